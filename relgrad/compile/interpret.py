@@ -1,0 +1,30 @@
+"""The plain interpreter over `Op.perform`: the oracle of the compiler's tests, and the debug mode."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from relgrad.op import Constant
+from relgrad.term import Term, subterms
+from relgrad.types import TupleType
+
+
+def interpret(roots: Sequence[Term], arguments: Mapping[Term, Any], debug: bool = False) -> list[Any]:
+    """Return the values of the roots, given those of the input terms.
+
+    Each distinct term is computed once. Raises KeyError for an input without a value, and what an op raises.
+    """
+    values: dict[Term, Any] = dict(arguments)
+    for node in subterms(*roots):
+        if node in values:
+            continue
+        if type(node.op) is Constant:
+            values[node] = node.op.value
+            continue
+        several = isinstance(node.type, TupleType)
+        storage: list[list[Any]] = [[None] for _ in (node.type.outputs if several else (0,))]
+        perform = node.op.debug_perform if debug else node.op.perform
+        perform(node, [values[rand] for rand in node.rands], storage)
+        values[node] = tuple(cell[0] for cell in storage) if several else storage[0][0]
+    return [values[root] for root in roots]

@@ -1,0 +1,73 @@
+"""One tree of exceptions: what went wrong, where, the likely cause, and the cure."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import numpy as np
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_SKIP = tuple(
+    os.path.join(path, "")
+    for path in (_HERE, os.path.join(os.path.dirname(_HERE), "relations"), os.path.dirname(np.__file__))
+)
+
+
+def user_line() -> str:
+    """Return `file:line` of the innermost frame that belongs to neither relgrad nor NumPy."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if not name.startswith(_SKIP) and not name.startswith("<__array_function__"):
+            return f"{name}:{frame.f_lineno}"
+        frame = frame.f_back
+    return "<unknown>"
+
+
+class RelgradError(Exception):
+    """The root of the tree: a message built of what, where, cause and cure.
+
+    >>> print(RelgradError("x went wrong", where="f.py:3", cause="y", cure="do z"))
+    x went wrong
+      where: f.py:3
+      cause: y
+      cure:  do z
+    """
+
+    def __init__(self, what: str, *, where: str | None = None, cause: str = "", cure: str = ""):
+        self.what, self.where, self.cause, self.cure = what, where or user_line(), cause, cure
+        lines = [what, f"  where: {self.where}"]
+        if cause:
+            lines.append(f"  cause: {cause}")
+        if cure:
+            lines.append(f"  cure:  {cure}")
+        super().__init__("\n".join(lines))
+
+
+class TraceError(RelgradError, TypeError):
+    """A construct in the user's function cannot be traced."""
+
+
+class ShapeError(RelgradError, ValueError):
+    """Shapes or axes do not fit."""
+
+
+class GradientError(RelgradError, TypeError):
+    """A derivative was asked for that does not exist or is not defined."""
+
+
+class OpError(RelgradError, NotImplementedError):
+    """An op does not answer a question that it was asked."""
+
+
+class RelationError(RelgradError, ValueError):
+    """A relation is not an equation between two NumPy expressions."""
+
+
+class RelgradWarning(UserWarning):
+    """Something the caller should know, though a result was found."""
+
+
+class OutOfFuel(RelgradWarning):
+    """The scheduler stopped before it was done; the best program so far is returned."""

@@ -1,0 +1,404 @@
+"""The contract of an op: everything that the system asks of one, after Aesara's `Op`.
+
+Source: Aesara documentation, "Ops". Changed from the source: an application is a term, so `make_node` returns the
+term that Aesara's `Apply` node is; `output_type` infers types where `make_node` is not overridden.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from relgrad.errors import GradientError, OpError
+from relgrad.term import Term, Unknown, is_term, term
+from relgrad.types import (
+    REAL,
+    ArrayType,
+    DisconnectedType,
+    Interval,
+    NullType,
+    TupleType,
+    Type,
+    array_type,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Laws:
+    """The algebraic laws of an op, which theories and relations may use.
+
+    `linear` lists the operands in which the op is linear; `homomorphism=("add", "multiply")` says
+    f(a + b) = f(a)·f(b); `inverse` names f⁻¹; `monotone` is +1 or -1 where f is increasing or decreasing.
+    """
+
+    associative: bool = False
+    commutative: bool = False
+    idempotent: bool = False
+    identity: float | None = None
+    absorbing: float | None = None
+    inverse: str | None = None
+    linear: tuple[int, ...] = ()
+    monotone: int = 0
+    homomorphism: tuple[str, str] | None = None
+
+
+class Symbolic:
+    """An array that stands for a term: what user code and derivative rules compute with while a graph is built."""
+
+    __slots__ = ("term",)
+
+    def __init__(self, term: Any):
+        self.term = term
+
+
+class Op:
+    """What is applied in a term. A subclass answers the questions below; an instance is immutable.
+
+    `__props__` names the attributes that distinguish instances of one class: they give `==`, `hash` and `str`.
+    Without it, an op equals only itself. Props may hold logic variables: such an op is not `ground`.
+    """
+
+    __props__: ClassVar[tuple[str, ...] | None] = None
+    default_output: int | None = None
+    laws: Laws = Laws()
+    imports: tuple[str, ...] = ()
+    """The names of `relgrad.kernels` that generated source needs."""
+    elementwise: bool = False
+
+    def __repr__(self) -> str:
+        values = self._props()
+        inner = ", ".join(f"{k}={v!r}" for k, v in zip(self.__props__ or (), values, strict=True))
+        return f"{self.name}{{{inner}}}" if inner else self.name
+
+    __str__ = __repr__
+
+    @property
+    def name(self) -> str:
+        """What the op is called in graphs, steps and error messages."""
+        return type(self).__name__.lower()
+
+    def _props(self) -> tuple[Any, ...]:
+        return tuple([getattr(self, prop) for prop in self.__props__ or ()])
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if type(self) is not type(other) or self.__props__ is None:
+            return False
+        return self._props() == other._props()  # type: ignore[attr-defined]
+
+    def __hash__(self) -> int:
+        try:
+            return self._hash
+        except AttributeError:
+            key = (type(self), id(self) if self.__props__ is None else self._props())
+            self._hash: int = hash(key)
+            return self._hash
+
+    @property
+    def ground(self) -> bool:
+        """Whether no prop holds a logic variable."""
+        return not any(isinstance(prop, Unknown) for prop in self._props())
+
+    def with_props(self, props: Sequence[Any]) -> Op:
+        """Return the op of the same class with other props, in the order of `__props__`."""
+        return type(self)(*props)
+
+    # Building
+
+    def __call__(self, *inputs: Any, **options: Any) -> Any:
+        """Apply the op: to arrays, giving arrays; to symbolic arrays or terms, giving the same."""
+        wrapper = next((type(x) for x in inputs if isinstance(x, Symbolic)), None)
+        if wrapper is None and not any(is_term(x) or isinstance(x, Unknown) for x in inputs):
+            results = self.evaluate(None, [np.asarray(x) for x in inputs])
+        else:
+            node = self.make_node(*[as_term(x) for x in inputs], **options)
+            results = outputs_of(node)
+            if wrapper is not None:
+                results = [wrapper(r) for r in results]
+        if self.default_output is not None:
+            return results[self.default_output]
+        return results[0] if len(results) == 1 else list(results)
+
+    def make_node(self, *inputs: Any) -> Term:
+        """Return the term that applies this op to terms; raises when it cannot be applied to them."""
+        return term(self, *[strong(x) for x in inputs])
+
+    def type_of(self, rands: tuple[Term, ...]) -> Type:
+        """Return the type of an application to ground terms."""
+        if type(self).output_type is not Op.output_type:
+            return self.output_type(*[rand.type for rand in rands])
+        return self.make_node(*rands).type
+
+    def output_type(self, *types: Any) -> Type:
+        """Return the type of the result (a `TupleType` for several) from the types of the inputs."""
+        raise OpError(
+            f"op {self} says nothing of its output type",
+            cure="define output_type(self, *types), or make_node(self, *inputs) returning apply(self, inputs, types)",
+        )
+
+    # Evaluating
+
+    def perform(self, node: Term | None, inputs: list[Any], output_storage: list[list[Any]]) -> None:
+        """Compute the op on arrays and put the results into the storage cells."""
+        results = self.compute(*inputs)
+        if not isinstance(results, tuple):
+            results = (results,)
+        for cell, result in zip(output_storage, results, strict=True):
+            cell[0] = result
+
+    def compute(self, *arrays: Any) -> Any:
+        """Compute the op on arrays; a tuple for several outputs."""
+        raise OpError(f"op {self} cannot be evaluated", cure="define perform(self, node, inputs, output_storage)")
+
+    def debug_perform(self, node: Term | None, inputs: list[Any], output_storage: list[list[Any]]) -> None:
+        """Do what `perform` does, in debug mode."""
+        self.perform(node, inputs, output_storage)
+
+    def evaluate(self, node: Term | None, inputs: Sequence[Any]) -> list[Any]:
+        """Return what `perform` stores."""
+        storage: list[list[Any]] = [[None] for _ in range(self.n_outputs)]
+        self.perform(node, list(inputs), storage)
+        return [cell[0] for cell in storage]
+
+    n_outputs: int = 1
+
+    def source(self, node: Term, names: Sequence[str]) -> str | None:
+        """Return a NumPy expression for the result, or None where only `perform` can compute it."""
+        return None
+
+    def do_constant_folding(self, fgraph: Any, node: Term) -> bool:
+        """Whether an application to constants may be computed once and for all."""
+        return True
+
+    def flops(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> int:
+        """Return the number of floating point operations, given shapes of inputs and outputs."""
+        return sum(int(np.prod(shape)) for shape in outputs)
+
+    def infer_shape(self, fgraph: Any, node: Term, shapes: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+        """Return a shape for each output, from the shapes of the inputs."""
+        types = node.type.outputs if isinstance(node.type, TupleType) else (node.type,)
+        return [t.shape for t in types]
+
+    # Differentiating
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        """Return the pullback: for each input its cotangent, or None where the cost does not depend on it.
+
+        All arguments are symbolic arrays: write the rule in NumPy. An unused output's gradient is None.
+        """
+        return self.grad(inputs, output_gradients)
+
+    def grad(self, inputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        """Return the pullback, as `L_op`, without the outputs."""
+        raise GradientError(
+            f"op {self} has no gradient",
+            cause="neither grad nor L_op is defined",
+            cure="define L_op(self, inputs, outputs, output_gradients), or return grad_undefined(...) from it",
+        )
+
+    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+        """Return the pushforward: the tangent of each output from those of the inputs (None is a known zero)."""
+        raise OpError(f"op {self} has no pushforward", cure="define R_op(self, inputs, eval_points)")
+
+    def connection_pattern(self, node: Term) -> list[list[bool]]:
+        """For each input, for each output: whether the entries of the one affect those of the other."""
+        return [[True] * self.n_outputs for _ in node.rands]
+
+    # Reasoning
+
+    def range_of(self, *ranges: Interval) -> Interval:
+        """Return where the entries of the result lie, from where those of the inputs lie."""
+        return REAL
+
+    def ball(self, *balls: Any) -> Any:
+        """Compute the op in ball arithmetic, on object arrays of `flint.arb`."""
+        raise OpError(f"op {self} has no high-precision evaluation", cure="define ball(self, *balls)")
+
+
+class Constant(Op):
+    """A leaf that holds an array, told apart by dtype, shape and bits; large arrays by identity.
+
+    `weak` marks a bare Python number, whose dtype gives way to its partners' (NumPy's promotion rules).
+    """
+
+    __props__ = ("key",)
+    LARGE = 1 << 16
+
+    def __init__(self, value: Any, weak: bool = False):
+        # A private copy of what is small; what is large is held, not copied, and must not be changed in place.
+        self.value = np.asarray(value)
+        if self.value.nbytes <= self.LARGE and self.value.dtype.kind != "O":
+            self.value = np.array(self.value, order="C")
+            self.value.setflags(write=False)
+            data: Any = self.value.tobytes()
+        else:
+            data = id(self.value)
+        self.weak = weak
+        self.key = (self.value.dtype, self.value.shape, data, weak)
+
+    def with_props(self, props: Sequence[Any]) -> Op:
+        return self
+
+    ground = True
+
+    @property
+    def name(self) -> str:
+        return "constant"
+
+    def __repr__(self) -> str:
+        if self.value.size == 1:
+            return repr(self.value.item())
+        return f"constant{{{self.value.dtype}, {self.value.shape}}}"
+
+    __str__ = __repr__
+
+    def type_of(self, rands: tuple[Term, ...]) -> Type:
+        return array_type(self.value.dtype, self.value.shape)
+
+    def make_node(self, *inputs: Any) -> Term:
+        return term(self)
+
+    def compute(self, *arrays: Any) -> Any:
+        return self.value
+
+    def ball(self, *balls: Any) -> Any:
+        import flint
+
+        return np.vectorize(lambda v: flint.arb(v.item() if hasattr(v, "item") else v), otypes=[object])(self.value)
+
+
+class Input(Op):
+    """A leaf that stands for an argument: a name and an array type."""
+
+    __props__ = ("label", "array")
+
+    def __init__(self, label: str, array: ArrayType):
+        self.label, self.array = label, array
+
+    @property
+    def name(self) -> str:
+        return self.label
+
+    def __repr__(self) -> str:
+        return self.label
+
+    __str__ = __repr__
+
+    def type_of(self, rands: tuple[Term, ...]) -> Type:
+        return self.array
+
+    def make_node(self, *inputs: Any) -> Term:
+        return term(self)
+
+
+class Project(Op):
+    """One output of an op that has several."""
+
+    __props__ = ("index",)
+
+    def __init__(self, index: int):
+        self.index = index
+
+    def type_of(self, rands: tuple[Term, ...]) -> Type:
+        return rands[0].type.outputs[self.index]
+
+    def compute(self, *arrays: Any) -> Any:
+        return arrays[0][self.index]
+
+    def source(self, node: Term, names: Sequence[str]) -> str | None:
+        return f"{names[0]}[{self.index}]"
+
+
+class Known(Op):
+    """A leaf that is no array: the cotangent of what is disconnected, or undefined."""
+
+    __props__ = ("kind",)
+
+    def __init__(self, kind: DisconnectedType | NullType):
+        self.kind = kind
+
+    def type_of(self, rands: tuple[Term, ...]) -> Type:
+        return self.kind
+
+
+def constant(value: Any, dtype: Any = None) -> Term:
+    """Return the constant term of an array or scalar; a bare Python number keeps a weak dtype.
+
+    >>> constant(0.0) is constant(-0.0), constant(1) is constant(True), constant(float("nan")) is constant(np.nan)
+    (False, False, True)
+    """
+    if dtype is not None:
+        return term(Constant(np.asarray(value, dtype=dtype)))
+    return term(Constant(value, weak=type(value) in (bool, int, float)))
+
+
+def is_constant(x: Any) -> bool:
+    return is_term(x) and type(x.op) is Constant
+
+
+def strong(x: Any, dtype: Any = None) -> Any:
+    """Give a weak constant a definite dtype; return anything else as it is."""
+    if is_constant(x) and x.op.weak:
+        return term(Constant(np.asarray(x.op.value, dtype=dtype)))
+    return x
+
+
+def as_term(x: Any) -> Any:
+    """Return the term of a symbolic array, array, number or nested list of them; terms and variables stay."""
+    if is_term(x) or isinstance(x, Unknown):
+        return x
+    if isinstance(x, Symbolic):
+        return x.term
+    if isinstance(x, (bool, int, float, np.ndarray, np.generic)):
+        return constant(x)
+    array = np.asarray(x)
+    if array.dtype.kind not in "biuf":
+        raise OpError(f"cannot make an array of numbers from {type(x).__name__}: {x!r}")
+    return constant(array)
+
+
+def apply(op: Op, inputs: Sequence[Any], outputs: Sequence[Type]) -> Term:
+    """Return the application of an op whose `make_node` determined the output types itself."""
+    type_ = outputs[0] if len(outputs) == 1 else TupleType(tuple(outputs))
+    return term(op, *[strong(as_term(x)) for x in inputs], type_=type_)
+
+
+def outputs_of(node: Term) -> list[Term]:
+    """Return the outputs of an application: itself, or its projections."""
+    if isinstance(node.type, TupleType):
+        return [term(Project(i), node) for i in range(len(node.type.outputs))]
+    return [node]
+
+
+def disconnected() -> Term:
+    """The cotangent of an input that the cost does not depend on."""
+    return term(Known(DisconnectedType()))
+
+
+def grad_undefined(op: Op, index: int, x: Any = None, why: str = "") -> Term:
+    """The cotangent of an input for which the derivative does not exist."""
+    return term(Known(NullType(why or f"the gradient of {op} with respect to input {index} is undefined")))
+
+
+def grad_not_implemented(op: Op, index: int, x: Any = None, why: str = "") -> Term:
+    """The cotangent of an input for which the derivative exists but nobody wrote it down."""
+    return term(Known(NullType(why or f"the gradient of {op} with respect to input {index} is not implemented")))
+
+
+IMPLEMENTATIONS: dict[Any, Callable[..., Any]] = {}
+"""NumPy and SciPy functions, and names of array methods, to what traces them."""
+
+
+def implements(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declare that the decorated function traces these NumPy functions, ufuncs or array methods (by name)."""
+
+    def register(builder: Callable[..., Any]) -> Callable[..., Any]:
+        for function in functions:
+            IMPLEMENTATIONS[function] = builder
+        return builder
+
+    return register

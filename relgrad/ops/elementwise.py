@@ -1,0 +1,171 @@
+"""The class of elementwise ops: one ufunc, one row of derivatives, one range."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from relgrad.errors import GradientError, ShapeError
+from relgrad.op import Laws, Op, implements, is_constant, strong
+from relgrad.ops.structure import align, squeeze
+from relgrad.term import Term, term
+from relgrad.types import REAL, Interval, Type, array_type, broadcast_shapes
+
+Rule = Callable[..., Any]
+
+
+class Elementwise(Op):
+    """An op that acts entry by entry under NumPy's broadcasting.
+
+    `rules` holds, for each operand, the cotangent as a function of `(g, out, *operands)`. Since the Jacobian of an
+    elementwise op is diagonal, the same rule applied to a tangent gives the pushforward. A rule of None says that
+    the derivative is zero wherever it exists.
+    """
+
+    __props__ = ("label",)
+    elementwise = True
+
+    def __init__(
+        self,
+        label: str,
+        function: Callable[..., Any],
+        *rules: Rule | None,
+        arity: int | None = None,
+        code: str | None = None,
+        laws: Laws | None = None,
+        range: Interval | Callable[..., Interval] = REAL,
+        ball: Callable[..., Any] | None = None,
+        kernel: bool = False,
+        dtype: Callable[..., np.dtype] | None = None,
+        undefined: str | None = None,
+    ):
+        self.label = label
+        self.function = function
+        self.rules = rules
+        self.arity = len(rules) if arity is None else arity
+        self.code = code or (label if kernel else f"np.{label}") + "(" + ", ".join(["{}"] * self.arity) + ")"
+        self.laws = laws or Laws()
+        self.range = range
+        self.scalar_ball = ball
+        self.dtype = dtype
+        self.undefined = undefined
+        if kernel:
+            self.imports = (label,)
+
+    @property
+    def name(self) -> str:
+        return self.label
+
+    def __repr__(self) -> str:
+        return self.label
+
+    __str__ = __repr__
+
+    def make_node(self, *inputs: Any) -> Term:
+        if len(inputs) != self.arity:
+            raise TypeError(f"{self.label} takes {self.arity} operands, not {len(inputs)}")
+        if not all(getattr(x, "ground", False) for x in inputs):
+            return term(self, *inputs)
+        inputs = self._promote(inputs)
+        operands, axes = align(inputs)
+        return squeeze(term(self, *operands), axes)
+
+    def _promote(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
+        """Give weak constants the dtype that NumPy's promotion gives them among these partners."""
+        if not any(is_constant(x) and x.op.weak for x in inputs):
+            return tuple(inputs)
+        loop = self._loop(tuple([_dtype_key(x) for x in inputs]))
+        return tuple([strong(x, loop[i]) for i, x in enumerate(inputs)])
+
+    def _loop(self, keys: tuple[Any, ...]) -> tuple[np.dtype, ...]:
+        if isinstance(self.function, np.ufunc):
+            return _resolve(self.function, keys)
+        return (_common(keys),) * (len(keys) + 1)
+
+    def output_type(self, *types: Any) -> Type:
+        keys = tuple([t.dtype for t in types])
+        dtype = self.dtype(*keys) if self.dtype is not None else self._loop(keys)[-1]
+        try:
+            shape = broadcast_shapes(*[t.shape for t in types])
+        except ValueError as error:
+            raise ShapeError(
+                f"{self.label}: {error}",
+                cause="two operands of an elementwise operation must have equal extents, or 1, along each axis",
+                cure="insert an axis with [:, None] or keepdims=True where the extents should broadcast",
+            ) from None
+        return array_type(dtype, shape)
+
+    def compute(self, *arrays: Any) -> Any:
+        return self.function(*arrays)
+
+    def source(self, node: Term, names: Sequence[str]) -> str | None:
+        return self.code.format(*names)
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        self._check_defined()
+        (out,), (g,) = outputs, output_gradients
+        return [
+            None if rule is None or not x.dtype.kind == "f" else rule(g, out, *inputs)
+            for x, rule in zip(inputs, self.rules, strict=True)
+        ]
+
+    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+        self._check_defined()
+        out = self(*inputs)
+        parts = [
+            rule(t, out, *inputs)
+            for t, rule in zip(eval_points, self.rules, strict=True)
+            if t is not None and rule is not None
+        ]
+        if not parts:
+            return [None]
+        total = parts[0]
+        for part in parts[1:]:
+            total = total + part
+        return [total]
+
+    def _check_defined(self) -> None:
+        if self.undefined is not None:
+            raise GradientError(f"the gradient of {self.label} is not defined", cause=self.undefined)
+
+    def range_of(self, *ranges: Interval) -> Interval:
+        return self.range(*ranges) if callable(self.range) else self.range
+
+    def ball(self, *balls: Any) -> Any:
+        if self.scalar_ball is None:
+            return super().ball(*balls)
+        return np.frompyfunc(self.scalar_ball, self.arity, 1)(*balls)
+
+
+def _dtype_key(x: Any) -> Any:
+    if is_constant(x) and x.op.weak:
+        return type(x.op.value.item())
+    return x.type.dtype
+
+
+@lru_cache(maxsize=4096)
+def _resolve(ufunc: np.ufunc, keys: tuple[Any, ...]) -> tuple[np.dtype, ...]:
+    return ufunc.resolve_dtypes((*keys, *[None] * ufunc.nout))
+
+
+@lru_cache(maxsize=4096)
+def _common(keys: tuple[Any, ...]) -> np.dtype:
+    """Return the floating dtype that the operands have in common."""
+    scalars = [k(0) if k in (bool, int, float) else k for k in keys]
+    dtype = np.result_type(*scalars)
+    return dtype if dtype.kind == "f" else np.result_type(dtype, np.float64)
+
+
+def elementwise(label: str, function: Callable[..., Any], *rules: Rule | None, **options: Any) -> Elementwise:
+    """Return an elementwise op and declare that it traces its NumPy (or SciPy) function.
+
+    >>> from relgrad.ops import exp
+    >>> exp(np.zeros(2))
+    array([1., 1.])
+    """
+    op = Elementwise(label, function, *rules, **options)
+    implements(function)(op)
+    return op

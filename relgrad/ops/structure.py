@@ -1,0 +1,184 @@
+"""Axes of extent 1: inserting and removing them, and the canonical place where they stand.
+
+Squeezes float towards the root and cancel against the expansions that they meet; leading axes that broadcasting
+supplies are left out of elementwise operands. Both are exact, so they may change the graph. Axes are negative,
+counted from the right, so that they mean the same at every rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from relgrad.op import Laws, Op, as_term, strong
+from relgrad.term import Term, is_term, term
+from relgrad.types import Interval, Type, array_type
+
+
+class _Axes(Op):
+    __props__ = ("axes",)
+    laws = Laws(linear=(0,))
+
+    def __init__(self, axes: tuple[int, ...]):
+        self.axes = axes
+
+    def range_of(self, *ranges: Interval) -> Interval:
+        return ranges[0]
+
+    def ball(self, *balls: Any) -> Any:
+        return self.compute(*balls)
+
+    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+        return [self(eval_points[0])]
+
+
+class Expand(_Axes):
+    """Insert axes of extent 1; `axes` are negative positions in the result."""
+
+    def output_type(self, *types: Any) -> Type:
+        shape = list(types[0].shape)
+        rank = len(shape) + len(self.axes)
+        for axis in self.axes:
+            shape.insert(axis + rank, 1)
+        return array_type(types[0].dtype, shape)
+
+    def make_node(self, *inputs: Any) -> Term:
+        return expand(inputs[0], self.axes)
+
+    def compute(self, *arrays: Any) -> Any:
+        import numpy as np
+
+        return np.expand_dims(arrays[0], self.axes)
+
+    def source(self, node: Term, names: Sequence[str]) -> str | None:
+        key = ["None" if a in self.axes else ":" for a in range(-node.type.ndim, 0)]
+        while len(key) > 1 and key[-1] == ":":
+            key.pop()
+        return f"{names[0]}[{', '.join(key)}]"
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        return [Squeeze(self.axes)(output_gradients[0])]
+
+
+class Squeeze(_Axes):
+    """Remove axes of extent 1; `axes` are negative positions in the operand."""
+
+    def output_type(self, *types: Any) -> Type:
+        shape = types[0].shape
+        rank = len(shape)
+        return array_type(types[0].dtype, [n for i, n in enumerate(shape) if i - rank not in self.axes])
+
+    def make_node(self, *inputs: Any) -> Term:
+        return squeeze(inputs[0], self.axes)
+
+    def compute(self, *arrays: Any) -> Any:
+        import numpy as np
+
+        return np.squeeze(arrays[0], self.axes)
+
+    def source(self, node: Term, names: Sequence[str]) -> str | None:
+        key = ["0" if a in self.axes else ":" for a in range(-node.rands[0].type.ndim, 0)]
+        while len(key) > 1 and key[-1] == ":":
+            key.pop()
+        return f"{names[0]}[{', '.join(key)}]"
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        return [Expand(self.axes)(output_gradients[0])]
+
+
+def expand(x: Any, axes: tuple[int, ...]) -> Any:
+    """Insert axes of extent 1 at negative positions of the result.
+
+    expand(squeeze(x, a), a) = x; what remains of partly matching axes stays.
+    """
+    x = strong(as_term(x))
+    axes = tuple(sorted(axes))
+    if not axes:
+        return x
+    if is_term(x) and x.ground and isinstance(x.op, Squeeze):
+        inner, dropped = x.rands[0], x.op.axes
+        common = tuple(a for a in axes if a in dropped)
+        # Positions agree only if nothing to their right is inserted or removed by one of the two alone.
+        if common and all(a < min(common) for a in set(axes) ^ set(dropped)):
+            rest = tuple(a for a in axes if a not in common)
+            left = tuple(a for a in dropped if a not in common)
+            return expand(squeeze(inner, left), rest)
+    if is_term(x) and x.ground and isinstance(x.op, Expand):
+        rank = x.type.ndim + len(axes)
+        kept = [a for a in range(-rank, 0) if a not in axes]
+        first = tuple(kept[a + x.type.ndim] for a in x.op.axes)
+        return term(Expand(tuple(sorted((*first, *axes)))), x.rands[0])
+    return term(Expand(axes), x)
+
+
+def squeeze(x: Any, axes: tuple[int, ...]) -> Any:
+    """Remove axes of extent 1 at negative positions of the operand; squeeze(expand(x, a), a) = x."""
+    x = strong(as_term(x))
+    axes = tuple(sorted(axes))
+    if not axes:
+        return x
+    if is_term(x) and x.ground and isinstance(x.op, Expand):
+        rank = x.type.ndim
+        common = tuple(a for a in axes if a in x.op.axes)
+        if common:
+            rest = tuple(a for a in x.op.axes if a not in common)
+            left = tuple(a for a in axes if a not in common)
+            keep = [a for a in range(-rank, 0) if a not in common]
+            renumber = {a: i - len(keep) for i, a in enumerate(keep)}
+            inner = expand(x.rands[0], tuple(renumber[a] for a in rest))
+            return squeeze(inner, tuple(renumber[a] for a in left))
+    if is_term(x) and x.ground and isinstance(x.op, Squeeze):
+        rank = x.rands[0].type.ndim
+        kept = [a for a in range(-rank, 0) if a not in x.op.axes]
+        return term(Squeeze(tuple(sorted((*x.op.axes, *(kept[a] for a in axes))))), x.rands[0])
+    return term(Squeeze(axes), x)
+
+
+def align(operands: Sequence[Any]) -> tuple[list[Any], tuple[int, ...]]:
+    """Bring elementwise operands to canonical form; return them and the axes to squeeze from the result.
+
+    f(squeeze(a), b) = squeeze(f(a, expand(b))), and leading axes of extent 1 that another operand supplies go.
+    """
+    operands = [_strip(x, max((y.type.ndim for y in operands if y is not x), default=0)) for x in operands]
+    rank = max((x.type.ndim for x in operands), default=0)
+    for x in operands:
+        if not isinstance(x.op, Squeeze):
+            continue
+        axes, inner = x.op.axes, x.rands[0]
+        lead = inner.type.ndim - x.type.ndim
+        if axes == tuple(range(-inner.type.ndim, -inner.type.ndim + lead)) and rank >= inner.type.ndim:
+            return align([inner if y is x else y for y in operands])
+        floated = [_insert(y, axes) for y in operands]
+        aligned, more = align(floated)
+        return aligned, _compose(axes, more, max(y.type.ndim for y in aligned))
+    return operands, ()
+
+
+def _strip(x: Any, rank: int) -> Any:
+    """Drop leading inserted axes of an operand that partners of the given rank supply."""
+    if not isinstance(x.op, Expand) or not x.type.ndim <= rank:
+        return x
+    lead = 0
+    while lead < x.type.ndim and lead - x.type.ndim in x.op.axes:
+        lead += 1
+    return squeeze(x, tuple(range(-x.type.ndim, -x.type.ndim + lead)))
+
+
+def _insert(x: Any, axes: tuple[int, ...]) -> Any:
+    """Insert axes into an operand, leaving out those that would lead."""
+    rank = x.type.ndim
+    chosen: list[int] = []
+    for axis in sorted(axes, reverse=True):
+        if -axis <= rank + len(chosen):
+            chosen.append(axis)
+        else:
+            break
+    return expand(x, tuple(chosen))
+
+
+def _compose(axes: tuple[int, ...], inner: tuple[int, ...], rank: int) -> tuple[int, ...]:
+    """Return the one squeeze that does `inner` first and then `axes`."""
+    if not inner:
+        return axes
+    kept = [a for a in range(-rank, 0) if a not in inner]
+    return tuple(sorted((*inner, *(kept[a] for a in axes))))

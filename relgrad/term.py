@@ -1,0 +1,203 @@
+"""Terms: interned, immutable expression tuples `(rator, *rands)` with an array type attached.
+
+Structurally equal terms are one object, so `==` is `is` and `hash` never recurses. A program is a DAG of terms.
+This is the only module that imports `etuples`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from threading import RLock
+from typing import Any, Protocol
+from weakref import WeakValueDictionary
+
+from etuples.core import ExpressionTuple
+from etuples.dispatch import apply as etuple_apply
+
+from relgrad.types import Type
+
+
+class Unknown(ABC):  # noqa: B024 - a marker that the logic room registers its variables with
+    """What may stand for a term that is not known yet: a logic variable."""
+
+
+class Rator(Protocol):
+    """What a term asks of its head: an op."""
+
+    @property
+    def ground(self) -> bool: ...
+
+    def type_of(self, rands: tuple[Any, ...]) -> Type: ...
+
+
+class Rands(ExpressionTuple):
+    """The operands of a term as an etuple; `cons` of an op onto them is the term again."""
+
+    __slots__ = ()
+
+    def __add__(self, other: Iterable[Any]) -> Any:
+        return _rebuild((*self._tuple, *other))
+
+    def __radd__(self, other: Iterable[Any]) -> Any:
+        return _rebuild((*other, *self._tuple))
+
+
+class Term(ExpressionTuple):
+    """One application of an op to operands, hash-consed: build terms with `term(op, *rands)`.
+
+    `type` is the array type (None while a logic variable is inside), `ground` says that none is, and
+    `cache` holds what the rooms above have computed of this term; it dies with it.
+    """
+
+    __slots__ = ("__weakref__", "cache", "ground", "type")
+
+    ground: bool
+    type: Any  # a Type, or None when not ground; Any, because every reader knows which of the two it holds
+    cache: dict[Hashable, Any]
+
+    @property
+    def op(self) -> Any:
+        """The rator: the op that is applied."""
+        return self._tuple[0]
+
+    @property
+    def rands(self) -> tuple[Any, ...]:
+        """The operands: terms, or logic variables in a pattern."""
+        return self._tuple[1:]
+
+    inputs = rands
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __ne__(self, other: object) -> bool:
+        return self is not other
+
+    __hash__ = object.__hash__
+
+    def __getitem__(self, key: Any) -> Any:
+        part = self._tuple[key]
+        return Rands(part) if isinstance(key, slice) else part
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return term, self._tuple
+
+    def __copy__(self) -> Term:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Term:
+        return self
+
+    def __str__(self) -> str:
+        return f"e({', '.join(_short(part) for part in self._tuple)})"
+
+    __repr__ = __str__
+
+
+def _short(part: Any) -> str:
+    """Name an operand by its head only, so that printing never recurses."""
+    if not isinstance(part, Term):
+        return str(part)
+    return f"{part.op}(…)" if part.rands else str(part.op)
+
+
+_table: WeakValueDictionary[tuple[Any, ...], Term] = WeakValueDictionary()
+_lock = RLock()
+
+
+def term(op: Rator, *rands: Any, type_: Type | None = None) -> Term:
+    """Return the one term that applies `op` to `rands`, exactly as given.
+
+    `term(op, *t.rands) is t` whenever `op == t.op`. The operands are terms or logic variables; anything else
+    must be wrapped in a constant first. `type_` spares the op's type inference; it must agree with it, since a
+    term's type is a function of its key. Raises what the op's type inference raises.
+    """
+    key = (op, *rands)
+    with _lock:
+        found = _table.get(key)
+        if found is not None:
+            return found
+    ground = op.ground
+    for rand in rands:
+        if type(rand) is Term:
+            ground = ground and rand.ground
+        elif isinstance(rand, Unknown):
+            ground = False
+        else:
+            raise TypeError(f"an operand must be a term or a logic variable, not {type(rand).__name__}: {rand!r}")
+    # ExpressionTuple's own constructor converts and copies; the slots are filled directly.
+    new = object.__new__(Term)
+    new._tuple = key
+    new._evaled_obj = ExpressionTuple.null
+    new._parent = None
+    new.ground = ground
+    new.type = (type_ if type_ is not None else op.type_of(rands)) if ground else None
+    new.cache = {}
+    with _lock:
+        return _table.setdefault(key, new)
+
+
+def intern_table_size() -> int:
+    """The number of terms that are alive."""
+    return len(_table)
+
+
+def is_term(x: object) -> bool:
+    return type(x) is Term
+
+
+def _rebuild(parts: tuple[Any, ...]) -> Any:
+    if parts and hasattr(parts[0], "type_of"):
+        return term(*parts)
+    return Rands(parts)
+
+
+@etuple_apply.register(Callable, Rands)
+def _apply_to_rands(rator: Any, rands: Rands) -> Any:
+    return _rebuild((rator, *rands))
+
+
+def subterms(*roots: Any) -> Iterator[Term]:
+    """Yield every distinct term below the roots once, operands before the terms that use them."""
+    seen: set[Term] = set()
+    for root in roots:
+        if not is_term(root) or root in seen:
+            continue
+        stack: list[tuple[Term, int]] = [(root, 0)]
+        seen.add(root)
+        while stack:
+            node, position = stack.pop()
+            rands = node.rands
+            while position < len(rands):
+                rand = rands[position]
+                position += 1
+                if type(rand) is Term and rand not in seen:
+                    seen.add(rand)
+                    stack.append((node, position))
+                    stack.append((rand, 0))
+                    break
+            else:
+                yield node
+
+
+def rebuild(roots: Iterable[Any], change: Callable[[Term, tuple[Any, ...]], Any]) -> list[Any]:
+    """Map terms bottom-up: `change(old, new_rands)` gives what stands for `old`; each distinct term once."""
+    roots = list(roots)
+    new: dict[Any, Any] = {}
+    for node in subterms(*roots):
+        new[node] = change(node, tuple([new.get(rand, rand) for rand in node.rands]))
+    return [new.get(root, root) for root in roots]
+
+
+def substitute(roots: Iterable[Any], replacements: dict[Term, Any]) -> list[Any]:
+    """Replace terms by others wherever they stand below the roots; the rest stays the same objects."""
+
+    def change(old: Term, rands: tuple[Any, ...]) -> Any:
+        if old in replacements:
+            return replacements[old]
+        if all(a is b for a, b in zip(rands, old.rands, strict=True)):
+            return old
+        return old.op.make_node(*rands)
+
+    return rebuild(roots, change)
