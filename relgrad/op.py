@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -111,8 +112,13 @@ class Op:
 
     def __call__(self, *inputs: Any, **options: Any) -> Any:
         """Apply the op: to arrays, giving arrays; to symbolic arrays or terms, giving the same."""
-        wrapper = next((type(x) for x in inputs if isinstance(x, Symbolic)), None)
-        if wrapper is None and not any(is_term(x) or isinstance(x, Unknown) for x in inputs):
+        wrapper, symbolic = None, False
+        for x in inputs:
+            if isinstance(x, Symbolic):
+                wrapper = symbolic = type(x)
+                break
+            symbolic = symbolic or is_term(x) or isinstance(x, Unknown)
+        if not symbolic:
             results = self.evaluate(None, [np.asarray(x) for x in inputs])
         else:
             node = self.make_node(*[as_term(x) for x in inputs], **options)
@@ -295,13 +301,29 @@ class Input(Op):
         return term(self)
 
 
+class Pack(Op):
+    """Several terms as the outputs of one: what stands for an op of several outputs once it is written out."""
+
+    __props__ = ()
+
+    def type_of(self, rands: tuple[Term, ...]) -> Type:
+        return TupleType(tuple(rand.type for rand in rands))
+
+    def compute(self, *arrays: Any) -> Any:
+        return arrays
+
+
 class Project(Op):
-    """One output of an op that has several."""
+    """One output of an op that has several; of a pack, the term itself."""
 
     __props__ = ("index",)
 
     def __init__(self, index: int):
         self.index = index
+
+    def make_node(self, *inputs: Any) -> Term:
+        (node,) = inputs
+        return node.rands[self.index] if type(node.op) is Pack else term(self, node)
 
     def type_of(self, rands: tuple[Term, ...]) -> Type:
         return rands[0].type.outputs[self.index]
@@ -333,26 +355,41 @@ def constant(value: Any, dtype: Any = None) -> Term:
     """
     if dtype is not None:
         return term(Constant(np.asarray(value, dtype=dtype)))
-    return term(Constant(value, weak=type(value) in (bool, int, float)))
+    kind = type(value)
+    if kind is int or kind is bool or (kind is float and value):  # 0.0 == -0.0 would share an entry
+        return term(_weak(kind, value))
+    return term(Constant(value, weak=kind is float))
 
 
 def is_constant(x: Any) -> bool:
-    return is_term(x) and type(x.op) is Constant
+    return type(x) is Term and type(x.op) is Constant
 
 
 def strong(x: Any, dtype: Any = None) -> Any:
     """Give a weak constant a definite dtype; return anything else as it is."""
-    if is_constant(x) and x.op.weak:
-        return term(Constant(np.asarray(x.op.value, dtype=dtype)))
+    if type(x) is Term and type(x.op) is Constant and x.op.weak:
+        return term(_strong(x.op, dtype))
     return x
+
+
+@lru_cache(maxsize=4096)
+def _strong(op: Constant, dtype: Any) -> Constant:
+    return Constant(np.asarray(op.value, dtype=dtype))
+
+
+@lru_cache(maxsize=4096)
+def _weak(kind: type, value: Any) -> Constant:
+    return Constant(value, weak=True)
 
 
 def as_term(x: Any) -> Any:
     """Return the term of a symbolic array, array, number or nested list of them; terms and variables stay."""
-    if is_term(x) or isinstance(x, Unknown):
+    if type(x) is Term:
         return x
     if isinstance(x, Symbolic):
         return x.term
+    if isinstance(x, Unknown):
+        return x
     if isinstance(x, (bool, int, float, np.ndarray, np.generic)):
         return constant(x)
     array = np.asarray(x)

@@ -10,7 +10,7 @@ from abc import ABC
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from threading import RLock
 from typing import Any, Protocol
-from weakref import WeakValueDictionary
+from weakref import ref
 
 from etuples.core import ExpressionTuple
 from etuples.dispatch import apply as etuple_apply
@@ -102,7 +102,21 @@ def _short(part: Any) -> str:
     return f"{part.op}(…)" if part.rands else str(part.op)
 
 
-_table: WeakValueDictionary[tuple[Any, ...], Term] = WeakValueDictionary()
+class _Entry(ref):
+    """A weak reference to a term that knows its key (as in a WeakValueDictionary, whose look-ups cost more)."""
+
+    __slots__ = ("key",)
+    key: tuple[Any, ...]
+
+
+def _forget(entry: Any) -> None:
+    with _lock:
+        # The same key may meanwhile stand for a younger term.
+        if _table.get(entry.key) is entry:
+            del _table[entry.key]
+
+
+_table: dict[tuple[Any, ...], _Entry] = {}
 _lock = RLock()
 
 
@@ -114,8 +128,9 @@ def term(op: Rator, *rands: Any, type_: Type | None = None) -> Term:
     term's type is a function of its key. Raises what the op's type inference raises.
     """
     key = (op, *rands)
-    with _lock:
-        found = _table.get(key)
+    entry = _table.get(key)
+    if entry is not None:
+        found = entry()
         if found is not None:
             return found
     ground = op.ground
@@ -135,7 +150,14 @@ def term(op: Rator, *rands: Any, type_: Type | None = None) -> Term:
     new.type = (type_ if type_ is not None else op.type_of(rands)) if ground else None
     new.cache = {}
     with _lock:
-        return _table.setdefault(key, new)
+        entry = _table.get(key)
+        found = entry() if entry is not None else None
+        if found is not None:
+            return found
+        entry = _Entry(new, _forget)
+        entry.key = key
+        _table[key] = entry
+    return new
 
 
 def intern_table_size() -> int:

@@ -126,6 +126,8 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
 
     Raises ValueError when two known extents differ and neither is 1.
     """
+    if shapes and shapes.count(shapes[0]) == len(shapes):
+        return shapes[0]
     rank = max(map(len, shapes), default=0)
     result: list[Extent] = []
     for axis in range(-rank, 0):

@@ -1,0 +1,58 @@
+"""Goals on terms: unification, views of products and sums, matching modulo them, side conditions.
+
+This is the only room that imports `kanren`, `unification` and `cons`.
+"""
+
+from relgrad.logic.goals import equalo, relateo
+from relgrad.logic.match import equal_ground
+from relgrad.logic.ranges import (
+    Goal,
+    constant_along,
+    negative,
+    nonnegative,
+    positive,
+    range_of,
+    same_shape,
+)
+from relgrad.logic.rewrite import (
+    Pattern,
+    Rewrite,
+    cancelled_product,
+    cancelled_sum,
+    compile_pattern,
+    head_key,
+    heads_of,
+    rewrites,
+)
+from relgrad.logic.unify import fresh, is_variable, label_of, reify_term, unknowns
+from relgrad.logic.view import in_product, in_sum, product_of, sum_of
+
+__all__ = [
+    "Goal",
+    "Pattern",
+    "Rewrite",
+    "cancelled_product",
+    "cancelled_sum",
+    "compile_pattern",
+    "constant_along",
+    "equal_ground",
+    "equalo",
+    "fresh",
+    "head_key",
+    "heads_of",
+    "in_product",
+    "in_sum",
+    "is_variable",
+    "label_of",
+    "negative",
+    "nonnegative",
+    "positive",
+    "product_of",
+    "range_of",
+    "reify_term",
+    "relateo",
+    "rewrites",
+    "same_shape",
+    "sum_of",
+    "unknowns",
+]

@@ -27,6 +27,7 @@ class Elementwise(Op):
 
     __props__ = ("label",)
     elementwise = True
+    ground = True
 
     def __init__(
         self,
@@ -67,15 +68,19 @@ class Elementwise(Op):
     def make_node(self, *inputs: Any) -> Term:
         if len(inputs) != self.arity:
             raise TypeError(f"{self.label} takes {self.arity} operands, not {len(inputs)}")
-        if not all(getattr(x, "ground", False) for x in inputs):
-            return term(self, *inputs)
-        inputs = self._promote(inputs)
-        operands, axes = align(inputs)
-        return squeeze(term(self, *operands), axes)
+        for x in inputs:
+            if not getattr(x, "ground", False):
+                return term(self, *inputs)
+        operands, axes = align(self._promote(inputs))
+        node = term(self, *operands)
+        return squeeze(node, axes) if axes else node
 
     def _promote(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
         """Give weak constants the dtype that NumPy's promotion gives them among these partners."""
-        if not any(is_constant(x) and x.op.weak for x in inputs):
+        for x in inputs:
+            if is_constant(x) and x.op.weak:
+                break
+        else:
             return tuple(inputs)
         loop = self._loop(tuple([_dtype_key(x) for x in inputs]))
         return tuple([strong(x, loop[i]) for i, x in enumerate(inputs)])
@@ -108,7 +113,7 @@ class Elementwise(Op):
         self._check_defined()
         (out,), (g,) = outputs, output_gradients
         return [
-            None if rule is None or not x.dtype.kind == "f" else rule(g, out, *inputs)
+            None if rule is None or x.dtype.kind != "f" or is_constant(x.term) else rule(g, out, *inputs)
             for x, rule in zip(inputs, self.rules, strict=True)
         ]
 

@@ -1,8 +1,8 @@
-"""Axes of extent 1: inserting and removing them, and the canonical place where they stand.
+"""Axes of extent 1: inserting, removing and stretching them, and the canonical place where they stand.
 
 Squeezes float towards the root and cancel against the expansions that they meet; leading axes that broadcasting
-supplies are left out of elementwise operands. Both are exact, so they may change the graph. Axes are negative,
-counted from the right, so that they mean the same at every rank.
+supplies, and broadcasts that partners imply, are left out of elementwise operands. These are exact, so they may
+change the graph. Axes are negative, counted from the right, so that they mean the same at every rank.
 """
 
 from __future__ import annotations
@@ -10,9 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from relgrad.op import Laws, Op, as_term, strong
+import numpy as np
+
+from relgrad.errors import ShapeError
+from relgrad.op import Laws, Op, Symbolic, as_term, strong
 from relgrad.term import Term, is_term, term
-from relgrad.types import Interval, Type, array_type
+from relgrad.types import Interval, Shape, Type, array_type, broadcast_shapes
 
 
 class _Axes(Op):
@@ -46,8 +49,6 @@ class Expand(_Axes):
         return expand(inputs[0], self.axes)
 
     def compute(self, *arrays: Any) -> Any:
-        import numpy as np
-
         return np.expand_dims(arrays[0], self.axes)
 
     def source(self, node: Term, names: Sequence[str]) -> str | None:
@@ -72,8 +73,6 @@ class Squeeze(_Axes):
         return squeeze(inputs[0], self.axes)
 
     def compute(self, *arrays: Any) -> Any:
-        import numpy as np
-
         return np.squeeze(arrays[0], self.axes)
 
     def source(self, node: Term, names: Sequence[str]) -> str | None:
@@ -84,6 +83,106 @@ class Squeeze(_Axes):
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         return [Expand(self.axes)(output_gradients[0])]
+
+
+class BroadcastTo(Op):
+    """Stretch axes of extent 1, and add leading ones, up to a known shape."""
+
+    __props__ = ("shape",)
+    laws = Laws(linear=(0,))
+
+    def __init__(self, shape: Shape):
+        self.shape = shape
+
+    def output_type(self, *types: Any) -> Type:
+        return array_type(types[0].dtype, self.shape)
+
+    def make_node(self, *inputs: Any) -> Term:
+        return broadcast_to(inputs[0], self.shape)
+
+    def compute(self, *arrays: Any) -> Any:
+        return np.broadcast_to(arrays[0], self.shape)
+
+    def source(self, node: Term, names: Sequence[str]) -> str | None:
+        return f"np.broadcast_to({names[0]}, {self.shape})"
+
+    def range_of(self, *ranges: Interval) -> Interval:
+        return ranges[0]
+
+    def ball(self, *balls: Any) -> Any:
+        return self.compute(*balls)
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        return [output_gradients[0]]  # the gradient room sums cotangents down to the operand's shape
+
+    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+        return [self(eval_points[0])]
+
+
+class BroadcastLike(Op):
+    """Stretch the first operand to the shape of the second, whose entries do not matter."""
+
+    __props__ = ()
+    laws = Laws(linear=(0,))
+
+    def output_type(self, *types: Any) -> Type:
+        return array_type(types[0].dtype, broadcast_shapes(types[0].shape, types[1].shape))
+
+    def make_node(self, *inputs: Any) -> Term:
+        return broadcast_like(*inputs)
+
+    def compute(self, *arrays: Any) -> Any:
+        return np.broadcast_to(arrays[0], np.shape(arrays[1]))
+
+    def source(self, node: Term, names: Sequence[str]) -> str | None:
+        return f"np.broadcast_to({names[0]}, np.shape({names[1]}))"
+
+    def range_of(self, *ranges: Interval) -> Interval:
+        return ranges[0]
+
+    def ball(self, *balls: Any) -> Any:
+        return self.compute(*balls)
+
+    def connection_pattern(self, node: Term) -> list[list[bool]]:
+        return [[True], [False]]
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        return [output_gradients[0], None]
+
+    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+        return [None if eval_points[0] is None else self(eval_points[0], inputs[1])]
+
+
+def _like(x: Any, node: Any) -> Any:
+    """Hand a term back the way the caller's operand came: wrapped or bare."""
+    return type(x)(node) if isinstance(x, Symbolic) else node
+
+
+def broadcast_to(x: Any, shape: Shape) -> Any:
+    """Return x stretched to a shape; the last of several broadcasts counts.
+
+    Raises ShapeError where NumPy would.
+    """
+    node = strong(as_term(x))
+    shape = tuple(shape)
+    if node.type.shape == shape:
+        return _like(x, node)
+    if isinstance(node.op, (BroadcastTo, BroadcastLike)):
+        node = node.rands[0]
+    if len(node.type.shape) > len(shape) or broadcast_shapes(node.type.shape, shape) != shape:
+        raise ShapeError(f"cannot broadcast an array of shape {node.type.shape} to shape {shape}")
+    return _like(x, node if node.type.shape == shape else term(BroadcastTo(shape), node))
+
+
+def broadcast_like(g: Any, x: Any) -> Any:
+    """Return g stretched to the shape of x, whether or not that shape is known yet."""
+    node, like = strong(as_term(g)), strong(as_term(x))
+    shape = broadcast_shapes(node.type.shape, like.type.shape)
+    if node.type.shape == shape:
+        return _like(g, node)
+    if None not in shape:
+        return _like(g, broadcast_to(node, shape))
+    return _like(g, term(BroadcastLike(), node, like))
 
 
 def expand(x: Any, axes: tuple[int, ...]) -> Any:
@@ -139,7 +238,15 @@ def align(operands: Sequence[Any]) -> tuple[list[Any], tuple[int, ...]]:
 
     f(squeeze(a), b) = squeeze(f(a, expand(b))), and leading axes of extent 1 that another operand supplies go.
     """
-    operands = [_strip(x, max((y.type.ndim for y in operands if y is not x), default=0)) for x in operands]
+    operands = list(operands)
+    for x in operands:
+        if isinstance(x.op, (Expand, Squeeze, BroadcastTo, BroadcastLike)):
+            break
+    else:
+        return operands, ()
+    for i in range(len(operands)):
+        if isinstance(operands[i].op, (Expand, BroadcastTo, BroadcastLike)):
+            operands[i] = _strip(operands[i], operands[:i] + operands[i + 1 :])
     rank = max((x.type.ndim for x in operands), default=0)
     for x in operands:
         if not isinstance(x.op, Squeeze):
@@ -154,9 +261,16 @@ def align(operands: Sequence[Any]) -> tuple[list[Any], tuple[int, ...]]:
     return operands, ()
 
 
-def _strip(x: Any, rank: int) -> Any:
-    """Drop leading inserted axes of an operand that partners of the given rank supply."""
-    if not isinstance(x.op, Expand) or not x.type.ndim <= rank:
+def _strip(x: Any, partners: Sequence[Any]) -> Any:
+    """Drop the leading axes and the broadcast of an operand that its partners supply."""
+    try:
+        shape = broadcast_shapes(*[y.type.shape for y in partners])
+        covered = broadcast_shapes(x.type.shape, shape) == shape
+    except ValueError:  # type inference reports operands that do not fit
+        return x
+    if isinstance(x.op, (BroadcastTo, BroadcastLike)) and covered:
+        x = x.rands[0]
+    if not isinstance(x.op, Expand) or x.type.ndim > len(shape):
         return x
     lead = 0
     while lead < x.type.ndim and lead - x.type.ndim in x.op.axes:

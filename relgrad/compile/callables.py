@@ -1,0 +1,84 @@
+"""Ops that write no source of their own: how generated code gets hold of them."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from relgrad.op import Op
+from relgrad.syntax import Names, slots
+from relgrad.term import Term
+from relgrad.types import TupleType
+
+
+class Bound:
+    """An op together with the term that it is applied in, which its `perform` may consult."""
+
+    __slots__ = ("node", "op")
+
+    def __init__(self, op: Op, node: Term):
+        self.op, self.node = op, node
+
+    def __call__(self, *arrays: Any) -> Any:
+        return self.op.evaluate(self.node, arrays)[0]
+
+    def evaluate(self, node: Term | None, arrays: Sequence[Any]) -> list[Any]:
+        return self.op.evaluate(self.node, arrays)
+
+
+class Callables:
+    """The op objects that a generated function calls, by name, and the text that makes each of them."""
+
+    def __init__(self, names: Names):
+        self._names = names
+        self._by_op: dict[Any, str] = {}
+        self.objects: dict[str, Bound] = {}
+        self.imports: list[str] = []
+        self.definitions: list[str] = []
+
+    def call(self, node: Term) -> str:
+        """Return the template that applies such an op."""
+        op = node.op
+        # An overridden perform may ask its node for types, so it gets an object of its own.
+        key = op if type(op).perform is Op.perform else (op, node)
+        name = self._by_op.get(key)
+        if name is None:
+            name = self._by_op[key] = self._define(op)
+            self.objects[name] = Bound(op, node)
+        arguments = ", ".join(slots(len(node.rands)))
+        if isinstance(node.type, TupleType):
+            return f"{name}.evaluate(None, [{arguments}])"
+        return f"{name}({arguments})"
+
+    def _define(self, op: Op) -> str:
+        name = self._names.take(op.name, f"{op.name}_op")
+        cls = type(op)
+        module = sys.modules.get(cls.__module__)
+        held = next((key for key, value in vars(module).items() if value is op), None) if module else None
+        importable = module is not None and cls.__module__ != "__main__" and cls.__qualname__.isidentifier()
+        if importable and held is not None:
+            renamed = "" if held == name else f" as {name}"
+            self.imports.append(f"from {cls.__module__} import {held}{renamed}")
+        elif importable and getattr(module, cls.__name__, None) is cls and _rebuildable(op):
+            alias = self._names.take(cls.__name__)
+            renamed = "" if alias == cls.__name__ else f" as {alias}"
+            self.imports.append(f"from {cls.__module__} import {cls.__name__}{renamed}")
+            self.definitions.append(f"{name} = {alias}({', '.join(map(repr, op._props()))})")
+        else:
+            self.definitions.append(
+                f"# {name} must be defined: the op {op} of class {cls.__module__}.{cls.__qualname__}, which cannot "
+                "be imported from there."
+            )
+        return name
+
+
+def _rebuildable(op: Op) -> bool:
+    return op.__props__ is not None and all(_plain(prop) for prop in op._props())
+
+
+def _plain(x: Any) -> bool:
+    if isinstance(x, (tuple, list)):
+        return all(map(_plain, x))
+    return x is None or type(x) in (bool, int, str) or (type(x) is float and math.isfinite(x))

@@ -1,0 +1,163 @@
+"""Constants as text that gives back the same bits: Python numbers, NumPy scalars, arrays."""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from relgrad.op import is_constant
+from relgrad.syntax import ATOM, UNARY, Expr
+
+READABLE = 64
+"""Arrays of up to this many entries are written out entry by entry."""
+
+_PYTHON = {"b": bool, "i": int, "u": int, "f": float}
+_CHUNK = 96
+
+
+def number(value: Any, dtype: np.dtype) -> str | None:
+    """Return the shortest Python number that becomes `value` when it is cast to `dtype`, or None.
+
+    >>> number(np.float32(0.1), np.dtype("float32")), number(-np.inf, np.dtype("float64"))
+    ('0.1', '-np.inf')
+    """
+    bits = np.asarray(value).astype(dtype).tobytes()
+    python = _PYTHON[dtype.kind](value)
+    if dtype.kind != "f":
+        candidates: Sequence[tuple[str, Any]] = [(repr(python), python)]
+    elif math.isfinite(python):
+        short = repr(float(str(dtype.type(value)))) if dtype.itemsize <= 8 else repr(python)
+        candidates = [(short, float(short)), (repr(python), python)]
+    elif math.isnan(python):
+        candidates = [("np.nan", math.nan), ("-np.nan", -math.nan)]
+    else:
+        candidates = [("np.inf" if python > 0 else "-np.inf", python)]
+    return next((text for text, x in candidates if np.asarray(x, dtype=dtype).tobytes() == bits), None)
+
+
+def scalar(value: Any) -> str:
+    """Return an expression for a NumPy scalar of the same dtype and bits.
+
+    >>> scalar(np.float32(0.1))
+    'np.float32(0.1)'
+    """
+    value = np.asarray(value)
+    dtype = value.dtype.newbyteorder("=")
+    text = number(value, dtype)
+    if text is not None:
+        return f"np.{dtype.name}({text})" if dtype.kind != "b" else f"np.bool_({text})"
+    if dtype.itemsize > 8:  # long double: its own text has the digits that a Python float lacks
+        return f"np.{dtype.name}({str(value[()])!r})"
+    unsigned = f"uint{8 * dtype.itemsize}"
+    return f"np.{unsigned}({value.astype(dtype).view(unsigned).item():#x}).view(np.{dtype.name})"
+
+
+def array(value: np.ndarray) -> str:
+    """Return an expression for an array of the same dtype, shape and bits; several lines for a large one.
+
+    >>> array(np.array([1.0, np.nan])), array(np.zeros((2, 3), "float32"))
+    ('np.array([1.0, np.nan])', 'np.zeros((2, 3), dtype=np.float32)')
+    """
+    if value.ndim == 0:
+        return scalar(value)
+    dtype = _dtype(value.dtype)
+    default = ", dtype=" + dtype if dtype != "np.float64" else ""
+    if value.size == 0:
+        return f"np.zeros({value.shape}{default})"
+    raw = np.ascontiguousarray(value)
+    first = raw.reshape(-1)[0]
+    if value.size > 4 and _same(raw, np.full(value.shape, first)) and (text := number(first, value.dtype)):
+        if text in ("0", "0.0", "False"):
+            return f"np.zeros({value.shape}{default})"
+        return f"np.full({value.shape}, {text}, dtype={dtype})"
+    if value.ndim == 1 and value.size > 4 and _same(raw, np.arange(value.size, dtype=value.dtype)):
+        return f"np.arange({value.size}, dtype={dtype})"
+    if value.size <= READABLE and (text := _entries(raw)) is not None:
+        keep = value.dtype in (np.float64, np.bool_)
+        return f"np.array({text}{'' if keep else ', dtype=' + dtype})"
+    return _encoded(raw)
+
+
+def _encoded(raw: np.ndarray) -> str:
+    code = base64.b64encode(raw.tobytes()).decode()
+    chunks = [code[i : i + _CHUNK] for i in range(0, len(code), _CHUNK)]
+    body = "\n".join(f'        "{chunk}"' for chunk in chunks)
+    shape = "" if raw.ndim == 1 else f".reshape{raw.shape}"
+    return f"np.frombuffer(\n    base64.b64decode(\n{body}\n    ),\n    dtype={raw.dtype.str!r},\n){shape}"
+
+
+def _entries(raw: np.ndarray) -> str | None:
+    """Return nested lists of the entries, or None where a Python number cannot hold one."""
+    texts = [number(x, raw.dtype) for x in raw.reshape(-1)]
+    if None in texts:
+        return None
+    level: list[str] = texts  # type: ignore[assignment]
+    for extent in reversed(raw.shape):
+        level = [f"[{', '.join(level[i : i + extent])}]" for i in range(0, len(level), extent)]
+    return level[0]
+
+
+def _same(a: np.ndarray, b: np.ndarray) -> bool:
+    return a.dtype == b.dtype and a.tobytes() == b.tobytes()
+
+
+def _dtype(dtype: np.dtype) -> str:
+    if not dtype.isnative:
+        return repr(dtype.str)
+    return f"np.{dtype.name}" if dtype.kind != "b" else "np.bool_"
+
+
+def operands(node: Any, rands: Sequence[Any], exprs: list[Expr | None]) -> list[Expr]:
+    """Fill in the scalar constants among the operands of an application.
+
+    A bare Python number stands where NumPy's promotion gives the same loop with it, a NumPy scalar elsewhere.
+    """
+    scalars = tuple([is_constant(x) and x.type.ndim == 0 for x in rands])
+    bare = all(scalars) or not any(scalars)
+    loop = None if bare else _weak_loop(getattr(node.op, "function", None), _keys(rands), scalars)
+    result: list[Expr] = []
+    for i, (x, expr) in enumerate(zip(rands, exprs, strict=True)):
+        if expr is None:
+            text = number(x.op.value, loop[i]) if loop is not None and _fits(x.op.value, loop[i]) else None
+            text = text or scalar(x.op.value)
+            expr = Expr(text, UNARY if text[0] == "-" else ATOM if text[0].isalpha() else ATOM - 1)
+        result.append(expr)
+    return result
+
+
+def _keys(rands: Sequence[Any]) -> tuple[np.dtype, ...]:
+    return tuple([x.type.dtype for x in rands])
+
+
+def _fits(value: np.ndarray, dtype: np.dtype) -> bool:
+    """Whether a loop of this dtype sees the same number whether it gets a Python number or the constant."""
+    return value.dtype == dtype or (value.dtype.kind in "iu" and dtype.kind in "iu") or dtype == np.float64
+
+
+@lru_cache(maxsize=4096)
+def _weak_loop(
+    function: Any, dtypes: tuple[np.dtype, ...], scalars: tuple[bool, ...]
+) -> tuple[np.dtype, ...] | None:
+    """Return the loop's dtypes if they are the same with Python numbers in place of the scalars."""
+    weak = tuple(
+        _PYTHON[d.kind] if s and d.kind != "b" else d for d, s in zip(dtypes, scalars, strict=True)
+    )
+    if function is np.where:
+        branches = [np.zeros(1, d) if not s else _PYTHON[d.kind](0) for d, s in zip(dtypes, scalars, strict=True)]
+        common = np.result_type(*dtypes[1:])
+        if scalars[0] or np.result_type(*branches[1:]) != common:
+            return None
+        return (dtypes[0], common, common)
+    if not isinstance(function, np.ufunc):
+        return None
+    try:
+        holes = [None] * function.nout
+        strong = function.resolve_dtypes((*dtypes, *holes))
+        return strong if function.resolve_dtypes((*weak, *holes)) == strong else None  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return None

@@ -1,0 +1,188 @@
+"""A program as readable NumPy source: one function that can be pasted into another project."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from relgrad.compile.callables import Callables
+from relgrad.compile.layout import indent, wrap
+from relgrad.compile.lines import Lines, is_ufunc
+from relgrad.compile.literals import array
+from relgrad.compile.reuse import Ownership, plan
+from relgrad.errors import OpError
+from relgrad.op import Input
+from relgrad.ops.reduction import Reduction
+from relgrad.ops.structure import Squeeze
+from relgrad.syntax import Names
+from relgrad.term import Term, subterms
+from relgrad.types import ArrayType, TupleType
+
+_WORD = re.compile(r"[^\W\d]\w*")
+_PARAMETER = re.compile(r"(\**)([^\W\d]\w*)")
+
+
+@dataclass(frozen=True)
+class Source:
+    """The text of a compiled program; `str` of it runs by itself."""
+
+    name: str
+    imports: tuple[str, ...]
+    constants: Mapping[str, np.ndarray]
+    definitions: tuple[str, ...]
+    function: str
+    objects: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def text(self) -> str:
+        """Imports, constants and the function."""
+        constants = [f"{name} = {array(value)}" for name, value in self.constants.items()]
+        packed = any("base64" in text for text in constants)
+        parts = ["\n".join(["import base64"] * packed + list(self.imports)), *self.definitions]
+        if constants:
+            parts.append("\n".join(wrap(text) for text in constants))
+        return "\n\n".join(parts) + "\n\n\n" + self.function
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def write_source(
+    name: str,
+    parameters: Sequence[str],
+    inputs: Mapping[Term, str],
+    roots: Sequence[Term],
+    results: Callable[[Sequence[str]], str] | None = None,
+    *,
+    imports: Sequence[str] = (),
+    convert: Collection[Term] = (),
+    doc: str = "",
+    reuse: bool = True,
+) -> Source:
+    """Return the source of a function that computes the roots.
+
+    `parameters` are the parts of its signature (`x`, `*`, `n=3`, `**options`); `inputs` says for each input term how
+    the argument is reached from them (`params['W']`); `results` makes the returned expression of the texts of the
+    roots, by default the one root or a tuple. `imports` are lines that `results` or the signature need. Arguments
+    of rank 0, and those in `convert`, are made NumPy values of the traced dtype first. No argument is written to
+    and no result shares memory with an argument, a constant, or another result.
+    """
+    nodes = list(subterms(*roots))
+    kernels = sorted({kernel for node in nodes for kernel in node.op.imports})
+    imported = [word for line in imports for word in _WORD.findall(line)]
+    name = Names([*kernels, *imported]).take(name)
+    names = Names([*kernels, *imported])
+    signature, renamed = _signature(parameters, names)
+    names.reserve(name)
+    live = set(nodes)
+    head: list[str] = []
+    variables: dict[Term, str] = {}
+    for node, path in inputs.items():
+        if node in live:
+            variables[node] = _unpack(node, _rename(path, renamed), names, node in convert, head)
+    callables = Callables(names)
+    lines = Lines(roots, variables, names, callables)
+    ownership = Ownership(lines, roots)
+    if reuse:
+        plan(lines, ownership, roots)
+    body = list(head)
+    for line in lines.lines:
+        body.append(f"{', '.join(line.targets)} = {line.expression().text}")
+        if line.dead:
+            body.append(f"del {', '.join(line.dead)}")
+    texts = _results(lines, ownership, roots)
+    body.append(f"return {results(texts) if results else _tuple(texts)}")
+    if doc:
+        body.insert(0, f'"""{doc}"""')
+    text = wrap(f"def {name}({', '.join(signature)}):") + "\n" + indent([wrap(line, 4) for line in body]) + "\n"
+    top = ["import numpy as np", *imports, *callables.imports]
+    if kernels:
+        top.append(wrap(f"from relgrad.kernels import {', '.join(kernels)}"))
+    return Source(
+        name,
+        tuple(dict.fromkeys(top)),
+        lines.constants,
+        tuple(callables.definitions),
+        text,
+        callables.objects,
+    )
+
+
+def _tuple(texts: Sequence[str]) -> str:
+    return texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
+
+
+def _signature(parameters: Sequence[str], names: Names) -> tuple[list[str], dict[str, str]]:
+    """Return the parameters, renamed where they would hide NumPy or a kernel, and the names that changed."""
+    signature, renamed = [], {}
+    for parameter in parameters:
+        match = _PARAMETER.match(parameter)
+        if match is None:
+            signature.append(parameter)
+            continue
+        stars, word = match.groups()
+        new = names.take_parameter(word)
+        if new != word:
+            renamed[word] = new
+        signature.append(stars + new + parameter[match.end() :])
+    return signature, renamed
+
+
+def _rename(path: str, renamed: Mapping[str, str]) -> str:
+    match = _WORD.match(path)
+    if match is None:
+        return path
+    return renamed.get(match.group(), match.group()) + path[match.end() :]
+
+
+def _unpack(node: Term, path: str, names: Names, convert: bool, head: list[str]) -> str:
+    """Write the line that gives an argument its own name and type, if it needs one; return the name."""
+    name = path
+    if not path.isidentifier():
+        words = re.findall(r"\w+", path)
+        wishes = ["_".join(words[i:]) for i in range(len(words) - 1, -1, -1) if _WORD.fullmatch(words[i])]
+        name = names.take(*wishes[:3]) if wishes else names.take("x")
+    kind: ArrayType = node.type
+    dtype = f"np.{kind.dtype.name}" if kind.dtype.kind != "b" else "np.bool_"
+    if kind.ndim == 0:
+        path = f"{dtype}({path})"
+    elif convert:
+        path = f"np.asarray({path}, dtype={dtype})"
+    if path != name:
+        head.append(f"{name} = {path}")
+    return name
+
+
+def _results(lines: Lines, ownership: Ownership, roots: Sequence[Term]) -> list[str]:
+    """Return the texts of the roots, copied where an array would otherwise be shared or read-only."""
+    taken: set[Term] = set()
+    texts = []
+    for root in roots:
+        expr, kind = lines.refer(root), root.type
+        if isinstance(kind, TupleType):
+            texts.append(expr.text)
+            continue
+        if not isinstance(kind, ArrayType):
+            raise OpError(f"{root.op} is no array and cannot be a result")
+        owners = ownership.of(root)
+        text = expr.text
+        if kind.ndim == 0:
+            if not _is_numpy_scalar(root):
+                text = f"np.{kind.dtype.name if kind.dtype.kind != 'b' else 'bool_'}({text})"
+        elif type(root.op) is Input:
+            text = f"np.array({text})"
+        elif owners & taken or not ownership.private(root):
+            text = f"{expr.within(14)}.copy()"
+        taken |= owners
+        texts.append(text)
+    return texts
+
+
+def _is_numpy_scalar(root: Term) -> bool:
+    """Whether NumPy returns a scalar for a result of rank 0 by itself."""
+    return is_ufunc(root) or isinstance(root.op, (Squeeze, Input))

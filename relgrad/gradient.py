@@ -1,0 +1,300 @@
+"""Implicit gradients: ops that stay in the graph until they are expanded, one layer at a time.
+
+`Gradient` is the pullback state: pairs of a value and its cotangent, and what is asked for. One expansion replaces
+the topologically last value by its operands with their cotangents accumulated, so no path is walked twice and the
+whole is linear in the graph. `Pushforward` is its forward-mode twin.
+
+Source: the implicit `Gradient` op of Aesara's issue on staged expansions (Theano #4452); changed from the source: the
+state is held in the graph itself, so that an expansion can stop anywhere.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from relgrad.errors import GradientError
+from relgrad.op import Known, Op, Project, as_term, constant, outputs_of
+from relgrad.ops.arithmetic import add
+from relgrad.ops.casting import cast
+from relgrad.ops.reduction import Sum
+from relgrad.ops.structure import broadcast_like, broadcast_to, squeeze
+from relgrad.term import Term, is_term, subterms, term
+from relgrad.trace.tracer import Tracer
+from relgrad.types import ArrayType, NullType, TupleType, Type
+
+
+class Gradient(Op):
+    """∂(Σ ⟨cotangent, value⟩)/∂wrt, implicit: never computed, only expanded.
+
+    Operands: `pairs` values, as many cotangents, and then what is differentiated for, an output each.
+    """
+
+    __props__ = ("pairs",)
+
+    def __init__(self, pairs: int):
+        self.pairs = pairs
+
+    def type_of(self, rands: tuple[Term, ...]) -> Type:
+        return TupleType(tuple(x.type for x in rands[2 * self.pairs :]))
+
+    def parts(self, node: Term) -> tuple[tuple[Term, ...], tuple[Term, ...], tuple[Term, ...]]:
+        """Return the values, their cotangents, and what is differentiated for."""
+        n = self.pairs
+        return node.rands[:n], node.rands[n : 2 * n], node.rands[2 * n :]
+
+
+class Pushforward(Op):
+    """The tangents of values, given those of some inputs; implicit like `Gradient`.
+
+    Operands: `values` values, an output each; then the inputs; then as many tangents.
+    """
+
+    __props__ = ("values",)
+
+    def __init__(self, values: int):
+        self.values = values
+
+    def type_of(self, rands: tuple[Term, ...]) -> Type:
+        return TupleType(tuple(x.type for x in rands[: self.values]))
+
+    def parts(self, node: Term) -> tuple[tuple[Term, ...], tuple[Term, ...], tuple[Term, ...]]:
+        """Return the values, the inputs, and the inputs' tangents."""
+        rest = node.rands[self.values :]
+        return node.rands[: self.values], rest[: len(rest) // 2], rest[len(rest) // 2 :]
+
+
+class Anchor(Op):
+    """The identity, opaque to relations: a variable of differentiation that is itself a computed value.
+
+    It keeps what a gradient is taken for distinct from everything else with the same value, until it is expanded.
+    """
+
+    __props__ = ("serial",)
+    laws = Op.laws
+
+    def __init__(self, serial: int):
+        self.serial = serial
+
+    def output_type(self, *types: Any) -> Type:
+        return types[0]
+
+    def compute(self, *arrays: Any) -> Any:
+        return arrays[0]
+
+    def source(self, node: Term, names: Sequence[str]) -> str | None:
+        return names[0]
+
+    def range_of(self, *ranges: Any) -> Any:
+        return ranges[0]
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        return [output_gradients[0]]
+
+    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+        return [eval_points[0]]
+
+
+def gradient(pairs: Sequence[tuple[Term, Term]], wrt: Sequence[Term]) -> list[Term]:
+    """Return the implicit gradients of Σ ⟨cotangent, value⟩ with respect to each of `wrt`."""
+    values, cotangents = [v for v, _ in pairs], [g for _, g in pairs]
+    return outputs_of(term(Gradient(len(pairs)), *values, *cotangents, *wrt))
+
+
+def pushforward(values: Sequence[Term], inputs: Sequence[Term], tangents: Sequence[Term]) -> list[Term]:
+    """Return the implicit tangents of `values` along the tangents of `inputs`."""
+    return outputs_of(term(Pushforward(len(values)), *values, *inputs, *tangents))
+
+
+def ones_like(x: Term) -> Term:
+    """Return ones of a value's type: the cotangent of a sum over its entries."""
+    return broadcast_like(constant(1.0, x.type.dtype), x)
+
+
+def zeros_like(x: Term) -> Term:
+    """Return zeros of a value's type: the cotangent of what the cost does not depend on."""
+    return broadcast_like(constant(0.0, x.type.dtype), x)
+
+
+def depths(roots: Sequence[Term]) -> dict[Term, int]:
+    """Return the longest path from each term below the roots to a leaf."""
+    depth: dict[Term, int] = {}
+    for node in subterms(*roots):
+        depth[node] = 1 + max((depth[rand] for rand in node.rands), default=0)
+    return depth
+
+
+def dependent(roots: Sequence[Term], sources: Sequence[Term]) -> set[Term]:
+    """Return the terms below the roots whose entries depend on those of the sources."""
+    found = set(sources)
+    for node in subterms(*roots):
+        if node in found or not any(rand in found for rand in node.rands):
+            continue
+        pattern = node.op.connection_pattern(node)
+        if any(rand in found and any(row) for rand, row in zip(node.rands, pattern, strict=True)):
+            found.add(node)
+    return found
+
+
+def fit_cotangent(g: Term, like: Term) -> Term:
+    """Sum a cotangent down to the shape of its value, and give it the value's dtype.
+
+    Broadcasting copies entries, so its pullback sums over the copies.
+    """
+    kind = like.type
+    if g.type == kind:
+        return g
+    extra = g.type.ndim - kind.ndim
+    axes = tuple(
+        a for a in range(-g.type.ndim, 0) if g.type.shape[a] != 1 and (-a > kind.ndim or kind.shape[a] == 1)
+    )
+    if axes:
+        g = Sum(axes).make_node(g)
+    if extra > 0:
+        g = squeeze(g, tuple(range(-g.type.ndim, -kind.ndim)))
+    if g.type.shape != kind.shape:
+        g = broadcast_like(g, like) if None in kind.shape else broadcast_to(g, kind.shape)
+    return g if g.type.dtype == kind.dtype else cast(g, kind.dtype)
+
+
+class Pullback:
+    """A gradient while it is expanded: the pairs that are left, kept in topological order."""
+
+    def __init__(self, node: Term):
+        values, cotangents, self.wrt = node.op.parts(node)
+        self.relevant = dependent(values, self.wrt)
+        self.depth = depths(values)
+        self.cotangents: dict[Term, Any] = {}
+        self.done: dict[Term, Term] = {}
+        self.heap: list[tuple[int, int, Term]] = []
+        self.count = 0
+        for v, g in zip(values, cotangents, strict=True):
+            self._accumulate(v, g)
+
+    def _accumulate(self, v: Term, g: Term) -> None:
+        if v not in self.relevant:
+            return
+        if v.op.__class__ is Project:
+            slots = self.cotangents.get(v.rands[0])
+            if slots is None:
+                slots = self.cotangents[v.rands[0]] = {}
+                self._push(v.rands[0])
+            slots[v.op.index] = add(slots[v.op.index], g) if v.op.index in slots else g
+        elif v in self.cotangents:
+            self.cotangents[v] = add(self.cotangents[v], g)
+        else:
+            self.cotangents[v] = g
+            self._push(v)
+
+    def _push(self, v: Term) -> None:
+        heapq.heappush(self.heap, (-self.depth[v], self.count, v))
+        self.count += 1
+
+    @property
+    def pending(self) -> bool:
+        return bool(self.heap)
+
+    def expand(self) -> tuple[Term, Any, list[tuple[Term, Term]]]:
+        """Do one layer: return the value, its cotangent, and its operands with what flows back to them."""
+        _, _, v = heapq.heappop(self.heap)
+        g = self.cotangents.pop(v)
+        if v in self.wrt:
+            self.done[v] = add(self.done[v], g) if v in self.done else g
+        flows = list(pull_back(v, g, self.relevant)) if v.rands else []
+        for operand, contribution in flows:
+            self._accumulate(operand, contribution)
+        return v, g, flows
+
+    def term(self) -> Term:
+        """Return the implicit gradient that is left to expand."""
+        pairs: list[tuple[Term, Term]] = list(self.done.items())
+        for v, g in self.cotangents.items():
+            if isinstance(g, dict):
+                pairs.extend((term(Project(i), v), part) for i, part in g.items())
+            else:
+                pairs.append((v, g))
+        return term(Gradient(len(pairs)), *[v for v, _ in pairs], *[g for _, g in pairs], *self.wrt)
+
+    def results(self) -> list[Term]:
+        """Return the explicit gradients, zeros where the cost does not depend on what is asked for."""
+        return [self.done[x] if x in self.done else zeros_like(x) for x in self.wrt]
+
+
+def pull_back(v: Term, g: Any, relevant: set[Term]) -> Iterator[tuple[Term, Term]]:
+    """Yield the operands of a value with what flows back to them, one layer deep."""
+    outputs = [Tracer(x) for x in outputs_of(v)]
+    if isinstance(g, dict):
+        gradients = [Tracer(g[i]) if i in g else None for i in range(len(outputs))]
+    else:
+        gradients = [Tracer(g)]
+    # An operand that nobody asks about gets no cotangent, so its rule is not even run where rules are rows.
+    cotangents = v.op.L_op([Tracer(x) for x in v.rands], outputs, gradients)
+    if len(cotangents) != len(v.rands):
+        raise GradientError(f"op {v.op} returned {len(cotangents)} cotangents for {len(v.rands)} operands")
+    for operand, cotangent in zip(v.rands, cotangents, strict=True):
+        if operand not in relevant or cotangent is None:
+            continue
+        contribution = as_term(cotangent)
+        if type(contribution.op) is Known:
+            if isinstance(contribution.type, NullType):
+                raise GradientError(f"the gradient through {v.op} is undefined", cause=contribution.type.why)
+            continue
+        if isinstance(operand.type, ArrayType) and operand.type.differentiable:
+            yield operand, fit_cotangent(contribution, operand)
+
+
+class Tangents:
+    """A pushforward while it is expanded: values in topological order, and the tangents known so far."""
+
+    def __init__(self, node: Term):
+        self.values, inputs, tangents = node.op.parts(node)
+        self.relevant = dependent(self.values, inputs)
+        self.tangents: dict[Term, Any] = dict(zip(inputs, tangents, strict=True))
+        self.order = iter([v for v in subterms(*self.values) if v in self.relevant and v not in self.tangents])
+
+    def expand(self) -> tuple[Term, list[Any]] | None:
+        """Do one layer: return the next value and the tangents of its outputs, or None at the end."""
+        v = next(self.order, None)
+        if v is None:
+            return None
+        if type(v.op) is Project:
+            found = self.tangents.get(v.rands[0])
+            self.tangents[v] = found[v.op.index] if found else None
+            return v, [self.tangents[v]]
+        points = [self.tangents.get(x) for x in v.rands]
+        if all(p is None for p in points):
+            self.tangents[v] = None
+            return v, [None]
+        results = v.op.R_op([Tracer(x) for x in v.rands], [None if p is None else Tracer(p) for p in points])
+        outs = outputs_of(v)
+        fitted = [None if r is None else fit_cotangent(as_term(r), o) for r, o in zip(results, outs, strict=True)]
+        self.tangents[v] = fitted if isinstance(v.type, TupleType) else fitted[0]
+        return v, fitted
+
+    def results(self) -> list[Term]:
+        """Return the tangents of the values, zeros where they do not depend on the inputs."""
+        found = [self.tangents.get(v) for v in self.values]
+        return [zeros_like(v) if t is None else t for v, t in zip(self.values, found, strict=True)]
+
+
+def is_implicit(t: Any) -> bool:
+    """Whether a term is a gradient or pushforward that has not been expanded."""
+    return is_term(t) and type(t.op) in (Gradient, Pushforward)
+
+
+def check_differentiable(x: Term, name: str) -> None:
+    """Raise GradientError where a derivative with respect to x makes no sense."""
+    if not (isinstance(x.type, ArrayType) and x.type.differentiable):
+        raise GradientError(
+            f"cannot differentiate with respect to {name}, which has dtype {x.type.dtype}",
+            cause="derivatives are defined for floating point arguments only",
+            cure=f"pass floats (np.asarray({name}, dtype=float)), or choose other arguments with argnums",
+        )
+
+
+def is_finite_constant(value: Any) -> bool:
+    """Whether all entries of an array are finite."""
+    return bool(np.all(np.isfinite(value)))

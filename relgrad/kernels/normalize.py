@@ -1,0 +1,211 @@
+"""Normalisation in the log domain: logsumexp, softmax, log_softmax, and the linear maps of their derivatives.
+
+Source: P. Blanchard, D. J. Higham, N. J. Higham, "Accurately computing the log-sum-exp and softmax functions", IMA
+Journal of Numerical Analysis 41(4), 2021, algorithm 3.1 and section 5. Changed from the source: several axes, linear
+weights, ties counted instead of broken, and the rounding error of x − max carried along in softmax.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from relgrad.kernels.dispatch import floats, kernel
+
+Axis = int | tuple[int, ...] | None
+
+
+def _finite(m: Any) -> Any:
+    """Return a shift: infinite and NaN maxima shift nothing."""
+    return np.where(np.isfinite(m), m, 0)
+
+
+def _max(x: Any, axis: Axis) -> Any:
+    return np.max(x, axis=axis, keepdims=True, initial=-np.inf)
+
+
+def _log_of_total(first: Any, rest: Any) -> Any:
+    """log(first + rest), where near 1 the distance from 1 is not rounded away."""
+    above = (first - 1) + rest
+    return np.where(np.abs(above) < 0.5, np.log1p(above), np.log(first + rest))
+
+
+def _sum_at_max(x: Any, axis: Axis) -> tuple[Any, Any, Any]:
+    """Return the shift m, how many entries equal it, and Σ e^(x − m) over all others."""
+    m = _max(x, axis)
+    top = (x == m) & np.isfinite(m)
+    m = _finite(m)
+    rest = np.sum(np.where(top, 0, np.exp(x - m)), axis=axis, keepdims=True)
+    return m, np.sum(top, axis=axis, keepdims=True, dtype=x.dtype), rest
+
+
+def _weighted_shift(x: Any, w: Any, axis: Axis) -> tuple[Any, Any]:
+    """Return x without the entries of zero weight, and x at the largest |w|·eˣ."""
+    x = np.where(w == 0, -np.inf, x)
+    size = np.where(w == 0, -np.inf, x + np.log(np.abs(w)))
+    return x, _max(np.where(size == _max(size, axis), x, -np.inf), axis)
+
+
+def _weighted_terms(x: Any, w: Any, m: Any) -> Any:
+    """w·e^(x − m) by two half powers: tiny and huge weights neither overflow nor underflow on the way."""
+    half = np.exp((x - m) / 2)
+    return (w * half) * half
+
+
+@kernel
+def logsumexp(x: Any, axis: Axis = None, keepdims: bool = False, weights: Any = None) -> Any:
+    """log Σ w·eˣ over axes; −inf for an empty or vanishing sum, NaN for a negative one.
+
+    The weights broadcast against x, are used linearly, may be negative; where one is zero, x is not looked at.
+    The error is a few ulp of the larger of |max x| and the result.
+
+    >>> logsumexp(np.array([1e-20, -50.0])) == 1e-20 + np.exp(-50.0)
+    np.True_
+    >>> logsumexp(np.array([1000.0, 1000.0]), weights=np.array([0.5, 0.5]))
+    np.float64(1000.0)
+    """
+    if weights is None:
+        (x,) = floats(x)
+        m, top, rest = _sum_at_max(x, axis)
+    else:
+        x, w = np.broadcast_arrays(*floats(x, weights))
+        x, m = _weighted_shift(x, w, axis)
+        chosen = (x == m) & np.isfinite(m)
+        m = _finite(m)
+        top = np.sum(np.where(chosen, w, 0), axis=axis, keepdims=True)
+        rest = np.sum(np.where(chosen, 0, _weighted_terms(x, w, m)), axis=axis, keepdims=True)
+    total = m + _log_of_total(top, rest)
+    return total if keepdims else np.squeeze(total, axis)[()]
+
+
+def _difference(x: Any, m: Any, axis: Axis) -> tuple[Any, Any]:
+    """Return x − m and its rounding error, for a maximum m; a lone +inf is at distance 0, other infinities at NaN.
+
+    Source: D. E. Knuth, The Art of Computer Programming 2, section 4.2.2, theorem B (the error of a sum).
+    """
+    d = x - m
+    back = d - x
+    error = (x - (d - back)) - (m + back)
+    if not np.all(np.isfinite(m)):
+        lone = np.sum(x == np.inf, axis=axis, keepdims=True) == 1
+        d = np.where((m == np.inf) & (x == m) & lone, 0, d)
+    return d, np.where(np.isfinite(error), error, 0)
+
+
+@kernel
+def softmax(x: Any, axis: Axis = -1, weights: Any = None) -> Any:
+    """w·eˣ / Σ w·eˣ; every entry, however small, within a few ulp.
+
+    A row whose maximum is −inf is NaN; a single +inf takes all. The default axis is the last (SciPy's is None).
+
+    >>> softmax(np.array([0.0, -800.0, 800.0]))
+    array([0., 0., 1.])
+    """
+    if weights is None:
+        (x,) = floats(x)
+        d, error = _difference(x, _max(x, axis), axis)
+        e = np.exp(d)
+        e += e * error
+    else:
+        x, w = np.broadcast_arrays(*floats(x, weights))
+        x, m = _weighted_shift(x, w, axis)
+        d, error = _difference(x, m, axis)
+        half = np.exp(d / 2)
+        e = (w * half) * half
+        e += e * error
+    return e / np.sum(e, axis=axis, keepdims=True)
+
+
+@kernel
+def log_softmax(x: Any, axis: Axis = -1) -> Any:
+    """x − log Σ eˣ = (x − max x) − log(1 + Σ others): two terms of one sign; every entry within 3 ulp.
+
+    >>> log_softmax(np.array([0.0, -50.0]))[0] == -np.exp(-50.0)
+    np.True_
+    """
+    (x,) = floats(x)
+    d, _ = _difference(x, _max(x, axis), axis)
+    top = d == 0
+    rest = np.sum(np.where(top, 0, np.exp(d)), axis=axis, keepdims=True)
+    count = np.sum(top, axis=axis, keepdims=True, dtype=x.dtype)
+    return d - np.log1p((count - 1) + rest)
+
+
+class _Rows:
+    """Arrays with their reduced axes joined into a last one, and the way back."""
+
+    def __init__(self, axis: Axis, *arrays: Any):
+        arrays = tuple(np.broadcast_arrays(*floats(*arrays)))
+        ndim = arrays[0].ndim
+        axes = range(ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
+        self.axes = sorted(a % ndim for a in axes)
+        self.order = [a for a in range(ndim) if a not in self.axes] + self.axes
+        self.plain = self.order == list(range(ndim)) and len(self.axes) == 1
+        moved = [a if self.plain else a.transpose(self.order) for a in arrays]
+        self.shape = moved[0].shape
+        kept = self.shape[: ndim - len(self.axes)]
+        length = int(np.prod(self.shape[ndim - len(self.axes) :]))
+        self.arrays = moved if self.plain else [a.reshape((*kept, length)) for a in moved]
+
+    def heaviest(self, p: Any) -> Any:
+        """Return the place of the largest |p| in each row."""
+        return np.argmax(np.abs(p), axis=-1, keepdims=True)
+
+    def back(self, x: Any) -> Any:
+        return x if self.plain else x.reshape(self.shape).transpose(np.argsort(self.order))
+
+
+def _deviation(g: Any, p: Any, k: Any) -> Any:
+    g = g - np.take_along_axis(g, k, -1)
+    return g - np.sum(p * g, axis=-1, keepdims=True) / np.sum(p, axis=-1, keepdims=True)
+
+
+@kernel
+def deviation(g: Any, p: Any, axis: Axis = -1) -> Any:
+    """g − Σpg/Σp: the distance of g from its mean under the weights p.
+
+    Computed with g measured from its value at the heaviest entry, so that there the others' share is all that is
+    left, and a common offset of g is gone before it can round.
+    """
+    rows = _Rows(axis, g, p)
+    g, p = rows.arrays
+    return rows.back(_deviation(g, p, rows.heaviest(p))) if p.size else g.copy()
+
+
+@kernel
+def softmax_pullback(g: Any, p: Any, axis: Axis = -1) -> Any:
+    """p·(g − Σpg/Σp): what softmax with the result p makes of a cotangent, or tangent, g.
+
+    >>> p = np.array([1.0, 1e-20])
+    >>> softmax_pullback(np.array([1.0, 0.0]), p)
+    array([ 1.e-20, -1.e-20])
+    """
+    rows = _Rows(axis, g, p)
+    g, p = rows.arrays
+    return rows.back(p * _deviation(g, p, rows.heaviest(p))) if p.size else g.copy()
+
+
+@kernel
+def log_softmax_pullback(g: Any, p: Any, axis: Axis = -1) -> Any:
+    """g − p·Σg/Σp: what log_softmax makes of a cotangent g, where p is the softmax.
+
+    At the heaviest entry k it is (gₖ·Σ' p − pₖ·Σ' g)/Σp, where Σ' leaves k out: 1 − pₖ is never formed.
+
+    >>> log_softmax_pullback(np.array([1.0, 0.0]), np.array([1.0, 1e-20]))
+    array([ 1.e-20, -1.e-20])
+    """
+    rows = _Rows(axis, g, p)
+    g, p = rows.arrays
+    if not p.size:
+        return g.copy()
+    k = rows.heaviest(p)
+    gk, pk = np.take_along_axis(g, k, -1), np.take_along_axis(p, k, -1)
+    g_rest, p_rest = np.array(g), np.array(p)
+    np.put_along_axis(g_rest, k, 0, -1)
+    np.put_along_axis(p_rest, k, 0, -1)
+    g_sum, p_sum = (np.sum(a, axis=-1, keepdims=True) for a in (g_rest, p_rest))
+    total = p_sum + pk
+    result = g - p * ((g_sum + gk) / total)
+    np.put_along_axis(result, k, (gk * p_sum - pk * g_sum) / total, -1)
+    return rows.back(result)

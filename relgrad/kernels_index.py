@@ -1,0 +1,120 @@
+"""Scattering, products of all others, and recurrences: what generated source needs and NumPy lacks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def put_at(values: Any, key: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """Return zeros of a shape with `out[key] = values`; no entry may be named twice."""
+    values = np.asarray(values)
+    out = np.zeros(shape, values.dtype)
+    out[key] = values
+    return out
+
+
+def add_at(values: Any, key: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """Return zeros of a shape with `out[key] += values`, where entries named twice receive both."""
+    values = np.asarray(values)
+    out = np.zeros(shape, values.dtype)
+    np.add.at(out, key, values)
+    return out
+
+
+def add_along(values: Any, indices: np.ndarray, axis: int, shape: tuple[int, ...]) -> np.ndarray:
+    """Scatter what `np.take_along_axis(x, indices, axis)` gathers from an x of the given shape, adding up."""
+    key = [np.arange(n).reshape((-1,) + (1,) * (len(shape) - 1 - i)) for i, n in enumerate(shape)]
+    key[axis] = indices
+    return add_at(values, tuple(key), shape)
+
+
+def delay(x: np.ndarray, axis: int, step: int) -> np.ndarray:
+    """Shift entries along an axis by `step` places, to the left if negative, and fill with zeros."""
+    x = np.asarray(x)
+    out = np.zeros_like(x)
+    source, target = np.moveaxis(x, axis, 0), np.moveaxis(out, axis, 0)
+    if step >= 0:
+        target[step:] = source[: max(len(source) - step, 0)]
+    else:
+        target[:step] = source[-step:]
+    return out
+
+
+def linear_recurrence(a: Any, b: Any, axis: int, adjoint: bool = False) -> np.ndarray:
+    """Solve s_k = a_k s_{k-1} + b_k along an axis, with s_{-1} = 0; or its adjoint, s_k = b_k + a_{k+1} s_{k+1}."""
+    a, b = np.broadcast_arrays(a, b)
+    out = np.empty(a.shape, np.result_type(a, b))
+    a, b, s = (np.moveaxis(z, axis, 0) for z in (a, b, out))
+    n = len(s)
+    if adjoint:
+        s[n - 1 :] = b[n - 1 :]
+        for k in range(n - 2, -1, -1):
+            s[k] = b[k] + a[k + 1] * s[k + 1]
+    else:
+        s[:1] = b[:1]
+        for k in range(1, n):
+            s[k] = b[k] + a[k] * s[k - 1]
+    return out
+
+
+def leave_one_out_prod(x: np.ndarray, *directions: Any, axes: tuple[int, ...] = (-1,)) -> np.ndarray:
+    """Return ∇ₓ Dᵐ(Π xⱼ)[t₁, …, tₘ] for the product over `axes`: without directions, Π_{j≠i} xⱼ for each i.
+
+    No division, so zeros do no harm; mantissas and exponents are kept apart, so only the results can overflow.
+    With directions, the products are taken in the ring of polynomials in ε₁ … εₘ with εₐ² = 0, of xⱼ + Σ εₐ tₐⱼ.
+    """
+    x = np.asarray(x)
+    m, full = len(directions), (1 << len(directions)) - 1
+    tail = tuple(range(-len(axes), 0))
+    moved_shape = np.moveaxis(x, axes, tail).shape
+    batch = moved_shape[: x.ndim - len(axes)]
+    n = int(np.prod(moved_shape[x.ndim - len(axes) :], dtype=int))
+    width = 1 << max(n - 1, 0).bit_length()
+    # Leaves of a binary tree, one ring element each: axis 0 holds the coefficients, the last axis the factors.
+    leaves = np.zeros((full + 1, *batch, width), x.dtype)
+    leaves[0] = 1
+    for coefficient, values in ((0, x), *((1 << i, t) for i, t in enumerate(directions))):
+        flat = np.moveaxis(np.broadcast_to(values, x.shape), axes, tail).reshape((*batch, n))
+        leaves[coefficient, ..., :n] = flat
+    levels = [_normalized(leaves, np.zeros((*batch, width), np.int64))]
+    while levels[-1][1].shape[-1] > 2:
+        c, e = levels[-1]
+        product = _ring_product(c[..., 0::2], c[..., 1::2])
+        levels.append(_normalized(product, e[..., 0::2] + e[..., 1::2]))
+    one = np.zeros((full + 1, *batch, 1), x.dtype)
+    one[0] = 1
+    c, e = one, np.zeros((*batch, 1), np.int64)
+    if width > 1:
+        for below, exponents in reversed(levels):
+            # What is outside a child: what is outside its parent, times its sibling.
+            siblings = below.reshape((*below.shape[:-1], -1, 2))[..., ::-1]
+            sibling_exponents = exponents.reshape((*exponents.shape[:-1], -1, 2))[..., ::-1]
+            outside = _ring_product(c[..., None], siblings)
+            c, e = _normalized(
+                outside.reshape(below.shape), (e[..., None] + sibling_exponents).reshape(exponents.shape)
+            )
+    result = np.ldexp(c[full], np.clip(e, -5000, 5000).astype(np.intc))[..., :n]
+    return np.moveaxis(result.reshape(moved_shape), tail, axes)
+
+
+def _ring_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Multiply polynomials in εs of square zero: coefficients are indexed by sets of εs, written as bits."""
+    if len(a) == 1:
+        return a * b
+    rows = []
+    for whole in range(len(a)):
+        part, total = whole, a[whole] * b[0]
+        while part:
+            part = (part - 1) & whole
+            total = total + a[part] * b[whole ^ part]
+        rows.append(total)
+    return np.stack(rows)
+
+
+def _normalized(c: np.ndarray, exponents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Move the powers of two of ring elements into their exponents."""
+    largest = np.max(np.abs(c), axis=0)
+    shift = np.where(np.isfinite(largest), np.frexp(largest)[1], 0)
+    return np.ldexp(c, -shift), exponents + shift

@@ -1,0 +1,127 @@
+"""Writing views back as terms: numerators before denominators, one exp for all, in the order of first occurrence."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from relgrad.logic.group import Number, ProductView, SumView, added, float_exact, number_of
+from relgrad.op import constant
+from relgrad.ops.arithmetic import add, divide, multiply, negative, power, reciprocal, sqrt, square, subtract
+from relgrad.ops.casting import cast
+from relgrad.ops.exponential import exp
+from relgrad.ops.structure import broadcast_like, broadcast_to
+from relgrad.term import is_term
+
+
+def number_term(value: Number | float, dtype: Any = None) -> Term:
+    """Return a constant: of the given dtype, or a bare number that takes its partners'."""
+    number = int(value) if dtype is None and isinstance(value, int) else float(value)
+    return constant(number) if dtype is None else constant(number, dtype)
+
+
+def build_product(view: ProductView, dtype: Any = None) -> Any:
+    """Return the term of a product; its dtype matters only where nothing but a number is left."""
+    c, factors = view
+    several = sum(is_term(base) and base.op is exp for base in factors) > 1
+    above: list[Any] = []
+    below: list[Any] = []
+    exponents: list[tuple[SumView, Number]] = []
+    place = 0
+    for base, e in factors.items():
+        if is_term(base) and base.op is exp and (several or e != 1):
+            place = place if exponents else len(above)
+            exponents.append((_exponent(base.rands[0]), e))
+        elif e > 0:
+            above.append(_power(base, e))
+        else:
+            below.append(_power(base, -e))
+    if exponents:
+        above.insert(place, exp(build_sum(added(*exponents), dtype)))
+    numerator, denominator = _product_of(above), _product_of(below)
+    if numerator is not None:
+        numerator = _scaled(numerator, c)
+        return numerator if denominator is None else divide(numerator, denominator)
+    if denominator is None:
+        return number_term(c, dtype)
+    if c == 1:
+        return reciprocal(denominator)
+    if float_exact(c):
+        return divide(number_term(c), denominator)
+    return divide(number_term(c.numerator), _scaled(denominator, c.denominator))
+
+
+def build_sum(view: SumView, dtype: Any = None) -> Any:
+    """Return the term of a sum: what is added before what is subtracted, where there is any."""
+    offset, terms = view
+    parts: list[tuple[Any, Number]] = list(terms.items())
+    if not parts:
+        return number_term(offset, dtype)
+    if offset:
+        parts.append((None, offset))
+    first = next((i for i, (_, k) in enumerate(parts) if k > 0), 0)
+    parts.insert(0, parts.pop(first))
+    result: Any = None
+    for t, k in parts:
+        size = abs(k)
+        part = number_term(size) if t is None else _scaled(t, size)
+        if result is None:
+            result = part if k > 0 else negative(part)
+        else:
+            result = add(result, part) if k > 0 else subtract(result, part)
+    return result
+
+
+def fit(t: Any, like: Any) -> Any:
+    """Bring a rewritten term back to the dtype and shape of the place where it goes.
+
+    Cancellation can shrink a shape, and a constant knows no dtype of its own.
+    """
+    if t.type.dtype != like.type.dtype:
+        t = cast(t, like.type.dtype)
+    if t.type.shape == like.type.shape:
+        return t
+    if None in like.type.shape:
+        return broadcast_like(t, like)
+    return broadcast_to(t, like.type.shape)
+
+
+def _exponent(t: Any) -> SumView:
+    """Read what stands under an exp; views have split it already, so it is a number or one summand."""
+    value = number_of(t)
+    return SumView(0, {t: 1}) if value is None else SumView(value, {})
+
+
+def _scaled(t: Any, c: Number) -> Any:
+    """Return c·t with float-exact constants only: a third is a division by 3."""
+    if c == 1:
+        return t
+    if c == -1:
+        return negative(t)
+    if float_exact(c):
+        return multiply(t, number_term(c))
+    return divide(_scaled(t, c.numerator), number_term(c.denominator))
+
+
+def _product_of(parts: list[Any]) -> Any:
+    result: Any = None
+    for part in parts:
+        result = part if result is None else multiply(result, part)
+    return result
+
+
+def _power(base: Any, e: Number) -> Any:
+    if e == 1:
+        return base
+    if e == 2:
+        return square(base)
+    if e == Fraction(1, 2):
+        return sqrt(base)
+    return power(base, number_term(e) if isinstance(e, int) else constant(float(e)))
+
+
+def zero_like(t: Any) -> Any:
+    """Return zeros of the dtype and shape of a term."""
+    return fit(constant(np.zeros((), t.type.dtype)), t)

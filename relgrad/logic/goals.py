@@ -1,0 +1,50 @@
+"""Goals for kanren: equality modulo the theories, and the two sides of an equation, in both directions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from relgrad.logic.match import match
+from relgrad.logic.ranges import Goal
+from relgrad.logic.rewrite import compile_pattern, rewrites
+from relgrad.logic.unify import State, fresh, is_variable, label_of, reify_term, unknowns
+from relgrad.term import is_term
+
+
+def _bare(x: Any) -> Any:
+    return getattr(x, "term", x)
+
+
+def equalo(u: Any, v: Any) -> Goal:
+    """Construct a goal stating that u and v are equal modulo the theories: AC, inverses, linearity."""
+
+    def equal_goal(s: State) -> Iterator[State]:
+        yield from match(_bare(u), _bare(v), s)
+
+    return equal_goal
+
+
+def relateo(u: Any, v: Any, left: Any, right: Any, conditions: Callable[[dict[Any, Any]], Sequence[Goal]]) -> Goal:
+    """Construct a goal stating that u turns into v where an equation `left = right` is applied at the root of u.
+
+    u may be a larger product or sum that holds `left`; v then holds `right` in its place. Where u is unknown, the
+    equation is read from right to left. The variables of the equation are fresh at each use.
+    """
+
+    def relate_goal(s: State) -> Iterator[State]:
+        before, after = (reify_term(_bare(x), s) for x in (u, v))
+        renaming = {x: fresh(label_of(x)) for x in (unknowns(left) | unknowns(right))}
+        new_left, new_right = reify_term(left, renaming), reify_term(right, renaming)
+        goals = conditions(renaming)
+        if is_term(before):
+            for rewrite in rewrites(compile_pattern(new_left), new_right, goals, before, s):
+                yield from match(after, rewrite.term, rewrite.state)
+        elif is_term(after):
+            for rewrite in rewrites(compile_pattern(new_right), new_left, goals, after, s):
+                yield from match(before, rewrite.term, rewrite.state)
+        elif is_variable(before) and is_variable(after):
+            for state in match(before, new_left, s):
+                yield from match(after, new_right, state)
+
+    return relate_goal

@@ -1,0 +1,428 @@
+"""Matching and unification modulo the theories: pattern against subject, as generators over states.
+
+Products and sums are read as multisets (see `view`). Bound and ground parts are taken out first, then what is
+constrained by a head, fewest candidates first, variables last; never a permutation. Every yielded state is new;
+none is changed. Recursion is on patterns, which are small, never on subjects.
+
+Source: the order of work follows Eker, "Associative-commutative rewriting on large terms" (2003); changed from the
+source: the theories are abelian groups, a product of exponentials is one exponential, reductions are linear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from itertools import combinations, product
+from typing import Any
+
+from relgrad.logic.build import build_product, build_sum
+from relgrad.logic.group import (
+    Number,
+    ProductView,
+    SumView,
+    added,
+    multiplied,
+    whole,
+)
+from relgrad.logic.ranges import is_constant_along
+from relgrad.logic.unify import State, bind, is_variable, reify_term, unify_terms, unknowns, walk
+from relgrad.logic.view import LIMIT, PRODUCTS, SUMS, hoisting_axes, product_of, same, sum_of, summand
+from relgrad.op import Op
+from relgrad.ops.arithmetic import power
+from relgrad.ops.exponential import exp
+from relgrad.ops.reduction import Sum
+from relgrad.term import Term, is_term
+
+ProductMatch = tuple[State, ProductView]
+SumMatch = tuple[State, SumView]
+
+
+def equal(u: Any, v: Any) -> Callable[[State], Iterator[State]]:
+    """Construct a goal stating that two terms are equal modulo the theories of products and sums."""
+
+    def equal_goal(s: State) -> Iterator[State]:
+        yield from match(u, v, s)
+
+    return equal_goal
+
+
+def match(p: Any, t: Any, s: State) -> Iterator[State]:
+    """Yield the states in which a pattern and a subject are equal modulo the theories."""
+    p, t = _walked(p, s), _walked(t, s)
+    if p is t:
+        yield s
+    elif is_variable(p) or is_variable(t):
+        variable, value = (p, t) if is_variable(p) else (t, p)
+        bound = bind(variable, value, s)
+        if bound is not False:
+            yield bound
+    elif not (is_term(p) and is_term(t)):
+        bound = unify_terms(p, t, s)
+        if bound is not False:
+            yield bound
+    elif p.ground and t.ground:
+        if equal_ground(p, t):
+            yield s
+    elif p.ground:
+        yield from match(t, p, s)
+    else:
+        yield from _match_open(p, t, s)
+
+
+def equal_ground(u: Any, v: Any) -> bool:
+    """Whether two ground terms are equal modulo the theories: by their views, or operand by operand."""
+    todo, seen = [(u, v)], set()
+    while todo:
+        a, b = todo.pop()
+        if (a, b) in seen or same(a, b):
+            continue
+        seen.add((a, b))
+        if a.op != b.op or len(a) != len(b) or not a.rands:
+            return False
+        todo.extend(zip(a.rands, b.rands, strict=True))
+    return True
+
+
+def _walked(x: Any, s: State) -> Any:
+    """Return what a variable is bound to, and a pattern whose variables are all bound as the term that it is."""
+    if is_variable(x):
+        return walk(x, s)
+    if is_term(x) and not x.ground and all(v in s for v in unknowns(x)):
+        return reify_term(x, s)
+    return x
+
+
+def _match_open(p: Term, t: Term, s: State) -> Iterator[State]:
+    if p.op in SUMS:
+        for state, _ in match_sum(sum_of(p), sum_of(t), s, extend=False):
+            yield state
+        return
+    view = product_of(p)
+    if p.op in PRODUCTS or p.op is power or (p.op is exp and len(view.factors) != 1):
+        if p not in view.factors:
+            for state, _ in match_product(view, product_of(t), s, extend=False):
+                yield state
+            return
+    if p.op is exp:
+        yield from _match_exponential(p.rands[0], product_of(t), s)
+    elif type(p.op) is Sum:
+        yield from _match_reduction(p, t, s)
+    else:
+        yield from _match_operands(p, _as_head(t, p.op), s)
+
+
+def _as_head(t: Term, op: Op) -> Term:
+    """Read a subject as its only factor where that has the head that is looked for."""
+    if type(t.op) is not type(op):
+        view = product_of(t)
+        if view.coefficient == 1 and len(view.factors) == 1:
+            ((base, e),) = view.factors.items()
+            if e == 1 and is_term(base) and type(base.op) is type(op):
+                return base
+    return t
+
+
+def _match_operands(p: Term, t: Term, s: State) -> Iterator[State]:
+    if len(p) != len(t):
+        return
+    first = unify_terms(p.op, t.op, s)
+    if first is False:
+        return
+    orders = [t.rands]
+    if len(t.rands) == 2 and p.op.laws.commutative and t.rands[0] is not t.rands[1]:
+        orders.append(t.rands[::-1])
+    for rands in orders:
+        yield from _match_all(p.rands, rands, first)
+
+
+def _match_all(ps: tuple[Any, ...], ts: tuple[Any, ...], s: State) -> Iterator[State]:
+    if not ps:
+        yield s
+        return
+    for state in match(ps[0], ts[0], s):
+        yield from _match_all(ps[1:], ts[1:], state)
+
+
+def _match_exponential(q: Any, view: ProductView, s: State, k: Number = 1) -> Iterator[State]:
+    """Match exp(q)^k against a product of nothing but exponentials: q = Σ (e/k)·u."""
+    if view.coefficient == 1 and view.factors and all(is_term(b) and b.op is exp for b in view.factors):
+        yield from match(q, _exponent(view, k), s)
+
+
+def _exponent(view: ProductView, k: Number) -> Any:
+    parts = list(view.factors.items())
+    if len(parts) == 1 and parts[0][1] == k:
+        return parts[0][0].rands[0]
+    dtype = parts[0][0].type.dtype if parts[0][0].ground else None
+    return build_sum(added(*[(sum_of(b.rands[0]), whole(Fraction(e) / k)) for b, e in parts]), dtype)
+
+
+def _match_reduction(p: Term, t: Term, s: State) -> Iterator[State]:
+    """Match sum(body) against a product: all that is constant along the axes is read as standing inside."""
+    view = product_of(t)
+    for base, e in view.factors.items():
+        if e != 1 or not is_term(base) or type(base.op) is not Sum:
+            continue
+        state = unify_terms(p.op, base.op, s)
+        others = ProductView(view.coefficient, {b: k for b, k in view.factors.items() if b is not base})
+        if state is False or not all(is_constant_along(b, base.op.axes) for b in others.factors if b.ground):
+            continue
+        body = multiplied((others, 1), (product_of(base.rands[0]), 1))
+        yield from _match_body(p.rands[0], body, base.rands[0], state)
+
+
+def _match_body(p: Any, body: ProductView, like: Term, s: State) -> Iterator[State]:
+    p = _walked(p, s)
+    if is_term(p) and p.op in SUMS:
+        yield from (state for state, _ in match_sum(sum_of(p), summand(body, None, _dtype(like)), s, extend=False))
+        return
+    for state, _ in match_product(product_of(p), body, s, extend=False, dtype=_dtype(like)):
+        yield state
+
+
+def _dtype(t: Any) -> Any:
+    return t.type.dtype if is_term(t) and t.ground else None
+
+
+def match_product(
+    p: ProductView, t: ProductView, s: State, extend: bool, dtype: Any = None
+) -> Iterator[ProductMatch]:
+    """Yield states, and what is left of the subject, in which a product pattern is part of (or all of) a product."""
+    needed, heads, variables = ProductView(p.coefficient, {}), [], []
+    for base, k in p.factors.items():
+        base = _walked(base, s)
+        if is_variable(base):
+            variables.append((base, k))
+        elif not is_term(base) or base.ground:
+            needed = multiplied((needed, 1), (product_of(base), k))
+        elif base.op is not exp and not (base.op in SUMS) and base not in product_of(base).factors:
+            for b, e in product_of(base).factors.items():  # bindings have opened what was one factor
+                heads.append((b, e * k))
+        else:
+            heads.append((base, k))
+    left = _without(t, needed)
+    if left is None:
+        return
+    if heads:
+        yield from _match_heads(heads, variables, left, s, extend, dtype)
+    elif not variables:
+        if extend or (not left.factors and left.coefficient == 1):
+            yield s, left
+    elif not extend:
+        yield from _share_product(variables, left, s, dtype)
+    else:
+        yield from _choose_product(variables, left, s, dtype)
+
+
+def _match_heads(
+    heads: list[tuple[Any, Number]],
+    variables: list[tuple[Any, Number]],
+    t: ProductView,
+    s: State,
+    extend: bool,
+    dtype: Any,
+) -> Iterator[ProductMatch]:
+    """Match the factor that has the fewest candidates, then the rest."""
+    ranked = sorted(range(len(heads)), key=lambda i: (len(_candidates(heads[i], t)), heads[i][0].op is exp))
+    base, k = heads[ranked[0]]
+    rest = [head for i, head in enumerate(heads) if i != ranked[0]]
+    pending = ProductView(1, dict([*rest, *variables]))
+    for state, left in _match_factor(base, k, t, s):
+        yield from match_product(pending, left, state, extend, dtype)
+
+
+def _candidates(head: tuple[Any, Number], t: ProductView) -> list[tuple[Any, Number]]:
+    p, k = head
+    if p.op is exp:
+        return [(b, e) for b, e in t.factors.items() if is_term(b) and b.op is exp]
+    if p.op in SUMS:
+        return [(b, e) for b, e in t.factors.items() if is_term(b) and b.op in SUMS and _holds(e, k)]
+    return [(b, e) for b, e in t.factors.items() if is_term(b) and type(b.op) is type(p.op) and _holds(e, k)]
+
+
+def _holds(e: Number, k: Number) -> bool:
+    """Whether an exponent or coefficient e has k in it."""
+    return (e > 0) == (k > 0) and abs(e) >= abs(k)
+
+
+def _match_factor(p: Term, k: Number, t: ProductView, s: State) -> Iterator[ProductMatch]:
+    candidates = _candidates((p, k), t)
+    if p.op is exp:
+        groups = [tuple(candidates)] if len(candidates) > 1 else []
+        groups += [(candidate,) for candidate in candidates]
+        for group in groups:
+            left = ProductView(t.coefficient, {b: e for b, e in t.factors.items() if (b, e) not in group})
+            for state in _match_exponential(p.rands[0], ProductView(1, dict(group)), s, k):
+                yield state, left
+        return
+    for base, _ in candidates:
+        left = multiplied((t, 1), (ProductView(1, {base: 1}), -k))
+        if p.op in SUMS:
+            for state, _ in match_sum(sum_of(p), sum_of(base), s, extend=False):
+                yield state, left
+        elif type(p.op) is Sum:
+            state = unify_terms(p.op, base.op, s)
+            if state is not False:
+                inner = base.rands[0]
+                for body in _match_body(p.rands[0], product_of(inner), inner, state):
+                    yield body, left
+        else:
+            for state in _match_operands(p, base, s):
+                yield state, left
+
+
+def _without(t: ProductView, needed: ProductView) -> ProductView | None:
+    """Divide a product by factors that must be in it; None where one is missing."""
+    factors = dict(t.factors)
+    for base, k in needed.factors.items():
+        e = factors.get(base, 0)
+        if not e or not _holds(e, k):
+            return None
+        if e == k:
+            del factors[base]
+        else:
+            factors[base] = whole(Fraction(e) - k) if isinstance(e, Fraction) or isinstance(k, Fraction) else e - k
+    c = needed.coefficient
+    coefficient = t.coefficient if c == 1 else whole(Fraction(t.coefficient) / c)
+    return ProductView(coefficient, factors)
+
+
+def _share_product(variables: list[tuple[Any, Number]], t: ProductView, s: State, dtype: Any) -> Iterator[ProductMatch]:
+    """Give every factor to one of the variables; the last takes what is left."""
+    (variable, k), *rest = variables
+    if not rest:
+        taken = _rooted(t, k)
+        if taken is not None:
+            bound = bind(variable, build_product(taken, dtype), s)
+            if bound is not False:
+                yield bound, ProductView(1, {})
+        return
+    for state, left in _choose_product(variables[:1], t, s, dtype, allow_empty=True):
+        yield from _share_product(rest, left, state, dtype)
+
+
+def _choose_product(
+    variables: list[tuple[Any, Number]], t: ProductView, s: State, dtype: Any, allow_empty: bool = False
+) -> Iterator[ProductMatch]:
+    """Give each variable some of the factors, fewest first; what no variable takes is left."""
+    (variable, k), *rest = variables
+    fitting = [(b, _shares(e, k)) for b, e in t.factors.items() if _holds(e, k)]
+    sizes = [*range(1, len(fitting) + 1), *([0] if allow_empty else [])]
+    for size in sizes:
+        for chosen in combinations(fitting, size):
+            for amounts in product(*[shares for _, shares in chosen]):
+                taken = {b: amount for (b, _), amount in zip(chosen, amounts, strict=True)}
+                bound = bind(variable, build_product(ProductView(1, taken), dtype), s)
+                if bound is False:
+                    continue
+                left = multiplied((t, 1), (ProductView(1, taken), -k))
+                if rest:
+                    yield from _choose_product(rest, left, bound, dtype, allow_empty)
+                else:
+                    yield bound, left
+
+
+def _shares(e: Number, k: Number) -> list[Number]:
+    """List how much of base^e a variable with exponent k may take: one, two, … or all."""
+    most = Fraction(e) / Fraction(k)
+    return [whole(most)] if most.denominator != 1 or most > LIMIT else list(range(1, int(most) + 1))
+
+
+def _rooted(t: ProductView, k: Number) -> ProductView | None:
+    """Return t^(1/k) where that is a product again."""
+    if k == 1:
+        return t
+    if t.coefficient not in (0, 1) and k != -1:
+        return None
+    if not t.coefficient:
+        return None
+    return ProductView(whole(1 / Fraction(t.coefficient)), {b: whole(Fraction(e) / k) for b, e in t.factors.items()})
+
+
+def match_sum(p: SumView, t: SumView, s: State, extend: bool) -> Iterator[SumMatch]:
+    """Yield states, and what is left of the subject, in which a sum pattern is part of (or all of) a sum."""
+    needed, heads, variables = SumView(p.constant, {}), [], []
+    for part, k in p.terms.items():
+        part = _walked(part, s)
+        if is_variable(part):
+            variables.append((part, k))
+        elif not is_term(part) or part.ground:
+            needed = added((needed, 1), (sum_of(part), k))
+        else:
+            heads.append((part, k))
+    if heads:
+        candidates = [_summands(part, k, t) for part, k in heads]
+        best = min(range(len(heads)), key=lambda i: len(candidates[i]))
+        part, k = heads[best]
+        rest = dict([*(h for i, h in enumerate(heads) if i != best), *variables])
+        pending = added((SumView(0, rest), 1), (needed, 1))
+        for inner, c in candidates[best]:
+            for state, taken in _match_summand(part, k, inner, c, s):
+                yield from match_sum(pending, added((t, 1), (SumView(0, {inner: taken}), -1)), state, extend)
+        return
+    left = _minus(t, needed, variables and not extend)
+    if left is None:
+        return
+    if not variables:
+        if extend or not (left.terms or left.constant):
+            yield s, left
+    elif not extend:
+        yield from _share_sum(variables, left, s)
+
+
+def _summands(p: Term, k: Number, t: SumView) -> list[tuple[Any, Number]]:
+    """List the summands that a head may match: by that head, or by their factors where it is a product."""
+    if p not in product_of(p).factors or p.op is exp or type(p.op) is Sum:
+        return list(t.terms.items())
+    return [(b, c) for b, c in t.terms.items() if is_term(b) and (type(b.op) is type(p.op) or b.op in PRODUCTS) and _holds(c, k)]
+
+
+def _match_summand(p: Term, k: Number, t: Any, c: Number, s: State) -> Iterator[tuple[State, Number]]:
+    """Match k·p against c·t; yield how much of the coefficient was taken."""
+    view = product_of(p)
+    if p.op is exp and len(view.factors) == 1:
+        if _holds(c, k):
+            yield from ((state, k) for state in _match_exponential(p.rands[0], product_of(t), s))
+    elif type(p.op) is Sum:
+        if _holds(c, k):
+            yield from ((state, k) for state in match(p, t, s))
+    elif p in view.factors:
+        yield from ((state, k) for state in match(p, t, s))
+    else:
+        pattern = ProductView(whole(Fraction(view.coefficient) * k), view.factors)
+        subject = product_of(t)
+        scaled = ProductView(whole(Fraction(subject.coefficient) * c), subject.factors)
+        for state, _ in match_product(pattern, scaled, s, extend=False, dtype=_dtype(t)):
+            yield state, c
+
+
+def _minus(t: SumView, needed: SumView, loose_constant: Any) -> SumView | None:
+    """Subtract summands that must be in a sum; None where one is missing."""
+    for part, k in needed.terms.items():
+        if not _holds(t.terms.get(part, 0), k) or not t.terms.get(part, 0):
+            return None
+    if needed.constant and not loose_constant and not (t.constant and _holds(t.constant, needed.constant)):
+        return None
+    return added((t, 1), (needed, -1))
+
+
+def _share_sum(variables: list[tuple[Any, Number]], t: SumView, s: State) -> Iterator[SumMatch]:
+    """Give every summand to one of the variables; the last takes what is left, and none takes nothing."""
+    (variable, k), *rest = variables
+    parts = list(t.terms.items())
+    dtype = _dtype(parts[0][0]) if parts else None
+    sizes = [len(parts)] if not rest else range(1, len(parts) + 1)
+    for size in sizes:
+        for chosen in combinations(parts, size):
+            constant = t.constant if not rest else 0
+            if not chosen and not constant:
+                continue
+            value = build_sum(added((SumView(constant, dict(chosen)), whole(1 / Fraction(k)))), dtype)
+            bound = bind(variable, value, s)
+            if bound is False:
+                continue
+            left = added((t, 1), (SumView(constant, dict(chosen)), -1))
+            if rest:
+                yield from _share_sum(rest, left, bound)
+            else:
+                yield bound, left

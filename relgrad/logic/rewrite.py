@@ -1,0 +1,234 @@
+"""Rewriting one place: an equation's side found in a term, with what surrounds it carried along.
+
+A pattern rooted in a product (sum) may match inside a larger one. Linear contractions open scopes: inside
+sum(body), the factors of the body are available and so are those factors outside that are constant along the axes,
+since sum(b/a) = sum(b)/a. This is what lets exp(x)·sum(g·exp(x)/S²) hold a softmax twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from relgrad.logic.build import build_product, build_sum, fit
+from relgrad.logic.group import Number, ProductView, SumView, added, multiplied, whole
+from relgrad.logic.match import match, match_product, match_sum
+from relgrad.logic.ranges import Goal, is_constant_along
+from relgrad.logic.unify import State, reify_term
+from relgrad.logic.view import LIMIT, PRODUCTS, SUMS, hoisting_axes, product_of, sum_of
+from relgrad.op import Op
+from relgrad.ops.arithmetic import power
+from relgrad.term import Term, is_term
+
+Key = Op | type
+
+
+def head_key(op: Op) -> Key:
+    """Return what patterns are indexed by: the op itself, or its class where it has parameters of its own."""
+    return op if op.elementwise else type(op)
+
+
+class Pattern(NamedTuple):
+    """One side of an equation, read once: how its root is matched, and the heads without which it cannot be."""
+
+    term: Any
+    kind: str
+    needs: frozenset[Key]
+
+
+def compile_pattern(p: Any) -> Pattern:
+    """Read a side of an equation: as a product, a sum, an op applied, or a variable, which matches anything."""
+    if not is_term(p):
+        return Pattern(p, "anything", frozenset())
+    view = product_of(p)
+    if (p.op in PRODUCTS or p.op is power) and p not in view.factors:
+        return Pattern(p, "product", _keys(view.factors))
+    if p.op in SUMS:
+        return Pattern(p, "sum", _keys(b for b in sum_of(p).terms if is_term(b) and b in product_of(b).factors))
+    return Pattern(p, "op", frozenset([head_key(p.op)]))
+
+
+def _keys(bases: Any) -> frozenset[Key]:
+    return frozenset(head_key(b.op) for b in bases if is_term(b))
+
+
+def heads_of(t: Term, kind: str) -> frozenset[Key]:
+    """Return the heads that a pattern of a kind can meet at a term, for a first, cheap test."""
+    name = ("heads", kind)
+    found = t.cache.get(name)
+    if found is None:
+        if kind == "product":
+            found = frozenset(_product_heads(product_of(t), 3))
+        elif kind == "sum":
+            found = frozenset(key for b in sum_of(t).terms for key in _product_heads(product_of(b), 0))
+        else:
+            found = frozenset([head_key(t.op)])
+        t.cache[name] = found
+    return found
+
+
+def _product_heads(view: ProductView, depth: int) -> Iterator[Key]:
+    for base in view.factors:
+        yield head_key(base.op)
+        if depth and hoisting_axes(base.op, 0):
+            for rand in base.rands:
+                yield from _product_heads(product_of(rand), depth - 1)
+
+
+class Rewrite(NamedTuple):
+    """A place rewritten: the bindings, and the term that is equal to the one before."""
+
+    state: State
+    term: Any
+
+
+def rewrites(left: Pattern, right: Any, conditions: Sequence[Goal], t: Term, s: State) -> Iterator[Rewrite]:
+    """Yield the terms that an equation makes of a term at its root, the best-fitting matches first."""
+    if left.kind == "product":
+        found = _rewrite_product(left, right, conditions, t, s)
+    elif left.kind == "sum":
+        found = _rewrite_sum(left, right, conditions, t, s)
+    else:
+        found = _rewrite_whole(left, right, conditions, t, s)
+    for rewrite in found:
+        if rewrite.term is not t:
+            yield rewrite
+
+
+def _satisfying(conditions: Sequence[Goal], s: State) -> Iterator[State]:
+    if not conditions:
+        yield s
+        return
+    for state in conditions[0](s):
+        yield from _satisfying(conditions[1:], state)
+
+
+def _rewrite_whole(left: Pattern, right: Any, conditions: Sequence[Goal], t: Term, s: State) -> Iterator[Rewrite]:
+    for state in match(left.term, t, s):
+        for final in _satisfying(conditions, state):
+            yield Rewrite(final, _fitted(reify_term(right, final), t))
+
+
+def _fitted(new: Any, t: Term) -> Any:
+    ground = is_term(new) and new.ground and t.ground
+    return fit(new, t) if ground else new
+
+
+def _rewrite_sum(left: Pattern, right: Any, conditions: Sequence[Goal], t: Term, s: State) -> Iterator[Rewrite]:
+    pattern, subject = sum_of(left.term), sum_of(t)
+    for scale in _scales(pattern, subject):
+        scaled = added((subject, whole(1 / Fraction(scale))))
+        for state, rest in match_sum(pattern, scaled, s, extend=True):
+            for final in _satisfying(conditions, state):
+                new = sum_of(reify_term(right, final))
+                total = added((rest, scale), (new, scale))
+                yield Rewrite(final, _fitted(build_sum(total, _dtype(t)), t))
+
+
+def _scales(pattern: SumView, subject: SumView) -> list[Number]:
+    """List the multiples of the pattern that the subject may hold, judged by the pattern's heads."""
+    heads = {head_key(p.op): k for p, k in pattern.terms.items() if is_term(p) and p in product_of(p).factors}
+    scales: dict[Number, None] = {} if heads else {1: None, -1: None}
+    for t, c in subject.terms.items():
+        if is_term(t) and head_key(t.op) in heads:
+            scales[whole(Fraction(c) / heads[head_key(t.op)])] = None
+    return list(scales)
+
+
+def _rewrite_product(
+    left: Pattern, right: Any, conditions: Sequence[Goal], t: Term, s: State
+) -> Iterator[Rewrite]:
+    pattern = product_of(left.term)
+    for scope in _scopes(product_of(t), {}, 3):
+        for state, rest in match_product(pattern, scope.available, s, extend=True, dtype=_dtype(t)):
+            if not scope.uses_own(rest):
+                continue
+            for final in _satisfying(conditions, state):
+                new = reify_term(right, final)
+                own, inherited = scope.split(rest)
+                view = scope.rebuild(multiplied((own, 1), (product_of(new), 1)), inherited)
+                if view is not None:
+                    yield Rewrite(final, _fitted(build_product(view, _dtype(t)), t))
+
+
+def _dtype(t: Term) -> Any:
+    return t.type.dtype if t.ground else None
+
+
+class Scope(NamedTuple):
+    """The inside of nested contractions: its own factors and those it may draw in from outside."""
+
+    own: ProductView
+    inherited: dict[Any, Number]
+    rebuild: Callable[[ProductView, dict[Any, Number]], ProductView | None]
+
+    @property
+    def available(self) -> ProductView:
+        return multiplied((self.own, 1), (ProductView(1, self.inherited), 1)) if self.inherited else self.own
+
+    def uses_own(self, rest: ProductView) -> bool:
+        """Whether a match that left `rest` took any of the scope's own factors."""
+        return not self.inherited or any(rest.factors.get(b, 0) != e for b, e in self.own.factors.items())
+
+    def split(self, rest: ProductView) -> tuple[ProductView, dict[Any, Number]]:
+        """Divide what a match left into the scope's own factors and those outside."""
+        own = {b: e for b, e in rest.factors.items() if b not in self.inherited}
+        return ProductView(rest.coefficient, own), {b: e for b, e in rest.factors.items() if b in self.inherited}
+
+
+def _scopes(view: ProductView, inherited: dict[Any, Number], depth: int) -> Iterator[Scope]:
+    yield Scope(view, inherited, lambda own, outside: multiplied((own, 1), (ProductView(1, outside), 1)))
+    if not depth or len(view.factors) > LIMIT:
+        return
+    for base, e in view.factors.items():
+        if not is_term(base) or not base.ground or e != int(e) or e < 1:
+            continue
+        for position, axes in enumerate(hoisting_axes(base.op, base.type.ndim)):
+            others = multiplied((view, 1), (ProductView(1, inherited), 1), (ProductView(1, {base: 1}), -1))
+            movable = {b: k for b, k in others.factors.items() if b is not base and is_constant_along(b, axes)}
+            for inner in _scopes(product_of(base.rands[position]), movable, depth - 1):
+                yield Scope(inner.own, inner.inherited, _around(inner, base, position, others, movable))
+
+
+def _around(
+    inner: Scope, base: Term, position: int, others: ProductView, movable: dict[Any, Number]
+) -> Callable[[ProductView, dict[Any, Number]], ProductView | None]:
+    """Return how a contraction is put back around its rewritten operand."""
+
+    def rebuild(own: ProductView, outside: dict[Any, Number]) -> ProductView | None:
+        view = inner.rebuild(own, outside)
+        if view is None:
+            return None
+        # The inner rebuild multiplied in what was not used of the factors drawn in: they go back outside.
+        kept = {b: e for b, e in view.factors.items() if b in movable}
+        body = multiplied((view, 1), (ProductView(1, kept), -1))
+        operand = build_product(ProductView(1, body.factors), base.type.dtype)
+        rands = list(base.rands)
+        rands[position] = fit(operand, rands[position])
+        rest = ProductView(others.coefficient, {b: e for b, e in others.factors.items() if b not in movable})
+        return multiplied(
+            (rest, 1),
+            (ProductView(body.coefficient, kept), 1),
+            (ProductView(1, {base.op.make_node(*rands): 1}), 1),
+        )
+
+    return rebuild
+
+
+def cancelled_product(t: Term) -> Any:
+    """Return a product with what cancels cancelled and its exponentials made one, or None where nothing does."""
+    view = product_of(t)
+    if not view.cancelled and view.exponentials < 2:
+        return None
+    new = fit(build_product(view, _dtype(t)), t)
+    return None if new is t else new
+
+
+def cancelled_sum(t: Term) -> Any:
+    """Return a sum with what cancels cancelled, or None where nothing does."""
+    view = sum_of(t)
+    if not view.cancelled:
+        return None
+    new = fit(build_sum(view, _dtype(t)), t)
+    return None if new is t else new

@@ -1,0 +1,162 @@
+"""Terms under logical-unification's own dispatch, so that stock `unify`, `reify`, `eq` and `run` work on them.
+
+Syntactic unification in the sense of Robinson (1965), with the occurs check, iterative, each pair of subterms once:
+linear where ground terms meet, since two ground terms are equal exactly when they are one object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from unification.core import _reify, _unify, unify
+from unification.utils import transitive_get as walk
+from unification.variable import Var
+
+from relgrad.op import Op
+from relgrad.term import Term, Unknown, is_term, term
+
+Unknown.register(Var)
+
+State = Mapping[Any, Any]
+
+
+def is_variable(x: Any) -> bool:
+    return type(x) is Var
+
+
+def fresh(label: str) -> Var:
+    """Return a logic variable that nothing else shares, labelled for display.
+
+    >>> fresh("x") == fresh("x")
+    False
+    """
+    return Var(prefix=label)
+
+
+def label_of(variable: Any) -> str:
+    """Return the label that a variable was made with."""
+    return str(variable.token).rsplit("_", 1)[0] or str(variable.token)
+
+
+def unknowns(x: Any) -> frozenset[Any]:
+    """Return the logic variables in a pattern, its props included."""
+    if is_variable(x):
+        return frozenset([x])
+    if not is_term(x) or x.ground:
+        return frozenset()
+    found = x.cache.get("unknowns")
+    if found is None:
+        found = set()
+        for node in _open_subterms(x):
+            found.update(part for part in (*node.rands, *node.op._props()) if is_variable(part))
+        found = x.cache["unknowns"] = frozenset(found)
+    return found
+
+
+def _open_subterms(root: Term) -> Iterator[Term]:
+    """Yield the distinct subterms that are not ground."""
+    stack, seen = [root], {root}
+    while stack:
+        node = stack.pop()
+        yield node
+        for rand in node.rands:
+            if is_term(rand) and not rand.ground and rand not in seen:
+                seen.add(rand)
+                stack.append(rand)
+
+
+def occurs(variable: Any, x: Any, s: State) -> bool:
+    """Whether a variable occurs in a term under a substitution."""
+    stack, seen = [x], set()
+    while stack:
+        node = walk(stack.pop(), s)
+        if node is variable:
+            return True
+        if is_term(node) and not node.ground and node not in seen:
+            seen.add(node)
+            stack.extend(unknowns(node))
+    return False
+
+
+def bind(variable: Any, x: Any, s: State) -> Any:
+    """Return the state with one more binding, or False where the variable occurs in what it is bound to."""
+    if is_term(x) and not x.ground and occurs(variable, x, s):
+        return False
+    return {**s, variable: x}
+
+
+def unify_terms(u: Any, v: Any, s: Any) -> Any:
+    """Return the most general state that makes two terms, ops or variables equal, or False."""
+    todo, seen = [(u, v)], set()
+    while todo:
+        u, v = todo.pop()
+        u, v = (walk(u, s) if is_variable(u) else u), (walk(v, s) if is_variable(v) else v)
+        if u is v:
+            continue
+        if is_variable(u):
+            s = bind(u, v, s)
+        elif is_variable(v):
+            s = bind(v, u, s)
+        elif is_term(u) and is_term(v):
+            if (u.ground and v.ground) or len(u) != len(v):
+                return False
+            if (u, v) not in seen:
+                seen.add((u, v))
+                todo.extend(zip(u.rands[::-1], v.rands[::-1], strict=True))
+                todo.append((u.op, v.op))
+        elif isinstance(u, Op) and isinstance(v, Op):
+            if u == v:
+                continue
+            if type(u) is not type(v) or (u.ground and v.ground):
+                return False
+            todo.extend(zip(u._props(), v._props(), strict=True))
+        else:
+            s = unify(u, v, s)
+        if s is False:
+            return False
+    return s
+
+
+def reify_term(x: Any, s: State) -> Any:
+    """Return a pattern with its bound variables replaced; what stays open stays a pattern."""
+    x = walk(x, s) if is_variable(x) else x
+    if not is_term(x) or x.ground or not s:
+        return x
+    done: dict[Any, Any] = {}
+    stack = [x]
+    while stack:
+        node = stack[-1]
+        if node in done:
+            stack.pop()
+            continue
+        rands = [walk(rand, s) if is_variable(rand) else rand for rand in node.rands]
+        missing = [r for r in rands if is_term(r) and not r.ground and r not in done]
+        if missing:
+            stack.extend(missing)
+            continue
+        stack.pop()
+        new = [done.get(r, r) for r in rands]
+        op = reify_op(node.op, s)
+        if op is node.op and all(a is b for a, b in zip(new, node.rands, strict=True)):
+            done[node] = node
+        elif op.ground and all(is_term(r) and r.ground for r in new):
+            done[node] = op.make_node(*new)
+        else:
+            done[node] = term(op, *new)
+    return done[x]
+
+
+def reify_op(op: Any, s: State) -> Any:
+    """Return an op with the bound variables among its props replaced."""
+    if op.ground:
+        return op
+    return op.with_props([walk(p, s) if is_variable(p) else p for p in op._props()])
+
+
+_unify.add((Term, Term, Mapping), unify_terms)
+_unify.add((Var, Term, Mapping), unify_terms)
+_unify.add((Term, Var, Mapping), unify_terms)
+_unify.add((Op, Op, Mapping), unify_terms)
+_reify.add((Term, Mapping), reify_term)
+_reify.add((Op, Mapping), reify_op)

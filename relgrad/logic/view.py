@@ -1,0 +1,364 @@
+"""Views: how the theories of abelian groups read a term, without ever changing it.
+
+A product is a coefficient and an ordered {base: exponent}; a sum is a constant and an ordered {term: coefficient}.
+Division, reciprocals, powers, roots and negation are exponents and coefficients; exp(a + b) reads as exp(a)·exp(b);
+a linear reduction is read with everything hoisted that is constant along its axes; factors that all summands share
+stand outside. Arithmetic is exact. Views are bounded: what has more than `LIMIT` parts is read as an atom.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+from relgrad.logic.build import build_product, build_sum, number_term
+from relgrad.logic.group import ZERO, Number, ProductView, SumView, added, multiplied, number_of, representable, whole
+from relgrad.logic.ranges import is_constant_along, range_of
+from relgrad.op import Op
+from relgrad.ops.arithmetic import (
+    absolute,
+    add,
+    divide,
+    multiply,
+    negative,
+    positive,
+    power,
+    reciprocal,
+    sqrt,
+    square,
+    subtract,
+)
+from relgrad.ops.exponential import exp
+from relgrad.ops.products import MatMul
+from relgrad.ops.reduction import Sum
+from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand, expand
+from relgrad.term import Term, is_term
+
+LIMIT = 24
+
+PRODUCTS: dict[Op, tuple[int, tuple[Number, ...]]] = {
+    multiply: (1, (1, 1)),
+    divide: (1, (1, -1)),
+    negative: (-1, (1,)),
+    positive: (1, (1,)),
+    reciprocal: (1, (-1,)),
+    square: (1, (2,)),
+    sqrt: (1, (Fraction(1, 2),)),
+}
+"""The ops that the theory of products reads: a coefficient, and each operand's exponent."""
+
+SUMS: dict[Op, tuple[int, ...]] = {add: (1, 1), subtract: (1, -1), negative: (-1,), positive: (1,)}
+"""The ops that the theory of sums reads: each operand's coefficient."""
+
+
+def hoisting_axes(op: Op, ndim: int) -> tuple[tuple[int, ...], ...]:
+    """Return for each operand in which a linear op is linear the axes along which a factor must be constant.
+
+    The op contracts these axes, so a factor that does not vary along them may stand before or behind it.
+    """
+    if type(op) is Sum:
+        return (op.axes,)
+    if type(op) is MatMul:
+        return ((-1,), (-2,))
+    return ()
+
+
+def in_product(op: Op) -> bool:
+    """Whether the theory of products reads through an op."""
+    return op in PRODUCTS or op is power or type(op) in (Sum, MatMul, BroadcastTo, BroadcastLike)
+
+
+def in_sum(op: Op) -> bool:
+    """Whether the theory of sums reads through an op."""
+    return op in SUMS
+
+
+def is_real(t: Any) -> bool:
+    """Whether the theories of the reals apply: floats, bare numbers and patterns, but not machine integers."""
+    return not is_term(t) or not t.ground or t.type.differentiable
+
+
+def product_of(t: Any) -> ProductView:
+    """Return how the theory of products reads a term."""
+    return _view("product", t)
+
+
+def sum_of(t: Any) -> SumView:
+    """Return how the theory of sums reads a term."""
+    return _view("sum", t)
+
+
+def _view(kind: str, t: Any) -> Any:
+    if not is_term(t):
+        return ProductView(1, {t: 1}) if kind == "product" else SumView(0, {t: 1})
+    found = t.cache.get(kind)
+    if found is not None:
+        return found
+    stack = [(kind, t)]
+    while stack:
+        which, node = stack[-1]
+        if not is_term(node) or which in node.cache:
+            stack.pop()
+            continue
+        missing = [(w, n) for w, n in _needs(which, node) if is_term(n) and w not in n.cache]
+        if missing:
+            stack.extend(missing)
+            continue
+        stack.pop()
+        node.cache[which] = (_read_product if which == "product" else _read_sum)(node)
+    return t.cache[kind]
+
+
+def _needs(kind: str, t: Term) -> list[tuple[str, Any]]:
+    """List the views of operands from which a view is computed."""
+    op = t.op
+    if not is_real(t):
+        return []
+    if kind == "sum":
+        return [("sum", rand) for rand in t.rands] if op in SUMS else [("product", t)]
+    if op in PRODUCTS or type(op) in (BroadcastTo, BroadcastLike, Expand):
+        return [("product", rand) for rand in t.rands[: op.arity if op in PRODUCTS else 1]]
+    if op is power:
+        return [("product", t.rands[0])]
+    if op is exp:
+        return [("sum", t.rands[0])]
+    if op in SUMS:
+        return [("sum", t)]
+    if t.ground and hoisting_axes(op, t.type.ndim):
+        return [("product", rand) for rand in t.rands]
+    return []
+
+
+def _read_product(t: Term) -> ProductView:
+    atom = ProductView(1, {t: 1})
+    value = number_of(t)
+    if value is not None:
+        return ProductView(value, {}) if value else atom
+    if not is_real(t):
+        return atom
+    view = _product_rule(t)
+    if view is None or len(view.factors) > LIMIT or not representable(view.coefficient):
+        return atom
+    return view
+
+
+def _product_rule(t: Term) -> ProductView | None:
+    op = t.op
+    if op in PRODUCTS:
+        sign, exponents = PRODUCTS[op]
+        parts = [(product_of(rand), e) for rand, e in zip(t.rands, exponents, strict=True)]
+        if any(not view.coefficient and e < 0 for view, e in parts):
+            return None
+        if op is sqrt:
+            return _root(parts[0][0], Fraction(1, 2), t)
+        return multiplied((ProductView(sign, {}), 1), *parts)
+    if op is power:
+        return _power(t)
+    if op is exp:
+        return _exponential(t)
+    if op in SUMS:
+        return _factored(t)
+    if type(op) in (BroadcastTo, BroadcastLike):
+        return product_of(t.rands[0])
+    if type(op) is Expand:
+        return _expanded(t)
+    if t.ground:
+        return _hoisted(t)
+    return None
+
+
+def _power(t: Term) -> ProductView | None:
+    base, exponent = t.rands
+    e = number_of(exponent)
+    if e is None or abs(e) > 64:
+        return None
+    view = product_of(base)
+    if isinstance(e, Fraction):
+        return _root(view, e, t)
+    return multiplied((view, e)) if view.coefficient or e > 0 else None
+
+
+def _root(view: ProductView, exponent: Fraction, t: Term) -> ProductView | None:
+    """Read (∏ bᵢ^eᵢ)^r for a fraction r: √(b²) = |b|, and a root splits if at most one sign is unknown."""
+    if view.coefficient <= 0:
+        return None
+    # Coefficients must stay rational: a root that is not goes under one root with nothing else.
+    root = _rational_power(view.coefficient, exponent)
+    if root is None:
+        return None
+    factors: dict[Any, Number] = {}
+    doubtful = 0
+    for base, e in view.factors.items():
+        if e % 2 == 0 and not range_of(base).nonnegative:
+            base = absolute(base) if is_term(base) else None
+            if base is None:
+                return None
+        elif not range_of(base).nonnegative:
+            doubtful += 1
+        factors[base] = factors.get(base, 0) + whole(e * exponent)
+    return view._replace(coefficient=root, factors=factors) if doubtful <= 1 else None
+
+
+def _rational_power(c: Number, exponent: Fraction) -> Number | None:
+    if c == 1:
+        return 1
+    if exponent.denominator != 2:
+        return None
+    c = Fraction(c)
+    p, q = math.isqrt(c.numerator), math.isqrt(c.denominator)
+    return whole(Fraction(p, q) ** exponent.numerator) if p * p == c.numerator and q * q == c.denominator else None
+
+
+def _exponential(t: Term) -> ProductView | None:
+    """Read exp(c + Σ kᵢ·tᵢ) as exp(c)·∏ exp(tᵢ)^kᵢ."""
+    constant, terms = sum_of(t.rands[0])
+    if len(terms) == 1 and not constant and next(iter(terms.values())) == 1:
+        return ProductView(1, {t: 1}, exponentials=1)
+    factors: dict[Any, Number] = {}
+    if constant:
+        factors[exp(number_term(constant, t.type.dtype if t.ground else None))] = 1
+    for inner, k in terms.items():
+        factors[exp(inner)] = k
+    return ProductView(1, factors, exponentials=1)
+
+
+def _factored(t: Term) -> ProductView | None:
+    """Read a sum with its sign, and the factors that all summands share, outside: a·x + a·y = a·(x + y)."""
+    view = sum_of(t)
+    constant, terms = view
+    if not terms:
+        return ProductView(constant, {}) if constant else None
+    if len(terms) == 1 and not constant:
+        ((inner, k),) = terms.items()
+        return multiplied((product_of(inner) if inner is not t else ProductView(1, {t: 1}), 1), (ProductView(k, {}), 1))
+    sign = -1 if next(iter(terms.values())) < 0 and constant <= 0 else 1
+    common: dict[Any, Number] = {}
+    if not constant and t.ground:
+        readings = [product_of(inner).factors for inner in terms]
+        for base, e in readings[0].items():
+            exponents = [reading.get(base, 0) for reading in readings]
+            if all(x > 0 for x in exponents) or all(x < 0 for x in exponents):
+                common[base] = min(exponents) if e > 0 else max(exponents)
+    if sign == 1 and not common:
+        return None
+    if common:
+        inverse = ProductView(1, {base: -e for base, e in common.items()})
+        rest: dict[Any, Number] = {}
+        constant = 0
+        for inner, k in terms.items():
+            c, factors = multiplied((product_of(inner), 1), (inverse, 1))
+            if factors:
+                part = build_product(ProductView(1, factors), inner.type.dtype)
+                rest[part] = rest.get(part, 0) + k * c
+            else:
+                constant += k * c
+        view = SumView(constant, rest)
+    inside = build_sum(added((view, sign)), t.type.dtype if t.ground else None)
+    return multiplied((ProductView(sign, common), 1), (ProductView(1, {inside: 1}), 1))
+
+
+def _expanded(t: Term) -> ProductView | None:
+    """Read an inserted axis as inserted into every factor; leading ones are those that broadcasting supplies."""
+    view = product_of(t.rands[0])
+    axes = t.op.axes
+    if len(view.factors) == 1 and view.coefficient == 1 and next(iter(view.factors)) is t.rands[0]:
+        return _strip_leading(t)
+    return view._replace(factors={insert_axes(b, axes): e for b, e in view.factors.items()})
+
+
+def _strip_leading(t: Term) -> ProductView | None:
+    rank = t.type.ndim
+    lead = sum(1 for i in range(len(t.op.axes)) if t.op.axes[i] == i - rank)
+    return ProductView(1, {expand(t.rands[0], t.op.axes[lead:]): 1}) if lead else None
+
+
+def insert_axes(x: Any, axes: tuple[int, ...]) -> Any:
+    """Insert axes into a factor, under its exp where it is one, leaving out those that would lead."""
+    if x.op is exp:
+        return exp(insert_axes(x.rands[0], axes))
+    chosen: list[int] = []
+    for axis in sorted(axes, reverse=True):
+        if -axis > x.type.ndim + len(chosen):
+            break
+        chosen.append(axis)
+    return expand(x, tuple(sorted(chosen)))
+
+
+def _hoisted(t: Term) -> ProductView | None:
+    """Read a linear contraction with the factors outside that are constant along its axes."""
+    contracted = hoisting_axes(t.op, t.type.ndim)
+    if not contracted:
+        return None
+    outside: list[tuple[ProductView, Number]] = []
+    inside: list[Any] = []
+    count = 1
+    for rand, axes in zip(t.rands, contracted, strict=True):
+        view = product_of(rand)
+        moved = {b: e for b, e in view.factors.items() if is_constant_along(b, axes)}
+        if not moved and view.coefficient == 1:
+            inside.append(rand)
+            continue
+        rest = ProductView(1, {b: e for b, e in view.factors.items() if b not in moved})
+        kept = build_product(rest, rand.type.dtype)
+        # What cancelled may have been all that stretched the operand along these axes or others.
+        if type(t.op) is Sum:
+            for axis in axes:
+                if kept.type.extent(axis) == 1:
+                    extent = rand.type.extent(axis)
+                    if extent is None:
+                        return None
+                    count *= extent
+        elif kept.type.shape != rand.type.shape:
+            return None
+        inside.append(kept)
+        outside.append((ProductView(view.coefficient, moved), 1))
+    if not outside:
+        return None
+    if type(t.op) is Sum:
+        axes = tuple(a for a in t.op.axes if inside[0].type.extent(a) != 1)
+        core = product_of(inside[0]) if not axes else ProductView(1, {Sum(axes).make_node(inside[0]): 1})
+    else:
+        core = ProductView(1, {t.op.make_node(*inside): 1})
+    return multiplied(*outside, (core, 1), (ProductView(count, {}), 1))
+
+
+def _read_sum(t: Term) -> SumView:
+    atom = SumView(0, {t: 1})
+    if number_of(t) == 0:
+        return ZERO
+    if not is_real(t):
+        return atom
+    if t.op in SUMS:
+        parts = [(sum_of(rand), k) for rand, k in zip(t.rands, SUMS[t.op], strict=True)]
+        view = added(*parts)
+        if len(view.terms) <= LIMIT:
+            return view
+        return added(*[(SumView(0, {rand: 1}) if len(v.terms) > 1 else v, k) for rand, (v, k) in zip(t.rands, parts, strict=True)])
+    return summand(product_of(t), t)
+
+
+def summand(view: ProductView, t: Term | None = None, dtype: Any = None) -> SumView:
+    """Read a product as one summand with a coefficient; a multiple of a sum is distributed."""
+    c, factors = view
+    if not factors:
+        return SumView(c, {})
+    if len(factors) == 1:
+        ((base, e),) = factors.items()
+        if e == 1 and is_term(base) and base is not t and base.op in SUMS:
+            return added((sum_of(base), c))
+    if c == 1 and t is not None:
+        return SumView(0, {t: 1})
+    if len(factors) == 1 and next(iter(factors.values())) == 1:
+        return SumView(0, {next(iter(factors)): c})
+    dtype = t.type.dtype if t is not None and t.ground else dtype
+    return SumView(0, {build_product(ProductView(1, factors), dtype): c})
+
+
+def same(u: Any, v: Any) -> bool:
+    """Whether two ground terms are equal modulo the theories, as far as their views tell."""
+    if u is v:
+        return True
+    if not (is_term(u) and is_term(v)):
+        return u == v
+    return product_of(u)[:2] == product_of(v)[:2] or sum_of(u)[:2] == sum_of(v)[:2]

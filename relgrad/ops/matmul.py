@@ -1,0 +1,195 @@
+"""Matrix products of stacks of matrices, and of vectors as matrices with one row or column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from relgrad.errors import ShapeError, TraceError
+from relgrad.op import IMPLEMENTATIONS, Laws, Op, as_term, implements, strong
+from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand, Squeeze, expand, squeeze
+from relgrad.term import Term, is_term, term
+from relgrad.types import REAL, Interval, Type, array_type, broadcast_shapes
+
+
+def traced(function: Any, *args: Any, **options: Any) -> Any:
+    """Return the term that a NumPy function makes of terms."""
+    return as_term(IMPLEMENTATIONS[function](*args, **options))
+
+
+def swap(x: Any) -> Any:
+    """Transpose the last two axes of an array, term or tracer."""
+    return traced(np.swapaxes, x, -1, -2) if is_term(x) else np.swapaxes(x, -1, -2)
+
+
+def refuse(name: str, **options: Any) -> None:
+    """Raise TraceError for an option of a NumPy function that has no meaning for symbolic arrays."""
+    for option, value in options.items():
+        if value is not None:
+            raise TraceError(
+                f"{name} cannot be traced with {option}=",
+                cause="a traced function computes new arrays, and only what its operands determine",
+                cure=f"call {name} without {option}= (for dtype=, use .astype on the operands or the result)",
+            )
+
+
+class MatMul(Op):
+    """a·b over the last two axes, broadcast over the others: c[…, i, k] = Σ_j a[…, i, j]·b[…, j, k]."""
+
+    __props__ = ()
+    laws = Laws(linear=(0, 1), associative=True)
+
+    def make_node(self, *inputs: Any) -> Term:
+        a, b = [strong(as_term(x)) for x in inputs]
+        if not (is_term(a) and is_term(b) and a.ground and b.ground):
+            return term(self, a, b)
+        if a.type.ndim == 0 or b.type.ndim == 0:
+            raise ShapeError(
+                "matmul: an operand has no axes",
+                cause="np.matmul and @ multiply matrices and vectors, not scalars",
+                cure="multiply by a scalar with *",
+            )
+        axes = tuple(axis for axis, x in ((-2, a), (-1, b)) if x.type.ndim == 1)
+        if axes:
+            a = expand(a, (-2,)) if -2 in axes else a
+            b = expand(b, (-1,)) if -1 in axes else b
+            return squeeze(self.make_node(a, b), axes)
+        self.output_type(a.type, b.type)
+        for x, y in ((a, b), (b, a)):
+            if isinstance(x.op, Squeeze) and max(x.op.axes) < -2:
+                a, b = [x.rands[0] if z is x else _insert(z, x.op.axes) for z in (a, b)]
+                return squeeze(self.make_node(a, b), x.op.axes)
+            stripped = _strip(x, y)
+            if stripped is not x:
+                return self.make_node(*[stripped if z is x else z for z in (a, b)])
+        if a.type.shape[-1] == 1 and b.type.shape[-2] == 1:
+            return traced(np.multiply, a, b)
+        return term(self, a, b)
+
+    def output_type(self, *types: Any) -> Type:
+        a, b = types
+        dtype = np.matmul.resolve_dtypes((a.dtype, b.dtype, None))[-1]
+        known = a.shape[-1] is not None and b.shape[-2] is not None
+        if (known or 1 in (a.shape[-1], b.shape[-2])) and a.shape[-1] != b.shape[-2]:
+            raise ShapeError(
+                f"matmul: {a.shape[-1]} columns against {b.shape[-2]} rows, of shapes {a.shape} and {b.shape}",
+                cause="the last axis of the left operand must have the extent of the last but one of the right",
+                cure="transpose an operand, or check the order of the factors",
+            )
+        try:
+            batch = broadcast_shapes(a.shape[:-2], b.shape[:-2])
+        except ValueError as error:
+            raise ShapeError(
+                f"matmul: {error}", cause="the axes before the last two must broadcast against each other"
+            ) from None
+        return array_type(dtype, (*batch, a.shape[-2], b.shape[-1]))
+
+    def compute(self, *arrays: Any) -> Any:
+        return np.matmul(*arrays)
+
+    def source(self, node: Term, names: Sequence[str]) -> str | None:
+        return f"np.matmul({names[0]}, {names[1]})"
+
+    def flops(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> int:
+        return 2 * int(np.prod(outputs[0])) * int(inputs[0][-1])
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        (a, b), (g,) = inputs, output_gradients
+        # One matrix that meets a stack: contract the stack at once instead of summing a stack of products.
+        if a.ndim == 2 < b.ndim:
+            left = np.einsum("...ik,...jk->ij", g, b)
+        else:
+            left = np.matmul(g, swap(b))
+        if b.ndim == 2 < a.ndim:
+            right = np.einsum("...ki,...kj->ij", a, g)
+        else:
+            right = np.matmul(swap(a), g)
+        return [left if a.dtype.kind == "f" else None, right if b.dtype.kind == "f" else None]
+
+    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+        (a, b), (da, db) = inputs, eval_points
+        return [
+            total([None if da is None else np.matmul(da, b), None if db is None else np.matmul(a, db)]),
+        ]
+
+    def range_of(self, *ranges: Interval) -> Interval:
+        a, b = ranges
+        if a.nonnegative and b.nonnegative:
+            return Interval(0.0, np.inf, a.positive and b.positive)
+        return REAL
+
+    def ball(self, *balls: Any) -> Any:
+        return np.matmul(*balls)
+
+
+def total(parts: Sequence[Any]) -> Any:
+    """Add tangents, of which None is a known zero; None if all are."""
+    result = None
+    for part in parts:
+        if part is not None:
+            result = part if result is None else result + part
+    return result
+
+
+def _insert(x: Any, axes: tuple[int, ...]) -> Any:
+    """Insert stacking axes of extent 1 into an operand, leaving out those that would lead."""
+    rank = x.type.ndim
+    chosen: list[int] = []
+    for axis in sorted(axes, reverse=True):
+        if -axis > rank + len(chosen):
+            break
+        chosen.append(axis)
+    return expand(x, tuple(chosen))
+
+
+def _strip(x: Any, partner: Any) -> Any:
+    """Drop the leading stacking axes and the stacking broadcast of an operand that its partner supplies."""
+    stack = partner.type.shape[:-2]
+    if isinstance(x.op, (BroadcastTo, BroadcastLike)):
+        inner = x.rands[0]
+        if inner.type.shape[-2:] != x.type.shape[-2:]:
+            return x
+        covered = broadcast_shapes(x.type.shape[:-2], stack) == stack
+        return inner if covered else x
+    if not isinstance(x.op, Expand) or x.type.ndim > partner.type.ndim:
+        return x
+    lead = 0
+    while lead < x.type.ndim - 2 and lead - x.type.ndim in x.op.axes:
+        lead += 1
+    return squeeze(x, tuple(range(-x.type.ndim, lead - x.type.ndim))) if lead else x
+
+
+@implements(np.matmul)
+def matmul(x1: Any, x2: Any, /, **options: Any) -> Any:
+    """Trace `np.matmul` and the operator `@`, vectors included."""
+    refuse("np.matmul", **options)
+    return MatMul().make_node(x1, x2)
+
+
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, **options: Any) -> Any:
+    """Trace `np.vecdot`: Σ x1·x2 over one axis."""
+    refuse("np.vecdot", **options)
+    x1, x2 = [x if axis == -1 else traced(np.moveaxis, x, axis, -1) for x in (as_term(x1), as_term(x2))]
+    node = MatMul().make_node(expand(x1, (-2,)), expand(x2, (-1,)))
+    return squeeze(node, (-2, -1))
+
+
+def matvec(x1: Any, x2: Any, /, **options: Any) -> Any:
+    """Trace `np.matvec`: stacks of matrices times stacks of vectors."""
+    refuse("np.matvec", **options)
+    return squeeze(MatMul().make_node(x1, expand(x2, (-1,))), (-1,))
+
+
+def vecmat(x1: Any, x2: Any, /, **options: Any) -> Any:
+    """Trace `np.vecmat`: stacks of vectors times stacks of matrices."""
+    refuse("np.vecmat", **options)
+    return squeeze(MatMul().make_node(expand(x1, (-2,)), x2), (-2,))
+
+
+for _name, _builder in {"vecdot": vecdot, "matvec": matvec, "vecmat": vecmat}.items():
+    if hasattr(np, _name):  # they came with NumPy 2.0 and 2.2
+        implements(getattr(np, _name))(_builder)
+implements(np.linalg.matmul)(matmul)
+implements(np.linalg.vecdot)(vecdot)

@@ -1,0 +1,203 @@
+"""Means, variances and other figures of data, all of them written with sums."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from relgrad.errors import ShapeError
+from relgrad.op import Op, as_term, constant, implements, strong
+from relgrad.ops.arguments import below_squeeze, call, is_ground, normalize_axes, normalize_axis, refuse
+from relgrad.ops.reduction import Sum, max_, min_, pattern_axes, reduce, sum_
+from relgrad.ops.structure import Squeeze, broadcast_like, expand
+from relgrad.term import Term, term
+from relgrad.types import POSITIVE, Interval, Type, array_type
+
+
+class Size(Op):
+    """The number of entries along axes, as a rank-0 float: a constant as soon as the extents are known."""
+
+    __props__ = ("axes",)
+
+    def __init__(self, axes: Any):
+        self.axes = axes
+
+    def output_type(self, *types: Any) -> Type:
+        return array_type(_floating(types[0].dtype))
+
+    def make_node(self, *inputs: Any) -> Term:
+        x = strong(inputs[0])
+        if not (is_ground(x) and self.ground):
+            return term(self, x)
+        if isinstance(x.op, Squeeze):
+            inner, axes, _ = below_squeeze(x, self.axes)
+            return Size(axes).make_node(inner)
+        n = _known_count(x, self.axes)
+        return term(self, x) if n is None else constant(n, _floating(x.type.dtype))
+
+    def compute(self, *arrays: Any) -> Any:
+        n = math.prod(np.shape(arrays[0])[a] for a in self.axes)
+        return np.asarray(n, _floating(np.asarray(arrays[0]).dtype))
+
+    def source(self, node: Term, names: Sequence[str]) -> str | None:
+        extents = " * ".join(f"np.shape({names[0]})[{a}]" for a in self.axes)
+        return f"np.{node.type.dtype}({extents or 1})"
+
+    def connection_pattern(self, node: Term) -> list[list[bool]]:
+        return [[False]]
+
+    def range_of(self, *ranges: Interval) -> Interval:
+        return POSITIVE
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        return [None]
+
+    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+        return [None]
+
+
+def _floating(dtype: np.dtype) -> np.dtype:
+    return dtype if dtype.kind == "f" else np.dtype(np.float64)
+
+
+def _known_count(x: Any, axes: tuple[int, ...]) -> int | None:
+    extents = [x.type.shape[a] for a in axes]
+    return None if None in extents else math.prod(n for n in extents if n is not None)
+
+
+def _as_floating(a: Any, dtype: Any) -> Any:
+    """Return the term of data in a floating dtype, as NumPy's mean computes with it."""
+    from relgrad.ops.casting import cast
+
+    x = strong(as_term(a))
+    if dtype is not None:
+        return as_term(cast(x, dtype))
+    return as_term(cast(x, np.float64)) if is_ground(x) and x.type.dtype.kind != "f" else x
+
+
+def _over_count(total: Any, x: Any, axis: Any, ddof: float = 0) -> Any:
+    """Divide a sum by the number of summands, less ddof."""
+    if not is_ground(x):
+        count = Size(pattern_axes(axis, True)).make_node(x)
+        return call(np.divide, total, call(np.subtract, count, ddof) if ddof else count)
+    axes = normalize_axes(axis, x.type.ndim)
+    n = _known_count(x, axes)
+    if n is not None:
+        left = max(float(n - ddof), 0.0)
+        return total if left == 1 else call(np.divide, total, left)
+    count = Size(axes).make_node(x)
+    return call(np.divide, total, call(np.maximum, call(np.subtract, count, float(ddof)), 0.0) if ddof else count)
+
+
+@implements(np.mean, "mean")
+def mean(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, **options: Any
+) -> Any:
+    """Trace `np.mean`: Σx / n."""
+    refuse("np.mean", out=out, **options)
+    x = _as_floating(a, dtype)
+    return _over_count(reduce(Sum, x, axis, keepdims), x, axis)
+
+
+@implements(np.var, "var")
+def var(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    correction: Any = np._NoValue,
+    **options: Any,
+) -> Any:
+    """Trace `np.var`: Σ(x − mean(x))² / (n − ddof)."""
+    refuse("np.var", out=out, **options)
+    if correction is not np._NoValue and correction is not None:
+        ddof = correction
+    x = _as_floating(a, dtype)
+    centred = call(np.subtract, x, mean(x, axis, keepdims=True))
+    return _over_count(reduce(Sum, call(np.square, centred), axis, keepdims), x, axis, ddof)
+
+
+@implements(np.std, "std")
+def std(a: Any, *args: Any, **kwargs: Any) -> Any:
+    """Trace `np.std`: the root of the variance."""
+    return call(np.sqrt, var(a, *args, **kwargs))
+
+
+@implements(np.ptp, "ptp")
+def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    """Trace `np.ptp`: the largest entry less the smallest."""
+    refuse("np.ptp", out=out)
+    x = as_term(a)
+    return call(np.subtract, max_(x, axis, keepdims=keepdims), min_(x, axis, keepdims=keepdims))
+
+
+@implements(np.count_nonzero)
+def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    """Trace `np.count_nonzero`."""
+    return sum_(call(np.not_equal, as_term(a), 0), axis, keepdims=keepdims)
+
+
+@implements(np.average)
+def average(
+    a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False
+) -> Any:
+    """Trace `np.average`: Σwx / Σw, and Σw too if it is to be returned."""
+    x = strong(as_term(a))
+    if weights is None:
+        result = mean(x, axis, keepdims=keepdims)
+        if not returned:
+            return result
+        return result, broadcast_like(_over_count(call(np.multiply, result, 0.0), x, axis), result)
+    w = strong(as_term(weights))
+    if is_ground(x) and is_ground(w) and w.type.ndim != x.type.ndim:
+        w = _spread_weights(x, w, axis)
+    total = sum_(call(np.multiply, w, broadcast_like(1, x)) if returned else w, axis, keepdims=keepdims)
+    result = call(np.divide, sum_(call(np.multiply, x, w), axis, keepdims=keepdims), total)
+    return (result, broadcast_like(total, result)) if returned else result
+
+
+def _spread_weights(x: Any, w: Any, axis: Any) -> Any:
+    """Give weights that belong to some axes the rank of the data."""
+    if axis is None:
+        raise ShapeError(
+            f"np.average: weights of shape {w.type.shape} for data of shape {x.type.shape}",
+            cause="axis must be given when the weights have another shape than the data",
+        )
+    named = axis if isinstance(axis, (tuple, list)) else (axis,)
+    axes = [normalize_axis(operator.index(a), x.type.ndim) for a in named]
+    if len(axes) != w.type.ndim:
+        raise ShapeError(f"np.average: weights of rank {w.type.ndim} for {len(axes)} axes")
+    order = sorted(range(len(axes)), key=axes.__getitem__)
+    if order != list(range(len(axes))):
+        w = call(np.transpose, w, order)
+    return expand(w, tuple([a for a in range(-x.type.ndim, 0) if a not in axes]))
+
+
+def _without_nan(a: Any, fill: float) -> tuple[Any, Any]:
+    """Return data with NaN replaced, and where there was none."""
+    x = strong(as_term(a))
+    missing = call(np.isnan, x)
+    return call(np.where, missing, fill, x), call(np.logical_not, missing)
+
+
+@implements(np.nansum)
+def nansum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    """Trace `np.nansum`: NaN counts as 0."""
+    refuse("np.nansum", out=out)
+    return sum_(_without_nan(a, 0.0)[0], axis, dtype, keepdims=keepdims)
+
+
+@implements(np.nanmean)
+def nanmean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    """Trace `np.nanmean`: the mean of what is not NaN."""
+    refuse("np.nanmean", out=out)
+    x, present = _without_nan(_as_floating(a, dtype), 0.0)
+    total = sum_(x, axis, keepdims=keepdims)
+    return call(np.divide, total, sum_(present, axis, total.type.dtype, keepdims=keepdims))

@@ -1,0 +1,195 @@
+"""A relation: a row of mathematics, and the goal that it makes.
+
+A row is an equation that holds over the reals on its domain: name, left, right, conditions, source. That the right
+side is better in floats is its orientation, left to right. A library is a value: rows, indexed by their heads.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from types import ModuleType
+from typing import Any
+
+from relgrad.errors import RelationError
+from relgrad.logic import (
+    Goal,
+    Pattern,
+    compile_pattern,
+    constant_along,
+    fresh,
+    is_variable,
+    negative,
+    nonnegative,
+    positive,
+    relateo,
+    same_shape,
+    unknowns,
+)
+from relgrad.op import as_term
+from relgrad.term import is_term, subterms
+from relgrad.trace.tracer import Tracer
+
+__all__ = [
+    "Library",
+    "Relation",
+    "constant_along",
+    "negative",
+    "nonnegative",
+    "positive",
+    "relation",
+    "same_shape",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Relation:
+    """An equation `left = right` between two patterns, true over the reals wherever the conditions hold.
+
+    Called with two terms or logic variables it is a kanren goal, which runs in both directions.
+    """
+
+    name: str
+    left: Any
+    right: Any
+    function: Callable[..., Any]
+    variables: tuple[Any, ...]
+    source: str = ""
+    conditions: tuple[Goal, ...] = ()
+
+    @property
+    def doc(self) -> str:
+        """What the row says, in the author's words."""
+        return inspect.getdoc(self.function) or ""
+
+    @cached_property
+    def pattern(self) -> Pattern:
+        """The left side, read for matching."""
+        return compile_pattern(self.left)
+
+    @cached_property
+    def specificity(self) -> int:
+        """How much the left side demands: the number of its ops and constants."""
+        return sum(1 for _ in subterms(self.left))
+
+    def __call__(self, u: Any, v: Any) -> Goal:
+        """Construct a goal stating that v is u with this equation applied at its root."""
+        return relateo(u, v, self.left, self.right, self._renamed_conditions)
+
+    def _renamed_conditions(self, renaming: dict[Any, Any]) -> Sequence[Goal]:
+        return _sides(self.function, [renaming.get(v, v) for v in self.variables])[2]
+
+    def __repr__(self) -> str:
+        return f"<relation {self.name}>"
+
+
+def relation(function: Callable[..., Any] | None = None, *, source: str = "") -> Any:
+    """Make a relation of a function of its variables that returns `left, right`, and conditions after them.
+
+    A parameter named `axis` (or ending in `_axis`) stands for the axes of a reduction; reductions keep their axes.
+
+    >>> import numpy as np
+    >>> @relation(source="definition of the logarithm")
+    ... def log_of_exponential(x):
+    ...     return np.log(np.exp(x)), x
+    >>> log_of_exponential
+    <relation log_of_exponential>
+
+    Raises RelationError where the function does not return an equation.
+    """
+
+    def author(function: Callable[..., Any]) -> Relation:
+        name = getattr(function, "__name__", "relation")
+        variables = tuple(fresh(p) for p in inspect.signature(function).parameters)
+        left, right, conditions = _sides(function, variables)
+        if not is_term(left):
+            raise RelationError(f"the left side of {name} is a bare variable", cause="it would match every term")
+        missing = unknowns(right) - unknowns(left)
+        if missing:
+            raise RelationError(
+                f"the right side of {name} uses {', '.join(map(str, missing))}, which its left side does not have",
+                cure="every variable on the right must stand on the left",
+            )
+        return Relation(name, left, right, function, variables, source, tuple(conditions))
+
+    return author if function is None else author(function)
+
+
+def _sides(function: Callable[..., Any], variables: Sequence[Any]) -> tuple[Any, Any, Sequence[Goal]]:
+    names = list(inspect.signature(function).parameters)
+    arguments = [
+        v if n == "axis" or n.endswith("_axis") else Tracer(v) for n, v in zip(names, variables, strict=True)
+    ]
+    result = function(*arguments)
+    if not isinstance(result, tuple) or len(result) < 2 or not all(callable(c) for c in result[2:]):
+        raise RelationError(
+            f"{getattr(function, '__name__', 'a relation')} does not return an equation",
+            cure="return `left, right`, or `left, right, condition, …` with conditions such as positive(x)",
+        )
+    left, right = (x if is_variable(x) else as_term(x) for x in result[:2])
+    return left, right, result[2:]
+
+
+class Library:
+    """A set of relations, indexed by the heads that they need; the order of the rows carries no meaning.
+
+    Precedence is derived: the most specific left side first, then by name.
+    """
+
+    def __init__(self, relations: Iterable[Relation]):
+        unique = {r.name: r for r in relations}
+        self.relations = tuple(sorted(unique.values(), key=lambda r: (-r.specificity, r.name)))
+        self._index: dict[Any, list[int]] = {}
+        for i, r in enumerate(self.relations):
+            keys = r.pattern.needs if r.pattern.kind == "op" else (r.pattern.kind,)
+            for key in keys:
+                self._index.setdefault(key, []).append(i)
+
+    @classmethod
+    def of(cls, *modules: ModuleType) -> Library:
+        """Return the library of all relations that the modules define."""
+        return cls(value for module in modules for value in vars(module).values() if isinstance(value, Relation))
+
+    def candidates(self, heads: Mapping[str, frozenset[Any]]) -> Iterator[Relation]:
+        """Yield in order of precedence the rows that a place can match, from its heads for each kind of root."""
+        kinds = [rows for kind in heads if (rows := self._rows(kind, heads[kind]))]
+        rows = kinds[0] if len(kinds) == 1 else sorted({i for k in kinds for i in k})
+        for i in rows:
+            row = self.relations[i]
+            if row.pattern.needs <= heads[row.pattern.kind]:
+                yield row
+
+    def _rows(self, kind: str, heads: frozenset[Any]) -> list[int]:
+        if kind != "op":
+            return self._index.get(kind, [])
+        return [i for key in heads for i in self._index.get(key, ())]
+
+    def of_op(self, key: Any) -> list[int]:
+        """Return the positions of the rows whose left side is rooted in an op, or in a class of ops."""
+        return self._index.get(key, [])
+
+    def extended(self, *relations: Relation) -> Library:
+        """Return a library with further rows; one of the same name replaces the old."""
+        return Library((*self.relations, *relations))
+
+    def restricted(self, *names: str) -> Library:
+        """Return a library of the named rows only."""
+        return Library(r for r in self.relations if r.name in names)
+
+    def without(self, *names: str) -> Library:
+        """Return a library that lacks the named rows."""
+        return Library(r for r in self.relations if r.name not in names)
+
+    def __iter__(self) -> Iterator[Relation]:
+        return iter(self.relations)
+
+    def __len__(self) -> int:
+        return len(self.relations)
+
+    def __getitem__(self, name: str) -> Relation:
+        for r in self.relations:
+            if r.name == name:
+                return r
+        raise KeyError(name)

@@ -1,0 +1,62 @@
+"""Strategies: which moves the scheduler may make, in which order; small values that compose.
+
+Source: the separation of rules from control follows Stratego (Visser 2001) and sympy.strategies.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+RELATE, EXPAND, FOLD = "relate", "expand", "fold"
+MOVES = frozenset({RELATE, EXPAND, FOLD})
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """A sequence of phases; each saturates the graph with its own set of moves, bottom-up.
+
+    >>> (interleave(RELATE, EXPAND) >> interleave(FOLD)).phases == DEFAULT.phases
+    True
+    """
+
+    phases: tuple[frozenset[str], ...]
+    name: str = ""
+
+    def __rshift__(self, other: Strategy) -> Strategy:
+        """Do this strategy first, then the other."""
+        return Strategy(self.phases + other.phases, f"{self.name} >> {other.name}".strip(" >"))
+
+
+def interleave(*moves: str) -> Strategy:
+    """Return the strategy that saturates with all these moves at once, operands before what uses them.
+
+    Raises ValueError for a move that there is not.
+    """
+    unknown = set(moves) - MOVES
+    if unknown:
+        raise ValueError(f"unknown moves {sorted(unknown)}; there are {sorted(MOVES)}")
+    return Strategy((frozenset(moves),), "+".join(moves))
+
+
+DEFAULT = Strategy((interleave(RELATE, EXPAND) >> interleave(FOLD)).phases, "default")
+"""Stabilise the function, expand its gradient layer by layer, stabilise what comes of it."""
+
+EAGER = Strategy((interleave(EXPAND) >> interleave(RELATE) >> interleave(FOLD)).phases, "eager")
+"""Expand every gradient first, as others do, and only then look for relations."""
+
+NAIVE = Strategy(interleave(EXPAND).phases, "naive")
+"""Expand gradients and do nothing else: what automatic differentiation alone would give."""
+
+STRATEGIES = {strategy.name: strategy for strategy in (DEFAULT, EAGER, NAIVE)}
+
+
+def strategy(which: str | Strategy) -> Strategy:
+    """Return a strategy by name, or the given one.
+
+    Raises ValueError for a name that there is not.
+    """
+    if isinstance(which, Strategy):
+        return which
+    if which not in STRATEGIES:
+        raise ValueError(f"unknown strategy {which!r}; there are {', '.join(sorted(STRATEGIES))}")
+    return STRATEGIES[which]

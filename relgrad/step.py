@@ -1,0 +1,32 @@
+"""A step: one applied move; a derivation: the list of them, the proof that output equals input."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Step:
+    """One move: what was applied (a relation's name, or `expand …`, `fold`), and the place before and after it."""
+
+    move: str
+    name: str
+    before: Any
+    after: Any
+    why: str = ""
+    bindings: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """What the scheduler did: the roots before and after, and every step in between."""
+
+    before: tuple[Any, ...]
+    after: tuple[Any, ...]
+    steps: tuple[Step, ...]
+
+    @property
+    def relations(self) -> list[str]:
+        """The names of the relations that were applied, in order."""
+        return [step.name for step in self.steps if step.move == "relation"]
