@@ -43,7 +43,7 @@ def delay(x: np.ndarray, axis: int, step: int) -> np.ndarray:
 
 
 def linear_recurrence(a: Any, b: Any, axis: int, adjoint: bool = False) -> np.ndarray:
-    """Solve s_k = a_k s_{k-1} + b_k along an axis, with s_{-1} = 0; or its adjoint, s_k = b_k + a_{k+1} s_{k+1}."""
+    """Solve sₖ = aₖ sₖ₋₁ + bₖ along an axis, from zero on; or its adjoint, sₖ = bₖ + aₖ₊₁ sₖ₊₁."""
     a, b = np.broadcast_arrays(a, b)
     out = np.empty(a.shape, np.result_type(a, b))
     a, b, s = (np.moveaxis(z, axis, 0) for z in (a, b, out))
@@ -62,17 +62,17 @@ def linear_recurrence(a: Any, b: Any, axis: int, adjoint: bool = False) -> np.nd
 def leave_one_out_prod(x: np.ndarray, *directions: Any, axes: tuple[int, ...] = (-1,)) -> np.ndarray:
     """Return ∇ₓ Dᵐ(Π xⱼ)[t₁, …, tₘ] for the product over `axes`: without directions, Π_{j≠i} xⱼ for each i.
 
-    No division, so zeros do no harm; mantissas and exponents are kept apart, so only the results can overflow.
-    With directions, the products are taken in the ring of polynomials in ε₁ … εₘ with εₐ² = 0, of xⱼ + Σ εₐ tₐⱼ.
+    No division, so zeros do no harm; mantissas and exponents are apart, so only the results can overflow.
+    With directions, the products are of xⱼ + Σ εₐ tₐⱼ, in the ring of polynomials in ε₁ … εₘ with εₐ² = 0.
     """
     x = np.asarray(x)
-    m, full = len(directions), (1 << len(directions)) - 1
+    full = (1 << len(directions)) - 1
     tail = tuple(range(-len(axes), 0))
     moved_shape = np.moveaxis(x, axes, tail).shape
     batch = moved_shape[: x.ndim - len(axes)]
     n = int(np.prod(moved_shape[x.ndim - len(axes) :], dtype=int))
     width = 1 << max(n - 1, 0).bit_length()
-    # Leaves of a binary tree, one ring element each: axis 0 holds the coefficients, the last axis the factors.
+    # Leaves of a binary tree, one ring element each: axis 0 holds coefficients, the last axis the factors.
     leaves = np.zeros((full + 1, *batch, width), x.dtype)
     leaves[0] = 1
     for coefficient, values in ((0, x), *((1 << i, t) for i, t in enumerate(directions))):

@@ -6,12 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from relgrad.kernels.dispatch import floats, kernel
+
 Axis = int | tuple[int, ...] | None
-
-
-def _floating(x: Any) -> np.ndarray:
-    x = np.asarray(x)
-    return x if x.dtype.kind == "f" else x.astype(np.float64)
 
 
 def _scale(size: np.ndarray) -> np.ndarray:
@@ -22,6 +19,7 @@ def _scale(size: np.ndarray) -> np.ndarray:
     return np.where(usable, np.ldexp(np.ones_like(size), exponent - 1), np.ones_like(size))
 
 
+@kernel
 def norm2(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
     """√(Σ x²) over axes, without overflow or underflow on the way.
 
@@ -31,25 +29,25 @@ def norm2(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
     Source: Blue 1978, A portable Fortran program to find the Euclidean norm of a vector. Changed from the source:
     one scale for each reduced slice, and a first attempt without any.
     """
-    x = _floating(x)
+    (x,) = floats(x)
     info = np.finfo(x.dtype)
-    with np.errstate(over="ignore", under="ignore"):
-        plain = np.sqrt(np.sum(x * x, axis=axis, keepdims=keepdims))
-        if np.all((plain > np.sqrt(info.tiny / info.eps)) & (plain < np.inf)):
-            return plain
-        scale = _scale(np.max(np.abs(x), axis=axis, keepdims=True, initial=0))
-        scaled = x / scale
-        norm = np.sqrt(np.sum(scaled * scaled, axis=axis, keepdims=True)) * scale
+    plain = np.sqrt(np.sum(x * x, axis=axis, keepdims=keepdims))
+    if np.all((plain > np.sqrt(info.tiny / info.eps)) & (plain < np.inf)):
+        return plain
+    scale = _scale(np.max(np.abs(x), axis=axis, keepdims=True, initial=0))
+    scaled = x / scale
+    norm = np.sqrt(np.sum(scaled * scaled, axis=axis, keepdims=True)) * scale
     return norm if keepdims else np.squeeze(norm, axis)[()]
 
 
+@kernel
 def unit(x: Any, axis: Axis = None) -> Any:
     """x/‖x‖ over axes, and 0 where x = 0.
 
     >>> unit(np.array([3e200, 4e200])), unit(np.zeros(2))
     (array([0.6, 0.8]), array([0., 0.]))
     """
-    x = _floating(x)
+    (x,) = floats(x)
     norm = norm2(x, axis, keepdims=True)
     info = np.finfo(x.dtype)
     if not np.all((norm > info.tiny / info.eps) & (norm < np.inf)):
@@ -58,23 +56,25 @@ def unit(x: Any, axis: Axis = None) -> Any:
     return x / np.where(norm == 0, np.ones_like(norm), norm)
 
 
+@kernel
 def norm_p(x: Any, order: float, axis: Axis = None, keepdims: bool = False) -> Any:
     """(Σ |x|ᵖ)^(1/p) over axes, scaled so that no power overflows or underflows needlessly.
 
     >>> norm_p(np.array([1e200, 1e200]), 3) == 2 ** (1 / 3) * 1e200
     np.True_
     """
-    size = np.abs(_floating(x))
+    (x,) = floats(x)
+    size = np.abs(x)
     if order > 0:
         scale = _scale(np.max(size, axis=axis, keepdims=True, initial=0))
     else:
         scale = _scale(np.min(size, axis=axis, keepdims=True, initial=np.inf))
-    with np.errstate(divide="ignore", over="ignore", under="ignore"):
-        total = np.sum((size / scale) ** order, axis=axis, keepdims=True)
-        norm = total ** (1 / order) * scale
+    total = np.sum((size / scale) ** order, axis=axis, keepdims=True)
+    norm = total ** (1 / order) * scale
     return norm if keepdims else np.squeeze(norm, axis)[()]
 
 
+@kernel
 def diag_embed(x: Any, offset: int = 0, shape: tuple[int, int] | None = None) -> np.ndarray:
     """Matrices that are zero but for a diagonal, taken from the last axis of x; square unless a shape is given.
 
@@ -107,6 +107,7 @@ def _singular(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.nda
     return u, vt, sign[..., None, None], *np.frexp(s)
 
 
+@kernel
 def cofactor(x: Any) -> np.ndarray:
     """The matrix of cofactors, det(x)·x⁻ᵀ, which also singular matrices have: ∂det(x)/∂x.
 
@@ -116,7 +117,7 @@ def cofactor(x: Any) -> np.ndarray:
     array([[2., 0.],
            [0., 0.]])
     """
-    x = _floating(x)
+    (x,) = floats(x)
     if x.shape[-1] == 0:
         return x
     u, vt, sign, mantissa, exponent = _singular(x)
@@ -124,9 +125,10 @@ def cofactor(x: Any) -> np.ndarray:
     return sign * (u * products[..., None, :]) @ vt
 
 
+@kernel
 def cofactor_derivative(x: Any, v: Any) -> np.ndarray:
     """The derivative of `cofactor` at x along v; linear and self-adjoint in v, finite for singular x too."""
-    x, v = _floating(x), _floating(v)
+    x, v = floats(x, v)
     n = x.shape[-1]
     if n == 0:
         return v

@@ -20,6 +20,9 @@ from relgrad.logic import (
     compile_pattern,
     constant_along,
     fresh,
+    in_product,
+    in_sum,
+    is_contraction,
     is_variable,
     negative,
     nonnegative,
@@ -70,9 +73,10 @@ class Relation:
         return compile_pattern(self.left)
 
     @cached_property
-    def specificity(self) -> int:
-        """How much the left side demands: the number of its ops and constants."""
-        return sum(1 for _ in subterms(self.left))
+    def specificity(self) -> tuple[int, int]:
+        """How much the left side demands: the heads and constants it has, and then how few variables it leaves."""
+        heads = sum(1 for t in subterms(self.left) if not (in_product(t.op) or in_sum(t.op)) or is_contraction(t))
+        return heads, -len(self.variables)
 
     def __call__(self, u: Any, v: Any) -> Goal:
         """Construct a goal stating that v is u with this equation applied at its root."""
@@ -140,7 +144,7 @@ class Library:
 
     def __init__(self, relations: Iterable[Relation]):
         unique = {r.name: r for r in relations}
-        self.relations = tuple(sorted(unique.values(), key=lambda r: (-r.specificity, r.name)))
+        self.relations = tuple(sorted(unique.values(), key=lambda r: (-r.specificity[0], -r.specificity[1], r.name)))
         self._index: dict[Any, list[int]] = {}
         for i, r in enumerate(self.relations):
             keys = r.pattern.needs if r.pattern.kind == "op" else (r.pattern.kind,)

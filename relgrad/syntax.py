@@ -1,7 +1,7 @@
 """How Python expressions nest: which operand of a template needs parentheses, and which never does.
 
-A template is the text that an op gives for its result, such as `{} + {}` or `np.exp({})`, read once by Python's own
-parser; filling it is then a matter of comparing numbers.
+A template is the text that an op gives for its result, such as `{} + {}` or `np.exp({})`, read once by
+Python's own parser; filling it is then a matter of comparing numbers.
 """
 
 from __future__ import annotations
@@ -55,14 +55,13 @@ def slots(count: int) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """An expression with holes: its pieces of text, and for each hole the operand and the binding it requires."""
+    """An expression with holes: its pieces of text, and each hole's operand and required binding."""
 
     pieces: tuple[str, ...]
     holes: tuple[tuple[int, int], ...]
     binding: int
     head: str
-    """What the expression is at its root: the name that it calls, the class of its syntax node, or "" for a bare
-    operand."""
+    """What the root is: the name that is called, the class of the syntax node, or "" for a bare operand."""
 
     def fill(self, operands: Sequence[Expr]) -> Expr:
         """Return the expression with the operands put in, parenthesised where they must be.
@@ -104,7 +103,9 @@ def template(text: str) -> Template:
     if isinstance(root, ast.Name) and _SLOT.fullmatch(root.id):
         return Template(("", ""), tuple(holes), ATOM, "")
     wrapped = root.col_offset > 0 and text[: root.col_offset].strip() == "(" * root.col_offset
-    return Template((*pieces, text[end:]), tuple(holes), ATOM if wrapped else _binding(root, text), _head(root))
+    return Template(
+        (*pieces, text[end:]), tuple(holes), ATOM if wrapped else _binding(root, text), _head(root)
+    )
 
 
 def _head(root: ast.expr) -> str:
@@ -192,7 +193,7 @@ class Names:
                 self._taken.add(wish)
                 return wish
         stem = wishes[-1] + "_" * (wishes[-1][-1].isdigit() or len(wishes[-1]) > 1)
-        number = self._next.get(stem, 1 if numbered else 2)
+        number = self._next.get(stem, 1 if numbered or wishes[-1] in _RESERVED else 2)
         while (name := f"{stem}{number}") in self._taken:
             number += 1
         self._next[stem] = number + 1

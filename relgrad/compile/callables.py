@@ -67,18 +67,19 @@ class Callables:
             self.imports.append(f"from {cls.__module__} import {cls.__name__}{renamed}")
             self.definitions.append(f"{name} = {alias}({', '.join(map(repr, op._props()))})")
         else:
+            home = f"{cls.__module__}.{cls.__qualname__}"
             self.definitions.append(
-                f"# {name} must be defined: the op {op} of class {cls.__module__}.{cls.__qualname__}, which cannot "
-                "be imported from there."
+                f"# {name} must be defined: the op {op}, which cannot be imported from {home}."
             )
         return name
 
 
 def _rebuildable(op: Op) -> bool:
-    return op.__props__ is not None and all(_plain(prop) for prop in op._props())
+    return op.__props__ is not None and all(is_plain(prop) for prop in op._props())
 
 
-def _plain(x: Any) -> bool:
-    if isinstance(x, (tuple, list)):
-        return all(map(_plain, x))
+def is_plain(x: Any) -> bool:
+    """Whether the `repr` of a value gives the value back."""
+    if type(x) is tuple:
+        return all(map(is_plain, x))
     return x is None or type(x) in (bool, int, str) or (type(x) is float and math.isfinite(x))

@@ -5,11 +5,13 @@ from __future__ import annotations
 import itertools
 import linecache
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from relgrad.compile.fold import fold_constants
 from relgrad.compile.source import Source, write_source
 from relgrad.term import Term
+from relgrad.trace.trace import Traced
 
 _serial = itertools.count(1)
 
@@ -34,19 +36,40 @@ class Compiled:
         return f"<compiled {self.program.name}: {self.program.function.count(chr(10))} lines>"
 
 
-def compile_program(
-    name: str,
-    parameters: Sequence[str],
-    inputs: Mapping[Term, str],
-    roots: Sequence[Term],
-    results: Callable[[Sequence[str]], str] | None = None,
-    **options: Any,
-) -> Compiled:
-    """Return the compiled function that computes the roots; arguments are those of `write_source`.
+def compile_program(traced: Traced, roots: Sequence[Term], name: str, **options: Any) -> Compiled:
+    """Return the function of a trace's arguments that computes the roots, in the structure of its results.
 
-    Tracebacks through it show the generated lines.
+    Constants are folded first. `options` are those of `write_source`. Tracebacks show the generated lines.
     """
-    return compile_source(write_source(name, parameters, inputs, roots, results, **options))
+    inputs = dict(zip(traced.inputs, traced.paths, strict=True))
+    structure, folded = traced.out_structure, fold_constants(roots)
+    return compile_source(write_source(name, parameters(traced), inputs, folded, structure, **options))
+
+
+def parameters(traced: Traced) -> list[str]:
+    """Return the parameters that take a trace's arguments as its caller passed them.
+
+    Arguments without arrays are accepted and have no effect: what they were is part of the program.
+    """
+    positional, keywords = traced.in_structure.children
+    paths = iter(traced.paths)
+    result: list[str] = []
+    for i, child in enumerate(positional.children):
+        own = [next(paths) for _ in range(child.size)]
+        if not own:
+            result.append(f"static_{i}")
+            continue
+        prefix = own[0].removesuffix(child.paths()[0])
+        if not prefix.isidentifier():  # one of *xs, all of which it takes
+            stars, _, index = prefix.rstrip("]").rpartition("[")
+            del result[i - int(index) :]
+            result.append(f"*{stars}")
+            break
+        result.append(prefix)
+    if keywords.keys:
+        result += [] if any(name.startswith("*") for name in result) else ["*"]
+        result += keywords.keys
+    return result
 
 
 def compile_source(source: Source) -> Compiled:

@@ -12,8 +12,10 @@ def indent(lines: Iterable[str]) -> str:
     return "\n".join("    " + line.replace("\n", "\n    ") for line in lines)
 
 
-def wrap(text: str, used: int = 0) -> str:
+def wrap(text: str, used: int = 0, *, hang: int = 4, inside: bool = False) -> str:
     """Break a long line after commas inside brackets; strings are left whole.
+
+    `used` columns stand before the text, `hang` before its further lines, `inside` brackets or not.
 
     >>> print(wrap("return (" + ", ".join(f"variable_{i}" for i in range(12)) + ")"))
     return (variable_0, variable_1, variable_2, variable_3, variable_4, variable_5, variable_6,
@@ -23,7 +25,7 @@ def wrap(text: str, used: int = 0) -> str:
         return text
     lines, start, stop = [], 0, -1
     quote = ""
-    depth = 0
+    depth = int(inside)
     limit = WIDTH - used
     for i, letter in enumerate(text):
         if quote:
@@ -38,10 +40,10 @@ def wrap(text: str, used: int = 0) -> str:
         elif letter == " " and depth and text[i - 1] == ",":
             if i - start > limit and stop > start:
                 lines.append(text[start:stop])
-                start, limit = stop + 1, WIDTH - used - 4
+                start, limit = stop + 1, WIDTH - used - hang
             stop = i
     if len(text) - start > limit and stop > start:
         lines.append(text[start:stop])
         start = stop + 1
     lines.append(text[start:])
-    return "\n    ".join(lines)
+    return ("\n" + " " * hang).join(lines)

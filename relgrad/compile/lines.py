@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,20 +10,18 @@ from typing import Any
 import numpy as np
 
 from relgrad.compile.callables import Callables
-from relgrad.compile.literals import operands as with_literals
-from relgrad.op import Constant, Input, Project, is_constant
-from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand
-from relgrad.syntax import Expr, Names, Template, slots, template
+from relgrad.compile.operands import dropped, is_large, is_scalar, is_ufunc, literals, supplied
+from relgrad.errors import OpError
+from relgrad.op import Constant, Input, Project
+from relgrad.syntax import ATOM, Expr, Names, Template, slots, template
 from relgrad.term import Term, subterms
-from relgrad.types import ArrayType, TupleType, broadcast_shapes
+from relgrad.types import TupleType
 
 WIDTH = 84
 DEEP = 3
 """No expression nests further: deep nesting is hard to read, and CPython's parser recurses on it."""
 MANY = 4
 """No line applies more ops than this."""
-LARGE = 4096
-"""Arrays of this many entries or more are worth writing into a dead one."""
 
 
 @dataclass(slots=True)
@@ -64,6 +63,7 @@ class Lines:
         self._waiting: dict[Term, _Inline] = {}
         self._rands: dict[Term, tuple[Any, ...]] = {}
         self._uses: dict[Term, int] = {}
+        self._fused: dict[Term, Term] = {}
         self._root_set = set(roots)
         nodes = self._live(roots)
         self._outputs: dict[Term, list[Term]] = {}
@@ -85,6 +85,12 @@ class Lines:
             rands = self._rands[node] = supplied(node)
             for rand in rands:
                 uses[rand] = uses.get(rand, 0) + 1
+        for node in order:
+            reduction = dropped(node)
+            if reduction is not None and node in uses and uses[reduction] == 1:
+                self._fused[node] = reduction
+                self._rands[node] = self._rands[reduction]
+                del uses[reduction]
         return [node for node in order if node in uses and node not in self._named]
 
     def _visit(self, node: Term) -> None:
@@ -96,7 +102,11 @@ class Lines:
                 self._named[node] = Expr(name)
             return
         if type(op) is Input:
-            raise KeyError(f"no argument is given for the input {op}")
+            raise OpError(
+                f"the program depends on {op}, which is none of its arguments",
+                cause="a symbolic array of another trace was used in it",
+                cure="pass the array as an argument",
+            )
         if node in self._named:  # an output of an op that has several
             return
         self._apply(node, self._rands[node])
@@ -105,28 +115,46 @@ class Lines:
         return node in self._root_set
 
     def _apply(self, node: Term, rands: tuple[Term, ...]) -> None:
-        text = node.op.source(node, slots(len(rands)))
-        whole = template(text if text is not None else self.callables.call(node))
+        fused = self._fused.get(node)
+        text = (fused or node).op.source(fused or node, slots(len(rands)))
+        if fused is not None:
+            text = _KEEPDIMS.sub("", text)
+        if text is None:
+            text = self.callables.call(node)
+        elif self._is_root(node) and rands and rands[0].type.ndim == 0:
+            # A result must be writable.
+            text = _STRETCHED.sub(r"np.full(\2, \1)", text)
+        whole = template(text)
         self.templates[node] = whole
         waiting = [x for x in rands if x in self._waiting]
         for x in self._unfit(node, whole, rands, waiting):
             self._flush(x)
         inline = [self._waiting.pop(x) for x in rands if x in self._waiting]
         by_term = {i.line.node: i.expr for i in inline}
-        exprs = with_literals(
+        exprs = literals(
             node, rands, [None if is_scalar(x) else by_term.get(x) or self._named[x] for x in rands]
         )
+        if whole.head == "np.full":
+            exprs[0] = Expr(exprs[0].text.removeprefix("np.float64(").removesuffix(")"), ATOM)
         reads = frozenset([x for x in rands if x in self._named and x not in by_term])
         line = Line(node, [], whole, exprs, rands, reads.union(*[i.line.reads for i in inline]))
         if isinstance(node.type, TupleType):
             self._emit_several(line)
             return
-        if self._uses[node] == 1 and (len(self._root_set) == 1 or not self._is_root(node)):
-            depth = 1 + max((i.depth for i in inline), default=0)
-            count = 1 + sum(i.count for i in inline)
-            self._waiting[node] = _Inline(line, line.expression(), depth, count)
+        entry = _Inline(line, line.expression(), 0, 0)
+        if self._uses[node] == 1 and (not self._is_root(node) or self._may_end(entry)):
+            entry.depth = 1 + max((i.depth for i in inline), default=0)
+            entry.count = 1 + sum(i.count for i in inline)
+            self._waiting[node] = entry
         else:
             self._emit(line)
+
+    def _may_end(self, entry: _Inline) -> bool:
+        """Whether a root may be written into the return statement."""
+        if len(self._root_set) == 1 or entry.line.template.head in ("np.broadcast_to", "np.full"):
+            return True
+        # What is read in the return statement stays in memory until then.
+        return len(entry.expr.text) <= 32 and not any(map(is_large, entry.line.reads))
 
     def _unfit(
         self, node: Term, whole: Template, rands: tuple[Term, ...], waiting: list[Term]
@@ -178,14 +206,14 @@ class Lines:
         self.lines.append(line)
 
     def _name(self, line: Line) -> str:
-        op = line.node.op
-        if op.name in _PLAIN or line.template.head in ("BinOp", "UnaryOp"):
+        head = line.template.head
+        label = head.removeprefix("np.").rpartition(".")[2] if "(" not in head else ""
+        if head in ("BinOp", "UnaryOp", "Compare", "Subscript", "Attribute", "") or label in _SHAPING:
             return self.names.take("t", numbered=True)
-        label = op.name.removeprefix("reduce_")
         subjects = [e.text for e, x in zip(line.operands, line.rands, strict=True) if not is_scalar(x)]
-        if subjects and subjects[0].isidentifier() and len(label) + len(subjects[0]) <= 14:
-            return self.names.take(f"{label}_{subjects[0]}", label)
-        return self.names.take(label)
+        if subjects and subjects[0].isidentifier() and len(label) + len(subjects[0]) <= 12:
+            return self.names.take(f"{label}_{subjects[0]}")
+        return self.names.take(label, numbered=True)
 
     def refer(self, root: Term) -> Expr:
         """Return the expression for a root: its name, or how it is computed if no line does it."""
@@ -203,20 +231,11 @@ class Lines:
             self._flush(root)
 
 
-_PLAIN = frozenset(("add", "subtract", "multiply", "divide", "true_divide", "power", "negative", "matmul"))
-
-
-def is_scalar(x: Any) -> bool:
-    """Whether a term is a constant of rank 0, which is written as a literal."""
-    return is_constant(x) and x.type.ndim == 0
-
-
-def is_large(x: Any) -> bool:
-    return isinstance(x.type, ArrayType) and (x.type.size or 0) >= LARGE
-
-
-def is_ufunc(node: Term) -> bool:
-    return bool(node.op.elementwise) and isinstance(getattr(node.op, "function", None), np.ufunc)
+_SHAPING = frozenset(
+    ["broadcast_to", "reshape", "transpose", "swapaxes", "moveaxis", "ravel", "astype", "where"]
+)
+_STRETCHED = re.compile(r"^np\.broadcast_to\((_slot0_), (.*)\)$")
+_KEEPDIMS = re.compile(r",? ?keepdims=True")
 
 
 def _reusable(node: Term, whole: Template, x: Term) -> bool:
@@ -227,26 +246,3 @@ def _reusable(node: Term, whole: Template, x: Term) -> bool:
     return (
         is_ufunc(node) and whole.head not in ("BinOp", "UnaryOp") and is_large(node) and x.type == node.type
     )
-
-
-def supplied(node: Term) -> tuple[Any, ...]:
-    """Return the operands, without the broadcasts and leading axes that an elementwise op's partners supply."""
-    rands = node.rands
-    if not node.op.elementwise or len(rands) < 2:
-        return rands
-    if not any(isinstance(x.op, (Expand, BroadcastTo, BroadcastLike)) for x in rands):
-        return rands
-    changed = list(rands)
-    for i, x in enumerate(rands):
-        leading = isinstance(x.op, Expand) and x.op.axes == tuple(
-            range(-x.type.ndim, -x.type.ndim + len(x.op.axes))
-        )
-        if not leading and not isinstance(x.op, (BroadcastTo, BroadcastLike)):
-            continue
-        shapes = [y.type.shape for j, y in enumerate(changed) if j != i]
-        try:
-            if broadcast_shapes(x.rands[0].type.shape, *shapes) == node.type.shape:
-                changed[i] = x.rands[0]
-        except ValueError:  # pragma: no cover - type inference has refused such operands before
-            continue
-    return tuple(changed)

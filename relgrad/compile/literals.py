@@ -5,18 +5,16 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from relgrad.op import is_constant
-from relgrad.syntax import ATOM, UNARY, Expr
+from relgrad.compile.layout import wrap
 
 READABLE = 64
 """Arrays of up to this many entries are written out entry by entry."""
 
-_PYTHON = {"b": bool, "i": int, "u": int, "f": float}
+PYTHON = {"b": bool, "i": int, "u": int, "f": float}
 _CHUNK = 96
 
 
@@ -27,7 +25,7 @@ def number(value: Any, dtype: np.dtype) -> str | None:
     ('0.1', '-np.inf')
     """
     bits = np.asarray(value).astype(dtype).tobytes()
-    python = _PYTHON[dtype.kind](value)
+    python = PYTHON[dtype.kind](value)
     if dtype.kind != "f":
         candidates: Sequence[tuple[str, Any]] = [(repr(python), python)]
     elif math.isfinite(python):
@@ -97,9 +95,13 @@ def _entries(raw: np.ndarray) -> str | None:
     if None in texts:
         return None
     level: list[str] = texts  # type: ignore[assignment]
-    for extent in reversed(raw.shape):
+    for extent in reversed(raw.shape[1:]):
         level = [f"[{', '.join(level[i : i + extent])}]" for i in range(0, len(level), extent)]
-    return level[0]
+    if sum(map(len, level)) <= 72:
+        return f"[{', '.join(level)}]"
+    if raw.ndim > 1:
+        return "[\n    " + ",\n    ".join(wrap(row, 4, hang=5).replace("\n", "\n") for row in level) + ",\n]"
+    return "[\n    " + wrap(", ".join(level), 4, hang=4, inside=True) + ",\n]"
 
 
 def _same(a: np.ndarray, b: np.ndarray) -> bool:
@@ -110,54 +112,3 @@ def _dtype(dtype: np.dtype) -> str:
     if not dtype.isnative:
         return repr(dtype.str)
     return f"np.{dtype.name}" if dtype.kind != "b" else "np.bool_"
-
-
-def operands(node: Any, rands: Sequence[Any], exprs: list[Expr | None]) -> list[Expr]:
-    """Fill in the scalar constants among the operands of an application.
-
-    A bare Python number stands where NumPy's promotion gives the same loop with it, a NumPy scalar elsewhere.
-    """
-    scalars = tuple([is_constant(x) and x.type.ndim == 0 for x in rands])
-    bare = all(scalars) or not any(scalars)
-    loop = None if bare else _weak_loop(getattr(node.op, "function", None), _keys(rands), scalars)
-    result: list[Expr] = []
-    for i, (x, expr) in enumerate(zip(rands, exprs, strict=True)):
-        if expr is None:
-            text = number(x.op.value, loop[i]) if loop is not None and _fits(x.op.value, loop[i]) else None
-            text = text or scalar(x.op.value)
-            expr = Expr(text, UNARY if text[0] == "-" else ATOM if text[0].isalpha() else ATOM - 1)
-        result.append(expr)
-    return result
-
-
-def _keys(rands: Sequence[Any]) -> tuple[np.dtype, ...]:
-    return tuple([x.type.dtype for x in rands])
-
-
-def _fits(value: np.ndarray, dtype: np.dtype) -> bool:
-    """Whether a loop of this dtype sees the same number whether it gets a Python number or the constant."""
-    return value.dtype == dtype or (value.dtype.kind in "iu" and dtype.kind in "iu") or dtype == np.float64
-
-
-@lru_cache(maxsize=4096)
-def _weak_loop(
-    function: Any, dtypes: tuple[np.dtype, ...], scalars: tuple[bool, ...]
-) -> tuple[np.dtype, ...] | None:
-    """Return the loop's dtypes if they are the same with Python numbers in place of the scalars."""
-    weak = tuple(
-        _PYTHON[d.kind] if s and d.kind != "b" else d for d, s in zip(dtypes, scalars, strict=True)
-    )
-    if function is np.where:
-        branches = [np.zeros(1, d) if not s else _PYTHON[d.kind](0) for d, s in zip(dtypes, scalars, strict=True)]
-        common = np.result_type(*dtypes[1:])
-        if scalars[0] or np.result_type(*branches[1:]) != common:
-            return None
-        return (dtypes[0], common, common)
-    if not isinstance(function, np.ufunc):
-        return None
-    try:
-        holes = [None] * function.nout
-        strong = function.resolve_dtypes((*dtypes, *holes))
-        return strong if function.resolve_dtypes((*weak, *holes)) == strong else None  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        return None

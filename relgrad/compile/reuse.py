@@ -8,23 +8,24 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.compile.lines import Line, Lines, is_large, is_ufunc
+from relgrad.compile.lines import Line, Lines
+from relgrad.compile.operands import is_large, is_ufunc
 from relgrad.op import Constant, Input, Project
 from relgrad.syntax import Template, slots, template
 from relgrad.term import Term, subterms
 from relgrad.types import ArrayType
 
 FREE = 1 << 17
-"""Dead arrays of this many bytes are freed at once: beyond it, the allocator asks the system for fresh pages."""
+"""Dead arrays of this many bytes are freed: beyond it, the allocator asks the system for fresh pages."""
 
-_VIEWS = frozenset(
-    """
-    asanyarray asarray ascontiguousarray astype atleast_1d atleast_2d atleast_3d broadcast_arrays broadcast_to diag
-    diagonal einsum expand_dims flip fliplr flipud hsplit imag matrix_transpose moveaxis nan_to_num permute_dims ravel
-    real real_if_close require reshape rollaxis rot90 split squeeze swapaxes trace transpose unstack view vsplit
-    """.split()
-)
-_STIFF = frozenset("broadcast_to broadcast_arrays diag diagonal einsum".split())
+_VIEW_NAMES = """
+    asanyarray asarray ascontiguousarray astype atleast_1d atleast_2d atleast_3d broadcast_arrays broadcast_to
+    diag diagonal expand_dims flip fliplr flipud hsplit imag matrix_transpose moveaxis permute_dims ravel real
+    real_if_close require reshape rollaxis rot90 sliding_window_view split squeeze swapaxes transpose unstack
+    view vsplit
+"""
+_VIEWS = frozenset(_VIEW_NAMES.split())
+_STIFF = frozenset(["broadcast_to", "broadcast_arrays", "diag", "diagonal", "einsum"])
 """Views that NumPy makes read-only."""
 
 
@@ -39,6 +40,8 @@ def is_view(node: Term, whole: Template) -> bool:
     head = whole.head
     if head in ("BinOp", "UnaryOp", "Compare") or is_ufunc(node):
         return False
+    if head == "np.einsum":
+        return len(node.rands) == 1
     if head.startswith("np."):
         return head.rpartition(".")[2] in _VIEWS
     # The functions of relgrad.kernels return fresh arrays; anything else may not.
@@ -62,9 +65,11 @@ class Ownership:
             # What a view without operands shows is nobody's: it owns itself, but is not fresh.
             owners = [self._owners[x] for x in node.rands] or [frozenset([node])]
             self._owners[node] = frozenset().union(*owners)
-            if whole is not None and whole.head.rpartition(".")[2] in _STIFF or not node.rands:
-                self._stiff.add(node)
-            elif any(x in self._stiff for x in node.rands):
+            if (
+                (whole is not None and whole.head.rpartition(".")[2] in _STIFF)
+                or not node.rands
+                or any(x in self._stiff for x in node.rands)
+            ):
                 self._stiff.add(node)
 
     def of(self, node: Term) -> frozenset[Term]:
@@ -72,7 +77,9 @@ class Ownership:
 
     def private(self, node: Term) -> bool:
         """Whether the caller may get the value as it is: a writable array that nobody else holds."""
-        return node not in self._stiff and not any(type(o.op) in (Input, Constant) for o in self._owners[node])
+        return node not in self._stiff and not any(
+            type(o.op) in (Input, Constant) for o in self._owners[node]
+        )
 
     def writable(self, node: Term) -> bool:
         """Whether a term's value is a large array made for it alone."""
@@ -80,7 +87,7 @@ class Ownership:
 
 
 def plan(lines: Lines, ownership: Ownership, roots: Sequence[Term]) -> None:
-    """Let large elementwise results be written into dead arrays, and free the others that are large and dead."""
+    """Let large elementwise results be written into dead arrays, and free what else is large and dead."""
     body = lines.lines
     last, names = _lifetimes(lines, ownership, roots)
     dying: dict[int, list[Term]] = {}
@@ -142,7 +149,9 @@ def _takes_out(line: Line) -> bool:
     if line.template.head not in ("BinOp", "UnaryOp", "Compare"):
         return line.template.pieces[-1].endswith(")")
     # NumPy itself writes the result of an operator into an operand that has no name.
-    inline = any(not x.text.isidentifier() and is_large(r) for x, r in zip(line.operands, line.rands, strict=True))
+    inline = any(
+        not x.text.isidentifier() and is_large(r) for x, r in zip(line.operands, line.rands, strict=True)
+    )
     return not inline and getattr(np, line.node.op.function.__name__, None) is line.node.op.function
 
 

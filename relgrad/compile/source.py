@@ -12,15 +12,17 @@ import numpy as np
 
 from relgrad.compile.callables import Callables
 from relgrad.compile.layout import indent, wrap
-from relgrad.compile.lines import Lines, is_ufunc
+from relgrad.compile.lines import Lines
 from relgrad.compile.literals import array
+from relgrad.compile.operands import is_ufunc
+from relgrad.compile.returns import Returns
 from relgrad.compile.reuse import Ownership, plan
 from relgrad.errors import OpError
 from relgrad.op import Input
-from relgrad.ops.reduction import Reduction
 from relgrad.ops.structure import Squeeze
-from relgrad.syntax import Names
+from relgrad.syntax import Names, Template
 from relgrad.term import Term, subterms
+from relgrad.trace.containers import Structure
 from relgrad.types import ArrayType, TupleType
 
 _WORD = re.compile(r"[^\W\d]\w*")
@@ -57,7 +59,7 @@ def write_source(
     parameters: Sequence[str],
     inputs: Mapping[Term, str],
     roots: Sequence[Term],
-    results: Callable[[Sequence[str]], str] | None = None,
+    results: Structure | Callable[[Sequence[str]], str] | None = None,
     *,
     imports: Sequence[str] = (),
     convert: Collection[Term] = (),
@@ -66,17 +68,21 @@ def write_source(
 ) -> Source:
     """Return the source of a function that computes the roots.
 
-    `parameters` are the parts of its signature (`x`, `*`, `n=3`, `**options`); `inputs` says for each input term how
-    the argument is reached from them (`params['W']`); `results` makes the returned expression of the texts of the
-    roots, by default the one root or a tuple. `imports` are lines that `results` or the signature need. Arguments
-    of rank 0, and those in `convert`, are made NumPy values of the traced dtype first. No argument is written to
-    and no result shares memory with an argument, a constant, or another result.
+    `parameters` are the parts of its signature (`x`, `*`, `n=3`, `**options`); `inputs` says for each input
+    how the argument is reached from them (`params['W']`); `results` is the structure of the result, or makes
+    the returned expression from the texts of the roots; by default it is the one root or a tuple. `imports`
+    are lines that `results` or the signature need. Arguments of rank 0, and those in `convert`, become NumPy
+    values of the traced dtype first.
+
+    No argument is written to, and no result shares memory with an argument, a constant, or another result.
     """
     nodes = list(subterms(*roots))
     kernels = sorted({kernel for node in nodes for kernel in node.op.imports})
     imported = [word for line in imports for word in _WORD.findall(line)]
     name = Names([*kernels, *imported]).take(name)
     names = Names([*kernels, *imported])
+    returns = Returns(names)
+    write = returns.prepare(results) if isinstance(results, Structure) else results or _tuple
     signature, renamed = _signature(parameters, names)
     names.reserve(name)
     live = set(nodes)
@@ -96,20 +102,22 @@ def write_source(
         if line.dead:
             body.append(f"del {', '.join(line.dead)}")
     texts = _results(lines, ownership, roots)
-    body.append(f"return {results(texts) if results else _tuple(texts)}")
+    body.append(f"return {write(texts)}")
     if doc:
         body.insert(0, f'"""{doc}"""')
-    text = wrap(f"def {name}({', '.join(signature)}):") + "\n" + indent([wrap(line, 4) for line in body]) + "\n"
-    top = ["import numpy as np", *imports, *callables.imports]
+    text = (
+        wrap(f"def {name}({', '.join(signature)}):") + "\n" + indent([wrap(line, 4) for line in body]) + "\n"
+    )
+    top = ["import numpy as np", *imports, *returns.imports, *callables.imports]
     if kernels:
         top.append(wrap(f"from relgrad.kernels import {', '.join(kernels)}"))
     return Source(
         name,
         tuple(dict.fromkeys(top)),
         lines.constants,
-        tuple(callables.definitions),
+        (*returns.definitions, *callables.definitions),
         text,
-        callables.objects,
+        {**returns.objects, **callables.objects},
     )
 
 
@@ -172,7 +180,7 @@ def _results(lines: Lines, ownership: Ownership, roots: Sequence[Term]) -> list[
         owners = ownership.of(root)
         text = expr.text
         if kind.ndim == 0:
-            if not _is_numpy_scalar(root):
+            if not _is_numpy_scalar(root, lines.templates.get(root)):
                 text = f"np.{kind.dtype.name if kind.dtype.kind != 'b' else 'bool_'}({text})"
         elif type(root.op) is Input:
             text = f"np.array({text})"
@@ -183,6 +191,8 @@ def _results(lines: Lines, ownership: Ownership, roots: Sequence[Term]) -> list[
     return texts
 
 
-def _is_numpy_scalar(root: Term) -> bool:
+def _is_numpy_scalar(root: Term, whole: Template | None) -> bool:
     """Whether NumPy returns a scalar for a result of rank 0 by itself."""
-    return is_ufunc(root) or isinstance(root.op, (Squeeze, Input))
+    if isinstance(root.op, Squeeze) and whole is not None:
+        return whole.head == "Subscript" or whole.head.startswith("np.")
+    return is_ufunc(root) or type(root.op) is Input

@@ -1,7 +1,8 @@
 """Stable functions that NumPy lacks, on arrays: generated programs import only this and NumPy.
 
 All keep float32 and float64 (integers become float64), take ±inf, NaN and empty arrays, and emit no warnings.
-The accuracy that each docstring states was measured against mpmath at 50 digits; the tests repeat the measurement.
+The accuracy that each docstring states was measured against mpmath at 50 digits; the tests repeat the
+measurement.
 """
 
 from relgrad.kernels.logexp import (

@@ -21,7 +21,11 @@ def kernel(function: F) -> F:
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         for x in (*args, *kwargs.values()):
-            if type(x) not in _PLAIN and hasattr(type(x), "__array_function__") and not isinstance(x, np.ndarray):
+            if (
+                type(x) not in _PLAIN
+                and hasattr(type(x), "__array_function__")
+                and not isinstance(x, np.ndarray)
+            ):
                 return x.__array_function__(call, (type(x),), args, kwargs)
         with np.errstate(all="ignore"):
             return function(*args, **kwargs)

@@ -1,7 +1,7 @@
 """Logarithms of sums and differences of exponentials, entry by entry.
 
-Sources: M. Mächler, "Accurately computing log(1 − exp(−|a|))", Rmpfr vignette, 2012; N. J. Higham, "Accuracy and
-Stability of Numerical Algorithms", 2nd ed., section 1.14.
+Sources: M. Mächler, "Accurately computing log(1 − exp(−|a|))", Rmpfr vignette, 2012; N. J. Higham, "Accuracy
+and Stability of Numerical Algorithms", 2nd ed., section 1.14.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ xlog1py = scipy.special.xlog1py
 
 @kernel
 def expit(x: Any) -> Any:
-    """The logistic function, 1/(1 + e⁻ˣ) = eˣ/(1 + eˣ); within 2 ulp, subnormal results included.
+    """The logistic function, 1/(1 + e⁻ˣ) = eˣ/(1 + eˣ); within 4 ulp, subnormal results included.
 
     SciPy's own flushes results below 1e-307 (1e-38 in float32) to zero.
     """
@@ -39,8 +39,8 @@ def log_expit(x: Any) -> Any:
 def softplus(x: Any) -> Any:
     """log(1 + eˣ) = max(x, 0) + log(1 + e^−|x|); within 2 ulp.
 
-    >>> softplus(np.array([-800.0, 0.0, 800.0]))
-    array([  0.        ,   0.69314718, 800.        ])
+    >>> softplus(np.array([-5000.0, 0.0, 5000.0]))
+    array([0.00000000e+00, 6.93147181e-01, 5.00000000e+03])
     """
     (x,) = floats(x)
     return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
@@ -65,17 +65,21 @@ def log1mexp(x: Any) -> Any:
 def logdiffexp(a: Any, b: Any) -> Any:
     """log(eᵃ − eᵇ) = a + log1mexp(b − a); −inf where a = b, NaN where a < b.
 
-    The error is within 2 ulp of the larger of |a| and the result.
+    The error is within 4 ulp of the larger of |a| and the result.
     """
     a, b = floats(a, b)
     d = b - a
     d = np.where((a == b) & (a != np.inf), 0, d)
-    return np.where(b == -np.inf, a, a + _log1mexp(d))[()]
+    # What rounding took from d is carried along to first order, because e^d is sensitive where |d| is large.
+    back = d + a
+    carried = ((b - back) + ((back - d) - a)) / np.expm1(-d)
+    distance = _log1mexp(d) - np.where(np.isfinite(carried), carried, 0)
+    return np.where(b == -np.inf, a, a + distance)[()]
 
 
 @kernel
 def log_cosh(x: Any) -> Any:
-    """log cosh x = log(1 + 2 sinh²(x/2)) near 0, |x| − log 2 + log(1 + e^−2|x|) from |x| = 4 on; within 3 ulp."""
+    """log cosh x = log(1 + 2 sinh²(x/2)), and |x| − log 2 + log(1 + e^−2|x|) from |x| = 4; within 3 ulp."""
     (x,) = floats(x)
     a = np.abs(x)
     s = np.sinh(np.minimum(a, 4) / 2)
@@ -93,6 +97,6 @@ def bose(x: Any) -> Any:
 
 @kernel
 def xdivy(x: Any, y: Any) -> Any:
-    """x/y, but 0 where x = 0 and y is not NaN: what remains of derivatives of xlogy and xlog1py at 0·log 0."""
+    """x/y, but 0 where x = 0 and y is not NaN: what derivatives of xlogy and xlog1py become at 0·log 0."""
     x, y = floats(x, y)
     return np.where((x == 0) & ~np.isnan(y), 0, x / y)[()]

@@ -1,8 +1,9 @@
 """Normalisation in the log domain: logsumexp, softmax, log_softmax, and the linear maps of their derivatives.
 
-Source: P. Blanchard, D. J. Higham, N. J. Higham, "Accurately computing the log-sum-exp and softmax functions", IMA
-Journal of Numerical Analysis 41(4), 2021, algorithm 3.1 and section 5. Changed from the source: several axes, linear
-weights, ties counted instead of broken, and the rounding error of x − max carried along in softmax.
+Source: P. Blanchard, D. J. Higham, N. J. Higham, "Accurately computing the log-sum-exp and softmax
+functions", IMA Journal of Numerical Analysis 41(4), 2021, algorithm 3.1 and section 5. Changed from the
+source: several axes, linear weights, ties counted instead of broken, and the rounding error of x − max
+carried along in softmax.
 """
 
 from __future__ import annotations
@@ -40,25 +41,35 @@ def _sum_at_max(x: Any, axis: Axis) -> tuple[Any, Any, Any]:
     return m, np.sum(top, axis=axis, keepdims=True, dtype=x.dtype), rest
 
 
-def _weighted_shift(x: Any, w: Any, axis: Axis) -> tuple[Any, Any]:
-    """Return x without the entries of zero weight, and x at the largest |w|·eˣ."""
-    x = np.where(w == 0, -np.inf, x)
-    size = np.where(w == 0, -np.inf, x + np.log(np.abs(w)))
-    return x, _max(np.where(size == _max(size, axis), x, -np.inf), axis)
+class _Weighted:
+    """Weighted exponentials around the entry that weighs most: w·e^(x − m)/2^exponent, in `terms(x − m)`.
 
+    The terms are formed by two half powers, so that tiny and huge weights neither overflow nor underflow on
+    the way.
+    """
 
-def _weighted_terms(x: Any, w: Any, m: Any) -> Any:
-    """w·e^(x − m) by two half powers: tiny and huge weights neither overflow nor underflow on the way."""
-    half = np.exp((x - m) / 2)
-    return (w * half) * half
+    def __init__(self, x: Any, weights: Any, axis: Axis):
+        x, w = np.broadcast_arrays(*floats(x, weights))
+        x = np.where(w == 0, -np.inf, x)
+        size = np.where(w == 0, -np.inf, x + np.log(np.abs(w)))
+        largest = size == _max(size, axis)
+        self.m = _max(np.where(largest, x, -np.inf), axis)
+        exponent = np.frexp(_max(np.where(largest, np.abs(w), 0), axis))[1]
+        self.exponent = np.where(np.abs(exponent) > 20, exponent, 0)
+        self.top = (x == self.m) & np.isfinite(self.m)
+        self.x, self.w = x, w
+
+    def terms(self, d: Any) -> Any:
+        half = np.exp(d / 2)
+        return (self.w * half) * np.ldexp(half, -self.exponent)
 
 
 @kernel
 def logsumexp(x: Any, axis: Axis = None, keepdims: bool = False, weights: Any = None) -> Any:
     """log Σ w·eˣ over axes; −inf for an empty or vanishing sum, NaN for a negative one.
 
-    The weights broadcast against x, are used linearly, may be negative; where one is zero, x is not looked at.
-    The error is a few ulp of the larger of |max x| and the result.
+    The weights broadcast against x, are used linearly, may be negative; where one is zero, x is not looked
+    at. The error is a few ulp of the larger of |max x| and the result.
 
     >>> logsumexp(np.array([1e-20, -50.0])) == 1e-20 + np.exp(-50.0)
     np.True_
@@ -69,18 +80,18 @@ def logsumexp(x: Any, axis: Axis = None, keepdims: bool = False, weights: Any = 
         (x,) = floats(x)
         m, top, rest = _sum_at_max(x, axis)
     else:
-        x, w = np.broadcast_arrays(*floats(x, weights))
-        x, m = _weighted_shift(x, w, axis)
-        chosen = (x == m) & np.isfinite(m)
-        m = _finite(m)
-        top = np.sum(np.where(chosen, w, 0), axis=axis, keepdims=True)
-        rest = np.sum(np.where(chosen, 0, _weighted_terms(x, w, m)), axis=axis, keepdims=True)
+        weighted = _Weighted(x, weights, axis)
+        m = _finite(weighted.m)
+        terms = weighted.terms(weighted.x - m)
+        top = np.sum(np.where(weighted.top, terms, 0), axis=axis, keepdims=True)
+        rest = np.sum(np.where(weighted.top, 0, terms), axis=axis, keepdims=True)
+        m = m + weighted.exponent.astype(m.dtype) * 0.6931471805599453
     total = m + _log_of_total(top, rest)
     return total if keepdims else np.squeeze(total, axis)[()]
 
 
 def _difference(x: Any, m: Any, axis: Axis) -> tuple[Any, Any]:
-    """Return x − m and its rounding error, for a maximum m; a lone +inf is at distance 0, other infinities at NaN.
+    """Return x − m and its rounding error, for a maximum m; a lone +inf is at 0, several are at NaN.
 
     Source: D. E. Knuth, The Art of Computer Programming 2, section 4.2.2, theorem B (the error of a sum).
     """
@@ -95,9 +106,10 @@ def _difference(x: Any, m: Any, axis: Axis) -> tuple[Any, Any]:
 
 @kernel
 def softmax(x: Any, axis: Axis = -1, weights: Any = None) -> Any:
-    """w·eˣ / Σ w·eˣ; every entry, however small, within a few ulp.
+    """w·eˣ / Σ w·eˣ; every entry, however small, within 8 ulp for short rows.
 
-    A row whose maximum is −inf is NaN; a single +inf takes all. The default axis is the last (SciPy's is None).
+    A row whose maximum is −inf is NaN; a single +inf takes all. The default axis is the last (SciPy's is
+    None).
 
     >>> softmax(np.array([0.0, -800.0, 800.0]))
     array([0., 0., 1.])
@@ -108,11 +120,9 @@ def softmax(x: Any, axis: Axis = -1, weights: Any = None) -> Any:
         e = np.exp(d)
         e += e * error
     else:
-        x, w = np.broadcast_arrays(*floats(x, weights))
-        x, m = _weighted_shift(x, w, axis)
-        d, error = _difference(x, m, axis)
-        half = np.exp(d / 2)
-        e = (w * half) * half
+        weighted = _Weighted(x, weights, axis)
+        d, error = _difference(weighted.x, weighted.m, axis)
+        e = weighted.terms(d)
         e += e * error
     return e / np.sum(e, axis=axis, keepdims=True)
 
@@ -125,9 +135,10 @@ def log_softmax(x: Any, axis: Axis = -1) -> Any:
     np.True_
     """
     (x,) = floats(x)
-    d, _ = _difference(x, _max(x, axis), axis)
+    d, error = _difference(x, _max(x, axis), axis)
     top = d == 0
-    rest = np.sum(np.where(top, 0, np.exp(d)), axis=axis, keepdims=True)
+    e = np.exp(d)
+    rest = np.sum(np.where(top, 0, e + e * error), axis=axis, keepdims=True)
     count = np.sum(top, axis=axis, keepdims=True, dtype=x.dtype)
     return d - np.log1p((count - 1) + rest)
 
@@ -165,12 +176,12 @@ def _deviation(g: Any, p: Any, k: Any) -> Any:
 def deviation(g: Any, p: Any, axis: Axis = -1) -> Any:
     """g − Σpg/Σp: the distance of g from its mean under the weights p.
 
-    Computed with g measured from its value at the heaviest entry, so that there the others' share is all that is
-    left, and a common offset of g is gone before it can round.
+    Computed with g measured from its value at the heaviest entry, so that there the others' share is all that
+    is left, and a common offset of g is gone before it can round.
     """
     rows = _Rows(axis, g, p)
     g, p = rows.arrays
-    return rows.back(_deviation(g, p, rows.heaviest(p))) if p.size else g.copy()
+    return rows.back(_deviation(g, p, rows.heaviest(p)) if p.size else g.copy())
 
 
 @kernel
@@ -183,7 +194,7 @@ def softmax_pullback(g: Any, p: Any, axis: Axis = -1) -> Any:
     """
     rows = _Rows(axis, g, p)
     g, p = rows.arrays
-    return rows.back(p * _deviation(g, p, rows.heaviest(p))) if p.size else g.copy()
+    return rows.back(p * _deviation(g, p, rows.heaviest(p)) if p.size else g.copy())
 
 
 @kernel
@@ -198,7 +209,7 @@ def log_softmax_pullback(g: Any, p: Any, axis: Axis = -1) -> Any:
     rows = _Rows(axis, g, p)
     g, p = rows.arrays
     if not p.size:
-        return g.copy()
+        return rows.back(g.copy())
     k = rows.heaviest(p)
     gk, pk = np.take_along_axis(g, k, -1), np.take_along_axis(p, k, -1)
     g_rest, p_rest = np.array(g), np.array(p)

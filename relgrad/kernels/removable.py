@@ -1,12 +1,14 @@
 """Quotients with a removable singularity at 0, and their derivatives of every order.
 
-Each is an integral of a smooth function over [0, 1], differentiated under the sign; so the n-th derivative obeys a
-two-term recurrence in n, which divides by x and is stable once |x| is about n, and near 0 a series with terms of one
-sign, or nearly so, takes over (Gauss-Legendre quadrature for log(1 + x)/x, whose series has radius 1). Orders 0 to 6
-are within 1e-14 of the largest value nearby, and relatively so away from zeros of the function. Computed in float64.
+Each is an integral of a smooth function over [0, 1], differentiated under the sign; so the n-th derivative
+obeys a two-term recurrence in n, which divides by x and is stable once |x| is about n, and near 0 a series
+with terms of one sign, or nearly so, takes over (Gauss-Legendre quadrature for log(1 + x)/x, whose series has
+radius 1). Orders 0 to 6 are within 1e-14 of the largest value nearby, and relatively so away from zeros of
+the function. Computed in float64.
 
-Source: for the recurrences, Leibniz' rule on x·f(x); N. J. Higham, "Accuracy and Stability of Numerical Algorithms",
-2nd ed., section 1.14.1, for order 0 of the exponential one; NIST DLMF 13.2.39 (Kummer's transformation).
+Source: for the recurrences, Leibniz' rule on x·f(x); N. J. Higham, "Accuracy and Stability of Numerical
+Algorithms", 2nd ed., section 1.14.1, for order 0 of the exponential one; NIST DLMF 13.2.39 (Kummer's
+transformation).
 """
 
 from __future__ import annotations
@@ -51,7 +53,7 @@ def _cosine(x: Any, quarters: int) -> Any:
 
 @lru_cache
 def _even_series(order: int, power: int) -> tuple[float, ...]:
-    """Coefficients of the order-th derivative of Σ (−1)ᵏ x²ᵏ/(2k + power)!, in powers of x²; without x^(order % 2)."""
+    """Coefficients in x² of the order-th derivative of Σ (−1)ᵏ x²ᵏ/(2k + power)!, over x if odd."""
     first = (order + 1) // 2
     coefficients = []
     for k in range(first, first + 14 + order // 2):
@@ -96,9 +98,13 @@ def _cosc_outer(x: Any, order: int) -> Any:
 
 @kernel
 def cosc_n(x: Any, order: int = 0) -> Any:
-    """The order-th derivative of (1 − cos x)/x², ∫₀¹ (1−t) tⁿ cos(xt + nπ/2) dt; the series for |x| < (n + 3)/2."""
+    """The order-th derivative of (1 − cos x)/x², ∫₀¹ (1−t)tⁿcos(xt + nπ/2) dt; series for |x| < (n + 3)/2."""
     return _piecewise(
-        x, order, lambda x: np.abs(x) < order / 2 + (1.5 if order else 0.1), lambda x, n: _series(x, n, 2), _cosc_outer
+        x,
+        order,
+        lambda x: np.abs(x) < order / 2 + (1.5 if order else 0.1),
+        lambda x, n: _series(x, n, 2),
+        _cosc_outer,
     )
 
 
@@ -125,10 +131,6 @@ def _exprel_outer(x: Any, order: int) -> Any:
     return np.where(x == np.inf, np.inf, (f * half) * half)
 
 
-def _exprel_near(order: int) -> Callable[[Any], Any]:
-    return lambda x: np.abs(x) < order + 2
-
-
 @kernel
 def exprel_n(x: Any, order: int = 0) -> Any:
     """The order-th derivative of (eˣ − 1)/x, ∫₀¹ tⁿ eˣᵗ dt; two series with positive terms for |x| < n + 2.
@@ -136,9 +138,11 @@ def exprel_n(x: Any, order: int = 0) -> Any:
     >>> exprel_n(np.array([0.0, 1e-9]), 1)
     array([0.5, 0.5])
     """
-    if order == 0:
-        return scipy.special.exprel(*floats(x))
-    return _piecewise(x, order, _exprel_near(order), _exprel_inner, _exprel_outer)
+    if order == 0:  # SciPy's overflows with eˣ, 7 units before its quotient by x does
+        return _piecewise(
+            x, 0, lambda x: np.abs(x) < 700, lambda x, n: scipy.special.exprel(x), _exprel_outer
+        )
+    return _piecewise(x, order, lambda x: np.abs(x) < order + 2, _exprel_inner, _exprel_outer)
 
 
 @lru_cache

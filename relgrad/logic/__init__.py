@@ -25,7 +25,7 @@ from relgrad.logic.rewrite import (
     rewrites,
 )
 from relgrad.logic.unify import fresh, is_variable, label_of, reify_term, unknowns
-from relgrad.logic.view import in_product, in_sum, product_of, sum_of
+from relgrad.logic.view import in_product, in_sum, is_contraction, product_of, sum_of
 
 __all__ = [
     "Goal",
@@ -42,6 +42,7 @@ __all__ = [
     "heads_of",
     "in_product",
     "in_sum",
+    "is_contraction",
     "is_variable",
     "label_of",
     "negative",

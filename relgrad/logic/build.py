@@ -24,7 +24,7 @@ def number_term(value: Number | float, dtype: Any = None) -> Term:
 
 def build_product(view: ProductView, dtype: Any = None) -> Any:
     """Return the term of a product; its dtype matters only where nothing but a number is left."""
-    c, factors = view
+    c, factors = view[:2]
     several = sum(is_term(base) and base.op is exp for base in factors) > 1
     above: list[Any] = []
     below: list[Any] = []
@@ -55,7 +55,7 @@ def build_product(view: ProductView, dtype: Any = None) -> Any:
 
 def build_sum(view: SumView, dtype: Any = None) -> Any:
     """Return the term of a sum: what is added before what is subtracted, where there is any."""
-    offset, terms = view
+    offset, terms = view[:2]
     parts: list[tuple[Any, Number]] = list(terms.items())
     if not parts:
         return number_term(offset, dtype)

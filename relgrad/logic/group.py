@@ -31,9 +31,6 @@ class SumView(NamedTuple):
     cancelled: bool = False
 
 
-ONE = ProductView(1, {})
-ZERO = SumView(0, {})
-
 
 def exact(value: float) -> Number:
     """Return a finite float as the exact number that it is."""
@@ -53,43 +50,69 @@ def number_of(t: Any) -> Number | None:
     return None
 
 
+def key_of(t: Any) -> Any:
+    """Return what a base or summand is known by: x·y and y·x are two terms but one summand."""
+    return t.cache.get("key", t) if is_term(t) else t
+
+
+def product_key(factors: dict[Any, Number]) -> Any:
+    """Return the key of a product of several factors, whatever their order."""
+    return frozenset((key_of(b), e) for b, e in factors.items())
+
+
+def sum_key(view: SumView) -> Any:
+    """Return the key of a sum of several summands, whatever their order."""
+    return view.constant, frozenset((key_of(t), k) for t, k in view.terms.items())
+
+
+def entry(entries: dict[Any, Number], t: Any) -> Any:
+    """Return the member of a multiset that is equal to t modulo the theories, or None."""
+    if t in entries:
+        return t
+    key = key_of(t)
+    return next((other for other in entries if key_of(other) == key), None)
+
+
 def multiplied(*parts: tuple[ProductView, Number]) -> ProductView:
     """Return ∏ part^exponent, bases in the order of first occurrence; whole exponents only for coefficients."""
     coefficient: Number = 1
-    factors: dict[Any, Number] = {}
-    cancelled = False
     exponentials = 0
     for view, exponent in parts:
         if view.coefficient != 1:
             coefficient *= Fraction(view.coefficient) ** int(exponent)
-        cancelled = _accumulate(factors, view.factors, exponent) or cancelled or view.cancelled
         exponentials += view.exponentials
+    if not coefficient:
+        return ProductView(0, {}, cancelled=True)
+    factors, cancelled = _merged([(view.factors, exponent, view.cancelled) for view, exponent in parts])
     return ProductView(whole(coefficient), factors, cancelled, exponentials)
 
 
 def added(*parts: tuple[SumView, Number]) -> SumView:
     """Return Σ coefficient · part, terms in the order of first occurrence."""
     constant: Number = 0
-    terms: dict[Any, Number] = {}
-    cancelled = False
     for view, coefficient in parts:
         constant += view.constant * coefficient
-        cancelled = _accumulate(terms, view.terms, coefficient) or cancelled or view.cancelled
+    terms, cancelled = _merged([(view.terms, coefficient, view.cancelled) for view, coefficient in parts])
     return SumView(whole(constant), terms, cancelled)
 
 
-def _accumulate(into: dict[Any, Number], entries: dict[Any, Number], scale: Number) -> bool:
-    """Add scaled entries to a multiset; return whether anything met its opposite."""
+def _merged(parts: list[tuple[dict[Any, Number], Number, bool]]) -> tuple[dict[Any, Number], bool]:
+    """Add up scaled multisets; return also whether anything met its opposite."""
+    total: dict[Any, Number] = {}
+    named: dict[Any, Any] = {}
     cancelled = False
-    for key, value in entries.items():
-        old = into.get(key, 0)
-        total = old + value * scale
-        cancelled = cancelled or abs(total) < abs(old)
-        if total:
-            into[key] = whole(total)
-        else:
-            into.pop(key, None)
-    return cancelled
+    for entries, scale, already in parts:
+        cancelled = cancelled or already
+        for t, value in entries.items():
+            place = named.setdefault(key_of(t), t)
+            old = total.get(place, 0)
+            new = old + value * scale
+            cancelled = cancelled or abs(new) < abs(old)
+            if new:
+                total[place] = whole(new)
+            else:
+                total.pop(place, None)
+    return total, cancelled
 
 
 def whole(x: Number) -> Number:

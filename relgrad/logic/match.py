@@ -21,6 +21,7 @@ from relgrad.logic.group import (
     ProductView,
     SumView,
     added,
+    entry,
     multiplied,
     whole,
 )
@@ -275,6 +276,7 @@ def _without(t: ProductView, needed: ProductView) -> ProductView | None:
     """Divide a product by factors that must be in it; None where one is missing."""
     factors = dict(t.factors)
     for base, k in needed.factors.items():
+        base = entry(factors, base)
         e = factors.get(base, 0)
         if not e or not _holds(e, k):
             return None
@@ -329,12 +331,13 @@ def _shares(e: Number, k: Number) -> list[Number]:
 
 
 def _rooted(t: ProductView, k: Number) -> ProductView | None:
-    """Return t^(1/k) where that is a product again."""
+    """Return t^(1/k) where that is a product again, and no factor would turn into its inverse."""
     if k == 1:
         return t
-    if t.coefficient not in (0, 1) and k != -1:
+    # 1/x is found where something is divided by, not made of what is not.
+    if not t.coefficient or any((e > 0) != (k > 0) for e in t.factors.values()) or not t.factors:
         return None
-    if not t.coefficient:
+    if t.coefficient != 1 and k != -1:
         return None
     return ProductView(whole(1 / Fraction(t.coefficient)), {b: whole(Fraction(e) / k) for b, e in t.factors.items()})
 
@@ -399,7 +402,8 @@ def _match_summand(p: Term, k: Number, t: Any, c: Number, s: State) -> Iterator[
 def _minus(t: SumView, needed: SumView, loose_constant: Any) -> SumView | None:
     """Subtract summands that must be in a sum; None where one is missing."""
     for part, k in needed.terms.items():
-        if not _holds(t.terms.get(part, 0), k) or not t.terms.get(part, 0):
+        c = t.terms.get(entry(t.terms, part), 0)
+        if not c or not _holds(c, k):
             return None
     if needed.constant and not loose_constant and not (t.constant and _holds(t.constant, needed.constant)):
         return None

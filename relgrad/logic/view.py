@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from relgrad.logic.build import build_product, build_sum, number_term
-from relgrad.logic.group import ZERO, Number, ProductView, SumView, added, multiplied, number_of, representable, whole
+from relgrad.logic.group import Number, ProductView, SumView, added, multiplied, number_of, product_key, representable, sum_key, whole
 from relgrad.logic.ranges import is_constant_along, range_of
 from relgrad.op import Op
 from relgrad.ops.arithmetic import (
@@ -30,7 +30,7 @@ from relgrad.ops.arithmetic import (
     subtract,
 )
 from relgrad.ops.exponential import exp
-from relgrad.ops.products import MatMul
+from relgrad.ops.matmul import MatMul
 from relgrad.ops.reduction import Sum
 from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand, expand
 from relgrad.term import Term, is_term
@@ -62,6 +62,11 @@ def hoisting_axes(op: Op, ndim: int) -> tuple[tuple[int, ...], ...]:
     if type(op) is MatMul:
         return ((-1,), (-2,))
     return ()
+
+
+def is_contraction(t: Term) -> bool:
+    """Whether a term is a linear contraction, which reads as a product and opens a scope."""
+    return type(t.op) in (Sum, MatMul)
 
 
 def in_product(op: Op) -> bool:
@@ -134,7 +139,7 @@ def _read_product(t: Term) -> ProductView:
     atom = ProductView(1, {t: 1})
     value = number_of(t)
     if value is not None:
-        return ProductView(value, {}) if value else atom
+        return ProductView(value, {})
     if not is_real(t):
         return atom
     view = _product_rule(t)
@@ -212,7 +217,7 @@ def _rational_power(c: Number, exponent: Fraction) -> Number | None:
 
 def _exponential(t: Term) -> ProductView | None:
     """Read exp(c + Σ kᵢ·tᵢ) as exp(c)·∏ exp(tᵢ)^kᵢ."""
-    constant, terms = sum_of(t.rands[0])
+    constant, terms = sum_of(t.rands[0])[:2]
     if len(terms) == 1 and not constant and next(iter(terms.values())) == 1:
         return ProductView(1, {t: 1}, exponentials=1)
     factors: dict[Any, Number] = {}
@@ -226,7 +231,7 @@ def _exponential(t: Term) -> ProductView | None:
 def _factored(t: Term) -> ProductView | None:
     """Read a sum with its sign, and the factors that all summands share, outside: a·x + a·y = a·(x + y)."""
     view = sum_of(t)
-    constant, terms = view
+    constant, terms = view[:2]
     if not terms:
         return ProductView(constant, {}) if constant else None
     if len(terms) == 1 and not constant:
@@ -241,20 +246,24 @@ def _factored(t: Term) -> ProductView | None:
             if all(x > 0 for x in exponents) or all(x < 0 for x in exponents):
                 common[base] = min(exponents) if e > 0 else max(exponents)
     if sign == 1 and not common:
+        t.cache["key"] = sum_key(view)
         return None
     if common:
         inverse = ProductView(1, {base: -e for base, e in common.items()})
         rest: dict[Any, Number] = {}
         constant = 0
         for inner, k in terms.items():
-            c, factors = multiplied((product_of(inner), 1), (inverse, 1))
+            c, factors = multiplied((product_of(inner), 1), (inverse, 1))[:2]
             if factors:
                 part = build_product(ProductView(1, factors), inner.type.dtype)
                 rest[part] = rest.get(part, 0) + k * c
             else:
                 constant += k * c
         view = SumView(constant, rest)
-    inside = build_sum(added((view, sign)), t.type.dtype if t.ground else None)
+    inside_view = added((view, sign))
+    inside = build_sum(inside_view, t.type.dtype if t.ground else None)
+    if is_term(inside) and inside.op in SUMS:
+        inside.cache["key"] = sum_key(inside_view)
     return multiplied((ProductView(sign, common), 1), (ProductView(1, {inside: 1}), 1))
 
 
@@ -326,7 +335,7 @@ def _hoisted(t: Term) -> ProductView | None:
 def _read_sum(t: Term) -> SumView:
     atom = SumView(0, {t: 1})
     if number_of(t) == 0:
-        return ZERO
+        return SumView(0, {}, cancelled=True)
     if not is_real(t):
         return atom
     if t.op in SUMS:
@@ -340,19 +349,19 @@ def _read_sum(t: Term) -> SumView:
 
 def summand(view: ProductView, t: Term | None = None, dtype: Any = None) -> SumView:
     """Read a product as one summand with a coefficient; a multiple of a sum is distributed."""
-    c, factors = view
+    c, factors = view[:2]
     if not factors:
         return SumView(c, {})
     if len(factors) == 1:
         ((base, e),) = factors.items()
         if e == 1 and is_term(base) and base is not t and base.op in SUMS:
             return added((sum_of(base), c))
-    if c == 1 and t is not None:
-        return SumView(0, {t: 1})
     if len(factors) == 1 and next(iter(factors.values())) == 1:
         return SumView(0, {next(iter(factors)): c})
-    dtype = t.type.dtype if t is not None and t.ground else dtype
-    return SumView(0, {build_product(ProductView(1, factors), dtype): c})
+    if c != 1 or t is None:
+        t = build_product(ProductView(1, factors), t.type.dtype if t is not None and t.ground else dtype)
+    t.cache["key"] = product_key(factors)
+    return SumView(0, {t: c})
 
 
 def same(u: Any, v: Any) -> bool:
@@ -361,4 +370,7 @@ def same(u: Any, v: Any) -> bool:
         return True
     if not (is_term(u) and is_term(v)):
         return u == v
-    return product_of(u)[:2] == product_of(v)[:2] or sum_of(u)[:2] == sum_of(v)[:2]
+    p, q = product_of(u), product_of(v)
+    if p.coefficient == q.coefficient and product_key(p.factors) == product_key(q.factors):
+        return True
+    return sum_key(sum_of(u)) == sum_key(sum_of(v))

@@ -51,7 +51,7 @@ def require_ground(function: str, x: Any) -> Any:
     if not is_ground(x):
         raise RelationError(
             f"{function} cannot stand in a relation",
-            cause="what it does depends on the rank or the extents of its operand, which a pattern does not have",
+            cause="what it does depends on its operand's rank or extents, which a pattern does not have",
             cure="use functions that name axes from the right: np.expand_dims, np.swapaxes, keepdims=True",
         )
     return x

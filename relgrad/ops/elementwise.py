@@ -10,6 +10,7 @@ import numpy as np
 
 from relgrad.errors import GradientError, ShapeError
 from relgrad.op import Laws, Op, implements, is_constant, strong
+from relgrad.ops.arguments import refuse
 from relgrad.ops.structure import align, squeeze
 from relgrad.term import Term, term
 from relgrad.types import REAL, Interval, Type, array_type, broadcast_shapes
@@ -22,7 +23,7 @@ class Elementwise(Op):
 
     `rules` holds, for each operand, the cotangent as a function of `(g, out, *operands)`. Since the Jacobian of an
     elementwise op is diagonal, the same rule applied to a tangent gives the pushforward. A rule of None says that
-    the derivative is zero wherever it exists.
+    the derivative is zero wherever it exists. `exactly` may return a simpler term that is equal bit for bit.
     """
 
     __props__ = ("label",)
@@ -42,6 +43,7 @@ class Elementwise(Op):
         kernel: bool = False,
         dtype: Callable[..., np.dtype] | None = None,
         undefined: str | None = None,
+        exactly: Callable[..., Any] | None = None,
     ):
         self.label = label
         self.function = function
@@ -53,6 +55,7 @@ class Elementwise(Op):
         self.scalar_ball = ball
         self.dtype = dtype
         self.undefined = undefined
+        self.exactly = exactly
         if kernel:
             self.imports = (label,)
 
@@ -65,6 +68,11 @@ class Elementwise(Op):
 
     __str__ = __repr__
 
+    def __call__(self, *inputs: Any, **options: Any) -> Any:
+        if options:
+            refuse(f"np.{self.label}", **options)
+        return super().__call__(*inputs)
+
     def make_node(self, *inputs: Any) -> Term:
         if len(inputs) != self.arity:
             raise TypeError(f"{self.label} takes {self.arity} operands, not {len(inputs)}")
@@ -73,6 +81,10 @@ class Elementwise(Op):
                 return term(self, *inputs)
         operands, axes = align(self._promote(inputs))
         node = term(self, *operands)
+        if self.exactly is not None:
+            simpler = self.exactly(*operands)
+            if simpler is not None and simpler.type == node.type:
+                node = simpler
         return squeeze(node, axes) if axes else node
 
     def _promote(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
@@ -147,7 +159,9 @@ class Elementwise(Op):
 
 def _dtype_key(x: Any) -> Any:
     if is_constant(x) and x.op.weak:
-        return type(x.op.value.item())
+        # Python's bool is NumPy's: only int and float give way to their partners.
+        kind = type(x.op.value.item())
+        return np.dtype(bool) if kind is bool else kind
     return x.type.dtype
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import string
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from relgrad.errors import ShapeError, TraceError
-from relgrad.op import IMPLEMENTATIONS, Laws, Op, as_term, implements, strong
+from relgrad.errors import ShapeError
+from relgrad.op import Laws, Op, as_term, implements, strong
+from relgrad.ops.arguments import call, refuse
 from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand, Squeeze, expand, squeeze
 from relgrad.term import Term, is_term, term
 from relgrad.types import REAL, Interval, Type, array_type, broadcast_shapes
@@ -16,23 +18,12 @@ from relgrad.types import REAL, Interval, Type, array_type, broadcast_shapes
 
 def traced(function: Any, *args: Any, **options: Any) -> Any:
     """Return the term that a NumPy function makes of terms."""
-    return as_term(IMPLEMENTATIONS[function](*args, **options))
+    return as_term(call(function, *args, **options))
 
 
 def swap(x: Any) -> Any:
     """Transpose the last two axes of an array, term or tracer."""
     return traced(np.swapaxes, x, -1, -2) if is_term(x) else np.swapaxes(x, -1, -2)
-
-
-def refuse(name: str, **options: Any) -> None:
-    """Raise TraceError for an option of a NumPy function that has no meaning for symbolic arrays."""
-    for option, value in options.items():
-        if value is not None:
-            raise TraceError(
-                f"{name} cannot be traced with {option}=",
-                cause="a traced function computes new arrays, and only what its operands determine",
-                cure=f"call {name} without {option}= (for dtype=, use .astype on the operands or the result)",
-            )
 
 
 class MatMul(Op):
@@ -57,13 +48,12 @@ class MatMul(Op):
             b = expand(b, (-1,)) if -1 in axes else b
             return squeeze(self.make_node(a, b), axes)
         self.output_type(a.type, b.type)
-        for x, y in ((a, b), (b, a)):
-            if isinstance(x.op, Squeeze) and max(x.op.axes) < -2:
-                a, b = [x.rands[0] if z is x else _insert(z, x.op.axes) for z in (a, b)]
-                return squeeze(self.make_node(a, b), x.op.axes)
-            stripped = _strip(x, y)
-            if stripped is not x:
-                return self.make_node(*[stripped if z is x else z for z in (a, b)])
+        if isinstance(a.op, Squeeze) and max(a.op.axes) < -2:
+            return squeeze(self.make_node(a.rands[0], _insert(b, a.op.axes)), a.op.axes)
+        if isinstance(b.op, Squeeze) and max(b.op.axes) < -2:
+            return squeeze(self.make_node(_insert(a, b.op.axes), b.rands[0]), b.op.axes)
+        a = _strip(a, b)
+        b = _strip(b, a)
         if a.type.shape[-1] == 1 and b.type.shape[-2] == 1:
             return traced(np.multiply, a, b)
         return term(self, a, b)
@@ -98,12 +88,13 @@ class MatMul(Op):
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         (a, b), (g,) = inputs, output_gradients
         # One matrix that meets a stack: contract the stack at once instead of summing a stack of products.
+        stack = string.ascii_lowercase[: max(a.ndim, b.ndim) - 2]
         if a.ndim == 2 < b.ndim:
-            left = np.einsum("...ik,...jk->ij", g, b)
+            left = np.einsum(f"{stack}IK,{stack}JK->IJ", g, b)
         else:
             left = np.matmul(g, swap(b))
         if b.ndim == 2 < a.ndim:
-            right = np.einsum("...ki,...kj->ij", a, g)
+            right = np.einsum(f"{stack}KI,{stack}KJ->IJ", a, g)
         else:
             right = np.matmul(swap(a), g)
         return [left if a.dtype.kind == "f" else None, right if b.dtype.kind == "f" else None]

@@ -117,8 +117,8 @@ class Prod(Reduction):
 class ProdOthers(Op):
     """∇ₓ Dᵐ P(x)[t₁, …, tₘ] for P(x) = Π x over axes; without directions t, for each entry Π of all others.
 
-    Closed under differentiation: it is a gradient, so its Jacobian is symmetric, ∂/∂x along v adds the direction v,
-    and it is linear in each direction.
+    Closed under differentiation: a gradient's Jacobian is symmetric, its derivative along v adds the direction
+    v, and it is linear in each direction.
     """
 
     __props__ = ("axes",)
@@ -141,7 +141,9 @@ class ProdOthers(Op):
         return f"leave_one_out_prod({', '.join(names)}, axes={self.axes})"
 
     def range_of(self, *ranges: Interval) -> Interval:
-        return Interval(0.0, np.inf, ranges[0].positive) if len(ranges) == 1 and ranges[0].nonnegative else REAL
+        return (
+            Interval(0.0, np.inf, ranges[0].positive) if len(ranges) == 1 and ranges[0].nonnegative else REAL
+        )
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         (g,) = output_gradients
@@ -170,135 +172,11 @@ class ProdOthers(Op):
         return parts
 
 
-class _Extreme(Reduction):
-    """The largest or smallest entry; entries that tie for it share its cotangent equally, as in JAX."""
-
-    def output_type(self, *types: Any) -> Type:
-        _require_entries(self, types[0].shape)
-        return super().output_type(*types)
-
-    def range_of(self, *ranges: Interval) -> Interval:
-        return ranges[0]
-
-    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
-        mask, count = self._ties(inputs[0], outputs[0])
-        return [output_gradients[0] * mask / count]
-
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        (t,) = eval_points
-        if t is None:
-            return [None]
-        mask, count = self._ties(inputs[0], self(inputs[0]))
-        return [np.sum(t * mask, axis=self.axes, keepdims=True) / count]
-
-    def _ties(self, x: Any, out: Any) -> tuple[Any, Any]:
-        mask = np.equal(x, out)
-        return mask, np.sum(mask, axis=self.axes, dtype=x.dtype, keepdims=True)
-
-    def ball(self, *balls: Any) -> Any:
-        pick = np.frompyfunc(lambda a, b: getattr(a, self.numpy_name)(b), 2, 1)
-        (x,) = balls
-        for axis in self.axes:
-            x = pick.reduce(x, axis=axis, keepdims=True)
-        return x
-
-
-class Max(_Extreme):
-    """The largest entry over axes."""
-
-    numpy_name = "max"
-
-
-class Min(_Extreme):
-    """The smallest entry over axes."""
-
-    numpy_name = "min"
-
-
-class _Flat(Reduction):
-    """A reduction whose value is locally constant: its derivative is zero wherever it exists."""
-
-    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
-        return [None]
-
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        return [None]
-
-
-class Any_(_Flat):
-    """Whether any entry over axes is nonzero."""
-
-    numpy_name = "any"
-
-    @property
-    def name(self) -> str:
-        return self.numpy_name
-
-    def result_dtype(self, dtype: np.dtype) -> np.dtype:
-        return np.dtype(bool)
-
-    def range_of(self, *ranges: Interval) -> Interval:
-        return Interval(0.0, 1.0)
-
-
-class All_(Any_):
-    """Whether all entries over axes are nonzero."""
-
-    numpy_name = "all"
-
-
-class ArgMax(_Flat):
-    """Where the first largest entry stands along one axis, or in the flattened array.
-
-    Several axes are all that have more than one entry: the others were squeezed from the operand.
-    """
-
-    numpy_name = "argmax"
-    drops_unit_axes = False
-
-    def output_type(self, *types: Any) -> Type:
-        _require_entries(self, types[0].shape)
-        return super().output_type(*types)
-
-    def result_dtype(self, dtype: np.dtype) -> np.dtype:
-        return np.dtype(np.intp)
-
-    def range_of(self, *ranges: Interval) -> Interval:
-        return NONNEGATIVE
-
-    def compute(self, *arrays: Any) -> Any:
-        return getattr(np, self.numpy_name)(arrays[0], axis=self._axis, keepdims=True)
-
-    @property
-    def _axis(self) -> int | None:
-        return self.axes[0] if len(self.axes) == 1 else None
-
-    def source(self, node: Term, names: Sequence[str]) -> str | None:
-        return f"np.{self.numpy_name}({names[0]}, axis={self._axis}, keepdims=True)"
-
-
-class ArgMin(ArgMax):
-    """Where the first smallest entry stands along one axis, or in the flattened array."""
-
-    numpy_name = "argmin"
-
-
 def _accumulator(dtype: np.dtype) -> np.dtype:
     """Return the dtype in which NumPy sums and multiplies: at least 64 bits for integers."""
     if dtype.kind == "b" or (dtype.kind == "i" and dtype.itemsize < 8):
         return np.dtype(np.int64)
     return np.dtype(np.uint64) if dtype.kind == "u" else dtype
-
-
-def _require_entries(op: Reduction, shape: Shape) -> None:
-    rank = len(shape)
-    kept = [n for i, n in enumerate(shape) if i - rank not in op.axes]
-    if any(shape[a] == 0 for a in op.axes) and 0 not in kept:
-        raise ShapeError(
-            f"{op.numpy_name} over axes {op.axes} of an array of shape {shape} does not exist",
-            cause="an extent that is reduced is 0, and there is no largest or smallest of no numbers",
-            cure="leave the reduction out where the array is empty",
-        )
 
 
 def reduce(op: type[Reduction], x: Any, axis: Any, keepdims: bool) -> Any:
@@ -319,7 +197,7 @@ def pattern_axes(axis: Any, keepdims: bool) -> Any:
         raise RelationError(
             "a reduction in a relation must keep its axes",
             cause="without keepdims=True the rank of its result depends on that of its operand",
-            cure="pass keepdims=True; relations hold for every rank and for reductions that drop their axes too",
+            cure="pass keepdims=True; the relation holds for reductions that drop their axes too",
         )
     if isinstance(axis, Unknown):
         return axis
@@ -331,6 +209,14 @@ def pattern_axes(axis: Any, keepdims: bool) -> Any:
             cure="make the axis a parameter of the relation, or use a negative axis",
         )
     return tuple(sorted(axes))
+
+
+def _cast(a: Any, dtype: Any) -> Any:
+    if dtype is None:
+        return a
+    from relgrad.ops.casting import cast
+
+    return cast(a, dtype)
 
 
 @implements(np.sum, "sum")
@@ -349,75 +235,3 @@ def prod(
     """Trace `np.prod`."""
     refuse("np.prod", out=out, **options)
     return reduce(Prod, _cast(a, dtype), axis, keepdims)
-
-
-@implements(np.max, np.amax, "max")
-def max_(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, **options: Any) -> Any:
-    """Trace `np.max`; entries that tie share the cotangent equally."""
-    refuse("np.max", out=out, **options)
-    return reduce(Max, a, axis, keepdims)
-
-
-@implements(np.min, np.amin, "min")
-def min_(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, **options: Any) -> Any:
-    """Trace `np.min`; entries that tie share the cotangent equally."""
-    refuse("np.min", out=out, **options)
-    return reduce(Min, a, axis, keepdims)
-
-
-@implements(np.any, "any")
-def any_(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, **options: Any) -> Any:
-    """Trace `np.any`."""
-    refuse("np.any", out=out, **options)
-    return reduce(Any_, a, axis, keepdims)
-
-
-@implements(np.all, "all")
-def all_(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, **options: Any) -> Any:
-    """Trace `np.all`."""
-    refuse("np.all", out=out, **options)
-    return reduce(All_, a, axis, keepdims)
-
-
-@implements(np.argmax, "argmax")
-def argmax(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Any:
-    """Trace `np.argmax`."""
-    refuse("np.argmax", out=out)
-    return reduce(ArgMax, a, axis, keepdims)
-
-
-@implements(np.argmin, "argmin")
-def argmin(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Any:
-    """Trace `np.argmin`."""
-    refuse("np.argmin", out=out)
-    return reduce(ArgMin, a, axis, keepdims)
-
-
-def _cast(a: Any, dtype: Any) -> Any:
-    if dtype is None:
-        return a
-    from relgrad.ops.casting import cast
-
-    return cast(a, dtype)
-
-
-def _reduce_method(builder: Any) -> Any:
-    """Return what traces `ufunc.reduce`, whose axis is 0 unless given."""
-
-    def trace(
-        array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False, **options: Any
-    ) -> Any:
-        return builder(_cast(array, dtype), axis, out=out, keepdims=keepdims, **options)
-
-    return trace
-
-
-for _ufunc, _builder in (
-    (np.add, sum_),
-    (np.multiply, prod),
-    (np.maximum, max_),
-    (np.minimum, min_),
-    (np.logical_or, any_),
-    (np.logical_and, all_),
-):
-    implements((_ufunc, "reduce"))(_reduce_method(_builder))

@@ -12,7 +12,8 @@ import numpy as np
 from relgrad.errors import ShapeError
 from relgrad.op import Op, as_term, constant, implements, strong
 from relgrad.ops.arguments import below_squeeze, call, is_ground, normalize_axes, normalize_axis, refuse
-from relgrad.ops.reduction import Sum, max_, min_, pattern_axes, reduce, sum_
+from relgrad.ops.extremes import max_, min_
+from relgrad.ops.reduction import Sum, pattern_axes, reduce, sum_
 from relgrad.ops.structure import Squeeze, broadcast_like, expand
 from relgrad.term import Term, term
 from relgrad.types import POSITIVE, Interval, Type, array_type
@@ -90,7 +91,9 @@ def _over_count(total: Any, x: Any, axis: Any, ddof: float = 0) -> Any:
         left = max(float(n - ddof), 0.0)
         return total if left == 1 else call(np.divide, total, left)
     count = Size(axes).make_node(x)
-    return call(np.divide, total, call(np.maximum, call(np.subtract, count, float(ddof)), 0.0) if ddof else count)
+    return call(
+        np.divide, total, call(np.maximum, call(np.subtract, count, float(ddof)), 0.0) if ddof else count
+    )
 
 
 @implements(np.mean, "mean")
@@ -154,11 +157,12 @@ def average(
         result = mean(x, axis, keepdims=keepdims)
         if not returned:
             return result
-        return result, broadcast_like(_over_count(call(np.multiply, result, 0.0), x, axis), result)
+        axes = normalize_axes(axis, x.type.ndim)
+        return result, broadcast_like(strong(Size(axes).make_node(x), result.type.dtype), result)
     w = strong(as_term(weights))
-    if is_ground(x) and is_ground(w) and w.type.ndim != x.type.ndim:
+    if is_ground(x) and is_ground(w) and w.type.shape != x.type.shape:
         w = _spread_weights(x, w, axis)
-    total = sum_(call(np.multiply, w, broadcast_like(1, x)) if returned else w, axis, keepdims=keepdims)
+    total = sum_(w, axis, keepdims=keepdims)
     result = call(np.divide, sum_(call(np.multiply, x, w), axis, keepdims=keepdims), total)
     return (result, broadcast_like(total, result)) if returned else result
 

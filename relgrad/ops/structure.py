@@ -106,6 +106,9 @@ class BroadcastTo(Op):
     def source(self, node: Term, names: Sequence[str]) -> str | None:
         return f"np.broadcast_to({names[0]}, {self.shape})"
 
+    def do_constant_folding(self, fgraph: Any, node: Term) -> bool:
+        return False  # it takes no time and the folded array would take memory
+
     def range_of(self, *ranges: Interval) -> Interval:
         return ranges[0]
 

@@ -2,43 +2,285 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from relgrad.errors import RelationError, TraceError
 from relgrad.op import IMPLEMENTATIONS, Symbolic
-from relgrad.term import is_term
+from relgrad.term import Unknown, is_term
+from relgrad.trace.cures import ATTRIBUTES
+from relgrad.trace.dispatch import call_function, call_method, call_ufunc
+from relgrad.trace.namespace import NAMESPACE
+from relgrad.trace.refusal import (
+    refuse_array,
+    refuse_attribute,
+    refuse_condition,
+    refuse_hash,
+    refuse_number,
+    refuse_operand,
+    refuse_write,
+)
+from relgrad.types import ArrayType
 
 
 class Tracer(Symbolic, np.lib.mixins.NDArrayOperatorsMixin):
-    """A symbolic array: wraps a term (or, in a relation, a logic variable)."""
+    """A symbolic array: wraps a term, or in a relation a pattern or a logic variable.
+
+    It is a value and never changes: `x += 1` gives the name x to a new tracer.
+    """
 
     __slots__ = ()
     __array_priority__ = 1000
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        return wrap(IMPLEMENTATIONS[ufunc](*inputs, **kwargs))
+        for x in inputs:
+            if type(x) not in _PLAIN:
+                _check_operand(x)
+        if not kwargs and method == "__call__":
+            builder = IMPLEMENTATIONS.get(ufunc)
+            if builder is not None:
+                return wrap(builder(*inputs))
+        return wrap(call_ufunc(ufunc, method, inputs, kwargs))
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        return wrap(IMPLEMENTATIONS[function](*args, **kwargs))
+        for cls in types:
+            if cls is Tracer or cls is np.ndarray:
+                continue
+            if issubclass(cls, (np.matrix, np.ma.MaskedArray)):
+                refuse_operand(cls)
+            if not issubclass(cls, (Symbolic, np.ndarray)):
+                return NotImplemented
+        return wrap(call_function(function, args, kwargs))
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        return NAMESPACE
+
+    # What is known of the array
 
     @property
-    def shape(self) -> tuple[int | None, ...]:
-        return self.term.type.shape
+    def _type(self) -> ArrayType:
+        type_ = getattr(self.term, "type", None)
+        if isinstance(type_, ArrayType):
+            return type_
+        raise RelationError(
+            "a logic variable has no shape, rank or dtype",
+            cause="a relation holds for every shape",
+            cure="make the axis a parameter of the relation, and use keepdims=True instead of shapes",
+        )
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """The extents: integers, and None where one is not known."""
+        return self._type.shape
 
     @property
     def ndim(self) -> int:
-        return self.term.type.ndim
+        return len(self._type.shape)
 
     @property
     def dtype(self) -> np.dtype:
-        return self.term.type.dtype
+        return self._type.dtype
+
+    @property
+    def size(self) -> int:
+        size = self._type.size
+        if size is None:
+            raise TraceError(
+                f"the number of entries of an array of shape {self._type.shape} is not known",
+                cause="an extent is unknown while the graph is built",
+                cure="use np.mean, np.sum(np.ones_like(x)), or state the extent",
+            )
+        return size
+
+    @property
+    def itemsize(self) -> int:
+        return self._type.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.itemsize
+
+    @property
+    def device(self) -> str:
+        return "cpu"
+
+    @property
+    def T(self) -> Any:
+        return wrap(call_method("transpose", (self,), {}))
+
+    @property
+    def mT(self) -> Any:
+        return wrap(call_method("swapaxes", (self, -1, -2), {}))
+
+    @property
+    def real(self) -> Any:
+        return self
+
+    @property
+    def imag(self) -> Any:
+        return wrap(call_function(np.zeros_like, (self,), {}))
+
+    def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
+        return self
+
+    # Python's own protocols
+
+    def __repr__(self) -> str:
+        type_ = getattr(self.term, "type", None)
+        if not isinstance(type_, ArrayType):
+            return f"Tracer({self.term})"
+        return f"Tracer{repr(type_).removeprefix('ArrayType')}"
+
+    def __len__(self) -> int:
+        shape = self.shape
+        if not shape:
+            raise TraceError(
+                "an array of rank 0 has no length",
+                cause="it is a number",
+                cure="use x.ndim or np.size(x) to tell numbers from vectors, or np.atleast_1d(x)",
+            )
+        if shape[0] is None:
+            raise TraceError(
+                "the length of a traced array is not known",
+                cause="its first extent is unknown while the graph is built",
+                cure="use functions of the whole array instead of a Python loop, or state the extent",
+            )
+        return shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        n = len(self)
+        return iter([self[i] for i in range(n)])
+
+    def __getitem__(self, key: Any) -> Any:
+        return wrap(call_method("__getitem__", (self, key), {}))
+
+    def __bool__(self) -> bool:
+        refuse_condition()
+
+    def __contains__(self, value: Any) -> bool:
+        refuse_condition()
+
+    def __float__(self) -> float:
+        refuse_number("float")
+
+    def __int__(self) -> int:
+        refuse_number("int")
+
+    def __index__(self) -> int:
+        refuse_number("index")
+
+    def __complex__(self) -> complex:
+        refuse_number("complex")
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        refuse_array()
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        refuse_write("x[i] = v")
+
+    def __delitem__(self, key: Any) -> None:
+        refuse_write("del x[i]")
+
+    def __hash__(self) -> int:
+        refuse_hash()
+
+    def __format__(self, spec: str) -> str:
+        if spec:
+            refuse_number("str")
+        return repr(self)
+
+    def __round__(self, digits: int | None = None) -> Any:
+        return wrap(call_function(np.round, (self, digits or 0), {}))
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
+    def __copy__(self) -> Tracer:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Tracer:
+        return self
+
+
+_PLAIN = frozenset((Tracer, np.ndarray, float, int, bool, np.float64, np.float32, np.int64))
+
+
+def _check_operand(x: Any) -> None:
+    """Refuse operands that would lose their meaning as plain arrays."""
+    if isinstance(x, (np.matrix, np.ma.MaskedArray)) or x is None or isinstance(x, (complex, str, bytes)):
+        refuse_operand(type(x))
+    if hasattr(x, "toarray") and hasattr(x, "nnz"):
+        refuse_operand(type(x))
+
+
+def _method(name: str) -> Any:
+    def method(self: Tracer, *args: Any, **kwargs: Any) -> Any:
+        return wrap(call_method(name, (self, *args), kwargs))
+
+    method.__name__ = name
+    method.__qualname__ = f"Tracer.{name}"
+    method.__doc__ = f"Trace the array method `{name}`."
+    return method
+
+
+def _operator(name: str, ufunc: np.ufunc) -> Any:
+    """Return the operator of the mixin, made faster for the usual operands, which need no protocol."""
+    general = getattr(np.lib.mixins.NDArrayOperatorsMixin, f"__{name}__")
+
+    def operator(self: Tracer, other: Any) -> Any:
+        builder = IMPLEMENTATIONS.get(ufunc)
+        if builder is not None and type(other) in _PLAIN:
+            return wrap(builder(self, other))
+        return general(self, other)
+
+    operator.__name__ = f"__{name}__"
+    operator.__qualname__ = f"Tracer.__{name}__"
+    return operator
+
+
+_OPERATORS = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "truediv": np.true_divide,
+    "floordiv": np.floor_divide,
+    "mod": np.remainder,
+    "pow": np.power,
+    "matmul": np.matmul,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+    "lshift": np.left_shift,
+    "rshift": np.right_shift,
+}
+
+
+def _refused(name: str) -> Any:
+    return property(lambda self: refuse_attribute(name), doc=f"Not there: {ATTRIBUTES[name][0]}.")
+
+
+for _name in dir(np.ndarray):
+    if _name in ATTRIBUTES:
+        setattr(Tracer, _name, _refused(_name))
+    elif not _name.startswith("_") and not hasattr(Tracer, _name):
+        setattr(Tracer, _name, _method(_name))
+for _name, _ufunc in _OPERATORS.items():
+    setattr(Tracer, f"__{_name}__", _operator(_name, _ufunc))
+    setattr(Tracer, f"__i{_name}__", getattr(Tracer, f"__{_name}__"))
 
 
 def wrap(x: Any) -> Any:
     """Wrap the terms of a result, in tuples and lists too, as tracers."""
-    if is_term(x):
+    if type(x) is Tracer:
+        return x
+    if is_term(x) or isinstance(x, Unknown):
         return Tracer(x)
     if type(x) in (tuple, list):
-        return type(x)(wrap(y) for y in x)
-    return x
+        return type(x)([wrap(y) for y in x])
+    make = getattr(x, "_make", None) if isinstance(x, tuple) else None
+    return x if make is None else make([wrap(y) for y in x])

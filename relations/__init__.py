@@ -1,0 +1,7 @@
+"""The library of relations, one topic per module; a value that callers pass on, extend and restrict."""
+
+from relgrad.relation import Library
+from relgrad.relations import exponential, logarithm, logistic, softmax
+
+LIBRARY = Library.of(exponential, logarithm, logistic, softmax)
+"""All relations of this package."""

@@ -1,0 +1,42 @@
+"""The logistic function and its logarithm, which saturate in both tails."""
+
+import numpy as np
+
+from relgrad.ops import expit, log_expit
+from relgrad.relation import relation
+
+
+@relation(source="definition of the logistic function")
+def reciprocal_of_one_plus_exponential(x):
+    """The reciprocal of one plus an exponential is a logistic function."""
+    return 1 / (1 + np.exp(x)), expit(-x)
+
+
+@relation(source="definition of the logistic function")
+def exponential_over_one_plus_exponential(x):
+    """An exponential over one plus itself is a logistic function."""
+    return np.exp(x) / (1 + np.exp(x)), expit(x)
+
+
+@relation(source="e^x·σ(-x) = σ(x)")
+def exponential_times_logistic(x):
+    """An exponential turns the logistic function of one tail into that of the other."""
+    return np.exp(x) * expit(-x), expit(x)
+
+
+@relation(source="σ(x) + σ(-x) = 1")
+def one_minus_logistic(x):
+    """The complement of a logistic function is that of the negated argument."""
+    return 1 - expit(x), expit(-x)
+
+
+@relation(source="Maechler 2012, eq. 10")
+def log_of_logistic(x):
+    """The log of a logistic function."""
+    return np.log(expit(x)), log_expit(x)
+
+
+@relation(source="log σ(x) = -log(1 + e^-x)")
+def exponential_of_log_logistic(x):
+    """The exponential of a log-logistic function is the logistic function."""
+    return np.exp(log_expit(x)), expit(x)

@@ -1,0 +1,84 @@
+"""A derivation as text: each step with its relation, what stood there before and after, and why."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+
+from relgrad.display.text import show
+from relgrad.step import Derivation, Step
+
+WIDTH = 100
+
+
+class Explanation:
+    """The steps of a derivation; its `str` is readable in 100 columns."""
+
+    def __init__(self, derivation: Derivation):
+        self.derivation = derivation
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        return self.derivation.steps
+
+    @property
+    def relations(self) -> list[str]:
+        """The names of the relations that were applied, in order."""
+        return self.derivation.relations
+
+    def __str__(self) -> str:
+        return explain(self.derivation)
+
+    __repr__ = __str__
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+
+def explain(derivation: Derivation, limit: int = 60) -> str:
+    """Return the derivation as text; of a very long one, the first and the last steps."""
+    lines = ["from", *_indented(_shown(derivation.before))]
+    steps = list(enumerate(derivation.steps, 1))
+    if len(steps) > limit:
+        hidden = len(steps) - limit
+        steps = [*steps[: limit // 2], (0, f"… {hidden} more steps …"), *steps[-limit // 2 :]]  # type: ignore[list-item]
+    for number, step in steps:
+        lines += [f"  {step}"] if isinstance(step, str) else _step_lines(number, step)
+    lines += ["to", *_indented(_shown(derivation.after))]
+    return "\n".join(lines)
+
+
+def _step_lines(number: int, step: Step) -> list[str]:
+    why = f" — {step.why}" if step.why else ""
+    head = textwrap.wrap(f"{number}. {step.name}{why}", WIDTH, subsequent_indent="   ")
+    if step.move == "expand":
+        return [*head, *_expansion_lines(step)]
+    return [*head, *_labelled("before", step.before), *_labelled("after", step.after)]
+
+
+def _expansion_lines(step: Step) -> list[str]:
+    if not isinstance(step.before, tuple):
+        return [line for t in step.after if t is not None for line in _labelled("tangent", t)]
+    value, _ = step.before
+    lines = _labelled("value", value)
+    for operand, flow in step.after:
+        lines += _labelled("flow", flow, f"  to {_one_line(operand, 40)}")
+    return lines
+
+
+def _labelled(label: str, t: Any, suffix: str = "") -> list[str]:
+    text = (_shown(t) + suffix).split("\n")
+    return [f"     {label + ':':8} {text[0]}", *[f"              {line}" for line in text[1:]]]
+
+
+def _one_line(t: Any, width: int) -> str:
+    line = _shown(t).split("\n")[0]
+    return line if len(line) <= width else line[: width - 1] + "…"
+
+
+def _shown(t: Any) -> str:
+    return show(t, width=WIDTH - 16)
+
+
+def _indented(text: str) -> list[str]:
+    return textwrap.indent(text, "     ").split("\n")

@@ -1,0 +1,206 @@
+"""Terms and patterns as text that reads like the NumPy it came from, whatever their depth."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, deque
+from collections.abc import Sequence
+from typing import Any
+
+from relgrad.op import Constant, Input
+from relgrad.ops.reduction import Reduction
+from relgrad.ops.structure import Squeeze
+from relgrad.syntax import ATOM, UNARY, Expr, slots, template
+from relgrad.term import Term, Unknown, is_term
+
+_SHORT = 14
+"""Texts of up to this length are repeated rather than named."""
+
+
+def show(terms: Any, width: int = 100, limit: int = 200) -> str:
+    """Return the text of a term or pattern, or of several, one a line.
+
+    What is used more than once and is not short has a name, defined after `where`; so has what would make a
+    line longer than `width`. At most `limit` applications are shown, those nearest to the roots.
+
+    >>> from relgrad.op import Input, term
+    >>> from relgrad.types import array_type
+    >>> show(term(Input("x", array_type(float))))
+    'x'
+    """
+    roots = [terms] if is_term(terms) or isinstance(terms, Unknown) else list(terms)
+    picture = _Picture(roots, width, limit)
+    lines = [picture.text(root).text for root in roots]
+    for i, node in enumerate(picture.named):
+        lines.append(
+            f"{'        ' if i else '  where '}{picture.names[node]} = {picture.definition(node).text}"
+        )
+    return "\n".join(lines)
+
+
+class _Picture:
+    """What is shown of some roots, what has a name there, and the text of each part."""
+
+    def __init__(self, roots: Sequence[Any], width: int, limit: int):
+        self._shown, unknowns, inputs = _nearest(roots, limit)
+        self._labels = _labels(unknowns)
+        self._fused: dict[Any, Any] = {}
+        self.names: dict[Term, str] = {}
+        self._texts: dict[Term, Expr] = {}
+        order = _operands_first(roots, self._shown)
+        uses = Counter(rand for node in order for rand in node.rands if rand in self._shown)
+        for node in order:
+            inner: Any = node.rands[0] if isinstance(node.op, Squeeze) else None
+            fits = inner in self._shown and isinstance(inner.op, Reduction) and inner.op.axes == node.op.axes
+            if fits and uses[inner] == 1:
+                self._fused[node] = inner
+        named = set()
+        for node in order:
+            expr = self._texts[node] = self.definition(node)
+            shared = uses[node] + (node in roots) > 1 and len(expr.text) > _SHORT
+            # A line holds at most two parts of this length and what joins them.
+            if node.rands and (shared or (len(expr.text) > 0.45 * width and node not in roots)):
+                named.add(node)
+                self._texts[node] = Expr("t99")
+        used = set(self._labels.values()) | {str(x.op) for x in inputs}
+        free = (name for i in range(1, 10**9) if (name := f"t{i}") not in used)
+        # Roots first, so that definitions are read in the order in which the names come up.
+        self.named = [node for node in reversed(order) if node in named and node not in self._fused.values()]
+        self.names = {node: next(free) for node in self.named}
+        for node in order:
+            expr = self.definition(node)
+            self._texts[node] = Expr(self.names[node]) if node in self.names and node not in roots else expr
+        for root in roots:
+            if root in self.names:
+                self._texts[root] = Expr(self.names[root])
+
+    def text(self, part: Any) -> Expr:
+        """Return the text of an operand: a variable's label, a name, an expression, or `…`."""
+        if not is_term(part):
+            return Expr(self._labels.get(part) or _label(part))
+        return self._texts.get(part) or Expr("…")
+
+    def definition(self, node: Term) -> Expr:
+        """Return the text of a term in terms of its operands' texts."""
+        op = node.op
+        if type(op) is Constant:
+            return _constant(op)
+        if not node.rands:
+            return Expr(str(op))
+        reduction = self._fused.get(node)
+        whole = self._template(reduction or node, keepdims=reduction is None)
+        expr = template(whole).fill([self.text(x) for x in (reduction or node).rands])
+        return expr._replace(text=expr.text.replace("keepdims=True", "keepdims"))
+
+    def _template(self, node: Term, keepdims: bool) -> str:
+        op, count = node.op, len(node.rands)
+        if isinstance(op, Reduction):
+            arguments = [*slots(count), f"axis={self._axes(op.axes)}"]
+            return f"{_name(op)}({', '.join(arguments + ['keepdims=True'] * keepdims)})"
+        text = None
+        if op.elementwise and hasattr(op, "code"):
+            text = op.code.format(*slots(count))
+        elif node.ground:
+            text = op.source(node, slots(count))
+        if text is not None:
+            return re.sub(r"\bnp\.(linalg\.)?", "", text)
+        props = [
+            f"{'axis' if key == 'axes' else key}={self._value(value) if key != 'axes' else self._axes(value)}"
+            for key, value in zip(op.__props__ or (), op._props(), strict=bool(op.__props__))
+            if key != "label"
+        ]
+        return f"{_name(op)}({', '.join([*slots(count), *props])})"
+
+    def _axes(self, axes: Any) -> str:
+        return self._value(axes[0] if type(axes) is tuple and len(axes) == 1 else axes)
+
+    def _value(self, value: Any) -> str:
+        """Return the text of a prop, as an expression that Python can parse."""
+        if isinstance(value, Unknown):
+            return self._labels.get(value) or _label(value)
+        if type(value) is tuple:
+            return f"({', '.join([self._value(x) for x in value])}{',' * (len(value) == 1)})"
+        if value is None or isinstance(value, (bool, int, float, str)):
+            return repr(value)
+        text = str(value)
+        return text if text.isidentifier() else repr(text if len(text) <= 40 else text[:39] + "…")
+
+
+def _name(op: Any) -> str:
+    name = getattr(op, "numpy_name", "") or op.name
+    return re.sub(r"\W", "_", name)
+
+
+def _constant(op: Constant) -> Expr:
+    value = op.value
+    if value.ndim == 0:
+        text = repr(value.item())
+        return Expr(text, UNARY if text.startswith("-") else ATOM)
+    if value.size <= 6:
+        return Expr(str(value.tolist()))
+    return Expr(f"array{value.shape}")
+
+
+def _label(variable: Any) -> str:
+    """Return what a logic variable was called: `~x_7` was `x`."""
+    text = str(variable).lstrip("~")
+    return re.sub(r"_\d+$", "", text) or text
+
+
+def _labels(unknowns: Sequence[Any]) -> dict[Any, str]:
+    """Return a label for each variable; those that share one get numbers."""
+    labels: dict[Any, str] = {}
+    for variable in unknowns:
+        label, i = _label(variable), 1
+        while label in labels.values():
+            i += 1
+            label = f"{_label(variable)}{i}"
+        labels[variable] = label
+    return labels
+
+
+def _nearest(roots: Sequence[Any], limit: int) -> tuple[set[Term], list[Any], set[Term]]:
+    """Return the terms nearest to the roots, and the variables and leaves among their operands."""
+    shown: set[Term] = set()
+    unknowns: dict[Any, None] = {}
+    leaves: set[Term] = set()
+    queue = deque(roots)
+    applications = 0
+    while queue:
+        part = queue.popleft()
+        if not is_term(part):
+            unknowns[part] = None
+            continue
+        if part in shown:
+            continue
+        if part.rands:
+            if applications == limit:
+                continue
+            applications += 1
+        elif type(part.op) is Input:
+            leaves.add(part)
+        shown.add(part)
+        unknowns.update((prop, None) for prop in _flat(part.op._props()) if isinstance(prop, Unknown))
+        queue.extend(part.rands)
+    return shown, list(unknowns), leaves
+
+
+def _flat(props: Any) -> list[Any]:
+    return [x for prop in props for x in (prop if type(prop) is tuple else (prop,))]
+
+
+def _operands_first(roots: Sequence[Any], shown: set[Term]) -> list[Term]:
+    """Return the terms that are shown, operands before what uses them."""
+    order: list[Term] = []
+    seen: set[Term] = set()
+    for root in roots:
+        stack = [(root, False)]
+        while stack:
+            node, done = stack.pop()
+            if done:
+                order.append(node)
+            elif node in shown and node not in seen:
+                seen.add(node)
+                stack.append((node, True))
+                stack += [(rand, False) for rand in reversed(node.rands)]
+    return order

@@ -1,0 +1,312 @@
+"""Arithmetic entry by entry: sums, products, powers, roots, magnitudes and signs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from relgrad.op import Laws, as_term, implements, is_constant, strong
+from relgrad.ops.arguments import require_ground
+from relgrad.ops.elementwise import Rule, elementwise
+from relgrad.ops.intervals import (
+    added,
+    divided,
+    increasing,
+    larger,
+    magnitude,
+    multiplied,
+    raised,
+    squared,
+    subtracted,
+)
+from relgrad.ops.structure import broadcast_like
+from relgrad.types import NONNEGATIVE, POSITIVE, Interval
+
+
+def _is_one(x: Any) -> bool:
+    return is_constant(x) and x.op.value.size == 1 and x.op.value.item() == 1
+
+
+def _negated(x: Any) -> Any:
+    """Return what a negation negates, or None."""
+    return x.rands[0] if x.op is negative else None
+
+
+def _sum(x: Any, y: Any) -> Any:
+    """x + (-y) = x - y."""
+    if (z := _negated(y)) is not None:
+        return subtract(x, z)
+    return None if (z := _negated(x)) is None else subtract(y, z)
+
+
+def _difference(x: Any, y: Any) -> Any:
+    """x - (-y) = x + y."""
+    return None if (z := _negated(y)) is None else add(x, z)
+
+
+def _product(x: Any, y: Any) -> Any:
+    """1·x = x."""
+    if _is_one(x) or _is_one(y):
+        return y if _is_one(x) else x
+    return None
+
+
+def _quotient(x: Any, y: Any) -> Any:
+    """x/1 = x."""
+    return x if _is_one(y) else None
+
+
+def _opposite(x: Any) -> Any:
+    """-(-x) = x."""
+    return _negated(x)
+
+
+add = elementwise(
+    "add",
+    np.add,
+    lambda g, out, x, y: g,
+    lambda g, out, x, y: g,
+    code="{} + {}",
+    laws=Laws(associative=True, commutative=True, identity=0.0),
+    range=added,
+    ball=lambda x, y: x + y,
+    exactly=_sum,
+)
+subtract = elementwise(
+    "subtract",
+    np.subtract,
+    lambda g, out, x, y: g,
+    lambda g, out, x, y: -g,
+    code="{} - {}",
+    range=subtracted,
+    ball=lambda x, y: x - y,
+    exactly=_difference,
+)
+multiply = elementwise(
+    "multiply",
+    np.multiply,
+    lambda g, out, x, y: g * y,
+    lambda g, out, x, y: g * x,
+    code="{} * {}",
+    laws=Laws(associative=True, commutative=True, identity=1.0, absorbing=0.0, linear=(0, 1)),
+    range=multiplied,
+    ball=lambda x, y: x * y,
+    exactly=_product,
+)
+divide = elementwise(
+    "divide",
+    np.divide,
+    lambda g, out, x, y: g / y,
+    lambda g, out, x, y: -g * x / (y * y),
+    code="{} / {}",
+    laws=Laws(linear=(0,)),
+    range=divided,
+    ball=lambda x, y: x / y,
+    exactly=_quotient,
+)
+negative = elementwise(
+    "negative",
+    np.negative,
+    lambda g, out, x: -g,
+    code="-{}",
+    laws=Laws(inverse="negative", linear=(0,), monotone=-1, homomorphism=("add", "add")),
+    range=lambda x: -x,
+    ball=lambda x: -x,
+    exactly=_opposite,
+)
+positive = elementwise(
+    "positive",
+    np.positive,
+    lambda g, out, x: g,
+    code="+{}",
+    laws=Laws(idempotent=True, inverse="positive", linear=(0,), monotone=1, homomorphism=("add", "add")),
+    range=lambda x: x,
+    ball=lambda x: x,
+)
+reciprocal = elementwise(
+    "reciprocal",
+    np.reciprocal,
+    lambda g, out, x: -g * out * out,
+    laws=Laws(inverse="reciprocal", homomorphism=("multiply", "multiply")),
+    range=lambda x: divided(Interval(1.0, 1.0), x),
+    ball=lambda x: 1 / x,
+)
+square = elementwise(
+    "square",
+    np.square,
+    lambda g, out, x: g * (2.0 * x),
+    laws=Laws(homomorphism=("multiply", "multiply")),
+    range=squared,
+    ball=lambda x: x * x,
+)
+
+
+def _root_range(x: Interval) -> Interval:
+    return increasing(np.sqrt, POSITIVE if x.positive else NONNEGATIVE, fixed=(0.0, 1.0))(x)
+
+
+sqrt = elementwise(
+    "sqrt",
+    np.sqrt,
+    lambda g, out, x: g * 0.5 / out,
+    laws=Laws(inverse="square", monotone=1, homomorphism=("multiply", "multiply")),
+    range=_root_range,
+    ball=lambda x: x.sqrt(),
+)
+
+
+def _cube_root_ball(x: Any) -> Any:
+    # arb's root is that of a positive number only.
+    return -((-x).root(3)) if x < 0 else x.root(3)
+
+
+cbrt = elementwise(
+    "cbrt",
+    np.cbrt,
+    lambda g, out, x: g / (3.0 * (out * out)),
+    laws=Laws(monotone=1, homomorphism=("multiply", "multiply")),
+    range=increasing(np.cbrt, fixed=(0.0, 1.0)),
+    ball=_cube_root_ball,
+)
+
+
+def _fixed(x: Any) -> Any:
+    """Return the value of a constant operand, or None."""
+    x = strong(as_term(x))
+    return x.op.value if is_constant(x) else None
+
+
+def _power_rules(power: Any) -> tuple[Rule, Rule]:
+    """Return the derivatives of a power, whose factors are finite wherever their product is."""
+
+    def base(g: Any, out: Any, x: Any, y: Any) -> Any:
+        n = _fixed(y)
+        if n is None or not np.all(n):
+            # x⁰ is constant, also at 0 where x⁻¹ is not finite.
+            return g * (y * power(x, np.where(y == 0, 1, y - 1)))
+        if n.ndim == 0 and n == 1:
+            return g
+        return g * (n * x) if n.ndim == 0 and n == 2 else g * (n * power(x, n - n.dtype.type(1)))
+
+    def exponent(g: Any, out: Any, x: Any, y: Any) -> Any:
+        b = _fixed(x)
+        if b is not None and np.all(b > 0):
+            return g * out * np.log(b)
+        # 0ʸ vanishes for every y > 0, faster than log(0) grows.
+        return g * out * np.log(np.where(np.logical_and(x == 0, y > 0), 1.0, x))
+
+    return base, exponent
+
+
+power = elementwise(
+    "power",
+    np.power,
+    *_power_rules(np.power),
+    code="{} ** {}",
+    range=raised,
+    ball=lambda x, y: x**y,
+)
+float_power = elementwise(
+    "float_power", np.float_power, *_power_rules(np.float_power), range=raised, ball=lambda x, y: x**y
+)
+
+
+absolute = elementwise(
+    "absolute",
+    np.absolute,
+    lambda g, out, x: g * np.sign(x),
+    code="np.abs({})",
+    laws=Laws(idempotent=True, homomorphism=("multiply", "multiply")),
+    range=magnitude,
+    ball=abs,
+)
+fabs = elementwise(
+    "fabs",
+    np.fabs,
+    lambda g, out, x: g * np.sign(x),
+    laws=Laws(idempotent=True, homomorphism=("multiply", "multiply")),
+    range=magnitude,
+    ball=abs,
+)
+
+
+def _sign_range(x: Interval) -> Interval:
+    low = 1.0 if x.positive else 0.0 if x.nonnegative else -1.0
+    high = -1.0 if x.negative else 0.0 if x.high <= 0 else 1.0
+    return Interval(low, high)
+
+
+sign = elementwise(
+    "sign",
+    np.sign,
+    None,
+    laws=Laws(idempotent=True, homomorphism=("multiply", "multiply")),
+    range=_sign_range,
+    ball=lambda x: x.sgn(),
+)
+
+
+def _copysign_range(x: Interval, y: Interval) -> Interval:
+    size = magnitude(x)
+    if y.positive:
+        return size
+    return -size if y.negative else Interval(-size.high, size.high, size.open_high, size.open_high)
+
+
+copysign = elementwise(
+    "copysign",
+    np.copysign,
+    lambda g, out, x, y: g * (np.sign(x) * np.copysign(1.0, y)),
+    None,
+    range=_copysign_range,
+    ball=lambda x, y: abs(x) * (1 if y >= 0 else y.sgn()),
+)
+
+
+def inverse_radius(x: Any, y: Any) -> Any:
+    """Return 1/√(x² + y²) without overflow, and 1 at the origin, where directions are taken to be 0."""
+    radius = np.hypot(x, y)
+    return np.reciprocal(np.where(radius == 0, 1.0, radius))
+
+
+# Direction cosines are products with the reciprocal, whose own derivative, −(g·out)·out, does not overflow.
+hypot = elementwise(
+    "hypot",
+    np.hypot,
+    lambda g, out, x, y: g * (x * inverse_radius(x, y)),
+    lambda g, out, x, y: g * (y * inverse_radius(x, y)),
+    laws=Laws(associative=True, commutative=True),
+    range=lambda x, y: Interval(
+        larger(magnitude(x), magnitude(y)).low,
+        added(magnitude(x), magnitude(y)).high,
+        larger(magnitude(x), magnitude(y)).open_low,
+    ),
+    ball=lambda x, y: (x * x + y * y).sqrt(),
+)
+
+ldexp = elementwise("ldexp", np.ldexp, lambda g, out, x, y: np.ldexp(g, y), None, laws=Laws(linear=(0,)))
+gcd = elementwise(
+    "gcd", np.gcd, None, None, laws=Laws(associative=True, commutative=True, identity=0.0), range=NONNEGATIVE
+)
+lcm = elementwise(
+    "lcm",
+    np.lcm,
+    None,
+    None,
+    laws=Laws(associative=True, commutative=True, identity=1.0, absorbing=0.0),
+    range=NONNEGATIVE,
+)
+
+
+@implements(np.conjugate, np.real, "conj", "conjugate")
+def conjugate(x: Any) -> Any:
+    """Trace `np.conjugate` and `np.real`, which are the identity on real arrays."""
+    return as_term(x)
+
+
+@implements(np.imag)
+def imag(val: Any) -> Any:
+    """Trace `np.imag`, which is 0 on real arrays."""
+    x = require_ground("np.imag", val)
+    return broadcast_like(np.zeros((), x.type.dtype), x)

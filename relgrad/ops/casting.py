@@ -1,0 +1,127 @@
+"""Casting between dtypes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from relgrad.errors import TraceError
+from relgrad.op import Laws, Op, as_term, implements, is_constant, strong
+from relgrad.ops.arguments import is_ground
+from relgrad.ops.intervals import TRUTH
+from relgrad.ops.structure import align, squeeze
+from relgrad.term import Term, term
+from relgrad.types import Interval, Type, array_type
+
+
+class Cast(Op):
+    """Entries in another dtype, as `ndarray.astype` converts them.
+
+    From float to float it is the identity of the reals, and the cotangent is cast back. To and from integers
+    there is no derivative.
+    """
+
+    __props__ = ("dtype",)
+    laws = Laws(linear=(0,))
+
+    def __init__(self, dtype: Any):
+        self.dtype = dtype
+
+    def make_node(self, *inputs: Any) -> Term:
+        (x,) = inputs
+        if not (is_ground(x) and self.ground):
+            return term(self, x)
+        if is_constant(x) and x.op.weak:
+            return strong(x, self.dtype)
+        if x.type.dtype == self.dtype:
+            return x
+        (operand,), axes = align([x])
+        return squeeze(term(self, operand), axes)
+
+    def output_type(self, *types: Any) -> Type:
+        return array_type(self.dtype, types[0].shape)
+
+    def compute(self, *arrays: Any) -> Any:
+        return np.asarray(arrays[0]).astype(self.dtype)
+
+    def source(self, node: Term, names: Sequence[str]) -> str | None:
+        return f"np.asarray({names[0]}, dtype=np.{_name(self.dtype)})"
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        (x,), (g,) = inputs, output_gradients
+        return [cast(g, x.dtype) if x.dtype.kind == self.dtype.kind == "f" else None]
+
+    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+        (x,), (t,) = inputs, eval_points
+        return [cast(t, self.dtype) if t is not None and x.dtype.kind == self.dtype.kind == "f" else None]
+
+    def connection_pattern(self, node: Term) -> list[list[bool]]:
+        return [[node.rands[0].type.differentiable and self.dtype.kind == "f"]]
+
+    def range_of(self, *ranges: Interval) -> Interval:
+        (x,) = ranges
+        if self.dtype.kind == "f":
+            return x
+        if self.dtype.kind == "b":
+            return TRUTH
+        limits = np.iinfo(self.dtype)
+        low, high = (v if math.isinf(v) else float(np.trunc(v)) for v in (x.low, x.high))
+        if low < limits.min or high > limits.max:  # what does not fit wraps around
+            return Interval(float(limits.min), float(limits.max))
+        return Interval(low, high)
+
+    def ball(self, *balls: Any) -> Any:
+        return balls[0] if self.dtype.kind == "f" else super().ball(*balls)
+
+
+def _name(dtype: np.dtype) -> str:
+    return "bool_" if dtype.kind == "b" else dtype.name
+
+
+def cast(x: Any, dtype: Any) -> Any:
+    """Return x (a symbolic array, term, array or number) in another real dtype.
+
+    >>> cast(np.array([1.7, -1.7]), int)
+    array([ 1, -1])
+
+    Raises TraceError for a dtype that is not one of real numbers.
+    """
+    dtype = np.dtype(dtype)
+    if dtype.kind not in "biuf":
+        raise TraceError(
+            f"cannot cast to dtype {dtype}",
+            cause="traced arrays hold real numbers: booleans, integers or floats",
+            cure="cast to a float, integer or boolean dtype",
+        )
+    return Cast(dtype)(x)
+
+
+def astype(
+    x: Any,
+    dtype: Any,
+    order: str = "K",
+    casting: Any = "unsafe",
+    subok: bool = True,
+    copy: bool = True,
+    device: Any = None,
+) -> Any:
+    """Trace `x.astype(dtype)` and `np.astype`; order and copy mean nothing for symbolic arrays."""
+    node = as_term(x)
+    if is_ground(node) and not np.can_cast(node.type.dtype, np.dtype(dtype), casting):
+        raise TraceError(
+            f"cannot cast from {node.type.dtype} to {np.dtype(dtype)} by the rule {casting!r}",
+            cure="leave out casting=",
+        )
+    return cast(node, dtype)
+
+
+implements("astype")(astype)
+if hasattr(np, "astype"):  # since NumPy 2.1
+
+    @implements(np.astype)
+    def astype_function(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+        """Trace `np.astype`."""
+        return astype(x, dtype)

@@ -1,0 +1,140 @@
+"""Comparisons and truth: what is constant wherever it is continuous, and has no gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from relgrad.op import Laws, as_term, implements, strong
+from relgrad.ops.arguments import refuse
+from relgrad.ops.elementwise import Elementwise
+from relgrad.ops.intervals import TRUTH
+
+
+class Predicate(Elementwise):
+    """An elementwise op that says what is true of numbers, whose own dtypes do not matter."""
+
+    def _promote(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
+        try:
+            return super()._promote(inputs)
+        except OverflowError:  # NumPy compares small integers with Python's of any size
+            return tuple([strong(x) for x in inputs])
+
+
+def _row(label: str, ufunc: np.ufunc, code: str | None = None, **options: Any) -> Elementwise:
+    op = Predicate(label, ufunc, *[None] * ufunc.nin, code=code, range=TRUTH, **options)
+    implements(ufunc)(op)
+    return op
+
+
+def _ball(true: Callable[..., Any], false: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a predicate in ball arithmetic: 1, 0, or the ball around both where the balls do not tell."""
+
+    def decide(*balls: Any) -> Any:
+        import flint
+
+        return flint.arb(1) if true(*balls) else flint.arb(0) if false(*balls) else flint.arb(0.5, 0.5)
+
+    return decide
+
+
+equal = _row(
+    "equal",
+    np.equal,
+    "{} == {}",
+    laws=Laws(commutative=True),
+    ball=_ball(lambda x, y: x == y, lambda x, y: x != y),
+)
+not_equal = _row(
+    "not_equal",
+    np.not_equal,
+    "{} != {}",
+    laws=Laws(commutative=True),
+    ball=_ball(lambda x, y: x != y, lambda x, y: x == y),
+)
+less = _row("less", np.less, "{} < {}", ball=_ball(lambda x, y: x < y, lambda x, y: x >= y))
+less_equal = _row(
+    "less_equal", np.less_equal, "{} <= {}", ball=_ball(lambda x, y: x <= y, lambda x, y: x > y)
+)
+greater = _row("greater", np.greater, "{} > {}", ball=_ball(lambda x, y: x > y, lambda x, y: x <= y))
+greater_equal = _row(
+    "greater_equal", np.greater_equal, "{} >= {}", ball=_ball(lambda x, y: x >= y, lambda x, y: x < y)
+)
+
+logical_and = _row(
+    "logical_and",
+    np.logical_and,
+    laws=Laws(associative=True, commutative=True, idempotent=True, identity=1.0, absorbing=0.0),
+    ball=_ball(lambda x, y: x != 0 and y != 0, lambda x, y: x == 0 or y == 0),
+)
+logical_or = _row(
+    "logical_or",
+    np.logical_or,
+    laws=Laws(associative=True, commutative=True, idempotent=True, identity=0.0, absorbing=1.0),
+    ball=_ball(lambda x, y: x != 0 or y != 0, lambda x, y: x == 0 and y == 0),
+)
+logical_xor = _row("logical_xor", np.logical_xor, laws=Laws(associative=True, commutative=True, identity=0.0))
+logical_not = _row(
+    "logical_not",
+    np.logical_not,
+    laws=Laws(inverse="logical_not", homomorphism=("logical_and", "logical_or")),
+    ball=_ball(lambda x: x == 0, lambda x: x != 0),
+)
+
+isnan = _row("isnan", np.isnan)
+isinf = _row("isinf", np.isinf)
+isfinite = _row("isfinite", np.isfinite)
+signbit = _row("signbit", np.signbit, ball=_ball(lambda x: x < 0, lambda x: x > 0))
+
+
+@implements(np.isposinf)
+def isposinf(x: Any, out: Any = None) -> Any:
+    """Trace `np.isposinf`."""
+    return _is(np.isposinf, x, np.inf, out)
+
+
+@implements(np.isneginf)
+def isneginf(x: Any, out: Any = None) -> Any:
+    """Trace `np.isneginf`."""
+    return _is(np.isneginf, x, -np.inf, out)
+
+
+def _is(function: Any, x: Any, value: float, out: Any) -> Any:
+    refuse(f"np.{function.__name__}", out=out)
+    return equal(as_term(x), value)
+
+
+def _bitwise(label: str, ufunc: np.ufunc, code: str, **laws: Any) -> Elementwise:
+    op = Elementwise(label, ufunc, *[None] * ufunc.nin, code=code, laws=Laws(**laws))
+    implements(ufunc)(op)
+    return op
+
+
+bitwise_and = _bitwise(
+    "bitwise_and",
+    np.bitwise_and,
+    "{} & {}",
+    associative=True,
+    commutative=True,
+    idempotent=True,
+    identity=-1.0,
+    absorbing=0.0,
+)
+bitwise_or = _bitwise(
+    "bitwise_or",
+    np.bitwise_or,
+    "{} | {}",
+    associative=True,
+    commutative=True,
+    idempotent=True,
+    identity=0.0,
+    absorbing=-1.0,
+)
+bitwise_xor = _bitwise(
+    "bitwise_xor", np.bitwise_xor, "{} ^ {}", associative=True, commutative=True, identity=0.0
+)
+invert = _bitwise("invert", np.invert, "~{}", inverse="invert", homomorphism=("bitwise_and", "bitwise_or"))
+left_shift = _bitwise("left_shift", np.left_shift, "{} << {}")
+right_shift = _bitwise("right_shift", np.right_shift, "{} >> {}")

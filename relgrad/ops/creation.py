@@ -1,0 +1,191 @@
+"""Arrays made from nothing but a shape, or from nested lists that hold symbolic arrays."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from relgrad.errors import ShapeError
+from relgrad.op import Symbolic, as_term, constant, implements, strong
+from relgrad.ops.arguments import call, is_symbolic, normalize_axis, refuse, require_ground
+from relgrad.ops.structure import broadcast_like, broadcast_to, expand
+from relgrad.types import broadcast_shapes
+
+
+def stack_nested(x: Any) -> Any:
+    """Return the term of a nested list that may hold symbolic arrays, as `np.array` reads one.
+
+    Raises ShapeError where the parts differ in shape.
+    """
+    if not isinstance(x, (list, tuple)) or not _holds_symbolic(x):
+        return strong(as_term(x))
+    parts = [stack_nested(part) for part in x]
+    shapes = {part.type.shape for part in parts}
+    if len(shapes) != 1:
+        raise ShapeError(
+            "cannot make an array of parts that differ in shape",
+            cause="the parts have shapes " + ", ".join(sorted(map(str, shapes))),
+            cure="bring them to one shape, or join them along an axis with np.concatenate",
+        )
+    return call(np.concatenate, [expand(part, (-part.type.ndim - 1,)) for part in parts], 0)
+
+
+def _holds_symbolic(x: Any) -> bool:
+    if isinstance(x, (list, tuple)):
+        return any(_holds_symbolic(part) for part in x)
+    return is_symbolic(x)
+
+
+def filled(like: Any, value: Any, dtype: Any = None, shape: Any = None) -> Any:
+    """Return the term of an array of one value, of the shape (and dtype, unless given) of a term."""
+    x = require_ground("np.full_like", like)
+    dtype = x.type.dtype if dtype is None else np.dtype(dtype)
+    if isinstance(value, Symbolic) or is_symbolic(value):
+        from relgrad.ops.casting import cast
+
+        single = as_term(cast(as_term(value), dtype))
+    else:
+        single = constant(value, dtype)
+    if shape is not None:
+        return broadcast_to(single, _shape(shape))
+    if single.type.ndim > x.type.ndim:
+        raise ShapeError(
+            f"cannot fill an array of shape {x.type.shape} from one of shape {single.type.shape}"
+        )
+    return broadcast_like(single, x)
+
+
+def _shape(shape: Any) -> tuple[int, ...]:
+    return tuple(map(operator.index, shape)) if isinstance(shape, (tuple, list)) else (operator.index(shape),)
+
+
+@implements(np.full_like)
+def full_like(
+    a: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> Any:
+    """Trace `np.full_like`; the value may be traced, and broadcasts."""
+    refuse("np.full_like", device=None if device == "cpu" else device)
+    return filled(a, fill_value, dtype, shape)
+
+
+def _filled_with(name: str, value: int) -> Any:
+    def trace(
+        a: Any,
+        dtype: Any = None,
+        order: str = "K",
+        subok: bool = True,
+        shape: Any = None,
+        *,
+        device: Any = None,
+    ) -> Any:
+        refuse(name, device=None if device == "cpu" else device)
+        return filled(a, value, dtype, shape)
+
+    return trace
+
+
+implements(np.zeros_like, np.empty_like)(_filled_with("np.zeros_like", 0))
+implements(np.ones_like)(_filled_with("np.ones_like", 1))
+
+
+def _from_shape(name: str, value: int) -> Any:
+    def trace(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Any:
+        refuse(name, device=None if device == "cpu" else device)
+        return broadcast_to(constant(value, np.float64 if dtype is None else dtype), _shape(shape))
+
+    return trace
+
+
+implements(np.zeros, np.empty)(_from_shape("np.zeros", 0))
+implements(np.ones)(_from_shape("np.ones", 1))
+
+
+@implements(np.full)
+def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Any:
+    """Trace `np.full` with a traced value, or with `like=`."""
+    refuse("np.full", device=None if device == "cpu" else device)
+    value = strong(as_term(fill_value))
+    if dtype is not None:
+        return filled(value, value, dtype, shape)
+    return broadcast_to(value, _shape(shape))
+
+
+def _evaluated(function: Any) -> Any:
+    """Return what traces a function of plain numbers that was called with `like=`."""
+
+    def trace(*args: Any, **kwargs: Any) -> Any:
+        return constant(function(*args, **kwargs))
+
+    return trace
+
+
+for _function in (np.arange, np.eye, np.identity, np.tri):
+    implements(_function)(_evaluated(_function))
+
+
+@implements(np.linspace)
+def linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+    *,
+    device: Any = None,
+) -> Any:
+    """Trace `np.linspace` between traced ends: (1 − t)·start + t·stop, exact at both of them."""
+    refuse("np.linspace", dtype=dtype, device=None if device == "cpu" else device)
+    first, last = (require_ground("np.linspace", x) for x in (start, stop))
+    floating = np.result_type(first.type.dtype, last.type.dtype, 0.0)
+    shape = broadcast_shapes(first.type.shape, last.type.shape)
+    axis = normalize_axis(axis, len(shape) + 1)
+    t = np.linspace(0.0, 1.0, operator.index(num), endpoint, dtype=floating)
+    t = t.reshape(-1, *[1] * (-axis - 1))
+    others = (axis,)
+    first, last = (expand(broadcast_to(x, shape), others) if shape else x for x in (first, last))
+    result = call(np.add, call(np.multiply, 1 - t, first), call(np.multiply, t, last))
+    if not retstep:
+        return result
+    gaps = num - 1 if endpoint else num
+    step = call(np.divide, call(np.subtract, as_term(stop), as_term(start)), float(gaps) if gaps else np.nan)
+    return result, step
+
+
+@implements(np.logspace)
+def logspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Any = 10.0,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
+    """Trace `np.logspace`: the base to the powers of a linspace."""
+    return call(np.power, as_term(base), linspace(start, stop, num, endpoint, dtype=dtype, axis=axis))
+
+
+@implements(np.meshgrid)
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
+    """Trace `np.meshgrid`."""
+    rank = len(xi)
+    vectors = [call(np.ravel, x) for x in xi]
+    places = list(range(rank))
+    if indexing == "xy" and rank > 1:
+        places[:2] = 1, 0
+    grids = [
+        expand(x, tuple([a for a in range(-rank, 0) if a + rank != p]))
+        for x, p in zip(vectors, places, strict=True)
+    ]
+    return list(grids) if sparse else list(call(np.broadcast_arrays, *grids))

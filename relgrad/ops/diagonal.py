@@ -1,0 +1,177 @@
+"""Diagonals of matrices, matrices of diagonals, and traces."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from relgrad.errors import ShapeError
+from relgrad.kernels_linalg import diag_embed
+from relgrad.op import Laws, implements
+from relgrad.ops.arguments import ZERO, call, hull, normalize_axis, refuse, require_ground
+from relgrad.ops.shaping import Rearrangement
+from relgrad.term import Term, term
+from relgrad.types import Extent, Interval, Type, array_type
+
+
+class Diagonal(Rearrangement):
+    """The diagonal of the last two axes, `offset` above the main one, as a last axis."""
+
+    __props__ = ("offset",)
+
+    def __init__(self, offset: int):
+        self.offset = offset
+
+    def output_type(self, *types: Any) -> Type:
+        *stack, rows, columns = types[0].shape
+        return array_type(types[0].dtype, (*stack, _length(rows, columns, self.offset)))
+
+    def compute(self, *arrays: Any) -> Any:
+        return np.diagonal(arrays[0], self.offset, -2, -1)
+
+    def source(self, node: Term, names: Sequence[str]) -> str | None:
+        return f"np.diagonal({names[0]}, {self.offset}, -2, -1)"
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        (x,), (g,) = inputs, output_gradients
+        rows, columns = x.shape[-2:]
+        if rows is None or columns is None:
+            return [EmbedLike(self.offset)(g, x)]
+        return [Embed(self.offset, (rows, columns))(g)]
+
+
+class Embed(Rearrangement):
+    """Matrices that are zero but for one diagonal, the last axis of the operand; `shape` None makes them square."""
+
+    __props__ = ("offset", "shape")
+    imports = ("diag_embed",)
+
+    def __init__(self, offset: int, shape: tuple[int, int] | None = None):
+        self.offset, self.shape = offset, shape
+
+    def output_type(self, *types: Any) -> Type:
+        *stack, n = types[0].shape
+        side = None if n is None else n + abs(self.offset)
+        return array_type(types[0].dtype, (*stack, *(self.shape or (side, side))))
+
+    def compute(self, *arrays: Any) -> Any:
+        return diag_embed(arrays[0], self.offset, self.shape)
+
+    def source(self, node: Term, names: Sequence[str]) -> str | None:
+        return f"diag_embed({names[0]}, {self.offset}, {self.shape})"
+
+    def range_of(self, *ranges: Interval) -> Interval:
+        return hull(ranges[0], ZERO)
+
+    def ball(self, *balls: Any) -> Any:
+        import flint
+
+        zeros = diag_embed(np.zeros(balls[0].shape), self.offset, self.shape)
+        result = np.vectorize(flint.arb, otypes=[object])(zeros)
+        n, up = balls[0].shape[-1], self.offset
+        i = np.arange(n)
+        result[..., i + max(-up, 0), i + max(up, 0)] = balls[0]
+        return result
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        return [Diagonal(self.offset)(output_gradients[0])]
+
+
+class EmbedLike(Embed):
+    """`Embed` into the shape of a second operand, whose entries do not matter, where that is not known yet."""
+
+    __props__ = ("offset",)
+    laws = Laws(linear=(0,))
+
+    def __init__(self, offset: int):
+        super().__init__(offset)
+
+    def output_type(self, *types: Any) -> Type:
+        return array_type(types[0].dtype, (*types[0].shape[:-1], *types[1].shape[-2:]))
+
+    def compute(self, *arrays: Any) -> Any:
+        return diag_embed(arrays[0], self.offset, np.shape(arrays[1])[-2:])
+
+    def source(self, node: Term, names: Sequence[str]) -> str | None:
+        return f"diag_embed({names[0]}, {self.offset}, np.shape({names[1]})[-2:])"
+
+    def ball(self, *balls: Any) -> Any:
+        return Embed(self.offset, np.shape(balls[1])[-2:]).ball(balls[0])
+
+    def connection_pattern(self, node: Term) -> list[list[bool]]:
+        return [[True], [False]]
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        return [Diagonal(self.offset)(output_gradients[0]), None]
+
+
+def _length(rows: Extent, columns: Extent, offset: int) -> Extent:
+    if rows is None or columns is None:
+        return None
+    return max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
+
+
+@implements(diag_embed)
+def embed(x: Any, offset: int = 0, shape: tuple[int, int] | None = None) -> Any:
+    """Trace the kernel `diag_embed`."""
+    return term(Embed(offset, shape), require_ground("diag_embed", x))
+
+
+@implements(np.diagonal, "diagonal")
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """Trace `np.diagonal`."""
+    x = require_ground("np.diagonal", a)
+    rank = x.type.ndim
+    if rank < 2:
+        raise ShapeError(f"np.diagonal: an array with {rank} axes has no diagonal")
+    first, second = normalize_axis(axis1, rank), normalize_axis(axis2, rank)
+    if first == second:
+        raise ShapeError(f"np.diagonal: axis1 and axis2 are both axis {axis1}")
+    if (first, second) == (-1, -2):
+        offset = -offset
+    elif (first, second) != (-2, -1):
+        others = [axis for axis in range(-rank, 0) if axis not in (first, second)]
+        x = call(np.transpose, x, (*others, first, second))
+    return term(Diagonal(int(offset)), x)
+
+
+@implements(np.linalg.diagonal)
+def matrix_diagonal(x: Any, /, *, offset: int = 0) -> Any:
+    """Trace `np.linalg.diagonal`."""
+    return diagonal(x, offset, -2, -1)
+
+
+@implements(np.trace, "trace")
+def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
+    """Trace `np.trace`: Σ of the diagonal."""
+    refuse("np.trace", out=out)
+    return call(np.sum, diagonal(a, offset, axis1, axis2), axis=-1, dtype=dtype)
+
+
+@implements(np.linalg.trace)
+def matrix_trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+    """Trace `np.linalg.trace`."""
+    return trace(x, offset, -2, -1, dtype)
+
+
+@implements(np.diag)
+def diag(v: Any, k: int = 0) -> Any:
+    """Trace `np.diag`: a matrix of a vector, the vector of a matrix."""
+    x = require_ground("np.diag", v)
+    if x.type.ndim not in (1, 2):
+        raise ShapeError(
+            f"np.diag: an operand with {x.type.ndim} axes",
+            cause="np.diag takes vectors and matrices",
+            cure="take diagonals of stacks with np.diagonal(x, axis1=-2, axis2=-1)",
+        )
+    return term(Embed(int(k)), x) if x.type.ndim == 1 else diagonal(x, k)
+
+
+@implements(np.diagflat)
+def diagflat(v: Any, k: int = 0) -> Any:
+    """Trace `np.diagflat`."""
+    return term(Embed(int(k)), call(np.ravel, require_ground("np.diagflat", v)))
+
+

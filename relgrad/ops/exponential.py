@@ -1,0 +1,166 @@
+"""Exponentials and logarithms, and the hyperbolic functions made of them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+
+from relgrad.op import Laws
+from relgrad.ops.elementwise import elementwise
+from relgrad.ops.intervals import added, increasing, larger, magnitude
+from relgrad.types import NONNEGATIVE, POSITIVE, Interval
+
+LN2, LN10 = math.log(2), math.log(10)
+_AT_LEAST_ONE = Interval(1.0)
+_ABOVE_MINUS_ONE = Interval(-1.0, math.inf, True)
+_BELOW_ONE_IN_SIZE = Interval(-1.0, 1.0, True, True)
+
+exp = elementwise(
+    "exp",
+    np.exp,
+    lambda g, out, x: g * out,
+    laws=Laws(inverse="log", monotone=1, homomorphism=("add", "multiply")),
+    range=increasing(np.exp, POSITIVE),
+    ball=lambda x: x.exp(),
+)
+exp2 = elementwise(
+    "exp2",
+    np.exp2,
+    lambda g, out, x: g * out * LN2,
+    laws=Laws(inverse="log2", monotone=1, homomorphism=("add", "multiply")),
+    range=increasing(np.exp2, POSITIVE),
+    ball=lambda x: (x * _log2()).exp(),
+)
+expm1 = elementwise(
+    "expm1",
+    np.expm1,
+    lambda g, out, x: g * np.exp(x),
+    laws=Laws(inverse="log1p", monotone=1),
+    range=increasing(np.expm1, _ABOVE_MINUS_ONE),
+    ball=lambda x: x.expm1(),
+)
+log = elementwise(
+    "log",
+    np.log,
+    lambda g, out, x: g / x,
+    laws=Laws(inverse="exp", monotone=1, homomorphism=("multiply", "add")),
+    range=increasing(np.log, fixed=(1.0,)),
+    ball=lambda x: x.log(),
+)
+log2 = elementwise(
+    "log2",
+    np.log2,
+    lambda g, out, x: g / (x * LN2),
+    laws=Laws(inverse="exp2", monotone=1, homomorphism=("multiply", "add")),
+    range=increasing(np.log2, fixed=(1.0,)),
+    ball=lambda x: x.log() / _log2(),
+)
+log10 = elementwise(
+    "log10",
+    np.log10,
+    lambda g, out, x: g / (x * LN10),
+    laws=Laws(monotone=1, homomorphism=("multiply", "add")),
+    range=increasing(np.log10, fixed=(1.0,)),
+    ball=lambda x: x.log() / _arb(10).log(),
+)
+log1p = elementwise(
+    "log1p",
+    np.log1p,
+    lambda g, out, x: g / (1.0 + x),
+    laws=Laws(inverse="expm1", monotone=1),
+    range=increasing(np.log1p),
+    ball=lambda x: x.log1p(),
+)
+
+
+def _arb(x: Any) -> Any:
+    import flint
+
+    return flint.arb(x)
+
+
+def _log2() -> Any:
+    return _arb(2).log()
+
+
+def _share(x: Any, y: Any) -> Any:
+    """Return exp(x − logaddexp(x, y)), also where one or both are infinite: 0 where x is −∞."""
+    return expit(x - np.where(np.isinf(x), 0.0, y))
+
+
+def _logaddexp_range(x: Interval, y: Interval) -> Interval:
+    above = added(larger(x, y), Interval(0.0, 0.6931471805599454))
+    return Interval(larger(x, y).low, above.high, True, above.open_high)
+
+
+logaddexp = elementwise(
+    "logaddexp",
+    np.logaddexp,
+    lambda g, out, x, y: g * _share(x, y),
+    lambda g, out, x, y: g * _share(y, x),
+    laws=Laws(associative=True, commutative=True, identity=-math.inf),
+    range=_logaddexp_range,
+    ball=lambda x, y: x.max(y) + (-abs(x - y)).exp().log1p(),
+)
+logaddexp2 = elementwise(
+    "logaddexp2",
+    np.logaddexp2,
+    lambda g, out, x, y: g * _share(LN2 * x, LN2 * y),
+    lambda g, out, x, y: g * _share(LN2 * y, LN2 * x),
+    laws=Laws(associative=True, commutative=True, identity=-math.inf),
+    range=lambda x, y: Interval(larger(x, y).low, added(larger(x, y), Interval(0.0, 1.0)).high, True),
+    ball=lambda x, y: x.max(y) + (-abs(x - y) * _log2()).exp().log1p() / _log2(),
+)
+
+sinh = elementwise(
+    "sinh",
+    np.sinh,
+    lambda g, out, x: g * np.cosh(x),
+    laws=Laws(inverse="arcsinh", monotone=1),
+    range=increasing(np.sinh),
+    ball=lambda x: x.sinh(),
+)
+cosh = elementwise(
+    "cosh",
+    np.cosh,
+    lambda g, out, x: g * np.sinh(x),
+    range=lambda x: increasing(np.cosh, _AT_LEAST_ONE)(magnitude(x)),
+    ball=lambda x: x.cosh(),
+)
+# 1/cosh² is 4·expit(2x)·expit(−2x): no cancellation in the tails as in 1 − tanh², and no overflow of cosh, in
+# this derivative and in those that follow.
+tanh = elementwise(
+    "tanh",
+    np.tanh,
+    lambda g, out, x: g * (4.0 * expit(2.0 * x) * expit(-2.0 * x)),
+    laws=Laws(inverse="arctanh", monotone=1),
+    range=increasing(np.tanh, _BELOW_ONE_IN_SIZE),
+    ball=lambda x: x.tanh(),
+)
+arcsinh = elementwise(
+    "arcsinh",
+    np.arcsinh,
+    lambda g, out, x: g / np.hypot(1.0, x),
+    laws=Laws(inverse="sinh", monotone=1),
+    range=increasing(np.arcsinh),
+    ball=lambda x: x.asinh(),
+)
+arccosh = elementwise(
+    "arccosh",
+    np.arccosh,
+    lambda g, out, x: g / (np.sqrt(x - 1.0) * np.sqrt(x + 1.0)),
+    laws=Laws(inverse="cosh", monotone=1),
+    range=increasing(np.arccosh, NONNEGATIVE, fixed=(1.0,)),
+    ball=lambda x: x.acosh(),
+)
+arctanh = elementwise(
+    "arctanh",
+    np.arctanh,
+    lambda g, out, x: g / ((1.0 - x) * (1.0 + x)),
+    laws=Laws(inverse="tanh", monotone=1),
+    range=increasing(np.arctanh),
+    ball=lambda x: x.atanh(),
+)

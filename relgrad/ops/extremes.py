@@ -1,0 +1,181 @@
+"""Reductions that pick an entry, or say where it stands or whether there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from relgrad.errors import ShapeError
+from relgrad.op import implements
+from relgrad.ops.arguments import refuse
+from relgrad.ops.reduction import Reduction, reduce
+from relgrad.term import Term
+from relgrad.types import NONNEGATIVE, Interval, Shape, Type
+
+
+class _Extreme(Reduction):
+    """The largest or smallest entry; entries that tie for it share its cotangent equally, as in JAX."""
+
+    def output_type(self, *types: Any) -> Type:
+        _require_entries(self, types[0].shape)
+        return super().output_type(*types)
+
+    def range_of(self, *ranges: Interval) -> Interval:
+        return ranges[0]
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        mask, count = self._ties(inputs[0], outputs[0])
+        return [output_gradients[0] * mask / count]
+
+    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+        (t,) = eval_points
+        if t is None:
+            return [None]
+        mask, count = self._ties(inputs[0], self(inputs[0]))
+        return [np.sum(t * mask, axis=self.axes, keepdims=True) / count]
+
+    def _ties(self, x: Any, out: Any) -> tuple[Any, Any]:
+        mask = np.equal(x, out)
+        return mask, np.sum(mask, axis=self.axes, dtype=x.dtype, keepdims=True)
+
+    def ball(self, *balls: Any) -> Any:
+        pick = np.frompyfunc(lambda a, b: getattr(a, self.numpy_name)(b), 2, 1)
+        (x,) = balls
+        for axis in self.axes:
+            x = pick.reduce(x, axis=axis, keepdims=True)
+        return x
+
+
+class Max(_Extreme):
+    """The largest entry over axes."""
+
+    numpy_name = "max"
+
+
+class Min(_Extreme):
+    """The smallest entry over axes."""
+
+    numpy_name = "min"
+
+
+class _Flat(Reduction):
+    """A reduction whose value is locally constant: its derivative is zero wherever it exists."""
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        return [None]
+
+    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+        return [None]
+
+
+class Any_(_Flat):
+    """Whether any entry over axes is nonzero."""
+
+    numpy_name = "any"
+
+    @property
+    def name(self) -> str:
+        return self.numpy_name
+
+    def result_dtype(self, dtype: np.dtype) -> np.dtype:
+        return np.dtype(bool)
+
+    def range_of(self, *ranges: Interval) -> Interval:
+        return Interval(0.0, 1.0)
+
+
+class All_(Any_):
+    """Whether all entries over axes are nonzero."""
+
+    numpy_name = "all"
+
+
+class ArgMax(_Flat):
+    """Where the first largest entry stands along one axis, or in the flattened array.
+
+    Several axes are all that have more than one entry: the others were squeezed from the operand.
+    """
+
+    numpy_name = "argmax"
+    drops_unit_axes = False
+
+    def output_type(self, *types: Any) -> Type:
+        _require_entries(self, types[0].shape)
+        return super().output_type(*types)
+
+    def result_dtype(self, dtype: np.dtype) -> np.dtype:
+        return np.dtype(np.intp)
+
+    def range_of(self, *ranges: Interval) -> Interval:
+        return NONNEGATIVE
+
+    def compute(self, *arrays: Any) -> Any:
+        return getattr(np, self.numpy_name)(arrays[0], axis=self._axis, keepdims=True)
+
+    @property
+    def _axis(self) -> int | None:
+        return self.axes[0] if len(self.axes) == 1 else None
+
+    def source(self, node: Term, names: Sequence[str]) -> str | None:
+        return f"np.{self.numpy_name}({names[0]}, axis={self._axis}, keepdims=True)"
+
+
+class ArgMin(ArgMax):
+    """Where the first smallest entry stands along one axis, or in the flattened array."""
+
+    numpy_name = "argmin"
+
+
+def _require_entries(op: Reduction, shape: Shape) -> None:
+    rank = len(shape)
+    kept = [n for i, n in enumerate(shape) if i - rank not in op.axes]
+    if any(shape[a] == 0 for a in op.axes) and 0 not in kept:
+        raise ShapeError(
+            f"{op.numpy_name} over axes {op.axes} of an array of shape {shape} does not exist",
+            cause="an extent that is reduced is 0, and there is no largest or smallest of no numbers",
+            cure="leave the reduction out where the array is empty",
+        )
+
+
+@implements(np.max, np.amax, "max")
+def max_(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, **options: Any) -> Any:
+    """Trace `np.max`; entries that tie share the cotangent equally."""
+    refuse("np.max", out=out, **options)
+    return reduce(Max, a, axis, keepdims)
+
+
+@implements(np.min, np.amin, "min")
+def min_(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, **options: Any) -> Any:
+    """Trace `np.min`; entries that tie share the cotangent equally."""
+    refuse("np.min", out=out, **options)
+    return reduce(Min, a, axis, keepdims)
+
+
+@implements(np.any, "any")
+def any_(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, **options: Any) -> Any:
+    """Trace `np.any`."""
+    refuse("np.any", out=out, **options)
+    return reduce(Any_, a, axis, keepdims)
+
+
+@implements(np.all, "all")
+def all_(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, **options: Any) -> Any:
+    """Trace `np.all`."""
+    refuse("np.all", out=out, **options)
+    return reduce(All_, a, axis, keepdims)
+
+
+@implements(np.argmax, "argmax")
+def argmax(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Any:
+    """Trace `np.argmax`."""
+    refuse("np.argmax", out=out)
+    return reduce(ArgMax, a, axis, keepdims)
+
+
+@implements(np.argmin, "argmin")
+def argmin(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Any:
+    """Trace `np.argmin`."""
+    refuse("np.argmin", out=out)
+    return reduce(ArgMin, a, axis, keepdims)

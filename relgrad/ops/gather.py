@@ -1,0 +1,273 @@
+"""Gathering entries by position, and scattering them back.
+
+The pattern of an index is static: one entry for each axis of the operand from the left, an integer, a slice as
+a tuple (start, stop, step), or `ARRAY` for an array of integers, which is an operand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from relgrad.errors import ShapeError
+from relgrad.kernels_index import add_along, add_at, put_at
+from relgrad.op import as_term
+from relgrad.ops.arguments import ZERO, hull
+from relgrad.ops.shaping import Rearrangement
+from relgrad.term import Term
+from relgrad.types import Extent, Interval, Shape, Type, array_type, broadcast_shapes
+
+FULL = slice(None)
+ARRAY = "array"
+WHOLE = (None, None, None)
+BACKWARDS = (None, None, -1)
+
+
+class Index(Rearrangement):
+    """x[pattern], where arrays of integers follow x as operands."""
+
+    __props__ = ("pattern",)
+
+    def __init__(self, pattern: tuple[Any, ...]):
+        self.pattern = pattern
+
+    def output_type(self, *types: Any) -> Type:
+        x, *arrays = types
+        return array_type(x.dtype, _result_shape(x.shape, self.pattern, [a.shape for a in arrays]))
+
+    def compute(self, *arrays: Any) -> Any:
+        return arrays[0][_key(self.pattern, arrays[1:])]
+
+    def source(self, node: Term, names: Sequence[str]) -> str | None:
+        return f"{names[0]}[{_key_source(self.pattern, names[1:])}]"
+
+    def connection_pattern(self, node: Term) -> list[list[bool]]:
+        return [[True], *[[False]] * (len(node.rands) - 1)]
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        x, *arrays = inputs
+        return [scatter(output_gradients[0], self.pattern, arrays, x), *[None] * len(arrays)]
+
+    def ball(self, *balls: Any) -> Any:
+        return self.compute(balls[0], *map(_integers, balls[1:]))
+
+
+class Scatter(Rearrangement):
+    """Zeros of a shape to which values are added at x[pattern]: the adjoint of `Index`.
+
+    Operands: the values, the arrays of integers, and, where `shape` is None, an array that has the shape.
+    """
+
+    __props__ = ("pattern", "shape")
+
+    def __init__(self, pattern: tuple[Any, ...], shape: tuple[int, ...] | None):
+        self.pattern, self.shape = pattern, shape
+        self.imports = ("add_at" if ARRAY in pattern else "put_at",)
+
+    def output_type(self, *types: Any) -> Type:
+        return array_type(types[0].dtype, types[-1].shape if self.shape is None else self.shape)
+
+    def _split(self, operands: Sequence[Any]) -> tuple[Any, Sequence[Any], Sequence[Any]]:
+        """Return the values, the arrays of integers, and in a list what gives the shape."""
+        end = 1 + self.pattern.count(ARRAY)
+        return operands[0], operands[1:end], operands[end:]
+
+    def compute(self, *arrays: Any) -> Any:
+        values, integers, like = self._split(arrays)
+        shape = np.shape(like[0]) if self.shape is None else self.shape
+        put = add_at if integers else put_at
+        return put(values, _key(self.pattern, integers), shape)
+
+    def source(self, node: Term, names: Sequence[str]) -> str | None:
+        values, integers, like = self._split(names)
+        shape = f"np.shape({like[0]})" if self.shape is None else self.shape
+        return f"{self.imports[0]}({values}, np.s_[{_key_source(self.pattern, integers)}], {shape})"
+
+    def range_of(self, *ranges: Interval) -> Interval:
+        if ARRAY not in self.pattern:
+            return hull(ranges[0], ZERO)
+        return _summed(ranges[0])
+
+    def connection_pattern(self, node: Term) -> list[list[bool]]:
+        return [[True], *[[False]] * (len(node.rands) - 1)]
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        _, integers, _ = self._split(inputs)
+        return [Index(self.pattern)(output_gradients[0], *integers), *[None] * (len(inputs) - 1)]
+
+    def ball(self, *balls: Any) -> Any:
+        values, integers, like = self._split(balls)
+        return _as_balls(self.compute(values, *map(_integers, integers), *like))
+
+
+class TakeAlong(Rearrangement):
+    """`np.take_along_axis(x, indices, axis)`."""
+
+    __props__ = ("axis",)
+
+    def __init__(self, axis: int):
+        self.axis = axis
+
+    @property
+    def name(self) -> str:
+        return "take_along_axis"
+
+    def output_type(self, *types: Any) -> Type:
+        x, indices = types
+        if len(x.shape) != len(indices.shape):
+            raise ShapeError(
+                f"np.take_along_axis: shapes {x.shape} and {indices.shape} differ in rank",
+                cure="insert axes into the indices, or use x[indices]",
+            )
+        shape = list(x.shape)
+        shape[self.axis] = 1
+        try:
+            return array_type(x.dtype, broadcast_shapes(tuple(shape), indices.shape))
+        except ValueError as error:
+            raise ShapeError(f"np.take_along_axis: {error}") from None
+
+    def compute(self, *arrays: Any) -> Any:
+        return np.take_along_axis(arrays[0], arrays[1], axis=self.axis)
+
+    def source(self, node: Term, names: Sequence[str]) -> str | None:
+        return f"np.take_along_axis({names[0]}, {names[1]}, axis={self.axis})"
+
+    def connection_pattern(self, node: Term) -> list[list[bool]]:
+        return [[True], [False]]
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        x, indices = inputs
+        (g,) = output_gradients
+        if None in x.shape:
+            return [AddAlong(self.axis, None)(g, indices, x), None]
+        return [AddAlong(self.axis, x.shape)(g, indices), None]
+
+    def ball(self, *balls: Any) -> Any:
+        return self.compute(balls[0], _integers(balls[1]))
+
+
+class AddAlong(Rearrangement):
+    """Zeros of a shape to which values are added where `TakeAlong` took them: its adjoint.
+
+    Operands: the values, the indices, and, where `shape` is None, an array that has the shape.
+    """
+
+    __props__ = ("axis", "shape")
+    imports = ("add_along",)
+
+    def __init__(self, axis: int, shape: tuple[int, ...] | None):
+        self.axis, self.shape = axis, shape
+
+    @property
+    def name(self) -> str:
+        return "add_along_axis"
+
+    def output_type(self, *types: Any) -> Type:
+        return array_type(types[0].dtype, types[-1].shape if self.shape is None else self.shape)
+
+    def compute(self, *arrays: Any) -> Any:
+        shape = np.shape(arrays[2]) if self.shape is None else self.shape
+        return add_along(arrays[0], arrays[1], self.axis, shape)
+
+    def source(self, node: Term, names: Sequence[str]) -> str | None:
+        shape = f"np.shape({names[2]})" if self.shape is None else self.shape
+        return f"add_along({names[0]}, {names[1]}, {self.axis}, {shape})"
+
+    def range_of(self, *ranges: Interval) -> Interval:
+        return _summed(ranges[0])
+
+    def connection_pattern(self, node: Term) -> list[list[bool]]:
+        return [[True], *[[False]] * (len(node.rands) - 1)]
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        taken = TakeAlong(self.axis)(output_gradients[0], inputs[1])
+        return [taken, *[None] * (len(inputs) - 1)]
+
+    def ball(self, *balls: Any) -> Any:
+        return _as_balls(self.compute(balls[0], _integers(balls[1]), *balls[2:]))
+
+
+def _summed(x: Interval) -> Interval:
+    """Return the range of sums of any number of entries."""
+    return Interval(0.0 if x.nonnegative else -np.inf, 0.0 if x.high <= 0 else np.inf)
+
+
+def _integers(balls: Any) -> Any:
+    return np.vectorize(
+        lambda v: int(v.unique_fmpz()) if hasattr(v, "unique_fmpz") else int(v), otypes=[np.intp]
+    )(balls)
+
+
+def _as_balls(array: Any) -> Any:
+    """Turn the zeros between balls into balls."""
+    import flint
+
+    return np.frompyfunc(flint.arb, 1, 1)(array)
+
+
+def _key(pattern: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[Any, ...]:
+    rest = iter(arrays)
+    return tuple(
+        [next(rest) if p is ARRAY or p == ARRAY else slice(*p) if type(p) is tuple else p for p in pattern]
+    )
+
+
+def _key_source(pattern: tuple[Any, ...], names: Sequence[str]) -> str:
+    rest = iter(names)
+    parts = []
+    for p in pattern:
+        if p == ARRAY:
+            parts.append(next(rest))
+        elif type(p) is tuple:
+            start, stop, step = ("" if n is None else str(n) for n in p)
+            parts.append(f"{start}:{stop}" + (f":{step}" if step else ""))
+        else:
+            parts.append(str(p))
+    return ", ".join(parts)
+
+
+def _result_shape(shape: Shape, pattern: tuple[Any, ...], arrays: Sequence[Shape]) -> Shape:
+    """Return the shape of x[pattern]; advanced indices that are not neighbours put their axes first."""
+    result: list[Extent] = []
+    places: list[int] = []
+    at = 0
+    for axis, entry in enumerate((*pattern, *[WHOLE] * (len(shape) - len(pattern)))):
+        if type(entry) is tuple:
+            n = shape[axis]
+            if n is not None:
+                result.append(len(range(*slice(*entry).indices(n))))
+            else:
+                result.append(n if entry in (WHOLE, BACKWARDS) else _sliced_extent(entry))
+        elif arrays:
+            at = len(result) if not places else at
+            places.append(axis)
+    if not arrays:
+        return tuple(result)
+    try:
+        joint = broadcast_shapes(*arrays)
+    except ValueError as error:
+        raise ShapeError(f"arrays of integers in one index must broadcast: {error}") from None
+    if places[-1] - places[0] + 1 != len(places):
+        at = 0
+    return (*result[:at], *joint, *result[at:])
+
+
+def _sliced_extent(entry: tuple[Any, ...]) -> Extent:
+    """Return the extent of a slice of an unknown extent, which a single entry at an end has.
+
+    >>> _sliced_extent((-1, None, None)), _sliced_extent((1, None, None))
+    (1, None)
+    """
+    start, stop, step = entry
+    single = (step in (None, 1)) and (((start or 0) == 0 and stop == 1) or (start == -1 and stop is None))
+    return 1 if single else None
+
+
+def scatter(values: Any, pattern: tuple[Any, ...], arrays: Sequence[Any], like: Any) -> Any:
+    """Add values into zeros of the shape of `like`, at like[pattern]."""
+    shape = as_term(like).type.shape
+    if None in shape:
+        return Scatter(pattern, None)(values, *arrays, like)
+    return Scatter(pattern, shape)(values, *arrays)

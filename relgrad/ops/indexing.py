@@ -1,0 +1,300 @@
+"""Selecting entries by position, as `x[key]` and the functions of NumPy spell it.
+
+New axes, and axes of extent 1 that an integer removes, are left to `Expand` and `Squeeze`; reversed axes to `Flip`.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from relgrad.errors import RelationError, ShapeError, TraceError
+from relgrad.kernels_index import add_along, add_at, put_at
+from relgrad.op import Symbolic, as_term, constant, implements, is_constant, strong
+from relgrad.ops.arguments import ZERO, call, hull, is_ground, normalize_axis, refuse, require_ground
+from relgrad.ops.moving import Flip
+from relgrad.ops.shaping import Rearrangement
+from relgrad.ops.structure import Squeeze, expand, squeeze
+from relgrad.term import Term, Unknown, is_term, term
+from relgrad.types import Extent, Interval, Shape, Type, array_type, broadcast_shapes
+
+
+def select(x: Any, axis: int, entry: Any) -> Any:
+    """Index one axis (negative) of a term, and take the others whole."""
+    return getitem(x, (..., entry, *[FULL] * (-axis - 1)))
+
+
+@implements("__getitem__")
+def getitem(a: Any, key: Any) -> Any:
+    """Trace `x[key]`: integers, slices, None, an ellipsis, arrays of integers, and masks that are not traced.
+
+    Raises ShapeError for too many indices and for integers out of bounds, TraceError for a traced mask.
+    """
+    x = strong(as_term(a))
+    entries = _flat_key(key)
+    if not is_ground(x):
+        return _pattern_getitem(x, entries)
+    rank = x.type.ndim
+    consumed = sum(e is not None and e is not Ellipsis for e in entries)
+    if consumed > rank:
+        raise ShapeError(
+            f"too many indices: {consumed} for an array of shape {x.type.shape}",
+            cure="insert axes first, with [..., None]",
+        )
+    if not any(e is Ellipsis for e in entries):
+        entries.append(Ellipsis)
+    middle = next(i for i, e in enumerate(entries) if e is Ellipsis)
+    entries[middle : middle + 1] = [FULL] * (rank - consumed)
+    arrays = [e for e in entries if is_term(e)]
+    new = tuple([i - len(entries) for i, e in enumerate(entries) if e is None])
+    if arrays:
+        # New axes between arrays decide where their axes go: insert them first, and take them whole.
+        x = expand(x, new)
+        entries = [FULL if e is None else e for e in entries]
+        return _advanced(x, entries)
+    return _basic(x, entries)
+
+
+def _flat_key(key: Any) -> list[Any]:
+    """Return the entries of a key, with masks as arrays of integers, and arrays as terms."""
+    entries: list[Any] = []
+    for e in key if isinstance(key, tuple) else (key,):
+        if e is None or e is Ellipsis:
+            entries.append(e)
+        elif isinstance(e, slice):
+            entries.append(_plain_slice(e))
+        elif isinstance(e, (Symbolic, Unknown)) or is_term(e):
+            entries.append(_traced_index(as_term(e)))
+        elif isinstance(e, (list, tuple, np.ndarray, bool, np.bool_)):
+            entries += _array_entries(e)
+        else:
+            entries.append(_integer(e))
+    if sum(e is Ellipsis for e in entries) > 1:
+        raise ShapeError("an index can only have a single ellipsis ('...')")
+    return entries
+
+
+def _integer(e: Any) -> int:
+    try:
+        return operator.index(e)
+    except TypeError:
+        raise TraceError(
+            f"an array cannot be indexed with {e!r}",
+            cause="indices are integers, slices, None, an ellipsis, and arrays of integers or booleans",
+        ) from None
+
+
+def _plain_slice(s: slice) -> slice:
+    for bound in (s.start, s.stop, s.step):
+        if isinstance(bound, (Symbolic, Unknown)) or is_term(bound):
+            raise TraceError(
+                "a slice cannot have a traced bound",
+                cause="the shape of the result would depend on a value",
+                cure="use x[i + np.arange(n)] for n entries from a traced i on",
+            )
+    return slice(*[None if b is None else _integer(b) for b in (s.start, s.stop, s.step)])
+
+
+def _traced_index(x: Any) -> Any:
+    if not is_ground(x):
+        raise RelationError("a logic variable cannot be an index")
+    kind = x.type.dtype.kind
+    if kind == "b":
+        raise TraceError(
+            "a traced boolean mask cannot be an index",
+            cause="the shape of the result would depend on values",
+            cure="use np.where(mask, x, 0), which keeps the shape; for a mean, divide by np.sum(mask)",
+        )
+    if kind not in "iu":
+        raise TraceError("an array of floats cannot be an index", cure="round it and cast it: x.astype(int)")
+    if is_constant(x):
+        return _constant_index(x.op.value)
+    return x
+
+
+def _array_entries(e: Any) -> list[Any]:
+    from relgrad.ops.creation import stack_nested
+
+    x = stack_nested(e)
+    if not is_constant(x):
+        return [_traced_index(x)]
+    values = x.op.value
+    if values.dtype.kind == "b":
+        if values.ndim == 0:
+            raise TraceError(
+                "True and False cannot be indices of a traced array", cure="use [None] or np.where"
+            )
+        return [constant(np.ascontiguousarray(i)) for i in np.nonzero(values)]
+    if values.size == 0:
+        values = values.astype(np.intp)
+    if values.dtype.kind not in "iu":
+        raise TraceError("an array of floats cannot be an index", cure="round it and cast it: x.astype(int)")
+    return [_constant_index(values)]
+
+
+def _constant_index(values: np.ndarray) -> Any:
+    return int(values) if values.ndim == 0 else constant(values.astype(np.intp))
+
+
+def _pattern_getitem(x: Any, entries: list[Any]) -> Any:
+    """Index a pattern: whole axes, an ellipsis first, and new axes, so that the rank does not matter."""
+    tail = entries[1:] if entries and entries[0] is Ellipsis else None
+    if tail is None or any(e is not None and e != FULL for e in tail):
+        raise RelationError(
+            "a pattern can only be indexed with an ellipsis, whole axes and None",
+            cause="its rank and extents are not known",
+            cure="count axes from the right: x[..., None], np.expand_dims(x, -1)",
+        )
+    return expand(x, tuple([i - len(tail) for i, e in enumerate(tail) if e is None]))
+
+
+def _bounded(index: int, n: Extent, axis: int) -> int:
+    """Return an integer index, counted from the left if the extent is known; raises out of bounds."""
+    if n is None:
+        return index
+    if not -n <= index < n:
+        raise ShapeError(f"index {index} is out of bounds for axis {axis} of extent {n}")
+    return index + n if index < 0 else index
+
+
+def _slice_entry(s: slice, n: Extent) -> tuple[Any, Any, Any]:
+    """Return the one form of a slice, for what is known of the extent."""
+    if s.step == 0:
+        raise ShapeError("the step of a slice cannot be zero")
+    if n is None:
+        step = None if s.step == 1 else s.step
+        start = None if s.start == 0 and step is None else s.start
+        return start, s.stop, step
+    chosen = range(*s.indices(n))
+    if len(chosen) == 0:
+        return 0, 0, None
+    if len(chosen) == n and (n == 1 or chosen.step in (1, -1)):
+        return WHOLE if n == 1 or chosen.step == 1 else BACKWARDS
+    if len(chosen) == 1:
+        return chosen[0], chosen[0] + 1, None
+    stop = chosen[-1] + (1 if chosen.step > 0 else -1)
+    return chosen[0], None if stop < 0 else stop, None if chosen.step == 1 else chosen.step
+
+
+def _basic(x: Any, entries: list[Any]) -> Any:
+    """Index with integers, slices and None: by expand, squeeze, flip and what is left for `Index`."""
+    shape = x.type.shape
+    pattern: list[Any] = []
+    kept: list[str] = []  # for each axis of the result before squeezing: new, unit (to squeeze) or whole
+    for e in entries:
+        if e is None:
+            kept.append("new")
+            continue
+        axis = len(pattern)
+        if isinstance(e, slice):
+            pattern.append(_slice_entry(e, shape[axis]))
+            kept.append("whole")
+            continue
+        e = _bounded(e, shape[axis], axis)
+        pattern.append(WHOLE if shape[axis] == 1 else e)
+        if shape[axis] == 1:
+            kept.append("unit")
+    x = _index(x, pattern)
+    before = [k for k in kept if k != "new"]
+    x = squeeze(x, tuple([i - len(before) for i, k in enumerate(before) if k == "unit"]))
+    after = [k for k in kept if k != "unit"]
+    return expand(x, tuple([i - len(after) for i, k in enumerate(after) if k == "new"]))
+
+
+def _index(x: Any, pattern: list[Any]) -> Any:
+    """Apply a basic pattern without new axes; squeezes of the operand float outwards."""
+    if isinstance(x.op, Squeeze) and any(p != WHOLE for p in pattern):
+        inner, axes = x.rands[0], x.op.axes
+        rest = iter(pattern)
+        below = [WHOLE if a in axes else next(rest) for a in range(-inner.type.ndim, 0)]
+        left = [a for a, p in zip(range(-inner.type.ndim, 0), below, strict=True) if type(p) is tuple]
+        return squeeze(_index(inner, below), tuple([i - len(left) for i, a in enumerate(left) if a in axes]))
+    if all(p in (WHOLE, BACKWARDS) for p in pattern):
+        axes = tuple([i - len(pattern) for i, p in enumerate(pattern) if p == BACKWARDS])
+        return Flip(axes).make_node(x)
+    return term(Index(_trimmed(pattern)), x)
+
+
+def _trimmed(pattern: list[Any]) -> tuple[Any, ...]:
+    while pattern and pattern[-1] == WHOLE:
+        pattern = pattern[:-1]
+    return tuple(pattern)
+
+
+def _advanced(x: Any, entries: list[Any]) -> Any:
+    """Index with arrays of integers among the entries, and no new axes."""
+    shape = x.type.shape
+    pattern: list[Any] = []
+    arrays = []
+    for axis, e in enumerate(entries):
+        n = shape[axis]
+        if is_term(e):
+            if is_constant(e) and n is not None:
+                _check_bounds(e.op.value, n, axis)
+            pattern.append(ARRAY)
+            arrays.append(e)
+        else:
+            pattern.append(_slice_entry(e, n) if isinstance(e, slice) else _bounded(e, n, axis))
+    return term(Index(_trimmed(pattern)), x, *arrays)
+
+
+def _check_bounds(values: np.ndarray, n: int, axis: int) -> None:
+    wrong = values[(values < -n) | (values >= n)]
+    if wrong.size:
+        raise ShapeError(f"index {wrong.flat[0]} is out of bounds for axis {axis} of extent {n}")
+
+
+@implements(np.take, "take")
+def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise") -> Any:
+    """Trace `np.take`."""
+    refuse("np.take", out=out, mode=None if mode == "raise" else mode)
+    x = require_ground("np.take", a)
+    if axis is None:
+        x, axis = call(np.ravel, x), -1
+    return select(x, normalize_axis(axis, x.type.ndim), indices)
+
+
+@implements(np.take_along_axis)
+def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
+    """Trace `np.take_along_axis`."""
+    from relgrad.ops.creation import stack_nested
+
+    x, chosen = strong(as_term(arr)), stack_nested(indices)
+    if is_ground(chosen) and chosen.type.dtype.kind not in "iu":
+        raise TraceError("np.take_along_axis needs indices that are integers")
+    if axis is None:
+        x, axis = call(np.ravel, x), -1
+    if is_ground(x):
+        axis = normalize_axis(axis, x.type.ndim)
+        n = x.type.shape[axis]
+        if is_constant(chosen) and n is not None:
+            _check_bounds(chosen.op.value, n, axis)
+    return TakeAlong(axis).make_node(x, chosen)
+
+
+@implements(np.diff)
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """Trace `np.diff`: xᵢ₊₁ − xᵢ, n times."""
+    x = require_ground("np.diff", a)
+    axis = normalize_axis(axis, x.type.ndim)
+    ends = [_end(x, axis, end) for end in (prepend, append)]
+    if any(end is not None for end in ends):
+        x = call(np.concatenate, [part for part in (ends[0], x, ends[1]) if part is not None], axis)
+    for _ in range(n):
+        minus = np.not_equal if x.type.dtype.kind == "b" else np.subtract
+        x = call(minus, select(x, axis, slice(1, None)), select(x, axis, slice(None, -1)))
+    return x
+
+
+def _end(x: Any, axis: int, end: Any) -> Any:
+    if end is None or end is np._NoValue:
+        return None
+    node = strong(as_term(end))
+    if node.type.ndim:
+        return node
+    shape = list(x.type.shape)
+    shape[axis] = 1
+    return call(np.broadcast_to, node, tuple(shape))

@@ -1,0 +1,249 @@
+"""Arrays side by side: concatenating, stacking, repeating, padding, and taking apart again."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from relgrad.errors import ShapeError, TraceError
+from relgrad.op import Op, as_term, constant, implements, strong
+from relgrad.ops.arguments import (
+    ZERO,
+    call,
+    hull,
+    is_ground,
+    is_symbolic,
+    normalize_axis,
+    refuse,
+    require_ground,
+)
+from relgrad.ops.creation import stack_nested
+from relgrad.ops.indexing import FULL, getitem, select
+from relgrad.ops.axes import at_least
+from relgrad.ops.shaping import Rearrangement
+from relgrad.ops.structure import broadcast_like, broadcast_to, expand
+from relgrad.term import Term, term
+from relgrad.types import ArrayType, Extent, Interval, Type, array_type
+
+
+class Concatenate(Op):
+    """Join operands along an axis."""
+
+    __props__ = ("axis",)
+
+    def __init__(self, axis: int):
+        self.axis = axis
+
+    def output_type(self, *types: Any) -> Type:
+        first = types[0]
+        if any(len(t.shape) != len(first.shape) for t in types) or not first.shape:
+            raise ShapeError(
+                f"cannot concatenate arrays of shapes {_listed(types)}",
+                cause="they differ in rank, or have no axes",
+                cure="np.stack joins along a new axis; np.expand_dims inserts one",
+            )
+        shape: list[Extent] = []
+        for axis in range(-len(first.shape), 0):
+            extents = [t.shape[axis] for t in types]
+            if axis == self.axis:
+                shape.append(None if None in extents else sum(extents))
+                continue
+            known = {n for n in extents if n is not None}
+            if len(known) > 1:
+                raise ShapeError(
+                    f"cannot concatenate arrays of shapes {_listed(types)} along axis {self.axis}",
+                    cause=f"they differ along axis {axis}",
+                )
+            shape.append(known.pop() if known else None)
+        return array_type(np.result_type(*[t.dtype for t in types]), shape)
+
+    def make_node(self, *inputs: Any) -> Term:
+        if len(inputs) == 1:
+            return strong(inputs[0])
+        return super().make_node(*inputs)
+
+    def compute(self, *arrays: Any) -> Any:
+        return np.concatenate(arrays, axis=self.axis)
+
+    def source(self, node: Term, names: Sequence[str]) -> str | None:
+        return f"np.concatenate(({', '.join(names)}), axis={self.axis})"
+
+    def range_of(self, *ranges: Interval) -> Interval:
+        return hull(*ranges)
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        (g,) = output_gradients
+        return [Part(self.axis, i)(g, *inputs) if x.dtype.kind == "f" else None for i, x in enumerate(inputs)]
+
+    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+        if all(t is None for t in eval_points):
+            return [None]
+        zeros = [np.zeros_like(x) if t is None else None for x, t in zip(inputs, eval_points, strict=True)]
+        return [self(*[z if t is None else t for z, t in zip(zeros, eval_points, strict=True)])]
+
+    def ball(self, *balls: Any) -> Any:
+        return np.concatenate(balls, axis=self.axis)
+
+
+def _listed(types: Sequence[ArrayType]) -> str:
+    return ", ".join(str(t.shape) for t in types)
+
+
+class Part(Rearrangement):
+    """The part of the first operand that the operand `index` of a concatenation of the others became."""
+
+    __props__ = ("axis", "index")
+
+    def __init__(self, axis: int, index: int):
+        self.axis, self.index = axis, index
+
+    def output_type(self, *types: Any) -> Type:
+        return array_type(types[0].dtype, types[1 + self.index].shape)
+
+    def make_node(self, *inputs: Any) -> Term:
+        g, *parts = inputs
+        if is_ground(g) and all(map(is_ground, parts)):
+            extents = [x.type.shape[self.axis] for x in parts[: self.index + 1]]
+            if None not in extents:
+                start = sum(extents[:-1])
+                key = [FULL] * g.type.ndim
+                key[self.axis] = slice(start, start + extents[-1])
+                return getitem(g, tuple(key))
+        return super().make_node(*inputs)
+
+    def compute(self, *arrays: Any) -> Any:
+        return arrays[0][self._key([np.shape(x) for x in arrays[1:]])]
+
+    def _key(self, shapes: Sequence[tuple[int, ...]]) -> tuple[Any, ...]:
+        start = sum(s[self.axis] for s in shapes[: self.index])
+        return (..., slice(start, start + shapes[self.index][self.axis]), *[FULL] * (-self.axis - 1))
+
+    def source(self, node: Term, names: Sequence[str]) -> str | None:
+        extents = [f"np.shape({x})[{self.axis}]" for x in names[1:]]
+        start = " + ".join(extents[: self.index]) or "0"
+        stop = " + ".join(extents[: self.index + 1])
+        return f"{names[0]}[{', '.join(['...', f'{start} : {stop}', *[':'] * (-self.axis - 1)])}]"
+
+    def connection_pattern(self, node: Term) -> list[list[bool]]:
+        return [[True], *[[False]] * (len(node.rands) - 1)]
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        (g,) = output_gradients
+        parts = inputs[1:]
+        placed = [g if i == self.index else np.zeros_like(x, dtype=g.dtype) for i, x in enumerate(parts)]
+        return [Concatenate(self.axis)(*placed), *[None] * len(parts)]
+
+
+@implements(np.concatenate)
+def concatenate(
+    arrays: Any, /, axis: int | None = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
+) -> Any:
+    """Trace `np.concatenate`."""
+    refuse("np.concatenate", out=out, casting=None if casting == "same_kind" else casting)
+    parts = [stack_nested(x) for x in (arrays if isinstance(arrays, (list, tuple)) else list(arrays))]
+    if not parts:
+        raise ShapeError("need at least one array to concatenate")
+    if dtype is not None:
+        from relgrad.ops.casting import cast
+
+        parts = [as_term(cast(x, dtype)) for x in parts]
+    if axis is None:
+        parts, axis = [call(np.ravel, x) for x in parts], -1
+    ground = next((x for x in parts if is_ground(x)), None)
+    if ground is not None:
+        axis = normalize_axis(axis, ground.type.ndim) if ground.type.ndim else -1
+    elif axis >= 0:
+        require_ground("np.concatenate along an axis counted from the left", parts[0])
+    return Concatenate(axis).make_node(*parts)
+
+
+@implements(np.stack)
+def stack(
+    arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
+) -> Any:
+    """Trace `np.stack`."""
+    parts = [require_ground("np.stack", stack_nested(x)) for x in arrays]
+    if len({x.type.ndim for x in parts}) > 1:
+        raise ShapeError(
+            "np.stack needs arrays of one shape", cause=f"they are {_listed([x.type for x in parts])}"
+        )
+    place = normalize_axis(axis, (parts[0].type.ndim if parts else 0) + 1)
+    return concatenate([expand(x, (place,)) for x in parts], place, out, dtype=dtype, casting=casting)
+
+
+@implements(np.vstack)
+def vstack(tup: Any, **options: Any) -> Any:
+    """Trace `np.vstack`."""
+    return concatenate([at_least(stack_nested(x), 2) for x in tup], 0, **options)
+
+
+@implements(np.hstack)
+def hstack(tup: Any, **options: Any) -> Any:
+    """Trace `np.hstack`."""
+    parts = [at_least(stack_nested(x), 1) for x in tup]
+    return concatenate(parts, 0 if parts and parts[0].type.ndim == 1 else 1, **options)
+
+
+@implements(np.dstack)
+def dstack(tup: Any) -> Any:
+    """Trace `np.dstack`."""
+    return concatenate([at_least(stack_nested(x), 3) for x in tup], 2)
+
+
+@implements(np.column_stack)
+def column_stack(tup: Any) -> Any:
+    """Trace `np.column_stack`: vectors become columns."""
+    parts = [require_ground("np.column_stack", stack_nested(x)) for x in tup]
+    return concatenate([expand(x, {0: (-2, -1), 1: (-1,)}.get(x.type.ndim, ())) for x in parts], 1)
+
+
+@implements(np.append)
+def append(arr: Any, values: Any, axis: int | None = None) -> Any:
+    """Trace `np.append`."""
+    return concatenate([arr, values], axis)
+
+
+@implements(np.array_split)
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+    """Trace `np.array_split`."""
+    x = require_ground("np.array_split", ary)
+    axis = normalize_axis(axis, x.type.ndim)
+    if isinstance(indices_or_sections, (list, tuple, np.ndarray)):
+        cuts = [0, *[operator.index(i) for i in indices_or_sections], None]
+    else:
+        sections, n = operator.index(indices_or_sections), x.type.shape[axis]
+        if n is None or sections < 1:
+            raise ShapeError(f"cannot split extent {n} into {sections} sections")
+        each, extra = divmod(n, sections)
+        cuts = [i * each + min(i, extra) for i in range(sections + 1)]
+    return [select(x, axis, slice(a, b)) for a, b in pairwise(cuts)]
+
+
+@implements(np.split)
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+    """Trace `np.split`: as `np.array_split`, but all sections must be equal."""
+    x = require_ground("np.split", ary)
+    n = x.type.shape[normalize_axis(axis, x.type.ndim)]
+    if (
+        not isinstance(indices_or_sections, (list, tuple, np.ndarray))
+        and n is not None
+        and n % indices_or_sections
+    ):
+        raise ShapeError(f"cannot split extent {n} into {indices_or_sections} equal sections")
+    return array_split(x, indices_or_sections, axis)
+
+
+@implements(np.vsplit)
+def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """Trace `np.vsplit`."""
+    return split(ary, indices_or_sections, 0)
+
+
+@implements(np.hsplit)
+def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """Trace `np.hsplit`."""
+    return split(ary, indices_or_sections, 0 if as_term(ary).type.ndim == 1 else 1)

@@ -1,0 +1,132 @@
+"""Entries in another order along axes: flips and rolls."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from relgrad.op import as_term, implements, strong
+from relgrad.ops.arguments import below_squeeze, is_ground, normalize_axes, require_ground
+from relgrad.ops.shaping import Rearrangement, reshape
+from relgrad.ops.structure import Squeeze, squeeze
+from relgrad.term import Term, term
+from relgrad.types import Type
+
+
+class Flip(Rearrangement):
+    """Turn the order of entries along axes around; its own inverse and adjoint."""
+
+    __props__ = ("axes",)
+
+    def __init__(self, axes: tuple[int, ...]):
+        self.axes = axes
+
+    def output_type(self, *types: Any) -> Type:
+        return types[0]
+
+    def make_node(self, *inputs: Any) -> Term:
+        x = strong(inputs[0])
+        if not is_ground(x):
+            return term(self, x)
+        if isinstance(x.op, Squeeze):
+            inner, axes, squeezed = below_squeeze(x, self.axes)
+            return squeeze(Flip(axes).make_node(inner), squeezed)
+        axes = set(self.axes)
+        if isinstance(x.op, Flip):
+            x, axes = x.rands[0], axes ^ set(x.op.axes)
+        left = tuple(sorted(a for a in axes if x.type.shape[a] not in (0, 1)))
+        return term(Flip(left), x) if left else x
+
+    def compute(self, *arrays: Any) -> Any:
+        return np.flip(arrays[0], self.axes)
+
+    def source(self, node: Term, names: Sequence[str]) -> str | None:
+        return f"np.flip({names[0]}, {self.axes[0] if len(self.axes) == 1 else self.axes})"
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        return [self(output_gradients[0])]
+
+
+class Roll(Rearrangement):
+    """Shift entries round along axes, each by its own number of places."""
+
+    __props__ = ("axes", "shifts")
+
+    def __init__(self, axes: tuple[int, ...], shifts: tuple[int, ...]):
+        self.axes, self.shifts = axes, shifts
+
+    def output_type(self, *types: Any) -> Type:
+        return types[0]
+
+    def make_node(self, *inputs: Any) -> Term:
+        x = strong(inputs[0])
+        if not is_ground(x):
+            return term(self, x)
+        if isinstance(x.op, Squeeze):
+            inner, axes, squeezed = below_squeeze(x, self.axes)
+            return squeeze(Roll(axes, self.shifts).make_node(inner), squeezed)
+        shifts = dict(zip(self.axes, self.shifts, strict=True))
+        if isinstance(x.op, Roll):
+            for axis, shift in zip(x.op.axes, x.op.shifts, strict=True):
+                shifts[axis] = shifts.get(axis, 0) + shift
+            x = x.rands[0]
+        for axis, shift in shifts.items():
+            n = x.type.shape[axis]
+            shifts[axis] = shift if n is None else shift % max(n, 1)
+        left = sorted((axis, shift) for axis, shift in shifts.items() if shift)
+        if not left:
+            return x
+        return term(Roll(tuple([axis for axis, _ in left]), tuple([shift for _, shift in left])), x)
+
+    def compute(self, *arrays: Any) -> Any:
+        return np.roll(arrays[0], self.shifts, self.axes)
+
+    def source(self, node: Term, names: Sequence[str]) -> str | None:
+        if len(self.axes) == 1:
+            return f"np.roll({names[0]}, {self.shifts[0]}, axis={self.axes[0]})"
+        return f"np.roll({names[0]}, {self.shifts}, axis={self.axes})"
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        return [Roll(self.axes, tuple([-s for s in self.shifts]))(output_gradients[0])]
+
+
+@implements(np.flip)
+def flip(m: Any, axis: Any = None) -> Any:
+    """Trace `np.flip`."""
+    x = strong(as_term(m))
+    if not is_ground(x):
+        named = axis if isinstance(axis, tuple) else (axis,)
+        if any(a is None or operator.index(a) >= 0 for a in named):
+            require_ground("np.flip without negative axes", x)
+        return Flip(tuple(sorted(named))).make_node(x)
+    return Flip(normalize_axes(axis, x.type.ndim)).make_node(x)
+
+
+@implements(np.fliplr)
+def fliplr(m: Any) -> Any:
+    """Trace `np.fliplr`."""
+    return flip(m, 1)
+
+
+@implements(np.flipud)
+def flipud(m: Any) -> Any:
+    """Trace `np.flipud`."""
+    return flip(m, 0)
+
+
+@implements(np.roll)
+def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+    """Trace `np.roll`."""
+    x = require_ground("np.roll", a)
+    if axis is None:
+        flat = roll(reshape(x, (-1,)), int(np.sum(shift)), 0)
+        return reshape(flat, x.type.shape)
+    pairs = np.broadcast(shift, axis)
+    shifts: dict[int, int] = {}
+    for s, named in pairs:
+        (where,) = normalize_axes(int(named), x.type.ndim)
+        shifts[where] = shifts.get(where, 0) + operator.index(s)
+    return Roll(tuple(sorted(shifts)), tuple([shifts[a] for a in sorted(shifts)])).make_node(x)

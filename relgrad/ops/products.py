@@ -1,0 +1,276 @@
+"""NumPy's other products of arrays, as matrix products, Einstein sums and elementwise products."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from relgrad.errors import ShapeError
+from relgrad.op import Laws, Op, as_term, implements
+from relgrad.ops.arguments import call, is_ground, normalize_axes, normalize_axis, refuse, require_ground
+from relgrad.ops.einsum import contract
+from relgrad.ops.matmul import MatMul, swap, total
+from relgrad.ops.structure import expand
+from relgrad.term import Term, term
+from relgrad.types import Interval, Type, array_type
+
+
+def _pair(name: str, a: Any, b: Any) -> tuple[Any, Any]:
+    return require_ground(name, a), require_ground(name, b)
+
+
+def _sum_over(a: Any, b: Any, pairs: Sequence[tuple[int, int]]) -> Any:
+    """Sum the products over pairs of nonnegative axes of a and b; the other axes of a, then those of b, stay."""
+    left = [("a", i) for i in range(a.type.ndim)]
+    right = [("b", i) for i in range(b.type.ndim)]
+    for i, j in pairs:
+        m, n = a.type.shape[i], b.type.shape[j]
+        if m != n and (None not in (m, n) or 1 in (m, n)):
+            raise ShapeError(
+                f"axis {i} of an operand with shape {a.type.shape} does not fit axis {j} of one with {b.type.shape}",
+                cause="axes that are summed together must have equal extents",
+            )
+        right[j] = left[i]
+    summed = {left[i] for i, _ in pairs}
+    output = [label for label in (*left, *right) if label not in summed]
+    return contract([tuple(left), tuple(right)], [a, b], tuple(output))
+
+
+@implements(np.dot, "dot")
+def dot(a: Any, b: Any, out: Any = None) -> Any:
+    """Trace `np.dot`: Σ over the last axis of a and the last but one of b."""
+    refuse("np.dot", out=out)
+    a, b = as_term(a), as_term(b)
+    if not (is_ground(a) and is_ground(b)):
+        return MatMul().make_node(a, b)
+    if a.type.ndim == 0 or b.type.ndim == 0:
+        return call(np.multiply, a, b)
+    if b.type.ndim <= 2 or a.type.ndim == 1:
+        return MatMul().make_node(a, b)
+    return _sum_over(a, b, [(a.type.ndim - 1, b.type.ndim - 2)])
+
+
+@implements(np.vdot)
+def vdot(a: Any, b: Any, /) -> Any:
+    """Trace `np.vdot`: Σ of all products of entries."""
+    a, b = _pair("np.vdot", a, b)
+    if a.type.shape == b.type.shape and a.type.ndim > 1 and None not in a.type.shape:
+        return _sum_over(a, b, [(i, i) for i in range(a.type.ndim)])
+    return MatMul().make_node(call(np.ravel, a), call(np.ravel, b))
+
+
+@implements(np.inner)
+def inner(a: Any, b: Any, /) -> Any:
+    """Trace `np.inner`: Σ over the last axes."""
+    a, b = _pair("np.inner", a, b)
+    if a.type.ndim == 0 or b.type.ndim == 0:
+        return call(np.multiply, a, b)
+    if b.type.ndim <= 2:
+        return MatMul().make_node(a, swap(b) if b.type.ndim == 2 else b)
+    return _sum_over(a, b, [(a.type.ndim - 1, b.type.ndim - 1)])
+
+
+@implements(np.outer)
+def outer(a: Any, b: Any, out: Any = None) -> Any:
+    """Trace `np.outer`: a[:, None]·b[None, :] of the entries read row by row."""
+    refuse("np.outer", out=out)
+    a, b = _pair("np.outer", a, b)
+    return call(np.multiply, expand(call(np.ravel, a), (-1,)), expand(call(np.ravel, b), (-2,)))
+
+
+@implements(np.linalg.outer)
+def vector_outer(x1: Any, x2: Any, /) -> Any:
+    """Trace `np.linalg.outer`, which takes vectors only."""
+    x1, x2 = _pair("np.linalg.outer", x1, x2)
+    if x1.type.ndim != 1 or x2.type.ndim != 1:
+        raise ShapeError("np.linalg.outer takes vectors", cure="use np.outer, or np.multiply with inserted axes")
+    return outer(x1, x2)
+
+
+@implements(np.tensordot)
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+    """Trace `np.tensordot`: Σ over pairs of axes."""
+    a, b = _pair("np.tensordot", a, b)
+    if isinstance(axes, (tuple, list)):
+        left, right = [x if isinstance(x, (tuple, list)) else (x,) for x in axes]
+    else:
+        n = int(axes)
+        left, right = range(a.type.ndim - n, a.type.ndim), range(n)
+    ranks = a.type.ndim, b.type.ndim
+    pairs = [
+        (normalize_axis(i, ranks[0]) + ranks[0], normalize_axis(j, ranks[1]) + ranks[1])
+        for i, j in zip(left, right, strict=True)
+    ]
+    normalize_axes(tuple(left), ranks[0])
+    normalize_axes(tuple(right), ranks[1])
+    return _sum_over(a, b, pairs)
+
+
+@implements(np.linalg.tensordot)
+def linalg_tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
+    """Trace `np.linalg.tensordot`."""
+    return tensordot(x1, x2, axes)
+
+
+@implements(np.kron)
+def kron(a: Any, b: Any) -> Any:
+    """Trace `np.kron`: the blocks a[i]·b."""
+    a, b = _pair("np.kron", a, b)
+    rank = max(a.type.ndim, b.type.ndim)
+    shapes = [(1,) * (rank - x.type.ndim) + x.type.shape for x in (a, b)]
+    if any(None in shape for shape in shapes):
+        raise ShapeError("np.kron: the extents of its operands must be known")
+    a, b = [call(np.reshape, x, shape) for x, shape in zip((a, b), shapes, strict=True)]
+    blocks = call(
+        np.multiply,
+        expand(a, tuple(range(-1, -2 * rank, -2))),
+        expand(b, tuple(range(-2, -2 * rank - 1, -2))),
+    )
+    return call(np.reshape, blocks, tuple(m * n for m, n in zip(*shapes, strict=True)))
+
+
+@implements(np.cross)
+def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
+    """Trace `np.cross` of vectors with three entries."""
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    a, b = _pair("np.cross", a, b)
+    a, b = call(np.moveaxis, a, axisa, -1), call(np.moveaxis, b, axisb, -1)
+    a, b = as_term(a), as_term(b)
+    if a.type.shape[-1] != 3 or b.type.shape[-1] != 3:
+        raise ShapeError("np.cross: vectors must have three entries", cure="pad vectors of two entries with a zero")
+    a1, b1, a2, b2 = [call(np.roll, x, -k, axis=-1) for k in (1, 2) for x in (a, b)]
+    product = call(np.subtract, call(np.multiply, a1, b2), call(np.multiply, a2, b1))
+    return call(np.moveaxis, product, -1, axisc)
+
+
+@implements(np.linalg.cross)
+def linalg_cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    """Trace `np.linalg.cross`."""
+    return cross(x1, x2, axis=axis)
+
+
+@implements(np.linalg.multi_dot)
+def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> Any:
+    """Trace `np.linalg.multi_dot`: the product in the order that takes the fewest multiplications."""
+    refuse("np.linalg.multi_dot", out=out)
+    factors = [require_ground("np.linalg.multi_dot", x) for x in arrays]
+    if len(factors) < 2:
+        raise ShapeError("np.linalg.multi_dot takes at least two operands")
+    if any(x.type.ndim != 2 for x in factors[1:-1]) or any(x.type.ndim not in (1, 2) for x in factors):
+        raise ShapeError("np.linalg.multi_dot takes matrices, and vectors first and last")
+    columns = [x.type.shape[-1] for x in factors]
+    rows = [x.type.shape[0] for x in factors]
+    if factors[0].type.ndim == 1:
+        rows[0] = 1
+    if factors[-1].type.ndim == 1:
+        columns[-1] = 1
+    extents = [*rows, columns[-1]]
+    if None in extents:
+        product = factors[0]
+        for x in factors[1:]:
+            product = MatMul().make_node(product, x)
+        return product
+    return _chain(factors, extents)
+
+
+def _chain(factors: Sequence[Any], extents: Sequence[Any]) -> Any:
+    """Multiply in the cheapest order, by dynamic programming over the parts of the chain (CLRS, section 15.2)."""
+    best: dict[tuple[int, int], tuple[int, Any]] = {(i, i + 1): (0, x) for i, x in enumerate(factors)}
+    count = len(factors)
+    for length in range(2, count + 1):
+        for i in range(count - length + 1):
+            j = i + length
+            costs = {
+                k: best[i, k][0] + best[k, j][0] + extents[i] * extents[k] * extents[j] for k in range(i + 1, j)
+            }
+            k = min(costs, key=lambda k: costs[k])
+            best[i, j] = costs[k], (best[i, k][1], best[k, j][1])
+
+    def build(plan: Any) -> Any:
+        if isinstance(plan, tuple) and len(plan) == 2:
+            return MatMul().make_node(build(plan[0]), build(plan[1]))
+        return plan
+
+    return build(best[0, count][1])
+
+
+class Convolve(Op):
+    """c[k] = Σ a[i]·b[k - i], of extent m + n - 1; linear in both."""
+
+    __props__ = ()
+    laws = Laws(linear=(0, 1), commutative=True)
+
+    def output_type(self, *types: Any) -> Type:
+        a, b = types
+        for t in types:
+            if t.ndim != 1 or t.shape[0] == 0:
+                raise ShapeError(f"np.convolve takes vectors that are not empty, not shape {t.shape}")
+        m, n = a.shape[0], b.shape[0]
+        return array_type(np.result_type(a.dtype, b.dtype), (None if m is None or n is None else m + n - 1,))
+
+    def compute(self, *arrays: Any) -> Any:
+        return np.convolve(*arrays)
+
+    def source(self, node: Term, names: Sequence[str]) -> str | None:
+        return f"np.convolve({names[0]}, {names[1]})"
+
+    def flops(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> int:
+        return 2 * math.prod(int(shape[0]) for shape in inputs)
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        (a, b), (g,) = inputs, output_gradients
+        return [np.correlate(g, b, "valid"), np.correlate(g, a, "valid")]
+
+    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+        (a, b), (da, db) = inputs, eval_points
+        return [total([None if da is None else self(da, b), None if db is None else self(a, db)])]
+
+    def range_of(self, *ranges: Interval) -> Interval:
+        return MatMul().range_of(*ranges)
+
+    def ball(self, *balls: Any) -> Any:
+        import flint
+
+        a, b = balls
+        zero = flint.arb(0)
+        result = np.full(len(a) + len(b) - 1, zero, dtype=object)
+        for i, x in enumerate(a):
+            result[i : i + len(b)] += x * b
+        return result
+
+
+def _window(a: Any, b: Any, mode: str, reversed_: bool = False) -> Any:
+    """Convolve and cut out the entries that a mode of `np.convolve` keeps, or keeps after a reversal."""
+    full = Convolve().make_node(a, b)
+    m, n = a.type.shape[0], b.type.shape[0]
+    if mode == "full":
+        return full
+    if mode not in ("same", "valid"):
+        raise ShapeError(f"np.convolve: mode must be 'full', 'same' or 'valid', not {mode!r}")
+    if m is None or n is None:
+        raise ShapeError(f"np.convolve with mode={mode!r}: the extents of its operands must be known")
+    m, n = max(m, n), min(m, n)
+    start, extent = (n - 1, m - n + 1) if mode == "valid" else ((n if reversed_ else n - 1) // 2, m)
+    return call("__getitem__", full, slice(start, start + extent))
+
+
+@implements(np.convolve)
+def convolve(a: Any, v: Any, mode: str = "full") -> Any:
+    """Trace `np.convolve`."""
+    a, v = [call(np.atleast_1d, x) for x in _pair("np.convolve", a, v)]
+    a, v = as_term(a), as_term(v)
+    return _window(a, v, mode)
+
+
+@implements(np.correlate)
+def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
+    """Trace `np.correlate`: the convolution with v reversed."""
+    a, v = [call(np.atleast_1d, x) for x in _pair("np.correlate", a, v)]
+    a, v = as_term(a), as_term(call(np.flip, v))
+    # NumPy correlates the longer operand with the shorter and reverses the result, which moves the middle.
+    shorter = None not in (*a.type.shape, *v.type.shape) and a.type.shape < v.type.shape
+    return _window(a, v, mode, reversed_=shorter)

@@ -1,0 +1,189 @@
+"""Arrays made larger: padded, tiled and repeated."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from relgrad.errors import ShapeError, TraceError
+from relgrad.op import as_term, constant, implements, strong
+from relgrad.ops.arguments import ZERO, call, hull, is_ground, is_symbolic, normalize_axis, refuse, require_ground
+from relgrad.ops.creation import stack_nested
+from relgrad.ops.indexing import getitem, select
+from relgrad.ops.joining import Concatenate
+from relgrad.ops.shaping import Rearrangement, reshape
+from relgrad.ops.structure import broadcast_like, broadcast_to, expand
+from relgrad.term import Term, term
+from relgrad.types import Interval, Type, array_type
+
+
+class Pad(Rearrangement):
+    """Zeros around the entries: `widths` holds, for each axis, how many before and after."""
+
+    __props__ = ("widths",)
+
+    def __init__(self, widths: tuple[tuple[int, int], ...]):
+        self.widths = widths
+
+    def output_type(self, *types: Any) -> Type:
+        shape = [
+            None if n is None else n + before + after
+            for n, (before, after) in zip(types[0].shape, self.widths, strict=True)
+        ]
+        return array_type(types[0].dtype, shape)
+
+    def make_node(self, *inputs: Any) -> Term:
+        x = strong(inputs[0])
+        return x if is_ground(x) and not any(map(any, self.widths)) else term(self, x)
+
+    def compute(self, *arrays: Any) -> Any:
+        return np.pad(arrays[0], self.widths)
+
+    def source(self, node: Term, names: Sequence[str]) -> str | None:
+        return f"np.pad({names[0]}, {self.widths})"
+
+    def range_of(self, *ranges: Interval) -> Interval:
+        return hull(ranges[0], ZERO)
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        key = [slice(before, -after if after else None) for before, after in self.widths]
+        return [getitem(output_gradients[0], tuple(key))]
+
+    def ball(self, *balls: Any) -> Any:
+        import flint
+
+        return np.pad(balls[0], self.widths, constant_values=flint.arb(0))
+
+
+@implements(np.tile)
+def tile(A: Any, reps: Any) -> Any:
+    """Trace `np.tile`."""
+    x = require_ground("np.tile", A)
+    counts = [operator.index(r) for r in (reps if isinstance(reps, (tuple, list, np.ndarray)) else [reps])]
+    counts = [1] * (x.type.ndim - len(counts)) + counts
+    x = expand(x, tuple(range(-len(counts), -x.type.ndim)))
+    for axis, count in zip(range(-len(counts), 0), counts, strict=True):
+        if count == 0:
+            x = select(x, axis, slice(0, 0))
+        elif count > 1:
+            x = _repeated(x, axis, count, axis - 1)
+    return x
+
+
+@implements(np.repeat, "repeat")
+def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
+    """Trace `np.repeat`; the counts must be plain integers, since they decide a shape."""
+    if is_symbolic(repeats):
+        raise TraceError(
+            "np.repeat cannot be traced with a traced number of repeats",
+            cause="the shape of the result would depend on values",
+            cure="pass the counts as plain integers, or gather with x[indices]",
+        )
+    x = require_ground("np.repeat", a)
+    if axis is None:
+        x, axis = call(np.ravel, x), -1
+    axis = normalize_axis(axis, x.type.ndim)
+    counts = np.asarray(repeats)
+    if counts.size == 1:
+        count = int(counts.reshape(()))
+        if count == 0:
+            return select(x, axis, slice(0, 0))
+        return x if count == 1 else _repeated(x, axis, count, axis)
+    n = x.type.shape[axis]
+    if n is None or counts.shape != (n,):
+        raise ShapeError(f"np.repeat: {counts.size} counts for an axis of extent {n}")
+    return select(x, axis, np.repeat(np.arange(n), counts))
+
+
+def _repeated(x: Any, axis: int, count: int, place: int) -> Any:
+    """Repeat an axis, through a new axis before it (place = axis − 1: whole) or after it (axis: each)."""
+    shape = x.type.shape
+    n = shape[axis]
+    if n == 1:
+        stretched = list(shape)
+        stretched[axis] = count
+        return _joined(x, axis, count) if None in stretched else broadcast_to(x, tuple(stretched))
+    if None in shape:
+        if place == axis:
+            raise ShapeError("np.repeat needs known extents", cause=f"the shape is {shape}")
+        return _joined(x, axis, count)
+    wide = expand(x, (place,))
+    target = list(wide.type.shape)
+    target[place] = count
+    flat = list(shape)
+    flat[axis] = n * count
+    return reshape(broadcast_to(wide, tuple(target)), tuple(flat))
+
+
+def _joined(x: Any, axis: int, count: int) -> Any:
+    return Concatenate(axis).make_node(*[x] * count)
+
+
+@implements(np.pad)
+def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
+    """Trace `np.pad` in the modes constant, edge, reflect, symmetric, wrap and empty."""
+    x = require_ground("np.pad", array)
+    widths = _pairs(x, pad_width)
+    values = options.pop("constant_values", 0)
+    refuse("np.pad", **options)
+    if mode in ("constant", "empty"):
+        if not is_symbolic(values) and not np.any(np.asarray(values)):
+            return Pad(widths).make_node(x)
+        return _pad_values(x, widths, values)
+    if mode not in ("edge", "reflect", "symmetric", "wrap"):
+        raise TraceError(
+            f"np.pad cannot be traced in the mode {mode!r}",
+            cure="use constant, edge, reflect, symmetric or wrap, or np.concatenate",
+        )
+    for axis, width in zip(range(-len(widths), 0), widths, strict=True):
+        n = x.type.shape[axis]
+        if not any(width):
+            continue
+        if n is None:
+            raise ShapeError(f"np.pad in the mode {mode!r} needs the extent of axis {axis}")
+        x = select(x, axis, np.pad(np.arange(n), width, mode=mode))
+    return x
+
+
+def _pairs(x: Any, pad_width: Any) -> tuple[tuple[int, int], ...]:
+    """Return how much is padded before and after each axis."""
+    rank = x.type.ndim
+    if isinstance(pad_width, dict):
+        full: list[Any] = [(0, 0)] * rank
+        for axis, width in pad_width.items():
+            full[axis] = width if isinstance(width, tuple) else (width, width)
+        pad_width = full
+    pairs = np.broadcast_to(np.asarray(pad_width), (rank, 2))
+    if pairs.size and pairs.min() < 0:
+        raise ShapeError("np.pad: widths cannot be negative")
+    return tuple([(int(a), int(b)) for a, b in pairs])
+
+
+def _pad_values(x: Any, widths: tuple[tuple[int, int], ...], values: Any) -> Any:
+    """Pad with values other than zero, axis by axis, as NumPy does."""
+    if not is_symbolic(values) and not isinstance(values, (list, tuple)):
+        values = constant(values, x.type.dtype)
+    both = broadcast_to(stack_nested(values), (len(widths), 2))
+    for i, (axis, width) in enumerate(zip(range(-len(widths), 0), widths, strict=True)):
+        blocks = []
+        for side, count in enumerate(width):
+            blocks.append(_block(x, axis, count, getitem(both, (i, side))))
+        x = Concatenate(axis).make_node(*[p for p in (blocks[0], x, blocks[1]) if p is not None])
+    return x
+
+
+def _block(x: Any, axis: int, count: int, value: Any) -> Any:
+    if count == 0:
+        return None
+    from relgrad.ops.casting import cast
+
+    value = as_term(cast(value, x.type.dtype))
+    shape = list(x.type.shape)
+    shape[axis] = count
+    if None in shape:
+        row = select(x, axis, slice(0, 1))
+        return _joined(broadcast_like(value, row), axis, count)
+    return broadcast_to(value, tuple(shape))

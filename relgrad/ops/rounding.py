@@ -1,0 +1,144 @@
+"""Rounding to integers, and what division leaves over."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from relgrad.op import Laws, as_term, implements
+from relgrad.ops.arguments import call, is_ground, refuse, require_ground
+from relgrad.ops.casting import cast
+from relgrad.ops.elementwise import elementwise
+from relgrad.ops.intervals import divided, magnitude
+from relgrad.types import REAL, Interval
+
+
+def _rounded(function: Any) -> Any:
+    """Return the range of a rounding function: its values at the ends, which are reached."""
+
+    def range_(x: Interval) -> Interval:
+        low, high = (v if math.isinf(v) else float(function(v)) for v in (x.low, x.high))
+        return Interval(low, high)
+
+    return range_
+
+
+def _row(label: str, ufunc: np.ufunc, **options: Any) -> Any:
+    return elementwise(
+        label, ufunc, None, laws=Laws(idempotent=True, monotone=1), range=_rounded(ufunc), **options
+    )
+
+
+floor = _row("floor", np.floor, ball=lambda x: x.floor())
+ceil = _row("ceil", np.ceil, ball=lambda x: x.ceil())
+trunc = _row(
+    "trunc",
+    np.trunc,
+    ball=lambda x: x.floor() if x >= 0 else x.ceil() if x <= 0 else x.floor().union(x.ceil()),
+)
+rint = _row("rint", np.rint)
+
+
+def _floor_divide_range(x: Interval, y: Interval) -> Interval:
+    return _rounded(np.floor)(divided(x, y))
+
+
+def _remainder_range(x: Interval, y: Interval) -> Interval:
+    if y.positive:
+        return Interval(0.0, y.high, False, True)
+    return Interval(y.low, 0.0, True, False) if y.negative else REAL
+
+
+def _fmod_range(x: Interval, y: Interval) -> Interval:
+    size = magnitude(y).high
+    low, high = (0.0 if x.nonnegative else -size), (0.0 if x.high <= 0 else size)
+    return Interval(low, high, low < 0, high > 0)
+
+
+floor_divide = elementwise(
+    "floor_divide",
+    np.floor_divide,
+    None,
+    None,
+    code="{} // {}",
+    range=_floor_divide_range,
+    ball=lambda x, y: (x / y).floor(),
+)
+remainder = elementwise(
+    "remainder",
+    np.remainder,
+    lambda g, out, x, y: g,
+    lambda g, out, x, y: -g * np.floor_divide(x, y),
+    code="{} % {}",
+    range=_remainder_range,
+    ball=lambda x, y: x - (x / y).floor() * y,
+)
+# (x - out)/y is an integer, which rint recovers; x/y may round up to the next one.
+fmod = elementwise(
+    "fmod",
+    np.fmod,
+    lambda g, out, x, y: g,
+    lambda g, out, x, y: -g * np.rint((x - out) / y),
+    range=_fmod_range,
+)
+nextafter = elementwise(
+    "nextafter",
+    np.nextafter,
+    None,
+    None,
+    undefined="the next float is no function of the real numbers",
+    range=lambda x, y: Interval(min(x.low, y.low), max(x.high, y.high)),
+)
+spacing = elementwise(
+    "spacing",
+    np.spacing,
+    None,
+    undefined="the distance to the next float is no function of the real numbers",
+)
+
+
+@implements(np.divmod)
+def divmod_(x: Any, y: Any, **options: Any) -> tuple[Any, Any]:
+    """Trace `np.divmod`: the floored quotient and what it leaves over."""
+    refuse("np.divmod", **options)
+    x, y = as_term(x), as_term(y)
+    return floor_divide(x, y), remainder(x, y)
+
+
+@implements(np.modf)
+def modf(x: Any, **options: Any) -> tuple[Any, Any]:
+    """Trace `np.modf`: the fraction and the integer, both with the sign of x."""
+    refuse("np.modf", **options)
+    x = as_term(x)
+    whole = trunc(x)
+    fraction = call(np.copysign, call(np.where, call(np.isinf, x), 0.0, call(np.subtract, x, whole)), x)
+    return fraction, whole
+
+
+@implements(np.fix)
+def fix(x: Any, out: Any = None) -> Any:
+    """Trace `np.fix`: rounding towards zero."""
+    refuse("np.fix", out=out)
+    return trunc(as_term(x))
+
+
+@implements(np.round, np.around, "round")
+def round_(a: Any, decimals: int = 0, out: Any = None) -> Any:
+    """Trace `np.round`: to a number of decimals, halves to even, by scaling as NumPy does it."""
+    refuse("np.round", out=out)
+    x = as_term(a)
+    if decimals == 0 and not is_ground(x):
+        return rint(x)
+    x = require_ground("np.round with decimals", x)
+    dtype = x.type.dtype
+    if dtype.kind in "iu" and decimals >= 0:
+        return x
+    if dtype.kind == "b":
+        return cast(x, np.float16) if decimals >= 0 else round_(cast(x, np.float16), decimals)
+    if decimals == 0:
+        return rint(x)
+    scale = 10.0 ** abs(decimals)
+    first, second = (np.multiply, np.divide) if decimals > 0 else (np.divide, np.multiply)
+    return cast(call(second, rint(call(first, x, scale)), scale), dtype)

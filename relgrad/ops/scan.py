@@ -1,0 +1,179 @@
+"""Running sums and products, and the recurrences that their derivatives are."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from relgrad.kernels_index import delay, linear_recurrence
+from relgrad.op import Op, as_term, implements, strong
+from relgrad.ops.arguments import below_squeeze, call, is_ground, normalize_axis, refuse, require_ground
+from relgrad.ops.reduction import Prod, Sum, _cast
+from relgrad.ops.shaping import Rearrangement
+from relgrad.ops.structure import Squeeze, squeeze
+from relgrad.term import Term, term
+from relgrad.types import REAL, Interval, Type, array_type
+
+
+class _Along(Op):
+    """An op that keeps the shape of its operand and acts along one axis."""
+
+    __props__ = ("axis",)
+
+    def __init__(self, axis: int):
+        self.axis = axis
+
+    def output_type(self, *types: Any) -> Type:
+        return array_type(Sum((self.axis,)).result_dtype(types[0].dtype), types[0].shape)
+
+    def make_node(self, *inputs: Any) -> Term:
+        x = strong(inputs[0])
+        if is_ground(x) and isinstance(x.op, Squeeze):
+            inner, (axis,), squeezed = below_squeeze(x, (self.axis,))
+            return squeeze(type(self)(axis).make_node(inner), squeezed)
+        if is_ground(x) and x.type.shape[self.axis] == 1 and self.output_type(x.type) == x.type:
+            return x
+        return term(self, x)
+
+    def compute(self, *arrays: Any) -> Any:
+        return getattr(np, self.name)(arrays[0], axis=self.axis)
+
+    def source(self, node: Term, names: Sequence[str]) -> str | None:
+        return f"np.{self.name}({names[0]}, axis={self.axis})"
+
+    def ball(self, *balls: Any) -> Any:
+        return self.compute(*balls)
+
+
+class CumSum(_Along, Rearrangement):
+    """Running sums along an axis; the adjoint runs from the other end."""
+
+    def range_of(self, *ranges: Interval) -> Interval:
+        (x,) = ranges
+        if x.nonnegative:
+            return Interval(x.low, np.inf, x.open_low)
+        return -self.range_of(-x) if x.high <= 0 else REAL
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        return [np.flip(self(np.flip(output_gradients[0], self.axis)), self.axis)]
+
+
+class CumProd(_Along):
+    """Running products yₖ = xₖ yₖ₋₁ along an axis.
+
+    With λ the adjoint recurrence, λₖ = gₖ + xₖ₊₁ λₖ₊₁, the pullback is x̄ₖ = λₖ yₖ₋₁: no division by zeros.
+    """
+
+    def range_of(self, *ranges: Interval) -> Interval:
+        return Prod((self.axis,)).range_of(*ranges)
+
+    def _before(self, y: Any) -> Any:
+        """Return yₖ₋₁, with 1 before the first."""
+        ones = np.ones_like(y)
+        later = Delay(self.axis, 1)
+        return later(y) + (ones - later(ones))
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        adjoint = Recurrence(self.axis, True)(inputs[0], output_gradients[0])
+        return [adjoint * self._before(outputs[0])]
+
+    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+        (x,), (t,) = inputs, eval_points
+        return [None if t is None else Recurrence(self.axis, False)(x, t * self._before(self(x)))]
+
+
+class Delay(Rearrangement):
+    """Shift entries along an axis by some places, and fill with zeros: xₖ₋ₛ at k."""
+
+    __props__ = ("axis", "step")
+    imports = ("delay",)
+
+    def __init__(self, axis: int, step: int):
+        self.axis, self.step = axis, step
+
+    def output_type(self, *types: Any) -> Type:
+        return types[0]
+
+    def compute(self, *arrays: Any) -> Any:
+        return delay(arrays[0], self.axis, self.step)
+
+    def source(self, node: Term, names: Sequence[str]) -> str | None:
+        return f"delay({names[0]}, {self.axis}, {self.step})"
+
+    def range_of(self, *ranges: Interval) -> Interval:
+        (x,) = ranges
+        return Interval(
+            min(x.low, 0.0), max(x.high, 0.0), x.open_low and x.low < 0, x.open_high and x.high > 0
+        )
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        return [Delay(self.axis, -self.step)(output_gradients[0])]
+
+    def ball(self, *balls: Any) -> Any:
+        import flint
+
+        return np.frompyfunc(flint.arb, 1, 1)(self.compute(*balls))
+
+
+class Recurrence(Op):
+    """The solution s of sₖ = aₖ sₖ₋₁ + bₖ along an axis from zero on; or, adjoint, of sₖ = bₖ + aₖ₊₁ sₖ₊₁.
+
+    Linear in b, where each of the two is the adjoint of the other.
+    """
+
+    __props__ = ("axis", "adjoint")
+    imports = ("linear_recurrence",)
+
+    def __init__(self, axis: int, adjoint: bool):
+        self.axis, self.adjoint = axis, adjoint
+
+    def output_type(self, *types: Any) -> Type:
+        return array_type(np.result_type(types[0].dtype, types[1].dtype), types[0].shape)
+
+    def compute(self, *arrays: Any) -> Any:
+        return linear_recurrence(*arrays, self.axis, self.adjoint)
+
+    def source(self, node: Term, names: Sequence[str]) -> str | None:
+        return f"linear_recurrence({names[0]}, {names[1]}, {self.axis}, {self.adjoint})"
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        (a, _), (s,), (g,) = inputs, outputs, output_gradients
+        back = Recurrence(self.axis, not self.adjoint)(a, g)
+        later = Delay(self.axis, 1)
+        return [s * later(back) if self.adjoint else back * later(s), back]
+
+    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+        (a, b), (ta, tb) = inputs, eval_points
+        driven = tb
+        if ta is not None:
+            s = self(a, b)
+            change = Delay(self.axis, -1)(ta * s) if self.adjoint else ta * Delay(self.axis, 1)(s)
+            driven = change if tb is None else change + tb
+        return [None if driven is None else self(a, driven)]
+
+
+def _scan(op: type[_Along], function: str, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
+    refuse(function, out=out)
+    x = strong(as_term(_cast(a, dtype)))
+    if not is_ground(x):
+        if axis is None or operator.index(axis) >= 0:
+            require_ground(f"{function} without a negative axis", x)
+        return op(axis).make_node(x)
+    if axis is None:
+        x, axis = call(np.ravel, x), -1
+    return op(normalize_axis(axis, x.type.ndim)).make_node(x)
+
+
+@implements(np.cumsum, "cumsum")
+def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
+    """Trace `np.cumsum`."""
+    return _scan(CumSum, "np.cumsum", a, axis, dtype, out)
+
+
+@implements(np.cumprod, "cumprod")
+def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
+    """Trace `np.cumprod`."""
+    return _scan(CumProd, "np.cumprod", a, axis, dtype, out)

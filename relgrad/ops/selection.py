@@ -1,0 +1,144 @@
+"""Choosing between entries: by a condition, or by which is the larger."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from relgrad.errors import TraceError
+from relgrad.op import Laws, as_term, implements
+from relgrad.ops.arguments import call, hull, refuse, require_ground
+from relgrad.ops.elementwise import Elementwise, elementwise
+from relgrad.ops.intervals import larger, smaller
+from relgrad.types import Interval
+
+
+class Where(Elementwise):
+    """Entries of the second operand where the first is true, of the third elsewhere."""
+
+    def _loop(self, keys: tuple[Any, ...]) -> tuple[np.dtype, ...]:
+        condition, *branches = keys
+        condition = np.dtype(bool) if isinstance(condition, type) else condition
+        common = np.result_type(*[k(0) if isinstance(k, type) else k for k in branches])
+        return condition, common, common, common
+
+
+where = Where(
+    "where",
+    np.where,
+    None,
+    lambda g, out, c, x, y: np.where(c, g, 0.0),
+    lambda g, out, c, x, y: np.where(c, 0.0, g),
+    range=lambda c, x, y: y if c.low == c.high == 0 else x if c.positive or c.negative else hull(x, y),
+    ball=lambda c, x, y: x if c != 0 else y if c == 0 else x.union(y),
+)
+
+
+@implements(np.where)
+def where_(condition: Any, *branches: Any) -> Any:
+    """Trace `np.where(condition, x, y)`."""
+    if len(branches) != 2:
+        raise TraceError(
+            "np.where(condition) cannot be traced without x and y",
+            cause="the number of its results depends on the data",
+            cure="use np.where(condition, x, y)",
+        )
+    return where(as_term(condition), *[as_term(x) for x in branches])
+
+
+def _winner(g: Any, wins: Any, ties: Any) -> Any:
+    """Return the cotangent of an operand: all of g where it wins, half where both are equal."""
+    return np.where(wins, g, np.where(ties, 0.5 * g, 0.0))
+
+
+maximum = elementwise(
+    "maximum",
+    np.maximum,
+    lambda g, out, x, y: _winner(g, x > y, x == y),
+    lambda g, out, x, y: _winner(g, y > x, x == y),
+    laws=Laws(associative=True, commutative=True, idempotent=True, identity=-np.inf, absorbing=np.inf),
+    range=larger,
+    ball=lambda x, y: x.max(y),
+)
+minimum = elementwise(
+    "minimum",
+    np.minimum,
+    lambda g, out, x, y: _winner(g, x < y, x == y),
+    lambda g, out, x, y: _winner(g, y < x, x == y),
+    laws=Laws(associative=True, commutative=True, idempotent=True, identity=np.inf, absorbing=-np.inf),
+    range=smaller,
+    ball=lambda x, y: x.min(y),
+)
+
+
+def _or_nan(wins: Any, other: Any) -> Any:
+    return np.logical_or(wins, np.isnan(other))
+
+
+fmax = elementwise(
+    "fmax",
+    np.fmax,
+    lambda g, out, x, y: _winner(g, _or_nan(x > y, y), x == y),
+    lambda g, out, x, y: _winner(g, _or_nan(y > x, x), x == y),
+    laws=Laws(associative=True, commutative=True, idempotent=True, identity=-np.inf),
+    range=larger,
+    ball=lambda x, y: x.max(y),
+)
+fmin = elementwise(
+    "fmin",
+    np.fmin,
+    lambda g, out, x, y: _winner(g, _or_nan(x < y, y), x == y),
+    lambda g, out, x, y: _winner(g, _or_nan(y < x, x), x == y),
+    laws=Laws(associative=True, commutative=True, idempotent=True, identity=np.inf),
+    range=smaller,
+    ball=lambda x, y: x.min(y),
+)
+heaviside = elementwise(
+    "heaviside",
+    np.heaviside,
+    None,
+    lambda g, out, x, y: np.where(x == 0, g, 0.0),
+    range=lambda x, y: hull(Interval(0.0, 1.0), y),
+)
+
+
+@implements(np.clip, "clip")
+def clip(
+    a: Any,
+    a_min: Any = None,
+    a_max: Any = None,
+    out: Any = None,
+    *,
+    min: Any = None,
+    max: Any = None,
+    **options: Any,
+) -> Any:
+    """Trace `np.clip`: min(max(a, a_min), a_max), where each bound may be missing."""
+    refuse("np.clip", out=out, **options)
+    low, high = (min if a_min is None else a_min), (max if a_max is None else a_max)
+    x = as_term(a)
+    if low is not None:
+        x = maximum(x, as_term(low))
+    return x if high is None else minimum(x, as_term(high))
+
+
+@implements(np.nan_to_num)
+def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    """Trace `np.nan_to_num`; infinities become the largest floats unless told otherwise."""
+    if not copy:
+        refuse("np.nan_to_num", copy=copy)
+    x = require_ground("np.nan_to_num", x)
+    dtype = x.type.dtype
+    if dtype.kind != "f":
+        return x
+    largest = np.finfo(dtype)
+    above = dtype.type(largest.max if posinf is None else posinf)
+    below = dtype.type(largest.min if neginf is None else neginf)
+    x_finite = call(
+        np.where,
+        call(np.equal, x, np.inf),
+        above,
+        call(np.where, call(np.equal, x, -np.inf), below, x),
+    )
+    return call(np.where, call(np.isnan, x), as_term(nan), x_finite)

@@ -1,0 +1,83 @@
+"""Circular functions and their inverses, and degrees."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from relgrad.op import Laws, implements
+from relgrad.ops.arithmetic import inverse_radius
+from relgrad.ops.elementwise import elementwise
+from relgrad.ops.intervals import decreasing, increasing
+from relgrad.types import Interval
+
+# The floats next above π and π/2, which are not floats themselves.
+_PI, _HALF_PI = math.nextafter(math.pi, 4), math.nextafter(math.pi / 2, 2)
+_WAVE = Interval(-1.0, 1.0)
+_RIGHT = Interval(-_HALF_PI, _HALF_PI, True, True)
+
+sin = elementwise("sin", np.sin, lambda g, out, x: g * np.cos(x), range=_WAVE, ball=lambda x: x.sin())
+cos = elementwise("cos", np.cos, lambda g, out, x: -g * np.sin(x), range=_WAVE, ball=lambda x: x.cos())
+tan = elementwise("tan", np.tan, lambda g, out, x: g * (1.0 + out * out), ball=lambda x: x.tan())
+arcsin = elementwise(
+    "arcsin",
+    np.arcsin,
+    lambda g, out, x: g / np.sqrt((1.0 - x) * (1.0 + x)),
+    laws=Laws(inverse="sin", monotone=1),
+    range=increasing(np.arcsin, _RIGHT),
+    ball=lambda x: x.asin(),
+)
+arccos = elementwise(
+    "arccos",
+    np.arccos,
+    lambda g, out, x: -g / np.sqrt((1.0 - x) * (1.0 + x)),
+    laws=Laws(inverse="cos", monotone=-1),
+    range=decreasing(np.arccos, Interval(0.0, _PI), fixed=(1.0,)),
+    ball=lambda x: x.acos(),
+)
+arctan = elementwise(
+    "arctan",
+    np.arctan,
+    lambda g, out, x: g / (1.0 + x * x),
+    laws=Laws(inverse="tan", monotone=1),
+    range=increasing(np.arctan, _RIGHT),
+    ball=lambda x: x.atan(),
+)
+
+
+def _arctan2_rule(g: Any, x: Any, y: Any, along: Any) -> Any:
+    """Return g·along/(x² + y²), where the square neither overflows nor vanishes."""
+    r = inverse_radius(x, y)
+    return g * (along * r) * r
+
+
+arctan2 = elementwise(
+    "arctan2",
+    np.arctan2,
+    lambda g, out, x, y: _arctan2_rule(g, x, y, y),
+    lambda g, out, x, y: _arctan2_rule(-g, x, y, x),
+    range=lambda x, y: (
+        _RIGHT if y.positive else Interval(0.0 if x.nonnegative else -_PI, 0.0 if x.negative else _PI)
+    ),
+    ball=lambda x, y: type(x).atan2(x, y),
+)
+deg2rad = elementwise(
+    "deg2rad",
+    np.deg2rad,
+    lambda g, out, x: g * (math.pi / 180),
+    laws=Laws(inverse="rad2deg", linear=(0,), monotone=1, homomorphism=("add", "add")),
+    range=increasing(np.deg2rad),
+    ball=lambda x: x * x.pi() / 180,
+)
+rad2deg = elementwise(
+    "rad2deg",
+    np.rad2deg,
+    lambda g, out, x: g * (180 / math.pi),
+    laws=Laws(inverse="deg2rad", linear=(0,), monotone=1, homomorphism=("add", "add")),
+    range=increasing(np.rad2deg),
+    ball=lambda x: x * 180 / x.pi(),
+)
+implements(np.radians)(deg2rad)
+implements(np.degrees)(rad2deg)

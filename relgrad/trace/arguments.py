@@ -1,0 +1,171 @@
+"""The arguments of a call: leaves as arrays and types, names, and the key that tells calls apart."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from relgrad.errors import TraceError
+from relgrad.op import Symbolic, strong
+from relgrad.trace.containers import Structure, flatten
+from relgrad.types import ArrayType, array_type
+
+
+def as_array(leaf: Any, path: str = "") -> Any:
+    """Return a leaf as an ndarray of real numbers or booleans.
+
+    Raises TraceError for what is none: masked arrays, matrices, arrays with a protocol of their own, and
+    complex, text, object and date dtypes.
+    """
+    cls = type(leaf)
+    if isinstance(leaf, np.ndarray) and cls is not np.ndarray:
+        _check_subclass(cls, path)
+    array = np.asarray(leaf)
+    if array.dtype.kind not in "biuf":
+        _refuse_dtype(array.dtype, leaf, path)
+    return array
+
+
+def type_of(leaf: Any, path: str = "") -> ArrayType:
+    """Return the array type of a leaf; raises what `as_array` raises."""
+    if isinstance(leaf, Symbolic):
+        return strong(leaf.term).type
+    array = as_array(leaf, path)
+    return array_type(array.dtype.newbyteorder("="), array.shape)
+
+
+def _check_subclass(cls: type, path: str) -> None:
+    cause, cure = "", "pass np.asarray(x), if a plain array means the same"
+    if issubclass(cls, np.ma.MaskedArray):
+        cause, cure = "its mask would be lost", "pass x.data, and x.mask as an array of its own for np.where"
+    elif issubclass(cls, np.matrix):
+        cause, cure = (
+            "np.matrix means other things by * and **",
+            "pass np.asarray(x), and write @ for products",
+        )
+    elif any(
+        getattr(cls, p) is not getattr(np.ndarray, p) for p in ("__array_ufunc__", "__array_function__")
+    ):
+        cause = "the class changes what NumPy's functions do (units, for instance), which would be lost"
+    if cause:
+        raise TraceError(f"cannot trace a {cls.__name__}" + _at(path), cause=cause, cure=cure)
+
+
+def _refuse_dtype(dtype: np.dtype, leaf: Any, path: str) -> None:
+    cause, cure = {
+        "c": ("derivatives are taken over the real numbers", "pass real and imaginary parts as two arrays"),
+        "U": (
+            "text is no number",
+            "pass codes, such as np.unique(x, return_inverse=True)[1]; or close over it",
+        ),
+        "M": ("dates are no numbers", "pass (x - x[0]) / np.timedelta64(1, 's')"),
+        "m": ("times are no numbers", "pass x / np.timedelta64(1, 's')"),
+        "V": ("records are no numbers", "pass the fields as arrays, in a dict"),
+    }.get("U" if dtype.kind in "ST" else dtype.kind, ("objects are no numbers", "pass x.astype(float)"))
+    if type(leaf) is int:
+        cause, cure = "the integer does not fit into 64 bits", "pass float(x)"
+    raise TraceError(f"cannot trace an array of dtype {dtype}" + _at(path), cause=cause, cure=cure)
+
+
+def _at(path: str) -> str:
+    return f", at {path}" if path else ""
+
+
+def argument_paths(fun: Callable[..., Any], structure: Structure) -> list[str]:
+    """Return, for each leaf among the arguments, the Python expression for it inside the function."""
+    positional, keywords = structure.children
+    names = _parameters(fun, len(positional.children))
+    paths: list[str] = []
+    for name, child in zip(names, positional.children, strict=True):
+        paths += child.paths(name)
+    for name, child in zip(keywords.keys, keywords.children, strict=True):
+        paths += child.paths(name)
+    return paths
+
+
+def _parameters(fun: Callable[..., Any], count: int) -> list[str]:
+    """Return what a function calls its first `count` positional arguments."""
+    try:
+        parameters = list(inspect.signature(fun).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    names: list[str] = []
+    for parameter in parameters:
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            names += [f"{parameter.name}[{i}]" for i in range(max(0, count - len(names)))]
+        elif parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+            names.append(parameter.name)
+    return (names + [f"x{i}" for i in range(len(names), count)])[:count]
+
+
+def signature(args: Sequence[Any], kwargs: Mapping[str, Any] | None = None) -> Hashable:
+    """Return a key that is equal for calls which `trace` cannot tell apart.
+
+    It holds the structure of the containers (with the order of dicts), static values, shapes and dtypes.
+
+    >>> signature((np.ones(3), 1.0)) == signature((np.zeros(3), 2.0)) != signature((np.ones(4), 1.0))
+    True
+    """
+    if not kwargs:
+        key: list[Any] = []
+        for x in args:
+            cls = type(x)
+            if cls is np.ndarray:
+                key += (x.dtype, x.shape)
+            elif cls is float or cls is int or cls is bool:
+                key.append(cls)
+            else:
+                break
+        else:
+            return tuple(key)
+    leaves, structure = flatten((tuple(args), dict(kwargs or {})))
+    return structure.exact, tuple([_leaf_key(leaf) for leaf in leaves])
+
+
+def _leaf_key(leaf: Any) -> Hashable:
+    cls = type(leaf)
+    if cls is float or cls is int or cls is bool:
+        return cls
+    if cls is np.ndarray or isinstance(leaf, np.generic):
+        return leaf.dtype, leaf.shape
+    if isinstance(leaf, Symbolic):
+        return Symbolic, leaf.term.type
+    array = np.asarray(leaf)
+    return cls, array.dtype, array.shape
+
+
+def arrays(args: Sequence[Any], kwargs: Mapping[str, Any] | None = None) -> list[Any]:
+    """Return the leaves of a call's arguments as arrays, in the order of a trace's inputs.
+
+    Symbolic arrays stay as they are. Raises what `as_array` raises.
+    """
+    if not kwargs:
+        for x in args:
+            if type(x) is not np.ndarray or x.dtype.kind not in "biuf":
+                break
+        else:
+            return list(args)
+    leaves, structure = flatten((tuple(args), dict(kwargs or {})))
+    try:
+        return [leaf if isinstance(leaf, Symbolic) else as_array(leaf) for leaf in leaves]
+    except TraceError:
+        positional, keywords = structure.children
+        paths = positional.paths("args") + keywords.paths("kwargs")
+        return [
+            x if isinstance(x, Symbolic) else as_array(x, path) for x, path in zip(leaves, paths, strict=True)
+        ]
+
+
+def has_tracer(args: Sequence[Any], kwargs: Mapping[str, Any] | None = None) -> bool:
+    """Return whether a symbolic array is among the arguments or inside their containers."""
+    for x in args:
+        if type(x) is not np.ndarray and type(x) is not float:
+            break
+    else:
+        if not kwargs:
+            return False
+    leaves, _ = flatten((tuple(args), dict(kwargs or {})))
+    return any(isinstance(leaf, Symbolic) for leaf in leaves)

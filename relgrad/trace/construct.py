@@ -1,0 +1,145 @@
+"""The construct in the user's source that asked a tracer for its value: where it stands, and what it is.
+
+Python gives no such hint to `__bool__` or `__float__`; the frame's instruction and its source text do.
+"""
+
+from __future__ import annotations
+
+import ast
+import dis
+import linecache
+import os
+import re
+import sys
+from dataclasses import dataclass
+from itertools import islice
+from types import FrameType
+
+import numpy as np
+
+_HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_NUMPY = os.path.dirname(os.path.abspath(np.__file__))
+_LIBRARIES = tuple(
+    os.path.join(path, "")
+    for path in (
+        _HERE,
+        os.path.join(os.path.dirname(_HERE), "relations"),
+        _NUMPY,
+        os.path.join(os.path.dirname(_NUMPY), "scipy"),
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Construct:
+    """What the user wrote: the text of the expression (empty where there is no source), and its kind.
+
+    The kind is "if", "while", "assert", "conditional", "comprehension", "boolean", "comparison", "not", "in",
+    "call", "subscript", "store", "inplace", or "" where nothing is known; `called` is the name called.
+    """
+
+    where: str
+    text: str = ""
+    kind: str = ""
+    called: str = ""
+
+    @property
+    def quoted(self) -> str:
+        return f"`{self.text}`" if self.text else ""
+
+
+def construct() -> Construct:
+    """Return the construct of the innermost frame that belongs to neither relgrad, NumPy nor SciPy."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if not name.startswith(_LIBRARIES) and not name.startswith("<__array_function__"):
+            return _read(frame)
+        frame = frame.f_back
+    return Construct("<unknown>")
+
+
+def _read(frame: FrameType) -> Construct:
+    code = frame.f_code
+    where = f"{code.co_filename}:{frame.f_lineno}"
+    opname = dis.opname[code.co_code[frame.f_lasti]]
+    line, end_line, column, end_column = next(
+        islice(code.co_positions(), frame.f_lasti // 2, None), (None, None, None, None)
+    )
+    if line is None or end_line is None or column is None or end_column is None:
+        return Construct(where, kind=_kind(opname))
+    text = _text(frame, line, end_line, column, end_column)
+    kind, called = _kind(opname), ""
+    if kind == "call":
+        match = re.match(r"[\w.]+(?=\()", text)
+        called = match.group() if match else ""
+    elif "JUMP" in opname or opname in ("TO_BOOL", "COPY"):
+        kind = _condition(frame, line, column)
+    elif kind == "inplace":
+        # From Python 3.14 on, x[i] is a BINARY_OP as well.
+        kind = (
+            "inplace" if re.search(r"(?<![=!<>])=(?!=)", text) else "subscript" if text.endswith("]") else ""
+        )
+    return Construct(where, text if len(text) <= 70 else text[:67] + "...", kind, called)
+
+
+def _kind(opname: str) -> str:
+    kinds = {
+        "UNARY_NOT": "not",
+        "CONTAINS_OP": "in",
+        "STORE_SUBSCR": "store",
+        "STORE_SLICE": "store",
+        "BINARY_SUBSCR": "subscript",
+        "BINARY_SLICE": "subscript",
+        "BINARY_OP": "inplace",
+    }
+    return "call" if opname.startswith("CALL") else kinds.get(opname, "")
+
+
+def _text(frame: FrameType, line: int, end_line: int, column: int, end_column: int) -> str:
+    """Return the source between two positions, whose columns count UTF-8 bytes, on one line."""
+    rows = [_line(frame, n).encode() for n in range(line, end_line + 1)]
+    rows[-1] = rows[-1][:end_column]
+    rows[0] = rows[0][column:]
+    return " ".join(row.decode(errors="replace").strip() for row in rows).strip()
+
+
+def _line(frame: FrameType, number: int) -> str:
+    return linecache.getline(frame.f_code.co_filename, number, frame.f_globals)
+
+
+def _condition(frame: FrameType, line: int, column: int) -> str:
+    """Return which construct tests the expression that begins at a position."""
+    lines = linecache.getlines(frame.f_code.co_filename, frame.f_globals)
+    try:
+        tree = ast.parse("".join(lines))
+    except (SyntaxError, ValueError):  # a notebook's magics, or no source at all
+        return ""
+    found = ""
+    # Breadth first: what is found last is innermost.
+    for node in ast.walk(tree):
+        for kind, part in _tests(node):
+            begin, end = (part.lineno, part.col_offset), (part.end_lineno or 0, part.end_col_offset or 0)
+            if begin <= (line, column) < end:
+                found = kind
+    return found
+
+
+def _tests(node: ast.AST) -> list[tuple[str, ast.expr]]:
+    match node:
+        case ast.If(test=test):
+            return [("if", test)]
+        case ast.While(test=test):
+            return [("while", test)]
+        case ast.Assert(test=test):
+            return [("assert", test)]
+        case ast.IfExp(test=test):
+            return [("conditional", test)]
+        case ast.comprehension(ifs=tests):
+            return [("comprehension", test) for test in tests]
+        case ast.BoolOp(values=values):
+            # The last operand is not tested here, but by what stands around.
+            return [("boolean", value) for value in values[:-1]]
+        case ast.Compare(ops=[_, _, *_]):
+            return [("comparison", node)]
+    return []

@@ -1,0 +1,145 @@
+"""Causes and cures of what cannot be traced: tables that the refusals read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+VALUES = "while a function is traced its arrays have a shape and a dtype, but no values yet"
+
+UNKNOWN = (
+    "nothing is known of how to trace it",
+    "write it with functions that are supported, or as an op of your own (a subclass of relgrad.Op)",
+)
+
+CONDITIONS = {
+    "if": (
+        "a Python `if`",
+        "choose with np.where(condition, a, b), np.maximum, np.minimum or np.clip; or branch on what is"
+        " static, such as x.shape, len(x), or a Python value of the closure",
+    ),
+    "while": (
+        "a Python `while`",
+        "loop a fixed number of times, for _ in range(n), and freeze what has converged with np.where",
+    ),
+    "assert": (
+        "an `assert`",
+        "assert what is static, such as x.shape, or check the values before the call",
+    ),
+    "conditional": (
+        "a conditional expression `a if condition else b`",
+        "write np.where(condition, a, b); or branch on what is static, such as x.shape or len(x)",
+    ),
+    "comprehension": (
+        "the condition of a comprehension",
+        "keep all entries and weigh them with np.where(condition, a, b)",
+    ),
+    "boolean": (
+        "`and` or `or`",
+        "write np.logical_and(a, b) or np.logical_or(a, b), or (a) & (b), (a) | (b), between comparisons",
+    ),
+    "comparison": (
+        "a chained comparison",
+        "write (a < x) & (x < b)",
+    ),
+    "not": (
+        "`not`",
+        "write np.logical_not(x), or ~x for a boolean array",
+    ),
+    "in": (
+        "`in`",
+        "write np.any(x == value)",
+    ),
+}
+
+CALLS = {
+    "max": "write np.maximum(a, b) for two arrays, np.max(x) for the entries of one",
+    "min": "write np.minimum(a, b) for two arrays, np.min(x) for the entries of one",
+    "sorted": "write np.sort(x)",
+    "any": "write np.any(x)",
+    "all": "write np.all(x)",
+    "bool": "write x != 0, which is a boolean array, or x.astype(bool)",
+    "float": "leave float(...) out: a rank-0 array computes like a number; x.astype(float) converts",
+    "int": "write np.floor(x), np.trunc(x) or np.round(x); x.astype(int) converts",
+    "complex": "relgrad computes with real numbers",
+    "range": "the number of steps must be a Python int: close over it, or bind it with functools.partial",
+    "round": "write np.round(x)",
+    "asarray": "leave it out: the argument already is an array; x.astype(dtype) converts",
+    "asanyarray": "leave it out: the argument already is an array; x.astype(dtype) converts",
+    "ascontiguousarray": "leave it out: the argument already is an array; x.astype(dtype) converts",
+    "array": "leave it out: the argument already is an array, and never changes; x.astype(dtype) converts",
+    "float64": "write x.astype(np.float64)",
+    "float32": "write x.astype(np.float32)",
+    "full": "write value * np.ones(shape), or np.broadcast_to(value, shape)",
+    "vectorize": "call the function on the whole array: NumPy's functions act on every entry",
+    "logsumexp": "write np.log(np.sum(np.exp(x), axis)), which is made stable, or call relgrad.logsumexp",
+    "softmax": "write np.exp(x) / np.sum(np.exp(x), axis, keepdims=True), which is made stable, or call"
+    " relgrad.softmax",
+    "log_softmax": "write x - np.log(np.sum(np.exp(x), axis, keepdims=True)), which is made stable, or call"
+    " relgrad.log_softmax",
+}
+
+MATH = {
+    "fabs": "np.abs", "pow": "np.power", "dist": "np.linalg.norm", "prod": "np.prod", "fsum": "np.sum",
+    "erf": "scipy.special.erf", "erfc": "scipy.special.erfc", "gamma": "scipy.special.gamma",
+    "lgamma": "scipy.special.gammaln", "ceil": "np.ceil", "sumprod": "np.dot",
+}  # fmt: skip
+
+SELECTS = "the shape of its result depends on values"
+STACK = "write np.stack([a, b]) for arrays of one shape, or np.concatenate; np.block for nested lists"
+WRITE = "build the array: np.where(mask, new, old), np.concatenate, or a list of its rows and np.stack"
+
+METHODS: dict[str, tuple[str, str]] = {
+    "item": (VALUES, "leave it out: an array of rank 0 computes like a number"),
+    "tolist": (VALUES, "list(x) gives the traced entries along the first axis"),
+    "tobytes": (VALUES, "compute with the array itself"),
+    "tofile": (VALUES, "save the result of the call instead"),
+    "dump": (VALUES, "save the result of the call instead"),
+    "dumps": (VALUES, "save the result of the call instead"),
+    "view": ("a traced array has no memory to look at", "x.astype(dtype) converts the values"),
+    "getfield": ("a traced array has no memory to look at", "x.astype(dtype) converts the values"),
+    "byteswap": ("a traced array has no memory to look at", "x.astype(dtype) converts the values"),
+    "sort": ("x.sort() changes x in place", "write np.sort(x)"),
+    "partition": ("x.partition(k) changes x in place", "write np.sort(x)"),
+    "resize": ("x.resize(shape) changes x in place", "write np.reshape(x, shape)"),
+    "fill": ("x.fill(value) changes x in place", "write np.full_like(x, value), or value * np.ones_like(x)"),
+    "put": ("x.put(i, v) changes x in place", WRITE),
+    "itemset": ("x.itemset(v) changes x in place", WRITE),
+    "setfield": ("x.setfield(v, dtype) changes x in place", WRITE),
+    "setflags": ("a traced array has no memory to protect", "leave it out: a traced array never changes"),
+}
+"""Array methods that have no meaning on a traced array: cause and cure."""
+
+ATTRIBUTES: dict[str, tuple[str, str]] = {
+    "flat": ("x.flat iterates over memory, and may be written to", "write x.ravel()"),
+    "flags": ("a traced array has no memory", "leave it out"),
+    "strides": ("a traced array has no memory", "leave it out"),
+    "data": ("a traced array has no memory", "compute with the array itself"),
+    "ctypes": ("a traced array has no memory", "wrap foreign code as an op of your own"),
+    "base": ("a traced array has no memory", "leave it out"),
+}
+"""Array attributes that have no meaning on a traced array: cause and cure."""
+
+FUNCTIONS: dict[Any, tuple[str, str]] = {
+    np.copyto: ("np.copyto writes into its first argument", "write np.where(mask, new, old)"),
+    np.put: ("np.put writes into its first argument", WRITE),
+    np.place: ("np.place writes into its first argument", "write np.where(mask, new, old)"),
+    np.putmask: ("np.putmask writes into its first argument", "write np.where(mask, new, old)"),
+    np.put_along_axis: ("np.put_along_axis writes into its first argument", WRITE),
+    np.fill_diagonal: ("np.fill_diagonal writes into its first argument", "np.where(np.eye(n) > 0, v, x)"),
+    np.array_equal: (VALUES, "write np.all(a == b), which is traced"),
+    np.array_equiv: (VALUES, "write np.all(a == b), which is traced"),
+    np.allclose: (VALUES, "write np.all(np.abs(a - b) <= tolerance), which is traced"),
+    np.unique: (SELECTS, "np.sort(x) keeps the shape"),
+    np.nonzero: (SELECTS, "weigh the entries with np.where(condition, a, b)"),
+    np.flatnonzero: (SELECTS, "weigh the entries with np.where(condition, a, b)"),
+    np.argwhere: (SELECTS, "weigh the entries with np.where(condition, a, b)"),
+    np.extract: (SELECTS, "weigh the entries with np.where(condition, a, b)"),
+    np.save: (VALUES, "save the result of the call instead"),
+    np.savetxt: (VALUES, "save the result of the call instead"),
+    np.savez: (VALUES, "save the result of the call instead"),
+    np.piecewise: ("it writes its result piece by piece", "write np.where(condition, a, b) or np.select"),
+    np.apply_along_axis: ("it writes its result row by row", "write np.stack([f(row) for row in x])"),
+}  # fmt: skip
+"""NumPy functions that cannot be traced, rather than merely are not: cause and cure."""

@@ -1,0 +1,165 @@
+"""From a NumPy call on tracers to the builder that traces it, through `relgrad.op.IMPLEMENTATIONS`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
+
+import relgrad.ops  # noqa: F401 - fills IMPLEMENTATIONS
+from relgrad.errors import RelgradError, TraceError
+from relgrad.op import IMPLEMENTATIONS, Symbolic, as_term
+from relgrad.ops.softmax import logsumexp
+from relgrad.ops.structure import expand
+from relgrad.trace.construct import construct
+from relgrad.trace.cures import METHODS, UNKNOWN
+from relgrad.trace.refusal import (
+    function_name,
+    refuse_function,
+    refuse_method,
+    refuse_output,
+)
+
+_ALIASES: dict[Any, Any] = {np.amax: np.max, np.amin: np.min, np.around: np.round}
+
+_DEFAULTS = {"where": True, "casting": "same_kind", "order": "K", "subok": True, "initial": np._NoValue}
+
+
+def _is_symbolic(x: Any) -> bool:
+    return isinstance(x, Symbolic)
+
+
+def _result_type(*arguments: Any) -> np.dtype:
+    return np.result_type(*[a.dtype if _is_symbolic(a) else a for a in arguments])
+
+
+def _can_cast(from_: Any, to: Any, casting: Any = "same_kind") -> bool:
+    return np.can_cast(from_.dtype if _is_symbolic(from_) else from_, to, casting)
+
+
+QUERIES: dict[Any, Callable[..., Any]] = {
+    np.result_type: _result_type,
+    np.can_cast: _can_cast,
+    np.iscomplexobj: lambda x: False,
+    np.isrealobj: lambda x: True,
+    np.may_share_memory: lambda a, b, max_work=None: False,
+    np.shares_memory: lambda a, b, max_work=None: False,
+    np.array_repr: lambda arr, *args, **kwargs: repr(arr),
+    np.array_str: lambda a, *args, **kwargs: str(a),
+    np.array2string: lambda a, *args, **kwargs: str(a),
+}
+"""What NumPy functions answer from shape and dtype alone: plain values, nothing to trace."""
+
+
+def builder_of(function: Any) -> Callable[..., Any] | None:
+    """Return what traces a NumPy function or ufunc, or None."""
+    builder = IMPLEMENTATIONS.get(function)
+    if builder is None and function in _ALIASES:
+        builder = IMPLEMENTATIONS.get(_ALIASES[function])
+    return builder
+
+
+def call_function(function: Any, args: Any, kwargs: Any) -> Any:
+    """Trace a call of a NumPy function; raises TraceError if it, or one of its options, is not supported."""
+    builder = builder_of(function)
+    if builder is None:
+        query = QUERIES.get(function)
+        if query is None:
+            refuse_function(function)
+        return query(*args, **kwargs)
+    return _build(builder, function_name(function), args, kwargs)
+
+
+def call_method(name: str, args: Any, kwargs: Any) -> Any:
+    """Trace a call of the array method of a name, or of the NumPy function of that name."""
+    if name in METHODS:
+        refuse_method(name)
+    builder = IMPLEMENTATIONS.get(name) or builder_of(getattr(np, name, None))
+    if builder is None:
+        refuse_method(name)
+    return _build(builder, f"the array method .{name}()", args, kwargs)
+
+
+def _build(builder: Callable[..., Any], name: str, args: Any, kwargs: Any) -> Any:
+    try:
+        return builder(*args, **kwargs)
+    except TypeError as error:
+        if isinstance(error, RelgradError):
+            raise
+        try:
+            inspect.signature(builder).bind(*args, **kwargs)
+        except TypeError as mismatch:
+            raise TraceError(
+                f"{name} cannot be traced with these arguments: {mismatch}",
+                where=construct().where,
+                cause="not every option that NumPy offers is supported on traced arrays",
+                cure="leave it out, and write what it does with separate NumPy calls (such as np.where)",
+            ) from None
+        raise
+
+
+def call_ufunc(ufunc: np.ufunc, method: str, inputs: Any, kwargs: dict[str, Any]) -> Any:
+    """Trace a ufunc, or one of its methods reduce, accumulate and outer."""
+    name = function_name(ufunc) + ("" if method == "__call__" else f".{method}")
+    if any(out is not None for out in kwargs.pop("out", None) or ()):
+        refuse_output(name)
+    options = {key: value for key, value in kwargs.items() if _is_given(key, value)}
+    if method in ("reduce", "accumulate"):
+        # Unlike those of np.sum and np.cumsum, their axis is the first one where none is given.
+        if options.setdefault("axis", 0) == 0 and method == "reduce" and np.shape(inputs[0]) == ():
+            options["axis"] = None
+    builder = IMPLEMENTATIONS.get((ufunc, method))
+    if builder is not None:
+        return _build(builder, name, inputs, options)
+    if ufunc is np.logaddexp and method == "reduce":
+        return _build(logsumexp, name, inputs, options)
+    if method not in ("__call__", "outer"):
+        _refuse_ufunc_method(name, method)
+    builder = IMPLEMENTATIONS.get(ufunc)
+    if builder is None:
+        refuse_function(ufunc)
+    if method == "outer":
+        inputs = _outer_operands(*inputs)
+    if options and (ufunc.signature is None or set(options) - {"axis", "axes", "keepdims"}):
+        _refuse_options(name, options)
+    return _build(builder, name, inputs, options)
+
+
+def _is_given(key: str, value: Any) -> bool:
+    """Whether an option differs from what a ufunc does without it."""
+    if value is None:
+        return key == "axis"
+    default = _DEFAULTS.get(key)
+    return value != default if isinstance(value, str) else value is not default
+
+
+def _outer_operands(a: Any, b: Any) -> tuple[Any, Any]:
+    rank = np.ndim(b)
+    return expand(as_term(a), tuple(range(-rank, 0))), as_term(b)
+
+
+def _refuse_options(name: str, options: dict[str, Any]) -> NoReturn:
+    cures = {"dtype": "convert the result, with .astype(dtype)", "where": "write np.where(mask, new, old)"}
+    given = sorted(options)
+    raise TraceError(
+        f"{name} cannot be traced with {', '.join(f'{key}=' for key in given)}",
+        where=construct().where,
+        cause="these options of ufuncs are not supported on traced arrays",
+        cure=next((cures[key] for key in given if key in cures), "leave them out"),
+    )
+
+
+def _refuse_ufunc_method(name: str, method: str) -> NoReturn:
+    cures = {
+        "at": "write np.where(mask, new, old), or a matrix product with a one-hot matrix",
+        "reduceat": "reduce each slice by itself, x[i:j].sum(), and np.stack the results",
+    }
+    causes = {"at": "it writes into its first argument"}
+    raise TraceError(
+        f"{name} cannot be traced",
+        where=construct().where,
+        cause=causes.get(method, UNKNOWN[0]),
+        cure=cures.get(method, UNKNOWN[1]),
+    )

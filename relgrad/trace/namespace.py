@@ -1,0 +1,34 @@
+"""The array API's namespace of tracers: NumPy, and what of it does not dispatch on them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from relgrad.op import Symbolic
+
+
+class Namespace:
+    """NumPy as code for the array API sees it when its arguments are traced (`x.__array_namespace__()`)."""
+
+    __name__ = "relgrad.trace.namespace"
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np, name)
+
+    def __dir__(self) -> list[str]:
+        return dir(np)
+
+    def asarray(self, obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None) -> Any:
+        """Return a traced array as it is (or converted); make an array of anything else."""
+        if not isinstance(obj, Symbolic):
+            return np.asarray(obj, dtype=dtype, copy=copy)
+        return obj if dtype is None else self.astype(obj, dtype)
+
+    def astype(self, x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+        """Return an array converted to a dtype."""
+        return x.astype(dtype)
+
+
+NAMESPACE = Namespace()

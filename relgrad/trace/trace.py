@@ -1,0 +1,160 @@
+"""Calling a function with tracers: from a callable and its arguments to terms."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from relgrad.errors import TraceError
+from relgrad.op import Input, Symbolic, as_term, strong
+from relgrad.term import Term, subterms, term
+from relgrad.trace.arguments import argument_paths, arrays, as_array, has_tracer, signature, type_of
+from relgrad.trace.containers import NONE, Structure, flatten
+from relgrad.trace.tracer import Tracer
+
+__all__ = ["Traced", "arrays", "has_tracer", "is_tracing", "signature", "trace"]
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """What a function computes from the arrays among its arguments.
+
+    `inputs` and `outputs` are the terms of the leaves of `in_structure` (it holds the positional arguments, a
+    tuple, and the keyword arguments, a dict) and of `out_structure`. `paths` names each input as Python code
+    inside the function does: `params['W']`.
+    """
+
+    inputs: tuple[Term, ...]
+    outputs: tuple[Term, ...]
+    in_structure: Structure
+    out_structure: Structure
+    paths: tuple[str, ...]
+
+    @property
+    def statics(self) -> list[tuple[str, Any]]:
+        """The arguments that are no arrays, by path: they are part of the program."""
+        return self.in_structure.statics("arguments")
+
+    def free(self) -> tuple[Term, ...]:
+        """Return the inputs of other traces that the outputs depend on, through the function's closure."""
+        own = set(self.inputs)
+        return tuple([t for t in subterms(*self.outputs) if type(t.op) is Input and t not in own])
+
+
+def trace(
+    fun: Callable[..., Any], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
+) -> Traced:
+    """Call a function with tracers in place of the arrays among its arguments; return what it computes.
+
+    Python numbers are arrays of rank 0 (float64, int64, bool); NumPy scalars and arrays keep their dtypes;
+    lists are containers of arrays. Tracers among the arguments are given fresh inputs of their types as well.
+
+    >>> traced = trace(lambda x, y: {"sum": x + y}, (np.ones(3), 2.0))
+    >>> traced.inputs, traced.out_structure
+    ((e(x), e(y)), Structure({'sum': *}))
+
+    Raises TraceError for arguments and results that are no real arrays, and what the function raises.
+    """
+    leaves, structure = flatten((tuple(args), dict(kwargs or {})))
+    paths = argument_paths(fun, structure)
+    types = [type_of(leaf, path) for leaf, path in zip(leaves, paths, strict=True)]
+    with _labels(paths) as labels:
+        inputs = [term(Input(label, type_)) for label, type_ in zip(labels, types, strict=True)]
+        call_args, call_kwargs = structure.unflatten(map(Tracer, inputs))
+        result = _call(fun, call_args, call_kwargs)
+    outputs, out_structure = _outputs(result, fun)
+    return Traced(tuple(inputs), tuple(outputs), structure, out_structure, tuple(paths))
+
+
+def _call(fun: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    try:
+        return fun(*args, **kwargs)
+    except ValueError as error:
+        # `array[i] = x`: NumPy hides the error of `float(x)` behind one of its own.
+        if isinstance(error.__cause__, TraceError):
+            raise error.__cause__ from None
+        raise
+
+
+def _outputs(result: Any, fun: Callable[..., Any]) -> tuple[list[Term], Structure]:
+    leaves, structure = flatten(result)
+    name = _name(fun)
+    where = _definition(fun)
+    for path, value in structure.statics("result"):
+        raise TraceError(
+            f"the {path} of {name} is a {type(value).__name__}, not an array: {value!r}",
+            where=where,
+            cause="the result of a traced function is made of arrays and numbers, in containers",
+            cure="return arrays, numbers, None, and dicts, lists, tuples or dataclasses of them",
+        )
+    if not leaves:
+        raise TraceError(
+            f"{name} returns {'None' if structure == NONE else 'no array'}",
+            where=where,
+            cause="a `return` is missing, or what it returns holds no array",
+            cure="return the arrays that the function computes",
+        )
+    outputs = []
+    for path, leaf in zip(structure.paths("result"), leaves, strict=True):
+        if isinstance(leaf, Symbolic):
+            outputs.append(strong(leaf.term))
+        else:
+            outputs.append(strong(as_term(as_array(leaf, path))))
+    return outputs, structure
+
+
+def _name(fun: Any) -> str:
+    name = getattr(fun, "__name__", None) or type(fun).__name__
+    return "the function" if name == "<lambda>" else f"{name}()"
+
+
+def _definition(fun: Any) -> str | None:
+    code = getattr(inspect.unwrap(fun), "__code__", None) if callable(fun) else None
+    return f"{code.co_filename}:{code.co_firstlineno}" if code is not None else None
+
+
+class _Active(threading.local):
+    """The labels of the inputs of the traces that this thread is in the middle of."""
+
+    def __init__(self) -> None:
+        self.labels: set[str] = set()
+        self.depth = 0
+
+
+_active = _Active()
+
+
+@contextmanager
+def _labels(paths: Sequence[str]) -> Iterator[list[str]]:
+    """Give labels to inputs: distinct identifiers, none of them in use by a trace around this one.
+
+    Equal inputs are one term. If a function that is traced inside another had inputs of the same names and
+    types, its own would be taken for those of the other, which it may see through its closure.
+    """
+    taken = set(_active.labels)
+    labels: list[str] = []
+    for path in paths:
+        base = re.sub(r"\W+", "_", path).strip("_") or "x"
+        base = f"x{base}" if base[0].isdigit() else f"{base}_" if base == "np" else base
+        label, i = base, 2
+        while label in taken:
+            label, i = f"{base}_{i}", i + 1
+        taken.add(label)
+        labels.append(label)
+    before, _active.labels = _active.labels, taken
+    _active.depth += 1
+    try:
+        yield labels
+    finally:
+        _active.labels = before
+        _active.depth -= 1
+
+
+def is_tracing() -> bool:
+    """Whether this thread is in the middle of tracing a function."""
+    return _active.depth > 0
