@@ -23,7 +23,8 @@ from relgrad.relations import LIBRARY
 from relgrad.schedule import Strategy, schedule, strategy
 from relgrad.step import Derivation
 from relgrad.term import subterms, term
-from relgrad.trace import Traced, Tracer, has_tracer, is_tracing, signature, trace
+from relgrad.trace.trace import Traced, has_tracer, is_tracing, signature, trace
+from relgrad.trace.tracer import Tracer
 from relgrad.types import array_type
 
 _cache: WeakKeyDictionary[Any, dict[Any, Any]] = WeakKeyDictionary()
@@ -141,6 +142,7 @@ def grad(
     array([0.5, 0.5])
     """
 
+    @functools.wraps(fun)
     def gradient(*args: Any, **kwargs: Any) -> Any:
         return value_and_gradient(fun, argnums, args, kwargs)[1]
 
@@ -156,6 +158,7 @@ def value_and_grad(
 ) -> Transformed:
     """Return the function that computes (fun(*args), ∂fun/∂args[argnums]) together."""
 
+    @functools.wraps(fun)
     def both(*args: Any, **kwargs: Any) -> Any:
         return value_and_gradient(fun, argnums, args, kwargs)
 
@@ -216,6 +219,7 @@ def jacobian(
 ) -> Transformed:
     """Return the function that computes ∂fun/∂args[argnums] of shape fun's shape + the argument's shape."""
 
+    @functools.wraps(fun)
     def full(*args: Any, **kwargs: Any) -> Any:
         return jacobian_of(fun, argnums, args, kwargs)
 
@@ -236,6 +240,7 @@ def hessian(
            [ 0., 12.]])
     """
 
+    @functools.wraps(fun)
     def full(*args: Any, **kwargs: Any) -> Any:
         inner = grad(fun, argnums, relations=relations, strategy=strategy)
         return jacobian_of(inner, argnums, args, kwargs)

@@ -10,6 +10,7 @@ import ast
 import builtins
 import keyword
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -207,5 +208,8 @@ def tidy(wish: str) -> str:
     >>> tidy("log-sum 2"), tidy("2x"), tidy("")
     ('log_sum_2', 'v2x', 'v')
     """
-    name = re.sub(r"\W+", "_", wish).strip("_") or "v"
-    return f"v{name}" if name[0].isdigit() else name
+    # Python compares identifiers in this normal form.
+    letters = unicodedata.normalize("NFKC", wish)
+    name = "".join(letter if ("v" + letter).isidentifier() else "_" for letter in letters)
+    name = re.sub(r"__+", "_", name).strip("_") or "v"
+    return name if name.isidentifier() else f"v{name}"

@@ -134,7 +134,7 @@ class Lines:
         exprs = literals(
             node, rands, [None if is_scalar(x) else by_term.get(x) or self._named[x] for x in rands]
         )
-        if whole.head == "np.full":
+        if whole.head == "np.full" and exprs[0].text.startswith("np.float64("):
             exprs[0] = Expr(exprs[0].text.removeprefix("np.float64(").removesuffix(")"), ATOM)
         reads = frozenset([x for x in rands if x in self._named and x not in by_term])
         line = Line(node, [], whole, exprs, rands, reads.union(*[i.line.reads for i in inline]))

@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.compile.layout import wrap
-
 READABLE = 64
 """Arrays of up to this many entries are written out entry by entry."""
 
@@ -46,11 +44,12 @@ def scalar(value: Any) -> str:
     """
     value = np.asarray(value)
     dtype = value.dtype.newbyteorder("=")
+    if dtype.itemsize > 8:  # long double: its own text has the digits that a Python float lacks
+        sign = "-" if np.isnan(value) and np.signbit(value) else ""
+        return f"{sign}np.longdouble({str(value[()])!r})"
     text = number(value, dtype)
     if text is not None:
         return f"np.{dtype.name}({text})" if dtype.kind != "b" else f"np.bool_({text})"
-    if dtype.itemsize > 8:  # long double: its own text has the digits that a Python float lacks
-        return f"np.{dtype.name}({str(value[()])!r})"
     unsigned = f"uint{8 * dtype.itemsize}"
     return f"np.{unsigned}({value.astype(dtype).view(unsigned).item():#x}).view(np.{dtype.name})"
 
@@ -97,11 +96,7 @@ def _entries(raw: np.ndarray) -> str | None:
     level: list[str] = texts  # type: ignore[assignment]
     for extent in reversed(raw.shape[1:]):
         level = [f"[{', '.join(level[i : i + extent])}]" for i in range(0, len(level), extent)]
-    if sum(map(len, level)) <= 72:
-        return f"[{', '.join(level)}]"
-    if raw.ndim > 1:
-        return "[\n    " + ",\n    ".join(wrap(row, 4, hang=5).replace("\n", "\n") for row in level) + ",\n]"
-    return "[\n    " + wrap(", ".join(level), 4, hang=4, inside=True) + ",\n]"
+    return f"[{', '.join(level)}]"
 
 
 def _same(a: np.ndarray, b: np.ndarray) -> bool:

@@ -45,7 +45,7 @@ class Source:
         """Imports, constants and the function."""
         constants = [f"{name} = {array(value)}" for name, value in self.constants.items()]
         packed = any("base64" in text for text in constants)
-        parts = ["\n".join(["import base64"] * packed + list(self.imports)), *self.definitions]
+        parts = ["\n".join(["import base64"] * packed + [wrap(line) for line in self.imports]), *self.definitions]
         if constants:
             parts.append("\n".join(wrap(text) for text in constants))
         return "\n\n".join(parts) + "\n\n\n" + self.function
@@ -110,7 +110,8 @@ def write_source(
     )
     top = ["import numpy as np", *imports, *returns.imports, *callables.imports]
     if kernels:
-        top.append(wrap(f"from relgrad.kernels import {', '.join(kernels)}"))
+        listed = ", ".join(kernels)
+        top.append(f"from relgrad.kernels import {listed if len(listed) < 70 else f'({listed})'}")
     return Source(
         name,
         tuple(dict.fromkeys(top)),

@@ -107,4 +107,11 @@ def hull(*ranges: Interval) -> Interval:
     return Interval(low, high, open_low, open_high)
 
 
+def as_balls(array: Any) -> Any:
+    """Turn the plain zeros that NumPy puts between balls into balls."""
+    import flint
+
+    return np.frompyfunc(flint.arb, 1, 1)(array)
+
+
 ZERO = Interval(0.0, 0.0)

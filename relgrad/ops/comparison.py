@@ -138,3 +138,4 @@ bitwise_xor = _bitwise(
 invert = _bitwise("invert", np.invert, "~{}", inverse="invert", homomorphism=("bitwise_and", "bitwise_or"))
 left_shift = _bitwise("left_shift", np.left_shift, "{} << {}")
 right_shift = _bitwise("right_shift", np.right_shift, "{} >> {}")
+bitwise_count = _bitwise("bitwise_count", np.bitwise_count, "np.bitwise_count({})")

@@ -1,7 +1,7 @@
 """Gathering entries by position, and scattering them back.
 
-The pattern of an index is static: one entry for each axis of the operand from the left, an integer, a slice as
-a tuple (start, stop, step), or `ARRAY` for an array of integers, which is an operand.
+The pattern of an index is static: one entry for each axis of the operand from the left, an integer, a slice
+as a tuple (start, stop, step), or `ARRAY` for an array of integers, which is an operand.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from relgrad.errors import ShapeError
 from relgrad.kernels_index import add_along, add_at, put_at
 from relgrad.op import as_term
-from relgrad.ops.arguments import ZERO, hull
+from relgrad.ops.arguments import ZERO, as_balls, hull
 from relgrad.ops.shaping import Rearrangement
 from relgrad.term import Term
 from relgrad.types import Extent, Interval, Shape, Type, array_type, broadcast_shapes
@@ -99,7 +99,7 @@ class Scatter(Rearrangement):
 
     def ball(self, *balls: Any) -> Any:
         values, integers, like = self._split(balls)
-        return _as_balls(self.compute(values, *map(_integers, integers), *like))
+        return as_balls(self.compute(values, *map(_integers, integers), *like))
 
 
 class TakeAlong(Rearrangement):
@@ -186,7 +186,7 @@ class AddAlong(Rearrangement):
         return [taken, *[None] * (len(inputs) - 1)]
 
     def ball(self, *balls: Any) -> Any:
-        return _as_balls(self.compute(balls[0], _integers(balls[1]), *balls[2:]))
+        return as_balls(self.compute(balls[0], _integers(balls[1]), *balls[2:]))
 
 
 def _summed(x: Interval) -> Interval:
@@ -198,13 +198,6 @@ def _integers(balls: Any) -> Any:
     return np.vectorize(
         lambda v: int(v.unique_fmpz()) if hasattr(v, "unique_fmpz") else int(v), otypes=[np.intp]
     )(balls)
-
-
-def _as_balls(array: Any) -> Any:
-    """Turn the zeros between balls into balls."""
-    import flint
-
-    return np.frompyfunc(flint.arb, 1, 1)(array)
 
 
 def _key(pattern: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[Any, ...]:

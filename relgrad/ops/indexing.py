@@ -1,25 +1,24 @@
 """Selecting entries by position, as `x[key]` and the functions of NumPy spell it.
 
-New axes, and axes of extent 1 that an integer removes, are left to `Expand` and `Squeeze`; reversed axes to `Flip`.
+New axes, and axes of extent 1 that an integer removes, are left to `Expand` and `Squeeze`, reversed axes to
+`Flip`.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from relgrad.errors import RelationError, ShapeError, TraceError
-from relgrad.kernels_index import add_along, add_at, put_at
 from relgrad.op import Symbolic, as_term, constant, implements, is_constant, strong
-from relgrad.ops.arguments import ZERO, call, hull, is_ground, normalize_axis, refuse, require_ground
+from relgrad.ops.arguments import call, is_ground, normalize_axis, refuse, require_ground
+from relgrad.ops.gather import ARRAY, BACKWARDS, FULL, WHOLE, Index, TakeAlong
 from relgrad.ops.moving import Flip
-from relgrad.ops.shaping import Rearrangement
 from relgrad.ops.structure import Squeeze, expand, squeeze
-from relgrad.term import Term, Unknown, is_term, term
-from relgrad.types import Extent, Interval, Shape, Type, array_type, broadcast_shapes
+from relgrad.term import Unknown, is_term, term
+from relgrad.types import Extent
 
 
 def select(x: Any, axis: int, entry: Any) -> Any:

@@ -9,24 +9,23 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.errors import ShapeError, TraceError
-from relgrad.op import Op, as_term, constant, implements, strong
+from relgrad.errors import ShapeError
+from relgrad.op import Op, as_term, implements, strong
 from relgrad.ops.arguments import (
-    ZERO,
     call,
     hull,
     is_ground,
-    is_symbolic,
     normalize_axis,
     refuse,
     require_ground,
 )
-from relgrad.ops.creation import stack_nested
-from relgrad.ops.indexing import FULL, getitem, select
 from relgrad.ops.axes import at_least
+from relgrad.ops.creation import stack_nested
+from relgrad.ops.gather import FULL
+from relgrad.ops.indexing import getitem, select
 from relgrad.ops.shaping import Rearrangement
-from relgrad.ops.structure import broadcast_like, broadcast_to, expand
-from relgrad.term import Term, term
+from relgrad.ops.structure import expand
+from relgrad.term import Term
 from relgrad.types import ArrayType, Extent, Interval, Type, array_type
 
 

@@ -1,4 +1,4 @@
-"""Entries in another order along axes: flips and rolls."""
+"""Entries in another order along axes, or partly zeroed: flips, rolls and triangles."""
 
 from __future__ import annotations
 
@@ -8,12 +8,21 @@ from typing import Any
 
 import numpy as np
 
+from relgrad.errors import ShapeError
 from relgrad.op import as_term, implements, strong
-from relgrad.ops.arguments import below_squeeze, is_ground, normalize_axes, require_ground
+from relgrad.ops.arguments import (
+    ZERO,
+    as_balls,
+    below_squeeze,
+    hull,
+    is_ground,
+    normalize_axes,
+    require_ground,
+)
 from relgrad.ops.shaping import Rearrangement, reshape
-from relgrad.ops.structure import Squeeze, squeeze
+from relgrad.ops.structure import Squeeze, broadcast_to, squeeze
 from relgrad.term import Term, term
-from relgrad.types import Type
+from relgrad.types import Interval, Type
 
 
 class Flip(Rearrangement):
@@ -93,6 +102,43 @@ class Roll(Rearrangement):
         return [Roll(self.axes, tuple([-s for s in self.shifts]))(output_gradients[0])]
 
 
+class Triangle(Rearrangement):
+    """The entries of matrices on one side of the k-th diagonal, which belongs to it, with zeros elsewhere."""
+
+    __props__ = ("k", "upper")
+
+    def __init__(self, k: int, upper: bool):
+        self.k, self.upper = k, upper
+
+    @property
+    def name(self) -> str:
+        return "triu" if self.upper else "tril"
+
+    def output_type(self, *types: Any) -> Type:
+        if len(types[0].shape) < 2:
+            raise ShapeError(f"np.{self.name} needs a matrix, not an array of shape {types[0].shape}")
+        return types[0]
+
+    def make_node(self, *inputs: Any) -> Term:
+        x = strong(inputs[0])
+        return x if is_ground(x) and x.op == self else term(self, x)
+
+    def compute(self, *arrays: Any) -> Any:
+        return getattr(np, self.name)(arrays[0], self.k)
+
+    def source(self, node: Term, names: Sequence[str]) -> str | None:
+        return f"np.{self.name}({names[0]}{f', {self.k}' if self.k else ''})"
+
+    def range_of(self, *ranges: Interval) -> Interval:
+        return hull(ranges[0], ZERO)
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        return [self(output_gradients[0])]
+
+    def ball(self, *balls: Any) -> Any:
+        return as_balls(self.compute(*balls))
+
+
 @implements(np.flip)
 def flip(m: Any, axis: Any = None) -> Any:
     """Trace `np.flip`."""
@@ -130,3 +176,17 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
         (where,) = normalize_axes(int(named), x.type.ndim)
         shifts[where] = shifts.get(where, 0) + operator.index(s)
     return Roll(tuple(sorted(shifts)), tuple([shifts[a] for a in sorted(shifts)])).make_node(x)
+
+
+def _triangle(upper: bool) -> Any:
+    def trace(m: Any, k: int = 0) -> Any:
+        x = strong(as_term(m))
+        if is_ground(x) and x.type.ndim == 1:
+            x = broadcast_to(x, x.type.shape * 2)
+        return Triangle(operator.index(k), upper).make_node(x)
+
+    return trace
+
+
+implements(np.triu)(_triangle(True))
+implements(np.tril)(_triangle(False))

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.errors import RelationError, ShapeError
+from relgrad.errors import RelationError
 from relgrad.kernels_index import leave_one_out_prod
 from relgrad.op import Laws, Op, as_term, implements, strong
 from relgrad.ops.arguments import below_squeeze, is_ground, normalize_axes, refuse
 from relgrad.ops.structure import Squeeze, broadcast_like, squeeze
 from relgrad.term import Term, Unknown, term
-from relgrad.types import NONNEGATIVE, REAL, Interval, Shape, Type, array_type
+from relgrad.types import REAL, Interval, Type, array_type
 
 
 class Reduction(Op):
@@ -115,10 +115,10 @@ class Prod(Reduction):
 
 
 class ProdOthers(Op):
-    """∇ₓ Dᵐ P(x)[t₁, …, tₘ] for P(x) = Π x over axes; without directions t, for each entry Π of all others.
+    """∇ₓ Dᵐ P(x)[t₁, …, tₘ] for P(x) = Π x over axes; without directions t, for each entry Π of the others.
 
-    Closed under differentiation: a gradient's Jacobian is symmetric, its derivative along v adds the direction
-    v, and it is linear in each direction.
+    Closed under differentiation: a gradient's Jacobian is symmetric, its derivative along v adds the
+    direction v, and it is linear in each direction.
     """
 
     __props__ = ("axes",)

@@ -10,7 +10,17 @@ import numpy as np
 
 from relgrad.errors import ShapeError, TraceError
 from relgrad.op import as_term, constant, implements, strong
-from relgrad.ops.arguments import ZERO, call, hull, is_ground, is_symbolic, normalize_axis, refuse, require_ground
+from relgrad.ops.arguments import (
+    ZERO,
+    as_balls,
+    call,
+    hull,
+    is_ground,
+    is_symbolic,
+    normalize_axis,
+    refuse,
+    require_ground,
+)
 from relgrad.ops.creation import stack_nested
 from relgrad.ops.indexing import getitem, select
 from relgrad.ops.joining import Concatenate
@@ -53,9 +63,7 @@ class Pad(Rearrangement):
         return [getitem(output_gradients[0], tuple(key))]
 
     def ball(self, *balls: Any) -> Any:
-        import flint
-
-        return np.pad(balls[0], self.widths, constant_values=flint.arb(0))
+        return as_balls(self.compute(*balls))
 
 
 @implements(np.tile)

@@ -10,7 +10,7 @@ import numpy as np
 from relgrad.op import Laws, as_term, implements
 from relgrad.ops.arguments import call, is_ground, refuse, require_ground
 from relgrad.ops.casting import cast
-from relgrad.ops.elementwise import elementwise
+from relgrad.ops.elementwise import Elementwise, elementwise
 from relgrad.ops.intervals import divided, magnitude
 from relgrad.types import REAL, Interval
 
@@ -97,6 +97,31 @@ spacing = elementwise(
     None,
     undefined="the distance to the next float is no function of the real numbers",
 )
+
+
+exponent = Elementwise(
+    "exponent",
+    lambda x: np.frexp(x)[1],
+    None,
+    code="np.frexp({})[1]",
+    dtype=lambda x: np.frexp.resolve_dtypes((x, None, None))[2],
+)
+mantissa = Elementwise(
+    "mantissa",
+    lambda x: np.frexp(x)[0],
+    lambda g, out, x: np.ldexp(g, -exponent(x)),
+    code="np.frexp({})[0]",
+    range=Interval(-1.0, 1.0, True, True),
+    dtype=lambda x: np.frexp.resolve_dtypes((x, None, None))[1],
+)
+
+
+@implements(np.frexp)
+def frexp(x: Any, **options: Any) -> tuple[Any, Any]:
+    """Trace `np.frexp`: x = mantissa·2^exponent, with the mantissa between ½ and 1 in size, or 0."""
+    refuse("np.frexp", **options)
+    x = as_term(x)
+    return mantissa(x), exponent(x)
 
 
 @implements(np.divmod)

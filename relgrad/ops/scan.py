@@ -10,7 +10,15 @@ import numpy as np
 
 from relgrad.kernels_index import delay, linear_recurrence
 from relgrad.op import Op, as_term, implements, strong
-from relgrad.ops.arguments import below_squeeze, call, is_ground, normalize_axis, refuse, require_ground
+from relgrad.ops.arguments import (
+    as_balls,
+    below_squeeze,
+    call,
+    is_ground,
+    normalize_axis,
+    refuse,
+    require_ground,
+)
 from relgrad.ops.reduction import Prod, Sum, _cast
 from relgrad.ops.shaping import Rearrangement
 from relgrad.ops.structure import Squeeze, squeeze
@@ -113,9 +121,7 @@ class Delay(Rearrangement):
         return [Delay(self.axis, -self.step)(output_gradients[0])]
 
     def ball(self, *balls: Any) -> Any:
-        import flint
-
-        return np.frompyfunc(flint.arb, 1, 1)(self.compute(*balls))
+        return as_balls(self.compute(*balls))
 
 
 class Recurrence(Op):
@@ -134,7 +140,8 @@ class Recurrence(Op):
         return array_type(np.result_type(types[0].dtype, types[1].dtype), types[0].shape)
 
     def compute(self, *arrays: Any) -> Any:
-        return linear_recurrence(*arrays, self.axis, self.adjoint)
+        a, b = arrays
+        return linear_recurrence(a, b, self.axis, self.adjoint)
 
     def source(self, node: Term, names: Sequence[str]) -> str | None:
         return f"linear_recurrence({names[0]}, {names[1]}, {self.axis}, {self.adjoint})"

@@ -15,10 +15,10 @@ import numpy as np
 
 from relgrad.errors import ShapeError
 from relgrad.op import Laws, Op, as_term, implements, strong
-from relgrad.ops.arguments import is_ground, normalize_axes, normalize_axis, refuse, require_ground
-from relgrad.ops.structure import Expand, Squeeze, broadcast_to, expand, squeeze
+from relgrad.ops.arguments import is_ground, normalize_axis, refuse, require_ground
+from relgrad.ops.structure import Expand, Squeeze, expand, squeeze
 from relgrad.term import Term, term
-from relgrad.types import Extent, Interval, Shape, Type, array_type, broadcast_shapes
+from relgrad.types import Extent, Interval, Shape, Type, array_type
 
 
 class Rearrangement(Op):
@@ -99,7 +99,7 @@ def _inverse(order: Sequence[int]) -> tuple[int, ...]:
     return tuple(inverse)
 
 
-def reshape(x: Any, shape: Sequence[int]) -> Any:
+def reshape(x: Any, shape: Sequence[Any]) -> Any:
     """Return the term of x in a shape, of which one extent may be -1.
 
     Raises ShapeError where the numbers of entries differ, and where extents are unknown that must be known.
@@ -116,7 +116,7 @@ def reshape(x: Any, shape: Sequence[int]) -> Any:
     return expand(node, tuple([i - len(shape) for i, n in enumerate(shape) if n == 1]))
 
 
-def _resolve(old: Shape, new: Shape) -> Shape:
+def _resolve(old: tuple[Any, ...], new: tuple[Any, ...]) -> tuple[Any, ...]:
     """Replace -1 in a shape, for unknown extents where only axes of extent 1 come and go."""
     failure = f"cannot reshape an array of shape {old} to {new}"
     if new.count(-1) > 1 or any(n is not None and n < -1 for n in new):
@@ -131,7 +131,7 @@ def _resolve(old: Shape, new: Shape) -> Shape:
             cause="an extent is not known yet, and more than axes of extent 1 would come or go",
             cure="give the symbol all its extents, or reshape with np.transpose, [:, None] or np.concatenate",
         )
-    size, named = math.prod(old), math.prod(n for n in new if n != -1)  # type: ignore[misc]
+    size, named = math.prod(old), math.prod(n for n in new if n != -1)
     if -1 in new:
         if named == 0 or size % named:
             raise ShapeError(failure, cause=f"{size} entries do not fill rows of {named}")

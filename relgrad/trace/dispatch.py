@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
 
 import relgrad.ops  # noqa: F401 - fills IMPLEMENTATIONS
+from relgrad import kernels
 from relgrad.errors import RelgradError, TraceError
 from relgrad.op import IMPLEMENTATIONS, Symbolic, as_term
-from relgrad.ops.softmax import logsumexp
 from relgrad.ops.structure import expand
 from relgrad.trace.construct import construct
 from relgrad.trace.cures import METHODS, UNKNOWN
@@ -22,6 +23,18 @@ from relgrad.trace.refusal import (
     refuse_output,
 )
 
+_METHODS: dict[Any, Any] = {
+    (np.add, "reduce"): np.sum,
+    (np.multiply, "reduce"): np.prod,
+    (np.maximum, "reduce"): np.max,
+    (np.minimum, "reduce"): np.min,
+    (np.logical_and, "reduce"): np.all,
+    (np.logical_or, "reduce"): np.any,
+    (np.logaddexp, "reduce"): kernels.logsumexp,
+    (np.add, "accumulate"): np.cumsum,
+    (np.multiply, "accumulate"): np.cumprod,
+}
+
 _ALIASES: dict[Any, Any] = {np.amax: np.max, np.amin: np.min, np.around: np.round}
 
 _DEFAULTS = {"where": True, "casting": "same_kind", "order": "K", "subok": True, "initial": np._NoValue}
@@ -29,6 +42,17 @@ _DEFAULTS = {"where": True, "casting": "same_kind", "order": "K", "subok": True,
 
 def _is_symbolic(x: Any) -> bool:
     return isinstance(x, Symbolic)
+
+
+def _shape(a: Any) -> tuple[int | None, ...]:
+    return a.shape if _is_symbolic(a) else np.shape(a)
+
+
+def _size(a: Any, axis: Any = None) -> Any:
+    if axis is None:
+        return a.size
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    return math.prod([a.shape[k] for k in axes])
 
 
 def _result_type(*arguments: Any) -> np.dtype:
@@ -40,6 +64,9 @@ def _can_cast(from_: Any, to: Any, casting: Any = "same_kind") -> bool:
 
 
 QUERIES: dict[Any, Callable[..., Any]] = {
+    np.shape: _shape,
+    np.ndim: lambda a: len(_shape(a)),
+    np.size: _size,
     np.result_type: _result_type,
     np.can_cast: _can_cast,
     np.iscomplexobj: lambda x: False,
@@ -108,13 +135,12 @@ def call_ufunc(ufunc: np.ufunc, method: str, inputs: Any, kwargs: dict[str, Any]
     options = {key: value for key, value in kwargs.items() if _is_given(key, value)}
     if method in ("reduce", "accumulate"):
         # Unlike those of np.sum and np.cumsum, their axis is the first one where none is given.
-        if options.setdefault("axis", 0) == 0 and method == "reduce" and np.shape(inputs[0]) == ():
+        options.setdefault("axis", 0)
+        if method == "reduce" and options["axis"] == 0 and _shape(inputs[0]) == ():
             options["axis"] = None
-    builder = IMPLEMENTATIONS.get((ufunc, method))
+    builder = IMPLEMENTATIONS.get((ufunc, method)) or builder_of(_METHODS.get((ufunc, method)))
     if builder is not None:
         return _build(builder, name, inputs, options)
-    if ufunc is np.logaddexp and method == "reduce":
-        return _build(logsumexp, name, inputs, options)
     if method not in ("__call__", "outer"):
         _refuse_ufunc_method(name, method)
     builder = IMPLEMENTATIONS.get(ufunc)
@@ -136,7 +162,7 @@ def _is_given(key: str, value: Any) -> bool:
 
 
 def _outer_operands(a: Any, b: Any) -> tuple[Any, Any]:
-    rank = np.ndim(b)
+    rank = len(_shape(b))
     return expand(as_term(a), tuple(range(-rank, 0))), as_term(b)
 
 

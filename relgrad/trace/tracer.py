@@ -192,7 +192,9 @@ class Tracer(Symbolic, np.lib.mixins.NDArrayOperatorsMixin):
         return repr(self)
 
     def __round__(self, digits: int | None = None) -> Any:
-        return wrap(call_function(np.round, (self, digits or 0), {}))
+        if digits is None:
+            return call_method("astype", (wrap(call_function(np.round, (self,), {})), np.int64), {})
+        return wrap(call_function(np.round, (self, digits), {}))
 
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other
