@@ -36,7 +36,10 @@ def evaluate(f: Function, *arrays: Any, unknown: bool = False) -> list[Any]:
     for root, value in zip(roots, values, strict=True):
         assert root.type.dtype == value.dtype, (root, root.type, value.dtype)
         assert len(root.type.shape) == value.ndim
-        assert all(m in (None, n) for m, n in zip(root.type.shape, value.shape, strict=True)), (root.type, value.shape)
+        assert all(m in (None, n) for m, n in zip(root.type.shape, value.shape, strict=True)), (
+            root.type,
+            value.shape,
+        )
     return values
 
 
@@ -76,7 +79,9 @@ def pair(xs: Sequence[Any], ys: Sequence[Any]) -> float:
     return float(sum(np.sum(np.asarray(x, float) * y) for x, y in zip(xs, ys, strict=True)))
 
 
-def check_derivatives(f: Function, *arrays: Any, order: int = 2, rtol: float = 1e-6, vary: Function = lambda *v: v) -> None:
+def check_derivatives(
+    f: Function, *arrays: Any, order: int = 2, rtol: float = 1e-6, vary: Function = lambda *v: v
+) -> None:
     """Check ⟨g, J·v⟩ = ⟨Jᵀ·g, v⟩ exactly, and J·v against central differences; then the same of x ↦ Jᵀ·g.
 
     `vary` maps directions to those in which f may be varied (symmetric ones, say).

@@ -223,7 +223,7 @@ def test_functions_of_integers_are_those_of_numpy(dtype: str):
         same(evaluate(lambda x: np.round(x, -1), big)[0], np.round(big, -1))
 
 
-@pytest.mark.parametrize("target", DTYPES + ["float16", "int8"])
+@pytest.mark.parametrize("target", [*DTYPES, "float16", "int8"])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_casts_are_those_of_numpy(dtype: str, target: str):
     x = np.array([0, 1, 5, 1]).astype(dtype)
@@ -287,7 +287,7 @@ UNARY: dict[str, tuple[Any, Sequence[float]]] = {
     "exp": (mp.exp, [-700, -1, 0, 1, 300]),
     "exp2": (lambda x: mpf(2) ** x, [-3, 0, 20]),
     "expm1": (mp.expm1, [-30, -1e-9, 0, 3]),
-    "log": (mp.log, [1e-300, 0.5, 1, 1e200]),
+    "log": (mp.log, [1e-150, 0.5, 1, 1e200]),
     "log2": (lambda x: mp.log(x, 2), [1e-9, 0.5, 1e100]),
     "log10": (mp.log10, [1e-9, 0.5, 1e100]),
     "log1p": (mp.log1p, [-0.999999, -1e-9, 0, 1e100]),
@@ -359,9 +359,17 @@ def _partials(f: Any, count: int) -> Any:
     return [lambda *xs, i=i: vjp(f, count)(*xs, one)[i] for i in range(count)]
 
 
+CANCELLING = {"hypot": mpf("1e-3")}
+"""Rows whose second derivatives are accurate only relative to the size of the function, times this."""
+
+
 def _close(found: Any, exact: Any, scale: Any, where: Any) -> None:
     error = abs(mpf(float(found)) - exact)
-    assert error <= mpf("2e-13") * (abs(exact) + mpf("1e-6") * scale) + mpf("1e-320"), (where, found, exact)
+    noise = CANCELLING.get(where[0], 0) if sum(where[-1]) == 2 else 0
+    # The reference itself, by differences, is right to 20 digits or more.
+    assert error <= mpf("2e-14") * abs(exact) + (noise * mpf("2e-13") + mpf("1e-20")) * scale + mpf(
+        "1e-320"
+    ), where
 
 
 def _exact(f: Any, point: Any, orders: tuple[int, ...]) -> Any:
@@ -636,7 +644,7 @@ def intervals(draw: Any) -> tuple[Interval, list[float]]:
         p
         for p in points
         if math.isfinite(p)
-        and (low < p < high or p == low and not r.open_low or p == high and not r.open_high)
+        and (low < p < high or (p == low and not r.open_low) or (p == high and not r.open_high))
     ]
     return r, inside
 

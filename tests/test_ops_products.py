@@ -117,7 +117,15 @@ def test_matmul_refuses_options():
         np.matmul(a, b, dtype=np.float32)
 
 
-DOT = [((), (3,)), ((3,), ()), ((3,), (3,)), ((2, 3), (3, 4)), ((2, 5, 3), (3,)), ((2, 5, 3), (4, 3, 6)), ((3,), (4, 3, 2))]
+DOT = [
+    ((), (3,)),
+    ((3,), ()),
+    ((3,), (3,)),
+    ((2, 3), (3, 4)),
+    ((2, 5, 3), (3,)),
+    ((2, 5, 3), (4, 3, 6)),
+    ((3,), (4, 3, 2)),
+]
 
 
 @pytest.mark.parametrize("shapes", DOT)
@@ -128,14 +136,19 @@ def test_dot(shapes):
     check_derivatives(np.dot, a, b)
 
 
-@pytest.mark.parametrize("shapes", [((), ()), ((3,), (3,)), ((2, 3), (2, 3)), ((2, 3), (3, 2)), ((2, 3), (6,))])
+@pytest.mark.parametrize(
+    "shapes", [((), ()), ((3,), (3,)), ((2, 3), (2, 3)), ((2, 3), (3, 2)), ((2, 3), (6,))]
+)
 def test_vdot(shapes):
     a, b = arrays(*shapes)
     agrees(np.vdot, a, b)
     check_derivatives(np.vdot, a, b)
 
 
-@pytest.mark.parametrize("shapes", [((), (3,)), ((3,), (3,)), ((2, 3), (3,)), ((3,), (2, 3)), ((2, 3), (4, 3)), ((5, 2, 3), (4, 6, 3))])
+@pytest.mark.parametrize(
+    "shapes",
+    [((), (3,)), ((3,), (3,)), ((2, 3), (3,)), ((3,), (2, 3)), ((2, 3), (4, 3)), ((5, 2, 3), (4, 6, 3))],
+)
 def test_inner(shapes):
     a, b = arrays(*shapes)
     agrees(np.inner, a, b)
@@ -177,7 +190,11 @@ def test_tensordot_refuses_extents_that_differ():
 def test_products_of_stacks_of_vectors(name):
     if not hasattr(np, name):
         pytest.skip("needs a newer NumPy")
-    shapes = {"vecdot": ((5, 3), (4, 1, 3)), "matvec": ((4, 2, 3), (5, 1, 3)), "vecmat": ((5, 1, 3), (4, 3, 2))}[name]
+    shapes = {
+        "vecdot": ((5, 3), (4, 1, 3)),
+        "matvec": ((4, 2, 3), (5, 1, 3)),
+        "vecmat": ((5, 1, 3), (4, 3, 2)),
+    }[name]
     agrees(getattr(np, name), *arrays(*shapes))
     check_derivatives(getattr(np, name), *arrays(*shapes))
 
@@ -295,7 +312,9 @@ def test_random_einsum_derivatives(case):
     check_derivatives(lambda *xs: np.einsum(subscripts, *xs), *operands)
 
 
-@pytest.mark.parametrize("dtypes", [("f4", "f4"), ("f4", "f8"), ("i4", "f4"), ("i2", "i2"), ("?", "?"), ("u1", "i8")])
+@pytest.mark.parametrize(
+    "dtypes", [("f4", "f4"), ("f4", "f8"), ("i4", "f4"), ("i2", "i2"), ("?", "?"), ("u1", "i8")]
+)
 def test_einsum_promotes_as_numpy(dtypes):
     a, b = [np.asarray(rng.integers(0, 2, (3, 3)), dtype) for dtype in dtypes]
     for subscripts in ("ij,jk->ik", "ij,ij->", "ij,kl->jl", "ij,ij->ij"):
@@ -348,7 +367,9 @@ def test_an_op_is_told_by_its_subscripts_up_to_names():
     assert parse("ij,j", [2, 1]) == ([("i", "j"), ("j",)], ("i",))
 
 
-@pytest.mark.parametrize("f", [lambda x, y: x @ y, lambda x, y: np.einsum("ij,kj->", x, y), lambda x, y: np.outer(x, y)])
+@pytest.mark.parametrize(
+    "f", [lambda x, y: x @ y, lambda x, y: np.einsum("ij,kj->", x, y), lambda x, y: np.outer(x, y)]
+)
 def test_source_computes_what_the_op_does(f):
     a, b = arrays((2, 3), (3, 3))
     roots = [as_term(f(*inputs_like((a, b))))] if f is not None else []

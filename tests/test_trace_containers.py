@@ -1,4 +1,4 @@
-"""Containers: taking them apart and putting them together are inverse, and structures compare as they should."""
+"""Containers: taking them apart and putting them together are inverse; structures compare as they should."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_static_values_are_told_apart_by_type():
 
 def test_dataclasses_keep_all_they_hold_and_are_not_initialised_again():
     layer = Layer(np.ones(2), 1.0)
-    leaves, structure = flatten(layer)
+    structure = flatten(layer)[1]
     assert structure.paths("p") == ["p.W", "p.b", "p.doubled"]
     again = structure.unflatten(["W", "b", "doubled"])
     assert (again.W, again.b, again.doubled, again.activation, again.width) == (
@@ -176,7 +176,7 @@ def test_nothing_at_all():
 
 
 def test_description_and_paths():
-    leaves, structure = flatten(({"W": 1.0, "b": None}, Point(2.0, [3.0])))
+    structure = flatten(({"W": 1.0, "b": None}, Point(2.0, [3.0])))[1]
     assert repr(structure) == "Structure(({'W': *, 'b': None}, Point(x=*, y=[*])))"
     assert structure.paths("args") == ["args[0]['W']", "args[1].x", "args[1].y[0]"]
     assert repr(flatten((1.0,))[1]) == "Structure((*,))"

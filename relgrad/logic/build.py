@@ -48,9 +48,9 @@ def build_product(view: ProductView, dtype: Any = None) -> Any:
         return number_term(c, dtype)
     if c == 1:
         return reciprocal(denominator)
-    if float_exact(c):
-        return divide(number_term(c), denominator)
-    return divide(number_term(c.numerator), _scaled(denominator, c.denominator))
+    if _is_ratio(c):
+        return divide(number_term(c.numerator), _scaled(denominator, c.denominator))
+    return divide(number_term(c), denominator)
 
 
 def build_sum(view: SumView, dtype: Any = None) -> Any:
@@ -100,9 +100,14 @@ def _scaled(t: Any, c: Number) -> Any:
         return t
     if c == -1:
         return negative(t)
-    if float_exact(c):
-        return multiply(t, number_term(c))
-    return divide(_scaled(t, c.numerator), number_term(c.denominator))
+    if _is_ratio(c):
+        return divide(_scaled(t, c.numerator), number_term(c.denominator))
+    return multiply(t, number_term(c))
+
+
+def _is_ratio(c: Number) -> bool:
+    """Whether a number is no float, but the quotient of two: a third is better divided by than rounded."""
+    return not float_exact(c) and float_exact(c.numerator) and float_exact(c.denominator)
 
 
 def _product_of(parts: list[Any]) -> Any:

@@ -334,8 +334,9 @@ def _hoisted(t: Term) -> ProductView | None:
 
 def _read_sum(t: Term) -> SumView:
     atom = SumView(0, {t: 1})
-    if number_of(t) == 0:
-        return SumView(0, {}, cancelled=True)
+    value = number_of(t)
+    if value is not None:
+        return SumView(value, {}, cancelled=not value)
     if not is_real(t):
         return atom
     if t.op in SUMS:

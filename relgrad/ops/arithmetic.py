@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from relgrad.op import Laws, as_term, implements, is_constant, strong
-from relgrad.ops.arguments import require_ground
+from relgrad.ops.arguments import is_ground, refuse, require_ground
+from relgrad.ops.casting import cast
 from relgrad.ops.elementwise import Rule, elementwise
 from relgrad.ops.intervals import (
     added,
@@ -183,8 +184,8 @@ def _power_rules(power: Any) -> tuple[Rule, Rule]:
     def base(g: Any, out: Any, x: Any, y: Any) -> Any:
         n = _fixed(y)
         if n is None or not np.all(n):
-            # x⁰ is constant, also at 0 where x⁻¹ is not finite.
-            return g * (y * power(x, np.where(y == 0, 1, y - 1)))
+            # x⁰ is constant at x = 0 too, where x⁻¹ is not finite.
+            return g * (y * power(x, np.where(np.logical_and(x == 0, y == 0), 1, y - 1)))
         if n.ndim == 0 and n == 1:
             return g
         return g * (n * x) if n.ndim == 0 and n == 2 else g * (n * power(x, n - n.dtype.type(1)))
@@ -299,10 +300,18 @@ lcm = elementwise(
 )
 
 
-@implements(np.conjugate, np.real, "conj", "conjugate")
-def conjugate(x: Any) -> Any:
-    """Trace `np.conjugate` and `np.real`, which are the identity on real arrays."""
-    return as_term(x)
+@implements(np.real)
+def real(val: Any) -> Any:
+    """Trace `np.real`, which is the identity on real arrays."""
+    return as_term(val)
+
+
+@implements(np.conjugate, "conj", "conjugate")
+def conjugate(x: Any, **options: Any) -> Any:
+    """Trace `np.conjugate`, which is the identity on real arrays; like NumPy's it makes booleans int8."""
+    refuse("np.conjugate", **options)
+    x = as_term(x)
+    return cast(x, np.int8) if is_ground(x) and x.type.dtype.kind == "b" else x
 
 
 @implements(np.imag)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from relgrad.errors import ShapeError
 from relgrad.op import as_term, implements, strong
-from relgrad.ops.arguments import is_ground, normalize_axes, normalize_axis, require_ground
+from relgrad.ops.arguments import call, is_ground, normalize_axes, normalize_axis, require_ground
 from relgrad.ops.shaping import transpose
-from relgrad.ops.structure import broadcast_to, expand, squeeze
+from relgrad.ops.structure import broadcast_like, broadcast_to, expand, squeeze
 from relgrad.types import broadcast_shapes
 
 
@@ -91,12 +93,20 @@ def broadcast_to_function(array: Any, shape: Any, subok: bool = False) -> Any:
 @implements(np.broadcast_arrays)
 def broadcast_arrays(*args: Any, subok: bool = False) -> Any:
     """Trace `np.broadcast_arrays`."""
-    terms = [require_ground("np.broadcast_arrays", a) for a in args]
+    return broadcast_together([require_ground("np.broadcast_arrays", a) for a in args])
+
+
+def broadcast_together(terms: Sequence[Any]) -> tuple[Any, ...]:
+    """Return terms stretched to the shape that they have in common; raises ShapeError if there is none."""
     try:
         shape = broadcast_shapes(*[x.type.shape for x in terms])
     except ValueError as error:
-        raise ShapeError(f"np.broadcast_arrays: {error}") from None
-    return tuple([broadcast_to(x, shape) for x in terms])
+        raise ShapeError(f"cannot broadcast these arrays together: {error}") from None
+    if None not in shape:
+        return tuple([broadcast_to(x, shape) for x in terms])
+    # Where extents are unknown, only an array can tell the shape, and a sum of all has it.
+    whole = reduce(lambda x, y: call(np.add, x, y), terms)
+    return tuple([broadcast_like(x, whole) for x in terms])
 
 
 def at_least(a: Any, rank: int) -> Any:

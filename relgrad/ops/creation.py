@@ -10,8 +10,8 @@ import numpy as np
 from relgrad.errors import ShapeError
 from relgrad.op import Symbolic, as_term, constant, implements, strong
 from relgrad.ops.arguments import call, is_symbolic, normalize_axis, refuse, require_ground
+from relgrad.ops.axes import broadcast_together
 from relgrad.ops.structure import broadcast_like, broadcast_to, expand
-from relgrad.types import broadcast_shapes
 
 
 def stack_nested(x: Any) -> Any:
@@ -148,12 +148,12 @@ def linspace(
     refuse("np.linspace", dtype=dtype, device=None if device == "cpu" else device)
     first, last = (require_ground("np.linspace", x) for x in (start, stop))
     floating = np.result_type(first.type.dtype, last.type.dtype, 0.0)
-    shape = broadcast_shapes(first.type.shape, last.type.shape)
+    first, last = broadcast_together([first, last])
+    shape = first.type.shape
     axis = normalize_axis(axis, len(shape) + 1)
     t = np.linspace(0.0, 1.0, operator.index(num), endpoint, dtype=floating)
     t = t.reshape(-1, *[1] * (-axis - 1))
-    others = (axis,)
-    first, last = (expand(broadcast_to(x, shape), others) if shape else x for x in (first, last))
+    first, last = (expand(x, (axis,)) if shape else x for x in (first, last))
     result = call(np.add, call(np.multiply, 1 - t, first), call(np.multiply, t, last))
     if not retstep:
         return result

@@ -43,7 +43,7 @@ class Diagonal(Rearrangement):
 
 
 class Embed(Rearrangement):
-    """Matrices that are zero but for one diagonal, the last axis of the operand; `shape` None makes them square."""
+    """Matrices of zeros but for one diagonal, the last axis of the operand; square if `shape` is None."""
 
     __props__ = ("offset", "shape")
     imports = ("diag_embed",)
@@ -80,7 +80,7 @@ class Embed(Rearrangement):
 
 
 class EmbedLike(Embed):
-    """`Embed` into the shape of a second operand, whose entries do not matter, where that is not known yet."""
+    """`Embed` into the shape of a second operand, where that is not known yet; its entries do not matter."""
 
     __props__ = ("offset",)
     laws = Laws(linear=(0,))
@@ -173,5 +173,3 @@ def diag(v: Any, k: int = 0) -> Any:
 def diagflat(v: Any, k: int = 0) -> Any:
     """Trace `np.diagflat`."""
     return term(Embed(int(k)), call(np.ravel, require_ground("np.diagflat", v)))
-
-

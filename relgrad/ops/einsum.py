@@ -218,7 +218,7 @@ def _einsum(labels: Sequence[Labels], operands: Sequence[Any], output: Labels) -
 
 
 def parse(subscripts: str, ranks: Sequence[int]) -> tuple[list[Labels], Labels]:
-    """Return the labels of the operands and of the output; the axes of an ellipsis are numbered from the right.
+    """Return the labels of the operands and of the output; those of an ellipsis are negative integers.
 
     >>> parse("...i,i", [2, 1])
     ([(-1, 'i'), ('i',)], (-1,))

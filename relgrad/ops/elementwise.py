@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from relgrad.errors import GradientError, ShapeError
-from relgrad.op import Laws, Op, implements, is_constant, strong
+from relgrad.op import Laws, Op, constant, implements, is_constant
 from relgrad.ops.arguments import refuse
 from relgrad.ops.structure import align, squeeze
 from relgrad.term import Term, term
@@ -95,7 +95,13 @@ class Elementwise(Op):
         else:
             return tuple(inputs)
         loop = self._loop(tuple([_dtype_key(x) for x in inputs]))
-        return tuple([strong(x, loop[i]) for i, x in enumerate(inputs)])
+        # From a Python number, lest an integer that does not fit wraps around instead of raising OverflowError.
+        return tuple(
+            [
+                constant(x.op.value.item(), loop[i]) if is_constant(x) and x.op.weak else x
+                for i, x in enumerate(inputs)
+            ]
+        )
 
     def _loop(self, keys: tuple[Any, ...]) -> tuple[np.dtype, ...]:
         if isinstance(self.function, np.ufunc):
@@ -173,7 +179,7 @@ def _resolve(ufunc: np.ufunc, keys: tuple[Any, ...]) -> tuple[np.dtype, ...]:
 @lru_cache(maxsize=4096)
 def _common(keys: tuple[Any, ...]) -> np.dtype:
     """Return the floating dtype that the operands have in common."""
-    scalars = [k(0) if k in (bool, int, float) else k for k in keys]
+    scalars = [k(0) if isinstance(k, type) else k for k in keys]  # a dtype may equal a Python type
     dtype = np.result_type(*scalars)
     return dtype if dtype.kind == "f" else np.result_type(dtype, np.float64)
 

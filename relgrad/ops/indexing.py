@@ -16,7 +16,7 @@ from relgrad.op import Symbolic, as_term, constant, implements, is_constant, str
 from relgrad.ops.arguments import call, is_ground, normalize_axis, refuse, require_ground
 from relgrad.ops.gather import ARRAY, BACKWARDS, FULL, WHOLE, Index, TakeAlong
 from relgrad.ops.moving import Flip
-from relgrad.ops.structure import Squeeze, expand, squeeze
+from relgrad.ops.structure import Squeeze, broadcast_like, expand, squeeze
 from relgrad.term import Unknown, is_term, term
 from relgrad.types import Extent
 
@@ -294,6 +294,4 @@ def _end(x: Any, axis: int, end: Any) -> Any:
     node = strong(as_term(end))
     if node.type.ndim:
         return node
-    shape = list(x.type.shape)
-    shape[axis] = 1
-    return call(np.broadcast_to, node, tuple(shape))
+    return broadcast_like(node, select(x, axis, slice(0, 1)))

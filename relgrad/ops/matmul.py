@@ -64,8 +64,8 @@ class MatMul(Op):
         known = a.shape[-1] is not None and b.shape[-2] is not None
         if (known or 1 in (a.shape[-1], b.shape[-2])) and a.shape[-1] != b.shape[-2]:
             raise ShapeError(
-                f"matmul: {a.shape[-1]} columns against {b.shape[-2]} rows, of shapes {a.shape} and {b.shape}",
-                cause="the last axis of the left operand must have the extent of the last but one of the right",
+                f"matmul: {a.shape[-1]} columns against {b.shape[-2]} rows, in {a.shape} and {b.shape}",
+                cause="the last axis of the left operand must fit the last but one of the right",
                 cure="transpose an operand, or check the order of the factors",
             )
         try:
@@ -89,14 +89,9 @@ class MatMul(Op):
         (a, b), (g,) = inputs, output_gradients
         # One matrix that meets a stack: contract the stack at once instead of summing a stack of products.
         stack = string.ascii_lowercase[: max(a.ndim, b.ndim) - 2]
-        if a.ndim == 2 < b.ndim:
-            left = np.einsum(f"{stack}IK,{stack}JK->IJ", g, b)
-        else:
-            left = np.matmul(g, swap(b))
-        if b.ndim == 2 < a.ndim:
-            right = np.einsum(f"{stack}KI,{stack}KJ->IJ", a, g)
-        else:
-            right = np.matmul(swap(a), g)
+        shared = f"{stack}IK,{stack}JK->IJ", f"{stack}KI,{stack}KJ->IJ"
+        left = np.einsum(shared[0], g, b) if a.ndim == 2 < b.ndim else np.matmul(g, swap(b))
+        right = np.einsum(shared[1], a, g) if b.ndim == 2 < a.ndim else np.matmul(swap(a), g)
         return [left if a.dtype.kind == "f" else None, right if b.dtype.kind == "f" else None]
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:

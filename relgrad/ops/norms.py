@@ -75,7 +75,7 @@ class Norm(Reduction):
 
 
 class PNorm(Norm):
-    """(Σ |x|ᵖ)^(1/p) over axes, p neither 0 nor infinite; its gradient is sign(x)·(|x|/‖x‖)^(p-1), and 0 at 0."""
+    """(Σ |x|ᵖ)^(1/p) over axes, p not 0 nor infinite; its gradient is sign(x)·(|x|/‖x‖)^(p-1), and 0 at 0."""
 
     __props__ = ("axes", "order")
     imports = ("norm_p",)
@@ -197,7 +197,9 @@ def _matrix(x: Any, order: Any, rows: int, columns: int, keepdims: bool) -> Any:
     if order not in (1, -1, INF, -INF):
         raise TraceError(
             f"np.linalg.norm of matrices with ord={order!r} cannot be traced",
-            cause="it is a function of the singular values" if order in (2, -2, "nuc") else "there is no such norm",
+            cause="it is a function of the singular values"
+            if order in (2, -2, "nuc")
+            else "there is no such norm",
             cure="use ord=None, 'fro', 1, -1, np.inf or -np.inf; the spectral norm of x is"
             " np.sqrt(np.linalg.eigvalsh(x.mT @ x)[..., -1])",
         )
@@ -227,7 +229,9 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     places = [normalize_axis(a, rank) for a in axes]
     if len(places) == 1:
         if isinstance(ord, str):
-            raise TraceError(f"np.linalg.norm: ord={ord!r} is not a norm of vectors", cure="use a number, or ord=None")
+            raise TraceError(
+                f"np.linalg.norm: ord={ord!r} is not a norm of vectors", cure="use a number, or ord=None"
+            )
         return _vector(x, ord, tuple(places), keepdims)
     if len(places) == 2:
         return _matrix(x, ord, *places, keepdims=keepdims)

@@ -14,7 +14,7 @@ from relgrad.ops.arguments import call, is_ground, normalize_axes, normalize_axi
 from relgrad.ops.einsum import contract
 from relgrad.ops.matmul import MatMul, swap, total
 from relgrad.ops.structure import expand
-from relgrad.term import Term, term
+from relgrad.term import Term
 from relgrad.types import Interval, Type, array_type
 
 
@@ -23,14 +23,14 @@ def _pair(name: str, a: Any, b: Any) -> tuple[Any, Any]:
 
 
 def _sum_over(a: Any, b: Any, pairs: Sequence[tuple[int, int]]) -> Any:
-    """Sum the products over pairs of nonnegative axes of a and b; the other axes of a, then those of b, stay."""
+    """Sum the products over pairs of nonnegative axes; the other axes of a, then those of b, stay."""
     left = [("a", i) for i in range(a.type.ndim)]
     right = [("b", i) for i in range(b.type.ndim)]
     for i, j in pairs:
         m, n = a.type.shape[i], b.type.shape[j]
         if m != n and (None not in (m, n) or 1 in (m, n)):
             raise ShapeError(
-                f"axis {i} of an operand with shape {a.type.shape} does not fit axis {j} of one with {b.type.shape}",
+                f"axis {i} of an operand {a.type.shape} does not fit axis {j} of one {b.type.shape}",
                 cause="axes that are summed together must have equal extents",
             )
         right[j] = left[i]
@@ -86,7 +86,9 @@ def vector_outer(x1: Any, x2: Any, /) -> Any:
     """Trace `np.linalg.outer`, which takes vectors only."""
     x1, x2 = _pair("np.linalg.outer", x1, x2)
     if x1.type.ndim != 1 or x2.type.ndim != 1:
-        raise ShapeError("np.linalg.outer takes vectors", cure="use np.outer, or np.multiply with inserted axes")
+        raise ShapeError(
+            "np.linalg.outer takes vectors", cure="use np.outer, or np.multiply with inserted axes"
+        )
     return outer(x1, x2)
 
 
@@ -141,7 +143,9 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     a, b = call(np.moveaxis, a, axisa, -1), call(np.moveaxis, b, axisb, -1)
     a, b = as_term(a), as_term(b)
     if a.type.shape[-1] != 3 or b.type.shape[-1] != 3:
-        raise ShapeError("np.cross: vectors must have three entries", cure="pad vectors of two entries with a zero")
+        raise ShapeError(
+            "np.cross: vectors must have three entries", cure="pad vectors of two entries with a zero"
+        )
     a1, b1, a2, b2 = [call(np.roll, x, -k, axis=-1) for k in (1, 2) for x in (a, b)]
     product = call(np.subtract, call(np.multiply, a1, b2), call(np.multiply, a2, b1))
     return call(np.moveaxis, product, -1, axisc)
@@ -178,14 +182,15 @@ def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> Any:
 
 
 def _chain(factors: Sequence[Any], extents: Sequence[Any]) -> Any:
-    """Multiply in the cheapest order, by dynamic programming over the parts of the chain (CLRS, section 15.2)."""
+    """Multiply in the cheapest order, by dynamic programming over parts of the chain (CLRS, section 15.2)."""
     best: dict[tuple[int, int], tuple[int, Any]] = {(i, i + 1): (0, x) for i, x in enumerate(factors)}
     count = len(factors)
     for length in range(2, count + 1):
         for i in range(count - length + 1):
             j = i + length
             costs = {
-                k: best[i, k][0] + best[k, j][0] + extents[i] * extents[k] * extents[j] for k in range(i + 1, j)
+                k: best[i, k][0] + best[k, j][0] + extents[i] * extents[k] * extents[j]
+                for k in range(i + 1, j)
             }
             k = min(costs, key=lambda k: costs[k])
             best[i, j] = costs[k], (best[i, k][1], best[k, j][1])

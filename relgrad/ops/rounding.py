@@ -136,7 +136,8 @@ def divmod_(x: Any, y: Any, **options: Any) -> tuple[Any, Any]:
 def modf(x: Any, **options: Any) -> tuple[Any, Any]:
     """Trace `np.modf`: the fraction and the integer, both with the sign of x."""
     refuse("np.modf", **options)
-    x = as_term(x)
+    x = require_ground("np.modf", x)
+    x = cast(x, np.modf.resolve_dtypes((x.type.dtype, None, None))[1])
     whole = trunc(x)
     fraction = call(np.copysign, call(np.where, call(np.isinf, x), 0.0, call(np.subtract, x, whole)), x)
     return fraction, whole
@@ -160,8 +161,6 @@ def round_(a: Any, decimals: int = 0, out: Any = None) -> Any:
     dtype = x.type.dtype
     if dtype.kind in "iu" and decimals >= 0:
         return x
-    if dtype.kind == "b":
-        return cast(x, np.float16) if decimals >= 0 else round_(cast(x, np.float16), decimals)
     if decimals == 0:
         return rint(x)
     scale = 10.0 ** abs(decimals)

@@ -41,7 +41,7 @@ class AxesOp(Op):
         if not (self.ground and all(is_ground(x) for x in inputs)):
             return term(self, *inputs)
         operands, squeezed = align(inputs)
-        shape = broadcast_shapes(*[x.type.shape for x in operands])
+        shape = self._broadcast([x.type for x in operands])
         kept = [a for a in range(-len(shape), 0) if a not in squeezed]
         axes = tuple(kept[a] for a in self.axes)
         return squeeze(self._canonical(operands, axes, shape), squeezed)
@@ -55,11 +55,17 @@ class AxesOp(Op):
         dtype = np.result_type(*[t.dtype for t in types])
         if dtype.kind != "f":
             dtype = np.result_type(dtype, np.float64)
+        return array_type(dtype, self.result_shape(self._broadcast(types)))
+
+    def _broadcast(self, types: Sequence[Any]) -> Shape:
         try:
-            shape = broadcast_shapes(*[t.shape for t in types])
+            return broadcast_shapes(*[t.shape for t in types])
         except ValueError as error:
-            raise ShapeError(f"{self.name}: {error}") from None
-        return array_type(dtype, self.result_shape(shape))
+            raise ShapeError(
+                f"{self.name}: {error}",
+                cause="its operands broadcast against one another",
+                cure="insert an axis with [:, None] or keepdims=True where the extents should broadcast",
+            ) from None
 
     def result_shape(self, shape: Shape) -> Shape:
         return shape

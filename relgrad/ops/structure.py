@@ -258,7 +258,7 @@ def align(operands: Sequence[Any]) -> tuple[list[Any], tuple[int, ...]]:
         lead = inner.type.ndim - x.type.ndim
         if axes == tuple(range(-inner.type.ndim, -inner.type.ndim + lead)) and rank >= inner.type.ndim:
             return align([inner if y is x else y for y in operands])
-        floated = [_insert(y, axes) for y in operands]
+        floated = [inner if y is x else _insert(y, axes) for y in operands]
         aligned, more = align(floated)
         return aligned, _compose(axes, more, max(y.type.ndim for y in aligned))
     return operands, ()

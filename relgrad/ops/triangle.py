@@ -1,1 +1,1 @@
-"""Nothing: triangles live in `relgrad.ops.moving`. To be deleted with its line in `relgrad/ops/__init__.py`."""
+"""Nothing: triangles live in `relgrad.ops.moving`. To be deleted, with its line in the package."""

@@ -207,7 +207,7 @@ def _dict_form(cls: Any) -> Form:
         if issubclass(cls, defaultdict):
             return cls(structure.detail.value, items)
         new: Any = cls.__new__(cls)
-        dict.update(new, items)
+        new.update(items)
         return new
 
     return Form(cls, parts, build, mapping=True)

@@ -1,0 +1,167 @@
+"""Determinants, their logarithms, and the cofactors that are their derivatives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from relgrad.kernels_linalg import cofactor, cofactor_derivative
+from relgrad.op import Laws, as_term, implements
+from relgrad.ops.matmul import swap, total
+from relgrad.ops.square import Square, outputs_like, over_matrices, square_shape
+from relgrad.term import Term
+from relgrad.types import TupleType, Type, array_type, broadcast_shapes
+
+SlogdetResult: Any = type(np.linalg.slogdet(np.eye(1)))
+
+
+class Det(Square):
+    """det(a); its gradient is the matrix of cofactors, which singular matrices have too."""
+
+    function = staticmethod(np.linalg.det)
+    code = "np.linalg.det"
+
+    def output_type(self, *types: Any) -> Type:
+        return array_type(self.check(*types), types[0].shape[:-2])
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        return [_wide(output_gradients[0]) * Cofactor()(inputs[0])]
+
+    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+        (t,) = eval_points
+        return [None if t is None else _inner(Cofactor()(inputs[0]), t)]
+
+    def ball(self, *balls: Any) -> Any:
+        return over_matrices(lambda a: a.det(), *balls)
+
+
+class Cofactor(Square):
+    """The matrix of cofactors, det(a)·a⁻ᵀ; its Jacobian is the Hessian of the determinant, so symmetric."""
+
+    function = staticmethod(cofactor)
+    code = "cofactor"
+    imports = ("cofactor",)
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        return [CofactorDerivative()(inputs[0], output_gradients[0])]
+
+    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+        (t,) = eval_points
+        return [None if t is None else CofactorDerivative()(inputs[0], t)]
+
+    def ball(self, *balls: Any) -> Any:
+        return over_matrices(lambda a: (a.inv() * a.det()).transpose(), *balls)
+
+
+class CofactorDerivative(Square):
+    """The derivative of c = cofactor(a) along v: (c·⟨c, v⟩ - c·vᵀ·c)/det(a).
+
+    Linear and self-adjoint in v. It is finite for every matrix; its own derivative in a, the third of the
+    determinant, is computed by the formula above and so needs a regular one.
+    """
+
+    laws = Laws(linear=(1,))
+    function = staticmethod(cofactor_derivative)
+    code = "cofactor_derivative"
+    imports = ("cofactor_derivative",)
+
+    @property
+    def name(self) -> str:
+        return "cofactor_derivative"
+
+    def output_type(self, *types: Any) -> Type:
+        a, v = types
+        return array_type(self.check(a, v), broadcast_shapes(square_shape(a.shape), v.shape))
+
+    def _along(self, a: Any, v: Any, w: Any) -> Any:
+        """Return the third derivative of the determinant at a along v and w."""
+        c = Cofactor()(a)
+        cv, cw = _wide(_inner(c, v)), _wide(_inner(c, w))
+        crossed = np.matmul(np.matmul(w, swap(c)), v) + np.matmul(np.matmul(v, swap(c)), w)
+        change = self(a, v * cw + w * cv - crossed)
+        second = _wide(_inner(w, self(a, v)))
+        return (change - second * c) / _wide(np.linalg.det(a))
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        (a, v), (g,) = inputs, output_gradients
+        return [self._along(a, v, g), self(a, g)]
+
+    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+        (a, v), (da, dv) = inputs, eval_points
+        return [
+            total([None if da is None else self._along(a, v, da), None if dv is None else self(a, dv)]),
+        ]
+
+    def ball(self, *balls: Any) -> Any:
+        a, v = balls
+        c = Cofactor().ball(a)
+        along = np.asarray(np.sum(c * v, axis=(-1, -2), keepdims=True))
+        return (c * along - np.matmul(np.matmul(c, np.swapaxes(v, -1, -2)), c)) / Det().ball(a)[
+            ..., None, None
+        ]
+
+
+def _wide(x: Any) -> Any:
+    return np.expand_dims(x, (-2, -1))
+
+
+def _inner(a: Any, b: Any) -> Any:
+    """⟨a, b⟩ for the matrices in the last two axes."""
+    return np.sum(a * b, axis=(-2, -1))
+
+
+class SLogDet(Square):
+    """The sign of det(a) and log|det(a)|, whose gradient is a⁻ᵀ; the sign's is zero."""
+
+    function = staticmethod(np.linalg.slogdet)
+    code = "np.linalg.slogdet"
+    n_outputs = 2
+
+    def output_type(self, *types: Any) -> Type:
+        kind = array_type(self.check(*types), types[0].shape[:-2])
+        return TupleType((kind, kind))
+
+    def compute(self, *arrays: Any) -> Any:
+        return tuple(np.linalg.slogdet(arrays[0]))
+
+    def connection_pattern(self, node: Term) -> list[list[bool]]:
+        return [[False, True]]
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        g = output_gradients[1]
+        return [None if g is None else _wide(g) * swap(np.linalg.inv(inputs[0]))]
+
+    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+        (a,), (t,) = inputs, eval_points
+        return [None, None if t is None else _inner(swap(np.linalg.inv(a)), t)]
+
+    def ball(self, *balls: Any) -> Any:
+        det = Det().ball(balls[0])
+        return np.frompyfunc(lambda d: d.sgn(), 1, 1)(det), np.frompyfunc(lambda d: abs(d).log(), 1, 1)(det)
+
+
+@implements(np.linalg.det)
+def det(a: Any) -> Any:
+    """Trace `np.linalg.det`."""
+    return Det().make_node(as_term(a))
+
+
+@implements(cofactor)
+def cofactor_(x: Any) -> Any:
+    """Trace the kernel `cofactor`."""
+    return Cofactor().make_node(as_term(x))
+
+
+@implements(cofactor_derivative)
+def cofactor_derivative_(x: Any, v: Any) -> Any:
+    """Trace the kernel `cofactor_derivative`."""
+    return CofactorDerivative().make_node(as_term(x), as_term(v))
+
+
+@implements(np.linalg.slogdet)
+def slogdet(a: Any) -> Any:
+    """Trace `np.linalg.slogdet`; the result is NumPy's named tuple."""
+    return SlogdetResult(*outputs_like(SLogDet(), a))
+
+
