@@ -43,9 +43,3 @@ def argument_minus_logsumexp(x, axis):
 def exponential_of_log_softmax(x, axis):
     """The exponential of a log-softmax is a softmax."""
     return np.exp(log_softmax(x, axis=axis)), softmax(x, axis=axis)
-
-
-@relation(source="distributivity")
-def factor_meets_its_inverse(f, a, b):
-    """A factor is distributed over a sum in which it cancels."""
-    return f * (a / f + b), a + f * b

@@ -75,6 +75,21 @@ def norm_p(x: Any, order: float, axis: Axis = None, keepdims: bool = False) -> A
 
 
 @kernel
+def unit_p(x: Any, order: float, axis: Axis = None) -> Any:
+    """sign(x)·(|x|/‖x‖)^(p-1) over axes, and 0 where x = 0: the gradient of `norm_p`.
+
+    >>> unit_p(np.array([1e200, -1e200, 0.0]), 4) == np.array([0.5**0.75, -(0.5**0.75), 0.0])
+    array([ True,  True,  True])
+    """
+    (x,) = floats(x)
+    size = np.abs(x)
+    size = size / _scale(np.max(size, axis=axis, keepdims=True, initial=0))
+    norm = norm_p(size, order, axis, keepdims=True)
+    ratio = np.where(x == 0, 1, size / np.where(norm == 0, 1, norm)).astype(x.dtype)
+    return np.sign(x) * ratio ** (order - 1)
+
+
+@kernel
 def diag_embed(x: Any, offset: int = 0, shape: tuple[int, int] | None = None) -> np.ndarray:
     """Matrices of zeros but for one diagonal, the last axis of x; square unless a shape is given.
 

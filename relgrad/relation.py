@@ -31,7 +31,7 @@ from relgrad.logic import (
     same_shape,
     unknowns,
 )
-from relgrad.op import as_term
+from relgrad.op import as_term, is_constant
 from relgrad.term import is_term, subterms
 from relgrad.trace.tracer import Tracer
 
@@ -73,10 +73,12 @@ class Relation:
         return compile_pattern(self.left)
 
     @cached_property
-    def specificity(self) -> tuple[int, int]:
-        """How much the left side demands: the heads and constants it has, and then how few variables it leaves."""
-        heads = sum(1 for t in subterms(self.left) if not (in_product(t.op) or in_sum(t.op)) or is_contraction(t))
-        return heads, -len(self.variables)
+    def specificity(self) -> tuple[int, int, int]:
+        """How much the left side demands: its heads, its constants, and then how few variables it leaves."""
+        parts = list(subterms(self.left))
+        constants = sum(1 for t in parts if is_constant(t))
+        read = sum(1 for t in parts if (in_product(t.op) or in_sum(t.op)) and not is_contraction(t))
+        return len(parts) - constants - read, constants, -len(self.variables)
 
     def __call__(self, u: Any, v: Any) -> Goal:
         """Construct a goal stating that v is u with this equation applied at its root."""
@@ -144,7 +146,7 @@ class Library:
 
     def __init__(self, relations: Iterable[Relation]):
         unique = {r.name: r for r in relations}
-        self.relations = tuple(sorted(unique.values(), key=lambda r: (-r.specificity[0], -r.specificity[1], r.name)))
+        self.relations = tuple(sorted(unique.values(), key=lambda r: ([-n for n in r.specificity], r.name)))
         self._index: dict[Any, list[int]] = {}
         for i, r in enumerate(self.relations):
             keys = r.pattern.needs if r.pattern.kind == "op" else (r.pattern.kind,)

@@ -17,7 +17,8 @@ import scipy.special
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import relgrad.ops  # noqa: F401 - the ops that trace NumPy's functions
+import relgrad.kernels
+import relgrad.ops  # noqa: F401 - the ops that trace NumPy functions
 from relgrad.compile import operands, reuse
 from relgrad.compile.fold import fold_constants
 from relgrad.compile.function import Compiled, compile_program, compile_source
@@ -93,8 +94,8 @@ UNARY: list[Callable[[Any], Any]] = [
     lambda x: np.broadcast_to(x, (2, *x.shape)) if x.ndim < 2 else x,
     lambda x: np.concatenate((x, x), axis=-1)[..., :3] if x.ndim else x,
     scipy.special.expit,
-    lambda x: scipy.special.softmax(x, axis=-1) if x.ndim else x,
-    lambda x: scipy.special.logsumexp(x, axis=-1, keepdims=True) if x.ndim else x,
+    lambda x: relgrad.kernels.softmax(x, axis=-1) if x.ndim else x,
+    lambda x: relgrad.kernels.logsumexp(x, axis=-1, keepdims=True) if x.ndim else x,
 ]
 BINARY: list[Callable[[Any, Any], Any]] = [
     np.add,
@@ -141,8 +142,8 @@ programs = st.builds(
     Drawn,
     st.lists(
         st.tuples(st.integers(0, len(UNARY) + len(BINARY) - 1), st.integers(0, 30), st.integers(0, 30)),
-        min_size=1,
-        max_size=16,
+        min_size=3,
+        max_size=24,
     ),
     st.lists(st.integers(0, 5), min_size=1, max_size=4),
 )
@@ -153,11 +154,12 @@ def arguments(dtype: str, seed: int = 0) -> tuple[Any, ...]:
     return tuple(random.normal(size=shape).astype(dtype) for shape in [(2, 3), (3,), ()])
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=400)
 @given(programs, st.sampled_from(["float64", "float32"]))
 def test_programs_compute_what_the_interpreter_computes(drawn: Drawn, dtype: str) -> None:
     args = arguments(dtype)
-    program, traced = compiled(drawn, *args)
+    with np.errstate(all="ignore"):
+        program, traced = compiled(drawn, *args)
     expected = oracle(traced, args)
     before = [bits(x) for x in args]
     with np.errstate(all="ignore"):
@@ -170,11 +172,11 @@ def test_programs_compute_what_the_interpreter_computes(drawn: Drawn, dtype: str
         assert isinstance(result, np.ndarray if node.type.ndim else np.generic)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=400)
 @given(programs)
 def test_reuse_of_buffers_changes_nothing(drawn: Drawn) -> None:
     args = arguments("float64")
-    with everything_is_large():
+    with everything_is_large(), np.errstate(all="ignore"):
         program, traced = compiled(drawn, *args)
     plain = compile_program(traced, traced.outputs, "plain", reuse=False)
     before = [bits(x) for x in args]
@@ -187,7 +189,7 @@ def test_reuse_of_buffers_changes_nothing(drawn: Drawn) -> None:
     assert {name: bits(value) for name, value in program.program.constants.items()} == constants
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=400)
 @given(programs)
 def test_results_belong_to_the_caller_alone(drawn: Drawn) -> None:
     args = arguments("float64")
@@ -232,9 +234,12 @@ def test_a_program_of_few_operations_costs_what_numpy_costs() -> None:
     program, _ = compiled(hand, x)
 
     def cost(f: Callable[..., Any]) -> float:
-        return min(timeit.repeat(lambda: f(x), number=2000, repeat=9))
+        return timeit.timeit(lambda: f(x), number=1000)
 
-    assert cost(program.function) < 1.5 * cost(hand)
+    assert set(program.function.__code__.co_names) == {"np", "sin", "exp", "maximum"}
+    # Both take turns, so that whatever else the machine does slows down both.
+    ratios = [cost(program.function) / cost(hand) for _ in range(15)]
+    assert min(ratios) < 1.15
 
 
 @pytest.mark.parametrize("count", [10_000])
@@ -344,7 +349,7 @@ def test_parameters_may_have_awkward_names() -> None:
     def awkward(np: Any, sum: Any, t1: Any, c1: Any, softmax: Any) -> Any:
         import numpy
 
-        p = scipy.special.softmax(np, axis=-1)
+        p = relgrad.kernels.softmax(np, axis=-1)
         return (numpy.exp(p) * sum + t1) * numpy.array([1.0, 2.0, 3.0]) * p + c1 * softmax
 
     args = (np.ones(3), 2.0, 3.0, 4.0, 5.0)

@@ -7,12 +7,20 @@ import numpy as np
 import pytest
 from linear_checks import check_derivatives, evaluate, inputs_like, jvp, vjp
 
-from relgrad.errors import ShapeError, TraceError
-from relgrad.kernels_linalg import cofactor, cofactor_derivative, diag_embed, norm2, norm_p, unit
-from relgrad.op import as_term
-from relgrad.term import subterms
+from relgrad.errors import RelationError, ShapeError, TraceError
+from relgrad.kernels_linalg import cofactor, cofactor_derivative, diag_embed, norm2, norm_p, unit, unit_p
+from relgrad.op import IMPLEMENTATIONS, as_term
+from relgrad.ops.einsum import Einsum
+from relgrad.term import Unknown, subterms
 
 rng = np.random.default_rng(0)
+start = rng.bit_generator.state
+
+
+@pytest.fixture(autouse=True)
+def same_numbers():
+    """Draw the same numbers whichever tests run, and in whatever order."""
+    rng.bit_generator.state = start
 
 
 def agrees(f, *arrays, unknown=False, rtol=1e-11):
@@ -27,6 +35,12 @@ def agrees(f, *arrays, unknown=False, rtol=1e-11):
 
 def normal(*shape):
     return rng.normal(size=shape)
+
+
+def apart(*shape):
+    """Entries far from each other and from zero, where the norms of orders 1 and ∞ have kinks."""
+    sizes = 0.4 + 0.2 * (rng.permutation(int(np.prod(shape))) + 0.5 * rng.random(int(np.prod(shape))))
+    return np.reshape(sizes * rng.choice([-1, 1], sizes.shape), shape)
 
 
 def regular(*shape):
@@ -102,13 +116,13 @@ def test_norms_of_vectors(order, keepdims):
     if order is not None:
         agrees(lambda v: np.linalg.vector_norm(v, axis=(0, 2), ord=order, keepdims=keepdims), normal(3, 4, 2))
     if order != 0:
-        check_derivatives(lambda v: np.linalg.norm(v, order, axis=-1, keepdims=keepdims), normal(3, 4))
+        check_derivatives(lambda v: np.linalg.norm(v, order, axis=-1, keepdims=keepdims), apart(3, 4))
 
 
 @pytest.mark.parametrize("order", [None, "fro", 1, -1, np.inf, -np.inf])
 @pytest.mark.parametrize("axis", [(0, 1), (1, 0), (-1, 0), (-2, -1)])
 def test_norms_of_matrices(order, axis):
-    x = normal(3, 4, 5)
+    x = apart(3, 4, 5)
     agrees(lambda a: np.linalg.norm(a, order, axis), x)
     agrees(lambda a: np.linalg.norm(a, order, axis, keepdims=True), x)
     agrees(lambda a: np.linalg.norm(a, order), x[0])
@@ -167,10 +181,10 @@ def test_norm2_mixes_scales_and_keeps_dtypes():
     np.testing.assert_allclose(unit(np.full(10, 1.7e308)), np.full(10, 10**-0.5), rtol=1e-15)
 
 
-@pytest.mark.parametrize("f", [norm2, unit, lambda v: norm_p(v, 3)])
+@pytest.mark.parametrize("f", [norm2, unit, lambda v: norm_p(v, 3), lambda v: unit_p(v, 2.5)])
 def test_kernels_of_norms_are_traced(f):
     agrees(f, normal(4))
-    check_derivatives(f, normal(4))
+    check_derivatives(f, apart(4))
 
 
 def test_all_derivatives_of_a_norm_at_zero_are_zero():
@@ -201,6 +215,26 @@ def test_norm_leaves_axes_of_extent_1_alone():
     (x,) = inputs_like([normal(3, 1)])
     assert next(str(t.op) for t in subterms(np.linalg.norm(x, axis=-1).term) if t.rands).startswith("abs")
     assert np.linalg.norm(x).term is np.linalg.norm(x[:, 0]).term
+
+
+@pytest.mark.parametrize("order", [0.5, 1.5, 3, 4])
+@pytest.mark.parametrize("scale", [1.0, 1e-200, 1e200])
+def test_entries_that_are_zero_spoil_no_derivative_of_a_norm(order, scale):
+    x, v = np.array([3.0, 0.0, -1.0]) * scale, np.array([1.0, 0.0, 2.0])
+    first = vjp(lambda y: np.linalg.norm(y, order), 1)
+    second = vjp(lambda y: first(y, np.float64(1.0))[0], 1)
+    (slope,), (curve,) = evaluate(first, x, np.float64(1.0)), evaluate(second, x, v)
+    kept = [0, 2]
+    (slope_there,), (curve_there,) = (
+        evaluate(first, x[kept], np.float64(1.0)),
+        evaluate(second, x[kept], v[kept]),
+    )
+    assert slope[1] == 0
+    if order > 1:
+        assert curve[1] == 0
+        np.testing.assert_allclose(slope[kept], slope_there, rtol=1e-13)
+        np.testing.assert_allclose(curve[kept], curve_there, rtol=1e-13)
+    assert np.all(np.isfinite(curve))
 
 
 # Solving, inverses, determinants
@@ -257,9 +291,7 @@ def test_singular_matrices_raise_what_numpy_raises():
         evaluate(np.linalg.cholesky, -np.eye(2))
 
 
-@pytest.mark.parametrize(
-    "f", [np.linalg.inv, np.linalg.det, np.linalg.slogdet, np.linalg.cholesky, np.linalg.eigh]
-)
+@pytest.mark.parametrize("name", ["inv", "det", "slogdet", "cholesky", "eigh"])
 def test_what_is_not_square_is_refused(name):
     f = getattr(np.linalg, name)
     with pytest.raises(ShapeError, match="not square"):
@@ -381,6 +413,57 @@ def test_eigh_of_equal_eigenvalues_gives_no_nan():
 
 # What every op answers
 
+SINGLE = {
+    "matmul": (np.matmul, (normal(2, 3, 4), normal(4, 3))),
+    "einsum": (lambda a, b: np.einsum("ij,ij,ii->", a, b, a), (normal(3, 3), normal(3, 3))),
+    "solve": (np.linalg.solve, (regular(3, 3), normal(3))),
+    "inv": (np.linalg.inv, (regular(3, 3),)),
+    "det": (np.linalg.det, (regular(3, 3),)),
+    "slogdet": (lambda a: np.linalg.slogdet(a)[1], (regular(3, 3),)),
+    "cholesky": (np.linalg.cholesky, (definite(3, 3),)),
+    "eigh": (lambda a: np.linalg.eigh(a)[1], (definite(3, 3),)),
+    "norm": (np.linalg.norm, (normal(3),)),
+    "norm3": (lambda a: np.linalg.norm(a, 3), (normal(3),)),
+    "norm0": (lambda a: np.linalg.norm(a, 0) * np.linalg.norm(a), (normal(3),)),
+    "trace": (lambda a: np.trace(a, 1) ** 2, (normal(3, 3),)),
+    "convolve": (lambda a, b: np.convolve(a, b, "same"), (normal(3), normal(4))),
+}
+
+
+@pytest.mark.parametrize("name", SINGLE)
+def test_float32_stays_float32_to_second_order(name):
+    f, operands = SINGLE[name]
+    n = len(operands)
+    xs = inputs_like([x.astype(np.float32) for x in operands])
+    y = f(*xs)
+    first = lambda *args: vjp(f, n)(*args, y)[0]
+    roots = [y, first(*xs), vjp(first, n)(*xs, xs[0])[0], jvp(first, n)(*xs, *xs)]
+    for node in subterms(*[r.term for r in roots]):
+        for t in getattr(node.type, "outputs", (node.type,)):
+            assert t.dtype in (np.float32, np.bool_), node
+
+
+class Variable(Unknown):
+    """A logic variable, as far as ops know of them."""
+
+
+def test_patterns_hold_logic_variables():
+    x, y = Variable(), Variable()
+    for f in (np.matmul, np.dot, np.linalg.solve, cofactor_derivative):
+        pattern = IMPLEMENTATIONS[f](x, y)
+        assert not pattern.ground
+        assert pattern.rands == (x, y)
+    assert IMPLEMENTATIONS[np.einsum]("ij,jk->ik", x, y) is IMPLEMENTATIONS[np.matmul](x, y)
+    assert IMPLEMENTATIONS[np.einsum]("ij,ij->", x, y).op == Einsum("ab,ab->")
+    for f in (np.linalg.inv, np.linalg.det, np.linalg.cholesky, cofactor):
+        assert IMPLEMENTATIONS[f](x).rands == (x,)
+    assert IMPLEMENTATIONS[np.linalg.norm](x, axis=-1, keepdims=True).op.axes == (-1,)
+    assert IMPLEMENTATIONS[unit](x, axis=y).op.axes is y
+    assert IMPLEMENTATIONS[np.linalg.slogdet](x).logabsdet.rands[0].rands == (x,)
+    for f in (lambda: IMPLEMENTATIONS[np.linalg.norm](x), lambda: IMPLEMENTATIONS[np.einsum]("ij,jk", x, y)):
+        with pytest.raises(RelationError):
+            f()
+
 
 BALLS = {
     "solve": (np.linalg.solve, (regular(2, 3, 3), normal(3, 2))),
@@ -393,6 +476,7 @@ BALLS = {
     "norm": (np.linalg.norm, (normal(3, 3),)),
     "norm3": (lambda a: np.linalg.norm(a, 3, axis=0), (normal(3, 3),)),
     "unit": (unit, (normal(3, 3),)),
+    "unit3": (lambda a: unit_p(a, 3, axis=0), (normal(3, 3),)),
     "diagonal": (lambda a: np.diagonal(a, 1), (normal(3, 3),)),
     "diag": (lambda a: np.diag(a, -1), (normal(3),)),
     "matmul": (np.matmul, (normal(2, 3), normal(3, 4))),

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from relgrad.compile.fold import fold_constants
+from relgrad.compile.sink import sink_squeezes
 from relgrad.compile.source import Source, write_source
 from relgrad.term import Term
 from relgrad.trace.trace import Traced
@@ -42,8 +43,9 @@ def compile_program(traced: Traced, roots: Sequence[Term], name: str, **options:
     Constants are folded first. `options` are those of `write_source`. Tracebacks show the generated lines.
     """
     inputs = dict(zip(traced.inputs, traced.paths, strict=True))
-    structure, folded = traced.out_structure, fold_constants(roots)
-    return compile_source(write_source(name, parameters(traced), inputs, folded, structure, **options))
+    roots = sink_squeezes(fold_constants(roots))
+    source = write_source(name, parameters(traced), inputs, roots, traced.out_structure, **options)
+    return compile_source(source)
 
 
 def parameters(traced: Traced) -> list[str]:

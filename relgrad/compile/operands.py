@@ -25,7 +25,7 @@ def is_scalar(x: Any) -> bool:
 
 
 def is_large(x: Any) -> bool:
-    return isinstance(x.type, ArrayType) and (x.type.size or 0) >= LARGE
+    return isinstance(x.type, ArrayType) and x.type.ndim > 0 and (x.type.size or 0) >= LARGE
 
 
 def is_ufunc(node: Term) -> bool:

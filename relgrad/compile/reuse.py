@@ -94,6 +94,8 @@ def plan(lines: Lines, ownership: Ownership, roots: Sequence[Term]) -> None:
     for owner, i in last.items():
         if owner in names and ownership.writable(owner):
             dying.setdefault(i, []).append(owner)
+    # Of the names of an array, some stand for views of it.
+    holder = {line.node: line.targets[0] for line in body}
     pool: dict[Any, list[Term]] = {}
     claimed: set[Term] = set()
     for i, line in enumerate(body):
@@ -105,7 +107,7 @@ def plan(lines: Lines, ownership: Ownership, roots: Sequence[Term]) -> None:
                 chosen = pool[line.node.type].pop()
             if chosen is not None:
                 claimed.add(chosen)
-                line.template = _into(line, names[chosen][-1])
+                line.template = _into(line, holder[chosen])
                 names[line.node] = names[chosen] + names[line.node]
         for owner in dead:
             if owner not in claimed:

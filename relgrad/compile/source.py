@@ -45,7 +45,10 @@ class Source:
         """Imports, constants and the function."""
         constants = [f"{name} = {array(value)}" for name, value in self.constants.items()]
         packed = any("base64" in text for text in constants)
-        parts = ["\n".join(["import base64"] * packed + [wrap(line) for line in self.imports]), *self.definitions]
+        parts = [
+            "\n".join(["import base64"] * packed + [wrap(line) for line in self.imports]),
+            *self.definitions,
+        ]
         if constants:
             parts.append("\n".join(wrap(text) for text in constants))
         return "\n\n".join(parts) + "\n\n\n" + self.function

@@ -95,13 +95,17 @@ def _difference(x: Any, m: Any, axis: Axis) -> tuple[Any, Any]:
 
     Source: D. E. Knuth, The Art of Computer Programming 2, section 4.2.2, theorem B (the error of a sum).
     """
-    d = x - m
-    back = d - x
-    error = (x - (d - back)) - (m + back)
-    if not np.all(np.isfinite(m)):
+    d = np.asarray(x - m)
+    back = np.asarray(d - x)
+    error = np.asarray(d - back)
+    np.subtract(x, error, out=error)
+    back += m
+    error -= back
+    if not np.isfinite(np.sum(error)):  # overflow, infinities, NaN: there is no error to speak of
+        error = np.where(np.isfinite(error), error, 0)
         lone = np.sum(x == np.inf, axis=axis, keepdims=True) == 1
         d = np.where((m == np.inf) & (x == m) & lone, 0, d)
-    return d, np.where(np.isfinite(error), error, 0)
+    return d, error
 
 
 @kernel
@@ -117,14 +121,15 @@ def softmax(x: Any, axis: Axis = -1, weights: Any = None) -> Any:
     if weights is None:
         (x,) = floats(x)
         d, error = _difference(x, _max(x, axis), axis)
-        e = np.exp(d)
-        e += e * error
+        e = np.exp(d, out=d)
     else:
         weighted = _Weighted(x, weights, axis)
         d, error = _difference(weighted.x, weighted.m, axis)
-        e = weighted.terms(d)
-        e += e * error
-    return e / np.sum(e, axis=axis, keepdims=True)
+        e = np.asarray(weighted.terms(d))
+    error *= e
+    e += error
+    e /= np.sum(e, axis=axis, keepdims=True)
+    return e[()]
 
 
 @kernel
@@ -137,10 +142,13 @@ def log_softmax(x: Any, axis: Axis = -1) -> Any:
     (x,) = floats(x)
     d, error = _difference(x, _max(x, axis), axis)
     top = d == 0
-    e = np.exp(d)
-    rest = np.sum(np.where(top, 0, e + e * error), axis=axis, keepdims=True)
+    e = np.asarray(np.exp(d))
+    error *= e
+    e += error
+    e[top] = 0
     count = np.sum(top, axis=axis, keepdims=True, dtype=x.dtype)
-    return d - np.log1p((count - 1) + rest)
+    d -= np.log1p((count - 1) + np.sum(e, axis=axis, keepdims=True))
+    return d[()]
 
 
 class _Rows:

@@ -111,7 +111,7 @@ def mills(x: Any) -> Any:
 def mills_excess(x: Any) -> Any:
     """x + φ(x)/Φ(x), about 1/|x| for x → −∞, where the sum would cancel; within 32 ulp."""
     x, dtype = _double(x)
-    below = -_ROOT_HALF * _erfcx_relative(np.maximum(-x * _ROOT_HALF, 0), 1)
+    below = -_ROOT_HALF * _erfcx_relative(np.asarray(np.maximum(-x * _ROOT_HALF, 0)), 1)
     return np.where(x < -_ROOT_HALF, below, x + _mills(x)).astype(dtype)[()]
 
 
@@ -126,19 +126,23 @@ def _half_gaussian(order: int) -> list[tuple[float, float]]:
 
 def _erfcx_relative(x: Any, order: int) -> Any:
     """y⁽ⁿ⁾/y for x ≥ 0, without cancellation: ∫ (−2s)ⁿ exp(−2xs − s²) ds, or a continued fraction."""
-    near = np.zeros_like(x)
+    out = np.empty_like(x)
+    near = x < 1.5
+    small, large = x[near], x[~near]
+    total = np.zeros_like(small)
     for s, weight in _half_gaussian(order):
-        near += weight * np.exp(-2 * s * np.minimum(x, 1.5))
+        total += weight * np.exp(-2 * s * small)
+    out[near] = total / scipy.special.erfcx(small)
     # The ratios Rₙ = −y⁽ⁿ⁾/y⁽ⁿ⁻¹⁾ obey Rₙ = 2n/(2x + Rₙ₊₁); far out they are at the fixed point of one step.
-    large = np.maximum(x, 1.5)
     last = 2.0 * (order + 100)
     ratio = last / (large + np.sqrt(large * large + last))
-    far = np.ones_like(x)
+    product = np.ones_like(large)
     for n in range(order + 100, 0, -1):
         ratio = 2 * n / (2 * large + ratio)
         if n <= order:
-            far *= -ratio
-    return np.where(x < 1.5, near / scipy.special.erfcx(x), far)
+            product *= -ratio
+    out[~near] = product
+    return out
 
 
 @kernel
@@ -156,7 +160,7 @@ def erfcx_n(x: Any, order: int = 0) -> Any:
     below, low = y, 2 * x * y - _TWO_OVER_ROOT_PI
     for n in range(1, order):
         below, low = low, 2 * x * low + 2 * n * below
-    return np.where(x < 0, low, y * _erfcx_relative(np.maximum(x, 0), order)).astype(dtype)[()]
+    return np.where(x < 0, low, y * _erfcx_relative(np.asarray(np.maximum(x, 0)), order)).astype(dtype)[()]
 
 
 @kernel

@@ -17,13 +17,12 @@ from relgrad.logic.ranges import (
 from relgrad.logic.rewrite import (
     Pattern,
     Rewrite,
-    cancelled_product,
-    cancelled_sum,
     compile_pattern,
     head_key,
     heads_of,
     rewrites,
 )
+from relgrad.logic.simplify import cancelled_product, cancelled_sum, distributed_product
 from relgrad.logic.unify import fresh, is_variable, label_of, reify_term, unknowns
 from relgrad.logic.view import in_product, in_sum, is_contraction, product_of, sum_of
 
@@ -35,6 +34,7 @@ __all__ = [
     "cancelled_sum",
     "compile_pattern",
     "constant_along",
+    "distributed_product",
     "equal_ground",
     "equalo",
     "fresh",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
 
 from relgrad.op import Constant
 from relgrad.term import is_term
@@ -55,14 +56,31 @@ def key_of(t: Any) -> Any:
     return t.cache.get("key", t) if is_term(t) else t
 
 
-def product_key(factors: dict[Any, Number]) -> Any:
+class Key:
+    """What equal products, or equal sums, have in common; interned, so that comparing keys never recurses."""
+
+    __slots__ = ("__weakref__", "parts")
+
+    def __init__(self, parts: Any):
+        self.parts = parts
+
+
+_keys: WeakValueDictionary[Any, Key] = WeakValueDictionary()
+
+
+def _interned(parts: Any) -> Key:
+    key = _keys.get(parts)
+    return key if key is not None else _keys.setdefault(parts, Key(parts))
+
+
+def product_key(factors: dict[Any, Number]) -> Key:
     """Return the key of a product of several factors, whatever their order."""
-    return frozenset((key_of(b), e) for b, e in factors.items())
+    return _interned(("product", frozenset((key_of(b), e) for b, e in factors.items())))
 
 
-def sum_key(view: SumView) -> Any:
+def sum_key(view: SumView) -> Key:
     """Return the key of a sum of several summands, whatever their order."""
-    return view.constant, frozenset((key_of(t), k) for t, k in view.terms.items())
+    return _interned(("sum", view.constant, frozenset((key_of(t), k) for t, k in view.terms.items())))
 
 
 def entry(entries: dict[Any, Number], t: Any) -> Any:

@@ -363,7 +363,7 @@ def match_sum(p: SumView, t: SumView, s: State, extend: bool) -> Iterator[SumMat
             for state, taken in _match_summand(part, k, inner, c, s):
                 yield from match_sum(pending, added((t, 1), (SumView(0, {inner: taken}), -1)), state, extend)
         return
-    left = _minus(t, needed, variables and not extend)
+    left = _minus(t, needed)
     if left is None:
         return
     if not variables:
@@ -399,13 +399,14 @@ def _match_summand(p: Term, k: Number, t: Any, c: Number, s: State) -> Iterator[
             yield state, c
 
 
-def _minus(t: SumView, needed: SumView, loose_constant: Any) -> SumView | None:
+def _minus(t: SumView, needed: SumView) -> SumView | None:
     """Subtract summands that must be in a sum; None where one is missing."""
     for part, k in needed.terms.items():
         c = t.terms.get(entry(t.terms, part), 0)
         if not c or not _holds(c, k):
             return None
-    if needed.constant and not loose_constant and not (t.constant and _holds(t.constant, needed.constant)):
+    # 1 + ε is read as holding a 1, but 3 is not: no constant is split that was not nearly there.
+    if needed.constant and abs(t.constant - needed.constant) * 2 > abs(needed.constant):
         return None
     return added((t, 1), (needed, -1))
 

@@ -214,21 +214,3 @@ def _around(
         )
 
     return rebuild
-
-
-def cancelled_product(t: Term) -> Any:
-    """Return a product with what cancels cancelled and its exponentials made one, or None where nothing does."""
-    view = product_of(t)
-    if not view.cancelled and view.exponentials < 2:
-        return None
-    new = fit(build_product(view, _dtype(t)), t)
-    return None if new is t else new
-
-
-def cancelled_sum(t: Term) -> Any:
-    """Return a sum with what cancels cancelled, or None where nothing does."""
-    view = sum_of(t)
-    if not view.cancelled:
-        return None
-    new = fit(build_sum(view, _dtype(t)), t)
-    return None if new is t else new

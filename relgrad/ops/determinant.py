@@ -163,5 +163,3 @@ def cofactor_derivative_(x: Any, v: Any) -> Any:
 def slogdet(a: Any) -> Any:
     """Trace `np.linalg.slogdet`; the result is NumPy's named tuple."""
     return SlogdetResult(*outputs_like(SLogDet(), a))
-
-

@@ -151,7 +151,8 @@ def contract(labels: list[Labels], operands: list[Any], output: Labels) -> Term:
         return product
     if len(operands) == 2 and len(summed) == 1:
         a, b = zip(labels, operands, strict=True)
-        found = _matmul(a, b, *summed, output) or _matmul(b, a, *summed, output)
+        (s,) = summed
+        found = _matmul(a, b, s, output) or _matmul(b, a, s, output)
         if found is not None:
             return found
     return _einsum(labels, operands, output)

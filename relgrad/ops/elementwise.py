@@ -95,7 +95,7 @@ class Elementwise(Op):
         else:
             return tuple(inputs)
         loop = self._loop(tuple([_dtype_key(x) for x in inputs]))
-        # From a Python number, lest an integer that does not fit wraps around instead of raising OverflowError.
+        # From a Python number: an integer that does not fit raises OverflowError then, and does not wrap.
         return tuple(
             [
                 constant(x.op.value.item(), loop[i]) if is_constant(x) and x.op.weak else x
@@ -187,7 +187,7 @@ def _common(keys: tuple[Any, ...]) -> np.dtype:
 def elementwise(label: str, function: Callable[..., Any], *rules: Rule | None, **options: Any) -> Elementwise:
     """Return an elementwise op and declare that it traces its NumPy (or SciPy) function.
 
-    >>> from relgrad.ops import exp
+    >>> from relgrad.ops.exponential import exp
     >>> exp(np.zeros(2))
     array([1., 1.])
     """

@@ -22,8 +22,8 @@ EighResult: Any = type(np.linalg.eigh(np.eye(1)))
 class Cholesky(Square):
     """The lower triangular l with l·lᵀ = a, for the symmetric a whose lower triangle the operand holds.
 
-    Its derivatives are those along symmetric changes of a: l̇ = l·φ(l⁻¹·ȧ·l⁻ᵀ), where φ takes the lower triangle
-    with half the diagonal; l̄ flows back as the symmetric part of l⁻ᵀ·φ(lᵀ·l̄)·l⁻¹.
+    Its derivatives are those along symmetric changes of a: l̇ = l·φ(l⁻¹·ȧ·l⁻ᵀ), where φ takes the lower
+    triangle with half the diagonal; l̄ flows back as the symmetric part of l⁻ᵀ·φ(lᵀ·l̄)·l⁻¹.
     """
 
     function = staticmethod(np.linalg.cholesky)
@@ -123,5 +123,3 @@ def eigh(a: Any, UPLO: str = "L") -> Any:
 def eigvalsh(a: Any, UPLO: str = "L") -> Any:
     """Trace `np.linalg.eigvalsh`."""
     return eigh(a, UPLO)[0]
-
-

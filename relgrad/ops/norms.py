@@ -8,13 +8,20 @@ from typing import Any
 import numpy as np
 
 from relgrad.errors import ShapeError, TraceError
-from relgrad.kernels_linalg import norm2, norm_p, unit
+from relgrad.kernels_linalg import norm2, norm_p, unit, unit_p
 from relgrad.op import Op, as_term, implements, strong
-from relgrad.ops.arguments import below_squeeze, call, is_ground, normalize_axes, normalize_axis
+from relgrad.ops.arguments import (
+    below_squeeze,
+    call,
+    is_ground,
+    normalize_axes,
+    normalize_axis,
+    require_ground,
+)
 from relgrad.ops.reduction import Reduction, pattern_axes
 from relgrad.ops.structure import squeeze
 from relgrad.term import Term, term
-from relgrad.types import NONNEGATIVE, Interval, Type, array_type
+from relgrad.types import NONNEGATIVE, REAL, Interval, Type, array_type
 
 INF = float("inf")
 
@@ -54,16 +61,16 @@ class Norm(Reduction):
         return f"norm2({names[0]}, axis={_axis(self.axes)}, keepdims=True)"
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
-        return [output_gradients[0] * self.slope(inputs[0], outputs[0])]
+        return [output_gradients[0] * self.slope(inputs[0])]
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
         (x,), (t,) = inputs, eval_points
         if t is None:
             return [None]
-        return [np.sum(t * self.slope(x, self(x)), axis=self.axes, keepdims=True)]
+        return [np.sum(t * self.slope(x), axis=self.axes, keepdims=True)]
 
-    def slope(self, x: Any, out: Any) -> Any:
-        """Return ∂‖x‖/∂x, given the norm too."""
+    def slope(self, x: Any) -> Any:
+        """Return ∂‖x‖/∂x."""
         return Unit(self.axes)(x)
 
     def range_of(self, *ranges: Interval) -> Interval:
@@ -90,12 +97,8 @@ class PNorm(Norm):
     def source(self, node: Term, names: Sequence[str]) -> str | None:
         return f"norm_p({names[0]}, {self.order!r}, axis={_axis(self.axes)}, keepdims=True)"
 
-    def slope(self, x: Any, out: Any) -> Any:
-        zero = out == 0
-        ratio = np.where(zero, 0, np.abs(x)) / np.where(zero, 1, out)
-        if self.order < 1:  # a power that is infinite at 0, where the norm has no derivative
-            ratio = np.where(ratio == 0, 1, ratio)
-        return np.sign(x) * ratio ** (self.order - 1)
+    def slope(self, x: Any) -> Any:
+        return PUnit(self.axes, self.order)(x)
 
     def ball(self, *balls: Any) -> Any:
         powers = np.frompyfunc(lambda t: abs(t) ** self.order, 1, 1)(balls[0])
@@ -128,7 +131,7 @@ class Unit(Op):
         x, axes, squeezed = below_squeeze(x, self.axes)
         axes = tuple(a for a in axes if x.type.shape[a] != 1)
         if axes or x.type.dtype.kind != "f":
-            return squeeze(term(Unit(axes), x), squeezed)
+            return squeeze(term(self.with_props((axes, *self._props()[1:])), x), squeezed)
         return squeeze(as_term(call(np.sign, x)), squeezed)
 
     def compute(self, *arrays: Any) -> Any:
@@ -158,6 +161,40 @@ class Unit(Op):
         (x,) = balls
         norm = np.broadcast_to(Norm(self.axes).ball(x), x.shape)
         return np.frompyfunc(lambda a, n: a if n.is_zero() else a / n, 2, 1)(x, norm)
+
+
+class PUnit(Unit):
+    """sign(x)·(|x|/‖x‖)^(p-1), the gradient of the p-norm, and 0 where x = 0; its Jacobian is symmetric."""
+
+    __props__ = ("axes", "order")
+    imports = ("unit_p",)
+
+    def __init__(self, axes: tuple[int, ...], order: float):
+        super().__init__(axes)
+        self.order = order
+
+    def compute(self, *arrays: Any) -> Any:
+        return unit_p(arrays[0], self.order, self.axes)
+
+    def source(self, node: Term, names: Sequence[str]) -> str | None:
+        return f"unit_p({names[0]}, {self.order!r}, axis={_axis(self.axes)})"
+
+    def project(self, x: Any, v: Any) -> Any:
+        u, norm = self(x), PNorm(self.axes, self.order)(x)
+        norm = np.where(norm == 0, 1, norm)
+        # For p < 2 the curvature is infinite at entries that are 0; they count as constant there.
+        bend = np.where(x == 0, 0, np.where(x == 0, 1, np.abs(x) / norm) ** (self.order - 2))
+        return (self.order - 1) * ((bend * v - u * np.sum(u * v, axis=self.axes, keepdims=True)) / norm)
+
+    def range_of(self, *ranges: Interval) -> Interval:
+        return REAL if self.order < 1 else super().range_of(*ranges)
+
+    def ball(self, *balls: Any) -> Any:
+        (x,) = balls
+        norm = np.broadcast_to(PNorm(self.axes, self.order).ball(x), x.shape)
+        power = _exact(self.order) - 1
+        slope = lambda a, n: a if a.is_zero() else a.sgn() * (abs(a) / n) ** power
+        return np.frompyfunc(slope, 2, 1)(x, norm)
 
 
 def _floating(x: Any) -> Any:
@@ -276,3 +313,10 @@ def unit_(x: Any, axis: Any = None) -> Any:
     if not is_ground(x):
         return Unit(pattern_axes(axis, True)).make_node(x)
     return Unit(normalize_axes(axis, x.type.ndim)).make_node(x)
+
+
+@implements(unit_p)
+def unit_p_(x: Any, order: float, axis: Any = None) -> Any:
+    """Trace the kernel `unit_p`."""
+    x = require_ground("unit_p", x)
+    return PUnit(normalize_axes(axis, x.type.ndim), float(order)).make_node(x)

@@ -211,7 +211,8 @@ def pattern_axes(axis: Any, keepdims: bool) -> Any:
     return tuple(sorted(axes))
 
 
-def _cast(a: Any, dtype: Any) -> Any:
+def cast_to(a: Any, dtype: Any) -> Any:
+    """Return x in a dtype, or as it is where none is asked for."""
     if dtype is None:
         return a
     from relgrad.ops.casting import cast
@@ -225,7 +226,7 @@ def sum_(
 ) -> Any:
     """Trace `np.sum`."""
     refuse("np.sum", out=out, **options)
-    return reduce(Sum, _cast(a, dtype), axis, keepdims)
+    return cast_to(reduce(Sum, cast_to(a, dtype), axis, keepdims), dtype)
 
 
 @implements(np.prod, "prod")
@@ -234,4 +235,4 @@ def prod(
 ) -> Any:
     """Trace `np.prod`."""
     refuse("np.prod", out=out, **options)
-    return reduce(Prod, _cast(a, dtype), axis, keepdims)
+    return cast_to(reduce(Prod, cast_to(a, dtype), axis, keepdims), dtype)

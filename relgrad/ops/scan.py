@@ -19,7 +19,7 @@ from relgrad.ops.arguments import (
     refuse,
     require_ground,
 )
-from relgrad.ops.reduction import Prod, Sum, _cast
+from relgrad.ops.reduction import Prod, Sum, cast_to
 from relgrad.ops.shaping import Rearrangement
 from relgrad.ops.structure import Squeeze, squeeze
 from relgrad.term import Term, term
@@ -164,14 +164,14 @@ class Recurrence(Op):
 
 def _scan(op: type[_Along], function: str, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
     refuse(function, out=out)
-    x = strong(as_term(_cast(a, dtype)))
-    if not is_ground(x):
-        if axis is None or operator.index(axis) >= 0:
-            require_ground(f"{function} without a negative axis", x)
-        return op(axis).make_node(x)
+    x = strong(as_term(cast_to(a, dtype)))
     if axis is None:
         x, axis = call(np.ravel, x), -1
-    return op(normalize_axis(axis, x.type.ndim)).make_node(x)
+    if is_ground(x):
+        axis = normalize_axis(axis, x.type.ndim)
+    elif operator.index(axis) >= 0:
+        require_ground(f"{function} along an axis counted from the left", x)
+    return cast_to(op(axis).make_node(x), dtype)
 
 
 @implements(np.cumsum, "cumsum")

@@ -18,8 +18,8 @@ class Square(Op):
     """An op on the square matrices in the last two axes of its first operand."""
 
     __props__ = ()
-    function: Callable[..., Any]
-    code: str
+    function: Callable[..., Any] = staticmethod(np.asarray)
+    code: str = ""
 
     def compute(self, *arrays: Any) -> Any:
         return type(self).function(*arrays)
@@ -61,7 +61,7 @@ def square_shape(shape: Any, name: str = "np.linalg") -> tuple[Any, ...]:
     return (*shape[:-2], side, side)
 
 
-def over_matrices(f: Callable[[Any], Any], *stacks: Any) -> Any:
+def over_matrices(f: Callable[..., Any], *stacks: Any) -> Any:
     """Apply a function of `flint.arb_mat` to stacks of object matrices; a scalar or matrix for each."""
     import flint
 
@@ -80,5 +80,3 @@ def outputs_like(op: Op, a: Any, swapped: bool = False) -> list[Any]:
     node = op.make_node(swap(as_term(a)) if swapped else as_term(a))
     parts = [term(Project(i), node) for i in range(op.n_outputs)]
     return [type(a)(part) for part in parts] if isinstance(a, Symbolic) else parts
-
-

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from relgrad.logic import (
     cancelled_product,
     cancelled_sum,
+    distributed_product,
     heads_of,
     in_product,
     in_sum,
@@ -45,14 +46,17 @@ def relate(t: Term, library: Library, whole_product: bool, whole_sum: bool) -> I
         for rewrite in rewrites(row.pattern, row.right, row.conditions, t, {}):
             bindings = {label_of(v): rewrite.state.get(v) for v in row.variables}
             yield Found("relation", row.name, rewrite.term, _why(row), bindings)
-    if "sum" in kinds:
-        smaller = cancelled_sum(t)
+    for kind, name, simplify, why in _SIMPLIFICATIONS:
+        smaller = simplify(t) if kind in kinds else None
         if smaller is not None:
-            yield Found("simplify", "cancel_summands", smaller, "summands meet their negatives", {})
-    if "product" in kinds:
-        smaller = cancelled_product(t)
-        if smaller is not None:
-            yield Found("simplify", "cancel_factors", smaller, "factors meet their inverses, or exponentials each other", {})
+            yield Found("simplify", name, smaller, why, {})
+
+
+_SIMPLIFICATIONS = (
+    ("sum", "cancel_summands", cancelled_sum, "summands meet their negatives"),
+    ("product", "cancel_factors", cancelled_product, "factors meet their inverses, or exponentials each other"),
+    ("product", "distribute_to_cancel", distributed_product, "a factor meets its inverse inside a sum"),
+)
 
 
 def _why(row: Relation) -> str:

@@ -62,7 +62,7 @@ def construct() -> Construct:
 def _read(frame: FrameType) -> Construct:
     code = frame.f_code
     where = f"{code.co_filename}:{frame.f_lineno}"
-    opname = dis.opname[code.co_code[frame.f_lasti]]
+    opname = _instruction(code.co_code, frame.f_lasti)
     line, end_line, column, end_column = next(
         islice(code.co_positions(), frame.f_lasti // 2, None), (None, None, None, None)
     )
@@ -70,6 +70,8 @@ def _read(frame: FrameType) -> Construct:
         return Construct(where, kind=_kind(opname))
     text = _text(frame, line, end_line, column, end_column)
     kind, called = _kind(opname), ""
+    if kind == "store":
+        text = f"del {text}" if opname == "DELETE_SUBSCR" else f"{text} = ..."
     if kind == "call":
         match = re.match(r"[\w.]+(?=\()", text)
         called = match.group() if match else ""
@@ -83,12 +85,20 @@ def _read(frame: FrameType) -> Construct:
     return Construct(where, text if len(text) <= 70 else text[:67] + "...", kind, called)
 
 
+def _instruction(code: bytes, position: int) -> str:
+    """Return the name of the instruction at a position, which may be in the cache that follows it."""
+    while position > 0 and dis.opname[code[position]] == "CACHE":
+        position -= 2
+    return dis.opname[code[position]]
+
+
 def _kind(opname: str) -> str:
     kinds = {
         "UNARY_NOT": "not",
         "CONTAINS_OP": "in",
         "STORE_SUBSCR": "store",
         "STORE_SLICE": "store",
+        "DELETE_SUBSCR": "store",
         "BINARY_SUBSCR": "subscript",
         "BINARY_SLICE": "subscript",
         "BINARY_OP": "inplace",
@@ -125,14 +135,15 @@ def _condition(frame: FrameType, line: int, column: int) -> str:
     return found
 
 
-def _tests(node: ast.AST) -> list[tuple[str, ast.expr]]:
+def _tests(node: ast.AST) -> list[tuple[str, ast.expr | ast.Assert]]:
     match node:
         case ast.If(test=test):
             return [("if", test)]
         case ast.While(test=test):
             return [("while", test)]
-        case ast.Assert(test=test):
-            return [("assert", test)]
+        case ast.Assert():
+            # Its jump belongs to the statement in some versions of Python, to the test in others.
+            return [("assert", node)]
         case ast.IfExp(test=test):
             return [("conditional", test)]
         case ast.comprehension(ifs=tests):

@@ -73,6 +73,7 @@ CALLS = {
     "float32": "write x.astype(np.float32)",
     "full": "write value * np.ones(shape), or np.broadcast_to(value, shape)",
     "vectorize": "call the function on the whole array: NumPy's functions act on every entry",
+    "normal": "draw z = rng.standard_normal(shape) and write mean + scale * z",
     "logsumexp": "write np.log(np.sum(np.exp(x), axis)), which is made stable, or call relgrad.logsumexp",
     "softmax": "write np.exp(x) / np.sum(np.exp(x), axis, keepdims=True), which is made stable, or call"
     " relgrad.softmax",
@@ -131,6 +132,7 @@ FUNCTIONS: dict[Any, tuple[str, str]] = {
     np.array_equal: (VALUES, "write np.all(a == b), which is traced"),
     np.array_equiv: (VALUES, "write np.all(a == b), which is traced"),
     np.allclose: (VALUES, "write np.all(np.abs(a - b) <= tolerance), which is traced"),
+    np.isclose: (UNKNOWN[0], "write np.abs(a - b) <= tolerance"),
     np.unique: (SELECTS, "np.sort(x) keeps the shape"),
     np.nonzero: (SELECTS, "weigh the entries with np.where(condition, a, b)"),
     np.flatnonzero: (SELECTS, "weigh the entries with np.where(condition, a, b)"),
@@ -139,7 +141,7 @@ FUNCTIONS: dict[Any, tuple[str, str]] = {
     np.save: (VALUES, "save the result of the call instead"),
     np.savetxt: (VALUES, "save the result of the call instead"),
     np.savez: (VALUES, "save the result of the call instead"),
-    np.piecewise: ("it writes its result piece by piece", "write np.where(condition, a, b) or np.select"),
+    np.piecewise: ("it writes its result piece by piece", "write np.where(condition, a, b)"),
     np.apply_along_axis: ("it writes its result row by row", "write np.stack([f(row) for row in x])"),
 }  # fmt: skip
 """NumPy functions that cannot be traced, rather than merely are not: cause and cure."""

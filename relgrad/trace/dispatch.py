@@ -10,8 +10,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 import relgrad.ops  # noqa: F401 - fills IMPLEMENTATIONS
-from relgrad import kernels
 from relgrad.errors import RelgradError, TraceError
+from relgrad.kernels import logsumexp
 from relgrad.op import IMPLEMENTATIONS, Symbolic, as_term
 from relgrad.ops.structure import expand
 from relgrad.trace.construct import construct
@@ -30,7 +30,7 @@ _METHODS: dict[Any, Any] = {
     (np.minimum, "reduce"): np.min,
     (np.logical_and, "reduce"): np.all,
     (np.logical_or, "reduce"): np.any,
-    (np.logaddexp, "reduce"): kernels.logsumexp,
+    (np.logaddexp, "reduce"): logsumexp,
     (np.add, "accumulate"): np.cumsum,
     (np.multiply, "accumulate"): np.cumprod,
 }

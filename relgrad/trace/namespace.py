@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.special
 
 from relgrad.op import Symbolic
+from relgrad.trace.dispatch import call_function
+from relgrad.trace.tracer import wrap
 
 
 class Namespace:
     """NumPy as code for the array API sees it when its arguments are traced (`x.__array_namespace__()`)."""
 
     __name__ = "relgrad.trace.namespace"
+
+    def __init__(self) -> None:
+        self.special = Special()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(np, name)
@@ -29,6 +36,17 @@ class Namespace:
     def astype(self, x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
         """Return an array converted to a dtype."""
         return x.astype(dtype)
+
+
+class Special:
+    """The functions of scipy.special, which SciPy looks for here if SCIPY_ARRAY_API is set.
+
+    They are no ufuncs then, so that tracers do not see their calls.
+    """
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        function = getattr(scipy.special, name)
+        return lambda *args, **kwargs: wrap(call_function(function, args, kwargs))
 
 
 NAMESPACE = Namespace()

@@ -49,6 +49,8 @@ def refuse_number(kind: str) -> NoReturn:
         cure = (
             "a size, an axis, a number of steps must be Python ints: close over it, or use functools.partial"
         )
+    if not cure and kind == "str":
+        cure = "show the whole array, which prints its dtype and shape, or format the result of the call"
     named = "an index" if kind == "index" else f"a Python {kind}"
     raise TraceError(
         f"a traced array cannot become {named}" + (f": {at.quoted}" if at.text else ""),
@@ -123,7 +125,7 @@ def refuse_write(what: str) -> NoReturn:
         f"a traced array cannot be changed in place: {at.quoted or what}",
         where=at.where,
         cause="a traced array stands for a value, as a number does; it has no memory to write to",
-        cure=WRITE,
+        cure=_call_cure(at) or WRITE,
     )
 
 
@@ -156,7 +158,7 @@ def _call_cure(at: Construct) -> str:
     if module == "math" or (not module and name in MATH):
         instead = MATH.get(name) or (f"np.{name}" if hasattr(np, name) else "")
         return f"write {instead}(...) instead of {at.called}(...)" if instead else ""
-    if re.match(r"[\w.]+\(\s*[\[(]", at.text) and name not in ("max", "min", "any", "all", "sorted"):
+    if re.search(r"[(,=]\s*\[", at.text) and name not in ("max", "min", "any", "all", "sorted"):
         return STACK
     return CALLS.get(name, "")
 

@@ -54,6 +54,7 @@ def trace(
     Python numbers are arrays of rank 0 (float64, int64, bool); NumPy scalars and arrays keep their dtypes;
     lists are containers of arrays. Tracers among the arguments are given fresh inputs of their types as well.
 
+    >>> import numpy as np
     >>> traced = trace(lambda x, y: {"sum": x + y}, (np.ones(3), 2.0))
     >>> traced.inputs, traced.out_structure
     ((e(x), e(y)), Structure({'sum': *}))

@@ -12,7 +12,6 @@ from relgrad.op import IMPLEMENTATIONS, Symbolic
 from relgrad.term import Unknown, is_term
 from relgrad.trace.cures import ATTRIBUTES
 from relgrad.trace.dispatch import call_function, call_method, call_ufunc
-from relgrad.trace.namespace import NAMESPACE
 from relgrad.trace.refusal import (
     refuse_array,
     refuse_attribute,
@@ -55,6 +54,8 @@ class Tracer(Symbolic, np.lib.mixins.NDArrayOperatorsMixin):
         return wrap(call_function(function, args, kwargs))
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        from relgrad.trace.namespace import NAMESPACE  # which itself wraps what it returns
+
         return NAMESPACE
 
     # What is known of the array

@@ -1,0 +1,66 @@
+# `make` alone says what there is. Every target sets up .venv by itself, again only when pyproject.toml changes.
+
+SHELL := /bin/bash
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/installed.stamp
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test bench clean
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_NO_INPUT := 1
+
+help:
+	@echo "make demo    issue #682 walked through, then logistic regression on handwritten digits"
+	@echo "make test    ruff, basedpyright and pytest"
+	@echo "make bench   timings, side by side with hand-written NumPy and autograd"
+	@echo "make setup   only the environment in .venv (the others do this by themselves)"
+	@echo "make clean   remove .venv and all caches"
+	@echo
+	@echo "PYTHON=…     the interpreter to use (Python 3.11 or later; found by itself where there is one)"
+
+setup: $(STAMP)
+
+demo: $(STAMP)
+	@$(BIN)/python examples/demo.py
+
+test: $(STAMP)
+	@echo "== ruff check"
+	@$(BIN)/ruff check --quiet . && echo "clean"
+	@echo "== ruff format --check"
+	@$(BIN)/ruff format --quiet --check --diff . && echo "clean"
+	@echo "== basedpyright"
+	@$(BIN)/basedpyright
+	@echo "== pytest"
+	@$(BIN)/python -m pytest -n 2
+
+bench: $(STAMP)
+	@$(BIN)/python benchmarks/gradient_call.py
+	@$(BIN)/python benchmarks/rewrite_scale.py
+
+clean:
+	@rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# An interpreter serves if it is recent enough and can make environments (Debian ships some that cannot).
+$(STAMP): pyproject.toml
+	@set -e; \
+	usable() { "$$1" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; }; \
+	if ! { usable $(BIN)/python && $(BIN)/python -m pip --version >/dev/null 2>&1; }; then \
+	  python=; \
+	  for candidate in $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11 python); do \
+	    if usable "$$candidate"; then python=$$candidate; break; fi; \
+	  done; \
+	  if [ -z "$$python" ]; then \
+	    echo "No usable Python found: relgrad needs Python 3.11 or later with venv and ensurepip." >&2; \
+	    echo "  cause: tried $(or $(PYTHON),python3 and python3.14 to python3.11 on the PATH)" >&2; \
+	    echo "  cure:  install one (on Debian and Ubuntu with its python3-venv), or say make PYTHON=/path/to/python3" >&2; \
+	    exit 1; \
+	  fi; \
+	  echo "Making $(VENV) with $$($$python --version)"; \
+	  "$$python" -m venv --clear $(VENV); \
+	fi; \
+	echo "Installing relgrad and what its tests and examples need into $(VENV) (a minute or two)"; \
+	$(BIN)/python -m pip install --quiet --editable '.[test,examples]' </dev/null; \
+	touch $@

@@ -1,0 +1,66 @@
+"""Simplifications that the theories themselves license: cancelling, and distributing where that cancels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from relgrad.logic.build import build_product, build_sum, fit
+from relgrad.logic.group import Number, ProductView, SumView, added, multiplied
+from relgrad.logic.view import SUMS, product_of, sum_of, summand
+from relgrad.term import Term, is_term
+
+
+def _dtype(t: Term) -> Any:
+    return t.type.dtype if t.ground else None
+
+
+def cancelled_product(t: Term) -> Any:
+    """Return a product with what cancels cancelled and its exponentials made one, or None where nothing does.
+
+    a·b/a = b, and exp(a)·exp(b) = exp(a + b).
+    """
+    view = product_of(t)
+    if not view.cancelled and view.exponentials < 2:
+        return None
+    new = fit(build_product(view, _dtype(t)), t)
+    return None if new is t else new
+
+
+def cancelled_sum(t: Term) -> Any:
+    """Return a sum with what cancels cancelled, or None where nothing does: a + b - a = b."""
+    view = sum_of(t)
+    if not view.cancelled:
+        return None
+    new = fit(build_sum(view, _dtype(t)), t)
+    return None if new is t else new
+
+
+def distributed_product(t: Term) -> Any:
+    """Return a product whose factors are multiplied into a sum in which they cancel, or None: f·(a/f + b) = a + f·b."""
+    view = product_of(t)
+    for base, e in view.factors.items():
+        if e != 1 or not is_term(base) or base.op not in SUMS or len(view.factors) < 2:
+            continue
+        sum_view = sum_of(base)
+        readings = [product_of(part).factors for part in sum_view.terms]
+        moved = {b: amount for b, k in view.factors.items() if b is not base and (amount := _meeting(b, k, readings))}
+        if not moved:
+            continue
+        outside = multiplied((view, 1), (ProductView(1, {base: 1}), -1), (ProductView(1, moved), -1))
+        inside = _times(sum_view, ProductView(1, moved), _dtype(t))
+        new = multiplied((outside, 1), (ProductView(1, {build_sum(inside, _dtype(t)): 1}), 1))
+        return fit(build_product(new, _dtype(t)), t)
+    return None
+
+
+def _meeting(base: Any, k: Number, readings: list[dict[Any, Number]]) -> Number:
+    """Return how much of base^k meets its inverse in one of the summands."""
+    met = max((abs(e) for reading in readings if (e := reading.get(base, 0)) * k < 0), default=0)
+    return min(abs(k), met) * (1 if k > 0 else -1)
+
+
+def _times(view: SumView, factor: ProductView, dtype: Any) -> SumView:
+    parts = [(summand(multiplied((product_of(part), 1), (factor, 1)), None, dtype), k) for part, k in view.terms.items()]
+    if view.constant:
+        parts.append((summand(factor, None, dtype), view.constant))
+    return added(*parts)

@@ -1,0 +1,147 @@
+"""The linear maps that derivatives of softmax are made of: distances from a weighted mean.
+
+D(g) = g − Σpg/Σp (`deviation`), R(g) = g − p·Σg/Σp (`log_softmax_pullback`) and P(g) = p·D(g)
+(`softmax_pullback`) are closed under differentiation: R is the adjoint of D, P its own, and their derivatives
+in p are written with them again. They are differentiated for any weights p, though p is a softmax wherever
+they arise.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from relgrad import kernels
+from relgrad.op import Laws, implements
+from relgrad.ops.arguments import is_symbolic
+from relgrad.ops.rows import RowsOp, build, differentiable, total
+from relgrad.ops.structure import broadcast_like
+
+
+class _Map(RowsOp):
+    """A map of g, linear, under weights p; a change of a common offset of g, or scale of p, is exact."""
+
+    laws = Laws(linear=(0,))
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        g, p = inputs
+        (h,) = output_gradients
+        return [
+            self.adjoint(h, p) if differentiable(g) else None,
+            self.pull_p(h, g, p) if differentiable(p) else None,
+        ]
+
+    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+        (g, p), (tg, tp) = inputs, eval_points
+        parts = [] if tg is None else [self(tg, p)]
+        if tp is not None:
+            parts.append(self.push_p(tp, g, p))
+        return [total(parts)]
+
+    def _ratio(self, g: Any, p: Any, like: Any) -> Any:
+        """Σg/Σp, where both count as often as they are repeated in the shape of `like`."""
+        return self._sum(broadcast_like(g, like)) / self._sum(broadcast_like(p, like))
+
+    def adjoint(self, h: Any, p: Any) -> Any:
+        raise NotImplementedError
+
+    def pull_p(self, h: Any, g: Any, p: Any) -> Any:
+        raise NotImplementedError
+
+    def push_p(self, t: Any, g: Any, p: Any) -> Any:
+        raise NotImplementedError
+
+    def ball_entry(self, g: Any, p: Any, gs: Any, ps: Any, total: Any) -> Any:
+        raise NotImplementedError
+
+    def ball(self, *balls: Any) -> Any:
+        def row(gs: list[Any], ps: list[Any]) -> list[Any]:
+            return [self.ball_entry(g, p, gs, ps, sum(ps)) for g, p in zip(gs, ps, strict=True)]
+
+        return self._ball_rows(row, *balls)
+
+
+def _mean(g: Any, gs: list[Any], ps: list[Any], total: Any) -> Any:
+    return sum(p * (g - other) for other, p in zip(gs, ps, strict=True)) / total
+
+
+class Deviation(_Map):
+    """D(g, p) = g − Σpg/Σp: the distance from the mean under the weights p."""
+
+    kernel = staticmethod(kernels.deviation)
+
+    def adjoint(self, h: Any, p: Any) -> Any:
+        return LogSoftmaxPullback(self.axes)(h, p)
+
+    def pull_p(self, h: Any, g: Any, p: Any) -> Any:
+        return -self(g, p) * self._ratio(h, p, h)
+
+    def push_p(self, t: Any, g: Any, p: Any) -> Any:
+        return np.broadcast_to(
+            -self._sum(t * self(g, p)) / self._sum(p), np.broadcast_shapes(g.shape, p.shape)
+        )
+
+    def ball_entry(self, g: Any, p: Any, gs: Any, ps: Any, total: Any) -> Any:
+        return _mean(g, gs, ps, total)
+
+
+class LogSoftmaxPullback(_Map):
+    """R(g, p) = g − p·Σg/Σp: the pullback of log_softmax where p is the softmax."""
+
+    kernel = staticmethod(kernels.log_softmax_pullback)
+
+    def adjoint(self, h: Any, p: Any) -> Any:
+        return Deviation(self.axes)(h, p)
+
+    def pull_p(self, h: Any, g: Any, p: Any) -> Any:
+        return -Deviation(self.axes)(h, p) * self._ratio(g, p, h)
+
+    def push_p(self, t: Any, g: Any, p: Any) -> Any:
+        r = self(t, p)
+        return -r * self._ratio(g, p, r * g)
+
+    def ball_entry(self, g: Any, p: Any, gs: Any, ps: Any, total: Any) -> Any:
+        return g - p * sum(gs) / total
+
+
+class SoftmaxPullback(_Map):
+    """P(g, p) = p·(g − Σpg/Σp): the pullback, and pushforward, of softmax with the result p."""
+
+    kernel = staticmethod(kernels.softmax_pullback)
+
+    def adjoint(self, h: Any, p: Any) -> Any:
+        return self(h, p)
+
+    def pull_p(self, h: Any, g: Any, p: Any) -> Any:
+        return Deviation(self.axes)(h, p) * Deviation(self.axes)(g, p)
+
+    def push_p(self, t: Any, g: Any, p: Any) -> Any:
+        return LogSoftmaxPullback(self.axes)(t * Deviation(self.axes)(g, p), p)
+
+    def ball_entry(self, g: Any, p: Any, gs: Any, ps: Any, total: Any) -> Any:
+        return p * _mean(g, gs, ps, total)
+
+
+@implements(kernels.softmax_pullback)
+def softmax_pullback(g: Any, p: Any, axis: Any = -1) -> Any:
+    """p·(g − Σpg/Σp) over axes."""
+    if not any(is_symbolic(a) for a in (g, p, axis)):
+        return kernels.softmax_pullback(g, p, axis)
+    return build(SoftmaxPullback, [g, p], axis)
+
+
+@implements(kernels.log_softmax_pullback)
+def log_softmax_pullback(g: Any, p: Any, axis: Any = -1) -> Any:
+    """g − p·Σg/Σp over axes."""
+    if not any(is_symbolic(a) for a in (g, p, axis)):
+        return kernels.log_softmax_pullback(g, p, axis)
+    return build(LogSoftmaxPullback, [g, p], axis)
+
+
+@implements(kernels.deviation)
+def deviation(g: Any, p: Any, axis: Any = -1) -> Any:
+    """g − Σpg/Σp over axes."""
+    if not any(is_symbolic(a) for a in (g, p, axis)):
+        return kernels.deviation(g, p, axis)
+    return build(Deviation, [g, p], axis)

@@ -1,0 +1,178 @@
+"""Functions with a removable singularity, and others whose derivatives need a formula for each order.
+
+A member of a family is its function differentiated `order` times, so each is closed under differentiation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.special
+
+from relgrad import kernels
+from relgrad.op import Op, implements
+from relgrad.ops.elementwise import Elementwise
+from relgrad.types import POSITIVE, REAL, Interval
+
+_NEGATIVE = Interval(-math.inf, 0.0, open_high=True)
+
+
+class Family(Elementwise):
+    """A function and its derivatives: `order` counts them, and the next one is the rule of each."""
+
+    __props__ = ("order",)
+    kernel: ClassVar[Callable[..., Any]]
+    ground = Op.ground
+    __repr__ = __str__ = Op.__repr__
+
+    def __init__(self, order: Any = 0):
+        name = self.kernel.__name__
+        super().__init__(
+            name, self._at_order, lambda g, out, x: g * self.derivative(x), code=f"{name}({{}}, {order})"
+        )
+        self.order = order
+        self.imports = (name,)
+
+    def with_props(self, props: Any) -> Op:
+        return type(self)(*props)
+
+    @property
+    def derivative(self) -> Family:
+        """The op of the next order."""
+        return type(self)(self.order + 1)
+
+    def _at_order(self, x: Any) -> Any:
+        return type(self).kernel(x, self.order)
+
+    def range_of(self, *ranges: Interval) -> Interval:
+        return self.bounds(self.order, *ranges) if self.ground else REAL
+
+    def bounds(self, n: int, x: Interval) -> Interval:
+        return REAL
+
+    def ball(self, *balls: Any) -> Any:
+        return np.frompyfunc(lambda x: self.exact(self.order, x), 1, 1)(*balls)
+
+    def exact(self, n: int, x: Any) -> Any:
+        """The n-th derivative at a ball."""
+        raise NotImplementedError
+
+
+def _fourier(n: int, c: int, x: Any) -> Any:
+    """iⁿ·₁F₁(n + 1; c; ix), real part: ∫₀¹ tⁿ(1 − t)^(c − n − 2) cos(xt + nπ/2) dt but for a constant."""
+    from flint import acb
+
+    return (acb(0, 1) ** n * acb(0, x).hypgeom_1f1(n + 1, c)).real
+
+
+class SincN(Family):
+    """The derivatives of sin(x)/x."""
+
+    kernel = staticmethod(kernels.sinc_n)
+
+    def bounds(self, n: int, x: Interval) -> Interval:
+        return Interval(-0.22, 1.0) if n == 0 else Interval(-1 / (n + 1), 1 / (n + 1))
+
+    def exact(self, n: int, x: Any) -> Any:
+        return _fourier(n, n + 2, x) / (n + 1)
+
+
+class CoscN(Family):
+    """The derivatives of (1 − cos x)/x²."""
+
+    kernel = staticmethod(kernels.cosc_n)
+
+    def bounds(self, n: int, x: Interval) -> Interval:
+        bound = 1 / ((n + 1) * (n + 2))
+        return Interval(0.0 if n == 0 else -bound, bound)
+
+    def exact(self, n: int, x: Any) -> Any:
+        return _fourier(n, n + 3, x) / ((n + 1) * (n + 2))
+
+
+class ExprelN(Family):
+    """The derivatives of (eˣ − 1)/x."""
+
+    kernel = staticmethod(kernels.exprel_n)
+
+    def bounds(self, n: int, x: Interval) -> Interval:
+        return POSITIVE
+
+    def exact(self, n: int, x: Any) -> Any:
+        return x.hypgeom_1f1(n + 1, n + 2) / (n + 1)
+
+
+class Log1prelN(Family):
+    """The derivatives of log(1 + x)/x."""
+
+    kernel = staticmethod(kernels.log1prel_n)
+
+    def bounds(self, n: int, x: Interval) -> Interval:
+        return POSITIVE if n % 2 == 0 else _NEGATIVE
+
+    def exact(self, n: int, x: Any) -> Any:
+        return (-x).hypgeom_2f1(n + 1, n + 1, n + 2) * ((-1) ** n * math.factorial(n)) / (n + 1)
+
+
+class ErfcxN(Family):
+    """The derivatives of exp(x²)·erfc(x)."""
+
+    kernel = staticmethod(kernels.erfcx_n)
+
+    def bounds(self, n: int, x: Interval) -> Interval:
+        return POSITIVE if n % 2 == 0 else _NEGATIVE
+
+    def exact(self, n: int, x: Any) -> Any:
+        below: Any = 0
+        value = (x * x).exp() * x.erfc()
+        for k in range(n):
+            constant = 0 if k else 2 / x.pi().sqrt()
+            below, value = value, 2 * x * value + 2 * k * below - constant
+        return value
+
+
+class DigammaN(Family):
+    """The derivatives of the digamma function."""
+
+    kernel = staticmethod(kernels.digamma_n)
+
+    def bounds(self, n: int, x: Interval) -> Interval:
+        if n == 0 or not x.nonnegative:
+            return REAL
+        return POSITIVE if n % 2 else _NEGATIVE
+
+    def exact(self, n: int, x: Any) -> Any:
+        from flint import acb
+
+        return acb(x).polygamma(n).real
+
+
+def _function(family: type[Family], *also: Any) -> Callable[..., Any]:
+    """Return the function of `(x, order=0)` that applies a family, which its kernel is traced to."""
+
+    def apply(x: Any, order: Any = 0) -> Any:
+        return family(order)(x)
+
+    apply.__name__ = apply.__qualname__ = family.kernel.__name__
+    apply.__doc__ = family.kernel.__doc__
+    implements(family.kernel)(apply)
+    implements(*also)(family(0))
+    return apply
+
+
+sinc_n = _function(SincN)
+cosc_n = _function(CoscN)
+exprel_n = _function(ExprelN, scipy.special.exprel)
+log1prel_n = _function(Log1prelN)
+erfcx_n = _function(ErfcxN, scipy.special.erfcx)
+digamma_n = _function(DigammaN, scipy.special.digamma)
+exprel, erfcx, digamma = ExprelN(), ErfcxN(), DigammaN()
+
+
+@implements(np.sinc)
+def sinc(x: Any) -> Any:
+    """Trace `np.sinc`: sin(πx)/(πx)."""
+    return SincN()(np.pi * x)

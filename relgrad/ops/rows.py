@@ -1,0 +1,125 @@
+"""What ops over axes share: rows of entries that are tied, operands that broadcast, canonical axes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from relgrad.errors import ShapeError
+from relgrad.op import Op, Symbolic, as_term, is_constant, strong
+from relgrad.ops.arguments import is_ground, normalize_axes
+from relgrad.ops.reduction import pattern_axes
+from relgrad.ops.structure import align, squeeze
+from relgrad.term import Term, Unknown, term
+from relgrad.types import Shape, Type, array_type, broadcast_shapes
+
+
+class RowsOp(Op):
+    """An op on operands that broadcast, with `axes` (negative, sorted) along which entries are tied."""
+
+    __props__ = ("axes",)
+    kernel: ClassVar[Callable[..., Any]]
+
+    def __init__(self, axes: Any):
+        self.axes = axes
+        self.imports = (self.name,)
+
+    @property
+    def name(self) -> str:
+        return self.kernel.__name__
+
+    def make_node(self, *inputs: Any) -> Term:
+        inputs = _promote(inputs)
+        if not (self.ground and all(is_ground(x) for x in inputs)):
+            return term(self, *inputs)
+        operands, squeezed = align(inputs)
+        shape = self._broadcast([x.type for x in operands])
+        kept = [a for a in range(-len(shape), 0) if a not in squeezed]
+        axes = tuple(kept[a] for a in self.axes)
+        return squeeze(self._canonical(operands, axes, shape), squeezed)
+
+    def _canonical(self, operands: Sequence[Any], axes: tuple[int, ...], shape: Shape) -> Term:
+        """Apply the op to aligned operands: axes of extent 1 leave it."""
+        op = type(self)(tuple(a for a in axes if shape[a] != 1))
+        return term(op, *operands)
+
+    def output_type(self, *types: Any) -> Type:
+        dtype = np.result_type(*[t.dtype for t in types])
+        if dtype.kind != "f":
+            dtype = np.result_type(dtype, np.float64)
+        return array_type(dtype, self.result_shape(self._broadcast(types)))
+
+    def _broadcast(self, types: Sequence[Any]) -> Shape:
+        try:
+            return broadcast_shapes(*[t.shape for t in types])
+        except ValueError as error:
+            raise ShapeError(
+                f"{self.name}: {error}",
+                cause="its operands broadcast against one another",
+                cure="insert an axis with [:, None] or keepdims=True where the extents should broadcast",
+            ) from None
+
+    def result_shape(self, shape: Shape) -> Shape:
+        return shape
+
+    def arguments(self, operands: Sequence[Any]) -> dict[str, Any]:
+        """Return the keyword arguments of the kernel besides the axis."""
+        return {}
+
+    positional = 2
+
+    def compute(self, *arrays: Any) -> Any:
+        return type(self).kernel(*arrays[: self.positional], axis=self.axes, **self.arguments(arrays))
+
+    def source(self, node: Term, names: Sequence[str]) -> str | None:
+        axis = self.axes[0] if len(self.axes) == 1 else self.axes
+        options = "".join(f", {k}={v}" for k, v in self.arguments(names).items())
+        return f"{self.name}({', '.join(names[: self.positional])}, axis={axis}{options})"
+
+    def _sum(self, x: Any) -> Any:
+        return np.sum(x, axis=self.axes, keepdims=True)
+
+    def _ball_rows(self, function: Callable[..., Any], *balls: Any) -> Any:
+        """Apply `function(*rows)` to the entries along the axes, as flat lists, and put its results back."""
+        balls = tuple(np.broadcast_arrays(*[np.asarray(b, dtype=object) for b in balls]))
+        ndim, count = balls[0].ndim, len(self.axes)
+        ends = tuple(range(-count, 0))
+        moved = [np.moveaxis(b, self.axes, ends) for b in balls]
+        lead, tail = moved[0].shape[: ndim - count], moved[0].shape[ndim - count :]
+        out = np.empty(moved[0].shape, dtype=object)
+        for place in np.ndindex(*lead):
+            row = np.empty(int(np.prod(tail)), dtype=object)
+            row[:] = function(*[list(m[place].ravel()) if count else [m[place]] for m in moved])
+            out[place] = row.reshape(tail) if count else row[0]
+        return np.moveaxis(out, ends, self.axes)
+
+
+def _promote(inputs: Sequence[Any]) -> tuple[Any, ...]:
+    """Give weak constants the dtype of their partners."""
+    dtypes = [x.type.dtype for x in inputs if is_ground(x) and not (is_constant(x) and x.op.weak)]
+    dtype = np.result_type(*dtypes) if dtypes else None
+    return tuple([strong(x, dtype if dtype is not None and dtype.kind == "f" else None) for x in inputs])
+
+
+def differentiable(x: Any) -> bool:
+    return x.dtype.kind == "f"
+
+
+def total(parts: list[Any]) -> Any:
+    if len(parts) == 2:
+        return parts[0] + parts[1]
+    return parts[0] if parts else None
+
+
+def build(op: type[RowsOp], operands: Sequence[Any], axis: Any, keepdims: bool = True) -> Any:
+    """Apply an op as SciPy spells it: axes of either sign, kept or not."""
+    terms = [as_term(x) for x in operands]
+    wrapper = next((type(x) for x in operands if isinstance(x, Symbolic)), lambda x: x)
+    if isinstance(axis, Unknown) or not all(is_ground(x) for x in terms):
+        return wrapper(op(pattern_axes(axis, keepdims)).make_node(*terms))
+    ndim = max(x.type.ndim for x in terms)
+    axes = normalize_axes(axis, ndim)
+    node = op(axes).make_node(*terms)
+    return wrapper(node if keepdims else squeeze(node, axes))
