@@ -16,13 +16,13 @@ from relgrad.compile.function import compile_program
 from relgrad.differentiate import jacobian_of, pull_along, push_along, value_and_gradient
 from relgrad.display.derivation import Explanation
 from relgrad.errors import TraceError
-from relgrad.gradient import Anchor
+from relgrad.gradient import free_anchors
 from relgrad.op import Input
 from relgrad.relation import Library
 from relgrad.relations import LIBRARY
 from relgrad.schedule import Strategy, schedule, strategy
 from relgrad.step import Derivation
-from relgrad.term import subterms, term
+from relgrad.term import term
 from relgrad.trace.trace import Traced, has_tracer, is_tracing, signature, trace
 from relgrad.trace.tracer import Tracer
 from relgrad.types import array_type
@@ -68,30 +68,28 @@ class Transformed:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if is_tracing() or has_tracer((args, kwargs)):
             return self._call_while_tracing(args, kwargs)
-        key = signature(args, kwargs)
-        program = self._programs.get(key)
-        if program is None:
-            program = self._programs[key] = self._compile(args, kwargs)
-        return program.compiled(*args, **kwargs)
+        return self._program(args, kwargs).compiled(*args, **kwargs)
 
     def _call_while_tracing(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if not has_tracer((args, kwargs)):
             # Nothing traced goes in; unless the function closes over something traced, this is a number.
             traced = trace(self._rule, args, kwargs)
-            own = set(traced.inputs)
-            if all(node in own or type(node.op) not in (Input, Anchor) for node in subterms(*traced.outputs)):
-                return self._compile(args, kwargs).compiled(*args, **kwargs)
+            if not traced.free() and not free_anchors(traced.outputs):
+                return self._finish(traced).compiled(*args, **kwargs)
         return self._rule(*args, **kwargs)
 
-    def _compile(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Program:
-        traced = trace(self._rule, args, kwargs)
+    def _finish(self, traced: Traced) -> Program:
         return Program(traced, schedule(traced.outputs, self._library, self._strategy), self._name)
 
     def _program(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Program:
         key = signature(args, kwargs)
-        if key not in self._programs:
-            self._programs[key] = self._compile(args, kwargs)
-        return self._programs[key]
+        program = self._programs.get(key)
+        if program is None:
+            program = self._programs[key] = self._finish(trace(self._rule, args, kwargs))
+        return program
+
+    def __repr__(self) -> str:
+        return f"<relgrad {self._name}>"
 
     def explain(self, *args: Any, **kwargs: Any) -> Explanation:
         """Return the steps that lead from the function as written to what is computed; print it to read it."""

@@ -13,8 +13,8 @@ import numpy as np
 
 from relgrad.errors import GradientError
 from relgrad.gradient import Anchor, check_differentiable, fit_cotangent, gradient, ones_like, pushforward, zeros_like
-from relgrad.op import Input, as_term, constant, strong
-from relgrad.term import Term, term
+from relgrad.op import as_term, constant, strong
+from relgrad.term import Term, substitute, term
 from relgrad.trace.containers import Structure, flatten
 from relgrad.trace.tracer import Tracer
 from relgrad.types import ArrayType
@@ -99,8 +99,6 @@ def value_and_gradient(
 
 def _plain(value: Term, variables: _Variables) -> Term:
     """Return a value without the variables of differentiation in it."""
-    from relgrad.term import substitute
-
     (result,) = substitute([value], {a: a.rands[0] for a in variables.leaves})
     return result
 
@@ -169,8 +167,3 @@ def _rows(value: Term, variables: _Variables) -> Any:
         stacked = np.stack(parts) if parts else Tracer(constant(np.zeros(shape, x.type.dtype)))
         columns.append(np.reshape(stacked, shape))
     return variables.unflatten(columns)
-
-
-def is_argument(t: Term) -> bool:
-    """Whether a term is an argument of the function that is being traced."""
-    return type(t.op) is Input

@@ -14,8 +14,6 @@ import heapq
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
 from relgrad.errors import GradientError
 from relgrad.op import Known, Op, Project, as_term, constant, outputs_of
 from relgrad.ops.arithmetic import add
@@ -291,10 +289,12 @@ def check_differentiable(x: Term, name: str) -> None:
         raise GradientError(
             f"cannot differentiate with respect to {name}, which has dtype {x.type.dtype}",
             cause="derivatives are defined for floating point arguments only",
-            cure=f"pass floats (np.asarray({name}, dtype=float)), or choose other arguments with argnums",
+            cure="pass floats, as x.astype(float), or choose other arguments with argnums",
         )
 
 
-def is_finite_constant(value: Any) -> bool:
-    """Whether all entries of an array are finite."""
-    return bool(np.all(np.isfinite(value)))
+def free_anchors(roots: Sequence[Term]) -> list[Term]:
+    """Return the variables of differentiation below the roots that no implicit derivative there introduces."""
+    nodes = list(subterms(*roots))
+    own = {x for node in nodes if is_implicit(node) for x in node.op.parts(node)[2 if type(node.op) is Gradient else 1]}
+    return [node for node in nodes if type(node.op) is Anchor and node not in own]

@@ -60,7 +60,9 @@ def oracle(traced: Traced, args: tuple[Any, ...]) -> list[Any]:
 
 def compiled(fun: Callable[..., Any], *args: Any, **options: Any) -> tuple[Compiled, Traced]:
     traced = trace(fun, args)
-    return compile_program(traced, traced.outputs, getattr(fun, "__name__", "f").replace("<lambda>", "f"), **options), traced
+    return compile_program(
+        traced, traced.outputs, getattr(fun, "__name__", "f").replace("<lambda>", "f"), **options
+    ), traced
 
 
 def alone(program: Compiled) -> Callable[..., Any]:
@@ -395,7 +397,12 @@ def test_constants_keep_the_dtype_that_numpy_gives(dtype: str) -> None:
 
 def test_every_constant_survives_the_text() -> None:
     random = np.random.default_rng(0)
-    values = [random.normal(size=(9, 9)), np.array([np.nan, -0.0, 1e-320]), np.arange(12).reshape(3, 4), np.float32(0.1)]
+    values = [
+        random.normal(size=(9, 9)),
+        np.array([np.nan, -0.0, 1e-320]),
+        np.arange(12).reshape(3, 4),
+        np.float32(0.1),
+    ]
 
     def closed(x: Any) -> Any:
         return [values[0], values[1] * 1.0, values[2], values[3], np.sum(values[0]) * x]

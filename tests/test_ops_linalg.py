@@ -8,7 +8,7 @@ import pytest
 from linear_checks import check_derivatives, evaluate, inputs_like, jvp, vjp
 
 from relgrad.errors import RelationError, ShapeError, TraceError
-from relgrad.kernels_linalg import cofactor, cofactor_derivative, diag_embed, norm2, norm_p, unit, unit_p
+from relgrad.kernels.linalg import cofactor, cofactor_derivative, diag_embed, norm2, norm_p, unit, unit_p
 from relgrad.op import IMPLEMENTATIONS, as_term
 from relgrad.ops.einsum import Einsum
 from relgrad.term import Unknown, subterms
@@ -488,7 +488,7 @@ BALLS = {
 @pytest.mark.parametrize("name", BALLS)
 def test_source_and_balls_compute_what_the_op_does(name):
     flint = pytest.importorskip("flint")
-    import relgrad.kernels_linalg as kernels
+    import relgrad.kernels.linalg as kernels
 
     f, operands = BALLS[name]
     xs = inputs_like(operands)

@@ -119,6 +119,8 @@ class Lines:
         text = (fused or node).op.source(fused or node, slots(len(rands)))
         if fused is not None:
             text = _KEEPDIMS.sub("", text)
+            if rands[0].type.ndim == 1 and text.startswith("np."):
+                text = text.replace(", axis=-1)", ")")
         if text is None:
             text = self.callables.call(node)
         elif self._is_root(node) and rands and rands[0].type.ndim == 0:

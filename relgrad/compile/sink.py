@@ -17,7 +17,7 @@ LIMIT = 32
 
 
 def sink_squeezes(roots: Sequence[Term]) -> list[Term]:
-    """Return the roots with squeezes moved through elementwise ops, down to reductions that then drop their axes.
+    """Return the roots with squeezes moved through elementwise ops to reductions, which then drop their axes.
 
     A squeeze moves only where nothing else uses what it passes, and where it vanishes into reductions.
     """
@@ -60,3 +60,7 @@ def _sunk(node: Term, axes: tuple[int, ...], uses: Counter[Term]) -> Term | None
     for part, own, through in reversed(plan):
         done[part] = term(part.op, *[done[x] for x in part.rands]) if through else squeeze(part, own)
     return done[node]
+
+
+def _reduces(node: Term, axes: tuple[int, ...]) -> bool:
+    return getattr(node.op, "axes", None) == axes and not isinstance(node.op, Squeeze)

@@ -68,11 +68,7 @@ class _Picture:
         self.named = [node for node in reversed(order) if node in named and node not in self._fused.values()]
         self.names = {node: next(free) for node in self.named}
         for node in order:
-            expr = self.definition(node)
-            self._texts[node] = Expr(self.names[node]) if node in self.names and node not in roots else expr
-        for root in roots:
-            if root in self.names:
-                self._texts[root] = Expr(self.names[root])
+            self._texts[node] = Expr(self.names[node]) if node in self.names else self.definition(node)
 
     def text(self, part: Any) -> Expr:
         """Return the text of an operand: a variable's label, a name, an expression, or `…`."""

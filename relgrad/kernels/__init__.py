@@ -5,6 +5,15 @@ The accuracy that each docstring states was measured against mpmath at 50 digits
 measurement.
 """
 
+from relgrad.kernels.linalg import (
+    cofactor,
+    cofactor_derivative,
+    diag_embed,
+    norm2,
+    norm_p,
+    unit,
+    unit_p,
+)
 from relgrad.kernels.logexp import (
     bose,
     expit,
@@ -45,13 +54,27 @@ from relgrad.kernels.special import (
     ndtri,
     rel_entr,
 )
+from relgrad.kernels_index import (
+    put_at,
+    add_at,
+    add_along,
+    delay,
+    linear_recurrence,
+    leave_one_out_prod,
+)
 
 __all__ = [
+    "add_along",
+    "add_at",
     "beta",
     "betaln",
     "bose",
+    "cofactor",
+    "cofactor_derivative",
     "cosc_n",
+    "delay",
     "deviation",
+    "diag_embed",
     "digamma_n",
     "entr",
     "erf",
@@ -61,6 +84,8 @@ __all__ = [
     "exprel_n",
     "gamma",
     "gammaln",
+    "leave_one_out_prod",
+    "linear_recurrence",
     "log1mexp",
     "log1pexp",
     "log1prel_n",
@@ -76,11 +101,16 @@ __all__ = [
     "mills_excess",
     "ndtr",
     "ndtri",
+    "norm2",
+    "norm_p",
+    "put_at",
     "rel_entr",
     "sinc_n",
     "softmax",
     "softmax_pullback",
     "softplus",
+    "unit",
+    "unit_p",
     "xdivy",
     "xlog1py",
     "xlogy",

@@ -26,7 +26,6 @@ from relgrad.ops import (
     stable,
     statistics,
     structure,
-    triangle,
     trigonometric,
 )
 from relgrad.ops.softmax import log_softmax, logsumexp, softmax

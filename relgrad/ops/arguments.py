@@ -111,7 +111,7 @@ def as_balls(array: Any) -> Any:
     """Turn the plain zeros that NumPy puts between balls into balls."""
     import flint
 
-    return np.frompyfunc(flint.arb, 1, 1)(array)
+    return np.frompyfunc(lambda v: v if isinstance(v, flint.arb) else flint.arb(int(v)), 1, 1)(array)
 
 
 ZERO = Interval(0.0, 0.0)

@@ -9,7 +9,7 @@ import numpy as np
 from relgrad.op import Laws, as_term, implements, is_constant, strong
 from relgrad.ops.arguments import is_ground, refuse, require_ground
 from relgrad.ops.casting import cast
-from relgrad.ops.elementwise import Rule, elementwise
+from relgrad.ops.elementwise import Elementwise, Rule, elementwise
 from relgrad.ops.intervals import (
     added,
     divided,
@@ -140,6 +140,15 @@ square = elementwise(
     laws=Laws(homomorphism=("multiply", "multiply")),
     range=squared,
     ball=lambda x: x * x,
+)
+# One op, since the product's own rule would add −(1 + x) and 1 − x, which cancel near 0.
+one_minus_square = Elementwise(
+    "one_minus_square",
+    lambda x: (1 - x) * (1 + x),
+    lambda g, out, x: -2.0 * g * x,
+    code="(1 - {0}) * (1 + {0})",
+    range=lambda x: subtracted(Interval(1.0, 1.0), squared(x)),
+    ball=lambda x: 1 - x * x,
 )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.kernels_linalg import cofactor, cofactor_derivative
+from relgrad.kernels.linalg import cofactor, cofactor_derivative
 from relgrad.op import Laws, as_term, implements
 from relgrad.ops.matmul import swap, total
 from relgrad.ops.square import Square, outputs_like, over_matrices, square_shape

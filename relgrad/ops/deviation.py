@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from relgrad import kernels
 from relgrad.op import Laws, implements
 from relgrad.ops.arguments import is_symbolic
@@ -78,9 +76,8 @@ class Deviation(_Map):
         return -self(g, p) * self._ratio(h, p, h)
 
     def push_p(self, t: Any, g: Any, p: Any) -> Any:
-        return np.broadcast_to(
-            -self._sum(t * self(g, p)) / self._sum(p), np.broadcast_shapes(g.shape, p.shape)
-        )
+        d = self(g, p)
+        return broadcast_like(-self._ratio(t * d, p, d), d)
 
     def ball_entry(self, g: Any, p: Any, gs: Any, ps: Any, total: Any) -> Any:
         return _mean(g, gs, ps, total)
@@ -98,8 +95,8 @@ class LogSoftmaxPullback(_Map):
         return -Deviation(self.axes)(h, p) * self._ratio(g, p, h)
 
     def push_p(self, t: Any, g: Any, p: Any) -> Any:
-        r = self(t, p)
-        return -r * self._ratio(g, p, r * g)
+        r = self(broadcast_like(t, g), p)
+        return -r * self._ratio(g, p, r)
 
     def ball_entry(self, g: Any, p: Any, gs: Any, ps: Any, total: Any) -> Any:
         return g - p * sum(gs) / total

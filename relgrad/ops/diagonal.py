@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from relgrad.errors import ShapeError
-from relgrad.kernels_linalg import diag_embed
+from relgrad.kernels.linalg import diag_embed
 from relgrad.op import Laws, implements
 from relgrad.ops.arguments import ZERO, call, hull, normalize_axis, refuse, require_ground
 from relgrad.ops.shaping import Rearrangement

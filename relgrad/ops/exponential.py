@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
+from relgrad import kernels
 from relgrad.op import Laws
-from relgrad.ops.elementwise import elementwise
+from relgrad.ops.arithmetic import one_minus_square
+from relgrad.ops.elementwise import Elementwise, elementwise
 from relgrad.ops.intervals import added, increasing, larger, magnitude
 from relgrad.types import NONNEGATIVE, POSITIVE, Interval
 
@@ -130,12 +132,20 @@ cosh = elementwise(
     range=lambda x: increasing(np.cosh, _AT_LEAST_ONE)(magnitude(x)),
     ball=lambda x: x.cosh(),
 )
-# 1/cosh² is 4·expit(2x)·expit(−2x): no cancellation in the tails as in 1 − tanh², and no overflow of cosh, in
-# this derivative and in those that follow.
+# 1/cosh², where 1 − tanh² would cancel and cosh overflow, here and in what derives from it.
+sech_squared = Elementwise(
+    "sech_squared",
+    lambda x: 4 * kernels.expit(2 * x) * kernels.expit(-2 * x),
+    lambda g, out, x: -2.0 * g * out * np.tanh(x),
+    code="4 * expit(2 * {0}) * expit(-2 * {0})",
+    range=Interval(0.0, 1.0, True),
+    ball=lambda x: x.sech() ** 2,
+)
+sech_squared.imports = ("expit",)
 tanh = elementwise(
     "tanh",
     np.tanh,
-    lambda g, out, x: g * (4.0 * expit(2.0 * x) * expit(-2.0 * x)),
+    lambda g, out, x: g * sech_squared(x),
     laws=Laws(inverse="arctanh", monotone=1),
     range=increasing(np.tanh, _BELOW_ONE_IN_SIZE),
     ball=lambda x: x.tanh(),
@@ -159,7 +169,7 @@ arccosh = elementwise(
 arctanh = elementwise(
     "arctanh",
     np.arctanh,
-    lambda g, out, x: g / ((1.0 - x) * (1.0 + x)),
+    lambda g, out, x: g / one_minus_square(x),
     laws=Laws(inverse="tanh", monotone=1),
     range=increasing(np.arctanh),
     ball=lambda x: x.atanh(),

@@ -129,9 +129,7 @@ class ArgMin(ArgMax):
 
 
 def _require_entries(op: Reduction, shape: Shape) -> None:
-    rank = len(shape)
-    kept = [n for i, n in enumerate(shape) if i - rank not in op.axes]
-    if any(shape[a] == 0 for a in op.axes) and 0 not in kept:
+    if any(shape[a] == 0 for a in op.axes):
         raise ShapeError(
             f"{op.numpy_name} over axes {op.axes} of an array of shape {shape} does not exist",
             cause="an extent that is reduced is 0, and there is no largest or smallest of no numbers",

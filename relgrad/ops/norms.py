@@ -1,200 +1,20 @@
-"""Norms of vectors and matrices, computed without overflow or underflow on the way."""
+"""NumPy's norms of vectors and matrices, as ops and as what they are made of."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from relgrad.errors import ShapeError, TraceError
-from relgrad.kernels_linalg import norm2, norm_p, unit, unit_p
-from relgrad.op import Op, as_term, implements, strong
-from relgrad.ops.arguments import (
-    below_squeeze,
-    call,
-    is_ground,
-    normalize_axes,
-    normalize_axis,
-    require_ground,
-)
-from relgrad.ops.reduction import Reduction, pattern_axes
+from relgrad.kernels.linalg import norm2, norm_p, unit, unit_p
+from relgrad.op import as_term, implements, strong
+from relgrad.ops.arguments import call, is_ground, normalize_axes, normalize_axis, require_ground
+from relgrad.ops.lengths import Norm, PNorm, PUnit, Unit
+from relgrad.ops.reduction import pattern_axes
 from relgrad.ops.structure import squeeze
-from relgrad.term import Term, term
-from relgrad.types import NONNEGATIVE, REAL, Interval, Type, array_type
 
 INF = float("inf")
-
-
-def _float(dtype: np.dtype) -> np.dtype:
-    return dtype if dtype.kind == "f" else np.result_type(dtype, np.float64)
-
-
-def _axis(axes: tuple[int, ...]) -> Any:
-    return axes[0] if len(axes) == 1 else axes
-
-
-class Norm(Reduction):
-    """√(Σ x²) over axes; its gradient is x/‖x‖, and 0 at 0."""
-
-    imports = ("norm2",)
-
-    def result_dtype(self, dtype: np.dtype) -> np.dtype:
-        return _float(dtype)
-
-    def make_node(self, *inputs: Any) -> Term:
-        x = strong(as_term(inputs[0]))
-        if not (is_ground(x) and self.ground):
-            return term(self, x)
-        x, axes, squeezed = below_squeeze(x, self.axes)
-        axes = tuple(a for a in axes if x.type.shape[a] != 1)
-        if axes or x.type.dtype.kind != "f":
-            node = term(self.with_props((axes, *self._props()[1:])), x)
-        else:
-            node = as_term(call(np.abs, x))
-        return squeeze(node, squeezed)
-
-    def compute(self, *arrays: Any) -> Any:
-        return norm2(arrays[0], self.axes, keepdims=True)
-
-    def source(self, node: Term, names: Sequence[str]) -> str | None:
-        return f"norm2({names[0]}, axis={_axis(self.axes)}, keepdims=True)"
-
-    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
-        return [output_gradients[0] * self.slope(inputs[0])]
-
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        (x,), (t,) = inputs, eval_points
-        if t is None:
-            return [None]
-        return [np.sum(t * self.slope(x), axis=self.axes, keepdims=True)]
-
-    def slope(self, x: Any) -> Any:
-        """Return ∂‖x‖/∂x."""
-        return Unit(self.axes)(x)
-
-    def range_of(self, *ranges: Interval) -> Interval:
-        return NONNEGATIVE
-
-    def ball(self, *balls: Any) -> Any:
-        total = np.asarray(np.sum(balls[0] * balls[0], axis=self.axes, keepdims=True), dtype=object)
-        return np.frompyfunc(lambda t: t.sqrt(), 1, 1)(total)
-
-
-class PNorm(Norm):
-    """(Σ |x|ᵖ)^(1/p) over axes, p not 0 nor infinite; its gradient is sign(x)·(|x|/‖x‖)^(p-1), and 0 at 0."""
-
-    __props__ = ("axes", "order")
-    imports = ("norm_p",)
-
-    def __init__(self, axes: Any, order: float):
-        super().__init__(axes)
-        self.order = order
-
-    def compute(self, *arrays: Any) -> Any:
-        return norm_p(arrays[0], self.order, self.axes, keepdims=True)
-
-    def source(self, node: Term, names: Sequence[str]) -> str | None:
-        return f"norm_p({names[0]}, {self.order!r}, axis={_axis(self.axes)}, keepdims=True)"
-
-    def slope(self, x: Any) -> Any:
-        return PUnit(self.axes, self.order)(x)
-
-    def ball(self, *balls: Any) -> Any:
-        powers = np.frompyfunc(lambda t: abs(t) ** self.order, 1, 1)(balls[0])
-        total = np.asarray(np.sum(powers, axis=self.axes, keepdims=True), dtype=object)
-        return np.frompyfunc(lambda t: t ** (1 / _exact(self.order)), 1, 1)(total)
-
-
-def _exact(order: float) -> Any:
-    import flint
-
-    return flint.arb(order)
-
-
-class Unit(Op):
-    """x/‖x‖ over axes, and 0 where x = 0; its Jacobian (I - u·uᵀ)/‖x‖ is symmetric, and taken as 0 at 0."""
-
-    __props__ = ("axes",)
-    imports = ("unit",)
-
-    def __init__(self, axes: tuple[int, ...]):
-        self.axes = axes
-
-    def output_type(self, *types: Any) -> Type:
-        return array_type(_float(types[0].dtype), types[0].shape)
-
-    def make_node(self, *inputs: Any) -> Term:
-        x = strong(as_term(inputs[0]))
-        if not (is_ground(x) and self.ground):
-            return term(self, x)
-        x, axes, squeezed = below_squeeze(x, self.axes)
-        axes = tuple(a for a in axes if x.type.shape[a] != 1)
-        if axes or x.type.dtype.kind != "f":
-            return squeeze(term(self.with_props((axes, *self._props()[1:])), x), squeezed)
-        return squeeze(as_term(call(np.sign, x)), squeezed)
-
-    def compute(self, *arrays: Any) -> Any:
-        return unit(arrays[0], self.axes)
-
-    def source(self, node: Term, names: Sequence[str]) -> str | None:
-        return f"unit({names[0]}, axis={_axis(self.axes)})"
-
-    def project(self, x: Any, v: Any) -> Any:
-        """Apply the Jacobian at x to v."""
-        u, norm = self(x), Norm(self.axes)(x)
-        across = v - u * np.sum(u * v, axis=self.axes, keepdims=True)
-        return np.where(norm == 0, 0, across / np.where(norm == 0, 1, norm))
-
-    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
-        return [self.project(inputs[0], output_gradients[0])]
-
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        (x,), (t,) = inputs, eval_points
-        return [None if t is None else self.project(x, t)]
-
-    def range_of(self, *ranges: Interval) -> Interval:
-        (x,) = ranges
-        return Interval(0.0 if x.nonnegative else -1.0, 0.0 if x.high <= 0 else 1.0)
-
-    def ball(self, *balls: Any) -> Any:
-        (x,) = balls
-        norm = np.broadcast_to(Norm(self.axes).ball(x), x.shape)
-        return np.frompyfunc(lambda a, n: a if n.is_zero() else a / n, 2, 1)(x, norm)
-
-
-class PUnit(Unit):
-    """sign(x)·(|x|/‖x‖)^(p-1), the gradient of the p-norm, and 0 where x = 0; its Jacobian is symmetric."""
-
-    __props__ = ("axes", "order")
-    imports = ("unit_p",)
-
-    def __init__(self, axes: tuple[int, ...], order: float):
-        super().__init__(axes)
-        self.order = order
-
-    def compute(self, *arrays: Any) -> Any:
-        return unit_p(arrays[0], self.order, self.axes)
-
-    def source(self, node: Term, names: Sequence[str]) -> str | None:
-        return f"unit_p({names[0]}, {self.order!r}, axis={_axis(self.axes)})"
-
-    def project(self, x: Any, v: Any) -> Any:
-        u, norm = self(x), PNorm(self.axes, self.order)(x)
-        norm = np.where(norm == 0, 1, norm)
-        # For p < 2 the curvature is infinite at entries that are 0; they count as constant there.
-        bend = np.where(x == 0, 0, np.where(x == 0, 1, np.abs(x) / norm) ** (self.order - 2))
-        return (self.order - 1) * ((bend * v - u * np.sum(u * v, axis=self.axes, keepdims=True)) / norm)
-
-    def range_of(self, *ranges: Interval) -> Interval:
-        return REAL if self.order < 1 else super().range_of(*ranges)
-
-    def ball(self, *balls: Any) -> Any:
-        (x,) = balls
-        norm = np.broadcast_to(PNorm(self.axes, self.order).ball(x), x.shape)
-        power = _exact(self.order) - 1
-        slope = lambda a, n: a if a.is_zero() else a.sgn() * (abs(a) / n) ** power
-        return np.frompyfunc(slope, 2, 1)(x, norm)
 
 
 def _floating(x: Any) -> Any:

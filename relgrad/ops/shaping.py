@@ -189,10 +189,13 @@ def transpose(x: Any, order: Sequence[int]) -> Any:
         rest = iter(full)
         below = [a if a in x.op.axes else kept[next(rest)] for a in range(-inner_rank, 0)]
         return squeeze(transpose(x.rands[0], below), x.op.axes)
-    large = [a for a in full if x.type.shape[a] != 1]
-    if large == sorted(large):
-        return _units_only(x, tuple([x.type.shape[a] for a in full]))
-    return term(Transpose(order), x)
+    # Axes of extent 1 stay where they are, and are moved afterwards by removing and inserting them.
+    large = iter([a for a in full if x.type.shape[a] != 1])
+    staying = [a if x.type.shape[a] == 1 else next(large) for a in range(-rank, 0)]
+    while staying and staying[0] == -len(staying):
+        staying = staying[1:]
+    node = term(Transpose(tuple(staying)), x) if staying else x
+    return _units_only(node, tuple([x.type.shape[a] for a in full]))
 
 
 @implements(np.reshape)

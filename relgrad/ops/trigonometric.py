@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from relgrad.op import Laws, implements
-from relgrad.ops.arithmetic import inverse_radius
+from relgrad.ops.arithmetic import inverse_radius, one_minus_square
 from relgrad.ops.elementwise import elementwise
 from relgrad.ops.intervals import decreasing, increasing
 from relgrad.types import Interval
@@ -24,7 +24,7 @@ tan = elementwise("tan", np.tan, lambda g, out, x: g * (1.0 + out * out), ball=l
 arcsin = elementwise(
     "arcsin",
     np.arcsin,
-    lambda g, out, x: g / np.sqrt((1.0 - x) * (1.0 + x)),
+    lambda g, out, x: g / np.sqrt(one_minus_square(x)),
     laws=Laws(inverse="sin", monotone=1),
     range=increasing(np.arcsin, _RIGHT),
     ball=lambda x: x.asin(),
@@ -32,7 +32,7 @@ arcsin = elementwise(
 arccos = elementwise(
     "arccos",
     np.arccos,
-    lambda g, out, x: -g / np.sqrt((1.0 - x) * (1.0 + x)),
+    lambda g, out, x: -g / np.sqrt(one_minus_square(x)),
     laws=Laws(inverse="cos", monotone=-1),
     range=decreasing(np.arccos, Interval(0.0, _PI), fixed=(1.0,)),
     ball=lambda x: x.acos(),

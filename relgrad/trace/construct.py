@@ -76,7 +76,7 @@ def _read(frame: FrameType) -> Construct:
         match = re.match(r"[\w.]+(?=\()", text)
         called = match.group() if match else ""
     elif "JUMP" in opname or opname in ("TO_BOOL", "COPY"):
-        kind = _condition(frame, line, column)
+        kind, text = _condition(frame, line, column, text)
     elif kind == "inplace":
         # From Python 3.14 on, x[i] is a BINARY_OP as well.
         kind = (
@@ -118,13 +118,13 @@ def _line(frame: FrameType, number: int) -> str:
     return linecache.getline(frame.f_code.co_filename, number, frame.f_globals)
 
 
-def _condition(frame: FrameType, line: int, column: int) -> str:
-    """Return which construct tests the expression that begins at a position."""
+def _condition(frame: FrameType, line: int, column: int, text: str) -> tuple[str, str]:
+    """Return which construct tests the expression at a position, and the text of what it tests."""
     lines = linecache.getlines(frame.f_code.co_filename, frame.f_globals)
     try:
         tree = ast.parse("".join(lines))
     except (SyntaxError, ValueError):  # a notebook's magics, or no source at all
-        return ""
+        return "", text
     found = ""
     # Breadth first: what is found last is innermost.
     for node in ast.walk(tree):
@@ -132,18 +132,20 @@ def _condition(frame: FrameType, line: int, column: int) -> str:
             begin, end = (part.lineno, part.col_offset), (part.end_lineno or 0, part.end_col_offset or 0)
             if begin <= (line, column) < end:
                 found = kind
-    return found
+            # The jumps of `elif` and `assert` belong to the statement in some versions of Python.
+            elif isinstance(node, (ast.If, ast.Assert)) and (node.lineno, node.col_offset) == (line, column):
+                found, text = kind, ast.unparse(part)
+    return found, text
 
 
-def _tests(node: ast.AST) -> list[tuple[str, ast.expr | ast.Assert]]:
+def _tests(node: ast.AST) -> list[tuple[str, ast.expr]]:
     match node:
         case ast.If(test=test):
             return [("if", test)]
         case ast.While(test=test):
             return [("while", test)]
-        case ast.Assert():
-            # Its jump belongs to the statement in some versions of Python, to the test in others.
-            return [("assert", node)]
+        case ast.Assert(test=test):
+            return [("assert", test)]
         case ast.IfExp(test=test):
             return [("conditional", test)]
         case ast.comprehension(ifs=tests):

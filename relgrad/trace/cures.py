@@ -53,10 +53,23 @@ CONDITIONS = {
     ),
 }
 
+MATH = {
+    "fabs": "np.abs", "pow": "np.power", "dist": "np.linalg.norm", "prod": "np.prod", "fsum": "np.sum",
+    "erf": "scipy.special.erf", "erfc": "scipy.special.erfc", "gamma": "scipy.special.gamma",
+    "lgamma": "scipy.special.gammaln", "ceil": "np.ceil", "sumprod": "np.dot",
+}  # fmt: skip
+
+ORDER = "sort before the call; np.max, np.min and np.take are traced"
+SELECTS = "the shape of its result depends on values"
+STACK = (
+    "write np.stack([a, b]) for arrays of one shape, or np.concatenate; for nested lists, np.stack each row"
+)
+WRITE = "build the array: np.where(mask, new, old), np.concatenate, or a list of its rows and np.stack"
+
 CALLS = {
     "max": "write np.maximum(a, b) for two arrays, np.max(x) for the entries of one",
     "min": "write np.minimum(a, b) for two arrays, np.min(x) for the entries of one",
-    "sorted": "write np.sort(x)",
+    "sorted": ORDER,
     "any": "write np.any(x)",
     "all": "write np.all(x)",
     "bool": "write x != 0, which is a boolean array, or x.astype(bool)",
@@ -81,16 +94,6 @@ CALLS = {
     " relgrad.log_softmax",
 }
 
-MATH = {
-    "fabs": "np.abs", "pow": "np.power", "dist": "np.linalg.norm", "prod": "np.prod", "fsum": "np.sum",
-    "erf": "scipy.special.erf", "erfc": "scipy.special.erfc", "gamma": "scipy.special.gamma",
-    "lgamma": "scipy.special.gammaln", "ceil": "np.ceil", "sumprod": "np.dot",
-}  # fmt: skip
-
-SELECTS = "the shape of its result depends on values"
-STACK = "write np.stack([a, b]) for arrays of one shape, or np.concatenate; np.block for nested lists"
-WRITE = "build the array: np.where(mask, new, old), np.concatenate, or a list of its rows and np.stack"
-
 METHODS: dict[str, tuple[str, str]] = {
     "item": (VALUES, "leave it out: an array of rank 0 computes like a number"),
     "tolist": (VALUES, "list(x) gives the traced entries along the first axis"),
@@ -101,8 +104,8 @@ METHODS: dict[str, tuple[str, str]] = {
     "view": ("a traced array has no memory to look at", "x.astype(dtype) converts the values"),
     "getfield": ("a traced array has no memory to look at", "x.astype(dtype) converts the values"),
     "byteswap": ("a traced array has no memory to look at", "x.astype(dtype) converts the values"),
-    "sort": ("x.sort() changes x in place", "write np.sort(x)"),
-    "partition": ("x.partition(k) changes x in place", "write np.sort(x)"),
+    "sort": ("x.sort() changes x in place", ORDER),
+    "partition": ("x.partition(k) changes x in place", ORDER),
     "resize": ("x.resize(shape) changes x in place", "write np.reshape(x, shape)"),
     "fill": ("x.fill(value) changes x in place", "write np.full_like(x, value), or value * np.ones_like(x)"),
     "put": ("x.put(i, v) changes x in place", WRITE),
@@ -133,11 +136,15 @@ FUNCTIONS: dict[Any, tuple[str, str]] = {
     np.array_equiv: (VALUES, "write np.all(a == b), which is traced"),
     np.allclose: (VALUES, "write np.all(np.abs(a - b) <= tolerance), which is traced"),
     np.isclose: (UNKNOWN[0], "write np.abs(a - b) <= tolerance"),
-    np.unique: (SELECTS, "np.sort(x) keeps the shape"),
+    np.unique: (SELECTS, "find the values before the call, and close over them"),
     np.nonzero: (SELECTS, "weigh the entries with np.where(condition, a, b)"),
     np.flatnonzero: (SELECTS, "weigh the entries with np.where(condition, a, b)"),
     np.argwhere: (SELECTS, "weigh the entries with np.where(condition, a, b)"),
     np.extract: (SELECTS, "weigh the entries with np.where(condition, a, b)"),
+    np.sort: (UNKNOWN[0], ORDER),
+    np.argsort: (UNKNOWN[0], ORDER),
+    np.median: (UNKNOWN[0], ORDER),
+    np.select: (UNKNOWN[0], "write np.where(condition, a, b), nested"),
     np.save: (VALUES, "save the result of the call instead"),
     np.savetxt: (VALUES, "save the result of the call instead"),
     np.savez: (VALUES, "save the result of the call instead"),

@@ -78,8 +78,8 @@ def norm_p(x: Any, order: float, axis: Axis = None, keepdims: bool = False) -> A
 def unit_p(x: Any, order: float, axis: Axis = None) -> Any:
     """sign(x)·(|x|/‖x‖)^(p-1) over axes, and 0 where x = 0: the gradient of `norm_p`.
 
-    >>> unit_p(np.array([1e200, -1e200, 0.0]), 4) == np.array([0.5**0.75, -(0.5**0.75), 0.0])
-    array([ True,  True,  True])
+    >>> unit_p(np.array([1e200, -1e200, 0.0]), 4).round(6)
+    array([ 0.594604, -0.594604,  0.      ])
     """
     (x,) = floats(x)
     size = np.abs(x)

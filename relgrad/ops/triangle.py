@@ -1,1 +1,0 @@
-"""Nothing: triangles live in `relgrad.ops.moving`. To be deleted, with its line in the package."""
