@@ -79,30 +79,41 @@ def _lines(renderable: Any) -> Iterator[Any]:
 
 
 class _Lines:
-    """Progress as a few plain lines, for output that is no terminal: every quarter of the way."""
+    """Progress as a few plain lines, for output that is no terminal."""
 
-    def __init__(self, label: str, total: int):
-        self.label, self.total, self.quarter = label, total, 0
+    def __init__(self, label: str, total: int | None):
+        self.label, self.of = label, f"/{total}" if total else ""
+        self.every = total // 4 if total else 500
+        self.last = ""
 
     def __call__(self, done: int, note: str = "") -> None:
-        quarter = 4 * done // self.total
-        if quarter > self.quarter:
-            self.quarter = quarter
-            console.print(f"    {self.label:<38} {done:>5}/{self.total:<5} {note}", markup=False, soft_wrap=True)
+        self.last = f"    {self.label:<24} {done:>5}{self.of}   {note}".rstrip()
+        if done % self.every == 0:
+            self.finish()
+
+    def finish(self) -> None:
+        """Print where things stand, unless that was printed already."""
+        if self.last:
+            say(self.last)
+        self.last = ""
 
 
 @contextmanager
-def progress(label: str, total: int) -> Iterator[Any]:
-    """Yield a function of the number of steps done and a note, which shows them."""
+def progress(label: str, total: int | None = None) -> Iterator[Any]:
+    """Yield a function of the number of steps done and a note, which shows them; `total` may be unknown."""
     if not console.is_terminal or os.environ.get("TERM") == "dumb":
-        yield _Lines(label, total)
+        lines = _Lines(label, total)
+        yield lines
+        lines.finish()
         return
     columns = (
-        TextColumn("    {task.description:<38}"),
-        BarColumn(20),
-        TextColumn("{task.completed:>5}/{task.total:<5} {task.fields[note]}"),
+        TextColumn("    {task.description:<24}"),
+        BarColumn(30),
+        TextColumn("{task.completed:>5}" + (f"/{total}" if total else "")),
+        TextColumn("{task.fields[note]}", markup=False),
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=console) as bar:
         task = bar.add_task(label, total=total, note="")
         yield lambda done, note="": bar.update(task, completed=done, note=note)
+        bar.update(task, total=bar.tasks[0].completed)

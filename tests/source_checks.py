@@ -9,7 +9,6 @@ import numpy as np
 from linear_checks import inputs_like
 
 import relgrad.kernels
-import relgrad.kernels_index
 from relgrad.compile.interpret import interpret
 from relgrad.op import Constant, as_term
 from relgrad.term import Term, subterms
@@ -25,8 +24,7 @@ def run_source(roots: Sequence[Term], arguments: dict[Term, Any]) -> list[Any]:
             values[node] = node.op.value
             continue
         names = [f"t{i}_{k}" for k in range(len(node.rands))]
-        kernels = {**vars(relgrad.kernels_index), **vars(relgrad.kernels)}
-        scope = {"np": np, **{name: kernels[name] for name in node.op.imports}}
+        scope = {"np": np, **{name: getattr(relgrad.kernels, name) for name in node.op.imports}}
         scope.update(zip(names, [values[rand] for rand in node.rands], strict=True))
         text = node.op.source(node, names)
         assert text is not None, f"{node.op} writes no source"

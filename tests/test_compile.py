@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import linecache
 import timeit
 import traceback
@@ -18,14 +19,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import relgrad.kernels
-import relgrad.ops  # noqa: F401 - the ops that trace NumPy functions
+import relgrad.ops
 from relgrad.compile import operands, reuse
 from relgrad.compile.fold import fold_constants
 from relgrad.compile.function import Compiled, compile_program, compile_source
 from relgrad.compile.interpret import interpret
 from relgrad.compile.source import write_source
 from relgrad.errors import OpError
-from relgrad.op import Input, Op, as_term, constant, is_constant
+from relgrad.op import IMPLEMENTATIONS, Input, Op, as_term, constant, is_constant
+from relgrad.ops.elementwise import Elementwise
 from relgrad.term import Term, subterms, term
 from relgrad.trace.containers import flatten
 from relgrad.trace.trace import Traced, trace
@@ -212,7 +214,7 @@ def test_dead_arrays_are_written_to_and_freed() -> None:
         return np.sum(np.maximum(c, y) * np.exp(-c))
 
     args = (np.linspace(0, 1, 1 << 15), np.ones(1 << 15))
-    program, traced = compiled(chain, *args)
+    program, _ = compiled(chain, *args)
     assert program.source.count("out=") >= 1
     assert "del " in program.source
     assert same([program(*args)], [np.sum(v) for v in [_chain_terms(*args)]])
@@ -339,6 +341,17 @@ def test_arguments_in_containers_are_unpacked() -> None:
     np.testing.assert_array_equal(alone(program)(*args, scale=0.5), net(*args, scale=0.5))
 
 
+class Color(enum.Enum):
+    RED = 1
+
+
+def test_arguments_under_keys_that_cannot_be_written() -> None:
+    args = ({Color.RED: np.ones(2), (1, float("inf")): 2.0}, 3.0)
+    program, traced = compiled(lambda d, k: d[Color.RED] * d[1, float("inf")] + k, *args)
+    assert same([program(*args)], oracle(traced, args))
+    assert same([alone(program)(*args)], oracle(traced, args))
+
+
 def test_arguments_without_arrays_are_accepted() -> None:
     def choose(kind: str, x: Any, *, how: str) -> Any:
         return np.exp(x) if (kind, how) == ("e", "h") else x
@@ -412,6 +425,42 @@ def test_every_constant_survives_the_text() -> None:
     for results in (program(1.0), alone(program)(1.0)):
         assert [bits(x) for x in results] == [bits(x) for x in expected]
         assert results[0].flags.writeable and not np.shares_memory(results[0], values[0])
+
+
+ELEMENTWISE = sorted({op for op in IMPLEMENTATIONS.values() if isinstance(op, Elementwise)}, key=str)
+
+
+@pytest.mark.parametrize("op", ELEMENTWISE, ids=str)
+def test_elementwise_functions_return_fresh_arrays(op: Elementwise) -> None:
+    for dtype in ("float64", "float32", "int64", "bool"):
+        args = [np.ones(3, dtype=dtype) for _ in range(op.arity)]
+        try:
+            with np.errstate(all="ignore"):
+                result = op.compute(*args)
+        except TypeError:  # not defined for this dtype
+            continue
+        assert not any(np.shares_memory(result, x) for x in args)
+
+
+@pytest.mark.parametrize("name", sorted(relgrad.kernels.__all__))
+def test_kernels_return_fresh_arrays(name: str) -> None:
+    kernel = getattr(relgrad.kernels, name)
+    arities = [kernel.nin] if isinstance(kernel, np.ufunc) else [1, 2, 3]
+    tried = 0
+    for shape in ((2, 3), (3, 3), (2, 1), (0, 3)):
+        x = np.ones(shape) / 2
+        calls = [((x,) * n, options) for n in arities for options in ({}, {"axis": -1}, {"axis": ()})]
+        for args, options in calls:
+            try:
+                with np.errstate(all="ignore"):
+                    results = kernel(*args, **options)
+            except (TypeError, ValueError, IndexError, np.linalg.LinAlgError):  # not how this one is called
+                continue
+            tried += 1
+            for result in results if isinstance(results, tuple) else (results,):
+                assert not np.shares_memory(result, x), (shape, options)
+    if not tried:
+        pytest.skip("needs arguments of its own")
 
 
 def test_an_argument_is_copied_when_it_is_the_result() -> None:

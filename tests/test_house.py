@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from collections.abc import Iterator
 from functools import cache
 from graphlib import TopologicalSorter
@@ -187,12 +188,18 @@ def test_what_is_public_says_what_it_is_for(name):
     assert ast.get_docstring(tree) or not tree.body
 
 
+def test_every_package_is_installed():
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
+    packages = [name for name, path in MODULES.items() if path.name == "__init__.py"]
+    assert sorted(listed) == sorted(packages)
+
+
 def project_files() -> Iterator[Path]:
     """Yield the text files of the project, without environments, caches and what was built."""
     suffixes = {".py", ".md", ".toml", ".txt", ".yml", ".cfg", ""}
     for path in sorted(ROOT.rglob("*")):
         parts = path.relative_to(ROOT).parts
-        hidden = any(p.startswith(".") and p != ".ci" or p.endswith(".egg-info") or p == "build" for p in parts)
+        hidden = any((p.startswith(".") and p != ".ci") or p.endswith(".egg-info") or p == "build" for p in parts)
         if path.is_file() and not hidden and path.suffix in suffixes and "__pycache__" not in parts:
             yield path
 

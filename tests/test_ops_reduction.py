@@ -14,7 +14,7 @@ from linear_checks import check_derivatives, evaluate, inputs_like, jvp, vjp
 from source_checks import both_ways, same_as_numpy
 
 from relgrad.errors import RelationError, ShapeError, TraceError
-from relgrad.kernels_index import leave_one_out_prod
+from relgrad.kernels import leave_one_out_prod
 from relgrad.op import as_term
 from relgrad.ops.reduction import Prod, Sum
 from relgrad.ops.statistics import Size
@@ -206,7 +206,11 @@ def test_third_derivatives_of_a_product_leave_out_three():
     gradient = lambda z: vjp(np.prod, 1)(z, 1.0)[0]
     row = lambda z, direction: vjp(gradient, 1)(z, direction)[0]
     for i, j in itertools.product(range(n), repeat=2):
-        got, _ = evaluate(vjp(row, 2), x, np.eye(n)[i], np.eye(n)[j])
+        got, along = evaluate(vjp(row, 2), x, np.eye(n)[i], np.eye(n)[j])
+        hessian_row = [0.0 if k == j else _without(x, j, k) for k in range(n)]
+        np.testing.assert_array_equal(along, hessian_row)
+        pushed = evaluate(jvp(row, 2), x, np.eye(n)[i], np.zeros(n), np.eye(n)[j])
+        np.testing.assert_array_equal(pushed[0], hessian_row)
         exact = [0.0 if len({i, j, k}) < 3 else _without(x, i, j, k) for k in range(n)]
         np.testing.assert_array_equal(got, exact)
 

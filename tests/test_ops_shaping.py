@@ -113,6 +113,12 @@ def test_pullbacks_transpose_pushforwards(name):
     check_derivatives({**EVERYWHERE, **WHERE_KNOWN}[name], X)
 
 
+@pytest.mark.parametrize("order", [(1, 2, 0), (2, 0, 1), (0, 2, 1), (2, 1, 0)])
+def test_pullbacks_of_transposes_go_back(order):
+    check_derivatives(lambda z: np.transpose(z, order), Y)
+    check_derivatives(lambda z: np.moveaxis(z, 0, order[0]) ** 2, Y)
+
+
 def test_pullbacks_of_unknown_extents():
     from linear_checks import evaluate, vjp
 

@@ -112,7 +112,7 @@ def test_subterms_come_after_their_operands(seed):
     terms = [x]
     for _ in range(20):
         i, j = rng.integers(0, len(terms), 2)
-        terms.append(np.random.default_rng(seed).choice([0, 1]) and exp(terms[i]) or sin(terms[j]))
+        terms.append((np.random.default_rng(seed).choice([0, 1]) and exp(terms[i])) or sin(terms[j]))
     order = {t: i for i, t in enumerate(subterms(*terms))}
     assert all(order[rand] < order[t] for t in order for rand in t.rands)
     assert set(order) == set(terms) | {x}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
 import linecache
 import weakref
@@ -42,10 +43,25 @@ def compile_program(traced: Traced, roots: Sequence[Term], name: str, **options:
 
     Constants are folded first. `options` are those of `write_source`. Tracebacks show the generated lines.
     """
-    inputs = dict(zip(traced.inputs, traced.paths, strict=True))
+    taken, paths = parameters(traced), traced.paths
+    if not all(map(_is_expression, paths)):
+        # A key whose repr is no Python: the arguments are taken apart as the tracer did it.
+        taken, paths = ["*args", "**kwargs"], [f"arrays(args, kwargs)[{i}]" for i in range(len(paths))]
+        options["imports"] = [*options.get("imports", ()), "from relgrad.trace.arguments import arrays"]
+    inputs = dict(zip(traced.inputs, paths, strict=True))
     roots = sink_squeezes(fold_constants(roots))
-    source = write_source(name, parameters(traced), inputs, roots, traced.out_structure, **options)
-    return compile_source(source)
+    return compile_source(write_source(name, taken, inputs, roots, traced.out_structure, **options))
+
+
+def _is_expression(path: str) -> bool:
+    if path.isidentifier():
+        return True
+    try:
+        tree = ast.parse(path, mode="eval")
+    except SyntaxError:
+        return False
+    # Names other than the parameter itself are the repr of something that nobody has imported.
+    return sum(isinstance(node, ast.Name) for node in ast.walk(tree)) == 1
 
 
 def parameters(traced: Traced) -> list[str]:

@@ -63,6 +63,7 @@ class Lines:
         self._waiting: dict[Term, _Inline] = {}
         self._rands: dict[Term, tuple[Any, ...]] = {}
         self._uses: dict[Term, int] = {}
+        self._read: set[Any] = set()
         self._fused: dict[Term, Term] = {}
         self._root_set = set(roots)
         nodes = self._live(roots)
@@ -138,6 +139,7 @@ class Lines:
         )
         if whole.head == "np.full" and exprs[0].text.startswith("np.float64("):
             exprs[0] = Expr(exprs[0].text.removeprefix("np.float64(").removesuffix(")"), ATOM)
+        self._read.update(rands)
         reads = frozenset([x for x in rands if x in self._named and x not in by_term])
         line = Line(node, [], whole, exprs, rands, reads.union(*[i.line.reads for i in inline]))
         if isinstance(node.type, TupleType):
@@ -227,10 +229,10 @@ class Lines:
         entry = self._waiting.get(root)
         return frozenset([root]) if entry is None else entry.line.reads
 
-    def settle(self, root: Term) -> None:
-        """Give a root that waits a line of its own."""
-        if root in self._waiting:
-            self._flush(root)
+    def forget(self, node: Term) -> None:
+        """Drop a constant that nothing but results use."""
+        if node not in self._read:
+            self.constants.pop(self._named[node].text, None)
 
 
 _SHAPING = frozenset(

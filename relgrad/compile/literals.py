@@ -68,9 +68,11 @@ def array(value: np.ndarray) -> str:
         return f"np.zeros({value.shape}{default})"
     raw = np.ascontiguousarray(value)
     first = raw.reshape(-1)[0]
-    if value.size > 4 and _same(raw, np.full(value.shape, first)) and (text := number(first, value.dtype)):
+    if value.size > 1 and _same(raw, np.full(value.shape, first)) and (text := number(first, value.dtype)):
         if text in ("0", "0.0", "False"):
             return f"np.zeros({value.shape}{default})"
+        if text in ("1", "1.0", "True"):
+            return f"np.ones({value.shape}{default})"
         return f"np.full({value.shape}, {text}, dtype={dtype})"
     if value.ndim == 1 and value.size > 4 and _same(raw, np.arange(value.size, dtype=value.dtype)):
         return f"np.arange({value.size}, dtype={dtype})"

@@ -57,7 +57,9 @@ class Ownership:
         self._fresh: set[Term] = set()
         for node in subterms(*roots):
             whole = lines.templates.get(node)
-            if type(node.op) is not Project and (whole is None or not is_view(node, whole)):
+            # The outputs of an op that returns fresh arrays are arrays of their own.
+            fresh = self._owners[node.rands[0]] == {node.rands[0]} if type(node.op) is Project else False
+            if fresh or (type(node.op) is not Project and (whole is None or not is_view(node, whole))):
                 self._owners[node] = frozenset([node])
                 if whole is not None and isinstance(node.type, ArrayType):
                     self._fresh.add(node)
@@ -113,8 +115,9 @@ def plan(lines: Lines, ownership: Ownership, roots: Sequence[Term]) -> None:
             if owner not in claimed:
                 pool.setdefault(owner.type, []).append(owner)
     gone: set[str] = set()
+    busy = [i for i, line in enumerate(body) if not is_view(line.node, line.template)]
     for i, owners in sorted(dying.items()):
-        if i >= len(body) - 1:
+        if not busy or i >= busy[-1]:
             break
         for owner in owners:
             if owner not in claimed and owner.type.size * owner.type.dtype.itemsize >= FREE:

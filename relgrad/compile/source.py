@@ -18,9 +18,9 @@ from relgrad.compile.operands import is_ufunc
 from relgrad.compile.returns import Returns
 from relgrad.compile.reuse import Ownership, plan
 from relgrad.errors import OpError
-from relgrad.op import Input
+from relgrad.op import Constant, Input, Project
 from relgrad.ops.structure import Squeeze
-from relgrad.syntax import Names, Template
+from relgrad.syntax import Names
 from relgrad.term import Term, subterms
 from relgrad.trace.containers import Structure
 from relgrad.types import ArrayType, TupleType
@@ -46,7 +46,7 @@ class Source:
         constants = [f"{name} = {array(value)}" for name, value in self.constants.items()]
         packed = any("base64" in text for text in constants)
         parts = [
-            "\n".join(["import base64"] * packed + [wrap(line) for line in self.imports]),
+            "\n".join(["import base64\n"] * packed + [wrap(line) for line in self.imports]),
             *self.definitions,
         ]
         if constants:
@@ -183,8 +183,12 @@ def _results(lines: Lines, ownership: Ownership, roots: Sequence[Term]) -> list[
             raise OpError(f"{root.op} is no array and cannot be a result")
         owners = ownership.of(root)
         text = expr.text
-        if kind.ndim == 0:
-            if not _is_numpy_scalar(root, lines.templates.get(root)):
+        literal = _literal(root)
+        if literal:
+            text = literal
+            lines.forget(root)
+        elif kind.ndim == 0:
+            if not _is_numpy_scalar(root, lines):
                 text = f"np.{kind.dtype.name if kind.dtype.kind != 'b' else 'bool_'}({text})"
         elif type(root.op) is Input:
             text = f"np.array({text})"
@@ -195,8 +199,19 @@ def _results(lines: Lines, ownership: Ownership, roots: Sequence[Term]) -> list[
     return texts
 
 
-def _is_numpy_scalar(root: Term, whole: Template | None) -> bool:
+def _literal(root: Term) -> str:
+    """Return the text of a constant that is quickly made anew, or nothing."""
+    if type(root.op) is not Constant or root.op.value.nbytes > 1 << 16:
+        return ""
+    text = array(root.op.value)
+    return text if len(text) <= 40 else ""
+
+
+def _is_numpy_scalar(root: Term, lines: Lines) -> bool:
     """Whether NumPy returns a scalar for a result of rank 0 by itself."""
+    whole = lines.templates.get(root)
     if isinstance(root.op, Squeeze) and whole is not None:
         return whole.head == "Subscript" or whole.head.startswith("np.")
+    if type(root.op) is Project:
+        return lines.templates[root.rands[0]].head.startswith("np.linalg.")
     return is_ufunc(root) or type(root.op) is Input

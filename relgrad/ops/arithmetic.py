@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.op import Laws, as_term, implements, is_constant, strong
-from relgrad.ops.arguments import is_ground, refuse, require_ground
-from relgrad.ops.casting import cast
+from relgrad.op import Laws, as_term, constant, is_constant, strong
 from relgrad.ops.elementwise import Elementwise, Rule, elementwise
 from relgrad.ops.intervals import (
     added,
@@ -21,7 +19,6 @@ from relgrad.ops.intervals import (
     squared,
     subtracted,
 )
-from relgrad.ops.structure import broadcast_like
 from relgrad.types import NONNEGATIVE, POSITIVE, Interval
 
 
@@ -59,8 +56,8 @@ def _quotient(x: Any, y: Any) -> Any:
 
 
 def _opposite(x: Any) -> Any:
-    """-(-x) = x."""
-    return _negated(x)
+    """-(-x) = x, and the opposite of a number is a number."""
+    return constant(-x.op.value) if is_constant(x) and x.op.value.size == 1 else _negated(x)
 
 
 add = elementwise(
@@ -294,37 +291,3 @@ hypot = elementwise(
     ),
     ball=lambda x, y: (x * x + y * y).sqrt(),
 )
-
-ldexp = elementwise("ldexp", np.ldexp, lambda g, out, x, y: np.ldexp(g, y), None, laws=Laws(linear=(0,)))
-gcd = elementwise(
-    "gcd", np.gcd, None, None, laws=Laws(associative=True, commutative=True, identity=0.0), range=NONNEGATIVE
-)
-lcm = elementwise(
-    "lcm",
-    np.lcm,
-    None,
-    None,
-    laws=Laws(associative=True, commutative=True, identity=1.0, absorbing=0.0),
-    range=NONNEGATIVE,
-)
-
-
-@implements(np.real)
-def real(val: Any) -> Any:
-    """Trace `np.real`, which is the identity on real arrays."""
-    return as_term(val)
-
-
-@implements(np.conjugate, "conj", "conjugate")
-def conjugate(x: Any, **options: Any) -> Any:
-    """Trace `np.conjugate`, which is the identity on real arrays; like NumPy's it makes booleans int8."""
-    refuse("np.conjugate", **options)
-    x = as_term(x)
-    return cast(x, np.int8) if is_ground(x) and x.type.dtype.kind == "b" else x
-
-
-@implements(np.imag)
-def imag(val: Any) -> Any:
-    """Trace `np.imag`, which is 0 on real arrays."""
-    x = require_ground("np.imag", val)
-    return broadcast_like(np.zeros((), x.type.dtype), x)

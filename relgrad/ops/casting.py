@@ -1,4 +1,4 @@
-"""Casting between dtypes."""
+"""Casting between dtypes; and the parts of complex numbers, which real ones have too."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 
 from relgrad.errors import TraceError
 from relgrad.op import Laws, Op, as_term, implements, is_constant, strong
-from relgrad.ops.arguments import is_ground
+from relgrad.ops.arguments import is_ground, refuse, require_ground
 from relgrad.ops.intervals import TRUTH
-from relgrad.ops.structure import align, squeeze
+from relgrad.ops.structure import align, broadcast_like, squeeze
 from relgrad.term import Term, term
 from relgrad.types import Interval, Type, array_type
 
@@ -125,3 +125,24 @@ if hasattr(np, "astype"):  # since NumPy 2.1
     def astype_function(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
         """Trace `np.astype`."""
         return astype(x, dtype)
+
+
+@implements(np.real)
+def real(val: Any) -> Any:
+    """Trace `np.real`, which is the identity on real arrays."""
+    return as_term(val)
+
+
+@implements(np.conjugate, "conj", "conjugate")
+def conjugate(x: Any, **options: Any) -> Any:
+    """Trace `np.conjugate`, which is the identity on real arrays; like NumPy's it makes booleans int8."""
+    refuse("np.conjugate", **options)
+    x = as_term(x)
+    return cast(x, np.int8) if is_ground(x) and x.type.dtype.kind == "b" else x
+
+
+@implements(np.imag)
+def imag(val: Any) -> Any:
+    """Trace `np.imag`, which is 0 on real arrays."""
+    x = require_ground("np.imag", val)
+    return broadcast_like(np.zeros((), x.type.dtype), x)

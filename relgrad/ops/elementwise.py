@@ -11,7 +11,7 @@ import numpy as np
 from relgrad.errors import GradientError, ShapeError
 from relgrad.op import Laws, Op, constant, implements, is_constant
 from relgrad.ops.arguments import refuse
-from relgrad.ops.structure import align, squeeze
+from relgrad.ops.structure import BroadcastTo, align, broadcast_to, squeeze
 from relgrad.term import Term, term
 from relgrad.types import REAL, Interval, Type, array_type, broadcast_shapes
 
@@ -79,13 +79,23 @@ class Elementwise(Op):
         for x in inputs:
             if not getattr(x, "ground", False):
                 return term(self, *inputs)
-        operands, axes = align(self._promote(inputs))
+        inputs = self._promote(inputs)
+        for x in inputs:
+            if type(x.op) is BroadcastTo:
+                return self._broadcast_last(inputs)
+        operands, axes = align(inputs)
         node = term(self, *operands)
         if self.exactly is not None:
             simpler = self.exactly(*operands)
             if simpler is not None and simpler.type == node.type:
                 node = simpler
         return squeeze(node, axes) if axes else node
+
+    def _broadcast_last(self, inputs: Sequence[Any]) -> Term:
+        """Compute on what was stretched, and stretch the result: f(broadcast(x)) = broadcast(f(x))."""
+        shape = self.output_type(*[x.type for x in inputs]).shape  # type: ignore[union-attr]
+        node = self.make_node(*[x.rands[0] if type(x.op) is BroadcastTo else x for x in inputs])
+        return broadcast_to(node, shape)
 
     def _promote(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
         """Give weak constants the dtype that NumPy's promotion gives them among these partners."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from relgrad.errors import ShapeError
-from relgrad.kernels_index import add_along, add_at, put_at
+from relgrad.kernels import add_along, add_at, put_at
 from relgrad.op import as_term
 from relgrad.ops.arguments import ZERO, as_balls, hull
 from relgrad.ops.shaping import Rearrangement

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from relgrad.errors import RelationError
-from relgrad.kernels_index import leave_one_out_prod
+from relgrad.kernels import leave_one_out_prod
 from relgrad.op import Laws, Op, as_term, implements, strong
 from relgrad.ops.arguments import below_squeeze, is_ground, normalize_axes, refuse
 from relgrad.ops.structure import Squeeze, broadcast_like, squeeze

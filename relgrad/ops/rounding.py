@@ -1,4 +1,4 @@
-"""Rounding to integers, and what division leaves over."""
+"""Rounding to integers, what division leaves over, and powers of two."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from relgrad.ops.arguments import call, is_ground, refuse, require_ground
 from relgrad.ops.casting import cast
 from relgrad.ops.elementwise import Elementwise, elementwise
 from relgrad.ops.intervals import divided, magnitude
-from relgrad.types import REAL, Interval
+from relgrad.types import NONNEGATIVE, REAL, Interval
 
 
 def _rounded(function: Any) -> Any:
@@ -99,6 +99,18 @@ spacing = elementwise(
 )
 
 
+ldexp = elementwise("ldexp", np.ldexp, lambda g, out, x, y: np.ldexp(g, y), None, laws=Laws(linear=(0,)))
+gcd = elementwise(
+    "gcd", np.gcd, None, None, laws=Laws(associative=True, commutative=True, identity=0.0), range=NONNEGATIVE
+)
+lcm = elementwise(
+    "lcm",
+    np.lcm,
+    None,
+    None,
+    laws=Laws(associative=True, commutative=True, identity=1.0, absorbing=0.0),
+    range=NONNEGATIVE,
+)
 exponent = Elementwise(
     "exponent",
     lambda x: np.frexp(x)[1],

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.kernels_index import delay, linear_recurrence
+from relgrad.kernels import delay, linear_recurrence
 from relgrad.op import Op, as_term, implements, strong
 from relgrad.ops.arguments import (
     as_balls,

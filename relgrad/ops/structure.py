@@ -172,6 +172,7 @@ def broadcast_to(x: Any, shape: Shape) -> Any:
         return _like(x, node)
     if isinstance(node.op, (BroadcastTo, BroadcastLike)):
         node = node.rands[0]
+    node = _without_leading(node)
     if len(node.type.shape) > len(shape) or broadcast_shapes(node.type.shape, shape) != shape:
         raise ShapeError(f"cannot broadcast an array of shape {node.type.shape} to shape {shape}")
     return _like(x, node if node.type.shape == shape else term(BroadcastTo(shape), node))
@@ -273,12 +274,16 @@ def _strip(x: Any, partners: Sequence[Any]) -> Any:
         return x
     if isinstance(x.op, (BroadcastTo, BroadcastLike)) and covered:
         x = x.rands[0]
-    if not isinstance(x.op, Expand) or x.type.ndim > len(shape):
+    return x if x.type.ndim > len(shape) else _without_leading(x)
+
+
+def _without_leading(x: Any) -> Any:
+    """Drop the leading axes that were inserted into x."""
+    if not isinstance(x.op, Expand):
         return x
-    lead = 0
-    while lead < x.type.ndim and lead - x.type.ndim in x.op.axes:
-        lead += 1
-    return squeeze(x, tuple(range(-x.type.ndim, -x.type.ndim + lead)))
+    rank = x.type.ndim
+    lead = next((i for i in range(rank) if i - rank not in x.op.axes), rank)
+    return squeeze(x, tuple(range(-rank, -rank + lead)))
 
 
 def _insert(x: Any, axes: tuple[int, ...]) -> Any:

@@ -139,7 +139,7 @@ class _Run:
                     self._record(rest, found)
                     return found.term
             v, g, flows = pullback.expand()
-            if v.rands:
+            if flows:
                 why = "what flows back to its operands"
                 self.steps.append(Step("expand", f"pullback of {v.op}", (v, g), tuple(flows), why))
         return _without_anchors(pullback.results(), pullback.wrt)

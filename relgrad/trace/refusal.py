@@ -89,6 +89,17 @@ def refuse_hash() -> NoReturn:
     )
 
 
+def refuse_pickle() -> NoReturn:
+    """Raise the TraceError of pickling, which other processes ask for."""
+    at = construct()
+    raise TraceError(
+        "a traced array cannot be pickled" + (f": {at.quoted}" if at.text else ""),
+        where=at.where,
+        cause=f"another process cannot record what happens to it; {VALUES}",
+        cure="write a plain loop or comprehension: what is traced runs only once",
+    )
+
+
 def refuse_operand(cls: type) -> NoReturn:
     """Raise the TraceError of an operand that would lose its meaning as an array of real numbers."""
     name = cls.__name__

@@ -19,6 +19,7 @@ from relgrad.trace.refusal import (
     refuse_hash,
     refuse_number,
     refuse_operand,
+    refuse_pickle,
     refuse_write,
 )
 from relgrad.types import ArrayType
@@ -193,9 +194,8 @@ class Tracer(Symbolic, np.lib.mixins.NDArrayOperatorsMixin):
         return repr(self)
 
     def __round__(self, digits: int | None = None) -> Any:
-        if digits is None:
-            return call_method("astype", (wrap(call_function(np.round, (self,), {})), np.int64), {})
-        return wrap(call_function(np.round, (self, digits), {}))
+        rounded = wrap(call_function(np.round, (self, digits or 0), {}))
+        return rounded.astype(np.int64) if digits is None else rounded
 
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other
@@ -208,6 +208,9 @@ class Tracer(Symbolic, np.lib.mixins.NDArrayOperatorsMixin):
 
     def __deepcopy__(self, memo: Any) -> Tracer:
         return self
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        refuse_pickle()
 
 
 _PLAIN = frozenset((Tracer, np.ndarray, float, int, bool, np.float64, np.float32, np.int64))
