@@ -32,7 +32,9 @@ class Laws:
     """The algebraic laws of an op, which theories and relations may use.
 
     `linear` lists the operands in which the op is linear; `homomorphism=("add", "multiply")` says
-    f(a + b) = f(a)·f(b); `inverse` names f⁻¹; `monotone` is +1 or -1 where f is increasing or decreasing.
+    f(a + b) = f(a)·f(b); `inverse` names f⁻¹; `monotone` is +1 or -1 where f is increasing or decreasing;
+    `selects` says that every entry of the result is an entry of the first operand, so that it commutes with
+    every function of single entries.
     """
 
     associative: bool = False
@@ -44,6 +46,11 @@ class Laws:
     linear: tuple[int, ...] = ()
     monotone: int = 0
     homomorphism: tuple[str, str] | None = None
+    selects: bool = False
+
+
+SELECTION = Laws(linear=(0,), selects=True)
+"""The laws of an op that moves or picks entries of its first operand."""
 
 
 class Symbolic:

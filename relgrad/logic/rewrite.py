@@ -108,6 +108,12 @@ def _rewrite_whole(left: Pattern, right: Any, conditions: Sequence[Goal], t: Ter
     for state in match(left.term, t, s):
         for final in _satisfying(conditions, state):
             yield Rewrite(final, _fitted(reify_term(right, final), t))
+    if t.op.elementwise and len(t.rands) == 1 and t.ground and t.rands[0].op.laws.selects:
+        # f(x[i]) = f(x)[i]: what is selected from is looked at in place of the selection.
+        selection = t.rands[0]
+        inner = t.op.make_node(selection.rands[0])
+        for rewrite in _rewrite_whole(left, right, conditions, inner, s):
+            yield Rewrite(rewrite.state, selection.op.make_node(rewrite.term, *selection.rands[1:]))
 
 
 def _fitted(new: Any, t: Term) -> Any:

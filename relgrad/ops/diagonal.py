@@ -9,7 +9,7 @@ import numpy as np
 
 from relgrad.errors import ShapeError
 from relgrad.kernels.linalg import diag_embed
-from relgrad.op import Laws, implements
+from relgrad.op import SELECTION, Laws, implements
 from relgrad.ops.arguments import ZERO, call, hull, normalize_axis, refuse, require_ground
 from relgrad.ops.shaping import Rearrangement
 from relgrad.term import Term, term
@@ -20,6 +20,7 @@ class Diagonal(Rearrangement):
     """The diagonal of the last two axes, `offset` above the main one, as a last axis."""
 
     __props__ = ("offset",)
+    laws = SELECTION
 
     def __init__(self, offset: int):
         self.offset = offset

@@ -28,7 +28,6 @@ class Elementwise(Op):
 
     __props__ = ("label",)
     elementwise = True
-    ground = True
 
     def __init__(
         self,
@@ -62,6 +61,10 @@ class Elementwise(Op):
     @property
     def name(self) -> str:
         return self.label
+
+    @property
+    def ground(self) -> bool:
+        return True
 
     def __repr__(self) -> str:
         return self.label

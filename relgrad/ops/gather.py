@@ -13,7 +13,7 @@ import numpy as np
 
 from relgrad.errors import ShapeError
 from relgrad.kernels import add_along, add_at, put_at
-from relgrad.op import as_term
+from relgrad.op import SELECTION, as_term
 from relgrad.ops.arguments import ZERO, as_balls, hull
 from relgrad.ops.shaping import Rearrangement
 from relgrad.term import Term
@@ -29,6 +29,7 @@ class Index(Rearrangement):
     """x[pattern], where arrays of integers follow x as operands."""
 
     __props__ = ("pattern",)
+    laws = SELECTION
 
     def __init__(self, pattern: tuple[Any, ...]):
         self.pattern = pattern
@@ -106,6 +107,7 @@ class TakeAlong(Rearrangement):
     """`np.take_along_axis(x, indices, axis)`."""
 
     __props__ = ("axis",)
+    laws = SELECTION
 
     def __init__(self, axis: int):
         self.axis = axis

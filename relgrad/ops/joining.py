@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from relgrad.errors import ShapeError
-from relgrad.op import Op, as_term, implements, strong
+from relgrad.op import SELECTION, Op, as_term, implements, strong
 from relgrad.ops.arguments import (
     call,
     hull,
@@ -96,6 +96,7 @@ class Part(Rearrangement):
     """The part of the first operand that the operand `index` of a concatenation of the others became."""
 
     __props__ = ("axis", "index")
+    laws = SELECTION
 
     def __init__(self, axis: int, index: int):
         self.axis, self.index = axis, index

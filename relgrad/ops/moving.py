@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from relgrad.errors import ShapeError
-from relgrad.op import as_term, implements, strong
+from relgrad.op import SELECTION, as_term, implements, strong
 from relgrad.ops.arguments import (
     ZERO,
     as_balls,
@@ -29,6 +29,7 @@ class Flip(Rearrangement):
     """Turn the order of entries along axes around; its own inverse and adjoint."""
 
     __props__ = ("axes",)
+    laws = SELECTION
 
     def __init__(self, axes: tuple[int, ...]):
         self.axes = axes
@@ -63,6 +64,7 @@ class Roll(Rearrangement):
     """Shift entries round along axes, each by its own number of places."""
 
     __props__ = ("axes", "shifts")
+    laws = SELECTION
 
     def __init__(self, axes: tuple[int, ...], shifts: tuple[int, ...]):
         self.axes, self.shifts = axes, shifts

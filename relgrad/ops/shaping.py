@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from relgrad.errors import ShapeError
-from relgrad.op import Laws, Op, as_term, implements, strong
+from relgrad.op import SELECTION, Laws, Op, as_term, implements, strong
 from relgrad.ops.arguments import is_ground, normalize_axis, refuse, require_ground
 from relgrad.ops.structure import Expand, Squeeze, expand, squeeze
 from relgrad.term import Term, term
@@ -40,6 +40,7 @@ class Reshape(Rearrangement):
     """The entries, read row by row, in another shape without extents of 1."""
 
     __props__ = ("shape",)
+    laws = SELECTION
 
     def __init__(self, shape: tuple[int, ...]):
         self.shape = shape
@@ -64,6 +65,7 @@ class Transpose(Rearrangement):
     """Permute trailing axes: axis i − k of the result is axis order[i] of the operand, k = len(order)."""
 
     __props__ = ("order",)
+    laws = SELECTION
 
     def __init__(self, order: tuple[int, ...]):
         self.order = order

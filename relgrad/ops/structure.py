@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from relgrad.errors import ShapeError
-from relgrad.op import Laws, Op, Symbolic, as_term, strong
+from relgrad.op import SELECTION, Laws, Op, Symbolic, as_term, strong
 from relgrad.term import Term, is_term, term
 from relgrad.types import Interval, Shape, Type, array_type, broadcast_shapes
 
 
 class _Axes(Op):
     __props__ = ("axes",)
-    laws = Laws(linear=(0,))
+    laws = SELECTION
 
     def __init__(self, axes: tuple[int, ...]):
         self.axes = axes
