@@ -62,5 +62,5 @@ $(STAMP): pyproject.toml
 	  "$$python" -m venv --clear $(VENV); \
 	fi; \
 	echo "Installing relgrad and what its tests and examples need into $(VENV) (a minute or two)"; \
-	$(BIN)/python -m pip install --quiet --editable '.[test,examples]' </dev/null; \
+	$(BIN)/python -m pip install -qq --editable '.[test,examples]' </dev/null; \
 	touch $@

@@ -66,12 +66,12 @@ class Transformed:
         self._programs = _programs_of(fun, (name, options, self._library, self._strategy))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if is_tracing() or has_tracer((args, kwargs)):
+        if is_tracing() or has_tracer(args, kwargs):
             return self._call_while_tracing(args, kwargs)
         return self._program(args, kwargs).compiled(*args, **kwargs)
 
     def _call_while_tracing(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if not has_tracer((args, kwargs)):
+        if not has_tracer(args, kwargs):
             # Nothing traced goes in; unless the function closes over something traced, this is a number.
             traced = trace(self._rule, args, kwargs)
             if not traced.free() and not free_anchors(traced.outputs):

@@ -381,7 +381,8 @@ def strong(x: Any, dtype: Any = None) -> Any:
 
 @lru_cache(maxsize=4096)
 def _strong(op: Constant, dtype: Any) -> Constant:
-    return Constant(np.asarray(op.value, dtype=dtype))
+    # From a Python number: an integer that does not fit raises OverflowError then, and does not wrap.
+    return Constant(np.asarray(op.value.item(), dtype=dtype))
 
 
 @lru_cache(maxsize=4096)

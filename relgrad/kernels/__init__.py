@@ -54,7 +54,7 @@ from relgrad.kernels.special import (
     ndtri,
     rel_entr,
 )
-from relgrad.kernels_index import (
+from relgrad.kernels.index import (
     put_at,
     add_at,
     add_along,

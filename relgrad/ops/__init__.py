@@ -19,6 +19,7 @@ from relgrad.ops import (
     norms,
     products,
     reduction,
+    repeating,
     rounding,
     scan,
     selection,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from relgrad.errors import GradientError, ShapeError
-from relgrad.op import Laws, Op, constant, implements, is_constant
+from relgrad.op import Laws, Op, implements, is_constant, strong
 from relgrad.ops.arguments import refuse
 from relgrad.ops.structure import BroadcastTo, align, broadcast_to, squeeze
 from relgrad.term import Term, term
@@ -108,13 +108,7 @@ class Elementwise(Op):
         else:
             return tuple(inputs)
         loop = self._loop(tuple([_dtype_key(x) for x in inputs]))
-        # From a Python number: an integer that does not fit raises OverflowError then, and does not wrap.
-        return tuple(
-            [
-                constant(x.op.value.item(), loop[i]) if is_constant(x) and x.op.weak else x
-                for i, x in enumerate(inputs)
-            ]
-        )
+        return tuple([strong(x, loop[i]) for i, x in enumerate(inputs)])
 
     def _loop(self, keys: tuple[Any, ...]) -> tuple[np.dtype, ...]:
         if isinstance(self.function, np.ufunc):

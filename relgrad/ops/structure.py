@@ -123,7 +123,7 @@ class BroadcastTo(Op):
 
 
 class BroadcastLike(Op):
-    """Stretch the first operand to the shape of the second, whose entries do not matter."""
+    """Stretch the first operand to the shape that it has with the second, whose entries do not matter."""
 
     __props__ = ()
     laws = Laws(linear=(0,))
@@ -135,10 +135,10 @@ class BroadcastLike(Op):
         return broadcast_like(*inputs)
 
     def compute(self, *arrays: Any) -> Any:
-        return np.broadcast_to(arrays[0], np.shape(arrays[1]))
+        return np.broadcast_arrays(*arrays)[0]
 
     def source(self, node: Term, names: Sequence[str]) -> str | None:
-        return f"np.broadcast_to({names[0]}, np.shape({names[1]}))"
+        return f"np.broadcast_arrays({names[0]}, {names[1]})[0]"
 
     def range_of(self, *ranges: Interval) -> Interval:
         return ranges[0]

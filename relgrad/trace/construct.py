@@ -75,7 +75,8 @@ def _read(frame: FrameType) -> Construct:
     if kind == "call":
         match = re.match(r"[\w.]+(?=\()", text)
         called = match.group() if match else ""
-    elif "JUMP" in opname or opname in ("TO_BOOL", "COPY"):
+    elif "JUMP" in opname or opname in ("TO_BOOL", "COMPARE_OP", "UNARY_NOT"):
+        # From Python 3.13 on, a comparison that is tested becomes true or false by itself.
         kind, text = _condition(frame, line, column, text)
     elif kind == "inplace":
         # From Python 3.14 on, x[i] is a BINARY_OP as well.
@@ -94,7 +95,6 @@ def _instruction(code: bytes, position: int) -> str:
 
 def _kind(opname: str) -> str:
     kinds = {
-        "UNARY_NOT": "not",
         "CONTAINS_OP": "in",
         "STORE_SUBSCR": "store",
         "STORE_SLICE": "store",
@@ -131,7 +131,7 @@ def _condition(frame: FrameType, line: int, column: int, text: str) -> tuple[str
         for kind, part in _tests(node):
             begin, end = (part.lineno, part.col_offset), (part.end_lineno or 0, part.end_col_offset or 0)
             if begin <= (line, column) < end:
-                found = kind
+                found, text = kind, ast.unparse(part) if kind in ("not", "comparison") else text
             # The jumps of `elif` and `assert` belong to the statement in some versions of Python.
             elif isinstance(node, (ast.If, ast.Assert)) and (node.lineno, node.col_offset) == (line, column):
                 found, text = kind, ast.unparse(part)
@@ -150,6 +150,8 @@ def _tests(node: ast.AST) -> list[tuple[str, ast.expr]]:
             return [("conditional", test)]
         case ast.comprehension(ifs=tests):
             return [("comprehension", test) for test in tests]
+        case ast.UnaryOp(op=ast.Not()):
+            return [("not", node)]
         case ast.BoolOp(values=values):
             # The last operand is not tested here, but by what stands around.
             return [("boolean", value) for value in values[:-1]]
