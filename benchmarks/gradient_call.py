@@ -150,7 +150,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=2.0, help="time to spend on each program")
     budget = parser.parse_args().seconds
     print("value and gradient: median microseconds a call (ratio to NumPy by hand)")
-    print(f"{'program':<22}{'NumPy by hand':>14}{'relgrad':>20}{'autograd':>20}{'first call':>13}{'deviation':>11}")
+    heads = f"{'NumPy by hand':>14}{'relgrad':>20}{'autograd':>20}{'first call':>13}{'deviation':>11}"
+    print(f"{'program':<22}{heads}")
     for case in (cross_entropy(), logistic(), attention(), scalar()):
         ours = rg.value_and_grad(case.naive, case.argnums)
         theirs = autograd.value_and_grad(case.stable, case.argnums)
@@ -166,7 +167,8 @@ def main() -> None:
             budget,
         )
         cells = "".join(
-            f"{1e6 * found[name]:>12.1f} ({found[name] / found['hand']:4.1f})" for name in ("relgrad", "autograd")
+            f"{1e6 * found[name]:>12.1f} ({found[name] / found['hand']:4.1f})"
+            for name in ("relgrad", "autograd")
         )
         error = deviation(result, case.by_hand(*case.arguments))
         print(f"{case.name:<22}{1e6 * found['hand']:>14.1f}{cells}  {1e3 * first:>8.1f} ms{error:>11.1e}")

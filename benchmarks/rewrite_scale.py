@@ -1,7 +1,7 @@
 """Rewriting throughput: graphs of N nodes with a naive log-softmax in every 20, for growing N.
 
-`wide` joins independent blocks by a sum; `deep` feeds each block into the next and uses the first input again, so
-that as a tree it would double at every block. A near constant time per node says that the scheduler is linear.
+`wide` joins independent blocks by a sum; `deep` feeds each block into the next, and a block uses its input
+twice, so that as a tree it would double at every block. A steady time per node says that rewriting is linear.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def deep(x, blocks):
 
 
 def measure(shape, nodes):
-    """Return the seconds of the first call, of explaining it, and the number of relations that fired."""
+    """Return the seconds of the first call, the relations that fired, and the occurrences there are."""
     blocks, x = nodes // 20, np.linspace(-1.0, 1.0, 8)
     stable = rg.stabilize(lambda x: shape(x, blocks))
     start = time.perf_counter()
@@ -55,13 +55,17 @@ def main() -> None:
     parser.add_argument("--largest", type=int, default=8000, help="nodes of the largest graph")
     largest = parser.parse_args().largest
     print("\ntrace, rewrite and compile: a naive log-softmax in every 20 nodes")
-    print(f"{'shape':<8}{'nodes':>8}{'seconds':>10}{'us a node':>11}{'relations fired':>17}{'occurrences':>13}")
+    print(
+        f"{'shape':<8}{'nodes':>8}{'seconds':>10}{'us a node':>11}{'relations fired':>17}{'occurrences':>13}"
+    )
     for shape in (wide, deep):
         nodes = 500
         while nodes <= largest:
             seconds, fired, occurrences = measure(shape, nodes)
             per_node = 1e6 * seconds / nodes
-            print(f"{shape.__name__:<8}{nodes:>8}{seconds:>10.3f}{per_node:>11.0f}{fired:>17}{occurrences:>13}")
+            print(
+                f"{shape.__name__:<8}{nodes:>8}{seconds:>10.3f}{per_node:>11.0f}{fired:>17}{occurrences:>13}"
+            )
             nodes *= 2
 
 

@@ -94,7 +94,9 @@ def with_numpy(function: Callable[..., Any], numpy: Any) -> Callable[..., Any]:
     return types.FunctionType(function.__code__, namespace, function.__name__)
 
 
-def polish(value_and_grad: Callable[..., Any], W: Any, b: Any, data: Data, update: Any) -> tuple[Any, Any, int]:
+def polish(
+    value_and_grad: Callable[..., Any], W: Any, b: Any, data: Data, update: Any
+) -> tuple[Any, Any, int]:
     """Go on with L-BFGS to the optimum; return it, and the number of calls."""
 
     def flat(p: Any) -> tuple[float, Any]:
@@ -131,7 +133,9 @@ def seconds_per_call(functions: dict[str, Callable[[], Any]], rounds: int = 30) 
 def error_far_out(value_and_grad: Callable[..., Any], data: Data) -> tuple[float, float]:
     """Return the largest logit at bold random weights, and the error there, relative to the largest entry."""
     W, b = 20 * np.random.default_rng(0).normal(size=(64, CLASSES)), np.zeros(CLASSES)
-    pairs = zip(_flat(value_and_grad(W, b, *data.train)), _flat(stable_by_hand(W, b, *data.train)), strict=True)
+    pairs = zip(
+        _flat(value_and_grad(W, b, *data.train)), _flat(stable_by_hand(W, b, *data.train)), strict=True
+    )
     errors = [np.max(np.abs(found - right)) / np.max(np.abs(right)) for found, right in pairs]
     return float(np.max(data.train[0] @ W)), float(np.max(errors))
 
@@ -162,8 +166,9 @@ def main() -> bool:
         for name, gradient in racers.items():
             with screen.progress(name, DESCENT_STEPS) as update:
                 reached[name] = descend(gradient, data.train, update)
-            if reached[name][2] is not None:
-                screen.say(f"    {name:<24} NaN in the gradient at step {reached[name][2]}: training is over", "red")
+            died = reached[name][2]
+            if died is not None:
+                screen.say(f"    {name:<24} NaN in the gradient at step {died}: training is over", "red")
     W, b, _ = reached["relgrad"]
 
     screen.heading("What relgrad computes: the relations that fired, and the generated source")

@@ -75,8 +75,12 @@ def main() -> bool:
         ],
         ["intermediate", "value", "why"],
     )
-    screen.say("Shifting by the maximum repairs the softmax, but not what its gradient is made of: the quotient")
-    screen.say("rule brings the sum of exponentials back squared, in a form that no softmax pattern looks like.")
+    screen.say(
+        "Shifting by the maximum repairs the softmax, but not what its gradient is made of: the quotient"
+    )
+    screen.say(
+        "rule brings the sum of exponentials back squared, in a form that no softmax pattern looks like."
+    )
 
     screen.heading("relgrad.grad(cost): the relations that fired while the gradient was still implicit")
     grad = rg.grad(cost)
@@ -109,13 +113,16 @@ def main() -> bool:
         ],
         [f"at x = {x}", "gradient"],
     )
-    screen.say(f"    largest relative error: {error:.1e} ({error / np.finfo(float).eps:.1f} machine epsilons)")
+    screen.say(
+        f"    largest relative error: {error:.1e} ({error / np.finfo(float).eps:.1f} machine epsilons)"
+    )
 
+    zero = np.zeros(3)
     return screen.verdict(
         {
             "the naive gradients are NaN": bool(np.isnan(by_autograd).any() and np.isnan(by_hand).any()),
-            "relgrad's gradient is exactly zero": bool(np.array_equal(result, np.zeros(3))),
-            "the explicit graph, stabilised, is exactly zero too": bool(np.array_equal(repaired, np.zeros(3))),
+            "relgrad's gradient is exactly zero": bool(np.array_equal(result, zero)),
+            "the explicit graph, stabilised, is exactly zero too": bool(np.array_equal(repaired, zero)),
             "the weighted gradient is right to 1e-14": error < 1e-14,
         }
     )

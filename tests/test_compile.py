@@ -222,6 +222,48 @@ def test_dead_arrays_are_written_to_and_freed() -> None:
     assert "out=" not in compiled(chain, *small)[0].source
 
 
+def test_an_array_is_reused_under_its_own_name_not_that_of_a_view() -> None:
+    def views(x: Any) -> Any:
+        whole = np.sin(x)
+        row = whole[0]
+        s = np.sum(row * np.exp(row)) + np.sum(np.cos(whole))
+        return np.arctan2(x, s), s
+
+    x = arguments("float64")[0]
+    with everything_is_large():
+        program, traced = compiled(views, x)
+    assert "out=sin_x" in program.source
+    assert same(program(x), oracle(traced, (x,)))
+
+
+def test_squeezes_sink_to_the_reductions_that_they_come_from() -> None:
+    def mixed(x: Any) -> Any:
+        row = np.sum(x[0]) * 2 + np.sum(np.cos(x))
+        return -(np.arctan2(x, row) + np.max(x, axis=0)) * np.array([[1.5]])
+
+    x = arguments("float64")[0]
+    program, traced = compiled(mixed, x)
+    assert ", 0]" not in program.source and "None" not in program.source
+    assert same([program(x)], oracle(traced, (x,)))
+
+
+def test_a_reduction_is_computed_once_where_its_axes_are_kept_and_dropped() -> None:
+    def both(x: Any) -> Any:
+        return -np.sum(x * 2, axis=-1) + 1, x / -np.sum(x * 2, axis=-1, keepdims=True)
+
+    x = arguments("float64")[0]
+    program, traced = compiled(both, x)
+    assert program.source.count("np.sum") == 1
+    assert same(program(x), oracle(traced, (x,)))
+
+
+def test_a_view_of_a_broadcast_is_made_writable() -> None:
+    program, traced = compiled(lambda x: np.broadcast_to(np.exp(x)[:, None], (3, 2)).T, np.ones(3))
+    result = program(np.ones(3))
+    assert same([result], oracle(traced, (np.ones(3),)))
+    result += 1
+
+
 def _chain_terms(x: Any, y: Any) -> Any:
     a = np.sin(x) * y
     b = np.exp(a)
@@ -662,7 +704,14 @@ def test_what_must_not_be_folded_is_not() -> None:
         def compute(self, *arrays: Any) -> Any:
             return np.zeros(7)
 
-    for op in (Random(), Failing(), Lying()):
+    class Growing(Same):
+        def output_type(self, *types: Any) -> Any:
+            return array_type(float, (None,))
+
+        def compute(self, *arrays: Any) -> Any:
+            return np.ones(100_000)
+
+    for op in (Random(), Failing(), Lying(), Growing()):
         root = op(constant(np.ones(3)))
         assert fold_constants([root]) == [root]
     large = as_term(np.exp(as_tracer(np.ones(10_000))))

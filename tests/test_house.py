@@ -1,4 +1,4 @@
-"""The house: data flows one way, each dependency has one door, modules stay small and say what they are for."""
+"""The house: data flows one way, each dependency has one door, modules stay small and are documented."""
 
 from __future__ import annotations
 
@@ -55,18 +55,20 @@ def module_name(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-MODULES = {module_name(p): p for folder in ("relgrad", "relations") for p in sorted((ROOT / folder).rglob("*.py"))}
+MODULES = {
+    module_name(p): p for folder in ("relgrad", "relations") for p in sorted((ROOT / folder).rglob("*.py"))
+}
 ENGINE_MODULES = sorted(name for name in MODULES if not name.startswith("relgrad.relations"))
 LIBRARY_MODULES = sorted(name for name in MODULES if name.startswith("relgrad.relations"))
 
 
 def room_of(name: str) -> str:
     """Return the room of a module of the package: the part after `relgrad`; the package itself is ''."""
-    return (name.split(".") + [""])[1]
+    return name.split(".")[1] if "." in name else ""
 
 
 def imports_of(name: str, text: str | None = None) -> set[str]:
-    """Return what a module imports, wherever in it: modules of ours by their full name, others by the name given."""
+    """Return what a module imports, wherever in it: our own modules by their full names."""
     path = MODULES[name]
     tree = ast.parse(path.read_text() if text is None else text)
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
@@ -199,8 +201,8 @@ def project_files() -> Iterator[Path]:
     suffixes = {".py", ".md", ".toml", ".txt", ".yml", ".cfg", ""}
     for path in sorted(ROOT.rglob("*")):
         parts = path.relative_to(ROOT).parts
-        hidden = any((p.startswith(".") and p != ".ci") or p.endswith(".egg-info") or p == "build" for p in parts)
-        if path.is_file() and not hidden and path.suffix in suffixes and "__pycache__" not in parts:
+        skipped = any((p[0] == "." and p != ".ci") or p in ("__pycache__", "build") for p in parts)
+        if path.is_file() and not skipped and path.suffix in suffixes and ".egg-info" not in str(path):
             yield path
 
 
@@ -210,7 +212,8 @@ def test_nothing_is_left_to_do():
 
 
 def test_no_path_of_a_machine_is_named():
-    paths = re.compile(r"(?<![\w.])/(" + "|".join(["ho" + "me", "ro" + "ot", "wo" + "rk", "tm" + "p"]) + r")/\w")
+    folders = "|".join(["ho" + "me", "ro" + "ot", "wo" + "rk", "tm" + "p"])
+    paths = re.compile(rf"(?<![\w.])/({folders})/\w")
     assert [str(p.relative_to(ROOT)) for p in project_files() if paths.search(p.read_text())] == []
 
 

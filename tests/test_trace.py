@@ -311,7 +311,7 @@ class Metres(np.ndarray):
         (np.zeros(1, [("a", float)]), "cannot trace an array of dtype [('a', '<f8')], at p[0]", "fields"),
         (2**70, "cannot trace an array of dtype object, at p[0]", "float(x)"),
         (np.ma.array([1.0]), "cannot trace a MaskedArray, at p[0]", "x.mask"),
-        (np.matrix([[1.0]]), "cannot trace a matrix, at p[0]", "np.asarray(x)"),
+        (np.ones((1, 1)).view(np.matrix), "cannot trace a matrix, at p[0]", "np.asarray(x)"),
         (np.ones(2).view(Metres), "cannot trace a Metres, at p[0]", "np.asarray(x)"),
     ],
 )

@@ -25,10 +25,12 @@ def is_scalar(x: Any) -> bool:
 
 
 def is_large(x: Any) -> bool:
+    """Whether a term is an array of known size that is worth reusing."""
     return isinstance(x.type, ArrayType) and x.type.ndim > 0 and (x.type.size or 0) >= LARGE
 
 
 def is_ufunc(node: Term) -> bool:
+    """Whether a term applies a NumPy ufunc, which takes `out=`."""
     return bool(node.op.elementwise) and isinstance(getattr(node.op, "function", None), np.ufunc)
 
 

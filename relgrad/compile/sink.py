@@ -5,62 +5,99 @@ squeeze(f(sum(x, keepdims), c)) = f(sum(x), c): exact, and the same bits.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from relgrad.ops.structure import Squeeze, squeeze
+import numpy as np
+
+from relgrad.op import Constant, constant
+from relgrad.ops.structure import Expand, Squeeze, squeeze
 from relgrad.term import Term, rebuild, subterms, term
 
-LIMIT = 32
-"""No squeeze sinks through more applications than this."""
+PASSES = 8
+"""If it is not settled after this many passes which squeezes can sink, all stay where they are."""
+
+Axes = tuple[int, ...]
 
 
 def sink_squeezes(roots: Sequence[Term]) -> list[Term]:
     """Return the roots with squeezes moved through elementwise ops to reductions, which then drop their axes.
 
-    A squeeze moves only where nothing else uses what it passes, and where it vanishes into reductions.
+    A term loses axes only where all that use it want just these gone, and that takes no further squeeze.
     """
-    roots = list(roots)
     order = list(subterms(*roots))
     if not any(isinstance(node.op, Squeeze) for node in order):
-        return roots
-    uses = Counter(rand for node in order for rand in node.rands)
-    uses.update(roots)
+        return list(roots)
+    stuck: set[Term] = set()
+    for _ in range(PASSES):
+        wanted = _Wanted(order, roots, stuck)
+        if not wanted.stick_where_needed():
+            return _without(roots, wanted)
+    return list(roots)
+
+
+class _Wanted:
+    """Which axes the users of each term want gone, if those that are `stuck` lose none."""
+
+    def __init__(self, order: Sequence[Term], roots: Sequence[Term], stuck: set[Term]):
+        self._order, self._stuck = order, stuck
+        self._axes: dict[Term, set[Axes]] = {root: {()} for root in roots}
+        for node in reversed(order):
+            for x, axes in zip(node.rands, self.from_operands(node), strict=True):
+                self._axes.setdefault(x, set()).add(axes)
+
+    def of(self, node: Term) -> Axes:
+        """Return the axes that a term shall lose."""
+        axes = self._axes[node]
+        return next(iter(axes)) if len(axes) == 1 and node not in self._stuck else ()
+
+    def from_operands(self, node: Term) -> list[Axes]:
+        """Return the axes that a term wants its operands to lose, so that it can lose its own."""
+        own, op = self.of(node), node.op
+        if isinstance(op, Squeeze):
+            return [op.axes]
+        if own and op.elementwise:
+            return [tuple([axis for axis in own if -axis <= x.type.ndim]) for x in node.rands]
+        if own and isinstance(op, Expand):
+            rest = squeeze(node, own)
+            return [rest.op.axes if isinstance(rest.op, Squeeze) and rest is not node.rands[0] else ()]
+        return [()] * len(node.rands)
+
+    def stick_where_needed(self) -> bool:
+        """Let those terms be stuck that cannot lose their axes after all; return whether there are any."""
+        before = len(self._stuck)
+        for node in self._order:
+            own = self.of(node)
+            if own and not self._loses(node, own):
+                self._stuck.add(node)
+        return len(self._stuck) > before
+
+    def _loses(self, node: Term, own: Axes) -> bool:
+        op = node.op
+        if op.elementwise or isinstance(op, Expand):
+            wishes = zip(node.rands, self.from_operands(node), strict=True)
+            rest = squeeze(node, own) if isinstance(op, Expand) else node
+            inner = node.rands[0]
+            whole = rest is inner or not isinstance(rest.op, Squeeze) or rest.rands[0] is inner
+            return whole and all(not axes or self.of(x) == axes for x, axes in wishes)
+        reduces = getattr(op, "axes", None) == own and not isinstance(op, Squeeze)
+        return reduces or type(op) is Constant
+
+
+def _without(roots: Sequence[Term], wanted: _Wanted) -> list[Term]:
+    """Return the roots with the axes gone that are wanted gone."""
 
     def change(old: Term, rands: tuple[Any, ...]) -> Any:
-        if isinstance(old.op, Squeeze) and uses[old.rands[0]] == 1:
-            sunk = _sunk(old.rands[0], old.op.axes, uses)
-            if sunk is not None:
-                return sunk
+        own = wanted.of(old)
+        if type(old.op) is Constant:
+            return constant(np.squeeze(old.op.value, own)) if own else old
+        if isinstance(old.op, Squeeze) and wanted.of(old.rands[0]) == old.op.axes:
+            return rands[0]
+        if isinstance(old.op, Expand) and own and (own == old.op.axes or wanted.of(old.rands[0])):
+            return rands[0]
         # Nothing is brought back to canonical form: that would let the squeezes float again.
-        return old if rands == old.rands else term(old.op, *rands)
+        same = all(a is b for a, b in zip(rands, old.rands, strict=True))
+        new = old if same else term(old.op, *rands)
+        return new if not own or old.op.elementwise else squeeze(new, own)
 
     return rebuild(roots, change)
-
-
-def _sunk(node: Term, axes: tuple[int, ...], uses: Counter[Term]) -> Term | None:
-    """Return the squeezed term with the squeeze moved to its reductions, or None where it cannot vanish."""
-    plan: list[tuple[Term, tuple[int, ...], bool]] = []
-    stack = [node]
-    while stack:
-        part = stack.pop()
-        own = tuple(axis for axis in axes if -axis <= part.type.ndim)
-        through = bool(own) and bool(part.op.elementwise) and uses[part] == 1
-        plan.append((part, own, through))
-        if len(plan) > LIMIT:
-            return None
-        if through:
-            stack += part.rands
-        elif own and (
-            uses[part] != 1 or getattr(part.op, "axes", None) != own or isinstance(part.op, Squeeze)
-        ):
-            return None
-    done: dict[Term, Term] = {}
-    for part, own, through in reversed(plan):
-        done[part] = term(part.op, *[done[x] for x in part.rands]) if through else squeeze(part, own)
-    return done[node]
-
-
-def _reduces(node: Term, axes: tuple[int, ...]) -> bool:
-    return getattr(node.op, "axes", None) == axes and not isinstance(node.op, Squeeze)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 from relgrad.logic.group import Number, ProductView, SumView, added, float_exact, number_of
 from relgrad.op import constant
 from relgrad.ops.arithmetic import add, divide, multiply, negative, power, reciprocal, sqrt, square, subtract
@@ -14,6 +12,7 @@ from relgrad.ops.casting import cast
 from relgrad.ops.exponential import exp
 from relgrad.ops.structure import broadcast_like, broadcast_to
 from relgrad.term import is_term
+from relgrad.types import ArrayType
 
 
 def number_term(value: Number | float, dtype: Any = None) -> Term:
@@ -79,13 +78,19 @@ def fit(t: Any, like: Any) -> Any:
 
     Cancellation can shrink a shape, and a constant knows no dtype of its own.
     """
-    if t.type.dtype != like.type.dtype:
-        t = cast(t, like.type.dtype)
-    if t.type.shape == like.type.shape:
-        return t
-    if None in like.type.shape:
-        return broadcast_like(t, like)
-    return broadcast_to(t, like.type.shape)
+    if None in like.type.shape and t.type.shape != like.type.shape:
+        return broadcast_like(_as(t, like.type.dtype), like)
+    return fit_to(t, like.type)
+
+
+def fit_to(t: Any, kind: ArrayType) -> Any:
+    """Bring a term to a dtype and a known shape."""
+    t = _as(t, kind.dtype)
+    return t if t.type.shape == kind.shape else broadcast_to(t, kind.shape)
+
+
+def _as(t: Any, dtype: Any) -> Any:
+    return t if t.type.dtype == dtype else cast(t, dtype)
 
 
 def _exponent(t: Any) -> SumView:
@@ -125,8 +130,3 @@ def _power(base: Any, e: Number) -> Any:
     if e == Fraction(1, 2):
         return sqrt(base)
     return power(base, number_term(e) if isinstance(e, int) else constant(float(e)))
-
-
-def zero_like(t: Any) -> Any:
-    """Return zeros of the dtype and shape of a term."""
-    return fit(constant(np.zeros((), t.type.dtype)), t)

@@ -11,15 +11,16 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from relgrad.logic.build import build_product, build_sum, fit
+from relgrad.logic.build import build_product, build_sum, fit, fit_to
 from relgrad.logic.group import Number, ProductView, SumView, added, multiplied, whole
 from relgrad.logic.match import match, match_product, match_sum
 from relgrad.logic.ranges import Goal, is_constant_along
 from relgrad.logic.unify import State, reify_term
 from relgrad.logic.view import LIMIT, PRODUCTS, SUMS, hoisting_axes, product_of, sum_of
-from relgrad.op import Op
+from relgrad.op import Op, Pack
 from relgrad.ops.arithmetic import power
-from relgrad.term import Term, is_term
+from relgrad.term import Term, is_term, term
+from relgrad.types import TupleType
 
 Key = Op | type
 
@@ -117,8 +118,12 @@ def _rewrite_whole(left: Pattern, right: Any, conditions: Sequence[Goal], t: Ter
 
 
 def _fitted(new: Any, t: Term) -> Any:
-    ground = is_term(new) and new.ground and t.ground
-    return fit(new, t) if ground else new
+    if not (is_term(new) and new.ground and t.ground):
+        return new
+    if isinstance(t.type, TupleType):
+        parts = new.rands if type(new.op) is Pack else (new,)
+        return term(Pack(), *[fit_to(part, kind) for part, kind in zip(parts, t.type.outputs, strict=True)])
+    return fit(new, t)
 
 
 def _rewrite_sum(left: Pattern, right: Any, conditions: Sequence[Goal], t: Term, s: State) -> Iterator[Rewrite]:

@@ -17,7 +17,7 @@ from relgrad.logic import (
 )
 from relgrad.relation import Library, Relation
 from relgrad.term import Term
-from relgrad.types import ArrayType, TupleType
+from relgrad.types import ArrayType
 
 
 class Found(NamedTuple):
@@ -35,7 +35,7 @@ def relate(t: Term, library: Library, whole_product: bool, whole_sum: bool) -> I
 
     `whole_product` and `whole_sum` say that the term is no part of a larger product or sum.
     """
-    if isinstance(t.type, ArrayType) and not t.type.differentiable or isinstance(t.type, TupleType) and not t.rands:
+    if isinstance(t.type, ArrayType) and not t.type.differentiable:
         return
     kinds = ["op"]
     if whole_product and in_product(t.op):

@@ -10,7 +10,6 @@ import scipy.special
 
 from relgrad.op import Symbolic
 from relgrad.trace.dispatch import call_function
-from relgrad.trace.tracer import wrap
 
 
 class Namespace:
@@ -18,8 +17,8 @@ class Namespace:
 
     __name__ = "relgrad.trace.namespace"
 
-    def __init__(self) -> None:
-        self.special = Special()
+    def __init__(self, wrap: Callable[[Any], Any]):
+        self.special = Special(wrap)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(np, name)
@@ -41,12 +40,12 @@ class Namespace:
 class Special:
     """The functions of scipy.special, which SciPy looks for here if SCIPY_ARRAY_API is set.
 
-    They are no ufuncs then, so that tracers do not see their calls.
+    They are no ufuncs then, so that tracers do not see their calls. `wrap` makes tracers of terms.
     """
+
+    def __init__(self, wrap: Callable[[Any], Any]):
+        self._wrap = wrap
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         function = getattr(scipy.special, name)
-        return lambda *args, **kwargs: wrap(call_function(function, args, kwargs))
-
-
-NAMESPACE = Namespace()
+        return lambda *args, **kwargs: self._wrap(call_function(function, args, kwargs))

@@ -12,6 +12,7 @@ from relgrad.op import IMPLEMENTATIONS, Symbolic
 from relgrad.term import Unknown, is_term
 from relgrad.trace.cures import ATTRIBUTES
 from relgrad.trace.dispatch import call_function, call_method, call_ufunc
+from relgrad.trace.namespace import Namespace
 from relgrad.trace.refusal import (
     refuse_array,
     refuse_attribute,
@@ -55,9 +56,7 @@ class Tracer(Symbolic, np.lib.mixins.NDArrayOperatorsMixin):
         return wrap(call_function(function, args, kwargs))
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
-        from relgrad.trace.namespace import NAMESPACE  # which itself wraps what it returns
-
-        return NAMESPACE
+        return _NAMESPACE
 
     # What is known of the array
 
@@ -290,3 +289,6 @@ def wrap(x: Any) -> Any:
         return type(x)([wrap(y) for y in x])
     make = getattr(x, "_make", None) if isinstance(x, tuple) else None
     return x if make is None else make([wrap(y) for y in x])
+
+
+_NAMESPACE = Namespace(wrap)
