@@ -6,26 +6,32 @@ callable → trace → term → schedule(relations, gradient) → derivation →
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from inspect import ismethod
+from types import MethodType
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from relgrad.compile.function import compile_program
-from relgrad.differentiate import jacobian_of, pull_along, push_along, value_and_gradient
+from relgrad.differentiate import jacobian_of, positions_of, pull_along, push_along, value_and_gradient
 from relgrad.display.derivation import Explanation
-from relgrad.errors import TraceError
+from relgrad.errors import RelationError, TraceError
 from relgrad.gradient import free_anchors
 from relgrad.op import Input
-from relgrad.relation import Library
+from relgrad.relation import Library, Relation
 from relgrad.relations import LIBRARY
 from relgrad.schedule import Strategy, schedule, strategy
 from relgrad.step import Derivation
 from relgrad.term import term
+from relgrad.trace.containers import flatten
 from relgrad.trace.trace import Traced, has_tracer, is_tracing, signature, trace
 from relgrad.trace.tracer import Tracer
 from relgrad.types import array_type
+
+Relations = Library | Iterable[Relation] | None
+"""What `relations=` takes: None is the library of the package."""
 
 _cache: WeakKeyDictionary[Any, dict[Any, Any]] = WeakKeyDictionary()
 
@@ -41,8 +47,9 @@ class Program:
 class Transformed:
     """A function that is traced, rewritten and compiled on its first call with each signature of arguments.
 
-    `explain(*args)`, `source(*args)` and `term(*args)` show what becomes of a call; within another transformation
-    it is traced like any other code.
+    `explain(*args)`, `source(*args)` and `term(*args)` show what becomes of a call; within another
+    transformation it is traced like any other code. What the function closes over is read when it is traced,
+    and not again.
     """
 
     def __init__(
@@ -50,25 +57,39 @@ class Transformed:
         fun: Callable[..., Any],
         rule: Callable[..., Any],
         name: str,
-        relations: Library | None,
+        relations: Relations,
         how: str | Strategy,
         options: tuple[Any, ...] = (),
+        first: tuple[Any, ...] = (),
     ):
         if not callable(fun):
-            raise TraceError(f"{name} needs a function, not {type(fun).__name__}: {fun!r}", cure="pass a callable")
+            raise TraceError(
+                f"{name} needs a function, not {type(fun).__name__}: {fun!r}", cure="pass a callable"
+            )
         functools.update_wrapper(self, fun, updated=())
         self._fun, self._rule = fun, rule
-        self._library = LIBRARY if relations is None else relations
+        self._library = _library(relations)
         self._strategy = strategy(how)
+        self._first = first
         label = getattr(fun, "__name__", "f")
         label = "f" if not label.isidentifier() else label
         self._name = f"{name}_{label}"
         self._programs = _programs_of(fun, (name, options, self._library, self._strategy))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if is_tracing() or has_tracer(args, kwargs):
-            return self._call_while_tracing(args, kwargs)
-        return self._program(args, kwargs).compiled(*args, **kwargs)
+        args = self._first + args
+        if not is_tracing():
+            # Programs of symbolic arguments have keys of their own, so that what is found here is numeric.
+            program = self._programs.get(signature(args, kwargs))
+            if program is not None:
+                return program.compiled(*args, **kwargs)
+            if not has_tracer(args, kwargs):
+                return self._program(args, kwargs).compiled(*args, **kwargs)
+        return self._call_while_tracing(args, kwargs)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        """Return the method that a function is when it is looked up on an instance."""
+        return self if instance is None else MethodType(self, instance)
 
     def _call_while_tracing(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if not has_tracer(args, kwargs):
@@ -83,6 +104,8 @@ class Transformed:
 
     def _program(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Program:
         key = signature(args, kwargs)
+        if has_tracer(args, kwargs):
+            key = Tracer, key
         program = self._programs.get(key)
         if program is None:
             program = self._programs[key] = self._finish(trace(self._rule, args, kwargs))
@@ -92,29 +115,46 @@ class Transformed:
         return f"<relgrad {self._name}>"
 
     def explain(self, *args: Any, **kwargs: Any) -> Explanation:
-        """Return the steps that lead from the function as written to what is computed; print it to read it."""
-        return Explanation(self._program(args, kwargs).derivation)
+        """Return the steps that lead from the function as written to what is computed; to be printed."""
+        return Explanation(self._program(self._first + args, kwargs).derivation)
 
     def source(self, *args: Any, **kwargs: Any) -> str:
         """Return the NumPy source of what is computed; executed alone, it defines the same function."""
-        return self._program(args, kwargs).compiled.source
+        return self._program(self._first + args, kwargs).compiled.source
 
     def term(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the graph of the call before any rewriting, gradients implicit, in the result's structure."""
-        traced = trace(self._rule, args, kwargs)
+        """Return the graph of the call before any rewriting, gradients implicit, arranged as the result."""
+        traced = trace(self._rule, self._first + args, kwargs)
         return traced.out_structure.unflatten(list(traced.outputs))
 
 
 def _programs_of(fun: Callable[..., Any], key: Any) -> dict[Any, Program]:
     """Return the programs compiled of a function before, as long as it lives."""
+    if ismethod(fun):  # equal to the next one of its object, which may have changed by then
+        return {}
     try:
         return _cache.setdefault(fun, {}).setdefault(key, {})
     except TypeError:  # neither hashable nor weakly referenceable
         return {}
 
 
+def _library(relations: Any) -> Library:
+    if relations is None:
+        return LIBRARY
+    rows = relations if isinstance(relations, Iterable) else (relations,)
+    if not all(isinstance(row, Relation) for row in rows):
+        raise RelationError(
+            f"relations={relations!r} is no library of relations",
+            cure="pass a Library, such as relgrad.LIBRARY.extended(row), or a sequence of relations",
+        )
+    return relations if isinstance(relations, Library) else Library(rows)
+
+
 def stabilize(
-    fun: Callable[..., Any], *, relations: Library | None = None, strategy: str | Strategy = "default"
+    fun: Callable[..., Any],
+    *,
+    relations: Relations = None,
+    strategy: str | Strategy = "default",
 ) -> Transformed:
     """Return the same function, rewritten so that it neither overflows nor cancels where a relation can help.
 
@@ -129,7 +169,7 @@ def grad(
     fun: Callable[..., Any],
     argnums: int | Sequence[int] = 0,
     *,
-    relations: Library | None = None,
+    relations: Relations = None,
     strategy: str | Strategy = "default",
 ) -> Transformed:
     """Return the function that computes ∂fun/∂args[argnums], in the structure of those arguments.
@@ -144,14 +184,14 @@ def grad(
     def gradient(*args: Any, **kwargs: Any) -> Any:
         return value_and_gradient(fun, argnums, args, kwargs)[1]
 
-    return Transformed(fun, gradient, "grad", relations, strategy, _hashable(argnums))
+    return Transformed(fun, gradient, "grad", relations, strategy, _options(argnums))
 
 
 def value_and_grad(
     fun: Callable[..., Any],
     argnums: int | Sequence[int] = 0,
     *,
-    relations: Library | None = None,
+    relations: Relations = None,
     strategy: str | Strategy = "default",
 ) -> Transformed:
     """Return the function that computes (fun(*args), ∂fun/∂args[argnums]) together."""
@@ -160,25 +200,32 @@ def value_and_grad(
     def both(*args: Any, **kwargs: Any) -> Any:
         return value_and_gradient(fun, argnums, args, kwargs)
 
-    return Transformed(fun, both, "value_and_grad", relations, strategy, _hashable(argnums))
+    return Transformed(fun, both, "value_and_grad", relations, strategy, _options(argnums))
 
 
 def vjp(
-    fun: Callable[..., Any], *primals: Any, relations: Library | None = None, strategy: str | Strategy = "default"
+    fun: Callable[..., Any],
+    *primals: Any,
+    relations: Relations = None,
+    strategy: str | Strategy = "default",
 ) -> tuple[Any, Transformed]:
-    """Return fun(*primals) and its pullback: cotangent of the result ↦ tuple of cotangents of the primals.
+    """Return fun(*primals) and its pullback: cotangent of the result ↦ cotangents of the primals, a tuple.
+
+    A primal without derivative (integers, text) has the cotangent None. The pullback's source is a function
+    of (primals, cotangent).
 
     >>> y, pullback = vjp(lambda x, y: x * y, 3.0, 4.0)
     >>> float(y), [float(g) for g in pullback(1.0)]
     (12.0, [4.0, 3.0])
     """
 
-    def pullback(cotangent: Any) -> Any:
+    def pullback(primals: Any, cotangent: Any) -> Any:
         return pull_along(fun, primals, cotangent)
 
     value = stabilize(fun, relations=relations, strategy=strategy)(*primals)
-    pullback.__name__ = getattr(fun, "__name__", "f")
-    return value, Transformed(pullback, pullback, "vjp", relations, strategy)
+    leaves, structure = flatten(primals)
+    kept = structure.unflatten([np.array(x) if isinstance(x, np.ndarray) else x for x in leaves])
+    return value, Transformed(fun, pullback, "vjp", relations, strategy, first=(kept,))
 
 
 def jvp(
@@ -186,19 +233,22 @@ def jvp(
     primals: Sequence[Any],
     tangents: Sequence[Any],
     *,
-    relations: Library | None = None,
+    relations: Relations = None,
     strategy: str | Strategy = "default",
 ) -> tuple[Any, Any]:
-    """Return fun(*primals) and its derivative along the tangents.
+    """Return fun(*primals) and its derivative along the tangents, one for each primal (None for integers).
 
     >>> [float(y) for y in jvp(np.sin, (0.0,), (2.0,))]
     [0.0, 2.0]
     """
-    return pushforward(fun, relations=relations, strategy=strategy)(tuple(primals), tuple(tangents))
+    return pushforward(fun, relations=relations, strategy=strategy)(primals, tangents)
 
 
 def pushforward(
-    fun: Callable[..., Any], *, relations: Library | None = None, strategy: str | Strategy = "default"
+    fun: Callable[..., Any],
+    *,
+    relations: Relations = None,
+    strategy: str | Strategy = "default",
 ) -> Transformed:
     """Return the function (primals, tangents) ↦ (fun(*primals), its derivative along the tangents)."""
 
@@ -212,7 +262,7 @@ def jacobian(
     fun: Callable[..., Any],
     argnums: int | Sequence[int] = 0,
     *,
-    relations: Library | None = None,
+    relations: Relations = None,
     strategy: str | Strategy = "default",
 ) -> Transformed:
     """Return the function that computes ∂fun/∂args[argnums] of shape fun's shape + the argument's shape."""
@@ -221,14 +271,14 @@ def jacobian(
     def full(*args: Any, **kwargs: Any) -> Any:
         return jacobian_of(fun, argnums, args, kwargs)
 
-    return Transformed(fun, full, "jacobian", relations, strategy, _hashable(argnums))
+    return Transformed(fun, full, "jacobian", relations, strategy, _options(argnums))
 
 
 def hessian(
     fun: Callable[..., Any],
     argnums: int | Sequence[int] = 0,
     *,
-    relations: Library | None = None,
+    relations: Relations = None,
     strategy: str | Strategy = "default",
 ) -> Transformed:
     """Return the function that computes ∂²fun/∂args[argnums]², for a scalar fun.
@@ -243,17 +293,28 @@ def hessian(
         inner = grad(fun, argnums, relations=relations, strategy=strategy)
         return jacobian_of(inner, argnums, args, kwargs)
 
-    return Transformed(fun, full, "hessian", relations, strategy, _hashable(argnums))
+    return Transformed(fun, full, "hessian", relations, strategy, _options(argnums))
 
 
-def symbol(name: str, shape: Sequence[int | None] = (), dtype: Any = np.float64) -> Tracer:
+def symbol(name: str, shape: int | Sequence[int | None] | None = (), dtype: Any = np.float64) -> Tracer:
     """Return a symbolic array to build graphs by hand with; extents that are not known yet are None.
+
+    Raises TraceError for what is no shape, and for dtypes other than those of real numbers.
 
     >>> symbol("x", shape=(None, 3))
     Tracer(float64, (?, 3))
     """
-    return Tracer(term(Input(name, array_type(dtype, tuple(shape)))))
+    extents = tuple(shape) if isinstance(shape, Iterable) else (shape,)
+    if not all(n is None or (isinstance(n, (int, np.integer)) and n >= 0) for n in extents):
+        raise TraceError(
+            f"shape={shape!r} is no shape", cure="pass extents of 0 and more, or None where unknown"
+        )
+    if np.dtype(dtype).kind not in "biuf":
+        raise TraceError(
+            f"symbol {name} cannot have dtype {np.dtype(dtype)}", cure="use real numbers or booleans"
+        )
+    return Tracer(term(Input(name, array_type(dtype, [None if n is None else int(n) for n in extents]))))
 
 
-def _hashable(argnums: Any) -> tuple[Any, ...]:
-    return tuple(argnums) if isinstance(argnums, (list, tuple)) else (argnums, "one")
+def _options(argnums: Any) -> tuple[Any, ...]:
+    return isinstance(argnums, Iterable), *positions_of(argnums)

@@ -6,31 +6,47 @@ Each returns implicit gradients in the graph; the scheduler expands them later.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+import operator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from relgrad.errors import GradientError
-from relgrad.gradient import Anchor, check_differentiable, fit_cotangent, gradient, ones_like, pushforward, zeros_like
+from relgrad.gradient import (
+    Anchor,
+    check_differentiable,
+    fit_cotangent,
+    gradient,
+    ones_like,
+    pushforward,
+    zeros_like,
+)
 from relgrad.op import as_term, constant, strong
 from relgrad.term import Term, substitute, term
-from relgrad.trace.containers import Structure, flatten
+from relgrad.trace.containers import NONE, Structure, flatten
 from relgrad.trace.tracer import Tracer
 from relgrad.types import ArrayType
 
 _serial = itertools.count()
 
 
-def _anchored(x: Any, name: str) -> Term:
-    """Return a variable of differentiation with the value of x, distinct from all others."""
-    t = strong(as_term(x))
-    check_differentiable(t, name)
-    return term(Anchor(next(_serial)), t)
+def positions_of(argnums: Any) -> tuple[int, ...]:
+    """Return argnums as a tuple of integers; raises GradientError for what is none."""
+    try:
+        return tuple([operator.index(n) for n in (argnums if isinstance(argnums, Iterable) else (argnums,))])
+    except TypeError:
+        raise GradientError(
+            f"argnums={argnums!r} is neither an integer nor a sequence of them",
+            cause="it names positional arguments by their positions",
+            cure="write argnums=0, or argnums=(0, 2); pass what is differentiated positionally",
+        ) from None
 
 
 def _positions(argnums: int | Sequence[int], count: int, fun: Callable[..., Any]) -> list[int]:
-    chosen = [argnums] if isinstance(argnums, int) else list(argnums)
+    chosen = positions_of(argnums)
+    if not chosen:
+        raise GradientError("argnums is empty", cause="nothing is asked for", cure="name an argument")
     for position in chosen:
         if not -count <= position < count:
             raise GradientError(
@@ -41,29 +57,77 @@ def _positions(argnums: int | Sequence[int], count: int, fun: Callable[..., Any]
     return [position % count for position in chosen]
 
 
+class _Argument:
+    """An argument with its leaves made variables of differentiation, each distinct from everything else.
+
+    A leaf without derivative (an integer, a boolean) is refused, or, if `lenient`, stays as it is.
+    """
+
+    def __init__(self, x: Any, name: str, lenient: bool):
+        leaves, self.structure = flatten(x)
+        terms = [strong(as_term(leaf)) for leaf in leaves]
+        self.varies = [not lenient or t.type.differentiable for t in terms]
+        for t, path in zip(terms, self.structure.paths(name), strict=True):
+            if not lenient:
+                check_differentiable(t, path)
+        self.leaves = [
+            term(Anchor(next(_serial)), t) for t, varies in zip(terms, self.varies, strict=True) if varies
+        ]
+        self.outline = _outline(self.structure, iter(self.varies))
+        """The structure of what has a derivative; None stands for the rest."""
+        variables = iter(self.leaves)
+        self.value = self.structure.unflatten(
+            [Tracer(next(variables)) if v else x for v, x in zip(self.varies, leaves, strict=True)]
+        )
+
+    def directions(self, tangent: Any) -> list[Any]:
+        """Return a tangent for each variable; those of what has no derivative may be None: it is ignored."""
+        given, structure = flatten(tangent)
+        if structure == self.structure:
+            return [t for t, varies in zip(given, self.varies, strict=True) if varies]
+        if _outline(structure, iter([True] * len(given))) == self.outline:
+            return given
+        raise GradientError(
+            f"the tangents do not have the structure of the primals: {structure} for {self.structure}",
+            cure="pass one tangent for each array among the primals, in containers of the same kind",
+        )
+
+
+def _outline(structure: Structure, varies: Iterator[bool]) -> Structure:
+    """Return the structure with None for static values, and for leaves that do not vary."""
+    if not structure.form.is_container:
+        return structure if structure.size and next(varies) else NONE
+    children = tuple([_outline(child, varies) for child in structure.children])
+    return Structure(structure.form, structure.detail, structure.keys, children, structure.order)
+
+
 class _Variables:
     """The arguments of a call with those that are differentiated made variables, leaf by leaf."""
 
-    def __init__(self, fun: Callable[..., Any], argnums: int | Sequence[int], args: tuple[Any, ...]):
-        self.single = isinstance(argnums, int)
-        self.leaves: list[Term] = []
-        self.structures: list[tuple[Structure, int]] = []
-        self.args = list(args)
-        for position in _positions(argnums, len(args), fun):
-            leaves, structure = flatten(args[position])
-            anchors = [_anchored(leaf, f"argument {position}") for leaf in leaves]
-            self.structures.append((structure, len(anchors)))
-            self.leaves.extend(anchors)
-            self.args[position] = structure.unflatten([Tracer(a) for a in anchors])
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        argnums: int | Sequence[int],
+        args: tuple[Any, ...],
+        lenient: bool = False,
+    ):
+        self.positions = _positions(argnums, len(args), fun)
+        self.single = not isinstance(argnums, Iterable)
+        # A position that is named twice is one argument.
+        self.arguments = {
+            p: _Argument(args[p], f"argument {p}", lenient) for p in dict.fromkeys(self.positions)
+        }
+        self.leaves = [x for argument in self.arguments.values() for x in argument.leaves]
+        self.args = [self.arguments[i].value if i in self.arguments else x for i, x in enumerate(args)]
 
-    def unflatten(self, values: Sequence[Any]) -> Any:
-        """Arrange one value a leaf as the differentiated arguments are arranged."""
-        rest = list(values)
-        result = []
-        for structure, count in self.structures:
-            result.append(structure.unflatten(rest[:count]))
-            rest = rest[count:]
-        return result[0] if self.single else tuple(result)
+    def unflatten(self, values: Iterable[Any]) -> Any:
+        """Arrange one value a variable as the differentiated arguments are arranged."""
+        rest = iter(values)
+        parts = {
+            p: argument.outline.unflatten(itertools.islice(rest, argument.outline.size))
+            for p, argument in self.arguments.items()
+        }
+        return parts[self.positions[0]] if self.single else tuple([parts[p] for p in self.positions])
 
 
 def _scalar(out: Any, fun: Callable[..., Any]) -> Term:
@@ -105,16 +169,21 @@ def _plain(value: Term, variables: _Variables) -> Term:
 
 def pull_along(fun: Callable[..., Any], primals: tuple[Any, ...], cotangent: Any) -> tuple[Any, ...]:
     """Return the implicit cotangents of the primals, given one for the result in the result's structure."""
-    variables = _Variables(fun, range(len(primals)), primals)
+    variables = _Variables(fun, range(len(primals)), primals, lenient=True)
     outputs, structure = flatten(fun(*variables.args))
     given, shape = flatten(cotangent)
-    if shape != structure or len(given) != len(outputs):
-        raise GradientError("the cotangent does not have the structure of the function's result")
+    if shape != structure:
+        raise GradientError(
+            f"the cotangent does not have the structure of the result: {shape} for {structure}",
+            cure="pass one cotangent for each array in the result, in containers of the same kind",
+        )
     pairs = []
     for out, g in zip(outputs, given, strict=True):
         value, flow = strong(as_term(out)), strong(as_term(g))
         if flow.type.shape != value.type.shape:
-            raise GradientError(f"a cotangent of shape {flow.type.shape} for a result of shape {value.type.shape}")
+            raise GradientError(
+                f"a cotangent of shape {flow.type.shape} for a result of shape {value.type.shape}"
+            )
         if value.type.differentiable:
             pairs.append((value, fit_cotangent(flow, value)))
     return variables.unflatten([Tracer(g) for g in gradient(pairs, variables.leaves)])
@@ -122,15 +191,21 @@ def pull_along(fun: Callable[..., Any], primals: tuple[Any, ...], cotangent: Any
 
 def push_along(fun: Callable[..., Any], primals: Any, tangents: Any) -> tuple[Any, Any]:
     """Return fun's value and its implicit derivative along tangents, both in the structure of the result."""
-    variables = _Variables(fun, range(len(primals)), tuple(primals))
-    given, structure = flatten(tuple(tangents))
-    if len(given) != len(variables.leaves):
-        raise GradientError("the tangents do not have the structure of the primals")
+    if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
+        raise GradientError(
+            "primals and tangents must be tuples", cure="write (x,) and (v,) for one argument"
+        )
+    if len(primals) != len(tangents):
+        raise GradientError(f"{len(tangents)} tangents for {len(primals)} primals")
+    variables = _Variables(fun, range(len(primals)), tuple(primals), lenient=True)
+    given = [t for x, v in zip(variables.arguments.values(), tangents, strict=True) for t in x.directions(v)]
     directions = []
     for x, t in zip(variables.leaves, given, strict=True):
         direction = strong(as_term(t), x.type.dtype)
         if direction.type.shape != x.type.shape:
-            raise GradientError(f"a tangent of shape {direction.type.shape} for a primal of shape {x.type.shape}")
+            raise GradientError(
+                f"a tangent of shape {direction.type.shape} for a primal of shape {x.type.shape}"
+            )
         directions.append(fit_cotangent(direction, x))
     outputs, structure = flatten(fun(*variables.args))
     values = [strong(as_term(out)) for out in outputs]
@@ -144,7 +219,8 @@ def jacobian_of(
 ) -> Any:
     """Return the implicit Jacobian: for each entry of each result, the gradient, stacked.
 
-    Its shape is the result's shape followed by the argument's. Results may be nested; their shapes must be known.
+    Its shape is the result's shape followed by the argument's. Results may be nested; their shapes must be
+    known.
     """
     variables = _Variables(fun, argnums, args)
     outputs, structure = flatten(fun(*variables.args, **kwargs))

@@ -11,7 +11,7 @@ H = 1e-3
 
 
 def slope(f: Callable[[float], Any], h: float = H) -> Any:
-    """Return the derivative at 0 of a function of one number, by the five-point rule (its error is of order h⁴)."""
+    """Return the derivative at 0 of a function of one number: the five-point rule, with an error of h⁴."""
     y = {k: np.asarray(f(k * h), float) for k in (-2, -1, 1, 2)}
     return (8 * (y[1] - y[-1]) - (y[2] - y[-2])) / (12 * h)
 
@@ -20,13 +20,17 @@ def along(f: Callable[..., Any], args: Sequence[Any], directions: Sequence[Any],
     """Return the derivative of f(*args) along directions; None for an argument that stays."""
 
     def at(t: float) -> Any:
-        moved = [a if v is None else np.asarray(a, float) + t * v for a, v in zip(args, directions, strict=True)]
+        moved = [
+            a if v is None else np.asarray(a, float) + t * v for a, v in zip(args, directions, strict=True)
+        ]
         return f(*moved)
 
     return slope(at, h)
 
 
-def jacobian_by_differences(f: Callable[..., Any], args: Sequence[Any], position: int = 0, h: float = H) -> Any:
+def jacobian_by_differences(
+    f: Callable[..., Any], args: Sequence[Any], position: int = 0, h: float = H
+) -> Any:
     """Return ∂f/∂args[position], of f's shape followed by the argument's."""
     x = np.asarray(args[position], float)
     columns = []

@@ -146,9 +146,13 @@ def linspace(
 ) -> Any:
     """Trace `np.linspace` between traced ends: (1 − t)·start + t·stop, exact at both of them."""
     refuse("np.linspace", dtype=dtype, device=None if device == "cpu" else device)
-    first, last = (require_ground("np.linspace", x) for x in (start, stop))
-    floating = np.result_type(first.type.dtype, last.type.dtype, 0.0)
-    first, last = broadcast_together([first, last])
+    # Python numbers give way to the dtype of the other end.
+    kinds = [
+        x if type(x) in (int, float) else require_ground("np.linspace", x).type.dtype for x in (start, stop)
+    ]
+    floating = np.result_type(*kinds, 0.0)
+    ends = [np.asarray(x, floating) if type(x) in (int, float) else x for x in (start, stop)]
+    first, last = broadcast_together([require_ground("np.linspace", x) for x in ends])
     shape = first.type.shape
     axis = normalize_axis(axis, len(shape) + 1)
     t = np.linspace(0.0, 1.0, operator.index(num), endpoint, dtype=floating)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from relgrad.errors import ShapeError
-from relgrad.op import Laws, Op, as_term, implements
+from relgrad.op import Laws, Op, as_term, implements, strong
 from relgrad.ops.arguments import call, is_ground, normalize_axes, normalize_axis, refuse, require_ground
 from relgrad.ops.einsum import contract
 from relgrad.ops.matmul import MatMul, swap, total
@@ -43,7 +43,7 @@ def _sum_over(a: Any, b: Any, pairs: Sequence[tuple[int, int]]) -> Any:
 def dot(a: Any, b: Any, out: Any = None) -> Any:
     """Trace `np.dot`: Σ over the last axis of a and the last but one of b."""
     refuse("np.dot", out=out)
-    a, b = as_term(a), as_term(b)
+    a, b = strong(as_term(a)), strong(as_term(b))
     if not (is_ground(a) and is_ground(b)):
         return MatMul().make_node(a, b)
     if a.type.ndim == 0 or b.type.ndim == 0:
