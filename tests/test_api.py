@@ -25,6 +25,7 @@ from relgrad.relations import LIBRARY
 import relgrad as rg
 from relgrad.gradient import Gradient, is_implicit
 from relgrad.term import intern_table_size, subterms
+from relgrad.trace.containers import flatten
 from relgrad.trace.trace import is_tracing
 
 X = np.array([0.3, -0.7, 1.2])
@@ -75,7 +76,7 @@ def test_a_derivation_reads_like_this(name: str) -> None:
 @pytest.mark.parametrize("name", DERIVATIONS)
 def test_what_is_shown_fits_a_page_and_names_nothing_internal(name: str) -> None:
     text = shown(name)
-    assert all(len(line) <= 110 for line in text.split("\n"))
+    assert all(len(line) <= 100 for line in text.split("\n"))
     assert "Tracer" not in text and "0x" not in text and "~" not in text
 
 
@@ -97,7 +98,7 @@ def test_explain_lists_the_steps() -> None:
     assert repr(explanation) == text and len(explanation) == len(explanation.steps) > 0
     relation = next(step for step in explanation.steps if step.move == "relation")
     assert relation.name in text and relation.why in text.replace("\n   ", " ")
-    assert rg.show(relation.before).split("\n")[0] in text and rg.show(relation.after).split("\n")[0] in text
+    assert all(rg.show(t, width=84).split("\n")[0] in text for t in (relation.before, relation.after))
     for i, step in enumerate(explanation.steps, 1):
         assert f"\n{i}. {step.name}" in text
     assert any(step.move == "expand" for step in explanation.steps)
@@ -114,7 +115,8 @@ def test_explain_of_a_very_long_derivation_is_cut() -> None:
         return x
 
     text = str(rg.grad(f).explain(1.0))
-    assert "more steps" in text and text.count("\n") < 1000
+    assert "more steps" in text and text.count("\n") < 600
+    assert all(len(line) <= 100 for line in text.split("\n"))
 
 
 def test_term_shows_the_implicit_gradient_in_the_structure_of_the_result() -> None:
@@ -152,7 +154,7 @@ def test_everything_is_shown_of_every_transformation() -> None:
         namespace: dict[str, Any] = {}
         exec(f.source(*args), namespace)
         got = namespace[name](*((X,), X) if name == "vjp_softmax" else args)
-        for a, b in zip(np.atleast_1d(got), np.atleast_1d(expected), strict=True):
+        for a, b in zip(flatten(got)[0], flatten(expected)[0], strict=True):
             np.testing.assert_array_equal(a, b)
 
 
@@ -206,9 +208,9 @@ def test_source_executed_alone_reproduces_the_result(name: str) -> None:
     namespace: dict[str, Any] = {}
     exec(compile(stable.source(*args, **kwargs), "<source>", "exec"), namespace)
     again = namespace["stabilize_f"](*args, **kwargs)
-    flat = lambda y: rg.trace.containers.flatten(y)  # type: ignore[attr-defined]
-    assert flat(got)[1] == flat(expected)[1] == flat(again)[1]
-    for a, b, c in zip(*(flat(y)[0] for y in (got, expected, again)), strict=True):
+    (got, one), (expected, two), (again, three) = map(flatten, (got, expected, again))
+    assert one == two == three
+    for a, b, c in zip(got, expected, again, strict=True):
         assert np.asarray(a).dtype == np.asarray(b).dtype == np.asarray(c).dtype
         np.testing.assert_array_equal(a, c)
         np.testing.assert_allclose(a, b, rtol=1e-14)
@@ -367,7 +369,7 @@ def test_a_repeated_call_costs_little_more_than_the_numpy_calls() -> None:
     d = rg.grad(lambda x: np.sum(np.exp(x)))
     d(X)
     assert python_calls(d, X) <= 6
-    long = rg.grad(lambda x: np.sum(np.exp(np.sin(np.cos(np.tanh(np.exp(x)))))))
+    long = rg.grad(lambda x: np.sum(np.exp(np.sin(np.cos(x * x) * x) * x)))
     long(X)
     assert python_calls(long, X) <= 6
     both = rg.grad(lambda x, y: np.sum(np.exp(x)) * y, (0, 1))
@@ -392,22 +394,27 @@ def test_a_call_with_containers_takes_them_apart_once() -> None:
 def test_the_programs_of_functions_that_are_gone_are_gone() -> None:
     gc.collect()
     terms, lines = intern_table_size(), len(linecache.cache)
-    programs = []
-    for i in range(10):
-        f = lambda x, i=i: np.sum(np.sin(x) * (i + 0.12345))
-        for d in (
-            rg.grad(f),
-            rg.hessian(f),
-            rg.stabilize(f),
-            rg.vjp(f, X)[1],
-            rg.grad(rg.grad(lambda t, f=f: f(t))),
+    gone: list[weakref.ref[Any]] = []
+
+    def use(i: int) -> None:
+        f = lambda x: np.sum(np.sin(x) * (i + 0.12345))
+        slope = rg.grad(lambda t: f(t * X))
+        pullback = rg.vjp(f, X)[1]
+        for d, x in (
+            (rg.grad(f), X),
+            (rg.hessian(f), X),
+            (rg.stabilize(f), X),
+            (rg.grad(slope), 0.5),
+            (pullback, 1.0),
         ):
-            d(X) if d is not None and "grad_f" not in repr(d) else d(0.5)
-            programs.append(weakref.ref(d))
-            programs += [weakref.ref(p) for p in d._programs.values()]
-    del f, d
+            d(x)
+            gone.extend([weakref.ref(d), weakref.ref(f)])
+            gone.extend([weakref.ref(program) for program in d._programs.values()])
+
+    for i in range(10):
+        use(i)
     gc.collect()
-    assert [p for p in programs if p() is not None] == []
+    assert len(gone) >= 150 and [r for r in gone if r() is not None] == []
     assert intern_table_size() <= terms + 5
     assert len(linecache.cache) <= lines + 5
 
@@ -435,12 +442,12 @@ def test_threads() -> None:
         try:
             barrier.wait()
             for k in range(6):
-                x = np.linspace(0.0, 1.0, 3 + k % 3) * (i + 1)
-                np.testing.assert_allclose(np.sum(rg.grad(f)(x)), 1.0)
+                data = np.linspace(0.0, 1.0, 3 + k % 3) * (i + 1)
+                np.testing.assert_allclose(np.sum(rg.grad(f)(data)), 1.0)
                 own = lambda x: np.sum(x * x * (i + 1))
-                np.testing.assert_allclose(rg.grad(own)(x), 2 * x * (i + 1))
-                np.testing.assert_allclose(rg.hessian(own)(x[:2]), 2 * (i + 1) * np.eye(2))
-                nested = rg.grad(lambda y: y * rg.grad(lambda x: x * y)(2.0))
+                np.testing.assert_allclose(rg.grad(own)(data), 2 * data * (i + 1))
+                np.testing.assert_allclose(rg.hessian(own)(data[:2]), 2 * (i + 1) * np.eye(2))
+                nested = rg.grad(lambda y: y * rg.grad(lambda z: z * y)(2.0))
                 assert nested(3.0) == 6.0
                 assert not is_tracing()
         except BaseException as error:
@@ -510,7 +517,7 @@ class TestSymbols:
         x, w = rg.symbol("x", (None, 3)), rg.symbol("w", (3,))
         y = np.log(np.sum(np.exp(x @ w)))
         assert y.shape == ()
-        assert rg.show(y.term).startswith("log(sum(exp(")
+        assert rg.show(y.term).startswith("log(") and "sum(exp(matmul(x, w[:, None]))" in rg.show(y.term)
         gx, gw = rg.grad(lambda x, w: np.log(np.sum(np.exp(x @ w))), (0, 1))(x, w)
         assert (gx.shape, gw.shape) == ((None, 3), (3,))
         assert "gradient(" in rg.show([gx.term, gw.term])

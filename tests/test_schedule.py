@@ -73,7 +73,10 @@ def test_naive_is_what_automatic_differentiation_alone_gives():
 def test_eager_reaches_the_explicit_graph_of_the_issue_before_it_matches():
     f = rg.grad(lambda x: softmax(x).sum(), strategy="eager")
     moves = [step.move for step in f.explain(X).steps]
-    assert moves == sorted(moves, key=["expand", "relation", "simplify", "fold"].index) or "relation" not in moves
+    assert (
+        moves == sorted(moves, key=["expand", "relation", "simplify", "fold"].index)
+        or "relation" not in moves
+    )
     text = str(f.explain(X))
     assert "sum(-1.0 * exp(x) / (t2 * t2), axis=-1, keepdims)" in text
 
@@ -124,7 +127,9 @@ def test_every_step_is_an_equality(how):
     checked = 0
     for step in derivation.steps:
         if step.move in ("relation", "simplify", "fold"):
-            inputs = {t: 0.7 * x for t in subterms(step.before, step.after) if not t.rands and t.type.shape == (3,)}
+            inputs = {
+                t: 0.7 * x for t in subterms(step.before, step.after) if not t.rands and t.type.shape == (3,)
+            }
             inputs = {t: v for t, v in inputs.items() if type(t.op).__name__ == "Input"}
             before, after = interpret([step.before, step.after], inputs)
             np.testing.assert_allclose(before, after, rtol=1e-9, atol=1e-12)

@@ -35,7 +35,9 @@ def test_a_term_survives_copying():
     assert pickle.loads(pickle.dumps(constant(2.5))) is constant(2.5)
 
 
-@pytest.mark.parametrize("pair", [(0.0, -0.0), (1, True), (1, 1.0), (np.float32(1), np.float64(1)), (1.0, [1.0])])
+@pytest.mark.parametrize(
+    "pair", [(0.0, -0.0), (1, True), (1, 1.0), (np.float32(1), np.float64(1)), (1.0, [1.0])]
+)
 def test_constants_that_python_would_merge_are_kept_apart(pair):
     a, b = (constant(np.asarray(v)) if isinstance(v, list) else constant(v) for v in pair)
     assert a is not b
@@ -51,7 +53,9 @@ def test_nan_is_itself():
 def test_constants_are_keyed_by_their_bits(value):
     assert constant(value) is constant(value.copy())
     changed = value.copy()
-    changed.flat[0] = changed.flat[0] + 1 if np.isfinite(changed.flat[0]) and abs(changed.flat[0]) < 1e15 else 0.5
+    changed.flat[0] = (
+        changed.flat[0] + 1 if np.isfinite(changed.flat[0]) and abs(changed.flat[0]) < 1e15 else 0.5
+    )
     assert constant(value) is not constant(changed)
 
 

@@ -540,9 +540,6 @@ class TestDerivativesThatAreAsked:
         assert type(rg.stabilize(np.sin)(X)) is np.ndarray
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the scheduler takes a term that became another for one that went in a circle"
-)
 def test_gradients_that_turn_out_equal_are_all_expanded() -> None:
     def inner(x: Any, y: Any) -> Any:
         a, b = rg.grad(lambda x, y: np.sum(U * np.floor_divide(x, y)), (0, 1))(x, y)

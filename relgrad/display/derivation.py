@@ -9,6 +9,8 @@ from relgrad.display.text import show
 from relgrad.step import Derivation, Step
 
 WIDTH = 100
+LIMIT = 16
+"""A step shows at most this many applications of what stood before it and after; the rest is `…`."""
 
 
 class Explanation:
@@ -67,17 +69,21 @@ def _expansion_lines(step: Step) -> list[str]:
 
 
 def _labelled(label: str, t: Any, suffix: str = "") -> list[str]:
-    text = (_shown(t) + suffix).split("\n")
-    return [f"     {label + ':':8} {text[0]}", *[f"              {line}" for line in text[1:]]]
+    first, *rest = _shown(t, LIMIT).split("\n")
+    if suffix and len(first) + len(suffix) > WIDTH - 16:
+        rest.insert(0, suffix)
+    else:
+        first += suffix
+    return [f"     {label + ':':8} {first}", *[f"              {line}" for line in rest]]
 
 
 def _one_line(t: Any, width: int) -> str:
-    line = _shown(t).split("\n")[0]
+    line = _shown(t, LIMIT).split("\n")[0]
     return line if len(line) <= width else line[: width - 1] + "…"
 
 
-def _shown(t: Any) -> str:
-    return show(t, width=WIDTH - 16)
+def _shown(t: Any, limit: int = 200) -> str:
+    return show(t, width=WIDTH - 16, limit=limit)
 
 
 def _indented(text: str) -> list[str]:

@@ -67,26 +67,30 @@ class _Run:
         self, start: Key, moves: frozenset[str], normal: dict[Key, Term], became: dict[Key, Key]
     ) -> None:
         stack = [start]
+        # What has been rewritten and waits for its successor. A relation may put a term inside its own successor,
+        # as x = f(f⁻¹(x)) does; there it stays as it is.
+        waiting: set[Key] = set()
         while stack:
             key = stack[-1]
             if key in normal:
+                waiting.discard(key)
                 stack.pop()
                 continue
             if key in became:
                 successor = became[key]
                 if successor in normal:
                     normal[key] = normal[successor]
-                    stack.pop()
                 else:
+                    waiting.add(key)
                     stack.append(successor)
                 continue
             t = key[0]
             operands = _operand_keys(t)
-            missing = [k for k in operands if k not in normal]
+            missing = [k for k in operands if k not in normal and k not in waiting]
             if missing:
                 stack.extend(missing)
                 continue
-            rands = tuple([normal[k] for k in operands])
+            rands = tuple([normal.get(k, k[0]) for k in operands])
             if any(new is not old for new, old in zip(rands, t.rands, strict=True)):
                 for k, new in zip(operands, rands, strict=True):
                     normal.setdefault((new, k[1], k[2]), new)
