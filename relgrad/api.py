@@ -30,8 +30,12 @@ from relgrad.trace.trace import Traced, has_tracer, is_tracing, signature, trace
 from relgrad.trace.tracer import Tracer
 from relgrad.types import array_type
 
+Function = Callable[..., Any]
+Argnums = int | Sequence[int]
 Relations = Library | Iterable[Relation] | None
 """What `relations=` takes: None is the library of the package."""
+Named = str | Strategy
+"""What `strategy=` takes: a strategy or its name."""
 
 _cache: WeakKeyDictionary[Any, dict[Any, Any]] = WeakKeyDictionary()
 
@@ -54,11 +58,11 @@ class Transformed:
 
     def __init__(
         self,
-        fun: Callable[..., Any],
-        rule: Callable[..., Any],
+        fun: Function,
+        rule: Function,
         name: str,
         relations: Relations,
-        how: str | Strategy,
+        how: Named,
         options: tuple[Any, ...] = (),
         first: tuple[Any, ...] = (),
     ):
@@ -128,7 +132,7 @@ class Transformed:
         return traced.out_structure.unflatten(list(traced.outputs))
 
 
-def _programs_of(fun: Callable[..., Any], key: Any) -> dict[Any, Program]:
+def _programs_of(fun: Function, key: Any) -> dict[Any, Program]:
     """Return the programs compiled of a function before, as long as it lives."""
     if ismethod(fun):  # equal to the next one of its object, which may have changed by then
         return {}
@@ -151,7 +155,7 @@ def _library(relations: Any) -> Library:
 
 
 def stabilize(
-    fun: Callable[..., Any],
+    fun: Function,
     *,
     relations: Relations = None,
     strategy: str | Strategy = "default",
@@ -166,11 +170,7 @@ def stabilize(
 
 
 def grad(
-    fun: Callable[..., Any],
-    argnums: int | Sequence[int] = 0,
-    *,
-    relations: Relations = None,
-    strategy: str | Strategy = "default",
+    fun: Function, argnums: Argnums = 0, *, relations: Relations = None, strategy: Named = "default"
 ) -> Transformed:
     """Return the function that computes ∂fun/∂args[argnums], in the structure of those arguments.
 
@@ -188,11 +188,7 @@ def grad(
 
 
 def value_and_grad(
-    fun: Callable[..., Any],
-    argnums: int | Sequence[int] = 0,
-    *,
-    relations: Relations = None,
-    strategy: str | Strategy = "default",
+    fun: Function, argnums: Argnums = 0, *, relations: Relations = None, strategy: Named = "default"
 ) -> Transformed:
     """Return the function that computes (fun(*args), ∂fun/∂args[argnums]) together."""
 
@@ -204,10 +200,7 @@ def value_and_grad(
 
 
 def vjp(
-    fun: Callable[..., Any],
-    *primals: Any,
-    relations: Relations = None,
-    strategy: str | Strategy = "default",
+    fun: Function, *primals: Any, relations: Relations = None, strategy: Named = "default"
 ) -> tuple[Any, Transformed]:
     """Return fun(*primals) and its pullback: cotangent of the result ↦ cotangents of the primals, a tuple.
 
@@ -229,12 +222,12 @@ def vjp(
 
 
 def jvp(
-    fun: Callable[..., Any],
+    fun: Function,
     primals: Sequence[Any],
     tangents: Sequence[Any],
     *,
     relations: Relations = None,
-    strategy: str | Strategy = "default",
+    strategy: Named = "default",
 ) -> tuple[Any, Any]:
     """Return fun(*primals) and its derivative along the tangents, one for each primal (None for integers).
 
@@ -245,7 +238,7 @@ def jvp(
 
 
 def pushforward(
-    fun: Callable[..., Any],
+    fun: Function,
     *,
     relations: Relations = None,
     strategy: str | Strategy = "default",
@@ -259,11 +252,7 @@ def pushforward(
 
 
 def jacobian(
-    fun: Callable[..., Any],
-    argnums: int | Sequence[int] = 0,
-    *,
-    relations: Relations = None,
-    strategy: str | Strategy = "default",
+    fun: Function, argnums: Argnums = 0, *, relations: Relations = None, strategy: Named = "default"
 ) -> Transformed:
     """Return the function that computes ∂fun/∂args[argnums] of shape fun's shape + the argument's shape."""
 
@@ -275,11 +264,7 @@ def jacobian(
 
 
 def hessian(
-    fun: Callable[..., Any],
-    argnums: int | Sequence[int] = 0,
-    *,
-    relations: Relations = None,
-    strategy: str | Strategy = "default",
+    fun: Function, argnums: Argnums = 0, *, relations: Relations = None, strategy: Named = "default"
 ) -> Transformed:
     """Return the function that computes ∂²fun/∂args[argnums]², for a scalar fun.
 

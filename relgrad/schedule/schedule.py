@@ -102,7 +102,7 @@ class _Run:
                     stack.pop()
                     continue
                 successor = (new, key[1], key[2])
-            if successor == key or successor in became:
+            if _leads_to(successor, key, became):
                 normal[key] = t
             else:
                 became[key] = successor
@@ -114,7 +114,7 @@ class _Run:
             return self._expand(t) if EXPAND in moves else None
         if RELATE in moves and self.fuel >= 0:
             for found in relate(t, self.library, not inside_product, not inside_sum):
-                if (found.term, inside_product, inside_sum) in became:
+                if _leads_to((found.term, inside_product, inside_sum), key, became):
                     continue
                 self._record(t, found)
                 return found.term
@@ -161,6 +161,14 @@ def _without_anchors(results: Sequence[Term], wrt: Sequence[Term]) -> Term:
     """Put the values back that stood behind the variables of differentiation, and pack the results."""
     anchors: dict[Term, Any] = {x: x.rands[0] for x in wrt if type(x.op) is Anchor}
     return term(Pack(), *(substitute(results, anchors) if anchors else results))
+
+
+def _leads_to(start: Key, goal: Key, became: dict[Key, Key]) -> bool:
+    """Whether one term has been rewritten into another: relations that run in a circle stop where they began."""
+    place: Key | None = start
+    while place is not None and place != goal:
+        place = became.get(place)
+    return place is not None
 
 
 def _operand_keys(t: Term) -> list[Key]:
