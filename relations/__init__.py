@@ -1,7 +1,8 @@
 """The library of relations, one topic per module; a value that callers pass on, extend and restrict."""
 
-from relgrad.relation import Library
 from relgrad.relations import exponential, logarithm, logistic, softmax
+
+from relgrad.relation import Library
 
 LIBRARY = Library.of(exponential, logarithm, logistic, softmax)
 """All relations of this package."""

@@ -18,7 +18,9 @@ def log_of_sum_of_exponentials(x, axis):
     return np.log(np.sum(np.exp(x), axis=axis, keepdims=True)), logsumexp(x, axis=axis, keepdims=True)
 
 
-@relation(source="Blanchard, Higham & Higham 2021, eq. 1.4; weights as in scipy.special.logsumexp, argument b")
+@relation(
+    source="Blanchard, Higham & Higham 2021, eq. 1.4; weights as in scipy.special.logsumexp, argument b"
+)
 def log_of_weighted_sum_of_exponentials(x, w, axis):
     """The log of a weighted sum of exponentials; the weights stay linear, so they may be zero."""
     return (

@@ -27,7 +27,9 @@ from relgrad.errors import (
     ShapeError,
     TraceError,
 )
-from relgrad.op import Op, apply, disconnected, grad_not_implemented, grad_undefined, implements
+from relgrad.implementations import implements
+from relgrad.leaf import disconnected, grad_not_implemented, grad_undefined
+from relgrad.op import Op, apply
 from relgrad.ops import (
     expit,
     log1mexp,

@@ -19,7 +19,7 @@ from relgrad.differentiate import jacobian_of, positions_of, pull_along, push_al
 from relgrad.display.derivation import Explanation
 from relgrad.errors import RelationError, TraceError
 from relgrad.gradient import free_anchors
-from relgrad.op import Input
+from relgrad.leaf import Input
 from relgrad.relation import Library, Relation
 from relgrad.relations import LIBRARY
 from relgrad.schedule import Strategy, schedule, strategy
@@ -71,7 +71,7 @@ class Transformed:
                 f"{name} needs a function, not {type(fun).__name__}: {fun!r}", cure="pass a callable"
             )
         functools.update_wrapper(self, fun, updated=())
-        self._fun, self._rule = fun, rule
+        self._rule = rule
         self._library = _library(relations)
         self._strategy = strategy(how)
         self._first = first
@@ -222,12 +222,7 @@ def vjp(
 
 
 def jvp(
-    fun: Function,
-    primals: Sequence[Any],
-    tangents: Sequence[Any],
-    *,
-    relations: Relations = None,
-    strategy: Named = "default",
+    fun: Function, primals: Any, tangents: Any, *, relations: Relations = None, strategy: Named = "default"
 ) -> tuple[Any, Any]:
     """Return fun(*primals) and its derivative along the tangents, one for each primal (None for integers).
 

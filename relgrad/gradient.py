@@ -15,7 +15,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from relgrad.errors import GradientError
-from relgrad.op import Known, Op, Project, as_term, constant, outputs_of
+from relgrad.leaf import Known
+from relgrad.op import Op, Project, as_term, constant, outputs_of
 from relgrad.ops.arithmetic import add
 from relgrad.ops.casting import cast
 from relgrad.ops.reduction import Sum
@@ -251,7 +252,9 @@ class Tangents:
         self.values, inputs, tangents = node.op.parts(node)
         self.relevant = dependent(self.values, inputs)
         self.tangents: dict[Term, Any] = dict(zip(inputs, tangents, strict=True))
-        self.order = iter([v for v in subterms(*self.values) if v in self.relevant and v not in self.tangents])
+        self.order = iter(
+            [v for v in subterms(*self.values) if v in self.relevant and v not in self.tangents]
+        )
 
     def expand(self) -> tuple[Term, list[Any]] | None:
         """Do one layer: return the next value and the tangents of its outputs, or None at the end."""
@@ -268,7 +271,9 @@ class Tangents:
             return v, [None]
         results = v.op.R_op([Tracer(x) for x in v.rands], [None if p is None else Tracer(p) for p in points])
         outs = outputs_of(v)
-        fitted = [None if r is None else fit_cotangent(as_term(r), o) for r, o in zip(results, outs, strict=True)]
+        fitted = [
+            None if r is None else fit_cotangent(as_term(r), o) for r, o in zip(results, outs, strict=True)
+        ]
         self.tangents[v] = fitted if isinstance(v.type, TupleType) else fitted[0]
         return v, fitted
 
@@ -296,5 +301,10 @@ def check_differentiable(x: Term, name: str) -> None:
 def free_anchors(roots: Sequence[Term]) -> list[Term]:
     """Return the variables of differentiation below the roots that no implicit derivative there introduces."""
     nodes = list(subterms(*roots))
-    own = {x for node in nodes if is_implicit(node) for x in node.op.parts(node)[2 if type(node.op) is Gradient else 1]}
+    own = {
+        x
+        for node in nodes
+        if is_implicit(node)
+        for x in node.op.parts(node)[2 if type(node.op) is Gradient else 1]
+    }
     return [node for node in nodes if type(node.op) is Anchor and node not in own]

@@ -6,51 +6,16 @@ term that Aesara's `Apply` node is; `output_type` infers types where `make_node`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
 
-from relgrad.errors import GradientError, OpError
+from relgrad.contract import Contract
+from relgrad.errors import OpError
 from relgrad.term import Term, Unknown, is_term, term
-from relgrad.types import (
-    REAL,
-    ArrayType,
-    DisconnectedType,
-    Interval,
-    NullType,
-    TupleType,
-    Type,
-    array_type,
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Laws:
-    """The algebraic laws of an op, which theories and relations may use.
-
-    `linear` lists the operands in which the op is linear; `homomorphism=("add", "multiply")` says
-    f(a + b) = f(a)·f(b); `inverse` names f⁻¹; `monotone` is +1 or -1 where f is increasing or decreasing;
-    `selects` says that every entry of the result is an entry of the first operand, so that it commutes with
-    every function of single entries.
-    """
-
-    associative: bool = False
-    commutative: bool = False
-    idempotent: bool = False
-    identity: float | None = None
-    absorbing: float | None = None
-    inverse: str | None = None
-    linear: tuple[int, ...] = ()
-    monotone: int = 0
-    homomorphism: tuple[str, str] | None = None
-    selects: bool = False
-
-
-SELECTION = Laws(linear=(0,), selects=True)
-"""The laws of an op that moves or picks entries of its first operand."""
+from relgrad.types import TupleType, Type, array_type
 
 
 class Symbolic:
@@ -62,7 +27,7 @@ class Symbolic:
         self.term = term
 
 
-class Op:
+class Op(Contract):
     """What is applied in a term. A subclass answers the questions below; an instance is immutable.
 
     `__props__` names the attributes that distinguish instances of one class: they give `==`, `hash` and `str`.
@@ -70,11 +35,6 @@ class Op:
     """
 
     __props__: ClassVar[tuple[str, ...] | None] = None
-    default_output: int | None = None
-    laws: Laws = Laws()
-    imports: tuple[str, ...] = ()
-    """The names of `relgrad.kernels` that generated source needs."""
-    elementwise: bool = False
 
     def __repr__(self) -> str:
         values = self._props()
@@ -153,85 +113,6 @@ class Op:
             cure="define output_type(self, *types), or make_node(self, *inputs) returning apply(self, inputs, types)",
         )
 
-    # Evaluating
-
-    def perform(self, node: Term | None, inputs: list[Any], output_storage: list[list[Any]]) -> None:
-        """Compute the op on arrays and put the results into the storage cells."""
-        results = self.compute(*inputs)
-        if not isinstance(results, tuple):
-            results = (results,)
-        for cell, result in zip(output_storage, results, strict=True):
-            cell[0] = result
-
-    def compute(self, *arrays: Any) -> Any:
-        """Compute the op on arrays; a tuple for several outputs."""
-        raise OpError(f"op {self} cannot be evaluated", cure="define perform(self, node, inputs, output_storage)")
-
-    def debug_perform(self, node: Term | None, inputs: list[Any], output_storage: list[list[Any]]) -> None:
-        """Do what `perform` does, in debug mode."""
-        self.perform(node, inputs, output_storage)
-
-    def evaluate(self, node: Term | None, inputs: Sequence[Any]) -> list[Any]:
-        """Return what `perform` stores."""
-        storage: list[list[Any]] = [[None] for _ in range(self.n_outputs)]
-        self.perform(node, list(inputs), storage)
-        return [cell[0] for cell in storage]
-
-    n_outputs: int = 1
-
-    def source(self, node: Term, names: Sequence[str]) -> str | None:
-        """Return a NumPy expression for the result, or None where only `perform` can compute it."""
-        return None
-
-    def do_constant_folding(self, fgraph: Any, node: Term) -> bool:
-        """Whether an application to constants may be computed once and for all."""
-        return True
-
-    def flops(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> int:
-        """Return the number of floating point operations, given shapes of inputs and outputs."""
-        return sum(int(np.prod(shape)) for shape in outputs)
-
-    def infer_shape(self, fgraph: Any, node: Term, shapes: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-        """Return a shape for each output, from the shapes of the inputs."""
-        types = node.type.outputs if isinstance(node.type, TupleType) else (node.type,)
-        return [t.shape for t in types]
-
-    # Differentiating
-
-    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
-        """Return the pullback: for each input its cotangent, or None where the cost does not depend on it.
-
-        All arguments are symbolic arrays: write the rule in NumPy. An unused output's gradient is None.
-        """
-        return self.grad(inputs, output_gradients)
-
-    def grad(self, inputs: list[Any], output_gradients: list[Any]) -> list[Any]:
-        """Return the pullback, as `L_op`, without the outputs."""
-        raise GradientError(
-            f"op {self} has no gradient",
-            cause="neither grad nor L_op is defined",
-            cure="define L_op(self, inputs, outputs, output_gradients), or return grad_undefined(...) from it",
-        )
-
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        """Return the pushforward: the tangent of each output from those of the inputs (None is a known zero)."""
-        raise OpError(f"op {self} has no pushforward", cure="define R_op(self, inputs, eval_points)")
-
-    def connection_pattern(self, node: Term) -> list[list[bool]]:
-        """For each input, for each output: whether the entries of the one affect those of the other."""
-        return [[True] * self.n_outputs for _ in node.rands]
-
-    # Reasoning
-
-    def range_of(self, *ranges: Interval) -> Interval:
-        """Return where the entries of the result lie, from where those of the inputs lie."""
-        return REAL
-
-    def ball(self, *balls: Any) -> Any:
-        """Compute the op in ball arithmetic, on object arrays of `flint.arb`."""
-        raise OpError(f"op {self} has no high-precision evaluation", cure="define ball(self, *balls)")
-
-
 class Constant(Op):
     """A leaf that holds an array, told apart by dtype, shape and bits; large arrays by identity.
 
@@ -284,30 +165,6 @@ class Constant(Op):
         return np.vectorize(lambda v: flint.arb(v.item() if hasattr(v, "item") else v), otypes=[object])(self.value)
 
 
-class Input(Op):
-    """A leaf that stands for an argument: a name and an array type."""
-
-    __props__ = ("label", "array")
-
-    def __init__(self, label: str, array: ArrayType):
-        self.label, self.array = label, array
-
-    @property
-    def name(self) -> str:
-        return self.label
-
-    def __repr__(self) -> str:
-        return self.label
-
-    __str__ = __repr__
-
-    def type_of(self, rands: tuple[Term, ...]) -> Type:
-        return self.array
-
-    def make_node(self, *inputs: Any) -> Term:
-        return term(self)
-
-
 class Pack(Op):
     """Several terms as the outputs of one: what stands for an op of several outputs once it is written out."""
 
@@ -340,18 +197,6 @@ class Project(Op):
 
     def source(self, node: Term, names: Sequence[str]) -> str | None:
         return f"{names[0]}[{self.index}]"
-
-
-class Known(Op):
-    """A leaf that is no array: the cotangent of what is disconnected, or undefined."""
-
-    __props__ = ("kind",)
-
-    def __init__(self, kind: DisconnectedType | NullType):
-        self.kind = kind
-
-    def type_of(self, rands: tuple[Term, ...]) -> Type:
-        return self.kind
 
 
 def constant(value: Any, dtype: Any = None) -> Term:
@@ -417,33 +262,3 @@ def outputs_of(node: Term) -> list[Term]:
     if isinstance(node.type, TupleType):
         return [term(Project(i), node) for i in range(len(node.type.outputs))]
     return [node]
-
-
-def disconnected() -> Term:
-    """The cotangent of an input that the cost does not depend on."""
-    return term(Known(DisconnectedType()))
-
-
-def grad_undefined(op: Op, index: int, x: Any = None, why: str = "") -> Term:
-    """The cotangent of an input for which the derivative does not exist."""
-    return term(Known(NullType(why or f"the gradient of {op} with respect to input {index} is undefined")))
-
-
-def grad_not_implemented(op: Op, index: int, x: Any = None, why: str = "") -> Term:
-    """The cotangent of an input for which the derivative exists but nobody wrote it down."""
-    return term(Known(NullType(why or f"the gradient of {op} with respect to input {index} is not implemented")))
-
-
-IMPLEMENTATIONS: dict[Any, Callable[..., Any]] = {}
-"""NumPy and SciPy functions, and names of array methods, to what traces them."""
-
-
-def implements(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Declare that the decorated function traces these NumPy functions, ufuncs or array methods (by name)."""
-
-    def register(builder: Callable[..., Any]) -> Callable[..., Any]:
-        for function in functions:
-            IMPLEMENTATIONS[function] = builder
-        return builder
-
-    return register

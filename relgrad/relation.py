@@ -111,7 +111,9 @@ def relation(function: Callable[..., Any] | None = None, *, source: str = "") ->
         variables = tuple(fresh(p) for p in inspect.signature(function).parameters)
         left, right, conditions = _sides(function, variables)
         if not is_term(left):
-            raise RelationError(f"the left side of {name} is a bare variable", cause="it would match every term")
+            raise RelationError(
+                f"the left side of {name} is a bare variable", cause="it would match every term"
+            )
         missing = unknowns(right) - unknowns(left)
         if missing:
             raise RelationError(
@@ -156,7 +158,9 @@ class Library:
     @classmethod
     def of(cls, *modules: ModuleType) -> Library:
         """Return the library of all relations that the modules define."""
-        return cls(value for module in modules for value in vars(module).values() if isinstance(value, Relation))
+        return cls(
+            value for module in modules for value in vars(module).values() if isinstance(value, Relation)
+        )
 
     def candidates(self, heads: Mapping[str, frozenset[Any]]) -> Iterator[Relation]:
         """Yield in order of precedence the rows that a place can match, from its heads for each kind of root."""

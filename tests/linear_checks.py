@@ -10,7 +10,8 @@ import numpy as np
 import relgrad.ops  # noqa: F401
 from relgrad.compile.interpret import interpret
 from relgrad.gradient import Gradient, Pullback, Pushforward, Tangents
-from relgrad.op import Input, as_term
+from relgrad.leaf import Input
+from relgrad.op import as_term
 from relgrad.term import term
 from relgrad.trace.tracer import Tracer
 from relgrad.types import array_type

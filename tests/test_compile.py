@@ -26,7 +26,9 @@ from relgrad.compile.function import Compiled, compile_program, compile_source
 from relgrad.compile.interpret import interpret
 from relgrad.compile.source import write_source
 from relgrad.errors import OpError
-from relgrad.op import IMPLEMENTATIONS, Input, Op, as_term, constant, is_constant
+from relgrad.implementations import IMPLEMENTATIONS
+from relgrad.leaf import Input
+from relgrad.op import Op, as_term, constant, is_constant
 from relgrad.ops.elementwise import Elementwise
 from relgrad.term import Term, subterms, term
 from relgrad.trace.containers import flatten

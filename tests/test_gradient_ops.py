@@ -15,7 +15,9 @@ import relgrad as rg
 import relgrad.ops
 from relgrad.compile.interpret import interpret
 from relgrad.gradient import Anchor, Gradient, Pushforward
-from relgrad.op import Constant, Input, Known, Laws, Op, Pack, Project
+from relgrad.contract import Laws
+from relgrad.leaf import Input, Known
+from relgrad.op import Constant, Op, Pack, Project
 from relgrad.ops.elementwise import Elementwise
 from relgrad.schedule import schedule, strategy
 from relgrad.term import Term, subterms

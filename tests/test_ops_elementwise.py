@@ -17,7 +17,8 @@ from mpmath import mp, mpf
 
 from relgrad import kernels
 from relgrad.errors import GradientError, TraceError
-from relgrad.op import IMPLEMENTATIONS, as_term
+from relgrad.implementations import IMPLEMENTATIONS
+from relgrad.op import as_term
 from relgrad.ops import arithmetic, comparison, exponential, rounding, selection, trigonometric
 from relgrad.ops.casting import Cast, cast
 from relgrad.ops.elementwise import Elementwise

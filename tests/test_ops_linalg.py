@@ -9,7 +9,8 @@ from linear_checks import check_derivatives, evaluate, inputs_like, jvp, vjp
 
 from relgrad.errors import RelationError, ShapeError, TraceError
 from relgrad.kernels.linalg import cofactor, cofactor_derivative, diag_embed, norm2, norm_p, unit, unit_p
-from relgrad.op import IMPLEMENTATIONS, as_term
+from relgrad.implementations import IMPLEMENTATIONS
+from relgrad.op import as_term
 from relgrad.ops.einsum import Einsum
 from relgrad.term import Unknown, subterms
 

@@ -13,7 +13,8 @@ from relgrad import kernels as K
 from relgrad.compile.interpret import interpret
 from relgrad.errors import RelationError, ShapeError
 from relgrad.gradient import ones_like, pull_back
-from relgrad.op import Input, constant
+from relgrad.leaf import Input
+from relgrad.op import constant
 from relgrad.ops import families as F
 from relgrad.ops import special as N
 from relgrad.ops import stable as E

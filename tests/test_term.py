@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from relgrad.op import Input, constant
+from relgrad.leaf import Input
+from relgrad.op import constant
 from relgrad.ops.exponential import exp
 from relgrad.ops.trigonometric import sin
 from relgrad.term import intern_table_size, rebuild, substitute, subterms, term

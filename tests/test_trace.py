@@ -12,7 +12,8 @@ import pytest
 
 from relgrad.compile.interpret import interpret
 from relgrad.errors import TraceError
-from relgrad.op import Input, is_constant
+from relgrad.leaf import Input
+from relgrad.op import is_constant
 from relgrad.term import term
 from relgrad.trace.containers import flatten
 from relgrad.trace.trace import Traced, arrays, has_tracer, signature, trace

@@ -16,7 +16,8 @@ import scipy.sparse
 import scipy.special
 
 from relgrad.errors import RelationError, TraceError
-from relgrad.op import IMPLEMENTATIONS, Input
+from relgrad.implementations import IMPLEMENTATIONS
+from relgrad.leaf import Input
 from relgrad.term import Unknown, term
 from relgrad.trace import cures
 from relgrad.trace.dispatch import QUERIES

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from relgrad.compile.interpret import interpret
 from relgrad.errors import TraceError
-from relgrad.op import IMPLEMENTATIONS, Input
+from relgrad.implementations import IMPLEMENTATIONS
+from relgrad.leaf import Input
 from relgrad.term import term
 from relgrad.trace.containers import flatten
 from relgrad.trace.trace import trace

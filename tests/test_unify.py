@@ -14,7 +14,8 @@ from kanren.term import applyo
 from unification import reify, unify
 
 from relgrad.logic.unify import unknowns
-from relgrad.op import Input, constant
+from relgrad.leaf import Input
+from relgrad.op import constant
 from relgrad.ops.arithmetic import add, multiply
 from relgrad.ops.exponential import exp, log
 from relgrad.ops.reduction import Sum

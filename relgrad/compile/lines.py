@@ -12,7 +12,8 @@ import numpy as np
 from relgrad.compile.callables import Callables
 from relgrad.compile.operands import dropped, is_large, is_scalar, is_ufunc, literals, supplied
 from relgrad.errors import OpError
-from relgrad.op import Constant, Input, Project
+from relgrad.leaf import Input
+from relgrad.op import Constant, Project
 from relgrad.syntax import ATOM, Expr, Names, Template, slots, template
 from relgrad.term import Term, subterms
 from relgrad.types import TupleType

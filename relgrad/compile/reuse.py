@@ -10,7 +10,8 @@ import numpy as np
 
 from relgrad.compile.lines import Line, Lines
 from relgrad.compile.operands import is_large, is_ufunc
-from relgrad.op import Constant, Input, Project
+from relgrad.leaf import Input
+from relgrad.op import Constant, Project
 from relgrad.syntax import Template, slots, template
 from relgrad.term import Term, subterms
 from relgrad.types import ArrayType

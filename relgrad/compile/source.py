@@ -18,7 +18,8 @@ from relgrad.compile.operands import is_ufunc
 from relgrad.compile.returns import Returns
 from relgrad.compile.reuse import Ownership, plan
 from relgrad.errors import OpError
-from relgrad.op import Constant, Input, Project
+from relgrad.leaf import Input
+from relgrad.op import Constant, Project
 from relgrad.ops.structure import Squeeze
 from relgrad.syntax import Names
 from relgrad.term import Term, subterms

@@ -7,7 +7,8 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from typing import Any
 
-from relgrad.op import Constant, Input
+from relgrad.leaf import Input
+from relgrad.op import Constant
 from relgrad.ops.reduction import Reduction
 from relgrad.ops.structure import Squeeze
 from relgrad.syntax import ATOM, UNARY, Expr, slots, template

@@ -3,8 +3,8 @@
 This is the only room that imports `kanren`, `unification` and `cons`.
 """
 
+from relgrad.logic.equality import equal_ground
 from relgrad.logic.goals import equalo, relateo
-from relgrad.logic.match import equal_ground
 from relgrad.logic.ranges import (
     Goal,
     constant_along,
@@ -23,8 +23,9 @@ from relgrad.logic.rewrite import (
     rewrites,
 )
 from relgrad.logic.simplify import cancelled_product, cancelled_sum, distributed_product
+from relgrad.logic.theory import in_product, in_sum, is_contraction
 from relgrad.logic.unify import fresh, is_variable, label_of, reify_term, unknowns
-from relgrad.logic.view import in_product, in_sum, is_contraction, product_of, sum_of
+from relgrad.logic.view import product_of, sum_of
 
 __all__ = [
     "Goal",

@@ -12,10 +12,9 @@ from relgrad.ops.casting import cast
 from relgrad.ops.exponential import exp
 from relgrad.ops.structure import broadcast_like, broadcast_to
 from relgrad.term import is_term
-from relgrad.types import ArrayType
 
 
-def number_term(value: Number | float, dtype: Any = None) -> Term:
+def number_term(value: Number | float, dtype: Any = None) -> Any:
     """Return a constant: of the given dtype, or a bare number that takes its partners'."""
     number = int(value) if dtype is None and isinstance(value, int) else float(value)
     return constant(number) if dtype is None else constant(number, dtype)
@@ -83,7 +82,7 @@ def fit(t: Any, like: Any) -> Any:
     return fit_to(t, like.type)
 
 
-def fit_to(t: Any, kind: ArrayType) -> Any:
+def fit_to(t: Any, kind: Any) -> Any:
     """Bring a term to a dtype and a known shape."""
     t = _as(t, kind.dtype)
     return t if t.type.shape == kind.shape else broadcast_to(t, kind.shape)

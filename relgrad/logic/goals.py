@@ -25,7 +25,9 @@ def equalo(u: Any, v: Any) -> Goal:
     return equal_goal
 
 
-def relateo(u: Any, v: Any, left: Any, right: Any, conditions: Callable[[dict[Any, Any]], Sequence[Goal]]) -> Goal:
+def relateo(
+    u: Any, v: Any, left: Any, right: Any, conditions: Callable[[dict[Any, Any]], Sequence[Goal]]
+) -> Goal:
     """Construct a goal stating that u turns into v where an equation `left = right` is applied at the root of u.
 
     u may be a larger product or sum that holds `left`; v then holds `right` in its place. Where u is unknown, the

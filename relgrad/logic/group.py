@@ -32,7 +32,6 @@ class SumView(NamedTuple):
     cancelled: bool = False
 
 
-
 def exact(value: float) -> Number:
     """Return a finite float as the exact number that it is."""
     fraction = Fraction(value)
@@ -46,7 +45,11 @@ def number_of(t: Any) -> Number | None:
     """
     if is_term(t) and type(t.op) is Constant and t.op.value.size == 1:
         value = t.op.value.item()
-        if not isinstance(value, bool) and math.isfinite(value) and not (value == 0 and math.copysign(1, value) < 0):
+        if (
+            not isinstance(value, bool)
+            and math.isfinite(value)
+            and not (value == 0 and math.copysign(1, value) < 0)
+        ):
             return exact(value)
     return None
 

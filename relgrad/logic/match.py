@@ -10,41 +10,40 @@ source: the theories are abelian groups, a product of exponentials is one expone
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
-from itertools import combinations, product
 from typing import Any
 
-from relgrad.logic.build import build_product, build_sum
+from relgrad.logic.equality import equal_ground
 from relgrad.logic.group import (
     Number,
     ProductView,
     SumView,
     added,
-    entry,
     multiplied,
     whole,
 )
 from relgrad.logic.ranges import is_constant_along
+from relgrad.logic.share import (
+    ProductMatch,
+    SumMatch,
+    choose_product,
+    dtype_of,
+    exponent_of,
+    holds,
+    minus,
+    share_product,
+    share_sum,
+    without,
+)
+from relgrad.logic.theory import PRODUCTS, SUMS
 from relgrad.logic.unify import State, bind, is_variable, reify_term, unify_terms, unknowns, walk
-from relgrad.logic.view import LIMIT, PRODUCTS, SUMS, hoisting_axes, product_of, same, sum_of, summand
+from relgrad.logic.view import product_of, sum_of, summand
 from relgrad.op import Op
 from relgrad.ops.arithmetic import power
 from relgrad.ops.exponential import exp
 from relgrad.ops.reduction import Sum
 from relgrad.term import Term, is_term
-
-ProductMatch = tuple[State, ProductView]
-SumMatch = tuple[State, SumView]
-
-
-def equal(u: Any, v: Any) -> Callable[[State], Iterator[State]]:
-    """Construct a goal stating that two terms are equal modulo the theories of products and sums."""
-
-    def equal_goal(s: State) -> Iterator[State]:
-        yield from match(u, v, s)
-
-    return equal_goal
 
 
 def match(p: Any, t: Any, s: State) -> Iterator[State]:
@@ -70,20 +69,6 @@ def match(p: Any, t: Any, s: State) -> Iterator[State]:
         yield from _match_open(p, t, s)
 
 
-def equal_ground(u: Any, v: Any) -> bool:
-    """Whether two ground terms are equal modulo the theories: by their views, or operand by operand."""
-    todo, seen = [(u, v)], set()
-    while todo:
-        a, b = todo.pop()
-        if (a, b) in seen or same(a, b):
-            continue
-        seen.add((a, b))
-        if a.op != b.op or len(a) != len(b) or not a.rands:
-            return False
-        todo.extend(zip(a.rands, b.rands, strict=True))
-    return True
-
-
 def _walked(x: Any, s: State) -> Any:
     """Return what a variable is bound to, and a pattern whose variables are all bound as the term that it is."""
     if is_variable(x):
@@ -99,11 +84,11 @@ def _match_open(p: Term, t: Term, s: State) -> Iterator[State]:
             yield state
         return
     view = product_of(p)
-    if p.op in PRODUCTS or p.op is power or (p.op is exp and len(view.factors) != 1):
-        if p not in view.factors:
-            for state, _ in match_product(view, product_of(t), s, extend=False):
-                yield state
-            return
+    read = p.op in PRODUCTS or p.op is power or (p.op is exp and len(view.factors) != 1)
+    if read and p not in view.factors:
+        for state, _ in match_product(view, product_of(t), s, extend=False):
+            yield state
+        return
     if p.op is exp:
         yield from _match_exponential(p.rands[0], product_of(t), s)
     elif type(p.op) is Sum:
@@ -147,15 +132,7 @@ def _match_all(ps: tuple[Any, ...], ts: tuple[Any, ...], s: State) -> Iterator[S
 def _match_exponential(q: Any, view: ProductView, s: State, k: Number = 1) -> Iterator[State]:
     """Match exp(q)^k against a product of nothing but exponentials: q = Σ (e/k)·u."""
     if view.coefficient == 1 and view.factors and all(is_term(b) and b.op is exp for b in view.factors):
-        yield from match(q, _exponent(view, k), s)
-
-
-def _exponent(view: ProductView, k: Number) -> Any:
-    parts = list(view.factors.items())
-    if len(parts) == 1 and parts[0][1] == k:
-        return parts[0][0].rands[0]
-    dtype = parts[0][0].type.dtype if parts[0][0].ground else None
-    return build_sum(added(*[(sum_of(b.rands[0]), whole(Fraction(e) / k)) for b, e in parts]), dtype)
+        yield from match(q, exponent_of(view, k), s)
 
 
 def _match_reduction(p: Term, t: Term, s: State) -> Iterator[State]:
@@ -175,14 +152,12 @@ def _match_reduction(p: Term, t: Term, s: State) -> Iterator[State]:
 def _match_body(p: Any, body: ProductView, like: Term, s: State) -> Iterator[State]:
     p = _walked(p, s)
     if is_term(p) and p.op in SUMS:
-        yield from (state for state, _ in match_sum(sum_of(p), summand(body, None, _dtype(like)), s, extend=False))
+        yield from (
+            state for state, _ in match_sum(sum_of(p), summand(body, None, dtype_of(like)), s, extend=False)
+        )
         return
-    for state, _ in match_product(product_of(p), body, s, extend=False, dtype=_dtype(like)):
+    for state, _ in match_product(product_of(p), body, s, extend=False, dtype=dtype_of(like)):
         yield state
-
-
-def _dtype(t: Any) -> Any:
-    return t.type.dtype if is_term(t) and t.ground else None
 
 
 def match_product(
@@ -196,12 +171,12 @@ def match_product(
             variables.append((base, k))
         elif not is_term(base) or base.ground:
             needed = multiplied((needed, 1), (product_of(base), k))
-        elif base.op is not exp and not (base.op in SUMS) and base not in product_of(base).factors:
+        elif base.op is not exp and base.op not in SUMS and base not in product_of(base).factors:
             for b, e in product_of(base).factors.items():  # bindings have opened what was one factor
                 heads.append((b, e * k))
         else:
             heads.append((base, k))
-    left = _without(t, needed)
+    left = without(t, needed)
     if left is None:
         return
     if heads:
@@ -210,9 +185,9 @@ def match_product(
         if extend or (not left.factors and left.coefficient == 1):
             yield s, left
     elif not extend:
-        yield from _share_product(variables, left, s, dtype)
+        yield from share_product(variables, left, s, dtype)
     else:
-        yield from _choose_product(variables, left, s, dtype)
+        yield from choose_product(variables, left, s, dtype)
 
 
 def _match_heads(
@@ -237,13 +212,8 @@ def _candidates(head: tuple[Any, Number], t: ProductView) -> list[tuple[Any, Num
     if p.op is exp:
         return [(b, e) for b, e in t.factors.items() if is_term(b) and b.op is exp]
     if p.op in SUMS:
-        return [(b, e) for b, e in t.factors.items() if is_term(b) and b.op in SUMS and _holds(e, k)]
-    return [(b, e) for b, e in t.factors.items() if is_term(b) and type(b.op) is type(p.op) and _holds(e, k)]
-
-
-def _holds(e: Number, k: Number) -> bool:
-    """Whether an exponent or coefficient e has k in it."""
-    return (e > 0) == (k > 0) and abs(e) >= abs(k)
+        return [(b, e) for b, e in t.factors.items() if is_term(b) and b.op in SUMS and holds(e, k)]
+    return [(b, e) for b, e in t.factors.items() if is_term(b) and type(b.op) is type(p.op) and holds(e, k)]
 
 
 def _match_factor(p: Term, k: Number, t: ProductView, s: State) -> Iterator[ProductMatch]:
@@ -272,76 +242,6 @@ def _match_factor(p: Term, k: Number, t: ProductView, s: State) -> Iterator[Prod
                 yield state, left
 
 
-def _without(t: ProductView, needed: ProductView) -> ProductView | None:
-    """Divide a product by factors that must be in it; None where one is missing."""
-    factors = dict(t.factors)
-    for base, k in needed.factors.items():
-        base = entry(factors, base)
-        e = factors.get(base, 0)
-        if not e or not _holds(e, k):
-            return None
-        if e == k:
-            del factors[base]
-        else:
-            factors[base] = whole(Fraction(e) - k) if isinstance(e, Fraction) or isinstance(k, Fraction) else e - k
-    c = needed.coefficient
-    coefficient = t.coefficient if c == 1 else whole(Fraction(t.coefficient) / c)
-    return ProductView(coefficient, factors)
-
-
-def _share_product(variables: list[tuple[Any, Number]], t: ProductView, s: State, dtype: Any) -> Iterator[ProductMatch]:
-    """Give every factor to one of the variables; the last takes what is left."""
-    (variable, k), *rest = variables
-    if not rest:
-        taken = _rooted(t, k)
-        if taken is not None:
-            bound = bind(variable, build_product(taken, dtype), s)
-            if bound is not False:
-                yield bound, ProductView(1, {})
-        return
-    for state, left in _choose_product(variables[:1], t, s, dtype, allow_empty=True):
-        yield from _share_product(rest, left, state, dtype)
-
-
-def _choose_product(
-    variables: list[tuple[Any, Number]], t: ProductView, s: State, dtype: Any, allow_empty: bool = False
-) -> Iterator[ProductMatch]:
-    """Give each variable some of the factors, fewest first; what no variable takes is left."""
-    (variable, k), *rest = variables
-    fitting = [(b, _shares(e, k)) for b, e in t.factors.items() if _holds(e, k)]
-    sizes = [*range(1, len(fitting) + 1), *([0] if allow_empty else [])]
-    for size in sizes:
-        for chosen in combinations(fitting, size):
-            for amounts in product(*[shares for _, shares in chosen]):
-                taken = {b: amount for (b, _), amount in zip(chosen, amounts, strict=True)}
-                bound = bind(variable, build_product(ProductView(1, taken), dtype), s)
-                if bound is False:
-                    continue
-                left = multiplied((t, 1), (ProductView(1, taken), -k))
-                if rest:
-                    yield from _choose_product(rest, left, bound, dtype, allow_empty)
-                else:
-                    yield bound, left
-
-
-def _shares(e: Number, k: Number) -> list[Number]:
-    """List how much of base^e a variable with exponent k may take: one, two, … or all."""
-    most = Fraction(e) / Fraction(k)
-    return [whole(most)] if most.denominator != 1 or most > LIMIT else list(range(1, int(most) + 1))
-
-
-def _rooted(t: ProductView, k: Number) -> ProductView | None:
-    """Return t^(1/k) where that is a product again, and no factor would turn into its inverse."""
-    if k == 1:
-        return t
-    # 1/x is found where something is divided by, not made of what is not.
-    if not t.coefficient or any((e > 0) != (k > 0) for e in t.factors.values()) or not t.factors:
-        return None
-    if t.coefficient != 1 and k != -1:
-        return None
-    return ProductView(whole(1 / Fraction(t.coefficient)), {b: whole(Fraction(e) / k) for b, e in t.factors.items()})
-
-
 def match_sum(p: SumView, t: SumView, s: State, extend: bool) -> Iterator[SumMatch]:
     """Yield states, and what is left of the subject, in which a sum pattern is part of (or all of) a sum."""
     needed, heads, variables = SumView(p.constant, {}), [], []
@@ -363,31 +263,35 @@ def match_sum(p: SumView, t: SumView, s: State, extend: bool) -> Iterator[SumMat
             for state, taken in _match_summand(part, k, inner, c, s):
                 yield from match_sum(pending, added((t, 1), (SumView(0, {inner: taken}), -1)), state, extend)
         return
-    left = _minus(t, needed)
+    left = minus(t, needed)
     if left is None:
         return
     if not variables:
         if extend or not (left.terms or left.constant):
             yield s, left
     elif not extend:
-        yield from _share_sum(variables, left, s)
+        yield from share_sum(variables, left, s)
 
 
 def _summands(p: Term, k: Number, t: SumView) -> list[tuple[Any, Number]]:
     """List the summands that a head may match: by that head, or by their factors where it is a product."""
     if p not in product_of(p).factors or p.op is exp or type(p.op) is Sum:
         return list(t.terms.items())
-    return [(b, c) for b, c in t.terms.items() if is_term(b) and (type(b.op) is type(p.op) or b.op in PRODUCTS) and _holds(c, k)]
+    return [
+        (b, c)
+        for b, c in t.terms.items()
+        if is_term(b) and (type(b.op) is type(p.op) or b.op in PRODUCTS) and holds(c, k)
+    ]
 
 
 def _match_summand(p: Term, k: Number, t: Any, c: Number, s: State) -> Iterator[tuple[State, Number]]:
     """Match k·p against c·t; yield how much of the coefficient was taken."""
     view = product_of(p)
     if p.op is exp and len(view.factors) == 1:
-        if _holds(c, k):
+        if holds(c, k):
             yield from ((state, k) for state in _match_exponential(p.rands[0], product_of(t), s))
     elif type(p.op) is Sum:
-        if _holds(c, k):
+        if holds(c, k):
             yield from ((state, k) for state in match(p, t, s))
     elif p in view.factors:
         yield from ((state, k) for state in match(p, t, s))
@@ -395,39 +299,5 @@ def _match_summand(p: Term, k: Number, t: Any, c: Number, s: State) -> Iterator[
         pattern = ProductView(whole(Fraction(view.coefficient) * k), view.factors)
         subject = product_of(t)
         scaled = ProductView(whole(Fraction(subject.coefficient) * c), subject.factors)
-        for state, _ in match_product(pattern, scaled, s, extend=False, dtype=_dtype(t)):
+        for state, _ in match_product(pattern, scaled, s, extend=False, dtype=dtype_of(t)):
             yield state, c
-
-
-def _minus(t: SumView, needed: SumView) -> SumView | None:
-    """Subtract summands that must be in a sum; None where one is missing."""
-    for part, k in needed.terms.items():
-        c = t.terms.get(entry(t.terms, part), 0)
-        if not c or not _holds(c, k):
-            return None
-    # 1 + ε is read as holding a 1, but 3 is not: no constant is split that was not nearly there.
-    if needed.constant and abs(t.constant - needed.constant) * 2 > abs(needed.constant):
-        return None
-    return added((t, 1), (needed, -1))
-
-
-def _share_sum(variables: list[tuple[Any, Number]], t: SumView, s: State) -> Iterator[SumMatch]:
-    """Give every summand to one of the variables; the last takes what is left, and none takes nothing."""
-    (variable, k), *rest = variables
-    parts = list(t.terms.items())
-    dtype = _dtype(parts[0][0]) if parts else None
-    sizes = [len(parts)] if not rest else range(1, len(parts) + 1)
-    for size in sizes:
-        for chosen in combinations(parts, size):
-            constant = t.constant if not rest else 0
-            if not chosen and not constant:
-                continue
-            value = build_sum(added((SumView(constant, dict(chosen)), whole(1 / Fraction(k)))), dtype)
-            bound = bind(variable, value, s)
-            if bound is False:
-                continue
-            left = added((t, 1), (SumView(constant, dict(chosen)), -1))
-            if rest:
-                yield from _share_sum(rest, left, bound)
-            else:
-                yield bound, left

@@ -43,7 +43,9 @@ def _range(node: Term) -> Interval:
     # x·x is a square whatever the sign of x, which ranges of the two operands alone do not show.
     if str(node.op) == "multiply" and node.rands[0] is node.rands[1]:
         low = 0.0
-        return Interval(low, np.inf, node.rands[0].cache["range"].positive or node.rands[0].cache["range"].negative)
+        return Interval(
+            low, np.inf, node.rands[0].cache["range"].positive or node.rands[0].cache["range"].negative
+        )
     return node.op.range_of(*[rand.cache["range"] for rand in node.rands])
 
 
@@ -55,9 +57,10 @@ def _condition(holds: Callable[..., bool]) -> Callable[..., Goal]:
 
         def condition_goal(s: State) -> Iterator[State]:
             known = [reify_term(t, s) for t in terms]
-            if any(is_term(t) and not t.ground or not (is_term(t) or isinstance(t, (tuple, int))) for t in known):
-                yield s
-            elif holds(*known):
+            if any(
+                (is_term(t) and not t.ground) or not (is_term(t) or isinstance(t, (tuple, int)))
+                for t in known
+            ) or holds(*known):
                 yield s
 
         condition_goal.__name__ = construct.__name__

@@ -15,8 +15,9 @@ from relgrad.logic.build import build_product, build_sum, fit, fit_to
 from relgrad.logic.group import Number, ProductView, SumView, added, multiplied, whole
 from relgrad.logic.match import match, match_product, match_sum
 from relgrad.logic.ranges import Goal, is_constant_along
+from relgrad.logic.theory import PRODUCTS, SUMS, hoisting_axes
 from relgrad.logic.unify import State, reify_term
-from relgrad.logic.view import LIMIT, PRODUCTS, SUMS, hoisting_axes, product_of, sum_of
+from relgrad.logic.view import LIMIT, product_of, sum_of
 from relgrad.op import Op, Pack
 from relgrad.ops.arithmetic import power
 from relgrad.term import Term, is_term, term
@@ -46,7 +47,9 @@ def compile_pattern(p: Any) -> Pattern:
     if (p.op in PRODUCTS or p.op is power) and p not in view.factors:
         return Pattern(p, "product", _keys(view.factors))
     if p.op in SUMS:
-        return Pattern(p, "sum", _keys(b for b in sum_of(p).terms if is_term(b) and b in product_of(b).factors))
+        return Pattern(
+            p, "sum", _keys(b for b in sum_of(p).terms if is_term(b) and b in product_of(b).factors)
+        )
     return Pattern(p, "op", frozenset([head_key(p.op)]))
 
 
@@ -105,7 +108,9 @@ def _satisfying(conditions: Sequence[Goal], s: State) -> Iterator[State]:
         yield from _satisfying(conditions[1:], state)
 
 
-def _rewrite_whole(left: Pattern, right: Any, conditions: Sequence[Goal], t: Term, s: State) -> Iterator[Rewrite]:
+def _rewrite_whole(
+    left: Pattern, right: Any, conditions: Sequence[Goal], t: Term, s: State
+) -> Iterator[Rewrite]:
     for state in match(left.term, t, s):
         for final in _satisfying(conditions, state):
             yield Rewrite(final, _fitted(reify_term(right, final), t))
@@ -126,7 +131,9 @@ def _fitted(new: Any, t: Term) -> Any:
     return fit(new, t)
 
 
-def _rewrite_sum(left: Pattern, right: Any, conditions: Sequence[Goal], t: Term, s: State) -> Iterator[Rewrite]:
+def _rewrite_sum(
+    left: Pattern, right: Any, conditions: Sequence[Goal], t: Term, s: State
+) -> Iterator[Rewrite]:
     pattern, subject = sum_of(left.term), sum_of(t)
     for scale in _scales(pattern, subject):
         scaled = added((subject, whole(1 / Fraction(scale))))
@@ -185,7 +192,9 @@ class Scope(NamedTuple):
     def split(self, rest: ProductView) -> tuple[ProductView, dict[Any, Number]]:
         """Divide what a match left into the scope's own factors and those outside."""
         own = {b: e for b, e in rest.factors.items() if b not in self.inherited}
-        return ProductView(rest.coefficient, own), {b: e for b, e in rest.factors.items() if b in self.inherited}
+        return ProductView(rest.coefficient, own), {
+            b: e for b, e in rest.factors.items() if b in self.inherited
+        }
 
 
 def _scopes(view: ProductView, inherited: dict[Any, Number], depth: int) -> Iterator[Scope]:
@@ -197,7 +206,9 @@ def _scopes(view: ProductView, inherited: dict[Any, Number], depth: int) -> Iter
             continue
         for position, axes in enumerate(hoisting_axes(base.op, base.type.ndim)):
             others = multiplied((view, 1), (ProductView(1, inherited), 1), (ProductView(1, {base: 1}), -1))
-            movable = {b: k for b, k in others.factors.items() if b is not base and is_constant_along(b, axes)}
+            movable = {
+                b: k for b, k in others.factors.items() if b is not base and is_constant_along(b, axes)
+            }
             for inner in _scopes(product_of(base.rands[position]), movable, depth - 1):
                 yield Scope(inner.own, inner.inherited, _around(inner, base, position, others, movable))
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 from relgrad.logic.build import build_product, build_sum, fit
-from relgrad.logic.group import Number, ProductView, SumView, added, multiplied
-from relgrad.logic.view import SUMS, product_of, sum_of, summand
+from relgrad.logic.group import Number, ProductView, SumView, added, multiplied, whole
+from relgrad.logic.theory import SUMS
+from relgrad.logic.view import product_of, sum_of, summand
 from relgrad.term import Term, is_term
 
 
@@ -43,7 +45,11 @@ def distributed_product(t: Term) -> Any:
             continue
         sum_view = sum_of(base)
         readings = [product_of(part).factors for part in sum_view.terms]
-        moved = {b: amount for b, k in view.factors.items() if b is not base and (amount := _meeting(b, k, readings))}
+        moved = {
+            b: amount
+            for b, k in view.factors.items()
+            if b is not base and (amount := _meeting(b, k, readings))
+        }
         if not moved:
             continue
         outside = multiplied((view, 1), (ProductView(1, {base: 1}), -1), (ProductView(1, moved), -1))
@@ -55,12 +61,17 @@ def distributed_product(t: Term) -> Any:
 
 def _meeting(base: Any, k: Number, readings: list[dict[Any, Number]]) -> Number:
     """Return how much of base^k meets its inverse in one of the summands."""
-    met = max((abs(e) for reading in readings if (e := reading.get(base, 0)) * k < 0), default=0)
-    return min(abs(k), met) * (1 if k > 0 else -1)
+    met: Number = max(
+        (abs(Fraction(e)) for reading in readings if (e := reading.get(base, 0)) * k < 0), default=0
+    )
+    return whole(min(abs(Fraction(k)), met) * (1 if k > 0 else -1))
 
 
 def _times(view: SumView, factor: ProductView, dtype: Any) -> SumView:
-    parts = [(summand(multiplied((product_of(part), 1), (factor, 1)), None, dtype), k) for part, k in view.terms.items()]
+    parts = [
+        (summand(multiplied((product_of(part), 1), (factor, 1)), None, dtype), k)
+        for part, k in view.terms.items()
+    ]
     if view.constant:
         parts.append((summand(factor, None, dtype), view.constant))
     return added(*parts)

@@ -154,9 +154,10 @@ def reify_op(op: Any, s: State) -> Any:
     return op.with_props([walk(p, s) if is_variable(p) else p for p in op._props()])
 
 
-_unify.add((Term, Term, Mapping), unify_terms)
-_unify.add((Var, Term, Mapping), unify_terms)
-_unify.add((Term, Var, Mapping), unify_terms)
-_unify.add((Op, Op, Mapping), unify_terms)
-_reify.add((Term, Mapping), reify_term)
-_reify.add((Op, Mapping), reify_op)
+# multipledispatch's dispatchers, which their stubs show as plain functions.
+_unify_dispatch: Any = _unify
+_reify_dispatch: Any = _reify
+for _kinds in ((Term, Term), (Var, Term), (Term, Var), (Op, Op)):
+    _unify_dispatch.add((*_kinds, Mapping), unify_terms)
+_reify_dispatch.add((Term, Mapping), reify_term)
+_reify_dispatch.add((Op, Mapping), reify_op)

@@ -8,75 +8,34 @@ stand outside. Arithmetic is exact. Views are bounded: what has more than `LIMIT
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from typing import Any
 
 from relgrad.logic.build import build_product, build_sum, number_term
-from relgrad.logic.group import Number, ProductView, SumView, added, multiplied, number_of, product_key, representable, sum_key, whole
-from relgrad.logic.ranges import is_constant_along, range_of
-from relgrad.op import Op
+from relgrad.logic.group import (
+    Number,
+    ProductView,
+    SumView,
+    added,
+    multiplied,
+    number_of,
+    product_key,
+    representable,
+    sum_key,
+)
+from relgrad.logic.ranges import is_constant_along
+from relgrad.logic.roots import root
+from relgrad.logic.theory import PRODUCTS, SUMS, hoisting_axes, insert_axes
 from relgrad.ops.arithmetic import (
-    absolute,
-    add,
-    divide,
-    multiply,
-    negative,
-    positive,
     power,
-    reciprocal,
     sqrt,
-    square,
-    subtract,
 )
 from relgrad.ops.exponential import exp
-from relgrad.ops.matmul import MatMul
 from relgrad.ops.reduction import Sum
 from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand, expand
 from relgrad.term import Term, is_term
 
 LIMIT = 24
-
-PRODUCTS: dict[Op, tuple[int, tuple[Number, ...]]] = {
-    multiply: (1, (1, 1)),
-    divide: (1, (1, -1)),
-    negative: (-1, (1,)),
-    positive: (1, (1,)),
-    reciprocal: (1, (-1,)),
-    square: (1, (2,)),
-    sqrt: (1, (Fraction(1, 2),)),
-}
-"""The ops that the theory of products reads: a coefficient, and each operand's exponent."""
-
-SUMS: dict[Op, tuple[int, ...]] = {add: (1, 1), subtract: (1, -1), negative: (-1,), positive: (1,)}
-"""The ops that the theory of sums reads: each operand's coefficient."""
-
-
-def hoisting_axes(op: Op, ndim: int) -> tuple[tuple[int, ...], ...]:
-    """Return for each operand in which a linear op is linear the axes along which a factor must be constant.
-
-    The op contracts these axes, so a factor that does not vary along them may stand before or behind it.
-    """
-    if type(op) is Sum:
-        return (op.axes,)
-    if type(op) is MatMul:
-        return ((-1,), (-2,))
-    return ()
-
-
-def is_contraction(t: Term) -> bool:
-    """Whether a term is a linear contraction, which reads as a product and opens a scope."""
-    return type(t.op) in (Sum, MatMul)
-
-
-def in_product(op: Op) -> bool:
-    """Whether the theory of products reads through an op."""
-    return op in PRODUCTS or op is power or type(op) in (Sum, MatMul, BroadcastTo, BroadcastLike)
-
-
-def in_sum(op: Op) -> bool:
-    """Whether the theory of sums reads through an op."""
-    return op in SUMS
 
 
 def is_real(t: Any) -> bool:
@@ -156,7 +115,7 @@ def _product_rule(t: Term) -> ProductView | None:
         if any(not view.coefficient and e < 0 for view, e in parts):
             return None
         if op is sqrt:
-            return _root(parts[0][0], Fraction(1, 2), t)
+            return root(parts[0][0], Fraction(1, 2))
         return multiplied((ProductView(sign, {}), 1), *parts)
     if op is power:
         return _power(t)
@@ -180,39 +139,8 @@ def _power(t: Term) -> ProductView | None:
         return None
     view = product_of(base)
     if isinstance(e, Fraction):
-        return _root(view, e, t)
+        return root(view, e)
     return multiplied((view, e)) if view.coefficient or e > 0 else None
-
-
-def _root(view: ProductView, exponent: Fraction, t: Term) -> ProductView | None:
-    """Read (∏ bᵢ^eᵢ)^r for a fraction r: √(b²) = |b|, and a root splits if at most one sign is unknown."""
-    if view.coefficient <= 0:
-        return None
-    # Coefficients must stay rational: a root that is not goes under one root with nothing else.
-    root = _rational_power(view.coefficient, exponent)
-    if root is None:
-        return None
-    factors: dict[Any, Number] = {}
-    doubtful = 0
-    for base, e in view.factors.items():
-        if e % 2 == 0 and not range_of(base).nonnegative:
-            base = absolute(base) if is_term(base) else None
-            if base is None:
-                return None
-        elif not range_of(base).nonnegative:
-            doubtful += 1
-        factors[base] = factors.get(base, 0) + whole(e * exponent)
-    return view._replace(coefficient=root, factors=factors) if doubtful <= 1 else None
-
-
-def _rational_power(c: Number, exponent: Fraction) -> Number | None:
-    if c == 1:
-        return 1
-    if exponent.denominator != 2:
-        return None
-    c = Fraction(c)
-    p, q = math.isqrt(c.numerator), math.isqrt(c.denominator)
-    return whole(Fraction(p, q) ** exponent.numerator) if p * p == c.numerator and q * q == c.denominator else None
 
 
 def _exponential(t: Term) -> ProductView | None:
@@ -236,7 +164,9 @@ def _factored(t: Term) -> ProductView | None:
         return ProductView(constant, {}) if constant else None
     if len(terms) == 1 and not constant:
         ((inner, k),) = terms.items()
-        return multiplied((product_of(inner) if inner is not t else ProductView(1, {t: 1}), 1), (ProductView(k, {}), 1))
+        return multiplied(
+            (product_of(inner) if inner is not t else ProductView(1, {t: 1}), 1), (ProductView(k, {}), 1)
+        )
     sign = -1 if next(iter(terms.values())) < 0 and constant <= 0 else 1
     common: dict[Any, Number] = {}
     if not constant and t.ground:
@@ -280,18 +210,6 @@ def _strip_leading(t: Term) -> ProductView | None:
     rank = t.type.ndim
     lead = sum(1 for i in range(len(t.op.axes)) if t.op.axes[i] == i - rank)
     return ProductView(1, {expand(t.rands[0], t.op.axes[lead:]): 1}) if lead else None
-
-
-def insert_axes(x: Any, axes: tuple[int, ...]) -> Any:
-    """Insert axes into a factor, under its exp where it is one, leaving out those that would lead."""
-    if x.op is exp:
-        return exp(insert_axes(x.rands[0], axes))
-    chosen: list[int] = []
-    for axis in sorted(axes, reverse=True):
-        if -axis > x.type.ndim + len(chosen):
-            break
-        chosen.append(axis)
-    return expand(x, tuple(sorted(chosen)))
 
 
 def _hoisted(t: Term) -> ProductView | None:
@@ -344,7 +262,12 @@ def _read_sum(t: Term) -> SumView:
         view = added(*parts)
         if len(view.terms) <= LIMIT:
             return view
-        return added(*[(SumView(0, {rand: 1}) if len(v.terms) > 1 else v, k) for rand, (v, k) in zip(t.rands, parts, strict=True)])
+        return added(
+            *[
+                (SumView(0, {rand: 1}) if len(v.terms) > 1 else v, k)
+                for rand, (v, k) in zip(t.rands, parts, strict=True)
+            ]
+        )
     return summand(product_of(t), t)
 
 
@@ -361,17 +284,6 @@ def summand(view: ProductView, t: Term | None = None, dtype: Any = None) -> SumV
         return SumView(0, {next(iter(factors)): c})
     if c != 1 or t is None:
         t = build_product(ProductView(1, factors), t.type.dtype if t is not None and t.ground else dtype)
+    assert t is not None
     t.cache["key"] = product_key(factors)
     return SumView(0, {t: c})
-
-
-def same(u: Any, v: Any) -> bool:
-    """Whether two ground terms are equal modulo the theories, as far as their views tell."""
-    if u is v:
-        return True
-    if not (is_term(u) and is_term(v)):
-        return u == v
-    p, q = product_of(u), product_of(v)
-    if p.coefficient == q.coefficient and product_key(p.factors) == product_key(q.factors):
-        return True
-    return sum_key(sum_of(u)) == sum_key(sum_of(v))

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from relgrad.errors import RelationError, ShapeError, TraceError
-from relgrad.op import IMPLEMENTATIONS, Symbolic, as_term, strong
+from relgrad.implementations import IMPLEMENTATIONS
+from relgrad.op import Symbolic, as_term, strong
 from relgrad.ops.structure import Squeeze
 from relgrad.term import Unknown, is_term
 from relgrad.types import Interval

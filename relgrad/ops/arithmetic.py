@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.op import Laws, as_term, constant, is_constant, strong
+from relgrad.contract import Laws
+from relgrad.op import as_term, constant, is_constant, strong
 from relgrad.ops.elementwise import Elementwise, Rule, elementwise
 from relgrad.ops.intervals import (
     added,

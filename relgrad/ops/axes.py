@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from relgrad.errors import ShapeError
-from relgrad.op import as_term, implements, strong
+from relgrad.implementations import implements
+from relgrad.op import as_term, strong
 from relgrad.ops.arguments import call, is_ground, normalize_axes, normalize_axis, require_ground
 from relgrad.ops.shaping import transpose
 from relgrad.ops.structure import broadcast_like, broadcast_to, expand, squeeze

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from relgrad.errors import TraceError
-from relgrad.op import Laws, Op, as_term, implements, is_constant, strong
+from relgrad.contract import Laws
+from relgrad.implementations import implements
+from relgrad.op import Op, as_term, is_constant, strong
 from relgrad.ops.arguments import is_ground, refuse, require_ground
 from relgrad.ops.intervals import TRUTH
 from relgrad.ops.structure import align, broadcast_like, squeeze

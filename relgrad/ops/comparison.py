@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.op import Laws, as_term, implements, strong
+from relgrad.contract import Laws
+from relgrad.implementations import implements
+from relgrad.op import as_term, strong
 from relgrad.ops.arguments import refuse
 from relgrad.ops.elementwise import Elementwise
 from relgrad.ops.intervals import TRUTH

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from relgrad.errors import ShapeError
-from relgrad.op import Symbolic, as_term, constant, implements, strong
+from relgrad.implementations import implements
+from relgrad.op import Symbolic, as_term, constant, strong
 from relgrad.ops.arguments import call, is_symbolic, normalize_axis, refuse, require_ground
 from relgrad.ops.axes import broadcast_together
 from relgrad.ops.structure import broadcast_like, broadcast_to, expand

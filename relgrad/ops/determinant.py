@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from relgrad.kernels.linalg import cofactor, cofactor_derivative
-from relgrad.op import Laws, as_term, implements
+from relgrad.contract import Laws
+from relgrad.implementations import implements
+from relgrad.op import as_term
 from relgrad.ops.matmul import swap, total
 from relgrad.ops.square import Square, outputs_like, over_matrices, square_shape
 from relgrad.term import Term

@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 from relgrad import kernels
-from relgrad.op import Laws, implements
+from relgrad.contract import Laws
+from relgrad.implementations import implements
 from relgrad.ops.arguments import is_symbolic
 from relgrad.ops.rows import RowsOp, build, differentiable, total
 from relgrad.ops.structure import broadcast_like

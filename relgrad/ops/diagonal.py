@@ -9,7 +9,8 @@ import numpy as np
 
 from relgrad.errors import ShapeError
 from relgrad.kernels.linalg import diag_embed
-from relgrad.op import SELECTION, Laws, implements
+from relgrad.contract import SELECTION, Laws
+from relgrad.implementations import implements
 from relgrad.ops.arguments import ZERO, call, hull, normalize_axis, refuse, require_ground
 from relgrad.ops.shaping import Rearrangement
 from relgrad.term import Term, term

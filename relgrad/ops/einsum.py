@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 
 from relgrad.errors import GradientError, RelationError, ShapeError
-from relgrad.op import Laws, Op, as_term, implements, strong
+from relgrad.contract import Laws
+from relgrad.implementations import implements
+from relgrad.op import Op, as_term, strong
 from relgrad.ops.arguments import refuse
 from relgrad.ops.matmul import MatMul, swap, total, traced
 from relgrad.ops.structure import expand, squeeze

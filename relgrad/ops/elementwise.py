@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from relgrad.errors import GradientError, ShapeError
-from relgrad.op import Laws, Op, implements, is_constant, strong
+from relgrad.contract import Laws
+from relgrad.implementations import implements
+from relgrad.op import Op, is_constant, strong
 from relgrad.ops.arguments import refuse
 from relgrad.ops.structure import BroadcastTo, align, broadcast_to, squeeze
 from relgrad.term import Term, term

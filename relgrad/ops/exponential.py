@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import expit
 
 from relgrad import kernels
-from relgrad.op import Laws
+from relgrad.contract import Laws
 from relgrad.ops.arithmetic import one_minus_square
 from relgrad.ops.elementwise import Elementwise, elementwise
 from relgrad.ops.intervals import added, increasing, larger, magnitude

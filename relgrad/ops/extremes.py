@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from relgrad.errors import ShapeError
-from relgrad.op import implements
+from relgrad.implementations import implements
 from relgrad.ops.arguments import refuse
 from relgrad.ops.reduction import Reduction, reduce
 from relgrad.term import Term

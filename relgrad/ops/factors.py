@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.op import as_term, implements
+from relgrad.implementations import implements
+from relgrad.op import as_term
 from relgrad.ops.diagonal import Embed
 from relgrad.ops.matmul import swap, total
 from relgrad.ops.square import Square, outputs_like, over_matrices, square_shape

@@ -13,7 +13,8 @@ import numpy as np
 import scipy.special
 
 from relgrad import kernels
-from relgrad.op import Op, implements
+from relgrad.implementations import implements
+from relgrad.op import Op
 from relgrad.ops.elementwise import Elementwise
 from relgrad.types import POSITIVE, REAL, Interval
 

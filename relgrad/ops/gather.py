@@ -13,7 +13,8 @@ import numpy as np
 
 from relgrad.errors import ShapeError
 from relgrad.kernels import add_along, add_at, put_at
-from relgrad.op import SELECTION, as_term
+from relgrad.contract import SELECTION
+from relgrad.op import as_term
 from relgrad.ops.arguments import ZERO, as_balls, hull
 from relgrad.ops.shaping import Rearrangement
 from relgrad.term import Term

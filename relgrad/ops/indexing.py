@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from relgrad.errors import RelationError, ShapeError, TraceError
-from relgrad.op import Symbolic, as_term, constant, implements, is_constant, strong
+from relgrad.implementations import implements
+from relgrad.op import Symbolic, as_term, constant, is_constant, strong
 from relgrad.ops.arguments import call, is_ground, normalize_axis, refuse, require_ground
 from relgrad.ops.gather import ARRAY, BACKWARDS, FULL, WHOLE, Index, TakeAlong
 from relgrad.ops.moving import Flip

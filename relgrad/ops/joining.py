@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from relgrad.errors import ShapeError
-from relgrad.op import SELECTION, Op, as_term, implements, strong
+from relgrad.contract import SELECTION
+from relgrad.implementations import implements
+from relgrad.op import Op, as_term, strong
 from relgrad.ops.arguments import (
     call,
     hull,

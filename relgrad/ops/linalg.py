@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from relgrad.errors import RelationError, ShapeError, TraceError
-from relgrad.op import Laws, as_term, implements, strong
+from relgrad.contract import Laws
+from relgrad.implementations import implements
+from relgrad.op import as_term, strong
 from relgrad.ops import determinant, factors  # noqa: F401 - the rest of np.linalg, for who imports this alone
 from relgrad.ops.arguments import is_ground
 from relgrad.ops.matmul import MatMul, swap, total

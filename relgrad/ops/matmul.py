@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from relgrad.errors import ShapeError
-from relgrad.op import Laws, Op, as_term, implements, strong
+from relgrad.contract import Laws
+from relgrad.implementations import implements
+from relgrad.op import Op, as_term, strong
 from relgrad.ops.arguments import call, refuse
 from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand, Squeeze, expand, squeeze
 from relgrad.term import Term, is_term, term

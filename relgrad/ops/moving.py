@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from relgrad.errors import ShapeError
-from relgrad.op import SELECTION, as_term, implements, strong
+from relgrad.contract import SELECTION
+from relgrad.implementations import implements
+from relgrad.op import as_term, strong
 from relgrad.ops.arguments import (
     ZERO,
     as_balls,

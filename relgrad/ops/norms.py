@@ -8,7 +8,8 @@ import numpy as np
 
 from relgrad.errors import ShapeError, TraceError
 from relgrad.kernels.linalg import norm2, norm_p, unit, unit_p
-from relgrad.op import as_term, implements, strong
+from relgrad.implementations import implements
+from relgrad.op import as_term, strong
 from relgrad.ops.arguments import call, is_ground, normalize_axes, normalize_axis, require_ground
 from relgrad.ops.lengths import Norm, PNorm, PUnit, Unit
 from relgrad.ops.reduction import pattern_axes

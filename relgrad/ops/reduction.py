@@ -9,7 +9,9 @@ import numpy as np
 
 from relgrad.errors import RelationError
 from relgrad.kernels import leave_one_out_prod
-from relgrad.op import Laws, Op, as_term, implements, strong
+from relgrad.contract import Laws
+from relgrad.implementations import implements
+from relgrad.op import Op, as_term, strong
 from relgrad.ops.arguments import below_squeeze, is_ground, normalize_axes, refuse
 from relgrad.ops.structure import Squeeze, broadcast_like, squeeze
 from relgrad.term import Term, Unknown, term

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from relgrad.errors import ShapeError, TraceError
-from relgrad.op import as_term, constant, implements, strong
+from relgrad.implementations import implements
+from relgrad.op import as_term, constant, strong
 from relgrad.ops.arguments import (
     ZERO,
     as_balls,

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.op import Laws, as_term, implements
+from relgrad.contract import Laws
+from relgrad.implementations import implements
+from relgrad.op import as_term
 from relgrad.ops.arguments import call, is_ground, refuse, require_ground
 from relgrad.ops.casting import cast
 from relgrad.ops.elementwise import Elementwise, elementwise

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from relgrad.errors import TraceError
-from relgrad.op import Laws, as_term, implements
+from relgrad.contract import Laws
+from relgrad.implementations import implements
+from relgrad.op import as_term
 from relgrad.ops.arguments import call, hull, refuse, require_ground
 from relgrad.ops.elementwise import Elementwise, elementwise
 from relgrad.ops.intervals import larger, smaller

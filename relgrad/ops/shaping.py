@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 
 from relgrad.errors import ShapeError
-from relgrad.op import SELECTION, Laws, Op, as_term, implements, strong
+from relgrad.contract import SELECTION, Laws
+from relgrad.implementations import implements
+from relgrad.op import Op, as_term, strong
 from relgrad.ops.arguments import is_ground, normalize_axis, refuse, require_ground
 from relgrad.ops.structure import Expand, Squeeze, expand, squeeze
 from relgrad.term import Term, term

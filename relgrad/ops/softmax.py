@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from relgrad import kernels
-from relgrad.op import implements
+from relgrad.implementations import implements
 from relgrad.ops.arguments import is_symbolic
 from relgrad.ops.deviation import Deviation, LogSoftmaxPullback, SoftmaxPullback
 from relgrad.ops.rows import RowsOp, build, differentiable, total

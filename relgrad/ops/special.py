@@ -9,7 +9,8 @@ import numpy as np
 import scipy.special
 
 from relgrad import kernels
-from relgrad.op import Laws, implements
+from relgrad.contract import Laws
+from relgrad.implementations import implements
 from relgrad.ops.elementwise import elementwise
 from relgrad.ops.families import digamma
 from relgrad.types import POSITIVE, REAL, UNIT, Interval

@@ -13,7 +13,8 @@ import numpy as np
 import scipy.special
 
 from relgrad import kernels
-from relgrad.op import Laws, implements
+from relgrad.contract import Laws
+from relgrad.implementations import implements
 from relgrad.ops.elementwise import elementwise
 from relgrad.ops.families import cosc_n, digamma, erfcx, exprel, exprel_n, log1prel_n, sinc_n
 from relgrad.ops.special import erf, erfc, gammaln, log_ndtr, ndtr

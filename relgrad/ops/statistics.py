@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from relgrad.errors import ShapeError
-from relgrad.op import Op, as_term, constant, implements, strong
+from relgrad.implementations import implements
+from relgrad.op import Op, as_term, constant, strong
 from relgrad.ops.arguments import below_squeeze, call, is_ground, normalize_axes, normalize_axis, refuse
 from relgrad.ops.extremes import max_, min_
 from relgrad.ops.reduction import Sum, pattern_axes, reduce, sum_

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from relgrad.errors import ShapeError
-from relgrad.op import SELECTION, Laws, Op, Symbolic, as_term, strong
+from relgrad.contract import SELECTION, Laws
+from relgrad.op import Op, Symbolic, as_term, strong
 from relgrad.term import Term, is_term, term
 from relgrad.types import Interval, Shape, Type, array_type, broadcast_shapes
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.op import Laws, implements
+from relgrad.contract import Laws
+from relgrad.implementations import implements
 from relgrad.ops.arithmetic import inverse_radius, one_minus_square
 from relgrad.ops.elementwise import elementwise
 from relgrad.ops.intervals import decreasing, increasing

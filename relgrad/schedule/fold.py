@@ -16,7 +16,11 @@ def fold(t: Term) -> Term | None:
     """Return the constant that a term is, or None where it is none, is large, or is not finite."""
     if not t.rands or not isinstance(t.type, ArrayType) or not all(is_constant(rand) for rand in t.rands):
         return None
-    if (t.type.size or 0) > LARGEST or t.type.ndim and t.type.size == 0 or not t.op.do_constant_folding(None, t):
+    if (
+        (t.type.size or 0) > LARGEST
+        or (t.type.ndim and t.type.size == 0)
+        or not t.op.do_constant_folding(None, t)
+    ):
         return None
     try:
         with np.errstate(all="ignore"):

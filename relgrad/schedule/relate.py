@@ -54,7 +54,12 @@ def relate(t: Term, library: Library, whole_product: bool, whole_sum: bool) -> I
 
 _SIMPLIFICATIONS = (
     ("sum", "cancel_summands", cancelled_sum, "summands meet their negatives"),
-    ("product", "cancel_factors", cancelled_product, "factors meet their inverses, or exponentials each other"),
+    (
+        "product",
+        "cancel_factors",
+        cancelled_product,
+        "factors meet their inverses, or exponentials each other",
+    ),
     ("product", "distribute_to_cancel", distributed_product, "a factor meets its inverse inside a sum"),
 )
 

@@ -42,7 +42,9 @@ def schedule(
         after = run.saturate(after, frozenset({EXPAND}))
     if run.fuel < 0:
         warnings.warn(
-            OutOfFuel(f"stopped after {run.spent} relations; the program is right, but may not be fully stabilised"),
+            OutOfFuel(
+                f"stopped after {run.spent} relations; the program is right, but may not be fully stabilised"
+            ),
             stacklevel=3,
         )
     return Derivation(tuple(roots), tuple(after), tuple(run.steps))
@@ -152,8 +154,10 @@ class _Run:
         tangents = Tangents(t)
         while (layer := tangents.expand()) is not None:
             v, out = layer
-            self.steps.append(Step("expand", f"pushforward of {v.op}", v, tuple(out), "the tangent of its result"))
-        values, inputs, _ = t.op.parts(t)
+            self.steps.append(
+                Step("expand", f"pushforward of {v.op}", v, tuple(out), "the tangent of its result")
+            )
+        _, inputs, _ = t.op.parts(t)
         return _without_anchors(tangents.results(), inputs)
 
 

@@ -12,7 +12,8 @@ import numpy as np
 import relgrad.ops  # noqa: F401 - fills IMPLEMENTATIONS
 from relgrad.errors import RelgradError, TraceError
 from relgrad.kernels import logsumexp
-from relgrad.op import IMPLEMENTATIONS, Symbolic, as_term
+from relgrad.implementations import IMPLEMENTATIONS
+from relgrad.op import Symbolic, as_term
 from relgrad.ops.structure import expand
 from relgrad.trace.construct import construct
 from relgrad.trace.cures import METHODS, UNKNOWN

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from relgrad.errors import TraceError
-from relgrad.op import Input, Symbolic, as_term, strong
+from relgrad.leaf import Input
+from relgrad.op import Symbolic, as_term, strong
 from relgrad.term import Term, subterms, term
 from relgrad.trace.arguments import argument_paths, arrays, as_array, has_tracer, signature, type_of
 from relgrad.trace.containers import NONE, Structure, flatten

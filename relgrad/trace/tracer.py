@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from relgrad.errors import RelationError, TraceError
-from relgrad.op import IMPLEMENTATIONS, Symbolic
+from relgrad.implementations import IMPLEMENTATIONS
+from relgrad.op import Symbolic
 from relgrad.term import Unknown, is_term
 from relgrad.trace.cures import ATTRIBUTES
 from relgrad.trace.dispatch import call_function, call_method, call_ufunc

@@ -1,0 +1,131 @@
+"""What the system asks of an op, with the answers that hold where it gives none, after Aesara's `Op`.
+
+Source: Aesara documentation, "Ops". Changed from the source: an application is a term, so that `node` is a term
+where Aesara has an `Apply`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from relgrad.errors import GradientError, OpError
+from relgrad.term import Term
+from relgrad.types import REAL, Interval, TupleType
+
+
+@dataclass(frozen=True, slots=True)
+class Laws:
+    """The algebraic laws of an op, which theories and relations may use.
+
+    `linear` lists the operands in which the op is linear; `homomorphism=("add", "multiply")` says
+    f(a + b) = f(a)·f(b); `inverse` names f⁻¹; `monotone` is +1 or -1 where f is increasing or decreasing;
+    `selects` says that every entry of the result is an entry of the first operand, so that it commutes with
+    every function of single entries.
+    """
+
+    associative: bool = False
+    commutative: bool = False
+    idempotent: bool = False
+    identity: float | None = None
+    absorbing: float | None = None
+    inverse: str | None = None
+    linear: tuple[int, ...] = ()
+    monotone: int = 0
+    homomorphism: tuple[str, str] | None = None
+    selects: bool = False
+
+
+SELECTION = Laws(linear=(0,), selects=True)
+"""The laws of an op that moves or picks entries of its first operand."""
+
+
+class Contract:
+    """The questions to an op about evaluation, differentiation and reasoning; `Op` adds identity and application."""
+
+    default_output: int | None = None
+    laws: Laws = Laws()
+    imports: tuple[str, ...] = ()
+    """The names of `relgrad.kernels` that generated source needs."""
+    elementwise: bool = False
+
+    # Evaluating
+
+    def perform(self, node: Term | None, inputs: list[Any], output_storage: list[list[Any]]) -> None:
+        """Compute the op on arrays and put the results into the storage cells."""
+        results = self.compute(*inputs)
+        if not isinstance(results, tuple):
+            results = (results,)
+        for cell, result in zip(output_storage, results, strict=True):
+            cell[0] = result
+
+    def compute(self, *arrays: Any) -> Any:
+        """Compute the op on arrays; a tuple for several outputs."""
+        raise OpError(f"op {self} cannot be evaluated", cure="define perform(self, node, inputs, output_storage)")
+
+    def debug_perform(self, node: Term | None, inputs: list[Any], output_storage: list[list[Any]]) -> None:
+        """Do what `perform` does, in debug mode."""
+        self.perform(node, inputs, output_storage)
+
+    def evaluate(self, node: Term | None, inputs: Sequence[Any]) -> list[Any]:
+        """Return what `perform` stores."""
+        storage: list[list[Any]] = [[None] for _ in range(self.n_outputs)]
+        self.perform(node, list(inputs), storage)
+        return [cell[0] for cell in storage]
+
+    n_outputs: int = 1
+
+    def source(self, node: Term, names: Sequence[str]) -> str | None:
+        """Return a NumPy expression for the result, or None where only `perform` can compute it."""
+        return None
+
+    def do_constant_folding(self, fgraph: Any, node: Term) -> bool:
+        """Whether an application to constants may be computed once and for all."""
+        return True
+
+    def flops(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> int:
+        """Return the number of floating point operations, given shapes of inputs and outputs."""
+        return sum(int(np.prod(shape)) for shape in outputs)
+
+    def infer_shape(self, fgraph: Any, node: Term, shapes: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+        """Return a shape for each output, from the shapes of the inputs."""
+        types: Sequence[Any] = node.type.outputs if isinstance(node.type, TupleType) else (node.type,)
+        return [t.shape for t in types]
+
+    # Differentiating
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        """Return the pullback: for each input its cotangent, or None where the cost does not depend on it.
+
+        All arguments are symbolic arrays: write the rule in NumPy. An unused output's gradient is None.
+        """
+        return self.grad(inputs, output_gradients)
+
+    def grad(self, inputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        """Return the pullback, as `L_op`, without the outputs."""
+        raise GradientError(
+            f"op {self} has no gradient",
+            cause="neither grad nor L_op is defined",
+            cure="define L_op(self, inputs, outputs, output_gradients), or return grad_undefined(...) from it",
+        )
+
+    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+        """Return the pushforward: the tangent of each output from those of the inputs (None is a known zero)."""
+        raise OpError(f"op {self} has no pushforward", cure="define R_op(self, inputs, eval_points)")
+
+    def connection_pattern(self, node: Term) -> list[list[bool]]:
+        """For each input, for each output: whether the entries of the one affect those of the other."""
+        return [[True] * self.n_outputs for _ in node.rands]
+
+    # Reasoning
+
+    def range_of(self, *ranges: Interval) -> Interval:
+        """Return where the entries of the result lie, from where those of the inputs lie."""
+        return REAL
+
+    def ball(self, *balls: Any) -> Any:
+        """Compute the op in ball arithmetic, on object arrays of `flint.arb`."""
+        raise OpError(f"op {self} has no high-precision evaluation", cure="define ball(self, *balls)")

@@ -1,0 +1,149 @@
+"""Giving factors and summands to the variables of a pattern, and taking out what must be there.
+
+Nothing here looks inside a term: products and sums are multisets, exponents and coefficients may be split.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import combinations, product
+from typing import Any
+
+from relgrad.logic.build import build_product, build_sum
+from relgrad.logic.group import Number, ProductView, SumView, added, entry, multiplied, whole
+from relgrad.logic.unify import State, bind
+from relgrad.logic.view import LIMIT, sum_of
+from relgrad.term import is_term
+
+ProductMatch = tuple[State, ProductView]
+SumMatch = tuple[State, SumView]
+
+
+def dtype_of(t: Any) -> Any:
+    """Return the dtype of a ground term, or None."""
+    return t.type.dtype if is_term(t) and t.ground else None
+
+
+def holds(e: Number, k: Number) -> bool:
+    """Whether an exponent or coefficient e has k in it."""
+    return (e > 0) == (k > 0) and abs(e) >= abs(k)
+
+
+def without(t: ProductView, needed: ProductView) -> ProductView | None:
+    """Divide a product by factors that must be in it; None where one is missing."""
+    factors = dict(t.factors)
+    for base, k in needed.factors.items():
+        base = entry(factors, base)
+        e = factors.get(base, 0)
+        if not e or not holds(e, k):
+            return None
+        if e == k:
+            del factors[base]
+        else:
+            factors[base] = (
+                whole(Fraction(e) - k) if isinstance(e, Fraction) or isinstance(k, Fraction) else e - k
+            )
+    c = needed.coefficient
+    coefficient = t.coefficient if c == 1 else whole(Fraction(t.coefficient) / c)
+    return ProductView(coefficient, factors)
+
+
+def minus(t: SumView, needed: SumView) -> SumView | None:
+    """Subtract summands that must be in a sum; None where one is missing."""
+    for part, k in needed.terms.items():
+        c = t.terms.get(entry(t.terms, part), 0)
+        if not c or not holds(c, k):
+            return None
+    # 1 + ε is read as holding a 1, but 3 is not: no constant is split that was not nearly there.
+    if needed.constant and abs(t.constant - needed.constant) * 2 > abs(needed.constant):
+        return None
+    return added((t, 1), (needed, -1))
+
+
+def share_product(
+    variables: list[tuple[Any, Number]], t: ProductView, s: State, dtype: Any
+) -> Iterator[ProductMatch]:
+    """Give every factor to one of the variables; the last takes what is left."""
+    (variable, k), *rest = variables
+    if not rest:
+        taken = _rooted(t, k)
+        if taken is not None:
+            bound = bind(variable, build_product(taken, dtype), s)
+            if bound is not False:
+                yield bound, ProductView(1, {})
+        return
+    for state, left in choose_product(variables[:1], t, s, dtype, allow_empty=True):
+        yield from share_product(rest, left, state, dtype)
+
+
+def choose_product(
+    variables: list[tuple[Any, Number]], t: ProductView, s: State, dtype: Any, allow_empty: bool = False
+) -> Iterator[ProductMatch]:
+    """Give each variable some of the factors, fewest first; what no variable takes is left."""
+    (variable, k), *rest = variables
+    fitting = [(b, _shares(e, k)) for b, e in t.factors.items() if holds(e, k)]
+    sizes = [*range(1, len(fitting) + 1), *([0] if allow_empty else [])]
+    for size in sizes:
+        for chosen in combinations(fitting, size):
+            for amounts in product(*[shares for _, shares in chosen]):
+                taken = {b: amount for (b, _), amount in zip(chosen, amounts, strict=True)}
+                bound = bind(variable, build_product(ProductView(1, taken), dtype), s)
+                if bound is False:
+                    continue
+                left = multiplied((t, 1), (ProductView(1, taken), -k))
+                if rest:
+                    yield from choose_product(rest, left, bound, dtype, allow_empty)
+                else:
+                    yield bound, left
+
+
+def _shares(e: Number, k: Number) -> list[Number]:
+    """List how much of base^e a variable with exponent k may take: one, two, … or all."""
+    most = Fraction(e) / Fraction(k)
+    return [whole(most)] if most.denominator != 1 or most > LIMIT else list(range(1, int(most) + 1))
+
+
+def _rooted(t: ProductView, k: Number) -> ProductView | None:
+    """Return t^(1/k) where that is a product again, and no factor would turn into its inverse."""
+    if k == 1:
+        return t
+    # 1/x is found where something is divided by, not made of what is not.
+    if not t.coefficient or any((e > 0) != (k > 0) for e in t.factors.values()) or not t.factors:
+        return None
+    if t.coefficient != 1 and k != -1:
+        return None
+    return ProductView(
+        whole(1 / Fraction(t.coefficient)), {b: whole(Fraction(e) / k) for b, e in t.factors.items()}
+    )
+
+
+def share_sum(variables: list[tuple[Any, Number]], t: SumView, s: State) -> Iterator[SumMatch]:
+    """Give every summand to one of the variables; the last takes what is left, and none takes nothing."""
+    (variable, k), *rest = variables
+    parts = list(t.terms.items())
+    dtype = dtype_of(parts[0][0]) if parts else None
+    sizes = [len(parts)] if not rest else range(1, len(parts) + 1)
+    for size in sizes:
+        for chosen in combinations(parts, size):
+            constant = t.constant if not rest else 0
+            if not chosen and not constant:
+                continue
+            value = build_sum(added((SumView(constant, dict(chosen)), whole(1 / Fraction(k)))), dtype)
+            bound = bind(variable, value, s)
+            if bound is False:
+                continue
+            left = added((t, 1), (SumView(constant, dict(chosen)), -1))
+            if rest:
+                yield from share_sum(rest, left, bound)
+            else:
+                yield bound, left
+
+
+def exponent_of(view: ProductView, k: Number) -> Any:
+    """Return q where a product of exponentials is exp(q)^k."""
+    parts = list(view.factors.items())
+    if len(parts) == 1 and parts[0][1] == k:
+        return parts[0][0].rands[0]
+    dtype = parts[0][0].type.dtype if parts[0][0].ground else None
+    return build_sum(added(*[(sum_of(b.rands[0]), whole(Fraction(e) / k)) for b, e in parts]), dtype)
