@@ -1,6 +1,6 @@
 """The library of relations, one topic per module; a value that callers pass on, extend and restrict."""
 
-from relgrad.relations import exponential, logarithm, logistic, softmax
+from relgrad.relations import exponential, logarithm, logistic, softmax  # pyright: ignore[reportMissingImports]  # from relations/, see pyproject
 
 from relgrad.relation import Library
 

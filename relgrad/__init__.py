@@ -54,7 +54,7 @@ from relgrad.relation import (
     relation,
     same_shape,
 )
-from relgrad.relations import LIBRARY
+from relgrad.relations import LIBRARY  # pyright: ignore[reportMissingImports]  # from relations/, see pyproject
 from relgrad.schedule import DEFAULT, EAGER, Strategy, interleave
 from relgrad.types import ArrayType, DisconnectedType, NullType, TupleType, array_type
 

@@ -21,7 +21,7 @@ from relgrad.errors import RelationError, TraceError
 from relgrad.gradient import free_anchors
 from relgrad.leaf import Input
 from relgrad.relation import Library, Relation
-from relgrad.relations import LIBRARY
+from relgrad.relations import LIBRARY  # pyright: ignore[reportMissingImports]  # from relations/, see pyproject
 from relgrad.schedule import Strategy, schedule, strategy
 from relgrad.step import Derivation
 from relgrad.term import term

@@ -64,7 +64,9 @@ class Contract:
 
     def compute(self, *arrays: Any) -> Any:
         """Compute the op on arrays; a tuple for several outputs."""
-        raise OpError(f"op {self} cannot be evaluated", cure="define perform(self, node, inputs, output_storage)")
+        raise OpError(
+            f"op {self} cannot be evaluated", cure="define perform(self, node, inputs, output_storage)"
+        )
 
     def debug_perform(self, node: Term | None, inputs: list[Any], output_storage: list[list[Any]]) -> None:
         """Do what `perform` does, in debug mode."""
@@ -90,9 +92,11 @@ class Contract:
         """Return the number of floating point operations, given shapes of inputs and outputs."""
         return sum(int(np.prod(shape)) for shape in outputs)
 
-    def infer_shape(self, fgraph: Any, node: Term, shapes: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    def infer_shape(
+        self, fgraph: Any, node: Term, shapes: Sequence[tuple[Any, ...]]
+    ) -> list[tuple[Any, ...]]:
         """Return a shape for each output, from the shapes of the inputs."""
-        types: Sequence[Any] = node.type.outputs if isinstance(node.type, TupleType) else (node.type,)
+        types: Any = node.type.outputs if isinstance(node.type, TupleType) else (node.type,)
         return [t.shape for t in types]
 
     # Differentiating

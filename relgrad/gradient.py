@@ -14,6 +14,7 @@ import heapq
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from relgrad.dependence import dependent, depths
 from relgrad.errors import GradientError
 from relgrad.leaf import Known
 from relgrad.op import Op, Project, as_term, constant, outputs_of
@@ -118,26 +119,6 @@ def zeros_like(x: Term) -> Term:
     return broadcast_like(constant(0.0, x.type.dtype), x)
 
 
-def depths(roots: Sequence[Term]) -> dict[Term, int]:
-    """Return the longest path from each term below the roots to a leaf."""
-    depth: dict[Term, int] = {}
-    for node in subterms(*roots):
-        depth[node] = 1 + max((depth[rand] for rand in node.rands), default=0)
-    return depth
-
-
-def dependent(roots: Sequence[Term], sources: Sequence[Term]) -> set[Term]:
-    """Return the terms below the roots whose entries depend on those of the sources."""
-    found = set(sources)
-    for node in subterms(*roots):
-        if node in found or not any(rand in found for rand in node.rands):
-            continue
-        pattern = node.op.connection_pattern(node)
-        if any(rand in found and any(row) for rand, row in zip(node.rands, pattern, strict=True)):
-            found.add(node)
-    return found
-
-
 def fit_cotangent(g: Term, like: Term) -> Term:
     """Sum a cotangent down to the shape of its value, and give it the value's dtype.
 
@@ -225,10 +206,8 @@ class Pullback:
 def pull_back(v: Term, g: Any, relevant: set[Term]) -> Iterator[tuple[Term, Term]]:
     """Yield the operands of a value with what flows back to them, one layer deep."""
     outputs = [Tracer(x) for x in outputs_of(v)]
-    if isinstance(g, dict):
-        gradients = [Tracer(g[i]) if i in g else None for i in range(len(outputs))]
-    else:
-        gradients = [Tracer(g)]
+    parts = g if isinstance(g, dict) else dict.fromkeys(range(len(outputs)), g)
+    gradients = [Tracer(parts[i]) if i in parts else None for i in range(len(outputs))]
     # An operand that nobody asks about gets no cotangent, so its rule is not even run where rules are rows.
     cotangents = v.op.L_op([Tracer(x) for x in v.rands], outputs, gradients)
     if len(cotangents) != len(v.rands):

@@ -57,4 +57,6 @@ def grad_undefined(op: Op, index: int, x: Any = None, why: str = "") -> Term:
 
 def grad_not_implemented(op: Op, index: int, x: Any = None, why: str = "") -> Term:
     """The cotangent of an input for which the derivative exists but nobody wrote it down."""
-    return term(Known(NullType(why or f"the gradient of {op} with respect to input {index} is not implemented")))
+    return term(
+        Known(NullType(why or f"the gradient of {op} with respect to input {index} is not implemented"))
+    )

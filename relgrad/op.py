@@ -1,4 +1,4 @@
-"""The contract of an op: everything that the system asks of one, after Aesara's `Op`.
+"""An op: what it is, how it is applied, and the ops that applying one needs, constants and projections.
 
 Source: Aesara documentation, "Ops". Changed from the source: an application is a term, so `make_node` returns the
 term that Aesara's `Apply` node is; `output_type` infers types where `make_node` is not overridden.
@@ -28,7 +28,7 @@ class Symbolic:
 
 
 class Op(Contract):
-    """What is applied in a term. A subclass answers the questions below; an instance is immutable.
+    """What is applied in a term. A subclass answers the questions of the contract; an instance is immutable.
 
     `__props__` names the attributes that distinguish instances of one class: they give `==`, `hash` and `str`.
     Without it, an op equals only itself. Props may hold logic variables: such an op is not `ground`.
@@ -113,6 +113,7 @@ class Op(Contract):
             cure="define output_type(self, *types), or make_node(self, *inputs) returning apply(self, inputs, types)",
         )
 
+
 class Constant(Op):
     """A leaf that holds an array, told apart by dtype, shape and bits; large arrays by identity.
 
@@ -137,7 +138,8 @@ class Constant(Op):
     def with_props(self, props: Sequence[Any]) -> Op:
         return self
 
-    ground = True
+    # An attribute, not a property: this is asked of every leaf of every graph.
+    ground = True  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]
 
     @property
     def name(self) -> str:
@@ -162,7 +164,9 @@ class Constant(Op):
     def ball(self, *balls: Any) -> Any:
         import flint
 
-        return np.vectorize(lambda v: flint.arb(v.item() if hasattr(v, "item") else v), otypes=[object])(self.value)
+        return np.vectorize(lambda v: flint.arb(v.item() if hasattr(v, "item") else v), otypes=[object])(
+            self.value
+        )
 
 
 class Pack(Op):
@@ -214,6 +218,7 @@ def constant(value: Any, dtype: Any = None) -> Term:
 
 
 def is_constant(x: Any) -> bool:
+    """Whether x is a term that holds an array or a number."""
     return type(x) is Term and type(x.op) is Constant
 
 

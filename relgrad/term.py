@@ -140,7 +140,9 @@ def term(op: Rator, *rands: Any, type_: Type | None = None) -> Term:
         elif isinstance(rand, Unknown):
             ground = False
         else:
-            raise TypeError(f"an operand must be a term or a logic variable, not {type(rand).__name__}: {rand!r}")
+            raise TypeError(
+                f"an operand must be a term or a logic variable, not {type(rand).__name__}: {rand!r}"
+            )
     # ExpressionTuple's own constructor converts and copies; the slots are filled directly.
     new = object.__new__(Term)
     new._tuple = key
@@ -166,6 +168,7 @@ def intern_table_size() -> int:
 
 
 def is_term(x: object) -> bool:
+    """Whether x is a term, and no logic variable, array or symbolic array."""
     return type(x) is Term
 
 
@@ -175,7 +178,8 @@ def _rebuild(parts: tuple[Any, ...]) -> Any:
     return Rands(parts)
 
 
-@etuple_apply.register(Callable, Rands)
+# What multipledispatch decorates has become a dispatcher, which is not declared anywhere.
+@etuple_apply.register(Callable, Rands)  # pyright: ignore[reportFunctionMemberAccess]
 def _apply_to_rands(rator: Any, rands: Rands) -> Any:
     return _rebuild((rator, *rands))
 

@@ -386,17 +386,38 @@ def test_laws(x, shift):
     np.testing.assert_allclose(K.bose(x) + K.bose(-x), -1, rtol=1e-12)
 
 
-def test_repeated_calls_return_fresh_arrays():
-    x = np.array([[0.5, 0.25]])
-    for name in K.__all__:
-        kernel = getattr(K, name)
-        count = (
-            kernel.nin
-            if isinstance(kernel, np.ufunc)
-            else len([p for p in inspect.signature(kernel).parameters.values() if p.default is p.empty])
-        )
-        result = kernel(*[x] * count)
-        assert not np.shares_memory(result, x), name
+SQUARE = np.array([[0.5, 0.25], [0.125, 1.0]])
+OTHER_ARGUMENTS = {
+    "add_along": (SQUARE, np.array([[0, 1], [1, 0]]), 1, (2, 2)),
+    "add_at": (SQUARE, (slice(None), slice(None)), (2, 2)),
+    "cofactor": (SQUARE,),
+    "cofactor_derivative": (SQUARE, SQUARE),
+    "delay": (SQUARE, 1, 1),
+    "linear_recurrence": (SQUARE, SQUARE, 1),
+    "norm_p": (SQUARE, 3),
+    "put_at": (SQUARE, (slice(None), slice(None)), (2, 2)),
+    "unit_p": (SQUARE, 3),
+}
+"""Arguments of the kernels that take orders, axes, keys and shapes, or square matrices; the others take arrays."""
+
+
+def arrays_for(kernel):
+    """As many arrays of one shape as a kernel has arguments without default."""
+    if isinstance(kernel, np.ufunc):
+        return (SQUARE[:1],) * kernel.nin
+    parameters = inspect.signature(kernel).parameters.values()
+    return (SQUARE[:1],) * len(
+        [p for p in parameters if p.default is p.empty and p.kind is not p.VAR_POSITIONAL]
+    )
+
+
+@pytest.mark.parametrize("name", K.__all__)
+def test_repeated_calls_return_fresh_arrays(name):
+    kernel = getattr(K, name)
+    arguments = OTHER_ARGUMENTS.get(name) or arrays_for(kernel)
+    first, second = kernel(*arguments), kernel(*arguments)
+    assert not np.shares_memory(first, SQUARE)
+    assert not np.shares_memory(first, second)
 
 
 def test_kernels_give_way_to_other_arrays():

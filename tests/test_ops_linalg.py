@@ -8,8 +8,8 @@ import pytest
 from linear_checks import check_derivatives, evaluate, inputs_like, jvp, vjp
 
 from relgrad.errors import RelationError, ShapeError, TraceError
-from relgrad.kernels.linalg import cofactor, cofactor_derivative, diag_embed, norm2, norm_p, unit, unit_p
 from relgrad.implementations import IMPLEMENTATIONS
+from relgrad.kernels.linalg import cofactor, cofactor_derivative, diag_embed, norm2, norm_p, unit, unit_p
 from relgrad.op import as_term
 from relgrad.ops.einsum import Einsum
 from relgrad.term import Unknown, subterms

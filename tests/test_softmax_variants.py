@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,30 +12,15 @@ from scipy import special
 
 import relgrad as rg
 
-SCALES = [1.0, 1e3, 1e9, 1e18]
-STRATEGIES = ["default", "eager"]
+SCALES = (1.0, 1e3, 1e9, 1e18)
+STRATEGIES = ("default", "eager")
 TOLERANCE = {"float64": 1e-11, "float32": 3e-5}
-SOFTMAX = {"normalized_exponential", "weighted_normalized_exponential", "log_of_normalized"}
+SOFTMAX = {"normalized_exponential", "normalized_weighted_exponential"}
 
 AXES = [
-    ((4,), None),
-    ((4,), -1),
-    ((4,), 0),
-    ((4,), (0,)),
-    ((2, 3), None),
-    ((2, 3), -1),
-    ((2, 3), 0),
-    ((2, 3), 1),
-    ((2, 3), (0, 1)),
-    ((2, 3), (1,)),
-    ((2, 3, 4), None),
-    ((2, 3, 4), 0),
-    ((2, 3, 4), 1),
-    ((2, 3, 4), -1),
-    ((2, 3, 4), (0, 1)),
-    ((2, 3, 4), (0, 2)),
-    ((2, 3, 4), (-1, -2)),
-    ((2, 3, 4), (0, 1, 2)),
+    *(((4,), axis) for axis in (None, -1, 0, (0,))),
+    *(((2, 3), axis) for axis in (None, -1, 0, 1, (1,), (0, 1))),
+    *(((2, 3, 4), axis) for axis in (None, 0, 1, -1, (0, 1), (0, 2), (-1, -2), (0, 1, 2))),
 ]
 
 
@@ -47,63 +34,54 @@ def indexer(shape, axis):
     return tuple(None if k in axes else slice(None) for k in range(len(shape)))
 
 
-def axes_of(shape, axis):
-    return tuple(range(len(shape))) if axis is None else axis
-
-
 # How the sum is put back beside what it normalizes: (array, its shape, axis) -> the sum, broadcastable.
 SUMS = {
     "keepdims": lambda e, shape, axis: np.sum(e, axis=axis, keepdims=True),
     "method": lambda e, shape, axis: e.sum(axis=axis, keepdims=True),
     "subscript": lambda e, shape, axis: np.sum(e, axis=axis)[indexer(shape, axis)],
-    "expand_dims": lambda e, shape, axis: np.expand_dims(np.sum(e, axis=axis), axes_of(shape, axis)),
+    "expand_dims": lambda e, shape, axis: np.expand_dims(
+        np.sum(e, axis=axis), tuple(range(len(shape))) if axis is None else axis
+    ),
+    "no axis": lambda e, shape, axis: np.sum(e) if axis is None else np.sum(e, axis, keepdims=True),
     "reshape": lambda e, shape, axis: np.reshape(np.sum(e, axis=axis), kept(shape, axis)),
     "reshape method": lambda e, shape, axis: e.sum(axis).reshape(kept(shape, axis)),
 }
 
-# (e, S, g) -> a factor times e / S, and the factor.
-QUOTIENTS = {
-    "e / S": (lambda e, s, g: e / s, lambda g: 1.0),
-    "np.divide(e, S)": (lambda e, s, g: np.divide(e, s), lambda g: 1.0),
-    "e * (1 / S)": (lambda e, s, g: e * (1 / s), lambda g: 1.0),
-    "(1 / S) * e": (lambda e, s, g: (1 / s) * e, lambda g: 1.0),
-    "e * S**-1": (lambda e, s, g: e * s**-1, lambda g: 1.0),
-    "e * np.power(S, -1.0)": (lambda e, s, g: e * np.power(s, -1.0), lambda g: 1.0),
-    "e * np.reciprocal(S)": (lambda e, s, g: e * np.reciprocal(s), lambda g: 1.0),
-    "np.multiply(np.reciprocal(S), e)": (lambda e, s, g: np.multiply(np.reciprocal(s), e), lambda g: 1.0),
-    "g * e / S": (lambda e, s, g: g * e / s, lambda g: g),
-    "e * g / S": (lambda e, s, g: e * g / s, lambda g: g),
-    "g * (e / S)": (lambda e, s, g: g * (e / s), lambda g: g),
-    "e / S * g": (lambda e, s, g: e / s * g, lambda g: g),
-    "e * (g / S)": (lambda e, s, g: e * (g / s), lambda g: g),
-    "(g / S) * e": (lambda e, s, g: (g / s) * e, lambda g: g),
-    "g * e * S**-1": (lambda e, s, g: g * e * s**-1, lambda g: g),
-    "g * (e * (1 / S))": (lambda e, s, g: g * (e * (1 / s)), lambda g: g),
-    "e / (S * g)": (lambda e, s, g: e / (s * g), lambda g: 1 / g),
-    "e / (g * S)": (lambda e, s, g: e / (g * s), lambda g: 1 / g),
-    "e / S / g": (lambda e, s, g: e / s / g, lambda g: 1 / g),
-    "e / g / S": (lambda e, s, g: e / g / s, lambda g: 1 / g),
-    "g / (S / e)": (lambda e, s, g: g / (s / e), lambda g: g),
-    "2 * e / S": (lambda e, s, g: 2 * e / s, lambda g: 2.0),
-    "e / S * 2": (lambda e, s, g: e / s * 2, lambda g: 2.0),
-    "e * (2 / S)": (lambda e, s, g: e * (2 / s), lambda g: 2.0),
-    "-e / S": (lambda e, s, g: -e / s, lambda g: -1.0),
-    "-(e / S)": (lambda e, s, g: -(e / s), lambda g: -1.0),
-    "e / -S": (lambda e, s, g: e / -s, lambda g: -1.0),
-    "e / S / 2": (lambda e, s, g: e / s / 2, lambda g: 0.5),
-    "e / (2 * S)": (lambda e, s, g: e / (2 * s), lambda g: 0.5),
-    "g * (2 * e) / S / 3": (lambda e, s, g: g * (2 * e) / s / 3, lambda g: 2 * g / 3),
-    "-g * e / (3 * S)": (lambda e, s, g: -g * e / (3 * s), lambda g: -g / 3),
+# The factor of e / S, and the ways of writing the product.
+FACTORS = {
+    "1": "e / S; np.divide(e, S); e * (1 / S); (1 / S) * e; e * S**-1; e * np.power(S, -1.0);"
+    "e * np.reciprocal(S); np.multiply(np.reciprocal(S), e)",
+    "g": "g * e / S; e * g / S; g * (e / S); e / S * g; e * (g / S); (g / S) * e; g * e * S**-1;"
+    "g * (e * (1 / S)); g / (S / e)",
+    "1 / g": "e / (S * g); e / (g * S); e / S / g; e / g / S",
+    "2": "2 * e / S; e / S * 2; e * (2 / S)",
+    "-1": "-e / S; -(e / S); e / -S",
+    "1 / 2": "e / S / 2; e / (2 * S)",
+    "g * 2 / 3": "g * (2 * e) / S / 3",
+    "-g / 3": "-g * e / (3 * S)",
 }
 
 
-def draw(shape, scale, dtype="float64", seed=0):
-    """Inputs with ties, so that no law holds only because everything underflows, cotangents and factors."""
+def typed(arguments, text):
+    """The function that computes what the text says."""
+    return eval(f"lambda {arguments}: {text}", globals())
+
+
+def listed(table):
+    """{law: "form; form"} turned round: {form: law}."""
+    return {form.strip(): law for law, forms in table.items() for form in forms.split(";")}
+
+
+QUOTIENTS = {form: (typed("e, S, g", form), typed("g", factor)) for form, factor in listed(FACTORS).items()}
+
+
+def draw(shape, dtype="float64", seed=0):
+    """Inputs at every scale, with ties: no law holds only because everything underflows; and cotangents."""
     rng = np.random.default_rng(seed)
-    x = scale * rng.choice([-1.0, 0.5, 1.0], size=shape) + rng.normal(size=shape)
+    xs = [a * rng.choice([-1.0, 0.5, 1.0], size=shape) + rng.normal(size=shape) for a in SCALES]
     w, v = rng.normal(size=(2, *shape))
     g = rng.uniform(0.5, 2.0, size=shape) * rng.choice([-1.0, 1.0], size=shape)
-    return tuple(np.asarray(a, dtype) for a in (x, g, w, v))
+    return [np.asarray(x, dtype) for x in xs], *(np.asarray(a, dtype) for a in (g, w, v))
 
 
 def centred(p, g, axis):
@@ -120,45 +98,48 @@ def pulled_twice(p, g, v, axis):
     return pulled(p, centred(p, g, axis) * centred(p, v, axis), axis)
 
 
-def close(got, want, dtype="float64", what=""):
+def close(got, want, dtype, what):
     got, want = np.asarray(got), np.asarray(want)
-    assert got.dtype == dtype, (what, got.dtype)
-    assert got.shape == want.shape, (what, got.shape)
+    assert (got.dtype, got.shape) == (dtype, want.shape), what
     assert np.all(np.isfinite(got)), (what, got, want)
     rtol = TOLERANCE[dtype]
-    scale = 1 + np.max(np.abs(want)) if np.max(np.abs(want)) < 1e2 else 1.0
-    np.testing.assert_allclose(got, want, rtol=rtol, atol=rtol * scale, err_msg=what)
+    np.testing.assert_allclose(got, want, rtol=rtol, atol=rtol, err_msg=what)
 
 
-def check(f, x, w, value, first, second=None, v=None, relations=frozenset()):
-    """The value, the gradient of Σ w f by both strategies and its derivative along v are finite and right."""
-    dtype = x.dtype.name
-    stable = rg.stabilize(f)
-    close(stable(x), value, dtype, "value")
+def check(f, xs, w, v, law, *, relations=frozenset(), twice=True):
+    """The value, the gradient of Σ w f by both strategies and its derivative along v; law(x) gives all three."""
+    stable, loss = rg.stabilize(f), lambda x: np.sum(w * f(x))
+    gradients = {strategy: rg.grad(loss, strategy=strategy) for strategy in STRATEGIES}
+    second = rg.grad(lambda x: np.sum(v * gradients["default"](x)))
+    for x in xs:
+        value, first, along = law(x)
+        dtype = x.dtype.name
+        close(stable(x), value, dtype, f"value at {x}")
+        for strategy in STRATEGIES:
+            close(gradients[strategy](x), first, dtype, f"gradient, {strategy}, at {x}")
+        if twice:
+            close(second(x), along, dtype, f"second order at {x}")
     if relations:
-        assert relations & set(stable.explain(x).relations), stable.explain(x).relations
-    loss = lambda x: np.sum(w * f(x))
-    for strategy in STRATEGIES:
-        close(rg.grad(loss, strategy=strategy)(x), first, dtype, f"gradient, {strategy}")
-    if second is not None:
-        gradient = rg.grad(loss)
-        close(rg.grad(lambda x: np.sum(v * gradient(x)))(x), second, dtype, "second order")
+        assert relations & set(stable.explain(xs[0]).relations), stable.explain(xs[0]).relations
 
 
-def check_softmax(f, x, factor, w, v, axis, *, temperature=1, offset=0.0, second=True):
-    """f = factor · softmax(x / temperature + offset)."""
-    p = special.softmax(np.float64(x / x.dtype.type(temperature)) + offset, axis=axis)
-    g, t = np.float64(factor) * w, temperature
-    twice = pulled_twice(p, g, v, axis) / t**2 if second else None
-    check(f, x, w, factor * p, pulled(p, g, axis) / t, twice, v, SOFTMAX)
+def check_softmax(f, xs, factor, w, v, axis, *, slope=1.0, exponent=lambda x: x, weights=1.0, twice=True):
+    """f = factor · softmax(exponent(x)) with weights, the exponent linear of that slope."""
+
+    def law(x):
+        p = weights * special.softmax(np.float64(exponent(x)), axis=axis)
+        p = p / np.sum(p, axis=axis, keepdims=True)
+        g = factor * np.float64(w)
+        return factor * p, pulled(p, g, axis) * slope, pulled_twice(p, g, v, axis) * slope**2
+
+    check(f, xs, w, v, law, relations=SOFTMAX, twice=twice)
 
 
-@pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("quotient", QUOTIENTS)
-def test_a_quotient_however_its_factors_stand(quotient, scale):
+def test_a_quotient_however_its_factors_stand(quotient):
     form, factor = QUOTIENTS[quotient]
     for shape, axis in [((4,), None), ((2, 3), -1), ((2, 3, 4), (0, 2))]:
-        x, g, w, v = draw(shape, scale)
+        x, g, w, v = draw(shape)
 
         def shared(x, axis=axis, g=g):
             e = np.exp(x)
@@ -166,85 +147,204 @@ def test_a_quotient_however_its_factors_stand(quotient, scale):
 
         apart = lambda x, axis=axis, g=g: form(np.exp(x), np.exp(x).sum(axis=axis, keepdims=True), g)
         for f in (shared, apart):
-            check_softmax(f, x, factor(g), w, v, axis)
+            check_softmax(f, x, factor(g), w, v, axis, twice=f is shared)
 
 
-@pytest.mark.parametrize("scale", [1e3, 1e18])
 @pytest.mark.parametrize("kind", SUMS)
 @pytest.mark.parametrize(("shape", "axis"), AXES)
-def test_a_sum_however_it_is_put_back(shape, axis, kind, scale):
-    x, g, w, v = draw(shape, scale)
-    for quotient in ("e / S", "e * S**-1", "g * e / S", "e * (g / S)"):
+def test_a_sum_however_it_is_put_back(shape, axis, kind):
+    x, g, w, v = draw(shape)
+    for quotient in ("e * S**-1", "g * e / S"):
         form, factor = QUOTIENTS[quotient]
         f = lambda x, form=form: form(np.exp(x), SUMS[kind](np.exp(x), shape, axis), g)
-        check_softmax(f, x, factor(g), w, v, axis, second=False)
+        check_softmax(f, x, factor(g), w, v, axis, twice=False)
 
 
-@pytest.mark.parametrize("shape", [(4,), (2, 3), (2, 3, 4)])
-def test_a_total_needs_no_axis(shape):
-    x, g, w, v = draw(shape, 1e3)
-    check_softmax(lambda x: np.exp(x) / np.sum(np.exp(x)), x, 1.0, w, v, None)
-    check_softmax(lambda x: g * np.exp(x) / np.exp(x).sum(), x, g, w, v, None)
-
-
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=30, deadline=None, derandomize=True)
 @given(
     st.sampled_from(AXES),
     st.sampled_from(sorted(SUMS)),
     st.sampled_from(sorted(QUOTIENTS)),
-    st.sampled_from([1e3, 1e6, 1e12, 1e18]),
     st.sampled_from(["float32", "float64"]),
     st.integers(0, 99),
 )
-def test_any_mixture(where, kind, quotient, scale, dtype, seed):
+def test_any_mixture(where, kind, quotient, dtype, seed):
     shape, axis = where
-    x, g, w, v = draw(shape, scale, dtype, seed)
+    x, g, w, v = draw(shape, dtype, seed)
     form, factor = QUOTIENTS[quotient]
     f = lambda x: form(np.exp(x), SUMS[kind](np.exp(x), shape, axis), g)
     check_softmax(f, x, factor(g), w, v, axis)
 
 
-@pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("quotient", ["e / S", "g * e / S", "e * (g / S)", "-e / S", "e / S / 2"])
-def test_shifts_temperatures_and_weights(quotient, scale):
-    form, factor = QUOTIENTS[quotient]
-    over = lambda e, g: form(e, np.sum(e, axis=-1, keepdims=True), g)
-    x, g, w, v = draw((2, 4), scale)
-    k = np.array([0.5, 2.0, 1.0, 3.0])
-    check_softmax(lambda x: over(np.exp(x - 700.0), g), x, factor(g), w, v, -1)
-    check_softmax(lambda x: over(np.exp(x + np.log(k)), g), x, factor(g), w, v, -1, offset=np.log(k))
-    check_softmax(lambda x: over(np.exp(x - np.max(x, axis=-1, keepdims=True)), g), x, factor(g), w, v, -1)
-    check_softmax(lambda x: over(np.exp(x / 0.25), g), x, factor(g), w, v, -1, temperature=0.25)
-    check_softmax(lambda x: over(np.exp(2 * x), g), x, factor(g), w, v, -1, temperature=0.5)
-    check_softmax(lambda x: over(np.exp(-x), g), x, factor(g), w, v, -1, temperature=-1)
-    check_softmax(lambda x: over(k * np.exp(x), g), x, factor(g), w, v, -1, offset=np.log(k))
-    check_softmax(lambda x: over(np.exp(x) * k, g), x, factor(g), w, v, -1, offset=np.log(k))
-    check_softmax(lambda x: over(np.exp(x) / k, g), x, factor(g), w, v, -1, offset=-np.log(k))
-
-
-MEANS = {
-    "sum(f e) / sum(e)": lambda e, f, axis: np.sum(f * e, axis=axis) / np.sum(e, axis=axis),
-    "sum(e f) / sum(e)": lambda e, f, axis: np.sum(e * f, axis=axis) / e.sum(axis=axis),
-    "sum(f e / S)": lambda e, f, axis: np.sum(f * e / np.sum(e, axis=axis, keepdims=True), axis=axis),
-    "sum(f e) * (1 / S)": lambda e, f, axis: np.sum(f * e, axis=axis) * (1 / np.sum(e, axis=axis)),
-    "sum(f e) * S**-1": lambda e, f, axis: np.sum(f * e, axis=axis) * np.sum(e, axis=axis) ** -1,
+K = np.array([0.5, 2.0, 1.0, 3.0])
+EXPONENTIALS = {
+    "exp(x - 700)": (lambda x: np.exp(x - 700.0), {"exponent": lambda x: x - 700.0}),
+    "exp(x + log k)": (lambda x: np.exp(x + np.log(K)), {"exponent": lambda x: x + np.log(K)}),
+    "exp(x - max x)": (lambda x: np.exp(x - np.max(x, axis=-1, keepdims=True)), {}),
+    "exp(x / T)": (lambda x: np.exp(x / 0.25), {"exponent": lambda x: x / 0.25, "slope": 4.0}),
+    "exp(2 x)": (lambda x: np.exp(2 * x), {"exponent": lambda x: 2 * x, "slope": 2.0}),
+    "exp(-x)": (lambda x: np.exp(-x), {"exponent": lambda x: -x, "slope": -1.0}),
+    "k exp(x)": (lambda x: K * np.exp(x), {"weights": K}),
+    "exp(x) k": (lambda x: np.exp(x) * K, {"weights": K}),
+    "exp(x) / k": (lambda x: np.exp(x) / K, {"weights": 1 / K}),
 }
 
 
-@pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("mean", MEANS)
-def test_a_mean_under_the_softmax(mean, scale):
+@pytest.mark.parametrize("exponential", EXPONENTIALS)
+def test_shifts_temperatures_and_weights(exponential):
+    e, law = EXPONENTIALS[exponential]
+    x, g, w, v = draw((2, 4))
+    for quotient in ("e / S", "g * e / S", "e * (g / S)", "-e / S", "e / S / 2"):
+        form, factor = QUOTIENTS[quotient]
+        f = lambda x, form=form: form(e(x), np.sum(e(x), axis=-1, keepdims=True), g)
+        check_softmax(f, x, factor(g), w, v, -1, **law)
+
+
+# f under the softmax, with T(e) the sum of e along the axis and K(e) the same with the axis kept.
+MEANS = "T(f * e) / T(e); T(e * f) / T(e); T(f * e / K(e)); T(f * e) * (1 / T(e)); T(f * e) * T(e) ** -1"
+
+
+@pytest.mark.parametrize("mean", MEANS.split("; "))
+def test_a_mean_under_the_softmax(mean):
     for shape, axis in [((4,), None), ((2, 3), -1), ((2, 3), 0), ((2, 3, 4), (0, 2))]:
-        x, f, _, v = draw(shape, scale)
-        p = special.softmax(x, axis=axis)
-        value = np.sum(f * p, axis=axis)
-        check(
-            lambda x, f=f, axis=axis: MEANS[mean](np.exp(x), f, axis),
-            x,
-            np.float64(1.5),
-            value,
-            1.5 * pulled(p, f, axis),
-            1.5 * pulled_twice(p, f, v, axis),
-            v,
-            SOFTMAX,
-        )
+        x, f, _, v = draw(shape)
+
+        def law(x, f=f, v=v, axis=axis):
+            p = special.softmax(x, axis=axis)
+            return np.sum(f * p, axis=axis), 1.5 * pulled(p, f, axis), 1.5 * pulled_twice(p, f, v, axis)
+
+        T, K = (partial(np.sum, axis=axis, keepdims=kept) for kept in (False, True))
+        form = typed("e, f, T, K", mean)
+        mass = lambda x, form=form, f=f, T=T, K=K: form(np.exp(x), f, T, K)
+        check(mass, x, 1.5, v, law, relations=SOFTMAX)
+
+
+total = lambda x: np.sum(np.exp(x), axis=-1, keepdims=True)
+lse = lambda x: np.log(total(x))
+softmax = lambda x: np.exp(x) / total(x)
+ROWS, LABELS = np.arange(2), np.array([2, 0])
+# Each reads y, the log-softmax.
+LOGARITHMS = {
+    "y": "np.log(softmax(x)); np.log(np.exp(x) / total(x)); np.log(np.exp(x) * (1 / total(x))); x - lse(x);"
+    "x - np.log(np.sum(np.exp(x), axis=-1))[:, None]; -(lse(x) - x); np.log(np.exp(x)) - lse(x);"
+    "-np.log(total(x) / np.exp(x))",
+    "np.log(2.0) + y": "np.log(2.0 * softmax(x))",
+    "y[1]": "np.log(softmax(x))[1]; np.log(softmax(x)[1])",
+    "y[:, 1]": "np.log(softmax(x))[:, 1]; np.log(softmax(x)[:, 1])",
+    "y[ROWS, LABELS]": "np.log(softmax(x))[ROWS, LABELS]; np.log(softmax(x)[ROWS, LABELS])",
+    "-np.mean(y[ROWS, LABELS])": "-np.mean(np.log(softmax(x))[ROWS, LABELS]);"
+    "-np.mean(np.log(softmax(x)[ROWS, LABELS])); np.mean(-(x - lse(x))[ROWS, LABELS])",
+    "np.mean(y, axis=0)": "np.mean(np.log(softmax(x)), axis=0)",
+}
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize(("form", "law"), listed(LOGARITHMS).items())
+def test_the_log_of_a_softmax(form, law, dtype):
+    f, read = typed("x", form), typed("y", law)
+    x, _, _, v = draw((2, 4), dtype)
+    basis = np.eye(8).reshape(8, 2, 4)
+
+    def law(x):
+        exact = np.float64(x)
+        p = special.softmax(exact, axis=-1)
+        w = np.array([np.sum(read(b) - read(0 * b)) for b in basis]).reshape(2, 4)  # Σ read, as a cotangent
+        total = np.sum(w, axis=-1, keepdims=True)
+        return read(special.log_softmax(exact, axis=-1)), w - p * total, -total * pulled(p, v, -1)
+
+    check(f, x, 1.0, v, law)
+
+
+SUMS_OF_EXPONENTIALS = [
+    "np.log(np.sum(np.exp(x), axis=-1))",
+    "np.log(np.exp(x).sum(axis=-1))",
+    "-np.log(1 / np.sum(np.exp(x), axis=-1))",
+    "x.max(axis=-1) + np.log(np.sum(np.exp(x - x.max(axis=-1, keepdims=True)), axis=-1))",
+    "np.squeeze(lse(x), axis=-1)",
+]
+
+
+@pytest.mark.parametrize("form", SUMS_OF_EXPONENTIALS)
+def test_log_sum_exp(form):
+    x, _, w, v = draw((2, 4))
+    w = w[:, 0]
+
+    def law(x):
+        p = special.softmax(x, axis=-1)
+        return special.logsumexp(x, axis=-1), p * w[:, None], pulled(p, v, -1) * w[:, None]
+
+    check(typed("x", form), x, w, v, law)
+
+
+def logistic(x):
+    s = special.expit(x)
+    d = s * special.expit(-x)
+    return s, d, d * (special.expit(-x) - s)
+
+
+def log_logistic(x):
+    s = special.expit(-x)
+    return special.log_expit(x), s, -s * special.expit(x)
+
+
+def mirrored(law):
+    return lambda x: tuple(a * b for a, b in zip(law(-x), (1, -1, 1), strict=True))
+
+
+def negated(law):
+    return lambda x: tuple(-a for a in law(x))
+
+
+softplus = negated(mirrored(log_logistic))
+LOGISTICS = {
+    logistic: "1 / (1 + np.exp(-x)); 1 / (np.exp(-x) + 1); (1 + np.exp(-x))**-1; np.exp(x) / (1 + np.exp(x))",
+    mirrored(logistic): "1 - 1 / (1 + np.exp(-x)); 1 - np.exp(x) / (1 + np.exp(x))",
+    log_logistic: "np.log(1 / (1 + np.exp(-x))); np.log(np.exp(x) / (1 + np.exp(x)));"
+    "-np.log(1 + np.exp(-x)); x - np.log(1 + np.exp(x))",
+    mirrored(log_logistic): "np.log(1 - 1 / (1 + np.exp(-x))); np.log(1 - np.exp(x) / (1 + np.exp(x)))",
+    softplus: "np.log(1 + np.exp(x)); np.log(np.exp(x) + 1); np.log1p(np.exp(x))",
+}
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("form", listed(LOGISTICS))
+def test_the_logistic_and_its_logarithms(form, dtype):
+    f, law = typed("x", form), listed(LOGISTICS)[form]
+    x, _, w, v = draw((2, 4), dtype)
+
+    def weighted(x):
+        value, first, second = law(np.float64(x))
+        return value, w * first, w * v * second
+
+    check(f, x, w, v, weighted)
+
+
+MINUS = np.array([-1.0])
+# The gradient of Σ g softmax as an optimizer once printed it, https://github.com/aesara-devs/aesara/issues/682
+PRINTED = [
+    "e / S + np.sum((MINUS * e) / (S * S), axis=None) * e",
+    "e * np.sum((MINUS * e) / (S * S)) + e / S",
+    "e / S + np.sum(e * MINUS / S**2) * e",
+    "e / S - np.sum(e / (S * S)) * e",
+    "e / S + e * np.sum(e / (S * S) * MINUS)",
+    "e / S + np.sum(MINUS * e / S / S) * e",
+    "g * e / S + np.sum((MINUS * g * e) / (S * S), axis=None) * e",
+    "(g / S) * e + e * np.sum((e * (MINUS * g)) / (S * S))",
+    "e * (g / S) - np.sum(g * e / S**2) * e",
+    "e / S * (g - np.sum(g * e) / S)",
+]
+
+
+@pytest.mark.parametrize("form", PRINTED)
+def test_the_printed_gradient(form):
+    expression = typed("e, S, g", form)
+    g = np.array([0.5, -2.0, 3.0]) if "g" in form else np.ones(3)
+    points = [
+        np.array(p) for p in ([1e-18, 1e18, -1e18], [1e3, 1e3, 0.0], [0.1, -2.0, 1.0], [800.0, 801.0, 799])
+    ]
+    f = lambda x: expression(np.exp(x), np.sum(np.exp(x), axis=None), g)
+    for strategy in STRATEGIES:
+        stable = rg.stabilize(f, strategy=strategy)
+        np.testing.assert_array_equal(stable(points[0]), np.zeros(3))
+        for x in points:
+            close(stable(x), pulled(special.softmax(x), g, None), "float64", f"{form}, {strategy}")

@@ -13,8 +13,8 @@ from kanren.goals import membero
 from kanren.term import applyo
 from unification import reify, unify
 
-from relgrad.logic.unify import unknowns
 from relgrad.leaf import Input
+from relgrad.logic.unify import unknowns
 from relgrad.op import constant
 from relgrad.ops.arithmetic import add, multiply
 from relgrad.ops.exponential import exp, log

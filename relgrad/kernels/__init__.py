@@ -5,6 +5,14 @@ The accuracy that each docstring states was measured against mpmath at 50 digits
 measurement.
 """
 
+from relgrad.kernels.index import (
+    add_along,
+    add_at,
+    delay,
+    leave_one_out_prod,
+    linear_recurrence,
+    put_at,
+)
 from relgrad.kernels.linalg import (
     cofactor,
     cofactor_derivative,
@@ -53,14 +61,6 @@ from relgrad.kernels.special import (
     ndtr,
     ndtri,
     rel_entr,
-)
-from relgrad.kernels.index import (
-    put_at,
-    add_at,
-    add_along,
-    delay,
-    linear_recurrence,
-    leave_one_out_prod,
 )
 
 __all__ = [

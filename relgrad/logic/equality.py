@@ -1,35 +1,55 @@
-"""Equality of ground terms modulo the theories of products and sums."""
+"""Equality of ground terms modulo the theories, decided by keys: terms are equal if their keys are one object."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from relgrad.logic.group import product_key, sum_key
+from relgrad.logic.group import Key, ProductView, SumView, interned
 from relgrad.logic.view import product_of, sum_of
-from relgrad.term import is_term
-
-
-def same(u: Any, v: Any) -> bool:
-    """Whether two ground terms are equal modulo the theories, as far as their views tell."""
-    if u is v:
-        return True
-    if not (is_term(u) and is_term(v)):
-        return u == v
-    p, q = product_of(u), product_of(v)
-    if p.coefficient == q.coefficient and product_key(p.factors) == product_key(q.factors):
-        return True
-    return sum_key(sum_of(u)) == sum_key(sum_of(v))
+from relgrad.term import Term, is_term
 
 
 def equal_ground(u: Any, v: Any) -> bool:
-    """Whether two ground terms are equal modulo the theories: by their views, or operand by operand."""
-    todo, seen = [(u, v)], set()
-    while todo:
-        a, b = todo.pop()
-        if (a, b) in seen or same(a, b):
+    """Whether two ground terms are equal modulo the theories of products and sums, at every depth."""
+    if u is v or not (is_term(u) and is_term(v)):
+        return u is v or (not is_term(u) and not is_term(v) and u == v)
+    return canonical_key(u) is canonical_key(v)
+
+
+def canonical_key(t: Term) -> Key:
+    """Return the key of a term: of a sum or product its multiset, of anything else its op and operands' keys.
+
+    Each distinct term has its key computed once, bottom-up; keys are interned, so comparing them never recurses.
+    """
+    stack = [t]
+    while stack:
+        node = stack[-1]
+        if "canonical" in node.cache:
+            stack.pop()
             continue
-        seen.add((a, b))
-        if a.op != b.op or len(a) != len(b) or not a.rands:
-            return False
-        todo.extend(zip(a.rands, b.rands, strict=True))
-    return True
+        parts, make = _parts(node)
+        missing = [part for part in parts if "canonical" not in part.cache]
+        if missing:
+            stack.extend(missing)
+            continue
+        stack.pop()
+        node.cache["canonical"] = interned(make([part.cache["canonical"] for part in parts]))
+    return t.cache["canonical"]
+
+
+def _parts(t: Term) -> tuple[list[Term], Any]:
+    """Return the terms whose keys a key is made of, and how."""
+    view: ProductView = product_of(t)
+    bases, exponents = list(view.factors), list(view.factors.values())
+    if view.coefficient == 1 and exponents == [1] and bases != [t]:
+        return bases, lambda keys: keys[0].parts
+    total: SumView = sum_of(t)
+    multiple = len(bases) == 1 and exponents == [1]
+    if multiple and (len(total.terms) > 1 or (total.constant and total.terms)):
+        amounts = list(total.terms.values())
+        return list(total.terms), lambda keys: ("sum", total.constant, frozenset(zip(keys, amounts, strict=True)))
+    if bases != [t] or exponents != [1] or view.coefficient != 1:
+        return bases, lambda keys: ("product", view.coefficient, frozenset(zip(keys, exponents, strict=True)))
+    if t.op.laws.commutative:
+        return list(t.rands), lambda keys: ("op", t.op, frozenset((key, keys.count(key)) for key in keys))
+    return list(t.rands), lambda keys: ("op", t.op, *keys)

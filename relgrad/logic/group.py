@@ -71,19 +71,20 @@ class Key:
 _keys: WeakValueDictionary[Any, Key] = WeakValueDictionary()
 
 
-def _interned(parts: Any) -> Key:
+def interned(parts: Any) -> Key:
+    """Return the one key that is made of these parts."""
     key = _keys.get(parts)
     return key if key is not None else _keys.setdefault(parts, Key(parts))
 
 
 def product_key(factors: dict[Any, Number]) -> Key:
     """Return the key of a product of several factors, whatever their order."""
-    return _interned(("product", frozenset((key_of(b), e) for b, e in factors.items())))
+    return interned(("product", frozenset((key_of(b), e) for b, e in factors.items())))
 
 
 def sum_key(view: SumView) -> Key:
     """Return the key of a sum of several summands, whatever their order."""
-    return _interned(("sum", view.constant, frozenset((key_of(t), k) for t, k in view.terms.items())))
+    return interned(("sum", view.constant, frozenset((key_of(t), k) for t, k in view.terms.items())))
 
 
 def entry(entries: dict[Any, Number], t: Any) -> Any:

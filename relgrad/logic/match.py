@@ -269,8 +269,8 @@ def match_sum(p: SumView, t: SumView, s: State, extend: bool) -> Iterator[SumMat
     if not variables:
         if extend or not (left.terms or left.constant):
             yield s, left
-    elif not extend:
-        yield from share_sum(variables, left, s)
+    else:
+        yield from share_sum(variables, left, s, extend)
 
 
 def _summands(p: Term, k: Number, t: SumView) -> list[tuple[Any, Number]]:

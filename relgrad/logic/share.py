@@ -101,41 +101,47 @@ def choose_product(
 def _shares(e: Number, k: Number) -> list[Number]:
     """List how much of base^e a variable with exponent k may take: one, two, … or all."""
     most = Fraction(e) / Fraction(k)
-    return [whole(most)] if most.denominator != 1 or most > LIMIT else list(range(1, int(most) + 1))
+    if most > LIMIT or (most.denominator != 1 and abs(k) == 1):
+        return [whole(most)]
+    return list(range(1, int(most) + 1))
 
 
 def _rooted(t: ProductView, k: Number) -> ProductView | None:
-    """Return t^(1/k) where that is a product again, and no factor would turn into its inverse."""
+    """Return t^(1/k) where that is a product of whole powers, and no factor would turn into its inverse.
+
+    1/x is found where something is divided by, not made of what is not; and no root is taken, whose sign and
+    domain would have to be known.
+    """
     if k == 1:
         return t
-    # 1/x is found where something is divided by, not made of what is not.
-    if not t.coefficient or any((e > 0) != (k > 0) for e in t.factors.values()) or not t.factors:
+    if not t.coefficient or not t.factors or (t.coefficient != 1 and k != -1):
         return None
-    if t.coefficient != 1 and k != -1:
+    exponents = {b: whole(Fraction(e) / k) for b, e in t.factors.items()}
+    if any(e < 0 or (isinstance(e, Fraction) and abs(k) != 1) for e in exponents.values()):
         return None
-    return ProductView(
-        whole(1 / Fraction(t.coefficient)), {b: whole(Fraction(e) / k) for b, e in t.factors.items()}
-    )
+    return ProductView(whole(1 / Fraction(t.coefficient)), exponents)
 
 
-def share_sum(variables: list[tuple[Any, Number]], t: SumView, s: State) -> Iterator[SumMatch]:
-    """Give every summand to one of the variables; the last takes what is left, and none takes nothing."""
+def share_sum(
+    variables: list[tuple[Any, Number]], t: SumView, s: State, extend: bool = False
+) -> Iterator[SumMatch]:
+    """Give every variable some of the summands, the last all that is left; where the match may leave some, any."""
     (variable, k), *rest = variables
-    parts = list(t.terms.items())
+    parts: list[tuple[Any, Number]] = list(t.terms.items())
     dtype = dtype_of(parts[0][0]) if parts else None
-    sizes = [len(parts)] if not rest else range(1, len(parts) + 1)
+    if t.constant:
+        parts.append((None, t.constant))
+    sizes = range(1, len(parts) + 1) if rest or extend else [len(parts)] if parts else []
     for size in sizes:
         for chosen in combinations(parts, size):
-            constant = t.constant if not rest else 0
-            if not chosen and not constant:
-                continue
-            value = build_sum(added((SumView(constant, dict(chosen)), whole(1 / Fraction(k)))), dtype)
-            bound = bind(variable, value, s)
+            terms = dict(chosen)
+            taken = SumView(terms.pop(None, 0), terms)
+            bound = bind(variable, build_sum(added((taken, whole(1 / Fraction(k)))), dtype), s)
             if bound is False:
                 continue
-            left = added((t, 1), (SumView(constant, dict(chosen)), -1))
+            left = added((t, 1), (taken, -1))
             if rest:
-                yield from share_sum(rest, left, bound)
+                yield from share_sum(rest, left, bound, extend)
             else:
                 yield bound, left
 

@@ -3,7 +3,7 @@
 What is named here is what authors of relations and callers use beyond NumPy.
 """
 
-from relgrad.ops import (
+from relgrad.ops import (  # noqa: F401 - for what importing them declares
     arithmetic,
     casting,
     comparison,
@@ -46,3 +46,23 @@ from relgrad.ops.stable import (
     xlog1py,
     xlogy,
 )
+
+__all__ = [
+    "cosc_n",
+    "entr",
+    "expit",
+    "exprel_n",
+    "log1mexp",
+    "log1prel_n",
+    "log_cosh",
+    "log_expit",
+    "log_softmax",
+    "logdiffexp",
+    "logit",
+    "logsumexp",
+    "sinc_n",
+    "softmax",
+    "softplus",
+    "xlog1py",
+    "xlogy",
+]

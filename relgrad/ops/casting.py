@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.errors import TraceError
 from relgrad.contract import Laws
+from relgrad.errors import TraceError
 from relgrad.implementations import implements
 from relgrad.op import Op, as_term, is_constant, strong
+from relgrad.ops.align import align
 from relgrad.ops.arguments import is_ground, refuse, require_ground
 from relgrad.ops.intervals import TRUTH
-from relgrad.ops.structure import align, broadcast_like, squeeze
+from relgrad.ops.structure import broadcast_like, squeeze
 from relgrad.term import Term, term
 from relgrad.types import Interval, Type, array_type
 

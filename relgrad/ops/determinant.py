@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.kernels.linalg import cofactor, cofactor_derivative
 from relgrad.contract import Laws
 from relgrad.implementations import implements
+from relgrad.kernels.linalg import cofactor, cofactor_derivative
 from relgrad.op import as_term
 from relgrad.ops.matmul import swap, total
 from relgrad.ops.square import Square, outputs_like, over_matrices, square_shape

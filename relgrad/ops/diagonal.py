@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.errors import ShapeError
-from relgrad.kernels.linalg import diag_embed
 from relgrad.contract import SELECTION, Laws
+from relgrad.errors import ShapeError
 from relgrad.implementations import implements
+from relgrad.kernels.linalg import diag_embed
 from relgrad.ops.arguments import ZERO, call, hull, normalize_axis, refuse, require_ground
 from relgrad.ops.shaping import Rearrangement
 from relgrad.term import Term, term

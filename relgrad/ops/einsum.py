@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.errors import GradientError, RelationError, ShapeError
 from relgrad.contract import Laws
+from relgrad.errors import GradientError, RelationError, ShapeError
 from relgrad.implementations import implements
 from relgrad.op import Op, as_term, strong
 from relgrad.ops.arguments import refuse
@@ -161,6 +161,7 @@ def contract(labels: list[Labels], operands: list[Any], output: Labels) -> Term:
 
 
 def traced_cast(x: Any, dtype: np.dtype) -> Any:
+    """Return the term of x with another dtype."""
     from relgrad.ops.casting import cast
 
     return as_term(cast(x, dtype))

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.errors import GradientError, ShapeError
 from relgrad.contract import Laws
+from relgrad.errors import GradientError, ShapeError
 from relgrad.implementations import implements
 from relgrad.op import Op, is_constant, strong
+from relgrad.ops.align import align
 from relgrad.ops.arguments import refuse
-from relgrad.ops.structure import BroadcastTo, align, broadcast_to, squeeze
+from relgrad.ops.structure import BroadcastTo, broadcast_to, expand, squeeze
 from relgrad.term import Term, term
 from relgrad.types import REAL, Interval, Type, array_type, broadcast_shapes
 
@@ -91,9 +92,7 @@ class Elementwise(Op):
         operands, axes = align(inputs)
         node = term(self, *operands)
         if self.exactly is not None:
-            simpler = self.exactly(*operands)
-            if simpler is not None and simpler.type == node.type:
-                node = simpler
+            node = _in_place_of(node, self.exactly(*operands))
         return squeeze(node, axes) if axes else node
 
     def _broadcast_last(self, inputs: Sequence[Any]) -> Term:
@@ -170,6 +169,16 @@ class Elementwise(Op):
         if self.scalar_ball is None:
             return super().ball(*balls)
         return np.frompyfunc(self.scalar_ball, self.arity, 1)(*balls)
+
+
+def _in_place_of(node: Term, simpler: Any) -> Term:
+    """Return a simpler term where it is of the same type, but for leading axes of extent 1, and else the node."""
+    if simpler is None or simpler.type.dtype != node.type.dtype:
+        return node
+    lead = node.type.ndim - simpler.type.ndim
+    if lead < 0 or node.type.shape != (1,) * lead + simpler.type.shape:
+        return node
+    return expand(simpler, tuple(range(-node.type.ndim, -simpler.type.ndim))) if lead else simpler
 
 
 def _dtype_key(x: Any) -> Any:

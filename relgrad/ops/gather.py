@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from relgrad.contract import SELECTION
 from relgrad.errors import ShapeError
 from relgrad.kernels import add_along, add_at, put_at
-from relgrad.contract import SELECTION
 from relgrad.op import as_term
 from relgrad.ops.arguments import ZERO, as_balls, hull
 from relgrad.ops.shaping import Rearrangement

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.errors import ShapeError
 from relgrad.contract import SELECTION
+from relgrad.errors import ShapeError
 from relgrad.implementations import implements
 from relgrad.op import Op, as_term, strong
 from relgrad.ops.arguments import (

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.errors import RelationError, ShapeError, TraceError
 from relgrad.contract import Laws
+from relgrad.errors import RelationError, ShapeError, TraceError
 from relgrad.implementations import implements
 from relgrad.op import as_term, strong
 from relgrad.ops import determinant, factors  # noqa: F401 - the rest of np.linalg, for who imports this alone

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from relgrad.errors import ShapeError, TraceError
-from relgrad.kernels.linalg import norm2, norm_p, unit, unit_p
 from relgrad.implementations import implements
+from relgrad.kernels.linalg import norm2, norm_p, unit, unit_p
 from relgrad.op import as_term, strong
 from relgrad.ops.arguments import call, is_ground, normalize_axes, normalize_axis, require_ground
 from relgrad.ops.lengths import Norm, PNorm, PUnit, Unit

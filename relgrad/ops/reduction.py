@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.errors import RelationError
-from relgrad.kernels import leave_one_out_prod
 from relgrad.contract import Laws
+from relgrad.errors import RelationError
 from relgrad.implementations import implements
+from relgrad.kernels import leave_one_out_prod
 from relgrad.op import Op, as_term, strong
 from relgrad.ops.arguments import below_squeeze, is_ground, normalize_axes, refuse
 from relgrad.ops.structure import Squeeze, broadcast_like, squeeze

@@ -9,9 +9,10 @@ import numpy as np
 
 from relgrad.errors import ShapeError
 from relgrad.op import Op, Symbolic, as_term, is_constant, strong
+from relgrad.ops.align import align
 from relgrad.ops.arguments import is_ground, normalize_axes
 from relgrad.ops.reduction import pattern_axes
-from relgrad.ops.structure import align, squeeze
+from relgrad.ops.structure import squeeze
 from relgrad.term import Term, Unknown, term
 from relgrad.types import Shape, Type, array_type, broadcast_shapes
 
@@ -104,10 +105,12 @@ def _promote(inputs: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def differentiable(x: Any) -> bool:
+    """Whether x is floating, so that a cotangent can flow to it."""
     return x.dtype.kind == "f"
 
 
 def total(parts: list[Any]) -> Any:
+    """Return the sum of at most two cotangents or tangents; None, a known zero, for none."""
     if len(parts) == 2:
         return parts[0] + parts[1]
     return parts[0] if parts else None

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.kernels import delay, linear_recurrence
 from relgrad.implementations import implements
+from relgrad.kernels import delay, linear_recurrence
 from relgrad.op import Op, as_term, strong
 from relgrad.ops.arguments import (
     as_balls,

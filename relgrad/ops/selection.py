@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.errors import TraceError
 from relgrad.contract import Laws
+from relgrad.errors import TraceError
 from relgrad.implementations import implements
 from relgrad.op import as_term
 from relgrad.ops.arguments import call, hull, refuse, require_ground

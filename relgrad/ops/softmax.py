@@ -94,9 +94,11 @@ class Softmax(_Weighted):
 
     def ball(self, *balls: Any) -> Any:
         def row(xs: list[Any], ws: list[Any] | None = None) -> list[Any]:
-            total = _ball_logsumexp(xs, ws)
-            ps = [(x - total).exp() for x in xs]
-            return ps if ws is None else [w * p for w, p in zip(ws, ps, strict=True)]
+            if ws is None:
+                total = _ball_logsumexp(xs)
+                return [(x - total).exp() for x in xs]
+            parts = [w * (x - xs[0]).exp() for w, x in zip(ws, xs, strict=True)]  # the total may be negative
+            return [part / _plus(parts, xs[0] * 0) for part in parts]
 
         return self._ball_rows(row, *balls)
 

@@ -1,8 +1,8 @@
-"""Axes of extent 1: inserting, removing and stretching them, and the canonical place where they stand.
+"""Axes of extent 1: inserting, removing and stretching them.
 
-Squeezes float towards the root and cancel against the expansions that they meet; leading axes that broadcasting
-supplies, and broadcasts that partners imply, are left out of elementwise operands. These are exact, so they may
-change the graph. Axes are negative, counted from the right, so that they mean the same at every rank.
+Squeezes and expansions cancel where they meet, which is exact, so it may change the graph; what becomes of them
+among elementwise operands is in `align`. Axes are negative, counted from the right, so that they mean the same at
+every rank.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.errors import ShapeError
 from relgrad.contract import SELECTION, Laws
+from relgrad.errors import ShapeError
 from relgrad.op import Op, Symbolic, as_term, strong
 from relgrad.term import Term, is_term, term
 from relgrad.types import Interval, Shape, Type, array_type, broadcast_shapes
@@ -102,7 +102,8 @@ class BroadcastTo(Op):
         return broadcast_to(inputs[0], self.shape)
 
     def compute(self, *arrays: Any) -> Any:
-        return np.broadcast_to(arrays[0], self.shape)
+        shape: Any = self.shape  # whatever is evaluated has known extents
+        return np.broadcast_to(arrays[0], shape)
 
     def source(self, node: Term, names: Sequence[str]) -> str | None:
         return f"np.broadcast_to({names[0]}, {self.shape})"
@@ -173,7 +174,7 @@ def broadcast_to(x: Any, shape: Shape) -> Any:
         return _like(x, node)
     if isinstance(node.op, (BroadcastTo, BroadcastLike)):
         node = node.rands[0]
-    node = _without_leading(node)
+    node = without_leading(node)
     if len(node.type.shape) > len(shape) or broadcast_shapes(node.type.shape, shape) != shape:
         raise ShapeError(f"cannot broadcast an array of shape {node.type.shape} to shape {shape}")
     return _like(x, node if node.type.shape == shape else term(BroadcastTo(shape), node))
@@ -238,70 +239,10 @@ def squeeze(x: Any, axes: tuple[int, ...]) -> Any:
     return term(Squeeze(axes), x)
 
 
-def align(operands: Sequence[Any]) -> tuple[list[Any], tuple[int, ...]]:
-    """Bring elementwise operands to canonical form; return them and the axes to squeeze from the result.
-
-    f(squeeze(a), b) = squeeze(f(a, expand(b))), and leading axes of extent 1 that another operand supplies go.
-    """
-    operands = list(operands)
-    for x in operands:
-        if isinstance(x.op, (Expand, Squeeze, BroadcastTo, BroadcastLike)):
-            break
-    else:
-        return operands, ()
-    for i in range(len(operands)):
-        if isinstance(operands[i].op, (Expand, BroadcastTo, BroadcastLike)):
-            operands[i] = _strip(operands[i], operands[:i] + operands[i + 1 :])
-    rank = max((x.type.ndim for x in operands), default=0)
-    for x in operands:
-        if not isinstance(x.op, Squeeze):
-            continue
-        axes, inner = x.op.axes, x.rands[0]
-        lead = inner.type.ndim - x.type.ndim
-        if axes == tuple(range(-inner.type.ndim, -inner.type.ndim + lead)) and rank >= inner.type.ndim:
-            return align([inner if y is x else y for y in operands])
-        floated = [inner if y is x else _insert(y, axes) for y in operands]
-        aligned, more = align(floated)
-        return aligned, _compose(axes, more, max(y.type.ndim for y in aligned))
-    return operands, ()
-
-
-def _strip(x: Any, partners: Sequence[Any]) -> Any:
-    """Drop the leading axes and the broadcast of an operand that its partners supply."""
-    try:
-        shape = broadcast_shapes(*[y.type.shape for y in partners])
-        covered = broadcast_shapes(x.type.shape, shape) == shape
-    except ValueError:  # type inference reports operands that do not fit
-        return x
-    if isinstance(x.op, (BroadcastTo, BroadcastLike)) and covered:
-        x = x.rands[0]
-    return x if x.type.ndim > len(shape) else _without_leading(x)
-
-
-def _without_leading(x: Any) -> Any:
+def without_leading(x: Any) -> Any:
     """Drop the leading axes that were inserted into x."""
     if not isinstance(x.op, Expand):
         return x
     rank = x.type.ndim
     lead = next((i for i in range(rank) if i - rank not in x.op.axes), rank)
     return squeeze(x, tuple(range(-rank, -rank + lead)))
-
-
-def _insert(x: Any, axes: tuple[int, ...]) -> Any:
-    """Insert axes into an operand, leaving out those that would lead."""
-    rank = x.type.ndim
-    chosen: list[int] = []
-    for axis in sorted(axes, reverse=True):
-        if -axis <= rank + len(chosen):
-            chosen.append(axis)
-        else:
-            break
-    return expand(x, tuple(chosen))
-
-
-def _compose(axes: tuple[int, ...], inner: tuple[int, ...], rank: int) -> tuple[int, ...]:
-    """Return the one squeeze that does `inner` first and then `axes`."""
-    if not inner:
-        return axes
-    kept = [a for a in range(-rank, 0) if a not in inner]
-    return tuple(sorted((*inner, *(kept[a] for a in axes))))

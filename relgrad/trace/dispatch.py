@@ -1,4 +1,4 @@
-"""From a NumPy call on tracers to the builder that traces it, through `relgrad.op.IMPLEMENTATIONS`."""
+"""From a NumPy call on tracers to the builder that traces it, through `relgrad.implementations.IMPLEMENTATIONS`."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 
 import relgrad.ops  # noqa: F401 - fills IMPLEMENTATIONS
 from relgrad.errors import RelgradError, TraceError
-from relgrad.kernels import logsumexp
 from relgrad.implementations import IMPLEMENTATIONS
+from relgrad.kernels import logsumexp
 from relgrad.op import Symbolic, as_term
 from relgrad.ops.structure import expand
 from relgrad.trace.construct import construct

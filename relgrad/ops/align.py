@@ -1,0 +1,73 @@
+"""The canonical form of elementwise operands: where their axes of extent 1 stand.
+
+Squeezes float towards the root; leading axes that broadcasting supplies, and broadcasts that partners imply, are
+left out. This is exact, so it may change the graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand, Squeeze, expand, without_leading
+from relgrad.types import broadcast_shapes
+
+
+def align(operands: Sequence[Any]) -> tuple[list[Any], tuple[int, ...]]:
+    """Bring elementwise operands to canonical form; return them and the axes to squeeze from the result.
+
+    f(squeeze(a), b) = squeeze(f(a, expand(b))), and leading axes of extent 1 that another operand supplies go.
+    """
+    operands = list(operands)
+    for x in operands:
+        if isinstance(x.op, (Expand, Squeeze, BroadcastTo, BroadcastLike)):
+            break
+    else:
+        return operands, ()
+    for i in range(len(operands)):
+        if isinstance(operands[i].op, (Expand, BroadcastTo, BroadcastLike)):
+            operands[i] = _strip(operands[i], operands[:i] + operands[i + 1 :])
+    rank = max((x.type.ndim for x in operands), default=0)
+    for x in operands:
+        if not isinstance(x.op, Squeeze):
+            continue
+        axes, inner = x.op.axes, x.rands[0]
+        lead = inner.type.ndim - x.type.ndim
+        if axes == tuple(range(-inner.type.ndim, -inner.type.ndim + lead)) and rank >= inner.type.ndim:
+            return align([inner if y is x else y for y in operands])
+        floated = [inner if y is x else _insert(y, axes) for y in operands]
+        aligned, more = align(floated)
+        return aligned, _compose(axes, more, max(y.type.ndim for y in aligned))
+    return operands, ()
+
+
+def _strip(x: Any, partners: Sequence[Any]) -> Any:
+    """Drop the leading axes and the broadcast of an operand that its partners supply."""
+    try:
+        shape = broadcast_shapes(*[y.type.shape for y in partners])
+        covered = broadcast_shapes(x.type.shape, shape) == shape
+    except ValueError:  # type inference reports operands that do not fit
+        return x
+    if isinstance(x.op, (BroadcastTo, BroadcastLike)) and covered:
+        x = x.rands[0]
+    return x if x.type.ndim > len(shape) else without_leading(x)
+
+
+def _insert(x: Any, axes: tuple[int, ...]) -> Any:
+    """Insert axes into an operand, leaving out those that would lead."""
+    rank = x.type.ndim
+    chosen: list[int] = []
+    for axis in sorted(axes, reverse=True):
+        if -axis <= rank + len(chosen):
+            chosen.append(axis)
+        else:
+            break
+    return expand(x, tuple(chosen))
+
+
+def _compose(axes: tuple[int, ...], inner: tuple[int, ...], rank: int) -> tuple[int, ...]:
+    """Return the one squeeze that does `inner` first and then `axes`."""
+    if not inner:
+        return axes
+    kept = [a for a in range(-rank, 0) if a not in inner]
+    return tuple(sorted((*inner, *(kept[a] for a in axes))))
