@@ -3,7 +3,7 @@
 import numpy as np
 
 from relgrad.ops import log_softmax, logsumexp, softmax
-from relgrad.relation import relation
+from relgrad.relation import positive, relation
 
 
 @relation(source="Goodfellow, Bengio & Courville 2016, section 4.1; Blanchard, Higham & Higham 2021, eq. 1.5")
@@ -31,6 +31,12 @@ def sum_of_softmax(x, axis):
 def log_of_softmax(x, axis):
     """The log of a softmax."""
     return np.log(softmax(x, axis=axis)), log_softmax(x, axis=axis)
+
+
+@relation(source="functional equation of the logarithm")
+def log_of_multiple_of_softmax(x, w, axis):
+    """The log of a positive multiple of a softmax."""
+    return np.log(w * softmax(x, axis=axis)), np.log(w) + log_softmax(x, axis=axis), positive(w)
 
 
 @relation(source="Blanchard, Higham & Higham 2021, section 1")

@@ -24,7 +24,8 @@ def show(terms: Any, width: int = 100, limit: int = 200) -> str:
     What is used more than once and is not short has a name, defined after `where`; so has what would make a
     line longer than `width`. At most `limit` applications are shown, those nearest to the roots.
 
-    >>> from relgrad.op import Input, term
+    >>> from relgrad.leaf import Input
+    >>> from relgrad.term import term
     >>> from relgrad.types import array_type
     >>> show(term(Input("x", array_type(float))))
     'x'

@@ -22,7 +22,7 @@ from relgrad.logic.rewrite import (
     heads_of,
     rewrites,
 )
-from relgrad.logic.simplify import cancelled_product, cancelled_sum, distributed_product
+from relgrad.logic.simplify import cancelled_product, cancelled_sum, distributed_product, scattered_product
 from relgrad.logic.theory import in_product, in_sum, is_contraction
 from relgrad.logic.unify import fresh, is_variable, label_of, reify_term, unknowns
 from relgrad.logic.view import product_of, sum_of
@@ -55,6 +55,7 @@ __all__ = [
     "relateo",
     "rewrites",
     "same_shape",
+    "scattered_product",
     "sum_of",
     "unknowns",
 ]

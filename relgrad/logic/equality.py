@@ -47,7 +47,11 @@ def _parts(t: Term) -> tuple[list[Term], Any]:
     multiple = len(bases) == 1 and exponents == [1]
     if multiple and (len(total.terms) > 1 or (total.constant and total.terms)):
         amounts = list(total.terms.values())
-        return list(total.terms), lambda keys: ("sum", total.constant, frozenset(zip(keys, amounts, strict=True)))
+        return list(total.terms), lambda keys: (
+            "sum",
+            total.constant,
+            frozenset(zip(keys, amounts, strict=True)),
+        )
     if bases != [t] or exponents != [1] or view.coefficient != 1:
         return bases, lambda keys: ("product", view.coefficient, frozenset(zip(keys, exponents, strict=True)))
     if t.op.laws.commutative:

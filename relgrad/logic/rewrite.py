@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from itertools import chain
 from typing import Any, NamedTuple
 
 from relgrad.logic.build import build_product, build_sum, fit, fit_to
@@ -92,7 +93,9 @@ def rewrites(left: Pattern, right: Any, conditions: Sequence[Goal], t: Term, s: 
     if left.kind == "product":
         found = _rewrite_product(left, right, conditions, t, s)
     elif left.kind == "sum":
-        found = _rewrite_sum(left, right, conditions, t, s)
+        found = chain(
+            _rewrite_sum(left, right, conditions, t, s), _rewrite_factored(left, right, conditions, t, s)
+        )
     else:
         found = _rewrite_whole(left, right, conditions, t, s)
     for rewrite in found:
@@ -142,6 +145,19 @@ def _rewrite_sum(
                 new = sum_of(reify_term(right, final))
                 total = added((rest, scale), (new, scale))
                 yield Rewrite(final, _fitted(build_sum(total, _dtype(t)), t))
+
+
+def _rewrite_factored(
+    left: Pattern, right: Any, conditions: Sequence[Goal], t: Term, s: State
+) -> Iterator[Rewrite]:
+    """Rewrite a sum behind the factors that its summands share: w - w·σ(x) holds 1 - σ(x)."""
+    view = product_of(t)
+    for base, e in view.factors.items():
+        if e == 1 and base is not t and is_term(base) and base.ground and base.op in SUMS:
+            for state, new in _rewrite_sum(left, right, conditions, base, s):
+                others = multiplied((view, 1), (ProductView(1, {base: 1}), -1))
+                whole_view = multiplied((others, 1), (product_of(new), 1))
+                yield Rewrite(state, _fitted(build_product(whole_view, _dtype(t)), t))
 
 
 def _scales(pattern: SumView, subject: SumView) -> list[Number]:

@@ -1,4 +1,4 @@
-"""Simplifications that the theories themselves license: cancelling, and distributing where that cancels."""
+"""Simplifications that the theories themselves license: cancelling, and moving factors to where they cancel."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from relgrad.logic.build import build_product, build_sum, fit
 from relgrad.logic.group import Number, ProductView, SumView, added, multiplied, whole
 from relgrad.logic.theory import SUMS
 from relgrad.logic.view import product_of, sum_of, summand
+from relgrad.ops.gather import Index, Scatter
 from relgrad.term import Term, is_term
 
 
@@ -44,7 +45,7 @@ def distributed_product(t: Term) -> Any:
         if e != 1 or not is_term(base) or base.op not in SUMS or len(view.factors) < 2:
             continue
         sum_view = sum_of(base)
-        readings = [product_of(part).factors for part in sum_view.terms]
+        readings = [_reading(part) for part in sum_view.terms]
         moved = {
             b: amount
             for b, k in view.factors.items()
@@ -61,6 +62,8 @@ def distributed_product(t: Term) -> Any:
 
 def _meeting(base: Any, k: Number, readings: list[dict[Any, Number]]) -> Number:
     """Return how much of base^k meets its inverse in one of the summands."""
+    if not k:
+        return 0
     met: Number = max(
         (abs(Fraction(e)) for reading in readings if (e := reading.get(base, 0)) * k < 0), default=0
     )
@@ -75,3 +78,48 @@ def _times(view: SumView, factor: ProductView, dtype: Any) -> SumView:
     if view.constant:
         parts.append((summand(factor, None, dtype), view.constant))
     return added(*parts)
+
+
+def scattered_product(t: Term) -> Any:
+    """Return a product whose factors are drawn into a scatter in which they cancel, or None.
+
+    put(a/b[i], i)·b = put(a, i): elsewhere both sides are zero, where the left one computes 0·b.
+    """
+    view = product_of(t)
+    for base, e in view.factors.items():
+        if e != 1 or not is_term(base) or type(base.op) is not Scatter:
+            continue
+        for whole_, (selection, k) in _selections(base).items():
+            amount = _meeting(whole_, view.factors.get(whole_, 0), [{whole_: k}])
+            if not amount:
+                continue
+            values = multiplied((product_of(base.rands[0]), 1), (ProductView(1, {selection: amount}), 1))
+            inner = fit(build_product(values, _dtype(t)), base.rands[0])
+            new = base.op.make_node(inner, *base.rands[1:])
+            left = multiplied(
+                (view, 1), (ProductView(1, {base: 1}), -1), (ProductView(1, {whole_: amount}), -1)
+            )
+            return fit(build_product(multiplied((left, 1), (product_of(new), 1)), _dtype(t)), t)
+    return None
+
+
+def _selections(scatter: Term) -> dict[Any, tuple[Any, Number]]:
+    """Return what the scattered values have as factors, of which they take the entries that are scattered to."""
+    found: dict[Any, tuple[Any, Number]] = {}
+    for factor, k in product_of(scatter.rands[0]).factors.items():
+        if is_term(factor) and type(factor.op) is Index and factor.op.pattern == scatter.op.pattern:
+            arrays = factor.rands[1:]
+            if arrays == scatter.rands[1 : 1 + len(arrays)]:
+                found[factor.rands[0]] = factor, k
+    return found
+
+
+def _reading(part: Any) -> dict[Any, Number]:
+    """Return a summand's factors, those included that stand inside a scatter."""
+    factors = dict(product_of(part).factors)
+    for base in list(factors):
+        if is_term(base) and type(base.op) is Scatter:
+            factors.update(
+                {inside: k for inside, (_, k) in _selections(base).items() if inside not in factors}
+            )
+    return factors

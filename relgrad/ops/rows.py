@@ -110,7 +110,7 @@ def differentiable(x: Any) -> bool:
 
 
 def total(parts: list[Any]) -> Any:
-    """Return the sum of at most two cotangents or tangents; None, a known zero, for none."""
+    """Return the sum of at most two tangents, without the known zeros; None where nothing is left."""
     if len(parts) == 2:
         return parts[0] + parts[1]
     return parts[0] if parts else None

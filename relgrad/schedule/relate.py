@@ -14,6 +14,7 @@ from relgrad.logic import (
     in_sum,
     label_of,
     rewrites,
+    scattered_product,
 )
 from relgrad.relation import Library, Relation
 from relgrad.term import Term
@@ -46,6 +47,8 @@ def relate(t: Term, library: Library, whole_product: bool, whole_sum: bool) -> I
         for rewrite in rewrites(row.pattern, row.right, row.conditions, t, {}):
             bindings = {label_of(v): rewrite.state.get(v) for v in row.variables}
             yield Found("relation", row.name, rewrite.term, _why(row), bindings)
+    if in_product(t.op):
+        kinds.append("factors")
     for kind, name, simplify, why in _SIMPLIFICATIONS:
         smaller = simplify(t) if kind in kinds else None
         if smaller is not None:
@@ -60,6 +63,7 @@ _SIMPLIFICATIONS = (
         cancelled_product,
         "factors meet their inverses, or exponentials each other",
     ),
+    ("factors", "cancel_in_scatter", scattered_product, "a factor meets its inverse where entries are put"),
     ("product", "distribute_to_cancel", distributed_product, "a factor meets its inverse inside a sum"),
 )
 
