@@ -361,4 +361,6 @@ def test_balls_agree(function):
     )
     balls = op.ball(np.vectorize(flint.arb, otypes=[object])(x))
     # The sum of numbers of both signs may be close to 0: its error is relative to the summands.
-    np.testing.assert_allclose(np.vectorize(float, otypes=[float])(balls), op.compute(x), rtol=1e-14, atol=1e-14)
+    np.testing.assert_allclose(
+        np.vectorize(float, otypes=[float])(balls), op.compute(x), rtol=1e-14, atol=1e-14
+    )

@@ -181,13 +181,10 @@ def match_product(
         return
     if heads:
         yield from _match_heads(heads, variables, left, s, extend, dtype)
-    elif not variables:
-        if extend or (not left.factors and left.coefficient == 1):
-            yield s, left
-    elif not extend:
-        yield from share_product(variables, left, s, dtype)
-    else:
-        yield from choose_product(variables, left, s, dtype)
+    elif variables:
+        yield from (choose_product if extend else share_product)(variables, left, s, dtype)
+    elif extend or (not left.factors and left.coefficient == 1):
+        yield s, left
 
 
 def _match_heads(

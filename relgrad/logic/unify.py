@@ -22,6 +22,7 @@ State = Mapping[Any, Any]
 
 
 def is_variable(x: Any) -> bool:
+    """Whether x is a logic variable."""
     return type(x) is Var
 
 
