@@ -1,0 +1,237 @@
+"""Relations that never stop, that say nothing, or that match too much; inputs and graphs that no one expects."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import special
+
+import relgrad as rg
+
+X = np.array([0.3, -0.2, 0.5])
+
+
+@contextmanager
+def at_most(seconds: float) -> Iterator[None]:
+    start = time.perf_counter()
+    yield
+    assert time.perf_counter() - start < seconds
+
+
+def holds_itself(x):
+    return np.sinh(x), -np.sinh(-x)
+
+
+def adds_nothing(x):
+    return np.sinh(x), np.sinh(x) + (x - x)
+
+
+def adds_zero_times(x):
+    return np.sinh(x), np.sinh(x) * 1 + 0 * np.cosh(x)
+
+
+def adds_one_less_one(x):
+    return np.sinh(x), np.sinh(x) + np.cos(x) ** 2 + np.sin(x) ** 2 - 1
+
+
+def wraps_its_argument(x):
+    return np.sinh(x), np.sinh(np.log(np.exp(x)))
+
+
+def doubles(x):
+    return np.sinh(x), (np.sinh(x) + np.sinh(x)) / 2
+
+
+def doubles_apart(x):
+    return np.sinh(x), 2 * np.sinh(x / 2) * np.sqrt(1 + np.sinh(x / 2) ** 2)
+
+
+def halves(x):
+    return np.exp(x), np.exp(x / 2) ** 2
+
+
+ENDLESS = [holds_itself, adds_nothing, adds_zero_times, adds_one_less_one, wraps_its_argument, doubles]
+
+
+@pytest.mark.parametrize("row", [*ENDLESS, doubles_apart, halves], ids=lambda row: row.__name__)
+@pytest.mark.parametrize("base", [rg.Library([]), rg.LIBRARY], ids=["alone", "among others"])
+def test_a_row_that_applies_to_its_own_result_ends_in_a_right_program(row, base):
+    f = np.exp if row is halves else np.sinh
+    library = base.extended(rg.relation(row))
+    with warnings.catch_warnings(), at_most(10):
+        warnings.simplefilter("ignore", rg.RelgradWarning)
+        np.testing.assert_allclose(rg.stabilize(f, relations=library)(X), f(X), rtol=1e-9)
+        gradient = rg.grad(lambda x: np.sum(f(x)), relations=library)
+        np.testing.assert_allclose(gradient(X), np.exp(X) if row is halves else np.cosh(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [lambda x, y: (x * y, y * x), lambda x, y: (x + y, y + x)],
+        [lambda x, y, z: (x * (y + z), x * y + x * z)],
+        [lambda x, y, z: (x * y + x * z, x * (y + z))],
+        [lambda x: (np.cos(x), np.cos(-x)), lambda x: (np.sin(x), -np.sin(-x))],
+        [lambda x: (np.sin(x) ** 2, 1 - np.cos(x) ** 2), lambda x: (np.cos(x) ** 2, 1 - np.sin(x) ** 2)],
+        [lambda x: (np.exp(x), 1 / np.exp(-x))],
+    ],
+)
+def test_rows_that_turn_things_round_end_too(rows):
+    def f(x):
+        for _ in range(50):
+            x = x * (np.sin(x) + np.cos(x)) + np.sin(x) ** 2 * np.exp(-x)
+        return x
+
+    relations = [rg.relation(row) for row in rows]
+    for number, row in enumerate(relations):
+        object.__setattr__(row, "name", f"row_{number}")
+    with warnings.catch_warnings(), at_most(10):
+        warnings.simplefilter("ignore", rg.RelgradWarning)
+        np.testing.assert_allclose(rg.stabilize(f, relations=rg.Library(relations))(X), f(X), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("row", "f"),
+    [
+        (lambda x: (np.sqrt(1 + x * x), np.hypot(1, x)), lambda y: np.sqrt(1 + y)),
+        (lambda x: (np.sqrt(1 + x**2), np.hypot(1, x)), lambda y: np.sqrt(1 + y * np.cos(y))),
+        (lambda x, y: (x * x - y * y, (x - y) * (x + y)), lambda y: y - np.cos(y)),
+        (lambda x, y: (x**2 - y**2, (x - y) * (x + y)), lambda y: np.square(y) - y),
+        (lambda x: (np.sqrt(x), np.exp(np.log(x) / 2)), lambda y: np.sqrt(np.square(y))),
+        (lambda x: (np.log(x**4), 4 * np.log(np.abs(x))), lambda y: np.log(y * y)),
+        (lambda x: (np.cosh(x) ** 2 - 1, np.sinh(x) ** 2), lambda y: np.cosh(y) * np.cosh(2 * y) - 1),
+    ],
+)
+def test_nothing_is_a_square_that_may_be_negative(row, f):
+    x = np.array([-0.5, 0.4, -0.25])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", rg.RelgradWarning)
+        np.testing.assert_allclose(rg.stabilize(f, relations=rg.Library([rg.relation(row)]))(x), f(x), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.expm1(2.0 * x * np.log(1.0)),
+        lambda x: np.expm1(0.0 * x) / x,
+        lambda x: np.exp(0 * x) / np.sum(np.exp(0 * x)),
+        lambda x: 0.0 * np.exp(x) / np.sum(np.exp(x)),
+        lambda x: np.log(np.sum(0.0 * np.exp(x) + 1.0)),
+        lambda x: 1 / (1 + 0 * np.exp(x)),
+        lambda x: np.exp(x) / (np.sum(np.exp(x)) + 0.0),
+        lambda x: (x - x) * np.log(np.exp(x)) + np.exp(x - x),
+        lambda x: np.log(1 + (np.exp(x) - np.exp(x))),
+        lambda x: np.sqrt(0 * x) + 0.0**2 * x,
+        lambda x: x**0 + np.power(x, 0.0) * np.exp(-0.0 * x),
+    ],
+)
+def test_zeros_and_ones_where_relations_look(f: Callable[[Any], Any]) -> None:
+    np.testing.assert_allclose(rg.stabilize(f)(X), f(X), rtol=1e-12)
+    assert np.isfinite(rg.grad(lambda x: np.sum(f(x)))(np.abs(X))).all()
+
+
+def softmax(x: Any) -> Any:
+    return np.exp(x) / np.sum(np.exp(x))
+
+
+@pytest.mark.parametrize("f", [softmax, lambda x: np.log(softmax(x)), lambda x: np.log(np.sum(np.exp(x))) + x])
+def test_nan_stays_nan(f):
+    x = np.array([np.nan, 1.0, 2.0])
+    assert np.isnan(rg.stabilize(f)(x)).all()
+    assert np.isnan(rg.grad(lambda x: np.sum(f(x) * X))(x)).any()
+
+
+def test_what_is_masked_by_minus_infinity_takes_no_part():
+    x, w = np.array([-np.inf, 1.0, 2.0]), np.array([0.0, 2.0, -1.0])
+    p = np.array([0.0, *special.softmax(x[1:])])
+    np.testing.assert_allclose(rg.stabilize(softmax)(x), p)
+    for how in ("default", "eager"):
+        gradient = rg.grad(lambda x: np.sum(w * softmax(x)), strategy=how)(x)
+        np.testing.assert_allclose(gradient, p * (w - p @ w), atol=1e-15)
+    np.testing.assert_allclose(rg.stabilize(lambda x: 1 / (1 + np.exp(-x)))(np.array([-np.inf, np.inf])), [0, 1])
+    np.testing.assert_allclose(rg.grad(lambda x: np.log(np.sum(np.exp(x))))(x), p)
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0), (1,), (1, 1)])
+def test_empty_and_single(shape):
+    f = lambda x: np.exp(x) / np.sum(np.exp(x), axis=-1, keepdims=True)
+    x = np.full(shape, 1e4)
+    for how in ("default", "eager"):
+        np.testing.assert_array_equal(rg.stabilize(f, strategy=how)(x), np.ones(shape))
+        np.testing.assert_array_equal(rg.grad(lambda x: np.sum(f(x)), strategy=how)(x), np.zeros(shape))
+
+
+def chain(step: Callable[[Any], Any], n: int) -> Callable[[Any], Any]:
+    def f(x: Any) -> Any:
+        for _ in range(n):
+            x = step(x)
+        return np.sum(x)
+
+    return f
+
+
+STEPS = {
+    "x*x": lambda x: x * x,
+    "x*x + x": lambda x: x * x + x,
+    "e/(1 + e)": lambda x: np.exp(x) / (1 + np.exp(x)),
+    "x/(1 + x*x)": lambda x: x / (1 + x * x),
+    "log(1 + e)": lambda x: np.log(1 + np.exp(x)),
+    "x*exp(-x)": lambda x: x * np.exp(-x),
+    "softmax": softmax,
+    "x softmax": lambda x: x * softmax(x),
+    "x*(1 - x)": lambda x: x * (1 - x),
+    "sin*cos + x": lambda x: np.sin(x) * np.cos(x) + x,
+    "(x + 1)(x - 1)": lambda x: (x + 1) * (x - 1),
+    "x - x/2": lambda x: x - x / 2,
+    "x/sum": lambda x: x / np.sum(x),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_sixty_doublings(name):
+    f = chain(STEPS[name], 60)
+    with np.errstate(all="ignore"), at_most(6):
+        assert rg.stabilize(f)(X).shape == ()
+        for how in ("default", "eager"):
+            assert rg.grad(f, strategy=how)(X).shape == (3,)
+
+
+@pytest.mark.parametrize("name", ["e/(1 + e)", "x/(1 + x*x)", "softmax", "x*exp(-x)", "sin*cos + x", "x*x + x"])
+def test_time_is_near_linear_in_the_graph(name):
+    def seconds(n: int) -> float:
+        start = time.perf_counter()
+        rg.grad(chain(STEPS[name], n)).source(X)
+        return time.perf_counter() - start
+
+    seconds(9)
+    # Quadratic work would take sixteen times as long; the slack is for a noisy machine.
+    assert seconds(404) < 9 * max(seconds(101), 0.05)
+
+
+def test_three_thousand_softmaxes_in_one_graph():
+    def f(x):
+        total = 0.0
+        for i in range(3000):
+            total = total + np.exp(x * i) / np.sum(np.exp(x * i))
+        return total
+
+    with at_most(15):
+        np.testing.assert_allclose(np.sum(rg.stabilize(f)(X)), 3000)
+
+
+def test_ten_thousand_operations_in_a_chain():
+    with at_most(30):
+        assert rg.stabilize(chain(STEPS["e/(1 + e)"], 10_000)).source(X).count("\n") > 9000
+
+
+def test_a_thousand_exponentials_under_one_logarithm():
+    f = lambda x: np.log(sum((np.exp(x * (i / 1000)) for i in range(1000)), 0.0))
+    with at_most(10):
+        want = special.logsumexp(800.0 * np.arange(1000) / 1000)
+        np.testing.assert_allclose(rg.stabilize(f)(np.array(800.0)), want, rtol=1e-12)
