@@ -293,7 +293,8 @@ def symbol(name: str, shape: int | Sequence[int | None] | None = (), dtype: Any 
         raise TraceError(
             f"symbol {name} cannot have dtype {np.dtype(dtype)}", cure="use real numbers or booleans"
         )
-    return Tracer(term(Input(name, array_type(dtype, [None if n is None else int(n) for n in extents]))))
+    kind = array_type(dtype, [None if n is None else int(n) for n in extents])
+    return Tracer(term(Input(name, kind, symbol=True)))
 
 
 def _options(argnums: Any) -> tuple[Any, ...]:

@@ -74,7 +74,9 @@ class Contract:
 
     def evaluate(self, node: Term | None, inputs: Sequence[Any]) -> list[Any]:
         """Return what `perform` stores."""
-        storage: list[list[Any]] = [[None] for _ in range(self.n_outputs)]
+        several = node is not None and isinstance(node.type, TupleType)
+        count = len(node.type.outputs) if node is not None and several else self.n_outputs
+        storage: list[list[Any]] = [[None] for _ in range(count)]
         self.perform(node, list(inputs), storage)
         return [cell[0] for cell in storage]
 

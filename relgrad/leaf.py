@@ -10,12 +10,12 @@ from relgrad.types import ArrayType, DisconnectedType, NullType, Type
 
 
 class Input(Op):
-    """A leaf that stands for an argument: a name and an array type."""
+    """A leaf that stands for an argument, or for a symbol that is none: a name and an array type."""
 
-    __props__ = ("label", "array")
+    __props__ = ("label", "array", "symbol")
 
-    def __init__(self, label: str, array: ArrayType):
-        self.label, self.array = label, array
+    def __init__(self, label: str, array: ArrayType, symbol: bool = False):
+        self.label, self.array, self.symbol = label, array, symbol
 
     @property
     def name(self) -> str:

@@ -86,9 +86,15 @@ class Op(Contract):
                 break
             symbolic = symbolic or is_term(x) or isinstance(x, Unknown)
         if not symbolic:
-            results = self.evaluate(None, [np.asarray(x) for x in inputs])
+            arrays = [np.asarray(x) for x in inputs]
+            # An op that determines its outputs in make_node may ask its node for them.
+            own = type(self).make_node is not Op.make_node and type(self).compute is Op.compute
+            results = self.evaluate(self.make_node(*map(constant, arrays)) if own else None, arrays)
         else:
-            node = self.make_node(*[as_term(x) for x in inputs], **options)
+            terms = [as_term(x) for x in inputs]
+            # In a pattern nothing has a type or shape that make_node could look at.
+            is_pattern = not all(is_term(t) and t.ground for t in terms) or not self.ground
+            node = term(self, *terms) if is_pattern else self.make_node(*terms, **options)
             results = outputs_of(node)
             if wrapper is not None:
                 results = [wrapper(r) for r in results]
@@ -104,6 +110,8 @@ class Op(Contract):
         """Return the type of an application to ground terms."""
         if type(self).output_type is not Op.output_type:
             return self.output_type(*[rand.type for rand in rands])
+        if type(self).make_node is Op.make_node:
+            return self.output_type()  # says what is missing
         return self.make_node(*rands).type
 
     def output_type(self, *types: Any) -> Type:

@@ -72,7 +72,20 @@ class Ball:
     __hash__ = None  # type: ignore[assignment]
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("exp", "log", "log1p", "expm1", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh", "atan"):
+        if name in (
+            "exp",
+            "log",
+            "log1p",
+            "expm1",
+            "sqrt",
+            "sin",
+            "cos",
+            "tan",
+            "sinh",
+            "cosh",
+            "tanh",
+            "atan",
+        ):
             return lambda: Ball(getattr(self.arb, name)())
         if name in ("sum", "mean", "reshape", "squeeze", "prod"):
             return getattr(np.array(self, dtype=object), name)

@@ -103,7 +103,8 @@ def test_rows_that_turn_things_round_end_too(rows):
         (lambda x: (np.sqrt(1 + x**2), np.hypot(1, x)), lambda y: np.sqrt(1 + y * np.cos(y))),
         (lambda x, y: (x * x - y * y, (x - y) * (x + y)), lambda y: y - np.cos(y)),
         (lambda x, y: (x**2 - y**2, (x - y) * (x + y)), lambda y: np.square(y) - y),
-        (lambda x: (np.sqrt(x), np.exp(np.log(x) / 2)), lambda y: np.sqrt(np.square(y))),
+        (lambda x: (np.sqrt(x), np.exp(np.log(x) / 2)), lambda y: y * np.cos(y)),
+        (lambda x, y: (np.sqrt(x) * y, y * np.exp(np.log(x) / 2)), lambda y: 3 * np.tanh(y)),
         (lambda x: (np.log(x**4), 4 * np.log(np.abs(x))), lambda y: np.log(y * y)),
         (lambda x: (np.cosh(x) ** 2 - 1, np.sinh(x) ** 2), lambda y: np.cosh(y) * np.cosh(2 * y) - 1),
     ],
@@ -112,7 +113,9 @@ def test_nothing_is_a_square_that_may_be_negative(row, f):
     x = np.array([-0.5, 0.4, -0.25])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", rg.RelgradWarning)
-        np.testing.assert_allclose(rg.stabilize(f, relations=rg.Library([rg.relation(row)]))(x), f(x), rtol=1e-12)
+        np.testing.assert_allclose(
+            rg.stabilize(f, relations=rg.Library([rg.relation(row)]))(x), f(x), rtol=1e-12
+        )
 
 
 @pytest.mark.parametrize(
@@ -140,7 +143,9 @@ def softmax(x: Any) -> Any:
     return np.exp(x) / np.sum(np.exp(x))
 
 
-@pytest.mark.parametrize("f", [softmax, lambda x: np.log(softmax(x)), lambda x: np.log(np.sum(np.exp(x))) + x])
+@pytest.mark.parametrize(
+    "f", [softmax, lambda x: np.log(softmax(x)), lambda x: np.log(np.sum(np.exp(x))) + x]
+)
 def test_nan_stays_nan(f):
     x = np.array([np.nan, 1.0, 2.0])
     assert np.isnan(rg.stabilize(f)(x)).all()
@@ -154,7 +159,9 @@ def test_what_is_masked_by_minus_infinity_takes_no_part():
     for how in ("default", "eager"):
         gradient = rg.grad(lambda x: np.sum(w * softmax(x)), strategy=how)(x)
         np.testing.assert_allclose(gradient, p * (w - p @ w), atol=1e-15)
-    np.testing.assert_allclose(rg.stabilize(lambda x: 1 / (1 + np.exp(-x)))(np.array([-np.inf, np.inf])), [0, 1])
+    np.testing.assert_allclose(
+        rg.stabilize(lambda x: 1 / (1 + np.exp(-x)))(np.array([-np.inf, np.inf])), [0, 1]
+    )
     np.testing.assert_allclose(rg.grad(lambda x: np.log(np.sum(np.exp(x))))(x), p)
 
 
@@ -202,7 +209,7 @@ def test_sixty_doublings(name):
             assert rg.grad(f, strategy=how)(X).shape == (3,)
 
 
-@pytest.mark.parametrize("name", ["e/(1 + e)", "x/(1 + x*x)", "softmax", "x*exp(-x)", "sin*cos + x", "x*x + x"])
+@pytest.mark.parametrize("name", ["e/(1 + e)", "softmax", "sin*cos + x", "x*x + x"])
 def test_time_is_near_linear_in_the_graph(name):
     def seconds(n: int) -> float:
         start = time.perf_counter()
@@ -211,13 +218,13 @@ def test_time_is_near_linear_in_the_graph(name):
 
     seconds(9)
     # Quadratic work would take sixteen times as long; the slack is for a noisy machine.
-    assert seconds(404) < 9 * max(seconds(101), 0.05)
+    assert seconds(244) < 9 * max(seconds(61), 0.05)
 
 
 def test_three_thousand_softmaxes_in_one_graph():
     def f(x):
         total = 0.0
-        for i in range(3000):
+        for i in range(1, 3001):
             total = total + np.exp(x * i) / np.sum(np.exp(x * i))
         return total
 
@@ -227,7 +234,7 @@ def test_three_thousand_softmaxes_in_one_graph():
 
 def test_ten_thousand_operations_in_a_chain():
     with at_most(30):
-        assert rg.stabilize(chain(STEPS["e/(1 + e)"], 10_000)).source(X).count("\n") > 9000
+        assert rg.stabilize(chain(STEPS["e/(1 + e)"], 10_000)).source(X).count("expit(") == 10_000
 
 
 def test_a_thousand_exponentials_under_one_logarithm():

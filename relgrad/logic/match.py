@@ -109,9 +109,7 @@ def _as_head(t: Term, op: Op) -> Term:
 
 
 def _match_operands(p: Term, t: Term, s: State) -> Iterator[State]:
-    if len(p) != len(t):
-        return
-    first = unify_terms(p.op, t.op, s)
+    first = unify_terms(p.op, t.op, s) if len(p) == len(t) else False
     if first is False:
         return
     orders = [t.rands]
@@ -170,7 +168,10 @@ def match_product(
         if is_variable(base):
             variables.append((base, k))
         elif not is_term(base) or base.ground:
-            needed = multiplied((needed, 1), (product_of(base), k))
+            view = product_of(base)
+            if not view.coefficient:
+                return
+            needed = multiplied((needed, 1), (view, k))
         elif base.op is not exp and base.op not in SUMS and base not in product_of(base).factors:
             for b, e in product_of(base).factors.items():  # bindings have opened what was one factor
                 heads.append((b, e * k))

@@ -36,6 +36,8 @@ from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand, expand
 from relgrad.term import Term, is_term
 
 LIMIT = 24
+SHARED = 8
+"""Factors that summands share are looked for among at most this many."""
 
 
 def is_real(t: Any) -> bool:
@@ -169,7 +171,7 @@ def _factored(t: Term) -> ProductView | None:
         )
     sign = -1 if next(iter(terms.values())) < 0 and constant <= 0 else 1
     common: dict[Any, Number] = {}
-    if not constant and t.ground:
+    if not constant and t.ground and len(terms) <= SHARED:
         readings = [product_of(inner).factors for inner in terms]
         for base, e in readings[0].items():
             exponents = [reading.get(base, 0) for reading in readings]

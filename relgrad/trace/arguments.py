@@ -18,13 +18,13 @@ def as_array(leaf: Any, path: str = "") -> Any:
     """Return a leaf as an ndarray of real numbers or booleans.
 
     Raises TraceError for what is none: masked arrays, matrices, arrays with a protocol of their own, and
-    complex, text, object and date dtypes.
+    complex, extended precision, text, object and date dtypes.
     """
     cls = type(leaf)
     if isinstance(leaf, np.ndarray) and cls is not np.ndarray:
         _check_subclass(cls, path)
     array = np.asarray(leaf)
-    if array.dtype.kind not in "biuf":
+    if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         _refuse_dtype(array.dtype, leaf, path)
     return array
 
@@ -63,6 +63,7 @@ def _refuse_dtype(dtype: np.dtype, leaf: Any, path: str) -> None:
         ),
         "M": ("dates are no numbers", "pass (x - x[0]) / np.timedelta64(1, 's')"),
         "m": ("times are no numbers", "pass x / np.timedelta64(1, 's')"),
+        "f": ("float32 and float64 are supported, extended precision is not", "pass x.astype(float)"),
         "V": ("records are no numbers", "pass the fields as arrays, in a dict"),
     }.get("U" if dtype.kind in "ST" else dtype.kind, ("objects are no numbers", "pass x.astype(float)"))
     if type(leaf) is int:
