@@ -290,9 +290,7 @@ def symbol(name: str, shape: int | Sequence[int | None] | None = (), dtype: Any 
             f"shape={shape!r} is no shape", cure="pass extents of 0 and more, or None where unknown"
         )
     if np.dtype(dtype).kind not in "biuf":
-        raise TraceError(
-            f"symbol {name} cannot have dtype {np.dtype(dtype)}", cure="use real numbers or booleans"
-        )
+        raise TraceError(f"symbol {name} cannot have dtype {np.dtype(dtype)}", cure="use real numbers")
     kind = array_type(dtype, [None if n is None else int(n) for n in extents])
     return Tracer(term(Input(name, kind, symbol=True)))
 

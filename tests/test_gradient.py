@@ -389,3 +389,20 @@ def test_the_gradient_of_a_deviation_of_nothing_is_zero_like_that_of_a_norm(stra
     np.testing.assert_array_equal(rg.grad(np.linalg.norm, strategy=strategy)(0 * equal), np.zeros(3))
     with np.errstate(all="ignore"):
         np.testing.assert_array_equal(rg.grad(np.std, strategy=strategy)(equal), np.zeros(3))
+
+
+@pytest.mark.xfail(strict=True, reason="0·∞: no relation draws a product into np.where")
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+@pytest.mark.parametrize(
+    ("f", "expected"),
+    [
+        (np.sqrt, [0.0, 0.0, 0.25]),
+        (np.log, [0.0, 0.0, 0.25]),
+        (lambda x: x * np.log(x), [0.0, 0.0, 1.0 + np.log(4.0)]),
+        (lambda x: x**0.5, [0.0, 0.0, 0.25]),
+    ],
+)
+def test_a_branch_that_is_not_taken_contributes_nothing(f: Any, expected: Any, strategy: str) -> None:
+    guarded = lambda x: np.sum(np.where(x > 0, f(x), 0.0))
+    with np.errstate(all="ignore"):
+        assert_close(rg.grad(guarded, strategy=strategy)(np.array([0.0, -1.0, 4.0])), expected)

@@ -4,8 +4,8 @@ Products and sums are read as multisets (see `view`). Bound and ground parts are
 constrained by a head, fewest candidates first, variables last; never a permutation. Every yielded state is new;
 none is changed. Recursion is on patterns, which are small, never on subjects.
 
-Source: the order of work follows Eker, "Associative-commutative rewriting on large terms" (2003); changed from the
-source: the theories are abelian groups, a product of exponentials is one exponential, reductions are linear.
+Source: the order of work follows Eker, "Associative-commutative rewriting on large terms" (2003); changed from it:
+the theories are abelian groups, a product of exponentials is one exponential, reductions are linear.
 """
 
 from __future__ import annotations
@@ -285,12 +285,10 @@ def _summands(p: Term, k: Number, t: SumView) -> list[tuple[Any, Number]]:
 def _match_summand(p: Term, k: Number, t: Any, c: Number, s: State) -> Iterator[tuple[State, Number]]:
     """Match k·p against c·t; yield how much of the coefficient was taken."""
     view = product_of(p)
-    if p.op is exp and len(view.factors) == 1:
+    if type(p.op) is Sum or (p.op is exp and len(view.factors) == 1):
+        found = match(p, t, s) if type(p.op) is Sum else _match_exponential(p.rands[0], product_of(t), s)
         if holds(c, k):
-            yield from ((state, k) for state in _match_exponential(p.rands[0], product_of(t), s))
-    elif type(p.op) is Sum:
-        if holds(c, k):
-            yield from ((state, k) for state in match(p, t, s))
+            yield from ((state, k) for state in found)
     elif p in view.factors:
         yield from ((state, k) for state in match(p, t, s))
     else:

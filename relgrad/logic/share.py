@@ -26,8 +26,8 @@ def dtype_of(t: Any) -> Any:
 
 
 def holds(e: Number, k: Number) -> bool:
-    """Whether an exponent or coefficient e has k in it."""
-    return (e > 0) == (k > 0) and abs(e) >= abs(k)
+    """Whether an exponent or coefficient e has k in it; a root is not taken out of what is no root."""
+    return (e > 0) == (k > 0) and abs(e) >= abs(k) and (k.denominator == 1 or e.denominator == k.denominator)
 
 
 def without(t: ProductView, needed: ProductView) -> ProductView | None:
@@ -115,6 +115,8 @@ def _rooted(t: ProductView, k: Number) -> ProductView | None:
     if k == 1:
         return t
     if not t.coefficient or not t.factors or (t.coefficient != 1 and k != -1):
+        return None
+    if k.denominator != 1 and any(e.denominator != k.denominator for e in t.factors.values()):
         return None
     exponents = {b: whole(Fraction(e) / k) for b, e in t.factors.items()}
     if any(e < 0 or (isinstance(e, Fraction) and abs(k) != 1) for e in exponents.values()):

@@ -23,10 +23,11 @@ from relgrad.logic.group import (
     representable,
     sum_key,
 )
-from relgrad.logic.ranges import is_constant_along
+from relgrad.logic.ranges import is_constant_along, range_of
 from relgrad.logic.roots import root
 from relgrad.logic.theory import PRODUCTS, SUMS, hoisting_axes, insert_axes
 from relgrad.ops.arithmetic import (
+    absolute,
     power,
     sqrt,
 )
@@ -85,7 +86,7 @@ def _needs(kind: str, t: Term) -> list[tuple[str, Any]]:
         return [("sum", rand) for rand in t.rands] if op in SUMS else [("product", t)]
     if op in PRODUCTS or type(op) in (BroadcastTo, BroadcastLike, Expand):
         return [("product", rand) for rand in t.rands[: op.arity if op in PRODUCTS else 1]]
-    if op is power:
+    if op is power or op is absolute:
         return [("product", t.rands[0])]
     if op is exp:
         return [("sum", t.rands[0])]
@@ -121,6 +122,8 @@ def _product_rule(t: Term) -> ProductView | None:
         return multiplied((ProductView(sign, {}), 1), *parts)
     if op is power:
         return _power(t)
+    if op is absolute and range_of(t.rands[0]).nonnegative:
+        return product_of(t.rands[0])
     if op is exp:
         return _exponential(t)
     if op in SUMS:
@@ -148,7 +151,7 @@ def _power(t: Term) -> ProductView | None:
 def _exponential(t: Term) -> ProductView | None:
     """Read exp(c + Σ kᵢ·tᵢ) as exp(c)·∏ exp(tᵢ)^kᵢ."""
     constant, terms = sum_of(t.rands[0])[:2]
-    if len(terms) == 1 and not constant and next(iter(terms.values())) == 1:
+    if terms == {t.rands[0]: 1} and not constant:
         return ProductView(1, {t: 1}, exponentials=1)
     factors: dict[Any, Number] = {}
     if constant:

@@ -8,6 +8,7 @@ only, since an inner match would destroy the outer one.
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -32,19 +33,30 @@ def schedule(
     """Return the derivation that a strategy finds: equal roots, without implicit gradients, stabilised.
 
     `fuel` bounds the number of relations applied (by default in proportion to the graph). When it runs out, the
-    program so far is finished without further relations, and `OutOfFuel` is warned of.
+    relation that was applied most often is set aside and the search begins anew: the result is the best program
+    without it, and `OutOfFuel` says so.
     """
-    run = _Run(library, fuel if fuel is not None else 2000 + 20 * sum(1 for _ in subterms(*roots)))
-    after = list(roots)
-    for moves in strategy.phases:
-        after = run.saturate(after, moves)
-    if any(is_implicit(node) for node in subterms(*after)):
-        after = run.saturate(after, frozenset({EXPAND}))
-    if run.fuel < 0:
+    if fuel is None:
+        fuel = 2000 + 20 * sum(1 for _ in subterms(*roots))
+    aside: list[str] = []
+    while True:
+        run = _Run(library, fuel)
+        after = list(roots)
+        for moves in strategy.phases:
+            after = run.saturate(after, moves)
+        if any(is_implicit(node) for node in subterms(*after)):
+            after = run.saturate(after, frozenset({EXPAND}))
+        if run.fuel >= 0:
+            break
+        applied = Counter(step.name for step in run.steps if step.move == "relation")
+        aside += [name for name, _ in applied.most_common(1)]
+        if not applied:
+            break
+        library = library.without(aside[-1])
+    if run.fuel < 0 or aside:
+        without = f"; set aside: {', '.join(aside)}" if aside else ""
         warnings.warn(
-            OutOfFuel(
-                f"stopped after {run.spent} relations; the program is right, but may not be fully stabilised"
-            ),
+            OutOfFuel(f"stopped after {fuel} relations{without}; the program may not be fully stabilised"),
             stacklevel=3,
         )
     return Derivation(tuple(roots), tuple(after), tuple(run.steps))
@@ -54,7 +66,7 @@ class _Run:
     """The state of one run: fuel and steps."""
 
     def __init__(self, library: Library, fuel: int):
-        self.library, self.fuel, self.spent = library, fuel, 0
+        self.library, self.fuel = library, fuel
         self.steps: list[Step] = []
 
     def saturate(self, roots: Sequence[Term], moves: frozenset[str]) -> list[Term]:
@@ -129,7 +141,6 @@ class _Run:
 
     def _record(self, t: Term, found: Found) -> None:
         self.fuel -= 1
-        self.spent += 1
         self.steps.append(Step(found.move, found.name, t, found.term, found.why, found.bindings))
 
     def _expand(self, t: Term) -> Term:
