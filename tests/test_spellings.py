@@ -33,7 +33,8 @@ NOT_YET = set(
     (np.diag(softmax(x)) - np.outer(softmax(x), softmax(x))) @ G; (np.exp(x).T/np.exp(x).sum(axis=1)).T;
     (np.sum(G*e) + np.sum(H*e))/S; -np.log(np.exp(x[np.arange(2), LABELS])/e.sum(1)).sum();
     -np.log(np.sum(np.eye(3)[LABELS]*softmax(x), axis=1)).mean();
-    -np.mean(np.log(e[np.arange(2), LABELS]/e.sum(1))); 1/((S/e)*(S/e)); 1/(e/S); 1/np.sum(np.exp(x[None, :] - x[:, None]), axis=1);
+    -np.mean(np.log(e[np.arange(2), LABELS]/e.sum(1))); 1/((S/e)*(S/e)); 1/(e/S);
+    1/np.sum(np.exp(x[None, :] - x[:, None]), axis=1);
     G*S/e; G*e/np.sum(W*e); S/e; W*e/(W @ e); e @ G/S; e*(1/S) - (G*(1/S))*e; e*(S - e)/S**2;
     e/(e @ np.ones((3, 1))); e/(e @ np.ones(3))[:, None]; e/S*(G - np.dot(G, e)/S); e/S*(e/S @ W); e/np.abs(S);
     e/np.dot(W, e); e/np.sqrt(np.sum(e*e)); e/np.sum(W*e);
