@@ -381,5 +381,5 @@ def test_deep_programs():
 
     start = time.perf_counter()
     traced = trace(deep, (X,))
-    assert (time.perf_counter() - start) / n < 100e-6  # 9 µs measured; room for a busy machine
+    assert (time.perf_counter() - start) / n < 400e-6  # 9 µs measured; room for a busy machine
     np.testing.assert_array_equal(run(traced, X), deep(X))
