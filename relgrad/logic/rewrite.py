@@ -16,6 +16,7 @@ from relgrad.logic.build import build_product, build_sum, fit, fit_to
 from relgrad.logic.group import Number, ProductView, SumView, added, multiplied, whole
 from relgrad.logic.match import match, match_product, match_sum
 from relgrad.logic.ranges import Goal, is_constant_along
+from relgrad.logic.share import dtype_of
 from relgrad.logic.theory import PRODUCTS, SUMS, hoisting_axes
 from relgrad.logic.unify import State, reify_term
 from relgrad.logic.view import LIMIT, product_of, sum_of
@@ -144,7 +145,7 @@ def _rewrite_sum(
             for final in _satisfying(conditions, state):
                 new = sum_of(reify_term(right, final))
                 total = added((rest, scale), (new, scale))
-                yield Rewrite(final, _fitted(build_sum(total, _dtype(t)), t))
+                yield Rewrite(final, _fitted(build_sum(total, dtype_of(t)), t))
 
 
 def _rewrite_factored(
@@ -157,7 +158,7 @@ def _rewrite_factored(
             for state, new in _rewrite_sum(left, right, conditions, base, s):
                 others = multiplied((view, 1), (ProductView(1, {base: 1}), -1))
                 whole_view = multiplied((others, 1), (product_of(new), 1))
-                yield Rewrite(state, _fitted(build_product(whole_view, _dtype(t)), t))
+                yield Rewrite(state, _fitted(build_product(whole_view, dtype_of(t)), t))
 
 
 def _scales(pattern: SumView, subject: SumView) -> list[Number]:
@@ -175,7 +176,7 @@ def _rewrite_product(
 ) -> Iterator[Rewrite]:
     pattern = product_of(left.term)
     for scope in _scopes(product_of(t), {}, 3):
-        for state, rest in match_product(pattern, scope.available, s, extend=True, dtype=_dtype(t)):
+        for state, rest in match_product(pattern, scope.available, s, extend=True, dtype=dtype_of(t)):
             if not scope.uses_own(rest):
                 continue
             for final in _satisfying(conditions, state):
@@ -183,11 +184,7 @@ def _rewrite_product(
                 own, inherited = scope.split(rest)
                 view = scope.rebuild(multiplied((own, 1), (product_of(new), 1)), inherited)
                 if view is not None:
-                    yield Rewrite(final, _fitted(build_product(view, _dtype(t)), t))
-
-
-def _dtype(t: Term) -> Any:
-    return t.type.dtype if t.ground else None
+                    yield Rewrite(final, _fitted(build_product(view, dtype_of(t)), t))
 
 
 class Scope(NamedTuple):

@@ -7,14 +7,11 @@ from typing import Any
 
 from relgrad.logic.build import build_product, build_sum, fit
 from relgrad.logic.group import Number, ProductView, SumView, added, multiplied, whole
+from relgrad.logic.share import dtype_of
 from relgrad.logic.theory import SUMS
 from relgrad.logic.view import product_of, sum_of, summand
 from relgrad.ops.gather import Index, Scatter
 from relgrad.term import Term, is_term
-
-
-def _dtype(t: Term) -> Any:
-    return t.type.dtype if t.ground else None
 
 
 def cancelled_product(t: Term) -> Any:
@@ -25,7 +22,7 @@ def cancelled_product(t: Term) -> Any:
     view = product_of(t)
     if not view.cancelled and view.exponentials < 2:
         return None
-    new = fit(build_product(view, _dtype(t)), t)
+    new = fit(build_product(view, dtype_of(t)), t)
     return None if new is t else new
 
 
@@ -34,7 +31,7 @@ def cancelled_sum(t: Term) -> Any:
     view = sum_of(t)
     if not view.cancelled:
         return None
-    new = fit(build_sum(view, _dtype(t)), t)
+    new = fit(build_sum(view, dtype_of(t)), t)
     return None if new is t else new
 
 
@@ -54,9 +51,9 @@ def distributed_product(t: Term) -> Any:
         if not moved:
             continue
         outside = multiplied((view, 1), (ProductView(1, {base: 1}), -1), (ProductView(1, moved), -1))
-        inside = _times(sum_view, ProductView(1, moved), _dtype(t))
-        new = multiplied((outside, 1), (ProductView(1, {build_sum(inside, _dtype(t)): 1}), 1))
-        return fit(build_product(new, _dtype(t)), t)
+        inside = _times(sum_view, ProductView(1, moved), dtype_of(t))
+        new = multiplied((outside, 1), (ProductView(1, {build_sum(inside, dtype_of(t)): 1}), 1))
+        return fit(build_product(new, dtype_of(t)), t)
     return None
 
 
@@ -94,12 +91,12 @@ def scattered_product(t: Term) -> Any:
             if not amount:
                 continue
             values = multiplied((product_of(base.rands[0]), 1), (ProductView(1, {selection: amount}), 1))
-            inner = fit(build_product(values, _dtype(t)), base.rands[0])
+            inner = fit(build_product(values, dtype_of(t)), base.rands[0])
             new = base.op.make_node(inner, *base.rands[1:])
             left = multiplied(
                 (view, 1), (ProductView(1, {base: 1}), -1), (ProductView(1, {whole_: amount}), -1)
             )
-            return fit(build_product(multiplied((left, 1), (product_of(new), 1)), _dtype(t)), t)
+            return fit(build_product(multiplied((left, 1), (product_of(new), 1)), dtype_of(t)), t)
     return None
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from relgrad.logic.group import Number
 from relgrad.op import Op
+from relgrad.ops.align import insert
 from relgrad.ops.arithmetic import (
     add,
     divide,
@@ -22,7 +23,7 @@ from relgrad.ops.arithmetic import (
 from relgrad.ops.exponential import exp
 from relgrad.ops.matmul import MatMul
 from relgrad.ops.reduction import Sum
-from relgrad.ops.structure import BroadcastLike, BroadcastTo, expand
+from relgrad.ops.structure import BroadcastLike, BroadcastTo
 from relgrad.term import Term
 
 PRODUCTS: dict[Op, tuple[int, tuple[Number, ...]]] = {
@@ -71,9 +72,4 @@ def insert_axes(x: Any, axes: tuple[int, ...]) -> Any:
     """Insert axes into a factor, under its exp where it is one, leaving out those that would lead."""
     if x.op is exp:
         return exp(insert_axes(x.rands[0], axes))
-    chosen: list[int] = []
-    for axis in sorted(axes, reverse=True):
-        if -axis > x.type.ndim + len(chosen):
-            break
-        chosen.append(axis)
-    return expand(x, tuple(sorted(chosen)))
+    return insert(x, axes)

@@ -35,7 +35,7 @@ def align(operands: Sequence[Any]) -> tuple[list[Any], tuple[int, ...]]:
         lead = inner.type.ndim - x.type.ndim
         if axes == tuple(range(-inner.type.ndim, -inner.type.ndim + lead)) and rank >= inner.type.ndim:
             return align([inner if y is x else y for y in operands])
-        floated = [inner if y is x else _insert(y, axes) for y in operands]
+        floated = [inner if y is x else insert(y, axes) for y in operands]
         aligned, more = align(floated)
         return aligned, _compose(axes, more, max(y.type.ndim for y in aligned))
     return operands, ()
@@ -53,15 +53,13 @@ def _strip(x: Any, partners: Sequence[Any]) -> Any:
     return x if x.type.ndim > len(shape) else without_leading(x)
 
 
-def _insert(x: Any, axes: tuple[int, ...]) -> Any:
+def insert(x: Any, axes: tuple[int, ...]) -> Any:
     """Insert axes into an operand, leaving out those that would lead."""
-    rank = x.type.ndim
     chosen: list[int] = []
     for axis in sorted(axes, reverse=True):
-        if -axis <= rank + len(chosen):
-            chosen.append(axis)
-        else:
+        if -axis > x.type.ndim + len(chosen):
             break
+        chosen.append(axis)
     return expand(x, tuple(chosen))
 
 
