@@ -12,6 +12,7 @@ from relgrad.contract import Laws
 from relgrad.errors import ShapeError
 from relgrad.implementations import implements
 from relgrad.op import Op, as_term, strong
+from relgrad.ops.align import insert
 from relgrad.ops.arguments import call, refuse
 from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand, Squeeze, expand, squeeze
 from relgrad.term import Term, is_term, term
@@ -51,9 +52,9 @@ class MatMul(Op):
             return squeeze(self.make_node(a, b), axes)
         self.output_type(a.type, b.type)
         if isinstance(a.op, Squeeze) and max(a.op.axes) < -2:
-            return squeeze(self.make_node(a.rands[0], _insert(b, a.op.axes)), a.op.axes)
+            return squeeze(self.make_node(a.rands[0], insert(b, a.op.axes)), a.op.axes)
         if isinstance(b.op, Squeeze) and max(b.op.axes) < -2:
-            return squeeze(self.make_node(_insert(a, b.op.axes), b.rands[0]), b.op.axes)
+            return squeeze(self.make_node(insert(a, b.op.axes), b.rands[0]), b.op.axes)
         a = _strip(a, b)
         b = _strip(b, a)
         if a.type.shape[-1] == 1 and b.type.shape[-2] == 1:
@@ -119,17 +120,6 @@ def total(parts: Sequence[Any]) -> Any:
         if part is not None:
             result = part if result is None else result + part
     return result
-
-
-def _insert(x: Any, axes: tuple[int, ...]) -> Any:
-    """Insert stacking axes of extent 1 into an operand, leaving out those that would lead."""
-    rank = x.type.ndim
-    chosen: list[int] = []
-    for axis in sorted(axes, reverse=True):
-        if -axis > rank + len(chosen):
-            break
-        chosen.append(axis)
-    return expand(x, tuple(chosen))
 
 
 def _strip(x: Any, partner: Any) -> Any:
