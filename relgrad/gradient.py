@@ -262,9 +262,13 @@ class Tangents:
         return [zeros_like(v) if t is None else t for v, t in zip(self.values, found, strict=True)]
 
 
+IMPLICIT = (Gradient, Pushforward)
+"""The ops that are expanded, never computed."""
+
+
 def is_implicit(t: Any) -> bool:
     """Whether a term is a gradient or pushforward that has not been expanded."""
-    return is_term(t) and type(t.op) in (Gradient, Pushforward)
+    return is_term(t) and type(t.op) in IMPLICIT
 
 
 def check_differentiable(x: Term, name: str) -> None:

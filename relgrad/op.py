@@ -106,6 +106,10 @@ class Op(Contract):
         """Return the term that applies this op to terms; raises when it cannot be applied to them."""
         return term(self, *[strong(x) for x in inputs])
 
+    def with_rands(self, t: Term, rands: Sequence[Any]) -> Term:
+        """Return what an application of this op becomes when its operands are replaced by others."""
+        return self.make_node(*rands)
+
     def type_of(self, rands: tuple[Term, ...]) -> Type:
         """Return the type of an application to ground terms."""
         if type(self).output_type is not Op.output_type:

@@ -7,7 +7,7 @@ side is better in floats is its orientation, left to right. A library is a value
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import ModuleType
@@ -16,6 +16,7 @@ from typing import Any
 from relgrad.errors import RelationError
 from relgrad.logic import (
     Goal,
+    Index,
     Pattern,
     compile_pattern,
     constant_along,
@@ -32,7 +33,7 @@ from relgrad.logic import (
     unknowns,
 )
 from relgrad.op import as_term, is_constant
-from relgrad.term import is_term, subterms
+from relgrad.term import Term, is_term, subterms
 from relgrad.trace.tracer import Tracer
 
 __all__ = [
@@ -66,6 +67,11 @@ class Relation:
     def doc(self) -> str:
         """What the row says, in the author's words."""
         return inspect.getdoc(self.function) or ""
+
+    @cached_property
+    def summary(self) -> str:
+        """The first line of what the row says, or its source."""
+        return self.doc.partition("\n")[0] or self.source
 
     @cached_property
     def pattern(self) -> Pattern:
@@ -149,11 +155,7 @@ class Library:
     def __init__(self, relations: Iterable[Relation]):
         unique = {r.name: r for r in relations}
         self.relations = tuple(sorted(unique.values(), key=lambda r: ([-n for n in r.specificity], r.name)))
-        self._index: dict[Any, list[int]] = {}
-        for i, r in enumerate(self.relations):
-            keys = r.pattern.needs if r.pattern.kind == "op" else (r.pattern.kind,)
-            for key in keys:
-                self._index.setdefault(key, []).append(i)
+        self._index = Index([r.pattern for r in self.relations])
 
     @classmethod
     def of(cls, *modules: ModuleType) -> Library:
@@ -162,23 +164,17 @@ class Library:
             value for module in modules for value in vars(module).values() if isinstance(value, Relation)
         )
 
-    def candidates(self, heads: Mapping[str, frozenset[Any]]) -> Iterator[Relation]:
-        """Yield in order of precedence the rows that a place can match, from its heads for each kind of root."""
-        kinds = [rows for kind in heads if (rows := self._rows(kind, heads[kind]))]
-        rows = kinds[0] if len(kinds) == 1 else sorted({i for k in kinds for i in k})
-        for i in rows:
-            row = self.relations[i]
-            if row.pattern.needs <= heads[row.pattern.kind]:
-                yield row
+    def candidates(self, t: Term, readings: int) -> Iterator[Relation]:
+        """Yield in order of precedence the rows that a term can match at its root.
 
-    def _rows(self, kind: str, heads: frozenset[Any]) -> list[int]:
-        if kind != "op":
-            return self._index.get(kind, [])
-        return [i for key in heads for i in self._index.get(key, ())]
+        `readings` are the theories, PRODUCT and SUM, under which it is read as well as for the op that it is.
+        """
+        for i in self._index.candidates(t, readings):
+            yield self.relations[i]
 
-    def of_op(self, key: Any) -> list[int]:
-        """Return the positions of the rows whose left side is rooted in an op, or in a class of ops."""
-        return self._index.get(key, [])
+    def has_root(self, key: Any) -> bool:
+        """Whether a left side is rooted in an op, or in a class of ops."""
+        return self._index.has_root(key)
 
     def extended(self, *relations: Relation) -> Library:
         """Return a library with further rows; one of the same name replaces the old."""

@@ -50,23 +50,20 @@ class Term(ExpressionTuple):
     `cache` holds what the rooms above have computed of this term; it dies with it.
     """
 
-    __slots__ = ("__weakref__", "cache", "ground", "type")
+    __slots__ = ("__weakref__", "cache", "ground", "op", "rands", "type")
 
+    op: Any
+    """The rator: the op that is applied."""
+    rands: tuple[Any, ...]
+    """The operands: terms, or logic variables in a pattern."""
     ground: bool
     type: Any  # a Type, or None when not ground; Any, because every reader knows which of the two it holds
     cache: dict[Hashable, Any]
 
     @property
-    def op(self) -> Any:
-        """The rator: the op that is applied."""
-        return self._tuple[0]
-
-    @property
-    def rands(self) -> tuple[Any, ...]:
-        """The operands: terms, or logic variables in a pattern."""
-        return self._tuple[1:]
-
-    inputs = rands
+    def inputs(self) -> tuple[Any, ...]:
+        """The operands, as Aesara calls them."""
+        return self.rands
 
     def __eq__(self, other: object) -> bool:
         return self is other
@@ -148,6 +145,8 @@ def term(op: Rator, *rands: Any, type_: Type | None = None) -> Term:
     new._tuple = key
     new._evaled_obj = ExpressionTuple.null
     new._parent = None
+    new.op = op
+    new.rands = rands
     new.ground = ground
     new.type = (type_ if type_ is not None else op.type_of(rands)) if ground else None
     new.cache = {}
@@ -205,6 +204,18 @@ def subterms(*roots: Any) -> Iterator[Term]:
                     break
             else:
                 yield node
+
+
+def reachable(*roots: Any) -> set[Term]:
+    """Return the distinct terms below the roots, for questions that need no order."""
+    seen = {root for root in roots if type(root) is Term}
+    stack = list(seen)
+    while stack:
+        for rand in stack.pop().rands:
+            if type(rand) is Term and rand not in seen:
+                seen.add(rand)
+                stack.append(rand)
+    return seen
 
 
 def rebuild(roots: Iterable[Any], change: Callable[[Term, tuple[Any, ...]], Any]) -> list[Any]:

@@ -5,6 +5,8 @@ This is the only room that imports `kanren`, `unification` and `cons`.
 
 from relgrad.logic.equality import equal_ground
 from relgrad.logic.goals import equalo, relateo
+from relgrad.logic.heads import Pattern, compile_pattern, head_key, heads_of
+from relgrad.logic.index import Index
 from relgrad.logic.ranges import (
     Goal,
     constant_along,
@@ -14,21 +16,17 @@ from relgrad.logic.ranges import (
     range_of,
     same_shape,
 )
-from relgrad.logic.rewrite import (
-    Pattern,
-    Rewrite,
-    compile_pattern,
-    head_key,
-    heads_of,
-    rewrites,
-)
+from relgrad.logic.rewrite import Rewrite, rewrites
 from relgrad.logic.simplify import cancelled_product, cancelled_sum, distributed_product, scattered_product
-from relgrad.logic.theory import in_product, in_sum, is_contraction
+from relgrad.logic.theory import PRODUCT, SUM, in_product, in_sum, is_contraction, theories_of
 from relgrad.logic.unify import fresh, is_variable, label_of, reify_term, unknowns
 from relgrad.logic.view import product_of, sum_of
 
 __all__ = [
+    "PRODUCT",
+    "SUM",
     "Goal",
+    "Index",
     "Pattern",
     "Rewrite",
     "cancelled_product",
@@ -57,5 +55,6 @@ __all__ = [
     "same_shape",
     "scattered_product",
     "sum_of",
+    "theories_of",
     "unknowns",
 ]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from relgrad.logic.heads import compile_pattern
 from relgrad.logic.match import match
 from relgrad.logic.ranges import Goal
-from relgrad.logic.rewrite import compile_pattern, rewrites
+from relgrad.logic.rewrite import rewrites
 from relgrad.logic.unify import State, fresh, is_variable, label_of, reify_term, unknowns
 from relgrad.term import is_term
 

@@ -14,73 +14,16 @@ from typing import Any, NamedTuple
 
 from relgrad.logic.build import build_product, build_sum, fit, fit_to
 from relgrad.logic.group import Number, ProductView, SumView, added, multiplied, whole
+from relgrad.logic.heads import Pattern, head_key
 from relgrad.logic.match import match, match_product, match_sum
 from relgrad.logic.ranges import Goal, is_constant_along
 from relgrad.logic.share import dtype_of
-from relgrad.logic.theory import PRODUCTS, SUMS, hoisting_axes
+from relgrad.logic.theory import SUMS, hoisting_axes
 from relgrad.logic.unify import State, reify_term
 from relgrad.logic.view import LIMIT, product_of, sum_of
-from relgrad.op import Op, Pack
-from relgrad.ops.arithmetic import power
+from relgrad.op import Pack
 from relgrad.term import Term, is_term, term
 from relgrad.types import TupleType
-
-Key = Op | type
-
-
-def head_key(op: Op) -> Key:
-    """Return what patterns are indexed by: the op itself, or its class where it has parameters of its own."""
-    return op if op.elementwise else type(op)
-
-
-class Pattern(NamedTuple):
-    """One side of an equation, read once: how its root is matched, and the heads without which it cannot be."""
-
-    term: Any
-    kind: str
-    needs: frozenset[Key]
-
-
-def compile_pattern(p: Any) -> Pattern:
-    """Read a side of an equation: as a product, a sum, an op applied, or a variable, which matches anything."""
-    if not is_term(p):
-        return Pattern(p, "anything", frozenset())
-    view = product_of(p)
-    if (p.op in PRODUCTS or p.op is power) and p not in view.factors:
-        return Pattern(p, "product", _keys(view.factors))
-    if p.op in SUMS:
-        return Pattern(
-            p, "sum", _keys(b for b in sum_of(p).terms if is_term(b) and b in product_of(b).factors)
-        )
-    return Pattern(p, "op", frozenset([head_key(p.op)]))
-
-
-def _keys(bases: Any) -> frozenset[Key]:
-    return frozenset(head_key(b.op) for b in bases if is_term(b))
-
-
-def heads_of(t: Term, kind: str) -> frozenset[Key]:
-    """Return the heads that a pattern of a kind can meet at a term, for a first, cheap test."""
-    name = ("heads", kind)
-    found = t.cache.get(name)
-    if found is None:
-        if kind == "product":
-            found = frozenset(_product_heads(product_of(t), 3))
-        elif kind == "sum":
-            found = frozenset(key for b in sum_of(t).terms for key in _product_heads(product_of(b), 0))
-        else:
-            found = frozenset([head_key(t.op)])
-        t.cache[name] = found
-    return found
-
-
-def _product_heads(view: ProductView, depth: int) -> Iterator[Key]:
-    for base in view.factors:
-        yield head_key(base.op)
-        if depth and hoisting_axes(base.op, 0):
-            for rand in base.rands:
-                yield from _product_heads(product_of(rand), depth - 1)
-
 
 class Rewrite(NamedTuple):
     """A place rewritten: the bindings, and the term that is equal to the one before."""

@@ -68,6 +68,17 @@ def in_sum(op: Op) -> bool:
     return op in SUMS
 
 
+PRODUCT, SUM = 1, 2
+
+
+def theories_of(op: Op) -> int:
+    """Return which theories read through an op, as a sum of PRODUCT and SUM; kept on the op, which is asked often."""
+    found = op.__dict__.get("_theories")
+    if found is None:
+        found = op.__dict__["_theories"] = (PRODUCT if in_product(op) else 0) | (SUM if in_sum(op) else 0)
+    return found
+
+
 def insert_axes(x: Any, axes: tuple[int, ...]) -> Any:
     """Insert axes into a factor, under its exp where it is one, leaving out those that would lead."""
     if x.op is exp:

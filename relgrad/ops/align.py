@@ -13,6 +13,10 @@ from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand, Squeeze, e
 from relgrad.types import broadcast_shapes
 
 
+FLOATING = (Expand, Squeeze, BroadcastTo, BroadcastLike)
+"""The ops on axes that alignment moves."""
+
+
 def align(operands: Sequence[Any]) -> tuple[list[Any], tuple[int, ...]]:
     """Bring elementwise operands to canonical form; return them and the axes to squeeze from the result.
 
@@ -20,7 +24,7 @@ def align(operands: Sequence[Any]) -> tuple[list[Any], tuple[int, ...]]:
     """
     operands = list(operands)
     for x in operands:
-        if isinstance(x.op, (Expand, Squeeze, BroadcastTo, BroadcastLike)):
+        if isinstance(x.op, FLOATING):
             break
     else:
         return operands, ()

@@ -12,7 +12,7 @@ from relgrad.contract import Laws
 from relgrad.errors import GradientError, ShapeError
 from relgrad.implementations import implements
 from relgrad.op import Op, is_constant, strong
-from relgrad.ops.align import align
+from relgrad.ops.align import FLOATING, align
 from relgrad.ops.arguments import refuse
 from relgrad.ops.structure import BroadcastTo, broadcast_to, expand, squeeze
 from relgrad.term import Term, term
@@ -90,10 +90,18 @@ class Elementwise(Op):
             if type(x.op) is BroadcastTo:
                 return self._broadcast_last(inputs)
         operands, axes = align(inputs)
-        node = term(self, *operands)
-        if self.exactly is not None:
-            node = _in_place_of(node, self.exactly(*operands))
+        node = self._simplest(term(self, *operands), operands)
         return squeeze(node, axes) if axes else node
+
+    def _simplest(self, node: Term, operands: Sequence[Any]) -> Term:
+        return node if self.exactly is None else _in_place_of(node, self.exactly(*operands))
+
+    def with_rands(self, t: Term, rands: Sequence[Any]) -> Term:
+        """Return `make_node`, spared where operands of the same types take the place of those that were aligned."""
+        for new, old in zip(rands, t.rands, strict=True):
+            if new.type is not old.type or isinstance(new.op, FLOATING):
+                return self.make_node(*rands)
+        return self._simplest(term(self, *rands, type_=t.type), rands)
 
     def _broadcast_last(self, inputs: Sequence[Any]) -> Term:
         """Compute on what was stretched, and stretch the result: f(broadcast(x)) = broadcast(f(x))."""

@@ -6,17 +6,17 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from relgrad.logic import (
+    PRODUCT,
+    SUM,
     cancelled_product,
     cancelled_sum,
     distributed_product,
-    heads_of,
-    in_product,
-    in_sum,
     label_of,
     rewrites,
     scattered_product,
+    theories_of,
 )
-from relgrad.relation import Library, Relation
+from relgrad.relation import Library
 from relgrad.term import Term
 from relgrad.types import ArrayType
 
@@ -31,42 +31,43 @@ class Found(NamedTuple):
     bindings: dict[str, Any]
 
 
-def relate(t: Term, library: Library, whole_product: bool, whole_sum: bool) -> Iterator[Found]:
+def relate(t: Term, library: Library, within: int = 0) -> Iterator[Found]:
     """Yield the ways in which the library's relations rewrite a term at its root, the most specific first.
 
-    `whole_product` and `whole_sum` say that the term is no part of a larger product or sum.
+    `within` are the theories under which the term is part of a larger product or sum, and not read by itself.
     """
     if isinstance(t.type, ArrayType) and not t.type.differentiable:
         return
-    kinds = ["op"]
-    if whole_product and in_product(t.op):
-        kinds.append("product")
-    if whole_sum and in_sum(t.op):
-        kinds.append("sum")
-    for row in library.candidates({kind: heads_of(t, kind) for kind in kinds}):
+    theories = theories_of(t.op)
+    readings = theories & ~within
+    for row in library.candidates(t, readings):
         for rewrite in rewrites(row.pattern, row.right, row.conditions, t, {}):
             bindings = {label_of(v): rewrite.state.get(v) for v in row.variables}
-            yield Found("relation", row.name, rewrite.term, _why(row), bindings)
-    if in_product(t.op):
-        kinds.append("factors")
-    for kind, name, simplify, why in _SIMPLIFICATIONS:
-        smaller = simplify(t) if kind in kinds else None
+            yield Found("relation", row.name, rewrite.term, row.summary, bindings)
+    if not theories:
+        return
+    for whole, theory, name, simplify, why in _SIMPLIFICATIONS:
+        smaller = simplify(t) if (readings if whole else theories) & theory else None
         if smaller is not None:
             yield Found("simplify", name, smaller, why, {})
 
 
 _SIMPLIFICATIONS = (
-    ("sum", "cancel_summands", cancelled_sum, "summands meet their negatives"),
+    (True, SUM, "cancel_summands", cancelled_sum, "summands meet their negatives"),
     (
-        "product",
+        True,
+        PRODUCT,
         "cancel_factors",
         cancelled_product,
         "factors meet their inverses, or exponentials each other",
     ),
-    ("factors", "cancel_in_scatter", scattered_product, "a factor meets its inverse where entries are put"),
-    ("product", "distribute_to_cancel", distributed_product, "a factor meets its inverse inside a sum"),
+    (
+        False,
+        PRODUCT,
+        "cancel_in_scatter",
+        scattered_product,
+        "a factor meets its inverse where entries are put",
+    ),
+    (True, PRODUCT, "distribute_to_cancel", distributed_product, "a factor meets its inverse inside a sum"),
 )
-
-
-def _why(row: Relation) -> str:
-    return row.doc.partition("\n")[0] or row.source
+"""Whether only a whole product or sum is looked at, under which theory, the name, what is done, and why."""

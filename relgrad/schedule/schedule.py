@@ -7,24 +7,27 @@ only, since an inner match would destroy the outer one.
 
 from __future__ import annotations
 
+import gc
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from operator import is_not
 from typing import Any
 
 from relgrad.errors import OutOfFuel
-from relgrad.gradient import Anchor, Gradient, Pullback, Pushforward, Tangents, is_implicit
-from relgrad.logic import in_product, in_sum
-from relgrad.op import Pack
+from relgrad.gradient import IMPLICIT, Anchor, Gradient, Pullback, Pushforward, Tangents, is_implicit
+from relgrad.logic import PRODUCT, SUM, head_key, theories_of
+from relgrad.op import Pack, is_constant
 from relgrad.relation import Library
 from relgrad.schedule.fold import fold
 from relgrad.schedule.relate import Found, relate
 from relgrad.schedule.strategy import DEFAULT, EXPAND, FOLD, RELATE, Strategy
 from relgrad.step import Derivation, Step
-from relgrad.term import Term, substitute, subterms, term
+from relgrad.term import Term, reachable, substitute, term
 
-Key = tuple[Term, bool, bool]
-"""A term, and whether the product and the sum that it belongs to are larger than it."""
+Key = Any
+"""A term; or a term and the theories, if any, under which it is read as part of a larger product or sum."""
 
 
 def schedule(
@@ -36,15 +39,34 @@ def schedule(
     relation that was applied most often is set aside and the search begins anew: the result is the best program
     without it, and `OutOfFuel` says so.
     """
+    with _uncollected():
+        return _schedule(roots, library, strategy, fuel)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Pause the cyclic collector: what a run makes stays alive, and to look through it all, again and again as it
+    grows, takes as long as the run itself.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _schedule(roots: Sequence[Term], library: Library, strategy: Strategy, fuel: int | None) -> Derivation:
     if fuel is None:
-        fuel = 2000 + 20 * sum(1 for _ in subterms(*roots))
+        fuel = 2000 + 20 * len(reachable(*roots))
     aside: list[str] = []
     while True:
         run = _Run(library, fuel)
         after = list(roots)
         for moves in strategy.phases:
             after = run.saturate(after, moves)
-        if any(is_implicit(node) for node in subterms(*after)):
+        if any(is_implicit(node) for node in reachable(*after)):
             after = run.saturate(after, frozenset({EXPAND}))
         if run.fuel >= 0:
             break
@@ -57,7 +79,7 @@ def schedule(
         without = f"; set aside: {', '.join(aside)}" if aside else ""
         warnings.warn(
             OutOfFuel(f"stopped after {fuel} relations{without}; the program may not be fully stabilised"),
-            stacklevel=3,
+            stacklevel=4,
         )
     return Derivation(tuple(roots), tuple(after), tuple(run.steps))
 
@@ -68,14 +90,18 @@ class _Run:
     def __init__(self, library: Library, fuel: int):
         self.library, self.fuel = library, fuel
         self.steps: list[Step] = []
+        self._idle: dict[Any, bool] = {}
 
     def saturate(self, roots: Sequence[Term], moves: frozenset[str]) -> list[Term]:
         """Make all moves of a phase, bottom-up, until none is left."""
+        if moves == {FOLD} and not any(map(_of_constants, reachable(*roots))):
+            return list(roots)
         normal: dict[Key, Term] = {}
         became: dict[Key, Key] = {}
+        self._idle.clear()
         for root in roots:
-            self._visit((root, False, False), moves, normal, became)
-        return [normal[root, False, False] for root in roots]
+            self._visit(root, moves, normal, became)
+        return [normal[root] for root in roots]
 
     def _visit(
         self, start: Key, moves: frozenset[str], normal: dict[Key, Term], became: dict[Key, Key]
@@ -98,37 +124,51 @@ class _Run:
                     waiting.add(key)
                     stack.append(successor)
                 continue
-            t = key[0]
-            operands = _operand_keys(t)
-            missing = [k for k in operands if k not in normal and k not in waiting]
-            if missing:
-                stack.extend(missing)
-                continue
-            rands = tuple([normal.get(k, k[0]) for k in operands])
-            if any(new is not old for new, old in zip(rands, t.rands, strict=True)):
+            t, within = (key, 0) if type(key) is Term else key
+            op = t.op
+            theories = theories_of(op)
+            operands = _operand_keys(t, theories) if theories else t.rands
+            rands = [normal.get(k) for k in operands]
+            if None in rands:
+                missing = [k for k, new in zip(operands, rands, strict=True) if new is None and k not in waiting]
+                if missing:
+                    stack.extend(missing)
+                    continue
+                rands = [old if new is None else new for old, new in zip(t.rands, rands, strict=True)]
+            if any(map(is_not, rands, t.rands)):
                 for k, new in zip(operands, rands, strict=True):
-                    normal.setdefault((new, k[1], k[2]), new)
-                successor = (t.op.make_node(*rands), key[1], key[2])
+                    normal.setdefault(new if type(k) is Term else (new, k[1]), new)
+                new = op.with_rands(t, rands)
             else:
-                new = self._move(key, moves, became)
+                idle = not theories and self._is_idle(op, moves)
+                new = None if idle else self._move(key, t, within, moves, became)
                 if new is None:
                     normal[key] = t
                     stack.pop()
                     continue
-                successor = (new, key[1], key[2])
+            successor = (new, within) if within else new
             if _leads_to(successor, key, became):
                 normal[key] = t
             else:
                 became[key] = successor
 
-    def _move(self, key: Key, moves: frozenset[str], became: dict[Key, Key]) -> Term | None:
+    def _is_idle(self, op: Any, moves: frozenset[str]) -> bool:
+        """Whether no move can be made where an op is applied, whatever it is applied to."""
+        found = self._idle.get(op)
+        if found is None:
+            found = FOLD not in moves and type(op) not in IMPLICIT and not self.library.has_root(head_key(op))
+            self._idle[op] = found
+        return found
+
+    def _move(
+        self, key: Key, t: Term, within: int, moves: frozenset[str], became: dict[Key, Key]
+    ) -> Term | None:
         """Make one move at a term whose operands are normal, or return None."""
-        t, inside_product, inside_sum = key
         if is_implicit(t):
             return self._expand(t) if EXPAND in moves else None
         if RELATE in moves and self.fuel >= 0:
-            for found in relate(t, self.library, not inside_product, not inside_sum):
-                if _leads_to((found.term, inside_product, inside_sum), key, became):
+            for found in relate(t, self.library, within):
+                if _leads_to((found.term, within) if within else found.term, key, became):
                     continue
                 self._record(t, found)
                 return found.term
@@ -147,12 +187,12 @@ class _Run:
         if type(t.op) is Pushforward:
             return self._expand_pushforward(t)
         pullback = Pullback(t)
-        watched = self.library.of_op(Gradient)
+        watched = self.library.has_root(Gradient)
         while pullback.pending:
             if watched and self.fuel >= 0:
                 # A relation may know the gradient of what is left as a whole.
                 rest = pullback.term()
-                for found in relate(rest, self.library, False, False):
+                for found in relate(rest, self.library, PRODUCT | SUM):
                     self._record(rest, found)
                     return found.term
             v, g, flows = pullback.expand()
@@ -186,8 +226,10 @@ def _leads_to(start: Key, goal: Key, became: dict[Key, Key]) -> bool:
     return place is not None
 
 
-def _operand_keys(t: Term) -> list[Key]:
-    product, sum_ = in_product(t.op), in_sum(t.op)
-    if not (product or sum_):
-        return [(rand, False, False) for rand in t.rands]
-    return [(rand, product and in_product(rand.op), sum_ and in_sum(rand.op)) for rand in t.rands]
+def _operand_keys(t: Term, theories: int) -> list[Key]:
+    """Return the operands, each with the theories under which it is part of the product or sum that t is."""
+    return [(rand, shared) if (shared := theories & theories_of(rand.op)) else rand for rand in t.rands]
+
+
+def _of_constants(t: Term) -> bool:
+    return bool(t.rands) and all(map(is_constant, t.rands))
