@@ -28,7 +28,7 @@ LABELS = np.array([2, 0])
 NOT_YET = set(
     """
     (G*S - np.sum(G*e))*e/(S*S); (G*e + np.sum(H*e))/S; (G*e*S - e*np.sum(G*e))/S**2; (S - e)/S;
-    (e/S)*(np.log(e/S) - np.sum(np.log(e/S)*(e/S))); (e/S)**-0.5; (e/S)**-1; (e/S)**0.5; (e/S)**1.5;
+    (e/S)**-1; (e/S)**0.5; (e/S)**1.5;
     (e/S)/np.sqrt(np.sum((e/S)**2)); (lambda p: p/kept(p, 0))(softmax(x));
     (np.diag(softmax(x)) - np.outer(softmax(x), softmax(x))) @ G; (np.exp(x).T/np.exp(x).sum(axis=1)).T;
     (np.sum(G*e) + np.sum(H*e))/S; -np.log(np.exp(x[np.arange(2), LABELS])/e.sum(1)).sum();
@@ -40,10 +40,10 @@ NOT_YET = set(
     e/np.dot(W, e); e/np.sqrt(np.sum(e*e)); e/np.sum(W*e);
     e/np.sum(np.sum(e, axis=0, keepdims=True), axis=1, keepdims=True); e[1]/S; np.abs(e)/S;
     np.exp(x)/(np.exp(x) + np.exp(G)); np.exp(x)/np.exp(x).T.sum(axis=0)[:, None]; np.exp(x[1])/S;
-    np.log((1 + e)**2); np.log(0.5 + 0.5*e); np.log(1 + 2*e); np.log(1 + S); np.log(1 + e) - x; np.log(2 + e);
+    np.log(0.5 + 0.5*e); np.log(1 + 2*e); np.log(1 + S); np.log(1 + e) - x; np.log(2 + e);
     np.log(S*S); np.log(S/kept(np.exp(x/2))); np.log(W @ e); np.log(e @ np.ones(3)); np.log(e[1]/S);
     np.log(np.dot(e, W)); np.log(np.exp(x[0]) + np.exp(x[1]) + np.exp(x[2]));
-    np.log(np.exp(x[0]) + np.exp(x[1])); np.log(np.prod(sigmoid(x))); np.log(np.sqrt(e/S));
+    np.log(np.exp(x[0]) + np.exp(x[1])); np.log(np.prod(sigmoid(x)));
     np.log(softmax(x[:, :2] @ M.T + G)); np.log1p(S); np.sqrt(e)/np.sqrt(S); np.sqrt(e/S);
     np.where(x > 0, x, np.exp(x) - 1); softmax(x, 0)*softmax(x, 1); x - np.log(1 + e)
     """.replace("\n    ", " ")

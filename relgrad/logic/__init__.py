@@ -20,15 +20,18 @@ from relgrad.logic.rewrite import Rewrite, rewrites
 from relgrad.logic.simplify import cancelled_product, cancelled_sum, distributed_product, scattered_product
 from relgrad.logic.theory import PRODUCT, SUM, in_product, in_sum, is_contraction, theories_of
 from relgrad.logic.unify import fresh, is_variable, label_of, reify_term, unknowns
-from relgrad.logic.view import product_of, sum_of
+from relgrad.logic.view import LIMIT, product_of, sum_of
+from relgrad.logic.wide import Wide, is_open, width
 
 __all__ = [
+    "LIMIT",
     "PRODUCT",
     "SUM",
     "Goal",
     "Index",
     "Pattern",
     "Rewrite",
+    "Wide",
     "cancelled_product",
     "cancelled_sum",
     "compile_pattern",
@@ -42,6 +45,7 @@ __all__ = [
     "in_product",
     "in_sum",
     "is_contraction",
+    "is_open",
     "is_variable",
     "label_of",
     "negative",
@@ -57,4 +61,5 @@ __all__ = [
     "sum_of",
     "theories_of",
     "unknowns",
+    "width",
 ]

@@ -82,9 +82,9 @@ def heads_of(t: Term, kind: str) -> frozenset[Key]:
     found = t.cache.get(name)
     if found is None:
         if kind == "product":
-            found = frozenset(_product_heads(product_of(t), 3))
+            found = frozenset(product_heads(product_of(t), 3))
         else:
-            found = frozenset(key for b in sum_of(t).terms for key in _product_heads(product_of(b), 0))
+            found = frozenset(key for b in sum_of(t).terms for key in product_heads(product_of(b), 0))
         t.cache[name] = found
     return found
 
@@ -100,9 +100,12 @@ def offered(t: Term, position: int, kind: str) -> frozenset[Key]:
     return heads
 
 
-def _product_heads(view: ProductView, depth: int) -> Iterator[Key]:
+def product_heads(view: ProductView, depth: int) -> Iterator[Key]:
+    """Yield the heads of the factors, and of those below so many linear contractions."""
     for base in view.factors:
+        if not is_term(base):
+            continue
         yield head_key(base.op)
         if depth and hoisting_axes(base.op, 0):
             for rand in base.rands:
-                yield from _product_heads(product_of(rand), depth - 1)
+                yield from product_heads(product_of(rand), depth - 1)

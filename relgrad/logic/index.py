@@ -78,9 +78,7 @@ class _Shelf:
         self.known: dict[tuple[frozenset[Key], ...], tuple[int, ...]] = {}
 
     def candidates(self, t: Term) -> tuple[int, ...]:
-        offers = tuple(
-            [offered(t, at, kind) if at >= 0 else heads_of(t, kind) for at, kind in self.places]
-        )
+        offers = tuple([offered(t, at, kind) if at >= 0 else heads_of(t, kind) for at, kind in self.places])
         found = self.known.get(offers)
         if found is None:
             if len(self.known) >= KEPT:

@@ -201,7 +201,7 @@ def _match_heads(
     base, k = heads[ranked[0]]
     rest = [head for i, head in enumerate(heads) if i != ranked[0]]
     pending = ProductView(1, dict([*rest, *variables]))
-    for state, left in _match_factor(base, k, t, s):
+    for state, left in match_factor(base, k, t, s):
         yield from match_product(pending, left, state, extend, dtype)
 
 
@@ -214,7 +214,8 @@ def _candidates(head: tuple[Any, Number], t: ProductView) -> list[tuple[Any, Num
     return [(b, e) for b, e in t.factors.items() if is_term(b) and type(b.op) is type(p.op) and holds(e, k)]
 
 
-def _match_factor(p: Term, k: Number, t: ProductView, s: State) -> Iterator[ProductMatch]:
+def match_factor(p: Term, k: Number, t: ProductView, s: State) -> Iterator[ProductMatch]:
+    """Match p^k against one factor of t, or several exponentials; yield also what is left of t."""
     candidates = _candidates((p, k), t)
     if p.op is exp:
         groups = [tuple(candidates)] if len(candidates) > 1 else []
@@ -258,7 +259,7 @@ def match_sum(p: SumView, t: SumView, s: State, extend: bool) -> Iterator[SumMat
         rest = dict([*(h for i, h in enumerate(heads) if i != best), *variables])
         pending = added((SumView(0, rest), 1), (needed, 1))
         for inner, c in candidates[best]:
-            for state, taken in _match_summand(part, k, inner, c, s):
+            for state, taken in match_summand(part, k, inner, c, s):
                 yield from match_sum(pending, added((t, 1), (SumView(0, {inner: taken}), -1)), state, extend)
         return
     left = minus(t, needed)
@@ -282,7 +283,7 @@ def _summands(p: Term, k: Number, t: SumView) -> list[tuple[Any, Number]]:
     ]
 
 
-def _match_summand(p: Term, k: Number, t: Any, c: Number, s: State) -> Iterator[tuple[State, Number]]:
+def match_summand(p: Term, k: Number, t: Any, c: Number, s: State) -> Iterator[tuple[State, Number]]:
     """Match k·p against c·t; yield how much of the coefficient was taken."""
     view = product_of(p)
     if type(p.op) is Sum or (p.op is exp and len(view.factors) == 1):

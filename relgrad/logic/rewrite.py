@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from relgrad.logic.build import build_product, build_sum, fit, fit_to
 from relgrad.logic.group import Number, ProductView, SumView, added, multiplied, whole
-from relgrad.logic.heads import Pattern, head_key
+from relgrad.logic.heads import Pattern, head_key, product_heads
 from relgrad.logic.match import match, match_product, match_sum
 from relgrad.logic.ranges import Goal, is_constant_along
 from relgrad.logic.share import dtype_of
@@ -22,8 +22,10 @@ from relgrad.logic.theory import SUMS, hoisting_axes
 from relgrad.logic.unify import State, reify_term
 from relgrad.logic.view import LIMIT, product_of, sum_of
 from relgrad.op import Pack
+from relgrad.ops.exponential import exp
 from relgrad.term import Term, is_term, term
 from relgrad.types import TupleType
+
 
 class Rewrite(NamedTuple):
     """A place rewritten: the bindings, and the term that is equal to the one before."""
@@ -106,11 +108,15 @@ def _rewrite_factored(
 
 def _scales(pattern: SumView, subject: SumView) -> list[Number]:
     """List the multiples of the pattern that the subject may hold, judged by the pattern's heads."""
-    heads = {head_key(p.op): k for p, k in pattern.terms.items() if is_term(p) and p in product_of(p).factors}
+    heads: dict[Any, Number] = {}
+    for p, k in pattern.terms.items():
+        if is_term(p) and not p.ground:
+            heads.update(dict.fromkeys(product_heads(product_of(p), 0), k))
     scales: dict[Number, None] = {} if heads else {1: None, -1: None}
     for t, c in subject.terms.items():
-        if is_term(t) and head_key(t.op) in heads:
-            scales[whole(Fraction(c) / heads[head_key(t.op)])] = None
+        for key in product_heads(product_of(t), 0) if heads else ():
+            if key in heads:
+                scales[whole(Fraction(c) / heads[key])] = None
     return list(scales)
 
 
@@ -119,15 +125,45 @@ def _rewrite_product(
 ) -> Iterator[Rewrite]:
     pattern = product_of(left.term)
     for scope in _scopes(product_of(t), {}, 3):
-        for state, rest in match_product(pattern, scope.available, s, extend=True, dtype=dtype_of(t)):
-            if not scope.uses_own(rest):
-                continue
-            for final in _satisfying(conditions, state):
-                new = reify_term(right, final)
-                own, inherited = scope.split(rest)
-                view = scope.rebuild(multiplied((own, 1), (product_of(new), 1)), inherited)
-                if view is not None:
-                    yield Rewrite(final, _fitted(build_product(view, dtype_of(t)), t))
+        available = scope.available
+        for power in _powers(pattern, available):
+            subject = available if power == 1 else _to_the(available, 1 / Fraction(power))
+            for state, rest in match_product(pattern, subject, s, extend=True, dtype=dtype_of(t)):
+                left_over = (
+                    rest if power == 1 else _to_the(rest, power)._replace(coefficient=rest.coefficient)
+                )
+                if not scope.uses_own(left_over):
+                    continue
+                for final in _satisfying(conditions, state):
+                    new = product_of(reify_term(right, final))
+                    if new.coefficient != 1 and power != int(power):
+                        continue
+                    own, inherited = scope.split(left_over)
+                    view = scope.rebuild(multiplied((own, 1), (new, power)), inherited)
+                    if view is not None:
+                        yield Rewrite(final, _fitted(build_product(view, dtype_of(t)), t))
+
+
+def _powers(pattern: ProductView, subject: ProductView) -> list[Number]:
+    """List the powers of the pattern that the subject may hold, judged by the pattern's heads: itself before others.
+
+    Exponentials say nothing of it, since a power of one is another. Where a root of a factor stands, it is real.
+    """
+    heads = {
+        head_key(p.op): k
+        for p, k in pattern.factors.items()
+        if is_term(p) and not p.ground and p.op is not exp
+    }
+    powers: dict[Number, None] = {1: None}
+    if pattern.coefficient == 1:
+        for t, e in subject.factors.items():
+            if is_term(t) and head_key(t.op) in heads:
+                powers[whole(Fraction(e) / heads[head_key(t.op)])] = None
+    return list(powers)
+
+
+def _to_the(view: ProductView, power: Number) -> ProductView:
+    return ProductView(view.coefficient, {b: whole(Fraction(e) * power) for b, e in view.factors.items()})
 
 
 class Scope(NamedTuple):

@@ -12,7 +12,6 @@ from typing import Any
 from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand, Squeeze, expand, without_leading
 from relgrad.types import broadcast_shapes
 
-
 FLOATING = (Expand, Squeeze, BroadcastTo, BroadcastLike)
 """The ops on axes that alignment moves."""
 

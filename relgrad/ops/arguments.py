@@ -109,10 +109,15 @@ def hull(*ranges: Interval) -> Interval:
 
 
 def as_balls(array: Any) -> Any:
-    """Turn the plain zeros that NumPy puts between balls into balls."""
+    """Return an array of balls: of numbers, exactly; of what NumPy made of balls, with its zeros between them."""
     import flint
 
-    return np.frompyfunc(lambda v: v if isinstance(v, flint.arb) else flint.arb(int(v)), 1, 1)(array)
+    def ball(v: Any) -> Any:
+        while isinstance(v, (np.ndarray, np.generic)):
+            v = v.item()
+        return v if type(v) is flint.arb else flint.arb(v)
+
+    return np.vectorize(ball, otypes=[object])(np.asarray(array, dtype=object))
 
 
 ZERO = Interval(0.0, 0.0)

@@ -14,6 +14,7 @@ from relgrad.implementations import implements
 from relgrad.op import Op, as_term, is_constant, strong
 from relgrad.ops.align import align
 from relgrad.ops.arguments import is_ground, refuse, require_ground
+from relgrad.ops.comparison import not_equal
 from relgrad.ops.intervals import TRUTH
 from relgrad.ops.structure import broadcast_like, squeeze
 from relgrad.term import Term, term
@@ -77,7 +78,16 @@ class Cast(Op):
         return Interval(low, high)
 
     def ball(self, *balls: Any) -> Any:
-        return balls[0] if self.dtype.kind == "f" else super().ball(*balls)
+        if self.dtype.kind == "f":
+            return balls[0]
+        if self.dtype.kind == "b":
+            return not_equal.ball(balls[0], 0)
+        return np.frompyfunc(truncated_ball, 1, 1)(balls[0])
+
+
+def truncated_ball(x: Any) -> Any:
+    """Return a ball rounded towards zero."""
+    return x.floor() if x >= 0 else x.ceil() if x <= 0 else x.floor().union(x.ceil())
 
 
 def _name(dtype: np.dtype) -> str:

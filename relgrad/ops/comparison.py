@@ -77,7 +77,15 @@ logical_or = _row(
     laws=Laws(associative=True, commutative=True, idempotent=True, identity=0.0, absorbing=1.0),
     ball=_ball(lambda x, y: x != 0 or y != 0, lambda x, y: x == 0 and y == 0),
 )
-logical_xor = _row("logical_xor", np.logical_xor, laws=Laws(associative=True, commutative=True, identity=0.0))
+logical_xor = _row(
+    "logical_xor",
+    np.logical_xor,
+    laws=Laws(associative=True, commutative=True, identity=0.0),
+    ball=_ball(
+        lambda x, y: (x != 0 and y == 0) or (x == 0 and y != 0),
+        lambda x, y: (x != 0 and y != 0) or (x == 0 and y == 0),
+    ),
+)
 logical_not = _row(
     "logical_not",
     np.logical_not,
@@ -85,9 +93,14 @@ logical_not = _row(
     ball=_ball(lambda x: x == 0, lambda x: x != 0),
 )
 
-isnan = _row("isnan", np.isnan)
-isinf = _row("isinf", np.isinf)
-isfinite = _row("isfinite", np.isfinite)
+# A ball that is no number says that nothing is known, and so do these.
+isnan = _row("isnan", np.isnan, ball=_ball(lambda x: False, lambda x: x.is_finite() or x.is_exact()))
+isinf = _row(
+    "isinf", np.isinf, ball=_ball(lambda x: x.is_exact() and not x.is_finite(), lambda x: x.is_finite())
+)
+isfinite = _row(
+    "isfinite", np.isfinite, ball=_ball(lambda x: x.is_finite(), lambda x: x.is_exact() and not x.is_finite())
+)
 signbit = _row("signbit", np.signbit, ball=_ball(lambda x: x < 0, lambda x: x > 0))
 
 

@@ -16,12 +16,16 @@ from relgrad.implementations import implements
 from relgrad.ops.arguments import is_symbolic
 from relgrad.ops.rows import RowsOp, build, differentiable, total
 from relgrad.ops.structure import broadcast_like
+from relgrad.term import Term
 
 
 class _Map(RowsOp):
     """A map of g, linear, under weights p; a change of a common offset of g, or scale of p, is exact."""
 
     laws = Laws(linear=(0,))
+
+    def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
+        return self.axes
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         g, p = inputs

@@ -50,6 +50,12 @@ class Einsum(Op):
         dtype = np.result_type(*[t.dtype for t in types])
         return array_type(dtype, [extents[label] for label in self.output])
 
+    def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
+        own = self.operands[i]
+        kept = [label == out for label, out in zip(own[::-1], self.output[::-1], strict=False)]
+        places = range(-len(own), 0)
+        return tuple([a for a in places if -a > len(kept) or not kept[-a - 1] or own.count(own[a]) > 1])
+
     def compute(self, *arrays: Any) -> Any:
         return np.einsum(self.subscripts, *arrays, optimize=True)
 

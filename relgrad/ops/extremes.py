@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from relgrad.errors import ShapeError
 from relgrad.implementations import implements
 from relgrad.ops.arguments import refuse
+from relgrad.ops.comparison import logical_and, logical_or, not_equal
 from relgrad.ops.reduction import Reduction, reduce
 from relgrad.term import Term
 from relgrad.types import NONNEGATIVE, Interval, Shape, Type
@@ -85,6 +87,13 @@ class Any_(_Flat):
     def range_of(self, *ranges: Interval) -> Interval:
         return Interval(0.0, 1.0)
 
+    def ball(self, *balls: Any) -> Any:
+        join = np.frompyfunc((logical_or if self.numpy_name == "any" else logical_and).scalar_ball, 2, 1)
+        truth = not_equal.ball(balls[0], 0)
+        for axis in self.axes:
+            truth = join.reduce(truth, axis=axis, keepdims=True)
+        return truth
+
 
 class All_(Any_):
     """Whether all entries over axes are nonzero."""
@@ -120,6 +129,26 @@ class ArgMax(_Flat):
 
     def source(self, node: Term, names: Sequence[str]) -> str | None:
         return f"np.{self.numpy_name}({names[0]}, axis={self._axis}, keepdims=True)"
+
+    def ball(self, *balls: Any) -> Any:
+        (x,) = balls
+        if self._axis is None:
+            x = x.reshape((1,) * (x.ndim - 1) + (-1,))
+        return np.apply_along_axis(self._ball_position, -1 if self._axis is None else self._axis, x)
+
+    def _ball_position(self, row: Any) -> Any:
+        """Return, as the only entry of an array, the ball around the positions that may be the first extreme."""
+        import flint
+
+        values = list(-row if self.numpy_name == "argmin" else row)
+        places = [
+            flint.arb(i)
+            for i, x in enumerate(values)
+            if not any(y >= x for y in values[:i]) and not any(y > x for y in values[i + 1 :])
+        ]
+        result = np.empty(1, dtype=object)
+        result[0] = functools.reduce(flint.arb.union, places) if places else flint.arb.nan()
+        return result
 
 
 class ArgMin(ArgMax):

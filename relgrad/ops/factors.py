@@ -84,6 +84,12 @@ class Eigh(Square):
     def compute(self, *arrays: Any) -> Any:
         return tuple(np.linalg.eigh(arrays[0]))
 
+    def ball(self, *balls: Any) -> Any:
+        values, vectors = np.empty(balls[0].shape[:-1], dtype=object), np.empty(balls[0].shape, dtype=object)
+        for place in np.ndindex(balls[0].shape[:-2]):
+            values[place], vectors[place] = _eigh_ball(balls[0][place])
+        return values, vectors
+
     def _gaps(self, w: Any) -> Any:
         gap = np.expand_dims(w, -2) - np.expand_dims(w, -1)
         return np.where(gap == 0, 0, 1 / np.where(gap == 0, 1, gap))
@@ -106,6 +112,29 @@ class Eigh(Square):
         w, v = self(*inputs)
         inner = np.matmul(np.matmul(swap(v), (t + swap(t)) / 2), v)
         return [np.diagonal(inner, 0, -2, -1), np.matmul(v, self._gaps(w) * inner)]
+
+
+def _eigh_ball(a: Any) -> tuple[Any, Any]:
+    """Return balls of eigenvalues, ascending, and eigenvectors with LAPACK's signs; no numbers where values tie."""
+    import flint
+
+    n = len(a)
+    lower = np.array([[a[max(i, j), min(i, j)] for j in range(n)] for i in range(n)], dtype=object)
+    try:
+        found, columns = flint.acb_mat(lower.tolist()).eig(right=True)
+    except ValueError:
+        nothing = flint.arb.nan()
+        return np.full(n, nothing, dtype=object), np.full((n, n), nothing, dtype=object)
+    order = sorted(range(n), key=lambda k: float(found[k].real.mid()))
+    middle = np.array([[float(x.mid()) for x in row] for row in lower])
+    signs = np.linalg.eigh(middle)[1] if np.isfinite(middle).all() else np.ones((n, n))
+    vectors = np.empty((n, n), dtype=object)
+    for position, k in enumerate(order):
+        vector = [columns[i, k].real for i in range(n)]
+        length = sum((x * x for x in vector), flint.arb(0)).sqrt()
+        agreement = sum(float(x.mid()) * s for x, s in zip(vector, signs[:, position], strict=True))
+        vectors[:, position] = [x / (length if agreement >= 0 else -length) for x in vector]
+    return np.array([found[k].real for k in order], dtype=object), vectors
 
 
 @implements(np.linalg.cholesky)

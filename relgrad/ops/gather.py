@@ -117,6 +117,9 @@ class TakeAlong(Rearrangement):
     def name(self) -> str:
         return "take_along_axis"
 
+    def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
+        return (self.axis,)
+
     def output_type(self, *types: Any) -> Type:
         x, indices = types
         if len(x.shape) != len(indices.shape):
@@ -166,6 +169,9 @@ class AddAlong(Rearrangement):
     @property
     def name(self) -> str:
         return "add_along_axis"
+
+    def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
+        return (self.axis,)
 
     def output_type(self, *types: Any) -> Type:
         return array_type(types[0].dtype, types[-1].shape if self.shape is None else self.shape)

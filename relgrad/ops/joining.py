@@ -103,6 +103,9 @@ class Part(Rearrangement):
     def __init__(self, axis: int, index: int):
         self.axis, self.index = axis, index
 
+    def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
+        return (self.axis,)
+
     def output_type(self, *types: Any) -> Type:
         return array_type(types[0].dtype, types[1 + self.index].shape)
 

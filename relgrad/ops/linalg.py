@@ -30,6 +30,9 @@ class Solve(Square):
     function = staticmethod(np.linalg.solve)
     code = "np.linalg.solve"
 
+    def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
+        return (-2,)
+
     def output_type(self, *types: Any) -> Type:
         a, b = types
         dtype = self.check(a, b)

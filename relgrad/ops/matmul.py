@@ -35,6 +35,9 @@ class MatMul(Op):
     __props__ = ()
     laws = Laws(linear=(0, 1), associative=True)
 
+    def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
+        return (-1,) if i == 0 else (-2,)
+
     def make_node(self, *inputs: Any) -> Term:
         a, b = [strong(as_term(x)) for x in inputs]
         if not (is_term(a) and is_term(b) and a.ground and b.ground):

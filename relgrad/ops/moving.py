@@ -36,6 +36,9 @@ class Flip(Rearrangement):
     def __init__(self, axes: tuple[int, ...]):
         self.axes = axes
 
+    def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
+        return self.axes
+
     def output_type(self, *types: Any) -> Type:
         return types[0]
 
@@ -70,6 +73,9 @@ class Roll(Rearrangement):
 
     def __init__(self, axes: tuple[int, ...], shifts: tuple[int, ...]):
         self.axes, self.shifts = axes, shifts
+
+    def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
+        return self.axes
 
     def output_type(self, *types: Any) -> Type:
         return types[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from relgrad.contract import Laws
 from relgrad.errors import RelationError
 from relgrad.implementations import implements
 from relgrad.kernels import leave_one_out_prod
+from relgrad.kernels.index import _ring_product
 from relgrad.op import Op, as_term, strong
 from relgrad.ops.arguments import below_squeeze, is_ground, normalize_axes, refuse
 from relgrad.ops.structure import Squeeze, broadcast_like, squeeze
@@ -68,6 +70,9 @@ class Sum(Reduction):
 
     numpy_name = "sum"
     laws = Laws(linear=(0,))
+
+    def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
+        return self.axes
 
     def result_dtype(self, dtype: np.dtype) -> np.dtype:
         return _accumulator(dtype)
@@ -141,6 +146,25 @@ class ProdOthers(Op):
 
     def source(self, node: Term, names: Sequence[str]) -> str | None:
         return f"leave_one_out_prod({', '.join(names)}, axes={self.axes})"
+
+    def ball(self, *balls: Any) -> Any:
+        if not balls[0].size:
+            return balls[0]
+        x, *directions = np.broadcast_arrays(*balls)
+        tail = tuple(range(-len(self.axes), 0))
+        shape = np.moveaxis(x, self.axes, tail).shape
+        # As in the kernel: polynomials in the ε of the directions, with coefficients by sets of them, as bits.
+        ring = np.full((1 << len(directions), *x.shape), 0 * x.flat[0], dtype=object)
+        for place, values in ((0, x), *((1 << i, t) for i, t in enumerate(directions))):
+            ring[place] = values
+        flat = np.moveaxis(ring, self.axes, tail).reshape((len(ring), *shape[: -len(tail) or None], -1))
+        one = np.zeros_like(flat[..., 0])
+        one[0] = 0 * flat[0, ..., 0] + 1
+        factors = [flat[..., i] for i in range(flat.shape[-1])]
+        ahead = list(itertools.accumulate(factors[:-1], _ring_product, initial=one))
+        behind = list(itertools.accumulate(factors[:0:-1], _ring_product, initial=one))[::-1]
+        others = [_ring_product(a, b)[-1] for a, b in zip(ahead, behind, strict=True)]
+        return np.moveaxis(np.stack(others, -1).reshape(shape), tail, self.axes)
 
     def range_of(self, *ranges: Interval) -> Interval:
         return (

@@ -11,7 +11,7 @@ from relgrad.contract import Laws
 from relgrad.implementations import implements
 from relgrad.op import as_term
 from relgrad.ops.arguments import call, is_ground, refuse, require_ground
-from relgrad.ops.casting import cast
+from relgrad.ops.casting import cast, truncated_ball
 from relgrad.ops.elementwise import Elementwise, elementwise
 from relgrad.ops.intervals import divided, magnitude
 from relgrad.types import NONNEGATIVE, REAL, Interval
@@ -33,14 +33,29 @@ def _row(label: str, ufunc: np.ufunc, **options: Any) -> Any:
     )
 
 
+def _ball_rint(x: Any) -> Any:
+    nearest = (x + 0.5).floor()
+    return 2 * (nearest / 2).floor() if x + 0.5 == nearest else nearest  # ties go to the even one
+
+
+def _ball_exponent(x: Any) -> Any:
+    import flint
+
+    if not x.is_finite():
+        return flint.arb.nan()
+    ends = [(int(man), int(exp)) for man, exp in (x.abs_lower().man_exp(), x.abs_upper().man_exp())]
+    low, high = (flint.arb(exp + man.bit_length()) if man else flint.arb(0) for man, exp in ends)
+    return low.union(high)
+
+
 floor = _row("floor", np.floor, ball=lambda x: x.floor())
 ceil = _row("ceil", np.ceil, ball=lambda x: x.ceil())
 trunc = _row(
     "trunc",
     np.trunc,
-    ball=lambda x: x.floor() if x >= 0 else x.ceil() if x <= 0 else x.floor().union(x.ceil()),
+    ball=truncated_ball,
 )
-rint = _row("rint", np.rint)
+rint = _row("rint", np.rint, ball=_ball_rint)
 
 
 def _floor_divide_range(x: Interval, y: Interval) -> Interval:
@@ -84,6 +99,7 @@ fmod = elementwise(
     lambda g, out, x, y: g,
     lambda g, out, x, y: -g * np.rint((x - out) / y),
     range=_fmod_range,
+    ball=lambda x, y: x - truncated_ball(x / y) * y,
 )
 nextafter = elementwise(
     "nextafter",
@@ -101,7 +117,14 @@ spacing = elementwise(
 )
 
 
-ldexp = elementwise("ldexp", np.ldexp, lambda g, out, x, y: np.ldexp(g, y), None, laws=Laws(linear=(0,)))
+ldexp = elementwise(
+    "ldexp",
+    np.ldexp,
+    lambda g, out, x, y: np.ldexp(g, y),
+    None,
+    laws=Laws(linear=(0,)),
+    ball=lambda x, y: x * type(y)(2) ** y,
+)
 gcd = elementwise(
     "gcd", np.gcd, None, None, laws=Laws(associative=True, commutative=True, identity=0.0), range=NONNEGATIVE
 )
@@ -119,6 +142,7 @@ exponent = Elementwise(
     None,
     code="np.frexp({})[1]",
     dtype=lambda x: np.frexp.resolve_dtypes((x, None, None))[2],
+    ball=_ball_exponent,
 )
 mantissa = Elementwise(
     "mantissa",
@@ -127,6 +151,7 @@ mantissa = Elementwise(
     code="np.frexp({})[0]",
     range=Interval(-1.0, 1.0, True, True),
     dtype=lambda x: np.frexp.resolve_dtypes((x, None, None))[1],
+    ball=lambda x: x / type(x)(2) ** _ball_exponent(x),
 )
 
 

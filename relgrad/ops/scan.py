@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from relgrad.contract import Laws
 from relgrad.implementations import implements
 from relgrad.kernels import delay, linear_recurrence
 from relgrad.op import Op, as_term, strong
@@ -34,6 +35,9 @@ class _Along(Op):
 
     def __init__(self, axis: int):
         self.axis = axis
+
+    def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
+        return (self.axis,)
 
     def output_type(self, *types: Any) -> Type:
         return array_type(Sum((self.axis,)).result_dtype(types[0].dtype), types[0].shape)
@@ -103,6 +107,9 @@ class Delay(Rearrangement):
     def __init__(self, axis: int, step: int):
         self.axis, self.step = axis, step
 
+    def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
+        return (self.axis,)
+
     def output_type(self, *types: Any) -> Type:
         return types[0]
 
@@ -133,9 +140,13 @@ class Recurrence(Op):
 
     __props__ = ("axis", "adjoint")
     imports = ("linear_recurrence",)
+    laws = Laws(linear=(1,))
 
     def __init__(self, axis: int, adjoint: bool):
         self.axis, self.adjoint = axis, adjoint
+
+    def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
+        return (self.axis,)
 
     def output_type(self, *types: Any) -> Type:
         return array_type(np.result_type(types[0].dtype, types[1].dtype), types[0].shape)
@@ -146,6 +157,9 @@ class Recurrence(Op):
 
     def source(self, node: Term, names: Sequence[str]) -> str | None:
         return f"linear_recurrence({names[0]}, {names[1]}, {self.axis}, {self.adjoint})"
+
+    def ball(self, *balls: Any) -> Any:
+        return self.compute(*balls)
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         (a, _), (s,), (g,) = inputs, outputs, output_gradients

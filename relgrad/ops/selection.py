@@ -102,6 +102,9 @@ heaviside = elementwise(
     None,
     lambda g, out, x, y: np.where(x == 0, g, 0.0),
     range=lambda x, y: hull(Interval(0.0, 1.0), y),
+    ball=lambda x, y: (
+        type(x)(1) if x > 0 else type(x)(0) if x < 0 else y if x == 0 else y.union(x * 0).union(x * 0 + 1)
+    ),
 )
 
 

@@ -76,6 +76,9 @@ class Transpose(Rearrangement):
         """Return the permutation of all axes of an array of the given rank."""
         return (*range(-rank, -len(self.order)), *self.order)
 
+    def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
+        return tuple(a - len(self.order) for a, b in enumerate(self.order) if a - len(self.order) != b)
+
     def output_type(self, *types: Any) -> Type:
         shape = types[0].shape
         return array_type(types[0].dtype, [shape[a] for a in self.full_order(len(shape))])

@@ -69,7 +69,9 @@ class Softmax(_Weighted):
     kernel = staticmethod(kernels.softmax)
 
     def range_of(self, *ranges: Interval) -> Interval:
-        return Interval(0.0, 1.0) if len(ranges) == 1 or ranges[1].nonnegative else REAL
+        if len(ranges) == 1:
+            return Interval(0.0, 1.0, open_low=True)
+        return Interval(0.0, 1.0) if ranges[1].nonnegative else REAL
 
     def _unnormalised(self, inputs: list[Any]) -> Any:
         """softmax/w, where w may be zero."""

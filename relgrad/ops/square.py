@@ -72,7 +72,7 @@ def over_matrices(f: Callable[..., Any], *stacks: Any) -> Any:
         found = f(*[flint.arb_mat(x[index].tolist()) for x in stacks])
         results.append(found.tolist() if isinstance(found, flint.arb_mat) else found)
     values = np.array(results, dtype=object)
-    return values.reshape(*stack, *values.shape[1:])
+    return values.reshape((*stack, *values.shape[1:]))
 
 
 def outputs_like(op: Op, a: Any, swapped: bool = False) -> list[Any]:

@@ -49,6 +49,11 @@ class Size(Op):
         extents = " * ".join(f"np.shape({names[0]})[{a}]" for a in self.axes)
         return f"np.{node.type.dtype}({extents or 1})"
 
+    def ball(self, *balls: Any) -> Any:
+        import flint
+
+        return flint.arb(math.prod(np.shape(balls[0])[a] for a in self.axes))
+
     def connection_pattern(self, node: Term) -> list[list[bool]]:
         return [[False]]
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from relgrad.logic import (
     PRODUCT,
     SUM,
+    Wide,
     cancelled_product,
     cancelled_sum,
     distributed_product,
@@ -29,6 +30,7 @@ class Found(NamedTuple):
     term: Term
     why: str
     bindings: dict[str, Any]
+    before: Term | None = None
 
 
 def relate(t: Term, library: Library, within: int = 0) -> Iterator[Found]:
@@ -50,6 +52,24 @@ def relate(t: Term, library: Library, within: int = 0) -> Iterator[Found]:
         smaller = simplify(t) if (readings if whole else theories) & theory else None
         if smaller is not None:
             yield Found("simplify", name, smaller, why, {})
+
+
+def relate_wide(t: Term, library: Library, theory: int) -> tuple[Term, list[Found]]:
+    """Return what the relations make of a wide sum or product, and the moves, each on the parts that it concerns."""
+    wide = Wide(t, theory)
+    moves: list[Found] = []
+    for row in library.candidates(t, theory):
+        if row.pattern.kind != "op":
+            for state, before, after in wide.apply(row.pattern, row.right, row.conditions):
+                bindings = {label_of(v): state.get(v) for v in row.variables}
+                moves.append(Found("relation", row.name, after, row.summary, bindings, before))
+    if not moves and not wide.cancelled:
+        return t, []
+    new = wide.built()
+    if not moves and new is not t:
+        name, why = next((name, why) for _, which, name, _, why in _SIMPLIFICATIONS if which == theory)
+        moves.append(Found("simplify", name, new, why, {}, t))
+    return new, moves
 
 
 _SIMPLIFICATIONS = (

@@ -17,11 +17,11 @@ from typing import Any
 
 from relgrad.errors import OutOfFuel
 from relgrad.gradient import IMPLICIT, Anchor, Gradient, Pullback, Pushforward, Tangents, is_implicit
-from relgrad.logic import PRODUCT, SUM, head_key, theories_of
+from relgrad.logic import LIMIT, PRODUCT, SUM, head_key, is_open, theories_of, width
 from relgrad.op import Pack, is_constant
 from relgrad.relation import Library
 from relgrad.schedule.fold import fold
-from relgrad.schedule.relate import Found, relate
+from relgrad.schedule.relate import Found, relate, relate_wide
 from relgrad.schedule.strategy import DEFAULT, EXPAND, FOLD, RELATE, Strategy
 from relgrad.step import Derivation, Step
 from relgrad.term import Term, reachable, substitute, term
@@ -58,11 +58,12 @@ def _uncollected() -> Iterator[None]:
 
 
 def _schedule(roots: Sequence[Term], library: Library, strategy: Strategy, fuel: int | None) -> Derivation:
+    size = len(reachable(*roots))
     if fuel is None:
-        fuel = 2000 + 20 * len(reachable(*roots))
+        fuel = 2000 + 20 * size
     aside: list[str] = []
     while True:
-        run = _Run(library, fuel)
+        run = _Run(library, fuel, 1000 + 4 * size)
         after = list(roots)
         for moves in strategy.phases:
             after = run.saturate(after, moves)
@@ -87,8 +88,8 @@ def _schedule(roots: Sequence[Term], library: Library, strategy: Strategy, fuel:
 class _Run:
     """The state of one run: fuel and steps."""
 
-    def __init__(self, library: Library, fuel: int):
-        self.library, self.fuel = library, fuel
+    def __init__(self, library: Library, fuel: int, affordable: int):
+        self.library, self.fuel, self.affordable = library, fuel, affordable
         self.steps: list[Step] = []
         self._idle: dict[Any, bool] = {}
 
@@ -130,7 +131,9 @@ class _Run:
             operands = _operand_keys(t, theories) if theories else t.rands
             rands = [normal.get(k) for k in operands]
             if None in rands:
-                missing = [k for k, new in zip(operands, rands, strict=True) if new is None and k not in waiting]
+                missing = [
+                    k for k, new in zip(operands, rands, strict=True) if new is None and k not in waiting
+                ]
                 if missing:
                     stack.extend(missing)
                     continue
@@ -167,6 +170,14 @@ class _Run:
         if is_implicit(t):
             return self._expand(t) if EXPAND in moves else None
         if RELATE in moves and self.fuel >= 0:
+            for theory in (PRODUCT, SUM):
+                if theories_of(t.op) & theory & ~within and self._is_wide(t, theory):
+                    new, found = relate_wide(t, self.library, theory)
+                    for move in found:
+                        self._record(move.before, move)
+                    if new is not t:
+                        return new
+                    within |= theory
             for found in relate(t, self.library, within):
                 if _leads_to((found.term, within) if within else found.term, key, became):
                     continue
@@ -179,7 +190,17 @@ class _Run:
                 return value
         return None
 
-    def _record(self, t: Term, found: Found) -> None:
+    def _is_wide(self, t: Term, theory: int) -> bool:
+        """Whether a sum or product has more parts than a view holds, and reading them all is still affordable.
+
+        Where sums share their beginnings, to read each of them whole would take quadratic time.
+        """
+        if not t.type.differentiable or width(t, theory, LIMIT) <= LIMIT:
+            return False
+        self.affordable -= width(t, theory, max(self.affordable, 0))
+        return self.affordable > 0
+
+    def _record(self, t: Any, found: Found) -> None:
         self.fuel -= 1
         self.steps.append(Step(found.move, found.name, t, found.term, found.why, found.bindings))
 
@@ -228,7 +249,14 @@ def _leads_to(start: Key, goal: Key, became: dict[Key, Key]) -> bool:
 
 def _operand_keys(t: Term, theories: int) -> list[Key]:
     """Return the operands, each with the theories under which it is part of the product or sum that t is."""
-    return [(rand, shared) if (shared := theories & theories_of(rand.op)) else rand for rand in t.rands]
+    keys: list[Key] = []
+    for rand in t.rands:
+        shared = theories & theories_of(rand.op)
+        # A power or a contraction looks into its operand as far as a view goes; what is wider stands for itself.
+        if shared and not is_open(t.op, shared) and width(rand, shared, LIMIT) > LIMIT:
+            shared = 0
+        keys.append((rand, shared) if shared else rand)
+    return keys
 
 
 def _of_constants(t: Term) -> bool:

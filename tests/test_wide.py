@@ -1,0 +1,130 @@
+"""Sums and products of any number of parts: relations apply inside them, and the cost is linear."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+import relgrad as rg
+from relgrad.op import as_term
+from relgrad.ops.arithmetic import add, multiply
+from relgrad.schedule.schedule import schedule
+from relgrad.term import subterms
+
+X = np.linspace(-3.0, 3.0, 7)
+
+
+def names(f, *args, **options):
+    return Counter(step.name for step in rg.stabilize(f, **options).explain(*args).steps)
+
+
+def pieces(x, n):
+    return [np.sin(x * (i + 1.0)) * 800.0 for i in range(n)]
+
+
+@pytest.mark.parametrize("n", [2, 23, 24, 25, 60])
+def test_a_relation_applies_wherever_its_parts_stand_in_a_sum(n):
+    def f(x):
+        total = np.sum(pieces(x, n), axis=0) if n < 0 else 0.0
+        for v in pieces(x, n):
+            total = total + v
+        for v in pieces(x, n):
+            total = total - np.log(np.sum(np.exp(v)))
+        return total
+
+    assert names(f, X)["argument_minus_logsumexp"] == n
+    with np.errstate(over="ignore"):
+        assert np.isfinite(rg.stabilize(f)(X)).all()
+
+
+@pytest.mark.parametrize("n", [2, 24, 40])
+def test_a_relation_applies_wherever_its_parts_stand_in_a_product(n):
+    def f(x):
+        total = 1.0
+        for v in pieces(x, n):
+            total = total * np.exp(v)
+        for v in pieces(x, n):
+            total = total / np.sum(np.exp(v))
+        return total**0.001
+
+    assert names(f, X)["normalized_exponential"] == n
+    with np.errstate(over="ignore", invalid="ignore"):
+        assert not np.isfinite(f(X)).all()
+    assert np.isfinite(rg.stabilize(f)(X)).all()
+
+
+@pytest.mark.parametrize("n", [10, 100])
+def test_what_cancels_cancels_however_far_apart(n):
+    def f(x):
+        total = x * 1e300
+        for i in range(n):
+            total = total + np.sin(x * i)
+        return total - x * 1e300
+
+    np.testing.assert_allclose(rg.stabilize(f)(X), sum(np.sin(X * i) for i in range(n)), rtol=1e-12)
+
+
+@rg.relation
+def sine_and_cosine(x):
+    """A square of a sine and one of a cosine."""
+    return np.sin(x) ** 2 + np.cos(x) ** 2, 1
+
+
+@pytest.mark.parametrize("scale", [1.0, 3.0, -2.0])
+@pytest.mark.parametrize("n", [4, 40])
+def test_multiples_are_found_and_the_rest_keeps_its_order(n, scale):
+    def f(x):
+        total = np.tanh(x)
+        for i in range(n):
+            total = total + np.arctan(x * (i + 2.0))
+        total = total + scale * np.sin(x) ** 2
+        for i in range(n):
+            total = total + np.arcsinh(x * (i + 2.0))
+        return total + scale * np.cos(x) ** 2
+
+    library = rg.Library([sine_and_cosine])
+    assert names(f, X, relations=library)["sine_and_cosine"] == 1
+    np.testing.assert_allclose(rg.stabilize(f, relations=library)(X), f(X), rtol=1e-12)
+    (after,) = schedule([as_term(f(rg.symbol("x", (7,))))], library).after
+    order = [t.op.name for t in subterms(after) if t.op.name in ("tanh", "arctan", "arcsinh")]
+    assert order == ["tanh", *["arctan"] * n, *["arcsinh"] * n]
+
+
+def test_the_result_has_the_dtype_and_shape_of_the_place():
+    def f(x, y):
+        total = y[:, None] - y[:, None]
+        for i in range(30):
+            total = total + np.sin(x * i)
+        return total
+
+    x, y = X.astype("float32"), np.ones(3, "float32")
+    result = rg.stabilize(f)(x, y)
+    assert result.shape == (3, 7)
+    assert result.dtype == np.float32
+    np.testing.assert_allclose(result, f(x, y), rtol=1e-5)
+
+
+@pytest.mark.parametrize("op", [add, multiply])
+def test_each_part_of_a_long_sum_is_looked_at_a_bounded_number_of_times(op):
+    def steps(n):
+        total = None
+        for i in range(n):
+            x = rg.symbol(f"x{i}", (3,))
+            part = as_term(np.log(np.exp(x) / np.sum(np.exp(x))) if i % 20 == 0 else x)
+            total = part if total is None else op(total, part)
+        return len(schedule([total], rg.LIBRARY).relations)
+
+    assert steps(200) == 2 * 10
+    assert steps(2000) == 2 * 100
+
+
+def test_sums_that_share_their_beginnings_stay_affordable():
+    x = rg.symbol("x", (3,))
+    total, roots = as_term(x), []
+    for i in range(1000):
+        total = add(total, as_term(np.sin(x * float(i))))
+        roots.append(as_term(np.tanh(rg.symbolic(total)) if hasattr(rg, "symbolic") else total))
+    derivation = schedule(roots, rg.LIBRARY)
+    assert len(derivation.after) == 1000
