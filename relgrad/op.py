@@ -69,7 +69,11 @@ class Op(Contract):
     @property
     def ground(self) -> bool:
         """Whether no prop holds a logic variable."""
-        return not any(isinstance(prop, Unknown) for prop in self._props())
+        try:
+            return self._ground
+        except AttributeError:
+            self._ground: bool = not any(isinstance(prop, Unknown) for prop in self._props())
+            return self._ground
 
     def with_props(self, props: Sequence[Any]) -> Op:
         """Return the op of the same class with other props, in the order of `__props__`."""
@@ -192,6 +196,9 @@ class Pack(Op):
     def compute(self, *arrays: Any) -> Any:
         return arrays
 
+    def ball(self, *balls: Any) -> Any:
+        return balls
+
 
 class Project(Op):
     """One output of an op that has several; of a pack, the term itself."""
@@ -210,6 +217,9 @@ class Project(Op):
 
     def compute(self, *arrays: Any) -> Any:
         return arrays[0][self.index]
+
+    def ball(self, *balls: Any) -> Any:
+        return balls[0][self.index]
 
     def source(self, node: Term, names: Sequence[str]) -> str | None:
         return f"{names[0]}[{self.index}]"

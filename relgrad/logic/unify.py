@@ -7,6 +7,7 @@ linear where ground terms meet, since two ground terms are equal exactly when th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from operator import is_
 from typing import Any
 
 from unification.core import _reify, _unify, unify
@@ -127,25 +128,59 @@ def reify_term(x: Any, s: State) -> Any:
     done: dict[Any, Any] = {}
     stack = [x]
     while stack:
-        node = stack[-1]
-        if node in done:
-            stack.pop()
-            continue
-        rands = [walk(rand, s) if is_variable(rand) else rand for rand in node.rands]
-        missing = [r for r in rands if is_term(r) and not r.ground and r not in done]
+        root = stack[-1]
+        # Bindings may hold open terms, whose own variables are replaced first.
+        missing: list[Any] = []
+        for node in _open_order(root):
+            if node in done:
+                continue
+            rands: list[Any] = []
+            for rand in node.rands:
+                value = walk(rand, s) if is_variable(rand) else rand
+                if is_term(value) and not value.ground:
+                    if value in done:
+                        value = done[value]
+                    else:
+                        missing.append(value)
+                rands.append(value)
+            if missing:
+                break
+            done[node] = _applied(node, reify_op(node.op, s), rands)
         if missing:
             stack.extend(missing)
-            continue
-        stack.pop()
-        new = [done.get(r, r) for r in rands]
-        op = reify_op(node.op, s)
-        if op is node.op and all(a is b for a, b in zip(new, node.rands, strict=True)):
-            done[node] = node
-        elif op.ground and all(is_term(r) and r.ground for r in new):
-            done[node] = op.make_node(*new)
         else:
-            done[node] = term(op, *new)
+            stack.pop()
     return done[x]
+
+
+def _applied(node: Term, op: Any, rands: list[Any]) -> Any:
+    """Return the op applied to new operands: as a term of the graph where nothing is open any more."""
+    if op.ground and all(map(_is_ground, rands)):
+        return op.make_node(*rands)
+    if op is node.op and all(map(is_, rands, node.rands)):
+        return node
+    return term(op, *rands)
+
+
+def _is_ground(x: Any) -> bool:
+    return is_term(x) and x.ground
+
+
+def _open_order(root: Term) -> tuple[Term, ...]:
+    """Return the distinct subterms that are not ground, operands before the terms that use them."""
+    found = root.cache.get("open order")
+    if found is None:
+        order: dict[Term, None] = {}
+        stack = [root]
+        while stack:
+            node = stack[-1]
+            missing = [r for r in node.rands if is_term(r) and not r.ground and r not in order]
+            if missing and node not in order:
+                stack.extend(missing)
+            else:
+                order[stack.pop()] = None
+        found = root.cache["open order"] = tuple(order)
+    return found
 
 
 def reify_op(op: Any, s: State) -> Any:
