@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.errors import GradientError, OpError
+from relgrad.errors import GradientError, LawError, OpError
 from relgrad.term import Term
 from relgrad.types import REAL, Interval, TupleType
 
@@ -37,6 +37,33 @@ class Laws:
     monotone: int = 0
     homomorphism: tuple[str, str] | None = None
     selects: bool = False
+
+    def __post_init__(self) -> None:
+        joins = self.associative or self.commutative
+        if self.identity is not None and self.identity == self.absorbing:
+            raise LawError(
+                f"the identity of an op is also absorbing: {self.identity!r}",
+                cause="then x = f(x, e) = e for every x",
+                cure="give another identity or absorbing element, or leave one out",
+            )
+        if joins and self.inverse is not None:
+            raise LawError(
+                f"an associative or commutative op has an inverse function: {self.inverse!r}",
+                cause="`inverse` names g with g(f(x)) = x, so f has one operand; f(x, x) = x would make f trivial",
+                cure="leave `inverse` out; the inverse of an operand, as -x under addition, is an op of its own",
+            )
+        if self.monotone not in (-1, 0, 1):
+            raise LawError(
+                f"monotone={self.monotone!r} is no direction",
+                cause="a function increases (1), decreases (-1) or nothing is known (0)",
+                cure="give 1, -1 or 0",
+            )
+        if any(type(position) is not int or position < 0 for position in self.linear):
+            raise LawError(
+                f"linear={self.linear!r} names no operands",
+                cause="operands are counted from 0, at the left",
+                cure="list the positions of the operands, as in linear=(0, 1)",
+            )
 
 
 SELECTION = Laws(linear=(0,), selects=True)
@@ -127,6 +154,14 @@ class Contract:
         return [[True] * self.n_outputs for _ in node.rands]
 
     # Reasoning
+
+    def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
+        """Return along which negative axes a factor of operand i must be constant to stand before the op instead.
+
+        Asked of operands in which the op is linear: op(…, a·x, …) = a·op(…, x, …) for every a that has extent 1
+        along these axes. None is all axes, which leaves numbers.
+        """
+        return None
 
     def range_of(self, *ranges: Interval) -> Interval:
         """Return where the entries of the result lie, from where those of the inputs lie."""

@@ -65,6 +65,10 @@ class RelationError(RelgradError, ValueError):
     """A relation is not an equation between two NumPy expressions."""
 
 
+class LawError(RelgradError, ValueError):
+    """The laws that are declared of an op contradict each other, or cannot be honoured."""
+
+
 class RelgradWarning(UserWarning):
     """Something the caller should know, though a result was found."""
 

@@ -20,9 +20,9 @@ X = np.array([0.3, -0.2, 0.5])
 
 @contextmanager
 def at_most(seconds: float) -> Iterator[None]:
-    start = time.perf_counter()
+    start = time.process_time()
     yield
-    assert time.perf_counter() - start < seconds
+    assert time.process_time() - start < seconds
 
 
 def holds_itself(x):

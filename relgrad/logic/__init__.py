@@ -18,12 +18,22 @@ from relgrad.logic.ranges import (
 )
 from relgrad.logic.rewrite import Rewrite, rewrites
 from relgrad.logic.simplify import cancelled_product, cancelled_sum, distributed_product, scattered_product
-from relgrad.logic.theory import PRODUCT, SUM, in_product, in_sum, is_contraction, theories_of
+from relgrad.logic.theory import (
+    BAG,
+    PRODUCT,
+    SUM,
+    in_product,
+    in_sum,
+    is_contraction,
+    shared_theories,
+    theories_of,
+)
 from relgrad.logic.unify import fresh, is_variable, label_of, reify_term, unknowns
 from relgrad.logic.view import LIMIT, product_of, sum_of
 from relgrad.logic.wide import Wide, is_open, width
 
 __all__ = [
+    "BAG",
     "LIMIT",
     "PRODUCT",
     "SUM",
@@ -58,6 +68,7 @@ __all__ = [
     "rewrites",
     "same_shape",
     "scattered_product",
+    "shared_theories",
     "sum_of",
     "theories_of",
     "unknowns",

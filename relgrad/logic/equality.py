@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from relgrad.logic.group import Key, ProductView, SumView, interned
+from relgrad.logic.theory import BAG, theories_of
 from relgrad.logic.view import product_of, sum_of
 from relgrad.term import Term, is_term
 
@@ -54,6 +56,27 @@ def _parts(t: Term) -> tuple[list[Term], Any]:
         )
     if bases != [t] or exponents != [1] or view.coefficient != 1:
         return bases, lambda keys: ("product", view.coefficient, frozenset(zip(keys, exponents, strict=True)))
+    if theories_of(t.op) & BAG:
+        return _flat(t), lambda keys: ("op", t.op, _joined(keys, t.op.laws))
     if t.op.laws.commutative:
         return list(t.rands), lambda keys: ("op", t.op, frozenset((key, keys.count(key)) for key in keys))
     return list(t.rands), lambda keys: ("op", t.op, *keys)
+
+
+def _flat(t: Term) -> list[Any]:
+    """Return the operands of an associative op applied again and again, from left to right."""
+    found: list[Any] = []
+    stack = [t]
+    while stack:
+        node = stack.pop()
+        if node.op == t.op:
+            stack.extend(node.rands[::-1])
+        else:
+            found.append(node)
+    return found
+
+
+def _joined(keys: list[Any], laws: Any) -> Any:
+    if not laws.commutative:
+        return tuple(keys)
+    return frozenset(keys) if laws.idempotent else frozenset(Counter(keys).items())

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from relgrad.logic.associative import operands
 from relgrad.logic.group import ProductView
-from relgrad.logic.theory import PRODUCTS, SUMS, hoisting_axes
+from relgrad.logic.theory import BAG, PRODUCTS, SUMS, hoisting_axes, theories_of
 from relgrad.logic.view import product_of, sum_of
 from relgrad.op import Op
 from relgrad.ops.arithmetic import power
@@ -46,6 +47,8 @@ def compile_pattern(p: Any) -> Pattern:
     if not is_term(p):
         return Pattern(p, "anything", frozenset())
     kind, heads = _read(p)
+    if theories_of(p.op) & BAG:
+        return Pattern(p, "bag", heads, (Demand(-1, "bag", _bag_needs(p)),))
     if kind == "op" and not (p.op.laws.commutative and len(p.rands) > 1):
         demands = [Demand(i, *_offered_as(rand)) for i, rand in enumerate(p.rands) if is_term(rand)]
         return Pattern(p, kind, heads, tuple(d for d in demands if d.heads))
@@ -59,6 +62,11 @@ def _read(p: Term) -> tuple[str, frozenset[Key]]:
     if p.op in SUMS:
         return "sum", _keys(b for b in sum_of(p).terms if is_term(b) and b in product_of(b).factors)
     return "op", frozenset([head_key(p.op)])
+
+
+def _bag_needs(p: Term) -> frozenset[Key]:
+    needs = [_offered_as(q) for q in operands(p, p.op) if is_term(q)]
+    return frozenset(key for kind, heads in needs if kind == "product" for key in heads)
 
 
 def _offered_as(p: Term) -> tuple[str, frozenset[Key]]:
@@ -78,11 +86,13 @@ def heads_of(t: Term, kind: str) -> frozenset[Key]:
     """Return the heads that a term offers when it is read as a product, as a sum, or as an op applied."""
     if kind == "op":
         return frozenset([head_key(t.op)])
-    name = "product heads" if kind == "product" else "sum heads"
+    name = f"{kind} heads"
     found = t.cache.get(name)
     if found is None:
         if kind == "product":
             found = frozenset(product_heads(product_of(t), 3))
+        elif kind == "bag":
+            found = frozenset(key for q in operands(t, t.op) for key in product_heads(product_of(q), 3))
         else:
             found = frozenset(key for b in sum_of(t).terms for key in product_heads(product_of(b), 0))
         t.cache[name] = found

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from relgrad.logic.heads import Demand, Key, Pattern, head_key, heads_of, offered
-from relgrad.logic.theory import PRODUCT, SUM
+from relgrad.logic.theory import BAG, PRODUCT, SUM, theories_of
 from relgrad.term import Term
 
 KEPT = 1 << 14
@@ -41,7 +41,7 @@ class Index:
         """Return in order the patterns that a term can match at its root: as an op, and as what `readings` says."""
         found: tuple[int, ...] = ()
         shelf = self._roots.get(head_key(t.op))
-        if shelf is not None:
+        if shelf is not None and (readings & BAG or not theories_of(t.op) & BAG):
             found = shelf.candidates(t)
         if readings & PRODUCT and (shelf := self._roots.get("product")) is not None:
             found += shelf.candidates(t)
@@ -55,7 +55,7 @@ class Index:
 
 
 def _filed(p: Pattern) -> list[tuple[Any, tuple[Demand, ...]]]:
-    if p.kind == "op":
+    if p.kind in ("op", "bag"):
         return [(key, p.operands) for key in p.needs]
     return [(p.kind, (Demand(-1, p.kind, p.needs),) if p.needs else ())]
 

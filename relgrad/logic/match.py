@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
+from relgrad.logic.associative import match_bag
 from relgrad.logic.equality import equal_ground
 from relgrad.logic.group import (
     Number,
@@ -36,8 +37,8 @@ from relgrad.logic.share import (
     share_sum,
     without,
 )
-from relgrad.logic.theory import PRODUCTS, SUMS
-from relgrad.logic.unify import State, bind, is_variable, reify_term, unify_terms, unknowns, walk
+from relgrad.logic.theory import BAG, PRODUCTS, SUMS, theories_of
+from relgrad.logic.unify import State, bind, is_variable, unify_terms, walked
 from relgrad.logic.view import product_of, sum_of, summand
 from relgrad.op import Op
 from relgrad.ops.arithmetic import power
@@ -48,7 +49,7 @@ from relgrad.term import Term, is_term
 
 def match(p: Any, t: Any, s: State) -> Iterator[State]:
     """Yield the states in which a pattern and a subject are equal modulo the theories."""
-    p, t = _walked(p, s), _walked(t, s)
+    p, t = walked(p, s), walked(t, s)
     if p is t:
         yield s
     elif is_variable(p) or is_variable(t):
@@ -69,15 +70,6 @@ def match(p: Any, t: Any, s: State) -> Iterator[State]:
         yield from _match_open(p, t, s)
 
 
-def _walked(x: Any, s: State) -> Any:
-    """Return what a variable is bound to, and a pattern whose variables are all bound as the term that it is."""
-    if is_variable(x):
-        return walk(x, s)
-    if is_term(x) and not x.ground and all(v in s for v in unknowns(x)):
-        return reify_term(x, s)
-    return x
-
-
 def _match_open(p: Term, t: Term, s: State) -> Iterator[State]:
     if p.op in SUMS:
         for state, _ in match_sum(sum_of(p), sum_of(t), s, extend=False):
@@ -89,7 +81,10 @@ def _match_open(p: Term, t: Term, s: State) -> Iterator[State]:
         for state, _ in match_product(view, product_of(t), s, extend=False):
             yield state
         return
-    if p.op is exp:
+    if theories_of(p.op) & BAG:
+        for state, _, _ in match_bag(p, _as_head(t, p.op), s, False, match):
+            yield state
+    elif p.op is exp:
         yield from _match_exponential(p.rands[0], product_of(t), s)
     elif type(p.op) is Sum:
         yield from _match_reduction(p, t, s)
@@ -148,7 +143,7 @@ def _match_reduction(p: Term, t: Term, s: State) -> Iterator[State]:
 
 
 def _match_body(p: Any, body: ProductView, like: Term, s: State) -> Iterator[State]:
-    p = _walked(p, s)
+    p = walked(p, s)
     if is_term(p) and p.op in SUMS:
         yield from (
             state for state, _ in match_sum(sum_of(p), summand(body, None, dtype_of(like)), s, extend=False)
@@ -164,7 +159,7 @@ def match_product(
     """Yield states, and what is left of the subject, in which a product pattern is part of (or all of) a product."""
     needed, heads, variables = ProductView(p.coefficient, {}), [], []
     for base, k in p.factors.items():
-        base = _walked(base, s)
+        base = walked(base, s)
         if is_variable(base):
             variables.append((base, k))
         elif not is_term(base) or base.ground:
@@ -245,7 +240,7 @@ def match_sum(p: SumView, t: SumView, s: State, extend: bool) -> Iterator[SumMat
     """Yield states, and what is left of the subject, in which a sum pattern is part of (or all of) a sum."""
     needed, heads, variables = SumView(p.constant, {}), [], []
     for part, k in p.terms.items():
-        part = _walked(part, s)
+        part = walked(part, s)
         if is_variable(part):
             variables.append((part, k))
         elif not is_term(part) or part.ground:

@@ -12,6 +12,7 @@ from fractions import Fraction
 from itertools import chain
 from typing import Any, NamedTuple
 
+from relgrad.logic.associative import applied, match_bag
 from relgrad.logic.build import build_product, build_sum, fit, fit_to
 from relgrad.logic.group import Number, ProductView, SumView, added, multiplied, whole
 from relgrad.logic.heads import Pattern, head_key, product_heads
@@ -42,6 +43,8 @@ def rewrites(left: Pattern, right: Any, conditions: Sequence[Goal], t: Term, s: 
         found = chain(
             _rewrite_sum(left, right, conditions, t, s), _rewrite_factored(left, right, conditions, t, s)
         )
+    elif left.kind == "bag":
+        found = _rewrite_bag(left, right, conditions, t, s)
     else:
         found = _rewrite_whole(left, right, conditions, t, s)
     for rewrite in found:
@@ -69,6 +72,18 @@ def _rewrite_whole(
         inner = t.op.make_node(selection.rands[0])
         for rewrite in _rewrite_whole(left, right, conditions, inner, s):
             yield Rewrite(rewrite.state, selection.op.make_node(rewrite.term, *selection.rands[1:]))
+
+
+def _rewrite_bag(
+    left: Pattern, right: Any, conditions: Sequence[Goal], t: Term, s: State
+) -> Iterator[Rewrite]:
+    """Rewrite some of the operands of an op that is associative; what is made of them takes their place."""
+    op = left.term.op
+    if t.op != op:
+        return
+    for state, before, behind in match_bag(left.term, t, s, True, match):
+        for final in _satisfying(conditions, state):
+            yield Rewrite(final, _fitted(applied(op, [*before, reify_term(right, final), *behind]), t))
 
 
 def _fitted(new: Any, t: Term) -> Any:

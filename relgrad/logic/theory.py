@@ -5,7 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from relgrad.logic.group import Number
+from relgrad.logic.ranges import is_constant_along
 from relgrad.op import Op
 from relgrad.ops.align import insert
 from relgrad.ops.arithmetic import (
@@ -21,9 +24,9 @@ from relgrad.ops.arithmetic import (
     subtract,
 )
 from relgrad.ops.exponential import exp
-from relgrad.ops.matmul import MatMul
+from relgrad.ops.matmul import MatMul, swap
 from relgrad.ops.reduction import Sum
-from relgrad.ops.structure import BroadcastLike, BroadcastTo
+from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand, Squeeze
 from relgrad.term import Term
 
 PRODUCTS: dict[Op, tuple[int, tuple[Number, ...]]] = {
@@ -40,6 +43,9 @@ PRODUCTS: dict[Op, tuple[int, tuple[Number, ...]]] = {
 SUMS: dict[Op, tuple[int, ...]] = {add: (1, 1), subtract: (1, -1), negative: (-1,), positive: (1,)}
 """The ops that the theory of sums reads: each operand's coefficient."""
 
+_READ_THROUGH = (BroadcastTo, BroadcastLike, Expand, Squeeze)
+"""Linear ops that views look through in their own way, or that float to the root."""
+
 
 def hoisting_axes(op: Op, ndim: int) -> tuple[tuple[int, ...], ...]:
     """Return for each operand in which a linear op is linear the axes along which a factor must be constant.
@@ -51,6 +57,45 @@ def hoisting_axes(op: Op, ndim: int) -> tuple[tuple[int, ...], ...]:
     if type(op) is MatMul:
         return ((-1,), (-2,))
     return ()
+
+
+def inner_product(t: Term) -> Term | None:
+    """Return the sum of products, Σ aᵢ·bᵢ, that a row times a column is, or None; kept on the term."""
+    if type(t.op) is not MatMul or t.type.extent(-1) != 1 or t.type.extent(-2) != 1:
+        return None
+    found = t.cache.get("inner product")
+    if found is None:
+        a, b = t.rands
+        found = t.cache["inner product"] = Sum((-1,)).make_node(multiply(a, swap(b)))
+    return found
+
+
+def linear_positions(op: Op) -> tuple[int, ...]:
+    """Return the operands of which factors may stand before the op: those in which it is linear.
+
+    Elementwise ops are read as products, or not at all: xlogy(0, 0) is 0, but 0·xlogy(1, 0) is not.
+    """
+    return () if op.elementwise or type(op) in _READ_THROUGH else op.laws.linear
+
+
+def linear_operands(t: Term) -> tuple[tuple[int, tuple[int, ...]], ...]:
+    """Return each operand in which an op is linear with the axes along which factors that leave it are constant."""
+    found = []
+    for i in linear_positions(t.op):
+        if i < len(t.rands):
+            axes = t.op.mixes(t, i)
+            found.append((i, tuple(range(-t.rands[i].type.ndim, 0)) if axes is None else axes))
+    return tuple(found)
+
+
+def stands_outside(x: Any, axes: tuple[int, ...], like: Term) -> bool:
+    """Whether a factor may cross a linear op, op(a·x) = a·op(x), and change no type where it goes.
+
+    `like` is the application where the factor leaves it, and the operand where it enters.
+    """
+    if not is_constant_along(x, axes) or x.type.ndim > like.type.ndim:
+        return False
+    return x.type.dtype == like.type.dtype or np.result_type(x.type.dtype, like.type.dtype) == like.type.dtype
 
 
 def is_contraction(t: Term) -> bool:
@@ -68,15 +113,25 @@ def in_sum(op: Op) -> bool:
     return op in SUMS
 
 
-PRODUCT, SUM = 1, 2
+PRODUCT, SUM, BAG = 1, 2, 4
+"""Theories that read through several ops at once: products, sums, and any other op that is associative."""
 
 
 def theories_of(op: Op) -> int:
-    """Return which theories read through an op, as a sum of PRODUCT and SUM; kept on the op, which is asked often."""
+    """Return which theories read through an op, as a sum of their numbers; kept on the op, which is asked often."""
     found = op.__dict__.get("_theories")
     if found is None:
-        found = op.__dict__["_theories"] = (PRODUCT if in_product(op) else 0) | (SUM if in_sum(op) else 0)
+        found = (PRODUCT if in_product(op) else 0) | (SUM if in_sum(op) else 0)
+        if not found and op.laws.associative:
+            found = BAG
+        op.__dict__["_theories"] = found
     return found
+
+
+def shared_theories(op: Op, inner: Op) -> int:
+    """Return the theories under which the application of `inner` is part of the one of `op` that it stands in."""
+    shared = theories_of(op) & theories_of(inner)
+    return 0 if shared == BAG and inner != op else shared
 
 
 def insert_axes(x: Any, axes: tuple[int, ...]) -> Any:

@@ -153,6 +153,15 @@ def reify_term(x: Any, s: State) -> Any:
     return done[x]
 
 
+def walked(x: Any, s: State) -> Any:
+    """Return what a variable is bound to, and a pattern whose variables are all bound as the term that it is."""
+    if is_variable(x):
+        return walk(x, s)
+    if is_term(x) and not x.ground and all(v in s for v in unknowns(x)):
+        return reify_term(x, s)
+    return x
+
+
 def _applied(node: Term, op: Any, rands: list[Any]) -> Any:
     """Return the op applied to new operands: as a term of the graph where nothing is open any more."""
     if op.ground and all(map(_is_ground, rands)):

@@ -88,7 +88,8 @@ class Any_(_Flat):
         return Interval(0.0, 1.0)
 
     def ball(self, *balls: Any) -> Any:
-        join = np.frompyfunc((logical_or if self.numpy_name == "any" else logical_and).scalar_ball, 2, 1)
+        decide: Any = (logical_or if self.numpy_name == "any" else logical_and).scalar_ball
+        join = np.frompyfunc(decide, 2, 1)
         truth = not_equal.ball(balls[0], 0)
         for axis in self.axes:
             truth = join.reduce(truth, axis=axis, keepdims=True)

@@ -17,7 +17,7 @@ from typing import Any
 
 from relgrad.errors import OutOfFuel
 from relgrad.gradient import IMPLICIT, Anchor, Gradient, Pullback, Pushforward, Tangents, is_implicit
-from relgrad.logic import LIMIT, PRODUCT, SUM, head_key, is_open, theories_of, width
+from relgrad.logic import BAG, LIMIT, PRODUCT, SUM, head_key, is_open, shared_theories, theories_of, width
 from relgrad.op import Pack, is_constant
 from relgrad.relation import Library
 from relgrad.schedule.fold import fold
@@ -128,7 +128,7 @@ class _Run:
             t, within = (key, 0) if type(key) is Term else key
             op = t.op
             theories = theories_of(op)
-            operands = _operand_keys(t, theories) if theories else t.rands
+            operands = _operand_keys(t) if theories else t.rands
             rands = [normal.get(k) for k in operands]
             if None in rands:
                 missing = [
@@ -213,7 +213,7 @@ class _Run:
             if watched and self.fuel >= 0:
                 # A relation may know the gradient of what is left as a whole.
                 rest = pullback.term()
-                for found in relate(rest, self.library, PRODUCT | SUM):
+                for found in relate(rest, self.library, PRODUCT | SUM | BAG):
                     self._record(rest, found)
                     return found.term
             v, g, flows = pullback.expand()
@@ -247,13 +247,13 @@ def _leads_to(start: Key, goal: Key, became: dict[Key, Key]) -> bool:
     return place is not None
 
 
-def _operand_keys(t: Term, theories: int) -> list[Key]:
+def _operand_keys(t: Term) -> list[Key]:
     """Return the operands, each with the theories under which it is part of the product or sum that t is."""
     keys: list[Key] = []
     for rand in t.rands:
-        shared = theories & theories_of(rand.op)
+        shared = shared_theories(t.op, rand.op)
         # A power or a contraction looks into its operand as far as a view goes; what is wider stands for itself.
-        if shared and not is_open(t.op, shared) and width(rand, shared, LIMIT) > LIMIT:
+        if shared & ~BAG and not is_open(t.op, shared) and width(rand, shared, LIMIT) > LIMIT:
             shared = 0
         keys.append((rand, shared) if shared else rand)
     return keys

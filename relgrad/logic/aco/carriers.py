@@ -1,0 +1,203 @@
+"""How a term is written: a tuple, a list, an etuple, one of our terms, or whatever `kanren.term` takes apart.
+
+Terms of different carriers are never equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from typing import Any
+
+from cons.core import ConsError, ConsPair
+from kanren.term import arguments, operator
+from kanren.term import term as apply_term
+from unification.core import _reify, isground
+
+from relgrad.op import Op
+from relgrad.term import ExpressionTuple, Term, term
+
+
+class Improper(Exception):
+    """What is read has variables where no carrier looks: in a `cons` with an unknown tail, a dictionary or a set."""
+
+
+class Carrier:
+    """A way to take a term apart into its rator and rands, and to put it together again."""
+
+    keeps = True
+    """Whether the parts live as long as the term."""
+
+    def __init__(self, name: str, kind: Any):
+        self.name, self.kind = name, kind
+
+    def parts(self, x: Any) -> Sequence[Any]:
+        """Return the rator and the rands in one sequence."""
+        return x
+
+    def write(self, parts: list[Any], associative: bool, ground: bool) -> Any:
+        """Return the term of a rator and its rands; `ground` says that no variable is inside."""
+        return self.kind(parts)
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class GroundTuple(tuple[Any, ...]):
+    """A plain tuple without variables, which reification need not walk."""
+
+    __slots__ = ()
+
+
+class GroundExpression(ExpressionTuple):
+    """An etuple without variables, which reification need not walk; what is made of it is a plain etuple."""
+
+    __slots__ = ()
+
+    def __add__(self, x: Any) -> Any:
+        return ExpressionTuple(self._tuple) + x
+
+    def __radd__(self, x: Any) -> Any:
+        return ExpressionTuple(x + self._tuple)
+
+    def __mul__(self, *args: Any) -> Any:
+        return ExpressionTuple(self._tuple) * args[0]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ExpressionTuple, (self._tuple,)
+
+
+class _Tuple(Carrier):
+    def write(self, parts: list[Any], associative: bool, ground: bool) -> Any:
+        return GroundTuple(parts) if ground else tuple(parts)
+
+
+class _Expression(Carrier):
+    def parts(self, x: Any) -> Sequence[Any]:
+        return x._tuple
+
+    def write(self, parts: list[Any], associative: bool, ground: bool) -> Any:
+        return GroundExpression(parts) if ground else ExpressionTuple(parts)
+
+
+class _Term(Carrier):
+    def parts(self, x: Any) -> Sequence[Any]:
+        return x._tuple
+
+    def write(self, parts: list[Any], associative: bool, ground: bool) -> Any:
+        op, *rands = parts
+        # With a variable inside there are no types that make_node could look at.
+        make = (lambda *xs: op.make_node(*xs)) if ground else (lambda *xs: term(op, *xs))
+        return reduce(make, rands) if associative and len(rands) > 2 else make(*rands)
+
+
+class _Op(Carrier):
+    """An op whose props hold variables, written as its class applied to them."""
+
+    def parts(self, x: Any) -> Sequence[Any]:
+        return (type(x), *x._props())
+
+    def write(self, parts: list[Any], associative: bool, ground: bool) -> Any:
+        return parts[0](*parts[1:])
+
+
+class _Object(Carrier):
+    """What `kanren.term.operator` and `arguments` are registered for, put together by `kanren.term.term`."""
+
+    keeps = False
+
+    def parts(self, x: Any) -> Sequence[Any]:
+        return (operator(x), *arguments(x))
+
+    def write(self, parts: list[Any], associative: bool, ground: bool) -> Any:
+        return apply_term(parts[0], tuple(parts[1:]))
+
+
+TUPLE = _Tuple("tuple", tuple)
+LIST = Carrier("list", list)
+ETUPLE = _Expression("etuple", ExpressionTuple)
+TERM = _Term("term", Term)
+OP = _Op("op", Op)
+
+ATOMS = frozenset([str, int, float, complex, bool, bytes, type(None), type])
+"""The types of what is no term, known without looking further."""
+
+# multipledispatch's dispatchers, which their stubs show as plain functions.
+_operator: Any = operator
+_reify_dispatch: Any = _reify
+_reify_dispatch.add((GroundTuple, Mapping), lambda x, s: x)
+_reify_dispatch.add((GroundExpression, Mapping), lambda x, s: x)
+
+_objects: dict[type, Carrier] = {}
+
+
+def carrier_of(x: Any) -> Carrier | None:
+    """Return how x is written as a term, or None where it is an atom; raises Improper."""
+    kind = type(x)
+    if kind is tuple or kind is GroundTuple:
+        return TUPLE if x else None
+    if kind is Term:
+        return TERM if len(x._tuple) > 1 or not x.ground else None
+    if kind in ATOMS:
+        return None
+    if isinstance(x, ExpressionTuple):
+        return ETUPLE if x._tuple else None
+    if kind is list:
+        return LIST if x else None
+    if isinstance(x, tuple):
+        return TUPLE if x else None
+    if isinstance(x, Op):
+        return None if x.ground else OP
+    if issubclass(kind, ConsPair) or (
+        _reify_dispatch.dispatch(kind, dict) is not _reify_dispatch.dispatch(object, dict)
+        and not isground(x, {})
+    ):
+        raise Improper
+    if _operator.dispatch(kind) is _operator.dispatch(object):
+        return None
+    return _of_object(x, kind)
+
+
+def _of_object(x: Any, kind: type) -> Carrier | None:
+    try:
+        operator(x), arguments(x)
+    except (ConsError, NotImplementedError):
+        return None
+    found = _objects.get(kind)
+    if found is None:
+        found = _objects[kind] = _Object(kind.__name__, kind)
+    return found
+
+
+class Opaque:
+    """An atom that cannot be hashed, compared by identity, or else by `==` where that says yes or no."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any):
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not Opaque:
+            return False
+        if self.value is other.value:
+            return True
+        try:
+            return bool(self.value == other.value)
+        except Exception:  # whatever a foreign `==` raises, as that of arrays does
+            return False
+
+    def __hash__(self) -> int:
+        return 0
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+
+def atom(x: Any) -> Any:
+    """Return x, wrapped where it cannot be hashed."""
+    try:
+        hash(x)
+    except Exception:  # whatever a foreign `__hash__` raises
+        return Opaque(x)
+    return x

@@ -1,0 +1,93 @@
+"""Aliens that may lose their head: the ways in which an application collapses to one of its arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import combinations
+from typing import Any
+
+from relgrad.logic.aco.equation import Equation, apart, is_flexible
+from relgrad.logic.aco.node import Node, Symbol, make
+
+
+def parts_of(x: Any, symbol: Symbol) -> dict[Any, int]:
+    """Return the arguments of a child read as an application of an associative and commutative symbol."""
+    if type(x) is Node and x.symbol is symbol and x.parts:
+        return dict(x.parts)
+    return {} if symbol.is_unit(x) else {x: 1}
+
+
+def word_of(x: Any, symbol: Symbol) -> list[Any]:
+    """Return the arguments of a child read as an application of an associative symbol."""
+    if type(x) is Node and x.symbol is symbol and x.args:
+        return list(x.args)
+    return [] if symbol.is_unit(x) else [x]
+
+
+def collapses(node: Node) -> Iterator[tuple[list[Equation], Any]]:
+    """Yield `(equations, result)`: under the equations the node is the result, no application of its symbol itself.
+
+    Of the arguments of a symbol with a unit all but one are the unit; where it is idempotent, all but some equal
+    ones.
+    """
+    symbol = node.symbol
+    if not symbol.associative:
+        yield from _without_one(node)
+    elif symbol.idempotent:
+        yield from _all_equal(node)
+    elif symbol.admits_unit(node.args):
+        args = list(node.args)
+        for place, x in enumerate(args):
+            others = args[:place] + args[place + 1 :]
+            if x not in others and not any(apart(y, symbol.unit) for y in others):
+                yield [Equation(y, symbol.unit) for y in dict.fromkeys(others)], x
+        if all(args.count(x) > 1 for x in args):
+            yield [Equation(x, symbol.unit) for x in dict.fromkeys(args)], symbol.unit
+
+
+def _without_one(node: Node) -> Iterator[tuple[list[Equation], Any]]:
+    symbol = node.symbol
+    if symbol.admits_unit(node.args):
+        for place, x in enumerate(node.args):
+            if x not in node.args[:place] and not apart(x, symbol.unit):
+                rest = node.args[:place] + node.args[place + 1 :]
+                yield [Equation(x, symbol.unit)], make(symbol, rest)
+
+
+def _all_equal(node: Node) -> Iterator[tuple[list[Equation], Any]]:
+    unit, args = node.symbol.unit, node.args
+    for size in range(len(args), 0, -1) if node.symbol.admits_unit(args) else (len(args),):
+        for equal in combinations(args, size):
+            others = [x for x in args if x not in equal]
+            if not any(apart(equal[0], x) for x in equal) and not any(apart(x, unit) for x in others):
+                yield (
+                    [*(Equation(equal[0], x) for x in equal[1:]), *(Equation(x, unit) for x in others)],
+                    equal[0],
+                )
+
+
+def dissolved(equation: Equation) -> Iterator[list[Equation]]:
+    """Yield the ways in which x = t, with x inside t, may hold: t collapses."""
+    for equations, result in collapses(equation.right):
+        yield [*equations, Equation(equation.left, result)]
+
+
+def with_collapsed(
+    equation: Equation, sides: tuple[list[Any], list[Any]], build: Callable[[list[Any]], Any]
+) -> Iterator[list[Equation]]:
+    """Yield the ways in which some alien of an equation collapses: each time the first that does."""
+    rigid = equation.rigid
+    for side, args in enumerate(sides):
+        for alien in dict.fromkeys(args):
+            if not is_flexible(alien, rigid):
+                continue
+            for equations, result in collapses(alien):
+                new = [result if x is alien else x for x in args]
+                pair = (build(new), build(sides[1])) if side == 0 else (build(sides[0]), build(new))
+                yield [*equations, Equation(*pair, rigid)]
+            rigid = rigid | {alien}
+
+
+def aliens_of(equation: Equation, parts: Any) -> frozenset[Any]:
+    """Return the aliens that have not collapsed: the equation's, and those among the parts."""
+    return equation.rigid | {x for x in parts if is_flexible(x)}

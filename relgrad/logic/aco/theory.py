@@ -1,0 +1,138 @@
+"""Which laws hold of which head: what an op declares, what kanren's facts say, what the caller says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from relgrad.contract import Laws
+from relgrad.errors import LawError
+from relgrad.logic.laws import associative, commutative, idempotent, identity
+
+RELATIONS = (associative, commutative, idempotent, identity)
+LAWLESS = Laws()
+
+
+class Theory:
+    """Which laws terms are compared modulo.
+
+    Of a head hold the laws that `laws` gives for it; else those that the head declares itself (`head.laws`, unless
+    not `declared`) with those that are stated of it as facts of `associative`, `commutative`, `idempotent` and
+    `identity` (unless not `facts`). Without `identities`, identities and idempotence are ignored.
+    Facts are read at the time of use.
+
+    >>> Theory({"union": Laws(associative=True, commutative=True, idempotent=True)}).laws_of("union").idempotent
+    True
+    """
+
+    def __init__(
+        self,
+        laws: Mapping[Any, Laws] | None = None,
+        identities: bool = True,
+        declared: bool = True,
+        facts: bool = True,
+    ):
+        self.laws, self.identities, self.declared, self.facts = dict(laws or {}), identities, declared, facts
+        self._current: Reading | None = None
+
+    def laws_of(self, head: Any) -> Laws:
+        """Return the laws of a head, as far as this theory honours them; raises LawError where it cannot.
+
+        An identity needs a head that joins operands, so it is ignored without associativity and commutativity where
+        it might be one-sided. Idempotence of such a head, f(f(x)) = f(x), is no law of joining and is ignored too.
+        """
+        laws = self._stated(head)
+        if not (laws.associative or laws.commutative):
+            return LAWLESS
+        if not self.identities:
+            return replace(laws, idempotent=False, identity=None)
+        if laws.idempotent and not (laws.associative and laws.commutative):
+            raise LawError(
+                f"the laws of {head!r} cannot be matched: idempotent, but not associative and commutative",
+                cause="f(x, x) = x is supported for sets, where order and nesting do not matter",
+                cure="declare all three, or leave idempotence out",
+            )
+        return laws
+
+    def _stated(self, head: Any) -> Laws:
+        try:
+            hash(head)
+        except TypeError:
+            return LAWLESS
+        if head in self.laws:
+            return self.laws[head]
+        own = getattr(head, "laws", None) if self.declared else None
+        laws = own if isinstance(own, Laws) else LAWLESS
+        if not self.facts:
+            return laws
+        units = [fact[1] for fact in identity.index.get((0, head), ()) if len(fact) == 2]
+        if len(units) > 1 and any(unit != units[0] for unit in units):
+            raise LawError(
+                f"{head!r} has several identities: {', '.join(sorted(map(repr, units)))}",
+                cause="two identities are equal: e = f(e, d) = d",
+                cure="state one fact(identity, head, e)",
+            )
+        return replace(
+            laws,
+            associative=laws.associative or (head,) in associative.facts,
+            commutative=laws.commutative or (head,) in commutative.facts,
+            idempotent=laws.idempotent or (head,) in idempotent.facts,
+            identity=units[0] if units else laws.identity,
+        )
+
+    def reading(self) -> Reading:
+        """Return the present reading: the same one until a fact changes."""
+        current = self._current
+        if current is None or not current.is_valid():
+            current = self._current = Reading(self)
+        return current
+
+
+class Reading:
+    """A theory as it is at one time, and the symbols under which terms have been read in it.
+
+    Nodes of one reading are equal exactly when they are one object; nodes of different readings don't mix.
+    """
+
+    __slots__ = ("_facts", "_laws", "is_lasting", "symbols", "theory")
+
+    def __init__(self, theory: Theory, like: Reading | None = None):
+        self.theory, self.is_lasting = theory, like is None
+        self.symbols: dict[Any, Any] = {}
+        self._facts = like._facts if like else tuple(frozenset(relation.facts) for relation in RELATIONS)
+        self._laws: dict[Any, Laws] = like._laws if like else {}
+
+    def is_valid(self) -> bool:
+        """Whether the facts are still those that were read."""
+        return not self.theory.facts or all(
+            relation.facts == facts for relation, facts in zip(RELATIONS, self._facts, strict=True)
+        )
+
+    def is_like(self, other: Reading) -> bool:
+        """Whether another reading knows the same laws."""
+        return self._laws is other._laws
+
+    def fresh(self) -> Reading:
+        """Return the same laws without any symbols: a reading whose nodes are ordered as its own terms are."""
+        return Reading(self.theory, self)
+
+    def laws_of(self, head: Any) -> Laws:
+        """Return the laws of a head in this reading."""
+        try:
+            return self._laws[head]
+        except KeyError:
+            laws = self._laws[head] = self.theory.laws_of(head)
+            return laws
+        except TypeError:
+            return LAWLESS
+
+
+DECLARED = Theory()
+"""Every law that is declared or stated as a fact."""
+
+AC = Theory(identities=False)
+"""Associativity and commutativity only."""
+
+FREE = Theory(declared=False, facts=False)
+"""No laws: syntactic equality."""

@@ -1,0 +1,111 @@
+"""Unification modulo declared laws: complete sets of unifiers, lazily.
+
+Sources: Stickel (1981), "A unification algorithm for associative-commutative functions", J. ACM 28; Fages (1987),
+"Associative-commutative unification", J. Symbolic Computation 3, for why solving one equation after the other ends;
+Baader & Snyder (2001), "Unification theory", Handbook of Automated Reasoning, sections 3 and 6. Changed from the
+sources: an alien that may lose its head, because its symbol has a unit or is idempotent, is taken both ways.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from unification.variable import Var
+
+from relgrad.logic.aco.carriers import TERM
+from relgrad.logic.aco.equation import Equation, State, apart, simplify
+from relgrad.logic.aco.node import Node, is_ground, same, variables_in
+from relgrad.logic.aco.search import cases, search, symbol_of, warn
+from relgrad.logic.aco.substitution import Names, apply, tidy, walk
+from relgrad.logic.aco.subsume import minimal
+from relgrad.logic.unify import fresh
+
+LOOK_AHEAD = 64
+"""So many unifiers, at most, are compared before the first is given out; of larger sets none."""
+STEPS_AHEAD = 1_000
+"""So many steps, at most, are taken before the first unifier is given out."""
+
+
+def unify(u: Any, v: Any, s: dict[Any, Any], fuel: int | None = None) -> Iterator[dict[Any, Any]]:
+    """Yield extensions of s under which u = v: every other is an instance of one of them, modulo the theory.
+
+    So it is for C, AC, with units, and idempotence, in any combination with symbols without laws. For words (A without
+    C), whose unifiers may be infinitely many, the search is fair. Up to `LOOK_AHEAD` unifiers are a minimal set; so are
+    those of one AC or ACU equation between variables and ground arguments, however many. New variables are called
+    z1, z2, … With `fuel` the search ends after so many steps; without, only steps on words are counted. Warns
+    `OutOfFuel` where it ended early.
+    """
+    if apart(walk(u, s), walk(v, s)):
+        return
+    u, v = apply(u, s), apply(v, s)
+    variables = sorted(variables_in(u, v), key=str)
+    start = simplify([Equation(u, v)], {})
+    if start is None:
+        return
+    if not start.hard:
+        found: Iterator[dict[Any, Any]] = iter([tidy(start.s, variables, Names(fresh))])
+    elif _is_elementary(start):
+        found = _bindings(next(iter(start.hard)), fuel)
+    else:
+        found = _few_or_all(start, u, v, variables, fuel)
+    for answer in found:
+        yield {**s, **answer}
+
+
+def _is_elementary(state: State) -> bool:
+    """Whether all that is left is one AC or ACU equation between variables and ground arguments."""
+    if state.s or len(state.hard) > 1:
+        return False
+    (equation,) = state.hard
+    symbol = symbol_of(equation)
+    if equation.cyclic or not (symbol.associative and symbol.commutative) or symbol.idempotent:
+        return False
+    args = [x for side in equation[:2] for x in (side.parts if _has(symbol, side) else [side])]
+    return all(type(x) is Var or is_ground(x) for x in args)
+
+
+def _reading(*children: Any) -> Any:
+    return next(x.symbol.reading for x in children if type(x) is Node)
+
+
+def _has(symbol: Any, x: Any) -> bool:
+    return type(x) is Node and x.symbol is symbol
+
+
+def _bindings(equation: Equation, fuel: int | None) -> Iterator[dict[Any, Any]]:
+    """Yield the solutions of an elementary equation, whose cases bind distinct variables to what holds none."""
+    for steps, case in enumerate(cases(equation)):
+        if fuel is not None and steps >= fuel:
+            warn(fuel)
+            return
+        if all(type(x) is Var for x, *_ in case):
+            yield {x: value for x, value, *_ in case}
+        elif state := simplify(case, {}):
+            yield state.s
+
+
+def _few_or_all(
+    start: State, u: Any, v: Any, variables: Sequence[Any], fuel: int | None
+) -> Iterator[dict[Any, Any]]:
+    """Yield what the search finds: a minimal set if it is small and found soon; else as it comes."""
+    names = Names(fresh)
+    # Whether a unit may be left out beside an array depends on the array, which was not always known.
+    guarded = any(type(x) is Node and x.symbol.carrier is TERM for x in (u, v))
+
+    def answers() -> Iterator[dict[Any, Any] | None]:
+        for s in search(start, variables, fuel):
+            holds = s is not None and not (guarded and not same(apply(u, s), apply(v, s)))
+            yield tidy(s, variables, names) if s is not None and holds else None
+
+    found = answers()
+    ahead: list[dict[Any, Any]] = []
+    for steps, answer in enumerate(found):
+        if answer is not None:
+            ahead.append(answer)
+        if len(ahead) > LOOK_AHEAD or steps > STEPS_AHEAD:
+            break
+    else:
+        ahead = minimal(ahead, variables, _reading(u, v))
+    yield from ahead
+    yield from (answer for answer in found if answer is not None)
