@@ -16,9 +16,11 @@ from relgrad.api import (
     value_and_grad,
     vjp,
 )
+from relgrad.contract import Laws
 from relgrad.display.text import show
 from relgrad.errors import (
     GradientError,
+    LawError,
     OpError,
     OutOfFuel,
     RelationError,
@@ -27,8 +29,25 @@ from relgrad.errors import (
     ShapeError,
     TraceError,
 )
+from relgrad.examine import accuracy, check, floats, lint
+from relgrad.explore.answers import Answer, Answers
+from relgrad.explore.match import ACU, match, unify, variables
 from relgrad.implementations import implements
 from relgrad.leaf import disconnected, grad_not_implemented, grad_undefined
+from relgrad.logic.aco.goal import eq_aco
+from relgrad.logic.aco.theory import AC, DECLARED, FREE, Theory
+from relgrad.logic.anywhere import anywhereo, rewriteso
+from relgrad.logic.laws import (
+    absorbing,
+    associative,
+    commutative,
+    homomorphism,
+    idempotent,
+    identity,
+    inverse,
+    linear,
+    monotone,
+)
 from relgrad.op import Op, apply
 from relgrad.ops import (
     expit,
@@ -61,12 +80,20 @@ from relgrad.types import ArrayType, DisconnectedType, NullType, TupleType, arra
 __version__ = "0.1.0"
 
 __all__ = [
+    "AC",
+    "ACU",
+    "DECLARED",
     "DEFAULT",
     "EAGER",
+    "FREE",
     "LIBRARY",
+    "Answer",
+    "Answers",
     "ArrayType",
     "DisconnectedType",
     "GradientError",
+    "LawError",
+    "Laws",
     "Library",
     "NullType",
     "Op",
@@ -78,22 +105,37 @@ __all__ = [
     "RelgradWarning",
     "ShapeError",
     "Strategy",
+    "Theory",
     "TraceError",
     "Transformed",
     "TupleType",
+    "absorbing",
+    "accuracy",
+    "anywhereo",
     "apply",
     "array_type",
+    "associative",
+    "check",
+    "commutative",
     "constant_along",
     "disconnected",
+    "eq_aco",
     "expit",
+    "floats",
     "grad",
     "grad_not_implemented",
     "grad_undefined",
     "hessian",
+    "homomorphism",
+    "idempotent",
+    "identity",
     "implements",
     "interleave",
+    "inverse",
     "jacobian",
     "jvp",
+    "linear",
+    "lint",
     "log1mexp",
     "log_cosh",
     "log_expit",
@@ -101,18 +143,23 @@ __all__ = [
     "logdiffexp",
     "logit",
     "logsumexp",
+    "match",
+    "monotone",
     "negative",
     "nonnegative",
     "positive",
     "pushforward",
     "relation",
+    "rewriteso",
     "same_shape",
     "show",
     "softmax",
     "softplus",
     "stabilize",
     "symbol",
+    "unify",
     "value_and_grad",
+    "variables",
     "vjp",
     "xlog1py",
     "xlogy",

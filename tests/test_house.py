@@ -37,8 +37,11 @@ ORDER = (
     "compile",
     "accuracy",
     "display",
+    "explore",
     "interop",
     "api",
+    "examine",
+    "cli",
 )
 """The rooms, in the order in which data flows: each imports only from itself and from rooms before it."""
 

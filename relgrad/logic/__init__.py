@@ -18,6 +18,7 @@ from relgrad.logic.ranges import (
 )
 from relgrad.logic.rewrite import Rewrite, rewrites
 from relgrad.logic.simplify import cancelled_product, cancelled_sum, distributed_product, scattered_product
+from relgrad.logic.sink import is_masking, sunk_product
 from relgrad.logic.theory import (
     BAG,
     PRODUCT,
@@ -55,6 +56,7 @@ __all__ = [
     "in_product",
     "in_sum",
     "is_contraction",
+    "is_masking",
     "is_open",
     "is_variable",
     "label_of",
@@ -70,6 +72,7 @@ __all__ = [
     "scattered_product",
     "shared_theories",
     "sum_of",
+    "sunk_product",
     "theories_of",
     "unknowns",
     "width",

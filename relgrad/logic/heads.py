@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from relgrad.logic.associative import operands
 from relgrad.logic.group import ProductView
-from relgrad.logic.theory import BAG, PRODUCTS, SUMS, hoisting_axes, theories_of
+from relgrad.logic.theory import BAG, PRODUCTS, SUMS, linear_positions, theories_of
 from relgrad.logic.view import product_of, sum_of
 from relgrad.op import Op
 from relgrad.ops.arithmetic import power
@@ -116,6 +116,6 @@ def product_heads(view: ProductView, depth: int) -> Iterator[Key]:
         if not is_term(base):
             continue
         yield head_key(base.op)
-        if depth and hoisting_axes(base.op, 0):
-            for rand in base.rands:
+        if depth:
+            for rand in [base.rands[i] for i in linear_positions(base.op) if i < len(base.rands)]:
                 yield from product_heads(product_of(rand), depth - 1)

@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import Any
 
 from relgrad.logic.associative import match_bag
+from relgrad.logic.candidates import as_head, factors_like, summands_like
 from relgrad.logic.equality import equal_ground
 from relgrad.logic.group import (
     Number,
@@ -37,10 +38,17 @@ from relgrad.logic.share import (
     share_sum,
     without,
 )
-from relgrad.logic.theory import BAG, PRODUCTS, SUMS, theories_of
+from relgrad.logic.theory import (
+    BAG,
+    PRODUCTS,
+    SUMS,
+    linear_operands,
+    linear_positions,
+    stands_outside,
+    theories_of,
+)
 from relgrad.logic.unify import State, bind, is_variable, unify_terms, walked
 from relgrad.logic.view import product_of, sum_of, summand
-from relgrad.op import Op
 from relgrad.ops.arithmetic import power
 from relgrad.ops.exponential import exp
 from relgrad.ops.reduction import Sum
@@ -82,25 +90,16 @@ def _match_open(p: Term, t: Term, s: State) -> Iterator[State]:
             yield state
         return
     if theories_of(p.op) & BAG:
-        for state, _, _ in match_bag(p, _as_head(t, p.op), s, False, match):
+        for state, _, _ in match_bag(p, as_head(t, p.op), s, False, match):
             yield state
     elif p.op is exp:
         yield from _match_exponential(p.rands[0], product_of(t), s)
     elif type(p.op) is Sum:
         yield from _match_reduction(p, t, s)
+    elif type(t.op) is not type(p.op) and linear_positions(p.op):
+        yield from _match_linear(p, t, s)
     else:
-        yield from _match_operands(p, _as_head(t, p.op), s)
-
-
-def _as_head(t: Term, op: Op) -> Term:
-    """Read a subject as its only factor where that has the head that is looked for."""
-    if type(t.op) is not type(op):
-        view = product_of(t)
-        if view.coefficient == 1 and len(view.factors) == 1:
-            ((base, e),) = view.factors.items()
-            if e == 1 and is_term(base) and type(base.op) is type(op):
-                return base
-    return t
+        yield from _match_operands(p, as_head(t, p.op), s)
 
 
 def _match_operands(p: Term, t: Term, s: State) -> Iterator[State]:
@@ -140,6 +139,26 @@ def _match_reduction(p: Term, t: Term, s: State) -> Iterator[State]:
             continue
         body = multiplied((others, 1), (product_of(base.rands[0]), 1))
         yield from _match_body(p.rands[0], body, base.rands[0], state)
+
+
+def _match_linear(p: Term, t: Term, s: State) -> Iterator[State]:
+    """Match op(…, body, …) against a product: what may stand before a linear op is read as standing inside."""
+    view = product_of(t)
+    for base, e in view.factors.items():
+        if e != 1 or not is_term(base) or not base.ground or type(base.op) is not type(p.op):
+            continue
+        state = unify_terms(p.op, base.op, s) if len(base) == len(p) else False
+        if state is False:
+            continue
+        others = ProductView(view.coefficient, {b: k for b, k in view.factors.items() if b is not base})
+        for i, axes in linear_operands(base):
+            like = base.rands[i]
+            if not all(is_term(b) and b.ground and stands_outside(b, axes, like) for b in others.factors):
+                continue
+            body = multiplied((others, 1), (product_of(like), 1))
+            rest = [(x, y) for j, (x, y) in enumerate(zip(p.rands, base.rands, strict=True)) if j != i]
+            for inner in _match_all(tuple([x for x, _ in rest]), tuple([y for _, y in rest]), state):
+                yield from _match_body(p.rands[i], body, like, inner)
 
 
 def _match_body(p: Any, body: ProductView, like: Term, s: State) -> Iterator[State]:
@@ -192,7 +211,7 @@ def _match_heads(
     dtype: Any,
 ) -> Iterator[ProductMatch]:
     """Match the factor that has the fewest candidates, then the rest."""
-    ranked = sorted(range(len(heads)), key=lambda i: (len(_candidates(heads[i], t)), heads[i][0].op is exp))
+    ranked = sorted(range(len(heads)), key=lambda i: (len(factors_like(heads[i], t)), heads[i][0].op is exp))
     base, k = heads[ranked[0]]
     rest = [head for i, head in enumerate(heads) if i != ranked[0]]
     pending = ProductView(1, dict([*rest, *variables]))
@@ -200,18 +219,9 @@ def _match_heads(
         yield from match_product(pending, left, state, extend, dtype)
 
 
-def _candidates(head: tuple[Any, Number], t: ProductView) -> list[tuple[Any, Number]]:
-    p, k = head
-    if p.op is exp:
-        return [(b, e) for b, e in t.factors.items() if is_term(b) and b.op is exp]
-    if p.op in SUMS:
-        return [(b, e) for b, e in t.factors.items() if is_term(b) and b.op in SUMS and holds(e, k)]
-    return [(b, e) for b, e in t.factors.items() if is_term(b) and type(b.op) is type(p.op) and holds(e, k)]
-
-
 def match_factor(p: Term, k: Number, t: ProductView, s: State) -> Iterator[ProductMatch]:
     """Match p^k against one factor of t, or several exponentials; yield also what is left of t."""
-    candidates = _candidates((p, k), t)
+    candidates = factors_like((p, k), t)
     if p.op is exp:
         groups = [tuple(candidates)] if len(candidates) > 1 else []
         groups += [(candidate,) for candidate in candidates]
@@ -248,7 +258,7 @@ def match_sum(p: SumView, t: SumView, s: State, extend: bool) -> Iterator[SumMat
         else:
             heads.append((part, k))
     if heads:
-        candidates = [_summands(part, k, t) for part, k in heads]
+        candidates = [summands_like(part, k, t) for part, k in heads]
         best = min(range(len(heads)), key=lambda i: len(candidates[i]))
         part, k = heads[best]
         rest = dict([*(h for i, h in enumerate(heads) if i != best), *variables])
@@ -265,17 +275,6 @@ def match_sum(p: SumView, t: SumView, s: State, extend: bool) -> Iterator[SumMat
             yield s, left
     else:
         yield from share_sum(variables, left, s, extend)
-
-
-def _summands(p: Term, k: Number, t: SumView) -> list[tuple[Any, Number]]:
-    """List the summands that a head may match: by that head, or by their factors where it is a product."""
-    if p not in product_of(p).factors or p.op is exp or type(p.op) is Sum:
-        return list(t.terms.items())
-    return [
-        (b, c)
-        for b, c in t.terms.items()
-        if is_term(b) and (type(b.op) is type(p.op) or b.op in PRODUCTS) and holds(c, k)
-    ]
 
 
 def match_summand(p: Term, k: Number, t: Any, c: Number, s: State) -> Iterator[tuple[State, Number]]:

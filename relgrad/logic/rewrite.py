@@ -17,9 +17,9 @@ from relgrad.logic.build import build_product, build_sum, fit, fit_to
 from relgrad.logic.group import Number, ProductView, SumView, added, multiplied, whole
 from relgrad.logic.heads import Pattern, head_key, product_heads
 from relgrad.logic.match import match, match_product, match_sum
-from relgrad.logic.ranges import Goal, is_constant_along
+from relgrad.logic.ranges import Goal
 from relgrad.logic.share import dtype_of
-from relgrad.logic.theory import SUMS, hoisting_axes
+from relgrad.logic.theory import SUMS, linear_operands, stands_outside
 from relgrad.logic.unify import State, reify_term
 from relgrad.logic.view import LIMIT, product_of, sum_of
 from relgrad.op import Pack
@@ -172,8 +172,10 @@ def _powers(pattern: ProductView, subject: ProductView) -> list[Number]:
     powers: dict[Number, None] = {1: None}
     if pattern.coefficient == 1:
         for t, e in subject.factors.items():
-            if is_term(t) and head_key(t.op) in heads:
-                powers[whole(Fraction(e) / heads[head_key(t.op)])] = None
+            k = heads.get(head_key(t.op)) if is_term(t) else None
+            # A root is not taken out of what is no root: Σx² is no norm squared.
+            if k is not None and k.denominator in (1, e.denominator):
+                powers[whole(Fraction(e) / k)] = None
     return list(powers)
 
 
@@ -211,10 +213,12 @@ def _scopes(view: ProductView, inherited: dict[Any, Number], depth: int) -> Iter
     for base, e in view.factors.items():
         if not is_term(base) or not base.ground or e != int(e) or e < 1:
             continue
-        for position, axes in enumerate(hoisting_axes(base.op, base.type.ndim)):
+        for position, axes in linear_operands(base):
             others = multiplied((view, 1), (ProductView(1, inherited), 1), (ProductView(1, {base: 1}), -1))
             movable = {
-                b: k for b, k in others.factors.items() if b is not base and is_constant_along(b, axes)
+                b: k
+                for b, k in others.factors.items()
+                if b is not base and stands_outside(b, axes, base.rands[position])
             }
             for inner in _scopes(product_of(base.rands[position]), movable, depth - 1):
                 yield Scope(inner.own, inner.inherited, _around(inner, base, position, others, movable))

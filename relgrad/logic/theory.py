@@ -47,18 +47,6 @@ _READ_THROUGH = (BroadcastTo, BroadcastLike, Expand, Squeeze)
 """Linear ops that views look through in their own way, or that float to the root."""
 
 
-def hoisting_axes(op: Op, ndim: int) -> tuple[tuple[int, ...], ...]:
-    """Return for each operand in which a linear op is linear the axes along which a factor must be constant.
-
-    The op contracts these axes, so a factor that does not vary along them may stand before or behind it.
-    """
-    if type(op) is Sum:
-        return (op.axes,)
-    if type(op) is MatMul:
-        return ((-1,), (-2,))
-    return ()
-
-
 def inner_product(t: Term) -> Term | None:
     """Return the sum of products, Σ aᵢ·bᵢ, that a row times a column is, or None; kept on the term."""
     if type(t.op) is not MatMul or t.type.extent(-1) != 1 or t.type.extent(-2) != 1:

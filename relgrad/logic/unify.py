@@ -85,7 +85,18 @@ def bind(variable: Any, x: Any, s: State) -> Any:
     """Return the state with one more binding, or False where the variable occurs in what it is bound to."""
     if is_term(x) and not x.ground and occurs(variable, x, s):
         return False
-    return {**s, variable: x}
+    return extended(s, {variable: x})
+
+
+def extended(s: State, bindings: Mapping[Any, Any]) -> Any:
+    """Return the state with more bindings, or False where one breaks a constraint that the state carries."""
+    if type(s) is dict:
+        return {**s, **bindings}
+    for variable, x in bindings.items():  # kanren's constraints are looked at by its own unify
+        s = unify(variable, x, s)
+        if s is False:
+            return False
+    return s
 
 
 def unify_terms(u: Any, v: Any, s: Any) -> Any:

@@ -23,9 +23,9 @@ from relgrad.logic.group import (
     representable,
     sum_key,
 )
-from relgrad.logic.ranges import is_constant_along, range_of
+from relgrad.logic.ranges import range_of
 from relgrad.logic.roots import root
-from relgrad.logic.theory import PRODUCTS, SUMS, hoisting_axes, insert_axes
+from relgrad.logic.theory import PRODUCTS, SUMS, inner_product, insert_axes, linear_operands, stands_outside
 from relgrad.ops.arithmetic import (
     absolute,
     power,
@@ -92,8 +92,9 @@ def _needs(kind: str, t: Term) -> list[tuple[str, Any]]:
         return [("sum", t.rands[0])]
     if op in SUMS:
         return [("sum", t)]
-    if t.ground and hoisting_axes(op, t.type.ndim):
-        return [("product", rand) for rand in t.rands]
+    if t.ground:
+        dot = inner_product(t)
+        return [("product", t.rands[i]) for i, _ in linear_operands(t)] if dot is None else [("product", dot)]
     return []
 
 
@@ -219,17 +220,17 @@ def _strip_leading(t: Term) -> ProductView | None:
 
 def _hoisted(t: Term) -> ProductView | None:
     """Read a linear contraction with the factors outside that are constant along its axes."""
-    contracted = hoisting_axes(t.op, t.type.ndim)
-    if not contracted:
-        return None
+    dot = inner_product(t)
+    if dot is not None:
+        return product_of(dot)
     outside: list[tuple[ProductView, Number]] = []
-    inside: list[Any] = []
+    inside = list(t.rands)
     count = 1
-    for rand, axes in zip(t.rands, contracted, strict=True):
+    for i, axes in linear_operands(t):
+        rand = t.rands[i]
         view = product_of(rand)
-        moved = {b: e for b, e in view.factors.items() if is_constant_along(b, axes)}
+        moved = {b: e for b, e in view.factors.items() if stands_outside(b, axes, t)}
         if not moved and view.coefficient == 1:
-            inside.append(rand)
             continue
         rest = ProductView(1, {b: e for b, e in view.factors.items() if b not in moved})
         kept = build_product(rest, rand.type.dtype)
@@ -243,7 +244,7 @@ def _hoisted(t: Term) -> ProductView | None:
                     count *= extent
         elif kept.type.shape != rand.type.shape:
             return None
-        inside.append(kept)
+        inside[i] = kept
         outside.append((ProductView(view.coefficient, moved), 1))
     if not outside:
         return None

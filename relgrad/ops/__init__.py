@@ -29,6 +29,7 @@ from relgrad.ops import (  # noqa: F401 - for what importing them declares
     structure,
     trigonometric,
 )
+from relgrad.kernels import unit
 from relgrad.ops.softmax import log_softmax, logsumexp, softmax
 from relgrad.ops.stable import (
     cosc_n,
@@ -63,6 +64,7 @@ __all__ = [
     "sinc_n",
     "softmax",
     "softplus",
+    "unit",
     "xlog1py",
     "xlogy",
 ]

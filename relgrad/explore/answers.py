@@ -1,0 +1,145 @@
+"""Answers as people read them: lazily computed, printed as NumPy, one a line, or as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from html import escape
+from itertools import islice
+from typing import Any, overload
+
+from relgrad.display.text import show
+from relgrad.op import as_term
+from relgrad.trace.tracer import Tracer
+
+SHOWN = 10
+"""So many answers are printed."""
+
+_REST = "… and maybe more"
+_NOTHING = "equal as they stand"
+
+
+class Answer(Mapping[str, Any]):
+    """What makes two expressions equal: an expression for each variable, by name or as an attribute.
+
+    >>> from relgrad.leaf import Input
+    >>> from relgrad.term import term
+    >>> from relgrad.types import array_type
+    >>> x = Tracer(term(Input("x", array_type(float))))
+    >>> Answer({"a": x + 1, "b": x})
+    a = x + 1.0, b = x
+    """
+
+    def __init__(self, bindings: Mapping[str, Any]):
+        self._bindings = dict(bindings)
+
+    def __getitem__(self, name: str) -> Any:
+        return self._bindings[name]
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.__dict__["_bindings"][name]
+        except KeyError:
+            known = ", ".join(self.__dict__.get("_bindings", ())) or "none"
+            raise AttributeError(f"no variable {name} in this answer; there are: {known}") from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._bindings)
+
+    def __len__(self) -> int:
+        return len(self._bindings)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._bindings]
+
+    def __repr__(self) -> str:
+        texts, where = _texts(list(self._bindings.values()))
+        parts = [f"{name} = {text}" for name, text in zip(self, texts, strict=True) if name != text]
+        return "\n".join([", ".join(parts) or _NOTHING, *where])
+
+    def _repr_html_(self) -> str:
+        return _table(list(self), [self], "")
+
+
+class Answers(Sequence[Answer]):
+    """A lazy sequence of answers: no more are computed than are asked for, and none twice.
+
+    `len`, negative positions and slices without an end compute all; printing computes the first few.
+    """
+
+    def __init__(self, names: Sequence[str], answers: Iterable[Answer]):
+        self.names = tuple(names)
+        self._found: list[Answer] = []
+        self._rest: Iterator[Answer] | None = iter(answers)
+
+    def _compute(self, count: int | None) -> None:
+        """Have the first answers ready; all of them where no count is given."""
+        while self._rest is not None and (count is None or len(self._found) < count):
+            answer = next(self._rest, None)
+            if answer is None:
+                self._rest = None
+            else:
+                self._found.append(answer)
+
+    @overload
+    def __getitem__(self, index: int) -> Answer: ...
+    @overload
+    def __getitem__(self, index: slice) -> Answers: ...
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            bounds = (index.start or 0, index.stop, index.step or 1)
+            lazy = index.stop is not None and min(bounds) >= 0
+            return Answers(self.names, islice(self, *bounds) if lazy else [*self][index])
+        self._compute(index + 1 if index >= 0 else None)
+        return self._found[index]
+
+    def __iter__(self) -> Iterator[Answer]:
+        position = 0
+        while True:
+            self._compute(position + 1)
+            if position == len(self._found):
+                return
+            yield self._found[position]
+            position += 1
+
+    def __len__(self) -> int:
+        self._compute(None)
+        return len(self._found)
+
+    def __bool__(self) -> bool:
+        self._compute(1)
+        return bool(self._found)
+
+    def __repr__(self) -> str:
+        self._compute(SHOWN)
+        lines = [repr(answer) for answer in self._found[:SHOWN]] or ["no answers"]
+        return "\n".join([*lines, *[_REST] * self._has_more()])
+
+    def _has_more(self) -> bool:
+        return self._rest is not None or len(self._found) > SHOWN
+
+    def _repr_html_(self) -> str:
+        self._compute(SHOWN)
+        return _table(self.names, self._found[:SHOWN], _REST if self._has_more() else "")
+
+
+def _texts(values: Sequence[Any]) -> tuple[list[str], list[str]]:
+    """Return the text of each value, and the lines that define what the texts have named."""
+    shown = [as_term(x) for x in values if isinstance(x, Tracer)]
+    lines = show(shown, width=10_000).split("\n") if shown else []
+    texts = iter(lines)
+    return [next(texts) if isinstance(x, Tracer) else repr(x) for x in values], lines[len(shown) :]
+
+
+def _table(names: Sequence[str], answers: Sequence[Answer], note: str) -> str:
+    rows = []
+    for answer in answers:
+        texts, where = _texts([answer[name] for name in names])
+        cells = [f"<td><code>{escape(text)}</code></td>" for text in texts]
+        rows.append(f"<tr>{''.join(cells) or f'<td>{_NOTHING}</td>'}</tr>")
+        if where:
+            defined = "<br>".join(escape(line.strip()) for line in where)
+            rows.append(f'<tr><td colspan="{len(names)}"><code>{defined}</code></td></tr>')
+    head = "".join(f"<th>{escape(name)}</th>" for name in names)
+    foot = note if answers else "no answers"
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>{foot and f'<p>{foot}</p>'}"

@@ -1,0 +1,46 @@
+"""Which parts of a subject a part of a pattern may match, judged by their heads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from relgrad.logic.group import Number, ProductView, SumView
+from relgrad.logic.share import holds
+from relgrad.logic.theory import PRODUCTS, SUMS
+from relgrad.logic.view import product_of
+from relgrad.op import Op
+from relgrad.ops.exponential import exp
+from relgrad.ops.reduction import Sum
+from relgrad.term import Term, is_term
+
+
+def factors_like(head: tuple[Any, Number], t: ProductView) -> list[tuple[Any, Number]]:
+    """List the factors that a head may match, with their exponents; exponentials whatever those are."""
+    p, k = head
+    if p.op is exp:
+        return [(b, e) for b, e in t.factors.items() if is_term(b) and b.op is exp]
+    if p.op in SUMS:
+        return [(b, e) for b, e in t.factors.items() if is_term(b) and b.op in SUMS and holds(e, k)]
+    return [(b, e) for b, e in t.factors.items() if is_term(b) and type(b.op) is type(p.op) and holds(e, k)]
+
+
+def summands_like(p: Term, k: Number, t: SumView) -> list[tuple[Any, Number]]:
+    """List the summands that a head may match: by that head, or by their factors where it is a product."""
+    if p not in product_of(p).factors or p.op is exp or type(p.op) is Sum:
+        return list(t.terms.items())
+    return [
+        (b, c)
+        for b, c in t.terms.items()
+        if is_term(b) and (type(b.op) is type(p.op) or b.op in PRODUCTS) and holds(c, k)
+    ]
+
+
+def as_head(t: Term, op: Op) -> Term:
+    """Read a subject as its only factor where that has the head that is looked for."""
+    if type(t.op) is not type(op):
+        view = product_of(t)
+        if view.coefficient == 1 and len(view.factors) == 1:
+            ((base, e),) = view.factors.items()
+            if e == 1 and is_term(base) and type(base.op) is type(op):
+                return base
+    return t
