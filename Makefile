@@ -38,6 +38,7 @@ test: $(STAMP)
 bench: $(STAMP)
 	@$(BIN)/python benchmarks/gradient_call.py
 	@$(BIN)/python benchmarks/rewrite_scale.py
+	@$(BIN)/python benchmarks/ac_match.py
 
 clean:
 	@rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
@@ -63,4 +64,6 @@ $(STAMP): pyproject.toml
 	fi; \
 	echo "Installing relgrad and what its tests and examples need into $(VENV) (a minute or two)"; \
 	$(BIN)/python -m pip install -qq --editable '.[test,examples]' </dev/null; \
+	$(BIN)/python -m pip install -qq --only-binary :all: 'maude>=1.3' 'matchpy>=0.5.5' </dev/null 2>/dev/null \
+	  || echo "Without maude and matchpy, which have no wheel here: comparisons with them are skipped"; \
 	touch $@

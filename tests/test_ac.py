@@ -11,10 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kanren import run, var
+from kanren.constraints import neq
 
 import relgrad as rg
 from relgrad.compile.interpret import interpret
-from relgrad.logic import equal_ground, equalo, fresh
+from relgrad.contract import Laws
+from relgrad.logic import eq_aco, equal_ground, equalo, fresh
+from relgrad.logic.aco.theory import Theory
 from relgrad.op import as_term, constant
 from relgrad.ops.arithmetic import add, divide, multiply, negative, reciprocal, sqrt, square
 from relgrad.ops.exponential import exp, log
@@ -244,3 +247,12 @@ def test_a_thousand_arguments_return_promptly(op):
     run(1, (a, b), equalo(op(a, b), u))
     run(1, (a, b), equalo(op(sin(a), b), op(u, sin(x))))
     assert time.perf_counter() - start < 3
+
+
+def test_constraints_that_a_state_carries_are_honoured():
+    products = solve(multiply(a, b), multiply(x, y), a, b)
+    assert {p for p, _ in products} >= {x, y}
+    constrained = run(0, (a, b), neq(a, x), equalo(multiply(a, b), multiply(x, y)))
+    assert {p for p, _ in constrained} == {p for p, _ in products} - {x}
+    question = eq_aco(("+", a, b), ("+", "x", "y"), Theory({"+": Laws(associative=True, commutative=True)}))
+    assert run(0, a, neq(a, "x"), question) == run(0, a, question, neq(a, "x")) == ("y",)

@@ -724,6 +724,8 @@ def test_balls_agree_with_numpy(name: str):
     points = sampled(op)[: op.arity]
     if name == "where":
         points[0] = points[0] > 0
+    if name == "ldexp":
+        points[1] = np.arange(6)
     balls = [np.frompyfunc(lambda v: flint.arb(v), 1, 1)(p.astype(float)) for p in points]
     found = np.array([float(b) for b in op.ball(*balls)])
     np.testing.assert_allclose(found, np.asarray(op.compute(*points), float), rtol=1e-13, atol=1e-15)

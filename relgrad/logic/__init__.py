@@ -3,6 +3,7 @@
 This is the only room that imports `kanren`, `unification` and `cons`.
 """
 
+from relgrad.logic.aco.goal import eq_aco
 from relgrad.logic.equality import equal_ground
 from relgrad.logic.goals import equalo, relateo
 from relgrad.logic.heads import Pattern, compile_pattern, head_key, heads_of
@@ -48,6 +49,7 @@ __all__ = [
     "compile_pattern",
     "constant_along",
     "distributed_product",
+    "eq_aco",
     "equal_ground",
     "equalo",
     "fresh",

@@ -20,6 +20,9 @@ from relgrad.logic.aco.selections import selections, subsets
 from relgrad.logic.aco.substitution import Names
 from relgrad.logic.unify import fresh
 
+Sets = dict[Any, dict[Any, int]]
+"""What is held by each variable; the numbers are 1."""
+
 
 def solve(equation: Equation, symbol: Symbol) -> Iterator[list[Equation]]:
     """Yield cases, lists of simpler equations, whose solutions together are those of u = v modulo ACI or ACUI."""
@@ -78,55 +81,82 @@ def _elementary(
     generators: list[tuple[Any, ...]] = [(x,) for x in both]
     for some, others in ((only_left, only_right), (only_left, both), (both, only_right)):
         generators += list(product(some, others))
-    places = [list(_holders(members, left, right, only_left, only_right, both)) for members in classes]
     heads = [next((x for x in members if is_ground(x)), members[0]) for members in classes]
-    for held in product(*places):
+    for held in _held(classes, left, right, (only_left, only_right, both)):
         filled = {x for holders in held for x in holders}
         needed = [k for k, x in enumerate(variables) if x not in filled]
         columns = [[variables.index(x) for x in generator] for generator in generators]
         for chosen, optional in selections(columns, () if unit else needed, ()):
             for more in (optional,) if unit else subsets(optional):
-                values: dict[Any, dict[Any, int]] = {x: {} for x in variables}
+                values: Sets = {x: {} for x in variables}
                 for count, v in enumerate(sorted(chosen + more)):
                     for x in generators[v]:
                         values[x][names[count]] = 1
                 for head, holders in zip(heads, held, strict=True):
                     for x in holders:
                         values[x][head] = 1
-                if _is_founded(values, unit):
-                    yield [*(Equation(x, bag(symbol, parts)) for x, parts in values.items()), *equal]
+                for sets in _founded(values, unit):
+                    yield [*(Equation(x, bag(symbol, parts)) for x, parts in sets.items()), *equal]
 
 
-def _is_founded(values: dict[Any, dict[Any, int]], unit: bool) -> bool:
-    """Whether a set that holds itself in an element is that element; with a unit, make it so.
+def _founded(values: Sets, unit: bool) -> Iterator[Sets]:
+    """Yield the ways in which no set holds itself in an element, unless it is that element: one of another symbol.
 
-    Then all else that it might hold is nothing.
+    Then each new variable in it stands for this element, or with a unit for nothing.
     """
-    for x, parts in values.items():
-        around = [y for y in parts if type(y) is Node and not y.ground and x in y.variables]
-        others = [y for y in parts if y not in around]
-        if len(around) > 1 or (around and others and not (unit and all(type(y) is Var for y in others))):
-            return False
-        if around:
-            for of_other in values.values():
-                for y in others:
-                    of_other.pop(y, None)
-    return True
+    todo = [values]
+    while todo:
+        values = todo.pop()
+        for x, parts in values.items():
+            around = [y for y in parts if type(y) is Node and not y.ground and x in y.variables]
+            if around and len(parts) > 1:
+                others = [y for y in parts if y not in around]
+                if len(around) == 1 and all(type(y) is Var for y in others):
+                    for kept in product((True, False) if unit else (True,), repeat=len(others)):
+                        todo.append(_replaced(values, dict(zip(others, kept, strict=True)), around[0]))
+                break
+        else:
+            yield values
+
+
+def _replaced(values: Sets, kept: dict[Any, bool], element: Any) -> Sets:
+    """Return the sets with some variables replaced by an element, or left out."""
+    return {
+        x: {element if y in kept else y: 1 for y in parts if kept.get(y, True)} for x, parts in values.items()
+    }
+
+
+def _held(
+    classes: list[list[Any]], left: list[Any], right: list[Any], variables: tuple[list[Any], ...]
+) -> Iterator[list[tuple[Any, ...]]]:
+    """Yield for each class of aliens the variables that hold it, in every combination."""
+    chosen: list[tuple[Any, ...]] = []
+    stack = [_holders(members, left, right, variables) for members in classes[:1]]
+    if not classes:
+        yield []
+    while stack:
+        del chosen[len(stack) - 1 :]
+        following = next(stack[-1], None)
+        if following is None:
+            stack.pop()
+            continue
+        chosen.append(following)
+        if len(chosen) == len(classes):
+            yield list(chosen)
+        else:
+            stack.append(_holders(classes[len(chosen)], left, right, variables))
 
 
 def _holders(
-    members: list[Any],
-    left: list[Any],
-    right: list[Any],
-    only_left: list[Any],
-    only_right: list[Any],
-    both: list[Any],
+    members: list[Any], left: list[Any], right: list[Any], variables: tuple[list[Any], ...]
 ) -> Iterator[tuple[Any, ...]]:
     """Yield which variables may hold an alien, up to the union with generators."""
+    only_left, only_right, both = variables
     in_left, in_right = (any(x in side for x in members) for side in (left, right))
     if in_left and in_right:
         yield ()
-    yield from ((x,) for x in both if not (in_left and in_right))
+    else:
+        yield from ((x,) for x in both)
     for inside, others in ((in_left, only_right), (in_right, only_left)):
         if inside:
             for size in range(1, len(others) + 1):

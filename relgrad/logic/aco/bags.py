@@ -9,7 +9,7 @@ from unification.variable import Var
 
 from relgrad.logic.aco.index import Index, index_of
 from relgrad.logic.aco.instantiate import instantiate
-from relgrad.logic.aco.node import NONE, Node, Symbol, bag, is_ground, term_of
+from relgrad.logic.aco.node import Node, Symbol, bag, is_ground, term_of
 from relgrad.logic.aco.plan import Item, candidates, is_rigid, least_candidates, most_determined, within
 from relgrad.logic.aco.shares import shares
 
@@ -113,24 +113,20 @@ class Bag:
         if not bindings:
             return self
         items: list[Item] = []
-        taken, left = self.taken, self.left
+        taken, left = dict(self.taken), self.left
         for p, m in self.items:
-            value = bindings.get(p, NONE) if type(p) is Var else instantiate(p, bindings)
-            if value is NONE or not is_ground(value):
-                if value is NONE or value is p:
-                    items.append((p, m))
-                else:
-                    items.extend((x, n * m) for x, n in within(self.symbol, value).items())
+            value = bindings.get(p, p) if type(p) is Var else instantiate(p, bindings)
+            if value is p:
+                items.append((p, m))
                 continue
             for x, n in within(self.symbol, value, self.zero).items():
-                if taken is self.taken:
-                    taken = dict(taken)
+                if not is_ground(x):
+                    items.append((x, n * m))
+                    continue
                 taken[x] = taken.get(x, 0) + n * m
                 left -= n * m
                 if taken[x] > self.index.parts.get(x, 0):
                     return None
-        if len(items) == len(self.items) and left == self.left and all(map(_is, items, self.items)):
-            return self
         return Bag(self.symbol, self.index, tuple(items), taken, left, self.zero)
 
     def _fits(self) -> bool:
@@ -190,10 +186,6 @@ class Bag:
         elif p not in once or not self.symbol.associative:
             value = _child(self.symbol, value.parts())
         yield {**bindings, p: value}, (), others
-
-
-def _is(a: Item, b: Item) -> bool:
-    return a is b or (a[0] is b[0] and a[1] == b[1])
 
 
 def _child(symbol: Symbol, parts: dict[Any, int]) -> Any:

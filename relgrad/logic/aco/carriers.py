@@ -10,12 +10,20 @@ from functools import reduce
 from typing import Any
 
 from cons.core import ConsError, ConsPair
-from kanren.term import arguments, operator
-from kanren.term import term as apply_term
+
+# They are public in kanren, though not listed in an `__all__`.
+from kanren.term import arguments as _arguments  # pyright: ignore[reportPrivateImportUsage]
+from kanren.term import operator as _operator  # pyright: ignore[reportPrivateImportUsage]
+from kanren.term import term as _term  # pyright: ignore[reportPrivateImportUsage]
 from unification.core import _reify, isground
 
 from relgrad.op import Op
 from relgrad.term import ExpressionTuple, Term, term
+
+# multipledispatch's dispatchers, which their stubs show as plain functions.
+_rator: Any = _operator
+_rands: Any = _arguments
+_apply: Any = _term
 
 
 class Improper(Exception):
@@ -86,9 +94,19 @@ class _Term(Carrier):
 
     def write(self, parts: list[Any], associative: bool, ground: bool) -> Any:
         op, *rands = parts
-        # With a variable inside there are no types that make_node could look at.
-        make = (lambda *xs: op.make_node(*xs)) if ground else (lambda *xs: term(op, *xs))
-        return reduce(make, rands) if associative and len(rands) > 2 else make(*rands)
+        if not ground:  # then there are no types that make_node could look at
+            return (
+                reduce(lambda x, y: term(op, x, y), rands)
+                if associative and len(rands) > 2
+                else term(op, *rands)
+            )
+        if not associative or len(rands) < 3:
+            return op.make_node(*rands)
+        total = op.make_node(*rands[:2])
+        for rand in rands[2:]:
+            # One more operand of the same kind: the types need not be inferred again.
+            total = op.with_rands(total, (total, rand)) if total.op is op else op.make_node(total, rand)
+        return total
 
 
 class _Op(Carrier):
@@ -107,10 +125,10 @@ class _Object(Carrier):
     keeps = False
 
     def parts(self, x: Any) -> Sequence[Any]:
-        return (operator(x), *arguments(x))
+        return (_rator(x), *_rands(x))
 
     def write(self, parts: list[Any], associative: bool, ground: bool) -> Any:
-        return apply_term(parts[0], tuple(parts[1:]))
+        return _apply(parts[0], tuple(parts[1:]))
 
 
 TUPLE = _Tuple("tuple", tuple)
@@ -122,8 +140,6 @@ OP = _Op("op", Op)
 ATOMS = frozenset([str, int, float, complex, bool, bytes, type(None), type])
 """The types of what is no term, known without looking further."""
 
-# multipledispatch's dispatchers, which their stubs show as plain functions.
-_operator: Any = operator
 _reify_dispatch: Any = _reify
 _reify_dispatch.add((GroundTuple, Mapping), lambda x, s: x)
 _reify_dispatch.add((GroundExpression, Mapping), lambda x, s: x)
@@ -153,14 +169,15 @@ def carrier_of(x: Any) -> Carrier | None:
         and not isground(x, {})
     ):
         raise Improper
-    if _operator.dispatch(kind) is _operator.dispatch(object):
+    if _rator.dispatch(kind) is _rator.dispatch(object):
         return None
     return _of_object(x, kind)
 
 
 def _of_object(x: Any, kind: type) -> Carrier | None:
     try:
-        operator(x), arguments(x)
+        _rator(x)
+        _rands(x)
     except (ConsError, NotImplementedError):
         return None
     found = _objects.get(kind)

@@ -9,7 +9,7 @@ from unification.variable import Var
 
 from relgrad.logic.aco.index import Index, index_of
 from relgrad.logic.aco.instantiate import instantiate
-from relgrad.logic.aco.node import NONE, Node, Symbol, bag, is_ground
+from relgrad.logic.aco.node import Node, Symbol, bag, is_ground
 from relgrad.logic.aco.plan import candidates, is_rigid, least_candidates, most_determined, within
 from relgrad.logic.aco.shares import shares
 
@@ -77,16 +77,14 @@ class Cover:
         items: dict[Any, None] = {}
         covered: set[Any] = set()
         for p in self.items:
-            value = bindings.get(p, NONE) if type(p) is Var else instantiate(p, bindings)
-            if value is NONE:
-                items[p] = None
-            elif is_ground(value):
-                taken = within(self.symbol, value, self.zero)
-                if not all(x in self.index.parts for x in taken):
+            value = bindings.get(p, p) if type(p) is Var else instantiate(p, bindings)
+            for x in (p,) if value is p else within(self.symbol, value, self.zero):
+                if not is_ground(x):
+                    items[x] = None
+                elif x in self.index.parts:
+                    covered.add(x)
+                else:
                     return None
-                covered.update(taken)
-            else:
-                items.update(dict.fromkeys(within(self.symbol, value)))
         return Cover(self.symbol, self.index, tuple(items), self.covered | covered, self.zero)
 
 

@@ -17,7 +17,7 @@ from relgrad.logic.aco.state import Reader
 from relgrad.logic.aco.theory import DECLARED, Theory
 from relgrad.logic.aco.unify import unify
 from relgrad.logic.ranges import Goal
-from relgrad.logic.unify import State, is_variable, walk
+from relgrad.logic.unify import State, extended, is_variable, walk
 from relgrad.op import Symbolic
 
 
@@ -61,19 +61,25 @@ def _states(x: Any, y: Any, s: State, theory: Theory, fuel: int | None) -> Itera
         return
     left, right = Reader(reading, x, y).read(s)
     if is_variable(left) and left not in variables_in(right):
-        yield {**s, left: y}
+        yield from _extended(s, {left: y})
     elif is_variable(right) and right not in variables_in(left):
-        yield {**s, right: x}
+        yield from _extended(s, {right: x})
     elif is_ground(left) and is_ground(right):
         if same(left, right):
             yield s
     elif is_ground(left) or is_ground(right):
         pattern, subject = (right, left) if is_ground(left) else (left, right)
         for found in matches(pattern, subject):
-            yield {**s, **{z: _written(value) for z, value in found.items()}}
+            yield from _extended(s, {z: _written(value) for z, value in found.items()})
     else:
         for found in unify(left, right, {}, fuel):
-            yield {**s, **_needed(found, variables_in(left, right))}
+            yield from _extended(s, _needed(found, variables_in(left, right)))
+
+
+def _extended(s: State, bindings: Mapping[Any, Any]) -> Iterator[State]:
+    state = extended(s, bindings)
+    if state is not False:
+        yield state
 
 
 def _written(value: Any) -> Any:

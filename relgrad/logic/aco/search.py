@@ -40,14 +40,18 @@ def search(start: State, variables: Sequence[Any], fuel: int | None) -> Iterator
                     thread.pop()
             if state is _END:
                 break
+            steps += fuel is not None
+            if fuel is not None and steps > fuel:
+                warn(fuel)
+                return
             if state is None or not state.hard:
                 yield state and state.s
                 continue
             equation = min(state.hard, key=_cost)
             on_words = _is_on_words(equation)
-            if fuel is not None or on_words:
+            if fuel is None and on_words:
                 steps += 1
-                if steps > (WORD_FUEL if fuel is None else fuel):
+                if steps > WORD_FUEL:
                     warn(fuel)
                     return
             following = _successors(state, equation)

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from relgrad.logic.aco.carriers import TUPLE
+from relgrad.leaf import Input
+from relgrad.logic.aco.carriers import TERM, TUPLE
 from relgrad.logic.aco.match import match
-from relgrad.logic.aco.node import make, symbol_of, variables_in
+from relgrad.logic.aco.node import Node, make, symbol_of, variables_in
 from relgrad.logic.aco.substitution import Substitution, apply
 from relgrad.logic.aco.theory import Reading
+from relgrad.term import term
+from relgrad.types import array_type
 
 
 class _Frozen:
@@ -24,6 +27,10 @@ class _Frozen:
         return f"!{self.variable}"
 
 
+def _frozen(variable: Any, in_terms: bool) -> Any:
+    return term(Input(f"!{variable}", array_type("float64", ()))) if in_terms else _Frozen(variable)
+
+
 class _Row:
     """The head of a row of values; it has no laws."""
 
@@ -35,11 +42,18 @@ def is_instance(
     row = symbol_of(TUPLE, _Row, reading)
     variables = list(variables)
     values = [apply(x, special) for x in variables]
-    frozen = {x: _Frozen(x) for x in variables_in(*values)}
-    subject = make(row, [apply(value, frozen) for value in values])
+    in_terms = any(type(value) is Node and value.symbol.carrier is TERM for value in values)
+    frozen = {x: _frozen(x, in_terms) for x in variables_in(*values)}
     # The variables of the two are told apart by freezing those of the one.
+    subject = make(row, [apply(value, frozen) for value in values])
     pattern = make(row, [apply(x, general) for x in variables])
-    return next(match(pattern, subject, {}), None) is not None
+    try:
+        return next(match(pattern, subject, {}), None) is not None
+    except Exception:
+        # A unit is left out only beside operands whose type admits it, and an op may refuse scalars in any way.
+        if in_terms:
+            return False
+        raise
 
 
 def minimal(answers: Sequence[Substitution], variables: Iterable[Any], reading: Reading) -> list[Any]:

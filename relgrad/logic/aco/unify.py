@@ -55,9 +55,9 @@ def unify(u: Any, v: Any, s: dict[Any, Any], fuel: int | None = None) -> Iterato
 
 def _is_elementary(state: State) -> bool:
     """Whether all that is left is one AC or ACU equation between variables and ground arguments."""
-    if state.s or len(state.hard) > 1:
+    equation, *others = state.hard
+    if state.s or others:
         return False
-    (equation,) = state.hard
     symbol = symbol_of(equation)
     if equation.cyclic or not (symbol.associative and symbol.commutative) or symbol.idempotent:
         return False

@@ -1,0 +1,166 @@
+"""Checking a relation: whether it is true, on how much of its domain, and what it wins and loses in floats.
+
+Source: Herbie checks its rules alike (Panchekha et al. 2015, section 4.4): by sampling, at high precision. Changed
+from the source: ball arithmetic, so that a difference that is found is a proof.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from relgrad.accuracy.ball import Enclosure, enclose
+from relgrad.accuracy.bits import bits_of_error
+from relgrad.accuracy.instance import Instance, instances
+from relgrad.accuracy.report import Check, Loss, Witness
+from relgrad.compile.interpret import interpret
+from relgrad.errors import RelationError
+from relgrad.relation import Relation
+from relgrad.types import broadcast_shapes
+
+EXACTLY, ROUNDED = 200, 40
+"""How many bits are compared; the latter where the row holds constants that may be rounded."""
+LIMIT = 4096
+
+
+def check(relation: Relation, samples: int = 96, seed: int = 0) -> Check:
+    """Return what is found out about a relation by evaluating both sides on samples of its domain.
+
+    `check(row).ok` says that the row was found true: wherever the left side has a value, the right side has the
+    same, to 200 bits (40 where the row holds constants that may be rounded). If not, `witness` is an input at
+    which it is false, and a proof of that.
+
+    Raises RelationError for what is no relation, MissingDependency without python-flint.
+    """
+    if not isinstance(relation, Relation):
+        raise RelationError(
+            f"check needs a relation, not {type(relation).__name__}: {relation!r}",
+            cure="decorate the equation with @relgrad.relation",
+        )
+    rng = np.random.default_rng(seed)
+    trials = []
+    for instance in instances(relation, samples):
+        wrong = _wrong_shape(instance)
+        trials.append(_Trial(instance, {}, wrong) if wrong else _trial(instance, rng))
+    return _summary(relation, trials)
+
+
+class _Trial(NamedTuple):
+    """What became of one instance; per entry: was it compared, and both errors."""
+
+    instance: Instance
+    values: dict[Any, Any]
+    witness: Witness | None
+    compared: Any = None
+    before: Any = None
+    after: Any = None
+
+
+def _wrong_shape(instance: Instance) -> Witness | None:
+    left, right = instance.left.type.shape, instance.right.type.shape
+    try:
+        fits = broadcast_shapes(left, right) == left
+    except ValueError:
+        fits = False
+    if fits:
+        return None
+    shapes = {n: t.type.shape for n, t in instance.leaves.items()}
+    return Witness("the sides differ in shape", shapes | instance.axes, str(left), str(right))
+
+
+def _trial(instance: Instance, rng: np.random.Generator) -> _Trial:
+    values = instance.sample(rng)
+    rounded = instance.rounded
+    bits = ROUNDED if rounded else EXACTLY
+    left, right = enclose([instance.left, instance.right], values | rounded, bits, limit=LIMIT)
+    shape = left.balls.shape
+    balls: Any = np.broadcast_to(right.balls, shape)
+    settled = np.broadcast_to(right.settled, shape)
+    defined, lost = _each(lambda b: b.is_finite(), left) & left.settled, _each(lambda b: b.is_nan(), right)
+    witness = None
+    for place in zip(*np.nonzero(defined), strict=True):
+        why = _difference(left.balls[place], balls[place])
+        if why:
+            sides = left.balls[place].str(20, radius=False), balls[place].str(20, radius=False)
+            witness = Witness(why, _inputs(instance, values, place), *sides)
+            break
+    compared = defined & (settled | lost)
+    witness = witness or _too_wide(instance, values, _each(lambda b: b.is_nan(), left) & settled)
+    with np.errstate(all="ignore"):
+        before, after = interpret([instance.left, instance.right], values)
+    truth = left if not rounded else enclose([instance.left], values)[0]
+    dtype = instance.left.type.dtype
+    errors = [bits_of_error(np.broadcast_to(x, shape).astype(dtype), truth) for x in (before, after)]
+    return _Trial(instance, values, witness, compared, *errors)
+
+
+def _each(predicate: Callable[[Any], bool], side: Enclosure) -> Any:
+    return np.asarray(np.frompyfunc(predicate, 1, 1)(side.balls), dtype=bool)
+
+
+def _difference(left: Any, right: Any) -> str:
+    if right.is_nan():
+        return "the left side has a value and the right side has none"
+    return "" if left.overlaps(right) else "the sides differ"
+
+
+def _inputs(instance: Instance, values: dict[Any, Any], place: tuple[int, ...]) -> dict[str, Any]:
+    """Return what the entry at a place depends on: the sample that it belongs to, without the others."""
+    samples = {name: values[leaf] for name, leaf in instance.leaves.items()}
+    return {
+        name: x[int(place[0]) if place and len(x) > 1 else 0] for name, x in samples.items()
+    } | instance.axes
+
+
+def _summary(relation: Relation, trials: list[_Trial]) -> Check:
+    done = [t for t in trials if t.compared is not None]
+    witness = next((t.witness for t in trials if t.witness is not None), None)
+    compared = _joined(t.compared for t in done)
+    gains = _joined(t.before - t.after for t in done)
+    known = ~np.isnan(gains)
+    return Check(
+        relation.name,
+        relation.source,
+        len(compared),
+        int(compared.sum()),
+        witness,
+        _joined(t.before for t in done)[known],
+        _joined(t.after for t in done)[known],
+        _worst(done),
+    )
+
+
+def _joined(arrays: Iterable[Any]) -> Any:
+    parts = [np.ravel(a) for a in arrays]
+    return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def _worst(trials: list[_Trial]) -> Loss | None:
+    """Return where applying the row loses most."""
+    worst: Loss | None = None
+    for t in trials:
+        losses = np.where(np.isnan(t.after - t.before), -1.0, t.after - t.before)
+        if losses.size and losses.max() > (worst.bits if worst else 0.0):
+            place = np.unravel_index(int(losses.argmax()), losses.shape)
+            worst = Loss(float(losses[place]), _inputs(t.instance, t.values, place))  # type: ignore[arg-type]
+    return worst
+
+
+def _too_wide(instance: Instance, values: dict[Any, Any], extended: Any) -> Witness | None:
+    """Return a witness that the right side has a value where the left side has none, at no single points only.
+
+    Only moderate numbers tell: where they are extreme, the precision may not suffice for a value of the left side.
+    """
+    moderate = np.ones((1,) * extended.ndim, dtype=bool)
+    for x in values.values():
+        size = np.abs(x.reshape(len(x), -1))
+        fine = np.all((size > 2.0**-20) & (size < 64), axis=1)
+        moderate = moderate & fine.reshape(-1, *[1] * (extended.ndim - 1))
+    alike = len(moderate) in (1, *extended.shape[:1])
+    places = np.argwhere(extended & moderate) if alike else np.empty((0, 0))
+    if len(places) <= 0.02 * extended.size:
+        return None
+    why = "the right side has a value and the left side has none"
+    return Witness(why, _inputs(instance, values, tuple(places[0])), "nan", "a number")

@@ -1,0 +1,72 @@
+"""Where in the user's code a term was made."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from relgrad.errors import user_line
+from relgrad.gradient import Anchor
+from relgrad.op import Symbolic
+from relgrad.step import Derivation
+from relgrad.term import Term, reachable, substitute, subterms
+from relgrad.trace.trace import trace
+
+Lines = dict[Term, str]
+"""`file:line` for each term."""
+
+
+def lines_of(fun: Callable[..., Any], args: Sequence[Any]) -> Lines:
+    """Return the lines of a function at which its terms are made first.
+
+    Terms do not know where they come from, since equal ones are one. So the interpreter is watched while the
+    function is traced: whatever hands a symbolic array back does so to some line of the user's.
+    """
+    lines: Lines = {}
+    with _watching(lambda result: _mark(result.term, user_line(), lines)):
+        traced = trace(fun, args)
+    for t in traced.inputs:
+        lines.pop(t, None)
+    return lines
+
+
+@contextmanager
+def _watching(see: Callable[[Any], None]) -> Iterator[None]:
+    def profile(frame: Any, event: str, value: Any) -> None:
+        if event == "return" and isinstance(value, Symbolic):
+            see(value)
+
+    before = sys.getprofile()
+    sys.setprofile(profile)
+    try:
+        yield
+    finally:
+        sys.setprofile(before)
+
+
+def _mark(root: Any, line: str, lines: Lines) -> None:
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if type(node) is Term and node not in lines:
+            lines[node] = line
+            stack.extend(node.rands)
+
+
+def lines_of_gradient(derivation: Derivation, lines: Lines) -> Lines:
+    """Return the lines of what the pullbacks of terms are made of: those of the terms themselves."""
+    pulled = [step for step in derivation.steps if step.move == "expand" and isinstance(step.before, tuple)]
+    values = [step.before[0] for step in pulled]
+    flows = [[flow for _, flow in step.after if flow is not None] for step in pulled]
+    every = [*values, *[flow for some in flows for flow in some]]
+    anchors = {t: t.rands[0] for t in reachable(*every) if type(t.op) is Anchor}
+    plain = dict(zip(every, substitute(every, anchors), strict=True))
+    found: Lines = {}
+    for value, some in zip(values, flows, strict=True):
+        line = lines.get(plain[value])
+        for node in subterms(*[plain[flow] for flow in some]):
+            if line is not None and node.rands and node not in lines:
+                found.setdefault(node, line)
+    return found

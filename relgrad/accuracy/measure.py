@@ -1,0 +1,150 @@
+"""Measuring a function: the error of its value and gradient, as written and as rewritten, at sampled inputs."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from relgrad.accuracy.ball import Enclosure, enclose
+from relgrad.accuracy.bits import bits_of_error
+from relgrad.accuracy.limit import limits
+from relgrad.accuracy.result import Accuracy, Errors
+from relgrad.compile.function import Compiled, compile_program
+from relgrad.differentiate import pull_along
+from relgrad.relation import Library
+from relgrad.schedule import Strategy, schedule
+from relgrad.schedule.strategy import NAIVE
+from relgrad.step import Derivation
+from relgrad.term import Term
+from relgrad.trace.containers import flatten
+from relgrad.trace.trace import Traced, signature, trace
+
+Rule = Callable[..., Any]
+
+
+class Subject(NamedTuple):
+    """A function traced: its graph as written, gradients expanded, its graph as rewritten, and both compiled."""
+
+    traced: Traced
+    written: Derivation
+    derived: Derivation
+    naive: Compiled
+    rewritten: Compiled
+
+    @classmethod
+    def of(cls, rule: Rule, args: Sequence[Any], library: Library, strategy: Strategy) -> Subject:
+        """Trace a function of these arguments and rewrite it."""
+        traced = trace(rule, args)
+        written = schedule(traced.outputs, library, NAIVE)
+        derived = schedule(traced.outputs, library, strategy)
+        naive = compile_program(traced, written.after, "naive")
+        return cls(traced, written, derived, naive, compile_program(traced, derived.after, "rewritten"))
+
+    def values(self, args: Sequence[Any]) -> dict[Term, Any]:
+        """Return the arrays among the arguments by the inputs that stand for them."""
+        leaves, _ = flatten((tuple(args), {}))
+        return {t: np.asarray(x, t.type.dtype) for t, x in zip(self.traced.inputs, leaves, strict=True)}
+
+    def truth(self, args: Sequence[Any]) -> tuple[list[Enclosure], list[Any]]:
+        """Return the outputs over the reals, and for each which entries are limits: they have no value there."""
+        values = self.values(args)
+        found = enclose(self.written.after, values)
+        limiting = [np.zeros(e.settled.shape, dtype=bool) for e in found]
+        if not all(e.settled.all() for e in found):
+            near = limits(self.written.after, values)
+            limiting = [~e.settled & n.settled for e, n in zip(found, near, strict=True)]
+            found = [
+                Enclosure(np.where(limit, n.balls, e.balls), e.settled | limit)
+                for e, n, limit in zip(found, near, limiting, strict=True)
+            ]
+        return found, limiting
+
+    def errors(self, args: Sequence[Any], atol: float) -> list[tuple[Any, Any, Any]]:
+        """Return for each output the errors in bits as written and as rewritten, and which entries are limits."""
+        truth, limiting = self.truth(args)
+        with np.errstate(all="ignore"):
+            outputs = [flatten(program(*args))[0] for program in (self.naive, self.rewritten)]
+        return [
+            (bits_of_error(a, t, atol), bits_of_error(b, t, atol), limit)
+            for a, b, t, limit in zip(*outputs, truth, limiting, strict=True)
+        ]
+
+
+def measure(
+    fun: Rule,
+    args: Sequence[Any],
+    *,
+    library: Library,
+    strategy: Strategy,
+    points: int,
+    seed: int,
+    argnums: Sequence[int] | None,
+    gradient: bool,
+    atol: float,
+) -> Accuracy:
+    """Return the errors of a function and of its gradient, as written and as rewritten.
+
+    Arguments that are callable are samplers: functions of a random generator, drawn from for each point.
+    """
+    rng = np.random.default_rng(seed)
+    drawn = any(map(callable, args))
+    inputs = [tuple([a(rng) if callable(a) else a for a in args]) for _ in range(points if drawn else 1)]
+    subjects: dict[Any, list[tuple[Subject, list[str]]]] = {}
+    errors: dict[str, Errors] = {}
+    for position, point in enumerate(inputs):
+        key = signature(point, {})
+        if key not in subjects:
+            subjects[key] = subjects_of(fun, point, library, strategy, argnums, gradient)
+        for subject, labels in subjects[key]:
+            for label, found in zip(labels, subject.errors(point, atol), strict=True):
+                errors.setdefault(label, Errors(label)).add(position, *found)
+    names = next(iter(subjects.values()))[0][0].traced.paths
+    leaves = [dict(zip(names, flatten((point, {}))[0], strict=True)) for point in inputs]
+    return Accuracy(getattr(fun, "__name__", "f"), leaves, list(errors.values()))
+
+
+def subjects_of(
+    fun: Rule,
+    args: Sequence[Any],
+    library: Library,
+    strategy: Strategy,
+    argnums: Sequence[int] | None = None,
+    gradient: bool = True,
+) -> list[tuple[Subject, list[str]]]:
+    """Return a function and its gradient, traced for these arguments, each with the labels of its outputs.
+
+    The gradient is that of the sum of all outputs, with respect to the floats among the arguments.
+    """
+    value = Subject.of(fun, args, library, strategy)
+    structure = value.traced.out_structure
+    result = [(value, structure.paths("value"))]
+    types = [t.type for t in value.traced.outputs]
+    chosen = range(len(args)) if argnums is None else [n % len(args) for n in argnums]
+    leaves = [(i, x) for i in chosen for x in flatten(args[i])[0]]
+    floating = [np.asarray(x).dtype.kind == "f" for _, x in leaves]
+    if not gradient or not any(floating) or not any(t.differentiable for t in types):
+        return result
+    ones = structure.unflatten([np.ones(t.shape, t.dtype if t.differentiable else float) for t in types])
+
+    @functools.wraps(fun)
+    def pullback(*primals: Any) -> Any:
+        def of_chosen(*some: Any) -> Any:
+            given = dict(zip(chosen, some, strict=True))
+            return fun(*[given.get(i, x) for i, x in enumerate(primals)])
+
+        return pull_along(of_chosen, tuple([primals[i] for i in chosen]), ones)
+
+    pulled = Subject.of(pullback, args, library, strategy)
+    paths = _paths_of(value.traced, chosen)
+    labels = [f"gradient {path}" for path, varies in zip(paths, floating, strict=True) if varies]
+    return [*result, (pulled, labels)]
+
+
+def _paths_of(traced: Traced, chosen: Sequence[int]) -> list[str]:
+    """Return the paths of the leaves of some arguments, argument by argument."""
+    sizes = [child.size for child in traced.in_structure.children[0].children]
+    starts = [sum(sizes[:i]) for i in range(len(sizes))]
+    return [path for i in chosen for path in traced.paths[starts[i] : starts[i] + sizes[i]]]

@@ -1,0 +1,138 @@
+"""What a check found, as a value that prints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+WORSE = 2.0
+"""A side is called worse than another if it loses more bits than that: less is how roundings happen to fall."""
+
+
+class Witness(NamedTuple):
+    """Inputs at which an equation is false, and its sides there."""
+
+    why: str
+    inputs: dict[str, Any]
+    left: str
+    right: str
+
+    def __str__(self) -> str:
+        return f"{self.why} at {assignments(self.inputs)}: left {self.left}, right {self.right}"
+
+
+class Loss(NamedTuple):
+    """How many bits are lost where most are."""
+
+    bits: float
+    inputs: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Check:
+    """What is known of a relation; `ok` says that it was found true, and is what a test asserts.
+
+    `before` and `after` are the errors in bits of its left and right side, at the same points.
+    """
+
+    name: str
+    source: str
+    points: int
+    compared: int
+    witness: Witness | None
+    before: Any
+    after: Any
+    worst: Loss | None
+
+    @property
+    def ok(self) -> bool:
+        """Whether the two sides were equal wherever they were compared, which was somewhere."""
+        return self.witness is None and self.compared > 0
+
+    @property
+    def coverage(self) -> float:
+        """The part of the samples at which both sides were known well enough to be compared."""
+        return self.compared / self.points if self.points else 0.0
+
+    @property
+    def gain(self) -> float:
+        """How many bits the right side wins on the average."""
+        return float(np.mean(self.before - self.after)) if len(self.before) else 0.0
+
+    @property
+    def better(self) -> float:
+        """The part of the samples at which the right side wins more than two bits."""
+        return _part(self.before - self.after > WORSE)
+
+    @property
+    def worse(self) -> float:
+        """The part of the samples at which the right side loses more than two bits."""
+        return _part(self.after - self.before > WORSE)
+
+    @property
+    def verdict(self) -> str:
+        """What is known of the equation, in a word or two."""
+        return "true" if self.ok else "false" if self.witness else "never defined"
+
+    def __str__(self) -> str:
+        lines = [f"{self.name}: {self.verdict}"]
+        if self.witness:
+            lines.append(f"  {self.witness}")
+        if self.points:
+            lines.append(f"  compared   at {self.compared} of {self.points} points of its domain")
+        if len(self.before):
+            lines.append(
+                f"  wins       {self.gain:.1f} bits on average; more than {WORSE:.0f} at {self.better:.0%} of the "
+                f"points, loses as much at {self.worse:.0%}"
+            )
+        if self.worst and self.worst.bits > WORSE:
+            lines.append(f"  loses      {self.worst.bits:.1f} bits at {assignments(self.worst.inputs)}")
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def _part(condition: Any) -> float:
+    return float(np.mean(condition)) if len(condition) else 0.0
+
+
+def checks_table(checks: Sequence[Check]) -> str:
+    """Return one line for each relation: verdict, coverage, bits won on average, how often it wins and loses."""
+    rows = [
+        (c.name, c.verdict, f"{c.coverage:.0%}", f"{c.gain:.1f}", f"{c.better:.0%}", f"{c.worse:.0%}")
+        for c in checks
+    ]
+    return table(("relation", "verdict", "compared", "bits won", "wins", "loses"), rows)
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table as text, numbers to the right.
+
+    >>> print(table(("name", "bits"), [("x", "1.5"), ("total", "12.0")]))
+    name   bits
+    x       1.5
+    total  12.0
+    """
+    widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
+    left = [all(not row[i][:1].isdigit() for row in rows) for i in range(len(head))]
+    lines = [
+        "  ".join(
+            v.ljust(w) if to_left else v.rjust(w) for v, w, to_left in zip(row, widths, left, strict=True)
+        )
+        for row in (head, *rows)
+    ]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def assignments(inputs: dict[str, Any]) -> str:
+    """Return inputs as they would be typed."""
+    return ", ".join(f"{name} = {_typed(x)}" for name, x in inputs.items()) or "no input"
+
+
+def _typed(x: Any) -> str:
+    if isinstance(x, tuple):
+        return repr(x)
+    return np.array2string(np.asarray(x), separator=", ", threshold=12).replace("\n", "")

@@ -1,0 +1,108 @@
+"""The command line: `relgrad check`, `relgrad lint` and `relgrad accuracy`."""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import runpy
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from relgrad.accuracy.report import Check, checks_table
+from relgrad.api import LIBRARY  # pyright: ignore[reportAttributeAccessIssue]  # from relations/
+from relgrad.errors import RelgradError
+from relgrad.examine import accuracy, check, floats, lint
+from relgrad.relation import Relation
+
+ARGUMENTS = "Python expressions of NumPy, floats(low, high, shape) and the file's names; missing ones are 1.0"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command; return 0, 1 where it found something wrong, or 2 where it could not run."""
+    options = _parser().parse_args(argv)
+    try:
+        return options.run(options)
+    except (RelgradError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 2
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="relgrad", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    command = commands.add_parser("check", help="check the relations of files, or those of the library")
+    command.add_argument("files", nargs="*", metavar="FILE", help="a Python file that defines relations")
+    command.add_argument("-v", "--verbose", action="store_true", help="describe each relation")
+    command.set_defaults(run=_check)
+    for name, run, what in (
+        ("lint", _lint, "list the places of a function where floating point goes wrong"),
+        ("accuracy", _accuracy, "measure a function and its gradient, as written and as rewritten"),
+    ):
+        command = commands.add_parser(name, help=what)
+        command.add_argument("function", metavar="FILE:FUNCTION")
+        command.add_argument("arguments", nargs="*", metavar="ARGUMENT", help=ARGUMENTS)
+        command.add_argument("--points", type=int, default=100, help="how many inputs are tried")
+        command.set_defaults(run=run)
+    return parser
+
+
+def _check(options: argparse.Namespace) -> int:
+    rows = [row for file in options.files for row in _relations(file)] if options.files else list(LIBRARY)
+    checks: list[Check] = [check(row) for row in rows]
+    wrong = [c for c in checks if not c.ok]
+    for c in checks if options.verbose else wrong:
+        print(c, end="\n\n")
+    print(checks_table(checks))
+    print(f"\n{len(checks)} relations, {len(wrong)} of them not found true")
+    return 1 if wrong else 0
+
+
+def _relations(file: str) -> list[Relation]:
+    rows = {id(v): v for v in runpy.run_path(file).values() if isinstance(v, Relation)}
+    if not rows:
+        raise RelgradError(
+            f"{file} defines no relation", where=file, cure="decorate equations with @relgrad.relation"
+        )
+    return list(rows.values())
+
+
+def _lint(options: argparse.Namespace) -> int:
+    function, arguments = _subject(options.function, options.arguments)
+    found = lint(function, points=options.points)(*arguments)
+    print(found)
+    return 1 if found else 0
+
+
+def _accuracy(options: argparse.Namespace) -> int:
+    function, arguments = _subject(options.function, options.arguments)
+    print(accuracy(function, *arguments, points=options.points))
+    return 0
+
+
+def _subject(place: str, expressions: Sequence[str]) -> tuple[Any, list[Any]]:
+    """Return a function of a file, and its arguments."""
+    file, colon, name = place.rpartition(":")
+    names = runpy.run_path(file) if colon else {}
+    if not callable(names.get(name)):
+        raise RelgradError(f"{place} names no function", where=place, cure="write path/to/file.py:function")
+    scope = {"np": np, "floats": floats, **names}
+    arguments = []
+    for text in expressions:
+        try:
+            arguments.append(eval(text, scope))
+        except Exception as error:
+            raise RelgradError(
+                f"the argument {text} cannot be evaluated: {error}",
+                where=place,
+                cure='write a Python expression, such as "np.ones(3)"',
+            ) from error
+    wanted = [p for p in inspect.signature(names[name]).parameters.values() if p.default is p.empty]
+    plain = [p for p in wanted if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return names[name], [*arguments, *[1.0] * (len(plain) - len(arguments))]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

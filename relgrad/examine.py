@@ -1,0 +1,127 @@
+"""Questions to a function and to a relation: how accurate, where in danger, and whether true.
+
+They are asked in ball arithmetic, with the library of relations of this package; see `relgrad.accuracy`.
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from relgrad.accuracy.check import check
+from relgrad.accuracy.hazards import Hazard, hazards
+from relgrad.accuracy.measure import measure
+from relgrad.accuracy.report import assignments
+from relgrad.accuracy.result import Accuracy
+from relgrad.accuracy.sample import floats
+from relgrad.api import LIBRARY, Argnums, Function, Named, Relations  # pyright: ignore[reportAttributeAccessIssue]  # from relations/
+from relgrad.differentiate import positions_of
+from relgrad.display.text import show
+from relgrad.relation import Library
+from relgrad.schedule import strategy as strategy_of
+
+__all__ = ["Hazards", "accuracy", "check", "floats", "lint"]
+
+
+def accuracy(
+    fun: Function,
+    *args: Any,
+    points: int = 100,
+    seed: int = 0,
+    argnums: Argnums | None = None,
+    gradient: bool = True,
+    atol: float = 0.0,
+    relations: Relations = None,
+    strategy: Named = "default",
+) -> Accuracy:
+    """Return the bits that the value and gradient of a function lose, as written and as rewritten.
+
+    An argument is an array, or a sampler: a function of a random generator, such as `floats(low, high, shape)`,
+    which is drawn from `points` times. The truth is the function as written, and its gradient with respect to
+    every float among the arguments (or those named by `argnums`), in ball arithmetic. Of several outputs, the
+    gradient is that of their sum. Errors of at most `atol` count as none.
+
+    >>> import numpy as np
+    >>> print(accuracy(lambda x: np.log(1 + np.exp(x)), np.array([800.0, -40.0])))
+    <lambda> at 1 point
+    bits lost   naive: mean  worst  relgrad: mean  worst  naive is worst at
+    value              58.1   64.0            0.0    0.0  x = 800.
+    gradient x         32.0   64.0            0.0    0.0  x = 800.
+
+    Raises what tracing the function raises, OpError for what is no function of the reals, and MissingDependency
+    without python-flint.
+    """
+    return measure(
+        fun,
+        args,
+        library=_library(relations),
+        strategy=strategy_of(strategy),
+        points=points,
+        seed=seed,
+        argnums=None if argnums is None else positions_of(argnums),
+        gradient=gradient,
+        atol=atol,
+    )
+
+
+def lint(
+    fun: Function,
+    *,
+    points: int = 100,
+    seed: int = 0,
+    relations: Relations = None,
+    strategy: Named = "default",
+) -> Callable[..., Hazards]:
+    """Return the function of fun's arguments that lists the hazards of fun and its gradient.
+
+    Besides the arguments, `points` inputs of their structure, shapes and dtypes are tried; an argument that is a
+    sampler is drawn from. Only what makes a result wrong is a hazard. Raises what `accuracy` raises.
+    """
+
+    def find(*args: Any) -> Hazards:
+        chosen = _library(relations), strategy_of(strategy)
+        return Hazards(hazards(fun, args, library=chosen[0], strategy=chosen[1], points=points, seed=seed))
+
+    return find
+
+
+class Hazards(Sequence[Hazard]):
+    """The hazards of a function, by line; its `str` says where, what, at which input, and what removes it."""
+
+    def __init__(self, found: Sequence[Hazard]):
+        self.found = tuple(found)
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.found[index]
+
+    def __str__(self) -> str:
+        return "\n".join(map(_described, self.found)) or "no hazard found"
+
+    __repr__ = __str__
+
+
+def _described(hazard: Hazard) -> str:
+    file, _, number = hazard.where.rpartition(":")
+    code = linecache.getline(file, int(number)).strip() if number.isdigit() else ""
+    removed = (
+        f"removed by {', '.join(hazard.relations)}"
+        if hazard.relations
+        else "nothing in the library removes it"
+    )
+    lines = [
+        f"{hazard.where}: {hazard.kind} in {show(hazard.term, limit=8)}",
+        *([f"    {code}"] if code else []),
+        f"  the {hazard.output} loses {hazard.bits:.0f} bits at {assignments(hazard.inputs)}",
+        f"  {removed}",
+    ]
+    return "\n".join(lines)
+
+
+def _library(relations: Relations) -> Library:
+    if relations is None:
+        return LIBRARY
+    return relations if isinstance(relations, Library) else Library(relations)

@@ -1,0 +1,204 @@
+"""Checking relations: the library's are true; what is false, too wide or empty is caught, with a proof."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relgrad as rg
+from relgrad.compile.interpret import interpret
+from relgrad.op import as_term
+
+pytest.importorskip("flint")
+
+
+@pytest.mark.parametrize("row", list(rg.LIBRARY), ids=lambda row: row.name)
+def test_every_row_of_the_library_is_true(row):
+    found = rg.check(row)
+    assert found.ok, found
+    assert found.coverage > 0.1
+    assert row.doc
+    assert row.source
+
+
+@pytest.mark.parametrize("row", list(rg.LIBRARY), ids=lambda row: row.name)
+def test_no_row_of_the_library_loses_more_often_than_it_wins(row):
+    found = rg.check(row)
+    assert found.worse <= max(found.better, 0.02), found
+
+
+def wrong_sign(x):
+    return np.log(1 / x), np.log(x), rg.positive(x)
+
+
+def lost_absolute_value(x):
+    return np.sqrt(x**2), x
+
+
+def defined_on_one_half(x):
+    return np.log(x**2), 2 * np.log(x)
+
+
+def a_number_from_nothing(x):
+    return np.exp(np.log(x)), x
+
+
+def domain_of_the_wrong_sign(x):
+    return np.sqrt(x**2), x, rg.negative(x)
+
+
+def domain_that_lets_zero_in(x):
+    return x / x * np.abs(x), 1 * x, rg.nonnegative(-x)
+
+
+def forgotten_weights(x, w, axis):
+    return np.sum(w * np.exp(x), axis=axis, keepdims=True), np.sum(np.exp(x), axis=axis, keepdims=True)
+
+
+def another_axis(x, axis):
+    return np.log(rg.softmax(x, axis=axis)), rg.log_softmax(x, axis=-1)
+
+
+def forgotten_numerator(x, axis):
+    return (
+        np.exp(x) / np.sum(np.exp(x), axis=axis, keepdims=True),
+        1 / np.sum(np.exp(x), axis=axis, keepdims=True),
+    )
+
+
+def too_large_a_shape(x, axis):
+    return np.log(np.sum(np.exp(x), axis=axis, keepdims=True)), x
+
+
+def off_by_a_tiny_term(x):
+    return np.log(np.exp(x)), x + 1e-30
+
+
+def off_by_a_tiny_factor(x):
+    return np.log(np.exp(x)), x * (1 + 1e-9)
+
+
+def nearly_one(x):
+    return np.tanh(x + 40), 1
+
+
+def rounded_too_early(x):
+    return np.exp(0.69314718 * x), np.exp2(x)
+
+
+def exchanged_operands(x, y):
+    return np.exp(x) / np.exp(y), np.exp(y - x)
+
+
+FALSE = [
+    wrong_sign,
+    lost_absolute_value,
+    defined_on_one_half,
+    a_number_from_nothing,
+    domain_of_the_wrong_sign,
+    domain_that_lets_zero_in,
+    forgotten_weights,
+    another_axis,
+    forgotten_numerator,
+    too_large_a_shape,
+    off_by_a_tiny_term,
+    off_by_a_tiny_factor,
+    nearly_one,
+    rounded_too_early,
+    exchanged_operands,
+]
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("function", FALSE)
+def test_what_is_false_is_caught(function, seed):
+    found = rg.check(rg.relation(function), seed=seed)
+    assert not found.ok
+    assert found.verdict == "false"
+    assert found.witness.why in str(found)
+
+
+@pytest.mark.parametrize("function", [f for f in FALSE if f is not too_large_a_shape])
+def test_a_witness_is_an_input_at_which_the_sides_differ(function):
+    found = rg.check(rg.relation(function)).witness
+    arguments = [np.asarray(v) if not isinstance(v, tuple) else v for v in found.inputs.values()]
+    assert set(found.inputs) == set(function.__code__.co_varnames)
+    if function in (nearly_one, off_by_a_tiny_term, rounded_too_early):
+        return  # the difference is too small for floats
+    with np.errstate(all="ignore"):
+        left, right, *_ = np.broadcast_arrays(*function_on_arrays(function, arguments))
+    assert not np.allclose(left, right, rtol=1e-12, atol=0.0)
+
+
+def function_on_arrays(function: Any, arguments: Any) -> Any:
+    """Evaluate both sides on arrays: conditions take terms, and are left out."""
+    symbols = [a if isinstance(a, tuple) else rg.symbol(f"x{i}", a.shape) for i, a in enumerate(arguments)]
+    left, right, *_ = function(*symbols)
+    values = {s.term: a for s, a in zip(symbols, arguments, strict=True) if not isinstance(a, tuple)}
+    return interpret([as_term(left), as_term(right)], values)
+
+
+def test_what_differs_in_shape_says_so():
+    found = rg.check(rg.relation(too_large_a_shape))
+    assert "the sides differ in shape" in str(found)
+
+
+def test_what_is_never_defined_is_not_called_true():
+    found = rg.check(rg.relation(lambda x: (np.log(-np.exp(x)), np.log(-np.exp(x) - 1))))
+    assert not found.ok
+    assert found.verdict == "never defined"
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: (np.sqrt(x**2), x, rg.nonnegative(x)),
+        lambda x: (np.sqrt(x**2), -x, rg.negative(x)),
+        lambda x: (np.log(x**2), 2 * np.log(x), rg.positive(x)),
+        lambda x: (np.log(x**2), 2 * np.log(np.abs(x))),
+        lambda x, y: (np.log(x * y), np.log(x) + np.log(y), rg.positive(x), rg.positive(y)),
+        lambda x: (np.log(np.linalg.det(x) ** 2), 2 * np.linalg.slogdet(x)[1]),
+        lambda x, w, axis: (
+            np.sum(w * x, axis=axis, keepdims=True),
+            w * np.sum(x, axis=axis, keepdims=True),
+            rg.constant_along(w, axis),
+        ),
+    ],
+)
+def test_what_holds_on_its_domain_is_true(function):
+    found = rg.check(rg.relation(function))
+    assert found.ok, found
+
+
+def test_a_constant_that_was_rounded_stands_for_what_it_was_rounded_from():
+    assert rg.check(rg.relation(lambda x: (np.exp(x * np.log(2)), np.exp2(x)))).ok
+    assert not rg.check(rg.relation(lambda x: (np.exp(x * (np.log(2) + 1e-15)), np.exp2(x)))).ok
+
+
+def test_the_wrong_orientation_shows():
+    found = rg.check(rg.relation(lambda x: (np.log1p(x), np.log(1 + x))))
+    assert found.ok
+    assert found.worse > 0.2
+    assert found.gain < -5
+    assert found.worst.bits > 40
+    assert "loses" in str(found)
+    assert rg.check(rg.relation(lambda x: (np.log(1 + x), np.log1p(x)))).gain > 5
+
+
+def test_coverage_is_the_part_at_which_the_sides_were_compared():
+    assert rg.check(rg.relation(lambda x: (np.exp(x) ** 2, np.exp(2 * x)))).coverage > 0.99
+    assert rg.check(rg.relation(lambda x: (np.log(x) * 2, np.log(x) + np.log(x)))).coverage < 0.7
+
+
+def test_a_check_is_the_same_each_time():
+    row = next(iter(rg.LIBRARY))
+    assert str(rg.check(row)) == str(rg.check(row))
+
+
+def test_what_is_no_relation_is_told_so():
+    with pytest.raises(
+        rg.RelationError, match=r"check needs a relation, not function(?s:.*)@relgrad.relation"
+    ):
+        rg.check(wrong_sign)
