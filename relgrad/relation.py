@@ -126,6 +126,13 @@ def relation(function: Callable[..., Any] | None = None, *, source: str = "") ->
                 f"the right side of {name} uses {', '.join(map(str, missing))}, which its left side does not have",
                 cure="every variable on the right must stand on the left",
             )
+        loose = [v for v in variables if v not in unknowns(left)]
+        if loose:
+            raise RelationError(
+                f"{name} has {', '.join(map(str, loose))}, which its left side does not have",
+                cause="nothing would ever bind it, so that a condition on it could not be decided",
+                cure="write every parameter into the left side, or leave it out",
+            )
         return Relation(name, left, right, function, variables, source, tuple(conditions))
 
     return author if function is None else author(function)

@@ -187,6 +187,10 @@ def test_a_condition_that_fails_leaves_no_answer():
             "the right side of .* uses .*y.*, which its left side does not have",
         ),
         (
+            lambda x, y: (np.exp(x), x, rg.positive(y)),
+            "has .*y.*, which its left side does not have",
+        ),
+        (
             lambda x, axis: (np.exp(x), rg.softmax(x, axis=axis)),
             "uses .*axis.*, which its left side does not have",
         ),
