@@ -115,9 +115,11 @@ def points(
                 for engine in engines:
                     if engine in dead or (n > SIZES[-1] and not engine.startswith("relgrad")):
                         continue
-                    point = capped(options.cap, ENGINES[engine], name, n, options.quick)
-                    found.setdefault(engine, []).append(point)
-                    if "first" not in point:
+                    rounds = found.setdefault(engine, [])
+                    if rounds and "capped" in rounds[-1]:
+                        continue
+                    rounds.append(capped(options.cap, ENGINES[engine], name, n, options.quick))
+                    if "first" not in rounds[-1]:
                         dead.add(engine)
             yield name, n, {engine: merged(rounds) for engine, rounds in found.items()}
 

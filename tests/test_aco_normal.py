@@ -22,7 +22,7 @@ from relgrad.logic.aco.carriers import GroundTuple
 from relgrad.logic.aco.normal import Node, bag, make, normal, symbol_of, term_of
 from relgrad.logic.aco.theory import AC, DECLARED, FREE, Theory
 from relgrad.logic.laws import idempotent, identity
-from relgrad.op import constant
+from relgrad.op import as_term, constant
 from relgrad.ops.arithmetic import add, multiply
 from relgrad.ops.comparison import logical_and
 from relgrad.ops.selection import maximum
@@ -304,3 +304,16 @@ def test_declared_laws_and_facts_add_up_and_given_ones_replace_them():
     fact(idempotent, add)
     assert normal(add(p, p), DECLARED) is p
     assert normal(add(p, p), Theory({add: JOIN})) is not p
+
+
+def test_machine_numbers_of_other_kinds_are_not_regrouped():
+    b, c, i, j = (
+        as_term(relgrad.symbol(n, (), d))
+        for n, d in zip("bcij", ["bool", "bool", "int64", "int64"], strict=True)
+    )
+    grouped = add(add(b, c), i)
+    assert normal(grouped, DECLARED) is normal(add(i, add(c, b)), DECLARED)
+    assert normal(grouped, DECLARED) is not normal(add(b, add(c, i)), DECLARED)
+    assert normal(add(grouped, j), DECLARED) is normal(add(j, grouped), DECLARED)
+    assert normal(add(grouped, j), DECLARED) is not normal(add(add(b, c), add(i, j)), DECLARED)
+    assert normal(add(b, add(c, i)), DECLARED) is normal(add(c, add(b, i)), DECLARED)

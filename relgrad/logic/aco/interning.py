@@ -54,11 +54,11 @@ class Symbol:
         "unit",
     )
 
-    def __init__(self, carrier: Carrier, rator: Any, reading: Reading):
+    def __init__(self, carrier: Carrier, rator: Any, reading: Reading, as_grouped: bool = False):
         self.carrier, self.rator, self.reading = carrier, rator, reading
         laws = LAWLESS if rator is UNKNOWN or carrier is OP else reading.laws_of(rator)
-        self.associative, self.commutative = laws.associative, laws.commutative
-        self.idempotent = laws.idempotent
+        self.associative, self.commutative = laws.associative and not as_grouped, laws.commutative
+        self.idempotent = laws.idempotent and not as_grouped
         self.free = not (self.associative or self.commutative)
         self.nodes: dict[Any, _Entry] = {}
         self.unit: Any = NONE
@@ -85,13 +85,13 @@ class Symbol:
         return is_neutral(self.rator, unit, [term_of(x) for x in others if is_ground(x)])
 
 
-def symbol_of(carrier: Carrier, rator: Any, reading: Reading) -> Symbol:
-    """Return the one symbol of a rator, which can be hashed."""
-    key = carrier, rator
+def symbol_of(carrier: Carrier, rator: Any, reading: Reading, as_grouped: bool = False) -> Symbol:
+    """Return the one symbol of a rator, which can be hashed; another for what must stay grouped as it is."""
+    key = (carrier, rator, as_grouped) if as_grouped else (carrier, rator)
     found = reading.symbols.get(key)
     if found is None:
-        found = reading.symbols[key] = Symbol(carrier, rator, reading)
-        laws = LAWLESS if found.free else reading.laws_of(rator)
+        found = reading.symbols[key] = Symbol(carrier, rator, reading, as_grouped)
+        laws = LAWLESS if found.free or as_grouped else reading.laws_of(rator)
         if laws.identity is not None:
             found.unit = unit_of_op(laws.identity) if carrier is TERM else _unit(rator, laws.identity)
     return found

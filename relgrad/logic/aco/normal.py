@@ -24,6 +24,7 @@ from relgrad.logic.aco.node import (
     variables_in,
 )
 from relgrad.logic.aco.theory import Reading, Theory
+from relgrad.logic.aco.unit import stays_grouped
 from relgrad.term import Term
 
 __all__ = [
@@ -141,7 +142,7 @@ def _opened(x: Any, reading: Reading, kept: list[Any]) -> Any:
     if type(rator) not in ATOMS and (type(rator) is Var or carrier_of(rator) is not None):
         return _Frame(x, symbol_of(carrier, UNKNOWN, reading), parts)
     try:
-        symbol = symbol_of(carrier, rator, reading)
+        symbol = symbol_of(carrier, rator, reading, kind is Term and stays_grouped(x))
     except TypeError:  # a head that cannot be hashed has no laws
         return _Frame(x, symbol_of(carrier, UNKNOWN, reading), parts)
     rands = parts[1:]
@@ -162,6 +163,8 @@ def _flattened(frame: _Frame) -> _Frame:
 def _inner(raw: Any, symbol: Symbol) -> Sequence[Any]:
     """Return the operands of an application of the same symbol; of anything else nothing."""
     if type(raw) is Var or type(raw) in ATOMS or carrier_of(raw) is not symbol.carrier:
+        return ()
+    if type(raw) is Term and raw.op is symbol.rator and stays_grouped(raw):
         return ()
     parts = symbol.carrier.parts(raw)
     rator = parts[0]

@@ -14,6 +14,9 @@ from relgrad.logic.aco.theory import Reading
 from relgrad.term import term
 from relgrad.types import array_type
 
+COMPARED = 10
+"""So many elements, at most, have the sets in an answer that is compared with others."""
+
 
 class _Frozen:
     """A variable taken as a constant."""
@@ -42,7 +45,7 @@ def is_instance(
     row = symbol_of(TUPLE, _Row, reading)
     variables = list(variables)
     values = [apply(x, special) for x in variables]
-    in_terms = any(type(value) is Node and value.symbol.carrier is TERM for value in values)
+    in_terms = any(carrier is TERM for carrier, _ in reading.symbols)
     frozen = {x: _frozen(x, in_terms) for x in variables_in(*values)}
     # The variables of the two are told apart by freezing those of the one.
     subject = make(row, [apply(value, frozen) for value in values])
@@ -59,13 +62,28 @@ def is_instance(
 def minimal(answers: Sequence[Substitution], variables: Iterable[Any], reading: Reading) -> list[Any]:
     """Return the answers that are no instances of others, the first of those that are instances of each other.
 
-    The instances of what is returned are those of what was given: a complete set of unifiers stays complete.
+    The instances of what is returned are those of what was given: a complete set of unifiers stays complete. Answers
+    whose idempotent parts have more than `COMPARED` elements are kept: the cost of comparing them is exponential.
     """
     variables = list(variables)
     kept: list[Any] = []
+    large: list[Any] = []
     for answer in answers:
-        if any(is_instance(answer, other, variables, reading) for other in kept):
-            continue
-        kept = [other for other in kept if not is_instance(other, answer, variables, reading)]
-        kept.append(answer)
-    return kept
+        if _elements(apply(x, answer) for x in variables) > COMPARED:
+            large.append(answer)
+        elif not any(is_instance(answer, other, variables, reading) for other in kept):
+            kept = [other for other in kept if not is_instance(other, answer, variables, reading)]
+            kept.append(answer)
+    return kept + large
+
+
+def _elements(children: Iterable[Any]) -> int:
+    """Return how many elements the idempotent parts of children have."""
+    count, stack, seen = 0, list(children), set()
+    while stack:
+        x = stack.pop()
+        if type(x) is Node and x not in seen:
+            seen.add(x)
+            count += x.symbol.idempotent * len(x.args)
+            stack.extend(x.args)
+    return count

@@ -1,4 +1,4 @@
-"""Units: which terms an identity may be written as, and where one may stand or be left out."""
+"""What dtypes ask of laws: where a unit may stand or be left out, and which applications may not be regrouped."""
 
 from __future__ import annotations
 
@@ -58,3 +58,18 @@ def _keeps_dtype(op: Any, unit: Term, x: Term) -> bool:
         return dtype is not None and op.type_of((x, unit)).dtype == dtype
     except Exception:  # an op may refuse operands in any way; then there is no such application
         return False
+
+
+def stays_grouped(t: Term) -> bool:
+    """Whether an operand is an application of the same op to other machine numbers than those of the result.
+
+    b + c of two booleans is their disjunction and i + j of two bytes wraps, so (b + c) + x is not b + (c + x).
+    """
+    if not t.ground:
+        return False
+    for rand in t.rands:
+        if type(rand) is Term and rand.op is t.op and rand.type is not t.type:
+            dtype = getattr(rand.type, "dtype", None)
+            if dtype is not None and dtype.kind in "biu" and dtype != getattr(t.type, "dtype", None):
+                return True
+    return False
