@@ -1,8 +1,17 @@
-"""Exponentials: where they meet their inverse, and where one is subtracted from its value at zero."""
+"""Exponentials: where they meet their inverse, and where one is subtracted from another, or from its first terms."""
 
 import numpy as np
 
-from relgrad.ops import exprel_n
+from relgrad.ops import (
+    bernoulli_n,
+    bose,
+    bose_gap_n,
+    exp_difference,
+    expm1_minus_x,
+    exprel2_n,
+    exprel_n,
+    logdiffexp,
+)
 from relgrad.relation import positive, relation
 
 
@@ -18,7 +27,67 @@ def exponential_minus_one(x):
     return np.exp(x) - 1, np.expm1(x)
 
 
+@relation(source="definition of log1p")
+def expm1_of_log1p(x):
+    """An exponential of log(1 + x), less one, is x."""
+    return np.expm1(np.log1p(x)), x, positive(1 + x)
+
+
 @relation(source="Higham, Accuracy and Stability of Numerical Algorithms (2002), section 1.14.1")
 def relative_exponential(x):
     """(eˣ - 1)/x, continued to one at zero."""
     return np.expm1(x) / x, exprel_n(x, 0)
+
+
+@relation(source="NIST DLMF 24.2.1")
+def reciprocal_of_relative_exponential(x):
+    """x/(eˣ - 1), the generating function of Bernoulli numbers."""
+    return 1 / exprel_n(x, 0), bernoulli_n(x, 0)
+
+
+@relation(source="Hamming, NMSE (1973), section 3.11")
+def exponential_over_expm1(x):
+    """An exponential over itself less one."""
+    return np.exp(x) / np.expm1(x), -bose(-x)
+
+
+@relation(source="Hamming, NMSE (1973), problem 3.4.4: e²ˣ - 1 = (eˣ - 1)(eˣ + 1)")
+def expm1_of_double(x):
+    """e²ˣ - 1 over eˣ - 1."""
+    return np.expm1(2 * x) / np.expm1(x), 1 + np.exp(x)
+
+
+@relation(source="Hamming, NMSE (1973), section 3.3")
+def difference_of_exponentials(x, y):
+    """The difference of two exponentials, from that of the exponents."""
+    return np.exp(x) - np.exp(y), exp_difference(x, y, x - y)
+
+
+@relation(source="eˣ - 1 - (eʸ - 1) = eˣ - eʸ")
+def difference_of_expm1(x, y):
+    """The difference of two exponentials less one."""
+    return np.expm1(x) - np.expm1(y), exp_difference(x, y, x - y)
+
+
+@relation(source="Maechler 2012, eq. 7")
+def log_of_exponential_difference(x, y, z):
+    """The log of the difference of two exponentials, for x > y."""
+    return np.log(exp_difference(x, y, z)), logdiffexp(x, y)
+
+
+@relation(source="Taylor's theorem; NIST DLMF 4.2.19")
+def expm1_minus_argument(x):
+    """An exponential less its first two terms."""
+    return np.expm1(x) - x, expm1_minus_x(x)
+
+
+@relation(source="Taylor's theorem; NIST DLMF 4.2.19")
+def second_relative_exponential(x):
+    """(eˣ - 1 - x)/x², continued to one half at zero."""
+    return expm1_minus_x(x) / x**2, exprel2_n(x, 0)
+
+
+@relation(source="NIST DLMF 24.2.1")
+def reciprocal_minus_bose(x):
+    """1/x - 1/(eˣ - 1), continued to one half at zero."""
+    return 1 / x - 1 / np.expm1(x), bose_gap_n(x, 0)

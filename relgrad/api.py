@@ -26,7 +26,14 @@ from relgrad.schedule import Strategy, schedule, strategy
 from relgrad.step import Derivation
 from relgrad.term import term
 from relgrad.trace.containers import flatten
-from relgrad.trace.trace import Traced, has_tracer, is_tracing, signature, trace
+from relgrad.trace.trace import (
+    Traced,
+    has_tracer,
+    is_tracing,
+    signature,
+    trace,
+    with_symbolic_arrays,
+)
 from relgrad.trace.tracer import Tracer
 from relgrad.types import array_type
 
@@ -101,6 +108,7 @@ class Transformed:
             traced = trace(self._rule, args, kwargs)
             if not traced.free() and not free_anchors(traced.outputs):
                 return self._finish(traced).compiled(*args, **kwargs)
+        args, kwargs = with_symbolic_arrays(args, kwargs)
         return self._rule(*args, **kwargs)
 
     def _finish(self, traced: Traced) -> Program:

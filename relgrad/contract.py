@@ -30,8 +30,8 @@ class Laws:
     associative: bool = False
     commutative: bool = False
     idempotent: bool = False
-    identity: float | None = None
-    absorbing: float | None = None
+    identity: Any = None
+    absorbing: Any = None
     inverse: str | None = None
     linear: tuple[int, ...] = ()
     monotone: int = 0
@@ -161,6 +161,10 @@ class Contract:
         Asked of operands in which the op is linear: op(…, a·x, …) = a·op(…, x, …) for every a that has extent 1
         along these axes. None is all axes, which leaves numbers.
         """
+        return None
+
+    def logarithm(self, node: Term) -> Any:
+        """Return the logarithm of a positive application as a term, where it is known better than the result."""
         return None
 
     def range_of(self, *ranges: Interval) -> Interval:

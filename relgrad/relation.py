@@ -25,6 +25,8 @@ from relgrad.logic import (
     in_sum,
     is_contraction,
     is_variable,
+    logarithmo,
+    maybe_large,
     negative,
     nonnegative,
     positive,
@@ -40,6 +42,8 @@ __all__ = [
     "Library",
     "Relation",
     "constant_along",
+    "logarithmo",
+    "maybe_large",
     "negative",
     "nonnegative",
     "positive",
@@ -120,13 +124,14 @@ def relation(function: Callable[..., Any] | None = None, *, source: str = "") ->
             raise RelationError(
                 f"the left side of {name} is a bare variable", cause="it would match every term"
             )
-        missing = unknowns(right) - unknowns(left)
+        known = unknowns(left).union(*[getattr(condition, "finds", ()) for condition in conditions])
+        missing = unknowns(right) - known
         if missing:
             raise RelationError(
                 f"the right side of {name} uses {', '.join(map(str, missing))}, which its left side does not have",
-                cure="every variable on the right must stand on the left",
+                cure="every variable on the right must stand on the left, or be found by a condition",
             )
-        loose = [v for v in variables if v not in unknowns(left)]
+        loose = [v for v in variables if v not in known]
         if loose:
             raise RelationError(
                 f"{name} has {', '.join(map(str, loose))}, which its left side does not have",

@@ -209,7 +209,7 @@ def test_the_hessian_of_a_norm_is_the_projection_over_the_norm(scale):
     v = np.array([1.0, 2.0, -1.0])
     first = vjp(np.linalg.norm, 1)
     (product,) = evaluate(vjp(lambda z: first(z, np.float64(1.0))[0], 1), x, v)
-    np.testing.assert_allclose(product, (v - u * (u @ v)) / norm2(x), rtol=1e-14)
+    np.testing.assert_allclose(product, (v - u * (u @ v)) / norm2(x), rtol=1e-14, atol=1e-15 / norm2(x))
 
 
 def test_norm_leaves_axes_of_extent_1_alone():

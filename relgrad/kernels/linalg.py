@@ -57,6 +57,27 @@ def unit(x: Any, axis: Axis = None) -> Any:
 
 
 @kernel
+def unit_pullback(x: Any, v: Any, axis: Axis = None) -> Any:
+    """(v - u·Σuv)/‖x‖ with u = x/‖x‖, over axes, and 0 where x = 0: the derivative of `unit` along v.
+
+    Linear and self-adjoint in v; what lies along x is taken off twice, so that little of its rounding is left.
+
+    >>> unit_pullback(np.array([3e200, 4e200]), np.array([4e200, -3e200]))
+    array([ 0.8, -0.6])
+    """
+    x, v = floats(x, v)
+    scale = _scale(np.max(np.abs(x), axis=axis, keepdims=True, initial=0))
+    x = x / scale
+    norm = norm2(x, axis, keepdims=True)
+    norm = np.where(norm == 0, np.ones_like(norm), norm)
+    u = x / norm
+    v = v / scale
+    for _ in range(2):
+        v = v - u * np.sum(u * v, axis=axis, keepdims=True)
+    return np.where(np.any(x != 0, axis=axis, keepdims=True), v / norm, 0)
+
+
+@kernel
 def norm_p(x: Any, order: float, axis: Axis = None, keepdims: bool = False) -> Any:
     """(Σ |x|ᵖ)^(1/p) over axes, scaled so that no power overflows or underflows needlessly.
 

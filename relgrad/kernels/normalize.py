@@ -132,6 +132,59 @@ def softmax(x: Any, axis: Axis = -1, weights: Any = None) -> Any:
     return e[()]
 
 
+def _product(x: Any, y: float) -> tuple[Any, Any]:
+    """Return x·y and its rounding error. Source: T. J. Dekker, Numerische Mathematik 18, 1971, section 5."""
+    product = x * y
+    bits = 2.0 ** (np.finfo(x.dtype).nmant // 2 + 1) + 1
+    high = x * bits - (x * bits - x)
+    first = type(x.dtype.type(0))(y) * bits
+    first = first - (first - y)
+    error = ((high * first - product) + high * (y - first) + (x - high) * first) + (x - high) * (y - first)
+    return product, np.where(np.isfinite(error), error, 0)
+
+
+@kernel
+def gibbs(a: Any, x: Any, axis: Axis = -1, power: float = 1, weights: Any = None) -> Any:
+    """(eᵃ / Σ w·eˣ)^power, where the sum stays with extent 1 and a broadcasts against it; within 8 ulp.
+
+    a need not be among the x; neither power nor quotient is lost where eᵃ, the sum or their quotient overflows
+    or underflows.
+
+    >>> gibbs(np.array(800.0), np.array([801.0, 801.0]), weights=0.5)
+    array([0.36787944])
+    >>> gibbs(np.array([-1000.0]), np.array([0.0]), power=0.5) == np.exp(-500.0)
+    array([ True])
+    """
+    if weights is None:
+        a, x = floats(a, x)
+        m = _max(x, axis)
+        e, error = _difference(x, m, axis)
+        e = np.asarray(np.exp(e))
+        error *= e
+        e += error
+        exponent = 0
+    else:
+        a, x, weights = floats(a, x, weights)
+        weighted = _Weighted(x, weights, axis)
+        m, exponent = weighted.m, weighted.exponent
+        e, error = _difference(weighted.x, m, axis)
+        e = np.asarray(weighted.terms(e))
+        error *= e
+        e += error
+    total = np.sum(e, axis=axis, keepdims=True)
+    d = np.where(np.isinf(a) & (a == m), np.where(a > 0, 0, np.nan), a - m)
+    back = d - a
+    error = (a - (d - back)) - (back + m)
+    error = np.where(np.isfinite(error), error, 0)
+    if power == 1 and weights is None:
+        return (np.exp(d) * (1 + error) / total)[()]
+    # By halves, so that tiny and huge weights are met before anything overflows or underflows.
+    half, rounding = _product(d, power / 2)
+    half = np.exp(half) * (1 + (error * (power / 2) + rounding))
+    half *= np.exp2(exponent * (-power / 2))
+    return (half * total**-power * half)[()]
+
+
 @kernel
 def log_softmax(x: Any, axis: Axis = -1) -> Any:
     """x − log Σ eˣ = (x − max x) − log(1 + Σ others): two terms of one sign; every entry within 3 ulp.
@@ -227,4 +280,25 @@ def log_softmax_pullback(g: Any, p: Any, axis: Axis = -1) -> Any:
     total = p_sum + pk
     result = g - p * ((g_sum + gk) / total)
     np.put_along_axis(result, k, (gk * p_sum - pk * g_sum) / total, -1)
+    return rows.back(result)
+
+
+@kernel
+def complement(p: Any, axis: Axis = -1) -> Any:
+    """1 − p/Σp: for each entry the share of all others; at the heaviest, their sum, where 1 − p would cancel.
+
+    >>> complement(np.array([1.0, 1e-20, 0.0]))
+    array([1.e-20, 1.e+00, 1.e+00])
+    """
+    rows = _Rows(axis, p)
+    (p,) = rows.arrays
+    if not p.size:
+        return rows.back(p.copy())
+    k = rows.heaviest(p)
+    rest = np.array(p)
+    np.put_along_axis(rest, k, 0, -1)
+    others = np.sum(rest, axis=-1, keepdims=True)
+    total = others + np.take_along_axis(p, k, -1)
+    result = 1 - p / total
+    np.put_along_axis(result, k, others / total, -1)
     return rows.back(result)

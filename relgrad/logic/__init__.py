@@ -8,9 +8,12 @@ from relgrad.logic.equality import equal_ground
 from relgrad.logic.goals import equalo, relateo
 from relgrad.logic.heads import Pattern, compile_pattern, head_key, heads_of
 from relgrad.logic.index import Index
+from relgrad.logic.logdomain import logarithmo
+from relgrad.logic.normalize import normalized_product
 from relgrad.logic.ranges import (
     Goal,
     constant_along,
+    maybe_large,
     negative,
     nonnegative,
     positive,
@@ -62,8 +65,11 @@ __all__ = [
     "is_open",
     "is_variable",
     "label_of",
+    "logarithmo",
+    "maybe_large",
     "negative",
     "nonnegative",
+    "normalized_product",
     "positive",
     "product_of",
     "range_of",

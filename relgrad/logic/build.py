@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from relgrad.logic.group import Number, ProductView, SumView, added, float_exact, number_of
+from relgrad.logic.group import Number, ProductView, SumView, added, float_exact, number_of, whole
 from relgrad.op import constant
 from relgrad.ops.arithmetic import add, divide, multiply, negative, power, reciprocal, sqrt, square, subtract
 from relgrad.ops.casting import cast
@@ -104,6 +104,8 @@ def _scaled(t: Any, c: Number) -> Any:
         return t
     if c == -1:
         return negative(t)
+    if not float_exact(c) and float_exact(1 / Fraction(c)):
+        return divide(t, number_term(whole(1 / Fraction(c))))
     if _is_ratio(c):
         return divide(_scaled(t, c.numerator), number_term(c.denominator))
     return multiply(t, number_term(c))

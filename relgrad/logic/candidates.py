@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from relgrad.logic.build import build_product, number_term
 from relgrad.logic.group import Number, ProductView, SumView
+from relgrad.logic.heads import common_exponent
 from relgrad.logic.share import holds
 from relgrad.logic.theory import PRODUCTS, SUMS
 from relgrad.logic.view import product_of
 from relgrad.op import Op
+from relgrad.ops.arithmetic import power
 from relgrad.ops.exponential import exp
 from relgrad.ops.reduction import Sum
 from relgrad.term import Term, is_term
@@ -33,6 +36,15 @@ def summands_like(p: Term, k: Number, t: SumView) -> list[tuple[Any, Number]]:
         for b, c in t.terms.items()
         if is_term(b) and (type(b.op) is type(p.op) or b.op in PRODUCTS) and holds(c, k)
     ]
+
+
+def as_power(t: Term) -> Term:
+    """Read a subject as a power x**a where it is one, however it is written: 1/x, √x, x·x, √(x·y)/(x·y)."""
+    view = product_of(t)
+    e = common_exponent(view)
+    if e is None or view.coefficient != 1 or not t.ground:
+        return t
+    return power.make_node(build_product(ProductView(1, dict.fromkeys(view.factors, 1))), number_term(e))
 
 
 def as_head(t: Term, op: Op) -> Term:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
@@ -87,6 +88,12 @@ def sum_key(view: SumView) -> Key:
     return interned(("sum", view.constant, frozenset((key_of(t), k) for t, k in view.terms.items())))
 
 
+def applied_key(op: Any, views: Iterable[ProductView]) -> Key:
+    """Return the key of an op applied to operands that are known by how they are read: Σx·x and Σx² are one."""
+    read = [(v.coefficient, frozenset((key_of(b), e) for b, e in v.factors.items())) for v in views]
+    return interned(("applied", op, tuple(read)))
+
+
 def entry(entries: dict[Any, Number], t: Any) -> Any:
     """Return the member of a multiset that is equal to t modulo the theories, or None."""
     if t in entries:
@@ -115,7 +122,8 @@ def added(*parts: tuple[SumView, Number]) -> SumView:
     for view, coefficient in parts:
         constant += view.constant * coefficient
     terms, cancelled = _merged([(view.terms, coefficient, view.cancelled) for view, coefficient in parts])
-    return SumView(whole(constant), terms, cancelled)
+    met = not constant and any(view.constant for view, _ in parts)
+    return SumView(whole(constant), terms, cancelled or met)
 
 
 def _merged(parts: list[tuple[dict[Any, Number], Number, bool]]) -> tuple[dict[Any, Number], bool]:

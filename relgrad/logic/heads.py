@@ -6,18 +6,25 @@ what it demands is read off once, what a place offers is computed once per term 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from relgrad.logic.associative import operands
-from relgrad.logic.group import ProductView
+from relgrad.logic.group import Number, ProductView, SumView
 from relgrad.logic.theory import BAG, PRODUCTS, SUMS, linear_positions, theories_of
 from relgrad.logic.view import product_of, sum_of
 from relgrad.op import Op
 from relgrad.ops.arithmetic import power
+from relgrad.ops.exponential import exp
+from relgrad.ops.statistics import Size
 from relgrad.term import Term, is_term
 
-Key = Op | type
+Key = Any
+"""A head, an op or a class of ops; or two heads, and whether their signs are equal."""
+
+CONSTANT = "constant"
+"""What stands for the constant of a sum among its heads."""
 
 
 class Demand(NamedTuple):
@@ -60,7 +67,8 @@ def _read(p: Term) -> tuple[str, frozenset[Key]]:
     if (p.op in PRODUCTS or p.op is power) and p not in view.factors:
         return "product", _keys(view.factors)
     if p.op in SUMS:
-        return "sum", _keys(b for b in sum_of(p).terms if is_term(b) and b in product_of(b).factors)
+        heads = {key for b in sum_of(p).terms for key in _demanded(b)}
+        return "sum", frozenset(heads | _demanded_pairs(sum_of(p)))
     return "op", frozenset([head_key(p.op)])
 
 
@@ -79,7 +87,77 @@ def _offered_as(p: Term) -> tuple[str, frozenset[Key]]:
 
 
 def _keys(bases: Iterable[Any]) -> frozenset[Key]:
-    return frozenset(head_key(b.op) for b in bases if is_term(b) and not b.ground)
+    # The size of what is not known yet is a number where it is.
+    return frozenset(head_key(b.op) for b in bases if is_term(b) and not b.ground and type(b.op) is not Size)
+
+
+def _demanded(summand: Any) -> Iterator[Key]:
+    """Yield what a summand of a pattern demands of those of the place: its head where it is one, or to be a power."""
+    if not is_term(summand) or summand.ground:
+        return
+    factors = product_of(summand).factors
+    if summand in factors:
+        yield head_key(summand.op)
+    elif common_exponent(product_of(summand)) is not None:
+        yield power
+    else:
+        yield from (key for key in _keys(factors) if key is not exp)
+
+
+def _demanded_pairs(p: SumView) -> set[Key]:
+    """Return the relative signs that a pattern demands of the summands that have a head of their own."""
+    atoms = [
+        (head_key(t.op), k)
+        for t, k in p.terms.items()
+        if is_term(t) and not t.ground and t in product_of(t).factors
+    ]
+    return _pairs(Counter((key, k > 0) for key, k in atoms), p.constant)
+
+
+def _pairs(signs: Mapping[tuple[Key, bool], int], constant: Number) -> set[Key]:
+    """Return which heads occur together with equal and with opposite signs, and with the constant."""
+    found: set[Key] = set()
+    entries = list(signs.items())
+    if constant:
+        entries.append(((CONSTANT, constant > 0), 1))
+    for i, ((key, sign), n) in enumerate(entries):
+        if n > 1:
+            found.add((frozenset([key]), True))
+        for (other, its_sign), _ in entries[:i]:
+            found.add((frozenset([key, other]), sign == its_sign))
+    return found
+
+
+def sum_heads(view: SumView) -> set[Key]:
+    """Return what a sum offers: the heads of its summands, and which of them have equal or opposite signs."""
+    signs: Counter[tuple[Key, bool]] = Counter()
+    for t, k in view.terms.items():
+        for key in set(summand_heads(t)):
+            signs[key, k > 0] += 1
+    return {key for key, _ in signs} | _pairs(signs, view.constant)
+
+
+def _offered_sums(t: Term) -> Iterator[SumView]:
+    """Yield the sum that a term is, and those behind the factors that its summands share."""
+    yield sum_of(t)
+    if t.op in SUMS:
+        for base, e in product_of(t).factors.items():
+            if e == 1 and base is not t and is_term(base) and base.op in SUMS:
+                yield sum_of(base)
+
+
+def common_exponent(view: ProductView) -> Number | None:
+    """Return the exponent that all factors of a product have, or None: 1/x, √(x·y) and x³ are powers, x/y is none."""
+    exponents = set(view.factors.values())
+    return next(iter(exponents)) if len(exponents) == 1 and exponents != {1} else None
+
+
+def summand_heads(t: Any) -> Iterator[Key]:
+    """Yield the heads of a summand: those of its factors, and that of a power where it is one."""
+    view = product_of(t)
+    yield from product_heads(view, 0)
+    if common_exponent(view) is not None:
+        yield power
 
 
 def heads_of(t: Term, kind: str) -> frozenset[Key]:
@@ -94,7 +172,7 @@ def heads_of(t: Term, kind: str) -> frozenset[Key]:
         elif kind == "bag":
             found = frozenset(key for q in operands(t, t.op) for key in product_heads(product_of(q), 3))
         else:
-            found = frozenset(key for b in sum_of(t).terms for key in product_heads(product_of(b), 0))
+            found = frozenset(key for view in _offered_sums(t) for key in sum_heads(view))
         t.cache[name] = found
     return found
 

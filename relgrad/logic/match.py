@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any
 
 from relgrad.logic.associative import match_bag
-from relgrad.logic.candidates import as_head, factors_like, summands_like
+from relgrad.logic.candidates import as_head, as_power, factors_like, summands_like
 from relgrad.logic.equality import equal_ground
 from relgrad.logic.group import (
     Number,
@@ -52,6 +52,7 @@ from relgrad.logic.view import product_of, sum_of, summand
 from relgrad.ops.arithmetic import power
 from relgrad.ops.exponential import exp
 from relgrad.ops.reduction import Sum
+from relgrad.ops.statistics import Size
 from relgrad.term import Term, is_term
 
 
@@ -94,6 +95,8 @@ def _match_open(p: Term, t: Term, s: State) -> Iterator[State]:
             yield state
     elif p.op is exp:
         yield from _match_exponential(p.rands[0], product_of(t), s)
+    elif p.op is power:
+        yield from _match_operands(p, as_power(t), s)
     elif type(p.op) is Sum:
         yield from _match_reduction(p, t, s)
     elif type(t.op) is not type(p.op) and linear_positions(p.op):
@@ -185,6 +188,8 @@ def match_product(
             view = product_of(base)
             if not view.coefficient:
                 return
+            if not view.factors and k.denominator != 1:
+                view = ProductView(1, {base: 1})  # a root that is not rational is a factor
             needed = multiplied((needed, 1), (view, k))
         elif base.op is not exp and base.op not in SUMS and base not in product_of(base).factors:
             for b, e in product_of(base).factors.items():  # bindings have opened what was one factor
@@ -211,7 +216,15 @@ def _match_heads(
     dtype: Any,
 ) -> Iterator[ProductMatch]:
     """Match the factor that has the fewest candidates, then the rest."""
-    ranked = sorted(range(len(heads)), key=lambda i: (len(factors_like(heads[i], t)), heads[i][0].op is exp))
+    # The size of what is not known yet is no factor to be found: it is a number once the rest is.
+    ranked = sorted(
+        range(len(heads)),
+        key=lambda i: (
+            type(heads[i][0].op) is Size,
+            len(factors_like(heads[i], t)),
+            heads[i][0].op is exp,
+        ),
+    )
     base, k = heads[ranked[0]]
     rest = [head for i, head in enumerate(heads) if i != ranked[0]]
     pending = ProductView(1, dict([*rest, *variables]))

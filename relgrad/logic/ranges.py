@@ -90,6 +90,13 @@ def negative(x: Term) -> bool:
 
 
 @_condition
+def maybe_large(x: Term) -> bool:
+    """Construct a goal stating that no entry of x is known to be at most 8 in size."""
+    known = range_of(x)
+    return known.low < -8 or known.high > 8
+
+
+@_condition
 def constant_along(x: Term, axes: Any) -> bool:
     """Construct a goal stating that x has extent 1 along the axes."""
     return is_constant_along(x, axes)

@@ -15,15 +15,16 @@ from typing import Any, NamedTuple
 from relgrad.logic.associative import applied, match_bag
 from relgrad.logic.build import build_product, build_sum, fit, fit_to
 from relgrad.logic.group import Number, ProductView, SumView, added, multiplied, whole
-from relgrad.logic.heads import Pattern, head_key, product_heads
+from relgrad.logic.heads import Pattern, head_key, summand_heads
 from relgrad.logic.match import match, match_product, match_sum
 from relgrad.logic.ranges import Goal
 from relgrad.logic.share import dtype_of
 from relgrad.logic.theory import SUMS, linear_operands, stands_outside
-from relgrad.logic.unify import State, reify_term
+from relgrad.logic.unify import State, is_variable, reify_term
 from relgrad.logic.view import LIMIT, product_of, sum_of
 from relgrad.op import Pack
 from relgrad.ops.exponential import exp
+from relgrad.ops.reduction import Sum
 from relgrad.term import Term, is_term, term
 from relgrad.types import TupleType
 
@@ -41,7 +42,7 @@ def rewrites(left: Pattern, right: Any, conditions: Sequence[Goal], t: Term, s: 
         found = _rewrite_product(left, right, conditions, t, s)
     elif left.kind == "sum":
         found = chain(
-            _rewrite_sum(left, right, conditions, t, s), _rewrite_factored(left, right, conditions, t, s)
+            _rewrite_factored(left, right, conditions, t, s), _rewrite_sum(left, right, conditions, t, s)
         )
     elif left.kind == "bag":
         found = _rewrite_bag(left, right, conditions, t, s)
@@ -123,15 +124,19 @@ def _rewrite_factored(
 
 def _scales(pattern: SumView, subject: SumView) -> list[Number]:
     """List the multiples of the pattern that the subject may hold, judged by the pattern's heads."""
-    heads: dict[Any, Number] = {}
+    heads: dict[Any, dict[Number, None]] = {}
     for p, k in pattern.terms.items():
         if is_term(p) and not p.ground:
-            heads.update(dict.fromkeys(product_heads(product_of(p), 0), k))
+            for key in summand_heads(p):
+                heads.setdefault(key, {})[k] = None
     scales: dict[Number, None] = {} if heads else {1: None, -1: None}
     for t, c in subject.terms.items():
-        for key in product_heads(product_of(t), 0) if heads else ():
-            if key in heads:
-                scales[whole(Fraction(c) / heads[key])] = None
+        for key in summand_heads(t) if heads else ():
+            for k in heads.get(key, ()):
+                scales[whole(Fraction(c) / k)] = None
+        # What stands beside a mean tells how often it is there, since the mean has a coefficient of its own.
+        if any(is_variable(p) for p in pattern.terms) and Sum in heads:
+            scales[c] = None
     return list(scales)
 
 
@@ -139,7 +144,7 @@ def _rewrite_product(
     left: Pattern, right: Any, conditions: Sequence[Goal], t: Term, s: State
 ) -> Iterator[Rewrite]:
     pattern = product_of(left.term)
-    for scope in _scopes(product_of(t), {}, 3):
+    for scope in scopes(product_of(t)):
         available = scope.available
         for power in _powers(pattern, available):
             subject = available if power == 1 else _to_the(available, 1 / Fraction(power))
@@ -169,14 +174,16 @@ def _powers(pattern: ProductView, subject: ProductView) -> list[Number]:
         for p, k in pattern.factors.items()
         if is_term(p) and not p.ground and p.op is not exp
     }
-    powers: dict[Number, None] = {1: None}
+    # Of S√S all is taken by a root of S, and not its root only.
+    rooted = any(k.denominator != 1 for k in heads.values())
+    powers: dict[Number, None] = {} if rooted else {1: None}
     if pattern.coefficient == 1:
         for t, e in subject.factors.items():
             k = heads.get(head_key(t.op)) if is_term(t) else None
             # A root is not taken out of what is no root: Σx² is no norm squared.
             if k is not None and k.denominator in (1, e.denominator):
                 powers[whole(Fraction(e) / k)] = None
-    return list(powers)
+    return list(powers) or [1]
 
 
 def _to_the(view: ProductView, power: Number) -> ProductView:
@@ -204,6 +211,11 @@ class Scope(NamedTuple):
         return ProductView(rest.coefficient, own), {
             b: e for b, e in rest.factors.items() if b in self.inherited
         }
+
+
+def scopes(view: ProductView) -> Iterator[Scope]:
+    """Yield the insides of the contractions among the factors of a product, itself first."""
+    return _scopes(view, {}, 3)
 
 
 def _scopes(view: ProductView, inherited: dict[Any, Number], depth: int) -> Iterator[Scope]:

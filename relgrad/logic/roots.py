@@ -6,7 +6,8 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from relgrad.logic.group import Number, ProductView, whole
+from relgrad.logic.build import number_term
+from relgrad.logic.group import Number, ProductView, float_exact, whole
 from relgrad.logic.ranges import range_of
 from relgrad.ops.arithmetic import absolute
 from relgrad.term import is_term
@@ -16,12 +17,15 @@ def root(view: ProductView, exponent: Fraction) -> ProductView | None:
     """Read (∏ bᵢ^eᵢ)^r for a fraction r: √(b²) = |b|, and a root splits if at most one sign is unknown."""
     if view.coefficient <= 0:
         return None
-    # Coefficients must stay rational: a root that is not goes under one root with nothing else.
     coefficient = _rational_power(view.coefficient, exponent)
-    if coefficient is None:
-        return None
     factors: dict[Any, Number] = {}
+    if coefficient is None:
+        # Coefficients are rational: a root that is not is a factor.
+        if not view.factors or not (floats := _as_floats(view.coefficient)):
+            return None
+        coefficient, factors = 1, {number_term(c): e * exponent for c, e in floats.items()}
     doubtful = 0
+    cancelled = view.cancelled
     for base, e in view.factors.items():
         if e % 2 == 0 and not range_of(base).nonnegative:
             base = absolute(base) if is_term(base) else None
@@ -30,7 +34,18 @@ def root(view: ProductView, exponent: Fraction) -> ProductView | None:
         elif not range_of(base).nonnegative:
             doubtful += 1
         factors[base] = factors.get(base, 0) + whole(e * exponent)
-    return view._replace(coefficient=coefficient, factors=factors) if doubtful <= 1 else None
+        cancelled = cancelled or (e % 2 == 0 and exponent.denominator == 2)
+    if doubtful > 1:
+        return None
+    return view._replace(coefficient=coefficient, factors=factors, cancelled=cancelled)
+
+
+def _as_floats(c: Number) -> dict[Number, int]:
+    """Return a number as a float, or a quotient of two, by exponents; nothing where it is neither."""
+    if float_exact(c):
+        return {c: 1}
+    parts = {c.numerator: 1, c.denominator: -1}
+    return parts if all(map(float_exact, parts)) else {}
 
 
 def _rational_power(c: Number, exponent: Fraction) -> Number | None:

@@ -48,14 +48,33 @@ _READ_THROUGH = (BroadcastTo, BroadcastLike, Expand, Squeeze)
 
 
 def inner_product(t: Term) -> Term | None:
-    """Return the sum of products, Σ aᵢ·bᵢ, that a row times a column is, or None; kept on the term."""
-    if type(t.op) is not MatMul or t.type.extent(-1) != 1 or t.type.extent(-2) != 1:
+    """Return the sum of products, Σ aᵢ·bᵢ, that a row times a column is, or None; kept on the term.
+
+    A matrix times a vector is read so as well where exponentials are summed: it may be a normalisation.
+    """
+    if type(t.op) is not MatMul:
         return None
-    found = t.cache.get("inner product")
-    if found is None:
+    row, column = t.type.extent(-2) == 1, t.type.extent(-1) == 1
+    if not (row or column):
+        return None
+    if "inner product" not in t.cache:
         a, b = t.rands
-        found = t.cache["inner product"] = Sum((-1,)).make_node(multiply(a, swap(b)))
-    return found
+        found = None
+        if column and (row or _is_exponential(a) or _is_exponential(b)):
+            found = Sum((-1,)).make_node(multiply(a, swap(b)))
+        elif _is_exponential(a) or _is_exponential(b):
+            found = Sum((-2,)).make_node(multiply(swap(a), b))
+        t.cache["inner product"] = found
+    return t.cache["inner product"]
+
+
+def _is_exponential(x: Any, depth: int = 4) -> bool:
+    """Whether an exponential is among the factors of a term, as far as one sees at a glance."""
+    if x.op is exp:
+        return True
+    if not depth or not (x.op in PRODUCTS or x.op.laws.selects or type(x.op) in _READ_THROUGH):
+        return False
+    return any(_is_exponential(rand, depth - 1) for rand in x.rands[: 1 if x.op.laws.selects else None])
 
 
 def linear_positions(op: Op) -> tuple[int, ...]:

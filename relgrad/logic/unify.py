@@ -92,11 +92,12 @@ def extended(s: State, bindings: Mapping[Any, Any]) -> Any:
     """Return the state with more bindings, or False where one breaks a constraint that the state carries."""
     if type(s) is dict:
         return {**s, **bindings}
+    state: Any = s
     for variable, x in bindings.items():  # kanren's constraints are looked at by its own unify
-        s = unify(variable, x, s)
-        if s is False:
+        state = unify(variable, x, state)
+        if state is False:
             return False
-    return s
+    return state
 
 
 def unify_terms(u: Any, v: Any, s: Any) -> Any:

@@ -17,6 +17,7 @@ from relgrad.logic.group import (
     ProductView,
     SumView,
     added,
+    applied_key,
     multiplied,
     number_of,
     product_key,
@@ -25,7 +26,15 @@ from relgrad.logic.group import (
 )
 from relgrad.logic.ranges import range_of
 from relgrad.logic.roots import root
-from relgrad.logic.theory import PRODUCTS, SUMS, inner_product, insert_axes, linear_operands, stands_outside
+from relgrad.logic.theory import (
+    PRODUCTS,
+    SUMS,
+    inner_product,
+    insert_axes,
+    is_contraction,
+    linear_operands,
+    stands_outside,
+)
 from relgrad.ops.arithmetic import (
     absolute,
     power,
@@ -230,7 +239,8 @@ def _hoisted(t: Term) -> ProductView | None:
         rand = t.rands[i]
         view = product_of(rand)
         moved = {b: e for b, e in view.factors.items() if stands_outside(b, axes, t)}
-        if not moved and view.coefficient == 1:
+        shrunk = view.cancelled
+        if not moved and view.coefficient == 1 and not shrunk:
             continue
         rest = ProductView(1, {b: e for b, e in view.factors.items() if b not in moved})
         kept = build_product(rest, rand.type.dtype)
@@ -245,15 +255,24 @@ def _hoisted(t: Term) -> ProductView | None:
         elif kept.type.shape != rand.type.shape:
             return None
         inside[i] = kept
-        outside.append((ProductView(view.coefficient, moved), 1))
+        outside.append((ProductView(view.coefficient, moved, cancelled=shrunk), 1))
     if not outside:
+        _keep_key(t)
         return None
     if type(t.op) is Sum:
         axes = tuple(a for a in t.op.axes if inside[0].type.extent(a) != 1)
         core = product_of(inside[0]) if not axes else ProductView(1, {Sum(axes).make_node(inside[0]): 1})
     else:
         core = ProductView(1, {t.op.make_node(*inside): 1})
+    for base in core.factors:
+        if base.op == t.op:
+            _keep_key(base)
     return multiplied(*outside, (core, 1), (ProductView(count, {}), 1))
+
+
+def _keep_key(t: Term) -> None:
+    if is_contraction(t) and "key" not in t.cache:
+        t.cache["key"] = applied_key(t.op, [product_of(rand) for rand in t.rands])
 
 
 def _read_sum(t: Term) -> SumView:

@@ -10,21 +10,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import islice
 from typing import Any, NamedTuple
 
 from relgrad.logic.build import build_product, build_sum, fit
 from relgrad.logic.group import Number, ProductView, SumView, added, key_of, multiplied, whole
-from relgrad.logic.heads import Key, Pattern, head_key, product_heads
+from relgrad.logic.heads import Key, Pattern, head_key, sum_heads, summand_heads
 from relgrad.logic.match import match_factor, match_summand
 from relgrad.logic.rewrite import rewrites
 from relgrad.logic.share import dtype_of
 from relgrad.logic.theory import PRODUCT, PRODUCTS, SUM, SUMS
 from relgrad.logic.unify import State, is_variable, reify_term, unknowns
-from relgrad.logic.view import LIMIT, product_of, sum_of
+from relgrad.logic.view import product_of, sum_of
 from relgrad.op import Op
 from relgrad.ops.arithmetic import sqrt
 from relgrad.ops.exponential import exp
 from relgrad.term import Term
+
+CHOICE = 4
+"""So many parts are looked at where any of a kind would do."""
 
 
 class Change(NamedTuple):
@@ -77,10 +81,13 @@ class Wide:
         self.by_head: dict[Key, dict[Any, None]] = {}
         for part in self.parts:
             self._file(part)
-        t.cache["product heads" if theory == PRODUCT else "sum heads"] = frozenset(self.by_head)
+        if theory == PRODUCT:
+            t.cache["product heads"] = frozenset(self.by_head)
+        else:
+            t.cache["sum heads"] = frozenset(sum_heads(SumView(self.number, self.parts)))
 
     def _keys(self, part: Any) -> set[Key]:
-        return {head_key(part.op)} if self.theory == PRODUCT else set(product_heads(product_of(part), 0))
+        return {head_key(part.op)} if self.theory == PRODUCT else set(summand_heads(part))
 
     def _file(self, part: Any) -> None:
         for key in self._keys(part):
@@ -124,12 +131,15 @@ class Wide:
         self, left: Pattern, right: Any, conditions: Any, offset: Number, pattern: Any, p: Any, part: Any
     ) -> Change | None:
         k = pattern[p]
-        if self.theory == PRODUCT:
+        scale = Fraction(self.parts[part]) / k
+        if p.op.elementwise and p.op is part.op and len(p.rands) == 1 and is_variable(p.rands[0]):
+            found = iter([{p.rands[0]: part.rands[0]}])
+        elif self.theory == PRODUCT:
             found = (state for state, _ in match_factor(p, k, ProductView(1, {part: self.parts[part]}), {}))
         else:
             found = (state for state, _ in match_summand(p, k, part, k, {}))
         for state in found:
-            chosen = self._concerned([q for q in pattern if q is not p], state)
+            chosen = self._concerned({q: scale * e for q, e in pattern.items() if q is not p}, part, state)
             if chosen is None:
                 continue
             chosen = {part: self.parts[part], **chosen}
@@ -140,16 +150,19 @@ class Wide:
                 return Change(rewrite.state, before, rewrite.term)
         return None
 
-    def _concerned(self, pattern: list[Any], s: State) -> dict[Any, Number] | None:
+    def _concerned(self, pattern: dict[Any, Number], taken: Any, s: State) -> dict[Any, Number] | None:
         """Return the other parts that an equation may concern; None where one that must be there is missing."""
         chosen: dict[Any, Number] = {}
-        for q in pattern:
+        for q, amount in pattern.items():
             q = reify_term(q, s)
             if is_variable(q):
                 return None
             if unknowns(q):
-                for part in list(self.by_head.get(head_key(q.op), ()))[:LIMIT]:
-                    chosen[part] = self.parts[part]
+                like = (c for c in self.by_head.get(head_key(q.op), ()) if c is not taken)
+                fitting = list(islice((c for c in like if self.parts[c] == amount or q.op is exp), CHOICE))
+                if not fitting:
+                    return None
+                chosen.update((c, self.parts[c]) for c in fitting)
                 continue
             for needed in (product_of if self.theory == PRODUCT else sum_of)(q)[1]:
                 part = needed if needed in self.parts else self.known.get(key_of(needed))

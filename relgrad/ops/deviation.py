@@ -17,6 +17,7 @@ from relgrad.ops.arguments import is_symbolic
 from relgrad.ops.rows import RowsOp, build, differentiable, total
 from relgrad.ops.structure import broadcast_like
 from relgrad.term import Term
+from relgrad.types import REAL, Interval
 
 
 class _Map(RowsOp):
@@ -123,6 +124,37 @@ class SoftmaxPullback(_Map):
 
     def ball_entry(self, g: Any, p: Any, gs: Any, ps: Any, total: Any) -> Any:
         return p * _mean(g, gs, ps, total)
+
+
+class Complement(RowsOp):
+    """C(p) = 1 − p/Σp: for each entry the share of all others."""
+
+    kernel = staticmethod(kernels.complement)
+    positional = 1
+
+    def range_of(self, *ranges: Interval) -> Interval:
+        return Interval(0.0, 1.0) if ranges[0].nonnegative else REAL
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        (p,), (g,) = inputs, output_gradients
+        return [-Deviation(self.axes)(g, p) / self._sum(p)]
+
+    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+        (p,), (t,) = inputs, eval_points
+        return [None if t is None else -LogSoftmaxPullback(self.axes)(t, p) / self._sum(p)]
+
+    def ball(self, *balls: Any) -> Any:
+        return self._ball_rows(
+            lambda ps: [sum(ps[:i] + ps[i + 1 :], p * 0) / sum(ps) for i, p in enumerate(ps)], *balls
+        )
+
+
+@implements(kernels.complement)
+def complement(p: Any, axis: Any = -1) -> Any:
+    """1 − p/Σp over axes."""
+    if not any(is_symbolic(a) for a in (p, axis)):
+        return kernels.complement(p, axis)
+    return build(Complement, [p], axis)
 
 
 @implements(kernels.softmax_pullback)

@@ -11,7 +11,8 @@ from relgrad.contract import SELECTION, Laws
 from relgrad.errors import ShapeError
 from relgrad.implementations import implements
 from relgrad.kernels.linalg import diag_embed
-from relgrad.ops.arguments import ZERO, call, hull, normalize_axis, refuse, require_ground
+from relgrad.op import as_term
+from relgrad.ops.arguments import ZERO, call, hull, is_ground, normalize_axis, refuse, require_ground
 from relgrad.ops.shaping import Rearrangement
 from relgrad.term import Term, term
 from relgrad.types import Extent, Interval, Type, array_type
@@ -124,6 +125,8 @@ def embed(x: Any, offset: int = 0, shape: tuple[int, int] | None = None) -> Any:
 @implements(np.diagonal, "diagonal")
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """Trace `np.diagonal`."""
+    if (axis1, axis2) == (-2, -1) and not is_ground(as_term(a)):
+        return term(Diagonal(int(offset)), as_term(a))
     x = require_ground("np.diagonal", a)
     rank = x.type.ndim
     if rank < 2:

@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.kernels.linalg import norm2, norm_p, unit, unit_p
+from relgrad.contract import Laws
+from relgrad.kernels.linalg import norm2, norm_p, unit, unit_p, unit_pullback
 from relgrad.op import Op, as_term, strong
 from relgrad.ops.arguments import below_squeeze, call, is_ground
 from relgrad.ops.reduction import Reduction
+from relgrad.ops.rows import RowsOp, total
 from relgrad.ops.structure import squeeze
 from relgrad.term import Term, term
-from relgrad.types import NONNEGATIVE, REAL, Interval, Type, array_type
+from relgrad.types import NONNEGATIVE, REAL, Interval, Shape, Type, array_type
 
 
 def _float(dtype: np.dtype) -> np.dtype:
@@ -132,9 +134,7 @@ class Unit(Op):
 
     def project(self, x: Any, v: Any) -> Any:
         """Apply the Jacobian at x to v."""
-        u, norm = self(x), Norm(self.axes)(x)
-        across = v - u * np.sum(u * v, axis=self.axes, keepdims=True)
-        return np.where(norm == 0, 0, across / np.where(norm == 0, 1, norm))
+        return UnitPullback(self.axes)(x, v)
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         return [self.project(inputs[0], output_gradients[0])]
@@ -151,6 +151,47 @@ class Unit(Op):
         (x,) = balls
         norm = np.broadcast_to(Norm(self.axes).ball(x), x.shape)
         return np.frompyfunc(lambda a, n: a if n.is_zero() else a / n, 2, 1)(x, norm)
+
+
+class UnitPullback(RowsOp):
+    """(v - u·Σuv)/‖x‖ with u = x/‖x‖, the Jacobian of `Unit` at x, and 0 where x = 0; linear and symmetric in v.
+
+    Its derivative in x is the third of the norm, -(P(v)·Σuw + P(w)·Σuv + u·ΣwP(v))/‖x‖ along v and w.
+    """
+
+    laws = Laws(linear=(1,))
+    kernel = staticmethod(unit_pullback)
+
+    def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
+        return self.axes
+
+    def _canonical(self, operands: Sequence[Any], axes: tuple[int, ...], shape: Shape) -> Term:
+        return term(self.with_props((tuple(a for a in axes if shape[a] != 1),)), *operands)
+
+    def _along(self, x: Any, v: Any, w: Any) -> Any:
+        u, norm = Unit(self.axes)(x), Norm(self.axes)(x)
+        pv = self(x, v)
+        third = pv * self._sum(u * w) + self(x, w) * self._sum(u * v) + u * self._sum(w * pv)
+        return np.where(norm == 0, 0.0, -third / np.where(norm == 0, 1.0, norm))
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        (x, v), (g,) = inputs, output_gradients
+        return [self._along(x, v, g), self(x, g)]
+
+    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+        (x, v), (dx, dv) = inputs, eval_points
+        parts = [None if dx is None else self._along(x, v, dx), None if dv is None else self(x, dv)]
+        return [total([p for p in parts if p is not None])]
+
+    def ball(self, *balls: Any) -> Any:
+        def row(xs: list[Any], vs: list[Any]) -> list[Any]:
+            square = sum(x * x for x in xs)
+            along = sum(x * v for x, v in zip(xs, vs, strict=True))
+            if square.is_zero():
+                return [v * 0 for v in vs]
+            return [(v - x * along / square) / square.sqrt() for x, v in zip(xs, vs, strict=True)]
+
+        return self._ball_rows(row, *balls)
 
 
 class PUnit(Unit):

@@ -8,11 +8,12 @@ import numpy as np
 
 from relgrad.errors import ShapeError, TraceError
 from relgrad.implementations import implements
-from relgrad.kernels.linalg import norm2, norm_p, unit, unit_p
+from relgrad.kernels.linalg import norm2, norm_p, unit, unit_p, unit_pullback
 from relgrad.op import as_term, strong
 from relgrad.ops.arguments import call, is_ground, normalize_axes, normalize_axis, require_ground
-from relgrad.ops.lengths import Norm, PNorm, PUnit, Unit
+from relgrad.ops.lengths import Norm, PNorm, PUnit, Unit, UnitPullback
 from relgrad.ops.reduction import pattern_axes
+from relgrad.ops.rows import build
 from relgrad.ops.structure import squeeze
 
 INF = float("inf")
@@ -134,6 +135,12 @@ def unit_(x: Any, axis: Any = None) -> Any:
     if not is_ground(x):
         return Unit(pattern_axes(axis, True)).make_node(x)
     return Unit(normalize_axes(axis, x.type.ndim)).make_node(x)
+
+
+@implements(unit_pullback)
+def unit_pullback_(x: Any, v: Any, axis: Any = None) -> Any:
+    """Trace the kernel `unit_pullback`."""
+    return build(UnitPullback, [x, v], tuple(range(-as_term(x).type.ndim, 0)) if axis is None else axis)
 
 
 @implements(unit_p)

@@ -49,7 +49,7 @@ class Reduction(Op):
             inner, axes, squeezed = below_squeeze(x, axes)
             return squeeze(type(self)(axes).make_node(inner), squeezed)
         if self.drops_unit_axes and self.result_dtype(x.type.dtype) == x.type.dtype:
-            axes = tuple(a for a in axes if x.type.shape[a] != 1)
+            axes = tuple(a for a in axes if x.type.extent(a) != 1)
             if not axes:
                 return x
         return term(type(self)(axes), x)

@@ -110,10 +110,8 @@ def differentiable(x: Any) -> bool:
 
 
 def total(parts: list[Any]) -> Any:
-    """Return the sum of at most two tangents, without the known zeros; None where nothing is left."""
-    if len(parts) == 2:
-        return parts[0] + parts[1]
-    return parts[0] if parts else None
+    """Return the sum of tangents; None where there are none, which is a known zero."""
+    return sum(parts[1:], parts[0]) if parts else None
 
 
 def build(op: type[RowsOp], operands: Sequence[Any], axis: Any, keepdims: bool = True) -> Any:

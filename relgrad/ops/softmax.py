@@ -9,11 +9,13 @@ import numpy as np
 
 from relgrad import kernels
 from relgrad.implementations import implements
-from relgrad.ops.arguments import is_symbolic
+from relgrad.op import Symbolic, as_term
+from relgrad.ops.arguments import is_ground, is_symbolic, normalize_axes
 from relgrad.ops.deviation import Deviation, LogSoftmaxPullback, SoftmaxPullback
+from relgrad.ops.reduction import pattern_axes
 from relgrad.ops.rows import RowsOp, build, differentiable, total
-from relgrad.term import Term
-from relgrad.types import REAL, Interval, Shape
+from relgrad.term import Term, Unknown, term
+from relgrad.types import REAL, Interval, Shape, Type, array_type, broadcast_shapes
 
 
 class _Weighted(RowsOp):
@@ -43,11 +45,11 @@ class LogSumExp(_Weighted):
         return {"keepdims": True, **super().arguments(operands)}
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
-        (out,), (g,) = outputs, output_gradients
+        (g,) = output_gradients
         cotangents = [g * Softmax(self.axes)(*inputs) if differentiable(inputs[0]) else None]
         if len(inputs) > 1:
             # Not softmax/w: where a weight is zero, its derivative is not.
-            cotangents.append(g * np.exp(inputs[0] - out) if differentiable(inputs[1]) else None)
+            cotangents.append(g * _over_weight(self.axes, *inputs) if differentiable(inputs[1]) else None)
         return cotangents
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
@@ -55,7 +57,7 @@ class LogSumExp(_Weighted):
         if eval_points[0] is not None:
             parts.append(self._sum(Softmax(self.axes)(*inputs) * eval_points[0]))
         if len(inputs) > 1 and eval_points[1] is not None:
-            parts.append(self._sum(np.exp(inputs[0] - self(*inputs)) * eval_points[1]))
+            parts.append(self._sum(_over_weight(self.axes, *inputs) * eval_points[1]))
         return [total(parts)]
 
     def ball(self, *balls: Any) -> Any:
@@ -68,21 +70,20 @@ class Softmax(_Weighted):
 
     kernel = staticmethod(kernels.softmax)
 
+    def logarithm(self, node: Term) -> Any:
+        return LogSoftmax(self.axes).make_node(*node.rands) if len(node.rands) == 1 else None
+
     def range_of(self, *ranges: Interval) -> Interval:
         if len(ranges) == 1:
             return Interval(0.0, 1.0, open_low=True)
         return Interval(0.0, 1.0) if ranges[1].nonnegative else REAL
-
-    def _unnormalised(self, inputs: list[Any]) -> Any:
-        """softmax/w, where w may be zero."""
-        return np.exp(inputs[0] - LogSumExp(self.axes)(*inputs))
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         (p,), (g,) = outputs, output_gradients
         cotangents = [SoftmaxPullback(self.axes)(g, p) if differentiable(inputs[0]) else None]
         if len(inputs) > 1:
             wanted = differentiable(inputs[1])
-            cotangents.append(self._unnormalised(inputs) * Deviation(self.axes)(g, p) if wanted else None)
+            cotangents.append(_over_weight(self.axes, *inputs) * Deviation(self.axes)(g, p) if wanted else None)
         return cotangents
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
@@ -91,7 +92,7 @@ class Softmax(_Weighted):
         if eval_points[0] is not None:
             parts.append(SoftmaxPullback(self.axes)(eval_points[0], p))
         if len(inputs) > 1 and eval_points[1] is not None:
-            parts.append(LogSoftmaxPullback(self.axes)(self._unnormalised(inputs) * eval_points[1], p))
+            parts.append(LogSoftmaxPullback(self.axes)(_over_weight(self.axes, *inputs) * eval_points[1], p))
         return [total(parts)]
 
     def ball(self, *balls: Any) -> Any:
@@ -103,6 +104,73 @@ class Softmax(_Weighted):
             return [part / _plus(parts, xs[0] * 0) for part in parts]
 
         return self._ball_rows(row, *balls)
+
+
+def _over_weight(axes: Any, x: Any, w: Any) -> Any:
+    """softmax/w, where w may be zero."""
+    return Gibbs(axes, 1)(x, x, w)
+
+
+class Gibbs(RowsOp):
+    """(eᵃ / Σ w·eˣ)^power: `Gibbs(axes, power)(a, x)`, `Gibbs(axes, power)(a, x, w)`; the sum keeps its axes."""
+
+    __props__ = ("axes", "power")
+    kernel = staticmethod(kernels.gibbs)
+
+    def __init__(self, axes: Any, power: Any = 1):
+        super().__init__(axes)
+        self.power = power
+
+    def _canonical(self, operands: Sequence[Any], axes: tuple[int, ...], shape: Shape) -> Term:
+        summed = self._broadcast([x.type for x in operands[1:]])
+        kept = tuple(a for a in axes if -a <= len(summed) and summed[a] != 1)
+        return term(Gibbs(kept, self.power), *operands)
+
+    def output_type(self, *types: Any) -> Type:
+        dtype = super().output_type(*types).dtype
+        summed = self._broadcast(types[1:])
+        total = [1 if i - len(summed) in self.axes else n for i, n in enumerate(summed)]
+        return array_type(dtype, broadcast_shapes(types[0].shape, tuple(total)))
+
+    def arguments(self, operands: Sequence[Any]) -> dict[str, Any]:
+        power = {} if self.power == 1 else {"power": self.power}
+        return {**power, **({"weights": operands[2]} if len(operands) > 2 else {})}
+
+    def range_of(self, *ranges: Interval) -> Interval:
+        positive = len(ranges) == 2 or ranges[2].nonnegative
+        return Interval(0.0, np.inf, open_low=True) if positive else REAL
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        a, x, *weights = inputs
+        h = self.power * output_gradients[0] * outputs[0]
+        if x.term is a.term:
+            # The parts of a and x nearly cancel where one entry has all the weight.
+            cotangents = [None, LogSoftmaxPullback(self.axes)(h, Softmax(self.axes)(x, *weights))]
+        else:
+            cotangents = [h, -self._sum(h) * Softmax(self.axes)(x, *weights)]
+        if weights:
+            cotangents.append(-self._sum(h) * _over_weight(self.axes, x, *weights))
+        return [c if differentiable(y) else None for c, y in zip(cotangents, inputs, strict=True)]
+
+    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+        (a, x, *weights), (ta, tx, *tw) = inputs, eval_points
+        p = Softmax(self.axes)(x, *weights)
+        moves = []
+        if ta is not None and tx is not None and a.term is x.term and ta.term is tx.term:
+            moves.append(Deviation(self.axes)(ta, p))
+        else:
+            moves += [ta] if ta is not None else []
+            moves += [-self._sum(p * tx)] if tx is not None else []
+        if weights and tw[0] is not None:
+            moves.append(-self._sum(_over_weight(self.axes, x, *weights) * tw[0]))
+        move = total(moves)
+        return [None if move is None else self.power * self(*inputs) * move]
+
+    def ball(self, *balls: Any) -> Any:
+        a, x, *weights = balls
+        terms = np.exp(x) if not weights else weights[0] * np.exp(x)
+        terms = np.broadcast_to(terms, np.broadcast_shapes(*[np.shape(b) for b in balls[1:]]))
+        return (np.exp(a) / np.sum(terms, axis=self.axes, keepdims=True)) ** self.power
 
 
 class LogSoftmax(RowsOp):
@@ -176,6 +244,23 @@ def softmax(x: Any, axis: Any = -1, weights: Any = None) -> Any:
     if not any(is_symbolic(a) for a in (x, weights, axis)):
         return kernels.softmax(x, axis, weights)
     return build(Softmax, _operands(x, weights), axis)
+
+
+@implements(kernels.gibbs)
+def gibbs(a: Any, x: Any, axis: Any = -1, power: float = 1, weights: Any = None) -> Any:
+    """(eᵃ / Σ w·eˣ)^power, where the sum over axes stays with extent 1, of what `softmax` takes.
+
+    >>> gibbs(np.array([800.0]), np.array([801.0, 801.0]))
+    array([0.18393972])
+    """
+    if not any(is_symbolic(y) for y in (a, x, weights, axis, power)):
+        return kernels.gibbs(a, x, axis, power, weights)
+    operands = [a, *_operands(x, weights)]
+    terms = [as_term(y) for y in operands]
+    wrapper = next((type(y) for y in operands if isinstance(y, Symbolic)), lambda y: y)
+    if isinstance(axis, Unknown) or not all(map(is_ground, terms)):
+        return wrapper(Gibbs(pattern_axes(axis, True), power).make_node(*terms))
+    return wrapper(Gibbs(normalize_axes(axis, max(t.type.ndim for t in terms)), power).make_node(*terms))
 
 
 @implements(kernels.log_softmax)

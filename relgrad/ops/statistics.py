@@ -72,7 +72,7 @@ def _floating(dtype: np.dtype) -> np.dtype:
 
 
 def _known_count(x: Any, axes: tuple[int, ...]) -> int | None:
-    extents = [x.type.shape[a] for a in axes]
+    extents = [x.type.extent(a) for a in axes]
     return None if None in extents else math.prod(n for n in extents if n is not None)
 
 

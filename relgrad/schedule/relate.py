@@ -13,8 +13,10 @@ from relgrad.logic import (
     cancelled_sum,
     distributed_product,
     label_of,
+    normalized_product,
     rewrites,
     scattered_product,
+    sunk_product,
     theories_of,
 )
 from relgrad.relation import Library
@@ -54,6 +56,14 @@ def relate(t: Term, library: Library, within: int = 0) -> Iterator[Found]:
             yield Found("simplify", name, smaller, why, {})
 
 
+def sink(t: Term) -> Iterator[Found]:
+    """Yield a product whose factors are drawn into a mask among them, if they may be infinite where it is zero."""
+    if theories_of(t.op) & PRODUCT and t.type.differentiable:
+        sunk = sunk_product(t)
+        if sunk is not None:
+            yield Found("simplify", "sink_into_mask", sunk, "what a mask hides is not multiplied by zero", {})
+
+
 def relate_wide(t: Term, library: Library, theory: int) -> tuple[Term, list[Found]]:
     """Return what the relations make of a wide sum or product, and the moves, each on the parts that it concerns."""
     wide = Wide(t, theory)
@@ -73,6 +83,13 @@ def relate_wide(t: Term, library: Library, theory: int) -> tuple[Term, list[Foun
 
 
 _SIMPLIFICATIONS = (
+    (
+        True,
+        PRODUCT,
+        "normalize_exponentials",
+        normalized_product,
+        "an exponential over a sum of exponentials is in range though neither may be",
+    ),
     (True, SUM, "cancel_summands", cancelled_sum, "summands meet their negatives"),
     (
         True,
@@ -88,6 +105,6 @@ _SIMPLIFICATIONS = (
         scattered_product,
         "a factor meets its inverse where entries are put",
     ),
-    (True, PRODUCT, "distribute_to_cancel", distributed_product, "a factor meets its inverse inside a sum"),
+    (False, PRODUCT, "distribute_to_cancel", distributed_product, "a factor meets its inverse inside a sum"),
 )
 """Whether only a whole product or sum is looked at, under which theory, the name, what is done, and why."""

@@ -17,12 +17,25 @@ from typing import Any
 
 from relgrad.errors import OutOfFuel
 from relgrad.gradient import IMPLICIT, Anchor, Gradient, Pullback, Pushforward, Tangents, is_implicit
-from relgrad.logic import BAG, LIMIT, PRODUCT, SUM, head_key, is_open, shared_theories, theories_of, width
+from relgrad.logic import (
+    BAG,
+    LIMIT,
+    PRODUCT,
+    SUM,
+    head_key,
+    is_masking,
+    is_open,
+    product_of,
+    shared_theories,
+    theories_of,
+    width,
+)
 from relgrad.op import Pack, is_constant
+from relgrad.ops.arithmetic import power, sqrt
 from relgrad.relation import Library
 from relgrad.schedule.fold import fold
-from relgrad.schedule.relate import Found, relate, relate_wide
-from relgrad.schedule.strategy import DEFAULT, EXPAND, FOLD, RELATE, Strategy
+from relgrad.schedule.relate import Found, relate, relate_wide, sink
+from relgrad.schedule.strategy import DEFAULT, EXPAND, FOLD, RELATE, SINK, Strategy
 from relgrad.step import Derivation, Step
 from relgrad.term import Term, reachable, substitute, term
 
@@ -95,7 +108,7 @@ class _Run:
 
     def saturate(self, roots: Sequence[Term], moves: frozenset[str]) -> list[Term]:
         """Make all moves of a phase, bottom-up, until none is left."""
-        if moves == {FOLD} and not any(map(_of_constants, reachable(*roots))):
+        if moves <= {SINK, FOLD} and not any(_of_constants(t) or is_masking(t) for t in reachable(*roots)):
             return list(roots)
         normal: dict[Key, Term] = {}
         became: dict[Key, Key] = {}
@@ -188,6 +201,11 @@ class _Run:
             if value is not None:
                 self.steps.append(Step("fold", "fold", t, value, "all operands are constants"))
                 return value
+        if SINK in moves and self.fuel >= 0:
+            for found in sink(t):
+                if not _leads_to((found.term, within) if within else found.term, key, became):
+                    self._record(t, found)
+                    return found.term
         return None
 
     def _is_wide(self, t: Term, theory: int) -> bool:
@@ -253,10 +271,15 @@ def _operand_keys(t: Term) -> list[Key]:
     for rand in t.rands:
         shared = shared_theories(t.op, rand.op)
         # A power or a contraction looks into its operand as far as a view goes; what is wider stands for itself.
-        if shared & ~BAG and not is_open(t.op, shared) and width(rand, shared, LIMIT) > LIMIT:
-            shared = 0
+        if shared & ~BAG and not is_open(t.op, shared):
+            shared = 0 if width(rand, shared, LIMIT) > LIMIT or _is_closed_root(t) else shared
         keys.append((rand, shared) if shared else rand)
     return keys
+
+
+def _is_closed_root(t: Term) -> bool:
+    """Whether a root or power is not read through, because signs are not known."""
+    return t.op in (sqrt, power) and t in product_of(t).factors
 
 
 def _of_constants(t: Term) -> bool:

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-RELATE, EXPAND, FOLD = "relate", "expand", "fold"
-MOVES = frozenset({RELATE, EXPAND, FOLD})
+RELATE, EXPAND, SINK, FOLD = "relate", "expand", "sink", "fold"
+MOVES = frozenset({RELATE, EXPAND, SINK, FOLD})
 
 
 @dataclass(frozen=True)
 class Strategy:
     """A sequence of phases; each saturates the graph with its own set of moves, bottom-up.
 
-    >>> (interleave(RELATE, EXPAND) >> interleave(FOLD)).phases == DEFAULT.phases
+    >>> (interleave(RELATE, EXPAND) >> interleave(SINK, FOLD)).phases == DEFAULT.phases
     True
     """
 
@@ -38,10 +38,13 @@ def interleave(*moves: str) -> Strategy:
     return Strategy((frozenset(moves),), "+".join(moves))
 
 
-DEFAULT = Strategy((interleave(RELATE, EXPAND) >> interleave(FOLD)).phases, "default")
-"""Stabilise the function, expand its gradient layer by layer, stabilise what comes of it."""
+DEFAULT = Strategy((interleave(RELATE, EXPAND) >> interleave(SINK, FOLD)).phases, "default")
+"""Stabilise the function, expand its gradient layer by layer, stabilise what comes of it; then draw factors into masks.
 
-EAGER = Strategy((interleave(EXPAND) >> interleave(RELATE) >> interleave(FOLD)).phases, "eager")
+Factors sink last, since relations see through a product, but not into a mask.
+"""
+
+EAGER = Strategy((interleave(EXPAND) >> interleave(RELATE) >> interleave(SINK, FOLD)).phases, "eager")
 """Expand every gradient first, as others do, and only then look for relations."""
 
 NAIVE = Strategy(interleave(EXPAND).phases, "naive")

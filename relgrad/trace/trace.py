@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from relgrad.errors import TraceError
 from relgrad.leaf import Input
 from relgrad.op import Symbolic, as_term, strong
@@ -18,7 +20,7 @@ from relgrad.trace.arguments import argument_paths, arrays, as_array, has_tracer
 from relgrad.trace.containers import NONE, Structure, flatten
 from relgrad.trace.tracer import Tracer
 
-__all__ = ["Traced", "arrays", "has_tracer", "is_tracing", "signature", "trace"]
+__all__ = ["Traced", "arrays", "has_tracer", "is_tracing", "signature", "trace", "with_symbolic_arrays"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,18 @@ def trace(
         result = _call(fun, call_args, call_kwargs)
     outputs, out_structure = _outputs(result, fun)
     return Traced(tuple(inputs), tuple(outputs), structure, out_structure, tuple(paths))
+
+
+def with_symbolic_arrays(args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, Any]:
+    """Return the arguments of a call inside a trace with their floating arrays as constants of the graph.
+
+    NumPy would compute with them on the spot, overflow included, before any relation can look.
+    """
+    leaves, structure = flatten((tuple(args), dict(kwargs)))
+    floating = (isinstance(x, np.ndarray) and x.dtype.kind == "f" for x in leaves)
+    return structure.unflatten(
+        [Tracer(strong(as_term(x))) if f else x for x, f in zip(leaves, floating, strict=True)]
+    )
 
 
 def _call(fun: Callable[..., Any], args: Any, kwargs: Any) -> Any:

@@ -1,0 +1,281 @@
+"""Hyperbolic functions, written out in exponentials or by name, and what cancels or overflows in them."""
+
+import numpy as np
+
+from relgrad.ops import (
+    arcsinhc_n,
+    arctanh_minus_x,
+    arctanhc_n,
+    bose,
+    cosh_difference,
+    coshc_n,
+    coshm1,
+    coth_gap_n,
+    expit,
+    expit_difference,
+    hypot_excess,
+    leg,
+    log_cosh,
+    sech_squared,
+    sinh_difference,
+    sinh_minus_x,
+    sinhc_n,
+    tanhc_n,
+    x_minus_arcsinh,
+    x_minus_tanh,
+    xcoth_n,
+    xcsch_n,
+)
+from relgrad.relation import positive, relation
+
+
+@relation(source="NIST DLMF 4.28.1")
+def difference_of_opposite_exponentials(x):
+    """The difference of two opposite exponentials is twice a hyperbolic sine."""
+    return np.exp(x) - np.exp(-x), 2 * np.sinh(x)
+
+
+@relation(source="NIST DLMF 4.28.4")
+def hyperbolic_sine_over_sum_of_exponentials(x):
+    """A hyperbolic sine over the sum of two opposite exponentials is half a hyperbolic tangent."""
+    return np.sinh(x) / (np.exp(x) + np.exp(-x)), np.tanh(x) / 2
+
+
+@relation(source="NIST DLMF 4.28.4")
+def hyperbolic_sine_over_cosine(x):
+    """A hyperbolic sine over its cosine is a hyperbolic tangent."""
+    return np.sinh(x) / np.cosh(x), np.tanh(x)
+
+
+@relation(source="(eˣ - 1)/(eˣ + 1) = tanh(x/2)")
+def expm1_times_logistic(x):
+    """(eˣ - 1)/(eˣ + 1) is the hyperbolic tangent of one half."""
+    return np.expm1(x) * expit(-x), np.tanh(x / 2)
+
+
+@relation(source="σ(x) = (1 + tanh(x/2))/2")
+def twice_logistic_minus_one(x):
+    """Twice a logistic function less one is a hyperbolic tangent."""
+    return 2 * expit(x) - 1, np.tanh(x / 2)
+
+
+@relation(source="σ(x) = (1 + tanh(x/2))/2")
+def difference_of_opposite_logistics(x):
+    """The difference of two opposite logistic functions is a hyperbolic tangent."""
+    return expit(x) - expit(-x), np.tanh(x / 2)
+
+
+@relation(source="σ(x) - σ(y) = (1 - e^(y - x))·σ(x)·σ(-y)")
+def difference_of_logistics(x, y):
+    """The difference of two logistic functions, from that of their arguments."""
+    return expit(x) - expit(y), expit_difference(x, y, x - y)
+
+
+@relation(source="tanh x = 2·σ(2x) - 1")
+def difference_of_hyperbolic_tangents(x, y):
+    """The difference of two hyperbolic tangents, from that of their arguments."""
+    return np.tanh(x) - np.tanh(y), 2 * expit_difference(2 * x, 2 * y, 2 * (x - y))
+
+
+@relation(source="NIST DLMF 4.35.6")
+def difference_of_hyperbolic_sines(x, y):
+    """The difference of two hyperbolic sines, from that of their arguments."""
+    return np.sinh(x) - np.sinh(y), sinh_difference(x, y, x - y)
+
+
+@relation(source="NIST DLMF 4.35.8")
+def difference_of_hyperbolic_cosines(x, y):
+    """The difference of two hyperbolic cosines, from that of their arguments."""
+    return np.cosh(x) - np.cosh(y), cosh_difference(x, y, x - y)
+
+
+@relation(source="tanh x = 2·σ(2x) - 1")
+def one_minus_hyperbolic_tangent(x):
+    """One less a hyperbolic tangent is a logistic function."""
+    return 1 - np.tanh(x), 2 * expit(-2 * x)
+
+
+@relation(source="tanh x = 2·σ(2x) - 1")
+def one_plus_hyperbolic_tangent(x):
+    """One plus a hyperbolic tangent is a logistic function."""
+    return 1 + np.tanh(x), 2 * expit(2 * x)
+
+
+@relation(source="NIST DLMF 4.35.12")
+def one_minus_square_of_hyperbolic_tangent(x):
+    """One less the square of a hyperbolic tangent."""
+    return 1 - np.tanh(x) ** 2, sech_squared(x)
+
+
+@relation(source="NIST DLMF 4.35.11")
+def square_of_hyperbolic_cosine_minus_one(x):
+    """The square of a hyperbolic cosine less one."""
+    return np.cosh(x) ** 2 - 1, np.sinh(x) ** 2
+
+
+@relation(source="NIST DLMF 4.35.13")
+def square_of_hyperbolic_cotangent_minus_one(x):
+    """The square of a hyperbolic cotangent less one."""
+    return 1 / np.tanh(x) ** 2 - 1, 1 / np.sinh(x) ** 2
+
+
+@relation(source="coth x = 1 + 2/(e²ˣ - 1)")
+def hyperbolic_cotangent_minus_one(x):
+    """A hyperbolic cotangent less one."""
+    return 1 / np.tanh(x) - 1, 2 * bose(2 * x)
+
+
+@relation(source="NIST DLMF 4.28.3")
+def hyperbolic_cosine_minus_sine(x):
+    """A hyperbolic cosine less its sine is an exponential."""
+    return np.cosh(x) - np.sinh(x), np.exp(-x)
+
+
+@relation(source="NIST DLMF 4.28.3")
+def hyperbolic_cosine_plus_sine(x):
+    """A hyperbolic cosine plus its sine is an exponential."""
+    return np.cosh(x) + np.sinh(x), np.exp(x)
+
+
+@relation(source="NIST DLMF 4.35.11")
+def difference_of_squares_of_hyperbolic_functions(x):
+    """The squares of hyperbolic cosine and sine differ by one."""
+    return np.cosh(x) ** 2 - np.sinh(x) ** 2, 1
+
+
+@relation(source="NIST DLMF 4.35.25")
+def hyperbolic_cosine_minus_one(x):
+    """A hyperbolic cosine less one."""
+    return np.cosh(x) - 1, coshm1(x)
+
+
+@relation(source="Hamming, NMSE (1973), problem 3.3.7")
+def sum_of_opposite_exponentials_minus_two(x):
+    """The sum of two opposite exponentials, less two."""
+    return np.exp(x) + np.exp(-x) - 2, 2 * coshm1(x)
+
+
+@relation(source="log cosh x = |x| - log 2 + log(1 + e^-2|x|)")
+def log_of_hyperbolic_cosine(x):
+    """The log of a hyperbolic cosine."""
+    return np.log(np.cosh(x)), log_cosh(x)
+
+
+@relation(source="log cosh x = |x| - log 2 + log(1 + e^-2|x|)")
+def log_of_multiple_of_hyperbolic_cosine(x, w):
+    """The log of a positive multiple of a hyperbolic cosine."""
+    return np.log(w * np.cosh(x)), np.log(w) + log_cosh(x), positive(w)
+
+
+@relation(source="NIST DLMF 4.28.2")
+def log_of_mean_of_opposite_exponentials(x):
+    """The log of the mean of two opposite exponentials is that of a hyperbolic cosine."""
+    return np.log((np.exp(x) + np.exp(-x)) / 2), log_cosh(x)
+
+
+@relation(source="log sech²x = -2·log cosh x")
+def log_of_squared_secant(x):
+    """The log of the square of a hyperbolic secant."""
+    return np.log(sech_squared(x)), -2 * log_cosh(x)
+
+
+@relation(source="log sech²x = -2·log cosh x")
+def log_of_multiple_of_squared_secant(x, w):
+    """The log of a positive multiple of the square of a hyperbolic secant."""
+    return np.log(w * sech_squared(x)), np.log(w) - 2 * log_cosh(x), positive(w)
+
+
+@relation(source="NIST DLMF 4.37.16")
+def inverse_hyperbolic_sine(x):
+    """The log of x and the root of x² + 1 is an inverse hyperbolic sine."""
+    return np.log(hypot_excess(1, x)), -np.arcsinh(x)
+
+
+@relation(source="NIST DLMF 4.37.19")
+def inverse_hyperbolic_cosine(x, z):
+    """The log of x and the root of x² - 1 is an inverse hyperbolic cosine."""
+    return np.log(x + leg(x, 1, z)), np.arccosh(x)
+
+
+@relation(source="cosh u - 1 = 2·sinh²(u/2)")
+def inverse_hyperbolic_cosine_of_one_plus(x):
+    """An inverse hyperbolic cosine near one."""
+    return np.arccosh(1 + x), 2 * np.arcsinh(np.sqrt(x / 2))
+
+
+@relation(source="NIST DLMF 4.33.1")
+def hyperbolic_sine_minus_argument(x):
+    """A hyperbolic sine less its argument."""
+    return np.sinh(x) - x, sinh_minus_x(x)
+
+
+@relation(source="NIST DLMF 4.33.3")
+def argument_minus_hyperbolic_tangent(x):
+    """An argument less its hyperbolic tangent."""
+    return x - np.tanh(x), x_minus_tanh(x)
+
+
+@relation(source="NIST DLMF 4.38.1")
+def argument_minus_inverse_hyperbolic_sine(x):
+    """A hyperbolic sine less its argument, in terms of the sine."""
+    return x - np.arcsinh(x), x_minus_arcsinh(x)
+
+
+@relation(source="NIST DLMF 4.38.5")
+def inverse_hyperbolic_tangent_minus_argument(x):
+    """An argument less its hyperbolic tangent, in terms of the tangent."""
+    return np.arctanh(x) - x, arctanh_minus_x(x)
+
+
+@relation(source="NIST DLMF 4.33.1")
+def relative_hyperbolic_sine(x):
+    """sinh(x)/x, continued to one at zero."""
+    return np.sinh(x) / x, sinhc_n(x, 0)
+
+
+@relation(source="NIST DLMF 4.33.1")
+def reciprocal_of_relative_hyperbolic_sine(x):
+    """x/sinh x, continued to one at zero."""
+    return 1 / sinhc_n(x, 0), xcsch_n(x, 0)
+
+
+@relation(source="NIST DLMF 4.33.3")
+def relative_hyperbolic_tangent(x):
+    """tanh(x)/x, continued to one at zero."""
+    return np.tanh(x) / x, tanhc_n(x, 0)
+
+
+@relation(source="NIST DLMF 4.33.3")
+def reciprocal_of_relative_hyperbolic_tangent(x):
+    """x/tanh x, continued to one at zero."""
+    return 1 / tanhc_n(x, 0), xcoth_n(x, 0)
+
+
+@relation(source="NIST DLMF 4.33.2")
+def relative_hyperbolic_cosine_minus_one(x):
+    """(cosh x - 1)/x², continued to one half at zero."""
+    return coshm1(x) / x**2, coshc_n(x, 0)
+
+
+@relation(source="NIST DLMF 4.38.1")
+def relative_inverse_hyperbolic_sine(x):
+    """arcsinh(x)/x, continued to one at zero."""
+    return np.arcsinh(x) / x, arcsinhc_n(x, 0)
+
+
+@relation(source="NIST DLMF 4.38.5")
+def relative_inverse_hyperbolic_tangent(x):
+    """arctanh(x)/x, continued to one at zero."""
+    return np.arctanh(x) / x, arctanhc_n(x, 0)
+
+
+@relation(source="the Langevin function")
+def hyperbolic_cotangent_minus_reciprocal(x):
+    """coth x - 1/x, continued to zero at zero."""
+    return 1 / np.tanh(x) - 1 / x, coth_gap_n(x, 0)
+
+
+@relation(source="the Langevin function")
+def quotient_of_hyperbolic_cosine_minus_reciprocal(x):
+    """cosh x/sinh x - 1/x, continued to zero at zero."""
+    return np.cosh(x) / np.sinh(x) - 1 / x, coth_gap_n(x, 0)

@@ -1,0 +1,99 @@
+"""Logarithms of what is near one, or near each other, and quotients of them continued to zero."""
+
+import numpy as np
+
+from relgrad.ops import (
+    log1prel2_n,
+    log1prel_n,
+    log_difference,
+    log_gap_n,
+    log_ratio_n,
+    rel_entr,
+    x_minus_log1p,
+    xlogx_difference,
+)
+from relgrad.relation import nonnegative, relation
+
+
+@relation(source="Hamming, NMSE (1973), problem 3.3.6")
+def difference_of_logarithms(x, y):
+    """The difference of two logarithms, from that of their arguments."""
+    return np.log(x) - np.log(y), log_difference(x, y, x - y)
+
+
+@relation(source="Hamming, NMSE (1973), problem 3.3.6")
+def difference_of_log1p_and_logarithm(x, y):
+    """The difference of two logarithms, one of them of one plus something."""
+    return np.log1p(x) - np.log(y), log_difference(1 + x, y, 1 + x - y)
+
+
+@relation(source="Hamming, NMSE (1973), problem 3.4.3")
+def difference_of_log1p(x, y):
+    """The difference of the logarithms of one plus something."""
+    return np.log1p(x) - np.log1p(y), log_difference(1 + x, 1 + y, x - y)
+
+
+@relation(source="Hamming, NMSE (1973), problem 3.4.3")
+def log_of_quotient_of_sums(x, y, z):
+    """The log of a quotient of two sums that have something in common."""
+    return np.log((x + y) / (x + z)), log_difference(x + y, x + z, y - z)
+
+
+@relation(source="Hamming, NMSE (1973), problem 3.3.6")
+def log_of_relative_increase(x, y):
+    """The log of a quotient that is near one because something is added above."""
+    return np.log((x + y) / x), log_difference(x + y, x, y)
+
+
+@relation(source="Hamming, NMSE (1973), problem 3.3.6")
+def log_of_relative_decrease(x, y):
+    """The log of a quotient that is near one because something is added below."""
+    return np.log(x / (x + y)), log_difference(x, x + y, -y)
+
+
+@relation(source="Hamming, NMSE (1973), example 3.8")
+def difference_of_entropies(x, y):
+    """The difference of two terms x·log x."""
+    return x * np.log(x) - y * np.log(y), xlogx_difference(x, y, x - y)
+
+
+@relation(source="Hamming, NMSE (1973), example 3.8")
+def difference_of_entropies_near_one(x, y):
+    """The difference of two terms x·log x, one of them of one plus something."""
+    return (1 + x) * np.log1p(x) - y * np.log(y), xlogx_difference(1 + x, y, 1 + x - y)
+
+
+@relation(source="scipy.special.rel_entr")
+def weighted_difference_of_logarithms(x, y, z):
+    """A difference of logarithms weighted with the first argument, which may be zero."""
+    return x * log_difference(x, y, z), rel_entr(x, y), nonnegative(x)
+
+
+@relation(source="NIST DLMF 4.6.1")
+def argument_minus_log1p(x):
+    """x less the log of one plus x."""
+    return x - np.log1p(x), x_minus_log1p(x)
+
+
+@relation(source="Higham, Accuracy and Stability of Numerical Algorithms (2002), problem 1.5")
+def relative_log1p(x):
+    """log(1 + x)/x, continued to one at zero."""
+    return np.log1p(x) / x, log1prel_n(x, 0)
+
+
+@relation(source="NIST DLMF 4.6.1")
+def second_relative_log1p(x):
+    """(x - log(1 + x))/x², continued to one half at zero."""
+    return x_minus_log1p(x) / x**2, log1prel2_n(x, 0)
+
+
+@relation(source="NIST DLMF 4.6.1")
+def reciprocal_of_log1p_minus_reciprocal(x):
+    """1/log(1 + x) - 1/x, continued to one half at zero."""
+    return 1 / np.log1p(x) - 1 / x, log_gap_n(x, 0)
+
+
+@relation(source="Hamming, NMSE (1973), example 3.10")
+def ratio_of_opposite_log1p(x):
+    """log(1 - x)/log(1 + x), continued to minus one at zero."""
+    return np.log1p(-x) / np.log1p(x), log_ratio_n(x, 0)

@@ -1,0 +1,29 @@
+"""The log domain: logarithms of positive expressions, formed from the logarithms of their parts."""
+
+import numpy as np
+
+from relgrad.relation import logarithmo, relation
+
+
+@relation(source="Blanchard, Higham & Higham 2021, section 1; Rabiner 1989, section V.A (products of many factors)")
+def logarithm_in_the_log_domain(x, y):
+    """The logarithm of a positive expression of exponentials, formed without leaving the log domain."""
+    return np.log(x), y, logarithmo(x, y)
+
+
+@relation(source="Blanchard, Higham & Higham 2021, section 1")
+def log1p_in_the_log_domain(x, y):
+    """The logarithm of one plus an expression of exponentials, formed without leaving the log domain."""
+    return np.log1p(x), y, logarithmo(1 + x, y)
+
+
+@relation(source="Blanchard, Higham & Higham 2021, section 1")
+def binary_logarithm_in_the_log_domain(x, y):
+    """The binary logarithm of an expression of exponentials, by way of the natural one."""
+    return np.log2(x), y / np.log(2.0), logarithmo(x, y)
+
+
+@relation(source="Blanchard, Higham & Higham 2021, section 1")
+def decimal_logarithm_in_the_log_domain(x, y):
+    """The decimal logarithm of an expression of exponentials, by way of the natural one."""
+    return np.log10(x), y / np.log(10.0), logarithmo(x, y)

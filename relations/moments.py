@@ -1,0 +1,164 @@
+"""Moments: what is centred is centred first, and products of many numbers are formed without leaving the floats."""
+
+import numpy as np
+
+from relgrad.ops import centred, deviation, log_prod, prod_power
+from relgrad.relation import constant_along, positive, relation, same_shape
+
+
+@relation(source="Chan, Golub & LeVeque 1983, Algorithms for computing the sample variance, section 3")
+def distance_from_mean(x, axis):
+    """What is left when the mean is taken off, without the rounding of the mean."""
+    return x - np.mean(x, axis=axis, keepdims=True), centred(x, axis=axis)
+
+
+@relation(source="definition of the weighted mean")
+def distance_from_weighted_mean(x, w, axis):
+    """What is left when the weighted mean is taken off."""
+    mean = np.sum(w * x, axis=axis, keepdims=True) / np.sum(w, axis=axis, keepdims=True)
+    return x - mean, deviation(x, w, axis=axis), same_shape(x, w)
+
+
+@relation(source="Chan, Golub & LeVeque 1983, eq. 1.2 to 1.1")
+def sum_of_squares_about_mean(x, axis):
+    """The sum of squares less the square of the sum over n is that of the distances from the mean."""
+    total = np.sum(x, axis=axis, keepdims=True)
+    return (
+        np.sum(x * x, axis=axis, keepdims=True) - total * np.mean(x, axis=axis, keepdims=True),
+        np.sum(np.square(centred(x, axis=axis)), axis=axis, keepdims=True),
+    )
+
+
+@relation(source="Steiner's theorem: E[xy] - E[x]E[y] is the covariance")
+def sum_of_products_about_means(x, y, axis):
+    """The sum of products less the product of the sums over n is that of the distances from the means."""
+    total = np.sum(x, axis=axis, keepdims=True)
+    return (
+        np.sum(x * y, axis=axis, keepdims=True) - total * np.mean(y, axis=axis, keepdims=True),
+        np.sum(centred(x, axis=axis) * centred(y, axis=axis), axis=axis, keepdims=True),
+        same_shape(x, y),
+    )
+
+
+@relation(source="distances from a mean add up to zero")
+def product_with_distances_from_mean(x, y, axis):
+    """In a sum with distances from a mean, the other factor may be centred too, so that its offset does not round."""
+    return (
+        np.sum(x * centred(y, axis=axis), axis=axis, keepdims=True),
+        np.sum(centred(x, axis=axis) * centred(y, axis=axis), axis=axis, keepdims=True),
+        same_shape(x, y),
+    )
+
+
+@relation(source="Steiner's theorem, with weights")
+def weighted_squares_about_mean(x, w, axis):
+    """The weighted sum of squares less the square of the weighted sum over the weight is that about the mean."""
+    total = np.sum(w * x, axis=axis, keepdims=True)
+    return (
+        np.sum(w * (x * x), axis=axis, keepdims=True) - total * total / np.sum(w, axis=axis, keepdims=True),
+        np.sum(w * np.square(deviation(x, w, axis=axis)), axis=axis, keepdims=True),
+        same_shape(x, w),
+    )
+
+
+@relation(source="Steiner's theorem, with weights")
+def weighted_products_about_means(x, y, w, axis):
+    """The weighted sum of products less the product of the weighted sums over the weight is that about the means."""
+    return (
+        np.sum(w * x * y, axis=axis, keepdims=True)
+        - np.sum(w * x, axis=axis, keepdims=True)
+        * np.sum(w * y, axis=axis, keepdims=True)
+        / np.sum(w, axis=axis, keepdims=True),
+        np.sum(w * deviation(x, w, axis=axis) * deviation(y, w, axis=axis), axis=axis, keepdims=True),
+        same_shape(x, w),
+        same_shape(y, w),
+    )
+
+
+@relation(source="the third central moment by moments about zero; Kendall & Stuart, section 3.2")
+def sum_of_cubes_about_mean(x, axis):
+    """The third moment about the mean, from those about zero."""
+    total, mean = np.sum(x, axis=axis, keepdims=True), np.mean(x, axis=axis, keepdims=True)
+    return (
+        np.sum(x**3, axis=axis, keepdims=True)
+        - 3 * (mean * np.sum(x * x, axis=axis, keepdims=True))
+        + 2 * (total * mean * mean),
+        np.sum(centred(x, axis=axis) ** 3, axis=axis, keepdims=True),
+    )
+
+
+@relation(source="the fourth central moment by moments about zero; Kendall & Stuart, section 3.2")
+def sum_of_fourth_powers_about_mean(x, axis):
+    """The fourth moment about the mean, from those about zero."""
+    total, mean = np.sum(x, axis=axis, keepdims=True), np.mean(x, axis=axis, keepdims=True)
+    return (
+        np.sum(x**4, axis=axis, keepdims=True)
+        - 4 * (mean * np.sum(x**3, axis=axis, keepdims=True))
+        + 6 * (mean * mean * np.sum(x * x, axis=axis, keepdims=True))
+        - 3 * (total * mean * mean * mean),
+        np.sum(centred(x, axis=axis) ** 4, axis=axis, keepdims=True),
+    )
+
+
+@relation(source="the law of cosines, |x - y|² = |x|² + |y|² - 2x·y")
+def squared_distance_expanded(x, y, axis):
+    """A squared distance that was multiplied out is the sum of the squared differences."""
+    return (
+        np.sum(x * x, axis=axis, keepdims=True)
+        + np.sum(y * y, axis=axis, keepdims=True)
+        - 2 * np.sum(x * y, axis=axis, keepdims=True),
+        np.sum(np.square(x - y), axis=axis, keepdims=True),
+        same_shape(x, y),
+    )
+
+
+@relation(source="functional equation of the logarithm")
+def log_of_product_of_positives(x, axis):
+    """The log of a product of what is positive is the sum of the logs."""
+    return (
+        np.log(np.prod(x, axis=axis, keepdims=True)),
+        np.sum(np.log(x), axis=axis, keepdims=True),
+        positive(x),
+    )
+
+
+@relation(source="functional equation of the logarithm")
+def log_of_product_over_axes(x, axis):
+    """The log of a product, without forming what overflows or underflows."""
+    return np.log(np.prod(x, axis=axis, keepdims=True)), log_prod(x, axis=axis, keepdims=True)
+
+
+@relation(source="functional equation of the logarithm")
+def log_of_multiple_of_product(x, w, axis):
+    """The log of a positive multiple of a product."""
+    return (
+        np.log(w * np.prod(x, axis=axis, keepdims=True)),
+        np.log(w) + log_prod(x, axis=axis, keepdims=True),
+        positive(w),
+    )
+
+
+@relation(source="products commute")
+def ratio_of_products(x, y, axis):
+    """A ratio of products is a product of ratios."""
+    return (
+        np.prod(x, axis=axis, keepdims=True) / np.prod(y, axis=axis, keepdims=True),
+        np.prod(x / y, axis=axis, keepdims=True),
+        same_shape(x, y),
+    )
+
+
+@relation(source="definition of the geometric mean")
+def power_of_product_over_axes(x, p, axis):
+    """A power of a product, without forming what overflows or underflows."""
+    return (
+        np.prod(x, axis=axis, keepdims=True) ** p,
+        prod_power(x, p, axis=axis, keepdims=True),
+        constant_along(p, axis),
+    )
+
+
+@relation(source="definition of the geometric mean")
+def root_of_product_over_axes(x, axis):
+    """The root of a product, without forming what overflows or underflows."""
+    return np.sqrt(np.prod(x, axis=axis, keepdims=True)), prod_power(x, 0.5, axis=axis, keepdims=True)

@@ -1,0 +1,56 @@
+"""Lengths of vectors and what is divided by them, at any scale; at zero, directions are zero."""
+
+import numpy as np
+
+from relgrad.ops import unit
+from relgrad.relation import nonnegative, relation
+
+
+@relation(source="Blue 1978, A portable Fortran program to find the Euclidean norm of a vector")
+def root_of_sum_of_squares(x, axis):
+    """The root of a sum of squares is a norm, which neither overflows nor underflows on the way."""
+    return np.sqrt(np.sum(x * x, axis=axis, keepdims=True)), np.linalg.norm(x, axis=axis, keepdims=True)
+
+
+@relation(source="homogeneity of norms")
+def root_of_sum_of_weighted_squares(x, w, axis):
+    """The root of a sum of squares with nonnegative weights is the norm of the weighted vector."""
+    return (
+        np.sqrt(np.sum(w * (x * x), axis=axis, keepdims=True)),
+        np.linalg.norm(np.sqrt(w) * x, axis=axis, keepdims=True),
+        nonnegative(w),
+    )
+
+
+@relation(source="Moler & Morrison 1983, Replacing square roots by Pythagorean sums")
+def root_of_two_squares(x, y):
+    """The root of two squares is a hypotenuse."""
+    return np.sqrt(x * x + y * y), np.hypot(x, y)
+
+
+@relation(source="Moler & Morrison 1983, Replacing square roots by Pythagorean sums")
+def root_of_three_squares(x, y, z):
+    """The root of three squares is the hypotenuse of one and a hypotenuse."""
+    return np.sqrt(x * x + y * y + z * z), np.hypot(np.hypot(x, y), z)
+
+
+@relation(source="definition of a unit vector; 0 where the vector is 0")
+def vector_over_norm(x, axis):
+    """A vector over its norm is a unit vector."""
+    return x / np.linalg.norm(x, axis=axis, keepdims=True), unit(x, axis=axis)
+
+
+@relation(source="homogeneity of norms")
+def norm_of_absolute(x, axis):
+    """A norm does not look at signs."""
+    return np.linalg.norm(np.abs(x), axis=axis, keepdims=True), np.linalg.norm(x, axis=axis, keepdims=True)
+
+
+@relation(source="the root is increasing; a norm that is bounded below, as in normalisation with an epsilon")
+def root_of_bounded_sum_of_squares(x, y, axis):
+    """The root of a sum of squares, bounded below, is a norm that is."""
+    return (
+        np.sqrt(np.maximum(np.sum(x * x, axis=axis, keepdims=True), y)),
+        np.maximum(np.linalg.norm(x, axis=axis, keepdims=True), np.sqrt(y)),
+        nonnegative(y),
+    )

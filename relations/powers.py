@@ -1,0 +1,169 @@
+"""Powers and roots: differences of two of them, roots of quadratic equations, compound interest."""
+
+import numpy as np
+
+from relgrad.ops import (
+    annuity,
+    cbrt_difference,
+    hypot_excess,
+    leg,
+    power1p,
+    power1pm1,
+    power_difference,
+    quadratic_root,
+    sagitta,
+)
+from relgrad.relation import maybe_large, relation
+
+
+@relation(source="Hamming, NMSE (1973), examples 3.1 and 3.6, problems 3.3.1 and 3.4.6")
+def difference_of_powers(x, y, a):
+    """The difference of two powers with one exponent, from that of their bases."""
+    return np.power(x, a) - np.power(y, a), power_difference(x, y, a, x - y)
+
+
+@relation(source="Hamming, NMSE (1973), section 3.3")
+def power_minus_one(x, a):
+    """A power less one, from its base less one."""
+    return np.power(x, a) - 1, power_difference(x, 1, a, x - 1)
+
+
+@relation(source="Hamming, NMSE (1973), problem 3.3.3")
+def second_difference_of_reciprocals(x, y):
+    """The second difference of a reciprocal."""
+    return 1 / (x + y) - 2 / x + 1 / (x - y), 2 / x * (y / (x - y)) * (y / (x + y))
+
+
+@relation(source="Hamming, NMSE (1973), problem 3.3.4")
+def difference_of_cube_roots(x, y):
+    """The difference of two cube roots, from that of what they are roots of."""
+    return np.cbrt(x) - np.cbrt(y), cbrt_difference(x, y, x - y)
+
+
+@relation(source="Hamming, NMSE (1973), problem 3.3.4")
+def cube_root_minus_one(x):
+    """A cube root less one."""
+    return np.cbrt(x) - 1, cbrt_difference(x, 1, x - 1)
+
+
+@relation(source="Forsythe 1966, How do you solve a quadratic equation?")
+def root_minus_what_it_is_near(x, y):
+    """The root of a square and something else, less what is squared, is a root of a quadratic equation."""
+    return np.sqrt(x + y * y) - y, quadratic_root(1, y, x)
+
+
+@relation(source="Forsythe 1966, How do you solve a quadratic equation?")
+def root_plus_what_it_is_near(x, y):
+    """The root of a square and something else, plus what is squared, is a root of a quadratic equation."""
+    return np.sqrt(x + y * y) + y, quadratic_root(1, -y, x)
+
+
+@relation(source="Forsythe 1966, How do you solve a quadratic equation?")
+def quotient_of_quadratic_root(w, x, y):
+    """The root of r² + 2·y·r = w·x over w is that of w·r² + 2·y·r = x."""
+    return quadratic_root(1, y, w * x) / w, quadratic_root(w, y, x)
+
+
+@relation(source="Moler & Morrison 1983, Replacing square roots by Pythagorean sums")
+def root_of_one_plus_square(x):
+    """The root of one plus a square is a hypotenuse."""
+    return np.sqrt(1 + x * x), np.hypot(1, x)
+
+
+@relation(source="Kahan 1987, Branch cuts for complex elementary functions, section 4")
+def hypotenuse_minus_leg(x, y):
+    """A hypotenuse less one of the legs."""
+    return np.hypot(x, y) - y, hypot_excess(x, y)
+
+
+@relation(source="Kahan 1987, Branch cuts for complex elementary functions, section 4")
+def hypotenuse_plus_leg(x, y):
+    """A hypotenuse plus one of the legs, which may be negative."""
+    return np.hypot(x, y) + y, hypot_excess(x, -y)
+
+
+@relation(source="Higham, Accuracy and Stability of Numerical Algorithms (2002), problem 3.8")
+def root_of_difference_of_squares(x, y, z):
+    """The root of a difference of squares is a leg of a right triangle."""
+    return np.sqrt(power_difference(x, y, 2, z)), leg(x, y, z)
+
+
+@relation(source="Higham, Accuracy and Stability of Numerical Algorithms (2002), problem 3.8")
+def root_of_negated_difference_of_squares(x, y, z):
+    """The root of a difference of squares, however it is written, is a leg of a right triangle."""
+    return np.sqrt(-power_difference(x, y, 2, z)), leg(y, x, -z)
+
+
+@relation(source="Hamming, NMSE (1973), section 3.2")
+def hypotenuse_minus_other_leg(x, y, z):
+    """A hypotenuse less a leg, from the other leg: the height of an arc."""
+    return x - leg(x, y, z), sagitta(x, y)
+
+
+@relation(source="Hamming, NMSE (1973), section 3.2")
+def hypotenuse_plus_other_leg(x, y, z):
+    """A hypotenuse plus a leg, where the hypotenuse may stand with a negative sign."""
+    return x + leg(x, y, z), -sagitta(-x, y)
+
+
+@relation(source="Hamming, NMSE (1973), section 3.2")
+def difference_quotient_of_root(x, y):
+    """The difference quotient of a root."""
+    return power_difference(x, y, 0.5, x - y) / (x - y), 1 / (np.sqrt(x) + np.sqrt(y))
+
+
+@relation(source="Hamming, NMSE (1973), section 3.2")
+def difference_quotient_of_reciprocal(x, y):
+    """The difference quotient of a reciprocal."""
+    return power_difference(x, y, -1, x - y) / (x - y), -1 / (x * y)
+
+
+@relation(source="Hamming, NMSE (1973), section 3.2")
+def difference_quotient_of_square(x, y):
+    """The difference quotient of a square."""
+    return power_difference(x, y, 2, x - y) / (x - y), x + y
+
+
+@relation(source="Hamming, NMSE (1973), section 3.2")
+def difference_quotient_of_cube_root(x, y):
+    """The difference quotient of a cube root."""
+    return (
+        cbrt_difference(x, y, x - y) / (x - y),
+        1 / (np.square(np.cbrt(x)) + np.cbrt(x) * np.cbrt(y) + np.square(np.cbrt(y))),
+    )
+
+
+@relation(source="Goldberg 1991, What every computer scientist should know, section 1.4")
+def power_of_one_plus(x, a):
+    """A high power of one plus something, which may be tiny."""
+    return np.power(1 + x, a), power1p(x, a), maybe_large(a)
+
+
+@relation(source="Goldberg 1991, What every computer scientist should know, section 1.4")
+def power_of_one_plus_minus_one(x, a):
+    """A high power of one plus something, less one: what interest adds."""
+    return power1p(x, a) - 1, power1pm1(x, a)
+
+
+@relation(source="Hamming, NMSE (1973), problem 3.4.6")
+def difference_of_powers_of_one_plus(x, y, a):
+    """The difference of two powers with one exponent, where both are of one plus something."""
+    return power1p(x, a) - power1p(y, a), power_difference(1 + x, 1 + y, a, x - y)
+
+
+@relation(source="Hamming, NMSE (1973), problem 3.4.6")
+def difference_from_power_of_one_plus(x, y, a):
+    """The difference of two powers with one exponent, where one is of one plus something."""
+    return power1p(x, a) - np.power(y, a), power_difference(1 + x, y, a, 1 + x - y)
+
+
+@relation(source="Goldberg 1991, What every computer scientist should know, section 1.4")
+def power_difference_from_one(x, a):
+    """A power of one plus something, less one."""
+    return power_difference(1 + x, 1, a, x), power1pm1(x, a), maybe_large(a)
+
+
+@relation(source="Goldberg 1991, What every computer scientist should know, section 1.4")
+def value_of_annuity(x, a):
+    """What regular payments are worth with compound interest."""
+    return power1pm1(x, a) / x, a * annuity(x, a - 1)

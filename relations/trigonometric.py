@@ -1,0 +1,258 @@
+"""Circular functions: differences of two values, distances from values at zero, quotients continued to zero."""
+
+import numpy as np
+
+from relgrad.ops import (
+    arcsin_minus_x,
+    arcsinc_n,
+    arctan_difference,
+    arctanc_n,
+    cos_difference,
+    cosc_n,
+    cot_gap_n,
+    coversin,
+    csc_gap_n,
+    sin_difference,
+    sinc3_n,
+    sinc_n,
+    sintan_n,
+    tan_difference,
+    tan_minus_x,
+    tanc3_n,
+    tanc_n,
+    vercos,
+    versin,
+    x_minus_arctan,
+    x_minus_sin,
+    xcot_n,
+    xcsc_n,
+)
+from relgrad.relation import relation
+
+
+@relation(source="NIST DLMF 4.21.27; Hamming, NMSE (1973), problem 3.4.1")
+def one_minus_cosine(x):
+    """One less a cosine is a versine."""
+    return 1 - np.cos(x), versin(x)
+
+
+@relation(source="NIST DLMF 4.21.28")
+def one_plus_cosine(x):
+    """One plus a cosine, which vanishes at half a turn."""
+    return 1 + np.cos(x), vercos(x)
+
+
+@relation(source="cos²x = (1 - sin x)(1 + sin x)")
+def one_minus_sine(x):
+    """One less a sine, which vanishes at a quarter of a turn."""
+    return 1 - np.sin(x), coversin(x)
+
+
+@relation(source="cos²x = (1 - sin x)(1 + sin x)")
+def one_plus_sine(x):
+    """One plus a sine, which vanishes at three quarters of a turn."""
+    return 1 + np.sin(x), coversin(-x)
+
+
+@relation(source="NIST DLMF 4.21.12")
+def one_minus_square_of_cosine(x):
+    """One less the square of a cosine."""
+    return 1 - np.cos(x) ** 2, np.sin(x) ** 2
+
+
+@relation(source="NIST DLMF 4.21.12")
+def one_minus_square_of_sine(x):
+    """One less the square of a sine."""
+    return 1 - np.sin(x) ** 2, np.cos(x) ** 2
+
+
+@relation(source="NIST DLMF 4.21.7; Hamming, NMSE (1973), example 3.3")
+def difference_of_sines(x, y):
+    """The difference of two sines, from that of the angles."""
+    return np.sin(x) - np.sin(y), sin_difference(x, y, x - y)
+
+
+@relation(source="NIST DLMF 4.21.9; Hamming, NMSE (1973), problem 3.3.5")
+def difference_of_cosines(x, y):
+    """The difference of two cosines, from that of the angles."""
+    return np.cos(x) - np.cos(y), cos_difference(x, y, x - y)
+
+
+@relation(source="NIST DLMF 4.21.10; Hamming, NMSE (1973), problem 3.3.2")
+def difference_of_tangents(x, y):
+    """The difference of two tangents, from that of the angles."""
+    return np.tan(x) - np.tan(y), tan_difference(x, y, x - y)
+
+
+@relation(source="NIST DLMF 4.24.15; Hamming, NMSE (1973), example 3.5")
+def difference_of_arctangents(x, y):
+    """The difference of two inverse tangents, from that of the tangents."""
+    return np.arctan(x) - np.arctan(y), arctan_difference(x, y, x - y)
+
+
+@relation(source="NIST DLMF 4.21.2")
+def sine_of_difference(x, y):
+    """The sine of a difference."""
+    return np.sin(x) * np.cos(y) - np.cos(x) * np.sin(y), np.sin(x - y)
+
+
+@relation(source="NIST DLMF 4.14.4")
+def sine_over_cosine(x):
+    """A sine over its cosine is a tangent."""
+    return np.sin(x) / np.cos(x), np.tan(x)
+
+
+@relation(source="NIST DLMF 4.21.20; Hamming, NMSE (1973), example 3.4")
+def versine_over_sine(x):
+    """(1 - cos x)/sin x is the tangent of half the angle."""
+    return versin(x) / np.sin(x), np.tan(x / 2)
+
+
+@relation(source="NIST DLMF 4.21.20")
+def sine_over_vercosine(x):
+    """sin x/(1 + cos x) is the tangent of half the angle."""
+    return np.sin(x) / vercos(x), np.tan(x / 2)
+
+
+@relation(source="NIST DLMF 4.21.20")
+def versine_over_vercosine(x):
+    """(1 - cos x)/(1 + cos x) is the square of the tangent of half the angle."""
+    return versin(x) / vercos(x), np.tan(x / 2) ** 2
+
+
+@relation(source="NIST DLMF 4.21.20")
+def cosecant_minus_cotangent(x):
+    """1/sin x - 1/tan x is the tangent of half the angle."""
+    return 1 / np.sin(x) - 1 / np.tan(x), np.tan(x / 2)
+
+
+@relation(source="tan x = sin x/cos x")
+def tangent_minus_sine(x):
+    """A tangent less its sine."""
+    return np.tan(x) - np.sin(x), np.tan(x) * versin(x)
+
+
+@relation(source="NIST DLMF 4.21.26")
+def root_of_versine(x):
+    """The root of half a versine is the sine of half the angle."""
+    return np.sqrt(versin(x) / 2), np.abs(np.sin(x / 2))
+
+
+@relation(source="Sinnott 1984, Virtues of the haversine")
+def angle_between_places(x, y, z):
+    """The angle between two places at latitudes x and y, z apart in longitude, by haversines."""
+    product = np.cos(x) * np.cos(y)
+    near = np.sin((x - y) / 2) ** 2 + product * np.sin(z / 2) ** 2
+    far = np.sin((x + y) / 2) ** 2 + product * np.cos(z / 2) ** 2
+    return (
+        np.arccos(np.sin(x) * np.sin(y) + np.cos(x) * np.cos(y) * np.cos(z)),
+        2 * np.arctan2(np.sqrt(near), np.sqrt(far)),
+    )
+
+
+@relation(source="NIST DLMF 4.21.26")
+def arccosine_of_one_minus(x):
+    """An angle from its versine."""
+    return np.arccos(1 - x), 2 * np.arctan2(np.sqrt(x), np.sqrt(2 - x))
+
+
+@relation(source="NIST DLMF 4.19.1")
+def argument_minus_sine(x):
+    """An angle less its sine."""
+    return x - np.sin(x), x_minus_sin(x)
+
+
+@relation(source="NIST DLMF 4.19.3")
+def tangent_minus_argument(x):
+    """A tangent less its angle."""
+    return np.tan(x) - x, tan_minus_x(x)
+
+
+@relation(source="NIST DLMF 4.24.3")
+def argument_minus_arctangent(x):
+    """A tangent less its angle, in terms of the tangent."""
+    return x - np.arctan(x), x_minus_arctan(x)
+
+
+@relation(source="NIST DLMF 4.24.1")
+def arcsine_minus_argument(x):
+    """An angle less its sine, in terms of the sine."""
+    return np.arcsin(x) - x, arcsin_minus_x(x)
+
+
+@relation(source="NIST DLMF 4.19.1")
+def relative_sine(x):
+    """sin(x)/x, continued to one at zero."""
+    return np.sin(x) / x, sinc_n(x, 0)
+
+
+@relation(source="Hamming, NMSE (1973), problem 3.4.1")
+def relative_versine(x):
+    """(1 - cos x)/x², continued to one half at zero."""
+    return versin(x) / x**2, cosc_n(x, 0)
+
+
+@relation(source="NIST DLMF 4.19.3")
+def relative_tangent(x):
+    """tan(x)/x, continued to one at zero."""
+    return np.tan(x) / x, tanc_n(x, 0)
+
+
+@relation(source="NIST DLMF 4.24.3")
+def relative_arctangent(x):
+    """arctan(x)/x, continued to one at zero."""
+    return np.arctan(x) / x, arctanc_n(x, 0)
+
+
+@relation(source="NIST DLMF 4.24.1")
+def relative_arcsine(x):
+    """arcsin(x)/x, continued to one at zero."""
+    return np.arcsin(x) / x, arcsinc_n(x, 0)
+
+
+@relation(source="NIST DLMF 4.19.4")
+def reciprocal_of_relative_sine(x):
+    """x/sin x, continued to one at zero."""
+    return 1 / sinc_n(x, 0), xcsc_n(x, 0)
+
+
+@relation(source="NIST DLMF 4.19.6")
+def reciprocal_of_relative_tangent(x):
+    """x/tan x, continued to one at zero."""
+    return 1 / tanc_n(x, 0), xcot_n(x, 0)
+
+
+@relation(source="NIST DLMF 4.19.6; Hamming, NMSE (1973), example 3.9")
+def reciprocal_minus_cotangent(x):
+    """1/x - 1/tan x, continued to zero at zero."""
+    return 1 / x - 1 / np.tan(x), cot_gap_n(x, 0)
+
+
+@relation(source="NIST DLMF 4.19.6; Hamming, NMSE (1973), example 3.9")
+def reciprocal_minus_quotient_of_cosine(x):
+    """1/x - cos x/sin x, continued to zero at zero."""
+    return 1 / x - np.cos(x) / np.sin(x), cot_gap_n(x, 0)
+
+
+@relation(source="NIST DLMF 4.19.4")
+def cosecant_minus_reciprocal(x):
+    """1/sin x - 1/x, continued to zero at zero."""
+    return 1 / np.sin(x) - 1 / x, csc_gap_n(x, 0)
+
+
+@relation(source="NIST DLMF 4.19.1")
+def relative_argument_minus_sine(x):
+    """(x - sin x)/x³, continued to one sixth at zero."""
+    return x_minus_sin(x) / x**3, sinc3_n(x, 0)
+
+
+@relation(source="NIST DLMF 4.19.3")
+def relative_tangent_minus_argument(x):
+    """(tan x - x)/x³, continued to one third at zero."""
+    return tan_minus_x(x) / x**3, tanc3_n(x, 0)
+
+
+@relation(source="Hamming, NMSE (1973), problem 3.4.5")
+def sine_gap_over_tangent_gap(x):
+    """(x - sin x)/(x - tan x), continued to minus one half at zero."""
+    return x_minus_sin(x) / tan_minus_x(x), -sintan_n(x, 0)

@@ -1,0 +1,206 @@
+"""Differences f(x) − f(y) of two values of a function that lie close together, without cancellation.
+
+Each takes the distance d = x − y beside x and y, because it may be known better than the two are: in
+√(x + 1) − √x it is 1, however x + 1 was rounded. Where x and y are far apart nothing cancels, and the difference
+is computed as it stands.
+
+Sources: the identities are those of R. W. Hamming, "Numerical Methods for Scientists and Engineers", 2nd ed.,
+chapter 3, and NIST DLMF 4.21 and 4.35.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from relgrad.kernels.dispatch import floats, kernel
+from relgrad.kernels.logexp import expit
+
+
+def _or_plain(value: Any, plain: Any) -> Any:
+    """Return the difference as it stands where the stable formula has left the range of floats."""
+    return np.where(np.isfinite(value), value, plain)[()]
+
+
+@kernel
+def power1p(x: Any, a: Any) -> Any:
+    """(1 + x)ᵃ, with what rounding takes from 1 + x put back to first order; within 2 ulp for a·log(1 + x) < 1.
+
+    >>> power1p(1e-20, 1e20)
+    np.float64(2.718281828459045)
+    """
+    x, a = floats(x, a)
+    base = 1 + x
+    lost = x - (base - 1)
+    lost = np.where(np.abs(lost) <= np.spacing(base), lost, 0)
+    return np.where(lost == 0, np.power(base, a), np.power(base, a) * np.exp(a * (lost / base)))[()]
+
+
+@kernel
+def power1pm1(x: Any, a: Any) -> Any:
+    """(1 + x)ᵃ − 1 = exp(a·log(1 + x)) − 1."""
+    x, a = floats(x, a)
+    t = a * np.log1p(x)
+    return np.where(np.abs(t) < 1, np.expm1(t), power1p(x, a) - 1)[()]
+
+
+def _half(x: Any, y: Any, d: Any) -> Any:
+    return d / (np.sqrt(x) + np.sqrt(y))
+
+
+def _minus_half(x: Any, y: Any, d: Any) -> Any:
+    p, q = np.sqrt(x), np.sqrt(y)
+    return -(d / (p + q) / p / q)
+
+
+def _apart(x: Any, y: Any, d: Any) -> Any:
+    """Whether nothing, or a bit at most, cancels in the difference of two reciprocals."""
+    return ~(np.abs(d) <= np.abs(y) / 2)
+
+
+def _minus_one(x: Any, y: Any, d: Any) -> Any:
+    return np.where(_apart(x, y, d), 1 / x - 1 / y, -(d / x / y))
+
+
+def _minus_two(x: Any, y: Any, d: Any) -> Any:
+    p, q = 1 / x, 1 / y
+    return np.where(_apart(x, y, d), p * p - q * q, -(d / x / y) * (p + q))
+
+
+_ALGEBRAIC: dict[float, Callable[..., Any]] = {
+    0.0: lambda x, y, d: np.zeros_like(d),
+    0.5: _half,
+    -0.5: _minus_half,
+    -1.0: _minus_one,
+    2.0: lambda x, y, d: d * (x + y),
+    -2.0: _minus_two,
+    3.0: lambda x, y, d: d * (x * x + x * y + y * y),
+}
+"""Exponents for which the difference has a formula of arithmetic and roots only."""
+
+
+def _any_power(x: Any, y: Any, a: Any, d: Any) -> Any:
+    """yᵃ(exp(a·log(x/y)) − 1) where x and y have one sign and the exponent is small."""
+    flipped = (x < 0) & (y < 0)
+    t = a * np.where(flipped, log_difference(-x, -y, -d), log_difference(x, y, d))
+    # What rounding took from x = y + d is put back to first order.
+    total = y + d
+    added = total - y
+    lost = (total - x) + ((y - (total - added)) + (d - added))
+    lost = np.where(np.abs(lost) <= 2 * np.spacing(np.abs(x)), lost, 0)
+    above = np.power(x, a)
+    above = np.where((lost == 0) | (x == 0), above, above * np.exp(a * (lost / x)))
+    return np.where(np.abs(t) < 1, np.power(y, a) * np.expm1(t), above - np.power(y, a))
+
+
+@kernel
+def power_difference(x: Any, y: Any, a: Any, d: Any) -> Any:
+    """xᵃ − yᵃ, where d = x − y.
+
+    >>> power_difference(1e20 + 1, 1e20, 0.5, 1.0)
+    np.float64(5e-11)
+    """
+    x, y, a, d = floats(x, y, a, d)
+    formula = _ALGEBRAIC.get(float(a)) if a.ndim == 0 else None
+    value = _any_power(x, y, a, d) if formula is None else formula(x, y, d)
+    return _or_plain(value, np.power(x, a) - np.power(y, a))
+
+
+@kernel
+def cbrt_difference(x: Any, y: Any, d: Any) -> Any:
+    """∛x − ∛y = d/(∛x² + ∛x·∛y + ∛y²), where d = x − y."""
+    x, y, d = floats(x, y, d)
+    p, q = np.cbrt(x), np.cbrt(y)
+    return _or_plain(d / (p * p + p * q + q * q), p - q)
+
+
+@kernel
+def exp_difference(x: Any, y: Any, d: Any) -> Any:
+    """eˣ − eʸ = eʸ·(eᵈ − 1), where d = x − y; the sign of d where both overflow."""
+    x, y, d = floats(x, y, d)
+    far = np.exp(x) - np.exp(y)
+    far = np.where(np.isnan(far) & (np.abs(d) > 0), np.copysign(np.inf, d), far)
+    return np.where(np.abs(d) < 1, np.exp(y) * np.expm1(d), far)[()]
+
+
+@kernel
+def log_difference(x: Any, y: Any, d: Any) -> Any:
+    """log x − log y = log(1 + d/y), where d = x − y, for x and y of one sign; log(x/y) where they are far apart.
+
+    >>> log_difference(1e20 + 1, 1e20, 1.0)
+    np.float64(1e-20)
+    """
+    x, y, d = floats(x, y, d)
+    quotient = x / y
+    normal = (quotient > np.finfo(quotient.dtype).tiny) & (quotient < np.inf)
+    far = np.where(normal, np.log(quotient), np.log(x) - np.log(y))
+    return np.where(np.abs(d) <= np.abs(y) / 2, np.log1p(d / y), far)[()]
+
+
+@kernel
+def xlogx_difference(x: Any, y: Any, d: Any) -> Any:
+    """x·log x − y·log y = d·log x + y·(log x − log y), where d = x − y; 0·log 0 is 0."""
+    x, y, d = floats(x, y, d)
+    far = np.where(x == 0, 0, x * np.log(x)) - np.where(y == 0, 0, y * np.log(y))
+    near = d * np.log(x) + y * np.log1p(d / y)
+    return np.where((np.abs(d) <= y / 2) & (x > 0), near, far)[()]
+
+
+@kernel
+def sin_difference(x: Any, y: Any, d: Any) -> Any:
+    """sin x − sin y = 2·cos((x + y)/2)·sin(d/2), where d = x − y."""
+    x, y, d = floats(x, y, d)
+    near = 2 * np.cos(x / 2 + y / 2) * np.sin(d / 2)
+    return np.where(np.abs(d) <= 1, near, np.sin(x) - np.sin(y))[()]
+
+
+@kernel
+def cos_difference(x: Any, y: Any, d: Any) -> Any:
+    """cos x − cos y = −2·sin((x + y)/2)·sin(d/2), where d = x − y."""
+    x, y, d = floats(x, y, d)
+    near = -2 * np.sin(x / 2 + y / 2) * np.sin(d / 2)
+    return np.where(np.abs(d) <= 1, near, np.cos(x) - np.cos(y))[()]
+
+
+@kernel
+def tan_difference(x: Any, y: Any, d: Any) -> Any:
+    """tan x − tan y = sin d/(cos x·cos y), where d = x − y."""
+    x, y, d = floats(x, y, d)
+    near = np.sin(d) / (np.cos(x) * np.cos(y))
+    return np.where(np.abs(d) <= 1, near, np.tan(x) - np.tan(y))[()]
+
+
+@kernel
+def arctan_difference(x: Any, y: Any, d: Any) -> Any:
+    """arctan x − arctan y, the angle of the point (1 + x·y, d), where d = x − y."""
+    x, y, d = floats(x, y, d)
+    # Scaled by the larger of 1 and |x|, which leaves the angle as it is, the product does not overflow.
+    size = np.maximum(1, np.abs(x))
+    return _or_plain(np.arctan2(d / size, 1 / size + (x / size) * y), np.arctan(x) - np.arctan(y))
+
+
+@kernel
+def sinh_difference(x: Any, y: Any, d: Any) -> Any:
+    """sinh x − sinh y = 2·cosh((x + y)/2)·sinh(d/2), where d = x − y."""
+    x, y, d = floats(x, y, d)
+    near = 2 * np.cosh(x / 2 + y / 2) * np.sinh(d / 2)
+    return np.where(np.abs(d) <= 1, near, np.sinh(x) - np.sinh(y))[()]
+
+
+@kernel
+def cosh_difference(x: Any, y: Any, d: Any) -> Any:
+    """cosh x − cosh y = 2·sinh((x + y)/2)·sinh(d/2), where d = x − y."""
+    x, y, d = floats(x, y, d)
+    near = 2 * np.sinh(x / 2 + y / 2) * np.sinh(d / 2)
+    return np.where(np.abs(d) <= 1, near, np.cosh(x) - np.cosh(y))[()]
+
+
+@kernel
+def expit_difference(x: Any, y: Any, d: Any) -> Any:
+    """σ(x) − σ(y) = (1 − e⁻ᵈ)·σ(x)·σ(−y), where d = x − y."""
+    x, y, d = floats(x, y, d)
+    up, down = np.maximum(x, y), np.minimum(x, y)
+    value = np.copysign(np.expm1(-np.abs(d)), d) * expit(up) * expit(-down)
+    return _or_plain(np.where(d == 0, 0, value), expit(x) - expit(y))

@@ -1,0 +1,96 @@
+"""Kernels of statistics: centring without the rounding of the mean, and products that neither overflow nor vanish."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from relgrad.kernels.dispatch import floats, kernel
+
+Axis = int | tuple[int, ...] | None
+
+
+@kernel
+def centred(x: Any, axis: Axis = None) -> Any:
+    """x less its mean over axes: the mean of what is left is taken off once more, so that no offset of x can round.
+
+    >>> centred(np.array([1e9, 1e9 + 1, 1e9 + 2.5])) * 3
+    array([-3.5, -0.5,  4. ])
+
+    Source: Chan, Golub & LeVeque 1983, Algorithms for computing the sample variance, section 3.
+    """
+    (x,) = floats(x)
+    rest = x - np.mean(x, axis=axis, keepdims=True)
+    return rest - np.mean(rest, axis=axis, keepdims=True)
+
+
+def _scaled_product(x: Any, axis: Axis) -> tuple[Any, Any]:
+    """Return Π x over axes as m·2ᵏ: m is the product itself and k zero, wherever that is a normal number."""
+    plain = np.prod(x, axis=axis, keepdims=True)
+    size = np.abs(x)
+    info = np.finfo(x.dtype)
+    low = np.prod(np.minimum(size, 1), axis=axis, keepdims=True)
+    high = np.prod(np.maximum(size, 1), axis=axis, keepdims=True)
+    if np.all((low > info.tiny) & (high < np.inf)):
+        return plain, np.zeros_like(plain)
+    mantissa, exponent = np.frexp(x)
+    total = np.sum(exponent, axis=axis, keepdims=True, dtype=np.int64)
+    product = np.ones_like(plain)
+    # Mantissas are at least a half: a thousand of them may be multiplied before any underflows, in float32 a hundred.
+    moved = np.moveaxis(mantissa, _axes(x, axis), range(-len(_axes(x, axis)), 0))
+    rows = moved.reshape(*moved.shape[: x.ndim - len(_axes(x, axis))], -1)
+    step = 100
+    for start in range(0, rows.shape[-1], step):
+        part, k = np.frexp(np.prod(rows[..., start : start + step], axis=-1).reshape(plain.shape))
+        product, more = np.frexp(product * part)
+        total = total + k + more
+    regular = (low > info.tiny) & (high < np.inf)
+    return np.where(regular, plain, product), np.where(regular, 0, total).astype(x.dtype)
+
+
+def _axes(x: Any, axis: Axis) -> tuple[int, ...]:
+    if axis is None:
+        return tuple(range(-x.ndim, 0))
+    return tuple(sorted(a % x.ndim - x.ndim for a in ((axis,) if isinstance(axis, int) else axis)))
+
+
+@kernel
+def log_prod(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
+    """log Π x over axes, though the product may overflow or underflow; NaN where it is negative.
+
+    >>> log_prod(np.full(4, 1e-200)) == 4 * np.log(1e-200)
+    np.True_
+    """
+    (x,) = floats(x)
+    product, exponent = _scaled_product(x, axis)
+    result = np.log(product) + exponent * x.dtype.type(0.6931471805599453)
+    return result if keepdims else np.squeeze(result, axis)[()]
+
+
+@kernel
+def prod_power(x: Any, power: Any, axis: Axis = None, keepdims: bool = False) -> Any:
+    """(Π x)ᵖ over axes, such as the geometric mean, though the product may overflow or underflow.
+
+    >>> prod_power(np.full(4, 2.0**-600), 0.25) == 2.0**-600
+    np.True_
+    """
+    x, power = floats(x, power)
+    product, exponent = _scaled_product(x, axis)
+    if not np.any(exponent):
+        result = product**power
+    else:
+        shift = exponent * power
+        whole = np.where(np.isfinite(shift), np.round(shift), 0)
+        fraction = _fraction(exponent, power, whole)
+        result = np.ldexp(product**power * np.exp2(fraction), np.clip(whole, -5000, 5000).astype(int))
+    return result if keepdims else np.squeeze(result, axis)[()]
+
+
+def _fraction(exponent: Any, power: Any, whole: Any) -> Any:
+    """Return exponent·power - whole without the rounding of the product, which is split as Dekker does."""
+    product = exponent * power
+    split = power * 134217729.0 if power.dtype == np.float64 else power * power.dtype.type(4097.0)
+    high = split - (split - power)
+    error = (exponent * high - product) + exponent * (power - high)
+    return (product - whole) + error

@@ -1,0 +1,107 @@
+"""Roots of quadratic equations, and the sides of right triangles, without cancellation or overflow.
+
+Sources: W. Kahan, "On the cost of floating-point computation without extra-precise arithmetic", 2004 (the
+discriminant); G. Forsythe, "How do you solve a quadratic equation?", 1966; N. J. Higham, "Accuracy and Stability of
+Numerical Algorithms", 2nd ed., section 1.8.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from relgrad.kernels.dispatch import floats, kernel
+
+
+def _two_product(a: Any, b: Any) -> tuple[Any, Any]:
+    """Return a·b and its rounding error. Source: Dekker 1971."""
+    split = 2 ** ((np.finfo(a.dtype).nmant + 2) // 2) + 1
+    p = a * b
+    ah, bh = split * a, split * b
+    ah, bh = ah - (ah - a), bh - (bh - b)
+    al, bl = a - ah, b - bh
+    return p, ((ah * bh - p) + ah * bl + al * bh) + al * bl
+
+
+def _discriminant(w: Any, y: Any, e: Any) -> tuple[Any, Any]:
+    """Return √(y² + e·w)/2ᵏ and k, with both products exact."""
+    (mw, kw), (my, ky), (me, ke) = np.frexp(w), np.frexp(y), np.frexp(e)
+    product = kw + ke
+    k = np.where(me * mw == 0, ky, np.where(my == 0, (product + 1) // 2, np.maximum(ky, (product + 1) // 2)))
+    p, p_low = _two_product(me, mw)
+    q, q_low = _two_product(my, my)
+    p, p_low = np.ldexp(p, product - 2 * k), np.ldexp(p_low, product - 2 * k)
+    q, q_low = np.ldexp(q, 2 * (ky - k)), np.ldexp(q_low, 2 * (ky - k))
+    total = p + q
+    back = total - p
+    low = (p - (total - back)) + (q - back)
+    return np.sqrt(total + (low + (p_low + q_low))), k
+
+
+@kernel
+def radical(w: Any, y: Any, e: Any) -> Any:
+    """√(y² + e·w), the root of a discriminant, within 1 ulp.
+
+    >>> radical(1.0, 1e200, -1e200)
+    np.float64(1e+200)
+    """
+    w, y, e = floats(w, y, e)
+    root, k = _discriminant(w, y, e)
+    value = np.ldexp(root, k)
+    plain = np.sqrt(y * y + e * w)
+    return np.where(np.isfinite(w + y + e), value, plain)[()]
+
+
+@kernel
+def quadratic_root(w: Any, y: Any, e: Any) -> Any:
+    """The root (√(y² + e·w) − y)/w = e/(√(y² + e·w) + y) of w·r² + 2·y·r = e.
+
+    >>> quadratic_root(1.0, 1e8, 1.0)
+    np.float64(5e-09)
+    """
+    w, y, e = floats(w, y, e)
+    root, k = _discriminant(w, y, e)
+    scaled = np.ldexp(y, -k)
+    forward = np.ldexp(e / (root + scaled), -k)
+    forward = np.where(np.isfinite(forward), forward, np.ldexp(e, -k) / (root + scaled))
+    backward = np.ldexp((root - scaled) / w, k)
+    backward = np.where(np.isfinite(backward) & (backward != 0), backward, np.ldexp(root - scaled, k) / w)
+    value = np.where((y > 0) | ((y == 0) & (w == 0)), forward, backward)
+    return np.where(np.isfinite(w + y + e), value, (np.sqrt(y * y + e * w) - y) / w)[()]
+
+
+@kernel
+def leg(x: Any, y: Any, d: Any) -> Any:
+    """√(x² − y²) = √(d·(x + y)), where d = x − y: the side of a right triangle with hypotenuse x.
+
+    >>> leg(1.0, 1 - 2**-53, 2**-53)
+    np.float64(1.4901161193847656e-08)
+    """
+    x, y, d = floats(x, y, d)
+    total = x / 2 + y / 2
+    d, total = np.where(total < 0, -d, d), np.abs(total)
+    product = d * total
+    info = np.finfo(product.dtype)
+    safe = (product < info.max) & (product > info.tiny / info.eps)
+    root = np.sqrt(2 * product)
+    root = np.where(safe & (product < info.max / 4), root, np.sqrt(2 * d) * np.sqrt(total))
+    return np.where(np.isfinite(root) | np.isnan(root), root, np.sqrt(d) * np.sqrt(total) * np.sqrt(2))[()]
+
+
+@kernel
+def hypot_excess(x: Any, y: Any) -> Any:
+    """√(x² + y²) − y = x²/(√(x² + y²) + y)."""
+    x, y = floats(x, y)
+    h = np.hypot(x, y)
+    near = x * (x / (h + y))
+    return np.where((y > 0) & np.isfinite(near), near, h - y)[()]
+
+
+@kernel
+def sagitta(x: Any, y: Any) -> Any:
+    """x − √(x² − y²) = y²/(x + √(x² − y²)): the height of an arc of radius x and half chord y."""
+    x, y = floats(x, y)
+    side = leg(x, y, x - y)
+    near = y * (y / (x + side))
+    return np.where((x > 0) & np.isfinite(near), near, x - side)[()]

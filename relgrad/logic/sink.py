@@ -1,0 +1,253 @@
+"""Masks: what is multiplied by a known zero is zero, though it may not be finite.
+
+Floating point has 0·∞ = NaN, so a product with a mask is computed where the mask is not zero only: factors are drawn
+into it, f·where(c, g, 0) = where(c, f·g, 0). This undoes the trap of reverse mode, in which the cotangent of a branch
+that is not taken is a zero, and meets a derivative that need not exist there.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from relgrad.logic.build import build_product, build_sum, fit
+from relgrad.logic.group import Number, ProductView, SumView, multiplied
+from relgrad.logic.ranges import is_constant_along, range_of
+from relgrad.logic.share import dtype_of
+from relgrad.logic.theory import PRODUCTS, SUMS
+from relgrad.logic.view import product_of, sum_of
+from relgrad.op import Constant, constant
+from relgrad.ops.arithmetic import copysign, sign, sqrt
+from relgrad.ops.casting import Cast
+from relgrad.ops.comparison import not_equal
+from relgrad.ops.gather import Index, Scatter
+from relgrad.ops.reduction import Sum
+from relgrad.ops.selection import where
+from relgrad.ops.shaping import Rearrangement
+from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand, Squeeze, broadcast_to
+from relgrad.term import Term, is_term
+
+_MOVES = (Expand, Squeeze, BroadcastTo, BroadcastLike)
+_FINITE = frozenset(
+    ["add", "subtract", "multiply", "negative", "positive", "square", "absolute", "fabs", "maximum", "minimum", "fmax", "fmin", "where", "sign", "copysign", "sum", "matmul", "norm", "unit", "hypot", "tanh", "sin", "cos", "arctan", "arcsinh", "arctan2", "expit", "softplus", "log_expit", "log_cosh", "erf", "erfc", "ndtr", "mean", "softmax", "log_softmax", "logsumexp", "logaddexp", "sinc_n", "cosc_n", "one_minus_square", "cast", "heaviside", "clip", "max", "min", "cumsum", "concatenate", "size"]
+)
+"""Ops whose results are finite wherever their operands are, short of overflow."""
+_DEPTH = 3
+
+
+def sunk_product(t: Term) -> Any:
+    """Return a product whose factors are drawn into a mask among them, or None where none needs to be."""
+    view = product_of(t)
+    if len(view.factors) + (view.coefficient != 1) < 2:
+        return None
+    for base, e in view.factors.items():
+        if e < 1 or e != int(e) or not is_term(base) or not _is_mask(base, _DEPTH):
+            continue
+        others = multiplied((view, 1), (ProductView(1, {base: 1}), -1))
+        wild = {b: k for b, k in others.factors.items() if not _is_finite(b, k)}
+        if not wild:
+            continue
+        choice = _choice(base)
+        if choice is not None:
+            c, *branches = choice
+            return fit(where(c, *[x if _is_zero(x) else _with(t, view, base, x) for x in branches]), t)
+        drawn = _drawn(base, ProductView(1, wild), dtype_of(t))
+        if drawn is not None:
+            rest = multiplied((others, 1), (ProductView(1, wild), -1))
+            new = multiplied((rest, 1), (ProductView(1, {drawn: 1}), 1))
+            return fit(build_product(new, dtype_of(t)), t)
+    return None
+
+
+def _choice(base: Term) -> tuple[Any, Any, Any] | None:
+    """Return a mask as a condition, and what the mask is where that holds, and elsewhere: zero, or another mask."""
+    op, zero = base.op, constant(0.0, base.type.dtype if base.type.differentiable else np.float64)
+    if op is where:
+        return base.rands[0], base.rands[1], base.rands[2]
+    if _is_truth(base):
+        one = constant(1.0) if base.type.dtype.kind == "b" else constant(1.0, base.type.dtype)
+        return (base.rands[0] if type(op) is Cast else base), one, zero
+    if op is sign:
+        x = base.rands[0]
+        return not_equal(x, constant(0.0)), copysign(constant(1.0), x), zero
+    if _has_zeros(base):
+        value = op.value
+        return constant(value != 0), constant(np.where(value == 0, value.dtype.type(1), value)), zero
+    if _moves_entries(base) and type(op) not in (BroadcastTo, BroadcastLike) and base.rands[0].op is where:
+        inner = base.rands[0]
+        if None in inner.type.shape:
+            return None
+        c, x, y = [broadcast_to(x, inner.type.shape) for x in inner.rands]
+        moved = [op.make_node(part, *base.rands[1:]) for part in (c, x, y)]
+        return moved[0], *[zero if _is_zero(part) else m for part, m in zip((x, y), moved[1:], strict=True)]
+    return None
+
+
+def _with(t: Term, view: ProductView, base: Term, new: Any) -> Any:
+    """Return a product with one of its factors replaced, otherwise as it is written where that is possible."""
+    done: dict[Any, Any] = {base: new}
+    stack = [t]
+    found = False
+    while stack:
+        node = stack[-1]
+        if node in done:
+            stack.pop()
+            found = found or node is base
+            continue
+        if node.op not in PRODUCTS or node.op is sqrt:
+            done[stack.pop()] = node
+            continue
+        missing = [rand for rand in node.rands if rand not in done]
+        if missing:
+            stack.extend(missing)
+            continue
+        found = found or base in node.rands
+        done[stack.pop()] = node.op.make_node(*[done[rand] for rand in node.rands])
+    if found:
+        return done[t]
+    others = multiplied((view, 1), (ProductView(1, {base: 1}), -1))
+    return _times(new, others, dtype_of(t))
+
+
+def is_masking(t: Term) -> bool:
+    """Whether a term may be a mask by itself."""
+    return t.op is where or t.op is sign or type(t.op) is Scatter or _has_zeros(t) or _is_truth(t)
+
+
+def _is_truth(t: Term) -> bool:
+    kind = getattr(t.type, "dtype", None)
+    if kind is None or type(t.op) is Constant:
+        return False
+    return kind.kind == "b" or (type(t.op) is Cast and t.rands[0].type.dtype.kind == "b")
+
+
+def _has_zeros(t: Term) -> bool:
+    """Whether a constant array has some entries that are zero, and others."""
+    return type(t.op) is Constant and t.op.value.size > 1 and not t.op.value.all() and bool(t.op.value.any())
+
+
+def _is_zero(t: Any) -> bool:
+    while type(t.op) in _MOVES:
+        t = t.rands[0]
+    return type(t.op) is Constant and not t.op.value.any()
+
+
+def _is_mask(t: Term, depth: int) -> bool:
+    """Whether a factor has entries that are known to be zero, into which other factors can be drawn."""
+    op = t.op
+    if op is where:
+        parts = t.rands[1:]
+        return any(_is_zero(x) for x in parts) or (depth > 0 and any(_is_mask(x, depth - 1) for x in parts))
+    if op is sign or type(op) is Scatter or _is_truth(t) or _has_zeros(t):
+        return True
+    if not depth:
+        return False
+    if _moves_entries(t):
+        return _is_mask(t.rands[0], depth - 1)
+    if type(op) is Sum:
+        return any(is_term(b) and e >= 1 and _is_mask(b, depth - 1) for b, e in _body(t).factors.items())
+    if op in SUMS:
+        view = sum_of(t)
+        return not view.constant and all(_has_mask(part, depth - 1) for part in view.terms)
+    return False
+
+
+def _has_mask(t: Any, depth: int) -> bool:
+    return is_term(t) and any(
+        is_term(b) and e >= 1 and _is_mask(b, depth) for b, e in product_of(t).factors.items()
+    )
+
+
+def _moves_entries(t: Term) -> bool:
+    return type(t.op) in _MOVES or t.op.laws.selects
+
+
+def _body(t: Term) -> ProductView:
+    return product_of(t.rands[0])
+
+
+def _drawn(base: Term, factor: ProductView, dtype: Any) -> Any:
+    """Return a mask times a factor that is drawn into it, or None where it cannot be."""
+    op = base.op
+    if type(op) is Scatter:
+        return _scattered(base, build_product(factor, dtype), dtype)
+    if type(op) is Sum:
+        if not all(is_constant_along(b, op.axes) for b in factor.factors):
+            return None
+        return op.make_node(_times(base.rands[0], factor, dtype))
+    if op not in SUMS:
+        return None
+    view = sum_of(base)
+    return build_sum(SumView(0, {_times(part, factor, dtype): k for part, k in view.terms.items()}), dtype)
+
+
+def _times(t: Term, factor: ProductView, dtype: Any) -> Any:
+    return build_product(multiplied((product_of(t), 1), (factor, 1)), dtype)
+
+
+def _scattered(base: Term, factor: Any, dtype: Any) -> Any:
+    """put(v, i)·f = put(v·f[i], i)."""
+    if base.op.shape is None or None in factor.type.shape:
+        return None
+    factor = broadcast_to(factor, base.type.shape)
+    if factor.type.shape != base.type.shape:
+        return None
+    arrays = base.rands[1:]
+    selected = Index(base.op.pattern).make_node(factor, *arrays)
+    values = _times(base.rands[0], product_of(selected), dtype)
+    return base.op.make_node(fit(values, base.rands[0]), *arrays)
+
+
+def _is_finite(base: Any, e: Number) -> bool:
+    """Whether a factor is finite wherever the leaves of the program are, short of overflow."""
+    if not is_term(base):
+        return False
+    interval = range_of(base)
+    if (e < 0 or isinstance(e, Fraction)) and not (interval.low > 0 or interval.high < 0):
+        return False
+    return _finite(base)
+
+
+def _finite(t: Term) -> bool:
+    stack = [t]
+    while stack:
+        node = stack[-1]
+        if "finite" in node.cache:
+            stack.pop()
+            continue
+        missing = [rand for rand in node.rands if "finite" not in rand.cache]
+        if missing:
+            stack.extend(missing)
+            continue
+        stack.pop()
+        node.cache["finite"] = _finite_node(node)
+    return t.cache["finite"]
+
+
+def _finite_node(node: Term) -> bool:
+    op = node.op
+    if type(op) is Constant:
+        return node.op.value.dtype.kind in "biuf" and bool(np.isfinite(node.op.value).all())
+    if not node.rands:
+        return True
+    if getattr(getattr(node.type, "dtype", None), "kind", "") in ("b", "i", "u"):
+        return True
+    if not all(rand.cache["finite"] for rand in node.rands):
+        return False
+    if isinstance(op, (*_MOVES, Rearrangement)) or op.name in _FINITE:
+        return True
+    interval = range_of(node)
+    if op.name == "sqrt":
+        return interval.nonnegative and range_of(node.rands[0]).nonnegative
+    if op.name in ("divide", "reciprocal"):
+        divisor = range_of(node.rands[-1])
+        return divisor.low > 0 or divisor.high < 0
+    if op.name == "log":
+        return range_of(node.rands[0]).low > 0
+    if op.name == "log1p":
+        return range_of(node.rands[0]).low > -1
+    if op.name == "exp":
+        return interval.high < np.inf
+    return False

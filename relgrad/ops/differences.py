@@ -1,0 +1,153 @@
+"""Differences f(x) − f(y) as ops of x, y and their distance d = x − y.
+
+The distance is there for accuracy alone: it moves with x and y, so that its own derivative is not counted again.
+Derivatives are the plain ones, g·f'(x) and −g·f'(y); where they meet, they are a difference again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from relgrad import kernels
+from relgrad.op import as_term, is_constant
+from relgrad.ops.arithmetic import power
+from relgrad.ops.elementwise import Elementwise, elementwise
+from relgrad.ops.stable import expit
+from relgrad.types import POSITIVE, REAL, Interval
+
+Slope = Callable[[Any, Any], Any]
+"""A cotangent times the derivative of a function at a point: (g, x) ↦ g·f'(x)."""
+
+
+def difference(function: Callable[..., Any], slope: Slope, ball: Callable[[Any], Any]) -> Elementwise:
+    """Return the op of f(x) − f(y), given its kernel, g·f'(x) and f itself."""
+    return elementwise(
+        function.__name__,
+        function,
+        lambda g, out, x, y, d: slope(g, x),
+        lambda g, out, x, y, d: -slope(g, y),
+        None,
+        kernel=True,
+        ball=lambda x, y, d: ball(x) - ball(y),
+    )
+
+
+def _power_slope(g: Any, x: Any, a: Any) -> Any:
+    """Return g·a·xᵃ⁻¹."""
+    rule = power.rules[0]
+    return rule(g, None, x, a) if rule is not None and is_constant(as_term(a)) else g * (a * np.power(x, a - 1))
+
+
+def _power1p_range(x: Interval, a: Interval) -> Interval:
+    return POSITIVE if x.low >= -1 and (x.low > -1 or x.open_low) else REAL
+
+
+power1p = elementwise(
+    "power1p",
+    kernels.power1p,
+    lambda g, out, x, a: g * (a * power1p(x, a - 1)),
+    lambda g, out, x, a: g * out * np.log1p(x),
+    kernel=True,
+    range=_power1p_range,
+    ball=lambda x, a: (1 + x) ** a,
+)
+power1pm1 = elementwise(
+    "power1pm1",
+    kernels.power1pm1,
+    lambda g, out, x, a: g * (a * power1p(x, a - 1)),
+    lambda g, out, x, a: g * power1p(x, a) * np.log1p(x),
+    kernel=True,
+    ball=lambda x, a: (1 + x) ** a - 1,
+)
+power_difference = elementwise(
+    "power_difference",
+    kernels.power_difference,
+    lambda g, out, x, y, a, d: _power_slope(g, x, a),
+    lambda g, out, x, y, a, d: -_power_slope(g, y, a),
+    # xᵃ·log x − yᵃ·log y = (xᵃ − yᵃ)·log x + yᵃ·(log x − log y)
+    lambda g, out, x, y, a, d: g * (out * np.log(x) + np.power(y, a) * log_difference(x, y, d)),
+    None,
+    kernel=True,
+    ball=lambda x, y, a, d: x**a - y**a,
+)
+cbrt_difference = difference(
+    kernels.cbrt_difference,
+    lambda g, x: g / (3.0 * np.square(np.cbrt(x))),
+    lambda x: -((-x).root(3)) if x < 0 else x.root(3),
+)
+exp_difference = difference(kernels.exp_difference, lambda g, x: g * np.exp(x), lambda x: x.exp())
+log_difference = elementwise(
+    "log_difference",
+    kernels.log_difference,
+    lambda g, out, x, y, d: g / x,
+    lambda g, out, x, y, d: -g / y,
+    None,
+    kernel=True,
+    ball=lambda x, y, d: (x / y).log(),
+)
+xlogx_difference = difference(
+    kernels.xlogx_difference, lambda g, x: g * np.log(x) + g, lambda x: x if x.is_zero() else x * x.log()
+)
+sin_difference = difference(kernels.sin_difference, lambda g, x: g * np.cos(x), lambda x: x.sin())
+cos_difference = difference(kernels.cos_difference, lambda g, x: -g * np.sin(x), lambda x: x.cos())
+tan_difference = difference(
+    kernels.tan_difference, lambda g, x: g * (1.0 + np.square(np.tan(x))), lambda x: x.tan()
+)
+arctan_difference = difference(
+    kernels.arctan_difference, lambda g, x: g / (1.0 + np.square(x)), lambda x: x.atan()
+)
+sinh_difference = difference(kernels.sinh_difference, lambda g, x: g * np.cosh(x), lambda x: x.sinh())
+cosh_difference = difference(kernels.cosh_difference, lambda g, x: g * np.sinh(x), lambda x: x.cosh())
+expit_difference = difference(
+    kernels.expit_difference, lambda g, x: g * (expit(x) * expit(-x)), lambda x: 1 / (1 + (-x).exp())
+)
+
+
+class Annuity(Elementwise):
+    """∫₀¹ sᵏ·(1 + xs)ᵃ·log(1 + xs)ˡ ds, of which the derivatives of ((1 + x)ᵃ − 1)/x are made."""
+
+    __props__ = ("order", "logs")
+
+    def __init__(self, order: int = 0, logs: int = 0):
+        self.order, self.logs = order, logs
+        super().__init__(
+            "annuity_n",
+            lambda x, a: kernels.annuity_n(x, a, order, logs),
+            self._along_x,
+            lambda g, out, x, a: g * Annuity(order, logs + 1)(x, a),
+            code=f"annuity_n({{}}, {{}}, {order}, {logs})",
+        )
+        self.imports = ("annuity_n",)
+
+    def with_props(self, props: Any) -> Any:
+        return type(self)(*props)
+
+    def _along_x(self, g: Any, out: Any, x: Any, a: Any) -> Any:
+        slope = a * Annuity(self.order + 1, self.logs)(x, a - 1)
+        if self.logs:
+            slope = slope + self.logs * Annuity(self.order + 1, self.logs - 1)(x, a - 1)
+        return g * slope
+
+    def range_of(self, *ranges: Interval) -> Interval:
+        x = ranges[0]
+        return POSITIVE if self.logs == 0 and x.low > -1 else REAL
+
+    def ball(self, *balls: Any) -> Any:
+        return np.frompyfunc(self._exact, 2, 1)(*balls)
+
+    def _exact(self, x: Any, a: Any) -> Any:
+        from flint import acb
+
+        def inside(s: Any, _: Any) -> Any:
+            base = 1 + x * s
+            return s**self.order * base**a * (base.log() ** self.logs if self.logs else 1)
+
+        if self.order == self.logs == 0:
+            return ((1 + x) ** (a + 1) - 1) / ((a + 1) * x)
+        return acb.integral(inside, 0, 1).real
+
+
+annuity = Annuity()

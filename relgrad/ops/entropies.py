@@ -1,0 +1,23 @@
+"""Elementwise functions of probabilities, of which some may be zero."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from relgrad import kernels
+from relgrad.ops.elementwise import elementwise
+from relgrad.ops.stable import xdivy, xlogy
+
+
+def _ball(x: Any, y: Any) -> Any:
+    return x if x.is_zero() else x * (x / y).log()
+
+
+xlog_ratio = elementwise(
+    "xlog_ratio",
+    kernels.xlog_ratio,
+    lambda g, out, x, y: xlogy(g, x / y) + g,
+    lambda g, out, x, y: -xdivy(g * x, y),
+    kernel=True,
+    ball=_ball,
+)

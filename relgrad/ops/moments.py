@@ -1,0 +1,125 @@
+"""Centring, and logarithms and powers of products over axes, as ops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from relgrad import kernels
+from relgrad.contract import Laws
+from relgrad.implementations import implements
+from relgrad.ops.arguments import is_symbolic
+from relgrad.ops.rows import RowsOp, build, total
+from relgrad.ops.stable import xdivy
+from relgrad.term import Term
+from relgrad.types import NONNEGATIVE, REAL, Interval, Shape
+
+
+class Centred(RowsOp):
+    """x - mean(x) over axes; linear and its own adjoint."""
+
+    laws = Laws(linear=(0,))
+    kernel = staticmethod(kernels.centred)
+    positional = 1
+
+    def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
+        return self.axes
+
+    def _canonical(self, operands: Sequence[Any], axes: tuple[int, ...], shape: Shape) -> Term:
+        node = super()._canonical(operands, axes, shape)
+        return operands[0] if operands[0].op == node.op else node  # what is centred stays as it is
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        return [self(output_gradients[0])]
+
+    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+        (t,) = eval_points
+        return [None if t is None else self(t)]
+
+    def ball(self, *balls: Any) -> Any:
+        def row(xs: list[Any]) -> list[Any]:
+            mean = sum(xs) / len(xs)
+            return [x - mean for x in xs]
+
+        return self._ball_rows(row, *balls)
+
+
+class _ProductOp(RowsOp):
+    """A function of the product over axes, which stay with extent 1."""
+
+    def result_shape(self, shape: Shape) -> Shape:
+        return tuple([1 if i - len(shape) in self.axes else n for i, n in enumerate(shape)])
+
+    def arguments(self, operands: Sequence[Any]) -> dict[str, Any]:
+        return {"keepdims": True}
+
+    def _ball_product(self, x: Any) -> Any:
+        return np.asarray(np.prod(x, axis=self.axes, keepdims=True), dtype=object)
+
+
+class LogProd(_ProductOp):
+    """log Π x over axes; its derivative is 1/x."""
+
+    kernel = staticmethod(kernels.log_prod)
+    positional = 1
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        return [output_gradients[0] / inputs[0]]
+
+    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+        (t,) = eval_points
+        return [None if t is None else self._sum(t / inputs[0])]
+
+    def ball(self, *balls: Any) -> Any:
+        return np.frompyfunc(lambda v: v.log(), 1, 1)(self._ball_product(balls[0]))
+
+
+class ProdPower(_ProductOp):
+    """(Π x)ᵖ over axes, for a p that is constant along them; its derivative is p·out/x."""
+
+    kernel = staticmethod(kernels.prod_power)
+
+    def range_of(self, *ranges: Interval) -> Interval:
+        return NONNEGATIVE if ranges[0].nonnegative else REAL
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        (x, p), (out,), (g,) = inputs, outputs, output_gradients
+        return [xdivy(g * p * out, x), g * out * LogProd(self.axes)(x)]
+
+    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+        (x, p), (dx, dp) = inputs, eval_points
+        out = self(x, p)
+        parts = [
+            None if dx is None else self._sum(xdivy(dx * p * out, x)),
+            None if dp is None else dp * out * LogProd(self.axes)(x),
+        ]
+        return [total([part for part in parts if part is not None])]
+
+    def ball(self, *balls: Any) -> Any:
+        return np.frompyfunc(lambda v, p: v**p, 2, 1)(self._ball_product(balls[0]), balls[1])
+
+
+@implements(kernels.centred)
+def centred(x: Any, axis: Any = None) -> Any:
+    """x less its mean over axes, of an array, a traced array, a term or a logic variable."""
+    if not any(is_symbolic(a) for a in (x, axis)):
+        return kernels.centred(x, axis)
+    return build(Centred, [x], axis)
+
+
+@implements(kernels.log_prod)
+def log_prod(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """log Π x over axes, of what `centred` takes."""
+    if not any(is_symbolic(a) for a in (x, axis)):
+        return kernels.log_prod(x, axis, keepdims)
+    return build(LogProd, [x], axis, keepdims)
+
+
+@implements(kernels.prod_power)
+def prod_power(x: Any, power: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """(Π x)ᵖ over axes, of what `centred` takes."""
+    if not any(is_symbolic(a) for a in (x, power, axis)):
+        return kernels.prod_power(x, power, axis, keepdims)
+    return build(ProdPower, [x, power], axis, keepdims)
