@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from relgrad.logic.associative import applied, match_bag
 from relgrad.logic.build import build_product, build_sum, fit, fit_to
-from relgrad.logic.group import Number, ProductView, SumView, added, multiplied, whole
+from relgrad.logic.group import Number, ProductView, SumView, added, key_of, multiplied, whole
 from relgrad.logic.heads import Pattern, head_key, summand_heads
 from relgrad.logic.match import match, match_product, match_sum
 from relgrad.logic.ranges import Goal
@@ -100,7 +100,9 @@ def _rewrite_sum(
     left: Pattern, right: Any, conditions: Sequence[Goal], t: Term, s: State
 ) -> Iterator[Rewrite]:
     pattern, subject = sum_of(left.term), sum_of(t)
-    for scale in _scales(pattern, subject):
+    if not _may_echo(left.term, pattern, subject):
+        return
+    for scale in _scales(left.term, pattern, subject):
         scaled = added((subject, whole(1 / Fraction(scale))))
         for state, rest in match_sum(pattern, scaled, s, extend=True):
             for final in _satisfying(conditions, state):
@@ -122,13 +124,34 @@ def _rewrite_factored(
                 yield Rewrite(state, _fitted(build_product(whole_view, dtype_of(t)), t))
 
 
-def _scales(pattern: SumView, subject: SumView) -> list[Number]:
+def _may_echo(p: Term, pattern: SumView, subject: SumView) -> bool:
+    """Whether x may stand beside f(x), for a pattern like x - f(x): the first, cheap test of the many that are so."""
+    echo = p.cache.get("echo", False)
+    if echo is False:
+        echo = p.cache["echo"] = next(
+            (q.op for q in pattern.terms if is_term(q) and q.op.elementwise and q.rands[0] in pattern.terms),
+            None,
+        )
+    if echo is None:
+        return True
+    known = {key_of(t) for t in subject.terms}
+    for t in subject.terms:
+        if is_term(t) and t.op is echo:
+            inner = sum_of(t.rands[0]).terms
+            if not inner or not known.isdisjoint(map(key_of, inner)):
+                return True
+    return False
+
+
+def _scales(p: Term, pattern: SumView, subject: SumView) -> list[Number]:
     """List the multiples of the pattern that the subject may hold, judged by the pattern's heads."""
-    heads: dict[Any, dict[Number, None]] = {}
-    for p, k in pattern.terms.items():
-        if is_term(p) and not p.ground:
-            for key in summand_heads(p):
-                heads.setdefault(key, {})[k] = None
+    heads: dict[Any, dict[Number, None]] | None = p.cache.get("scaling heads")
+    if heads is None:
+        heads = p.cache["scaling heads"] = {}
+        for q, k in pattern.terms.items():
+            if is_term(q) and not q.ground:
+                for key in summand_heads(q):
+                    heads.setdefault(key, {})[k] = None
     scales: dict[Number, None] = {} if heads else {1: None, -1: None}
     for t, c in subject.terms.items():
         for key in summand_heads(t) if heads else ():
@@ -183,6 +206,9 @@ def _powers(pattern: ProductView, subject: ProductView) -> list[Number]:
             # A root is not taken out of what is no root: Σx² is no norm squared.
             if k is not None and k.denominator in (1, e.denominator):
                 powers[whole(Fraction(e) / k)] = None
+    if len(pattern.factors) == 1 and next(iter(pattern.factors.values())) < 0:
+        # What is said of the reciprocal of an op alone is not meant for the op.
+        return [power for power in powers if power > 0] or [1]
     return list(powers) or [1]
 
 
