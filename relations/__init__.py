@@ -1,12 +1,16 @@
 """The library of relations, one topic per module; a value that callers pass on, extend and restrict."""
 
 from relgrad.relations import (  # pyright: ignore[reportMissingImports]  # from relations/, see pyproject
+    densities,
+    entropy,
     exponential,
     hyperbolic,
     limits,
+    linear_algebra,
     log_domain,
     logarithm,
     logistic,
+    masking,
     moments,
     norms,
     powers,
@@ -17,12 +21,16 @@ from relgrad.relations import (  # pyright: ignore[reportMissingImports]  # from
 from relgrad.relation import Library
 
 LIBRARY = Library.of(
+    densities,
+    entropy,
     exponential,
     hyperbolic,
     limits,
+    linear_algebra,
     log_domain,
     logarithm,
     logistic,
+    masking,
     moments,
     norms,
     powers,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from relgrad.ops import xlog1py, xlog_ratio, xlogy
+from relgrad.ops import log_difference, xlog1py, xlog_ratio, xlogy
 from relgrad.relation import relation, same_shape
 
 
@@ -15,7 +15,7 @@ def number_times_its_log(x):
 @relation(source="continuity: x·log x goes to 0 with x; Cover & Thomas 2006, section 2.1")
 def number_times_its_binary_log(x):
     """x·log₂ x is 0 at 0."""
-    return x * np.log2(x), xlogy(x, x) / np.log(2.0)
+    return x * np.log2(x), xlogy(x, x) / float(np.log(2.0))
 
 
 @relation(source="convention 0·log(0/q) = 0; Cover & Thomas 2006, section 2.3")
@@ -30,24 +30,34 @@ def number_times_log_of_its_ratio(x, y):
     return x * np.log(x / y), xlog_ratio(x, y)
 
 
+@relation(source="convention 0·log(0/q) = 0; Cover & Thomas 2006, section 2.3")
+def number_times_log_of_its_inverse_ratio(x, y):
+    """x·log(y/x) is 0 where x is."""
+    return x * np.log(y / x), -xlog_ratio(x, y)
+
+
+@relation(source="convention 0·log(0/q) = 0; Cover & Thomas 2006, section 2.3")
+def number_times_its_log_difference(x, y):
+    """x·log(x/y) is 0 where x is, however it was stabilised."""
+    return x * log_difference(x, y, x - y), xlog_ratio(x, y)
+
+
 @relation(source="convention 0·log 0 = 0; scipy.special.xlogy")
-def sum_of_weighted_logs(x, y, axis):
-    """In a sum of weighted logs, what has no weight does not count."""
-    return (
-        np.sum(x * np.log(y), axis=axis, keepdims=True),
-        np.sum(xlogy(x, y), axis=axis, keepdims=True),
-        same_shape(x, y),
-    )
+def weight_times_log(x, y):
+    """A log without weight does not count."""
+    return x * np.log(y), xlogy(x, y), same_shape(x, y)
 
 
 @relation(source="convention 0·log 0 = 0; scipy.special.xlog1py")
-def sum_of_weighted_logs_of_one_plus(x, y, axis):
-    """In a sum of weighted logs of one plus something, what has no weight does not count."""
-    return (
-        np.sum(x * np.log1p(y), axis=axis, keepdims=True),
-        np.sum(xlog1py(x, y), axis=axis, keepdims=True),
-        same_shape(x, y),
-    )
+def weight_times_log1p(x, y):
+    """A log without weight does not count."""
+    return x * np.log1p(y), xlog1py(x, y), same_shape(x, y)
+
+
+@relation(source="x·log y is linear in x")
+def multiple_of_weighted_log(x, y, z):
+    """All weights of a log together say whether it counts."""
+    return z * xlogy(x, y), xlogy(z * x, y), same_shape(x, z)
 
 
 @relation(source="binary entropy; Cover & Thomas 2006, eq. 2.5")

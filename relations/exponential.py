@@ -72,7 +72,7 @@ def difference_of_expm1(x, y):
 @relation(source="Maechler 2012, eq. 7")
 def log_of_exponential_difference(x, y, z):
     """The log of the difference of two exponentials, for x > y."""
-    return np.log(exp_difference(x, y, z)), logdiffexp(x, y)
+    return np.log(exp_difference(x, y, z)), logdiffexp(y + z, y)
 
 
 @relation(source="Taylor's theorem; NIST DLMF 4.2.19")
@@ -91,3 +91,27 @@ def second_relative_exponential(x):
 def reciprocal_minus_bose(x):
     """1/x - 1/(eˣ - 1), continued to one half at zero."""
     return 1 / x - 1 / np.expm1(x), bose_gap_n(x, 0)
+
+
+@relation(source="NIST DLMF 24.2.1")
+def argument_times_bose(x):
+    """x/(eˣ - 1), the generating function of Bernoulli numbers, however it is written."""
+    return x * bose(x), bernoulli_n(x, 0)
+
+
+@relation(source="NIST DLMF 24.2.1")
+def one_minus_bernoulli(x):
+    """1 - x/(eˣ - 1), which vanishes at zero."""
+    return 1 - bernoulli_n(x, 0), x * bose_gap_n(x, 0)
+
+
+@relation(source="Higham, Accuracy and Stability of Numerical Algorithms (2002), section 1.14.1")
+def difference_quotient_of_exponential(x, y, z):
+    """The difference quotient of an exponential."""
+    return exp_difference(x, y, z) / z, np.exp(y) * exprel_n(z, 0)
+
+
+@relation(source="Higham, Accuracy and Stability of Numerical Algorithms (2002), section 1.14.1")
+def ratio_of_expm1(x, w):
+    """The ratio of two exponentials less one, the argument of one a multiple of that of the other."""
+    return np.expm1(x) / np.expm1(w * x), exprel_n(x, 0) / (w * exprel_n(w * x, 0))

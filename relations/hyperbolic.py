@@ -14,12 +14,14 @@ from relgrad.ops import (
     expit,
     expit_difference,
     hypot_excess,
-    leg,
     log_cosh,
+    sagitta,
     sech_squared,
     sinh_difference,
     sinh_minus_x,
+    sinhc3_n,
     sinhc_n,
+    tanhc3_n,
     tanhc_n,
     x_minus_arcsinh,
     x_minus_tanh,
@@ -192,9 +194,9 @@ def inverse_hyperbolic_sine(x):
 
 
 @relation(source="NIST DLMF 4.37.19")
-def inverse_hyperbolic_cosine(x, z):
+def inverse_hyperbolic_cosine(x):
     """The log of x and the root of x² - 1 is an inverse hyperbolic cosine."""
-    return np.log(x + leg(x, 1, z)), np.arccosh(x)
+    return np.log(-sagitta(-x, 1)), np.arccosh(x)
 
 
 @relation(source="cosh u - 1 = 2·sinh²(u/2)")
@@ -279,3 +281,45 @@ def hyperbolic_cotangent_minus_reciprocal(x):
 def quotient_of_hyperbolic_cosine_minus_reciprocal(x):
     """cosh x/sinh x - 1/x, continued to zero at zero."""
     return np.cosh(x) / np.sinh(x) - 1 / x, coth_gap_n(x, 0)
+
+
+@relation(source="NIST DLMF 4.33.1")
+def relative_hyperbolic_sine_minus_argument(x):
+    """(sinh x - x)/x³, continued to one sixth at zero."""
+    return sinh_minus_x(x) / x**3, sinhc3_n(x, 0)
+
+
+@relation(source="NIST DLMF 4.33.3")
+def relative_argument_minus_hyperbolic_tangent(x):
+    """(x - tanh x)/x³, continued to one third at zero."""
+    return x_minus_tanh(x) / x**3, tanhc3_n(x, 0)
+
+
+@relation(source="sech² = 1 - tanh²")
+def difference_of_squared_secants(x, y):
+    """The difference of the squares of two hyperbolic secants."""
+    return (
+        sech_squared(x) - sech_squared(y),
+        -4 * expit_difference(2 * x, 2 * y, 2 * (x - y)) * expit_difference(2 * x, -2 * y, 2 * (x + y)),
+    )
+
+
+@relation(source="NIST DLMF 4.35.12")
+def log1p_of_negated_square_of_hyperbolic_tangent(x):
+    """The log of one less the square of a hyperbolic tangent, written with log1p."""
+    return np.log1p(-(np.tanh(x) ** 2)), -2 * log_cosh(x)
+
+
+@relation(source="tanh x = 2·σ(2x) - 1")
+def log1p_of_hyperbolic_tangent(x):
+    """The log of one plus a hyperbolic tangent, written with log1p."""
+    return np.log1p(np.tanh(x)), np.log(2 * expit(2 * x))
+
+
+@relation(source="σ(x)·σ(-x) = σ(x) - σ(x)²")
+def difference_of_slopes_of_logistics(x, y):
+    """The difference of two slopes of the logistic function."""
+    return (
+        expit(x) * expit(-x) - expit(y) * expit(-y),
+        expit_difference(x, y, x - y) * expit_difference(-x, y, -x - y),
+    )

@@ -8,11 +8,13 @@ from relgrad.ops import (
     log_difference,
     log_gap_n,
     log_ratio_n,
-    rel_entr,
     x_minus_log1p,
+    xlog1py,
+    xlogx1p_minus_x,
     xlogx_difference,
+    xlogy,
 )
-from relgrad.relation import nonnegative, relation
+from relgrad.relation import relation
 
 
 @relation(source="Hamming, NMSE (1973), problem 3.3.6")
@@ -54,19 +56,13 @@ def log_of_relative_decrease(x, y):
 @relation(source="Hamming, NMSE (1973), example 3.8")
 def difference_of_entropies(x, y):
     """The difference of two terms x·log x."""
-    return x * np.log(x) - y * np.log(y), xlogx_difference(x, y, x - y)
+    return xlogy(x, x) - xlogy(y, y), xlogx_difference(x, y, x - y)
 
 
 @relation(source="Hamming, NMSE (1973), example 3.8")
 def difference_of_entropies_near_one(x, y):
     """The difference of two terms x·log x, one of them of one plus something."""
-    return (1 + x) * np.log1p(x) - y * np.log(y), xlogx_difference(1 + x, y, 1 + x - y)
-
-
-@relation(source="scipy.special.rel_entr")
-def weighted_difference_of_logarithms(x, y, z):
-    """A difference of logarithms weighted with the first argument, which may be zero."""
-    return x * log_difference(x, y, z), rel_entr(x, y), nonnegative(x)
+    return xlog1py(1 + x, x) - xlogy(y, y), xlogx_difference(1 + x, y, 1 + x - y)
 
 
 @relation(source="NIST DLMF 4.6.1")
@@ -97,3 +93,27 @@ def reciprocal_of_log1p_minus_reciprocal(x):
 def ratio_of_opposite_log1p(x):
     """log(1 - x)/log(1 + x), continued to minus one at zero."""
     return np.log1p(-x) / np.log1p(x), log_ratio_n(x, 0)
+
+
+@relation(source="NIST DLMF 4.6.1")
+def log_difference_minus_relative_distance(x, y, z):
+    """A difference of logarithms less its first term."""
+    return log_difference(x, y, z) - z / y, -x_minus_log1p(z / y)
+
+
+@relation(source="Hamming, NMSE (1973), problem 3.3.6")
+def difference_quotient_of_logarithm(x, y, z):
+    """The difference quotient of a logarithm, times its argument."""
+    return y * log_difference(x, y, z) / z, log1prel_n(z / y, 0)
+
+
+@relation(source="Higham, Accuracy and Stability of Numerical Algorithms (2002), problem 1.5")
+def ratio_of_log1p(x, w):
+    """The ratio of two logarithms near one, the argument of one a multiple of that of the other."""
+    return np.log1p(x) / np.log1p(w * x), log1prel_n(x, 0) / (w * log1prel_n(w * x, 0))
+
+
+@relation(source="∫₀ˣ log(1 + t) dt")
+def entropy_near_one_minus_argument(x):
+    """(1 + x)·log(1 + x) less its first term."""
+    return xlog1py(1 + x, x) - x, xlogx1p_minus_x(x)

@@ -47,10 +47,10 @@ def log_of_inverse_of_determinant(x, w):
 
 
 @relation(source="Golub & Van Loan 2013, section 3.2")
-def log_of_power_of_determinant(x, p):
+def log_of_power_of_determinant(x, y):
     """The log of a power of a determinant, which may be negative where the power is even."""
     sign, log = np.linalg.slogdet(x)
-    return np.log(np.linalg.det(x) ** p), np.where(sign**p >= 0, p * log, np.nan)
+    return np.log(np.linalg.det(x) ** y), np.where(sign**y >= 0, y * log, np.nan)
 
 
 @relation(source="Golub & Van Loan 2013, section 3.2")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from relgrad.ops import expit, log_expit
+from relgrad.ops import expit, log_expit, softplus
 from relgrad.relation import positive, relation
 
 
@@ -46,3 +46,39 @@ def exponential_of_log_logistic(x):
 def log_of_multiple_of_logistic(x, w):
     """The log of a positive multiple of a logistic function."""
     return np.log(w * expit(x)), np.log(w) + log_expit(x), positive(w)
+
+
+@relation(source="Maechler 2012, eq. 10")
+def log1p_of_negated_logistic(x):
+    """The log of the complement of a logistic function."""
+    return np.log1p(-expit(x)), log_expit(-x)
+
+
+@relation(source="odds: σ(x)/σ(-x) = e^x")
+def ratio_of_opposite_logistics(x):
+    """The odds of a logistic function are an exponential."""
+    return expit(x) / expit(-x), np.exp(x)
+
+
+@relation(source="log odds: log σ(x) - log σ(-x) = x")
+def difference_of_opposite_log_logistics(x):
+    """The log odds of a logistic function are its argument."""
+    return log_expit(x) - log_expit(-x), x
+
+
+@relation(source="softplus(x) - softplus(-x) = x")
+def difference_of_opposite_softplus(x):
+    """Opposite softplus functions differ by their argument."""
+    return softplus(x) - softplus(-x), x
+
+
+@relation(source="log σ(x) = x - log(1 + e^x)")
+def argument_minus_softplus(x):
+    """An argument less its softplus is a log-logistic function."""
+    return x - softplus(x), log_expit(x)
+
+
+@relation(source="log σ(x) = x + log σ(-x)")
+def argument_plus_log_logistic(x):
+    """An argument turns the log-logistic function of one tail into that of the other."""
+    return x + log_expit(-x), log_expit(x)

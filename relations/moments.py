@@ -3,11 +3,11 @@
 import numpy as np
 
 from relgrad.ops import centred, deviation, log_prod, prod_power
-from relgrad.relation import constant_along, positive, relation, same_shape
+from relgrad.relation import positive, relation, same_shape
 
 
 @relation(source="Chan, Golub & LeVeque 1983, Algorithms for computing the sample variance, section 3")
-def distance_from_mean(x, axis):
+def distance_from_arithmetic_mean(x, axis):
     """What is left when the mean is taken off, without the rounding of the mean."""
     return x - np.mean(x, axis=axis, keepdims=True), centred(x, axis=axis)
 
@@ -138,6 +138,14 @@ def log_of_multiple_of_product(x, w, axis):
     )
 
 
+@relation(source="functional equation of the logarithm")
+def log_of_power_of_product(x, y, axis):
+    """The log of a power of a product, which may be negative where the power is even."""
+    power = prod_power(x, y, axis=axis, keepdims=True)
+    log = log_prod(np.abs(x), axis=axis, keepdims=True)
+    return np.log(power), np.where(power >= 0, y * log, np.nan)
+
+
 @relation(source="products commute")
 def ratio_of_products(x, y, axis):
     """A ratio of products is a product of ratios."""
@@ -149,13 +157,9 @@ def ratio_of_products(x, y, axis):
 
 
 @relation(source="definition of the geometric mean")
-def power_of_product_over_axes(x, p, axis):
+def power_of_product_over_axes(x, y, axis):
     """A power of a product, without forming what overflows or underflows."""
-    return (
-        np.prod(x, axis=axis, keepdims=True) ** p,
-        prod_power(x, p, axis=axis, keepdims=True),
-        constant_along(p, axis),
-    )
+    return np.prod(x, axis=axis, keepdims=True) ** y, prod_power(x, y, axis=axis, keepdims=True)
 
 
 @relation(source="definition of the geometric mean")

@@ -5,6 +5,7 @@ import numpy as np
 from relgrad.ops import (
     annuity,
     cbrt_difference,
+    exprel_n,
     hypot_excess,
     leg,
     power1p,
@@ -13,7 +14,7 @@ from relgrad.ops import (
     quadratic_root,
     sagitta,
 )
-from relgrad.relation import maybe_large, relation
+from relgrad.relation import maybe_large, positive, relation
 
 
 @relation(source="Hamming, NMSE (1973), examples 3.1 and 3.6, problems 3.3.1 and 3.4.6")
@@ -50,6 +51,12 @@ def cube_root_minus_one(x):
 def root_minus_what_it_is_near(x, y):
     """The root of a square and something else, less what is squared, is a root of a quadratic equation."""
     return np.sqrt(x + y * y) - y, quadratic_root(1, y, x)
+
+
+@relation(source="Forsythe 1966, How do you solve a quadratic equation?")
+def root_minus_size_of_what_it_is_near(x, y):
+    """The root of a square and something else, less the size of what is squared."""
+    return np.sqrt(x + y * y) - np.abs(y), quadratic_root(1, np.abs(y), x)
 
 
 @relation(source="Forsythe 1966, How do you solve a quadratic equation?")
@@ -91,46 +98,70 @@ def root_of_difference_of_squares(x, y, z):
 @relation(source="Higham, Accuracy and Stability of Numerical Algorithms (2002), problem 3.8")
 def root_of_negated_difference_of_squares(x, y, z):
     """The root of a difference of squares, however it is written, is a leg of a right triangle."""
-    return np.sqrt(-power_difference(x, y, 2, z)), leg(y, x, -z)
+    return np.sqrt(-power_difference(x, y, 2, z)), leg(y, y + z, -z)
 
 
 @relation(source="Hamming, NMSE (1973), section 3.2")
 def hypotenuse_minus_other_leg(x, y, z):
     """A hypotenuse less a leg, from the other leg: the height of an arc."""
-    return x - leg(x, y, z), sagitta(x, y)
+    return y + z - leg(x, y, z), sagitta(y + z, y)
 
 
 @relation(source="Hamming, NMSE (1973), section 3.2")
 def hypotenuse_plus_other_leg(x, y, z):
     """A hypotenuse plus a leg, where the hypotenuse may stand with a negative sign."""
-    return x + leg(x, y, z), -sagitta(-x, y)
+    return y + z + leg(x, y, z), -sagitta(-(y + z), y)
 
 
 @relation(source="Hamming, NMSE (1973), section 3.2")
-def difference_quotient_of_root(x, y):
+def difference_quotient_of_root(x, y, z):
     """The difference quotient of a root."""
-    return power_difference(x, y, 0.5, x - y) / (x - y), 1 / (np.sqrt(x) + np.sqrt(y))
+    return power_difference(x, y, 0.5, z) / z, 1 / (np.sqrt(y + z) + np.sqrt(y))
 
 
 @relation(source="Hamming, NMSE (1973), section 3.2")
-def difference_quotient_of_reciprocal(x, y):
+def difference_quotient_of_reciprocal(x, y, z):
     """The difference quotient of a reciprocal."""
-    return power_difference(x, y, -1, x - y) / (x - y), -1 / (x * y)
+    return power_difference(x, y, -1, z) / z, -1 / ((y + z) * y)
 
 
 @relation(source="Hamming, NMSE (1973), section 3.2")
-def difference_quotient_of_square(x, y):
+def difference_quotient_of_square(x, y, z):
     """The difference quotient of a square."""
-    return power_difference(x, y, 2, x - y) / (x - y), x + y
+    return power_difference(x, y, 2, z) / z, y + (y + z)
 
 
 @relation(source="Hamming, NMSE (1973), section 3.2")
-def difference_quotient_of_cube_root(x, y):
+def difference_quotient_of_cube_root(x, y, z):
     """The difference quotient of a cube root."""
     return (
-        cbrt_difference(x, y, x - y) / (x - y),
-        1 / (np.square(np.cbrt(x)) + np.cbrt(x) * np.cbrt(y) + np.square(np.cbrt(y))),
+        cbrt_difference(x, y, z) / z,
+        1 / (np.square(np.cbrt(y + z)) + np.cbrt(y + z) * np.cbrt(y) + np.square(np.cbrt(y))),
     )
+
+
+@relation(source="xᵃ - 1 = exp(a·log x) - 1")
+def quotient_of_power_minus_one(x, z, a):
+    """The difference quotient of an exponential with another base than e."""
+    return power_difference(x, 1, a, z) / a, np.log1p(z) * exprel_n(a * np.log1p(z), 0), positive(1 + z)
+
+
+@relation(source="definition of a difference")
+def power_difference_plus_subtrahend(x, y, z, a):
+    """A difference of powers and what was subtracted."""
+    return power_difference(x, y, a, z) + np.power(y, a), np.power(y + z, a)
+
+
+@relation(source="definition of a difference")
+def difference_from_one_plus_one(x, z, a):
+    """A power less one, plus one."""
+    return power_difference(x, 1, a, z) + 1, np.power(1 + z, a)
+
+
+@relation(source="Moler & Morrison 1983, Replacing square roots by Pythagorean sums")
+def difference_quotient_of_hypotenuse(x, y):
+    """A hypotenuse less a leg, over the square of the other leg."""
+    return hypot_excess(x, y) / (x * x), 1 / (np.hypot(x, y) + y), positive(y)
 
 
 @relation(source="Goldberg 1991, What every computer scientist should know, section 1.4")
@@ -167,3 +198,33 @@ def power_difference_from_one(x, a):
 def value_of_annuity(x, a):
     """What regular payments are worth with compound interest."""
     return power1pm1(x, a) / x, a * annuity(x, a - 1)
+
+
+@relation(source="x²/(x² - 1)")
+def reciprocal_of_power_minus_one_plus_one(x, z, a):
+    """The reciprocal of a power less one, plus one."""
+    return 1 / power_difference(x, 1, a, z) + 1, np.power(1 + z, a) / power_difference(x, 1, a, z)
+
+
+@relation(source="Hamming, NMSE (1973), section 3.3")
+def relative_increase(x, z):
+    """How much larger a quotient is than one, where something is added above."""
+    return (x + z) / x - 1, z / x
+
+
+@relation(source="Hamming, NMSE (1973), section 3.3")
+def relative_decrease(x, z):
+    """How much smaller a quotient is than one, where something is added below."""
+    return x / (x + z) - 1, -z / (x + z)
+
+
+@relation(source="Hamming, NMSE (1973), section 3.3")
+def relative_difference(x, y, z):
+    """How far a quotient of two sums that have something in common is from one."""
+    return (x + y) / (x + z) - 1, (y - z) / (x + z)
+
+
+@relation(source="Hamming, NMSE (1973), section 3.2")
+def quotient_of_roots_minus_one(x, y):
+    """How far a quotient of two roots is from one."""
+    return np.sqrt(x) / np.sqrt(y) - 1, power_difference(x, y, 0.5, x - y) / np.sqrt(y)

@@ -2,8 +2,17 @@
 
 import numpy as np
 
-from relgrad.ops import log_softmax, logsumexp, softmax
-from relgrad.relation import positive, relation
+from relgrad.ops import (
+    complement,
+    deviation,
+    log1mexp,
+    log_softmax,
+    log_softmax_pullback,
+    logsumexp,
+    softmax,
+    softmax_pullback,
+)
+from relgrad.relation import positive, relation, varying_along
 
 
 @relation(source="Goodfellow, Bengio & Courville 2016, section 4.1; Blanchard, Higham & Higham 2021, eq. 1.5")
@@ -49,3 +58,77 @@ def argument_minus_logsumexp(x, axis):
 def exponential_of_log_softmax(x, axis):
     """The exponential of a log-softmax is a softmax."""
     return np.exp(log_softmax(x, axis=axis)), softmax(x, axis=axis)
+
+
+@relation(source="a distribution has mass one")
+def sum_of_weighted_softmax(x, w, axis):
+    """A weighted softmax sums to one."""
+    return np.sum(softmax(x, axis=axis, weights=w), axis=axis, keepdims=True), 1
+
+
+@relation(source="functional equation of the logarithm")
+def log_of_weighted_softmax(x, w, axis):
+    """The log of a weighted softmax."""
+    return (
+        np.log(softmax(x, axis=axis, weights=w)),
+        np.log(w) + (x - logsumexp(x, axis=axis, keepdims=True, weights=w)),
+    )
+
+
+@relation(source="a distribution has mass one")
+def one_minus_softmax(x, axis):
+    """The complement of a share is that of all others, which does not cancel where one has nearly all."""
+    return 1 - softmax(x, axis=axis), complement(softmax(x, axis=axis), axis=axis)
+
+
+@relation(source="Maechler 2012, eq. 7, for a log-probability")
+def log_of_complement_of_softmax(x, axis):
+    """The log of the share of all others."""
+    return np.log(complement(softmax(x, axis=axis), axis=axis)), log1mexp(log_softmax(x, axis=axis))
+
+
+@relation(source="Maechler 2012, eq. 7, for a log-probability")
+def log1p_of_negated_softmax(x, axis):
+    """The log of the share of all others, written with log1p."""
+    return np.log1p(-softmax(x, axis=axis)), log1mexp(log_softmax(x, axis=axis))
+
+
+@relation(source="Chan, Golub & LeVeque 1983: means are taken around a value nearby")
+def distance_from_mean(x, y, axis):
+    """The distance from a mean under a softmax, measured from the entry that weighs most."""
+    p = softmax(y, axis=axis)
+    return x - np.sum(p * x, axis=axis, keepdims=True), deviation(x, p, axis=axis), varying_along(x, axis)
+
+
+@relation(source="Chan, Golub & LeVeque 1983: means are taken around a value nearby")
+def distance_from_weighted_mean(x, y, w, axis):
+    """The distance from a mean under a weighted softmax, measured from the entry that weighs most."""
+    p = softmax(y, axis=axis, weights=w)
+    return x - np.sum(p * x, axis=axis, keepdims=True), deviation(x, p, axis=axis), varying_along(x, axis)
+
+
+@relation(source="covariance: Σ x·p·(y - ȳ) = Σ p·(x - x̄)·(y - ȳ)")
+def sum_against_softmax_pullback(x, y, p, axis):
+    """A sum against what a softmax pulls back is a covariance, in which neither mean cancels."""
+    return (
+        np.sum(x * softmax_pullback(y, p, axis=axis), axis=axis, keepdims=True),
+        np.sum(p * deviation(x, p, axis=axis) * deviation(y, p, axis=axis), axis=axis, keepdims=True),
+    )
+
+
+@relation(source="the pullback of a log-softmax sums to zero: Σ x·(y - p·Σy) = Σ (x - x̄)·y")
+def sum_against_log_softmax_pullback(x, y, p, axis):
+    """A sum against what a log-softmax pulls back depends on distances from the mean alone."""
+    return (
+        np.sum(x * log_softmax_pullback(y, p, axis=axis), axis=axis, keepdims=True),
+        np.sum(deviation(x, p, axis=axis) * y, axis=axis, keepdims=True),
+    )
+
+
+@relation(source="Shannon 1948: log Σ e^x - Σ p·x = -Σ p·log p")
+def logsumexp_minus_mean(x, axis):
+    """A log-sum-exp less the mean of the exponents is an entropy, which both may exceed by far."""
+    return (
+        logsumexp(x, axis=axis, keepdims=True) - np.sum(softmax(x, axis=axis) * x, axis=axis, keepdims=True),
+        -np.sum(softmax(x, axis=axis) * log_softmax(x, axis=axis), axis=axis, keepdims=True),
+    )

@@ -11,9 +11,15 @@ from relgrad.ops import (
     cosc_n,
     cot_gap_n,
     coversin,
+    csc2_gap_n,
     csc_gap_n,
+    j1_n,
+    log_cos,
+    power_difference,
     sin_difference,
+    sin_minus_xcos,
     sinc3_n,
+    sinc_gap_n,
     sinc_n,
     sintan_n,
     tan_difference,
@@ -256,3 +262,84 @@ def relative_tangent_minus_argument(x):
 def sine_gap_over_tangent_gap(x):
     """(x - sin x)/(x - tan x), continued to minus one half at zero."""
     return x_minus_sin(x) / tan_minus_x(x), -sintan_n(x, 0)
+
+
+@relation(source="NIST DLMF 4.21.26")
+def arccosine_of_one_minus_square(x):
+    """An angle from a chord."""
+    return np.arccos(-power_difference(x, 1, 2, x - 1)), 2 * np.arctan2(np.abs(x), np.sqrt(2 - x * x))
+
+
+@relation(source="sin²x = (1 - cos x)(1 + cos x)")
+def versine_over_square_of_sine(x):
+    """(1 - cos x)/sin²x."""
+    return versin(x) / np.sin(x) ** 2, 1 / vercos(x)
+
+
+@relation(source="NIST DLMF 4.21.27")
+def sine_of_double_minus_twice_sine(x):
+    """A chord polygon's defect: sin 2x - 2 sin x."""
+    return np.sin(2 * x) - 2 * np.sin(x), -2 * np.sin(x) * versin(x)
+
+
+@relation(source="NIST DLMF 4.21.27")
+def difference_of_products_of_sine_and_cosine(x, y):
+    """The difference of two products of sine and cosine."""
+    return (
+        np.sin(x) * np.cos(x) - np.sin(y) * np.cos(y),
+        sin_difference(2 * x, 2 * y, 2 * (x - y)) / 2,
+    )
+
+
+@relation(source="log(1 - u) where u is the versine")
+def log_of_cosine(x):
+    """The log of a cosine."""
+    return np.log(np.cos(x)), log_cos(x)
+
+
+@relation(source="NIST DLMF 4.19.1")
+def one_minus_relative_sine(x):
+    """1 - sin(x)/x, which vanishes at zero."""
+    return 1 - sinc_n(x, 0), sinc_gap_n(x, 0)
+
+
+@relation(source="NIST DLMF 10.49.3: the spherical Bessel function j₁")
+def sine_minus_argument_times_cosine(x):
+    """sin x - x·cos x."""
+    return np.sin(x) - x * np.cos(x), sin_minus_xcos(x)
+
+
+@relation(source="NIST DLMF 10.49.3: the spherical Bessel function j₁")
+def relative_sine_minus_cosine(x):
+    """sin(x)/x - cos x."""
+    return sinc_n(x, 0) - np.cos(x), sin_minus_xcos(x) / x
+
+
+@relation(source="NIST DLMF 10.49.3: the spherical Bessel function j₁")
+def spherical_bessel(x):
+    """(sin x - x·cos x)/x², continued to zero at zero."""
+    return sin_minus_xcos(x) / x**2, j1_n(x, 0)
+
+
+@relation(source="NIST DLMF 4.19.4")
+def square_of_cosecant_minus_square_of_reciprocal(x):
+    """1/sin²x - 1/x², continued to one third at zero."""
+    return 1 / np.sin(x) ** 2 - 1 / x**2, csc2_gap_n(x, 0)
+
+
+@relation(source="NIST DLMF 4.21.7")
+def difference_quotient_of_sine(x, y, z):
+    """The difference quotient of a sine."""
+    return sin_difference(x, y, z) / z, np.cos(y + z / 2) * sinc_n(z / 2, 0)
+
+
+@relation(source="NIST DLMF 4.21.9")
+def difference_quotient_of_cosine(x, y, z):
+    """The difference quotient of a cosine."""
+    return cos_difference(x, y, z) / z, -np.sin(y + z / 2) * sinc_n(z / 2, 0)
+
+
+@relation(source="NIST DLMF 4.21.10")
+def difference_quotient_of_tangent(x, y, z):
+    """The difference quotient of a tangent."""
+    return tan_difference(x, y, z) / z, sinc_n(z, 0) / (np.cos(y + z) * np.cos(y))

@@ -29,7 +29,7 @@ from relgrad.errors import (
     ShapeError,
     TraceError,
 )
-from relgrad.examine import accuracy, check, floats, lint
+from relgrad.examine import accuracy, check, floats, lint, spellings
 from relgrad.explore.answers import Answer, Answers
 from relgrad.explore.match import ACU, match, unify, variables
 from relgrad.implementations import implements
@@ -155,6 +155,7 @@ __all__ = [
     "show",
     "softmax",
     "softplus",
+    "spellings",
     "stabilize",
     "symbol",
     "unify",

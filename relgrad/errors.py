@@ -65,6 +65,14 @@ class RelationError(RelgradError, ValueError):
     """A relation is not an equation between two NumPy expressions."""
 
 
+class AssumptionError(RelgradError, ValueError):
+    """An assumption is false, contradicts another, or says nothing of a range."""
+
+
+class ConventionError(RelgradError, ValueError):
+    """A convention has no such value."""
+
+
 class LawError(RelgradError, ValueError):
     """The laws that are declared of an op contradict each other, or cannot be honoured."""
 

@@ -18,10 +18,12 @@ from relgrad.accuracy.sample import floats
 from relgrad.api import LIBRARY, Argnums, Function, Named, Relations  # pyright: ignore[reportAttributeAccessIssue]  # from relations/
 from relgrad.differentiate import positions_of
 from relgrad.display.text import show
+from relgrad.explore.spellings import Spellings
+from relgrad.explore.spellings import spellings as spellings_of
 from relgrad.relation import Library
 from relgrad.schedule import strategy as strategy_of
 
-__all__ = ["Hazards", "accuracy", "check", "floats", "lint"]
+__all__ = ["Hazards", "accuracy", "check", "floats", "lint", "spellings"]
 
 
 def accuracy(
@@ -84,6 +86,18 @@ def lint(
         return Hazards(hazards(fun, args, library=chosen[0], strategy=chosen[1], points=points, seed=seed))
 
     return find
+
+
+def spellings(subject: Any, relations: Relations = None, seed: int = 0) -> Spellings:
+    """Return lazily what people may write for a stable form: a row's right side, or an expression.
+
+    The relations are run from right to left, and the laws of arithmetic, sums, exponentials and logarithms in
+    reverse, at any place and any number of times; `seed` shuffles the order. Each spelling comes once.
+
+    >>> relgrad = spellings(LIBRARY["log_of_one_plus_exponential"])
+    >>> relgrad[:3]
+    """
+    return spellings_of(subject, _library(relations), seed)
 
 
 class Hazards(Sequence[Hazard]):

@@ -16,7 +16,7 @@ from typing import Any
 
 from relgrad.dependence import dependent, depths
 from relgrad.errors import GradientError
-from relgrad.leaf import Known
+from relgrad.leaf import Anchor, Known
 from relgrad.op import Op, Project, as_term, constant, outputs_of
 from relgrad.ops.arithmetic import add
 from relgrad.ops.casting import cast
@@ -65,37 +65,6 @@ class Pushforward(Op):
         """Return the values, the inputs, and the inputs' tangents."""
         rest = node.rands[self.values :]
         return node.rands[: self.values], rest[: len(rest) // 2], rest[len(rest) // 2 :]
-
-
-class Anchor(Op):
-    """The identity, opaque to relations: a variable of differentiation that is itself a computed value.
-
-    It keeps what a gradient is taken for distinct from everything else with the same value, until it is expanded.
-    """
-
-    __props__ = ("serial",)
-    laws = Op.laws
-
-    def __init__(self, serial: int):
-        self.serial = serial
-
-    def output_type(self, *types: Any) -> Type:
-        return types[0]
-
-    def compute(self, *arrays: Any) -> Any:
-        return arrays[0]
-
-    def source(self, node: Term, names: Sequence[str]) -> str | None:
-        return names[0]
-
-    def range_of(self, *ranges: Any) -> Any:
-        return ranges[0]
-
-    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
-        return [output_gradients[0]]
-
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        return [eval_points[0]]
 
 
 def gradient(pairs: Sequence[tuple[Term, Term]], wrt: Sequence[Term]) -> list[Term]:

@@ -1,21 +1,34 @@
-"""Leaves that hold no array: arguments, and the cotangents of what is disconnected or undefined."""
+"""What stands for an array and computes none: arguments, variables of differentiation, cotangents that are no array."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from relgrad.op import Op
 from relgrad.term import Term, term
-from relgrad.types import ArrayType, DisconnectedType, NullType, Type
+from relgrad.types import REAL, ArrayType, DisconnectedType, Interval, NullType, Type
 
 
 class Input(Op):
-    """A leaf that stands for an argument, or for a symbol that is none: a name and an array type."""
+    """A leaf that stands for an argument, or for a symbol that is none: a name, an array type, and its assumptions.
 
-    __props__ = ("label", "array", "symbol")
+    `range` is where its entries are assumed to lie; `facts` are the values that are computed of it with their
+    assumed ranges, each a term of inputs without assumptions. Inputs that are assumed to differ are different terms,
+    and so is all that is computed of them: an assumption is never seen by a program that does not make it.
+    """
 
-    def __init__(self, label: str, array: ArrayType, symbol: bool = False):
-        self.label, self.array, self.symbol = label, array, symbol
+    __props__ = ("label", "array", "symbol", "range", "facts")
+
+    def __init__(
+        self,
+        label: str,
+        array: ArrayType,
+        symbol: bool = False,
+        range: Interval = REAL,
+        facts: tuple[tuple[Term, Interval], ...] = (),
+    ):
+        self.label, self.array, self.symbol, self.range, self.facts = label, array, symbol, range, facts
 
     @property
     def name(self) -> str:
@@ -31,6 +44,39 @@ class Input(Op):
 
     def make_node(self, *inputs: Any) -> Term:
         return term(self)
+
+    def range_of(self, *ranges: Interval) -> Interval:
+        return self.range
+
+
+class Anchor(Op):
+    """The identity, opaque to relations: a variable of differentiation that is itself a computed value.
+
+    It keeps what a gradient is taken for distinct from everything else with the same value, until it is expanded.
+    """
+
+    __props__ = ("serial",)
+
+    def __init__(self, serial: int):
+        self.serial = serial
+
+    def output_type(self, *types: Any) -> Type:
+        return types[0]
+
+    def compute(self, *arrays: Any) -> Any:
+        return arrays[0]
+
+    def source(self, node: Term, names: Sequence[str]) -> str | None:
+        return names[0]
+
+    def range_of(self, *ranges: Interval) -> Interval:
+        return ranges[0]
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        return [output_gradients[0]]
+
+    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+        return [eval_points[0]]
 
 
 class Known(Op):

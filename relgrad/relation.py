@@ -33,6 +33,7 @@ from relgrad.logic import (
     relateo,
     same_shape,
     unknowns,
+    varying_along,
 )
 from relgrad.op import as_term, is_constant
 from relgrad.term import Term, is_term, subterms
@@ -49,6 +50,7 @@ __all__ = [
     "positive",
     "relation",
     "same_shape",
+    "varying_along",
 ]
 
 

@@ -16,12 +16,14 @@ from kanren import conde, lall, run, var
 from unification import unify
 
 import relgrad as rg
+from relgrad.errors import ShapeError
 from relgrad.logic import equal_ground, equalo
 from relgrad.op import as_term, constant
 from relgrad.ops.arithmetic import multiply
 from relgrad.term import subterms
 
-SHAPE = (4,)
+SHAPE, SQUARE = (4,), (3, 3)
+"""The shapes of the variables: vectors, or matrices where a row is of matrices."""
 ROWS = list(rg.LIBRARY)
 NAMES = [row.name for row in ROWS]
 PARTS = [lambda s: s, np.cosh, lambda s: -np.cosh(s)]
@@ -30,13 +32,20 @@ PARTS = [lambda s: s, np.cosh, lambda s: -np.cosh(s)]
 
 def instances(row: Any) -> list[tuple[Any, Any]]:
     """List the two sides with ground terms for the variables, in each way that the conditions let pass."""
+    try:
+        return _instances(row, SHAPE)
+    except (ShapeError, ValueError):
+        return _instances(row, SQUARE)
+
+
+def _instances(row: Any, shape: tuple[int, ...]) -> list[tuple[Any, Any]]:
     names = [v.token.rsplit("_", 1)[0] for v in row.variables]
     axes = [n == "axis" or n.endswith("_axis") for n in names]
     found = []
     for parts in product(PARTS, repeat=axes.count(False)):
         chosen = iter(parts)
         arguments = [
-            (-1,) if a else next(chosen)(rg.symbol(n, SHAPE)) for n, a in zip(names, axes, strict=True)
+            (-1,) if a else next(chosen)(rg.symbol(n, shape)) for n, a in zip(names, axes, strict=True)
         ]
         left, right, *conditions = row.function(*arguments)
         if all(any(True for _ in condition({})) for condition in conditions):
@@ -51,7 +60,8 @@ def evaluate(root: Any, values: dict[str, Any]) -> Any:
         if not node.rands and node.op.name in values:
             done[node] = values[node.op.name]
         else:
-            done[node] = np.asarray(node.op.ball(*[done[rand] for rand in node.rands]), dtype=object)
+            found = node.op.ball(*[done[rand] for rand in node.rands])
+            done[node] = found if isinstance(found, tuple) else np.asarray(found, dtype=object)
     return done[root]
 
 
@@ -64,7 +74,8 @@ def holds(row: Any) -> bool:
     with flint.ctx.workprec(400):
         for left, right in instances(row):
             for scale in (0.5, 2.0, 6.0):
-                values = {n: ball(scale * rng.standard_normal(SHAPE)) for n in "abcwxyz"}
+                shapes = {t.op.name: t.type.shape for t in subterms(left, right) if not t.rands}
+                values = {n: ball(scale * rng.standard_normal(shapes.get(n, ()))) for n in "abcwxyz"}
                 sides = np.broadcast_arrays(evaluate(left, values), evaluate(right, values))
                 for a, b in zip(*(np.ravel(side) for side in sides), strict=True):
                     a, b = flint.arb(a), flint.arb(b)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from relgrad.accuracy.optional import optional
+from relgrad.errors import OpError
 from relgrad.op import Constant
 from relgrad.ops.arguments import as_balls
 from relgrad.term import Term, subterms
@@ -75,16 +76,23 @@ def evaluate(roots: Sequence[Term], values: Mapping[Term, Any], bits: int) -> li
 def _ball(node: Term, balls: Sequence[Any]) -> Any:
     try:
         return node.op.ball(*balls)
-    except ZeroDivisionError:  # a matrix that may be singular, at this precision
+    except (ZeroDivisionError, OpError) as error:
+        # A matrix that may be singular, or integers that are not certain, at this precision.
+        if isinstance(error, OpError) and not _on_integers(node):
+            raise
         types: Any = node.type.outputs if isinstance(node.type, TupleType) else (node.type,)
         unknown = [np.full(t.shape, optional("flint").arb.nan(), dtype=object) for t in types]
         return unknown if isinstance(node.type, TupleType) else unknown[0]
 
 
+def _on_integers(node: Term) -> bool:
+    types = [node.type, *[rand.type for rand in node.rands]]
+    return all(isinstance(t, ArrayType) and t.dtype.kind in "biu" for t in types)
+
+
 def _of_integers(node: Term, known: Mapping[Term, Any]) -> Any:
     """Return the value of an op on integers, or None for another op, or where they are not certain."""
-    types = [node.type, *[rand.type for rand in node.rands]]
-    if not node.rands or not all(isinstance(t, ArrayType) and t.dtype.kind in "biu" for t in types):
+    if not node.rands or not _on_integers(node):
         return None
     arrays = []
     for rand in node.rands:

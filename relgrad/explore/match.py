@@ -72,7 +72,7 @@ def match(pattern: Any, expression: Any, theory: Any = REALS, fuel: int | None =
     """
     names: dict[str, Any] = {}
     left = _expression(pattern, "pattern", lambda name: names.setdefault(name, _variable(name)))
-    right = _expression(expression, "expression", lambda name: _symbols(name)[0])
+    right = symbolic(expression)
     inside = unknowns(right)
     if inside:
         raise RelationError(
@@ -101,6 +101,11 @@ def unify(left: Any, right: Any, theory: Any = DECLARED, fuel: int | None = None
 
     sides = _expression(left, "left side", variable), _expression(right, "right side", variable)
     return _answers("unify", *sides, names, theory, fuel)
+
+
+def symbolic(x: Any) -> Any:
+    """Return the term of an expression, of what a function of symbols returns, or of a number."""
+    return _expression(x, "expression", lambda name: _symbols(name)[0])
 
 
 def _expression(x: Any, role: str, argument: Callable[[str], Any]) -> Any:

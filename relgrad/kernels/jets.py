@@ -85,6 +85,10 @@ class At:
             ]
         )
 
+    def reciprocal(self, jet: Jet) -> Jet:
+        """1 over a function."""
+        return Jet([self.x * 0 + 1, *[self.x * 0] * self.order]) / jet
+
     def exp(self) -> Jet:
         return self._turns(["exp"], [1])
 
@@ -164,3 +168,11 @@ class At:
         """tanh t, whose derivative is sech²."""
         one = self.x * 0 + 1
         return Jet([one, *[one * 0] * self.order]) / self.coth()
+
+
+_ONE_AT_ZERO = {"exp", "cos", "cosh", "sqrt"}
+
+
+def value_at_zero(name: str, x: Any) -> Fraction:
+    """Return the value at 0 of an elementary function that is 0 or 1 there."""
+    return Fraction(1 if name in _ONE_AT_ZERO else 0)

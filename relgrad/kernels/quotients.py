@@ -18,19 +18,13 @@ from typing import Any
 import numpy as np
 
 from relgrad.kernels.dispatch import floats, kernel
-from relgrad.kernels.jets import At, Jet
+from relgrad.kernels.jets import At, Jet, value_at_zero
 from relgrad.kernels.logexp import bose
 
 Program = Callable[[At], Jet]
 
 PROGRAMS: dict[str, tuple[Program, Program]] = {}
 """Each quotient as a function of jets: as it is expanded at 0, and as it is computed away from it."""
-
-_AT_ZERO = {"exp": 1, "cos": 1, "cosh": 1, "sqrt": 1}
-
-
-def _value_at_zero(name: str, x: Any) -> Any:
-    return Fraction(_AT_ZERO.get(name, 0))
 
 
 def _csch(x: Any) -> Any:
@@ -63,7 +57,7 @@ def ball(name: str, x: Any, order: int) -> Any:
 
 @lru_cache
 def _series(name: str, order: int, terms: int) -> tuple[float, ...]:
-    found = PROGRAMS[name][0](At(Fraction(0), terms + order + 4, _value_at_zero)).c
+    found = PROGRAMS[name][0](At(Fraction(0), terms + order + 4, value_at_zero)).c
     rising = [factorial(n + order) // factorial(n) for n in range(terms)]
     return tuple(float(found[n + order] * rising[n]) for n in range(terms))
 
@@ -208,3 +202,42 @@ arctanc_n = _quotient("arctanc_n", "arctan(x)/x", -0.5, 0.5, 54, lambda f: f.arc
 arcsinc_n = _quotient("arcsinc_n", "arcsin(x)/x", -0.5, 0.5, 54, lambda f: f.arcsin() / f.t)
 arctanhc_n = _quotient("arctanhc_n", "arctanh(x)/x", -0.5, 0.5, 54, lambda f: f.arctanh() / f.t)
 arcsinhc_n = _quotient("arcsinhc_n", "arcsinh(x)/x", -0.5, 0.5, 54, lambda f: f.arcsinh() / f.t)
+sinc_gap_n = _quotient(
+    "sinc_gap_n", "1 − sin(x)/x", -2, 2, 28, lambda f: (f.t - f.sin()) / f.t, lambda f: f.sin() / f.t * -1 + 1
+)
+j1_n = _quotient(
+    "j1_n",
+    "(sin x − x·cos x)/x²",
+    -2,
+    2,
+    28,
+    lambda f: (f.sin() - f.t * f.cos()) / (f.t * f.t),
+    lambda f: (f.sin() / f.t - f.cos()) / f.t,
+)
+csc2_gap_n = _quotient(
+    "csc2_gap_n",
+    "1/sin²x − 1/x²",
+    -1.5,
+    1.5,
+    60,
+    lambda f: (f.t * f.t - f.sin() * f.sin()) / (f.t * f.t * f.sin() * f.sin()),
+    lambda f: f.reciprocal(f.sin() * f.sin()) - f.reciprocal(f.t) * f.reciprocal(f.t),
+)
+sinhc3_n = _quotient(
+    "sinhc3_n",
+    "(sinh x − x)/x³",
+    -2,
+    2,
+    28,
+    lambda f: (f.sinh() - f.t) / (f.t * f.t * f.t),
+    lambda f: (f.sinh() - f.t) / f.t / f.t / f.t,
+)
+tanhc3_n = _quotient(
+    "tanhc3_n",
+    "(x − tanh x)/x³",
+    -1,
+    1,
+    80,
+    lambda f: (f.t - f.sinh() / f.cosh()) / (f.t * f.t * f.t),
+    lambda f: (f.t - f.tanh()) / f.t / f.t / f.t,
+)

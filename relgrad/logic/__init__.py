@@ -4,6 +4,7 @@ This is the only room that imports `kanren`, `unification` and `cons`.
 """
 
 from relgrad.logic.aco.goal import eq_aco
+from relgrad.logic.build import fit
 from relgrad.logic.equality import equal_ground
 from relgrad.logic.goals import equalo, relateo
 from relgrad.logic.heads import Pattern, compile_pattern, head_key, heads_of
@@ -19,6 +20,7 @@ from relgrad.logic.ranges import (
     positive,
     range_of,
     same_shape,
+    varying_along,
 )
 from relgrad.logic.rewrite import Rewrite, rewrites
 from relgrad.logic.simplify import cancelled_product, cancelled_sum, distributed_product, scattered_product
@@ -29,6 +31,7 @@ from relgrad.logic.theory import (
     SUM,
     in_product,
     in_sum,
+    inner_product,
     is_contraction,
     shared_theories,
     theories_of,
@@ -55,11 +58,13 @@ __all__ = [
     "eq_aco",
     "equal_ground",
     "equalo",
+    "fit",
     "fresh",
     "head_key",
     "heads_of",
     "in_product",
     "in_sum",
+    "inner_product",
     "is_contraction",
     "is_masking",
     "is_open",
@@ -82,6 +87,7 @@ __all__ = [
     "sum_of",
     "sunk_product",
     "theories_of",
+    "varying_along",
     "unknowns",
     "width",
 ]

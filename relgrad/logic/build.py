@@ -5,6 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from relgrad.logic.group import Number, ProductView, SumView, added, float_exact, number_of, whole
 from relgrad.op import constant
 from relgrad.ops.arithmetic import add, divide, multiply, negative, power, reciprocal, sqrt, square, subtract
@@ -21,7 +23,11 @@ def number_term(value: Number | float, dtype: Any = None) -> Any:
 
 
 def build_product(view: ProductView, dtype: Any = None) -> Any:
-    """Return the term of a product; its dtype matters only where nothing but a number is left."""
+    """Return the term of a product; its dtype matters only where a number, or integers, are all that is left."""
+    return _of_reals(_product(view, dtype), dtype)
+
+
+def _product(view: ProductView, dtype: Any) -> Any:
     c, factors = view[:2]
     several = sum(is_term(base) and base.op is exp for base in factors) > 1
     above: list[Any] = []
@@ -45,7 +51,7 @@ def build_product(view: ProductView, dtype: Any = None) -> Any:
     if denominator is None:
         return number_term(c, dtype)
     if c == 1:
-        return reciprocal(denominator)
+        return reciprocal(_divisible(denominator))
     if _is_ratio(c):
         return divide(number_term(c.numerator), _scaled(denominator, c.denominator))
     return divide(number_term(c), denominator)
@@ -53,6 +59,10 @@ def build_product(view: ProductView, dtype: Any = None) -> Any:
 
 def build_sum(view: SumView, dtype: Any = None) -> Any:
     """Return the term of a sum: what is added before what is subtracted, where there is any."""
+    return _of_reals(_sum(view, dtype), dtype)
+
+
+def _sum(view: SumView, dtype: Any) -> Any:
     offset, terms = view[:2]
     parts: list[tuple[Any, Number]] = list(terms.items())
     if not parts:
@@ -64,7 +74,7 @@ def build_sum(view: SumView, dtype: Any = None) -> Any:
     result: Any = None
     for t, k in parts:
         size = abs(k)
-        part = number_term(size) if t is None else _scaled(t, size)
+        part = number_term(size) if t is None else _scaled(_signed(t), size)
         if result is None:
             result = part if k > 0 else negative(part)
         else:
@@ -102,6 +112,7 @@ def _scaled(t: Any, c: Number) -> Any:
     """Return c·t with float-exact constants only: a third is a division by 3."""
     if c == 1:
         return t
+    t = _signed(t)
     if c == -1:
         return negative(t)
     if not float_exact(c) and float_exact(1 / Fraction(c)):
@@ -109,6 +120,23 @@ def _scaled(t: Any, c: Number) -> Any:
     if _is_ratio(c):
         return divide(_scaled(t, c.numerator), number_term(c.denominator))
     return multiply(t, number_term(c))
+
+
+def _of_reals(t: Any, dtype: Any) -> Any:
+    """Return integers that were real by a factor of 1.0 only in the dtype that they had by it."""
+    if dtype is None or getattr(t, "type", None) is None or np.dtype(dtype).kind != "f" or t.type.dtype.kind == "f":
+        return t
+    return cast(t, dtype)
+
+
+def _signed(t: Any) -> Any:
+    """Return a summand as a number that has a sign: two truth values add up to 2, and minus 1 is none of bytes."""
+    return cast(t, np.int64) if getattr(t, "type", None) is not None and t.type.dtype.kind in "bu" else t
+
+
+def _divisible(t: Any) -> Any:
+    """Return a term whose reciprocal is no integer."""
+    return cast(t, np.float64) if getattr(t, "type", None) is not None and t.type.dtype.kind in "biu" else t
 
 
 def _is_ratio(c: Number) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any
 
 from relgrad.logic.build import build_product, number_term
-from relgrad.logic.group import Number, ProductView, SumView
-from relgrad.logic.heads import common_exponent
+from relgrad.logic.group import Number, ProductView, SumView, whole
+from relgrad.logic.heads import exponents
 from relgrad.logic.share import holds
 from relgrad.logic.theory import PRODUCTS, SUMS
 from relgrad.logic.view import product_of
@@ -38,13 +40,15 @@ def summands_like(p: Term, k: Number, t: SumView) -> list[tuple[Any, Number]]:
     ]
 
 
-def as_power(t: Term) -> Term:
-    """Read a subject as a power x**a where it is one, however it is written: 1/x, √x, x·x, √(x·y)/(x·y)."""
+def as_powers(t: Term) -> Iterator[Term]:
+    """Read a subject as a power x**a in the ways that there are, however it is written: 1/x, √x, x·x, 1/(x·x·y)."""
     view = product_of(t)
-    e = common_exponent(view)
-    if e is None or view.coefficient != 1 or not t.ground:
-        return t
-    return power.make_node(build_product(ProductView(1, dict.fromkeys(view.factors, 1))), number_term(e))
+    found = exponents(view) if view.coefficient == 1 and t.ground else []
+    for a in found:
+        base = ProductView(1, {b: whole(Fraction(e) / a) for b, e in view.factors.items()})
+        yield power.make_node(build_product(base), number_term(a))
+    if not found:
+        yield t
 
 
 def as_head(t: Term, op: Op) -> Term:

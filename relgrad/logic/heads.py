@@ -6,16 +6,18 @@ what it demands is read off once, what a place offers is computed once per term 
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 from relgrad.logic.associative import operands
-from relgrad.logic.group import Number, ProductView, SumView
+from relgrad.logic.group import Number, ProductView, SumView, whole
 from relgrad.logic.theory import BAG, PRODUCTS, SUMS, linear_positions, theories_of
 from relgrad.logic.view import product_of, sum_of
 from relgrad.op import Op
-from relgrad.ops.arithmetic import power
+from relgrad.ops.arithmetic import add, power, subtract
 from relgrad.ops.exponential import exp
 from relgrad.ops.statistics import Size
 from relgrad.term import Term, is_term
@@ -23,8 +25,8 @@ from relgrad.term import Term, is_term
 Key = Any
 """A head, an op or a class of ops; or two heads, and whether their signs are equal."""
 
-CONSTANT = "constant"
-"""What stands for the constant of a sum among its heads."""
+CONSTANT, ROOT = "constant", "root"
+"""What stands among the heads of a sum for its constant, and for factors with a fractional exponent."""
 
 
 class Demand(NamedTuple):
@@ -45,7 +47,12 @@ class Pattern(NamedTuple):
 
 
 def head_key(op: Op) -> Key:
-    """Return what patterns are indexed by: the op itself, or its class where it has parameters of its own."""
+    """Return what patterns are indexed by: the op itself, or its class where it has parameters of its own.
+
+    A difference is a sum.
+    """
+    if op is subtract:
+        return add
     return op if op.elementwise else type(op)
 
 
@@ -88,7 +95,9 @@ def _offered_as(p: Term) -> tuple[str, frozenset[Key]]:
 
 def _keys(bases: Iterable[Any]) -> frozenset[Key]:
     # The size of what is not known yet is a number where it is.
-    return frozenset(head_key(b.op) for b in bases if is_term(b) and not b.ground and type(b.op) is not Size)
+    heads = [b.op for b in bases if is_term(b) and not b.ground and type(b.op) is not Size]
+    # Of a sum bindings may leave one summand, which has another head; only alone it is asked for.
+    return frozenset(head_key(op) for op in heads if op not in SUMS) or frozenset(map(head_key, heads))
 
 
 def _demanded(summand: Any) -> Iterator[Key]:
@@ -98,18 +107,23 @@ def _demanded(summand: Any) -> Iterator[Key]:
     factors = product_of(summand).factors
     if summand in factors:
         yield head_key(summand.op)
-    elif common_exponent(product_of(summand)) is not None:
+    elif exponents(product_of(summand)):
         yield power
     else:
         yield from (key for key in _keys(factors) if key is not exp)
+        if any(e.denominator != 1 for e in factors.values()):
+            yield ROOT
 
 
 def _demanded_pairs(p: SumView) -> set[Key]:
-    """Return the relative signs that a pattern demands of the summands that have a head of their own."""
+    """Return the relative signs that a pattern demands of the summands that have a head of their own.
+
+    A linear op may have the sign of its operand outside.
+    """
     atoms = [
         (head_key(t.op), k)
         for t, k in p.terms.items()
-        if is_term(t) and not t.ground and t in product_of(t).factors
+        if is_term(t) and not t.ground and t in product_of(t).factors and not linear_positions(t.op)
     ]
     return _pairs(Counter((key, k > 0) for key, k in atoms), p.constant)
 
@@ -119,6 +133,7 @@ def _pairs(signs: Mapping[tuple[Key, bool], int], constant: Number) -> set[Key]:
     found: set[Key] = set()
     entries = list(signs.items())
     if constant:
+        found.add(CONSTANT)
         entries.append(((CONSTANT, constant > 0), 1))
     for i, ((key, sign), n) in enumerate(entries):
         if n > 1:
@@ -146,17 +161,25 @@ def _offered_sums(t: Term) -> Iterator[SumView]:
                 yield sum_of(base)
 
 
-def common_exponent(view: ProductView) -> Number | None:
-    """Return the exponent that all factors of a product have, or None: 1/x, √(x·y) and x³ are powers, x/y is none."""
-    exponents = set(view.factors.values())
-    return next(iter(exponents)) if len(exponents) == 1 and exponents != {1} else None
+def exponents(view: ProductView) -> list[Number]:
+    """List the numbers a, the largest first, for which a product is a power xᵃ: -2 and -1 for 1/x², ½ for √(x·y)."""
+    es = [Fraction(e) for e in view.factors.values()]
+    if not es or any((e > 0) != (es[0] > 0) for e in es):
+        return []
+    below = math.lcm(*[e.denominator for e in es])
+    above = math.gcd(*[int(e * below) for e in es])
+    smaller = [n for n in range(min(above - 1, 8), 0, -1) if above % n == 0 and below <= 2]
+    sizes = [Fraction(n, below) for n in (above, *smaller)]
+    return [whole(a if es[0] > 0 else -a) for a in sizes if a != 1 or es[0] < 0]
 
 
 def summand_heads(t: Any) -> Iterator[Key]:
     """Yield the heads of a summand: those of its factors, and that of a power where it is one."""
     view = product_of(t)
     yield from product_heads(view, 0)
-    if common_exponent(view) is not None:
+    if any(e.denominator != 1 for e in view.factors.values()):
+        yield ROOT
+    if exponents(view):
         yield power
 
 

@@ -42,7 +42,7 @@ class Piece(NamedTuple):
     @property
     def shape(self) -> Shape:
         """The shape of what stands under the sum."""
-        terms = [b for b in self.weight.factors] + ([] if self.exponent is None else [self.exponent])
+        terms = list(self.weight.factors) + ([] if self.exponent is None else [self.exponent])
         return broadcast_shapes(*[t.type.shape for t in terms]) if terms else ()
 
     @property
@@ -96,8 +96,12 @@ class Joined(NamedTuple):
         """Return the share that the entries of a piece have of the sum."""
         if self._binary is not None and None in self._binary:
             x, y = self._binary
-            return expit(x) if i == 0 and x is not None else expit(y) if i == 1 and y is not None else (
-                expit(negative(x if y is None else y))
+            return (
+                expit(x)
+                if i == 0 and x is not None
+                else expit(y)
+                if i == 1 and y is not None
+                else (expit(negative(x if y is None else y)))
             )
         shares = Softmax(self.axes).make_node(*self._operands)
         return shares if len(self.pieces) == 1 else getitem(shares, self.keys[i])
@@ -114,7 +118,7 @@ class Joined(NamedTuple):
 
 
 def join(pieces: Sequence[Piece], like: Term) -> Joined | None:
-    """Return the one sum that several pieces are, whose sum has the type of `like`, or None where shapes are unknown."""
+    """Return the one sum that several pieces are, of the type of `like`, or None where shapes are unknown."""
     dtype = like.type.dtype
     if len(pieces) == 1:
         (piece,) = pieces
@@ -167,9 +171,7 @@ def _stacked(pieces: Sequence[Piece], dtype: Any) -> Joined | None:
 def _concatenated(pieces: Sequence[Piece], axis: int, like: Term) -> Joined | None:
     """Join pieces along the one axis that some of them are summed over."""
     dtype, rank = like.type.dtype, like.type.ndim
-    extents = [
-        broadcast_shapes(piece.shape, (1,) * -axis)[axis] if piece.axes else 1 for piece in pieces
-    ]
+    extents = [broadcast_shapes(piece.shape, (1,) * -axis)[axis] if piece.axes else 1 for piece in pieces]
     if None in extents or None in like.type.shape:
         return None
     shapes = [tuple(n if i == rank + axis else m for i, m in enumerate(like.type.shape)) for n in extents]
@@ -184,7 +186,8 @@ def _concatenated(pieces: Sequence[Piece], axis: int, like: Term) -> Joined | No
         )
     else:
         weights = None
-    keys, start = [], 0
+    keys: list[Any] = []
+    start = 0
     for n in extents:
         keys.append((Ellipsis, slice(start, start + n), *[FULL] * (-axis - 1)))
         start += n

@@ -120,7 +120,7 @@ def _as_sum(t: Term) -> Term | None:
 
 
 def reading(t: Term) -> Reading | None:
-    """Return how the log domain reads a term, or None where it does not: no exponential is in it, or its sign is unknown."""
+    """Return how the log domain reads a term, or None: no exponential is in it, or its sign is unknown."""
     if not is_exponential(t):
         return None
     stack = [t]
@@ -157,7 +157,10 @@ def logarithm(t: Term) -> Any:
 
 
 def logarithmo(x: Any, y: Any) -> Goal:
-    """Construct a goal stating that y is the logarithm of x, formed in the log domain; x is e^y where only y is known."""
+    """Construct a goal stating that y is the logarithm of x, formed in the log domain.
+
+    Where only y is known, x is e^y.
+    """
 
     def log_domain_goal(s: State) -> Iterator[State]:
         u, v = (reify_term(getattr(t, "term", t), s) for t in (x, y))
@@ -248,7 +251,9 @@ def _row(t: Term) -> Reading | None:
     if None in t.type.shape:
         return None
     pairs = [_split(rand) for rand in t.rands]
-    columns = [[_like(part, rand) for part, rand in zip(c, t.rands, strict=True)] for c in zip(*pairs, strict=True)]
+    columns = [
+        [_like(part, rand) for part, rand in zip(c, t.rands, strict=True)] for c in zip(*pairs, strict=True)
+    ]
     weights, exponents = columns
     plain = all(type(w.op) is Constant and np.all(w.op.value == 1) for w, _ in pairs)
     return Reading(None if plain else t.op.make_node(*weights), t.op.make_node(*exponents))

@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any
 
 from relgrad.logic.associative import match_bag
-from relgrad.logic.candidates import as_head, as_power, factors_like, summands_like
+from relgrad.logic.candidates import as_head, as_powers, factors_like, summands_like
 from relgrad.logic.equality import equal_ground
 from relgrad.logic.group import (
     Number,
@@ -96,7 +96,8 @@ def _match_open(p: Term, t: Term, s: State) -> Iterator[State]:
     elif p.op is exp:
         yield from _match_exponential(p.rands[0], product_of(t), s)
     elif p.op is power:
-        yield from _match_operands(p, as_power(t), s)
+        for reading in as_powers(t):
+            yield from _match_operands(p, reading, s)
     elif type(p.op) is Sum:
         yield from _match_reduction(p, t, s)
     elif type(t.op) is not type(p.op) and linear_positions(p.op):

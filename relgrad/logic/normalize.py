@@ -15,7 +15,8 @@ from relgrad.logic.build import build_product, build_sum, fit
 from relgrad.logic.group import Number, ProductView, added, multiplied, whole
 from relgrad.logic.joined import Joined, Piece
 from relgrad.logic.logdomain import is_exponential, joined_sum, reading
-from relgrad.logic.rewrite import scopes
+from relgrad.logic.scopes import scopes
+from relgrad.logic.selected import chain_of, commutes, fits, pushed, selected, selections_in
 from relgrad.logic.share import dtype_of, without
 from relgrad.logic.theory import SUMS
 from relgrad.logic.view import product_of, sum_of, summand
@@ -34,15 +35,18 @@ def normalized_product(t: Term) -> Any:
     if not is_exponential(t):
         return None
     found = [(scope, below) for scope in scopes(product_of(t)) if (below := _denominators(scope.available))]
-    for take in (_share, _distributed, _quotient, _constant_share):
+    for take in (_share, _balanced, _selected, _distributed, _quotient, _constant_share):
         for scope, denominators in found:
             for denominator in denominators:
                 for left, new in take(scope.available, denominator):
                     if scope.uses_own(left):
                         own, inherited = scope.split(left)
-                        view = scope.rebuild(multiplied((own, 1), (product_of(new), 1)), inherited)
-                        if view is not None:
-                            return fit(build_product(view, dtype_of(t)), t)
+                        # What was distributed stays so, though its summands share the denominator.
+                        made = ProductView(1, {new: 1}) if take is _distributed else product_of(new)
+                        view = scope.rebuild(multiplied((own, 1), (made, 1)), inherited)
+                        result = None if view is None else fit(build_product(view, dtype_of(t)), t)
+                        if result is not None and result is not t:
+                            return result
     return None
 
 
@@ -105,17 +109,99 @@ def _distributed(available: ProductView, denominator: Denominator) -> Iterator[T
             yield left, build_sum(added(*parts), dtype)
 
 
+def _balanced(available: ProductView, denominator: Denominator) -> Iterator[Taken]:
+    """Yield the exponential of a summand over the sum, to the largest power that is in both.
+
+    What has more of the one than of the other is left so: in derivatives the rest is a factor of what is outside.
+    """
+    base, k, joined = denominator
+    for piece in joined.pieces:
+        if piece.exponent is not None and (q := min(_multiple(available, exp(piece.exponent)), k)) > 0:
+            q = whole(Fraction(q)) if q < 1 else 1
+            taken = multiplied((product_of(exp(piece.exponent)), q), (ProductView(1, {base: -q}), 1))
+            yield multiplied((available, 1), (taken, -1)), joined.quotient(piece.exponent, q)
+
+
+def _multiple(view: ProductView, t: Term) -> Number:
+    """Return which power of a term is in a product; negative where only its inverse is."""
+    factors = product_of(t).factors
+    ratios = [Fraction(view.factors.get(b, 0)) / Fraction(e) for b, e in factors.items()]
+    if not ratios:
+        return 0
+    low, high = min(ratios), max(ratios)
+    return low if low > 0 else high if high < 0 else 0
+
+
+def _selected(available: ProductView, denominator: Denominator) -> Iterator[Taken]:
+    """Yield entries of a summand over the sum: e^x[i] / Σ e^x is an entry of the quotient."""
+    base, k, joined = denominator
+    selections = {s: None for b in available.factors if _is_selected(b) for s in selections_in(_inside(b))}
+    if not selections:
+        return
+    view = multiplied(
+        *[
+            (
+                product_of(pushed(*chain_of(b)))
+                if _is_selected(b) and b.op is not exp
+                else ProductView(1, {b: 1}),
+                e,
+            )
+            for b, e in available.factors.items()
+        ],
+        (ProductView(available.coefficient, {}), 1),
+    )
+    for i, piece in enumerate(joined.pieces):
+        if piece.exponent is None:
+            continue
+        for selection in selections:
+            for form, term_of in _forms(piece, i, joined):
+                if not fits(selection, form.type.shape) or not commutes(selection, base):
+                    continue
+                q = min(_multiple(view, picked := pushed(selection, form)), k)
+                if q > 0:
+                    q = whole(Fraction(q)) if q < 1 else 1
+                    taken = multiplied((product_of(picked), q), (ProductView(1, {base: 1}), -q))
+                    new = term_of(q)
+                    if new is not None and fits(selection, new.type.shape):
+                        yield multiplied((view, 1), (taken, -1)), selected(selection, new)
+
+
+def _forms(piece: Piece, i: int, joined: Joined) -> list[tuple[Term, Callable[[Number], Any]]]:
+    """List how a summand may stand above the sum, with its weight or without, and what each becomes."""
+    plain = exp(piece.exponent)
+    if not piece.weight.factors and piece.weight.coefficient == 1:
+        return [(plain, lambda q: joined.share(i) if q == 1 else joined.quotient(piece.exponent, q))]
+    weighted = build_product(piece.factors._replace(coefficient=1), plain.type.dtype)
+    c = ProductView(piece.factors.coefficient, {})
+
+    def share(q: Number) -> Any:
+        return build_product(multiplied((product_of(joined.share(i)), 1), (c, -1))) if q == 1 else None
+
+    return [(weighted, share), (plain, lambda q: joined.quotient(piece.exponent, q))]
+
+
+def _is_selected(b: Any) -> bool:
+    return is_term(b) and is_exponential(b) and (b.op is exp or b.op.laws.selects)
+
+
+def _inside(b: Term) -> Any:
+    return b.rands[0] if b.op is exp else b
+
+
 def _quotient(available: ProductView, denominator: Denominator) -> Iterator[Taken]:
     """Yield all exponentials over a sum that does not hold them."""
     base, k, joined = denominator
-    taken = {b: e for b, e in available.factors.items() if is_term(b) and b.op is exp}
-    outside = {
-        b: e for b, e in available.factors.items() if b is not base and _is_sum(b) and reading(b) is not None
-    }
-    if not taken and not any(e > 0 for e in outside.values()):
+    if any(p.exponent is not None and _multiple(available, exp(p.exponent)) for p in joined.pieces):
         return
+    taken = {b: e for b, e in available.factors.items() if is_term(b) and b.op is exp}
+    roots = {
+        b: e for b, e in available.factors.items() if 0 < e < 1 and _is_sum(b) and reading(b) is not None
+    }
+    if not taken and not roots:
+        return
+    k = 1 if k == int(k) else k
     exponents = [(sum_of(b.rands[0]), e) for b, e in taken.items()]
-    exponents += [(sum_of(reading(b).exponent), e) for b, e in outside.items()]
+    exponents += [(sum_of(reading(b).exponent), e) for b, e in roots.items()]
     total = added(*[(view, whole(Fraction(e) / k)) for view, e in exponents])
-    left = multiplied((available, 1), (ProductView(1, {**taken, **outside, base: -k}), -1))
+    left = multiplied((available, 1), (ProductView(1, {**taken, **roots, base: -k}), -1))
     yield left, joined.quotient(build_sum(total, base.type.dtype), k)

@@ -1,52 +1,16 @@
-"""Where the entries of a term lie, and the side conditions that follow: goals over declared ranges and shapes."""
+"""Side conditions: goals over the ranges and shapes of terms."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import numpy as np
-
+from relgrad.bounds import range_of
 from relgrad.logic.unify import State, reify_term
-from relgrad.op import Constant
 from relgrad.term import Term, is_term
-from relgrad.types import REAL, ArrayType, Interval
+from relgrad.types import ArrayType
 
 Goal = Callable[[State], Iterator[State]]
-
-
-def range_of(t: Any) -> Interval:
-    """Return the range of a term, from the ranges that its ops declare; computed once per term, bottom-up."""
-    if not is_term(t) or not t.ground:
-        return REAL
-    stack = [t]
-    while stack:
-        node = stack[-1]
-        if "range" in node.cache:
-            stack.pop()
-            continue
-        missing = [rand for rand in node.rands if "range" not in rand.cache]
-        if missing:
-            stack.extend(missing)
-            continue
-        stack.pop()
-        node.cache["range"] = _range(node)
-    return t.cache["range"]
-
-
-def _range(node: Term) -> Interval:
-    if type(node.op) is Constant:
-        value = node.op.value
-        if value.size == 0 or value.dtype.kind == "O" or np.isnan(value).any():
-            return REAL
-        return Interval(float(value.min()), float(value.max()))
-    # x·x is a square whatever the sign of x, which ranges of the two operands alone do not show.
-    if str(node.op) == "multiply" and node.rands[0] is node.rands[1]:
-        low = 0.0
-        return Interval(
-            low, np.inf, node.rands[0].cache["range"].positive or node.rands[0].cache["range"].negative
-        )
-    return node.op.range_of(*[rand.cache["range"] for rand in node.rands])
 
 
 def _condition(holds: Callable[..., bool]) -> Callable[..., Goal]:
@@ -100,6 +64,12 @@ def maybe_large(x: Term) -> bool:
 def constant_along(x: Term, axes: Any) -> bool:
     """Construct a goal stating that x has extent 1 along the axes."""
     return is_constant_along(x, axes)
+
+
+@_condition
+def varying_along(x: Term, axes: Any) -> bool:
+    """Construct a goal stating that x has another extent than 1 along each of the axes."""
+    return isinstance(x.type, ArrayType) and all(x.type.extent(axis) != 1 for axis in axes)
 
 
 @_condition

@@ -7,7 +7,7 @@ since sum(b/a) = sum(b)/a. This is what lets exp(x)·sum(g·exp(x)/S²) hold a s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import chain
 from typing import Any, NamedTuple
@@ -18,15 +18,19 @@ from relgrad.logic.group import Number, ProductView, SumView, added, key_of, mul
 from relgrad.logic.heads import Pattern, head_key, summand_heads
 from relgrad.logic.match import match, match_product, match_sum
 from relgrad.logic.ranges import Goal
+from relgrad.logic.scopes import scopes
 from relgrad.logic.share import dtype_of
-from relgrad.logic.theory import SUMS, linear_operands, stands_outside
+from relgrad.logic.theory import SUMS, linear_positions
 from relgrad.logic.unify import State, is_variable, reify_term
-from relgrad.logic.view import LIMIT, product_of, sum_of
+from relgrad.logic.view import product_of, sum_of, summand
 from relgrad.op import Pack
 from relgrad.ops.exponential import exp
 from relgrad.ops.reduction import Sum
 from relgrad.term import Term, is_term, term
 from relgrad.types import TupleType
+
+SCALED = 8
+"""Multiples of a sum are looked at where it has at most so many summands."""
 
 
 class Rewrite(NamedTuple):
@@ -42,7 +46,9 @@ def rewrites(left: Pattern, right: Any, conditions: Sequence[Goal], t: Term, s: 
         found = _rewrite_product(left, right, conditions, t, s)
     elif left.kind == "sum":
         found = chain(
-            _rewrite_factored(left, right, conditions, t, s), _rewrite_sum(left, right, conditions, t, s)
+            _rewrite_factored(left, right, conditions, t, s),
+            _rewrite_sum(left, right, conditions, t, s),
+            _rewrite_scaled(left, right, conditions, t, s),
         )
     elif left.kind == "bag":
         found = _rewrite_bag(left, right, conditions, t, s)
@@ -122,6 +128,56 @@ def _rewrite_factored(
                 others = multiplied((view, 1), (ProductView(1, {base: 1}), -1))
                 whole_view = multiplied((others, 1), (product_of(new), 1))
                 yield Rewrite(state, _fitted(build_product(whole_view, dtype_of(t)), t))
+
+
+def _rewrite_scaled(
+    left: Pattern, right: Any, conditions: Sequence[Goal], t: Term, s: State
+) -> Iterator[Rewrite]:
+    """Rewrite a sum of which a multiple by what stands beside one of its heads matches: a·f(x) - a·g(x) = a·(f - g)(x).
+
+    What the other summands have of that factor may be hidden in the bindings.
+    """
+    pattern, subject = sum_of(left.term), sum_of(t)
+    if len(subject.terms) > SCALED:
+        return
+    dtype = dtype_of(t)
+    for factor in _factors(pattern, subject):
+        scaled = _times(subject, factor, -1, dtype)
+        for scale in _scales(left.term, pattern, scaled):
+            for state, rest in match_sum(
+                pattern, added((scaled, whole(1 / Fraction(scale)))), s, extend=True
+            ):
+                for final in _satisfying(conditions, state):
+                    new = sum_of(reify_term(right, final))
+                    total = _times(added((rest, scale), (new, scale)), factor, 1, dtype)
+                    yield Rewrite(final, _fitted(build_sum(total, dtype), t))
+
+
+def _factors(pattern: SumView, subject: SumView) -> list[ProductView]:
+    """List the factors that stand beside the heads of a pattern in the summands of a place."""
+    heads = {
+        head_key(p.op)
+        for p in pattern.terms
+        if is_term(p) and not p.ground and p in product_of(p).factors and not linear_positions(p.op)
+    }
+    found: dict[Any, ProductView] = {}
+    for t in subject.terms if heads else ():
+        factors = product_of(t).factors
+        for base, e in factors.items():
+            if e == 1 and len(factors) > 1 and is_term(base) and head_key(base.op) in heads:
+                others = {b: k for b, k in factors.items() if b is not base}
+                found.setdefault(frozenset(others.items()), ProductView(1, others))
+    return list(found.values())
+
+
+def _times(view: SumView, factor: ProductView, power: int, dtype: Any) -> SumView:
+    parts = [
+        (summand(multiplied((product_of(t), 1), (factor, power)), None, dtype), k)
+        for t, k in view.terms.items()
+    ]
+    if view.constant:
+        parts.append((summand(multiplied((factor, power)), None, dtype), view.constant))
+    return added(*parts)
 
 
 def _may_echo(p: Term, pattern: SumView, subject: SumView) -> bool:
@@ -214,74 +270,3 @@ def _powers(pattern: ProductView, subject: ProductView) -> list[Number]:
 
 def _to_the(view: ProductView, power: Number) -> ProductView:
     return ProductView(view.coefficient, {b: whole(Fraction(e) * power) for b, e in view.factors.items()})
-
-
-class Scope(NamedTuple):
-    """The inside of nested contractions: its own factors and those it may draw in from outside."""
-
-    own: ProductView
-    inherited: dict[Any, Number]
-    rebuild: Callable[[ProductView, dict[Any, Number]], ProductView | None]
-
-    @property
-    def available(self) -> ProductView:
-        return multiplied((self.own, 1), (ProductView(1, self.inherited), 1)) if self.inherited else self.own
-
-    def uses_own(self, rest: ProductView) -> bool:
-        """Whether a match that left `rest` took any of the scope's own factors."""
-        return not self.inherited or any(rest.factors.get(b, 0) != e for b, e in self.own.factors.items())
-
-    def split(self, rest: ProductView) -> tuple[ProductView, dict[Any, Number]]:
-        """Divide what a match left into the scope's own factors and those outside."""
-        own = {b: e for b, e in rest.factors.items() if b not in self.inherited}
-        return ProductView(rest.coefficient, own), {
-            b: e for b, e in rest.factors.items() if b in self.inherited
-        }
-
-
-def scopes(view: ProductView) -> Iterator[Scope]:
-    """Yield the insides of the contractions among the factors of a product, itself first."""
-    return _scopes(view, {}, 3)
-
-
-def _scopes(view: ProductView, inherited: dict[Any, Number], depth: int) -> Iterator[Scope]:
-    yield Scope(view, inherited, lambda own, outside: multiplied((own, 1), (ProductView(1, outside), 1)))
-    if not depth or len(view.factors) > LIMIT:
-        return
-    for base, e in view.factors.items():
-        if not is_term(base) or not base.ground or e != int(e) or e < 1:
-            continue
-        for position, axes in linear_operands(base):
-            others = multiplied((view, 1), (ProductView(1, inherited), 1), (ProductView(1, {base: 1}), -1))
-            movable = {
-                b: k
-                for b, k in others.factors.items()
-                if b is not base and stands_outside(b, axes, base.rands[position])
-            }
-            for inner in _scopes(product_of(base.rands[position]), movable, depth - 1):
-                yield Scope(inner.own, inner.inherited, _around(inner, base, position, others, movable))
-
-
-def _around(
-    inner: Scope, base: Term, position: int, others: ProductView, movable: dict[Any, Number]
-) -> Callable[[ProductView, dict[Any, Number]], ProductView | None]:
-    """Return how a contraction is put back around its rewritten operand."""
-
-    def rebuild(own: ProductView, outside: dict[Any, Number]) -> ProductView | None:
-        view = inner.rebuild(own, outside)
-        if view is None:
-            return None
-        # The inner rebuild multiplied in what was not used of the factors drawn in: they go back outside.
-        kept = {b: e for b, e in view.factors.items() if b in movable}
-        body = multiplied((view, 1), (ProductView(1, kept), -1))
-        operand = build_product(ProductView(1, body.factors), base.type.dtype)
-        rands = list(base.rands)
-        rands[position] = fit(operand, rands[position])
-        rest = ProductView(others.coefficient, {b: e for b, e in others.factors.items() if b not in movable})
-        return multiplied(
-            (rest, 1),
-            (ProductView(body.coefficient, kept), 1),
-            (ProductView(1, {base.op.make_node(*rands): 1}), 1),
-        )
-
-    return rebuild

@@ -21,7 +21,7 @@ def root(view: ProductView, exponent: Fraction) -> ProductView | None:
     factors: dict[Any, Number] = {}
     if coefficient is None:
         # Coefficients are rational: a root that is not is a factor.
-        if not view.factors or not (floats := _as_floats(view.coefficient)):
+        if not (floats := _as_floats(view.coefficient)):
             return None
         coefficient, factors = 1, {number_term(c): e * exponent for c, e in floats.items()}
     doubtful = 0

@@ -5,6 +5,7 @@ Nothing here looks inside a term: products and sums are multisets, exponents and
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import combinations, product
@@ -114,14 +115,25 @@ def _rooted(t: ProductView, k: Number) -> ProductView | None:
     """
     if k == 1:
         return t
-    if not t.coefficient or not t.factors or (t.coefficient != 1 and k != -1):
+    coefficient = _rational_root(t.coefficient, k)
+    if not coefficient or not t.factors:
         return None
     if k.denominator != 1 and any(e.denominator != k.denominator for e in t.factors.values()):
         return None
     exponents = {b: whole(Fraction(e) / k) for b, e in t.factors.items()}
     if any(e < 0 or (isinstance(e, Fraction) and abs(k) != 1) for e in exponents.values()):
         return None
-    return ProductView(whole(1 / Fraction(t.coefficient)), exponents)
+    return ProductView(coefficient, exponents)
+
+
+def _rational_root(c: Number, k: Number) -> Number | None:
+    """Return c^(1/k) where that is rational."""
+    if c == 1 or (c and k == -1):
+        return whole(1 / Fraction(c))
+    if k != 2 or c <= 0:
+        return None
+    root = Fraction(math.isqrt(c.numerator), math.isqrt(c.denominator))
+    return whole(root) if root * root == c else None
 
 
 def share_sum(

@@ -9,7 +9,7 @@ import numpy as np
 
 from relgrad.logic.group import Number
 from relgrad.logic.ranges import is_constant_along
-from relgrad.op import Op
+from relgrad.op import Op, constant, is_constant
 from relgrad.ops.align import insert
 from relgrad.ops.arithmetic import (
     add,
@@ -26,7 +26,7 @@ from relgrad.ops.arithmetic import (
 from relgrad.ops.exponential import exp
 from relgrad.ops.matmul import MatMul, swap
 from relgrad.ops.reduction import Sum
-from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand, Squeeze
+from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand, Squeeze, expand, squeeze
 from relgrad.term import Term
 
 PRODUCTS: dict[Op, tuple[int, tuple[Number, ...]]] = {
@@ -61,11 +61,20 @@ def inner_product(t: Term) -> Term | None:
         a, b = t.rands
         found = None
         if column and (row or _is_exponential(a) or _is_exponential(b)):
-            found = Sum((-1,)).make_node(multiply(a, swap(b)))
+            found = Sum((-1,)).make_node(multiply(a, _turned(b, -1)))
         elif _is_exponential(a) or _is_exponential(b):
-            found = Sum((-2,)).make_node(multiply(swap(a), b))
+            found = Sum((-2,)).make_node(multiply(_turned(a, -2), b))
         t.cache["inner product"] = found
     return t.cache["inner product"]
+
+
+def _turned(x: Any, axis: int) -> Any:
+    """Transpose a row or column, whose extent along an axis is 1."""
+    if is_constant(x):
+        return constant(np.swapaxes(x.op.value, -1, -2), x.type.dtype)
+    if type(x.op) is Expand and axis in x.op.axes:
+        return expand(squeeze(x, (axis,)), (-3 - axis,))
+    return swap(x)
 
 
 def _is_exponential(x: Any, depth: int = 4) -> bool:

@@ -128,7 +128,7 @@ def _product_rule(t: Term) -> ProductView | None:
         if any(not view.coefficient and e < 0 for view, e in parts):
             return None
         if op is sqrt:
-            return root(parts[0][0], Fraction(1, 2))
+            return root(parts[0][0], Fraction(1, 2)) or _whole_root(t.rands[0], Fraction(1, 2))
         return multiplied((ProductView(sign, {}), 1), *parts)
     if op is power:
         return _power(t)
@@ -154,8 +154,13 @@ def _power(t: Term) -> ProductView | None:
         return None
     view = product_of(base)
     if isinstance(e, Fraction):
-        return root(view, e)
+        return root(view, e) or _whole_root(base, e)
     return multiplied((view, e)) if view.coefficient or e > 0 else None
+
+
+def _whole_root(base: Any, e: Fraction) -> ProductView | None:
+    """Read the root of a sum that cannot be split into the roots of its factors as that of the sum."""
+    return ProductView(1, {base: e}) if is_term(base) and base.op in SUMS else None
 
 
 def _exponential(t: Term) -> ProductView | None:
@@ -216,6 +221,8 @@ def _expanded(t: Term) -> ProductView | None:
     """Read an inserted axis as inserted into every factor; leading ones are those that broadcasting supplies."""
     view = product_of(t.rands[0])
     axes = t.op.axes
+    if all(n == 1 for n in t.type.shape):
+        return view  # broadcasting supplies all axes of a single entry
     if len(view.factors) == 1 and view.coefficient == 1 and next(iter(view.factors)) is t.rands[0]:
         return _strip_leading(t)
     return view._replace(factors={insert_axes(b, axes): e for b, e in view.factors.items()})

@@ -1,6 +1,7 @@
 """Differences f(x) − f(y) as ops of x, y and their distance d = x − y.
 
-The distance is there for accuracy alone: it moves with x and y, so that its own derivative is not counted again.
+Over the reals x is y + d; it is there for accuracy alone, as it is known and not computed again, and it carries the
+derivative: the distance moves with x and y, so that its own is not counted twice.
 Derivatives are the plain ones, g·f'(x) and −g·f'(y); where they meet, they are a difference again.
 """
 
@@ -31,14 +32,16 @@ def difference(function: Callable[..., Any], slope: Slope, ball: Callable[[Any],
         lambda g, out, x, y, d: -slope(g, y),
         None,
         kernel=True,
-        ball=lambda x, y, d: ball(x) - ball(y),
+        ball=lambda x, y, d: ball(y + d) - ball(y),
     )
 
 
 def _power_slope(g: Any, x: Any, a: Any) -> Any:
     """Return g·a·xᵃ⁻¹."""
     rule = power.rules[0]
-    return rule(g, None, x, a) if rule is not None and is_constant(as_term(a)) else g * (a * np.power(x, a - 1))
+    return (
+        rule(g, None, x, a) if rule is not None and is_constant(as_term(a)) else g * (a * np.power(x, a - 1))
+    )
 
 
 def _power1p_range(x: Interval, a: Interval) -> Interval:
@@ -71,7 +74,7 @@ power_difference = elementwise(
     lambda g, out, x, y, a, d: g * (out * np.log(x) + np.power(y, a) * log_difference(x, y, d)),
     None,
     kernel=True,
-    ball=lambda x, y, a, d: x**a - y**a,
+    ball=lambda x, y, a, d: (y + d) ** a - y**a,
 )
 cbrt_difference = difference(
     kernels.cbrt_difference,
@@ -86,7 +89,7 @@ log_difference = elementwise(
     lambda g, out, x, y, d: -g / y,
     None,
     kernel=True,
-    ball=lambda x, y, d: (x / y).log(),
+    ball=lambda x, y, d: (1 + d / y).log(),
 )
 xlogx_difference = difference(
     kernels.xlogx_difference, lambda g, x: g * np.log(x) + g, lambda x: x if x.is_zero() else x * x.log()
@@ -101,8 +104,14 @@ arctan_difference = difference(
 )
 sinh_difference = difference(kernels.sinh_difference, lambda g, x: g * np.cosh(x), lambda x: x.sinh())
 cosh_difference = difference(kernels.cosh_difference, lambda g, x: g * np.sinh(x), lambda x: x.cosh())
-expit_difference = difference(
-    kernels.expit_difference, lambda g, x: g * (expit(x) * expit(-x)), lambda x: 1 / (1 + (-x).exp())
+expit_difference = elementwise(
+    "expit_difference",
+    kernels.expit_difference,
+    lambda g, out, x, y, d: g * (expit(x) * expit(-x)),
+    lambda g, out, x, y, d: -g * (expit(y) * expit(-y)),
+    None,
+    kernel=True,
+    ball=lambda x, y, d: -(-d).expm1() / ((1 + (-(y + d)).exp()) * (1 + y.exp())),
 )
 
 

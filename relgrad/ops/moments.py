@@ -13,8 +13,8 @@ from relgrad.implementations import implements
 from relgrad.ops.arguments import is_symbolic
 from relgrad.ops.rows import RowsOp, build, total
 from relgrad.ops.stable import xdivy
-from relgrad.term import Term
-from relgrad.types import NONNEGATIVE, REAL, Interval, Shape
+from relgrad.term import Term, term
+from relgrad.types import NONNEGATIVE, REAL, Interval, Shape, broadcast_shapes
 
 
 class Centred(RowsOp):
@@ -77,22 +77,33 @@ class LogProd(_ProductOp):
 
 
 class ProdPower(_ProductOp):
-    """(Π x)ᵖ over axes, for a p that is constant along them; its derivative is p·out/x."""
+    """(Π x)ᵖ over axes; its derivative is p·out/x."""
 
     kernel = staticmethod(kernels.prod_power)
+
+    def _canonical(self, operands: Sequence[Any], axes: tuple[int, ...], shape: Shape) -> Term:
+        return term(ProdPower(tuple(a for a in axes if operands[0].type.extent(a) != 1)), *operands)
+
+    def _broadcast(self, types: Sequence[Any]) -> Shape:
+        x, p = [t.shape for t in types]
+        product = tuple([1 if i - len(x) in self.axes else n for i, n in enumerate(x)])
+        return broadcast_shapes(product, p)
+
+    def result_shape(self, shape: Shape) -> Shape:
+        return shape
 
     def range_of(self, *ranges: Interval) -> Interval:
         return NONNEGATIVE if ranges[0].nonnegative else REAL
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         (x, p), (out,), (g,) = inputs, outputs, output_gradients
-        return [xdivy(g * p * out, x), g * out * LogProd(self.axes)(x)]
+        return [xdivy(self._sum(g * p * out), x), g * out * LogProd(self.axes)(x)]
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
         (x, p), (dx, dp) = inputs, eval_points
         out = self(x, p)
         parts = [
-            None if dx is None else self._sum(xdivy(dx * p * out, x)),
+            None if dx is None else p * out * self._sum(dx / x),
             None if dp is None else dp * out * LogProd(self.axes)(x),
         ]
         return [total([part for part in parts if part is not None])]

@@ -136,3 +136,26 @@ x_minus_log1p = elementwise(
     range=NONNEGATIVE,
     ball=lambda x: x - x.log1p(),
 )
+sin_minus_xcos = elementwise(
+    "sin_minus_xcos",
+    kernels.sin_minus_xcos,
+    lambda g, out, x: g * (x * np.sin(x)),
+    kernel=True,
+    ball=lambda x: x.sin() - x * x.cos(),
+)
+xlogx1p_minus_x = elementwise(
+    "xlogx1p_minus_x",
+    kernels.xlogx1p_minus_x,
+    lambda g, out, x: g * np.log1p(x),
+    kernel=True,
+    range=NONNEGATIVE,
+    ball=lambda x: (1 + x) * x.log1p() - x,
+)
+log_cos = elementwise(
+    "log_cos",
+    kernels.log_cos,
+    lambda g, out, x: -g * np.tan(x),
+    kernel=True,
+    range=-NONNEGATIVE,
+    ball=lambda x: x.cos().log(),
+)

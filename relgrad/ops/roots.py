@@ -48,7 +48,7 @@ leg = elementwise(
     None,
     kernel=True,
     range=NONNEGATIVE,
-    ball=lambda x, y, d: (x * x - y * y).sqrt(),
+    ball=lambda x, y, d: (d * (2 * y + d)).sqrt(),
 )
 hypot_excess = elementwise(
     "hypot_excess",

@@ -180,7 +180,7 @@ class Recurrence(Op):
 def _scan(op: type[_Along], function: str, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
     refuse(function, out=out)
     x = strong(as_term(cast_to(a, dtype)))
-    if axis is None:
+    if axis is None or (axis in (0, -1) and is_ground(x) and x.type.ndim == 0):
         x, axis = call(np.ravel, x), -1
     if is_ground(x):
         axis = normalize_axis(axis, x.type.ndim)

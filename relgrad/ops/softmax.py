@@ -9,8 +9,9 @@ import numpy as np
 
 from relgrad import kernels
 from relgrad.implementations import implements
-from relgrad.op import Symbolic, as_term
+from relgrad.op import Symbolic, as_term, constant
 from relgrad.ops.arguments import is_ground, is_symbolic, normalize_axes
+from relgrad.ops.arithmetic import multiply, subtract
 from relgrad.ops.deviation import Deviation, LogSoftmaxPullback, SoftmaxPullback
 from relgrad.ops.reduction import pattern_axes
 from relgrad.ops.rows import RowsOp, build, differentiable, total
@@ -83,7 +84,9 @@ class Softmax(_Weighted):
         cotangents = [SoftmaxPullback(self.axes)(g, p) if differentiable(inputs[0]) else None]
         if len(inputs) > 1:
             wanted = differentiable(inputs[1])
-            cotangents.append(_over_weight(self.axes, *inputs) * Deviation(self.axes)(g, p) if wanted else None)
+            cotangents.append(
+                _over_weight(self.axes, *inputs) * Deviation(self.axes)(g, p) if wanted else None
+            )
         return cotangents
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
@@ -104,6 +107,10 @@ class Softmax(_Weighted):
             return [part / _plus(parts, xs[0] * 0) for part in parts]
 
         return self._ball_rows(row, *balls)
+
+
+def _times(power: Any, t: Term) -> Term:
+    return t if power == 1 else multiply(constant(power), t)
 
 
 def _over_weight(axes: Any, x: Any, w: Any) -> Any:
@@ -135,6 +142,14 @@ class Gibbs(RowsOp):
     def arguments(self, operands: Sequence[Any]) -> dict[str, Any]:
         power = {} if self.power == 1 else {"power": self.power}
         return {**power, **({"weights": operands[2]} if len(operands) > 2 else {})}
+
+    def logarithm(self, node: Term) -> Any:
+        a, x, *weights = node.rands
+        if weights:
+            return None
+        if a is x:
+            return _times(self.power, LogSoftmax(self.axes).make_node(x))
+        return _times(self.power, subtract(a, LogSumExp(self.axes).make_node(x)))
 
     def range_of(self, *ranges: Interval) -> Interval:
         positive = len(ranges) == 2 or ranges[2].nonnegative

@@ -12,6 +12,8 @@ from relgrad.logic import (
     cancelled_product,
     cancelled_sum,
     distributed_product,
+    fit,
+    inner_product,
     label_of,
     normalized_product,
     rewrites,
@@ -50,6 +52,11 @@ def relate(t: Term, library: Library, within: int = 0) -> Iterator[Found]:
             yield Found("relation", row.name, rewrite.term, row.summary, bindings)
     if not theories:
         return
+    dot = inner_product(t)
+    if dot is not None:
+        # A row times a column is a sum of products.
+        for found in relate(dot, library, theories):
+            yield found._replace(term=fit(found.term, t))
     for whole, theory, name, simplify, why in _SIMPLIFICATIONS:
         smaller = simplify(t) if (readings if whole else theories) & theory else None
         if smaller is not None:

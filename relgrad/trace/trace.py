@@ -17,6 +17,8 @@ from relgrad.leaf import Input
 from relgrad.op import Symbolic, as_term, strong
 from relgrad.term import Term, subterms, term
 from relgrad.trace.arguments import argument_paths, arrays, as_array, has_tracer, signature, type_of
+from relgrad.trace.assume import recording
+from relgrad.trace.claims import Facts, apply
 from relgrad.trace.containers import NONE, Structure, flatten
 from relgrad.trace.tracer import Tracer
 
@@ -29,7 +31,7 @@ class Traced:
 
     `inputs` and `outputs` are the terms of the leaves of `in_structure` (it holds the positional arguments, a
     tuple, and the keyword arguments, a dict) and of `out_structure`. `paths` names each input as Python code
-    inside the function does: `params['W']`.
+    inside the function does: `params['W']`. `assumed` holds ranges of inputs, and of what is computed of them.
     """
 
     inputs: tuple[Term, ...]
@@ -37,6 +39,7 @@ class Traced:
     in_structure: Structure
     out_structure: Structure
     paths: tuple[str, ...]
+    assumed: Facts = ()
 
     @property
     def statics(self) -> list[tuple[str, Any]]:
@@ -70,9 +73,11 @@ def trace(
     with _labels(paths) as labels:
         inputs = [term(Input(label, type_)) for label, type_ in zip(labels, types, strict=True)]
         call_args, call_kwargs = structure.unflatten(map(Tracer, inputs))
-        result = _call(fun, call_args, call_kwargs)
+        with recording() as claims:
+            result = _call(fun, call_args, call_kwargs)
     outputs, out_structure = _outputs(result, fun)
-    return Traced(tuple(inputs), tuple(outputs), structure, out_structure, tuple(paths))
+    known, results, assumed = apply(inputs, outputs, claims) if claims else (inputs, outputs, ())
+    return Traced(tuple(known), tuple(results), structure, out_structure, tuple(paths), assumed)
 
 
 def with_symbolic_arrays(args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, Any]:

@@ -1,0 +1,55 @@
+"""Densities: the gamma function and what is made of it, in the log domain or without leaving the floats."""
+
+import numpy as np
+
+from relgrad.ops import beta, betaln, gamma, gamma_ratio, gammaln, log_gamma
+from relgrad.relation import positive, relation
+
+
+@relation(source="NIST Digital Library of Mathematical Functions, section 5.2")
+def log_of_gamma(x):
+    """The log of a gamma function, which itself overflows soon."""
+    return np.log(gamma(x)), log_gamma(x)
+
+
+@relation(source="functional equation of the logarithm")
+def log_of_multiple_of_gamma(x, w):
+    """The log of a positive multiple of a gamma function."""
+    return np.log(w * gamma(x)), np.log(w) + log_gamma(x), positive(w)
+
+
+@relation(source="functional equation of the logarithm")
+def log_of_multiple_of_inverse_gamma(x, w):
+    """The log of a positive number over a gamma function."""
+    return np.log(w / gamma(x)), np.log(w) - log_gamma(x), positive(w)
+
+
+@relation(source="NIST Digital Library of Mathematical Functions, eq. 5.11.12")
+def ratio_of_gammas(x, y):
+    """A ratio of gamma functions, both of which may overflow."""
+    return gamma(x) / gamma(y), gamma_ratio(x, y)
+
+
+@relation(source="functional equation of the logarithm")
+def log_of_ratio_of_gammas(x, y):
+    """The log of a ratio of gamma functions of positive arguments."""
+    ratio = gamma_ratio(x, y)
+    return np.log(ratio), np.where(ratio >= 0, gammaln(x) - gammaln(y), np.nan)
+
+
+@relation(source="NIST Digital Library of Mathematical Functions, eq. 5.12.1")
+def beta_of_gammas(x, y):
+    """The beta function by gamma functions."""
+    return gamma(x) * gamma(y) / gamma(x + y), beta(x, y)
+
+
+@relation(source="NIST Digital Library of Mathematical Functions, eq. 5.12.1 and 5.5.1")
+def binomial_of_gammas(x, y):
+    """A binomial coefficient by gamma functions: of x + y - 2 objects, x - 1."""
+    return gamma(x + y - 1) / (gamma(x) * gamma(y)), 1 / ((x + y - 1) * beta(x, y))
+
+
+@relation(source="NIST Digital Library of Mathematical Functions, eq. 5.12.1")
+def log_of_beta(x, y):
+    """The log of a beta function."""
+    return np.log(beta(x, y)), np.where(beta(x, y) >= 0, betaln(x, y), np.nan)

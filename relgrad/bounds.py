@@ -1,0 +1,96 @@
+"""Where the entries of a term lie: from the ranges that ops declare, and from what is assumed of arguments."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from relgrad.op import Constant
+from relgrad.ops.arithmetic import multiply
+from relgrad.term import Term, is_term
+from relgrad.types import REAL, Interval
+
+
+def range_of(t: Any) -> Interval:
+    """Return the range of a term, from the ranges that its ops declare; computed once per term, bottom-up."""
+    if not is_term(t) or not t.ground:
+        return REAL
+    stack = [t]
+    while stack:
+        node = stack[-1]
+        if "range" in node.cache:
+            stack.pop()
+            continue
+        missing = [rand for rand in node.rands if "range" not in rand.cache]
+        if missing:
+            stack.extend(missing)
+            continue
+        stack.pop()
+        node.cache["range"] = _range(node)
+    return t.cache["range"]
+
+
+def narrow(t: Term, known: Interval) -> Interval:
+    """Let the range of a term be what it is and `known` together, for as long as the term lives; return it.
+
+    Terms are shared by all programs: `known` must follow from the term alone, that is from its leaves.
+    """
+    found = t.cache["range"] = meet(range_of(t), known)
+    return found
+
+
+def _range(node: Term) -> Interval:
+    if type(node.op) is Constant:
+        value = node.op.value
+        if value.size == 0 or value.dtype.kind == "O" or np.isnan(value).any():
+            return REAL
+        return Interval(float(value.min()), float(value.max()))
+    ranges = [rand.cache["range"] for rand in node.rands]
+    # x·x is a square whatever the sign of x, which ranges of the two operands alone do not show.
+    if node.op is multiply and node.rands[0] is node.rands[1]:
+        return meet(
+            node.op.range_of(*ranges), Interval(0.0, math.inf, ranges[0].positive or ranges[0].negative)
+        )
+    return node.op.range_of(*ranges)
+
+
+def meet(x: Interval, y: Interval) -> Interval:
+    """Return where both hold.
+
+    >>> meet(Interval(0.0, 2.0), Interval(-1.0, 2.0, open_high=True))
+    Interval(low=0.0, high=2.0, open_low=False, open_high=True)
+    """
+    low, high = max(x.low, y.low), min(x.high, y.high)
+    return Interval(
+        low,
+        high,
+        any(i.open_low for i in (x, y) if i.low == low),
+        any(i.open_high for i in (x, y) if i.high == high),
+    )
+
+
+def is_empty(x: Interval) -> bool:
+    """Whether no number lies in an interval.
+
+    >>> is_empty(Interval(1.0, 1.0)), is_empty(Interval(1.0, 1.0, open_low=True))
+    (False, True)
+    """
+    return x.low > x.high or (x.low == x.high and (x.open_low or x.open_high))
+
+
+def in_words(name: str, x: Interval) -> str:
+    """Return what an interval says of a name.
+
+    >>> in_words("x", Interval(0.0, math.inf, open_low=True)), in_words("y", Interval(0.0, 1.0, open_high=True))
+    ('x > 0', '0 <= y < 1')
+    """
+    below, above = "<" if x.open_low else "<=", "<" if x.open_high else "<="
+    if x.low == x.high and not is_empty(x):
+        return f"{name} = {x.low:g}"
+    if x.low == -math.inf:
+        return f"{name} {above} {x.high:g}" if x.high < math.inf else f"{name} is any number"
+    if x.high == math.inf:
+        return f"{name} {below.replace('<', '>')} {x.low:g}"
+    return f"{x.low:g} {below} {name} {above} {x.high:g}"

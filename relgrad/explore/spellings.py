@@ -1,0 +1,205 @@
+"""Spellings: the library run backwards, from a stable form to what people write for it.
+
+Relations are read from right to left, and laws from what they make to what they are made of, at any places and any
+number of times. What comes out is equal over the reals, and seldom as accurate.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import count, islice
+from typing import Any
+
+from relgrad.accuracy.instance import Instance, Restricted, instances
+from relgrad.display.text import show
+from relgrad.errors import RelgradError
+from relgrad.explore.match import symbolic
+from relgrad.explore.wordings import Wording, Wordings
+from relgrad.logic import Index, compile_pattern, fresh, is_variable, product_of, theories_of
+from relgrad.ops.arithmetic import subtract
+from relgrad.relation import Library, Relation
+from relgrad.term import Term, is_term, substitute, subterms
+from relgrad.types import ArrayType
+
+SHOWN = 10
+"""So many spellings are printed."""
+Terms = deque[Iterator[Term]]
+
+ROWS = 24
+"""So many numbers or so stand for each variable of a row."""
+
+
+class Spellings(Sequence[Term]):
+    """A lazy sequence of terms: no more are computed than are asked for, and none twice; it prints the first few."""
+
+    def __init__(self, terms: Iterable[Term]):
+        self._found: list[Term] = []
+        self._rest = iter(terms)
+
+    def _compute(self, count: int | None) -> None:
+        missing = None if count is None else max(count - len(self._found), 0)
+        self._found += islice(self._rest, missing)
+
+    def __getitem__(self, index: Any) -> Any:
+        last = index.stop if isinstance(index, slice) else index + 1
+        self._compute(None if last is None or last <= 0 else last)
+        return self._found[index]
+
+    def __iter__(self) -> Iterator[Term]:
+        position = 0
+        while True:
+            self._compute(position + 1)
+            if position == len(self._found):
+                return
+            yield self._found[position]
+            position += 1
+
+    def __len__(self) -> int:
+        self._compute(None)
+        return len(self._found)
+
+    def __repr__(self) -> str:
+        self._compute(SHOWN + 1)
+        lines = [show(t) for t in self._found[:SHOWN]] or ["no spellings"]
+        return "\n".join([*lines, *["… and maybe more"] * (len(self._found) > SHOWN)])
+
+
+def spellings(subject: Any, library: Library, seed: int = 0) -> Spellings:
+    """Return what people may write for a stable form: the right side of a row, or an expression.
+
+    Rows are run from right to left, laws in reverse, at any place, any number of times. Spellings that are few
+    moves away and such that are many take turns; each comes once, and all that there are come in the end. They are
+    written with NumPy's functions alone. `seed` shuffles their order.
+    """
+    if isinstance(subject, Relation):
+        instance = instance_of(subject)
+        starts = [instance.left, instance.right]
+    else:
+        starts = [symbolic(subject)]
+    return Spellings(_spelled(starts, _Moves(library, random.Random(seed))))
+
+
+def instance_of(row: Relation, count: int = ROWS) -> Instance:
+    """Return an instance of a row, with the last axis for axes, and what is found from other variables found."""
+    made = [i for i in instances(row, count) if all(axes == (-1,) for axes in i.axes.values())]
+    found = next((i for i in made if len({t.type for t in i.leaves.values()}) == 1), made[0])
+    distances = _distances(found.left)
+    left, right = substitute([found.left, found.right], distances)
+    leaves = {name: t for name, t in found.leaves.items() if t not in distances}
+    return Instance(left, right, leaves, found.axes)
+
+
+def _distances(root: Term) -> dict[Term, Any]:
+    """Return what leaves stand for that an op takes for accuracy alone: the distance of its first two operands."""
+    found: dict[Term, Any] = {}
+    for node in subterms(root):
+        *rest, last = getattr(node.op, "rules", (None,))
+        if len(rest) > 1 and last is None and type(node.rands[-1].op) is Restricted:
+            found[node.rands[-1]] = subtract.make_node(*node.rands[:2])
+    return found
+
+
+class _Moves:
+    """The moves back from a term: rows from right to left, and laws, each at all of its places, in some order."""
+
+    def __init__(self, library: Library, rng: random.Random):
+        self._rng = rng
+        self._rows = [row for row in library if not _is_anything(row.right)]
+        self._index = Index([compile_pattern(row.right) for row in self._rows])
+
+    def back(self, t: Term) -> Iterator[Term]:
+        """Yield what is one move away from a term, the moves in turn."""
+        places = [x for x in subterms(t) if isinstance(x.type, ArrayType) and x.type.differentiable]
+        self._rng.shuffle(places)
+        by_move: dict[Any, list[Term]] = {}
+        for place in places:
+            for move in (*_wordings(place.type.dtype).at(place), *self._rows_at(place)):
+                by_move.setdefault(move, []).append(place)
+        trials = [self._anywhere(t, move, where) for move, where in by_move.items()]
+        self._rng.shuffle(trials)
+        while trials:
+            left = []
+            for trial in trials:
+                new = next(trial, None)
+                if new is not None:
+                    left.append(trial)
+                    yield new
+            trials = left
+
+    def _rows_at(self, place: Term) -> list[Relation]:
+        return [self._rows[i] for i in self._index.candidates(place, theories_of(place.op))]
+
+    def _anywhere(self, whole: Term, move: Relation | Wording, places: Sequence[Term]) -> Iterator[Term]:
+        for place in places:
+            found = _backwards(move, place) if isinstance(move, Relation) else move.reword(place)
+            for new in _fitting(found):
+                if new is not place:
+                    yield substitute([whole], {place: new})[0]
+
+
+def _fitting(found: Iterator[Term]) -> Iterator[Term]:
+    """Yield what is found until something does not fit together."""
+    try:
+        yield from found
+    except RelgradError:
+        return
+
+
+def _is_anything(right: Any) -> bool:
+    """Whether a side holds no more than a variable and numbers: what is equal to it would be written anywhere."""
+    view = product_of(right)
+    return all(is_variable(base) for base in view.factors)
+
+
+@lru_cache(maxsize=8)
+def _wordings(dtype: Any) -> Wordings:
+    return Wordings(dtype)
+
+
+def _backwards(row: Relation, t: Term) -> Iterator[Term]:
+    before = fresh("before")
+    for state in islice(row(before, t)({}), 4):
+        new = state[before]
+        if is_term(new) and new.ground and new.type == t.type:
+            yield new
+
+
+def is_plain(t: Term) -> bool:
+    """Whether a term is written with NumPy's functions alone."""
+    return not any(node.op.imports for node in subterms(t))
+
+
+def _spelled(starts: Sequence[Term], moves: _Moves) -> Iterator[Term]:
+    """Yield what is some moves away: as many of each distance, a further distance whenever the number has doubled."""
+    *written, stable = starts
+    yield from filter(is_plain, written)
+    seen = {*starts}
+    levels = [deque(map(moves.back, starts)), deque()]
+    for turn in count(1):
+        if not any(levels):
+            return
+        for distance in range(min(turn.bit_length(), len(levels) - 1)):
+            new = _next(levels[distance], levels[distance + 1], seen, moves)
+            if new is not None:
+                yield new
+        if levels[-1]:
+            levels.append(deque())
+
+
+def _next(level: Terms, further: Terms, seen: set[Term], moves: _Moves) -> Term | None:
+    """Return the next plain term of a distance; what is one move further waits for its turn."""
+    while level:
+        successors = level.popleft()
+        new = next(successors, None)
+        if new is None:
+            continue
+        level.append(successors)
+        if new not in seen:
+            seen.add(new)
+            further.append(moves.back(new))
+            if is_plain(new):
+                return new
+    return None

@@ -1,0 +1,120 @@
+"""Selections of entries: what is picked from a function of single entries is the function of what is picked.
+
+f(x)[i] = f(x[i]), so e^x[i] / Σ e^x is an entry of a softmax, whether the exponential was taken before or after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from relgrad.op import is_constant
+from relgrad.ops.gather import ARRAY, Index, TakeAlong
+from relgrad.ops.joining import Part
+from relgrad.term import Term, is_term
+
+LARGEST = 1 << 22
+"""Arrays of more entries than this are not followed entry by entry."""
+DEEP = 6
+
+Selection = tuple[Term, ...]
+"""Applications of ops that select, the outermost first, each to the next; the last to what is selected from."""
+
+
+def pushed(selection: Selection, t: Any) -> Any:
+    """Return a selection from a term, taken before its functions of single entries instead of after them."""
+    if t.op.elementwise and t.rands and t.type.ndim:
+        rands = []
+        for rand in t.rands:
+            if rand.type.shape == t.type.shape:
+                rands.append(pushed(selection, rand))
+            elif rand.type.ndim == 0:
+                rands.append(rand)
+            else:
+                return selected(selection, t)
+        return t.op.make_node(*rands)
+    return selected(selection, t)
+
+
+def selected(selection: Selection, t: Any) -> Any:
+    """Return a selection from a term."""
+    for step in reversed(selection):
+        t = step.op.make_node(t, *step.rands[1:])
+    return t
+
+
+def chain_of(t: Term) -> tuple[Selection, Term]:
+    """Return the selections at the root of a term, and what they select from."""
+    steps: list[Term] = []
+    while t.op.laws.selects:
+        steps.append(t)
+        t = t.rands[0]
+    return tuple(steps), t
+
+
+def selections_in(t: Any) -> Iterator[Selection]:
+    """Yield the selections in a term, from its root down through functions of single entries."""
+    stack = [(t, DEEP)]
+    while stack:
+        node, depth = stack.pop()
+        if not is_term(node):
+            continue
+        steps, _ = chain_of(node)
+        if steps:
+            yield from (steps[:n] for n in range(len(steps), 0, -1))
+        elif depth and node.op.elementwise:
+            stack.extend((rand, depth - 1) for rand in node.rands)
+
+
+def fits(selection: Selection, shape: Sequence[Any]) -> bool:
+    """Whether what is selected from has a shape."""
+    return selection[-1].rands[0].type.shape == tuple(shape)
+
+
+def commutes(selection: Selection, total: Term) -> bool:
+    """Whether selecting from x/total is selecting from x, and dividing by the total as it is.
+
+    That is so where each entry that is selected has the same total as before.
+    """
+    shape = selection[-1].rands[0].type.shape
+    if None in shape or None in total.type.shape or np.prod(shape) > LARGEST:
+        return False
+    size = int(np.prod(total.type.shape))
+    if size == 1:
+        return True
+    try:
+        places = np.arange(size).reshape(total.type.shape)
+        found = np.broadcast_to(places, shape)
+        for step in reversed(selection):
+            operands = _operands(step, total)
+            if operands is None:
+                return False
+            found = step.op.compute(found, *operands)
+        return bool(np.all(found == places))
+    except ValueError:
+        return False
+
+
+def _operands(step: Term, total: Term) -> list[Any] | None:
+    """Return the operands of a selection as arrays; what is not known may be anything where totals are constant."""
+    arrays = list(step.rands[1:])
+    if type(step.op) is Part:
+        return None if any(None in x.type.shape for x in arrays) else [np.empty(x.type.shape) for x in arrays]
+    if type(step.op) is TakeAlong:
+        free = [total.type.extent(step.op.axis) == 1]
+    elif type(step.op) is Index:
+        rank = step.rands[0].type.ndim
+        free = [total.type.extent(i - rank) == 1 for i, e in enumerate(step.op.pattern) if e == ARRAY]
+    else:
+        free = [False] * len(arrays)
+    values = []
+    for x, anything in zip(arrays, free, strict=True):
+        if is_constant(x):
+            values.append(x.op.value)
+        elif anything and None not in x.type.shape:
+            values.append(np.zeros(x.type.shape, int))
+        else:
+            return None
+    return values

@@ -1,0 +1,162 @@
+"""Assumptions: comparisons that hold of a function's arguments, and of what it computes of them, as ranges of terms."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from relgrad.bounds import in_words
+from relgrad.errors import AssumptionError
+from relgrad.op import Symbolic
+from relgrad.trace.arguments import argument_paths
+from relgrad.trace.claims import Claim, claims_of, refuse
+from relgrad.trace.construct import construct
+from relgrad.trace.containers import Structure, flatten
+from relgrad.types import Interval
+
+Ranges = Sequence[tuple[str | int, Interval]]
+"""Ranges of arguments, by name or position."""
+
+
+class _Open(threading.local):
+    """What is assumed in the traces that this thread is in the middle of, the innermost last."""
+
+    def __init__(self) -> None:
+        self.claims: list[list[Claim]] = []
+
+
+_open = _Open()
+_checked: ContextVar[bool] = ContextVar("checked", default=False)
+
+
+@contextmanager
+def recording() -> Iterator[list[Claim]]:
+    """Collect what is assumed within: in a trace, conditions have no truth values yet."""
+    claims: list[Claim] = []
+    _open.claims.append(claims)
+    try:
+        yield claims
+    finally:
+        _open.claims.pop()
+
+
+@contextmanager
+def checked_assumptions() -> Iterator[None]:
+    """Within, assumptions about plain arrays are checked: a debug mode, for calls of functions as they are written.
+
+    >>> def f(x):
+    ...     assume(x > 0)
+    ...     return np.log(x)
+    >>> with checked_assumptions():
+    ...     f(np.array([1.0, -1.0]))
+    Traceback (most recent call last):
+    ...
+    relgrad.errors.AssumptionError: an assumption is false: `assume(x > 0)`
+    ...
+    """
+    token = _checked.set(True)
+    try:
+        yield
+    finally:
+        _checked.reset(token)
+
+
+def assume(*conditions: Any) -> None:
+    """State that conditions hold for every entry: a statement in a function that is traced, without effect elsewhere.
+
+    A condition is a comparison of arrays or numbers, `x > 0`, `np.abs(x) <= 1`, `x < y`, or several joined by `&`. The
+    ranges that follow decide side conditions of relations, for values and derivatives of every order of this function
+    and of no other. On plain arrays nothing is done (within `checked_assumptions()` they are checked).
+
+    >>> import relgrad as rg
+    >>> def f(x):
+    ...     rg.assume(x > 0)
+    ...     return np.sqrt(x**2)
+    >>> rg.stabilize(f).explain(2.0).derivation.after
+    (e(x),)
+
+    Raises AssumptionError for what is no comparison, is false while a function is traced, or contradicts what is known.
+    """
+    for condition in conditions:
+        if not isinstance(condition, Symbolic):
+            _check(condition)
+            continue
+        at = construct()
+        if not _open.claims or not getattr(condition.term, "ground", False):
+            raise AssumptionError(
+                f"an assumption outside of a trace: {at.quoted or 'assume(...)'}",
+                where=at.where,
+                cause="it would hold of symbols, or of the variables of a relation, in every program that has them",
+                cure="assume within a function that is traced; write symbol(name, assume=...), or in a relation"
+                " return positive(x) after its two sides",
+            )
+        _open.claims[-1].extend(claims_of(condition.term, at.text, at.where))
+
+
+def assuming(fun: Callable[..., Any], ranges: Ranges) -> Callable[..., Any]:
+    """Return a function that assumes ranges of its arguments, and of all arrays within them, before it runs.
+
+    Raises AssumptionError when it is called without an argument of such a name.
+    """
+    if not ranges:
+        return fun
+
+    @wraps(fun)
+    def assumed(*args: Any, **kwargs: Any) -> Any:
+        leaves, structure = flatten((args, kwargs))
+        paths = argument_paths(fun, structure)
+        for key, known in ranges:
+            chosen = _chosen(key, paths, structure.children[0])
+            if not chosen:
+                raise AssumptionError(
+                    f"assume names {key!r}, and no array among the arguments has that name",
+                    cause=f"the arrays are {', '.join(paths)}" if paths else "no argument is an array",
+                    cure="name arguments as the function does, with or without what is inside: 'x', \"p['w']\", 0",
+                )
+            for i in chosen:
+                _assume_range(leaves[i], known, paths[i])
+        return fun(*args, **kwargs)
+
+    return assumed
+
+
+def _assume_range(x: Any, known: Interval, path: str) -> None:
+    if isinstance(x, Symbolic):
+        if _open.claims:
+            text = in_words(path, known)
+            _open.claims[-1].append(Claim(x.term, known, text))
+    elif _checked.get():
+        entries = np.asarray(x)
+        above = np.greater(entries, known.low) if known.open_low else np.greater_equal(entries, known.low)
+        below = np.less(entries, known.high) if known.open_high else np.less_equal(entries, known.high)
+        if not np.all(above & below):
+            raise AssumptionError(f"an assumption is false: `{in_words(path, known)}`")
+
+
+def _chosen(key: str | int, paths: Sequence[str], positional: Structure) -> list[int]:
+    """Return which leaves an argument's name or position means: the array itself, or those inside."""
+    if isinstance(key, str):
+        return [i for i, p in enumerate(paths) if p == key or p.startswith((f"{key}[", f"{key}."))]
+    count = len(positional.children)
+    if not -count <= key < count:
+        return []
+    sizes = [child.size for child in positional.children]
+    start = sum(sizes[: key % count])
+    return list(range(start, start + sizes[key]))
+
+
+def _check(condition: Any) -> None:
+    """Check a condition without symbolic arrays: it is true or false already."""
+    truth = np.asarray(condition)
+    if truth.dtype != bool:
+        at = construct()
+        refuse(at.text, at.where, f"a {type(condition).__name__}")
+    if (_checked.get() or _open.claims) and not truth.all():
+        at = construct()
+        raise AssumptionError(f"an assumption is false: {at.quoted or 'assume(...)'}", where=at.where)
