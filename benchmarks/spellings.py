@@ -34,6 +34,10 @@ BITS = 2.0
 """So much less accurate than the stable form a rewritten spelling may be; its first bit does not count."""
 
 
+SMALL = 2.0**-200
+"""Smaller numbers, and greater ones than its inverse, are asked for where a row is about them."""
+
+
 def sample(instance: Instance, rng: np.random.Generator) -> dict[Term, Any]:
     """Return numbers for the variables: of every size, and some that nearly meet each other or a small integer."""
     values = instance.sample(rng)
@@ -82,6 +86,10 @@ class Judge:
         # The library may continue a function where it is not defined; there nobody can ask for a value.
         self.truth = [Enclosure(s.balls, s.settled & w.settled & _finite(w) & _finite(s)) for s, w in zip(a, b, strict=True)]
         self.errors = self.measured(schedule(stable, rg.LIBRARY).after)
+        # At numbers whose squares and cubes leave the floats, only what the row says of them is asked for.
+        said = self.lost(self.measured(exact[1]))
+        for t, lost in zip(self.truth, said, strict=True):
+            t.settled[...] &= lost | np.broadcast_to(_moderate(self.values), t.settled.shape)
 
     def roots(self, t: Term) -> list[Term]:
         """Return what is judged of a term."""
@@ -124,6 +132,13 @@ class Judge:
 
 def _finite(e: Enclosure) -> Any:
     return np.asarray(np.frompyfunc(lambda b: b.is_finite(), 1, 1)(e.balls), dtype=bool)
+
+
+def _moderate(values: dict[Term, Any]) -> Any:
+    """Whether all numbers of an entry of the first axis are zero or of moderate size."""
+    size = [np.abs(x).reshape(len(x), -1) for x in values.values()]
+    fine = np.all([np.all((x == 0) | ((x > SMALL) & (x < 1 / SMALL)), axis=1) for x in size], axis=0)
+    return fine.reshape(-1, *[1] * (next(iter(values.values())).ndim - 1))
 
 
 @dataclass

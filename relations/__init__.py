@@ -14,6 +14,7 @@ from relgrad.relations import (  # pyright: ignore[reportMissingImports]  # from
     moments,
     norms,
     powers,
+    quotients,
     softmax,
     trigonometric,
 )
@@ -34,6 +35,7 @@ LIBRARY = Library.of(
     moments,
     norms,
     powers,
+    quotients,
     softmax,
     trigonometric,
 )

@@ -3,7 +3,7 @@
 import numpy as np
 
 from relgrad.ops import beta, betaln, gamma, gamma_ratio, gammaln, log_gamma
-from relgrad.relation import positive, relation
+from relgrad.relation import positive, product_logarithmo, relation
 
 
 @relation(source="NIST Digital Library of Mathematical Functions, section 5.2")
@@ -53,3 +53,27 @@ def binomial_of_gammas(x, y):
 def log_of_beta(x, y):
     """The log of a beta function."""
     return np.log(beta(x, y)), np.where(beta(x, y) >= 0, betaln(x, y), np.nan)
+
+
+@relation(source="NIST Digital Library of Mathematical Functions, section 5.2")
+def log_of_size_of_gamma(x):
+    """The log of the size of a gamma function, which itself overflows soon."""
+    return np.log(np.abs(gamma(x))), gammaln(x)
+
+
+@relation(source="functional equation of the logarithm")
+def log_of_size_of_ratio_of_gammas(x, y):
+    """The log of the size of a ratio of gamma functions."""
+    return np.log(np.abs(gamma_ratio(x, y))), gammaln(x) - gammaln(y)
+
+
+@relation(source="NIST Digital Library of Mathematical Functions, eq. 5.12.1")
+def log_of_size_of_beta(x, y):
+    """The log of the size of a beta function."""
+    return np.log(np.abs(beta(x, y))), betaln(x, y)
+
+
+@relation(source="functional equation of the logarithm, for factors of any sign")
+def logarithm_of_factors(x, y):
+    """The log of a product with a factor that may leave the floats, factor by factor."""
+    return np.log(x), y, product_logarithmo(x, y)

@@ -3,14 +3,10 @@
 import numpy as np
 
 from relgrad.ops import (
-    arcsinhc_n,
     arctanh_minus_x,
-    arctanhc_n,
     bose,
     cosh_difference,
-    coshc_n,
     coshm1,
-    coth_gap_n,
     expit,
     expit_difference,
     hypot_excess,
@@ -19,14 +15,8 @@ from relgrad.ops import (
     sech_squared,
     sinh_difference,
     sinh_minus_x,
-    sinhc3_n,
-    sinhc_n,
-    tanhc3_n,
-    tanhc_n,
     x_minus_arcsinh,
     x_minus_tanh,
-    xcoth_n,
-    xcsch_n,
 )
 from relgrad.relation import positive, relation
 
@@ -227,72 +217,6 @@ def argument_minus_inverse_hyperbolic_sine(x):
 def inverse_hyperbolic_tangent_minus_argument(x):
     """An argument less its hyperbolic tangent, in terms of the tangent."""
     return np.arctanh(x) - x, arctanh_minus_x(x)
-
-
-@relation(source="NIST DLMF 4.33.1")
-def relative_hyperbolic_sine(x):
-    """sinh(x)/x, continued to one at zero."""
-    return np.sinh(x) / x, sinhc_n(x, 0)
-
-
-@relation(source="NIST DLMF 4.33.1")
-def reciprocal_of_relative_hyperbolic_sine(x):
-    """x/sinh x, continued to one at zero."""
-    return 1 / sinhc_n(x, 0), xcsch_n(x, 0)
-
-
-@relation(source="NIST DLMF 4.33.3")
-def relative_hyperbolic_tangent(x):
-    """tanh(x)/x, continued to one at zero."""
-    return np.tanh(x) / x, tanhc_n(x, 0)
-
-
-@relation(source="NIST DLMF 4.33.3")
-def reciprocal_of_relative_hyperbolic_tangent(x):
-    """x/tanh x, continued to one at zero."""
-    return 1 / tanhc_n(x, 0), xcoth_n(x, 0)
-
-
-@relation(source="NIST DLMF 4.33.2")
-def relative_hyperbolic_cosine_minus_one(x):
-    """(cosh x - 1)/x², continued to one half at zero."""
-    return coshm1(x) / x**2, coshc_n(x, 0)
-
-
-@relation(source="NIST DLMF 4.38.1")
-def relative_inverse_hyperbolic_sine(x):
-    """arcsinh(x)/x, continued to one at zero."""
-    return np.arcsinh(x) / x, arcsinhc_n(x, 0)
-
-
-@relation(source="NIST DLMF 4.38.5")
-def relative_inverse_hyperbolic_tangent(x):
-    """arctanh(x)/x, continued to one at zero."""
-    return np.arctanh(x) / x, arctanhc_n(x, 0)
-
-
-@relation(source="the Langevin function")
-def hyperbolic_cotangent_minus_reciprocal(x):
-    """coth x - 1/x, continued to zero at zero."""
-    return 1 / np.tanh(x) - 1 / x, coth_gap_n(x, 0)
-
-
-@relation(source="the Langevin function")
-def quotient_of_hyperbolic_cosine_minus_reciprocal(x):
-    """cosh x/sinh x - 1/x, continued to zero at zero."""
-    return np.cosh(x) / np.sinh(x) - 1 / x, coth_gap_n(x, 0)
-
-
-@relation(source="NIST DLMF 4.33.1")
-def relative_hyperbolic_sine_minus_argument(x):
-    """(sinh x - x)/x³, continued to one sixth at zero."""
-    return sinh_minus_x(x) / x**3, sinhc3_n(x, 0)
-
-
-@relation(source="NIST DLMF 4.33.3")
-def relative_argument_minus_hyperbolic_tangent(x):
-    """(x - tanh x)/x³, continued to one third at zero."""
-    return x_minus_tanh(x) / x**3, tanhc3_n(x, 0)
 
 
 @relation(source="sech² = 1 - tanh²")

@@ -2,10 +2,13 @@
 
 import numpy as np
 
-from relgrad.relation import logarithmo, relation
+from relgrad.ops import log_prod, prod_power
+from relgrad.relation import logarithmo, normalizedo, relation
 
 
-@relation(source="Blanchard, Higham & Higham 2021, section 1; Rabiner 1989, section V.A (products of many factors)")
+@relation(
+    source="Blanchard, Higham & Higham 2021, section 1; Rabiner 1989, section V.A (products of many factors)"
+)
 def logarithm_in_the_log_domain(x, y):
     """The logarithm of a positive expression of exponentials, formed without leaving the log domain."""
     return np.log(x), y, logarithmo(x, y)
@@ -27,3 +30,25 @@ def binary_logarithm_in_the_log_domain(x, y):
 def decimal_logarithm_in_the_log_domain(x, y):
     """The decimal logarithm of an expression of exponentials, by way of the natural one."""
     return np.log10(x), y / np.log(10.0), logarithmo(x, y)
+
+
+@relation(source="Blanchard, Higham & Higham 2021, eq. 1.5")
+def quotient_in_the_log_domain(x, y, z):
+    """An exponential over a sum of exponentials, formed where neither needs to be in range."""
+    return x / y, z, normalizedo(x / y, z)
+
+
+@relation(source="functional equation of the logarithm")
+def log_of_product_in_the_log_domain(x, y, axis):
+    """The logarithm of a product of exponentials over axes is the sum of the exponents."""
+    return log_prod(x, axis=axis, keepdims=True), np.sum(y, axis=axis, keepdims=True), logarithmo(x, y)
+
+
+@relation(source="functional equation of the logarithm")
+def power_of_product_in_the_log_domain(x, y, p, axis):
+    """A power of a product of exponentials over axes is the exponential of a multiple of the sum of the exponents."""
+    return (
+        prod_power(x, p, axis=axis, keepdims=True),
+        np.exp(p * np.sum(y, axis=axis, keepdims=True)),
+        logarithmo(x, y),
+    )

@@ -18,17 +18,6 @@ def log_of_sum_of_exponentials(x, axis):
     return np.log(np.sum(np.exp(x), axis=axis, keepdims=True)), logsumexp(x, axis=axis, keepdims=True)
 
 
-@relation(
-    source="Blanchard, Higham & Higham 2021, eq. 1.4; weights as in scipy.special.logsumexp, argument b"
-)
-def log_of_weighted_sum_of_exponentials(x, w, axis):
-    """The log of a weighted sum of exponentials; the weights stay linear, so they may be zero."""
-    return (
-        np.log(np.sum(w * np.exp(x), axis=axis, keepdims=True)),
-        logsumexp(x, axis=axis, keepdims=True, weights=w),
-    )
-
-
 @relation(source="Muller, Elementary Functions (2016), section 10.4")
 def log_of_sum_of_two_exponentials(x, y):
     """The log of the sum of two exponentials."""
@@ -71,10 +60,10 @@ def log_of_one_plus(x):
     return np.log(1 + x), np.log1p(x)
 
 
-@relation(source="functional equation of the logarithm")
-def log_of_multiple_of_exponential(x, w):
-    """The log of a positive multiple of an exponential."""
-    return np.log(w * np.exp(x)), np.log(w) + x, positive(w)
+@relation(source="Maechler 2012, eq. 7")
+def log1p_of_negated_exponential(x):
+    """The log of one less an exponential, for x < 0, written with log1p."""
+    return np.log1p(-np.exp(x)), log1mexp(x)
 
 
 @relation(source="functional equation of the logarithm")

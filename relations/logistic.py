@@ -3,7 +3,7 @@
 import numpy as np
 
 from relgrad.ops import expit, log_expit, softplus
-from relgrad.relation import positive, relation
+from relgrad.relation import relation
 
 
 @relation(source="definition of the logistic function")
@@ -40,12 +40,6 @@ def log_of_logistic(x):
 def exponential_of_log_logistic(x):
     """The exponential of a log-logistic function is the logistic function."""
     return np.exp(log_expit(x)), expit(x)
-
-
-@relation(source="functional equation of the logarithm")
-def log_of_multiple_of_logistic(x, w):
-    """The log of a positive multiple of a logistic function."""
-    return np.log(w * expit(x)), np.log(w) + log_expit(x), positive(w)
 
 
 @relation(source="Maechler 2012, eq. 10")

@@ -146,6 +146,21 @@ def log_of_power_of_product(x, y, axis):
     return np.log(power), np.where(power >= 0, y * log, np.nan)
 
 
+@relation(source="functional equation of the logarithm")
+def log_of_size_of_product(x, axis):
+    """The log of the size of a product."""
+    return np.log(np.abs(np.prod(x, axis=axis, keepdims=True))), log_prod(np.abs(x), axis=axis, keepdims=True)
+
+
+@relation(source="functional equation of the logarithm")
+def log_of_size_of_power_of_product(x, y, axis):
+    """The log of the size of a power of a product."""
+    return (
+        np.log(np.abs(prod_power(x, y, axis=axis, keepdims=True))),
+        y * log_prod(np.abs(x), axis=axis, keepdims=True),
+    )
+
+
 @relation(source="products commute")
 def ratio_of_products(x, y, axis):
     """A ratio of products is a product of ratios."""

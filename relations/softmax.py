@@ -12,7 +12,7 @@ from relgrad.ops import (
     softmax,
     softmax_pullback,
 )
-from relgrad.relation import positive, relation, varying_along
+from relgrad.relation import relation, varying_along, without_exponentials
 
 
 @relation(source="Goodfellow, Bengio & Courville 2016, section 4.1; Blanchard, Higham & Higham 2021, eq. 1.5")
@@ -27,6 +27,7 @@ def normalized_weighted_exponential(x, w, axis):
     return (
         w * np.exp(x) / np.sum(w * np.exp(x), axis=axis, keepdims=True),
         softmax(x, axis=axis, weights=w),
+        without_exponentials(w),
     )
 
 
@@ -40,12 +41,6 @@ def sum_of_softmax(x, axis):
 def log_of_softmax(x, axis):
     """The log of a softmax."""
     return np.log(softmax(x, axis=axis)), log_softmax(x, axis=axis)
-
-
-@relation(source="functional equation of the logarithm")
-def log_of_multiple_of_softmax(x, w, axis):
-    """The log of a positive multiple of a softmax."""
-    return np.log(w * softmax(x, axis=axis)), np.log(w) + log_softmax(x, axis=axis), positive(w)
 
 
 @relation(source="Blanchard, Higham & Higham 2021, section 1")
@@ -72,6 +67,26 @@ def log_of_weighted_softmax(x, w, axis):
     return (
         np.log(softmax(x, axis=axis, weights=w)),
         np.log(w) + (x - logsumexp(x, axis=axis, keepdims=True, weights=w)),
+    )
+
+
+@relation(source="Gini impurity: 1 - Σp² = Σ p·(1 - p)")
+def one_minus_sum_of_squares(x, axis):
+    """The probability that two draws differ."""
+    p = softmax(x, axis=axis)
+    return 1 - np.sum(p**2, axis=axis, keepdims=True), np.sum(
+        p * complement(p, axis=axis), axis=axis, keepdims=True
+    )
+
+
+@relation(source="Chan, Golub & LeVeque 1983: variances are taken around the mean")
+def variance_under_softmax(x, y, axis):
+    """A variance under a softmax, from distances from the mean."""
+    p = softmax(y, axis=axis)
+    return (
+        np.sum(p * x**2, axis=axis, keepdims=True) - np.sum(p * x, axis=axis, keepdims=True) ** 2,
+        np.sum(p * deviation(x, p, axis=axis) ** 2, axis=axis, keepdims=True),
+        varying_along(x, axis),
     )
 
 

@@ -5,7 +5,6 @@ commutativity, inverses and linearity, differentiated layer by layer in between,
 """
 
 from relgrad.api import (
-    Transformed,
     grad,
     hessian,
     jacobian,
@@ -17,8 +16,11 @@ from relgrad.api import (
     vjp,
 )
 from relgrad.contract import Laws
+from relgrad.conventions import Conventions
 from relgrad.display.text import show
 from relgrad.errors import (
+    AssumptionError,
+    ConventionError,
     GradientError,
     LawError,
     OpError,
@@ -75,7 +77,9 @@ from relgrad.relation import (
 )
 from relgrad.relations import LIBRARY  # pyright: ignore[reportMissingImports]  # from relations/, see pyproject
 from relgrad.schedule import DEFAULT, EAGER, Strategy, interleave
-from relgrad.types import ArrayType, DisconnectedType, NullType, TupleType, array_type
+from relgrad.trace.assume import assume, checked_assumptions
+from relgrad.transformed import Transformed
+from relgrad.types import ArrayType, DisconnectedType, Interval, NullType, TupleType, array_type
 
 __version__ = "0.1.0"
 
@@ -90,8 +94,12 @@ __all__ = [
     "Answer",
     "Answers",
     "ArrayType",
+    "AssumptionError",
+    "ConventionError",
+    "Conventions",
     "DisconnectedType",
     "GradientError",
+    "Interval",
     "LawError",
     "Laws",
     "Library",
@@ -115,7 +123,9 @@ __all__ = [
     "apply",
     "array_type",
     "associative",
+    "assume",
     "check",
+    "checked_assumptions",
     "commutative",
     "constant_along",
     "disconnected",

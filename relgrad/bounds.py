@@ -10,7 +10,7 @@ import numpy as np
 from relgrad.op import Constant
 from relgrad.ops.arithmetic import multiply
 from relgrad.term import Term, is_term
-from relgrad.types import REAL, Interval
+from relgrad.types import REAL, ArrayType, Interval
 
 
 def range_of(t: Any) -> Interval:
@@ -48,12 +48,21 @@ def _range(node: Term) -> Interval:
             return REAL
         return Interval(float(value.min()), float(value.max()))
     ranges = [rand.cache["range"] for rand in node.rands]
+    found = node.op.range_of(*ranges)
     # x·x is a square whatever the sign of x, which ranges of the two operands alone do not show.
     if node.op is multiply and node.rands[0] is node.rands[1]:
-        return meet(
-            node.op.range_of(*ranges), Interval(0.0, math.inf, ranges[0].positive or ranges[0].negative)
-        )
-    return node.op.range_of(*ranges)
+        found = meet(found, Interval(0.0, math.inf, ranges[0].positive or ranges[0].negative))
+    return _wrapped(node.type.dtype, found) if isinstance(node.type, ArrayType) else found
+
+
+def _wrapped(dtype: np.dtype, x: Interval) -> Interval:
+    """Return where machine integers lie, which wrap; those of 64 bits are taken to be wide enough."""
+    if dtype.kind not in "iu":
+        return x
+    limits = np.iinfo(dtype)
+    low = limits.min if dtype.kind == "u" or dtype.itemsize < 8 else -math.inf
+    high = limits.max if dtype.itemsize < 8 else math.inf
+    return x if low <= x.low and x.high <= high else Interval(float(low), float(high))
 
 
 def meet(x: Interval, y: Interval) -> Interval:
@@ -86,6 +95,7 @@ def in_words(name: str, x: Interval) -> str:
     >>> in_words("x", Interval(0.0, math.inf, open_low=True)), in_words("y", Interval(0.0, 1.0, open_high=True))
     ('x > 0', '0 <= y < 1')
     """
+    x = x._replace(low=x.low + 0.0, high=x.high + 0.0)  # -0.0 reads as 0
     below, above = "<" if x.open_low else "<=", "<" if x.open_high else "<="
     if x.low == x.high and not is_empty(x):
         return f"{name} = {x.low:g}"

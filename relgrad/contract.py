@@ -163,8 +163,11 @@ class Contract:
         """
         return None
 
-    def logarithm(self, node: Term) -> Any:
-        """Return the logarithm of a positive application as a term, where it is known better than the result."""
+    def in_log_domain(self, node: Term) -> tuple[Any, Any] | None:
+        """Return (w, x) with w·eˣ the application, where x may leave the range of eˣ; w = None is 1.
+
+        None is an op that says nothing of its logarithm.
+        """
         return None
 
     def range_of(self, *ranges: Interval) -> Interval:

@@ -19,7 +19,12 @@ def user_line() -> str:
     frame = sys._getframe(1)
     while frame is not None:
         name = frame.f_code.co_filename
-        if not name.startswith(_SKIP) and not name.startswith("<__array_function__"):
+        # What dataclasses generate has no file either.
+        generated = name.startswith("<__array_function__") or (name, frame.f_code.co_name) == (
+            "<string>",
+            "__init__",
+        )
+        if not name.startswith(_SKIP) and not generated:
             return f"{name}:{frame.f_lineno}"
         frame = frame.f_back
     return "<unknown>"

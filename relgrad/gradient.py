@@ -14,6 +14,7 @@ import heapq
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from relgrad.conventions import DEFAULT, Conventions, differentiated
 from relgrad.dependence import dependent, depths
 from relgrad.errors import GradientError
 from relgrad.leaf import Anchor, Known
@@ -112,7 +113,8 @@ def fit_cotangent(g: Term, like: Term) -> Term:
 class Pullback:
     """A gradient while it is expanded: the pairs that are left, kept in topological order."""
 
-    def __init__(self, node: Term):
+    def __init__(self, node: Term, conventions: Conventions = DEFAULT):
+        self.conventions = conventions
         values, cotangents, self.wrt = node.op.parts(node)
         self.relevant = dependent(values, self.wrt)
         self.depth = depths(values)
@@ -152,7 +154,7 @@ class Pullback:
         g = self.cotangents.pop(v)
         if v in self.wrt:
             self.done[v] = add(self.done[v], g) if v in self.done else g
-        flows = list(pull_back(v, g, self.relevant)) if v.rands else []
+        flows = list(pull_back(v, g, self.relevant, self.conventions)) if v.rands else []
         for operand, contribution in flows:
             self._accumulate(operand, contribution)
         return v, g, flows
@@ -172,13 +174,15 @@ class Pullback:
         return [self.done[x] if x in self.done else zeros_like(x) for x in self.wrt]
 
 
-def pull_back(v: Term, g: Any, relevant: set[Term]) -> Iterator[tuple[Term, Term]]:
+def pull_back(
+    v: Term, g: Any, relevant: set[Term], conventions: Conventions = DEFAULT
+) -> Iterator[tuple[Term, Term]]:
     """Yield the operands of a value with what flows back to them, one layer deep."""
     outputs = [Tracer(x) for x in outputs_of(v)]
     parts = g if isinstance(g, dict) else dict.fromkeys(range(len(outputs)), g)
     gradients = [Tracer(parts[i]) if i in parts else None for i in range(len(outputs))]
     # An operand that nobody asks about gets no cotangent, so its rule is not even run where rules are rows.
-    cotangents = v.op.L_op([Tracer(x) for x in v.rands], outputs, gradients)
+    cotangents = differentiated(v.op, conventions).L_op([Tracer(x) for x in v.rands], outputs, gradients)
     if len(cotangents) != len(v.rands):
         raise GradientError(f"op {v.op} returned {len(cotangents)} cotangents for {len(v.rands)} operands")
     for operand, cotangent in zip(v.rands, cotangents, strict=True):
@@ -196,7 +200,8 @@ def pull_back(v: Term, g: Any, relevant: set[Term]) -> Iterator[tuple[Term, Term
 class Tangents:
     """A pushforward while it is expanded: values in topological order, and the tangents known so far."""
 
-    def __init__(self, node: Term):
+    def __init__(self, node: Term, conventions: Conventions = DEFAULT):
+        self.conventions = conventions
         self.values, inputs, tangents = node.op.parts(node)
         self.relevant = dependent(self.values, inputs)
         self.tangents: dict[Term, Any] = dict(zip(inputs, tangents, strict=True))
@@ -217,7 +222,8 @@ class Tangents:
         if all(p is None for p in points):
             self.tangents[v] = None
             return v, [None]
-        results = v.op.R_op([Tracer(x) for x in v.rands], [None if p is None else Tracer(p) for p in points])
+        op = differentiated(v.op, self.conventions)
+        results = op.R_op([Tracer(x) for x in v.rands], [None if p is None else Tracer(p) for p in points])
         outs = outputs_of(v)
         fitted = [
             None if r is None else fit_cotangent(as_term(r), o) for r, o in zip(results, outs, strict=True)

@@ -29,11 +29,14 @@ from relgrad.logic import (
     maybe_large,
     negative,
     nonnegative,
+    normalizedo,
     positive,
+    product_logarithmo,
     relateo,
     same_shape,
     unknowns,
     varying_along,
+    without_exponentials,
 )
 from relgrad.op import as_term, is_constant
 from relgrad.term import Term, is_term, subterms
@@ -47,10 +50,13 @@ __all__ = [
     "maybe_large",
     "negative",
     "nonnegative",
+    "normalizedo",
     "positive",
+    "product_logarithmo",
     "relation",
     "same_shape",
     "varying_along",
+    "without_exponentials",
 ]
 
 

@@ -20,11 +20,13 @@ class Step:
 
 @dataclass(frozen=True)
 class Derivation:
-    """What the scheduler did: the roots before and after, and every step in between."""
+    """What the scheduler did: the roots before and after, every step in between, and what was assumed."""
 
     before: tuple[Any, ...]
     after: tuple[Any, ...]
     steps: tuple[Step, ...]
+    assumed: tuple[tuple[Any, Any], ...] = ()
+    """The terms of which the user assumes a range, and the ranges: they are among the premises."""
 
     @property
     def relations(self) -> list[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from inspect import ismethod
 from types import MethodType
 from typing import Any
@@ -111,8 +111,8 @@ class Transformed:
 
     def _finish(self, traced: Traced) -> Program:
         how = self.settings
-        derivation = schedule(traced.outputs, how.library, how.strategy)
-        return Program(traced, derivation, self._name)
+        derivation = schedule(traced.outputs, how.library, how.strategy, conventions=how.conventions)
+        return Program(traced, replace(derivation, assumed=traced.stated), self._name)
 
     def _program(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Program:
         key = signature(args, kwargs)

@@ -37,16 +37,14 @@ def _bits(got: Any, exact: Any) -> float:
 
 
 def _exact(f: Function, point: Sequence[float], wrt: int, order: int) -> Any:
-    with mp.workdps(80):
-        at = [mp.mpf(float(v)) for v in point]
+    # So many digits that nothing is lost where 1e-300 is taken from 1, nor in differences of small steps.
+    with mp.workdps(1000):
+        at = tuple(mp.mpf(float(v)) for v in point)
         if order == 0:
             return f(EXACT, *at)
         steps = tuple(order if i == wrt else 0 for i in range(len(at)))
-        # The step must be small beside the smallest argument.
-        scale = min([abs(v) for v in at if v] or [mp.mpf(1)])
-        with mp.workdps(80 + int(mp.ceil(abs(mp.log10(min(scale, 1)))) * (order + 2))):
-            h = scale * mp.mpf(10) ** -40
-            return mp.diff(lambda *v: f(EXACT, *v), tuple(at), steps, h=h, relative=False)
+        h = min([abs(v) for v in at if v] or [mp.mpf(1)]) * mp.mpf(10) ** -40
+        return mp.diff(lambda *v: f(EXACT, *v), at, steps, h=min(h, mp.mpf(10) ** -40), relative=False)
 
 
 def programs(f: Function, wrt: int = 0) -> list[Callable[..., Any]]:

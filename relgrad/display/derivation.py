@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
+from relgrad.bounds import in_words
 from relgrad.display.text import show
 from relgrad.step import Derivation, Step
 
@@ -40,6 +41,11 @@ class Explanation:
 def explain(derivation: Derivation, limit: int = 60) -> str:
     """Return the derivation as text; of a very long one, the first and the last steps."""
     lines = ["from", *_indented(_shown(derivation.before))]
+    if derivation.assumed:
+        lines += [
+            "assuming",
+            *[f"     {in_words(_one_line(t, 40), known)}" for t, known in derivation.assumed],
+        ]
     steps = list(enumerate(derivation.steps, 1))
     if len(steps) > limit:
         hidden = len(steps) - limit

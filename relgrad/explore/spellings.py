@@ -13,12 +13,15 @@ from functools import lru_cache
 from itertools import count, islice
 from typing import Any
 
+import numpy as np
+
 from relgrad.accuracy.instance import Instance, Restricted, instances
 from relgrad.display.text import show
 from relgrad.errors import RelgradError
 from relgrad.explore.match import symbolic
 from relgrad.explore.wordings import Wording, Wordings
-from relgrad.logic import Index, compile_pattern, fresh, is_variable, product_of, theories_of
+from relgrad.logic import Index, compile_pattern, fit, fresh, is_variable, product_of, theories_of
+from relgrad.op import Constant
 from relgrad.ops.arithmetic import subtract
 from relgrad.relation import Library, Relation
 from relgrad.term import Term, is_term, substitute, subterms
@@ -88,6 +91,7 @@ def instance_of(row: Relation, count: int = ROWS) -> Instance:
     found = next((i for i in made if len({t.type for t in i.leaves.values()}) == 1), made[0])
     distances = _distances(found.left)
     left, right = substitute([found.left, found.right], distances)
+    right = fit(right, left)
     leaves = {name: t for name, t in found.leaves.items() if t not in distances}
     return Instance(left, right, leaves, found.axes)
 
@@ -107,7 +111,7 @@ class _Moves:
 
     def __init__(self, library: Library, rng: random.Random):
         self._rng = rng
-        self._rows = [row for row in library if not _is_anything(row.right)]
+        self._rows = [row for row in library if _can_go_back(row)]
         self._index = Index([compile_pattern(row.right) for row in self._rows])
 
     def back(self, t: Term) -> Iterator[Term]:
@@ -148,10 +152,11 @@ def _fitting(found: Iterator[Term]) -> Iterator[Term]:
         return
 
 
-def _is_anything(right: Any) -> bool:
-    """Whether a side holds no more than a variable and numbers: what is equal to it would be written anywhere."""
-    view = product_of(right)
-    return all(is_variable(base) for base in view.factors)
+def _can_go_back(row: Relation) -> bool:
+    """Whether people might come from the right side of a row: it is no bare variable, and no number was rounded."""
+    numbers = [t.op.value for t in subterms(row.left, row.right) if type(t.op) is Constant]
+    exact = all(float(v) * 2**20 % 1 == 0 for value in numbers for v in np.ravel(value))
+    return exact and any(not is_variable(base) for base in product_of(row.right).factors)
 
 
 @lru_cache(maxsize=8)

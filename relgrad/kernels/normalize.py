@@ -172,7 +172,7 @@ def gibbs(a: Any, x: Any, axis: Axis = -1, power: float = 1, weights: Any = None
         error *= e
         e += error
     total = np.sum(e, axis=axis, keepdims=True)
-    d = np.where(np.isinf(a) & (a == m), np.where(a > 0, 0, np.nan), a - m)
+    d = np.where(np.isinf(a) & (a == m), np.where(a > 0, 0, np.nan).astype(a.dtype), a - m)
     back = d - a
     error = (a - (d - back)) - (back + m)
     error = np.where(np.isfinite(error), error, 0)

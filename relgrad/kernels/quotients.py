@@ -160,7 +160,7 @@ xcoth_n = _quotient(
 )
 tanc_n = _quotient("tanc_n", "tan(x)/x", -0.8, 0.8, 56, lambda f: f.sin() / f.cos() / f.t)
 tanhc_n = _quotient(
-    "tanhc_n", "tanh(x)/x", -0.8, 0.8, 56, lambda f: f.sinh() / f.cosh() / f.t, lambda f: f.tanh() / f.t
+    "tanhc_n", "tanh(x)/x", -1.1, 1.1, 112, lambda f: f.sinh() / f.cosh() / f.t, lambda f: f.tanh() / f.t
 )
 sinhc_n = _quotient("sinhc_n", "sinh(x)/x", -2, 2, 26, lambda f: f.sinh() / f.t)
 coshc_n = _quotient(

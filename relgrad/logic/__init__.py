@@ -6,11 +6,12 @@ This is the only room that imports `kanren`, `unification` and `cons`.
 from relgrad.logic.aco.goal import eq_aco
 from relgrad.logic.build import fit
 from relgrad.logic.equality import equal_ground
+from relgrad.logic.factors import product_logarithmo
 from relgrad.logic.goals import equalo, relateo
 from relgrad.logic.heads import Pattern, compile_pattern, head_key, heads_of
 from relgrad.logic.index import Index
-from relgrad.logic.logdomain import logarithmo
-from relgrad.logic.normalize import normalized_product
+from relgrad.logic.logdomain import logarithmo, without_exponentials
+from relgrad.logic.normalize import normalizedo
 from relgrad.logic.ranges import (
     Goal,
     constant_along,
@@ -74,8 +75,9 @@ __all__ = [
     "maybe_large",
     "negative",
     "nonnegative",
-    "normalized_product",
+    "normalizedo",
     "positive",
+    "product_logarithmo",
     "product_of",
     "range_of",
     "reify_term",
@@ -90,4 +92,5 @@ __all__ = [
     "varying_along",
     "unknowns",
     "width",
+    "without_exponentials",
 ]

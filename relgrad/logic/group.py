@@ -94,6 +94,18 @@ def applied_key(op: Any, views: Iterable[ProductView]) -> Key:
     return interned(("applied", op, tuple(read)))
 
 
+def mark_sum(t: Any, view: SumView) -> None:
+    """Keep on a sum what it is known by, and what its negative is known by."""
+    t.cache["key"] = sum_key(view)
+    t.cache["opposite"] = sum_key(SumView(-view.constant, {part: -k for part, k in view.terms.items()}))
+
+
+def opposite(entries: dict[Any, Number], t: Any) -> Any:
+    """Return the member of a multiset of factors that is the negative of a sum, or None: y - x for x - y."""
+    key = t.cache.get("opposite") if is_term(t) else None
+    return None if key is None else next((other for other in entries if key_of(other) is key), None)
+
+
 def entry(entries: dict[Any, Number], t: Any) -> Any:
     """Return the member of a multiset that is equal to t modulo the theories, or None."""
     if t in entries:
@@ -106,6 +118,8 @@ def multiplied(*parts: tuple[ProductView, Number]) -> ProductView:
     """Return ∏ part^exponent, bases in the order of first occurrence; whole exponents only for coefficients."""
     coefficient: Number = 1
     exponentials = 0
+    if sum("opposite" in base.cache for view, _ in parts for base in view.factors if is_term(base)) > 1:
+        parts, coefficient = _aligned(parts)
     for view, exponent in parts:
         if view.coefficient != 1:
             coefficient *= Fraction(view.coefficient) ** int(exponent)
@@ -114,6 +128,24 @@ def multiplied(*parts: tuple[ProductView, Number]) -> ProductView:
         return ProductView(0, {}, cancelled=True)
     factors, cancelled = _merged([(view.factors, exponent, view.cancelled) for view, exponent in parts])
     return ProductView(whole(coefficient), factors, cancelled, exponentials)
+
+
+def _aligned(parts: tuple[tuple[ProductView, Number], ...]) -> tuple[Any, Number]:
+    """Write sums that are the negatives of earlier ones as those, and return the sign that this makes."""
+    sign = 1
+    seen: dict[Any, Number] = {}
+    aligned = []
+    for view, exponent in parts:
+        factors: dict[Any, Number] = {}
+        for base, e in view.factors.items():
+            other = None if entry(seen, base) in seen else opposite(seen, base)
+            if other is not None and (e * exponent).denominator == 1:
+                sign = -sign if e * exponent % 2 else sign
+                base = other
+            seen[base] = 1
+            factors[base] = factors.get(base, 0) + e
+        aligned.append((view._replace(factors=factors), exponent))
+    return tuple(aligned), sign
 
 
 def added(*parts: tuple[SumView, Number]) -> SumView:

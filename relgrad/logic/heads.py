@@ -177,6 +177,9 @@ def summand_heads(t: Any) -> Iterator[Key]:
     """Yield the heads of a summand: those of its factors, and that of a power where it is one."""
     view = product_of(t)
     yield from product_heads(view, 0)
+    while is_term(t) and t.op.laws.selects:  # 1 - p[i] is an entry of 1 - p
+        t = t.rands[0]
+        yield head_key(t.op)
     if any(e.denominator != 1 for e in view.factors.values()):
         yield ROOT
     if exponents(view):

@@ -28,21 +28,28 @@ from relgrad.logic.theory import SUMS
 from relgrad.logic.unify import State, reify_term, unknowns
 from relgrad.logic.view import product_of, sum_of
 from relgrad.op import Constant, constant
-from relgrad.ops.arithmetic import multiply
+from relgrad.ops.arithmetic import multiply, square
 from relgrad.ops.exponential import exp, log
 from relgrad.ops.extremes import Max, Min
 from relgrad.ops.joining import Concatenate
+from relgrad.ops.lengths import Norm
 from relgrad.ops.matmul import MatMul
 from relgrad.ops.reduction import Prod, Sum
+from relgrad.ops.scan import CumSum
 from relgrad.ops.selection import where
+from relgrad.ops.softmax import LogSumExp
 from relgrad.ops.structure import broadcast_to, expand, squeeze
 from relgrad.term import Term, is_term
-from relgrad.types import ArrayType
+from relgrad.types import ArrayType, broadcast_shapes
 
 MOST = 2048
 """Sums of more different exponentials than this are not joined."""
 LARGEST = 1 << 21
 """A matrix product is formed entry by entry in the log domain where it has at most so many products of entries."""
+
+
+EXTREME = 1e-30
+"""Constant weights are linear, unless they or their reciprocals are smaller than this."""
 
 
 class Reading(NamedTuple):
@@ -65,7 +72,7 @@ def is_exponential(t: Any) -> bool:
         if not (isinstance(node.type, ArrayType) and node.type.differentiable):
             node.cache["exponential"] = False
             continue
-        known = node.op is exp or node.op.logarithm(node) is not None
+        known = node.op is exp or node.op.in_log_domain(node) is not None
         # A long sum is looked through step by step, so that its beginnings cost nothing.
         parts = [] if known else list(node.rands if node.op in SUMS else _parts(node))
         missing = [p for p in parts if "exponential" not in p.cache]
@@ -84,11 +91,11 @@ def _parts(t: Term) -> Iterator[Term]:
         yield from (b for b in factors if is_term(b))
     elif t.op in SUMS:
         yield from (b for b in _summands(t).terms if is_term(b) and b is not t)
-    elif type(t.op) is MatMul:
-        expanded = _as_sum(t)
+    elif type(t.op) in (MatMul, CumSum):
+        expanded = as_sum(t)
         if expanded is not None:
             yield expanded
-    elif type(t.op) in (Sum, Prod, Max, Min) or t.op.laws.selects:
+    elif type(t.op) in (Sum, Prod, Max, Min, Norm) or t.op.laws.selects:
         yield t.rands[0]
     elif type(t.op) is Concatenate:
         yield from t.rands
@@ -109,14 +116,22 @@ def _summands(t: Term) -> SumView:
     return added(*parts)
 
 
-def _as_sum(t: Term) -> Term | None:
-    """Return a product of matrices as the sum of all products of entries, where these are not too many."""
-    a, b = t.rands
-    sizes = [*a.type.shape, b.type.extent(-1), *b.type.shape[: max(b.type.ndim - a.type.ndim, 0)]]
-    if None in sizes or np.prod(sizes) > LARGEST:
+def as_sum(t: Term) -> Term | None:
+    """Return a product of matrices, or a cumulative sum, as a sum over an axis, where it has not too many terms."""
+    if type(t.op) is MatMul:
+        a, b = t.rands
+        a, b, axis = expand(a, (-1,)), expand(b, (-3,)), -2
+    else:
+        (a,), axis = t.rands, t.op.axis
+        extent = a.type.extent(axis)
+        if extent is None:
+            return None
+        rows = np.tri(extent, dtype=a.type.dtype).reshape((extent, extent) + (1,) * (-1 - axis))
+        a, b = expand(a, (axis - 1,)), constant(rows)
+    shape = broadcast_shapes(a.type.shape, b.type.shape)
+    if None in shape or np.prod(shape) > LARGEST:
         return None
-    products = multiply(expand(a, (-1,)), expand(b, (-3,)))
-    return squeeze(Sum((-2,)).make_node(products), (-2,))
+    return squeeze(Sum((axis,)).make_node(multiply(a, b)), (axis,))
 
 
 def reading(t: Term) -> Reading | None:
@@ -130,7 +145,7 @@ def reading(t: Term) -> Reading | None:
             stack.pop()
             continue
         missing = [p for p in _parts(node) if is_exponential(p) and "log domain" not in p.cache]
-        if missing and node.op is not exp and node.op.logarithm(node) is None:
+        if missing and node.op is not exp and node.op.in_log_domain(node) is None:
             stack.extend(missing)
             continue
         stack.pop()
@@ -154,6 +169,16 @@ def logarithm(t: Term) -> Any:
     if not weight.factors and weight.coefficient == 1:
         return exponent
     return _plus(exponent, log(build_product(weight, t.type.dtype)))
+
+
+def without_exponentials(*terms: Any) -> Goal:
+    """Construct a goal stating that no exponential is in terms where the log domain can reach it."""
+
+    def plain_goal(s: State) -> Iterator[State]:
+        if not any(is_exponential(reify_term(getattr(t, "term", t), s)) for t in terms):
+            yield s
+
+    return plain_goal
 
 
 def logarithmo(x: Any, y: Any) -> Goal:
@@ -182,9 +207,9 @@ def _plus(x: Any, y: Any) -> Any:
 def _read(t: Term) -> Reading | None:
     if t.op is exp:
         return Reading(None, t.rands[0])
-    known = t.op.logarithm(t)
+    known = t.op.in_log_domain(t)
     if known is not None:
-        return Reading(None, known)
+        return Reading(*known)
     view = product_of(t)
     if t not in view.factors:
         weight, exponents = _product(view)
@@ -194,7 +219,7 @@ def _read(t: Term) -> Reading | None:
         return Reading(
             None if trivial else build_product(weight, t.type.dtype), build_sum(exponents, t.type.dtype)
         )
-    if type(t.op) is MatMul:
+    if type(t.op) in (MatMul, CumSum):
         return reading(next(_parts(t)))
     if t.op in SUMS or type(t.op) is Sum:
         joined = joined_sum(t)
@@ -215,6 +240,10 @@ def _read_entries(t: Term) -> Reading | None:
     if type(t.op) is Prod:
         weight = None if w is None else t.op.make_node(broadcast_to(w, t.rands[0].type.shape))
         return Reading(weight, Sum(t.op.axes).make_node(_like(x, t.rands[0])))
+    if type(t.op) is Norm:
+        weights = [] if w is None else [square(w)]
+        squares = LogSumExp(t.op.axes).make_node(multiply(constant(2.0), _like(x, t.rands[0])), *weights)
+        return Reading(None, multiply(constant(0.5), squares))
     if type(t.op) in (Max, Min):
         return Reading(None, t.op.make_node(_like(x, t.rands[0]))) if w is None else None
     weight = None if w is None else t.op.make_node(_like(w, t.rands[0]), *t.rands[1:])
@@ -265,6 +294,8 @@ def _product(view: ProductView) -> tuple[ProductView, SumView]:
     exponents: list[tuple[SumView, Any]] = []
     for base, e in view.factors.items():
         found = reading(base) if is_term(base) else None
+        if found is None and _is_extreme(base):
+            found = Reading(None, constant(np.log(base.op.value), base.type.dtype))
         if found is None:
             weights.append((ProductView(1, {base: 1}), e))
             continue
@@ -272,6 +303,17 @@ def _product(view: ProductView) -> tuple[ProductView, SumView]:
             weights.append((product_of(found.weight), e))
         exponents.append((sum_of(found.exponent), e))
     return multiplied(*weights), added(*exponents)
+
+
+def _is_extreme(base: Any) -> bool:
+    """Whether a weight is so far from one that a product of a few would leave the floats."""
+    if (
+        not (is_term(base) and type(base.op) is Constant and base.op.value.size)
+        or base.type.dtype.kind != "f"
+    ):
+        return False
+    low, high = base.op.value.min(), base.op.value.max()
+    return bool(low > 0 and np.isfinite(high) and (low < EXTREME or high > 1 / EXTREME))
 
 
 def joined_sum(t: Term) -> Joined | None:

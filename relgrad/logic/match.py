@@ -47,7 +47,7 @@ from relgrad.logic.theory import (
     stands_outside,
     theories_of,
 )
-from relgrad.logic.unify import State, bind, is_variable, unify_terms, walked
+from relgrad.logic.unify import State, bind, is_variable, unify_terms, unknowns, walked
 from relgrad.logic.view import product_of, sum_of, summand
 from relgrad.ops.arithmetic import power
 from relgrad.ops.exponential import exp
@@ -222,6 +222,7 @@ def _match_heads(
         range(len(heads)),
         key=lambda i: (
             type(heads[i][0].op) is Size,
+            _is_open_sum(heads[i][0]),
             len(factors_like(heads[i], t)),
             heads[i][0].op is exp,
         ),
@@ -231,6 +232,13 @@ def _match_heads(
     pending = ProductView(1, dict([*rest, *variables]))
     for state, left in match_factor(base, k, t, s):
         yield from match_product(pending, left, state, extend, dtype)
+
+
+def _is_open_sum(p: Term) -> bool:
+    """Whether an operand is a sum of several variables: Γ(x + y) may be divided in many ways, until x is known."""
+    return p.op.elementwise and any(
+        is_term(rand) and rand.op in SUMS and len(unknowns(rand)) > 1 for rand in p.rands
+    )
 
 
 def match_factor(p: Term, k: Number, t: ProductView, s: State) -> Iterator[ProductMatch]:

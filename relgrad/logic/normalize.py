@@ -7,21 +7,26 @@ derivatives are those of softmaxes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
 from relgrad.logic.build import build_product, build_sum, fit
 from relgrad.logic.group import Number, ProductView, added, multiplied, whole
-from relgrad.logic.joined import Joined, Piece
+from relgrad.logic.joined import Joined, Piece, join
 from relgrad.logic.logdomain import is_exponential, joined_sum, reading
+from relgrad.logic.match import match
+from relgrad.logic.ranges import Goal, range_of
 from relgrad.logic.scopes import scopes
 from relgrad.logic.selected import chain_of, commutes, fits, pushed, selected, selections_in
 from relgrad.logic.share import dtype_of, without
 from relgrad.logic.theory import SUMS
+from relgrad.logic.unify import State, reify_term, unknowns
 from relgrad.logic.view import product_of, sum_of, summand
 from relgrad.ops.exponential import exp
 from relgrad.ops.reduction import Sum
+from relgrad.ops.softmax import Gibbs
 from relgrad.term import Term, is_term
 
 Taken = tuple[ProductView, Any]
@@ -50,14 +55,36 @@ def normalized_product(t: Term) -> Any:
     return None
 
 
+def normalizedo(x: Any, y: Any) -> Goal:
+    """Construct a goal stating that y is x, with an exponential over a sum of exponentials made one op."""
+
+    def normalized_goal(s: State) -> Iterator[State]:
+        u, v = (reify_term(getattr(t, "term", t), s) for t in (x, y))
+        if is_term(u) and u.ground:
+            found = normalized_product(u)
+            if found is not None:
+                yield from match(v, found, s)
+
+    normalized_goal.finds = unknowns(getattr(y, "term", y))  # pyright: ignore[reportFunctionMemberAccess]
+    return normalized_goal
+
+
 def _denominators(view: ProductView) -> list[Denominator]:
     found = []
     for base, e in view.factors.items():
-        if e < 0 and _is_sum(base) and is_exponential(base):
-            joined = joined_sum(base)
+        if e < 0 and is_exponential(base) and base.op is not exp:
+            joined = joined_sum(base) if _is_sum(base) else _single(base)
             if joined is not None:
                 found.append((base, -e, joined))
     return found
+
+
+def _single(base: Term) -> Joined | None:
+    """Read what is divided by as one exponential, where it is neither that nor a sum: an entry, a product, a norm."""
+    found = reading(base)
+    if found is None or found.weight is not None or found.exponent is None:
+        return None
+    return join([Piece(ProductView(1, {base: 1}), ProductView(1, {}), found.exponent, ())], base)
 
 
 def _is_sum(base: Any) -> bool:
@@ -193,15 +220,22 @@ def _quotient(available: ProductView, denominator: Denominator) -> Iterator[Take
     base, k, joined = denominator
     if any(p.exponent is not None and _multiple(available, exp(p.exponent)) for p in joined.pieces):
         return
-    taken = {b: e for b, e in available.factors.items() if is_term(b) and b.op is exp}
-    roots = {
-        b: e for b, e in available.factors.items() if 0 < e < 1 and _is_sum(b) and reading(b) is not None
-    }
-    if not taken and not roots:
+    taken = {b: e for b, e in available.factors.items() if b is not base and _is_unbounded(b, e)}
+    if not taken:
         return
     k = 1 if k == int(k) else k
-    exponents = [(sum_of(b.rands[0]), e) for b, e in taken.items()]
-    exponents += [(sum_of(reading(b).exponent), e) for b, e in roots.items()]
-    total = added(*[(view, whole(Fraction(e) / k)) for view, e in exponents])
-    left = multiplied((available, 1), (ProductView(1, {**taken, **roots, base: -k}), -1))
+    found = [(reading(b), e) for b, e in taken.items()]
+    total = added(*[(sum_of(r.exponent), whole(Fraction(e) / k)) for r, e in found if r is not None])
+    weights = [(product_of(r.weight), e) for r, e in found if r is not None and r.weight is not None]
+    left = multiplied((available, 1), (ProductView(1, {**taken, base: -k}), -1), *weights)
     yield left, joined.quotient(build_sum(total, base.type.dtype), k)
+
+
+def _is_unbounded(b: Any, e: Number) -> bool:
+    """Whether a power of a factor is an exponential, or may grow like one, and is not looked into otherwise."""
+    if not is_term(b) or not is_exponential(b) or type(b.op) is Gibbs:
+        return False
+    if b.op is exp:
+        return True
+    looked_into = _is_sum(b) and e >= 1 and e == int(e)
+    return e > 0 and not looked_into and range_of(b).high == math.inf and reading(b) is not None

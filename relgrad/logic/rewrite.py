@@ -17,13 +17,14 @@ from relgrad.logic.build import build_product, build_sum, fit, fit_to
 from relgrad.logic.group import Number, ProductView, SumView, added, key_of, multiplied, whole
 from relgrad.logic.heads import Pattern, head_key, summand_heads
 from relgrad.logic.match import match, match_product, match_sum
-from relgrad.logic.ranges import Goal
+from relgrad.logic.ranges import Goal, range_of
 from relgrad.logic.scopes import scopes
 from relgrad.logic.share import dtype_of
 from relgrad.logic.theory import SUMS, linear_positions
-from relgrad.logic.unify import State, is_variable, reify_term
+from relgrad.logic.unify import State, bind, is_variable, reify_term
 from relgrad.logic.view import product_of, sum_of, summand
 from relgrad.op import Pack
+from relgrad.ops.arithmetic import divide
 from relgrad.ops.exponential import exp
 from relgrad.ops.reduction import Sum
 from relgrad.term import Term, is_term, term
@@ -42,13 +43,16 @@ class Rewrite(NamedTuple):
 
 def rewrites(left: Pattern, right: Any, conditions: Sequence[Goal], t: Term, s: State) -> Iterator[Rewrite]:
     """Yield the terms that an equation makes of a term at its root, the best-fitting matches first."""
-    if left.kind == "product":
+    if left.kind == "product" and _is_quotient(left.term):
+        found = _rewrite_quotient(left, right, conditions, t, s)
+    elif left.kind == "product":
         found = _rewrite_product(left, right, conditions, t, s)
     elif left.kind == "sum":
         found = chain(
             _rewrite_factored(left, right, conditions, t, s),
             _rewrite_sum(left, right, conditions, t, s),
             _rewrite_scaled(left, right, conditions, t, s),
+            _rewrite_entries(left, right, conditions, t, s),
         )
     elif left.kind == "bag":
         found = _rewrite_bag(left, right, conditions, t, s)
@@ -153,6 +157,27 @@ def _rewrite_scaled(
                     yield Rewrite(final, _fitted(build_sum(total, dtype), t))
 
 
+def _rewrite_entries(
+    left: Pattern, right: Any, conditions: Sequence[Goal], t: Term, s: State
+) -> Iterator[Rewrite]:
+    """Rewrite a number and entries that are selected as entries of their sum: 1 - p[i] = (1 - p)[i]."""
+    constant, terms = sum_of(t)[:2]
+    if not constant or len(terms) != 1:
+        return
+    ((inner, k),) = terms.items()
+    steps: list[Term] = []
+    while is_term(inner) and inner.op.laws.selects:
+        steps.append(inner)
+        inner = inner.rands[0]
+    if not steps or not inner.ground:
+        return
+    total = build_sum(SumView(constant, {inner: k}), dtype_of(t))
+    for state, new in _rewrite_sum(left, right, conditions, total, s):
+        for step in reversed(steps):
+            new = step.op.make_node(new, *step.rands[1:])
+        yield Rewrite(state, _fitted(new, t))
+
+
 def _factors(pattern: SumView, subject: SumView) -> list[ProductView]:
     """List the factors that stand beside the heads of a pattern in the summands of a place."""
     heads = {
@@ -216,7 +241,7 @@ def _scales(p: Term, pattern: SumView, subject: SumView) -> list[Number]:
         # What stands beside a mean tells how often it is there, since the mean has a coefficient of its own.
         if any(is_variable(p) for p in pattern.terms) and Sum in heads:
             scales[c] = None
-    return list(scales)
+    return sorted(scales, key=lambda scale: scale < 0)
 
 
 def _rewrite_product(
@@ -243,6 +268,27 @@ def _rewrite_product(
                         yield Rewrite(final, _fitted(build_product(view, dtype_of(t)), t))
 
 
+def _is_quotient(p: Term) -> bool:
+    """Whether a pattern is any quotient, x/y."""
+    return all(map(is_variable, p.rands)) and p.op is divide and p.rands[0] is not p.rands[1]
+
+
+def _rewrite_quotient(
+    left: Pattern, right: Any, conditions: Sequence[Goal], t: Term, s: State
+) -> Iterator[Rewrite]:
+    """Rewrite a product with all that is divided by below; what else it may be divided into is left to goals."""
+    view = product_of(t)
+    below = {b: -e for b, e in view.factors.items() if e < 0}
+    if not below:
+        return
+    above = multiplied((view, 1), (ProductView(1, below), 1))
+    state = s
+    for variable, part in zip(left.term.rands, (above, ProductView(1, below)), strict=True):
+        state = bind(variable, build_product(part, dtype_of(t)), state)
+    for final in _satisfying(conditions, state):
+        yield Rewrite(final, _fitted(reify_term(right, final), t))
+
+
 def _powers(pattern: ProductView, subject: ProductView) -> list[Number]:
     """List the powers of the pattern that the subject may hold, judged by the pattern's heads: itself before others.
 
@@ -259,9 +305,11 @@ def _powers(pattern: ProductView, subject: ProductView) -> list[Number]:
     if pattern.coefficient == 1:
         for t, e in subject.factors.items():
             k = heads.get(head_key(t.op)) if is_term(t) else None
-            # A root is not taken out of what is no root: Σx² is no norm squared.
+            # A root is not taken out of what is no root: Σx² is no norm squared, and sin(x) no root of sin(x)².
             if k is not None and k.denominator in (1, e.denominator):
-                powers[whole(Fraction(e) / k)] = None
+                power = whole(Fraction(e) / k)
+                if power.denominator in (1, e.denominator) or range_of(t).nonnegative:
+                    powers[power] = None
     if len(pattern.factors) == 1 and next(iter(pattern.factors.values())) < 0:
         # What is said of the reciprocal of an op alone is not meant for the op.
         return [power for power in powers if power > 0] or [1]

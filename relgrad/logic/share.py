@@ -12,7 +12,7 @@ from itertools import combinations, product
 from typing import Any
 
 from relgrad.logic.build import build_product, build_sum
-from relgrad.logic.group import Number, ProductView, SumView, added, entry, multiplied, whole
+from relgrad.logic.group import Number, ProductView, SumView, added, entry, multiplied, opposite, whole
 from relgrad.logic.unify import State, bind
 from relgrad.logic.view import LIMIT, sum_of
 from relgrad.term import is_term
@@ -34,8 +34,12 @@ def holds(e: Number, k: Number) -> bool:
 def without(t: ProductView, needed: ProductView) -> ProductView | None:
     """Divide a product by factors that must be in it; None where one is missing."""
     factors = dict(t.factors)
+    c = needed.coefficient
     for base, k in needed.factors.items():
-        base = entry(factors, base)
+        found = entry(factors, base)
+        if found is None and k.denominator == 1 and (found := opposite(factors, base)) is not None:
+            c = -c if k % 2 else c
+        base = found
         e = factors.get(base, 0)
         if not e or not holds(e, k):
             return None
@@ -45,7 +49,6 @@ def without(t: ProductView, needed: ProductView) -> ProductView | None:
             factors[base] = (
                 whole(Fraction(e) - k) if isinstance(e, Fraction) or isinstance(k, Fraction) else e - k
             )
-    c = needed.coefficient
     coefficient = t.coefficient if c == 1 else whole(Fraction(t.coefficient) / c)
     return ProductView(coefficient, factors)
 

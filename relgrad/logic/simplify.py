@@ -8,8 +8,9 @@ from typing import Any
 from relgrad.logic.build import build_product, build_sum, fit
 from relgrad.logic.group import Number, ProductView, SumView, added, multiplied, whole
 from relgrad.logic.share import dtype_of
-from relgrad.logic.theory import SUMS
+from relgrad.logic.theory import PRODUCTS, SUMS
 from relgrad.logic.view import product_of, sum_of, summand
+from relgrad.ops.arithmetic import power
 from relgrad.ops.gather import Index, Scatter
 from relgrad.term import Term, is_term
 
@@ -17,13 +18,21 @@ from relgrad.term import Term, is_term
 def cancelled_product(t: Term) -> Any:
     """Return a product with what cancels cancelled and its exponentials made one, or None where nothing does.
 
-    a·b/a = b, and exp(a)·exp(b) = exp(a + b).
+    a·b/a = b, 1/(1/a) = a, and exp(a)·exp(b) = exp(a + b).
     """
     view = product_of(t)
-    if not view.cancelled and view.exponentials < 2:
+    if not view.cancelled and view.exponentials < 2 and not _is_single(view, t):
         return None
     new = fit(build_product(view, dtype_of(t)), t)
     return None if new is t else new
+
+
+def _is_single(view: ProductView, t: Term) -> bool:
+    """Whether what is written as a product is one factor, or its negative: inverses of inverses, 2·(a/2)."""
+    if len(view.factors) != 1 or abs(view.coefficient) != 1:
+        return False
+    ((base, e),) = view.factors.items()
+    return e == 1 and base is not t and is_term(base) and (t.op in PRODUCTS or t.op is power)
 
 
 def cancelled_sum(t: Term) -> Any:

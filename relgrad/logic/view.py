@@ -18,11 +18,11 @@ from relgrad.logic.group import (
     SumView,
     added,
     applied_key,
+    mark_sum,
     multiplied,
     number_of,
     product_key,
     representable,
-    sum_key,
 )
 from relgrad.logic.ranges import range_of
 from relgrad.logic.roots import root
@@ -196,7 +196,7 @@ def _factored(t: Term) -> ProductView | None:
             if all(x > 0 for x in exponents) or all(x < 0 for x in exponents):
                 common[base] = min(exponents) if e > 0 else max(exponents)
     if sign == 1 and not common:
-        t.cache["key"] = sum_key(view)
+        mark_sum(t, view)
         return None
     if common:
         inverse = ProductView(1, {base: -e for base, e in common.items()})
@@ -213,7 +213,7 @@ def _factored(t: Term) -> ProductView | None:
     inside_view = added((view, sign))
     inside = build_sum(inside_view, t.type.dtype if t.ground else None)
     if is_term(inside) and inside.op in SUMS:
-        inside.cache["key"] = sum_key(inside_view)
+        mark_sum(inside, inside_view)
     return multiplied((ProductView(sign, common), 1), (ProductView(1, {inside: 1}), 1))
 
 

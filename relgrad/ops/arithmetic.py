@@ -97,7 +97,7 @@ divide = elementwise(
     "divide",
     np.divide,
     lambda g, out, x, y: g / y,
-    lambda g, out, x, y: -g * x / (y * y),
+    lambda g, out, x, y: -g * (x / y) / y,
     code="{} / {}",
     laws=Laws(linear=(0,)),
     range=divided,
@@ -273,9 +273,9 @@ copysign = elementwise(
 
 
 def inverse_radius(x: Any, y: Any) -> Any:
-    """Return 1/√(x² + y²) without overflow, and 1 at the origin, where directions are taken to be 0."""
+    """Return 1/√(x² + y²) without overflow, and 0 at the origin, where directions are taken to be 0."""
     radius = np.hypot(x, y)
-    return np.reciprocal(np.where(radius == 0, 1.0, radius))
+    return np.where(radius == 0, 0.0, np.reciprocal(np.where(radius == 0, 1.0, radius)))
 
 
 # Direction cosines are products with the reciprocal, whose own derivative, −(g·out)·out, does not overflow.

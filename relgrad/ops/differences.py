@@ -14,8 +14,11 @@ import numpy as np
 
 from relgrad import kernels
 from relgrad.op import as_term, is_constant
-from relgrad.ops.arithmetic import power
+from relgrad.ops.arithmetic import negative, power
+from relgrad.ops.comparison import greater_equal
 from relgrad.ops.elementwise import Elementwise, elementwise
+from relgrad.ops.exponential import expm1
+from relgrad.ops.selection import where
 from relgrad.ops.stable import expit
 from relgrad.types import POSITIVE, REAL, Interval
 
@@ -82,6 +85,15 @@ cbrt_difference = difference(
     lambda x: -((-x).root(3)) if x < 0 else x.root(3),
 )
 exp_difference = difference(kernels.exp_difference, lambda g, x: g * np.exp(x), lambda x: x.exp())
+exp_difference.in_log_domain = lambda node: _larger(*node.rands)
+
+
+def _larger(x: Any, y: Any, d: Any) -> tuple[Any, Any]:
+    """Return eˣ - eʸ as a multiple of the larger of the two."""
+    up = greater_equal(d, 0.0)
+    return where(up, negative(expm1(negative(d))), expm1(d)), where(up, x, y)
+
+
 log_difference = elementwise(
     "log_difference",
     kernels.log_difference,

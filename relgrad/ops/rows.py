@@ -32,7 +32,7 @@ class RowsOp(Op):
         return self.kernel.__name__
 
     def make_node(self, *inputs: Any) -> Term:
-        inputs = _promote(inputs)
+        inputs = promoted(inputs)
         if not (self.ground and all(is_ground(x) for x in inputs)):
             return term(self, *inputs)
         operands, squeezed = align(inputs)
@@ -97,7 +97,7 @@ class RowsOp(Op):
         return np.moveaxis(out, ends, self.axes)
 
 
-def _promote(inputs: Sequence[Any]) -> tuple[Any, ...]:
+def promoted(inputs: Sequence[Any]) -> tuple[Any, ...]:
     """Give weak constants the dtype of their partners."""
     dtypes = [x.type.dtype for x in inputs if is_ground(x) and not (is_constant(x) and x.op.weak)]
     dtype = np.result_type(*dtypes) if dtypes else None

@@ -14,7 +14,7 @@ from relgrad.ops.arguments import is_ground, is_symbolic, normalize_axes
 from relgrad.ops.arithmetic import multiply, subtract
 from relgrad.ops.deviation import Deviation, LogSoftmaxPullback, SoftmaxPullback
 from relgrad.ops.reduction import pattern_axes
-from relgrad.ops.rows import RowsOp, build, differentiable, total
+from relgrad.ops.rows import RowsOp, build, differentiable, promoted, total
 from relgrad.term import Term, Unknown, term
 from relgrad.types import REAL, Interval, Shape, Type, array_type, broadcast_shapes
 
@@ -71,8 +71,11 @@ class Softmax(_Weighted):
 
     kernel = staticmethod(kernels.softmax)
 
-    def logarithm(self, node: Term) -> Any:
-        return LogSoftmax(self.axes).make_node(*node.rands) if len(node.rands) == 1 else None
+    def in_log_domain(self, node: Term) -> tuple[Any, Any] | None:
+        x, *weights = node.rands
+        if not weights:
+            return None, LogSoftmax(self.axes).make_node(x)
+        return weights[0], subtract(x, LogSumExp(self.axes).make_node(x, *weights))
 
     def range_of(self, *ranges: Interval) -> Interval:
         if len(ranges) == 1:
@@ -109,10 +112,6 @@ class Softmax(_Weighted):
         return self._ball_rows(row, *balls)
 
 
-def _times(power: Any, t: Term) -> Term:
-    return t if power == 1 else multiply(constant(power), t)
-
-
 def _over_weight(axes: Any, x: Any, w: Any) -> Any:
     """softmax/w, where w may be zero."""
     return Gibbs(axes, 1)(x, x, w)
@@ -128,13 +127,9 @@ class Gibbs(RowsOp):
         super().__init__(axes)
         self.power = power
 
-    def _canonical(self, operands: Sequence[Any], axes: tuple[int, ...], shape: Shape) -> Term:
-        summed = self._broadcast([x.type for x in operands[1:]])
-        kept = tuple(a for a in axes if -a <= len(summed) and summed[a] != 1)
-        return term(Gibbs(kept, self.power), *operands)
-
     def output_type(self, *types: Any) -> Type:
-        dtype = super().output_type(*types).dtype
+        dtype = np.result_type(*[t.dtype for t in types])
+        dtype = dtype if dtype.kind == "f" else np.result_type(dtype, np.float64)
         summed = self._broadcast(types[1:])
         total = [1 if i - len(summed) in self.axes else n for i, n in enumerate(summed)]
         return array_type(dtype, broadcast_shapes(types[0].shape, tuple(total)))
@@ -143,13 +138,20 @@ class Gibbs(RowsOp):
         power = {} if self.power == 1 else {"power": self.power}
         return {**power, **({"weights": operands[2]} if len(operands) > 2 else {})}
 
-    def logarithm(self, node: Term) -> Any:
+    def in_log_domain(self, node: Term) -> tuple[Any, Any] | None:
         a, x, *weights = node.rands
-        if weights:
-            return None
-        if a is x:
-            return _times(self.power, LogSoftmax(self.axes).make_node(x))
-        return _times(self.power, subtract(a, LogSumExp(self.axes).make_node(x)))
+        log = subtract(a, LogSumExp(self.axes).make_node(x, *weights))
+        if a is x and not weights:
+            log = LogSoftmax(self.axes).make_node(x)
+        return None, log if self.power == 1 else multiply(constant(self.power), log)
+
+    def make_node(self, *inputs: Any) -> Term:
+        operands = promoted(inputs)
+        if not (self.ground and all(map(is_ground, operands))):
+            return term(self, *operands)
+        summed = self._broadcast([x.type for x in operands[1:]])
+        kept = tuple(a for a in self.axes if -a <= len(summed) and summed[a] != 1)
+        return term(Gibbs(kept, self.power), *operands)
 
     def range_of(self, *ranges: Interval) -> Interval:
         positive = len(ranges) == 2 or ranges[2].nonnegative

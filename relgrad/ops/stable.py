@@ -94,7 +94,7 @@ log_expit = elementwise(
     ball=lambda x: -(-x).exp().log1p(),
 )
 implements(scipy.special.log_expit)(log_expit)
-expit.logarithm = lambda node: log_expit(*node.rands)
+expit.in_log_domain = lambda node: (None, log_expit(*node.rands))
 softplus = elementwise(
     "softplus",
     kernels.softplus,

@@ -15,7 +15,6 @@ from relgrad.logic import (
     fit,
     inner_product,
     label_of,
-    normalized_product,
     rewrites,
     scattered_product,
     sunk_product,
@@ -90,13 +89,6 @@ def relate_wide(t: Term, library: Library, theory: int) -> tuple[Term, list[Foun
 
 
 _SIMPLIFICATIONS = (
-    (
-        True,
-        PRODUCT,
-        "normalize_exponentials",
-        normalized_product,
-        "an exponential over a sum of exponentials is in range though neither may be",
-    ),
     (True, SUM, "cancel_summands", cancelled_sum, "summands meet their negatives"),
     (
         True,

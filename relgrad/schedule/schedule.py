@@ -12,9 +12,12 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from math import isnan
 from operator import is_not
 from typing import Any
 
+from relgrad.conventions import DEFAULT as USUAL
+from relgrad.conventions import Conventions, settled
 from relgrad.errors import OutOfFuel
 from relgrad.gradient import IMPLICIT, Anchor, Gradient, Pullback, Pushforward, Tangents, is_implicit
 from relgrad.logic import (
@@ -44,7 +47,11 @@ Key = Any
 
 
 def schedule(
-    roots: Sequence[Term], library: Library, strategy: Strategy = DEFAULT, fuel: int | None = None
+    roots: Sequence[Term],
+    library: Library,
+    strategy: Strategy = DEFAULT,
+    fuel: int | None = None,
+    conventions: Conventions = USUAL,
 ) -> Derivation:
     """Return the derivation that a strategy finds: equal roots, without implicit gradients, stabilised.
 
@@ -53,7 +60,7 @@ def schedule(
     without it, and `OutOfFuel` says so.
     """
     with _uncollected():
-        return _schedule(roots, library, strategy, fuel)
+        return _schedule(roots, library, strategy, fuel, conventions)
 
 
 @contextmanager
@@ -70,15 +77,19 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def _schedule(roots: Sequence[Term], library: Library, strategy: Strategy, fuel: int | None) -> Derivation:
+def _schedule(
+    roots: Sequence[Term], library: Library, strategy: Strategy, fuel: int | None, conventions: Conventions
+) -> Derivation:
     size = len(reachable(*roots))
     if fuel is None:
         fuel = 2000 + 20 * size
     aside: list[str] = []
     while True:
-        run = _Run(library, fuel, 1000 + 4 * size)
+        run = _Run(library, fuel, 1000 + 4 * size, conventions)
         after = list(roots)
         for moves in strategy.phases:
+            if isnan(conventions.untaken):
+                moves -= {SINK}
             after = run.saturate(after, moves)
         if any(is_implicit(node) for node in reachable(*after)):
             after = run.saturate(after, frozenset({EXPAND}))
@@ -95,13 +106,15 @@ def _schedule(roots: Sequence[Term], library: Library, strategy: Strategy, fuel:
             OutOfFuel(f"stopped after {fuel} relations{without}; the program may not be fully stabilised"),
             stacklevel=4,
         )
-    return Derivation(tuple(roots), tuple(after), tuple(run.steps))
+    after, steps = settled(after, conventions)
+    return Derivation(tuple(roots), tuple(after), (*run.steps, *steps))
 
 
 class _Run:
     """The state of one run: fuel and steps."""
 
-    def __init__(self, library: Library, fuel: int, affordable: int):
+    def __init__(self, library: Library, fuel: int, affordable: int, conventions: Conventions):
+        self.conventions = conventions
         self.library, self.fuel, self.affordable = library, fuel, affordable
         self.steps: list[Step] = []
         self._idle: dict[Any, bool] = {}
@@ -225,7 +238,7 @@ class _Run:
     def _expand(self, t: Term) -> Term:
         if type(t.op) is Pushforward:
             return self._expand_pushforward(t)
-        pullback = Pullback(t)
+        pullback = Pullback(t, self.conventions)
         watched = self.library.has_root(Gradient)
         while pullback.pending:
             if watched and self.fuel >= 0:
@@ -241,7 +254,7 @@ class _Run:
         return _without_anchors(pullback.results(), pullback.wrt)
 
     def _expand_pushforward(self, t: Term) -> Term:
-        tangents = Tangents(t)
+        tangents = Tangents(t, self.conventions)
         while (layer := tangents.expand()) is not None:
             v, out = layer
             self.steps.append(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -113,7 +114,7 @@ def assuming(fun: Callable[..., Any], ranges: Ranges) -> Callable[..., Any]:
         paths = argument_paths(fun, structure)
         for key, known in ranges:
             chosen = _chosen(key, paths, structure.children[0])
-            if not chosen:
+            if not chosen and not _is_parameter(fun, key):
                 raise AssumptionError(
                     f"assume names {key!r}, and no array among the arguments has that name",
                     cause=f"the arrays are {', '.join(paths)}" if paths else "no argument is an array",
@@ -149,6 +150,14 @@ def _chosen(key: str | int, paths: Sequence[str], positional: Structure) -> list
     sizes = [child.size for child in positional.children]
     start = sum(sizes[: key % count])
     return list(range(start, start + sizes[key]))
+
+
+def _is_parameter(fun: Callable[..., Any], key: str | int) -> bool:
+    """Whether a key names an argument that a call may leave out, or that need not be an array."""
+    try:
+        return key in inspect.signature(fun).parameters
+    except (TypeError, ValueError):
+        return False
 
 
 def _check(condition: Any) -> None:

@@ -177,6 +177,8 @@ def _whole(x: Interval) -> Interval:
 
 
 def _contradicted(t: Term, before: Interval, claim: Claim) -> NoReturn:
+    while type(t.op) in _SAME_ENTRIES:
+        t = t.rands[0]
     name = t.op.label if type(t.op) is Input else f"the result of {t.op.name}"
     raise AssumptionError(
         f"an assumption cannot hold: {_quoted(claim.text)}",
@@ -229,5 +231,5 @@ def apply(
                 claim = next((c for c in claims if c.term is old), claims[-1])
                 _contradicted(old, known, claim)
     stated = [(new[x], ranges[x]) for x in inputs if x in ranges]
-    stated += [(node, r) for node, (_, r) in named.items()]
+    stated += [(node, known) for node, (_, known) in named.items()]
     return tuple(new.values()), tuple(results), tuple(stated)

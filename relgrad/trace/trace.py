@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from relgrad.errors import TraceError
-from relgrad.leaf import Input
+from relgrad.leaf import Anchor, Input
 from relgrad.op import Symbolic, as_term, strong
-from relgrad.term import Term, subterms, term
+from relgrad.ops.arithmetic import subtract
+from relgrad.term import Term, reachable, subterms, term
 from relgrad.trace.arguments import argument_paths, arrays, as_array, has_tracer, signature, type_of
 from relgrad.trace.assume import recording
 from relgrad.trace.claims import Facts, apply
@@ -45,6 +46,18 @@ class Traced:
     def statics(self) -> list[tuple[str, Any]]:
         """The arguments that are no arrays, by path: they are part of the program."""
         return self.in_structure.statics("arguments")
+
+    @property
+    def stated(self) -> Facts:
+        """What is assumed, said once: of x - y and y - x only one, and nothing of variables of differentiation."""
+        return tuple(
+            [
+                (t, known)
+                for t, known in self.assumed
+                if not (t.op is subtract and known.high <= 0)
+                and all(type(x.op) is not Anchor for x in reachable(t))
+            ]
+        )
 
     def free(self) -> tuple[Term, ...]:
         """Return the inputs of other traces that the outputs depend on, through the function's closure."""

@@ -54,7 +54,7 @@ CASES = (
         case("Weibull", lambda xp, x, k: xp.log(k * x ** (k - 1.0) * xp.exp(-(x**k))), [40.0, 0.5], 2.0),
         case("Gamma", lambda xp, x, a: xp.log(x ** (a - 1.0) * xp.exp(-x)), [1000.0, 1e-5], [200.0, 100.0], wrt=1),
         case("Beta", beta, [1e-5, 0.5], [100.0, 2000.0], [3.0, 2.0]),
-        case("Beta, near the ends", beta, [1e-17, 1e-12], [2.0, 3.0], [1e17, 1e12], wrt=2),
+        case("Beta, near the ends", beta, [1e-17, 1e-12], [2.0, 3.0], [1e17, 1e12], wrt=2, scale=1.0),
         case("von Mises", lambda xp, x, k: xp.log(xp.exp(k * xp.cos(x)) / xp.exp(k)), [1e-6, 1e-3], [1e3, 800.0]),
         case("von Mises, to the concentration", lambda xp, x, k: xp.log(xp.exp(k * xp.cos(x)) / xp.exp(k)), [1e-6, 1e-3], [1e3, 800.0], wrt=1),
         case("Dirichlet", lambda xp, p, a: xp.log(xp.prod(p ** (a - 1.0))), [1e-5, 0.5, 0.25], [80.0, 90.0, 100.0]),

@@ -1,0 +1,116 @@
+"""Masks: no derivative of a branch that is not taken is infinite or NaN, at any order, without where within where."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import relgrad as rg
+
+X = np.array([0.0, 4.0, -1.0])
+W = np.array([1.0, 0.0, 2.0])
+V = np.array([1.0, 2.0, 3.0])
+ROWS = np.array([[1.0, 2.0], [3.0, 4.0], [0.0, 0.0]])
+LOW, HIGH = np.array([0.5, -2.0]), np.array([1.0, 1000.0])
+
+
+def hvp(f, x, v):
+    slope = rg.grad(f)
+    return rg.grad(lambda t: np.sum(slope(t) * v))(x)
+
+
+# At 4: the value, its derivative and second derivative where the branch is taken.
+TAKEN = {
+    "where(x > 0, sqrt(x), 0)": (lambda x: np.where(x > 0, np.sqrt(x), 0.0), 2.0, 0.25, -1 / 32),
+    "where(x > 0, log(x), 0)": (lambda x: np.where(x > 0, np.log(x), 0.0), np.log(4), 0.25, -1 / 16),
+    "where(x <= 0, 0, 1/x)": (lambda x: np.where(x <= 0, 0.0, 1 / x), 0.25, -1 / 16, 1 / 32),
+    "where(x > 0, x**1.5, 0)": (lambda x: np.where(x > 0, x**1.5, 0.0), 8.0, 3.0, 0.375),
+    "where(x > 0, x*log(x), 0)": (
+        lambda x: np.where(x > 0, x * np.log(x), 0.0),
+        4 * np.log(4),
+        1 + np.log(4),
+        0.25,
+    ),
+    "where(x > 0, log(sqrt(x)), 0)": (lambda x: np.where(x > 0, np.log(np.sqrt(x)), 0.0), np.log(2), 1 / 8, -1 / 32),
+    "where(x > 0, x/where(x > 0, sqrt(x), 1), 0)": (
+        lambda x: np.where(x > 0, x / np.where(x > 0, np.sqrt(x), 1.0), 0.0),
+        2.0,
+        0.25,
+        -1 / 32,
+    ),
+    "(x > 0)*sqrt(x)": (lambda x: (x > 0) * np.sqrt(x), 2.0, 0.25, -1 / 32),
+    "(x > 0).astype(float)*log(x)": (lambda x: (x > 0).astype(float) * np.log(x), np.log(4), 0.25, -1 / 16),
+    "where(x > 0, 1.0, 0.0)*log(x)": (lambda x: np.where(x > 0, 1.0, 0.0) * np.log(x), np.log(4), 0.25, -1 / 16),
+    "(log(x)*W)[1:2] with a weight": (lambda x: np.array([0.0, 1.0, 0.0]) * np.log(x), np.log(4), 0.25, -1 / 16),
+}
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_a_branch_that_is_not_taken_leaves_no_trace(name):
+    f, value, first, second = TAKEN[name]
+    np.testing.assert_allclose(rg.stabilize(f)(X), [0, value, 0], rtol=1e-15)
+    cost = lambda x: np.sum(f(x))
+    np.testing.assert_allclose(rg.grad(cost)(X), [0, first, 0], rtol=1e-15)
+    np.testing.assert_allclose(hvp(cost, X, V), [0, 2 * second, 0], rtol=1e-14)
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_forward_and_reverse_mode_agree(name):
+    f = TAKEN[name][0]
+    tangent = rg.jvp(f)(X, V)[1] if hasattr(rg, "jvp") else None
+    if tangent is None:
+        pytest.skip("no jvp")
+    np.testing.assert_allclose(tangent, rg.grad(lambda x: np.sum(f(x)))(X) * V, rtol=1e-14)
+
+
+def test_masks_that_broadcast():
+    f = lambda x: np.sum(np.where(x[:, None] > 0, np.sqrt(x)[:, None] * W, 0.0))
+    np.testing.assert_allclose(rg.grad(f)(X), [0, 0.75, 0])
+    g = lambda x: np.sum(np.where((x[:, None] > 0) & (W > 0), np.log(x)[:, None] * W, 0.0))
+    np.testing.assert_allclose(rg.grad(g)(X), [0, 0.75, 0])
+    np.testing.assert_allclose(hvp(g, X, V), [0, -3 / 8, 0])
+
+
+def test_norms_of_rows_and_rows_over_sums():
+    norms = lambda x: np.sum(np.where(np.sqrt(np.sum(x**2, axis=1)) > 0.5, np.sqrt(np.sum(x**2, axis=1)), 1.0))
+    slope = rg.grad(norms)(ROWS)
+    np.testing.assert_allclose(slope[2], 0)
+    np.testing.assert_allclose(slope[1], [0.6, 0.8])
+
+    def shares(x):
+        total = np.sum(x, axis=1, keepdims=True)
+        return np.where(total > 0, x / total, 0.0)
+
+    slope = rg.grad(lambda x: np.sum(shares(x)[:, 0]))(ROWS)
+    np.testing.assert_allclose(slope[2], 0)
+    np.testing.assert_allclose(slope[1], [4 / 49, -3 / 49])
+
+
+def test_entries_that_were_not_selected_do_not_matter():
+    np.testing.assert_allclose(rg.grad(lambda x: np.sum(np.sqrt(x)[1:2]))(X), [0, 0.25, 0])
+    picked = rg.grad(lambda x: np.sum(np.log(x)[np.array([1, 1])]))(X)
+    np.testing.assert_allclose(picked, [0, 0.5, 0])
+
+
+def test_what_overflows_where_it_is_not_taken():
+    f = lambda x: np.sum(np.where(x < 10, np.exp(x), x))
+    np.testing.assert_allclose(rg.grad(f)(HIGH), [np.e, 1])
+    np.testing.assert_allclose(hvp(f, HIGH, np.ones(2)), [np.e, 0])
+
+
+def test_magnitudes_at_zero():
+    np.testing.assert_allclose(rg.grad(lambda x: np.sum(np.sqrt(np.abs(x))))(X), [0, 0.25, -0.5])
+    np.testing.assert_allclose(rg.grad(lambda x: np.sum(np.sqrt(x**2)))(X), [0, 1, -1])
+    np.testing.assert_allclose(rg.grad(lambda x: np.sum(np.sqrt(np.maximum(x, 1.0))))(X), [0, 0.25, 0])
+
+
+def test_a_true_infinity_stays():
+    assert rg.grad(np.sqrt)(0.0) == np.inf
+    assert np.isnan(rg.stabilize(np.log)(-1.0))
+    assert rg.grad(lambda x: np.sum(np.where(x >= 0, np.sqrt(x), 0.0)))(X)[0] == np.inf
+
+
+def test_ordinary_masks_are_left_alone():
+    relu = lambda x: np.sum(np.where(x > 0, x, 0.0) * np.tanh(x))
+    assert "sink_into_mask" not in [step.name for step in rg.grad(relu).explain(X).steps]
+    np.testing.assert_array_equal(rg.grad(relu)(X)[1], np.tanh(4.0) + 4 / np.cosh(4.0) ** 2)

@@ -1,0 +1,106 @@
+"""Norms at any scale, what is divided by them, and their derivatives, which are zero at zero."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import relgrad as rg
+from relgrad.kernels import norm2, unit, unit_pullback
+
+X = np.array([0.3, -0.4, 1.2])
+SCALES = [1.0, 1e200, 1e-180, 3e-170]
+DIRECTION = np.array([1.0, 2.0, -1.0])
+
+NORMS = {
+    "sqrt(sum(x**2))": lambda x: np.sqrt(np.sum(x**2)),
+    "sqrt(sum(x*x))": lambda x: np.sqrt(np.sum(x * x)),
+    "sqrt(x @ x)": lambda x: np.sqrt(x @ x),
+    "sqrt(dot)": lambda x: np.sqrt(np.dot(x, x)),
+    "sqrt(vdot)": lambda x: np.sqrt(np.vdot(x, x)),
+    "(...)**0.5": lambda x: (x**2).sum() ** 0.5,
+    "sqrt of squares of sizes": lambda x: np.sqrt(np.sum(np.abs(x) ** 2)),
+    "linalg.norm": np.linalg.norm,
+    "three squares": lambda x: np.sqrt(x[0] ** 2 + x[1] ** 2 + x[2] ** 2),
+    "root mean square": lambda x: np.sqrt(np.mean(x**2)) * np.sqrt(3.0),
+    "multiples": lambda x: np.sqrt(4 * np.sum(x * x)) / 2,
+    "weights": lambda x: np.sqrt(np.sum(np.array([1.0, 1.0, 1.0]) * x * x)),
+    "sum over root": lambda x: np.sum(x * x) / np.sqrt(np.sum(x * x)),
+    "differences": lambda x: np.sqrt(np.sum((x - np.zeros(3)) ** 2)),
+}
+UNITS = {
+    "x/sqrt(sum)": lambda x: x / np.sqrt(np.sum(x**2)),
+    "x/norm": lambda x: x / np.linalg.norm(x),
+    "x*sum**-0.5": lambda x: x * np.sum(x * x) ** -0.5,
+    "x/sqrt(x @ x)": lambda x: x / np.sqrt(x @ x),
+    "2*x/norm(2*x)": lambda x: 2 * x / np.linalg.norm(2 * x),
+}
+
+
+def hvp(f, x, v):
+    slope = rg.grad(f)
+    return rg.grad(lambda t: np.sum(slope(t) * v))(x)
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("name", NORMS)
+def test_norms_and_derivatives_at_any_scale(name, scale):
+    f, x = NORMS[name], X * scale
+    np.testing.assert_allclose(rg.stabilize(f)(x), 1.3 * scale, rtol=1e-15)
+    np.testing.assert_allclose(rg.grad(f)(x), X / 1.3, rtol=2e-15)
+    across = DIRECTION - X * (X @ DIRECTION) / 1.69
+    np.testing.assert_allclose(hvp(f, x, DIRECTION) * scale, across / 1.3, rtol=1e-14)
+
+
+@pytest.mark.parametrize("name", NORMS)
+def test_at_zero_the_gradient_is_zero(name):
+    np.testing.assert_array_equal(rg.grad(NORMS[name])(np.zeros(3)), np.zeros(3))
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("name", UNITS)
+def test_unit_vectors_at_any_scale(name, scale):
+    f, x = UNITS[name], X * scale
+    np.testing.assert_allclose(rg.stabilize(f)(x), X / 1.3, rtol=2e-15)
+    cost = lambda x: np.sum(DIRECTION * f(x))
+    across = DIRECTION - X * (X @ DIRECTION) / 1.69
+    np.testing.assert_allclose(rg.grad(cost)(x) * scale, across / 1.3, rtol=1e-14)
+    np.testing.assert_array_equal(rg.grad(cost)(np.zeros(3)), np.zeros(3))
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e200, 1e-200])
+def test_cosine_similarity(scale):
+    y = np.array([1.0, 0.5, -2.0])
+    for f in (
+        lambda x: np.sum(x * y) / (np.sqrt(np.sum(x * x)) * np.sqrt(np.sum(y * y))),
+        lambda x: (x @ y) / (np.linalg.norm(x) * np.linalg.norm(y)),
+    ):
+        want = X @ y / (1.3 * np.sqrt(5.25))
+        np.testing.assert_allclose(rg.stabilize(f)(X * scale), want, rtol=1e-15)
+        slope = (y - X * (X @ y) / 1.69) / (1.3 * np.sqrt(5.25))
+        np.testing.assert_allclose(rg.grad(f)(X * scale) * scale, slope, rtol=1e-14)
+
+
+def test_normalisation_with_a_lower_bound():
+    f = lambda x: np.sum(DIRECTION * x / np.sqrt(np.maximum(np.sum(x**2), 1e-12)))
+    np.testing.assert_allclose(rg.stabilize(f)(X * 1e200), DIRECTION @ X / 1.3)
+    np.testing.assert_allclose(rg.grad(f)(np.zeros(3)), DIRECTION * 1e6)
+
+
+def test_standard_deviation_of_equal_entries():
+    np.testing.assert_array_equal(rg.grad(np.std)(np.full(4, 0.1)), np.zeros(4))
+    np.testing.assert_allclose(rg.grad(np.std)(np.array([1.0, 3.0])), [-0.5, 0.5])
+
+
+def test_a_sum_of_squares_is_no_norm_squared():
+    assert "norm2" not in rg.stabilize(lambda x: np.sum(x * x)).source(X)
+    square = lambda x: np.sqrt(np.sum(x**2)) ** 2
+    np.testing.assert_allclose(hvp(square, np.zeros(3), DIRECTION), 2 * DIRECTION)
+
+
+def test_the_derivative_of_a_unit_vector_is_across():
+    x, v = np.random.default_rng(0).normal(size=(2, 5))
+    along = unit_pullback(x, v)
+    np.testing.assert_allclose(along @ unit(x), 0, atol=1e-16)
+    np.testing.assert_allclose(along, (v - unit(x) * (unit(x) @ v)) / norm2(x), rtol=1e-13)
+    np.testing.assert_array_equal(unit_pullback(np.zeros(3), np.ones(3)), np.zeros(3))
