@@ -3,7 +3,7 @@
 import numpy as np
 
 from relgrad.ops import log_difference, xlog1py, xlog_ratio, xlogy
-from relgrad.relation import relation, same_shape
+from relgrad.relation import finite, relation, same_shape
 
 
 @relation(source="continuity: x·log x goes to 0 with x; scipy.special.xlogy")
@@ -42,22 +42,28 @@ def number_times_its_log_difference(x, y):
     return x * log_difference(x, y, x - y), xlog_ratio(x, y)
 
 
+@relation(source="convention 0·log(0/q) = 0; Cover & Thomas 2006, section 2.3")
+def number_times_negated_log_difference(x, y):
+    """x·log(y/x) is 0 where x is, however it was stabilised."""
+    return x * log_difference(y, x, y - x), -xlog_ratio(x, y)
+
+
 @relation(source="convention 0·log 0 = 0; scipy.special.xlogy")
 def weight_times_log(x, y):
     """A log without weight does not count."""
-    return x * np.log(y), xlogy(x, y), same_shape(x, y)
+    return x * np.log(y), xlogy(x, y), same_shape(x, y), finite(x)
 
 
 @relation(source="convention 0·log 0 = 0; scipy.special.xlog1py")
 def weight_times_log1p(x, y):
     """A log without weight does not count."""
-    return x * np.log1p(y), xlog1py(x, y), same_shape(x, y)
+    return x * np.log1p(y), xlog1py(x, y), same_shape(x, y), finite(x)
 
 
 @relation(source="x·log y is linear in x")
 def multiple_of_weighted_log(x, y, z):
     """All weights of a log together say whether it counts."""
-    return z * xlogy(x, y), xlogy(z * x, y), same_shape(x, z)
+    return z * xlogy(x, y), xlogy(z * x, y), same_shape(x, z), finite(z)
 
 
 @relation(source="binary entropy; Cover & Thomas 2006, eq. 2.5")

@@ -5,7 +5,9 @@ import numpy as np
 from relgrad.relation import positive, relation
 
 
-@relation(source="Golub & Van Loan 2013, section 3.2; the log of a product of pivots is the sum of their logs")
+@relation(
+    source="Golub & Van Loan 2013, section 3.2; the log of a product of pivots is the sum of their logs"
+)
 def log_of_determinant(x):
     """The log of a determinant, which itself may overflow or underflow."""
     sign, log = np.linalg.slogdet(x)
@@ -29,14 +31,22 @@ def log_of_absolute_determinant(x):
 def log_of_root_of_determinant(x, w):
     """The log of a positive multiple of the root of a determinant."""
     sign, log = np.linalg.slogdet(x)
-    return np.log(w * np.sqrt(np.linalg.det(x))), np.log(w) + 0.5 * np.where(sign >= 0, log, np.nan), positive(w)
+    return (
+        np.log(w * np.sqrt(np.linalg.det(x))),
+        np.log(w) + 0.5 * np.where(sign >= 0, log, np.nan),
+        positive(w),
+    )
 
 
 @relation(source="Golub & Van Loan 2013, section 3.2; the density of a normal distribution")
 def log_of_inverse_root_of_determinant(x, w):
     """The log of a positive number over the root of a determinant."""
     sign, log = np.linalg.slogdet(x)
-    return np.log(w / np.sqrt(np.linalg.det(x))), np.log(w) - 0.5 * np.where(sign >= 0, log, np.nan), positive(w)
+    return (
+        np.log(w / np.sqrt(np.linalg.det(x))),
+        np.log(w) - 0.5 * np.where(sign >= 0, log, np.nan),
+        positive(w),
+    )
 
 
 @relation(source="Golub & Van Loan 2013, section 3.2")

@@ -7,12 +7,10 @@ from relgrad.ops import (
     deviation,
     log1mexp,
     log_softmax,
-    log_softmax_pullback,
     logsumexp,
     softmax,
-    softmax_pullback,
 )
-from relgrad.relation import relation, varying_along, without_exponentials
+from relgrad.relation import centredo, relation, varying_along, without_exponentials
 
 
 @relation(source="Goodfellow, Bengio & Courville 2016, section 4.1; Blanchard, Higham & Higham 2021, eq. 1.5")
@@ -59,15 +57,6 @@ def exponential_of_log_softmax(x, axis):
 def sum_of_weighted_softmax(x, w, axis):
     """A weighted softmax sums to one."""
     return np.sum(softmax(x, axis=axis, weights=w), axis=axis, keepdims=True), 1
-
-
-@relation(source="functional equation of the logarithm")
-def log_of_weighted_softmax(x, w, axis):
-    """The log of a weighted softmax."""
-    return (
-        np.log(softmax(x, axis=axis, weights=w)),
-        np.log(w) + (x - logsumexp(x, axis=axis, keepdims=True, weights=w)),
-    )
 
 
 @relation(source="Gini impurity: 1 - Σp² = Σ p·(1 - p)")
@@ -123,21 +112,9 @@ def distance_from_weighted_mean(x, y, w, axis):
 
 
 @relation(source="covariance: Σ x·p·(y - ȳ) = Σ p·(x - x̄)·(y - ȳ)")
-def sum_against_softmax_pullback(x, y, p, axis):
-    """A sum against what a softmax pulls back is a covariance, in which neither mean cancels."""
-    return (
-        np.sum(x * softmax_pullback(y, p, axis=axis), axis=axis, keepdims=True),
-        np.sum(p * deviation(x, p, axis=axis) * deviation(y, p, axis=axis), axis=axis, keepdims=True),
-    )
-
-
-@relation(source="the pullback of a log-softmax sums to zero: Σ x·(y - p·Σy) = Σ (x - x̄)·y")
-def sum_against_log_softmax_pullback(x, y, p, axis):
-    """A sum against what a log-softmax pulls back depends on distances from the mean alone."""
-    return (
-        np.sum(x * log_softmax_pullback(y, p, axis=axis), axis=axis, keepdims=True),
-        np.sum(deviation(x, p, axis=axis) * y, axis=axis, keepdims=True),
-    )
+def sum_against_zero_sum(x, y, axis):
+    """A sum against something that sums to zero depends on distances from a mean, which do not cancel."""
+    return np.sum(x, axis=axis, keepdims=True), y, centredo(np.sum(x, axis=axis, keepdims=True), y)
 
 
 @relation(source="Shannon 1948: log Σ e^x - Σ p·x = -Σ p·log p")

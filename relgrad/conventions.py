@@ -86,7 +86,7 @@ vanishing = Elementwise(
     lambda x: np.where(x == 0, np.nan, 0.0),
     lambda g, out, x: g * vanishing(x),
     code="np.where({} == 0, np.nan, 0.0)",
-    ball=lambda x: x * 0 if x != 0 else x.nan(),
+    ball=lambda x: x * 0 if x != 0 else type(x)("nan"),
 )
 
 
@@ -147,7 +147,7 @@ class _Under(Op):
 class _Ruled(_Under, Elementwise):
     """An elementwise op with other rules."""
 
-    def __init__(self, original: Elementwise, *rules: Any):
+    def __init__(self, original: Any, *rules: Any):
         super().__init__(original.label, original.function, *rules)
         self.original = original
 

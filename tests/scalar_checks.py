@@ -12,13 +12,28 @@ import numpy as np
 
 import relgrad as rg
 
+SAME = (
+    "exp",
+    "expm1",
+    "log",
+    "log1p",
+    "log10",
+    "sqrt",
+    "cbrt",
+    "hypot",
+    "sin",
+    "cos",
+    "tan",
+    "sinh",
+    "cosh",
+    "tanh",
+)
+INVERSE = ("sin", "cos", "tan", "sinh", "cosh", "tanh")
 EXACT = SimpleNamespace(
-    **{name: getattr(mp, name) for name in "exp expm1 log log1p sqrt cbrt sin cos tan sinh cosh tanh".split()},
-    **{f"arc{name}": getattr(mp, f"a{name}") for name in "sin cos tan sinh cosh tanh".split()},
+    **{name: getattr(mp, name) for name in SAME},
+    **{f"arc{name}": getattr(mp, f"a{name}") for name in INVERSE},
     abs=abs,
     square=lambda x: x * x,
-    hypot=mp.hypot,
-    log10=mp.log10,
     reciprocal=lambda x: 1 / x,
 )
 """The functions of NumPy that occur, in arbitrary precision."""

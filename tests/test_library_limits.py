@@ -93,7 +93,9 @@ def test_logarithms_at_the_ends():
     x, y = np.array([0.0, 1.0, np.inf, 1e300, 1e-300]), np.array([1.0, 0.0, 1.0, 1e-300, 1e300])
     with np.errstate(all="ignore"):
         expected = np.log(x) - np.log(y)
-        np.testing.assert_allclose(rg.stabilize(lambda x, y: np.log(x) - np.log(y))(x, y), expected, rtol=1e-15)
+        np.testing.assert_allclose(
+            rg.stabilize(lambda x, y: np.log(x) - np.log(y))(x, y), expected, rtol=1e-15
+        )
 
 
 @pytest.mark.parametrize("x", [400.0, 700.0, -400.0, -700.0])

@@ -31,7 +31,12 @@ TAKEN = {
         1 + np.log(4),
         0.25,
     ),
-    "where(x > 0, log(sqrt(x)), 0)": (lambda x: np.where(x > 0, np.log(np.sqrt(x)), 0.0), np.log(2), 1 / 8, -1 / 32),
+    "where(x > 0, log(sqrt(x)), 0)": (
+        lambda x: np.where(x > 0, np.log(np.sqrt(x)), 0.0),
+        np.log(2),
+        1 / 8,
+        -1 / 32,
+    ),
     "where(x > 0, x/where(x > 0, sqrt(x), 1), 0)": (
         lambda x: np.where(x > 0, x / np.where(x > 0, np.sqrt(x), 1.0), 0.0),
         2.0,
@@ -40,8 +45,18 @@ TAKEN = {
     ),
     "(x > 0)*sqrt(x)": (lambda x: (x > 0) * np.sqrt(x), 2.0, 0.25, -1 / 32),
     "(x > 0).astype(float)*log(x)": (lambda x: (x > 0).astype(float) * np.log(x), np.log(4), 0.25, -1 / 16),
-    "where(x > 0, 1.0, 0.0)*log(x)": (lambda x: np.where(x > 0, 1.0, 0.0) * np.log(x), np.log(4), 0.25, -1 / 16),
-    "(log(x)*W)[1:2] with a weight": (lambda x: np.array([0.0, 1.0, 0.0]) * np.log(x), np.log(4), 0.25, -1 / 16),
+    "where(x > 0, 1.0, 0.0)*log(x)": (
+        lambda x: np.where(x > 0, 1.0, 0.0) * np.log(x),
+        np.log(4),
+        0.25,
+        -1 / 16,
+    ),
+    "(log(x)*W)[1:2] with a weight": (
+        lambda x: np.array([0.0, 1.0, 0.0]) * np.log(x),
+        np.log(4),
+        0.25,
+        -1 / 16,
+    ),
 }
 
 
@@ -57,9 +72,7 @@ def test_a_branch_that_is_not_taken_leaves_no_trace(name):
 @pytest.mark.parametrize("name", TAKEN)
 def test_forward_and_reverse_mode_agree(name):
     f = TAKEN[name][0]
-    tangent = rg.jvp(f)(X, V)[1] if hasattr(rg, "jvp") else None
-    if tangent is None:
-        pytest.skip("no jvp")
+    tangent = rg.jvp(f, (X,), (V,))[1]
     np.testing.assert_allclose(tangent, rg.grad(lambda x: np.sum(f(x)))(X) * V, rtol=1e-14)
 
 
@@ -72,7 +85,9 @@ def test_masks_that_broadcast():
 
 
 def test_norms_of_rows_and_rows_over_sums():
-    norms = lambda x: np.sum(np.where(np.sqrt(np.sum(x**2, axis=1)) > 0.5, np.sqrt(np.sum(x**2, axis=1)), 1.0))
+    norms = lambda x: np.sum(
+        np.where(np.sqrt(np.sum(x**2, axis=1)) > 0.5, np.sqrt(np.sum(x**2, axis=1)), 1.0)
+    )
     slope = rg.grad(norms)(ROWS)
     np.testing.assert_allclose(slope[2], 0)
     np.testing.assert_allclose(slope[1], [0.6, 0.8])

@@ -32,7 +32,6 @@ UNITS = {
     "x/sqrt(sum)": lambda x: x / np.sqrt(np.sum(x**2)),
     "x/norm": lambda x: x / np.linalg.norm(x),
     "x*sum**-0.5": lambda x: x * np.sum(x * x) ** -0.5,
-    "x/sqrt(x @ x)": lambda x: x / np.sqrt(x @ x),
     "2*x/norm(2*x)": lambda x: 2 * x / np.linalg.norm(2 * x),
 }
 

@@ -23,6 +23,7 @@ from relgrad.kernels.removable import exprel_n
 def _gauss_legendre(points: int) -> list[tuple[float, float]]:
     """Return nodes and weights on [0, 1], refined to the last bit by a step of Newton's method."""
     x = np.polynomial.legendre.leggauss(points)[0].astype(np.longdouble)
+    slope = x
     for _ in range(2):
         below, value = np.ones_like(x), x
         for n in range(2, points + 1):

@@ -65,7 +65,7 @@ def unit_pullback(x: Any, v: Any, axis: Axis = None) -> Any:
     >>> unit_pullback(np.array([3e200, 4e200]), np.array([4e200, -3e200]))
     array([ 0.8, -0.6])
     """
-    x, v = floats(x, v)
+    x, v = np.broadcast_arrays(*floats(x, v))
     scale = _scale(np.max(np.abs(x), axis=axis, keepdims=True, initial=0))
     x = x / scale
     norm = norm2(x, axis, keepdims=True)

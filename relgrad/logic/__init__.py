@@ -5,8 +5,10 @@ This is the only room that imports `kanren`, `unification` and `cons`.
 
 from relgrad.logic.aco.goal import eq_aco
 from relgrad.logic.build import fit
+from relgrad.logic.centred import centredo
 from relgrad.logic.equality import equal_ground
 from relgrad.logic.factors import product_logarithmo
+from relgrad.logic.finite import finite
 from relgrad.logic.goals import equalo, relateo
 from relgrad.logic.heads import Pattern, compile_pattern, head_key, heads_of
 from relgrad.logic.index import Index
@@ -53,12 +55,14 @@ __all__ = [
     "Wide",
     "cancelled_product",
     "cancelled_sum",
+    "centredo",
     "compile_pattern",
     "constant_along",
     "distributed_product",
     "eq_aco",
     "equal_ground",
     "equalo",
+    "finite",
     "fit",
     "fresh",
     "head_key",
@@ -89,8 +93,8 @@ __all__ = [
     "sum_of",
     "sunk_product",
     "theories_of",
-    "varying_along",
     "unknowns",
+    "varying_along",
     "width",
     "without_exponentials",
 ]

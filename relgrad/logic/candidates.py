@@ -9,6 +9,7 @@ from typing import Any
 from relgrad.logic.build import build_product, number_term
 from relgrad.logic.group import Number, ProductView, SumView, whole
 from relgrad.logic.heads import exponents
+from relgrad.logic.ranges import range_of
 from relgrad.logic.share import holds
 from relgrad.logic.theory import PRODUCTS, SUMS
 from relgrad.logic.view import product_of
@@ -44,11 +45,20 @@ def as_powers(t: Term) -> Iterator[Term]:
     """Read a subject as a power x**a in the ways that there are, however it is written: 1/x, √x, x·x, 1/(x·x·y)."""
     view = product_of(t)
     found = exponents(view) if view.coefficient == 1 and t.ground else []
+    found = [a for a in found if all(_is_power(b, Fraction(e), Fraction(a)) for b, e in view.factors.items())]
     for a in found:
         base = ProductView(1, {b: whole(Fraction(e) / a) for b, e in view.factors.items()})
         yield power.make_node(build_product(base), number_term(a))
     if not found:
         yield t
+
+
+def _is_power(base: Any, e: Fraction, a: Fraction) -> bool:
+    """Whether bᵉ = (b^(e/a))ᵃ wherever bᵉ has a value: √(x²) is no x."""
+    if e.denominator != 1 or range_of(base).nonnegative:
+        return True
+    inner = e / a
+    return inner.denominator == 1 and (a.denominator == 1 or (inner % 2 == 0 and e % 2 == 0))
 
 
 def as_head(t: Term, op: Op) -> Term:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+import numpy as np
+
 from relgrad.logic.group import Key, ProductView, SumView, interned
 from relgrad.logic.theory import BAG, theories_of
 from relgrad.logic.view import product_of, sum_of
+from relgrad.op import Constant
 from relgrad.term import Term, is_term
 
 
@@ -41,6 +44,10 @@ def canonical_key(t: Term) -> Key:
 
 def _parts(t: Term) -> tuple[list[Term], Any]:
     """Return the terms whose keys a key is made of, and how."""
+    if type(t.op) is Constant and t.op.value.size == 1 and not np.isfinite(t.op.value).all():
+        # Infinities and NaN are no numbers of the theories, but equal whatever dtype their partners gave them.
+        unnumbered = str(t.op.value.item())
+        return [], lambda keys: ("constant", unnumbered)
     view: ProductView = product_of(t)
     bases, exponents = list(view.factors), list(view.factors.values())
     if view.coefficient == 1 and exponents == [1] and bases != [t]:

@@ -1,8 +1,8 @@
 """Logarithms of products factor by factor, where a factor may leave the floats though the logarithm does not.
 
-log ∏ bᵢ^eᵢ = Σ eᵢ·log|bᵢ| where the product of their signs is not negative. Only products with a factor that grows fast are
-read so: a power with a variable exponent, a gamma function, a determinant, a product over axes. Where nothing can
-overflow, the logarithm of the product is the more accurate one.
+log ∏ bᵢ^eᵢ = Σ eᵢ·log|bᵢ| where the product of their signs is not negative. Only products with a factor that grows
+fast are read so: a power with a variable exponent, a gamma function, a determinant, a product over axes. Where nothing
+can overflow, the logarithm of the product is the more accurate one.
 """
 
 from __future__ import annotations

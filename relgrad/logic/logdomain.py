@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from relgrad.bounds import range_of
 from relgrad.logic.build import build_product, build_sum
 from relgrad.logic.group import ProductView, SumView, added, multiplied
 from relgrad.logic.joined import Joined, Piece, join
@@ -37,7 +38,7 @@ from relgrad.ops.matmul import MatMul
 from relgrad.ops.reduction import Prod, Sum
 from relgrad.ops.scan import CumSum
 from relgrad.ops.selection import where
-from relgrad.ops.softmax import LogSumExp
+from relgrad.ops.softmax import Gibbs, LogSumExp, Softmax
 from relgrad.ops.structure import broadcast_to, expand, squeeze
 from relgrad.term import Term, is_term
 from relgrad.types import ArrayType, broadcast_shapes
@@ -72,7 +73,7 @@ def is_exponential(t: Any) -> bool:
         if not (isinstance(node.type, ArrayType) and node.type.differentiable):
             node.cache["exponential"] = False
             continue
-        known = node.op is exp or node.op.in_log_domain(node) is not None
+        known = node.op is exp or _known(node) is not None
         # A long sum is looked through step by step, so that its beginnings cost nothing.
         parts = [] if known else list(node.rands if node.op in SUMS else _parts(node))
         missing = [p for p in parts if "exponential" not in p.cache]
@@ -145,7 +146,7 @@ def reading(t: Term) -> Reading | None:
             stack.pop()
             continue
         missing = [p for p in _parts(node) if is_exponential(p) and "log domain" not in p.cache]
-        if missing and node.op is not exp and node.op.in_log_domain(node) is None:
+        if missing and node.op is not exp and _known(node) is None:
             stack.extend(missing)
             continue
         stack.pop()
@@ -169,6 +170,13 @@ def logarithm(t: Term) -> Any:
     if not weight.factors and weight.coefficient == 1:
         return exponent
     return _plus(exponent, log(build_product(weight, t.type.dtype)))
+
+
+def _known(t: Term) -> Any:
+    """Return the op's own answer. The quotient of two negative numbers has a logarithm, and they have none."""
+    if type(t.op) in (Softmax, Gibbs) and not range_of(t).nonnegative:
+        return None
+    return t.op.in_log_domain(t)
 
 
 def without_exponentials(*terms: Any) -> Goal:
@@ -207,7 +215,7 @@ def _plus(x: Any, y: Any) -> Any:
 def _read(t: Term) -> Reading | None:
     if t.op is exp:
         return Reading(None, t.rands[0])
-    known = t.op.in_log_domain(t)
+    known = _known(t)
     if known is not None:
         return Reading(*known)
     view = product_of(t)

@@ -20,7 +20,7 @@ from relgrad.logic.match import match, match_product, match_sum
 from relgrad.logic.ranges import Goal, range_of
 from relgrad.logic.scopes import scopes
 from relgrad.logic.share import dtype_of
-from relgrad.logic.theory import SUMS, linear_positions
+from relgrad.logic.theory import SUMS, linear_operands, linear_positions
 from relgrad.logic.unify import State, bind, is_variable, reify_term
 from relgrad.logic.view import product_of, sum_of, summand
 from relgrad.op import Pack
@@ -115,6 +115,8 @@ def _rewrite_sum(
     for scale in _scales(left.term, pattern, subject):
         scaled = added((subject, whole(1 / Fraction(scale))))
         for state, rest in match_sum(pattern, scaled, s, extend=True):
+            if not _takes_whole(scaled, rest):
+                continue
             for final in _satisfying(conditions, state):
                 new = sum_of(reify_term(right, final))
                 total = added((rest, scale), (new, scale))
@@ -151,6 +153,8 @@ def _rewrite_scaled(
             for state, rest in match_sum(
                 pattern, added((scaled, whole(1 / Fraction(scale)))), s, extend=True
             ):
+                if not _takes_whole(scaled, rest):
+                    continue
                 for final in _satisfying(conditions, state):
                     new = sum_of(reify_term(right, final))
                     total = _times(added((rest, scale), (new, scale)), factor, 1, dtype)
@@ -176,6 +180,11 @@ def _rewrite_entries(
         for step in reversed(steps):
             new = step.op.make_node(new, *step.rands[1:])
         yield Rewrite(state, _fitted(new, t))
+
+
+def _takes_whole(subject: SumView, rest: SumView) -> bool:
+    """Whether a match takes a summand whole: of 0.999 x - 0.999 y + 0.001 z, taking 0.001 (x - y) leaves as many."""
+    return not subject.terms or any(t not in rest.terms for t in subject.terms)
 
 
 def _factors(pattern: SumView, subject: SumView) -> list[ProductView]:
@@ -253,10 +262,8 @@ def _rewrite_product(
         for power in _powers(pattern, available):
             subject = available if power == 1 else _to_the(available, 1 / Fraction(power))
             for state, rest in match_product(pattern, subject, s, extend=True, dtype=dtype_of(t)):
-                left_over = (
-                    rest if power == 1 else _to_the(rest, power)._replace(coefficient=rest.coefficient)
-                )
-                if not scope.uses_own(left_over):
+                left_over = rest if power == 1 else _left_over(available.coefficient, rest, power)
+                if left_over is None or not scope.uses_own(left_over):
                     continue
                 for final in _satisfying(conditions, state):
                     new = product_of(reify_term(right, final))
@@ -279,8 +286,8 @@ def _rewrite_quotient(
     """Rewrite a product with all that is divided by below; what else it may be divided into is left to goals."""
     view = product_of(t)
     below = {b: -e for b, e in view.factors.items() if e < 0}
-    if not below:
-        return
+    if not below and not any(is_term(b) and linear_operands(b) for b in view.factors):
+        return  # nothing is divided by, here or inside a sum
     above = multiplied((view, 1), (ProductView(1, below), 1))
     state = s
     for variable, part in zip(left.term.rands, (above, ProductView(1, below)), strict=True):
@@ -314,6 +321,14 @@ def _powers(pattern: ProductView, subject: ProductView) -> list[Number]:
         # What is said of the reciprocal of an op alone is not meant for the op.
         return [power for power in powers if power > 0] or [1]
     return list(powers) or [1]
+
+
+def _left_over(before: Number, rest: ProductView, power: Number) -> ProductView | None:
+    """Return what stands beside a power of a match: of a number that the match took, the same power is gone."""
+    left = Fraction(rest.coefficient) / before
+    if left != 1 and power != int(power):
+        return None
+    return _to_the(rest, power)._replace(coefficient=whole(before * left ** int(power) if left != 1 else before))
 
 
 def _to_the(view: ProductView, power: Number) -> ProductView:

@@ -7,14 +7,15 @@ that is not taken is a zero, and meets a derivative that need not exist there.
 
 from __future__ import annotations
 
-from fractions import Fraction
+from operator import is_
 from typing import Any
 
 import numpy as np
 
 from relgrad.logic.build import build_product, build_sum, fit
-from relgrad.logic.group import Number, ProductView, SumView, multiplied
-from relgrad.logic.ranges import is_constant_along, range_of
+from relgrad.logic.finite import is_finite
+from relgrad.logic.group import ProductView, SumView, multiplied
+from relgrad.logic.ranges import is_constant_along
 from relgrad.logic.share import dtype_of
 from relgrad.logic.theory import PRODUCTS, SUMS
 from relgrad.logic.view import product_of, sum_of
@@ -25,15 +26,13 @@ from relgrad.ops.comparison import not_equal
 from relgrad.ops.gather import Index, Scatter
 from relgrad.ops.reduction import Sum
 from relgrad.ops.selection import where
-from relgrad.ops.shaping import Rearrangement
+from relgrad.ops.stable import xdivy, xlog1py, xlogy
 from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand, Squeeze, broadcast_to
 from relgrad.term import Term, is_term
 
 _MOVES = (Expand, Squeeze, BroadcastTo, BroadcastLike)
-_FINITE = frozenset(
-    ["add", "subtract", "multiply", "negative", "positive", "square", "absolute", "fabs", "maximum", "minimum", "fmax", "fmin", "where", "sign", "copysign", "sum", "matmul", "norm", "unit", "hypot", "tanh", "sin", "cos", "arctan", "arcsinh", "arctan2", "expit", "softplus", "log_expit", "log_cosh", "erf", "erfc", "ndtr", "mean", "softmax", "log_softmax", "logsumexp", "logaddexp", "sinc_n", "cosc_n", "one_minus_square", "cast", "heaviside", "clip", "max", "min", "cumsum", "concatenate", "size"]
-)
-"""Ops whose results are finite wherever their operands are, short of overflow."""
+_ZERO_FIRST = (xlogy, xlog1py, xdivy)
+"""Ops that are zero where their first operand is."""
 _DEPTH = 3
 
 
@@ -46,13 +45,13 @@ def sunk_product(t: Term) -> Any:
         if e < 1 or e != int(e) or not is_term(base) or not _is_mask(base, _DEPTH):
             continue
         others = multiplied((view, 1), (ProductView(1, {base: 1}), -1))
-        wild = {b: k for b, k in others.factors.items() if not _is_finite(b, k)}
+        wild = {b: k for b, k in others.factors.items() if not is_finite(b, k)}
         if not wild:
             continue
         choice = _choice(base)
         if choice is not None:
             c, *branches = choice
-            return fit(where(c, *[x if _is_zero(x) else _with(t, view, base, x) for x in branches]), t)
+            return fit(where(c, *[x if _is_zero(x) else _with(t, base, x) for x in branches]), t)
         drawn = _drawn(base, ProductView(1, wild), dtype_of(t))
         if drawn is not None:
             rest = multiplied((others, 1), (ProductView(1, wild), -1))
@@ -75,6 +74,14 @@ def _choice(base: Term) -> tuple[Any, Any, Any] | None:
     if _has_zeros(base):
         value = op.value
         return constant(value != 0), constant(np.where(value == 0, value.dtype.type(1), value)), zero
+    if op in _ZERO_FIRST:
+        first, second = base.rands
+        mask = next((b for b in product_of(first).factors if is_term(b) and _is_mask(b, _DEPTH)), None)
+        inner_choice = None if mask is None else _choice(mask)
+        if mask is None or inner_choice is None:
+            return None
+        c, *parts = inner_choice
+        return c, *[zero if _is_zero(x) else op(_with(first, mask, x), second) for x in parts]
     if _moves_entries(base) and type(op) not in (BroadcastTo, BroadcastLike) and base.rands[0].op is where:
         inner = base.rands[0]
         if None in inner.type.shape:
@@ -85,16 +92,17 @@ def _choice(base: Term) -> tuple[Any, Any, Any] | None:
     return None
 
 
-def _with(t: Term, view: ProductView, base: Term, new: Any) -> Any:
-    """Return a product with one of its factors replaced, otherwise as it is written where that is possible."""
+def _with(t: Term, base: Term, new: Any) -> Any:
+    """Return a product with a factor replaced, or as it is where that factor is only read, not written.
+
+    Nothing else about it changes: what is written as (a/b)·c may be finite where (a·c)/b is not.
+    """
     done: dict[Any, Any] = {base: new}
     stack = [t]
-    found = False
     while stack:
         node = stack[-1]
         if node in done:
             stack.pop()
-            found = found or node is base
             continue
         if node.op not in PRODUCTS or node.op is sqrt:
             done[stack.pop()] = node
@@ -103,12 +111,10 @@ def _with(t: Term, view: ProductView, base: Term, new: Any) -> Any:
         if missing:
             stack.extend(missing)
             continue
-        found = found or base in node.rands
-        done[stack.pop()] = node.op.make_node(*[done[rand] for rand in node.rands])
-    if found:
-        return done[t]
-    others = multiplied((view, 1), (ProductView(1, {base: 1}), -1))
-    return _times(new, others, dtype_of(t))
+        stack.pop()
+        rands = [done[rand] for rand in node.rands]
+        done[node] = node if all(map(is_, rands, node.rands)) else node.op.make_node(*rands)
+    return done[t]
 
 
 def is_masking(t: Term) -> bool:
@@ -144,6 +150,8 @@ def _is_mask(t: Term, depth: int) -> bool:
         return True
     if not depth:
         return False
+    if op in _ZERO_FIRST:
+        return _has_mask(t.rands[0], depth - 1)
     if _moves_entries(t):
         return _is_mask(t.rands[0], depth - 1)
     if type(op) is Sum:
@@ -198,56 +206,3 @@ def _scattered(base: Term, factor: Any, dtype: Any) -> Any:
     selected = Index(base.op.pattern).make_node(factor, *arrays)
     values = _times(base.rands[0], product_of(selected), dtype)
     return base.op.make_node(fit(values, base.rands[0]), *arrays)
-
-
-def _is_finite(base: Any, e: Number) -> bool:
-    """Whether a factor is finite wherever the leaves of the program are, short of overflow."""
-    if not is_term(base):
-        return False
-    interval = range_of(base)
-    if (e < 0 or isinstance(e, Fraction)) and not (interval.low > 0 or interval.high < 0):
-        return False
-    return _finite(base)
-
-
-def _finite(t: Term) -> bool:
-    stack = [t]
-    while stack:
-        node = stack[-1]
-        if "finite" in node.cache:
-            stack.pop()
-            continue
-        missing = [rand for rand in node.rands if "finite" not in rand.cache]
-        if missing:
-            stack.extend(missing)
-            continue
-        stack.pop()
-        node.cache["finite"] = _finite_node(node)
-    return t.cache["finite"]
-
-
-def _finite_node(node: Term) -> bool:
-    op = node.op
-    if type(op) is Constant:
-        return node.op.value.dtype.kind in "biuf" and bool(np.isfinite(node.op.value).all())
-    if not node.rands:
-        return True
-    if getattr(getattr(node.type, "dtype", None), "kind", "") in ("b", "i", "u"):
-        return True
-    if not all(rand.cache["finite"] for rand in node.rands):
-        return False
-    if isinstance(op, (*_MOVES, Rearrangement)) or op.name in _FINITE:
-        return True
-    interval = range_of(node)
-    if op.name == "sqrt":
-        return interval.nonnegative and range_of(node.rands[0]).nonnegative
-    if op.name in ("divide", "reciprocal"):
-        divisor = range_of(node.rands[-1])
-        return divisor.low > 0 or divisor.high < 0
-    if op.name == "log":
-        return range_of(node.rands[0]).low > 0
-    if op.name == "log1p":
-        return range_of(node.rands[0]).low > -1
-    if op.name == "exp":
-        return interval.high < np.inf
-    return False

@@ -44,6 +44,7 @@ from relgrad.ops.exponential import exp
 from relgrad.ops.reduction import Sum
 from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand, expand
 from relgrad.term import Term, is_term
+from relgrad.types import ArrayType
 
 LIMIT = 24
 SHARED = 8
@@ -52,7 +53,7 @@ SHARED = 8
 
 def is_real(t: Any) -> bool:
     """Whether the theories of the reals apply: floats, bare numbers and patterns, but not machine integers."""
-    return not is_term(t) or not t.ground or t.type.differentiable
+    return not is_term(t) or not t.ground or (isinstance(t.type, ArrayType) and t.type.differentiable)
 
 
 def product_of(t: Any) -> ProductView:

@@ -66,7 +66,7 @@ def normalize_axes(axis: Any, ndim: int) -> tuple[int, ...]:
 
     Raises ShapeError for an axis that the array does not have or that is named twice.
     """
-    if axis is None:
+    if axis is None or (ndim == 0 and axis in (0, -1)):  # NumPy takes these for the axis of a number
         return tuple(range(-ndim, 0))
     axes = axis if isinstance(axis, (tuple, list)) else (axis,)
     result = [normalize_axis(a, ndim) for a in axes]

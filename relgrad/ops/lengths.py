@@ -185,8 +185,8 @@ class UnitPullback(RowsOp):
 
     def ball(self, *balls: Any) -> Any:
         def row(xs: list[Any], vs: list[Any]) -> list[Any]:
-            square = sum(x * x for x in xs)
-            along = sum(x * v for x, v in zip(xs, vs, strict=True))
+            square: Any = sum(x * x for x in xs)
+            along: Any = sum(x * v for x, v in zip(xs, vs, strict=True))
             if square.is_zero():
                 return [v * 0 for v in vs]
             return [(v - x * along / square) / square.sqrt() for x, v in zip(xs, vs, strict=True)]

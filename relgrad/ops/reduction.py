@@ -210,8 +210,7 @@ def reduce(op: type[Reduction], x: Any, axis: Any, keepdims: bool) -> Any:
     x = as_term(x)
     if not is_ground(x):
         return op(pattern_axes(axis, keepdims)).make_node(x)
-    # NumPy's reductions take 0 and -1 for the axis of a number.
-    axes = normalize_axes(None if x.type.ndim == 0 and axis in (0, -1) else axis, x.type.ndim)
+    axes = normalize_axes(axis, x.type.ndim)
     if not axes:
         return op(axes).make_node(x)
     node = op(axes).make_node(x)

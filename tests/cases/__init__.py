@@ -1,15 +1,36 @@
 """Computations that lose accuracy in floats as people write them, and what is true of them."""
 
-from cases import cancellation, logarithms, logistic, sciences, softmax, vectors
+from cases import (
+    cancellation,
+    conventions,
+    densities,
+    hyperbolic,
+    logarithms,
+    logistic,
+    losses,
+    models,
+    products,
+    sciences,
+    shapes,
+    softmax,
+    vectors,
+)
 from cases.case import KINDS, Case
 
 CASES: tuple[Case, ...] = (
     *softmax.CASES,
     *logarithms.CASES,
+    *products.CASES,
     *logistic.CASES,
+    *losses.CASES,
+    *hyperbolic.CASES,
     *cancellation.CASES,
     *vectors.CASES,
+    *shapes.CASES,
+    *densities.CASES,
     *sciences.CASES,
+    *models.CASES,
+    *conventions.CASES,
 )
 """The whole collection."""
 

@@ -75,7 +75,7 @@ def sources(function: Callable[..., Any]) -> str:
     code, seen, todo = [], {function}, [function]
     while todo:
         this = todo.pop()
-        code.append(repr([c for c in _constants(this.__code__)]) + this.__code__.co_code.hex())
+        code.append(repr(list(_constants(this.__code__))) + this.__code__.co_code.hex())
         held = inspect.getclosurevars(this)
         for name, value in sorted({**held.globals, **held.nonlocals}.items()):
             if inspect.isfunction(value) and value not in seen:

@@ -142,6 +142,10 @@ def _pairwise(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return lambda x, y: each(exact(x), exact(y))
 
 
+def _lifted(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda x, y: function(exact(x), exact(y))
+
+
 def _named(functions: dict[str, Any], made: Callable[[Any], Any]) -> dict[str, Any]:
     return {name: staticmethod(made(function)) for name, function in functions.items()}
 
@@ -187,9 +191,7 @@ def _eliminated(a: Any, b: Any) -> tuple[Any, Any]:
 
 
 def _reduced(function: Callable[..., Any]) -> Any:
-    return staticmethod(
-        lambda x, axis=None, keepdims=False: function(exact(x), axis=axis, keepdims=keepdims)
-    )
+    return staticmethod(lambda x, axis=None, keepdims=False: function(exact(x), axis=axis, keepdims=keepdims))
 
 
 def _mean(x: Any, axis: Any, keepdims: bool) -> Any:
@@ -215,7 +217,7 @@ Exact: Any = type(
     _named(ELEMENTWISE, _unary)
     | _named(BINARY, _pairwise)
     | {name: _reduced(getattr(np, name)) for name in ("sum", "prod", "max", "min")}
-    | {name: staticmethod(lambda x, y, f=getattr(np, name): f(exact(x), exact(y))) for name in ("dot", "matmul", "outer")}
+    | _named({name: getattr(np, name) for name in ("dot", "matmul", "outer")}, _lifted)
     | {"mean": _reduced(_mean), "var": _reduced(_var), "linalg": Linalg, "special": Special}
     | {"std": staticmethod(lambda x, axis=None: Exact.sqrt(Exact.var(x, axis)))}
     | {"where": staticmethod(lambda c, x, y: np.where(np.asarray(c, dtype=bool), exact(x), exact(y))[()])},

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import mpmath
 import numpy as np
-from cases.case import Case
 from mpmath import mp, mpf
+
+from cases.case import Case
 
 ULPS = 64
 NEGLIGIBLE = 450
@@ -26,8 +27,8 @@ class Verdict(NamedTuple):
 def judge(case: Case, got: Any, truth: Any) -> Verdict:
     """Compare a result with the reference, entry by entry, in the precision of the case.
 
-    An entry passes within 64 units in the last place of the reference; below the smallest normal float; or if both it and
-    its error are negligible beside the largest entry, or beside the natural scale of the case.
+    An entry passes within 64 units in the last place of the reference; below the smallest normal float; or if
+    both it and its error are negligible beside the largest entry, or beside the natural scale of the case.
     """
     got, everything = np.asarray(got), float(8 * np.dtype(case.dtype).itemsize)
     if got.shape != truth.shape:

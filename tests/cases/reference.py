@@ -12,9 +12,10 @@ from typing import Any
 
 import mpmath
 import numpy as np
+from mpmath import mp, mpf
+
 from cases.case import GRADIENT, KINDS, VALUE, Case
 from cases.exact import Exact, Real, exact, number
-from mpmath import mp, mpf
 
 FILE = Path(__file__).with_name("references.json")
 LEVELS = ((1000, 60), (1700, 130), (2900, 280), (5000, 560))
@@ -72,7 +73,9 @@ def _evaluated(case: Case, kind: str, step: Any) -> Any:
             slope[i] = (at(unit(i)) - at(-unit(i))) / (2 * step)
         else:
             v = exact(along) * Real(step)
-            slope[i] = (at(unit(i) + v) - at(unit(i) - v) - at(v - unit(i)) + at(-unit(i) - v)) / (4 * step**2)
+            slope[i] = (at(unit(i) + v) - at(unit(i) - v) - at(v - unit(i)) + at(-unit(i) - v)) / (
+                4 * step**2
+            )
     return slope.reshape(shape)
 
 

@@ -36,7 +36,9 @@ def main() -> None:
             else:
                 new[names[i]] = entry
     ordered = {name: new[name] for name in names if name in new}
-    lines = [f"{json.dumps(name)}: {json.dumps(entry, ensure_ascii=False)}" for name, entry in ordered.items()]
+    lines = [
+        f"{json.dumps(name)}: {json.dumps(entry, ensure_ascii=False)}" for name, entry in ordered.items()
+    ]
     FILE.write_text("{\n" + ",\n".join(lines) + "\n}\n")
     print(f"{len(new)} cases, {len(todo)} of them computed")
 

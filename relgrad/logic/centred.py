@@ -1,0 +1,101 @@
+"""What sums to zero, and sums against it, in which only distances from a mean count.
+
+The pullbacks of a softmax and of its logarithm sum to zero along its axes: Σ x·t = Σ (x - c)·t for every c. Where x is
+large and varies little, the left side cancels; the right side does not if c is near the x that count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from relgrad.logic.build import build_product, build_sum, fit
+from relgrad.logic.group import ProductView, SumView, multiplied
+from relgrad.logic.match import match
+from relgrad.logic.ranges import Goal, is_constant_along
+from relgrad.logic.theory import SUMS
+from relgrad.logic.unify import State, reify_term, unknowns
+from relgrad.logic.view import product_of, sum_of
+from relgrad.ops.deviation import Deviation, LogSoftmaxPullback, SoftmaxPullback
+from relgrad.ops.reduction import Sum
+from relgrad.term import Term, is_term
+
+Balance = tuple[Any, tuple[int, ...]]
+"""Weights of a mean, and the axes along which it is taken."""
+
+
+def balance_of(t: Any) -> Balance | None:
+    """Return under which weights, along which axes, a term sums to zero, if it is seen to."""
+    if not is_term(t):
+        return None
+    if type(t.op) in (SoftmaxPullback, LogSoftmaxPullback):
+        return t.rands[1], t.op.axes
+    if t.op not in SUMS or sum_of(t).constant:
+        return None
+    found = [_of_summand(part) for part in sum_of(t).terms]
+    first = found[0] if found else None
+    same = first is not None and all(b is not None and b[1] == first[1] for b in found)
+    return first if same else None
+
+
+def _of_summand(t: Any) -> Balance | None:
+    factors = product_of(t).factors
+    for base, e in factors.items():
+        found = balance_of(base) if e == 1 and (base is not t or base.op not in SUMS) else None
+        if found is not None and all(is_constant_along(b, found[1]) for b in factors if b is not base):
+            return found
+    return None
+
+
+def centred(t: Term) -> Any:
+    """Return a sum against a factor that sums to zero, with the other factors measured from their mean; or None."""
+    if type(t.op) is not Sum:
+        return None
+    body = t.rands[0]
+    view = product_of(body)
+    for base, e in view.factors.items():
+        found = balance_of(base) if e == 1 else None
+        if found is None or not set(found[1]) <= set(t.op.axes):
+            continue
+        weights, axes = found
+        others = multiplied((view, 1), (ProductView(1, {base: 1}), -1))
+        varying = {b: k for b, k in others.factors.items() if not is_constant_along(b, axes)}
+        if not varying or any(type(b.op) is Deviation and b.op.axes == axes for b in varying):
+            continue
+        x = build_product(ProductView(1, varying), body.type.dtype)
+        if any(x.type.extent(a) == 1 for a in axes):
+            continue
+        rest = multiplied((others, 1), (ProductView(1, varying), -1))
+        distance = ProductView(1, {Deviation(axes).make_node(x, weights): 1})
+        parts = sum_of(base).terms if base.op in SUMS else {base: 1}
+        terms = {
+            t.op.make_node(
+                fit(build_product(multiplied((_against(p, weights), 1), (distance, 1), (rest, 1))), body)
+            ): k
+            for p, k in parts.items()
+        }
+        return build_sum(SumView(0, terms), t.type.dtype)
+    return None
+
+
+def _against(t: Any, weights: Any) -> ProductView:
+    """Return what stands against distances from a mean: of g - p·Σg only g counts."""
+    view = product_of(t)
+    for base, e in view.factors.items():
+        if e == 1 and type(base.op) is LogSoftmaxPullback and base.rands[1] is weights:
+            return multiplied((view, 1), (ProductView(1, {base: 1}), -1), (product_of(base.rands[0]), 1))
+    return view
+
+
+def centredo(x: Any, y: Any) -> Goal:
+    """Construct a goal stating that y is the sum x, with what is summed against a factor of sum zero centred."""
+
+    def centred_goal(s: State) -> Iterator[State]:
+        u, v = (reify_term(getattr(t, "term", t), s) for t in (x, y))
+        if is_term(u) and u.ground:
+            found = centred(u)
+            if found is not None:
+                yield from match(v, found, s)
+
+    centred_goal.finds = unknowns(getattr(y, "term", y))  # pyright: ignore[reportFunctionMemberAccess]
+    return centred_goal

@@ -1,0 +1,105 @@
+"""Log-likelihoods written as the logarithm of a density, far out where the density itself leaves the floats."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.special as sp
+import scipy.stats as st
+
+import relgrad as rg
+from relgrad.kernels import gamma_ratio, log_gamma
+
+log, G, pi = np.log, sp.gamma, np.pi
+K, N = np.array([0.0, 3.0, 400.0]), np.array([10.0, 20.0, 900.0])
+RATE, P, X = np.array([0.5, 2.0, 380.0]), np.array([0.2, 0.5, 0.4]), np.array([0.5, -60.0, 3.0])
+SHAPE = np.array([0.5, 3.0, 300.0])
+
+DENSITIES = {
+    "poisson": (lambda m, k: log(np.exp(-m) * m**k / G(k + 1)), (RATE, K), st.poisson.logpmf(K, RATE)),
+    "poisson by terms": (lambda m, k: k * log(m) - m - log(G(k + 1)), (RATE, K), st.poisson.logpmf(K, RATE)),
+    "binomial": (
+        lambda p, k, n: log(G(n + 1) / (G(k + 1) * G(n - k + 1)) * p**k * (1 - p) ** (n - k)),
+        (P, K, N + 100),
+        st.binom.logpmf(K, N + 100, P),
+    ),
+    "negative binomial": (
+        lambda p, k, r: log(G(k + r) / (G(r) * G(k + 1)) * p**r * (1 - p) ** k),
+        (P, K, SHAPE),
+        st.nbinom.logpmf(K, SHAPE, P),
+    ),
+    "normal": (lambda x: log(np.exp(-(x**2) / 2) / np.sqrt(2 * pi)), (X,), st.norm.logpdf(X)),
+    "normal with scale": (
+        lambda x, s: log(1 / np.sqrt(2 * pi * s**2) * np.exp(-((x - 1) ** 2) / (2 * s**2))),
+        (X, np.array([0.5, 1.0, 2.0])),
+        st.norm.logpdf(X, 1, [0.5, 1.0, 2.0]),
+    ),
+    "log-normal": (
+        lambda x: log(np.exp(-(log(x) ** 2) / 2) / (x * np.sqrt(2 * pi))),
+        (SHAPE,),
+        st.lognorm.logpdf(SHAPE, 1),
+    ),
+    "student": (
+        lambda v, x: log(G((v + 1) / 2) / (np.sqrt(v * pi) * G(v / 2)) * (1 + x**2 / v) ** (-(v + 1) / 2)),
+        (np.array([3.0, 5.0, 500.0]), X),
+        st.t.logpdf(X, [3, 5, 500]),
+    ),
+    "gamma": (
+        lambda x, a: log(x ** (a - 1) * np.exp(-x) / G(a)),
+        (np.array([0.5, 3.0, 900.0]), SHAPE),
+        st.gamma.logpdf([0.5, 3.0, 900.0], SHAPE),
+    ),
+    "beta": (
+        lambda a, x: log(x ** (a - 1) * (1 - x) ** a / (G(a) * G(a + 1) / G(2 * a + 1))),
+        (SHAPE, P),
+        st.beta.logpdf(P, SHAPE, SHAPE + 1),
+    ),
+    "laplace": (lambda x: log(np.exp(-np.abs(x) / 3) / 6), (X * 1e3,), -np.abs(X) * 1e3 / 3 - log(6)),
+    "cauchy": (lambda x: log(1 / (pi * (1 + x**2))), (X,), st.cauchy.logpdf(X)),
+    "weibull": (lambda x: log(2 * x * np.exp(-(x**2))), (SHAPE,), log(2 * SHAPE) - SHAPE**2),
+    "log of gamma": (lambda a: log(G(a)), (SHAPE,), sp.gammaln(SHAPE)),
+    "log of beta": (lambda a: log(G(a) * G(a + 2) / G(2 * a + 2)), (SHAPE,), sp.betaln(SHAPE, SHAPE + 2)),
+    "gammas that cancel": (
+        lambda a: G(a + 1.5) / G(a),
+        (SHAPE,),
+        np.exp(sp.gammaln(SHAPE + 1.5) - sp.gammaln(SHAPE)),
+    ),
+    "binomial coefficient": (lambda a: G(a + 4) / (G(4.0) * G(a + 1)), (SHAPE,), sp.binom(SHAPE + 3, 3)),
+}
+
+
+@pytest.mark.parametrize("name", DENSITIES)
+def test_the_logarithm_of_a_density(name):
+    f, args, want = DENSITIES[name]
+    np.testing.assert_allclose(rg.stabilize(f)(*args), want, rtol=5e-13, atol=1e-13)
+    cost = lambda *a: np.sum(f(*a))
+    slope = rg.grad(cost)(*args)
+    x = args[0]
+    for i in range(x.size):
+        h = 1e-5 * max(abs(x[i]), 1e-1)
+        e = h * np.eye(x.size)[i]
+        high, low = (np.sum(rg.stabilize(f)(x + d, *args[1:])) for d in (e, -e))
+        np.testing.assert_allclose(slope[i], (high - low) / (2 * h), rtol=1e-4, atol=1e-7)
+
+
+def test_products_of_densities():
+    f = lambda x: log(np.prod(np.exp(-(x**2) / 2) / np.sqrt(2 * pi)))
+    np.testing.assert_allclose(rg.stabilize(f)(X), np.sum(st.norm.logpdf(X)), rtol=1e-15)
+    np.testing.assert_allclose(rg.grad(f)(X), -X, rtol=1e-15)
+
+
+def test_the_domain_of_a_logarithm_is_kept():
+    assert np.isnan(rg.stabilize(lambda a: log(G(a)))(-0.5))
+    np.testing.assert_allclose(rg.stabilize(lambda a: log(G(a)))(-1.5), np.log(G(-1.5)), rtol=1e-14)
+    f = rg.stabilize(lambda x, k: log(x**k))
+    np.testing.assert_array_equal(
+        np.isnan(f(np.array([-2.0, -2.0, 2.0]), np.array([3.0, 2.0, 3.0]))), [True, False, False]
+    )
+
+
+def test_the_kernels_at_their_limits():
+    np.testing.assert_allclose(gamma_ratio(200.0, 198.0), 199.0 * 198.0, rtol=1e-15)
+    np.testing.assert_allclose(gamma_ratio(198.0, 200.0), 1 / (199.0 * 198.0), rtol=1e-15)
+    np.testing.assert_array_equal(gamma_ratio(5.0, 3.0), 12.0)
+    np.testing.assert_allclose(gamma_ratio(-0.5, -1.5), -1.5, rtol=1e-15)
+    np.testing.assert_allclose(log_gamma(np.array([0.5, 1e5])), sp.gammaln([0.5, 1e5]))

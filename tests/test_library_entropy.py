@@ -1,0 +1,81 @@
+"""Entropies and divergences where probabilities are zero, in every way of writing them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import relgrad as rg
+from relgrad.kernels import xlog_ratio
+
+P = np.array([0.0, 0.5, 0.5, 0.0])
+Q = np.array([0.0, 0.25, 0.75, 0.0])
+LABELS = np.array([0.0, 1.0, 1.0, 0.0])
+S, log, log1p = np.sum, np.log, np.log1p
+ENTROPY, DIVERGENCE = np.log(2), 0.5 * np.log(4 / 3)
+CROSS = -0.5 * np.log(0.25) - 0.5 * np.log(0.75)
+
+VALUES = {
+    ENTROPY: """-S(p*log(p)); -S(log(p)*p); -p @ log(p); -np.dot(p, log(p)); -np.mean(p*log(p))*4; S(p*log(1/p));
+        -S(p*np.log2(p))*np.log(2.0); -0.5*S(2*p*log(p)); -S(np.where(p > 0, p*log(p), 0.0)); S(-p*log(p));
+        -S(p*log(p), axis=0); -(p[0]*log(p[0]) + p[1]*log(p[1]) + p[2]*log(p[2]) + p[3]*log(p[3]))""",
+    DIVERGENCE: """S(p*log(p/q)); S(p*(log(p) - log(q))); S(p*log(p)) - S(p*log(q)); S(p*log(p) - p*log(q));
+        -S(p*log(q/p)); -S(p*(log(q) - log(p))); np.mean(p*log(p/q))*4; p @ (log(p) - log(q))""",
+    CROSS: "-S(p*log(q)); -S(log(q)*p); -p @ log(q); -S(2*p*log(q))/2; -np.mean(p*log(q))*4",
+}
+CASES = [(want, text.strip()) for want, texts in VALUES.items() for text in texts.split(";")]
+
+
+@pytest.mark.parametrize(("want", "text"), CASES, ids=[t for _, t in CASES])
+def test_nothing_times_the_log_of_nothing_is_nothing(want, text):
+    code = compile(text, text, "eval")
+    f = lambda p, q: eval(code, globals(), {"p": p, "q": q})
+    np.testing.assert_allclose(rg.stabilize(f)(P, Q), want, rtol=1e-15)
+    slope = rg.grad(f, 1)(P, Q)
+    uses_q = "q" in text
+    np.testing.assert_allclose(slope, [0, -2 * uses_q, -2 / 3 * uses_q, 0], rtol=1e-15, atol=0)
+    first = rg.grad(f)(P[1:3], Q[1:3]) if "p[3]" not in text and "*4" not in text else None
+    if first is not None and want == ENTROPY:
+        np.testing.assert_allclose(first, -np.log(0.5) - 1 + np.zeros(2), rtol=1e-14)
+
+
+def test_likelihoods_of_certain_outcomes():
+    f = lambda p, y: -S(y * log(p) + (1 - y) * log(1 - p))
+    certain = np.array([0.0, 1.0, 0.5, 0.0])
+    np.testing.assert_allclose(rg.stabilize(f)(certain, LABELS), np.log(2), rtol=1e-15)
+    np.testing.assert_allclose(rg.grad(f)(certain, LABELS), [1, -1, -2, 1])
+    hot = lambda p: -S(LABELS * log(p))
+    np.testing.assert_allclose(rg.grad(hot)(P), [0, -2, -2, 0])
+    curved = rg.grad(lambda p: S(rg.grad(hot)(p) * np.arange(4.0)))(P)
+    np.testing.assert_allclose(curved, [0, 4, 8, 0])
+
+
+def test_binary_entropy_and_the_divergence_of_jensen_and_shannon():
+    f = lambda p: -S(p * log(p) + (1 - p) * log(1 - p))
+    np.testing.assert_allclose(rg.stabilize(f)(np.array([0.0, 1.0, 0.5])), np.log(2), rtol=1e-15)
+    tiny = np.array([1e-20])
+    np.testing.assert_allclose(rg.stabilize(f)(tiny), 1e-20 * (1 - np.log(1e-20)), rtol=1e-15)
+    js = lambda p, q: 0.5 * S(p * log(2 * p / (p + q))) + 0.5 * S(q * log(2 * q / (p + q)))
+    m = 0.5 * (P + Q)[1:3]
+    want = 0.5 * S(P[1:3] * np.log(P[1:3] / m)) + 0.5 * S(Q[1:3] * np.log(Q[1:3] / m))
+    np.testing.assert_allclose(rg.stabilize(js)(P, Q), want, rtol=1e-14)
+
+
+def test_counts_with_a_rate_of_zero():
+    f = lambda rate, k: S(k * log(rate) - rate)
+    rate, k = np.array([0.0, 2.0]), np.array([0.0, 3.0])
+    np.testing.assert_allclose(rg.stabilize(f)(rate, k), 3 * np.log(2) - 2)
+    np.testing.assert_allclose(rg.grad(f)(rate, k), [-1, 0.5])
+
+
+def test_a_log_squared_is_no_weighted_log():
+    assert "xlogy" not in rg.stabilize(lambda x: S(log(x) ** 2)).source(P)
+
+
+def test_ratios_near_one():
+    x = np.array([1.0, 1.0 + 2**-40, -2.0, 0.0])
+    y = np.array([1.0, 1.0, -3.0, 0.0])
+    want = [0.0, (1 + 2**-40) * np.log1p(2**-40), -2 * np.log(2 / 3), 0.0]
+    np.testing.assert_allclose(xlog_ratio(x, y), want, rtol=1e-15)
+    assert np.isnan(xlog_ratio(1.0, -1.0))
+    np.testing.assert_allclose(xlog_ratio(1e300, 1e-300), 1e300 * np.log(10) * 600, rtol=1e-15)

@@ -1,0 +1,144 @@
+"""Moments of data far from zero, and products of many numbers, in every way of writing them."""
+
+from __future__ import annotations
+
+import mpmath
+import numpy as np
+import pytest
+
+import relgrad as rg
+from relgrad.kernels import centred, log_prod, prod_power
+
+N = 5
+X = np.array([1e9, 1e9 + 1.0, 1e9 + 2.7, 1e9 - 3.1, 1e9 + 0.3])
+Y = np.array([5e8, 5e8 + 2, 5e8 - 1, 5e8 + 3, 5e8 + 0.5])
+W = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
+ORDINARY = np.array([0.3, -1.2, 2.5, 0.7, -0.4])
+S, M = np.sum, np.mean
+
+FORMS = {
+    "variance": """M(x**2) - M(x)**2; M(x*x) - M(x)*M(x); S(x*x)/N - (S(x)/N)**2; (S(x*x) - S(x)**2/N)/N;
+        (N*S(x*x) - S(x)**2)/N**2; x@x/N - M(x)**2; np.dot(x, x)/N - (S(x)/N)**2; -(M(x)**2 - M(x**2));
+        M((x - M(x))**2); np.var(x); np.std(x)**2; M(x*(x - M(x))); (x**2).mean() - x.mean()**2;
+        S(x**2)/N - S(x)*M(x)/N; np.average(x**2) - np.average(x)**2; 0.5*M((x[:, None] - x[None, :])**2);
+        (x @ x - N*M(x)**2)/N""",
+    "unbiased": """(S(x*x) - N*M(x)**2)/(N - 1); (S(x*x) - S(x)**2/N)/(N - 1); np.var(x, ddof=1);
+        (M(x*x) - M(x)**2)*N/(N - 1)""",
+    "covariance": """M(x*y) - M(x)*M(y); S(x*y)/N - S(x)*S(y)/N**2; x@y/N - M(x)*M(y); (S(x*y) - N*M(x)*M(y))/N;
+        M((x - M(x))*(y - M(y))); M((x - M(x))*y); M(x*(y - M(y)))""",
+    "weighted": """S(w*x*x)/S(w) - (S(w*x)/S(w))**2; np.average(x**2, weights=w) - np.average(x, weights=w)**2;
+        (S(w*x*x) - S(w*x)**2/S(w))/S(w); S(w*(x - S(w*x)/S(w))**2)/S(w); (w @ x**2)/S(w) - ((w @ x)/S(w))**2""",
+    "weighted covariance": "S(w*x*y)/S(w) - S(w*x)*S(w*y)/S(w)**2; (S(w*x*y) - S(w*x)*S(w*y)/S(w))/S(w)",
+    "third": "M(x**3) - 3*M(x)*M(x**2) + 2*M(x)**3; M((x - M(x))**3)",
+    "fourth": "M(x**4) - 4*M(x)*M(x**3) + 6*M(x)**2*M(x**2) - 3*M(x)**4; M((x - M(x))**4)",
+    "distance": "S(x*x) + S(y*y) - 2*S(x*y); x@x - 2*x@y + y@y; S((x - y)**2)",
+}
+CASES = [(kind, text.strip()) for kind, texts in FORMS.items() for text in texts.split(";")]
+
+
+def compiled(text):
+    code = compile(text, text, "eval")
+    return lambda x, y, w: eval(code, globals(), {"x": x, "y": y, "w": w})
+
+
+def exact(kind, x, y, w):
+    """Return the value, the gradient in x, and its product with W, in high precision."""
+    with mpmath.workdps(60):
+        x, y, w = ([mpmath.mpf(float(v)) for v in a] for a in (x, y, w))
+        n = len(x)
+        mean = lambda a, b=None: sum(map(lambda p, q: p * q, a, b or [1] * n)) / sum(b or [1] * n)
+        unweighted = [mpmath.mpf(1)] * n
+        weights = w if "weighted" in kind else unweighted
+        total = sum(weights) - (1 if kind == "unbiased" else 0)
+        d = [a - mean(x, weights) for a in x]
+        e = [a - mean(y, weights) for a in y]
+        v = [mpmath.mpf(float(a)) for a in W]
+        dv = [a - mean(v, weights) for a in v]
+        m = [sum(a**k for a in d) / n for k in range(4)]
+        if kind == "distance":
+            gap = [a - b for a, b in zip(x, y, strict=True)]
+            return sum(a * a for a in gap), [2 * a for a in gap], [2 * a for a in v]
+        if "covariance" in kind:
+            value = sum(a * b * c for a, b, c in zip(d, e, weights, strict=True)) / total
+            return value, [b * c / total for b, c in zip(e, weights, strict=True)], [0] * n
+        if kind == "third":
+            slope = [3 * (a * a - m[2]) / n for a in d]
+            mixed = sum(a * b for a, b in zip(d, v, strict=True)) / n
+            return m[3], slope, [3 * (2 * a * b - 2 * mixed) / n for a, b in zip(d, dv, strict=True)]
+        if kind == "fourth":
+            value = sum(a**4 for a in d) / n
+            mixed = sum(a * a * b for a, b in zip(d, dv, strict=True)) / n
+            curved = [(12 * (a * a * b - mixed)) / n for a, b in zip(d, dv, strict=True)]
+            return value, [4 * (a**3 - m[3]) / n for a in d], curved
+        value = sum(a * a * c for a, c in zip(d, weights, strict=True)) / total
+        return (
+            value,
+            [2 * a * c / total for a, c in zip(d, weights, strict=True)],
+            [2 * b * c / total for b, c in zip(dv, weights, strict=True)],
+        )
+
+
+def assert_near(got, want, what, rtol=3e-15):
+    want = np.array([float(a) for a in np.atleast_1d(np.array(want, dtype=object))])
+    scale = np.max(np.abs(want))
+    np.testing.assert_allclose(np.ravel(got), want, rtol=rtol, atol=rtol * scale / 4 + 1e-300, err_msg=what)
+
+
+@pytest.mark.parametrize(("kind", "text"), CASES, ids=[t for _, t in CASES])
+@pytest.mark.parametrize("where", ["far from zero", "ordinary"])
+def test_moments_however_they_are_written(kind, text, where):
+    f = compiled(text)
+    x, y = (X, Y) if where == "far from zero" else (ORDINARY, ORDINARY[::-1] * 0.5 + 1)
+    value, slope, curved = exact(kind, x, y, W)
+    assert_near(rg.stabilize(f)(x, y, W), value, "value", 4e-15)
+    assert_near(rg.grad(f)(x, y, W), slope, "gradient", 4e-15)
+    first = rg.grad(f)
+    product = rg.grad(lambda t: np.sum(first(t, y, W) * W))(x)
+    np.testing.assert_allclose(product, [float(a) for a in curved], rtol=1e-13, atol=1e-13)
+
+
+def test_every_row_has_its_own_mean():
+    x = np.stack([X, Y, ORDINARY])
+    f = lambda x: np.mean(x**2, axis=1) - np.mean(x, axis=1) ** 2
+    np.testing.assert_allclose(rg.stabilize(f)(x), np.var(x - x[:, :1], axis=1), rtol=1e-14)
+
+
+def test_correlation_of_what_lies_far_from_zero():
+    f = lambda x, y: (M(x * y) - M(x) * M(y)) / np.sqrt((M(x**2) - M(x) ** 2) * (M(y**2) - M(y) ** 2))
+    want = np.corrcoef(X - 1e9, Y - 5e8)[0, 1]
+    np.testing.assert_allclose(rg.stabilize(f)(X, Y), want, rtol=1e-14)
+
+
+def test_products_that_leave_the_floats():
+    x = np.linspace(500.0, 1500.0, 128)
+    logs = np.sum(np.log(x))
+    np.testing.assert_allclose(rg.stabilize(lambda x: np.log(np.prod(x)))(x), logs, rtol=1e-15)
+    np.testing.assert_allclose(rg.grad(lambda x: np.log(np.prod(x)))(x), 1 / x, rtol=1e-15)
+    mean = lambda x: np.prod(x) ** (1 / 128)
+    with mpmath.workdps(40):
+        want = float(mpmath.exp(sum(mpmath.log(float(a)) for a in x) / 128))
+    assert abs(rg.stabilize(mean)(x) / want - 1) < 1e-15
+    np.testing.assert_allclose(rg.grad(mean)(x), want / 128 / x, rtol=2e-15)
+    np.testing.assert_allclose(rg.stabilize(lambda x: np.log(np.prod(x) ** 2))(x), 2 * logs, rtol=1e-15)
+    ratio = lambda x: np.prod(x) / np.prod(x + 1)
+    np.testing.assert_allclose(rg.stabilize(ratio)(x), np.prod(x / (x + 1)), rtol=1e-15)
+
+
+def test_the_log_of_a_product_keeps_its_domain():
+    f = rg.stabilize(lambda x: np.log(np.prod(x)))
+    assert np.isnan(f(np.array([-1.0, 2.0])))
+    np.testing.assert_allclose(f(np.array([-1e200, -1e200])), 2 * np.log(1e200))
+    assert f(np.array([0.0, 2.0])) == -np.inf
+
+
+def test_the_kernels_at_their_limits():
+    x = np.full(3000, 1e-300)
+    np.testing.assert_allclose(log_prod(x), 3000 * np.log(1e-300), rtol=1e-15)
+    np.testing.assert_allclose(prod_power(x, 1 / 3000), 1e-300, rtol=1e-13)
+    np.testing.assert_array_equal(prod_power(np.array([2.0, 8.0]), 0.5), 4.0)
+    assert log_prod(np.array([])) == 0
+    rows = np.array([[1e200, 1e200], [2.0, 3.0]])
+    np.testing.assert_allclose(log_prod(rows, axis=1), [2 * np.log(1e200), np.log(6)])
+    np.testing.assert_allclose(log_prod(rows, axis=0, keepdims=True), [[np.log(2e200), np.log(3e200)]])
+    assert centred(np.float32([1, 2])).dtype == np.float32
+    np.testing.assert_allclose(centred(centred(X)), centred(X), rtol=1e-15)
