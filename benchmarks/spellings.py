@@ -48,7 +48,10 @@ def sample(instance: Instance, rng: np.random.Generator) -> dict[Term, Any]:
         lead = np.arange(len(x)).reshape(-1, *[1] * (x.ndim - 1)) if x.ndim else np.zeros(())
         spread = lead % 8 == 5
         center = x.reshape(len(x), -1)[:, :1].reshape(-1, *[1] * (x.ndim - 1))
-        candidates = [(lead % 8 == 3, np.sign(x) * near * np.minimum(np.ceil(np.abs(x)), 3)), (spread, center * near)]
+        candidates = [
+            (lead % 8 == 3, np.sign(x) * near * np.minimum(np.ceil(np.abs(x)), 3)),
+            (spread, center * near),
+        ]
         if first is not None and first.shape == x.shape:
             candidates.append((lead % 4 == 1, first * near))
         for chosen, new in candidates:
@@ -84,12 +87,15 @@ class Judge:
         exact = [schedule(r, rg.LIBRARY, NAIVE).after for r in (stable, written)]
         a, b = (enclose(r, self.values) for r in exact)
         # The library may continue a function where it is not defined; there nobody can ask for a value.
-        self.truth = [Enclosure(s.balls, s.settled & w.settled & _finite(w) & _finite(s)) for s, w in zip(a, b, strict=True)]
+        self.truth = [
+            Enclosure(s.balls, s.settled & w.settled & _finite(w) & _finite(s))
+            for s, w in zip(a, b, strict=True)
+        ]
         self.errors = self.measured(schedule(stable, rg.LIBRARY).after)
         # At numbers whose squares and cubes leave the floats, only what the row says of them is asked for.
         said = self.lost(self.measured(exact[1]))
         for t, lost in zip(self.truth, said, strict=True):
-            t.settled[...] &= lost | np.broadcast_to(_moderate(self.values), t.settled.shape)
+            t.settled[...] &= lost | _along_first(_moderate(self.values), t.settled)
 
     def roots(self, t: Term) -> list[Term]:
         """Return what is judged of a term."""
@@ -99,7 +105,10 @@ class Judge:
         """Return the errors of a program in bits."""
         with np.errstate(all="ignore"):
             found = interpret(roots, self.values)
-        return [bits_of_error(np.broadcast_to(x, t.balls.shape), t) for x, t in zip(found, self.truth, strict=True)]
+        return [
+            bits_of_error(np.broadcast_to(x, t.balls.shape), t)
+            for x, t in zip(found, self.truth, strict=True)
+        ]
 
     def lost(self, errors: Sequence[Any]) -> list[Any]:
         """Return where a program is worse than the stable form."""
@@ -123,10 +132,14 @@ class Judge:
             w &= d.settled & _finite(d)
             for place in np.argwhere(w):
                 inputs = {
-                    n: np.asarray(self.values[x])[tuple(place[:1])].tolist() for n, x in self.instance.leaves.items()
+                    n: np.asarray(self.values[x])[tuple(place[:1])].tolist()
+                    for n, x in self.instance.leaves.items()
                 }
                 place = tuple(place)
-                return True, f"{e[place]:.0f} bits lost, the stable form {s[place]:.0f}, at {inputs}: {rg.show(root)}"
+                return (
+                    True,
+                    f"{e[place]:.0f} bits lost, the stable form {s[place]:.0f}, at {inputs}: {rg.show(root)}",
+                )
         return naive, ""
 
 
@@ -137,8 +150,12 @@ def _finite(e: Enclosure) -> Any:
 def _moderate(values: dict[Term, Any]) -> Any:
     """Whether all numbers of an entry of the first axis are zero or of moderate size."""
     size = [np.abs(x).reshape(len(x), -1) for x in values.values()]
-    fine = np.all([np.all((x == 0) | ((x > SMALL) & (x < 1 / SMALL)), axis=1) for x in size], axis=0)
-    return fine.reshape(-1, *[1] * (next(iter(values.values())).ndim - 1))
+    return np.all([np.all((x == 0) | ((x > SMALL) & (x < 1 / SMALL)), axis=1) for x in size], axis=0)
+
+
+def _along_first(x: Any, like: Any) -> Any:
+    """Return an array of one axis as long as the first of another array and of as many axes."""
+    return x.reshape(-1, *[1] * (like.ndim - 1)) if like.ndim and len(like) == len(x) else x.all()
 
 
 @dataclass

@@ -17,7 +17,7 @@ import numpy as np
 
 from relgrad.accuracy.instance import Instance, Restricted, instances
 from relgrad.display.text import show
-from relgrad.errors import RelgradError
+from relgrad.errors import RelationError, RelgradError
 from relgrad.explore.match import symbolic
 from relgrad.explore.wordings import Wording, Wordings
 from relgrad.logic import Index, compile_pattern, fit, fresh, is_variable, product_of, theories_of
@@ -86,8 +86,17 @@ def spellings(subject: Any, library: Library, seed: int = 0) -> Spellings:
 
 
 def instance_of(row: Relation, count: int = ROWS) -> Instance:
-    """Return an instance of a row, with the last axis for axes, and what is found from other variables found."""
+    """Return the two sides of a row with arrays on its domain for the variables, and the last axis for axes.
+
+    Raises RelationError where the right side is found by a condition only.
+    """
     made = [i for i in instances(row, count) if all(axes == (-1,) for axes in i.axes.values())]
+    if not made:
+        raise RelationError(
+            f"{row.name} has no stable form that could be spelled",
+            cause="its right side is found by a condition, from what its left side is",
+            cure="give the stable form itself, as an expression",
+        )
     found = next((i for i in made if len({t.type for t in i.leaves.values()}) == 1), made[0])
     distances = _distances(found.left)
     left, right = substitute([found.left, found.right], distances)
@@ -179,7 +188,7 @@ def is_plain(t: Term) -> bool:
 
 def _spelled(starts: Sequence[Term], moves: _Moves) -> Iterator[Term]:
     """Yield what is some moves away: as many of each distance, a further distance whenever the number has doubled."""
-    *written, stable = starts
+    *written, _ = starts
     yield from filter(is_plain, written)
     seen = {*starts}
     levels = [deque(map(moves.back, starts)), deque()]

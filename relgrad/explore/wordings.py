@@ -67,7 +67,12 @@ ARITHMETIC: tuple[Law, ...] = (
 
 INVARIANTS: tuple[Law, ...] = (
     lambda a, b, axis: (a * _kept(b, axis), _kept(a * b, axis), constant_along(a, axis)),
-    lambda a, b, axis: (_kept(b, axis) / a, _kept(b / a, axis), 1 / a * _kept(b, axis), constant_along(a, axis)),
+    lambda a, b, axis: (
+        _kept(b, axis) / a,
+        _kept(b / a, axis),
+        1 / a * _kept(b, axis),
+        constant_along(a, axis),
+    ),
     lambda a, axis: (-_kept(a, axis), _kept(-a, axis)),
     lambda a, b, axis: (_kept(a, axis) + _kept(b, axis), _kept(a + b, axis), same_shape(a, b)),
     lambda a, b, axis: (_kept(a, axis) - _kept(b, axis), _kept(a - b, axis), same_shape(a, b)),

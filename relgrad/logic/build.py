@@ -24,7 +24,7 @@ def number_term(value: Number | float, dtype: Any = None) -> Any:
 
 def build_product(view: ProductView, dtype: Any = None) -> Any:
     """Return the term of a product; its dtype matters only where a number, or integers, are all that is left."""
-    return _of_reals(_product(view, dtype), dtype)
+    return _of_reals(_product(view._replace(factors=_widened(view.factors, dtype)), dtype), dtype)
 
 
 def _product(view: ProductView, dtype: Any) -> Any:
@@ -59,7 +59,7 @@ def _product(view: ProductView, dtype: Any) -> Any:
 
 def build_sum(view: SumView, dtype: Any = None) -> Any:
     """Return the term of a sum: what is added before what is subtracted, where there is any."""
-    return _of_reals(_sum(view, dtype), dtype)
+    return _of_reals(_sum(view._replace(terms=_widened(view.terms, dtype)), dtype), dtype)
 
 
 def _sum(view: SumView, dtype: Any) -> Any:
@@ -124,9 +124,19 @@ def _scaled(t: Any, c: Number) -> Any:
 
 def _of_reals(t: Any, dtype: Any) -> Any:
     """Return integers that were real by a factor of 1.0 only in the dtype that they had by it."""
-    if dtype is None or getattr(t, "type", None) is None or np.dtype(dtype).kind != "f" or t.type.dtype.kind == "f":
+    if dtype is None or t.type is None or np.dtype(dtype).kind != "f" or t.type.dtype.kind == "f":
         return t
     return cast(t, dtype)
+
+
+def _widened(parts: dict[Any, Number], dtype: Any) -> dict[Any, Number]:
+    """Return parts that a constant of a wider dtype stood among in that dtype, since as a number it has none."""
+    if dtype is None or not parts or np.dtype(dtype).kind != "f":
+        return parts
+    types = [t.type.dtype if is_term(t) and t.type is not None else None for t in parts]
+    if not all(d is not None and d.kind == "f" and d.itemsize < np.dtype(dtype).itemsize for d in types):
+        return parts
+    return {cast(t, dtype): k for t, k in parts.items()}
 
 
 def _signed(t: Any) -> Any:

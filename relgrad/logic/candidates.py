@@ -34,10 +34,15 @@ def summands_like(p: Term, k: Number, t: SumView) -> list[tuple[Any, Number]]:
     """List the summands that a head may match: by that head, or by their factors where it is a product."""
     if p not in product_of(p).factors or p.op is exp or type(p.op) is Sum:
         return list(t.terms.items())
+    sums = [
+        (q, e) for q, e in product_of(p).factors.items() if is_term(q) and not q.ground and type(q.op) is Sum
+    ]
     return [
         (b, c)
         for b, c in t.terms.items()
         if is_term(b) and (type(b.op) is type(p.op) or b.op in PRODUCTS) and holds(c, k)
+        # The bodies of sums can be shared out in many ways: first it is seen that there are sums.
+        if all(factors_like(head, product_of(b)) for head in sums)
     ]
 
 

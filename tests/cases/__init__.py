@@ -2,6 +2,7 @@
 
 from cases import (
     cancellation,
+    controls,
     conventions,
     densities,
     hyperbolic,
@@ -30,6 +31,7 @@ CASES: tuple[Case, ...] = (
     *densities.CASES,
     *sciences.CASES,
     *models.CASES,
+    *controls.CASES,
     *conventions.CASES,
 )
 """The whole collection."""

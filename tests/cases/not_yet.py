@@ -23,6 +23,9 @@ NOT_YET = {
         density: Student [value gradient]
         physics: Nernst [value gradient]
         physics: lens combination [gradient]
+        models: Hill function [value gradient]
+        models: log-logistic survival [value gradient]
+        accurate already: Gaussian of huge scale [value gradient]
     """,
     "logarithms of powers and of scales are not taken apart where a factor underflows": """
         density: Dirichlet [value gradient product]
@@ -34,11 +37,16 @@ NOT_YET = {
         logsumexp: log10 of sums [value gradient product]
         logsumexp: root of a sum of exponentials [value]
         exponential: power of an exponential [value]
+        models: Elo expectation [gradient]
     """,
     "one minus the largest of several probabilities": """
         cross entropy: Brier score [value gradient product]
         cross entropy: logsumexp less the logit [value gradient]
         recursion: random field likelihood [gradient]
+        models: Cox partial likelihood [value]
+        models: hierarchical softmax [gradient]
+        models: two of three, confident [value gradient]
+        models: noisy-or [value]
     """,
     "functions of an exponential that dwarfs the rest of their operand": """
         logarithm of a difference: logarithm of expm1 [value gradient product]
@@ -49,6 +57,11 @@ NOT_YET = {
         softplus: logarithm of softplus [value gradient product]
         hyperbolic: log sinh [value gradient product]
         hyperbolic: ratio of sinhs [value gradient product]
+        models: ordinal regression [value]
+        models: ordinal regression, to the cuts [value]
+        models: discretised logistic [value gradient]
+        models: complementary log-log [value]
+        models: soft threshold [value]
     """,
     "quotients and differences of numbers that are nearly equal, inside a function": """
         logarithmic: log of a ratio near 1 [value]
@@ -74,6 +87,8 @@ NOT_YET = {
         finance: future value by exponentials [gradient]
         finance: Nelson-Siegel [value]
         finance: power utility [gradient]
+        models: Tsallis entropy [value]
+        models: Poisson tail [value]
     """,
     "expanded squares of differences": """
         logsumexp: variance of exponentials, in logs [value]
