@@ -56,7 +56,7 @@ def errors(axes: Any, results: Any, peers: list[str]) -> None:
     axes.set_ylabel("answers with at most that error, %")
     axes.set_title(f"{len(results)} values, gradients and Hessian products", loc="left", fontsize=11)
     axes.grid(color="#eeeeee")
-    axes.legend(frameon=False, loc="center right")
+    axes.legend(frameon=False, loc="center", bbox_to_anchor=(0.55, 0.74))
 
 
 def shares(axes: Any, results: Any, families: list[str], peers: list[str]) -> None:

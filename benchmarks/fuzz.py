@@ -79,9 +79,7 @@ def run(task: Task) -> Result:
 
 def _found(number: int, case: Case, failure: Failure, second: bool, task: Task) -> Found:
     def again(smaller: Case) -> Outcome:
-        return check(
-            smaller, seconds=task.seconds, second=second, slopes=failure.kind == "wrong pullback"
-        )
+        return check(smaller, seconds=task.seconds, second=second, slopes=failure.kind == "wrong pullback")
 
     small = reduced(case, failure, again, task.reduce) if task.reduce else case
     outcome = again(small)
@@ -113,7 +111,10 @@ def summary(total: Result, elapsed: float, seed: int) -> str:
         ("entries compared (both strategies)", c["compared"]),
         ("entries without a value", c["undefined"]),
         ("results (an output at a point, by a strategy)", c["results"]),
-        ("  more than 2 bits better than naive", f"{c['better']} ({100 * c['better'] / max(c['results'], 1):.1f} %)"),
+        (
+            "  more than 2 bits better than naive",
+            f"{c['better']} ({100 * c['better'] / max(c['results'], 1):.1f} %)",
+        ),
         ("  more than 2 bits worse", f"{c['worse']} ({100 * c['worse'] / max(c['results'], 1):.1f} %)"),
         ("entries worse than naive by luck or condition", c["excused"]),
         ("programs whose truth could not be had in time", c["unjudged"]),
@@ -139,7 +140,9 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=30.0, help="how long rewriting a program may take")
-    parser.add_argument("--reduce", type=float, default=20.0, help="seconds for reducing a failure; 0: not at all")
+    parser.add_argument(
+        "--reduce", type=float, default=20.0, help="seconds for reducing a failure; 0: not at all"
+    )
     parser.add_argument("--show", type=int, default=2, help="how many failures of a family are printed")
     options = parser.parse_args()
     end = options.first + options.programs
@@ -159,7 +162,10 @@ def main() -> int:
             families[found.family] += 1
             if families[found.family] <= options.show:
                 f = found.failure
-                print(f"-- {found.number}: {f.kind}, {f.strategy} {f.output}: {f.text}\n{found.text}", flush=True)
+                print(
+                    f"-- {found.number}: {f.kind}, {f.strategy} {f.output}: {f.text}\n{found.text}",
+                    flush=True,
+                )
                 print(f"   by {', '.join(found.relations) or 'no relation'}", flush=True)
     print("\nfamilies of failures:" if families else "\nno failure")
     for family, count in families.most_common():

@@ -34,6 +34,8 @@ BITS = 2.0
 """So much less accurate than the stable form a rewritten spelling may be; its first bit does not count."""
 
 
+PRECISION = 2048
+"""What is not known with so many bits is not asked for."""
 SMALL = 2.0**-200
 """Smaller numbers, and greater ones than its inverse, are asked for where a row is about them."""
 
@@ -85,7 +87,7 @@ class Judge:
     def __post_init__(self) -> None:
         stable, written = self.roots(self.instance.right), self.roots(self.instance.left)
         exact = [schedule(r, rg.LIBRARY, NAIVE).after for r in (stable, written)]
-        a, b = (enclose(r, self.values) for r in exact)
+        a, b = (enclose(r, self.values, limit=PRECISION) for r in exact)
         # The library may continue a function where it is not defined; there nobody can ask for a value.
         self.truth = [
             Enclosure(s.balls, s.settled & w.settled & _finite(w) & _finite(s))
@@ -127,7 +129,7 @@ class Judge:
         wrong = self.lost(errors)
         if not any(x.any() for x in wrong):
             return naive, ""
-        defined = enclose(written, self.values)
+        defined = enclose(written, self.values, limit=PRECISION)
         for w, d, e, s, root in zip(wrong, defined, errors, self.errors, after, strict=True):
             w &= d.settled & _finite(d)
             for place in np.argwhere(w):

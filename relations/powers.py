@@ -14,19 +14,23 @@ from relgrad.ops import (
     quadratic_root,
     sagitta,
 )
-from relgrad.relation import maybe_large, positive, relation
+from relgrad.relation import maybe_large, positive, relation, unlike_exponentials
 
 
 @relation(source="Hamming, NMSE (1973), examples 3.1 and 3.6, problems 3.3.1 and 3.4.6")
 def difference_of_powers(x, y, a):
     """The difference of two powers with one exponent, from that of their bases."""
-    return np.power(x, a) - np.power(y, a), power_difference(x, y, a, x - y)
+    return (
+        np.power(x, a) - np.power(y, a),
+        power_difference(x, y, a, x - y),
+        unlike_exponentials(x, y),
+    )
 
 
 @relation(source="Hamming, NMSE (1973), section 3.3")
 def power_minus_one(x, a):
     """A power less one, from its base less one."""
-    return np.power(x, a) - 1, power_difference(x, 1, a, x - 1)
+    return np.power(x, a) - 1, power_difference(x, 1, a, x - 1), unlike_exponentials(x)
 
 
 @relation(source="Hamming, NMSE (1973), problem 3.3.3")

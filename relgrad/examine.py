@@ -94,8 +94,8 @@ def spellings(subject: Any, relations: Relations = None, seed: int = 0) -> Spell
     The relations are run from right to left, and the laws of arithmetic, sums, exponentials and logarithms in
     reverse, at any place and any number of times; `seed` shuffles the order. Each spelling comes once.
 
-    >>> spellings(LIBRARY["log_of_one_plus_exponential"])[:2]
-    [e(log, e(add, …)), …]
+    >>> print(show(spellings(LIBRARY["log_of_one_plus_exponential"])[0]))
+    log(1.0 + exp(x))
     """
     return spellings_of(subject, _library(relations), seed)
 

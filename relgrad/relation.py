@@ -37,6 +37,7 @@ from relgrad.logic import (
     relateo,
     same_shape,
     unknowns,
+    unlike_exponentials,
     varying_along,
     without_exponentials,
 )
@@ -59,6 +60,7 @@ __all__ = [
     "product_logarithmo",
     "relation",
     "same_shape",
+    "unlike_exponentials",
     "varying_along",
     "without_exponentials",
 ]

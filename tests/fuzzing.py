@@ -11,7 +11,8 @@ and r what relgrad gives, |r − t| is at most one of
     64 ulp(t) + 8 max |nₖ − t| + tiny
 
 where the nₖ are naive evaluations with every input and every rounded intermediate disturbed by up to an ulp. They tell
-what naive evaluation reaches from what it gets right by luck. An entry that has no value (0/0, ∞ − ∞) is not compared.
+what naive evaluation reaches from what it gets right by luck. Where t = 0, the rounding of the largest intermediate is
+allowed too. An entry that has no value (0/0, ∞ − ∞) is not compared.
 
 The truth of the gradient is that of textbook pullbacks; these are judged by a difference quotient of the value, over
 a step of 2⁻¹⁵⁰, at 600 bits.
@@ -107,6 +108,13 @@ class Built(NamedTuple):
     relations: tuple[str, ...]
 
 
+class Disturbed(NamedTuple):
+    """A disturbed naive evaluation: its outputs, and the largest finite number that occurred in it."""
+
+    outputs: list[Any]
+    largest: float
+
+
 @contextmanager
 def within(seconds: float) -> Iterator[None]:
     """Raise TimeUp in this thread, the main one, when so many seconds have passed."""
@@ -162,7 +170,11 @@ def build(fun: Callable[..., Any], args: Sequence[Any], second: bool, library: L
 
 
 def check(
-    case: Case, library: Library = rg.LIBRARY, seconds: float = 30.0, second: bool = False, slopes: bool = True
+    case: Case,
+    library: Library = rg.LIBRARY,
+    seconds: float = 30.0,
+    second: bool = False,
+    slopes: bool = True,
 ) -> Outcome:
     """Return what is found out about a program; see the module for what is a failure."""
     outcome = Outcome(second=second)
@@ -207,7 +219,7 @@ def _judge_point(
 ) -> None:
     plain, naive = _plain(fun, point), _run(built.naive, point)
     truth = enclose(built.written, _values(built, point), limit=PRECISION)
-    disturbed: list[Any] = []
+    disturbed: list[Disturbed] = []
     for name, program in built.rewritten.items():
         got = _run(program, point)
         for i, (r, t) in enumerate(zip(got, truth, strict=True)):
@@ -273,7 +285,7 @@ def _suspects(r: Any, t: Enclosure, bits: Any, before: Any) -> Any:
     return distant
 
 
-def _disturbed(built: Built, point: Sequence[Any]) -> list[list[Any]]:
+def _disturbed(built: Built, point: Sequence[Any]) -> list[Disturbed]:
     """Return naive evaluations with inputs and intermediates disturbed by up to an ulp; what is exact stays exact."""
     rng = np.random.default_rng(0)
     nodes = [t for t in subterms(*built.written) if isinstance(t.type, ArrayType)]
@@ -288,7 +300,14 @@ def _disturbed(built: Built, point: Sequence[Any]) -> list[list[Any]]:
                 x = np.asarray(x)
                 exact = not operands or x.dtype.kind != "f" or _selected(x, operands)
                 known[node] = x if exact else _shaken(x, rng)
-        found.append([known[t] for t in built.written])
+        sizes = [
+            float(np.max(np.abs(x), initial=0.0))
+            for x in known.values()
+            if isinstance(x, np.ndarray) and x.dtype.kind == "f"
+        ]
+        found.append(
+            Disturbed([known[t] for t in built.written], max(filter(np.isfinite, sizes), default=0.0))
+        )
     return found
 
 
@@ -304,16 +323,19 @@ def _selected(x: Any, operands: Sequence[Any]) -> bool:
     return bool(np.isin(np.abs(x), before).all())
 
 
-def _excused(r: Any, t: Enclosure, i: int, disturbed: Sequence[Sequence[Any]]) -> Any:
+def _excused(r: Any, t: Enclosure, i: int, disturbed: Sequence[Disturbed]) -> Any:
     """Return which entries are as near to the truth as disturbed naive evaluations."""
     excused = np.zeros(r.shape, dtype=bool)
     for at in np.ndindex(r.shape):
-        ball, several = t.balls[at], [float(d[i][at]) for d in disturbed]
+        ball, several = t.balls[at], [float(d.outputs[i][at]) for d in disturbed]
         if not ball.is_finite() or not np.all(np.isfinite(several)):
             excused[at] = not np.all(np.isfinite(several))
         elif np.isfinite(r[at]):
             ulp = float(np.abs(np.spacing(r.dtype.type(float(ball.mid())))))
             reach = max(float(abs(flint.arb(n) - ball.mid())) for n in several)
+            if float(ball.mid()) == 0:
+                # What cancels to zero over the reals leaves the rounding of what cancels, however that is done.
+                reach = max(reach, float(np.finfo(r.dtype).eps) * disturbed[0].largest)
             error = abs(flint.arb(float(r[at])) - ball.mid())
             excused[at] = bool(error <= 64 * ulp + 8 * reach + float(np.finfo(r.dtype).tiny))
     return excused
@@ -343,12 +365,16 @@ def _judge_slope(built: Built, point: Sequence[Any], truth: Sequence[Enclosure],
             sums.append(sum((b * float(w) for b, w in zip(found.flat, weights, strict=True)), flint.arb(0)))
         left, right = (sums[1] - sums[0]) / step, (sums[2] - sums[1]) / step
         parts = [
-            b * float(v) for e, d in zip(gradients, directions, strict=True) for b, v in zip(e.balls.flat, d.flat, strict=True)
+            b * float(v)
+            for e, d in zip(gradients, directions, strict=True)
+            for b, v in zip(e.balls.flat, d.flat, strict=True)
         ]
         total, scale = sum(parts, flint.arb(0)), sum(map(abs, parts), flint.arb(0))
-        # Constants of pullbacks are rounded to the dtype; relative to the arguments, their noise is as large as the value.
+        # Constants of pullbacks are rounded to the dtype: relative to the arguments, they blur as much as the value.
         eps = max(float(np.finfo(x.dtype).eps) for x in point)
-        moved = sum(float(np.sum(np.abs(d / np.where(x == 0, 1, x)))) for d, x in zip(directions, point, strict=True))
+        moved = sum(
+            float(np.sum(np.abs(d / np.where(x == 0, 1, x)))) for d, x in zip(directions, point, strict=True)
+        )
         close = (scale + abs(left) + sum(map(abs, value.balls.flat), flint.arb(0)) * moved) * (64 * eps)
         if not (left.is_finite() and right.is_finite() and abs(left - right) <= close):
             return
@@ -384,7 +410,9 @@ def reduced(case: Case, failure: Failure, again: Callable[[Case], Outcome], seco
 def described(program: Program, point: Sequence[Any]) -> str:
     """Return a program and a point as text that runs."""
     arguments = [
-        f"np.{np.asarray(x).dtype}({np.asarray(x).tolist()!r})" if not np.ndim(x) else f"np.array({np.asarray(x).tolist()!r}, '{x.dtype}')"
+        f"np.{np.asarray(x).dtype}({np.asarray(x).tolist()!r})"
+        if not np.ndim(x)
+        else f"np.array({np.asarray(x).tolist()!r}, '{x.dtype}')"
         for x in point
     ]
     return f"{program.source}\nf({', '.join(arguments)})"

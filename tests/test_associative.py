@@ -121,7 +121,9 @@ def test_every_occurrence_is_found_and_the_inner_applications_do_not_take_it_awa
     parts = [f(s) for f, s in product((sin, cos), symbols)]
     derivation = schedule([fold(AC, parts)], rg.Library([row(AC)]))
     assert derivation.relations == ["sine_and_cosine"] * 6
-    assert equal_ground(derivation.after[0], fold(AC, [as_term(np.tanh(rg.symbol(f"s{i}"))) for i in range(6)]))
+    assert equal_ground(
+        derivation.after[0], fold(AC, [as_term(np.tanh(rg.symbol(f"s{i}"))) for i in range(6)])
+    )
 
 
 def test_the_engine_computes_with_it():

@@ -166,7 +166,16 @@ def test_a_relation_imports_only_numpy_and_public_names(name):
 @pytest.mark.parametrize("name", [n for n in ENGINE_MODULES if room_of(n) == "kernels"])
 def test_a_kernel_imports_only_numpy_and_scipy(name):
     roots = {m.partition(".")[0] for m in imports_of(name) if room_of(m) != "kernels"}
-    assert roots <= {"numpy", "scipy", "__future__", "collections", "typing", "fractions", "functools", "math"}
+    assert roots <= {
+        "numpy",
+        "scipy",
+        "__future__",
+        "collections",
+        "typing",
+        "fractions",
+        "functools",
+        "math",
+    }
 
 
 def test_the_engine_names_no_relation():

@@ -99,6 +99,9 @@ def _of_integers(node: Term, known: Mapping[Term, Any]) -> Any:
         integers = [b.unique_fmpz() if b.is_exact() else None for b in known[rand].flat]
         if any(n is None for n in integers):
             return None
+        info = np.iinfo(rand.type.dtype) if rand.type.dtype.kind in "iu" else None
+        if info is not None and not all(info.min <= int(n) <= info.max for n in integers):  # type: ignore[arg-type]
+            return None  # machine integers cannot hold it
         flat = np.array([int(n) for n in integers], dtype=object).astype(rand.type.dtype)  # type: ignore[arg-type]
         arrays.append(flat.reshape(known[rand].shape))
     return as_balls(node.op.evaluate(node, arrays)[0])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import count, islice
 from typing import Any
@@ -33,6 +33,8 @@ Terms = deque[Iterator[Term]]
 
 ROWS = 24
 """So many numbers or so stand for each variable of a row."""
+IDLE = 50
+"""So many moves, and then so many turns of them, may lead to nothing that NumPy can write."""
 
 
 class Spellings(Sequence[Term]):
@@ -181,31 +183,39 @@ def _backwards(row: Relation, t: Term) -> Iterator[Term]:
             yield new
 
 
-def is_plain(t: Term) -> bool:
-    """Whether a term is written with NumPy's functions alone."""
-    return not any(node.op.imports for node in subterms(t))
+def is_plain(t: Term, also: Container[Any] = ()) -> bool:
+    """Whether a term is written with NumPy's functions alone, and the ops that are named."""
+    return all(not node.op.imports or node.op in also for node in subterms(t))
 
 
 def _spelled(starts: Sequence[Term], moves: _Moves) -> Iterator[Term]:
     """Yield what is some moves away: as many of each distance, a further distance whenever the number has doubled."""
     *written, _ = starts
-    yield from filter(is_plain, written)
+    # What a row is about is written by people, such as SciPy's gamma function; what it becomes is not.
+    also = {x.op for x in subterms(*written) if isinstance(getattr(x.op, "function", None), np.ufunc)}
+    yield from [t for t in written if is_plain(t, also)]
     seen = {*starts}
     levels = [deque(map(moves.back, starts)), deque()]
+    idle = 0
     for turn in count(1):
-        if not any(levels):
+        if not any(levels) or idle > IDLE:
             return
+        idle += 1
         for distance in range(min(turn.bit_length(), len(levels) - 1)):
-            new = _next(levels[distance], levels[distance + 1], seen, moves)
-            if new is not None:
-                yield new
+            for new in _further(levels[distance], levels[distance + 1], seen, moves):
+                if is_plain(new, also):
+                    idle = 0
+                    yield new
+                    break
         if levels[-1]:
             levels.append(deque())
 
 
-def _next(level: Terms, further: Terms, seen: set[Term], moves: _Moves) -> Term | None:
-    """Return the next plain term of a distance; what is one move further waits for its turn."""
-    while level:
+def _further(level: Terms, further: Terms, seen: set[Term], moves: _Moves) -> Iterator[Term]:
+    """Yield some new terms of a distance; what is one move further waits for its turn."""
+    for _ in range(IDLE):
+        if not level:
+            return
         successors = level.popleft()
         new = next(successors, None)
         if new is None:
@@ -214,6 +224,4 @@ def _next(level: Terms, further: Terms, seen: set[Term], moves: _Moves) -> Term 
         if new not in seen:
             seen.add(new)
             further.append(moves.back(new))
-            if is_plain(new):
-                return new
-    return None
+            yield new

@@ -59,15 +59,12 @@ from relgrad.kernels.logexp import (
 )
 from relgrad.kernels.moments import centred, log_prod, prod_power
 from relgrad.kernels.normalize import (
-    complement,
-    deviation,
     gibbs,
     log_softmax,
-    log_softmax_pullback,
     logsumexp,
     softmax,
-    softmax_pullback,
 )
+from relgrad.kernels.pullback import complement, deviation, log_softmax_pullback, softmax_pullback
 from relgrad.kernels.quotients import (
     arcsinc_n,
     arcsinhc_n,

@@ -12,7 +12,7 @@ from relgrad.logic.finite import finite
 from relgrad.logic.goals import equalo, relateo
 from relgrad.logic.heads import Pattern, compile_pattern, head_key, heads_of
 from relgrad.logic.index import Index
-from relgrad.logic.logdomain import logarithmo, without_exponentials
+from relgrad.logic.logarithm import logarithmo, unlike_exponentials, without_exponentials
 from relgrad.logic.normalize import normalizedo
 from relgrad.logic.ranges import (
     Goal,
@@ -94,6 +94,7 @@ __all__ = [
     "sunk_product",
     "theories_of",
     "unknowns",
+    "unlike_exponentials",
     "varying_along",
     "width",
     "without_exponentials",

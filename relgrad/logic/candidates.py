@@ -12,11 +12,13 @@ from relgrad.logic.heads import exponents
 from relgrad.logic.ranges import range_of
 from relgrad.logic.share import holds
 from relgrad.logic.theory import PRODUCTS, SUMS
+from relgrad.logic.unify import unknowns
 from relgrad.logic.view import product_of
 from relgrad.op import Op
 from relgrad.ops.arithmetic import power
 from relgrad.ops.exponential import exp
 from relgrad.ops.reduction import Sum
+from relgrad.ops.statistics import Size
 from relgrad.term import Term, is_term
 
 
@@ -75,3 +77,24 @@ def as_head(t: Term, op: Op) -> Term:
             if e == 1 and is_term(base) and type(base.op) is type(op):
                 return base
     return t
+
+
+def fewest(heads: list[tuple[Any, Number]], t: ProductView) -> int:
+    """Return the position of the head that the fewest factors are like."""
+    # The size of what is not known yet is no factor to be found: it is a number once the rest is.
+    return min(
+        range(len(heads)),
+        key=lambda i: (
+            type(heads[i][0].op) is Size,
+            _is_open_sum(heads[i][0]),
+            len(factors_like(heads[i], t)),
+            heads[i][0].op is exp,
+        ),
+    )
+
+
+def _is_open_sum(p: Term) -> bool:
+    """Whether an operand is a sum of several variables: Γ(x + y) may be divided in many ways, until x is known."""
+    return p.op.elementwise and any(
+        is_term(rand) and rand.op in SUMS and len(unknowns(rand)) > 1 for rand in p.rands
+    )

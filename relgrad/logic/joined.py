@@ -188,7 +188,7 @@ def _concatenated(pieces: Sequence[Piece], axis: int, like: Term) -> Joined | No
         weights = None
     keys: list[Any] = []
     start = 0
-    for n in extents:
+    for n in [n or 0 for n in extents]:
         keys.append((Ellipsis, slice(start, start + n), *[FULL] * (-axis - 1)))
         start += n
     return Joined(pieces, _times(scale, joined, dtype), weights, (axis,), None, keys)

@@ -19,14 +19,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from relgrad.bounds import range_of
 from relgrad.logic.build import build_product, build_sum
+from relgrad.logic.exponential import is_exponential, parts_of, stated_logarithm, summands_of
 from relgrad.logic.group import ProductView, SumView, added, multiplied
 from relgrad.logic.joined import Joined, Piece, join
-from relgrad.logic.match import match
-from relgrad.logic.ranges import Goal, is_constant_along
+from relgrad.logic.ranges import is_constant_along
 from relgrad.logic.theory import SUMS
-from relgrad.logic.unify import State, reify_term, unknowns
 from relgrad.logic.view import product_of, sum_of
 from relgrad.op import Constant, constant
 from relgrad.ops.arithmetic import multiply, square
@@ -38,15 +36,12 @@ from relgrad.ops.matmul import MatMul
 from relgrad.ops.reduction import Prod, Sum
 from relgrad.ops.scan import CumSum
 from relgrad.ops.selection import where
-from relgrad.ops.softmax import Gibbs, LogSumExp, Softmax
-from relgrad.ops.structure import broadcast_to, expand, squeeze
+from relgrad.ops.softmax import LogSumExp
+from relgrad.ops.structure import broadcast_to
 from relgrad.term import Term, is_term
-from relgrad.types import ArrayType, broadcast_shapes
 
 MOST = 2048
 """Sums of more different exponentials than this are not joined."""
-LARGEST = 1 << 21
-"""A matrix product is formed entry by entry in the log domain where it has at most so many products of entries."""
 
 
 EXTREME = 1e-30
@@ -60,81 +55,6 @@ class Reading(NamedTuple):
     exponent: Any
 
 
-def is_exponential(t: Any) -> bool:
-    """Whether there is an exponential in a term where the log domain can reach it."""
-    if not is_term(t) or not t.ground:
-        return False
-    stack = [t]
-    while stack:
-        node = stack[-1]
-        if "exponential" in node.cache:
-            stack.pop()
-            continue
-        if not (isinstance(node.type, ArrayType) and node.type.differentiable):
-            node.cache["exponential"] = False
-            continue
-        known = node.op is exp or _known(node) is not None
-        # A long sum is looked through step by step, so that its beginnings cost nothing.
-        parts = [] if known else list(node.rands if node.op in SUMS else _parts(node))
-        missing = [p for p in parts if "exponential" not in p.cache]
-        if missing:
-            stack.extend(missing)
-            continue
-        stack.pop()
-        node.cache["exponential"] = known or any(p.cache["exponential"] for p in parts)
-    return t.cache["exponential"]
-
-
-def _parts(t: Term) -> Iterator[Term]:
-    """Yield the terms of which the log domain makes its reading of a term."""
-    factors = product_of(t).factors
-    if t not in factors:
-        yield from (b for b in factors if is_term(b))
-    elif t.op in SUMS:
-        yield from (b for b in _summands(t).terms if is_term(b) and b is not t)
-    elif type(t.op) in (MatMul, CumSum):
-        expanded = as_sum(t)
-        if expanded is not None:
-            yield expanded
-    elif type(t.op) in (Sum, Prod, Max, Min, Norm) or t.op.laws.selects:
-        yield t.rands[0]
-    elif type(t.op) is Concatenate:
-        yield from t.rands
-    elif t.op is where:
-        yield from t.rands[1:]
-
-
-def _summands(t: Term) -> SumView:
-    """Return all summands of a sum, however many there are."""
-    parts: list[tuple[SumView, Any]] = []
-    stack: list[tuple[Any, Any]] = [(t, 1)]
-    while stack:
-        node, k = stack.pop()
-        if node.op in SUMS:
-            stack.extend((rand, k * c) for rand, c in list(zip(node.rands, SUMS[node.op], strict=True))[::-1])
-        else:
-            parts.append((sum_of(node), k))
-    return added(*parts)
-
-
-def as_sum(t: Term) -> Term | None:
-    """Return a product of matrices, or a cumulative sum, as a sum over an axis, where it has not too many terms."""
-    if type(t.op) is MatMul:
-        a, b = t.rands
-        a, b, axis = expand(a, (-1,)), expand(b, (-3,)), -2
-    else:
-        (a,), axis = t.rands, t.op.axis
-        extent = a.type.extent(axis)
-        if extent is None:
-            return None
-        rows = np.tri(extent, dtype=a.type.dtype).reshape((extent, extent) + (1,) * (-1 - axis))
-        a, b = expand(a, (axis - 1,)), constant(rows)
-    shape = broadcast_shapes(a.type.shape, b.type.shape)
-    if None in shape or np.prod(shape) > LARGEST:
-        return None
-    return squeeze(Sum((axis,)).make_node(multiply(a, b)), (axis,))
-
-
 def reading(t: Term) -> Reading | None:
     """Return how the log domain reads a term, or None: no exponential is in it, or its sign is unknown."""
     if not is_exponential(t):
@@ -145,8 +65,8 @@ def reading(t: Term) -> Reading | None:
         if "log domain" in node.cache:
             stack.pop()
             continue
-        missing = [p for p in _parts(node) if is_exponential(p) and "log domain" not in p.cache]
-        if missing and node.op is not exp and _known(node) is None:
+        missing = [p for p in parts_of(node) if is_exponential(p) and "log domain" not in p.cache]
+        if missing and node.op is not exp and stated_logarithm(node) is None:
             stack.extend(missing)
             continue
         stack.pop()
@@ -159,10 +79,12 @@ def logarithm(t: Term) -> Any:
     if not is_exponential(t):
         return None
     view = product_of(t)
-    if t in view.factors and (t.op in SUMS or type(t.op) is Sum):
+    signed = [b for b in view.factors if _opens(b) and reading(b) is None]
+    if len(signed) == 1 and view.factors[signed[0]] == 1:
         # A sum may have either sign here: its logarithm is NaN where it is negative, as that of the sum is.
         joined = joined_sum(t)
-        return None if joined is None else joined.log()
+        if joined is not None:
+            return joined.log()
     weight, exponents = _product(view)
     if not exponents.terms and not exponents.constant:
         return None
@@ -172,50 +94,10 @@ def logarithm(t: Term) -> Any:
     return _plus(exponent, log(build_product(weight, t.type.dtype)))
 
 
-def _known(t: Term) -> Any:
-    """Return the op's own answer. The quotient of two negative numbers has a logarithm, and they have none."""
-    if type(t.op) in (Softmax, Gibbs) and not range_of(t).nonnegative:
-        return None
-    return t.op.in_log_domain(t)
-
-
-def without_exponentials(*terms: Any) -> Goal:
-    """Construct a goal stating that no exponential is in terms where the log domain can reach it."""
-
-    def plain_goal(s: State) -> Iterator[State]:
-        if not any(is_exponential(reify_term(getattr(t, "term", t), s)) for t in terms):
-            yield s
-
-    return plain_goal
-
-
-def logarithmo(x: Any, y: Any) -> Goal:
-    """Construct a goal stating that y is the logarithm of x, formed in the log domain.
-
-    Where only y is known, x is e^y.
-    """
-
-    def log_domain_goal(s: State) -> Iterator[State]:
-        u, v = (reify_term(getattr(t, "term", t), s) for t in (x, y))
-        if is_term(u) and u.ground:
-            found = logarithm(u)
-            if found is not None:
-                yield from match(v, found, s)
-        elif is_term(v) and v.ground:
-            yield from match(u, exp(v), s)
-
-    log_domain_goal.finds = unknowns(getattr(y, "term", y))  # pyright: ignore[reportFunctionMemberAccess]
-    return log_domain_goal
-
-
-def _plus(x: Any, y: Any) -> Any:
-    return build_sum(added((SumView(0, {x: 1}), 1), (SumView(0, {y: 1}), 1)), x.type.dtype)
-
-
 def _read(t: Term) -> Reading | None:
     if t.op is exp:
         return Reading(None, t.rands[0])
-    known = _known(t)
+    known = stated_logarithm(t)
     if known is not None:
         return Reading(*known)
     view = product_of(t)
@@ -228,7 +110,7 @@ def _read(t: Term) -> Reading | None:
             None if trivial else build_product(weight, t.type.dtype), build_sum(exponents, t.type.dtype)
         )
     if type(t.op) in (MatMul, CumSum):
-        return reading(next(_parts(t)))
+        return reading(next(parts_of(t)))
     if t.op in SUMS or type(t.op) is Sum:
         joined = joined_sum(t)
         return Reading(None, joined.log()) if joined is not None and joined.nonnegative else None
@@ -327,7 +209,7 @@ def _is_extreme(base: Any) -> bool:
 def joined_sum(t: Term) -> Joined | None:
     """Return a sum, or a contraction, as one sum of weighted exponentials; None where there are none in it."""
     if "joined" not in t.cache:
-        pieces = list(_pieces(product_of(t) if t.op not in SUMS else ProductView(1, {t: 1}), t, (), 4))
+        pieces = list(_pieces(product_of(t), t, (), 4))
         usable = 0 < len(pieces) <= MOST and any(p.exponent is not None for p in pieces)
         t.cache["joined"] = join(pieces, t) if usable else None
     return t.cache["joined"]
@@ -341,7 +223,7 @@ def _pieces(view: ProductView, like: Term, axes: tuple[int, ...], depth: int) ->
         return
     others = multiplied((view, 1), (ProductView(1, {opened: 1}), -1))
     if opened.op in SUMS:
-        total = _summands(opened)
+        total = summands_of(opened)
         parts = [(product_of(s), k) for s, k in total.terms.items()]
         parts += [(ProductView(1, {}), total.constant)] if total.constant else []
         for part, k in parts:
@@ -383,3 +265,7 @@ def _plain(weight: ProductView) -> ProductView:
         one = type(base.op) is Constant and base.op.value.size > 0 and np.all(base.op.value == 1)
         parts.append((ProductView(1, {} if one else {base: 1}), e))
     return multiplied(*parts)
+
+
+def _plus(x: Any, y: Any) -> Any:
+    return build_sum(added((SumView(0, {x: 1}), 1), (SumView(0, {y: 1}), 1)), x.type.dtype)

@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any
 
 from relgrad.logic.associative import match_bag
-from relgrad.logic.candidates import as_head, as_powers, factors_like, summands_like
+from relgrad.logic.candidates import as_head, as_powers, factors_like, fewest, summands_like
 from relgrad.logic.equality import equal_ground
 from relgrad.logic.group import (
     Number,
@@ -47,12 +47,11 @@ from relgrad.logic.theory import (
     stands_outside,
     theories_of,
 )
-from relgrad.logic.unify import State, bind, is_variable, unify_terms, unknowns, walked
+from relgrad.logic.unify import State, bind, is_variable, unify_terms, walked
 from relgrad.logic.view import product_of, sum_of, summand
 from relgrad.ops.arithmetic import power
 from relgrad.ops.exponential import exp
 from relgrad.ops.reduction import Sum
-from relgrad.ops.statistics import Size
 from relgrad.term import Term, is_term
 
 
@@ -217,28 +216,12 @@ def _match_heads(
     dtype: Any,
 ) -> Iterator[ProductMatch]:
     """Match the factor that has the fewest candidates, then the rest."""
-    # The size of what is not known yet is no factor to be found: it is a number once the rest is.
-    ranked = sorted(
-        range(len(heads)),
-        key=lambda i: (
-            type(heads[i][0].op) is Size,
-            _is_open_sum(heads[i][0]),
-            len(factors_like(heads[i], t)),
-            heads[i][0].op is exp,
-        ),
-    )
-    base, k = heads[ranked[0]]
-    rest = [head for i, head in enumerate(heads) if i != ranked[0]]
+    best = fewest(heads, t)
+    base, k = heads[best]
+    rest = [head for i, head in enumerate(heads) if i != best]
     pending = ProductView(1, dict([*rest, *variables]))
     for state, left in match_factor(base, k, t, s):
         yield from match_product(pending, left, state, extend, dtype)
-
-
-def _is_open_sum(p: Term) -> bool:
-    """Whether an operand is a sum of several variables: Γ(x + y) may be divided in many ways, until x is known."""
-    return p.op.elementwise and any(
-        is_term(rand) and rand.op in SUMS and len(unknowns(rand)) > 1 for rand in p.rands
-    )
 
 
 def match_factor(p: Term, k: Number, t: ProductView, s: State) -> Iterator[ProductMatch]:

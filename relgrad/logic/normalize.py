@@ -13,9 +13,10 @@ from fractions import Fraction
 from typing import Any
 
 from relgrad.logic.build import build_product, build_sum, fit
+from relgrad.logic.exponential import is_exponential
 from relgrad.logic.group import Number, ProductView, added, multiplied, whole
 from relgrad.logic.joined import Joined, Piece, join
-from relgrad.logic.logdomain import is_exponential, joined_sum, reading
+from relgrad.logic.logdomain import joined_sum, reading
 from relgrad.logic.match import match
 from relgrad.logic.ranges import Goal, range_of
 from relgrad.logic.scopes import scopes

@@ -14,19 +14,18 @@ from typing import Any, NamedTuple
 
 from relgrad.logic.associative import applied, match_bag
 from relgrad.logic.build import build_product, build_sum, fit, fit_to
-from relgrad.logic.group import Number, ProductView, SumView, added, key_of, multiplied, whole
-from relgrad.logic.heads import Pattern, head_key, summand_heads
+from relgrad.logic.group import ProductView, SumView, added, multiplied, whole
+from relgrad.logic.heads import Pattern
 from relgrad.logic.match import match, match_product, match_sum
-from relgrad.logic.ranges import Goal, range_of
+from relgrad.logic.multiples import factors, left_over, may_echo, powers, scales, takes_whole, times, to_the
+from relgrad.logic.ranges import Goal
 from relgrad.logic.scopes import scopes
 from relgrad.logic.share import dtype_of
-from relgrad.logic.theory import SUMS, linear_operands, linear_positions
+from relgrad.logic.theory import SUMS, linear_operands
 from relgrad.logic.unify import State, bind, is_variable, reify_term
-from relgrad.logic.view import product_of, sum_of, summand
+from relgrad.logic.view import product_of, sum_of
 from relgrad.op import Pack
 from relgrad.ops.arithmetic import divide
-from relgrad.ops.exponential import exp
-from relgrad.ops.reduction import Sum
 from relgrad.term import Term, is_term, term
 from relgrad.types import TupleType
 
@@ -110,12 +109,12 @@ def _rewrite_sum(
     left: Pattern, right: Any, conditions: Sequence[Goal], t: Term, s: State
 ) -> Iterator[Rewrite]:
     pattern, subject = sum_of(left.term), sum_of(t)
-    if not _may_echo(left.term, pattern, subject):
+    if not may_echo(left.term, pattern, subject):
         return
-    for scale in _scales(left.term, pattern, subject):
+    for scale in scales(left.term, pattern, subject):
         scaled = added((subject, whole(1 / Fraction(scale))))
         for state, rest in match_sum(pattern, scaled, s, extend=True):
-            if not _takes_whole(scaled, rest):
+            if not takes_whole(scaled, rest):
                 continue
             for final in _satisfying(conditions, state):
                 new = sum_of(reify_term(right, final))
@@ -147,17 +146,17 @@ def _rewrite_scaled(
     if len(subject.terms) > SCALED:
         return
     dtype = dtype_of(t)
-    for factor in _factors(pattern, subject):
-        scaled = _times(subject, factor, -1, dtype)
-        for scale in _scales(left.term, pattern, scaled):
+    for factor in factors(pattern, subject):
+        scaled = times(subject, factor, -1, dtype)
+        for scale in scales(left.term, pattern, scaled):
             for state, rest in match_sum(
                 pattern, added((scaled, whole(1 / Fraction(scale)))), s, extend=True
             ):
-                if not _takes_whole(scaled, rest):
+                if not takes_whole(scaled, rest):
                     continue
                 for final in _satisfying(conditions, state):
                     new = sum_of(reify_term(right, final))
-                    total = _times(added((rest, scale), (new, scale)), factor, 1, dtype)
+                    total = times(added((rest, scale), (new, scale)), factor, 1, dtype)
                     yield Rewrite(final, _fitted(build_sum(total, dtype), t))
 
 
@@ -182,94 +181,23 @@ def _rewrite_entries(
         yield Rewrite(state, _fitted(new, t))
 
 
-def _takes_whole(subject: SumView, rest: SumView) -> bool:
-    """Whether a match takes a summand whole: of 0.999 x - 0.999 y + 0.001 z, taking 0.001 (x - y) leaves as many."""
-    return not subject.terms or any(t not in rest.terms for t in subject.terms)
-
-
-def _factors(pattern: SumView, subject: SumView) -> list[ProductView]:
-    """List the factors that stand beside the heads of a pattern in the summands of a place."""
-    heads = {
-        head_key(p.op)
-        for p in pattern.terms
-        if is_term(p) and not p.ground and p in product_of(p).factors and not linear_positions(p.op)
-    }
-    found: dict[Any, ProductView] = {}
-    for t in subject.terms if heads else ():
-        factors = product_of(t).factors
-        for base, e in factors.items():
-            if e == 1 and len(factors) > 1 and is_term(base) and head_key(base.op) in heads:
-                others = {b: k for b, k in factors.items() if b is not base}
-                found.setdefault(frozenset(others.items()), ProductView(1, others))
-    return list(found.values())
-
-
-def _times(view: SumView, factor: ProductView, power: int, dtype: Any) -> SumView:
-    parts = [
-        (summand(multiplied((product_of(t), 1), (factor, power)), None, dtype), k)
-        for t, k in view.terms.items()
-    ]
-    if view.constant:
-        parts.append((summand(multiplied((factor, power)), None, dtype), view.constant))
-    return added(*parts)
-
-
-def _may_echo(p: Term, pattern: SumView, subject: SumView) -> bool:
-    """Whether x may stand beside f(x), for a pattern like x - f(x): the first, cheap test of the many that are so."""
-    echo = p.cache.get("echo", False)
-    if echo is False:
-        echo = p.cache["echo"] = next(
-            (q.op for q in pattern.terms if is_term(q) and q.op.elementwise and q.rands[0] in pattern.terms),
-            None,
-        )
-    if echo is None:
-        return True
-    known = {key_of(t) for t in subject.terms}
-    for t in subject.terms:
-        if is_term(t) and t.op is echo:
-            inner = sum_of(t.rands[0]).terms
-            if not inner or not known.isdisjoint(map(key_of, inner)):
-                return True
-    return False
-
-
-def _scales(p: Term, pattern: SumView, subject: SumView) -> list[Number]:
-    """List the multiples of the pattern that the subject may hold, judged by the pattern's heads."""
-    heads: dict[Any, dict[Number, None]] | None = p.cache.get("scaling heads")
-    if heads is None:
-        heads = p.cache["scaling heads"] = {}
-        for q, k in pattern.terms.items():
-            if is_term(q) and not q.ground:
-                for key in summand_heads(q):
-                    heads.setdefault(key, {})[k] = None
-    scales: dict[Number, None] = {} if heads else {1: None, -1: None}
-    for t, c in subject.terms.items():
-        for key in summand_heads(t) if heads else ():
-            for k in heads.get(key, ()):
-                scales[whole(Fraction(c) / k)] = None
-        # What stands beside a mean tells how often it is there, since the mean has a coefficient of its own.
-        if any(is_variable(p) for p in pattern.terms) and Sum in heads:
-            scales[c] = None
-    return sorted(scales, key=lambda scale: scale < 0)
-
-
 def _rewrite_product(
     left: Pattern, right: Any, conditions: Sequence[Goal], t: Term, s: State
 ) -> Iterator[Rewrite]:
     pattern = product_of(left.term)
     for scope in scopes(product_of(t)):
         available = scope.available
-        for power in _powers(pattern, available):
-            subject = available if power == 1 else _to_the(available, 1 / Fraction(power))
+        for power in powers(pattern, available):
+            subject = available if power == 1 else to_the(available, 1 / Fraction(power))
             for state, rest in match_product(pattern, subject, s, extend=True, dtype=dtype_of(t)):
-                left_over = rest if power == 1 else _left_over(available.coefficient, rest, power)
-                if left_over is None or not scope.uses_own(left_over):
+                unused = rest if power == 1 else left_over(available.coefficient, rest, power)
+                if unused is None or not scope.uses_own(unused):
                     continue
                 for final in _satisfying(conditions, state):
                     new = product_of(reify_term(right, final))
                     if new.coefficient != 1 and power != int(power):
                         continue
-                    own, inherited = scope.split(left_over)
+                    own, inherited = scope.split(unused)
                     view = scope.rebuild(multiplied((own, 1), (new, power)), inherited)
                     if view is not None:
                         yield Rewrite(final, _fitted(build_product(view, dtype_of(t)), t))
@@ -294,42 +222,3 @@ def _rewrite_quotient(
         state = bind(variable, build_product(part, dtype_of(t)), state)
     for final in _satisfying(conditions, state):
         yield Rewrite(final, _fitted(reify_term(right, final), t))
-
-
-def _powers(pattern: ProductView, subject: ProductView) -> list[Number]:
-    """List the powers of the pattern that the subject may hold, judged by the pattern's heads: itself before others.
-
-    Exponentials say nothing of it, since a power of one is another. Where a root of a factor stands, it is real.
-    """
-    heads = {
-        head_key(p.op): k
-        for p, k in pattern.factors.items()
-        if is_term(p) and not p.ground and p.op is not exp
-    }
-    # Of S√S all is taken by a root of S, and not its root only.
-    rooted = any(k.denominator != 1 for k in heads.values())
-    powers: dict[Number, None] = {} if rooted else {1: None}
-    if pattern.coefficient == 1:
-        for t, e in subject.factors.items():
-            k = heads.get(head_key(t.op)) if is_term(t) else None
-            # A root is not taken out of what is no root: Σx² is no norm squared, and sin(x) no root of sin(x)².
-            if k is not None and k.denominator in (1, e.denominator):
-                power = whole(Fraction(e) / k)
-                if power.denominator in (1, e.denominator) or range_of(t).nonnegative:
-                    powers[power] = None
-    if len(pattern.factors) == 1 and next(iter(pattern.factors.values())) < 0:
-        # What is said of the reciprocal of an op alone is not meant for the op.
-        return [power for power in powers if power > 0] or [1]
-    return list(powers) or [1]
-
-
-def _left_over(before: Number, rest: ProductView, power: Number) -> ProductView | None:
-    """Return what stands beside a power of a match: of a number that the match took, the same power is gone."""
-    left = Fraction(rest.coefficient) / before
-    if left != 1 and power != int(power):
-        return None
-    return _to_the(rest, power)._replace(coefficient=whole(before * left ** int(power) if left != 1 else before))
-
-
-def _to_the(view: ProductView, power: Number) -> ProductView:
-    return ProductView(view.coefficient, {b: whole(Fraction(e) * power) for b, e in view.factors.items()})

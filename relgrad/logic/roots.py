@@ -23,7 +23,8 @@ def root(view: ProductView, exponent: Fraction) -> ProductView | None:
         # Coefficients are rational: a root that is not is a factor.
         if not (floats := _as_floats(view.coefficient)):
             return None
-        coefficient, factors = 1, {number_term(c): e * exponent for c, e in floats.items()}
+        coefficient = 1
+        factors.update({number_term(c): e * exponent for c, e in floats.items()})
     doubtful = 0
     cancelled = view.cancelled
     for base, e in view.factors.items():
@@ -44,7 +45,7 @@ def _as_floats(c: Number) -> dict[Number, int]:
     """Return a number as a float, or a quotient of two, by exponents; nothing where it is neither."""
     if float_exact(c):
         return {c: 1}
-    parts = {c.numerator: 1, c.denominator: -1}
+    parts: dict[Number, int] = {c.numerator: 1, c.denominator: -1}
     return parts if all(map(float_exact, parts)) else {}
 
 

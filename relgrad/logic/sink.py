@@ -29,6 +29,7 @@ from relgrad.ops.selection import where
 from relgrad.ops.stable import xdivy, xlog1py, xlogy
 from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand, Squeeze, broadcast_to
 from relgrad.term import Term, is_term
+from relgrad.types import broadcast_shapes
 
 _MOVES = (Expand, Squeeze, BroadcastTo, BroadcastLike)
 _ZERO_FIRST = (xlogy, xlog1py, xdivy)
@@ -39,7 +40,8 @@ _DEPTH = 3
 def sunk_product(t: Term) -> Any:
     """Return a product whose factors are drawn into a mask among them, or None where none needs to be."""
     view = product_of(t)
-    if len(view.factors) + (view.coefficient != 1) < 2:
+    wild_at_all = [b for b, k in view.factors.items() if not is_finite(b, k)]
+    if not wild_at_all or len(view.factors) + (view.coefficient != 1) < 2:
         return None
     for base, e in view.factors.items():
         if e < 1 or e != int(e) or not is_term(base) or not _is_mask(base, _DEPTH):
@@ -199,9 +201,9 @@ def _scattered(base: Term, factor: Any, dtype: Any) -> Any:
     """put(v, i)·f = put(v·f[i], i)."""
     if base.op.shape is None or None in factor.type.shape:
         return None
-    factor = broadcast_to(factor, base.type.shape)
-    if factor.type.shape != base.type.shape:
+    if broadcast_shapes(factor.type.shape, base.type.shape) != base.type.shape:
         return None
+    factor = broadcast_to(factor, base.type.shape)
     arrays = base.rands[1:]
     selected = Index(base.op.pattern).make_node(factor, *arrays)
     values = _times(base.rands[0], product_of(selected), dtype)

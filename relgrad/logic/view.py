@@ -25,6 +25,7 @@ from relgrad.logic.group import (
     representable,
 )
 from relgrad.logic.ranges import range_of
+from relgrad.logic.reading import is_real, needs, without_leading_axes
 from relgrad.logic.roots import root
 from relgrad.logic.theory import (
     PRODUCTS,
@@ -42,18 +43,12 @@ from relgrad.ops.arithmetic import (
 )
 from relgrad.ops.exponential import exp
 from relgrad.ops.reduction import Sum
-from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand, expand
+from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand
 from relgrad.term import Term, is_term
-from relgrad.types import ArrayType
 
 LIMIT = 24
 SHARED = 8
 """Factors that summands share are looked for among at most this many."""
-
-
-def is_real(t: Any) -> bool:
-    """Whether the theories of the reals apply: floats, bare numbers and patterns, but not machine integers."""
-    return not is_term(t) or not t.ground or (isinstance(t.type, ArrayType) and t.type.differentiable)
 
 
 def product_of(t: Any) -> ProductView:
@@ -78,34 +73,13 @@ def _view(kind: str, t: Any) -> Any:
         if not is_term(node) or which in node.cache:
             stack.pop()
             continue
-        missing = [(w, n) for w, n in _needs(which, node) if is_term(n) and w not in n.cache]
+        missing = [(w, n) for w, n in needs(which, node) if is_term(n) and w not in n.cache]
         if missing:
             stack.extend(missing)
             continue
         stack.pop()
         node.cache[which] = (_read_product if which == "product" else _read_sum)(node)
     return t.cache[kind]
-
-
-def _needs(kind: str, t: Term) -> list[tuple[str, Any]]:
-    """List the views of operands from which a view is computed."""
-    op = t.op
-    if not is_real(t):
-        return []
-    if kind == "sum":
-        return [("sum", rand) for rand in t.rands] if op in SUMS else [("product", t)]
-    if op in PRODUCTS or type(op) in (BroadcastTo, BroadcastLike, Expand):
-        return [("product", rand) for rand in t.rands[: op.arity if op in PRODUCTS else 1]]
-    if op is power or op is absolute:
-        return [("product", t.rands[0])]
-    if op is exp:
-        return [("sum", t.rands[0])]
-    if op in SUMS:
-        return [("sum", t)]
-    if t.ground:
-        dot = inner_product(t)
-        return [("product", t.rands[i]) for i, _ in linear_operands(t)] if dot is None else [("product", dot)]
-    return []
 
 
 def _read_product(t: Term) -> ProductView:
@@ -225,14 +199,8 @@ def _expanded(t: Term) -> ProductView | None:
     if all(n == 1 for n in t.type.shape):
         return view  # broadcasting supplies all axes of a single entry
     if len(view.factors) == 1 and view.coefficient == 1 and next(iter(view.factors)) is t.rands[0]:
-        return _strip_leading(t)
+        return without_leading_axes(t)
     return view._replace(factors={insert_axes(b, axes): e for b, e in view.factors.items()})
-
-
-def _strip_leading(t: Term) -> ProductView | None:
-    rank = t.type.ndim
-    lead = sum(1 for i in range(len(t.op.axes)) if t.op.axes[i] == i - rank)
-    return ProductView(1, {expand(t.rands[0], t.op.axes[lead:]): 1}) if lead else None
 
 
 def _hoisted(t: Term) -> ProductView | None:

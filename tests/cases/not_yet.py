@@ -25,7 +25,6 @@ NOT_YET = {
         physics: lens combination [gradient]
         models: Hill function [value gradient]
         models: log-logistic survival [value gradient]
-        accurate already: Gaussian of huge scale [value gradient]
     """,
     "logarithms of powers and of scales are not taken apart where a factor underflows": """
         density: Dirichlet [value gradient product]
@@ -109,11 +108,6 @@ NOT_YET = {
         density: log beta function [value]
     """,
     "other": """
-        logsumexp: logsumexp by a dot [value]
-        mixture: Gaussian mixture [value]
-        mixture: mixture, to the point [value]
-        mixture: mixture, to the weights [value]
-        mixture: mixture, to the widths [value]
         exponential: exp of a logarithm [value gradient product]
         physics: Arrhenius ratio [value]
     """,

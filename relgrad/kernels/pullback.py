@@ -1,0 +1,111 @@
+"""What is made of a softmax: its pullback and that of its log, deviations from means, and complements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from relgrad.kernels.dispatch import floats, kernel
+
+Axis = int | tuple[int, ...] | None
+
+
+class _Rows:
+    """Arrays with their reduced axes joined into a last one, and the way back."""
+
+    def __init__(self, axis: Axis, *arrays: Any):
+        arrays = tuple(np.broadcast_arrays(*floats(*arrays)))
+        ndim = arrays[0].ndim
+        axes = range(ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
+        self.axes = sorted(a % ndim for a in axes)
+        self.order = [a for a in range(ndim) if a not in self.axes] + self.axes
+        self.plain = self.order == list(range(ndim)) and len(self.axes) == 1
+        moved = [a if self.plain else a.transpose(self.order) for a in arrays]
+        self.shape = moved[0].shape
+        kept = self.shape[: ndim - len(self.axes)]
+        length = int(np.prod(self.shape[ndim - len(self.axes) :]))
+        self.arrays = moved if self.plain else [a.reshape((*kept, length)) for a in moved]
+
+    def heaviest(self, p: Any) -> Any:
+        """Return the place of the largest |p| in each row."""
+        return np.argmax(np.abs(p), axis=-1, keepdims=True)
+
+    def back(self, x: Any) -> Any:
+        return x if self.plain else x.reshape(self.shape).transpose(np.argsort(self.order))
+
+
+def _deviation(g: Any, p: Any, k: Any) -> Any:
+    g = g - np.take_along_axis(g, k, -1)
+    return g - np.sum(p * g, axis=-1, keepdims=True) / np.sum(p, axis=-1, keepdims=True)
+
+
+@kernel
+def deviation(g: Any, p: Any, axis: Axis = -1) -> Any:
+    """g − Σpg/Σp: the distance of g from its mean under the weights p.
+
+    Computed with g measured from its value at the heaviest entry, so that there the others' share is all that
+    is left, and a common offset of g is gone before it can round.
+    """
+    rows = _Rows(axis, g, p)
+    g, p = rows.arrays
+    return rows.back(_deviation(g, p, rows.heaviest(p)) if p.size else g.copy())
+
+
+@kernel
+def softmax_pullback(g: Any, p: Any, axis: Axis = -1) -> Any:
+    """p·(g − Σpg/Σp): what softmax with the result p makes of a cotangent, or tangent, g.
+
+    >>> p = np.array([1.0, 1e-20])
+    >>> softmax_pullback(np.array([1.0, 0.0]), p)
+    array([ 1.e-20, -1.e-20])
+    """
+    rows = _Rows(axis, g, p)
+    g, p = rows.arrays
+    return rows.back(p * _deviation(g, p, rows.heaviest(p)) if p.size else g.copy())
+
+
+@kernel
+def log_softmax_pullback(g: Any, p: Any, axis: Axis = -1) -> Any:
+    """g − p·Σg/Σp: what log_softmax makes of a cotangent g, where p is the softmax.
+
+    At the heaviest entry k it is (gₖ·Σ' p − pₖ·Σ' g)/Σp, where Σ' leaves k out: 1 − pₖ is never formed.
+
+    >>> log_softmax_pullback(np.array([1.0, 0.0]), np.array([1.0, 1e-20]))
+    array([ 1.e-20, -1.e-20])
+    """
+    rows = _Rows(axis, g, p)
+    g, p = rows.arrays
+    if not p.size:
+        return rows.back(g.copy())
+    k = rows.heaviest(p)
+    gk, pk = np.take_along_axis(g, k, -1), np.take_along_axis(p, k, -1)
+    g_rest, p_rest = np.array(g), np.array(p)
+    np.put_along_axis(g_rest, k, 0, -1)
+    np.put_along_axis(p_rest, k, 0, -1)
+    g_sum, p_sum = (np.sum(a, axis=-1, keepdims=True) for a in (g_rest, p_rest))
+    total = p_sum + pk
+    result = g - p * ((g_sum + gk) / total)
+    np.put_along_axis(result, k, (gk * p_sum - pk * g_sum) / total, -1)
+    return rows.back(result)
+
+
+@kernel
+def complement(p: Any, axis: Axis = -1) -> Any:
+    """1 − p/Σp: for each entry the share of all others; at the heaviest, their sum, where 1 − p would cancel.
+
+    >>> complement(np.array([1.0, 1e-20, 0.0]))
+    array([1.e-20, 1.e+00, 1.e+00])
+    """
+    rows = _Rows(axis, p)
+    (p,) = rows.arrays
+    if not p.size:
+        return rows.back(p.copy())
+    k = rows.heaviest(p)
+    rest = np.array(p)
+    np.put_along_axis(rest, k, 0, -1)
+    others = np.sum(rest, axis=-1, keepdims=True)
+    total = others + np.take_along_axis(p, k, -1)
+    result = 1 - p / total
+    np.put_along_axis(result, k, others / total, -1)
+    return rows.back(result)

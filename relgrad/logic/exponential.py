@@ -1,0 +1,113 @@
+"""Which terms hold exponentials that the log domain can take out, and the parts in which it looks for them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from relgrad.bounds import range_of
+from relgrad.logic.group import SumView, added
+from relgrad.logic.theory import SUMS
+from relgrad.logic.view import product_of, sum_of
+from relgrad.op import constant
+from relgrad.ops.arithmetic import multiply
+from relgrad.ops.exponential import exp
+from relgrad.ops.extremes import Max, Min
+from relgrad.ops.joining import Concatenate
+from relgrad.ops.lengths import Norm
+from relgrad.ops.matmul import MatMul
+from relgrad.ops.reduction import Prod, Sum
+from relgrad.ops.scan import CumSum
+from relgrad.ops.selection import where
+from relgrad.ops.softmax import Gibbs, Softmax
+from relgrad.ops.structure import expand, squeeze
+from relgrad.term import Term, is_term
+from relgrad.types import ArrayType, broadcast_shapes
+
+LARGEST = 1 << 21
+"""A matrix product is formed entry by entry in the log domain where it has at most so many products of entries."""
+
+
+def is_exponential(t: Any) -> bool:
+    """Whether there is an exponential in a term where the log domain can reach it."""
+    if not is_term(t) or not t.ground:
+        return False
+    stack = [t]
+    while stack:
+        node = stack[-1]
+        if "exponential" in node.cache:
+            stack.pop()
+            continue
+        if not (isinstance(node.type, ArrayType) and node.type.differentiable):
+            node.cache["exponential"] = False
+            continue
+        known = node.op is exp or stated_logarithm(node) is not None
+        # A long sum is looked through step by step, so that its beginnings cost nothing.
+        parts = [] if known else list(node.rands if node.op in SUMS else parts_of(node))
+        missing = [p for p in parts if "exponential" not in p.cache]
+        if missing:
+            stack.extend(missing)
+            continue
+        stack.pop()
+        node.cache["exponential"] = known or any(p.cache["exponential"] for p in parts)
+    return t.cache["exponential"]
+
+
+def parts_of(t: Term) -> Iterator[Term]:
+    """Yield the terms of which the log domain makes its reading of a term."""
+    factors = product_of(t).factors
+    if t not in factors:
+        yield from (b for b in factors if is_term(b))
+    elif t.op in SUMS:
+        yield from (b for b in summands_of(t).terms if is_term(b) and b is not t)
+    elif type(t.op) in (MatMul, CumSum):
+        expanded = as_sum(t)
+        if expanded is not None:
+            yield expanded
+    elif type(t.op) in (Sum, Prod, Max, Min, Norm) or t.op.laws.selects:
+        yield t.rands[0]
+    elif type(t.op) is Concatenate:
+        yield from t.rands
+    elif t.op is where:
+        yield from t.rands[1:]
+
+
+def summands_of(t: Term) -> SumView:
+    """Return all summands of a sum, however many there are."""
+    parts: list[tuple[SumView, Any]] = []
+    stack: list[tuple[Any, Any]] = [(t, 1)]
+    while stack:
+        node, k = stack.pop()
+        if node.op in SUMS:
+            stack.extend((rand, k * c) for rand, c in list(zip(node.rands, SUMS[node.op], strict=True))[::-1])
+        else:
+            parts.append((sum_of(node), k))
+    return added(*parts)
+
+
+def as_sum(t: Term) -> Term | None:
+    """Return a product of matrices, or a cumulative sum, as a sum over an axis, where it has not too many terms."""
+    if type(t.op) is MatMul:
+        a, b = t.rands
+        a, b, axis = expand(a, (-1,)), expand(b, (-3,)), -2
+    else:
+        (a,), axis = t.rands, t.op.axis
+        extent = a.type.extent(axis)
+        if extent is None:
+            return None
+        rows = np.tri(extent, dtype=a.type.dtype).reshape((extent, extent) + (1,) * (-1 - axis))
+        a, b = expand(a, (axis - 1,)), constant(rows)
+    shape = broadcast_shapes(a.type.shape, b.type.shape)
+    if None in shape or math.prod(n or 0 for n in shape) > LARGEST:
+        return None
+    return squeeze(Sum((axis,)).make_node(multiply(a, b)), (axis,))
+
+
+def stated_logarithm(t: Term) -> Any:
+    """Return the op's own answer. The quotient of two negative numbers has a logarithm, and they have none."""
+    if type(t.op) in (Softmax, Gibbs) and not range_of(t).nonnegative:
+        return None
+    return t.op.in_log_domain(t)
