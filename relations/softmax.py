@@ -5,6 +5,7 @@ import numpy as np
 from relgrad.ops import (
     complement,
     deviation,
+    gibbs,
     log1mexp,
     log_softmax,
     logsumexp,
@@ -27,6 +28,24 @@ def normalized_weighted_exponential(x, w, axis):
         softmax(x, axis=axis, weights=w),
         without_exponentials(w),
     )
+
+
+@relation(source="Blanchard, Higham & Higham 2021, eq. 1.5")
+def quotient_of_summand(x, axis):
+    """The quotient of an exponential and the sum that holds it is a softmax."""
+    return gibbs(x, x, axis=axis), softmax(x, axis=axis)
+
+
+@relation(source="functional equation of the exponential")
+def multiple_of_quotient(a, x, y, axis):
+    """An exponential times a quotient of exponentials is one quotient."""
+    return np.exp(y) * gibbs(a, x, axis=axis), gibbs(a + y, x, axis=axis)
+
+
+@relation(source="functional equation of the exponential")
+def multiple_of_weighted_quotient(a, x, y, w, axis):
+    """An exponential times a quotient of weighted exponentials is one quotient."""
+    return np.exp(y) * gibbs(a, x, axis=axis, weights=w), gibbs(a + y, x, axis=axis, weights=w)
 
 
 @relation(source="a distribution has mass one")

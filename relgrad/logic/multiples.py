@@ -39,6 +39,7 @@ def factors(pattern: SumView, subject: SumView) -> list[ProductView]:
 
 
 def times(view: SumView, factor: ProductView, power: int, dtype: Any) -> SumView:
+    """Return a sum with a power of a factor multiplied into each summand."""
     parts = [
         (summand(multiplied((product_of(t), 1), (factor, power)), None, dtype), k)
         for t, k in view.terms.items()
@@ -125,4 +126,5 @@ def left_over(before: Number, rest: ProductView, power: Number) -> ProductView |
 
 
 def to_the(view: ProductView, power: Number) -> ProductView:
+    """Return the factors of a product to a power, its coefficient as it is."""
     return ProductView(view.coefficient, {b: whole(Fraction(e) * power) for b, e in view.factors.items()})

@@ -25,6 +25,7 @@ from relgrad.logic.share import dtype_of, without
 from relgrad.logic.theory import SUMS
 from relgrad.logic.unify import State, reify_term, unknowns
 from relgrad.logic.view import product_of, sum_of, summand
+from relgrad.op import is_constant
 from relgrad.ops.exponential import exp
 from relgrad.ops.reduction import Sum
 from relgrad.ops.softmax import Gibbs
@@ -222,7 +223,7 @@ def _quotient(available: ProductView, denominator: Denominator) -> Iterator[Take
     if any(p.exponent is not None and _multiple(available, exp(p.exponent)) for p in joined.pieces):
         return
     taken = {b: e for b, e in available.factors.items() if b is not base and _is_unbounded(b, e)}
-    if not taken:
+    if all(b.op is exp and is_constant(b.rands[0]) for b in taken):
         return
     k = 1 if k == int(k) else k
     found = [(reading(b), e) for b, e in taken.items()]

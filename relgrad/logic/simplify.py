@@ -6,11 +6,11 @@ from fractions import Fraction
 from typing import Any
 
 from relgrad.logic.build import build_product, build_sum, fit
-from relgrad.logic.group import Number, ProductView, SumView, added, multiplied, whole
+from relgrad.logic.group import Number, ProductView, SumView, added, multiplied, number_of, whole
 from relgrad.logic.share import dtype_of
 from relgrad.logic.theory import PRODUCTS, SUMS
 from relgrad.logic.view import product_of, sum_of, summand
-from relgrad.ops.arithmetic import power
+from relgrad.ops.arithmetic import divide, power, reciprocal
 from relgrad.ops.gather import Index, Scatter
 from relgrad.term import Term, is_term
 
@@ -28,11 +28,12 @@ def cancelled_product(t: Term) -> Any:
 
 
 def _is_single(view: ProductView, t: Term) -> bool:
-    """Whether what is written as a product is one factor, or its negative: inverses of inverses, 2·(a/2)."""
-    if len(view.factors) != 1 or abs(view.coefficient) != 1:
+    """Whether what is written as a product is one factor: inverses of inverses, 1/(2/a), or 2·(a/2)."""
+    if len(view.factors) != 1 or not (t.op in PRODUCTS or t.op is power):
         return False
     ((base, e),) = view.factors.items()
-    return e == 1 and base is not t and is_term(base) and (t.op in PRODUCTS or t.op is power)
+    inverted = t.op in (reciprocal, power) or (t.op is divide and number_of(t.rands[0]) is not None)
+    return e == 1 and base is not t and is_term(base) and (abs(view.coefficient) == 1 or inverted)
 
 
 def cancelled_sum(t: Term) -> Any:
