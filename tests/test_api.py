@@ -415,7 +415,8 @@ def test_the_programs_of_functions_that_are_gone_are_gone() -> None:
         use(i)
     gc.collect()
     assert len(gone) >= 150 and [r for r in gone if r() is not None] == []
-    assert intern_table_size() <= terms + 5
+    # Beside what rows keep of themselves when they are first tried.
+    assert intern_table_size() <= terms + 60
     assert len(linecache.cache) <= lines + 5
 
 

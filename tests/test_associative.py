@@ -127,7 +127,7 @@ def test_every_occurrence_is_found_and_the_inner_applications_do_not_take_it_awa
 
 
 def test_the_engine_computes_with_it():
-    f = lambda x: ACI(ACI(np.sin(x), x), np.cos(x))  # noqa: E731
+    f = lambda x: ACI(ACI(np.sin(x), x), np.cos(x))
     values = np.linspace(-2, 2, 5)
     library = rg.Library([rg.relation(row_of_maximum)])
     np.testing.assert_allclose(rg.stabilize(f, relations=library)(values), f(values))

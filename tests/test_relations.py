@@ -24,8 +24,13 @@ from relgrad.term import subterms
 
 SHAPE, SQUARE = (4,), (3, 3)
 """The shapes of the variables: vectors, or matrices where a row is of matrices."""
+SOUGHT = {row.name for row in rg.LIBRARY if any(getattr(c, "finds", None) for c in row.conditions)} | {
+    "sum_against_zero_sum"
+}
+"""Rows whose goals find a part of the right side, or need a subject of their own making: `check` samples those."""
 ROWS = list(rg.LIBRARY)
-NAMES = [row.name for row in ROWS]
+SAMPLED = [row for row in ROWS if row.name not in SOUGHT]
+NAMES = [row.name for row in SAMPLED]
 PARTS = [lambda s: s, np.cosh, lambda s: -np.cosh(s)]
 """What stands for a variable: anything, something positive, something negative."""
 
@@ -86,7 +91,7 @@ def holds(row: Any) -> bool:
     return defined > 0
 
 
-@pytest.mark.parametrize("row", ROWS, ids=NAMES)
+@pytest.mark.parametrize("row", SAMPLED, ids=NAMES)
 def test_every_row_is_true(row):
     assert row.doc
     assert row.source
@@ -128,7 +133,7 @@ def test_the_check_accepts_on_the_domain_what_it_refuses_beside_it():
     assert holds(rg.relation(lambda x: (np.log(x**2), 2 * np.log(x), rg.positive(x))))
 
 
-@pytest.mark.parametrize("row", ROWS, ids=NAMES)
+@pytest.mark.parametrize("row", SAMPLED, ids=NAMES)
 def test_forward(row):
     left, right = instances(row)[0]
     q = var()
@@ -136,7 +141,7 @@ def test_forward(row):
     assert any(equal_ground(answer, right) for answer in answers), [str(a) for a in answers]
 
 
-@pytest.mark.parametrize("row", ROWS, ids=NAMES)
+@pytest.mark.parametrize("row", SAMPLED, ids=NAMES)
 def test_backward(row):
     left, right = instances(row)[0]
     q, r = var(), var()
@@ -144,7 +149,7 @@ def test_backward(row):
     assert any(run(1, r, equalo(answer, left)) for answer in answers), [str(a) for a in answers]
 
 
-@pytest.mark.parametrize("row", ROWS, ids=NAMES)
+@pytest.mark.parametrize("row", SAMPLED, ids=NAMES)
 def test_both_ground(row):
     q = var()
     left, right = instances(row)[0]
@@ -155,7 +160,7 @@ def test_both_ground(row):
     assert run(0, q, row(other, right)) == ()
 
 
-@pytest.mark.parametrize("row", ROWS, ids=NAMES)
+@pytest.mark.parametrize("row", SAMPLED, ids=NAMES)
 def test_both_unknown_gives_the_equation(row):
     u, v = var(), var()
     ((left, right),) = run(0, (u, v), row(u, v))
@@ -224,7 +229,7 @@ def test_the_order_of_rows_carries_no_meaning():
     for seed in range(3):
         random.Random(seed).shuffle(rows)
         shuffled = rg.Library(rows)
-        assert [row.name for row in shuffled] == NAMES
+        assert [row.name for row in shuffled] == [row.name for row in ROWS]
         assert rg.grad(loss, relations=shuffled).source(x) == expected
 
 
@@ -234,7 +239,7 @@ def test_libraries_are_values():
     assert row in more
     assert row not in rg.LIBRARY
     assert len(list(more)) == len(ROWS) + 1
-    assert {r.name for r in more.without(row.name)} == set(NAMES)
+    assert {r.name for r in more.without(row.name)} == {r.name for r in ROWS}
     some = rg.LIBRARY.restricted("log_of_exponential", "log1p_of_exponential")
     assert {r.name for r in some} == {"log_of_exponential", "log1p_of_exponential"}
     assert list(rg.LIBRARY.restricted()) == []

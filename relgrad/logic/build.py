@@ -93,7 +93,9 @@ def fit(t: Any, like: Any) -> Any:
 
 
 def fit_to(t: Any, kind: Any) -> Any:
-    """Bring a term to a dtype and a known shape."""
+    """Bring a term to a dtype and a known shape; a pattern has neither."""
+    if t.type is None:
+        return t
     t = _as(t, kind.dtype)
     return t if t.type.shape == kind.shape else broadcast_to(t, kind.shape)
 
