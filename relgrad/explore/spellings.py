@@ -112,8 +112,11 @@ def _distances(root: Term) -> dict[Term, Any]:
     found: dict[Term, Any] = {}
     for node in subterms(root):
         *rest, last = getattr(node.op, "rules", (None,))
-        if len(rest) > 1 and last is None and type(node.rands[-1].op) is Restricted:
-            found[node.rands[-1]] = subtract.make_node(*node.rands[:2])
+        if len(rest) < 2 or last is not None:
+            continue
+        leaf = node.rands[-1]
+        if type(leaf.op) is Restricted and leaf not in subterms(*node.rands[:-1]):
+            found[leaf] = subtract.make_node(*node.rands[:2])
     return found
 
 
