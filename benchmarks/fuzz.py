@@ -158,6 +158,8 @@ def main() -> int:
         total.times.update(result.times)
         total.relations.update(result.relations)
         total.failures.extend(result.failures)
+        if total.counts["programs"] % 1000 == 0:
+            print(f"{total.counts['programs']} programs", file=sys.stderr, flush=True)
         for found in result.failures:
             families[found.family] += 1
             if families[found.family] <= options.show:

@@ -115,3 +115,9 @@ def difference_quotient_of_exponential(x, y, z):
 def ratio_of_expm1(x, w):
     """The ratio of two exponentials less one, the argument of one a multiple of that of the other."""
     return np.expm1(x) / np.expm1(w * x), exprel_n(x, 0) / (w * exprel_n(w * x, 0))
+
+
+@relation(source="definition of the sign")
+def sign_of_positive(x):
+    """The sign of what is positive."""
+    return np.sign(x), 1, positive(x)

@@ -11,7 +11,7 @@ from relgrad.ops import (
     logsumexp,
     softmax,
 )
-from relgrad.relation import centredo, relation, varying_along, without_exponentials
+from relgrad.relation import centredo, relation, unlike_exponentials, varying_along, without_exponentials
 
 
 @relation(source="Goodfellow, Bengio & Courville 2016, section 4.1; Blanchard, Higham & Higham 2021, eq. 1.5")
@@ -120,14 +120,24 @@ def log1p_of_negated_softmax(x, axis):
 def distance_from_mean(x, y, axis):
     """The distance from a mean under a softmax, measured from the entry that weighs most."""
     p = softmax(y, axis=axis)
-    return x - np.sum(p * x, axis=axis, keepdims=True), deviation(x, p, axis=axis), varying_along(x, axis)
+    return (
+        x - np.sum(p * x, axis=axis, keepdims=True),
+        deviation(x, p, axis=axis),
+        varying_along(x, axis),
+        unlike_exponentials(x),
+    )
 
 
 @relation(source="Chan, Golub & LeVeque 1983: means are taken around a value nearby")
 def distance_from_weighted_mean(x, y, w, axis):
     """The distance from a mean under a weighted softmax, measured from the entry that weighs most."""
     p = softmax(y, axis=axis, weights=w)
-    return x - np.sum(p * x, axis=axis, keepdims=True), deviation(x, p, axis=axis), varying_along(x, axis)
+    return (
+        x - np.sum(p * x, axis=axis, keepdims=True),
+        deviation(x, p, axis=axis),
+        varying_along(x, axis),
+        unlike_exponentials(x),
+    )
 
 
 @relation(source="covariance: Σ x·p·(y - ȳ) = Σ p·(x - x̄)·(y - ȳ)")

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from itertools import combinations, permutations, product
 from typing import Any, NamedTuple
 
+from maude_process import Maude
+
 Answer = tuple[Any, ...]
 """What each hole holds, in the order of the holes' names, in canonical form."""
 
@@ -229,9 +231,6 @@ class MaudeJudge:
     ATTRIBUTES = (("A", "assoc"), ("C", "comm"))
 
     def __init__(self, theory: Theory, arities: Mapping[Any, int], atoms: Iterable[Hashable], name: str):
-        import maude
-
-        maude.init(advise=False)
         self.theory = theory
         constants = {*atoms, *(law.unit for law in theory.values() if law.unit is not None)}
         self.spelled = {atom: self._word(atom) for atom in constants}
@@ -244,8 +243,7 @@ class MaudeJudge:
                 attributes.append(f"id: {self.spelled[law.unit]}")
             laws = f" [{' '.join(attributes)}]" if attributes else ""
             declarations.append(f"op {head} : {'T ' * arity}-> T{laws} .")
-        maude.input(f"fmod {name} is sort T . {' '.join(declarations)} endfm")
-        self.module = maude.getModule(name)
+        self.maude = Maude(f"fmod {name} is sort T . {' '.join(declarations)} endfm", name)
 
     @staticmethod
     def _word(atom: Any) -> str:
@@ -258,33 +256,30 @@ class MaudeJudge:
             return self.spelled[t]
         return f"{t[0]}({','.join(map(self._text, t[1:]))})"
 
-    def _parse(self, t: Any) -> Any:
-        found = self.module.parseTerm(self._text(canon(t, self.theory)))
-        found.reduce()
-        return found
+    def _written(self, t: Any) -> str:
+        return self._text(canon(t, self.theory))
 
     def _read(self, t: Any) -> Any:
-        if t.isVariable():
-            return Hole(str(t.getVarName()))
-        arguments = list(t.arguments())
-        name = str(t.symbol())
+        if isinstance(t, dict):
+            return Hole(t["variable"])
+        name, *arguments = t
         return (name, *map(self._read, arguments)) if arguments else self.atoms[name]
 
-    def _answer(self, substitution: Any, holes: list[Hole]) -> Answer:
-        filled = {Hole(v.getVarName()): self._read(t) for v, t in substitution}
+    def _answer(self, substitution: dict[str, Any], holes: list[Hole]) -> Answer:
+        filled = {Hole(name): self._read(t) for name, t in substitution.items()}
         return tuple(canon(filled.get(hole, hole), self.theory) for hole in holes)
 
     def match(self, problem: Problem) -> list[Answer]:
         """Return Maude's matchers, repetitions included."""
         holes = holes_of(problem.pattern)
-        found = self._parse(problem.subject).match(self._parse(problem.pattern))
-        return [self._answer(substitution, holes) for substitution, _ in found]
+        found = self.maude.match(self._written(problem.subject), self._written(problem.pattern))
+        return [self._answer(substitution, holes) for substitution in found]
 
     def unify(self, problem: Problem, irredundant: bool = True) -> list[Answer]:
         """Return Maude's unifiers."""
         holes = holes_of(problem.pattern, problem.subject)
-        sides = [(self._parse(problem.pattern), self._parse(problem.subject))]
-        return [self._answer(unifier, holes) for unifier in self.module.unify(sides, irredundant)]
+        found = self.maude.unify(self._written(problem.pattern), self._written(problem.subject), irredundant)
+        return [self._answer(unifier, holes) for unifier in found]
 
 
 # Random problems

@@ -7,6 +7,7 @@ import warnings
 from itertools import islice, product
 
 import pytest
+from maude_process import Maude
 from unification import var
 
 from relgrad.contract import Laws
@@ -269,10 +270,8 @@ op c : S S -> S [comm] . endfm"""
 
 @pytest.mark.parametrize("heads", ["+f", "+gf", "*f", "*&", "+*cf", "c*"])
 def test_as_many_unifiers_as_maude_and_each_of_its_is_an_instance(heads):
-    maude = pytest.importorskip("maude")
-    maude.init(advise=False)
-    maude.input(MAUDE)
-    module = maude.getModule("RELGRAD-UNIFY")
+    pytest.importorskip("maude")
+    maude = Maude(MAUDE, "RELGRAD-UNIFY")
 
     def written(t):
         if isinstance(t, tuple):
@@ -280,19 +279,19 @@ def test_as_many_unifiers_as_maude_and_each_of_its_is_an_instance(heads):
         return f"{t}:S" if t in VARIABLES else t
 
     def reread(t):
-        if t.isVariable():
-            name = str(t).split(":")[0]
+        if isinstance(t, dict):
+            name = t["variable"]
             return VARIABLES.get(name) or var(f"of Maude {re.sub('[^0-9]', '', name)}")
-        args = [reread(x) for x in t.arguments()]
-        return (str(t.symbol()), *args) if args else str(t.symbol())
+        head, *args = t
+        return (head, *map(reread, args)) if args else head
 
     rng = random.Random(heads)
     for _ in range(80):
         u, v = (random_term(rng, heads, 2, ["a", "b", *units_of(heads)], "xyzw") for _ in range(2))
         ours = unifiers(u, v)
         theirs = [
-            {VARIABLES[str(x).split(":")[0]]: normal(reread(t), READING) for x, t in s}
-            for s in module.unify([(module.parseTerm(written(u)), module.parseTerm(written(v)))], True)
+            {VARIABLES[x]: normal(reread(t), READING) for x, t in s.items()}
+            for s in maude.unify(written(u), written(v))
         ]
         variables = variables_in(read(u), read(v))
         assert all(any(is_instance(s, general, variables, READING) for general in ours) for s in theirs)

@@ -6,6 +6,7 @@ This is the only room that imports `kanren`, `unification` and `cons`.
 from relgrad.logic.aco.goal import eq_aco
 from relgrad.logic.build import fit
 from relgrad.logic.centred import centredo
+from relgrad.logic.drawn import drawn_product
 from relgrad.logic.equality import equal_ground
 from relgrad.logic.factors import product_logarithmo
 from relgrad.logic.finite import finite
@@ -59,6 +60,7 @@ __all__ = [
     "compile_pattern",
     "constant_along",
     "distributed_product",
+    "drawn_product",
     "eq_aco",
     "equal_ground",
     "equalo",

@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
+from itertools import chain, combinations
 from typing import Any, NamedTuple
 
 from relgrad.logic.associative import operands
@@ -27,6 +28,12 @@ Key = Any
 
 CONSTANT, ROOT = "constant", "root"
 """What stands among the heads of a sum for its constant, and for factors with a fractional exponent."""
+
+QUOTIENT = "quotient"
+"""What stands for a divisor among the factors of a summand."""
+
+JOINT = "joint"
+"""What marks two heads that are factors of one summand."""
 
 
 class Demand(NamedTuple):
@@ -72,7 +79,7 @@ def compile_pattern(p: Any) -> Pattern:
 def _read(p: Term) -> tuple[str, frozenset[Key]]:
     view = product_of(p)
     if (p.op in PRODUCTS or p.op is power) and p not in view.factors:
-        return "product", _keys(view.factors)
+        return "product", _keys(view.factors) | ({ROOT} if _is_rooted(view) else set())
     if p.op in SUMS:
         heads = {key for b in sum_of(p).terms for key in _demanded(b)}
         return "sum", frozenset(heads | _demanded_pairs(sum_of(p)))
@@ -101,18 +108,40 @@ def _keys(bases: Iterable[Any]) -> frozenset[Key]:
 
 
 def _demanded(summand: Any) -> Iterator[Key]:
-    """Yield what a summand of a pattern demands of those of the place: its head where it is one, or to be a power."""
+    """Yield what a summand of a pattern demands of those of the place: heads, to be a power or a quotient."""
     if not is_term(summand) or summand.ground:
         return
-    factors = product_of(summand).factors
-    if summand in factors:
+    view = product_of(summand)
+    if summand in view.factors:
         yield head_key(summand.op)
-    elif exponents(product_of(summand)):
+        return
+    yield from (key for key in _keys(view.factors) if key is not exp)
+    yield from _forms(view)
+    yield from _joint(view)
+
+
+def _is_rooted(view: ProductView) -> bool:
+    return any(e.denominator != 1 for e in view.factors.values())
+
+
+def _forms(view: ProductView) -> Iterator[Key]:
+    """Yield what can be seen of a product besides its heads: that it holds a root, a divisor, or is a power."""
+    if _is_rooted(view):
+        yield ROOT
+    if any(e < 0 and not (is_term(b) and b.op is exp) for b, e in view.factors.items()):
+        yield QUOTIENT
+    if exponents(view):
         yield power
-    else:
-        yield from (key for key in _keys(factors) if key is not exp)
-        if any(e.denominator != 1 for e in factors.values()):
-            yield ROOT
+
+
+def _joint(view: ProductView) -> Iterator[Key]:
+    """Yield the pairs of functions of single entries that are factors of one product."""
+    bases = [b for b in view.factors if is_term(b) and b.rands]
+    # What a pattern knows already may have another head.
+    unknown = [b for b in bases if not b.ground] or bases
+    heads = {b.op for b in unknown if b.op.elementwise and b.op is not exp and b.op not in SUMS}
+    for pair in combinations(heads, 2):
+        yield JOINT, frozenset(pair)
 
 
 def _demanded_pairs(p: SumView) -> set[Key]:
@@ -180,10 +209,7 @@ def summand_heads(t: Any) -> Iterator[Key]:
     while is_term(t) and t.op.laws.selects:  # 1 - p[i] is an entry of 1 - p
         t = t.rands[0]
         yield head_key(t.op)
-    if any(e.denominator != 1 for e in view.factors.values()):
-        yield ROOT
-    if exponents(view):
-        yield power
+    yield from _forms(view)
 
 
 def heads_of(t: Term, kind: str) -> frozenset[Key]:
@@ -198,7 +224,11 @@ def heads_of(t: Term, kind: str) -> frozenset[Key]:
         elif kind == "bag":
             found = frozenset(key for q in operands(t, t.op) for key in product_heads(product_of(q), 3))
         else:
-            found = frozenset(key for view in _offered_sums(t) for key in sum_heads(view))
+            found = frozenset(
+                key
+                for view in _offered_sums(t)
+                for key in chain(sum_heads(view), *[_joint(product_of(part)) for part in view.terms])
+            )
         t.cache[name] = found
     return found
 
@@ -216,6 +246,8 @@ def offered(t: Term, position: int, kind: str) -> frozenset[Key]:
 
 def product_heads(view: ProductView, depth: int) -> Iterator[Key]:
     """Yield the heads of the factors, and of those below so many linear contractions."""
+    if _is_rooted(view):
+        yield ROOT
     for base in view.factors:
         if not is_term(base):
             continue

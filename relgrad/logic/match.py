@@ -47,7 +47,7 @@ from relgrad.logic.theory import (
     stands_outside,
     theories_of,
 )
-from relgrad.logic.unify import State, bind, is_variable, unify_terms, walked
+from relgrad.logic.unify import State, bind, is_variable, unify_terms, unknowns, walked
 from relgrad.logic.view import product_of, sum_of, summand
 from relgrad.ops.arithmetic import power
 from relgrad.ops.exponential import exp
@@ -264,7 +264,7 @@ def match_sum(p: SumView, t: SumView, s: State, extend: bool) -> Iterator[SumMat
             heads.append((part, k))
     if heads:
         candidates = [summands_like(part, k, t) for part, k in heads]
-        best = min(range(len(heads)), key=lambda i: len(candidates[i]))
+        best = min(range(len(heads)), key=lambda i: _ways(heads[i][0], candidates[i]))
         part, k = heads[best]
         rest = dict([*(h for i, h in enumerate(heads) if i != best), *variables])
         pending = added((SumView(0, rest), 1), (needed, 1))
@@ -280,6 +280,12 @@ def match_sum(p: SumView, t: SumView, s: State, extend: bool) -> Iterator[SumMat
             yield s, left
     else:
         yield from share_sum(variables, left, s, extend)
+
+
+def _ways(p: Term, candidates: list[Any]) -> tuple[bool, int]:
+    """Rank a part of a sum: Σ w·x·y shares its body out in many ways, which Σ w·x · Σ w·y leaves few of."""
+    several = type(p.op) is Sum and len(unknowns(p.rands[0])) > 1
+    return several and bool(candidates), len(candidates)
 
 
 def match_summand(p: Term, k: Number, t: Any, c: Number, s: State) -> Iterator[tuple[State, Number]]:

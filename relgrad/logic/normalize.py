@@ -42,9 +42,11 @@ def normalized_product(t: Term) -> Any:
     if not is_exponential(t):
         return None
     found = [(scope, below) for scope in scopes(product_of(t)) if (below := _denominators(scope.available))]
-    for take in (_share, _balanced, _selected, _distributed, _quotient, _constant_share):
+    for take in (_share, _balanced, _selected, _inverse, _distributed, _quotient, _constant_share):
         for scope, denominators in found:
             for denominator in denominators:
+                if (denominator[1] < 0) != (take is _inverse):
+                    continue
                 for left, new in take(scope.available, denominator):
                     if scope.uses_own(left):
                         own, inherited = scope.split(left)
@@ -74,7 +76,7 @@ def normalizedo(x: Any, y: Any) -> Goal:
 def _denominators(view: ProductView) -> list[Denominator]:
     found = []
     for base, e in view.factors.items():
-        if e < 0 and is_exponential(base) and base.op is not exp:
+        if is_exponential(base) and base.op is not exp and (e < 0 or _is_sum(base)):
             joined = joined_sum(base) if _is_sum(base) else _single(base)
             if joined is not None:
                 found.append((base, -e, joined))
@@ -83,7 +85,7 @@ def _denominators(view: ProductView) -> list[Denominator]:
 
 def _single(base: Term) -> Joined | None:
     """Read what is divided by as one exponential, where it is neither that nor a sum: an entry, a product, a norm."""
-    found = reading(base)
+    found = reading(base) if base.op.in_log_domain(base) is None else None
     if found is None or found.weight is not None or found.exponent is None:
         return None
     return join([Piece(ProductView(1, {base: 1}), ProductView(1, {}), found.exponent, ())], base)
@@ -149,6 +151,16 @@ def _balanced(available: ProductView, denominator: Denominator) -> Iterator[Take
             q = whole(Fraction(q)) if q < 1 else 1
             taken = multiplied((product_of(exp(piece.exponent)), q), (ProductView(1, {base: -q}), 1))
             yield multiplied((available, 1), (taken, -1)), joined.quotient(piece.exponent, q)
+
+
+def _inverse(available: ProductView, denominator: Denominator) -> Iterator[Taken]:
+    """Yield a sum over the exponential of one of its summands, to the largest power that is in both."""
+    base, k, joined = denominator
+    for piece in joined.pieces:
+        if piece.exponent is not None and (q := min(-_multiple(available, exp(piece.exponent)), -k)) > 0:
+            q = whole(Fraction(q)) if q < 1 else 1
+            taken = multiplied((product_of(exp(piece.exponent)), -q), (ProductView(1, {base: q}), 1))
+            yield multiplied((available, 1), (taken, -1)), joined.quotient(piece.exponent, -q)
 
 
 def _multiple(view: ProductView, t: Term) -> Number:

@@ -12,6 +12,7 @@ from relgrad.logic import (
     cancelled_product,
     cancelled_sum,
     distributed_product,
+    drawn_product,
     fit,
     inner_product,
     label_of,
@@ -105,5 +106,6 @@ _SIMPLIFICATIONS = (
         "a factor meets its inverse where entries are put",
     ),
     (False, PRODUCT, "distribute_to_cancel", distributed_product, "a factor meets its inverse inside a sum"),
+    (True, PRODUCT, "draw_in_exponentials", drawn_product, "an exponential meets a sum of its kind inside"),
 )
 """Whether only a whole product or sum is looked at, under which theory, the name, what is done, and why."""
