@@ -30,8 +30,7 @@ def drawn_product(t: Term) -> Any:
         if (
             e != 1
             or not is_term(base)
-            or not is_exponential(base)
-            and type(base.op) not in (Scatter, AddAlong)
+            or not (is_exponential(base) or type(base.op) in (Scatter, AddAlong))
         ):
             continue
         new = None

@@ -121,7 +121,7 @@ def _demanded(summand: Any) -> Iterator[Key]:
 
 
 def _is_rooted(view: ProductView) -> bool:
-    return any(e.denominator != 1 for e in view.factors.values())
+    return any(type(e) is not int and e.denominator != 1 for e in view.factors.values())
 
 
 def _forms(view: ProductView) -> Iterator[Key]:
@@ -136,6 +136,8 @@ def _forms(view: ProductView) -> Iterator[Key]:
 
 def _joint(view: ProductView) -> Iterator[Key]:
     """Yield the pairs of functions of single entries that are factors of one product."""
+    if len(view.factors) < 2:
+        return
     bases = [b for b in view.factors if is_term(b) and b.rands]
     # What a pattern knows already may have another head.
     unknown = [b for b in bases if not b.ground] or bases
@@ -209,7 +211,8 @@ def summand_heads(t: Any) -> Iterator[Key]:
     while is_term(t) and t.op.laws.selects:  # 1 - p[i] is an entry of 1 - p
         t = t.rands[0]
         yield head_key(t.op)
-    yield from _forms(view)
+    if len(view.factors) > 1 or 1 not in view.factors.values():
+        yield from _forms(view)
 
 
 def heads_of(t: Term, kind: str) -> frozenset[Key]:
