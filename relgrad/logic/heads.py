@@ -116,8 +116,14 @@ def _demanded(summand: Any) -> Iterator[Key]:
         yield head_key(summand.op)
         return
     yield from (key for key in _keys(view.factors) if key is not exp)
-    yield from _forms(view)
+    # What is divided by may be a number where it is known, and then is none of the factors.
+    numbers = {b for b, e in view.factors.items() if e < 0 and not _is_function(b)}
+    yield from (key for key in _forms(view) if key is not QUOTIENT or not numbers)
     yield from _joint(view)
+
+
+def _is_function(b: Any) -> bool:
+    return is_term(b) and not b.ground and b.op.elementwise and b.op not in SUMS
 
 
 def _is_rooted(view: ProductView) -> bool:
