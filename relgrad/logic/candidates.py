@@ -12,7 +12,7 @@ from relgrad.logic.heads import exponents
 from relgrad.logic.ranges import range_of
 from relgrad.logic.share import holds
 from relgrad.logic.theory import PRODUCTS, SUMS
-from relgrad.logic.unify import unknowns
+from relgrad.logic.unify import State, unknowns
 from relgrad.logic.view import product_of
 from relgrad.op import Op
 from relgrad.ops.arithmetic import power
@@ -79,7 +79,7 @@ def as_head(t: Term, op: Op) -> Term:
     return t
 
 
-def fewest(heads: list[tuple[Any, Number]], t: ProductView) -> int:
+def fewest(heads: list[tuple[Any, Number]], t: ProductView, s: State) -> int:
     """Return the position of the head that the fewest factors are like."""
     # The size of what is not known yet is no factor to be found: it is a number once the rest is.
     return min(
@@ -87,10 +87,23 @@ def fewest(heads: list[tuple[Any, Number]], t: ProductView) -> int:
         key=lambda i: (
             type(heads[i][0].op) is Size,
             _is_open_sum(heads[i][0]),
+            type(heads[i][0].op) is Sum and _has_several(heads[i][0], s),
             len(factors_like(heads[i], t)),
             heads[i][0].op is exp,
         ),
     )
+
+
+def is_open(p: Term, s: State) -> bool:
+    """Whether all factors are sums of several unknowns, which take a share of the summands in many ways."""
+    bases = [b for b in product_of(p).factors if not (is_term(b) and b.ground)]
+    return all(is_term(b) and _has_several(b, s) for b in bases)
+
+
+def _has_several(p: Term, s: State) -> bool:
+    inside = p.rands[0] if type(p.op) is Sum else p
+    several = is_term(inside) and (type(p.op) is Sum or p.op in SUMS)
+    return several and sum(v not in s for v in unknowns(inside)) > 1
 
 
 def _is_open_sum(p: Term) -> bool:

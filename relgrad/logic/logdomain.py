@@ -15,6 +15,7 @@ can be negative. Readings are computed bottom-up, once a term.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -209,7 +210,7 @@ def _is_extreme(base: Any) -> bool:
 def joined_sum(t: Term) -> Joined | None:
     """Return a sum, or a contraction, as one sum of weighted exponentials; None where there are none in it."""
     if "joined" not in t.cache:
-        pieces = list(_pieces(product_of(t), t, (), 4))
+        pieces = list(islice(_pieces(product_of(t), t, (), 4), MOST + 1))
         usable = 0 < len(pieces) <= MOST and any(p.exponent is not None for p in pieces)
         t.cache["joined"] = join(pieces, t) if usable else None
     return t.cache["joined"]

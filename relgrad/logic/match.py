@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any
 
 from relgrad.logic.associative import match_bag
-from relgrad.logic.candidates import as_head, as_powers, factors_like, fewest, summands_like
+from relgrad.logic.candidates import as_head, as_powers, factors_like, fewest, is_open, summands_like
 from relgrad.logic.equality import equal_ground
 from relgrad.logic.group import (
     Number,
@@ -25,6 +25,7 @@ from relgrad.logic.group import (
     multiplied,
     whole,
 )
+from relgrad.logic.joint import joint
 from relgrad.logic.ranges import is_constant_along
 from relgrad.logic.share import (
     ProductMatch,
@@ -199,7 +200,13 @@ def match_product(
     left = without(t, needed)
     if left is None:
         return
-    if heads:
+    if heads and (found := joint(heads, variables, left, s)) is not None:
+        variable, values = found
+        for value in values:
+            bound = bind(variable, value, s)
+            if bound is not False:
+                yield from match_product(p, t, bound, extend, dtype)
+    elif heads:
         yield from _match_heads(heads, variables, left, s, extend, dtype)
     elif variables:
         yield from (choose_product if extend else share_product)(variables, left, s, dtype)
@@ -216,7 +223,7 @@ def _match_heads(
     dtype: Any,
 ) -> Iterator[ProductMatch]:
     """Match the factor that has the fewest candidates, then the rest."""
-    best = fewest(heads, t)
+    best = fewest(heads, t, s)
     base, k = heads[best]
     rest = [head for i, head in enumerate(heads) if i != best]
     pending = ProductView(1, dict([*rest, *variables]))
@@ -264,7 +271,11 @@ def match_sum(p: SumView, t: SumView, s: State, extend: bool) -> Iterator[SumMat
             heads.append((part, k))
     if heads:
         candidates = [summands_like(part, k, t) for part, k in heads]
-        best = min(range(len(heads)), key=lambda i: _ways(heads[i][0], candidates[i]))
+        # A sum of several unknowns is shared out in many ways, of which few are left once some are known.
+        best = min(
+            range(len(heads)),
+            key=lambda i: (bool(candidates[i] and is_open(heads[i][0], s)), len(candidates[i])),
+        )
         part, k = heads[best]
         rest = dict([*(h for i, h in enumerate(heads) if i != best), *variables])
         pending = added((SumView(0, rest), 1), (needed, 1))
@@ -280,12 +291,6 @@ def match_sum(p: SumView, t: SumView, s: State, extend: bool) -> Iterator[SumMat
             yield s, left
     else:
         yield from share_sum(variables, left, s, extend)
-
-
-def _ways(p: Term, candidates: list[Any]) -> tuple[bool, int]:
-    """Rank a part of a sum: Σ w·x·y shares its body out in many ways, which Σ w·x · Σ w·y leaves few of."""
-    several = type(p.op) is Sum and len(unknowns(p.rands[0])) > 1
-    return several and bool(candidates), len(candidates)
 
 
 def match_summand(p: Term, k: Number, t: Any, c: Number, s: State) -> Iterator[tuple[State, Number]]:

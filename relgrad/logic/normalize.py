@@ -76,11 +76,20 @@ def normalizedo(x: Any, y: Any) -> Goal:
 def _denominators(view: ProductView) -> list[Denominator]:
     found = []
     for base, e in view.factors.items():
-        if is_exponential(base) and base.op is not exp and (e < 0 or _is_sum(base)):
+        if is_exponential(base) and base.op is not exp and (e < 0 or _meets_inverse(base, view)):
             joined = joined_sum(base) if _is_sum(base) else _single(base)
             if joined is not None:
                 found.append((base, -e, joined))
     return found
+
+
+def _meets_inverse(base: Term, view: ProductView) -> bool:
+    """Whether the inverse of an exponential in a sum stands beside the sum."""
+    outside = {b: e for b, e in view.factors.items() if is_term(b) and b.op is exp}
+    if not outside or not _is_sum(base):
+        return False
+    summands = sum_of(base.rands[0] if type(base.op) is Sum else base).terms
+    return any(product_of(part).factors.get(b, 0) * e < 0 for part in summands for b, e in outside.items())
 
 
 def _single(base: Term) -> Joined | None:

@@ -1,0 +1,72 @@
+"""Variables that stand in several factors, one of them a sum: what they can be is few things, not any share of it.
+
+Of (x + z)/x, what is divided by is a summand of what is above; of (x + y)/(x + z), x is what the two sums have in
+common. Without that, each sum could be shared out in as many ways as it has parts of parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+from relgrad.logic.build import build_product, build_sum, number_term
+from relgrad.logic.candidates import factors_like
+from relgrad.logic.group import Number, ProductView, SumView, added, whole
+from relgrad.logic.share import dtype_of, holds
+from relgrad.logic.theory import SUMS
+from relgrad.logic.unify import State, is_variable, unknowns
+from relgrad.logic.view import sum_of
+from relgrad.term import is_term
+
+Factors = list[tuple[Any, Number]]
+
+
+def joint(heads: Factors, variables: Factors, t: ProductView, s: State) -> tuple[Any, list[Any]] | None:
+    """Return a variable that several factors share, and what it can be; None where there is none."""
+    sums = [(p, k) for p, k in heads if p.op in SUMS and sum(v not in s for v in unknowns(p)) > 1]
+    for i, (p, k) in enumerate(sums):
+        for v, e in variables:
+            if v in sum_of(p).terms:
+                return v, list(dict.fromkeys(_summands(v, (p, k), e, t)))
+        for other in sums[:i]:
+            for v in sum_of(p).terms:
+                if is_variable(v) and v not in s and v in sum_of(other[0]).terms:
+                    return v, list(dict.fromkeys(_common(v, (p, k), other, t)))
+    return None
+
+
+def _summands(v: Any, head: tuple[Any, Number], e: Number, t: ProductView) -> Iterator[Any]:
+    """Yield the summands that v can be, and the factors, one or all of them, that may be several summands."""
+    share = sum_of(head[0]).terms[v]
+    for base, _ in factors_like(head, t):
+        yield from _parts(sum_of(base), share, dtype_of(base))
+    fitting = {b: whole(Fraction(n) / e) for b, n in t.factors.items() if holds(n, e)}
+    several = [b for b in fitting if is_term(b) and b.op in SUMS]
+    yield from several
+    if several and len(fitting) > 1:
+        yield build_product(ProductView(1, fitting))
+
+
+def _common(v: Any, one: tuple[Any, Number], other: tuple[Any, Number], t: ProductView) -> Iterator[Any]:
+    """Yield what two sums have in common: all of it, and each part."""
+    for base, _ in factors_like(one, t):
+        for second, _ in factors_like(other, t):
+            if base is second:
+                continue
+            u, w = (
+                added((sum_of(b), Fraction(1) / sum_of(p).terms[v]))
+                for b, p in ((base, one[0]), (second, other[0]))
+            )
+            terms = {part: c for part, c in u.terms.items() if w.terms.get(part) == c}
+            shared = SumView(u.constant if u.constant == w.constant else 0, terms)
+            if terms and len(terms) + bool(shared.constant) > 1:
+                yield build_sum(shared, dtype_of(base))
+            yield from _parts(shared, 1, dtype_of(base))
+
+
+def _parts(view: SumView, share: Number, dtype: Any) -> Iterator[Any]:
+    for part, c in view.terms.items():
+        yield build_sum(SumView(0, {part: whole(Fraction(c) / share)}), dtype)
+    if view.constant:
+        yield number_term(whole(Fraction(view.constant) / share), dtype)
