@@ -12,28 +12,57 @@ from typing import Any
 
 from relgrad.logic.build import build_product, build_sum, number_term
 from relgrad.logic.candidates import factors_like
-from relgrad.logic.group import Number, ProductView, SumView, added, whole
+from relgrad.logic.group import Number, ProductView, SumView, added, entry, whole
 from relgrad.logic.share import dtype_of, holds
 from relgrad.logic.theory import SUMS
 from relgrad.logic.unify import State, is_variable, unknowns
-from relgrad.logic.view import sum_of
+from relgrad.logic.view import product_of, sum_of
 from relgrad.term import is_term
 
 Factors = list[tuple[Any, Number]]
 
 
-def joint(heads: Factors, variables: Factors, t: ProductView, s: State) -> tuple[Any, list[Any]] | None:
+def joint(
+    heads: Factors, variables: Factors, t: ProductView, s: State, extend: bool
+) -> tuple[Any, list[Any]] | None:
     """Return a variable that several factors share, and what it can be; None where there is none."""
+    alone = not extend and len(heads) == len(variables) == 1
     sums = [(p, k) for p, k in heads if p.op in SUMS and sum(v not in s for v in unknowns(p)) > 1]
     for i, (p, k) in enumerate(sums):
         for v, e in variables:
             if v in sum_of(p).terms:
-                return v, list(dict.fromkeys(_summands(v, (p, k), e, t)))
+                values = _rests((p, k), e, t) if alone else _summands(v, (p, k), e, t)
+                return v, list(dict.fromkeys(values))
         for other in sums[:i]:
             for v in sum_of(p).terms:
                 if is_variable(v) and v not in s and v in sum_of(other[0]).terms:
                     return v, list(dict.fromkeys(_common(v, (p, k), other, t)))
     return None
+
+
+def _rests(head: tuple[Any, Number], e: Number, t: ProductView) -> Iterator[Any]:
+    """Yield what is left beside each sum, where that is part of it."""
+    if abs(e) != 1:
+        return
+    for base, _ in factors_like(head, t):
+        left = dict(t.factors)
+        left[base] -= head[1]
+        factors = {b: whole(Fraction(n) * e) for b, n in left.items() if n}
+        if t.coefficient and _may_be_part(factors, sum_of(base)):
+            value = build_product(
+                ProductView(whole(Fraction(t.coefficient) ** int(e)), factors), dtype_of(base)
+            )
+            whole_sum, part = sum_of(base), sum_of(value)
+            if all(entry(whole_sum.terms, b) in whole_sum.terms for b in part.terms):
+                yield value
+
+
+def _may_be_part(factors: dict[Any, Number], view: SumView) -> bool:
+    """Whether a product may be a summand, judged by its size, or hold several."""
+    if not factors and view.constant:
+        return True
+    several = any(e == 1 and is_term(b) and b.op in SUMS for b, e in factors.items())
+    return several or any(len(product_of(part).factors) == len(factors) for part in view.terms)
 
 
 def _summands(v: Any, head: tuple[Any, Number], e: Number, t: ProductView) -> Iterator[Any]:

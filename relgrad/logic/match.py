@@ -200,7 +200,7 @@ def match_product(
     left = without(t, needed)
     if left is None:
         return
-    if heads and (found := joint(heads, variables, left, s)) is not None:
+    if heads and (found := joint(heads, variables, left, s, extend)) is not None:
         variable, values = found
         for value in values:
             bound = bind(variable, value, s)

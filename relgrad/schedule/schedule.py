@@ -81,11 +81,12 @@ def _schedule(
     roots: Sequence[Term], library: Library, strategy: Strategy, fuel: int | None, conventions: Conventions
 ) -> Derivation:
     size = len(reachable(*roots))
+    given = fuel is not None
     if fuel is None:
         fuel = 2000 + 20 * size
     aside: list[str] = []
     while True:
-        run = _Run(library, fuel, 1000 + 4 * size, conventions)
+        run = _Run(library, fuel, 0 if given else 20, 1000 + 4 * size, conventions)
         after = list(roots)
         for moves in strategy.phases:
             if isnan(conventions.untaken):
@@ -113,9 +114,9 @@ def _schedule(
 class _Run:
     """The state of one run: fuel and steps."""
 
-    def __init__(self, library: Library, fuel: int, affordable: int, conventions: Conventions):
+    def __init__(self, library: Library, fuel: int, growth: int, affordable: int, conventions: Conventions):
         self.conventions = conventions
-        self.library, self.fuel, self.affordable = library, fuel, affordable
+        self.library, self.fuel, self.growth, self.affordable = library, fuel, growth, affordable
         self.steps: list[Step] = []
         self._idle: dict[Any, bool] = {}
 
@@ -248,6 +249,7 @@ class _Run:
                     self._record(rest, found)
                     return found.term
             v, g, flows = pullback.expand()
+            self.fuel += self.growth * len(flows)
             if flows:
                 why = "what flows back to its operands"
                 self.steps.append(Step("expand", f"pullback of {v.op}", (v, g), tuple(flows), why))
