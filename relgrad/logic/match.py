@@ -48,7 +48,7 @@ from relgrad.logic.theory import (
     stands_outside,
     theories_of,
 )
-from relgrad.logic.unify import State, bind, is_variable, unify_terms, unknowns, walked
+from relgrad.logic.unify import State, bind, is_variable, unify_terms, walked
 from relgrad.logic.view import product_of, sum_of, summand
 from relgrad.ops.arithmetic import power
 from relgrad.ops.exponential import exp
