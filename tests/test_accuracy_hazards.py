@@ -63,7 +63,7 @@ def test_a_cancellation_is_found():
     assert (line_of(complement, 2), "cancellation") in {(h.where, h.kind) for h in found}
     assert all(h.relations for h in found)
     found = rg.lint(variance)(V)
-    assert {h.kind for h in found} == {"cancellation"}
+    assert {h.kind for h in found} == {"cancellation", "overflow"}
     assert found[0].where == line_of(variance, 1)
 
 

@@ -252,7 +252,7 @@ def _instance(
     fits = all(
         x.type.shape == broadcast_shapes(y.type.shape, d.type.shape) for x, y, d in _distances(sides[0])
     )
-    return Instance(*sides, leaves, axes) if fits else None
+    return Instance(sides[0], sides[1], leaves, axes) if fits else None
 
 
 def _satisfied(conditions: Sequence[Any], state: Any) -> Iterator[Any]:
