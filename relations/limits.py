@@ -11,7 +11,6 @@ from relgrad.ops import (
     log_ratio_n,
     x_minus_log1p,
     xlog1py,
-    xlog_ratio,
     xlogx1p_minus_x,
     xlogx_difference,
     xlogy,
@@ -64,9 +63,7 @@ def difference_of_entropies(x, y):
 @relation(source="Hamming, NMSE (1973), example 3.8")
 def difference_of_entropies_near_one(x, y):
     """The difference of two terms x·log x, one of them of one plus something."""
-    distance = x - (y - 1)
-    near, far = xlogx_difference(1 + x, y, distance), xlog1py(1 + x, x) - xlog_ratio(y, 1)
-    return xlog1py(1 + x, x) - xlogy(y, y), np.where(np.abs(distance) <= y / 2, near, far)
+    return xlog1py(1 + x, x) - xlogy(y, y), xlogx_difference(1 + x, y, x - (y - 1))
 
 
 @relation(source="NIST DLMF 4.6.1")

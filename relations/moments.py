@@ -14,9 +14,9 @@ def distance_from_arithmetic_mean(x, axis):
 
 @relation(source="definition of the weighted mean")
 def distance_from_weighted_mean(x, w, axis):
-    """What is left when the weighted mean is taken off."""
+    """What is left when the weighted mean is taken off, where there is one."""
     mean = np.sum(w * x, axis=axis, keepdims=True) / np.sum(w, axis=axis, keepdims=True)
-    return x - mean, deviation(x, w, axis=axis), same_shape(x, w)
+    return x - mean, deviation(x, w, axis=axis), same_shape(x, w), positive(w)
 
 
 @relation(source="Chan, Golub & LeVeque 1983, eq. 1.2 to 1.1")

@@ -105,7 +105,7 @@ from relgrad.ops.remainders import (
 )
 from relgrad.ops.roots import hypot_excess, leg, quadratic_root, radical, sagitta
 from relgrad.ops.softmax import gibbs, log_softmax, logsumexp, softmax
-from relgrad.ops.special import beta, betaln, gamma
+from relgrad.ops.special import beta, betaln, erf, erfc, gamma
 from relgrad.ops.stable import (
     bose,
     cosc_n,
@@ -155,6 +155,8 @@ __all__ = [
     "csc_gap_n",
     "deviation",
     "entr",
+    "erf",
+    "erfc",
     "exp_difference",
     "expit",
     "expit_difference",
