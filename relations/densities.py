@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from relgrad.ops import beta, betaln, gamma, gamma_ratio, gammaln, log_gamma
+from relgrad.ops import beta, betaln, erf, erfc, gamma, gamma_ratio, gammaln, log_gamma
 from relgrad.relation import positive, product_logarithmo, relation
 
 
@@ -77,3 +77,21 @@ def log_of_size_of_beta(x, y):
 def logarithm_of_factors(x, y):
     """The log of a product with a factor that may leave the floats, factor by factor."""
     return np.log(x), y, product_logarithmo(x, y)
+
+
+@relation(source="NIST Digital Library of Mathematical Functions, eq. 7.2.2 and 7.4.1")
+def one_plus_error_function(x):
+    """One plus an error function, which vanishes for large negative numbers."""
+    return 1 + erf(x), erfc(-x)
+
+
+@relation(source="NIST Digital Library of Mathematical Functions, eq. 7.2.2")
+def one_minus_error_function(x):
+    """One less an error function, which vanishes for large numbers."""
+    return 1 - erf(x), erfc(x)
+
+
+@relation(source="NIST Digital Library of Mathematical Functions, eq. 7.2.2")
+def one_minus_complementary_error_function(x):
+    """One less a complementary error function, which vanishes at zero."""
+    return 1 - erfc(x), erf(x)

@@ -237,7 +237,10 @@ def log1p_of_negated_square_of_hyperbolic_tangent(x):
 @relation(source="tanh x = 2·σ(2x) - 1")
 def log1p_of_hyperbolic_tangent(x):
     """The log of one plus a hyperbolic tangent, written with log1p."""
-    return np.log1p(np.tanh(x)), np.log(2 * expit(2 * x))
+    return (
+        np.log1p(np.tanh(x)),
+        np.where(x < 0, x - log_cosh(x), -np.log1p(np.expm1(-2 * x) / 2)),
+    )
 
 
 @relation(source="σ(x)·σ(-x) = σ(x) - σ(x)²")

@@ -7,6 +7,7 @@ from relgrad.ops import (
     log1prel_n,
     log_difference,
     log_gap_n,
+    log_quotient,
     log_ratio_n,
     x_minus_log1p,
     xlog1py,
@@ -26,7 +27,7 @@ def difference_of_logarithms(x, y):
 @relation(source="Hamming, NMSE (1973), problem 3.3.6")
 def difference_of_log1p_and_logarithm(x, y):
     """The difference of two logarithms, one of them of one plus something."""
-    return np.log1p(x) - np.log(y), log_difference(1 + x, y, 1 + x - y)
+    return np.log1p(x) - np.log(y), log_difference(1 + x, y, x - (y - 1))
 
 
 @relation(source="Hamming, NMSE (1973), problem 3.4.3")
@@ -38,19 +39,19 @@ def difference_of_log1p(x, y):
 @relation(source="Hamming, NMSE (1973), problem 3.4.3")
 def log_of_quotient_of_sums(x, y, z):
     """The log of a quotient of two sums that have something in common."""
-    return np.log((x + y) / (x + z)), log_difference(x + y, x + z, y - z)
+    return np.log((x + y) / (x + z)), log_quotient(x + y, x + z, y - z)
 
 
 @relation(source="Hamming, NMSE (1973), problem 3.3.6")
 def log_of_relative_increase(x, y):
     """The log of a quotient that is near one because something is added above."""
-    return np.log((x + y) / x), log_difference(x + y, x, y)
+    return np.log((x + y) / x), log_quotient(x + y, x, y)
 
 
 @relation(source="Hamming, NMSE (1973), problem 3.3.6")
 def log_of_relative_decrease(x, y):
     """The log of a quotient that is near one because something is added below."""
-    return np.log(x / (x + y)), log_difference(x, x + y, -y)
+    return np.log(x / (x + y)), log_quotient(x, x + y, -y)
 
 
 @relation(source="Hamming, NMSE (1973), example 3.8")
@@ -62,7 +63,7 @@ def difference_of_entropies(x, y):
 @relation(source="Hamming, NMSE (1973), example 3.8")
 def difference_of_entropies_near_one(x, y):
     """The difference of two terms x·log x, one of them of one plus something."""
-    return xlog1py(1 + x, x) - xlogy(y, y), xlogx_difference(1 + x, y, 1 + x - y)
+    return xlog1py(1 + x, x) - xlogy(y, y), xlogx_difference(1 + x, y, x - (y - 1))
 
 
 @relation(source="NIST DLMF 4.6.1")
@@ -98,13 +99,25 @@ def ratio_of_opposite_log1p(x):
 @relation(source="NIST DLMF 4.6.1")
 def log_difference_minus_relative_distance(x, y, z):
     """A difference of logarithms less its first term."""
-    return log_difference(x, y, z) - z / y, -x_minus_log1p(z / y)
+    return log_difference(x, y, z) - z / y, np.where(y >= 0, -x_minus_log1p(z / y), np.nan)
+
+
+@relation(source="NIST DLMF 4.6.1")
+def log_quotient_minus_relative_distance(x, y, z):
+    """The logarithm of a quotient near one less its first term."""
+    return log_quotient(x, y, z) - z / y, -x_minus_log1p(z / y)
 
 
 @relation(source="Hamming, NMSE (1973), problem 3.3.6")
 def difference_quotient_of_logarithm(x, y, z):
     """The difference quotient of a logarithm, times its argument."""
-    return y * log_difference(x, y, z) / z, log1prel_n(z / y, 0)
+    return y * log_difference(x, y, z) / z, np.where(y >= 0, log1prel_n(z / y, 0), np.nan)
+
+
+@relation(source="Hamming, NMSE (1973), problem 3.3.6")
+def relative_log_quotient(x, y, z):
+    """The logarithm of a quotient near one, over its relative distance from one."""
+    return y * log_quotient(x, y, z) / z, log1prel_n(z / y, 0)
 
 
 @relation(source="Higham, Accuracy and Stability of Numerical Algorithms (2002), problem 1.5")

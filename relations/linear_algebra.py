@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from relgrad.relation import positive, relation
+from relgrad.relation import positive, relation, same_shape
 
 
 @relation(
@@ -60,7 +60,8 @@ def log_of_inverse_of_determinant(x, w):
 def log_of_power_of_determinant(x, y):
     """The log of a power of a determinant, which may be negative where the power is even."""
     sign, log = np.linalg.slogdet(x)
-    return np.log(np.linalg.det(x) ** y), np.where(sign**y >= 0, y * log, np.nan)
+    multiple = np.where(np.logical_and(y == 0, log == -np.inf), 0, y * log)
+    return np.log(np.linalg.det(x) ** y), np.where(sign**y >= 0, multiple, np.nan)
 
 
 @relation(source="Golub & Van Loan 2013, section 3.2")
@@ -103,7 +104,6 @@ def times_inverse(x, y):
 @relation(source="(xy)ᵢᵢ = Σⱼ xᵢⱼ·yⱼᵢ; Golub & Van Loan 2013, section 1.1")
 def diagonal_of_product(x, y):
     """The diagonal of a product, and so its trace, needs no product."""
-    return (
-        np.diagonal(np.matmul(x, y), 0, -2, -1),
-        np.squeeze(np.sum(x * np.swapaxes(y, -1, -2), axis=-1, keepdims=True), -1),
-    )
+    diagonal = np.diagonal(np.matmul(x, y), 0, -2, -1)
+    products = np.squeeze(np.sum(x * np.swapaxes(y, -1, -2), axis=-1, keepdims=True), -1)
+    return diagonal, products, same_shape(diagonal, products)

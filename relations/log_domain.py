@@ -3,7 +3,7 @@
 import numpy as np
 
 from relgrad.ops import log_prod, prod_power
-from relgrad.relation import logarithmo, normalizedo, relation
+from relgrad.relation import logarithmo, nonnegative, normalizedo, positive, relation
 
 
 @relation(
@@ -41,7 +41,24 @@ def quotient_in_the_log_domain(x, y, z):
 @relation(source="functional equation of the logarithm")
 def log_of_product_in_the_log_domain(x, y, axis):
     """The logarithm of a product of exponentials over axes is the sum of the exponents."""
-    return log_prod(x, axis=axis, keepdims=True), np.sum(y, axis=axis, keepdims=True), logarithmo(x, y)
+    return (
+        log_prod(x, axis=axis, keepdims=True),
+        np.sum(y, axis=axis, keepdims=True),
+        nonnegative(x),
+        logarithmo(x, y),
+    )
+
+
+@relation(source="functional equation of the logarithm, for factors of any sign")
+def log_of_signed_product_in_the_log_domain(x, y, axis):
+    """The logarithm of a product of weighted exponentials, of which an even number may be negative."""
+    signs = np.prod(np.copysign(1.0, x), axis=axis, keepdims=True)
+    log = np.sum(y, axis=axis, keepdims=True)
+    return (
+        log_prod(x, axis=axis, keepdims=True),
+        np.where(np.logical_or(signs >= 0, log == -np.inf), log, np.nan),
+        logarithmo(np.abs(x), y),
+    )
 
 
 @relation(source="functional equation of the logarithm")
@@ -50,5 +67,19 @@ def power_of_product_in_the_log_domain(x, y, p, axis):
     return (
         prod_power(x, p, axis=axis, keepdims=True),
         np.exp(p * np.sum(y, axis=axis, keepdims=True)),
+        positive(x),
         logarithmo(x, y),
+    )
+
+
+@relation(source="functional equation of the logarithm, for factors of any sign")
+def power_of_signed_product_in_the_log_domain(x, y, p, axis):
+    """A power of a product of weighted exponentials over axes, of which some may be negative or zero."""
+    signs = np.prod(np.copysign(1.0, x), axis=axis, keepdims=True)
+    log = np.sum(y, axis=axis, keepdims=True)
+    multiple = np.where(np.logical_and(p == 0, log == -np.inf), 0, p * log)
+    return (
+        prod_power(x, p, axis=axis, keepdims=True),
+        np.power(np.where(log == -np.inf, 1.0, signs), p) * np.exp(multiple),
+        logarithmo(np.abs(x), y),
     )

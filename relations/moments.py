@@ -14,9 +14,9 @@ def distance_from_arithmetic_mean(x, axis):
 
 @relation(source="definition of the weighted mean")
 def distance_from_weighted_mean(x, w, axis):
-    """What is left when the weighted mean is taken off."""
+    """What is left when the weighted mean is taken off, where there is one."""
     mean = np.sum(w * x, axis=axis, keepdims=True) / np.sum(w, axis=axis, keepdims=True)
-    return x - mean, deviation(x, w, axis=axis), same_shape(x, w)
+    return x - mean, deviation(x, w, axis=axis), same_shape(x, w), positive(w)
 
 
 @relation(source="Chan, Golub & LeVeque 1983, eq. 1.2 to 1.1")
@@ -143,7 +143,8 @@ def log_of_power_of_product(x, y, axis):
     """The log of a power of a product, which may be negative where the power is even."""
     power = prod_power(x, y, axis=axis, keepdims=True)
     log = log_prod(np.abs(x), axis=axis, keepdims=True)
-    return np.log(power), np.where(power >= 0, y * log, np.nan)
+    multiple = np.where(np.logical_and(y == 0, log == -np.inf), 0, y * log)
+    return np.log(power), np.where(power >= 0, multiple, np.nan)
 
 
 @relation(source="functional equation of the logarithm")
@@ -155,10 +156,10 @@ def log_of_size_of_product(x, axis):
 @relation(source="functional equation of the logarithm")
 def log_of_size_of_power_of_product(x, y, axis):
     """The log of the size of a power of a product."""
-    return (
-        np.log(np.abs(prod_power(x, y, axis=axis, keepdims=True))),
-        y * log_prod(np.abs(x), axis=axis, keepdims=True),
-    )
+    size = np.abs(prod_power(x, y, axis=axis, keepdims=True))
+    log = log_prod(np.abs(x), axis=axis, keepdims=True)
+    multiple = np.where(np.logical_and(y == 0, log == -np.inf), 0, y * log)
+    return np.log(size), np.where(size >= 0, multiple, np.nan)
 
 
 @relation(source="products commute")

@@ -14,7 +14,7 @@ from relgrad.ops import (
     quadratic_root,
     sagitta,
 )
-from relgrad.relation import maybe_large, positive, relation, unlike_exponentials
+from relgrad.relation import maybe_large, nonnegative, positive, relation, unlike_exponentials
 
 
 @relation(source="Hamming, NMSE (1973), examples 3.1 and 3.6, problems 3.3.1 and 3.4.6")
@@ -153,7 +153,7 @@ def quotient_of_power_minus_one(x, z, a):
 @relation(source="definition of a difference")
 def power_difference_plus_subtrahend(x, y, z, a):
     """A difference of powers and what was subtracted."""
-    return power_difference(x, y, a, z) + np.power(y, a), np.power(y + z, a)
+    return power_difference(x, y, a, z) + np.power(y, a), np.power(y + z, a), nonnegative(y)
 
 
 @relation(source="definition of a difference")
@@ -204,10 +204,13 @@ def value_of_annuity(x, a):
     return power1pm1(x, a) / x, a * annuity(x, a - 1)
 
 
-@relation(source="x²/(x² - 1)")
+@relation(source="1/(xᵃ - 1) + 1 = xᵃ/(xᵃ - 1) = 1/(1 - x⁻ᵃ)")
 def reciprocal_of_power_minus_one_plus_one(x, z, a):
     """The reciprocal of a power less one, plus one."""
-    return 1 / power_difference(x, 1, a, z) + 1, np.power(1 + z, a) / power_difference(x, 1, a, z)
+    power, difference = np.power(1 + z, a), power_difference(x, 1, a, z)
+    return 1 / difference + 1, np.where(
+        np.abs(power) < 1, power / difference, -1 / power_difference(x, 1, -a, z)
+    )
 
 
 @relation(source="Hamming, NMSE (1973), section 3.3")

@@ -129,7 +129,7 @@ def one_minus_relative_sine(x):
 @relation(source="NIST DLMF 10.49.3: the spherical Bessel function j₁")
 def relative_sine_minus_cosine(x):
     """sin(x)/x - cos x."""
-    return sinc_n(x, 0) - np.cos(x), sin_minus_xcos(x) / x
+    return sinc_n(x, 0) - np.cos(x), x * j1_n(x, 0)
 
 
 @relation(source="NIST DLMF 10.49.3: the spherical Bessel function j₁")

@@ -95,6 +95,7 @@ def variance_under_softmax(x, y, axis):
         np.sum(p * x**2, axis=axis, keepdims=True) - np.sum(p * x, axis=axis, keepdims=True) ** 2,
         np.sum(p * deviation(x, p, axis=axis) ** 2, axis=axis, keepdims=True),
         varying_along(x, axis),
+        varying_along(p, axis),
     )
 
 
@@ -125,11 +126,12 @@ def distance_from_mean(x, y, axis):
         deviation(x, p, axis=axis),
         varying_along(x, axis),
         unlike_exponentials(x),
+        varying_along(p, axis),
     )
 
 
 @relation(source="Chan, Golub & LeVeque 1983: means are taken around a value nearby")
-def distance_from_weighted_mean(x, y, w, axis):
+def distance_from_mean_under_weighted_softmax(x, y, w, axis):
     """The distance from a mean under a weighted softmax, measured from the entry that weighs most."""
     p = softmax(y, axis=axis, weights=w)
     return (
@@ -137,6 +139,7 @@ def distance_from_weighted_mean(x, y, w, axis):
         deviation(x, p, axis=axis),
         varying_along(x, axis),
         unlike_exponentials(x),
+        varying_along(p, axis),
     )
 
 

@@ -36,6 +36,7 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser("check", help="check the relations of files, or those of the library")
     command.add_argument("files", nargs="*", metavar="FILE", help="a Python file that defines relations")
     command.add_argument("-v", "--verbose", action="store_true", help="describe each relation")
+    command.add_argument("--samples", type=_positive, default=96, help="how many inputs each is tried at")
     command.set_defaults(run=_check)
     for name, run, what in (
         ("lint", _lint, "list the places of a function where floating point goes wrong"),
@@ -44,14 +45,22 @@ def _parser() -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=what)
         command.add_argument("function", metavar="FILE:FUNCTION")
         command.add_argument("arguments", nargs="*", metavar="ARGUMENT", help=ARGUMENTS)
-        command.add_argument("--points", type=int, default=100, help="how many inputs are tried")
+        command.add_argument("--points", type=_positive, default=100, help="how many inputs are tried")
         command.set_defaults(run=run)
     return parser
 
 
+def _positive(text: str) -> int:
+    """Return a number of inputs."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not positive")
+    return number
+
+
 def _check(options: argparse.Namespace) -> int:
     rows = [row for file in options.files for row in _relations(file)] if options.files else list(LIBRARY)
-    checks: list[Check] = [check(row) for row in rows]
+    checks: list[Check] = [check(row, options.samples) for row in rows]
     wrong = [c for c in checks if not c.ok]
     for c in checks if options.verbose else wrong:
         print(c, end="\n\n")

@@ -78,6 +78,8 @@ class Contract:
     imports: tuple[str, ...] = ()
     """The names of `relgrad.kernels` that generated source needs."""
     elementwise: bool = False
+    distance: tuple[int, int, int] | None = None
+    """Which inputs are x, y and their distance x − y, of an op that is told it besides."""
 
     # Evaluating
 

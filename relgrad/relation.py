@@ -91,6 +91,12 @@ class Relation:
         """The first line of what the row says, or its source."""
         return self.doc.partition("\n")[0] or self.source
 
+    @property
+    def place(self) -> str:
+        """Where the row is written: file and line."""
+        code = inspect.unwrap(self.function).__code__
+        return f"{code.co_filename}:{code.co_firstlineno}"
+
     @cached_property
     def pattern(self) -> Pattern:
         """The left side, read for matching."""
@@ -175,11 +181,21 @@ def _sides(function: Callable[..., Any], variables: Sequence[Any]) -> tuple[Any,
 class Library:
     """A set of relations, indexed by the heads that they need; the order of the rows carries no meaning.
 
-    Precedence is derived: the most specific left side first, then by name.
+    Precedence is derived: the most specific left side first, then by name. Raises RelationError where two different
+    rows have one name; `extended` is how one replaces another.
     """
 
     def __init__(self, relations: Iterable[Relation]):
-        unique = {r.name: r for r in relations}
+        unique: dict[str, Relation] = {}
+        for r in relations:
+            other = unique.setdefault(r.name, r)
+            if other is not r:
+                raise RelationError(
+                    f"two relations are named {r.name}",
+                    where=f"{other.place} and {r.place}",
+                    cause="a library knows its rows by their names, so that one of them would be lost",
+                    cure="rename one, or replace the old one: library.extended(new)",
+                )
         self.relations = tuple(sorted(unique.values(), key=lambda r: ([-n for n in r.specificity], r.name)))
         self._index = Index([r.pattern for r in self.relations])
 
@@ -204,7 +220,8 @@ class Library:
 
     def extended(self, *relations: Relation) -> Library:
         """Return a library with further rows; one of the same name replaces the old."""
-        return Library((*self.relations, *relations))
+        names = {r.name for r in relations}
+        return Library((*(r for r in self.relations if r.name not in names), *relations))
 
     def restricted(self, *names: str) -> Library:
         """Return a library of the named rows only."""

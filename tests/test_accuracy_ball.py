@@ -113,7 +113,8 @@ def test_at_the_limit_what_is_not_known_is_said_to_be_unknown():
 
 def test_no_value_is_no_number():
     found = enclosed(lambda x: np.log(x), np.array([-1.0, 0.0, 1.0]))
-    assert found.settled.tolist() == [False, False, True]
+    assert found.settled.tolist() == [False, True, True]
+    assert found.middle[1] == -np.inf
 
 
 def test_beyond_the_range_of_floats_values_are_known():

@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+import scipy.special
 
 import relgrad as rg
 from relgrad.accuracy.lines import lines_of
@@ -63,7 +64,7 @@ def test_a_cancellation_is_found():
     assert (line_of(complement, 2), "cancellation") in {(h.where, h.kind) for h in found}
     assert all(h.relations for h in found)
     found = rg.lint(variance)(V)
-    assert {h.kind for h in found} == {"cancellation"}
+    assert {h.kind for h in found} == {"cancellation", "overflow"}
     assert found[0].where == line_of(variance, 1)
 
 
@@ -126,19 +127,100 @@ def test_no_alarm_on_values_of_code_that_is_fine(f, args):
     assert [h for h in rg.lint(f)(*args) if h.output.startswith("value")] == []
 
 
+def stable_softmax(x):
+    e = np.exp(x - np.max(x))
+    return e / np.sum(e)
+
+
+def huber(x):
+    return np.where(np.abs(x) < 1, 0.5 * x**2, np.abs(x) - 0.5)
+
+
+P, W, M = np.array([0.2, 0.3, 0.4, 0.1]), np.ones((2, 3)), np.eye(3) + 0.5
+
+
 @pytest.mark.parametrize(
     ("f", "args"),
     [
         (stable_logsumexp, (V,)),
+        (stable_softmax, (V,)),
+        (two_passes, (V,)),
+        (huber, (V,)),
         (lambda x: np.logaddexp(0.0, x), (V,)),
-        (lambda w, x: np.sum((x @ w) ** 2), (V, np.ones((2, 3)))),
+        (lambda x: rg.log_softmax(x), (V,)),
+        (lambda x: rg.expit(x) * x, (V,)),
+        (lambda x: np.maximum(x, 0.0), (V,)),
+        (lambda x: np.where(x > 0, x, 0.1 * x), (V,)),
+        (lambda x: np.clip(x, -1.0, 1.0), (V,)),
+        (lambda x: np.exp(-(x**2)), (V,)),
+        (lambda x: 1.0 / (1.0 + x * x), (V,)),
+        (lambda x: 3 * x**2 + 2 * x + 1, (V,)),
+        (lambda x: np.tanh(x), (V,)),
+        (lambda x: np.log1p(x * x), (V,)),
+        (lambda x: np.log(x), (2.0,)),
+        (lambda x: np.sqrt(x), (2.0,)),
+        (lambda x: np.max(x) - np.min(x), (V,)),
+        (lambda x: np.linalg.norm(x), (V,)),
+        (lambda x, y: np.hypot(x, y), (1.0, 2.0)),
+        (lambda x, y: np.arctan2(y, x), (1.0, 2.0)),
+        (lambda x, y: np.mean((x - y) ** 2), (V, V + 1)),
+        (lambda p: -np.sum(scipy.special.xlogy(p, p)), (P,)),
+        (lambda w, x: np.sum(np.tanh(w @ x) ** 2), (W, V)),
+        (lambda w, x: np.sum((x @ w) ** 2), (V, W)),
+        (lambda m, x: np.linalg.solve(m, x), (M, V)),
         (lambda x: np.sqrt(np.sum(x * x) + 1.0), (V,)),
     ],
 )
 def test_no_alarm_at_all_on_code_that_is_fine(f, args):
-    found = rg.lint(f)(*args)
+    found = rg.lint(f, points=40)(*args)
     assert list(found) == [], found
     assert str(found) == "no hazard found"
+
+
+def attention(q, k):
+    s = np.exp(q @ k.T)
+    return s / np.sum(s, axis=-1, keepdims=True)
+
+
+@pytest.mark.parametrize(
+    ("f", "args", "kind", "relation"),
+    [
+        (lambda x: np.log(np.sum(np.exp(x))), (V,), "overflow", "log_of_sum_of_exponentials"),
+        (attention, (W, W), "overflow", "normalized_exponential"),
+        (lambda x: np.exp(x) / (1 + np.exp(x)), (1.0,), "overflow", "exponential_over_one_plus_exponential"),
+        (lambda x: np.log(1 / (1 + np.exp(-x))), (1.0,), "underflow", "reciprocal_of_one_plus_exponential"),
+        (lambda x: np.exp(x) - 1, (1.0,), "cancellation", "exponential_minus_one"),
+        (lambda x: (1 - np.cos(x)) / x**2, (1.0,), "cancellation", "one_minus_cosine"),
+        (lambda x: np.sin(x) / x, (1.0,), "0/0", "relative_sine"),
+        (lambda x, y: np.sqrt(x**2 + y**2), (1.0, 2.0), "NaN", "root_of_two_squares"),
+        (lambda x: np.sqrt(np.sum(x**2)), (V,), "NaN", "root_of_sum_of_squares"),
+        (lambda x: np.sqrt(x + 1) - np.sqrt(x), (1.0,), "cancellation", "difference_of_powers"),
+        (lambda x, y: np.log(x) - np.log(y), (1.0, 2.0), "cancellation", "difference_of_logarithms"),
+        (lambda x: np.log(np.cosh(x)), (1.0,), "overflow", "log_of_hyperbolic_cosine"),
+        (lambda x: np.log(1 - np.exp(x)), (-1.0,), "rounding", "log_of_negated_expm1"),
+        (lambda x: np.log(1 + x), (1.0,), "rounding", "log_of_one_plus"),
+        (lambda p: -np.sum(p * np.log(p)), (P,), "NaN", "number_times_its_log"),
+        (lambda p, q: np.sum(p * np.log(p / q)), (P, P[::-1]), "NaN", "number_times_log_of_its_ratio"),
+        (lambda m: np.log(np.linalg.det(m)), (1e-70 * np.eye(5),), "underflow", "log_of_determinant"),
+        (lambda x: np.prod(x) ** 0.02, (np.full(50, 1e10),), "overflow", "power_of_product_over_axes"),
+        (lambda x: np.where(x > 0, np.log(x), 0.0), (1.0,), "0/0", "sink_into_mask"),
+        (lambda x: np.linalg.norm(x) ** 2 / np.linalg.norm(x), (V,), "0/0", "cancel_factors"),
+        (lambda x: 1 + scipy.special.erf(x), (1.0,), "cancellation", "one_plus_error_function"),
+    ],
+)
+def test_a_hazard_has_a_line_an_input_and_what_removes_it(f, args, kind, relation):
+    found = rg.lint(f, points=40)(*args)
+    (hazard, *_) = [h for h in found if h.kind == kind and relation in h.relations]
+    assert hazard.bits > 16
+    assert hazard.where.startswith(f"{HERE}:")
+    assert abs(int(hazard.where.rpartition(":")[2]) - f.__code__.co_firstlineno) <= 2
+    assert len(hazard.inputs) == len(args)
+    assert f"removed by {relation}" in str(found) or f", {relation}" in str(found)
+
+
+def test_a_singular_matrix_is_no_input_but_that_of_the_caller():
+    with pytest.raises(np.linalg.LinAlgError):
+        rg.lint(lambda m: np.linalg.inv(m))(np.zeros((2, 2)))
 
 
 def test_samplers_say_which_inputs_to_try():

@@ -72,9 +72,9 @@ def _wrong_shape(instance: Instance) -> Witness | None:
 
 def _trial(instance: Instance, rng: np.random.Generator) -> _Trial:
     values = instance.sample(rng)
-    rounded = instance.rounded
+    exact, rounded = instance.exact(values), instance.rounded
     bits = ROUNDED if rounded else EXACTLY
-    left, right = enclose([instance.left, instance.right], values | rounded, bits, limit=LIMIT)
+    left, right = enclose([instance.left, instance.right], exact | rounded, bits, limit=LIMIT)
     shape = left.balls.shape
     balls: Any = np.broadcast_to(right.balls, shape)
     settled = np.broadcast_to(right.settled, shape)
@@ -90,7 +90,7 @@ def _trial(instance: Instance, rng: np.random.Generator) -> _Trial:
     witness = witness or _too_wide(instance, values, _each(lambda b: b.is_nan(), left) & settled)
     with np.errstate(all="ignore"):
         before, after = interpret([instance.left, instance.right], values)
-    truth = left if not rounded else enclose([instance.left], values)[0]
+    truth = left if not rounded else enclose([instance.left], exact)[0]
     dtype = instance.left.type.dtype
     errors = [bits_of_error(np.broadcast_to(x, shape).astype(dtype), truth) for x in (before, after)]
     return _Trial(instance, values, witness, compared, *errors)
@@ -160,7 +160,7 @@ def _too_wide(instance: Instance, values: dict[Any, Any], extended: Any) -> Witn
         moderate = moderate & fine.reshape(-1, *[1] * (extended.ndim - 1))
     alike = len(moderate) in (1, *extended.shape[:1])
     places = np.argwhere(extended & moderate) if alike else np.empty((0, 0))
-    if len(places) <= 0.02 * extended.size:
+    if len(places) <= max(1, 0.02 * extended.size):
         return None
     why = "the right side has a value and the left side has none"
     return Witness(why, _inputs(instance, values, tuple(places[0])), "nan", "a number")

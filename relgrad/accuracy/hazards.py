@@ -9,12 +9,14 @@ Source: the search for the operation at which an error arises follows Panchekha 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from relgrad.accuracy.alike import alike, nudged
 from relgrad.accuracy.ball import Enclosure, enclose, nearest
 from relgrad.accuracy.bits import all_bits, bits_of_error
 from relgrad.accuracy.limit import limits
@@ -33,17 +35,6 @@ ALARM = 16.0
 """A result is wrong if it loses more bits than this."""
 FINE = 4.0
 """An operand is right if it loses fewer."""
-MANY = 4
-"""So many entries of one sign, or between 0 and 1, are taken to be meant so."""
-SCALES = (
-    lambda rng, n: rng.normal(scale=2.0, size=n),
-    lambda rng, n: rng.normal(scale=30.0, size=n),
-    lambda rng, n: rng.normal(scale=1000.0, size=n),
-    lambda rng, n: rng.normal(scale=1e4) + rng.normal(size=n),
-    lambda rng, n: rng.choice([-1.0, 1.0], n) * np.exp2(rng.uniform(-60.0, 0.0, n)),
-    lambda rng, n: rng.choice([-1.0, 1.0], n) * np.exp2(rng.uniform(-60.0, 12.0, n)),
-)
-"""How inputs are drawn in turn; numbers beyond these overflow in any code."""
 _SUMS = ("add", "subtract", "sum", "matmul", "einsum", "mean", "cumsum", "convolve")
 
 
@@ -51,7 +42,7 @@ _SUMS = ("add", "subtract", "sum", "matmul", "einsum", "mean", "cumsum", "convol
 class Hazard:
     """A place where accuracy is lost, and an input that shows it.
 
-    `kind` is one of overflow, underflow, cancellation, 0/0 and rounding; `relations` are those that remove it,
+    `kind` is one of overflow, underflow, cancellation, 0/0, NaN and rounding; `relations` are those that remove it,
     and empty where nothing in the library does.
     """
 
@@ -78,64 +69,84 @@ def hazards(
     start = tuple([x(rng) if callable(x) else x for x in args])
     lines = lines_of(fun, start)
     found: dict[tuple[str, str], Hazard] = {}
-    for subject, labels in subjects_of(fun, start, library, strategy):
+    inputs = [(start, False), *[alike(args, rng, i) for i in range(points)]]
+    for subject, labels in subjects_of(fun, start, library, strategy, weights=_weights):
         places = lines | lines_of_gradient(subject.written, lines)
-        for point in (start, *[_like(args, rng, i) for i in range(points)]):
-            for hazard in _at(subject, labels, point, places):
-                found.setdefault((hazard.where, str(hazard.term.op)), hazard)
+        for point, extreme in inputs:
+            try:
+                for hazard in _at(subject, labels, point, places, extreme):
+                    found.setdefault((hazard.where, str(hazard.term.op)), hazard)
+            except np.linalg.LinAlgError:  # such as a singular matrix: the function says that it has no value
+                if point is start:
+                    raise
     return sorted(found.values(), key=lambda h: (h.where.rpartition(":")[0], int(h.where.rpartition(":")[2])))
 
 
-def _like(args: Sequence[Any], rng: np.random.Generator, number: int) -> tuple[Any, ...]:
-    """Return arguments of the same structure: samplers drawn from, floats anew, the rest as it is."""
-    leaves, structure = flatten(tuple([x(rng) if callable(x) else x for x in args]))
-    given = [x for x in args if not callable(x)]
-    fixed = {id(x) for x in flatten(tuple(given))[0]}
-    return structure.unflatten([_sampled(x, rng, number) if id(x) in fixed else x for x in leaves])
+def _weights(shape: Any) -> Any:
+    """Return the cotangents of the gradient that is examined: such that nothing cancels by symmetry."""
+    return 1 + np.arange(math.prod(shape)).reshape(shape) / 8
 
 
-def _sampled(x: Any, rng: np.random.Generator, number: int) -> Any:
-    array = np.asarray(x)
-    if array.dtype.kind != "f" or array.size == 0:
-        return x
-    drawn = SCALES[number % len(SCALES)](rng, array.size).reshape(array.shape)
-    if array.size >= MANY and np.all(array >= 0):
-        drawn = np.abs(drawn)
-    if array.size >= MANY and np.all((array > 0) & (array < 1)):
-        drawn = drawn / (1 + drawn)
-    drawn = drawn.astype(array.dtype)
-    return drawn if isinstance(x, np.ndarray) else type(x)(drawn)
-
-
-def _at(subject: Subject, labels: Sequence[str], args: Any, lines: Mapping[Term, str]) -> Iterator[Hazard]:
-    """Yield the hazards that one input shows."""
+def _at(
+    subject: Subject, labels: Sequence[str], args: Any, lines: Mapping[Term, str], extreme: bool
+) -> Iterator[Hazard]:
+    """Yield the hazards that one input shows; of an extreme one, those that the library removes."""
     values = subject.values(args)
     roots = subject.written.after
     nodes = [t for t in subterms(*roots) if isinstance(t.type, ArrayType)]
     with np.errstate(all="ignore"):
         computed = dict(zip(nodes, interpret(nodes, values), strict=True))
+        better = flatten(subject.rewritten(*args))[0]
     truth, limiting = subject.truth(args)
     wrong = [_error(computed[root], t) for root, t in zip(roots, truth, strict=True)]
-    if max(wrong, default=0.0) <= ALARM:
+    lost = [_lost(computed[root], *rest) for root, *rest in zip(roots, better, truth, strict=True)]
+    if max(wrong, default=0.0) <= ALARM and not any(lost):
         return
     found = enclose(nodes, values, limit=2048)
     if any(map(np.any, limiting)):
         found = [e if e.settled.all() else near for e, near in zip(found, limits(nodes, values), strict=True)]
     exact = dict(zip(nodes, found, strict=True))
     errors = {t: _error(computed[t], exact[t]) for t in nodes}
-    with np.errstate(all="ignore"):
-        better = flatten(subject.rewritten(*args))[0]
     inputs = dict(zip(subject.traced.paths, flatten((tuple(args), {}))[0], strict=True))
     for index, root in enumerate(roots):
-        if wrong[index] <= ALARM:
+        if wrong[index] <= ALARM and not lost[index]:
             continue
         cured = _error(better[index], truth[index]) <= ALARM
-        for node in _culprits(root, values, computed, exact, errors, truth[index]):
+        if not cured and (extreme or _is_ill_conditioned(subject, args, index, truth[index], wrong[index])):
+            continue
+        if lost[index] and wrong[index] <= ALARM:
+            culprits, bits = _first_nan(root, computed), float(all_bits(computed[root].dtype))
+        else:
+            culprits, bits = _culprits(root, values, computed, exact, errors, truth[index]), wrong[index]
+        for node in culprits:
             place, kind = _birth(node, computed, exact)
             relations = _removing(subject.derived, node, place) if cured else ()
-            yield Hazard(
-                _line(lines, place, node), place, kind, labels[index], wrong[index], inputs, relations
-            )
+            yield Hazard(_line(lines, place, node), place, kind, labels[index], bits, inputs, relations)
+
+
+def _lost(got: Any, better: Any, truth: Enclosure) -> bool:
+    """Whether NaN is computed where there is no value to compare with, but the rewritten function has one."""
+    got = np.asarray(got)
+    if got.dtype.kind != "f" or got.shape != truth.settled.shape:
+        return False
+    return bool(np.any(np.isnan(got) & ~truth.settled & np.isfinite(better)))
+
+
+def _first_nan(root: Term, computed: Mapping[Term, Any]) -> list[Term]:
+    """Return the terms that are NaN though their operands are not."""
+    lost = {t for t in subterms(root) if t in computed and np.any(computed[t] != computed[t])}
+    return [t for t in subterms(root) if t in lost and not any(rand in lost for rand in t.rands)]
+
+
+def _is_ill_conditioned(subject: Subject, args: Any, index: int, truth: Enclosure, wrong: float) -> bool:
+    """Whether the last bits of the inputs matter so much that no program can do better than this error."""
+    for seed in range(2):
+        moved, _ = subject.truth(nudged(args, np.random.default_rng(seed)))
+        change = np.where(moved[index].settled, moved[index].middle, np.nan)
+        known = bits_of_error(change, truth)
+        if np.nanmax(np.where(truth.settled, known, 0.0), initial=0.0) >= wrong - FINE:
+            return True
+    return False
 
 
 def _line(lines: Mapping[Term, str], *terms: Term) -> str:
@@ -197,6 +208,8 @@ def _birth(node: Term, computed: Mapping[Term, Any], exact: Mapping[Term, Enclos
             return place, kind
     if str(node.op) == "divide" and np.any((computed[node.rands[0]] == 0) & (computed[node.rands[1]] == 0)):
         return node, "0/0"
+    if np.any(computed[node] != computed[node]):
+        return node, "NaN"
     return node, "cancellation" if node.op.name in _SUMS else "rounding"
 
 
@@ -216,10 +229,14 @@ def _any(got: Any, truth: Enclosure, happens: Callable[[Any, Any], Any]) -> bool
 
 
 def _removing(derivation: Derivation, *terms: Term) -> tuple[str, ...]:
-    """Return the relations that rewrote the terms away; where that cannot be told, all that were applied."""
-    steps = [step for step in derivation.steps if step.move == "relation"]
-    removing = [s.name for s in steps if _gone(s.before, s.after, terms)]
-    return tuple(dict.fromkeys(removing or [s.name for s in steps]))
+    """Return the relations that rewrote the terms away, or the simplifications; where none is seen to, all of them."""
+    relations = [step for step in derivation.steps if step.move == "relation"]
+    simplified = [step for step in derivation.steps if step.move == "simplify"]
+    for steps in (relations, simplified):
+        removing = [s.name for s in steps if _gone(s.before, s.after, terms)]
+        if removing:
+            return tuple(dict.fromkeys(removing))
+    return tuple(dict.fromkeys(s.name for s in relations or simplified))
 
 
 def _gone(before: Any, after: Any, terms: Sequence[Term]) -> bool:

@@ -6,21 +6,37 @@ with which the conditions hold are the domain, in which inputs are sampled.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from relgrad.accuracy.ball import evaluate
+from relgrad.accuracy.forms import forms
 from relgrad.accuracy.optional import optional
-from relgrad.accuracy.sample import practical
+from relgrad.accuracy.sample import holds, practical
+from relgrad.compile.interpret import interpret
 from relgrad.errors import RelgradError
-from relgrad.logic import label_of
+from relgrad.logic import fresh, is_variable, label_of, reify_term
 from relgrad.op import Constant, Op, as_term
+from relgrad.ops.arguments import as_balls
 from relgrad.relation import Relation
-from relgrad.term import Term, subterms, term
+from relgrad.term import Term, reachable, subterms, term
 from relgrad.trace.tracer import Tracer
-from relgrad.types import NONNEGATIVE, POSITIVE, REAL, UNIT, ArrayType, Interval, Type, array_type
+from relgrad.types import (
+    NONNEGATIVE,
+    POSITIVE,
+    REAL,
+    UNIT,
+    ArrayType,
+    Interval,
+    Type,
+    array_type,
+    broadcast_shapes,
+)
 
 NEGATIVE = Interval(-np.inf, 0.0, open_high=True)
 REGIONS = (
@@ -34,6 +50,10 @@ REGIONS = (
     UNIT,
 )
 """What a variable may be restricted to, the wider before the narrower."""
+FEWER = 6
+"""By which factor fewer samples are drawn where variables differ in shape."""
+EXACT = 4096
+"""The precision, in bits, that holds sums of all samples but the most extreme."""
 
 
 class Restricted(Op):
@@ -72,8 +92,23 @@ class Instance(NamedTuple):
     axes: dict[str, tuple[int, ...]]
 
     def sample(self, rng: np.random.Generator) -> dict[Term, Any]:
-        """Return arrays for the leaves."""
-        return {t: practical(rng, t.type.shape, t.op.interval) for t in self.leaves.values()}
+        """Return arrays for the leaves, in part of which numbers nearly meet; distances are what they should be."""
+        values = {t: practical(rng, t.type.shape, t.op.interval) for t in self.leaves.values()}
+        first, *others = self.leaves.values()
+        for t in others:
+            _bring_near(values[t], values[first], t.op.interval, rng)
+        for x, y, d in _distances(self.left):
+            values[x] = np.add(*interpret([y, d], values))
+        return values
+
+    def exact(self, values: dict[Term, Any]) -> dict[Term, Any]:
+        """Return what the samples stand for: where x − y is sampled, x is not rounded."""
+        known = {t: as_balls(x) for t, x in values.items()}
+        for x, y, d in _distances(self.left):
+            far, near = evaluate([y, d], known, EXACT)
+            with optional("flint").ctx.workprec(EXACT):
+                known[x] = np.asarray(far + near, dtype=object)
+        return known
 
     @property
     def rounded(self) -> dict[Term, Any]:
@@ -82,21 +117,45 @@ class Instance(NamedTuple):
         return {t: _blurred(t.op.value) for t in constants if _has_many_digits(t.op.value)}
 
 
+def _bring_near(x: Any, y: Any, where: Interval, rng: np.random.Generator) -> None:
+    """Move some of the arrays along the first axis to others, but for a small part."""
+    if x.shape == y.shape:
+        near = y[1::4] * (
+            1 + rng.choice([-1.0, 1.0], y[1::4].shape) * np.exp2(rng.uniform(-50, -4, y[1::4].shape))
+        )
+        x[1::4] = np.where([holds(where, v) for v in near.flat], near.flat, x[1::4].flat).reshape(near.shape)
+
+
+def _distances(left: Term) -> Iterator[tuple[Term, Term, Term]]:
+    """Yield the leaves that ops take together with their distance from something: x, y and x − y."""
+    for node in subterms(left):
+        if node.op.distance is not None:
+            x, y, d = (node.rands[i] for i in node.op.distance)
+            if isinstance(x.op, Restricted) and x.op.interval == REAL and x not in reachable(y, d):
+                yield x, y, d
+
+
 def instances(row: Relation, count: int) -> list[Instance]:
     """Return the instances of a row, each with about `count` independent entries or rows of them.
 
-    Axes stand for each axis of a matrix, and both; one variable at a time is constant along what is reduced.
+    Axes stand for each axis of a matrix, and both; variables are constant along what is reduced in turn, but not all.
     Raises RelationError where the row has no instance at all.
     """
     names = [label_of(v) for v in row.variables]
     axes = [n for n in names if n == "axis" or n.endswith("_axis")]
-    plain = [n for n in names if n not in axes]
+    sought, read = (
+        {label_of(v) for condition in row.conditions for v in getattr(condition, role, ())}
+        for role in ("finds", "reads")
+    )
+    plain = [n for n in names if n not in axes and n not in sought]
+    make = partial(_in_forms, read=read) if sought else _on_domain
     found: dict[tuple[Term, Term], Instance] = {}
     failure: RelgradError | None = None
     for shape, chosen in _layouts(row, count, len(axes)):
+        placed = dict(zip(axes, chosen, strict=True))
         for shapes in _shapes(shape, chosen, plain):
             try:
-                made = _on_domain(row, names, shapes, dict(zip(axes, chosen, strict=True)))
+                made = make(row, names, shapes, placed)
             except RelgradError as error:  # arrays of these shapes do not fit together
                 failure = failure or error
                 continue
@@ -122,13 +181,14 @@ def _layouts(row: Relation, count: int, axes: int) -> Iterator[tuple[tuple[int, 
 
 
 def _shapes(shape: tuple[int, ...], axes: Sequence[Any], names: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield a shape for each name: that of all; then, for fewer samples, extent 1 along the axes for some of them."""
     yield dict.fromkeys(names, shape)
-    if len(names) < 2:
-        return
     reduced = {a for group in axes for a in group} or {-1}
-    small = tuple([1 if i - len(shape) in reduced else n for i, n in enumerate(shape)])
-    for name in names:
-        yield {n: small if n == name else shape for n in names}
+    few = (max(shape[0] // FEWER, 2), *shape[1:])
+    small = tuple([1 if i - len(few) in reduced else n for i, n in enumerate(few)])
+    for chosen in product((few, small), repeat=len(names)):
+        if few in chosen and small in chosen:
+            yield dict(zip(names, chosen, strict=True))
 
 
 def _on_domain(
@@ -139,14 +199,68 @@ def _on_domain(
     for ranges in product(REGIONS if row.conditions else (REAL,), repeat=len(shapes)):
         if any(all(map(_within, ranges, wider)) for wider, _ in found):
             continue
-        leaves = {
-            n: term(Restricted(n, array_type(np.float64, shapes[n]), r))
-            for n, r in zip(shapes, ranges, strict=True)
-        }
-        left, right, *conditions = row.function(*[axes[n] if n in axes else Tracer(leaves[n]) for n in names])
-        if all(any(True for _ in condition({})) for condition in conditions):
-            found.append((ranges, Instance(as_term(left), as_term(right), leaves, axes)))
+        leaves = {n: _leaf(n, shapes[n], r) for n, r in zip(shapes, ranges, strict=True)}
+        made = _instance(row, names, {n: Tracer(t) for n, t in leaves.items()}, leaves, axes)
+        if made is not None:
+            found.append((ranges, made))
     return [instance for _, instance in found]
+
+
+def _in_forms(
+    row: Relation,
+    names: Sequence[str],
+    shapes: dict[str, Any],
+    axes: dict[str, tuple[int, ...]],
+    read: set[str],
+) -> list[Instance]:
+    """Return an instance for each choice of expressions of which the conditions find the right side."""
+    found = []
+    for chosen in forms([n for n in shapes if n in read]):
+        leaves = {n: _leaf(n, shape, REAL) for n, shape in shapes.items() if n not in read}
+        values: dict[str, Any] = {n: Tracer(t) for n, t in leaves.items()}
+        for n, form in chosen.items():
+            parts = {p: f"{n}_{p}" for p in inspect.signature(form).parameters}
+            leaves |= {part: _leaf(part, shapes[n], REAL) for part in parts.values()}
+            values[n] = form(*[Tracer(leaves[part]) for part in parts.values()])
+        made = _instance(row, names, values, leaves, axes)
+        if made is not None:
+            found.append(made)
+    return found
+
+
+def _leaf(label: str, shape: tuple[int, ...], interval: Interval) -> Term:
+    return term(Restricted(label, array_type(np.float64, shape), interval))
+
+
+def _instance(
+    row: Relation,
+    names: Sequence[str],
+    values: dict[str, Any],
+    leaves: dict[str, Term],
+    axes: dict[str, tuple[int, ...]],
+) -> Instance | None:
+    """Return a row with terms for its variables, if the conditions hold; those without are found by the conditions."""
+    sought = {n: fresh(n) for n in names if n not in axes and n not in values}
+    arguments = {**axes, **values, **{n: Tracer(v) for n, v in sought.items()}}
+    left, right, *conditions = row.function(*[arguments[n] for n in names])
+    state = next(_satisfied(conditions, {}), None)
+    if state is None:
+        return None
+    sides = [reify_term(side if is_variable(side) else as_term(side), state) for side in (left, right)]
+    if not all(isinstance(side, Term) and side.ground for side in sides):
+        return None
+    fits = all(
+        x.type.shape == broadcast_shapes(y.type.shape, d.type.shape) for x, y, d in _distances(sides[0])
+    )
+    return Instance(sides[0], sides[1], leaves, axes) if fits else None
+
+
+def _satisfied(conditions: Sequence[Any], state: Any) -> Iterator[Any]:
+    if not conditions:
+        yield state
+        return
+    for further in conditions[0](state):
+        yield from _satisfied(conditions[1:], further)
 
 
 def _within(inner: Interval, outer: Interval) -> bool:

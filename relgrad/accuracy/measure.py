@@ -113,10 +113,11 @@ def subjects_of(
     strategy: Strategy,
     argnums: Sequence[int] | None = None,
     gradient: bool = True,
+    weights: Callable[[Any], Any] = lambda shape: np.ones(shape),
 ) -> list[tuple[Subject, list[str]]]:
     """Return a function and its gradient, traced for these arguments, each with the labels of its outputs.
 
-    The gradient is that of the sum of all outputs, with respect to the floats among the arguments.
+    The gradient is that of the sum of all outputs, each weighted, with respect to the floats among the arguments.
     """
     value = Subject.of(fun, args, library, strategy)
     structure = value.traced.out_structure
@@ -127,7 +128,7 @@ def subjects_of(
     floating = [np.asarray(x).dtype.kind == "f" for _, x in leaves]
     if not gradient or not any(floating) or not any(t.differentiable for t in types):
         return result
-    ones = structure.unflatten([np.ones(t.shape, t.dtype if t.differentiable else float) for t in types])
+    flows = [np.asarray(weights(t.shape), t.dtype if t.differentiable else float) for t in types]
 
     @functools.wraps(fun)
     def pullback(*primals: Any) -> Any:
@@ -135,7 +136,7 @@ def subjects_of(
             given = dict(zip(chosen, some, strict=True))
             return fun(*[given.get(i, x) for i, x in enumerate(primals)])
 
-        return pull_along(of_chosen, tuple([primals[i] for i in chosen]), ones)
+        return pull_along(of_chosen, tuple([primals[i] for i in chosen]), structure.unflatten(flows))
 
     pulled = Subject.of(pullback, args, library, strategy)
     paths = _paths_of(value.traced, chosen)

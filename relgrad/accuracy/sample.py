@@ -78,7 +78,7 @@ def practical(rng: np.random.Generator, shape: tuple[int, ...], where: Interval 
     kind = np.ravel(kind)
     x = np.where(kind < 2, moderate, np.where(kind < 7, ordered, anything))
     x = np.reshape(_into(x, where), shape)
-    special = np.array([v for v in SPECIAL if _holds(where, v)])[: size // 8]
+    special = np.array([v for v in SPECIAL if holds(where, v)])[: size // 8]
     x.flat[: len(special)] = rng.permutation(special)
     return x
 
@@ -101,6 +101,7 @@ def _into(x: Any, where: Interval) -> Any:
     return np.clip(x, low, high)
 
 
-def _holds(where: Interval, x: float) -> bool:
+def holds(where: Interval, x: float) -> bool:
+    """Whether a number lies in an interval."""
     above = x > where.low or (x == where.low and not where.open_low)
     return above and (x < where.high or (x == where.high and not where.open_high))

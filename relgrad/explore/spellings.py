@@ -92,8 +92,9 @@ def instance_of(row: Relation, count: int = ROWS) -> Instance:
 
     Raises RelationError where the right side is found by a condition only.
     """
+    found = any(getattr(condition, "finds", ()) for condition in row.conditions)
     made = [i for i in instances(row, count) if all(axes == (-1,) for axes in i.axes.values())]
-    if not made:
+    if found or not made:
         raise RelationError(
             f"{row.name} has no stable form that could be spelled",
             cause="its right side is found by a condition, from what its left side is",

@@ -47,7 +47,8 @@ def annuity_n(x: Any, a: Any, order: int = 0, logs: int = 0) -> Any:
     if order == logs == 0:
         # a·∫(1 + xs)^(a − 1) ds = expm1(a·log(1 + x))/x
         value = np.where(x == 0, 1, size / x) * exprel_n((a + 1) * size)
-        value = np.where(x < -1, (np.power(1 + x, a + 1) - 1) / ((a + 1) * x), value)
+        beyond = np.where(a == -1, np.log(-1 - x), (np.power(1 + x, a + 1) - 1) / (a + 1)) / x
+        value = np.where(x <= -1, beyond, value)
     else:
         value = _integral(x, a, size, order, logs)
         value = np.where(x < -1, _by_parts(x, a, order) if logs == 0 else np.nan, value)

@@ -83,8 +83,7 @@ _ALGEBRAIC: dict[float, Callable[..., Any]] = {
 
 def _any_power(x: Any, y: Any, a: Any, d: Any) -> Any:
     """yᵃ(exp(a·log(x/y)) − 1) where x and y have one sign and the exponent is small."""
-    flipped = (x < 0) & (y < 0)
-    t = a * np.where(flipped, log_difference(-x, -y, -d), log_difference(x, y, d))
+    t = a * log_quotient(x, y, d)
     # What rounding took from x = y + d is put back to first order.
     total = y + d
     added = total - y
@@ -126,17 +125,29 @@ def exp_difference(x: Any, y: Any, d: Any) -> Any:
 
 
 @kernel
-def log_difference(x: Any, y: Any, d: Any) -> Any:
-    """log x − log y = log(1 + d/y), where d = x − y, for x and y of one sign; log(x/y) where they are far apart.
+def log_quotient(x: Any, y: Any, d: Any) -> Any:
+    """log(x/y) = log(1 + d/y), where d = x − y, for x and y of one sign.
 
-    >>> log_difference(1e20 + 1, 1e20, 1.0)
+    >>> log_quotient(-1e20 - 1, -1e20, -1.0)
     np.float64(1e-20)
     """
     x, y, d = floats(x, y, d)
     quotient = x / y
     normal = (quotient > np.finfo(quotient.dtype).tiny) & (quotient < np.inf)
-    far = np.where(normal, np.log(quotient), np.log(x) - np.log(y))
-    return np.where(np.abs(d) <= np.abs(y) / 2, np.log1p(d / y), far)[()]
+    sign = np.where(y < 0, -1, 1)
+    far = np.where(normal, np.log(quotient), np.log(sign * x) - np.log(sign * y))
+    return np.where(np.abs(d) <= np.abs(y) / 2, np.log1p(d / y), far).astype(x.dtype)[()]
+
+
+@kernel
+def log_difference(x: Any, y: Any, d: Any) -> Any:
+    """log x − log y = log(1 + d/y), where d = x − y; NaN where x or y is negative, though x/y need not be.
+
+    >>> log_difference(1e20 + 1, 1e20, 1.0)
+    np.float64(1e-20)
+    """
+    x, y, d = floats(x, y, d)
+    return np.where(y < 0, np.nan, log_quotient(x, y, d)).astype(x.dtype)[()]
 
 
 @kernel

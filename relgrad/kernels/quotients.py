@@ -41,6 +41,7 @@ def _value(name: str, x: Any) -> Any:
 
 _BALLS: dict[str, Callable[[Any], Any]] = {
     "bose": lambda x: 1 / x.expm1(),
+    "log1p": lambda x: type(x)("-inf") if (x + 1).is_zero() else x.log1p(),
     "csch": lambda x: 1 / x.sinh(),
     "arctan": lambda x: x.atan(),
     "arcsin": lambda x: x.asin(),
@@ -50,7 +51,10 @@ _BALLS: dict[str, Callable[[Any], Any]] = {
 
 
 def ball(name: str, x: Any, order: int) -> Any:
-    """The order-th derivative of a quotient at a ball, which may not hold 0."""
+    """The order-th derivative of a quotient at a ball, which may be 0 but not hold it with others."""
+    if x.is_zero():
+        at_zero = PROGRAMS[name][0](At(Fraction(0), order + 4, value_at_zero)).c[order] * factorial(order)
+        return (x + at_zero.numerator) / at_zero.denominator
     value = lambda f, z: _BALLS[f](z) if f in _BALLS else getattr(z, f)()
     return PROGRAMS[name][1](At(x, order, value)).c[order] * factorial(order)
 
@@ -109,6 +113,7 @@ log_gap_n = _quotient(
     0.6,
     80,
     lambda f: (f.t - f.log1p()) / (f.t * f.log1p()),
+    lambda f: f.reciprocal(f.log1p()) - f.reciprocal(f.t),
 )
 log_ratio_n = _quotient(
     "log_ratio_n", "log(1 − x)/log(1 + x)", -0.5, 0.5, 64, lambda f: f.log1p(-1) / f.log1p()

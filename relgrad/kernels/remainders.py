@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import scipy.special
 
 from relgrad.kernels.dispatch import floats, kernel
 from relgrad.kernels.jets import At, Jet, value_at_zero
@@ -198,7 +199,7 @@ xlogx1p_minus_x = _remainder(
     (2, 1),
     76,
     lambda f: (f.t + 1) * f.log1p() - f.t,
-    lambda x: (1 + x) * np.log1p(x) - x,
+    lambda x: scipy.special.xlog1py(1 + x, x) - x,
 )
 
 

@@ -12,9 +12,9 @@ from typing import Any
 from relgrad.logic.build import build_product, build_sum, fit
 from relgrad.logic.group import ProductView, SumView, multiplied
 from relgrad.logic.match import match
-from relgrad.logic.ranges import Goal, is_constant_along
+from relgrad.logic.ranges import Goal, finding, is_constant_along
 from relgrad.logic.theory import SUMS
-from relgrad.logic.unify import State, reify_term, unknowns
+from relgrad.logic.unify import State, reify_term
 from relgrad.logic.view import product_of, sum_of
 from relgrad.ops.deviation import Deviation, LogSoftmaxPullback, SoftmaxPullback
 from relgrad.ops.reduction import Sum
@@ -97,5 +97,4 @@ def centredo(x: Any, y: Any) -> Goal:
             if found is not None:
                 yield from match(v, found, s)
 
-    centred_goal.finds = unknowns(getattr(y, "term", y))  # pyright: ignore[reportFunctionMemberAccess]
-    return centred_goal
+    return finding(centred_goal, x, y)

@@ -13,7 +13,7 @@ from relgrad.logic.group import SumView, added
 from relgrad.logic.theory import SUMS
 from relgrad.logic.view import product_of, sum_of
 from relgrad.op import constant
-from relgrad.ops.arithmetic import multiply
+from relgrad.ops.arithmetic import absolute, multiply
 from relgrad.ops.exponential import exp
 from relgrad.ops.extremes import Max, Min
 from relgrad.ops.joining import Concatenate
@@ -67,7 +67,7 @@ def parts_of(t: Term) -> Iterator[Term]:
         expanded = as_sum(t)
         if expanded is not None:
             yield expanded
-    elif type(t.op) in (Sum, Prod, Max, Min, Norm) or t.op.laws.selects:
+    elif type(t.op) in (Sum, Prod, Max, Min, Norm) or t.op is absolute or t.op.laws.selects:
         yield t.rands[0]
     elif type(t.op) is Concatenate:
         yield from t.rands

@@ -16,8 +16,8 @@ import numpy as np
 from relgrad.logic.build import build_product, build_sum
 from relgrad.logic.group import Number, ProductView, SumView, added
 from relgrad.logic.match import match
-from relgrad.logic.ranges import Goal, range_of
-from relgrad.logic.unify import State, reify_term, unknowns
+from relgrad.logic.ranges import Goal, finding, range_of
+from relgrad.logic.unify import State, reify_term
 from relgrad.logic.view import product_of, sum_of
 from relgrad.op import constant
 from relgrad.ops.arithmetic import absolute, multiply, power, sign
@@ -88,5 +88,4 @@ def product_logarithmo(x: Any, y: Any) -> Goal:
             if found is not None:
                 yield from match(v, found, s)
 
-    product_log_goal.finds = unknowns(getattr(y, "term", y))  # pyright: ignore[reportFunctionMemberAccess]
-    return product_log_goal
+    return finding(product_log_goal, x, y)

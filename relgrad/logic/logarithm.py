@@ -8,8 +8,8 @@ from typing import Any
 from relgrad.logic.exponential import is_exponential
 from relgrad.logic.logdomain import logarithm
 from relgrad.logic.match import match
-from relgrad.logic.ranges import Goal
-from relgrad.logic.unify import State, reify_term, unknowns
+from relgrad.logic.ranges import Goal, finding
+from relgrad.logic.unify import State, reify_term
 from relgrad.logic.view import product_of
 from relgrad.ops.exponential import exp
 from relgrad.ops.reduction import Sum
@@ -53,5 +53,4 @@ def logarithmo(x: Any, y: Any) -> Goal:
         elif is_term(v) and v.ground:
             yield from match(u, exp(v), s)
 
-    log_domain_goal.finds = unknowns(getattr(y, "term", y))  # pyright: ignore[reportFunctionMemberAccess]
-    return log_domain_goal
+    return finding(log_domain_goal, x, y)

@@ -6,6 +6,7 @@ The reading of a term follows from those of its parts, one clause for each op th
     x·y, x/y, xᵏ, √x                weights multiply, exponents add
     Σ x, x + y, x @ y               one sum of weighted exponentials, whose logarithm is a log-sum-exp
     Π x                             Π weight · e^Σ exponent
+    |x|                             |weight| · e^exponent
     x[i], xᵀ, where(c, x, y), …     entry by entry
 
 Weights stay linear: log w would add a rounding error of the size of the exponent. A sum is read only where no summand
@@ -28,7 +29,7 @@ from relgrad.logic.ranges import is_constant_along
 from relgrad.logic.theory import SUMS
 from relgrad.logic.view import product_of, sum_of
 from relgrad.op import Constant, constant
-from relgrad.ops.arithmetic import multiply, square
+from relgrad.ops.arithmetic import absolute, multiply, square
 from relgrad.ops.exponential import exp, log
 from relgrad.ops.extremes import Max, Min
 from relgrad.ops.joining import Concatenate
@@ -128,6 +129,8 @@ def _read_entries(t: Term) -> Reading | None:
     if inner is None:
         return None
     w, x = inner
+    if t.op is absolute:
+        return Reading(None if w is None else absolute(w), x)
     if type(t.op) is Prod:
         weight = None if w is None else t.op.make_node(broadcast_to(w, t.rands[0].type.shape))
         return Reading(weight, Sum(t.op.axes).make_node(_like(x, t.rands[0])))

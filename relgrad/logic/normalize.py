@@ -18,12 +18,12 @@ from relgrad.logic.group import Number, ProductView, added, multiplied, whole
 from relgrad.logic.joined import Joined, Piece, join
 from relgrad.logic.logdomain import joined_sum, reading
 from relgrad.logic.match import match
-from relgrad.logic.ranges import Goal, range_of
+from relgrad.logic.ranges import Goal, finding, range_of
 from relgrad.logic.scopes import scopes
 from relgrad.logic.selected import chain_of, commutes, fits, pushed, selected, selections_in
 from relgrad.logic.share import dtype_of, without
 from relgrad.logic.theory import SUMS
-from relgrad.logic.unify import State, reify_term, unknowns
+from relgrad.logic.unify import State, reify_term
 from relgrad.logic.view import product_of, sum_of, summand
 from relgrad.op import is_constant
 from relgrad.ops.exponential import exp
@@ -69,8 +69,7 @@ def normalizedo(x: Any, y: Any) -> Goal:
             if found is not None:
                 yield from match(v, found, s)
 
-    normalized_goal.finds = unknowns(getattr(y, "term", y))  # pyright: ignore[reportFunctionMemberAccess]
-    return normalized_goal
+    return finding(normalized_goal, x, y)
 
 
 def _denominators(view: ProductView) -> list[Denominator]:

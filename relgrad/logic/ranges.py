@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from relgrad.bounds import range_of
-from relgrad.logic.unify import State, reify_term
+from relgrad.logic.unify import State, reify_term, unknowns
 from relgrad.term import Term, is_term
 from relgrad.types import ArrayType
 
@@ -81,3 +81,9 @@ def same_shape(x: Term, y: Term) -> bool:
 def is_constant_along(x: Any, axes: tuple[int, ...]) -> bool:
     """Whether a term has extent 1 along each of the negative axes."""
     return isinstance(x.type, ArrayType) and all(x.type.extent(axis) == 1 for axis in axes)
+
+
+def finding(goal: Goal, given: Any, found: Any) -> Goal:
+    """Return a goal that says of itself which variables it `reads`, looking into their terms, and which it `finds`."""
+    goal.reads, goal.finds = (unknowns(getattr(x, "term", x)) for x in (given, found))  # type: ignore[attr-defined]
+    return goal

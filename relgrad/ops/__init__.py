@@ -40,6 +40,7 @@ from relgrad.ops.differences import (
     exp_difference,
     expit_difference,
     log_difference,
+    log_quotient,
     power1p,
     power1pm1,
     power_difference,
@@ -104,7 +105,7 @@ from relgrad.ops.remainders import (
 )
 from relgrad.ops.roots import hypot_excess, leg, quadratic_root, radical, sagitta
 from relgrad.ops.softmax import gibbs, log_softmax, logsumexp, softmax
-from relgrad.ops.special import beta, betaln, gamma
+from relgrad.ops.special import beta, betaln, erf, erfc, gamma
 from relgrad.ops.stable import (
     bose,
     cosc_n,
@@ -154,6 +155,8 @@ __all__ = [
     "csc_gap_n",
     "deviation",
     "entr",
+    "erf",
+    "erfc",
     "exp_difference",
     "expit",
     "expit_difference",
@@ -177,6 +180,7 @@ __all__ = [
     "log_gamma",
     "log_gap_n",
     "log_prod",
+    "log_quotient",
     "log_ratio_n",
     "log_softmax",
     "log_softmax_pullback",

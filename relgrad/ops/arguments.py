@@ -120,4 +120,9 @@ def as_balls(array: Any) -> Any:
     return np.vectorize(ball, otypes=[object])(np.asarray(array, dtype=object))
 
 
+def log_or_infinite(ball: Any) -> Any:
+    """Return the logarithm of a ball, which at 0 is -inf, as it is in floats."""
+    return type(ball)("-inf") if ball.is_zero() else ball.log()
+
+
 ZERO = Interval(0.0, 0.0)

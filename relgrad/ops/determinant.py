@@ -10,6 +10,7 @@ from relgrad.contract import Laws
 from relgrad.implementations import implements
 from relgrad.kernels.linalg import cofactor, cofactor_derivative
 from relgrad.op import as_term
+from relgrad.ops.arguments import log_or_infinite
 from relgrad.ops.matmul import swap, total
 from relgrad.ops.square import Square, outputs_like, over_matrices, square_shape
 from relgrad.term import Term
@@ -140,7 +141,9 @@ class SLogDet(Square):
 
     def ball(self, *balls: Any) -> Any:
         det = Det().ball(balls[0])
-        return np.frompyfunc(lambda d: d.sgn(), 1, 1)(det), np.frompyfunc(lambda d: abs(d).log(), 1, 1)(det)
+        return np.frompyfunc(lambda d: d.sgn(), 1, 1)(det), np.frompyfunc(
+            lambda d: log_or_infinite(abs(d)), 1, 1
+        )(det)
 
 
 @implements(np.linalg.det)

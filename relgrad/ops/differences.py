@@ -28,7 +28,7 @@ Slope = Callable[[Any, Any], Any]
 
 def difference(function: Callable[..., Any], slope: Slope, ball: Callable[[Any], Any]) -> Elementwise:
     """Return the op of f(x) − f(y), given its kernel, g·f'(x) and f itself."""
-    return elementwise(
+    op = elementwise(
         function.__name__,
         function,
         lambda g, out, x, y, d: slope(g, x),
@@ -37,6 +37,8 @@ def difference(function: Callable[..., Any], slope: Slope, ball: Callable[[Any],
         kernel=True,
         ball=lambda x, y, d: ball(y + d) - ball(y),
     )
+    op.distance = 0, 1, 2
+    return op
 
 
 def _power_slope(g: Any, x: Any, a: Any) -> Any:
@@ -79,6 +81,7 @@ power_difference = elementwise(
     kernel=True,
     ball=lambda x, y, a, d: (y + d) ** a - y**a,
 )
+power_difference.distance = 0, 1, 3
 cbrt_difference = difference(
     kernels.cbrt_difference,
     lambda g, x: g / (3.0 * np.square(np.cbrt(x))),
@@ -97,6 +100,15 @@ def _larger(x: Any, y: Any, d: Any) -> tuple[Any, Any]:
 log_difference = elementwise(
     "log_difference",
     kernels.log_difference,
+    lambda g, out, x, y, d: g / x,
+    lambda g, out, x, y, d: -g / y,
+    None,
+    kernel=True,
+    ball=lambda x, y, d: (1 + d / y).log() if not y < 0 else y.log(),
+)
+log_quotient = elementwise(
+    "log_quotient",
+    kernels.log_quotient,
     lambda g, out, x, y, d: g / x,
     lambda g, out, x, y, d: -g / y,
     None,
@@ -125,6 +137,9 @@ expit_difference = elementwise(
     kernel=True,
     ball=lambda x, y, d: -(-d).expm1() / ((1 + (-(y + d)).exp()) * (1 + y.exp())),
 )
+
+for _op in (log_difference, log_quotient, expit_difference):
+    _op.distance = 0, 1, 2
 
 
 class Annuity(Elementwise):
@@ -167,6 +182,8 @@ class Annuity(Elementwise):
             return s**self.order * base**a * (base.log() ** self.logs if self.logs else 1)
 
         if self.order == self.logs == 0:
+            if (a + 1).is_zero():
+                return abs(1 + x).log() / x
             return ((1 + x) ** (a + 1) - 1) / ((a + 1) * x)
         return acb.integral(inside, 0, 1).real
 

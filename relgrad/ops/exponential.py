@@ -10,6 +10,7 @@ from scipy.special import expit
 
 from relgrad import kernels
 from relgrad.contract import Laws
+from relgrad.ops.arguments import log_or_infinite
 from relgrad.ops.arithmetic import one_minus_square
 from relgrad.ops.elementwise import Elementwise, elementwise
 from relgrad.ops.intervals import added, increasing, larger, magnitude
@@ -50,7 +51,7 @@ log = elementwise(
     lambda g, out, x: g / x,
     laws=Laws(inverse="exp", monotone=1, homomorphism=("multiply", "add")),
     range=increasing(np.log, fixed=(1.0,)),
-    ball=lambda x: x.log(),
+    ball=log_or_infinite,
 )
 log2 = elementwise(
     "log2",
@@ -58,7 +59,7 @@ log2 = elementwise(
     lambda g, out, x: g / (x * LN2),
     laws=Laws(inverse="exp2", monotone=1, homomorphism=("multiply", "add")),
     range=increasing(np.log2, fixed=(1.0,)),
-    ball=lambda x: x.log() / _log2(),
+    ball=lambda x: log_or_infinite(x) / _log2(),
 )
 log10 = elementwise(
     "log10",
@@ -66,7 +67,7 @@ log10 = elementwise(
     lambda g, out, x: g / (x * LN10),
     laws=Laws(monotone=1, homomorphism=("multiply", "add")),
     range=increasing(np.log10, fixed=(1.0,)),
-    ball=lambda x: x.log() / _arb(10).log(),
+    ball=lambda x: log_or_infinite(x) / _arb(10).log(),
 )
 log1p = elementwise(
     "log1p",
@@ -74,7 +75,7 @@ log1p = elementwise(
     lambda g, out, x: g / (1.0 + x),
     laws=Laws(inverse="expm1", monotone=1),
     range=increasing(np.log1p),
-    ball=lambda x: x.log1p(),
+    ball=lambda x: type(x)("-inf") if (x + 1).is_zero() else x.log1p(),
 )
 
 

@@ -117,6 +117,8 @@ class Log1prelN(Family):
         return POSITIVE if n % 2 == 0 else _NEGATIVE
 
     def exact(self, n: int, x: Any) -> Any:
+        if x == -1:
+            return type(x)("-inf" if n % 2 else "inf")
         return (-x).hypgeom_2f1(n + 1, n + 1, n + 2) * ((-1) ** n * math.factorial(n)) / (n + 1)
 
 

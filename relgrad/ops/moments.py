@@ -10,7 +10,7 @@ import numpy as np
 from relgrad import kernels
 from relgrad.contract import Laws
 from relgrad.implementations import implements
-from relgrad.ops.arguments import is_symbolic
+from relgrad.ops.arguments import is_symbolic, log_or_infinite
 from relgrad.ops.rows import RowsOp, build, total
 from relgrad.ops.stable import xdivy
 from relgrad.term import Term, term
@@ -73,7 +73,7 @@ class LogProd(_ProductOp):
         return [None if t is None else self._sum(t / inputs[0])]
 
     def ball(self, *balls: Any) -> Any:
-        return np.frompyfunc(lambda v: v.log(), 1, 1)(self._ball_product(balls[0]))
+        return np.frompyfunc(log_or_infinite, 1, 1)(self._ball_product(balls[0]))
 
 
 class ProdPower(_ProductOp):

@@ -149,7 +149,7 @@ xlogx1p_minus_x = elementwise(
     lambda g, out, x: g * np.log1p(x),
     kernel=True,
     range=NONNEGATIVE,
-    ball=lambda x: (1 + x) * x.log1p() - x,
+    ball=lambda x: (1 + x) * x.log1p() - x if x != -1 else -x,
 )
 log_cos = elementwise(
     "log_cos",

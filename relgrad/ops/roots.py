@@ -50,6 +50,7 @@ leg = elementwise(
     range=NONNEGATIVE,
     ball=lambda x, y, d: (d * (2 * y + d)).sqrt(),
 )
+leg.distance = 0, 1, 2
 hypot_excess = elementwise(
     "hypot_excess",
     kernels.hypot_excess,
