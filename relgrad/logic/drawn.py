@@ -27,11 +27,7 @@ def drawn_product(t: Term) -> Any:
     if not outside:
         return None
     for base, e in view.factors.items():
-        if (
-            e != 1
-            or not is_term(base)
-            or not (is_exponential(base) or type(base.op) in (Scatter, AddAlong))
-        ):
+        if e != 1 or not is_term(base) or not (is_exponential(base) or type(base.op) in (Scatter, AddAlong)):
             continue
         new = None
         if base.op in SUMS:
