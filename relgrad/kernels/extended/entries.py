@@ -147,6 +147,12 @@ def xlogy(x: Extended, y: Extended) -> Extended:
     return pick((x.m == 0) & ~np.isnan(y.m), Extended.of(x.m), multiply(x, log(y)))
 
 
+@_rule(scipy.special.xlog1py)
+def xlog1py(x: Extended, y: Extended) -> Extended:
+    """Return x·log(1 + y), and 0 where x = 0."""
+    return pick((x.m == 0) & ~np.isnan(y.m), Extended.of(x.m), multiply(x, log1p(y)))
+
+
 @_rule(np.exp)
 def exp(x: Extended) -> Extended:
     """e^x = e^r·2^k with k the whole number nearest to x/log 2."""

@@ -30,14 +30,14 @@ from relgrad.kernels.linalg import cofactor
 concatenate, stack = FUNCTIONS[np.concatenate], FUNCTIONS[np.stack]
 
 
-def _largest(x: Any) -> int:
-    """Return the largest exponent of an array that has other entries than zeros, else 0."""
-    most = int(np.max(x.e, initial=NOTHING))
-    return most if most > NOTHING else 0
+def _largest(x: Any, axis: Any = None) -> Any:
+    """Return the largest exponent along axes, which stay; 0 where there are only zeros."""
+    most = np.max(x.e, axis=axis, keepdims=True, initial=NOTHING)
+    return np.where(most > NOTHING, most, 0)
 
 
-def _homogeneous(*degrees: int, joint: bool = False) -> Any:
-    """Return the rule of f(2^k·x, 2^l·y) = 2^(a·k + b·l)·f(x, y), where operands of one unit share k.
+def _homogeneous(*degrees: int, by_axis: bool = False) -> Any:
+    """Return the rule of f(2^k·x, 2^l·y) = 2^(a·k + b·l)·f(x, y), which may have slices along an axis of their own.
 
     Entries that are smaller than the largest by more than the range of floats are zeros.
     """
@@ -45,12 +45,15 @@ def _homogeneous(*degrees: int, joint: bool = False) -> Any:
     def make(function: Any) -> Any:
         def rule(*args: Any, **kwargs: Any) -> Any:
             arrays = [Extended.of(x) for x in args[: len(degrees)]]
-            exponents = [_largest(x) for x in arrays]
-            if joint:
-                exponents = [max(exponents)] * len(exponents)
+            axis = kwargs.get("axis") if by_axis else None
+            exponents = [_largest(x, axis) for x in arrays]
             parts = [scaled(x, k) for x, k in zip(arrays, exponents, strict=True)]
             result = function(*parts, *map(lowered, args[len(degrees) :]), **kwargs)
-            shift = sum(d * k for d, k in zip(degrees, exponents, strict=True))
+            shift: Any = sum(d * k for d, k in zip(degrees, exponents, strict=True))
+            if axis is None:
+                shift = shift.item()
+            elif shift.ndim != np.ndim(result):
+                shift = np.squeeze(shift, axis)
             return Extended(result, shift)
 
         return rule
@@ -58,23 +61,33 @@ def _homogeneous(*degrees: int, joint: bool = False) -> Any:
     return make
 
 
+def _one_scale(function: Any) -> Any:
+    """Return the rule of a function of single entries with f(2^k·x, 2^k·y, …) = 2^k·f(x, y, …)."""
+
+    def rule(*args: Any) -> Extended:
+        parts, most = aligned(*map(Extended.of, args))
+        return Extended(function(*parts), most)
+
+    return rule
+
+
 NAMED.update(
     {
-        "norm2": _homogeneous(1),
-        "norm_p": _homogeneous(1),
-        "unit": _homogeneous(0),
-        "unit_p": _homogeneous(0),
-        "unit_pullback": _homogeneous(-1, 1),
-        "centred": _homogeneous(1),
+        "norm2": _homogeneous(1, by_axis=True),
+        "norm_p": _homogeneous(1, by_axis=True),
+        "unit": _homogeneous(0, by_axis=True),
+        "unit_p": _homogeneous(0, by_axis=True),
+        "unit_pullback": _homogeneous(-1, 1, by_axis=True),
+        "centred": _homogeneous(1, by_axis=True),
         "inv": _homogeneous(-1),
         "solve": _homogeneous(-1, 1),
         "add_at": _homogeneous(1),
         "add_along": _homogeneous(1),
         "diag_embed": _homogeneous(1),
-        "deviation": _homogeneous(1, 0),
-        "leg": _homogeneous(1, 0, 0, joint=True),
-        "hypot_excess": _homogeneous(1, 0, joint=True),
-        "sagitta": _homogeneous(1, 0, joint=True),
+        "deviation": _homogeneous(1, 0, by_axis=True),
+        "leg": _one_scale,
+        "hypot_excess": _one_scale,
+        "sagitta": _one_scale,
         "trace": _homogeneous(1),
         "tril": _homogeneous(1),
         "triu": _homogeneous(1),
@@ -105,7 +118,7 @@ def _det(x: Extended) -> Extended:
 
 @_named("cofactor")
 def _cofactor(x: Any) -> Extended:
-    k = _largest(x)
+    k = _largest(x, (-2, -1))
     return Extended(cofactor(scaled(x, k)), k * (x.shape[-1] - 1))
 
 
