@@ -2,7 +2,6 @@
 
 NOT_YET = {
     "products, quotients and squares overflow before a logarithm or root brings them back": """
-        norm: norm cubed and back [gradient]
         physics: Nernst [value]
     """,
     "one minus the largest of several probabilities": """
