@@ -9,10 +9,13 @@ import mpmath
 import numpy as np
 import pytest
 from mpmath import mpf
+from op_table import ROWS
 
 import relgrad as rg
 from relgrad.kernels.extended import extended_range
 from relgrad.kernels.extended.number import Extended
+from relgrad.kernels.extended.retry import ExtendedTwin
+from relgrad.trace.containers import flatten
 
 SPREAD = [3e-320, 2e-200, -1e-3, 0.7, -1.0, 5.0, 1e3, -4e200, 3e307]
 POSITIVE = [abs(x) for x in SPREAD]
@@ -185,3 +188,16 @@ def test_source_by_itself_has_the_range():
         np.array([1e200]), np.array([2e200])
     )
     np.testing.assert_allclose(got, [4 / 9], rtol=1e-15)
+
+
+@pytest.mark.parametrize("name", sorted(ROWS))
+def test_programs_of_all_ops_are_the_same_in_extended_range(name):
+    f, *args = ROWS[name]
+    program = rg.stabilize(f)
+    want = flatten(program(*args))[0]
+    (compiled,) = [found.compiled for found in program._programs.values()]
+    function = getattr(compiled.function, "__wrapped__", compiled.function)
+    got = flatten(ExtendedTwin(function)(*args))[0]
+    for a, b in zip(got, want, strict=True):
+        assert np.asarray(a).dtype == np.asarray(b).dtype
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)

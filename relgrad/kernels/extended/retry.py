@@ -25,7 +25,7 @@ def extended_range(function: Callable[..., Any]) -> Callable[..., Any]:
 
     The function consists of NumPy calls and of functions of arrays; what has no rule for extended range sees floats.
     """
-    wide = _Wide(function)
+    wide = ExtendedTwin(function)
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -44,8 +44,8 @@ def extended_range(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-class _Wide:
-    """A function with NumPy, kernels and constants that know numbers of extended range."""
+class ExtendedTwin:
+    """A function with NumPy, kernels and constants that know numbers of extended range: it computes in that."""
 
     def __init__(self, function: Any):
         self._function = function
