@@ -3,7 +3,7 @@
 import numpy as np
 
 from relgrad.ops import centred, deviation, log_prod, prod_power
-from relgrad.relation import positive, relation, same_shape
+from relgrad.relation import nonnegative, positive, relation, same_shape
 
 
 @relation(source="Chan, Golub & LeVeque 1983, Algorithms for computing the sample variance, section 3")
@@ -182,3 +182,24 @@ def power_of_product_over_axes(x, y, axis):
 def root_of_product_over_axes(x, axis):
     """The root of a product, without forming what overflows or underflows."""
     return np.sqrt(np.prod(x, axis=axis, keepdims=True)), prod_power(x, 0.5, axis=axis, keepdims=True)
+
+
+@relation(source="functional equation of the logarithm; the density of a Dirichlet distribution")
+def log_of_product_of_powers(x, a, axis):
+    """The log of a product of powers is the sum of the logs, each a multiple of that of its base."""
+    power = np.power(x, a)
+    log = np.sum(a * np.log(np.abs(x)), axis=axis, keepdims=True)
+    return (
+        log_prod(power, axis=axis, keepdims=True),
+        np.where(np.prod(np.sign(x) ** a, axis=axis, keepdims=True) >= 0, log, np.nan),
+    )
+
+
+@relation(source="functional equation of the logarithm; the density of a Dirichlet distribution")
+def log_of_product_of_powers_of_positives(x, a, axis):
+    """The log of a product of powers of what is positive is the sum of multiples of the logs."""
+    return (
+        log_prod(np.power(x, a), axis=axis, keepdims=True),
+        np.sum(a * np.log(x), axis=axis, keepdims=True),
+        nonnegative(x),
+    )

@@ -235,3 +235,18 @@ def relative_difference(x, y, z):
 def quotient_of_roots_minus_one(x, y):
     """How far a quotient of two roots is from one."""
     return np.sqrt(x) / np.sqrt(y) - 1, power_difference(x, y, 0.5, x - y) / np.sqrt(y)
+
+
+@relation(source="functional equation of the logarithm")
+def log_of_power_of_one_plus(x, a):
+    """The log of a power of one plus something, which may be negative where the power is even."""
+    return (
+        np.log(power1p(x, a)),
+        np.where(power1p(x, a) >= 0, a * np.log1p(np.where(x < -1, -2 - x, x)), np.nan),
+    )
+
+
+@relation(source="functional equation of the logarithm")
+def log_of_power_of_one_plus_what_is_positive(x, a):
+    """The log of a power of one plus something that leaves it positive."""
+    return np.log(power1p(x, a)), a * np.log1p(x), positive(1 + x)

@@ -50,9 +50,9 @@ class Settings:
 class Program:
     """What one signature of a function became: its graph, derivation, and compiled form."""
 
-    def __init__(self, traced: Traced, derivation: Derivation, name: str):
+    def __init__(self, traced: Traced, derivation: Derivation, name: str, extended: bool):
         self.traced, self.derivation = traced, derivation
-        self.compiled = compile_program(traced, derivation.after, name)
+        self.compiled = compile_program(traced, derivation.after, name, extended)
 
 
 class Transformed:
@@ -112,7 +112,7 @@ class Transformed:
     def _finish(self, traced: Traced) -> Program:
         how = self.settings
         derivation = schedule(traced.outputs, how.library, how.strategy, conventions=how.conventions)
-        return Program(traced, replace(derivation, assumed=traced.stated), self._name)
+        return Program(traced, replace(derivation, assumed=traced.stated), self._name, how.strategy.extended)
 
     def _program(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Program:
         key = signature(args, kwargs)

@@ -371,11 +371,12 @@ def test_a_repeated_call_costs_little_more_than_the_numpy_calls() -> None:
     assert python_calls(d, X) <= 6
     long = rg.grad(lambda x: np.sum(np.exp(np.sin(np.cos(x * x) * x) * x)))
     long(X)
-    assert python_calls(long, X) <= 6
+    # Four more watch for what leaves the range of floats.
+    assert python_calls(long, X) <= 10
     both = rg.grad(lambda x, y: np.sum(np.exp(x)) * y, (0, 1))
     both(X, 2.0)
     # NumPy's own np.sum is a few of them.
-    assert python_calls(both, X, 2.0) <= 12
+    assert python_calls(both, X, 2.0) <= 16
 
 
 def test_a_call_with_containers_takes_them_apart_once() -> None:

@@ -175,6 +175,9 @@ def test_a_kernel_imports_only_numpy_and_scipy(name):
         "fractions",
         "functools",
         "math",
+        "copy",
+        "dataclasses",
+        "types",
     }
 
 

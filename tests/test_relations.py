@@ -271,10 +271,9 @@ def test_two_rows_of_one_name_are_no_library():
 
 @pytest.mark.parametrize("row", ["log_of_one_plus_exponential", "log_of_one_plus"])
 def test_only_the_rows_of_the_library_are_used(row):
-    x = np.array(800.0)
+    x = np.array(-0.1)
     without = rg.stabilize(lambda x: np.log(1 + np.exp(x)), relations=rg.LIBRARY.restricted(row))
-    with np.errstate(over="ignore"):
-        assert without(x) == (800.0 if row == "log_of_one_plus_exponential" else np.inf)
+    assert ("softplus" in without.source(x)) == (row == "log_of_one_plus_exponential")
 
 
 SCRIPT = """

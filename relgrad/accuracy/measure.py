@@ -41,7 +41,8 @@ class Subject(NamedTuple):
         written = schedule(traced.outputs, library, NAIVE)
         derived = schedule(traced.outputs, library, strategy)
         naive = compile_program(traced, written.after, "naive")
-        return cls(traced, written, derived, naive, compile_program(traced, derived.after, "rewritten"))
+        rewritten = compile_program(traced, derived.after, "rewritten", strategy.extended)
+        return cls(traced, written, derived, naive, rewritten)
 
     def values(self, args: Sequence[Any]) -> dict[Term, Any]:
         """Return the arrays among the arguments by the inputs that stand for them."""

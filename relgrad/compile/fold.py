@@ -19,8 +19,8 @@ LIMIT = 1 << 16
 def fold_constants(roots: Sequence[Term]) -> list[Term]:
     """Return the roots with every application to constants replaced by its value, as NumPy computes it.
 
-    Left alone: an op whose `do_constant_folding` says so, one that raises, one whose result is larger than
-    64 KiB or not of the inferred type, and broadcasts, which cost nothing as long as they stay views.
+    Left alone: an op whose `do_constant_folding` says so, one that raises, overflows or underflows, one whose result
+    is larger than 64 KiB or not of the inferred type, and broadcasts, which cost nothing as long as they stay views.
     """
     several: dict[Term, list[Any]] = {}
 
@@ -45,7 +45,7 @@ def _folded(node: Term, several: dict[Term, list[Any]]) -> Term:
     ):
         return node
     try:
-        with np.errstate(all="ignore"):
+        with np.errstate(over="raise", under="raise", divide="ignore", invalid="ignore"):
             values = op.evaluate(node, [x.op.value for x in node.rands])
     except Exception:  # whatever a user's op raises, it shall raise when the program runs, not now
         return node

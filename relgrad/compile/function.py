@@ -9,6 +9,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from relgrad.compile.extended import may_leave_range
 from relgrad.compile.fold import fold_constants
 from relgrad.compile.sink import sink_squeezes
 from relgrad.compile.source import Source, write_source
@@ -38,10 +39,13 @@ class Compiled:
         return f"<compiled {self.program.name}: {self.program.function.count(chr(10))} lines>"
 
 
-def compile_program(traced: Traced, roots: Sequence[Term], name: str, **options: Any) -> Compiled:
+def compile_program(
+    traced: Traced, roots: Sequence[Term], name: str, extended: bool = False, **options: Any
+) -> Compiled:
     """Return the function of a trace's arguments that computes the roots, in the structure of its results.
 
-    Constants are folded first. `options` are those of `write_source`. Tracebacks show the generated lines.
+    Constants are folded first. An `extended` program is computed again in extended range where it leaves that of
+    floats on the way, if it can. `options` are those of `write_source`. Tracebacks show the generated lines.
     """
     taken, paths = parameters(traced), traced.paths
     if not all(map(_is_expression, paths)):
@@ -50,7 +54,9 @@ def compile_program(traced: Traced, roots: Sequence[Term], name: str, **options:
         options["imports"] = [*options.get("imports", ()), "from relgrad.trace.arguments import arrays"]
     inputs = dict(zip(traced.inputs, paths, strict=True))
     roots = sink_squeezes(fold_constants(roots))
-    return compile_source(write_source(name, taken, inputs, roots, traced.out_structure, **options))
+    extended = extended and may_leave_range(roots)
+    source = write_source(name, taken, inputs, roots, traced.out_structure, extended=extended, **options)
+    return compile_source(source)
 
 
 def _is_expression(path: str) -> bool:

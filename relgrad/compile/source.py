@@ -69,6 +69,7 @@ def write_source(
     convert: Collection[Term] = (),
     doc: str = "",
     reuse: bool = True,
+    extended: bool = False,
 ) -> Source:
     """Return the source of a function that computes the roots.
 
@@ -76,12 +77,14 @@ def write_source(
     how the argument is reached from them (`params['W']`); `results` is the structure of the result, or makes
     the returned expression from the texts of the roots; by default it is the one root or a tuple. `imports`
     are lines that `results` or the signature need. Arguments of rank 0, and those in `convert`, become NumPy
-    values of the traced dtype first.
+    values of the traced dtype first. An `extended` function is computed again in extended range where it leaves
+    that of floats.
 
     No argument is written to, and no result shares memory with an argument, a constant, or another result.
     """
     nodes = list(subterms(*roots))
-    kernels = sorted({kernel for node in nodes for kernel in node.op.imports})
+    wanted = {kernel for node in nodes for kernel in node.op.imports}
+    kernels = sorted(wanted | {"extended_range"} if extended else wanted)
     imported = [word for line in imports for word in _WORD.findall(line)]
     name = Names([*kernels, *imported]).take(name)
     names = Names([*kernels, *imported])
@@ -112,6 +115,8 @@ def write_source(
     text = (
         wrap(f"def {name}({', '.join(signature)}):") + "\n" + indent([wrap(line, 4) for line in body]) + "\n"
     )
+    if extended:
+        text = f"@extended_range\n{text}"
     top = ["import numpy as np", *imports, *returns.imports, *callables.imports]
     if kernels:
         listed = ", ".join(kernels)

@@ -26,6 +26,7 @@ from relgrad.kernels.differences import (
     xlogx_difference,
 )
 from relgrad.kernels.entropies import xlog_ratio
+from relgrad.kernels.extended import extended_range as extended_range
 from relgrad.kernels.gammas import gamma_ratio, log_gamma
 from relgrad.kernels.index import (
     add_along,

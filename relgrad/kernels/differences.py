@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.kernels.dispatch import floats, kernel
+from relgrad.kernels.dispatch import arithmetic_kernel, floats, kernel
 from relgrad.kernels.logexp import expit
 
 
@@ -24,7 +24,7 @@ def _or_plain(value: Any, plain: Any) -> Any:
     return np.where(np.isfinite(value), value, plain)[()]
 
 
-@kernel
+@arithmetic_kernel
 def power1p(x: Any, a: Any) -> Any:
     """(1 + x)ᵃ, with what rounding takes from 1 + x put back to first order; within 2 ulp for a·log(1 + x) < 1.
 

@@ -17,7 +17,21 @@ def kernel(function: F) -> F:
 
     Programs that call kernels can thus be traced again.
     """
+    return _kernel(function, lambda: np.errstate(all="ignore"))
 
+
+def arithmetic_kernel(function: F) -> F:
+    """Make a kernel that overflows and underflows as NumPy's arithmetic does, which callers may have raised."""
+    return _kernel(function, _raised_or_silent)
+
+
+def _raised_or_silent() -> Any:
+    state = np.geterr()
+    how: Any = {name: "raise" if state[name] == "raise" else "ignore" for name in ("over", "under")}
+    return np.errstate(divide="ignore", invalid="ignore", **how)
+
+
+def _kernel(function: F, errors: Callable[[], Any]) -> F:
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         for x in (*args, *kwargs.values()):
@@ -27,7 +41,7 @@ def kernel(function: F) -> F:
                 and not isinstance(x, np.ndarray)
             ):
                 return x.__array_function__(call, (type(x),), args, kwargs)
-        with np.errstate(all="ignore"):
+        with errors():
             return function(*args, **kwargs)
 
     return cast(F, call)

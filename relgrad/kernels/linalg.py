@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.kernels.dispatch import floats, kernel
+from relgrad.kernels.dispatch import arithmetic_kernel, floats, kernel
 
 Axis = int | tuple[int, ...] | None
 
@@ -143,7 +143,7 @@ def _singular(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.nda
     return u, vt, sign[..., None, None], *np.frexp(s)
 
 
-@kernel
+@arithmetic_kernel
 def cofactor(x: Any) -> np.ndarray:
     """The matrix of cofactors, det(x)·x⁻ᵀ, which also singular matrices have: ∂det(x)/∂x.
 

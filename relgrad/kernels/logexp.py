@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from relgrad.kernels.dispatch import floats, kernel
+from relgrad.kernels.dispatch import arithmetic_kernel, floats, kernel
 
 xlogy = scipy.special.xlogy
 xlog1py = scipy.special.xlog1py
@@ -95,7 +95,7 @@ def bose(x: Any) -> Any:
     return np.where(x > 40, np.exp(-x), 1 / np.expm1(x))[()]
 
 
-@kernel
+@arithmetic_kernel
 def xdivy(x: Any, y: Any) -> Any:
     """x/y, but 0 where x = 0 and y is not NaN: what derivatives of xlogy and xlog1py become at 0·log 0."""
     x, y = floats(x, y)

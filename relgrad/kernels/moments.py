@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.kernels.dispatch import floats, kernel
+from relgrad.kernels.dispatch import arithmetic_kernel, floats, kernel
 
 Axis = int | tuple[int, ...] | None
 
@@ -68,7 +68,7 @@ def log_prod(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
     return result if keepdims else np.squeeze(result, axis)[()]
 
 
-@kernel
+@arithmetic_kernel
 def prod_power(x: Any, power: Any, axis: Axis = None, keepdims: bool = False) -> Any:
     """(Π x)ᵖ over axes, such as the geometric mean, though the product may overflow or underflow.
 

@@ -195,7 +195,13 @@ def _power_rules(power: Any) -> tuple[Rule, Rule]:
             return g * (y * power(x, np.where(np.logical_and(x == 0, y == 0), 1, y - 1)))
         if n.ndim == 0 and n == 1:
             return g
-        return g * (n * x) if n.ndim == 0 and n == 2 else g * (n * power(x, n - n.dtype.type(1)))
+        if n.ndim == 0 and n == 2:
+            return g * (n * x)
+        less = n - n.dtype.type(1)
+        if np.all(less + n.dtype.type(1) == n):
+            return g * (n * power(x, less))
+        # The exponent would be rounded, by which a power of what is huge or tiny would lose digits.
+        return g * (n * np.where(x == 0, power(x, less), out / np.where(x == 0, 1.0, x)))
 
     def exponent(g: Any, out: Any, x: Any, y: Any) -> Any:
         b = _fixed(x)

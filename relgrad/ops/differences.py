@@ -44,9 +44,9 @@ def difference(function: Callable[..., Any], slope: Slope, ball: Callable[[Any],
 def _power_slope(g: Any, x: Any, a: Any) -> Any:
     """Return g·a·xᵃ⁻¹."""
     rule = power.rules[0]
-    return (
-        rule(g, None, x, a) if rule is not None and is_constant(as_term(a)) else g * (a * np.power(x, a - 1))
-    )
+    if rule is not None and is_constant(as_term(a)):
+        return rule(g, np.power(x, a), x, a)
+    return g * (a * np.power(x, a - 1))
 
 
 def _power1p_range(x: Interval, a: Interval) -> Interval:

@@ -29,7 +29,7 @@ def _end(value: Exact, open_: bool, up: bool) -> tuple[float, bool]:
     try:
         near = float(value)
     except OverflowError:
-        near = math.copysign(math.inf, value)
+        near = math.inf if value > 0 else -math.inf
     if math.isfinite(near) and Fraction(near) == value:
         return near, open_
     if (near < value) == up:

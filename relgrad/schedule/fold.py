@@ -13,7 +13,7 @@ LARGEST = 1 << 12
 
 
 def fold(t: Term) -> Term | None:
-    """Return the constant that a term is, or None where it is none, is large, or is not finite."""
+    """Return the constant that a term is, or None where it is none, is large, or out of range."""
     if not t.rands or not isinstance(t.type, ArrayType) or not all(is_constant(rand) for rand in t.rands):
         return None
     if (
@@ -23,7 +23,7 @@ def fold(t: Term) -> Term | None:
     ):
         return None
     try:
-        with np.errstate(all="ignore"):
+        with np.errstate(over="raise", under="raise", divide="ignore", invalid="ignore"):
             (value,) = t.op.evaluate(t, [rand.op.value for rand in t.rands])
     except Exception:  # whatever it is, the user's own call shall raise it
         return None

@@ -15,16 +15,20 @@ MOVES = frozenset({RELATE, EXPAND, SINK, FOLD})
 class Strategy:
     """A sequence of phases; each saturates the graph with its own set of moves, bottom-up.
 
+    Where the program is `extended`, what overflows or underflows on the way is computed again in extended range.
+
     >>> (interleave(RELATE, EXPAND) >> interleave(SINK, FOLD)).phases == DEFAULT.phases
     True
     """
 
     phases: tuple[frozenset[str], ...]
     name: str = ""
+    extended: bool = False
 
     def __rshift__(self, other: Strategy) -> Strategy:
         """Do this strategy first, then the other."""
-        return Strategy(self.phases + other.phases, f"{self.name} >> {other.name}".strip(" >"))
+        name = f"{self.name} >> {other.name}".strip(" >")
+        return Strategy(self.phases + other.phases, name, self.extended or other.extended)
 
 
 def interleave(*moves: str) -> Strategy:
@@ -38,13 +42,13 @@ def interleave(*moves: str) -> Strategy:
     return Strategy((frozenset(moves),), "+".join(moves))
 
 
-DEFAULT = Strategy((interleave(RELATE, EXPAND) >> interleave(SINK, FOLD)).phases, "default")
+DEFAULT = Strategy((interleave(RELATE, EXPAND) >> interleave(SINK, FOLD)).phases, "default", True)
 """Stabilise the function, expand its gradient layer by layer, stabilise what comes of it; then draw factors into masks.
 
 Factors sink last, since relations see through a product, but not into a mask.
 """
 
-EAGER = Strategy((interleave(EXPAND) >> interleave(RELATE) >> interleave(SINK, FOLD)).phases, "eager")
+EAGER = Strategy((interleave(EXPAND) >> interleave(RELATE) >> interleave(SINK, FOLD)).phases, "eager", True)
 """Expand every gradient first, as others do, and only then look for relations."""
 
 NAIVE = Strategy(interleave(EXPAND).phases, "naive")

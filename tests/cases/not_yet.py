@@ -2,41 +2,7 @@
 
 NOT_YET = {
     "products, quotients and squares overflow before a logarithm or root brings them back": """
-        logsumexp: power mean [value gradient product]
-        products: logarithm of a cumulative product [value gradient]
-        products: root of a product [value gradient]
-        products: quotient of products [value gradient product]
-        recursion: hidden Markov model [value gradient]
-        contrast: Cauchy loss, huge [value gradient]
-        contrast: Geman-McClure [value]
-        logarithmic: log of a square [value gradient product]
-        logarithmic: log of a quotient [value gradient]
-        logarithmic: log of a root of a sum [product]
-        norm: logarithm of a norm [value gradient]
-        norm: norm cubed and back [value gradient]
-        norm: clipping by the norm [gradient]
-        norm: complex division [value gradient]
-        statistics: kurtosis, huge [value gradient]
-        linear algebra: root of a determinant [value gradient]
-        linear algebra: quadratic form over a norm [value gradient]
-        density: Cauchy [value]
-        density: Student [value gradient]
-        physics: Nernst [value gradient]
-        physics: lens combination [gradient]
-        models: Hill function [value gradient]
-        models: log-logistic survival [value gradient]
-    """,
-    "logarithms of powers and of scales are not taken apart where a factor underflows": """
-        density: Dirichlet [value gradient product]
-        density: Gaussian with log-scale [value gradient product]
-    """,
-    "powers with a number as base, and roots, of exponentials": """
-        softmax: base 2 [value gradient product]
-        logsumexp: log base 2 of sums [value gradient product]
-        logsumexp: log10 of sums [value gradient product]
-        logsumexp: root of a sum of exponentials [value]
-        exponential: power of an exponential [value]
-        models: Elo expectation [gradient]
+        physics: Nernst [value]
     """,
     "one minus the largest of several probabilities": """
         cross entropy: Brier score [value gradient product]
@@ -48,14 +14,8 @@ NOT_YET = {
         models: noisy-or [value]
     """,
     "functions of an exponential that dwarfs the rest of their operand": """
-        logarithm of a difference: logarithm of expm1 [value gradient product]
         logarithm of a difference: interval of a logistic [value gradient product]
-        logarithm of a difference: inverse softplus [value gradient product]
-        sigmoid: quotient of sigmoids [value gradient product]
-        sigmoid: logistic growth [value gradient]
         softplus: logarithm of softplus [value gradient product]
-        hyperbolic: log sinh [value gradient product]
-        hyperbolic: ratio of sinhs [value gradient product]
         models: ordinal regression [value]
         models: ordinal regression, to the cuts [value]
         models: discretised logistic [value gradient]

@@ -1,0 +1,247 @@
+"""Functions of single entries in extended range: exact in the exponents, and as accurate as floats in the mantissas."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.special
+
+from relgrad.kernels.extended.number import UFUNCS, Extended
+
+_LN2 = 0.6931471805599453
+# The parts of log 2 have 24, 24 and 53 bits: multiples of the first two by whole numbers below 2^29 are exact.
+_LN2_PARTS = (0.6931471824645996, -1.9046542121259336e-09, -8.783183432405266e-17)
+_MOST = 2.0**45
+"""Arguments of exponentials beyond this are taken to be this: no result comes back from there."""
+_SPLIT = 2.0**27 + 1
+
+
+def _rule(*ufuncs: Any) -> Callable[[Any], Any]:
+    def register(rule: Any) -> Any:
+        UFUNCS.update(dict.fromkeys(ufuncs, rule))
+        return rule
+
+    return register
+
+
+def pick(c: Any, x: Extended, y: Extended) -> Extended:
+    """Return where(c, x, y)."""
+    return Extended(np.where(c, x.m, y.m), np.where(c, x.e, y.e))
+
+
+def aligned(*terms: Extended) -> tuple[list[Any], Any]:
+    """Return mantissas of one common exponent, the largest, and that exponent."""
+    most = np.maximum.reduce([np.broadcast_arrays(*[t.e for t in terms])], axis=1)[0]
+    return [scaled(t, most) for t in terms], most
+
+
+def scaled(x: Extended, exponent: Any) -> Any:
+    """Return x/2^exponent as floats."""
+    return np.ldexp(x.m, np.clip(x.e - exponent, -5000, 5000).astype(np.intc))
+
+
+@_rule(np.add)
+def add(x: Extended, y: Extended) -> Extended:
+    """Return x + y."""
+    (a, b), most = aligned(x, y)
+    return Extended(a + b, most)
+
+
+@_rule(np.subtract)
+def subtract(x: Extended, y: Extended) -> Extended:
+    """Return x - y."""
+    return add(x, Extended(-y.m, y.e))
+
+
+@_rule(np.multiply)
+def multiply(x: Extended, y: Extended) -> Extended:
+    """Return x·y."""
+    return Extended(x.m * y.m, x.e + y.e)
+
+
+@_rule(np.divide)
+def divide(x: Extended, y: Extended) -> Extended:
+    """Return x/y."""
+    return Extended(x.m / y.m, x.e - y.e)
+
+
+UFUNCS[np.negative] = lambda x: Extended(-x.m, x.e)
+UFUNCS[np.positive] = lambda x: x
+UFUNCS[np.absolute] = UFUNCS[np.fabs] = lambda x: Extended(np.abs(x.m), x.e)
+UFUNCS[np.square] = lambda x: multiply(x, x)
+UFUNCS[np.reciprocal] = lambda x: Extended(1 / x.m, -x.e)
+UFUNCS[np.sign] = lambda x: np.sign(x.m)
+UFUNCS[np.copysign] = lambda x, y: Extended(np.copysign(x.m, y.m), np.broadcast_arrays(x.e, y.m)[0])
+UFUNCS.update({f: lambda x, f=f: f(x.m) for f in (np.isfinite, np.isinf, np.isnan, np.signbit)})
+
+
+@_rule(np.sqrt)
+def sqrt(x: Extended) -> Extended:
+    """Return √x."""
+    odd = x.e & 1
+    return Extended(np.sqrt(np.ldexp(x.m, odd.astype(np.intc))), (x.e - odd) >> 1)
+
+
+@_rule(np.cbrt)
+def cbrt(x: Extended) -> Extended:
+    """Return ∛x."""
+    rest = x.e % 3
+    return Extended(np.cbrt(np.ldexp(x.m, rest.astype(np.intc))), (x.e - rest) // 3)
+
+
+@_rule(np.hypot)
+def hypot(x: Extended, y: Extended) -> Extended:
+    """Return √(x² + y²)."""
+    (a, b), most = aligned(x, y)
+    return Extended(np.hypot(a, b), most)
+
+
+UFUNCS[np.arctan2] = lambda x, y: Extended.of(np.arctan2(*aligned(x, y)[0]))
+
+
+def _compared(x: Extended, y: Extended) -> Any:
+    """Return a number of the sign of x - y, and NaN where either is."""
+    gap = subtract(x, y).m
+    return np.where(np.isinf(x.m) & (x.m == y.m), 0, gap)
+
+
+UFUNCS.update(
+    {
+        f: lambda x, y, f=f: f(_compared(x, y), 0)
+        for f in (np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal)
+    }
+)
+UFUNCS[np.maximum] = lambda x, y: pick((_compared(x, y) >= 0) | np.isnan(x.m), x, y)
+UFUNCS[np.minimum] = lambda x, y: pick((_compared(x, y) <= 0) | np.isnan(x.m), x, y)
+UFUNCS[np.fmax] = lambda x, y: pick((_compared(x, y) >= 0) | np.isnan(y.m), x, y)
+UFUNCS[np.fmin] = lambda x, y: pick((_compared(x, y) <= 0) | np.isnan(y.m), x, y)
+
+
+def _logarithm(function: Any, unit: float) -> Any:
+    """Return log m + e·unit where the number is no float."""
+
+    def log(x: Extended) -> Any:
+        far = function(x.m) + (x.e * unit).astype(x.dtype)
+        return Extended.of(np.where(x.outside, far, function(x.floats())))
+
+    return log
+
+
+log = UFUNCS[np.log] = _logarithm(np.log, _LN2)
+UFUNCS[np.log2] = _logarithm(np.log2, 1.0)
+UFUNCS[np.log10] = _logarithm(np.log10, 0.30102999566398120)
+
+
+@_rule(np.log1p)
+def log1p(x: Extended) -> Extended:
+    """Return log(1 + x)."""
+    near = pick(x.outside, x, Extended.of(np.log1p(x.floats())))
+    return pick(x.outside & (x.e > 0), log(x), near)
+
+
+@_rule(scipy.special.xlogy)
+def xlogy(x: Extended, y: Extended) -> Extended:
+    """Return x·log y, and 0 where x = 0."""
+    return pick((x.m == 0) & ~np.isnan(y.m), Extended.of(x.m), multiply(x, log(y)))
+
+
+@_rule(scipy.special.xlog1py)
+def xlog1py(x: Extended, y: Extended) -> Extended:
+    """Return x·log(1 + y), and 0 where x = 0."""
+    return pick((x.m == 0) & ~np.isnan(y.m), Extended.of(x.m), multiply(x, log1p(y)))
+
+
+@_rule(np.exp)
+def exp(x: Extended) -> Extended:
+    """e^x = e^r·2^k with k the whole number nearest to x/log 2."""
+    plain = np.exp(x.floats())
+    v = np.clip(np.asarray(x.floats(), np.float64), -_MOST, _MOST)
+    k = np.rint(v / _LN2)
+    high, middle, low = _LN2_PARTS
+    r = ((v - k * high) - k * middle) - k * low
+    far = Extended(np.exp(r).astype(x.dtype), np.where(np.isnan(k), 0, k))
+    return _unless_normal(plain, far)
+
+
+@_rule(np.exp2)
+def exp2(x: Extended) -> Extended:
+    """Return 2^x."""
+    v = np.clip(x.floats(), -_MOST, _MOST)
+    k = np.rint(v)
+    return _unless_normal(np.exp2(x.floats()), Extended(np.exp2(v - k), np.where(np.isnan(k), 0, k)))
+
+
+def _unless_normal(plain: Any, far: Extended) -> Extended:
+    """Return results as floats have them, but for those that floats have not."""
+    plain = np.asarray(plain)
+    normal = (np.abs(plain) >= np.finfo(plain.dtype).tiny) & np.isfinite(plain)
+    return pick(normal, Extended.of(plain), far)
+
+
+@_rule(np.expm1)
+def expm1(x: Extended) -> Extended:
+    """Return e^x - 1."""
+    near = pick(x.outside & (x.e < 0), x, Extended.of(np.expm1(x.floats())))
+    return pick(np.isinf(near.m), exp(x), near)
+
+
+def _hyperbolic(function: Any, odd: bool) -> Any:
+    def rule(x: Extended) -> Extended:
+        near = Extended.of(function(x.floats()))
+        if odd:
+            near = pick(x.outside & (x.e < 0), x, near)
+        far = exp(Extended(np.abs(x.m), x.e))
+        return pick(np.isinf(near.m), Extended(np.copysign(far.m / 2, near.m), far.e), near)
+
+    return rule
+
+
+UFUNCS[np.sinh] = _hyperbolic(np.sinh, True)
+UFUNCS[np.cosh] = _hyperbolic(np.cosh, False)
+
+
+def _near_identity(function: Any) -> Any:
+    """Return the rule of a function that is x to the last bit where x is tiny."""
+    return lambda x: pick(x.outside & (x.e < 0), x, Extended.of(function(x.floats())))
+
+
+UFUNCS.update({f: _near_identity(f) for f in (np.sin, np.tan, np.arcsin, np.arctan, np.tanh, np.arctanh)})
+
+
+@_rule(np.arcsinh)
+def arcsinh(x: Extended) -> Extended:
+    """Return arsinh x."""
+    near = _near_identity(np.arcsinh)(x)
+    far = log(Extended(np.abs(x.m), x.e + 1))
+    return pick(x.outside & (x.e > 0), Extended(np.copysign(far.m, x.m), far.e), near)
+
+
+@_rule(np.power, np.float_power)
+def power(x: Extended, y: Extended) -> Extended:
+    """x^y = m^y·2^f·2^k with e·y = k + f, which two halves of y give exactly."""
+    base, p = np.broadcast_arrays(x.floats(), np.clip(y.floats(), -(2.0**60), 2.0**60))
+    plain = np.power(base, p)
+    # √½ ≤ |m| < √2, so that m^y stays in range for |y| up to 2000 (200 in float32); beyond, it is a square.
+    low = np.abs(x.m) < 0.7071067811865476
+    m = np.where(low, 2 * x.m, x.m)
+    e = np.where(low, x.e - 1, x.e)
+    sign = np.where((m < 0) & (p % 2 == 1), -1, 1).astype(m.dtype)
+    size = np.where((m < 0) & (p != np.rint(p)), np.nan, np.abs(m))
+    reach = 2000 if m.dtype.itemsize > 4 else 200
+    largest = np.max(np.abs(p), initial=1, where=np.isfinite(p))
+    squarings = max(0, int(np.ceil(np.log2(largest / reach))))
+    wide = np.asarray(p, np.float64)
+    high = wide * _SPLIT - (wide * _SPLIT - wide)
+    whole = np.rint(e * high)
+    rest = (e * high - whole) + e * (wide - high)
+    result = Extended(np.power(size, p / 2**squarings), 0)
+    for _ in range(squarings):
+        result = multiply(result, result)
+    result = multiply(
+        result, Extended(sign * np.exp2(rest).astype(m.dtype), np.where(np.isnan(whole), 0, whole))
+    )
+    usual = ~x.outside & ((np.abs(plain) >= np.finfo(plain.dtype).tiny) & np.isfinite(plain))
+    usual |= (x.m == 0) | ~np.isfinite(x.m) | (p == 0) | ~np.isfinite(y.m)
+    return pick(usual, Extended.of(plain), result)

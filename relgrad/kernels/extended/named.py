@@ -1,0 +1,232 @@
+"""Kernels, and functions of linear algebra, in extended range, known by their names."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from relgrad.kernels.differences import log_difference
+from relgrad.kernels.extended.arrays import cumprod, prod
+from relgrad.kernels.extended.entries import (
+    add,
+    aligned,
+    divide,
+    exp,
+    log,
+    multiply,
+    pick,
+    power,
+    scaled,
+    sqrt,
+    subtract,
+)
+from relgrad.kernels.extended.number import FUNCTIONS, NAMED, NOTHING, UFUNCS, Extended, lowered
+from relgrad.kernels.index import delay, leave_one_out_prod
+from relgrad.kernels.linalg import cofactor
+
+concatenate, stack = FUNCTIONS[np.concatenate], FUNCTIONS[np.stack]
+
+
+def _largest(x: Any, axis: Any = None) -> Any:
+    """Return the largest exponent along axes, which stay; 0 where there are only zeros."""
+    most = np.max(x.e, axis=axis, keepdims=True, initial=NOTHING)
+    return np.where(most > NOTHING, most, 0)
+
+
+def _homogeneous(*degrees: int, by_axis: bool = False) -> Any:
+    """Return the rule of f(2^k·x, 2^l·y) = 2^(a·k + b·l)·f(x, y), which may have slices along an axis of their own.
+
+    Entries that are smaller than the largest by more than the range of floats are zeros.
+    """
+
+    def make(function: Any) -> Any:
+        def rule(*args: Any, **kwargs: Any) -> Any:
+            arrays = [Extended.of(x) for x in args[: len(degrees)]]
+            axis = kwargs.get("axis") if by_axis else None
+            exponents = [_largest(x, axis) for x in arrays]
+            parts = [scaled(x, k) for x, k in zip(arrays, exponents, strict=True)]
+            result = function(*parts, *map(lowered, args[len(degrees) :]), **kwargs)
+            shift: Any = sum(d * k for d, k in zip(degrees, exponents, strict=True))
+            if axis is None:
+                shift = shift.item()
+            elif shift.ndim != np.ndim(result):
+                shift = np.squeeze(shift, axis)
+            return Extended(result, shift)
+
+        return rule
+
+    return make
+
+
+def _one_scale(function: Any) -> Any:
+    """Return the rule of a function of single entries with f(2^k·x, 2^k·y, …) = 2^k·f(x, y, …)."""
+
+    def rule(*args: Any) -> Extended:
+        parts, most = aligned(*map(Extended.of, args))
+        return Extended(function(*parts), most)
+
+    return rule
+
+
+NAMED.update(
+    {
+        "norm2": _homogeneous(1, by_axis=True),
+        "norm_p": _homogeneous(1, by_axis=True),
+        "unit": _homogeneous(0, by_axis=True),
+        "unit_p": _homogeneous(0, by_axis=True),
+        "unit_pullback": _homogeneous(-1, 1, by_axis=True),
+        "centred": _homogeneous(1, by_axis=True),
+        "inv": _homogeneous(-1),
+        "solve": _homogeneous(-1, 1),
+        "add_at": _homogeneous(1),
+        "add_along": _homogeneous(1),
+        "diag_embed": _homogeneous(1),
+        "deviation": _homogeneous(1, 0, by_axis=True),
+        "leg": _one_scale,
+        "hypot_excess": _one_scale,
+        "sagitta": _one_scale,
+        "trace": _homogeneous(1),
+        "tril": _homogeneous(1),
+        "triu": _homogeneous(1),
+    }
+)
+
+
+def _named(name: str) -> Callable[[Any], Any]:
+    def register(rule: Any) -> Any:
+        NAMED[name] = lambda function: rule
+        return rule
+
+    return register
+
+
+@_named("einsum")
+def _einsum(subscripts: str, *operands: Any, **kwargs: Any) -> Extended:
+    made = _homogeneous(*[1] * len(operands))(lambda *parts: np.einsum(subscripts, *parts, **kwargs))
+    return made(*operands)
+
+
+@_named("det")
+def _det(x: Extended) -> Extended:
+    rows = np.max(x.e, axis=-1, keepdims=True)
+    rows = np.where(rows > NOTHING, rows, 0)
+    return Extended(np.linalg.det(scaled(x, rows)), np.sum(rows, axis=(-2, -1)))
+
+
+@_named("cofactor")
+def _cofactor(x: Any) -> Extended:
+    k = _largest(x, (-2, -1))
+    return Extended(cofactor(scaled(x, k)), k * (x.shape[-1] - 1))
+
+
+@_named("power_difference")
+def _power_difference(x: Any, y: Any, a: Any, d: Any) -> Extended:
+    return subtract(power(Extended.of(x), Extended.of(a)), power(Extended.of(y), Extended.of(a)))
+
+
+@_named("put_at")
+def _put_at(values: Extended, key: Any, shape: tuple[int, ...]) -> Extended:
+    m, e = np.zeros(shape, values.dtype), np.full(shape, NOTHING)
+    m[key], e[key] = values.m, values.e
+    return Extended(m, e)
+
+
+@_named("delay")
+def _delay(x: Extended, axis: int, step: int) -> Extended:
+    m = delay(x.m, axis, step)
+    return Extended(m, delay(x.e, axis, step))
+
+
+@_named("xdivy")
+def _xdivy(x: Any, y: Any) -> Extended:
+    x, y = Extended.of(x), Extended.of(y)
+    return pick((x.m == 0) & ~np.isnan(y.m), Extended.of(x.m), divide(x, y))
+
+
+@_named("prod_power")
+def _prod_power(x: Any, p: Any, axis: Any = None, keepdims: bool = False) -> Extended:
+    return power(prod(Extended.of(x), axis, keepdims=keepdims), Extended.of(p))
+
+
+@_named("linear_recurrence")
+def _recurrence(a: Any, b: Any, axis: int, adjoint: bool = False) -> Extended:
+    a, b = Extended.of(a), Extended.of(b)
+    full = np.broadcast_shapes(a.shape, b.shape)
+    a, b = [x.moved(lambda part: np.moveaxis(np.broadcast_to(part, full), axis, 0)) for x in (a, b)]
+    n, rows = len(b), {}
+    for k in range(n - 1, -1, -1) if adjoint else range(n):
+        before, factor = (k + 1, k + 1) if adjoint else (k - 1, k)
+        rows[k] = add(b[k], multiply(a[factor], rows[before])) if before in rows else b[k]
+    return stack([rows[k] for k in range(n)]).moved(lambda part: np.moveaxis(part, 0, axis))
+
+
+@_named("leave_one_out_prod")
+def _leave_one_out(x: Any, *directions: Any, axes: tuple[int, ...] = (-1,)) -> Extended:
+    if directions:
+        count = math.prod(x.shape[a] for a in axes)
+        degrees = (count - 1 - len(directions), *[1] * len(directions))
+        return _homogeneous(*degrees)(leave_one_out_prod)(x, *directions, axes=axes)
+    tail = tuple(range(-len(axes), 0))
+    moved = x.moved(lambda part: np.moveaxis(part, axes, tail))
+    flat = moved.reshape((*moved.shape[: moved.ndim - len(axes)], -1))
+    one = Extended.of(np.ones((*flat.shape[:-1], 1), x.dtype))
+    backwards = flat[..., ::-1]
+    before = concatenate([one, cumprod(flat, -1)[..., :-1]], axis=-1)
+    after = concatenate([one, cumprod(backwards, -1)[..., :-1]], axis=-1)[..., ::-1]
+    result = multiply(before, after).reshape(moved.shape)
+    return result.moved(lambda part: np.moveaxis(part, tail, axes))
+
+
+@_named("log_prod")
+def _log_prod(x: Any, axis: Any = None, keepdims: bool = False) -> Extended:
+    return log(prod(x, axis, keepdims=keepdims))
+
+
+@_named("radical")
+def _radical(w: Any, y: Any, e: Any) -> Extended:
+    w, y, e = map(Extended.of, (w, y, e))
+    return sqrt(add(multiply(y, y), multiply(e, w)))
+
+
+@_named("power1p")
+def _power1p(x: Any, a: Any) -> Extended:
+    """(1 + x)^a, where what rounding took from 1 + x is put back to first order."""
+    x, a = Extended.of(x), Extended.of(a)
+    one = Extended.of(np.ones_like(x.m))
+    base = add(one, x)
+    lost = subtract(x, subtract(base, one))
+    lost = pick(x.e <= 0, lost, Extended.of(np.zeros_like(x.m)))
+    return multiply(power(base, a), exp(multiply(a, divide(lost, base))))
+
+
+def _elementwise(function: Any, otherwise: Callable[..., Extended]) -> Any:
+    """Return the rule of a function of single entries: what it is of floats, or a formula where those are no help."""
+
+    def rule(*args: Any) -> Extended:
+        x = [Extended.of(a) for a in args]
+        plain = np.asarray(function(*map(lowered, x)))
+        tame = np.isfinite(plain) & (np.abs(plain) >= np.finfo(plain.dtype).tiny)
+        tame &= ~np.any(np.broadcast_arrays(*[a.outside for a in x]), axis=0)
+        return pick(tame, Extended.of(plain), otherwise(*x))
+
+    return rule
+
+
+def _small_expit(x: Extended) -> Extended:
+    e = exp(x)
+    return pick(e.e <= 0, e, Extended.of(np.ones_like(x.m)))
+
+
+def _log_difference(x: Extended, y: Extended, d: Extended) -> Extended:
+    (a, b, c), _ = aligned(x, y, d)
+    near = np.abs(x.e - y.e) < 500
+    return pick(near, Extended.of(log_difference(a, b, c)), subtract(log(x), log(y)))
+
+
+NAMED["expit"] = lambda function: _elementwise(function, _small_expit)
+NAMED["softplus"] = NAMED["log1pexp"] = lambda function: _elementwise(function, exp)
+NAMED["bose"] = lambda function: _elementwise(function, lambda x: exp(UFUNCS[np.negative](x)))
+NAMED["log_difference"] = lambda function: _elementwise(function, _log_difference)

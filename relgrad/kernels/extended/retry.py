@@ -1,0 +1,138 @@
+"""Programs that compute in floats, and once more in extended range where that overflows or underflows."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from copy import copy
+from dataclasses import fields, is_dataclass
+from functools import cached_property, wraps
+from typing import Any
+
+import numpy as np
+
+from relgrad.kernels.extended.number import Extended, applied
+
+
+def extended_range(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that is computed again in extended range where a float overflows or underflows on the way.
+
+    >>> @extended_range
+    ... def f(x):
+    ...     return np.sqrt(x * x + 1)
+    >>> f(np.array([1e200, 0.0]))
+    array([1.e+200, 1.e+000])
+
+    The function consists of NumPy calls and of functions of arrays; what has no rule for extended range sees floats.
+    """
+    wide = ExtendedTwin(function)
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            with np.errstate(over="raise", under="raise"):
+                return function(*args, **kwargs)
+        except (FloatingPointError, OverflowError) as error:
+            if not str(error).startswith(("overflow", "underflow", "(34")):
+                raise
+        try:
+            return wide(*args, **kwargs)
+        except (TypeError, ValueError, AttributeError, IndexError, NotImplementedError):
+            # What is written for arrays of floats only gets them, and their range.
+            return function(*args, **kwargs)
+
+    return call
+
+
+class ExtendedTwin:
+    """A function with NumPy, kernels and constants that know numbers of extended range: it computes in that."""
+
+    def __init__(self, function: Any):
+        self._function = function
+
+    @cached_property
+    def _twin(self) -> Callable[..., Any]:
+        f = self._function
+        names = {name: _widened(x) for name, x in f.__globals__.items() if not name.startswith("__")}
+        twin = types.FunctionType(f.__code__, names, f.__name__, f.__defaults__, f.__closure__)
+        twin.__kwdefaults__ = f.__kwdefaults__
+        return twin
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        result = self._twin(*[_mapped(_to_extended, x) for x in args], **_mapped(_to_extended, kwargs))
+        return _mapped(_to_floats, result)
+
+
+def _widened(x: Any) -> Any:
+    if x is np:
+        return _Namespace()
+    if isinstance(x, np.ndarray):
+        return _to_extended(x)
+    return _dispatched(x) if isinstance(x, types.FunctionType) else x
+
+
+def _dispatched(function: Any) -> Any:
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        wide = any(isinstance(x, Extended) for x in (*args, *kwargs.values()))
+        return applied(function, args, kwargs) if wide else function(*args, **kwargs)
+
+    return call
+
+
+class _Namespace:
+    """NumPy, with numbers of extended range where its own functions would make floats of them."""
+
+    def __init__(self) -> None:
+        self.float64, self.float32 = _Float(np.float64), _Float(np.float32)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np, name)
+
+    def asarray(self, x: Any, dtype: Any = None) -> Any:
+        """Return the same numbers in a dtype."""
+        if isinstance(x, Extended):
+            return x if dtype is None else x.astype(dtype)
+        return _to_extended(np.asarray(x, dtype))
+
+    array = asarray
+
+    def full(self, shape: Any, x: Any, dtype: Any = None) -> Any:
+        """Return an array of equal numbers."""
+        if isinstance(x, Extended):
+            return self.asarray(np.broadcast_to(x, shape), dtype)
+        return np.full(shape, x, dtype)
+
+
+class _Float:
+    """A floating type, which converts to numbers of extended range."""
+
+    def __init__(self, kind: Any):
+        self.dtype = np.dtype(kind)
+
+    def __call__(self, x: Any) -> Extended:
+        return Extended.of(x, self.dtype)
+
+
+def _to_extended(x: Any) -> Any:
+    return Extended.of(x) if isinstance(x, (np.ndarray, np.floating)) and x.dtype.kind == "f" else x
+
+
+def _to_floats(x: Any) -> Any:
+    return x.floats() if isinstance(x, Extended) else x
+
+
+def _mapped(change: Callable[[Any], Any], x: Any) -> Any:
+    """Return a container with its arrays changed."""
+    if isinstance(x, dict):
+        items = {key: _mapped(change, value) for key, value in x.items()}
+        return items if type(x) is dict else type(x)(items)
+    if isinstance(x, (list, tuple)):
+        items = [_mapped(change, value) for value in x]
+        return x._make(items) if hasattr(x, "_make") else type(x)(items)  # pyright: ignore[reportAttributeAccessIssue]
+    if is_dataclass(x) and not isinstance(x, type):
+        new = copy(x)
+        for f in fields(x):
+            object.__setattr__(new, f.name, _mapped(change, getattr(x, f.name)))
+        return new
+    return change(x)

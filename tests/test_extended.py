@@ -1,0 +1,203 @@
+"""Extended range: arithmetic of numbers m·2^e, and programs that are computed again in it."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+from mpmath import mpf
+from op_table import ROWS
+
+import relgrad as rg
+from relgrad.kernels.extended import extended_range
+from relgrad.kernels.extended.number import Extended
+from relgrad.kernels.extended.retry import ExtendedTwin
+from relgrad.trace.containers import flatten
+
+SPREAD = [3e-320, 2e-200, -1e-3, 0.7, -1.0, 5.0, 1e3, -4e200, 3e307]
+POSITIVE = [abs(x) for x in SPREAD]
+
+
+def exact(x: Extended) -> list[Any]:
+    return [mpf(float(m)) * mpf(2) ** int(e) for m, e in zip(x.m.ravel(), x.e.ravel(), strict=True)]
+
+
+def relative(got: Any, truth: Any) -> float:
+    return float(abs(got - truth) / abs(truth)) if truth else float(abs(got))
+
+
+@pytest.mark.parametrize(
+    ("function", "oracle", "first", "second"),
+    [
+        (np.add, lambda x, y: x + y, SPREAD, POSITIVE),
+        (np.subtract, lambda x, y: x - y, SPREAD, POSITIVE[::-1]),
+        (np.multiply, lambda x, y: x * y, SPREAD, SPREAD),
+        (np.divide, lambda x, y: x / y, SPREAD, SPREAD[::-1]),
+        (np.power, lambda x, y: x**y, POSITIVE, [0.5, -3.0, 7.25, 1100.0, -0.1, 300.0, 1 / 3, 12.0, 2.0]),
+        (np.power, lambda x, y: x**y, SPREAD, [3.0, 2.0, -5.0, 101.0, 4.0, -1.0, 99.0, 7.0, -2.0]),
+        (np.hypot, lambda x, y: mpmath.sqrt(x * x + y * y), SPREAD, SPREAD[::-1]),
+        (np.maximum, max, SPREAD, SPREAD[::-1]),
+        (np.minimum, min, SPREAD, SPREAD[::-1]),
+    ],
+)
+def test_functions_of_two_numbers(function, oracle, first, second):
+    with mpmath.workdps(60):
+        x, y = Extended.of(np.array(first)), Extended.of(np.array(second))
+        for got, a, b in zip(exact(function(x, y)), first, second, strict=True):
+            assert relative(got, oracle(mpf(a), mpf(b))) < 8e-16, (function, a, b)
+
+
+@pytest.mark.parametrize(
+    ("function", "oracle", "at"),
+    [
+        (np.sqrt, mpmath.sqrt, POSITIVE),
+        (np.cbrt, lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x)), SPREAD),
+        (np.square, lambda x: x * x, SPREAD),
+        (np.reciprocal, lambda x: 1 / x, SPREAD),
+        (np.exp, mpmath.exp, [-3e4, -800.0, -1e-300, 0.5, 700.0, 1e6]),
+        (np.exp2, lambda x: mpf(2) ** x, [-3e4, -1080.5, 0.25, 1e6]),
+        (np.expm1, mpmath.expm1, [-800.0, -1e-310, 1e-3, 2000.0]),
+        (np.sinh, mpmath.sinh, [-800.0, 1e-310, 2.0, 3000.0]),
+        (np.cosh, mpmath.cosh, [-800.0, 2.0, 3000.0]),
+    ],
+)
+def test_functions_of_one_number(function, oracle, at):
+    with mpmath.workdps(60):
+        for got, x in zip(exact(function(Extended.of(np.array(at)))), at, strict=True):
+            assert relative(got, oracle(mpf(x))) < 1e-15, (function, x)
+
+
+def test_logarithms_of_what_is_no_float():
+    x = Extended.of(np.array([1e200, 1e-200, 3.0])) ** 3.0
+    np.testing.assert_allclose(np.log(x).floats(), 3 * np.log([1e200, 1e-200, 3.0]), rtol=4e-16)
+    np.testing.assert_allclose(np.log2(x).floats(), 3 * np.log2([1e200, 1e-200, 3.0]), rtol=4e-16)
+    np.testing.assert_allclose(np.log1p(x).floats(), np.log([1e200, 1, 28 ** (1 / 3)]) * 3, rtol=4e-16)
+
+
+def test_zeros_infinities_and_nan_are_as_in_floats():
+    special = np.array([0.0, -0.0, 1.0, -2.0, np.inf, -np.inf, np.nan])
+    x, y = special[:, None], special
+    for f in (
+        np.add,
+        np.subtract,
+        np.multiply,
+        np.divide,
+        np.power,
+        np.maximum,
+        np.minimum,
+        np.fmax,
+        np.less,
+    ):
+        with np.errstate(all="ignore"):
+            got = f(Extended.of(x), Extended.of(y))
+            np.testing.assert_array_equal(
+                got.floats() if isinstance(got, Extended) else got, f(x, y), f.__name__
+            )
+    for f in (np.sqrt, np.log, np.exp, np.expm1, np.log1p, np.square, np.sinh, np.cosh, np.tanh, np.isfinite):
+        with np.errstate(all="ignore"):
+            got = f(Extended.of(special))
+            np.testing.assert_array_equal(
+                got.floats() if isinstance(got, Extended) else got, f(special), f.__name__
+            )
+
+
+@pytest.mark.parametrize("axis", [None, 0, -1, (0, 1)])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_reductions(axis, keepdims):
+    x = np.array([[1e-200, -3e10, 2.0], [4e150, 0.0, 1e-5]])
+    for f in (np.sum, np.prod, np.max, np.min, np.mean):
+        got = f(Extended.of(x), axis=axis, keepdims=keepdims)
+        np.testing.assert_allclose(got.floats(), f(x, axis=axis, keepdims=keepdims), rtol=1e-15)
+        assert got.shape == np.shape(f(x, axis=axis, keepdims=keepdims))
+
+
+def test_products_of_matrices_keep_what_is_small():
+    a = np.array([[1e200, 1e-200], [3.0, 4.0]])
+    b = np.array([[1e-200, 2.0], [1e200, 5.0]])
+    np.testing.assert_allclose(
+        np.matmul(Extended.of(a), Extended.of(b)).floats(), [[2.0, 2e200], [4e200, 26.0]]
+    )
+    np.testing.assert_allclose(np.matmul(Extended.of(a), Extended.of(b[0])).floats(), a @ b[0])
+
+
+def test_a_program_is_computed_again_only_where_a_float_leaves_its_range():
+    calls = []
+
+    def f(x):
+        calls.append(type(x))
+        return np.sqrt(np.sum(x * x))
+
+    g = extended_range(f)
+    assert g(np.array([3.0, 4.0])) == 5.0
+    assert calls == [np.ndarray]
+    assert g(np.array([3e200, 4e200])) == pytest.approx(5e200, rel=1e-15)
+    assert g(np.array([3e-200, 4e-200])) == pytest.approx(5e-200, rel=1e-15)
+    assert calls[1:] == [np.ndarray, Extended] * 2
+
+
+def test_float32_has_its_own_range():
+    g = extended_range(lambda x: np.sqrt(x * x))
+    got = g(np.array([1e30, 1e-30, 2.0], np.float32))
+    assert got.dtype == np.float32
+    np.testing.assert_array_equal(got, np.array([1e30, 1e-30, 2.0], np.float32))
+
+
+def test_containers_of_arrays_pass():
+    g = extended_range(lambda p, q: {"a": p["x"] * q[0] / q[1]})
+    assert g({"x": np.array([1e200])}, (np.array([1e200]), np.array([1e210])))["a"] == pytest.approx([1e190])
+
+
+def test_other_errors_are_the_callers_own():
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError, match="divide"):
+        extended_range(lambda x: 1 / x)(np.zeros(2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(RuntimeWarning, match="overflow"):
+            extended_range(lambda x: x * x)(np.array([1e200]))
+
+
+def test_a_strategy_without_relations_stays_in_floats():
+    f = lambda x: np.sqrt(x * x * x)
+    with np.errstate(over="ignore"):
+        assert rg.stabilize(f, strategy="naive")(1e200) == np.inf
+    assert "extended_range" not in rg.stabilize(f, strategy="naive").source(1.0)
+    assert rg.stabilize(f)(1e200) == pytest.approx(1e300)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.sum(x * x),
+        lambda x: np.tanh(3.0 * x) + 1.0,
+        lambda x: np.log(np.sum(np.exp(x))),
+        lambda x: 2.0 * np.exp(x),
+    ],
+)
+def test_what_cannot_come_back_is_not_watched(f):
+    assert "extended_range" not in rg.stabilize(f).source(np.ones(3))
+
+
+def test_source_by_itself_has_the_range():
+    namespace: dict[str, Any] = {}
+    f = rg.grad(lambda x, y: np.sum(x * y / (x + y)))
+    exec(f.source(np.ones(1), np.ones(1)), namespace)
+    got = namespace["grad_<lambda>" if "grad_<lambda>" in namespace else "grad_f"](
+        np.array([1e200]), np.array([2e200])
+    )
+    np.testing.assert_allclose(got, [4 / 9], rtol=1e-15)
+
+
+@pytest.mark.parametrize("name", sorted(ROWS))
+def test_programs_of_all_ops_are_the_same_in_extended_range(name):
+    f, *args = ROWS[name]
+    program = rg.stabilize(f)
+    want = flatten(program(*args))[0]
+    (compiled,) = [found.compiled for found in program._programs.values()]
+    function = getattr(compiled.function, "__wrapped__", compiled.function)
+    got = flatten(ExtendedTwin(function)(*args))[0]
+    for a, b in zip(got, want, strict=True):
+        assert np.asarray(a).dtype == np.asarray(b).dtype
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)
