@@ -51,6 +51,18 @@ def exponential_over_expm1(x):
     return np.exp(x) / np.expm1(x), -bose(-x)
 
 
+@relation(source="e⁻ˣ·(eˣ - 1) = 1 - e⁻ˣ")
+def expm1_over_exponential(x):
+    """An exponential less one, over the exponential."""
+    return np.exp(-x) * np.expm1(x), -np.expm1(-x)
+
+
+@relation(source="eˣ/(eˣ - 1) - 1 = 1/(eˣ - 1)")
+def negated_bose_of_negated_minus_one(x):
+    """Bose functions of opposite arguments add up to minus one."""
+    return -bose(-x) - 1, bose(x)
+
+
 @relation(source="Hamming, NMSE (1973), problem 3.4.4: e²ˣ - 1 = (eˣ - 1)(eˣ + 1)")
 def expm1_of_double(x):
     """e²ˣ - 1 over eˣ - 1."""

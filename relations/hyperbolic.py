@@ -117,6 +117,15 @@ def hyperbolic_cotangent_minus_one(x):
     return 1 / np.tanh(x) - 1, 2 * bose(2 * x)
 
 
+@relation(source="tanh x = 2·σ(2x) - 1")
+def difference_of_squares_of_hyperbolic_tangents(x, y):
+    """The difference of the squares of two hyperbolic tangents, which may be near one with either sign."""
+    return (
+        np.tanh(x) ** 2 - np.tanh(y) ** 2,
+        4 * expit_difference(2 * x, 2 * y, 2 * (x - y)) * expit_difference(2 * x, -2 * y, 2 * (x + y)),
+    )
+
+
 @relation(source="NIST DLMF 4.28.3")
 def hyperbolic_cosine_minus_sine(x):
     """A hyperbolic cosine less its sine is an exponential."""

@@ -12,6 +12,7 @@ from itertools import combinations, product
 from typing import Any
 
 from relgrad.logic.build import build_product, build_sum
+from relgrad.logic.equality import equal_ground
 from relgrad.logic.group import Number, ProductView, SumView, added, entry, multiplied, opposite, whole
 from relgrad.logic.unify import State, bind
 from relgrad.logic.view import LIMIT, sum_of
@@ -31,12 +32,21 @@ def holds(e: Number, k: Number) -> bool:
     return (e > 0) == (k > 0) and abs(e) >= abs(k) and (k.denominator == 1 or e.denominator == k.denominator)
 
 
+def _member(entries: dict[Any, Number], t: Any) -> Any:
+    """Return the member of a multiset that is equal to t modulo the theories at every depth: σ(2·-x) for σ(-(2·x))."""
+    found = entry(entries, t)
+    if found is None and is_term(t) and t.rands:
+        alike = [other for other in entries if is_term(other) and other.op is t.op and other.ground]
+        found = next((other for other in alike if equal_ground(other, t)), None)
+    return found
+
+
 def without(t: ProductView, needed: ProductView) -> ProductView | None:
     """Divide a product by factors that must be in it; None where one is missing."""
     factors = dict(t.factors)
     c = needed.coefficient
     for base, k in needed.factors.items():
-        found = entry(factors, base)
+        found = _member(factors, base)
         if found is None and k.denominator == 1 and (found := opposite(factors, base)) is not None:
             c = -c if k % 2 else c
         base = found
@@ -56,7 +66,7 @@ def without(t: ProductView, needed: ProductView) -> ProductView | None:
 def minus(t: SumView, needed: SumView) -> SumView | None:
     """Subtract summands that must be in a sum; None where one is missing."""
     for part, k in needed.terms.items():
-        c = t.terms.get(entry(t.terms, part), 0)
+        c = t.terms.get(_member(t.terms, part), 0)
         if not c or not holds(c, k):
             return None
     # 1 + ε is read as holding a 1, but 3 is not: no constant is split that was not nearly there.

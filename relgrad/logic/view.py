@@ -26,8 +26,9 @@ from relgrad.logic.group import (
 )
 from relgrad.logic.ranges import range_of
 from relgrad.logic.reading import is_real, needs, without_leading_axes
-from relgrad.logic.roots import root
+from relgrad.logic.roots import root, whole_root
 from relgrad.logic.theory import (
+    PARITY,
     PRODUCTS,
     SUMS,
     inner_product,
@@ -38,6 +39,7 @@ from relgrad.logic.theory import (
 )
 from relgrad.ops.arithmetic import (
     absolute,
+    negative,
     power,
     sqrt,
 )
@@ -47,6 +49,7 @@ from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand
 from relgrad.term import Term, is_term
 
 LIMIT = 24
+_MINUS = ProductView(-1, {}), 1
 SHARED = 8
 """Factors that summands share are looked for among at most this many."""
 
@@ -103,7 +106,7 @@ def _product_rule(t: Term) -> ProductView | None:
         if any(not view.coefficient and e < 0 for view, e in parts):
             return None
         if op is sqrt:
-            return root(parts[0][0], Fraction(1, 2)) or _whole_root(t.rands[0], Fraction(1, 2))
+            return root(parts[0][0], Fraction(1, 2)) or whole_root(t.rands[0], Fraction(1, 2))
         return multiplied((ProductView(sign, {}), 1), *parts)
     if op is power:
         return _power(t)
@@ -111,6 +114,8 @@ def _product_rule(t: Term) -> ProductView | None:
         return product_of(t.rands[0])
     if op is exp:
         return _exponential(t)
+    if op in PARITY:
+        return _turned(t)
     if op in SUMS:
         return _factored(t)
     if type(op) in (BroadcastTo, BroadcastLike):
@@ -129,13 +134,18 @@ def _power(t: Term) -> ProductView | None:
         return None
     view = product_of(base)
     if isinstance(e, Fraction):
-        return root(view, e) or _whole_root(base, e)
+        return root(view, e) or whole_root(base, e)
     return multiplied((view, e)) if view.coefficient or e > 0 else None
 
 
-def _whole_root(base: Any, e: Fraction) -> ProductView | None:
-    """Read the root of a sum that cannot be split into the roots of its factors as that of the sum."""
-    return ProductView(1, {base: e}) if is_term(base) and base.op in SUMS else None
+def _turned(t: Term) -> ProductView | None:
+    """Read an odd or even function of -x as that of x, with its sign."""
+    (x,) = t.rands
+    view = product_of(x)
+    if not t.ground or view.coefficient >= 0:
+        return None
+    opposite = x.rands[0] if x.op is negative else build_product(multiplied((view, 1), _MINUS), x.type.dtype)
+    return ProductView(PARITY[t.op], {t.op.make_node(opposite): 1})
 
 
 def _exponential(t: Term) -> ProductView | None:
