@@ -133,3 +133,9 @@ def ratio_of_expm1(x, w):
 def sign_of_positive(x):
     """The sign of what is positive."""
     return np.sign(x), 1, positive(x)
+
+
+@relation(source="Taylor's theorem; NIST DLMF 4.2.19")
+def relative_exponential_minus_reciprocal(x):
+    """(eˣ - 1 - x)/x², continued to one half at zero, where it is divided by x first."""
+    return exprel_n(x, 0) / x - 1 / x, exprel2_n(x, 0)

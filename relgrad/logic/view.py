@@ -18,6 +18,7 @@ from relgrad.logic.group import (
     SumView,
     added,
     applied_key,
+    entry,
     mark_sum,
     multiplied,
     number_of,
@@ -49,7 +50,6 @@ from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand
 from relgrad.term import Term, is_term
 
 LIMIT = 24
-_MINUS = ProductView(-1, {}), 1
 SHARED = 8
 """Factors that summands share are looked for among at most this many."""
 
@@ -141,11 +141,11 @@ def _power(t: Term) -> ProductView | None:
 def _turned(t: Term) -> ProductView | None:
     """Read an odd or even function of -x as that of x, with its sign."""
     (x,) = t.rands
-    view = product_of(x)
-    if not t.ground or view.coefficient >= 0:
+    c, factors = product_of(x)[:2]
+    if not t.ground or c >= 0:
         return None
-    opposite = x.rands[0] if x.op is negative else build_product(multiplied((view, 1), _MINUS), x.type.dtype)
-    return ProductView(PARITY[t.op], {t.op.make_node(opposite): 1})
+    x = x.rands[0] if x.op is negative else build_product(ProductView(-c, factors), x.type.dtype)
+    return ProductView(PARITY[t.op], {t.op.make_node(x): 1})
 
 
 def _exponential(t: Term) -> ProductView | None:
@@ -177,7 +177,7 @@ def _factored(t: Term) -> ProductView | None:
     if not constant and t.ground and len(terms) <= SHARED:
         readings = [product_of(inner).factors for inner in terms]
         for base, e in readings[0].items():
-            exponents = [reading.get(base, 0) for reading in readings]
+            exponents = [reading.get(entry(reading, base), 0) for reading in readings]
             if all(x > 0 for x in exponents) or all(x < 0 for x in exponents):
                 common[base] = min(exponents) if e > 0 else max(exponents)
     if sign == 1 and not common:
