@@ -133,12 +133,6 @@ def quotient_minus_its_logarithm_minus_one(x, y):
 
 
 @relation(source="NIST DLMF 4.6.1")
-def argument_minus_its_logarithm_minus_one(x):
-    """A number near one, less its logarithm and one."""
-    return x - np.log(x) - 1, x_minus_log1p(x - 1)
-
-
-@relation(source="NIST DLMF 4.6.1")
 def reciprocal_minus_relative_log1p(x):
     """(x - log(1 + x))/x², continued to one half at zero, where it is divided by x first."""
     return 1 / x - log1prel_n(x, 0) / x, log1prel2_n(x, 0)

@@ -177,6 +177,12 @@ def arccosine_of_one_minus_square(x):
     return np.arccos(-power_difference(x, 1, 2, x - 1)), 2 * np.arctan2(np.abs(x), np.sqrt(2 - x * x))
 
 
+@relation(source="NIST DLMF 4.21.26")
+def arccosine_of_product_of_one_minus_and_plus(x):
+    """An angle from a chord, where one less its square is written in factors."""
+    return np.arccos(-(x - 1) * (x + 1)), 2 * np.arctan2(np.abs(x), np.sqrt(2 - x * x))
+
+
 @relation(source="sin²x = (1 - cos x)(1 + cos x)")
 def versine_over_square_of_sine(x):
     """(1 - cos x)/sin²x."""

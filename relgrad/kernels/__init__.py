@@ -10,6 +10,7 @@ from relgrad.kernels.annuity import (
 )
 from relgrad.kernels.differences import (
     arctan_difference,
+    bose_difference,
     cbrt_difference,
     cos_difference,
     cosh_difference,
@@ -19,6 +20,7 @@ from relgrad.kernels.differences import (
     power1p,
     power1pm1,
     power_difference,
+    sech_squared_difference,
     sin_difference,
     sinh_difference,
     tan_difference,
@@ -157,6 +159,7 @@ __all__ = [
     "beta",
     "betaln",
     "bose",
+    "bose_difference",
     "bose_gap_n",
     "cbrt_difference",
     "centred",
@@ -229,6 +232,7 @@ __all__ = [
     "radical",
     "rel_entr",
     "sagitta",
+    "sech_squared_difference",
     "sin_difference",
     "sin_minus_xcos",
     "sinc3_n",

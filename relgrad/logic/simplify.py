@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from relgrad.logic.build import build_product, build_sum, fit
-from relgrad.logic.group import Number, ProductView, SumView, added, entry, multiplied, number_of, whole
+from relgrad.logic.group import Number, ProductView, SumView, added, multiplied, number_of, whole
 from relgrad.logic.share import dtype_of
 from relgrad.logic.theory import PRODUCTS, SUMS
 from relgrad.logic.view import product_of, sum_of, summand
@@ -48,18 +48,17 @@ def _is_distributed(view: ProductView, total: SumView) -> bool:
 def gathered_sum(t: Term) -> Any:
     """Return a difference of two quotients over what both divide by, or None: a/c - b/c = (a - b)/c.
 
-    There a and b may be exact, or meet in a relation, where the quotients have been rounded.
+    There a and b may be exact, where the quotients have been rounded. Products are not gathered, since others of
+    their factors may be out of range by themselves.
     """
     constant, terms = sum_of(t)[:2]
-    if constant or len(terms) != 2 or len({k < 0 for k in terms.values()}) != 2:
+    if constant or sorted(terms.values()) != [-1, 1]:
         return None
-    first, second = [product_of(part).factors for part in terms]
-    if not any(
-        e < 0 and second.get(entry(second, base), 0) < 0 for base, e in first.items() if is_term(base)
-    ):
+    readings = [product_of(part).factors for part in terms]
+    if not all(sorted(factors.values()) == [-1, 1] for factors in readings):
         return None
     view = product_of(t)
-    if t in view.factors or not any(e < 0 for e in view.factors.values()):
+    if -1 not in view.factors.values():
         return None
     new = fit(build_product(view, dtype_of(t)), t)
     return None if new is t else new
