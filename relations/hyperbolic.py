@@ -272,9 +272,9 @@ def difference_of_slopes_of_logistics(x, y):
 
 
 @relation(source="(tanh x - tanh y)·(tanh x + tanh y) = sech²y - sech²x")
-def product_of_differences_of_logistics(x, y, z, w):
+def product_of_differences_of_logistics(x, y):
     """The product of two differences of logistic functions is one of squared secants, also in its derivatives."""
     return (
-        expit_difference(x, y, z) * expit_difference(x, -y, w),
-        -sech_squared_difference(x / 2, y / 2, z / 2) / 4,
+        expit_difference(x, y, x - y) * expit_difference(x, -y, x + y),
+        -sech_squared_difference(x / 2, y / 2, (x - y) / 2) / 4,
     )

@@ -115,15 +115,15 @@ def difference_quotient_of_relative_entropy(x, y):
 
 
 @relation(source="NIST DLMF 4.6.1")
-def log_difference_minus_quotient_plus_one(x, y, z):
+def log_difference_minus_quotient_plus_one(x, y):
     """A difference of logarithms less its first term, where that is split."""
-    return log_difference(x, y, z) - x / y + 1, -x_minus_log1p(z / y)
+    return log_difference(x, y, x - y) - x / y + 1, -x_minus_log1p((x - y) / y)
 
 
 @relation(source="NIST DLMF 4.6.1")
-def log_difference_plus_quotient_minus_one(x, y, z):
+def log_difference_plus_quotient_minus_one(x, y):
     """A difference of logarithms and its first term, where that is split."""
-    return log_difference(x, y, z) + y / x - 1, x_minus_log1p(-z / x)
+    return log_difference(x, y, x - y) + y / x - 1, x_minus_log1p((y - x) / x)
 
 
 @relation(source="NIST DLMF 4.6.1; Itakura & Saito 1968")

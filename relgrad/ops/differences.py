@@ -116,8 +116,14 @@ arctan_difference = difference(
 )
 sinh_difference = difference(kernels.sinh_difference, lambda g, x: g * np.cosh(x), lambda x: x.sinh())
 cosh_difference = difference(kernels.cosh_difference, lambda g, x: g * np.sinh(x), lambda x: x.cosh())
-bose_difference = difference(
-    kernels.bose_difference, lambda g, x: g * (bose(x) * bose(-x)), lambda x: 1 / x.expm1()
+bose_difference = elementwise(
+    "bose_difference",
+    kernels.bose_difference,
+    lambda g, out, x, y, d: g * (bose(x) * bose(-x)),
+    lambda g, out, x, y, d: -g * (bose(y) * bose(-y)),
+    None,
+    kernel=True,
+    ball=lambda x, y, d: d.expm1() / ((y + d).expm1() * (-y).expm1()),
 )
 sech_squared_difference = difference(
     kernels.sech_squared_difference,
