@@ -53,9 +53,9 @@ def exponential_over_expm1(x):
 
 
 @relation(source="e⁻ˣ·(eˣ - 1) = 1 - e⁻ˣ")
-def relative_expm1(x):
+def expm1_over_exponential(x):
     """An exponential less one, over the exponential."""
-    return np.exp(-x) * np.expm1(x), -np.expm1(-x)
+    return -np.exp(-x) * np.expm1(x), np.expm1(-x)
 
 
 @relation(source="eˣ/(eˣ - 1) - 1 = 1/(eˣ - 1)")

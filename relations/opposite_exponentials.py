@@ -12,6 +12,12 @@ def sum_of_opposite_exponentials_minus_hyperbolic_cosine(x, y):
     return np.exp(x) + np.exp(-x) - 2 * np.cosh(y), 2 * cosh_difference(x, y, x - y)
 
 
+@relation(source="NIST DLMF 4.28.2")
+def difference_of_sums_of_opposite_exponentials(x, y):
+    """The difference of two hyperbolic cosines, both written in exponentials."""
+    return np.exp(x) + np.exp(-x) - np.exp(y) - np.exp(-y), 2 * cosh_difference(x, y, x - y)
+
+
 @relation(source="NIST DLMF 4.28.1 and 4.28.2")
 def sum_of_opposite_exponentials_plus_hyperbolic_sine(x):
     """Two opposite exponentials and twice a hyperbolic sine are twice an exponential."""
