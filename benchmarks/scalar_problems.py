@@ -70,6 +70,17 @@ def _residual(far: Function, near: Function, width: float = 0.03) -> Function:
     return lambda x: np.where(np.abs(x) < width, near(x), far(np.where(np.abs(x) < width, 1.0, x)))
 
 
+def _heron(a: Any, b: Any, c: Any) -> Any:
+    """The area of a triangle from half its circumference."""
+    s = (a + b + c) / 2
+    return np.sqrt(s * (s - a) * (s - b) * (s - c))
+
+
+def _needle(a: Any, b: Any, c: Any) -> Any:
+    """The area of a triangle with a ≥ b ≥ c, after Kahan 1986, "Miscalculating area and angles …"."""
+    return np.sqrt((a + (b + c)) * (c - (a - b)) * (c + (a - b)) * (a + (b - c))) / 4
+
+
 COEFFICIENT = (-1e150, 1e150)
 
 PROBLEMS = (
@@ -302,6 +313,43 @@ PROBLEMS = (
         _residual(lambda x: 1 / np.tanh(x) - 1 / x, lambda x: x / 3 * (1 - x * x / 15)),
         (EXPONENT,),
     ),
+    Problem(
+        "area of a triangle",
+        _heron,
+        _needle,
+        ((0.5, 2.0),) * 3,
+        lambda a, b, c: (a >= b) & (b >= c) & (a < b + c),
+    ),
+    Problem("log(x + √(x²−1))", lambda x: np.log(x + np.sqrt(x * x - 1)), np.arccosh, ((1.0, 1e300),)),
+    Problem(
+        "arccos(1 − x)", lambda x: np.arccos(1 - x), lambda x: 2 * np.arcsin(np.sqrt(x / 2)), ((0.0, 2.0),)
+    ),
+    Problem("log(eˣ + eʸ)", lambda x, y: np.log(np.exp(x) + np.exp(y)), np.logaddexp, (ALL, ALL)),
+    Problem(
+        "eˣ/(1 + eˣ)²",
+        lambda x: np.exp(x) / (1 + np.exp(x)) ** 2,
+        lambda x: 1 / (4 * np.cosh(x / 2) ** 2),
+        (EXPONENT,),
+    ),
+    Problem("1/(1 + e⁻ˣ)", lambda x: 1 / (1 + np.exp(-x)), lambda x: (1 + np.tanh(x / 2)) / 2, (EXPONENT,)),
+    Problem(
+        "x·log(1 + 1/x)", lambda x: x * np.log(1 + 1 / x), lambda x: x * np.log1p(1 / x), ((1e-300, 1e300),)
+    ),
+    Problem(
+        "∛(1+x) − 1 as a power",
+        lambda x: (1 + x) ** (1 / 3) - 1,
+        lambda x: np.expm1(np.log1p(x) / 3),
+        ((-1.0, 1e300),),
+    ),
+    Problem(
+        "log(1+x) − x",
+        lambda x: np.log(1 + x) - x,
+        _residual(lambda x: np.log1p(x) - x, lambda x: -x * x / 2 * (1 - 2 * x / 3)),
+        ((-1.0, 1e300),),
+    ),
+    Problem(
+        "x/√(x² + y²)", lambda x, y: x / np.sqrt(x * x + y * y), lambda x, y: x / np.hypot(x, y), (ALL, ALL)
+    ),
 )
 
 
@@ -366,12 +414,30 @@ def _programs(problem: Problem, wrt: int | None) -> list[Function]:
     return [lambda *args: plain(*args), plain, textbook, rg.grad(cost, wrt)]
 
 
+def markdown(rows: Sequence[Errors]) -> str:
+    """Return a table with a line for each problem: its value, and the worst of its partial derivatives."""
+    lines = [
+        "| problem | value: naive | textbook | relgrad | derivative: naive | textbook | relgrad |",
+        "|---" * 7 + "|",
+    ]
+    for name in dict.fromkeys(e.problem for e in rows):
+        value, *slopes = [e for e in rows if e.problem == name]
+        worst = max(slopes, key=lambda e: e.relgrad - min(e.textbook, e.naive))
+        name = name.replace("|", r"\|")
+        lines.append("| " + " | ".join([name, *(f"{b:.2f}" for b in (*value[2:5], *worst[2:5]))]) + " |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--points", type=int, default=256, help="inputs drawn for each problem")
     parser.add_argument("--only", default="", help="measure problems whose names contain this")
+    parser.add_argument("--markdown", action="store_true", help="print the table of the README")
     options = parser.parse_args()
     rows = [e for p in PROBLEMS if options.only in p.name for e in measure(p, options.points)]
+    if options.markdown:
+        print(markdown(rows))
+        return
     head = ("problem", "quantity", "naive", "textbook", "relgrad", "points")
     shown = [(e.problem, e.quantity, *(f"{b:.2f}" for b in e[2:5]), str(e.points)) for e in rows]
     print(table(head, shown))

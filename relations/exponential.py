@@ -5,6 +5,7 @@ import numpy as np
 from relgrad.ops import (
     bernoulli_n,
     bose,
+    bose_difference,
     bose_gap_n,
     exp_difference,
     expm1_minus_x,
@@ -51,6 +52,18 @@ def exponential_over_expm1(x):
     return np.exp(x) / np.expm1(x), -bose(-x)
 
 
+@relation(source="e⁻ˣ·(eˣ - 1) = 1 - e⁻ˣ")
+def expm1_over_exponential(x):
+    """An exponential less one, over the exponential."""
+    return -np.exp(-x) * np.expm1(x), np.expm1(-x)
+
+
+@relation(source="eˣ/(eˣ - 1) - 1 = 1/(eˣ - 1)")
+def negated_bose_of_negated_minus_one(x):
+    """Bose functions of opposite arguments add up to minus one."""
+    return -bose(-x) - 1, bose(x)
+
+
 @relation(source="Hamming, NMSE (1973), problem 3.4.4: e²ˣ - 1 = (eˣ - 1)(eˣ + 1)")
 def expm1_of_double(x):
     """e²ˣ - 1 over eˣ - 1."""
@@ -73,6 +86,12 @@ def difference_of_expm1(x, y):
 def log_of_exponential_difference(x, y, z):
     """The log of the difference of two exponentials, for x > y."""
     return np.log(exp_difference(x, y, z)), logdiffexp(y + z, y)
+
+
+@relation(source="Maechler 2012, eq. 7")
+def log_of_negated_exponential_difference(x, y, z):
+    """The log of the difference of two exponentials, for x < y."""
+    return np.log(-exp_difference(x, y, z)), logdiffexp(y, y + z)
 
 
 @relation(source="Taylor's theorem; NIST DLMF 4.2.19")
@@ -121,3 +140,21 @@ def ratio_of_expm1(x, w):
 def sign_of_positive(x):
     """The sign of what is positive."""
     return np.sign(x), 1, positive(x)
+
+
+@relation(source="Taylor's theorem; NIST DLMF 4.2.19")
+def relative_exponential_minus_reciprocal(x):
+    """(eˣ - 1 - x)/x², continued to one half at zero, where it is divided by x first."""
+    return exprel_n(x, 0) / x - 1 / x, exprel2_n(x, 0)
+
+
+@relation(source="1/(eˣ - 1) - 1/(eʸ - 1) = (eˣ⁻ʸ - 1)/((eˣ - 1)·(e⁻ʸ - 1))")
+def difference_of_bose(x, y):
+    """The difference of two Bose functions, from that of their arguments."""
+    return bose(x) - bose(y), bose_difference(x, y, x - y)
+
+
+@relation(source="Hamming, NMSE (1973), problem 3.4.2")
+def expm1_of_sum_over_product(x, y):
+    """An exponential less one, over those of the parts of its exponent."""
+    return np.expm1(x + y) / (np.expm1(x) * np.expm1(y)), bose_difference(x, -y, x + y)

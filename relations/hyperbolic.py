@@ -13,6 +13,7 @@ from relgrad.ops import (
     log_cosh,
     sagitta,
     sech_squared,
+    sech_squared_difference,
     sinh_difference,
     sinh_minus_x,
     x_minus_arcsinh,
@@ -69,6 +70,12 @@ def difference_of_hyperbolic_tangents(x, y):
     return np.tanh(x) - np.tanh(y), 2 * expit_difference(2 * x, 2 * y, 2 * (x - y))
 
 
+@relation(source="tanh(-y) = -tanh y")
+def sum_of_hyperbolic_tangents(x, y):
+    """The sum of two hyperbolic tangents, which may have opposite signs, from that of their arguments."""
+    return np.tanh(x) + np.tanh(y), 2 * expit_difference(2 * x, -2 * y, 2 * (x + y))
+
+
 @relation(source="NIST DLMF 4.35.6")
 def difference_of_hyperbolic_sines(x, y):
     """The difference of two hyperbolic sines, from that of their arguments."""
@@ -115,6 +122,21 @@ def square_of_hyperbolic_cotangent_minus_one(x):
 def hyperbolic_cotangent_minus_one(x):
     """A hyperbolic cotangent less one."""
     return 1 / np.tanh(x) - 1, 2 * bose(2 * x)
+
+
+@relation(source="tanh x = 2·σ(2x) - 1")
+def difference_of_squares_of_hyperbolic_tangents(x, y):
+    """The difference of the squares of two hyperbolic tangents, which may be near one with either sign."""
+    return (
+        np.tanh(x) ** 2 - np.tanh(y) ** 2,
+        -sech_squared_difference(x, y, x - y),
+    )
+
+
+@relation(source="coth x = -1 - 2/(e⁻²ˣ - 1)")
+def hyperbolic_cotangent_plus_one(x):
+    """A hyperbolic cotangent plus one."""
+    return 1 / np.tanh(x) + 1, -2 * bose(-2 * x)
 
 
 @relation(source="NIST DLMF 4.28.3")
@@ -224,7 +246,7 @@ def difference_of_squared_secants(x, y):
     """The difference of the squares of two hyperbolic secants."""
     return (
         sech_squared(x) - sech_squared(y),
-        -4 * expit_difference(2 * x, 2 * y, 2 * (x - y)) * expit_difference(2 * x, -2 * y, 2 * (x + y)),
+        sech_squared_difference(x, y, x - y),
     )
 
 
@@ -248,5 +270,14 @@ def difference_of_slopes_of_logistics(x, y):
     """The difference of two slopes of the logistic function."""
     return (
         expit(x) * expit(-x) - expit(y) * expit(-y),
-        expit_difference(x, y, x - y) * expit_difference(-x, y, -x - y),
+        sech_squared_difference(x / 2, y / 2, (x - y) / 2) / 4,
+    )
+
+
+@relation(source="(tanh x - tanh y)·(tanh x + tanh y) = sech²y - sech²x")
+def product_of_differences_of_logistics(x, y):
+    """The product of two differences of logistic functions is one of squared secants, also in its derivatives."""
+    return (
+        expit_difference(x, y, x - y) * expit_difference(x, -y, x + y),
+        -sech_squared_difference(x / 2, y / 2, (x - y) / 2) / 4,
     )

@@ -11,6 +11,7 @@ from relgrad.ops import (
     log_ratio_n,
     x_minus_log1p,
     xlog1py,
+    xlog_ratio,
     xlogx1p_minus_x,
     xlogx_difference,
     xlogy,
@@ -118,6 +119,36 @@ def difference_quotient_of_logarithm(x, y, z):
 def relative_log_quotient(x, y, z):
     """The logarithm of a quotient near one, over its relative distance from one."""
     return y * log_quotient(x, y, z) / z, log1prel_n(z / y, 0)
+
+
+@relation(source="Hamming, NMSE (1973), problem 3.3.6")
+def difference_quotient_of_relative_entropy(x, y):
+    """The difference quotient of a logarithm, times its argument, which may be zero."""
+    return xlog_ratio(y, x) / (x - y), -log1prel_n((x - y) / y, 0)
+
+
+@relation(source="NIST DLMF 4.6.1")
+def log_difference_minus_quotient_plus_one(x, y):
+    """A difference of logarithms less its first term, where that is split."""
+    return log_difference(x, y, x - y) - x / y + 1, -x_minus_log1p((x - y) / y)
+
+
+@relation(source="NIST DLMF 4.6.1")
+def log_difference_plus_quotient_minus_one(x, y):
+    """A difference of logarithms and its first term, where that is split."""
+    return log_difference(x, y, x - y) + y / x - 1, x_minus_log1p((y - x) / x)
+
+
+@relation(source="NIST DLMF 4.6.1; Itakura & Saito 1968")
+def quotient_minus_its_logarithm_minus_one(x, y):
+    """A quotient near one, less its logarithm and one: from how far apart the two are."""
+    return x / y - np.log(x / y) - 1, x_minus_log1p((x - y) / y)
+
+
+@relation(source="NIST DLMF 4.6.1")
+def reciprocal_minus_relative_log1p(x):
+    """(x - log(1 + x))/x², continued to one half at zero, where it is divided by x first."""
+    return 1 / x - log1prel_n(x, 0) / x, log1prel2_n(x, 0)
 
 
 @relation(source="Higham, Accuracy and Stability of Numerical Algorithms (2002), problem 1.5")

@@ -3,7 +3,7 @@
 import numpy as np
 
 from relgrad.ops import log1mexp, logdiffexp, logsumexp, softplus
-from relgrad.relation import positive, relation
+from relgrad.relation import nonnegative, relation
 
 
 @relation(source="definition of the logarithm")
@@ -69,4 +69,4 @@ def log1p_of_negated_exponential(x):
 @relation(source="functional equation of the logarithm")
 def log_of_reciprocal(x):
     """The log of a reciprocal."""
-    return np.log(1 / x), -np.log(x), positive(x)
+    return np.log(1 / x), -np.log(x), nonnegative(x)

@@ -67,6 +67,12 @@ def difference_of_opposite_softplus(x):
 
 
 @relation(source="log σ(x) = x - log(1 + e^x)")
+def log_logistic_plus_softplus(x):
+    """A log-logistic function and the softplus are the argument."""
+    return log_expit(x) + softplus(x), x
+
+
+@relation(source="log σ(x) = x - log(1 + e^x)")
 def argument_minus_softplus(x):
     """An argument less its softplus is a log-logistic function."""
     return x - softplus(x), log_expit(x)

@@ -8,6 +8,7 @@ from relgrad.ops import (
     exprel_n,
     hypot_excess,
     leg,
+    log_difference,
     power1p,
     power1pm1,
     power_difference,
@@ -147,7 +148,8 @@ def difference_quotient_of_cube_root(x, y, z):
 @relation(source="xᵃ - 1 = exp(a·log x) - 1")
 def quotient_of_power_minus_one(x, z, a):
     """The difference quotient of an exponential with another base than e."""
-    return power_difference(x, 1, a, z) / a, np.log1p(z) * exprel_n(a * np.log1p(z), 0), positive(1 + z)
+    logarithm = log_difference(x, 1, z)
+    return power_difference(x, 1, a, z) / a, logarithm * exprel_n(a * logarithm, 0), positive(x)
 
 
 @relation(source="definition of a difference")
@@ -250,3 +252,9 @@ def log_of_power_of_one_plus(x, a):
 def log_of_power_of_one_plus_what_is_positive(x, a):
     """The log of a power of one plus something that leaves it positive."""
     return np.log(power1p(x, a)), a * np.log1p(x), positive(1 + x)
+
+
+@relation(source="Higham, Accuracy and Stability of Numerical Algorithms (2002), problem 3.8")
+def root_of_product_of_difference_and_sum(x, y):
+    """The root of a difference of squares in factors is a leg of a right triangle, whose square may be out of range."""
+    return np.sqrt((x - y) * (x + y)), leg(x, y, x - y)

@@ -226,3 +226,27 @@ def relative_hyperbolic_sine_minus_argument(x):
 def relative_argument_minus_hyperbolic_tangent(x):
     """(x - tanh x)/x³, continued to one third at zero."""
     return x_minus_tanh(x) / x**3, tanhc3_n(x, 0)
+
+
+@relation(source="NIST DLMF 4.19.1")
+def relative_sine_gap_over_square(x):
+    """(x - sin x)/x³, continued to one sixth at zero, where it is divided by x first."""
+    return sinc_gap_n(x, 0) / x**2, sinc3_n(x, 0)
+
+
+@relation(source="NIST DLMF 4.19.3")
+def relative_tangent_minus_one_over_square(x):
+    """(tan x - x)/x³, continued to one third at zero, where it is divided by x first."""
+    return tanc_n(x, 0) / x**2 - 1 / x**2, tanc3_n(x, 0)
+
+
+@relation(source="NIST DLMF 4.33.1")
+def relative_hyperbolic_sine_minus_one_over_square(x):
+    """(sinh x - x)/x³, continued to one sixth at zero, where it is divided by x first."""
+    return sinhc_n(x, 0) / x**2 - 1 / x**2, sinhc3_n(x, 0)
+
+
+@relation(source="NIST DLMF 4.33.3")
+def one_minus_relative_hyperbolic_tangent_over_square(x):
+    """(x - tanh x)/x³, continued to one third at zero, where it is divided by x first."""
+    return 1 / x**2 - tanhc_n(x, 0) / x**2, tanhc3_n(x, 0)

@@ -87,6 +87,12 @@ def sine_of_difference(x, y):
     return np.sin(x) * np.cos(y) - np.cos(x) * np.sin(y), np.sin(x - y)
 
 
+@relation(source="NIST DLMF 4.21.2")
+def sine_of_sum(x, y):
+    """The sine of a sum."""
+    return np.sin(x) * np.cos(y) + np.cos(x) * np.sin(y), np.sin(x + y)
+
+
 @relation(source="NIST DLMF 4.14.4")
 def sine_over_cosine(x):
     """A sine over its cosine is a tangent."""
@@ -175,6 +181,18 @@ def arcsine_minus_argument(x):
 def arccosine_of_one_minus_square(x):
     """An angle from a chord."""
     return np.arccos(-power_difference(x, 1, 2, x - 1)), 2 * np.arctan2(np.abs(x), np.sqrt(2 - x * x))
+
+
+@relation(source="NIST DLMF 4.21.26")
+def arccosine_of_product_of_one_minus_and_plus(x):
+    """An angle from a chord, where one less its square is written in factors."""
+    return np.arccos(-(x - 1) * (x + 1)), 2 * np.arctan2(np.abs(x), np.sqrt(2 - x * x))
+
+
+@relation(source="NIST DLMF 4.21.26")
+def arccosine_of_product_of_one_plus_and_minus(x):
+    """An angle from a chord, where one less its square is written in factors."""
+    return np.arccos((1 - x) * (1 + x)), 2 * np.arctan2(np.abs(x), np.sqrt(2 - x * x))
 
 
 @relation(source="sin²x = (1 - cos x)(1 + cos x)")

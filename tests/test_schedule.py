@@ -78,7 +78,7 @@ def test_eager_reaches_the_explicit_graph_of_the_issue_before_it_matches():
         or "relation" not in moves
     )
     text = str(f.explain(X))
-    assert "sum(-1.0 * exp(x) / (t2 * t2), axis=-1, keepdims)" in text
+    assert "sum(-1.0 * (exp(x) / t2) / t2, axis=-1, keepdims)" in text
 
 
 def test_out_of_fuel_is_said_and_the_program_is_right():

@@ -10,6 +10,7 @@ from relgrad.kernels.annuity import (
 )
 from relgrad.kernels.differences import (
     arctan_difference,
+    bose_difference,
     cbrt_difference,
     cos_difference,
     cosh_difference,
@@ -20,6 +21,7 @@ from relgrad.kernels.differences import (
     power1p,
     power1pm1,
     power_difference,
+    sech_squared_difference,
     sin_difference,
     sinh_difference,
     tan_difference,
@@ -159,6 +161,7 @@ __all__ = [
     "beta",
     "betaln",
     "bose",
+    "bose_difference",
     "bose_gap_n",
     "cbrt_difference",
     "centred",
@@ -232,6 +235,7 @@ __all__ = [
     "radical",
     "rel_entr",
     "sagitta",
+    "sech_squared_difference",
     "sin_difference",
     "sin_minus_xcos",
     "sinc3_n",

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from relgrad.kernels.dispatch import arithmetic_kernel, floats, kernel
-from relgrad.kernels.logexp import expit
+from relgrad.kernels.logexp import bose, expit
 
 
 def _or_plain(value: Any, plain: Any) -> Any:
-    """Return the difference as it stands where the stable formula has left the range of floats."""
-    return np.where(np.isfinite(value), value, plain)[()]
+    """Return the difference as it stands where the stable formula has left the range of floats, and it has not."""
+    return np.where(np.isfinite(value) | np.isnan(plain), value, plain)[()]
 
 
 @arithmetic_kernel
@@ -88,7 +88,8 @@ def _any_power(x: Any, y: Any, a: Any, d: Any) -> Any:
     total = y + d
     added = total - y
     lost = (total - x) + ((y - (total - added)) + (d - added))
-    lost = np.where(np.abs(lost) <= 2 * np.spacing(np.abs(x)), lost, 0)
+    # Where d is x − y as it rounds, it was computed from x, of which nothing is lost.
+    lost = np.where((np.abs(lost) <= 2 * np.spacing(np.abs(x))) & (d != x - y), lost, 0)
     above = np.power(x, a)
     above = np.where((lost == 0) | (x == 0), above, above * np.exp(a * (lost / x)))
     return np.where(np.abs(t) < 1, np.power(y, a) * np.expm1(t), above - np.power(y, a))
@@ -205,7 +206,22 @@ def cosh_difference(x: Any, y: Any, d: Any) -> Any:
     """cosh x − cosh y = 2·sinh((x + y)/2)·sinh(d/2), where d = x − y."""
     x, y, d = floats(x, y, d)
     near = 2 * np.sinh(x / 2 + y / 2) * np.sinh(d / 2)
-    return np.where(np.abs(d) <= 1, near, np.cosh(x) - np.cosh(y))[()]
+    return np.where(np.minimum(np.abs(d), np.abs(x + y)) <= 1, near, np.cosh(x) - np.cosh(y))[()]
+
+
+@kernel
+def bose_difference(x: Any, y: Any, d: Any) -> Any:
+    """1/(eˣ − 1) − 1/(eʸ − 1) = (eᵈ − 1)/((eˣ − 1)·(e⁻ʸ − 1)), where d = x − y."""
+    x, y, d = floats(x, y, d)
+    far = np.where((x < 0) & (y < 0), bose(-y) - bose(-x), bose(x) - bose(y))
+    return np.where(np.abs(d) <= 1, np.expm1(d) / np.expm1(x) / np.expm1(-y), far)[()]
+
+
+@kernel
+def sech_squared_difference(x: Any, y: Any, d: Any) -> Any:
+    """sech²x − sech²y = −(tanh x − tanh y)·(tanh x + tanh y), where d = x − y."""
+    x, y, d = floats(x, y, d)
+    return -4 * expit_difference(2 * x, 2 * y, 2 * d) * expit_difference(2 * x, -2 * y, 2 * (x + y))
 
 
 @kernel

@@ -27,7 +27,13 @@ from relgrad.logic.ranges import (
     varying_along,
 )
 from relgrad.logic.rewrite import Rewrite, rewrites
-from relgrad.logic.simplify import cancelled_product, cancelled_sum, distributed_product, scattered_product
+from relgrad.logic.simplify import (
+    cancelled_product,
+    cancelled_sum,
+    distributed_product,
+    gathered_sum,
+    scattered_product,
+)
 from relgrad.logic.sink import is_masking, sunk_product
 from relgrad.logic.theory import (
     BAG,
@@ -67,6 +73,7 @@ __all__ = [
     "finite",
     "fit",
     "fresh",
+    "gathered_sum",
     "head_key",
     "heads_of",
     "in_product",

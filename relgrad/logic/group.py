@@ -169,7 +169,7 @@ def _merged(parts: list[tuple[dict[Any, Number], Number, bool]]) -> tuple[dict[A
             place = named.setdefault(key_of(t), t)
             old = total.get(place, 0)
             new = old + value * scale
-            cancelled = cancelled or abs(new) < abs(old)
+            cancelled = cancelled or abs(new) <= abs(old)  # x - 2·x too, which is -x
             if new:
                 total[place] = whole(new)
             else:

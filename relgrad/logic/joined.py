@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from relgrad.logic.build import build_product, number_term
-from relgrad.logic.group import ProductView, multiplied
+from relgrad.logic.build import build_product, build_sum, number_term
+from relgrad.logic.group import ProductView, added, multiplied
 from relgrad.logic.ranges import is_constant_along, range_of
-from relgrad.logic.view import product_of
+from relgrad.logic.view import product_of, sum_of
 from relgrad.op import constant
 from relgrad.ops.align import insert
 from relgrad.ops.arithmetic import negative
@@ -94,15 +94,10 @@ class Joined(NamedTuple):
 
     def share(self, i: int) -> Any:
         """Return the share that the entries of a piece have of the sum."""
-        if self._binary is not None and None in self._binary:
-            x, y = self._binary
-            return (
-                expit(x)
-                if i == 0 and x is not None
-                else expit(y)
-                if i == 1 and y is not None
-                else (expit(negative(x if y is None else y)))
-            )
+        if self._binary is not None:
+            own, other = self._binary if i == 0 else self._binary[::-1]
+            odds = own if other is None else negative(other) if own is None else _distance(own, other)
+            return expit(odds)
         shares = Softmax(self.axes).make_node(*self._operands)
         return shares if len(self.pieces) == 1 else getitem(shares, self.keys[i])
 
@@ -115,6 +110,10 @@ class Joined(NamedTuple):
 
     def _without_lead(self, t: Any) -> Any:
         return t if self.lead is None or t.type.ndim < -self.lead else squeeze(t, (self.lead,))
+
+
+def _distance(x: Any, y: Any) -> Any:
+    return build_sum(added((sum_of(x), 1), (sum_of(y), -1)), x.type.dtype)
 
 
 def join(pieces: Sequence[Piece], like: Term) -> Joined | None:

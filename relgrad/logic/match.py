@@ -80,11 +80,11 @@ def match(p: Any, t: Any, s: State) -> Iterator[State]:
 
 
 def _match_open(p: Term, t: Term, s: State) -> Iterator[State]:
-    if p.op in SUMS:
+    view = product_of(p)
+    if p.op in SUMS or (view.coefficient != 1 and _is_sum(view)):
         for state, _ in match_sum(sum_of(p), sum_of(t), s, extend=False):
             yield state
         return
-    view = product_of(p)
     read = p.op in PRODUCTS or p.op is power or (p.op is exp and len(view.factors) != 1)
     if read and p not in view.factors:
         for state, _ in match_product(view, product_of(t), s, extend=False):
@@ -104,6 +104,14 @@ def _match_open(p: Term, t: Term, s: State) -> Iterator[State]:
         yield from _match_linear(p, t, s)
     else:
         yield from _match_operands(p, as_head(t, p.op), s)
+
+
+def _is_sum(view: ProductView) -> bool:
+    """Whether a product is a number times one sum: half of x + y is x/2 + y/2."""
+    return (
+        all(e == 1 and is_term(b) and b.op in SUMS for b, e in view.factors.items())
+        and len(view.factors) == 1
+    )
 
 
 def _match_operands(p: Term, t: Term, s: State) -> Iterator[State]:

@@ -8,6 +8,7 @@ from relgrad.logic.group import (
     ProductView,
 )
 from relgrad.logic.theory import (
+    PARITY,
     PRODUCTS,
     SUMS,
     inner_product,
@@ -37,7 +38,7 @@ def needs(kind: str, t: Term) -> list[tuple[str, Any]]:
         return [("sum", rand) for rand in t.rands] if op in SUMS else [("product", t)]
     if op in PRODUCTS or type(op) in (BroadcastTo, BroadcastLike, Expand):
         return [("product", rand) for rand in t.rands[: op.arity if op in PRODUCTS else 1]]
-    if op is power or op is absolute:
+    if op is power or op is absolute or op in PARITY:
         return [("product", t.rands[0])]
     if op is exp:
         return [("sum", t.rands[0])]

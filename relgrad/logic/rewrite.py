@@ -117,9 +117,10 @@ def _rewrite_sum(
             if not takes_whole(scaled, rest):
                 continue
             for final in _satisfying(conditions, state):
-                new = sum_of(reify_term(right, final))
-                total = added((rest, scale), (new, scale))
-                yield Rewrite(final, _fitted(build_sum(total, dtype_of(t)), t))
+                new = reify_term(right, final)
+                if scale != 1 or rest.terms or rest.constant:
+                    new = build_sum(added((rest, scale), (sum_of(new), scale)), dtype_of(t))
+                yield Rewrite(final, _fitted(new, t))
 
 
 def _rewrite_factored(

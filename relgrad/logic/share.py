@@ -12,9 +12,11 @@ from itertools import combinations, product
 from typing import Any
 
 from relgrad.logic.build import build_product, build_sum
+from relgrad.logic.equality import equal_ground
 from relgrad.logic.group import Number, ProductView, SumView, added, entry, multiplied, opposite, whole
+from relgrad.logic.theory import PRODUCTS
 from relgrad.logic.unify import State, bind
-from relgrad.logic.view import LIMIT, sum_of
+from relgrad.logic.view import LIMIT, product_of, sum_of
 from relgrad.term import is_term
 
 ProductMatch = tuple[State, ProductView]
@@ -31,12 +33,34 @@ def holds(e: Number, k: Number) -> bool:
     return (e > 0) == (k > 0) and abs(e) >= abs(k) and (k.denominator == 1 or e.denominator == k.denominator)
 
 
+def _member(entries: dict[Any, Number], t: Any) -> Any:
+    """Return the member of a multiset that is equal to t modulo the theories at every depth: σ(2·-x) for σ(-(2·x))."""
+    found = entry(entries, t)
+    if found is None and is_term(t) and t.rands:
+        alike = [other for other in entries if is_term(other) and other.op is t.op and other.ground]
+        found = next((other for other in alike if equal_ground(other, t)), None)
+    return found
+
+
+def _signed_member(entries: dict[Any, Number], part: Any) -> tuple[Any, int]:
+    """Return the summand that is equal to a part or to its negative, and which: -(y - x)/z for (x - y)/z."""
+    found = _member(entries, part)
+    if found is not None or not (is_term(part) and part.op in PRODUCTS):
+        return found, 1
+    view = product_of(part)
+    for other in entries:
+        left = without(product_of(other), view) if is_term(other) and other.op in PRODUCTS else None
+        if left is not None and not left.factors and left.coefficient == -1:
+            return other, -1
+    return None, 1
+
+
 def without(t: ProductView, needed: ProductView) -> ProductView | None:
     """Divide a product by factors that must be in it; None where one is missing."""
     factors = dict(t.factors)
     c = needed.coefficient
     for base, k in needed.factors.items():
-        found = entry(factors, base)
+        found = _member(factors, base)
         if found is None and k.denominator == 1 and (found := opposite(factors, base)) is not None:
             c = -c if k % 2 else c
         base = found
@@ -55,14 +79,17 @@ def without(t: ProductView, needed: ProductView) -> ProductView | None:
 
 def minus(t: SumView, needed: SumView) -> SumView | None:
     """Subtract summands that must be in a sum; None where one is missing."""
+    taken = []
     for part, k in needed.terms.items():
-        c = t.terms.get(entry(t.terms, part), 0)
-        if not c or not holds(c, k):
+        member, sign = _signed_member(t.terms, part)
+        c = t.terms.get(member, 0)
+        if not c or not holds(c, k * sign):
             return None
+        taken.append((SumView(0, {member: k * sign}), 1))
     # 1 + ε is read as holding a 1, but 3 is not: no constant is split that was not nearly there.
     if needed.constant and abs(t.constant - needed.constant) * 2 > abs(needed.constant):
         return None
-    return added((t, 1), (needed, -1))
+    return added((t, 1), (added((SumView(needed.constant, {}), 1), *taken), -1))
 
 
 def share_product(

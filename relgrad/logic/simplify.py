@@ -21,9 +21,13 @@ def cancelled_product(t: Term) -> Any:
     a·b/a = b, 1/(1/a) = a, and exp(a)·exp(b) = exp(a + b).
     """
     view = product_of(t)
-    if not view.cancelled and view.exponentials < 2 and not _is_single(view, t):
+    if view.cancelled or view.exponentials > 1 or _is_single(view, t):
+        new = build_product(view, dtype_of(t))
+    elif view.coefficient != 1 and _is_distributed(view, sum_of(t)):
+        new = build_sum(sum_of(t), dtype_of(t))
+    else:
         return None
-    new = fit(build_product(view, dtype_of(t)), t)
+    new = fit(new, t)
     return None if new is t else new
 
 
@@ -34,6 +38,30 @@ def _is_single(view: ProductView, t: Term) -> bool:
     ((base, e),) = view.factors.items()
     inverted = t.op in (reciprocal, power) or (t.op is divide and number_of(t.rands[0]) is not None)
     return e == 1 and base is not t and is_term(base) and (abs(view.coefficient) == 1 or inverted)
+
+
+def _is_distributed(view: ProductView, total: SumView) -> bool:
+    """Whether what is written as a multiple of a sum is a sum without multiples: 2·(a/2 - b/2)."""
+    return len(view.factors) == 1 and len(total.terms) > 1 and all(abs(k) == 1 for k in total.terms.values())
+
+
+def gathered_sum(t: Term) -> Any:
+    """Return a difference of two quotients over what both divide by, or None: a/c - b/c = (a - b)/c.
+
+    There a and b may be exact, where the quotients have been rounded. Products are not gathered, since others of
+    their factors may be out of range by themselves.
+    """
+    constant, terms = sum_of(t)[:2]
+    if constant or sorted(terms.values()) != [-1, 1]:
+        return None
+    readings = [product_of(part).factors for part in terms]
+    if not all(sorted(factors.values()) == [-1, 1] for factors in readings):
+        return None
+    view = product_of(t)
+    if -1 not in view.factors.values():
+        return None
+    new = fit(build_product(view, dtype_of(t)), t)
+    return None if new is t else new
 
 
 def cancelled_sum(t: Term) -> Any:
@@ -56,7 +84,7 @@ def distributed_product(t: Term) -> Any:
         moved = {
             b: amount
             for b, k in view.factors.items()
-            if b is not base and (amount := _meeting(b, k, readings))
+            if b is not base and (amount := _meeting(b, k, readings, bool(sum_view.constant)))
         }
         if not moved:
             continue
@@ -67,12 +95,21 @@ def distributed_product(t: Term) -> Any:
     return None
 
 
-def _meeting(base: Any, k: Number, readings: list[dict[Any, Number]]) -> Number:
-    """Return how much of base^k meets its inverse in one of the summands."""
+def _meeting(base: Any, k: Number, readings: list[dict[Any, Number]], whole_too: bool = True) -> Number:
+    """Return how much of base^k meets its inverse in one of the summands.
+
+    Whole summands count where a number stands beside them: (x + 1)/x is 1 + 1/x, but (x - y)/y stays, since x/y - 1
+    would round the quotient before it cancels, where the difference may be exact.
+    """
     if not k:
         return 0
     met: Number = max(
-        (abs(Fraction(e)) for reading in readings if (e := reading.get(base, 0)) * k < 0), default=0
+        (
+            abs(Fraction(e))
+            for reading in readings
+            if (e := reading.get(base, 0)) * k < 0 and (k > 0 or whole_too or len(reading) > 1)
+        ),
+        default=0,
     )
     return whole(min(abs(Fraction(k)), met) * (1 if k > 0 else -1))
 

@@ -13,6 +13,7 @@ from relgrad.op import Op, constant, is_constant
 from relgrad.ops.align import insert
 from relgrad.ops.arithmetic import (
     add,
+    cbrt,
     divide,
     multiply,
     negative,
@@ -23,10 +24,11 @@ from relgrad.ops.arithmetic import (
     square,
     subtract,
 )
-from relgrad.ops.exponential import exp
+from relgrad.ops.exponential import arcsinh, arctanh, cosh, exp, sinh, tanh
 from relgrad.ops.matmul import MatMul, swap
 from relgrad.ops.reduction import Sum
 from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand, Squeeze, expand, squeeze
+from relgrad.ops.trigonometric import arcsin, arctan, cos, sin, tan
 from relgrad.term import Term
 
 PRODUCTS: dict[Op, tuple[int, tuple[Number, ...]]] = {
@@ -42,6 +44,12 @@ PRODUCTS: dict[Op, tuple[int, tuple[Number, ...]]] = {
 
 SUMS: dict[Op, tuple[int, ...]] = {add: (1, 1), subtract: (1, -1), negative: (-1,), positive: (1,)}
 """The ops that the theory of sums reads: each operand's coefficient."""
+
+PARITY: dict[Op, int] = {
+    **dict.fromkeys((arcsin, arcsinh, arctan, arctanh, cbrt, sin, sinh, tan, tanh), -1),
+    **dict.fromkeys((cos, cosh), 1),
+}
+"""The functions that the theory of products reads at -x as at x: the sign that is then outside."""
 
 _READ_THROUGH = (BroadcastTo, BroadcastLike, Expand, Squeeze)
 """Linear ops that views look through in their own way, or that float to the root."""

@@ -18,6 +18,7 @@ from relgrad.logic.group import (
     SumView,
     added,
     applied_key,
+    entry,
     mark_sum,
     multiplied,
     number_of,
@@ -26,8 +27,9 @@ from relgrad.logic.group import (
 )
 from relgrad.logic.ranges import range_of
 from relgrad.logic.reading import is_real, needs, without_leading_axes
-from relgrad.logic.roots import root
+from relgrad.logic.roots import root, whole_root
 from relgrad.logic.theory import (
+    PARITY,
     PRODUCTS,
     SUMS,
     inner_product,
@@ -38,6 +40,7 @@ from relgrad.logic.theory import (
 )
 from relgrad.ops.arithmetic import (
     absolute,
+    negative,
     power,
     sqrt,
 )
@@ -103,7 +106,7 @@ def _product_rule(t: Term) -> ProductView | None:
         if any(not view.coefficient and e < 0 for view, e in parts):
             return None
         if op is sqrt:
-            return root(parts[0][0], Fraction(1, 2)) or _whole_root(t.rands[0], Fraction(1, 2))
+            return root(parts[0][0], Fraction(1, 2)) or whole_root(t.rands[0], Fraction(1, 2))
         return multiplied((ProductView(sign, {}), 1), *parts)
     if op is power:
         return _power(t)
@@ -111,6 +114,8 @@ def _product_rule(t: Term) -> ProductView | None:
         return product_of(t.rands[0])
     if op is exp:
         return _exponential(t)
+    if op in PARITY:
+        return _turned(t)
     if op in SUMS:
         return _factored(t)
     if type(op) in (BroadcastTo, BroadcastLike):
@@ -129,13 +134,18 @@ def _power(t: Term) -> ProductView | None:
         return None
     view = product_of(base)
     if isinstance(e, Fraction):
-        return root(view, e) or _whole_root(base, e)
+        return root(view, e) or whole_root(base, e)
     return multiplied((view, e)) if view.coefficient or e > 0 else None
 
 
-def _whole_root(base: Any, e: Fraction) -> ProductView | None:
-    """Read the root of a sum that cannot be split into the roots of its factors as that of the sum."""
-    return ProductView(1, {base: e}) if is_term(base) and base.op in SUMS else None
+def _turned(t: Term) -> ProductView | None:
+    """Read an odd or even function of -x as that of x, with its sign."""
+    (x,) = t.rands
+    c, factors = product_of(x)[:2]
+    if not t.ground or c >= 0:
+        return None
+    x = x.rands[0] if x.op is negative else build_product(ProductView(-c, factors), x.type.dtype)
+    return ProductView(PARITY[t.op], {t.op.make_node(x): 1})
 
 
 def _exponential(t: Term) -> ProductView | None:
@@ -167,7 +177,7 @@ def _factored(t: Term) -> ProductView | None:
     if not constant and t.ground and len(terms) <= SHARED:
         readings = [product_of(inner).factors for inner in terms]
         for base, e in readings[0].items():
-            exponents = [reading.get(base, 0) for reading in readings]
+            exponents = [reading.get(entry(reading, base), 0) for reading in readings]
             if all(x > 0 for x in exponents) or all(x < 0 for x in exponents):
                 common[base] = min(exponents) if e > 0 else max(exponents)
     if sign == 1 and not common:

@@ -97,7 +97,7 @@ divide = elementwise(
     "divide",
     np.divide,
     lambda g, out, x, y: g / y,
-    lambda g, out, x, y: -g * x / (y * y),
+    lambda g, out, x, y: -g * out / y,
     code="{} / {}",
     laws=Laws(linear=(0,)),
     range=divided,

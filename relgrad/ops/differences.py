@@ -17,9 +17,9 @@ from relgrad.op import as_term, is_constant
 from relgrad.ops.arithmetic import negative, power
 from relgrad.ops.comparison import greater_equal
 from relgrad.ops.elementwise import Elementwise, elementwise
-from relgrad.ops.exponential import expm1
+from relgrad.ops.exponential import expm1, sech_squared
 from relgrad.ops.selection import where
-from relgrad.ops.stable import expit
+from relgrad.ops.stable import bose, expit
 from relgrad.types import POSITIVE, REAL, Interval
 
 Slope = Callable[[Any, Any], Any]
@@ -128,6 +128,20 @@ arctan_difference = difference(
 )
 sinh_difference = difference(kernels.sinh_difference, lambda g, x: g * np.cosh(x), lambda x: x.sinh())
 cosh_difference = difference(kernels.cosh_difference, lambda g, x: g * np.sinh(x), lambda x: x.cosh())
+bose_difference = elementwise(
+    "bose_difference",
+    kernels.bose_difference,
+    lambda g, out, x, y, d: g * (bose(x) * bose(-x)),
+    lambda g, out, x, y, d: -g * (bose(y) * bose(-y)),
+    None,
+    kernel=True,
+    ball=lambda x, y, d: d.expm1() / ((y + d).expm1() * (-y).expm1()),
+)
+sech_squared_difference = difference(
+    kernels.sech_squared_difference,
+    lambda g, x: -2.0 * g * (np.tanh(x) * sech_squared(x)),
+    lambda x: x.sech() ** 2,
+)
 expit_difference = elementwise(
     "expit_difference",
     kernels.expit_difference,

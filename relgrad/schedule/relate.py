@@ -14,6 +14,7 @@ from relgrad.logic import (
     distributed_product,
     drawn_product,
     fit,
+    gathered_sum,
     inner_product,
     label_of,
     rewrites,
@@ -91,6 +92,7 @@ def relate_wide(t: Term, library: Library, theory: int) -> tuple[Term, list[Foun
 
 _SIMPLIFICATIONS = (
     (True, SUM, "cancel_summands", cancelled_sum, "summands meet their negatives"),
+    (True, SUM, "gather_over_divisor", gathered_sum, "two quotients are taken from each other"),
     (
         True,
         PRODUCT,
