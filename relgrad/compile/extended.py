@@ -27,6 +27,8 @@ _STAY = frozenset(
     ]
 )
 """Ops whose results are out of range where their operands are, as are those of ops that move entries."""
+_ABSORB = frozenset(["exp", "exp2", "cosh", "expit"])
+"""Ops to which infinity and zero are as good as what is larger or smaller than any float."""
 
 
 ORDINARY = 1e-30
@@ -38,9 +40,9 @@ def may_leave_range(roots: Sequence[Term]) -> bool:
     left: dict[Term, bool] = {}
     for node in subterms(*roots):
         below = [rand for rand in node.rands if left[rand]]
-        if below and not _stays(node):
+        if below and not _stays(node) and node.op.name not in _ABSORB:
             return True
-        left[node] = _is_float(node) and (bool(below) or _leaves(node))
+        left[node] = _is_float(node) and (bool(below) and node.op.name not in _ABSORB or _leaves(node))
     return False
 
 
