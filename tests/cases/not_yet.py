@@ -27,7 +27,6 @@ NOT_YET = {
         logarithmic: log over x less one [gradient product]
         logarithmic: logarithmic mean [gradient]
         entropy: KL of Poissons [value gradient]
-        entropy: divergence of Itakura and Saito [value]
         physics: relativistic Doppler [value]
         finance: log return [value]
         finance: simple return [value]

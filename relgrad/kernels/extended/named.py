@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.kernels.differences import log_difference
 from relgrad.kernels.extended.arrays import cumprod, prod
 from relgrad.kernels.extended.entries import (
     add,
@@ -220,13 +219,26 @@ def _small_expit(x: Extended) -> Extended:
     return pick(e.e <= 0, e, Extended.of(np.ones_like(x.m)))
 
 
-def _log_difference(x: Extended, y: Extended, d: Extended) -> Extended:
-    (a, b, c), _ = aligned(x, y, d)
-    near = np.abs(x.e - y.e) < 500
-    return pick(near, Extended.of(log_difference(a, b, c)), subtract(log(x), log(y)))
+def _log_quotient(function: Any) -> Any:
+    """Return the rule of log x - log y, where the distance is known too."""
+
+    def otherwise(x: Extended, y: Extended, d: Extended) -> Extended:
+        (a, b, c), _ = aligned(x, y, d)
+        apart = np.abs(x.e - y.e) >= 500
+        sign = np.where(y.m < 0, -1.0, 1.0).astype(y.dtype) if function.__name__ == "log_quotient" else 1.0
+        far = subtract(log(Extended(sign * x.m, x.e)), log(Extended(sign * y.m, y.e)))
+        return pick(apart, far, Extended.of(function(a, b, c)))
+
+    return _elementwise(function, otherwise)
+
+
+def _xlog_ratio(x: Extended, y: Extended) -> Extended:
+    ratio = divide(x, y)
+    return pick(x.m == 0, Extended.of(np.zeros_like(ratio.m)), multiply(x, log(ratio)))
 
 
 NAMED["expit"] = lambda function: _elementwise(function, _small_expit)
 NAMED["softplus"] = NAMED["log1pexp"] = lambda function: _elementwise(function, exp)
 NAMED["bose"] = lambda function: _elementwise(function, lambda x: exp(UFUNCS[np.negative](x)))
-NAMED["log_difference"] = lambda function: _elementwise(function, _log_difference)
+NAMED["log_difference"] = NAMED["log_quotient"] = _log_quotient
+NAMED["xlog_ratio"] = lambda function: _elementwise(function, _xlog_ratio)
