@@ -39,10 +39,10 @@ def may_leave_range(roots: Sequence[Term]) -> bool:
     """Whether an op that may come back into the range of floats reads what may have left it."""
     left: dict[Term, bool] = {}
     for node in subterms(*roots):
-        below = [rand for rand in node.rands if left[rand]]
-        if below and not _stays(node) and node.op.name not in _ABSORB:
+        below = node.op.name not in _ABSORB and any(left[rand] for rand in node.rands)
+        if below and not _stays(node):
             return True
-        left[node] = _is_float(node) and (bool(below) and node.op.name not in _ABSORB or _leaves(node))
+        left[node] = _is_float(node) and (below or _leaves(node))
     return False
 
 

@@ -39,6 +39,7 @@ from relgrad.logic.share import (
     share_sum,
     without,
 )
+from relgrad.logic.sides import demands_of_product, demands_of_sum
 from relgrad.logic.theory import (
     BAG,
     PRODUCTS,
@@ -188,23 +189,10 @@ def match_product(
     p: ProductView, t: ProductView, s: State, extend: bool, dtype: Any = None
 ) -> Iterator[ProductMatch]:
     """Yield states, and what is left of the subject, in which a product pattern is part of (or all of) a product."""
-    needed, heads, variables = ProductView(p.coefficient, {}), [], []
-    for base, k in p.factors.items():
-        base = walked(base, s)
-        if is_variable(base):
-            variables.append((base, k))
-        elif not is_term(base) or base.ground:
-            view = product_of(base)
-            if not view.coefficient:
-                return
-            if not view.factors and k.denominator != 1:
-                view = ProductView(1, {base: 1})  # a root that is not rational is a factor
-            needed = multiplied((needed, 1), (view, k))
-        elif base.op is not exp and base.op not in SUMS and base not in product_of(base).factors:
-            for b, e in product_of(base).factors.items():  # bindings have opened what was one factor
-                heads.append((b, e * k))
-        else:
-            heads.append((base, k))
+    demands = demands_of_product(p, s)
+    if demands is None:
+        return
+    needed, heads, variables = demands
     left = without(t, needed)
     if left is None:
         return
@@ -268,15 +256,7 @@ def match_factor(p: Term, k: Number, t: ProductView, s: State) -> Iterator[Produ
 
 def match_sum(p: SumView, t: SumView, s: State, extend: bool) -> Iterator[SumMatch]:
     """Yield states, and what is left of the subject, in which a sum pattern is part of (or all of) a sum."""
-    needed, heads, variables = SumView(p.constant, {}), [], []
-    for part, k in p.terms.items():
-        part = walked(part, s)
-        if is_variable(part):
-            variables.append((part, k))
-        elif not is_term(part) or part.ground:
-            needed = added((needed, 1), (sum_of(part), k))
-        else:
-            heads.append((part, k))
+    needed, heads, variables = demands_of_sum(p, s)
     if heads:
         candidates = [summands_like(part, k, t) for part, k in heads]
         # A sum of several unknowns is shared out in many ways, of which few are left once some are known.

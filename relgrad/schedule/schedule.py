@@ -7,11 +7,9 @@ only, since an inner match would destroy the outer one.
 
 from __future__ import annotations
 
-import gc
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from math import isnan
 from operator import is_not
 from typing import Any
@@ -36,6 +34,7 @@ from relgrad.logic import (
 from relgrad.op import Pack, is_constant
 from relgrad.ops.arithmetic import power, sqrt
 from relgrad.relation import Library
+from relgrad.schedule.collector import uncollected
 from relgrad.schedule.fold import fold
 from relgrad.schedule.relate import Found, relate, relate_wide, sink
 from relgrad.schedule.strategy import DEFAULT, EXPAND, FOLD, RELATE, SINK, Strategy
@@ -59,22 +58,8 @@ def schedule(
     relation that was applied most often is set aside and the search begins anew: the result is the best program
     without it, and `OutOfFuel` says so.
     """
-    with _uncollected():
+    with uncollected():
         return _schedule(roots, library, strategy, fuel, conventions)
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Pause the cyclic collector: what a run makes stays alive, and to look through it all, again and again as it
-    grows, takes as long as the run itself.
-    """
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _schedule(

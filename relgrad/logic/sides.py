@@ -1,0 +1,50 @@
+"""What the sides of an equation demand of a product or sum, sorted: what is known, heads, variables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from relgrad.logic.group import Number, ProductView, SumView, added, multiplied
+from relgrad.logic.theory import SUMS
+from relgrad.logic.unify import State, is_variable, walked
+from relgrad.logic.view import product_of, sum_of
+from relgrad.ops.exponential import exp
+from relgrad.term import is_term
+
+Parts = list[tuple[Any, Number]]
+
+
+def demands_of_product(p: ProductView, s: State) -> tuple[ProductView, Parts, Parts] | None:
+    """Return the factors that are known, those that have a head, and variables; None where zero is divided by."""
+    needed, heads, variables = ProductView(p.coefficient, {}), [], []
+    for base, k in p.factors.items():
+        base = walked(base, s)
+        if is_variable(base):
+            variables.append((base, k))
+        elif not is_term(base) or base.ground:
+            view = product_of(base)
+            if not view.coefficient:
+                return None
+            if not view.factors and k.denominator != 1:
+                view = ProductView(1, {base: 1})  # a root that is not rational is a factor
+            needed = multiplied((needed, 1), (view, k))
+        elif base.op is not exp and base.op not in SUMS and base not in product_of(base).factors:
+            for b, e in product_of(base).factors.items():  # bindings have opened what was one factor
+                heads.append((b, e * k))
+        else:
+            heads.append((base, k))
+    return needed, heads, variables
+
+
+def demands_of_sum(p: SumView, s: State) -> tuple[SumView, Parts, Parts]:
+    """Return the summands that are known, those that have a head, and variables."""
+    needed, heads, variables = SumView(p.constant, {}), [], []
+    for part, k in p.terms.items():
+        part = walked(part, s)
+        if is_variable(part):
+            variables.append((part, k))
+        elif not is_term(part) or part.ground:
+            needed = added((needed, 1), (sum_of(part), k))
+        else:
+            heads.append((part, k))
+    return needed, heads, variables
