@@ -37,7 +37,9 @@ def summands_like(p: Term, k: Number, t: SumView) -> list[tuple[Any, Number]]:
     if p not in product_of(p).factors or p.op is exp or type(p.op) is Sum:
         return list(t.terms.items())
     sums = [
-        (q, e) for q, e in product_of(p).factors.items() if is_term(q) and not q.ground and type(q.op) is Sum
+        (q, e)
+        for q, e in product_of(p).factors.items()
+        if is_term(q) and not q.ground and (type(q.op) is Sum or q.op in SUMS)
     ]
     return [
         (b, c)

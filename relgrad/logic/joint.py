@@ -44,10 +44,12 @@ def _rests(head: tuple[Any, Number], e: Number, t: ProductView) -> Iterator[Any]
     """Yield what is left beside each sum, where that is part of it."""
     if abs(e) != 1:
         return
-    for base, _ in factors_like(head, t):
-        left = dict(t.factors)
-        left[base] -= head[1]
-        factors = {b: whole(Fraction(n) * e) for b, n in left.items() if n}
+    if e < 0 and sum(n > 0 for n in t.factors.values()) > 1:
+        return  # 1/x is found where something is divided by, not made of what is not
+    for base, n in factors_like(head, t):
+        factors = dict(t.factors)
+        factors[base] = n - head[1]
+        factors = {b: m if e > 0 else -m for b, m in factors.items() if m}
         if t.coefficient and _may_be_part(factors, sum_of(base)):
             value = build_product(
                 ProductView(whole(Fraction(t.coefficient) ** int(e)), factors), dtype_of(base)

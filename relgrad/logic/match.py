@@ -17,14 +17,7 @@ from typing import Any
 from relgrad.logic.associative import match_bag
 from relgrad.logic.candidates import as_head, as_powers, factors_like, fewest, is_open, summands_like
 from relgrad.logic.equality import equal_ground
-from relgrad.logic.group import (
-    Number,
-    ProductView,
-    SumView,
-    added,
-    multiplied,
-    whole,
-)
+from relgrad.logic.group import Number, ProductView, SumView, added, multiplied, whole
 from relgrad.logic.joint import joint
 from relgrad.logic.ranges import is_constant_along
 from relgrad.logic.share import (
@@ -33,6 +26,7 @@ from relgrad.logic.share import (
     choose_product,
     dtype_of,
     exponent_of,
+    has_constant,
     holds,
     minus,
     share_product,
@@ -257,6 +251,8 @@ def match_factor(p: Term, k: Number, t: ProductView, s: State) -> Iterator[Produ
 def match_sum(p: SumView, t: SumView, s: State, extend: bool) -> Iterator[SumMatch]:
     """Yield states, and what is left of the subject, in which a sum pattern is part of (or all of) a sum."""
     needed, heads, variables = demands_of_sum(p, s)
+    if not variables and not has_constant(t, needed):
+        return
     if heads:
         candidates = [summands_like(part, k, t) for part, k in heads]
         # A sum of several unknowns is shared out in many ways, of which few are left once some are known.

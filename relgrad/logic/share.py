@@ -77,6 +77,11 @@ def without(t: ProductView, needed: ProductView) -> ProductView | None:
     return ProductView(coefficient, factors)
 
 
+def has_constant(t: SumView, needed: SumView) -> bool:
+    """Whether a sum has the constant of another: 1 + ε is read as holding a 1, but 3 is not."""
+    return not needed.constant or abs(t.constant - needed.constant) * 2 <= abs(needed.constant)
+
+
 def minus(t: SumView, needed: SumView) -> SumView | None:
     """Subtract summands that must be in a sum; None where one is missing."""
     taken = []
@@ -86,8 +91,7 @@ def minus(t: SumView, needed: SumView) -> SumView | None:
         if not c or not holds(c, k * sign):
             return None
         taken.append((SumView(0, {member: k * sign}), 1))
-    # 1 + ε is read as holding a 1, but 3 is not: no constant is split that was not nearly there.
-    if needed.constant and abs(t.constant - needed.constant) * 2 > abs(needed.constant):
+    if not has_constant(t, needed):
         return None
     return added((t, 1), (added((SumView(needed.constant, {}), 1), *taken), -1))
 
