@@ -11,6 +11,7 @@ from relgrad.ops import (
     expm1_minus_x,
     exprel2_n,
     exprel_n,
+    log1mexp,
     logdiffexp,
 )
 from relgrad.relation import positive, relation
@@ -91,7 +92,7 @@ def log_of_exponential_difference(x, y, z):
 @relation(source="Maechler 2012, eq. 7")
 def log_of_negated_exponential_difference(x, y, z):
     """The log of the difference of two exponentials, for x < y."""
-    return np.log(-exp_difference(x, y, z)), logdiffexp(y, y + z)
+    return np.log(-exp_difference(x, y, z)), y + log1mexp(z)
 
 
 @relation(source="Taylor's theorem; NIST DLMF 4.2.19")

@@ -124,19 +124,32 @@ def relative_log_quotient(x, y, z):
 @relation(source="Hamming, NMSE (1973), problem 3.3.6")
 def difference_quotient_of_relative_entropy(x, y):
     """The difference quotient of a logarithm, times its argument, which may be zero."""
-    return xlog_ratio(y, x) / (x - y), -log1prel_n((x - y) / y, 0)
+    return (
+        xlog_ratio(y, x) / (x - y),
+        np.where(
+            np.abs(x) < np.abs(y),
+            -y / x * log1prel_n((y - x) / x, 0),
+            np.where(y == 0, y * x, -log1prel_n((x - y) / y, 0)),
+        ),
+    )
 
 
 @relation(source="NIST DLMF 4.6.1")
 def log_difference_minus_quotient_plus_one(x, y):
     """A difference of logarithms less its first term, where that is split."""
-    return log_difference(x, y, x - y) - x / y + 1, -x_minus_log1p((x - y) / y)
+    return (
+        log_difference(x, y, x - y) - x / y + 1,
+        np.where(2 * np.abs(x - y) <= y, -x_minus_log1p((x - y) / y), np.log(x) - np.log(y) - (x - y) / y),
+    )
 
 
 @relation(source="NIST DLMF 4.6.1")
 def log_difference_plus_quotient_minus_one(x, y):
     """A difference of logarithms and its first term, where that is split."""
-    return log_difference(x, y, x - y) + y / x - 1, x_minus_log1p((y - x) / x)
+    return (
+        log_difference(x, y, x - y) + y / x - 1,
+        np.where(2 * np.abs(x - y) <= x, x_minus_log1p((y - x) / x), np.log(x) - np.log(y) + (y - x) / x),
+    )
 
 
 @relation(source="NIST DLMF 4.6.1; Itakura & Saito 1968")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from relgrad.ops import centred, deviation, log_prod, prod_power
+from relgrad.ops import centred, deviation, log_prod, prod_power, xlogy
 from relgrad.relation import nonnegative, positive, relation, same_shape
 
 
@@ -188,7 +188,7 @@ def root_of_product_over_axes(x, axis):
 def log_of_product_of_powers(x, a, axis):
     """The log of a product of powers is the sum of the logs, each a multiple of that of its base."""
     power = np.power(x, a)
-    log = np.sum(a * np.log(np.abs(x)), axis=axis, keepdims=True)
+    log = np.sum(xlogy(a, np.abs(x)), axis=axis, keepdims=True)
     return (
         log_prod(power, axis=axis, keepdims=True),
         np.where(np.prod(np.sign(x) ** a, axis=axis, keepdims=True) >= 0, log, np.nan),
@@ -200,6 +200,6 @@ def log_of_product_of_powers_of_positives(x, a, axis):
     """The log of a product of powers of what is positive is the sum of multiples of the logs."""
     return (
         log_prod(np.power(x, a), axis=axis, keepdims=True),
-        np.sum(a * np.log(x), axis=axis, keepdims=True),
+        np.sum(xlogy(a, x), axis=axis, keepdims=True),
         nonnegative(x),
     )

@@ -99,15 +99,21 @@ class Instance(NamedTuple):
             _bring_near(values[t], values[first], t.op.interval, rng)
         for x, y, d in _distances(self.left):
             values[x] = np.add(*interpret([y, d], values))
+        for x, y, d in _distances(self.left, given=True):
+            values[d] = np.subtract(*interpret([x, y], values))
         return values
 
     def exact(self, values: dict[Term, Any]) -> dict[Term, Any]:
-        """Return what the samples stand for: where x − y is sampled, x is not rounded."""
+        """Return what the samples stand for: where x − y is sampled, x is not rounded, nor else is x − y."""
         known = {t: as_balls(x) for t, x in values.items()}
         for x, y, d in _distances(self.left):
             far, near = evaluate([y, d], known, EXACT)
             with optional("flint").ctx.workprec(EXACT):
                 known[x] = np.asarray(far + near, dtype=object)
+        for x, y, d in _distances(self.left, given=True):
+            high, low = evaluate([x, y], known, EXACT)
+            with optional("flint").ctx.workprec(EXACT):
+                known[d] = np.asarray(high - low, dtype=object)
         return known
 
     @property
@@ -126,13 +132,22 @@ def _bring_near(x: Any, y: Any, where: Interval, rng: np.random.Generator) -> No
         x[1::4] = np.where([holds(where, v) for v in near.flat], near.flat, x[1::4].flat).reshape(near.shape)
 
 
-def _distances(left: Term) -> Iterator[tuple[Term, Term, Term]]:
-    """Yield the leaves that ops take together with their distance from something: x, y and x − y."""
+def _distances(left: Term, *, given: bool = False) -> Iterator[tuple[Term, Term, Term]]:
+    """Yield what ops take together with a distance, x, y and x − y, where x is a leaf that follows from the others.
+
+    With `given` it is x − y that follows: where x is restricted, it cannot.
+    """
     for node in subterms(left):
         if node.op.distance is not None:
             x, y, d = (node.rands[i] for i in node.op.distance)
-            if isinstance(x.op, Restricted) and x.op.interval == REAL and x not in reachable(y, d):
+            found, others = (d, (x, y)) if given else (x, (y, d))
+            free = isinstance(found.op, Restricted) and found.op.interval == REAL
+            if free and found not in reachable(*others) and given == _is_restricted(x):
                 yield x, y, d
+
+
+def _is_restricted(x: Term) -> bool:
+    return isinstance(x.op, Restricted) and x.op.interval != REAL
 
 
 def instances(row: Relation, count: int) -> list[Instance]:

@@ -83,9 +83,11 @@ def leg(x: Any, y: Any, d: Any) -> Any:
     d, total = np.where(total < 0, -d, d), np.abs(total)
     product = d * total
     info = np.finfo(product.dtype)
-    safe = (product < info.max) & (product > info.tiny / info.eps)
+    safe = product > info.tiny / info.eps
     root = np.sqrt(2 * product)
-    root = np.where(safe & (product < info.max / 4), root, np.sqrt(2 * d) * np.sqrt(total))
+    # Where a factor is zero, the other may be negative.
+    safe = (safe & (product < info.max / 4)) | (d == 0) | (total == 0)
+    root = np.where(safe, root, np.sqrt(2 * d) * np.sqrt(total))
     return np.where(np.isfinite(root) | np.isnan(root), root, np.sqrt(d) * np.sqrt(total) * np.sqrt(2))[()]
 
 
