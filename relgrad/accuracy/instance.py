@@ -124,12 +124,13 @@ class Instance(NamedTuple):
 
 
 def _bring_near(x: Any, y: Any, where: Interval, rng: np.random.Generator) -> None:
-    """Move some of the arrays along the first axis to others, but for a small part."""
-    if x.shape == y.shape:
-        near = y[1::4] * (
-            1 + rng.choice([-1.0, 1.0], y[1::4].shape) * np.exp2(rng.uniform(-50, -4, y[1::4].shape))
-        )
-        x[1::4] = np.where([holds(where, v) for v in near.flat], near.flat, x[1::4].flat).reshape(near.shape)
+    """Move some of the arrays along the first axis to others, or what is opposite, but for a small part."""
+    if x.shape != y.shape:
+        return
+    for some, sign in ((slice(1, None, 4), 1), (slice(3, None, 8), -1)):
+        part = np.exp2(rng.uniform(-50, -4, y[some].shape))
+        near = sign * y[some] * (1 + rng.choice([-1.0, 1.0], part.shape) * part)
+        x[some] = np.where([holds(where, v) for v in near.flat], near.flat, x[some].flat).reshape(near.shape)
 
 
 def _distances(left: Term, *, given: bool = False) -> Iterator[tuple[Term, Term, Term]]:
