@@ -121,7 +121,8 @@ def _at(
         for node in culprits:
             place, kind = _birth(node, computed, exact)
             relations = _removing(subject.derived, node, place) if cured else ()
-            if extreme and not relations:  # cured by the range in which the rewritten function is evaluated alone
+            # Without a relation it is the extended range of rewritten functions that cures.
+            if extreme and not relations:
                 continue
             yield Hazard(_line(lines, place, node), place, kind, labels[index], bits, inputs, relations)
 

@@ -14,7 +14,9 @@ from relgrad.kernels.extended.entries import (
     aligned,
     divide,
     exp,
+    expm1,
     log,
+    log1p,
     multiply,
     pick,
     power,
@@ -119,11 +121,6 @@ def _det(x: Extended) -> Extended:
 def _cofactor(x: Any) -> Extended:
     k = _largest(x, (-2, -1))
     return Extended(cofactor(scaled(x, k)), k * (x.shape[-1] - 1))
-
-
-@_named("power_difference")
-def _power_difference(x: Any, y: Any, a: Any, d: Any) -> Extended:
-    return subtract(power(Extended.of(x), Extended.of(a)), power(Extended.of(y), Extended.of(a)))
 
 
 @_named("put_at")
@@ -232,6 +229,14 @@ def _log_quotient(function: Any) -> Any:
     return _elementwise(function, otherwise)
 
 
+def _power_difference(x: Extended, y: Extended, a: Extended, d: Extended) -> Extended:
+    """Return xᵃ − yᵃ = yᵃ·(exp(a·log(x/y)) − 1), where log(x/y) = log(1 + d/y) where x and y are near."""
+    ratio, subtrahend = divide(d, y), power(y, a)
+    t = multiply(a, pick(ratio.e < 0, log1p(ratio), log(divide(x, y))))
+    near = multiply(subtrahend, expm1(t))
+    return pick((t.e <= 0) & np.isfinite(near.m), near, subtract(power(x, a), subtrahend))
+
+
 def _xlog_ratio(x: Extended, y: Extended) -> Extended:
     ratio = divide(x, y)
     return pick(x.m == 0, Extended.of(np.zeros_like(ratio.m)), multiply(x, log(ratio)))
@@ -241,4 +246,5 @@ NAMED["expit"] = lambda function: _elementwise(function, _small_expit)
 NAMED["softplus"] = NAMED["log1pexp"] = lambda function: _elementwise(function, exp)
 NAMED["bose"] = lambda function: _elementwise(function, lambda x: exp(UFUNCS[np.negative](x)))
 NAMED["log_difference"] = NAMED["log_quotient"] = _log_quotient
+NAMED["power_difference"] = lambda function: _elementwise(function, _power_difference)
 NAMED["xlog_ratio"] = lambda function: _elementwise(function, _xlog_ratio)
