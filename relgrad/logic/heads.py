@@ -191,8 +191,9 @@ def sum_heads(view: SumView) -> set[Key]:
 
 def _offered_sums(t: Term) -> Iterator[SumView]:
     """Yield the sum that a term is, and those behind the factors that its summands share."""
-    yield sum_of(t)
-    if t.op in SUMS:
+    view = sum_of(t)
+    yield view
+    if t.op in SUMS and (len(view.terms) > 1 or view.constant):
         for base, e in product_of(t).factors.items():
             if e == 1 and base is not t and is_term(base) and base.op in SUMS:
                 yield sum_of(base)

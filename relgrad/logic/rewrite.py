@@ -127,6 +127,9 @@ def _rewrite_factored(
     left: Pattern, right: Any, conditions: Sequence[Goal], t: Term, s: State
 ) -> Iterator[Rewrite]:
     """Rewrite a sum behind the factors that its summands share: w - w·σ(x) holds 1 - σ(x)."""
+    summands = sum_of(t)
+    if len(summands.terms) < 2 and not summands.constant:
+        return  # the factors are operands, which have been looked at
     view = product_of(t)
     for base, e in view.factors.items():
         if e == 1 and base is not t and is_term(base) and base.ground and base.op in SUMS:

@@ -79,7 +79,7 @@ def without(t: ProductView, needed: ProductView) -> ProductView | None:
 
 def has_constant(t: SumView, needed: SumView) -> bool:
     """Whether a sum has the constant of another: 1 + ε is read as holding a 1, but 3 is not."""
-    return not needed.constant or abs(t.constant - needed.constant) * 2 <= abs(needed.constant)
+    return not needed.constant or abs(t.constant - needed.constant) * 2 < abs(needed.constant)
 
 
 def minus(t: SumView, needed: SumView) -> SumView | None:

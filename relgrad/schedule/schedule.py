@@ -71,7 +71,7 @@ def _schedule(
         fuel = 2000 + 20 * size
     aside: list[str] = []
     while True:
-        run = _Run(library, fuel, 0 if given else 20, 1000 + 4 * size, conventions)
+        run = _Run(library, fuel, 0 if given else 4 * size, 1000 + 4 * size, conventions)
         after = list(roots)
         for moves in strategy.phases:
             if isnan(conventions.untaken):
@@ -234,7 +234,9 @@ class _Run:
                     self._record(rest, found)
                     return found.term
             v, g, flows = pullback.expand()
-            self.fuel += self.growth * len(flows)
+            if self.growth > 0:  # the graph grows, and what may be done to it, though not for ever
+                self.fuel += 20 * len(flows)
+                self.growth -= len(flows)
             if flows:
                 why = "what flows back to its operands"
                 self.steps.append(Step("expand", f"pullback of {v.op}", (v, g), tuple(flows), why))
