@@ -87,12 +87,6 @@ def sine_of_difference(x, y):
     return np.sin(x) * np.cos(y) - np.cos(x) * np.sin(y), np.sin(x - y)
 
 
-@relation(source="NIST DLMF 4.21.2")
-def sine_of_sum(x, y):
-    """The sine of a sum."""
-    return np.sin(x) * np.cos(y) + np.cos(x) * np.sin(y), np.sin(x + y)
-
-
 @relation(source="NIST DLMF 4.14.4")
 def sine_over_cosine(x):
     """A sine over its cosine is a tangent."""
