@@ -13,11 +13,7 @@ from relgrad.op import as_term
 
 pytest.importorskip("flint")
 ROUNDS_A_SUM = {"log_of_exponential_difference", "difference_of_entropies_near_one"}
-"""Rows whose right side forms x = y + d, 1 + x or x + y, which matters only far from what the row is about.
-
-The sine of a sum wins where the two nearly cancel; where they are so large that their sum rounds by much, it loses, as
-the sine of a difference does, but fewer of the samples are near the former than of those of a difference.
-"""
+"""Rows whose right side forms x = y + d or 1 + x, which matters only far from what the row is about."""
 
 
 @pytest.mark.parametrize("row", list(rg.LIBRARY), ids=lambda row: row.name)
