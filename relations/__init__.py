@@ -17,6 +17,7 @@ from relgrad.relations import (  # pyright: ignore[reportMissingImports]  # from
     powers,
     quotients,
     softmax,
+    tails,
     trigonometric,
 )
 
@@ -39,6 +40,7 @@ LIBRARY = Library.of(
     powers,
     quotients,
     softmax,
+    tails,
     trigonometric,
 )
 """All relations of this package."""

@@ -2,7 +2,16 @@
 
 import numpy as np
 
-from relgrad.ops import beta, betaln, erf, erfc, gamma, gamma_ratio, gammaln, log_gamma
+from relgrad.ops import (
+    beta,
+    betaln,
+    erf,
+    erfc,
+    gamma,
+    gamma_ratio,
+    gammaln,
+    log_gamma,
+)
 from relgrad.relation import positive, product_logarithmo, relation
 
 
@@ -95,3 +104,18 @@ def one_minus_error_function(x):
 def one_minus_complementary_error_function(x):
     """One less a complementary error function, which vanishes at zero."""
     return 1 - erfc(x), erf(x)
+
+
+@relation(source="NIST Digital Library of Mathematical Functions, eq. 5.12.1")
+def log_of_beta_by_gammas(x, y):
+    """The log of a beta function, by logs of gamma functions that are far larger."""
+    return gammaln(x) + gammaln(y) - gammaln(x + y), betaln(x, y)
+
+
+@relation(source="NIST Digital Library of Mathematical Functions, eq. 5.12.1 and 5.5.1")
+def log_of_binomial_by_gammas(x, y):
+    """The log of a binomial coefficient by logs of gamma functions: of x + y - 2 objects, x - 1."""
+    return (
+        gammaln(x + y - 1) - gammaln(x) - gammaln(y),
+        -betaln(x, y) - np.log(np.abs(x + y - 1)),
+    )

@@ -2,7 +2,16 @@
 
 import numpy as np
 
-from relgrad.ops import log_difference, log_quotient, xlog1py, xlog_ratio, xlogy
+from relgrad.ops import (
+    itakura_saito,
+    kl_divergence,
+    log_difference,
+    log_quotient,
+    ratio_minus_one,
+    xlog1py,
+    xlog_ratio,
+    xlogy,
+)
 from relgrad.relation import finite, relation, same_shape
 
 
@@ -82,3 +91,15 @@ def complement_times_log_of_complement(x):
 def bernoulli_log_likelihood(x, y):
     """The log-likelihood of outcomes x with probabilities y: where the outcome is certain, the other does not count."""
     return x * np.log(y) + (1 - x) * np.log1p(-y), xlogy(x, y) + xlog1py(1 - x, -y)
+
+
+@relation(source="Cover & Thomas 2006, theorem 2.7.1; scipy.special.kl_div")
+def divergence_of_intensities(x, y):
+    """x·log(x/y) - x + y, the divergence of two Poisson distributions, is quadratic in x - y."""
+    return xlog_ratio(x, y) - x + y, kl_divergence(x, y, x - y)
+
+
+@relation(source="Itakura & Saito 1968; x/y - 1 less its logarithm is quadratic in x - y")
+def divergence_of_spectra(x, y, z):
+    """x/y - log(x/y) - 1, the divergence of two spectra."""
+    return ratio_minus_one(x, y, z) - log_quotient(x, y, z), itakura_saito(x, y, z)

@@ -7,14 +7,18 @@ from relgrad.ops import (
     bose,
     bose_difference,
     bose_gap_n,
+    coshm1,
     exp_difference,
+    expm1_minus_square,
     expm1_minus_x,
     exprel2_n,
     exprel_n,
     log1mexp,
     logdiffexp,
+    power1pm1,
+    xcsch_n,
 )
-from relgrad.relation import positive, relation
+from relgrad.relation import positive, relation, unknown
 
 
 @relation(source="definition of the logarithm")
@@ -159,3 +163,63 @@ def difference_of_bose(x, y):
 def expm1_of_sum_over_product(x, y):
     """An exponential less one, over those of the parts of its exponent."""
     return np.expm1(x + y) / (np.expm1(x) * np.expm1(y)), bose_difference(x, -y, x + y)
+
+
+@relation(source="Maechler 2012, eq. 7, for y = 0")
+def log_of_expm1(x):
+    """The log of an exponential less one, for x > 0: the inverse of a softplus."""
+    return np.log(np.expm1(x)), logdiffexp(x, 0)
+
+
+@relation(source="(eˣ - 1)/x with a scale")
+def relative_exponential_of_multiple(x, w):
+    """(e^wx - 1)/x, continued to w at zero."""
+    return np.expm1(w * x) / x, w * exprel_n(w * x, 0), unknown(x)
+
+
+@relation(source="NIST DLMF 24.2.1, with a scale")
+def argument_times_bose_of_multiple(x, w):
+    """x/(e^wx - 1), continued to 1/w at zero, however it is written."""
+    return x * bose(w * x), bernoulli_n(w * x, 0) / w, unknown(x)
+
+
+@relation(source="(eˣ - 1)/x - 1 = x·(eˣ - 1 - x)/x²")
+def relative_exponential_minus_one(x):
+    """(eˣ - 1)/x less its value at zero."""
+    return exprel_n(x, 0) - 1, x * exprel2_n(x, 0)
+
+
+@relation(source="derivative of (eˣ - 1)/x")
+def relative_exponential_minus_exponential(x):
+    """(eˣ - 1)/x less eˣ."""
+    return exprel_n(x, 0) - np.exp(x), -x * exprel_n(x, 1)
+
+
+@relation(source="derivative of (eˣ - 1)/x")
+def argument_times_exponential_minus_expm1(x):
+    """x·eˣ less eˣ - 1, about x²/2."""
+    return x * np.exp(x) - np.expm1(x), x**2 * exprel_n(x, 1)
+
+
+@relation(source="Taylor's theorem; NIST DLMF 4.2.19")
+def expm1_minus_two_terms(x):
+    """An exponential less its first three terms."""
+    return expm1_minus_x(x) - x**2 / 2, expm1_minus_square(x)
+
+
+@relation(source="functional equation of the exponential")
+def expm1_of_multiple_of_log1p(x, a):
+    """(1 + x)ᵃ - 1, written with exponential and logarithm."""
+    return np.expm1(a * np.log1p(x)), power1pm1(x, a)
+
+
+@relation(source="eˣ⁺ʸ - 2eˣ + eˣ⁻ʸ = 2eˣ(cosh y - 1)")
+def second_difference_of_exponential(x, y):
+    """The second difference of an exponential."""
+    return np.exp(x + y) - 2 * np.exp(x) + np.exp(x - y), 2 * np.exp(x) * coshm1(y)
+
+
+@relation(source="x²·eˣ/(eˣ - 1)² = (x/2)²/sinh²(x/2); the heat capacity of an oscillator, Einstein 1907")
+def product_of_opposite_bernoulli(x):
+    """The product of x/(eˣ - 1) and its mirror image, which is even."""
+    return bernoulli_n(x, 0) * bernoulli_n(-x, 0), xcsch_n(x / 2, 0) ** 2

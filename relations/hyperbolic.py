@@ -7,6 +7,7 @@ from relgrad.ops import (
     bose,
     cosh_difference,
     coshm1,
+    coshm1_minus_square,
     expit,
     expit_difference,
     hypot_excess,
@@ -281,3 +282,9 @@ def product_of_differences_of_logistics(x, y):
         expit_difference(x, y, x - y) * expit_difference(x, -y, x + y),
         -sech_squared_difference(x / 2, y / 2, (x - y) / 2) / 4,
     )
+
+
+@relation(source="Taylor's theorem; NIST DLMF 4.33.2")
+def hyperbolic_cosine_minus_two_terms(x):
+    """A hyperbolic cosine less its first two terms."""
+    return coshm1(x) - x**2 / 2, coshm1_minus_square(x)

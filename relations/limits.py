@@ -9,6 +9,7 @@ from relgrad.ops import (
     log_gap_n,
     log_quotient,
     log_ratio_n,
+    logrel_n,
     x_minus_log1p,
     xlog1py,
     xlog_ratio,
@@ -16,7 +17,7 @@ from relgrad.ops import (
     xlogx_difference,
     xlogy,
 )
-from relgrad.relation import relation
+from relgrad.relation import additive, relation, unknown
 
 
 @relation(source="Hamming, NMSE (1973), problem 3.3.6")
@@ -174,3 +175,45 @@ def ratio_of_log1p(x, w):
 def entropy_near_one_minus_argument(x):
     """(1 + x)·log(1 + x) less its first term."""
     return xlog1py(1 + x, x) - x, xlogx1p_minus_x(x)
+
+
+@relation(source="Hamming, NMSE (1973), problem 3.3.6")
+def log_of_quotient(x, y):
+    """The log of a quotient, which rounds where the two are nearly equal, and leaves the floats before its log."""
+    return np.log(x / y), log_quotient(x, y, x - y), additive(x, y)
+
+
+@relation(source="Higham, Accuracy and Stability of Numerical Algorithms (2002), problem 1.5")
+def log_over_distance_from_one(x):
+    """log(x)/(x - 1), continued to one at one."""
+    return np.log(x) / (x - 1), logrel_n(x, 0)
+
+
+@relation(source="Higham, Accuracy and Stability of Numerical Algorithms (2002), problem 1.5")
+def distance_from_one_over_log(x):
+    """(x - 1)/log(x), continued to one at one."""
+    return (x - 1) / np.log(x), 1 / logrel_n(x, 0)
+
+
+@relation(source="NIST DLMF 4.45: the logarithmic mean; Carlson 1972")
+def logarithmic_mean(x, y):
+    """The logarithmic mean of two numbers, continued to either where they are equal."""
+    return (x - y) / log_difference(x, y, x - y), y / logrel_n(x / y, 0)
+
+
+@relation(source="derivative of log(1 + x)/x")
+def log1p_minus_relative_argument(x):
+    """log(1 + x) less x/(1 + x), about x²/2."""
+    return np.log1p(x) - x / (1 + x), x_minus_log1p(-x / (1 + x))
+
+
+@relation(source="log(1 + wx)/x with a scale")
+def relative_log1p_of_multiple(x, w):
+    """log(1 + wx)/x, continued to w at zero."""
+    return np.log1p(w * x) / x, w * log1prel_n(w * x, 0), unknown(x)
+
+
+@relation(source="log(1 + x)/x - 1 = -x·(x - log(1 + x))/x²")
+def relative_log1p_minus_one(x):
+    """log(1 + x)/x less its value at zero."""
+    return log1prel_n(x, 0) - 1, -x * log1prel2_n(x, 0)

@@ -2,8 +2,16 @@
 
 import numpy as np
 
-from relgrad.ops import expit, log_expit, softplus
-from relgrad.relation import relation
+from relgrad.ops import (
+    expit,
+    expit_difference,
+    expit_entropy,
+    log1mexp,
+    log_expit,
+    softplus,
+    softplus_difference,
+)
+from relgrad.relation import maybe_one, relation
 
 
 @relation(source="definition of the logistic function")
@@ -82,3 +90,49 @@ def argument_minus_softplus(x):
 def argument_plus_log_logistic(x):
     """An argument turns the log-logistic function of one tail into that of the other."""
     return x + log_expit(-x), log_expit(x)
+
+
+@relation(source="(1 + e^x)/(1 + e^y) = 1 + (e^(x - y) - 1)·σ(y)")
+def difference_of_softplus(x, y):
+    """The difference of two softplus functions, from that of their arguments."""
+    return softplus(x) - softplus(y), softplus_difference(x, y, x - y)
+
+
+@relation(source="(1 + e^x)/(1 + e^y) = 1 + (e^(x - y) - 1)·σ(y)")
+def difference_of_log_logistics(x, y):
+    """The difference of the logs of two logistic functions, from that of their arguments."""
+    return log_expit(x) - log_expit(y), softplus_difference(-y, -x, x - y)
+
+
+@relation(source="σ(x) - σ(y) = (1 - e^(y - x))·σ(x)·σ(-y)")
+def log_of_difference_of_logistics(x, y, z):
+    """The log of the probability of an interval under a logistic distribution, for x > y."""
+    return np.log(expit_difference(x, y, z)), log_expit(y + z) + log_expit(-y) + log1mexp(-z)
+
+
+@relation(source="Shannon 1948: the entropy of a Bernoulli trial with log odds x")
+def softplus_minus_mean(x):
+    """A softplus less its argument times the logistic function is an entropy, which both may exceed by far."""
+    return softplus(x) - x * expit(x), expit_entropy(x)
+
+
+@relation(source="σ(x) - y = (1 - y)·σ(x) - y·σ(-x)")
+def logistic_minus_label(x, y):
+    """A logistic function less a label, which may be one."""
+    return expit(x) - y, (1 - y) * expit(x) - y * expit(-x), maybe_one(y)
+
+
+@relation(source="log(1 + e^x) - x = log(1 + e^-x)")
+def softplus_minus_multiple(x, y):
+    """The log-loss of a label, or of a share y of successes, with log odds x."""
+    return softplus(x) - y * x, y * softplus(-x) + (1 - y) * softplus(x), maybe_one(y)
+
+
+@relation(source="Shannon 1948: the entropy of a Bernoulli trial with log odds x")
+def sum_of_softplus_minus_mean(x, w, axis):
+    """Softplus functions less their arguments times logistic functions, summed apart, are entropies."""
+    return (
+        np.sum(w * softplus(x), axis=axis, keepdims=True)
+        - np.sum(w * x * expit(x), axis=axis, keepdims=True),
+        np.sum(w * expit_entropy(x), axis=axis, keepdims=True),
+    )

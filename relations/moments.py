@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from relgrad.ops import centred, deviation, log_prod, prod_power, xlogy
+from relgrad.ops import centred, deviation, log_prod, prod1pm1, prod_power, xlogy
 from relgrad.relation import nonnegative, positive, relation, same_shape
 
 
@@ -203,3 +203,9 @@ def log_of_product_of_powers_of_positives(x, a, axis):
         np.sum(xlogy(a, x), axis=axis, keepdims=True),
         nonnegative(x),
     )
+
+
+@relation(source="1 - Π (1 - x): the noisy-or of Pearl 1988")
+def product_of_complements_minus_one(x, axis):
+    """A product of what is near one, less one."""
+    return np.prod(1 + x, axis=axis, keepdims=True) - 1, prod1pm1(x, axis=axis, keepdims=True)

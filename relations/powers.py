@@ -4,6 +4,7 @@ import numpy as np
 
 from relgrad.ops import (
     annuity,
+    boxcox,
     cbrt_difference,
     exprel_n,
     hypot_excess,
@@ -14,8 +15,17 @@ from relgrad.ops import (
     power_difference,
     quadratic_root,
     sagitta,
+    xlog1py,
+    xlogx1p_minus_x,
 )
-from relgrad.relation import maybe_large, nonnegative, positive, relation, unlike_exponentials
+from relgrad.relation import (
+    maybe_large,
+    nonnegative,
+    positive,
+    relation,
+    unknown,
+    unlike_exponentials,
+)
 
 
 @relation(source="Hamming, NMSE (1973), examples 3.1 and 3.6, problems 3.3.1 and 3.4.6")
@@ -258,3 +268,27 @@ def log_of_power_of_one_plus_what_is_positive(x, a):
 def root_of_product_of_difference_and_sum(x, y):
     """The root of a difference of squares in factors is a leg of a right triangle, whose square may be out of range."""
     return np.sqrt((x - y) * (x + y)), leg(x, y, x - y)
+
+
+@relation(source="Box & Cox 1964, eq. 1")
+def transformation_of_box_and_cox(x, z, a):
+    """(xᵃ - 1)/a, continued to log x at a = 0."""
+    return power_difference(x, 1, a, z) / a, boxcox(x, a, z), unknown(a)
+
+
+@relation(source="derivative of (1 + x/a)ᵃ in a")
+def power_of_one_plus_to_the_periods(x, a):
+    """How a power of one plus something changes where its exponent grows as its argument shrinks."""
+    return (
+        power1p(x, a) * np.log1p(x) - x * power1p(x, a - 1),
+        power1p(x, a - 1) * xlogx1p_minus_x(x),
+    )
+
+
+@relation(source="derivative of (1 + x/a)ᵃ in a")
+def weighted_power_of_one_plus_to_the_periods(x, a, w):
+    """How a power of one plus something changes where its exponent grows as its argument shrinks, with a weight."""
+    return (
+        power1p(x, a) * xlog1py(w, x) - w * x * power1p(x, a - 1),
+        w * power1p(x, a - 1) * xlogx1p_minus_x(x),
+    )

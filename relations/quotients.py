@@ -16,6 +16,7 @@ from relgrad.ops import (
     csc2_gap_n,
     csc_gap_n,
     j1_n,
+    ratio_minus_one,
     sin_difference,
     sin_minus_xcos,
     sinc3_n,
@@ -39,7 +40,7 @@ from relgrad.ops import (
     xcsc_n,
     xcsch_n,
 )
-from relgrad.relation import relation
+from relgrad.relation import additive, relation
 
 
 @relation(source="NIST DLMF 4.19.1")
@@ -250,3 +251,9 @@ def relative_hyperbolic_sine_minus_one_over_square(x):
 def one_minus_relative_hyperbolic_tangent_over_square(x):
     """(x - tanh x)/x³, continued to one third at zero, where it is divided by x first."""
     return 1 / x**2 - tanhc_n(x, 0) / x**2, tanhc3_n(x, 0)
+
+
+@relation(source="Hamming, NMSE (1973), section 3.3")
+def quotient_minus_one(x, y):
+    """How far a quotient is from one."""
+    return x / y - 1, ratio_minus_one(x, y, x - y), additive(x, y)

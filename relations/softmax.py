@@ -10,8 +10,21 @@ from relgrad.ops import (
     log_softmax,
     logsumexp,
     softmax,
+    softplus,
 )
-from relgrad.relation import centredo, relation, unlike_exponentials, varying_along, without_exponentials
+from relgrad.relation import (
+    centred_exponentso,
+    centredo,
+    constant_along,
+    entrieso,
+    log_probabilityo,
+    maybe_one,
+    nonnegative,
+    relation,
+    unlike_exponentials,
+    varying_along,
+    without_exponentials,
+)
 
 
 @relation(source="Goodfellow, Bengio & Courville 2016, section 4.1; Blanchard, Higham & Higham 2021, eq. 1.5")
@@ -156,3 +169,88 @@ def logsumexp_minus_mean(x, axis):
         logsumexp(x, axis=axis, keepdims=True) - np.sum(softmax(x, axis=axis) * x, axis=axis, keepdims=True),
         -np.sum(softmax(x, axis=axis) * log_softmax(x, axis=axis), axis=axis, keepdims=True),
     )
+
+
+@relation(source="Blanchard, Higham & Higham 2021, section 1")
+def entry_minus_logsumexp(x, y, z, axis):
+    """What an entry, or a mean of entries, is less the log-sum-exp of all is a log-probability."""
+    return x - logsumexp(y, axis=axis, keepdims=True), z, log_probabilityo(x, y, axis, z)
+
+
+@relation(source="Blanchard, Higham & Higham 2021, section 1")
+def logsumexp_of_distances_from_entry(x, y, z, axis):
+    """The log-sum-exp of distances from one of the entries is a negated log-probability."""
+    return logsumexp(x - y, axis=axis, keepdims=True), -z, log_probabilityo(y, x, axis, z)
+
+
+@relation(source="Blanchard, Higham & Higham 2021, eq. 1.4: the log-sum-exp moves with its argument")
+def shifted_logsumexp(x, y, axis):
+    """A log-sum-exp of shifted exponents, and the shift."""
+    return (
+        y + logsumexp(x - y, axis=axis, keepdims=True),
+        logsumexp(x, axis=axis, keepdims=True),
+        constant_along(y, axis),
+    )
+
+
+@relation(source="log Σ w·p = -log(1 + Σ (1 - w)·p / Σ w·p), for a distribution p")
+def log_of_share(x, w, axis):
+    """The log of the share that some entries have of all, which may be nearly all."""
+    return (
+        logsumexp(log_softmax(x, axis=axis), axis=axis, keepdims=True, weights=w),
+        -softplus(
+            logsumexp(x, axis=axis, keepdims=True, weights=1 - w)
+            - logsumexp(x, axis=axis, keepdims=True, weights=w)
+        ),
+        nonnegative(w),
+        nonnegative(1 - w),
+    )
+
+
+@relation(source="a distribution has mass one")
+def log_of_share_of_part(x, y, w, axis):
+    """The log-sum-exp of some log-probabilities is that of all, with weights that are zero or one."""
+    row = log_softmax(y, axis=axis)
+    return (
+        logsumexp(x, axis=axis, keepdims=True),
+        logsumexp(row, axis=axis, keepdims=True, weights=w),
+        entrieso(x, None, row, w),
+    )
+
+
+@relation(source="a distribution has mass one")
+def log_of_share_of_two(x, y, z, w):
+    """The log of the sum of two probabilities out of a row."""
+    row = log_softmax(z, axis=-1)
+    return (
+        np.logaddexp(x, y),
+        np.squeeze(logsumexp(row, axis=-1, keepdims=True, weights=w), -1),
+        entrieso(x, y, row, w),
+    )
+
+
+@relation(source="a distribution has mass one")
+def one_minus_largest_share(x, axis, its_axis):
+    """What the largest entry lacks of all."""
+    return 1 - np.max(softmax(x, axis=axis), axis=its_axis, keepdims=True), np.min(
+        complement(softmax(x, axis=axis), axis=axis), axis=its_axis, keepdims=True
+    )
+
+
+@relation(source="p - y = (1 - y)·p - y·(1 - p)")
+def softmax_minus_label(x, y, axis):
+    """A softmax less what is one at the right class: what it lacks there does not cancel."""
+    p = softmax(x, axis=axis)
+    return p - y, (1 - y) * p - y * complement(p, axis=axis), maybe_one(y)
+
+
+@relation(source="Blanchard, Higham & Higham 2021, section 1: a softmax does not change with a shift")
+def softmax_of_rounded_product(x, y, axis):
+    """Exponents that are a multiple of something are shifted before they are multiplied, which rounds."""
+    return softmax(x, axis=axis), softmax(y, axis=axis), centred_exponentso(x, axis, y)
+
+
+@relation(source="Blanchard, Higham & Higham 2021, section 1: a softmax does not change with a shift")
+def log_softmax_of_rounded_product(x, y, axis):
+    """Exponents that are a multiple of something are shifted before they are multiplied, which rounds."""
+    return log_softmax(x, axis=axis), log_softmax(y, axis=axis), centred_exponentso(x, axis, y)

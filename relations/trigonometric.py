@@ -11,6 +11,7 @@ from relgrad.ops import (
     power_difference,
     sin_difference,
     sin_minus_xcos,
+    square_minus_versin,
     tan_difference,
     tan_minus_x,
     vercos,
@@ -220,3 +221,27 @@ def log_of_cosine(x):
 def sine_minus_argument_times_cosine(x):
     """sin x - x·cos x."""
     return np.sin(x) - x * np.cos(x), sin_minus_xcos(x)
+
+
+@relation(source="Taylor's theorem; NIST DLMF 4.19.2")
+def versine_minus_first_term(x):
+    """A cosine less its first two terms."""
+    return x**2 / 2 - versin(x), square_minus_versin(x)
+
+
+@relation(source="NIST DLMF 4.21.9")
+def second_difference_of_cosine(x, y):
+    """The second difference of a cosine."""
+    return np.cos(x + y) - 2 * np.cos(x) + np.cos(x - y), -2 * np.cos(x) * versin(y)
+
+
+@relation(source="NIST DLMF 4.21.7")
+def second_difference_of_sine(x, y):
+    """The second difference of a sine."""
+    return np.sin(x + y) - 2 * np.sin(x) + np.sin(x - y), -2 * np.sin(x) * versin(y)
+
+
+@relation(source="the law of cosines; Sinnott 1984, Virtues of the haversine")
+def law_of_cosines(x, y, z):
+    """The square of a side of a triangle, from the difference of the other two and a versine."""
+    return x**2 + y**2 - 2 * x * y * np.cos(z), (x - y) ** 2 + 2 * x * y * versin(z)

@@ -16,7 +16,10 @@ from typing import Any
 import numpy as np
 
 from relgrad.kernels.dispatch import arithmetic_kernel, floats, kernel
-from relgrad.kernels.logexp import bose, expit
+from relgrad.kernels.entropies import xlog_ratio
+from relgrad.kernels.logexp import bose, expit, softplus
+from relgrad.kernels.remainders import x_minus_log1p, xlogx1p_minus_x
+from relgrad.kernels.removable import exprel_n
 
 
 def _or_plain(value: Any, plain: Any) -> Any:
@@ -225,9 +228,69 @@ def sech_squared_difference(x: Any, y: Any, d: Any) -> Any:
 
 
 @kernel
+def log_cosh_difference(x: Any, y: Any, d: Any) -> Any:
+    """log(cosh x/cosh y) = |x| − |y| + log((1 + e^−2|x|)/(1 + e^−2|y|)), where d = x − y."""
+    x, y, d = floats(x, y, d)
+    a, b = np.abs(x), np.abs(y)
+    size = np.where(np.sign(x) == np.sign(y), d * np.sign(x), a - b)
+    small = (a < 1) & (b < 1)
+    p, q = np.where(small, x, 0), np.where(small, y, 0)
+    near = np.log1p(2 * np.sinh(p / 2 + q / 2) * np.sinh(np.where(small, d, 0) / 2) / np.cosh(q))
+    return np.where(small, near, size + (np.log1p(np.exp(-2 * a)) - np.log1p(np.exp(-2 * b))))[()]
+
+
+@kernel
 def expit_difference(x: Any, y: Any, d: Any) -> Any:
     """σ(x) − σ(y) = (1 − e⁻ᵈ)·σ(x)·σ(−y), where d = x − y."""
     x, y, d = floats(x, y, d)
     up, down = np.maximum(x, y), np.minimum(x, y)
     value = np.copysign(np.expm1(-np.abs(d)), d) * expit(up) * expit(-down)
     return _or_plain(np.where(d == 0, 0, value), expit(x) - expit(y))
+
+
+@kernel
+def softplus_difference(x: Any, y: Any, d: Any) -> Any:
+    """log((1 + eˣ)/(1 + eʸ)) = log(1 + (eᵈ − 1)·σ(y)), where d = x − y."""
+    x, y, d = floats(x, y, d)
+    near = np.log1p(np.expm1(np.clip(d, -1, 1)) * expit(y))
+    # Where both arguments are positive, softplus(x) − softplus(y) is d + softplus(−x) − softplus(−y).
+    both = (x > 0) & (y > 0)
+    far = softplus(np.where(both, -x, x)) - softplus(np.where(both, -y, y))
+    return np.where(np.abs(d) <= 1, near, np.where(both, d + far, far))[()]
+
+
+@kernel
+def kl_divergence(x: Any, y: Any, d: Any) -> Any:
+    """x·log(x/y) − x + y, about d²/(2y), where d = x − y; 0·log 0 is 0."""
+    x, y, d = floats(x, y, d)
+    near = np.abs(d) <= np.abs(y) / 2
+    return np.where(near, y * xlogx1p_minus_x(np.where(near, d / y, 0)), xlog_ratio(x, y) - d)[()]
+
+
+@kernel
+def ratio_minus_one(x: Any, y: Any, d: Any) -> Any:
+    """x/y − 1 = d/y, where d = x − y."""
+    x, y, d = floats(x, y, d)
+    ratio = x / y - 1
+    return np.where((np.abs(d) <= np.abs(y)) & np.isfinite(y), d / y, ratio)[()]
+
+
+@kernel
+def itakura_saito(x: Any, y: Any, d: Any) -> Any:
+    """x/y − log(x/y) − 1, about (d/y)²/2, where d = x − y."""
+    x, y, d = floats(x, y, d)
+    near = np.abs(d) <= np.abs(y) / 2
+    return np.where(near, x_minus_log1p(np.where(near, d / y, 0)), x / y - log_difference(x, y, d) - 1)[()]
+
+
+@kernel
+def boxcox(x: Any, a: Any, d: Any) -> Any:
+    """(xᵃ − 1)/a, where d = x − 1, and log x at a = 0.
+
+    Source: Box & Cox, Journal of the Royal Statistical Society B 26(2), 1964, eq. 1.
+    """
+    x, a, d = floats(x, a, d)
+    log = np.where(np.abs(d) <= 0.5, np.log1p(d), np.log(x))
+    t = a * log
+    near = np.abs(t) < 1
+    return np.where(near, log * exprel_n(np.where(near, t, 0)), (np.power(x, a) - 1) / a)[()]

@@ -49,6 +49,15 @@ def softplus(x: Any) -> Any:
 log1pexp = softplus
 
 
+@kernel
+def expit_entropy(x: Any) -> Any:
+    """log(1 + eˣ) − x·σ(x) = log(1 + e^−|x|) + |x|·σ(−|x|), the entropy of a Bernoulli trial; within 4 ulp."""
+    (x,) = floats(x)
+    a = np.abs(x)
+    small = np.minimum(a, 800)  # 0 beyond, not ∞·0
+    return np.log1p(np.exp(-small)) + small * expit(-small)
+
+
 def _log1mexp(x: Any) -> Any:
     near = x > -0.6931471805599453  # Mächler's switch: eˣ = ½, where both forms lose at most one bit
     return np.where(near, np.log(-np.expm1(x)), np.log1p(-np.exp(x)))[()]
@@ -59,6 +68,16 @@ def log1mexp(x: Any) -> Any:
     """log(1 − eˣ) for x ≤ 0, NaN for x > 0; within 2 ulp. Source: Mächler 2012, eq. 7 (there with a = −x)."""
     (x,) = floats(x)
     return _log1mexp(x)
+
+
+@kernel
+def log_cloglog(x: Any) -> Any:
+    """log(1 − exp(−eˣ)) = x + log((1 − e⁻ᵘ)/u), where u = eˣ; within 4 ulp."""
+    (x,) = floats(x)
+    u = np.exp(x)
+    small = np.exp(np.minimum(x, 0))
+    ratio = np.where(small == 0, 1, -np.expm1(-small) / np.where(small == 0, 1, small))
+    return np.where(x < 0, x + np.log(ratio), _log1mexp(-u))[()]
 
 
 @kernel
@@ -100,3 +119,12 @@ def xdivy(x: Any, y: Any) -> Any:
     """x/y, but 0 where x = 0 and y is not NaN: what derivatives of xlogy and xlog1py become at 0·log 0."""
     x, y = floats(x, y)
     return np.where((x == 0) & ~np.isnan(y), 0, x / y)[()]
+
+
+@kernel
+def coarse(x: Any) -> Any:
+    """x rounded to 8 bits; what is near x less this is exact. 0 where x is not finite."""
+    (x,) = floats(x)
+    x = np.where(np.isfinite(x), x, 0)
+    mantissa, exponent = np.frexp(x)
+    return np.ldexp(np.rint(mantissa * 256) / 256, exponent)

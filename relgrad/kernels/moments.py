@@ -68,6 +68,23 @@ def log_prod(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
     return result if keepdims else np.squeeze(result, axis)[()]
 
 
+@kernel
+def prod1pm1(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
+    """Π (1 + x) − 1 over axes, by the sum of the logarithms where the product is near one.
+
+    >>> prod1pm1(np.array([1e-20, 2e-20])) == 3e-20
+    np.True_
+    """
+    (x,) = floats(x)
+    product = np.prod(1 + x, axis=axis, keepdims=True)
+    # The log of the size: of two negative factors the signs cancel, since the product is positive there.
+    log = np.sum(
+        np.where(x > -1, np.log1p(np.maximum(x, -1)), np.log(np.abs(1 + x))), axis=axis, keepdims=True
+    )
+    result = np.where(np.abs(product - 1) < 0.5, np.expm1(log), product - 1)
+    return result if keepdims else np.squeeze(result, axis)[()]
+
+
 @arithmetic_kernel
 def prod_power(x: Any, power: Any, axis: Axis = None, keepdims: bool = False) -> Any:
     """(Π x)ᵖ over axes, such as the geometric mean, though the product may overflow or underflow.

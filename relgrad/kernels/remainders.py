@@ -58,7 +58,7 @@ def _remainder(
         total = np.zeros_like(t)
         for c in _series(name, start, step, terms)[::-1]:
             total = total * (t if step == 1 else square) + c
-        out[near] = total * square if start == 2 else total * square * t
+        out[near] = total * {2: square, 3: square * t, 4: square * square}[start]
         out[~near] = plain(x[~near])
         return out.astype(given.dtype)[()]
 
@@ -173,6 +173,33 @@ expm1_minus_x = _remainder(
     18,
     lambda f: f.expm1() - f.t,
     lambda x: np.expm1(x) - x,
+)
+expm1_minus_square = _remainder(
+    "expm1_minus_square",
+    "eˣ − 1 − x − x²/2, about x³/6",
+    1.5,
+    (3, 1),
+    20,
+    lambda f: f.expm1() - f.t - f.t * f.t * Fraction(1, 2),
+    lambda x: np.expm1(x) - x - x * x / 2,
+)
+coshm1_minus_square = _remainder(
+    "coshm1_minus_square",
+    "cosh x − 1 − x²/2, about x⁴/24",
+    2,
+    (4, 2),
+    14,
+    lambda f: f.cosh() - 1 - f.t * f.t * Fraction(1, 2),
+    lambda x: coshm1(x) - x * x / 2,
+)
+square_minus_versin = _remainder(
+    "square_minus_versin",
+    "x²/2 − 1 + cos x, about x⁴/24",
+    2,
+    (4, 2),
+    14,
+    lambda f: f.cos() - 1 + f.t * f.t * Fraction(1, 2),
+    lambda x: x * x / 2 - versin(x),
 )
 x_minus_log1p = _remainder(
     "x_minus_log1p",

@@ -7,6 +7,7 @@ from relgrad.logic.aco.goal import eq_aco
 from relgrad.logic.build import fit
 from relgrad.logic.centred import centredo
 from relgrad.logic.drawn import drawn_product
+from relgrad.logic.entries import centred_exponentso, entrieso, log_probabilityo
 from relgrad.logic.equality import equal_ground
 from relgrad.logic.factors import product_logarithmo
 from relgrad.logic.finite import finite
@@ -17,13 +18,17 @@ from relgrad.logic.logarithm import logarithmo, unlike_exponentials, without_exp
 from relgrad.logic.normalize import normalizedo
 from relgrad.logic.ranges import (
     Goal,
+    additive,
     constant_along,
     maybe_large,
+    maybe_one,
     negative,
     nonnegative,
+    number,
     positive,
     range_of,
     same_shape,
+    unknown,
     varying_along,
 )
 from relgrad.logic.rewrite import Rewrite, rewrites
@@ -60,13 +65,16 @@ __all__ = [
     "Pattern",
     "Rewrite",
     "Wide",
+    "additive",
     "cancelled_product",
     "cancelled_sum",
+    "centred_exponentso",
     "centredo",
     "compile_pattern",
     "constant_along",
     "distributed_product",
     "drawn_product",
+    "entrieso",
     "eq_aco",
     "equal_ground",
     "equalo",
@@ -84,11 +92,14 @@ __all__ = [
     "is_open",
     "is_variable",
     "label_of",
+    "log_probabilityo",
     "logarithmo",
     "maybe_large",
+    "maybe_one",
     "negative",
     "nonnegative",
     "normalizedo",
+    "number",
     "positive",
     "product_logarithmo",
     "product_of",
@@ -102,6 +113,7 @@ __all__ = [
     "sum_of",
     "sunk_product",
     "theories_of",
+    "unknown",
     "unknowns",
     "unlike_exponentials",
     "varying_along",

@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+
 from relgrad.bounds import range_of
+from relgrad.leaf import Input
 from relgrad.logic.unify import State, reify_term, unknowns
+from relgrad.op import Constant
+from relgrad.ops.arithmetic import add, subtract
+from relgrad.ops.arithmetic import negative as negative_of
+from relgrad.ops.casting import Cast
+from relgrad.ops.structure import BroadcastTo, Expand, Squeeze
 from relgrad.term import Term, is_term
 from relgrad.types import ArrayType
 
@@ -58,6 +66,54 @@ def maybe_large(x: Term) -> bool:
     """Construct a goal stating that no entry of x is known to be at most 8 in size."""
     known = range_of(x)
     return known.low < -8 or known.high > 8
+
+
+@_condition
+def unknown(*terms: Term) -> bool:
+    """Construct a goal stating that no term is a number or an array of numbers."""
+    return all(is_term(t) and type(t.op) is not Constant for t in terms)
+
+
+@_condition
+def number(*terms: Term) -> bool:
+    """Construct a goal stating that all terms are numbers, or arrays of numbers."""
+    return all(is_term(t) and type(t.op) is Constant for t in terms)
+
+
+@_condition
+def additive(*terms: Term) -> bool:
+    """Construct a goal stating that terms are data or sums of data, the first no constant: they may be near each other.
+
+    Data are inputs and what is picked from them.
+    """
+    return type(terms[0].op) is not Constant and all(map(_is_additive, terms))
+
+
+def _is_additive(t: Term) -> bool:
+    stack = [t]
+    while stack:
+        node = stack.pop()
+        if not is_term(node):
+            return False
+        if node.op in (add, subtract, negative_of):
+            stack.extend(node.rands)
+        elif node.op.laws.selects or type(node.op) in (Expand, Squeeze, BroadcastTo):
+            stack.append(node.rands[0])
+        elif node.rands:
+            return False
+    return True
+
+
+@_condition
+def maybe_one(x: Term) -> bool:
+    """Construct a goal stating that entries of x may be exactly one: those of labels, or an array with ones in it."""
+    while type(x.op) in (Expand, Squeeze, BroadcastTo) or x.op.laws.selects:
+        x = x.rands[0]
+    return (
+        bool(np.any(x.op.value == 1)) and x.op.value.size > 1
+        if type(x.op) is Constant
+        else type(x.op) in (Input, Cast)
+    )
 
 
 @_condition

@@ -73,10 +73,11 @@ def fits(selection: Selection, shape: Sequence[Any]) -> bool:
     return selection[-1].rands[0].type.shape == tuple(shape)
 
 
-def commutes(selection: Selection, total: Term) -> bool:
+def commutes(selection: Selection, total: Term, moves: Sequence[Term] = ()) -> bool:
     """Whether selecting from x/total is selecting from x, and dividing by the total as it is.
 
-    That is so where each entry that is selected has the same total as before.
+    That is so where each entry that is selected has the same total as before. `moves` insert and take out axes of
+    what is selected, the innermost last.
     """
     shape = selection[-1].rands[0].type.shape
     if None in shape or None in total.type.shape or np.prod(shape) > LARGEST:
@@ -92,6 +93,8 @@ def commutes(selection: Selection, total: Term) -> bool:
             if operands is None:
                 return False
             found = step.op.compute(found, *operands)
+        for move in reversed(moves):
+            found = move.op.compute(found)
         return bool(np.all(found == places))
     except ValueError:
         return False

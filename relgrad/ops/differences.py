@@ -18,6 +18,7 @@ from relgrad.ops.arithmetic import negative, power
 from relgrad.ops.comparison import greater_equal
 from relgrad.ops.elementwise import Elementwise, elementwise
 from relgrad.ops.exponential import expm1, sech_squared
+from relgrad.ops.families import exprel_n
 from relgrad.ops.selection import where
 from relgrad.ops.stable import bose, expit
 from relgrad.types import POSITIVE, REAL, Interval
@@ -142,6 +143,9 @@ sech_squared_difference = difference(
     lambda g, x: -2.0 * g * (np.tanh(x) * sech_squared(x)),
     lambda x: x.sech() ** 2,
 )
+log_cosh_difference = difference(
+    kernels.log_cosh_difference, lambda g, x: g * np.tanh(x), lambda x: x.cosh().log()
+)
 expit_difference = elementwise(
     "expit_difference",
     kernels.expit_difference,
@@ -151,6 +155,50 @@ expit_difference = elementwise(
     kernel=True,
     ball=lambda x, y, d: -(-d).expm1() / ((1 + (-(y + d)).exp()) * (1 + y.exp())),
 )
+softplus_difference = difference(
+    kernels.softplus_difference, lambda g, x: g * expit(x), lambda x: x.exp().log1p()
+)
+kl_divergence = elementwise(
+    "kl_divergence",
+    kernels.kl_divergence,
+    lambda g, out, x, y, d: g * log_difference(x, y, d),
+    lambda g, out, x, y, d: -g * (d / y),
+    None,
+    kernel=True,
+    ball=lambda x, y, d: y if (y + d).is_zero() else (y + d) * (1 + d / y).log() - d,
+)
+ratio_minus_one = elementwise(
+    "ratio_minus_one",
+    kernels.ratio_minus_one,
+    lambda g, out, x, y, d: g / y,
+    lambda g, out, x, y, d: -g * (x / y) / y,
+    None,
+    kernel=True,
+    ball=lambda x, y, d: d / y,
+)
+itakura_saito = elementwise(
+    "itakura_saito",
+    kernels.itakura_saito,
+    lambda g, out, x, y, d: g * (d / y) / x,
+    lambda g, out, x, y, d: -g * (d / y) / y,
+    None,
+    kernel=True,
+    ball=lambda x, y, d: d / y - (1 + d / y).log(),
+)
+boxcox = elementwise(
+    "boxcox",
+    kernels.boxcox,
+    lambda g, out, x, a, d: g * np.power(x, a - 1),
+    lambda g, out, x, a, d: g * _boxcox_slope(log_difference(x, 1, d), a),
+    None,
+    kernel=True,
+    ball=lambda x, a, d: ((1 + d) ** a - 1) / a,
+)
+
+
+def _boxcox_slope(log: Any, a: Any) -> Any:
+    return np.square(log) * exprel_n(a * log, 1)
+
 
 for _op in (log_difference, log_quotient, expit_difference):
     _op.distance = 0, 1, 2

@@ -10,10 +10,12 @@ from scipy.special import expit
 
 from relgrad import kernels
 from relgrad.contract import Laws
+from relgrad.op import constant, is_constant
 from relgrad.ops.arguments import log_or_infinite
-from relgrad.ops.arithmetic import one_minus_square
+from relgrad.ops.arithmetic import float_power, multiply, one_minus_square, power
 from relgrad.ops.elementwise import Elementwise, elementwise
 from relgrad.ops.intervals import added, increasing, larger, magnitude
+from relgrad.term import Term
 from relgrad.types import NONNEGATIVE, POSITIVE, Interval
 
 LN2, LN10 = math.log(2), math.log(10)
@@ -37,6 +39,18 @@ exp2 = elementwise(
     range=increasing(np.exp2, POSITIVE),
     ball=lambda x: (x * _log2()).exp(),
 )
+exp2.in_log_domain = lambda node: (None, multiply(constant(LN2, node.type.dtype), node.rands[0]))
+
+
+def _number_to_power(node: Term) -> tuple[Any, Any] | None:
+    """Return the logarithm of a positive number raised to what is none."""
+    base, x = node.rands
+    if not is_constant(base) or is_constant(x) or not (base.op.value > 0).all():
+        return None
+    return None, multiply(constant(np.log(base.op.value.astype(float)).astype(node.type.dtype)), x)
+
+
+power.in_log_domain = float_power.in_log_domain = _number_to_power
 expm1 = elementwise(
     "expm1",
     np.expm1,

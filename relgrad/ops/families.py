@@ -122,6 +122,18 @@ class Log1prelN(Family):
         return (-x).hypgeom_2f1(n + 1, n + 1, n + 2) * ((-1) ** n * math.factorial(n)) / (n + 1)
 
 
+class LogrelN(Family):
+    """The derivatives of log(x)/(x − 1)."""
+
+    kernel = staticmethod(kernels.logrel_n)
+
+    def bounds(self, n: int, x: Interval) -> Interval:
+        return POSITIVE if n % 2 == 0 else _NEGATIVE
+
+    def exact(self, n: int, x: Any) -> Any:
+        return (1 - x).hypgeom_2f1(n + 1, n + 1, n + 2) * ((-1) ** n * math.factorial(n)) / (n + 1)
+
+
 class ErfcxN(Family):
     """The derivatives of exp(x²)·erfc(x)."""
 
@@ -179,6 +191,7 @@ sinc_n = _function(SincN)
 cosc_n = _function(CoscN)
 exprel_n = _function(ExprelN, scipy.special.exprel)
 log1prel_n = _function(Log1prelN)
+logrel_n = _function(LogrelN)
 erfcx_n = _function(ErfcxN, scipy.special.erfcx)
 digamma_n = _function(DigammaN, scipy.special.digamma)
 exprel, erfcx, digamma = ExprelN(), ErfcxN(), DigammaN()

@@ -11,6 +11,7 @@ from relgrad import kernels
 from relgrad.contract import Laws
 from relgrad.implementations import implements
 from relgrad.ops.arguments import is_symbolic, log_or_infinite
+from relgrad.ops.reduction import ProdOthers
 from relgrad.ops.rows import RowsOp, build, total
 from relgrad.ops.stable import xdivy
 from relgrad.term import Term, term
@@ -76,6 +77,23 @@ class LogProd(_ProductOp):
         return np.frompyfunc(log_or_infinite, 1, 1)(self._ball_product(balls[0]))
 
 
+class Prod1pm1(_ProductOp):
+    """Π (1 + x) − 1 over axes."""
+
+    kernel = staticmethod(kernels.prod1pm1)
+    positional = 1
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        return [output_gradients[0] * ProdOthers(self.axes)(1 + inputs[0])]
+
+    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+        (t,) = eval_points
+        return [None if t is None else self._sum(t * ProdOthers(self.axes)(1 + inputs[0]))]
+
+    def ball(self, *balls: Any) -> Any:
+        return self._ball_product(1 + balls[0]) - 1
+
+
 class ProdPower(_ProductOp):
     """(Π x)ᵖ over axes; its derivative is p·out/x."""
 
@@ -134,3 +152,11 @@ def prod_power(x: Any, power: Any, axis: Any = None, keepdims: bool = False) -> 
     if not any(is_symbolic(a) for a in (x, power, axis)):
         return kernels.prod_power(x, power, axis, keepdims)
     return build(ProdPower, [x, power], axis, keepdims)
+
+
+@implements(kernels.prod1pm1)
+def prod1pm1(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """Π (1 + x) − 1 over axes, of what `centred` takes."""
+    if not any(is_symbolic(a) for a in (x, axis)):
+        return kernels.prod1pm1(x, axis, keepdims)
+    return build(Prod1pm1, [x], axis, keepdims)

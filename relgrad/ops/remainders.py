@@ -128,6 +128,30 @@ expm1_minus_x = elementwise(
     range=NONNEGATIVE,
     ball=lambda x: x.expm1() - x,
 )
+expm1_minus_square = elementwise(
+    "expm1_minus_square",
+    kernels.expm1_minus_square,
+    lambda g, out, x: g * expm1_minus_x(x),
+    kernel=True,
+    range=_odd,
+    ball=lambda x: x.expm1() - x - x * x / 2,
+)
+coshm1_minus_square = elementwise(
+    "coshm1_minus_square",
+    kernels.coshm1_minus_square,
+    lambda g, out, x: g * sinh_minus_x(x),
+    kernel=True,
+    range=NONNEGATIVE,
+    ball=lambda x: x.cosh() - 1 - x * x / 2,
+)
+square_minus_versin = elementwise(
+    "square_minus_versin",
+    kernels.square_minus_versin,
+    lambda g, out, x: g * x_minus_sin(x),
+    kernel=True,
+    range=NONNEGATIVE,
+    ball=lambda x: x * x / 2 - 1 + x.cos(),
+)
 x_minus_log1p = elementwise(
     "x_minus_log1p",
     kernels.x_minus_log1p,

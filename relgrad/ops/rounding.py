@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from relgrad import kernels
 from relgrad.contract import Laws
 from relgrad.implementations import implements
 from relgrad.op import as_term
@@ -56,6 +57,14 @@ trunc = _row(
     ball=truncated_ball,
 )
 rint = _row("rint", np.rint, ball=_ball_rint)
+coarse = elementwise(
+    "coarse",
+    kernels.coarse,
+    None,
+    kernel=True,
+    laws=Laws(idempotent=True, monotone=1),
+    ball=lambda x: x * 0 + float(kernels.coarse(float(x.mid()))),
+)
 
 
 def _floor_divide_range(x: Interval, y: Interval) -> Interval:

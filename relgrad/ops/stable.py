@@ -16,7 +16,7 @@ from relgrad import kernels
 from relgrad.contract import Laws
 from relgrad.implementations import implements
 from relgrad.ops.elementwise import elementwise
-from relgrad.ops.families import cosc_n, digamma, erfcx, exprel, exprel_n, log1prel_n, sinc_n
+from relgrad.ops.families import bernoulli_n, cosc_n, digamma, erfcx, exprel, exprel_n, log1prel_n, sinc_n
 from relgrad.ops.special import erf, erfc, gammaln, log_ndtr, ndtr
 from relgrad.types import NONNEGATIVE, POSITIVE, REAL, UNIT, Interval
 
@@ -29,12 +29,14 @@ __all__ = [
     "erfc",
     "erfcx",
     "expit",
+    "expit_entropy",
     "exprel",
     "exprel_n",
     "gammaln",
     "log1mexp",
     "log1pexp",
     "log1prel_n",
+    "log_cloglog",
     "log_cosh",
     "log_expit",
     "log_ndtr",
@@ -105,6 +107,14 @@ softplus = elementwise(
     kernel=True,
 )
 log1pexp = softplus
+expit_entropy = elementwise(
+    "expit_entropy",
+    kernels.expit_entropy,
+    lambda g, out, x: -g * x * (expit(x) * expit(-x)),
+    range=NONNEGATIVE,
+    ball=lambda x: x.exp().log1p() - x / (1 + (-x).exp()),
+    kernel=True,
+)
 bose = elementwise(
     "bose",
     kernels.bose,
@@ -120,6 +130,15 @@ log1mexp = elementwise(
     range=NEGATIVE,
     laws=Laws(monotone=-1, inverse="log1mexp"),
     ball=_ball_log1mexp,
+    kernel=True,
+)
+log_cloglog = elementwise(
+    "log_cloglog",
+    kernels.log_cloglog,
+    lambda g, out, x: g * bernoulli_n(np.exp(np.minimum(x, 700.0)), 0),
+    range=NEGATIVE,
+    laws=Laws(monotone=1),
+    ball=lambda x: _ball_log1mexp(-x.exp()),
     kernel=True,
 )
 logdiffexp = elementwise(

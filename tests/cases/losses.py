@@ -9,6 +9,19 @@ from cases.case import case, family
 VG = ("value", "gradient")
 LABELS = np.array([1.0, 0.0, 0.0, 1.0, 1.0])
 
+ROWS = [[0.0, 1.0, 40.0], [30.0, -5.0, 2.0]]
+NEARLY = [30.0, 31.0, -12.0]
+CLASSES = np.array([2, 0])
+ONE_HOT = np.eye(3)[CLASSES]
+
+
+def lse(xp, x):
+    return xp.log(xp.sum(xp.exp(x), axis=-1))
+
+
+def shares(xp, x):
+    return xp.exp(x) / xp.sum(xp.exp(x), axis=-1, keepdims=True)
+
 
 def sigmoid(xp, x):
     return 1.0 / (1.0 + xp.exp(-x))
@@ -174,5 +187,19 @@ CASES = (
             [-800.0, 2.0, -1.0],
         ),
         case("Geman-McClure", lambda xp, r: r**2 / (1.0 + r**2), [1e200, 1e-3, 2.0], kinds=VG),
+    ),
+    *family(
+        "confident classes",
+        case("picked by rows", lambda xp, x: xp.mean(lse(xp, x) - x[np.arange(2), CLASSES]), ROWS),
+        case("picked by one-hot", lambda xp, x: xp.mean(lse(xp, x) - xp.sum(ONE_HOT * x, axis=1)), ROWS),
+        case("picked by a dot", lambda xp, x: lse(xp, x[0]) - xp.dot(ONE_HOT[0], x[0]), ROWS),
+        case("distances from the logit", lambda xp, x: xp.log(xp.sum(xp.exp(x - x[2]))), ROWS[0]),
+        case("shifted by hand", lambda xp, x: xp.max(x) + lse(xp, x - xp.max(x)) - x[2], ROWS[0]),
+        case("perplexity", lambda xp, x: xp.exp(xp.mean(lse(xp, x) - x[np.arange(2), CLASSES])), ROWS),
+        case("residual", lambda xp, x: ONE_HOT - shares(xp, x), ROWS),
+        case("binary Brier score", lambda xp, x, y: xp.mean((y - sigmoid(xp, x)) ** 2), ROWS[0], ONE_HOT[0]),
+        case("what the largest lacks", lambda xp, x: 1.0 - xp.max(shares(xp, x), axis=1), ROWS),
+        case("share of a slice", lambda xp, x: -xp.log(xp.sum(shares(xp, x)[:2])), NEARLY),
+        case("log-sums of a slice", lambda xp, x: lse(xp, x) - lse(xp, x[:2]), NEARLY),
     ),
 )

@@ -5,8 +5,6 @@ NOT_YET = {
         physics: Nernst [value]
     """,
     "one minus the largest of several probabilities": """
-        cross entropy: Brier score [value gradient product]
-        cross entropy: logsumexp less the logit [value gradient]
         recursion: random field likelihood [gradient]
         models: Cox partial likelihood [value]
         models: hierarchical softmax [gradient]
@@ -14,8 +12,6 @@ NOT_YET = {
         models: noisy-or [value]
     """,
     "functions of an exponential that dwarfs the rest of their operand": """
-        logarithm of a difference: interval of a logistic [value gradient product]
-        softplus: logarithm of softplus [value gradient product]
         models: ordinal regression [value]
         models: ordinal regression, to the cuts [value]
         models: discretised logistic [value gradient]
@@ -23,17 +19,12 @@ NOT_YET = {
         models: soft threshold [value]
     """,
     "quotients and differences of numbers that are nearly equal, inside a function": """
-        logarithmic: log of a ratio near 1 [value]
-        logarithmic: log over x less one [gradient product]
-        logarithmic: logarithmic mean [gradient]
         entropy: KL of Poissons [value gradient]
         physics: relativistic Doppler [value]
         finance: log return [value]
         finance: simple return [value]
     """,
     "remainders of exponentials and powers with a parameter or an offset": """
-        softplus: softplus, to the sharpness [gradient product]
-        exponential: Box-Cox [gradient]
         density: Student, to the freedom [gradient product]
         physics: Bose function, to the temperature [product]
         physics: Einstein heat [gradient]
@@ -51,10 +42,7 @@ NOT_YET = {
     "expanded squares of differences": """
         logsumexp: variance of exponentials, in logs [value]
         roots: square of a sum less the squares [gradient]
-        finite differences: second difference of exp [value gradient]
-        finite differences: second difference of cosine [value gradient]
         statistics: weighted variance [value gradient]
-        geometry: law of cosines [value gradient]
         geometry: angle of vectors [value]
         geometry: pairs of distances [value]
         geometry: Gaussian kernel [value gradient]
@@ -62,7 +50,6 @@ NOT_YET = {
         geometry: sagitta [value]
     """,
     "tails of special functions": """
-        density: normal tail [value gradient]
         density: Mills ratio [value gradient]
         density: log beta function [value]
     """,

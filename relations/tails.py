@@ -1,0 +1,86 @@
+"""Tails: ratios and logarithms of functions that grow or vanish like exponentials."""
+
+import numpy as np
+
+from relgrad.ops import (
+    erf,
+    erfc,
+    erfcx,
+    expit,
+    log1mexp,
+    log1prel_n,
+    log_cloglog,
+    log_cosh,
+    log_cosh_difference,
+    log_expit,
+    log_ndtr,
+    softplus,
+)
+from relgrad.relation import positive, relation
+
+
+@relation(source="sinh x = cosh x·tanh x")
+def log_of_hyperbolic_sine(x):
+    """The log of a hyperbolic sine, for x > 0."""
+    return np.log(np.sinh(x)), log_cosh(x) + np.log(np.tanh(x))
+
+
+@relation(source="NIST DLMF 4.35.8")
+def difference_of_logs_of_hyperbolic_cosines(x, y):
+    """The difference of the logs of two hyperbolic cosines, from that of their arguments."""
+    return log_cosh(x) - log_cosh(y), log_cosh_difference(x, y, x - y)
+
+
+@relation(source="functional equation of the exponential")
+def ratio_of_hyperbolic_cosines(x, y):
+    """The ratio of two hyperbolic cosines, both of which may overflow."""
+    return np.cosh(x) / np.cosh(y), np.exp(log_cosh_difference(x, y, x - y))
+
+
+@relation(source="sinh x = cosh x·tanh x")
+def ratio_of_hyperbolic_sines(x, y):
+    """The ratio of two hyperbolic sines, both of which may overflow."""
+    return np.sinh(x) / np.sinh(y), np.tanh(x) / np.tanh(y) * np.exp(log_cosh_difference(x, y, x - y))
+
+
+@relation(source="sinh x = cosh x·tanh x")
+def ratio_of_hyperbolic_sine_and_cosine(x, y):
+    """The ratio of a hyperbolic sine and a cosine, both of which may overflow."""
+    return np.sinh(x) / np.cosh(y), np.tanh(x) * np.exp(log_cosh_difference(x, y, x - y))
+
+
+@relation(source="NIST Digital Library of Mathematical Functions, eq. 7.2.2: erfc(x) = 2·Φ(-√2·x)")
+def log_of_multiple_of_complementary_error_function(x, w):
+    """The log of a tail of the normal distribution."""
+    return np.log(w * erfc(x)), np.log(2 * w) + log_ndtr(-np.sqrt(0 * x + 2) * x), positive(w)
+
+
+@relation(source="NIST Digital Library of Mathematical Functions, eq. 7.2.3; the ratio of Mills")
+def exponential_over_complementary_error_function(x, y):
+    """An exponential over a tail of the normal distribution, both of which may underflow."""
+    up, down = np.maximum(x, 0), np.minimum(x, 0)
+    return (
+        np.exp(y) / erfc(x),
+        np.where(x > 0, np.exp(y + x * x) / erfcx(up), np.exp(y) / (1 + erf(-down))),
+    )
+
+
+@relation(source="log(1 + u) goes to u with u")
+def log_of_softplus(x):
+    """The log of a softplus, which underflows itself."""
+    small = np.exp(np.minimum(x, 0))
+    return np.log(softplus(x)), np.where(
+        x < 0, x + np.log(log1prel_n(small, 0)), np.log(np.maximum(softplus(x), 0.5))
+    )
+
+
+@relation(source="σ(x)/σ(y) = e^(log σ(x) - log σ(y))")
+def ratio_of_logistics(x, y):
+    """The ratio of two logistic functions, both of which may underflow."""
+    return expit(x) / expit(y), np.exp(log_expit(x) - log_expit(y))
+
+
+@relation(source="McCullagh & Nelder 1989, section 4.3.1: the complementary log-log link")
+def log_of_complement_of_double_exponential(x):
+    """The log of one less the exponential of an exponential, in both tails."""
+    return log1mexp(-np.exp(x)), log_cloglog(x)

@@ -1,0 +1,195 @@
+"""Entries of an array, and means of them, less the log-sum-exp of the whole: log-probabilities, which do not cancel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from relgrad.leaf import Anchor, Input
+from relgrad.logic.build import build_product, fit
+from relgrad.logic.group import ProductView
+from relgrad.logic.match import match
+from relgrad.logic.ranges import Goal
+from relgrad.logic.selected import Selection, chain_of, commutes, fits, selected
+from relgrad.logic.share import without
+from relgrad.logic.theory import inner_product
+from relgrad.logic.unify import State, reify_term, unknowns
+from relgrad.logic.view import product_of
+from relgrad.op import Constant, constant
+from relgrad.ops.arithmetic import add, multiply, subtract
+from relgrad.ops.casting import Cast
+from relgrad.ops.extremes import Max
+from relgrad.ops.gather import FULL, Index
+from relgrad.ops.reduction import Sum
+from relgrad.ops.rounding import coarse
+from relgrad.ops.softmax import LogSoftmax, LogSumExp
+from relgrad.ops.structure import BroadcastTo, Expand, Squeeze
+from relgrad.term import Term, is_term
+
+_MOVES = (Expand, Squeeze)
+_LEAVES = (Input, Anchor, Cast)
+SHORT = 12
+"""A product with a number of so many bits is taken to be exact."""
+NEAR = 1e-6
+"""Weights whose sum is farther from one than this are no mean."""
+
+
+def log_probability(x: Term, y: Term, axes: tuple[int, ...]) -> Any:
+    """Return x less the log-sum-exp of y where x is an entry of y, or a mean of entries, or None."""
+    if y.type.ndim < -min(axes, default=0):
+        return None
+    moves: list[Term] = []
+    inner = x
+    while type(inner.op) in _MOVES:
+        moves.append(inner)
+        inner = inner.rands[0]
+    total = LogSumExp(axes).make_node(y)
+    selection, whole = chain_of(inner)
+    if type(inner.op) is LogSumExp and inner.op.axes == axes:
+        found = _part(inner, y, axes, total)
+    elif selection and whole is y:
+        if not commutes(selection, total, moves):
+            return None
+        found = selected(selection, LogSoftmax(axes).make_node(y))
+    else:
+        found = _mean(inner, y, axes, total)
+    for move in moves[::-1] if found is not None else ():
+        found = move.op.make_node(found)
+    return found
+
+
+def _part(t: Term, y: Term, axes: tuple[int, ...], total: Term) -> Any:
+    """log Σ w·e^y[i] - lse = log Σ w·e^(y - lse)[i]."""
+    inner, *weights = t.rands
+    selection, whole = chain_of(inner)
+    if whole is not y or (not selection and not weights):
+        return None
+    if selection and (not fits(selection, y.type.shape) or not _rows(selection, axes)):
+        return None
+    return LogSumExp(axes).make_node(selected(selection, LogSoftmax(axes).make_node(y)), *weights)
+
+
+def _rows(selection: Selection, axes: tuple[int, ...]) -> bool:
+    """Whether a selection takes the same entries out of every row along axes."""
+    return all(
+        type(step.op) is Index
+        and step.type.ndim == step.rands[0].type.ndim
+        and all(entry == FULL or i - step.type.ndim in axes for i, entry in enumerate(step.op.pattern))
+        for step in selection
+    )
+
+
+def mask_of(x: Any, y: Any = None) -> tuple[Any, Any] | None:
+    """Return of which row terms are entries, and the weights, zeros and ones, under which the row's sum is theirs."""
+    found = [chain_of(t) for t in (x, y) if t is not None]
+    (_, row), *_ = found
+    if any(not chain or t is not row for chain, t in found) or row.type.ndim != 1 or None in row.type.shape:
+        return None
+    weights = np.zeros(row.type.shape)
+    for selection, _ in found:
+        places = np.arange(weights.size)
+        for step in reversed(selection):
+            if len(step.rands) > 1:
+                return None
+            places = step.op.compute(places)
+        np.add.at(weights, places, 1.0)
+    return row, constant(weights.astype(row.type.dtype))
+
+
+def entrieso(x: Any, y: Any, row: Any, weights: Any) -> Goal:
+    """Construct a goal stating that x and y are entries of a row: its weighted sum is what they sum to.
+
+    Where y is None, x alone is.
+    """
+
+    def entries_goal(s: State) -> Iterator[State]:
+        u, v, r, w = (
+            None if t is None else reify_term(getattr(t, "term", t), s) for t in (x, y, row, weights)
+        )
+        if not (is_term(u) and getattr(u, "ground", False) and (v is None or (is_term(v) and v.ground))):
+            return
+        found = mask_of(u, v)
+        if found is not None:
+            for state in match(r, found[0], s):
+                yield from match(w, found[1], state)
+
+    entries_goal.finds = unknowns(getattr(row, "term", row)) | unknowns(getattr(weights, "term", weights))  # pyright: ignore[reportFunctionMemberAccess]
+    return entries_goal
+
+
+def _mean(t: Term, y: Term, axes: tuple[int, ...], total: Term) -> Any:
+    """Σ w·y - lse = Σ w·(y - lse) + (Σ w - 1)·lse, where what weights lack of one is known or small."""
+    t = inner_product(t) or t
+    if type(t.op) is not Sum or t.op.axes != axes:
+        return None
+    weights = without(product_of(t.rands[0]), product_of(y))
+    if weights is None:
+        return None
+    w = fit(build_product(weights, t.type.dtype), t.rands[0])
+    rest = _excess(w, axes)
+    if rest is None:
+        return None
+    mean = t.op.make_node(multiply(w, LogSoftmax(axes).make_node(y)))
+    return mean if rest is True else add(mean, multiply(rest, total))
+
+
+def _excess(w: Term, axes: tuple[int, ...]) -> Any:
+    """Return by how much weights sum to more than one, True for nothing, None where they are not known to be a mean."""
+    moves: list[Term] = []
+    bare = w
+    while type(bare.op) in (*_MOVES, BroadcastTo):
+        moves.append(bare)
+        bare = bare.rands[0]
+    if type(bare.op) is Constant:
+        value = bare.op.value
+        for move in moves[::-1]:
+            value = move.op.compute(value)
+        excess = np.sum(value, axis=axes, keepdims=True) - 1
+        return None if np.any(np.abs(excess) > NEAR) else True if not np.any(excess) else constant(excess)
+    if type(bare.op) in _LEAVES:
+        return subtract(Sum(axes).make_node(w), constant(1.0, w.type.dtype))
+    return None
+
+
+def log_probabilityo(x: Any, y: Any, axes: Any, z: Any) -> Goal:
+    """Construct a goal stating that z is x less the log-sum-exp of y, of which x is an entry, or a mean of entries."""
+
+    def log_probability_goal(s: State) -> Iterator[State]:
+        u, v, w, a = (reify_term(getattr(t, "term", t), s) for t in (x, y, z, axes))
+        if is_term(u) and u.ground and is_term(v) and v.ground and isinstance(a, tuple):
+            found = log_probability(u, v, a)
+            if found is not None:
+                yield from match(w, found, s)
+
+    log_probability_goal.finds = unknowns(getattr(z, "term", z))  # pyright: ignore[reportFunctionMemberAccess]
+    return log_probability_goal
+
+
+def centred_exponents(x: Term, axes: tuple[int, ...]) -> Any:
+    """Return exponents k·z as k·(z - c), where c is near the largest, and k·z is rounded; or None."""
+    view = product_of(x)
+    k = Fraction(view.coefficient)
+    if abs(k.numerator).bit_length() <= SHORT and k.denominator & (k.denominator - 1) == 0:
+        return None
+    z = build_product(ProductView(1, view.factors), x.type.dtype)
+    if not is_term(z) or z.type.shape != x.type.shape or (z.op is subtract and z.rands[1].op is coarse):
+        return None
+    c = coarse(Max(axes).make_node(z))
+    return build_product(ProductView(view.coefficient, {subtract(z, c): 1}), x.type.dtype)
+
+
+def centred_exponentso(x: Any, axes: Any, y: Any) -> Goal:
+    """Construct a goal stating that y are exponents x, up to a shift, with a number that rounds them outside."""
+
+    def centred_exponents_goal(s: State) -> Iterator[State]:
+        u, v, a = (reify_term(getattr(t, "term", t), s) for t in (x, y, axes))
+        if is_term(u) and u.ground and isinstance(a, tuple):
+            found = centred_exponents(u, a)
+            if found is not None:
+                yield from match(v, found, s)
+
+    centred_exponents_goal.finds = unknowns(getattr(y, "term", y))  # pyright: ignore[reportFunctionMemberAccess]
+    return centred_exponents_goal
