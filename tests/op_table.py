@@ -264,7 +264,7 @@ KERNELS: dict[str, Row] = {
         expit_difference leg log_difference log_quotient sech_squared_difference sin_difference sinh_difference
         tan_difference xlogx_difference"""
     ),
-    "annuity_n": (lambda x, a: np.expm1(a * np.log1p(x)) / x, X, Y),
+    "annuity_n": (lambda x, a: kernels.power1pm1(x, a) / x, X, Y),
     "log_prod": (lambda x: kernels.log_prod(x, axis=1, keepdims=True), X),
     "prod_power": (lambda x, p: kernels.prod_power(x, p, axis=1, keepdims=True), X, S),
 }
