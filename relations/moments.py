@@ -3,13 +3,13 @@
 import numpy as np
 
 from relgrad.ops import centred, deviation, log_prod, prod1pm1, prod_power, xlogy
-from relgrad.relation import nonnegative, positive, relation, same_shape
+from relgrad.relation import nonnegative, positive, relation, same_shape, varying_along
 
 
 @relation(source="Chan, Golub & LeVeque 1983, Algorithms for computing the sample variance, section 3")
 def distance_from_arithmetic_mean(x, axis):
     """What is left when the mean is taken off, without the rounding of the mean."""
-    return x - np.mean(x, axis=axis, keepdims=True), centred(x, axis=axis)
+    return x - np.mean(x, axis=axis, keepdims=True), centred(x, axis=axis), varying_along(x, axis)
 
 
 @relation(source="definition of the weighted mean")
@@ -26,6 +26,7 @@ def sum_of_squares_about_mean(x, axis):
     return (
         np.sum(x * x, axis=axis, keepdims=True) - total * np.mean(x, axis=axis, keepdims=True),
         np.sum(np.square(centred(x, axis=axis)), axis=axis, keepdims=True),
+        varying_along(x, axis),
     )
 
 
@@ -37,6 +38,7 @@ def sum_of_products_about_means(x, y, axis):
         np.sum(x * y, axis=axis, keepdims=True) - total * np.mean(y, axis=axis, keepdims=True),
         np.sum(centred(x, axis=axis) * centred(y, axis=axis), axis=axis, keepdims=True),
         same_shape(x, y),
+        varying_along(x, axis),
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.special as sp
 
 import relgrad as rg
+from relgrad import kernels
 
 Row = tuple[Any, ...]
 _rng = np.random.default_rng(0)
@@ -236,6 +237,37 @@ LINALG: dict[str, Row] = {
     "eigvalsh": (lambda a: _linalg.eigvalsh(a + a.T), M),
     "eigh": (lambda a: _linalg.eigh(a + a.T)[0], M),
 }
+
+
+def apart(names: str) -> dict[str, Row]:
+    """Return a row for each function of x, y and their distance."""
+
+    def of_two(f: Any) -> Callable[..., Any]:
+        return lambda x, y: f(x, y, x - y)
+
+    return {name: (of_two(getattr(kernels, name)), Y, X) for name in names.split()}
+
+
+KERNELS: dict[str, Row] = {
+    **named(
+        """arcsin_minus_x arctanh_minus_x coshm1 coversin expm1_minus_x log_cos log_gamma sinh_minus_x sin_minus_xcos
+        tan_minus_x vercos versin x_minus_arcsinh x_minus_arctan x_minus_log1p x_minus_sin x_minus_tanh
+        xlogx1p_minus_x""",
+        X,
+        module=kernels,
+    ),
+    **named("power1p power1pm1 gamma_ratio hypot_excess xlog_ratio", X, Y, module=kernels),
+    **named("sagitta", Y, X, module=kernels),
+    **named("radical quadratic_root", X, Y, V, module=kernels),
+    **apart(
+        """arctan_difference bose_difference cbrt_difference cosh_difference cos_difference exp_difference
+        expit_difference leg log_difference log_quotient sech_squared_difference sin_difference sinh_difference
+        tan_difference xlogx_difference"""
+    ),
+    "annuity_n": (lambda x, a: kernels.power1pm1(x, a) / x, X, Y),
+    "log_prod": (lambda x: kernels.log_prod(x, axis=1, keepdims=True), X),
+    "prod_power": (lambda x, p: kernels.prod_power(x, p, axis=1, keepdims=True), X, S),
+}
 CREATED: dict[str, Row] = {
     "zeros_like": (lambda x: np.zeros_like(x) + x, X),
     "ones_like": (lambda x: np.ones_like(x) * x, X),
@@ -295,6 +327,7 @@ TABLES = {
     "linalg": LINALG,
     "created": CREATED,
     "stable": STABLE,
+    "kernels": KERNELS,
 }
 ROWS: dict[str, Row] = {
     f"{topic}: {label}": row for topic, table in TABLES.items() for label, row in table.items()

@@ -287,3 +287,9 @@ def test_elementwise_ops_are_not_read_by_linearity():
 def test_an_op_says_nothing_of_axes_unless_it_is_asked():
     assert Op().mixes(X.term, 0) is None
     assert Smooth().make_node(X.term).type == array_type(float, (4, 4))
+
+
+def test_truth_values_are_no_factors_of_what_they_are_cast_to():
+    t = rg.symbol("m", (3,), bool).astype(float).term
+    assert linear_operands(t) == ()
+    assert dict(product_of(t).factors) == {t: 1}

@@ -74,7 +74,7 @@ def array(value: np.ndarray) -> str:
         if text in ("1", "1.0", "True"):
             return f"np.ones({value.shape}{default})"
         return f"np.full({value.shape}, {text}, dtype={dtype})"
-    if value.ndim == 1 and value.size > 4 and _same(raw, np.arange(value.size, dtype=value.dtype)):
+    if value.ndim == 1 and value.size > 4 and _counts(raw):
         return f"np.arange({value.size}, dtype={dtype})"
     if value.size <= READABLE and (text := _entries(raw)) is not None:
         keep = value.dtype in (np.float64, np.bool_)
@@ -99,6 +99,11 @@ def _entries(raw: np.ndarray) -> str | None:
     for extent in reversed(raw.shape[1:]):
         level = [f"[{', '.join(level[i : i + extent])}]" for i in range(0, len(level), extent)]
     return f"[{', '.join(level)}]"
+
+
+def _counts(raw: np.ndarray) -> bool:
+    """Whether the entries are 0, 1, 2, …; truth values do not count."""
+    return raw.dtype.kind != "b" and _same(raw, np.arange(raw.size, dtype=raw.dtype))
 
 
 def _same(a: np.ndarray, b: np.ndarray) -> bool:

@@ -88,7 +88,7 @@ def leg(x: Any, y: Any, d: Any) -> Any:
     # Where a factor is zero, the other may be negative.
     safe = (safe & (product < info.max / 4)) | (d == 0) | (total == 0)
     root = np.where(safe, root, np.sqrt(2 * d) * np.sqrt(total))
-    return np.where(np.isfinite(root) | np.isnan(root), root, np.sqrt(d) * np.sqrt(total) * np.sqrt(2))[()]
+    return np.where(np.isfinite(root) | np.isnan(root), root, np.sqrt(d) * np.sqrt(total) * 2**0.5)[()]
 
 
 @kernel
