@@ -106,9 +106,8 @@ def linear_operands(t: Term) -> tuple[tuple[int, tuple[int, ...]], ...]:
     """Return each operand in which an op is linear with the axes along which factors that leave it are constant."""
     found = []
     for i in linear_positions(t.op):
-        if (
-            i < len(t.rands) and t.rands[i].type.differentiable
-        ):  # truth values and machine integers are no factors
+        # Truth values and machine integers are no factors.
+        if i < len(t.rands) and t.rands[i].type.differentiable:
             axes = t.op.mixes(t, i)
             found.append((i, tuple(range(-t.rands[i].type.ndim, 0)) if axes is None else axes))
     return tuple(found)
