@@ -198,7 +198,8 @@ def distance_from_one_over_log(x):
 @relation(source="NIST DLMF 4.45: the logarithmic mean; Carlson 1972")
 def logarithmic_mean(x, y):
     """The logarithmic mean of two numbers, continued to either where they are equal."""
-    return (x - y) / log_difference(x, y, x - y), y / logrel_n(x / y, 0)
+    log_ratio = log_difference(x, y, x - y)
+    return (x - y) / log_ratio, np.where(y > 0, y / logrel_n(x / y, 0), 1 / log_ratio)
 
 
 @relation(source="derivative of log(1 + x)/x")

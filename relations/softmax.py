@@ -204,6 +204,7 @@ def log_of_share(x, w, axis):
         ),
         nonnegative(w),
         nonnegative(1 - w),
+        varying_along(x, axis),
     )
 
 

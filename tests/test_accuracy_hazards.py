@@ -200,7 +200,7 @@ def attention(q, k):
         (lambda x: np.log(1 - np.exp(x)), (-1.0,), "rounding", "log_of_negated_expm1"),
         (lambda x: np.log(1 + x), (1.0,), "rounding", "log_of_one_plus"),
         (lambda p: -np.sum(p * np.log(p)), (P,), "NaN", "number_times_its_log"),
-        (lambda p, q: np.sum(p * np.log(p / q)), (P, P[::-1]), "NaN", "number_times_log_of_its_ratio"),
+        (lambda p, q: np.sum(p * np.log(p / q)), (P, P[::-1]), "NaN", "number_times_its_log_quotient"),
         (lambda m: np.log(np.linalg.det(m)), (1e-70 * np.eye(5),), "underflow", "log_of_determinant"),
         (lambda x: np.prod(x) ** 0.02, (np.full(50, 1e10),), "overflow", "power_of_product_over_axes"),
         (lambda x: np.where(x > 0, np.log(x), 0.0), (1.0,), "0/0", "sink_into_mask"),

@@ -280,7 +280,7 @@ def itakura_saito(x: Any, y: Any, d: Any) -> Any:
     """x/y − log(x/y) − 1, about (d/y)²/2, where d = x − y."""
     x, y, d = floats(x, y, d)
     near = np.abs(d) <= np.abs(y) / 2
-    return np.where(near, x_minus_log1p(np.where(near, d / y, 0)), x / y - log_difference(x, y, d) - 1)[()]
+    return np.where(near, x_minus_log1p(np.where(near, d / y, 0)), x / y - log_quotient(x, y, d) - 1)[()]
 
 
 @kernel
