@@ -196,11 +196,12 @@ def shifted_logsumexp(x, y, axis):
 @relation(source="log Σ w·p = -log(1 + Σ (1 - w)·p / Σ w·p), for a distribution p")
 def log_of_share(x, w, axis):
     """The log of the share that some entries have of all, which may be nearly all."""
+    shifted = x - np.max(x, axis=axis, keepdims=True)
     return (
         logsumexp(log_softmax(x, axis=axis), axis=axis, keepdims=True, weights=w),
         -softplus(
-            logsumexp(x, axis=axis, keepdims=True, weights=1 - w)
-            - logsumexp(x, axis=axis, keepdims=True, weights=w)
+            logsumexp(shifted, axis=axis, keepdims=True, weights=1 - w)
+            - logsumexp(shifted, axis=axis, keepdims=True, weights=w)
         ),
         nonnegative(w),
         nonnegative(1 - w),

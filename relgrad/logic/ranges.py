@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from relgrad.bounds import range_of
-from relgrad.leaf import Input
 from relgrad.logic.unify import State, reify_term, unknowns
 from relgrad.op import Constant
 from relgrad.ops.arithmetic import add, subtract
@@ -112,7 +111,7 @@ def maybe_one(x: Term) -> bool:
     return (
         bool(np.any(x.op.value == 1)) and x.op.value.size > 1
         if type(x.op) is Constant
-        else type(x.op) in (Input, Cast)
+        else not x.rands or type(x.op) is Cast
     )
 
 

@@ -131,6 +131,8 @@ class LogrelN(Family):
         return POSITIVE if n % 2 == 0 else _NEGATIVE
 
     def exact(self, n: int, x: Any) -> Any:
+        if x == 0:
+            return type(x)("-inf" if n % 2 else "inf")
         return (1 - x).hypgeom_2f1(n + 1, n + 1, n + 2) * ((-1) ** n * math.factorial(n)) / (n + 1)
 
 
