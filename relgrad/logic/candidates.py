@@ -97,9 +97,10 @@ def fewest(heads: list[tuple[Any, Number]], t: ProductView, s: State) -> int:
 
 
 def is_open(p: Term, s: State) -> bool:
-    """Whether all factors are sums of several unknowns, which take a share of the summands in many ways."""
+    """Whether all factors are sums of several unknowns, or exponentials, which take a share in many ways."""
     bases = [b for b in product_of(p).factors if not (is_term(b) and b.ground)]
-    return all(is_term(b) and _has_several(b, s) for b in bases)
+    several = sum(is_term(b) and b.op is exp for b in bases) > 1
+    return all(is_term(b) and (b.op is exp if several else _has_several(b, s)) for b in bases)
 
 
 def _has_several(p: Term, s: State) -> bool:

@@ -19,6 +19,9 @@ from relgrad.logic.unify import State, bind
 from relgrad.logic.view import LIMIT, product_of, sum_of
 from relgrad.term import is_term
 
+MANY = 4
+"""A sum of more summands than this is not shared out in all ways."""
+
 ProductMatch = tuple[State, ProductView]
 SumMatch = tuple[State, SumView]
 
@@ -179,7 +182,9 @@ def share_sum(
     dtype = dtype_of(parts[0][0]) if parts else None
     if t.constant:
         parts.append((None, t.constant))
-    sizes = range(1, len(parts) + 1) if rest or extend else [len(parts)] if parts else []
+    sizes = list(range(1, len(parts) + 1)) if rest or extend else [len(parts)] if parts else []
+    if len(sizes) > MANY:  # there would be 2ⁿ shares: one summand, all but one, or all
+        sizes = [1, len(parts) - 1, len(parts)]
     for size in sizes:
         for chosen in combinations(parts, size):
             terms = dict(chosen)
