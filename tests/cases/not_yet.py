@@ -24,6 +24,9 @@ NOT_YET = {
         geometry: one minus cosine [value]
         geometry: sagitta [value]
     """,
+    "weights of a softmax overflow": """
+        models: Hill function [value gradient]
+    """,
     "tails of special functions": """
         density: Mills ratio [value gradient]
     """,
