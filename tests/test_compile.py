@@ -654,6 +654,7 @@ def test_tracebacks_show_the_generated_line() -> None:
     import gc
 
     gc.collect()
+    compiled(lambda x: x + 1.0, np.ones(2))  # what is gone is forgotten with the next program
     assert filename not in linecache.cache
 
 
