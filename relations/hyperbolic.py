@@ -71,12 +71,6 @@ def difference_of_hyperbolic_tangents(x, y):
     return np.tanh(x) - np.tanh(y), 2 * expit_difference(2 * x, 2 * y, 2 * (x - y))
 
 
-@relation(source="tanh(-y) = -tanh y")
-def sum_of_hyperbolic_tangents(x, y):
-    """The sum of two hyperbolic tangents, which may have opposite signs, from that of their arguments."""
-    return np.tanh(x) + np.tanh(y), 2 * expit_difference(2 * x, -2 * y, 2 * (x + y))
-
-
 @relation(source="NIST DLMF 4.35.6")
 def difference_of_hyperbolic_sines(x, y):
     """The difference of two hyperbolic sines, from that of their arguments."""
