@@ -56,7 +56,7 @@ def log_of_signed_product_in_the_log_domain(x, y, axis):
     log = np.sum(y, axis=axis, keepdims=True)
     return (
         log_prod(x, axis=axis, keepdims=True),
-        np.where(np.logical_or(signs >= 0, log == -np.inf), log, np.nan),
+        log + np.where(np.logical_or(signs >= 0, log == -np.inf), 0.0, np.nan),
         logarithmo(np.abs(x), y),
     )
 

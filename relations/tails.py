@@ -58,10 +58,10 @@ def log_of_multiple_of_complementary_error_function(x, w):
 @relation(source="NIST Digital Library of Mathematical Functions, eq. 7.2.3; the ratio of Mills")
 def exponential_over_complementary_error_function(x, y):
     """An exponential over a tail of the normal distribution, both of which may underflow."""
-    up, down = np.maximum(x, 0), np.minimum(x, 0)
+    far = x > 0
     return (
         np.exp(y) / erfc(x),
-        np.where(x > 0, np.exp(y + x * x) / erfcx(up), np.exp(y) / (1 + erf(-down))),
+        np.where(far, np.exp(y + x * x) / erfcx(np.where(far, x, 0)), np.exp(y) / np.where(far, 1, erfc(x))),
     )
 
 

@@ -6,6 +6,7 @@ from relgrad.ops import (
     arcsin_minus_x,
     arctan_difference,
     cos_difference,
+    coshm1,
     coversin,
     log_cos,
     power_difference,
@@ -245,3 +246,9 @@ def second_difference_of_sine(x, y):
 def law_of_cosines(x, y, z):
     """The square of a side of a triangle, from the difference of the other two and a versine."""
     return x**2 + y**2 - 2 * x * y * np.cos(z), (x - y) ** 2 + 2 * x * y * versin(z)
+
+
+@relation(source="NIST DLMF 4.21.27 and 4.35.27: neither part is negative")
+def hyperbolic_cosine_minus_cosine(x, y):
+    """A hyperbolic cosine less a cosine, from what both are away from one."""
+    return np.cosh(x) - np.cos(y), coshm1(x) + versin(y)

@@ -76,7 +76,7 @@ def evaluate(roots: Sequence[Term], values: Mapping[Term, Any], bits: int) -> li
 def _ball(node: Term, balls: Sequence[Any]) -> Any:
     try:
         return node.op.ball(*balls)
-    except (ZeroDivisionError, OpError) as error:
+    except (ArithmeticError, OpError) as error:
         # A matrix that may be singular, or integers that are not certain, at this precision.
         if isinstance(error, OpError) and not _on_integers(node):
             raise

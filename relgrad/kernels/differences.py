@@ -80,6 +80,7 @@ _ALGEBRAIC: dict[float, Callable[..., Any]] = {
     2.0: lambda x, y, d: d * (x + y),
     -2.0: _minus_two,
     3.0: lambda x, y, d: d * (x * x + x * y + y * y),
+    4.0: lambda x, y, d: d * (x + y) * (x * x + y * y),
 }
 """Exponents for which the difference has a formula of arithmetic and roots only."""
 
@@ -95,7 +96,11 @@ def _any_power(x: Any, y: Any, a: Any, d: Any) -> Any:
     lost = np.where((np.abs(lost) <= 2 * np.spacing(np.abs(x))) & (d != x - y), lost, 0)
     above = np.power(x, a)
     above = np.where((lost == 0) | (x == 0), above, above * np.exp(a * (lost / x)))
-    return np.where(np.abs(t) < 1, np.power(y, a) * np.expm1(t), above - np.power(y, a))
+    below = np.power(y, a)
+    far = above - below
+    # Where both overflow, the larger one decides.
+    far = np.where(np.isnan(far) & (above == below), np.sign(a) * above * (np.abs(x) - np.abs(y)), far)
+    return np.where(np.abs(t) < 1, below * np.expm1(t), far)
 
 
 @kernel

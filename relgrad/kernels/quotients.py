@@ -104,7 +104,7 @@ bose_gap_n = _quotient(
     2,
     36,
     lambda f: (f.expm1() - f.t) / (f.t * f.expm1()),
-    lambda f: f.t / (f.t * f.t) - f.bose(),
+    lambda f: f.reciprocal(f.t) - f.bose(),
 )
 log_gap_n = _quotient(
     "log_gap_n",
@@ -143,7 +143,7 @@ cot_gap_n = _quotient(
     1.5,
     56,
     lambda f: (f.sin() - f.t * f.cos()) / (f.t * f.sin()),
-    lambda f: f.t / (f.t * f.t) - f.cos() / f.sin(),
+    lambda f: f.reciprocal(f.t) - f.cos() / f.sin(),
 )
 csc_gap_n = _quotient(
     "csc_gap_n", "1/sin x − 1/x", -1.5, 1.5, 56, lambda f: (f.t - f.sin()) / (f.t * f.sin())
@@ -155,7 +155,7 @@ coth_gap_n = _quotient(
     1.5,
     56,
     lambda f: (f.t * f.cosh() - f.sinh()) / (f.t * f.sinh()),
-    lambda f: f.coth() - f.t / (f.t * f.t),
+    lambda f: f.coth() - f.reciprocal(f.t),
 )
 xcsc_n = _quotient("xcsc_n", "x/sin x", -1.5, 1.5, 56, lambda f: f.t / f.sin())
 xcot_n = _quotient("xcot_n", "x/tan x", -1.5, 1.5, 56, lambda f: f.t * f.cos() / f.sin())

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.kernels.dispatch import floats, kernel
+from relgrad.kernels.dispatch import arithmetic_kernel, floats, kernel
 
 
 def _two_product(a: Any, b: Any) -> tuple[Any, Any]:
@@ -91,7 +91,7 @@ def leg(x: Any, y: Any, d: Any) -> Any:
     return np.where(np.isfinite(root) | np.isnan(root), root, np.sqrt(d) * np.sqrt(total) * 2**0.5)[()]
 
 
-@kernel
+@arithmetic_kernel
 def hypot_excess(x: Any, y: Any) -> Any:
     """√(x² + y²) − y = x²/(√(x² + y²) + y)."""
     x, y = floats(x, y)

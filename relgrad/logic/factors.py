@@ -20,7 +20,7 @@ from relgrad.logic.ranges import Goal, finding, range_of
 from relgrad.logic.unify import State, reify_term
 from relgrad.logic.view import product_of, sum_of
 from relgrad.op import constant
-from relgrad.ops.arithmetic import absolute, multiply, power, sign
+from relgrad.ops.arithmetic import absolute, add, multiply, power, sign
 from relgrad.ops.comparison import greater_equal
 from relgrad.ops.exponential import log, log1p
 from relgrad.ops.selection import where
@@ -61,7 +61,8 @@ def logarithm_by_factors(t: Term) -> Any:
     signs: Any = sign(doubtful[0])
     for base in doubtful[1:]:
         signs = multiply(signs, sign(base))
-    return where(greater_equal(signs, constant(0.0)), result, constant(np.nan))
+    # Added, it leaves the gradient as it is.
+    return add(result, where(greater_equal(signs, constant(0.0)), constant(0.0), constant(np.nan)))
 
 
 def _grows(base: Any) -> bool:

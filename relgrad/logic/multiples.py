@@ -125,6 +125,21 @@ def left_over(before: Number, rest: ProductView, power: Number) -> ProductView |
     )
 
 
+def is_real(subject: ProductView, rest: ProductView, power: Number) -> bool:
+    """Whether what a match to a power took of a product may be raised to that power, whatever the signs.
+
+    With x < 0, neither is (x²)^½ = x, nor is x the product of two roots. `rest` is what the match left of
+    subject^(1/power).
+    """
+    if power == int(power):
+        return True
+    for base, e in subject.factors.items():
+        taken = e - Fraction(rest.factors.get(base, 0)) * power
+        if taken and taken % 2 and e == int(e) and not (is_term(base) and range_of(base).nonnegative):
+            return False
+    return True
+
+
 def to_the(view: ProductView, power: Number) -> ProductView:
     """Return the factors of a product to a power, its coefficient as it is."""
     return ProductView(view.coefficient, {b: whole(Fraction(e) * power) for b, e in view.factors.items()})

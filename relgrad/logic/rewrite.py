@@ -12,12 +12,23 @@ from fractions import Fraction
 from itertools import chain
 from typing import Any, NamedTuple
 
+from relgrad.errors import ShapeError
 from relgrad.logic.associative import applied, match_bag
 from relgrad.logic.build import build_product, build_sum, fit, fit_to
 from relgrad.logic.group import ProductView, SumView, added, multiplied, whole
 from relgrad.logic.heads import Pattern
 from relgrad.logic.match import match, match_product, match_sum
-from relgrad.logic.multiples import factors, left_over, may_echo, powers, scales, takes_whole, times, to_the
+from relgrad.logic.multiples import (
+    factors,
+    is_real,
+    left_over,
+    may_echo,
+    powers,
+    scales,
+    takes_whole,
+    times,
+    to_the,
+)
 from relgrad.logic.ranges import Goal
 from relgrad.logic.scopes import scopes
 from relgrad.logic.share import dtype_of
@@ -57,9 +68,12 @@ def rewrites(left: Pattern, right: Any, conditions: Sequence[Goal], t: Term, s: 
         found = _rewrite_bag(left, right, conditions, t, s)
     else:
         found = _rewrite_whole(left, right, conditions, t, s)
-    for rewrite in found:
-        if rewrite.term is not t:
-            yield rewrite
+    try:
+        for rewrite in found:
+            if rewrite.term is not t:
+                yield rewrite
+    except ShapeError:
+        return  # arrays that do not broadcast together are no instance of the pattern
 
 
 def _satisfying(conditions: Sequence[Goal], s: State) -> Iterator[State]:
@@ -195,7 +209,7 @@ def _rewrite_product(
             subject = available if power == 1 else to_the(available, 1 / Fraction(power))
             for state, rest in match_product(pattern, subject, s, extend=True, dtype=dtype_of(t)):
                 unused = rest if power == 1 else left_over(available.coefficient, rest, power)
-                if unused is None or not scope.uses_own(unused):
+                if unused is None or not scope.uses_own(unused) or not is_real(available, rest, power):
                     continue
                 for final in _satisfying(conditions, state):
                     new = product_of(reify_term(right, final))

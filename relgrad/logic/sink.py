@@ -14,7 +14,7 @@ import numpy as np
 
 from relgrad.logic.build import build_product, build_sum, fit
 from relgrad.logic.finite import is_finite
-from relgrad.logic.group import ProductView, SumView, multiplied
+from relgrad.logic.group import Number, ProductView, SumView, multiplied
 from relgrad.logic.ranges import is_constant_along
 from relgrad.logic.share import dtype_of
 from relgrad.logic.theory import PRODUCTS, SUMS
@@ -41,7 +41,7 @@ def sunk_product(t: Term) -> Any:
     """Return a product whose factors are drawn into a mask among them, or None where none needs to be."""
     view = product_of(t)
     wild_at_all = [b for b, k in view.factors.items() if not is_finite(b, k)]
-    if not wild_at_all or len(view.factors) + (view.coefficient != 1) < 2:
+    if not wild_at_all or len(view.factors) + (view.coefficient != 1) < 2 or not _stands_beside_mask(t):
         return None
     for base, e in view.factors.items():
         if e < 1 or e != int(e) or not is_term(base) or not _is_mask(base, _DEPTH):
@@ -60,6 +60,22 @@ def sunk_product(t: Term) -> Any:
             new = multiplied((rest, 1), (ProductView(1, {drawn: 1}), 1))
             return fit(build_product(new, dtype_of(t)), t)
     return None
+
+
+def _stands_beside_mask(t: Term) -> bool:
+    """Whether a factor that need not be finite is written beside a mask: one inside of it is drawn in already."""
+    masks, wild = set(), set()
+    stack: list[tuple[Term, Number]] = [(t, 1)]
+    while stack:
+        node, e = stack.pop()
+        exponents = (1,) if type(node.op) in _MOVES else PRODUCTS[node.op][1] if node.op in PRODUCTS else ()
+        stack.extend(zip(node.rands, (e * k for k in exponents), strict=False))
+        if not exponents:
+            if e > 0 and _is_mask(node, _DEPTH):
+                masks.add(node)
+            if not is_finite(node, e):
+                wild.add(node)
+    return any(m is not w for m in masks for w in wild)
 
 
 def _choice(base: Term) -> tuple[Any, Any, Any] | None:

@@ -25,7 +25,7 @@ from relgrad.logic.group import (
     product_key,
     representable,
 )
-from relgrad.logic.ranges import range_of
+from relgrad.logic.ranges import is_constant_along, range_of
 from relgrad.logic.reading import is_real, needs, without_leading_axes
 from relgrad.logic.roots import root, whole_root
 from relgrad.logic.theory import (
@@ -226,7 +226,7 @@ def _hoisted(t: Term) -> ProductView | None:
         view = product_of(rand)
         moved = {b: e for b, e in view.factors.items() if stands_outside(b, axes, t)}
         shrunk = view.cancelled
-        if not moved and view.coefficient == 1 and not shrunk:
+        if not (moved or shrunk or view.coefficient != 1 or _is_repeated(t, view)):
             continue
         rest = ProductView(1, {b: e for b, e in view.factors.items() if b not in moved})
         kept = build_product(rest, rand.type.dtype)
@@ -254,6 +254,16 @@ def _hoisted(t: Term) -> ProductView | None:
         if base.op == t.op:
             _keep_key(base)
     return multiplied(*outside, (core, 1), (ProductView(count, {}), 1))
+
+
+def _is_repeated(t: Term, view: ProductView) -> bool:
+    """Whether what is summed over an axis are equal entries, all factors being broadcast along it."""
+    if type(t.op) is not Sum or not t.ground:
+        return False
+    (rand,) = t.rands
+    return any(
+        rand.type.extent(a) != 1 and all(is_constant_along(b, (a,)) for b in view.factors) for a in t.op.axes
+    )
 
 
 def _keep_key(t: Term) -> None:

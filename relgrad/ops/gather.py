@@ -204,9 +204,15 @@ def _summed(x: Interval) -> Interval:
 
 
 def _integers(balls: Any) -> Any:
-    return np.vectorize(
-        lambda v: int(v.unique_fmpz()) if hasattr(v, "unique_fmpz") else int(v), otypes=[np.intp]
-    )(balls)
+    """Return balls as integers; raises ArithmeticError where they are not certain at this precision."""
+    return np.vectorize(_integer, otypes=[np.intp])(balls)
+
+
+def _integer(ball: Any) -> int:
+    number = ball.unique_fmpz() if hasattr(ball, "unique_fmpz") else ball
+    if number is None:
+        raise ArithmeticError(f"{ball} is no certain integer")
+    return int(number)
 
 
 def _key(pattern: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[Any, ...]:

@@ -214,7 +214,7 @@ def _raised_to(x: Interval, n: float) -> Interval:
     if n == 1:
         return x
     if n % 2 == 1:
-        if x.high <= 0:
+        if x.high <= 0 and not x.nonnegative:
             return -_raised_to(-x, n)
         if not x.nonnegative:
             return increasing(lambda v: np.float64(v) ** n)(x) if n > 0 else REAL

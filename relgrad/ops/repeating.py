@@ -94,6 +94,9 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
     x = require_ground("np.repeat", a)
     if axis is None:
         x, axis = call(np.ravel, x), -1
+    if x.type.ndim == 0:
+        normalize_axis(axis, 1)
+        return broadcast_to(x, (int(np.asarray(repeats).reshape(())),))
     axis = normalize_axis(axis, x.type.ndim)
     counts = np.asarray(repeats)
     if counts.size == 1:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from relgrad.kernels.extended.number import UFUNCS, Extended
+from relgrad.kernels.extended.number import FARTHEST, UFUNCS, Extended
 
 _LN2 = 0.6931471805599453
 # The parts of log 2 have 24, 24 and 53 bits: multiples of the first two by whole numbers below 2^29 are exact.
@@ -16,6 +16,8 @@ _LN2_PARTS = (0.6931471824645996, -1.9046542121259336e-09, -8.783183432405266e-1
 _MOST = 2.0**45
 """Arguments of exponentials beyond this are taken to be this: no result comes back from there."""
 _SPLIT = 2.0**27 + 1
+_FRACTION = 1000.0
+"""Where the fraction of an exponent is larger, its whole part is out of any range."""
 
 
 def _rule(*ufuncs: Any) -> Callable[[Any], Any]:
@@ -230,18 +232,22 @@ def power(x: Extended, y: Extended) -> Extended:
     sign = np.where((m < 0) & (p % 2 == 1), -1, 1).astype(m.dtype)
     size = np.where((m < 0) & (p != np.rint(p)), np.nan, np.abs(m))
     reach = 2000 if m.dtype.itemsize > 4 else 200
-    largest = np.max(np.abs(p), initial=1, where=np.isfinite(p))
-    squarings = max(0, int(np.ceil(np.log2(largest / reach))))
+    with np.errstate(all="ignore"):
+        squarings = np.ceil(np.log2(np.maximum(np.abs(p) / reach, 1)))
+    squarings = np.where(np.isfinite(squarings), squarings, 0).astype(np.intc)
     wide = np.asarray(p, np.float64)
     high = wide * _SPLIT - (wide * _SPLIT - wide)
     whole = np.rint(e * high)
-    rest = (e * high - whole) + e * (wide - high)
-    result = Extended(np.power(size, p / 2**squarings), 0)
-    for _ in range(squarings):
-        result = multiply(result, result)
-    result = multiply(
-        result, Extended(sign * np.exp2(rest).astype(m.dtype), np.where(np.isnan(whole), 0, whole))
-    )
+    rest = np.clip((e * high - whole) + e * (wide - high), -_FRACTION, _FRACTION)
+    result = Extended(np.power(size, np.ldexp(p, -squarings)), 0)
+    for i in range(np.max(squarings, initial=0)):
+        result = pick(squarings > i, multiply(result, result), result)
+    whole = np.clip(np.where(np.isnan(whole), 0, whole), -FARTHEST, FARTHEST)
+    result = multiply(result, Extended(sign * np.exp2(rest).astype(m.dtype), whole))
+    with np.errstate(all="ignore"):
+        binary = wide * (e + np.log2(size))
+    beyond = Extended(sign / 2, np.where(binary > 0, FARTHEST, -FARTHEST))
+    result = pick(np.abs(binary) > FARTHEST / 8, beyond, result)
     usual = ~x.outside & ((np.abs(plain) >= np.finfo(plain.dtype).tiny) & np.isfinite(plain))
     usual |= (x.m == 0) | ~np.isfinite(x.m) | (p == 0) | ~np.isfinite(y.m)
     return pick(usual, Extended.of(plain), result)

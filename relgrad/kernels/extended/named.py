@@ -15,6 +15,7 @@ from relgrad.kernels.extended.entries import (
     divide,
     exp,
     expm1,
+    hypot,
     log,
     log1p,
     multiply,
@@ -24,7 +25,7 @@ from relgrad.kernels.extended.entries import (
     sqrt,
     subtract,
 )
-from relgrad.kernels.extended.number import FUNCTIONS, NAMED, NOTHING, UFUNCS, Extended, lowered
+from relgrad.kernels.extended.number import FARTHEST, FUNCTIONS, NAMED, NOTHING, UFUNCS, Extended, lowered
 from relgrad.kernels.index import delay, leave_one_out_prod
 from relgrad.kernels.linalg import cofactor
 
@@ -87,7 +88,6 @@ NAMED.update(
         "diag_embed": _homogeneous(1),
         "deviation": _homogeneous(1, 0, by_axis=True),
         "leg": _one_scale,
-        "hypot_excess": _one_scale,
         "sagitta": _one_scale,
         "trace": _homogeneous(1),
         "tril": _homogeneous(1),
@@ -211,9 +211,23 @@ def _elementwise(function: Any, otherwise: Callable[..., Extended]) -> Any:
     return rule
 
 
-def _small_expit(x: Extended) -> Extended:
+def _one(x: Extended) -> Extended:
+    return Extended.of(np.ones_like(x.m))
+
+
+def _expit(x: Extended) -> Extended:
     e = exp(x)
-    return pick(e.e <= 0, e, Extended.of(np.ones_like(x.m)))
+    return divide(e, add(_one(x), e))
+
+
+def _softplus(x: Extended) -> Extended:
+    return pick((x.m > 0) & (x.e > 10), x, log1p(exp(x)))
+
+
+def _hypot_excess(x: Extended, y: Extended) -> Extended:
+    """Return √(x² + y²) − y = x²/(√(x² + y²) + y) where y > 0."""
+    h = hypot(x, y)
+    return pick(y.m > 0, multiply(x, divide(x, add(h, y))), subtract(h, y))
 
 
 def _log_quotient(function: Any) -> Any:
@@ -234,7 +248,8 @@ def _power_difference(x: Extended, y: Extended, a: Extended, d: Extended) -> Ext
     ratio, subtrahend = divide(d, y), power(y, a)
     t = multiply(a, pick(ratio.e < 0, log1p(ratio), log(divide(x, y))))
     near = multiply(subtrahend, expm1(t))
-    return pick((t.e <= 0) & np.isfinite(near.m), near, subtract(power(x, a), subtrahend))
+    alike = (t.e <= 0) | (np.abs(subtrahend.e) >= FARTHEST / 8)
+    return pick(alike & np.isfinite(near.m), near, subtract(power(x, a), subtrahend))
 
 
 def _xlog_ratio(x: Extended, y: Extended) -> Extended:
@@ -242,9 +257,10 @@ def _xlog_ratio(x: Extended, y: Extended) -> Extended:
     return pick(x.m == 0, Extended.of(np.zeros_like(ratio.m)), multiply(x, log(ratio)))
 
 
-NAMED["expit"] = lambda function: _elementwise(function, _small_expit)
-NAMED["softplus"] = NAMED["log1pexp"] = lambda function: _elementwise(function, exp)
-NAMED["bose"] = lambda function: _elementwise(function, lambda x: exp(UFUNCS[np.negative](x)))
+NAMED["expit"] = lambda function: _elementwise(function, _expit)
+NAMED["softplus"] = NAMED["log1pexp"] = lambda function: _elementwise(function, _softplus)
+NAMED["bose"] = lambda function: _elementwise(function, lambda x: divide(_one(x), expm1(x)))
+NAMED["hypot_excess"] = lambda function: _elementwise(function, _hypot_excess)
 NAMED["log_difference"] = NAMED["log_quotient"] = _log_quotient
 NAMED["power_difference"] = lambda function: _elementwise(function, _power_difference)
 NAMED["xlog_ratio"] = lambda function: _elementwise(function, _xlog_ratio)

@@ -16,6 +16,8 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 NOTHING = -(1 << 56)
 """The exponent of zero: below that of any other number."""
+FARTHEST = 1 << 54
+"""The largest size of an exponent: what would have a larger one stays there."""
 
 Rule = Callable[..., Any]
 UFUNCS: dict[Any, Rule] = {}
@@ -34,7 +36,7 @@ class Extended(NDArrayOperatorsMixin):
     def __init__(self, m: Any, e: Any):
         mantissa, shift = np.frexp(m)
         mantissa = np.asarray(mantissa)
-        exponent = np.asarray(e, np.int64) + shift
+        exponent = np.clip(np.asarray(e, np.int64) + shift, -FARTHEST, FARTHEST)
         self.m = mantissa
         exponent = np.broadcast_to(exponent, mantissa.shape)
         self.e = np.where(mantissa == 0, NOTHING, np.where(np.isfinite(mantissa), exponent, 0))
