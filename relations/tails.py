@@ -3,7 +3,6 @@
 import numpy as np
 
 from relgrad.ops import (
-    erf,
     erfc,
     erfcx,
     expit,

@@ -43,11 +43,14 @@ def difference(function: Callable[..., Any], slope: Slope, ball: Callable[[Any],
 
 
 def _power_slope(g: Any, x: Any, a: Any) -> Any:
-    """Return g·a·xᵃ⁻¹, where a - 1 may round: the slopes at both ends are taken from each other, and must look alike."""
+    """Return g·a·xᵃ⁻¹; a - 1 may round, since the slopes at both ends must look alike to cancel."""
     rule, exponent = power.rules[0], as_term(a)
-    if rule is not None and is_constant(exponent) and np.all(np.isin(exponent.op.value, (1, 2))):
+    if not is_constant(exponent):
+        return g * (a * np.power(x, a - 1))
+    n = exponent.op.value
+    if rule is not None and np.all(np.isin(n, (1, 2))):
         return rule(g, np.power(x, a), x, a)
-    return g * (a * np.power(x, a - 1))
+    return g * (n * np.power(x, n - n.dtype.type(1)))
 
 
 def _power1p_range(x: Interval, a: Interval) -> Interval:

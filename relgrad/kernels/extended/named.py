@@ -25,7 +25,7 @@ from relgrad.kernels.extended.entries import (
     sqrt,
     subtract,
 )
-from relgrad.kernels.extended.number import FARTHEST, FUNCTIONS, NAMED, NOTHING, UFUNCS, Extended, lowered
+from relgrad.kernels.extended.number import FARTHEST, FUNCTIONS, NAMED, NOTHING, Extended, lowered
 from relgrad.kernels.index import delay, leave_one_out_prod
 from relgrad.kernels.linalg import cofactor
 
