@@ -211,6 +211,8 @@ def check(
         outcome.failures.append(Failure("no truth", "", "", 0, str(error).partition("\n")[0]))
     except (TimeUp, np.linalg.LinAlgError):
         outcome.unjudged = True
+    except Exception as error:
+        outcome.failures.append(Failure("raises", "", "judging", 0, f"{type(error).__name__}: {error}"))
     return outcome
 
 
