@@ -21,7 +21,12 @@ import relgrad as rg
 from relgrad.accuracy.ball import Enclosure, enclose
 from relgrad.accuracy.bits import bits_of_error
 from relgrad.accuracy.instance import Instance
+from relgrad.compile.extended import may_leave_range
+from relgrad.compile.fold import fold_constants
+from relgrad.compile.function import compile_source
 from relgrad.compile.interpret import interpret
+from relgrad.compile.sink import sink_squeezes
+from relgrad.compile.source import write_source
 from relgrad.differentiate import pull_along
 from relgrad.explore.spellings import instance_of
 from relgrad.op import as_term
@@ -93,9 +98,10 @@ class Judge:
             Enclosure(s.balls, s.settled & w.settled & _finite(w) & _finite(s))
             for s, w in zip(a, b, strict=True)
         ]
-        self.errors = self.measured(schedule(stable, rg.LIBRARY).after)
+        self._known: dict[tuple[Term, ...], list[Any]] = {}
+        self.errors = self.errors_of(schedule(stable, rg.LIBRARY).after)
         # At numbers whose squares and cubes leave the floats, only what the row says of them is asked for.
-        said = self.lost(self.measured(exact[1]))
+        said = self.lost(self.measured(self.written(exact[1])))
         for t, lost in zip(self.truth, said, strict=True):
             t.settled[...] &= lost | _along_first(_moderate(self.values), t.settled)
 
@@ -103,14 +109,33 @@ class Judge:
         """Return what is judged of a term."""
         return gradient(t, list(self.instance.leaves.values())) if self.with_gradient else [t]
 
-    def measured(self, roots: Sequence[Term]) -> list[Any]:
-        """Return the errors of a program in bits."""
+    def written(self, roots: Sequence[Term]) -> list[Any]:
+        """Return what a program computes as it is written."""
         with np.errstate(all="ignore"):
-            found = interpret(roots, self.values)
+            return interpret(roots, self.values)
+
+    def compiled(self, roots: Sequence[Term]) -> list[Any]:
+        """Return what a program computes as its users get it: compiled, in extended range where it needs that."""
+        names = {t: f"x{i}" for i, t in enumerate(self.values)}
+        roots = sink_squeezes(fold_constants(roots))
+        source = write_source("program", list(names.values()), names, roots, extended=may_leave_range(roots))
+        with np.errstate(all="ignore"):
+            found = compile_source(source)(*[np.array(x) for x in self.values.values()])
+        return [found] if len(roots) == 1 else list(found)
+
+    def measured(self, found: Sequence[Any]) -> list[Any]:
+        """Return the errors of results in bits."""
         return [
             bits_of_error(np.broadcast_to(x, t.balls.shape), t)
             for x, t in zip(found, self.truth, strict=True)
         ]
+
+    def errors_of(self, after: Sequence[Term]) -> list[Any]:
+        """Return the errors in bits of a program that many spellings may lead to."""
+        key = tuple(after)
+        if key not in self._known:
+            self._known[key] = self.measured(self.compiled(after))
+        return self._known[key]
 
     def lost(self, errors: Sequence[Any]) -> list[Any]:
         """Return where a program is worse than the stable form."""
@@ -123,9 +148,9 @@ class Judge:
         """Return whether a spelling is naive, and where it is not stabilised: empty where it is."""
         roots = self.roots(t)
         written = schedule(roots, rg.LIBRARY, NAIVE).after
-        naive = any(x.any() for x in self.lost(self.measured(written)))
+        naive = any(x.any() for x in self.lost(self.measured(self.written(written))))
         after = schedule(roots, rg.LIBRARY).after
-        errors = self.measured(after)
+        errors = self.errors_of(after)
         wrong = self.lost(errors)
         if not any(x.any() for x in wrong):
             return naive, ""

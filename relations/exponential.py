@@ -15,10 +15,11 @@ from relgrad.ops import (
     exprel_n,
     log1mexp,
     logdiffexp,
+    power1p,
     power1pm1,
     xcsch_n,
 )
-from relgrad.relation import positive, relation, unknown
+from relgrad.relation import maybe_large, positive, relation, unknown
 
 
 @relation(source="definition of the logarithm")
@@ -118,6 +119,12 @@ def reciprocal_minus_bose(x):
 
 
 @relation(source="NIST DLMF 24.2.1")
+def reciprocal_minus_bose_function(x):
+    """1/x less a Bose function, continued to one half at zero."""
+    return 1 / x - bose(x), bose_gap_n(x, 0)
+
+
+@relation(source="NIST DLMF 24.2.1")
 def argument_times_bose(x):
     """x/(eˣ - 1), the generating function of Bernoulli numbers, however it is written."""
     return x * bose(x), bernoulli_n(x, 0)
@@ -131,8 +138,11 @@ def one_minus_bernoulli(x):
 
 @relation(source="Higham, Accuracy and Stability of Numerical Algorithms (2002), section 1.14.1")
 def difference_quotient_of_exponential(x, y, z):
-    """The difference quotient of an exponential."""
-    return exp_difference(x, y, z) / z, np.exp(y) * exprel_n(z, 0)
+    """The difference quotient of an exponential, from the larger of two."""
+    return (
+        exp_difference(x, y, z) / z,
+        np.where(z > 0, np.exp(y + z) * exprel_n(-z, 0), np.exp(y) * exprel_n(z, 0)),
+    )
 
 
 @relation(source="Higham, Accuracy and Stability of Numerical Algorithms (2002), section 1.14.1")
@@ -223,3 +233,33 @@ def second_difference_of_exponential(x, y):
 def product_of_opposite_bernoulli(x):
     """The product of x/(eˣ - 1) and its mirror image, which is even."""
     return bernoulli_n(x, 0) * bernoulli_n(-x, 0), xcsch_n(x / 2, 0) ** 2
+
+
+@relation(source="Taylor's theorem; NIST DLMF 4.2.19")
+def relative_expm1_minus_argument(x):
+    """(eˣ - 1 - x)/x, whose numerator may underflow."""
+    return expm1_minus_x(x) / x, x * exprel2_n(x, 0)
+
+
+@relation(source="functional equation of the exponential")
+def exponential_of_negated_logarithm(x):
+    """The exponential of a negated logarithm is the reciprocal of its argument."""
+    return np.exp(-np.log(x)), 1 / x, positive(x)
+
+
+@relation(source="x + 1/x = 2·cosh(log x)")
+def sum_with_reciprocal_plus_hyperbolic_sine_of_logarithm(x):
+    """A number, its reciprocal and twice the hyperbolic sine of its logarithm are twice the number."""
+    return x + 1 / x + 2 * np.sinh(np.log(x)), 2 * x, positive(x)
+
+
+@relation(source="x + 1/x = 2·cosh(log x)")
+def sum_with_reciprocal_minus_hyperbolic_sine_of_logarithm(x):
+    """A number and its reciprocal less twice the hyperbolic sine of its logarithm are twice the reciprocal."""
+    return x + 1 / x - 2 * np.sinh(np.log(x)), 2 / x, positive(x)
+
+
+@relation(source="Goldberg 1991, What every computer scientist should know, section 1.4")
+def exponential_of_multiple_of_log1p(x, a):
+    """The exponential of a multiple of log(1 + x) is a power of one plus x."""
+    return np.exp(a * np.log1p(x)), power1p(x, a), maybe_large(a)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from relgrad.ops import (
+    itakura_saito,
     log1prel2_n,
     log1prel_n,
     log_difference,
@@ -101,13 +102,13 @@ def ratio_of_opposite_log1p(x):
 @relation(source="NIST DLMF 4.6.1")
 def log_difference_minus_relative_distance(x, y, z):
     """A difference of logarithms less its first term."""
-    return log_difference(x, y, z) - z / y, np.where(y >= 0, -x_minus_log1p(z / y), np.nan)
+    return log_difference(x, y, z) - z / y, np.where(y >= 0, -itakura_saito(y + z, y, z), np.nan)
 
 
 @relation(source="NIST DLMF 4.6.1")
 def log_quotient_minus_relative_distance(x, y, z):
     """The logarithm of a quotient near one less its first term."""
-    return log_quotient(x, y, z) - z / y, -x_minus_log1p(z / y)
+    return log_quotient(x, y, z) - z / y, -itakura_saito(y + z, y, z)
 
 
 @relation(source="Hamming, NMSE (1973), problem 3.3.6")
@@ -140,7 +141,7 @@ def log_difference_minus_quotient_plus_one(x, y):
     """A difference of logarithms less its first term, where that is split."""
     return (
         log_difference(x, y, x - y) - x / y + 1,
-        np.where(2 * np.abs(x - y) <= y, -x_minus_log1p((x - y) / y), np.log(x) - np.log(y) - (x - y) / y),
+        np.where(y >= 0, -itakura_saito(x, y, x - y), np.nan),
     )
 
 
@@ -149,14 +150,14 @@ def log_difference_plus_quotient_minus_one(x, y):
     """A difference of logarithms and its first term, where that is split."""
     return (
         log_difference(x, y, x - y) + y / x - 1,
-        np.where(2 * np.abs(x - y) <= x, x_minus_log1p((y - x) / x), np.log(x) - np.log(y) + (y - x) / x),
+        np.where(y >= 0, itakura_saito(y, x, y - x), np.nan),
     )
 
 
 @relation(source="NIST DLMF 4.6.1; Itakura & Saito 1968")
 def quotient_minus_its_logarithm_minus_one(x, y):
     """A quotient near one, less its logarithm and one: from how far apart the two are."""
-    return x / y - np.log(x / y) - 1, x_minus_log1p((x - y) / y)
+    return x / y - np.log(x / y) - 1, itakura_saito(x, y, x - y)
 
 
 @relation(source="NIST DLMF 4.6.1")
@@ -218,3 +219,15 @@ def relative_log1p_of_multiple(x, w):
 def relative_log1p_minus_one(x):
     """log(1 + x)/x less its value at zero."""
     return log1prel_n(x, 0) - 1, -x * log1prel2_n(x, 0)
+
+
+@relation(source="derivative of log(1 + x)/x")
+def log1p_plus_reciprocal_minus_one(x):
+    """log(1 + x) less x/(1 + x), about x²/2, where that is split."""
+    return np.log1p(x) + 1 / (1 + x) - 1, x_minus_log1p(-x / (1 + x))
+
+
+@relation(source="NIST DLMF 4.6.1")
+def relative_argument_minus_log1p(x):
+    """(x - log(1 + x))/x, whose numerator may underflow."""
+    return x_minus_log1p(x) / x, x * log1prel2_n(x, 0)

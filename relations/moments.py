@@ -114,6 +114,16 @@ def squared_distance_expanded(x, y, axis):
     )
 
 
+@relation(source="(x - y)² = x² + y² - 2xy")
+def squared_distance_expanded_in_two(x, y, axis):
+    """A squared distance that was multiplied out, its squares summed together."""
+    return (
+        np.sum(x * x + y * y, axis=axis, keepdims=True) - 2 * np.sum(x * y, axis=axis, keepdims=True),
+        np.sum(np.square(x - y), axis=axis, keepdims=True),
+        same_shape(x, y),
+    )
+
+
 @relation(source="functional equation of the logarithm")
 def log_of_product_of_positives(x, axis):
     """The log of a product of what is positive is the sum of the logs."""
@@ -178,6 +188,18 @@ def ratio_of_products(x, y, axis):
 def power_of_product_over_axes(x, y, axis):
     """A power of a product, without forming what overflows or underflows."""
     return np.prod(x, axis=axis, keepdims=True) ** y, prod_power(x, y, axis=axis, keepdims=True)
+
+
+@relation(source="definition of the geometric mean")
+def reciprocal_of_power_of_product(x, y, axis):
+    """The reciprocal of a power of a product is its power to the opposite exponent."""
+    return 1 / prod_power(x, y, axis=axis, keepdims=True), prod_power(x, -y, axis=axis, keepdims=True)
+
+
+@relation(source="definition of a power")
+def first_power_of_product(x, axis):
+    """The first power of a product is the product."""
+    return prod_power(x, 1, axis=axis, keepdims=True), np.prod(x, axis=axis, keepdims=True)
 
 
 @relation(source="definition of the geometric mean")

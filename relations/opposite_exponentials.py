@@ -2,44 +2,8 @@
 
 import numpy as np
 
-from relgrad.ops import cosh_difference
+from relgrad.ops import expit, expit_difference, sech_squared_difference
 from relgrad.relation import relation
-
-
-@relation(source="NIST DLMF 4.28.2")
-def sum_of_opposite_exponentials_minus_hyperbolic_cosine(x, y):
-    """The difference of two hyperbolic cosines, one of them written in exponentials."""
-    return np.exp(x) + np.exp(-x) - 2 * np.cosh(y), 2 * cosh_difference(x, y, x - y)
-
-
-@relation(source="NIST DLMF 4.28.2")
-def difference_of_sums_of_opposite_exponentials(x, y):
-    """The difference of two hyperbolic cosines, both written in exponentials."""
-    return np.exp(x) + np.exp(-x) - np.exp(y) - np.exp(-y), 2 * cosh_difference(x, y, x - y)
-
-
-@relation(source="NIST DLMF 4.28.1 and 4.28.2")
-def sum_of_opposite_exponentials_plus_hyperbolic_sine(x):
-    """Two opposite exponentials and twice a hyperbolic sine are twice an exponential."""
-    return np.exp(x) + np.exp(-x) + 2 * np.sinh(x), 2 * np.exp(x)
-
-
-@relation(source="NIST DLMF 4.28.1 and 4.28.2")
-def sum_of_opposite_exponentials_minus_hyperbolic_sine(x):
-    """Two opposite exponentials less twice a hyperbolic sine are twice an exponential."""
-    return np.exp(x) + np.exp(-x) - 2 * np.sinh(x), 2 * np.exp(-x)
-
-
-@relation(source="NIST DLMF 4.35.11")
-def square_of_sum_of_opposite_exponentials_minus_four(x):
-    """The square of the sum of two opposite exponentials, less its least value."""
-    return (np.exp(x) + np.exp(-x)) ** 2 - 4, 4 * np.sinh(x) ** 2
-
-
-@relation(source="NIST DLMF 4.35.11")
-def square_of_sum_of_opposite_exponentials_minus_square_of_sine(x):
-    """The square of the sum of two opposite exponentials, less that of twice their hyperbolic sine."""
-    return (np.exp(x) + np.exp(-x)) ** 2 - 4 * np.sinh(x) ** 2, 4
 
 
 @relation(source="NIST DLMF 4.28.1 and 4.28.2")
@@ -57,4 +21,31 @@ def sum_of_hyperbolic_cosines_minus_sines(x, axis):
     return (
         np.sum(np.cosh(x), axis=axis, keepdims=True) - np.sum(np.sinh(x), axis=axis, keepdims=True),
         np.sum(np.exp(-x), axis=axis, keepdims=True),
+    )
+
+
+@relation(source="NIST DLMF 4.28.2")
+def sum_of_opposite_exponentials(x):
+    """The sum of two opposite exponentials is twice a hyperbolic cosine."""
+    return np.exp(x) + np.exp(-x), 2 * np.cosh(x)
+
+
+@relation(source="NIST DLMF 4.28.1 and 4.28.2")
+def exponential_over_hyperbolic_cosine(x):
+    """An exponential over a hyperbolic cosine is a logistic function."""
+    return np.exp(x) / np.cosh(x), 2 * expit(2 * x)
+
+
+@relation(source="(eˣ - 1)/(eˣ + 1) = tanh(x/2)")
+def expm1_over_exponential_plus_one(x):
+    """(eˣ - 1)/(eˣ + 1) is the hyperbolic tangent of one half."""
+    return np.expm1(x) / (np.exp(x) + 1), np.tanh(x / 2)
+
+
+@relation(source="(tanh x - tanh y)·(tanh x + tanh y) = sech²y - sech²x")
+def difference_of_logistics_times_sum_of_hyperbolic_tangents(x, y):
+    """The product of the difference and the sum of two hyperbolic tangents is one of squared secants."""
+    return (
+        expit_difference(2 * x, 2 * y, 2 * (x - y)) * (np.tanh(x) + np.tanh(y)),
+        -sech_squared_difference(x, y, x - y) / 2,
     )

@@ -225,30 +225,6 @@ def reciprocal_of_power_minus_one_plus_one(x, z, a):
     )
 
 
-@relation(source="Hamming, NMSE (1973), section 3.3")
-def relative_increase(x, z):
-    """How much larger a quotient is than one, where something is added above."""
-    return (x + z) / x - 1, z / x
-
-
-@relation(source="Hamming, NMSE (1973), section 3.3")
-def relative_decrease(x, z):
-    """How much smaller a quotient is than one, where something is added below."""
-    return x / (x + z) - 1, -z / (x + z)
-
-
-@relation(source="Hamming, NMSE (1973), section 3.3")
-def relative_difference(x, y, z):
-    """How far a quotient of two sums that have something in common is from one."""
-    return (x + y) / (x + z) - 1, (y - z) / (x + z)
-
-
-@relation(source="Hamming, NMSE (1973), section 3.2")
-def quotient_of_roots_minus_one(x, y):
-    """How far a quotient of two roots is from one."""
-    return np.sqrt(x) / np.sqrt(y) - 1, power_difference(x, y, 0.5, x - y) / np.sqrt(y)
-
-
 @relation(source="functional equation of the logarithm")
 def log_of_power_of_one_plus(x, a):
     """The log of a power of one plus something, which may be negative where the power is even."""
@@ -292,3 +268,28 @@ def weighted_power_of_one_plus_to_the_periods(x, a, w):
         power1p(x, a) * xlog1py(w, x) - w * x * power1p(x, a - 1),
         w * power1p(x, a - 1) * xlogx1p_minus_x(x),
     )
+
+
+@relation(source="xᵃ/(xᵃ - 1) - 1 = 1/(xᵃ - 1)")
+def power_over_power_minus_one_minus_one(x, a):
+    """A power over itself less one, less one."""
+    difference = power_difference(x, 1, a, x - 1)
+    return np.power(x, a) / difference - 1, 1 / difference
+
+
+@relation(source="definition of a power")
+def power_of_one(a):
+    """One to any power is one."""
+    return np.power(1, a), 1
+
+
+@relation(source="1 - (1 + x)⁻ᵃ = ((1 + x)ᵃ - 1)/(1 + x)ᵃ")
+def power_of_one_plus_times_its_inverse_minus_one(x, a):
+    """A power of one plus something times the complement of its inverse."""
+    return -power1p(x, a) * power1pm1(x, -a), power1pm1(x, a)
+
+
+@relation(source="x²/(x² - 1) - 1 = 1/(x² - 1)")
+def square_over_square_minus_one_minus_one(x):
+    """A square over itself less one, less one."""
+    return x**2 / power_difference(x, 1, 2, x - 1) - 1, 1 / power_difference(x, 1, 2, x - 1)

@@ -16,6 +16,8 @@ from relgrad.ops import (
     csc2_gap_n,
     csc_gap_n,
     j1_n,
+    log_quotient,
+    logrel_n,
     ratio_minus_one,
     sin_difference,
     sin_minus_xcos,
@@ -257,3 +259,33 @@ def one_minus_relative_hyperbolic_tangent_over_square(x):
 def quotient_minus_one(x, y):
     """How far a quotient is from one."""
     return x / y - 1, ratio_minus_one(x, y, x - y), additive(x, y)
+
+
+@relation(source="NIST DLMF 4.19.3")
+def relative_tangent_minus_one_divided(x):
+    """(tan x - x)/x³, continued to one third at zero, where it is divided by x first."""
+    return (tanc_n(x, 0) - 1) / x**2, tanc3_n(x, 0)
+
+
+@relation(source="NIST DLMF 4.33.1")
+def relative_hyperbolic_sine_minus_one_divided(x):
+    """(sinh x - x)/x³, continued to one sixth at zero, where it is divided by x first."""
+    return (sinhc_n(x, 0) - 1) / x**2, sinhc3_n(x, 0)
+
+
+@relation(source="NIST DLMF 4.33.3")
+def one_minus_relative_hyperbolic_tangent_divided(x):
+    """(x - tanh x)/x³, continued to one third at zero, where it is divided by x first."""
+    return (1 - tanhc_n(x, 0)) / x**2, tanhc3_n(x, 0)
+
+
+@relation(source="definition of a quotient")
+def quotient_minus_one_times_divisor(x, y, z):
+    """How far a quotient is from one, times what is divided by."""
+    return y * ratio_minus_one(x, y, z), z
+
+
+@relation(source="Higham, Accuracy and Stability of Numerical Algorithms (2002), problem 1.5")
+def quotient_minus_one_over_its_logarithm(x, y, z):
+    """(u - 1)/log(u) for a quotient u, continued to one at one."""
+    return ratio_minus_one(x, y, z) / log_quotient(x, y, z), 1 / logrel_n((y + z) / y, 0)

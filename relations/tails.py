@@ -83,3 +83,9 @@ def ratio_of_logistics(x, y):
 def log_of_complement_of_double_exponential(x):
     """The log of one less the exponential of an exponential, in both tails."""
     return log1mexp(-np.exp(x)), log_cloglog(x)
+
+
+@relation(source="NIST Digital Library of Mathematical Functions, eq. 7.4.2")
+def two_minus_complementary_error_function(x):
+    """The other tail of an error function."""
+    return 2 - erfc(x), erfc(-x)

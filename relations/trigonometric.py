@@ -131,6 +131,12 @@ def root_of_versine(x):
     return np.sqrt(versin(x) / 2), np.abs(np.sin(x / 2))
 
 
+@relation(source="NIST DLMF 4.21.21")
+def root_of_whole_versine(x):
+    """The root of a versine, which may underflow."""
+    return np.sqrt(versin(x)), 2**0.5 * np.abs(np.sin(x / 2))
+
+
 @relation(source="Sinnott 1984, Virtues of the haversine")
 def angle_between_places(x, y, z):
     """The angle between two places at latitudes x and y, z apart in longitude, by haversines."""

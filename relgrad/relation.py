@@ -117,12 +117,12 @@ class Relation:
         return compile_pattern(self.left)
 
     @cached_property
-    def specificity(self) -> tuple[int, int, int]:
-        """How much the left side demands: its heads, its constants, and then how few variables it leaves."""
+    def specificity(self) -> tuple[int, int, int, int]:
+        """How much the left side demands: its heads, its constants, few variables, its sums and products."""
         parts = list(subterms(self.left))
         constants = sum(1 for t in parts if is_constant(t))
         read = sum(1 for t in parts if (in_product(t.op) or in_sum(t.op)) and not is_contraction(t))
-        return len(parts) - constants - read, constants, -len(self.variables)
+        return len(parts) - constants - read, constants, -len(self.variables), read
 
     def __call__(self, u: Any, v: Any) -> Goal:
         """Construct a goal stating that v is u with this equation applied at its root."""

@@ -37,6 +37,7 @@ from relgrad.logic.simplify import (
     cancelled_sum,
     distributed_product,
     gathered_sum,
+    rooted_power,
     scattered_product,
 )
 from relgrad.logic.sink import is_masking, sunk_product
@@ -107,6 +108,7 @@ __all__ = [
     "reify_term",
     "relateo",
     "rewrites",
+    "rooted_power",
     "same_shape",
     "scattered_product",
     "shared_theories",

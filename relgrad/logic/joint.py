@@ -80,20 +80,22 @@ def _summands(v: Any, head: tuple[Any, Number], e: Number, t: ProductView) -> It
 
 
 def _common(v: Any, one: tuple[Any, Number], other: tuple[Any, Number], t: ProductView) -> Iterator[Any]:
-    """Yield what two sums have in common: all of it, and each part."""
+    """Yield what two sums have in common, all of it and each part; of -(y - x)·(x + y) also what x - y has."""
     for base, _ in factors_like(one, t):
         for second, _ in factors_like(other, t):
-            if base is second:
-                continue
-            u, w = (
-                added((sum_of(b), Fraction(1) / sum_of(p).terms[v]))
-                for b, p in ((base, one[0]), (second, other[0]))
-            )
-            terms = {part: c for part, c in u.terms.items() if w.terms.get(part) == c}
-            shared = SumView(u.constant if u.constant == w.constant else 0, terms)
-            if terms and len(terms) + bool(shared.constant) > 1:
-                yield build_sum(shared, dtype_of(base))
-            yield from _parts(shared, 1, dtype_of(base))
+            if base is not second:
+                for sign in (1, -1) if t.coefficient < 0 else (1,):
+                    yield from _shared(v, (base, one[0], sign), (second, other[0], 1))
+
+
+def _shared(v: Any, *sums: tuple[Any, Any, int]) -> Iterator[Any]:
+    u, w = (added((sum_of(base), Fraction(sign) / sum_of(p).terms[v])) for base, p, sign in sums)
+    terms = {part: c for part, c in u.terms.items() if w.terms.get(part) == c}
+    shared = SumView(u.constant if u.constant == w.constant else 0, terms)
+    dtype = dtype_of(sums[0][0])
+    if terms and len(terms) + bool(shared.constant) > 1:
+        yield build_sum(shared, dtype)
+    yield from _parts(shared, 1, dtype)
 
 
 def _parts(view: SumView, share: Number, dtype: Any) -> Iterator[Any]:

@@ -101,7 +101,7 @@ def powers(pattern: ProductView, subject: ProductView) -> list[Number]:
     # Of S√S all is taken by a root of S, and not its root only.
     rooted = any(k.denominator != 1 for k in heads.values())
     powers: dict[Number, None] = {} if rooted else {1: None}
-    if pattern.coefficient == 1:
+    if abs(pattern.coefficient) == 1:
         for t, e in subject.factors.items():
             k = heads.get(head_key(t.op)) if is_term(t) else None
             # A root is not taken out of what is no root: Σx² is no norm squared, and sin(x) no root of sin(x)².

@@ -6,7 +6,9 @@ from typing import Any
 
 from relgrad.logic.group import (
     ProductView,
+    number_of,
 )
+from relgrad.logic.ranges import is_constant_along
 from relgrad.logic.theory import (
     PARITY,
     PRODUCTS,
@@ -17,8 +19,10 @@ from relgrad.logic.theory import (
 from relgrad.ops.arithmetic import (
     absolute,
     power,
+    reciprocal,
 )
 from relgrad.ops.exponential import exp
+from relgrad.ops.reduction import Sum
 from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand, expand
 from relgrad.term import Term, is_term
 from relgrad.types import ArrayType
@@ -44,6 +48,8 @@ def needs(kind: str, t: Term) -> list[tuple[str, Any]]:
         return [("sum", t.rands[0])]
     if op in SUMS:
         return [("sum", t)]
+    if t.ground and op.elementwise and len(t.rands) == 1:
+        return [("product", t.rands[0])]
     if t.ground:
         dot = inner_product(t)
         return [("product", t.rands[i]) for i, _ in linear_operands(t)] if dot is None else [("product", dot)]
@@ -55,3 +61,32 @@ def without_leading_axes(t: Term) -> ProductView | None:
     rank = t.type.ndim
     lead = sum(1 for i in range(len(t.op.axes)) if t.op.axes[i] == i - rank)
     return ProductView(1, {expand(t.rands[0], t.op.axes[lead:]): 1}) if lead else None
+
+
+def is_inverse(view: ProductView) -> bool:
+    """Whether a divisor is an inverse itself, and what is divided better multiplied: x/(1/y) is x·y."""
+    factors = view.factors.items()
+    return bool(factors) and all(e < 0 and not (is_term(b) and b.op is exp) for b, e in factors)
+
+
+def holds_inverse(t: Term) -> bool:
+    """Whether a factor is written as an inverse, which would be rounded before it is multiplied: x·y⁻¹ is x/y."""
+    return any(
+        is_term(rand) and (rand.op is reciprocal or (rand.op is power and _is_negative(rand.rands[1])))
+        for rand in t.rands
+    )
+
+
+def _is_negative(exponent: Any) -> bool:
+    e = number_of(exponent)
+    return e is not None and e < 0
+
+
+def is_repeated(t: Term, view: ProductView) -> bool:
+    """Whether what is summed over an axis are equal entries, all factors being broadcast along it."""
+    if type(t.op) is not Sum or not t.ground:
+        return False
+    (rand,) = t.rands
+    return any(
+        rand.type.extent(a) != 1 and all(is_constant_along(b, (a,)) for b in view.factors) for a in t.op.axes
+    )

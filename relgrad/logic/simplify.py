@@ -10,7 +10,7 @@ from relgrad.logic.group import Number, ProductView, SumView, added, multiplied,
 from relgrad.logic.share import dtype_of
 from relgrad.logic.theory import PRODUCTS, SUMS
 from relgrad.logic.view import product_of, sum_of, summand
-from relgrad.ops.arithmetic import divide, power, reciprocal
+from relgrad.ops.arithmetic import divide, power, reciprocal, sqrt
 from relgrad.ops.gather import Index, Scatter
 from relgrad.term import Term, is_term
 
@@ -45,17 +45,22 @@ def _is_distributed(view: ProductView, total: SumView) -> bool:
     return len(view.factors) == 1 and len(total.terms) > 1 and all(abs(k) == 1 for k in total.terms.values())
 
 
+def rooted_power(t: Term) -> Any:
+    """Return a power with exponent one half as a root, which is rounded correctly, or None for another term."""
+    return sqrt(t.rands[0]) if t.op is power and number_of(t.rands[1]) == Fraction(1, 2) else None
+
+
 def gathered_sum(t: Term) -> Any:
     """Return a difference of two quotients over what both divide by, or None: a/c - b/c = (a - b)/c.
 
-    There a and b may be exact, where the quotients have been rounded. Products are not gathered, since others of
-    their factors may be out of range by themselves.
+    There a and b may be exact, and one of them one, where the quotients have been rounded. Products are not
+    gathered, since others of their factors may be out of range by themselves.
     """
     constant, terms = sum_of(t)[:2]
     if constant or sorted(terms.values()) != [-1, 1]:
         return None
     readings = [product_of(part).factors for part in terms]
-    if not all(sorted(factors.values()) == [-1, 1] for factors in readings):
+    if not all(sorted(factors.values()) in ([-1], [-1, 1]) for factors in readings):
         return None
     view = product_of(t)
     if -1 not in view.factors.values():

@@ -25,8 +25,8 @@ from relgrad.logic.group import (
     product_key,
     representable,
 )
-from relgrad.logic.ranges import is_constant_along, range_of
-from relgrad.logic.reading import is_real, needs, without_leading_axes
+from relgrad.logic.ranges import range_of
+from relgrad.logic.reading import holds_inverse, is_inverse, is_real, is_repeated, needs, without_leading_axes
 from relgrad.logic.roots import root, whole_root
 from relgrad.logic.theory import (
     PARITY,
@@ -38,12 +38,7 @@ from relgrad.logic.theory import (
     linear_operands,
     stands_outside,
 )
-from relgrad.ops.arithmetic import (
-    absolute,
-    negative,
-    power,
-    sqrt,
-)
+from relgrad.ops.arithmetic import absolute, multiply, negative, power, sqrt
 from relgrad.ops.exponential import exp
 from relgrad.ops.reduction import Sum
 from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand
@@ -107,6 +102,8 @@ def _product_rule(t: Term) -> ProductView | None:
             return None
         if op is sqrt:
             return root(parts[0][0], Fraction(1, 2)) or whole_root(t.rands[0], Fraction(1, 2))
+        if any(is_inverse(view) for view, e in parts if e < 0) or (op is multiply and holds_inverse(t)):
+            parts.append((ProductView(1, {}, cancelled=True), 1))
         return multiplied((ProductView(sign, {}), 1), *parts)
     if op is power:
         return _power(t)
@@ -122,9 +119,9 @@ def _product_rule(t: Term) -> ProductView | None:
         return product_of(t.rands[0])
     if type(op) is Expand:
         return _expanded(t)
-    if t.ground:
-        return _hoisted(t)
-    return None
+    if op.elementwise and len(t.rands) == 1:
+        return _keep_key(t)
+    return _hoisted(t) if t.ground else None
 
 
 def _power(t: Term) -> ProductView | None:
@@ -135,7 +132,8 @@ def _power(t: Term) -> ProductView | None:
     view = product_of(base)
     if isinstance(e, Fraction):
         return root(view, e) or whole_root(base, e)
-    return multiplied((view, e)) if view.coefficient or e > 0 else None
+    inverse = ProductView(1, {}, cancelled=e < 0 and is_inverse(view))
+    return multiplied((view, e), (inverse, 1)) if view.coefficient or e > 0 else None
 
 
 def _turned(t: Term) -> ProductView | None:
@@ -143,7 +141,7 @@ def _turned(t: Term) -> ProductView | None:
     (x,) = t.rands
     c, factors = product_of(x)[:2]
     if not t.ground or c >= 0:
-        return None
+        return _keep_key(t)
     x = x.rands[0] if x.op is negative else build_product(ProductView(-c, factors), x.type.dtype)
     return ProductView(PARITY[t.op], {t.op.make_node(x): 1})
 
@@ -226,7 +224,7 @@ def _hoisted(t: Term) -> ProductView | None:
         view = product_of(rand)
         moved = {b: e for b, e in view.factors.items() if stands_outside(b, axes, t)}
         shrunk = view.cancelled
-        if not (moved or shrunk or view.coefficient != 1 or _is_repeated(t, view)):
+        if not (moved or shrunk or view.coefficient != 1 or is_repeated(t, view)):
             continue
         rest = ProductView(1, {b: e for b, e in view.factors.items() if b not in moved})
         kept = build_product(rest, rand.type.dtype)
@@ -243,8 +241,7 @@ def _hoisted(t: Term) -> ProductView | None:
         inside[i] = kept
         outside.append((ProductView(view.coefficient, moved, cancelled=shrunk), 1))
     if not outside:
-        _keep_key(t)
-        return None
+        return _keep_key(t) if is_contraction(t) else None
     if type(t.op) is Sum:
         axes = tuple(a for a in t.op.axes if inside[0].type.extent(a) != 1)
         core = product_of(inside[0]) if not axes else ProductView(1, {Sum(axes).make_node(inside[0]): 1})
@@ -256,18 +253,9 @@ def _hoisted(t: Term) -> ProductView | None:
     return multiplied(*outside, (core, 1), (ProductView(count, {}), 1))
 
 
-def _is_repeated(t: Term, view: ProductView) -> bool:
-    """Whether what is summed over an axis are equal entries, all factors being broadcast along it."""
-    if type(t.op) is not Sum or not t.ground:
-        return False
-    (rand,) = t.rands
-    return any(
-        rand.type.extent(a) != 1 and all(is_constant_along(b, (a,)) for b in view.factors) for a in t.op.axes
-    )
-
-
 def _keep_key(t: Term) -> None:
-    if is_contraction(t) and "key" not in t.cache:
+    """Keep what a contraction or a function of one operand is known by: f(x/2) is f(0.5·x)."""
+    if t.ground and (is_contraction(t) or t.rands[0].op in PRODUCTS) and "key" not in t.cache:
         t.cache["key"] = applied_key(t.op, [product_of(rand) for rand in t.rands])
 
 

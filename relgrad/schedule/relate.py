@@ -18,6 +18,7 @@ from relgrad.logic import (
     inner_product,
     label_of,
     rewrites,
+    rooted_power,
     scattered_product,
     sunk_product,
     theories_of,
@@ -107,7 +108,8 @@ _SIMPLIFICATIONS = (
         scattered_product,
         "a factor meets its inverse where entries are put",
     ),
-    (False, PRODUCT, "distribute_to_cancel", distributed_product, "a factor meets its inverse inside a sum"),
+    (True, PRODUCT, "distribute_to_cancel", distributed_product, "a factor meets its inverse inside a sum"),
     (True, PRODUCT, "draw_in_exponentials", drawn_product, "an exponential meets a sum of its kind inside"),
+    (False, PRODUCT, "read_root", rooted_power, "a power of one half is a root"),
 )
 """Whether only a whole product or sum is looked at, under which theory, the name, what is done, and why."""
