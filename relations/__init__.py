@@ -8,6 +8,7 @@ from relgrad.relations import (  # pyright: ignore[reportMissingImports]  # from
     limits,
     linear_algebra,
     log_domain,
+    log_quotients,
     logarithm,
     logistic,
     masking,
@@ -19,6 +20,7 @@ from relgrad.relations import (  # pyright: ignore[reportMissingImports]  # from
     relative,
     softmax,
     tails,
+    triangles,
     trigonometric,
 )
 
@@ -32,6 +34,7 @@ LIBRARY = Library.of(
     limits,
     linear_algebra,
     log_domain,
+    log_quotients,
     logarithm,
     logistic,
     masking,
@@ -43,6 +46,7 @@ LIBRARY = Library.of(
     relative,
     softmax,
     tails,
+    triangles,
     trigonometric,
 )
 """All relations of this package."""

@@ -8,6 +8,7 @@ from relgrad.ops import (
     log_difference,
     log_quotient,
     ratio_minus_one,
+    xdivy,
     xlog1py,
     xlog_ratio,
     xlogy,
@@ -63,6 +64,12 @@ def number_times_its_inverse_log_quotient(x, y):
     return x * log_quotient(y, x, y - x), -xlog_ratio(x, y)
 
 
+@relation(source="definition of a weighted logarithm")
+def log_of_weight_one(x):
+    """A weight of one is none."""
+    return xlogy(1, x), np.log(x)
+
+
 @relation(source="convention 0·log 0 = 0; scipy.special.xlogy")
 def weight_times_log(x, y):
     """A log without weight does not count."""
@@ -97,6 +104,50 @@ def bernoulli_log_likelihood(x, y):
 def divergence_of_intensities(x, y):
     """x·log(x/y) - x + y, the divergence of two Poisson distributions, is quadratic in x - y."""
     return xlog_ratio(x, y) - x + y, kl_divergence(x, y, x - y)
+
+
+@relation(source="Itakura & Saito 1968")
+def quotient_minus_its_log_minus_one(x, y):
+    """A quotient less its logarithm and one."""
+    return x / y - log_quotient(x, y, x - y) - 1, itakura_saito(x, y, x - y)
+
+
+@relation(source="Itakura & Saito 1968")
+def weighted_quotient_minus_its_log_minus_one(x, y):
+    """A quotient less its logarithm and one, where the quotient is the slope of a weighted logarithm."""
+    return xdivy(x, y) - log_quotient(x, y, x - y) - 1, itakura_saito(x, y, x - y)
+
+
+def _divergence(x, y):
+    """Return x²/(2y²) - log(x/y) - 1/2."""
+    return itakura_saito((x / y) ** 2, 1, ratio_minus_one(x, y, x - y) * (x / y + 1)) / 2
+
+
+@relation(source="the divergence of two normal distributions; Cover & Thomas 2006, section 8.5")
+def divergence_of_normals(x, y, w):
+    """The divergence of two normal distributions from their deviations: quadratic in how far these are apart."""
+    return (
+        log_quotient(y, x, y - x) + (x**2 + w) / (2 * y**2) - 0.5,
+        np.where(y / x >= 0, _divergence(x, y) + w / y / y / 2, np.nan),
+    )
+
+
+@relation(source="the divergence of two normal distributions; Cover & Thomas 2006, section 8.5")
+def divergence_of_centred_normals(x, y):
+    """The divergence of two normal distributions of one mean."""
+    return (
+        log_quotient(y, x, y - x) + x**2 / (2 * y**2) - 0.5,
+        np.where(y / x >= 0, _divergence(x, y), np.nan),
+    )
+
+
+@relation(source="the divergence of two normal distributions; Cover & Thomas 2006, section 8.5")
+def divergence_of_normals_by_logs(x, y, w):
+    """The divergence of two normal distributions from their deviations, by the logs of these."""
+    return (
+        log_difference(y, x, y - x) + (x**2 + w) / (2 * y**2) - 0.5,
+        np.where(np.minimum(x, y) >= 0, _divergence(x, y) + w / y / y / 2, np.nan),
+    )
 
 
 @relation(source="Itakura & Saito 1968; x/y - 1 less its logarithm is quadratic in x - y")

@@ -14,6 +14,7 @@ from relgrad.ops import (
     exprel2_n,
     exprel_n,
     log1mexp,
+    log_exp_difference,
     logdiffexp,
     power1p,
     power1pm1,
@@ -91,7 +92,7 @@ def difference_of_expm1(x, y):
 @relation(source="Maechler 2012, eq. 7")
 def log_of_exponential_difference(x, y, z):
     """The log of the difference of two exponentials, for x > y."""
-    return np.log(exp_difference(x, y, z)), logdiffexp(y + z, y)
+    return np.log(exp_difference(x, y, z)), log_exp_difference(x, y, z)
 
 
 @relation(source="Maechler 2012, eq. 7")
@@ -143,6 +144,14 @@ def difference_quotient_of_exponential(x, y, z):
         exp_difference(x, y, z) / z,
         np.where(z > 0, np.exp(y + z) * exprel_n(-z, 0), np.exp(y) * exprel_n(z, 0)),
     )
+
+
+@relation(
+    source="Higham, Accuracy and Stability of Numerical Algorithms (2002), section 1.14.1; the Bateman function"
+)
+def difference_of_exponentials_over_difference_of_rates(x, y, z, w):
+    """The difference of two exponentials, over that of their rates."""
+    return exp_difference(x, y, w * z) / z, w * np.exp(y) * exprel_n(w * z, 0), unknown(z)
 
 
 @relation(source="Higham, Accuracy and Stability of Numerical Algorithms (2002), section 1.14.1")

@@ -203,6 +203,12 @@ def logarithmic_mean(x, y):
     return (x - y) / log_ratio, np.where(y > 0, y / logrel_n(x / y, 0), 1 / log_ratio)
 
 
+@relation(source="NIST DLMF 4.45: the logarithmic mean; Carlson 1972")
+def logarithmic_mean_by_quotient(x, y):
+    """The logarithmic mean of two numbers, from the log of their quotient."""
+    return (x - y) / log_quotient(x, y, x - y), y / logrel_n(x / y, 0)
+
+
 @relation(source="derivative of log(1 + x)/x")
 def log1p_minus_relative_argument(x):
     """log(1 + x) less x/(1 + x), about x²/2."""

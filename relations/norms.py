@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from relgrad.ops import unit
-from relgrad.relation import nonnegative, relation
+from relgrad.ops import unit, unit_pullback
+from relgrad.relation import nonnegative, relation, same_shape
 
 
 @relation(source="Blue 1978, A portable Fortran program to find the Euclidean norm of a vector")
@@ -38,6 +38,29 @@ def root_of_three_squares(x, y, z):
 def vector_over_norm(x, axis):
     """A vector over its norm is a unit vector."""
     return x / np.linalg.norm(x, axis=axis, keepdims=True), unit(x, axis=axis)
+
+
+@relation(source="Kahan 2006, How futile are mindless assessments of roundoff, section 13")
+def angle_of_vectors(x, y, axis):
+    """The angle between two vectors, from what one has across and along the other."""
+    across = np.linalg.norm(unit_pullback(x, y, axis=axis), axis=axis, keepdims=True)
+    along = np.sum(unit(x, axis=axis) * y, axis=axis, keepdims=True)
+    return (
+        np.arccos(np.sum(unit(x, axis=axis) * unit(y, axis=axis), axis=axis, keepdims=True)),
+        np.arctan2(across * np.linalg.norm(x, axis=axis, keepdims=True), along),
+        same_shape(x, y),
+    )
+
+
+@relation(source="1 - cos t = sin²t/(1 + cos t)")
+def one_minus_cosine_of_vectors(x, y, axis):
+    """One less the cosine of two vectors, from what one has across the other."""
+    cosine = np.sum(unit(x, axis=axis) * unit(y, axis=axis), axis=axis, keepdims=True)
+    across = unit_pullback(x, y, axis=axis) * np.linalg.norm(x, axis=axis, keepdims=True)
+    along = np.sum(unit(x, axis=axis) * y, axis=axis, keepdims=True)
+    square = np.sum(across * across, axis=axis, keepdims=True)
+    square = square / (square + along * along)
+    return 1 - cosine, np.where(cosine > 0, square / (1 + cosine), 1 + np.abs(cosine)), same_shape(x, y)
 
 
 @relation(source="homogeneity of norms")

@@ -7,14 +7,11 @@ from relgrad.ops import (
     boxcox,
     cbrt_difference,
     exprel_n,
-    hypot_excess,
-    leg,
     log_difference,
     power1p,
     power1pm1,
     power_difference,
     quadratic_root,
-    sagitta,
     xlog1py,
     xlogx1p_minus_x,
 )
@@ -36,6 +33,12 @@ def difference_of_powers(x, y, a):
         power_difference(x, y, a, x - y),
         unlike_exponentials(x, y),
     )
+
+
+@relation(source="Hamming, NMSE (1973), section 3.3")
+def difference_of_squares(x, y):
+    """The difference of two squares, or of a square and a part of another."""
+    return x**2 - y**2, power_difference(x, y, 2, x - y), unlike_exponentials(x, y)
 
 
 @relation(source="Hamming, NMSE (1973), section 3.3")
@@ -86,48 +89,6 @@ def quotient_of_quadratic_root(w, x, y):
     return quadratic_root(1, y, w * x) / w, quadratic_root(w, y, x)
 
 
-@relation(source="Moler & Morrison 1983, Replacing square roots by Pythagorean sums")
-def root_of_one_plus_square(x):
-    """The root of one plus a square is a hypotenuse."""
-    return np.sqrt(1 + x * x), np.hypot(1, x)
-
-
-@relation(source="Kahan 1987, Branch cuts for complex elementary functions, section 4")
-def hypotenuse_minus_leg(x, y):
-    """A hypotenuse less one of the legs."""
-    return np.hypot(x, y) - y, hypot_excess(x, y)
-
-
-@relation(source="Kahan 1987, Branch cuts for complex elementary functions, section 4")
-def hypotenuse_plus_leg(x, y):
-    """A hypotenuse plus one of the legs, which may be negative."""
-    return np.hypot(x, y) + y, hypot_excess(x, -y)
-
-
-@relation(source="Higham, Accuracy and Stability of Numerical Algorithms (2002), problem 3.8")
-def root_of_difference_of_squares(x, y, z):
-    """The root of a difference of squares is a leg of a right triangle."""
-    return np.sqrt(power_difference(x, y, 2, z)), leg(x, y, z)
-
-
-@relation(source="Higham, Accuracy and Stability of Numerical Algorithms (2002), problem 3.8")
-def root_of_negated_difference_of_squares(x, y, z):
-    """The root of a difference of squares, however it is written, is a leg of a right triangle."""
-    return np.sqrt(-power_difference(x, y, 2, z)), leg(y, y + z, -z)
-
-
-@relation(source="Hamming, NMSE (1973), section 3.2")
-def hypotenuse_minus_other_leg(x, y, z):
-    """A hypotenuse less a leg, from the other leg: the height of an arc."""
-    return y + z - leg(x, y, z), sagitta(y + z, y)
-
-
-@relation(source="Hamming, NMSE (1973), section 3.2")
-def hypotenuse_plus_other_leg(x, y, z):
-    """A hypotenuse plus a leg, where the hypotenuse may stand with a negative sign."""
-    return y + z + leg(x, y, z), -sagitta(-(y + z), y)
-
-
 @relation(source="Hamming, NMSE (1973), section 3.2")
 def difference_quotient_of_root(x, y, z):
     """The difference quotient of a root."""
@@ -172,12 +133,6 @@ def power_difference_plus_subtrahend(x, y, z, a):
 def difference_from_one_plus_one(x, z, a):
     """A power less one, plus one."""
     return power_difference(x, 1, a, z) + 1, np.power(1 + z, a)
-
-
-@relation(source="Moler & Morrison 1983, Replacing square roots by Pythagorean sums")
-def difference_quotient_of_hypotenuse(x, y):
-    """A hypotenuse less a leg, over the square of the other leg."""
-    return hypot_excess(x, y) / (x * x), 1 / (np.hypot(x, y) + y), positive(y)
 
 
 @relation(source="Goldberg 1991, What every computer scientist should know, section 1.4")
@@ -225,6 +180,12 @@ def reciprocal_of_power_minus_one_plus_one(x, z, a):
     )
 
 
+@relation(source="(1 - x)/x = 1/x - 1")
+def reciprocal_less_one(x, z):
+    """A reciprocal less one, over what it vanishes with."""
+    return power_difference(x, 1, -1, z), -z / (1 + z)
+
+
 @relation(source="functional equation of the logarithm")
 def log_of_power_of_one_plus(x, a):
     """The log of a power of one plus something, which may be negative where the power is even."""
@@ -238,12 +199,6 @@ def log_of_power_of_one_plus(x, a):
 def log_of_power_of_one_plus_what_is_positive(x, a):
     """The log of a power of one plus something that leaves it positive."""
     return np.log(power1p(x, a)), a * np.log1p(x), positive(1 + x)
-
-
-@relation(source="Higham, Accuracy and Stability of Numerical Algorithms (2002), problem 3.8")
-def root_of_product_of_difference_and_sum(x, y):
-    """The root of a difference of squares in factors is a leg of a right triangle, whose square may be out of range."""
-    return np.sqrt((x - y) * (x + y)), leg(x, y, x - y)
 
 
 @relation(source="Box & Cox 1964, eq. 1")

@@ -16,9 +16,6 @@ from relgrad.ops import (
     csc2_gap_n,
     csc_gap_n,
     j1_n,
-    log_quotient,
-    logrel_n,
-    ratio_minus_one,
     sin_difference,
     sin_minus_xcos,
     sinc3_n,
@@ -42,7 +39,7 @@ from relgrad.ops import (
     xcsc_n,
     xcsch_n,
 )
-from relgrad.relation import additive, relation
+from relgrad.relation import relation
 
 
 @relation(source="NIST DLMF 4.19.1")
@@ -55,6 +52,19 @@ def relative_sine(x):
 def relative_versine(x):
     """(1 - cos x)/x², continued to one half at zero."""
     return versin(x) / x**2, cosc_n(x, 0)
+
+
+@relation(source="NIST DLMF 4.19.1; the kernel of Dirichlet, spherical linear interpolation")
+def ratio_of_sines(x, w):
+    """The ratio of two sines, the argument of one a multiple of that of the other."""
+    return np.sin(x) / np.sin(w * x), sinc_n(x, 0) / (w * sinc_n(w * x, 0))
+
+
+@relation(source="NIST DLMF 4.19.2; the rotation formula of Rodrigues")
+def versine_of_length_over_its_square(x, axis):
+    """(1 - cos r)/r², where r is the length of a vector."""
+    r = np.linalg.norm(x, axis=axis, keepdims=True)
+    return versin(r) / np.sum(x * x, axis=axis, keepdims=True), cosc_n(r, 0)
 
 
 @relation(source="NIST DLMF 4.19.3")
@@ -255,12 +265,6 @@ def one_minus_relative_hyperbolic_tangent_over_square(x):
     return 1 / x**2 - tanhc_n(x, 0) / x**2, tanhc3_n(x, 0)
 
 
-@relation(source="Hamming, NMSE (1973), section 3.3")
-def quotient_minus_one(x, y):
-    """How far a quotient is from one."""
-    return x / y - 1, ratio_minus_one(x, y, x - y), additive(x, y)
-
-
 @relation(source="NIST DLMF 4.19.3")
 def relative_tangent_minus_one_divided(x):
     """(tan x - x)/x³, continued to one third at zero, where it is divided by x first."""
@@ -277,15 +281,3 @@ def relative_hyperbolic_sine_minus_one_divided(x):
 def one_minus_relative_hyperbolic_tangent_divided(x):
     """(x - tanh x)/x³, continued to one third at zero, where it is divided by x first."""
     return (1 - tanhc_n(x, 0)) / x**2, tanhc3_n(x, 0)
-
-
-@relation(source="definition of a quotient")
-def quotient_minus_one_times_divisor(x, y, z):
-    """How far a quotient is from one, times what is divided by."""
-    return y * ratio_minus_one(x, y, z), z
-
-
-@relation(source="Higham, Accuracy and Stability of Numerical Algorithms (2002), problem 1.5")
-def quotient_minus_one_over_its_logarithm(x, y, z):
-    """(u - 1)/log(u) for a quotient u, continued to one at one."""
-    return ratio_minus_one(x, y, z) / log_quotient(x, y, z), 1 / logrel_n((y + z) / y, 0)

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from relgrad.ops import power_difference
-from relgrad.relation import relation
+from relgrad.ops import log_quotient, logrel_n, power_difference, ratio_minus_one
+from relgrad.relation import additive, relation
 
 
 @relation(source="Hamming, NMSE (1973), section 3.3")
@@ -40,3 +40,37 @@ def share_of_rest_plus_one(x, z):
 def relative_difference_of_summands(x, y, z):
     """How far a quotient of two sums that have something in common is from one, where it is split."""
     return x / (x + z) + y / (x + z) - 1, (y - z) / (x + z)
+
+
+@relation(source="Hamming, NMSE (1973), section 3.3")
+def quotient_minus_one(x, y):
+    """How far a quotient is from one."""
+    return x / y - 1, ratio_minus_one(x, y, x - y), additive(x, y)
+
+
+@relation(source="Hamming, NMSE (1973), section 3.3: x² - y² = (x - y)(x + y)")
+def quotient_of_squares_minus_one(x, y):
+    """How far a quotient of squares is from one, as under the root of an eccentricity or a Lorentz factor."""
+    return x**2 / y**2 - 1, ratio_minus_one(x, y, x - y) * (x / y + 1), additive(x, y)
+
+
+@relation(source="Hamming, NMSE (1973), section 3.2; the Doppler shift")
+def root_of_quotient_minus_one(x, y):
+    """How far the root of a quotient is from one."""
+    return (
+        np.sqrt(x / y) - 1,
+        ratio_minus_one(x, y, x - y) / (np.sqrt(x / y) + 1),
+        additive(x, y),
+    )
+
+
+@relation(source="definition of a quotient")
+def quotient_minus_one_times_divisor(x, y, z):
+    """How far a quotient is from one, times what is divided by."""
+    return y * ratio_minus_one(x, y, z), z
+
+
+@relation(source="Higham, Accuracy and Stability of Numerical Algorithms (2002), problem 1.5")
+def quotient_minus_one_over_its_logarithm(x, y, z):
+    """(u - 1)/log(u) for a quotient u, continued to one at one."""
+    return ratio_minus_one(x, y, z) / log_quotient(x, y, z), 1 / logrel_n((y + z) / y, 0)

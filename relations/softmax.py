@@ -11,6 +11,7 @@ from relgrad.ops import (
     logsumexp,
     softmax,
     softplus,
+    unit,
 )
 from relgrad.relation import (
     centred_exponentso,
@@ -59,6 +60,12 @@ def multiple_of_quotient(a, x, y, axis):
 def multiple_of_weighted_quotient(a, x, y, w, axis):
     """An exponential times a quotient of weighted exponentials is one quotient."""
     return np.exp(y) * gibbs(a, x, axis=axis, weights=w), gibbs(a + y, x, axis=axis, weights=w)
+
+
+@relation(source="√p is the unit vector along √e^x")
+def root_of_softmax(x, axis):
+    """The root of a softmax, as in the distance of Hellinger, has slopes where it underflows."""
+    return np.sqrt(softmax(x, axis=axis)), unit(softmax(x / 2, axis=axis), axis=axis)
 
 
 @relation(source="a distribution has mass one")

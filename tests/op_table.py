@@ -252,6 +252,7 @@ KERNELS: dict[str, Row] = {
     **named(
         """arcsin_minus_x arctanh_minus_x coshm1 coversin expm1_minus_x log_cos log_gamma sinh_minus_x sin_minus_xcos
         tan_minus_x vercos versin coshm1_minus_square expit_entropy expm1_minus_square log_cloglog
+        log_exprel log_sinhc log_sinc
         square_minus_versin x_minus_arcsinh x_minus_arctan x_minus_log1p x_minus_sin x_minus_tanh
         xlogx1p_minus_x""",
         X,
@@ -263,7 +264,8 @@ KERNELS: dict[str, Row] = {
     **apart(
         """arctan_difference bose_difference cbrt_difference cosh_difference cos_difference exp_difference
         expit_difference leg log_difference log_quotient sech_squared_difference sin_difference sinh_difference
-        itakura_saito kl_divergence log_cosh_difference softplus_difference tan_difference xlogx_difference"""
+        itakura_saito kl_divergence log_cosh_difference log_exp_difference
+        softplus_difference tan_difference xlogx_difference"""
     ),
     "boxcox": (lambda x, a: kernels.boxcox(x, a, x - 1), X, Y),
     "coarse": (lambda x: x * kernels.coarse(np.floor(x) + 0.3), X),

@@ -54,6 +54,7 @@ from relgrad.kernels.logexp import (
     log1pexp,
     log_cloglog,
     log_cosh,
+    log_exp_difference,
     log_expit,
     logdiffexp,
     softplus,
@@ -95,6 +96,7 @@ from relgrad.kernels.quotients import (
     xcsc_n,
     xcsch_n,
 )
+from relgrad.kernels.relative import log_exprel, log_sinc, log_sinhc
 from relgrad.kernels.remainders import (
     arcsin_minus_x,
     arctanh_minus_x,
@@ -209,13 +211,17 @@ __all__ = [
     "log_cosh",
     "log_cosh_difference",
     "log_difference",
+    "log_exp_difference",
     "log_expit",
+    "log_exprel",
     "log_gamma",
     "log_gap_n",
     "log_ndtr",
     "log_prod",
     "log_quotient",
     "log_ratio_n",
+    "log_sinc",
+    "log_sinhc",
     "log_softmax",
     "log_softmax_pullback",
     "logdiffexp",

@@ -14,7 +14,7 @@ import numpy as np
 from relgrad.kernels.dispatch import arithmetic_kernel, floats, kernel
 
 
-def _two_product(a: Any, b: Any) -> tuple[Any, Any]:
+def two_product(a: Any, b: Any) -> tuple[Any, Any]:
     """Return a·b and its rounding error. Source: Dekker 1971."""
     split = 2 ** ((np.finfo(a.dtype).nmant + 2) // 2) + 1
     p = a * b
@@ -29,8 +29,8 @@ def _discriminant(w: Any, y: Any, e: Any) -> tuple[Any, Any]:
     (mw, kw), (my, ky), (me, ke) = np.frexp(w), np.frexp(y), np.frexp(e)
     product = kw + ke
     k = np.where(me * mw == 0, ky, np.where(my == 0, (product + 1) // 2, np.maximum(ky, (product + 1) // 2)))
-    p, p_low = _two_product(me, mw)
-    q, q_low = _two_product(my, my)
+    p, p_low = two_product(me, mw)
+    q, q_low = two_product(my, my)
     p, p_low = np.ldexp(p, product - 2 * k), np.ldexp(p_low, product - 2 * k)
     q, q_low = np.ldexp(q, 2 * (ky - k)), np.ldexp(q_low, 2 * (ky - k))
     total = p + q

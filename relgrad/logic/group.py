@@ -190,3 +190,11 @@ def representable(x: Number) -> bool:
 def float_exact(x: Number) -> bool:
     """Whether a number is a float."""
     return representable(x) and Fraction(float(x)) == x
+
+
+def float_root(x: Number) -> Number | None:
+    """Return the square root of a positive number, where that is a float."""
+    if not representable(x):
+        return None
+    root = exact(math.sqrt(x))
+    return root if root * root == x else None

@@ -25,11 +25,11 @@ from relgrad.logic.build import build_product, build_sum
 from relgrad.logic.exponential import is_exponential, parts_of, stated_logarithm, summands_of
 from relgrad.logic.group import ProductView, SumView, added, multiplied
 from relgrad.logic.joined import Joined, Piece, join
-from relgrad.logic.ranges import is_constant_along
+from relgrad.logic.ranges import is_constant_along, range_of
 from relgrad.logic.theory import SUMS
 from relgrad.logic.view import product_of, sum_of
 from relgrad.op import Constant, constant
-from relgrad.ops.arithmetic import absolute, multiply, square
+from relgrad.ops.arithmetic import absolute, float_power, multiply, power, square
 from relgrad.ops.exponential import exp, log
 from relgrad.ops.extremes import Max, Min
 from relgrad.ops.joining import Concatenate
@@ -215,8 +215,17 @@ def joined_sum(t: Term) -> Joined | None:
     if "joined" not in t.cache:
         pieces = list(islice(_pieces(product_of(t), t, (), 4), MOST + 1))
         usable = 0 < len(pieces) <= MOST and any(p.exponent is not None for p in pieces)
+        usable = usable and not any(_grows(b) for p in pieces for b in p.weight.factors)
         t.cache["joined"] = join(pieces, t) if usable else None
     return t.cache["joined"]
+
+
+def _grows(weight: Any) -> bool:
+    """Whether a weight is a power with an exponent that may be as large as those of exponentials: xⁿ beside 2ⁿ."""
+    if not is_term(weight) or weight.op not in (power, float_power) or type(weight.rands[1].op) is Constant:
+        return False
+    known = range_of(weight.rands[0])
+    return known.low < -1 or known.high > 1
 
 
 def _pieces(view: ProductView, like: Term, axes: tuple[int, ...], depth: int) -> Iterator[Piece]:

@@ -89,7 +89,7 @@ def _match_open(p: Term, t: Term, s: State) -> Iterator[State]:
         for state, _, _ in match_bag(p, as_head(t, p.op), s, False, match):
             yield state
     elif p.op is exp:
-        yield from _match_exponential(p.rands[0], product_of(t), s)
+        yield from _match_one_exponential(p, t, s)
     elif p.op is power:
         for reading in as_powers(t):
             yield from _match_operands(p, reading, s)
@@ -103,10 +103,8 @@ def _match_open(p: Term, t: Term, s: State) -> Iterator[State]:
 
 def _is_sum(view: ProductView) -> bool:
     """Whether a product is a number times one sum: half of x + y is x/2 + y/2."""
-    return (
-        all(e == 1 and is_term(b) and b.op in SUMS for b, e in view.factors.items())
-        and len(view.factors) == 1
-    )
+    one = len(view.factors) == 1
+    return one and all(e == 1 and is_term(b) and b.op in SUMS for b, e in view.factors.items())
 
 
 def _match_operands(p: Term, t: Term, s: State) -> Iterator[State]:
@@ -126,6 +124,12 @@ def _match_all(ps: tuple[Any, ...], ts: tuple[Any, ...], s: State) -> Iterator[S
         return
     for state in match(ps[0], ts[0], s):
         yield from _match_all(ps[1:], ts[1:], state)
+
+
+def _match_one_exponential(p: Term, t: Any, s: State) -> Iterator[State]:
+    """Match exp(q): one exponential keeps its exponent as it is written, such as (x + c)/k, which may be exact."""
+    one = is_term(t) and t.op is exp
+    yield from match(p.rands[0], t.rands[0], s) if one else _match_exponential(p.rands[0], product_of(t), s)
 
 
 def _match_exponential(q: Any, view: ProductView, s: State, k: Number = 1) -> Iterator[State]:
@@ -284,9 +288,8 @@ def match_summand(p: Term, k: Number, t: Any, c: Number, s: State) -> Iterator[t
     """Match k·p against c·t; yield how much of the coefficient was taken."""
     view = product_of(p)
     if type(p.op) is Sum or (p.op is exp and len(view.factors) == 1):
-        found = match(p, t, s) if type(p.op) is Sum else _match_exponential(p.rands[0], product_of(t), s)
         if holds(c, k):
-            yield from ((state, k) for state in found)
+            yield from ((state, k) for state in match(p, t, s))
     elif p in view.factors:
         yield from ((state, k) for state in match(p, t, s))
     else:

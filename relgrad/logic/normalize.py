@@ -23,6 +23,7 @@ from relgrad.logic.scopes import scopes
 from relgrad.logic.selected import chain_of, commutes, fits, pushed, selected, selections_in
 from relgrad.logic.share import dtype_of, without
 from relgrad.logic.theory import SUMS
+from relgrad.logic.turned import turned_product
 from relgrad.logic.unify import State, reify_term
 from relgrad.logic.view import product_of, sum_of, summand
 from relgrad.op import is_constant
@@ -41,6 +42,9 @@ def normalized_product(t: Term) -> Any:
     """Return a product with an exponential over a sum of exponentials made one, or None where there is none."""
     if not is_exponential(t):
         return None
+    turned = turned_product(t)
+    if turned is not None and (inner := normalized_product(turned[1])) is not None:
+        return fit(turned[0].make_node(inner), t)
     found = [(scope, below) for scope in scopes(product_of(t)) if (below := _denominators(scope.available))]
     for take in (_share, _balanced, _selected, _inverse, _distributed, _quotient, _constant_share):
         for scope, denominators in found:

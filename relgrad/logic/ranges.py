@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from relgrad.bounds import range_of
+from relgrad.leaf import Anchor
 from relgrad.logic.unify import State, reify_term, unknowns
 from relgrad.op import Constant
-from relgrad.ops.arithmetic import add, subtract
+from relgrad.ops.arithmetic import add, divide, multiply, subtract
 from relgrad.ops.arithmetic import negative as negative_of
 from relgrad.ops.casting import Cast
 from relgrad.ops.structure import BroadcastTo, Expand, Squeeze
@@ -83,7 +84,7 @@ def number(*terms: Term) -> bool:
 def additive(*terms: Term) -> bool:
     """Construct a goal stating that terms are data or sums of data, the first no constant: they may be near each other.
 
-    Data are inputs and what is picked from them.
+    Data are inputs, multiples of them, and what is picked from them.
     """
     return type(terms[0].op) is not Constant and all(map(_is_additive, terms))
 
@@ -94,13 +95,19 @@ def _is_additive(t: Term) -> bool:
         node = stack.pop()
         if not is_term(node):
             return False
-        if node.op in (add, subtract, negative_of):
+        if node.op in (add, subtract, negative_of) or _is_multiple(node):
             stack.extend(node.rands)
         elif node.op.laws.selects or type(node.op) in (Expand, Squeeze, BroadcastTo):
             stack.append(node.rands[0])
-        elif node.rands:
+        elif node.rands and type(node.op) is not Anchor:
             return False
     return True
+
+
+def _is_multiple(t: Term) -> bool:
+    if t.op is divide:
+        return type(t.rands[1].op) is Constant
+    return t.op is multiply and any(type(rand.op) is Constant for rand in t.rands)
 
 
 @_condition

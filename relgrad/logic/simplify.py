@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
+from itertools import combinations, islice
 from typing import Any
 
-from relgrad.logic.build import build_product, build_sum, fit
-from relgrad.logic.group import Number, ProductView, SumView, added, multiplied, number_of, whole
+from relgrad.logic.build import build_product, build_sum, fit, fit_to
+from relgrad.logic.group import (
+    Number,
+    ProductView,
+    SumView,
+    added,
+    float_root,
+    multiplied,
+    number_of,
+    whole,
+)
 from relgrad.logic.share import dtype_of
 from relgrad.logic.theory import PRODUCTS, SUMS
-from relgrad.logic.view import product_of, sum_of, summand
+from relgrad.logic.view import SHARED, product_of, sum_of, summand
 from relgrad.ops.arithmetic import divide, power, reciprocal, sqrt
 from relgrad.ops.gather import Index, Scatter
+from relgrad.ops.reduction import Sum
 from relgrad.term import Term, is_term
 
 
@@ -50,6 +62,49 @@ def rooted_power(t: Term) -> Any:
     return sqrt(t.rands[0]) if t.op is power and number_of(t.rands[1]) == Fraction(1, 2) else None
 
 
+def factored_square(t: Term) -> Any:
+    """Return a square less a number that is one, in factors, or None: x² - 9 = (x - 3)·(x + 3), x²/9 - 1 too."""
+    constant, terms = sum_of(t)[:2]
+    if not constant or len(terms) != 1:
+        return None
+    ((part, k),) = terms.items()
+    view = product_of(part)
+    square = -Fraction(constant) / (Fraction(view.coefficient) * k)
+    root = float_root(square) if square > 0 and square != 1 else None
+    if root is None or not view.factors or any(e % 2 for e in view.factors.values()):
+        return None
+    base = build_product(
+        ProductView(1, {b: whole(Fraction(e, 2)) for b, e in view.factors.items()}), dtype_of(t)
+    )
+    sides = [build_sum(added((sum_of(base), 1), (SumView(r, {}), 1)), dtype_of(t)) for r in (-root, root)]
+    factors = multiplied(*[(product_of(side), 1) for side in sides], (ProductView(-constant / square, {}), 1))
+    return fit(build_product(factors, dtype_of(t)), t)
+
+
+def joined_reductions(t: Term) -> Iterator[tuple[Term, Term]]:
+    """Yield what stands under two sums over the same axes as one sum, with t in which they are one: Σa + Σb = Σ(a + b).
+
+    What flows back to a parameter along several paths is summed on each of them, before it can cancel.
+    """
+    view = sum_of(t)
+    found: dict[Any, list[tuple[Any, SumView]]] = {}
+    for part, k in view.terms.items():
+        factors = product_of(part).factors
+        if len(factors) > 1:
+            continue
+        base: Any = next(iter(factors), None)
+        if is_term(base) and factors[base] == 1 and type(base.op) is Sum:
+            inside = base.rands[0]
+            own = added((sum_of(inside), whole(Fraction(product_of(part).coefficient) * k)))
+            found.setdefault((base.op, inside.type), []).append((part, own))
+    for (op, kind), parts in found.items():
+        for (p, x), (q, y) in islice(combinations(parts, 2), SHARED):
+            inside: Any = fit_to(build_sum(added((x, 1), (y, 1)), kind.dtype), kind)
+            left = added((view, 1), (SumView(0, {p: view.terms[p], q: view.terms[q]}), -1))
+            new = added((left, 1), (SumView(0, {op.make_node(inside): 1}), 1))
+            yield inside, fit(build_sum(new, dtype_of(t)), t)
+
+
 def gathered_sum(t: Term) -> Any:
     """Return a difference of two quotients over what both divide by, or None: a/c - b/c = (a - b)/c.
 
@@ -67,6 +122,27 @@ def gathered_sum(t: Term) -> Any:
         return None
     new = fit(build_product(view, dtype_of(t)), t)
     return None if new is t else new
+
+
+def factored_sum(t: Term) -> Any:
+    """Return a sum without two summands that meet where one is multiplied out, or None: a·(x + y) - a·x = a·y."""
+    view = sum_of(t)
+    if not 1 < len(view.terms) + bool(view.constant) <= SHARED:
+        return None
+    for part, k in view.terms.items():
+        product = product_of(part)
+        for base, e in product.factors.items():
+            if e != 1 or not is_term(base) or base.op not in SUMS or len(product.factors) < 2:
+                continue
+            outside = multiplied((product, 1), (ProductView(1, {base: 1}), -1))
+            inner = sum_of(base)
+            for u in [SumView(0, {u: c}) for u, c in inner.terms.items()] + [SumView(inner.constant, {})]:
+                left = added((view, 1), (_times(u, outside, dtype_of(t)), k))
+                if len(left.terms) < len(view.terms) or (view.constant and not left.constant):
+                    rest = _times(added((inner, 1), (u, -1)), outside, dtype_of(t))
+                    new = added((left, 1), (SumView(0, {part: 1}), -k), (rest, k))
+                    return fit(build_sum(new, dtype_of(t)), t)
+    return None
 
 
 def cancelled_sum(t: Term) -> Any:

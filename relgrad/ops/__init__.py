@@ -3,7 +3,7 @@
 What is named here is what authors of relations and callers use beyond NumPy.
 """
 
-from relgrad.kernels import unit
+from relgrad.kernels import unit, unit_pullback
 from relgrad.ops import (  # noqa: F401 - for what importing them declares
     arithmetic,
     casting,
@@ -45,6 +45,7 @@ from relgrad.ops.differences import (
     kl_divergence,
     log_cosh_difference,
     log_difference,
+    log_exp_difference,
     log_quotient,
     power1p,
     power1pm1,
@@ -132,11 +133,15 @@ from relgrad.ops.stable import (
     log_cloglog,
     log_cosh,
     log_expit,
+    log_exprel,
+    log_sinc,
+    log_sinhc,
     logdiffexp,
     logit,
     rel_entr,
     sinc_n,
     softplus,
+    xdivy,
     xlog1py,
     xlogy,
 )
@@ -201,13 +206,17 @@ __all__ = [
     "log_cosh",
     "log_cosh_difference",
     "log_difference",
+    "log_exp_difference",
     "log_expit",
+    "log_exprel",
     "log_gamma",
     "log_gap_n",
     "log_ndtr",
     "log_prod",
     "log_quotient",
     "log_ratio_n",
+    "log_sinc",
+    "log_sinhc",
     "log_softmax",
     "log_softmax_pullback",
     "logdiffexp",
@@ -248,6 +257,7 @@ __all__ = [
     "tanhc3_n",
     "tanhc_n",
     "unit",
+    "unit_pullback",
     "vercos",
     "versin",
     "x_minus_arcsinh",
@@ -259,6 +269,7 @@ __all__ = [
     "xcoth_n",
     "xcsc_n",
     "xcsch_n",
+    "xdivy",
     "xlog1py",
     "xlog_ratio",
     "xlogx1p_minus_x",

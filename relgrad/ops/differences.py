@@ -122,6 +122,15 @@ log_quotient = elementwise(
 xlogx_difference = difference(
     kernels.xlogx_difference, lambda g, x: g * np.log(x) + g, lambda x: x if x.is_zero() else x * x.log()
 )
+log_exp_difference = elementwise(
+    "log_exp_difference",
+    kernels.log_exp_difference,
+    lambda g, out, x, y, d: -g * bose(-d),
+    lambda g, out, x, y, d: -g * bose(d),
+    None,
+    kernel=True,
+    ball=lambda x, y, d: y + d + (-(-d).expm1()).log(),
+)
 sin_difference = difference(kernels.sin_difference, lambda g, x: g * np.cos(x), lambda x: x.sin())
 cos_difference = difference(kernels.cos_difference, lambda g, x: -g * np.sin(x), lambda x: x.cos())
 tan_difference = difference(
@@ -203,7 +212,7 @@ def _boxcox_slope(log: Any, a: Any) -> Any:
     return np.square(log) * exprel_n(a * log, 1)
 
 
-for _op in (log_difference, log_quotient, expit_difference):
+for _op in (log_difference, log_quotient, log_exp_difference, expit_difference):
     _op.distance = 0, 1, 2
 
 

@@ -96,10 +96,11 @@ class Transpose(Rearrangement):
         return f"np.transpose({names[0]}, {tuple([a + rank for a in self.full_order(rank)])})"
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
-        return [Transpose(_inverse(self.order))(output_gradients[0])]
+        return [Transpose(inverse_order(self.order))(output_gradients[0])]
 
 
-def _inverse(order: Sequence[int]) -> tuple[int, ...]:
+def inverse_order(order: Sequence[int]) -> tuple[int, ...]:
+    """Return the permutation that undoes another."""
     inverse = [0] * len(order)
     for i, a in enumerate(order):
         inverse[a] = i - len(order)

@@ -16,7 +16,19 @@ from relgrad import kernels
 from relgrad.contract import Laws
 from relgrad.implementations import implements
 from relgrad.ops.elementwise import elementwise
-from relgrad.ops.families import bernoulli_n, cosc_n, digamma, erfcx, exprel, exprel_n, log1prel_n, sinc_n
+from relgrad.ops.families import (
+    bernoulli_n,
+    bose_gap_n,
+    cosc_n,
+    cot_gap_n,
+    coth_gap_n,
+    digamma,
+    erfcx,
+    exprel,
+    exprel_n,
+    log1prel_n,
+    sinc_n,
+)
 from relgrad.ops.special import erf, erfc, gammaln, log_ndtr, ndtr
 from relgrad.types import NONNEGATIVE, POSITIVE, REAL, UNIT, Interval
 
@@ -39,7 +51,10 @@ __all__ = [
     "log_cloglog",
     "log_cosh",
     "log_expit",
+    "log_exprel",
     "log_ndtr",
+    "log_sinc",
+    "log_sinhc",
     "logdiffexp",
     "logit",
     "ndtr",
@@ -155,6 +170,30 @@ log_cosh = elementwise(
     lambda g, out, x: g * np.tanh(x),
     range=NONNEGATIVE,
     ball=lambda x: (2 * (x / 2).sinh() ** 2).log1p(),
+    kernel=True,
+)
+log_exprel = elementwise(
+    "log_exprel",
+    kernels.log_exprel,
+    lambda g, out, x: g * bose_gap_n(-x, 0),
+    laws=Laws(monotone=1),
+    ball=lambda x: x.hypgeom_1f1(1, 2).log(),
+    kernel=True,
+)
+log_sinhc = elementwise(
+    "log_sinhc",
+    kernels.log_sinhc,
+    lambda g, out, x: g * coth_gap_n(x, 0),
+    range=NONNEGATIVE,
+    ball=lambda x: x if x.is_zero() else (x.sinh() / x).log(),
+    kernel=True,
+)
+log_sinc = elementwise(
+    "log_sinc",
+    kernels.log_sinc,
+    lambda g, out, x: -g * cot_gap_n(x, 0),
+    range=Interval(-math.inf, 0.0),
+    ball=lambda x: x if x.is_zero() else (x.sin() / x).log(),
     kernel=True,
 )
 

@@ -13,9 +13,12 @@ from relgrad.logic import (
     cancelled_sum,
     distributed_product,
     drawn_product,
+    factored_square,
+    factored_sum,
     fit,
     gathered_sum,
     inner_product,
+    joined_reductions,
     label_of,
     rewrites,
     rooted_power,
@@ -63,6 +66,16 @@ def relate(t: Term, library: Library, within: int = 0) -> Iterator[Found]:
         smaller = simplify(t) if (readings if whole else theories) & theory else None
         if smaller is not None:
             yield Found("simplify", name, smaller, why, {})
+    if readings & SUM:
+        for inside, joined in joined_reductions(t):
+            if next(relate(inside, library), None) is not None:
+                yield Found(
+                    "simplify",
+                    "join_reductions",
+                    joined,
+                    "what two sums run over meets",
+                    {},
+                )
 
 
 def sink(t: Term) -> Iterator[Found]:
@@ -93,6 +106,8 @@ def relate_wide(t: Term, library: Library, theory: int) -> tuple[Term, list[Foun
 
 _SIMPLIFICATIONS = (
     (True, SUM, "cancel_summands", cancelled_sum, "summands meet their negatives"),
+    (True, SUM, "factor_square", factored_square, "a number is taken from a square"),
+    (True, SUM, "factor_to_cancel", factored_sum, "a summand meets its negative inside a product"),
     (True, SUM, "gather_over_divisor", gathered_sum, "two quotients are taken from each other"),
     (
         True,

@@ -6,23 +6,17 @@ NOT_YET = {
         models: Cox partial likelihood [value]
         models: hierarchical softmax [gradient]
     """,
-    "quotients and differences of numbers that are nearly equal, inside a function": """
-        physics: relativistic Doppler [value]
-    """,
     "remainders of exponentials and powers with a parameter or an offset": """
         density: Student, to the freedom [gradient product]
-        physics: Hodgkin-Huxley rate [value gradient]
         models: Tsallis entropy [value]
     """,
     "expanded squares of differences": """
         logsumexp: variance of exponentials, in logs [value]
-        roots: square of a sum less the squares [gradient]
         statistics: weighted variance [value gradient]
         geometry: angle of vectors [value]
         geometry: pairs of distances [value]
         geometry: Gaussian kernel [value gradient]
         geometry: one minus cosine [value]
-        geometry: sagitta [value]
     """,
     "weights of a softmax overflow": """
         models: Hill function [value gradient]

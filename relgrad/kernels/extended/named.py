@@ -28,6 +28,7 @@ from relgrad.kernels.extended.entries import (
 from relgrad.kernels.extended.number import FARTHEST, FUNCTIONS, NAMED, NOTHING, Extended, lowered
 from relgrad.kernels.index import delay, leave_one_out_prod
 from relgrad.kernels.linalg import cofactor
+from relgrad.kernels.normalize import gibbs
 
 concatenate, stack = FUNCTIONS[np.concatenate], FUNCTIONS[np.stack]
 
@@ -252,11 +253,37 @@ def _power_difference(x: Extended, y: Extended, a: Extended, d: Extended) -> Ext
     return pick(alike & np.isfinite(near.m), near, subtract(power(x, a), subtrahend))
 
 
+def _gibbs(function: Any) -> Any:
+    """Return the rule of (eᵃ/Σ w·eˣ)^power: what it is of floats, or the exponential formed in extended range."""
+
+    def rule(a: Any, x: Any, axis: Any = -1, power: float = 1, weights: Any = None) -> Extended:
+        a, x, weights = lowered(a), lowered(x), lowered(weights)
+        plain = np.asarray(function(a, x, axis=axis, power=power, weights=weights))
+        tame = np.isfinite(plain) & (np.abs(plain) >= np.finfo(plain.dtype).tiny)
+        largest = np.max(x, axis=axis, keepdims=True)
+        share = Extended.of(np.asarray(function(largest, x, axis=axis, power=power, weights=weights)))
+        far = multiply(exp(Extended.of(np.asarray(power * (a - largest), plain.dtype))), share)
+        return pick(tame, Extended.of(plain), far)
+
+    return rule
+
+
+def _softmax(function: Any) -> Any:
+    """Return the rule of eˣ/Σ w·eˣ, where small shares are formed in extended range."""
+
+    def rule(x: Any, axis: Any = -1, weights: Any = None) -> Extended:
+        shares = _gibbs(gibbs)(x, x, axis=axis, weights=weights)
+        return shares if weights is None else multiply(shares, Extended.of(weights))
+
+    return rule
+
+
 def _xlog_ratio(x: Extended, y: Extended) -> Extended:
     ratio = divide(x, y)
     return pick(x.m == 0, Extended.of(np.zeros_like(ratio.m)), multiply(x, log(ratio)))
 
 
+NAMED["gibbs"], NAMED["softmax"] = _gibbs, _softmax
 NAMED["expit"] = lambda function: _elementwise(function, _expit)
 NAMED["softplus"] = NAMED["log1pexp"] = lambda function: _elementwise(function, _softplus)
 NAMED["bose"] = lambda function: _elementwise(function, lambda x: divide(_one(x), expm1(x)))

@@ -1,0 +1,58 @@
+"""Logarithms of quotients that are one at zero."""
+
+import numpy as np
+
+from relgrad.ops import (
+    bernoulli_n,
+    exprel_n,
+    log_exprel,
+    log_sinc,
+    log_sinhc,
+    sinc_n,
+    sinhc_n,
+    xcsc_n,
+    xcsch_n,
+)
+from relgrad.relation import relation
+
+
+@relation(source="log((eˣ - 1)/x), about x/2")
+def log_of_relative_exponential(x):
+    """The log of (eˣ - 1)/x, which is one at zero and may overflow."""
+    return np.log(exprel_n(x, 0)), log_exprel(x)
+
+
+@relation(source="NIST DLMF 24.2.1; log(x/(eˣ - 1)), about -x/2")
+def log_of_bernoulli(x):
+    """The log of x/(eˣ - 1), which is one at zero and may vanish."""
+    return np.log(bernoulli_n(x, 0)), -log_exprel(x)
+
+
+@relation(source="NIST DLMF 4.19.1; log(sin(x)/x), about -x²/6")
+def log_of_relative_sine(x):
+    """The log of sin(x)/x, which is one at zero."""
+    return np.log(sinc_n(x, 0)), log_sinc(x)
+
+
+@relation(source="NIST DLMF 4.19.4; log(x/sin x), about x²/6")
+def log_of_reciprocal_of_relative_sine(x):
+    """The log of x/sin x, which is one at zero."""
+    return np.log(xcsc_n(x, 0)), -log_sinc(x)
+
+
+@relation(source="NIST DLMF 4.33.1; log(sinh(x)/x), about x²/6")
+def log_of_relative_hyperbolic_sine(x):
+    """The log of sinh(x)/x, which is one at zero and may overflow."""
+    return np.log(sinhc_n(x, 0)), log_sinhc(x)
+
+
+@relation(source="NIST DLMF 4.33.1; log(x/sinh x), about -x²/6")
+def log_of_reciprocal_of_relative_hyperbolic_sine(x):
+    """The log of x/sinh x, which is one at zero and may vanish."""
+    return np.log(xcsch_n(x, 0)), -log_sinhc(x)
+
+
+@relation(source="NIST DLMF 4.33.1")
+def ratio_of_hyperbolic_sines_of_multiple(x, w):
+    """The ratio of two hyperbolic sines, the argument of one a multiple of that of the other."""
+    return np.sinh(x) / np.sinh(w * x), np.exp(log_sinhc(x) - log_sinhc(w * x)) / w

@@ -1,0 +1,77 @@
+"""Right triangles: a hypotenuse less a leg, a leg from a hypotenuse, and the height of an arc."""
+
+import numpy as np
+
+from relgrad.ops import hypot_excess, leg, power_difference, quadratic_root, sagitta
+from relgrad.relation import positive, relation
+
+
+@relation(source="Moler & Morrison 1983, Replacing square roots by Pythagorean sums")
+def root_of_one_plus_square(x):
+    """The root of one plus a square is a hypotenuse."""
+    return np.sqrt(1 + x * x), np.hypot(1, x)
+
+
+@relation(source="Kahan 1987, Branch cuts for complex elementary functions, section 4")
+def hypotenuse_minus_leg(x, y):
+    """A hypotenuse less one of the legs."""
+    return np.hypot(x, y) - y, hypot_excess(x, y)
+
+
+@relation(source="Kahan 1987, Branch cuts for complex elementary functions, section 4")
+def hypotenuse_plus_leg(x, y):
+    """A hypotenuse plus one of the legs, which may be negative."""
+    return np.hypot(x, y) + y, hypot_excess(x, -y)
+
+
+@relation(source="Higham, Accuracy and Stability of Numerical Algorithms (2002), problem 3.8")
+def root_of_difference_of_squares(x, y, z):
+    """The root of a difference of squares is a leg of a right triangle."""
+    return np.sqrt(power_difference(x, y, 2, z)), leg(x, y, z)
+
+
+@relation(source="Higham, Accuracy and Stability of Numerical Algorithms (2002), problem 3.8")
+def root_of_negated_difference_of_squares(x, y, z):
+    """The root of a difference of squares, however it is written, is a leg of a right triangle."""
+    return np.sqrt(-power_difference(x, y, 2, z)), leg(y, y + z, -z)
+
+
+@relation(source="Hamming, NMSE (1973), section 3.2")
+def hypotenuse_minus_other_leg(x, y, z):
+    """A hypotenuse less a leg, from the other leg: the height of an arc."""
+    return y + z - leg(x, y, z), sagitta(y + z, y)
+
+
+@relation(source="Hamming, NMSE (1973), section 3.2")
+def hypotenuse_plus_other_leg(x, y, z):
+    """A hypotenuse plus a leg, where the hypotenuse may stand with a negative sign."""
+    return y + z + leg(x, y, z), -sagitta(-(y + z), y)
+
+
+@relation(source="Moler & Morrison 1983, Replacing square roots by Pythagorean sums")
+def difference_quotient_of_hypotenuse(x, y):
+    """A hypotenuse less a leg, over the square of the other leg."""
+    return hypot_excess(x, y) / (x * x), 1 / (np.hypot(x, y) + y), positive(y)
+
+
+@relation(source="Higham, Accuracy and Stability of Numerical Algorithms (2002), problem 3.8")
+def root_of_product_of_difference_and_sum(x, y):
+    """The root of a difference of squares in factors is a leg of a right triangle, whose square may be out of range."""
+    return np.sqrt((x - y) * (x + y)), leg(x, y, x - y)
+
+
+@relation(source="Hamming, NMSE (1973), section 3.2")
+def relative_height_of_arc(x, y):
+    """The height of an arc over the square of half its chord."""
+    return sagitta(x, y) / y**2, 1 / (x + leg(x, y, x - y)), positive(x)
+
+
+@relation(
+    source="Forsythe 1966, How do you solve a quadratic equation? The smaller eigenvalue of a symmetric matrix"
+)
+def sum_minus_hypotenuse_of_difference(x, y, z):
+    """A sum less a hypotenuse of the difference is a root of a quadratic equation."""
+    return (
+        x + y - np.hypot(x - y, z),
+        -2 * quadratic_root(1, (x + y) / 2, z * z / 4 - x * y),
+    )
