@@ -1,8 +1,7 @@
 """Differences f(x) − f(y) of two values of a function that lie close together, without cancellation.
 
-Each takes the distance d = x − y beside x and y, because it may be known better than the two are: in
-√(x + 1) − √x it is 1, however x + 1 was rounded. Where x and y are far apart nothing cancels, and the difference
-is computed as it stands.
+Each takes the distance d = x − y beside x and y, because it may be known better than the two are: in √(x + 1) − √x it
+is 1, however x + 1 was rounded. Where x and y are far apart nothing cancels, and they are subtracted.
 
 Sources: the identities are those of R. W. Hamming, "Numerical Methods for Scientists and Engineers", 2nd ed.,
 chapter 3, and NIST DLMF 4.21 and 4.35.

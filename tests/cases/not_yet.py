@@ -13,19 +13,12 @@ NOT_YET = {
     "expanded squares of differences": """
         logsumexp: variance of exponentials, in logs [value]
         statistics: weighted variance [value gradient]
-        geometry: angle of vectors [value]
         geometry: pairs of distances [value]
         geometry: Gaussian kernel [value gradient]
-        geometry: one minus cosine [value]
-    """,
-    "weights of a softmax overflow": """
-        models: Hill function [value gradient]
-    """,
-    "tails of special functions": """
-        density: Mills ratio [value gradient]
     """,
     "other": """
         exponential: exp of a logarithm [value gradient product]
         physics: Arrhenius ratio [value]
+        logsumexp: power mean [product]
     """,
 }
