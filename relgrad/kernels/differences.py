@@ -96,8 +96,7 @@ def _any_power(x: Any, y: Any, a: Any, d: Any) -> Any:
     above = np.power(x, a)
     above = np.where((lost == 0) | (x == 0), above, above * np.exp(a * (lost / x)))
     below = np.power(y, a)
-    far = above - below
-    # Where both overflow, the larger one decides.
+    far = above - below  # where both overflow, the larger one decides
     far = np.where(np.isnan(far) & (above == below), np.sign(a) * above * (np.abs(x) - np.abs(y)), far)
     return np.where(np.abs(t) < 1, below * np.expm1(t), far)
 

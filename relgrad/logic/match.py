@@ -257,7 +257,10 @@ def match_factor(p: Term, k: Number, t: ProductView, s: State) -> Iterator[Produ
 
 def match_sum(p: SumView, t: SumView, s: State, extend: bool) -> Iterator[SumMatch]:
     """Yield states, and what is left of the subject, in which a sum pattern is part of (or all of) a sum."""
-    needed, heads, variables = demands_of_sum(p, s)
+    demands = demands_of_sum(p, s)
+    if demands is None:
+        return
+    needed, heads, variables = demands
     if not variables and not has_constant(t, needed):
         return
     if heads:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from relgrad.logic.group import (
-    ProductView,
-    number_of,
-)
+import numpy as np
+
+from relgrad.logic.build import build_product
+from relgrad.logic.group import ProductView, number_of
 from relgrad.logic.ranges import is_constant_along
 from relgrad.logic.theory import (
     PARITY,
@@ -16,11 +16,8 @@ from relgrad.logic.theory import (
     inner_product,
     linear_operands,
 )
-from relgrad.ops.arithmetic import (
-    absolute,
-    power,
-    reciprocal,
-)
+from relgrad.ops.arithmetic import absolute, negative, power, reciprocal
+from relgrad.ops.casting import Cast
 from relgrad.ops.exponential import exp
 from relgrad.ops.reduction import Sum
 from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand, expand
@@ -33,6 +30,14 @@ def is_real(t: Any) -> bool:
     return not is_term(t) or not t.ground or (isinstance(t.type, ArrayType) and t.type.differentiable)
 
 
+def is_widening(t: Term) -> bool:
+    """Whether a term is made of floats of a smaller precision, as they are."""
+    if type(t.op) is not Cast or not t.ground:
+        return False
+    before = t.rands[0].type.dtype
+    return before.kind == t.type.dtype.kind == "f" and np.can_cast(before, t.type.dtype)
+
+
 def needs(kind: str, t: Term) -> list[tuple[str, Any]]:
     """List the views of operands from which a view is computed."""
     op = t.op
@@ -40,7 +45,7 @@ def needs(kind: str, t: Term) -> list[tuple[str, Any]]:
         return []
     if kind == "sum":
         return [("sum", rand) for rand in t.rands] if op in SUMS else [("product", t)]
-    if op in PRODUCTS or type(op) in (BroadcastTo, BroadcastLike, Expand):
+    if op in PRODUCTS or type(op) in (BroadcastTo, BroadcastLike, Expand) or is_widening(t):
         return [("product", rand) for rand in t.rands[: op.arity if op in PRODUCTS else 1]]
     if op is power or op is absolute or op in PARITY:
         return [("product", t.rands[0])]
@@ -80,6 +85,27 @@ def holds_inverse(t: Term) -> bool:
 def _is_negative(exponent: Any) -> bool:
     e = number_of(exponent)
     return e is not None and e < 0
+
+
+def turned(t: Term, view: ProductView) -> ProductView | None:
+    """Read an odd or even function of -x as that of x, with its sign."""
+    (x,) = t.rands
+    c, factors = view[:2]
+    if not t.ground or c >= 0:
+        return None
+    x = x.rands[0] if x.op is negative else build_product(ProductView(-c, factors), x.type.dtype)
+    return ProductView(PARITY[t.op], {t.op.make_node(x): 1})
+
+
+def widened(t: Term, view: ProductView) -> ProductView:
+    """Read a product in a larger precision as that of its factors, each in the larger one before they meet."""
+    cast = t.op.make_node
+
+    def wide(b: Term) -> Term:
+        inside = b.op is exp or b.op in SUMS or type(b.op) is Sum
+        return b.op.make_node(*map(cast, b.rands)) if inside else cast(b)
+
+    return view._replace(factors={wide(b): e for b, e in view.factors.items()})
 
 
 def is_repeated(t: Term, view: ProductView) -> bool:

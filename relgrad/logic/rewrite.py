@@ -12,7 +12,6 @@ from fractions import Fraction
 from itertools import chain
 from typing import Any, NamedTuple
 
-from relgrad.errors import ShapeError
 from relgrad.logic.associative import applied, match_bag
 from relgrad.logic.build import build_product, build_sum, fit, fit_to
 from relgrad.logic.group import ProductView, SumView, added, multiplied, whole
@@ -68,12 +67,9 @@ def rewrites(left: Pattern, right: Any, conditions: Sequence[Goal], t: Term, s: 
         found = _rewrite_bag(left, right, conditions, t, s)
     else:
         found = _rewrite_whole(left, right, conditions, t, s)
-    try:
-        for rewrite in found:
-            if rewrite.term is not t:
-                yield rewrite
-    except ShapeError:
-        return  # arrays that do not broadcast together are no instance of the pattern
+    for rewrite in found:
+        if rewrite.term is not t:
+            yield rewrite
 
 
 def _satisfying(conditions: Sequence[Goal], s: State) -> Iterator[State]:
@@ -117,6 +113,17 @@ def _fitted(new: Any, t: Term) -> Any:
         parts = new.rands if type(new.op) is Pack else (new,)
         return term(Pack(), *[fit_to(part, kind) for part, kind in zip(parts, t.type.outputs, strict=True)])
     return fit(new, t)
+
+
+def _broadcasts(new: Any, t: Term) -> bool:
+    """Whether a term can take the place of another: a number may have been read as an array that is too large."""
+    if not (is_term(new) and new.ground and t.ground):
+        return True
+    shape = t.type.shape
+    return None in shape or (
+        len(new.type.shape) <= len(shape)
+        and all(n in (1, m) for n, m in zip(new.type.shape[::-1], shape[::-1], strict=False))
+    )
 
 
 def _rewrite_sum(
@@ -217,8 +224,9 @@ def _rewrite_product(
                         continue
                     own, inherited = scope.split(unused)
                     view = scope.rebuild(multiplied((own, 1), (new, power)), inherited)
-                    if view is not None:
-                        yield Rewrite(final, _fitted(build_product(view, dtype_of(t)), t))
+                    whole_term = None if view is None else build_product(view, dtype_of(t))
+                    if whole_term is not None and _broadcasts(whole_term, t):
+                        yield Rewrite(final, _fitted(whole_term, t))
 
 
 def _is_quotient(p: Term) -> bool:

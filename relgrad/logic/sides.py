@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from relgrad.errors import ShapeError
 from relgrad.logic.group import Number, ProductView, SumView, added, multiplied
 from relgrad.logic.theory import SUMS
 from relgrad.logic.unify import State, is_variable, walked
@@ -15,10 +16,16 @@ Parts = list[tuple[Any, Number]]
 
 
 def demands_of_product(p: ProductView, s: State) -> tuple[ProductView, Parts, Parts] | None:
-    """Return the factors that are known, those that have a head, and variables; None where zero is divided by."""
+    """Return the factors that are known, those that have a head, and variables.
+
+    None where zero is divided by, or arrays do not broadcast together.
+    """
     needed, heads, variables = ProductView(p.coefficient, {}), [], []
     for base, k in p.factors.items():
-        base = walked(base, s)
+        try:
+            base = walked(base, s)
+        except ShapeError:
+            return None
         if is_variable(base):
             variables.append((base, k))
         elif not is_term(base) or base.ground:
@@ -36,11 +43,14 @@ def demands_of_product(p: ProductView, s: State) -> tuple[ProductView, Parts, Pa
     return needed, heads, variables
 
 
-def demands_of_sum(p: SumView, s: State) -> tuple[SumView, Parts, Parts]:
-    """Return the summands that are known, those that have a head, and variables."""
+def demands_of_sum(p: SumView, s: State) -> tuple[SumView, Parts, Parts] | None:
+    """Return the summands that are known, those that have a head, and variables; None where shapes do not fit."""
     needed, heads, variables = SumView(p.constant, {}), [], []
     for part, k in p.terms.items():
-        part = walked(part, s)
+        try:
+            part = walked(part, s)
+        except ShapeError:
+            return None
         if is_variable(part):
             variables.append((part, k))
         elif not is_term(part) or part.ground:

@@ -24,6 +24,7 @@ from relgrad.ops.arithmetic import (
     square,
     subtract,
 )
+from relgrad.ops.casting import Cast
 from relgrad.ops.exponential import arcsinh, arctanh, cosh, exp, sinh, tanh
 from relgrad.ops.matmul import MatMul, swap
 from relgrad.ops.reduction import Sum
@@ -51,7 +52,7 @@ PARITY: dict[Op, int] = {
 }
 """The functions that the theory of products reads at -x as at x: the sign that is then outside."""
 
-_READ_THROUGH = (BroadcastTo, BroadcastLike, Expand, Squeeze)
+_READ_THROUGH = (BroadcastTo, BroadcastLike, Expand, Squeeze, Cast)
 """Linear ops that views look through in their own way, or that float to the root."""
 
 

@@ -26,7 +26,17 @@ from relgrad.logic.group import (
     representable,
 )
 from relgrad.logic.ranges import range_of
-from relgrad.logic.reading import holds_inverse, is_inverse, is_real, is_repeated, needs, without_leading_axes
+from relgrad.logic.reading import (
+    holds_inverse,
+    is_inverse,
+    is_real,
+    is_repeated,
+    is_widening,
+    needs,
+    turned,
+    widened,
+    without_leading_axes,
+)
 from relgrad.logic.roots import root, whole_root
 from relgrad.logic.theory import (
     PARITY,
@@ -38,7 +48,7 @@ from relgrad.logic.theory import (
     linear_operands,
     stands_outside,
 )
-from relgrad.ops.arithmetic import absolute, multiply, negative, power, sqrt
+from relgrad.ops.arithmetic import absolute, multiply, power, sqrt
 from relgrad.ops.exponential import exp
 from relgrad.ops.reduction import Sum
 from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand
@@ -112,13 +122,15 @@ def _product_rule(t: Term) -> ProductView | None:
     if op is exp:
         return _exponential(t)
     if op in PARITY:
-        return _turned(t)
+        return turned(t, product_of(t.rands[0])) or _keep_key(t)
     if op in SUMS:
         return _factored(t)
     if type(op) in (BroadcastTo, BroadcastLike):
         return product_of(t.rands[0])
     if type(op) is Expand:
         return _expanded(t)
+    if is_widening(t):
+        return widened(t, product_of(t.rands[0]))
     if op.elementwise and len(t.rands) == 1:
         return _keep_key(t)
     return _hoisted(t) if t.ground else None
@@ -134,16 +146,6 @@ def _power(t: Term) -> ProductView | None:
         return root(view, e) or whole_root(base, e)
     inverse = ProductView(1, {}, cancelled=e < 0 and is_inverse(view))
     return multiplied((view, e), (inverse, 1)) if view.coefficient or e > 0 else None
-
-
-def _turned(t: Term) -> ProductView | None:
-    """Read an odd or even function of -x as that of x, with its sign."""
-    (x,) = t.rands
-    c, factors = product_of(x)[:2]
-    if not t.ground or c >= 0:
-        return _keep_key(t)
-    x = x.rands[0] if x.op is negative else build_product(ProductView(-c, factors), x.type.dtype)
-    return ProductView(PARITY[t.op], {t.op.make_node(x): 1})
 
 
 def _exponential(t: Term) -> ProductView | None:

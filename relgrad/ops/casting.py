@@ -14,7 +14,6 @@ from relgrad.implementations import implements
 from relgrad.op import Op, as_term, is_constant, strong
 from relgrad.ops.align import align
 from relgrad.ops.arguments import is_ground, refuse, require_ground
-from relgrad.ops.comparison import not_equal
 from relgrad.ops.intervals import TRUTH
 from relgrad.ops.structure import broadcast_like, squeeze
 from relgrad.term import Term, term
@@ -81,8 +80,12 @@ class Cast(Op):
         if self.dtype.kind == "f":
             return balls[0]
         if self.dtype.kind == "b":
-            return not_equal.ball(balls[0], 0)
+            return np.frompyfunc(_truth_ball, 1, 1)(balls[0])
         return np.frompyfunc(truncated_ball, 1, 1)(balls[0])
+
+
+def _truth_ball(x: Any) -> Any:
+    return type(x)(1) if x != 0 else type(x)(0) if x == 0 else type(x)(0.5, 0.5)
 
 
 def truncated_ball(x: Any) -> Any:

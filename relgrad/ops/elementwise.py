@@ -11,9 +11,10 @@ import numpy as np
 from relgrad.contract import Laws
 from relgrad.errors import GradientError, ShapeError
 from relgrad.implementations import implements
-from relgrad.op import Op, is_constant, strong
+from relgrad.op import Op, constant, is_constant, strong
 from relgrad.ops.align import FLOATING, align
 from relgrad.ops.arguments import refuse
+from relgrad.ops.casting import Cast
 from relgrad.ops.structure import BroadcastTo, broadcast_to, expand, squeeze
 from relgrad.term import Term, term
 from relgrad.types import REAL, Interval, Type, array_type, broadcast_shapes
@@ -85,7 +86,7 @@ class Elementwise(Op):
         for x in inputs:
             if not getattr(x, "ground", False):
                 return term(self, *inputs)
-        inputs = self._promote(inputs)
+        inputs = self._widen(self._promote(inputs))
         for x in inputs:
             if type(x.op) is BroadcastTo:
                 return self._broadcast_last(inputs)
@@ -118,6 +119,14 @@ class Elementwise(Op):
             return tuple(inputs)
         loop = self._loop(tuple([_dtype_key(x) for x in inputs]))
         return tuple([strong(x, loop[i]) for i, x in enumerate(inputs)])
+
+    def _widen(self, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Make explicit that floats of different precisions are brought to the larger one."""
+        floats = {x.type.dtype for x in inputs if x.type.dtype.kind == "f"}
+        if len(floats) < 2:
+            return inputs
+        widest = np.result_type(*floats)
+        return tuple([_widened(x, widest) if x.type.dtype.kind == "f" else x for x in inputs])
 
     def _loop(self, keys: tuple[Any, ...]) -> tuple[np.dtype, ...]:
         if isinstance(self.function, np.ufunc):
@@ -177,6 +186,12 @@ class Elementwise(Op):
         if self.scalar_ball is None:
             return super().ball(*balls)
         return np.frompyfunc(self.scalar_ball, self.arity, 1)(*balls)
+
+
+def _widened(x: Term, dtype: np.dtype) -> Term:
+    if is_constant(x):
+        return constant(x.op.value.astype(dtype))
+    return Cast(dtype).make_node(x)
 
 
 def _in_place_of(node: Term, simpler: Any) -> Term:
