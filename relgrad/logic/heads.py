@@ -199,6 +199,10 @@ def _offered_sums(t: Term) -> Iterator[SumView]:
                 yield sum_of(base)
 
 
+LARGEST = 64
+"""The largest exponent in what a product is said to be a power of."""
+
+
 def exponents(view: ProductView) -> list[Number]:
     """List the numbers a, the largest first, for which a product is a power xᵃ: -2 and -1 for 1/x², ½ for √(x·y)."""
     es = [Fraction(e) for e in view.factors.values()]
@@ -208,6 +212,8 @@ def exponents(view: ProductView) -> list[Number]:
     above = math.gcd(*[int(e * below) for e in es])
     smaller = [n for n in range(min(above - 1, 8), 0, -1) if above % n == 0 and below <= 2]
     sizes = [Fraction(n, below) for n in (above, *smaller)]
+    if max(map(abs, es)) > LARGEST * sizes[-1]:
+        return []  # the exponents have no more in common than floats have
     return [whole(a if es[0] > 0 else -a) for a in sizes if a != 1 or es[0] < 0]
 
 

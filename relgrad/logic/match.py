@@ -258,18 +258,14 @@ def match_factor(p: Term, k: Number, t: ProductView, s: State) -> Iterator[Produ
 def match_sum(p: SumView, t: SumView, s: State, extend: bool) -> Iterator[SumMatch]:
     """Yield states, and what is left of the subject, in which a sum pattern is part of (or all of) a sum."""
     demands = demands_of_sum(p, s)
-    if demands is None:
+    if demands is None or not (demands[2] or has_constant(t, demands[0])):
         return
     needed, heads, variables = demands
-    if not variables and not has_constant(t, needed):
-        return
     if heads:
         candidates = [summands_like(part, k, t) for part, k in heads]
         # A sum of several unknowns is shared out in many ways, of which few are left once some are known.
-        best = min(
-            range(len(heads)),
-            key=lambda i: (bool(candidates[i] and is_open(heads[i][0], s)), len(candidates[i])),
-        )
+        rank = lambda i: (bool(candidates[i] and is_open(heads[i][0], s)), len(candidates[i]))
+        best = min(range(len(heads)), key=rank)
         part, k = heads[best]
         rest = dict([*(h for i, h in enumerate(heads) if i != best), *variables])
         pending = added((SumView(0, rest), 1), (needed, 1))
