@@ -37,7 +37,8 @@ def power1p(x: Any, a: Any) -> Any:
     base = 1 + x
     lost = x - (base - 1)
     lost = np.where(np.abs(lost) <= np.spacing(base), lost, 0)
-    return np.where(lost == 0, np.power(base, a), np.power(base, a) * np.exp(a * (lost / base)))[()]
+    value = np.where(lost == 0, np.power(base, a), np.power(base, a) * np.exp(a * (lost / base)))
+    return np.where(np.isnan(value), np.exp(a * np.log1p(x)), value)[()]
 
 
 @kernel
