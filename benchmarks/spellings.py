@@ -144,11 +144,11 @@ class Judge:
             for e, s, t in zip(errors, self.errors, self.truth, strict=True)
         ]
 
-    def verdict(self, t: Term) -> tuple[bool, str]:
-        """Return whether a spelling is naive, and where it is not stabilised: empty where it is."""
+    def verdict(self, t: Term, naive: bool = False) -> tuple[bool, str]:
+        """Return whether a spelling is naive, if not known, and where it is not stabilised: empty where it is."""
         roots = self.roots(t)
         written = schedule(roots, rg.LIBRARY, NAIVE).after
-        naive = any(x.any() for x in self.lost(self.measured(self.written(written))))
+        naive = naive or any(x.any() for x in self.lost(self.measured(self.written(written))))
         after = schedule(roots, rg.LIBRARY).after
         errors = self.errors_of(after)
         wrong = self.lost(errors)
@@ -211,8 +211,7 @@ def judge_row(row: Any, count: int, seed: int, gradients: bool, samples: int = 6
         bad = {}
         naive = False
         for what, judge in judges.items():
-            hard, why = judge.verdict(t)
-            naive |= hard
+            naive, why = judge.verdict(t, naive)
             if why:
                 bad[what] = why
         result.naive += naive
