@@ -19,8 +19,9 @@ from relgrad.ops import (
     power1p,
     power1pm1,
     xcsch_n,
+    xlog1py,
 )
-from relgrad.relation import maybe_large, positive, relation, unknown
+from relgrad.relation import positive, relation, unknown
 
 
 @relation(source="definition of the logarithm")
@@ -271,4 +272,22 @@ def sum_with_reciprocal_minus_hyperbolic_sine_of_logarithm(x):
 @relation(source="Goldberg 1991, What every computer scientist should know, section 1.4")
 def exponential_of_multiple_of_log1p(x, a):
     """The exponential of a multiple of log(1 + x) is a power of one plus x."""
-    return np.exp(a * np.log1p(x)), power1p(x, a), maybe_large(a)
+    return np.exp(a * np.log1p(x)), power1p(x, a)
+
+
+@relation(source="Goldberg 1991, What every computer scientist should know, section 1.4")
+def exponential_of_weighted_log1p(x, a):
+    """The exponential of a multiple of log(1 + x), which is zero for an exponent of zero, is a power."""
+    return np.exp(xlog1py(a, x)), power1p(x, a)
+
+
+@relation(source="Goldberg 1991, What every computer scientist should know, section 1.4")
+def expm1_of_weighted_log1p(x, a):
+    """An exponential of a multiple of log(1 + x), less one, is what interest adds."""
+    return np.expm1(xlog1py(a, x)), power1pm1(x, a)
+
+
+@relation(source="NIST DLMF 24.2.1")
+def reciprocal_of_expm1(x):
+    """The reciprocal of an exponential less one is a Bose function."""
+    return 1 / np.expm1(x), bose(x)

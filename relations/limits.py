@@ -114,13 +114,13 @@ def log_quotient_minus_relative_distance(x, y, z):
 @relation(source="Hamming, NMSE (1973), problem 3.3.6")
 def difference_quotient_of_logarithm(x, y, z):
     """The difference quotient of a logarithm, times its argument."""
-    return y * log_difference(x, y, z) / z, np.where(y >= 0, log1prel_n(z / y, 0), np.nan)
+    return y * log_difference(x, y, z) / z, np.where(y >= 0, logrel_n((y + z) / y, 0), np.nan)
 
 
 @relation(source="Hamming, NMSE (1973), problem 3.3.6")
 def relative_log_quotient(x, y, z):
     """The logarithm of a quotient near one, over its relative distance from one."""
-    return y * log_quotient(x, y, z) / z, log1prel_n(z / y, 0)
+    return y * log_quotient(x, y, z) / z, logrel_n((y + z) / y, 0)
 
 
 @relation(source="Hamming, NMSE (1973), problem 3.3.6")

@@ -130,6 +130,12 @@ def power_difference_plus_subtrahend(x, y, z, a):
 
 
 @relation(source="definition of a difference")
+def minuend_minus_power_difference(x, y, a):
+    """What was subtracted from, less a difference of powers."""
+    return np.power(x, a) - power_difference(x, y, a, x - y), np.power(y, a), nonnegative(x)
+
+
+@relation(source="definition of a difference")
 def difference_from_one_plus_one(x, z, a):
     """A power less one, plus one."""
     return power_difference(x, 1, a, z) + 1, np.power(1 + z, a)
@@ -225,13 +231,6 @@ def weighted_power_of_one_plus_to_the_periods(x, a, w):
     )
 
 
-@relation(source="xᵃ/(xᵃ - 1) - 1 = 1/(xᵃ - 1)")
-def power_over_power_minus_one_minus_one(x, a):
-    """A power over itself less one, less one."""
-    difference = power_difference(x, 1, a, x - 1)
-    return np.power(x, a) / difference - 1, 1 / difference
-
-
 @relation(source="definition of a power")
 def power_of_one(a):
     """One to any power is one."""
@@ -242,9 +241,3 @@ def power_of_one(a):
 def power_of_one_plus_times_its_inverse_minus_one(x, a):
     """A power of one plus something times the complement of its inverse."""
     return -power1p(x, a) * power1pm1(x, -a), power1pm1(x, a)
-
-
-@relation(source="x²/(x² - 1) - 1 = 1/(x² - 1)")
-def square_over_square_minus_one_minus_one(x):
-    """A square over itself less one, less one."""
-    return x**2 / power_difference(x, 1, 2, x - 1) - 1, 1 / power_difference(x, 1, 2, x - 1)

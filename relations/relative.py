@@ -74,3 +74,16 @@ def quotient_minus_one_times_divisor(x, y, z):
 def quotient_minus_one_over_its_logarithm(x, y, z):
     """(u - 1)/log(u) for a quotient u, continued to one at one."""
     return ratio_minus_one(x, y, z) / log_quotient(x, y, z), 1 / logrel_n((y + z) / y, 0)
+
+
+@relation(source="xᵃ/(xᵃ - 1) - 1 = 1/(xᵃ - 1)")
+def power_over_power_minus_one_minus_one(x, a):
+    """A power over itself less one, less one."""
+    difference = power_difference(x, 1, a, x - 1)
+    return np.power(x, a) / difference - 1, 1 / difference
+
+
+@relation(source="x²/(x² - 1) - 1 = 1/(x² - 1)")
+def square_over_square_minus_one_minus_one(x):
+    """A square over itself less one, less one."""
+    return x**2 / power_difference(x, 1, 2, x - 1) - 1, 1 / power_difference(x, 1, 2, x - 1)

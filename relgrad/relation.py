@@ -124,6 +124,14 @@ class Relation:
         read = sum(1 for t in parts if (in_product(t.op) or in_sum(t.op)) and not is_contraction(t))
         return len(parts) - constants - read, constants, -len(self.variables), read
 
+    @cached_property
+    def arithmetic(self) -> bool:
+        """Whether nothing but products, sums and powers of variables stand on both sides, on all of the reals."""
+        parts = subterms(*[side for side in (self.left, self.right) if is_term(side)])
+        return not self.conditions and all(
+            is_constant(t) or in_product(t.op) or in_sum(t.op) for t in parts if not is_contraction(t)
+        )
+
     def __call__(self, u: Any, v: Any) -> Goal:
         """Construct a goal stating that v is u with this equation applied at its root."""
         return relateo(u, v, self.left, self.right, self._renamed_conditions)
@@ -231,6 +239,11 @@ class Library:
     def has_root(self, key: Any) -> bool:
         """Whether a left side is rooted in an op, or in a class of ops."""
         return self._index.has_root(key)
+
+    @cached_property
+    def arithmetic(self) -> Library:
+        """The rows of nothing but products, sums and powers: they hold before what stands in them is rewritten."""
+        return Library(r for r in self.relations if r.arithmetic)
 
     def extended(self, *relations: Relation) -> Library:
         """Return a library with further rows; one of the same name replaces the old."""

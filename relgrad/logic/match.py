@@ -15,7 +15,15 @@ from fractions import Fraction
 from typing import Any
 
 from relgrad.logic.associative import match_bag
-from relgrad.logic.candidates import as_head, as_powers, factors_like, fewest, is_open, summands_like
+from relgrad.logic.candidates import (
+    as_head,
+    as_powers,
+    factors_like,
+    fewest,
+    is_one_sum,
+    is_open,
+    summands_like,
+)
 from relgrad.logic.equality import equal_ground
 from relgrad.logic.group import Number, ProductView, SumView, added, multiplied, whole
 from relgrad.logic.joint import joint
@@ -36,6 +44,7 @@ from relgrad.logic.share import (
 from relgrad.logic.sides import demands_of_product, demands_of_sum
 from relgrad.logic.theory import (
     BAG,
+    PARITY,
     PRODUCTS,
     SUMS,
     linear_operands,
@@ -45,7 +54,7 @@ from relgrad.logic.theory import (
 )
 from relgrad.logic.unify import State, bind, is_variable, unify_terms, walked
 from relgrad.logic.view import product_of, sum_of, summand
-from relgrad.ops.arithmetic import power
+from relgrad.ops.arithmetic import negative, power
 from relgrad.ops.exponential import exp
 from relgrad.ops.reduction import Sum
 from relgrad.term import Term, is_term
@@ -76,7 +85,7 @@ def match(p: Any, t: Any, s: State) -> Iterator[State]:
 
 def _match_open(p: Term, t: Term, s: State) -> Iterator[State]:
     view = product_of(p)
-    if p.op in SUMS or (view.coefficient != 1 and _is_sum(view)):
+    if p.op in SUMS or (view.coefficient != 1 and is_one_sum(view)):
         for state, _ in match_sum(sum_of(p), sum_of(t), s, extend=False):
             yield state
         return
@@ -101,12 +110,6 @@ def _match_open(p: Term, t: Term, s: State) -> Iterator[State]:
         yield from _match_operands(p, as_head(t, p.op), s)
 
 
-def _is_sum(view: ProductView) -> bool:
-    """Whether a product is a number times one sum: half of x + y is x/2 + y/2."""
-    one = len(view.factors) == 1
-    return one and all(e == 1 and is_term(b) and b.op in SUMS for b, e in view.factors.items())
-
-
 def _match_operands(p: Term, t: Term, s: State) -> Iterator[State]:
     first = unify_terms(p.op, t.op, s) if len(p) == len(t) else False
     if first is False:
@@ -114,6 +117,8 @@ def _match_operands(p: Term, t: Term, s: State) -> Iterator[State]:
     orders = [t.rands]
     if len(t.rands) == 2 and p.op.laws.commutative and t.rands[0] is not t.rands[1]:
         orders.append(t.rands[::-1])
+    if PARITY.get(p.op, -1) == 1 and t.ground:  # an even function of -x is that of x
+        orders.append((negative(t.rands[0]),))
     for rands in orders:
         yield from _match_all(p.rands, rands, first)
 
@@ -175,9 +180,8 @@ def _match_linear(p: Term, t: Term, s: State) -> Iterator[State]:
 def _match_body(p: Any, body: ProductView, like: Term, s: State) -> Iterator[State]:
     p = walked(p, s)
     if is_term(p) and p.op in SUMS:
-        yield from (
-            state for state, _ in match_sum(sum_of(p), summand(body, None, dtype_of(like)), s, extend=False)
-        )
+        total = summand(body, None, dtype_of(like))
+        yield from (state for state, _ in match_sum(sum_of(p), total, s, extend=False))
         return
     for state, _ in match_product(product_of(p), body, s, extend=False, dtype=dtype_of(like)):
         yield state
@@ -247,16 +251,16 @@ def match_factor(p: Term, k: Number, t: ProductView, s: State) -> Iterator[Produ
         elif type(p.op) is Sum:
             state = unify_terms(p.op, base.op, s)
             if state is not False:
-                inner = base.rands[0]
-                for body in _match_body(p.rands[0], product_of(inner), inner, state):
-                    yield body, left
+                (inner,) = base.rands
+                matches = _match_body(p.rands[0], product_of(inner), inner, state)
+                yield from ((body, left) for body in matches)
         else:
-            for state in _match_operands(p, base, s):
-                yield state, left
+            yield from ((state, left) for state in _match_operands(p, base, s))
 
 
-def match_sum(p: SumView, t: SumView, s: State, extend: bool) -> Iterator[SumMatch]:
+def match_sum(p: SumView, t: SumView, s: State, extend: bool, dtype: Any = None) -> Iterator[SumMatch]:
     """Yield states, and what is left of the subject, in which a sum pattern is part of (or all of) a sum."""
+    dtype = dtype or next(map(dtype_of, t.terms), None)
     demands = demands_of_sum(p, s)
     if demands is None or not (demands[2] or has_constant(t, demands[0])):
         return
@@ -271,7 +275,8 @@ def match_sum(p: SumView, t: SumView, s: State, extend: bool) -> Iterator[SumMat
         pending = added((SumView(0, rest), 1), (needed, 1))
         for inner, c in candidates[best]:
             for state, taken in match_summand(part, k, inner, c, s):
-                yield from match_sum(pending, added((t, 1), (SumView(0, {inner: taken}), -1)), state, extend)
+                left = added((t, 1), (SumView(0, {inner: taken}), -1))
+                yield from match_sum(pending, left, state, extend, dtype)
         return
     left = minus(t, needed)
     if left is None:
@@ -280,7 +285,7 @@ def match_sum(p: SumView, t: SumView, s: State, extend: bool) -> Iterator[SumMat
         if extend or not (left.terms or left.constant):
             yield s, left
     else:
-        yield from share_sum(variables, left, s, extend)
+        yield from share_sum(variables, left, s, extend, dtype)
 
 
 def match_summand(p: Term, k: Number, t: Any, c: Number, s: State) -> Iterator[tuple[State, Number]]:

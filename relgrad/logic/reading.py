@@ -68,23 +68,22 @@ def without_leading_axes(t: Term) -> ProductView | None:
     return ProductView(1, {expand(t.rands[0], t.op.axes[lead:]): 1}) if lead else None
 
 
-def is_inverse(view: ProductView) -> bool:
-    """Whether a divisor is an inverse itself, and what is divided better multiplied: x/(1/y) is x·y."""
-    factors = view.factors.items()
-    return bool(factors) and all(e < 0 and not (is_term(b) and b.op is exp) for b, e in factors)
+def inverts(t: Term, divisors: list[ProductView]) -> bool:
+    """Whether an inverse is divided by, or a quotient inverted: x/(1/y) is x·y, and 1/(x/y) is y/x."""
+    whole = all(number_of(rand) is not None for rand in t.rands[:-1]) or t.op is power
+    return any(
+        (any if whole else all)(e < 0 and not (is_term(b) and b.op is exp) for b, e in view.factors.items())
+        for view in divisors
+        if view.factors
+    )
 
 
 def holds_inverse(t: Term) -> bool:
     """Whether a factor is written as an inverse, which would be rounded before it is multiplied: x·y⁻¹ is x/y."""
     return any(
-        is_term(rand) and (rand.op is reciprocal or (rand.op is power and _is_negative(rand.rands[1])))
+        is_term(rand) and (rand.op is reciprocal or (rand.op is power and number_of(rand.rands[1]) == -1))
         for rand in t.rands
     )
-
-
-def _is_negative(exponent: Any) -> bool:
-    e = number_of(exponent)
-    return e is not None and e < 0
 
 
 def turned(t: Term, view: ProductView) -> ProductView | None:

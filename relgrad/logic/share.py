@@ -174,12 +174,12 @@ def _rational_root(c: Number, k: Number) -> Number | None:
 
 
 def share_sum(
-    variables: list[tuple[Any, Number]], t: SumView, s: State, extend: bool = False
+    variables: list[tuple[Any, Number]], t: SumView, s: State, extend: bool = False, dtype: Any = None
 ) -> Iterator[SumMatch]:
     """Give every variable some of the summands, the last all that is left; where the match may leave some, any."""
     (variable, k), *rest = variables
     parts: list[tuple[Any, Number]] = list(t.terms.items())
-    dtype = dtype_of(parts[0][0]) if parts else None
+    dtype = dtype_of(parts[0][0]) if parts else dtype
     if t.constant:
         parts.append((None, t.constant))
     sizes = list(range(1, len(parts) + 1)) if rest or extend else [len(parts)] if parts else []
@@ -194,7 +194,7 @@ def share_sum(
                 continue
             left = added((t, 1), (taken, -1))
             if rest:
-                yield from share_sum(rest, left, bound, extend)
+                yield from share_sum(rest, left, bound, extend, dtype)
             else:
                 yield bound, left
 

@@ -114,11 +114,12 @@ def gathered_sum(t: Term) -> Any:
     constant, terms = sum_of(t)[:2]
     if constant or sorted(terms.values()) != [-1, 1]:
         return None
-    readings = [product_of(part).factors for part in terms]
-    if not all(sorted(factors.values()) in ([-1], [-1, 1]) for factors in readings):
+    readings = [product_of(part).factors.values() for part in terms]
+    if not all(sum(e > 0 for e in es) <= 1 and max(es) <= 1 and min(es) < 0 for es in readings):
         return None
     view = product_of(t)
-    if -1 not in view.factors.values():
+    below = sorted(e for e in view.factors.values() if e < 0)
+    if any(below != sorted(e for e in es if e < 0) for es in readings):
         return None
     new = fit(build_product(view, dtype_of(t)), t)
     return None if new is t else new

@@ -28,7 +28,7 @@ from relgrad.logic.group import (
 from relgrad.logic.ranges import range_of
 from relgrad.logic.reading import (
     holds_inverse,
-    is_inverse,
+    inverts,
     is_real,
     is_repeated,
     is_widening,
@@ -112,7 +112,7 @@ def _product_rule(t: Term) -> ProductView | None:
             return None
         if op is sqrt:
             return root(parts[0][0], Fraction(1, 2)) or whole_root(t.rands[0], Fraction(1, 2))
-        if any(is_inverse(view) for view, e in parts if e < 0) or (op is multiply and holds_inverse(t)):
+        if inverts(t, [view for view, e in parts if e < 0]) or (op is multiply and holds_inverse(t)):
             parts.append((ProductView(1, {}, cancelled=True), 1))
         return multiplied((ProductView(sign, {}), 1), *parts)
     if op is power:
@@ -144,7 +144,7 @@ def _power(t: Term) -> ProductView | None:
     view = product_of(base)
     if isinstance(e, Fraction):
         return root(view, e) or whole_root(base, e)
-    inverse = ProductView(1, {}, cancelled=e < 0 and is_inverse(view))
+    inverse = ProductView(1, {}, cancelled=e < 0 and inverts(t, [view]))
     return multiplied((view, e), (inverse, 1)) if view.coefficient or e > 0 else None
 
 

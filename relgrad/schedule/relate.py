@@ -51,10 +51,7 @@ def relate(t: Term, library: Library, within: int = 0) -> Iterator[Found]:
         return
     theories = theories_of(t.op)
     readings = theories & ~within
-    for row in library.candidates(t, readings):
-        for rewrite in rewrites(row.pattern, row.right, row.conditions, t, {}):
-            bindings = {label_of(v): rewrite.state.get(v) for v in row.variables}
-            yield Found("relation", row.name, rewrite.term, row.summary, bindings)
+    yield from relate_rows(t, library, readings)
     if not theories:
         return
     dot = inner_product(t)
@@ -76,6 +73,14 @@ def relate(t: Term, library: Library, within: int = 0) -> Iterator[Found]:
                     "what two sums run over meets",
                     {},
                 )
+
+
+def relate_rows(t: Term, library: Library, readings: int) -> Iterator[Found]:
+    """Yield what the rows of a library make of a term as it is read, the most specific first."""
+    for row in library.candidates(t, readings):
+        for rewrite in rewrites(row.pattern, row.right, row.conditions, t, {}):
+            bindings = {label_of(v): rewrite.state.get(v) for v in row.variables}
+            yield Found("relation", row.name, rewrite.term, row.summary, bindings)
 
 
 def sink(t: Term) -> Iterator[Found]:

@@ -25,24 +25,18 @@ from relgrad.logic import (
     SUM,
     head_key,
     is_masking,
-    is_open,
-    product_of,
-    shared_theories,
     theories_of,
     width,
 )
 from relgrad.op import Pack, is_constant
-from relgrad.ops.arithmetic import power, sqrt
 from relgrad.relation import Library
 from relgrad.schedule.collector import uncollected
 from relgrad.schedule.fold import fold
-from relgrad.schedule.relate import Found, relate, relate_wide, sink
+from relgrad.schedule.keys import Key, leads_to, operand_keys
+from relgrad.schedule.relate import Found, relate, relate_rows, relate_wide, sink
 from relgrad.schedule.strategy import DEFAULT, EXPAND, FOLD, RELATE, SINK, Strategy
 from relgrad.step import Derivation, Step
 from relgrad.term import Term, reachable, substitute, term
-
-Key = Any
-"""A term; or a term and the theories, if any, under which it is read as part of a larger product or sum."""
 
 
 def schedule(
@@ -123,6 +117,7 @@ class _Run:
         # What has been rewritten and waits for its successor. A relation may put a term inside its own successor,
         # as x = f(f⁻¹(x)) does; there it stays as it is.
         waiting: set[Key] = set()
+        seen: set[Key] = set()
         while stack:
             key = stack[-1]
             if key in normal:
@@ -140,13 +135,19 @@ class _Run:
             t, within = (key, 0) if type(key) is Term else key
             op = t.op
             theories = theories_of(op)
-            operands = _operand_keys(t) if theories else t.rands
+            operands = operand_keys(t) if theories else t.rands
             rands = [normal.get(k) for k in operands]
             if None in rands:
                 missing = [
                     k for k, new in zip(operands, rands, strict=True) if new is None and k not in waiting
                 ]
                 if missing:
+                    if theories and key not in seen:
+                        seen.add(key)
+                        new = self._simplified(key, t, within, moves, became)
+                        if new is not None:
+                            became[key] = (new, within) if within else new
+                            continue
                     stack.extend(missing)
                     continue
                 rands = [old if new is None else new for old, new in zip(t.rands, rands, strict=True)]
@@ -162,7 +163,7 @@ class _Run:
                     stack.pop()
                     continue
             successor = (new, within) if within else new
-            if _leads_to(successor, key, became):
+            if leads_to(successor, key, became):
                 normal[key] = t
             else:
                 became[key] = successor
@@ -191,7 +192,7 @@ class _Run:
                         return new
                     within |= theory
             for found in relate(t, self.library, within):
-                if _leads_to((found.term, within) if within else found.term, key, became):
+                if leads_to((found.term, within) if within else found.term, key, became):
                     continue
                 self._record(t, found)
                 return found.term
@@ -202,9 +203,24 @@ class _Run:
                 return value
         if SINK in moves and self.fuel >= 0:
             for found in sink(t):
-                if not _leads_to((found.term, within) if within else found.term, key, became):
+                if not leads_to((found.term, within) if within else found.term, key, became):
                     self._record(t, found)
                     return found.term
+        return None
+
+    def _simplified(
+        self, key: Key, t: Term, within: int, moves: frozenset[str], became: dict[Key, Key]
+    ) -> Term | None:
+        """Apply a row of arithmetic, where operands may still cancel that will be read as one function each."""
+        if RELATE not in moves or self.fuel < 0 or not t.type.differentiable:
+            return None
+        readings = theories_of(t.op) & ~within & (PRODUCT | SUM)
+        if any(readings & theory and width(t, theory, LIMIT) > LIMIT for theory in (PRODUCT, SUM)):
+            return None
+        for found in relate_rows(t, self.library.arithmetic, readings):
+            if not leads_to((found.term, within) if within else found.term, key, became):
+                self._record(t, found)
+                return found.term
         return None
 
     def _is_wide(self, t: Term, theory: int) -> bool:
@@ -257,31 +273,6 @@ def _without_anchors(results: Sequence[Term], wrt: Sequence[Term]) -> Term:
     """Put the values back that stood behind the variables of differentiation, and pack the results."""
     anchors: dict[Term, Any] = {x: x.rands[0] for x in wrt if type(x.op) is Anchor}
     return term(Pack(), *(substitute(results, anchors) if anchors else results))
-
-
-def _leads_to(start: Key, goal: Key, became: dict[Key, Key]) -> bool:
-    """Whether one term has been rewritten into another: relations that run in a circle stop where they began."""
-    place: Key | None = start
-    while place is not None and place != goal:
-        place = became.get(place)
-    return place is not None
-
-
-def _operand_keys(t: Term) -> list[Key]:
-    """Return the operands, each with the theories under which it is part of the product or sum that t is."""
-    keys: list[Key] = []
-    for rand in t.rands:
-        shared = shared_theories(t.op, rand.op)
-        # A power or a contraction looks into its operand as far as a view goes; what is wider stands for itself.
-        if shared & ~BAG and not is_open(t.op, shared):
-            shared = 0 if width(rand, shared, LIMIT) > LIMIT or _is_closed_root(t) else shared
-        keys.append((rand, shared) if shared else rand)
-    return keys
-
-
-def _is_closed_root(t: Term) -> bool:
-    """Whether a root or power is not read through, because signs are not known."""
-    return t.op in (sqrt, power) and t in product_of(t).factors
 
 
 def _of_constants(t: Term) -> bool:

@@ -1,0 +1,37 @@
+"""What the scheduler visits: terms, and how they are read as part of what they stand in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from relgrad.logic import BAG, LIMIT, is_open, product_of, shared_theories, width
+from relgrad.ops.arithmetic import power, sqrt
+from relgrad.term import Term
+
+Key = Any
+"""A term; or a term and the theories, if any, under which it is read as part of a larger product or sum."""
+
+
+def leads_to(start: Key, goal: Key, became: dict[Key, Key]) -> bool:
+    """Whether one term has been rewritten into another: relations that run in a circle stop where they began."""
+    place: Key | None = start
+    while place is not None and place != goal:
+        place = became.get(place)
+    return place is not None
+
+
+def operand_keys(t: Term) -> list[Key]:
+    """Return the operands, each with the theories under which it is part of the product or sum that t is."""
+    keys: list[Key] = []
+    for rand in t.rands:
+        shared = shared_theories(t.op, rand.op)
+        # A power or a contraction looks into its operand as far as a view goes; what is wider stands for itself.
+        if shared & ~BAG and not is_open(t.op, shared):
+            shared = 0 if width(rand, shared, LIMIT) > LIMIT or _is_closed_root(t) else shared
+        keys.append((rand, shared) if shared else rand)
+    return keys
+
+
+def _is_closed_root(t: Term) -> bool:
+    """Whether a root or power is not read through, because signs are not known."""
+    return t.op in (sqrt, power) and t in product_of(t).factors
