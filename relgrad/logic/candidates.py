@@ -114,11 +114,3 @@ def _is_open_sum(p: Term) -> bool:
     return p.op.elementwise and any(
         is_term(rand) and rand.op in SUMS and len(unknowns(rand)) > 1 for rand in p.rands
     )
-
-
-def is_one_sum(view: ProductView) -> bool:
-    """Whether a product is a number times one sum: half of x + y is x/2 + y/2."""
-    return (
-        all(e == 1 and is_term(b) and b.op in SUMS for b, e in view.factors.items())
-        and len(view.factors) == 1
-    )

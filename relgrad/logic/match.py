@@ -15,15 +15,7 @@ from fractions import Fraction
 from typing import Any
 
 from relgrad.logic.associative import match_bag
-from relgrad.logic.candidates import (
-    as_head,
-    as_powers,
-    factors_like,
-    fewest,
-    is_one_sum,
-    is_open,
-    summands_like,
-)
+from relgrad.logic.candidates import as_head, as_powers, factors_like, fewest, is_open, summands_like
 from relgrad.logic.equality import equal_ground
 from relgrad.logic.group import Number, ProductView, SumView, added, multiplied, whole
 from relgrad.logic.joint import joint
@@ -41,7 +33,7 @@ from relgrad.logic.share import (
     share_sum,
     without,
 )
-from relgrad.logic.sides import demands_of_product, demands_of_sum
+from relgrad.logic.sides import demands_of_product, demands_of_sum, is_one_sum
 from relgrad.logic.theory import (
     BAG,
     PARITY,

@@ -58,3 +58,11 @@ def demands_of_sum(p: SumView, s: State) -> tuple[SumView, Parts, Parts] | None:
         else:
             heads.append((part, k))
     return needed, heads, variables
+
+
+def is_one_sum(view: ProductView) -> bool:
+    """Whether a product is a number times one sum: half of x + y is x/2 + y/2."""
+    return (
+        all(e == 1 and is_term(b) and b.op in SUMS for b, e in view.factors.items())
+        and len(view.factors) == 1
+    )
