@@ -164,7 +164,7 @@ def build(fun: Callable[..., Any], args: Sequence[Any], second: bool, library: L
     rewritten, applied = {}, []
     for name in STRATEGIES:
         derivation = schedule(traced.outputs, library, strategy(name))
-        rewritten[name] = compile_program(traced, derivation.after, name)
+        rewritten[name] = compile_program(traced, derivation.after, name, extended=True)
         applied += [step.name for step in derivation.steps if step.move == "relation"]
     return Built(traced, 1, written, naive, rewritten, tuple(dict.fromkeys(applied)))
 
@@ -373,7 +373,8 @@ def _judge_slope(built: Built, point: Sequence[Any], truth: Sequence[Enclosure],
         ]
         total, scale = sum(parts, flint.arb(0)), sum(map(abs, parts), flint.arb(0))
         # Constants of pullbacks are rounded to the dtype: relative to the arguments, they blur as much as the value.
-        eps = max(float(np.finfo(x.dtype).eps) for x in point)
+        kinds = {t.type.dtype for t in subterms(*built.written) if isinstance(t.type, ArrayType)}
+        eps = max(float(np.finfo(kind).eps) for kind in kinds if kind.kind == "f")
         moved = sum(
             float(np.sum(np.abs(d / np.where(x == 0, 1, x)))) for d, x in zip(directions, point, strict=True)
         )

@@ -53,7 +53,8 @@ class _Weighted:
         x = np.where(w == 0, -np.inf, x)
         size = np.where(w == 0, -np.inf, x + np.log(np.abs(w)))
         largest = size == _max(size, axis)
-        self.m = _max(np.where(largest, x, -np.inf), axis)
+        # A sum of nothing is zero, whatever exponent stands before it.
+        self.m = np.where(np.any(w, axis=axis, keepdims=True), _max(np.where(largest, x, -np.inf), axis), 0)
         exponent = np.frexp(_max(np.where(largest, np.abs(w), 0), axis))[1]
         self.exponent = np.where(np.abs(exponent) > 20, exponent, 0)
         self.top = (x == self.m) & np.isfinite(self.m)

@@ -92,6 +92,17 @@ def fit(t: Any, like: Any) -> Any:
     return fit_to(t, like.type)
 
 
+def broadcasts(new: Any, t: Any) -> bool:
+    """Whether a term can take the place of another: a number may have been read as an array that is too large."""
+    if not (is_term(new) and new.ground and t.ground):
+        return True
+    shape = t.type.shape
+    return None in shape or (
+        len(new.type.shape) <= len(shape)
+        and all(n in (1, m) for n, m in zip(new.type.shape[::-1], shape[::-1], strict=False))
+    )
+
+
 def fit_to(t: Any, kind: Any) -> Any:
     """Bring a term to a dtype and a known shape; a pattern has neither."""
     if t.type is None:

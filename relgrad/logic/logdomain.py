@@ -163,7 +163,8 @@ def _branches(t: Term) -> Reading:
         return Reading(where(c, u, v), x)  # where the weight is zero, no exponent is looked at
     if _is_zero(branches[0]):
         return Reading(where(c, u, v), y)
-    return Reading(None if u is v else where(c, u, v), where(c, x, y))
+    one = u is v is constant(1.0, t.type.dtype)
+    return Reading(None if one else u if u is v else where(c, u, v), where(c, x, y))
 
 
 def _is_zero(t: Any) -> bool:

@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from relgrad.logic.associative import applied, match_bag
-from relgrad.logic.build import build_product, build_sum, fit, fit_to
+from relgrad.logic.build import broadcasts, build_product, build_sum, fit, fit_to
 from relgrad.logic.group import ProductView, SumView, added, multiplied, whole
 from relgrad.logic.heads import Pattern
 from relgrad.logic.match import match, match_product, match_sum
@@ -115,17 +115,6 @@ def _fitted(new: Any, t: Term) -> Any:
     return fit(new, t)
 
 
-def _broadcasts(new: Any, t: Term) -> bool:
-    """Whether a term can take the place of another: a number may have been read as an array that is too large."""
-    if not (is_term(new) and new.ground and t.ground):
-        return True
-    shape = t.type.shape
-    return None in shape or (
-        len(new.type.shape) <= len(shape)
-        and all(n in (1, m) for n, m in zip(new.type.shape[::-1], shape[::-1], strict=False))
-    )
-
-
 def _rewrite_sum(
     left: Pattern, right: Any, conditions: Sequence[Goal], t: Term, s: State
 ) -> Iterator[Rewrite]:
@@ -225,7 +214,7 @@ def _rewrite_product(
                     own, inherited = scope.split(unused)
                     view = scope.rebuild(multiplied((own, 1), (new, power)), inherited)
                     whole_term = None if view is None else build_product(view, dtype_of(t))
-                    if whole_term is not None and _broadcasts(whole_term, t):
+                    if whole_term is not None and broadcasts(whole_term, t):
                         yield Rewrite(final, _fitted(whole_term, t))
 
 

@@ -133,9 +133,9 @@ class ArgMax(_Flat):
 
     def ball(self, *balls: Any) -> Any:
         (x,) = balls
-        if self._axis is None:
-            x = x.reshape((1,) * (x.ndim - 1) + (-1,))
-        return np.apply_along_axis(self._ball_position, -1 if self._axis is None else self._axis, x)
+        if self._axis is not None:
+            return np.apply_along_axis(self._ball_position, self._axis, x)
+        return self._ball_position(x.ravel()).reshape((1,) * x.ndim)
 
     def _ball_position(self, row: Any) -> Any:
         """Return, as the only entry of an array, the ball around the positions that may be the first extreme."""
