@@ -16,10 +16,8 @@ from relgrad.ops import (
     log1mexp,
     log_exp_difference,
     logdiffexp,
-    power1p,
     power1pm1,
     xcsch_n,
-    xlog1py,
 )
 from relgrad.relation import positive, relation, unknown
 
@@ -251,43 +249,13 @@ def relative_expm1_minus_argument(x):
     return expm1_minus_x(x) / x, x * exprel2_n(x, 0)
 
 
-@relation(source="functional equation of the exponential")
-def exponential_of_negated_logarithm(x):
-    """The exponential of a negated logarithm is the reciprocal of its argument."""
-    return np.exp(-np.log(x)), 1 / x, positive(x)
-
-
-@relation(source="x + 1/x = 2·cosh(log x)")
-def sum_with_reciprocal_plus_hyperbolic_sine_of_logarithm(x):
-    """A number, its reciprocal and twice the hyperbolic sine of its logarithm are twice the number."""
-    return x + 1 / x + 2 * np.sinh(np.log(x)), 2 * x, positive(x)
-
-
-@relation(source="x + 1/x = 2·cosh(log x)")
-def sum_with_reciprocal_minus_hyperbolic_sine_of_logarithm(x):
-    """A number and its reciprocal less twice the hyperbolic sine of its logarithm are twice the reciprocal."""
-    return x + 1 / x - 2 * np.sinh(np.log(x)), 2 / x, positive(x)
-
-
-@relation(source="Goldberg 1991, What every computer scientist should know, section 1.4")
-def exponential_of_multiple_of_log1p(x, a):
-    """The exponential of a multiple of log(1 + x) is a power of one plus x."""
-    return np.exp(a * np.log1p(x)), power1p(x, a)
-
-
-@relation(source="Goldberg 1991, What every computer scientist should know, section 1.4")
-def exponential_of_weighted_log1p(x, a):
-    """The exponential of a multiple of log(1 + x), which is zero for an exponent of zero, is a power."""
-    return np.exp(xlog1py(a, x)), power1p(x, a)
-
-
-@relation(source="Goldberg 1991, What every computer scientist should know, section 1.4")
-def expm1_of_weighted_log1p(x, a):
-    """An exponential of a multiple of log(1 + x), less one, is what interest adds."""
-    return np.expm1(xlog1py(a, x)), power1pm1(x, a)
-
-
 @relation(source="NIST DLMF 24.2.1")
 def reciprocal_of_expm1(x):
     """The reciprocal of an exponential less one is a Bose function."""
     return 1 / np.expm1(x), bose(x)
+
+
+@relation(source="NIST DLMF 24.2.1")
+def reciprocal_of_bose(x):
+    """The reciprocal of a Bose function is an exponential less one."""
+    return 1 / bose(x), np.expm1(x)

@@ -106,6 +106,12 @@ def log_difference_minus_relative_distance(x, y, z):
 
 
 @relation(source="NIST DLMF 4.6.1")
+def log_difference_minus_other_relative_distance(x, y, z):
+    """A difference of logarithms less its first term from the other side."""
+    return log_difference(x, y, z) - z / (y + z), np.where(y >= 0, itakura_saito(y, y + z, -z), np.nan)
+
+
+@relation(source="NIST DLMF 4.6.1")
 def log_quotient_minus_relative_distance(x, y, z):
     """The logarithm of a quotient near one less its first term."""
     return log_quotient(x, y, z) - z / y, -itakura_saito(y + z, y, z)

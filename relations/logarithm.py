@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from relgrad.ops import log1mexp, logdiffexp, logsumexp, softplus
-from relgrad.relation import nonnegative, relation
+from relgrad.ops import log1mexp, logdiffexp, logsumexp, power1p, power1pm1, softplus, xlog1py
+from relgrad.relation import nonnegative, positive, relation
 
 
 @relation(source="definition of the logarithm")
@@ -70,3 +70,45 @@ def log1p_of_negated_exponential(x):
 def log_of_reciprocal(x):
     """The log of a reciprocal."""
     return np.log(1 / x), -np.log(x), nonnegative(x)
+
+
+@relation(source="Goldberg 1991, What every computer scientist should know, section 1.4")
+def exponential_of_multiple_of_log1p(x, a):
+    """The exponential of a multiple of log(1 + x) is a power of one plus x."""
+    return np.exp(a * np.log1p(x)), power1p(x, a)
+
+
+@relation(source="Goldberg 1991, What every computer scientist should know, section 1.4")
+def exponential_of_weighted_log1p(x, a):
+    """The exponential of a multiple of log(1 + x), which is zero for an exponent of zero, is a power."""
+    return np.exp(xlog1py(a, x)), power1p(x, a)
+
+
+@relation(source="Goldberg 1991, What every computer scientist should know, section 1.4")
+def expm1_of_weighted_log1p(x, a):
+    """An exponential of a multiple of log(1 + x), less one, is what interest adds."""
+    return np.expm1(xlog1py(a, x)), power1pm1(x, a)
+
+
+@relation(source="Goldberg 1991, What every computer scientist should know, section 1.4")
+def expm1_of_negated_weighted_log1p(x, a):
+    """An exponential of a negated multiple of log(1 + x), less one, is what interest takes."""
+    return np.expm1(-xlog1py(a, x)), power1pm1(x, -a)
+
+
+@relation(source="x + 1/x = 2·cosh(log x)")
+def sum_with_reciprocal_plus_hyperbolic_sine_of_logarithm(x):
+    """A number, its reciprocal and twice the hyperbolic sine of its logarithm are twice the number."""
+    return x + 1 / x + 2 * np.sinh(np.log(x)), 2 * x, positive(x)
+
+
+@relation(source="x + 1/x = 2·cosh(log x)")
+def sum_with_reciprocal_minus_hyperbolic_sine_of_logarithm(x):
+    """A number and its reciprocal less twice the hyperbolic sine of its logarithm are twice the reciprocal."""
+    return x + 1 / x - 2 * np.sinh(np.log(x)), 2 / x, positive(x)
+
+
+@relation(source="functional equation of the exponential")
+def exponential_of_negated_logarithm(x):
+    """The exponential of a negated logarithm is the reciprocal of its argument."""
+    return np.exp(-np.log(x)), 1 / x, positive(x)

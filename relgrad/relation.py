@@ -49,8 +49,12 @@ from relgrad.logic import (
     without_exponentials,
 )
 from relgrad.op import as_term, is_constant
+from relgrad.ops.exponential import cosh, exp, sinh, tanh
 from relgrad.term import Term, is_term, subterms
 from relgrad.trace.tracer import Tracer
+
+EXPONENTIALS = frozenset([cosh, exp, sinh, tanh])
+"""The functions of which elementary rows are."""
 
 __all__ = [
     "Library",
@@ -125,12 +129,11 @@ class Relation:
         return len(parts) - constants - read, constants, -len(self.variables), read
 
     @cached_property
-    def arithmetic(self) -> bool:
-        """Whether nothing but products, sums and powers of variables stand on both sides, on all of the reals."""
-        parts = subterms(*[side for side in (self.left, self.right) if is_term(side)])
-        return not self.conditions and all(
-            is_constant(t) or in_product(t.op) or in_sum(t.op) for t in parts if not is_contraction(t)
-        )
+    def elementary(self) -> bool:
+        """Whether both sides are made of sums, products, powers and exponentials of variables, without a condition."""
+        parts = list(subterms(*[side for side in (self.left, self.right) if is_term(side)]))
+        read = (in_product(t.op) or in_sum(t.op) or t.op in EXPONENTIALS for t in parts if not is_constant(t))
+        return not self.conditions and all(read) and not any(is_contraction(t) for t in parts)
 
     def __call__(self, u: Any, v: Any) -> Goal:
         """Construct a goal stating that v is u with this equation applied at its root."""
@@ -241,9 +244,9 @@ class Library:
         return self._index.has_root(key)
 
     @cached_property
-    def arithmetic(self) -> Library:
-        """The rows of nothing but products, sums and powers: they hold before what stands in them is rewritten."""
-        return Library(r for r in self.relations if r.arithmetic)
+    def elementary(self) -> Library:
+        """The rows of sums, products and exponentials, which are seen before what stands in them is rewritten."""
+        return Library(r for r in self.relations if r.elementary)
 
     def extended(self, *relations: Relation) -> Library:
         """Return a library with further rows; one of the same name replaces the old."""

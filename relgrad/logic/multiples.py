@@ -93,22 +93,21 @@ def powers(pattern: ProductView, subject: ProductView) -> list[Number]:
 
     Exponentials say nothing of it, since a power of one is another. Where a root of a factor stands, it is real.
     """
-    heads = {
-        head_key(p.op): k
-        for p, k in pattern.factors.items()
-        if is_term(p) and not p.ground and p.op is not exp
-    }
+    heads: dict[Any, set[Number]] = {}
+    for p, k in pattern.factors.items():
+        if is_term(p) and not p.ground and p.op is not exp:
+            heads.setdefault(head_key(p.op), set()).add(k)
     # Of S√S all is taken by a root of S, and not its root only.
-    rooted = any(k.denominator != 1 for k in heads.values())
+    rooted = any(k.denominator != 1 for ks in heads.values() for k in ks)
     powers: dict[Number, None] = {} if rooted else {1: None}
     if abs(pattern.coefficient) == 1:
         for t, e in subject.factors.items():
-            k = heads.get(head_key(t.op)) if is_term(t) else None
-            # A root is not taken out of what is no root: Σx² is no norm squared, and sin(x) no root of sin(x)².
-            if k is not None and k.denominator in (1, e.denominator):
-                power = whole(Fraction(e) / k)
-                if power.denominator in (1, e.denominator) or range_of(t).nonnegative:
-                    powers[power] = None
+            for k in sorted(heads.get(head_key(t.op), ()), reverse=True) if is_term(t) else ():
+                # A root is not taken out of what is no root: Σx² is no norm squared, sin(x) no root of sin(x)².
+                if k.denominator in (1, e.denominator):
+                    power = whole(Fraction(e) / k)
+                    if power.denominator in (1, e.denominator) or range_of(t).nonnegative:
+                        powers[power] = None
     if len(pattern.factors) == 1 and next(iter(pattern.factors.values())) < 0:
         # What is said of the reciprocal of an op alone is not meant for the op.
         return [power for power in powers if power > 0] or [1]

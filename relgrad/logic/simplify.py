@@ -150,9 +150,20 @@ def cancelled_sum(t: Term) -> Any:
     """Return a sum with what cancels cancelled, or None where nothing does: a + b - a = b."""
     view = sum_of(t)
     if not view.cancelled:
-        return None
+        return _cancelled_inside(t)
     new = fit(build_sum(view, dtype_of(t)), t)
     return None if new is t else new
+
+
+def _cancelled_inside(t: Term) -> Any:
+    """Return a sum in which what stands beside a common factor cancels: g·(x + y) + g·(x - y) = g·(2·x)."""
+    view = product_of(t)
+    for base, e in view.factors.items():
+        if e == 1 and base is not t and is_term(base) and base.op in SUMS and sum_of(base).cancelled:
+            inside = product_of(build_sum(sum_of(base), dtype_of(t)))
+            new = multiplied((view, 1), (ProductView(1, {base: 1}), -1), (inside, 1))
+            return fit(build_product(new, dtype_of(t)), t)
+    return None
 
 
 def distributed_product(t: Term) -> Any:

@@ -211,13 +211,13 @@ class _Run:
     def _simplified(
         self, key: Key, t: Term, within: int, moves: frozenset[str], became: dict[Key, Key]
     ) -> Term | None:
-        """Apply a row of arithmetic, where operands may still cancel that will be read as one function each."""
+        """Apply an elementary row, where operands still show what they will be rewritten to one function of."""
         if RELATE not in moves or self.fuel < 0 or not t.type.differentiable:
             return None
         readings = theories_of(t.op) & ~within & (PRODUCT | SUM)
         if any(readings & theory and width(t, theory, LIMIT) > LIMIT for theory in (PRODUCT, SUM)):
             return None
-        for found in relate_rows(t, self.library.arithmetic, readings):
+        for found in relate_rows(t, self.library.elementary, readings):
             if not leads_to((found.term, within) if within else found.term, key, became):
                 self._record(t, found)
                 return found.term
