@@ -53,19 +53,19 @@ def _real_roots(a: Any, b: Any, c: Any) -> Any:
     return (b * b - 4 * a * c > 0) & np.isfinite(b * b) & np.isfinite(a * c)
 
 
-def _small_root(a: Any, b: Any, c: Any) -> Any:
+def small_root(a: Any, b: Any, c: Any) -> Any:
     """(−b + √(b² − 4ac))/2a, after section 5.6 of Numerical Recipes."""
     root = np.sqrt(b * b - 4 * a * c)
     return np.where(b < 0, (-b + root) / (2 * a), -2 * c / np.where(b < 0, 1.0, b + root))
 
 
-def _large_root(a: Any, b: Any, c: Any) -> Any:
+def large_root(a: Any, b: Any, c: Any) -> Any:
     """(−b − √(b² − 4ac))/2a, after section 5.6 of Numerical Recipes."""
     root = np.sqrt(b * b - 4 * a * c)
     return np.where(b < 0, 2 * c / np.where(b < 0, root - b, 1.0), -(b + root) / (2 * a))
 
 
-def _residual(far: Function, near: Function, width: float = 0.03) -> Function:
+def residual(far: Function, near: Function, width: float = 0.03) -> Function:
     """A Taylor polynomial for small arguments, and the formula elsewhere."""
     return lambda x: np.where(np.abs(x) < width, near(x), far(np.where(np.abs(x) < width, 1.0, x)))
 
@@ -122,7 +122,7 @@ PROBLEMS = (
     Problem(
         "3.9 1/x − cot x",
         lambda x: 1 / x - 1 / np.tan(x),
-        _residual(lambda x: 1 / x - 1 / np.tan(x), lambda x: x / 3 * (1 + x * x / 15)),
+        residual(lambda x: 1 / x - 1 / np.tan(x), lambda x: x / 3 * (1 + x * x / 15)),
         (SMALL,),
     ),
     Problem(
@@ -134,14 +134,14 @@ PROBLEMS = (
     Problem(
         "3.2.1 (−b + √(b²−4ac))/2a",
         lambda a, b, c: (-b + np.sqrt(b * b - 4 * a * c)) / (2 * a),
-        _small_root,
+        small_root,
         (COEFFICIENT,) * 3,
         _real_roots,
     ),
     Problem(
         "3.2.1 (−b − √(b²−4ac))/2a",
         lambda a, b, c: (-b - np.sqrt(b * b - 4 * a * c)) / (2 * a),
-        _large_root,
+        large_root,
         (COEFFICIENT,) * 3,
         _real_roots,
     ),
@@ -212,7 +212,7 @@ PROBLEMS = (
     Problem(
         "3.4.5 (x − sin x)/(x − tan x)",
         lambda x: (x - np.sin(x)) / (x - np.tan(x)),
-        _residual(lambda x: (x - np.sin(x)) / (x - np.tan(x)), lambda x: -0.5 + 9 / 40 * x * x),
+        residual(lambda x: (x - np.sin(x)) / (x - np.tan(x)), lambda x: -0.5 + 9 / 40 * x * x),
         (MODERATE,),
     ),
     Problem(
@@ -265,7 +265,7 @@ PROBLEMS = (
     Problem(
         "(eˣ − 1 − x)/x²",
         lambda x: (np.exp(x) - 1 - x) / x**2,
-        _residual(lambda x: (np.expm1(x) - x) / x**2, lambda x: 0.5 + x / 6 + x * x / 24),
+        residual(lambda x: (np.expm1(x) - x) / x**2, lambda x: 0.5 + x / 6 + x * x / 24),
         (EXPONENT,),
     ),
     Problem("log(1+x)/x", lambda x: np.log(1 + x) / x, lambda x: np.log1p(x) / x, ((-1.0, 1e300),)),
@@ -274,7 +274,7 @@ PROBLEMS = (
     Problem(
         "x − sin x",
         lambda x: x - np.sin(x),
-        _residual(lambda x: x - np.sin(x), lambda x: x**3 / 6 * (1 - x * x / 20)),
+        residual(lambda x: x - np.sin(x), lambda x: x**3 / 6 * (1 - x * x / 20)),
         (MODERATE,),
     ),
     Problem(
@@ -310,7 +310,7 @@ PROBLEMS = (
     Problem(
         "coth x − 1/x",
         lambda x: 1 / np.tanh(x) - 1 / x,
-        _residual(lambda x: 1 / np.tanh(x) - 1 / x, lambda x: x / 3 * (1 - x * x / 15)),
+        residual(lambda x: 1 / np.tanh(x) - 1 / x, lambda x: x / 3 * (1 - x * x / 15)),
         (EXPONENT,),
     ),
     Problem(
@@ -344,7 +344,7 @@ PROBLEMS = (
     Problem(
         "log(1+x) − x",
         lambda x: np.log(1 + x) - x,
-        _residual(lambda x: np.log1p(x) - x, lambda x: -x * x / 2 * (1 - 2 * x / 3)),
+        residual(lambda x: np.log1p(x) - x, lambda x: -x * x / 2 * (1 - 2 * x / 3)),
         ((-1.0, 1e300),),
     ),
     Problem(
@@ -428,25 +428,25 @@ def markdown(rows: Sequence[Errors]) -> str:
     return "\n".join(lines)
 
 
+def told(rows: Sequence[Errors], as_markdown: bool) -> str:
+    """Return all errors as a table, and where relgrad is behind; or the table of the documentation."""
+    if as_markdown:
+        return markdown(rows)
+    head = ("problem", "quantity", "naive", "textbook", "relgrad", "points")
+    shown = [(e.problem, e.quantity, *(f"{b:.2f}" for b in e[2:5]), str(e.points)) for e in rows]
+    worse = [e for e in rows if e.relgrad > min(e.textbook, e.naive) + 1]
+    end = f"{len(rows)} quantities; relgrad more than a bit behind the better of the others in {len(worse)}:"
+    return "\n".join([table(head, shown), "", end, *(f"  {e.problem} {e.quantity}" for e in worse)])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--points", type=int, default=256, help="inputs drawn for each problem")
     parser.add_argument("--only", default="", help="measure problems whose names contain this")
     parser.add_argument("--markdown", action="store_true", help="print the table of the README")
     options = parser.parse_args()
-    rows = [e for p in PROBLEMS if options.only in p.name for e in measure(p, options.points)]
-    if options.markdown:
-        print(markdown(rows))
-        return
-    head = ("problem", "quantity", "naive", "textbook", "relgrad", "points")
-    shown = [(e.problem, e.quantity, *(f"{b:.2f}" for b in e[2:5]), str(e.points)) for e in rows]
-    print(table(head, shown))
-    worse = [e for e in rows if e.relgrad > min(e.textbook, e.naive) + 1]
-    print(
-        f"\n{len(rows)} quantities; relgrad more than a bit behind the better of the others in {len(worse)}:"
-    )
-    for e in worse:
-        print(f"  {e.problem} {e.quantity}")
+    chosen = [p for p in PROBLEMS if options.only in p.name]
+    print(told([e for p in chosen for e in measure(p, options.points)], options.markdown))
 
 
 if __name__ == "__main__":

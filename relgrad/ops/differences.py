@@ -42,13 +42,13 @@ def difference(function: Callable[..., Any], slope: Slope, ball: Callable[[Any],
     return op
 
 
-def _power_slope(g: Any, x: Any, a: Any) -> Any:
-    """Return g·a·xᵃ⁻¹; a - 1 may round, since the slopes at both ends must look alike to cancel."""
+def _power_slope(g: Any, x: Any, a: Any, y: Any) -> Any:
+    """Return g·a·xᵃ⁻¹; a - 1 may round where the slope at y is taken from it, since they must look alike to cancel."""
     rule, exponent = power.rules[0], as_term(a)
     if not is_constant(exponent):
         return g * (a * np.power(x, a - 1))
     n = exponent.op.value
-    if rule is not None and np.all(np.isin(n, (1, 2))):
+    if rule is not None and (is_constant(as_term(y)) or np.all(np.isin(n, (1, 2)))):
         return rule(g, np.power(x, a), x, a)
     return g * (n * np.power(x, n - n.dtype.type(1)))
 
@@ -77,8 +77,8 @@ power1pm1 = elementwise(
 power_difference = elementwise(
     "power_difference",
     kernels.power_difference,
-    lambda g, out, x, y, a, d: _power_slope(g, x, a),
-    lambda g, out, x, y, a, d: -_power_slope(g, y, a),
+    lambda g, out, x, y, a, d: _power_slope(g, x, a, y),
+    lambda g, out, x, y, a, d: -_power_slope(g, y, a, x),
     # xᵃ·log x − yᵃ·log y = (xᵃ − yᵃ)·log x + yᵃ·(log x − log y)
     lambda g, out, x, y, a, d: g * (out * np.log(x) + np.power(y, a) * log_difference(x, y, d)),
     None,

@@ -220,7 +220,7 @@ def arcsinh(x: Extended) -> Extended:
     return pick(x.outside & (x.e > 0), Extended(np.copysign(far.m, x.m), far.e), near)
 
 
-@_rule(np.power, np.float_power)
+@_rule(np.power)
 def power(x: Extended, y: Extended) -> Extended:
     """x^y = m^y·2^f·2^k with e·y = k + f, which two halves of y give exactly."""
     base, p = np.broadcast_arrays(x.floats(), np.clip(y.floats(), -(2.0**60), 2.0**60))
@@ -251,3 +251,9 @@ def power(x: Extended, y: Extended) -> Extended:
     usual = ~x.outside & ((np.abs(plain) >= np.finfo(plain.dtype).tiny) & np.isfinite(plain))
     usual |= (x.m == 0) | ~np.isfinite(x.m) | (p == 0) | ~np.isfinite(y.m)
     return pick(usual, Extended.of(plain), result)
+
+
+@_rule(np.float_power)
+def float_power(x: Extended, y: Extended) -> Extended:
+    """Return x^y in double precision."""
+    return power(Extended.of(x, np.float64), Extended.of(y, np.float64))
