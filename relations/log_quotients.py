@@ -6,14 +6,16 @@ from relgrad.ops import (
     bernoulli_n,
     exprel_n,
     log_exprel,
+    log_quotient,
     log_sinc,
     log_sinhc,
+    power_difference,
     sinc_n,
     sinhc_n,
     xcsc_n,
     xcsch_n,
 )
-from relgrad.relation import relation
+from relgrad.relation import nonnegative, relation
 
 
 @relation(source="log((eˣ - 1)/x), about x/2")
@@ -56,3 +58,26 @@ def log_of_reciprocal_of_relative_hyperbolic_sine(x):
 def ratio_of_hyperbolic_sines_of_multiple(x, w):
     """The ratio of two hyperbolic sines, the argument of one a multiple of that of the other."""
     return np.sinh(x) / np.sinh(w * x), np.exp(log_sinhc(x) - log_sinhc(w * x)) / w
+
+
+@relation(source="log(1 - x²) = log(1 - x) + log(1 + x)")
+def log_of_one_minus_square(x, z):
+    """The log of one less a square, near zero and near one."""
+    return (
+        np.log(-power_difference(x, 1, 2, z)),
+        np.where(np.square(1 + z) < 0.5, np.log1p(-np.square(1 + z)), np.log(-z) + np.log(2 + z)),
+    )
+
+
+@relation(source="the log of an odds ratio: p·(1 - q)/(q·(1 - p)) = 1 + (p - q)/(q·(1 - p))")
+def difference_of_log_odds(x, y):
+    """The difference of the log odds of two probabilities that may be near each other."""
+    up, down = (x - y) / (y * (1 - x)), (y - x) / (x * (1 - y))
+    return (
+        log_quotient(x, 1 - x, 2 * x - 1) - log_quotient(y, 1 - y, 2 * y - 1),
+        np.where(x >= y, np.log1p(up), -np.log1p(down)),
+        nonnegative(x),
+        nonnegative(y),
+        nonnegative(1 - x),
+        nonnegative(1 - y),
+    )

@@ -16,6 +16,7 @@ from relgrad.ops import (
     csc2_gap_n,
     csc_gap_n,
     j1_n,
+    j1c_n,
     sin_difference,
     sin_minus_xcos,
     sinc3_n,
@@ -149,6 +150,18 @@ def relative_sine_minus_cosine(x):
 def spherical_bessel(x):
     """(sin x - x·cos x)/x², continued to zero at zero."""
     return sin_minus_xcos(x) / x**2, j1_n(x, 0)
+
+
+@relation(source="NIST DLMF 10.49.3: the form factor of a sphere")
+def form_factor_of_sphere(x):
+    """(sin x - x·cos x)/x³, continued to one third at zero."""
+    return sin_minus_xcos(x) / x**3, j1c_n(x, 0)
+
+
+@relation(source="NIST DLMF 10.49.3: the form factor of a sphere")
+def spherical_bessel_over_argument(x):
+    """(sin x - x·cos x)/x³, continued to one third at zero, where it is divided by x last."""
+    return j1_n(x, 0) / x, j1c_n(x, 0)
 
 
 @relation(source="NIST DLMF 4.19.4")

@@ -263,3 +263,13 @@ def softmax_of_rounded_product(x, y, axis):
 def log_softmax_of_rounded_product(x, y, axis):
     """Exponents that are a multiple of something are shifted before they are multiplied, which rounds."""
     return log_softmax(x, axis=axis), log_softmax(y, axis=axis), centred_exponentso(x, axis, y)
+
+
+@relation(source="the effective sample size of weights e^x, in logs; Kong 1992")
+def log_of_effective_sample_size(x, axis):
+    """Twice a log-sum-exp less that of the double, in log-probabilities."""
+    return (
+        2 * logsumexp(x, axis=axis, keepdims=True) - logsumexp(2 * x, axis=axis, keepdims=True),
+        -logsumexp(2 * log_softmax(x, axis=axis), axis=axis, keepdims=True),
+        varying_along(x, axis),
+    )

@@ -89,3 +89,9 @@ def log_of_complement_of_double_exponential(x):
 def two_minus_complementary_error_function(x):
     """The other tail of an error function."""
     return 2 - erfc(x), erfc(-x)
+
+
+@relation(source="cosh x = e^|x|·(1 + e^-2|x|)/2")
+def log_of_hyperbolic_cosine_minus_size(x):
+    """The log of a hyperbolic cosine less what it grows like."""
+    return log_cosh(x) - np.abs(x), np.log1p(np.expm1(-2 * np.abs(x)) / 2)

@@ -75,3 +75,9 @@ def sum_minus_hypotenuse_of_difference(x, y, z):
         x + y - np.hypot(x - y, z),
         -2 * quadratic_root(1, (x + y) / 2, z * z / 4 - x * y),
     )
+
+
+@relation(source="Kahan 1987, Branch cuts for complex elementary functions, section 4")
+def hypotenuse_minus_size_of_leg(x, y):
+    """A hypotenuse less the length of one of the legs."""
+    return np.hypot(x, y) - np.abs(y), hypot_excess(x, np.abs(y))

@@ -62,8 +62,8 @@ from relgrad.kernels.logexp import (
     xlog1py,
     xlogy,
 )
-from relgrad.kernels.moments import centred, log_prod, prod1pm1, prod_power
-from relgrad.kernels.normalize import gibbs, log_softmax, logsumexp, softmax
+from relgrad.kernels.moments import centred, log_prod, mean_minus, prod1pm1, prod_power, sum_minus
+from relgrad.kernels.normalize import gibbs, log_softmax, logmeanexp, logsumexp, softmax
 from relgrad.kernels.pullback import complement, deviation, log_softmax_pullback, softmax_pullback
 from relgrad.kernels.quotients import (
     arcsinc_n,
@@ -79,6 +79,7 @@ from relgrad.kernels.quotients import (
     csc_gap_n,
     exprel2_n,
     j1_n,
+    j1c_n,
     log1prel2_n,
     log_gap_n,
     log_ratio_n,
@@ -120,7 +121,7 @@ from relgrad.kernels.remainders import (
     xlogx1p_minus_x,
 )
 from relgrad.kernels.removable import cosc_n, exprel_n, log1prel_n, logrel_n, sinc_n
-from relgrad.kernels.roots import hypot_excess, leg, quadratic_root, radical, sagitta
+from relgrad.kernels.roots import hypot_excess, leg, product_difference, quadratic_root, radical, sagitta
 from relgrad.kernels.special import (
     beta,
     betaln,
@@ -198,6 +199,7 @@ __all__ = [
     "hypot_excess",
     "itakura_saito",
     "j1_n",
+    "j1c_n",
     "kl_divergence",
     "leave_one_out_prod",
     "leg",
@@ -226,8 +228,10 @@ __all__ = [
     "log_softmax_pullback",
     "logdiffexp",
     "logit",
+    "logmeanexp",
     "logrel_n",
     "logsumexp",
+    "mean_minus",
     "mills",
     "mills_excess",
     "ndtr",
@@ -239,6 +243,7 @@ __all__ = [
     "power_difference",
     "prod1pm1",
     "prod_power",
+    "product_difference",
     "put_at",
     "quadratic_root",
     "radical",
@@ -261,6 +266,7 @@ __all__ = [
     "softplus",
     "softplus_difference",
     "square_minus_versin",
+    "sum_minus",
     "tan_difference",
     "tan_minus_x",
     "tanc3_n",

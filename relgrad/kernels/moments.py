@@ -25,6 +25,56 @@ def centred(x: Any, axis: Axis = None) -> Any:
     return rest - np.mean(rest, axis=axis, keepdims=True)
 
 
+def _two_sum(x: Any, y: Any) -> tuple[Any, Any]:
+    """Return x + y and its rounding error. Source: Knuth, The Art of Computer Programming 2, section 4.2.2."""
+    total = x + y
+    back = total - x
+    return total, (x - (total - back)) + (y - back)
+
+
+def _cascaded(x: Any, axis: Axis) -> tuple[Any, Any]:
+    """Return Σ x over axes, which stay, and its rounding error. Source: Ogita, Rump & Oishi 2005, algorithm 4.4."""
+    axes = _axes(x, axis)
+    shape = tuple([1 if a - x.ndim in axes else n for a, n in enumerate(x.shape)])
+    rows = np.moveaxis(x, axes, range(-len(axes), 0)).reshape(*shape, -1)
+    error = np.zeros(shape, x.dtype)
+    while rows.shape[-1] > 1:
+        half = rows.shape[-1] // 2
+        total, low = _two_sum(rows[..., :half], rows[..., half : 2 * half])
+        error = error + np.sum(low, axis=-1)
+        rows = np.concatenate([total, rows[..., 2 * half :]], axis=-1)
+    return np.sum(rows, axis=-1), error
+
+
+@kernel
+def sum_minus(x: Any, y: Any, axis: Axis = None) -> Any:
+    """Σ x − y over axes, which stay, without the rounding of the sum.
+
+    >>> sum_minus(np.array([0.5, 0.25, 0.25 + 2.0**-54]), 1.0) == 2.0**-54
+    array([ True])
+    """
+    x, y = floats(x, y)
+    total, error = _cascaded(x, axis)
+    rest, low = _two_sum(total, -y)
+    return np.where(np.isfinite(rest + low + error), rest + (low + error), total - y)
+
+
+@kernel
+def mean_minus(x: Any, y: Any, axis: Axis = None) -> Any:
+    """The mean of x over axes, which stay, less y, without the rounding of the mean.
+
+    >>> mean_minus(np.array([1e9, 1e9 + 1]), 1e9)
+    array([0.5])
+    """
+    x, y = floats(x, y)
+    apart, lost = _two_sum(x, -np.broadcast_to(y, np.broadcast_shapes(x.shape, y.shape)))
+    total, error = _cascaded(apart, axis)
+    error = error + np.sum(lost, axis=axis, keepdims=True)
+    count = apart.size // max(total.size, 1)
+    plain = np.mean(x, axis=axis, keepdims=True) - y
+    return np.where(np.isfinite(total + error), (total + error) / count, plain)
+
+
 def _scaled_product(x: Any, axis: Axis) -> tuple[Any, Any]:
     """Return Π x over axes as m·2ᵏ: m is the product itself and k zero, wherever that is a normal number."""
     plain = np.prod(x, axis=axis, keepdims=True)

@@ -91,6 +91,22 @@ def logsumexp(x: Any, axis: Axis = None, keepdims: bool = False, weights: Any = 
     return total if keepdims else np.squeeze(total, axis)[()]
 
 
+@kernel
+def logmeanexp(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
+    """The log of the mean of eˣ over axes, about the mean of x where that is small.
+
+    >>> logmeanexp(np.array([1e-20, 3e-20])) == 2e-20
+    np.True_
+    """
+    (x,) = floats(x)
+    total = logsumexp(x, axis, keepdims=True)
+    count = x.size // max(total.size, 1)
+    near = np.max(np.abs(x), axis=axis, keepdims=True, initial=0) <= 1
+    mean = np.mean(np.expm1(np.where(near, x, 0)), axis=axis, keepdims=True)
+    total = np.where(near, np.log1p(mean), total - x.dtype.type(np.log(max(count, 1))))
+    return total if keepdims else np.squeeze(total, axis)[()]
+
+
 def _difference(x: Any, m: Any, axis: Axis) -> tuple[Any, Any]:
     """Return x − m and its rounding error, for a maximum m; a lone +inf is at 0, several are at NaN.
 

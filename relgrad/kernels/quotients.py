@@ -219,6 +219,15 @@ j1_n = _quotient(
     lambda f: (f.sin() - f.t * f.cos()) / (f.t * f.t),
     lambda f: (f.sin() / f.t - f.cos()) / f.t,
 )
+j1c_n = _quotient(
+    "j1c_n",
+    "(sin x − x·cos x)/x³",
+    -2,
+    2,
+    28,
+    lambda f: (f.sin() - f.t * f.cos()) / (f.t * f.t * f.t),
+    lambda f: (f.sin() / f.t - f.cos()) / f.t / f.t,
+)
 csc2_gap_n = _quotient(
     "csc2_gap_n",
     "1/sin²x − 1/x²",

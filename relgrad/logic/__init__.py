@@ -36,7 +36,6 @@ from relgrad.logic.simplify import (
     cancelled_product,
     cancelled_sum,
     distributed_product,
-    factored_square,
     factored_sum,
     gathered_sum,
     joined_reductions,
@@ -44,6 +43,7 @@ from relgrad.logic.simplify import (
     scattered_product,
 )
 from relgrad.logic.sink import is_masking, sunk_product
+from relgrad.logic.special import averaged_sum, crossed_sum, factored_square
 from relgrad.logic.theory import (
     BAG,
     PRODUCT,
@@ -70,12 +70,14 @@ __all__ = [
     "Rewrite",
     "Wide",
     "additive",
+    "averaged_sum",
     "cancelled_product",
     "cancelled_sum",
     "centred_exponentso",
     "centredo",
     "compile_pattern",
     "constant_along",
+    "crossed_sum",
     "distributed_product",
     "drawn_product",
     "entrieso",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -13,7 +14,8 @@ from relgrad.logic.unify import is_variable
 from relgrad.logic.view import product_of, sum_of, summand
 from relgrad.ops.exponential import exp
 from relgrad.ops.reduction import Sum
-from relgrad.term import Term, is_term
+from relgrad.ops.statistics import Size
+from relgrad.term import Term, is_term, subterms
 
 
 def takes_whole(subject: SumView, rest: SumView) -> bool:
@@ -83,9 +85,25 @@ def scales(p: Term, pattern: SumView, subject: SumView) -> list[Number]:
             for k in heads.get(key, ()):
                 scales[whole(Fraction(c) / k)] = None
         # What stands beside a mean tells how often it is there, since the mean has a coefficient of its own.
-        if any(is_variable(p) for p in pattern.terms) and Sum in heads:
-            scales[c] = None
+        if Sum in heads:
+            if any(is_variable(p) for p in pattern.terms):
+                scales[c] = None
+            if is_term(t) and type(t.op) is Sum and _has_mean(p) and None not in (extents := _extents(t)):
+                scales[whole(c * math.prod(extents))] = None
     return sorted(scales, key=lambda scale: scale < 0)
+
+
+def _has_mean(p: Term) -> bool:
+    """Whether a pattern has a mean in it, which is a sum with a coefficient that is known once the sum is."""
+    found = p.cache.get("mean")
+    if found is None:
+        found = p.cache["mean"] = any(type(t.op) is Size for t in subterms(p))
+    return found
+
+
+def _extents(t: Term) -> list[int | None]:
+    """List how many entries a sum runs over along each of its axes."""
+    return [t.rands[0].type.extent(axis) for axis in t.op.axes]
 
 
 def powers(pattern: ProductView, subject: ProductView) -> list[Number]:

@@ -86,10 +86,11 @@ def additive(*terms: Term) -> bool:
 
     Data are inputs, multiples of them, and what is picked from them.
     """
-    return type(terms[0].op) is not Constant and all(map(_is_additive, terms))
+    return type(terms[0].op) is not Constant and all(map(is_additive, terms))
 
 
-def _is_additive(t: Term) -> bool:
+def is_additive(t: Any) -> bool:
+    """Whether a term is data, a multiple of data or a sum of them."""
     stack = [t]
     while stack:
         node = stack.pop()

@@ -13,7 +13,6 @@ from relgrad.logic.group import (
     ProductView,
     SumView,
     added,
-    float_root,
     multiplied,
     number_of,
     whole,
@@ -60,25 +59,6 @@ def _is_distributed(view: ProductView, total: SumView) -> bool:
 def rooted_power(t: Term) -> Any:
     """Return a power with exponent one half as a root, which is rounded correctly, or None for another term."""
     return sqrt(t.rands[0]) if t.op is power and number_of(t.rands[1]) == Fraction(1, 2) else None
-
-
-def factored_square(t: Term) -> Any:
-    """Return a square less a number that is one, in factors, or None: x² - 9 = (x - 3)·(x + 3), x²/9 - 1 too."""
-    constant, terms = sum_of(t)[:2]
-    if not constant or len(terms) != 1:
-        return None
-    ((part, k),) = terms.items()
-    view = product_of(part)
-    square = -Fraction(constant) / (Fraction(view.coefficient) * k)
-    root = float_root(square) if square > 0 and square != 1 else None
-    if root is None or not view.factors or any(e % 2 for e in view.factors.values()):
-        return None
-    base = build_product(
-        ProductView(1, {b: whole(Fraction(e, 2)) for b, e in view.factors.items()}), dtype_of(t)
-    )
-    sides = [build_sum(added((sum_of(base), 1), (SumView(r, {}), 1)), dtype_of(t)) for r in (-root, root)]
-    factors = multiplied(*[(product_of(side), 1) for side in sides], (ProductView(-constant / square, {}), 1))
-    return fit(build_product(factors, dtype_of(t)), t)
 
 
 def joined_reductions(t: Term) -> Iterator[tuple[Term, Term]]:

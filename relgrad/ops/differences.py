@@ -122,6 +122,16 @@ log_quotient = elementwise(
 xlogx_difference = difference(
     kernels.xlogx_difference, lambda g, x: g * np.log(x) + g, lambda x: x if x.is_zero() else x * x.log()
 )
+product_difference = elementwise(
+    "product_difference",
+    kernels.product_difference,
+    lambda g, out, x, y, u, v: g * y,
+    lambda g, out, x, y, u, v: g * x,
+    lambda g, out, x, y, u, v: -g * v,
+    lambda g, out, x, y, u, v: -g * u,
+    kernel=True,
+    ball=lambda x, y, u, v: x * y - u * v,
+)
 log_exp_difference = elementwise(
     "log_exp_difference",
     kernels.log_exp_difference,
