@@ -268,6 +268,10 @@ KERNELS: dict[str, Row] = {
         softplus_difference tan_difference xlogx_difference"""
     ),
     "boxcox": (lambda x, a: kernels.boxcox(x, a, x - 1), X, Y),
+    "product_difference": (lambda x, y: kernels.product_difference(x, y, y + 1, x * y), X, Y),
+    "sum_minus": (lambda x, s: kernels.sum_minus(x, s, axis=1), X, S),
+    "mean_minus": (lambda x, s: kernels.mean_minus(x, s, axis=1), X, S),
+    "logmeanexp": (lambda x: kernels.logmeanexp(x, axis=1, keepdims=True), X),
     "coarse": (lambda x: x * kernels.coarse(np.floor(x) + 0.3), X),
     "prod1pm1": (lambda x: kernels.prod1pm1(x, axis=1, keepdims=True), X),
     "annuity_n": (lambda x, a: kernels.power1pm1(x, a) / x, X, Y),

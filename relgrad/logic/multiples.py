@@ -19,8 +19,9 @@ from relgrad.term import Term, is_term, subterms
 
 
 def takes_whole(subject: SumView, rest: SumView) -> bool:
-    """Whether a match takes a summand whole: of 0.999 x - 0.999 y + 0.001 z, taking 0.001 (x - y) leaves as many."""
-    return not subject.terms or any(t not in rest.terms for t in subject.terms)
+    """Whether a match takes summands whole: of 2/x - 1/y, taking 1/x - 1/y leaves 1/x, which nothing is gained by."""
+    taken = [t for t, k in subject.terms.items() if rest.terms.get(t, 0) != k]
+    return not subject.terms or (bool(taken) and all(t not in rest.terms for t in taken))
 
 
 def factors(pattern: SumView, subject: SumView) -> list[ProductView]:
@@ -88,8 +89,8 @@ def scales(p: Term, pattern: SumView, subject: SumView) -> list[Number]:
         if Sum in heads:
             if any(is_variable(p) for p in pattern.terms):
                 scales[c] = None
-            if is_term(t) and type(t.op) is Sum and _has_mean(p) and None not in (extents := _extents(t)):
-                scales[whole(c * math.prod(extents))] = None
+            if is_term(t) and type(t.op) is Sum and _has_mean(p) and (count := _count(t)) is not None:
+                scales[whole(c * count)] = None
     return sorted(scales, key=lambda scale: scale < 0)
 
 
@@ -101,9 +102,10 @@ def _has_mean(p: Term) -> bool:
     return found
 
 
-def _extents(t: Term) -> list[int | None]:
-    """List how many entries a sum runs over along each of its axes."""
-    return [t.rands[0].type.extent(axis) for axis in t.op.axes]
+def _count(t: Term) -> int | None:
+    """Return how many entries a sum runs over, or None where that is not known."""
+    extents = [t.rands[0].type.extent(axis) for axis in t.op.axes]
+    return None if None in extents else math.prod(extents)
 
 
 def powers(pattern: ProductView, subject: ProductView) -> list[Number]:

@@ -12,7 +12,6 @@ NOT_YET = {
     """,
     "expanded squares of differences": """
         logsumexp: variance of exponentials, in logs [value]
-        statistics: weighted variance [value gradient]
         geometry: pairs of distances [value]
         geometry: Gaussian kernel [value gradient]
     """,
