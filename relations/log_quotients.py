@@ -15,7 +15,7 @@ from relgrad.ops import (
     xcsc_n,
     xcsch_n,
 )
-from relgrad.relation import nonnegative, relation
+from relgrad.relation import relation
 
 
 @relation(source="log((eˣ - 1)/x), about x/2")
@@ -73,11 +73,8 @@ def log_of_one_minus_square(x, z):
 def difference_of_log_odds(x, y):
     """The difference of the log odds of two probabilities that may be near each other."""
     up, down = (x - y) / (y * (1 - x)), (y - x) / (x * (1 - y))
+    probabilities = np.minimum(x * (1 - x), y * (1 - y)) >= 0
     return (
         log_quotient(x, 1 - x, 2 * x - 1) - log_quotient(y, 1 - y, 2 * y - 1),
-        np.where(x >= y, np.log1p(up), -np.log1p(down)),
-        nonnegative(x),
-        nonnegative(y),
-        nonnegative(1 - x),
-        nonnegative(1 - y),
+        np.where(probabilities, np.where(x >= y, np.log1p(up), -np.log1p(down)), np.nan),
     )

@@ -6,6 +6,7 @@ from relgrad.ops import (
     centred,
     deviation,
     log_prod,
+    logmeanexp,
     mean_minus,
     prod1pm1,
     prod_power,
@@ -292,5 +293,15 @@ def weighted_squares_minus_square_of_weighted_sum(x, w, axis):
         ),
         additive(x, w),
         same_shape(x, w),
+        varying_along(x, axis),
+    )
+
+
+@relation(source="a log-mean-exp moves with its argument")
+def log_of_mean_of_exponentials_minus_mean(x, axis):
+    """The log of the mean of exponentials less the mean of the exponents, which both may exceed by far."""
+    return (
+        logmeanexp(x, axis=axis, keepdims=True) - np.mean(x, axis=axis, keepdims=True),
+        logmeanexp(centred(x, axis=axis), axis=axis, keepdims=True),
         varying_along(x, axis),
     )

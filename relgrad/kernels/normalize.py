@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from relgrad.kernels.dispatch import floats, kernel
+from relgrad.kernels.moments import sum_minus
 
 Axis = int | tuple[int, ...] | None
 
@@ -77,18 +78,31 @@ def logsumexp(x: Any, axis: Axis = None, keepdims: bool = False, weights: Any = 
     >>> logsumexp(np.array([1000.0, 1000.0]), weights=np.array([0.5, 0.5]))
     np.float64(1000.0)
     """
-    if weights is None:
+    weighted = None if weights is None else _Weighted(x, weights, axis)
+    if weighted is None:
         (x,) = floats(x)
         m, top, rest = _sum_at_max(x, axis)
     else:
-        weighted = _Weighted(x, weights, axis)
         m = _finite(weighted.m)
         terms = weighted.terms(weighted.x - m)
         top = np.sum(np.where(weighted.top, terms, 0), axis=axis, keepdims=True)
         rest = np.sum(np.where(weighted.top, 0, terms), axis=axis, keepdims=True)
         m = m + weighted.exponent.astype(m.dtype) * 0.6931471805599453
     total = m + _log_of_total(top, rest)
+    if weighted is not None:
+        total = _near_one(total, weighted.x, weighted.w, axis)
     return total if keepdims else np.squeeze(total, axis)[()]
+
+
+def _near_one(total: Any, x: Any, w: Any, axis: Axis) -> Any:
+    """Return log Σ w·eˣ as log(1 + Σ w·(eˣ − 1) + (Σ w − 1)) where all x are small, and weights may sum to one."""
+    small = np.where(w == 0, 0, x)
+    near = np.max(np.abs(small), axis=axis, keepdims=True, initial=0) <= 1
+    if not np.any(near):
+        return total
+    small = np.where(near, small, 0)
+    rest = np.sum(w * np.expm1(small), axis=axis, keepdims=True)
+    return np.where(near, np.log1p(rest + sum_minus(np.broadcast_to(w, x.shape), 1, axis)), total)
 
 
 @kernel

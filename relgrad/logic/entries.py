@@ -55,10 +55,28 @@ def log_probability(x: Term, y: Term, axes: tuple[int, ...]) -> Any:
             return None
         found = selected(selection, LogSoftmax(axes).make_node(y))
     else:
-        found = _mean(inner, y, axes, total)
+        found = _multiple(inner, y, axes, total, moves) or _mean(inner, y, axes, total)
     for move in moves[::-1] if found is not None else ():
         found = move.op.make_node(found)
     return found
+
+
+def _multiple(t: Term, y: Term, axes: tuple[int, ...], total: Term, moves: list[Term]) -> Any:
+    """k·z[i] - lse(k·z) = (k·z - lse(k·z))[i], for one number k."""
+    above, below = product_of(t), product_of(y)
+    for base, e in above.factors.items() if above.coefficient == below.coefficient else ():
+        selection, whole = chain_of(base) if e == 1 and is_term(base) else ((), base)
+        if not selection or below.factors.get(whole, 0) != 1:
+            continue
+        k = {b: n for b, n in above.factors.items() if b is not base}
+        one = all(is_term(b) and b.type.size == 1 for b in k)
+        if (
+            one
+            and k == {b: n for b, n in below.factors.items() if b is not whole}
+            and commutes(selection, total, moves)
+        ):
+            return selected(selection, LogSoftmax(axes).make_node(y))
+    return None
 
 
 def _part(t: Term, y: Term, axes: tuple[int, ...], total: Term) -> Any:
