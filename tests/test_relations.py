@@ -94,10 +94,10 @@ def holds(row: Any) -> bool:
     with flint.ctx.workprec(400):
         for left, right in instances(row):
             rounded = Instance(left, right, {}, {}).rounded
-            for scale in (0.5, 2.0, 6.0):
+            for scale, middle in ((0.5, 0.0), (2.0, 0.0), (6.0, 0.0), (0.2, 0.5)):
                 leaves = {t for t in subterms(left, right) if not t.rands and not is_constant(t)}
                 shapes = {t.op.name: t.type.shape for t in sorted(leaves, key=str)}
-                values = {n: ball(scale * rng.standard_normal(shape)) for n, shape in shapes.items()}
+                values = {n: ball(middle + scale * rng.standard_normal(shape)) for n, shape in shapes.items()}
                 sides = np.broadcast_arrays(*(evaluate(side, values, rounded) for side in (left, right)))
                 for a, b in zip(*(np.ravel(side) for side in sides), strict=True):
                     a, b = flint.arb(a), flint.arb(b)

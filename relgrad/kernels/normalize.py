@@ -95,14 +95,15 @@ def logsumexp(x: Any, axis: Axis = None, keepdims: bool = False, weights: Any = 
 
 
 def _near_one(total: Any, x: Any, w: Any, axis: Axis) -> Any:
-    """Return log Σ w·eˣ as log(1 + Σ w·(eˣ − 1) + (Σ w − 1)) where all x are small, and weights may sum to one."""
+    """Return log Σ w·eˣ as log(1 + Σ w·(eˣ − 1) + (Σ w − 1)) where all x are small, and weights nearly sum to one."""
     small = np.where(w == 0, 0, x)
     near = np.max(np.abs(small), axis=axis, keepdims=True, initial=0) <= 1
     if not np.any(near):
         return total
-    small = np.where(near, small, 0)
-    rest = np.sum(w * np.expm1(small), axis=axis, keepdims=True)
-    return np.where(near, np.log1p(rest + sum_minus(np.broadcast_to(w, x.shape), 1, axis)), total)
+    excess = sum_minus(np.broadcast_to(w, x.shape), 1, axis)
+    near &= np.abs(excess) <= 0.5
+    rest = np.sum(w * np.expm1(np.where(near, small, 0)), axis=axis, keepdims=True)
+    return np.where(near, np.log1p(rest + excess), total)
 
 
 @kernel

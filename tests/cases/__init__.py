@@ -5,7 +5,9 @@ from cases import (
     controls,
     conventions,
     densities,
+    formulas,
     hyperbolic,
+    likelihoods,
     logarithms,
     logistic,
     losses,
@@ -16,6 +18,7 @@ from cases import (
     shapes,
     softmax,
     vectors,
+    wordings,
 )
 from cases.case import KINDS, Case
 
@@ -33,6 +36,9 @@ CASES: tuple[Case, ...] = (
     *densities.CASES,
     *sciences.CASES,
     *models.CASES,
+    *wordings.CASES,
+    *likelihoods.CASES,
+    *formulas.CASES,
     *controls.CASES,
     *conventions.CASES,
 )

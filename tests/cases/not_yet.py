@@ -18,6 +18,5 @@ NOT_YET = {
     "other": """
         exponential: exp of a logarithm [value gradient product]
         physics: Arrhenius ratio [value]
-        logsumexp: power mean [product]
     """,
 }

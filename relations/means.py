@@ -1,0 +1,60 @@
+"""Means less what they are near, and variances under weights that sum to one: what cancels is formed first."""
+
+import numpy as np
+
+from relgrad.ops import centred, logmeanexp, mean_minus, sum_minus
+from relgrad.relation import additive, constant_along, relation, same_shape, varying_along
+
+
+@relation(source="the mean is linear; Ogita, Rump & Oishi 2005, Accurate sum and dot product")
+def mean_minus_number(x, y, axis):
+    """How far a mean is from a number: what is left may be less than the rounding of the mean."""
+    return (
+        np.mean(x, axis=axis, keepdims=True) - y,
+        mean_minus(x, y, axis=axis),
+        additive(x, y),
+        constant_along(y, axis),
+        varying_along(x, axis),
+    )
+
+
+@relation(source="the mean is linear; Ogita, Rump & Oishi 2005, Accurate sum and dot product")
+def mean_minus_mean(x, y, axis, its_axis):
+    """How far two means are apart, from their distances to the second, as it rounds."""
+    near = np.mean(y, axis=its_axis, keepdims=True)
+    return (
+        np.mean(x, axis=axis, keepdims=True) - near,
+        mean_minus(x, near, axis=axis) - mean_minus(y, near, axis=its_axis),
+        additive(x, y),
+        constant_along(near, axis),
+        varying_along(x, axis),
+        varying_along(y, its_axis),
+    )
+
+
+@relation(source="Steiner's theorem, with weights that need not sum to one")
+def weighted_squares_minus_square_of_weighted_sum(x, w, axis):
+    """A variance under probabilities: what these lack of one counts with the square of the mean."""
+    mean = np.sum(w * x, axis=axis, keepdims=True)
+    excess = sum_minus(w, 1.0, axis=axis)
+    return (
+        np.sum(w * (x * x), axis=axis, keepdims=True) - mean * mean,
+        np.where(
+            np.abs(excess) < 0.5,
+            np.sum(w * np.square(x - mean), axis=axis, keepdims=True) - mean * mean * excess,
+            np.sum(w * x * (x - mean), axis=axis, keepdims=True),
+        ),
+        additive(x, w),
+        same_shape(x, w),
+        varying_along(x, axis),
+    )
+
+
+@relation(source="a log-mean-exp moves with its argument")
+def log_of_mean_of_exponentials_minus_mean(x, axis):
+    """The log of the mean of exponentials less the mean of the exponents, which both may exceed by far."""
+    return (
+        logmeanexp(x, axis=axis, keepdims=True) - np.mean(x, axis=axis, keepdims=True),
+        logmeanexp(centred(x, axis=axis), axis=axis, keepdims=True),
+        varying_along(x, axis),
+    )
