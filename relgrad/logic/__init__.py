@@ -32,6 +32,7 @@ from relgrad.logic.ranges import (
     varying_along,
 )
 from relgrad.logic.rewrite import Rewrite, rewrites
+from relgrad.logic.shown import shows_elementary
 from relgrad.logic.simplify import (
     cancelled_product,
     cancelled_sum,
@@ -120,6 +121,7 @@ __all__ = [
     "same_shape",
     "scattered_product",
     "shared_theories",
+    "shows_elementary",
     "sum_of",
     "sunk_product",
     "theories_of",

@@ -25,6 +25,7 @@ from relgrad.logic import (
     SUM,
     head_key,
     is_masking,
+    shows_elementary,
     theories_of,
     width,
 )
@@ -212,7 +213,7 @@ class _Run:
         self, key: Key, t: Term, within: int, moves: frozenset[str], became: dict[Key, Key]
     ) -> Term | None:
         """Apply an elementary row, where operands still show what they will be rewritten to one function of."""
-        if RELATE not in moves or self.fuel < 0 or not t.type.differentiable:
+        if RELATE not in moves or self.fuel < 0 or not t.type.differentiable or not shows_elementary(t):
             return None
         readings = theories_of(t.op) & ~within & (PRODUCT | SUM)
         if any(readings & theory and width(t, theory, LIMIT) > LIMIT for theory in (PRODUCT, SUM)):

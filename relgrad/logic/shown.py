@@ -1,0 +1,32 @@
+"""Whether a sum or product openly shows what elementary rows are about, seen without reading it under its theories."""
+
+from __future__ import annotations
+
+from relgrad.logic.theory import PRODUCTS, SUMS
+from relgrad.ops.arithmetic import divide, reciprocal
+from relgrad.ops.exponential import cosh, exp, sinh
+from relgrad.term import Term
+
+_MOST = 32
+"""So many terms are looked at."""
+
+
+def shows_elementary(t: Term) -> bool:
+    """Whether exponentials or hyperbolic functions, or quotients of sums, stand in a sum or product at few steps."""
+    of_sum = t.op in SUMS
+    stack = [(t, False)]
+    for _ in range(_MOST):
+        if not stack:
+            return False
+        node, divided = stack.pop()
+        op = node.op
+        if op in SUMS:
+            if divided and of_sum:
+                return True
+            stack.extend([(rand, divided) for rand in node.rands])
+        elif op in PRODUCTS:
+            divided = divided or op is divide or op is reciprocal
+            stack.extend([(rand, divided) for rand in node.rands])
+        elif op is sinh or op is cosh or (op is exp and of_sum):
+            return True
+    return True
