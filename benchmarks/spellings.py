@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -98,6 +99,15 @@ class Judge:
             Enclosure(s.balls, s.settled & w.settled & _finite(w) & _finite(s))
             for s, w in zip(a, b, strict=True)
         ]
+        if self.with_gradient:
+            # Where a function has no value it has no gradient, though its formula may have one.
+            values = [
+                schedule([r], rg.LIBRARY, NAIVE).after[0] for r in (self.instance.left, self.instance.right)
+            ]
+            defined = [_finite(e) for e in enclose(values, self.values, limit=PRECISION)]
+            known = np.all([np.all(d.reshape(len(d), -1), axis=1) if d.ndim else d for d in defined], axis=0)
+            for t in self.truth:
+                t.settled[...] &= _along_first(known, t.settled)
         self._known: dict[tuple[Term, ...], list[Any]] = {}
         self.errors = self.errors_of(schedule(stable, rg.LIBRARY).after)
         # At numbers whose squares and cubes leave the floats, only what the row says of them is asked for.
@@ -182,7 +192,9 @@ def _moderate(values: dict[Term, Any]) -> Any:
 
 def _along_first(x: Any, like: Any) -> Any:
     """Return an array of one axis as long as the first of another array and of as many axes."""
-    return x.reshape(-1, *[1] * (like.ndim - 1)) if like.ndim and len(like) == len(x) else x.all()
+    if x.ndim and like.ndim and len(like) == len(x):
+        return x.reshape(-1, *[1] * (like.ndim - 1))
+    return x.all()
 
 
 @dataclass
@@ -236,12 +248,14 @@ def main() -> None:
     parser.add_argument("--values", action="store_true", help="no gradients")
     parser.add_argument("--start", type=int, default=0)
     parser.add_argument("--step", type=int, default=1)
+    parser.add_argument("--left", type=Path, help="a table of what is not stabilised is written here")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     rows = [row for row in rg.LIBRARY if not arguments.only or row.name in arguments.only]
     rows = sorted(rows, key=lambda r: r.name)[arguments.start :: arguments.step]
     total = naive = failed = 0
     start = time.perf_counter()
+    left = ["row\tof what\tspelling\twhat is lost"]
     for row in rows:
         try:
             found = judge_row(row, arguments.count, arguments.seed, not arguments.values)
@@ -252,6 +266,9 @@ def main() -> None:
         print(f"{row.name:50} {found.count:4} {found.naive:4} {len(found.failed):4}", flush=True)
         for what, text, why in found.failed:
             print(f"    {what}: {text}\n        {why}", flush=True)
+            left.append("\t".join([row.name, what, text, " ".join(why.split())]))
+        if arguments.left:
+            arguments.left.write_text("\n".join(left) + "\n")
     print(f"{total} spellings, {naive} naive, {failed} not stabilised; {time.perf_counter() - start:.0f} s")
 
 

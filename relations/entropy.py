@@ -13,7 +13,7 @@ from relgrad.ops import (
     xlog_ratio,
     xlogy,
 )
-from relgrad.relation import finite, relation, same_shape
+from relgrad.relation import additive, finite, relation, same_shape
 
 
 @relation(source="continuity: x·log x goes to 0 with x; scipy.special.xlogy")
@@ -121,6 +121,12 @@ def weighted_quotient_minus_its_log_minus_one(x, y):
 def _divergence(x, y):
     """Return x²/(2y²) - log(x/y) - 1/2."""
     return itakura_saito((x / y) ** 2, 1, ratio_minus_one(x, y, x - y) * (x / y + 1)) / 2
+
+
+@relation(source="Itakura & Saito 1968")
+def quotient_of_squares_minus_its_logarithm_minus_one(x, y):
+    """A quotient of squares, which may be out of range, less its logarithm and one."""
+    return x**2 / y**2 - np.log(x**2 / y**2) - 1, 2 * _divergence(x, y), additive(x, y)
 
 
 @relation(source="the divergence of two normal distributions; Cover & Thomas 2006, section 8.5")

@@ -185,6 +185,12 @@ def entropy_near_one_minus_argument(x):
 
 
 @relation(source="Hamming, NMSE (1973), problem 3.3.6")
+def log1p_of_quotient(y, z):
+    """The log of one plus a quotient, which rounds where the quotient is near minus one."""
+    return np.log1p(z / y), log_quotient(y + z, y, z), additive(z, y)
+
+
+@relation(source="Hamming, NMSE (1973), problem 3.3.6")
 def log_of_quotient(x, y):
     """The log of a quotient, which rounds where the two are nearly equal, and leaves the floats before its log."""
     return np.log(x / y), log_quotient(x, y, x - y), additive(x, y)

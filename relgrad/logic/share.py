@@ -14,7 +14,7 @@ from typing import Any
 from relgrad.logic.build import build_product, build_sum
 from relgrad.logic.equality import equal_ground
 from relgrad.logic.group import Number, ProductView, SumView, added, entry, multiplied, opposite, whole
-from relgrad.logic.theory import PRODUCTS
+from relgrad.logic.theory import PRODUCTS, SUMS
 from relgrad.logic.unify import State, bind
 from relgrad.logic.view import LIMIT, product_of, sum_of
 from relgrad.term import is_term
@@ -58,14 +58,33 @@ def _signed_member(entries: dict[Any, Number], part: Any) -> tuple[Any, int]:
     return None, 1
 
 
+def _divisor(factors: dict[Any, Number], t: Any) -> tuple[Any, Number]:
+    """Return the factor that a sum is a multiple of, and the multiple: -1 of y - x for x - y, ½ of it for x/2 - y/2."""
+    found = opposite(factors, t)
+    if found is not None or not (is_term(t) and t.op in SUMS):
+        return found, -1
+    view = sum_of(t)
+    for other in factors:
+        if is_term(other) and other.op in SUMS and len(sum_of(other).terms) == len(view.terms):
+            constant, terms, _ = sum_of(other)
+            members = {entry(terms, part): k for part, k in view.terms.items()}
+            multiples = {Fraction(k) / terms[part] for part, k in members.items() if part in terms}
+            if members.keys() == terms.keys() and len(multiples) == 1:
+                (multiple,) = multiples
+                if multiple * constant == view.constant:
+                    return other, whole(multiple)
+    return None, 1
+
+
 def without(t: ProductView, needed: ProductView) -> ProductView | None:
     """Divide a product by factors that must be in it; None where one is missing."""
     factors = dict(t.factors)
     c = needed.coefficient
     for base, k in needed.factors.items():
         found = _member(factors, base)
-        if found is None and k.denominator == 1 and (found := opposite(factors, base)) is not None:
-            c = -c if k % 2 else c
+        if found is None and k.denominator == 1:
+            found, multiple = _divisor(factors, base)
+            c = c if multiple == 1 else c * Fraction(multiple) ** int(k)
         base = found
         e = factors.get(base, 0)
         if not e or not holds(e, k):
