@@ -112,3 +112,9 @@ def sum_with_reciprocal_minus_hyperbolic_sine_of_logarithm(x):
 def exponential_of_negated_logarithm(x):
     """The exponential of a negated logarithm is the reciprocal of its argument."""
     return np.exp(-np.log(x)), 1 / x, positive(x)
+
+
+@relation(source="Goldberg 1991, What every computer scientist should know, section 1.4")
+def exponential_of_negated_weighted_log1p(x, a):
+    """The exponential of a negated multiple of log(1 + x) is the inverse of a power."""
+    return np.exp(-xlog1py(a, x)), power1p(x, -a)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from relgrad.ops import expit, expit_difference, sech_squared_difference
+from relgrad.ops import bose, expit, expit_difference, sech_squared_difference
 from relgrad.relation import relation
 
 
@@ -49,3 +49,27 @@ def difference_of_logistics_times_sum_of_hyperbolic_tangents(x, y):
         expit_difference(2 * x, 2 * y, 2 * (x - y)) * (np.tanh(x) + np.tanh(y)),
         -sech_squared_difference(x, y, x - y) / 2,
     )
+
+
+@relation(source="NIST DLMF 4.28.1")
+def exponential_over_hyperbolic_sine(x):
+    """An exponential over a hyperbolic sine is a Bose function."""
+    return np.exp(x) / np.sinh(x), -2 * bose(-2 * x)
+
+
+@relation(source="NIST DLMF 4.28.1")
+def opposite_exponential_over_hyperbolic_sine(x):
+    """An exponential of the negated argument over a hyperbolic sine is a Bose function."""
+    return np.exp(-x) / np.sinh(x), 2 * bose(2 * x)
+
+
+@relation(source="(e²ˣ - 1)/(eˣ - 1)² = (eˣ + 1)/(eˣ - 1)")
+def expm1_of_double_over_square(x):
+    """e²ˣ - 1 over the square of eˣ - 1 is a hyperbolic cotangent of one half."""
+    return np.expm1(2 * x) / np.expm1(x) ** 2, 1 / np.tanh(x / 2)
+
+
+@relation(source="Hamming, NMSE (1973), problem 3.4.4: e²ˣ - 1 = (eˣ - 1)(eˣ + 1)")
+def expm1_of_double_times_bose(x):
+    """e²ˣ - 1 over eˣ - 1, written with a Bose function."""
+    return np.expm1(2 * x) * bose(x), 1 + np.exp(x)
