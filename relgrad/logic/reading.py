@@ -115,3 +115,10 @@ def is_repeated(t: Term, view: ProductView) -> bool:
     return any(
         rand.type.extent(a) != 1 and all(is_constant_along(b, (a,)) for b in view.factors) for a in t.op.axes
     )
+
+
+def in_floats(part: Any, whole: Term) -> Any:
+    """Return what is added to floats as floats, too: a truth value by itself has no sign."""
+    if not (is_term(part) and part.ground and whole.ground) or part.type.dtype.kind == "f":
+        return part
+    return Cast(whole.type.dtype).make_node(part)

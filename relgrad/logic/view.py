@@ -28,6 +28,7 @@ from relgrad.logic.group import (
 from relgrad.logic.ranges import range_of
 from relgrad.logic.reading import (
     holds_inverse,
+    in_floats,
     inverts,
     is_real,
     is_repeated,
@@ -156,8 +157,7 @@ def _exponential(t: Term) -> ProductView | None:
     factors: dict[Any, Number] = {}
     if constant:
         factors[exp(number_term(constant, t.type.dtype if t.ground else None))] = 1
-    for inner, k in terms.items():
-        factors[exp(inner)] = k
+    factors |= {exp(in_floats(inner, t)): k for inner, k in terms.items()}
     return ProductView(1, factors, exponentials=1)
 
 

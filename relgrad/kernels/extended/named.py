@@ -14,10 +14,7 @@ from relgrad.kernels.extended.entries import (
     aligned,
     divide,
     exp,
-    expm1,
-    hypot,
     log,
-    log1p,
     multiply,
     pick,
     power,
@@ -25,10 +22,9 @@ from relgrad.kernels.extended.entries import (
     sqrt,
     subtract,
 )
-from relgrad.kernels.extended.number import FARTHEST, FUNCTIONS, NAMED, NOTHING, Extended, lowered
+from relgrad.kernels.extended.number import FUNCTIONS, NAMED, NOTHING, Extended, lowered
 from relgrad.kernels.index import delay, leave_one_out_prod
 from relgrad.kernels.linalg import cofactor
-from relgrad.kernels.normalize import gibbs
 
 concatenate, stack = FUNCTIONS[np.concatenate], FUNCTIONS[np.stack]
 
@@ -74,6 +70,24 @@ def _one_scale(function: Any) -> Any:
     return rule
 
 
+def _added(function: Any) -> Any:
+    """Return the rule of a function that adds entries up at places: in floats, where that is no less accurate."""
+    wide = _homogeneous(1)(function)
+
+    def rule(x: Any, *args: Any, **kwargs: Any) -> Extended:
+        plain = np.asarray(function(lowered(x), *args, **kwargs))
+        info = np.finfo(plain.dtype)
+        tame = np.isfinite(plain) & (np.abs(plain) > info.tiny / info.eps)
+        return pick(tame, Extended.of(plain), wide(x, *args, **kwargs))
+
+    return rule
+
+
+def _moving(function: Any) -> Any:
+    """Return the rule of a function that moves entries, among zeros."""
+    return lambda x, *args, **kwargs: Extended.of(x).moved(lambda part: function(part, *args, **kwargs))
+
+
 NAMED.update(
     {
         "norm2": _homogeneous(1, by_axis=True),
@@ -84,15 +98,15 @@ NAMED.update(
         "centred": _homogeneous(1, by_axis=True),
         "inv": _homogeneous(-1),
         "solve": _homogeneous(-1, 1),
-        "add_at": _homogeneous(1),
-        "add_along": _homogeneous(1),
-        "diag_embed": _homogeneous(1),
+        "add_at": _added,
+        "add_along": _added,
+        "diag_embed": _moving,
         "deviation": _homogeneous(1, 0, by_axis=True),
         "leg": _one_scale,
         "sagitta": _one_scale,
         "trace": _homogeneous(1),
-        "tril": _homogeneous(1),
-        "triu": _homogeneous(1),
+        "tril": _moving,
+        "triu": _moving,
     }
 )
 
@@ -197,97 +211,3 @@ def _power1p(x: Any, a: Any) -> Extended:
     lost = subtract(x, subtract(base, one))
     lost = pick(x.e <= 0, lost, Extended.of(np.zeros_like(x.m)))
     return multiply(power(base, a), exp(multiply(a, divide(lost, base))))
-
-
-def _elementwise(function: Any, otherwise: Callable[..., Extended]) -> Any:
-    """Return the rule of a function of single entries: what it is of floats, or a formula where those are no help."""
-
-    def rule(*args: Any) -> Extended:
-        x = [Extended.of(a) for a in args]
-        plain = np.asarray(function(*map(lowered, x)))
-        tame = np.isfinite(plain) & (np.abs(plain) >= np.finfo(plain.dtype).tiny)
-        tame &= ~np.any(np.broadcast_arrays(*[a.outside for a in x]), axis=0)
-        return pick(tame, Extended.of(plain), otherwise(*x))
-
-    return rule
-
-
-def _one(x: Extended) -> Extended:
-    return Extended.of(np.ones_like(x.m))
-
-
-def _expit(x: Extended) -> Extended:
-    e = exp(x)
-    return divide(e, add(_one(x), e))
-
-
-def _softplus(x: Extended) -> Extended:
-    return pick((x.m > 0) & (x.e > 10), x, log1p(exp(x)))
-
-
-def _hypot_excess(x: Extended, y: Extended) -> Extended:
-    """Return √(x² + y²) − y = x²/(√(x² + y²) + y) where y > 0."""
-    h = hypot(x, y)
-    return pick(y.m > 0, multiply(x, divide(x, add(h, y))), subtract(h, y))
-
-
-def _log_quotient(function: Any) -> Any:
-    """Return the rule of log x - log y, where the distance is known too."""
-
-    def otherwise(x: Extended, y: Extended, d: Extended) -> Extended:
-        (a, b, c), _ = aligned(x, y, d)
-        apart = np.abs(x.e - y.e) >= 500
-        sign = np.where(y.m < 0, -1.0, 1.0).astype(y.dtype) if function.__name__ == "log_quotient" else 1.0
-        far = subtract(log(Extended(sign * x.m, x.e)), log(Extended(sign * y.m, y.e)))
-        return pick(apart, far, Extended.of(function(a, b, c)))
-
-    return _elementwise(function, otherwise)
-
-
-def _power_difference(x: Extended, y: Extended, a: Extended, d: Extended) -> Extended:
-    """Return xᵃ − yᵃ = yᵃ·(exp(a·log(x/y)) − 1), where log(x/y) = log(1 + d/y) where x and y are near."""
-    ratio, subtrahend = divide(d, y), power(y, a)
-    t = multiply(a, pick(ratio.e < 0, log1p(ratio), log(divide(x, y))))
-    near = multiply(subtrahend, expm1(t))
-    alike = (t.e <= 0) | (np.abs(subtrahend.e) >= FARTHEST / 8)
-    return pick(alike & np.isfinite(near.m), near, subtract(power(x, a), subtrahend))
-
-
-def _gibbs(function: Any) -> Any:
-    """Return the rule of (eᵃ/Σ w·eˣ)^power: what it is of floats, or the exponential formed in extended range."""
-
-    def rule(a: Any, x: Any, axis: Any = -1, power: float = 1, weights: Any = None) -> Extended:
-        a, x, weights = lowered(a), lowered(x), lowered(weights)
-        plain = np.asarray(function(a, x, axis=axis, power=power, weights=weights))
-        tame = np.isfinite(plain) & (np.abs(plain) >= np.finfo(plain.dtype).tiny)
-        largest = np.max(x, axis=axis, keepdims=True)
-        share = Extended.of(np.asarray(function(largest, x, axis=axis, power=power, weights=weights)))
-        far = multiply(exp(Extended.of(np.asarray(power * (a - largest), plain.dtype))), share)
-        return pick(tame, Extended.of(plain), far)
-
-    return rule
-
-
-def _softmax(function: Any) -> Any:
-    """Return the rule of eˣ/Σ w·eˣ, where small shares are formed in extended range."""
-
-    def rule(x: Any, axis: Any = -1, weights: Any = None) -> Extended:
-        shares = _gibbs(gibbs)(x, x, axis=axis, weights=weights)
-        return shares if weights is None else multiply(shares, Extended.of(weights))
-
-    return rule
-
-
-def _xlog_ratio(x: Extended, y: Extended) -> Extended:
-    ratio = divide(x, y)
-    return pick(x.m == 0, Extended.of(np.zeros_like(ratio.m)), multiply(x, log(ratio)))
-
-
-NAMED["gibbs"], NAMED["softmax"] = _gibbs, _softmax
-NAMED["expit"] = lambda function: _elementwise(function, _expit)
-NAMED["softplus"] = NAMED["log1pexp"] = lambda function: _elementwise(function, _softplus)
-NAMED["bose"] = lambda function: _elementwise(function, lambda x: divide(_one(x), expm1(x)))
-NAMED["hypot_excess"] = lambda function: _elementwise(function, _hypot_excess)
-NAMED["log_difference"] = NAMED["log_quotient"] = _log_quotient
-NAMED["power_difference"] = lambda function: _elementwise(function, _power_difference)
-NAMED["xlog_ratio"] = lambda function: _elementwise(function, _xlog_ratio)
