@@ -2,7 +2,6 @@
 
 NOT_YET = {
     "one minus the largest of several probabilities": """
-        logsumexp: power mean [product]
         recursion: random field likelihood [gradient]
         models: Cox partial likelihood [value]
         models: hierarchical softmax [gradient]
