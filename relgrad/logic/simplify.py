@@ -17,6 +17,7 @@ from relgrad.logic.group import (
     number_of,
     whole,
 )
+from relgrad.logic.ranges import range_of
 from relgrad.logic.share import dtype_of
 from relgrad.logic.theory import PRODUCTS, SUMS
 from relgrad.logic.view import SHARED, product_of, sum_of, summand
@@ -157,7 +158,7 @@ def distributed_product(t: Term) -> Any:
         moved = {
             b: amount
             for b, k in view.factors.items()
-            if b is not base and (amount := _meeting(b, k, readings, bool(sum_view.constant)))
+            if b is not base and (amount := _meeting(b, k, readings, _adds_up(sum_view)))
         }
         if not moved:
             continue
@@ -168,11 +169,17 @@ def distributed_product(t: Term) -> Any:
     return None
 
 
+def _adds_up(view: SumView) -> bool:
+    """Whether a sum has a constant and nothing in it cancels: all summands are known to have one sign."""
+    signs = [k > 0 for k in (view.constant, *view.terms.values()) if k]
+    return bool(view.constant) and len(set(signs)) == 1 and all(range_of(t).nonnegative for t in view.terms)
+
+
 def _meeting(base: Any, k: Number, readings: list[dict[Any, Number]], whole_too: bool = True) -> Number:
     """Return how much of base^k meets its inverse in one of the summands.
 
-    Whole summands count where a number stands beside them: (x + 1)/x is 1 + 1/x, but (x - y)/y stays, since x/y - 1
-    would round the quotient before it cancels, where the difference may be exact.
+    Whole summands count where nothing cancels: (eˣ + 1)/eˣ is 1 + e⁻ˣ, but (x - y)/y stays, since x/y - 1 would round
+    the quotient before it cancels, where the difference may be exact.
     """
     if not k:
         return 0

@@ -115,9 +115,9 @@ _SIMPLIFICATIONS = (
     (True, SUM, "cancel_summands", cancelled_sum, "summands meet their negatives"),
     (True, SUM, "factor_square", factored_square, "a number is taken from a square"),
     (True, SUM, "factor_to_cancel", factored_sum, "a summand meets its negative inside a product"),
+    (True, SUM, "gather_over_divisor", gathered_sum, "two quotients are taken from each other"),
     (True, SUM, "cross_products", crossed_sum, "two products of data are taken from each other"),
     (True, SUM, "read_mean", averaged_sum, "a sum of exponentials over their number is a mean"),
-    (True, SUM, "gather_over_divisor", gathered_sum, "two quotients are taken from each other"),
     (
         True,
         PRODUCT,
