@@ -183,6 +183,12 @@ def expm1_of_sum_over_product(x, y):
     return np.expm1(x + y) / (np.expm1(x) * np.expm1(y)), bose_difference(x, -y, x + y)
 
 
+@relation(source="Taylor's theorem; the Bregman divergence of the exponential")
+def difference_of_exponentials_minus_tangent(x, y, z):
+    """The difference of two exponentials less its first term."""
+    return exp_difference(x, y, z) - z * np.exp(y), np.exp(y) * expm1_minus_x(z)
+
+
 @relation(source="Maechler 2012, eq. 7, for y = 0")
 def log_of_expm1(x):
     """The log of an exponential less one, for x > 0: the inverse of a softplus."""

@@ -12,6 +12,7 @@ from relgrad.ops import (
     power_difference,
     sinc_n,
     sinhc_n,
+    xcoth_n,
     xcsc_n,
     xcsch_n,
 )
@@ -78,3 +79,9 @@ def difference_of_log_odds(x, y):
         log_quotient(x, 1 - x, 2 * x - 1) - log_quotient(y, 1 - y, 2 * y - 1),
         np.where(probabilities, np.where(x >= y, np.log1p(up), -np.log1p(down)), np.nan),
     )
+
+
+@relation(source="x/(eˣ - 1) + x/2 = (x/2)·coth(x/2); the energy of an oscillator")
+def bernoulli_plus_half(x):
+    """Twice x/(eˣ - 1), plus x, which is even."""
+    return 2 * bernoulli_n(x, 0) + x, 2 * xcoth_n(x / 2, 0)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from relgrad.ops import centred, logmeanexp, mean_minus, sum_minus
+from relgrad.ops import centred, deviation, logmeanexp, mean_minus, sum_minus
 from relgrad.relation import additive, constant_along, relation, same_shape, varying_along
 
 
@@ -56,5 +56,33 @@ def log_of_mean_of_exponentials_minus_mean(x, axis):
     return (
         logmeanexp(x, axis=axis, keepdims=True) - np.mean(x, axis=axis, keepdims=True),
         logmeanexp(centred(x, axis=axis), axis=axis, keepdims=True),
+        varying_along(x, axis),
+    )
+
+
+@relation(source="Steiner's theorem, with weights; the slope of weighted least squares")
+def weighted_squares_times_weight(x, w, axis):
+    """The weight times a weighted sum of squares less the square of the weighted sum, about the mean."""
+    weight, total = [np.sum(part, axis=axis, keepdims=True) for part in (w, w * x)]
+    about = np.sum(w * np.square(deviation(x, w, axis=axis)), axis=axis, keepdims=True)
+    return (
+        weight * np.sum(w * (x * x), axis=axis, keepdims=True) - total * total,
+        np.where(weight == 0, -total * total, weight * about),
+        same_shape(x, w),
+        varying_along(x, axis),
+    )
+
+
+@relation(source="Steiner's theorem, with weights; the slope of weighted least squares")
+def weighted_products_times_weight(x, y, w, axis):
+    """The weight times a weighted sum of products less the product of the weighted sums, about the means."""
+    weight, one, other = [np.sum(part, axis=axis, keepdims=True) for part in (w, w * x, w * y)]
+    products = w * deviation(x, w, axis=axis) * deviation(y, w, axis=axis)
+    about = np.sum(products, axis=axis, keepdims=True)
+    return (
+        weight * np.sum(w * x * y, axis=axis, keepdims=True) - one * other,
+        np.where(weight == 0, -one * other, weight * about),
+        same_shape(x, w),
+        same_shape(y, w),
         varying_along(x, axis),
     )

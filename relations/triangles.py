@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from relgrad.ops import hypot_excess, leg, power_difference, quadratic_root, sagitta
+from relgrad.ops import hypot_excess, leg, power_difference, quadratic_root, sagitta, versin
 from relgrad.relation import positive, relation
 
 
@@ -81,3 +81,27 @@ def sum_minus_hypotenuse_of_difference(x, y, z):
 def hypotenuse_minus_size_of_leg(x, y):
     """A hypotenuse less the length of one of the legs."""
     return np.hypot(x, y) - np.abs(y), hypot_excess(x, np.abs(y))
+
+
+@relation(source="the law of cosines; Sinnott 1984, Virtues of the haversine")
+def law_of_cosines_beside_one(y, z):
+    """One plus a square less twice a multiple of a cosine: the kernel of Poisson, and phase functions of scattering."""
+    return 1 + y**2 - 2 * y * np.cos(z), (1 - y) ** 2 + 2 * y * versin(z)
+
+
+@relation(source="Kahan 2014, Miscalculating area and angles of a needle-like triangle")
+def angle_from_sides(x, y, z):
+    """The angle of a triangle between sides x and y, opposite to z."""
+    across = np.sqrt(np.maximum((z - (x - y)) * (z + (x - y)), 0))
+    along = np.sqrt(np.maximum((x + y - z) * (x + y + z), 0))
+    cosine = (y**2 + power_difference(x, z, 2, x - z)) / (2 * x * y)
+    valid = np.minimum(np.abs(z), np.minimum(x, y)) >= 0
+    inside = np.logical_and((z - (x - y)) * (z + (x - y)) >= 0, (x + y - z) * (x + y + z) >= 0)
+    return (
+        np.arccos(cosine),
+        np.where(
+            np.logical_and(valid, inside),
+            2 * np.arctan2(across, along),
+            np.arccos(np.where(valid, 2, cosine)),
+        ),
+    )

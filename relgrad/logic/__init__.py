@@ -44,7 +44,7 @@ from relgrad.logic.simplify import (
     scattered_product,
 )
 from relgrad.logic.sink import is_masking, sunk_product
-from relgrad.logic.special import averaged_sum, crossed_sum, factored_square
+from relgrad.logic.special import averaged_sum, crossed_sum, factored_square, perfect_square
 from relgrad.logic.theory import (
     BAG,
     PRODUCT,
@@ -110,6 +110,7 @@ __all__ = [
     "nonnegative",
     "normalizedo",
     "number",
+    "perfect_square",
     "positive",
     "product_logarithmo",
     "product_of",

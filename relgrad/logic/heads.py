@@ -224,6 +224,8 @@ def summand_heads(t: Any) -> Iterator[Key]:
     while is_term(t) and t.op.laws.selects:  # 1 - p[i] is an entry of 1 - p
         t = t.rands[0]
         yield head_key(t.op)
+    if is_term(t) and t.op is power:  # of a quotient too, whose parts have exponents of both signs
+        yield head_key(power)
     if len(view.factors) > 1 or 1 not in view.factors.values():
         yield from _forms(view)
 

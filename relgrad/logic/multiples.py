@@ -64,7 +64,7 @@ def may_echo(p: Term, pattern: SumView, subject: SumView) -> bool:
         return True
     known = {key_of(t) for t in subject.terms}
     for t in subject.terms:
-        if is_term(t) and t.op is echo:
+        if is_term(t) and t.op == echo:
             inner = sum_of(t.rands[0]).terms
             if not inner or not known.isdisjoint(map(key_of, inner)):
                 return True

@@ -45,6 +45,40 @@ def factored_square(t: Term) -> Any:
     return fit(build_product(multiplied((product_of(new), 1), (ProductView(whole(k), {}), 1)), dtype), t)
 
 
+def perfect_square(t: Term) -> Any:
+    """Return a square that was multiplied out as a square, or None: x² - 2xy + y² = (x - y)²."""
+    constant, terms = sum_of(t)[:2]
+    if constant or len(terms) != 3:
+        return None
+    readings = [
+        product_of(part)._replace(coefficient=product_of(part).coefficient * k) for part, k in terms.items()
+    ]
+    for i in range(3):
+        cross, (p, q) = readings[i], [view for j, view in enumerate(readings) if j != i]
+        if p.coefficient < 0 or q.coefficient < 0:
+            continue
+        roots = [_root(view) for view in (p, q)]
+        if None in roots:
+            continue
+        x, y = (root for root in roots if root is not None)
+        twice = multiplied((x, 1), (y, 1), (ProductView(2, {}), 1))
+        if twice.factors == cross.factors and abs(twice.coefficient) == abs(cross.coefficient):
+            sign = 1 if twice.coefficient == cross.coefficient else -1
+            dtype = dtype_of(t)
+            sides = [(sum_of(build_product(view, dtype)), k) for view, k in ((x, 1), (y, sign))]
+            square = ProductView(1, {build_sum(added(*sides), dtype): 2})
+            return fit(build_product(square, dtype), t)
+    return None
+
+
+def _root(view: ProductView) -> ProductView | None:
+    """Return the root of a product that is a square, or None."""
+    root = float_root(view.coefficient)
+    if root is None or not view.factors or any(e % 2 for e in view.factors.values()):
+        return None
+    return ProductView(root, {b: whole(Fraction(e, 2)) for b, e in view.factors.items()})
+
+
 def crossed_sum(t: Term) -> Any:
     """Return a difference of two products of data, or of two quotients, with exact products, or None.
 
