@@ -33,7 +33,7 @@ from relgrad.logic.share import (
     share_sum,
     without,
 )
-from relgrad.logic.sides import demands_of_product, demands_of_sum, is_one_sum
+from relgrad.logic.sides import demands_of_product, demands_of_sum, divided, is_one_sum
 from relgrad.logic.theory import (
     BAG,
     PARITY,
@@ -188,6 +188,8 @@ def match_product(
         return
     needed, heads, variables = demands
     left = without(t, needed)
+    if left is None and extend and not heads and not variables:
+        left = divided(p, t, s)
     if left is None:
         return
     if heads and (found := joint(heads, variables, left, s, extend)) is not None:

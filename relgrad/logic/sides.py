@@ -9,6 +9,7 @@ from relgrad.logic.group import Number, ProductView, SumView, added, multiplied
 from relgrad.logic.theory import SUMS
 from relgrad.logic.unify import State, is_variable, walked
 from relgrad.logic.view import product_of, sum_of
+from relgrad.op import is_constant
 from relgrad.ops.exponential import exp
 from relgrad.term import is_term
 
@@ -66,3 +67,18 @@ def is_one_sum(view: ProductView) -> bool:
         all(e == 1 and is_term(b) and b.op in SUMS for b, e in view.factors.items())
         and len(view.factors) == 1
     )
+
+
+def divided(p: ProductView, t: ProductView, s: State) -> ProductView | None:
+    """Divide a product by a variable's value of which it has a part only, or None: f(w·x)/x is w·f(w·x)/(w·x)."""
+    if len(p.factors) != 1 or p.coefficient != 1:
+        return None
+    ((variable, k),) = p.factors.items()
+    value = walked(variable, s)
+    if k >= 0 or not is_variable(variable) or not is_term(value) or not value.ground:
+        return None
+    view = product_of(value)
+    parts = {b: e for b, e in view.factors.items() if is_term(b) and not is_constant(b)}
+    if len(parts) < 2 or not any(e > 0 and t.factors.get(b, 0) == e * k for b, e in parts.items()):
+        return None
+    return multiplied((t, 1), (view, -k))
