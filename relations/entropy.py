@@ -13,7 +13,7 @@ from relgrad.ops import (
     xlog_ratio,
     xlogy,
 )
-from relgrad.relation import additive, finite, relation, same_shape
+from relgrad.relation import additive, finite, relation, same_shape, unrelated
 
 
 @relation(source="continuity: x·log x goes to 0 with x; scipy.special.xlogy")
@@ -43,25 +43,25 @@ def number_times_log_of_its_inverse_ratio(x, y):
 @relation(source="convention 0·log(0/q) = 0; Cover & Thomas 2006, section 2.3")
 def number_times_its_log_difference(x, y):
     """x·(log x - log y) is 0 where x is."""
-    return x * log_difference(x, y, x - y), np.where(y >= 0, xlog_ratio(x, y), np.nan)
+    return x * log_difference(x, y, x - y), np.where(y >= 0, xlog_ratio(x, y), np.nan), unrelated(x, y)
 
 
 @relation(source="convention 0·log(0/q) = 0; Cover & Thomas 2006, section 2.3")
 def number_times_negated_log_difference(x, y):
     """x·(log y - log x) is 0 where x is."""
-    return x * log_difference(y, x, y - x), np.where(y >= 0, -xlog_ratio(x, y), np.nan)
+    return x * log_difference(y, x, y - x), np.where(y >= 0, -xlog_ratio(x, y), np.nan), unrelated(x, y)
 
 
 @relation(source="convention 0·log(0/q) = 0; Cover & Thomas 2006, section 2.3")
 def number_times_its_log_quotient(x, y):
     """x·log(x/y) is 0 where x is, however it was stabilised."""
-    return x * log_quotient(x, y, x - y), xlog_ratio(x, y)
+    return x * log_quotient(x, y, x - y), xlog_ratio(x, y), unrelated(x, y)
 
 
 @relation(source="convention 0·log(0/q) = 0; Cover & Thomas 2006, section 2.3")
 def number_times_its_inverse_log_quotient(x, y):
     """x·log(y/x) is 0 where x is, however it was stabilised."""
-    return x * log_quotient(y, x, y - x), -xlog_ratio(x, y)
+    return x * log_quotient(y, x, y - x), -xlog_ratio(x, y), unrelated(x, y)
 
 
 @relation(source="definition of a weighted logarithm")

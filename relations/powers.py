@@ -8,6 +8,7 @@ from relgrad.ops import (
     cbrt_difference,
     exprel_n,
     log_difference,
+    log_quotient,
     power1p,
     power1pm1,
     power_difference,
@@ -120,7 +121,7 @@ def difference_quotient_of_cube_root(x, y, z):
 def quotient_of_power_minus_one(x, z, a):
     """The difference quotient of an exponential with another base than e."""
     logarithm = log_difference(x, 1, z)
-    return power_difference(x, 1, a, z) / a, logarithm * exprel_n(a * logarithm, 0), positive(x)
+    return power_difference(x, 1, a, z) / a, logarithm * exprel_n(a * logarithm, 0), positive(x), unknown(a)
 
 
 @relation(source="definition of a difference")
@@ -218,6 +219,16 @@ def power_of_one_plus_to_the_periods(x, a):
     """How a power of one plus something changes where its exponent grows as its argument shrinks."""
     return (
         power1p(x, a) * np.log1p(x) - x * power1p(x, a - 1),
+        power1p(x, a - 1) * xlogx1p_minus_x(x),
+    )
+
+
+@relation(source="derivative of (1 + x/a)ᵃ in a")
+def power_of_one_plus_quotient_to_the_periods(y, z, a):
+    """How a power of one plus a quotient changes where its exponent grows as the quotient shrinks."""
+    x = z / y
+    return (
+        power1p(x, a) * log_quotient(y + z, y, z) - x * power1p(x, a - 1),
         power1p(x, a - 1) * xlogx1p_minus_x(x),
     )
 

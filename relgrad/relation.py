@@ -45,6 +45,7 @@ from relgrad.logic import (
     unknown,
     unknowns,
     unlike_exponentials,
+    unrelated,
     varying_along,
     without_exponentials,
 )
@@ -79,6 +80,7 @@ __all__ = [
     "same_shape",
     "unknown",
     "unlike_exponentials",
+    "unrelated",
     "varying_along",
     "without_exponentials",
 ]

@@ -29,6 +29,7 @@ from relgrad.logic.ranges import (
     range_of,
     same_shape,
     unknown,
+    unrelated,
     varying_along,
 )
 from relgrad.logic.rewrite import Rewrite, rewrites
@@ -129,6 +130,7 @@ __all__ = [
     "unknown",
     "unknowns",
     "unlike_exponentials",
+    "unrelated",
     "varying_along",
     "width",
     "without_exponentials",

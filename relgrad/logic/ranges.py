@@ -112,6 +112,23 @@ def _is_multiple(t: Term) -> bool:
 
 
 @_condition
+def unrelated(x: Term, y: Term) -> bool:
+    """Construct a goal stating that neither is a sum with the other in it, which tells how far they are apart."""
+    return not (_holds(x, y) or _holds(y, x))
+
+
+def _holds(total: Term, part: Term) -> bool:
+    stack = [total] if total is not part else []
+    while stack:
+        node = stack.pop()
+        if node is part:
+            return True
+        if node.op in (add, subtract, negative_of) or type(node.op) in (Expand, Squeeze, BroadcastTo):
+            stack.extend(node.rands)
+    return False
+
+
+@_condition
 def maybe_one(x: Term) -> bool:
     """Construct a goal stating that entries of x may be exactly one: those of labels, or an array with ones in it."""
     while type(x.op) in (Expand, Squeeze, BroadcastTo) or x.op.laws.selects:
