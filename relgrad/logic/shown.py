@@ -7,7 +7,7 @@ from relgrad.ops.arithmetic import divide, reciprocal
 from relgrad.ops.exponential import cosh, exp, sinh
 from relgrad.term import Term
 
-_MOST = 32
+_MOST = 16
 """So many terms are looked at."""
 
 

@@ -213,9 +213,11 @@ class _Run:
         self, key: Key, t: Term, within: int, moves: frozenset[str], became: dict[Key, Key]
     ) -> Term | None:
         """Apply an elementary row, where operands still show what they will be rewritten to one function of."""
-        if RELATE not in moves or self.fuel < 0 or not t.type.differentiable or not shows_elementary(t):
-            return None
         readings = theories_of(t.op) & ~within & (PRODUCT | SUM)
+        if not readings or RELATE not in moves or self.fuel < 0 or not t.type.differentiable:
+            return None
+        if not shows_elementary(t):
+            return None
         if any(readings & theory and width(t, theory, LIMIT) > LIMIT for theory in (PRODUCT, SUM)):
             return None
         for found in relate_rows(t, self.library.elementary, readings):
