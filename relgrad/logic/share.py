@@ -40,7 +40,7 @@ def _member(entries: dict[Any, Number], t: Any) -> Any:
     """Return the member of a multiset that is equal to t modulo the theories at every depth: σ(2·-x) for σ(-(2·x))."""
     found = entry(entries, t)
     if found is None and is_term(t) and t.rands:
-        alike = [other for other in entries if is_term(other) and other.op is t.op and other.ground]
+        alike = [other for other in entries if is_term(other) and other.op == t.op and other.ground]
         found = next((other for other in alike if equal_ground(other, t)), None)
     return found
 
