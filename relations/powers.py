@@ -7,6 +7,7 @@ from relgrad.ops import (
     boxcox,
     cbrt_difference,
     exprel_n,
+    leg,
     log_difference,
     log_quotient,
     power1p,
@@ -188,9 +189,9 @@ def reciprocal_of_power_minus_one_plus_one(x, z, a):
 
 
 @relation(source="(1 - x)/x = 1/x - 1")
-def reciprocal_less_one(x, z):
-    """A reciprocal less one, over what it vanishes with."""
-    return power_difference(x, 1, -1, z), -z / (1 + z)
+def reciprocal_of_leg_less_one(x, y, d, z):
+    """The reciprocal of a leg less one, as in a Lorentz factor, over what it vanishes with."""
+    return power_difference(leg(x, y, d), 1, -1, z), -z / (1 + z)
 
 
 @relation(source="functional equation of the logarithm")
