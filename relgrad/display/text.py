@@ -56,12 +56,17 @@ class _Picture:
             fits = inner in self._shown and isinstance(inner.op, Reduction) and inner.op.axes == node.op.axes
             if fits and uses[inner] == 1:
                 self._fused[node] = inner
+        sides: dict[Any, int] = {}
+        for node in order:
+            if node.op.elementwise:
+                sides.update({rand: max(sides.get(rand, 2), len(node.rands)) for rand in node.rands})
         named = set()
         for node in order:
             expr = self._texts[node] = self.definition(node)
             shared = uses[node] + (node in roots) > 1 and len(expr.text) > _SHORT
-            # A line holds at most two parts of this length and what joins them.
-            if node.rands and (shared or (len(expr.text) > 0.45 * width and node not in roots)):
+            # A line holds the parts of this length that stand side by side, two or more, and what joins them.
+            most = 0.9 * width / min(sides.get(node, 2), 4)
+            if node.rands and (shared or (len(expr.text) > most and node not in roots)):
                 named.add(node)
                 self._texts[node] = Expr("t99")
         used = set(self._labels.values()) | {str(x.op) for x in inputs}

@@ -91,7 +91,7 @@ def scales(p: Term, pattern: SumView, subject: SumView) -> list[Number]:
                 scales[c] = None
             if is_term(t) and type(t.op) is Sum and _has_mean(p) and (count := _count(t)) is not None:
                 scales[whole(c * count)] = None
-    return sorted(scales, key=lambda scale: scale < 0)
+    return sorted(filter(None, scales), key=lambda scale: scale < 0)
 
 
 def _has_mean(p: Term) -> bool:

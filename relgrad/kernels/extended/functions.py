@@ -19,6 +19,7 @@ from relgrad.kernels.extended.entries import (
     multiply,
     pick,
     power,
+    scaled,
     subtract,
 )
 from relgrad.kernels.extended.number import FARTHEST, NAMED, Extended, lowered
@@ -79,6 +80,18 @@ def _power_difference(x: Extended, y: Extended, a: Extended, d: Extended) -> Ext
     return pick(alike & np.isfinite(near.m), near, subtract(power(x, a), subtrahend))
 
 
+def _product_difference(function: Any) -> Any:
+    """Return the rule of a·b − c·d, of mantissas where the products are no floats."""
+
+    def otherwise(a: Extended, b: Extended, c: Extended, d: Extended) -> Extended:
+        first, second = a.e + b.e, c.e + d.e
+        most = np.maximum(first, second)
+        left, right = scaled(Extended(a.m, first), most), scaled(Extended(c.m, second), most)
+        return Extended(function(left, b.m, right, d.m), most)
+
+    return _elementwise(function, otherwise)
+
+
 def _gibbs(function: Any) -> Any:
     """Return the rule of (eᵃ/Σ w·eˣ)^power: what it is of floats, or the exponential formed in extended range."""
 
@@ -116,4 +129,5 @@ NAMED["bose"] = lambda function: _elementwise(function, lambda x: divide(_one(x)
 NAMED["hypot_excess"] = lambda function: _elementwise(function, _hypot_excess)
 NAMED["log_difference"] = NAMED["log_quotient"] = _log_quotient
 NAMED["power_difference"] = lambda function: _elementwise(function, _power_difference)
+NAMED["product_difference"] = _product_difference
 NAMED["xlog_ratio"] = lambda function: _elementwise(function, _xlog_ratio)
