@@ -263,8 +263,8 @@ KERNELS: dict[str, Row] = {
     **named("radical quadratic_root", X, Y, V, module=kernels),
     **apart(
         """arctan_difference bose_difference cbrt_difference cosh_difference cos_difference exp_difference
-        expit_difference leg log_difference log_quotient ratio_minus_one sech_squared_difference sin_difference sinh_difference
-        itakura_saito kl_divergence log_cosh_difference log_exp_difference
+        expit_difference leg log_difference log_quotient sech_squared_difference sin_difference sinh_difference
+        itakura_saito kl_divergence log_cosh_difference log_exp_difference ratio_minus_one
         softplus_difference tan_difference xlogx_difference"""
     ),
     "boxcox": (lambda x, a: kernels.boxcox(x, a, x - 1), X, Y),
