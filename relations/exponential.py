@@ -207,6 +207,12 @@ def argument_times_bose_of_multiple(x, w):
     return x * bose(w * x), bernoulli_n(w * x, 0) / w, unknown(x)
 
 
+@relation(source="NIST DLMF 24.2.1, with a scale")
+def argument_times_bose_of_quotient(x, w):
+    """x/(e^(x/w) - 1), continued to w at zero, however it is written."""
+    return x * bose(x / w), w * bernoulli_n(x / w, 0), unknown(x)
+
+
 @relation(source="(eˣ - 1)/x - 1 = x·(eˣ - 1 - x)/x²")
 def relative_exponential_minus_one(x):
     """(eˣ - 1)/x less its value at zero."""

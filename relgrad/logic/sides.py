@@ -78,7 +78,7 @@ def divided(p: ProductView, t: ProductView, s: State) -> ProductView | None:
     if k >= 0 or not is_variable(variable) or not is_term(value) or not value.ground:
         return None
     view = product_of(value)
-    parts = {b: e for b, e in view.factors.items() if is_term(b) and not is_constant(b)}
-    if len(parts) < 2 or not any(e > 0 and t.factors.get(b, 0) == e * k for b, e in parts.items()):
+    own = {b: e for b, e in view.factors.items() if is_term(b) and not is_constant(b)}
+    if len(view.factors) < 2 or not any(e > 0 and t.factors.get(b, 0) == e * k for b, e in own.items()):
         return None
     return multiplied((t, 1), (view, -k))
