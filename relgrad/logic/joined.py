@@ -30,6 +30,9 @@ from relgrad.ops.structure import broadcast_to, expand, squeeze
 from relgrad.term import Term
 from relgrad.types import Shape, broadcast_shapes
 
+MOST = 16
+"""Arrays with so many axes get no further one: NumPy has 32 or 64 at most."""
+
 
 class Piece(NamedTuple):
     """A summand: Σ weight·e^exponent over axes; `factors` is what stands under the sum, as written."""
@@ -150,7 +153,7 @@ def _stacked(pieces: Sequence[Piece], dtype: Any) -> Joined | None:
     """Join pieces along a new leading axis."""
     shapes = [piece.shape for piece in pieces]
     shape = broadcast_shapes(*shapes)
-    if None in shape and any(s != shape for s in shapes):
+    if len(shape) >= MOST or (None in shape and any(s != shape for s in shapes)):
         return None
     lead = -(len(shape) + 1)
     scale, exponents = _scaled([piece.exponent for piece in pieces], ())

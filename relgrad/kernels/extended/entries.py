@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ def pick(c: Any, x: Extended, y: Extended) -> Extended:
 
 def aligned(*terms: Extended) -> tuple[list[Any], Any]:
     """Return mantissas of one common exponent, the largest, and that exponent."""
-    most = np.maximum.reduce([np.broadcast_arrays(*[t.e for t in terms])], axis=1)[0]
+    most = reduce(np.maximum, [t.e for t in terms])
     return [scaled(t, most) for t in terms], most
 
 
