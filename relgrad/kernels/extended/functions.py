@@ -22,8 +22,10 @@ from relgrad.kernels.extended.entries import (
     scaled,
     subtract,
 )
-from relgrad.kernels.extended.number import FARTHEST, NAMED, Extended, lowered
+from relgrad.kernels.extended.number import FARTHEST, NAMED, NOTHING, Extended, lowered
 from relgrad.kernels.normalize import gibbs
+
+_LN2 = 0.6931471805599453
 
 
 def _elementwise(function: Any, otherwise: Callable[..., Extended]) -> Any:
@@ -92,17 +94,45 @@ def _product_difference(function: Any) -> Any:
     return _elementwise(function, otherwise)
 
 
+def _in_range(weights: Any, axis: Any) -> tuple[Any, Any]:
+    """Return weights/2^k as floats, and the whole numbers k, with which the largest along axes is none too large."""
+    if weights is None:
+        return None, np.zeros((), np.int64)
+    w = Extended.of(weights)
+    if not w.outside.any():
+        return w.floats(), np.zeros((), np.int64)
+    most = np.max(w.e, axis=axis, keepdims=True, initial=NOTHING)
+    scale = np.where(most > NOTHING, most, 0)
+    return scaled(w, scale), scale
+
+
 def _gibbs(function: Any) -> Any:
     """Return the rule of (eᵃ/Σ w·eˣ)^power: what it is of floats, or the exponential formed in extended range."""
 
     def rule(a: Any, x: Any, axis: Any = -1, power: float = 1, weights: Any = None) -> Extended:
-        a, x, weights = lowered(a), lowered(x), lowered(weights)
+        a, x = lowered(a), lowered(x)
+        weights, scale = _in_range(weights, axis)
         plain = np.asarray(function(a, x, axis=axis, power=power, weights=weights))
         tame = np.isfinite(plain) & (np.abs(plain) >= np.finfo(plain.dtype).tiny)
         largest = np.max(x, axis=axis, keepdims=True)
         share = Extended.of(np.asarray(function(largest, x, axis=axis, power=power, weights=weights)))
         far = multiply(exp(Extended.of(np.asarray(power * (a - largest), plain.dtype))), share)
-        return pick(tame, Extended.of(plain), far)
+        shift = -power * scale
+        whole = np.floor(shift)
+        unit = Extended(np.exp2(shift - whole).astype(plain.dtype), whole)
+        return multiply(pick(tame, Extended.of(plain), far), unit)
+
+    return rule
+
+
+def _logsumexp(function: Any) -> Any:
+    """Return the rule of log Σ w·eˣ, where weights that are no floats are scaled: log Σ (w/2^k)·eˣ + k·log 2."""
+
+    def rule(x: Any, axis: Any = None, keepdims: bool = False, weights: Any = None) -> Any:
+        weights, scale = _in_range(weights, axis)
+        result = np.asarray(function(lowered(x), axis=axis, keepdims=True, weights=weights))
+        result = result + (scale * _LN2).astype(result.dtype) if np.any(scale) else result
+        return Extended.of(result if keepdims else np.squeeze(result, axis))
 
     return rule
 
@@ -122,7 +152,7 @@ def _xlog_ratio(x: Extended, y: Extended) -> Extended:
     return pick(x.m == 0, Extended.of(np.zeros_like(ratio.m)), multiply(x, log(ratio)))
 
 
-NAMED["gibbs"], NAMED["softmax"] = _gibbs, _softmax
+NAMED["gibbs"], NAMED["softmax"], NAMED["logsumexp"] = _gibbs, _softmax, _logsumexp
 NAMED["expit"] = lambda function: _elementwise(function, _expit)
 NAMED["softplus"] = NAMED["log1pexp"] = lambda function: _elementwise(function, _softplus)
 NAMED["bose"] = lambda function: _elementwise(function, lambda x: divide(_one(x), expm1(x)))
