@@ -23,6 +23,9 @@ from relgrad.kernels.logexp import bose
 
 Program = Callable[[At], Jet]
 
+_FAR, _TELLING = (2.0**1000, 2.0**900), 2.0**300
+"""Numbers nearly as far as infinity, and what tells that a function vanishes or grows without bound there."""
+
 PROGRAMS: dict[str, tuple[Program, Program]] = {}
 """Each quotient as a function of jets: as it is expanded at 0, and as it is computed away from it."""
 
@@ -76,8 +79,21 @@ def _evaluate(name: str, x: Any, order: int, near: tuple[float, float], terms: i
     for c in _series(name, order, terms + 2 * order)[::-1]:
         total = total * inside + c
     out[where] = total
-    out[~where] = PROGRAMS[name][1](At(outside, order, _value)).c[order] * factorial(order)
+    far = PROGRAMS[name][1](At(outside, order, _value)).c[order] * factorial(order)
+    out[~where] = np.where(np.isinf(outside), _at_infinity(name, outside, order), far)
     return out.astype(given.dtype)[()]
+
+
+def _at_infinity(name: str, x: Any, order: int) -> Any:
+    """Return what a function is at infinity, judged by two numbers that are nearly so far; NaN where they differ."""
+    if not np.isinf(x).any():
+        return x
+    far, near = (
+        PROGRAMS[name][1](At(np.copysign(at, x), order, _value)).c[order] * factorial(order) for at in _FAR
+    )
+    vanishes, grows = np.abs(far) < 1 / _TELLING, np.abs(far) > _TELLING
+    limit = np.where(grows, np.copysign(np.inf, far), np.where(far == near, far, np.nan))
+    return np.where(vanishes, 0.0, limit)
 
 
 def _quotient(

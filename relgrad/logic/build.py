@@ -24,7 +24,8 @@ def number_term(value: Number | float, dtype: Any = None) -> Any:
 
 def build_product(view: ProductView, dtype: Any = None) -> Any:
     """Return the term of a product; its dtype matters only where a number, or integers, are all that is left."""
-    return _of_reals(_product(view._replace(factors=_widened(view.factors, dtype)), dtype), dtype)
+    factors = _floated(_widened(view.factors, dtype), dtype)
+    return _of_reals(_product(view._replace(factors=factors), dtype), dtype)
 
 
 def _product(view: ProductView, dtype: Any) -> Any:
@@ -150,6 +151,18 @@ def _widened(parts: dict[Any, Number], dtype: Any) -> dict[Any, Number]:
     if not all(d is not None and d.kind == "f" and d.itemsize < np.dtype(dtype).itemsize for d in types):
         return parts
     return {cast(t, dtype): k for t, k in parts.items()}
+
+
+def _floated(factors: dict[Any, Number], dtype: Any) -> dict[Any, Number]:
+    """Return factors without integers that would be multiplied with each other, which may not hold the product."""
+    if dtype is None or np.dtype(dtype).kind != "f":
+        return factors
+    integers = {
+        b: e for b, e in factors.items() if is_term(b) and b.type is not None and b.type.dtype.kind in "iu"
+    }
+    if sum(map(abs, integers.values())) <= 1:
+        return factors
+    return {cast(b, dtype) if b in integers else b: e for b, e in factors.items()}
 
 
 def _signed(t: Any) -> Any:
