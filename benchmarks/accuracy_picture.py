@@ -28,7 +28,7 @@ SHARE = LinearSegmentedColormap.from_list("share", ["#fbe3d6", "#fdf6e3", "#cfe8
 def draw(results: Any, peers: list[str], path: Path) -> None:
     """Write the picture: PNG or SVG, by its name."""
     plt.rcParams.update({"font.size": 10, "axes.spines.top": False, "axes.spines.right": False})
-    results = {(_drawn(family), *rest): row for (family, *rest), row in results.items()}
+    results = {(_drawn(family), family, *rest): row for (family, *rest), row in results.items()}
     families = list(dict.fromkeys(family for family, *_ in results))
     figure, (left, right) = plt.subplots(
         1, 2, figsize=(12, 0.27 * len(families) + 1.6), width_ratios=(1, 1.25)
