@@ -90,6 +90,8 @@ def crossed_sum(t: Term) -> Any:
     views = [
         product_of(part)._replace(coefficient=product_of(part).coefficient * k) for part, k in terms.items()
     ]
+    if not views[0].coefficient:
+        return None
     ratio = -Fraction(views[1].coefficient) / Fraction(views[0].coefficient)
     exponents = [sorted(view.factors.values()) for view in views]
     if ratio <= 0 or any(n & (n - 1) for n in (ratio.numerator, ratio.denominator)):

@@ -213,6 +213,20 @@ def _near_identity(function: Any) -> Any:
 UFUNCS.update({f: _near_identity(f) for f in (np.sin, np.tan, np.arcsin, np.arctan, np.tanh, np.arctanh)})
 
 
+def _rounded(function: Any) -> Any:
+    """Return the rule of a rounding to whole numbers: what is huge is one."""
+
+    def rule(x: Extended) -> Extended:
+        smallest = np.copysign(np.finfo(x.dtype).tiny, x.m)
+        near = function(np.where(x.outside & (x.e < 0), smallest, x.floats()))
+        return pick(x.outside & (x.e > 0), x, Extended.of(near))
+
+    return rule
+
+
+UFUNCS.update({f: _rounded(f) for f in (np.trunc, np.floor, np.ceil, np.rint)})
+
+
 @_rule(np.arcsinh)
 def arcsinh(x: Extended) -> Extended:
     """Return arsinh x."""

@@ -70,15 +70,20 @@ def _one_scale(function: Any) -> Any:
     return rule
 
 
+def _in_floats_first(plain: Any, wide: Callable[[], Extended]) -> Extended:
+    """Return floats where they are no less accurate: elsewhere what is largest may hide what is in range."""
+    plain = np.asarray(plain)
+    info = np.finfo(plain.dtype)
+    tame = np.isfinite(plain) & (np.abs(plain) > info.tiny / info.eps)
+    return Extended.of(plain) if tame.all() else pick(tame, Extended.of(plain), wide())
+
+
 def _added(function: Any) -> Any:
-    """Return the rule of a function that adds entries up at places: in floats, where that is no less accurate."""
-    wide = _homogeneous(1)(function)
+    """Return the rule of a function that adds entries up at places."""
 
     def rule(x: Any, *args: Any, **kwargs: Any) -> Extended:
-        plain = np.asarray(function(lowered(x), *args, **kwargs))
-        info = np.finfo(plain.dtype)
-        tame = np.isfinite(plain) & (np.abs(plain) > info.tiny / info.eps)
-        return pick(tame, Extended.of(plain), wide(x, *args, **kwargs))
+        wide = _homogeneous(1)(function)
+        return _in_floats_first(function(lowered(x), *args, **kwargs), lambda: wide(x, *args, **kwargs))
 
     return rule
 
@@ -122,7 +127,8 @@ def _named(name: str) -> Callable[[Any], Any]:
 @_named("einsum")
 def _einsum(subscripts: str, *operands: Any, **kwargs: Any) -> Extended:
     made = _homogeneous(*[1] * len(operands))(lambda *parts: np.einsum(subscripts, *parts, **kwargs))
-    return made(*operands)
+    plain = np.einsum(subscripts, *map(lowered, operands), **kwargs)
+    return _in_floats_first(plain, lambda: made(*operands))
 
 
 @_named("det")

@@ -36,12 +36,33 @@ def extended_range(function: Callable[..., Any]) -> Callable[..., Any]:
             if not str(error).startswith(("overflow", "underflow", "(34")):
                 raise
         try:
-            return wide(*args, **kwargs)
+            found = wide(*args, **kwargs)
         except (TypeError, ValueError, AttributeError, IndexError, NotImplementedError):
             # What is written for arrays of floats only gets them, and their range.
             return function(*args, **kwargs)
+        if not any(map(_has_nan, _parts(found))):
+            return found
+        # What has no rule for extended range may not know huge numbers: NaN is what floats have there.
+        with np.errstate(all="ignore"):
+            plain = iter(_parts(function(*args, **kwargs)))
+        return _mapped(lambda x: _filled(x, next(plain)), found)
 
     return call
+
+
+def _parts(x: Any) -> list[Any]:
+    """Return what is in a container, in the order in which it is mapped."""
+    parts: list[Any] = []
+    _mapped(parts.append, x)
+    return parts
+
+
+def _has_nan(x: Any) -> bool:
+    return isinstance(x, (np.ndarray, np.floating)) and x.dtype.kind == "f" and bool(np.isnan(x).any())
+
+
+def _filled(x: Any, plain: Any) -> Any:
+    return np.where(np.isnan(x), plain, x)[()] if _has_nan(x) and np.shape(plain) == np.shape(x) else x
 
 
 class ExtendedTwin:
