@@ -79,18 +79,20 @@ def _evaluate(name: str, x: Any, order: int, near: tuple[float, float], terms: i
     for c in _series(name, order, terms + 2 * order)[::-1]:
         total = total * inside + c
     out[where] = total
-    far = PROGRAMS[name][1](At(outside, order, _value)).c[order] * factorial(order)
+    far = _by_jets(name, outside, order)
     out[~where] = np.where(np.isinf(outside), _at_infinity(name, outside, order), far)
     return out.astype(given.dtype)[()]
+
+
+def _by_jets(name: str, x: Any, order: int) -> Any:
+    return PROGRAMS[name][1](At(x, order, _value)).c[order] * factorial(order)
 
 
 def _at_infinity(name: str, x: Any, order: int) -> Any:
     """Return what a function is at infinity, judged by two numbers that are nearly so far; NaN where they differ."""
     if not np.isinf(x).any():
         return x
-    far, near = (
-        PROGRAMS[name][1](At(np.copysign(at, x), order, _value)).c[order] * factorial(order) for at in _FAR
-    )
+    far, near = (_by_jets(name, np.copysign(at, x), order) for at in _FAR)
     vanishes, grows = np.abs(far) < 1 / _TELLING, np.abs(far) > _TELLING
     limit = np.where(grows, np.copysign(np.inf, far), np.where(far == near, far, np.nan))
     return np.where(vanishes, 0.0, limit)

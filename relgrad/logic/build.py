@@ -104,6 +104,11 @@ def broadcasts(new: Any, t: Any) -> bool:
     )
 
 
+def fitted(new: Any, like: Any) -> Any:
+    """Return a term in the dtype and shape of the place where it goes, or None where it is too large for that."""
+    return fit(new, like) if broadcasts(new, like) else None
+
+
 def fit_to(t: Any, kind: Any) -> Any:
     """Bring a term to a dtype and a known shape; a pattern has neither."""
     if t.type is None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from relgrad.leaf import Anchor, Input
-from relgrad.logic.build import broadcasts, build_product, fit
+from relgrad.logic.build import build_product, fit, fitted
 from relgrad.logic.group import ProductView
 from relgrad.logic.match import match
 from relgrad.logic.ranges import Goal
@@ -56,10 +56,9 @@ def log_probability(x: Term, y: Term, axes: tuple[int, ...]) -> Any:
         found = selected(selection, LogSoftmax(axes).make_node(y))
     else:
         found = _multiple(inner, y, axes, total, moves) or _mean(inner, y, axes, total)
-    if found is None or not (moves and broadcasts(found, inner)):
-        return None if moves else found
-    found = fit(found, inner)
-    for move in moves[::-1]:
+    if found is not None and moves:
+        found = fitted(found, inner)
+    for move in moves[::-1] if found is not None else ():
         found = move.op.make_node(found)
     return found
 

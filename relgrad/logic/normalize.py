@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
-from relgrad.logic.build import broadcasts, build_product, build_sum, fit
+from relgrad.logic.build import build_product, build_sum, fit, fitted
 from relgrad.logic.exponential import is_exponential
 from relgrad.logic.group import Number, ProductView, added, multiplied, whole
 from relgrad.logic.joined import Joined, Piece, join
@@ -57,9 +57,7 @@ def normalized_product(t: Term) -> Any:
                         # What was distributed stays so, though its summands share the denominator.
                         made = ProductView(1, {new: 1}) if take is _distributed else product_of(new)
                         view = scope.rebuild(multiplied((own, 1), (made, 1)), inherited)
-                        built = None if view is None else build_product(view, dtype_of(t))
-                        fits = built is not None and broadcasts(built, t)
-                        result = fit(built, t) if fits else None
+                        result = None if view is None else fitted(build_product(view, dtype_of(t)), t)
                         if result is not None and result is not t:
                             return result
     return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from relgrad.logic.build import broadcasts, build_product, fit
+from relgrad.logic.build import build_product, fitted
 from relgrad.logic.group import Number, ProductView, multiplied
 from relgrad.logic.theory import linear_operands, stands_outside
 from relgrad.logic.view import LIMIT, product_of
@@ -82,9 +82,9 @@ def _around(
         inside = body.coefficient if amount != int(amount) else 1  # a root of it may be no number
         operand = build_product(ProductView(inside, body.factors), base.type.dtype)
         rands = list(base.rands)
-        if not broadcasts(operand, rands[position]):
+        rands[position] = fitted(operand, rands[position])
+        if rands[position] is None:
             return None
-        rands[position] = fit(operand, rands[position])
         rest = ProductView(others.coefficient, {b: e for b, e in others.factors.items() if b not in movable})
         return multiplied(
             (rest, 1),

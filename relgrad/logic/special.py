@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from relgrad.logic.build import build_product, build_sum, fit, number_term
-from relgrad.logic.group import ProductView, SumView, added, float_root, multiplied, number_of, whole
+from relgrad.logic.group import Number, ProductView, SumView, added, float_root, multiplied, number_of, whole
 from relgrad.logic.ranges import is_additive
 from relgrad.logic.share import dtype_of
 from relgrad.logic.view import product_of, sum_of
@@ -50,9 +50,7 @@ def perfect_square(t: Term) -> Any:
     constant, terms = sum_of(t)[:2]
     if constant or len(terms) != 3:
         return None
-    readings = [
-        product_of(part)._replace(coefficient=product_of(part).coefficient * k) for part, k in terms.items()
-    ]
+    readings = _summands(terms)
     for i in range(3):
         cross, (p, q) = readings[i], [view for j, view in enumerate(readings) if j != i]
         if p.coefficient < 0 or q.coefficient < 0:
@@ -71,6 +69,11 @@ def perfect_square(t: Term) -> Any:
     return None
 
 
+def _summands(terms: dict[Any, Number]) -> list[ProductView]:
+    """Return the summands of a sum as products, with their coefficients."""
+    return [multiplied((product_of(part), 1), (ProductView(k, {}), 1)) for part, k in terms.items()]
+
+
 def _root(view: ProductView) -> ProductView | None:
     """Return the root of a product that is a square, or None."""
     root = float_root(view.coefficient)
@@ -87,9 +90,7 @@ def crossed_sum(t: Term) -> Any:
     constant, terms = sum_of(t)[:2]
     if constant or len(terms) != 2:
         return None
-    views = [
-        product_of(part)._replace(coefficient=product_of(part).coefficient * k) for part, k in terms.items()
-    ]
+    views = _summands(terms)
     if not views[0].coefficient:
         return None
     ratio = -Fraction(views[1].coefficient) / Fraction(views[0].coefficient)

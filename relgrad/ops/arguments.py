@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -126,3 +126,14 @@ def log_or_infinite(ball: Any) -> Any:
 
 
 ZERO = Interval(0.0, 0.0)
+
+
+def predicate_ball(true: Callable[..., Any], false: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a predicate in ball arithmetic: 1, 0, or the ball around both where the balls do not tell."""
+
+    def decide(*balls: Any) -> Any:
+        import flint
+
+        return flint.arb(1) if true(*balls) else flint.arb(0) if false(*balls) else flint.arb(0.5, 0.5)
+
+    return decide

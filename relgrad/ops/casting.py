@@ -13,7 +13,7 @@ from relgrad.errors import TraceError
 from relgrad.implementations import implements
 from relgrad.op import Op, as_term, is_constant, strong
 from relgrad.ops.align import align
-from relgrad.ops.arguments import is_ground, refuse, require_ground
+from relgrad.ops.arguments import is_ground, predicate_ball, refuse, require_ground
 from relgrad.ops.intervals import TRUTH
 from relgrad.ops.structure import broadcast_like, squeeze
 from relgrad.term import Term, term
@@ -84,8 +84,7 @@ class Cast(Op):
         return np.frompyfunc(truncated_ball, 1, 1)(balls[0])
 
 
-def _truth_ball(x: Any) -> Any:
-    return type(x)(1) if x != 0 else type(x)(0) if x == 0 else type(x)(0.5, 0.5)
+_truth_ball = predicate_ball(lambda x: x != 0, lambda x: x == 0)
 
 
 def truncated_ball(x: Any) -> Any:

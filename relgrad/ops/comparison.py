@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from relgrad.contract import Laws
 from relgrad.implementations import implements
 from relgrad.op import as_term, strong
-from relgrad.ops.arguments import refuse
+from relgrad.ops.arguments import predicate_ball, refuse
 from relgrad.ops.elementwise import Elementwise
 from relgrad.ops.intervals import TRUTH
 
@@ -31,57 +31,49 @@ def _row(label: str, ufunc: np.ufunc, code: str | None = None, **options: Any) -
     return op
 
 
-def _ball(true: Callable[..., Any], false: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a predicate in ball arithmetic: 1, 0, or the ball around both where the balls do not tell."""
-
-    def decide(*balls: Any) -> Any:
-        import flint
-
-        return flint.arb(1) if true(*balls) else flint.arb(0) if false(*balls) else flint.arb(0.5, 0.5)
-
-    return decide
-
-
 equal = _row(
     "equal",
     np.equal,
     "{} == {}",
     laws=Laws(commutative=True),
-    ball=_ball(lambda x, y: x == y, lambda x, y: x != y),
+    ball=predicate_ball(lambda x, y: x == y, lambda x, y: x != y),
 )
 not_equal = _row(
     "not_equal",
     np.not_equal,
     "{} != {}",
     laws=Laws(commutative=True),
-    ball=_ball(lambda x, y: x != y, lambda x, y: x == y),
+    ball=predicate_ball(lambda x, y: x != y, lambda x, y: x == y),
 )
-less = _row("less", np.less, "{} < {}", ball=_ball(lambda x, y: x < y, lambda x, y: x >= y))
+less = _row("less", np.less, "{} < {}", ball=predicate_ball(lambda x, y: x < y, lambda x, y: x >= y))
 less_equal = _row(
-    "less_equal", np.less_equal, "{} <= {}", ball=_ball(lambda x, y: x <= y, lambda x, y: x > y)
+    "less_equal", np.less_equal, "{} <= {}", ball=predicate_ball(lambda x, y: x <= y, lambda x, y: x > y)
 )
-greater = _row("greater", np.greater, "{} > {}", ball=_ball(lambda x, y: x > y, lambda x, y: x <= y))
+greater = _row("greater", np.greater, "{} > {}", ball=predicate_ball(lambda x, y: x > y, lambda x, y: x <= y))
 greater_equal = _row(
-    "greater_equal", np.greater_equal, "{} >= {}", ball=_ball(lambda x, y: x >= y, lambda x, y: x < y)
+    "greater_equal",
+    np.greater_equal,
+    "{} >= {}",
+    ball=predicate_ball(lambda x, y: x >= y, lambda x, y: x < y),
 )
 
 logical_and = _row(
     "logical_and",
     np.logical_and,
     laws=Laws(associative=True, commutative=True, idempotent=True, identity=1.0, absorbing=0.0),
-    ball=_ball(lambda x, y: x != 0 and y != 0, lambda x, y: x == 0 or y == 0),
+    ball=predicate_ball(lambda x, y: x != 0 and y != 0, lambda x, y: x == 0 or y == 0),
 )
 logical_or = _row(
     "logical_or",
     np.logical_or,
     laws=Laws(associative=True, commutative=True, idempotent=True, identity=0.0, absorbing=1.0),
-    ball=_ball(lambda x, y: x != 0 or y != 0, lambda x, y: x == 0 and y == 0),
+    ball=predicate_ball(lambda x, y: x != 0 or y != 0, lambda x, y: x == 0 and y == 0),
 )
 logical_xor = _row(
     "logical_xor",
     np.logical_xor,
     laws=Laws(associative=True, commutative=True, identity=0.0),
-    ball=_ball(
+    ball=predicate_ball(
         lambda x, y: (x != 0 and y == 0) or (x == 0 and y != 0),
         lambda x, y: (x != 0 and y != 0) or (x == 0 and y == 0),
     ),
@@ -90,18 +82,22 @@ logical_not = _row(
     "logical_not",
     np.logical_not,
     laws=Laws(inverse="logical_not", homomorphism=("logical_and", "logical_or")),
-    ball=_ball(lambda x: x == 0, lambda x: x != 0),
+    ball=predicate_ball(lambda x: x == 0, lambda x: x != 0),
 )
 
 # A ball that is no number says that nothing is known, and so do these.
-isnan = _row("isnan", np.isnan, ball=_ball(lambda x: False, lambda x: x.is_finite() or x.is_exact()))
+isnan = _row("isnan", np.isnan, ball=predicate_ball(lambda x: False, lambda x: x.is_finite() or x.is_exact()))
 isinf = _row(
-    "isinf", np.isinf, ball=_ball(lambda x: x.is_exact() and not x.is_finite(), lambda x: x.is_finite())
+    "isinf",
+    np.isinf,
+    ball=predicate_ball(lambda x: x.is_exact() and not x.is_finite(), lambda x: x.is_finite()),
 )
 isfinite = _row(
-    "isfinite", np.isfinite, ball=_ball(lambda x: x.is_finite(), lambda x: x.is_exact() and not x.is_finite())
+    "isfinite",
+    np.isfinite,
+    ball=predicate_ball(lambda x: x.is_finite(), lambda x: x.is_exact() and not x.is_finite()),
 )
-signbit = _row("signbit", np.signbit, ball=_ball(lambda x: x < 0, lambda x: x > 0))
+signbit = _row("signbit", np.signbit, ball=predicate_ball(lambda x: x < 0, lambda x: x > 0))
 
 
 @implements(np.isposinf)

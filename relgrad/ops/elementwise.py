@@ -122,7 +122,7 @@ class Elementwise(Op):
 
     def _widen(self, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
         """Make explicit that floats of different precisions are brought to the larger one."""
-        floats = {x.type.dtype for x in inputs if x.type.dtype.kind == "f"}
+        floats = {x.type.dtype for x in inputs if x.type.dtype.kind == "f"} if len(inputs) > 1 else ()
         if len(floats) < 2:
             return inputs
         widest = np.result_type(*floats)

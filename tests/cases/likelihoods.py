@@ -5,21 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from cases.case import case, family
+from cases.pieces import row, sigmoid, softmax
 
 VG = ("value", "gradient")
 V = ("value",)
-
-
-def row(*entries):
-    return np.array(entries)
-
-
-def softmax(xp, x):
-    return xp.exp(x) / xp.sum(xp.exp(x), axis=-1, keepdims=True)
-
-
-def sigmoid(xp, x):
-    return 1.0 / (1.0 + xp.exp(-x))
 
 
 CASES = (

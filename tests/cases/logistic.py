@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from cases.case import case, family
+from cases.pieces import sigmoid
 
 VG = ("value", "gradient")
 SPREAD = [-800.0, -50.0, 0.5, 40.0]
-
-
-def sigmoid(xp, x):
-    return 1.0 / (1.0 + xp.exp(-x))
 
 
 def rising(xp, x):

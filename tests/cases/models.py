@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cases.case import case, family
+from cases.pieces import sigmoid, softmax
 
 VG, V = ("value", "gradient"), ("value",)
 X = np.array([[100.0, 5.0], [-300.0, 64.0], [2.0, 90.0]])
@@ -12,14 +13,6 @@ W = [[8.0, -3.0, 1.0], [0.5, 2.0, -4.0]]
 TARGET = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
 COST = np.array([[0.0, 1.0], [2.0, 0.5]])
 LATE = np.array([[1.0, 1.0, 1.0], [0.0, 1.0, 1.0], [0.0, 0.0, 1.0]])
-
-
-def softmax(xp, x):
-    return xp.exp(x) / xp.sum(xp.exp(x), axis=-1, keepdims=True)
-
-
-def sigmoid(xp, x):
-    return 1.0 / (1.0 + xp.exp(-x))
 
 
 def classifier(xp, w):

@@ -5,20 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from cases.case import case, family
+from cases.pieces import row, sigmoid, softmax
 
 VG = ("value", "gradient")
-
-
-def row(*entries):
-    return np.array(entries)
-
-
-def softmax(xp, x):
-    return xp.exp(x) / xp.sum(xp.exp(x), axis=-1, keepdims=True)
-
-
-def sigmoid(xp, x):
-    return 1.0 / (1.0 + xp.exp(-x))
 
 
 def log_softmax(xp, x):

@@ -11,7 +11,7 @@ import scipy.special
 
 from relgrad.kernels.extended.number import FARTHEST, UFUNCS, Extended
 
-_LN2 = 0.6931471805599453
+LN2 = 0.6931471805599453
 # The parts of log 2 have 24, 24 and 53 bits: multiples of the first two by whole numbers below 2^29 are exact.
 _LN2_PARTS = (0.6931471824645996, -1.9046542121259336e-09, -8.783183432405266e-17)
 _MOST = 2.0**45
@@ -132,7 +132,7 @@ def _logarithm(function: Any, unit: float) -> Any:
     return log
 
 
-log = UFUNCS[np.log] = _logarithm(np.log, _LN2)
+log = UFUNCS[np.log] = _logarithm(np.log, LN2)
 UFUNCS[np.log2] = _logarithm(np.log2, 1.0)
 UFUNCS[np.log10] = _logarithm(np.log10, 0.30102999566398120)
 
@@ -161,11 +161,11 @@ def exp(x: Extended) -> Extended:
     """e^x = e^r·2^k with k the whole number nearest to x/log 2."""
     plain = np.exp(x.floats())
     v = np.clip(np.asarray(x.floats(), np.float64), -_MOST, _MOST)
-    k = np.rint(v / _LN2)
+    k = np.rint(v / LN2)
     high, middle, low = _LN2_PARTS
     r = ((v - k * high) - k * middle) - k * low
     far = Extended(np.exp(r).astype(x.dtype), np.where(np.isnan(k), 0, k))
-    return _unless_normal(plain, far)
+    return unless_normal(plain, far)
 
 
 @_rule(np.exp2)
@@ -173,10 +173,10 @@ def exp2(x: Extended) -> Extended:
     """Return 2^x."""
     v = np.clip(x.floats(), -_MOST, _MOST)
     k = np.rint(v)
-    return _unless_normal(np.exp2(x.floats()), Extended(np.exp2(v - k), np.where(np.isnan(k), 0, k)))
+    return unless_normal(np.exp2(x.floats()), Extended(np.exp2(v - k), np.where(np.isnan(k), 0, k)))
 
 
-def _unless_normal(plain: Any, far: Extended) -> Extended:
+def unless_normal(plain: Any, far: Extended) -> Extended:
     """Return results as floats have them, but for those that floats have not."""
     plain = np.asarray(plain)
     normal = (np.abs(plain) >= np.finfo(plain.dtype).tiny) & np.isfinite(plain)
@@ -247,8 +247,7 @@ def power(x: Extended, y: Extended) -> Extended:
     sign = np.where((m < 0) & (p % 2 == 1), -1, 1).astype(m.dtype)
     size = np.where((m < 0) & (p != np.rint(p)), np.nan, np.abs(m))
     reach = 2000 if m.dtype.itemsize > 4 else 200
-    with np.errstate(all="ignore"):
-        squarings = np.ceil(np.log2(np.maximum(np.abs(p) / reach, 1)))
+    squarings = np.ceil(np.log2(np.maximum(np.abs(p) / reach, 1)))
     squarings = np.where(np.isfinite(squarings), squarings, 0).astype(np.intc)
     wide = np.asarray(p, np.float64)
     high = wide * _SPLIT - (wide * _SPLIT - wide)
@@ -259,8 +258,7 @@ def power(x: Extended, y: Extended) -> Extended:
         result = pick(squarings > i, multiply(result, result), result)
     whole = np.clip(np.where(np.isnan(whole), 0, whole), -FARTHEST, FARTHEST)
     result = multiply(result, Extended(sign * np.exp2(rest).astype(m.dtype), whole))
-    with np.errstate(all="ignore"):
-        binary = wide * (e + np.log2(size))
+    binary = wide * (e + np.log2(size))
     beyond = Extended(sign / 2, np.where(binary > 0, FARTHEST, -FARTHEST))
     result = pick(np.abs(binary) > FARTHEST / 8, beyond, result)
     usual = ~x.outside & ((np.abs(plain) >= np.finfo(plain.dtype).tiny) & np.isfinite(plain))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from relgrad.kernels.extended.entries import (
+    LN2,
     add,
     aligned,
     divide,
@@ -21,11 +22,10 @@ from relgrad.kernels.extended.entries import (
     power,
     scaled,
     subtract,
+    unless_normal,
 )
 from relgrad.kernels.extended.number import FARTHEST, NAMED, NOTHING, Extended, lowered
 from relgrad.kernels.normalize import gibbs
-
-_LN2 = 0.6931471805599453
 
 
 def _elementwise(function: Any, otherwise: Callable[..., Extended]) -> Any:
@@ -113,14 +113,13 @@ def _gibbs(function: Any) -> Any:
         a, x = lowered(a), lowered(x)
         weights, scale = _in_range(weights, axis)
         plain = np.asarray(function(a, x, axis=axis, power=power, weights=weights))
-        tame = np.isfinite(plain) & (np.abs(plain) >= np.finfo(plain.dtype).tiny)
         largest = np.max(x, axis=axis, keepdims=True)
         share = Extended.of(np.asarray(function(largest, x, axis=axis, power=power, weights=weights)))
         far = multiply(exp(Extended.of(np.asarray(power * (a - largest), plain.dtype))), share)
         shift = -power * scale
         whole = np.floor(shift)
         unit = Extended(np.exp2(shift - whole).astype(plain.dtype), whole)
-        return multiply(pick(tame, Extended.of(plain), far), unit)
+        return multiply(unless_normal(plain, far), unit)
 
     return rule
 
@@ -131,7 +130,7 @@ def _logsumexp(function: Any) -> Any:
     def rule(x: Any, axis: Any = None, keepdims: bool = False, weights: Any = None) -> Any:
         weights, scale = _in_range(weights, axis)
         result = np.asarray(function(lowered(x), axis=axis, keepdims=True, weights=weights))
-        result = result + (scale * _LN2).astype(result.dtype) if np.any(scale) else result
+        result = result + (scale * LN2).astype(result.dtype) if np.any(scale) else result
         return Extended.of(result if keepdims else np.squeeze(result, axis))
 
     return rule
