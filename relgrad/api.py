@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial, update_wrapper
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
@@ -67,23 +67,14 @@ def grad(fun: Function, argnums: Argnums = 0, **how: Unpack[How]) -> Transformed
     array([0.5, 0.5])
     """
     settings, body = _settings(fun, how)
-
-    @functools.wraps(fun)
-    def gradient(*args: Any, **kwargs: Any) -> Any:
-        return value_and_gradient(body, argnums, args, kwargs)[1]
-
-    return Transformed(fun, gradient, "grad", settings, _options(argnums))
+    return Transformed(fun, _rule(_gradient, fun, body, argnums), "grad", settings, _options(argnums))
 
 
 def value_and_grad(fun: Function, argnums: Argnums = 0, **how: Unpack[How]) -> Transformed:
     """Return the function that computes (fun(*args), ∂fun/∂args[argnums]) together."""
     settings, body = _settings(fun, how)
-
-    @functools.wraps(fun)
-    def both(*args: Any, **kwargs: Any) -> Any:
-        return value_and_gradient(body, argnums, args, kwargs)
-
-    return Transformed(fun, both, "value_and_grad", settings, _options(argnums))
+    rule = _rule(_value_and_gradient, fun, body, argnums)
+    return Transformed(fun, rule, "value_and_grad", settings, _options(argnums))
 
 
 def vjp(fun: Function, *primals: Any, **how: Unpack[How]) -> tuple[Any, Transformed]:
@@ -97,14 +88,10 @@ def vjp(fun: Function, *primals: Any, **how: Unpack[How]) -> tuple[Any, Transfor
     (12.0, [4.0, 3.0])
     """
     settings, body = _settings(fun, how)
-
-    def pullback(primals: Any, cotangent: Any) -> Any:
-        return pull_along(body, primals, cotangent)
-
     value = stabilize(fun, **how)(*primals)
     leaves, structure = flatten(primals)
     kept = structure.unflatten([np.array(x) if isinstance(x, np.ndarray) else x for x in leaves])
-    return value, Transformed(fun, pullback, "vjp", settings, first=(kept,))
+    return value, Transformed(fun, partial(pull_along, body), "vjp", settings, first=(kept,))
 
 
 def jvp(fun: Function, primals: Any, tangents: Any, **how: Unpack[How]) -> tuple[Any, Any]:
@@ -119,22 +106,13 @@ def jvp(fun: Function, primals: Any, tangents: Any, **how: Unpack[How]) -> tuple
 def pushforward(fun: Function, **how: Unpack[How]) -> Transformed:
     """Return the function (primals, tangents) ↦ (fun(*primals), its derivative along the tangents)."""
     settings, body = _settings(fun, how)
-
-    def along(primals: Any, tangents: Any) -> Any:
-        return push_along(body, primals, tangents)
-
-    return Transformed(fun, along, "jvp", settings)
+    return Transformed(fun, partial(push_along, body), "jvp", settings)
 
 
 def jacobian(fun: Function, argnums: Argnums = 0, **how: Unpack[How]) -> Transformed:
     """Return the function that computes ∂fun/∂args[argnums] of shape fun's shape + the argument's shape."""
     settings, body = _settings(fun, how)
-
-    @functools.wraps(fun)
-    def full(*args: Any, **kwargs: Any) -> Any:
-        return jacobian_of(body, argnums, args, kwargs)
-
-    return Transformed(fun, full, "jacobian", settings, _options(argnums))
+    return Transformed(fun, _rule(_jacobian, fun, body, argnums), "jacobian", settings, _options(argnums))
 
 
 def hessian(fun: Function, argnums: Argnums = 0, **how: Unpack[How]) -> Transformed:
@@ -145,13 +123,25 @@ def hessian(fun: Function, argnums: Argnums = 0, **how: Unpack[How]) -> Transfor
            [ 0., 12.]])
     """
     settings, _ = _settings(fun, how)
+    rule = _rule(_jacobian, fun, grad(fun, argnums, **how), argnums)
+    return Transformed(fun, rule, "hessian", settings, _options(argnums))
 
-    @functools.wraps(fun)
-    def full(*args: Any, **kwargs: Any) -> Any:
-        inner = grad(fun, argnums, **how)
-        return jacobian_of(inner, argnums, args, kwargs)
 
-    return Transformed(fun, full, "hessian", settings, _options(argnums))
+def _rule(rule: Function, fun: Function, *options: Any) -> Function:
+    """Return a rule with its options given, under the name and signature of the function that it differentiates."""
+    return update_wrapper(partial(rule, *options), fun, updated=())
+
+
+def _gradient(body: Function, argnums: Argnums, /, *args: Any, **kwargs: Any) -> Any:
+    return value_and_gradient(body, argnums, args, kwargs)[1]
+
+
+def _value_and_gradient(body: Function, argnums: Argnums, /, *args: Any, **kwargs: Any) -> Any:
+    return value_and_gradient(body, argnums, args, kwargs)
+
+
+def _jacobian(body: Function, argnums: Argnums, /, *args: Any, **kwargs: Any) -> Any:
+    return jacobian_of(body, argnums, args, kwargs)
 
 
 def symbol(

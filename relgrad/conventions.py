@@ -69,6 +69,9 @@ class Conventions:
             # One NaN, so that equal conventions are equal.
             object.__setattr__(self, field.name, math.nan if math.isnan(value) else float(value))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Conventions, tuple([getattr(self, field.name) for field in fields(self)])
+
 
 def _require(holds: bool, name: str, value: Any, allowed: str) -> None:
     if not holds:

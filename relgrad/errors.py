@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Any
 
 import numpy as np
 
@@ -48,6 +49,13 @@ class RelgradError(Exception):
         if cure:
             lines.append(f"  cure:  {cure}")
         super().__init__("\n".join(lines))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (type(self), self.what, self.where, self.cause, self.cure)
+
+
+def _again(cls: type[RelgradError], what: str, where: str, cause: str, cure: str) -> RelgradError:
+    return cls(what, where=where, cause=cause, cure=cure)
 
 
 class TraceError(RelgradError, TypeError):

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import ModuleType
 from typing import Any
 
 from relgrad.errors import RelationError
+from relgrad.importable import imported, is_importable
 from relgrad.logic import (
     Goal,
     Index,
@@ -147,6 +148,21 @@ class Relation:
     def __repr__(self) -> str:
         return f"<relation {self.name}>"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        home = self.function.__module__, self.function.__qualname__
+        # A decorated row hides its function, which pickle could not find.
+        return (
+            (imported, home)
+            if is_importable(self, *home)
+            else (_authored, (self.function, self.name, self.source))
+        )
+
+    def __copy__(self) -> Relation:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Relation:
+        return self
+
 
 def relation(function: Callable[..., Any] | None = None, *, source: str = "") -> Any:
     """Make a relation of a function of its variables that returns `left, right`, and conditions after them.
@@ -188,6 +204,10 @@ def relation(function: Callable[..., Any] | None = None, *, source: str = "") ->
         return Relation(name, left, right, function, variables, source, tuple(conditions))
 
     return author if function is None else author(function)
+
+
+def _authored(function: Callable[..., Any], name: str, source: str) -> Relation:
+    return replace(relation(function, source=source), name=name)
 
 
 def _sides(function: Callable[..., Any], variables: Sequence[Any]) -> tuple[Any, Any, Sequence[Goal]]:
@@ -262,6 +282,21 @@ class Library:
     def without(self, *names: str) -> Library:
         """Return a library that lacks the named rows."""
         return Library(r for r in self.relations if r.name not in names)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Library) and self.relations == other.relations)
+
+    def __hash__(self) -> int:
+        return hash(self.relations)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Library, (self.relations,)
+
+    def __copy__(self) -> Library:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Library:
+        return self
 
     def __iter__(self) -> Iterator[Relation]:
         return iter(self.relations)

@@ -18,6 +18,7 @@ from relgrad.conventions import Conventions
 from relgrad.display.derivation import Explanation
 from relgrad.errors import TraceError
 from relgrad.gradient import free_anchors
+from relgrad.importable import imported, is_importable
 from relgrad.relation import Library
 from relgrad.schedule import Strategy, schedule
 from relgrad.step import Derivation
@@ -77,6 +78,7 @@ class Transformed:
                 f"{name} needs a function, not {type(fun).__name__}: {fun!r}", cure="pass a callable"
             )
         functools.update_wrapper(self, fun, updated=())
+        self._made_of = fun, rule, name, settings, options, first
         self._rule = rule
         self.settings = settings
         self._first = first
@@ -125,6 +127,11 @@ class Transformed:
 
     def __repr__(self) -> str:
         return f"<relgrad {self._name}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A decorated function hides what it was made of, which pickle could not find. Programs are made anew.
+        home = getattr(self, "__module__", None), getattr(self, "__qualname__", None)
+        return (imported, home) if is_importable(self, *home) else (Transformed, self._made_of)
 
     def explain(self, *args: Any, **kwargs: Any) -> Explanation:
         """Return the steps that lead from the function as written to what is computed; to be printed."""

@@ -17,6 +17,7 @@ ENGINE = ROOT / "relgrad"
 
 ORDER = (
     "errors",
+    "importable",
     "types",
     "term",
     "syntax",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from relgrad.compile.callables import is_plain
+from relgrad.importable import is_importable
 from relgrad.syntax import Names
 from relgrad.trace.containers import LEAF, STATIC_FORM, Structure
 
@@ -92,12 +92,11 @@ class Returns:
         if found is not None:
             return found[1]
         home, attribute = getattr(value, "__module__", None), getattr(value, "__qualname__", "")
-        module = sys.modules.get(home) if isinstance(home, str) else None
         name = self._names.take(wish) if home != "builtins" else attribute
         self._held[id(value)] = (value, name)
         if home == "builtins" and attribute.isidentifier():
             return name
-        if module is not None and home != "__main__" and getattr(module, attribute, None) is value:
+        if home != "__main__" and "." not in attribute and is_importable(value, home, attribute):
             self.imports.append(
                 f"from {home} import {attribute}" + (f" as {name}" if name != attribute else "")
             )

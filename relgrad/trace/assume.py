@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import wraps
+from functools import partial, update_wrapper
 from typing import Any
 
 import numpy as np
@@ -105,26 +105,23 @@ def assuming(fun: Callable[..., Any], ranges: Ranges) -> Callable[..., Any]:
 
     Raises AssumptionError when it is called without an argument of such a name.
     """
-    if not ranges:
-        return fun
+    return update_wrapper(partial(_call_assuming, fun, ranges), fun, updated=()) if ranges else fun
 
-    @wraps(fun)
-    def assumed(*args: Any, **kwargs: Any) -> Any:
-        leaves, structure = flatten((args, kwargs))
-        paths = argument_paths(fun, structure)
-        for key, known in ranges:
-            chosen = _chosen(key, paths, structure.children[0])
-            if not chosen and not _is_parameter(fun, key):
-                raise AssumptionError(
-                    f"assume names {key!r}, and no array among the arguments has that name",
-                    cause=f"the arrays are {', '.join(paths)}" if paths else "no argument is an array",
-                    cure="name arguments as the function does, with or without what is inside: 'x', \"p['w']\", 0",
-                )
-            for i in chosen:
-                _assume_range(leaves[i], known, paths[i])
-        return fun(*args, **kwargs)
 
-    return assumed
+def _call_assuming(fun: Callable[..., Any], ranges: Ranges, /, *args: Any, **kwargs: Any) -> Any:
+    leaves, structure = flatten((args, kwargs))
+    paths = argument_paths(fun, structure)
+    for key, known in ranges:
+        chosen = _chosen(key, paths, structure.children[0])
+        if not chosen and not _is_parameter(fun, key):
+            raise AssumptionError(
+                f"assume names {key!r}, and no array among the arguments has that name",
+                cause=f"the arrays are {', '.join(paths)}" if paths else "no argument is an array",
+                cure="name arguments as the function does, with or without what is inside: 'x', \"p['w']\", 0",
+            )
+        for i in chosen:
+            _assume_range(leaves[i], known, paths[i])
+    return fun(*args, **kwargs)
 
 
 def _assume_range(x: Any, known: Interval, path: str) -> None:

@@ -1,0 +1,27 @@
+"""Objects that a module holds under a name: what pickles and generated source refer to, as to `numpy.linalg.norm`."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from operator import attrgetter
+from typing import Any
+
+
+def is_importable(x: Any, module: Any, name: Any) -> bool:
+    """Whether a module that is loaded holds x under a name, with dots where it is part of a class.
+
+    >>> is_importable(attrgetter, "operator", "attrgetter"), is_importable(attrgetter, "operator", "itemgetter")
+    (True, False)
+    """
+    if not isinstance(module, str) or not isinstance(name, str) or module not in sys.modules:
+        return False
+    try:
+        return attrgetter(name)(sys.modules[module]) is x
+    except AttributeError:
+        return False
+
+
+def imported(module: str, name: str) -> Any:
+    """Return what a module holds under a name: by this, what hides the function it was made of is pickled."""
+    return attrgetter(name)(import_module(module))
