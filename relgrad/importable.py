@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from operator import attrgetter
-from typing import Any
+from typing import Any, Self
 
 
 def is_importable(x: Any, module: Any, name: Any) -> bool:
@@ -25,3 +25,13 @@ def is_importable(x: Any, module: Any, name: Any) -> bool:
 def imported(module: str, name: str) -> Any:
     """Return what a module holds under a name: by this, what hides the function it was made of is pickled."""
     return attrgetter(name)(import_module(module))
+
+
+class Immutable:
+    """A value whose copies are itself."""
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self

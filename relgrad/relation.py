@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from relgrad.errors import RelationError
-from relgrad.importable import imported, is_importable
+from relgrad.importable import Immutable, imported, is_importable
 from relgrad.logic import (
     Goal,
     Index,
@@ -88,7 +88,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, eq=False)
-class Relation:
+class Relation(Immutable):
     """An equation `left = right` between two patterns, true over the reals wherever the conditions hold.
 
     Called with two terms or logic variables it is a kanren goal, which runs in both directions.
@@ -157,12 +157,6 @@ class Relation:
             else (_authored, (self.function, self.name, self.source))
         )
 
-    def __copy__(self) -> Relation:
-        return self
-
-    def __deepcopy__(self, memo: Any) -> Relation:
-        return self
-
 
 def relation(function: Callable[..., Any] | None = None, *, source: str = "") -> Any:
     """Make a relation of a function of its variables that returns `left, right`, and conditions after them.
@@ -225,7 +219,7 @@ def _sides(function: Callable[..., Any], variables: Sequence[Any]) -> tuple[Any,
     return left, right, result[2:]
 
 
-class Library:
+class Library(Immutable):
     """A set of relations, indexed by the heads that they need; the order of the rows carries no meaning.
 
     Precedence is derived: the most specific left side first, then by name. Raises RelationError where two different
@@ -291,12 +285,6 @@ class Library:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Library, (self.relations,)
-
-    def __copy__(self) -> Library:
-        return self
-
-    def __deepcopy__(self, memo: Any) -> Library:
-        return self
 
     def __iter__(self) -> Iterator[Relation]:
         return iter(self.relations)
