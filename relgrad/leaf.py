@@ -15,10 +15,11 @@ class Input(Op):
 
     `range` is where its entries are assumed to lie; `facts` are the values that are computed of it with their
     assumed ranges, each a term of inputs without assumptions. Inputs that are assumed to differ are different terms,
-    and so is all that is computed of them: an assumption is never seen by a program that does not make it.
+    and so is all that is computed of them: an assumption is never seen by a program that does not make it. `trace` is
+    the number of the trace that the input belongs to, while it lasts.
     """
 
-    __props__ = ("label", "array", "symbol", "range", "facts")
+    __props__ = ("label", "array", "symbol", "range", "facts", "trace")
 
     def __init__(
         self,
@@ -27,8 +28,10 @@ class Input(Op):
         symbol: bool = False,
         range: Interval = REAL,
         facts: tuple[tuple[Term, Interval], ...] = (),
+        trace: int = 0,
     ):
         self.label, self.array, self.symbol, self.range, self.facts = label, array, symbol, range, facts
+        self.trace = trace
 
     @property
     def name(self) -> str:

@@ -8,21 +8,23 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from inspect import ismethod
+from time import perf_counter
 from types import MethodType
 from typing import Any
-from weakref import WeakKeyDictionary
 
-from relgrad.compile.function import compile_program
+from relgrad.compile.function import Compiled, compile_program
 from relgrad.conventions import Conventions
 from relgrad.display.derivation import Explanation
 from relgrad.errors import TraceError
 from relgrad.gradient import free_anchors
 from relgrad.importable import imported, is_importable
+from relgrad.programs import Program, Run, Variants, programs_of
 from relgrad.relation import Library
 from relgrad.schedule import Strategy, schedule
-from relgrad.step import Derivation
+from relgrad.trace.arguments import handed_in
 from relgrad.trace.assume import Ranges
+from relgrad.trace.common import common, lifted
+from relgrad.trace.outside import read
 from relgrad.trace.trace import (
     Traced,
     has_tracer,
@@ -35,7 +37,8 @@ from relgrad.trace.tracer import Tracer
 
 Function = Callable[..., Any]
 
-_cache: WeakKeyDictionary[Any, dict[Any, Any]] = WeakKeyDictionary()
+SINGLE = 4
+"""How many programs are made for single numbers from outside, before these are inputs as arrays are."""
 
 
 @dataclass(frozen=True)
@@ -48,20 +51,12 @@ class Settings:
     assume: Ranges = ()
 
 
-class Program:
-    """What one signature of a function became: its graph, derivation, and compiled form."""
-
-    def __init__(self, traced: Traced, derivation: Derivation, name: str, extended: bool):
-        self.traced, self.derivation = traced, derivation
-        self.compiled = compile_program(traced, derivation.after, name, extended)
-
-
 class Transformed:
     """A function that is traced, rewritten and compiled on its first call with each signature of arguments.
 
     `explain(*args)`, `source(*args)` and `term(*args)` show what becomes of a call; within another
-    transformation it is traced like any other code. What the function closes over is read when it is traced,
-    and not again.
+    transformation it is traced like any other code. What the function reads beside its arguments is compared at each
+    call, and where it differs the function is traced again.
     """
 
     def __init__(
@@ -85,17 +80,21 @@ class Transformed:
         label = getattr(fun, "__name__", "f")
         label = "f" if not label.isidentifier() else label
         self._name = f"{name}_{label}"
-        self._programs = _programs_of(fun, (name, options, settings))
+        self._fun = fun
+        self._programs = programs_of(fun, (name, options, settings))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         args = self._first + args
         if not is_tracing():
             # Programs of symbolic arguments have keys of their own, so that what is found here is numeric.
-            program = self._programs.get(signature(args, kwargs))
-            if program is not None:
-                return program.compiled(*args, **kwargs)
+            variants = self._programs.get(signature(args, kwargs))
+            if variants is not None:
+                for run in variants.runs:
+                    if run.holds(self._fun):
+                        variants.used = True
+                        return run.call(*args, **kwargs)
             if not has_tracer(args, kwargs):
-                return self._program(args, kwargs).compiled(*args, **kwargs)
+                return self._run(args, kwargs).compiled(*args, **kwargs)
         return self._call_while_tracing(args, kwargs)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -107,23 +106,45 @@ class Transformed:
             # Nothing traced goes in; unless the function closes over something traced, this is a number.
             traced = trace(self._rule, args, kwargs)
             if not traced.free() and not free_anchors(traced.outputs):
-                return self._finish(traced).compiled(*args, **kwargs)
+                return self._finish(lifted(traced)).compiled(*args, **kwargs)
         args, kwargs = with_symbolic_arrays(args, kwargs)
         return self._rule(*args, **kwargs)
 
     def _finish(self, traced: Traced) -> Program:
         how = self.settings
         derivation = schedule(traced.outputs, how.library, how.strategy, conventions=how.conventions)
-        return Program(traced, replace(derivation, assumed=traced.stated), self._name, how.strategy.extended)
+        compiled = compile_program(traced, derivation.after, self._name, how.strategy.extended)
+        return Program(traced, replace(derivation, assumed=traced.stated), compiled)
 
-    def _program(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Program:
+    def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Run:
+        """Return the program for a call with what the function reads outside as it is now, kept or made."""
         key = signature(args, kwargs)
         if has_tracer(args, kwargs):
             key = Tracer, key
-        program = self._programs.get(key)
-        if program is None:
-            program = self._programs[key] = self._finish(trace(self._rule, args, kwargs))
-        return program
+        variants = self._programs.at(key)
+        for run in variants.runs:
+            if run.holds(self._fun):
+                return run
+        guard = read(self._fun, handed_in(args, kwargs), variants.seconds)
+        begin = perf_counter()
+        traced = trace(self._rule, args, kwargs)
+        variants.seconds = perf_counter() - begin
+        program, compiled = self._fitting(traced, variants)
+        run = Run(guard.holds, compiled.function, program, compiled)
+        # What the function itself changes is read anew at each call.
+        variants.keep(run, not guard.reason and guard.holds(self._fun))
+        return run
+
+    def _fitting(self, traced: Traced, variants: Variants) -> tuple[Program, Compiled]:
+        """Return a program that a trace is an instance of, and what computes the instance."""
+        best = None
+        for program in variants.programs:
+            found = common(program.traced, traced, len(variants.programs) >= SINGLE)
+            if found is not None and found.outputs == program.traced.outputs:
+                return program, program.compiled.at(found.outside)
+            best = best or found
+        program = self._finish(best or lifted(traced))
+        return program, program.compiled
 
     def __repr__(self) -> str:
         return f"<relgrad {self._name}>"
@@ -135,23 +156,13 @@ class Transformed:
 
     def explain(self, *args: Any, **kwargs: Any) -> Explanation:
         """Return the steps that lead from the function as written to what is computed; to be printed."""
-        return Explanation(self._program(self._first + args, kwargs).derivation)
+        return Explanation(self._run(self._first + args, kwargs).program.derivation)
 
     def source(self, *args: Any, **kwargs: Any) -> str:
         """Return the NumPy source of what is computed; executed alone, it defines the same function."""
-        return self._program(self._first + args, kwargs).compiled.source
+        return self._run(self._first + args, kwargs).compiled.source
 
     def term(self, *args: Any, **kwargs: Any) -> Any:
         """Return the graph of the call before any rewriting, gradients implicit, arranged as the result."""
         traced = trace(self._rule, self._first + args, kwargs)
         return traced.out_structure.unflatten(list(traced.outputs))
-
-
-def _programs_of(fun: Function, key: Any) -> dict[Any, Program]:
-    """Return the programs compiled of a function before, as long as it lives."""
-    if ismethod(fun):  # equal to the next one of its object, which may have changed by then
-        return {}
-    try:
-        return _cache.setdefault(fun, {}).setdefault(key, {})
-    except TypeError:  # neither hashable nor weakly referenceable
-        return {}

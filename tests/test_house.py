@@ -41,6 +41,7 @@ ORDER = (
     "accuracy",
     "display",
     "explore",
+    "programs",
     "transformed",
     "interop",
     "api",

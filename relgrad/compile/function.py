@@ -6,8 +6,12 @@ import ast
 import itertools
 import linecache
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from types import CodeType
 from typing import Any
+
+import numpy as np
 
 from relgrad.compile.extended import may_leave_range
 from relgrad.compile.fold import fold_constants
@@ -24,13 +28,26 @@ _gone: list[str] = []
 class Compiled:
     """A compiled program: call it, read its `source`, or take the bare `function`."""
 
-    __slots__ = ("__weakref__", "function", "program")
+    __slots__ = ("__weakref__", "code", "function", "program")
 
-    def __init__(self, function: Callable[..., Any], program: Source):
-        self.function, self.program = function, program
+    def __init__(self, program: Source, code: CodeType):
+        self.program, self.code = program, code
+        namespace: dict[str, Any] = {"__name__": "relgrad.generated"}
+        exec(code, namespace)
+        namespace.update(program.constants)
+        namespace.update(program.objects)
+        self.function: Callable[..., Any] = namespace[program.name]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.function(*args, **kwargs)
+
+    def at(self, outside: Mapping[Term, Any]) -> Compiled:
+        """Return the same program with other values of the inputs that are no arguments."""
+        names = self.program.outside
+        if not names:
+            return self
+        values = {word: np.asarray(outside[node])[()] for node, word in names.items()}
+        return Compiled(replace(self.program, constants={**self.program.constants, **values}), self.code)
 
     @property
     def source(self) -> str:
@@ -57,7 +74,8 @@ def compile_program(
     inputs = dict(zip(traced.inputs, paths, strict=True))
     roots = sink_squeezes(fold_constants(roots))
     extended = extended and may_leave_range(roots)
-    source = write_source(name, taken, inputs, roots, traced.out_structure, extended=extended, **options)
+    options |= {"extended": extended, "outside": traced.outside}
+    source = write_source(name, taken, inputs, roots, traced.out_structure, **options)
     return compile_source(source)
 
 
@@ -102,13 +120,10 @@ def compile_source(source: Source) -> Compiled:
     """Return the function that a source defines, its constants handed in rather than parsed."""
     text = "\n".join(source.imports) + "\n\n\n" + source.function
     filename = f"<relgrad {source.name} {next(_serial)}>"
-    namespace: dict[str, Any] = {"__name__": "relgrad.generated"}
-    exec(compile(text, filename, "exec"), namespace)
-    namespace.update(source.constants)
-    namespace.update(source.objects)
+    code = compile(text, filename, "exec")
     while _gone:
         linecache.cache.pop(_gone.pop(), None)
     linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
-    function = namespace[source.name]
-    weakref.finalize(function, _gone.append, filename)
-    return Compiled(function, source)
+    # The code within is what the functions of all values share.
+    weakref.finalize(next(c for c in code.co_consts if isinstance(c, CodeType)), _gone.append, filename)
+    return Compiled(source, code)

@@ -40,6 +40,8 @@ class Source:
     definitions: tuple[str, ...]
     function: str
     objects: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    outside: Mapping[Term, str] = field(default_factory=dict, repr=False)
+    """Which constants stand for inputs that are no arguments."""
 
     @cached_property
     def text(self) -> str:
@@ -70,6 +72,7 @@ def write_source(
     doc: str = "",
     reuse: bool = True,
     extended: bool = False,
+    outside: Mapping[Term, Any] | None = None,
 ) -> Source:
     """Return the source of a function that computes the roots.
 
@@ -78,7 +81,7 @@ def write_source(
     the returned expression from the texts of the roots; by default it is the one root or a tuple. `imports`
     are lines that `results` or the signature need. Arguments of rank 0, and those in `convert`, become NumPy
     values of the traced dtype first. An `extended` function is computed again in extended range where it leaves
-    that of floats.
+    that of floats. Inputs in `outside` are constants of the text, and not of the program: they have these values.
 
     No argument is written to, and no result shares memory with an argument, a constant, or another result.
     """
@@ -98,6 +101,8 @@ def write_source(
     for node, path in inputs.items():
         if node in live:
             variables[node] = _unpack(node, _rename(path, renamed), names, node in convert, head)
+    held = {node: names.take(node.op.label) for node in outside or {} if node in live}
+    variables.update(held)
     callables = Callables(names)
     lines = Lines(roots, variables, names, callables)
     ownership = Ownership(lines, roots)
@@ -124,10 +129,11 @@ def write_source(
     return Source(
         name,
         tuple(dict.fromkeys(top)),
-        lines.constants,
+        {**lines.constants, **{word: np.asarray((outside or {})[node])[()] for node, word in held.items()}},
         (*returns.definitions, *callables.definitions),
         text,
         {**returns.objects, **callables.objects},
+        held,
     )
 
 

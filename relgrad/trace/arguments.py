@@ -11,6 +11,8 @@ import numpy as np
 from relgrad.errors import TraceError
 from relgrad.op import Symbolic, strong
 from relgrad.trace.containers import Structure, flatten
+from relgrad.trace.forms import STATIC_FORM
+from relgrad.trace.inspection import ATOMS
 from relgrad.types import ArrayType, array_type
 
 
@@ -170,3 +172,11 @@ def has_tracer(args: Sequence[Any], kwargs: Mapping[str, Any] | None = None) -> 
             return False
     leaves, _ = flatten((tuple(args), dict(kwargs or {})))
     return any(isinstance(leaf, Symbolic) for leaf in leaves)
+
+
+def handed_in(args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
+    """Return what a call hands in that has state beside its arrays: objects, functions, classes of containers."""
+    _, structure = flatten((tuple(args), dict(kwargs)))
+    parts = [part for _, part in structure.walk()]
+    found = [part.static for part in parts if part.form is STATIC_FORM]
+    return [x for x in [*found, *structure.classes()] if type(x) not in ATOMS and x is not None]

@@ -111,6 +111,13 @@ class Structure:
         found = [(where, part.static) for where, part in self.walk(path) if part.form is STATIC_FORM]
         return [(where, value) for where, value in found if value is not None]
 
+    def classes(self) -> set[type]:
+        """Return the classes of the containers that are none of Python's own."""
+        own = (
+            set() if self.form.cls.__module__ == "builtins" or not self.form.is_container else {self.form.cls}
+        )
+        return own.union(*[child.classes() for child in self.children])
+
     @property
     def exact(self) -> Hashable:
         """A key that also tells the order of the dicts' keys, which a function might depend on."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable
 from functools import cache
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -33,7 +35,7 @@ class Form:
 
 
 class Static:
-    """A static value: equal only to one of the same type (1 is not True)."""
+    """A static value: equal only to one of the same type (1 is not True), and to itself where users define `==`."""
 
     __slots__ = ("key", "value")
 
@@ -41,6 +43,8 @@ class Static:
         self.value = value
         # Slices cannot be hashed before Python 3.12.
         part = (value.start, value.stop, value.step) if isinstance(value, slice) else value
+        if isinstance(type(value).__eq__, FunctionType) and not _is_standard(type(value)):
+            part = id(value)
         self.key = (type(value), part)
         hash(self.key)
 
@@ -49,6 +53,10 @@ class Static:
 
     def __hash__(self) -> int:
         return hash(self.key)
+
+
+def _is_standard(cls: type) -> bool:
+    return cls.__module__.partition(".")[0] in sys.stdlib_module_names
 
 
 LEAF_FORM = Form(np.ndarray)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import re
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,10 +18,10 @@ from relgrad.errors import TraceError
 from relgrad.leaf import Anchor, Input
 from relgrad.op import Symbolic, as_term, strong
 from relgrad.ops.arithmetic import subtract
-from relgrad.term import Term, reachable, subterms, term
+from relgrad.term import Term, reachable, rebuild, subterms, term
 from relgrad.trace.arguments import argument_paths, arrays, as_array, has_tracer, signature, type_of
 from relgrad.trace.assume import recording
-from relgrad.trace.claims import Facts, apply
+from relgrad.trace.claims import Claim, Facts, apply
 from relgrad.trace.containers import NONE, Structure, flatten
 from relgrad.trace.tracer import Tracer
 
@@ -33,6 +35,7 @@ class Traced:
     `inputs` and `outputs` are the terms of the leaves of `in_structure` (it holds the positional arguments, a
     tuple, and the keyword arguments, a dict) and of `out_structure`. `paths` names each input as Python code
     inside the function does: `params['W']`. `assumed` holds ranges of inputs, and of what is computed of them.
+    `outside` holds further inputs, with their values: arrays that the function did not get as arguments.
     """
 
     inputs: tuple[Term, ...]
@@ -41,6 +44,7 @@ class Traced:
     out_structure: Structure
     paths: tuple[str, ...]
     assumed: Facts = ()
+    outside: Mapping[Term, Any] = field(default_factory=dict)
 
     @property
     def statics(self) -> list[tuple[str, Any]]:
@@ -83,12 +87,17 @@ def trace(
     leaves, structure = flatten((tuple(args), dict(kwargs or {})))
     paths = argument_paths(fun, structure)
     types = [type_of(leaf, path) for leaf, path in zip(leaves, paths, strict=True)]
-    with _labels(paths) as labels:
-        inputs = [term(Input(label, type_)) for label, type_ in zip(labels, types, strict=True)]
-        call_args, call_kwargs = structure.unflatten(map(Tracer, inputs))
+    with _labels(paths) as (labels, number):
+        # While the trace lasts its inputs are its own; afterwards equal ones are one term, as are programs.
+        own = [term(Input(a, type_, trace=number)) for a, type_ in zip(labels, types, strict=True)]
+        tracers = [Tracer(x) for x in own]
+        call = structure.unflatten(tracers)
         with recording() as claims:
-            result = _call(fun, call_args, call_kwargs)
+            result = _call(fun, *call)
+    _check_arguments(fun, call, tracers, structure)
     outputs, out_structure = _outputs(result, fun)
+    inputs = [term(Input(label, type_)) for label, type_ in zip(labels, types, strict=True)]
+    outputs, claims = _settled(outputs, claims, dict(zip(own, inputs, strict=True)))
     known, results, assumed = apply(inputs, outputs, claims) if claims else (inputs, outputs, ())
     return Traced(tuple(known), tuple(results), structure, out_structure, tuple(paths), assumed)
 
@@ -113,6 +122,58 @@ def _call(fun: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         if isinstance(error.__cause__, TraceError):
             raise error.__cause__ from None
         raise
+    except RecursionError as error:
+        if isinstance(error, TraceError):
+            raise
+        raise TraceError(
+            f"{_name(fun)} calls itself more than {sys.getrecursionlimit()} levels deep",
+            where=_definition(fun),
+            cause="the recursion never ends, or it ends on a condition that is never met while the function is traced",
+            cure="end it on what is static, such as len(x) or a Python number, or write a loop",
+        ) from error
+
+
+def _check_arguments(fun: Callable[..., Any], call: Any, tracers: list[Tracer], structure: Structure) -> None:
+    """Raise the TraceError of a function that changed the containers among its arguments: they are copies."""
+    leaves, after = flatten(call)
+    if after == structure and all(x is y for x, y in zip(leaves, tracers, strict=True)):
+        return
+    raise TraceError(
+        f"{_name(fun)} changes a container among its arguments",
+        where=_definition(fun),
+        cause="containers of traced arrays are taken apart and put together anew, so that the caller would not see it",
+        cure="copy it first, as in params = dict(params), and return what the caller needs",
+    )
+
+
+def _settled(
+    outputs: Sequence[Term], claims: Sequence[Claim], inputs: Mapping[Term, Term]
+) -> tuple[list[Term], list[Claim]]:
+    """Replace the inputs of a trace by those of every trace with the same signature.
+
+    Raises TraceError for inputs of other traces, unless this one is nested in them.
+    """
+
+    def change(old: Term, rands: tuple[Any, ...]) -> Term:
+        if rands:
+            same = all(a is b for a, b in zip(rands, old.rands, strict=True))
+            return old if same else term(old.op, *rands, type_=old.type)
+        if (
+            type(old.op) is Input
+            and old.op.trace
+            and old not in inputs
+            and old.op.trace not in _active.numbers
+        ):
+            raise TraceError(
+                f"the result depends on {old.op}, a traced array of another call, which is none of its arguments",
+                cause="it was kept in a list, an attribute, a global variable, or by another thread",
+                cure="pass the array as an argument, or keep results of the call instead",
+            )
+        return inputs.get(old, old)
+
+    settled = rebuild([*outputs, *(claim.term for claim in claims)], change)
+    after = [c._replace(term=t) for c, t in zip(claims, settled[len(outputs) :], strict=True)]
+    return settled[: len(outputs)], after
 
 
 def _outputs(result: Any, fun: Callable[..., Any]) -> tuple[list[Term], Structure]:
@@ -153,19 +214,20 @@ def _definition(fun: Any) -> str | None:
 
 
 class _Active(threading.local):
-    """The labels of the inputs of the traces that this thread is in the middle of."""
+    """The traces that this thread is in the middle of: labels of their inputs, and numbers."""
 
     def __init__(self) -> None:
         self.labels: set[str] = set()
-        self.depth = 0
+        self.numbers: tuple[int, ...] = ()
 
 
 _active = _Active()
+_number = itertools.count(1)
 
 
 @contextmanager
-def _labels(paths: Sequence[str]) -> Iterator[list[str]]:
-    """Give labels to inputs: distinct identifiers, none of them in use by a trace around this one.
+def _labels(paths: Sequence[str]) -> Iterator[tuple[list[str], int]]:
+    """Give labels to inputs, and a number to their trace: distinct identifiers, none of a trace around this one.
 
     Equal inputs are one term. If a function that is traced inside another had inputs of the same names and
     types, its own would be taken for those of the other, which it may see through its closure.
@@ -180,15 +242,15 @@ def _labels(paths: Sequence[str]) -> Iterator[list[str]]:
             label, i = f"{base}_{i}", i + 1
         taken.add(label)
         labels.append(label)
-    before, _active.labels = _active.labels, taken
-    _active.depth += 1
+    before = _active.labels, _active.numbers
+    number = next(_number)
+    _active.labels, _active.numbers = taken, (*_active.numbers, number)
     try:
-        yield labels
+        yield labels, number
     finally:
-        _active.labels = before
-        _active.depth -= 1
+        _active.labels, _active.numbers = before
 
 
 def is_tracing() -> bool:
     """Whether this thread is in the middle of tracing a function."""
-    return _active.depth > 0
+    return bool(_active.numbers)

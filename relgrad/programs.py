@@ -1,0 +1,97 @@
+"""What functions became: programs by signature and by what was read outside, kept as long as the function lives.
+
+A call asks the guards of the runs with its signature. Where none holds, the function is traced again, and the trace is
+looked up among the programs: one that it is an instance of runs with other values of its outside inputs. At most
+SIGNATURES signatures are kept for each function and each way to transform it, and for each as many as VARIANTS
+programs and as many runs; those that were not called for longest are dropped. An array that a guard compares by
+contents is kept as a copy of at most 64 KiB, or as a digest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from types import MethodType
+from typing import Any, NamedTuple
+from weakref import ref
+
+from relgrad.compile.function import Compiled
+from relgrad.step import Derivation
+from relgrad.trace.trace import Traced
+
+SIGNATURES = 256
+VARIANTS = 8
+
+
+class Program(NamedTuple):
+    """What a trace became: its derivation and compiled form."""
+
+    traced: Traced
+    derivation: Derivation
+    compiled: Compiled
+
+
+class Run(NamedTuple):
+    """A program with values of its outside inputs: a function, and the guard of the state in which it is the one."""
+
+    holds: Callable[[Any], bool]
+    call: Callable[..., Any]
+    program: Program
+    compiled: Compiled
+
+
+class Variants:
+    """The programs and runs of one signature, those used last first."""
+
+    __slots__ = ("__weakref__", "programs", "runs", "seconds", "used")
+
+    def __init__(self) -> None:
+        self.programs: list[Program] = []
+        self.runs: list[Run] = []
+        self.used = True
+        self.seconds = 0.0
+        """What the last trace took."""
+
+    def keep(self, run: Run, guarded: bool) -> None:
+        """Put a program first, and its run, if its guard may ever hold."""
+        self.programs = [run.program, *[p for p in self.programs if p is not run.program]][:VARIANTS]
+        self.used = True
+        if guarded:
+            self.runs = [run, *self.runs][:VARIANTS]
+
+
+class Programs(dict[Hashable, Variants]):
+    """The variants of each signature."""
+
+    def at(self, key: Hashable) -> Variants:
+        """Return the variants of a signature; for a new one, drop what was not used for longest (the clock's rule)."""
+        found = self.get(key)
+        if found is None:
+            while len(self) >= SIGNATURES:
+                oldest = next(iter(self))
+                variants = self.pop(oldest, None)
+                if variants is not None and variants.used:
+                    variants.used = False
+                    self[oldest] = variants
+            found = self.setdefault(key, Variants())
+        return found
+
+
+_kept: dict[tuple[int, ...], tuple[tuple[ref[Any], ...], dict[Hashable, Programs]]] = {}
+
+
+def programs_of(fun: Callable[..., Any], key: Hashable) -> Programs:
+    """Return the programs of a function under a key, as long as it lives.
+
+    Functions are told apart by identity, methods by that of their objects and functions.
+    """
+    parts = (fun.__self__, fun.__func__) if isinstance(fun, MethodType) else (fun,)
+    address = tuple(map(id, parts))
+
+    def forget(_: Any) -> None:
+        _kept.pop(address, None)
+
+    try:
+        refs = tuple([ref(part, forget) for part in parts])
+    except TypeError:  # no weak references to such objects: what they became lives with its transformation
+        return Programs()
+    return _kept.setdefault(address, (refs, {}))[1].setdefault(key, Programs())

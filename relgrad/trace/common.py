@@ -1,0 +1,156 @@
+"""What two traces have in common: the constants in which they differ become inputs, and so one program serves both.
+
+The least general generalisation of two terms (Plotkin 1970, *A note on inductive generalization*), for constants:
+
+    common(2·x + 3, 2·x + 4) = 2·x + h,   h = 4
+
+A term is an instance of another if and only if their generalisation is the other. Constants are what a function read
+outside of its arguments, or drew, or computed of that: by this, an array that changes costs a trace, and no program.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from relgrad.bounds import narrow, range_of
+from relgrad.leaf import Anchor, Input
+from relgrad.op import Constant
+from relgrad.term import Term, substitute, subterms, term
+from relgrad.trace.trace import Traced
+from relgrad.types import NONNEGATIVE, POSITIVE, REAL, ArrayType, Interval
+
+_SIGNS = (POSITIVE, -POSITIVE, NONNEGATIVE, -NONNEGATIVE)
+
+
+def lifted(traced: Traced) -> Traced:
+    """Return a trace with its large arrays as inputs: they are passed, never copied, and may change in place."""
+    large = [
+        t for t in subterms(*traced.outputs) if type(t.op) is Constant and t.op.value.nbytes > Constant.LARGE
+    ]
+    if not large:
+        return traced
+    labels = _labels(traced)
+    new: dict[Term, Any] = {t: _input(next(labels), t.type, _sign(range_of(t))) for t in large}
+    return _with(traced, substitute(_roots(traced), new), {new[t]: t.op.value for t in large})
+
+
+def common(a: Traced, b: Traced, scalars: bool = False) -> Traced | None:
+    """Return a with inputs in place of the constants in which it differs from b, or None where more differs.
+
+    `outside` holds the values that these inputs have in b. The outputs are those of a if b is an instance of it. What
+    is a single number stays, and differs, unless `scalars` may be inputs too: programs for one number are better.
+    """
+    if a.inputs != b.inputs or a.out_structure != b.out_structure or len(a.assumed) != len(b.assumed):
+        return None
+    if any(known != other for (_, known), (_, other) in zip(a.assumed, b.assumed, strict=True)):
+        return None
+    pairs = list(zip(_roots(a), _roots(b), strict=True))
+    walk = _Walk(a, scalars)
+    return _with(a, [walk.done[pair] for pair in pairs], walk.outside) if walk.run(pairs) else None
+
+
+class _Walk:
+    """Two traces gone through together: pairs of terms with what they have in common."""
+
+    def __init__(self, a: Traced, scalars: bool):
+        self.known, self.scalars, self.labels = a.outside, scalars, _labels(a)
+        self.done: dict[tuple[Term, Term], Term] = {}
+        self.outside: dict[Term, Any] = {}
+        self.anchors: dict[int, int] = {}
+        self.opposite: dict[int, int] = {}
+
+    def run(self, pairs: list[tuple[Term, Term]]) -> bool:
+        """Return whether all pairs have something in common; `done` holds it."""
+        stack = list(pairs)
+        while stack:
+            pair = a, b = stack[-1]
+            if pair in self.done:
+                stack.pop()
+            elif a is b:
+                self.done[pair] = a
+            elif not a.rands:
+                if type(b.op) is not Constant or not self.leaves(a, b):
+                    return False
+            elif len(a.rands) != len(b.rands) or a.type != b.type or not self.agree(a.op, b.op):
+                return False
+            elif missing := [p for p in zip(a.rands, b.rands, strict=True) if p not in self.done]:
+                stack += missing
+            else:
+                rands = [self.done[p] for p in zip(a.rands, b.rands, strict=True)]
+                same = all(x is y for x, y in zip(rands, a.rands, strict=True))
+                self.done[pair] = a if same else term(a.op, *rands, type_=a.type)
+        return True
+
+    def agree(self, a: Any, b: Any) -> bool:
+        """Whether two ops are one, where each trace has variables of differentiation of its own."""
+        if type(a) is Anchor and type(b) is Anchor:
+            paired = self.anchors.setdefault(a.serial, b.serial), self.opposite.setdefault(b.serial, a.serial)
+            return paired == (b.serial, a.serial)
+        return a is b or a == b
+
+    def leaves(self, a: Term, b: Term) -> bool:
+        """Pair an input that stands for constants, or a constant, with a constant; say whether that is possible."""
+        kind = a.type
+        if kind != b.type or not isinstance(kind, ArrayType) or b.op.weak:
+            return False
+        if a in self.known:
+            new = a
+            if a in self.outside or not _within(b, a.op.range):
+                new = _input(next(self.labels), kind, _joined(a.op.range, b))
+        elif type(a.op) is not Constant or a.op.weak or (kind.size == 1 and not self.scalars):
+            return False
+        else:
+            new = _input(next(self.labels), kind, _joined(range_of(a), b))
+        self.done[a, b], self.outside[new] = new, b.op.value
+        return True
+
+
+def _roots(traced: Traced) -> list[Term]:
+    return [*traced.outputs, *(t for t, _ in traced.assumed)]
+
+
+def _with(traced: Traced, roots: list[Any], outside: dict[Term, Any]) -> Traced:
+    count = len(traced.outputs)
+    assumed = tuple([(t, known) for t, (_, known) in zip(roots[count:], traced.assumed, strict=True)])
+    for t, known in assumed:
+        if t.rands:
+            narrow(t, known)
+    return replace(traced, outputs=tuple(roots[:count]), assumed=assumed, outside=outside)
+
+
+def _labels(traced: Traced) -> Iterator[str]:
+    """Yield names for inputs that a trace does not have yet."""
+    taken = {t.op.label for t in (*traced.inputs, *traced.outside)}
+    n = 0
+    while True:
+        n += 1
+        if f"outside_{n}" not in taken:
+            yield f"outside_{n}"
+
+
+def _input(label: str, kind: ArrayType, known: Interval) -> Term:
+    return term(Input(label, kind, range=known))
+
+
+def _sign(known: Interval) -> Interval:
+    """Return what programs ask of constants: their sign."""
+    return next((sign for sign in _SIGNS if _inside(known, sign)), REAL)
+
+
+def _joined(known: Interval, b: Term) -> Interval:
+    other = range_of(b)
+    return next((sign for sign in _SIGNS if _inside(known, sign) and _inside(other, sign)), REAL)
+
+
+def _within(b: Term, known: Interval) -> bool:
+    return known == REAL or _inside(range_of(b), known)
+
+
+def _inside(x: Interval, sign: Interval) -> bool:
+    """Whether an interval lies in that of a sign; a bound of 0 counts as reached unless it is said to be open."""
+    if sign.low == -math.inf:
+        x, sign = -x, -sign
+    return x.positive if sign.open_low else x.nonnegative

@@ -1,0 +1,179 @@
+"""What is known of code, classes and values without running them: names, purity, and what tells values apart."""
+
+from __future__ import annotations
+
+import dis
+import hashlib
+import sys
+from collections import OrderedDict, defaultdict, deque, namedtuple
+from datetime import date, time, timedelta
+from decimal import Decimal
+from functools import cached_property, lru_cache, partial
+from marshal import dumps
+from re import Pattern
+from types import (
+    ClassMethodDescriptorType,
+    CodeType,
+    GenericAlias,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodDescriptorType,
+    MethodWrapperType,
+    SimpleNamespace,
+    UnionType,
+    WrapperDescriptorType,
+)
+from typing import Any, NamedTuple
+
+import numpy as np
+
+_STANDARD = (
+    *(
+        "abc",
+        "argparse",
+        "builtins",
+        "cmath",
+        "collections",
+        "contextlib",
+        "copy",
+        "dataclasses",
+        "decimal",
+        "enum",
+    ),
+    *(
+        "fractions",
+        "functools",
+        "itertools",
+        "math",
+        "numbers",
+        "operator",
+        "pathlib",
+        "re",
+        "statistics",
+        "string",
+    ),
+    *("textwrap", "types", "typing"),
+)
+PURE = frozenset((*_STANDARD, "array_api_compat", "numpy", "relgrad", "scipy"))
+"""Packages whose functions depend on their arguments only; other code is read as the user's own."""
+DRAWS = frozenset(("random", "rvs", "random_state", "load", "loadtxt", "genfromtxt", "fromfile", "memmap"))
+"""Names by which NumPy and SciPy give what differs from call to call."""
+OPEN = frozenset(
+    (
+        *(
+            "__import__",
+            "compile",
+            "delattr",
+            "dir",
+            "eval",
+            "exec",
+            "getattr",
+            "globals",
+            "hash",
+            "id",
+            "input",
+        ),
+        *("locals", "next", "open", "print", "setattr", "vars"),
+    )
+)
+"""Builtins that read what no name in the code tells, or that act on the outside."""
+ATOMS = (int, float, complex, str, bytes)
+FIXED = (
+    *(np.ufunc, np.dtype, type(np.sum), Decimal, date, time, timedelta, Pattern, range, slice),
+    *(MethodWrapperType, WrapperDescriptorType, MethodDescriptorType, GenericAlias, UnionType, CodeType),
+    type(vars(namedtuple("_Pair", "x"))["x"]),
+)
+"""Classes of objects that never change: identity is all there is to compare."""
+DESCRIPTORS = (GetSetDescriptorType, MemberDescriptorType)
+PARTS = {
+    partial: ("func", "args", "keywords"),
+    property: ("fget",),
+    cached_property: ("func",),
+    staticmethod: ("__func__",),
+    classmethod: ("__func__",),
+}
+"""What holds functions, and where."""
+CONTAINERS = (list, tuple, dict, set, frozenset)
+KNOWN = (object, *CONTAINERS, OrderedDict, defaultdict, deque, SimpleNamespace)
+WIDEST = 1 << 16
+"""Containers of more numbers than this are not compared."""
+
+
+class Names(NamedTuple):
+    """The names in a code object and those nested in it: of globals, of attributes, of modules imported."""
+
+    variables: frozenset[str]
+    attributes: frozenset[str]
+    modules: frozenset[str]
+
+
+@lru_cache(maxsize=2048)
+def names_in(code: CodeType) -> Names:
+    variables, attributes, modules = set[str](), set[str](), set[str]()
+    stack = [code]
+    while stack:
+        part = stack.pop()
+        stack += [c for c in part.co_consts if isinstance(c, CodeType)]
+        for instruction in dis.get_instructions(part):
+            name, word = instruction.opname, instruction.argval
+            if name == "IMPORT_NAME":
+                modules.add(word)
+            elif "GLOBAL" in name or name.endswith("_NAME"):
+                variables.add(word)
+            elif "ATTR" in name or "METHOD" in name or name == "IMPORT_FROM":
+                attributes.add(word)
+            elif name in ("MATCH_CLASS", "IMPORT_STAR"):
+                variables.add("getattr")
+    words = [frozenset(w for w in found if isinstance(w, str)) for found in (variables, attributes, modules)]
+    return Names(*words)
+
+
+def is_pure(module: Any) -> bool:
+    name = module if isinstance(module, str) else ""
+    return name.partition(".")[0] in PURE and not name.startswith("numpy.random")
+
+
+def same(x: Any, y: Any) -> bool:
+    """Whether two numbers or texts are one value: of the same type and bits."""
+    if type(x) is not type(y):
+        return False
+    return x.tobytes() == y.tobytes() if isinstance(x, np.generic) else dumps(x, 2) == dumps(y, 2)
+
+
+def digest(x: np.ndarray) -> bytes:
+    return hashlib.blake2b(np.ascontiguousarray(x).view(np.uint8).data).digest()
+
+
+def is_standard(module: str) -> bool:
+    return module.partition(".")[0] in sys.stdlib_module_names
+
+
+def is_written(cls: type) -> bool:
+    """Whether a class was written in Python, so that its objects hold nothing but their attributes."""
+    members = vars(cls).items()
+    foreign = (MethodDescriptorType, WrapperDescriptorType, ClassMethodDescriptorType)
+    return bool(cls.__flags__ & 1 << 9) and not any(
+        isinstance(m, foreign) or (type(m) is GetSetDescriptorType and w not in ("__dict__", "__weakref__"))
+        for w, m in members
+    )
+
+
+def is_plain(value: Any) -> bool:
+    """Whether a container holds numbers and text only, in containers again: what `marshal` tells apart by value."""
+    work = [value]
+    for x in work:
+        kind = type(x)
+        if kind is dict:
+            work += [*x, *x.values()]
+        elif kind in CONTAINERS or x is value:
+            work += x
+        elif x is not None and kind not in (bool, int, float, complex, str):
+            return False
+        if len(work) > WIDEST:
+            return False
+    return True
+
+
+def slots_of(cls: type) -> list[str]:
+    """Return the attributes for which a class has slots."""
+    return [w for base in cls.__mro__ for w, m in vars(base).items() if type(m) is MemberDescriptorType]

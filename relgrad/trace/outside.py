@@ -1,0 +1,321 @@
+"""Outside state: what a function reads beside its arguments, and a guard that tells whether it is as it was.
+
+A trace depends on arguments and on outside state s: globals, cells, attributes, defaults, what containers hold.
+
+    trace(f, a, s) = trace(f, a, s')   if   s and s' agree on all that f can read.
+
+`read` finds an upper bound of what f can read, from the names in its code and in that of all functions which it may
+call, and returns the `Guard` of s: true of s' only if they agree on it. Objects are told apart by identity, numbers
+and text by value, containers, instances and arrays by identity and contents. Where no bound is found (`getattr`,
+files, random numbers, clocks, objects of foreign code) the guard is never true, and says why in `reason`.
+
+Guards hold no object alive: they look everything up from f, and compare with weak references.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable
+from enum import Enum
+from marshal import dumps
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from typing import Any, NamedTuple
+from weakref import ref
+
+import numpy as np
+
+from relgrad.op import Constant, Symbolic
+from relgrad.trace.inspection import (
+    ATOMS,
+    CONTAINERS,
+    DESCRIPTORS,
+    DRAWS,
+    FIXED,
+    KNOWN,
+    OPEN,
+    PARTS,
+    digest,
+    is_plain,
+    is_pure,
+    is_standard,
+    is_written,
+    names_in,
+    same,
+    slots_of,
+)
+
+MOST = 512
+"""No guard looks at more places than this: tracing again costs no more."""
+SPEED = 1 << 30
+"""Bytes of an array that are digested in a second: beyond this, tracing again is cheaper than a comparison."""
+
+
+class Guard(NamedTuple):
+    """Whether outside state is as it was: `holds(fun)`; never, where `reason` says what is not seen."""
+
+    holds: Callable[[Any], bool]
+    reason: str = ""
+
+
+def _never(fun: Any) -> bool:
+    return False
+
+
+class _Unseen(Exception):
+    """What a function reads has no bound that is known; the message says why."""
+
+
+def read(fun: Any, others: Iterable[Any] = (), seconds: float = 0.0) -> Guard:
+    """Return the guard of what a function can read beside its arguments, as it is at this moment.
+
+    `others` are objects that a call hands in and that are no arrays; `seconds` is what a trace takes: arrays that are
+    compared in less are compared, whatever their size.
+
+    >>> scale = [2.0]
+    >>> def f(x):
+    ...     return scale[0] * x
+    >>> guard = read(f)
+    >>> guard.holds(f), scale.append(1.0), guard.holds(f), read(lambda x: x + np.random.rand()).reason
+    (True, None, False, "numpy's `random`")
+    """
+    names: frozenset[str] = frozenset()
+    while True:
+        walk = _Walk(names, Constant.LARGE + int(seconds * SPEED))
+        try:
+            walk.run(fun, others)
+        except _Unseen as unseen:
+            return Guard(_never, str(unseen))
+        if walk.names == names:
+            return Guard(walk.compiled())
+        names = frozenset(walk.names)
+
+
+class _Walk:
+    """One walk from a function to all that its code can reach; its lines are the body of the guard.
+
+    `names` are the attributes that the code names: those of modules and classes that count. Instances count whole.
+    """
+
+    def __init__(self, names: frozenset[str], largest: int):
+        self.names, self.largest = set(names), largest
+        self.lines: list[str] = []
+        self.constants: dict[str, Any] = {"same": same, "dumps": dumps, "digest": digest}
+        self.seen: dict[int, str] = {}
+        self.kept: list[Any] = []
+        """What the walk has seen stays alive while it lasts, so that no identity is used twice."""
+        self.work: deque[tuple[Any, str]] = deque()
+        self.before = names
+        self.root: Any = None
+
+    def run(self, fun: Any, others: Iterable[Any]) -> None:
+        """Visit the function, which the guard is called with, and what else is handed in, until nothing is left."""
+        self.root = fun
+        self.work.append((fun, "root"))
+        self.work += [(x, self.constant(x)) for x in others]
+        while self.work:
+            if len(self.kept) > MOST:
+                raise _Unseen(f"more than {MOST} places")
+            value, text = self.work.popleft()
+            self.kept.append(value)
+            self.visit(value, text)
+
+    def compiled(self) -> Callable[[Any], bool]:
+        """Return the function that looks everything up again."""
+        body = [f"        {line}" for line in self.lines]
+        text = ["def holds(root):", "    try:", *body, "        return True"]
+        text += ["    except (LookupError, AttributeError, TypeError, ValueError):", "        return False"]
+        namespace = dict(self.constants)
+        exec("\n".join(text), namespace)
+        return namespace["holds"]
+
+    def constant(self, value: Any) -> str:
+        name = f"c{len(self.constants)}"
+        self.constants[name] = value
+        return name
+
+    def unless(self, condition: str) -> None:
+        self.lines.append(f"if {condition}: return False")
+
+    def named(self, value: Any, text: str) -> str:
+        """Give a value a name in the guard, where it must be the same object as here; return the name."""
+        name = f"v{len(self.lines)}"
+        self.lines.append(f"{name} = {text}")
+        self.seen[id(value)] = name
+        if value is not self.root:
+            try:
+                self.unless(f"{name} is not {self.constant(ref(value))}()")
+            except TypeError:  # what holds the same at the same address is the same
+                self.unless(f"id({name}) != {id(value)}")
+        return name
+
+    def visit(self, value: Any, text: str) -> None:
+        """Write the lines that compare one value, and put what it holds on the list."""
+        kind = type(value)
+        if value is None or kind is bool or value is Ellipsis or value is NotImplemented:
+            self.unless(f"{text} is not {self.constant(value)}")
+        elif kind in ATOMS or isinstance(value, np.generic):
+            known = self.constant(value)
+            self.unless(f"(x := {text}) is not {known} and not same(x, {known})")
+        elif kind is MethodType:
+            self.unless(f"type({text}) is not {self.constant(MethodType)}")
+            self.work += [(value.__func__, f"{text}.__func__"), (value.__self__, f"{text}.__self__")]
+        elif id(value) in self.seen:
+            self.unless(f"{text} is not {self.seen[id(value)]}")
+        elif isinstance(value, Symbolic):
+            raise _Unseen("a traced array")
+        else:
+            self.object(value, kind, text)
+
+    def object(self, value: Any, kind: type, text: str) -> None:
+        """Compare what has an identity."""
+        if isinstance(value, np.ufunc) and value.types == ["O" * value.nin + "->" + "O" * value.nout]:
+            raise _Unseen(f"the Python function within {value}")
+        if isinstance(value, FIXED) and not isinstance(value, type):
+            self.unless(f"{text} is not {self.constant(value)}")
+            return
+        name = self.named(value, text)
+        if isinstance(value, np.ndarray):
+            self.array(value, kind, name)
+        elif kind is FunctionType:
+            self.function(value, name)
+        elif isinstance(value, ModuleType):
+            self.module(value, name)
+        elif isinstance(value, type):
+            self.members(value, name)
+        elif isinstance(value, BuiltinFunctionType):
+            if not isinstance(value.__self__, (ModuleType, type(None))):
+                self.work.append((value.__self__, f"{name}.__self__"))
+            elif not is_pure(value.__module__):
+                raise _Unseen(f"`{value.__module__}.{value.__name__}`")
+            elif value.__name__ in OPEN and value.__module__ == "builtins":
+                raise _Unseen(f"`{value.__name__}`")
+        elif kind in PARTS:
+            self.work += [(getattr(value, part), f"{name}.{part}") for part in PARTS[kind]]
+        elif isinstance(value, Enum):
+            self.work.append((kind, f"type({name})"))
+        else:
+            self.instance(value, kind, name)
+
+    def array(self, value: np.ndarray, kind: type, name: str) -> None:
+        if kind is not np.ndarray or value.dtype.hasobject:
+            raise _Unseen(f"a {kind.__name__} of {value.dtype}")
+        shape, dtype = self.constant(value.shape), self.constant(value.dtype)
+        self.unless(f"{name}.shape != {shape} or {name}.dtype != {dtype}")
+        if value.nbytes > self.largest:
+            raise _Unseen(f"an array of {value.nbytes:,} bytes")
+        if value.nbytes > Constant.LARGE:
+            self.unless(f"digest({name}) != {self.constant(digest(value))}")
+        else:
+            self.unless(f"{name}.tobytes() != {self.constant(value.tobytes())}")
+
+    def function(self, value: Any, name: str) -> None:
+        home = value.__globals__.get("__name__", "")
+        pure = is_pure(home) and not value.__code__.co_filename.startswith("<")
+        if pure and not is_standard(home):
+            return
+        try:
+            for i, cell in enumerate(value.__closure__ or ()):
+                self.work.append((cell.cell_contents, f"{name}.__closure__[{i}].cell_contents"))
+        except ValueError:
+            raise _Unseen(f"a variable of {value.__name__} that has no value yet") from None
+        for part in ("__defaults__", "__kwdefaults__"):
+            self.work.append((getattr(value, part), f"{name}.{part}"))
+        if not pure:
+            self.code(value, name)
+
+    def code(self, value: Any, name: str) -> None:
+        """Compare what a function's code names."""
+        self.unless(f"{name}.__code__ is not {self.constant(value.__code__)}")
+        if value.__dict__:
+            self.work.append((value.__dict__, f"{name}.__dict__"))
+        used = names_in(value.__code__)
+        self.names |= used.attributes
+        scope = value.__globals__
+        space = self.seen.get(id(scope))
+        if space is None:
+            space = self.seen[id(scope)] = f"g{len(self.lines)}"
+            self.lines.append(f"{space} = {name}.__globals__")
+        for word in sorted(used.variables):
+            if word in scope:
+                self.work.append((scope[word], f"{space}[{word!r}]"))
+            elif word in OPEN:
+                raise _Unseen(f"`{word}`")
+            else:
+                self.unless(f"{word!r} in {space}")
+        for word in sorted(used.modules):
+            if word not in sys.modules:
+                raise _Unseen(f"the module {word}, which is not loaded")
+            self.work.append((sys.modules[word], f"{self.constant(sys.modules)}[{word!r}]"))
+
+    def module(self, value: ModuleType, name: str) -> None:
+        if is_pure(value.__name__):
+            if value.__name__.partition(".")[0] in ("numpy", "scipy") and (drawn := DRAWS & self.names):
+                raise _Unseen(f"{value.__name__}'s `{min(drawn)}`")
+            return
+        space = vars(value)
+        if is_standard(value.__name__) or "__getattr__" in space:
+            raise _Unseen(f"the module {value.__name__}")
+        self.lines.append(f"{name}_ = {name}.__dict__")
+        self.work += [(space[word], f"{name}_[{word!r}]") for word in sorted(self.before & space.keys())]
+
+    def members(self, cls: type, name: str) -> None:
+        """Compare what the code names of a class, and the methods that Python calls without naming them."""
+        if is_pure(cls.__module__):
+            return
+        if is_standard(cls.__module__) or not is_written(cls) or not is_pure(type(cls).__module__):
+            raise _Unseen(f"the class {cls.__module__}.{cls.__qualname__}")
+        space = vars(cls)
+        # What NumPy, SciPy or relgrad derive classes from, they call by names that stand in their own code.
+        called = any(is_pure(base.__module__) and not is_standard(base.__module__) for base in cls.__mro__)
+        self.lines.append(f"{name}_ = {name}.__dict__")
+        self.unless(f"(*{name}_,) != {self.constant((*space,))}")
+        for word, member in space.items():
+            implicit = (called or word.startswith("__")) and type(member) is FunctionType
+            if (word in self.before or implicit) and not isinstance(member, DESCRIPTORS):
+                self.work.append((member, f"{name}_[{word!r}]"))
+        self.work += [
+            (base, f"{name}.__bases__[{i}]") for i, base in enumerate(cls.__bases__) if base not in KNOWN
+        ]
+
+    def instance(self, value: Any, kind: type, name: str) -> None:
+        """Compare an object by its class, what it contains, and all its attributes."""
+        if kind.__module__.startswith("relgrad."):  # a function that is transformed, or what never changes
+            self.work.append((getattr(value, "__wrapped__", None), f"getattr({name}, '__wrapped__', None)"))
+            return
+        if not all(base in KNOWN or is_written(base) for base in kind.__mro__):
+            raise _Unseen(f"a {kind.__module__}.{kind.__qualname__}")
+        if kind in CONTAINERS and is_plain(value):
+            self.unless(f"dumps({name}, 2) != {self.constant(dumps(value, 2))}")
+            return
+        if kind not in KNOWN:
+            self.work.append((kind, f"type({name})"))
+        self.contents(value, kind, name)
+        if hasattr(value, "__dict__"):
+            self.lines.append(f"{name}_ = {name}.__dict__")
+            self.items(vars(value), f"{name}_")
+        for slot in slots_of(kind):
+            if not hasattr(value, slot):
+                raise _Unseen(f"the attribute {slot} of a {kind.__name__}, which has no value yet")
+            self.work.append((getattr(value, slot), f"{name}.{slot}"))
+
+    def contents(self, value: Any, kind: type, name: str) -> None:
+        """Compare what a container holds."""
+        if isinstance(value, dict):
+            self.items(value, name)
+            if isinstance(value, defaultdict):
+                self.work.append((value.default_factory, f"{name}.default_factory"))
+        elif isinstance(value, (list, tuple, deque)):
+            self.unless(f"len({name}) != {len(value)}")
+            self.work += [(x, f"{name}[{i}]") for i, x in enumerate(value)]
+        elif isinstance(value, (set, frozenset)):
+            if not is_plain(value):
+                raise _Unseen(f"a {kind.__name__} of objects")
+            self.unless(f"dumps([*{name}], 2) != {self.constant(dumps([*value], 2))}")
+
+    def items(self, value: dict[Any, Any], name: str) -> None:
+        keys = (*value,)
+        if not all(type(key) in ATOMS for key in keys):
+            raise _Unseen("a dict with keys that are objects")
+        self.unless(f"(*{name},) != {self.constant(keys)}")
+        self.work += [(x, f"{name}[{self.constant(key)}]") for key, x in value.items()]
