@@ -10,6 +10,7 @@ contents is kept as a copy of at most 64 KiB, or as a digest.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from threading import Lock
 from types import MethodType
 from typing import Any, NamedTuple
 from weakref import ref
@@ -18,7 +19,8 @@ from relgrad.compile.function import Compiled
 from relgrad.step import Derivation
 from relgrad.trace.trace import Traced
 
-SIGNATURES = 256
+_lock = Lock()
+SIGNATURES = 128
 VARIANTS = 8
 
 
@@ -66,13 +68,14 @@ class Programs(dict[Hashable, Variants]):
         """Return the variants of a signature; for a new one, drop what was not used for longest (the clock's rule)."""
         found = self.get(key)
         if found is None:
-            while len(self) >= SIGNATURES:
-                oldest = next(iter(self))
-                variants = self.pop(oldest, None)
-                if variants is not None and variants.used:
-                    variants.used = False
-                    self[oldest] = variants
-            found = self.setdefault(key, Variants())
+            with _lock:
+                while len(self) >= SIGNATURES:
+                    oldest = next(iter(self))
+                    variants = self.pop(oldest)
+                    if variants.used:
+                        variants.used = False
+                        self[oldest] = variants
+                found = self.setdefault(key, Variants())
         return found
 
 

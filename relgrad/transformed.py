@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from threading import active_count
 from time import perf_counter
 from types import MethodType
 from typing import Any
@@ -132,7 +133,12 @@ class Transformed:
         program, compiled = self._fitting(traced, variants)
         run = Run(guard.holds, compiled.function, program, compiled)
         # What the function itself changes is read anew at each call.
-        variants.keep(run, not guard.reason and guard.holds(self._fun))
+        stable = not guard.reason and guard.holds(self._fun)
+        if stable and active_count() > 1:
+            # Another thread may have changed it for a moment.
+            again = common(traced, trace(self._rule, args, kwargs))
+            stable = again is not None and again.outputs == traced.outputs and guard.holds(self._fun)
+        variants.keep(run, stable)
         return run
 
     def _fitting(self, traced: Traced, variants: Variants) -> tuple[Program, Compiled]:

@@ -77,6 +77,29 @@ OPEN = frozenset(
     )
 )
 """Builtins that read what no name in the code tells, or that act on the outside."""
+REFLECTIVE = frozenset(
+    (
+        *(
+            "__dict__",
+            "__globals__",
+            "__closure__",
+            "__code__",
+            "__getattribute__",
+            "__subclasses__",
+            "attrgetter",
+        ),
+        *(
+            "cell_contents",
+            "currentframe",
+            "f_globals",
+            "f_locals",
+            "methodcaller",
+            "_getframe",
+            "getattr_static",
+        ),
+    )
+)
+"""Names by which code reads what has other names."""
 ATOMS = (int, float, complex, str, bytes)
 FIXED = (
     *(np.ufunc, np.dtype, type(np.sum), Decimal, date, time, timedelta, Pattern, range, slice),
@@ -87,7 +110,7 @@ FIXED = (
 DESCRIPTORS = (GetSetDescriptorType, MemberDescriptorType)
 PARTS = {
     partial: ("func", "args", "keywords"),
-    property: ("fget",),
+    property: ("fget", "fset"),
     cached_property: ("func",),
     staticmethod: ("__func__",),
     classmethod: ("__func__",),
@@ -109,6 +132,7 @@ class Names(NamedTuple):
 
 @lru_cache(maxsize=2048)
 def names_in(code: CodeType) -> Names:
+    """Return the names in a code object and in those within it."""
     variables, attributes, modules = set[str](), set[str](), set[str]()
     stack = [code]
     while stack:
@@ -129,6 +153,7 @@ def names_in(code: CodeType) -> Names:
 
 
 def is_pure(module: Any) -> bool:
+    """Whether what a module defines depends on its arguments only, as far as its name tells."""
     name = module if isinstance(module, str) else ""
     return name.partition(".")[0] in PURE and not name.startswith("numpy.random")
 
@@ -141,10 +166,12 @@ def same(x: Any, y: Any) -> bool:
 
 
 def digest(x: np.ndarray) -> bytes:
+    """Return a digest of an array's entries."""
     return hashlib.blake2b(np.ascontiguousarray(x).view(np.uint8).data).digest()
 
 
 def is_standard(module: str) -> bool:
+    """Whether a module is part of Python's own library."""
     return module.partition(".")[0] in sys.stdlib_module_names
 
 

@@ -8,24 +8,22 @@ A trace depends on arguments and on outside state s: globals, cells, attributes,
 call, and returns the `Guard` of s: true of s' only if they agree on it. Objects are told apart by identity, numbers
 and text by value, containers, instances and arrays by identity and contents. Where no bound is found (`getattr`,
 files, random numbers, clocks, objects of foreign code) the guard is never true, and says why in `reason`.
-
-Guards hold no object alive: they look everything up from f, and compare with weak references.
 """
 
 from __future__ import annotations
 
 import sys
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from enum import Enum
 from marshal import dumps
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
-from typing import Any, NamedTuple
-from weakref import ref
+from typing import Any
 
 import numpy as np
 
 from relgrad.op import Constant, Symbolic
+from relgrad.trace.guard import Guard, Writer, never
 from relgrad.trace.inspection import (
     ATOMS,
     CONTAINERS,
@@ -35,6 +33,7 @@ from relgrad.trace.inspection import (
     KNOWN,
     OPEN,
     PARTS,
+    REFLECTIVE,
     digest,
     is_plain,
     is_pure,
@@ -49,17 +48,6 @@ MOST = 512
 """No guard looks at more places than this: tracing again costs no more."""
 SPEED = 1 << 30
 """Bytes of an array that are digested in a second: beyond this, tracing again is cheaper than a comparison."""
-
-
-class Guard(NamedTuple):
-    """Whether outside state is as it was: `holds(fun)`; never, where `reason` says what is not seen."""
-
-    holds: Callable[[Any], bool]
-    reason: str = ""
-
-
-def _never(fun: Any) -> bool:
-    return False
 
 
 class _Unseen(Exception):
@@ -85,28 +73,23 @@ def read(fun: Any, others: Iterable[Any] = (), seconds: float = 0.0) -> Guard:
         try:
             walk.run(fun, others)
         except _Unseen as unseen:
-            return Guard(_never, str(unseen))
+            return Guard(never, str(unseen))
         if walk.names == names:
             return Guard(walk.compiled())
         names = frozenset(walk.names)
 
 
-class _Walk:
-    """One walk from a function to all that its code can reach; its lines are the body of the guard.
+class _Walk(Writer):
+    """One walk from a function to all that its code can reach, which writes the guard.
 
     `names` are the attributes that the code names: those of modules and classes that count. Instances count whole.
     """
 
     def __init__(self, names: frozenset[str], largest: int):
-        self.names, self.largest = set(names), largest
-        self.lines: list[str] = []
-        self.constants: dict[str, Any] = {"same": same, "dumps": dumps, "digest": digest}
-        self.seen: dict[int, str] = {}
-        self.kept: list[Any] = []
-        """What the walk has seen stays alive while it lasts, so that no identity is used twice."""
+        super().__init__({"same": same, "dumps": dumps, "digest": digest})
+        self.before, self.names, self.largest = names, set(names), largest
+        self.scopes: dict[int, str] = {}
         self.work: deque[tuple[Any, str]] = deque()
-        self.before = names
-        self.root: Any = None
 
     def run(self, fun: Any, others: Iterable[Any]) -> None:
         """Visit the function, which the guard is called with, and what else is handed in, until nothing is left."""
@@ -114,40 +97,9 @@ class _Walk:
         self.work.append((fun, "root"))
         self.work += [(x, self.constant(x)) for x in others]
         while self.work:
-            if len(self.kept) > MOST:
+            if len(self.lines) > MOST:
                 raise _Unseen(f"more than {MOST} places")
-            value, text = self.work.popleft()
-            self.kept.append(value)
-            self.visit(value, text)
-
-    def compiled(self) -> Callable[[Any], bool]:
-        """Return the function that looks everything up again."""
-        body = [f"        {line}" for line in self.lines]
-        text = ["def holds(root):", "    try:", *body, "        return True"]
-        text += ["    except (LookupError, AttributeError, TypeError, ValueError):", "        return False"]
-        namespace = dict(self.constants)
-        exec("\n".join(text), namespace)
-        return namespace["holds"]
-
-    def constant(self, value: Any) -> str:
-        name = f"c{len(self.constants)}"
-        self.constants[name] = value
-        return name
-
-    def unless(self, condition: str) -> None:
-        self.lines.append(f"if {condition}: return False")
-
-    def named(self, value: Any, text: str) -> str:
-        """Give a value a name in the guard, where it must be the same object as here; return the name."""
-        name = f"v{len(self.lines)}"
-        self.lines.append(f"{name} = {text}")
-        self.seen[id(value)] = name
-        if value is not self.root:
-            try:
-                self.unless(f"{name} is not {self.constant(ref(value))}()")
-            except TypeError:  # what holds the same at the same address is the same
-                self.unless(f"id({name}) != {id(value)}")
-        return name
+            self.visit(*self.work.popleft())
 
     def visit(self, value: Any, text: str) -> None:
         """Write the lines that compare one value, and put what it holds on the list."""
@@ -229,12 +181,16 @@ class _Walk:
         self.unless(f"{name}.__code__ is not {self.constant(value.__code__)}")
         if value.__dict__:
             self.work.append((value.__dict__, f"{name}.__dict__"))
+        else:
+            self.unless(f"{name}.__dict__")
         used = names_in(value.__code__)
+        if reflective := REFLECTIVE & (used.attributes | used.variables):
+            raise _Unseen(f"`{min(reflective)}`")
         self.names |= used.attributes
         scope = value.__globals__
-        space = self.seen.get(id(scope))
+        space = self.scopes.get(id(scope))
         if space is None:
-            space = self.seen[id(scope)] = f"g{len(self.lines)}"
+            space = self.scopes[id(scope)] = f"g{len(self.lines)}"
             self.lines.append(f"{space} = {name}.__globals__")
         for word in sorted(used.variables):
             if word in scope:
@@ -257,6 +213,7 @@ class _Walk:
         if is_standard(value.__name__) or "__getattr__" in space:
             raise _Unseen(f"the module {value.__name__}")
         self.lines.append(f"{name}_ = {name}.__dict__")
+        self.unless(f"len({name}_) != {len(space)}")
         self.work += [(space[word], f"{name}_[{word!r}]") for word in sorted(self.before & space.keys())]
 
     def members(self, cls: type, name: str) -> None:

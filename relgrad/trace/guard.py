@@ -1,0 +1,68 @@
+"""Guards: Python functions that look outside state up again and compare it, written line by line.
+
+A guard holds no object alive that can be referred to weakly, and none of the user's containers: it looks everything up
+from the function that it is called with. So a program never keeps the function alive that it was made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+from weakref import ref
+
+
+class Guard(NamedTuple):
+    """Whether outside state is as it was: `holds(fun)`; never, where `reason` says what is not seen."""
+
+    holds: Callable[[Any], bool]
+    reason: str = ""
+
+
+def never(fun: Any) -> bool:
+    """The guard of state that nothing is known of."""
+    return False
+
+
+class Writer:
+    """A guard while it is written: its lines, and what they refer to."""
+
+    def __init__(self, constants: Mapping[str, Any]):
+        self.lines: list[str] = []
+        self.constants = dict(constants)
+        self.seen: dict[int, str] = {}
+        """The names of objects, by identity; `alive` keeps it from being used twice."""
+        self.alive: list[Any] = []
+        self.root: Any = None
+        """The function that the guard is called with."""
+
+    def compiled(self) -> Callable[[Any], bool]:
+        """Return the guard's function, which takes the root."""
+        body = [f"        {line}" for line in self.lines]
+        text = ["def holds(root):", "    try:", *body, "        return True"]
+        text += ["    except Exception:", "        return False"]
+        namespace = dict(self.constants)
+        exec("\n".join(text), namespace)
+        return namespace["holds"]
+
+    def constant(self, value: Any) -> str:
+        """Return a name for a value that the guard compares with."""
+        name = f"c{len(self.constants)}"
+        self.constants[name] = value
+        return name
+
+    def unless(self, condition: str) -> None:
+        """Write the line that says when the guard does not hold."""
+        self.lines.append(f"if {condition}: return False")
+
+    def named(self, value: Any, text: str) -> str:
+        """Give a value a name in the guard, where it must be the same object as here; return the name."""
+        name = f"v{len(self.lines)}"
+        self.lines.append(f"{name} = {text}")
+        self.seen[id(value)] = name
+        self.alive.append(value)
+        if value is not self.root:
+            try:
+                self.unless(f"{name} is not {self.constant(ref(value))}()")
+            except TypeError:  # what holds the same at the same address is the same
+                self.unless(f"id({name}) != {id(value)}")
+        return name
