@@ -216,7 +216,7 @@ def cells() -> Subject:
 
 def attributes() -> Subject:
     model = Model()
-    return rng_of(model), [
+    return model.loss, [
         lambda rng: setattr(model, "w", vector(rng)),
         lambda rng: setattr(model, "bias", number(rng)),
         lambda rng: setattr(model, "training", not model.training),
@@ -231,10 +231,6 @@ def attributes() -> Subject:
 
 
 FORWARD = Model.forward
-
-
-def rng_of(model: Model) -> Callable[..., Any]:
-    return model.loss
 
 
 def slots() -> Subject:
@@ -256,7 +252,8 @@ def containers() -> Subject:
         return np.sum(x * pair[0].b) * pair[0].a + ordered[first] * np.sum(x) + total * np.sum(x * x)
 
     def next_of(d: Any) -> Any:
-        return list(d)[0]
+        (first, *_) = d
+        return first
 
     return f, [
         lambda rng: pair.__setitem__(0, Pair(number(rng), vector(rng))),
@@ -310,7 +307,7 @@ def classes() -> Subject:
         lambda rng: Derived.__dict__.get("lam") is not None and delattr(Derived, "lam"),
         lambda rng: setattr(Options, "lam", number(rng)),
         lambda rng: setattr(Options, "kind", rng.choice(list(Kind))),
-        lambda rng: setattr(Base, "scale", staticmethod(lambda x, c=rng.random(): x * c)),
+        lambda rng: setattr(Base, "scale", staticmethod(functools.partial(np.multiply, rng.random()))),
         lambda rng: set_global("SCALE", number(rng)),
     ]
 
