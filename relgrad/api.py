@@ -90,7 +90,7 @@ def vjp(fun: Function, *primals: Any, **how: Unpack[How]) -> tuple[Any, Transfor
     settings, body = _settings(fun, how)
     value = stabilize(fun, **how)(*primals)
     leaves, structure = flatten(primals)
-    kept = structure.unflatten([np.array(x) if isinstance(x, np.ndarray) else x for x in leaves])
+    kept = structure.unflatten([np.array(x) if issubclass(type(x), np.ndarray) else x for x in leaves])
     return value, Transformed(fun, partial(pull_along, body), "vjp", settings, first=(kept,))
 
 

@@ -25,7 +25,7 @@ from relgrad.gradient import (
 from relgrad.op import as_term, constant, strong
 from relgrad.term import Term, substitute, term
 from relgrad.trace.containers import NONE, Structure, flatten
-from relgrad.trace.tracer import Tracer
+from relgrad.trace.tracer import Tracer, traced_argument
 from relgrad.types import ArrayType
 
 _serial = itertools.count()
@@ -67,7 +67,8 @@ class _Argument:
         leaves, self.structure = flatten(x)
         terms = [strong(as_term(leaf)) for leaf in leaves]
         self.varies = [not lenient or t.type.differentiable for t in terms]
-        for t, path in zip(terms, self.structure.paths(name), strict=True):
+        paths = self.structure.paths(name)
+        for t, path in zip(terms, paths, strict=True):
             if not lenient:
                 check_differentiable(t, path)
         self.leaves = [
@@ -77,7 +78,10 @@ class _Argument:
         """The structure of what has a derivative; None stands for the rest."""
         variables = iter(self.leaves)
         self.value = self.structure.unflatten(
-            [Tracer(next(variables)) if v else x for v, x in zip(self.varies, leaves, strict=True)]
+            [
+                traced_argument(next(variables), x, path) if v else x
+                for v, x, path in zip(self.varies, leaves, paths, strict=True)
+            ]
         )
 
     def directions(self, tangent: Any) -> list[Any]:

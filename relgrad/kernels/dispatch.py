@@ -38,7 +38,7 @@ def _kernel(function: F, errors: Callable[[], Any]) -> F:
             if (
                 type(x) not in _PLAIN
                 and hasattr(type(x), "__array_function__")
-                and not isinstance(x, np.ndarray)
+                and not issubclass(type(x), np.ndarray)
             ):
                 return x.__array_function__(call, (type(x),), args, kwargs)
         with errors():

@@ -132,8 +132,10 @@ def _leaf_key(leaf: Any) -> Hashable:
     cls = type(leaf)
     if cls is float or cls is int or cls is bool:
         return cls
-    if cls is np.ndarray or isinstance(leaf, np.generic):
+    if cls is np.ndarray:
         return leaf.dtype, leaf.shape
+    if issubclass(cls, np.generic):  # what the function may ask of it differs from an array of rank 0
+        return cls
     if isinstance(leaf, Symbolic):
         return Symbolic, leaf.term.type
     array = np.asarray(leaf)

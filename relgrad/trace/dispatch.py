@@ -19,9 +19,9 @@ from relgrad.trace.construct import construct
 from relgrad.trace.cures import METHODS, UNKNOWN
 from relgrad.trace.refusal import (
     function_name,
+    refuse,
     refuse_function,
     refuse_method,
-    refuse_output,
 )
 
 _METHODS: dict[Any, Any] = {
@@ -114,25 +114,27 @@ def _build(builder: Callable[..., Any], name: str, args: Any, kwargs: Any) -> An
     try:
         return builder(*args, **kwargs)
     except TypeError as error:
+        if isinstance(error, TraceError):
+            refuse(error)
         if isinstance(error, RelgradError):
             raise
         try:
             inspect.signature(builder).bind(*args, **kwargs)
         except TypeError as mismatch:
-            raise TraceError(
+            refusal = TraceError(
                 f"{name} cannot be traced with these arguments: {mismatch}",
                 where=construct().where,
                 cause="not every option that NumPy offers is supported on traced arrays",
                 cure="leave it out, and write what it does with separate NumPy calls (such as np.where)",
-            ) from None
+            )
+            refusal.__suppress_context__ = True
+            refuse(refusal)
         raise
 
 
 def call_ufunc(ufunc: np.ufunc, method: str, inputs: Any, kwargs: dict[str, Any]) -> Any:
     """Trace a ufunc, or one of its methods reduce, accumulate and outer."""
     name = function_name(ufunc) + ("" if method == "__call__" else f".{method}")
-    if any(out is not None for out in kwargs.pop("out", None) or ()):
-        refuse_output(name)
     options = {key: value for key, value in kwargs.items() if _is_given(key, value)}
     if method in ("reduce", "accumulate"):
         # Unlike those of np.sum and np.cumsum, their axis is the first one where none is given.
@@ -170,12 +172,13 @@ def _outer_operands(a: Any, b: Any) -> tuple[Any, Any]:
 def _refuse_options(name: str, options: dict[str, Any]) -> NoReturn:
     cures = {"dtype": "convert the result, with .astype(dtype)", "where": "write np.where(mask, new, old)"}
     given = sorted(options)
-    raise TraceError(
+    error = TraceError(
         f"{name} cannot be traced with {', '.join(f'{key}=' for key in given)}",
         where=construct().where,
         cause="these options of ufuncs are not supported on traced arrays",
         cure=next((cures[key] for key in given if key in cures), "leave them out"),
     )
+    refuse(error)
 
 
 def _refuse_ufunc_method(name: str, method: str) -> NoReturn:
@@ -184,9 +187,10 @@ def _refuse_ufunc_method(name: str, method: str) -> NoReturn:
         "reduceat": "reduce each slice by itself, x[i:j].sum(), and np.stack the results",
     }
     causes = {"at": "it writes into its first argument"}
-    raise TraceError(
+    error = TraceError(
         f"{name} cannot be traced",
         where=construct().where,
         cause=causes.get(method, UNKNOWN[0]),
         cure=cures.get(method, UNKNOWN[1]),
     )
+    refuse(error)

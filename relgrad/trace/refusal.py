@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import numpy as np
@@ -23,21 +26,61 @@ from relgrad.trace.cures import (
 )
 
 
-def refuse_condition() -> NoReturn:
+class _Open(threading.local):
+    """The refusals in the traces that this thread is in the middle of, the innermost last."""
+
+    def __init__(self) -> None:
+        self.traces: list[list[TraceError]] = []
+
+
+_open = _Open()
+
+
+@contextmanager
+def refusals() -> Iterator[list[TraceError]]:
+    """Collect what is refused within, where NumPy would not have raised.
+
+    A function that catches a refusal goes on elsewhere than with arrays: what it returns is not its value.
+    """
+    refused: list[TraceError] = []
+    _open.traces.append(refused)
+    try:
+        yield refused
+    finally:
+        _open.traces.pop()
+
+
+def refuse(error: TraceError) -> NoReturn:
+    """Raise an error that the trace shall end with, even if the function catches it."""
+    for refused in _open.traces:
+        refused.append(error)
+    raise error
+
+
+def _refuse(what: str, *, where: str, cause: str, cure: str, numpy_too: bool = False) -> NoReturn:
+    """Raise a refusal; it may be caught if NumPy raises a TypeError there, too."""
+    error = TraceError(what, where=where, cause=cause, cure=cure)
+    if numpy_too:
+        raise error
+    refuse(error)
+
+
+def refuse_condition(numpy_too: bool = False) -> NoReturn:
     """Raise the TraceError of `bool(x)`, saying which construct asked for it."""
     at = construct()
     name, cure = CONDITIONS.get(at.kind, ("the truth value of a traced array", CONDITIONS["if"][1]))
     if at.kind == "call":
         name, cure = f"{at.called or 'a call'}(...)", _call_cure(at) or cure
-    raise TraceError(
+    _refuse(
         f"{name} depends on a traced array" + (f": {at.quoted}" if at.text else ""),
         where=at.where,
         cause=f"{VALUES}, so they are neither true nor false",
         cure=cure,
+        numpy_too=numpy_too,
     )
 
 
-def refuse_number(kind: str) -> NoReturn:
+def refuse_number(kind: str, numpy_too: bool = False) -> NoReturn:
     """Raise the TraceError of `float(x)`, `int(x)`, `operator.index(x)` or `complex(x)`."""
     at = construct()
     if at.kind == "store":
@@ -52,11 +95,12 @@ def refuse_number(kind: str) -> NoReturn:
     if not cure and kind == "str":
         cure = "show the whole array, which prints its dtype and shape, or format the result of the call"
     named = "an index" if kind == "index" else f"a Python {kind}"
-    raise TraceError(
+    _refuse(
         f"a traced array cannot become {named}" + (f": {at.quoted}" if at.text else ""),
         where=at.where,
         cause=VALUES,
         cure=cure or "use NumPy's functions, which act on arrays of rank 0 too: np.exp instead of math.exp",
+        numpy_too=numpy_too,
     )
 
 
@@ -68,7 +112,7 @@ def refuse_array() -> NoReturn:
     cure = _call_cure(at)
     if at.kind == "subscript":
         cure = "take entries with np.take(array, index), or choose with np.where"
-    raise TraceError(
+    _refuse(
         "a traced array cannot become an ndarray" + (f": {at.quoted}" if at.text else ""),
         where=at.where,
         cause=VALUES,
@@ -77,22 +121,23 @@ def refuse_array() -> NoReturn:
     )
 
 
-def refuse_hash() -> NoReturn:
+def refuse_hash(numpy_too: bool = False) -> NoReturn:
     """Raise the TraceError of `hash(x)`, which sets, dict keys and memoising functions ask for."""
     at = construct()
-    raise TraceError(
+    _refuse(
         "a traced array cannot be hashed" + (f": {at.quoted}" if at.text else ""),
         where=at.where,
         cause="arrays are not hashable, since `==` compares entries; sets, dict keys and memoising decorators"
         " (functools.cache) need a hash",
         cure="use a list or a dict of names; keep memoising decorators off functions of arrays",
+        numpy_too=numpy_too,
     )
 
 
 def refuse_pickle() -> NoReturn:
     """Raise the TraceError of pickling, which other processes ask for."""
     at = construct()
-    raise TraceError(
+    _refuse(
         "a traced array cannot be pickled" + (f": {at.quoted}" if at.text else ""),
         where=at.where,
         cause=f"another process cannot record what happens to it; {VALUES}",
@@ -124,24 +169,46 @@ def refuse_operand(cls: type) -> NoReturn:
         cause, cure = "None is no number", "compare with `x is None`, which does not look into the array"
     else:
         cause, cure = f"a {name} is no number", "pass numbers and arrays of numbers"
-    raise TraceError(
+    _refuse(
         f"a {name} cannot be combined with a traced array", where=construct().where, cause=cause, cure=cure
     )
 
 
-def refuse_write(what: str) -> NoReturn:
-    """Raise the TraceError of writing into a traced array."""
+def refuse_write(cause: str, cure: str) -> NoReturn:
+    """Raise the TraceError of writing where NumPy would refuse to, or would change the caller's arrays."""
     at = construct()
-    raise TraceError(
-        f"a traced array cannot be changed in place: {at.quoted or what}",
+    _refuse(
+        "a traced array cannot be changed in place" + (f": {at.quoted}" if at.text else ""),
         where=at.where,
-        cause="a traced array stands for a value, as a number does; it has no memory to write to",
-        cure=_call_cure(at) or WRITE,
+        cause=cause,
+        cure=cure,
+    )
+
+
+def refuse_position() -> NoReturn:
+    """Raise the TraceError of writing to entries whose positions depend on values."""
+    at = construct()
+    _refuse(
+        "entries at traced positions cannot be written to" + (f": {at.quoted}" if at.text else ""),
+        where=at.where,
+        cause=f"which entries they are depends on values; {VALUES}",
+        cure="write x = np.where(mask, y, x), with the mask np.arange(n) == i for one position i",
+    )
+
+
+def refuse_layout(at: Construct) -> NoReturn:
+    """Raise the TraceError of reading an array that was written to, or was not, by the given construct."""
+    _refuse(
+        "whether a traced array was written to is not known" + (f": {at.quoted}" if at.text else ""),
+        where=at.where,
+        cause="it was reshaped, one of the two arrays was written to, and it depends on the layout of memory, row by"
+        " row or column by column, whether NumPy's reshape, ravel or einsum answers with a view or with a copy",
+        cure="write x.reshape(shape).copy() for a copy; or write into x first, and reshape it afterwards",
     )
 
 
 def _refuse_store(at: Construct) -> NoReturn:
-    raise TraceError(
+    _refuse(
         f"a traced array cannot be written into an ndarray: {at.quoted or 'a[i] = x'}",
         where=at.where,
         cause=VALUES,
@@ -153,7 +220,7 @@ def refuse_output(ufunc: str) -> NoReturn:
     """Raise the TraceError of `out=`, which `a += x` on an ndarray means too."""
     at = construct()
     inplace = at.kind == "inplace"
-    raise TraceError(
+    _refuse(
         f"a traced result cannot be written into an ndarray: {at.quoted or f'{ufunc}(..., out=...)'}",
         where=at.where,
         cause=f"{'`a += x` writes into the array a; ' if inplace else ''}{VALUES}",
@@ -177,23 +244,19 @@ def _call_cure(at: Construct) -> str:
 def refuse_method(name: str) -> NoReturn:
     """Raise the TraceError of an array method that cannot be traced."""
     cause, cure = METHODS.get(name, UNKNOWN)
-    raise TraceError(
-        f"the array method .{name}() cannot be traced", where=construct().where, cause=cause, cure=cure
-    )
+    _refuse(f"the array method .{name}() cannot be traced", where=construct().where, cause=cause, cure=cure)
 
 
 def refuse_attribute(name: str) -> NoReturn:
     """Raise the TraceError of an array attribute that cannot be traced."""
     cause, cure = ATTRIBUTES[name]
-    raise TraceError(f"a traced array has no .{name}", where=construct().where, cause=cause, cure=cure)
+    _refuse(f"a traced array has no .{name}", where=construct().where, cause=cause, cure=cure)
 
 
 def refuse_function(function: Any) -> NoReturn:
     """Raise the TraceError of a NumPy function that cannot be traced."""
     cause, cure = FUNCTIONS.get(function, UNKNOWN)
-    raise TraceError(
-        f"{function_name(function)} cannot be traced", where=construct().where, cause=cause, cure=cure
-    )
+    _refuse(f"{function_name(function)} cannot be traced", where=construct().where, cause=cause, cure=cure)
 
 
 def function_name(function: Any) -> str:

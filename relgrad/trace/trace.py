@@ -23,7 +23,8 @@ from relgrad.trace.arguments import argument_paths, arrays, as_array, has_tracer
 from relgrad.trace.assume import recording
 from relgrad.trace.claims import Claim, Facts, apply
 from relgrad.trace.containers import NONE, Structure, flatten
-from relgrad.trace.tracer import Tracer
+from relgrad.trace.refusal import refusals
+from relgrad.trace.tracer import Tracer, traced_argument
 
 __all__ = ["Traced", "arrays", "has_tracer", "is_tracing", "signature", "trace", "with_symbolic_arrays"]
 
@@ -90,10 +91,12 @@ def trace(
     with _labels(paths) as (labels, number):
         # While the trace lasts its inputs are its own; afterwards equal ones are one term, as are programs.
         own = [term(Input(a, type_, trace=number)) for a, type_ in zip(labels, types, strict=True)]
-        tracers = [Tracer(x) for x in own]
+        tracers = [traced_argument(*argument) for argument in zip(own, leaves, paths, strict=True)]
         call = structure.unflatten(tracers)
-        with recording() as claims:
+        with recording() as claims, refusals() as refused:
             result = _call(fun, *call)
+    if refused:
+        raise refused[0]
     _check_arguments(fun, call, tracers, structure)
     outputs, out_structure = _outputs(result, fun)
     inputs = [term(Input(label, type_)) for label, type_ in zip(labels, types, strict=True)]
@@ -108,9 +111,14 @@ def with_symbolic_arrays(args: Sequence[Any], kwargs: Mapping[str, Any]) -> tupl
     NumPy would compute with them on the spot, overflow included, before any relation can look.
     """
     leaves, structure = flatten((tuple(args), dict(kwargs)))
-    floating = (isinstance(x, np.ndarray) and x.dtype.kind == "f" for x in leaves)
+    paths = structure.paths("arguments")
     return structure.unflatten(
-        [Tracer(strong(as_term(x))) if f else x for x, f in zip(leaves, floating, strict=True)]
+        [
+            traced_argument(strong(as_term(x)), x, path)
+            if issubclass(type(x), np.ndarray) and x.dtype.kind == "f"
+            else x
+            for x, path in zip(leaves, paths, strict=True)
+        ]
     )
 
 

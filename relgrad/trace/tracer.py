@@ -13,25 +13,20 @@ from relgrad.op import Symbolic
 from relgrad.term import Unknown, is_term
 from relgrad.trace.cures import ATTRIBUTES
 from relgrad.trace.dispatch import call_function, call_method, call_ufunc
+from relgrad.trace.handle import Handle
 from relgrad.trace.namespace import Namespace
 from relgrad.trace.refusal import (
-    refuse_array,
+    function_name,
     refuse_attribute,
-    refuse_condition,
-    refuse_hash,
-    refuse_number,
     refuse_operand,
-    refuse_pickle,
-    refuse_write,
+    refuse_output,
 )
+from relgrad.trace.views import SHARING, argument, shared
 from relgrad.types import ArrayType
 
 
-class Tracer(Symbolic, np.lib.mixins.NDArrayOperatorsMixin):
-    """A symbolic array: wraps a term, or in a relation a pattern or a logic variable.
-
-    It is a value and never changes: `x += 1` gives the name x to a new tracer.
-    """
+class Tracer(Handle, np.lib.mixins.NDArrayOperatorsMixin):
+    """A symbolic array: a handle of a term, or in a relation of a pattern or a logic variable."""
 
     __slots__ = ()
     __array_priority__ = 1000
@@ -44,6 +39,9 @@ class Tracer(Symbolic, np.lib.mixins.NDArrayOperatorsMixin):
             builder = IMPLEMENTATIONS.get(ufunc)
             if builder is not None:
                 return wrap(builder(*inputs))
+        out = kwargs.pop("out", None) or ()
+        if any(x is not None for x in out):
+            return _into(out, self.__array_ufunc__(ufunc, method, *inputs, **kwargs), ufunc, kwargs)
         return wrap(call_ufunc(ufunc, method, inputs, kwargs))
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
@@ -54,7 +52,8 @@ class Tracer(Symbolic, np.lib.mixins.NDArrayOperatorsMixin):
                 refuse_operand(cls)
             if not issubclass(cls, (Symbolic, np.ndarray)):
                 return NotImplemented
-        return wrap(call_function(function, args, kwargs))
+        result = wrap(call_function(function, args, kwargs))
+        return shared(function, args, kwargs, result) if function in SHARING else result
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         return _NAMESPACE
@@ -110,11 +109,11 @@ class Tracer(Symbolic, np.lib.mixins.NDArrayOperatorsMixin):
 
     @property
     def T(self) -> Any:
-        return wrap(call_method("transpose", (self,), {}))
+        return self.transpose()
 
     @property
     def mT(self) -> Any:
-        return wrap(call_method("swapaxes", (self, -1, -2), {}))
+        return self.swapaxes(-1, -2)
 
     @property
     def real(self) -> Any:
@@ -122,7 +121,7 @@ class Tracer(Symbolic, np.lib.mixins.NDArrayOperatorsMixin):
 
     @property
     def imag(self) -> Any:
-        return wrap(call_function(np.zeros_like, (self,), {}))
+        return np.imag(self)
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
         return self
@@ -156,42 +155,7 @@ class Tracer(Symbolic, np.lib.mixins.NDArrayOperatorsMixin):
         return iter([self[i] for i in range(n)])
 
     def __getitem__(self, key: Any) -> Any:
-        return wrap(call_method("__getitem__", (self, key), {}))
-
-    def __bool__(self) -> bool:
-        refuse_condition()
-
-    def __contains__(self, value: Any) -> bool:
-        refuse_condition()
-
-    def __float__(self) -> float:
-        refuse_number("float")
-
-    def __int__(self) -> int:
-        refuse_number("int")
-
-    def __index__(self) -> int:
-        refuse_number("index")
-
-    def __complex__(self) -> complex:
-        refuse_number("complex")
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        refuse_array()
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        refuse_write("x[i] = v")
-
-    def __delitem__(self, key: Any) -> None:
-        refuse_write("del x[i]")
-
-    def __hash__(self) -> int:
-        refuse_hash()
-
-    def __format__(self, spec: str) -> str:
-        if spec:
-            refuse_number("str")
-        return repr(self)
+        return shared("__getitem__", (self, key), {}, wrap(call_method("__getitem__", (self, key), {})))
 
     def __round__(self, digits: int | None = None) -> Any:
         rounded = wrap(call_function(np.round, (self, digits or 0), {}))
@@ -204,13 +168,10 @@ class Tracer(Symbolic, np.lib.mixins.NDArrayOperatorsMixin):
         return other // self, other % self
 
     def __copy__(self) -> Tracer:
-        return self
+        return self.copy()
 
     def __deepcopy__(self, memo: Any) -> Tracer:
-        return self
-
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        refuse_pickle()
+        return memo.setdefault(id(self), self.copy())
 
 
 _PLAIN = frozenset((Tracer, np.ndarray, float, int, bool, np.float64, np.float32, np.int64))
@@ -226,7 +187,8 @@ def _check_operand(x: Any) -> None:
 
 def _method(name: str) -> Any:
     def method(self: Tracer, *args: Any, **kwargs: Any) -> Any:
-        return wrap(call_method(name, (self, *args), kwargs))
+        result = wrap(call_method(name, (self, *args), kwargs))
+        return shared(name, (self, *args), kwargs, result) if name in SHARING else result
 
     method.__name__ = name
     method.__qualname__ = f"Tracer.{name}"
@@ -247,6 +209,33 @@ def _operator(name: str, ufunc: np.ufunc) -> Any:
     operator.__name__ = f"__{name}__"
     operator.__qualname__ = f"Tracer.__{name}__"
     return operator
+
+
+def _in_place(name: str, ufunc: np.ufunc) -> Any:
+    """Return the operator that writes into an array, and makes another number of a number."""
+
+    def operator(self: Tracer, other: Any) -> Any:
+        result = getattr(self, f"__{name}__")(other)
+        if result is NotImplemented or self.is_number:
+            return result
+        self.update(result, ufunc.__name__)
+        return self
+
+    operator.__name__ = f"__i{name}__"
+    operator.__qualname__ = f"Tracer.__i{name}__"
+    return operator
+
+
+def _into(out: tuple[Any, ...], result: Any, ufunc: np.ufunc, options: dict[str, Any]) -> Any:
+    """Write the results of a ufunc into the arrays that are given for them."""
+    if any(x is not None and type(x) is not Tracer for x in out):
+        refuse_output(function_name(ufunc))
+    results = result if isinstance(result, tuple) else (result,)
+    for x, y in zip(out, results, strict=True):
+        if x is not None:
+            x.update(y, ufunc.__name__, options.get("casting", "same_kind"))
+    written = tuple([y if x is None else x for x, y in zip(out, results, strict=True)])
+    return written if isinstance(result, tuple) else written[0]
 
 
 _OPERATORS = {
@@ -277,7 +266,7 @@ for _name in dir(np.ndarray):
         setattr(Tracer, _name, _method(_name))
 for _name, _ufunc in _OPERATORS.items():
     setattr(Tracer, f"__{_name}__", _operator(_name, _ufunc))
-    setattr(Tracer, f"__i{_name}__", getattr(Tracer, f"__{_name}__"))
+    setattr(Tracer, f"__i{_name}__", _in_place(_name, _ufunc))
 
 
 def wrap(x: Any) -> Any:
@@ -290,6 +279,13 @@ def wrap(x: Any) -> Any:
         return type(x)([wrap(y) for y in x])
     make = getattr(x, "_make", None) if isinstance(x, tuple) else None
     return x if make is None else make([wrap(y) for y in x])
+
+
+def traced_argument(t: Any, leaf: Any, path: str) -> Tracer:
+    """Return what stands for a leaf of the arguments: it shows the leaf's class, and is not to be written to."""
+    x = Tracer(t)
+    x.origin = argument(leaf, path)
+    return x
 
 
 _NAMESPACE = Namespace(wrap)

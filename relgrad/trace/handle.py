@@ -1,0 +1,145 @@
+"""A handle: a name for memory, whose term is replaced where NumPy would write into the memory.
+
+    x += y        x.term ↦ (x + y).term, for every name of x; what x is a view of, and other views of that, follow
+
+The term of an array of its own is a slot. That of a view is not set: it follows from the term of its parent, and is
+asked for by `__getattr__`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from relgrad.errors import ShapeError
+from relgrad.op import Symbolic, as_term, strong
+from relgrad.ops.arguments import call
+from relgrad.ops.casting import cast
+from relgrad.ops.creation import stack_nested
+from relgrad.ops.structure import expand
+from relgrad.trace.construct import construct
+from relgrad.trace.dispatch import call_function, call_method
+from relgrad.trace.lens import assigned, converted, fitted, put
+from relgrad.trace.refusal import refuse_layout, refuse_position, refuse_write
+from relgrad.trace.valueless import Valueless
+from relgrad.trace.views import Origin, Viewing
+from relgrad.types import ArrayType
+
+
+class Handle(Valueless):
+    """A symbolic array with memory: what is written to it, all see who hold it, or a view of it."""
+
+    __slots__ = ("origin",)
+
+    origin: Origin | None
+    """Where its memory comes from; None, or not set, for an array of its own."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "origin":
+            return None
+        if name == "term":
+            return self._read()
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def _read(self) -> Any:
+        """Return the term of a view: v(x.term), for a view v of x."""
+        at = self.origin
+        if at is None or at.view is None:
+            refuse_layout((at and at.lost) or construct())
+        term = at.parent.term
+        if term is not at.seen:
+            if not at.certain:
+                refuse_layout(construct())
+            at.seen, at.value = term, _apply(at.view, term)
+        return at.value
+
+    def write(self, value: Any) -> None:
+        """Replace the term of the memory: the array's own, or a part of what it is a view of."""
+        at = self.origin
+        if at is not None and at.guard is not None:
+            refuse_write(*at.guard)
+        if at is None or at.view is None:
+            self.term = value
+        elif at.certain:
+            if _is_traced(at.view.args):
+                refuse_position()
+            at.parent.write(put(at.parent.term, at.view, value))
+            at.seen, at.value = at.parent.term, value
+        else:
+            at.parent._forget()
+            self.origin, self.term = Origin(np.ndarray), value
+
+    def _forget(self) -> None:
+        """Make reading impossible: whether the array was written to depends on the layout of memory."""
+        at = self.origin
+        if at is not None and at.guard is not None:
+            refuse_write(*at.guard)
+        if at is not None and at.parent is not None:
+            at.parent._forget()
+        else:
+            self.origin = Origin(self.__class__, lost=construct())
+            del self.term
+
+    def update(self, value: Any, name: str, casting: Any = "same_kind") -> None:
+        """Write the result of a ufunc of a name: it is cast, but not broadcast."""
+        kind = self.term.type
+        self.write(converted(strong(as_term(value)), kind, name, casting))
+
+    def _class(self) -> type:
+        at = self.origin
+        if at is not None and at.cls is not None:
+            return at.cls
+        kind = getattr(self.term, "type", None)
+        if not isinstance(kind, ArrayType):
+            return type(self)
+        return np.ndarray if kind.shape else kind.dtype.type
+
+    __class__ = property(_class)  # type: ignore[assignment]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if self.is_number:
+            refuse_write("a number cannot be changed", "write x = v, or keep an array of rank 1")
+        x, kind = self.term, self.term.type
+        y = as_term(cast(stack_nested(value), kind.dtype))
+        entries = key if isinstance(key, tuple) else (key,)
+        if len(entries) == 1 and isinstance(entries[0], Handle) and entries[0].dtype.kind == "b":
+            self.write(_where(x, entries[0].term, y))
+        elif _is_traced(entries):
+            refuse_position()
+        elif any(
+            isinstance(e, (list, bool, np.bool_)) or np.ndim(e) for e in entries if not isinstance(e, slice)
+        ):
+            self.write(assigned(x, key, y))
+        else:
+            target: Any = self[key]  # type: ignore[index]
+            if target.origin is None:  # a number, which is no view
+                self.write(put(x, Viewing("__getitem__", (key,)), fitted(y, ())))
+                return
+            # x[key] += y writes into the view x[key], and assigns that to the place where it is.
+            source = value.origin if isinstance(value, Handle) else None
+            if source is None or source.parent is not self or source.view != target.origin.view:
+                target.write(fitted(y, target.shape))
+
+
+def _apply(view: Viewing, x: Any) -> Any:
+    """Return the term of a view of a term."""
+    call_ = call_method if isinstance(view.function, str) else call_function
+    result = call_(view.function, (x, *view.args), view.kwargs or {})
+    return as_term(result if view.part is None else result[view.part])
+
+
+def _is_traced(entries: tuple[Any, ...]) -> bool:
+    return any(_is_traced(e) if isinstance(e, tuple) else isinstance(e, Symbolic) for e in entries)
+
+
+def _where(x: Any, mask: Any, y: Any) -> Any:
+    """Return x after x[mask] = y, for a mask over the leading axes, and a y that is the same for all it chooses."""
+    rank = mask.type.ndim
+    if mask.type.shape != x.type.shape[:rank]:
+        raise ShapeError(f"a mask of shape {mask.type.shape} cannot index an array of shape {x.type.shape}")
+    extra = x.type.ndim - rank
+    if y.type.ndim > extra and y.type.shape[: y.type.ndim - extra] != (1,) * (y.type.ndim - extra):
+        refuse_position()
+    y = fitted(y, x.type.shape[rank:])
+    return call(np.where, expand(mask, tuple(range(-extra, 0))), y, x)
