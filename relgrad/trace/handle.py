@@ -81,10 +81,9 @@ class Handle(Valueless):
             self.origin = Origin(self.__class__, lost=construct())
             del self.term
 
-    def update(self, value: Any, name: str, casting: Any = "same_kind") -> None:
-        """Write the result of a ufunc of a name: it is cast, but not broadcast."""
-        kind = self.term.type
-        self.write(converted(strong(as_term(value)), kind, name, casting))
+    def update(self, value: Any, ufunc: np.ufunc, casting: Any = "same_kind", stretch: bool = False) -> None:
+        """Write the result of a ufunc."""
+        self.write(converted(strong(as_term(value)), self.term.type, ufunc, casting, stretch))
 
     def _class(self) -> type:
         at = self.origin

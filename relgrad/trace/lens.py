@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -88,17 +89,21 @@ def fitted(y: Any, shape: tuple[int | None, ...]) -> Any:
         ) from None
 
 
-def converted(y: Any, kind: ArrayType, name: str, casting: Any = "same_kind") -> Any:
-    """Return what a ufunc leaves in an array of a type: the result y in its dtype, if it may be, and in its shape.
+def converted(y: Any, kind: ArrayType, ufunc: np.ufunc, casting: Any, stretch: bool) -> Any:
+    """Return what a ufunc leaves in an array of a type: its result y in that dtype and, if `stretch`, of that shape.
 
     Raises TraceError and ShapeError where NumPy raises UFuncTypeError and ValueError.
     """
     if not np.can_cast(y.type.dtype, kind.dtype, casting):
         raise TraceError(
-            f"cannot cast ufunc '{name}' output from {y.type.dtype} to {kind.dtype} with casting rule '{casting}'",
+            f"cannot cast ufunc '{ufunc.__name__}' output from {y.type.dtype} to {kind.dtype}"
+            f" with casting rule '{casting}'",
             cause="an array keeps its dtype when it is written to",
             cure="write x = x + y, which makes a new array, or convert first: x = x.astype(float)",
         )
+    if stretch:
+        with suppress(ShapeError):
+            y = broadcast_to(y, kind.shape)
     if y.type.shape != kind.shape:
         raise ShapeError(
             f"non-broadcastable output operand with shape {kind.shape} doesn't match"

@@ -41,7 +41,8 @@ class Tracer(Handle, np.lib.mixins.NDArrayOperatorsMixin):
                 return wrap(builder(*inputs))
         out = kwargs.pop("out", None) or ()
         if any(x is not None for x in out):
-            return _into(out, self.__array_ufunc__(ufunc, method, *inputs, **kwargs), ufunc, kwargs)
+            result = self.__array_ufunc__(ufunc, method, *inputs, **kwargs)
+            return _into(out, result, ufunc, method == "__call__" and ufunc.signature is None)
         return wrap(call_ufunc(ufunc, method, inputs, kwargs))
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
@@ -218,7 +219,7 @@ def _in_place(name: str, ufunc: np.ufunc) -> Any:
         result = getattr(self, f"__{name}__")(other)
         if result is NotImplemented or self.is_number:
             return result
-        self.update(result, ufunc.__name__)
+        self.update(result, ufunc)
         return self
 
     operator.__name__ = f"__i{name}__"
@@ -226,14 +227,14 @@ def _in_place(name: str, ufunc: np.ufunc) -> Any:
     return operator
 
 
-def _into(out: tuple[Any, ...], result: Any, ufunc: np.ufunc, options: dict[str, Any]) -> Any:
+def _into(out: tuple[Any, ...], result: Any, ufunc: np.ufunc, stretch: bool) -> Any:
     """Write the results of a ufunc into the arrays that are given for them."""
     if any(x is not None and type(x) is not Tracer for x in out):
         refuse_output(function_name(ufunc))
     results = result if isinstance(result, tuple) else (result,)
     for x, y in zip(out, results, strict=True):
         if x is not None:
-            x.update(y, ufunc.__name__, options.get("casting", "same_kind"))
+            x.update(y, ufunc, stretch=stretch)
     written = tuple([y if x is None else x for x, y in zip(out, results, strict=True)])
     return written if isinstance(result, tuple) else written[0]
 
