@@ -32,12 +32,12 @@ class Handle(Valueless):
 
     __slots__ = ("origin",)
 
-    origin: Origin | None
-    """Where its memory comes from; None, or not set, for an array of its own."""
+    def __init__(self, term: Any):
+        self.term = term
+        self.origin: Origin | None = None
+        """Where its memory comes from; None for a fresh array, and for a number."""
 
     def __getattr__(self, name: str) -> Any:
-        if name == "origin":
-            return None
         if name == "term":
             return self._read()
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -47,47 +47,52 @@ class Handle(Valueless):
         at = self.origin
         if at is None or at.view is None:
             refuse_layout((at and at.lost) or construct())
-        term = at.parent.term
-        if term is not at.seen:
-            if not at.certain:
-                refuse_layout(construct())
-            at.seen, at.value = term, _apply(at.view, term)
-        return at.value
+        term = at.root.term
+        if term is at.seen:
+            return at.value
+        if not at.certain:
+            refuse_layout(construct())
+        stale: list[Any] = []
+        x: Handle = self
+        while x is not at.root and x.origin.seen is not term:  # type: ignore[union-attr]
+            stale.append(x.origin)
+            x = x.origin.parent  # type: ignore[union-attr]
+        value = x.term
+        for view in reversed(stale):
+            value = _apply(view.view, value)
+            view.seen, view.value = term, value
+        return value
 
     def write(self, value: Any) -> None:
         """Replace the term of the memory: the array's own, or a part of what it is a view of."""
-        at = self.origin
-        if at is not None and at.guard is not None:
-            refuse_write(*at.guard)
-        if at is None or at.view is None:
-            self.term = value
-        elif at.certain:
+        x, term = self, value
+        written: list[tuple[Origin, Any]] = []
+        while (at := _writable(x)) is not None and at.certain:
             if _is_traced(at.view.args):
                 refuse_position()
-            at.parent.write(put(at.parent.term, at.view, value))
-            at.seen, at.value = at.parent.term, value
-        else:
-            at.parent._forget()
-            self.origin, self.term = Origin(np.ndarray), value
-
-    def _forget(self) -> None:
-        """Make reading impossible: whether the array was written to depends on the layout of memory."""
-        at = self.origin
-        if at is not None and at.guard is not None:
-            refuse_write(*at.guard)
-        if at is not None and at.parent is not None:
-            at.parent._forget()
-        else:
-            self.origin = Origin(self.__class__, lost=construct())
-            del self.term
+            written.append((at, term))
+            term = put(at.parent.term, at.view, term)
+            x = at.parent
+        if at is not None:  # a view or a copy of its parent, which is not read again
+            _forget(at.parent)
+            x.origin = Origin(np.ndarray)
+        x.term = term
+        for view, part in written:
+            view.seen, view.value = term, part
 
     def update(self, value: Any, ufunc: np.ufunc, casting: Any = "same_kind", stretch: bool = False) -> None:
         """Write the result of a ufunc."""
         self.write(converted(strong(as_term(value)), self.term.type, ufunc, casting, stretch))
 
+    @property
+    def is_number(self) -> bool:
+        """Whether in-place operators make another number of it, where they write into arrays."""
+        at = self.origin
+        return not (self.term.type.shape if at is None else issubclass(at.cls, np.ndarray))
+
     def _class(self) -> type:
         at = self.origin
-        if at is not None and at.cls is not None:
+        if at is not None:
             return at.cls
         kind = getattr(self.term, "type", None)
         if not isinstance(kind, ArrayType):
@@ -119,6 +124,22 @@ class Handle(Valueless):
             source = value.origin if isinstance(value, Handle) else None
             if source is None or source.parent is not self or source.view != target.origin.view:
                 target.write(fitted(y, target.shape))
+
+
+def _writable(x: Handle) -> Any:
+    """Return where the memory of a view comes from, None for other arrays; raises TraceError for what is protected."""
+    at = x.origin
+    if at is not None and at.guard is not None:
+        refuse_write(*at.guard)
+    return None if at is None or at.view is None else at
+
+
+def _forget(x: Handle) -> None:
+    """Make it impossible to read an array: whether it was written to depends on the layout of memory."""
+    while (at := _writable(x)) is not None:
+        x = at.parent
+    x.origin = Origin(np.ndarray, lost=construct())
+    del x.term
 
 
 def _apply(view: Viewing, x: Any) -> Any:

@@ -21,7 +21,7 @@ from relgrad.trace.refusal import (
     refuse_operand,
     refuse_output,
 )
-from relgrad.trace.views import SHARING, argument, shared
+from relgrad.trace.views import SHARING, argument
 from relgrad.types import ArrayType
 
 
@@ -54,7 +54,8 @@ class Tracer(Handle, np.lib.mixins.NDArrayOperatorsMixin):
             if not issubclass(cls, (Symbolic, np.ndarray)):
                 return NotImplemented
         result = wrap(call_function(function, args, kwargs))
-        return shared(function, args, kwargs, result) if function in SHARING else result
+        memory = SHARING.get(function)
+        return result if memory is None else memory(function, args, kwargs, result)
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         return _NAMESPACE
@@ -156,7 +157,8 @@ class Tracer(Handle, np.lib.mixins.NDArrayOperatorsMixin):
         return iter([self[i] for i in range(n)])
 
     def __getitem__(self, key: Any) -> Any:
-        return shared("__getitem__", (self, key), {}, wrap(call_method("__getitem__", (self, key), {})))
+        entry = wrap(call_method("__getitem__", (self, key), {}))
+        return entry if type(key) is int and self.ndim == 1 else _item("__getitem__", (self, key), {}, entry)
 
     def __round__(self, digits: int | None = None) -> Any:
         rounded = wrap(call_function(np.round, (self, digits or 0), {}))
@@ -175,6 +177,7 @@ class Tracer(Handle, np.lib.mixins.NDArrayOperatorsMixin):
         return memo.setdefault(id(self), self.copy())
 
 
+_item = SHARING["__getitem__"]
 _PLAIN = frozenset((Tracer, np.ndarray, float, int, bool, np.float64, np.float32, np.int64))
 
 
@@ -187,9 +190,11 @@ def _check_operand(x: Any) -> None:
 
 
 def _method(name: str) -> Any:
+    memory = SHARING.get(name)
+
     def method(self: Tracer, *args: Any, **kwargs: Any) -> Any:
         result = wrap(call_method(name, (self, *args), kwargs))
-        return shared(name, (self, *args), kwargs, result) if name in SHARING else result
+        return result if memory is None else memory(name, (self, *args), kwargs, result)
 
     method.__name__ = name
     method.__qualname__ = f"Tracer.{name}"

@@ -24,11 +24,6 @@ class Valueless(Symbolic):
     __slots__ = ()
 
     @property
-    def is_number(self) -> bool:
-        """Whether in-place operators make another number of it, where they write into arrays."""
-        return not issubclass(self.__class__, np.ndarray)
-
-    @property
     def _has_many(self) -> bool:
         """Whether NumPy refuses to make a number of it, too."""
         type_ = getattr(self.term, "type", None)
@@ -69,11 +64,11 @@ class Valueless(Symbolic):
         )
 
     def __hash__(self) -> int:
-        refuse_hash(not self.is_number)
+        refuse_hash(self.__class__ is np.ndarray)
 
     def __format__(self, spec: str) -> str:
         if spec:
-            refuse_number("str", not self.is_number)
+            refuse_number("str", self.__class__ is np.ndarray)
         return repr(self)
 
     def __reduce_ex__(self, protocol: Any) -> Any:

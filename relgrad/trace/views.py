@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,13 +20,8 @@ PROTECTED = (
     "copy it first, x = x.copy(), or write x = x + y, which makes a new array",
 )
 
-_ASTYPE = [np.astype] if hasattr(np, "astype") else []  # since NumPy 2.1
-_COPIES = frozenset(["astype", *_ASTYPE])
-_NUMBERS = frozenset([np.flip, np.fliplr, np.flipud])
-"""Views that are numbers where they have rank 0."""
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Viewing:
     """A call of a NumPy function, or of the array method of a name, as a function of its first argument.
 
@@ -49,17 +44,18 @@ class Viewing:
 
 @dataclass(slots=True)
 class Origin:
-    """Where the memory of a traced array comes from, if it is not an array of its own.
+    """Where the memory of a traced array comes from, if it is not a fresh array, or a number.
 
-    `cls` is the class that it shows (None: that of its rank and dtype). `guard` is a cause and a cure why it must not
-    be written to. As a view, it is `view` of `parent`, whose term was `seen` when its own was `value`. Where `certain`
-    is false NumPy answers with a view or a copy, depending on the layout of memory, which is not known; `lost` is the
-    construct that wrote into one of two such arrays, so that the other cannot be read.
+    `cls` is the class that it shows, `guard` a cause and a cure why it must not be written to. As a view, it is `view`
+    of `parent`: its term was `value` when that of `root`, the array at the end of the parents, was `seen`. Where
+    `certain` is false NumPy answers with a view or a copy, depending on the layout of memory, which is not known; such
+    a view is a root of its own. `lost` is the construct that wrote into one of two such arrays: the other is not read.
     """
 
-    cls: Any = None
+    cls: Any
     guard: Guard = None
     parent: Any = None
+    root: Any = None
     view: Viewing | None = None
     seen: Any = None
     value: Any = None
@@ -75,12 +71,14 @@ def argument(leaf: Any, path: str) -> Origin:
     return Origin(leaf.__class__, (cause, cure))
 
 
-def _splits(old: Sequence[int], new: Sequence[int]) -> bool:
+def _splits(old: Sequence[Any], new: Sequence[Any]) -> bool:
     """Whether a reshaping only splits axes, so that it needs no copy, whatever the layout of memory.
 
     >>> _splits((6, 4), (2, 3, 4)), _splits((2, 3), (6,)), _splits((1, 6), (6, 1))
     (True, False, True)
     """
+    if None in old:
+        return True  # where an extent is not known only axes of extent 1 come and go
     rest = iter([n for n in new if n != 1])
     for n in old:
         product = 1
@@ -91,146 +89,176 @@ def _splits(old: Sequence[int], new: Sequence[int]) -> bool:
     return True
 
 
-_VIEWS: dict[Any, str] = {
-    **dict.fromkeys(["transpose", "swapaxes", "squeeze", np.transpose, np.permute_dims, np.swapaxes], "view"),
-    **dict.fromkeys([np.matrix_transpose, np.moveaxis, np.rollaxis, np.expand_dims, np.squeeze], "view"),
-    **dict.fromkeys([np.flip, np.fliplr, np.flipud, np.real], "view"),
-    **dict.fromkeys(["reshape", "ravel", np.reshape, np.ravel], "reshape"),
-    **dict.fromkeys(["conj", "conjugate", "astype", *_ASTYPE, np.linalg.matrix_power, np.diff], "same"),
-    **dict.fromkeys(["diagonal", np.diagonal, np.linalg.diagonal, np.diag, np.broadcast_to], "protected"),
-    **dict.fromkeys([np.split, np.array_split, np.vsplit, np.hsplit], "parts"),
-    **dict.fromkeys([np.atleast_1d, np.atleast_2d, np.atleast_3d], "each"),
-    **dict.fromkeys([np.broadcast_arrays, np.meshgrid], "each, protected"),
-    np.einsum: "perhaps",
-    "__getitem__": "item",
-    np.imag: "zeros",
-}
-"""What may share memory with an argument, and how; the results of everything else are arrays of their own."""
-
-_RANK_0 = {
-    *(
-        np.copy,
-        np.full_like,
-        np.zeros_like,
-        np.ones_like,
-        np.empty_like,
-        np.full,
-        np.zeros,
-        np.ones,
-        np.empty,
-    ),
-    *(np.roll, np.tile, np.pad, np.where, np.tensordot, np.linalg.tensordot, np.cross),
-}
-"""What answers with an array of rank 0, where everything else answers with a number."""
-
-_KEEPS = {"copy", "astype", "conj", "conjugate", *_ASTYPE}
-"""What answers with an array of rank 0 if its argument is one."""
-
-SHARING = frozenset([*_VIEWS, *_RANK_0, *_KEEPS])
-"""Functions, and names of methods, whose results need `shared`."""
-
-
-def shared(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
-    """Return what a call on traced arrays answers, with the memory that NumPy's answer has."""
-    some = result[0] if type(result) in (tuple, list) and result else result
-    if not isinstance(getattr(getattr(some, "term", None), "type", None), ArrayType):
-        return result  # a pattern of a relation, which has no memory
-    how = _VIEWS.get(function, "")
-    if how == "parts":
-        return [_view(function, args, kwargs, x, part=i) for i, x in enumerate(result)]
-    if how.startswith("each"):
-        several = isinstance(result, (tuple, list))
-        found = [
-            _each(function, x, y, how, kwargs)
-            for x, y in zip(args, result if several else [result], strict=True)
-        ]
-        return type(result)(found) if several else found[0]
-    if not isinstance(result, Symbolic):
-        return result
-    x = args[0] if args else next(iter(kwargs.values()))
-    if not result.ndim and (function in _RANK_0 or (function in _KEEPS and _is_array(x))):
-        result.origin = Origin(np.ndarray)
-    if how == "same" and _is_array(x) and result.term is x.term:
-        return x if function not in _COPIES or not kwargs.get("copy", True) else result
-    if how == "view":
-        return _view(function, args, kwargs, result)
-    if how == "item":
-        return _item(args, result)
-    if how == "reshape":
-        order = kwargs.get("order", "C")
-        old, new = (x.shape, result.shape) if _is_array(x) else ((), ())
-        if order == "F":
-            old, new = old[::-1], new[::-1]
-        return _view(function, args, kwargs, result, certain=_splits(old, new))
-    if how == "protected" and (function is not np.diag or np.ndim(x) > 1):
-        return _view(function, args, kwargs, result, guard=PROTECTED)
-    if how == "zeros" and _is_array(x):
-        result.origin = Origin(np.ndarray, PROTECTED)
-    if how == "perhaps" and len(args) == 2 and result.ndim:
-        return _view(function, (args[1],), kwargs, result, certain=False)
-    return result
-
-
 def _is_array(x: Any) -> bool:
-    return isinstance(x, Symbolic) and issubclass(x.__class__, np.ndarray)
+    return isinstance(x, Symbolic) and not x.is_number  # type: ignore[attr-defined]
 
 
-def _view(
-    function: Any,
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    result: Any,
-    part: int | None = None,
-    guard: Guard = None,
-    certain: bool = True,
-) -> Any:
-    """Return a result as a view of the first argument, if that is an array."""
-    x, rest, options = _first(args, kwargs)
-    if not _is_array(x):
-        if guard is not None:
-            result.origin = Origin(np.ndarray, guard)
-        return result
-    if function in _NUMBERS and not result.ndim:
-        return result
-    view = type(result)(None)
-    view.origin = Origin(
-        np.ndarray, guard, x, Viewing(function, rest, options, part), x.term, result.term, certain
-    )
-    del view.term
-    return view
+def _rank(x: Any) -> int | None:
+    """Return the rank of a result; None for patterns of relations, which have no memory, and for plain values."""
+    type_ = getattr(getattr(x, "term", None), "type", None)
+    return len(type_.shape) if isinstance(type_, ArrayType) else None
 
 
-def _first(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+def _argument(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    """Return the first argument, though it may be given by name, and the others."""
     if args:
         return args[0], args[1:], kwargs
     name = next(iter(kwargs))
     return kwargs[name], (), {k: v for k, v in kwargs.items() if k != name}
 
 
-def _each(function: Any, x: Any, y: Any, how: str, kwargs: dict[str, Any]) -> Any:
-    if how == "each":
-        # Of a plain array among the arguments the result is a view of the caller's memory.
-        return _view(function, (x,), {}, y, guard=None if isinstance(x, Symbolic) else PROTECTED)
-    if function is np.meshgrid and kwargs.get("copy", True):
+def _view(
+    function: Any,
+    args: Any,
+    kwargs: Any,
+    y: Any,
+    part: int | None = None,
+    guard: Guard = None,
+    certain: bool = True,
+) -> Any:
+    """Make the result y a view of the first argument, if that is an array."""
+    if _rank(y) is None:
         return y
-    return _view(np.broadcast_to, (x, y.shape), {}, y, guard=PROTECTED, certain=function is not np.meshgrid)
+    x, rest, options = _argument(args, kwargs)
+    if _is_array(x):
+        at = x.origin
+        root = at.root if at is not None and at.view is not None and at.certain else x
+        view: Any = object.__new__(type(y))
+        viewing = Viewing(function, rest, options, part)
+        view.origin = Origin(np.ndarray, guard, x, root, viewing, root.term, y.term, certain)
+        return view
+    if guard is not None:
+        y.origin = Origin(np.ndarray, guard)
+    return y
 
 
-def _item(args: tuple[Any, ...], result: Any) -> Any:
+def _entry_or_view(function: Any, args: Any, kwargs: Any, y: Any) -> Any:
+    return _view(function, args, kwargs, y) if _rank(y) else y
+
+
+def _item(function: Any, args: Any, kwargs: Any, y: Any) -> Any:
     x, key = args
-    entries = key if isinstance(key, tuple) else (key,)
-    if not result.ndim and not any(e is Ellipsis for e in entries):
-        return result  # a number
+    entries = key if type(key) is tuple else (key,)
+    if not _rank(y) and not any(e is Ellipsis for e in entries):
+        return y  # a number
     if not all(e is None or e is Ellipsis or isinstance(e, slice) or _is_integer(e) for e in entries):
-        return result
-    if not _is_array(x) and not result.ndim:
-        result.origin = Origin(np.ndarray)
-        return result
-    return _view("__getitem__", args, {}, result)
+        return y
+    return _view(function, args, kwargs, y) if _is_array(x) else _array(function, args, kwargs, y)
 
 
 def _is_integer(e: Any) -> bool:
     """Whether an entry of a key is one integer: arrays of rank 0 are, booleans are not."""
+    if type(e) is int:
+        return True
     if isinstance(e, (Symbolic, np.ndarray)):
-        return np.ndim(e) == 0 and e.dtype.kind in "iu"
+        return np.ndim(e) == 0 and e.dtype.kind in "iu"  # type: ignore[attr-defined]
     return not isinstance(e, (bool, np.bool_, list, tuple))
+
+
+def _reshaped(function: Any, args: Any, kwargs: Any, y: Any) -> Any:
+    x = _argument(args, kwargs)[0]
+    if _rank(y) is None or not _is_array(x):
+        return y
+    backwards = -1 if kwargs.get("order") == "F" else 1
+    return _view(function, args, kwargs, y, certain=_splits(x.shape[::backwards], y.shape[::backwards]))
+
+
+def _protected(function: Any, args: Any, kwargs: Any, y: Any) -> Any:
+    x = _argument(args, kwargs)[0]
+    is_view = function is not np.diag or np.ndim(x) > 1
+    return _view(function, args, kwargs, y, guard=PROTECTED) if is_view else y
+
+
+def _parts(function: Any, args: Any, kwargs: Any, parts: Any) -> Any:
+    return [_view(function, args, kwargs, y, part=i) for i, y in enumerate(parts)]
+
+
+def _each(function: Any, args: Any, kwargs: Any, result: Any) -> Any:
+    several = isinstance(result, (tuple, list))
+    # Of a plain array among the arguments the result is a view of that array.
+    found = [
+        _view(function, (x,), kwargs, y, guard=None if isinstance(x, Symbolic) else PROTECTED)
+        for x, y in zip(args, result if several else [result], strict=True)
+    ]
+    return type(result)(found) if several else found[0]
+
+
+def _spread(function: Any, args: Any, kwargs: Any, result: Any) -> Any:
+    return type(result)(
+        [
+            _view(np.broadcast_to, (x, y.shape), {}, y, guard=PROTECTED)
+            for x, y in zip(args, result, strict=True)
+        ]
+    )
+
+
+def _mesh(function: Any, args: Any, kwargs: Any, result: Any) -> Any:
+    if kwargs.get("copy", True):
+        return result
+    return type(result)(
+        [
+            _view(function, (x,), {}, y, guard=PROTECTED, certain=False)
+            for x, y in zip(args, result, strict=True)
+        ]
+    )
+
+
+def _sum_of_one(function: Any, args: Any, kwargs: Any, y: Any) -> Any:
+    is_view = len(args) == 2 and _rank(y)
+    return _view(function, args[1:], kwargs, y, certain=False) if is_view else y
+
+
+def _same(function: Any, args: Any, kwargs: Any, y: Any) -> Any:
+    x = _argument(args, kwargs)[0]
+    return (
+        x if _rank(y) is not None and _is_array(x) and y.term is x.term else _kept(function, args, kwargs, y)
+    )
+
+
+def _converted(function: Any, args: Any, kwargs: Any, y: Any) -> Any:
+    return _kept(function, args, kwargs, y) if kwargs.get("copy", True) else _same(function, args, kwargs, y)
+
+
+def _kept(function: Any, args: Any, kwargs: Any, y: Any) -> Any:
+    return _array(function, args, kwargs, y) if _is_array(_argument(args, kwargs)[0]) else y
+
+
+def _array(function: Any, args: Any, kwargs: Any, y: Any) -> Any:
+    if _rank(y) == 0:
+        y.origin = Origin(np.ndarray)
+    return y
+
+
+def _zeros(function: Any, args: Any, kwargs: Any, y: Any) -> Any:
+    if _rank(y) is not None and _is_array(_argument(args, kwargs)[0]):
+        y.origin = Origin(np.ndarray, PROTECTED)
+    return y
+
+
+_ASTYPE = [np.astype] if hasattr(np, "astype") else []  # since NumPy 2.1
+
+SHARING: dict[Any, Callable[..., Any]] = {
+    **dict.fromkeys(["transpose", "swapaxes", "squeeze", np.transpose, np.permute_dims, np.swapaxes], _view),
+    **dict.fromkeys([np.matrix_transpose, np.moveaxis, np.rollaxis, np.expand_dims, np.squeeze], _view),
+    np.real: _view,
+    **dict.fromkeys([np.flip, np.fliplr, np.flipud], _entry_or_view),
+    "__getitem__": _item,
+    **dict.fromkeys(["reshape", "ravel", np.reshape, np.ravel], _reshaped),
+    **dict.fromkeys(["diagonal", np.diagonal, np.linalg.diagonal, np.diag, np.broadcast_to], _protected),
+    **dict.fromkeys([np.split, np.array_split, np.vsplit, np.hsplit], _parts),
+    **dict.fromkeys([np.atleast_1d, np.atleast_2d, np.atleast_3d], _each),
+    np.broadcast_arrays: _spread,
+    np.meshgrid: _mesh,
+    np.einsum: _sum_of_one,
+    **dict.fromkeys(["conj", "conjugate", np.linalg.matrix_power, np.diff], _same),
+    **dict.fromkeys(["astype", *_ASTYPE], _converted),
+    "copy": _kept,
+    np.imag: _zeros,
+    **dict.fromkeys([np.copy, np.full_like, np.zeros_like, np.ones_like, np.empty_like, np.full], _array),
+    **dict.fromkeys([np.zeros, np.ones, np.empty, np.roll, np.tile, np.pad, np.where, np.cross], _array),
+    **dict.fromkeys([np.tensordot, np.linalg.tensordot], _array),
+}
+"""How the results of functions, and of methods by name, are given the memory that NumPy's have.
+
+Where nothing is said a result has memory of its own, or is a number if its rank is 0.
+"""

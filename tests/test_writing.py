@@ -1,0 +1,611 @@
+"""In-place operators and assignments write as NumPy's do: aliases and views see it, copies do not."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import copy
+import functools
+import math
+import numbers
+import operator
+import random
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relgrad as rg
+from relgrad.compile.interpret import interpret
+from relgrad.errors import RelgradError, TraceError
+from relgrad.implementations import IMPLEMENTATIONS
+from relgrad.leaf import Input
+from relgrad.op import as_term
+from relgrad.term import term
+from relgrad.trace.containers import flatten
+from relgrad.trace.lens import positions, put
+from relgrad.trace.trace import trace
+from relgrad.trace.tracer import Tracer
+from relgrad.types import array_type
+
+X = np.array([[0.5, -1.25, 0.75], [1.5, 0.3, -0.4]])
+V = np.array([0.2, -0.7, 1.1])
+K = np.array([2, 1, 3])
+
+
+def outcome(fun: Callable[..., Any], *args: Any) -> list[Any]:
+    """Return the leaves of what a function computes, traced."""
+    traced = trace(fun, args)
+    values = dict(zip(traced.inputs, map(np.asarray, flatten((args, {}))[0]), strict=True))
+    return interpret(traced.outputs, values)
+
+
+def agree(fun: Callable[..., Any], *args: Any) -> None:
+    """A function answers, traced, what NumPy answers, and it changes none of its arguments."""
+    given = copy.deepcopy(args)
+    want = flatten(fun(*given))[0]
+    for a, b in zip(flatten(given)[0], flatten(args)[0], strict=True):
+        np.testing.assert_array_equal(a, b)
+    for a, b in zip(outcome(fun, *args), want, strict=True):
+        assert np.shape(a) == np.shape(b)
+        assert np.asarray(a).dtype == np.asarray(b).dtype
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
+
+
+def refused(fun: Callable[..., Any], *args: Any) -> RelgradError:
+    with pytest.raises(RelgradError) as error:
+        trace(fun, args)
+    assert error.value.cause
+    assert error.value.cure
+    return error.value
+
+
+# Aliases
+
+
+def accumulator(x, v):
+    total = np.zeros_like(v)
+    seen = total
+    for row in x:
+        total += row * v
+    return total, seen
+
+
+def momentum(x, v):
+    w, m = v.copy(), v * 0
+    history = [w]
+    for row in x:
+        m *= 0.9
+        m += row
+        w -= 0.1 * m
+        history.append(w)
+    return w, m, history
+
+
+def through_a_view(x, v):
+    y = x.copy()
+    y.T[1] = 7.0
+    z = y.T
+    z *= 2
+    y[0] += v
+    return y, z
+
+
+def rows(x, v):
+    y = x + 0
+    for i, row in enumerate(y):
+        row -= i * row.mean()
+    a, b = y
+    a *= 3
+    b[0] = a[1]
+    return y, a, b
+
+
+def swapped(x, v):
+    y, z = x.copy(), v.copy()
+    y[0], y[1] = y[1], y[0]  # the rows are views: NumPy loses one
+    z[0], z[1] = z[1], z[0]  # the entries are numbers
+    p, q = y, z
+    p, q = q, p
+    p += 1
+    return y, z, p, q
+
+
+def recurrence(x, v):
+    y = v.copy()
+    for i in range(1, len(y)):
+        y[i] = np.sin(y[i - 1]) + y[i]
+    y[y > 0.5] = 0.25
+    y[[0, 2]] *= 2
+    return y
+
+
+def helper(y):
+    y *= 2
+    return y[1:]
+
+
+def called(x, v):
+    y = v.copy()
+    z = helper(y)
+    z += 1
+    return y, z
+
+
+def transformed(x, v):
+    y = v.copy()
+    z = (rg.stabilize(helper) if isinstance(v, Tracer) else helper)(y)
+    z += 1
+    return y, z
+
+
+def outputs(x, v):
+    y, z = x.copy(), np.empty_like(v)
+    np.add(v, 1, out=z)
+    np.multiply(y, z, y)
+    np.maximum(0.5, 0.25, out=z[:1])
+    np.divmod(y[0], 0.3, out=(y[1], z))
+    np.add.reduce(x, axis=0, out=y[0])
+    return y, z
+
+
+@pytest.mark.parametrize(
+    "fun", [accumulator, momentum, through_a_view, rows, swapped, recurrence, called, transformed, outputs]
+)
+def test_programs_that_write(fun):
+    agree(fun, X, V)
+    agree(fun, np.asfortranarray(X), V[::-1])
+
+
+@pytest.mark.parametrize("fun", [accumulator, momentum, through_a_view, rows, swapped, recurrence])
+def test_gradients_through_writes(fun):
+    def cost(x, v):
+        return sum(np.sum(np.tanh(y) * (i + 1)) for i, y in enumerate(flatten(fun(x, v))[0]))
+
+    found = rg.grad(cost, argnums=(0, 1))(X, V)
+    for i, g in enumerate(found):
+        for k in np.ndindex(g.shape):
+            step = np.zeros(g.shape)
+            step[k] = 1e-6
+            moved = [[a + s * step if j == i else a for j, a in enumerate((X, V))] for s in (1, -1)]
+            assert g[k] == pytest.approx((cost(*moved[0]) - cost(*moved[1])) / 2e-6, rel=1e-6, abs=1e-8)
+
+
+def test_writing_is_rewriting_it_functionally():
+    def written(x):
+        y = x.copy()
+        y[1:] -= y[:-1]
+        y *= y
+        return y.sum()
+
+    def functional(x):
+        y = np.concatenate([x[:1], x[1:] - x[:-1]])
+        return (y * y).sum()
+
+    np.testing.assert_array_equal(rg.grad(written)(V), rg.grad(functional)(V))
+    np.testing.assert_array_equal(rg.hessian(written)(V), rg.hessian(functional)(V))
+
+
+# Rules
+
+
+@pytest.mark.parametrize(
+    ("fun", "error"),
+    [
+        (lambda k: k.__iadd__(0.5), TypeError),
+        (lambda k: k.__itruediv__(2), TypeError),
+        (lambda k: k.__iadd__(np.ones((2, 3), int)), ValueError),
+        (lambda k: k[:1].__imul__(k), ValueError),
+        (lambda k: np.add(k, 0.5, out=k), TypeError),
+        (lambda k: k.__setitem__(slice(2), k), ValueError),
+        (lambda k: k.__setitem__(5, 1), ValueError),
+        (lambda k: np.broadcast_to(k, (2, 3)).__iadd__(1), (TypeError, ValueError)),
+        (lambda k: np.diag(np.outer(k, k)).__iadd__(1), (TypeError, ValueError)),
+        (lambda k: k.imag.__iadd__(1), (TypeError, ValueError)),
+        (lambda k: operator.setitem(k.sum(), (), 1), TypeError),
+    ],
+)
+def test_what_numpy_refuses_is_refused(fun, error):
+    def program(k):
+        k = k.copy()
+        fun(k)
+        return k
+
+    with pytest.raises((TypeError, ValueError, IndexError)):
+        program(K)
+    with pytest.raises(error):
+        trace(program, (K,))
+
+
+def test_the_dtype_of_what_is_written_to_stays():
+    def program(x, k):
+        y, z, b = x.astype(np.float32), k.copy(), k > 1
+        y += x
+        z[0] = 1.75
+        z *= 2
+        z[1:] += z[:-1] > 3
+        b[1] = 0.5
+        b |= False
+        return y, z, b
+
+    agree(program, X, K)
+
+
+def test_numbers_are_not_written_to_and_arrays_of_rank_0_are():
+    def program(z, s, v):
+        total = v.sum()
+        first = total
+        total += 1
+        s *= 2
+        z = z.copy()
+        same = z
+        z += 1
+        entry = v.copy()[1, ...]
+        other = entry
+        entry += 1
+        chosen = np.where(total > 0, total, 0.0)
+        kept = chosen
+        chosen += 1
+        return first, total, s, z, same, entry, other, chosen, kept
+
+    agree(program, np.array(0.75), 1.5, V)
+
+
+def test_arguments_are_not_changed():
+    for fun in (lambda x: x.__iadd__(1), lambda x: x[0].__imul__(2), lambda x: x.ravel().__imul__(2)):
+        for transformed in (rg.stabilize(fun), rg.grad(lambda x, fun=fun: np.sum(fun(x)))):
+            x = X.copy()
+            with pytest.raises(TraceError, match="changed in place") as error:
+                transformed(x)
+            assert "the caller's array" in error.value.cause
+            assert "x = x.copy()" in error.value.cure
+            np.testing.assert_array_equal(x, X)
+    assert rg.stabilize(lambda x: x.__iadd__(1))(1.5) == 2.5
+
+
+def test_a_view_or_a_copy_depending_on_the_layout_is_refused():
+    def program(x):
+        y = x * 2
+        z = y.ravel()
+        z += 1
+        return y if x.ndim == 2 else z
+
+    assert "layout of memory" in (error := refused(program, X)).cause
+    assert ".copy()" in error.cure
+    refused(lambda x: [y := x * 2, z := y.reshape(3, 2), y.__iadd__(1), z][-1], X)
+
+    def fine(x):
+        z = (x * 2).ravel()
+        part = z[1:]
+        z += 1
+        part *= 2
+        y = x[0].copy()
+        column = y.reshape(-1, 1)
+        column += y[::-1, None]
+        return z, part, y
+
+    agree(fine, X)
+
+
+def test_positions_that_depend_on_values_are_refused():
+    def program(v, k):
+        y = v.copy()
+        y[k[0]] = 1
+        return y
+
+    assert "np.where" in refused(program, V, K - 1).cure
+    refused(lambda v: [y := v.copy(), y.__setitem__(y > 0, y[:2])][0], V)
+
+
+def test_symbols_of_unknown_extents_are_written_to_as_a_whole():
+    x = rg.symbol("x", shape=(None, 3))
+    y = x
+    y *= 2.0
+    assert x is y
+    with pytest.raises(TraceError, match="cannot be written to"):
+        x[0] = 1.0
+
+
+def test_views_of_views_may_be_many():
+    def program(v):
+        y = v * 1
+        z = y
+        for _ in range(3000):
+            z = z[::-1]
+        y[0] = 7.0
+        z += 1
+        return y, z
+
+    agree(program, V)
+
+
+# Laws
+
+VIEWS: list[Callable[[Any], Any]] = [
+    lambda x: x,
+    lambda x: x[1],
+    lambda x: x[:, 1],
+    lambda x: x[:, ::2],
+    lambda x: x[::-1, 1:],
+    lambda x: x[-1:, ::-2],
+    lambda x: x[1, 2, ...],
+    lambda x: x[..., None, 0],
+    lambda x: x[:0],
+    lambda x: x.T,
+    lambda x: x.T[1:, ::-1],
+    lambda x: np.flip(x),
+    lambda x: x[None].swapaxes(0, 2),
+    lambda x: x.reshape(3, 2),
+    lambda x: x.reshape(-1)[::4],
+    lambda x: np.einsum("ii->i", x[:, :2]),
+    lambda x: np.array_split(x, 2, axis=1)[1],
+]
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_writing_into_a_view_obeys_the_laws_of_lenses(view):
+    x, want = np.arange(6.0).reshape(2, 3), np.arange(6.0).reshape(2, 3)
+    y = 10 + np.arange(float(view(x).size)).reshape(view(x).shape)
+    inputs = {term(Input(n, array_type(float, a.shape))): a for n, a in (("x", x), ("y", y))}
+    a, b = inputs
+    (first, again, kept) = interpret(
+        [
+            put(a, view, b),
+            put(put(a, view, np.negative(Tracer(b)).term), view, b),
+            put(a, view, as_term(view(x))),
+        ],
+        inputs,
+    )
+    view(want)[...] = y
+    np.testing.assert_array_equal(first, want)
+    np.testing.assert_array_equal(view(np.asarray(first)), y)
+    np.testing.assert_array_equal(again, first)
+    np.testing.assert_array_equal(kept, x)
+    assert positions(x.shape)[1, 2] == 5
+
+
+OPTIONS: dict[Any, tuple[Any, ...]] = {
+    "reshape": ((3, 2),), np.reshape: ((3, 2),), "swapaxes": (0, 1), np.swapaxes: (0, 1), np.moveaxis: (0, 1),
+    np.rollaxis: (1,), np.expand_dims: (0,), np.broadcast_to: ((2, 2, 3),), np.full_like: (1.0,),
+    "__getitem__": (slice(1),), "take": ([0, 1],), np.take: ([0, 1],), "astype": (float,), np.roll: (1,),
+    np.tile: (1,), np.repeat: (1,), "repeat": (1,), np.pad: (0,), np.split: (1,), np.array_split: (2,),
+    np.vsplit: (1,), np.hsplit: (1,), np.append: ([[1.0, 2.0, 3.0]], 0), np.where: (1.0, 2.0), np.clip: (0, 1),
+    "clip": (0, 1), np.diff: (0,), np.linalg.matrix_power: (1,), np.kron: (1.0,), np.outer: (1.0,),
+    np.astype: (float,), np.inner: (1.0,), np.tensordot: (1.0, 0), np.dot: (1.0,), "dot": (1.0,),
+}  # fmt: skip
+"""What functions need beside an array of shape (2, 3)."""
+
+
+def name_of(function: Any) -> str:
+    return function if isinstance(function, str) else function.__name__
+
+
+@pytest.mark.parametrize("function", [f for f in IMPLEMENTATIONS if f is not np.empty_like], ids=name_of)
+@pytest.mark.parametrize("array", [X, X[:, :2], V, np.array(0.75), np.float64(0.75)])
+def test_results_share_memory_as_those_of_numpy_do(function, array):
+    """After a write into the argument, and into the result, both are what they are in NumPy."""
+
+    def program(x):
+        x = x.copy()
+        if isinstance(function, str):
+            y = getattr(x, function)(*OPTIONS.get(function, ()))
+        else:
+            y = function(x, *OPTIONS.get(function, ()))
+        y = y[0] if isinstance(y, (tuple, list)) else y
+        x += 2
+        before = y * 1
+        y += 3
+        return x, before, y
+
+    with np.errstate(all="ignore"):
+        try:
+            want = program(array)
+        except Exception:
+            return  # not a function of such an array, or its result is read only
+        if not all(
+            isinstance(x, (np.ndarray, np.generic)) and np.asarray(x).dtype.kind in "biuf" for x in want
+        ):
+            return
+        try:
+            got = outcome(program, array)
+        except (TypeError, ValueError):
+            return
+    for a, b in zip(got, want, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9)
+
+
+# Classes
+
+
+def test_a_traced_argument_is_an_instance_of_what_the_argument_is():
+    classes = (
+        np.ndarray,
+        np.generic,
+        np.floating,
+        np.float64,
+        float,
+        int,
+        bool,
+        numbers.Real,
+        numbers.Number,
+    )
+    values = (X, X[0], np.array(0.5), 1.5, 2, True, np.float32(1.5), np.int8(2), K)
+    seen = []
+
+    def program(*args):
+        for x, y in zip(args, values, strict=True):
+            for cls in classes:
+                seen.append((isinstance(x, cls), isinstance(y, cls)))
+            seen.append((np.isscalar(x), np.isscalar(y)))
+            seen.append((np.ndim(x), np.ndim(y)))
+            seen.append((np.shape(x), np.shape(y)))
+        array, number = args[0], args[0].sum()
+        seen.append((isinstance(array * 2, np.ndarray), True))
+        seen.append((isinstance(number, np.ndarray), False))
+        seen.append((isinstance(number, float), True))
+        seen.append((np.isscalar(args[1][0]), True))
+        match args[3]:
+            case float():
+                return args[3] * 1.0
+        return None
+
+    trace(program, values)
+    assert [got for got, _ in seen] == [want for _, want in seen]
+
+
+def test_a_number_and_an_array_of_rank_0_have_programs_of_their_own():
+    f = rg.stabilize(lambda x: x * 2.0 if isinstance(x, np.ndarray) else x * 3.0)
+    assert [f(np.array(1.0)), f(np.float64(1.0)), f(1.0)] == [2.0, 3.0, 3.0]
+
+
+# Refusals that are caught
+
+
+def caught(convert: Callable[[Any], Any], otherwise: Any = 0.0) -> Callable[..., Any]:
+    def program(x):
+        try:
+            y = convert(x)
+        except Exception:
+            y = otherwise
+        return x * 2 + y
+
+    return program
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [
+        *(float, int, bool, complex, math.exp, np.asarray, lambda x: f"{x:.2f}" and 1.0, lambda x: x.item()),
+        *(lambda x: 1.0 if x > 0 else 2.0, lambda x: np.ones(3)[x.astype(int)], lambda x: np.unique(x)[0]),
+        *(lambda x: np.add(x, 1, where=np.array(True)), lambda x: np.zeros(1).__setitem__(0, x) or 1.0),
+    ],
+)
+def test_a_refusal_that_is_caught_ends_the_trace(convert):
+    with pytest.raises(TraceError):
+        trace(caught(convert), (1.5,))
+    with pytest.raises(TraceError), contextlib.suppress(ZeroDivisionError):
+        rg.grad(caught(convert))(1.5)
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [
+        *(float, int, bool, lambda x: range(x), hash, lambda x: x.no_such_attribute, lambda x: f"{x:.2f}"),
+        *(lambda x: [1, 2][x], lambda x: {x: 1}, lambda x: x.values.sum(), lambda x: x @ np.ones(7)),
+    ],
+)
+def test_what_numpy_raises_too_may_be_caught(convert):
+    agree(caught(convert), V)
+
+
+def test_probing_is_harmless():
+    def program(x):
+        assert not hasattr(x, "values")
+        assert not hasattr(x, "columns")
+        assert not isinstance(x, (str, dict, list, tuple, collections.abc.Mapping))
+        assert callable(getattr(x, "sum", None))
+        with contextlib.suppress(TypeError):
+            return functools.cache(lambda y: y)(x)
+        return x + 1
+
+    agree(program, V)
+
+
+# Random programs
+
+STATEMENTS = (
+    """
+T = A.copy()|T = A + 0|T = np.zeros_like(A)|T = np.sin(A)|T = A * B|T = A[[1, 0]]|T = A.astype(float, copy=False)
+T = np.where(A > 0.3, A, B)|T = np.stack([A, A])|T = A.flatten()|T = A @ B|T = copy.copy(A)|T = A.sum(0)|T = A[-1]
+T = A.T|T = A[1:]|T = A[::-1]|T = A[0]|T = A[...]|T = A[:, None]|T = A[:, 1]|T = A[1:, ::-1]|T = A[0, ...]|T = A[()]
+T = A.reshape(-1)|T = A.reshape(-1, 1)|T = A.ravel()|T = np.swapaxes(A, 0, -1)|T = np.squeeze(A)|T = A[..., 1:2]
+T = np.atleast_2d(A)|T = np.broadcast_to(A, (2, *np.shape(A)))|T = np.flip(A)|T = A.real|T = np.split(A, 1)[0]
+T = np.moveaxis(A, 0, -1)|T = A.conj()|T = np.diag(A)|T = np.einsum("ij->ji", A)|T = A.imag|T = A[-1:0:-1]|T = A
+A += B|A *= B|A -= A[::-1]|A *= A.T|A **= 2|A //= 0.7|A /= 2.0|A += np.sin(B)|A += 1|A @= B|A *= B.sum()|A += 0.5
+A[0] += B|A[1:] *= 2|A[:, 0] -= B|A[::2] += A[0]|A[-1] /= 3|A[[0, 1]] += B|A[..., ::-1] += A|A[0, 1] += 1
+A[0] = B|A[1:] = A[:-1]|A[::2] = B|A[...] = B|A[0, 1] = B[0]|A[:, 0] = B.sum()|A[1, ::-1] = B|A[[1, 1]] = A
+A[None] = B|A[A > 0.2] = B.mean()|A[A[..., 0] > 0] = 1|A[[0], [1]] = 2|A[-2:] = [0.1, 0.2, 0.3]|A[0, ...] = B[0]
+for i in range(1, len(A)): A[i] = 0.5 * A[i - 1] + A[i]|for i in range(len(A)): A[i], A[i - 1] = A[i - 1], A[i]
+for q in A: q += 1|for q in A: q *= B|for q, r in zip(A, B): q += r|for q in A.T: q /= 2|for q in A: q[0] = q[1]
+A, B = B, A|A[:1], B[:1] = B[:1], A[:1]|T, U = A|T = A.sum(); U = T; T += 1|T = list(A); T[0] *= 3; T = T[0]
+np.add(A, B, out=B)|T = np.multiply(A, 2.0, out=A)|np.sin(A, A)|T = np.subtract(A, B, out=B[::-1])|helper(A)
+T = helper(A.copy())|T = A * 0; U = A.copy(); T *= 0.9; T += U; U -= 0.1 * T|T = 0.0; T += A; T += B; U = T; U += A
+""".replace("\n", "|")
+    .strip("|")
+    .split("|")
+)
+
+
+def random_program(rng: random.Random, length: int) -> str:
+    names, lines = ["x", "v", "s", "z", "k"], []
+    if rng.random() < 0.9:
+        lines.append("x, v, z, k = x.copy(), v + 0, z.copy(), k.copy()")
+    for i in range(length):
+        recent = names[-6:]
+        a, b = rng.choice(recent), rng.choice(names)
+        statement = rng.choice(STATEMENTS)
+        chosen = {"A": a, "B": b, "T": f"t{i}", "U": f"u{i}"}
+        statement = re.sub(r"(?<!\.)\b[ABTU]\b", lambda match: chosen[match.group()], statement)
+        lines.append(statement)
+        names += [n for n in (f"t{i}", f"u{i}") if n in statement]
+    return "\n".join(lines)
+
+
+def compiled(lines: list[str]) -> Callable[..., Any]:
+    names: dict[str, Any] = {"np": np, "copy": copy, "helper": helper}
+    body = "\n".join([f"    {line}" for line in lines])
+    result = "{n: y for n, y in locals().items() if n[0] in 'xvszktu'}"
+    exec(f"def program(x, v, s, z, k):\n{body}\n    return {result}", names)
+    return names["program"]
+
+
+def runnable(text: str, args: list[Any]) -> Callable[..., Any] | None:
+    """Return a program without the statements that NumPy raises at; None if it changes its arguments."""
+    lines: list[str] = []
+    for line in text.splitlines():
+        with contextlib.suppress(Exception), np.errstate(all="ignore"):
+            values = compiled([*lines, line])(*copy.deepcopy(args)).values()
+            if all(np.all(np.abs(y) < 1e6) for y in values):
+                lines.append(line)
+    given = copy.deepcopy(args)
+    with np.errstate(all="ignore"):
+        compiled(lines)(*given)
+    changed = any(not np.array_equal(a, b) for a, b in zip(given, args, strict=True))
+    return None if changed else compiled(lines)
+
+
+def arguments() -> list[Any]:
+    return [X.copy(), V.copy(), 0.6, np.array(0.9), K.copy()]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_programs_write_as_numpy_does(seed):
+    rng = random.Random(seed)
+    verdicts: collections.Counter[str] = collections.Counter()
+    for _ in range(25):
+        text = random_program(rng, rng.randint(2, 9))
+        fun = runnable(text, arguments())
+        if fun is None:
+            continue
+        try:
+            with np.errstate(all="ignore"):
+                traced = trace(fun, arguments())
+        except RelgradError as error:
+            assert error.cure
+            verdicts["refused"] += 1
+            continue
+        for layout in ("C", "F"):
+            args = arguments()
+            args[0] = np.array(args[0], order=layout)
+            values = dict(zip(traced.inputs, map(np.asarray, args), strict=True))
+            with np.errstate(all="ignore"):
+                got = traced.out_structure.unflatten(interpret(traced.outputs, values))
+                want = fun(*copy.deepcopy(args))
+            for name, y in want.items():
+                assert np.asarray(got[name]).dtype == np.asarray(y).dtype, text
+                np.testing.assert_allclose(got[name], y, rtol=1e-9, atol=1e-9, err_msg=text)
+        verdicts["agrees"] += 1
+    assert verdicts["agrees"] >= 3 * verdicts["refused"]
+    assert verdicts["agrees"] >= 10
