@@ -106,7 +106,7 @@ class _Walk(Writer):
         kind = type(value)
         if value is None or kind is bool or value is Ellipsis or value is NotImplemented:
             self.unless(f"{text} is not {self.constant(value)}")
-        elif kind in ATOMS or isinstance(value, np.generic):
+        elif kind in ATOMS or issubclass(kind, np.generic):
             known = self.constant(value)
             self.unless(f"(x := {text}) is not {known} and not same(x, {known})")
         elif kind is MethodType:
