@@ -105,8 +105,8 @@ def broadcasts(new: Any, t: Any) -> bool:
 
 
 def fitted(new: Any, like: Any) -> Any:
-    """Return a term in the dtype and shape of the place where it goes, or None where it is too large for that."""
-    return fit(new, like) if broadcasts(new, like) else None
+    """Return a term in the dtype and shape of the place where it goes, or None: for None, or if it is too large."""
+    return fit(new, like) if new is not None and broadcasts(new, like) else None
 
 
 def fit_to(t: Any, kind: Any) -> Any:

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from relgrad.logic.group import Key, ProductView, SumView, interned
+from relgrad.logic.space import bare
 from relgrad.logic.theory import BAG, theories_of
 from relgrad.logic.view import product_of, sum_of
 from relgrad.op import Constant
 from relgrad.term import Term, is_term
+from relgrad.types import ArrayType
 
 
 def equal_ground(u: Any, v: Any) -> bool:
@@ -63,11 +65,19 @@ def _parts(t: Term) -> tuple[list[Term], Any]:
         )
     if bases != [t] or exponents != [1] or view.coefficient != 1:
         return bases, lambda keys: ("product", view.coefficient, frozenset(zip(keys, exponents, strict=True)))
+    operands = _flat(t) if theories_of(t.op) & BAG else list(t.rands)
+    # What is equal but for being broadcast is not equal under an op that counts entries, or moves them.
+    shapes = None if t.op.elementwise else [_shape(rand) for rand in operands]
+    known = lambda keys: keys if shapes is None else list(zip(keys, shapes, strict=True))
     if theories_of(t.op) & BAG:
-        return _flat(t), lambda keys: ("op", t.op, _joined(keys, t.op.laws))
+        return operands, lambda keys: ("op", t.op, _joined(known(keys), t.op.laws))
     if t.op.laws.commutative:
-        return list(t.rands), lambda keys: ("op", t.op, frozenset((key, keys.count(key)) for key in keys))
-    return list(t.rands), lambda keys: ("op", t.op, *keys)
+        return operands, lambda keys: ("op", t.op, frozenset(Counter(known(keys)).items()))
+    return operands, lambda keys: ("op", t.op, *known(keys))
+
+
+def _shape(t: Any) -> Any:
+    return bare(t.type.shape) if isinstance(t.type, ArrayType) else t.type
 
 
 def _flat(t: Term) -> list[Any]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.logic.build import build_product, build_sum
+from relgrad.logic.build import build_product, build_sum, fitted
 from relgrad.logic.group import Number, ProductView, SumView, added
 from relgrad.logic.match import match
 from relgrad.logic.ranges import Goal, finding, range_of
@@ -85,7 +85,7 @@ def product_logarithmo(x: Any, y: Any) -> Goal:
     def product_log_goal(s: State) -> Iterator[State]:
         u, v = (reify_term(getattr(t, "term", t), s) for t in (x, y))
         if is_term(u) and u.ground:
-            found = logarithm_by_factors(u)
+            found = fitted(logarithm_by_factors(u), u)
             if found is not None:
                 yield from match(v, found, s)
 

@@ -88,9 +88,15 @@ def sum_key(view: SumView) -> Key:
     return interned(("sum", view.constant, frozenset((key_of(t), k) for t, k in view.terms.items())))
 
 
-def applied_key(op: Any, views: Iterable[ProductView]) -> Key:
-    """Return the key of an op applied to operands that are known by how they are read: Σx·x and Σx² are one."""
-    read = [(v.coefficient, frozenset((key_of(b), e) for b, e in v.factors.items())) for v in views]
+def applied_key(op: Any, views: Iterable[ProductView], shapes: Iterable[Any]) -> Key:
+    """Return the key of an op applied to operands that are known by how they are read: Σx·x and Σx² are one.
+
+    With their shapes: what is read alike may still be counted differently, where one is broadcast.
+    """
+    read = [
+        (v.coefficient, frozenset((key_of(b), e) for b, e in v.factors.items()), shape)
+        for v, shape in zip(views, shapes, strict=True)
+    ]
     return interned(("applied", op, tuple(read)))
 
 

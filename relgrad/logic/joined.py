@@ -16,6 +16,7 @@ import numpy as np
 from relgrad.logic.build import build_product, build_sum, number_term
 from relgrad.logic.group import ProductView, added, multiplied
 from relgrad.logic.ranges import is_constant_along, range_of
+from relgrad.logic.space import SINGLE, Extents, Space, shape_of
 from relgrad.logic.view import product_of, sum_of
 from relgrad.op import constant
 from relgrad.ops.align import insert
@@ -24,6 +25,7 @@ from relgrad.ops.exponential import logaddexp
 from relgrad.ops.gather import FULL
 from relgrad.ops.indexing import getitem
 from relgrad.ops.joining import Concatenate
+from relgrad.ops.reduction import Sum
 from relgrad.ops.softmax import Gibbs, LogSumExp, Softmax
 from relgrad.ops.stable import expit, softplus
 from relgrad.ops.structure import broadcast_to, expand, squeeze
@@ -35,18 +37,25 @@ MOST = 16
 
 
 class Piece(NamedTuple):
-    """A summand: Σ weight·e^exponent over axes; `factors` is what stands under the sum, as written."""
+    """A summand: Σ weight·e^exponent over a space; `factors` is what stands under the sum, as written."""
 
     factors: ProductView
     weight: ProductView
     exponent: Any
-    axes: tuple[int, ...]
+    space: Space = SINGLE
 
     @property
     def shape(self) -> Shape:
-        """The shape of what stands under the sum."""
-        terms = list(self.weight.factors) + ([] if self.exponent is None else [self.exponent])
-        return broadcast_shapes(*[t.type.shape for t in terms]) if terms else ()
+        """The shape of what stands under the sum, entries that are repeated left out."""
+        parts = [*self.weight.factors, *([] if self.exponent is None else [self.exponent])]
+        return shape_of(parts) or ()
+
+    @property
+    def counted(self) -> Piece:
+        """The same summand over the axes along which it varies, how often it is counted in its coefficient."""
+        count = ProductView(self.space.multiplicity or 0, {})
+        factors, weight = multiplied((self.factors, 1), (count, 1)), multiplied((self.weight, 1), (count, 1))
+        return Piece(factors, weight, self.exponent, Space(self.space.varying, {}))
 
     @property
     def nonnegative(self) -> bool:
@@ -85,7 +94,7 @@ class Joined(NamedTuple):
     @property
     def _binary(self) -> list[Any] | None:
         """The two exponents, where all is e^x + e^y: None is an exponent of zero."""
-        plain = self.weights is None and all(not piece.axes for piece in self.pieces)
+        plain = self.weights is None and all(piece.space == SINGLE for piece in self.pieces)
         return [piece.exponent for piece in self.pieces] if plain and len(self.pieces) == 2 else None
 
     def log(self) -> Any:
@@ -123,11 +132,12 @@ def join(pieces: Sequence[Piece], like: Term) -> Joined | None:
     """Return the one sum that several pieces are, of the type of `like`, or None where shapes are unknown."""
     dtype = like.type.dtype
     if len(pieces) == 1:
-        (piece,) = pieces
-        return Joined(pieces, _exponent(piece, dtype), piece.weights(dtype), piece.axes, None, ())
-    if len({piece.axes for piece in pieces}) == 1:
+        piece = pieces[0].counted
+        return Joined([piece], _exponent(piece, dtype), piece.weights(dtype), piece.space.axes, None, ())
+    if _is_common(pieces):
         return _stacked(pieces, dtype)
-    several = {axis for piece in pieces for axis in piece.axes}
+    pieces = [piece.counted for piece in pieces]
+    several = {axis for piece in pieces for axis in piece.space.axes}
     if len(several) == 1 and like.type.extent(min(several)) == 1:
         return _concatenated(pieces, min(several), like)
     if not all(piece.nonnegative for piece in pieces):
@@ -135,18 +145,29 @@ def join(pieces: Sequence[Piece], like: Term) -> Joined | None:
     return _stacked([_summed(piece, dtype) for piece in pieces], dtype)
 
 
+def _is_common(pieces: Sequence[Piece]) -> bool:
+    """Whether all pieces are summed over the same axes, along each of which one of them varies."""
+    spaces = [piece.space for piece in pieces]
+    axes = {**spaces[0].varying, **spaces[0].repeated}
+    same = all(space.times == 1 and {**space.varying, **space.repeated} == axes for space in spaces)
+    return same and all(any(axis in space.varying for space in spaces) for axis in axes)
+
+
 def _exponent(piece: Piece, dtype: Any) -> Any:
     return number_term(0, dtype) if piece.exponent is None else piece.exponent
 
 
 def _summed(piece: Piece, dtype: Any) -> Piece:
-    """Return a piece with its own sum taken in the log domain."""
-    if not piece.axes:
+    """Return a piece with its own sum taken in the log domain: under the sum of all, it stands as one factor."""
+    axes = piece.space.axes
+    if not axes:
         return piece
-    weights = piece.weights(dtype)
+    weights, body = piece.weights(dtype), build_product(piece.factors._replace(coefficient=1), dtype)
     operands = [_exponent(piece, dtype), *([] if weights is None else [weights])]
-    total = LogSumExp(piece.axes).make_node(*operands)
-    return Piece(piece.factors, ProductView(1, {}), total, ())
+    factors = multiplied(
+        (ProductView(piece.factors.coefficient, {}), 1), (product_of(Sum(axes).make_node(body)), 1)
+    )
+    return Piece(factors, ProductView(1, {}), LogSumExp(axes).make_node(*operands))
 
 
 def _stacked(pieces: Sequence[Piece], dtype: Any) -> Joined | None:
@@ -165,16 +186,22 @@ def _stacked(pieces: Sequence[Piece], dtype: Any) -> Joined | None:
         weights = _side_by_side([_placed(w, smallest, lead, 1, dtype) for w in weights], lead)
     else:
         weights = None
-    keys = [(i, Ellipsis) for i in range(len(pieces))]
-    axes = tuple(sorted({lead, *pieces[0].axes}))
+    # Along axes where a piece is repeated, one of its equal shares stands for all.
+    keys = [(i, Ellipsis, *_first_along(piece.space.repeated)) for i, piece in enumerate(pieces)]
+    summed = {axis for piece in pieces for axis in piece.space.axes}
+    axes = tuple(sorted({lead, *summed}))
     return Joined(pieces, _times(scale, joined, dtype), weights, axes, lead, keys)
+
+
+def _first_along(axes: Extents) -> list[slice]:
+    return [slice(0, 1) if a in axes else FULL for a in range(min(axes, default=0), 0)]
 
 
 def _concatenated(pieces: Sequence[Piece], axis: int, like: Term) -> Joined | None:
     """Join pieces along the one axis that some of them are summed over."""
     dtype, rank = like.type.dtype, like.type.ndim
-    extents = [broadcast_shapes(piece.shape, (1,) * -axis)[axis] if piece.axes else 1 for piece in pieces]
-    if None in extents or None in like.type.shape:
+    extents = [piece.space.varying.get(axis, 1) for piece in pieces]
+    if None in extents or None in like.type.shape or rank < -axis:
         return None
     shapes = [tuple(n if i == rank + axis else m for i, m in enumerate(like.type.shape)) for n in extents]
     scale, exponents = _scaled([piece.exponent for piece in pieces], (axis,))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from relgrad.logic.build import fitted
 from relgrad.logic.exponential import is_exponential
 from relgrad.logic.logdomain import logarithm
 from relgrad.logic.match import match
@@ -47,7 +48,7 @@ def logarithmo(x: Any, y: Any) -> Goal:
     def log_domain_goal(s: State) -> Iterator[State]:
         u, v = (reify_term(getattr(t, "term", t), s) for t in (x, y))
         if is_term(u) and u.ground:
-            found = logarithm(u)
+            found = fitted(logarithm(u), u)
             if found is not None:
                 yield from match(v, found, s)
         elif is_term(v) and v.ground:

@@ -26,6 +26,7 @@ from relgrad.logic.exponential import is_exponential, parts_of, stated_logarithm
 from relgrad.logic.group import ProductView, SumView, added, multiplied
 from relgrad.logic.joined import Joined, Piece, join
 from relgrad.logic.ranges import is_constant_along, range_of
+from relgrad.logic.space import Extents, nested, shape_of, space_of
 from relgrad.logic.theory import SUMS
 from relgrad.logic.view import product_of, sum_of
 from relgrad.op import Constant, constant
@@ -41,6 +42,7 @@ from relgrad.ops.selection import where
 from relgrad.ops.softmax import LogSumExp
 from relgrad.ops.structure import broadcast_to
 from relgrad.term import Term, is_term
+from relgrad.types import Extent
 
 MOST = 2048
 """Sums of more different exponentials than this are not joined."""
@@ -214,8 +216,9 @@ def _is_extreme(base: Any) -> bool:
 def joined_sum(t: Term) -> Joined | None:
     """Return a sum, or a contraction, as one sum of weighted exponentials; None where there are none in it."""
     if "joined" not in t.cache:
-        pieces = list(islice(_pieces(product_of(t), t, (), 4), MOST + 1))
+        pieces = list(islice(_pieces(product_of(t), t.type.dtype, {}, 1, 4), MOST + 1))
         usable = 0 < len(pieces) <= MOST and any(p.exponent is not None for p in pieces)
+        usable = usable and all(p.space.multiplicity is not None for p in pieces)
         usable = usable and not any(_grows(b) for p in pieces for b in p.weight.factors)
         t.cache["joined"] = join(pieces, t) if usable else None
     return t.cache["joined"]
@@ -229,11 +232,14 @@ def _grows(weight: Any) -> bool:
     return known.low < -1 or known.high > 1
 
 
-def _pieces(view: ProductView, like: Term, axes: tuple[int, ...], depth: int) -> Iterator[Piece]:
-    """Yield the summands of a product in which one factor is a sum, over axes: those inside, each with all the rest."""
+def _pieces(view: ProductView, dtype: Any, summed: Extents, times: Extent, depth: int) -> Iterator[Piece]:
+    """Yield the summands of a product in which one factor is a sum: those inside, each with all the rest.
+
+    The product stands under a sum over some axes, which counts it so many times.
+    """
     opened = next((b for b, e in view.factors.items() if e == 1 and depth and _opens(b)), None)
     if opened is None:
-        yield _piece(view, like, axes)
+        yield _piece(view, dtype, summed, times)
         return
     others = multiplied((view, 1), (ProductView(1, {opened: 1}), -1))
     if opened.op in SUMS:
@@ -242,30 +248,24 @@ def _pieces(view: ProductView, like: Term, axes: tuple[int, ...], depth: int) ->
         parts += [(ProductView(1, {}), total.constant)] if total.constant else []
         for part, k in parts:
             inner = multiplied((others, 1), (part, 1), (ProductView(k, {}), 1))
-            yield from _pieces(inner, like, axes, depth - 1)
+            yield from _pieces(inner, dtype, summed, times, depth - 1)
     elif all(is_constant_along(b, opened.op.axes) for b in others.factors):
-        inner = multiplied((others, 1), (product_of(opened.rands[0]), 1))
-        below = tuple(sorted({*axes, *opened.op.axes}))
-        yield from _pieces(inner, opened.rands[0], below, depth - 1)
+        body = opened.rands[0]
+        below, met = nested(summed, opened.op.axes, body.type.shape)
+        again = None if times is None or met is None else times * met
+        inner = multiplied((others, 1), (product_of(body), 1))
+        yield from _pieces(inner, dtype, below, again, depth - 1)
     else:
-        yield _piece(view, like, axes)
+        yield _piece(view, dtype, summed, times)
 
 
-def _piece(view: ProductView, like: Term, axes: tuple[int, ...]) -> Piece:
-    dtype = like.type.dtype
+def _piece(view: ProductView, dtype: Any, summed: Extents, times: Extent) -> Piece:
     weight, exponents = _product(view)
     some = exponents.terms or exponents.constant
     exponent = build_sum(exponents, dtype) if some else None
-    piece = Piece(view, _plain(weight), exponent, axes)
-    if any(_extent(piece.shape, a) != like.type.extent(a) for a in axes):
-        # What does not vary along an axis is summed as often as the axis is long.
-        ones = ProductView(1, {broadcast_to(constant(1.0, dtype), like.type.shape): 1})
-        piece = Piece(view, multiplied((weight, 1), (ones, 1)), exponent, axes)
-    return piece
-
-
-def _extent(shape: Any, axis: int) -> Any:
-    return shape[axis] if -axis <= len(shape) else 1
+    weight = _plain(weight)
+    shape = shape_of([*weight.factors, *([] if exponent is None else [exponent])])
+    return Piece(view, weight, exponent, space_of(summed, shape or (), times))
 
 
 def _opens(base: Any) -> bool:

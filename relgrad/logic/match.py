@@ -10,7 +10,7 @@ the theories are abelian groups, a product of exponentials is one exponential, r
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -34,6 +34,7 @@ from relgrad.logic.share import (
     without,
 )
 from relgrad.logic.sides import demands_of_product, demands_of_sum, divided, is_one_sum
+from relgrad.logic.space import bare
 from relgrad.logic.theory import (
     BAG,
     PARITY,
@@ -44,12 +45,13 @@ from relgrad.logic.theory import (
     stands_outside,
     theories_of,
 )
-from relgrad.logic.unify import State, bind, is_variable, unify_terms, walked
+from relgrad.logic.unify import State, bind, is_variable, reify_term, unify_terms, walked
 from relgrad.logic.view import product_of, sum_of, summand
 from relgrad.ops.arithmetic import negative, power
 from relgrad.ops.exponential import exp
 from relgrad.ops.reduction import Sum
 from relgrad.term import Term, is_term
+from relgrad.types import ArrayType
 
 
 def match(p: Any, t: Any, s: State) -> Iterator[State]:
@@ -87,7 +89,7 @@ def _match_open(p: Term, t: Term, s: State) -> Iterator[State]:
             yield state
         return
     if theories_of(p.op) & BAG:
-        for state, _, _ in match_bag(p, as_head(t, p.op), s, False, match):
+        for state, _, _ in match_bag(p, as_head(t, p.op), s, False, matching(p.op)):
             yield state
     elif p.op is exp:
         yield from _match_one_exponential(p, t, s)
@@ -112,15 +114,42 @@ def _match_operands(p: Term, t: Term, s: State) -> Iterator[State]:
     if PARITY.get(p.op, -1) == 1 and t.ground:  # an even function of -x is that of x
         orders.append((negative(t.rands[0]),))
     for rands in orders:
-        yield from _match_all(p.rands, rands, first)
+        yield from _match_all(p.rands, rands, first, matching(p.op))
 
 
-def _match_all(ps: tuple[Any, ...], ts: tuple[Any, ...], s: State) -> Iterator[State]:
+def _match_all(
+    ps: tuple[Any, ...], ts: tuple[Any, ...], s: State, matches: Callable[..., Iterator[State]]
+) -> Iterator[State]:
     if not ps:
         yield s
         return
-    for state in match(ps[0], ts[0], s):
-        yield from _match_all(ps[1:], ts[1:], state)
+    for state in matches(ps[0], ts[0], s):
+        yield from _match_all(ps[1:], ts[1:], state, matches)
+
+
+def matching(op: Any) -> Callable[..., Iterator[State]]:
+    """Return how the operands of an op are matched: those of one that counts or moves entries with their shapes."""
+    return match if op.elementwise else match_shaped
+
+
+def match_shaped(p: Any, t: Any, s: State) -> Iterator[State]:
+    """Yield the states in which a pattern and a subject are equal modulo the theories, and of one shape."""
+    return (state for state in match(p, t, s) if _fills(p, t, state))
+
+
+def _fills(p: Any, t: Any, s: State, axes: tuple[int, ...] | None = None) -> bool:
+    """Whether a pattern has, under its bindings, the extents of what it matched; along axes, or along all.
+
+    A view may take an array for a smaller one that broadcasts to it: what counts entries or moves them may not.
+    """
+    if not (is_term(t) and t.ground and isinstance(t.type, ArrayType)):
+        return True
+    found = reify_term(p, s)
+    if not (is_term(found) and found.ground and isinstance(found.type, ArrayType)):
+        return True
+    if axes is None:
+        return bare(found.type.shape) == bare(t.type.shape)
+    return all(found.type.extent(axis) == t.type.extent(axis) for axis in axes)
 
 
 def _match_one_exponential(p: Term, t: Any, s: State) -> Iterator[State]:
@@ -146,7 +175,7 @@ def _match_reduction(p: Term, t: Term, s: State) -> Iterator[State]:
         if state is False or not all(is_constant_along(b, base.op.axes) for b in others.factors if b.ground):
             continue
         body = multiplied((others, 1), (product_of(base.rands[0]), 1))
-        yield from _match_body(p.rands[0], body, base.rands[0], state)
+        yield from _match_body(p.rands[0], body, base.rands[0], state, base.op.axes)
 
 
 def _match_linear(p: Term, t: Term, s: State) -> Iterator[State]:
@@ -165,18 +194,21 @@ def _match_linear(p: Term, t: Term, s: State) -> Iterator[State]:
                 continue
             body = multiplied((others, 1), (product_of(like), 1))
             rest = [(x, y) for j, (x, y) in enumerate(zip(p.rands, base.rands, strict=True)) if j != i]
-            for inner in _match_all(tuple([x for x, _ in rest]), tuple([y for _, y in rest]), state):
+            operands = tuple([x for x, _ in rest]), tuple([y for _, y in rest])
+            for inner in _match_all(*operands, state, matching(base.op)):
                 yield from _match_body(p.rands[i], body, like, inner)
 
 
-def _match_body(p: Any, body: ProductView, like: Term, s: State) -> Iterator[State]:
+def _match_body(
+    p: Any, body: ProductView, like: Term, s: State, axes: tuple[int, ...] | None = None
+) -> Iterator[State]:
+    """Match what stands under a linear op, read as `body`, where nothing is lost of how often `like` counts there."""
     p = walked(p, s)
     if is_term(p) and p.op in SUMS:
-        total = summand(body, None, dtype_of(like))
-        yield from (state for state, _ in match_sum(sum_of(p), total, s, extend=False))
-        return
-    for state, _ in match_product(product_of(p), body, s, extend=False, dtype=dtype_of(like)):
-        yield state
+        found = match_sum(sum_of(p), summand(body, None, dtype_of(like)), s, extend=False)
+    else:
+        found = match_product(product_of(p), body, s, extend=False, dtype=dtype_of(like))
+    yield from (state for state, _ in found if _fills(p, like, state, axes))
 
 
 def match_product(
@@ -246,7 +278,7 @@ def match_factor(p: Term, k: Number, t: ProductView, s: State) -> Iterator[Produ
             state = unify_terms(p.op, base.op, s)
             if state is not False:
                 (inner,) = base.rands
-                matches = _match_body(p.rands[0], product_of(inner), inner, state)
+                matches = _match_body(p.rands[0], product_of(inner), inner, state, base.op.axes)
                 yield from ((body, left) for body in matches)
         else:
             yield from ((state, left) for state in _match_operands(p, base, s))

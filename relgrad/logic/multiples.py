@@ -9,6 +9,7 @@ from typing import Any
 from relgrad.logic.group import Number, ProductView, SumView, added, key_of, multiplied, whole
 from relgrad.logic.heads import head_key, summand_heads
 from relgrad.logic.ranges import range_of
+from relgrad.logic.roots import root
 from relgrad.logic.theory import linear_positions
 from relgrad.logic.unify import is_variable
 from relgrad.logic.view import product_of, sum_of, summand
@@ -162,3 +163,11 @@ def is_real(subject: ProductView, rest: ProductView, power: Number) -> bool:
 def to_the(view: ProductView, power: Number) -> ProductView:
     """Return the factors of a product to a power, its coefficient as it is."""
     return ProductView(view.coefficient, {b: whole(Fraction(e) * power) for b, e in view.factors.items()})
+
+
+def raised(t: Any, power: Number) -> ProductView:
+    """Return a term to a power as a product: x²/y to the power ½ is |x|/√y, and x·y, of unknown signs, √(x·y)."""
+    view = product_of(t)
+    if power == int(power):
+        return multiplied((view, power))
+    return root(view, Fraction(power)) or ProductView(1, {t: power})

@@ -100,7 +100,7 @@ def _single(base: Term) -> Joined | None:
     found = reading(base) if base.op.in_log_domain(base) is None else None
     if found is None or found.weight is not None or found.exponent is None:
         return None
-    return join([Piece(ProductView(1, {base: 1}), ProductView(1, {}), found.exponent, ())], base)
+    return join([Piece(ProductView(1, {base: 1}), ProductView(1, {}), found.exponent)], base)
 
 
 def _is_sum(base: Any) -> bool:
@@ -114,7 +114,9 @@ def _share(available: ProductView, denominator: Denominator) -> Iterator[Taken]:
 
 def _constant_share(available: ProductView, denominator: Denominator) -> Iterator[Taken]:
     """Yield a summand without exponential, such as 1 in 1/(1 + e^x), over the sum that it is part of."""
-    yield from _parts(available, denominator, lambda piece: piece.exponent is None and not piece.axes)
+    yield from _parts(
+        available, denominator, lambda piece: piece.exponent is None and not piece.space.varying
+    )
 
 
 def _parts(

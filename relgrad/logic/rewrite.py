@@ -16,13 +16,14 @@ from relgrad.logic.associative import applied, match_bag
 from relgrad.logic.build import broadcasts, build_product, build_sum, fit, fit_to
 from relgrad.logic.group import ProductView, SumView, added, multiplied, whole
 from relgrad.logic.heads import Pattern
-from relgrad.logic.match import match, match_product, match_sum
+from relgrad.logic.match import match, match_product, match_sum, matching
 from relgrad.logic.multiples import (
     factors,
     is_real,
     left_over,
     may_echo,
     powers,
+    raised,
     scales,
     takes_whole,
     times,
@@ -101,7 +102,7 @@ def _rewrite_bag(
     op = left.term.op
     if t.op != op:
         return
-    for state, before, behind in match_bag(left.term, t, s, True, match):
+    for state, before, behind in match_bag(left.term, t, s, True, matching(op)):
         for final in _satisfying(conditions, state):
             yield Rewrite(final, _fitted(applied(op, [*before, reify_term(right, final), *behind]), t))
 
@@ -208,11 +209,9 @@ def _rewrite_product(
                 if unused is None or not scope.uses_own(unused) or not is_real(available, rest, power):
                     continue
                 for final in _satisfying(conditions, state):
-                    new = product_of(reify_term(right, final))
-                    if new.coefficient != 1 and power != int(power):
-                        continue
+                    new = raised(reify_term(right, final), power)
                     own, inherited = scope.split(unused)
-                    view = scope.rebuild(multiplied((own, 1), (new, power)), inherited)
+                    view = scope.rebuild(multiplied((own, 1), (new, 1)), inherited)
                     whole_term = None if view is None else build_product(view, dtype_of(t))
                     if whole_term is not None and broadcasts(whole_term, t):
                         yield Rewrite(final, _fitted(whole_term, t))

@@ -17,6 +17,7 @@ from relgrad.logic.finite import is_finite
 from relgrad.logic.group import Number, ProductView, SumView, multiplied
 from relgrad.logic.ranges import is_constant_along
 from relgrad.logic.share import dtype_of
+from relgrad.logic.space import spread
 from relgrad.logic.theory import PRODUCTS, SUMS
 from relgrad.logic.view import product_of, sum_of
 from relgrad.op import Constant, constant
@@ -202,7 +203,7 @@ def _drawn(base: Term, factor: ProductView, dtype: Any) -> Any:
     if type(op) is Sum:
         if not all(is_constant_along(b, op.axes) for b in factor.factors):
             return None
-        return op.make_node(_times(base.rands[0], factor, dtype))
+        return op.make_node(spread(_times(base.rands[0], factor, dtype), base.rands[0], op.axes))
     if op not in SUMS:
         return None
     view = sum_of(base)

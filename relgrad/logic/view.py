@@ -39,6 +39,7 @@ from relgrad.logic.reading import (
     without_leading_axes,
 )
 from relgrad.logic.roots import root, whole_root
+from relgrad.logic.space import bare, space_of
 from relgrad.logic.theory import (
     PARITY,
     PRODUCTS,
@@ -220,7 +221,7 @@ def _hoisted(t: Term) -> ProductView | None:
         return product_of(dot)
     outside: list[tuple[ProductView, Number]] = []
     inside = list(t.rands)
-    count = 1
+    count, summed = 1, ()
     for i, axes in linear_operands(t):
         rand = t.rands[i]
         view = product_of(rand)
@@ -232,12 +233,10 @@ def _hoisted(t: Term) -> ProductView | None:
         kept = build_product(rest, rand.type.dtype)
         # What cancelled may have been all that stretched the operand along these axes or others.
         if type(t.op) is Sum:
-            for axis in axes:
-                if kept.type.extent(axis) == 1:
-                    extent = rand.type.extent(axis)
-                    if extent is None:
-                        return None
-                    count *= extent
+            space = space_of({axis: rand.type.extent(axis) for axis in axes}, kept.type.shape)
+            if space.multiplicity is None:
+                return None
+            count, summed = space.multiplicity, space.axes
         elif kept.type.shape != rand.type.shape:
             return None
         inside[i] = kept
@@ -245,8 +244,7 @@ def _hoisted(t: Term) -> ProductView | None:
     if not outside:
         return _keep_key(t) if is_contraction(t) else None
     if type(t.op) is Sum:
-        axes = tuple(a for a in t.op.axes if inside[0].type.extent(a) != 1)
-        core = product_of(inside[0]) if not axes else ProductView(1, {Sum(axes).make_node(inside[0]): 1})
+        core = product_of(inside[0]) if not summed else ProductView(1, {Sum(summed).make_node(inside[0]): 1})
     else:
         core = ProductView(1, {t.op.make_node(*inside): 1})
     for base in core.factors:
@@ -258,7 +256,9 @@ def _hoisted(t: Term) -> ProductView | None:
 def _keep_key(t: Term) -> None:
     """Keep what a contraction or a function of one operand is known by: f(x/2) is f(0.5·x)."""
     if t.ground and (is_contraction(t) or t.rands[0].op in PRODUCTS) and "key" not in t.cache:
-        t.cache["key"] = applied_key(t.op, [product_of(rand) for rand in t.rands])
+        t.cache["key"] = applied_key(
+            t.op, [product_of(rand) for rand in t.rands], [bare(rand.type.shape) for rand in t.rands]
+        )
 
 
 def _read_sum(t: Term) -> SumView:

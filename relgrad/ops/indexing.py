@@ -252,7 +252,7 @@ def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: s
     """Trace `np.take`."""
     refuse("np.take", out=out, mode=None if mode == "raise" else mode)
     x = require_ground("np.take", a)
-    if axis is None:
+    if axis is None or (not x.type.ndim and axis in (0, -1)):  # NumPy takes a number for a row of one entry
         x, axis = call(np.ravel, x), -1
     return select(x, normalize_axis(axis, x.type.ndim), indices)
 

@@ -1,0 +1,67 @@
+"""Ordinary programs come out as NumPy has them; and the judge of that finds what is made wrong on purpose."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from ordinary_programs import Program, faults, program
+
+import relgrad as rg
+
+SAMPLE, BATCH = 180, 20
+
+
+@pytest.mark.parametrize("first", range(0, SAMPLE, BATCH))
+def test_random_programs_are_those_of_numpy(first):
+    for number in range(first, first + BATCH):
+        case = program(("sample", number))
+        found = list(faults(case, number))
+        assert not found, f"{case.text}\n{[x.shape for x in case.arrays]}\n{found}"
+
+
+def test_a_seed_names_a_program():
+    assert program(7).text == program(7).text
+    assert all(map(np.array_equal, program(7).arrays, program(7).arrays))
+    assert len({program(n).text for n in range(50)}) > 40
+
+
+def _program(body: str, *shapes: tuple[int, ...]) -> Program:
+    draw = np.random.default_rng(0)
+    names = ", ".join(f"x{i}" for i in range(len(shapes)))
+    return Program(f"def f({names}):\n    return {body}", tuple([draw.normal(size=s) for s in shapes]))
+
+
+@rg.relation(source="wrong on purpose")
+def sum_of_products_without_count(x, y, axis):
+    """A sum of sums that forgets how often the second is counted."""
+    return np.sum(x + y, axis=axis, keepdims=True), np.sum(x, axis=axis, keepdims=True) + y
+
+
+@rg.relation(source="wrong on purpose")
+def tanh_of_sum(x, y):
+    """A function taken for a linear one."""
+    return np.tanh(x + y), np.tanh(x) + np.tanh(y)
+
+
+@pytest.mark.parametrize(
+    ("row", "body"),
+    [
+        (sum_of_products_without_count, "(x0 + x1[0]).sum(axis=-1, keepdims=True)"),
+        (tanh_of_sum, "np.tanh(x0 + x1)"),
+    ],
+)
+def test_the_judge_finds_wrong_rows(row, body):
+    case = _program(body, (3, 4), (3, 4))
+    assert not list(faults(case, 0))
+    assert list(faults(case, 0, relations=rg.Library([row])))
+
+
+def test_the_judge_leaves_alone_what_floats_cannot_tell():
+    case = _program("(1e12 + x0) - 1e12", (3,))
+    assert not list(faults(case, 0))
+
+
+def test_the_judge_tells_what_raises():
+    case = _program("float(x0.sum()) * x0", (3,))
+    assert all("raises TraceError" in fault for fault in faults(case, 0))
+    assert list(faults(case, 0))
