@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import scipy.special
 
+import relgrad as rg
 from relgrad import kernels as K
 from relgrad.compile.interpret import interpret
 from relgrad.errors import RelationError, ShapeError
@@ -575,3 +576,12 @@ def test_balls_over_axes(axes):
 def test_constants_fold_to_what_kernels_give():
     c = constant(np.array([1.0, 2.0]))
     assert interpret([logsumexp(c)], {})[0] == K.logsumexp(np.array([1.0, 2.0]))
+
+
+def test_a_sum_of_nothing_has_no_slope():
+    # The last entry of a cumulative sum of shares is all of them: what is left to be summed there is nothing.
+    x = np.array([0.3, -1.0, 2.0])
+    mask = np.tril(np.ones((3, 3)), -1)
+    loss = lambda x: np.sum(np.exp(logsumexp(x, axis=-1, weights=mask)))
+    assert np.allclose(rg.grad(loss)(x), [2 * np.exp(0.3), np.exp(-1.0), 0.0])
+    assert np.allclose(rg.hessian(loss)(x), np.diag([2 * np.exp(0.3), np.exp(-1.0), 0.0]))

@@ -9,7 +9,7 @@ import numpy as np
 
 from relgrad import kernels
 from relgrad.implementations import implements
-from relgrad.op import Symbolic, as_term, constant
+from relgrad.op import Symbolic, as_term, constant, is_constant
 from relgrad.ops.arguments import is_ground, is_symbolic, normalize_axes
 from relgrad.ops.arithmetic import multiply, subtract
 from relgrad.ops.deviation import Deviation, LogSoftmaxPullback, SoftmaxPullback
@@ -47,7 +47,7 @@ class LogSumExp(_Weighted):
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         (g,) = output_gradients
-        cotangents = [g * Softmax(self.axes)(*inputs) if differentiable(inputs[0]) else None]
+        cotangents = [g * _shares(self.axes, *inputs) if differentiable(inputs[0]) else None]
         if len(inputs) > 1:
             # Not softmax/w: where a weight is zero, its derivative is not.
             cotangents.append(g * _over_weight(self.axes, *inputs) if differentiable(inputs[1]) else None)
@@ -56,7 +56,7 @@ class LogSumExp(_Weighted):
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
         parts = []
         if eval_points[0] is not None:
-            parts.append(self._sum(Softmax(self.axes)(*inputs) * eval_points[0]))
+            parts.append(self._sum(_shares(self.axes, *inputs) * eval_points[0]))
         if len(inputs) > 1 and eval_points[1] is not None:
             parts.append(self._sum(_over_weight(self.axes, *inputs) * eval_points[1]))
         return [total(parts)]
@@ -110,6 +110,26 @@ class Softmax(_Weighted):
             return [part / _plus(parts, xs[0] * 0) for part in parts]
 
         return self._ball_rows(row, *balls)
+
+
+def _shares(axes: Any, x: Any, *weights: Any) -> Any:
+    """The derivative of a log-sum-exp: a softmax, and zero where a constant mask leaves nothing to be summed."""
+    w = _number(weights[0].term) if weights else None
+    if w is not None:
+        empty = ~np.any(w, axis=tuple([a for a in axes if -a <= w.ndim]), keepdims=True)
+        if empty.any():
+            some = np.asarray(~empty, w.dtype)
+            return type(x)(constant(some)) * Softmax(axes)(x, type(x)(constant(np.where(empty, 1, w))))
+    return Softmax(axes)(x, *weights)
+
+
+def _number(t: Term) -> Any:
+    """Return the value of an array of numbers, or of an op applied to such, as in 1 - mask; else None."""
+    if is_constant(t):
+        return t.op.value
+    return (
+        t.op.compute(*[x.op.value for x in t.rands]) if t.rands and all(map(is_constant, t.rands)) else None
+    )
 
 
 def _over_weight(axes: Any, x: Any, w: Any) -> Any:
