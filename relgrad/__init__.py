@@ -21,6 +21,7 @@ from relgrad.display.text import show
 from relgrad.errors import (
     AssumptionError,
     ConventionError,
+    FailedRelation,
     GradientError,
     LawError,
     OpError,
@@ -30,6 +31,7 @@ from relgrad.errors import (
     RelgradWarning,
     ShapeError,
     TraceError,
+    WrongRewrite,
 )
 from relgrad.examine import accuracy, check, floats, lint, spellings
 from relgrad.explore.answers import Answer, Answers
@@ -98,6 +100,7 @@ __all__ = [
     "ConventionError",
     "Conventions",
     "DisconnectedType",
+    "FailedRelation",
     "GradientError",
     "Interval",
     "LawError",
@@ -117,6 +120,7 @@ __all__ = [
     "TraceError",
     "Transformed",
     "TupleType",
+    "WrongRewrite",
     "absorbing",
     "accuracy",
     "anywhereo",

@@ -39,12 +39,14 @@ class How(TypedDict, total=False):
 
     `relations` and `strategy` say how the function is rewritten, `conventions` what to take where analysis leaves a
     choice, and `assume` where its arguments lie, by name or position: `assume={"x": rg.positive, 1: (0, 1)}`.
+    `validate=False` leaves out the trial of the rewritten program against the program as written.
     """
 
     relations: Relations
     strategy: Named
     conventions: Conventions | None
     assume: Mapping[str | int, Range] | None
+    validate: bool
 
 
 def stabilize(fun: Function, **how: Unpack[How]) -> Transformed:
@@ -184,7 +186,11 @@ def _settings(fun: Function, how: How) -> tuple[Settings, Function]:
         )
     ranges = _ranges(how.get("assume") or {})
     settings = Settings(
-        _library(how.get("relations")), strategy_of(how.get("strategy", "default")), conventions, ranges
+        _library(how.get("relations")),
+        strategy_of(how.get("strategy", "default")),
+        conventions,
+        ranges,
+        bool(how.get("validate", True)),
     )
     return settings, assuming(fun, ranges)
 

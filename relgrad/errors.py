@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,19 @@ _SKIP = tuple(
 
 def user_line() -> str:
     """Return `file:line` of the innermost frame that belongs to neither relgrad nor NumPy."""
-    frame = sys._getframe(1)
+    frame, _ = _user_frame()
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else "<unknown>"
+
+
+def warn(warning: RelgradWarning) -> None:
+    """Warn at the innermost line of the user's."""
+    frame, depth = _user_frame()
+    warnings.warn(warning, stacklevel=depth if frame is not None else 2)
+
+
+def _user_frame() -> tuple[FrameType | None, int]:
+    """Return the user's innermost frame, and the `stacklevel` that it has for who asks."""
+    frame, depth = sys._getframe(2), 2
     while frame is not None:
         name = frame.f_code.co_filename
         # What dataclasses generate has no file either.
@@ -26,9 +40,9 @@ def user_line() -> str:
             "__init__",
         )
         if not name.startswith(_SKIP) and not generated:
-            return f"{name}:{frame.f_lineno}"
-        frame = frame.f_back
-    return "<unknown>"
+            break
+        frame, depth = frame.f_back, depth + 1
+    return frame, depth
 
 
 class RelgradError(Exception):
@@ -96,3 +110,11 @@ class RelgradWarning(UserWarning):
 
 class OutOfFuel(RelgradWarning):
     """The scheduler stopped before it was done; the best program so far is returned."""
+
+
+class FailedRelation(RelgradWarning):
+    """A relation raised an exception where it was tried; the place is left as it is."""
+
+
+class WrongRewrite(RelgradWarning):
+    """A rewritten program did not compute what the program as written does; the move at fault is left out."""

@@ -18,12 +18,12 @@ from relgrad.conventions import DEFAULT, Conventions, differentiated
 from relgrad.dependence import dependent, depths
 from relgrad.errors import GradientError
 from relgrad.leaf import Anchor, Known
-from relgrad.op import Op, Project, as_term, constant, outputs_of
+from relgrad.op import Op, Pack, Project, as_term, constant, outputs_of
 from relgrad.ops.arithmetic import add
 from relgrad.ops.casting import cast
 from relgrad.ops.reduction import Sum
 from relgrad.ops.structure import broadcast_like, broadcast_to, squeeze
-from relgrad.term import Term, is_term, subterms, term
+from relgrad.term import Term, is_term, substitute, subterms, term
 from relgrad.trace.tracer import Tracer
 from relgrad.types import ArrayType, NullType, TupleType, Type
 
@@ -244,6 +244,12 @@ IMPLICIT = (Gradient, Pushforward)
 def is_implicit(t: Any) -> bool:
     """Whether a term is a gradient or pushforward that has not been expanded."""
     return is_term(t) and type(t.op) in IMPLICIT
+
+
+def packed(results: Sequence[Term], wrt: Sequence[Term]) -> Term:
+    """Put the values back that stood behind the variables of differentiation, and pack the results."""
+    anchors: dict[Term, Any] = {x: x.rands[0] for x in wrt if type(x.op) is Anchor}
+    return term(Pack(), *(substitute(results, anchors) if anchors else results))
 
 
 def check_differentiable(x: Term, name: str) -> None:

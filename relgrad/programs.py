@@ -9,7 +9,7 @@ contents is kept as a copy of at most 64 KiB, or as a digest.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from threading import Lock
 from types import MethodType
 from typing import Any, NamedTuple
@@ -17,6 +17,7 @@ from weakref import ref
 
 from relgrad.compile.function import Compiled
 from relgrad.step import Derivation
+from relgrad.trace.containers import flatten
 from relgrad.trace.trace import Traced
 
 _lock = Lock()
@@ -30,6 +31,13 @@ class Program(NamedTuple):
     traced: Traced
     derivation: Derivation
     compiled: Compiled
+
+    def run(self, values: Sequence[Any]) -> list[Any]:
+        """Return the arrays of the results, given those of the inputs: arguments first, then what is outside."""
+        count = len(self.traced.inputs)
+        args, kwargs = self.traced.in_structure.unflatten(values[:count])
+        outside = dict(zip(self.traced.outside, values[count:], strict=True))
+        return flatten(self.compiled.at(outside)(*args, **kwargs))[0]
 
 
 class Run(NamedTuple):

@@ -19,6 +19,15 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Failure:
+    """A move that raised an exception where it was tried first: its name, that place, and the exception."""
+
+    name: str
+    place: Any
+    error: Exception
+
+
+@dataclass(frozen=True)
 class Derivation:
     """What the scheduler did: the roots before and after, every step in between, and what was assumed."""
 
@@ -27,6 +36,8 @@ class Derivation:
     steps: tuple[Step, ...]
     assumed: tuple[tuple[Any, Any], ...] = ()
     """The terms of which the user assumes a range, and the ranges: they are among the premises."""
+    failures: tuple[Failure, ...] = ()
+    """The moves that raised, each once: the places at which they did are left as they were."""
 
     @property
     def relations(self) -> list[str]:

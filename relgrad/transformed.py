@@ -13,21 +13,25 @@ from time import perf_counter
 from types import MethodType
 from typing import Any
 
+from relgrad.accuracy.lines import lines_of
 from relgrad.compile.function import Compiled, compile_program
 from relgrad.conventions import Conventions
 from relgrad.display.derivation import Explanation
-from relgrad.errors import TraceError
+from relgrad.display.text import show
+from relgrad.errors import FailedRelation, RelgradError, TraceError, warn
 from relgrad.gradient import free_anchors
 from relgrad.importable import imported, is_importable
 from relgrad.programs import Program, Run, Variants, programs_of
 from relgrad.relation import Library
-from relgrad.schedule import Strategy, schedule
-from relgrad.trace.arguments import handed_in
+from relgrad.schedule import Left, Strategy, schedule
+from relgrad.step import Failure
+from relgrad.trace.arguments import arrays, handed_in
 from relgrad.trace.assume import Ranges
 from relgrad.trace.common import common, lifted
 from relgrad.trace.outside import read
 from relgrad.trace.trace import (
     Traced,
+    definition,
     has_tracer,
     is_tracing,
     signature,
@@ -35,6 +39,7 @@ from relgrad.trace.trace import (
     with_symbolic_arrays,
 )
 from relgrad.trace.tracer import Tracer
+from relgrad.validate import Sample, Subject, validated
 
 Function = Callable[..., Any]
 
@@ -50,6 +55,7 @@ class Settings:
     strategy: Strategy
     conventions: Conventions
     assume: Ranges = ()
+    validate: bool = True
 
 
 class Transformed:
@@ -107,15 +113,42 @@ class Transformed:
             # Nothing traced goes in; unless the function closes over something traced, this is a number.
             traced = trace(self._rule, args, kwargs)
             if not traced.free() and not free_anchors(traced.outputs):
-                return self._finish(lifted(traced)).compiled(*args, **kwargs)
+                return self._finish(lifted(traced), args, kwargs).compiled(*args, **kwargs)
         args, kwargs = with_symbolic_arrays(args, kwargs)
         return self._rule(*args, **kwargs)
 
-    def _finish(self, traced: Traced) -> Program:
+    def _finish(self, traced: Traced, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Program:
         how = self.settings
-        derivation = schedule(traced.outputs, how.library, how.strategy, conventions=how.conventions)
-        compiled = compile_program(traced, derivation.after, self._name, how.strategy.extended)
-        return Program(traced, replace(derivation, assumed=traced.stated), compiled)
+
+        def make(strategy: Strategy, left: Left) -> Program:
+            derivation = schedule(
+                traced.outputs, how.library, strategy, conventions=how.conventions, left=left
+            )
+            extended = strategy.extended and len(how.library) > 0
+            compiled = compile_program(traced, derivation.after, self._name, extended)
+            return Program(traced, replace(derivation, assumed=traced.stated), compiled)
+
+        inputs = (*traced.inputs, *traced.outside)
+        known = not has_tracer(args, kwargs)
+        given = [*arrays(args, kwargs), *traced.outside.values()] if known else None
+        program = validated(
+            Subject(
+                traced.outputs,
+                inputs,
+                Sample(inputs, given, traced.assumed),
+                how.strategy,
+                how.library,
+                how.conventions,
+                self._name,
+                make,
+                lambda: lines_of(self._rule, args, kwargs),
+                definition(self._rule),
+                how.validate and known and not traced.free(),
+            )
+        )
+        for failure in program.derivation.failures:
+            warn(FailedRelation(self._failed(failure)))
+        return program
 
     def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Run:
         """Return the program for a call with what the function reads outside as it is now, kept or made."""
@@ -130,7 +163,7 @@ class Transformed:
         begin = perf_counter()
         traced = trace(self._rule, args, kwargs)
         variants.seconds = perf_counter() - begin
-        program, compiled = self._fitting(traced, variants)
+        program, compiled = self._fitting(traced, variants, args, kwargs)
         run = Run(guard.holds, compiled.function, program, compiled)
         # What the function itself changes is read anew at each call.
         stable = not guard.reason and guard.holds(self._fun)
@@ -141,7 +174,9 @@ class Transformed:
         variants.keep(run, stable)
         return run
 
-    def _fitting(self, traced: Traced, variants: Variants) -> tuple[Program, Compiled]:
+    def _fitting(
+        self, traced: Traced, variants: Variants, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Program, Compiled]:
         """Return a program that a trace is an instance of, and what computes the instance."""
         best = None
         for program in variants.programs:
@@ -149,8 +184,19 @@ class Transformed:
             if found is not None and found.outputs == program.traced.outputs:
                 return program, program.compiled.at(found.outside)
             best = best or found
-        program = self._finish(best or lifted(traced))
+        program = self._finish(best or lifted(traced), args, kwargs)
         return program, program.compiled
+
+    def _failed(self, failure: Failure) -> str:
+        """Return in words that a move raised."""
+        row = {row.name: row.place for row in self.settings.library}.get(failure.name)
+        error = RelgradError(
+            f"{failure.name} raised {type(failure.error).__name__}: {failure.error}",
+            where=row or definition(self._rule),
+            cause=f"it was tried at {show(failure.place, width=80, limit=12)}, in {self._name}",
+            cure="the place is left as it is; mend the relation, or leave it out: library.without(name)",
+        )
+        return str(error)
 
     def __repr__(self) -> str:
         return f"<relgrad {self._name}>"

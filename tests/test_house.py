@@ -41,6 +41,7 @@ ORDER = (
     "accuracy",
     "display",
     "explore",
+    "validate",
     "programs",
     "transformed",
     "interop",

@@ -111,7 +111,7 @@ def test_a_rewrite_that_goes_round_in_a_circle_stops():
 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        f = rg.stabilize(lambda x: np.sinh(x), relations=rg.Library([there, back]))
+        f = rg.stabilize(lambda x: np.sinh(x), relations=rg.Library([there, back]), validate=False)
         assert len(f.explain(1.0)) == 1
 
 

@@ -469,8 +469,8 @@ def test_an_op_may_write_its_own_source() -> None:
 
 def test_constants_are_folded_only_if_the_op_allows_it() -> None:
     counted, folded = Counted(), Folded()
-    f = rg.stabilize(lambda x: counted(np.multiply(x, 0.0).shape[0] * as_symbolic(1.0)) + x)
-    g = rg.stabilize(lambda x: folded(np.multiply(x, 0.0).shape[0] * as_symbolic(1.0)) + x)
+    f = rg.stabilize(lambda x: counted(np.multiply(x, 0.0).shape[0] * as_symbolic(1.0)) + x, validate=False)
+    g = rg.stabilize(lambda x: folded(np.multiply(x, 0.0).shape[0] * as_symbolic(1.0)) + x, validate=False)
     for _ in range(3):
         assert_close(f(np.ones(3)), np.full(3, 5.0))
         assert_close(g(np.ones(3)), np.full(3, 5.0))

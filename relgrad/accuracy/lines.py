@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -18,7 +18,7 @@ Lines = dict[Term, str]
 """`file:line` for each term."""
 
 
-def lines_of(fun: Callable[..., Any], args: Sequence[Any]) -> Lines:
+def lines_of(fun: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any] | None = None) -> Lines:
     """Return the lines of a function at which its terms are made first.
 
     Terms do not know where they come from, since equal ones are one. So the interpreter is watched while the
@@ -26,7 +26,7 @@ def lines_of(fun: Callable[..., Any], args: Sequence[Any]) -> Lines:
     """
     lines: Lines = {}
     with _watching(lambda result: _mark(result.term, user_line(), lines)):
-        traced = trace(fun, args)
+        traced = trace(fun, args, kwargs)
     for t in traced.inputs:
         lines.pop(t, None)
     return lines

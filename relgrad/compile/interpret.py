@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from relgrad.op import Constant
@@ -10,10 +10,16 @@ from relgrad.term import Term, subterms
 from relgrad.types import TupleType
 
 
-def interpret(roots: Sequence[Term], arguments: Mapping[Term, Any], debug: bool = False) -> list[Any]:
+def interpret(
+    roots: Sequence[Term],
+    arguments: Mapping[Term, Any],
+    debug: bool = False,
+    perturb: Callable[[Term, list[Any]], list[Any]] | None = None,
+) -> list[Any]:
     """Return the values of the roots, given those of the input terms.
 
-    Each distinct term is computed once. Raises KeyError for an input without a value, and what an op raises.
+    Each distinct term is computed once, of its operands or of what `perturb(term, operands)` makes of them. Raises
+    KeyError for an input without a value, and what an op raises.
     """
     values: dict[Term, Any] = dict(arguments)
     for node in subterms(*roots):
@@ -25,6 +31,7 @@ def interpret(roots: Sequence[Term], arguments: Mapping[Term, Any], debug: bool 
         several = isinstance(node.type, TupleType)
         storage: list[list[Any]] = [[None] for _ in (node.type.outputs if several else (0,))]
         perform = node.op.debug_perform if debug else node.op.perform
-        perform(node, [values[rand] for rand in node.rands], storage)
+        operands = [values[rand] for rand in node.rands]
+        perform(node, operands if perturb is None else perturb(node, operands), storage)
         values[node] = tuple(cell[0] for cell in storage) if several else storage[0][0]
     return [values[root] for root in roots]

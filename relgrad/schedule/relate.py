@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from relgrad.logic import (
@@ -45,7 +45,11 @@ class Found(NamedTuple):
     before: Term | None = None
 
 
-def relate(t: Term, library: Library, within: int = 0) -> Iterator[Found]:
+Note = Callable[[str, Term, Exception], None]
+"""What is told of a move that raised: its name, the place, and the exception. The place is left as it is."""
+
+
+def relate(t: Term, library: Library, note: Note, within: int = 0) -> Iterator[Found]:
     """Yield the ways in which the library's relations rewrite a term at its root, the most specific first.
 
     `within` are the theories under which the term is part of a larger product or sum, and not read by itself.
@@ -54,55 +58,71 @@ def relate(t: Term, library: Library, within: int = 0) -> Iterator[Found]:
         return
     theories = theories_of(t.op)
     readings = theories & ~within
-    yield from relate_rows(t, library, readings)
+    yield from relate_rows(t, library, note, readings)
     if not theories:
         return
-    dot = inner_product(t)
-    if dot is not None:
-        # A row times a column is a sum of products.
-        for found in relate(dot, library, theories):
-            yield found._replace(term=fit(found.term, t))
+    try:
+        dot = inner_product(t)
+        if dot is not None:
+            # A row times a column is a sum of products.
+            for found in relate(dot, library, note, theories):
+                yield found._replace(term=fit(found.term, t))
+    except Exception as error:
+        note("inner_product", t, error)
     for whole, theory, name, simplify, why in _SIMPLIFICATIONS:
-        smaller = simplify(t) if (readings if whole else theories) & theory else None
+        try:
+            smaller = simplify(t) if (readings if whole else theories) & theory else None
+        except Exception as error:
+            note(name, t, error)
+            continue
         if smaller is not None:
             yield Found("simplify", name, smaller, why, {})
     if readings & SUM:
-        for inside, joined in joined_reductions(t):
-            if any(found.move == "relation" for found in relate(inside, library)):
-                yield Found(
-                    "simplify",
-                    "join_reductions",
-                    joined,
-                    "what two sums run over meets",
-                    {},
-                )
+        try:
+            for inside, joined in joined_reductions(t):
+                if any(found.move == "relation" for found in relate(inside, library, note)):
+                    yield Found("simplify", "join_reductions", joined, "what two sums run over meets", {})
+        except Exception as error:
+            note("join_reductions", t, error)
 
 
-def relate_rows(t: Term, library: Library, readings: int) -> Iterator[Found]:
+def relate_rows(t: Term, library: Library, note: Note, readings: int) -> Iterator[Found]:
     """Yield what the rows of a library make of a term as it is read, the most specific first."""
     for row in library.candidates(t, readings):
-        for rewrite in rewrites(row.pattern, row.right, row.conditions, t, {}):
-            bindings = {label_of(v): rewrite.state.get(v) for v in row.variables}
-            yield Found("relation", row.name, rewrite.term, row.summary, bindings)
+        try:
+            for rewrite in rewrites(row.pattern, row.right, row.conditions, t, {}):
+                bindings = {label_of(v): rewrite.state.get(v) for v in row.variables}
+                yield Found("relation", row.name, rewrite.term, row.summary, bindings)
+        except Exception as error:
+            note(row.name, t, error)
 
 
-def sink(t: Term) -> Iterator[Found]:
+def sink(t: Term, note: Note) -> Iterator[Found]:
     """Yield a product whose factors are drawn into a mask among them, if they may be infinite where it is zero."""
     if theories_of(t.op) & PRODUCT and t.type.differentiable:
-        sunk = sunk_product(t)
+        try:
+            sunk = sunk_product(t)
+        except Exception as error:
+            note("sink_into_mask", t, error)
+            return
         if sunk is not None:
             yield Found("simplify", "sink_into_mask", sunk, "what a mask hides is not multiplied by zero", {})
 
 
-def relate_wide(t: Term, library: Library, theory: int) -> tuple[Term, list[Found]]:
+def relate_wide(t: Term, library: Library, note: Note, theory: int) -> tuple[Term, list[Found]]:
     """Return what the relations make of a wide sum or product, and the moves, each on the parts that it concerns."""
     wide = Wide(t, theory)
     moves: list[Found] = []
     for row in library.candidates(t, theory):
-        if row.pattern.kind != "op":
+        if row.pattern.kind == "op":
+            continue
+        try:
             for state, before, after in wide.apply(row.pattern, row.right, row.conditions):
                 bindings = {label_of(v): state.get(v) for v in row.variables}
                 moves.append(Found("relation", row.name, after, row.summary, bindings, before))
+        except Exception as error:  # it may have come between taking parts and putting others in their place
+            note(row.name, t, error)
+            return relate_wide(t, library.without(row.name), note, theory)
     if not moves and not wide.cancelled:
         return t, []
     new = wide.built()

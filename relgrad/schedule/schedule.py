@@ -16,8 +16,8 @@ from typing import Any
 
 from relgrad.conventions import DEFAULT as USUAL
 from relgrad.conventions import Conventions, settled
-from relgrad.errors import OutOfFuel
-from relgrad.gradient import IMPLICIT, Anchor, Gradient, Pullback, Pushforward, Tangents, is_implicit
+from relgrad.errors import OutOfFuel, RelgradWarning
+from relgrad.gradient import IMPLICIT, Gradient, Pullback, Pushforward, Tangents, is_implicit, packed
 from relgrad.logic import (
     BAG,
     LIMIT,
@@ -29,44 +29,45 @@ from relgrad.logic import (
     theories_of,
     width,
 )
-from relgrad.op import Pack, is_constant
+from relgrad.op import is_constant
 from relgrad.relation import Library
 from relgrad.schedule.collector import uncollected
 from relgrad.schedule.fold import fold
 from relgrad.schedule.keys import Key, leads_to, operand_keys
 from relgrad.schedule.relate import Found, relate, relate_rows, relate_wide, sink
-from relgrad.schedule.strategy import DEFAULT, EXPAND, FOLD, RELATE, SINK, Strategy
-from relgrad.step import Derivation, Step
-from relgrad.term import Term, reachable, substitute, term
+from relgrad.schedule.strategy import DEFAULT, EXPAND, FOLD, NAIVE, RELATE, SINK, Left, Strategy
+from relgrad.step import Derivation, Failure, Step
+from relgrad.term import Term, reachable
 
 
+@uncollected()
 def schedule(
     roots: Sequence[Term],
     library: Library,
     strategy: Strategy = DEFAULT,
     fuel: int | None = None,
     conventions: Conventions = USUAL,
+    left: Left = frozenset(),
 ) -> Derivation:
     """Return the derivation that a strategy finds: equal roots, without implicit gradients, stabilised.
 
     `fuel` bounds the number of relations applied (by default in proportion to the graph). When it runs out, the
     relation that was applied most often is set aside and the search begins anew: the result is the best program
-    without it, and `OutOfFuel` says so.
+    without it, and `OutOfFuel` says so. Where a relation raises, the place is left as it is; the derivation names it.
+
+    `left` are moves that are left out: their names, each with a place, or with None for everywhere. With an empty
+    library there is nothing to relate, and the strategy is `NAIVE`.
     """
-    with uncollected():
-        return _schedule(roots, library, strategy, fuel, conventions)
-
-
-def _schedule(
-    roots: Sequence[Term], library: Library, strategy: Strategy, fuel: int | None, conventions: Conventions
-) -> Derivation:
+    if not len(library):
+        strategy = NAIVE
     size = len(reachable(*roots))
     given = fuel is not None
     if fuel is None:
         fuel = 2000 + 20 * size
     aside: list[str] = []
+    library = library.without(*[name for name, place in left if place is None]) if left else library
     while True:
-        run = _Run(library, fuel, 0 if given else 4 * size, 1000 + 4 * size, conventions)
+        run = _Run(library, fuel, 0 if given else 4 * size, 1000 + 4 * size, conventions, left)
         after = list(roots)
         for moves in strategy.phases:
             if isnan(conventions.untaken):
@@ -88,14 +89,18 @@ def _schedule(
             stacklevel=4,
         )
     after, steps = settled(after, conventions)
-    return Derivation(tuple(roots), tuple(after), (*run.steps, *steps))
+    failures = tuple([Failure(name, *which) for name, which in run.failed.items()])
+    return Derivation(tuple(roots), tuple(after), (*run.steps, *steps), failures=failures)
 
 
 class _Run:
-    """The state of one run: fuel and steps."""
+    """The state of one run: fuel and steps, and what raised."""
 
-    def __init__(self, library: Library, fuel: int, growth: int, affordable: int, conventions: Conventions):
-        self.conventions = conventions
+    def __init__(
+        self, library: Library, fuel: int, growth: int, affordable: int, conventions: Conventions, left: Left
+    ):
+        self.conventions, self.left = conventions, left
+        self.failed: dict[str, tuple[Term, Exception]] = {}
         self.library, self.fuel, self.growth, self.affordable = library, fuel, growth, affordable
         self.steps: list[Step] = []
         self._idle: dict[Any, bool] = {}
@@ -103,6 +108,8 @@ class _Run:
     def saturate(self, roots: Sequence[Term], moves: frozenset[str]) -> list[Term]:
         """Make all moves of a phase, bottom-up, until none is left."""
         if moves <= {SINK, FOLD} and not any(_of_constants(t) or is_masking(t) for t in reachable(*roots)):
+            return list(roots)
+        if moves <= {EXPAND} and not any(map(is_implicit, reachable(*roots))):
             return list(roots)
         normal: dict[Key, Term] = {}
         became: dict[Key, Key] = {}
@@ -169,6 +176,11 @@ class _Run:
             else:
                 became[key] = successor
 
+    def _note(self, name: str, t: Term, error: Exception) -> None:
+        if isinstance(error, RelgradWarning):  # one that the caller has made an error
+            raise error
+        self.failed.setdefault(name, (t, error))
+
     def _is_idle(self, op: Any, moves: frozenset[str]) -> bool:
         """Whether no move can be made where an op is applied, whatever it is applied to."""
         found = self._idle.get(op)
@@ -186,14 +198,16 @@ class _Run:
         if RELATE in moves and self.fuel >= 0:
             for theory in (PRODUCT, SUM):
                 if theories_of(t.op) & theory & ~within and self._is_wide(t, theory):
-                    new, found = relate_wide(t, self.library, theory)
-                    for move in found:
-                        self._record(move.before, move)
-                    if new is not t:
+                    new, found = relate_wide(t, self.library, self._note, theory)
+                    if new is not t and not any(self._is_left(move, move.before or t) for move in found):
+                        for move in found:
+                            self._record(move.before, move)
                         return new
                     within |= theory
-            for found in relate(t, self.library, within):
-                if leads_to((found.term, within) if within else found.term, key, became):
+            for found in relate(t, self.library, self._note, within):
+                if self._is_left(found, t) or leads_to(
+                    (found.term, within) if within else found.term, key, became
+                ):
                     continue
                 self._record(t, found)
                 return found.term
@@ -203,8 +217,10 @@ class _Run:
                 self.steps.append(Step("fold", "fold", t, value, "all operands are constants"))
                 return value
         if SINK in moves and self.fuel >= 0:
-            for found in sink(t):
-                if not leads_to((found.term, within) if within else found.term, key, became):
+            for found in sink(t, self._note):
+                if not self._is_left(found, t) and not leads_to(
+                    (found.term, within) if within else found.term, key, became
+                ):
                     self._record(t, found)
                     return found.term
         return None
@@ -220,8 +236,10 @@ class _Run:
             return None
         if any(readings & theory and width(t, theory, LIMIT) > LIMIT for theory in (PRODUCT, SUM)):
             return None
-        for found in relate_rows(t, self.library.elementary, readings):
-            if not leads_to((found.term, within) if within else found.term, key, became):
+        for found in relate_rows(t, self.library.elementary, self._note, readings):
+            if not self._is_left(found, t) and not leads_to(
+                (found.term, within) if within else found.term, key, became
+            ):
                 self._record(t, found)
                 return found.term
         return None
@@ -236,6 +254,9 @@ class _Run:
         self.affordable -= width(t, theory, max(self.affordable, 0))
         return self.affordable > 0
 
+    def _is_left(self, found: Found, t: Term) -> bool:
+        return bool(self.left) and ((found.name, t) in self.left or (found.name, None) in self.left)
+
     def _record(self, t: Any, found: Found) -> None:
         self.fuel -= 1
         self.steps.append(Step(found.move, found.name, t, found.term, found.why, found.bindings))
@@ -249,7 +270,9 @@ class _Run:
             if watched and self.fuel >= 0:
                 # A relation may know the gradient of what is left as a whole.
                 rest = pullback.term()
-                for found in relate(rest, self.library, PRODUCT | SUM | BAG):
+                for found in relate(rest, self.library, self._note, PRODUCT | SUM | BAG):
+                    if self._is_left(found, rest):
+                        continue
                     self._record(rest, found)
                     return found.term
             v, g, flows = pullback.expand()
@@ -259,7 +282,7 @@ class _Run:
             if flows:
                 why = "what flows back to its operands"
                 self.steps.append(Step("expand", f"pullback of {v.op}", (v, g), tuple(flows), why))
-        return _without_anchors(pullback.results(), pullback.wrt)
+        return packed(pullback.results(), pullback.wrt)
 
     def _expand_pushforward(self, t: Term) -> Term:
         tangents = Tangents(t, self.conventions)
@@ -269,13 +292,7 @@ class _Run:
                 Step("expand", f"pushforward of {v.op}", v, tuple(out), "the tangent of its result")
             )
         _, inputs, _ = t.op.parts(t)
-        return _without_anchors(tangents.results(), inputs)
-
-
-def _without_anchors(results: Sequence[Term], wrt: Sequence[Term]) -> Term:
-    """Put the values back that stood behind the variables of differentiation, and pack the results."""
-    anchors: dict[Term, Any] = {x: x.rands[0] for x in wrt if type(x.op) is Anchor}
-    return term(Pack(), *(substitute(results, anchors) if anchors else results))
+        return packed(tangents.results(), inputs)
 
 
 def _of_constants(t: Term) -> bool:

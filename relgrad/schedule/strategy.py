@@ -7,8 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from relgrad.term import Term
+
 RELATE, EXPAND, SINK, FOLD = "relate", "expand", "sink", "fold"
 MOVES = frozenset({RELATE, EXPAND, SINK, FOLD})
+
+Left = frozenset[tuple[str, Term | None]]
+"""Moves that are left out: their names, each with the term at which it is, or None for all."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,10 @@ EAGER = Strategy((interleave(EXPAND) >> interleave(RELATE) >> interleave(SINK, F
 """Expand every gradient first, as others do, and only then look for relations."""
 
 NAIVE = Strategy(interleave(EXPAND).phases, "naive")
-"""Expand gradients and do nothing else: what automatic differentiation alone would give."""
+"""The program as written, gradients expanded; no rewriting, no relations, no extended range.
+
+What automatic differentiation alone gives: NumPy's own values, overflow and cancellation included.
+"""
 
 STRATEGIES = {strategy.name: strategy for strategy in (DEFAULT, EAGER, NAIVE)}
 

@@ -26,7 +26,16 @@ from relgrad.trace.containers import NONE, Structure, flatten
 from relgrad.trace.refusal import refusals
 from relgrad.trace.tracer import Tracer, traced_argument
 
-__all__ = ["Traced", "arrays", "has_tracer", "is_tracing", "signature", "trace", "with_symbolic_arrays"]
+__all__ = [
+    "Traced",
+    "arrays",
+    "definition",
+    "has_tracer",
+    "is_tracing",
+    "signature",
+    "trace",
+    "with_symbolic_arrays",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +144,7 @@ def _call(fun: Callable[..., Any], args: Any, kwargs: Any) -> Any:
             raise
         raise TraceError(
             f"{_name(fun)} calls itself more than {sys.getrecursionlimit()} levels deep",
-            where=_definition(fun),
+            where=definition(fun),
             cause="the recursion never ends, or it ends on a condition that is never met while the function is traced",
             cure="end it on what is static, such as len(x) or a Python number, or write a loop",
         ) from error
@@ -148,7 +157,7 @@ def _check_arguments(fun: Callable[..., Any], call: Any, tracers: list[Tracer], 
         return
     raise TraceError(
         f"{_name(fun)} changes a container among its arguments",
-        where=_definition(fun),
+        where=definition(fun),
         cause="containers of traced arrays are taken apart and put together anew, so that the caller would not see it",
         cure="copy it first, as in params = dict(params), and return what the caller needs",
     )
@@ -187,7 +196,7 @@ def _settled(
 def _outputs(result: Any, fun: Callable[..., Any]) -> tuple[list[Term], Structure]:
     leaves, structure = flatten(result)
     name = _name(fun)
-    where = _definition(fun)
+    where = definition(fun)
     for path, value in structure.statics("result"):
         raise TraceError(
             f"the {path} of {name} is a {type(value).__name__}, not an array: {value!r}",
@@ -216,7 +225,8 @@ def _name(fun: Any) -> str:
     return "the function" if name == "<lambda>" else f"{name}()"
 
 
-def _definition(fun: Any) -> str | None:
+def definition(fun: Any) -> str | None:
+    """Return `file:line` at which a function is defined, if it has one."""
     code = getattr(inspect.unwrap(fun), "__code__", None) if callable(fun) else None
     return f"{code.co_filename}:{code.co_firstlineno}" if code is not None else None
 

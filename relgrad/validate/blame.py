@@ -1,0 +1,68 @@
+"""Which steps of a derivation changed what is computed, and where in the user's code they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from relgrad.conventions import Conventions
+from relgrad.relation import Library
+from relgrad.schedule import NAIVE, schedule
+from relgrad.step import Derivation, Step
+from relgrad.term import Term, is_term
+from relgrad.validate.conditioning import Difference, Written
+from relgrad.validate.points import Values
+
+MOVES = ("relation", "simplify", "fold")
+
+
+class Guilty(NamedTuple):
+    """A step whose two sides differ at a point, and where they do."""
+
+    step: Step
+    difference: Difference | None
+
+
+def explicit(roots: Sequence[Term], conventions: Conventions) -> list[Term]:
+    """Return roots with their gradients expanded, and nothing else done: the program as written."""
+    return list(schedule(roots, Library([]), NAIVE, conventions=conventions).after)
+
+
+def guilty_steps(derivation: Derivation, point: Values, conventions: Conventions) -> Iterator[Guilty]:
+    """Yield the steps that put one thing in another's place though they differ at a point."""
+    for step in derivation.steps:
+        if step.move in MOVES and is_term(step.before) and is_term(step.after):
+            try:
+                before, after = (explicit([t], conventions) for t in (step.before, step.after))
+            except Exception:  # a side that cannot be differentiated is judged by what it is part of
+                continue
+            written = Written(before)
+            values, got = written.at(point), Written(after).at(point)
+            if values is None:
+                continue
+            if got is None:
+                yield Guilty(step, None)
+                continue
+            difference = written.difference(point, _flat(values), _flat(got))
+            if difference is not None:
+                yield Guilty(step, difference)
+
+
+def _flat(values: Sequence[Any]) -> list[Any]:
+    """Return the arrays of which several stand together in a tuple."""
+    return [x for value in values for x in (value if isinstance(value, tuple) else (value,))]
+
+
+def line_of(t: Term, derivation: Derivation, lines: dict[Term, str]) -> str | None:
+    """Return the user's line at which a term was written, or what has become of it, or the nearest part of it."""
+    became = {
+        step.after: step.before for step in derivation.steps if is_term(step.after) and is_term(step.before)
+    }
+    stack, seen = [t], {t}
+    for node in stack:  # which grows meanwhile
+        if node in lines:
+            return lines[node]
+        parts = [became[node], *node.rands] if node in became else node.rands
+        stack += [part for part in parts if part not in seen]
+        seen.update(parts)
+    return None

@@ -1,0 +1,146 @@
+"""Two programs compared where the written one is well-conditioned: how far rounding may carry its results.
+
+Each operand of each operation is perturbed, by itself, by a relative η far above rounding. Results that this carries
+far are not known well enough to judge by: there nothing is said.
+
+Source: Parker 1997, "Monte Carlo arithmetic", and Vignes 1993, "A stochastic arithmetic". Changed from the source:
+η is eps^0.6, so that a few runs show every cancellation; what only moves or compares entries is left exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from relgrad.compile.interpret import interpret
+from relgrad.op import is_constant
+from relgrad.ops.casting import Cast
+from relgrad.term import Term, subterms
+from relgrad.types import ArrayType
+from relgrad.validate.points import Values
+
+RUNS = 3
+"""So many perturbed runs are made."""
+MARGIN = 64.0
+"""Results that differ by so many times what perturbations do to them are different."""
+_EXACT = frozenset(
+    [
+        *("negative", "positive", "absolute", "fabs", "maximum", "minimum", "fmax", "fmin", "where"),
+        *("max", "min", "clip", "sign", "floor", "ceil", "trunc", "rint", "argmax", "argmin", "argsort"),
+        *("concatenate", "stack", "scatter", "anchor", "pack", "project", "equal", "not_equal", "less"),
+        *("less_equal", "greater", "greater_equal", "isnan", "isfinite", "isinf", "signbit"),
+    ]
+)
+"""Ops that do not round: they pick, move and compare entries, as those do whose laws say that they select."""
+
+
+class Difference(NamedTuple):
+    """Where two results differ: which output, which entry, and what it is in each."""
+
+    output: int
+    entry: tuple[int, ...]
+    written: Any
+    rewritten: Any
+
+
+class Written:
+    """The program as written: its values, and how far rounding may carry them."""
+
+    def __init__(self, roots: Sequence[Term]):
+        self.roots = list(roots)
+        self.nodes = list(subterms(*self.roots))
+        floats = [t.type.dtype for t in self.nodes if isinstance(t.type, ArrayType) and t.type.differentiable]
+        self.eta = max([float(np.finfo(d).eps) for d in set(floats)], default=2.0**-52) ** 0.6
+
+    @property
+    def entries(self) -> int:
+        """The number of entries of all that is computed."""
+        return sum(t.type.size or 0 for t in self.nodes if isinstance(t.type, ArrayType))
+
+    def at(self, point: Values) -> list[Any] | None:
+        """Return the values at a point, or None where they cannot be computed."""
+        return _computed(self.roots, point)
+
+    def difference(
+        self, point: Values, written: Sequence[Any], rewritten: Sequence[Any]
+    ) -> Difference | None:
+        """Return where the results differ by more than rounding explains, or None."""
+        doubtful = [
+            i for i, (a, b) in enumerate(zip(written, rewritten, strict=True)) if not self._same(a, b)
+        ]
+        if not doubtful:
+            return None
+        spreads = self._spreads(point, written)
+        if spreads is None:
+            return None
+        for i in doubtful:
+            a, b = np.asarray(written[i]), np.asarray(rewritten[i])
+            if a.shape != b.shape:
+                return Difference(i, (), a, b)
+            with np.errstate(all="ignore"):
+                allowed = MARGIN * (spreads[i] + self.eta * np.abs(np.asarray(a, float)))
+                apart = np.abs(np.asarray(b, float) - np.asarray(a, float))
+                # NaN: a result that is no number although the written one is; and a spread without bound.
+                wrong = np.isfinite(a) & np.isfinite(allowed) & ~(apart <= allowed)
+            if np.any(wrong):
+                entry = tuple([int(n) for n in np.argwhere(wrong)[0]])
+                return Difference(i, entry, a[entry], b[entry])
+        return None
+
+    def _same(self, a: Any, b: Any) -> bool:
+        a, b = np.asarray(a), np.asarray(b)
+        if a.shape != b.shape:
+            return False
+        if a.dtype.kind != "f":
+            return bool(np.array_equal(a, b))
+        with np.errstate(all="ignore"):
+            close = np.abs(a - b) <= MARGIN * self.eta * np.abs(a)
+        return bool(np.all(close | ~np.isfinite(a)))
+
+    def _spreads(self, point: Values, written: Sequence[Any]) -> list[Any] | None:
+        """Return how far perturbations carry each result, or None where it leaves the range of floats on the way."""
+        rng = np.random.default_rng(len(self.nodes))
+        spreads = [np.zeros(np.shape(a)) for a in written]
+        for _ in range(RUNS):
+            found = _computed(self.roots, point, _Noise(self.eta, rng))
+            if found is None:
+                return None
+            with np.errstate(all="ignore"):
+                spreads = [
+                    np.maximum(s, np.abs(np.asarray(b, float) - np.asarray(a, float)))
+                    for s, a, b in zip(spreads, written, found, strict=True)
+                ]
+        return spreads
+
+
+class _Noise:
+    """Perturbs the operands of what rounds; what has underflowed may be anything below the range of floats."""
+
+    def __init__(self, eta: float, rng: np.random.Generator):
+        self.eta, self.rng = eta, rng
+
+    def __call__(self, node: Term, operands: Sequence[Any]) -> list[Any]:
+        op = node.op
+        if op.name in _EXACT or op.laws.selects or type(op) is Cast:
+            return list(operands)
+        return [
+            x if is_constant(t) else self._perturbed(x) for t, x in zip(node.rands, operands, strict=True)
+        ]
+
+    def _perturbed(self, x: Any) -> Any:
+        x = np.asarray(x)
+        if x.dtype.kind != "f":
+            return x
+        noise = self.rng.uniform(0.5, 1.0, x.shape) * self.rng.choice((-self.eta, self.eta), x.shape)
+        least = np.finfo(x.dtype).tiny / np.finfo(x.dtype).eps
+        return np.where(x == 0, least * (1 + noise), x * (1 + noise)).astype(x.dtype)
+
+
+def _computed(roots: Sequence[Term], point: Values, noise: _Noise | None = None) -> list[Any] | None:
+    try:
+        with np.errstate(all="ignore", over="raise" if noise else "ignore"):
+            return interpret(roots, point, perturb=noise)
+    except Exception:  # whatever an op raises at inputs that are not the user's
+        return None

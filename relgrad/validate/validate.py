@@ -1,0 +1,246 @@
+"""The program as written and the program as rewritten, evaluated side by side; what makes them differ is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from relgrad.conventions import Conventions
+from relgrad.display.text import show
+from relgrad.errors import RelgradError, RelgradWarning, WrongRewrite, warn
+from relgrad.relation import Library
+from relgrad.schedule import NAIVE, Left, Strategy
+from relgrad.step import Derivation, Step
+from relgrad.term import Term
+from relgrad.types import ArrayType
+from relgrad.validate.blame import MOVES, Guilty, explicit, guilty_steps, line_of
+from relgrad.validate.conditioning import Difference, Written
+from relgrad.validate.points import Sample, Values
+
+ENOUGH = 2
+"""Every entry is looked at at so many points, as far as it has a value there."""
+AFFORDABLE = 1 << 18
+"""So many entries are computed at each point: programs of more are tried at one."""
+LARGEST = 1 << 24
+"""Programs of more entries are not tried at all."""
+REPORT = "please report this, with the function and the relation: a relation must never change a value"
+
+
+class Program(Protocol):
+    """What a trace became: a derivation, and a function of the arrays that stand for its inputs."""
+
+    derivation: Derivation
+
+    def run(self, arrays: Sequence[Any]) -> list[Any]: ...
+
+
+class Fault(NamedTuple):
+    """A point at which a program is wrong, where it differs there, and what it raised if it did."""
+
+    point: Values
+    difference: Difference | None
+    error: Exception | None = None
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is validated: the roots as written, with what they depend on, and how a program is made of them.
+
+    `make(strategy, left)` returns the program that a strategy finds without the moves that are left out. `lines`
+    gives the user's lines of terms, `where` that of the function, `name` what it is called. Where it is not `tried`,
+    only what raises is left out.
+    """
+
+    roots: Sequence[Term]
+    inputs: Sequence[Term]
+    sample: Sample
+    strategy: Strategy
+    library: Library
+    conventions: Conventions
+    name: str
+    make: Callable[[Strategy, Left], Any]
+    lines: Callable[[], dict[Term, str]]
+    where: str | None = None
+    tried: bool = True
+
+
+def validated(subject: Subject) -> Any:
+    """Return the program that is made of a subject, without the moves that make it differ from what is written.
+
+    Warns `WrongRewrite` of each. What the program as written raises, when it is differentiated or compiled, is raised.
+    """
+    return _Validation(subject).program()
+
+
+class _Validation:
+    """One subject, its program as written, and the points at which that has values."""
+
+    def __init__(self, subject: Subject):
+        self.subject = subject
+        self.rng = np.random.default_rng(20)
+        self.written: Written | None = None
+        self.points: list[tuple[Values, list[Any]]] = []
+
+    def program(self) -> Any:
+        """Make the program; where it is wrong, without what is at fault, or else as written."""
+        program, error = self._made(frozenset())
+        fault = self._fault(program, error)
+        if fault is None:
+            return program
+        # What cannot be made as written either is the user's to mend, and raises here.
+        naive = self.subject.make(NAIVE, frozenset())
+        if self._fault(naive, None) is not None:
+            # Not the rewriting's doing: what the caller's arrays make of it will tell.
+            if fault.difference is not None:
+                warn(WrongRewrite(self._miscomputed(fault)))
+            return program or naive
+        for left, guilty in self._remedies(program, fault):
+            better = self._right(left)
+            if better is not None:
+                self._warn(fault, guilty, program)
+                return better
+        self._warn(fault, [], program)
+        return naive
+
+    def _made(self, left: Left) -> tuple[Any, Exception | None]:
+        try:
+            return self.subject.make(self.subject.strategy, left), None
+        except RelgradWarning:  # one that the caller has made an error
+            raise
+        except Exception as error:
+            if self.subject.strategy == NAIVE:
+                raise
+            return None, error
+
+    def _miscomputed(self, fault: Fault) -> RelgradError:
+        return RelgradError(
+            f"{self.subject.name} is compiled to something else than is written",
+            where=self.subject.where or "<unknown>",
+            cause=f"{_seen(fault, self.subject.inputs)}; an op whose `source` is not its `perform` does that",
+            cure=REPORT,
+        )
+
+    def _right(self, left: Left) -> Any:
+        """Return the program without some moves if it is right, or None."""
+        program, error = self._made(left)
+        return program if self._fault(program, error) is None else None
+
+    def _prepare(self) -> None:
+        """Expand what is written, and find points at which it has values."""
+        subject = self.subject
+        if self.written is not None or not subject.tried or any(None in x.type.shape for x in subject.inputs):
+            return
+        self.written = Written(explicit(subject.roots, subject.conventions))
+        size = self.written.entries
+        if size > LARGEST:
+            return
+        covered = None
+        for point in subject.sample.points(self.rng):
+            values = self.written.at(point)
+            if values is None:
+                continue
+            self.points.append((point, values))
+            known = [np.isfinite(x).astype(int) for x in values]
+            covered = known if covered is None else [a + b for a, b in zip(covered, known, strict=True)]
+            if all(np.all(n >= (ENOUGH if size <= AFFORDABLE else 1)) for n in covered):
+                break
+
+    def _fault(self, program: Any, error: Exception | None) -> Fault | None:
+        """Return where a program is wrong, or None where it is right as far as can be told."""
+        if program is None:
+            return Fault({}, None, error)
+        self._prepare()
+        for point, values in self.points:
+            fault = self._fault_at(program, point, values)
+            if fault is not None:
+                near = self.subject.sample.near(point, self.rng)
+                again = self.written.at(near) if self.written else None
+                if again is not None and self._fault_at(program, near, again) is not None:
+                    return fault
+        return None
+
+    def _fault_at(self, program: Any, point: Values, values: Sequence[Any]) -> Fault | None:
+        try:
+            with np.errstate(all="ignore"):
+                got = program.run([np.array(point[x])[()] for x in self.subject.inputs])
+        except Exception as error:
+            finite = all(np.all(np.isfinite(x)) for x in values)
+            return Fault(point, None, error) if finite else None
+        assert self.written is not None
+        difference = self.written.difference(point, values, got)
+        return None if difference is None else Fault(point, difference)
+
+    def _remedies(self, program: Any, fault: Fault) -> Iterator[tuple[Left, list[Guilty]]]:
+        """Yield what might be left out: steps that differ at the fault, at their places, everywhere; any one move."""
+        if program is not None:
+            guilty = list(guilty_steps(program.derivation, fault.point, self.subject.conventions))
+            if guilty:
+                yield frozenset([(g.step.name, g.step.before) for g in guilty]), guilty
+                yield frozenset([(g.step.name, None) for g in guilty]), guilty
+            steps = {s.name: s for s in reversed(program.derivation.steps) if s.move in MOVES}
+        else:
+            steps = {row.name: Step("relation", row.name, None, None) for row in self.subject.library}
+        names = list(steps)
+        while len(names) > 1:
+            half = names[: len(names) // 2]
+            names = half if self._right(_everywhere(half)) is not None else names[len(half) :]
+        yield _everywhere(names), [Guilty(steps[name], None) for name in names]
+
+    def _warn(self, fault: Fault, guilty: Sequence[Guilty], wrong: Any) -> None:
+        """Say once of each move at fault what it was, where, and how it showed; or that nothing is rewritten."""
+        subject = self.subject
+        lines = subject.lines() if guilty else {}
+        rows = {row.name: row.place for row in subject.library}
+        for g in {g.step.name: g for g in reversed(guilty)}.values():
+            before, after = g.step.before, g.step.after
+            row = f"{g.step.move} {g.step.name}" + (f" ({rows[g.step.name]})" if g.step.name in rows else "")
+            place = None if before is None else line_of(before, wrong.derivation, lines)
+            changed = "" if before is None else f"{_shown(before)} became {_shown(after)}; "
+            warn(
+                WrongRewrite(
+                    RelgradError(
+                        f"{row} changed what {subject.name} computes, and is left out of it",
+                        where=place or subject.where or "<unknown>",
+                        cause=changed + _seen(fault, subject.inputs),
+                        cure=REPORT,
+                    )
+                )
+            )
+        if not guilty:
+            warn(
+                WrongRewrite(
+                    RelgradError(
+                        f"rewriting changed what {subject.name} computes, which is used as it is written",
+                        where=subject.where or "<unknown>",
+                        cause=_seen(fault, subject.inputs),
+                        cure=REPORT,
+                    )
+                )
+            )
+
+
+def _everywhere(names: Sequence[str]) -> Left:
+    return frozenset([(name, None) for name in names])
+
+
+def _shown(t: Any) -> str:
+    """Return a term as text, with its type."""
+    text = show(t, width=80, limit=12).replace("\n", " ")
+    return f"{text} of {t.type}" if isinstance(t.type, ArrayType) else text
+
+
+def _seen(fault: Fault, inputs: Sequence[Term]) -> str:
+    """Return in words how a fault showed."""
+    shapes = ", ".join(f"{x.op.name} of shape {x.type.shape}" for x in inputs)
+    at = f"at random inputs ({shapes})" if inputs else "when it is computed"
+    if fault.error is not None:
+        return f"{type(fault.error).__name__}: {fault.error}"
+    if fault.difference is None:
+        return at
+    output, entry, a, b = fault.difference
+    if np.shape(a) != np.shape(b):
+        return f"{at} output {output} is of shape {np.shape(a)} as written and {np.shape(b)} as rewritten"
+    return f"{at} entry {list(entry)} of output {output} is {a:.8g} as written and {b:.8g} as rewritten"
