@@ -143,7 +143,7 @@ class Transformed:
                 make,
                 lambda: lines_of(self._rule, args, kwargs),
                 definition(self._rule),
-                how.validate and known and not traced.free(),
+                how.validate and known and set(traced.free()) <= traced.outside.keys(),
             )
         )
         for failure in program.derivation.failures:

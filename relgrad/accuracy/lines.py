@@ -9,9 +9,10 @@ from typing import Any
 
 from relgrad.errors import user_line
 from relgrad.gradient import Anchor
+from relgrad.leaf import Input
 from relgrad.op import Symbolic
 from relgrad.step import Derivation
-from relgrad.term import Term, reachable, substitute, subterms
+from relgrad.term import Term, reachable, rebuild, substitute, subterms, term
 from relgrad.trace.trace import trace
 
 Lines = dict[Term, str]
@@ -27,9 +28,19 @@ def lines_of(fun: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, 
     lines: Lines = {}
     with _watching(lambda result: _mark(result.term, user_line(), lines)):
         traced = trace(fun, args, kwargs)
+    # While a trace lasts its inputs are its own.
+    inputs = {t.op.label: t for t in traced.inputs}
+
+    def change(old: Term, rands: tuple[Any, ...]) -> Term:
+        if type(old.op) is Input:
+            return inputs.get(old.op.label, old) if old.op.trace else old
+        same = all(a is b for a, b in zip(rands, old.rands, strict=True))
+        return old if same else term(old.op, *rands, type_=old.type)
+
+    settled = dict(zip(rebuild(lines, change), lines.values(), strict=True))
     for t in traced.inputs:
-        lines.pop(t, None)
-    return lines
+        settled.pop(t, None)
+    return settled
 
 
 @contextmanager
