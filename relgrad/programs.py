@@ -57,14 +57,15 @@ class Variants:
     def __init__(self) -> None:
         self.programs: list[Program] = []
         self.runs: list[Run] = []
-        self.used = True
+        self.used = False
+        """Whether there were calls after the first, since it was last asked."""
         self.seconds = 0.0
         """What the last trace took."""
 
     def keep(self, run: Run, guarded: bool) -> None:
         """Put a program first, and its run, if its guard may ever hold."""
+        self.used = bool(self.programs)
         self.programs = [run.program, *[p for p in self.programs if p is not run.program]][:VARIANTS]
-        self.used = True
         if guarded:
             self.runs = [run, *self.runs][:VARIANTS]
 

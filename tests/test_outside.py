@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import copy
 import functools
+import gc
+import itertools
 import random
-import sys
+import threading
 import time
 import types
+import weakref
 from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
@@ -19,9 +23,14 @@ import numpy as np
 import pytest
 
 import relgrad as rg
-from relgrad import transformed
+from relgrad import programs, transformed
+from relgrad.trace.arguments import signature
+from relgrad.trace.common import common
+from relgrad.trace.outside import read
+from relgrad.trace.trace import is_tracing, trace
 
 X = np.array([0.5, -1.0, 2.0])
+NUMBERS = itertools.count()
 
 
 @contextmanager
@@ -269,11 +278,7 @@ def containers() -> Subject:
 def table() -> Subject:
     def f(x: Any) -> Any:
         scale = TABLE["deep"][0]["b"] if TABLE["lam"] > 0 else -TABLE["deep"][0]["b"]
-        return (
-            np.sum(TABLE["w"] * x) * scale + sum(TABLE.values(), start=0 * x).sum()
-            if len(TABLE) > 3
-            else scale * x[0]
-        )
+        return np.sum(TABLE["w"] * x) * scale + sum(v for v in TABLE.values() if isinstance(v, float)) * x[0]
 
     return f, [
         lambda rng: TABLE.__setitem__("lam", number(rng)),
@@ -396,8 +401,25 @@ def nested_transformations() -> Subject:
     ]
 
 
+def indices() -> Subject:
+    """Arrays of integers and truth values, which choose what is computed."""
+    index, mask, power = np.array([0, 1]), np.array([True, False, True]), [2]
+
+    def f(x: Any) -> Any:
+        return (
+            np.sum(x[index] ** 2) + np.sum(np.where(mask, x, 2 * x)) + np.sum(x[mask]) + np.sum(x ** power[0])
+        )
+
+    return f, [
+        lambda rng: index.__setitem__(rng.randrange(2), rng.randrange(-3, 3)),
+        lambda rng: mask.__setitem__(rng.randrange(3), rng.random() < 0.5),
+        lambda rng: power.__setitem__(0, rng.choice([0, 1, 2])),
+    ]
+
+
 SUBJECTS = [
-    globals_, cells, attributes, slots, containers, table, classes, partials, computed_outside, aliases, decorated,
+    indices, globals_,
+    cells, attributes, slots, containers, table, classes, partials, computed_outside, aliases, decorated,
     dynamic, modules, nested_transformations,
 ]  # fmt: skip
 
@@ -417,7 +439,7 @@ def _restored() -> Iterator[None]:
     _kept.clear()
 
 
-def mutate(make: Callable[[], Subject], rounds: int, seed: int) -> None:
+def changed(make: Callable[[], Subject], rounds: int, seed: int) -> None:
     """Change what a function reads, again and again; value and gradient follow."""
     rng = random.Random(f"{make.__name__} {seed}")
     f, changes = make()
@@ -430,11 +452,290 @@ def mutate(make: Callable[[], Subject], rounds: int, seed: int) -> None:
 
 @pytest.mark.parametrize("make", SUBJECTS)
 def test_every_change_is_seen(make: Callable[[], Subject]) -> None:
-    mutate(make, 12, 0)
+    changed(make, 12, 0)
 
 
-if __name__ == "__main__":
-    for make in SUBJECTS:
-        t = time.time()
-        mutate(make, int(sys.argv[1]), int(sys.argv[2]))
-        print(make.__name__, time.time() - t)
+# Side effects: run anew at each call, as NumPy does
+
+
+def test_counters_count_calls() -> None:
+    count = 0
+
+    def f(x: Any) -> Any:
+        nonlocal count
+        count += 1
+        f.calls = getattr(f, "calls", 0) + 1
+        return np.sum(x) * count
+
+    s = rg.stabilize(f)
+    assert [s(X) / np.sum(X) for _ in range(3)] == [1, 2, 3] and count == f.calls == 3
+
+
+def test_an_attribute_that_a_function_gives_itself() -> None:
+    def f(x: Any) -> Any:
+        if not hasattr(f, "calls"):
+            f.calls = 0
+        f.calls += 1
+        return np.sum(x) * f.calls
+
+    s = rg.stabilize(f)
+    assert [s(X) / np.sum(X) for _ in range(3)] == [1, 2, 3]
+
+
+def test_random_numbers_are_drawn_anew() -> None:
+    rng, same = np.random.default_rng(0), np.random.default_rng(0)
+    d = rg.grad(lambda x: np.sum(x * rng.normal(size=3)))
+    with counting("schedule") as searches:
+        drawn = [d(X) for _ in range(6)]
+    np.testing.assert_allclose(drawn, [same.normal(size=3) for _ in range(6)])
+    assert searches[0] <= 3, "draws are inputs of one program"
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.sum(x) * np.random.rand(),
+        lambda x: np.sum(x) * time.perf_counter(),
+        lambda x: np.sum(x) * next(NUMBERS),
+        lambda x: np.sum(x * np.random.default_rng().normal(size=3)),
+    ],
+)
+def test_what_differs_from_call_to_call_differs(f: Callable[..., Any]) -> None:
+    s = rg.stabilize(f)
+    assert len({float(s(X)) for _ in range(3)}) == 3
+
+
+def test_an_array_that_changes_costs_a_trace_and_no_program() -> None:
+    w, big = np.ones(3), np.linspace(-1.0, 1.0, 10_000)
+
+    def f(x: Any) -> Any:
+        return np.sum(w * x) + np.sum(big * x[0])
+
+    d = rg.grad(f)
+    with counting("schedule") as searches:
+        for i in range(1, 8):
+            w[:], big[:] = [i, 2 * i, -i], i
+            np.testing.assert_allclose(d(X), [i + 10_000 * i, 2 * i, -i])
+    assert searches[0] <= 3
+
+
+def test_a_number_that_changes_at_each_call_ends_as_an_input() -> None:
+    rate = [1.0]
+    d = rg.grad(lambda x: np.sum(x * x) * rate[0])
+    with counting("schedule") as searches:
+        for i in range(12):
+            rate[0] = 1.0 + i
+            np.testing.assert_allclose(d(X), 2 * X * (1.0 + i))
+    assert searches[0] <= transformed.SINGLE + 2
+
+
+def test_nothing_is_traced_while_nothing_changes() -> None:
+    model = Model()
+    for f in (
+        through_globals,
+        model.loss,
+        functools.partial(penalty, strength=0.3),
+        cells()[0],
+        containers()[0],
+    ):
+        d = rg.grad(f)
+        d(X)
+        with counting("trace") as traces:
+            for _ in range(3):
+                d(X)
+                rg.grad(f)(X)
+        assert traces == [0], read(f).reason
+
+
+def test_what_is_shown_is_what_is_computed() -> None:
+    lam = [2.0]
+    f = lambda x: np.sum(x) * lam[0]
+    d = rg.grad(f)
+    assert "2.0" in d.source(X)
+    lam[0] = 3.0
+    assert "3.0" in d.source(X) and "2.0" not in d.source(X) and "3.0" in str(d.explain(X))
+    space: dict[str, Any] = {}
+    w = np.ones(3)
+    d = rg.grad(lambda x: np.sum(np.sin(x * w)))
+    for i in range(3):
+        w[0] = i
+        exec(d.source(X), space)
+        np.testing.assert_allclose(
+            next(v for k, v in space.items() if k.startswith("grad"))(X), w * np.cos(X * w)
+        )
+
+
+# Identity, memory, threads
+
+
+def test_callables_that_are_equal_have_programs_of_their_own() -> None:
+    a, b = Alike(1.0), Alike(2.0)
+    assert rg.stabilize(a)(X) == 1.5 and rg.stabilize(b)(X) == 3.0
+    a.c = 5.0
+    assert rg.stabilize(a)(X) == 7.5 and rg.stabilize(b)(X) == 3.0
+
+
+def test_static_arguments_are_told_apart_and_read_again() -> None:
+    s = rg.stabilize(lambda x, scale: scale(x))
+    a, b, scale = Alike(1.0), Alike(2.0), [1.0]
+    fun = lambda x: np.sum(x) * scale[0]
+    assert [s(X, a), s(X, b), s(X, fun)] == [1.5, 3.0, 1.5]
+    a.c, scale[0] = 4.0, 2.0
+    assert [s(X, a), s(X, b), s(X, fun)] == [6.0, 3.0, 3.0]
+
+
+def test_bound_methods_of_one_object_share_programs() -> None:
+    model = Model()
+    assert rg.grad(model.loss)._programs is rg.grad(model.loss)._programs
+    assert rg.grad(model.loss)._programs is not rg.grad(Model().loss)._programs
+
+
+def test_programs_and_guards_keep_nothing_alive() -> None:
+    def make() -> Callable[..., Any]:
+        def f(x: Any, n: int = 2) -> Any:
+            return helper(x, n - 1) if n else np.sum(x * w[0])
+
+        def helper(x: Any, n: int) -> Any:
+            return f(x, n)
+
+        w = [np.ones(3)]
+        return f
+
+    f, model = make(), Model()
+    slope, gone = rg.grad(model.loss), [weakref.ref(f), weakref.ref(model)]
+    rg.grad(f)(X), slope(X)
+    del f, model, slope
+    gc.collect()
+    assert [r() for r in gone] == [None, None]
+
+
+def test_programs_are_bounded() -> None:
+    table: dict[str, Any] = {"f": np.sin}
+    f = lambda x: np.sum(table["f"](x))
+    d = rg.stabilize(f)
+    for power in range(programs.VARIANTS + 4):
+        table["f"] = lambda x, power=power: x**power
+        d(X)
+    (variants,) = d._programs.values()
+    assert len(variants.programs) <= programs.VARIANTS >= len(variants.runs)
+    kept = programs.Programs()
+    first = kept.at(0)
+    for i in range(3 * programs.SIGNATURES):
+        kept.at(i)
+        kept.at(0).used = True
+    assert len(kept) == programs.SIGNATURES and kept.at(0) is first
+
+
+def test_threads_that_call_trace_and_change() -> None:
+    table: dict[str, Any] = {"lam": 1.0, "w": np.ones(3)}
+    weights = [np.ones(3), 2 * np.ones(3)]
+    stop = threading.Event()
+
+    def f(x: Any) -> Any:
+        return table["lam"] * np.sum(table["w"] * x)
+
+    def call() -> set[float]:
+        d, seen = rg.grad(f), set[float]()
+        while not stop.is_set():
+            seen.update(d(X))
+        assert not is_tracing()
+        return seen
+
+    with ThreadPoolExecutor(8) as pool:
+        seen = [pool.submit(call) for _ in range(7)]
+        rng = random.Random(0)
+        for _ in range(200):
+            table["lam"], table["w"] = rng.choice([1.0, 3.0]), rng.choice(weights)
+            time.sleep(0.001)
+        stop.set()
+    assert set().union(*[s.result() for s in seen]) <= {1.0, 2.0, 3.0, 6.0}
+    for table["lam"] in (1.0, 3.0):
+        for table["w"] in weights:
+            np.testing.assert_allclose(rg.grad(f)(X), table["lam"] * table["w"])
+
+
+# What cannot be done is refused
+
+
+def test_a_recursion_without_end_is_refused() -> None:
+    def f(x: Any) -> Any:
+        return f(x) + 1
+
+    with pytest.raises(rg.TraceError, match=r"f\(\) calls itself more than .*levels deep") as caught:
+        rg.grad(f)(1.0)
+    assert "cure:" in str(caught.value) and not is_tracing()
+
+
+def test_a_function_that_changes_a_container_among_its_arguments_is_refused() -> None:
+    def f(p: dict[str, Any]) -> Any:
+        p["y"] = p["x"] * 2
+        return p["y"]
+
+    with pytest.raises(rg.TraceError, match=r"f\(\) changes a container among its arguments"):
+        rg.stabilize(f)({"x": 1.0})
+
+
+def test_a_traced_array_that_leaks_is_refused_wherever_it_is_used() -> None:
+    kept: list[Any] = []
+    s = rg.stabilize(lambda x: (kept.append(x * x), x)[1])
+    s(2.0)
+    box = types.SimpleNamespace(x=kept[0])
+    for use in (lambda x: x * kept[0], lambda y: kept[-1] + y, lambda x: np.stack([x, box.x]).sum()):
+        for transform in (rg.stabilize, rg.grad):
+            with pytest.raises(rg.TraceError, match="a traced array of another call") as caught:
+                transform(use)(3.0)
+            assert "cure:" in str(caught.value)
+
+
+def test_a_traced_array_may_be_used_by_a_thread_within_the_call() -> None:
+    def f(x: Any) -> Any:
+        with ThreadPoolExecutor(2) as pool:
+            return sum(pool.map(lambda c: np.sum(c * x), [1.0, 2.0]))
+
+    np.testing.assert_allclose(rg.grad(f)(X), [3.0, 3.0, 3.0])
+
+
+# Guards and generalisations by themselves
+
+
+def test_a_guard_says_why_it_never_holds() -> None:
+    lock = threading.Lock()
+    assert "getattr" in read(lambda x: getattr(x, "y")).reason  # noqa: B009
+    assert "random" in read(lambda x: np.random.rand()).reason
+    assert "lock" in read(lambda x: lock).reason
+    assert "time" in read(lambda x: time.time()).reason
+    big = np.zeros(100_000)
+    assert "bytes" in read(lambda x: big).reason
+    assert read(lambda x: big, seconds=1.0).reason == ""
+
+
+def test_what_two_traces_have_in_common() -> None:
+    a, b = (trace(lambda x, c=c: 2 * x + c, (X,)) for c in (np.arange(3.0), np.ones(3)))
+    both = common(a, b)
+    assert both is not None and [v.tolist() for v in both.outside.values()] == [[1, 1, 1]]
+    assert both.outputs != a.outputs
+    again = common(both, trace(lambda x: 2 * x + np.array([5.0, 6.0, 7.0]), (X,)))
+    assert again is not None and again.outputs == both.outputs
+    assert [v.tolist() for v in again.outside.values()] == [[5, 6, 7]]
+    negative = common(both, trace(lambda x: 2 * x - np.array([5.0, 6.0, 7.0]), (X,)))
+    assert negative is None
+    below = common(both, trace(lambda x: 2 * x + np.array([-5.0, 6.0, 7.0]), (X,)))
+    assert below is not None and below.outputs != both.outputs, "the sign is another"
+    assert common(a, trace(lambda x: 3 * x + np.ones(3), (X,))) is None, "numbers stay"
+    assert common(a, trace(lambda x: 3 * x + np.ones(3), (X,)), scalars=True) is not None
+    assert signature((X,)) == signature((X + 1,))
+
+
+def test_variables_of_differentiation_are_told_apart() -> None:
+    """The mixed derivative is no instance of the second one."""
+
+    def mixed(x: Any, y: Any) -> Any:
+        return rg.grad(lambda a: rg.grad(lambda b: table["f"](a, b))(y))(x)
+
+    table: dict[str, Any] = {"f": lambda a, b: np.sin(a) * b}
+    s = rg.stabilize(mixed)
+    assert np.isclose(s(0.5, 0.25), np.cos(0.5))
+    table["f"] = lambda a, b: np.sin(b) * a
+    assert np.isclose(s(0.5, 0.25), np.cos(0.25))
+    table["f"] = lambda a, b: np.sin(a) * a + b
+    assert np.isclose(s(0.5, 0.25), 0.0)

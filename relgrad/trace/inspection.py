@@ -100,14 +100,16 @@ REFLECTIVE = frozenset(
     )
 )
 """Names by which code reads what has other names."""
+CONSTRUCTORS = frozenset(("__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__"))
+"""Methods that are called where an object is made of a class, and not where one is used."""
 ATOMS = (int, float, complex, str, bytes)
 FIXED = (
     *(np.ufunc, np.dtype, type(np.sum), Decimal, date, time, timedelta, Pattern, range, slice),
     *(MethodWrapperType, WrapperDescriptorType, MethodDescriptorType, GenericAlias, UnionType, CodeType),
+    *(GetSetDescriptorType, MemberDescriptorType),
     type(vars(namedtuple("_Pair", "x"))["x"]),
 )
 """Classes of objects that never change: identity is all there is to compare."""
-DESCRIPTORS = (GetSetDescriptorType, MemberDescriptorType)
 PARTS = {
     partial: ("func", "args", "keywords"),
     property: ("fget", "fset"),

@@ -26,8 +26,8 @@ from relgrad.op import Constant, Symbolic
 from relgrad.trace.guard import Guard, Writer, never
 from relgrad.trace.inspection import (
     ATOMS,
+    CONSTRUCTORS,
     CONTAINERS,
-    DESCRIPTORS,
     DRAWS,
     FIXED,
     KNOWN,
@@ -134,6 +134,8 @@ class _Walk(Writer):
         elif isinstance(value, ModuleType):
             self.module(value, name)
         elif isinstance(value, type):
+            if not text.startswith("type(") and "__bases__" not in text:
+                self.names |= CONSTRUCTORS
             self.members(value, name)
         elif isinstance(value, BuiltinFunctionType):
             if not isinstance(value.__self__, (ModuleType, type(None))):
@@ -187,6 +189,8 @@ class _Walk(Writer):
         if reflective := REFLECTIVE & (used.attributes | used.variables):
             raise _Unseen(f"`{min(reflective)}`")
         self.names |= used.attributes
+        if "type" in used.variables or "__class__" in used.attributes:
+            self.names |= CONSTRUCTORS
         scope = value.__globals__
         space = self.scopes.get(id(scope))
         if space is None:
@@ -228,8 +232,8 @@ class _Walk(Writer):
         self.lines.append(f"{name}_ = {name}.__dict__")
         self.unless(f"(*{name}_,) != {self.constant((*space,))}")
         for word, member in space.items():
-            implicit = (called or word.startswith("__")) and type(member) is FunctionType
-            if (word in self.before or implicit) and not isinstance(member, DESCRIPTORS):
+            implicit = called or (word.startswith("__") and word not in CONSTRUCTORS)
+            if word in self.before or (implicit and type(member) is FunctionType):
                 self.work.append((member, f"{name}_[{word!r}]"))
         self.work += [
             (base, f"{name}.__bases__[{i}]") for i, base in enumerate(cls.__bases__) if base not in KNOWN
