@@ -4,7 +4,7 @@ A call asks the guards of the runs with its signature. Where none holds, the fun
 looked up among the programs: one that it is an instance of runs with other values of its outside inputs. At most
 SIGNATURES signatures are kept for each function and each way to transform it, and for each as many as VARIANTS
 programs and as many runs; those that were not called for longest are dropped. An array that a guard compares by
-contents is kept as a copy of at most 64 KiB, or as a digest.
+contents is kept as a copy of at most 4 MiB, or as a digest.
 """
 
 from __future__ import annotations

@@ -46,8 +46,10 @@ from relgrad.trace.inspection import (
 
 MOST = 512
 """No guard looks at more places than this: tracing again costs no more."""
-SPEED = 1 << 30
-"""Bytes of an array that are digested in a second: beyond this, tracing again is cheaper than a comparison."""
+COPIED = 1 << 22
+"""Arrays of more bytes than this are not copied to be compared."""
+COMPARED, DIGESTED = 1 << 32, 1 << 30
+"""Bytes of an array that are compared or digested in a second: beyond that, tracing again costs less."""
 
 
 class _Unseen(Exception):
@@ -57,8 +59,8 @@ class _Unseen(Exception):
 def read(fun: Any, others: Iterable[Any] = (), seconds: float = 0.0) -> Guard:
     """Return the guard of what a function can read beside its arguments, as it is at this moment.
 
-    `others` are objects that a call hands in and that are no arrays; `seconds` is what a trace takes: arrays that are
-    compared in less are compared, whatever their size.
+    `others` are objects that a call hands in and that are no arrays; `seconds` is what a trace takes: arrays of more
+    than 64 KiB are compared if that takes less.
 
     >>> scale = [2.0]
     >>> def f(x):
@@ -69,7 +71,7 @@ def read(fun: Any, others: Iterable[Any] = (), seconds: float = 0.0) -> Guard:
     """
     names: frozenset[str] = frozenset()
     while True:
-        walk = _Walk(names, Constant.LARGE + int(seconds * SPEED))
+        walk = _Walk(names, seconds)
         try:
             walk.run(fun, others)
         except _Unseen as unseen:
@@ -85,9 +87,9 @@ class _Walk(Writer):
     `names` are the attributes that the code names: those of modules and classes that count. Instances count whole.
     """
 
-    def __init__(self, names: frozenset[str], largest: int):
+    def __init__(self, names: frozenset[str], seconds: float):
         super().__init__({"same": same, "dumps": dumps, "digest": digest})
-        self.before, self.names, self.largest = names, set(names), largest
+        self.before, self.names, self.seconds = names, set(names), seconds
         self.scopes: dict[int, str] = {}
         self.work: deque[tuple[Any, str]] = deque()
 
@@ -156,12 +158,12 @@ class _Walk(Writer):
             raise _Unseen(f"a {kind.__name__} of {value.dtype}")
         shape, dtype = self.constant(value.shape), self.constant(value.dtype)
         self.unless(f"{name}.shape != {shape} or {name}.dtype != {dtype}")
-        if value.nbytes > self.largest:
-            raise _Unseen(f"an array of {value.nbytes:,} bytes")
-        if value.nbytes > Constant.LARGE:
+        if value.nbytes <= max(Constant.LARGE, min(COPIED, self.seconds * COMPARED)):
+            self.unless(f"{name}.tobytes() != {self.constant(value.tobytes())}")
+        elif value.nbytes <= self.seconds * DIGESTED:
             self.unless(f"digest({name}) != {self.constant(digest(value))}")
         else:
-            self.unless(f"{name}.tobytes() != {self.constant(value.tobytes())}")
+            raise _Unseen(f"an array of {value.nbytes:,} bytes")
 
     def function(self, value: Any, name: str) -> None:
         home = value.__globals__.get("__name__", "")
