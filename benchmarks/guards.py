@@ -1,4 +1,4 @@
-"""What a call costs because nothing is frozen: guards that hold, arrays that change, functions that are traced each time.
+"""What a call costs because nothing is frozen: guards that hold, and arrays that change.
 
 Each row is one function that reads something outside of its arguments. *Guard* is the comparison by itself; *call* is
 a call while nothing changes, and *NumPy* what it computes, written by hand; *changed* is a call after an array was

@@ -194,7 +194,7 @@ def globals_() -> Subject:
         lambda rng: change_array(WEIGHTS, rng) if WEIGHTS.dtype == float else None,
         lambda rng: setattr(penalty, "__defaults__", (number(rng),)),
         lambda rng: setattr(penalty, "__kwdefaults__", {"shift": number(rng)}),
-        lambda rng: penalty.__kwdefaults__.__setitem__("shift", number(rng)),
+        lambda rng: (penalty.__kwdefaults__ or {}).__setitem__("shift", number(rng)),
     ]
 
 
@@ -386,7 +386,7 @@ def dynamic() -> Subject:
 
 
 def modules() -> Subject:
-    module = types.ModuleType("settings_of_the_test")
+    module: Any = types.ModuleType("settings_of_the_test")
     module.lam = 0.5
     exec("def scale(x):\n    return x * lam", vars(module))
 
@@ -464,20 +464,20 @@ def test_counters_count_calls() -> None:
     def f(x: Any) -> Any:
         nonlocal count
         count += 1
-        f.calls = getattr(f, "calls", 0) + 1
         return np.sum(x) * count
 
     s = rg.stabilize(f)
-    assert [s(X) / np.sum(X) for _ in range(3)] == [1, 2, 3] and count == f.calls == 3
+    assert [s(X) / np.sum(X) for _ in range(3)] == [1, 2, 3] and count == 3
 
 
 def test_an_attribute_that_a_function_gives_itself() -> None:
     def f(x: Any) -> Any:
-        if not hasattr(f, "calls"):
-            f.calls = 0
-        f.calls += 1
-        return np.sum(x) * f.calls
+        if not hasattr(own, "calls"):
+            own.calls = 0
+        own.calls += 1
+        return np.sum(x) * own.calls
 
+    own: Any = f
     s = rg.stabilize(f)
     assert [s(X) / np.sum(X) for _ in range(3)] == [1, 2, 3]
 
@@ -603,7 +603,7 @@ def test_programs_and_guards_keep_nothing_alive() -> None:
 
     f, model = make(), Model()
     slope, gone = rg.grad(model.loss), [weakref.ref(f), weakref.ref(model)]
-    rg.grad(f)(X), slope(X)
+    assert rg.grad(f)(X).shape == slope(X).shape
     del f, model, slope
     gc.collect()
     assert [r() for r in gone] == [None, None]
