@@ -191,33 +191,52 @@ def _used(lines: Sequence[str]) -> list[str]:
 
 
 def faults(
-    p: Program, seed: Any, strategies: Sequence[str] = ("default", "eager"), **options: Any
+    p: Program,
+    seed: Any,
+    strategies: Sequence[str] = ("default", "eager"),
+    further: bool = False,
+    **options: Any,
 ) -> Iterator[str]:
-    """Yield what is wrong with a program after rewriting: a value, a shape, a derivative, or that it raises."""
+    """Yield what is wrong with a program after rewriting: a value, a shape, a derivative, or that it raises.
+
+    `further` derivatives are the second one and the pushforward, along the same direction.
+    """
     f = p.function
-    wide = [np.asarray(x, np.longdouble) for x in p.arrays]
+    numbers = np.random.default_rng(random.Random(f"direction {seed}").getrandbits(32))
+    along = [numbers.normal(size=np.shape(x)) for x in p.arrays]
+    argnums = tuple(range(len(p.arrays)))
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
+        wide = [np.asarray(x, np.longdouble) for x in p.arrays]
         plain, truth = f(*p.arrays), np.asarray(f(*wide))
         if not _agree(plain, truth, 1e-9):
             return
-        numbers = np.random.default_rng(random.Random(f"direction {seed}").getrandbits(32))
         weights = numbers.normal(size=np.shape(plain))
-        along = [numbers.normal(size=np.shape(x)) for x in p.arrays]
-        slope = _slope(lambda *a: np.sum(weights * f(*a)), wide, along)
+        scalar = lambda *a: np.sum(weights * f(*a))
+        slope, curvature = _slopes(scalar, wide, along)
         for how in strategies:
+            options["strategy"] = how
             try:
-                value = rg.stabilize(f, strategy=how, **options)(*p.arrays)
+                value = rg.stabilize(f, **options)(*p.arrays)
                 if not _agree(value, truth, 1e-6):
                     yield f"{how}: value {value!r} where NumPy has {plain!r}"
                 if slope is None:
                     continue
-                scalar = lambda *a: np.sum(weights * f(*a))
-                argnums = tuple(range(len(p.arrays)))
-                gradient = rg.grad(scalar, argnums=argnums, strategy=how, **options)(*p.arrays)
-                found = sum(float(np.sum(g * d)) for g, d in zip(gradient, along, strict=True))
-                if not abs(found - slope) <= 1e-6 * abs(slope) + 1e-7 * _size(gradient, along):
+                gradient = rg.grad(scalar, argnums=argnums, **options)
+                found, size = _dot(gradient(*p.arrays), along)
+                if not abs(found - slope) <= 1e-6 * abs(slope) + 1e-7 * size:
                     yield f"{how}: slope {found!r} where differences give {slope!r}"
+                if not further:
+                    continue
+                pushed = float(np.sum(weights * rg.jvp(f, p.arrays, along, **options)[1]))
+                if not abs(pushed - slope) <= 1e-6 * abs(slope) + 1e-7 * size:
+                    yield f"{how}: pushforward {pushed!r} where differences give {slope!r}"
+                if curvature is None:
+                    continue
+                second = rg.grad(_projected(gradient, along), argnums=argnums, **options)
+                found, size = _dot(second(*p.arrays), along)
+                if not abs(found - curvature) <= 1e-4 * abs(curvature) + 1e-5 * size:
+                    yield f"{how}: curvature {found!r} where differences give {curvature!r}"
             except Exception as error:
                 yield f"{how}: raises {type(error).__name__}: {str(error).splitlines()[0]}"
 
@@ -233,36 +252,37 @@ def _agree(value: Any, truth: Any, tolerance: float) -> bool:
     )
 
 
-def _size(gradient: Sequence[Any], along: Sequence[Any]) -> float:
-    return 1e-3 + sum(float(np.sum(np.abs(g * d))) for g, d in zip(gradient, along, strict=True))
+def _inner(cotangents: Sequence[Any], along: Sequence[Any]) -> Any:
+    return sum(np.sum(g * d) for g, d in zip(cotangents, along, strict=True))
 
 
-def _slope(f: Callable[..., Any], at: Sequence[Any], along: Sequence[Any]) -> float | None:
-    """Return the derivative along a direction, or None where two steps do not agree on it, as at a kink."""
-    found = []
-    for step in (1e-5, 3e-6):
-        ends = [f(*[x + s * step * d for x, d in zip(at, along, strict=True)]) for s in (1, -1, 2, -2)]
-        found.append(float((8 * (ends[0] - ends[1]) - (ends[2] - ends[3])) / (12 * step)))
+def _projected(gradient: Callable[..., Any], along: Sequence[Any]) -> Callable[..., Any]:
+    return lambda *arrays: _inner(gradient(*arrays), along)
+
+
+def _dot(cotangents: Sequence[Any], along: Sequence[Any]) -> tuple[float, float]:
+    """Return a derivative along a direction, and how large what it is made of may be."""
+    size = sum(float(np.sum(np.abs(g * d))) for g, d in zip(cotangents, along, strict=True))
+    return float(_inner(cotangents, along)), 1e-3 + size
+
+
+def _slopes(
+    f: Callable[..., Any], at: Sequence[Any], along: Sequence[Any]
+) -> tuple[float | None, float | None]:
+    """Return two derivatives along a direction; None where two steps do not agree on it, as at a kink."""
+    firsts, seconds = [], []
+    for step in (1e-4, 3e-5):
+        middle, *ends = [
+            f(*[x + s * step * d for x, d in zip(at, along, strict=True)]) for s in (0, 1, -1, 2, -2)
+        ]
+        firsts.append(float((8 * (ends[0] - ends[1]) - (ends[2] - ends[3])) / (12 * step)))
+        seconds.append(
+            float((16 * (ends[0] + ends[1]) - (ends[2] + ends[3]) - 30 * middle) / (12 * step * step))
+        )
+    return _settled(firsts, 1e-9), _settled(seconds, 1e-6)
+
+
+def _settled(found: Sequence[float], tolerance: float) -> float | None:
     one, other = found
-    good = np.isfinite(one) and abs(one - other) <= 1e-9 * (abs(one) + 1e-2)
+    good = np.isfinite(one) and abs(one - other) <= tolerance * (abs(one) + 1e-2)
     return other if good else None
-
-
-def main() -> None:
-    """Judge programs: `python ordinary_programs.py FIRST COUNT`; prints each that is wrong, and how many are."""
-    import sys
-
-    first, count = int(sys.argv[1]), int(sys.argv[2])
-    wrong = 0
-    for seed in range(first, first + count):
-        p = program(seed)
-        for fault in faults(p, seed):
-            wrong += 1
-            shapes = [np.shape(x) for x in p.arrays]
-            print(f"# {seed} {shapes} {fault}\n{p.text}\n", flush=True)
-    print(f"{count} programs: {wrong} faults")
-    raise SystemExit(int(wrong > 0))
-
-
-if __name__ == "__main__":
-    main()

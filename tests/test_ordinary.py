@@ -15,7 +15,7 @@ SAMPLE, BATCH = 180, 20
 def test_random_programs_are_those_of_numpy(first):
     for number in range(first, first + BATCH):
         case = program(("sample", number))
-        found = list(faults(case, number))
+        found = list(faults(case, number, further=number % 8 == 0, validate=False))
         assert not found, f"{case.text}\n{[x.shape for x in case.arrays]}\n{found}"
 
 

@@ -1,0 +1,67 @@
+"""Ordinary programs on ordinary inputs, rewritten, against plain NumPy: how many were tried, and which came out wrong.
+
+    python benchmarks/soundness.py --programs 50000 --seed 1 --processes 2
+
+Program i of seed s is the same everywhere: `--seed s --first i --programs 1` runs it alone. See docs/fuzzing.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+
+from ordinary_programs import faults, program
+
+BATCH = 25
+
+
+def tried(task: tuple[int, int, bool]) -> list[str]:
+    """Return what is wrong with a batch of programs, each with its text and the shapes of its arrays."""
+    seed, first, validate = task
+    warnings.simplefilter("ignore")
+    found = []
+    for number in range(first, first + BATCH):
+        p = program((seed, number))
+        for fault in faults(p, (seed, number), further=number % 8 == 0, validate=validate):
+            found.append(f"# {seed}, {number}: {[x.shape for x in p.arrays]}: {fault}\n{p.text}\n")
+    return found
+
+
+def batches(seed: int, first: int, programs: int, validate: bool) -> Iterator[tuple[int, int, bool]]:
+    """Yield the tasks that so many programs of a seed make."""
+    for start in range(first, first + programs, BATCH):
+        yield seed, start, validate
+
+
+def main() -> None:
+    """Print each program that is wrong, and how many there are; exit with 1 if there is one."""
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("--programs", type=int, default=1000)
+    options.add_argument("--seed", type=int, default=0)
+    options.add_argument("--first", type=int, default=0)
+    options.add_argument("--processes", type=int, default=1)
+    options.add_argument("--validated", action="store_true", help="let validation mend what rewriting spoils")
+    chosen = options.parse_args()
+    tasks = list(batches(chosen.seed, chosen.first, chosen.programs, chosen.validated))
+    started, wrong = time.time(), 0
+    with multiprocessing.Pool(chosen.processes, maxtasksperchild=40) as pool:
+        for done, found in enumerate(pool.imap_unordered(tried, tasks), 1):
+            wrong += len(found)
+            print(*found, sep="\n", end="\n" if found else "", flush=True)
+            if done % 20 == 0:
+                print(f"{done * BATCH} programs, {wrong} faults, {time.time() - started:.0f} s", flush=True)
+    print(f"seed {chosen.seed}: {len(tasks) * BATCH} programs: {wrong} faults")
+    raise SystemExit(int(wrong > 0))
+
+
+if __name__ == "__main__":
+    main()
