@@ -111,9 +111,9 @@ class Transformed:
     def _call_while_tracing(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if not has_tracer(args, kwargs):
             # Nothing traced goes in; unless the function closes over something traced, this is a number.
-            traced = trace(self._rule, args, kwargs)
-            if not traced.free() and not free_anchors(traced.outputs):
-                return self._finish(lifted(traced), args, kwargs).compiled(*args, **kwargs)
+            run = self._find(args, kwargs, nested=True)
+            if run is not None:
+                return run.compiled(*args, **kwargs)
         args, kwargs = with_symbolic_arrays(args, kwargs)
         return self._rule(*args, **kwargs)
 
@@ -152,6 +152,12 @@ class Transformed:
 
     def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Run:
         """Return the program for a call with what the function reads outside as it is now, kept or made."""
+        run = self._find(args, kwargs)
+        assert run is not None
+        return run
+
+    def _find(self, args: tuple[Any, ...], kwargs: dict[str, Any], nested: bool = False) -> Run | None:
+        """Return the run of a call; None if it depends on what a trace around it traces."""
         key = signature(args, kwargs)
         if has_tracer(args, kwargs):
             key = Tracer, key
@@ -163,7 +169,9 @@ class Transformed:
         begin = perf_counter()
         traced = trace(self._rule, args, kwargs)
         variants.seconds = perf_counter() - begin
-        program, compiled = self._fitting(traced, variants, args, kwargs)
+        if nested and (traced.free() or free_anchors(traced.outputs)):
+            return None
+        program, compiled = self._fitting(traced, variants, args, kwargs, bool(guard.reason))
         run = Run(guard.holds, compiled.function, program, compiled)
         # What the function itself changes is read anew at each call.
         stable = not guard.reason and guard.holds(self._fun)
@@ -175,12 +183,15 @@ class Transformed:
         return run
 
     def _fitting(
-        self, traced: Traced, variants: Variants, args: tuple[Any, ...], kwargs: dict[str, Any]
+        self, traced: Traced, variants: Variants, args: tuple[Any, ...], kwargs: dict[str, Any], drawn: bool
     ) -> tuple[Program, Compiled]:
-        """Return a program that a trace is an instance of, and what computes the instance."""
+        """Return a program that a trace is an instance of, and what computes the instance.
+
+        Where numbers may be `drawn` at each call, they are inputs as soon as they differ.
+        """
         best = None
         for program in variants.programs:
-            found = common(program.traced, traced, len(variants.programs) >= SINGLE)
+            found = common(program.traced, traced, drawn or len(variants.programs) >= SINGLE)
             if found is not None and found.outputs == program.traced.outputs:
                 return program, program.compiled.at(found.outside)
             best = best or found
