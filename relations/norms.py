@@ -40,6 +40,18 @@ def vector_over_norm(x, axis):
     return x / np.linalg.norm(x, axis=axis, keepdims=True), unit(x, axis=axis)
 
 
+@relation(source="definition of the sign")
+def number_over_its_size(x):
+    """A number over its size is its sign, which has no slope; 0/0 is undefined."""
+    return x / np.abs(x), np.where(x == 0, np.nan, np.sign(x))
+
+
+@relation(source="definition of the sign")
+def size_over_its_number(x):
+    """A size over its number is the number's sign, which has no slope; 0/0 is undefined."""
+    return np.abs(x) / x, np.where(x == 0, np.nan, np.sign(x))
+
+
 @relation(source="Kahan 2006, How futile are mindless assessments of roundoff, section 13")
 def angle_of_vectors(x, y, axis):
     """The angle between two vectors, from what one has across and along the other."""

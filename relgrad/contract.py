@@ -6,15 +6,16 @@ where Aesara has an `Apply`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from relgrad.errors import GradientError, LawError, OpError
 from relgrad.term import Term
-from relgrad.types import REAL, Interval, TupleType
+from relgrad.types import REAL, ArrayType, Interval, TupleType
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,8 @@ class Contract:
     imports: tuple[str, ...] = ()
     """The names of `relgrad.kernels` that generated source needs."""
     elementwise: bool = False
+    destroy_map: Mapping[int, Sequence[int]] = MappingProxyType({})
+    """Which inputs `perform` overwrites, by output; it gets copies of them."""
     distance: tuple[int, int, int] | None = None
     """Which inputs are x, y and their distance x − y, of an op that is told it besides."""
 
@@ -102,12 +105,46 @@ class Contract:
         self.perform(node, inputs, output_storage)
 
     def evaluate(self, node: Term | None, inputs: Sequence[Any]) -> list[Any]:
-        """Return what `perform` stores."""
-        several = node is not None and isinstance(node.type, TupleType)
-        count = len(node.type.outputs) if node is not None and several else self.n_outputs
-        storage: list[list[Any]] = [[None] for _ in range(count)]
-        self.perform(node, list(inputs), storage)
-        return [cell[0] for cell in storage]
+        """Return what `perform` stores, in arrays of the types that the application has.
+
+        `perform` gets copies of the inputs that `destroy_map` lists, and the others read-only. Raises OpError where it
+        writes to those, or stores something else than arrays of the declared dtypes and shapes.
+        """
+        types = [None] * self.n_outputs if node is None else _outputs(node.type)
+        storage: list[list[Any]] = [[None] for _ in types]
+        destroyed = {i for positions in self.destroy_map.values() for i in positions}
+        given = [x.copy() if i in destroyed else _protected(x) for i, x in enumerate(inputs)]
+        try:
+            self.perform(node, given, storage)
+        except ValueError as error:
+            if "read-only" not in str(error):
+                raise
+            raise OpError(
+                f"op {self} writes to an input",
+                cause=str(error),
+                cure="copy it, or list it: destroy_map = {0: [0]} says that output 0 overwrites input 0",
+            ) from error
+        return [
+            self._checked(i, cell[0], kind) for i, (cell, kind) in enumerate(zip(storage, types, strict=True))
+        ]
+
+    def _checked(self, i: int, value: Any, kind: Any) -> Any:
+        if not isinstance(kind, ArrayType):
+            return value
+        array = value if isinstance(value, np.generic) else np.asarray(value)
+        if array.dtype == kind.dtype and kind.admits(array.shape):
+            return array
+        stored = (
+            f"{array.dtype} of shape {array.shape}"
+            if isinstance(value, (np.ndarray, np.generic))
+            else repr(value)
+        )
+        declared = kind.shape if None not in kind.shape else repr(kind)
+        raise OpError(
+            f"op {self} stores {stored} as output {i}, which it declares as {kind.dtype} of shape {declared}",
+            cause="`perform` does not do what `make_node` or `output_type` says",
+            cure="store an array of the declared type, or declare another",
+        )
 
     n_outputs: int = 1
 
@@ -127,8 +164,7 @@ class Contract:
         self, fgraph: Any, node: Term, shapes: Sequence[tuple[Any, ...]]
     ) -> list[tuple[Any, ...]]:
         """Return a shape for each output, from the shapes of the inputs."""
-        types: Any = node.type.outputs if isinstance(node.type, TupleType) else (node.type,)
-        return [t.shape for t in types]
+        return [t.shape for t in _outputs(node.type)]
 
     # Differentiating
 
@@ -179,3 +215,16 @@ class Contract:
     def ball(self, *balls: Any) -> Any:
         """Compute the op in ball arithmetic, on object arrays of `flint.arb`."""
         raise OpError(f"op {self} has no high-precision evaluation", cure="define ball(self, *balls)")
+
+
+def _outputs(kind: Any) -> Sequence[Any]:
+    return kind.outputs if isinstance(kind, TupleType) else (kind,)
+
+
+def _protected(x: Any) -> Any:
+    """Return a view of an array that cannot be written to."""
+    if type(x) is not np.ndarray:
+        return x
+    view = x.view()
+    view.flags.writeable = False
+    return view

@@ -18,7 +18,7 @@ _SKIP = tuple(
 
 
 def user_line() -> str:
-    """Return `file:line` of the innermost frame that belongs to neither relgrad nor NumPy."""
+    """Return `file:line` of the innermost frame that belongs to neither relgrad, nor what it generates, nor NumPy."""
     frame, _ = _user_frame()
     return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else "<unknown>"
 
@@ -39,7 +39,7 @@ def _user_frame() -> tuple[FrameType | None, int]:
             "<string>",
             "__init__",
         )
-        if not name.startswith(_SKIP) and not generated:
+        if not name.startswith((*_SKIP, "<relgrad ")) and not generated:
             break
         frame, depth = frame.f_back, depth + 1
     return frame, depth

@@ -25,7 +25,7 @@ from relgrad.ops.reduction import Sum
 from relgrad.ops.structure import broadcast_like, broadcast_to, squeeze
 from relgrad.term import Term, is_term, substitute, subterms, term
 from relgrad.trace.tracer import Tracer
-from relgrad.types import ArrayType, NullType, TupleType, Type
+from relgrad.types import ArrayType, NullType, Shape, TupleType, Type
 
 
 class Gradient(Op):
@@ -110,6 +110,23 @@ def fit_cotangent(g: Term, like: Term) -> Term:
     return g if g.type.dtype == kind.dtype else cast(g, kind.dtype)
 
 
+def _check_shape(what: str, g: Term, of: Term, shapes: Sequence[Shape]) -> None:
+    """Raise GradientError unless g has the extents of a value, 1 where it broadcasts, or those that others have there.
+
+    A rule may leave it to the system to sum over the copies that broadcasting made: along an axis where the value has
+    extent 1, or none, an extent of another operand or of the result.
+    """
+    for axis in range(-g.type.ndim, 0):
+        n, extent = g.type.shape[axis], of.type.extent(axis)
+        stretched = extent == 1 and any(axis >= -len(shape) and shape[axis] == n for shape in shapes)
+        if n not in (1, extent) and None not in (n, extent) and not stretched:
+            raise GradientError(
+                f"{what} of shape {g.type.shape} for a value of shape {of.type.shape}",
+                cause=f"no array there has the extent {n} along axis {axis}",
+                cure="return an array of the shape of the value, or one that broadcasts to it",
+            )
+
+
 class Pullback:
     """A gradient while it is expanded: the pairs that are left, kept in topological order."""
 
@@ -185,6 +202,7 @@ def pull_back(
     cotangents = differentiated(v.op, conventions).L_op([Tracer(x) for x in v.rands], outputs, gradients)
     if len(cotangents) != len(v.rands):
         raise GradientError(f"op {v.op} returned {len(cotangents)} cotangents for {len(v.rands)} operands")
+    shapes = [x.type.shape for x in (*v.rands, *outputs_of(v)) if isinstance(x.type, ArrayType)]
     for operand, cotangent in zip(v.rands, cotangents, strict=True):
         if operand not in relevant or cotangent is None:
             continue
@@ -194,6 +212,7 @@ def pull_back(
                 raise GradientError(f"the gradient through {v.op} is undefined", cause=contribution.type.why)
             continue
         if isinstance(operand.type, ArrayType) and operand.type.differentiable:
+            _check_shape(f"the pullback of {v.op} returns a cotangent", contribution, operand, shapes)
             yield operand, fit_cotangent(contribution, operand)
 
 
@@ -224,10 +243,11 @@ class Tangents:
             return v, [None]
         op = differentiated(v.op, self.conventions)
         results = op.R_op([Tracer(x) for x in v.rands], [None if p is None else Tracer(p) for p in points])
-        outs = outputs_of(v)
-        fitted = [
-            None if r is None else fit_cotangent(as_term(r), o) for r, o in zip(results, outs, strict=True)
-        ]
+        fitted: list[Any] = [None if r is None else as_term(r) for r in results]
+        for i, (r, out) in enumerate(zip(fitted, outputs_of(v), strict=True)):
+            if r is not None:
+                _check_shape(f"the pushforward of {v.op} returns a tangent", r, out, [])
+                fitted[i] = fit_cotangent(r, out)
         self.tangents[v] = fitted if isinstance(v.type, TupleType) else fitted[0]
         return v, fitted
 

@@ -6,6 +6,7 @@ term that Aesara's `Apply` node is; `output_type` infers types where `make_node`
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -13,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from relgrad.contract import Contract
-from relgrad.errors import OpError
+from relgrad.errors import OpError, TraceError
 from relgrad.term import Term, Unknown, is_term, term
 from relgrad.types import TupleType, Type, array_type
 
@@ -25,6 +26,15 @@ class Symbolic:
 
     def __init__(self, term: Any):
         self.term = term
+
+
+class _Tracing(threading.local):
+    """The class of symbolic arrays of the trace that this thread is in the middle of, or None."""
+
+    wrapper: Any = None
+
+
+tracing = _Tracing()
 
 
 class Op(Contract):
@@ -82,13 +92,18 @@ class Op(Contract):
     # Building
 
     def __call__(self, *inputs: Any, **options: Any) -> Any:
-        """Apply the op: to arrays, giving arrays; to symbolic arrays or terms, giving the same."""
+        """Apply the op: to arrays, giving arrays; to symbolic arrays or terms, giving the same.
+
+        While a function is traced, an op that must not be folded is applied to arrays when the program runs.
+        """
         wrapper, symbolic = None, False
         for x in inputs:
             if isinstance(x, Symbolic):
                 wrapper = symbolic = type(x)
                 break
             symbolic = symbolic or is_term(x) or isinstance(x, Unknown)
+        if not symbolic and tracing.wrapper is not None and self._runs_later(inputs):
+            wrapper = symbolic = tracing.wrapper
         if not symbolic:
             arrays = [np.asarray(x) for x in inputs]
             # An op that determines its outputs in make_node may ask its node for them.
@@ -105,6 +120,11 @@ class Op(Contract):
         if self.default_output is not None:
             return results[self.default_output]
         return results[0] if len(results) == 1 else list(results)
+
+    def _runs_later(self, inputs: Sequence[Any]) -> bool:
+        if type(self).do_constant_folding is Contract.do_constant_folding:
+            return False
+        return not self.do_constant_folding(None, self.make_node(*map(as_term, inputs)))
 
     def make_node(self, *inputs: Any) -> Term:
         """Return the term that applies this op to terms; raises when it cannot be applied to them."""
@@ -270,9 +290,15 @@ def as_term(x: Any) -> Any:
         return x.term
     if isinstance(x, Unknown):
         return x
-    if isinstance(x, (bool, int, float, np.ndarray, np.generic)):
+    if isinstance(x, (bool, int, float)):
         return constant(x)
-    array = np.asarray(x)
+    array = x if isinstance(x, (np.ndarray, np.generic)) else np.asarray(x)
+    if array.dtype.kind == "c":
+        raise TraceError(
+            f"an array of dtype {array.dtype} meets symbolic arrays",
+            cause="derivatives are taken over the real numbers",
+            cure="pass real and imaginary parts as two arrays",
+        )
     if array.dtype.kind not in "biuf":
         raise OpError(f"cannot make an array of numbers from {type(x).__name__}: {x!r}")
     return constant(array)

@@ -90,7 +90,7 @@ class Transformed:
         self._fun = fun
         self._programs = programs_of(fun, (name, options, settings))
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         args = self._first + args
         if not is_tracing():
             # Programs of symbolic arguments have keys of their own, so that what is found here is numeric.
@@ -217,15 +217,15 @@ class Transformed:
         home = getattr(self, "__module__", None), getattr(self, "__qualname__", None)
         return (imported, home) if is_importable(self, *home) else (Transformed, self._made_of)
 
-    def explain(self, *args: Any, **kwargs: Any) -> Explanation:
+    def explain(self, /, *args: Any, **kwargs: Any) -> Explanation:
         """Return the steps that lead from the function as written to what is computed; to be printed."""
         return Explanation(self._run(self._first + args, kwargs).program.derivation)
 
-    def source(self, *args: Any, **kwargs: Any) -> str:
+    def source(self, /, *args: Any, **kwargs: Any) -> str:
         """Return the NumPy source of what is computed; executed alone, it defines the same function."""
         return self._run(self._first + args, kwargs).compiled.source
 
-    def term(self, *args: Any, **kwargs: Any) -> Any:
+    def term(self, /, *args: Any, **kwargs: Any) -> Any:
         """Return the graph of the call before any rewriting, gradients implicit, arranged as the result."""
         traced = trace(self._rule, self._first + args, kwargs)
         return traced.out_structure.unflatten(list(traced.outputs))

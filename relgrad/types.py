@@ -47,6 +47,12 @@ class ArrayType:
         """The extent along a negative axis; axes that broadcasting would add have extent 1."""
         return self.shape[axis] if -axis <= len(self.shape) else 1
 
+    def admits(self, shape: Sequence[int]) -> bool:
+        """Whether an array of this type may have a shape: extents that are not known may be any."""
+        return len(shape) == len(self.shape) and all(
+            n is None or n == m for n, m in zip(self.shape, shape, strict=True)
+        )
+
     def __repr__(self) -> str:
         inner = ", ".join("?" if n is None else str(n) for n in self.shape)
         comma = "," if len(self.shape) == 1 else ""

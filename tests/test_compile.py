@@ -21,8 +21,7 @@ from hypothesis import strategies as st
 import relgrad.kernels
 import relgrad.ops
 from relgrad.compile import operands, reuse
-from relgrad.compile.fold import fold_constants
-from relgrad.compile.function import Compiled, compile_program, compile_source
+from relgrad.compile.function import Compiled, compile_program, compile_source, fold_constants
 from relgrad.compile.interpret import interpret
 from relgrad.compile.source import write_source
 from relgrad.errors import OpError

@@ -370,3 +370,17 @@ def test_facts_count_for_plain_heads():
     assert run(0, q, rg.eq_aco(("meet", 1, q), ("meet", 2, 1))) == (2,)
     rg.commutative.facts.discard(("meet",))
     rg.commutative.index.pop((0, "meet"))
+
+
+def test_everything_that_is_given_out_can_be_shown():
+    x = rg.symbol("x", 3)
+    assert rg.show(x) == "x"
+    assert rg.show(np.exp(x) + 1) == rg.show((np.exp(x) + 1).term)
+    assert rg.show([x, np.sin(x)]) == "x\nsin(x)"
+    (a,) = rg.variables("a")
+    assert rg.show(np.exp(a)) == "exp(a)"
+    answers = rg.match(lambda a, b: np.exp(a) + b, lambda x, y: y + np.exp(x))
+    assert rg.show(answers) == rg.show(answers[0]) == "a = x, b = y"
+    assert rg.show(answers[0]["a"]) == "x"
+    assert rg.show(rg.match(lambda a: np.exp(a), lambda x: np.sin(x))) == "no answers"
+    assert rg.show(list(answers[0].values())) == "x\ny"

@@ -103,3 +103,54 @@ def test_the_derivative_of_a_unit_vector_is_across():
     np.testing.assert_allclose(along @ unit(x), 0, atol=1e-16)
     np.testing.assert_allclose(along, (v - unit(x) * (unit(x) @ v)) / norm2(x), rtol=1e-13)
     np.testing.assert_array_equal(unit_pullback(np.zeros(3), np.ones(3)), np.zeros(3))
+
+
+INFINITE_SLOPES = {
+    "sqrt": (np.sqrt, 0.0),
+    "cbrt": (np.cbrt, 0.0),
+    "power": (lambda u: u**0.3, 0.0),
+    "log": (np.log, 0.0),
+    "reciprocal": (np.reciprocal, 0.0),
+    "arcsin": (np.arcsin, 1.0),
+    "arccos": (np.arccos, 1.0),
+    "arccosh": (np.arccosh, 1.0),
+    "arctanh": (np.arctanh, 1.0),
+    "log1p": (np.log1p, -1.0),
+    "root of the rest": (lambda u: np.sqrt(1 - u * u), 1.0),
+}
+FLAT = {
+    "a - a": (lambda a: a - a, 0.0),
+    "3a - a - 2a": (lambda a: 3 * a - a - 2 * a, 0.0),
+    "a/a": (lambda a: a / a, 1.0),
+    "a/|a|": (lambda a: a / np.abs(a), 1.0),
+    "|a|/a": (lambda a: np.abs(a) / a, 1.0),
+    "a/sqrt(a²)": (lambda a: a / np.sqrt(a**2), 1.0),
+    "3a/|2a|": (lambda a: 2 * a / np.abs(2 * a), 1.0),
+    "(a - 1)/|a - 1|": (lambda a: (a - 1) / np.abs(a - 1), 1.0),
+    "a·(1/|a|)": (lambda a: a * (1 / np.abs(a)), 1.0),
+    "(a/|a|)³": (lambda a: a**3 / np.abs(a) ** 3, 1.0),
+    "sinh a/|sinh a|": (lambda a: np.sinh(a) / np.abs(np.sinh(a)), 1.0),
+    "sign": (np.sign, 1.0),
+    "floor": (lambda a: np.floor(a) - 2, 0.0),
+}
+
+
+@pytest.mark.parametrize("slope", INFINITE_SLOPES)
+@pytest.mark.parametrize("flat", FLAT)
+@pytest.mark.filterwarnings("ignore:divide by zero")
+def test_what_does_not_change_has_no_slope_whatever_it_is_put_into(flat, slope):
+    (u, value), (f, edge) = FLAT[flat], INFINITE_SLOPES[slope]
+    a = np.array([2.0, 2.5])
+    shifted = (lambda a: f(u(a))) if edge == value else (lambda a: f(u(a) + (edge - value)))
+    np.testing.assert_array_equal(rg.grad(lambda a: np.sum(shifted(a)))(a), 0.0)
+    np.testing.assert_array_equal(rg.jvp(shifted, (a,), (a,))[1], 0.0)
+    np.testing.assert_array_equal(rg.hessian(lambda a: np.sum(shifted(a)))(a), 0.0)
+
+
+def test_a_number_over_its_size_is_its_sign_and_undefined_at_zero():
+    x = np.array([-3.0, 0.0, 1e-320, 1e300])
+    for f in (lambda x: x / np.abs(x), lambda x: np.abs(x) / x):
+        np.testing.assert_array_equal(rg.stabilize(f)(x), [-1.0, np.nan, 1.0, 1.0])
+        np.testing.assert_array_equal(
+            rg.grad(lambda x, f=f: np.sum(x * f(x)))(x[[0, 2, 3]]), [-1.0, 1.0, 1.0]
+        )

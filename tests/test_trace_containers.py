@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import relgrad as rg
 from relgrad.errors import TraceError
 from relgrad.trace.containers import Structure, flatten
 
@@ -201,3 +202,39 @@ def test_what_is_neither_array_nor_hashable_is_refused_by_path():
     assert error.value.what == "cannot take apart a value of type set, at ['p'][1]"
     assert "frozenset" in error.value.cure
     assert __file__ in error.value.where
+
+
+def test_a_container_that_holds_itself_is_refused():
+    numbers: list = [1.0]
+    numbers.append(numbers)
+    table: dict = {"a": 1.0}
+    table["itself"] = [table]
+    deep: list = [1.0]
+    for _ in range(5000):
+        deep = [deep]
+
+    def endless(x):
+        result = [x]
+        result.append(result)
+        return result
+
+    for f, x in [(lambda x: x[0], numbers), (lambda x: x["a"], table), (lambda x: 1.0, deep), (endless, 1.0)]:
+        for transformed in (rg.stabilize, rg.jacobian):
+            with pytest.raises(TraceError, match="nested more than 200 deep") as error:
+                transformed(f)(x)
+            assert "hold itself" in error.value.cause
+
+
+def test_what_is_nested_deeply_but_not_too_deeply_is_taken():
+    deep: list = [2.0]
+    for _ in range(150):
+        deep = [deep]
+
+    def innermost(x):
+        while isinstance(x, list):
+            (x,) = x
+        return x**2
+
+    assert rg.stabilize(innermost)(deep) == 4.0
+    gradient = rg.grad(innermost)(deep)
+    assert flatten(gradient)[0] == [4.0] and flatten(gradient)[1] == flatten(deep)[1]

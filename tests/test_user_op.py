@@ -5,7 +5,7 @@ Source: Aesara documentation, "Ops".
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -574,3 +574,148 @@ def test_a_relation_tells_props_apart() -> None:
     assert f.explain(X).relations == ["scale_twice"]
     g = rg.stabilize(lambda x: Scale(2.0)(Scale(2.0)(np.exp(x))), relations=[scale_twice])
     assert g.explain(X).relations == []
+
+
+class Destroying(rg.Op):
+    """2·x, written into x itself, as `destroy_map` says."""
+
+    __props__ = ()
+    destroy_map: ClassVar = {0: [0]}
+
+    def output_type(self, x):
+        return x
+
+    def perform(self, node, inputs, output_storage):
+        (x,) = inputs
+        x *= 2
+        output_storage[0][0] = x
+
+    def L_op(self, inputs, outputs, output_gradients):
+        return [2 * output_gradients[0]]
+
+
+class Secretly(Destroying):
+    """2·x, written into x itself, though nothing says so."""
+
+    destroy_map: ClassVar = {}
+
+
+def test_what_an_op_destroys_is_a_copy() -> None:
+    x = X.copy()
+    for f in (
+        Destroying(),
+        rg.stabilize(lambda x: Destroying()(x)),
+        rg.stabilize(lambda x: Destroying()(x) + 0 * x),
+    ):
+        np.testing.assert_array_equal(f(x), 2 * X)
+    # What is destroyed is used again: on the way, at the end, and by the op itself.
+    f = rg.stabilize(
+        lambda x: (Destroying()(np.sin(x)) - 2 * np.sin(x), np.sin(x), Destroying()(Destroying()(x)), x)
+    )
+    for got, want in zip(f(x), (0 * X, np.sin(X), 4 * X, X), strict=True):
+        np.testing.assert_array_equal(got, want)
+    np.testing.assert_array_equal(x, X)
+
+
+def test_an_op_that_writes_to_an_input_secretly_is_told() -> None:
+    x = X.copy()
+    for f in (Secretly(), rg.stabilize(lambda x: Secretly()(x))):
+        with pytest.raises(rg.OpError, match="op secretly writes to an input") as error:
+            f(x)
+        assert "destroy_map" in error.value.cure
+    np.testing.assert_array_equal(x, X)
+
+
+class Lying(rg.Op):
+    """An op of the type of its operand, as it says, that stores something else."""
+
+    __props__ = ("store",)
+
+    def __init__(self, store):
+        self.store = store
+
+    def output_type(self, x):
+        return x
+
+    def perform(self, node, inputs, output_storage):
+        output_storage[0][0] = self.store(*inputs)
+
+
+@pytest.mark.parametrize(
+    ("store", "stored"),
+    [
+        (lambda x: x.astype(np.float32), r"float32 of shape \(2, 3\)"),
+        (lambda x: x.astype(int), r"int64 of shape \(2, 3\)"),
+        (lambda x: x * 1j, r"complex128 of shape \(2, 3\)"),
+        (lambda x: x.astype(object), r"object of shape \(2, 3\)"),
+        (lambda x: x[0], r"float64 of shape \(3,\)"),
+        (lambda x: np.sum(x), r"float64 of shape \(\)"),
+        (lambda x: x[None], r"float64 of shape \(1, 2, 3\)"),
+        (lambda x: None, "None"),
+        (lambda x: "abc", "'abc'"),
+        (lambda x: 1.0, "1.0"),
+    ],
+)
+def test_an_op_that_stores_what_it_did_not_declare_is_told(store: Any, stored: str) -> None:
+    lying = Lying(store)
+    declared = r"as output 0, which it declares as float64 of shape \(2, 3\)"
+    for f in (lambda x: lying(x), lambda x: np.exp(lying(x)) / 2, lambda x: np.sum(lying(np.sin(x)))):
+        for strategy in ("default", "naive"):
+            with pytest.raises(rg.OpError, match=f"op lying.* stores {stored} {declared}") as error:
+                rg.stabilize(f, strategy=strategy)(X)
+            assert error.value.where.startswith(__file__)
+
+
+def test_lists_and_numbers_that_are_of_the_declared_type_are_arrays() -> None:
+    nested = rg.stabilize(lambda x: Lying(lambda x: x.tolist())(x) + 1)
+    np.testing.assert_array_equal(nested(X), X + 1)
+    assert rg.stabilize(lambda x: Lying(float)(x) + 1)(2.0) == 3.0
+
+
+class Ruled(Bare):
+    """An op whose rules are given."""
+
+    def __init__(self, rule):
+        self.rule = rule
+
+    def L_op(self, inputs, outputs, output_gradients):
+        return [self.rule(*output_gradients)]
+
+    def R_op(self, inputs, eval_points):
+        return [self.rule(*eval_points)]
+
+
+@pytest.mark.parametrize("shape", [(3, 2), (4, 3), (2, 2, 3), (1, 2, 4), (5, 1, 1)])
+def test_a_rule_that_returns_a_wrong_shape_is_told_and_not_summed(shape: tuple[int, ...]) -> None:
+    ruled = Ruled(lambda g: np.sum(g) * np.ones(shape))
+    with pytest.raises(rg.GradientError, match="the pullback of ruled returns a cotangent of shape"):
+        rg.grad(lambda x: np.sum(ruled(x)))(X)
+    with pytest.raises(rg.GradientError, match="the pushforward of ruled returns a tangent of shape"):
+        rg.jvp(lambda x: ruled(x), (X,), (X,))
+
+
+@pytest.mark.parametrize(
+    "rule", [lambda g: np.ones(3), lambda g: np.ones((1, 1)), lambda g: 1.0, lambda g: 1]
+)
+def test_a_rule_may_leave_broadcasting_to_the_system(rule: Any) -> None:
+    ruled = Ruled(rule)
+    np.testing.assert_array_equal(rg.grad(lambda x: np.sum(ruled(x)))(X), np.ones_like(X))
+    np.testing.assert_array_equal(rg.jvp(lambda x: ruled(x), (X,), (X,))[1], np.ones_like(X))
+
+
+@pytest.mark.parametrize("rule", [lambda g: 1j * np.ones(3), lambda g: g * (1j * np.ones(3))])
+def test_a_complex_cotangent_is_refused(rule: Any) -> None:
+    with pytest.raises(rg.TraceError, match="dtype complex128"):
+        rg.grad(lambda x: np.sum(Ruled(rule)(x)))(X)
+    with pytest.raises(rg.TraceError, match="dtype complex128"):
+        rg.stabilize(lambda x: rg.vjp(np.sin, x)[1](1j * np.ones(3))[0])(X[0])
+
+
+def test_what_must_not_be_folded_runs_at_every_call_even_where_it_is_applied_to_plain_arrays() -> None:
+    for strategy in ("default", "eager", "naive"):
+        counted, folded = Counted(), Folded()
+        f = rg.stabilize(lambda x, c=counted, f=folded: x + c(np.ones(3)) * f(np.ones(3)), strategy=strategy)
+        for calls in (1, 2, 3):
+            np.testing.assert_array_equal(f(np.zeros(3)), 4.0)
+            assert (counted.count, folded.count) == (calls, 1)
+        assert counted(np.ones(3))[0] == 2.0

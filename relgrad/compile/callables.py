@@ -41,8 +41,8 @@ class Callables:
     def call(self, node: Term) -> str:
         """Return the template that applies such an op."""
         op = node.op
-        # An overridden perform may ask its node for types, so it gets an object of its own.
-        key = op if type(op).perform is Op.perform else (op, node)
+        # An overridden perform may ask its node for what it likes, so it gets an object of its own.
+        key = (op, node.type if type(op).perform is Op.perform else node)
         name = self._by_op.get(key)
         if name is None:
             name = self._by_op[key] = self._define(op)

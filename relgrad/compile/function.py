@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import itertools
+import keyword
 import linecache
+import unicodedata
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -13,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from relgrad import kernels
 from relgrad.compile.extended import may_leave_range
-from relgrad.compile.fold import fold_constants
 from relgrad.compile.sink import sink_squeezes
 from relgrad.compile.source import Source, write_source
-from relgrad.term import Term
+from relgrad.schedule.fold import fold
+from relgrad.term import Term, rebuild
 from relgrad.trace.trace import Traced
 
 _serial = itertools.count(1)
@@ -38,7 +41,7 @@ class Compiled:
         namespace.update(program.objects)
         self.function: Callable[..., Any] = namespace[program.name]
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return self.function(*args, **kwargs)
 
     def at(self, outside: Mapping[Term, Any]) -> Compiled:
@@ -67,8 +70,9 @@ def compile_program(
     floats on the way, if it can. `options` are those of `write_source`. Tracebacks show the generated lines.
     """
     taken, paths = parameters(traced), traced.paths
-    if not all(map(_is_expression, paths)):
-        # A key whose repr is no Python: the arguments are taken apart as the tracer did it.
+    keywords = traced.in_structure.children[1].keys
+    if not (all(map(_is_expression, paths)) and all(map(_is_parameter, keywords)) and _distinct(taken)):
+        # Keys or keywords that cannot be written: the arguments are taken apart as the tracer did it.
         taken, paths = ["*args", "**kwargs"], [f"arrays(args, kwargs)[{i}]" for i in range(len(paths))]
         options["imports"] = [*options.get("imports", ()), "from relgrad.trace.arguments import arrays"]
     inputs = dict(zip(traced.inputs, paths, strict=True))
@@ -77,6 +81,33 @@ def compile_program(
     options |= {"extended": extended, "outside": traced.outside}
     source = write_source(name, taken, inputs, roots, traced.out_structure, **options)
     return compile_source(source)
+
+
+def fold_constants(roots: Sequence[Term]) -> list[Term]:
+    """Return the roots with every application to constants replaced by its value, where that may be done."""
+
+    def change(old: Term, rands: tuple[Any, ...]) -> Any:
+        same = all(a is b for a, b in zip(rands, old.rands, strict=True))
+        new = old if same else old.op.make_node(*rands)
+        return fold(new) or new
+
+    return rebuild(roots, change)
+
+
+def _is_parameter(word: str) -> bool:
+    """Whether a keyword argument of this name can be a parameter of the same name in generated code.
+
+    >>> [word for word in ("x", "class", "a b", "ﬁ", "np", "logsumexp") if _is_parameter(word)]
+    ['x']
+    """
+    if not word.isidentifier() or keyword.iskeyword(word) or word != unicodedata.normalize("NFKC", word):
+        return False
+    return word not in ("np", "base64", "arrays") and not hasattr(kernels, word)
+
+
+def _distinct(taken: Sequence[str]) -> bool:
+    words = [word.lstrip("*") for word in taken if word != "*"]
+    return len(set(words)) == len(words)
 
 
 def _is_expression(path: str) -> bool:

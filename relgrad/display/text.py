@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter, deque
 from collections.abc import Sequence
+from functools import singledispatch
 from typing import Any
 
 from relgrad.leaf import Input
-from relgrad.op import Constant
+from relgrad.op import Constant, Symbolic, as_term
 from relgrad.ops.reduction import Reduction
 from relgrad.ops.structure import Squeeze
 from relgrad.syntax import ATOM, UNARY, Expr, slots, template
@@ -18,8 +19,9 @@ _SHORT = 14
 """Texts of up to this length are repeated rather than named."""
 
 
+@singledispatch
 def show(terms: Any, width: int = 100, limit: int = 200) -> str:
-    """Return the text of a term or pattern, or of several, one a line.
+    """Return the text of a symbolic array, a term or a pattern, or of several, one a line.
 
     What is used more than once and is not short has a name, defined after `where`; so has what would make a
     line longer than `width`. At most `limit` applications are shown, those nearest to the roots.
@@ -30,7 +32,9 @@ def show(terms: Any, width: int = 100, limit: int = 200) -> str:
     >>> show(term(Input("x", array_type(float))))
     'x'
     """
-    roots = [terms] if is_term(terms) or isinstance(terms, Unknown) else list(terms)
+    if is_term(terms) or isinstance(terms, (Unknown, Symbolic)):
+        terms = [terms]
+    roots = [as_term(x) for x in terms]
     picture = _Picture(roots, width, limit)
     lines = [picture.text(root).text for root in roots]
     for i, node in enumerate(picture.named):

@@ -123,6 +123,12 @@ class Answers(Sequence[Answer]):
         return _table(self.names, self._found[:SHOWN], _REST if self._has_more() else "")
 
 
+@show.register(Answer)
+@show.register(Answers)
+def _(answers: Any, width: int = 100, limit: int = 200) -> str:
+    return repr(answers)
+
+
 def _texts(values: Sequence[Any]) -> tuple[list[str], list[str]]:
     """Return the text of each value, and the lines that define what the texts have named."""
     shown = [as_term(x) for x in values if isinstance(x, Tracer)]

@@ -1,35 +1,59 @@
-"""Constant folding: what depends on constants only is computed once."""
+"""Constant folding: what depends on no argument is computed once, when the program is built."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from relgrad.op import constant, is_constant
+from relgrad.op import Project, constant, is_constant
+from relgrad.ops.structure import BroadcastLike, BroadcastTo
 from relgrad.term import Term
-from relgrad.types import ArrayType
+from relgrad.types import ArrayType, TupleType
 
-LARGEST = 1 << 12
-"""Results of more entries than this are left to be computed, so that the program stays small."""
+LIMIT = 1 << 16
+"""Results of more bytes than this are computed when the program runs: they would only swell it."""
 
 
 def fold(t: Term) -> Term | None:
-    """Return the constant that a term is, or None where it is none, is large, or out of range."""
-    if not t.rands or not isinstance(t.type, ArrayType) or not all(is_constant(rand) for rand in t.rands):
+    """Return the constant that an application to constants is, as NumPy computes it, or None.
+
+    Left alone: an op whose `do_constant_folding` says so, one that raises, overflows or underflows, one whose result
+    is larger than 64 KiB or not of the inferred type, and broadcasts, which cost nothing as long as they stay views.
+    """
+    if type(t.op) is Project:
+        values = _values(t.rands[0])
+        return None if values is None else constant(values[t.op.index])
+    values = None if isinstance(t.type, TupleType) else _values(t)
+    return None if values is None else constant(values[0])
+
+
+def _values(node: Term) -> list[Any] | None:
+    """Return the outputs of an application to constants; computed once, however many are asked for."""
+    if not node.rands or not all(map(is_constant, node.rands)):
         return None
-    if (
-        (t.type.size or 0) > LARGEST
-        or (t.type.ndim and t.type.size == 0)
-        or not t.op.do_constant_folding(None, t)
-    ):
+    if "folded" not in node.cache:
+        node.cache["folded"] = _computed(node)
+    return node.cache["folded"]
+
+
+def _computed(node: Term) -> list[Any] | None:
+    types: Any = node.type.outputs if isinstance(node.type, TupleType) else (node.type,)
+    if isinstance(node.op, (BroadcastTo, BroadcastLike)) or not all(map(_is_small, types)):
         return None
     try:
+        if not node.op.do_constant_folding(None, node):
+            return None
         with np.errstate(over="raise", under="raise", divide="ignore", invalid="ignore"):
-            (value,) = t.op.evaluate(t, [rand.op.value for rand in t.rands])
-    except Exception:  # whatever it is, the user's own call shall raise it
+            values = [np.asarray(x) for x in node.op.evaluate(node, [x.op.value for x in node.rands])]
+    except Exception:  # whatever a user's op raises, it shall raise when the program runs, not now
         return None
-    value = np.asarray(value)
-    if value.dtype != t.type.dtype or value.shape != t.type.shape:
-        return None
-    if value.dtype.kind == "f" and not np.isfinite(value).all():
-        return None
-    return constant(value)
+    fits = (
+        x.dtype == t.dtype and t.admits(x.shape) and x.nbytes <= LIMIT
+        for x, t in zip(values, types, strict=True)
+    )
+    return values if all(fits) else None
+
+
+def _is_small(kind: Any) -> bool:
+    return isinstance(kind, ArrayType) and (kind.size is None or kind.size * kind.dtype.itemsize <= LIMIT)

@@ -14,6 +14,8 @@ from math import isnan
 from operator import is_not
 from typing import Any
 
+import numpy as np
+
 from relgrad.conventions import DEFAULT as USUAL
 from relgrad.conventions import Conventions, settled
 from relgrad.errors import OutOfFuel, RelgradWarning
@@ -213,7 +215,7 @@ class _Run:
                 return found.term
         if FOLD in moves:
             value = fold(t)
-            if value is not None:
+            if value is not None and np.isfinite(value.op.value).all():
                 self.steps.append(Step("fold", "fold", t, value, "all operands are constants"))
                 return value
         if SINK in moves and self.fuel >= 0:

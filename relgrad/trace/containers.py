@@ -130,6 +130,9 @@ class Structure:
             yield from child._orders()
 
 
+DEEPEST = 200
+"""Containers are nested so deeply at most."""
+
 LEAF = Structure(LEAF_FORM, None, (), ())
 
 
@@ -147,13 +150,21 @@ def flatten(x: Any) -> tuple[list[Any], Structure]:
     >>> leaves, structure
     ([1.0, 2.0], Structure((*, {'a': None, 'b': *}, 'text')))
 
-    Raises TraceError for a value that is neither a container nor an array, number or hashable.
+    Raises TraceError for a value that is neither a container nor an array, number or hashable, and for containers
+    that hold themselves.
     """
     leaves: list[Any] = []
     try:
-        return leaves, _flatten(x, leaves)
-    except _Unfit as unfit:
-        name, where = type(unfit.value).__name__, "".join(reversed(unfit.steps))
+        return leaves, _flatten(x, leaves, DEEPEST)
+    except _Unfit as found:
+        unfit = found
+    name, where = type(unfit.value).__name__, "".join(reversed(unfit.steps))
+    if len(unfit.steps) == DEEPEST:
+        raise TraceError(
+            f"a container is nested more than {DEEPEST} deep, at {where[:40]}…",
+            cause="it may hold itself, and have no end",
+            cure="pass arrays in a flat list or dict, or stacked into one array",
+        )
     raise TraceError(
         f"cannot take apart a value of type {name}" + (f", at {where}" if where else ""),
         cause=f"a {name} is neither an array nor a container that is known, and it cannot be hashed",
@@ -170,7 +181,7 @@ class _Unfit(Exception):
         self.steps: list[str] = []
 
 
-def _flatten(x: Any, leaves: list[Any]) -> Structure:
+def _flatten(x: Any, leaves: list[Any], depth: int) -> Structure:
     form = form_of(type(x))
     if form is LEAF_FORM:
         leaves.append(x)
@@ -182,11 +193,13 @@ def _flatten(x: Any, leaves: list[Any]) -> Structure:
             return _static(x)
         except TypeError:
             raise _Unfit(x) from None
+    if not depth:
+        raise _Unfit(x)
     keys, values, order, detail = form.parts(x)
     children: list[Structure] = []
     try:
         for value in values:
-            children.append(_flatten(value, leaves))
+            children.append(_flatten(value, leaves, depth - 1))
     except _Unfit as unfit:
         unfit.steps.append(_step(form, keys[len(children)], len(children)))
         raise

@@ -16,7 +16,7 @@ import numpy as np
 
 from relgrad.errors import TraceError
 from relgrad.leaf import Anchor, Input
-from relgrad.op import Symbolic, as_term, strong
+from relgrad.op import Symbolic, as_term, strong, tracing
 from relgrad.ops.arithmetic import subtract
 from relgrad.term import Term, reachable, rebuild, subterms, term
 from relgrad.trace.arguments import argument_paths, arrays, as_array, has_tracer, signature, type_of
@@ -260,13 +260,14 @@ def _labels(paths: Sequence[str]) -> Iterator[tuple[list[str], int]]:
             label, i = f"{base}_{i}", i + 1
         taken.add(label)
         labels.append(label)
-    before = _active.labels, _active.numbers
+    before = _active.labels, _active.numbers, tracing.wrapper
     number = next(_number)
     _active.labels, _active.numbers = taken, (*_active.numbers, number)
+    tracing.wrapper = Tracer
     try:
         yield labels, number
     finally:
-        _active.labels, _active.numbers = before
+        _active.labels, _active.numbers, tracing.wrapper = before
 
 
 def is_tracing() -> bool:

@@ -79,7 +79,7 @@ class ExtendedTwin:
         twin.__kwdefaults__ = f.__kwdefaults__
         return twin
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         result = self._twin(*[_mapped(_to_extended, x) for x in args], **_mapped(_to_extended, kwargs))
         return _mapped(_to_floats, result)
 
