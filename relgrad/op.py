@@ -6,7 +6,6 @@ term that Aesara's `Apply` node is; `output_type` infers types where `make_node`
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -15,26 +14,9 @@ import numpy as np
 
 from relgrad.contract import Contract
 from relgrad.errors import OpError, TraceError
+from relgrad.symbolic import Symbolic, tracing
 from relgrad.term import Term, Unknown, is_term, term
 from relgrad.types import TupleType, Type, array_type
-
-
-class Symbolic:
-    """An array that stands for a term: what user code and derivative rules compute with while a graph is built."""
-
-    __slots__ = ("term",)
-
-    def __init__(self, term: Any):
-        self.term = term
-
-
-class _Tracing(threading.local):
-    """The class of symbolic arrays of the trace that this thread is in the middle of, or None."""
-
-    wrapper: Any = None
-
-
-tracing = _Tracing()
 
 
 class Op(Contract):

@@ -18,6 +18,7 @@ ENGINE = ROOT / "relgrad"
 ORDER = (
     "errors",
     "importable",
+    "symbolic",
     "types",
     "term",
     "syntax",

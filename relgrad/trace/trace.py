@@ -16,8 +16,9 @@ import numpy as np
 
 from relgrad.errors import TraceError
 from relgrad.leaf import Anchor, Input
-from relgrad.op import Symbolic, as_term, strong, tracing
+from relgrad.op import as_term, strong
 from relgrad.ops.arithmetic import subtract
+from relgrad.symbolic import Symbolic, tracing
 from relgrad.term import Term, reachable, rebuild, subterms, term
 from relgrad.trace.arguments import argument_paths, arrays, as_array, has_tracer, signature, type_of
 from relgrad.trace.assume import recording

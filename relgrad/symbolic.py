@@ -1,0 +1,24 @@
+"""Symbolic arrays, and whether this thread is in the middle of a trace, in which they stand for arguments."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+
+class Symbolic:
+    """An array that stands for a term: what user code and derivative rules compute with while a graph is built."""
+
+    __slots__ = ("term",)
+
+    def __init__(self, term: Any):
+        self.term = term
+
+
+class _Tracing(threading.local):
+    """The class of the symbolic arrays of the trace that a thread is in the middle of, or None."""
+
+    wrapper: Any = None
+
+
+tracing = _Tracing()
