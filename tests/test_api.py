@@ -699,11 +699,11 @@ def test_keyword_arguments_may_have_any_name(word: str) -> None:
         return np.log(np.sum(np.exp(options[word])))
 
     x = np.array([900.0, 1.0])
-    for transformed in (rg.stabilize, rg.grad, rg.hessian, rg.value_and_grad):
-        want = transformed(lambda x: np.log(np.sum(np.exp(x * 2.0))))(x)
-        for got, entry in zip(flatten(transformed(f)(x, **{word: 2.0}))[0], flatten(want)[0], strict=True):
+    for way in (rg.stabilize, rg.grad, rg.hessian, rg.value_and_grad):
+        want = way(lambda x: np.log(np.sum(np.exp(x * 2.0))))(x)
+        for got, entry in zip(flatten(way(f)(x, **{word: 2.0}))[0], flatten(want)[0], strict=True):
             np.testing.assert_allclose(got, entry)
-        transformed(f).explain(x, **{word: 2.0})
+        way(f).explain(x, **{word: 2.0})
     np.testing.assert_allclose(rg.stabilize(only)(**{word: x}), 900.0)
     # The text runs by itself.
     scope: dict = {}
