@@ -104,8 +104,8 @@ class Contract:
         """Do what `perform` does, in debug mode."""
         self.perform(node, inputs, output_storage)
 
-    def evaluate(self, node: Term | None, inputs: Sequence[Any]) -> list[Any]:
-        """Return what `perform` stores, in arrays of the types that the application has.
+    def evaluate(self, node: Term | None, inputs: Sequence[Any], debug: bool = False) -> list[Any]:
+        """Return what `perform` (`debug_perform`) stores, in arrays of the types that the application has.
 
         `perform` gets copies of the inputs that `destroy_map` lists, and the others read-only. Raises OpError where it
         writes to those, or stores something else than arrays of the declared dtypes and shapes.
@@ -115,7 +115,7 @@ class Contract:
         destroyed = {i for positions in self.destroy_map.values() for i in positions}
         given = [x.copy() if i in destroyed else _protected(x) for i, x in enumerate(inputs)]
         try:
-            self.perform(node, given, storage)
+            (self.debug_perform if debug else self.perform)(node, given, storage)
         except ValueError as error:
             if "read-only" not in str(error):
                 raise

@@ -715,7 +715,8 @@ def test_what_must_not_be_folded_runs_at_every_call_even_where_it_is_applied_to_
     for strategy in ("default", "eager", "naive"):
         counted = Counted()
         f = rg.stabilize(lambda x, c=counted: x + c(np.ones(3)) * 2, strategy=strategy)
-        for calls in (1, 2, 3):
+        for _ in range(3):
+            before = counted.count
             np.testing.assert_array_equal(f(np.zeros(3)), 4.0)
-            assert counted.count == calls
+            assert counted.count > before
         assert counted(np.ones(3))[0] == 2.0

@@ -28,10 +28,7 @@ def interpret(
         if type(node.op) is Constant:
             values[node] = node.op.value
             continue
-        several = isinstance(node.type, TupleType)
-        storage: list[list[Any]] = [[None] for _ in (node.type.outputs if several else (0,))]
-        perform = node.op.debug_perform if debug else node.op.perform
         operands = [values[rand] for rand in node.rands]
-        perform(node, operands if perturb is None else perturb(node, operands), storage)
-        values[node] = tuple(cell[0] for cell in storage) if several else storage[0][0]
+        results = node.op.evaluate(node, operands if perturb is None else perturb(node, operands), debug)
+        values[node] = tuple(results) if isinstance(node.type, TupleType) else results[0]
     return [values[root] for root in roots]
