@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial, update_wrapper
 from typing import Any, TypedDict, Unpack
 
@@ -38,13 +39,15 @@ class How(TypedDict, total=False):
     """The options of every transformation.
 
     `relations` and `strategy` say how the function is rewritten, `conventions` what to take where analysis leaves a
-    choice, and `assume` where its arguments lie, by name or position: `assume={"x": rg.positive, 1: (0, 1)}`.
+    choice, and `assume` where its arguments lie, by name or position: `assume={"x": rg.positive, 1: (0, 1)}`. `nan` is
+    the convention of that name: "propagate" or "real".
     `validate=False` leaves out the trial of the rewritten program against the program as written.
     """
 
     relations: Relations
     strategy: Named
     conventions: Conventions | None
+    nan: str
     assume: Mapping[str | int, Range] | None
     validate: bool
 
@@ -184,6 +187,8 @@ def _settings(fun: Function, how: How) -> tuple[Settings, Function]:
             f"conventions={conventions!r} are none",
             cure="pass relgrad.Conventions(ties='first'), for instance",
         )
+    if "nan" in how:
+        conventions = replace(conventions, nan=how["nan"])
     ranges = _ranges(how.get("assume") or {})
     settings = Settings(
         _library(how.get("relations")),

@@ -212,6 +212,23 @@ class Contract:
         """Return where the entries of the result lie, from where those of the inputs lie."""
         return REAL
 
+    continues: bool = False
+    """Whether the derivatives are real outside the domain as well, as 1/x is where log x is not."""
+
+    def outside(self, *operands: Any) -> Any:
+        """Return where operands are outside the domain, so that the op is no real number; None is nowhere.
+
+        Operands and answer are symbolic arrays, the answer of truth values: `x < 0` of a root.
+        """
+        return None
+
+    def strict(self, node: Term) -> bool:
+        """Whether NaN in an operand, the others finite, makes all entries NaN that it can reach.
+
+        It can reach those of an elementwise op that it meets, and of an op over axes those along them.
+        """
+        return False
+
     def ball(self, *balls: Any) -> Any:
         """Compute the op in ball arithmetic, on object arrays of `flint.arb`."""
         raise OpError(f"op {self} has no high-precision evaluation", cure="define ball(self, *balls)")

@@ -29,6 +29,7 @@ from relgrad.term import Term, rebuild
 from relgrad.trace.tracer import Tracer
 
 TIES = ("share", "first", "last")
+UNDEFINED = ("propagate", "real")
 
 
 @dataclass(frozen=True)
@@ -40,11 +41,13 @@ class Conventions:
     - `ties`: the gradient of the largest or smallest of equal numbers (`max`, `maximum`, `clip`, relu): "share" it
       (default), or give all to the "first" or the "last" of them.
     - `masked`: `softmax`, the gradient of `logsumexp`, where every entry is -inf: NaN (default), or 0.
+    - `nan`: the result where an argument is NaN, or the function as written leaves the reals, as the root of a negative
+      number does: "propagate" keeps NaN there as NumPy has it (default), "real" takes what the rewritten function is.
     - `untaken`: what flows into a branch of `where` where it is not taken: 0 (default), or NaN if its derivative is
       not finite there, as 0·inf is in IEEE arithmetic.
 
     >>> Conventions(ties="first")
-    Conventions(zero_log=0.0, norm_at_zero=0.0, ties='first', masked=nan, untaken=0.0)
+    Conventions(zero_log=0.0, norm_at_zero=0.0, ties='first', masked=nan, untaken=0.0, nan='propagate')
 
     Raises ConventionError for other values.
     """
@@ -54,12 +57,16 @@ class Conventions:
     ties: str = "share"
     masked: float = math.nan
     untaken: float = 0.0
+    nan: str = "propagate"
 
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
             if field.name == "ties":
                 _require(value in TIES, "ties", value, "'share', 'first' or 'last'")
+                continue
+            if field.name == "nan":
+                _require(value in UNDEFINED, "nan", value, "'propagate' or 'real'")
                 continue
             number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
             if field.name == "norm_at_zero":
@@ -90,6 +97,7 @@ vanishing = Elementwise(
     lambda g, out, x: g * vanishing(x),
     code="np.where({} == 0, np.nan, 0.0)",
     ball=lambda x: x * 0 if x != 0 else type(x)("nan"),
+    strict=False,
 )
 
 

@@ -6,8 +6,8 @@ callable → trace → term → schedule(relations, gradient) → derivation →
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from threading import active_count
 from time import perf_counter
 from types import MethodType
@@ -15,7 +15,9 @@ from typing import Any
 
 from relgrad.accuracy.lines import lines_of
 from relgrad.compile.function import Compiled, compile_program
+from relgrad.compile.undefined import keep_undefined
 from relgrad.conventions import Conventions
+from relgrad.definedness import Domains, tests, undefined
 from relgrad.display.derivation import Explanation
 from relgrad.display.text import show
 from relgrad.errors import FailedRelation, RelgradError, TraceError, warn
@@ -24,7 +26,8 @@ from relgrad.importable import imported, is_importable
 from relgrad.programs import Program, Run, Variants, programs_of
 from relgrad.relation import Library
 from relgrad.schedule import Left, Strategy, schedule
-from relgrad.step import Failure
+from relgrad.step import Derivation, Failure
+from relgrad.term import Term
 from relgrad.trace.arguments import arrays, handed_in
 from relgrad.trace.assume import Ranges
 from relgrad.trace.common import common, lifted
@@ -121,12 +124,21 @@ class Transformed:
         how = self.settings
 
         def make(strategy: Strategy, left: Left) -> Program:
-            derivation = schedule(
-                traced.outputs, how.library, strategy, conventions=how.conventions, left=left
-            )
+            def rewrite(roots: Sequence[Term]) -> Derivation:
+                return schedule(roots, how.library, strategy, conventions=how.conventions, left=left)
+
+            keeps = how.conventions.nan == "propagate" and strategy.relates
+            domains = Domains(traced.outputs if keeps else ())
+            found = rewrite([*traced.outputs, *domains.terms])
+            after = found.after[: len(traced.outputs)]
             extended = strategy.extended and len(how.library) > 0
-            compiled = compile_program(traced, derivation.after, self._name, extended)
-            return Program(traced, replace(derivation, assumed=traced.stated), compiled)
+            compiled = compile_program(traced, after, self._name, extended)
+            became = domains.became(found.after[len(after) :])
+            if keeps and (asked := tests(traced.outputs, after, became, rewrite)):
+                masks = functools.partial(undefined, traced.outputs, rewrite, how.conventions)
+                compiled = keep_undefined(compiled, traced, asked, masks)
+            derivation = replace(found, before=traced.outputs, after=after, assumed=traced.stated)
+            return Program(traced, derivation, compiled)
 
         inputs = (*traced.inputs, *traced.outside)
         known = not has_tracer(args, kwargs)

@@ -38,6 +38,7 @@ ORDER = (
     "gradient",
     "differentiate",
     "schedule",
+    "definedness",
     "compile",
     "accuracy",
     "display",

@@ -62,12 +62,18 @@ class Compiled:
 
 
 def compile_program(
-    traced: Traced, roots: Sequence[Term], name: str, extended: bool = False, **options: Any
+    traced: Traced,
+    roots: Sequence[Term],
+    name: str,
+    extended: bool = False,
+    results: Callable[[Sequence[str]], str] | None = None,
+    **options: Any,
 ) -> Compiled:
     """Return the function of a trace's arguments that computes the roots, in the structure of its results.
 
     Constants are folded first. An `extended` program is computed again in extended range where it leaves that of
-    floats on the way, if it can. `options` are those of `write_source`. Tracebacks show the generated lines.
+    floats on the way, if it can. `results` writes another expression of the results; `options` are those of
+    `write_source`. Tracebacks show the generated lines.
     """
     taken, paths = parameters(traced), traced.paths
     keywords = traced.in_structure.children[1].keys
@@ -79,7 +85,7 @@ def compile_program(
     roots = sink_squeezes(fold_constants(roots))
     extended = extended and may_leave_range(roots)
     options |= {"extended": extended, "outside": traced.outside}
-    source = write_source(name, taken, inputs, roots, traced.out_structure, **options)
+    source = write_source(name, taken, inputs, roots, results or traced.out_structure, **options)
     return compile_source(source)
 
 

@@ -73,6 +73,7 @@ def write_source(
     reuse: bool = True,
     extended: bool = False,
     outside: Mapping[Term, Any] | None = None,
+    reserved: Mapping[str, Term | None] | None = None,
 ) -> Source:
     """Return the source of a function that computes the roots.
 
@@ -82,6 +83,7 @@ def write_source(
     are lines that `results` or the signature need. Arguments of rank 0, and those in `convert`, become NumPy
     values of the traced dtype first. An `extended` function is computed again in extended range where it leaves
     that of floats. Inputs in `outside` are constants of the text, and not of the program: they have these values.
+    `reserved` names stand for something else where the text will stand, or for these inputs.
 
     No argument is written to, and no result shares memory with an argument, a constant, or another result.
     """
@@ -94,14 +96,16 @@ def write_source(
     returns = Returns(names)
     write = returns.prepare(results) if isinstance(results, Structure) else results or _tuple
     signature, renamed = _signature(parameters, names)
-    names.reserve(name)
+    for taken in (name, *(reserved or {})):
+        names.reserve(taken)
     live = set(nodes)
     head: list[str] = []
     variables: dict[Term, str] = {}
     for node, path in inputs.items():
         if node in live:
             variables[node] = _unpack(node, _rename(path, renamed), names, node in convert, head)
-    held = {node: names.take(node.op.label) for node in outside or {} if node in live}
+    words = {node: word for word, node in (reserved or {}).items() if node is not None}
+    held = {node: words.get(node) or names.take(node.op.label) for node in outside or {} if node in live}
     variables.update(held)
     callables = Callables(names)
     lines = Lines(roots, variables, names, callables)
@@ -226,4 +230,4 @@ def _is_numpy_scalar(root: Term, lines: Lines) -> bool:
         return whole.head == "Subscript" or whole.head.startswith("np.")
     if type(root.op) is Project:
         return lines.templates[root.rands[0]].head.startswith("np.linalg.")
-    return is_ufunc(root) or type(root.op) is Input
+    return is_ufunc(root) or type(root.op) is Input or getattr(root.op, "numpy_scalar", False)

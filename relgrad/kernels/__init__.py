@@ -140,6 +140,7 @@ from relgrad.kernels.special import (
     ndtri,
     rel_entr,
 )
+from relgrad.kernels.undefined import keeps_nan as keeps_nan
 
 __all__ = [
     "add_along",

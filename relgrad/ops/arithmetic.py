@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from relgrad.contract import Laws
-from relgrad.op import as_term, constant, is_constant, strong
-from relgrad.ops.elementwise import Elementwise, Rule, elementwise
+from relgrad.implementations import implements
+from relgrad.op import constant, is_constant
+from relgrad.ops.elementwise import Elementwise, elementwise
 from relgrad.ops.intervals import (
     added,
     divided,
@@ -20,6 +21,7 @@ from relgrad.ops.intervals import (
     squared,
     subtracted,
 )
+from relgrad.ops.powers import Power, power_rules
 from relgrad.types import NONNEGATIVE, POSITIVE, Interval
 
 
@@ -71,6 +73,7 @@ add = elementwise(
     range=added,
     ball=lambda x, y: x + y,
     exactly=_sum,
+    strict=True,
 )
 subtract = elementwise(
     "subtract",
@@ -81,6 +84,7 @@ subtract = elementwise(
     range=subtracted,
     ball=lambda x, y: x - y,
     exactly=_difference,
+    strict=True,
 )
 multiply = elementwise(
     "multiply",
@@ -92,6 +96,7 @@ multiply = elementwise(
     range=multiplied,
     ball=lambda x, y: x * y,
     exactly=_product,
+    strict=True,
 )
 divide = elementwise(
     "divide",
@@ -103,6 +108,7 @@ divide = elementwise(
     range=divided,
     ball=lambda x, y: x / y,
     exactly=_quotient,
+    strict=True,
 )
 negative = elementwise(
     "negative",
@@ -161,6 +167,7 @@ sqrt = elementwise(
     laws=Laws(inverse="square", monotone=1, homomorphism=("multiply", "multiply")),
     range=_root_range,
     ball=lambda x: x.sqrt(),
+    outside=lambda x: x < 0,
 )
 
 
@@ -179,51 +186,12 @@ cbrt = elementwise(
 )
 
 
-def _fixed(x: Any) -> Any:
-    """Return the value of a constant operand, or None."""
-    x = strong(as_term(x))
-    return x.op.value if is_constant(x) else None
-
-
-def _power_rules(power: Any) -> tuple[Rule, Rule]:
-    """Return the derivatives of a power, whose factors are finite wherever their product is."""
-
-    def base(g: Any, out: Any, x: Any, y: Any) -> Any:
-        n = _fixed(y)
-        if n is None or not np.all(n):
-            # x⁰ is constant at x = 0 too, where x⁻¹ is not finite.
-            return g * (y * power(x, np.where(np.logical_and(x == 0, y == 0), 1, y - 1)))
-        if n.ndim == 0 and n == 1:
-            return g
-        if n.ndim == 0 and n == 2:
-            return g * (n * x)
-        less = n - n.dtype.type(1)
-        if np.all(less + n.dtype.type(1) == n):
-            return g * (n * power(x, less))
-        # The exponent would be rounded, by which a power of what is huge or tiny would lose digits.
-        return g * (n * np.where(x == 0, power(x, less), out / np.where(x == 0, 1.0, x)))
-
-    def exponent(g: Any, out: Any, x: Any, y: Any) -> Any:
-        b = _fixed(x)
-        if b is not None and np.all(b > 0):
-            return g * out * np.log(b)
-        # 0ʸ vanishes for every y > 0, faster than log(0) grows.
-        return g * out * np.log(np.where(np.logical_and(x == 0, y > 0), 1.0, x))
-
-    return base, exponent
-
-
-power = elementwise(
-    "power",
-    np.power,
-    *_power_rules(np.power),
-    code="{} ** {}",
-    range=raised,
-    ball=lambda x, y: x**y,
+power, float_power = (
+    Power(f.__name__, f, *power_rules(f), code=code, range=raised, ball=lambda x, y: x**y)
+    for f, code in ((np.power, "{} ** {}"), (np.float_power, "np.float_power({}, {})"))
 )
-float_power = elementwise(
-    "float_power", np.float_power, *_power_rules(np.float_power), range=raised, ball=lambda x, y: x**y
-)
+implements(np.power)(power)
+implements(np.float_power)(float_power)
 
 
 absolute = elementwise(
@@ -297,4 +265,5 @@ hypot = elementwise(
         larger(magnitude(x), magnitude(y)).open_low,
     ),
     ball=lambda x, y: (x * x + y * y).sqrt(),
+    strict=True,
 )

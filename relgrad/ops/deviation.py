@@ -25,6 +25,9 @@ class _Map(RowsOp):
 
     laws = Laws(linear=(0,))
 
+    def strict(self, node: Term) -> bool:
+        return True
+
     def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
         return self.axes
 

@@ -28,6 +28,9 @@ class Elementwise(Op):
     `rules` holds, for each operand, the cotangent as a function of `(g, out, *operands)`. Since the Jacobian of an
     elementwise op is diagonal, the same rule applied to a tangent gives the pushforward. A rule of None says that
     the derivative is zero wherever it exists. `exactly` may return a simpler term that is equal bit for bit.
+    `outside` says where operands are outside the domain, and `continues` that the rules are real there even so, as
+    1/x is where log x is not; a `strict` op is NaN wherever a finite operand's partner is NaN (by default, one of a
+    single operand).
     """
 
     __props__ = ("label",)
@@ -47,6 +50,9 @@ class Elementwise(Op):
         dtype: Callable[..., np.dtype] | None = None,
         undefined: str | None = None,
         exactly: Callable[..., Any] | None = None,
+        outside: Callable[..., Any] | None = None,
+        continues: bool = False,
+        strict: bool | None = None,
     ):
         self.label = label
         self.function = function
@@ -59,6 +65,9 @@ class Elementwise(Op):
         self.dtype = dtype
         self.undefined = undefined
         self.exactly = exactly
+        self.beyond = outside
+        self.continues = continues
+        self.is_strict = self.arity == 1 if strict is None else strict
         if kernel:
             self.imports = (label,)
 
@@ -145,6 +154,12 @@ class Elementwise(Op):
                 cure="insert an axis with [:, None] or keepdims=True where the extents should broadcast",
             ) from None
         return array_type(dtype, shape)
+
+    def outside(self, *operands: Any) -> Any:
+        return None if self.beyond is None else self.beyond(*operands)
+
+    def strict(self, node: Term) -> bool:
+        return self.is_strict
 
     def compute(self, *arrays: Any) -> Any:
         return self.function(*arrays)

@@ -66,6 +66,8 @@ log = elementwise(
     laws=Laws(inverse="exp", monotone=1, homomorphism=("multiply", "add")),
     range=increasing(np.log, fixed=(1.0,)),
     ball=log_or_infinite,
+    outside=lambda x: x < 0,
+    continues=True,
 )
 log2 = elementwise(
     "log2",
@@ -74,6 +76,8 @@ log2 = elementwise(
     laws=Laws(inverse="exp2", monotone=1, homomorphism=("multiply", "add")),
     range=increasing(np.log2, fixed=(1.0,)),
     ball=lambda x: log_or_infinite(x) / _log2(),
+    outside=lambda x: x < 0,
+    continues=True,
 )
 log10 = elementwise(
     "log10",
@@ -82,6 +86,8 @@ log10 = elementwise(
     laws=Laws(monotone=1, homomorphism=("multiply", "add")),
     range=increasing(np.log10, fixed=(1.0,)),
     ball=lambda x: log_or_infinite(x) / _arb(10).log(),
+    outside=lambda x: x < 0,
+    continues=True,
 )
 log1p = elementwise(
     "log1p",
@@ -90,6 +96,8 @@ log1p = elementwise(
     laws=Laws(inverse="expm1", monotone=1),
     range=increasing(np.log1p),
     ball=lambda x: type(x)("-inf") if (x + 1).is_zero() else x.log1p(),
+    outside=lambda x: x < -1,
+    continues=True,
 )
 
 
@@ -121,6 +129,7 @@ logaddexp = elementwise(
     laws=Laws(associative=True, commutative=True, identity=-math.inf),
     range=_logaddexp_range,
     ball=lambda x, y: x.max(y) + (-abs(x - y)).exp().log1p(),
+    strict=True,
 )
 logaddexp2 = elementwise(
     "logaddexp2",
@@ -130,6 +139,7 @@ logaddexp2 = elementwise(
     laws=Laws(associative=True, commutative=True, identity=-math.inf),
     range=lambda x, y: Interval(larger(x, y).low, added(larger(x, y), Interval(0.0, 1.0)).high, True),
     ball=lambda x, y: x.max(y) + (-abs(x - y) * _log2()).exp().log1p() / _log2(),
+    strict=True,
 )
 
 sinh = elementwise(
@@ -180,6 +190,7 @@ arccosh = elementwise(
     laws=Laws(inverse="cosh", monotone=1),
     range=increasing(np.arccosh, NONNEGATIVE, fixed=(1.0,)),
     ball=lambda x: x.acosh(),
+    outside=lambda x: x < 1,
 )
 arctanh = elementwise(
     "arctanh",
@@ -188,4 +199,6 @@ arctanh = elementwise(
     laws=Laws(inverse="tanh", monotone=1),
     range=increasing(np.arctanh),
     ball=lambda x: x.atanh(),
+    outside=lambda x: np.logical_or(x < -1, x > 1),
+    continues=True,
 )

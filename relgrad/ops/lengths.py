@@ -116,6 +116,9 @@ class Unit(Op):
     def output_type(self, *types: Any) -> Type:
         return array_type(_float(types[0].dtype), types[0].shape)
 
+    def strict(self, node: Term) -> bool:
+        return True
+
     def make_node(self, *inputs: Any) -> Term:
         x = strong(as_term(inputs[0]))
         if not (is_ground(x) and self.ground):
@@ -161,6 +164,9 @@ class UnitPullback(RowsOp):
 
     laws = Laws(linear=(1,))
     kernel = staticmethod(unit_pullback)
+
+    def strict(self, node: Term) -> bool:
+        return True
 
     def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
         return self.axes

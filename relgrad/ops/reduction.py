@@ -54,6 +54,9 @@ class Reduction(Op):
                 return x
         return term(type(self)(axes), x)
 
+    def strict(self, node: Term) -> bool:
+        return True
+
     def compute(self, *arrays: Any) -> Any:
         return getattr(np, self.numpy_name)(arrays[0], axis=self.axes, keepdims=True)
 

@@ -64,6 +64,7 @@ coarse = elementwise(
     kernel=True,
     laws=Laws(idempotent=True, monotone=1),
     ball=lambda x: x * 0 + float(kernels.coarse(float(x.mid()))),
+    strict=False,
 )
 
 
@@ -100,6 +101,9 @@ remainder = elementwise(
     code="{} % {}",
     range=_remainder_range,
     ball=lambda x, y: x - (x / y).floor() * y,
+    outside=lambda x, y: y == 0,
+    continues=True,
+    strict=True,
 )
 # (x - out)/y is an integer, which rint recovers; x/y may round up to the next one.
 fmod = elementwise(
@@ -109,6 +113,9 @@ fmod = elementwise(
     lambda g, out, x, y: -g * np.rint((x - out) / y),
     range=_fmod_range,
     ball=lambda x, y: x - truncated_ball(x / y) * y,
+    outside=lambda x, y: y == 0,
+    continues=True,
+    strict=True,
 )
 nextafter = elementwise(
     "nextafter",

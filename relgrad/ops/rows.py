@@ -31,6 +31,9 @@ class RowsOp(Op):
     def name(self) -> str:
         return self.kernel.__name__
 
+    def strict(self, node: Term) -> bool:
+        return len(node.rands) == 1
+
     def make_node(self, *inputs: Any) -> Term:
         inputs = promoted(inputs)
         if not (self.ground and all(is_ground(x) for x in inputs)):

@@ -62,6 +62,7 @@ maximum = elementwise(
     laws=Laws(associative=True, commutative=True, idempotent=True, identity=-np.inf, absorbing=np.inf),
     range=larger,
     ball=lambda x, y: x.max(y),
+    strict=True,
 )
 minimum = elementwise(
     "minimum",
@@ -71,6 +72,7 @@ minimum = elementwise(
     laws=Laws(associative=True, commutative=True, idempotent=True, identity=np.inf, absorbing=-np.inf),
     range=smaller,
     ball=lambda x, y: x.min(y),
+    strict=True,
 )
 
 

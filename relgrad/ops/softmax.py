@@ -24,6 +24,10 @@ class _Weighted(RowsOp):
 
     positional = 1
 
+    def strict(self, node: Term) -> bool:
+        weights = node.rands[1:]
+        return all(is_constant(w) and bool(np.all(w.op.value)) for w in weights)
+
     def arguments(self, operands: Sequence[Any]) -> dict[str, Any]:
         return {"weights": operands[1]} if len(operands) > 1 else {}
 

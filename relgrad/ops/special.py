@@ -66,6 +66,7 @@ ndtri = elementwise(
     kernel=True,
     laws=Laws(monotone=1, inverse="ndtr"),
     ball=lambda x: -((2 * x).erfcinv()) * (x * 0 + 2).sqrt(),
+    outside=lambda x: np.logical_or(x < 0, x > 1),
 )
 mills = elementwise(
     "mills",

@@ -100,6 +100,7 @@ logit = elementwise(
     laws=Laws(monotone=1, inverse="expit"),
     ball=lambda x: x.log() - (-x).log1p(),
     kernel=True,
+    outside=lambda x: np.logical_or(x < 0, x > 1),
 )
 log_expit = elementwise(
     "log_expit",
@@ -146,6 +147,7 @@ log1mexp = elementwise(
     laws=Laws(monotone=-1, inverse="log1mexp"),
     ball=_ball_log1mexp,
     kernel=True,
+    outside=lambda x: x > 0,
 )
 log_cloglog = elementwise(
     "log_cloglog",
@@ -163,6 +165,8 @@ logdiffexp = elementwise(
     lambda g, out, x, y: -g * bose(x - y),
     ball=lambda x, y: x + _ball_log1mexp(y - x),
     kernel=True,
+    outside=lambda x, y: x < y,
+    strict=True,
 )
 log_cosh = elementwise(
     "log_cosh",
@@ -215,6 +219,8 @@ xlogy = elementwise(
     kernel=True,
     laws=Laws(linear=(0,)),
     ball=_ball_xlogy,
+    outside=lambda x, y: np.logical_and(x != 0, y < 0),
+    strict=True,
 )
 xlog1py = elementwise(
     "xlog1py",
@@ -224,6 +230,8 @@ xlog1py = elementwise(
     kernel=True,
     laws=Laws(linear=(0,)),
     ball=lambda x, y: x if x.is_zero() else x * y.log1p(),
+    outside=lambda x, y: np.logical_and(x != 0, y < -1),
+    strict=True,
 )
 entr = elementwise(
     "entr",

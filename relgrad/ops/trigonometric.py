@@ -29,6 +29,7 @@ arcsin = elementwise(
     laws=Laws(inverse="sin", monotone=1),
     range=increasing(np.arcsin, _RIGHT),
     ball=lambda x: x.asin(),
+    outside=lambda x: np.logical_or(x < -1, x > 1),
 )
 arccos = elementwise(
     "arccos",
@@ -37,6 +38,7 @@ arccos = elementwise(
     laws=Laws(inverse="cos", monotone=-1),
     range=decreasing(np.arccos, Interval(0.0, _PI), fixed=(1.0,)),
     ball=lambda x: x.acos(),
+    outside=lambda x: np.logical_or(x < -1, x > 1),
 )
 arctan = elementwise(
     "arctan",
@@ -63,6 +65,7 @@ arctan2 = elementwise(
         _RIGHT if y.positive else Interval(0.0 if x.nonnegative else -_PI, 0.0 if x.negative else _PI)
     ),
     ball=lambda x, y: type(x).atan2(x, y),
+    strict=True,
 )
 deg2rad = elementwise(
     "deg2rad",

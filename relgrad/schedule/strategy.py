@@ -30,6 +30,11 @@ class Strategy:
     name: str = ""
     extended: bool = False
 
+    @property
+    def relates(self) -> bool:
+        """Whether any phase applies relations."""
+        return any(RELATE in moves for moves in self.phases)
+
     def __rshift__(self, other: Strategy) -> Strategy:
         """Do this strategy first, then the other."""
         name = f"{self.name} >> {other.name}".strip(" >")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable
-from copy import copy
-from dataclasses import fields, is_dataclass
 from functools import cached_property, wraps
 from typing import Any
 
 import numpy as np
 
+from relgrad.kernels.containers import mapped, parts
 from relgrad.kernels.extended.number import Extended, applied
 
 
@@ -40,21 +39,14 @@ def extended_range(function: Callable[..., Any]) -> Callable[..., Any]:
         except (TypeError, ValueError, AttributeError, IndexError, NotImplementedError):
             # What is written for arrays of floats only gets them, and their range.
             return function(*args, **kwargs)
-        if not any(map(_has_nan, _parts(found))):
+        if not any(map(_has_nan, parts(found))):
             return found
         # What has no rule for extended range may not know huge numbers: NaN is what floats have there.
         with np.errstate(all="ignore"):
-            plain = iter(_parts(function(*args, **kwargs)))
-        return _mapped(lambda x: _filled(x, next(plain)), found)
+            plain = iter(parts(function(*args, **kwargs)))
+        return mapped(lambda x: _filled(x, next(plain)), found)
 
     return call
-
-
-def _parts(x: Any) -> list[Any]:
-    """Return what is in a container, in the order in which it is mapped."""
-    parts: list[Any] = []
-    _mapped(parts.append, x)
-    return parts
 
 
 def _has_nan(x: Any) -> bool:
@@ -80,8 +72,8 @@ class ExtendedTwin:
         return twin
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        result = self._twin(*[_mapped(_to_extended, x) for x in args], **_mapped(_to_extended, kwargs))
-        return _mapped(_to_floats, result)
+        result = self._twin(*[mapped(_to_extended, x) for x in args], **mapped(_to_extended, kwargs))
+        return mapped(_to_floats, result)
 
 
 def _widened(x: Any) -> Any:
@@ -141,19 +133,3 @@ def _to_extended(x: Any) -> Any:
 
 def _to_floats(x: Any) -> Any:
     return x.floats() if isinstance(x, Extended) else x
-
-
-def _mapped(change: Callable[[Any], Any], x: Any) -> Any:
-    """Return a container with its arrays changed."""
-    if isinstance(x, dict):
-        items = {key: _mapped(change, value) for key, value in x.items()}
-        return items if type(x) is dict else type(x)(items)
-    if isinstance(x, (list, tuple)):
-        items = [_mapped(change, value) for value in x]
-        return x._make(items) if hasattr(x, "_make") else type(x)(items)  # pyright: ignore[reportAttributeAccessIssue]
-    if is_dataclass(x) and not isinstance(x, type):
-        new = copy(x)
-        for f in fields(x):
-            object.__setattr__(new, f.name, _mapped(change, getattr(x, f.name)))
-        return new
-    return change(x)

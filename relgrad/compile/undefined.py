@@ -1,0 +1,115 @@
+"""Programs that stay NaN where the program as written is undefined: a cheap test, and masks where it is true."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+from relgrad.compile.function import Compiled, compile_program, compile_source
+from relgrad.compile.source import Source
+from relgrad.kernels import keeps_nan
+from relgrad.term import Term, subterms
+from relgrad.trace.trace import Traced
+
+QUIET = '@np.errstate(all="ignore")\n'
+
+
+def keep_undefined(
+    compiled: Compiled, traced: Traced, tests: Sequence[Term], masks: Callable[[], Sequence[Term]]
+) -> Compiled:
+    """Return a program that is NaN where masks are true, which are asked for when any of the tests is.
+
+    The masks are made the first time that they, or the source, are asked for.
+    """
+    return _Keeping(compiled, _Companions(compiled.program, traced, tests, masks), traced.outside)
+
+
+class _Companions:
+    """The test and the masks of a program, of the same arguments."""
+
+    def __init__(
+        self, main: Source, traced: Traced, tests: Sequence[Term], masks: Callable[[], Sequence[Term]]
+    ):
+        self._traced, self._masks = traced, masks
+        self._taken: dict[str, Term | None] = {}
+        self._reserve(main)
+        self.when = self._compiled(tests, f"{main.name}_leaves", _computes(tests), " or ".join)
+        self._name = f"{main.name}_undefined"
+
+    @cached_property
+    def where(self) -> Compiled:
+        """The masks, made when they are first asked for."""
+        return self._compiled(self._masks(), self._name, True)
+
+    def _reserve(self, program: Source) -> None:
+        self._taken |= dict.fromkeys((program.name, *program.constants, *program.objects))
+        self._taken |= {word: node for node, word in program.outside.items()}
+
+    def _compiled(
+        self,
+        roots: Sequence[Term],
+        name: str,
+        quiet: bool,
+        results: Callable[[Sequence[str]], str] | None = None,
+    ) -> Compiled:
+        made = compile_program(self._traced, roots, name, results=results, reserved=self._taken)
+        self._reserve(made.program)
+        return (
+            compile_source(replace(made.program, function=QUIET + made.program.function)) if quiet else made
+        )
+
+
+class _Keeping(Compiled):
+    """A program with its companions."""
+
+    __slots__ = ("_companions", "_main", "_outside")
+
+    def __init__(self, main: Compiled, companions: _Companions, outside: Mapping[Term, Any]):
+        self.program, self.code = main.program, main.code
+        self._main, self._companions, self._outside = main, companions, outside
+        when = companions.when.at(outside).function
+        self.function = keeps_nan(when=when, where=self._masks)(main.function)
+
+    def _masks(self, *args: Any, **kwargs: Any) -> Any:
+        return self._companions.where.at(self._outside)(*args, **kwargs)
+
+    def at(self, outside: Mapping[Term, Any]) -> Compiled:
+        """Return the same program with other values of the inputs that are no arguments."""
+        return _Keeping(self._main.at(outside), self._companions, outside)
+
+    @property
+    def source(self) -> str:
+        """The text that, executed alone, defines the same function."""
+        found = self._companions
+        when, where = [c.at(self._outside).program for c in (found.when, found.where)]
+        every = (self.program, when, where)
+        head = f"@keeps_nan(when={when.name}, where={where.name})\n"
+        whole = Source(
+            self.program.name,
+            _merged([line for p in every for line in p.imports]),
+            {name: value for p in every for name, value in p.constants.items()},
+            tuple(dict.fromkeys([d for p in every for d in p.definitions])),
+            "\n\n".join([when.function, where.function, head + self.program.function]),
+        )
+        return whole.text
+
+
+def _merged(imports: Sequence[str]) -> tuple[str, ...]:
+    """Return import lines with one for all kernels."""
+    start = "from relgrad.kernels import "
+    kernels = {"keeps_nan"}
+    others = []
+    for line in imports:
+        if line.startswith(start):
+            kernels.update(line.removeprefix(start).strip("()").split(", "))
+        else:
+            others.append(line)
+    listed = ", ".join(sorted(kernels))
+    return (*dict.fromkeys(others), start + (listed if len(listed) < 70 else f"({listed})"))
+
+
+def _computes(tests: Sequence[Term]) -> bool:
+    """Whether a test computes with floats, rather than compares arguments."""
+    return any(x.rands and x.type.dtype.kind == "f" for x in subterms(*tests))

@@ -1,0 +1,183 @@
+"""Tests of domains: where the operands of an op are such that its result is no real number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from relgrad.bounds import is_empty, meet, range_of
+from relgrad.contract import Contract
+from relgrad.leaf import Anchor
+from relgrad.op import as_term, is_constant
+from relgrad.ops.arithmetic import add, divide, multiply, negative, subtract
+from relgrad.ops.comparison import (
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+    logical_and,
+    logical_not,
+    logical_or,
+)
+from relgrad.ops.elementwise import Elementwise
+from relgrad.term import Term, subterms
+from relgrad.trace.tracer import Tracer
+from relgrad.types import Interval
+
+_FLIPPED = {less: greater, greater: less}
+_NEGATED = {less: greater_equal, greater: less_equal, less_equal: greater, greater_equal: less}
+_WHERE = {
+    less: lambda bound: Interval(high=bound, open_high=True),
+    less_equal: lambda bound: Interval(high=bound),
+    greater: lambda bound: Interval(low=bound, open_low=True),
+    greater_equal: lambda bound: Interval(low=bound),
+}
+
+
+class Plain:
+    """Terms without variables of differentiation: each stands for its value."""
+
+    def __init__(self) -> None:
+        self._known: dict[Term, Term] = {}
+
+    def __call__(self, t: Term) -> Term:
+        known = self._known
+        if t not in known:
+            for node in subterms(t):
+                if node in known:
+                    continue
+                rands = tuple([known[x] for x in node.rands])
+                if type(node.op) is Anchor:
+                    known[node] = rands[0]
+                else:
+                    same = all(a is b for a, b in zip(rands, node.rands, strict=True))
+                    known[node] = node if same else node.op.make_node(*rands)
+        return known[t]
+
+
+def outside(node: Term, plain: Plain) -> Term | None:
+    """Return where an application leaves the reals at real operands; None where it is known that it does nowhere."""
+    if _is_total(node.op):
+        return None
+    test = node.op.outside(*[Tracer(plain(x)) for x in node.rands])
+    return None if test is None else possible(as_term(test))
+
+
+def _is_total(op: Any) -> bool:
+    """Whether an op is known to have no domain to leave."""
+    return type(op).outside is Contract.outside or (
+        op.beyond is None if type(op).outside is Elementwise.outside else False
+    )
+
+
+class Domains:
+    """The tests of all domains in a program, so that they can be rewritten together with it.
+
+    `terms` are tests as written, whose operands stand in the program; after they have been rewritten, `became` tells
+    for each test what it is.
+    """
+
+    def __init__(self, roots: Sequence[Term]):
+        self._plain = Plain()
+        self._found: dict[Term, Term] = {}
+        for node in subterms(*roots):
+            test = None if _is_total(node.op) else node.op.outside(*map(Tracer, node.rands))
+            simple = None if test is None else possible(self._plain(as_term(test)))
+            if simple is not None and any(x.rands for x in simple.rands):
+                self._found.setdefault(simple, as_term(test))
+
+    @property
+    def terms(self) -> list[Term]:
+        return list(self._found.values())
+
+    def became(self, rewritten: Sequence[Term]) -> dict[Term, Term | None]:
+        """Return what each test is, from what their terms have been rewritten to; None is never true."""
+        plain = map(self._plain, rewritten)
+        return dict(zip(self._found, map(possible, plain), strict=True))
+
+
+def possible(test: Term) -> Term | None:
+    """Return a test of operands in its simplest form, or None for one that is never true.
+
+    1 - x < 0 is x > 1, and log(1 - x) and log1p(-x) are tested alike.
+    """
+    if test.op in (logical_or, logical_and):
+        parts = [possible(x) for x in test.rands]
+        known = [x for x in parts if x is not None]
+        if len(known) == 2:
+            return test.op.make_node(*known)
+        return known[0] if known and test.op is logical_or else None
+    if test.op in _FLIPPED:
+        return _comparison(test)
+    return test
+
+
+def _comparison(test: Term) -> Term | None:
+    op, (x, bound) = test.op, test.rands
+    if not _is_number(bound):
+        return test
+    known, limit = range_of(x), float(bound.op.value)
+    if known.low >= limit if op is less else known.high <= limit:
+        return None
+    while (found := _peeled(op, x, limit)) is not None:
+        op, x, limit = found
+    return op.make_node(x, as_term(limit))
+
+
+def _peeled(op: Any, x: Term, limit: float) -> tuple[Any, Term, float] | None:
+    """Return an equivalent comparison with a part of x, where that is an affine function of it."""
+    if x.op is negative:
+        return _FLIPPED[op], x.rands[0], -limit
+    if len(x.rands) != 2 or x.op not in (add, subtract, multiply, divide):
+        return None
+    a, b = x.rands
+    if x.op is add and _is_number(a):
+        return op, b, limit - float(a.op.value)
+    if x.op is add and _is_number(b):
+        return op, a, limit - float(b.op.value)
+    if x.op is subtract and _is_number(b):
+        return op, a, limit + float(b.op.value)
+    if x.op is subtract and _is_number(a):
+        return _FLIPPED[op], b, float(a.op.value) - limit
+    if x.op is multiply and (_is_number(a) or _is_number(b)):
+        number, rest = (a, b) if _is_number(a) else (b, a)
+        k = float(number.op.value)
+        return (op if k > 0 else _FLIPPED[op], rest, limit / k) if k else None
+    if x.op is divide and _is_number(b):
+        k = float(b.op.value)
+        return (op if k > 0 else _FLIPPED[op], a, limit * k) if k else None
+    return None
+
+
+def _is_number(x: Term) -> bool:
+    return is_constant(x) and x.op.value.ndim == 0 and bool(np.isfinite(x.op.value))
+
+
+def given(test: Term, condition: Term, truth: bool) -> Term | None:
+    """Return a test where a condition is true (or false), or None where the one excludes the other.
+
+    `where(x > 0, log(x), 0)` is nowhere undefined: x < 0 excludes x > 0.
+    """
+    if test.op is logical_or:
+        parts = [x for x in [given(part, condition, truth) for part in test.rands] if x is not None]
+        return parts[0] if len(parts) == 1 else logical_or.make_node(*parts) if parts else None
+    if _excludes(test, condition, truth):
+        return None
+    other = condition if truth else logical_not.make_node(condition)
+    return logical_and.make_node(test, other)
+
+
+def _excludes(test: Term, condition: Term, truth: bool) -> bool:
+    if truth and condition.op is logical_and:
+        return any(_excludes(test, part, truth) for part in condition.rands)
+    if not truth and condition.op is logical_or:
+        return any(_excludes(test, part, truth) for part in condition.rands)
+    if test.op not in _WHERE or condition.op not in _WHERE:
+        return False
+    (x, bound), (y, limit) = test.rands, condition.rands
+    if x is not y or not (_is_number(bound) and _is_number(limit)):
+        return False
+    op = condition.op if truth else _NEGATED[condition.op]
+    return is_empty(meet(_WHERE[test.op](float(bound.op.value)), _WHERE[op](float(limit.op.value))))

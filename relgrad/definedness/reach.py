@@ -1,0 +1,224 @@
+"""Which entries of a program NaN reaches, seen without computing: from arguments, and from ops outside their domains.
+
+Two questions of one graph: which marks there may be, of a program as written, and which there are for certain, of the
+rewritten one. Where the second answer covers the first, nothing needs to be done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from relgrad.definedness.marks import (
+    MANY,
+    NONE,
+    Mark,
+    Marks,
+    Under,
+    along,
+    everywhere,
+    is_test,
+    labels_of,
+    lift,
+    lifted,
+    own_mark,
+    relabelled,
+    summed,
+)
+from relgrad.definedness.outside import Plain, given, outside
+from relgrad.dependence import dependent
+from relgrad.gradient import Gradient, Pushforward
+from relgrad.leaf import Anchor, Input
+from relgrad.op import Constant, Project
+from relgrad.ops.arithmetic import add, negative, positive, subtract
+from relgrad.ops.casting import Cast
+from relgrad.ops.einsum import Einsum
+from relgrad.ops.matmul import MatMul
+from relgrad.ops.reduction import Reduction, Sum
+from relgrad.ops.rows import RowsOp
+from relgrad.ops.selection import where
+from relgrad.ops.shaping import Transpose
+from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand, Squeeze
+from relgrad.term import Term, subterms
+from relgrad.types import ArrayType
+
+
+def sources(t: Term, plain: Plain) -> dict[Term, None]:
+    """Return the arguments and constants below a term that may hold NaN, and the tests of domains, in order."""
+    found: dict[Term, None] = {}
+    for node in subterms(t):
+        if type(node.op) in (Input, Constant):
+            if node.type.dtype.kind == "f" and (type(node.op) is Input or np.isnan(node.op.value).any()):
+                found.setdefault(node)
+        elif (test := outside(node, plain)) is not None:
+            found.setdefault(test)
+    return found
+
+
+class Reach:
+    """The marks on each term below some roots: `certain` ones, or else all that there may be.
+
+    An op whose way with NaN is not known in detail is an atom of its own: where two programs apply it alike, NaN
+    reaches the same entries.
+    """
+
+    def __init__(self, roots: Sequence[Term], certain: bool):
+        self.certain, self.plain = certain, Plain()
+        self.of: dict[Term, Marks] = {}
+        self.atoms: dict[Term, None] = {}
+        self._below: dict[Term, dict[Term, None]] = {}
+        self._outputs: dict[Term, list[Marks]] = {}
+        for node in subterms(*roots):
+            marks = self._marks(node)
+            if len(marks) > MANY:
+                marks = NONE if certain else everywhere(marks, node)
+            self.of[node] = marks
+
+    def _marks(self, node: Term) -> Marks:
+        op = node.op
+        if type(op) is Gradient or type(op) is Pushforward:
+            self._outputs[node] = self._gradient(node) if type(op) is Gradient else self._pushforward(node)
+            return NONE
+        if not isinstance(node.type, ArrayType):
+            self._outputs[node] = [
+                frozenset([own_mark(("op", op, i, *self._operands(node)), kind.shape)])
+                for i, kind in enumerate(node.type.outputs)
+            ]
+            return NONE
+        if node.type.dtype.kind != "f":
+            return NONE
+        if type(op) is Input:
+            return frozenset([self._atom(node)])
+        if type(op) is Constant:
+            return frozenset([self._atom(node)]) if np.isnan(op.value).any() else NONE
+        if type(op) is Project:
+            return self._outputs[node.rands[0]][op.index]
+        test = outside(node, self.plain)
+        found = self._passed(node)
+        return found if test is None else found | lift([self._atom(test)], node.type.ndim)
+
+    def _atom(self, t: Term) -> Mark:
+        """Return the mark of an argument or test on itself, and remember which came first."""
+        self.atoms.setdefault(t)
+        return own_mark(t, t.type.shape)
+
+    def _passed(self, node: Term) -> Marks:
+        """Return the marks that come from operands."""
+        op, rank = node.op, node.type.ndim
+        each = [self.of[x] for x in node.rands]
+        if op is where:
+            return self._chosen(node.rands[0], lift(each[1], rank), lift(each[2], rank))
+        if not any(each):
+            return NONE
+        if isinstance(op, (Anchor, Cast)):
+            return each[0]
+        if isinstance(op, (BroadcastTo, BroadcastLike)):
+            return lift(each[0], rank)
+        if (labels := labels_of(node)) is not None:
+            inputs, output = labels
+            return frozenset().union(
+                *[relabelled(g, own, output) for g, own in zip(each, inputs, strict=True)]
+            )
+        if op.strict(node):
+            marks = frozenset().union(*[lift(g, rank) for g in each])
+            return marks if op.elementwise else along(marks, op.axes)
+        return frozenset([own_mark(("op", op, *self._operands(node)), node.type.shape)])
+
+    def _operands(self, node: Term) -> list[Any]:
+        """Return what the entries that an op makes NaN depend on: the marks of operands, or their values too."""
+        linear = node.op.laws.linear
+        return [self.of[x] if i in linear else x for i, x in enumerate(node.rands)] + [
+            self.of[x] for i, x in enumerate(node.rands) if i not in linear
+        ]
+
+    def _chosen(self, condition: Term, yes: Marks, no: Marks) -> Marks:
+        """Return the marks on a choice between two terms."""
+        found, condition = set(yes & no), self.plain(condition)
+        for marks, truth in ((yes - no, True), (no - yes, False)):
+            for m in marks:
+                if (
+                    not is_test(m.atom)
+                    or m.under
+                    or lifted(own_mark(m.atom, m.atom.type.shape), len(m.pattern)) != m.pattern
+                ):
+                    found.add(m._replace(under=m.under | {(condition, truth)}))
+                elif (test := given(m.atom, condition, truth)) is not None:
+                    found.update(lift([self._atom(test)], len(m.pattern)))
+        return frozenset(found)
+
+    # Derivatives, from which only what may be marked is asked.
+
+    def _gradient(self, node: Term) -> list[Marks]:
+        values, cotangents, wrt = node.op.parts(node)
+        relevant = dependent(values, wrt)
+        flows: dict[Term, Marks] = {}
+        # Conditions without which nothing flows to a value: what is not taken does not matter.
+        masks: dict[Term, Under] = {}
+
+        def flow(x: Term, marks: Marks, under: Under) -> None:
+            flows[x] = flows.get(x, NONE) | marks
+            masks[x] = masks.get(x, under) & under
+
+        for v, g in zip(values, cotangents, strict=True):
+            flow(v, self.of[g], frozenset())
+        for v in reversed([v for v in subterms(*values) if v in relevant]):
+            for i, x in enumerate(v.rands):
+                if x in relevant and v in flows:
+                    under: Under = frozenset()
+                    if v.op.elementwise and x.type == v.type:
+                        under = masks[v] | ({(v.rands[0], i == 1)} if v.op is where else set())
+                    flow(x, frozenset(self._back(v, i, flows[v], masks[v])), under)
+        return [flows.get(x, NONE) for x in wrt]
+
+    def _back(self, v: Term, i: int, g: Marks, masks: Under) -> Iterable[Mark]:
+        """Return the marks on what flows back from a value to an operand."""
+        op, x = v.op, v.rands[i]
+        if not (isinstance(v.type, ArrayType) and isinstance(x.type, ArrayType)):
+            return self._anywhere(v, x, g)
+        rank = v.type.ndim
+        if op is where:
+            return summed(self._masked(g, frozenset([(v.rands[0], i == 1)])), v, x)
+        if op in (add, subtract, negative, positive) or isinstance(op, (Anchor, Cast, BroadcastTo, Sum)):
+            return summed(g, v, x)
+        if isinstance(op, (Expand, Squeeze, Transpose)):
+            inputs, output = labels_of(v)  # pyright: ignore[reportGeneralTypeIssues]
+            return relabelled(g, output, inputs[0])
+        others = [r for j, r in enumerate(v.rands) if j != i or i not in op.laws.linear]
+        if op.elementwise:
+            test = None if op.continues or i in op.laws.linear else outside(v, self.plain)
+            marks = frozenset().union(*[lift(self.of[r], rank) for r in others])
+            marks = marks if test is None else marks | lift([self._atom(test)], rank)
+            return summed(g | self._masked(marks, masks), v, x)
+        if isinstance(op, (MatMul, Einsum)) and (labels := labels_of(v)) is not None:
+            inputs, output = labels
+            parts = [relabelled(g, output, inputs[i])]
+            parts += [relabelled(self.of[r], inputs[j], inputs[i]) for j, r in enumerate(v.rands) if j != i]
+            return frozenset().union(*parts)
+        if isinstance(op, (Reduction, RowsOp)):
+            marks = g.union(*[lift(self.of[r], rank) for r in v.rands])
+            return summed(along(marks, op.axes), v, x)
+        return self._anywhere(v, x, g)
+
+    def _masked(self, marks: Marks, masks: Under) -> Marks:
+        """Return marks where all conditions are as they should be."""
+        for condition, truth in masks:
+            marks = self._chosen(condition, marks, NONE) if truth else self._chosen(condition, NONE, marks)
+        return marks
+
+    def _pushforward(self, node: Term) -> list[Marks]:
+        values, _, tangents = node.op.parts(node)
+        return [
+            frozenset(self._anywhere(v, v, frozenset().union(*[self.of[t] for t in tangents])))
+            for v in values
+        ]
+
+    def _anywhere(self, v: Term, x: Term, g: Marks) -> Iterable[Mark]:
+        """Return marks of all that a value depends on, on all entries of a term."""
+        found = self._below.get(v)
+        if found is None:
+            found = self._below[v] = sources(v, self.plain)
+            self.atoms.update(found)
+        pattern = (None,) * x.type.ndim if isinstance(x.type, ArrayType) else ()
+        return everywhere(g, x) | {Mark(atom, pattern) for atom in found}

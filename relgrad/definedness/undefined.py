@@ -1,0 +1,204 @@
+"""The entries at which a program as written is undefined, as a program.
+
+def(x) = "x is not NaN" for an argument; def(op(a, …)) = def(a) ∧ … ∧ "(a, …) lies in the domain of op", entry by
+entry as the op ties them; def(where(c, a, b)) = where(c, def(a), def(b)). A derivative is defined where the chain rule,
+written out, is, in which nothing flows back to a branch that is not taken. Overflow, inf − inf and 0/0 on the way are
+artefacts of floats, and undefine nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isnan
+from typing import Any
+
+import numpy as np
+
+from relgrad.conventions import Conventions
+from relgrad.definedness.outside import Plain, outside
+from relgrad.gradient import is_implicit, ones_like, zeros_like
+from relgrad.leaf import Input
+from relgrad.op import Constant, Project, as_term, constant, is_constant
+from relgrad.ops.arithmetic import absolute, add, divide, multiply, negative, positive, subtract
+from relgrad.ops.casting import Cast
+from relgrad.ops.comparison import logical_and
+from relgrad.ops.elementwise import Elementwise
+from relgrad.ops.gather import AddAlong, Scatter
+from relgrad.ops.moving import Triangle
+from relgrad.ops.scan import Delay
+from relgrad.ops.selection import where
+from relgrad.relation import Library
+from relgrad.schedule import Strategy, schedule
+from relgrad.schedule import strategy as named
+from relgrad.term import Term, reachable, subterms
+from relgrad.trace.tracer import Tracer
+from relgrad.types import ArrayType
+
+nan_where = Elementwise(
+    "nan_where",
+    lambda mask, x: np.where(mask, np.nan, x),
+    None,
+    None,
+    code="np.where({}, np.nan, {})",
+    dtype=lambda mask, x: x,
+)
+"""NaN where a mask is true, opaque to relations."""
+
+
+def undefined(
+    roots: Sequence[Term], library: Library, strategy: Strategy, conventions: Conventions
+) -> list[Term]:
+    """Return for each root where it is undefined as written: true values that broadcast to its shape.
+
+    What tests of domains and conditions compare is rewritten, so that rounding undefines nothing.
+    """
+    plain = Plain()
+    derived = any(is_implicit(node) for node in reachable(*roots))
+    if derived:
+        roots = schedule(roots, library, named("naive"), conventions=conventions).after
+    explicit = [plain(x) for x in roots]
+    # What is multiplied by a mask need not lie in a domain, but NaN in an argument is NaN, unless nothing flows to it.
+    flows = isnan(conventions.untaken)
+    nan, real = _Masks(explicit, None, not derived or flows), _Masks(explicit, plain, flows)
+    nowhere = constant(False)
+    found = [_either([m for m in (nan.of[x], real.of[x]) if m is not None]) or nowhere for x in explicit]
+    return list(schedule(found, library, strategy, conventions=conventions).after)
+
+
+_FILLING = (Scatter, AddAlong, Delay, Triangle)
+"""Ops that fill up with zeros."""
+
+
+class _Masks:
+    """The mask of each term below some roots; None is one that is nowhere true.
+
+    They are those of NaN in arguments, or of ops outside their domains.
+    """
+
+    def __init__(self, roots: Sequence[Term], domains: Plain | None, flows: bool):
+        self.of: dict[Term, Term | None] = {}
+        self._domains = domains
+        self._guarded: dict[Term, Term] = {}
+        self._zero: dict[Term, Term] = {}
+        for node in subterms(*roots):
+            self.of[node] = self._mask(node)
+            if not flows and (zero := self._masked(node)) is not None:
+                self._zero[node] = zero
+
+    def _mask(self, node: Term) -> Term | None:
+        op = node.op
+        kind = node.type
+        if isinstance(kind, ArrayType) and kind.dtype.kind != "f":
+            guarded = self._applied(node)
+            if guarded is not node:
+                self._guarded[node] = guarded
+            return None
+        if type(op) is Input:
+            return as_term(np.isnan(Tracer(node))) if self._domains is None else None
+        if type(op) is Constant:
+            return constant(np.isnan(op.value)) if not self._domains and np.isnan(op.value).any() else None
+        if op is where:
+            return self._choice(node)
+        given = [m for i, x in enumerate(node.rands) if (m := self._given(node, i)) is not None]
+        passed = self._passed(node, given) if given else None
+        test = outside(node, self._domains) if self._domains and isinstance(kind, ArrayType) else None
+        return _either([m for m in (passed, test) if m is not None])
+
+    def _given(self, node: Term, i: int) -> Term | None:
+        """Return where an operand is undefined and that matters: not where it is multiplied by a mask's zero."""
+        mask = self.of.get(node.rands[i])
+        if mask is None or not (node.op is multiply or (node.op is divide and i == 1)):
+            return mask
+        zero = self._zero.get(node.rands[1 - i])
+        if zero is None:
+            return mask
+        return as_term(np.logical_and(Tracer(mask), np.logical_not(Tracer(zero))))
+
+    def _masked(self, node: Term) -> Term | None:
+        """Return where a term is 0 because a condition or a constant of some zeros makes it so, or None for nowhere."""
+        op, zeros = node.op, [self._zero.get(x) for x in node.rands]
+        if type(op) is Constant:
+            zero = op.value == 0
+            return constant(zero) if zero.any() and not zero.all() else None
+        if isinstance(node.type, ArrayType) and node.type.dtype.kind == "b":
+            return as_term(np.logical_not(Tracer(self._guarded.get(node, node))))
+        if op is where:
+            condition, *branches = node.rands
+            known = [
+                constant(True) if is_constant(x) and not np.any(x.op.value) else self._zero.get(x)
+                for x in branches
+            ]
+            if known == [None, None]:
+                return None
+            yes, no = [Tracer(constant(False) if z is None else z) for z in known]
+            return as_term(np.where(Tracer(self._guarded.get(condition, condition)), yes, no))
+        known = [z for z in zeros if z is not None]
+        if op.elementwise or type(op) is Cast:
+            if op is multiply:
+                return _either(known)
+            if op in (add, subtract):
+                return logical_and.make_node(*known) if len(known) == 2 else None
+            return zeros[0] if op in (divide, negative, positive, absolute) or type(op) is Cast else None
+        linear = op.laws.linear
+        if not linear or not (known or isinstance(op, _FILLING)) or not isinstance(node.type, ArrayType):
+            return None
+        # An entry is 0 where nothing is added up to it.
+        counted = [self._nonzero(x) if i in linear else x for i, x in enumerate(node.rands)]
+        return as_term(Tracer(op.make_node(*counted)) == 0)
+
+    def _nonzero(self, x: Term) -> Term:
+        """Return 1 where a term may be other than 0, and 0 elsewhere."""
+        zero = self._zero.get(x)
+        return (
+            ones_like(x)
+            if zero is None
+            else as_term(np.where(Tracer(zero), Tracer(zeros_like(x)), Tracer(ones_like(x))))
+        )
+
+    def _choice(self, node: Term) -> Term | None:
+        condition, *branches = node.rands
+        masks = [self.of.get(x) for x in branches]
+        if masks == [None, None]:
+            return None
+        yes, no = [Tracer(constant(False) if m is None else m) for m in masks]
+        return as_term(np.where(Tracer(self._guarded.get(condition, condition)), yes, no))
+
+    def _passed(self, node: Term, given: list[Term]) -> Term | None:
+        """Return the entries that undefined operands undefine."""
+        op = node.op
+        if isinstance(node.type, ArrayType) and type(op) is not Project and op.strict(node):
+            mask = _either(given)
+            assert mask is not None
+            if op.elementwise:
+                return mask
+            axes = tuple([a for a in op.axes if -a <= mask.type.ndim])
+            return as_term(np.any(Tracer(mask), axis=axes, keepdims=True)) if axes else mask
+        # The op itself says what it makes of NaN. Where it is linear, the numbers beside do not matter.
+        linear = all(i in op.laws.linear for i, x in enumerate(node.rands) if self.of.get(x) is not None)
+        applied = self._applied(node, ones=linear and type(op) is not Project)
+        if not isinstance(node.type, ArrayType):
+            self._guarded[node] = applied
+            return _either([as_term(np.any(Tracer(m))) for m in given])
+        found = as_term(np.isnan(Tracer(applied)))
+        # Where nothing is undefined, NaN is an artefact of floats.
+        return found if linear else as_term(np.logical_and(Tracer(found), np.any(Tracer(_either(given)))))
+
+    def _applied(self, node: Term, ones: bool = False) -> Term:
+        """Return an application to operands that are NaN where they are undefined."""
+        rands = [self._guard(x, ones) for x in node.rands]
+        return (
+            node if all(a is b for a, b in zip(rands, node.rands, strict=True)) else node.op.make_node(*rands)
+        )
+
+    def _guard(self, x: Term, ones: bool) -> Any:
+        mask = self.of.get(x)
+        if x in self._guarded or mask is None or (type(x.op) is Input and not ones):
+            return self._guarded.get(x, x)
+        return nan_where.make_node(mask, ones_like(x) if ones else x)
+
+
+def _either(masks: Sequence[Term]) -> Term | None:
+    found: Term | None = None
+    for mask in dict.fromkeys(masks):
+        found = mask if found is None else as_term(np.logical_or(Tracer(found), Tracer(mask)))
+    return found

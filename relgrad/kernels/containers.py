@@ -1,0 +1,31 @@
+"""Containers of arrays: what functions return."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+
+def parts(x: Any) -> list[Any]:
+    """Return what is in a container, in the order in which it is mapped."""
+    found: list[Any] = []
+    mapped(found.append, x)
+    return found
+
+
+def mapped(change: Callable[[Any], Any], x: Any) -> Any:
+    """Return a container with its arrays changed."""
+    if isinstance(x, dict):
+        items = {key: mapped(change, value) for key, value in x.items()}
+        return items if type(x) is dict else type(x)(items)
+    if isinstance(x, (list, tuple)):
+        items = [mapped(change, value) for value in x]
+        return x._make(items) if hasattr(x, "_make") else type(x)(items)  # pyright: ignore[reportAttributeAccessIssue]
+    if is_dataclass(x) and not isinstance(x, type):
+        new = copy(x)
+        for f in fields(x):
+            object.__setattr__(new, f.name, mapped(change, getattr(x, f.name)))
+        return new
+    return change(x)
