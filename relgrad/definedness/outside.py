@@ -62,7 +62,27 @@ def outside(node: Term, plain: Plain) -> Term | None:
     if _is_total(node.op):
         return None
     test = node.op.outside(*[Tracer(plain(x)) for x in node.rands])
-    return None if test is None else possible(as_term(test))
+    return None if test is None else _beyond_rounding(possible(as_term(test)))
+
+
+def _beyond_rounding(test: Term | None) -> Term | None:
+    """Return a test with a margin, where what it compares is computed: rounding may take that across the bound."""
+    if test is None or not test.rands:
+        return test
+    if test.op in (logical_or, logical_and):
+        parts = [_beyond_rounding(x) for x in test.rands]
+        return test.op.make_node(*parts)
+    x, bound = (*test.rands, None, None)[:2]
+    if test.op not in _FLIPPED or not x.rands or x.type.dtype.kind != "f" or not _is_number(bound):
+        return test
+    limit, margin = float(bound.op.value), float(np.finfo(x.type.dtype).eps) ** 0.75
+    sign = -1.0 if test.op is less else 1.0
+    if limit:
+        return test.op.make_node(x, as_term(limit + sign * margin * abs(limit)))
+    if x.op in (add, subtract):
+        size = np.abs(Tracer(x.rands[0])) + np.abs(Tracer(x.rands[1]))
+        return test.op.make_node(x, as_term(sign * margin * size))
+    return test
 
 
 def _is_total(op: Any) -> bool:
@@ -84,7 +104,7 @@ class Domains:
         self._found: dict[Term, Term] = {}
         for node in subterms(*roots):
             test = None if _is_total(node.op) else node.op.outside(*map(Tracer, node.rands))
-            simple = None if test is None else possible(self._plain(as_term(test)))
+            simple = None if test is None else _beyond_rounding(possible(self._plain(as_term(test))))
             if simple is not None and any(x.rands for x in simple.rands):
                 self._found.setdefault(simple, as_term(test))
 
@@ -95,7 +115,7 @@ class Domains:
     def became(self, rewritten: Sequence[Term]) -> dict[Term, Term | None]:
         """Return what each test is, from what their terms have been rewritten to; None is never true."""
         plain = map(self._plain, rewritten)
-        return dict(zip(self._found, map(possible, plain), strict=True))
+        return {t: _beyond_rounding(possible(x)) for t, x in zip(self._found, plain, strict=True)}
 
 
 def possible(test: Term) -> Term | None:

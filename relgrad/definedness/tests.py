@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from relgrad.conventions import Conventions
 from relgrad.definedness.marks import covered, origins
 from relgrad.definedness.outside import possible
 from relgrad.definedness.reach import Reach
 from relgrad.leaf import Input
 from relgrad.op import Constant, Op
-from relgrad.relation import Library
-from relgrad.schedule import Strategy, schedule
+from relgrad.step import Derivation
 from relgrad.term import Term, term
 from relgrad.types import Type, array_type
 
@@ -55,9 +53,7 @@ def tests(
     written: Sequence[Term],
     rewritten: Sequence[Term],
     became: Mapping[Term, Term | None],
-    library: Library,
-    strategy: Strategy,
-    conventions: Conventions,
+    rewrite: Callable[[Sequence[Term]], Derivation],
 ) -> list[Term]:
     """Return truth values; unless one is true, the rewritten roots are NaN where the written ones are undefined.
 
@@ -73,12 +69,12 @@ def tests(
     if domains:
         # The operands that are tested are rewritten too: what is known of them then, and of what is computed anyway.
         others = [t for t in domains if t not in became and any(x.rands for x in t.rands)]
-        simple = schedule(others, library, strategy, conventions=conventions).after
+        simple = rewrite(others).after if others else ()
         became = {**became, **dict(zip(others, map(possible, simple), strict=True))}
         missing = [(mark._replace(atom=became.get(mark.atom, mark.atom)), new) for mark, new in missing]
         missing = [(m, new) for m, new in missing if m.atom is not None and not covered(m, does.of[new])]
-        found = set(origins(mark for mark, _ in missing))
-        order = [t for t in (became.get(t, t) for t in order) if t in found]
+        found = {became.get(t, t) for t in origins(mark for mark, _ in missing)}
+        order = [t for t in (became.get(t, t) for t in order) if t is not None and t in found]
     return [_asked(t) for t in dict.fromkeys(order)]
 
 

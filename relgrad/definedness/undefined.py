@@ -8,7 +8,7 @@ artefacts of floats, and undefine nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import isnan
 from typing import Any
 
@@ -21,15 +21,17 @@ from relgrad.leaf import Input
 from relgrad.op import Constant, Project, as_term, constant, is_constant
 from relgrad.ops.arithmetic import absolute, add, divide, multiply, negative, positive, subtract
 from relgrad.ops.casting import Cast
-from relgrad.ops.comparison import logical_and
+from relgrad.ops.comparison import isfinite, isinf, logical_and, logical_not
+from relgrad.ops.comparison import isnan as isnan_
 from relgrad.ops.elementwise import Elementwise
 from relgrad.ops.gather import AddAlong, Scatter
 from relgrad.ops.moving import Triangle
+from relgrad.ops.reduction import Reduction, Sum
 from relgrad.ops.scan import Delay
 from relgrad.ops.selection import where
 from relgrad.relation import Library
-from relgrad.schedule import Strategy, schedule
-from relgrad.schedule import strategy as named
+from relgrad.schedule import schedule, strategy
+from relgrad.step import Derivation
 from relgrad.term import Term, reachable, subterms
 from relgrad.trace.tracer import Tracer
 from relgrad.types import ArrayType
@@ -46,23 +48,26 @@ nan_where = Elementwise(
 
 
 def undefined(
-    roots: Sequence[Term], library: Library, strategy: Strategy, conventions: Conventions
+    roots: Sequence[Term], rewrite: Callable[[Sequence[Term]], Derivation], conventions: Conventions
 ) -> list[Term]:
     """Return for each root where it is undefined as written: true values that broadcast to its shape.
 
     What tests of domains and conditions compare is rewritten, so that rounding undefines nothing.
     """
     plain = Plain()
-    derived = any(is_implicit(node) for node in reachable(*roots))
-    if derived:
-        roots = schedule(roots, library, named("naive"), conventions=conventions).after
+    derived = [any(is_implicit(node) for node in reachable(root)) for root in roots]
+    if any(derived):
+        roots = schedule(roots, Library(), strategy("naive"), conventions=conventions).after
     explicit = [plain(x) for x in roots]
     # What is multiplied by a mask need not lie in a domain, but NaN in an argument is NaN, unless nothing flows to it.
     flows = isnan(conventions.untaken)
-    nan, real = _Masks(explicit, None, not derived or flows), _Masks(explicit, plain, flows)
-    nowhere = constant(False)
-    found = [_either([m for m in (nan.of[x], real.of[x]) if m is not None]) or nowhere for x in explicit]
-    return list(schedule(found, library, strategy, conventions=conventions).after)
+    found: dict[Term, Term] = {}
+    for d in set(derived):
+        own = [x for x, it in zip(explicit, derived, strict=True) if it is d]
+        nan, real = _Masks(own, None, flows or not d, d), _Masks(own, plain, flows, d)
+        for x in own:
+            found[x] = _either([m for m in (nan.of[x], real.of[x]) if m is not None]) or constant(False)
+    return list(rewrite([found[x] for x in explicit]).after)
 
 
 _FILLING = (Scatter, AddAlong, Delay, Triangle)
@@ -75,9 +80,10 @@ class _Masks:
     They are those of NaN in arguments, or of ops outside their domains.
     """
 
-    def __init__(self, roots: Sequence[Term], domains: Plain | None, flows: bool):
+    def __init__(self, roots: Sequence[Term], domains: Plain | None, flows: bool, derived: bool):
         self.of: dict[Term, Term | None] = {}
-        self._domains = domains
+        self._domains, self._derived = domains, derived
+        self._vague: dict[Term, Term] = {}
         self._guarded: dict[Term, Term] = {}
         self._zero: dict[Term, Term] = {}
         for node in subterms(*roots):
@@ -92,14 +98,20 @@ class _Masks:
             guarded = self._applied(node)
             if guarded is not node:
                 self._guarded[node] = guarded
+            if op not in (isnan_, isinf, isfinite):
+                vague = [m for x in node.rands if (m := self.of.get(x) or self._vague.get(x)) is not None]
+                if vague and (op.elementwise or isinstance(op, Reduction)):
+                    self._vague[node] = self._tied(node, vague)
             return None
+        if type(op) is Cast and node.rands[0] in self._vague:
+            self._vague[node] = self._vague[node.rands[0]]
         if type(op) is Input:
             return as_term(np.isnan(Tracer(node))) if self._domains is None else None
         if type(op) is Constant:
             return constant(np.isnan(op.value)) if not self._domains and np.isnan(op.value).any() else None
         if op is where:
             return self._choice(node)
-        given = [m for i, x in enumerate(node.rands) if (m := self._given(node, i)) is not None]
+        given = [m for i in range(len(node.rands)) if (m := self._given(node, i)) is not None]
         passed = self._passed(node, given) if given else None
         test = outside(node, self._domains) if self._domains and isinstance(kind, ArrayType) else None
         return _either([m for m in (passed, test) if m is not None])
@@ -107,6 +119,10 @@ class _Masks:
     def _given(self, node: Term, i: int) -> Term | None:
         """Return where an operand is undefined and that matters: not where it is multiplied by a mask's zero."""
         mask = self.of.get(node.rands[i])
+        if self._derived and isinstance(
+            node.op, Sum
+        ):  # how many entries tie is open where they are undefined
+            mask = mask or self._vague.get(node.rands[i])
         if mask is None or not (node.op is multiply or (node.op is divide and i == 1)):
             return mask
         zero = self._zero.get(node.rands[1 - i])
@@ -121,7 +137,7 @@ class _Masks:
             zero = op.value == 0
             return constant(zero) if zero.any() and not zero.all() else None
         if isinstance(node.type, ArrayType) and node.type.dtype.kind == "b":
-            return as_term(np.logical_not(Tracer(self._guarded.get(node, node))))
+            return self._certain(logical_not.make_node(self._guarded.get(node, node)), node)
         if op is where:
             condition, *branches = node.rands
             known = [
@@ -131,7 +147,8 @@ class _Masks:
             if known == [None, None]:
                 return None
             yes, no = [Tracer(constant(False) if z is None else z) for z in known]
-            return as_term(np.where(Tracer(self._guarded.get(condition, condition)), yes, no))
+            zero = as_term(np.where(Tracer(self._guarded.get(condition, condition)), yes, no))
+            return self._certain(zero, condition)
         known = [z for z in zeros if z is not None]
         if op.elementwise or type(op) is Cast:
             if op is multiply:
@@ -145,6 +162,11 @@ class _Masks:
         # An entry is 0 where nothing is added up to it.
         counted = [self._nonzero(x) if i in linear else x for i, x in enumerate(node.rands)]
         return as_term(Tracer(op.make_node(*counted)) == 0)
+
+    def _certain(self, zero: Term, condition: Term) -> Term:
+        """Return what a condition makes zero where the condition is defined."""
+        vague = self._vague.get(condition)
+        return zero if vague is None else logical_and.make_node(zero, logical_not.make_node(vague))
 
     def _nonzero(self, x: Term) -> Term:
         """Return 1 where a term may be other than 0, and 0 elsewhere."""
@@ -167,12 +189,7 @@ class _Masks:
         """Return the entries that undefined operands undefine."""
         op = node.op
         if isinstance(node.type, ArrayType) and type(op) is not Project and op.strict(node):
-            mask = _either(given)
-            assert mask is not None
-            if op.elementwise:
-                return mask
-            axes = tuple([a for a in op.axes if -a <= mask.type.ndim])
-            return as_term(np.any(Tracer(mask), axis=axes, keepdims=True)) if axes else mask
+            return self._tied(node, given)
         # The op itself says what it makes of NaN. Where it is linear, the numbers beside do not matter.
         linear = all(i in op.laws.linear for i, x in enumerate(node.rands) if self.of.get(x) is not None)
         applied = self._applied(node, ones=linear and type(op) is not Project)
@@ -182,6 +199,13 @@ class _Masks:
         found = as_term(np.isnan(Tracer(applied)))
         # Where nothing is undefined, NaN is an artefact of floats.
         return found if linear else as_term(np.logical_and(Tracer(found), np.any(Tracer(_either(given)))))
+
+    def _tied(self, node: Term, given: Sequence[Term]) -> Term:
+        """Return the entries that an op ties to some of which one is given."""
+        mask, op = _either(given), node.op
+        assert mask is not None
+        axes = () if op.elementwise else tuple([a for a in op.axes if -a <= mask.type.ndim])
+        return as_term(np.any(Tracer(mask), axis=axes, keepdims=True)) if axes else mask
 
     def _applied(self, node: Term, ones: bool = False) -> Term:
         """Return an application to operands that are NaN where they are undefined."""
