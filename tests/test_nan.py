@@ -1,4 +1,4 @@
-"""NaN in arguments, and ops outside their domains: NumPy's answer by default, the equation's on demand, at every order."""
+"""NaN in arguments, and ops outside their domains: NumPy's answer, or the equation's on demand, at every order."""
 
 from __future__ import annotations
 
@@ -109,7 +109,8 @@ def test_a_hessian_is_nan_where_it_is_that_of_what_is_undefined(name: str) -> No
 
 def test_the_equation_is_what_counts_where_that_is_asked_for() -> None:
     x = np.array([NAN, -1.0, 4.0])
-    for how in ({"nan": "real"}, {"conventions": rg.Conventions(nan="real")}):
+    ways: list[Any] = [{"nan": "real"}, {"conventions": rg.Conventions(nan="real")}]
+    for how in ways:
         np.testing.assert_array_equal(rg.stabilize(lambda x: np.sqrt(x) ** 2, **how)(x), x)
         np.testing.assert_array_equal(rg.stabilize(lambda x: x - x, **how)(x), 0)
         np.testing.assert_array_equal(rg.grad(lambda x: np.sum(np.sqrt(x) ** 2), **how)(x), 1)
@@ -118,7 +119,7 @@ def test_the_equation_is_what_counts_where_that_is_asked_for() -> None:
 
 
 def test_what_the_convention_may_be() -> None:
-    with pytest.raises(ConventionError, match="nan='no' is no convention.*\n.*'propagate' or 'real'"):
+    with pytest.raises(ConventionError, match="nan='no' is no convention"):
         rg.grad(np.sum, nan="no")
 
 
@@ -198,7 +199,10 @@ def test_what_a_program_reads_outside_may_be_nan_too() -> None:
 
 
 def test_the_source_does_the_same_alone() -> None:
-    for f in (rg.stabilize(PROGRAMS["shares"]), rg.grad(lambda x: np.sum(W * PROGRAMS["roots of a product"](x)))):
+    for f in (
+        rg.stabilize(PROGRAMS["shares"]),
+        rg.grad(lambda x: np.sum(W * PROGRAMS["roots of a product"](x))),
+    ):
         for x in POINTS.values():
             space: dict[str, Any] = {}
             text = f.source(x)
@@ -260,7 +264,9 @@ def test_strict_ops_show_nan(op: Elementwise) -> None:
         assert found.dtype.kind != "f" or np.isnan(found), operands
 
 
-@pytest.mark.parametrize("op", [op for op in elementwise() if op.beyond is not None or op.label in LOOSE], ids=str)
+@pytest.mark.parametrize(
+    "op", [op for op in elementwise() if op.beyond is not None or op.label in LOOSE], ids=str
+)
 def test_ops_are_nan_outside_their_domains_and_nowhere_else(op: Elementwise) -> None:
     for point in itertools.product(PROBES, repeat=op.arity):
         x = [np.float64(value) for value in point]

@@ -67,22 +67,21 @@ def outside(node: Term, plain: Plain) -> Term | None:
 
 def _beyond_rounding(test: Term | None) -> Term | None:
     """Return a test with a margin, where what it compares is computed: rounding may take that across the bound."""
-    if test is None or not test.rands:
+    if test is None or test.op in (logical_or, logical_and):
+        return None if test is None else test.op.make_node(*map(_beyond_rounding, test.rands))
+    if test.op not in _FLIPPED:
         return test
-    if test.op in (logical_or, logical_and):
-        parts = [_beyond_rounding(x) for x in test.rands]
-        return test.op.make_node(*parts)
-    x, bound = (*test.rands, None, None)[:2]
-    if test.op not in _FLIPPED or not x.rands or x.type.dtype.kind != "f" or not _is_number(bound):
+    x, bound = test.rands
+    if not x.rands or x.type.dtype.kind != "f" or not _is_number(bound):
         return test
     limit, margin = float(bound.op.value), float(np.finfo(x.type.dtype).eps) ** 0.75
     sign = -1.0 if test.op is less else 1.0
     if limit:
         return test.op.make_node(x, as_term(limit + sign * margin * abs(limit)))
-    if x.op in (add, subtract):
-        size = np.abs(Tracer(x.rands[0])) + np.abs(Tracer(x.rands[1]))
-        return test.op.make_node(x, as_term(sign * margin * size))
-    return test
+    if x.op not in (add, subtract):
+        return test
+    size = np.abs(Tracer(x.rands[0])) + np.abs(Tracer(x.rands[1]))
+    return test.op.make_node(x, as_term(sign * margin * size))
 
 
 def _is_total(op: Any) -> bool:

@@ -57,7 +57,7 @@ def undefined(
     plain = Plain()
     derived = [any(is_implicit(node) for node in reachable(root)) for root in roots]
     if any(derived):
-        roots = schedule(roots, Library(), strategy("naive"), conventions=conventions).after
+        roots = schedule(roots, Library(()), strategy("naive"), conventions=conventions).after
     explicit = [plain(x) for x in roots]
     # What is multiplied by a mask need not lie in a domain, but NaN in an argument is NaN, unless nothing flows to it.
     flows = isnan(conventions.untaken)
