@@ -283,15 +283,15 @@ def test_rows_show_nan() -> None:
         for count in (1, 2):
             if cls.__dict__.get("__props__", ("axes",)) != ("axes",):
                 continue
-            op: Op = cls((-1,))
             operands = [draw.uniform(0.2, 0.9, (2, 3)) for _ in range(count)]
             symbols = [rg.symbol(name, (2, 3)) for name in "xy"[:count]]
             try:
+                op: Op = cls((-1,))
                 node = op(*symbols).term
                 op(*operands)
             except Exception:
                 continue
-            if node.type.dtype.kind != "f" or not node.op.strict(node):
+            if node.type.dtype.kind != "f" or len(node.rands) != count or not node.op.strict(node):
                 continue
             seen += 1
             for i in range(count):

@@ -72,7 +72,7 @@ class _Keeping(Compiled):
         when = companions.when.at(outside).function
         self.function = keeps_nan(when=when, where=self._masks)(main.function)
 
-    def _masks(self, *args: Any, **kwargs: Any) -> Any:
+    def _masks(self, /, *args: Any, **kwargs: Any) -> Any:
         return self._companions.where.at(self._outside)(*args, **kwargs)
 
     def at(self, outside: Mapping[Term, Any]) -> Compiled:
