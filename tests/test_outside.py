@@ -6,6 +6,7 @@ import copy
 import functools
 import gc
 import itertools
+import os
 import random
 import threading
 import time
@@ -31,6 +32,8 @@ from relgrad.trace.trace import is_tracing, trace
 
 X = np.array([0.5, -1.0, 2.0])
 NUMBERS = itertools.count()
+ROUNDS = int(os.environ.get("MUTATIONS", "10"))
+"""How many changes are made of what each function reads."""
 
 
 @contextmanager
@@ -452,7 +455,7 @@ def changed(make: Callable[[], Subject], rounds: int, seed: int) -> None:
 
 @pytest.mark.parametrize("make", SUBJECTS)
 def test_every_change_is_seen(make: Callable[[], Subject]) -> None:
-    changed(make, 12, 0)
+    changed(make, ROUNDS, 0)
 
 
 # Side effects: run anew at each call, as NumPy does

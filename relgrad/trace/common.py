@@ -33,7 +33,7 @@ def lifted(traced: Traced) -> Traced:
     if not large:
         return traced
     labels = _labels(traced)
-    new: dict[Term, Any] = {t: _input(next(labels), t.type, _sign(range_of(t))) for t in large}
+    new: dict[Term, Any] = {t: _input(next(labels), t.type, _sign(_range(t))) for t in large}
     return _with(traced, substitute(_roots(traced), new), {new[t]: t.op.value for t in large})
 
 
@@ -103,7 +103,7 @@ class _Walk:
         elif type(a.op) is not Constant or a.op.weak or (kind.size == 1 and not self.scalars):
             return False
         else:
-            new = _input(next(self.labels), kind, _joined(range_of(a), b))
+            new = _input(next(self.labels), kind, _joined(_range(a), b))
         self.done[a, b], self.outside[new] = new, b.op.value
         return True
 
@@ -135,18 +135,25 @@ def _input(label: str, kind: ArrayType, known: Interval) -> Term:
     return term(Input(label, kind, range=known))
 
 
+def _range(t: Term) -> Interval:
+    """Return where a constant lies as it is at this moment: a large one may have changed."""
+    if type(t.op) is Constant and t.op.value.nbytes > Constant.LARGE:
+        t.cache.pop("range", None)
+    return range_of(t)
+
+
 def _sign(known: Interval) -> Interval:
     """Return what programs ask of constants: their sign."""
     return next((sign for sign in _SIGNS if _inside(known, sign)), REAL)
 
 
 def _joined(known: Interval, b: Term) -> Interval:
-    other = range_of(b)
+    other = _range(b)
     return next((sign for sign in _SIGNS if _inside(known, sign) and _inside(other, sign)), REAL)
 
 
 def _within(b: Term, known: Interval) -> bool:
-    return known == REAL or _inside(range_of(b), known)
+    return known == REAL or _inside(_range(b), known)
 
 
 def _inside(x: Interval, sign: Interval) -> bool:

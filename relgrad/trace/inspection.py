@@ -73,7 +73,7 @@ OPEN = frozenset(
             "id",
             "input",
         ),
-        *("locals", "next", "open", "print", "setattr", "vars"),
+        *("locals", "open", "print", "setattr", "vars"),
     )
 )
 """Builtins that read what no name in the code tells, or that act on the outside."""

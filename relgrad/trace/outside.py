@@ -76,6 +76,8 @@ def read(fun: Any, others: Iterable[Any] = (), seconds: float = 0.0) -> Guard:
             walk.run(fun, others)
         except _Unseen as unseen:
             return Guard(never, str(unseen))
+        except Exception as error:  # of the user's own code, where looking at an object runs it
+            return Guard(never, f"what raises {type(error).__name__} where it is looked at")
         if walk.names == names:
             return Guard(walk.compiled())
         names = frozenset(walk.names)
