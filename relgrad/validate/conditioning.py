@@ -82,8 +82,8 @@ class Written:
             with np.errstate(all="ignore"):
                 allowed = MARGIN * (spreads[i] + self.eta * np.abs(np.asarray(a, float)))
                 apart = np.abs(np.asarray(b, float) - np.asarray(a, float))
-                # NaN: a result that is no number although the written one is; and a spread without bound.
-                wrong = np.isfinite(a) & np.isfinite(allowed) & ~(apart <= allowed)
+                # What is no number, or infinite, is wrong where the written result is known to some digits.
+                wrong = np.where(np.isfinite(b), apart > allowed, allowed < np.abs(a)) & np.isfinite(a)
             if np.any(wrong):
                 entry = tuple([int(n) for n in np.argwhere(wrong)[0]])
                 return Difference(i, entry, a[entry], b[entry])
