@@ -17,6 +17,7 @@ from relgrad.op import as_term
 from relgrad.schedule import schedule, strategy
 from relgrad.trace.trace import trace
 from relgrad.validate import Sample
+from relgrad.validate.blocks import in_blocks
 from relgrad.validate.conditioning import Written
 
 X = np.array([0.3, -1.2, 2.0])
@@ -275,6 +276,37 @@ def test_an_op_whose_laws_are_false_is_noticed_where_a_rewrite_uses_them():
     got, said = warned(lambda: rg.stabilize(f)(X))
     np.testing.assert_allclose(got, 3 * np.exp(2 * X))
     assert len(said) == 1
+
+
+# Large arrays
+
+
+LARGE = [
+    (lambda x, w: np.sum(np.tan(-x) * w, axis=0), (1000, 300), True),
+    (lambda x, w: np.log(np.sum(np.exp(np.tan(-x) + w), axis=1)), (700, 400), True),
+    (lambda x, w: np.tan(-x[1:]) * w, (1000, 300), False),
+    (lambda x, w: np.tan(-x.reshape(-1)), (1000, 300), False),
+]
+
+
+@pytest.mark.parametrize(("f", "shape", "blocks"), LARGE)
+def test_large_arrays_are_tried_in_blocks_where_the_graph_allows(f, shape, blocks):
+    traced = trace(f, (np.ones(shape), np.ones(shape[1])))
+    given = dict(zip(traced.inputs, (np.ones(shape), np.ones(shape[1])), strict=True))
+    found = in_blocks(given, traced.outputs, traced.outputs)
+    assert (found is not None) == blocks
+    if found is not None:
+        assert sorted(x.type.shape for x in found[0]) == [(5,), (6, 5)]
+
+
+@pytest.mark.parametrize(("f", "shape", "blocks"), LARGE)
+def test_wrong_rows_are_left_out_of_programs_of_large_arrays(f, shape, blocks):
+    x, w = np.linspace(0.1, 1.2, shape[0] * shape[1]).reshape(shape), np.linspace(1, 2, shape[1])
+    got, said = warned(lambda: rg.stabilize(f, relations=rg.LIBRARY.extended(wrong_sign))(x, w))
+    np.testing.assert_allclose(got, f(x, w), rtol=1e-9)
+    assert len(said) == 1
+    _, said = warned(lambda: rg.stabilize(f)(x, w))
+    assert said == []
 
 
 # The program as written

@@ -100,7 +100,7 @@ class Written:
         return bool(np.all(close | ~np.isfinite(a)))
 
     def _spreads(self, point: Values, written: Sequence[Any]) -> list[Any] | None:
-        """Return how far perturbations carry each result, or None where it leaves the range of floats on the way."""
+        """Return how far perturbations carry each result, or None where it cannot be computed."""
         rng = np.random.default_rng(len(self.nodes))
         spreads = [np.zeros(np.shape(a)) for a in written]
         for _ in range(RUNS):
@@ -116,7 +116,7 @@ class Written:
 
 
 class _Noise:
-    """Perturbs the operands of what rounds; what has underflowed may be anything below the range of floats."""
+    """Perturbs the operands of what rounds; what has left the range of floats may be anything just outside of it."""
 
     def __init__(self, eta: float, rng: np.random.Generator):
         self.eta, self.rng = eta, rng
@@ -134,13 +134,16 @@ class _Noise:
         if x.dtype.kind != "f":
             return x
         noise = self.rng.uniform(0.5, 1.0, x.shape) * self.rng.choice((-self.eta, self.eta), x.shape)
-        least = np.finfo(x.dtype).tiny / np.finfo(x.dtype).eps
-        return np.where(x == 0, least * (1 + noise), x * (1 + noise)).astype(x.dtype)
+        info = np.finfo(x.dtype)
+        least, most = float(info.tiny) / float(info.eps), float(info.max) ** 0.95
+        with np.errstate(all="ignore"):
+            found = np.where(x == 0, least, np.where(np.isinf(x), np.copysign(most, x), x))
+            return (found * (1 + noise)).astype(x.dtype)
 
 
 def _computed(roots: Sequence[Term], point: Values, noise: _Noise | None = None) -> list[Any] | None:
     try:
-        with np.errstate(all="ignore", over="raise" if noise else "ignore"):
+        with np.errstate(all="ignore"):
             return interpret(roots, point, perturb=noise)
     except Exception:  # whatever an op raises at inputs that are not the user's
         return None

@@ -31,7 +31,7 @@ class Sample:
         given: Sequence[Any] | None = None,
         assumed: Sequence[tuple[Term, Interval]] = (),
     ):
-        arrays = [None] * len(inputs) if given is None else [np.asarray(x) for x in given]
+        arrays = [None if x is None else np.asarray(x) for x in given or [None] * len(inputs)]
         self.given: dict[Term, Any] = dict(zip(inputs, arrays, strict=True))
         self.ranges = {x: x.op.range for x in inputs if type(x.op) is Input}
         self.assumed = [(t, known) for t, known in assumed if t.rands]

@@ -1,0 +1,91 @@
+"""Programs of large arrays at small extents: the same graph, of small blocks of its inputs and constants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from relgrad.leaf import Input
+from relgrad.op import Constant, constant
+from relgrad.term import Term, rebuild, subterms, term
+from relgrad.types import ArrayType, array_type
+
+LARGE = 12
+"""Longer axes are shortened."""
+
+
+class Unfit(Exception):
+    """A graph that is not the same at other extents."""
+
+
+class Blocks:
+    """Small extents for the large ones of some inputs: distinct where those are, and not among those that stay."""
+
+    def __init__(self, inputs: Sequence[Term]):
+        extents = {n for x in inputs for n in x.type.shape}
+        free = (n for n in _small() if n not in extents)
+        self.extents = {n: next(free) for n in sorted(extents) if n > LARGE}
+        self.inputs = {x: self._input(x) for x in inputs}
+
+    def shape(self, shape: Sequence[Any]) -> tuple[int, ...]:
+        """Return what becomes of a shape."""
+        return tuple([self.extents.get(n, n) for n in shape])
+
+    def of(self, value: Any) -> Any:
+        """Return the first block of an array."""
+        return None if value is None else value[tuple([slice(n) for n in self.shape(np.shape(value))])]
+
+    def graphs(self, roots: Sequence[Term]) -> list[Term]:
+        """Return graphs at the small extents. Raises Unfit, or what ops raise, where they cannot be computed there."""
+        return rebuild(roots, self._changed)
+
+    def _input(self, x: Term) -> Term:
+        op = x.op
+        kind = array_type(op.array.dtype, self.shape(op.array.shape))
+        return term(Input(op.label, kind, op.symbol, op.range))
+
+    def _changed(self, old: Term, rands: tuple[Any, ...]) -> Term:
+        op: Any = old.op
+        if old in self.inputs:
+            return self.inputs[old]
+        if type(op) is Constant:
+            return constant(self.of(op.value)) if self.shape(op.value.shape) != op.value.shape else old
+        if "shape" in (op.__props__ or ()):
+            op = op.with_props([self.shape(v) if p == "shape" else v for p, v in _props(op)])
+        new = op.make_node(*rands)
+        if isinstance(old.type, ArrayType) and (
+            new.type.dtype != old.type.dtype or new.type.shape != self.shape(old.type.shape)
+        ):
+            raise Unfit
+        return new
+
+
+def _props(op: Any) -> list[tuple[str, Any]]:
+    return [(name, getattr(op, name)) for name in op.__props__]
+
+
+def _small() -> Iterator[int]:
+    n = 5
+    while True:
+        yield n
+        n += 1
+
+
+def in_blocks(
+    inputs: Mapping[Term, Any], written: Sequence[Term], rewritten: Sequence[Term]
+) -> tuple[dict[Term, Any], list[Term], list[Term]] | None:
+    """Return smaller inputs with the caller's values, and two graphs of them; None where that cannot be done."""
+    blocks = Blocks(list(inputs))
+    if not blocks.extents:
+        return None
+    try:
+        both = blocks.graphs([*written, *rewritten])
+    except Exception:  # ops that hold extents in a way of their own
+        return None
+    given = {blocks.inputs[x]: blocks.of(value) for x, value in inputs.items()}
+    known = set(given)
+    if any(type(t.op) is Input and t not in known for t in subterms(*both)):
+        return None
+    return given, both[: len(written)], both[len(written) :]
