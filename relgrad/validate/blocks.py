@@ -29,7 +29,7 @@ class Blocks:
         self.extents = {n: next(free) for n in sorted(extents) if n > LARGE}
         self.inputs = {x: self._input(x) for x in inputs}
 
-    def shape(self, shape: Sequence[Any]) -> tuple[int, ...]:
+    def shape(self, shape: Sequence[Any]) -> tuple[Any, ...]:
         """Return what becomes of a shape."""
         return tuple([self.extents.get(n, n) for n in shape])
 
