@@ -15,7 +15,7 @@ help:
 	@echo "make demo    issue #682 walked through, then logistic regression on handwritten digits"
 	@echo "make test    ruff, basedpyright and pytest"
 	@echo "make bench   timings, side by side with hand-written NumPy and autograd"
-	@echo "make fuzz    50,000 random programs against NumPy, 200,000 against high precision (hours; SEED=… for others)"
+	@echo "make fuzz    the slow tests; 50,000 random programs against NumPy, 200,000 against high precision (hours; SEED=… for others)"
 	@echo "make setup   only the environment in .venv (the others do this by themselves)"
 	@echo "make clean   remove .venv and all caches"
 	@echo
@@ -43,6 +43,7 @@ bench: $(STAMP)
 
 fuzz: $(STAMP)
 	@MUTATIONS=150 $(BIN)/python -m pytest -q -n0 tests/test_outside.py
+	@$(BIN)/python -m pytest -n 2 -m slow
 	@$(BIN)/python benchmarks/soundness.py --programs 50000 --seed $(or $(SEED),0) --processes 2
 	@$(BIN)/python benchmarks/fuzz.py --programs 200000 --seed $(or $(SEED),0) --processes 2
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
+from counting import calls
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kanren import run, var
@@ -236,17 +236,18 @@ def test_the_occurs_check_refuses_cycles():
 
 
 @pytest.mark.parametrize("op", [add, multiply])
-def test_a_thousand_arguments_return_promptly(op):
-    many = [as_term(rg.symbol(f"s{i}")) for i in range(1000)]
-    u, v = fold(op, many), fold(op, many[::-1])
-    q = var()
-    start = time.perf_counter()
-    assert run(1, q, equalo(op(u, x), op(u, x)))
-    run(1, q, equalo(u, v))
-    assert run(1, q, equalo(u, op(v, x))) == ()
-    run(1, (a, b), equalo(op(a, b), u))
-    run(1, (a, b), equalo(op(sin(a), b), op(u, sin(x))))
-    assert time.perf_counter() - start < 3
+def test_a_thousand_arguments_are_little_work(op):
+    def questions(n):
+        many = [as_term(rg.symbol(f"s{i}")) for i in range(n)]
+        u, v = fold(op, many), fold(op, many[::-1])
+        q = var()
+        assert run(1, q, equalo(op(u, x), op(u, x)))
+        run(1, q, equalo(u, v))
+        assert run(1, q, equalo(u, op(v, x))) == ()
+        run(1, (a, b), equalo(op(a, b), u))
+        run(1, (a, b), equalo(op(sin(a), b), op(u, sin(x))))
+
+    assert calls(lambda: questions(1000)) < 1_000_000  # 406,000 measured
 
 
 def test_constraints_that_a_state_carries_are_honoured():

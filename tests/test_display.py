@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.special
+from counting import calls
 from unification import var
 
 import relgrad.kernels
@@ -136,10 +136,9 @@ def test_deep_terms_are_cut_short() -> None:
 
 
 def test_showing_does_not_recurse_on_depth() -> None:
-    root = chain(100_000)
-    start = time.perf_counter()
+    root = chain(20_000)
     assert len(show(root)) < 20_000
-    assert time.perf_counter() - start < 5
+    assert calls(lambda: show(root)) < 20_000  # it looks at what it shows only
     assert len(show(root, limit=10**6).split("\n")) > 1000
 
 

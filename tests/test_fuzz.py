@@ -127,10 +127,10 @@ def test_what_raises_is_found():
 
 
 def test_what_hangs_is_found(monkeypatch):
-    monkeypatch.setattr(fuzzing, "schedule", lambda *args: time.sleep(60))
-    start = time.monotonic()
+    ended = []
+    monkeypatch.setattr(fuzzing, "schedule", lambda *args: time.sleep(60) or ended.append(True))
     assert kinds(program("np.exp({0})"), seconds=0.5) == {"hangs"}
-    assert time.monotonic() - start < 10
+    assert not ended
 
 
 def test_another_dtype_is_found(monkeypatch):

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import sys
-import time
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+from counting import at_most, calls
 from scipy import special
 
 import relgrad as rg
 
 X = np.array([0.3, -0.2, 0.5])
-
-
-@contextmanager
-def at_most(seconds: float) -> Iterator[None]:
-    start = time.process_time()
-    yield
-    assert time.process_time() - start < seconds
 
 
 def holds_itself(x):
@@ -65,7 +56,7 @@ ENDLESS = [holds_itself, adds_nothing, adds_zero_times, adds_one_less_one, wraps
 def test_a_row_that_applies_to_its_own_result_ends_in_a_right_program(row, base):
     f = np.exp if row is halves else np.sinh
     library = base.extended(rg.relation(row))
-    with warnings.catch_warnings(), at_most(20):
+    with warnings.catch_warnings(), at_most(50_000):
         warnings.simplefilter("ignore", rg.RelgradWarning)
         np.testing.assert_allclose(rg.stabilize(f, relations=library)(X), f(X), rtol=1e-9)
         gradient = rg.grad(lambda x: np.sum(f(x)), relations=library)
@@ -92,7 +83,7 @@ def test_rows_that_turn_things_round_end_too(rows):
     relations = [rg.relation(row) for row in rows]
     for number, row in enumerate(relations):
         object.__setattr__(row, "name", f"row_{number}")
-    with warnings.catch_warnings(), at_most(10):
+    with warnings.catch_warnings(), at_most(50_000):
         warnings.simplefilter("ignore", rg.RelgradWarning)
         np.testing.assert_allclose(rg.stabilize(f, relations=rg.Library(relations))(X), f(X), rtol=1e-6)
 
@@ -201,37 +192,29 @@ STEPS = {
 }
 
 
+@pytest.mark.parametrize("doublings", [30, pytest.param(60, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", STEPS)
-def test_sixty_doublings(name):
-    f = chain(STEPS[name], 60)
-    with np.errstate(all="ignore"), at_most(40):
+def test_doublings_are_no_work(name, doublings):
+    f = chain(STEPS[name], doublings)
+    with np.errstate(all="ignore"), at_most(50_000):
         assert rg.stabilize(f)(X).shape == ()
         assert rg.grad(f)(X).shape == (3,)
         # What is expanded before anything is related holds the factors of all layers in each product.
-        assert rg.grad(chain(STEPS[name], 15), strategy="eager")(X).shape == (3,)
+        assert rg.grad(chain(STEPS[name], doublings // 4), strategy="eager")(X).shape == (3,)
 
 
-@pytest.mark.parametrize("name", ["e/(1 + e)", "softmax", "sin*cos + x", "x*x + x"])
-def test_time_is_near_linear_in_the_graph(name):
-    def calls(n: int) -> int:
-        """Count the calls of Python functions, which no other load on the machine can change."""
-        count = 0
+HARDER = [pytest.param(name, marks=pytest.mark.slow) for name in ("sin*cos + x", "x*x + x")]
 
-        def tally(frame: Any, event: str, argument: Any) -> None:
-            nonlocal count
-            count += event == "call"
 
+@pytest.mark.parametrize("name", ["e/(1 + e)", "softmax", *HARDER])
+def test_work_is_near_linear_in_the_graph(name):
+    def work(n: int) -> int:
         differentiate = rg.grad(chain(STEPS[name], n))
-        sys.setprofile(tally)
-        try:
-            differentiate.source(X)
-        finally:
-            sys.setprofile(None)
-        return count
+        return calls(lambda: differentiate.source(X))
 
-    calls(9)
+    work(9)
     # Quadratic work would take four times as many.
-    assert calls(80) < 3 * calls(40)
+    assert work(80) < 3 * work(40)
 
 
 def test_three_thousand_softmaxes_in_one_graph():
@@ -241,17 +224,17 @@ def test_three_thousand_softmaxes_in_one_graph():
             total = total + np.exp(x * i) / np.sum(np.exp(x * i))
         return total
 
-    with at_most(15):
+    with at_most(200_000):
         np.testing.assert_allclose(np.sum(rg.stabilize(f)(X)), 3000)
 
 
 def test_ten_thousand_operations_in_a_chain():
-    with at_most(30):
+    with at_most(200_000):
         assert rg.stabilize(chain(STEPS["e/(1 + e)"], 10_000)).source(X).count("expit(") == 10_000
 
 
 def test_a_thousand_exponentials_under_one_logarithm():
     f = lambda x: np.log(sum((np.exp(x * (i / 1000)) for i in range(1000)), 0.0))
-    with at_most(10):
+    with at_most(200_000):
         want = special.logsumexp(800.0 * np.arange(1000) / 1000)
         np.testing.assert_allclose(rg.stabilize(f)(np.array(800.0)), want, rtol=1e-12)
