@@ -51,7 +51,10 @@ def halves(x):
 ENDLESS = [holds_itself, adds_nothing, adds_zero_times, adds_one_less_one, wraps_its_argument, doubles]
 
 
-@pytest.mark.parametrize("row", [*ENDLESS, doubles_apart, halves], ids=lambda row: row.__name__)
+GROWING = [pytest.param(row, marks=pytest.mark.slow) for row in (doubles_apart, halves)]
+
+
+@pytest.mark.parametrize("row", [*ENDLESS, *GROWING], ids=lambda row: row.__name__)
 @pytest.mark.parametrize("base", [rg.Library([]), rg.LIBRARY], ids=["alone", "among others"])
 def test_a_row_that_applies_to_its_own_result_ends_in_a_right_program(row, base):
     f = np.exp if row is halves else np.sinh
@@ -76,7 +79,7 @@ def test_a_row_that_applies_to_its_own_result_ends_in_a_right_program(row, base)
 )
 def test_rows_that_turn_things_round_end_too(rows):
     def f(x):
-        for _ in range(50):
+        for _ in range(20):
             x = x * (np.sin(x) + np.cos(x)) + np.sin(x) ** 2 * np.exp(-x)
         return x
 
