@@ -14,6 +14,7 @@ import numpy as np
 
 from relgrad.contract import Contract
 from relgrad.errors import OpError, TraceError
+from relgrad.held import hold
 from relgrad.symbolic import Symbolic, tracing
 from relgrad.term import Term, Unknown, is_term, term
 from relgrad.types import TupleType, Type, array_type
@@ -150,6 +151,7 @@ class Constant(Op):
             data: Any = self.value.tobytes()
         else:
             data = id(self.value)
+            hold(self.value)
         self.weak = weak
         self.key = (self.value.dtype, self.value.shape, data, weak)
 

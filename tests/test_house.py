@@ -23,6 +23,7 @@ ORDER = (
     "term",
     "syntax",
     "contract",
+    "held",
     "op",
     "leaf",
     "implementations",

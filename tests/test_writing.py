@@ -148,6 +148,9 @@ def outputs(x, v):
     np.maximum(0.5, 0.25, out=z[:1])
     np.divmod(y[0], 0.3, out=(y[1], z))
     np.add.reduce(x, axis=0, out=y[0])
+    np.copyto(y[1], v)
+    np.copyto(y[:, 0], 0.5, where=y[:, 0] > 0)
+    z[1:].fill(2)
     return y, z
 
 
@@ -287,6 +290,43 @@ def test_a_view_or_a_copy_depending_on_the_layout_is_refused():
         return z, part, y
 
     agree(fine, X)
+
+
+@pytest.mark.parametrize("size", [3, 100_000])
+def test_a_plain_array_that_changes_while_it_is_traced_is_not_mistaken(size):
+    def program(x):
+        a = np.zeros(size)
+        y = x.sum() + a
+        a += 1
+        z = x.sum() + a
+        return y[0], z[0]
+
+    if size == 3:
+        agree(program, V)
+    else:
+        assert "copy it" in refused(program, V).cure
+
+    def fine(x):
+        a = np.zeros(size)
+        a += 1
+        return (x.sum() + a)[0]
+
+    agree(fine, V)
+
+
+def test_arrays_say_whether_they_share_memory():
+    def program(x):
+        y = x.copy()
+        assert np.shares_memory(y, y.T)
+        assert np.may_share_memory(y[0], y)
+        assert not np.shares_memory(y, x)
+        assert not np.shares_memory(y[0], x[0])
+        return y
+
+    trace(program, (X,))
+    refused(lambda x: [x, np.shares_memory(x[0], x[1])], X)
+    refused(lambda x: [x, np.shares_memory(x.ravel(), x)], X)
+    refused(lambda x: [x, np.shares_memory(x.ravel()[1:], x[0])], X)
 
 
 def test_positions_that_depend_on_values_are_refused():

@@ -81,7 +81,7 @@ CALLS = {
     "asarray": "leave it out: the argument already is an array; x.astype(dtype) converts",
     "asanyarray": "leave it out: the argument already is an array; x.astype(dtype) converts",
     "ascontiguousarray": "leave it out: the argument already is an array; x.astype(dtype) converts",
-    "array": "leave it out: the argument already is an array, and never changes; x.astype(dtype) converts",
+    "array": "leave it out: the argument already is an array; x.copy() copies, x.astype(dtype) converts",
     "float64": "write x.astype(np.float64)",
     "float32": "write x.astype(np.float32)",
     "full": "write value * np.ones(shape), or np.broadcast_to(value, shape)",
@@ -107,11 +107,10 @@ METHODS: dict[str, tuple[str, str]] = {
     "sort": ("x.sort() changes x in place", ORDER),
     "partition": ("x.partition(k) changes x in place", ORDER),
     "resize": ("x.resize(shape) changes x in place", "write np.reshape(x, shape)"),
-    "fill": ("x.fill(value) changes x in place", "write np.full_like(x, value), or value * np.ones_like(x)"),
-    "put": ("x.put(i, v) changes x in place", WRITE),
-    "itemset": ("x.itemset(v) changes x in place", WRITE),
-    "setfield": ("x.setfield(v, dtype) changes x in place", WRITE),
-    "setflags": ("a traced array has no memory to protect", "leave it out: a traced array never changes"),
+    "put": (UNKNOWN[0], "write x[i] = v"),
+    "itemset": (UNKNOWN[0], "write x[i] = v"),
+    "setfield": (UNKNOWN[0], "write x[i] = v"),
+    "setflags": (UNKNOWN[0], "leave it out"),
 }
 """Array methods that have no meaning on a traced array: cause and cure."""
 
@@ -126,7 +125,7 @@ ATTRIBUTES: dict[str, tuple[str, str]] = {
 """Array attributes that have no meaning on a traced array: cause and cure."""
 
 FUNCTIONS: dict[Any, tuple[str, str]] = {
-    np.copyto: ("np.copyto writes into its first argument", "write np.where(mask, new, old)"),
+    np.copyto: ("np.copyto writes into its first argument", "copy into a traced array, such as np.zeros_like(x)"),
     np.put: ("np.put writes into its first argument", WRITE),
     np.place: ("np.place writes into its first argument", "write np.where(mask, new, old)"),
     np.putmask: ("np.putmask writes into its first argument", "write np.where(mask, new, old)"),

@@ -72,13 +72,11 @@ QUERIES: dict[Any, Callable[..., Any]] = {
     np.can_cast: _can_cast,
     np.iscomplexobj: lambda x: False,
     np.isrealobj: lambda x: True,
-    np.may_share_memory: lambda a, b, max_work=None: False,
-    np.shares_memory: lambda a, b, max_work=None: False,
     np.array_repr: lambda arr, *args, **kwargs: repr(arr),
     np.array_str: lambda a, *args, **kwargs: str(a),
     np.array2string: lambda a, *args, **kwargs: str(a),
 }
-"""What NumPy functions answer from shape and dtype alone: plain values, nothing to trace."""
+"""What NumPy functions answer from shape and dtype alone, plain values; and what only writes."""
 
 
 def builder_of(function: Any) -> Callable[..., Any] | None:

@@ -19,9 +19,9 @@ from relgrad.ops.casting import cast
 from relgrad.ops.creation import stack_nested
 from relgrad.ops.structure import expand
 from relgrad.trace.construct import construct
-from relgrad.trace.dispatch import call_function, call_method
+from relgrad.trace.dispatch import QUERIES, call_function, call_method
 from relgrad.trace.lens import assigned, converted, fitted, put
-from relgrad.trace.refusal import refuse_layout, refuse_position, refuse_write
+from relgrad.trace.refusal import refuse_function, refuse_layout, refuse_position, refuse_write
 from relgrad.trace.valueless import Valueless
 from relgrad.trace.views import Origin, Viewing
 from relgrad.types import ArrayType
@@ -90,6 +90,10 @@ class Handle(Valueless):
         at = self.origin
         return not (self.term.type.shape if at is None else issubclass(at.cls, np.ndarray))
 
+    def fill(self, value: Any) -> None:
+        """Write a value to all entries."""
+        self[...] = value
+
     def _class(self) -> type:
         at = self.origin
         if at is not None:
@@ -124,6 +128,34 @@ class Handle(Valueless):
             source = value.origin if isinstance(value, Handle) else None
             if source is None or source.parent is not self or source.view != target.origin.view:
                 target.write(fitted(y, target.shape))
+
+
+def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
+    """Trace `np.copyto` into a traced array."""
+    if not isinstance(dst, Handle):
+        refuse_function(np.copyto)
+    y = fitted(stack_nested(src), dst.term.type.shape)
+    if where is not True:
+        y = call(np.where, stack_nested(where), y, dst.term)
+    dst.write(converted(y, dst.term.type, np.copyto, casting, False))
+
+
+def shares_memory(a: Any, b: Any, max_work: Any = None) -> bool:
+    """Answer `np.shares_memory` and `np.may_share_memory`; raises TraceError for what only the layout tells."""
+    first, second = map(_root, (a, b))
+    if first is second and (a is first or b is second):
+        return bool(a.size and b.size)
+    if first is second or any(isinstance(x, Handle) and x.origin and x.origin.view for x in (first, second)):
+        refuse_function(np.shares_memory)
+    return False
+
+
+def _root(x: Any) -> Any:
+    at = x.origin if isinstance(x, Handle) else None
+    return x if at is None or at.view is None or not at.certain else at.root
+
+
+QUERIES.update({np.copyto: copyto, np.shares_memory: shares_memory, np.may_share_memory: shares_memory})
 
 
 def _writable(x: Handle) -> Any:

@@ -89,14 +89,14 @@ def fitted(y: Any, shape: tuple[int | None, ...]) -> Any:
         ) from None
 
 
-def converted(y: Any, kind: ArrayType, ufunc: np.ufunc, casting: Any, stretch: bool) -> Any:
-    """Return what a ufunc leaves in an array of a type: its result y in that dtype and, if `stretch`, of that shape.
+def converted(y: Any, kind: ArrayType, function: Any, casting: Any, stretch: bool) -> Any:
+    """Return what a function leaves in an array of a type: its result y in that dtype and, if `stretch`, of that shape.
 
     Raises TraceError and ShapeError where NumPy raises UFuncTypeError and ValueError.
     """
     if not np.can_cast(y.type.dtype, kind.dtype, casting):
         raise TraceError(
-            f"cannot cast ufunc '{ufunc.__name__}' output from {y.type.dtype} to {kind.dtype}"
+            f"cannot cast the result of '{function.__name__}' from {y.type.dtype} to {kind.dtype}"
             f" with casting rule '{casting}'",
             cause="an array keeps its dtype when it is written to",
             cure="write x = x + y, which makes a new array, or convert first: x = x.astype(float)",

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from relgrad.errors import TraceError
+from relgrad.held import unchanged_arrays
 from relgrad.leaf import Anchor, Input
 from relgrad.op import as_term, strong
 from relgrad.ops.arithmetic import subtract
@@ -103,10 +104,10 @@ def trace(
         own = [term(Input(a, type_, trace=number)) for a, type_ in zip(labels, types, strict=True)]
         tracers = [traced_argument(*argument) for argument in zip(own, leaves, paths, strict=True)]
         call = structure.unflatten(tracers)
-        with recording() as claims, refusals() as refused:
+        with recording() as claims, refusals() as refused, unchanged_arrays(_definition(fun)):
             result = _call(fun, *call)
-    if refused:
-        raise refused[0]
+            if refused:
+                raise refused[0]
     _check_arguments(fun, call, tracers, structure)
     outputs, out_structure = _outputs(result, fun)
     inputs = [term(Input(label, type_)) for label, type_ in zip(labels, types, strict=True)]
