@@ -104,7 +104,7 @@ def trace(
         own = [term(Input(a, type_, trace=number)) for a, type_ in zip(labels, types, strict=True)]
         tracers = [traced_argument(*argument) for argument in zip(own, leaves, paths, strict=True)]
         call = structure.unflatten(tracers)
-        with recording() as claims, refusals() as refused, unchanged_arrays(_definition(fun)):
+        with recording() as claims, refusals() as refused, unchanged_arrays(definition(fun)):
             result = _call(fun, *call)
             if refused:
                 raise refused[0]
