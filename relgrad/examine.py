@@ -9,10 +9,10 @@ import linecache
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from relgrad.accuracy.check import check
+from relgrad.accuracy.check import check as check_relation
 from relgrad.accuracy.hazards import Hazard, hazards
 from relgrad.accuracy.measure import measure
-from relgrad.accuracy.report import assignments
+from relgrad.accuracy.report import Check, assignments
 from relgrad.accuracy.result import Accuracy
 from relgrad.accuracy.sample import floats
 from relgrad.api import LIBRARY, Argnums, Function, Named, Relations  # pyright: ignore[reportAttributeAccessIssue]  # from relations/
@@ -20,7 +20,7 @@ from relgrad.differentiate import positions_of
 from relgrad.display.text import show
 from relgrad.explore.spellings import Spellings
 from relgrad.explore.spellings import spellings as spellings_of
-from relgrad.relation import Library
+from relgrad.relation import Library, Relation
 from relgrad.schedule import strategy as strategy_of
 
 __all__ = ["Hazards", "accuracy", "check", "floats", "lint", "spellings"]
@@ -86,6 +86,18 @@ def lint(
         return Hazards(hazards(fun, args, library=chosen[0], strategy=chosen[1], points=points, seed=seed))
 
     return find
+
+
+def check(relation: Relation, samples: int = 96, seed: int = 0, subjects: int = 32) -> Check:
+    """Return what is found out about a relation by evaluating both sides on samples of its domain, and in programs.
+
+    `check(row).ok` says that it was not refuted: its sides are equal at `samples` inputs, wherever the left one has a
+    value, and so are `subjects` random programs that the left side stands in, and what the row makes of them. If not,
+    `witness` is an input at which it is false, and a proof of that in ball arithmetic.
+
+    Raises RelationError for what is no relation, MissingDependency without python-flint.
+    """
+    return check_relation(relation, samples, seed, subjects, show)
 
 
 def spellings(subject: Any, relations: Relations = None, seed: int = 0) -> Spellings:

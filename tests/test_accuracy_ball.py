@@ -17,8 +17,8 @@ import relgrad as rg
 import relgrad.ops
 from relgrad.accuracy.ball import Enclosure, enclose, is_settled, nearest
 from relgrad.accuracy.bits import bits_of_error
-from relgrad.accuracy.instance import Restricted
 from relgrad.accuracy.limit import limits
+from relgrad.accuracy.restricted import Restricted
 from relgrad.compile.interpret import interpret
 from relgrad.contract import Contract
 from relgrad.differentiate import pull_along

@@ -1,12 +1,16 @@
 """Checking a relation: whether it is true, on how much of its domain, and what it wins and loses in floats.
 
+Its two sides are compared on arrays, and programs that it is found in with what it makes of them.
+
 Source: Herbie checks its rules alike (Panchekha et al. 2015, section 4.4): by sampling, at high precision. Changed
-from the source: ball arithmetic, so that a difference that is found is a proof.
+from the source: ball arithmetic, so that a difference that is found is a proof; and programs, so that the matcher and
+the goals that make right sides are on trial too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,9 +19,12 @@ from relgrad.accuracy.ball import Enclosure, enclose
 from relgrad.accuracy.bits import bits_of_error
 from relgrad.accuracy.instance import Instance, instances
 from relgrad.accuracy.report import Check, Loss, Witness
+from relgrad.accuracy.subjects import judged, simplified
+from relgrad.accuracy.subjects import subjects as made_of
 from relgrad.compile.interpret import interpret
 from relgrad.errors import RelationError
 from relgrad.relation import Relation
+from relgrad.term import Term
 from relgrad.types import broadcast_shapes
 
 EXACTLY, ROUNDED = 200, 40
@@ -25,12 +32,19 @@ EXACTLY, ROUNDED = 200, 40
 LIMIT = 4096
 
 
-def check(relation: Relation, samples: int = 96, seed: int = 0) -> Check:
-    """Return what is found out about a relation by evaluating both sides on samples of its domain.
+def check(
+    relation: Relation,
+    samples: int = 96,
+    seed: int = 0,
+    subjects: int = 32,
+    written: Callable[[Term], str] = str,
+) -> Check:
+    """Return what is found out about a relation by evaluating both sides on samples of its domain, and in programs.
 
-    `check(row).ok` says that the row was found true: wherever the left side has a value, the right side has the
-    same, to 200 bits (40 where the row holds constants that may be rounded). If not, `witness` is an input at
-    which it is false, and a proof of that.
+    `check(row).ok` says that the row was not refuted: wherever the left side has a value, the right side has the
+    same, to 200 bits (40 where the row holds constants that may be rounded); and so have programs that the left side
+    stands in, and what the row makes of them. If not, `witness` is an input at which it is false, and a proof of that.
+    `written` gives the text of a program.
 
     Raises RelationError for what is no relation, MissingDependency without python-flint.
     """
@@ -44,7 +58,21 @@ def check(relation: Relation, samples: int = 96, seed: int = 0) -> Check:
     for instance in instances(relation, samples):
         wrong = _wrong_shape(instance)
         trials.append(_Trial(instance, {}, wrong) if wrong else _trial(instance, rng))
-    return _summary(relation, trials)
+    found = _summary(relation, trials)
+    if found.witness is not None:
+        return found
+    rng = np.random.default_rng([seed, *relation.name.encode()])
+    return replace(found, **judged(made_of(relation, rng, subjects), rng, written)._asdict())
+
+
+def check_simplification(
+    name: str, subjects: int = 200, seed: int = 0, written: Callable[[Term], str] = str
+) -> Check:
+    """Return what is found out about a simplification of the scheduler by applying it to random expressions."""
+    rng = np.random.default_rng([seed, *name.encode()])
+    none = np.zeros(0)
+    found = judged(simplified(name, rng, subjects), rng, written)
+    return Check(name, "", 0, 0, before=none, after=none, worst=None, **found._asdict())
 
 
 class _Trial(NamedTuple):

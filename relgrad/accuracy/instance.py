@@ -14,27 +14,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from relgrad.accuracy.agree import has_many_digits
 from relgrad.accuracy.ball import evaluate
 from relgrad.accuracy.forms import forms
 from relgrad.accuracy.optional import optional
+from relgrad.accuracy.restricted import Restricted, leaf
 from relgrad.accuracy.sample import holds, practical
 from relgrad.compile.interpret import interpret
 from relgrad.errors import RelgradError
 from relgrad.logic import fresh, is_variable, label_of, reify_term
-from relgrad.op import Constant, Op, as_term
+from relgrad.op import Constant, as_term
 from relgrad.ops.arguments import as_balls
 from relgrad.relation import Relation
-from relgrad.term import Term, reachable, subterms, term
+from relgrad.term import Term, reachable, subterms
 from relgrad.trace.tracer import Tracer
 from relgrad.types import (
     NONNEGATIVE,
     POSITIVE,
     REAL,
     UNIT,
-    ArrayType,
     Interval,
-    Type,
-    array_type,
     broadcast_shapes,
 )
 
@@ -54,33 +53,6 @@ FEWER = 6
 """By which factor fewer samples are drawn where variables differ in shape."""
 EXACT = 4096
 """The precision, in bits, that holds sums of all samples but the most extreme."""
-
-
-class Restricted(Op):
-    """A leaf that stands for an array whose entries lie in an interval."""
-
-    __props__ = ("label", "array", "interval")
-
-    def __init__(self, label: str, array: ArrayType, interval: Interval):
-        self.label, self.array, self.interval = label, array, interval
-
-    @property
-    def name(self) -> str:
-        return self.label
-
-    def __repr__(self) -> str:
-        return self.label
-
-    __str__ = __repr__
-
-    def type_of(self, rands: tuple[Term, ...]) -> Type:
-        return self.array
-
-    def make_node(self, *inputs: Any) -> Term:
-        return term(self)
-
-    def range_of(self, *ranges: Interval) -> Interval:
-        return self.interval
 
 
 class Instance(NamedTuple):
@@ -120,7 +92,7 @@ class Instance(NamedTuple):
     def rounded(self) -> dict[Term, Any]:
         """The constants of many digits, as balls around the numbers that they may have been rounded from."""
         constants = [t for t in subterms(self.left, self.right) if type(t.op) is Constant]
-        return {t: _blurred(t.op.value) for t in constants if _has_many_digits(t.op.value)}
+        return {t: _blurred(t.op.value) for t in constants if has_many_digits(t.op.value)}
 
 
 def _bring_near(x: Any, y: Any, where: Interval, rng: np.random.Generator) -> None:
@@ -215,7 +187,7 @@ def _on_domain(
     for ranges in product(REGIONS if row.conditions else (REAL,), repeat=len(shapes)):
         if any(all(map(_within, ranges, wider)) for wider, _ in found):
             continue
-        leaves = {n: _leaf(n, shapes[n], r) for n, r in zip(shapes, ranges, strict=True)}
+        leaves = {n: leaf(n, shapes[n], r) for n, r in zip(shapes, ranges, strict=True)}
         made = _instance(row, names, {n: Tracer(t) for n, t in leaves.items()}, leaves, axes)
         if made is not None:
             found.append((ranges, made))
@@ -232,20 +204,16 @@ def _in_forms(
     """Return an instance for each choice of expressions of which the conditions find the right side."""
     found = []
     for chosen in forms([n for n in shapes if n in read]):
-        leaves = {n: _leaf(n, shape, REAL) for n, shape in shapes.items() if n not in read}
+        leaves = {n: leaf(n, shape, REAL) for n, shape in shapes.items() if n not in read}
         values: dict[str, Any] = {n: Tracer(t) for n, t in leaves.items()}
         for n, form in chosen.items():
             parts = {p: f"{n}_{p}" for p in inspect.signature(form).parameters}
-            leaves |= {part: _leaf(part, shapes[n], REAL) for part in parts.values()}
+            leaves |= {part: leaf(part, shapes[n], REAL) for part in parts.values()}
             values[n] = form(*[Tracer(leaves[part]) for part in parts.values()])
         made = _instance(row, names, values, leaves, axes)
         if made is not None:
             found.append(made)
     return found
-
-
-def _leaf(label: str, shape: tuple[int, ...], interval: Interval) -> Term:
-    return term(Restricted(label, array_type(np.float64, shape), interval))
 
 
 def _instance(
@@ -283,14 +251,6 @@ def _within(inner: Interval, outer: Interval) -> bool:
     low = inner.low > outer.low or (inner.low == outer.low and (inner.open_low or not outer.open_low))
     high = inner.high < outer.high or (inner.high == outer.high and (inner.open_high or not outer.open_high))
     return low and high
-
-
-def _has_many_digits(value: Any) -> bool:
-    """Whether a constant has an entry that takes more than half of a float's digits: it may be rounded."""
-    if value.dtype.kind != "f":
-        return False
-    numerators = [float(v).as_integer_ratio()[0] for v in value.flat if np.isfinite(v)]
-    return any((n // (n & -n)).bit_length() > 26 for n in numerators if n)
 
 
 def _blurred(value: Any) -> Any:

@@ -13,15 +13,25 @@ WORSE = 2.0
 
 
 class Witness(NamedTuple):
-    """Inputs at which an equation is false, and its sides there."""
+    """Inputs at which an equation is false, and its sides there; the program that it makes wrong, if not its own sides.
+
+    `subject` is that program, and `result` what it becomes, as text.
+    """
 
     why: str
     inputs: dict[str, Any]
     left: str
     right: str
+    subject: str = ""
+    result: str = ""
 
     def __str__(self) -> str:
-        return f"{self.why} at {assignments(self.inputs)}: left {self.left}, right {self.right}"
+        sides = f": left {self.left}, right {self.right}" if self.left or self.right else ""
+        lines = [f"{self.why} at {assignments(self.inputs)}{sides}"]
+        for name, text in (("program", self.subject), ("becomes", self.result)):
+            if text:
+                lines.append(f"{name:10} {text}".replace("\n", "\n             "))
+        return "\n  ".join(lines)
 
 
 class Loss(NamedTuple):
@@ -33,9 +43,10 @@ class Loss(NamedTuple):
 
 @dataclass(frozen=True)
 class Check:
-    """What is known of a relation; `ok` says that it was found true, and is what a test asserts.
+    """What is known of a relation; `ok` says that it was not refuted, and is what a test asserts.
 
-    `before` and `after` are the errors in bits of its left and right side, at the same points.
+    `before` and `after` are the errors in bits of its left and right side, at the same points. Of `subjects` random
+    programs that hold the left side, the relation was applied in `matched`.
     """
 
     name: str
@@ -46,11 +57,13 @@ class Check:
     before: Any
     after: Any
     worst: Loss | None
+    subjects: int = 0
+    matched: int = 0
 
     @property
     def ok(self) -> bool:
         """Whether the two sides were equal wherever they were compared, which was somewhere."""
-        return self.witness is None and self.compared > 0
+        return self.witness is None and (self.compared > 0 or self.matched > 0)
 
     @property
     def coverage(self) -> float:
@@ -75,7 +88,7 @@ class Check:
     @property
     def verdict(self) -> str:
         """What is known of the equation, in a word or two."""
-        return "true" if self.ok else "false" if self.witness else "never defined"
+        return "not refuted" if self.ok else "false" if self.witness else "never defined"
 
     def __str__(self) -> str:
         lines = [f"{self.name}: {self.verdict}"]
@@ -83,6 +96,10 @@ class Check:
             lines.append(f"  {self.witness}")
         if self.points:
             lines.append(f"  compared   at {self.compared} of {self.points} points of its domain")
+        if self.subjects:
+            lines.append(
+                f"  applied    in {self.matched} of {self.subjects} random programs that it may stand in"
+            )
         if len(self.before):
             lines.append(
                 f"  wins       {self.gain:.1f} bits on average; more than {WORSE:.0f} at {self.better:.0%} of the "

@@ -83,6 +83,11 @@ def practical(rng: np.random.Generator, shape: tuple[int, ...], where: Interval 
     return x
 
 
+def moderate(rng: np.random.Generator, shape: tuple[int, ...], where: Interval = REAL) -> Any:
+    """Return numbers of size near one in an interval, at which most programs are well-conditioned."""
+    return _into(np.asarray(rng.normal(scale=rng.choice([0.5, 1.0, 2.0]), size=shape)), where)
+
+
 def _into(x: Any, where: Interval) -> Any:
     """Map real numbers into an interval, tails to its ends."""
     low, high = where.low, where.high

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.accuracy.instance import Instance, Restricted, instances
+from relgrad.accuracy.instance import Instance, instances
+from relgrad.accuracy.restricted import Restricted
 from relgrad.display.text import show
 from relgrad.errors import RelationError, RelgradError
 from relgrad.explore.match import symbolic

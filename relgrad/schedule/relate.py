@@ -69,7 +69,7 @@ def relate(t: Term, library: Library, note: Note, within: int = 0) -> Iterator[F
                 yield found._replace(term=fit(found.term, t))
     except Exception as error:
         note("inner_product", t, error)
-    for whole, theory, name, simplify, why in _SIMPLIFICATIONS:
+    for whole, theory, name, simplify, why in SIMPLIFICATIONS:
         try:
             smaller = simplify(t) if (readings if whole else theories) & theory else None
         except Exception as error:
@@ -127,12 +127,12 @@ def relate_wide(t: Term, library: Library, note: Note, theory: int) -> tuple[Ter
         return t, []
     new = wide.built()
     if not moves and new is not t:
-        name, why = next((name, why) for _, which, name, _, why in _SIMPLIFICATIONS if which == theory)
+        name, why = next((name, why) for _, which, name, _, why in SIMPLIFICATIONS if which == theory)
         moves.append(Found("simplify", name, new, why, {}, t))
     return new, moves
 
 
-_SIMPLIFICATIONS = (
+SIMPLIFICATIONS = (
     (True, SUM, "cancel_summands", cancelled_sum, "summands meet their negatives"),
     (True, SUM, "factor_square", factored_square, "a number is taken from a square"),
     (True, SUM, "factor_to_cancel", factored_sum, "a summand meets its negative inside a product"),

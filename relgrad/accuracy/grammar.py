@@ -1,0 +1,181 @@
+"""Random expressions as numerical code is made of them: where a reduction meets a broadcast, rewriting must count.
+
+Arrays have up to three axes of extents 1, 2 and 3, and every part broadcasts into one shape, the frame. Parts are used
+again, as `p / p.sum()` does, and reduced over any axes, with and without kept ones.
+
+Source: McKeeman 1998, Differential testing for software.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from relgrad.accuracy.restricted import leaf
+from relgrad.ops import expit, log_softmax, logsumexp, softmax, softplus
+from relgrad.term import Term
+from relgrad.trace.tracer import Tracer
+from relgrad.types import NONNEGATIVE, POSITIVE, REAL, UNIT, Interval, broadcast_shapes
+
+Shape = tuple[int, ...]
+EXTENTS = (1, 2, 3)
+RANKS = (0, 1, 1, 2, 2, 2, 3, 3)
+MOST = 4
+"""So many different arrays stand in an expression at most."""
+
+WHOLE: tuple[Callable[[Any], Any], ...] = (
+    np.exp,
+    np.exp,
+    np.exp,
+    lambda x: np.exp(2 * x),
+    lambda x: np.exp(-(x**2)),
+    lambda x: np.exp(x) * x**2,
+    lambda x: 1 / (1 + np.exp(-x)),
+    lambda x: np.log(1 + np.exp(x)),
+    np.cosh,
+    np.square,
+    np.abs,
+    expit,
+    softplus,
+)
+"""Positive parts of one array."""
+ALONG: tuple[Callable[[Any, int], Any], ...] = (
+    lambda x, a: np.exp(x - np.max(x, axis=a, keepdims=True)),
+    lambda x, a: np.exp(x) / np.sum(np.exp(x), axis=a, keepdims=True),
+    lambda x, a: softmax(x, axis=a),
+    lambda x, a: np.exp(log_softmax(x, axis=a)),
+    lambda x, a: np.exp(logsumexp(x, axis=a, keepdims=True)),
+    lambda x, a: np.cumsum(np.exp(x), axis=a),
+    lambda x, a: np.exp(np.cumsum(x, axis=a)),
+    lambda x, a: np.concatenate((np.exp(x), np.square(x)), axis=a),
+    lambda x, a: np.flip(np.exp(x), axis=a),
+)
+"""Positive parts of one array along an axis."""
+REDUCTIONS: tuple[Callable[..., Any], ...] = (
+    np.sum,
+    np.sum,
+    np.sum,
+    np.mean,
+    np.mean,
+    np.prod,
+    np.max,
+    np.min,
+)
+NUMBERS = (1.0, 1.0, 2.0, 3.0, 0.5, 1e-3, 1e-8)
+
+
+class Grammar:
+    """Random expressions over one frame; `leaves` are the arrays that stand in them."""
+
+    def __init__(self, rng: np.random.Generator, frame: Shape | None = None):
+        self.rng = rng
+        if frame is None:
+            frame = tuple(int(n) for n in rng.choice(EXTENTS, rng.choice(RANKS)))
+        self.frame = frame
+        self.leaves: dict[str, Term] = {}
+        self.pool: list[Any] = []
+
+    def chance(self, probability: float) -> bool:
+        """Whether something happens that happens so often."""
+        return bool(self.rng.random() < probability)
+
+    def one_of(self, choices: Sequence[Any]) -> Any:
+        """Return one of several."""
+        return choices[int(self.rng.integers(len(choices)))]
+
+    def axes(self) -> tuple[int, ...]:
+        """Return some of the axes of the frame, counted from the right; the last one if it has none."""
+        places = range(-len(self.frame), 0)
+        sets = [chosen for n in range(1, len(places) + 1) for chosen in combinations(places, n)]
+        return self.one_of(sets) if sets else (-1,)
+
+    def shape(self) -> Shape:
+        """Return a shape that broadcasts into the frame: that of the frame half of the time."""
+        if self.chance(0.5):
+            return self.frame
+        shape = self.frame[int(self.rng.integers(len(self.frame) + 1)) :]
+        return tuple(1 if self.chance(0.4) else n for n in shape)
+
+    def array(self, interval: Interval = REAL, shape: Shape | None = None) -> Any:
+        """Return an array with entries in an interval: one that stands in the expression already, or a new one."""
+        known = [
+            t for t in self.leaves.values() if t.op.interval == interval and shape in (None, t.type.shape)
+        ]
+        if known and (len(self.leaves) >= MOST or self.chance(0.5)):
+            return Tracer(self.one_of(known))
+        name = "xyzuvwpq"[len(self.leaves)] if len(self.leaves) < 8 else f"x{len(self.leaves)}"
+        self.leaves[name] = leaf(name, self.shape() if shape is None else shape, interval)
+        return Tracer(self.leaves[name])
+
+    def fits(self, x: Any) -> bool:
+        """Whether an expression broadcasts into the frame."""
+        try:
+            return broadcast_shapes(x.shape, self.frame) == self.frame
+        except ValueError:
+            return False
+
+    def expression(self, depth: int, positive: bool = False) -> Any:
+        """Return a random expression of a depth."""
+        if self.pool and self.chance(0.15):
+            return self.one_of(self.pool)
+        made = self._positive(depth) if positive or self.chance(0.7) else self._real(depth)
+        if depth:
+            self.pool.append(made)
+        return made
+
+    def _real(self, depth: int) -> Any:
+        if depth <= 0:
+            return self.array(self.one_of((REAL, REAL, REAL, NONNEGATIVE, POSITIVE, UNIT)))
+        x = self.expression(depth - 1)
+        if self.chance(0.3):
+            return self.reduced(x, (np.sum, np.mean, np.max))
+        y = self.expression(depth - 1)
+        return self.one_of(
+            (lambda: x + y, lambda: x - y, lambda: x * y, lambda: -x, lambda: np.where(x > 0, x, y))
+        )()
+
+    def _positive(self, depth: int) -> Any:
+        if depth <= 0 or self.chance(0.15):
+            x = self.array()
+            if self.chance(0.2) and x.ndim:
+                made = self.one_of(ALONG)(x, -1 - int(self.rng.integers(x.ndim)))
+                if self.fits(made):
+                    return made
+            return self.one_of(WHOLE)(x)
+        x = self.expression(depth - 1, True)
+        kind = int(self.rng.integers(9))
+        if kind == 0:
+            return x + self.one_of(NUMBERS)
+        if kind == 1:
+            return x + self.reduced(self.expression(depth - 1, True))
+        if kind == 2:
+            return x * self.reduced(self.expression(depth - 1, True))
+        if kind == 3:
+            return self.reduced(x, REDUCTIONS)
+        if kind == 4:
+            below = self.reduced(x)
+            return x / (
+                below + (self.one_of(NUMBERS) if self.chance(0.7) else self.expression(depth - 1, True))
+            )
+        if kind == 5:
+            return x / self.reduced(x)
+        if kind == 6:
+            return self.one_of((np.sqrt, np.square, lambda x: 1 / x, lambda x: x**1.5, np.abs))(x)
+        y = self.expression(depth - 1, True)
+        return self.one_of((lambda: x + y, lambda: x * y, lambda: x / y))()
+
+    def reduced(self, x: Any, reductions: Sequence[Callable[..., Any]] = REDUCTIONS[:5]) -> Any:
+        """Return a reduction of an expression over any of its axes; with kept ones, unless it fits without."""
+        if not x.ndim:
+            return x
+        places = range(-x.ndim, 0)
+        sets = [chosen for n in range(1, x.ndim + 1) for chosen in combinations(places, n)]
+        axes, reduction = self.one_of(sets), self.one_of(reductions)
+        if self.chance(0.4):
+            bare = reduction(x, axis=axes)
+            if self.fits(bare):
+                return bare
+        return reduction(x, axis=axes, keepdims=True)

@@ -1,0 +1,230 @@
+"""Random programs around the left side of a row: what it is found in when real code is rewritten.
+
+Variables stand for sums, constants, broadcasts and one another, axes for any axes, and the whole stands in a larger sum
+or product, under a root, or multiplied out. Where conditions look into terms, programs are deeper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from operator import mul
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from relgrad.accuracy.grammar import NUMBERS, Grammar
+from relgrad.logic import LIMIT, fresh, is_variable, label_of, reify_term, sum_of
+from relgrad.op import as_term
+from relgrad.ops import logsumexp
+from relgrad.ops.gather import Index, Scatter
+from relgrad.relation import Relation
+from relgrad.term import Term, subterms
+from relgrad.trace.tracer import Tracer
+from relgrad.types import NONNEGATIVE, POSITIVE, REAL, UNIT, Interval
+
+INTERVALS = (
+    REAL,
+    REAL,
+    REAL,
+    POSITIVE,
+    POSITIVE,
+    NONNEGATIVE,
+    UNIT,
+    -POSITIVE,
+    Interval(-1.0, 1.0, True, True),
+)
+"""Where the entries of arrays lie that stand for variables."""
+
+
+class Program(NamedTuple):
+    """A term, and the arrays in it."""
+
+    term: Term
+    leaves: dict[str, Term]
+
+
+def around_row(row: Relation, rng: np.random.Generator) -> Program:
+    """Return a random program that holds the left side of a row.
+
+    Raises what NumPy and the ops raise where the shapes that were drawn do not go together.
+    """
+    grammar, left = _left(row, rng)
+    return Program(as_term(_extended(row, left, grammar)), grammar.leaves)
+
+
+def around_simplification(name: str, rng: np.random.Generator) -> Program:
+    """Return a random program in which sums and products meet as a simplification of the scheduler wants them to."""
+    grammar = Grammar(rng)
+    spelling = SPELLINGS.get(name)
+    if spelling is None or grammar.chance(0.3):
+        return Program(as_term(_arithmetic(grammar)), grammar.leaves)
+    made = spelling(grammar, *[_value(grammar, grammar.chance(0.15)) for _ in range(4)])
+    if grammar.chance(0.5):
+        more = _value(grammar, False)
+        made = grammar.one_of(
+            (lambda: made * more, lambda: made + more, lambda: more / made, lambda: more - made)
+        )()
+    return Program(as_term(made), grammar.leaves)
+
+
+def _left(row: Relation, rng: np.random.Generator) -> tuple[Grammar, Any]:
+    """Return a grammar and the left side of a row on expressions of it."""
+    names = [label_of(v) for v in row.variables]
+    axes = {n for n in names if n == "axis" or n.endswith("_axis")}
+    grammar = Grammar(rng)
+    if (axes and not grammar.frame) or grammar.chance(0.15):
+        n = int(rng.integers(1, 4))
+        grammar = Grammar(rng, grammar.one_of([(n, n), (2, n, n), (n,), (2, n)]))
+    sought, read = (
+        {label_of(v) for condition in row.conditions for v in getattr(condition, role, ())}
+        for role in ("finds", "reads")
+    )
+    flat = any(condition.__name__ == "constant_along" for condition in row.conditions)
+    along = grammar.axes()
+    values: dict[str, Any] = {}
+    for n in names:
+        if n in axes:
+            values[n] = along if grammar.chance(0.8) else grammar.axes()
+        elif n in sought:
+            values[n] = Tracer(fresh(n))
+        elif values and grammar.chance(0.12):
+            values[n] = grammar.one_of([v for m, v in values.items() if m not in axes | sought] or [1.0])
+        else:
+            values[n] = _value(grammar, n in read, [values[m] for m in read if m in values])
+            if flat and values[n].ndim and grammar.chance(0.4):
+                values[n] = np.sum(
+                    values[n], axis=tuple(a for a in along if -a <= values[n].ndim), keepdims=True
+                )
+    values |= _distances(row, values)
+    return grammar, row.function(*[values[n] for n in names])[0]
+
+
+def _value(grammar: Grammar, read: bool, others: Sequence[Any] = ()) -> Any:
+    """Return an expression for a variable: a deep one where conditions look into it, often a sum of another one."""
+    if read:
+        if others and grammar.chance(0.6):
+            total = grammar.reduced(grammar.one_of(others))
+            return (
+                total + grammar.one_of((0.0, *NUMBERS))
+                if grammar.chance(0.7)
+                else total + grammar.expression(1, True)
+            )
+        return grammar.expression(int(grammar.rng.integers(1, 4)), grammar.chance(0.8))
+    kind = grammar.rng.random()
+    if kind < 0.55:
+        return grammar.array(grammar.one_of(INTERVALS))
+    if kind < 0.65:
+        return Tracer(as_term(grammar.one_of(NUMBERS)))
+    if kind < 0.7:
+        return Tracer(as_term(grammar.rng.integers(-3, 4, grammar.shape()) / 2))
+    return grammar.expression(int(grammar.rng.integers(1, 3)))
+
+
+def _distances(row: Relation, values: dict[str, Any]) -> dict[str, Any]:
+    """Return the distances that ops take together with two operands, as their differences: z is x - y."""
+    found: dict[str, Any] = {}
+    state = {
+        v: as_term(values[label_of(v)]) for v in row.variables if not isinstance(values[label_of(v)], tuple)
+    }
+    for node in subterms(row.left):
+        if getattr(node.op, "distance", None) is not None:
+            x, y, d = (node.rands[i] for i in node.op.distance)
+            given = {p: Tracer(reify_term(p, state)) for p in (x, y, d)}
+            if is_variable(d):
+                found[label_of(d)] = given[x] - given[y]
+            elif is_variable(x):
+                found[label_of(x)] = given[y] + given[d]
+    return found
+
+
+def _extended(row: Relation, left: Any, grammar: Grammar) -> Any:
+    """Return the left side in a larger sum or product, or a power or multiple of it, or by itself."""
+    if grammar.chance(0.4) or row.pattern.kind == "op":
+        return left
+    left = Tracer(as_term(left))
+    more = _value(grammar, grammar.chance(0.3))
+    if row.pattern.kind == "bag":
+        return row.left.op(left, more)
+    if row.pattern.kind == "sum":
+        forms = (
+            lambda: left + more,
+            lambda: more - left,
+            lambda: left * grammar.one_of(NUMBERS),
+            lambda: _times(left, more),
+            lambda: _times(left, more) + grammar.array(),
+            lambda: left - grammar.reduced(more),
+            lambda: sum([np.cos((k + 2) * more) for k in range(LIMIT)], left),
+        )
+    else:
+        forms = (
+            lambda: left * more,
+            lambda: left / more,
+            lambda: more / left,
+            lambda: left**2 * more,
+            lambda: np.sqrt(left) * more,
+            lambda: np.sum(more * left, axis=grammar.axes(), keepdims=True),
+            lambda: more * np.sum(left, axis=grammar.axes(), keepdims=True),
+            lambda: left * grammar.reduced(more),
+            lambda: reduce(mul, [np.cosh((k + 2) * more) for k in range(LIMIT)], left),
+        )
+    return (forms[-1] if grammar.chance(0.02) else grammar.one_of(forms[:-1]))()
+
+
+def _times(total: Any, factor: Any) -> Any:
+    """Return a sum with a factor multiplied into its summands."""
+    view = sum_of(as_term(total))
+    parts = [float(k) * Tracer(part) * factor for part, k in view.terms.items()]
+    return (
+        sum(parts, float(view.constant) * factor) if view.constant or not parts else sum(parts[1:], parts[0])
+    )
+
+
+def _arithmetic(grammar: Grammar) -> Any:
+    """Return sums and products of few parts that meet each other again, above, below, and inside reductions."""
+    parts = [_value(grammar, grammar.chance(0.2)) for _ in range(3)]
+    for _ in range(int(grammar.rng.integers(2, 6))):
+        made = grammar.one_of(MEETINGS)(grammar, grammar.one_of(parts), grammar.one_of(parts))
+        if grammar.fits(made):
+            parts.append(made)
+    return parts[-1]
+
+
+MEETINGS: tuple[Callable[..., Any], ...] = (
+    lambda g, x, y: x + y,
+    lambda g, x, y: x - y,
+    lambda g, x, y: x * y,
+    lambda g, x, y: x / y,
+    lambda g, x, y: g.reduced(x),
+    lambda g, x, y: g.reduced(x) - g.reduced(y),
+    lambda g, x, y: x**2,
+    lambda g, x, y: x * g.one_of(NUMBERS),
+)
+"""How two parts of a program meet."""
+
+SPELLINGS: dict[str, Callable[..., Any]] = {
+    "cancel_summands": lambda g, a, b, c, d: a + b - g.one_of((a, b)),
+    "factor_square": lambda g, a, b, c, d: g.one_of((a**2, a**2 / 9, 4 * a**2)) - g.one_of((9.0, 1.0, 4.0)),
+    "factor_to_cancel": lambda g, a, b, c, d: a * (b + c) - a * g.one_of((b, c)),
+    "read_square": lambda g, a, b, c, d: a**2 - g.one_of((2.0, -2.0)) * a * b + b**2,
+    "gather_over_divisor": lambda g, a, b, c, d: a / c - b / c,
+    "cross_products": lambda g, a, b, c, d: g.one_of((lambda: a * b - c * d, lambda: a / b - c / d))(),
+    "read_mean": lambda g, a, b, c, d: logsumexp(a, axis=-1, keepdims=True) - np.log(float(a.shape[-1])),
+    "cancel_factors": lambda g, a, b, c, d: g.one_of(
+        (lambda: a * b / a, lambda: np.exp(a) * np.exp(b) / c)
+    )(),
+    "distribute_to_cancel": lambda g, a, b, c, d: a * (b / a + c),
+    "draw_in_exponentials": lambda g, a, b, c, d: np.exp(a) * (b / g.reduced(np.exp(a)) + c),
+    "read_root": lambda g, a, b, c, d: np.abs(a) ** 0.5 * b,
+    "cancel_in_scatter": lambda g, a, b, c, d: scattered(g, a, b),
+}
+"""Programs to which simplifications are meant to apply."""
+
+
+def scattered(grammar: Grammar, a: Any, b: Any) -> Any:
+    """Return b times a scatter of entries over those of b, as the gradient of a selection is, and a."""
+    picked = b[..., :1]
+    if type(picked.term.op) is not Index:
+        return a  # the whole of it was picked
+    scatter = Scatter(picked.term.op.pattern, b.shape)
+    return b * Tracer(scatter.make_node((np.cosh(picked) / picked).term)) + a

@@ -1,0 +1,153 @@
+"""What a row, or a simplification of the scheduler, makes of random programs, and whether it is equal to them.
+
+Where the direct instance of a row is `left = right` on arrays of one shape, a subject is a program that the row is
+found in. The engine's own matcher makes the other side of it, so that the goals which build right sides in Python are
+on trial as rows are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from relgrad.accuracy.agree import agree
+from relgrad.accuracy.programs import Program, around_row, around_simplification
+from relgrad.accuracy.report import Witness
+from relgrad.accuracy.sample import moderate
+from relgrad.errors import RelgradError
+from relgrad.logic import LIMIT, PRODUCT, SUM, rewrites, theories_of, width
+from relgrad.relation import Library, Relation
+from relgrad.schedule.relate import SIMPLIFICATIONS, relate_wide
+from relgrad.term import Term, subterms
+from relgrad.types import ArrayType
+
+ANSWERS = 3
+"""So many of the ways in which a row rewrites one place are tried."""
+DEEPER = 10
+"""By which factor more programs are tried for rows whose conditions find the right side."""
+MISFITS = (RelgradError, ValueError, TypeError, IndexError, ArithmeticError)
+"""What is raised where a program is made of shapes or numbers that do not go together."""
+
+
+class Subject(NamedTuple):
+    """A term, what a move makes of it, and the arrays in both; an error where the move raised one."""
+
+    before: Term
+    after: Any
+    leaves: dict[str, Term]
+    error: Exception | None = None
+
+    @property
+    def size(self) -> int:
+        """How much there is to read: terms, and entries of arrays."""
+        return 10 * len(list(subterms(self.before))) + sum(t.type.size for t in self.leaves.values())
+
+
+class Judgement(NamedTuple):
+    """A witness, if a subject and what was made of it differ; how many subjects there were, and were matched."""
+
+    witness: Witness | None
+    subjects: int
+    matched: int
+
+
+def subjects(row: Relation, rng: np.random.Generator, count: int) -> Iterator[list[Subject]]:
+    """Yield what a row makes of each of `count` programs: a list, empty where it does not match."""
+    library = Library([row])
+    deeper = any(getattr(condition, "finds", None) for condition in row.conditions)
+    for _ in range(count * DEEPER if deeper else count):
+        program = _fitting(lambda: around_row(row, rng))
+        yield [] if program is None else list(_matched(library, program))
+
+
+def simplified(name: str, rng: np.random.Generator, count: int) -> Iterator[list[Subject]]:
+    """Yield what a simplification makes of each of `count` programs."""
+    _, theory, _, simplify, _ = next(s for s in SIMPLIFICATIONS if s[2] == name)
+    for _ in range(count):
+        program = _fitting(lambda: around_simplification(name, rng))
+        places = [t for t in subterms(program.term) if theories_of(t.op) & theory] if program else []
+        yield [
+            made
+            for t in places
+            if program is not None and _is_real(t)
+            for made in _tried(t, program, lambda t=t: [(t, simplify(t))])
+        ]
+
+
+def _fitting(make: Callable[[], Program]) -> Program | None:
+    try:
+        return make()
+    except MISFITS:
+        return None
+
+
+def judged(
+    made: Iterable[list[Subject]], rng: np.random.Generator, written: Callable[[Term], str]
+) -> Judgement:
+    """Compare subjects with what was made of them; the witness is the smallest one that is wrong."""
+    number = matched = 0
+    worst: tuple[int, Witness] | None = None
+    for found in made:
+        number += 1
+        matched += bool(found)
+        for subject in found:
+            if worst is not None and subject.size >= worst[0]:
+                continue
+            witness = _witness(subject, rng)
+            if witness is not None:
+                texts = [written(t) for t in (subject.before, subject.after) if t is not None]
+                worst = (
+                    subject.size,
+                    witness._replace(**dict(zip(("subject", "result"), texts, strict=False))),
+                )
+    return Judgement(worst and worst[1], number, matched)
+
+
+def _witness(subject: Subject, rng: np.random.Generator) -> Witness | None:
+    values = {t: moderate(rng, t.type.shape, t.op.interval) for t in subject.leaves.values()}
+    if subject.error is None:
+        return agree(subject.before, subject.after, values).witness
+    kind = type(subject.error).__name__
+    return Witness(f"{kind} is raised in matching: {subject.error}", {}, "", "")
+
+
+def _is_real(t: Term) -> bool:
+    return isinstance(t.type, ArrayType) and t.type.differentiable
+
+
+def _matched(library: Library, program: Program) -> Iterator[Subject]:
+    """Yield what the only row of a library makes of the terms in a program, the whole first."""
+    for t in reversed(list(subterms(program.term))):
+        if not _is_real(t):
+            continue
+        wide = [theory for theory in (PRODUCT, SUM) if t is program.term and width(t, theory, LIMIT) > LIMIT]
+        for theory in wide:
+            yield from _tried(
+                t,
+                program,
+                lambda t=t, theory=theory: [(m.before, m.term) for m in relate_wide(t, library, theory)[1]],
+            )
+        if wide:
+            return
+        for row in library.candidates(t, theories_of(t.op)):
+            yield from _tried(t, program, lambda t=t, row=row: [(t, new) for new in _answers(row, t)])
+
+
+def _answers(row: Relation, t: Term) -> list[Any]:
+    found = islice(rewrites(row.pattern, row.right, row.conditions, t, {}), ANSWERS)
+    return [rewrite.term for rewrite in found]
+
+
+def _tried(t: Term, program: Program, move: Callable[[], list[tuple[Any, Any]]]) -> Iterator[Subject]:
+    """Yield what a move makes of a term; an error that it raises is one of the things to be found out."""
+    try:
+        made = move()
+    except Exception as error:
+        yield Subject(t, None, program.leaves, error)
+        return
+    for before, after in made:
+        if after is not None and after is not before:
+            yield Subject(before, after, program.leaves)
