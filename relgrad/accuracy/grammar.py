@@ -106,6 +106,10 @@ class Grammar:
         ]
         if known and (len(self.leaves) >= MOST or self.chance(0.5)):
             return Tracer(self.one_of(known))
+        return self.new(interval, shape)
+
+    def new(self, interval: Interval = REAL, shape: Shape | None = None) -> Any:
+        """Return a new array with entries in an interval."""
         name = "xyzuvwpq"[len(self.leaves)] if len(self.leaves) < 8 else f"x{len(self.leaves)}"
         self.leaves[name] = leaf(name, self.shape() if shape is None else shape, interval)
         return Tracer(self.leaves[name])
@@ -145,27 +149,7 @@ class Grammar:
                 if self.fits(made):
                     return made
             return self.one_of(WHOLE)(x)
-        x = self.expression(depth - 1, True)
-        kind = int(self.rng.integers(9))
-        if kind == 0:
-            return x + self.one_of(NUMBERS)
-        if kind == 1:
-            return x + self.reduced(self.expression(depth - 1, True))
-        if kind == 2:
-            return x * self.reduced(self.expression(depth - 1, True))
-        if kind == 3:
-            return self.reduced(x, REDUCTIONS)
-        if kind == 4:
-            below = self.reduced(x)
-            return x / (
-                below + (self.one_of(NUMBERS) if self.chance(0.7) else self.expression(depth - 1, True))
-            )
-        if kind == 5:
-            return x / self.reduced(x)
-        if kind == 6:
-            return self.one_of((np.sqrt, np.square, lambda x: 1 / x, lambda x: x**1.5, np.abs))(x)
-        y = self.expression(depth - 1, True)
-        return self.one_of((lambda: x + y, lambda: x * y, lambda: x / y))()
+        return self.one_of(JOINTS)(self, depth - 1)
 
     def reduced(self, x: Any, reductions: Sequence[Callable[..., Any]] = REDUCTIONS[:5]) -> Any:
         """Return a reduction of an expression over any of its axes; with kept ones, unless it fits without."""
@@ -179,3 +163,32 @@ class Grammar:
             if self.fits(bare):
                 return bare
         return reduction(x, axis=axes, keepdims=True)
+
+    def stretched(self, x: Any) -> Any:
+        """Return an expression stretched to the frame, as entries are repeated by a product with ones."""
+        return self.one_of((lambda: np.broadcast_to(x, self.frame), lambda: x * np.ones(self.frame)))()
+
+
+JOINTS: tuple[Callable[[Grammar, int], Any], ...] = (
+    lambda g, n: g.expression(n, True) + g.one_of(NUMBERS),
+    lambda g, n: g.expression(n, True) + g.reduced(g.expression(n, True)),
+    lambda g, n: g.expression(n, True) + g.reduced(g.expression(n, True)),
+    lambda g, n: g.expression(n, True) * g.reduced(g.expression(n, True)),
+    lambda g, n: g.reduced(g.expression(n, True), REDUCTIONS),
+    lambda g, n: g.reduced(g.expression(n, True)),
+    lambda g, n: g.reduced(g.expression(n, True) + g.reduced(g.expression(n - 1, True))),
+    lambda g, n: g.reduced(g.stretched(g.expression(n, True))),
+    lambda g, n: _share(g.expression(n, True), g, g.one_of(NUMBERS)),
+    lambda g, n: _share(g.expression(n, True), g, g.expression(n, True)),
+    lambda g, n: _share(g.expression(n, True), g, 0.0),
+    lambda g, n: g.one_of((np.sqrt, np.square, np.reciprocal, np.abs))(g.expression(n, True)),
+    lambda g, n: g.expression(n, True) ** 1.5,
+    lambda g, n: g.expression(n, True) + g.expression(n, True),
+    lambda g, n: g.expression(n, True) * g.expression(n, True),
+    lambda g, n: g.expression(n, True) / g.expression(n, True),
+)
+"""How positive parts are put together: smoothing, shares, sums over axes that meet broadcasts."""
+
+
+def _share(x: Any, grammar: Grammar, more: Any) -> Any:
+    return x / (grammar.reduced(x) + more)

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from relgrad.accuracy.grammar import NUMBERS, Grammar
-from relgrad.logic import LIMIT, fresh, is_variable, label_of, reify_term, sum_of
+from relgrad.logic import LIMIT, fresh, is_variable, label_of, reify_term, sum_of, unknowns
 from relgrad.op import as_term
-from relgrad.ops import logsumexp
+from relgrad.ops import log_softmax, logsumexp, softmax, softmax_pullback
 from relgrad.ops.gather import Index, Scatter
 from relgrad.relation import Relation
 from relgrad.term import Term, subterms
@@ -35,6 +35,43 @@ INTERVALS = (
     Interval(-1.0, 1.0, True, True),
 )
 """Where the entries of arrays lie that stand for variables."""
+
+
+PLAIN = 0.25
+"""How often the variables are arrays of one shape, which is square for functions of matrices."""
+
+RELATED: tuple[Callable[[Grammar, Any], Any], ...] = (
+    lambda g, x: x,
+    lambda g, x: x,
+    lambda g, x: x[..., :1],
+    lambda g, x: x[0],
+    lambda g, x: x[..., -1],
+    lambda g, x: g.reduced(x),
+    lambda g, x: x / 3,
+    lambda g, x: 2 * x,
+    lambda g, x: -x,
+    lambda g, x: 1 - x,
+    lambda g, x: 1 / x,
+    lambda g, x: x - np.mean(x, axis=-1, keepdims=True),
+    lambda g, x: softmax_pullback(x, softmax(x, axis=-1), axis=-1),
+    lambda g, x: log_softmax(x, axis=-1)[..., 0],
+    lambda g, x: log_softmax(x, axis=-1)[0],
+)
+"""How one variable stands for another one again: it, an entry, a sum or a multiple of it, what it lacks of its mean."""
+
+
+VALUES: tuple[Callable[[Grammar], Any], ...] = (
+    lambda g: Tracer(as_term(g.one_of(NUMBERS))),
+    lambda g: Tracer(as_term(g.rng.integers(-3, 4, g.shape()) / 2)),
+    lambda g: g.array() + g.array(),
+    lambda g: g.array() - g.array(POSITIVE),
+    lambda g: g.array() * g.array(),
+    lambda g: g.stretched(g.array(shape=(1,) * len(g.frame))),
+    lambda g: g.reduced(g.array()),
+    lambda g: g.expression(1),
+    lambda g: g.expression(2),
+)
+"""What stands for a variable besides an array: a number, numbers, or something that is computed."""
 
 
 class Program(NamedTuple):
@@ -59,9 +96,9 @@ def around_simplification(name: str, rng: np.random.Generator) -> Program:
     spelling = SPELLINGS.get(name)
     if spelling is None or grammar.chance(0.3):
         return Program(as_term(_arithmetic(grammar)), grammar.leaves)
-    made = spelling(grammar, *[_value(grammar, grammar.chance(0.15)) for _ in range(4)])
+    made = spelling(grammar, *[_value(grammar) for _ in range(4)])
     if grammar.chance(0.5):
-        more = _value(grammar, False)
+        more = _value(grammar)
         made = grammar.one_of(
             (lambda: made * more, lambda: made + more, lambda: more / made, lambda: more - made)
         )()
@@ -72,53 +109,50 @@ def _left(row: Relation, rng: np.random.Generator) -> tuple[Grammar, Any]:
     """Return a grammar and the left side of a row on expressions of it."""
     names = [label_of(v) for v in row.variables]
     axes = {n for n in names if n == "axis" or n.endswith("_axis")}
-    grammar = Grammar(rng)
-    if (axes and not grammar.frame) or grammar.chance(0.15):
-        n = int(rng.integers(1, 4))
-        grammar = Grammar(rng, grammar.one_of([(n, n), (2, n, n), (n,), (2, n)]))
     sought, read = (
         {label_of(v) for condition in row.conditions for v in getattr(condition, role, ())}
         for role in ("finds", "reads")
     )
     flat = any(condition.__name__ == "constant_along" for condition in row.conditions)
+    grammar = Grammar(rng)
+    plain = grammar.chance(PLAIN)
+    if plain or (axes and not grammar.frame):
+        grammar = Grammar(rng, grammar.one_of(((2, 2), (3, 3), (2, 3, 3), (2, 1, 1), (3,), (2, 3))))
     along = grammar.axes()
-    values: dict[str, Any] = {}
-    for n in names:
-        if n in axes:
-            values[n] = along if grammar.chance(0.8) else grammar.axes()
-        elif n in sought:
-            values[n] = Tracer(fresh(n))
-        elif values and grammar.chance(0.12):
-            values[n] = grammar.one_of([v for m, v in values.items() if m not in axes | sought] or [1.0])
+    values: dict[str, Any] = {n: along if grammar.chance(0.8) else grammar.axes() for n in names if n in axes}
+    values |= {n: Tracer(fresh(n)) for n in names if n in sought - axes}
+    made: dict[str, Any] = {}
+    for n in rng.permutation([n for n in names if n not in values]):
+        others = list(made.values())
+        if n in read:
+            made[n] = _deep(grammar, others)
+        elif plain:
+            made[n] = grammar.array(grammar.one_of(INTERVALS), grammar.frame)
+        elif sought or (others and grammar.chance(0.25)):
+            made[n] = grammar.one_of(RELATED)(grammar, grammar.one_of(others or [grammar.array()]))
         else:
-            values[n] = _value(grammar, n in read, [values[m] for m in read if m in values])
-            if flat and values[n].ndim and grammar.chance(0.4):
-                values[n] = np.sum(
-                    values[n], axis=tuple(a for a in along if -a <= values[n].ndim), keepdims=True
-                )
+            made[n] = _value(grammar)
+        if flat and made[n].ndim and grammar.chance(0.4):
+            own = tuple(a for a in along if -a <= made[n].ndim)
+            made[n] = np.sum(made[n], axis=own, keepdims=True)
+    values |= made
     values |= _distances(row, values)
     return grammar, row.function(*[values[n] for n in names])[0]
 
 
-def _value(grammar: Grammar, read: bool, others: Sequence[Any] = ()) -> Any:
-    """Return an expression for a variable: a deep one where conditions look into it, often a sum of another one."""
-    if read:
-        if others and grammar.chance(0.6):
-            total = grammar.reduced(grammar.one_of(others))
-            return (
-                total + grammar.one_of((0.0, *NUMBERS))
-                if grammar.chance(0.7)
-                else total + grammar.expression(1, True)
-            )
-        return grammar.expression(int(grammar.rng.integers(1, 4)), grammar.chance(0.8))
-    kind = grammar.rng.random()
-    if kind < 0.55:
+def _value(grammar: Grammar) -> Any:
+    """Return an expression for a variable: an array half of the time."""
+    if grammar.chance(0.5):
         return grammar.array(grammar.one_of(INTERVALS))
-    if kind < 0.65:
-        return Tracer(as_term(grammar.one_of(NUMBERS)))
-    if kind < 0.7:
-        return Tracer(as_term(grammar.rng.integers(-3, 4, grammar.shape()) / 2))
-    return grammar.expression(int(grammar.rng.integers(1, 3)))
+    return grammar.one_of(VALUES)(grammar)
+
+
+def _deep(grammar: Grammar, others: Sequence[Any]) -> Any:
+    """Return an expression for a variable that conditions look into: a deep one, or a sum of another one."""
+    if not others or grammar.chance(0.4):
+        return grammar.expression(int(grammar.rng.integers(1, 4)), grammar.chance(0.8))
+    more = grammar.one_of((0.0, *NUMBERS)) if grammar.chance(0.7) else grammar.expression(1, True)
+    return grammar.reduced(grammar.one_of(others)) + more
 
 
 def _distances(row: Relation, values: dict[str, Any]) -> dict[str, Any]:
@@ -133,7 +167,7 @@ def _distances(row: Relation, values: dict[str, Any]) -> dict[str, Any]:
             given = {p: Tracer(reify_term(p, state)) for p in (x, y, d)}
             if is_variable(d):
                 found[label_of(d)] = given[x] - given[y]
-            elif is_variable(x):
+            elif is_variable(x) and x not in unknowns(y) | unknowns(d):
                 found[label_of(x)] = given[y] + given[d]
     return found
 
@@ -143,7 +177,7 @@ def _extended(row: Relation, left: Any, grammar: Grammar) -> Any:
     if grammar.chance(0.4) or row.pattern.kind == "op":
         return left
     left = Tracer(as_term(left))
-    more = _value(grammar, grammar.chance(0.3))
+    more = _value(grammar)
     if row.pattern.kind == "bag":
         return row.left.op(left, more)
     if row.pattern.kind == "sum":
@@ -182,7 +216,7 @@ def _times(total: Any, factor: Any) -> Any:
 
 def _arithmetic(grammar: Grammar) -> Any:
     """Return sums and products of few parts that meet each other again, above, below, and inside reductions."""
-    parts = [_value(grammar, grammar.chance(0.2)) for _ in range(3)]
+    parts = [_value(grammar) for _ in range(3)]
     for _ in range(int(grammar.rng.integers(2, 6))):
         made = grammar.one_of(MEETINGS)(grammar, grammar.one_of(parts), grammar.one_of(parts))
         if grammar.fits(made):
@@ -208,7 +242,7 @@ SPELLINGS: dict[str, Callable[..., Any]] = {
     "factor_to_cancel": lambda g, a, b, c, d: a * (b + c) - a * g.one_of((b, c)),
     "read_square": lambda g, a, b, c, d: a**2 - g.one_of((2.0, -2.0)) * a * b + b**2,
     "gather_over_divisor": lambda g, a, b, c, d: a / c - b / c,
-    "cross_products": lambda g, a, b, c, d: g.one_of((lambda: a * b - c * d, lambda: a / b - c / d))(),
+    "cross_products": lambda g, a, b, c, d: crossed(g, *[g.new() for _ in range(4)]),
     "read_mean": lambda g, a, b, c, d: logsumexp(a, axis=-1, keepdims=True) - np.log(float(a.shape[-1])),
     "cancel_factors": lambda g, a, b, c, d: g.one_of(
         (lambda: a * b / a, lambda: np.exp(a) * np.exp(b) / c)
@@ -219,6 +253,11 @@ SPELLINGS: dict[str, Callable[..., Any]] = {
     "cancel_in_scatter": lambda g, a, b, c, d: scattered(g, a, b),
 }
 """Programs to which simplifications are meant to apply."""
+
+
+def crossed(grammar: Grammar, a: Any, b: Any, c: Any, d: Any) -> Any:
+    """Return the difference of two products or quotients of data."""
+    return a * b - c * d if grammar.chance(0.5) else a / b - c / d
 
 
 def scattered(grammar: Grammar, a: Any, b: Any) -> Any:
