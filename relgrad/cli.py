@@ -14,7 +14,7 @@ import numpy as np
 from relgrad.accuracy.report import Check, checks_table
 from relgrad.api import LIBRARY  # pyright: ignore[reportAttributeAccessIssue]  # from relations/
 from relgrad.errors import RelgradError
-from relgrad.examine import accuracy, check, floats, lint
+from relgrad.examine import accuracy, check, check_simplifications, floats, lint
 from relgrad.relation import Relation
 
 ARGUMENTS = "Python expressions of NumPy, floats(low, high, shape) and the file's names; missing ones are 1.0"
@@ -33,10 +33,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="relgrad", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    command = commands.add_parser("check", help="check the relations of files, or those of the library")
+    command = commands.add_parser("check", help="check the relations of files, or the library and the simplifications")
     command.add_argument("files", nargs="*", metavar="FILE", help="a Python file that defines relations")
     command.add_argument("-v", "--verbose", action="store_true", help="describe each relation")
     command.add_argument("--samples", type=_positive, default=96, help="how many inputs each is tried at")
+    command.add_argument("--programs", type=_positive, default=32, help="how many programs each is tried on")
+    command.add_argument("--seed", type=int, default=0, help="of inputs and programs")
     command.set_defaults(run=_check)
     for name, run, what in (
         ("lint", _lint, "list the places of a function where floating point goes wrong"),
@@ -60,12 +62,14 @@ def _positive(text: str) -> int:
 
 def _check(options: argparse.Namespace) -> int:
     rows = [row for file in options.files for row in _relations(file)] if options.files else list(LIBRARY)
-    checks: list[Check] = [check(row, options.samples) for row in rows]
+    checks: list[Check] = [check(row, options.samples, options.seed, options.programs) for row in rows]
+    if not options.files:
+        checks += check_simplifications(options.seed, options.programs)
     wrong = [c for c in checks if not c.ok]
     for c in checks if options.verbose else wrong:
         print(c, end="\n\n")
     print(checks_table(checks))
-    print(f"\n{len(checks)} relations, {len(wrong)} of them not found true")
+    print(f"\n{len(checks)} checked, {len(wrong)} of them false or never compared")
     return 1 if wrong else 0
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from relgrad.accuracy.check import check as check_relation
+from relgrad.accuracy.check import check_simplification
 from relgrad.accuracy.hazards import Hazard, hazards
 from relgrad.accuracy.measure import measure
 from relgrad.accuracy.report import Check, assignments
@@ -22,6 +23,7 @@ from relgrad.explore.spellings import Spellings
 from relgrad.explore.spellings import spellings as spellings_of
 from relgrad.relation import Library, Relation
 from relgrad.schedule import strategy as strategy_of
+from relgrad.schedule.relate import SIMPLIFICATIONS
 
 __all__ = ["Hazards", "accuracy", "check", "floats", "lint", "spellings"]
 
@@ -98,6 +100,15 @@ def check(relation: Relation, samples: int = 96, seed: int = 0, subjects: int = 
     Raises RelationError for what is no relation, MissingDependency without python-flint.
     """
     return check_relation(relation, samples, seed, subjects, show)
+
+
+def check_simplifications(seed: int = 0, subjects: int = 32) -> list[Check]:
+    """Return what is found out about each simplification of the scheduler by applying it to random programs.
+
+    Each has ten times as many as `subjects`, since it looks for its own places in them. Raises MissingDependency
+    without python-flint.
+    """
+    return [check_simplification(name, 10 * subjects, seed, show) for _, _, name, _, _ in SIMPLIFICATIONS]
 
 
 def spellings(subject: Any, relations: Relations = None, seed: int = 0) -> Spellings:

@@ -138,15 +138,6 @@ def share_of_the_whole(t: Any) -> Any:
     return Tracer(sums[0]) / Tracer(below[0]) + 0 * Tracer(t)
 
 
-def unstretched(t: Any) -> Any:
-    """Σ x as x, where x was stretched: a sum of ones taken for one."""
-    return Tracer(t.rands[0]) if type(t.op) is BroadcastTo else None
-
-
-def a_sum_of_ones_is_one(x, y, axis):
-    return np.sum(x, axis=axis, keepdims=True), y, found_by(unstretched)(x, y), rg.constant_along(y, axis)
-
-
 def axes_united(x, y):
     return np.log(x), y, found_by(with_axes_united)(x, y)
 
@@ -166,7 +157,6 @@ def numerator_taken_for_the_whole(x, y, z):
 WRONG = [
     wrong_count,
     lost_axis,
-    a_sum_of_ones_is_one,
     wrong_where_an_extent_is_one,
     wrong_where_variables_are_one,
     wrong_under_broadcasting,
@@ -184,4 +174,5 @@ WRONG = [
 def test_what_is_wrong_only_in_some_programs_is_caught(function, seed):
     found = rg.check(rg.relation(function), samples=12, seed=seed, subjects=PROGRAMS)
     assert found.verdict == "false", found
-    assert found.witness.subject.splitlines()[0] in str(found)
+    assert found.witness is not None
+    assert found.witness.why in str(found)

@@ -132,6 +132,8 @@ def _left(row: Relation, rng: np.random.Generator) -> tuple[Grammar, Any]:
             made[n] = grammar.one_of(RELATED)(grammar, grammar.one_of(others or [grammar.array()]))
         else:
             made[n] = _value(grammar)
+        if axes and made[n].ndim < -min(along) and grammar.chance(0.7):
+            made[n] = grammar.stretched(made[n])
         if flat and made[n].ndim and grammar.chance(0.4):
             own = tuple(a for a in along if -a <= made[n].ndim)
             made[n] = np.sum(made[n], axis=own, keepdims=True)
