@@ -33,7 +33,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="relgrad", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    command = commands.add_parser("check", help="check the relations of files, or the library and the simplifications")
+    command = commands.add_parser(
+        "check", help="check the relations of files, or the library and the simplifications"
+    )
     command.add_argument("files", nargs="*", metavar="FILE", help="a Python file that defines relations")
     command.add_argument("-v", "--verbose", action="store_true", help="describe each relation")
     command.add_argument("--samples", type=_positive, default=96, help="how many inputs each is tried at")

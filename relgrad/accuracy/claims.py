@@ -1,0 +1,390 @@
+"""What an op declares of itself, each as a trial: a generator of what was found, None where nothing was refuted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from relgrad.accuracy.ball import evaluate
+from relgrad.accuracy.sample import holds
+from relgrad.bounds import range_of
+from relgrad.compile.function import compile_program
+from relgrad.compile.interpret import interpret
+from relgrad.contract import Contract
+from relgrad.differentiate import pull_along, push_along
+from relgrad.errors import GradientError, OpError
+from relgrad.logic.laws import known_ops
+from relgrad.op import Op, as_term, outputs_of
+from relgrad.ops.arithmetic import subtract
+from relgrad.relation import Library
+from relgrad.schedule import schedule
+from relgrad.schedule.strategy import NAIVE
+from relgrad.term import Term
+from relgrad.trace.containers import flatten
+from relgrad.trace.trace import trace
+from relgrad.trace.tracer import Tracer
+from relgrad.types import Interval, TupleType
+
+CLOSE = 1e-9
+"""How far apart, relatively, two computations of the same number may round."""
+STEP, ROUGH = 1e-4, 2e-5
+"""The step of differences, and how far, relatively, they may be from the derivative."""
+
+
+class Found(NamedTuple):
+    """What refutes a claim: a sentence, both sides, and the inputs if they are not those of the application."""
+
+    why: str
+    left: str = ""
+    right: str = ""
+    inputs: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Application:
+    """An op applied to inputs, and arrays for them that lie in an interval."""
+
+    op: Op
+    inputs: Sequence[Term]
+    arrays: Sequence[Any]
+
+    @cached_property
+    def node(self) -> Term:
+        """The op applied to the inputs."""
+        return self.applied(self.inputs)
+
+    silent = (GradientError, OpError)
+    """The errors by which an op says that it has no answer."""
+
+    def applied(self, operands: Sequence[Term]) -> Term:
+        """Return the op applied to operands; where it is told a distance besides, that is formed."""
+        if self.op.distance is not None:
+            i, j, d = self.op.distance
+            whole = [*operands[:d], None, *operands[d:]]
+            whole[d] = subtract(whole[i], whole[j])
+            operands = whole  # pyright: ignore[reportAssignmentType]
+        return self.op.make_node(*operands)
+
+    def results(self, arrays: Sequence[Any]) -> list[Any]:
+        """Return all outputs at some arrays."""
+        (found,) = interpret([self.node], dict(zip(self.inputs, [x.copy() for x in arrays], strict=True)))
+        return [np.asarray(x) for x in (found if isinstance(self.node.type, TupleType) else (found,))]
+
+    @property
+    def types(self) -> Sequence[Any]:
+        """The types of the outputs."""
+        return self.node.type.outputs if isinstance(self.node.type, TupleType) else (self.node.type,)
+
+    def along(self, i: int, rng: np.random.Generator) -> list[Any]:
+        """Return a direction in which one operand moves."""
+        return [np.asarray(rng.normal(size=x.shape)) if j == i else 0 for j, x in enumerate(self.arrays)]
+
+    @property
+    def floats(self) -> list[int]:
+        """Which operands are floats."""
+        return [i for i, x in enumerate(self.arrays) if x.dtype.kind == "f"]
+
+
+Trial = Iterator[Found | None]
+
+
+def types(a: Application, rng: np.random.Generator) -> Trial:
+    """Each output has the dtype and shape that its type says."""
+    for result, kind in zip(a.results(a.arrays), a.types, strict=True):
+        shape = len(result.shape) == len(kind.shape) and all(
+            n in (None, m) for n, m in zip(kind.shape, result.shape, strict=True)
+        )
+        if result.dtype != kind.dtype or not shape:
+            said, is_ = f"{kind.dtype} {kind.shape}", f"{result.dtype} {result.shape}"
+            yield Found("the result is not of the type that was declared", said, is_)
+        else:
+            yield None
+
+
+def shapes(a: Application, rng: np.random.Generator) -> Trial:
+    """`infer_shape` gives the shapes of the outputs."""
+    if a.node.op != a.op:
+        return
+    said = [tuple(s) for s in a.op.infer_shape(None, a.node, [x.shape for x in a.arrays])]
+    is_ = [x.shape for x in a.results(a.arrays)]
+    fits = len(said) == len(is_) and all(
+        len(s) == len(r) and all(n in (None, m) for n, m in zip(s, r, strict=True))
+        for s, r in zip(said, is_, strict=True)
+    )
+    yield None if fits else Found("infer_shape gives another shape than the result has", str(said), str(is_))
+
+
+def inputs_alone(a: Application, rng: np.random.Generator) -> Trial:
+    """Evaluation leaves the operands as they are, unless `destroy_map` says that it does not."""
+    if a.node.op != a.op or getattr(a.op, "destroy_map", None):
+        return
+    given = [x.copy() for x in a.arrays]
+    a.op.evaluate(a.node, given)
+    for before, after in zip(a.arrays, given, strict=True):
+        same = np.array_equal(before, after, equal_nan=before.dtype.kind == "f")
+        yield None if same else Found("evaluation writes into an operand", str(before), str(after))
+
+
+def repeated(a: Application, rng: np.random.Generator) -> Trial:
+    """Evaluated twice, the op gives the same, unless it must not be evaluated before its time."""
+    if not a.op.do_constant_folding(None, a.node):
+        return
+    for x, y in zip(a.results(a.arrays), a.results(a.arrays), strict=True):
+        yield None if _close(x, y) else Found("two evaluations differ", str(x), str(y))
+
+
+def ranges(a: Application, rng: np.random.Generator) -> Trial:
+    """The entries lie in `range_of` the operands' ranges."""
+    if isinstance(a.node.type, TupleType) or not a.node.type.differentiable:
+        return
+    said = range_of(a.node)
+    slack = Interval(said.low - CLOSE * (1 + abs(said.low)), said.high + CLOSE * (1 + abs(said.high)))
+    for x in a.results(a.arrays)[0].flat:
+        if not holds(slack, float(x)):
+            yield Found("an entry lies outside the range that was declared", str(said), str(x))
+            return
+    yield None
+
+
+def connections(a: Application, rng: np.random.Generator) -> Trial:
+    """An output depends on no input that `connection_pattern` says is not connected to it."""
+    if a.node.op != a.op:
+        return
+    pattern = a.op.connection_pattern(a.node)
+    before = a.results(a.arrays)
+    for i in a.floats:
+        moved = [x + 0.25 * (j == i) for j, x in enumerate(a.arrays)]
+        for connected, x, y in zip(pattern[i], before, a.results(moved), strict=True):
+            if not connected:
+                why = f"an output depends on operand {i}, to which it is said not to be connected"
+                yield None if _close(x, y) else Found(why, str(x), str(y))
+
+
+def source(a: Application, rng: np.random.Generator) -> Trial:
+    """The generated source computes what `perform` does."""
+    traced = trace(
+        lambda *xs: [Tracer(out) for out in outputs_of(a.applied([as_term(x) for x in xs]))], a.arrays
+    )
+    found = flatten(compile_program(traced, traced.outputs, "f")(*[x.copy() for x in a.arrays]))[0]
+    (said,) = [interpret(traced.outputs, dict(zip(traced.inputs, a.arrays, strict=True)))]
+    for x, y in zip(found, said, strict=True):
+        same = _close(np.asarray(x), np.asarray(y))
+        yield None if same else Found("the source computes something else than perform", str(x), str(y))
+
+
+def balls(a: Application, rng: np.random.Generator) -> Trial:
+    """Ball arithmetic encloses what floats compute."""
+    if isinstance(a.node.type, TupleType) or type(a.op).ball is Contract.ball:
+        return
+    (found,) = evaluate([a.node], dict(zip(a.inputs, a.arrays, strict=True)), 200)
+    for ball, x in zip(found.flat, a.results(a.arrays)[0].flat, strict=True):
+        if ball.is_finite() and float(ball.rad()) < CLOSE * (1 + abs(float(ball.mid()))):
+            same = abs(float(ball.mid()) - float(x)) <= CLOSE * 1e3 * max(1.0, abs(float(x)))
+            why = "ball arithmetic gives another number than perform"
+            yield None if same else Found(why, ball.str(17, radius=False), str(x))
+
+
+def pullback(a: Application, rng: np.random.Generator) -> Trial:
+    """The pullback of a cotangent, along a direction, is the difference quotient in it."""
+    weights = [np.asarray(rng.normal(size=y.shape)) for y in _floating(a, a.arrays)]
+    for i in a.floats if weights else ():
+        direction = a.along(i, rng)
+        quotients = _quotients(a, direction)
+        if not all(np.all(smooth) for _, smooth in quotients):
+            continue
+        try:
+            (cotangent,) = _computed(
+                lambda x, i=i: pull_along(lambda y: _outputs(a, i, y), (x,), weights), a, i
+            )
+        except GradientError:
+            continue  # the op says that it has none
+        products = [w * q for w, (q, _) in zip(weights, quotients, strict=True)]
+        along, scale = (sum(float(np.sum(f(p))) for p in products) for f in (np.asarray, np.abs))
+        found = float(np.sum(cotangent * direction[i]))
+        why = f"the pullback to operand {i} is no derivative, along a direction"
+        yield None if abs(found - along) <= ROUGH * (1 + scale) else Found(why, str(found), str(along))
+
+
+def pushforward(a: Application, rng: np.random.Generator) -> Trial:
+    """The pushforward along a direction is the difference quotient in it."""
+    if type(a.op).R_op is Contract.R_op:
+        return
+    for i in a.floats if _floating(a, a.arrays) else ():
+        direction = a.along(i, rng)
+
+        def pushed(x: Any, i: int = i, v: Any = direction[i]) -> Any:
+            return push_along(lambda y: _outputs(a, i, y), (x,), (v,))[1]
+
+        for y, (found, smooth) in zip(_computed(pushed, a, i), _quotients(a, direction), strict=True):
+            same = np.all((np.abs(y - found) <= ROUGH * (1 + np.abs(found))) | ~smooth)
+            yield (
+                None
+                if same
+                else Found(f"the pushforward in operand {i} is no derivative", str(y), str(found))
+            )
+
+
+def _quotients(a: Application, direction: Sequence[Any]) -> list[tuple[Any, Any]]:
+    """Return the difference quotients along a direction, by two steps, and where they agree: f is smooth there."""
+    found = []
+    for h in (STEP, STEP / 2):
+        ends = [[x + s * h * v for x, v in zip(a.arrays, direction, strict=True)] for s in (1, -1)]
+        high, low = (_floating(a, arrays) for arrays in ends)
+        found.append([(p - q) / (2 * h) for p, q in zip(high, low, strict=True)])
+    return [
+        ((4 * fine - rough) / 3, np.abs(fine - rough) <= 1e-3 * (1 + np.abs(fine)))
+        for rough, fine in zip(*found, strict=True)
+    ]
+
+
+def _floating(a: Application, arrays: Sequence[Any]) -> list[Any]:
+    return [y for y in a.results(arrays) if y.dtype.kind == "f"]
+
+
+def _outputs(a: Application, i: int, y: Any) -> list[Any]:
+    """Return the outputs that are floats, of one operand as it is given, the others being what they are."""
+    node = a.applied([as_term(y if j == i else x) for j, x in enumerate(a.arrays)])
+    return [Tracer(out) for out in outputs_of(node) if out.type.differentiable]
+
+
+def _computed(fun: Callable[..., Any], a: Application, i: int) -> list[Any]:
+    """Return what a function of a symbolic operand gives, its gradients expanded and nothing rewritten."""
+    traced = trace(fun, (a.arrays[i],))
+    after = schedule(traced.outputs, Library([]), NAIVE).after
+    return [np.asarray(x) for x in interpret(after, dict.fromkeys(traced.inputs, a.arrays[i]))]
+
+
+def laws(a: Application, rng: np.random.Generator) -> Trial:
+    """The op obeys its laws."""
+    for name, law in LAWS.items():
+        for left, right in law(a, rng):
+            same = _close(np.asarray(left), np.asarray(right))
+            yield None if same else Found(f"the op is not {name}", str(left), str(right))
+
+
+def _close(x: Any, y: Any) -> bool:
+    try:
+        x, y = np.broadcast_arrays(x, y)
+    except ValueError:
+        return False
+    return bool(np.allclose(x, y, rtol=CLOSE, atol=CLOSE, equal_nan=True))
+
+
+def _named(name: str) -> Op | None:
+    return next((op for op in known_ops() if op.ground and op.name == name), None)
+
+
+Sides = Iterator[tuple[Any, Any]]
+
+
+def _commutative(a: Application, rng: np.random.Generator) -> Sides:
+    if a.op.laws.commutative:
+        yield a.op(*a.arrays), a.op(*a.arrays[::-1])
+
+
+def _associative(a: Application, rng: np.random.Generator) -> Sides:
+    if a.op.laws.associative and len(a.arrays) == 2:
+        x, y = a.arrays
+        z = np.abs(rng.permutation(np.ravel(x)).reshape(x.shape))
+        yield a.op(a.op(x, y), z), a.op(x, a.op(y, z))
+
+
+def _idempotent(a: Application, rng: np.random.Generator) -> Sides:
+    if a.op.laws.idempotent:
+        x = _of_its_kind(a)
+        yield (a.op(x, x), x) if len(a.arrays) == 2 else (a.op(a.op(x)), a.op(x))
+
+
+def _of_its_kind(a: Application) -> Any:
+    """Return the first array, as booleans where the results are."""
+    return a.arrays[0] > 0.5 if a.types[0].dtype.kind == "b" else a.arrays[0]
+
+
+def _identity(a: Application, rng: np.random.Generator) -> Sides:
+    if a.op.laws.identity is not None and len(a.arrays) == 2:
+        x = _of_its_kind(a)
+        e = np.asarray(a.op.laws.identity, dtype=x.dtype)
+        yield a.op(x, e), x
+        if a.op.laws.commutative:
+            yield a.op(e, x), x
+
+
+def _absorbing(a: Application, rng: np.random.Generator) -> Sides:
+    if a.op.laws.absorbing is not None and len(a.arrays) == 2:
+        e = np.asarray(a.op.laws.absorbing, dtype=a.arrays[0].dtype)
+        yield a.op(a.arrays[0], e), e
+
+
+def _inverse(a: Application, rng: np.random.Generator) -> Sides:
+    other = _named(a.op.laws.inverse) if a.op.laws.inverse else None
+    if other is not None and len(a.arrays) == 1:
+        (x,) = a.arrays
+        y = a.op(x)
+        yield a.op(other(y)), y
+
+
+def _linear(a: Application, rng: np.random.Generator) -> Sides:
+    for i in a.op.laws.linear:
+        if i < len(a.arrays) and a.arrays[i].dtype.kind == "f":
+            u, c = np.asarray(rng.normal(size=a.arrays[i].shape)), float(rng.normal())
+            at = [
+                [v if j == i else x for j, x in enumerate(a.arrays)]
+                for v in (a.arrays[i], u, a.arrays[i] + c * u)
+            ]
+            for f, g, h in zip(*[a.results(arrays) for arrays in at], strict=True):
+                yield h, f + c * g
+
+
+def _monotone(a: Application, rng: np.random.Generator) -> Sides:
+    if a.op.laws.monotone and len(a.arrays) == 1:
+        (x,) = a.arrays
+        further = a.op(x + 0.125)
+        yield np.minimum(a.op.laws.monotone * (further - a.op(x)), 0.0), 0.0
+
+
+def _homomorphism(a: Application, rng: np.random.Generator) -> Sides:
+    if a.op.laws.homomorphism is not None and len(a.arrays) == 1:
+        add, multiply = map(_named, a.op.laws.homomorphism)
+        (x,) = a.arrays
+        y = np.asarray(rng.permutation(np.ravel(x)).reshape(x.shape))
+        if add is not None and multiply is not None:
+            yield a.op(add(x, y)), multiply(a.op(x), a.op(y))
+
+
+def _selects(a: Application, rng: np.random.Generator) -> Sides:
+    if a.op.laws.selects:
+        for y in a.results(a.arrays):
+            yield np.isin(y, a.arrays[0]), True
+
+
+LAWS: dict[str, Callable[[Application, np.random.Generator], Sides]] = {
+    "commutative": _commutative,
+    "associative": _associative,
+    "idempotent": _idempotent,
+    "neutral to its identity": _identity,
+    "absorbed by its absorbing element": _absorbing,
+    "undone by its inverse": _inverse,
+    "linear": _linear,
+    "monotone": _monotone,
+    "a homomorphism": _homomorphism,
+    "a selection of entries": _selects,
+}
+
+CLAIMS: dict[str, Callable[[Application, np.random.Generator], Trial]] = {
+    "types": types,
+    "shapes": shapes,
+    "operands": inputs_alone,
+    "repetition": repeated,
+    "range": ranges,
+    "connections": connections,
+    "source": source,
+    "balls": balls,
+    "pullback": pullback,
+    "pushforward": pushforward,
+    "laws": laws,
+}
+"""What is tried of every op."""
