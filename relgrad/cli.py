@@ -64,7 +64,9 @@ def _positive(text: str) -> int:
 
 def _check(options: argparse.Namespace) -> int:
     rows = [row for file in options.files for row in _relations(file)] if options.files else list(LIBRARY)
-    checks: list[Check] = [check(row, options.samples, options.seed, options.programs) for row in rows]
+    checks: list[Check] = [
+        check(row, samples=options.samples, seed=options.seed, subjects=options.programs) for row in rows
+    ]
     if not options.files:
         checks += check_simplifications(options.seed, options.programs)
     wrong = [c for c in checks if not c.ok]

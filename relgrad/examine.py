@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, overload
 
 from relgrad.accuracy.check import check as check_relation
 from relgrad.accuracy.check import check_simplification
+from relgrad.accuracy.check_op import OpCheck, check_op
 from relgrad.accuracy.hazards import Hazard, hazards
 from relgrad.accuracy.measure import measure
 from relgrad.accuracy.report import Check, assignments
@@ -21,6 +22,7 @@ from relgrad.differentiate import positions_of
 from relgrad.display.text import show
 from relgrad.explore.spellings import Spellings
 from relgrad.explore.spellings import spellings as spellings_of
+from relgrad.op import Op
 from relgrad.relation import Library, Relation
 from relgrad.schedule import strategy as strategy_of
 from relgrad.schedule.relate import SIMPLIFICATIONS
@@ -90,16 +92,27 @@ def lint(
     return find
 
 
-def check(relation: Relation, samples: int = 96, seed: int = 0, subjects: int = 32) -> Check:
-    """Return what is found out about a relation by evaluating both sides on samples of its domain, and in programs.
+@overload
+def check(subject: Relation, *, samples: int = 96, seed: int = 0, subjects: int = 32) -> Check: ...
+@overload
+def check(subject: Op, *operands: Any, seed: int = 0) -> OpCheck: ...
+def check(
+    subject: Any, *operands: Any, samples: int = 96, seed: int = 0, subjects: int = 32
+) -> Check | OpCheck:
+    """Return what is found out about a relation or an op; `.ok` says that it was not refuted.
 
-    `check(row).ok` says that it was not refuted: its sides are equal at `samples` inputs, wherever the left one has a
-    value, and so are `subjects` random programs that the left side stands in, and what the row makes of them. If not,
-    `witness` is an input at which it is false, and a proof of that in ball arithmetic.
+    Of a relation, both sides are evaluated at `samples` inputs of its domain: wherever the left one has a value, the
+    right one must have the same. So must `subjects` random programs that the left side stands in, and what the row
+    makes of them. An op is applied to numbers, of the shapes and dtypes of `operands` if they are given: types, shapes,
+    ranges, laws, pullback and pushforward must be as it says. If something is false, `witness` is an input at which it
+    is; for relations, ball arithmetic makes it a proof.
 
-    Raises RelationError for what is no relation, MissingDependency without python-flint.
+    Raises RelationError for what is neither, OpError for an op that can be applied to no operands that were tried, and
+    MissingDependency without python-flint.
     """
-    return check_relation(relation, samples, seed, subjects, show)
+    if isinstance(subject, Op):
+        return check_op(subject, operands, seed)
+    return check_relation(subject, samples, seed, subjects, show)
 
 
 def check_simplifications(seed: int = 0, subjects: int = 32) -> list[Check]:

@@ -232,6 +232,6 @@ def test_a_check_is_the_same_each_time():
 
 def test_what_is_no_relation_is_told_so():
     with pytest.raises(
-        rg.RelationError, match=r"check needs a relation, not function(?s:.*)@relgrad.relation"
+        rg.RelationError, match=r"check needs a relation or an op, not function(?s:.*)@relgrad.relation"
     ):
         rg.check(wrong_sign)

@@ -50,8 +50,8 @@ def check(
     """
     if not isinstance(relation, Relation):
         raise RelationError(
-            f"check needs a relation, not {type(relation).__name__}: {relation!r}",
-            cure="decorate the equation with @relgrad.relation",
+            f"check needs a relation or an op, not {type(relation).__name__}: {relation!r}",
+            cure="decorate the equation with @relgrad.relation, or pass an op",
         )
     rng = np.random.default_rng(seed)
     trials = []

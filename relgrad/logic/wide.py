@@ -13,6 +13,7 @@ from fractions import Fraction
 from itertools import islice
 from typing import Any, NamedTuple
 
+from relgrad.errors import ShapeError
 from relgrad.logic.build import build_product, build_sum, fit
 from relgrad.logic.group import Number, ProductView, SumView, added, key_of, multiplied, whole
 from relgrad.logic.heads import Key, Pattern, head_key, sum_heads, summand_heads
@@ -154,7 +155,10 @@ class Wide:
         """Return the other parts that an equation may concern; None where one that must be there is missing."""
         chosen: dict[Any, Number] = {}
         for q, amount in pattern.items():
-            q = reify_term(q, s)
+            try:
+                q = reify_term(q, s)
+            except ShapeError:
+                return None  # what was bound does not go together
             if is_variable(q):
                 return None
             if unknowns(q):

@@ -41,6 +41,8 @@ class RowsOp(Op):
         operands, squeezed = align(inputs)
         shape = self._broadcast([x.type for x in operands])
         kept = [a for a in range(-len(shape), 0) if a not in squeezed]
+        if self.axes and -min(self.axes) > len(kept):
+            raise ShapeError(f"{self.name}: axis {min(self.axes)} of an array with {len(kept)} axes")
         axes = tuple(kept[a] for a in self.axes)
         return squeeze(self._canonical(operands, axes, shape), squeezed)
 
