@@ -18,7 +18,8 @@ class Cube(rg.Op):
 
     __props__ = ()
 
-    def make_node(self, x):
+    def make_node(self, *inputs):
+        (x,) = inputs
         return rg.apply(self, [x], [x.type])
 
     def perform(self, node, inputs, output_storage):
@@ -209,7 +210,8 @@ def test_operands_may_be_given():
     class Dot(rg.Op):
         __props__ = ()
 
-        def make_node(self, x, y):
+        def make_node(self, *inputs):
+            x, y = inputs
             return rg.apply(self, [x, y], [rg.array_type(np.float64, ())])
 
         def perform(self, node, inputs, output_storage):

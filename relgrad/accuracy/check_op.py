@@ -173,10 +173,14 @@ def _applied(op: Op, arrays: Sequence[Any], interval: Interval) -> Iterator[Appl
         term(Input(f"x{i}", array_type(x.dtype, x.shape), range=interval if x.dtype.kind == "f" else REAL))
         for i, x in enumerate(arrays)
     ]
+    application = Application(op, inputs, [np.asarray(x) for x in arrays])
     try:
         with np.errstate(all="ignore"):
-            application = Application(op, inputs, [np.asarray(x) for x in arrays])
+            application.node  # noqa: B018 - whether it can be applied
             results = application.results(application.arrays)
+    except OpError:
+        yield application  # it is applied, and does not do what it declares
+        return
     except Exception:
         return  # not of these shapes
     if all(np.all(np.isfinite(r)) for r in results if np.asarray(r).dtype.kind == "f"):

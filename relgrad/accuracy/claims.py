@@ -94,7 +94,12 @@ Trial = Iterator[Found | None]
 
 def types(a: Application, rng: np.random.Generator) -> Trial:
     """Each output has the dtype and shape that its type says."""
-    for result, kind in zip(a.results(a.arrays), a.types, strict=True):
+    try:
+        results = a.results(a.arrays)
+    except OpError as error:
+        yield Found(str(error).splitlines()[0])
+        return
+    for result, kind in zip(results, a.types, strict=True):
         shape = len(result.shape) == len(kind.shape) and all(
             n in (None, m) for n, m in zip(kind.shape, result.shape, strict=True)
         )
@@ -123,7 +128,11 @@ def inputs_alone(a: Application, rng: np.random.Generator) -> Trial:
     if a.node.op != a.op or a.op.distance is not None or getattr(a.op, "destroy_map", None):
         return
     given = [x.copy() for x in a.arrays]
-    a.op.evaluate(a.node, given)
+    try:
+        a.op.evaluate(a.node, given)
+    except OpError as error:
+        yield Found(str(error).splitlines()[0])
+        return
     for before, after in zip(a.arrays, given, strict=True):
         same = np.array_equal(before, after, equal_nan=before.dtype.kind == "f")
         yield None if same else Found("evaluation writes into an operand", str(before), str(after))

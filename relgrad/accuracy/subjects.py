@@ -128,12 +128,18 @@ def _matched(library: Library, program: Program) -> Iterator[Subject]:
             yield from _tried(
                 t,
                 program,
-                lambda t=t, theory=theory: [(m.before, m.term) for m in relate_wide(t, library, theory)[1]],
+                lambda t=t, theory=theory: [
+                    (m.before, m.term) for m in relate_wide(t, library, _raised, theory)[1]
+                ],
             )
         if wide:
             return
         for row in library.candidates(t, theories_of(t.op)):
             yield from _tried(t, program, lambda t=t, row=row: [(t, new) for new in _answers(row, t)])
+
+
+def _raised(name: str, t: Term, error: Exception) -> None:
+    raise error
 
 
 def _answers(row: Relation, t: Term) -> list[Any]:
