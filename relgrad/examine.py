@@ -23,7 +23,7 @@ from relgrad.display.text import show
 from relgrad.explore.spellings import Spellings
 from relgrad.explore.spellings import spellings as spellings_of
 from relgrad.op import Op
-from relgrad.relation import Library, Relation
+from relgrad.relation import Library
 from relgrad.schedule import strategy as strategy_of
 from relgrad.schedule.relate import SIMPLIFICATIONS
 

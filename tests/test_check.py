@@ -167,7 +167,9 @@ def test_a_witness_is_an_input_at_which_the_sides_differ(function):
 
 def function_on_arrays(function: Any, arguments: Any) -> Any:
     """Evaluate both sides on arrays: conditions take terms, and are left out."""
-    symbols = [a if isinstance(a, tuple) else rg.symbol(f"x{i}", a.shape) for i, a in enumerate(arguments)]
+    symbols: list[Any] = [
+        a if isinstance(a, tuple) else rg.symbol(f"x{i}", a.shape) for i, a in enumerate(arguments)
+    ]
     left, right, *_ = function(*symbols)
     values = {s.term: a for s, a in zip(symbols, arguments, strict=True) if not isinstance(a, tuple)}
     return interpret([as_term(left), as_term(right)], values)
