@@ -26,7 +26,7 @@ from relgrad.logic.exponential import is_exponential, parts_of, stated_logarithm
 from relgrad.logic.group import ProductView, SumView, added, multiplied
 from relgrad.logic.joined import Joined, Piece, join
 from relgrad.logic.ranges import is_constant_along, range_of
-from relgrad.logic.space import Extents, nested, shape_of, space_of
+from relgrad.logic.space import Extents, nested, product, shape_of, space_of
 from relgrad.logic.theory import SUMS
 from relgrad.logic.view import product_of, sum_of
 from relgrad.op import Constant, constant
@@ -252,9 +252,8 @@ def _pieces(view: ProductView, dtype: Any, summed: Extents, times: Extent, depth
     elif all(is_constant_along(b, opened.op.axes) for b in others.factors):
         body = opened.rands[0]
         below, met = nested(summed, opened.op.axes, body.type.shape)
-        again = None if times is None or met is None else times * met
         inner = multiplied((others, 1), (product_of(body), 1))
-        yield from _pieces(inner, dtype, below, again, depth - 1)
+        yield from _pieces(inner, dtype, below, product([times, met]), depth - 1)
     else:
         yield _piece(view, dtype, summed, times)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from typing import Any
 
@@ -10,6 +9,7 @@ from relgrad.logic.group import Number, ProductView, SumView, added, key_of, mul
 from relgrad.logic.heads import head_key, summand_heads
 from relgrad.logic.ranges import range_of
 from relgrad.logic.roots import root
+from relgrad.logic.space import product
 from relgrad.logic.theory import linear_positions
 from relgrad.logic.unify import is_variable
 from relgrad.logic.view import product_of, sum_of, summand
@@ -105,8 +105,7 @@ def _has_mean(p: Term) -> bool:
 
 def _count(t: Term) -> int | None:
     """Return how many entries a sum runs over, or None where that is not known."""
-    extents = [t.rands[0].type.extent(axis) for axis in t.op.axes]
-    return None if None in extents else math.prod(extents)
+    return product(t.rands[0].type.extent(axis) for axis in t.op.axes)
 
 
 def powers(pattern: ProductView, subject: ProductView) -> list[Number]:

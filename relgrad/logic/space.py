@@ -24,6 +24,16 @@ Extents = Mapping[int, Extent]
 """Axes, counted from the right, with their extents; None is an extent that is not known, and not 1."""
 
 
+def product(extents: Iterable[Extent]) -> Extent:
+    """Return the product of extents, or None where one is not known.
+
+    >>> product([2, 3]), product([2, None])
+    (6, None)
+    """
+    known = list(extents)
+    return None if None in known else math.prod(n or 0 for n in known)
+
+
 class Space(NamedTuple):
     """The axes that a sum runs over: along some its summand varies, along others it is repeated.
 
@@ -46,8 +56,7 @@ class Space(NamedTuple):
         >>> Space({-1: 3}, {-2: 5}, 2).multiplicity
         10
         """
-        extents = [self.times, *self.repeated.values()]
-        return None if None in extents else math.prod(n or 0 for n in extents)
+        return product([self.times, *self.repeated.values()])
 
 
 SINGLE = Space({}, {})
@@ -92,8 +101,7 @@ def nested(outer: Extents, axes: Iterable[int], shape: Shape) -> tuple[Extents, 
     ({-2: 5, -1: 4}, 3)
     """
     inner = {axis: extent(shape, axis) for axis in axes}
-    met = [n for axis, n in outer.items() if axis in inner]
-    return {**outer, **inner}, None if None in met else math.prod(n or 0 for n in met)
+    return {**outer, **inner}, product(n for axis, n in outer.items() if axis in inner)
 
 
 def shape_of(parts: Iterable[Any]) -> Shape | None:

@@ -10,6 +10,7 @@ from relgrad.logic.build import build_product, build_sum, fit, number_term
 from relgrad.logic.group import Number, ProductView, SumView, added, float_root, multiplied, number_of, whole
 from relgrad.logic.ranges import is_additive
 from relgrad.logic.share import dtype_of
+from relgrad.logic.space import product
 from relgrad.logic.view import product_of, sum_of
 from relgrad.ops.averages import LogMeanExp
 from relgrad.ops.differences import power_difference, product_difference
@@ -128,9 +129,9 @@ def averaged_sum(t: Term) -> Any:
     for part, k in view.terms.items() if len(numbers) == 1 else ():
         if is_term(part) and type(part.op) is LogSumExp and len(part.rands) == 1:
             ((number, c, offset),) = numbers
-            extents = [part.rands[0].type.extent(a) for a in part.op.axes]
+            count = product(part.rands[0].type.extent(a) for a in part.op.axes)
             offset *= -float(c) / float(k)
-            if None not in extents and abs(offset - math.log(math.prod(extents))) <= 4 * math.ulp(offset):
+            if count and abs(offset - math.log(count)) <= 4 * math.ulp(offset):
                 taken = (
                     SumView(view.constant, {part: k}) if number is None else SumView(0, {part: k, number: c})
                 )
