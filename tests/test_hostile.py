@@ -79,7 +79,7 @@ def test_a_row_that_applies_to_its_own_result_ends_in_a_right_program(row, base)
 )
 def test_rows_that_turn_things_round_end_too(rows):
     def f(x):
-        for _ in range(20):
+        for _ in range(12):
             x = x * (np.sin(x) + np.cos(x)) + np.sin(x) ** 2 * np.exp(-x)
         return x
 
