@@ -30,7 +30,7 @@ OF_ENTRIES = {
 
 FEW = 6
 """So many programs are tried for each row; `relgrad check` tries more."""
-SELDOM = 2
+SELDOM = 6
 """How many of the rows are not applied in any of them at most, in percent."""
 
 
@@ -42,10 +42,11 @@ def checked(row: Any) -> Any:
 @pytest.mark.parametrize("row", list(rg.LIBRARY), ids=lambda row: row.name)
 def test_every_row_of_the_library_is_true_and_loses_no_more_than_it_wins(row):
     found = checked(row)
-    assert found.ok, found
     if row.name in OF_ENTRIES:
-        assert not found.points, found
+        assert found.witness is None, found
+        assert not found.compared, found
         return
+    assert found.ok, found
     assert found.coverage > 0.1, found
     assert found.worse <= max(found.better, 0.02) or found.gain > -0.5 or row.name in ROUNDS_A_SUM, found
 
