@@ -31,17 +31,27 @@ def align(operands: Sequence[Any]) -> tuple[list[Any], tuple[int, ...]]:
         if isinstance(operands[i].op, (Expand, BroadcastTo, BroadcastLike)):
             operands[i] = _strip(operands[i], operands[:i] + operands[i + 1 :])
     rank = max((x.type.ndim for x in operands), default=0)
-    for x in operands:
-        if not isinstance(x.op, Squeeze):
-            continue
+    squeezed = sorted({x for x in operands if isinstance(x.op, Squeeze)}, key=_float_order)
+    most = max((x.rands[0].type.ndim for x in squeezed), default=0)
+    for x in squeezed:
         axes, inner = x.op.axes, x.rands[0]
-        lead = inner.type.ndim - x.type.ndim
-        if axes == tuple(range(-inner.type.ndim, -inner.type.ndim + lead)) and rank >= inner.type.ndim:
-            return align([inner if y is x else y for y in operands])
-        floated = [inner if y is x else insert(y, axes) for y in operands]
+        if x.type.ndim == 0:
+            # A single entry needs no room beside its partners.
+            floated, axes = [inner if y is x else y for y in operands], tuple(range(-inner.type.ndim, -rank))
+        elif axes == tuple(range(-inner.type.ndim, -x.type.ndim)) and rank >= inner.type.ndim:
+            floated, axes = [inner if y is x else y for y in operands], ()
+        else:
+            floated = [inner if y is x else insert(y, axes) for y in operands]
+            if max(y.type.ndim for y in floated) > max(most, rank):
+                continue
         aligned, more = align(floated)
-        return aligned, _compose(axes, more, max(y.type.ndim for y in aligned))
+        return aligned, _compose(axes, more, max(y.type.ndim for y in aligned)) if axes else more
     return operands, ()
+
+
+def _float_order(x: Any) -> tuple[int, tuple[int, ...]]:
+    """Order squeezes by rank and axes, so that those that float do not depend on the order of operands."""
+    return -x.rands[0].type.ndim, x.op.axes
 
 
 def _strip(x: Any, partners: Sequence[Any]) -> Any:

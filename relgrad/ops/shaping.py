@@ -197,6 +197,10 @@ def transpose(x: Any, order: Sequence[int]) -> Any:
         rest = iter(full)
         below = [a if a in x.op.axes else kept[next(rest)] for a in range(-inner_rank, 0)]
         return squeeze(transpose(x.rands[0], below), x.op.axes)
+    if x.op.elementwise and any(isinstance(y.op, Transpose) for y in x.rands):
+        operands = [_turned(y, full) for y in x.rands]
+        if None not in operands:
+            return x.op.make_node(*operands)
     # Axes of extent 1 stay where they are, and are moved afterwards by removing and inserting them.
     large = iter([a for a in full if x.type.shape[a] != 1])
     staying = [a if x.type.shape[a] == 1 else next(large) for a in range(-rank, 0)]
@@ -204,6 +208,21 @@ def transpose(x: Any, order: Sequence[int]) -> Any:
         staying = staying[1:]
     node = term(Transpose(tuple(staying)), x) if staying else x
     return _units_only(node, tuple([x.type.shape[a] for a in full]))
+
+
+def _turned(x: Any, order: tuple[int, ...]) -> Any:
+    """Return an elementwise operand with its axes permuted, or None where it needs a transpose for that.
+
+    (aᵀ/b)ᵀ = a/bᵀ, where bᵀ only moves axes of extent 1.
+    """
+    if x.type.size == 1:
+        return x
+    rank = len(order)
+    moved = [a for a in order if -a <= x.type.ndim and x.type.shape[a] != 1]
+    if not isinstance(x.op, Transpose) and moved != sorted(moved):
+        return None
+    turned = transpose(expand(x, tuple(range(-rank, -x.type.ndim))), order)
+    return None if isinstance(turned.op, Transpose) else turned
 
 
 @implements(np.reshape)
