@@ -25,14 +25,38 @@ Balance = tuple[Any, tuple[int, ...]]
 
 
 def balance_of(t: Any) -> Balance | None:
-    """Return under which weights, along which axes, a term sums to zero, if it is seen to."""
+    """Return under which weights, along which axes, a term sums to zero, if it is seen to; kept on the term."""
     if not is_term(t):
         return None
+    stack = [t]
+    while stack:
+        node = stack[-1]
+        if "balance" in node.cache:
+            stack.pop()
+            continue
+        missing = [b for part in _summands(node) for b in _sums_in(part) if "balance" not in b.cache]
+        if missing:
+            stack.extend(missing)
+            continue
+        stack.pop()
+        node.cache["balance"] = _balance(node)
+    return t.cache["balance"]
+
+
+def _summands(t: Term) -> list[Any]:
+    return [] if t.op not in SUMS or sum_of(t).constant else list(sum_of(t).terms)
+
+
+def _sums_in(t: Any) -> list[Term]:
+    """List the factors of a summand whose balance may be its own."""
+    factors = product_of(t).factors
+    return [b for b, e in factors.items() if e == 1 and is_term(b) and (b is not t or b.op not in SUMS)]
+
+
+def _balance(t: Term) -> Balance | None:
     if type(t.op) in (SoftmaxPullback, LogSoftmaxPullback):
         return t.rands[1], t.op.axes
-    if t.op not in SUMS or sum_of(t).constant:
-        return None
-    found = [_of_summand(part) for part in sum_of(t).terms]
+    found = [_of_summand(part) for part in _summands(t)]
     first = found[0] if found else None
     same = first is not None and all(b is not None and b[1] == first[1] for b in found)
     return first if same else None
@@ -40,8 +64,8 @@ def balance_of(t: Any) -> Balance | None:
 
 def _of_summand(t: Any) -> Balance | None:
     factors = product_of(t).factors
-    for base, e in factors.items():
-        found = balance_of(base) if e == 1 and (base is not t or base.op not in SUMS) else None
+    for base in _sums_in(t):
+        found = base.cache["balance"]
         if found is not None and all(is_constant_along(b, found[1]) for b in factors if b is not base):
             return found
     return None

@@ -36,6 +36,7 @@ from relgrad.relation import Library
 from relgrad.schedule.collector import uncollected
 from relgrad.schedule.fold import fold
 from relgrad.schedule.keys import Key, leads_to, operand_keys
+from relgrad.schedule.likeness import Likeness
 from relgrad.schedule.relate import Found, relate, relate_rows, relate_wide, sink
 from relgrad.schedule.strategy import DEFAULT, EXPAND, FOLD, NAIVE, RELATE, SINK, Left, Strategy
 from relgrad.step import Derivation, Failure, Step
@@ -106,6 +107,7 @@ class _Run:
         self.library, self.fuel, self.growth, self.affordable = library, fuel, growth, affordable
         self.steps: list[Step] = []
         self._idle: dict[Any, bool] = {}
+        self._likeness = Likeness()
 
     def saturate(self, roots: Sequence[Term], moves: frozenset[str]) -> list[Term]:
         """Make all moves of a phase, bottom-up, until none is left."""
@@ -206,13 +208,18 @@ class _Run:
                             self._record(move.before, move)
                         return new
                     within |= theory
-            for found in relate(t, self.library, self._note, within):
-                if self._is_left(found, t) or leads_to(
-                    (found.term, within) if within else found.term, key, became
-                ):
-                    continue
-                self._record(t, found)
-                return found.term
+            if not self._likeness.is_hopeless(t, within):
+                barred = False
+                for found in relate(t, self.library, self._note, within):
+                    if self._is_left(found, t) or leads_to(
+                        (found.term, within) if within else found.term, key, became
+                    ):
+                        barred = True
+                        continue
+                    self._record(t, found)
+                    return found.term
+                if not barred:
+                    self._likeness.failed(t, within)
         if FOLD in moves:
             value = fold(t)
             if value is not None and np.isfinite(value.op.value).all():
@@ -238,12 +245,18 @@ class _Run:
             return None
         if any(readings & theory and width(t, theory, LIMIT) > LIMIT for theory in (PRODUCT, SUM)):
             return None
+        if self._likeness.is_hopeless(t, ("elementary", readings)):
+            return None
+        barred = False
         for found in relate_rows(t, self.library.elementary, self._note, readings):
             if not self._is_left(found, t) and not leads_to(
                 (found.term, within) if within else found.term, key, became
             ):
                 self._record(t, found)
                 return found.term
+            barred = True
+        if not barred:
+            self._likeness.failed(t, ("elementary", readings))
         return None
 
     def _is_wide(self, t: Term, theory: int) -> bool:

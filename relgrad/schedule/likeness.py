@@ -1,0 +1,83 @@
+"""Which places look alike: where nothing applied, nothing is looked for again at a place of the same looks.
+
+The steps of a loop make the same terms of other operands, and most relations fail at most places. A place looks as
+the first terms below it do, in the order of a breadth-first walk: their heads, types and ranges, and which of them are
+one and the same. Relations look no further, but for sums and products that are longer than a view holds.
+
+Not to look is always sound: a place is left as it is, as where no relation applies.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from relgrad.logic import range_of
+from relgrad.op import is_constant
+from relgrad.term import Term
+from relgrad.types import ArrayType, Interval
+
+SEEN = 32
+"""So many distinct terms make the looks of a place."""
+ALWAYS = 256
+"""At so many places of a program everything is tried, whatever they look like."""
+
+
+class Likeness:
+    """The looks of places at which nothing applied."""
+
+    def __init__(self) -> None:
+        self._labels: dict[Any, int] = {}
+        self._label_of: dict[Term, int] = {}
+        self._looks: dict[Term, Any] = {}
+        self._failed: set[Any] = set()
+        self._tried = 0
+
+    def is_hopeless(self, t: Term, how: Any) -> bool:
+        """Whether nothing applied at a place of these looks, tried in the same way."""
+        self._tried += 1
+        return self._tried > ALWAYS and (self._look(t), how) in self._failed
+
+    def failed(self, t: Term, how: Any) -> None:
+        """Say that nothing applied at a place."""
+        self._failed.add((self._look(t), how))
+
+    def _look(self, t: Term) -> Any:
+        found = self._looks.get(t)
+        if found is None:
+            labels = self._label_of
+            number = {t: 0}
+            order = [t]
+            look: list[int] = []
+            for node in order:
+                label = labels.get(node)
+                look.append(self._label(node) if label is None else label)
+                if len(order) > SEEN:
+                    continue
+                for rand in node.rands:
+                    i = number.get(rand)
+                    if i is None:
+                        i = number[rand] = len(order)
+                        order.append(rand)
+                    look.append(i)
+            found = self._looks[t] = hash(tuple(look))
+        return found
+
+    def _label(self, t: Term) -> int:
+        """Return the number of what tells a term from others of other heads, types or ranges."""
+        known = _signs(range_of(t)) if isinstance(t.type, ArrayType) and t.type.differentiable else None
+        datum = t.type.size != 1 or not _is_plain(t) if is_constant(t) else t.op.laws.selects
+        key = type(t.op) if datum else t.op, t.type, known
+        label = self._label_of[t] = self._labels.setdefault(key, -1 - len(self._labels))
+        return label
+
+
+def _signs(known: Interval) -> tuple[bool, ...]:
+    """Return on which sides of -1, 0 and 1 all entries lie."""
+    low, high = known.low, known.high
+    return known.positive, low >= 0, low >= 1, low >= -1, high <= 1, high <= 0, high < 0
+
+
+def _is_plain(t: Term) -> bool:
+    """Whether a constant is a number that relations are written with, and not a datum."""
+    scaled = 12 * t.op.value.item()
+    return abs(scaled) < 1000 and scaled == int(scaled)
