@@ -42,6 +42,8 @@ class How(TypedDict, total=False):
     choice, and `assume` where its arguments lie, by name or position: `assume={"x": rg.positive, 1: (0, 1)}`. `nan` is
     the convention of that name: "propagate" or "real".
     `validate=False` leaves out the trial of the rewritten program against the program as written.
+    `seconds` bounds the search for relations on the first call: when they are over, what has been found is compiled,
+    with a warning, `OutOfFuel`. Without it, all is looked at.
     """
 
     relations: Relations
@@ -50,6 +52,7 @@ class How(TypedDict, total=False):
     nan: str
     assume: Mapping[str | int, Range] | None
     validate: bool
+    seconds: float | None
 
 
 def stabilize(fun: Function, **how: Unpack[How]) -> Transformed:
@@ -190,12 +193,20 @@ def _settings(fun: Function, how: How) -> tuple[Settings, Function]:
     if "nan" in how:
         conventions = replace(conventions, nan=how["nan"])
     ranges = _ranges(how.get("assume") or {})
+    seconds = how.get("seconds")
+    if seconds is not None and (
+        isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not seconds >= 0
+    ):
+        raise TraceError(
+            f"seconds={seconds!r} is no time", cure="pass a number of seconds, or None for no bound"
+        )
     settings = Settings(
         _library(how.get("relations")),
         strategy_of(how.get("strategy", "default")),
         conventions,
         ranges,
         bool(how.get("validate", True)),
+        seconds,
     )
     return settings, assuming(fun, ranges)
 

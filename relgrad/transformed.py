@@ -59,6 +59,7 @@ class Settings:
     conventions: Conventions
     assume: Ranges = ()
     validate: bool = True
+    seconds: float | None = None
 
 
 class Transformed:
@@ -125,7 +126,14 @@ class Transformed:
 
         def make(strategy: Strategy, left: Left) -> Program:
             def rewrite(roots: Sequence[Term]) -> Derivation:
-                return schedule(roots, how.library, strategy, conventions=how.conventions, left=left)
+                return schedule(
+                    roots,
+                    how.library,
+                    strategy,
+                    conventions=how.conventions,
+                    left=left,
+                    seconds=how.seconds,
+                )
 
             keeps = how.conventions.nan == "propagate" and strategy.relates
             domains = Domains(traced.outputs if keeps else ())

@@ -37,6 +37,7 @@ from relgrad.schedule.collector import uncollected
 from relgrad.schedule.fold import fold
 from relgrad.schedule.keys import Key, leads_to, operand_keys
 from relgrad.schedule.likeness import Likeness
+from relgrad.schedule.patience import Patience
 from relgrad.schedule.relate import Found, relate, relate_rows, relate_wide, sink
 from relgrad.schedule.strategy import DEFAULT, EXPAND, FOLD, NAIVE, RELATE, SINK, Left, Strategy
 from relgrad.step import Derivation, Failure, Step
@@ -51,12 +52,14 @@ def schedule(
     fuel: int | None = None,
     conventions: Conventions = USUAL,
     left: Left = frozenset(),
+    seconds: float | None = None,
 ) -> Derivation:
     """Return the derivation that a strategy finds: equal roots, without implicit gradients, stabilised.
 
     `fuel` bounds the number of relations applied (by default in proportion to the graph). When it runs out, the
     relation that was applied most often is set aside and the search begins anew: the result is the best program
-    without it, and `OutOfFuel` says so. Where a relation raises, the place is left as it is; the derivation names it.
+    without it, and `OutOfFuel` says so. When `seconds` are over, no relation is looked for any more, and what has been
+    found is the result, with the same warning. Where a relation raises, the place is left as it is; the derivation names it.
 
     `left` are moves that are left out: their names, each with a place, or with None for everywhere. With an empty
     library there is nothing to relate, and the strategy is `NAIVE`.
@@ -69,26 +72,28 @@ def schedule(
         fuel = 2000 + 20 * size
     aside: list[str] = []
     library = library.without(*[name for name, place in left if place is None]) if left else library
-    while True:
-        run = _Run(library, fuel, 0 if given else 4 * size, 1000 + 4 * size, conventions, left)
-        after = list(roots)
-        for moves in strategy.phases:
-            if isnan(conventions.untaken):
-                moves -= {SINK}
-            after = run.saturate(after, moves)
-        if any(is_implicit(node) for node in reachable(*after)):
-            after = run.saturate(after, frozenset({EXPAND}))
-        if run.fuel >= 0:
-            break
-        applied = Counter(step.name for step in run.steps if step.move == "relation")
-        aside += [name for name, _ in applied.most_common(1)]
-        if not applied:
-            break
-        library = library.without(aside[-1])
-    if run.fuel < 0 or aside:
+    with Patience(seconds) as patience:
+        while True:
+            run = _Run(library, fuel, 0 if given else 4 * size, 1000 + 4 * size, conventions, left, patience)
+            after = list(roots)
+            for moves in strategy.phases:
+                if isnan(conventions.untaken):
+                    moves -= {SINK}
+                after = run.saturate(after, moves)
+            if any(is_implicit(node) for node in reachable(*after)):
+                after = run.saturate(after, frozenset({EXPAND}))
+            if run.fuel >= 0 or patience.ended:
+                break
+            applied = Counter(step.name for step in run.steps if step.move == "relation")
+            aside += [name for name, _ in applied.most_common(1)]
+            if not applied:
+                break
+            library = library.without(aside[-1])
+    if run.fuel < 0 or aside or patience.ended:
+        spent = f"{patience.seconds:g} seconds" if patience.ended else f"{fuel} relations"
         without = f"; set aside: {', '.join(aside)}" if aside else ""
         warnings.warn(
-            OutOfFuel(f"stopped after {fuel} relations{without}; the program may not be fully stabilised"),
+            OutOfFuel(f"stopped after {spent}{without}; the program may not be fully stabilised"),
             stacklevel=4,
         )
     after, steps = settled(after, conventions)
@@ -100,10 +105,18 @@ class _Run:
     """The state of one run: fuel and steps, and what raised."""
 
     def __init__(
-        self, library: Library, fuel: int, growth: int, affordable: int, conventions: Conventions, left: Left
+        self,
+        library: Library,
+        fuel: int,
+        growth: int,
+        affordable: int,
+        conventions: Conventions,
+        left: Left,
+        patience: Patience,
     ):
-        self.conventions, self.left = conventions, left
+        self.conventions, self.left, self.patience = conventions, left, patience
         self.failed: dict[str, tuple[Term, Exception]] = {}
+        self.visited = 0
         self.library, self.fuel, self.growth, self.affordable = library, fuel, growth, affordable
         self.steps: list[Step] = []
         self._idle: dict[Any, bool] = {}
@@ -199,7 +212,7 @@ class _Run:
         """Make one move at a term whose operands are normal, or return None."""
         if is_implicit(t):
             return self._expand(t) if EXPAND in moves else None
-        if RELATE in moves and self.fuel >= 0:
+        if RELATE in moves and self._may_look():
             for theory in (PRODUCT, SUM):
                 if theories_of(t.op) & theory & ~within and self._is_wide(t, theory):
                     new, found = relate_wide(t, self.library, self._note, theory)
@@ -239,9 +252,9 @@ class _Run:
     ) -> Term | None:
         """Apply an elementary row, where operands still show what they will be rewritten to one function of."""
         readings = theories_of(t.op) & ~within & (PRODUCT | SUM)
-        if not readings or RELATE not in moves or self.fuel < 0 or not t.type.differentiable:
+        if not readings or RELATE not in moves or not t.type.differentiable:
             return None
-        if not shows_elementary(t):
+        if not self._may_look() or not shows_elementary(t):
             return None
         if any(readings & theory and width(t, theory, LIMIT) > LIMIT for theory in (PRODUCT, SUM)):
             return None
@@ -258,6 +271,11 @@ class _Run:
         if not barred:
             self._likeness.failed(t, ("elementary", readings))
         return None
+
+    def _may_look(self) -> bool:
+        """Whether there is fuel, and time, to look for a relation at one more place."""
+        self.visited += 1
+        return self.fuel >= 0 and not self.patience.is_over(self.visited, len(self.steps))
 
     def _is_wide(self, t: Term, theory: int) -> bool:
         """Whether a sum or product has more parts than a view holds, and reading them all is still affordable.
@@ -282,7 +300,7 @@ class _Run:
         pullback = Pullback(t, self.conventions)
         watched = self.library.has_root(Gradient)
         while pullback.pending:
-            if watched and self.fuel >= 0:
+            if watched and self._may_look():
                 # A relation may know the gradient of what is left as a whole.
                 rest = pullback.term()
                 for found in relate(rest, self.library, self._note, PRODUCT | SUM | BAG):

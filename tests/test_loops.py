@@ -1,0 +1,196 @@
+"""Programs unrolled from loops: ranks stay those of the program as written, and work grows with its length."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relgrad as rg
+from relgrad.errors import OutOfFuel, TraceError
+from relgrad.op import as_term
+from relgrad.schedule.likeness import Likeness
+from relgrad.schedule.patience import Patience
+from relgrad.term import reachable
+from relgrad.types import ArrayType
+
+RNG = np.random.default_rng(0)
+OBS = RNG.normal(size=64)
+POINTS = RNG.normal(size=(3, 2))
+PHASES = RNG.uniform(0, 6, size=5)
+COSTS = RNG.uniform(size=(4, 5))
+
+
+def forward_algorithm(n: int) -> Callable[..., Any]:
+    def f(a: Any, mu: Any) -> Any:
+        alpha = -0.5 * (OBS[0] - mu) ** 2
+        for t in range(1, n):
+            alpha = np.log(np.sum(np.exp(alpha[:, None] + a), axis=0)) - 0.5 * (OBS[t] - mu) ** 2
+        return np.log(np.sum(np.exp(alpha)))
+
+    return f
+
+
+def sinkhorn(n: int) -> Callable[..., Any]:
+    def f(cost: Any) -> Any:
+        kernel = np.exp(-cost / 0.5)
+        u, v = np.ones(4), np.ones(5)
+        for _ in range(n):
+            v = 0.2 / (kernel.T @ u)
+            u = 0.25 / (kernel @ v)
+        return np.sum(u[:, None] * kernel * v[None, :] * cost)
+
+    return f
+
+
+def oscillators(n: int) -> Callable[..., Any]:
+    def f(phase: Any) -> Any:
+        for _ in range(n):
+            phase = phase + 0.05 * np.mean(np.sin(phase[None, :] - phase[:, None]), axis=1)
+        return np.mean(np.cos(phase)) ** 2 + np.mean(np.sin(phase)) ** 2
+
+    return f
+
+
+def bodies(n: int) -> Callable[..., Any]:
+    def f(x: Any) -> Any:
+        v = np.zeros((3, 2))
+        for _ in range(n):
+            d = x[None, :, :] - x[:, None, :]
+            v = v + 0.01 * (d / ((d**2).sum(-1) + 0.1)[:, :, None] ** 1.5).sum(1)
+            x = x + 0.01 * v
+        return np.sum(v**2)
+
+    return f
+
+
+def filtering(n: int) -> Callable[..., Any]:
+    def f(a: Any, r: Any) -> Any:
+        h, x, p, total = np.array([[1.0, 0.0]]), np.zeros(2), np.eye(2), 0.0
+        for t in range(n):
+            x, p = a @ x, a @ p @ a.T + 0.1 * np.eye(2)
+            s = (h @ p @ h.T)[0, 0] + r
+            gain, e = (p @ h.T)[:, 0] / s, OBS[t] - (h @ x)[0]
+            x, p = x + gain * e, p - np.outer(gain, h @ p)
+            total = total - 0.5 * (np.log(s) + e**2 / s)
+        return total
+
+    return f
+
+
+def diffusion(n: int) -> Callable[..., Any]:
+    def f(u: Any, k: Any) -> Any:
+        for _ in range(n):
+            u = u + k * (np.roll(u, 1) - 2 * u + np.roll(u, -1))
+        return np.sum(u**2)
+
+    return f
+
+
+LOOPS: dict[str, tuple[Callable[[int], Callable[..., Any]], tuple[Any, ...], int]] = {
+    "forward algorithm": (forward_algorithm, (np.zeros((2, 2)), np.array([-1.0, 1.0])), 2),
+    "sinkhorn": (sinkhorn, (COSTS,), 2),
+    "oscillators": (oscillators, (PHASES,), 2),
+    "bodies": (bodies, (POINTS,), 3),
+    "filtering": (filtering, (np.array([[1.0, 0.1], [0.0, 0.98]]), 0.5), 2),
+    "diffusion": (diffusion, (OBS[:8], 0.2), 1),
+}
+"""The loop of n steps, its arguments, and the largest rank in it as written."""
+
+
+def derived(make: Callable[[int], Callable[..., Any]], args: tuple[Any, ...], n: int) -> Any:
+    f = rg.grad(make(n), argnums=tuple(range(len(args))))
+    return f.explain(*args).derivation
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_ranks_stay_those_of_the_program_as_written(name: str) -> None:
+    make, args, rank = LOOPS[name]
+    derivation = derived(make, args, 4)
+    for roots in (derivation.before, derivation.after):
+        ranks = [t.type.ndim for t in reachable(*roots) if isinstance(t.type, ArrayType)]
+        assert max(ranks) <= rank + 1
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_values_and_gradients_are_those_of_differences(name: str) -> None:
+    make, args, _ = LOOPS[name]
+    f = make(5)
+    np.testing.assert_allclose(rg.stabilize(f)(*args), f(*args), rtol=1e-12)
+    direction = [np.asarray(RNG.normal(size=np.shape(x))) for x in args]
+    at = lambda s: f(*[x + s * d for x, d in zip(args, direction, strict=True)])
+    want = (8 * (at(1e-4) - at(-1e-4)) - (at(2e-4) - at(-2e-4))) / 12e-4
+    got = rg.grad(f, argnums=tuple(range(len(args))))(*args)
+    along = sum(np.sum(g * d) for g, d in zip(got, direction, strict=True))
+    np.testing.assert_allclose(along, want, rtol=1e-7, atol=1e-9)
+
+
+def looked_at(monkeypatch: pytest.MonkeyPatch, run: Callable[[], Any]) -> int:
+    """Count the places at which relations are looked for in earnest."""
+    count = 0
+    hopeless = Likeness.is_hopeless
+
+    def counting(self: Likeness, t: Any, how: Any) -> bool:
+        nonlocal count
+        found = hopeless(self, t, how)
+        count += not found
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Likeness, "is_hopeless", counting)
+        run()
+    return count
+
+
+@pytest.mark.parametrize("name", ["filtering", "diffusion", "forward algorithm"])
+def test_longer_loops_look_for_no_more_than_their_steps_do(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make, args, _ = LOOPS[name]
+    few, many = (looked_at(monkeypatch, lambda n=n: derived(make, args, n)) for n in (16, 32))
+    assert many <= 1.3 * 2 * few
+
+
+def test_a_search_without_time_is_the_program_as_written() -> None:
+    f = rg.stabilize(lambda x: np.log(np.sum(np.exp(x))), seconds=0)
+    with pytest.warns(OutOfFuel, match="stopped after 0 seconds; the program may not be fully stabilised"):
+        result = f(np.array([1.0, 2.0]))
+    np.testing.assert_allclose(result, np.log(np.sum(np.exp([1.0, 2.0]))))
+
+
+def test_gradients_without_time_are_complete() -> None:
+    f = lambda x: np.sum(np.exp(x) / np.sum(np.exp(x)) * np.arange(3.0))
+    x = np.array([0.1, 0.2, 0.3])
+    with pytest.warns(OutOfFuel):
+        got = rg.grad(f, seconds=0)(x)
+    np.testing.assert_allclose(got, rg.grad(f)(x), rtol=1e-12)
+
+
+@pytest.mark.parametrize("seconds", [-1, float("nan"), "1", True])
+def test_seconds_that_are_no_time_are_refused(seconds: Any) -> None:
+    with pytest.raises(TraceError, match="is no time"):
+        rg.stabilize(np.sum, seconds=seconds)
+
+
+def test_progress_is_logged_past_two_seconds(caplog: pytest.LogCaptureFixture) -> None:
+    patience = Patience()
+    with caplog.at_level(logging.INFO, "relgrad"):
+        assert not patience.is_over(1, 0)
+        assert not caplog.records
+        patience._next = 0.0
+        assert not patience.is_over(70, 3)
+    assert "70 places, 3 steps" in caplog.text
+
+
+def test_places_that_look_alike_are_known_by_heads_types_ranges_and_sharing() -> None:
+    likeness = Likeness()
+    look = lambda make: likeness._look(as_term(make(rg.symbol("x", (3,)), rg.symbol("y", (3,)))))
+    assert look(lambda x, y: np.exp(x) * x) != look(lambda x, y: np.exp(x) * y)
+    assert look(lambda x, y: x * 2.0) != look(lambda x, y: x * 3.0)
+    assert look(lambda x, y: x * np.array([1.0, 2.5, 3.0])) == look(
+        lambda x, y: x * np.array([7.0, 2.5, 1.0])
+    )
+    assert look(lambda x, y: np.log(np.exp(x))) != look(lambda x, y: np.log(x))
