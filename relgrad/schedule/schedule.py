@@ -59,7 +59,8 @@ def schedule(
     `fuel` bounds the number of relations applied (by default in proportion to the graph). When it runs out, the
     relation that was applied most often is set aside and the search begins anew: the result is the best program
     without it, and `OutOfFuel` says so. When `seconds` are over, no relation is looked for any more, and what has been
-    found is the result, with the same warning. Where a relation raises, the place is left as it is; the derivation names it.
+    found is the result, with the same warning. Where a relation raises, the place is left as it is; the derivation
+    names it.
 
     `left` are moves that are left out: their names, each with a place, or with None for everywhere. With an empty
     library there is nothing to relate, and the strategy is `NAIVE`.
