@@ -22,7 +22,9 @@ from relgrad.types import ArrayType
 from relgrad.validate.points import Values
 
 RUNS = 3
-"""So many perturbed runs are made."""
+"""So many perturbed runs are made first,"""
+MORE = 24
+"""and so many before anything is called wrong: what decides between two branches may fall thrice on one side."""
 MARGIN = 64.0
 """Results that differ by so many times what perturbations do to them are different."""
 _EXACT = frozenset(
@@ -72,7 +74,19 @@ class Written:
         ]
         if not doubtful:
             return None
-        spreads = self._spreads(point, written)
+        found = self._beyond(point, written, rewritten, doubtful, RUNS)
+        return found and self._beyond(point, written, rewritten, doubtful, MORE)
+
+    def _beyond(
+        self,
+        point: Values,
+        written: Sequence[Any],
+        rewritten: Sequence[Any],
+        doubtful: Sequence[int],
+        runs: int,
+    ) -> Difference | None:
+        """Return where results differ by more than so many perturbed runs do, or None."""
+        spreads = self._spreads(point, written, runs)
         if spreads is None:
             return None
         for i in doubtful:
@@ -99,11 +113,11 @@ class Written:
             close = np.abs(a - b) <= MARGIN * self.eta * np.abs(a)
         return bool(np.all(close | ~np.isfinite(a)))
 
-    def _spreads(self, point: Values, written: Sequence[Any]) -> list[Any] | None:
+    def _spreads(self, point: Values, written: Sequence[Any], runs: int) -> list[Any] | None:
         """Return how far perturbations carry each result, or None where it cannot be computed."""
-        rng = np.random.default_rng(len(self.nodes))
+        rng = np.random.default_rng(len(self.nodes) + runs)
         spreads = [np.zeros(np.shape(a)) for a in written]
-        for _ in range(RUNS):
+        for _ in range(runs):
             found = _computed(self.roots, point, _Noise(self.eta, rng))
             if found is None:
                 return None

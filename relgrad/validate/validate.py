@@ -194,13 +194,13 @@ class _Validation:
         return None
 
     def _fault_at(self, program: Any, point: Values, values: Sequence[Any]) -> Fault | None:
+        assert self.written is not None
         try:
             with np.errstate(all="ignore"):
                 got = program.run([np.array(point[x])[()] for x in self.subject.inputs])
         except Exception as error:
-            finite = all(np.all(np.isfinite(x)) for x in values)
-            return Fault(point, None, error) if finite else None
-        assert self.written is not None
+            nothing = [np.full(np.shape(x), np.nan) for x in values]
+            return Fault(point, None, error) if self.written.difference(point, values, nothing) else None
         difference = self.written.difference(point, values, got)
         return None if difference is None else Fault(point, difference)
 
