@@ -6,10 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from relgrad.conventions import Conventions
+from relgrad.gradient import is_implicit
 from relgrad.relation import Library
 from relgrad.schedule import NAIVE, schedule
 from relgrad.step import Derivation, Step
-from relgrad.term import Term, is_term
+from relgrad.term import Term, is_term, reachable
+from relgrad.types import ArrayType
 from relgrad.validate.conditioning import Difference, Written
 from relgrad.validate.points import Values
 
@@ -26,6 +28,12 @@ class Guilty(NamedTuple):
 def explicit(roots: Sequence[Term], conventions: Conventions) -> list[Term]:
     """Return roots with their gradients expanded, and nothing else done: the program as written."""
     return list(schedule(roots, Library([]), NAIVE, conventions=conventions).after)
+
+
+def differentiated(roots: Sequence[Term]) -> list[Term]:
+    """Return the values that are differentiated in roots: f of the gradient of f."""
+    found = [v for t in reachable(*roots) if is_implicit(t) for v in t.op.parts(t)[0]]
+    return [v for v in dict.fromkeys(found) if isinstance(v.type, ArrayType) and v.type.differentiable]
 
 
 def guilty_steps(derivation: Derivation, point: Values, conventions: Conventions) -> Iterator[Guilty]:

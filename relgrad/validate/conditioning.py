@@ -50,8 +50,8 @@ class Difference(NamedTuple):
 class Written:
     """The program as written: its values, and how far rounding may carry them."""
 
-    def __init__(self, roots: Sequence[Term]):
-        self.roots = list(roots)
+    def __init__(self, roots: Sequence[Term], differentiated: Sequence[Term] = ()):
+        self.roots, self.differentiated = list(roots), list(differentiated)
         self.nodes = list(subterms(*self.roots))
         floats = [t.type.dtype for t in self.nodes if isinstance(t.type, ArrayType) and t.type.differentiable]
         self.eta = max([float(np.finfo(d).eps) for d in set(floats)], default=2.0**-52) ** 0.6
@@ -62,8 +62,14 @@ class Written:
         return sum(t.type.size or 0 for t in self.nodes if isinstance(t.type, ArrayType))
 
     def at(self, point: Values) -> list[Any] | None:
-        """Return the values at a point, or None where they cannot be computed."""
-        return _computed(self.roots, point)
+        """Return the values at a point, or None where they cannot be computed.
+
+        What is differentiated must have a value there: 1/x has one at -1, but as the slope of log(x) it has none.
+        """
+        found = _computed([*self.roots, *self.differentiated], point)
+        if found is None or any(np.any(np.isnan(x)) for x in found[len(self.roots) :]):
+            return None
+        return found[: len(self.roots)]
 
     def difference(
         self, point: Values, written: Sequence[Any], rewritten: Sequence[Any]

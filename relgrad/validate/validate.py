@@ -16,7 +16,7 @@ from relgrad.schedule import NAIVE, Left, Strategy
 from relgrad.step import Derivation, Step
 from relgrad.term import Term
 from relgrad.types import ArrayType
-from relgrad.validate.blame import MOVES, Guilty, explicit, guilty_steps, line_of
+from relgrad.validate.blame import MOVES, Guilty, differentiated, explicit, guilty_steps, line_of
 from relgrad.validate.blocks import in_blocks
 from relgrad.validate.conditioning import Difference, Written
 from relgrad.validate.points import Sample, Values
@@ -154,7 +154,9 @@ class _Validation:
         if not subject.tried or any(None in x.type.shape for x in subject.inputs):
             return None
         if self.written is None:
-            self.written = Written(explicit(subject.roots, subject.conventions))
+            values = differentiated(subject.roots)
+            roots, values = (explicit(ts, subject.conventions) for ts in (subject.roots, values))
+            self.written = Written(roots, values)
         size = self.written.entries
         if size > AFFORDABLE:
             agree = self._agree_in_blocks(program)
