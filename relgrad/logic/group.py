@@ -171,21 +171,28 @@ def _merged(parts: list[tuple[dict[Any, Number], Number, bool]]) -> tuple[dict[A
     cancelled = False
     for entries, scale, already in parts:
         cancelled = cancelled or already
+        single = type(scale) is int and scale == 1
         for t, value in entries.items():
             place = named.setdefault(key_of(t), t)
-            old = total.get(place, 0)
-            new = old + value * scale
-            cancelled = cancelled or abs(new) <= abs(old)  # x - 2·x too, which is -x
+            old = total.get(place)
+            more = value if single else value * scale
+            if old is None:
+                new = more
+                cancelled = cancelled or not more
+            else:
+                new = old + more
+                against = (more.numerator > 0) != (old.numerator > 0)
+                cancelled = cancelled or (against and abs(new) <= abs(old))  # x - 2·x too, which is -x
             if new:
                 total[place] = whole(new)
-            else:
-                total.pop(place, None)
+            elif old is not None:
+                del total[place]
     return total, cancelled
 
 
 def whole(x: Number) -> Number:
     """Return an int where a fraction is one."""
-    return x.numerator if isinstance(x, Fraction) and x.denominator == 1 else x
+    return x.numerator if type(x) is not int and x.denominator == 1 else x
 
 
 def representable(x: Number) -> bool:
@@ -195,6 +202,8 @@ def representable(x: Number) -> bool:
 
 def float_exact(x: Number) -> bool:
     """Whether a number is a float."""
+    if x.denominator & (x.denominator - 1):
+        return False  # no power of two
     return representable(x) and Fraction(float(x)) == x
 
 

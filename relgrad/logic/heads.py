@@ -184,7 +184,7 @@ def sum_heads(view: SumView) -> set[Key]:
     """Return what a sum offers: the heads of its summands, and which of them have equal or opposite signs."""
     signs: Counter[tuple[Key, bool]] = Counter()
     for t, k in view.terms.items():
-        for key in set(summand_heads(t)):
+        for key in summand_heads(t):
             signs[key, k > 0] += 1
     return {key for key, _ in signs} | _pairs(signs, view.constant)
 
@@ -217,8 +217,17 @@ def exponents(view: ProductView) -> list[Number]:
     return [whole(a if es[0] > 0 else -a) for a in sizes if a != 1 or es[0] < 0]
 
 
-def summand_heads(t: Any) -> Iterator[Key]:
-    """Yield the heads of a summand: those of its factors, and that of a power where it is one."""
+def summand_heads(t: Any) -> tuple[Key, ...]:
+    """Return the heads of a summand, each once: those of its factors, and that of a power where it is one."""
+    if not is_term(t):
+        return tuple(dict.fromkeys(_summand_heads(t)))
+    found = t.cache.get("summand heads")
+    if found is None:
+        found = t.cache["summand heads"] = tuple(dict.fromkeys(_summand_heads(t)))
+    return found
+
+
+def _summand_heads(t: Any) -> Iterator[Key]:
     view = product_of(t)
     yield from product_heads(view, 0)
     while is_term(t) and t.op.laws.selects:  # 1 - p[i] is an entry of 1 - p

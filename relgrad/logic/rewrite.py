@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from relgrad.logic.associative import applied, match_bag
 from relgrad.logic.build import broadcasts, build_product, build_sum, fit, fit_to
-from relgrad.logic.group import ProductView, SumView, added, multiplied, whole
+from relgrad.logic.group import Number, ProductView, SumView, added, multiplied, whole
 from relgrad.logic.heads import Pattern
 from relgrad.logic.match import match, match_product, match_sum, matching
 from relgrad.logic.multiples import (
@@ -123,7 +123,7 @@ def _rewrite_sum(
     if not may_echo(left.term, pattern, subject):
         return
     for scale in scales(left.term, pattern, subject):
-        scaled = added((subject, whole(1 / Fraction(scale))))
+        scaled = _divided(t, scale)
         for state, rest in match_sum(pattern, scaled, s, extend=True):
             if not takes_whole(scaled, rest):
                 continue
@@ -132,6 +132,27 @@ def _rewrite_sum(
                 if scale != 1 or rest.terms or rest.constant:
                     new = build_sum(added((rest, scale), (sum_of(new), scale)), dtype_of(t))
                 yield Rewrite(final, _fitted(new, t))
+
+
+def _divided(t: Term, scale: Number) -> SumView:
+    """Return a sum divided by a number: the relations that are tried at a place ask for the same few."""
+    if type(scale) is int and scale == 1:
+        return sum_of(t)
+    known: dict[Number, SumView] = t.cache.setdefault("divided", {})
+    found = known.get(scale)
+    if found is None:
+        found = known[scale] = added((sum_of(t), whole(1 / Fraction(scale))))
+    return found
+
+
+def _without(t: Term, factor: ProductView) -> SumView:
+    """Return a sum with each summand divided by a factor, which the relations tried at a place ask for alike."""
+    known: dict[Any, SumView] = t.cache.setdefault("without", {})
+    name = tuple(factor.factors.items())
+    found = known.get(name)
+    if found is None:
+        found = known[name] = times(sum_of(t), factor, -1, dtype_of(t))
+    return found
 
 
 def _rewrite_factored(
@@ -162,7 +183,7 @@ def _rewrite_scaled(
         return
     dtype = dtype_of(t)
     for factor in factors(pattern, subject):
-        scaled = times(subject, factor, -1, dtype)
+        scaled = _without(t, factor)
         for scale in scales(left.term, pattern, scaled):
             for state, rest in match_sum(
                 pattern, added((scaled, whole(1 / Fraction(scale)))), s, extend=True
