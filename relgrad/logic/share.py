@@ -223,5 +223,12 @@ def exponent_of(view: ProductView, k: Number) -> Any:
     parts = list(view.factors.items())
     if len(parts) == 1 and parts[0][1] == k:
         return parts[0][0].rands[0]
-    dtype = parts[0][0].type.dtype if parts[0][0].ground else None
-    return build_sum(added(*[(sum_of(b.rands[0]), whole(Fraction(e) / k)) for b, e in parts]), dtype)
+    first = parts[0][0]
+    known: dict[Any, Any] = first.cache.setdefault("exponents", {})
+    name = k, *parts
+    found = known.get(name)
+    if found is None:
+        dtype = first.type.dtype if first.ground else None
+        total = added(*[(sum_of(b.rands[0]), whole(Fraction(e) / k)) for b, e in parts])
+        found = known[name] = build_sum(total, dtype)
+    return found

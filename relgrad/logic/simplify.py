@@ -13,6 +13,7 @@ from relgrad.logic.group import (
     ProductView,
     SumView,
     added,
+    key_of,
     multiplied,
     number_of,
     whole,
@@ -20,7 +21,7 @@ from relgrad.logic.group import (
 from relgrad.logic.ranges import range_of
 from relgrad.logic.share import dtype_of
 from relgrad.logic.theory import PRODUCTS, SUMS
-from relgrad.logic.view import SHARED, product_of, sum_of, summand
+from relgrad.logic.view import SHARED, product_of, sum_of, summand, summand_key
 from relgrad.ops.arithmetic import divide, power, reciprocal, sqrt
 from relgrad.ops.gather import Index, Scatter
 from relgrad.ops.reduction import Sum
@@ -111,6 +112,7 @@ def factored_sum(t: Term) -> Any:
     view = sum_of(t)
     if not 1 < len(view.terms) + bool(view.constant) <= SHARED:
         return None
+    known = {key_of(part) for part in view.terms}
     for part, k in view.terms.items():
         product = product_of(part)
         for base, e in product.factors.items():
@@ -119,6 +121,10 @@ def factored_sum(t: Term) -> Any:
             outside = multiplied((product, 1), (ProductView(1, {base: 1}), -1))
             inner = sum_of(base)
             for u in [SumView(0, {u: c}) for u, c in inner.terms.items()] + [SumView(inner.constant, {})]:
+                alone = multiplied(*[(product_of(x), 1) for x in u.terms], (outside, 1))
+                key = summand_key(alone)
+                if key is not None and key not in known:
+                    continue  # it meets nothing
                 left = added((view, 1), (_times(u, outside, dtype_of(t)), k))
                 if len(left.terms) < len(view.terms) or (view.constant and not left.constant):
                     rest = _times(added((inner, 1), (u, -1)), outside, dtype_of(t))

@@ -19,6 +19,7 @@ from relgrad.logic.group import (
     added,
     applied_key,
     entry,
+    key_of,
     mark_sum,
     multiplied,
     number_of,
@@ -280,6 +281,17 @@ def _read_sum(t: Term) -> SumView:
             ]
         )
     return summand(product_of(t), t)
+
+
+def summand_key(view: ProductView) -> Any:
+    """Return what a product is known by as a summand, or None where it is a number or a multiple of a sum."""
+    factors = view.factors
+    if len(factors) != 1:
+        return product_key(factors) if factors else None
+    ((base, e),) = factors.items()
+    if e != 1:
+        return product_key(factors)
+    return None if is_term(base) and base.op in SUMS else key_of(base)
 
 
 def summand(view: ProductView, t: Term | None = None, dtype: Any = None) -> SumView:
