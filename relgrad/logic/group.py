@@ -139,16 +139,18 @@ def multiplied(*parts: tuple[ProductView, Number]) -> ProductView:
 def _aligned(parts: tuple[tuple[ProductView, Number], ...]) -> tuple[Any, Number]:
     """Write sums that are the negatives of earlier ones as those, and return the sign that this makes."""
     sign = 1
-    seen: dict[Any, Number] = {}
+    seen: dict[Any, Any] = {}
     aligned = []
     for view, exponent in parts:
         factors: dict[Any, Number] = {}
         for base, e in view.factors.items():
-            other = None if entry(seen, base) in seen else opposite(seen, base)
+            other = None
+            if key_of(base) not in seen and is_term(base):
+                other = seen.get(base.cache.get("opposite"))
             if other is not None and (e * exponent).denominator == 1:
                 sign = -sign if e * exponent % 2 else sign
                 base = other
-            seen[base] = 1
+            seen.setdefault(key_of(base), base)
             factors[base] = factors.get(base, 0) + e
         aligned.append((view._replace(factors=factors), exponent))
     return tuple(aligned), sign

@@ -323,8 +323,8 @@ def match_summand(p: Term, k: Number, t: Any, c: Number, s: State) -> Iterator[t
     elif p in view.factors:
         yield from ((state, k) for state in match(p, t, s))
     else:
-        pattern = ProductView(whole(Fraction(view.coefficient) * k), view.factors)
+        pattern = ProductView(whole(view.coefficient * k), view.factors)
         subject = product_of(t)
-        scaled = ProductView(whole(Fraction(subject.coefficient) * c), subject.factors)
+        scaled = ProductView(whole(subject.coefficient * c), subject.factors)
         for state, _ in match_product(pattern, scaled, s, extend=False, dtype=dtype_of(t)):
             yield state, c

@@ -33,7 +33,9 @@ def dtype_of(t: Any) -> Any:
 
 def holds(e: Number, k: Number) -> bool:
     """Whether an exponent or coefficient e has k in it; a root is not taken out of what is no root."""
-    return (e > 0) == (k > 0) and abs(e) >= abs(k) and (k.denominator == 1 or e.denominator == k.denominator)
+    if (e.numerator > 0) != (k.numerator > 0) or abs(e) < abs(k):
+        return False
+    return k.denominator == 1 or e.denominator == k.denominator
 
 
 def _member(entries: dict[Any, Number], t: Any) -> Any:
