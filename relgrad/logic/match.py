@@ -11,7 +11,6 @@ the theories are abelian groups, a product of exponentials is one exponential, r
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from fractions import Fraction
 from typing import Any
 
 from relgrad.logic.associative import match_bag
