@@ -135,14 +135,20 @@ def join(pieces: Sequence[Piece], like: Term) -> Joined | None:
         piece = pieces[0].counted
         return Joined([piece], _exponent(piece, dtype), piece.weights(dtype), piece.space.axes, None, ())
     if _is_common(pieces):
-        return _stacked(pieces, dtype)
+        return _stacked(pieces, dtype) if any(p.space.axes for p in pieces) else _together(pieces, like)
     pieces = [piece.counted for piece in pieces]
     several = {axis for piece in pieces for axis in piece.space.axes}
     if len(several) == 1 and like.type.extent(min(several)) == 1:
         return _concatenated(pieces, min(several), like)
     if not all(piece.nonnegative for piece in pieces):
         return None
-    return _stacked([_summed(piece, dtype) for piece in pieces], dtype)
+    return _together([_summed(piece, dtype) for piece in pieces], like)
+
+
+def _together(pieces: Sequence[Piece], like: Term) -> Joined | None:
+    """Join pieces that are not summed: along an axis of extent 1 if there is one, so that ranks do not grow."""
+    unit = next((axis for axis in range(-1, -like.type.ndim - 1, -1) if like.type.extent(axis) == 1), None)
+    return _stacked(pieces, like.type.dtype) if unit is None else _concatenated(pieces, unit, like)
 
 
 def _is_common(pieces: Sequence[Piece]) -> bool:
