@@ -54,14 +54,17 @@ def lifted(mark: Mark, rank: int) -> tuple[int | None, ...]:
 
 
 def origins(marks: Iterable[Mark]) -> Iterator[Term]:
-    """Yield the arguments, constants and tests of domains that marks come from."""
-    for mark in marks:
-        if is_term(mark.atom):
-            yield mark.atom
-        elif isinstance(mark.atom, tuple):
-            for part in mark.atom[1:]:
-                if isinstance(part, frozenset):
-                    yield from origins(part)
+    """Yield the arguments, constants and tests of domains that marks come from, those that atoms share once."""
+    stack, seen = list(marks), set()
+    while stack:
+        atom = stack.pop().atom
+        if is_term(atom):
+            yield atom
+        elif isinstance(atom, tuple):
+            inner = [part for part in atom[1:] if isinstance(part, frozenset) and part not in seen]
+            seen.update(inner)
+            for part in inner:
+                stack.extend(part)
 
 
 def is_test(atom: Any) -> bool:
