@@ -27,6 +27,8 @@ MORE = 24
 """and so many before anything is called wrong: what decides between two branches may fall thrice on one side."""
 MARGIN = 64.0
 """Results that differ by so many times what perturbations do to them are different."""
+NOTHING = 1e-30
+"""At moderate inputs, what is smaller in both programs comes of factors that cancel to nothing, and tells nothing."""
 _EXACT = frozenset(
     [
         *("negative", "positive", "absolute", "fabs", "maximum", "minimum", "fmax", "fmin", "where"),
@@ -103,7 +105,8 @@ class Written:
                 allowed = MARGIN * (spreads[i] + self.eta * np.abs(np.asarray(a, float)))
                 apart = np.abs(np.asarray(b, float) - np.asarray(a, float))
                 # What is no number, or infinite, is wrong where the written result is known to some digits.
-                wrong = np.where(np.isfinite(b), apart > allowed, allowed < np.abs(a)) & np.isfinite(a)
+                known = np.where(np.isfinite(b), apart > allowed, allowed < np.abs(a)) & np.isfinite(a)
+                wrong = known & ~(np.maximum(np.abs(a), np.abs(b)) < NOTHING)
             if np.any(wrong):
                 entry = tuple([int(n) for n in np.argwhere(wrong)[0]])
                 return Difference(i, entry, a[entry], b[entry])
