@@ -21,6 +21,7 @@ from relgrad.accuracy.limit import limits
 from relgrad.accuracy.restricted import Restricted
 from relgrad.compile.interpret import interpret
 from relgrad.contract import Contract
+from relgrad.definedness.tests import Anywhere, HoldsNaN
 from relgrad.differentiate import pull_along
 from relgrad.gradient import Anchor, Gradient, Pushforward
 from relgrad.leaf import Input, Known
@@ -38,8 +39,8 @@ ON_INTEGERS = {
 }
 """Ops whose operands are integers: they are computed as they are."""
 ABOUT_FLOATS = {"nextafter", "spacing"}
-NO_ARRAYS = {Anchor, Gradient, Pushforward, Input, Known, Restricted}
-"""What is no array, or is replaced before anything is evaluated."""
+NO_ARRAYS = {Anchor, Gradient, Pushforward, Input, Known, Restricted, Anywhere, HoldsNaN}
+"""What is no array, is replaced before anything is evaluated, or asks for NaN."""
 
 
 def subclasses(kind: type) -> set[type]:
