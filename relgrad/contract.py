@@ -104,11 +104,13 @@ class Contract:
         """Do what `perform` does, in debug mode."""
         self.perform(node, inputs, output_storage)
 
-    def evaluate(self, node: Term | None, inputs: Sequence[Any], debug: bool = False) -> list[Any]:
+    def evaluate(
+        self, node: Term | None, inputs: Sequence[Any], debug: bool = False, typed: bool = True
+    ) -> list[Any]:
         """Return what `perform` (`debug_perform`) stores, in arrays of the types that the application has.
 
         `perform` gets copies of the inputs that `destroy_map` lists, and the others read-only. Raises OpError where it
-        writes to those, or stores something else than arrays of the declared dtypes and shapes.
+        writes to those, or stores something else than arrays of the declared dtypes and shapes, if these are `typed`.
         """
         types = [None] * self.n_outputs if node is None else _outputs(node.type)
         storage: list[list[Any]] = [[None] for _ in types]
@@ -124,6 +126,8 @@ class Contract:
                 cause=str(error),
                 cure="copy it, or list it: destroy_map = {0: [0]} says that output 0 overwrites input 0",
             ) from error
+        if not typed:
+            return [np.asarray(cell[0]) for cell in storage]
         return [
             self._checked(i, cell[0], kind) for i, (cell, kind) in enumerate(zip(storage, types, strict=True))
         ]

@@ -117,7 +117,7 @@ def _trial(instance: Instance, rng: np.random.Generator) -> _Trial:
     compared = defined & (settled | lost)
     witness = witness or _too_wide(instance, values, _each(lambda b: b.is_nan(), left) & settled)
     with np.errstate(all="ignore"):
-        before, after = interpret([instance.left, instance.right], values)
+        before, after = interpret([instance.left, instance.right], values, typed=False)
     truth = left if not rounded else enclose([instance.left], exact)[0]
     dtype = instance.left.type.dtype
     errors = [bits_of_error(np.broadcast_to(x, shape).astype(dtype), truth) for x in (before, after)]

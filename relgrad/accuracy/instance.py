@@ -70,9 +70,9 @@ class Instance(NamedTuple):
         for t in others:
             _bring_near(values[t], values[first], t.op.interval, rng)
         for x, y, d in _distances(self.left):
-            values[x] = _stretched(np.add(*interpret([y, d], values)), x)
+            values[x] = np.add(*interpret([y, d], values, typed=False))
         for x, y, d in _distances(self.left, given=True):
-            values[d] = _stretched(np.subtract(*interpret([x, y], values)), d)
+            values[d] = np.subtract(*interpret([x, y], values, typed=False))
         return values
 
     def exact(self, values: dict[Term, Any]) -> dict[Term, Any]:
@@ -257,7 +257,3 @@ def _blurred(value: Any) -> Any:
     flint = optional("flint")
     balls = [flint.arb(float(v), float(np.abs(np.spacing(v))) / 2) for v in value.flat]
     return np.array(balls, dtype=object).reshape(value.shape)
-
-
-def _stretched(value: Any, x: Term) -> Any:
-    return np.array(np.broadcast_to(value, np.broadcast_shapes(np.shape(value), x.type.shape)))

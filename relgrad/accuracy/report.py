@@ -63,7 +63,7 @@ class Check:
     @property
     def ok(self) -> bool:
         """Whether the two sides were equal wherever they were compared, which was somewhere."""
-        return self.witness is None and (self.compared > 0 or self.matched > 0)
+        return self.witness is None and (self.compared > 0 or (not self.points and self.matched > 0))
 
     @property
     def coverage(self) -> float:
