@@ -193,12 +193,13 @@ class _Masks:
         # The op itself says what it makes of NaN. Where it is linear, the numbers beside do not matter.
         linear = all(i in op.laws.linear for i, x in enumerate(node.rands) if self.of.get(x) is not None)
         applied = self._applied(node, ones=linear and type(op) is not Project)
+        anywhere = _either([as_term(np.any(Tracer(m))) for m in given])
         if not isinstance(node.type, ArrayType):
             self._guarded[node] = applied
-            return _either([as_term(np.any(Tracer(m))) for m in given])
+            return anywhere
         found = as_term(np.isnan(Tracer(applied)))
         # Where nothing is undefined, NaN is an artefact of floats.
-        return found if linear else as_term(np.logical_and(Tracer(found), np.any(Tracer(_either(given)))))
+        return found if linear else as_term(np.logical_and(Tracer(found), Tracer(anywhere)))
 
     def _tied(self, node: Term, given: Sequence[Term]) -> Term:
         """Return the entries that an op ties to some of which one is given."""
