@@ -27,8 +27,8 @@ MORE = 24
 """and so many before anything is called wrong: what decides between two branches may fall thrice on one side."""
 MARGIN = 64.0
 """Results that differ by so many times what perturbations do to them are different."""
-NOTHING = 1e-30
-"""At moderate inputs, what is smaller in both programs comes of factors that cancel to nothing, and tells nothing."""
+NOTHING = 1e-14
+"""At moderate inputs, what is smaller in both programs is as small as the rounding of one, and tells nothing."""
 _EXACT = frozenset(
     [
         *("negative", "positive", "absolute", "fabs", "maximum", "minimum", "fmax", "fmin", "where"),
