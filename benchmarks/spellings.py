@@ -23,7 +23,7 @@ from relgrad.accuracy.ball import Enclosure, enclose
 from relgrad.accuracy.bits import bits_of_error
 from relgrad.accuracy.instance import Instance
 from relgrad.compile.extended import may_leave_range
-from relgrad.compile.function import compile_source
+from relgrad.compile.function import compile_source, fold_constants
 from relgrad.compile.interpret import interpret
 from relgrad.compile.sink import sink_squeezes
 from relgrad.compile.source import write_source
@@ -31,7 +31,6 @@ from relgrad.differentiate import pull_along
 from relgrad.explore.spellings import instance_of
 from relgrad.op import as_term
 from relgrad.schedule import schedule
-from relgrad.schedule.fold import fold_constants
 from relgrad.schedule.strategy import NAIVE
 from relgrad.term import Term, substitute
 from relgrad.trace.tracer import Tracer
