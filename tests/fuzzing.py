@@ -164,6 +164,8 @@ def build(fun: Callable[..., Any], args: Sequence[Any], second: bool, library: L
     rewritten, applied = {}, []
     for name in STRATEGIES:
         derivation = schedule(traced.outputs, library, strategy(name))
+        for failure in derivation.failures:
+            raise failure.error
         rewritten[name] = compile_program(traced, derivation.after, name, extended=True)
         applied += [step.name for step in derivation.steps if step.move == "relation"]
     return Built(traced, 1, written, naive, rewritten, tuple(dict.fromkeys(applied)))

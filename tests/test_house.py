@@ -20,6 +20,7 @@ ORDER = (
     "importable",
     "symbolic",
     "types",
+    "key",
     "term",
     "syntax",
     "contract",

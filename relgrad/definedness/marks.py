@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from relgrad.key import interned
 from relgrad.leaf import Input
 from relgrad.ops.einsum import Einsum
 from relgrad.ops.matmul import MatMul
@@ -60,8 +61,8 @@ def origins(marks: Iterable[Mark]) -> Iterator[Term]:
         atom = stack.pop().atom
         if is_term(atom):
             yield atom
-        elif isinstance(atom, tuple):
-            inner = [part for part in atom[1:] if isinstance(part, frozenset) and part not in seen]
+        else:
+            inner = [part for part in atom.parts if isinstance(part, frozenset) and part not in seen]
             seen.update(inner)
             for part in inner:
                 stack.extend(part)
@@ -129,7 +130,7 @@ def relabelled(marks: Iterable[Mark], own: Labels, output: Labels) -> Marks:
 
 def _with(mark: Mark, pattern: Sequence[int | None], how: Hashable) -> Mark:
     """Return a mark with another pattern; its conditions are those of other entries from there on."""
-    under: Under = frozenset([(how, mark.under)]) if mark.under else mark.under
+    under: Under = frozenset([interned((how, mark.under))]) if mark.under else mark.under
     return Mark(mark.atom, tuple(pattern), under)
 
 

@@ -30,6 +30,7 @@ from relgrad.definedness.marks import (
 from relgrad.definedness.outside import Plain, given, outside
 from relgrad.dependence import dependent
 from relgrad.gradient import Gradient, Pushforward
+from relgrad.key import interned
 from relgrad.leaf import Anchor, Input
 from relgrad.op import Constant, Project
 from relgrad.ops.arithmetic import add, negative, positive, subtract
@@ -83,7 +84,7 @@ class Reach:
             return NONE
         if not isinstance(node.type, ArrayType):
             self._outputs[node] = [
-                frozenset([own_mark(("op", op, i, *self._operands(node)), kind.shape)])
+                frozenset([own_mark(interned((op, i, *self._operands(node))), kind.shape)])
                 for i, kind in enumerate(node.type.outputs)
             ]
             return NONE
@@ -124,7 +125,7 @@ class Reach:
         if op.strict(node):
             marks = frozenset().union(*[lift(g, rank) for g in each])
             return marks if op.elementwise else along(marks, op.axes)
-        return frozenset([own_mark(("op", op, *self._operands(node)), node.type.shape)])
+        return frozenset([own_mark(interned((op, *self._operands(node))), node.type.shape)])
 
     def _operands(self, node: Term) -> list[Any]:
         """Return what the entries that an op makes NaN depend on: the marks of operands, or their values too."""

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.logic.group import Key, ProductView, SumView, interned
+from relgrad.key import Key, interned
+from relgrad.logic.group import ProductView, SumView
 from relgrad.logic.space import bare
 from relgrad.logic.theory import BAG, theories_of
 from relgrad.logic.view import product_of, sum_of

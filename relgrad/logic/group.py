@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any, NamedTuple
-from weakref import WeakValueDictionary
 
+from relgrad.key import Key, interned
 from relgrad.op import Constant
 from relgrad.term import is_term
 
@@ -58,24 +58,6 @@ def number_of(t: Any) -> Number | None:
 def key_of(t: Any) -> Any:
     """Return what a base or summand is known by: x·y and y·x are two terms but one summand."""
     return t.cache.get("key", t) if is_term(t) else t
-
-
-class Key:
-    """What equal products, or equal sums, have in common; interned, so that comparing keys never recurses."""
-
-    __slots__ = ("__weakref__", "parts")
-
-    def __init__(self, parts: Any):
-        self.parts = parts
-
-
-_keys: WeakValueDictionary[Any, Key] = WeakValueDictionary()
-
-
-def interned(parts: Any) -> Key:
-    """Return the one key that is made of these parts."""
-    key = _keys.get(parts)
-    return key if key is not None else _keys.setdefault(parts, Key(parts))
 
 
 def product_key(factors: dict[Any, Number]) -> Key:

@@ -74,11 +74,11 @@ def argument(leaf: Any, path: str) -> Origin:
 def _splits(old: Sequence[Any], new: Sequence[Any]) -> bool:
     """Whether a reshaping only splits axes, so that it needs no copy, whatever the layout of memory.
 
-    >>> _splits((6, 4), (2, 3, 4)), _splits((2, 3), (6,)), _splits((1, 6), (6, 1))
-    (True, False, True)
+    >>> _splits((6, 4), (2, 3, 4)), _splits((2, 3), (6,)), _splits((1, 6), (6, 1)), _splits((2, 0), (0,))
+    (True, False, True, True)
     """
-    if None in old:
-        return True  # where an extent is not known only axes of extent 1 come and go
+    if None in old or 0 in old:
+        return True  # where an extent is not known only axes of extent 1 come and go; of no entries there is no copy
     rest = iter([n for n in new if n != 1])
     for n in old:
         product = 1

@@ -27,8 +27,6 @@ MORE = 24
 """and so many before anything is called wrong: what decides between two branches may fall thrice on one side."""
 MARGIN = 64.0
 """Results that differ by so many times what perturbations do to them are different."""
-NOTHING = 1e-14
-"""At moderate inputs, what is smaller in both programs is as small as the rounding of one, and tells nothing."""
 _EXACT = frozenset(
     [
         *("negative", "positive", "absolute", "fabs", "maximum", "minimum", "fmax", "fmin", "where"),
@@ -74,16 +72,20 @@ class Written:
         return found[: len(self.roots)]
 
     def difference(
-        self, point: Values, written: Sequence[Any], rewritten: Sequence[Any]
+        self, point: Values, written: Sequence[Any], rewritten: Sequence[Any], roots: Sequence[Term] = ()
     ) -> Difference | None:
-        """Return where the results differ by more than rounding explains, or None."""
+        """Return where the results differ by more than rounding explains, or None.
+
+        What the rewritten `roots` lose by rounding is no difference where both results are next to nothing, as are a
+        0 that underflowed and the 1e-17 that two summands leave of each other.
+        """
         doubtful = [
             i for i, (a, b) in enumerate(zip(written, rewritten, strict=True)) if not self._same(a, b)
         ]
         if not doubtful:
             return None
-        found = self._beyond(point, written, rewritten, doubtful, RUNS)
-        return found and self._beyond(point, written, rewritten, doubtful, MORE)
+        found = self._beyond(point, written, rewritten, doubtful, RUNS, roots)
+        return found and self._beyond(point, written, rewritten, doubtful, MORE, roots)
 
     def _beyond(
         self,
@@ -92,11 +94,13 @@ class Written:
         rewritten: Sequence[Any],
         doubtful: Sequence[int],
         runs: int,
+        roots: Sequence[Term],
     ) -> Difference | None:
         """Return where results differ by more than so many perturbed runs do, or None."""
-        spreads = self._spreads(point, written, runs)
+        spreads = self._spreads(self.roots, point, written, runs)
         if spreads is None:
             return None
+        lost = self._spreads(roots, point, rewritten, runs) if roots else None
         for i in doubtful:
             a, b = np.asarray(written[i]), np.asarray(rewritten[i])
             if a.shape != b.shape:
@@ -105,8 +109,10 @@ class Written:
                 allowed = MARGIN * (spreads[i] + self.eta * np.abs(np.asarray(a, float)))
                 apart = np.abs(np.asarray(b, float) - np.asarray(a, float))
                 # What is no number, or infinite, is wrong where the written result is known to some digits.
-                known = np.where(np.isfinite(b), apart > allowed, allowed < np.abs(a)) & np.isfinite(a)
-                wrong = known & ~(np.maximum(np.abs(a), np.abs(b)) < NOTHING)
+                wrong = np.where(np.isfinite(b), apart > allowed, allowed < np.abs(a)) & np.isfinite(a)
+                if lost is not None:
+                    small = np.maximum(np.abs(a), np.abs(b)) < self.eta
+                    wrong &= ~(small & (apart <= MARGIN * lost[i]))
             if np.any(wrong):
                 entry = tuple([int(n) for n in np.argwhere(wrong)[0]])
                 return Difference(i, entry, a[entry], b[entry])
@@ -122,18 +128,20 @@ class Written:
             close = np.abs(a - b) <= MARGIN * self.eta * np.abs(a)
         return bool(np.all(close | ~np.isfinite(a)))
 
-    def _spreads(self, point: Values, written: Sequence[Any], runs: int) -> list[Any] | None:
-        """Return how far perturbations carry each result, or None where it cannot be computed."""
+    def _spreads(
+        self, roots: Sequence[Term], point: Values, results: Sequence[Any], runs: int
+    ) -> list[Any] | None:
+        """Return how far perturbations carry each result of roots, or None where it cannot be computed."""
         rng = np.random.default_rng(len(self.nodes) + runs)
-        spreads = [np.zeros(np.shape(a)) for a in written]
+        spreads = [np.zeros(np.shape(a)) for a in results]
         for _ in range(runs):
-            found = _computed(self.roots, point, _Noise(self.eta, rng))
+            found = _computed(roots, point, _Noise(self.eta, rng))
             if found is None:
                 return None
             with np.errstate(all="ignore"):
                 spreads = [
                     np.maximum(s, np.abs(np.asarray(b, float) - np.asarray(a, float)))
-                    for s, a, b in zip(spreads, written, found, strict=True)
+                    for s, a, b in zip(spreads, results, found, strict=True)
                 ]
         return spreads
 

@@ -188,7 +188,7 @@ class _Validation:
             values, got = written.at(point), rewritten.at(point)
             if values is None or got is None:
                 continue
-            if written.difference(point, values, got) is not None:
+            if written.difference(point, values, got, others) is not None:
                 return False
             tried += all(np.all(np.isfinite(x)) for x in values)
             if tried == ENOUGH:
@@ -203,7 +203,7 @@ class _Validation:
         except Exception as error:
             nothing = [np.full(np.shape(x), np.nan) for x in values]
             return Fault(point, None, error) if self.written.difference(point, values, nothing) else None
-        difference = self.written.difference(point, values, got)
+        difference = self.written.difference(point, values, got, program.derivation.after)
         return None if difference is None else Fault(point, difference)
 
     def _remedies(self, program: Any, fault: Fault) -> Iterator[tuple[Left, list[Guilty]]]:
