@@ -175,6 +175,7 @@ def test_shared_subterms_are_read_once():
     assert list(normal(t, DECLARED).parts.values()) == [2]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("head", ["+", ".", "f"])
 def test_depth_is_no_obstacle(head):
     t = u = "a"

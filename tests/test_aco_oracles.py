@@ -216,6 +216,7 @@ def test_the_judge_of_unifiers_complains():
     assert set(ground_unifiers(problem, ["a", "b"])) == {("b", "a")}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", THEORIES)
 def test_random_problems_are_worth_asking(name: str):
     """Most have an answer and some have none or several; scrambling keeps a term the same modulo the theory."""
@@ -259,6 +260,7 @@ def test_brute_force_agrees_with_maude(name: str):
 # Matching
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", THEORIES)
 def test_matching_gives_exactly_the_answers_of_brute_force(name: str):
     generator = Generator(f"matching {name}", THEORIES[name], widest=wide(name))
@@ -651,6 +653,7 @@ def test_thirty_thousand_levels():
     assert run(0, x, eq_aco(left, right, THEORY)) == ("a",)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("shape", [flat, nested])
 @pytest.mark.parametrize("pattern", ["bound", "open", "pair"])
 def test_work_is_linear_in_the_number_of_summands(pattern: str, shape: Callable[[int], Any]):

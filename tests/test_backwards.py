@@ -41,6 +41,7 @@ def moderate(instance: Any) -> dict[Any, Any]:
     return {t: -x if inside[t].high <= 0 else x + 1 if inside[t].low >= 1 else x for t, x in drawn.items()}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("row", SAMPLED, ids=[row.name for row in SAMPLED])
 def test_a_spelling_equals_the_stable_form_at_moderate_inputs(row):
     instance = instance_of(row)
@@ -83,6 +84,7 @@ def test_a_law_says_the_same_in_all_its_wordings(law):
         np.testing.assert_allclose(x, first, rtol=1e-12)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("row", ["log_of_softmax", "one_minus_logistic", "relative_versine"])
 def test_spellings_are_lazy_distinct_plain_and_reproducible(row):
     found = rg.spellings(rg.LIBRARY[row])[:100]

@@ -75,6 +75,7 @@ def test_the_library_is_what_is_checked_by_default(monkeypatch, capsys):
     assert " 0 of them false or never compared" in out
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("module", ["masking", "norms", "logistic"])
 def test_a_file_of_the_library_can_be_checked(module, capsys):
     assert main(["check", "--samples", "6", str(RELATIONS / f"{module}.py")]) == 0

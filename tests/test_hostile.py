@@ -54,6 +54,7 @@ ENDLESS = [holds_itself, adds_nothing, adds_zero_times, adds_one_less_one, wraps
 GROWING = [pytest.param(row, marks=pytest.mark.slow) for row in (doubles_apart, halves)]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("row", [*ENDLESS, *GROWING], ids=lambda row: row.__name__)
 @pytest.mark.parametrize("base", [rg.Library([]), rg.LIBRARY], ids=["alone", "among others"])
 def test_a_row_that_applies_to_its_own_result_ends_in_a_right_program(row, base):
@@ -195,6 +196,7 @@ STEPS = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("doublings", [30, pytest.param(60, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", STEPS)
 def test_doublings_are_no_work(name, doublings):
@@ -220,20 +222,22 @@ def test_work_is_near_linear_in_the_graph(name):
     assert work(80) < 3 * work(40)
 
 
-def test_three_thousand_softmaxes_in_one_graph():
+@pytest.mark.parametrize("n", [600, pytest.param(3000, marks=pytest.mark.slow)])
+def test_thousands_of_softmaxes_in_one_graph(n):
     def f(x):
         total = 0.0
-        for i in range(1, 3001):
+        for i in range(1, n + 1):
             total = total + np.exp(x * i) / np.sum(np.exp(x * i))
         return total
 
-    with at_most(200_000):
-        np.testing.assert_allclose(np.sum(rg.stabilize(f)(X)), 3000)
+    with at_most(70 * n):
+        np.testing.assert_allclose(np.sum(rg.stabilize(f)(X)), n)
 
 
-def test_ten_thousand_operations_in_a_chain():
-    with at_most(200_000):
-        assert rg.stabilize(chain(STEPS["e/(1 + e)"], 10_000)).source(X).count("expit(") == 10_000
+@pytest.mark.parametrize("n", [2000, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_thousands_of_operations_in_a_chain(n):
+    with at_most(20 * n):
+        assert rg.stabilize(chain(STEPS["e/(1 + e)"], n)).source(X).count("expit(") == n
 
 
 def test_a_thousand_exponentials_under_one_logarithm():

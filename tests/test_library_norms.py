@@ -135,6 +135,7 @@ FLAT = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("slope", INFINITE_SLOPES)
 @pytest.mark.parametrize("flat", FLAT)
 @pytest.mark.filterwarnings("ignore:divide by zero")

@@ -106,6 +106,7 @@ def derived(make: Callable[[int], Callable[..., Any]], args: tuple[Any, ...], n:
     return f.explain(*args).derivation
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", LOOPS)
 def test_ranks_stay_those_of_the_program_as_written(name: str) -> None:
     make, args, rank = LOOPS[name]
@@ -115,6 +116,7 @@ def test_ranks_stay_those_of_the_program_as_written(name: str) -> None:
         assert max(ranks) <= rank + 1
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", LOOPS)
 def test_values_and_gradients_are_those_of_differences(name: str) -> None:
     make, args, _ = LOOPS[name]
@@ -145,6 +147,7 @@ def looked_at(monkeypatch: pytest.MonkeyPatch, run: Callable[[], Any]) -> int:
     return count
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ["filtering", "diffusion", "forward algorithm"])
 def test_longer_loops_look_for_no_more_than_their_steps_do(
     name: str, monkeypatch: pytest.MonkeyPatch

@@ -8,7 +8,7 @@ from ordinary_programs import Program, faults, program
 
 import relgrad as rg
 
-SAMPLE, BATCH = 180, 20
+SAMPLE, BATCH = 80, 5
 
 
 @pytest.mark.parametrize("first", range(0, SAMPLE, BATCH))

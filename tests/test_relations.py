@@ -108,6 +108,7 @@ def holds(row: Any) -> bool:
     return defined > 0
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("row", TRIED, ids=NAMES)
 def test_every_row_is_true(row):
     assert row.doc

@@ -135,6 +135,7 @@ def check_softmax(f, xs, factor, w, v, axis, *, slope=1.0, exponent=lambda x: x,
     check(f, xs, w, v, law, relations=SOFTMAX, twice=twice)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("quotient", QUOTIENTS)
 def test_a_quotient_however_its_factors_stand(quotient):
     form, factor = QUOTIENTS[quotient]
@@ -150,6 +151,7 @@ def test_a_quotient_however_its_factors_stand(quotient):
             check_softmax(f, x, factor(g), w, v, axis, twice=f is shared)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("kind", SUMS)
 @pytest.mark.parametrize(("shape", "axis"), AXES)
 def test_a_sum_however_it_is_put_back(shape, axis, kind):
@@ -190,6 +192,7 @@ EXPONENTIALS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("exponential", EXPONENTIALS)
 def test_shifts_temperatures_and_weights(exponential):
     e, law = EXPONENTIALS[exponential]
@@ -238,6 +241,7 @@ LOGARITHMS = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize(("form", "law"), listed(LOGARITHMS).items())
 def test_the_log_of_a_softmax(form, law, dtype):

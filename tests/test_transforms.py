@@ -57,6 +57,7 @@ def test_first_derivatives_agree_with_differences(name: str) -> None:
         assert_close(mode(f, U)(X), along(f, (X,), (U,)))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", SCALARS)
 def test_second_derivatives_agree_in_all_compositions(name: str) -> None:
     f = SCALARS[name]
@@ -65,6 +66,7 @@ def test_second_derivatives_agree_in_all_compositions(name: str) -> None:
         assert_close(rg.stabilize(outer(inner(f, U), V))(X), expected)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", SCALARS)
 def test_third_derivatives_agree_in_all_compositions_of_both_modes(name: str) -> None:
     f = SCALARS[name]
@@ -76,6 +78,7 @@ def test_third_derivatives_agree_in_all_compositions_of_both_modes(name: str) ->
         assert_close(rg.stabilize(g)(X), expected)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", SCALARS)
 def test_the_hessian_is_the_jacobian_of_the_gradient_and_symmetric(name: str) -> None:
     f = SCALARS[name]
@@ -121,6 +124,7 @@ def test_vjp_and_jvp_are_transposes(name: str) -> None:
     assert_close(np.tensordot(w, jacobian, np.ndim(y)), cotangent, 1e-12)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", ["elementwise", "softmax", "outer", "solve"])
 def test_jacobians_of_jacobians_have_the_axes_in_order(name: str) -> None:
     f = VECTORS[name]

@@ -148,11 +148,12 @@ def is_real(subject: ProductView, rest: ProductView, power: Number) -> bool:
     """Whether what a match to a power took of a product may be raised to that power, whatever the signs.
 
     With x < 0, neither is (x²)^½ = x, nor is x the product of two roots. `rest` is what the match left of
-    subject^(1/power).
+    subject^(1/power), among that what it put there itself: 1/x is y/(yx).
     """
     if power == int(power):
         return True
-    for base, e in subject.factors.items():
+    for base in {**subject.factors, **rest.factors}:
+        e = subject.factors.get(base, 0)
         taken = e - Fraction(rest.factors.get(base, 0)) * power
         if taken and taken % 2 and e == int(e) and not (is_term(base) and range_of(base).nonnegative):
             return False

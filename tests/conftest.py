@@ -1,0 +1,20 @@
+"""The sample of a law's cases that the suite tries; `make fuzz` tries the others."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow all cases of a test marked `sampled(n)` but every n-th."""
+    before: Counter[str] = Counter()
+    for item in items:
+        mark = item.get_closest_marker("sampled")
+        if mark is not None:
+            name = item.nodeid.partition("[")[0]
+            if before[name] % mark.args[0]:
+                item.add_marker(pytest.mark.slow)
+            before[name] += 1
