@@ -49,7 +49,7 @@ def main() -> None:
     options.add_argument("--seed", type=int, default=0)
     options.add_argument("--first", type=int, default=0)
     options.add_argument("--processes", type=int, default=1)
-    options.add_argument("--validated", action="store_true", help="let validation mend what rewriting spoils")
+    options.add_argument("--validated", action="store_true", help="validate, and count each alarm as a fault")
     chosen = options.parse_args()
     tasks = list(batches(chosen.seed, chosen.first, chosen.programs, chosen.validated))
     started, wrong = time.time(), 0

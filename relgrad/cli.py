@@ -73,7 +73,7 @@ def _check(options: argparse.Namespace) -> int:
     for c in checks if options.verbose else wrong:
         print(c, end="\n\n")
     print(checks_table(checks))
-    print(f"\n{len(checks)} checked, {len(wrong)} of them false or never compared")
+    print(f"\n{len(checks)} checked, {len(wrong)} of them false, refused or never compared")
     return 1 if wrong else 0
 
 

@@ -166,6 +166,7 @@ def relation(function: Callable[..., Any] | None = None, *, source: str = "") ->
     >>> import numpy as np
     >>> @relation(source="definition of the logarithm")
     ... def log_of_exponential(x):
+    ...     '''The logarithm undoes the exponential.'''
     ...     return np.log(np.exp(x)), x
     >>> log_of_exponential
     <relation log_of_exponential>

@@ -197,7 +197,7 @@ def faults(
     further: bool = False,
     **options: Any,
 ) -> Iterator[str]:
-    """Yield what is wrong with a program after rewriting: a value, a shape, a derivative, or that it raises.
+    """Yield what is wrong with a program after rewriting: a value, a shape, a derivative, that it raises or warns.
 
     `further` derivatives are the second one and the pushforward, along the same direction.
     """
@@ -207,6 +207,8 @@ def faults(
     argnums = tuple(range(len(p.arrays)))
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
+        for alarm in (rg.WrongRewrite, rg.FailedRelation):
+            warnings.simplefilter("error", alarm)
         wide = [np.asarray(x, np.longdouble) for x in p.arrays]
         plain, truth = f(*p.arrays), np.asarray(f(*wide))
         if not _agree(plain, truth, 1e-9):

@@ -142,6 +142,24 @@ FALSE = [
 ]
 
 
+def stated(function: Any, doc: str = "An equation.", source: str = "these tests") -> rg.Relation:
+    """Return a relation with a docstring and a source."""
+    function.__doc__ = doc
+    return rg.relation(function, source=source)
+
+
+@pytest.mark.parametrize("doc", ["", "The logarithm of an exponential."])
+@pytest.mark.parametrize("source", ["", "definition of the logarithm"])
+def test_a_row_without_docstring_or_source_is_refused(doc, source):
+    found = rg.check(stated(lambda x: (np.log(np.exp(x)), x), doc, source))
+    missing = [name for name, text in (("docstring", doc), ("source", source)) if not text]
+    assert found.ok == (not missing)
+    assert found.verdict == ("refused" if missing else "not refuted")
+    assert (
+        "it has no " + " and no ".join(missing) + ": say what it states in a docstring" in str(found)
+    ) == bool(missing)
+
+
 @pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize("function", FALSE)
 def test_what_is_false_is_caught(function, seed):
@@ -179,7 +197,7 @@ def test_what_differs_in_shape_says_so():
 
 
 def test_what_is_never_defined_is_not_called_true():
-    found = rg.check(rg.relation(lambda x: (np.log(-np.exp(x)), np.log(-np.exp(x) - 1))))
+    found = rg.check(stated(lambda x: (np.log(-np.exp(x)), np.log(-np.exp(x) - 1))))
     assert not found.ok
     assert found.verdict == "never defined"
 
@@ -201,28 +219,28 @@ def test_what_is_never_defined_is_not_called_true():
     ],
 )
 def test_what_holds_on_its_domain_is_true(function):
-    found = rg.check(rg.relation(function))
+    found = rg.check(stated(function))
     assert found.ok, found
 
 
 def test_a_constant_that_was_rounded_stands_for_what_it_was_rounded_from():
-    assert rg.check(rg.relation(lambda x: (np.exp(x * np.log(2)), np.exp2(x)))).ok
-    assert not rg.check(rg.relation(lambda x: (np.exp(x * (np.log(2) + 1e-15)), np.exp2(x)))).ok
+    assert rg.check(stated(lambda x: (np.exp(x * np.log(2)), np.exp2(x)))).ok
+    assert not rg.check(stated(lambda x: (np.exp(x * (np.log(2) + 1e-15)), np.exp2(x)))).ok
 
 
 def test_the_wrong_orientation_shows():
-    found = rg.check(rg.relation(lambda x: (np.log1p(x), np.log(1 + x))))
+    found = rg.check(stated(lambda x: (np.log1p(x), np.log(1 + x))))
     assert found.ok
     assert found.worse > 0.2
     assert found.gain < -5
     assert found.worst.bits > 40
     assert "loses" in str(found)
-    assert rg.check(rg.relation(lambda x: (np.log(1 + x), np.log1p(x)))).gain > 5
+    assert rg.check(stated(lambda x: (np.log(1 + x), np.log1p(x)))).gain > 5
 
 
 def test_coverage_is_the_part_at_which_the_sides_were_compared():
-    assert rg.check(rg.relation(lambda x: (np.exp(x) ** 2, np.exp(2 * x)))).coverage > 0.99
-    assert rg.check(rg.relation(lambda x: (np.log(x) * 2, np.log(x) + np.log(x)))).coverage < 0.7
+    assert rg.check(stated(lambda x: (np.exp(x) ** 2, np.exp(2 * x)))).coverage > 0.99
+    assert rg.check(stated(lambda x: (np.log(x) * 2, np.log(x) + np.log(x)))).coverage < 0.7
 
 
 def test_a_check_is_the_same_each_time():

@@ -44,6 +44,7 @@ def check(
     `check(row).ok` says that the row was not refuted: wherever the left side has a value, the right side has the
     same, to 200 bits (40 where the row holds constants that may be rounded); and so have programs that the left side
     stands in, and what the row makes of them. If not, `witness` is an input at which it is false, and a proof of that.
+    A row without docstring or source is refused.
     `written` gives the text of a program.
 
     Raises RelationError for what is no relation, MissingDependency without python-flint.
@@ -157,6 +158,9 @@ def _summary(relation: Relation, trials: list[_Trial]) -> Check:
         _joined(t.before for t in done)[known],
         _joined(t.after for t in done)[known],
         _worst(done),
+        without=tuple(
+            [k for k, text in (("docstring", relation.doc), ("source", relation.source)) if not text]
+        ),
     )
 
 

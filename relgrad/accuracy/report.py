@@ -10,6 +10,8 @@ import numpy as np
 
 WORSE = 2.0
 """A side is called worse than another if it loses more bits than that: less is how roundings happen to fall."""
+CURE = 'say what it states in a docstring, and where that is shown: @rg.relation(source="…")'
+"""What a row lacks that is refused."""
 
 
 class Witness(NamedTuple):
@@ -45,6 +47,7 @@ class Loss(NamedTuple):
 class Check:
     """What is known of a relation; `ok` says that it was not refuted, and is what a test asserts.
 
+    A row that is `without` a docstring or a source is refused: nobody could say what it should be checked against.
     `before` and `after` are the errors in bits of its left and right side, at the same points. Of `subjects` random
     programs that hold the left side, the relation was applied in `matched`.
     """
@@ -59,11 +62,13 @@ class Check:
     worst: Loss | None
     subjects: int = 0
     matched: int = 0
+    without: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
-        """Whether the two sides were equal wherever they were compared, which was somewhere."""
-        return self.witness is None and (self.compared > 0 or (not self.points and self.matched > 0))
+        """Whether the two sides were equal wherever they were compared, which was somewhere, and nothing is missing."""
+        compared = self.compared > 0 or (not self.points and self.matched > 0)
+        return self.witness is None and compared and not self.without
 
     @property
     def coverage(self) -> float:
@@ -88,12 +93,18 @@ class Check:
     @property
     def verdict(self) -> str:
         """What is known of the equation, in a word or two."""
-        return "not refuted" if self.ok else "false" if self.witness else "never defined"
+        if self.witness:
+            return "false"
+        if self.without:
+            return "refused"
+        return "not refuted" if self.ok else "never defined"
 
     def __str__(self) -> str:
         lines = [f"{self.name}: {self.verdict}"]
         if self.witness:
             lines.append(f"  {self.witness}")
+        if self.without:
+            lines.append(f"  refused    it has no {' and no '.join(self.without)}: {CURE}")
         if self.points:
             lines.append(f"  compared   at {self.compared} of {self.points} points of its domain")
         if self.subjects:

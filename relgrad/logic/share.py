@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import combinations, islice, product
 from typing import Any
 
 from relgrad.logic.build import build_product, build_sum
@@ -21,6 +21,8 @@ from relgrad.term import is_term
 
 MANY = 4
 """A sum of more summands than this is not shared out in all ways."""
+SELECTIONS = 1024
+"""So many selections of factors are tried for one variable: all of up to ten factors."""
 
 ProductMatch = tuple[State, ProductView]
 SumMatch = tuple[State, SumView]
@@ -141,20 +143,24 @@ def choose_product(
 ) -> Iterator[ProductMatch]:
     """Give each variable some of the factors, fewest first; what no variable takes is left."""
     (variable, k), *rest = variables
+    for taken in islice(_selections(t, k, allow_empty), SELECTIONS):
+        bound = bind(variable, build_product(taken, dtype), s)
+        if bound is False:
+            continue
+        left = multiplied((t, 1), (taken, -k))
+        if rest:
+            yield from choose_product(rest, left, bound, dtype, allow_empty)
+        else:
+            yield bound, left
+
+
+def _selections(t: ProductView, k: Number, allow_empty: bool) -> Iterator[ProductView]:
+    """Yield the products p of factors of t for which p^k is part of t: those of one factor, of two, … of all; 1."""
     fitting = [(b, _shares(e, k)) for b, e in t.factors.items() if holds(e, k)]
-    sizes = [*range(1, len(fitting) + 1), *([0] if allow_empty else [])]
-    for size in sizes:
+    for size in [*range(1, len(fitting) + 1), *([0] if allow_empty else [])]:
         for chosen in combinations(fitting, size):
             for amounts in product(*[shares for _, shares in chosen]):
-                taken = {b: amount for (b, _), amount in zip(chosen, amounts, strict=True)}
-                bound = bind(variable, build_product(ProductView(1, taken), dtype), s)
-                if bound is False:
-                    continue
-                left = multiplied((t, 1), (ProductView(1, taken), -k))
-                if rest:
-                    yield from choose_product(rest, left, bound, dtype, allow_empty)
-                else:
-                    yield bound, left
+                yield ProductView(1, {b: n for (b, _), n in zip(chosen, amounts, strict=True)})
 
 
 def _shares(e: Number, k: Number) -> list[Number]:

@@ -195,7 +195,8 @@ class _Run:
                 became[key] = successor
 
     def _note(self, name: str, t: Term, error: Exception) -> None:
-        if isinstance(error, RelgradWarning):  # one that the caller has made an error
+        # A warning that the caller has made an error, or an alarm that the caller has set.
+        if isinstance(error, (RelgradWarning, TimeoutError)):
             raise error
         self.failed.setdefault(name, (t, error))
 
