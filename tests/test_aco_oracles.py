@@ -633,6 +633,7 @@ def nested(n: int) -> Any:
 THEORY = laws_of(tuple(one_law("AC").items()))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("shape", [flat, nested])
 def test_a_hundred_thousand_summands(shape: Callable[[int], Any]):
     n, x, a = 100_000, var(), var()

@@ -34,7 +34,7 @@ SELDOM = 6
 """How many of the rows are not applied in any of them at most, in percent."""
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("row", list(rg.LIBRARY), ids=lambda row: row.name)
 def test_every_row_of_the_library_is_true_and_loses_no_more_than_it_wins(row):
     found = rg.check(row, samples=48, subjects=FEW)

@@ -114,6 +114,7 @@ EXTREMES: dict[str, Scalar] = {
 TIES = {"share": [0.5, 0.5], "first": [1.0, 0.0], "last": [0.0, 1.0]}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", EXTREMES)
 @pytest.mark.parametrize("ties", TIES)
 @pytest.mark.parametrize("strategy", ["default", "eager"])

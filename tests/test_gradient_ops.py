@@ -98,7 +98,7 @@ def test_gradients_agree_with_differences(label: str) -> None:
         assert_close(a, b, 1e-9)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("label", ROWS)
 def test_second_derivatives_agree_in_both_modes(label: str) -> None:
     f, *args = ROWS[label]
@@ -179,14 +179,15 @@ def test_where_extents_must_be_known_the_error_says_so(label: str) -> None:
 
 @cache
 def graphs() -> list[tuple[list[Term], dict[Term, Any]]]:
-    """Return for each row the graphs of its value and of two derivatives, and the arguments of each."""
+    """Return for each row the graphs of its value and of a derivative, first or second, and the arguments of each."""
     return list(made_graphs())
 
 
 def made_graphs() -> Iterator[tuple[list[Term], dict[Term, Any]]]:
-    for f, *args in (*ROWS.values(), *NOT_A_FUNCTION_OF_THE_REALS.values()):
+    for i, (f, *args) in enumerate((*ROWS.values(), *NOT_A_FUNCTION_OF_THE_REALS.values())):
         loss, vs = total(f), directions(tuple(args), 1)
-        for g in (lambda *xs, f=f: parts(f(*xs)), along_gradient(loss, vs), second(loss, vs)):
+        derivative = second(loss, vs) if i % 2 else along_gradient(loss, vs)
+        for g in (lambda *xs, f=f: parts(f(*xs)), derivative):
             try:
                 traced = trace(g, args)
                 roots = schedule(traced.outputs, LIBRARY, strategy("default")).after

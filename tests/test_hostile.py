@@ -196,7 +196,7 @@ STEPS = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("doublings", [30, pytest.param(60, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", STEPS)
 def test_doublings_are_no_work(name, doublings):

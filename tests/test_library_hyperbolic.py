@@ -93,6 +93,7 @@ SMALL = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", SMALL)
 def test_near_zero(name):
     assert max(errors(SMALL[name], [1e-9, -2e-5, 0.3, 0.7])) <= 7

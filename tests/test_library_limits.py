@@ -40,6 +40,7 @@ SMALL = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", SMALL)
 def test_near_zero(name):
     points = [1e-9, -2e-5, 0.4]

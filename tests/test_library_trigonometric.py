@@ -54,6 +54,7 @@ SMALL = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", SMALL)
 def test_near_zero(name):
     assert max(errors(SMALL[name], [1e-9, -2e-5, 0.3, 0.9])) <= 7

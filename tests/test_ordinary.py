@@ -8,7 +8,7 @@ from ordinary_programs import Program, faults, program
 
 import relgrad as rg
 
-SAMPLE, BATCH = 80, 5
+SAMPLE, BATCH = 48, 4
 
 
 @pytest.mark.parametrize("first", range(0, SAMPLE, BATCH))

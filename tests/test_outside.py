@@ -453,6 +453,7 @@ def changed(make: Callable[[], Subject], rounds: int, seed: int) -> None:
         check(f)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("make", SUBJECTS)
 def test_every_change_is_seen(make: Callable[[], Subject]) -> None:
     changed(make, ROUNDS, 0)
