@@ -187,7 +187,12 @@ def entry_minus_logsumexp(x, y, z, axis):
 @relation(source="Blanchard, Higham & Higham 2021, section 1")
 def logsumexp_of_distances_from_entry(x, y, z, axis):
     """The log-sum-exp of distances from one of the entries is a negated log-probability."""
-    return logsumexp(x - y, axis=axis, keepdims=True), -z, log_probabilityo(y, x, axis, z)
+    return (
+        logsumexp(x - y, axis=axis, keepdims=True),
+        -z,
+        constant_along(y, axis),
+        log_probabilityo(y, x, axis, z),
+    )
 
 
 @relation(source="Blanchard, Higham & Higham 2021, eq. 1.4: the log-sum-exp moves with its argument")

@@ -189,6 +189,9 @@ ISSUE = {
     "shares of a matrix": lambda z: (lambda p: p / (p.sum() + 1e-7))(np.exp(z)),
     "kernel weights": lambda z: (lambda k: k / k.sum(1, keepdims=True))(np.exp(-((z[:, :1] - z[:, 0]) ** 2))),
     "additive smoothing": lambda z: (lambda p: (p + 0.1) / (p + 0.1).sum())(np.exp(z) / np.exp(z).sum(0)),
+    "roots beside a sum of any sign": lambda z: np.exp(z / 2) / (np.exp(z) - 2),
+    "a sum of any sign over a root": lambda z: (np.exp(z) - 2) / np.exp(z / 3),
+    "an entry of a root beside a sum of any sign": lambda z: np.exp(z / 2)[0] / (np.exp(z).sum(0) - 9),
     "a root of squares": lambda z: np.sqrt((1 - np.cos(z)) / (1 + np.cos(z))),
     "products over axes": lambda z: (lambda e: np.log(e / e.prod(axis=(0, 1), keepdims=True)))(
         np.exp(z) ** 2 / np.exp(2 * z) * np.exp(z) / np.exp(z - np.max(z))

@@ -18,6 +18,7 @@ import numpy as np
 from relgrad.accuracy.ball import Enclosure, enclose
 from relgrad.accuracy.bits import bits_of_error
 from relgrad.accuracy.instance import Instance, instances
+from relgrad.accuracy.proof import proved
 from relgrad.accuracy.report import Check, Loss, Witness
 from relgrad.accuracy.subjects import judged, simplified
 from relgrad.accuracy.subjects import subjects as made_of
@@ -44,7 +45,8 @@ def check(
     `check(row).ok` says that the row was not refuted: wherever the left side has a value, the right side has the
     same, to 200 bits (40 where the row holds constants that may be rounded); and so have programs that the left side
     stands in, and what the row makes of them. If not, `witness` is an input at which it is false, and a proof of that.
-    A row without docstring or source is refused.
+    A row without docstring or source is refused. Where the sides are analytic functions of up to three numbers,
+    `boxes` are some on which the equation is proved.
     `written` gives the text of a program.
 
     Raises RelationError for what is no relation, MissingDependency without python-flint.
@@ -55,15 +57,16 @@ def check(
             cure="decorate the equation with @relgrad.relation, or pass an op",
         )
     rng = np.random.default_rng(seed)
-    trials = []
-    for instance in instances(relation, samples):
+    trials, made = [], instances(relation, samples)
+    for instance in made:
         wrong = _wrong_shape(instance)
         trials.append(_Trial(instance, {}, wrong) if wrong else _trial(instance, rng))
     found = _summary(relation, trials)
     if found.witness is not None:
         return found
     rng = np.random.default_rng([seed, *relation.name.encode()])
-    return replace(found, **judged(made_of(relation, rng, subjects), rng, written)._asdict())
+    in_programs = judged(made_of(relation, rng, subjects), rng, written)._asdict()
+    return replace(found, boxes=tuple(proved(made)), **in_programs)
 
 
 def check_simplification(

@@ -75,18 +75,24 @@ class Instance(NamedTuple):
             values[d] = np.subtract(*interpret([x, y], values, typed=False))
         return values
 
-    def exact(self, values: dict[Term, Any]) -> dict[Term, Any]:
+    def exact(self, values: dict[Term, Any], bits: int = EXACT) -> dict[Term, Any]:
         """Return what the samples stand for: where x − y is sampled, x is not rounded, nor else is x − y."""
         known = {t: as_balls(x) for t, x in values.items()}
         for x, y, d in _distances(self.left):
-            far, near = evaluate([y, d], known, EXACT)
-            with optional("flint").ctx.workprec(EXACT):
+            far, near = evaluate([y, d], known, bits)
+            with optional("flint").ctx.workprec(bits):
                 known[x] = np.asarray(far + near, dtype=object)
         for x, y, d in _distances(self.left, given=True):
-            high, low = evaluate([x, y], known, EXACT)
-            with optional("flint").ctx.workprec(EXACT):
+            high, low = evaluate([x, y], known, bits)
+            with optional("flint").ctx.workprec(bits):
                 known[d] = np.asarray(high - low, dtype=object)
         return known
+
+    @property
+    def free(self) -> list[Term]:
+        """The leaves that do not follow from others."""
+        follow = {x for x, _, _ in _distances(self.left)} | {d for *_, d in _distances(self.left, given=True)}
+        return [t for t in self.leaves.values() if t not in follow]
 
     @property
     def rounded(self) -> dict[Term, Any]:

@@ -36,6 +36,17 @@ class Witness(NamedTuple):
         return "\n  ".join(lines)
 
 
+class Box(NamedTuple):
+    """A box on which the sides of an equation differ by no more than 2 to the power −bits."""
+
+    sides: dict[str, tuple[float, float]]
+    bits: int
+
+    def __str__(self) -> str:
+        where = ", ".join(f"{name} in [{low:g}, {high:g}]" for name, (low, high) in self.sides.items())
+        return f"to 2^-{self.bits} for all {where}"
+
+
 class Loss(NamedTuple):
     """How many bits are lost where most are."""
 
@@ -63,6 +74,7 @@ class Check:
     subjects: int = 0
     matched: int = 0
     without: tuple[str, ...] = ()
+    boxes: tuple[Box, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -107,6 +119,9 @@ class Check:
             lines.append(f"  refused    it has no {' and no '.join(self.without)}: {CURE}")
         if self.points:
             lines.append(f"  compared   at {self.compared} of {self.points} points of its domain")
+        if self.boxes:
+            more = f", and on {len(self.boxes) - 1} more" if len(self.boxes) > 1 else ""
+            lines.append(f"  proved     {self.boxes[0]}{more}")
         if self.subjects:
             lines.append(
                 f"  applied    in {self.matched} of {self.subjects} random programs that it may stand in"

@@ -161,8 +161,9 @@ def _balanced(available: ProductView, denominator: Denominator) -> Iterator[Take
     """
     base, k, joined = denominator
     for piece in joined.pieces:
-        if piece.exponent is not None and (q := min(_multiple(available, exp(piece.exponent)), k)) > 0:
-            q = whole(Fraction(q)) if q < 1 else 1
+        if piece.exponent is None:
+            continue
+        if q := _part_of(min(_multiple(available, exp(piece.exponent)), k), denominator):
             taken = multiplied((product_of(exp(piece.exponent)), q), (ProductView(1, {base: -q}), 1))
             yield multiplied((available, 1), (taken, -1)), joined.quotient(piece.exponent, q)
 
@@ -171,10 +172,19 @@ def _inverse(available: ProductView, denominator: Denominator) -> Iterator[Taken
     """Yield a sum over the exponential of one of its summands, to the largest power that is in both."""
     base, k, joined = denominator
     for piece in joined.pieces:
-        if piece.exponent is not None and (q := min(-_multiple(available, exp(piece.exponent)), -k)) > 0:
-            q = whole(Fraction(q)) if q < 1 else 1
+        if piece.exponent is None:
+            continue
+        if q := _part_of(min(-_multiple(available, exp(piece.exponent)), -k), denominator):
             taken = multiplied((product_of(exp(piece.exponent)), -q), (ProductView(1, {base: q}), 1))
             yield multiplied((available, 1), (taken, -1)), joined.quotient(piece.exponent, -q)
+
+
+def _part_of(q: Number, denominator: Denominator) -> Number:
+    """Return how much of a power that two have in common is taken: one, or a fraction where a root is real, or none."""
+    base, k, _ = denominator
+    if q >= 1:
+        return 1
+    return whole(Fraction(q)) if q > 0 and (k.denominator != 1 or range_of(base).nonnegative) else 0
 
 
 def _multiple(view: ProductView, t: Term) -> Number:
@@ -212,9 +222,7 @@ def _selected(available: ProductView, denominator: Denominator) -> Iterator[Take
             for form, term_of in _forms(piece, i, joined):
                 if not fits(selection, form.type.shape) or not commutes(selection, base):
                     continue
-                q = min(_multiple(view, picked := pushed(selection, form)), k)
-                if q > 0:
-                    q = whole(Fraction(q)) if q < 1 else 1
+                if q := _part_of(min(_multiple(view, picked := pushed(selection, form)), k), denominator):
                     taken = multiplied((product_of(picked), q), (ProductView(1, {base: 1}), -q))
                     new = term_of(q)
                     if new is not None and fits(selection, new.type.shape):

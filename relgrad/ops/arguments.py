@@ -115,7 +115,7 @@ def as_balls(array: Any) -> Any:
     def ball(v: Any) -> Any:
         while isinstance(v, (np.ndarray, np.generic)):
             v = v.item()
-        return v if type(v) is flint.arb else flint.arb(v)
+        return v if hasattr(v, "is_finite") else flint.arb(v)
 
     return np.vectorize(ball, otypes=[object])(np.asarray(array, dtype=object))
 
