@@ -1,7 +1,8 @@
 """Ordinary programs on ordinary inputs: whatever is rewritten, values and derivatives are those of plain NumPy.
 
 Programs are lines of NumPy over several arrays of one to three axes, with extents of 1 among them: positive parts,
-smoothing, shares of shares, reductions over differing axes, broadcasts, products, norms, moments, scans, selections.
+smoothing, shares of shares, roots beside sums of any sign, reductions over differing axes, broadcasts, products, norms,
+moments, scans, selections.
 A seed names a program and its inputs. Each is judged where floats judge well: where NumPy in double precision agrees
 with NumPy in extended precision, so does the rewritten program; its derivative along a random direction agrees with a
 difference quotient in extended precision.
@@ -60,6 +61,11 @@ A[..., None] - B | A[..., 0] | A.T | A[None] | A[..., None] | A.ravel() | np.log
 np.concatenate([A, B], -1) | np.stack([A, B]) | A*np.exp(B).sum(AX) | np.exp(A) - np.exp(B) | A - A.max(AX)
 np.exp(A) - 1 | np.log(P) - np.log(Q) | np.log(P) - np.log(P.sum(AX)) | np.sqrt(P) - np.sqrt(Q) | 1/P - 1/Q
 A*np.log(P) | np.linalg.norm(A + C) | (1 - P)/(1 + P) | 1 - P | (P - Q)/(P + Q) | P.sum(AX) - Q.sum(AX)
+np.exp(A/2)/(np.exp(A) - C) | (np.exp(A) - C)/np.exp(A/2) | (P - C)/np.sqrt(P) | np.sqrt(P)/(P - Q) | A/P**1.5
+A*np.sqrt(P) | A/np.sqrt(P) | A*P**-0.5/Q | np.sqrt(A**2) | np.sqrt(A**2*P) | np.sqrt(abs(A))*B | A*abs(A) | np.cbrt(A)
+np.sign(A)*P | np.log(abs(A)) | np.log(A**2 + C) | (A - B)/np.sqrt(P + C) | np.exp(A)*(B - C) | np.exp(A)*B/P.sum(AX)
+(np.exp(A)*B).sum(AX)/np.exp(A).sum(AX) | (np.exp(A)*B).sum(AX)/(np.exp(A)*B).sum() | np.exp(A)*B + np.exp(B)*A
+np.exp(A/2)*B/(np.exp(A)*B - C) | (np.exp(A) - np.exp(B))/(np.exp(A) + np.exp(B)) | np.exp(A).sum(AX) - np.exp(B).sum(AX)
 np.sum(np.log(P)*Q) | np.mean(np.log(P/P.sum(AX)), AX) | np.log(P/(P.sum(AX) + C)) | np.mean(np.log(P + C))
 """
 AXES = ["", "", "axis=0", "axis=-1", "axis=-1, keepdims=True", "axis=0, keepdims=True", "axis=(0, -1)"]
