@@ -65,8 +65,9 @@ np.exp(A/2)/(np.exp(A) - C) | (np.exp(A) - C)/np.exp(A/2) | (P - C)/np.sqrt(P) |
 A*np.sqrt(P) | A/np.sqrt(P) | A*P**-0.5/Q | np.sqrt(A**2) | np.sqrt(A**2*P) | np.sqrt(abs(A))*B | A*abs(A) | np.cbrt(A)
 np.sign(A)*P | np.log(abs(A)) | np.log(A**2 + C) | (A - B)/np.sqrt(P + C) | np.exp(A)*(B - C) | np.exp(A)*B/P.sum(AX)
 (np.exp(A)*B).sum(AX)/np.exp(A).sum(AX) | (np.exp(A)*B).sum(AX)/(np.exp(A)*B).sum() | np.exp(A)*B + np.exp(B)*A
-np.exp(A/2)*B/(np.exp(A)*B - C) | (np.exp(A) - np.exp(B))/(np.exp(A) + np.exp(B)) | np.exp(A).sum(AX) - np.exp(B).sum(AX)
-np.sum(np.log(P)*Q) | np.mean(np.log(P/P.sum(AX)), AX) | np.log(P/(P.sum(AX) + C)) | np.mean(np.log(P + C))
+np.exp(A/2)*B/(np.exp(A)*B - C) | (np.exp(A) - np.exp(B))/(np.exp(A) + np.exp(B))
+np.exp(A).sum(AX) - np.exp(B).sum(AX) | np.sum(np.log(P)*Q)
+np.mean(np.log(P/P.sum(AX)), AX) | np.log(P/(P.sum(AX) + C)) | np.mean(np.log(P + C))
 """
 AXES = ["", "", "axis=0", "axis=-1", "axis=-1, keepdims=True", "axis=0, keepdims=True", "axis=(0, -1)"]
 AXES += [
