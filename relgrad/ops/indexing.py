@@ -156,7 +156,7 @@ def _bounded(index: int, n: Extent, axis: int) -> int:
     if n is None:
         return index
     if not -n <= index < n:
-        raise ShapeError(f"index {index} is out of bounds for axis {axis} of extent {n}")
+        raise _out_of_bounds(index, n, axis)
     return index + n if index < 0 else index
 
 
@@ -244,7 +244,16 @@ def _advanced(x: Any, entries: list[Any]) -> Any:
 def _check_bounds(values: np.ndarray, n: int, axis: int) -> None:
     wrong = values[(values < -n) | (values >= n)]
     if wrong.size:
-        raise ShapeError(f"index {wrong.flat[0]} is out of bounds for axis {axis} of extent {n}")
+        raise _out_of_bounds(wrong.flat[0], n, axis)
+
+
+def _out_of_bounds(index: int, n: int, axis: int) -> ShapeError:
+    which = f"an index from {-n} to {n - 1}" if n else "an array that is not empty"
+    return ShapeError(
+        f"index {index} is out of bounds for axis {axis} of extent {n}",
+        cause="NumPy would raise IndexError for an array of this shape",
+        cure=f"pass {which}",
+    )
 
 
 @implements(np.take, "take")

@@ -15,6 +15,9 @@ from relgrad.trace.forms import STATIC_FORM
 from relgrad.trace.inspection import ATOMS
 from relgrad.types import ArrayType, array_type
 
+LARGEST = 2**63 - 1
+"""Integers of more bits fit into no array."""
+
 
 def as_array(leaf: Any, path: str = "") -> Any:
     """Return a leaf as an ndarray of real numbers or booleans.
@@ -118,7 +121,7 @@ def signature(args: Sequence[Any], kwargs: Mapping[str, Any] | None = None) -> H
             cls = type(x)
             if cls is np.ndarray:
                 key += (x.dtype, x.shape)
-            elif cls is float or cls is int or cls is bool:
+            elif cls is float or cls is bool or (cls is int and -LARGEST <= x <= LARGEST):
                 key.append(cls)
             else:
                 break
@@ -130,7 +133,7 @@ def signature(args: Sequence[Any], kwargs: Mapping[str, Any] | None = None) -> H
 
 def _leaf_key(leaf: Any) -> Hashable:
     cls = type(leaf)
-    if cls is float or cls is int or cls is bool:
+    if cls is float or cls is bool or (cls is int and -LARGEST <= leaf <= LARGEST):
         return cls
     if cls is np.ndarray:
         return leaf.dtype, leaf.shape

@@ -191,7 +191,7 @@ def _flatten(x: Any, leaves: list[Any], depth: int) -> Structure:
     if form is STATIC_FORM:
         try:
             return _static(x)
-        except TypeError:
+        except (TypeError, ValueError):  # a memoryview that can be written to raises the latter
             raise _Unfit(x) from None
     if not depth:
         raise _Unfit(x)
