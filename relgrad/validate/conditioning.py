@@ -27,6 +27,8 @@ MORE = 24
 """and so many before anything is called wrong: what decides between two branches may fall thrice on one side."""
 MARGIN = 64.0
 """Results that differ by so many times what perturbations do to them are different."""
+NOTHING = 1e-14
+"""At moderate inputs, numbers below this may be what is left of constants that were rounded when they were folded."""
 _EXACT = frozenset(
     [
         *("negative", "positive", "absolute", "fabs", "maximum", "minimum", "fmax", "fmin", "where"),
@@ -112,7 +114,7 @@ class Written:
                 wrong = np.where(np.isfinite(b), apart > allowed, allowed < np.abs(a)) & np.isfinite(a)
                 if lost is not None:
                     small = np.maximum(np.abs(a), np.abs(b)) < self.eta
-                    wrong &= ~(small & (apart <= MARGIN * lost[i]))
+                    wrong &= ~(small & (apart <= np.maximum(MARGIN * lost[i], NOTHING)))
             if np.any(wrong):
                 entry = tuple([int(n) for n in np.argwhere(wrong)[0]])
                 return Difference(i, entry, a[entry], b[entry])
