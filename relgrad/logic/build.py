@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from relgrad.logic.group import Number, ProductView, SumView, added, float_exact, number_of, whole
+from relgrad.logic.group import Number, ProductView, SumView, added, float_exact, number_of, renamed, whole
 from relgrad.op import constant
 from relgrad.ops.arithmetic import add, divide, multiply, negative, power, reciprocal, sqrt, square, subtract
 from relgrad.ops.casting import cast
@@ -156,7 +155,7 @@ def _widened(parts: dict[Any, Number], dtype: Any) -> dict[Any, Number]:
     types = [t.type.dtype if is_term(t) and t.type is not None else None for t in parts]
     if not all(d is not None and d.kind == "f" and d.itemsize < np.dtype(dtype).itemsize for d in types):
         return parts
-    return _cast(parts, parts, dtype)
+    return renamed(parts, lambda t: cast(t, dtype))
 
 
 def _floated(factors: dict[Any, Number], dtype: Any) -> dict[Any, Number]:
@@ -168,16 +167,7 @@ def _floated(factors: dict[Any, Number], dtype: Any) -> dict[Any, Number]:
     }
     if sum(map(abs, integers.values())) <= 1:
         return factors
-    return _cast(factors, integers, dtype)
-
-
-def _cast(parts: dict[Any, Number], which: Container[Any], dtype: Any) -> dict[Any, Number]:
-    """Return parts of which some are cast, together with those that they are equal to then: n beside float(n)."""
-    found: dict[Any, Number] = {}
-    for t, k in parts.items():
-        key = cast(t, dtype) if t in which else t
-        found[key] = found.get(key, 0) + k
-    return {t: k for t, k in found.items() if k}
+    return renamed(factors, lambda b: cast(b, dtype) if b in integers else b)
 
 
 def _signed(t: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -100,6 +100,15 @@ def entry(entries: dict[Any, Number], t: Any) -> Any:
         return t
     key = key_of(t)
     return next((other for other in entries if key_of(other) == key), None)
+
+
+def renamed(entries: dict[Any, Number], name: Callable[[Any], Any]) -> dict[Any, Number]:
+    """Return a multiset with other members in place of its own, those together that have become one."""
+    found: dict[Any, Number] = {}
+    for t, k in entries.items():
+        key = name(t)
+        found[key] = found.get(key, 0) + k
+    return {t: k for t, k in found.items() if k}
 
 
 def multiplied(*parts: tuple[ProductView, Number]) -> ProductView:

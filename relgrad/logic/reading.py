@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from relgrad.logic.build import build_product
-from relgrad.logic.group import ProductView, number_of
+from relgrad.logic.group import ProductView, number_of, renamed
 from relgrad.logic.ranges import is_constant_along
 from relgrad.logic.theory import (
     PARITY,
@@ -104,7 +104,7 @@ def widened(t: Term, view: ProductView) -> ProductView:
         inside = b.op is exp or b.op in SUMS or type(b.op) is Sum
         return b.op.make_node(*map(cast, b.rands)) if inside else cast(b)
 
-    return view._replace(factors={wide(b): e for b, e in view.factors.items()})
+    return view._replace(factors=renamed(view.factors, wide))
 
 
 def is_repeated(t: Term, view: ProductView) -> bool:

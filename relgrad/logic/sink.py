@@ -14,7 +14,7 @@ import numpy as np
 
 from relgrad.logic.build import build_product, build_sum, fit
 from relgrad.logic.finite import is_finite
-from relgrad.logic.group import Number, ProductView, SumView, multiplied
+from relgrad.logic.group import Number, ProductView, SumView, multiplied, renamed
 from relgrad.logic.ranges import is_constant_along
 from relgrad.logic.share import dtype_of
 from relgrad.logic.space import spread
@@ -207,7 +207,7 @@ def _drawn(base: Term, factor: ProductView, dtype: Any) -> Any:
     if op not in SUMS:
         return None
     view = sum_of(base)
-    return build_sum(SumView(0, {_times(part, factor, dtype): k for part, k in view.terms.items()}), dtype)
+    return build_sum(SumView(0, renamed(view.terms, lambda part: _times(part, factor, dtype))), dtype)
 
 
 def _times(t: Term, factor: ProductView, dtype: Any) -> Any:

@@ -24,6 +24,7 @@ from relgrad.logic.group import (
     multiplied,
     number_of,
     product_key,
+    renamed,
     representable,
 )
 from relgrad.logic.ranges import range_of
@@ -159,7 +160,7 @@ def _exponential(t: Term) -> ProductView | None:
     factors: dict[Any, Number] = {}
     if constant:
         factors[exp(number_term(constant, t.type.dtype if t.ground else None))] = 1
-    factors |= {exp(in_floats(inner, t)): k for inner, k in terms.items()}
+    factors |= renamed(terms, lambda inner: exp(in_floats(inner, t)))
     return ProductView(1, factors, exponentials=1)
 
 
@@ -212,7 +213,7 @@ def _expanded(t: Term) -> ProductView | None:
         return view  # broadcasting supplies all axes of a single entry
     if len(view.factors) == 1 and view.coefficient == 1 and next(iter(view.factors)) is t.rands[0]:
         return without_leading_axes(t)
-    return view._replace(factors={insert_axes(b, axes): e for b, e in view.factors.items()})
+    return view._replace(factors=renamed(view.factors, lambda b: insert_axes(b, axes)))
 
 
 def _hoisted(t: Term) -> ProductView | None:
