@@ -256,7 +256,10 @@ def _agree(value: Any, truth: Any, tolerance: float) -> bool:
     scale = np.max(np.abs(truth), initial=0)
     return bool(
         np.allclose(
-            np.asarray(value, np.longdouble), truth, rtol=tolerance, atol=float(1e-3 * tolerance * scale)
+            np.asarray(value, np.longdouble),
+            truth,
+            rtol=tolerance,
+            atol=float(1e-3 * tolerance * scale + 1e-18),
         )
     )
 
