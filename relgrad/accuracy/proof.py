@@ -13,7 +13,7 @@ analytic functions.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, product
 from typing import Any
 
@@ -105,7 +105,7 @@ def _around(centre: float) -> list[Any]:
     return [Analytic(flint.acb(flint.arb(centre, wide), flint.arb(0, high)))]
 
 
-def _difference(instance: Instance, values: dict[Term, Sequence[Any]]) -> Any:
+def _difference(instance: Instance, values: Mapping[Term, Sequence[Any]]) -> Any:
     """Return a bound of the difference of the sides at numbers or balls, or None where they need not have values."""
     arrays = {t: _array(column) for t, column in values.items()}
     try:

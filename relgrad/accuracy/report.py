@@ -120,8 +120,8 @@ class Check:
         if self.points:
             lines.append(f"  compared   at {self.compared} of {self.points} points of its domain")
         if self.boxes:
-            more = f", and on {len(self.boxes) - 1} more" if len(self.boxes) > 1 else ""
-            lines.append(f"  proved     {self.boxes[0]}{more}")
+            box, *others = self.boxes
+            lines.append(f"  proved     {box}" + (f", and on {len(others)} more" if others else ""))
         if self.subjects:
             lines.append(
                 f"  applied    in {self.matched} of {self.subjects} random programs that it may stand in"
