@@ -245,3 +245,18 @@ def test_a_thousand_exponentials_under_one_logarithm():
     with at_most(200_000):
         want = special.logsumexp(800.0 * np.arange(1000) / 1000)
         np.testing.assert_allclose(rg.stabilize(f)(np.array(800.0)), want, rtol=1e-12)
+
+
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+def test_powers_of_the_exact_values_of_floats_fit_into_no_integer(strategy):
+    def f(x):
+        t = x * 1e-6 - np.mean(x * 1e-6)
+        return np.sum(W * t / np.sqrt(np.mean(t**2)))
+
+    W, x = np.array([1.0, 0.3, -2.0]), np.array([0.4, 1.0, 2.0])
+    g = rg.grad(f, strategy=strategy)
+    d = (f(x + 1e-6 * W) - f(x - 1e-6 * W)) / 2e-6
+    np.testing.assert_allclose(np.sum(g(x) * W), d, rtol=1e-6)
+    second = rg.grad(lambda x: np.sum(W * g(x)), strategy=strategy)(x)
+    d = np.sum(W * (g(x + 1e-6 * W) - g(x - 1e-6 * W))) / 2e-6
+    np.testing.assert_allclose(np.sum(second * W), d, rtol=1e-5)

@@ -15,10 +15,13 @@ from relgrad.ops.exponential import exp
 from relgrad.ops.structure import broadcast_like, broadcast_to
 from relgrad.term import is_term
 
+LARGE = 2**63
+"""Numbers from here on are written as floats: they fit into no integer."""
+
 
 def number_term(value: Number | float, dtype: Any = None) -> Any:
-    """Return a constant: of the given dtype, or a bare number that takes its partners'."""
-    number = int(value) if dtype is None and isinstance(value, int) else float(value)
+    """Return a constant: of the given dtype, or a bare number that takes its partners', a float where it is large."""
+    number = int(value) if dtype is None and isinstance(value, int) and abs(value) < LARGE else float(value)
     return constant(number) if dtype is None else constant(number, dtype)
 
 

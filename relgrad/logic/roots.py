@@ -25,7 +25,7 @@ def root(view: ProductView, exponent: Fraction) -> ProductView | None:
         if not (floats := _as_floats(view.coefficient)):
             return None
         coefficient = 1
-        factors.update({number_term(c): e * exponent for c, e in floats.items()})
+        factors.update({number_term(float(c)): e * exponent for c, e in floats.items()})
     doubtful = 0
     cancelled = view.cancelled
     for base, e in view.factors.items():
