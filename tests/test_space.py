@@ -192,6 +192,9 @@ ISSUE = {
     "roots beside a sum of any sign": lambda z: np.exp(z / 2) / (np.exp(z) - 2),
     "a sum of any sign over a root": lambda z: (np.exp(z) - 2) / np.exp(z / 3),
     "an entry of a root beside a sum of any sign": lambda z: np.exp(z / 2)[0] / (np.exp(z).sum(0) - 9),
+    "a variance of shares of steep exponentials": lambda z: (lambda p: p / p.mean() / (p.var(axis=0) + 1))(
+        np.exp(np.exp(2 * z) - np.exp(2 * z).max())
+    ),
     "a root of squares": lambda z: np.sqrt((1 - np.cos(z)) / (1 + np.cos(z))),
     "products over axes": lambda z: (lambda e: np.log(e / e.prod(axis=(0, 1), keepdims=True)))(
         np.exp(z) ** 2 / np.exp(2 * z) * np.exp(z) / np.exp(z - np.max(z))

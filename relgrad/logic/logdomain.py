@@ -15,6 +15,7 @@ can be negative. Readings are computed bottom-up, once a term.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any, NamedTuple
@@ -46,10 +47,10 @@ from relgrad.types import Extent
 
 MOST = 2048
 """Sums of more different exponentials than this are not joined."""
-
-
 EXTREME = 1e-30
 """Constant weights are linear, unless they or their reciprocals are smaller than this."""
+SEEN = 64
+"""So many parts of a weight are looked at, to see whether one of them grows."""
 
 
 class Reading(NamedTuple):
@@ -225,11 +226,25 @@ def joined_sum(t: Term) -> Joined | None:
 
 
 def _grows(weight: Any) -> bool:
-    """Whether a weight is a power with an exponent that may be as large as those of exponentials: xⁿ beside 2ⁿ."""
-    if not is_term(weight) or weight.op not in (power, float_power) or type(weight.rands[1].op) is Constant:
+    """Whether a weight may grow like an exponential: xⁿ beside 2ⁿ, or Σ(eˣ - c)² that is scaled by e⁻²ᵐ elsewhere."""
+    if not is_term(weight):
         return False
-    known = range_of(weight.rands[0])
-    return known.low < -1 or known.high > 1
+    if weight.op in (power, float_power) and type(weight.rands[1].op) is not Constant:
+        known = range_of(weight.rands[0])
+        return known.low < -1 or known.high > 1
+    # Through sums, products and what else is linear, an exponential grows unseen.
+    stack, seen = [weight], {weight}
+    while stack and len(seen) < SEEN:
+        node = stack.pop()
+        if range_of(node).high < math.inf:
+            continue
+        if node.op is exp:
+            return True
+        factors = product_of(node).factors
+        parts = [node.rands[i] for i in node.op.laws.linear] if node in factors else factors
+        stack += [part for part in parts if is_term(part) and part not in seen]
+        seen.update(parts)
+    return False
 
 
 def _pieces(view: ProductView, dtype: Any, summed: Extents, times: Extent, depth: int) -> Iterator[Piece]:
