@@ -259,7 +259,7 @@ def _agree(value: Any, truth: Any, tolerance: float) -> bool:
             np.asarray(value, np.longdouble),
             truth,
             rtol=tolerance,
-            atol=float(1e-3 * tolerance * scale + 1e-18),
+            atol=float(1e-3 * tolerance * scale) + 1e-15,
         )
     )
 
