@@ -42,7 +42,7 @@ bench: $(STAMP)
 	@$(BIN)/python benchmarks/ac_match.py
 
 fuzz: $(STAMP)
-	@MUTATIONS=150 $(BIN)/python -m pytest -q -n0 tests/test_outside.py
+	@MUTATIONS=150 $(BIN)/python -m pytest -q -n0 -m "" tests/test_outside.py
 	@$(BIN)/python -m pytest -n 2 -m slow
 	@$(BIN)/python benchmarks/soundness.py --programs 50000 --seed $(or $(SEED),0) --processes 2
 	@$(BIN)/python benchmarks/fuzz.py --programs 200000 --seed $(or $(SEED),0) --processes 2

@@ -178,16 +178,16 @@ def test_where_extents_must_be_known_the_error_says_so(label: str) -> None:
 
 
 @cache
-def graphs() -> list[tuple[list[Term], dict[Term, Any]]]:
-    """Return for each row the graphs of its value and of a derivative, first or second, and the arguments of each."""
-    return list(made_graphs())
+def graphs(whole: bool = False) -> list[tuple[list[Term], dict[Term, Any]]]:
+    """Return for each row the graphs of its value and of a derivative, first or second, or both: with arguments."""
+    return list(made_graphs(whole))
 
 
-def made_graphs() -> Iterator[tuple[list[Term], dict[Term, Any]]]:
+def made_graphs(whole: bool) -> Iterator[tuple[list[Term], dict[Term, Any]]]:
     for i, (f, *args) in enumerate((*ROWS.values(), *NOT_A_FUNCTION_OF_THE_REALS.values())):
         loss, vs = total(f), directions(tuple(args), 1)
-        derivative = second(loss, vs) if i % 2 else along_gradient(loss, vs)
-        for g in (lambda *xs, f=f: parts(f(*xs)), derivative):
+        derivatives = [along_gradient(loss, vs), second(loss, vs)]
+        for g in (lambda *xs, f=f: parts(f(*xs)), *(derivatives if whole else [derivatives[i % 2]])):
             try:
                 traced = trace(g, args)
                 roots = schedule(traced.outputs, LIBRARY, strategy("default")).after
@@ -288,9 +288,10 @@ def unanswered(node: Term) -> Iterator[str]:
         yield "make_node of its own operands"
 
 
-def test_types_and_ranges_hold_for_the_values() -> None:
+@pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_types_and_ranges_hold_for_the_values(whole: bool) -> None:
     """Every term of every graph has the dtype, the shape and the range that its op says."""
-    for roots, arguments in graphs():
+    for roots, arguments in graphs(whole):
         nodes = [t for t in subterms(*roots) if not any(machinery_below(t))]
         with np.errstate(all="ignore"):
             values = dict(zip(nodes, interpret(nodes, arguments), strict=True))

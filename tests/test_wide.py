@@ -120,11 +120,12 @@ def test_each_part_of_a_long_sum_is_looked_at_a_bounded_number_of_times(op):
     assert steps(2000) == 2 * 100
 
 
-def test_sums_that_share_their_beginnings_stay_affordable():
+@pytest.mark.parametrize("n", [500, pytest.param(1000, marks=pytest.mark.slow)])
+def test_sums_that_share_their_beginnings_stay_affordable(n):
     x = rg.symbol("x", (3,))
     total, roots = as_term(x), []
-    for i in range(500):
+    for i in range(n):
         total = add(total, as_term(np.sin(x * float(i))))
         roots.append(total)
     derivation = schedule(roots, rg.LIBRARY)
-    assert len(derivation.after) == 500
+    assert len(derivation.after) == n

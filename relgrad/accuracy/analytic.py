@@ -22,7 +22,7 @@ class Analytic:
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, z: Any):
-        self.z = optional("flint").acb(z)
+        self.z = optional("flint").acb(_inner(z))
 
     def size(self) -> Any:
         """Return a bound of the absolute value."""
@@ -35,18 +35,18 @@ class Analytic:
         return self.z.is_zero()
 
     def __eq__(self, other: object) -> bool:
-        if self.z.overlaps(optional("flint").acb(_inner(other))):
+        if self.z.overlaps(Analytic(other).z):
             raise TypeError("whether complex balls that meet are equal is not known")
         return False
 
     def __lt__(self, other: Any) -> bool:
-        gap = optional("flint").acb(_inner(other)).real - self.z.real
+        gap = Analytic(other).z.real - self.z.real
         if not (gap > 0 or gap <= 0):
             raise TypeError("which of two complex balls that meet is less is not known")
         return bool(gap > 0)
 
     def __gt__(self, other: Any) -> bool:
-        return Analytic(_inner(other)) < self
+        return Analytic(other) < self
 
     def __le__(self, other: Any) -> bool:
         return not self > other
@@ -91,10 +91,10 @@ class Analytic:
         return Analytic(-self.z)
 
     def __pow__(self, other: Any) -> Analytic:
-        return Analytic(_power(self.z, _inner(other)))
+        return Analytic(_power(self.z, Analytic(other).z))
 
     def __rpow__(self, other: Any) -> Analytic:
-        return Analytic(_power(optional("flint").acb(_inner(other)), self.z))
+        return Analytic(_power(Analytic(other).z, self.z))
 
     __radd__, __rmul__ = __add__, __mul__
 
@@ -111,10 +111,8 @@ def _inner(x: Any) -> Any:
 
 
 def _power(base: Any, exponent: Any) -> Any:
-    whole = optional("flint").acb(exponent).unique_fmpz()
-    if whole is not None and optional("flint").acb(exponent).is_exact():
-        return base**whole
-    return base.pow(exponent, analytic=True)
+    whole = exponent.unique_fmpz() if exponent.is_exact() else None
+    return base.pow(exponent, analytic=True) if whole is None else base**whole
 
 
 def _log(z: Any) -> Any:
@@ -130,25 +128,10 @@ def _right(z: Any) -> Any:
     return z if z.real > 0 else z * float("nan")
 
 
-_I = 1j
 _WITHOUT_CUTS = frozenset(
     [
-        *(
-            "exp",
-            "expm1",
-            "sin",
-            "cos",
-            "tan",
-            "cot",
-            "sinh",
-            "cosh",
-            "tanh",
-            "coth",
-            "sech",
-            "csch",
-            "sec",
-            "csc",
-        ),
+        *("exp", "expm1", "sin", "cos", "tan", "cot", "sec", "csc"),
+        *("sinh", "cosh", "tanh", "coth", "sech", "csch"),
         *("erf", "erfc", "erfi", "gamma", "rgamma", "digamma", "sinc"),
     ]
 )
@@ -162,8 +145,8 @@ _WITH_CUTS: dict[str, Callable[[Any], Any]] = {
     "asinh": lambda z: _log(z + _sqrt(z * z + 1)),
     "acosh": lambda z: _log(z + _sqrt(z - 1) * _sqrt(z + 1)),
     "atanh": lambda z: (_log(1 + z) - _log(1 - z)) / 2,
-    "atan": lambda z: (_log(1 + _I * z) - _log(1 - _I * z)) / (2 * _I),
-    "asin": lambda z: _I * _log(_sqrt(1 - z * z) - _I * z),
-    "acos": lambda z: _I * _log(z - _I * _sqrt(1 - z * z)),
+    "atan": lambda z: (_log(1 + 1j * z) - _log(1 - 1j * z)) / 2j,
+    "asin": lambda z: 1j * _log(_sqrt(1 - z * z) - 1j * z),
+    "acos": lambda z: 1j * _log(z - 1j * _sqrt(1 - z * z)),
 }
 """Functions with cuts, which have no value in balls that meet one."""

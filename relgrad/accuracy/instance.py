@@ -7,7 +7,7 @@ with which the conditions hold are the domain, in which inputs are sampled.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
 from typing import Any, NamedTuple
@@ -75,7 +75,7 @@ class Instance(NamedTuple):
             values[d] = np.subtract(*interpret([x, y], values, typed=False))
         return values
 
-    def exact(self, values: dict[Term, Any], bits: int = EXACT) -> dict[Term, Any]:
+    def exact(self, values: Mapping[Term, Any], bits: int = EXACT) -> dict[Term, Any]:
         """Return what the samples stand for: where x − y is sampled, x is not rounded, nor else is x − y."""
         known = {t: as_balls(x) for t, x in values.items()}
         for x, y, d in _distances(self.left):

@@ -36,6 +36,7 @@ HALF = 2.0**-5
 CENTRES = (0.71, -0.43, 1.63, 0.29, -1.37, 2.83)
 """Where the sides of boxes are tried, of a variable that may be any real number."""
 TRIES = 12
+"""So many boxes are tried for each instance."""
 BITS = 512
 """The working precision, in bits."""
 ENOUGH = 40
@@ -83,11 +84,13 @@ def _proof(instance: Instance, centre: dict[Term, float]) -> Box | None:
     d, n = len(centre), DEGREES[len(centre)]
     with optional("flint").ctx.workprec(BITS):
         most = _difference(instance, {t: _around(c) for t, c in centre.items()})
+        if most is None:
+            return None
         points = [(arb(k) / n * arb.pi()).cos() * HALF for k in range(n + 1)]
         grid = zip(*product(points, repeat=d), strict=True)
         nodes = {t: [c + x for x in column] for (t, c), column in zip(centre.items(), grid, strict=True)}
-        least = most and _difference(instance, nodes)
-        if most is None or least is None:
+        least = _difference(instance, nodes)
+        if least is None:
             return None
         lebesgue = 1 + 2 / arb.pi() * arb(n + 1).log()
         beyond = 4 * most / (arb(RHO) ** n * (RHO - 1))
@@ -107,9 +110,8 @@ def _around(centre: float) -> list[Any]:
 
 def _difference(instance: Instance, values: Mapping[Term, Sequence[Any]]) -> Any:
     """Return a bound of the difference of the sides at numbers or balls, or None where they need not have values."""
-    arrays = {t: _array(column) for t, column in values.items()}
     try:
-        known = instance.exact(arrays, BITS)
+        known = instance.exact(values, BITS)
         left, right = np.broadcast_arrays(*evaluate([instance.left, instance.right], known, BITS))
         most = optional("flint").arb(0)
         for a, b in zip(left.flat, right.flat, strict=True):
@@ -118,9 +120,3 @@ def _difference(instance: Instance, values: Mapping[Term, Sequence[Any]]) -> Any
     except (TypeError, AttributeError, ArithmeticError, ValueError, RelgradError):
         return None  # an op that is not analytic, or not known to be
     return most if most.is_finite() else None
-
-
-def _array(column: Sequence[Any]) -> Any:
-    array = np.empty(len(column), dtype=object)
-    array[:] = column
-    return array

@@ -16,7 +16,7 @@ from relgrad.trace.inspection import ATOMS
 from relgrad.types import ArrayType, array_type
 
 LARGEST = 2**63 - 1
-"""Integers of more bits fit into no array."""
+"""Larger integers are told apart from others: NumPy makes other arrays of them, or none."""
 
 
 def as_array(leaf: Any, path: str = "") -> Any:

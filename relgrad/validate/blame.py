@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from relgrad.conventions import Conventions
 from relgrad.gradient import is_implicit
@@ -51,14 +51,9 @@ def guilty_steps(derivation: Derivation, point: Values, conventions: Conventions
             if got is None:
                 yield Guilty(step, None)
                 continue
-            difference = written.difference(point, _flat(values), _flat(got))
+            difference = written.difference(point, values, got, after)
             if difference is not None:
                 yield Guilty(step, difference)
-
-
-def _flat(values: Sequence[Any]) -> list[Any]:
-    """Return the arrays of which several stand together in a tuple."""
-    return [x for value in values for x in (value if isinstance(value, tuple) else (value,))]
 
 
 def line_of(t: Term, derivation: Derivation, lines: dict[Term, str]) -> str | None:

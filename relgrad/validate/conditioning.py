@@ -71,7 +71,7 @@ class Written:
         found = _computed([*self.roots, *self.differentiated], point)
         if found is None or any(np.any(np.isnan(x)) for x in found[len(self.roots) :]):
             return None
-        return found[: len(self.roots)]
+        return _flat(found[: len(self.roots)])
 
     def difference(
         self, point: Values, written: Sequence[Any], rewritten: Sequence[Any], roots: Sequence[Term] = ()
@@ -102,7 +102,7 @@ class Written:
         spreads = self._spreads(self.roots, point, written, runs)
         if spreads is None:
             return None
-        lost = self._spreads(roots, point, rewritten, runs) if roots else None
+        lost: list[Any] | None = None
         for i in doubtful:
             a, b = np.asarray(written[i]), np.asarray(rewritten[i])
             if a.shape != b.shape:
@@ -112,9 +112,11 @@ class Written:
                 apart = np.abs(np.asarray(b, float) - np.asarray(a, float))
                 # What is no number, or infinite, is wrong where the written result is known to some digits.
                 wrong = np.where(np.isfinite(b), apart > allowed, allowed < np.abs(a)) & np.isfinite(a)
-                if lost is not None:
-                    small = np.maximum(np.abs(a), np.abs(b)) < self.eta
-                    wrong &= ~(small & (apart <= np.maximum(MARGIN * lost[i], NOTHING)))
+                small = wrong & (np.maximum(np.abs(a), np.abs(b)) < self.eta)
+                if roots and np.any(small):
+                    lost = lost or self._spreads(roots, point, rewritten, runs)
+                    if lost is not None:
+                        wrong &= ~(small & (apart <= np.maximum(MARGIN * lost[i], NOTHING)))
             if np.any(wrong):
                 entry = tuple([int(n) for n in np.argwhere(wrong)[0]])
                 return Difference(i, entry, a[entry], b[entry])
@@ -143,7 +145,7 @@ class Written:
             with np.errstate(all="ignore"):
                 spreads = [
                     np.maximum(s, np.abs(np.asarray(b, float) - np.asarray(a, float)))
-                    for s, a, b in zip(spreads, results, found, strict=True)
+                    for s, a, b in zip(spreads, results, _flat(found), strict=True)
                 ]
         return spreads
 
@@ -172,6 +174,11 @@ class _Noise:
         with np.errstate(all="ignore"):
             found = np.where(x == 0, least, np.where(np.isinf(x), np.copysign(most, x), x))
             return (found * (1 + noise)).astype(x.dtype)
+
+
+def _flat(values: Sequence[Any]) -> list[Any]:
+    """Return the arrays of which several stand together in a tuple."""
+    return [x for value in values for x in (value if isinstance(value, tuple) else (value,))]
 
 
 def _computed(roots: Sequence[Term], point: Values, noise: _Noise | None = None) -> list[Any] | None:
