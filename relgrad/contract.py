@@ -79,6 +79,8 @@ class Contract:
     imports: tuple[str, ...] = ()
     """The names of `relgrad.kernels` that generated source needs."""
     elementwise: bool = False
+    implicit: bool = False
+    """Whether it is expanded, and never computed."""
     destroy_map: Mapping[int, Sequence[int]] = MappingProxyType({})
     """Which inputs `perform` overwrites, by output; it gets copies of them."""
     distance: tuple[int, int, int] | None = None

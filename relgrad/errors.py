@@ -116,5 +116,9 @@ class FailedRelation(RelgradWarning):
     """A relation raised an exception where it was tried; the place is left as it is."""
 
 
+class ManyBranches(RelgradWarning):
+    """Calls of a function decide in so many ways that making programs takes most of the time."""
+
+
 class WrongRewrite(RelgradWarning):
     """A rewritten program did not compute what the program as written does; the move at fault is left out."""

@@ -35,6 +35,7 @@ class Gradient(Op):
     """
 
     __props__ = ("pairs",)
+    implicit = True
 
     def __init__(self, pairs: int):
         self.pairs = pairs
@@ -55,6 +56,7 @@ class Pushforward(Op):
     """
 
     __props__ = ("values",)
+    implicit = True
 
     def __init__(self, values: int):
         self.values = values
@@ -257,13 +259,9 @@ class Tangents:
         return [zeros_like(v) if t is None else t for v, t in zip(self.values, found, strict=True)]
 
 
-IMPLICIT = (Gradient, Pushforward)
-"""The ops that are expanded, never computed."""
-
-
 def is_implicit(t: Any) -> bool:
     """Whether a term is a gradient or pushforward that has not been expanded."""
-    return is_term(t) and type(t.op) in IMPLICIT
+    return is_term(t) and t.op.implicit
 
 
 def packed(results: Sequence[Term], wrt: Sequence[Term]) -> Term:

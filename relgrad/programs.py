@@ -10,6 +10,8 @@ contents is kept as a copy of at most 4 MiB, or as a digest.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from itertools import takewhile
+from operator import eq
 from threading import Lock
 from types import MethodType
 from typing import Any, NamedTuple
@@ -17,12 +19,15 @@ from weakref import ref
 
 from relgrad.compile.function import Compiled
 from relgrad.step import Derivation
+from relgrad.term import Term
 from relgrad.trace.containers import flatten
 from relgrad.trace.trace import Traced
 
 _lock = Lock()
 SIGNATURES = 128
 VARIANTS = 8
+BRANCHES = 64
+"""So many programs are kept of a function whose calls decide otherwise."""
 
 
 class Program(NamedTuple):
@@ -40,6 +45,10 @@ class Program(NamedTuple):
         return flatten(self.compiled.at(outside)(*args, **kwargs))[0]
 
 
+Path = tuple[tuple[Term, Hashable], ...]
+"""What was decided, in order: terms and their values."""
+
+
 class Run(NamedTuple):
     """A program with values of its outside inputs: a function, and the guard of the state in which it is the one."""
 
@@ -47,12 +56,24 @@ class Run(NamedTuple):
     call: Callable[..., Any]
     program: Program
     compiled: Compiled
+    path: Path = ()
+
+    def taken(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Path:
+        """Return what a call decides as far as it is known: as this program does, and then once otherwise."""
+        try:
+            given = self.compiled.asked(args, kwargs)
+        except Exception:  # on a way that the call may not take
+            return ()
+        for i, ((term, answer), other) in enumerate(zip(self.path, given, strict=True)):
+            if answer != other:
+                return (*self.path[:i], (term, other))
+        return self.path
 
 
 class Variants:
     """The programs and runs of one signature, those used last first."""
 
-    __slots__ = ("__weakref__", "programs", "runs", "seconds", "used")
+    __slots__ = ("__weakref__", "branches", "programs", "runs", "seconds", "used")
 
     def __init__(self) -> None:
         self.programs: list[Program] = []
@@ -61,13 +82,39 @@ class Variants:
         """Whether there were calls after the first, since it was last asked."""
         self.seconds = 0.0
         """What the last trace took."""
+        self.branches = 0
+        """How many programs were made that depend on decisions."""
+
+    def find(self, fun: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Run | None:
+        """Return the run of a call: the guard of the outside state holds, and the call decides as the program does.
+
+        What one program finds out of the call tells which others to ask.
+        """
+        path: Path = ()
+        for run in self.runs:
+            if not run.holds(fun):
+                continue
+            if not run.path:
+                return run
+            if run.path[: len(path)] == path:
+                path = run.taken(args, kwargs) or path
+                if path == run.path:
+                    return run
+        return None
+
+    def branching(self, path: Path) -> Term | None:
+        """Return the term by which calls with a path of decisions part from others that are kept."""
+        shared = [sum(1 for _ in takewhile(bool, map(eq, path, run.path))) for run in self.runs]
+        at = max(shared, default=0)
+        return path[at][0] if at < len(path) else None
 
     def keep(self, run: Run, guarded: bool) -> None:
         """Put a program first, and its run, if its guard may ever hold."""
         self.used = bool(self.programs)
-        self.programs = [run.program, *[p for p in self.programs if p is not run.program]][:VARIANTS]
+        most = BRANCHES if run.path else VARIANTS
+        self.programs = [run.program, *[p for p in self.programs if p is not run.program]][:most]
         if guarded:
-            self.runs = [run, *self.runs][:VARIANTS]
+            self.runs = [run, *self.runs][:most]
 
 
 class Programs(dict[Hashable, Variants]):

@@ -36,6 +36,8 @@ class Derivation:
     steps: tuple[Step, ...]
     assumed: tuple[tuple[Any, Any], ...] = ()
     """The terms of which the user assumes a range, and the ranges: they are among the premises."""
+    decided: tuple[Any, ...] = ()
+    """What the function asked of values, each with the answer for which the program is made."""
     failures: tuple[Failure, ...] = ()
     """The moves that raised, each once: the places at which they did are left as they were."""
 

@@ -14,16 +14,17 @@ from types import MethodType
 from typing import Any
 
 from relgrad.accuracy.lines import lines_of
+from relgrad.compile.decided import decide
 from relgrad.compile.function import Compiled, compile_program
 from relgrad.compile.undefined import keep_undefined
 from relgrad.conventions import Conventions
 from relgrad.definedness import Domains, tests, undefined
 from relgrad.display.derivation import Explanation
 from relgrad.display.text import show
-from relgrad.errors import FailedRelation, RelgradError, TraceError, warn
+from relgrad.errors import FailedRelation, ManyBranches, RelgradError, TraceError, warn
 from relgrad.gradient import free_anchors
 from relgrad.importable import imported, is_importable
-from relgrad.programs import Program, Run, Variants, programs_of
+from relgrad.programs import Path, Program, Run, Variants, programs_of
 from relgrad.relation import Library
 from relgrad.schedule import Left, Strategy, schedule
 from relgrad.step import Derivation, Failure
@@ -42,10 +43,12 @@ from relgrad.trace.trace import (
     with_symbolic_arrays,
 )
 from relgrad.trace.tracer import Tracer
-from relgrad.validate import Sample, Subject, validated
+from relgrad.validate import Sample, Subject, explicit, validated
 
 Function = Callable[..., Any]
 
+MANY = 16
+"""A warning says so where so many programs were made for calls that decide otherwise."""
 SINGLE = 4
 """How many programs are made for single numbers from outside, before these are inputs as arrays are."""
 
@@ -100,10 +103,10 @@ class Transformed:
             # Programs of symbolic arguments have keys of their own, so that what is found here is numeric.
             variants = self._programs.get(signature(args, kwargs))
             if variants is not None:
-                for run in variants.runs:
-                    if run.holds(self._fun):
-                        variants.used = True
-                        return run.call(*args, **kwargs)
+                run = variants.find(self._fun, args, kwargs)
+                if run is not None:
+                    variants.used = True
+                    return run.call(*args, **kwargs)
             if not has_tracer(args, kwargs):
                 return self._run(args, kwargs).compiled(*args, **kwargs)
         return self._call_while_tracing(args, kwargs)
@@ -146,6 +149,7 @@ class Transformed:
                 masks = functools.partial(undefined, traced.outputs, rewrite, how.conventions)
                 compiled = keep_undefined(compiled, traced, asked, masks)
             derivation = replace(found, before=traced.outputs, after=after, assumed=traced.stated)
+            derivation = replace(derivation, decided=traced.decisions)
             return Program(traced, derivation, compiled)
 
         inputs = (*traced.inputs, *traced.outside)
@@ -168,7 +172,7 @@ class Transformed:
         )
         for failure in program.derivation.failures:
             warn(FailedRelation(self._failed(failure)))
-        return program
+        return program._replace(compiled=decide(program.compiled, traced))
 
     def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Run:
         """Return the program for a call with what the function reads outside as it is now, kept or made."""
@@ -182,23 +186,26 @@ class Transformed:
         if has_tracer(args, kwargs):
             key = Tracer, key
         variants = self._programs.at(key)
-        for run in variants.runs:
-            if run.holds(self._fun):
-                return run
+        run = variants.find(self._fun, args, kwargs)
+        if run is not None:
+            return run
         guard = read(self._fun, handed_in(args, kwargs), variants.seconds)
         begin = perf_counter()
-        traced = trace(self._rule, args, kwargs)
+        traced = self._traced(args, kwargs)
         variants.seconds = perf_counter() - begin
-        if nested and (traced.free() or free_anchors(traced.outputs)):
+        if nested and (traced.free() or free_anchors(traced.computed)):
             return None
         program, compiled = self._fitting(traced, variants, args, kwargs, bool(guard.reason))
-        run = Run(guard.holds, compiled.function, program, compiled)
+        path = tuple([(d.term, d.answer) for d in traced.decisions])
+        run = Run(guard.holds, compiled.function, program, compiled, path)
+        if path:
+            self._count(variants, path)
         # What the function itself changes is read anew at each call.
         stable = not guard.reason and guard.holds(self._fun)
         if stable and active_count() > 1:
             # Another thread may have changed it for a moment.
-            again = common(traced, trace(self._rule, args, kwargs))
-            stable = again is not None and again.outputs == traced.outputs and guard.holds(self._fun)
+            again = common(traced, self._traced(args, kwargs))
+            stable = again is not None and again.computed == traced.computed and guard.holds(self._fun)
         variants.keep(run, stable)
         return run
 
@@ -210,13 +217,41 @@ class Transformed:
         Where numbers may be `drawn` at each call, they are inputs as soon as they differ.
         """
         best = None
-        for program in variants.programs:
-            found = common(program.traced, traced, drawn or len(variants.programs) >= SINGLE)
-            if found is not None and found.outputs == program.traced.outputs:
+        answers = [d.answer for d in traced.decisions]
+        alike = [p for p in variants.programs if [d.answer for d in p.traced.decisions] == answers]
+        for program in alike:
+            found = common(program.traced, traced, drawn or len(alike) >= SINGLE)
+            if found is not None and found.computed == program.traced.computed:
                 return program, program.compiled.at(found.outside)
             best = best or found
         program = self._finish(best or lifted(traced), args, kwargs)
         return program, program.compiled
+
+    def _traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Traced:
+        return trace(
+            self._rule, args, kwargs, functools.partial(explicit, conventions=self.settings.conventions)
+        )
+
+    def _count(self, variants: Variants, path: Path) -> None:
+        """Warn of a function whose calls decide in very many ways: of the first `MANY` of them, and of multiples."""
+        variants.branches += 1
+        if variants.branches % MANY:
+            return
+        parting = variants.branching(path)
+        decisions = {d.term: d.where for d in variants.programs[0].traced.decisions}
+        warn(
+            ManyBranches(
+                str(
+                    RelgradError(
+                        f"{self._name} has been made {variants.branches} times for arguments of one signature",
+                        where=decisions.get(parting) if parting is not None else definition(self._rule),
+                        cause="the function decides there by the values of its arguments, and each way to decide is"
+                        " a program of its own",
+                        cure="choose between arrays with np.where or relgrad.cond, which serve all calls",
+                    )
+                )
+            )
+        )
 
     def _failed(self, failure: Failure) -> str:
         """Return in words that a move raised."""
@@ -247,5 +282,5 @@ class Transformed:
 
     def term(self, /, *args: Any, **kwargs: Any) -> Any:
         """Return the graph of the call before any rewriting, gradients implicit, arranged as the result."""
-        traced = trace(self._rule, self._first + args, kwargs)
+        traced = self._traced(self._first + args, kwargs)
         return traced.out_structure.unflatten(list(traced.outputs))

@@ -38,8 +38,8 @@ import relgrad as rg
 from relgrad.accuracy.ball import Enclosure, enclose, evaluate
 from relgrad.accuracy.bits import bits_of_error
 from relgrad.compile.function import Compiled, compile_program
-from relgrad.compile.interpret import interpret
 from relgrad.differentiate import pull_along
+from relgrad.interpret import interpret
 from relgrad.ops.arguments import as_balls
 from relgrad.relation import Library
 from relgrad.schedule import schedule, strategy

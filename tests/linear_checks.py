@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 import relgrad.ops  # noqa: F401
-from relgrad.compile.interpret import interpret
 from relgrad.gradient import Gradient, Pullback, Pushforward, Tangents
+from relgrad.interpret import interpret
 from relgrad.leaf import Input
 from relgrad.op import as_term
 from relgrad.term import term

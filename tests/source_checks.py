@@ -9,7 +9,7 @@ import numpy as np
 from linear_checks import inputs_like
 
 import relgrad.kernels
-from relgrad.compile.interpret import interpret
+from relgrad.interpret import interpret
 from relgrad.op import Constant, as_term
 from relgrad.term import Term, subterms
 

@@ -14,8 +14,8 @@ from kanren import run, var
 from kanren.constraints import neq
 
 import relgrad as rg
-from relgrad.compile.interpret import interpret
 from relgrad.contract import Laws
+from relgrad.interpret import interpret
 from relgrad.logic import eq_aco, equal_ground, equalo, fresh
 from relgrad.logic.aco.theory import Theory
 from relgrad.op import as_term, constant

@@ -19,11 +19,11 @@ from relgrad.accuracy.ball import Enclosure, enclose, is_settled, nearest
 from relgrad.accuracy.bits import bits_of_error
 from relgrad.accuracy.limit import limits
 from relgrad.accuracy.restricted import Restricted
-from relgrad.compile.interpret import interpret
 from relgrad.contract import Contract
 from relgrad.definedness.tests import Anywhere, HoldsNaN
 from relgrad.differentiate import pull_along
 from relgrad.gradient import Anchor, Gradient, Pushforward
+from relgrad.interpret import interpret
 from relgrad.leaf import Input, Known
 from relgrad.ops.elementwise import Elementwise
 from relgrad.schedule import schedule

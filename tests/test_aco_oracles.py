@@ -46,9 +46,9 @@ from kanren import eq, fact, lall, run, var
 from kanren.assoccomm import associative, commutative
 from unification import isvar
 
-from relgrad.compile.interpret import interpret
 from relgrad.contract import Laws
 from relgrad.errors import OutOfFuel
+from relgrad.interpret import interpret
 from relgrad.leaf import Input
 from relgrad.logic.aco.goal import eq_aco
 from relgrad.logic.aco.theory import AC, DECLARED

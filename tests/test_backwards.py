@@ -13,9 +13,9 @@ import pytest
 from kanren import run, var
 
 import relgrad as rg
-from relgrad.compile.interpret import interpret
 from relgrad.explore.spellings import instance_of, is_plain
 from relgrad.explore.wordings import LAWS, Wordings
+from relgrad.interpret import interpret
 from relgrad.op import as_term
 from relgrad.ops import expit
 

@@ -10,7 +10,7 @@ import pytest
 import relgrad as rg
 from relgrad.accuracy.check import check_simplification
 from relgrad.accuracy.subjects import subjects
-from relgrad.compile.interpret import interpret
+from relgrad.interpret import interpret
 from relgrad.op import as_term
 from relgrad.schedule.relate import SIMPLIFICATIONS
 

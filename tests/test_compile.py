@@ -22,10 +22,10 @@ import relgrad.kernels
 import relgrad.ops
 from relgrad.compile import operands, reuse
 from relgrad.compile.function import Compiled, compile_program, compile_source, fold_constants
-from relgrad.compile.interpret import interpret
 from relgrad.compile.source import write_source
 from relgrad.errors import OpError
 from relgrad.implementations import IMPLEMENTATIONS
+from relgrad.interpret import interpret
 from relgrad.leaf import Input
 from relgrad.op import Op, as_term, constant, is_constant
 from relgrad.ops.elementwise import Elementwise

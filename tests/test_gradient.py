@@ -13,9 +13,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import relgrad as rg
-from relgrad.compile.interpret import interpret
 from relgrad.dependence import dependent
 from relgrad.gradient import Gradient, Pullback, Tangents, gradient, is_implicit, ones_like, pushforward
+from relgrad.interpret import interpret
 from relgrad.op import as_term
 from relgrad.term import subterms
 from relgrad.trace.tracer import Tracer

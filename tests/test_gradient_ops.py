@@ -14,9 +14,9 @@ from relgrad.relations import LIBRARY
 
 import relgrad as rg
 import relgrad.ops
-from relgrad.compile.interpret import interpret
 from relgrad.contract import Laws
 from relgrad.gradient import Anchor, Gradient, Pushforward
+from relgrad.interpret import interpret
 from relgrad.leaf import Input, Known
 from relgrad.op import Constant, Op, Pack, Project
 from relgrad.ops.elementwise import Elementwise

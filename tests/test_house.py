@@ -27,6 +27,7 @@ ORDER = (
     "held",
     "op",
     "leaf",
+    "interpret",
     "implementations",
     "kernels",
     "ops",

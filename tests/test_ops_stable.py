@@ -11,9 +11,9 @@ import scipy.special
 
 import relgrad as rg
 from relgrad import kernels as K
-from relgrad.compile.interpret import interpret
 from relgrad.errors import RelationError, ShapeError
 from relgrad.gradient import ones_like, pull_back
+from relgrad.interpret import interpret
 from relgrad.leaf import Input
 from relgrad.op import constant
 from relgrad.ops import families as F

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import relgrad as rg
-from relgrad.compile.interpret import interpret
 from relgrad.gradient import Gradient, Pullback, gradient, is_implicit, ones_like
+from relgrad.interpret import interpret
 from relgrad.schedule import DEFAULT, EAGER, interleave, schedule, strategy
 from relgrad.schedule.strategy import EXPAND, FOLD, RELATE, SINK
 from relgrad.term import subterms

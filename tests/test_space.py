@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import relgrad as rg
-from relgrad.compile.interpret import interpret
+from relgrad.interpret import interpret
 from relgrad.logic import equal_ground
 from relgrad.logic.build import build_product, fit
 from relgrad.logic.logdomain import joined_sum, logarithm

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from counting import calls
 
-from relgrad.compile.interpret import interpret
 from relgrad.errors import TraceError
+from relgrad.interpret import interpret
 from relgrad.leaf import Input
 from relgrad.op import is_constant
 from relgrad.term import term

@@ -410,7 +410,7 @@ def test_cures_name_only_what_can_be_traced():
 def test_scipy_in_array_api_mode():
     code = """
         import numpy as np, scipy.special
-        from relgrad.compile.interpret import interpret
+        from relgrad.interpret import interpret
         from relgrad.trace.trace import trace
         x = np.array([[1.0, 2.0, 30.0], [3.0, 4.0, 5.0]])
         for f in (

@@ -14,9 +14,9 @@ import scipy.special
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from relgrad.compile.interpret import interpret
 from relgrad.errors import TraceError
 from relgrad.implementations import IMPLEMENTATIONS
+from relgrad.interpret import interpret
 from relgrad.leaf import Input
 from relgrad.term import term
 from relgrad.trace.containers import flatten

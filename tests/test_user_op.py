@@ -12,7 +12,7 @@ import pytest
 from differences import along, assert_close, jacobian_by_differences
 
 import relgrad as rg
-from relgrad.compile.interpret import interpret
+from relgrad.interpret import interpret
 from relgrad.op import as_term, outputs_of
 from relgrad.term import subterms
 from relgrad.trace.tracer import Tracer

@@ -18,9 +18,9 @@ import numpy as np
 import pytest
 
 import relgrad as rg
-from relgrad.compile.interpret import interpret
 from relgrad.errors import RelgradError, TraceError
 from relgrad.implementations import IMPLEMENTATIONS
+from relgrad.interpret import interpret
 from relgrad.leaf import Input
 from relgrad.op import as_term
 from relgrad.term import term

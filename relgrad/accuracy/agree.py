@@ -10,7 +10,7 @@ import numpy as np
 from relgrad.accuracy.ball import enclose
 from relgrad.accuracy.optional import optional
 from relgrad.accuracy.report import Witness
-from relgrad.compile.interpret import interpret
+from relgrad.interpret import interpret
 from relgrad.op import Constant
 from relgrad.term import Term, subterms
 

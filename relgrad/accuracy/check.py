@@ -22,8 +22,8 @@ from relgrad.accuracy.proof import proved
 from relgrad.accuracy.report import Check, Loss, Witness
 from relgrad.accuracy.subjects import judged, simplified
 from relgrad.accuracy.subjects import subjects as made_of
-from relgrad.compile.interpret import interpret
 from relgrad.errors import RelationError
+from relgrad.interpret import interpret
 from relgrad.relation import Relation
 from relgrad.term import Term
 from relgrad.types import broadcast_shapes

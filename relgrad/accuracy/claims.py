@@ -13,10 +13,10 @@ from relgrad.accuracy.ball import evaluate
 from relgrad.accuracy.sample import holds
 from relgrad.bounds import range_of
 from relgrad.compile.function import compile_program
-from relgrad.compile.interpret import interpret
 from relgrad.contract import Contract
 from relgrad.differentiate import pull_along, push_along
 from relgrad.errors import GradientError, OpError
+from relgrad.interpret import interpret
 from relgrad.logic.laws import known_ops
 from relgrad.op import Op, as_term, outputs_of
 from relgrad.ops.arithmetic import subtract

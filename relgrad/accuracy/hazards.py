@@ -22,7 +22,7 @@ from relgrad.accuracy.bits import all_bits, bits_of_error
 from relgrad.accuracy.limit import limits
 from relgrad.accuracy.lines import lines_of, lines_of_gradient
 from relgrad.accuracy.measure import Subject, subjects_of
-from relgrad.compile.interpret import interpret
+from relgrad.interpret import interpret
 from relgrad.op import Constant
 from relgrad.relation import Library
 from relgrad.schedule import Strategy

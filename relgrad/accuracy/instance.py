@@ -20,8 +20,8 @@ from relgrad.accuracy.forms import forms
 from relgrad.accuracy.optional import optional
 from relgrad.accuracy.restricted import Restricted, leaf
 from relgrad.accuracy.sample import holds, practical
-from relgrad.compile.interpret import interpret
 from relgrad.errors import RelgradError
+from relgrad.interpret import interpret
 from relgrad.logic import fresh, is_variable, label_of, reify_term
 from relgrad.op import Constant, as_term
 from relgrad.ops.arguments import as_balls

@@ -8,7 +8,7 @@ import keyword
 import linecache
 import unicodedata
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from types import CodeType
 from typing import Any
@@ -52,10 +52,18 @@ class Compiled:
         values = {word: np.asarray(outside[node])[()] for node, word in names.items()}
         return Compiled(replace(self.program, constants={**self.program.constants, **values}), self.code)
 
+    def asked(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Hashable, ...]:
+        """Return what a call decides, of what the program depends on."""
+        return ()
+
+    def whole(self) -> Source:
+        """Return the program with all that it needs."""
+        return self.program
+
     @property
     def source(self) -> str:
         """The text that, executed alone, defines the same function."""
-        return self.program.text
+        return self.whole().text
 
     def __repr__(self) -> str:
         return f"<compiled {self.program.name}: {self.program.function.count(chr(10))} lines>"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -42,6 +42,8 @@ class Source:
     objects: Mapping[str, Any] = field(default_factory=dict, repr=False)
     outside: Mapping[Term, str] = field(default_factory=dict, repr=False)
     """Which constants stand for inputs that are no arguments."""
+    before: tuple[str, ...] = ()
+    """The functions that this one needs, in the order in which they stand before it."""
 
     @cached_property
     def text(self) -> str:
@@ -54,10 +56,35 @@ class Source:
         ]
         if constants:
             parts.append("\n".join(wrap(text) for text in constants))
-        return "\n\n".join(parts) + "\n\n\n" + self.function
+        return "\n\n".join(parts) + "\n\n\n" + "\n\n".join((*self.before, self.function))
+
+    def decorated(self, decorator: str, by: str, companions: Sequence[Source]) -> Source:
+        """Return the function under a decorator, a kernel, which is applied `by` a line that names companions."""
+        every = (self, *companions)
+        return replace(
+            self,
+            imports=_merged(decorator, [line for p in every for line in p.imports]),
+            constants={name: value for p in every for name, value in p.constants.items()},
+            definitions=tuple(dict.fromkeys([d for p in every for d in p.definitions])),
+            function=f"{by}\n{self.function}",
+            before=(*[text for p in companions for text in (*p.before, p.function)], *self.before),
+        )
 
     def __str__(self) -> str:
         return self.text
+
+
+def _merged(kernel: str, imports: Sequence[str]) -> tuple[str, ...]:
+    """Return import lines with one for all kernels, and one more kernel in it."""
+    start = "from relgrad.kernels import "
+    kernels, others = {kernel}, []
+    for line in imports:
+        if line.startswith(start):
+            kernels.update(line.removeprefix(start).strip("()").split(", "))
+        else:
+            others.append(line)
+    listed = ", ".join(sorted(kernels))
+    return (*dict.fromkeys(others), start + (listed if len(listed) < 70 else f"({listed})"))
 
 
 def write_source(

@@ -79,35 +79,13 @@ class _Keeping(Compiled):
         """Return the same program with other values of the inputs that are no arguments."""
         return _Keeping(self._main.at(outside), self._companions, outside)
 
-    @property
-    def source(self) -> str:
-        """The text that, executed alone, defines the same function."""
+    def whole(self) -> Source:
+        """Return the program with its test and its masks."""
         found = self._companions
         when, where = [c.at(self._outside).program for c in (found.when, found.where)]
-        every = (self.program, when, where)
-        head = f"@keeps_nan(when={when.name}, where={where.name})\n"
-        whole = Source(
-            self.program.name,
-            _merged([line for p in every for line in p.imports]),
-            {name: value for p in every for name, value in p.constants.items()},
-            tuple(dict.fromkeys([d for p in every for d in p.definitions])),
-            "\n\n".join([when.function, where.function, head + self.program.function]),
+        return self.program.decorated(
+            "keeps_nan", f"@keeps_nan(when={when.name}, where={where.name})", [when, where]
         )
-        return whole.text
-
-
-def _merged(imports: Sequence[str]) -> tuple[str, ...]:
-    """Return import lines with one for all kernels."""
-    start = "from relgrad.kernels import "
-    kernels = {"keeps_nan"}
-    others = []
-    for line in imports:
-        if line.startswith(start):
-            kernels.update(line.removeprefix(start).strip("()").split(", "))
-        else:
-            others.append(line)
-    listed = ", ".join(sorted(kernels))
-    return (*dict.fromkeys(others), start + (listed if len(listed) < 70 else f"({listed})"))
 
 
 def _computes(tests: Sequence[Term]) -> bool:

@@ -46,6 +46,9 @@ def explain(derivation: Derivation, limit: int = 60) -> str:
             "assuming",
             *[f"     {in_words(_one_line(t, 40), known)}" for t, known in derivation.assumed],
         ]
+    if derivation.decided:
+        lines += ["deciding", *[f"     {_decision(d)}" for d in derivation.decided[:limit]]]
+        lines += [f"     … {len(derivation.decided) - limit} more …"] * (len(derivation.decided) > limit)
     steps = list(enumerate(derivation.steps, 1))
     if len(steps) > limit:
         hidden = len(steps) - limit
@@ -72,6 +75,14 @@ def _expansion_lines(step: Step) -> list[str]:
     for operand, flow in step.after:
         lines += _labelled("flow", flow, f"  to {_one_line(operand, 40)}")
     return lines
+
+
+def _decision(decision: Any) -> str:
+    """Return a question, its answer, and the line that asked."""
+    kind, answer = decision.term.type, decision.answer
+    if isinstance(answer, bytes):
+        answer = f"as in this call, of shape {kind.shape}"
+    return f"{_one_line(decision.term, 48)} is {answer}, at {decision.where}"
 
 
 def _labelled(label: str, t: Any, suffix: str = "") -> list[str]:

@@ -19,7 +19,7 @@ import numpy as np
 from relgrad.conventions import DEFAULT as USUAL
 from relgrad.conventions import Conventions, settled
 from relgrad.errors import OutOfFuel, RelgradWarning
-from relgrad.gradient import IMPLICIT, Gradient, Pullback, Pushforward, Tangents, is_implicit, packed
+from relgrad.gradient import Gradient, Pullback, Pushforward, Tangents, is_implicit, packed
 from relgrad.logic import (
     BAG,
     LIMIT,
@@ -204,7 +204,7 @@ class _Run:
         """Whether no move can be made where an op is applied, whatever it is applied to."""
         found = self._idle.get(op)
         if found is None:
-            found = FOLD not in moves and type(op) not in IMPLICIT and not self.library.has_root(head_key(op))
+            found = FOLD not in moves and not op.implicit and not self.library.has_root(head_key(op))
             self._idle[op] = found
         return found
 

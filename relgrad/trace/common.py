@@ -28,7 +28,7 @@ _SIGNS = (POSITIVE, -POSITIVE, NONNEGATIVE, -NONNEGATIVE)
 def lifted(traced: Traced) -> Traced:
     """Return a trace with its large arrays as inputs: they are passed, never copied, and may change in place."""
     large = [
-        t for t in subterms(*traced.outputs) if type(t.op) is Constant and t.op.value.nbytes > Constant.LARGE
+        t for t in subterms(*traced.computed) if type(t.op) is Constant and t.op.value.nbytes > Constant.LARGE
     ]
     if not large:
         return traced
@@ -46,6 +46,8 @@ def common(a: Traced, b: Traced, scalars: bool = False) -> Traced | None:
     if a.inputs != b.inputs or a.out_structure != b.out_structure or len(a.assumed) != len(b.assumed):
         return None
     if any(known != other for (_, known), (_, other) in zip(a.assumed, b.assumed, strict=True)):
+        return None
+    if [d.answer for d in a.decisions] != [d.answer for d in b.decisions]:
         return None
     pairs = list(zip(_roots(a), _roots(b), strict=True))
     walk = _Walk(a, scalars)
@@ -109,16 +111,18 @@ class _Walk:
 
 
 def _roots(traced: Traced) -> list[Term]:
-    return [*traced.outputs, *(t for t, _ in traced.assumed)]
+    return [*traced.outputs, *(t for t, _ in traced.assumed), *(d.term for d in traced.decisions)]
 
 
 def _with(traced: Traced, roots: list[Any], outside: dict[Term, Any]) -> Traced:
-    count = len(traced.outputs)
-    assumed = tuple([(t, known) for t, (_, known) in zip(roots[count:], traced.assumed, strict=True)])
+    count, end = len(traced.outputs), len(roots) - len(traced.decisions)
+    assumed = tuple([(t, known) for t, (_, known) in zip(roots[count:end], traced.assumed, strict=True)])
+    decisions = tuple([d._replace(term=t) for t, d in zip(roots[end:], traced.decisions, strict=True)])
     for t, known in assumed:
         if t.rands:
             narrow(t, known)
-    return replace(traced, outputs=tuple(roots[:count]), assumed=assumed, outside=outside)
+    outputs = tuple(roots[:count])
+    return replace(traced, outputs=outputs, assumed=assumed, outside=outside, decisions=decisions)
 
 
 def _labels(traced: Traced) -> Iterator[str]:

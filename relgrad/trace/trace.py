@@ -25,6 +25,7 @@ from relgrad.trace.arguments import argument_paths, arrays, as_array, has_tracer
 from relgrad.trace.assume import recording
 from relgrad.trace.claims import Claim, Facts, apply
 from relgrad.trace.containers import NONE, Structure, flatten
+from relgrad.trace.decisions import Decision, Explicit, deciding
 from relgrad.trace.refusal import refusals
 from relgrad.trace.tracer import Tracer, traced_argument
 
@@ -47,7 +48,8 @@ class Traced:
     `inputs` and `outputs` are the terms of the leaves of `in_structure` (it holds the positional arguments, a
     tuple, and the keyword arguments, a dict) and of `out_structure`. `paths` names each input as Python code
     inside the function does: `params['W']`. `assumed` holds ranges of inputs, and of what is computed of them.
-    `outside` holds further inputs, with their values: arrays that the function did not get as arguments.
+    `outside` holds further inputs, with their values: arrays that the function did not get as arguments. `decisions`
+    are the questions that the function asked of values: this is what it computes where they have the same answers.
     """
 
     inputs: tuple[Term, ...]
@@ -57,6 +59,12 @@ class Traced:
     paths: tuple[str, ...]
     assumed: Facts = ()
     outside: Mapping[Term, Any] = field(default_factory=dict)
+    decisions: tuple[Decision, ...] = ()
+
+    @property
+    def computed(self) -> tuple[Term, ...]:
+        """The outputs, and the terms that are decided."""
+        return (*self.outputs, *[d.term for d in self.decisions])
 
     @property
     def statics(self) -> list[tuple[str, Any]]:
@@ -76,18 +84,22 @@ class Traced:
         )
 
     def free(self) -> tuple[Term, ...]:
-        """Return the inputs of other traces that the outputs depend on, through the function's closure."""
+        """Return the inputs of other traces that outputs or decisions depend on, through the function's closure."""
         own = set(self.inputs)
-        return tuple([t for t in subterms(*self.outputs) if type(t.op) is Input and t not in own])
+        return tuple([t for t in subterms(*self.computed) if type(t.op) is Input and t not in own])
 
 
 def trace(
-    fun: Callable[..., Any], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
+    fun: Callable[..., Any],
+    args: Sequence[Any] = (),
+    kwargs: Mapping[str, Any] | None = None,
+    explicit: Explicit | None = None,
 ) -> Traced:
     """Call a function with tracers in place of the arrays among its arguments; return what it computes.
 
     Python numbers are arrays of rank 0 (float64, int64, bool); NumPy scalars and arrays keep their dtypes;
     lists are containers of arrays. Tracers among the arguments are given fresh inputs of their types as well.
+    Questions of what has a value are answered by that; those about gradients, if `explicit` writes them out.
 
     >>> import numpy as np
     >>> traced = trace(lambda x, y: {"sum": x + y}, (np.ones(3), 2.0))
@@ -104,16 +116,34 @@ def trace(
         own = [term(Input(a, type_, trace=number)) for a, type_ in zip(labels, types, strict=True)]
         tracers = [traced_argument(*argument) for argument in zip(own, leaves, paths, strict=True)]
         call = structure.unflatten(tracers)
-        with recording() as claims, refusals() as refused, unchanged_arrays(definition(fun)):
+        given = {t: as_array(x) for t, x in zip(own, leaves, strict=True) if not isinstance(x, Symbolic)}
+        with (
+            recording() as claims,
+            refusals() as refused,
+            unchanged_arrays(definition(fun)),
+            deciding(given, explicit) as asked,
+        ):
             result = _call(fun, *call)
             if refused:
                 raise refused[0]
     _check_arguments(fun, call, tracers, structure)
     outputs, out_structure = _outputs(result, fun)
     inputs = [term(Input(label, type_)) for label, type_ in zip(labels, types, strict=True)]
-    outputs, claims = _settled(outputs, claims, dict(zip(own, inputs, strict=True)))
-    known, results, assumed = apply(inputs, outputs, claims) if claims else (inputs, outputs, ())
-    return Traced(tuple(known), tuple(results), structure, out_structure, tuple(paths), assumed)
+    decisions = tuple(asked.decisions.values())
+    roots = [*outputs, *_without_anchors([d.term for d in decisions])]
+    roots, claims = _settled(roots, claims, dict(zip(own, inputs, strict=True)))
+    known, results, assumed = apply(inputs, roots, claims) if claims else (inputs, roots, ())
+    count = len(outputs)
+    decisions = tuple([d._replace(term=t) for d, t in zip(decisions, results[count:], strict=True)])
+    return Traced(
+        tuple(known),
+        tuple(results[:count]),
+        structure,
+        out_structure,
+        tuple(paths),
+        assumed,
+        decisions=decisions,
+    )
 
 
 def with_symbolic_arrays(args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, Any]:
@@ -163,6 +193,18 @@ def _check_arguments(fun: Callable[..., Any], call: Any, tracers: list[Tracer], 
         cause="containers of traced arrays are taken apart and put together anew, so that the caller would not see it",
         cure="copy it first, as in params = dict(params), and return what the caller needs",
     )
+
+
+def _without_anchors(terms: Sequence[Term]) -> list[Term]:
+    """Return terms with values in place of variables of differentiation, which stand for them."""
+
+    def change(old: Term, rands: tuple[Any, ...]) -> Term:
+        if type(old.op) is Anchor:
+            return rands[0]
+        same = all(a is b for a, b in zip(rands, old.rands, strict=True))
+        return old if same else term(old.op, *rands, type_=old.type)
+
+    return rebuild(terms, change)
 
 
 def _settled(

@@ -1,12 +1,17 @@
-"""What needs values, which a traced array has not while a function is traced: conversions, refused."""
+"""What needs the values of a traced array: discrete ones are decided by the call that is traced, others refused."""
 
 from __future__ import annotations
 
+import math
+import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from relgrad.op import Symbolic
+from relgrad.ops.arguments import call
+from relgrad.trace.decisions import decided, known
 from relgrad.trace.refusal import (
     refuse_array,
     refuse_condition,
@@ -19,7 +24,7 @@ from relgrad.types import ArrayType
 
 
 class Valueless(Symbolic):
-    """A symbolic array as Python's own protocols see it: no truth, no number, no hash, no memory to read."""
+    """A symbolic array as Python's own protocols see it: truth, integers and hashes by decision, no memory to read."""
 
     __slots__ = ()
 
@@ -38,25 +43,57 @@ class Valueless(Symbolic):
         return bool(type_.shape) or (type_.dtype.kind not in "iu" and self.__class__ is not bool)
 
     def __bool__(self) -> bool:
-        refuse_condition(self._has_many)
+        value = None if self._has_many else decided(self.term)
+        return refuse_condition(self._has_many) if value is None else bool(value)
 
     def __contains__(self, value: Any) -> bool:
-        refuse_condition()
+        equal = self == value
+        return bool(equal.any() if isinstance(equal, Symbolic) else np.any(equal))
 
     def __float__(self) -> float:
-        refuse_number("float", self._has_many)
+        value = None if self._has_many else self._discrete()
+        return refuse_number("float", self._has_many) if value is None else float(value)
 
     def __int__(self) -> int:
-        refuse_number("int", self._has_many)
+        return self._whole("int", int, np.trunc)
+
+    def __trunc__(self) -> int:
+        return self._whole("int", math.trunc, np.trunc)
+
+    def __floor__(self) -> int:
+        return self._whole("int", math.floor, np.floor)
+
+    def __ceil__(self) -> int:
+        return self._whole("int", math.ceil, np.ceil)
+
+    def _whole(self, kind: str, function: Callable[[Any], int], rounded: Any) -> int:
+        """Return an integer near the value of a number, which the program is made for: the derivative of each is 0."""
+        term = getattr(self, "term", None)
+        if not self._has_many and isinstance(getattr(term, "type", None), ArrayType):
+            whole = term.type.dtype.kind in "biu"
+            value = decided(term if whole else call(rounded, term))
+            if value is not None:
+                return function(value.item())
+        return refuse_number(kind, self._has_many)
 
     def __index__(self) -> int:
-        refuse_number("index", self._is_no_index)
+        value = None if self._is_no_index else decided(self.term)
+        return refuse_number("index", self._is_no_index) if value is None else operator.index(value.item())
 
     def __complex__(self) -> complex:
         refuse_number("complex", self._has_many)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        refuse_array()
+        value = self._discrete()
+        return refuse_array() if value is None else np.array(value, dtype)
+
+    def _discrete(self) -> Any:
+        """Return the value of integers and booleans, which is decided, and of what depends on no input; or None."""
+        value = known(self.term)
+        kind = getattr(self.term, "type", None)
+        if value is None and isinstance(kind, ArrayType) and kind.dtype.kind in "biu":
+            value = decided(self.term)
+        return value
 
     def __delitem__(self, key: Any) -> None:
         refuse_write(
@@ -64,11 +101,17 @@ class Valueless(Symbolic):
         )
 
     def __hash__(self) -> int:
-        refuse_hash(self.__class__ is np.ndarray)
+        is_array = self.__class__ is np.ndarray
+        value = None if is_array else self._discrete()
+        return refuse_hash(is_array) if value is None else hash(value.item())
 
     def __format__(self, spec: str) -> str:
+        is_array = self.__class__ is np.ndarray
+        value = None if is_array or not spec else self._discrete()
+        if value is not None:
+            return format(value.item(), spec)
         if spec:
-            refuse_number("str", self.__class__ is np.ndarray)
+            refuse_number("str", is_array)
         return repr(self)
 
     def __reduce_ex__(self, protocol: Any) -> Any:

@@ -4,7 +4,8 @@ Source: Pnueli, Siegel & Singerman 1998, "Translation validation". Changed from 
 proof; both programs are evaluated at random inputs, and judged where the written one is well-conditioned.
 """
 
+from relgrad.validate.blame import explicit
 from relgrad.validate.points import Sample
 from relgrad.validate.validate import Subject, validated
 
-__all__ = ["Sample", "Subject", "validated"]
+__all__ = ["Sample", "Subject", "explicit", "validated"]

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from relgrad.compile.interpret import interpret
+from relgrad.interpret import interpret
 from relgrad.op import is_constant
 from relgrad.ops.casting import Cast
 from relgrad.term import Term, subterms

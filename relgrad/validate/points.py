@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.compile.interpret import interpret
+from relgrad.interpret import interpret
 from relgrad.leaf import Input
 from relgrad.term import Term, reachable
 from relgrad.types import REAL, Interval

@@ -1,0 +1,140 @@
+"""Decisions: what a function asks of the values of traced arrays, answered by those of the call that is traced.
+
+    if x > 0: …        for i in range(n): …        x[mask]        {"a": f}[int(k)]
+
+The answer becomes part of the program, and the question its guard: a call for which the question has another answer
+is another program. Questions have discrete answers (truth, integers, masks), so that derivatives are those of the
+branch that is taken, as the chain rule has them almost everywhere.
+
+Source: Griewank & Walther (2008), *Evaluating Derivatives*, 2nd ed., section 14.2: branches and their derivatives.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from relgrad.errors import user_line
+from relgrad.interpret import unknown, value_of
+from relgrad.kernels.decided import answers
+from relgrad.leaf import Input
+from relgrad.op import is_constant
+from relgrad.term import Term, is_term
+from relgrad.types import ArrayType
+
+Explicit = Callable[[Sequence[Term]], Sequence[Term]]
+"""Returns terms with their implicit gradients expanded."""
+
+
+class Decision(NamedTuple):
+    """A term whose value a function asked for, the answer, and the user's line that asked."""
+
+    term: Term
+    answer: Hashable
+    where: str
+
+
+class Call:
+    """The call that is traced: the values of its inputs and of what is computed of them, and what was decided."""
+
+    def __init__(self, given: Mapping[Term, Any], explicit: Explicit | None):
+        self.values = dict(given)
+        self.varying = set(given)
+        """The terms that depend on inputs."""
+        self.explicit = explicit
+        self.decisions: dict[Term, Decision] = {}
+
+    def value(self, root: Term) -> Any:
+        """Return the value of a term in this call; None where it depends on what has no value."""
+        with np.errstate(all="ignore"):
+            for node in unknown([root], self.values):
+                if type(node.op) is Input or node.op.implicit:
+                    return None
+                self.values[node] = value_of(node, self.values)
+                if any(rand in self.varying for rand in node.rands):
+                    self.varying.add(node)
+        return self.values[root]
+
+    def written_out(self, root: Term) -> Term:
+        """Return a term without implicit gradients."""
+        if self.explicit is None or root in self.values:
+            return root
+        found = any(node.op.implicit for node in _below(root, self.values))
+        return self.explicit([root])[0] if found else root
+
+    def decide(self, root: Term) -> Any:
+        """Return the value of a term, and make the program one of calls that have the same."""
+        root = self.written_out(root)
+        value = self.value(root)
+        if value is not None and root in self.varying and root not in self.decisions:
+            self.decisions[root] = Decision(root, *answers([value]), user_line())
+        return value
+
+
+def _below(root: Term, known: Mapping[Term, Any]) -> Iterator[Term]:
+    """Yield the terms below one, without those below what is known."""
+    seen, stack = {root}, [root]
+    while stack:
+        node = stack.pop()
+        yield node
+        new = [rand for rand in node.rands if rand not in seen and rand not in known]
+        seen.update(new)
+        stack += new
+
+
+class _Open(threading.local):
+    """The calls that this thread is in the middle of tracing, the innermost last."""
+
+    def __init__(self) -> None:
+        self.calls: list[Call] = []
+
+
+_open = _Open()
+
+
+@contextmanager
+def deciding(given: Mapping[Term, Any], explicit: Explicit | None = None) -> Iterator[Call]:
+    """Answer questions within by the values that are given of inputs, beside those of the traces around."""
+    around = {t: v for call in _open.calls for t, v in call.values.items() if type(t.op) is Input}
+    call = Call({**around, **given}, explicit)
+    _open.calls.append(call)
+    try:
+        yield call
+    finally:
+        _open.calls.pop()
+
+
+def decided(x: Any) -> Any:
+    """Return the discrete value of a term in the call that is traced; None where it has no value.
+
+    The program is that of the calls in which the value is the same.
+    """
+    if not _has_value(x):
+        return None
+    if is_constant(x):
+        return x.op.value
+    return _open.calls[-1].decide(x) if _open.calls else None
+
+
+def known(x: Any) -> Any:
+    """Return the value of a term that depends on no input, in whatever trace; None of others."""
+    if not _has_value(x):
+        return None
+    if is_constant(x):
+        return x.op.value
+    if not _open.calls:
+        return None
+    call = _open.calls[-1]
+    try:
+        value = call.value(x)
+    except Exception:  # what raises there raises where the program computes it
+        return None
+    return None if x in call.varying else value
+
+
+def _has_value(x: Any) -> bool:
+    return is_term(x) and x.ground and isinstance(x.type, ArrayType)
