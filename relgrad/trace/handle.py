@@ -8,6 +8,7 @@ asked for by `__getattr__`.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,9 @@ from relgrad.ops.creation import stack_nested
 from relgrad.ops.structure import expand
 from relgrad.trace.construct import construct
 from relgrad.trace.dispatch import QUERIES, call_function, call_method
+from relgrad.trace.keys import settled
 from relgrad.trace.lens import assigned, converted, fitted, put
+from relgrad.trace.parts import Parts, Prefix, prefix_of
 from relgrad.trace.refusal import refuse_function, refuse_layout, refuse_position, refuse_write
 from relgrad.trace.valueless import Valueless
 from relgrad.trace.views import Origin, Viewing
@@ -30,12 +33,14 @@ from relgrad.types import ArrayType
 class Handle(Valueless):
     """A symbolic array with memory: what is written to it, all see who hold it, or a view of it."""
 
-    __slots__ = ("origin",)
+    __slots__ = ("origin", "parts")
 
     def __init__(self, term: Any):
         self.term = term
         self.origin: Origin | None = None
         """Where its memory comes from; None for a fresh array, and for a number."""
+        self.parts: Parts | None = None
+        """What was written to memory of its own since the term was known as a whole."""
 
     def __getattr__(self, name: str) -> Any:
         if name == "term":
@@ -43,24 +48,27 @@ class Handle(Valueless):
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _read(self) -> Any:
-        """Return the term of a view: v(x.term), for a view v of x."""
+        """Return the term of a view: v(x.term), for a view v of x; or that of an array, with its parts joined."""
         at = self.origin
+        if self.parts is not None:
+            self.term = self.parts.whole()
+            return self.term
         if at is None or at.view is None:
             refuse_layout((at and at.lost) or construct())
-        term = at.root.term
-        if term is at.seen:
+        state = at.root.state
+        if state is at.seen:
             return at.value
         if not at.certain:
             refuse_layout(construct())
         stale: list[Any] = []
         x: Handle = self
-        while x is not at.root and x.origin.seen is not term:  # type: ignore[union-attr]
+        while x is not at.root and x.origin.seen is not state:  # type: ignore[union-attr]
             stale.append(x.origin)
             x = x.origin.parent  # type: ignore[union-attr]
         value = x.term
         for view in reversed(stale):
             value = _apply(view.view, value)
-            view.seen, view.value = term, value
+            view.seen, view.value = state, value
         return value
 
     def write(self, value: Any) -> None:
@@ -71,14 +79,39 @@ class Handle(Valueless):
             if _is_traced(at.view.args):
                 refuse_position()
             written.append((at, term))
-            term = put(at.parent.term, at.view, term)
             x = at.parent
-        if at is not None:  # a view or a copy of its parent, which is not read again
-            _forget(at.parent)
-            x.origin = Origin(np.ndarray)
-        x.term = term
+            prefix = x.own_part(at.view.args[0]) if at.view.function == "__getitem__" else None
+            if prefix is not None:
+                x.write_part(prefix, term)
+                break
+            term = put(x.term, at.view, term)
+        else:
+            if at is not None:  # a view or a copy of its parent, which is not read again
+                _forget(at.parent)
+                x.origin = Origin(np.ndarray)
+            x.term, x.parts = term, None
         for view, part in written:
-            view.seen, view.value = term, part
+            view.seen, view.value = x.state, part
+
+    def own_part(self, key: Any) -> Prefix | None:
+        """Return the prefix that a key of integers names in memory of the array's own; None for others."""
+        at = self.origin
+        own = at is None or (at.view is None and at.guard is None and at.lost is None)
+        kind = getattr(self.parts.base if self.parts is not None else self.term, "type", None) if own else None
+        return prefix_of(key, kind.shape) if isinstance(kind, ArrayType) else None
+
+    def write_part(self, prefix: Prefix, value: Any) -> None:
+        """Write to the entries with a prefix."""
+        if self.parts is None:
+            self.parts = Parts(self.term)
+        self.parts.put(prefix, value)
+        with suppress(AttributeError):
+            del self.term
+
+    @property
+    def state(self) -> Any:
+        """What tells the array from itself before and after a write."""
+        return self.term if self.parts is None else self.parts.state
 
     def update(self, value: Any, ufunc: np.ufunc, casting: Any = "same_kind", stretch: bool = False) -> None:
         """Write the result of a ufunc."""
@@ -110,10 +143,17 @@ class Handle(Valueless):
             refuse_write("a number cannot be changed", "write x = v, or keep an array of rank 1")
         x, kind = self.term, self.term.type
         y = as_term(cast(stack_nested(value), kind.dtype))
+        if isinstance(key, Handle) and key.dtype.kind == "b" and _is_uniform(x, key.term, y):
+            self.write(_where(x, key.term, y))
+            return
+        key = settled(key, written=True)
         entries = key if isinstance(key, tuple) else (key,)
-        if len(entries) == 1 and isinstance(entries[0], Handle) and entries[0].dtype.kind == "b":
-            self.write(_where(x, entries[0].term, y))
-        elif _is_traced(entries):
+        prefix = self.own_part(key)
+        if prefix is not None:
+            if not self._is_part(value, key):
+                self.write_part(prefix, fitted(y, kind.shape[len(prefix) :]))
+            return
+        if _is_traced(entries):
             refuse_position()
         elif any(
             isinstance(e, (list, bool, np.bool_)) or np.ndim(e) for e in entries if not isinstance(e, slice)
@@ -124,10 +164,15 @@ class Handle(Valueless):
             if target.origin is None:  # a number, which is no view
                 self.write(put(x, Viewing("__getitem__", (key,)), fitted(y, ())))
                 return
-            # x[key] += y writes into the view x[key], and assigns that to the place where it is.
-            source = value.origin if isinstance(value, Handle) else None
-            if source is None or source.parent is not self or source.view != target.origin.view:
+            if not self._is_part(value, key):
                 target.write(fitted(y, target.shape))
+
+    def _is_part(self, value: Any, key: Any) -> bool:
+        """Whether x[key] += y assigns the view x[key], which it has written to, to the place where it is."""
+        source = value.origin if isinstance(value, Handle) else None
+        return (
+            source is not None and source.parent is self and source.view == Viewing("__getitem__", (key,))
+        )
 
 
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
@@ -170,8 +215,9 @@ def _forget(x: Handle) -> None:
     """Make it impossible to read an array: whether it was written to depends on the layout of memory."""
     while (at := _writable(x)) is not None:
         x = at.parent
-    x.origin = Origin(np.ndarray, lost=construct())
-    del x.term
+    x.origin, x.parts = Origin(np.ndarray, lost=construct()), None
+    with suppress(AttributeError):
+        del x.term
 
 
 def _apply(view: Viewing, x: Any) -> Any:
@@ -185,13 +231,17 @@ def _is_traced(entries: tuple[Any, ...]) -> bool:
     return any(_is_traced(e) if isinstance(e, tuple) else isinstance(e, Symbolic) for e in entries)
 
 
+def _is_uniform(x: Any, mask: Any, y: Any) -> bool:
+    """Whether y is the same for all entries that a mask over the leading axes of x chooses."""
+    own = max(y.type.ndim - (x.type.ndim - mask.type.ndim), 0)
+    return y.type.shape[:own] == (1,) * own
+
+
 def _where(x: Any, mask: Any, y: Any) -> Any:
     """Return x after x[mask] = y, for a mask over the leading axes, and a y that is the same for all it chooses."""
     rank = mask.type.ndim
     if mask.type.shape != x.type.shape[:rank]:
         raise ShapeError(f"a mask of shape {mask.type.shape} cannot index an array of shape {x.type.shape}")
     extra = x.type.ndim - rank
-    if y.type.ndim > extra and y.type.shape[: y.type.ndim - extra] != (1,) * (y.type.ndim - extra):
-        refuse_position()
     y = fitted(y, x.type.shape[rank:])
     return call(np.where, expand(mask, tuple(range(-extra, 0))), y, x)

@@ -14,7 +14,9 @@ from relgrad.term import Unknown, is_term
 from relgrad.trace.cures import ATTRIBUTES
 from relgrad.trace.dispatch import call_function, call_method, call_ufunc
 from relgrad.trace.handle import Handle
+from relgrad.trace.keys import settled
 from relgrad.trace.namespace import Namespace
+from relgrad.trace.parts import folded
 from relgrad.trace.refusal import (
     function_name,
     refuse_attribute,
@@ -157,7 +159,10 @@ class Tracer(Handle, np.lib.mixins.NDArrayOperatorsMixin):
         return iter([self[i] for i in range(n)])
 
     def __getitem__(self, key: Any) -> Any:
-        entry = wrap(call_method("__getitem__", (self, key), {}))
+        key = settled(key)
+        prefix = None if self.parts is None else self.own_part(key)
+        part = None if prefix is None or self.parts is None else self.parts.at(prefix)
+        entry = wrap(call_method("__getitem__", (self, key), {}) if part is None else part)
         return entry if type(key) is int and self.ndim == 1 else _item("__getitem__", (self, key), {}, entry)
 
     def __round__(self, digits: int | None = None) -> Any:
@@ -279,7 +284,9 @@ def wrap(x: Any) -> Any:
     """Wrap the terms of a result, in tuples and lists too, as tracers."""
     if type(x) is Tracer:
         return x
-    if is_term(x) or isinstance(x, Unknown):
+    if is_term(x):
+        return Tracer(folded(x))
+    if isinstance(x, Unknown):
         return Tracer(x)
     if type(x) in (tuple, list):
         return type(x)([wrap(y) for y in x])

@@ -125,7 +125,8 @@ def _view(
         root = at.root if at is not None and at.view is not None and at.certain else x
         view: Any = object.__new__(type(y))
         viewing = Viewing(function, rest, options, part)
-        view.origin = Origin(np.ndarray, guard, x, root, viewing, root.term, y.term, certain)
+        view.origin = Origin(np.ndarray, guard, x, root, viewing, root.state, y.term, certain)
+        view.parts = None
         return view
     if guard is not None:
         y.origin = Origin(np.ndarray, guard)
