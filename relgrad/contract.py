@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from relgrad.errors import GradientError, LawError, OpError
+from relgrad.symbolic import tracing
 from relgrad.term import Term
 from relgrad.types import REAL, ArrayType, Interval, TupleType
 
@@ -118,6 +119,7 @@ class Contract:
         storage: list[list[Any]] = [[None] for _ in types]
         destroyed = {i for positions in self.destroy_map.values() for i in positions}
         given = [x.copy() if i in destroyed else _protected(x) for i, x in enumerate(inputs)]
+        around, tracing.wrapper = tracing.wrapper, None  # what an op does with arrays is no part of a trace
         try:
             (self.debug_perform if debug else self.perform)(node, given, storage)
         except ValueError as error:
@@ -128,6 +130,8 @@ class Contract:
                 cause=str(error),
                 cure="copy it, or list it: destroy_map = {0: [0]} says that output 0 overwrites input 0",
             ) from error
+        finally:
+            tracing.wrapper = around
         if not typed:
             return [np.asarray(cell[0]) for cell in storage]
         return [

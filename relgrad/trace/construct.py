@@ -13,7 +13,7 @@ import re
 import sys
 from dataclasses import dataclass
 from itertools import islice
-from types import FrameType
+from types import CodeType, FrameType
 
 import numpy as np
 
@@ -28,6 +28,7 @@ _LIBRARIES = tuple(
         os.path.join(os.path.dirname(_NUMPY), "scipy"),
     )
 )
+_GENERATED = ("<__array_function__", "<relgrad ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +49,17 @@ class Construct:
         return f"`{self.text}`" if self.text else ""
 
 
+def is_library(at: FrameType | CodeType) -> bool:
+    """Whether a frame or a code object belongs to relgrad, to what it generates, to NumPy or to SciPy."""
+    name = (at.f_code if isinstance(at, FrameType) else at).co_filename
+    return name.startswith(_LIBRARIES) or name.startswith(_GENERATED)
+
+
 def construct() -> Construct:
     """Return the construct of the innermost frame that belongs to neither relgrad, NumPy nor SciPy."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        name = frame.f_code.co_filename
-        if not name.startswith(_LIBRARIES) and not name.startswith("<__array_function__"):
+        if not is_library(frame):
             return _read(frame)
         frame = frame.f_back
     return Construct("<unknown>")

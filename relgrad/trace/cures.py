@@ -95,8 +95,6 @@ CALLS = {
 }
 
 METHODS: dict[str, tuple[str, str]] = {
-    "item": (VALUES, "leave it out: an array of rank 0 computes like a number"),
-    "tolist": (VALUES, "list(x) gives the traced entries along the first axis"),
     "tobytes": (VALUES, "compute with the array itself"),
     "tofile": (VALUES, "save the result of the call instead"),
     "dump": (VALUES, "save the result of the call instead"),
@@ -104,11 +102,8 @@ METHODS: dict[str, tuple[str, str]] = {
     "view": ("a traced array has no memory to look at", "x.astype(dtype) converts the values"),
     "getfield": ("a traced array has no memory to look at", "x.astype(dtype) converts the values"),
     "byteswap": ("a traced array has no memory to look at", "x.astype(dtype) converts the values"),
-    "sort": ("x.sort() changes x in place", ORDER),
     "partition": ("x.partition(k) changes x in place", ORDER),
     "resize": ("x.resize(shape) changes x in place", "write np.reshape(x, shape)"),
-    "put": (UNKNOWN[0], "write x[i] = v"),
-    "itemset": (UNKNOWN[0], "write x[i] = v"),
     "setfield": (UNKNOWN[0], "write x[i] = v"),
     "setflags": (UNKNOWN[0], "leave it out"),
 }
@@ -126,20 +121,10 @@ ATTRIBUTES: dict[str, tuple[str, str]] = {
 
 FUNCTIONS: dict[Any, tuple[str, str]] = {
     np.copyto: ("np.copyto writes into its first argument", "copy into a traced array, such as np.zeros_like(x)"),
-    np.put: ("np.put writes into its first argument", WRITE),
-    np.place: ("np.place writes into its first argument", "write np.where(mask, new, old)"),
-    np.putmask: ("np.putmask writes into its first argument", "write np.where(mask, new, old)"),
-    np.put_along_axis: ("np.put_along_axis writes into its first argument", WRITE),
     np.fill_diagonal: ("np.fill_diagonal writes into its first argument", "np.where(np.eye(n) > 0, v, x)"),
-    np.array_equal: (VALUES, "write np.all(a == b), which is traced"),
-    np.array_equiv: (VALUES, "write np.all(a == b), which is traced"),
-    np.allclose: (VALUES, "write np.all(np.abs(a - b) <= tolerance), which is traced"),
+    np.array_equiv: (UNKNOWN[0], "write np.all(a == b), which is traced"),
     np.isclose: (UNKNOWN[0], "write np.abs(a - b) <= tolerance"),
     np.unique: (SELECTS, "find the values before the call, and close over them"),
-    np.nonzero: (SELECTS, "weigh the entries with np.where(condition, a, b)"),
-    np.flatnonzero: (SELECTS, "weigh the entries with np.where(condition, a, b)"),
-    np.argwhere: (SELECTS, "weigh the entries with np.where(condition, a, b)"),
-    np.extract: (SELECTS, "weigh the entries with np.where(condition, a, b)"),
     np.sort: (UNKNOWN[0], ORDER),
     np.argsort: (UNKNOWN[0], ORDER),
     np.median: (UNKNOWN[0], ORDER),
@@ -147,7 +132,5 @@ FUNCTIONS: dict[Any, tuple[str, str]] = {
     np.save: (VALUES, "save the result of the call instead"),
     np.savetxt: (VALUES, "save the result of the call instead"),
     np.savez: (VALUES, "save the result of the call instead"),
-    np.piecewise: ("it writes its result piece by piece", "write np.where(condition, a, b)"),
-    np.apply_along_axis: ("it writes its result row by row", "write np.stack([f(row) for row in x])"),
 }  # fmt: skip
 """NumPy functions that cannot be traced, rather than merely are not: cause and cure."""

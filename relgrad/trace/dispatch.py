@@ -16,7 +16,9 @@ from relgrad.kernels import logsumexp
 from relgrad.op import Symbolic, as_term
 from relgrad.ops.structure import expand
 from relgrad.trace.construct import construct
+from relgrad.trace.containers import flatten
 from relgrad.trace.cures import METHODS, UNKNOWN
+from relgrad.trace.decisions import known
 from relgrad.trace.refusal import (
     function_name,
     refuse,
@@ -76,7 +78,10 @@ QUERIES: dict[Any, Callable[..., Any]] = {
     np.array_str: lambda a, *args, **kwargs: str(a),
     np.array2string: lambda a, *args, **kwargs: str(a),
 }
-"""What NumPy functions answer from shape and dtype alone, plain values; and what only writes."""
+"""What answers functions, and array methods by name, without a term of its own: plain values, and what only writes.
+
+One that returns NotImplemented leaves the call to what builds a term.
+"""
 
 
 def builder_of(function: Any) -> Callable[..., Any] | None:
@@ -89,17 +94,35 @@ def builder_of(function: Any) -> Callable[..., Any] | None:
 
 def call_function(function: Any, args: Any, kwargs: Any) -> Any:
     """Trace a call of a NumPy function; raises TraceError if it, or one of its options, is not supported."""
+    query = QUERIES.get(function)
+    if query is not None:
+        answer = query(*args, **kwargs)
+        if answer is not NotImplemented:
+            return answer
     builder = builder_of(function)
     if builder is None:
-        query = QUERIES.get(function)
-        if query is None:
+        values = _constants(args, kwargs)
+        if values is None:
             refuse_function(function)
-        return query(*args, **kwargs)
+        return function(*values[0], **values[1])
     return _build(builder, function_name(function), args, kwargs)
+
+
+def _constants(args: Any, kwargs: Any) -> tuple[Any, Any] | None:
+    """Return arguments with values in place of symbolic arrays, if none depends on an input of a trace."""
+    leaves, structure = flatten((tuple(args), dict(kwargs)))
+    values = [known(x.term) if _is_symbolic(x) else x for x in leaves]
+    if any(v is None for v in values):
+        return None
+    return structure.unflatten(
+        [np.array(v) if _is_symbolic(x) else v for x, v in zip(leaves, values, strict=True)]
+    )
 
 
 def call_method(name: str, args: Any, kwargs: Any) -> Any:
     """Trace a call of the array method of a name, or of the NumPy function of that name."""
+    if name in QUERIES:
+        return QUERIES[name](*args, **kwargs)
     if name in METHODS:
         refuse_method(name)
     builder = IMPLEMENTATIONS.get(name) or builder_of(getattr(np, name, None))
@@ -132,6 +155,11 @@ def _build(builder: Callable[..., Any], name: str, args: Any, kwargs: Any) -> An
 
 def call_ufunc(ufunc: np.ufunc, method: str, inputs: Any, kwargs: dict[str, Any]) -> Any:
     """Trace a ufunc, or one of its methods reduce, accumulate and outer."""
+    query = QUERIES.get((np.ufunc, method))
+    if query is not None:
+        answer = query(ufunc, *inputs, **kwargs)
+        if answer is not NotImplemented:
+            return answer
     name = function_name(ufunc) + ("" if method == "__call__" else f".{method}")
     options = {key: value for key, value in kwargs.items() if _is_given(key, value)}
     if method in ("reduce", "accumulate"):
@@ -180,15 +208,11 @@ def _refuse_options(name: str, options: dict[str, Any]) -> NoReturn:
 
 
 def _refuse_ufunc_method(name: str, method: str) -> NoReturn:
-    cures = {
-        "at": "write np.where(mask, new, old), or a matrix product with a one-hot matrix",
-        "reduceat": "reduce each slice by itself, x[i:j].sum(), and np.stack the results",
-    }
-    causes = {"at": "it writes into its first argument"}
+    cures = {"reduceat": "reduce each slice by itself, x[i:j].sum(), and np.stack the results"}
     error = TraceError(
         f"{name} cannot be traced",
         where=construct().where,
-        cause=causes.get(method, UNKNOWN[0]),
+        cause=UNKNOWN[0],
         cure=cures.get(method, UNKNOWN[1]),
     )
     refuse(error)

@@ -97,8 +97,13 @@ class Handle(Valueless):
         """Return the prefix that a key of integers names in memory of the array's own; None for others."""
         at = self.origin
         own = at is None or (at.view is None and at.guard is None and at.lost is None)
-        kind = getattr(self.parts.base if self.parts is not None else self.term, "type", None) if own else None
+        kind = self.kind if own else None
         return prefix_of(key, kind.shape) if isinstance(kind, ArrayType) else None
+
+    @property
+    def kind(self) -> Any:
+        """The type of the term, for which no parts need to be joined; None in patterns."""
+        return getattr(self.term if self.parts is None else self.parts.base, "type", None)
 
     def write_part(self, prefix: Prefix, value: Any) -> None:
         """Write to the entries with a prefix."""
@@ -115,13 +120,13 @@ class Handle(Valueless):
 
     def update(self, value: Any, ufunc: np.ufunc, casting: Any = "same_kind", stretch: bool = False) -> None:
         """Write the result of a ufunc."""
-        self.write(converted(strong(as_term(value)), self.term.type, ufunc, casting, stretch))
+        self.write(converted(strong(as_term(value)), self.kind, ufunc, casting, stretch))
 
     @property
     def is_number(self) -> bool:
         """Whether in-place operators make another number of it, where they write into arrays."""
         at = self.origin
-        return not (self.term.type.shape if at is None else issubclass(at.cls, np.ndarray))
+        return not (self.kind.shape if at is None else issubclass(at.cls, np.ndarray))
 
     def fill(self, value: Any) -> None:
         """Write a value to all entries."""
@@ -131,7 +136,7 @@ class Handle(Valueless):
         at = self.origin
         if at is not None:
             return at.cls
-        kind = getattr(self.term, "type", None)
+        kind = self.kind
         if not isinstance(kind, ArrayType):
             return type(self)
         return np.ndarray if kind.shape else kind.dtype.type
@@ -141,10 +146,10 @@ class Handle(Valueless):
     def __setitem__(self, key: Any, value: Any) -> None:
         if self.is_number:
             refuse_write("a number cannot be changed", "write x = v, or keep an array of rank 1")
-        x, kind = self.term, self.term.type
+        kind = self.kind
         y = as_term(cast(stack_nested(value), kind.dtype))
-        if isinstance(key, Handle) and key.dtype.kind == "b" and _is_uniform(x, key.term, y):
-            self.write(_where(x, key.term, y))
+        if isinstance(key, Handle) and key.dtype.kind == "b" and _is_uniform(kind, key.term.type, y.type):
+            self.write(_where(self.term, key.term, y))
             return
         key = settled(key, written=True)
         entries = key if isinstance(key, tuple) else (key,)
@@ -158,11 +163,11 @@ class Handle(Valueless):
         elif any(
             isinstance(e, (list, bool, np.bool_)) or np.ndim(e) for e in entries if not isinstance(e, slice)
         ):
-            self.write(assigned(x, key, y))
+            self.write(assigned(self.term, key, y))
         else:
             target: Any = self[key]  # type: ignore[index]
             if target.origin is None:  # a number, which is no view
-                self.write(put(x, Viewing("__getitem__", (key,)), fitted(y, ())))
+                self.write(put(self.term, Viewing("__getitem__", (key,)), fitted(y, ())))
                 return
             if not self._is_part(value, key):
                 target.write(fitted(y, target.shape))
@@ -170,9 +175,7 @@ class Handle(Valueless):
     def _is_part(self, value: Any, key: Any) -> bool:
         """Whether x[key] += y assigns the view x[key], which it has written to, to the place where it is."""
         source = value.origin if isinstance(value, Handle) else None
-        return (
-            source is not None and source.parent is self and source.view == Viewing("__getitem__", (key,))
-        )
+        return source is not None and source.parent is self and source.view == Viewing("__getitem__", (key,))
 
 
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
@@ -231,10 +234,10 @@ def _is_traced(entries: tuple[Any, ...]) -> bool:
     return any(_is_traced(e) if isinstance(e, tuple) else isinstance(e, Symbolic) for e in entries)
 
 
-def _is_uniform(x: Any, mask: Any, y: Any) -> bool:
-    """Whether y is the same for all entries that a mask over the leading axes of x chooses."""
-    own = max(y.type.ndim - (x.type.ndim - mask.type.ndim), 0)
-    return y.type.shape[:own] == (1,) * own
+def _is_uniform(x: ArrayType, mask: ArrayType, y: ArrayType) -> bool:
+    """Whether an array is the same for all entries that a mask over the leading axes of x chooses, by their types."""
+    own = max(y.ndim - (x.ndim - mask.ndim), 0)
+    return y.shape[:own] == (1,) * own
 
 
 def _where(x: Any, mask: Any, y: Any) -> Any:

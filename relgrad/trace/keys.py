@@ -1,6 +1,6 @@
 """What of a key must be known while a function is traced: bounds of slices, masks, and positions that are written to.
 
-    x[i:i + 3]        x[mask]        x[k] = y
+x[i:i + 3]        x[mask]        x[k] = y
 """
 
 from __future__ import annotations

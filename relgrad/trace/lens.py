@@ -56,7 +56,7 @@ def put(x: Any, view: Callable[[np.ndarray], np.ndarray], y: Any) -> Any:
         return x
     region = _region(places, chosen)
     if region is None:
-        return _scattered(x, chosen, y)
+        return scattered(x, chosen, y)
     ranges, order, backwards = region
     large = reshape(y, [n for n in chosen.shape if n != 1])
     large = transpose(large, [a - len(order) for a in order])
@@ -71,7 +71,7 @@ def assigned(x: Any, key: Any, y: Any) -> Any:
     Where an entry is named twice the last value stays, as in NumPy.
     """
     chosen = positions(x.type.shape)[key]
-    return _scattered(x, chosen, fitted(y, chosen.shape)) if chosen.size else x
+    return scattered(x, chosen, fitted(y, chosen.shape)) if chosen.size else x
 
 
 def fitted(y: Any, shape: tuple[int | None, ...]) -> Any:
@@ -189,7 +189,7 @@ def _pieces(x: Any, axis: int, start: int, stop: int) -> list[Any]:
     return found
 
 
-def _scattered(x: Any, chosen: np.ndarray, y: Any) -> Any:
+def scattered(x: Any, chosen: np.ndarray, y: Any) -> Any:
     """Return x with the entries of y, of the shape of `chosen`, at these positions."""
     shape, size = x.type.shape, x.type.size
     single = _single(y)

@@ -21,11 +21,13 @@ from relgrad.op import as_term, strong
 from relgrad.ops.arithmetic import subtract
 from relgrad.symbolic import Symbolic, tracing
 from relgrad.term import Term, reachable, rebuild, subterms, term
+from relgrad.trace import makers, valued  # noqa: F401 - for what importing them declares
 from relgrad.trace.arguments import argument_paths, arrays, as_array, has_tracer, signature, type_of
 from relgrad.trace.assume import recording
 from relgrad.trace.claims import Claim, Facts, apply
 from relgrad.trace.containers import NONE, Structure, flatten
 from relgrad.trace.decisions import Decision, Explicit, deciding
+from relgrad.trace.patches import patched
 from relgrad.trace.refusal import refusals
 from relgrad.trace.tracer import Tracer, traced_argument
 
@@ -118,6 +120,7 @@ def trace(
         call = structure.unflatten(tracers)
         given = {t: as_array(x) for t, x in zip(own, leaves, strict=True) if not isinstance(x, Symbolic)}
         with (
+            patched(fun),
             recording() as claims,
             refusals() as refused,
             unchanged_arrays(definition(fun)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,10 @@ class Tracer(Handle, np.lib.mixins.NDArrayOperatorsMixin):
                 return wrap(builder(*inputs))
         out = kwargs.pop("out", None) or ()
         if any(x is not None for x in out):
+            mask = kwargs.pop("where", True) if method == "__call__" else True
             result = self.__array_ufunc__(ufunc, method, *inputs, **kwargs)
+            if mask is not True:  # elsewhere the entries stay as they are
+                result = _each(lambda y, x: np.where(mask, y, x), result, out)
             return _into(out, result, ufunc, method == "__call__" and ufunc.signature is None)
         return wrap(call_ufunc(ufunc, method, inputs, kwargs))
 
@@ -66,7 +69,7 @@ class Tracer(Handle, np.lib.mixins.NDArrayOperatorsMixin):
 
     @property
     def _type(self) -> ArrayType:
-        type_ = getattr(self.term, "type", None)
+        type_ = self.kind
         if isinstance(type_, ArrayType):
             return type_
         raise RelationError(
@@ -133,7 +136,7 @@ class Tracer(Handle, np.lib.mixins.NDArrayOperatorsMixin):
     # Python's own protocols
 
     def __repr__(self) -> str:
-        type_ = getattr(self.term, "type", None)
+        type_ = self.kind
         if not isinstance(type_, ArrayType):
             return f"Tracer({self.term})"
         return f"Tracer{repr(type_).removeprefix('ArrayType')}"
@@ -235,6 +238,13 @@ def _in_place(name: str, ufunc: np.ufunc) -> Any:
     operator.__name__ = f"__i{name}__"
     operator.__qualname__ = f"Tracer.__i{name}__"
     return operator
+
+
+def _each(change: Callable[[Any, Any], Any], results: Any, out: tuple[Any, ...]) -> Any:
+    """Return the results of a ufunc, one or several, changed where an array is given for them."""
+    if not isinstance(results, tuple):
+        return change(results, out[0])
+    return tuple([y if x is None else change(y, x) for y, x in zip(results, out, strict=True)])
 
 
 def _into(out: tuple[Any, ...], result: Any, ufunc: np.ufunc, stretch: bool) -> Any:

@@ -29,15 +29,20 @@ class Valueless(Symbolic):
     __slots__ = ()
 
     @property
+    def kind(self) -> Any:
+        """The type of the array; None in patterns."""
+        return getattr(self.term, "type", None)
+
+    @property
     def _has_many(self) -> bool:
         """Whether NumPy refuses to make a number of it, too."""
-        type_ = getattr(self.term, "type", None)
+        type_ = self.kind
         return isinstance(type_, ArrayType) and any(n != 1 for n in type_.shape)
 
     @property
     def _is_no_index(self) -> bool:
         """Whether NumPy refuses to make an index of it, too."""
-        type_ = getattr(self.term, "type", None)
+        type_ = self.kind
         if not isinstance(type_, ArrayType):
             return False
         return bool(type_.shape) or (type_.dtype.kind not in "iu" and self.__class__ is not bool)
@@ -90,7 +95,7 @@ class Valueless(Symbolic):
     def _discrete(self) -> Any:
         """Return the value of integers and booleans, which is decided, and of what depends on no input; or None."""
         value = known(self.term)
-        kind = getattr(self.term, "type", None)
+        kind = self.kind
         if value is None and isinstance(kind, ArrayType) and kind.dtype.kind in "biu":
             value = decided(self.term)
         return value

@@ -1,0 +1,356 @@
+"""Arrays made while a function is traced, of traced parts or to be written to, and functions given lists of them.
+
+np.array([[0, -w], [w, 0]])   ↦   the traced array of these entries
+y = np.zeros(3)               ↦   a traced array that depends on nothing, which traced values can be written into
+np.sum([x, y])                ↦   np.sum(np.array([x, y]))
+math.exp(x)                   ↦   np.exp(x)
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import scipy.special
+
+from relgrad.errors import TraceError
+from relgrad.implementations import IMPLEMENTATIONS
+from relgrad.kernels import log_softmax, logsumexp, softmax
+from relgrad.op import Symbolic, constant
+from relgrad.ops.creation import stack_nested
+from relgrad.trace.dispatch import QUERIES
+from relgrad.trace.patches import StandIn, holds_symbolic, stand_in
+from relgrad.trace.tracer import Tracer, wrap
+from relgrad.trace.views import Origin
+
+KINDS = "biuf"
+
+
+def fresh(x: Any) -> Any:
+    """Return what stands for a new array of NumPy's, so that traced values can be written into it."""
+    if type(x) is not np.ndarray or x.dtype.kind not in KINDS or x.dtype.itemsize > 8:
+        return x
+    made = Tracer(constant(x))
+    made.origin = Origin(np.ndarray)
+    return made
+
+
+def gathered(x: Any) -> Any:
+    """Return the traced array of nested lists that hold traced arrays."""
+    if isinstance(x, Symbolic):
+        return x
+    made = wrap(stack_nested(x))
+    made.origin = Origin(np.ndarray)
+    return made
+
+
+def _array(
+    obj: Any,
+    dtype: Any = None,
+    *,
+    copy: bool | None = True,
+    order: Any = None,
+    subok: bool = False,
+    ndmin: int = 0,
+    like: Any = None,
+) -> Any:
+    if not holds_symbolic(obj):
+        return fresh(_ORIGINAL["array"](obj, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin))
+    x: Any = gathered(obj)
+    if dtype is not None and np.dtype(dtype) != x.dtype:
+        x = x.astype(dtype)
+    elif x is obj and copy:
+        x = x.copy()
+    if x.ndim == 0 and x.origin is None:  # of a number, NumPy makes an array of rank 0
+        x = Tracer(x.term)
+        x.origin = Origin(np.ndarray)
+    return x.reshape((1,) * (ndmin - x.ndim) + x.shape) if x.ndim < ndmin else x
+
+
+def _asarray(
+    obj: Any, dtype: Any = None, order: Any = None, *, copy: bool | None = None, **options: Any
+) -> Any:
+    if holds_symbolic(obj):
+        return _array(obj, dtype, copy=copy)
+    made = _ORIGINAL["asarray"](obj, dtype, order, copy=copy, **options)
+    return made if isinstance(obj, np.ndarray) else fresh(made)
+
+
+def _made(name: str) -> Callable[..., Any]:
+    """Return what makes an array of a shape, or of numbers, as the NumPy function of a name does."""
+
+    def make(*args: Any, **kwargs: Any) -> Any:
+        if "like" in kwargs:
+            return _ORIGINAL[name](*args, **kwargs)
+        return fresh(_ORIGINAL[name](*map(_plain, args), **{k: _plain(v) for k, v in kwargs.items()}))
+
+    return make
+
+
+def _plain(x: Any) -> Any:
+    """Return a number in place of a traced integer; arguments that are traced floats stay."""
+    if isinstance(x, (list, tuple)) and type(x) in (list, tuple):
+        return type(x)(map(_plain, x))
+    if isinstance(x, Symbolic) and x.dtype.kind in "iub" and not x.shape:  # type: ignore[attr-defined]
+        return operator.index(x)  # type: ignore[arg-type]
+    return x
+
+
+def _full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", **options: Any) -> Any:
+    if not holds_symbolic(fill_value):
+        return fresh(_ORIGINAL["full"](_plain(shape), fill_value, dtype, order, **options))
+    value = gathered(fill_value)
+    made = np.broadcast_to(value if dtype is None else value.astype(dtype), _plain(shape)).copy()
+    made.origin = Origin(np.ndarray)
+    return made
+
+
+def _like(name: str) -> Callable[..., Any]:
+    def make(a: Any, *args: Any, **kwargs: Any) -> Any:
+        if holds_symbolic(a) or any(map(holds_symbolic, (*args, *kwargs.values()))):
+            return _ORIGINAL[name](
+                gathered(a) if holds_symbolic(a) else fresh(np.asarray(a)), *args, **kwargs
+            )
+        return fresh(_ORIGINAL[name](a, *args, **kwargs))
+
+    return make
+
+
+def _fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, **options: Any) -> Any:
+    entries = list(iter)
+    if not holds_symbolic(entries):
+        return fresh(_ORIGINAL["fromiter"](entries, dtype, count, **options))
+    return _array(entries if count < 0 else entries[:count], dtype)
+
+
+def _ix(*args: Any) -> Any:
+    return _ORIGINAL["ix_"](*[np.asarray(x) if isinstance(x, Symbolic) else x for x in args])
+
+
+def _frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, **options: Any) -> Any:
+    made = _ORIGINAL["frompyfunc"](func, nin, nout, **options)
+
+    def apply(*args: Any) -> Any:
+        return entrywise(func, args) if any(map(holds_symbolic, args)) else made(*args)
+
+    return apply
+
+
+def entrywise(function: Callable[..., Any], args: Iterable[Any]) -> Any:
+    """Return the array, or the tuple of arrays, of a Python function's results for the entries of broadcast arrays."""
+    arrays = [gathered(x) if holds_symbolic(x) else np.asarray(x) for x in args]
+    shape = np.broadcast_shapes(*[x.shape for x in arrays])
+    arrays = [np.broadcast_to(x, shape) for x in arrays]
+    results = [function(*[x[at] for x in arrays]) for at in np.ndindex(*shape)]
+    if not results:
+        raise TraceError(
+            "a Python function of entries cannot be traced on empty arrays",
+            cause="the dtype of its result is not known without calling it",
+            cure="leave the call out where the array is empty",
+        )
+    if isinstance(results[0], tuple):
+        return tuple([_array(list(part)).reshape(shape) for part in zip(*results, strict=True)])
+    return _array(results).reshape(shape)[()]
+
+
+def _vectorize_call(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+    values = (*args, *kwargs.values())
+    if not any(map(holds_symbolic, values)):
+        return _VECTORIZE_CALL(self, *args, **kwargs)
+    if self.signature is not None:
+        raise TraceError(
+            f"np.vectorize cannot be traced with signature={self.signature!r}",
+            cause="only functions of entries are traced",
+            cure="write a loop, and np.stack of its results",
+        )
+    names = [*range(len(args)), *kwargs]
+    varied = [name for name in names if name not in self.excluded]
+    given: dict[Any, Any] = dict(zip(names, values, strict=True))
+
+    def at_entry(*entries: Any) -> Any:
+        taken = given | dict(zip(varied, entries, strict=True))
+        return self.pyfunc(*[taken[i] for i in range(len(args))], **{k: taken[k] for k in kwargs})
+
+    return entrywise(at_entry, [given[name] for name in varied])
+
+
+class _Joined(StandIn):
+    """`np.r_` and `np.c_`: what stands in the brackets, joined along an axis."""
+
+    def __init__(self, original: Any, columns: bool):
+        super().__init__(original, original)
+        self.columns = columns
+
+    def __len__(self) -> int:
+        return 0
+
+    def __getitem__(self, key: Any) -> Any:
+        parts = key if isinstance(key, tuple) else (key,)
+        if not any(map(holds_symbolic, parts)):
+            return self.original[key]
+        if any(isinstance(p, str) for p in parts):
+            raise TraceError(
+                f"np.{'c' if self.columns else 'r'}_ cannot be traced with a directive, {parts[0]!r}",
+                cause="only arrays, numbers and slices are joined",
+                cure="write np.concatenate, or np.stack, with axis=",
+            )
+        arrays = [self.original[p].ravel() if isinstance(p, slice) else np.atleast_1d(gathered(p)) if
+                  holds_symbolic(p) else np.atleast_1d(p) for p in parts]  # fmt: skip
+        if self.columns:
+            arrays = [x[:, None] if x.ndim == 1 else x for x in arrays]
+        return np.concatenate(arrays, axis=-1 if self.columns else 0)
+
+
+def _of_lists(function: Any) -> Callable[..., Any]:
+    """Return a function of arrays that takes lists of traced arrays for arrays, too."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not any(isinstance(x, (list, tuple)) for x in args):
+            return function(*args, **kwargs)
+        return function(*[_joined_list(x, i == 0) for i, x in enumerate(args)], **kwargs)
+
+    return call
+
+
+def _joined_list(x: Any, is_first: bool) -> Any:
+    """Return a list of traced arrays as an array; what may be a shape or axes, a few integers, stays."""
+    if not isinstance(x, (list, tuple)) or not holds_symbolic(x):
+        return x
+    made = gathered(x)
+    return made if is_first or made.dtype.kind == "f" else x
+
+
+def _scalar(name: str, instead: Any) -> Callable[..., Any]:
+    """Return a function of `math`, which NumPy's takes the place of for traced numbers."""
+    original = getattr(math, name)
+
+    def call(*args: Any) -> Any:
+        return instead(*args) if any(map(holds_symbolic, args)) else original(*args)
+
+    return call
+
+
+def _logarithm(x: Any, base: Any = None) -> Any:
+    return np.log(x) if base is None else np.log(x) / np.log(base)
+
+
+def _scipy_logsumexp(
+    a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
+) -> Any:
+    if not (holds_symbolic(a) or holds_symbolic(b)):
+        return _ORIGINAL["logsumexp"](a, axis, b, keepdims, return_sign)
+    if return_sign:
+        raise TraceError(
+            "scipy.special.logsumexp cannot be traced with return_sign=",
+            cause="a logarithm is taken of what is positive",
+            cure="write the sum of exponentials, and its logarithm where it is positive",
+        )
+    x = gathered(a) if holds_symbolic(a) else a
+    return logsumexp(x, axis=axis, keepdims=keepdims, **({} if b is None else {"weights": b}))
+
+
+def _scipy_softmax(name: str, instead: Any) -> Callable[..., Any]:
+    def call(x: Any, axis: Any = None) -> Any:
+        return instead(gathered(x), axis=axis) if holds_symbolic(x) else _ORIGINAL[name](x, axis)
+
+    return call
+
+
+_ORIGINAL: dict[str, Any] = {
+    **{name: getattr(np, name) for name in ("array", "asarray", "full", "fromiter", "ix_", "frompyfunc")},
+    **{
+        name: getattr(np, name)
+        for name in ("zeros", "ones", "empty", "eye", "identity", "arange", "linspace")
+    },
+    **{name: getattr(np, name) for name in ("zeros_like", "ones_like", "empty_like", "full_like", "tri")},
+    **{name: getattr(scipy.special, name) for name in ("logsumexp", "softmax", "log_softmax")},
+}
+_VECTORIZE_CALL = np.vectorize.__call__
+_TAKES_SEQUENCES = (
+    *("concatenate", "concat", "stack", "vstack", "hstack", "dstack", "column_stack", "block", "einsum"),
+    *("broadcast_arrays", "meshgrid", "select", "choose", "lexsort", "multi_dot", "piecewise", "atleast_1d"),
+    *("atleast_2d", "atleast_3d", "gradient"),
+)
+"""Functions of several arrays in a list, or of which a list is no array."""
+_MATH: dict[str, Any] = {
+    **{
+        name: getattr(np, name) for name in ("exp", "expm1", "log1p", "log2", "log10", "sqrt", "cbrt", "exp2")
+    },
+    **{name: getattr(np, name) for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "hypot", "fabs")},
+    **{name: getattr(np, "arc" + name[1:]) for name in ("asin", "acos", "atan", "asinh", "acosh", "atanh")},
+    **{name: getattr(np, name) for name in ("copysign", "degrees", "radians", "isnan", "isinf", "isfinite")},
+    **{name: getattr(scipy.special, name) for name in ("erf", "erfc", "gamma")},
+    "atan2": np.arctan2,
+    "pow": np.power,
+    "lgamma": scipy.special.gammaln,
+    "log": _logarithm,
+    "fmod": np.fmod,
+    "fsum": np.sum,
+    "prod": np.prod,
+}
+
+
+def _places() -> dict[tuple[Any, str], Any]:
+    places: dict[tuple[Any, str], Any] = {}
+    for function in [f for f in (*IMPLEMENTATIONS, *QUERIES) if callable(f)]:
+        name = getattr(function, "__name__", "")
+        for owner in (np, np.linalg, scipy.special):
+            if getattr(owner, name, None) is function and name not in _TAKES_SEQUENCES:
+                places[owner, name] = StandIn(function, _of_lists(function))
+    makers: dict[str, Callable[..., Any]] = {
+        "array": _array, "asarray": _asarray, "full": _full, "fromiter": _fromiter, "ix_": _ix,
+        **{name: _made(name) for name in ("zeros", "ones", "eye", "identity", "tri")},
+        "empty": _empty, "arange": _range("arange"), "linspace": _range("linspace"),
+        **{name: _like(name) for name in ("zeros_like", "ones_like", "full_like")},
+        "empty_like": _like("zeros_like"), "frompyfunc": _frompyfunc,
+    }  # fmt: skip
+    for name, traced in makers.items():
+        places[np, name] = StandIn(getattr(np, name), traced)
+    for name in ("asanyarray", "ascontiguousarray", "asfortranarray"):
+        places[np, name] = StandIn(getattr(np, name), _asarray)
+    places[np, "r_"], places[np, "c_"] = _Joined(np.r_, False), _Joined(np.c_, True)
+    places[np.vectorize, "__call__"] = _vectorize_call
+    for name, instead in _MATH.items():
+        places[math, name] = StandIn(getattr(math, name), _scalar(name, instead))
+    places[scipy.special, "logsumexp"] = StandIn(scipy.special.logsumexp, _scipy_logsumexp)
+    for name, instead in (("softmax", softmax), ("log_softmax", log_softmax)):
+        places[scipy.special, name] = StandIn(getattr(scipy.special, name), _scipy_softmax(name, instead))
+    return places
+
+
+def _empty(*args: Any, **kwargs: Any) -> Any:
+    return _made("zeros" if "like" not in kwargs else "empty")(*args, **kwargs)
+
+
+def _range(name: str) -> Callable[..., Any]:
+    """Return what makes an array of numbers between bounds; bounds that are traced floats are for what traces them."""
+    make = _made(name)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        plain = [_plain(x) for x in args]
+        if any(map(holds_symbolic, (*plain, *[_plain(x) for x in kwargs.values()]))):
+            return _ORIGINAL[name](*plain, **kwargs)
+        return make(*plain, **kwargs)
+
+    return call
+
+
+def _of_objects(ufunc: np.ufunc, *inputs: Any, **kwargs: Any) -> Any:
+    """Call a ufunc that `np.frompyfunc` has made of a Python function, entry by entry."""
+    if kwargs or ufunc.types != ["O" * ufunc.nin + "->" + "O" * ufunc.nout]:
+        return NotImplemented
+    return entrywise(lambda *entries: ufunc(*map(_boxed, entries)), inputs)
+
+
+def _boxed(x: Any) -> np.ndarray:
+    """Return an array of one object, in which NumPy does not look for a protocol."""
+    box = np.empty((), object)
+    box[()] = x
+    return box
+
+
+QUERIES[np.ufunc, "__call__"] = _of_objects
+stand_in(_places())

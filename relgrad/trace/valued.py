@@ -1,0 +1,257 @@
+"""NumPy functions whose results' shapes, or the places that they write to, depend on values: those are decided.
+
+np.nonzero(x > 0)     the places where the call that is traced has x > 0
+np.add.at(y, i, v)    y[i[0]] += v[0]; y[i[1]] += v[1]; …, for the i of the call
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from relgrad.op import Symbolic, as_term, constant
+from relgrad.ops.arguments import call
+from relgrad.ops.casting import cast
+from relgrad.ops.creation import stack_nested
+from relgrad.ops.gather import ARRAY, Scatter
+from relgrad.ops.shaping import reshape
+from relgrad.trace.decisions import decided
+from relgrad.trace.dispatch import QUERIES
+from relgrad.trace.handle import Handle
+from relgrad.trace.keys import settled
+from relgrad.trace.lens import fitted, positions, scattered
+from relgrad.trace.refusal import refuse_condition, refuse_function, refuse_write
+from relgrad.trace.tracer import Tracer, wrap
+
+
+def _truth(x: Any) -> np.ndarray:
+    """Return where entries are not zero, which is decided."""
+    return _decided(np.not_equal(x, 0) if isinstance(x, Symbolic) else np.asarray(x) != 0)
+
+
+def _decided(x: Any) -> np.ndarray:
+    """Return an array of integers or booleans in place of a traced one."""
+    if not isinstance(x, Symbolic):
+        return np.asarray(x)
+    value = decided(x.term)
+    return np.asarray(refuse_condition() if value is None else value)
+
+
+def _nonzero(a: Any) -> Any:
+    return np.nonzero(_truth(a))
+
+
+def _flatnonzero(a: Any) -> Any:
+    return np.flatnonzero(_truth(a))
+
+
+def _argwhere(a: Any) -> Any:
+    return np.argwhere(_truth(a))
+
+
+def _extract(condition: Any, arr: Any) -> Any:
+    return np.ravel(arr)[np.flatnonzero(_truth(condition))]
+
+
+def _compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> Any:
+    chosen = np.flatnonzero(_truth(condition))
+    return np.take(np.ravel(a), chosen) if axis is None else np.take(a, chosen, axis)
+
+
+def _unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: Any = None,
+    *,
+    equal_nan: bool = True,
+    sorted: bool = True,
+) -> Any:
+    if axis is not None or not isinstance(ar, Symbolic):
+        refuse_function(np.unique)
+    x: Any = np.ravel(ar)  # type: ignore[call-overload]
+    if x.dtype.kind in "iub":
+        return np.unique(_decided(x), return_index, return_inverse, return_counts)
+    order = _decided(np.argsort(x, kind="stable"))
+    ordered = x[order]
+    new = np.concatenate([[True], _decided(ordered[1:] != ordered[:-1])])[: x.size]
+    starts = np.flatnonzero(new)
+    inverse = np.empty(x.size, np.intp)
+    inverse[order] = np.cumsum(new) - 1
+    counts = np.diff([*starts, x.size])
+    extra = [
+        (return_index, order[starts]),
+        (return_inverse, inverse.reshape(ar.shape)),
+        (return_counts, counts),
+    ]  # type: ignore[attr-defined]
+    found = tuple([part for wanted, part in extra if wanted])
+    return (ordered[starts], *found) if found else ordered[starts]
+
+
+def _array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
+    if np.shape(a1) != np.shape(a2):
+        return False
+    equal = np.equal(a1, a2)
+    return np.all(np.logical_or(equal, np.logical_and(np.isnan(a1), np.isnan(a2))) if equal_nan else equal)
+
+
+def _allclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
+    return np.all(np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan))
+
+
+def _target(function: Any, x: Any) -> Handle:
+    """Return the array that a function writes to; raises TraceError where that is no traced one."""
+    if isinstance(x, Handle):
+        return x
+    return refuse_write(
+        f"{function} writes into an array that is not traced, and what it writes is",
+        "make the array within the function, y = np.array(y), or take an argument",
+    )
+
+
+def _write_at(x: Handle, places: np.ndarray, values: Any) -> None:
+    """Write values to places of an array, counted row by row, the last one where a place is named twice."""
+    if places.size:
+        y = fitted(as_term(cast(stack_nested(values), x.kind.dtype)), places.shape)
+        x.write(scattered(x.term, places, y))
+
+
+def _put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None:
+    x = _target("np.put_along_axis", arr)
+    places = positions(x.kind.shape)
+    chosen = np.take_along_axis(places.ravel() if axis is None else places, _decided(indices), axis)
+    _write_at(x, chosen, values)
+
+
+def _cycled(values: Any, at: np.ndarray) -> Any:
+    """Return entries of an array that begins anew where it ends."""
+    flat = np.ravel(wrap(stack_nested(values)) if isinstance(values, (list, tuple)) else values)
+    return flat[at % flat.size]
+
+
+def _put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+    x = _target("np.put", a)
+    places = positions(x.kind.shape).ravel()
+    chosen = np.take(places, np.ravel(_decided(ind)), mode=mode)  # type: ignore[call-overload]
+    _write_at(x, chosen, _cycled(v, np.arange(chosen.size)))
+
+
+def _place(arr: Any, mask: Any, vals: Any) -> None:
+    x = _target("np.place", arr)
+    chosen = np.flatnonzero(_truth(mask))
+    _write_at(x, chosen, _cycled(vals, np.arange(chosen.size)))
+
+
+def _putmask(a: Any, mask: Any, values: Any) -> None:
+    x = _target("np.putmask", a)
+    chosen = np.flatnonzero(_truth(mask))
+    _write_at(x, chosen, _cycled(values, chosen))
+
+
+def _at(ufunc: np.ufunc, a: Any, indices: Any, b: Any = None) -> None:
+    """Trace `ufunc.at(a, indices, b)`: a[indices] = ufunc(a[indices], b), once for each time that an entry is named."""
+    x = _target(f"np.{ufunc.__name__}.at", a)
+    chosen = positions(x.kind.shape)[settled(indices, written=True)]
+    if not chosen.size:
+        return
+    values = None if b is None else np.broadcast_to(b, chosen.shape).reshape(-1)
+    places = chosen.ravel()
+    if ufunc in (np.add, np.subtract):
+        added = as_term(cast(as_term(values), x.kind.dtype))
+        size = (x.kind.size,)
+        total = Scatter((ARRAY,), size).make_node(added, constant(places))
+        result = call(ufunc, x.term, reshape(total, x.kind.shape))
+        x.write(as_term(cast(result, x.kind.dtype)))
+        return
+    for round_ in _rounds(places):
+        at = places[round_]
+        entries = wrap(x.term).reshape(-1)[at]
+        _write_at(x, at, ufunc(entries) if values is None else ufunc(entries, values[round_]))
+
+
+def _rounds(places: np.ndarray) -> list[np.ndarray]:
+    """Return indices into places, in order, so that no place is named twice in one of the groups."""
+    order = np.argsort(places, kind="stable")
+    ordered = places[order]
+    starts = np.concatenate([[0], np.flatnonzero(ordered[1:] != ordered[:-1]) + 1])
+    rank = np.empty(places.size, int)
+    rank[order] = np.arange(places.size) - np.repeat(starts, np.diff([*starts, places.size]))
+    return [np.flatnonzero(rank == r) for r in range(rank.max() + 1)]
+
+
+def _apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
+    x = np.moveaxis(arr, axis, -1)
+    outer = x.shape[:-1]
+    results = [func1d(x[at], *args, **kwargs) for at in np.ndindex(*outer)]
+    if not results:
+        refuse_function(np.apply_along_axis)
+    stacked = np.stack([np.asarray(r) if not isinstance(r, Symbolic) else r for r in results])
+    inner = stacked.shape[1:]
+    axis = axis % (len(outer) + 1)
+    places = [*range(len(outer), len(outer) + len(inner))]
+    return np.moveaxis(stacked.reshape(outer + inner), places, [*range(axis, axis + len(inner))])
+
+
+def _piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
+    single = not isinstance(condlist, (list, tuple)) and np.ndim(condlist) == np.ndim(x)
+    single = single or (
+        isinstance(condlist, (list, tuple)) and condlist and np.ndim(condlist[0]) == 0 != np.ndim(x)
+    )
+    conditions = [_truth(c) for c in ([condlist] if single else condlist)]
+    if len(funclist) == len(conditions) + 1:
+        conditions.append(~np.any(conditions, axis=0))
+    y = np.zeros_like(x)
+    for chosen, f in zip(conditions, funclist, strict=True):
+        if chosen.any():
+            y[chosen] = f(x[chosen], *args, **kwargs) if callable(f) else f
+    return y
+
+
+def _sort(self: Tracer, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
+    self.write(as_term(np.sort(self, axis=axis)))
+
+
+def _item(self: Tracer, *args: Any) -> Any:
+    if not args:
+        return self.reshape(())[()] if self.size == 1 else np.empty(self.shape).item()
+    return self.ravel()[args[0]] if len(args) == 1 and not isinstance(args[0], tuple) else self[args]
+
+
+def _tolist(self: Tracer) -> Any:
+    return [x.tolist() for x in self] if self.ndim else self[()]
+
+
+def _where(condition: Any, *branches: Any) -> Any:
+    return _nonzero(condition) if not branches else NotImplemented
+
+
+QUERIES.update(
+    {
+        np.nonzero: _nonzero,
+        np.flatnonzero: _flatnonzero,
+        np.argwhere: _argwhere,
+        np.extract: _extract,
+        np.compress: _compress,
+        np.unique: _unique,
+        np.array_equal: _array_equal,
+        np.allclose: _allclose,
+        np.put_along_axis: _put_along_axis,
+        np.put: _put,
+        np.place: _place,
+        np.putmask: _putmask,
+        np.apply_along_axis: _apply_along_axis,
+        np.piecewise: _piecewise,
+        np.where: _where,
+        (np.ufunc, "at"): _at,
+        "sort": _sort,
+        "item": _item,
+        "tolist": _tolist,
+        "nonzero": _nonzero,
+        "compress": lambda self, condition, axis=None, out=None: _compress(condition, self, axis, out),
+        "put": _put,
+        "itemset": lambda self, *args: self.__setitem__(args[:-1], args[-1]),
+    }
+)
