@@ -191,7 +191,7 @@ class Transformed:
             return run
         guard = read(self._fun, handed_in(args, kwargs), variants.seconds)
         begin = perf_counter()
-        traced = self._traced(args, kwargs)
+        traced = self._traced(args, kwargs, not guard.identities)
         variants.seconds = perf_counter() - begin
         if nested and (traced.free() or free_anchors(traced.computed)):
             return None
@@ -204,7 +204,7 @@ class Transformed:
         stable = not guard.reason and guard.holds(self._fun)
         if stable and active_count() > 1:
             # Another thread may have changed it for a moment.
-            again = common(traced, self._traced(args, kwargs))
+            again = common(traced, self._traced(args, kwargs, not guard.identities))
             stable = again is not None and again.computed == traced.computed and guard.holds(self._fun)
         variants.keep(run, stable)
         return run
@@ -227,10 +227,9 @@ class Transformed:
         program = self._finish(best or lifted(traced), args, kwargs)
         return program, program.compiled
 
-    def _traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Traced:
-        return trace(
-            self._rule, args, kwargs, functools.partial(explicit, conventions=self.settings.conventions)
-        )
+    def _traced(self, args: tuple[Any, ...], kwargs: dict[str, Any], every: bool) -> Traced:
+        written_out = functools.partial(explicit, conventions=self.settings.conventions)
+        return trace(self._rule, args, kwargs, written_out, every)
 
     def _count(self, variants: Variants, path: Path) -> None:
         """Warn of a function whose calls decide in very many ways: of the first `MANY` of them, and of multiples."""
@@ -282,5 +281,7 @@ class Transformed:
 
     def term(self, /, *args: Any, **kwargs: Any) -> Any:
         """Return the graph of the call before any rewriting, gradients implicit, arranged as the result."""
-        traced = self._traced(self._first + args, kwargs)
+        args = self._first + args
+        guard = read(self._fun, handed_in(args, kwargs))
+        traced = self._traced(args, kwargs, not guard.identities)
         return traced.out_structure.unflatten(list(traced.outputs))

@@ -84,13 +84,7 @@ def tile(A: Any, reps: Any) -> Any:
 
 @implements(np.repeat, "repeat")
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
-    """Trace `np.repeat`; the counts must be plain integers, since they decide a shape."""
-    if is_symbolic(repeats):
-        raise TraceError(
-            "np.repeat cannot be traced with a traced number of repeats",
-            cause="the shape of the result would depend on values",
-            cure="pass the counts as plain integers, or gather with x[indices]",
-        )
+    """Trace `np.repeat`; the counts decide a shape, and so are decided."""
     x = require_ground("np.repeat", a)
     if axis is None:
         x, axis = call(np.ravel, x), -1

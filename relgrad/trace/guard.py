@@ -12,10 +12,14 @@ from weakref import ref
 
 
 class Guard(NamedTuple):
-    """Whether outside state is as it was: `holds(fun)`; never, where `reason` says what is not seen."""
+    """Whether outside state is as it was: `holds(fun)`; never, where `reason` says what is not seen.
+
+    `identities` says whether the code that is seen compares objects by identity.
+    """
 
     holds: Callable[[Any], bool]
     reason: str = ""
+    identities: bool = False
 
 
 def never(fun: Any) -> bool:

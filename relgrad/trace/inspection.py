@@ -125,23 +125,30 @@ WIDEST = 1 << 16
 
 
 class Names(NamedTuple):
-    """The names in a code object and those nested in it: of globals, of attributes, of modules imported."""
+    """The names in a code object and those nested in it: of globals, of attributes, of modules imported.
+
+    `identities` says whether it compares by `is` with something else than None.
+    """
 
     variables: frozenset[str]
     attributes: frozenset[str]
     modules: frozenset[str]
+    identities: bool
 
 
 @lru_cache(maxsize=2048)
 def names_in(code: CodeType) -> Names:
     """Return the names in a code object and in those within it."""
-    variables, attributes, modules = set[str](), set[str](), set[str]()
+    variables, attributes, modules, identities = set[str](), set[str](), set[str](), False
     stack = [code]
     while stack:
         part = stack.pop()
         stack += [c for c in part.co_consts if isinstance(c, CodeType)]
+        before: Any = NotImplemented
         for instruction in dis.get_instructions(part):
             name, word = instruction.opname, instruction.argval
+            identities = identities or (name == "IS_OP" and before is not None)
+            before = word if name == "LOAD_CONST" else NotImplemented
             if name == "IMPORT_NAME":
                 modules.add(word)
             elif "GLOBAL" in name or name.endswith("_NAME"):
@@ -151,7 +158,7 @@ def names_in(code: CodeType) -> Names:
             elif name in ("MATCH_CLASS", "IMPORT_STAR"):
                 variables.add("getattr")
     words = [frozenset(w for w in found if isinstance(w, str)) for found in (variables, attributes, modules)]
-    return Names(*words)
+    return Names(*words, identities)
 
 
 def is_pure(module: Any) -> bool:

@@ -22,7 +22,7 @@ from relgrad.kernels import log_softmax, logsumexp, softmax
 from relgrad.op import Symbolic, constant
 from relgrad.ops.creation import stack_nested
 from relgrad.trace.dispatch import QUERIES
-from relgrad.trace.patches import StandIn, holds_symbolic, stand_in
+from relgrad.trace.patches import StandIn, functions, holds_symbolic, makers
 from relgrad.trace.tracer import Tracer, wrap
 from relgrad.trace.views import Origin
 
@@ -293,31 +293,36 @@ _MATH: dict[str, Any] = {
 }
 
 
-def _places() -> dict[tuple[Any, str], Any]:
+def _functions() -> dict[tuple[Any, str], Any]:
     places: dict[tuple[Any, str], Any] = {}
     for function in [f for f in (*IMPLEMENTATIONS, *QUERIES) if callable(f)]:
         name = getattr(function, "__name__", "")
         for owner in (np, np.linalg, scipy.special):
             if getattr(owner, name, None) is function and name not in _TAKES_SEQUENCES:
                 places[owner, name] = StandIn(function, _of_lists(function))
-    makers: dict[str, Callable[..., Any]] = {
+    for name, instead in _MATH.items():
+        places[math, name] = StandIn(getattr(math, name), _scalar(name, instead))
+    places[scipy.special, "logsumexp"] = StandIn(scipy.special.logsumexp, _scipy_logsumexp)
+    for name, instead in (("softmax", softmax), ("log_softmax", log_softmax)):
+        places[scipy.special, name] = StandIn(getattr(scipy.special, name), _scipy_softmax(name, instead))
+    return places
+
+
+def _makers() -> dict[tuple[Any, str], Any]:
+    places: dict[tuple[Any, str], Any] = {}
+    by_name: dict[str, Callable[..., Any]] = {
         "array": _array, "asarray": _asarray, "full": _full, "fromiter": _fromiter, "ix_": _ix,
         **{name: _made(name) for name in ("zeros", "ones", "eye", "identity", "tri")},
         "empty": _empty, "arange": _range("arange"), "linspace": _range("linspace"),
         **{name: _like(name) for name in ("zeros_like", "ones_like", "full_like")},
         "empty_like": _like("zeros_like"), "frompyfunc": _frompyfunc,
     }  # fmt: skip
-    for name, traced in makers.items():
+    for name, traced in by_name.items():
         places[np, name] = StandIn(getattr(np, name), traced)
     for name in ("asanyarray", "ascontiguousarray", "asfortranarray"):
         places[np, name] = StandIn(getattr(np, name), _asarray)
     places[np, "r_"], places[np, "c_"] = _Joined(np.r_, False), _Joined(np.c_, True)
     places[np.vectorize, "__call__"] = _vectorize_call
-    for name, instead in _MATH.items():
-        places[math, name] = StandIn(getattr(math, name), _scalar(name, instead))
-    places[scipy.special, "logsumexp"] = StandIn(scipy.special.logsumexp, _scipy_logsumexp)
-    for name, instead in (("softmax", softmax), ("log_softmax", log_softmax)):
-        places[scipy.special, name] = StandIn(getattr(scipy.special, name), _scipy_softmax(name, instead))
     return places
 
 
@@ -353,4 +358,5 @@ def _boxed(x: Any) -> np.ndarray:
 
 
 QUERIES[np.ufunc, "__call__"] = _of_objects
-stand_in(_places())
+functions.add({place: new for place, new in _functions().items() if place not in _makers()})
+makers.add(_makers())

@@ -75,11 +75,11 @@ def read(fun: Any, others: Iterable[Any] = (), seconds: float = 0.0) -> Guard:
         try:
             walk.run(fun, others)
         except _Unseen as unseen:
-            return Guard(never, str(unseen))
+            return Guard(never, str(unseen), walk.identities)
         except Exception as error:  # of the user's own code, where looking at an object runs it
-            return Guard(never, f"what raises {type(error).__name__} where it is looked at")
+            return Guard(never, f"what raises {type(error).__name__} where it is looked at", True)
         if walk.names == names:
-            return Guard(walk.compiled())
+            return Guard(walk.compiled(), identities=walk.identities)
         names = frozenset(walk.names)
 
 
@@ -92,6 +92,7 @@ class _Walk(Writer):
     def __init__(self, names: frozenset[str], seconds: float):
         super().__init__({"same": same, "dumps": dumps, "digest": digest})
         self.before, self.names, self.seconds = names, set(names), seconds
+        self.identities = False
         self.scopes: dict[int, str] = {}
         self.work: deque[tuple[Any, str]] = deque()
 
@@ -100,10 +101,16 @@ class _Walk(Writer):
         self.root = fun
         self.work.append((fun, "root"))
         self.work += [(x, self.constant(x)) for x in others]
+        unseen: _Unseen | None = None
         while self.work:
             if len(self.lines) > MOST:
-                raise _Unseen(f"more than {MOST} places")
-            self.visit(*self.work.popleft())
+                raise unseen or _Unseen(f"more than {MOST} places")
+            try:
+                self.visit(*self.work.popleft())
+            except _Unseen as found:
+                unseen = unseen or found
+        if unseen is not None:
+            raise unseen
 
     def visit(self, value: Any, text: str) -> None:
         """Write the lines that compare one value, and put what it holds on the list."""
@@ -190,6 +197,7 @@ class _Walk(Writer):
         else:
             self.unless(f"{name}.__dict__")
         used = names_in(value.__code__)
+        self.identities = self.identities or used.identities
         if reflective := REFLECTIVE & (used.attributes | used.variables):
             raise _Unseen(f"`{min(reflective)}`")
         self.names |= used.attributes

@@ -59,8 +59,8 @@ Places = Mapping[tuple[Any, str], Any]
 """What modules and classes hold under a name while a function is traced."""
 
 
-class _Patches:
-    """The stand-ins, which are there as long as any thread traces."""
+class Patches:
+    """Stand-ins that are there as long as any thread traces."""
 
     def __init__(self) -> None:
         self.lock = Lock()
@@ -70,6 +70,7 @@ class _Patches:
         self.by_original: dict[int, Any] = {}
 
     def add(self, places: Places) -> None:
+        """Declare what modules hold."""
         self.places.update(places)
         self.by_original |= {id(x.original): x for x in places.values() if isinstance(x, StandIn)}
 
@@ -89,20 +90,24 @@ class _Patches:
                     setattr(owner, name, old)
 
 
-_patches = _Patches()
-stand_in: Callable[[Places], None] = _patches.add
-"""Declare what modules hold while functions are traced."""
+makers, functions = Patches(), Patches()
+"""Of what makes arrays; and of other functions, which code may tell apart by identity."""
 
 
 @contextmanager
-def patched(fun: Any) -> Iterator[None]:
-    """Let stand-ins take the places of functions, in their own modules and among the globals of a function."""
-    _patches.enter()
+def patched(fun: Any, every: bool) -> Iterator[None]:
+    """Let stand-ins take the places of functions, in their own modules and among the globals of a function.
+
+    Unless of `every` function they only do so of those that make arrays.
+    """
+    chosen = [makers, functions] if every else [makers]
+    for patches in chosen:
+        patches.enter()
     found: list[tuple[dict[str, Any], str, Any]] = []
     try:
         for scope in _scopes(fun):
             for name, value in list(scope.items()):
-                new = _patches.by_original.get(id(value))
+                new = next((p.by_original[id(value)] for p in chosen if id(value) in p.by_original), None)
                 if new is not None and new.original is value:
                     found.append((scope, name, value))
                     scope[name] = new
@@ -110,7 +115,8 @@ def patched(fun: Any) -> Iterator[None]:
     finally:
         for scope, name, value in found:
             scope[name] = value
-        _patches.leave()
+        for patches in chosen:
+            patches.leave()
 
 
 def _scopes(fun: Any) -> list[dict[str, Any]]:

@@ -96,12 +96,14 @@ def trace(
     args: Sequence[Any] = (),
     kwargs: Mapping[str, Any] | None = None,
     explicit: Explicit | None = None,
+    every: bool = True,
 ) -> Traced:
     """Call a function with tracers in place of the arrays among its arguments; return what it computes.
 
     Python numbers are arrays of rank 0 (float64, int64, bool); NumPy scalars and arrays keep their dtypes;
     lists are containers of arrays. Tracers among the arguments are given fresh inputs of their types as well.
     Questions of what has a value are answered by that; those about gradients, if `explicit` writes them out.
+    Lists of tracers are arrays to `every` function, unless the code may tell functions apart by identity.
 
     >>> import numpy as np
     >>> traced = trace(lambda x, y: {"sum": x + y}, (np.ones(3), 2.0))
@@ -120,7 +122,7 @@ def trace(
         call = structure.unflatten(tracers)
         given = {t: as_array(x) for t, x in zip(own, leaves, strict=True) if not isinstance(x, Symbolic)}
         with (
-            patched(fun),
+            patched(fun, every),
             recording() as claims,
             refusals() as refused,
             unchanged_arrays(definition(fun)),
