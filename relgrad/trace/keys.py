@@ -8,6 +8,8 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+import numpy as np
+
 from relgrad.op import Symbolic, is_constant
 from relgrad.trace.decisions import decided
 
@@ -28,6 +30,8 @@ def _entry(e: Any, written: bool) -> Any:
         if not any(isinstance(b, Symbolic) for b in bounds):
             return e
         return slice(*[operator.index(b) if isinstance(b, Symbolic) else b for b in bounds])
+    if isinstance(e, range):
+        return np.array(e, np.intp)
     if isinstance(e, Symbolic) and is_constant(e.term):
         return e.term.op.value[()]
     if isinstance(e, Symbolic) and (written or _is_boolean(e)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -168,6 +169,12 @@ class Tracer(Handle, np.lib.mixins.NDArrayOperatorsMixin):
         entry = wrap(call_method("__getitem__", (self, key), {}) if part is None else part)
         return entry if type(key) is int and self.ndim == 1 else _item("__getitem__", (self, key), {}, entry)
 
+    def __rmul__(self, other: Any) -> Any:
+        """Return the product; for an integer and a list, the list repeated."""
+        if isinstance(other, (list, tuple, str)) and self.is_number and self.dtype.kind in "iub":
+            return other * operator.index(self)
+        return super().__rmul__(other)
+
     def __round__(self, digits: int | None = None) -> Any:
         rounded = wrap(call_function(np.round, (self, digits or 0), {}))
         return rounded.astype(np.int64) if digits is None else rounded
@@ -212,32 +219,33 @@ def _method(name: str) -> Any:
 
 def _operator(name: str, ufunc: np.ufunc) -> Any:
     """Return the operator of the mixin, made faster for the usual operands, which need no protocol."""
-    general = getattr(np.lib.mixins.NDArrayOperatorsMixin, f"__{name}__")
+    cls: Any = np.lib.mixins.NDArrayOperatorsMixin if name != "mul" else Tracer
+    general = getattr(cls, f"__{name}__" if name != "mul" else "__rmul__")
 
-    def operator(self: Tracer, other: Any) -> Any:
+    def method(self: Tracer, other: Any) -> Any:
         builder = IMPLEMENTATIONS.get(ufunc)
         if builder is not None and type(other) in _PLAIN:
             return wrap(builder(self, other))
         return general(self, other)
 
-    operator.__name__ = f"__{name}__"
-    operator.__qualname__ = f"Tracer.__{name}__"
-    return operator
+    method.__name__ = f"__{name}__"
+    method.__qualname__ = f"Tracer.__{name}__"
+    return method
 
 
 def _in_place(name: str, ufunc: np.ufunc) -> Any:
     """Return the operator that writes into an array, and makes another number of a number."""
 
-    def operator(self: Tracer, other: Any) -> Any:
+    def method(self: Tracer, other: Any) -> Any:
         result = getattr(self, f"__{name}__")(other)
         if result is NotImplemented or self.is_number:
             return result
         self.update(result, ufunc)
         return self
 
-    operator.__name__ = f"__i{name}__"
-    operator.__qualname__ = f"Tracer.__i{name}__"
-    return operator
+    method.__name__ = f"__i{name}__"
+    method.__qualname__ = f"Tracer.__i{name}__"
+    return method
 
 
 def _each(change: Callable[[Any, Any], Any], results: Any, out: tuple[Any, ...]) -> Any:

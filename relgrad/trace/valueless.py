@@ -107,7 +107,7 @@ class Valueless(Symbolic):
 
     def __hash__(self) -> int:
         is_array = self.__class__ is np.ndarray
-        value = None if is_array else self._discrete()
+        value = None if is_array else decided(self.term)
         return refuse_hash(is_array) if value is None else hash(value.item())
 
     def __format__(self, spec: str) -> str:
