@@ -124,7 +124,10 @@ np.var(A, axis=AXIS, ddof=1) | np.std(A, axis=AXIS, ddof=1) | np.ptp(A, axis=AXI
 np.logaddexp.reduce(A, axis=LAST) | np.linalg.norm(A, axis=LAST)
 np.linalg.norm(A, axis=LAST, keepdims=True) | np.linalg.norm(A, ord=1, axis=LAST)
 np.linalg.norm(A, ord=3, axis=LAST) | np.linalg.norm(A, ord=np.inf, axis=LAST) | np.linalg.norm(A)
-np.average(A, axis=AXIS) | np.nansum(A, axis=AXIS) | np.nanmean(A, axis=AXIS) | np.cumsum(A, axis=LAST)
+np.average(A, axis=AXIS) | np.nansum(A, axis=AXIS) | np.nanmean(A, axis=AXIS) | np.nanprod(A, axis=AXIS)
+np.nanmax(A, axis=AXIS) | np.nanmin(A, axis=AXIS) | np.nanvar(A, axis=AXIS) | np.nanstd(A, axis=AXIS)
+np.sum(A, axis=AXIS, where=A > 0) | np.mean(A, axis=AXIS, where=A < 1) | np.max(A, axis=AXIS, initial=0.5)
+np.cumsum(A, axis=LAST)
 np.cumprod(A, axis=LAST) | A.argmax(LAST) * 0.5 | A.argmin(LAST) + 0.5
 np.count_nonzero(A > 0, axis=AXIS) * A | np.any(A > 1, axis=AXIS) * A.sum() | np.all(A > 0, axis=AXIS) * 1.0
 np.maximum.reduce(A, axis=LAST) | np.diff(A, axis=LAST) | np.linalg.vector_norm(A, axis=AXIS)

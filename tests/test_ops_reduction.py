@@ -91,6 +91,76 @@ def test_positions_are_numpys(function, case):
         same_as_numpy(f, x)
 
 
+@st.composite
+def masks(draw, x):
+    """Draw a mask that can be stretched to an array."""
+    shape = [draw(st.sampled_from([1, n])) for n in x.shape]
+    shape = shape[draw(st.integers(0, len(shape))) :]
+    return draw(hnp.arrays(bool, tuple(shape)))
+
+
+@settings(max_examples=60, deadline=None)
+@given(reductions(), st.data())
+def test_masks_and_initial_values_are_numpys(case, data):
+    x, axis, keepdims = case
+    mask = data.draw(masks(x))
+    initial = data.draw(st.sampled_from([0, 1, 2, 2.5, 3 > 2]))
+    options = {"axis": axis, "keepdims": keepdims}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        for f in (np.sum, np.prod, np.any, np.all, np.mean, np.var, np.std):
+            same_as_numpy(lambda z, m, f=f: f(z, where=m, **options), x, mask)
+        for f in (np.sum, np.prod, np.max, np.min):
+            same_as_numpy(lambda z, f=f: f(z, where=mask, initial=initial, **options), x)
+            same_as_numpy(lambda z, f=f: f(z, initial=initial, **options), x)
+
+
+@settings(max_examples=40, deadline=None)
+@given(reductions(), st.data())
+def test_reductions_without_nan_are_numpys(case, data):
+    x, axis, keepdims = case
+    if x.dtype.kind == "f":
+        x = np.where(data.draw(hnp.arrays(bool, x.shape)), x.dtype.type(np.nan), x)
+    functions = [np.nansum, np.nanprod, np.nanmean, np.nanvar, np.nanstd]
+    for f in [*functions, *([np.nanmax, np.nanmin] if x.size else [])]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            same_as_numpy(lambda z, f=f: f(z, axis=axis, keepdims=keepdims), x)
+
+
+def test_the_mean_of_a_variance_may_be_given():
+    x = rng.normal(size=(3, 4))
+    for f in (np.var, np.std):
+        same_as_numpy(lambda z, f=f: f(z, axis=1, mean=np.mean(z, axis=1, keepdims=True)), x)
+        same_as_numpy(lambda z, f=f: f(z, mean=2.0, where=z > 0), x)
+
+
+MASK = np.array([[True, True, False], [False, False, False], [True, False, True]])
+
+
+@pytest.mark.parametrize("axis", [None, 0, (0, 2)])
+@pytest.mark.parametrize("function", [np.sum, np.prod, np.mean, np.var, np.std])
+def test_derivatives_under_a_mask(function, axis):
+    mask = SEPARATE > -1.2
+    check_derivatives(lambda x: function(x, axis=axis, where=mask), SEPARATE)
+    check_derivatives(lambda x: function(x, axis=axis, where=x > -1.6), SEPARATE)
+
+
+@pytest.mark.parametrize("function", [np.sum, np.prod, np.max, np.min])
+def test_derivatives_with_an_initial_value(function):
+    check_derivatives(
+        lambda x, v: function(x, axis=1, where=MASK, initial=v) ** 2, SEPARATE, np.float64(0.31)
+    )
+
+
+def test_what_a_mask_leaves_out_may_be_anything():
+    x = np.array([1.0, np.nan, 3.0, np.inf])
+    for f in (np.sum, np.prod, np.mean, np.var):
+        (got,) = evaluate(vjp(lambda z, f=f: f(z, where=np.isfinite(z)), 1), x, np.float64(1.0))
+        (want,) = evaluate(vjp(f, 1), x[::2], np.float64(1.0))
+        np.testing.assert_allclose(got, [want[0], 0.0, want[1], 0.0])
+
+
 def test_positions_after_a_squeeze():
     x = rng.normal(size=(3, 4, 2))
     same_as_numpy(lambda z: np.argmax(np.sum(z, axis=1)), x)
@@ -283,10 +353,18 @@ def test_a_reduction_over_extent_one_is_its_operand():
 
 def test_options_that_are_not_supported_are_refused():
     (x,) = inputs_like([np.ones((3, 4))])
-    with pytest.raises(TraceError, match=r"np\.sum cannot be traced with where="):
-        np.sum(x, where=np.ones((3, 4), bool))
-    with pytest.raises(TraceError, match="initial"):
-        np.max(x, initial=0.0)
+    with pytest.raises(TraceError, match=r"np\.sum cannot be traced with out="):
+        np.sum(x, out=np.ones(()))
+    with pytest.raises(TraceError, match="without initial="):
+        np.max(x, where=np.ones((3, 4), bool))
+    with pytest.raises(TraceError, match="truth values"):
+        np.sum(x, where=np.ones((3, 4)))
+    with pytest.raises(ShapeError, match="stretched"):
+        np.sum(x, where=np.ones((2, 3, 4), bool))
+    with pytest.raises(ShapeError, match="stretched"):
+        np.mean(x[:1], where=np.ones((3, 4), bool))
+    with pytest.raises(ShapeError, match="is a number"):
+        np.sum(x, axis=0, initial=np.ones(4))
     with pytest.raises(ShapeError, match="out of bounds"):
         np.sum(x, axis=2)
     with pytest.raises(ShapeError, match="twice"):

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.errors import ShapeError
+from relgrad.errors import ShapeError, TraceError
 from relgrad.implementations import implements
-from relgrad.ops.arguments import refuse
+from relgrad.ops.arguments import call, normalize_axes, refuse, require_ground
 from relgrad.ops.comparison import logical_and, logical_or, not_equal
-from relgrad.ops.reduction import Reduction, reduce
+from relgrad.ops.reduction import Reduction, is_given, masked, reduce, single
+from relgrad.ops.structure import broadcast_to, squeeze
 from relgrad.term import Term
 from relgrad.types import NONNEGATIVE, Interval, Shape, Type
 
@@ -167,32 +168,68 @@ def _require_entries(op: Reduction, shape: Shape) -> None:
         )
 
 
+def _extreme(op: type[_Extreme], a: Any, axis: Any, keepdims: bool, initial: Any, where: Any) -> Any:
+    """Return the extreme of an initial value v, if there is one, and of where(m, x, v)."""
+    name = f"np.{op.numpy_name}"
+    if not is_given(initial):
+        if is_given(where, True):
+            raise TraceError(
+                f"{name} cannot be traced with where= and without initial=",
+                cause="there is no largest or smallest of no numbers, and NumPy raises ValueError",
+                cure="pass initial= as well, such as -np.inf for a maximum",
+            )
+        return reduce(op, a, axis, keepdims)
+    x = require_ground(f"{name} with initial=", a)
+    first = single(initial, x)
+    axes = normalize_axes(axis, x.type.ndim)
+    join = np.maximum if op is Max else np.minimum
+    if any(x.type.extent(i) == 0 for i in axes):
+        shape = [1 if i - x.type.ndim in axes else n for i, n in enumerate(x.type.shape)]
+        kept = broadcast_to(first, tuple(shape))
+        return kept if keepdims else squeeze(kept, axes)
+    return call(join, first, reduce(op, masked(name, x, where, first), axis, keepdims))
+
+
 @implements(np.max, np.amax, "max")
-def max_(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, **options: Any) -> Any:
+def max_(
+    a: Any,
+    axis: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Any:
     """Trace `np.max`; entries that tie share the cotangent equally."""
-    refuse("np.max", out=out, **options)
-    return reduce(Max, a, axis, keepdims)
+    refuse("np.max", out=out)
+    return _extreme(Max, a, axis, keepdims, initial, where)
 
 
 @implements(np.min, np.amin, "min")
-def min_(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, **options: Any) -> Any:
+def min_(
+    a: Any,
+    axis: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Any:
     """Trace `np.min`; entries that tie share the cotangent equally."""
-    refuse("np.min", out=out, **options)
-    return reduce(Min, a, axis, keepdims)
+    refuse("np.min", out=out)
+    return _extreme(Min, a, axis, keepdims, initial, where)
 
 
 @implements(np.any, "any")
-def any_(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, **options: Any) -> Any:
-    """Trace `np.any`."""
-    refuse("np.any", out=out, **options)
-    return reduce(Any_, a, axis, keepdims)
+def any_(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
+    """Trace `np.any`: what a mask leaves out counts as false."""
+    refuse("np.any", out=out)
+    return reduce(Any_, masked("np.any", a, where, False), axis, keepdims)
 
 
 @implements(np.all, "all")
-def all_(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, **options: Any) -> Any:
-    """Trace `np.all`."""
-    refuse("np.all", out=out, **options)
-    return reduce(All_, a, axis, keepdims)
+def all_(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
+    """Trace `np.all`: what a mask leaves out counts as true."""
+    refuse("np.all", out=out)
+    return reduce(All_, masked("np.all", a, where, True), axis, keepdims)
 
 
 @implements(np.argmax, "argmax")

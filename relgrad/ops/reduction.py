@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from relgrad.contract import Laws
-from relgrad.errors import RelationError
+from relgrad.errors import RelationError, ShapeError, TraceError
 from relgrad.implementations import implements
 from relgrad.kernels import leave_one_out_prod
 from relgrad.kernels.index import _ring_product
 from relgrad.op import Op, as_term, strong
-from relgrad.ops.arguments import below_squeeze, is_ground, normalize_axes, refuse
+from relgrad.ops.arguments import below_squeeze, call, is_ground, normalize_axes, refuse, require_ground
 from relgrad.ops.structure import Squeeze, broadcast_like, squeeze
 from relgrad.term import Term, Unknown, term
 from relgrad.types import REAL, Interval, Type, array_type
@@ -249,19 +250,99 @@ def cast_to(a: Any, dtype: Any) -> Any:
     return cast(a, dtype)
 
 
+def is_given(option: Any, default: Any = None) -> bool:
+    """Whether an option of a reduction, `where=` or `initial=`, changes what it does."""
+    return option is not None and option is not np._NoValue and option is not default
+
+
+def mask_like(function: str, where: Any, x: Any) -> Any:
+    """Return the term of a mask, `where=` of a reduction, stretched to the shape of what is reduced.
+
+    Raises TraceError for what is no mask, and ShapeError where it does not fit.
+    """
+    mask = strong(as_term(where))
+    if mask.type.dtype.kind != "b":
+        raise TraceError(
+            f"{function} cannot be traced with where= of dtype {mask.type.dtype}",
+            cause="a mask consists of truth values",
+            cure="compare, as in where=(mask != 0)",
+        )
+    shape = mask.type.shape
+    with suppress(ValueError):
+        mask = broadcast_like(mask, x)
+    wanted = x.type.shape
+    if mask.type.ndim != len(wanted) or any(
+        n not in (m, None) for m, n in zip(mask.type.shape, wanted, strict=True)
+    ):
+        raise ShapeError(
+            f"{function}: where= of shape {shape} for an array of shape {wanted}",
+            cause="a mask may be stretched to the shape of what is reduced, but not the other way round",
+            cure="stretch the array first, with np.broadcast_to",
+        )
+    return mask
+
+
+def masked(function: str, a: Any, where: Any, fill: Any) -> Any:
+    """Return where(m, x, fill), or x where there is no mask: what is left out counts as `fill`."""
+    if not is_given(where, True):
+        return a
+    x = require_ground(f"{function} with where=", a)
+    return call(np.where, mask_like(function, where, x), x, single(fill, x))
+
+
+def single(value: Any, like: Any) -> Any:
+    """Return the term of a number, `initial=` of a reduction, in the dtype of a term."""
+    x = strong(as_term(value))
+    if x.type.shape:
+        raise ShapeError(f"initial= of a reduction is a number, not an array of shape {x.type.shape}")
+    return as_term(cast_to(x, like.type.dtype))
+
+
+def _folded(
+    op: type[Reduction],
+    join: Any,
+    function: str,
+    a: Any,
+    axis: Any,
+    dtype: Any,
+    keepdims: bool,
+    initial: Any,
+    where: Any,
+) -> Any:
+    """Reduce what a mask chooses, and join the result with the initial value."""
+    neutral = 0 if op is Sum else 1
+    x = masked(function, cast_to(a, dtype), where, neutral)
+    result = cast_to(reduce(op, x, axis, keepdims), dtype)
+    if not is_given(initial):
+        return result
+    return call(join, single(initial, as_term(result)), result)
+
+
 @implements(np.sum, "sum")
 def sum_(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, **options: Any
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
 ) -> Any:
-    """Trace `np.sum`."""
-    refuse("np.sum", out=out, **options)
-    return cast_to(reduce(Sum, cast_to(a, dtype), axis, keepdims), dtype)
+    """Trace `np.sum`: initial + Σ where(m, x, 0)."""
+    refuse("np.sum", out=out)
+    return _folded(Sum, np.add, "np.sum", a, axis, dtype, keepdims, initial, where)
 
 
 @implements(np.prod, "prod")
 def prod(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, **options: Any
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
 ) -> Any:
-    """Trace `np.prod`."""
-    refuse("np.prod", out=out, **options)
-    return cast_to(reduce(Prod, cast_to(a, dtype), axis, keepdims), dtype)
+    """Trace `np.prod`: initial · Π where(m, x, 1)."""
+    refuse("np.prod", out=out)
+    return _folded(Prod, np.multiply, "np.prod", a, axis, dtype, keepdims, initial, where)

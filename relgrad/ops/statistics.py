@@ -13,8 +13,8 @@ from relgrad.errors import ShapeError
 from relgrad.implementations import implements
 from relgrad.op import Op, as_term, constant, strong
 from relgrad.ops.arguments import below_squeeze, call, is_ground, normalize_axes, normalize_axis, refuse
-from relgrad.ops.extremes import max_, min_
-from relgrad.ops.reduction import Sum, pattern_axes, reduce, sum_
+from relgrad.ops.extremes import any_, max_, min_
+from relgrad.ops.reduction import Sum, is_given, mask_like, masked, pattern_axes, prod, reduce, single, sum_
 from relgrad.ops.structure import Squeeze, broadcast_like, expand
 from relgrad.term import Term, term
 from relgrad.types import POSITIVE, Interval, Type, array_type
@@ -86,8 +86,14 @@ def _as_floating(a: Any, dtype: Any) -> Any:
     return as_term(cast(x, np.float64)) if is_ground(x) and x.type.dtype.kind != "f" else x
 
 
-def _over_count(total: Any, x: Any, axis: Any, ddof: float = 0) -> Any:
-    """Divide a sum by the number of summands, less ddof."""
+def _over_count(total: Any, x: Any, axis: Any, ddof: float = 0, mask: Any = None) -> Any:
+    """Divide a sum by the number of summands, or of those that a mask chooses, less ddof."""
+    if mask is not None:
+        kept = total.type.ndim == x.type.ndim
+        count = sum_(mask, axis, total.type.dtype, keepdims=kept)
+        if ddof:
+            count = call(np.maximum, call(np.subtract, count, float(ddof)), 0.0)
+        return call(np.divide, total, count)
     if not is_ground(x):
         count = Size(pattern_axes(axis, True)).make_node(x)
         return call(np.divide, total, call(np.subtract, count, ddof) if ddof else count)
@@ -104,12 +110,23 @@ def _over_count(total: Any, x: Any, axis: Any, ddof: float = 0) -> Any:
 
 @implements(np.mean, "mean")
 def mean(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, **options: Any
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
 ) -> Any:
-    """Trace `np.mean`: Σx / n."""
-    refuse("np.mean", out=out, **options)
+    """Trace `np.mean`: Σx / n, over what a mask chooses."""
+    refuse("np.mean", out=out)
     x = _as_floating(a, dtype)
-    return _over_count(reduce(Sum, x, axis, keepdims), x, axis)
+    mask = _mask("np.mean", where, x)
+    return _over_count(reduce(Sum, masked("np.mean", x, where, 0), axis, keepdims), x, axis, 0, mask)
+
+
+def _mask(function: str, where: Any, x: Any) -> Any:
+    return mask_like(function, where, x) if is_given(where, True) else None
 
 
 @implements(np.var, "var")
@@ -121,16 +138,22 @@ def var(
     ddof: float = 0,
     keepdims: bool = False,
     *,
+    where: Any = True,
+    mean: Any = np._NoValue,
     correction: Any = np._NoValue,
-    **options: Any,
 ) -> Any:
-    """Trace `np.var`: Σ(x − mean(x))² / (n − ddof)."""
-    refuse("np.var", out=out, **options)
+    """Trace `np.var`: Σ(x − mean(x))² / (n − ddof), over what a mask chooses."""
+    refuse("np.var", out=out)
     if correction is not np._NoValue and correction is not None:
         ddof = correction
-    x = _as_floating(a, dtype)
-    centred = call(np.subtract, x, mean(x, axis, keepdims=True))
-    return _over_count(reduce(Sum, call(np.square, centred), axis, keepdims), x, axis, ddof)
+    x = masked("np.var", _as_floating(a, dtype), where, 0)
+    mask = _mask("np.var", where, x)
+    middle = as_term(mean) if is_given(mean) else _mean(x, axis, keepdims=True, where=where)
+    squares = masked("np.var", call(np.square, call(np.subtract, x, middle)), where, 0)
+    return _over_count(reduce(Sum, squares, axis, keepdims), x, axis, ddof, mask)
+
+
+_mean = mean
 
 
 @implements(np.std, "std")
@@ -194,7 +217,7 @@ def _without_nan(a: Any, fill: float) -> tuple[Any, Any]:
     """Return data with NaN replaced, and where there was none."""
     x = strong(as_term(a))
     missing = call(np.isnan, x)
-    return call(np.where, missing, fill, x), call(np.logical_not, missing)
+    return call(np.where, missing, single(fill, x), x), call(np.logical_not, missing)
 
 
 @implements(np.nansum)
@@ -202,6 +225,50 @@ def nansum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdim
     """Trace `np.nansum`: NaN counts as 0."""
     refuse("np.nansum", out=out)
     return sum_(_without_nan(a, 0.0)[0], axis, dtype, keepdims=keepdims)
+
+
+@implements(np.nanprod)
+def nanprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    """Trace `np.nanprod`: NaN counts as 1."""
+    refuse("np.nanprod", out=out)
+    return prod(_without_nan(a, 1.0)[0], axis, dtype, keepdims=keepdims)
+
+
+def _nan_extreme(function: Any, farthest: float) -> Any:
+    def trace(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+        refuse("np.nan" + function.__name__, out=out)
+        x = strong(as_term(a))
+        if x.type.dtype.kind != "f":
+            return call(function, x, axis, keepdims=keepdims)
+        others, present = _without_nan(x, farthest)
+        found = call(function, others, axis, keepdims=keepdims)
+        return call(np.where, any_(present, axis, keepdims=keepdims), found, constant(np.nan, x.type.dtype))
+
+    return trace
+
+
+implements(np.nanmax)(_nan_extreme(np.max, -np.inf))
+implements(np.nanmin)(_nan_extreme(np.min, np.inf))
+
+
+@implements(np.nanvar)
+def nanvar(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0, keepdims: bool = False
+) -> Any:
+    """Trace `np.nanvar`: the variance of what is not NaN, which is more than ddof numbers."""
+    refuse("np.nanvar", out=out)
+    if as_term(a).type.dtype.kind != "f":
+        return var(a, axis, dtype, ddof=ddof, keepdims=keepdims)
+    x, present = _without_nan(_as_floating(a, dtype), 0.0)
+    result = var(x, axis, ddof=ddof, keepdims=keepdims, where=present)
+    enough = call(np.greater, sum_(present, axis, keepdims=keepdims), ddof)
+    return call(np.where, enough, result, constant(np.nan, result.type.dtype))
+
+
+@implements(np.nanstd)
+def nanstd(a: Any, *args: Any, **kwargs: Any) -> Any:
+    """Trace `np.nanstd`: the root of the variance."""
+    return call(np.sqrt, nanvar(a, *args, **kwargs))
 
 
 @implements(np.nanmean)
