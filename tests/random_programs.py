@@ -130,6 +130,11 @@ np.sum(A, axis=AXIS, where=A > 0) | np.mean(A, axis=AXIS, where=A < 1) | np.max(
 np.cumsum(A, axis=LAST)
 np.cumprod(A, axis=LAST) | A.argmax(LAST) * 0.5 | A.argmin(LAST) + 0.5
 np.count_nonzero(A > 0, axis=AXIS) * A | np.any(A > 1, axis=AXIS) * A.sum() | np.all(A > 0, axis=AXIS) * 1.0
+np.sort(A, axis=LAST) | np.sort(A, axis=LAST)[..., -1] | np.argsort(A, axis=LAST) * A | np.median(A, axis=AXIS)
+np.partition(A, 0, axis=LAST)[..., 0] | np.argpartition(A, -1, axis=LAST)[..., -1] * 0.5
+np.quantile(A, 0.3, axis=AXIS) | np.percentile(A, 70.0, axis=AXIS, method='hazen') | np.maximum.accumulate(A, axis=LAST)
+np.minimum.accumulate(A, axis=LAST) | np.lexsort((A,)) * 1.0 + A
+np.searchsorted([0.5, 1.0], A) * A | np.digitize(A, [0.0, 1.0]) + A
 np.maximum.reduce(A, axis=LAST) | np.diff(A, axis=LAST) | np.linalg.vector_norm(A, axis=AXIS)
 """
 SHAPE = """

@@ -396,6 +396,8 @@ OTHER_ARGUMENTS = {
     "delay": (SQUARE, 1, 1),
     "linear_recurrence": (SQUARE, SQUARE, 1),
     "norm_p": (SQUARE, 3),
+    "running_argmax": (SQUARE, 1),
+    "running_argmin": (SQUARE, 1),
     "put_at": (SQUARE, (slice(None), slice(None)), (2, 2)),
     "unit_p": (SQUARE, 3),
 }

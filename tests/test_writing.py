@@ -413,6 +413,8 @@ OPTIONS: dict[Any, tuple[Any, ...]] = {
     np.tile: (1,), np.repeat: (1,), "repeat": (1,), np.pad: (0,), np.split: (1,), np.array_split: (2,),
     np.vsplit: (1,), np.hsplit: (1,), np.append: ([[1.0, 2.0, 3.0]], 0), np.where: (1.0, 2.0), np.clip: (0, 1),
     "clip": (0, 1), np.diff: (0,), np.linalg.matrix_power: (1,), np.kron: (1.0,), np.outer: (1.0,),
+    np.partition: (1,), np.argpartition: (1,), "argpartition": (1,), np.searchsorted: (0.5,), np.quantile: (0.3,),
+    "searchsorted": (0.5,), np.percentile: (30.0,), np.digitize: ([0.5],),
     np.astype: (float,), np.inner: (1.0,), np.tensordot: (1.0, 0), np.dot: (1.0,), "dot": (1.0,),
 }  # fmt: skip
 """What functions need beside an array of shape (2, 3)."""
@@ -422,7 +424,10 @@ def name_of(function: Any) -> str:
     return function if isinstance(function, str) else function.__name__
 
 
-@pytest.mark.parametrize("function", [f for f in IMPLEMENTATIONS if f is not np.empty_like], ids=name_of)
+FUNCTIONS = [f for f in IMPLEMENTATIONS if f is not np.empty_like and not isinstance(f, tuple)]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=name_of)
 @pytest.mark.parametrize("array", [X, X[:, :2], V, np.array(0.75), np.float64(0.75)])
 def test_results_share_memory_as_those_of_numpy_do(function, array):
     """After a write into the argument, and into the result, both are what they are in NumPy."""

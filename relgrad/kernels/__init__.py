@@ -35,7 +35,16 @@ from relgrad.kernels.differences import (
 from relgrad.kernels.entropies import xlog_ratio
 from relgrad.kernels.extended import extended_range as extended_range
 from relgrad.kernels.gammas import gamma_ratio, log_gamma
-from relgrad.kernels.index import add_along, add_at, delay, leave_one_out_prod, linear_recurrence, put_at
+from relgrad.kernels.index import (
+    add_along,
+    add_at,
+    delay,
+    leave_one_out_prod,
+    linear_recurrence,
+    put_at,
+    running_argmax,
+    running_argmin,
+)
 from relgrad.kernels.linalg import (
     cofactor,
     cofactor_derivative,
@@ -251,6 +260,8 @@ __all__ = [
     "radical",
     "ratio_minus_one",
     "rel_entr",
+    "running_argmax",
+    "running_argmin",
     "sagitta",
     "sech_squared_difference",
     "sin_difference",

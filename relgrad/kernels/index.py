@@ -30,6 +30,31 @@ def add_along(values: Any, indices: np.ndarray, axis: int, shape: tuple[int, ...
     return add_at(values, tuple(key), shape)
 
 
+def running_argmax(x: Any, axis: int) -> np.ndarray:
+    """Return where the largest of x₀ … xₖ stands along an axis, the first of those that tie; NaN counts as largest.
+
+    >>> running_argmax([1.0, 3.0, 2.0, 3.0, 4.0], 0)
+    array([0, 1, 1, 1, 4])
+    """
+    return _running_arg(np.asarray(x), axis, np.maximum, np.greater)
+
+
+def running_argmin(x: Any, axis: int) -> np.ndarray:
+    """Return where the smallest of x₀ … xₖ stands along an axis, as `running_argmax` does for the largest."""
+    return _running_arg(np.asarray(x), axis, np.minimum, np.less)
+
+
+def _running_arg(x: np.ndarray, axis: int, extreme: np.ufunc, beyond: np.ufunc) -> np.ndarray:
+    rows = np.moveaxis(x, axis, 0)
+    best = extreme.accumulate(rows, axis=0)
+    new = np.ones(rows.shape, bool)
+    new[1:] = beyond(rows[1:], best[:-1])
+    if x.dtype.kind == "f":
+        new[1:] |= np.isnan(rows[1:])
+    places = np.arange(len(rows)).reshape((-1,) + (1,) * (rows.ndim - 1))
+    return np.moveaxis(np.maximum.accumulate(np.where(new, places, 0), axis=0), 0, axis)
+
+
 def delay(x: np.ndarray, axis: int, step: int) -> np.ndarray:
     """Shift entries along an axis by `step` places, to the left if negative, and fill with zeros."""
     x = np.asarray(x)

@@ -59,7 +59,7 @@ MATH = {
     "lgamma": "scipy.special.gammaln", "ceil": "np.ceil", "sumprod": "np.dot",
 }  # fmt: skip
 
-ORDER = "sort before the call; np.max, np.min and np.take are traced"
+ORDER = "write x = np.sort(x), which makes a new array"
 SELECTS = "the shape of its result depends on values"
 STACK = (
     "write np.stack([a, b]) for arrays of one shape, or np.concatenate; for nested lists, np.stack each row"
@@ -102,7 +102,10 @@ METHODS: dict[str, tuple[str, str]] = {
     "view": ("a traced array has no memory to look at", "x.astype(dtype) converts the values"),
     "getfield": ("a traced array has no memory to look at", "x.astype(dtype) converts the values"),
     "byteswap": ("a traced array has no memory to look at", "x.astype(dtype) converts the values"),
-    "partition": ("x.partition(k) changes x in place", ORDER),
+    "partition": (
+        "x.partition(k) changes x in place",
+        "write x = np.partition(x, k), which makes a new array",
+    ),
     "resize": ("x.resize(shape) changes x in place", "write np.reshape(x, shape)"),
     "setfield": (UNKNOWN[0], "write x[i] = v"),
     "setflags": (UNKNOWN[0], "leave it out"),
@@ -124,10 +127,6 @@ FUNCTIONS: dict[Any, tuple[str, str]] = {
     np.fill_diagonal: ("np.fill_diagonal writes into its first argument", "np.where(np.eye(n) > 0, v, x)"),
     np.array_equiv: (UNKNOWN[0], "write np.all(a == b), which is traced"),
     np.isclose: (UNKNOWN[0], "write np.abs(a - b) <= tolerance"),
-    np.unique: (SELECTS, "find the values before the call, and close over them"),
-    np.sort: (UNKNOWN[0], ORDER),
-    np.argsort: (UNKNOWN[0], ORDER),
-    np.median: (UNKNOWN[0], ORDER),
     np.select: (UNKNOWN[0], "write np.where(condition, a, b), nested"),
     np.save: (VALUES, "save the result of the call instead"),
     np.savetxt: (VALUES, "save the result of the call instead"),

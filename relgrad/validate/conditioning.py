@@ -33,6 +33,7 @@ _EXACT = frozenset(
     [
         *("negative", "positive", "absolute", "fabs", "maximum", "minimum", "fmax", "fmin", "where"),
         *("max", "min", "clip", "sign", "floor", "ceil", "trunc", "rint", "argmax", "argmin", "argsort"),
+        *("argpartition", "searchsorted", "running_argmax", "running_argmin"),
         *("concatenate", "stack", "scatter", "anchor", "pack", "project", "equal", "not_equal", "less"),
         *("less_equal", "greater", "greater_equal", "isnan", "isfinite", "isinf", "signbit"),
     ]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from relgrad.kernels.extended.entries import add, divide, multiply, pick, scaled
-from relgrad.kernels.extended.number import FUNCTIONS, NOTHING, UFUNCS, Extended, lowered
+from relgrad.kernels.extended.number import FARTHEST, FUNCTIONS, NOTHING, UFUNCS, Extended, lowered
 
 LARGEST = 1 << 21
 """Products of matrices are formed entry by entry where they have at most so many products of entries."""
@@ -61,6 +61,29 @@ def _where(c: Any, x: Any, y: Any) -> Extended:
 @_rule(np.shape)
 def _shape(x: Extended) -> tuple[int, ...]:
     return x.shape
+
+
+@_rule(np.argsort)
+def argsort(x: Extended, axis: int = -1, kind: Any = None) -> Any:
+    """Return the permutation that sorts: by sign, exponent and mantissa, with NaN last."""
+    number = ~np.isnan(x.m)
+    sign = np.sign(np.where(number, x.m, 0)).astype(np.int64)
+    exponent = sign * np.where(np.isinf(x.m), 2 * FARTHEST, x.e)
+    return np.lexsort((x.m, exponent, sign, ~number), axis=axis)
+
+
+FUNCTIONS[np.argpartition] = lambda x, kth, axis=-1: argsort(x, axis)
+
+
+@_rule(np.searchsorted)
+def _searchsorted(a: Any, v: Any, side: str = "left") -> Any:
+    before = UFUNCS[np.less if side == "left" else np.less_equal]
+    return np.sum(before(Extended.of(a), Extended.of(v)[..., None]), axis=-1)
+
+
+def ranks(x: Extended, axis: int) -> Any:
+    """Return whole numbers in the order of numbers of extended range along an axis."""
+    return np.argsort(argsort(x, axis), axis=axis)
 
 
 def _axes(axis: Any, rank: int) -> tuple[int, ...]:

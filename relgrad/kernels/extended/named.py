@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.kernels.extended.arrays import cumprod, prod
+from relgrad.kernels.extended.arrays import cumprod, prod, ranks
 from relgrad.kernels.extended.entries import (
     add,
     aligned,
@@ -93,6 +93,11 @@ def _moving(function: Any) -> Any:
     return lambda x, *args, **kwargs: Extended.of(x).moved(lambda part: function(part, *args, **kwargs))
 
 
+def _by_rank(function: Any) -> Any:
+    """Return the rule of a function that asks for nothing but the order of entries along an axis."""
+    return lambda x, axis: function(ranks(x, axis), axis)
+
+
 NAMED.update(
     {
         "norm2": _homogeneous(1, by_axis=True),
@@ -110,6 +115,8 @@ NAMED.update(
         "leg": _one_scale,
         "sagitta": _one_scale,
         "trace": _homogeneous(1),
+        "running_argmax": _by_rank,
+        "running_argmin": _by_rank,
         "tril": _moving,
         "triu": _moving,
     }
