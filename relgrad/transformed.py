@@ -32,6 +32,7 @@ from relgrad.term import Term
 from relgrad.trace.arguments import arrays, handed_in
 from relgrad.trace.assume import Ranges
 from relgrad.trace.common import common, lifted
+from relgrad.trace.guard import Guard
 from relgrad.trace.outside import read
 from relgrad.trace.trace import (
     Traced,
@@ -191,7 +192,7 @@ class Transformed:
             return run
         guard = read(self._fun, handed_in(args, kwargs), variants.seconds)
         begin = perf_counter()
-        traced = self._traced(args, kwargs, not guard.identities)
+        traced = self._traced(args, kwargs, guard)
         variants.seconds = perf_counter() - begin
         if nested and (traced.free() or free_anchors(traced.computed)):
             return None
@@ -204,7 +205,7 @@ class Transformed:
         stable = not guard.reason and guard.holds(self._fun)
         if stable and active_count() > 1:
             # Another thread may have changed it for a moment.
-            again = common(traced, self._traced(args, kwargs, not guard.identities))
+            again = common(traced, self._traced(args, kwargs, guard))
             stable = again is not None and again.computed == traced.computed and guard.holds(self._fun)
         variants.keep(run, stable)
         return run
@@ -227,9 +228,9 @@ class Transformed:
         program = self._finish(best or lifted(traced), args, kwargs)
         return program, program.compiled
 
-    def _traced(self, args: tuple[Any, ...], kwargs: dict[str, Any], every: bool) -> Traced:
+    def _traced(self, args: tuple[Any, ...], kwargs: dict[str, Any], guard: Guard) -> Traced:
         written_out = functools.partial(explicit, conventions=self.settings.conventions)
-        return trace(self._rule, args, kwargs, written_out, every)
+        return trace(self._rule, args, kwargs, written_out, guard)
 
     def _count(self, variants: Variants, path: Path) -> None:
         """Warn of a function whose calls decide in very many ways: of the first `MANY` of them, and of multiples."""
@@ -283,5 +284,5 @@ class Transformed:
         """Return the graph of the call before any rewriting, gradients implicit, arranged as the result."""
         args = self._first + args
         guard = read(self._fun, handed_in(args, kwargs))
-        traced = self._traced(args, kwargs, not guard.identities)
+        traced = self._traced(args, kwargs, guard)
         return traced.out_structure.unflatten(list(traced.outputs))

@@ -103,7 +103,7 @@ def _weak_loop(
 ) -> tuple[np.dtype, ...] | None:
     """Return the loop's dtypes if they are the same with Python numbers in place of the scalars."""
     weak = tuple(PYTHON[d.kind] if s and d.kind != "b" else d for d, s in zip(dtypes, scalars, strict=True))
-    if function == np.where:
+    if function is np.where:
         branches = [
             np.zeros(1, d) if not s else PYTHON[d.kind](0) for d, s in zip(dtypes, scalars, strict=True)
         ]

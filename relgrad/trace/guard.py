@@ -6,7 +6,7 @@ from the function that it is called with. So a program never keeps the function 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 from weakref import ref
 
@@ -14,12 +14,13 @@ from weakref import ref
 class Guard(NamedTuple):
     """Whether outside state is as it was: `holds(fun)`; never, where `reason` says what is not seen.
 
-    `identities` says whether the code that is seen compares objects by identity.
+    `identities` says whether the code that is seen compares objects by identity; `scopes` are its globals and cells.
     """
 
     holds: Callable[[Any], bool]
     reason: str = ""
     identities: bool = False
+    scopes: Sequence[Any] = ()
 
 
 def never(fun: Any) -> bool:

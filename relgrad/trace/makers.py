@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterable
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from relgrad.kernels import log_softmax, logsumexp, softmax
 from relgrad.op import Symbolic, constant
 from relgrad.ops.creation import stack_nested
 from relgrad.trace.dispatch import QUERIES
-from relgrad.trace.patches import StandIn, functions, holds_symbolic, makers
+from relgrad.trace.patches import Patches, StandIn, holds_symbolic
 from relgrad.trace.tracer import Tracer, wrap
 from relgrad.trace.views import Origin
 
@@ -156,25 +157,37 @@ def entrywise(function: Callable[..., Any], args: Iterable[Any]) -> Any:
     return _array(results).reshape(shape)[()]
 
 
-def _vectorize_call(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-    values = (*args, *kwargs.values())
-    if not any(map(holds_symbolic, values)):
-        return _VECTORIZE_CALL(self, *args, **kwargs)
-    if self.signature is not None:
-        raise TraceError(
-            f"np.vectorize cannot be traced with signature={self.signature!r}",
-            cause="only functions of entries are traced",
-            cure="write a loop, and np.stack of its results",
-        )
-    names = [*range(len(args)), *kwargs]
-    varied = [name for name in names if name not in self.excluded]
-    given: dict[Any, Any] = dict(zip(names, values, strict=True))
+class _Vectorized(StandIn):
+    """A function made by `np.vectorize`."""
 
-    def at_entry(*entries: Any) -> Any:
-        taken = given | dict(zip(varied, entries, strict=True))
-        return self.pyfunc(*[taken[i] for i in range(len(args))], **{k: taken[k] for k in kwargs})
+    def __init__(self, original: Any):
+        super().__init__(original, self.traced_call)
 
-    return entrywise(at_entry, [given[name] for name in varied])
+    def traced_call(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Return the results for the entries of broadcast arrays, joined."""
+        values, made = (*args, *kwargs.values()), self.original
+        if not any(map(holds_symbolic, values)):
+            return made(*args, **kwargs)
+        if made.signature is not None:
+            raise TraceError(
+                f"np.vectorize cannot be traced with signature={made.signature!r}",
+                cause="only functions of entries are traced",
+                cure="write a loop, and np.stack of its results",
+            )
+        names = [*range(len(args)), *kwargs]
+        varied = [name for name in names if name not in made.excluded]
+        given: dict[Any, Any] = dict(zip(names, values, strict=True))
+
+        def at_entry(*entries: Any) -> Any:
+            taken = given | dict(zip(varied, entries, strict=True))
+            return made.pyfunc(*[taken[i] for i in range(len(args))], **{k: taken[k] for k in kwargs})
+
+        return entrywise(at_entry, [given[name] for name in varied])
+
+
+def _vectorize(*args: Any, **kwargs: Any) -> Any:
+    made = np.vectorize(*args, **kwargs)
+    return _Vectorized(made) if isinstance(made, np.vectorize) else lambda f: _Vectorized(made(f))
 
 
 class _Joined(StandIn):
@@ -268,7 +281,6 @@ _ORIGINAL: dict[str, Any] = {
     **{name: getattr(np, name) for name in ("zeros_like", "ones_like", "empty_like", "full_like", "tri")},
     **{name: getattr(scipy.special, name) for name in ("logsumexp", "softmax", "log_softmax")},
 }
-_VECTORIZE_CALL = np.vectorize.__call__
 _TAKES_SEQUENCES = (
     *("concatenate", "concat", "stack", "vstack", "hstack", "dstack", "column_stack", "block", "einsum"),
     *("broadcast_arrays", "meshgrid", "select", "choose", "lexsort", "multi_dot", "piecewise", "atleast_1d"),
@@ -293,8 +305,8 @@ _MATH: dict[str, Any] = {
 }
 
 
-def _functions() -> dict[tuple[Any, str], Any]:
-    places: dict[tuple[Any, str], Any] = {}
+def _functions() -> dict[tuple[ModuleType, str], StandIn]:
+    places: dict[tuple[ModuleType, str], StandIn] = {}
     for function in [f for f in (*IMPLEMENTATIONS, *QUERIES) if callable(f)]:
         name = getattr(function, "__name__", "")
         for owner in (np, np.linalg, scipy.special):
@@ -308,21 +320,17 @@ def _functions() -> dict[tuple[Any, str], Any]:
     return places
 
 
-def _makers() -> dict[tuple[Any, str], Any]:
-    places: dict[tuple[Any, str], Any] = {}
+def _makers() -> dict[tuple[ModuleType, str], StandIn]:
     by_name: dict[str, Callable[..., Any]] = {
         "array": _array, "asarray": _asarray, "full": _full, "fromiter": _fromiter, "ix_": _ix,
         **{name: _made(name) for name in ("zeros", "ones", "eye", "identity", "tri")},
         "empty": _empty, "arange": _range("arange"), "linspace": _range("linspace"),
         **{name: _like(name) for name in ("zeros_like", "ones_like", "full_like")},
-        "empty_like": _like("zeros_like"), "frompyfunc": _frompyfunc,
+        "empty_like": _like("zeros_like"), "frompyfunc": _frompyfunc, "vectorize": _vectorize,
+        **dict.fromkeys(("asanyarray", "ascontiguousarray", "asfortranarray"), _asarray),
     }  # fmt: skip
-    for name, traced in by_name.items():
-        places[np, name] = StandIn(getattr(np, name), traced)
-    for name in ("asanyarray", "ascontiguousarray", "asfortranarray"):
-        places[np, name] = StandIn(getattr(np, name), _asarray)
+    places = {(np, name): StandIn(getattr(np, name), traced) for name, traced in by_name.items()}
     places[np, "r_"], places[np, "c_"] = _Joined(np.r_, False), _Joined(np.c_, True)
-    places[np.vectorize, "__call__"] = _vectorize_call
     return places
 
 
@@ -358,5 +366,8 @@ def _boxed(x: Any) -> np.ndarray:
 
 
 QUERIES[np.ufunc, "__call__"] = _of_objects
-functions.add({place: new for place, new in _functions().items() if place not in _makers()})
-makers.add(_makers())
+_KINDS = {np.vectorize: _Vectorized}
+MAKERS = Patches(_makers(), _KINDS)
+"""What stands in for functions that make arrays."""
+EVERY = Patches(_functions() | _makers(), _KINDS)
+"""What stands in for functions of arrays, too; code that tells functions apart by identity would see it."""

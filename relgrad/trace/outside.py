@@ -75,11 +75,13 @@ def read(fun: Any, others: Iterable[Any] = (), seconds: float = 0.0) -> Guard:
         try:
             walk.run(fun, others)
         except _Unseen as unseen:
-            return Guard(never, str(unseen), walk.identities)
+            return Guard(never, str(unseen), walk.identities, walk.spaces)
         except Exception as error:  # of the user's own code, where looking at an object runs it
-            return Guard(never, f"what raises {type(error).__name__} where it is looked at", True)
+            return Guard(
+                never, f"what raises {type(error).__name__} where it is looked at", True, walk.spaces
+            )
         if walk.names == names:
-            return Guard(walk.compiled(), identities=walk.identities)
+            return Guard(walk.compiled(), "", walk.identities, walk.spaces)
         names = frozenset(walk.names)
 
 
@@ -93,6 +95,7 @@ class _Walk(Writer):
         super().__init__({"same": same, "dumps": dumps, "digest": digest})
         self.before, self.names, self.seconds = names, set(names), seconds
         self.identities = False
+        self.spaces: list[Any] = []
         self.scopes: dict[int, str] = {}
         self.work: deque[tuple[Any, str]] = deque()
 
@@ -182,6 +185,7 @@ class _Walk(Writer):
         try:
             for i, cell in enumerate(value.__closure__ or ()):
                 self.work.append((cell.cell_contents, f"{name}.__closure__[{i}].cell_contents"))
+                self.spaces.append(cell)
         except ValueError:
             raise _Unseen(f"a variable of {value.__name__} that has no value yet") from None
         for part in ("__defaults__", "__kwdefaults__"):
@@ -207,6 +211,7 @@ class _Walk(Writer):
         space = self.scopes.get(id(scope))
         if space is None:
             space = self.scopes[id(scope)] = f"g{len(self.lines)}"
+            self.spaces.append(scope)
             self.lines.append(f"{space} = {name}.__globals__")
         for word in sorted(used.variables):
             if word in scope:

@@ -1,36 +1,34 @@
-"""Functions that stand in for those of NumPy, SciPy and `math` while a function is traced.
+"""Stand-ins for functions of NumPy, SciPy and `math`, which the user's code finds under their names while it is traced.
 
     np.array([x[0], 1.0])        np.zeros(3)        np.sum([x, y])        math.exp(x)
 
-NumPy does not ask its protocols where it makes arrays, nor looks for traced arrays in lists. So while a trace lasts
-its modules hold stand-ins. They act on calls of the thread that traces, by code of the user's; all others, and all
-calls without traced arrays of functions that make none, go to the original as they are.
+NumPy does not ask its protocols where it makes arrays, nor looks for traced arrays in lists. So while a function is
+traced, its globals, and those of all functions that it may call, name modules that hold stand-ins. NumPy itself stays
+as it is, for all code but the user's, which C extensions are part of. A stand-in acts in the thread that traces.
 """
 
 from __future__ import annotations
 
+import builtins
 import sys
-from collections.abc import Callable, Iterator, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from threading import Lock
-from types import FunctionType, MethodType
+from types import CellType, ModuleType
 from typing import Any
 
 from relgrad.symbolic import Symbolic, tracing
-from relgrad.trace.construct import is_library
 
 
 class StandIn:
-    """What a module holds in place of a function while a function is traced; equal to that, and like it otherwise."""
+    """What takes a function's place while a function is traced; equal to it, and like it otherwise."""
 
     def __init__(self, original: Any, traced: Callable[..., Any]):
         self.original, self.traced = original, traced
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        if tracing.wrapper is None or is_library(sys._getframe(1)):
-            return self.original(*args, **kwargs)
-        return self.traced(*args, **kwargs)
+        return (self.original if tracing.wrapper is None else self.traced)(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.original, name)
@@ -55,96 +53,127 @@ def holds_symbolic(x: Any) -> bool:
     return isinstance(x, Symbolic)
 
 
-Places = Mapping[tuple[Any, str], Any]
-"""What modules and classes hold under a name while a function is traced."""
+Places = Mapping[tuple[ModuleType, str], StandIn]
+"""What is found in modules under a name."""
+Scope = dict[str, Any] | CellType
+"""Where code finds a name: globals, or a cell of a function."""
 
 
 class Patches:
-    """Stand-ins that are there as long as any thread traces."""
+    """What stands in for functions, and for the modules that hold them."""
+
+    def __init__(self, places: Places, kinds: Mapping[type, Callable[[Any], Any]]):
+        self.kinds = kinds
+        self.of: dict[int, tuple[Any, Any]] = {
+            id(new.original): (new.original, new) for new in places.values()
+        }
+        """Objects and what stands in for them, by identity."""
+        parents = {sys.modules[module.__name__.rpartition(".")[0] or module.__name__] for module, _ in places}
+        modules = {module: _copy(module) for module in {m for m, _ in places} | parents}
+        for (module, name), new in places.items():
+            vars(modules[module])[name] = new
+        for module, like in modules.items():
+            self.of[id(module)] = module, like
+            parent, _, name = module.__name__.rpartition(".")
+            if parent:
+                vars(modules[sys.modules[parent]])[name] = like
+
+    def instead(self, x: Any) -> Any:
+        """Return what stands in for an object, or the object."""
+        original, new = self.of.get(id(x), (None, None))
+        if original is x and x is not None:
+            return new
+        return self.kinds[type(x)](x) if type(x) in self.kinds else x
+
+
+def _copy(module: ModuleType) -> ModuleType:
+    like = ModuleType(module.__name__, module.__doc__)
+    vars(like).update(vars(module))
+    return like
+
+
+class _Placed:
+    """Which names hold stand-ins at this moment, and for how many traces: several threads may trace."""
 
     def __init__(self) -> None:
         self.lock = Lock()
-        self.depth = 0
-        self.before: dict[tuple[Any, str], Any] = {}
-        self.places: dict[tuple[Any, str], Any] = {}
-        self.by_original: dict[int, Any] = {}
+        self.traces = 0
+        self.counts: dict[tuple[int, str], int] = {}
+        self.before: dict[tuple[int, str], Any] = {}
 
-    def add(self, places: Places) -> None:
-        """Declare what modules hold."""
-        self.places.update(places)
-        self.by_original |= {id(x.original): x for x in places.values() if isinstance(x, StandIn)}
+    def place(self, scope: Scope, name: str, patches: Patches) -> bool:
+        """Put a stand-in under a name, or count one more trace that needs it; say whether there is one."""
+        at = id(scope), name
+        value = _get(scope, name)
+        if at in self.counts:
+            self.counts[at] += 1
+            return True
+        new = patches.instead(value)
+        if new is value:
+            return False
+        self.counts[at], self.before[at] = 1, value
+        _set(scope, name, new)
+        return True
 
-    def enter(self) -> None:
-        with self.lock:
-            self.depth += 1
-            if self.depth == 1:
-                self.before = {place: getattr(*place) for place in self.places}
-                for (owner, name), new in self.places.items():
-                    setattr(owner, name, new)
-
-    def leave(self) -> None:
-        with self.lock:
-            self.depth -= 1
-            if self.depth == 0:
-                for (owner, name), old in self.before.items():
-                    setattr(owner, name, old)
+    def restore(self, scope: Scope, name: str) -> None:
+        at = id(scope), name
+        self.counts[at] -= 1
+        if not self.counts[at]:
+            del self.counts[at]
+            _set(scope, name, self.before.pop(at))
 
 
-makers, functions = Patches(), Patches()
-"""Of what makes arrays; and of other functions, which code may tell apart by identity."""
+_placed = _Placed()
+
+
+def _get(scope: Scope, name: str) -> Any:
+    return scope[name] if isinstance(scope, dict) else scope.cell_contents
+
+
+def _set(scope: Scope, name: str, value: Any) -> None:
+    if isinstance(scope, dict):
+        scope[name] = value
+    else:
+        scope.cell_contents = value
+
+
+class _Imports(threading.local):
+    """The scopes in which this thread's import statements find stand-ins, by identity."""
+
+    def __init__(self) -> None:
+        self.scopes: dict[int, Patches] = {}
+
+
+_imports = _Imports()
+_import = builtins.__import__
+
+
+def _importing(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
+    """Import a module as the statement within a function that is traced finds it."""
+    module = _import(name, globals, locals, fromlist, level)
+    patches = _imports.scopes.get(id(globals))
+    return module if patches is None else patches.instead(module)
 
 
 @contextmanager
-def patched(fun: Any, every: bool) -> Iterator[None]:
-    """Let stand-ins take the places of functions, in their own modules and among the globals of a function.
-
-    Unless of `every` function they only do so of those that make arrays.
-    """
-    chosen = [makers, functions] if every else [makers]
-    for patches in chosen:
-        patches.enter()
-    found: list[tuple[dict[str, Any], str, Any]] = []
+def patched(patches: Patches, scopes: Sequence[Scope]) -> Iterator[None]:
+    """Let stand-ins be found in globals, in cells, and by import statements in functions with these globals."""
+    found: list[tuple[Scope, str]] = []
+    around = _imports.scopes
+    _imports.scopes = around | {id(scope): patches for scope in scopes}
     try:
-        for scope in _scopes(fun):
-            for name, value in list(scope.items()):
-                new = next((p.by_original[id(value)] for p in chosen if id(value) in p.by_original), None)
-                if new is not None and new.original is value:
-                    found.append((scope, name, value))
-                    scope[name] = new
+        with _placed.lock:
+            _placed.traces += 1
+            builtins.__import__ = _importing
+            for scope in scopes:
+                for name in list(scope) if isinstance(scope, dict) else [""]:
+                    if _placed.place(scope, name, patches):
+                        found.append((scope, name))
         yield
     finally:
-        for scope, name, value in found:
-            scope[name] = value
-        for patches in chosen:
-            patches.leave()
-
-
-def _scopes(fun: Any) -> list[dict[str, Any]]:
-    """Return the globals of a function, and of those that it wraps, holds in cells or binds."""
-    scopes: dict[int, dict[str, Any]] = {}
-    seen: set[int] = set()
-    work = [fun]
-    while work:
-        f = work.pop()
-        if id(f) in seen:
-            continue
-        seen.add(id(f))
-        if isinstance(f, FunctionType):
-            if not is_library(f.__code__):
-                scopes[id(f.__globals__)] = f.__globals__
-            work += [c.cell_contents for c in f.__closure__ or () if _is_full(c)]
-        elif isinstance(f, partial):
-            work += [x for x in (f.func, *f.args, *f.keywords.values()) if callable(x)]
-        elif isinstance(f, MethodType):
-            work.append(f.__func__)
-        elif not isinstance(f, type):
-            work.append(vars(type(f)).get("__call__"))
-        work.append(getattr(f, "__wrapped__", None))
-    return list(scopes.values())
-
-
-def _is_full(cell: Any) -> bool:
-    try:
-        return callable(cell.cell_contents)
-    except ValueError:
-        return False
+        _imports.scopes = around
+        with _placed.lock:
+            _placed.traces -= 1
+            builtins.__import__ = _importing if _placed.traces else _import
+            for scope, name in found:
+                _placed.restore(scope, name)

@@ -263,7 +263,7 @@ def function_name(function: Any) -> str:
     """Return how users call a function: `np.sum`, `np.linalg.norm`, `scipy.special.erf`."""
     name = getattr(function, "__name__", str(function))
     if isinstance(function, np.ufunc):
-        return f"np.{name}" if getattr(np, name, None) == function else f"scipy.special.{name}"
+        return f"np.{name}" if getattr(np, name, None) is function else f"scipy.special.{name}"
     module = getattr(function, "__module__", None) or "numpy"
     parts = [part for part in module.split(".") if not part.startswith("_")]
     return ".".join(["np" if part == "numpy" else part for part in parts] + [name])

@@ -21,12 +21,23 @@ from relgrad.op import as_term, strong
 from relgrad.ops.arithmetic import subtract
 from relgrad.symbolic import Symbolic, tracing
 from relgrad.term import Term, reachable, rebuild, subterms, term
-from relgrad.trace import makers, valued  # noqa: F401 - for what importing them declares
-from relgrad.trace.arguments import argument_paths, arrays, as_array, has_tracer, signature, type_of
+from relgrad.trace import valued  # noqa: F401 - for what importing it declares
+from relgrad.trace.arguments import (
+    argument_paths,
+    arrays,
+    as_array,
+    handed_in,
+    has_tracer,
+    signature,
+    type_of,
+)
 from relgrad.trace.assume import recording
 from relgrad.trace.claims import Claim, Facts, apply
 from relgrad.trace.containers import NONE, Structure, flatten
 from relgrad.trace.decisions import Decision, Explicit, deciding
+from relgrad.trace.guard import Guard
+from relgrad.trace.makers import EVERY, MAKERS
+from relgrad.trace.outside import read
 from relgrad.trace.patches import patched
 from relgrad.trace.refusal import refusals
 from relgrad.trace.tracer import Tracer, traced_argument
@@ -96,14 +107,14 @@ def trace(
     args: Sequence[Any] = (),
     kwargs: Mapping[str, Any] | None = None,
     explicit: Explicit | None = None,
-    every: bool = True,
+    guard: Guard | None = None,
 ) -> Traced:
     """Call a function with tracers in place of the arrays among its arguments; return what it computes.
 
     Python numbers are arrays of rank 0 (float64, int64, bool); NumPy scalars and arrays keep their dtypes;
     lists are containers of arrays. Tracers among the arguments are given fresh inputs of their types as well.
     Questions of what has a value are answered by that; those about gradients, if `explicit` writes them out.
-    Lists of tracers are arrays to `every` function, unless the code may tell functions apart by identity.
+    `guard` is what is known of all that the function can reach.
 
     >>> import numpy as np
     >>> traced = trace(lambda x, y: {"sum": x + y}, (np.ones(3), 2.0))
@@ -112,6 +123,7 @@ def trace(
 
     Raises TraceError for arguments and results that are no real arrays, and what the function raises.
     """
+    guard = guard or read(fun, handed_in(args, kwargs or {}))
     leaves, structure = flatten((tuple(args), dict(kwargs or {})))
     paths = argument_paths(fun, structure)
     types = [type_of(leaf, path) for leaf, path in zip(leaves, paths, strict=True)]
@@ -122,7 +134,7 @@ def trace(
         call = structure.unflatten(tracers)
         given = {t: as_array(x) for t, x in zip(own, leaves, strict=True) if not isinstance(x, Symbolic)}
         with (
-            patched(fun, every),
+            patched(MAKERS if guard.identities else EVERY, guard.scopes),
             recording() as claims,
             refusals() as refused,
             unchanged_arrays(definition(fun)),

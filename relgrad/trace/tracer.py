@@ -45,6 +45,8 @@ class Tracer(Handle, np.lib.mixins.NDArrayOperatorsMixin):
         out = kwargs.pop("out", None) or ()
         if any(x is not None for x in out):
             mask = kwargs.pop("where", True) if method == "__call__" else True
+            if mask is not True:  # what is not computed does not warn
+                inputs = tuple([np.where(mask, x, np.ones_like(x)) for x in inputs])
             result = self.__array_ufunc__(ufunc, method, *inputs, **kwargs)
             if mask is not True:  # elsewhere the entries stay as they are
                 result = _each(lambda y, x: np.where(mask, y, x), result, out)

@@ -166,7 +166,7 @@ def _reshaped(function: Any, args: Any, kwargs: Any, y: Any) -> Any:
 
 def _protected(function: Any, args: Any, kwargs: Any, y: Any) -> Any:
     x = _argument(args, kwargs)[0]
-    is_view = function != np.diag or np.ndim(x) > 1
+    is_view = function is not np.diag or np.ndim(x) > 1
     return _view(function, args, kwargs, y, guard=PROTECTED) if is_view else y
 
 
