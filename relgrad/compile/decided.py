@@ -16,31 +16,30 @@ from relgrad.trace.trace import Traced
 
 def decide(compiled: Compiled, traced: Traced) -> Compiled:
     """Return a program that knows what a trace decided; the program itself, if that is nothing."""
-    if not traced.decisions:
-        return compiled
-    whole = compiled.whole()
-    taken: dict[str, Term | None] = dict.fromkeys((whole.name, *whole.constants, *whole.objects))
-    taken |= {word: node for node, word in whole.outside.items()}
+    return _Deciding(compiled, traced, _decisions(traced, compiled.program)) if traced.decisions else compiled
+
+
+def _decisions(traced: Traced, beside: Source) -> Compiled:
+    """Return the function that answers what was asked, of the same arguments as a program beside which it stands."""
+    taken: dict[str, Term | None] = dict.fromkeys((beside.name, *beside.constants, *beside.objects))
+    taken |= {word: node for node, word in beside.outside.items()}
     terms = [d.term for d in traced.decisions]
-    made = compile_program(traced, terms, f"{whole.name}_decisions", results=_list, reserved=taken)
-    by = compile_source(replace(made.program, function=QUIET + made.program.function))
-    return Deciding(compiled, by, tuple([d.answer for d in traced.decisions]), traced.outside)
+    made = compile_program(traced, terms, f"{beside.name}_decisions", results=_list, reserved=taken)
+    return compile_source(replace(made.program, function=QUIET + made.program.function))
 
 
 def _list(texts: Any) -> str:
     return f"[{', '.join(texts)}]"
 
 
-class Deciding(Compiled):
+class _Deciding(Compiled):
     """A program and its decisions. The function itself does not ask: whoever calls it has."""
 
-    __slots__ = ("_by", "_main", "_outside", "answers")
+    __slots__ = ("_by", "_main", "_traced")
 
-    def __init__(
-        self, main: Compiled, by: Compiled, answers: tuple[Hashable, ...], outside: Mapping[Term, Any]
-    ):
+    def __init__(self, main: Compiled, traced: Traced, by: Compiled):
         self.program, self.code, self.function = main.program, main.code, main.function
-        self._main, self._by, self.answers, self._outside = main, by, answers, outside
+        self._main, self._traced, self._by = main, traced, by
 
     def asked(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Hashable, ...]:
         """Return the answers that a call gives; raises what computing them raises."""
@@ -48,10 +47,11 @@ class Deciding(Compiled):
 
     def at(self, outside: Mapping[Term, Any]) -> Compiled:
         """Return the same program with other values of the inputs that are no arguments."""
-        return Deciding(self._main.at(outside), self._by.at(outside), self.answers, outside)
+        return _Deciding(self._main.at(outside), replace(self._traced, outside=outside), self._by.at(outside))
 
     def whole(self) -> Source:
         """Return the program, its decisions, and the answers for which it is made."""
-        by = self._by.program
-        line = f"@decided(by={by.name}, as_={self.answers!r})"
-        return self._main.whole().decorated("decided", line, [by])
+        main = self._main.whole()
+        by = _decisions(self._traced, main).program
+        as_ = tuple([d.answer for d in self._traced.decisions])
+        return main.decorated("decided", f"@decided(by={by.name}, as_={as_!r})", [by])
