@@ -154,7 +154,13 @@ np.where(MASK[:A.shape[0], :A.shape[1]], A, 0.0) | np.where(MASK[:A.shape[0], :A
 np.where(MASK[0, :A.shape[-1]], A, B) | np.take_along_axis(A, np.argmax(A, axis=-1, keepdims=True), axis=-1)
 A + np.arange(A.shape[-1]) | A * np.arange(1.0, 1 + A.shape[-1]) | np.zeros_like(A) + B
 np.ones_like(A) * B | np.full_like(A, C) - A | np.linspace(A, B, 3) | np.logspace(0.0, A, 3)
-np.diagflat(A) | np.diag(A) | np.tril(A) | np.triu(A, 1)
+np.compress(A.shape[0] * [True], A, axis=0) | np.extract(MASK.ravel()[:A.size], A) | np.delete(A, 0, axis=-1)
+np.insert(A, 1, C, axis=-1) | np.block([A, B]) | np.select([A > C, B > C], [A, B], C)
+np.choose(np.floor(abs(A)).astype(int), [A, B, C], mode='clip') | np.isclose(A, B) * A
+np.lib.stride_tricks.sliding_window_view(A, 2, axis=-1) | np.interp(A, [-1.0, 0.0, 2.0], [0.5, C, 1.5])
+np.trapezoid(A, axis=-1) | np.gradient(A, axis=-1) | np.ediff1d(A) | np.unwrap(A) | np.bincount([0, 1, 1], A)
+np.polyval(A, C) | np.polyval([C, 1.0, 0.5], A) | np.polyder(A) | np.polyint(A) | np.vander(A, 3) | np.cov(A)
+np.corrcoef(A, B) | np.diagflat(A) | np.diag(A) | np.tril(A) | np.triu(A, 1)
 """
 PRODUCT = """
 A @ B | A @ B | A.T @ B | A @ A.T | np.dot(A, B) | np.matmul(A, B) | np.inner(A, B) | np.outer(A, B)

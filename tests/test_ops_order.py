@@ -113,6 +113,7 @@ def test_derivatives_of_running_extremes(function):
 
 def test_derivatives_of_a_quantile_by_its_share():
     check_derivatives(lambda x, q: np.quantile(x, q, axis=1), APART, np.array([0.15, 0.61]))
+    check_derivatives(lambda q: np.quantile(APART, q, axis=1), np.array([0.15, 0.61]))
     check_derivatives(lambda x, q: np.percentile(x, q, method="hazen"), APART, np.float64(33.3))
 
 

@@ -415,6 +415,9 @@ OPTIONS: dict[Any, tuple[Any, ...]] = {
     "clip": (0, 1), np.diff: (0,), np.linalg.matrix_power: (1,), np.kron: (1.0,), np.outer: (1.0,),
     np.partition: (1,), np.argpartition: (1,), "argpartition": (1,), np.searchsorted: (0.5,), np.quantile: (0.3,),
     "searchsorted": (0.5,), np.percentile: (30.0,), np.digitize: ([0.5],),
+    np.bincount: ([0.5, 0.25, 1.0, 2.0],), np.choose: ([1.0, 2.0],), np.interp: ([0.0, 1.0], [2.0, 3.0]),
+    "choose": ([1.0, 2.0],), np.polyval: (0.5,), np.isclose: (0.5,), np.compress: (X,), "compress": ([True, False],),
+    np.extract: (X,), np.delete: (0,), np.insert: (0, 1.0), np.lib.stride_tricks.sliding_window_view: (1,),
     np.astype: (float,), np.inner: (1.0,), np.tensordot: (1.0, 0), np.dot: (1.0,), "dot": (1.0,),
 }  # fmt: skip
 """What functions need beside an array of shape (2, 3)."""

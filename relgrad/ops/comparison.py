@@ -10,7 +10,7 @@ import numpy as np
 from relgrad.contract import Laws
 from relgrad.implementations import implements
 from relgrad.op import as_term, strong
-from relgrad.ops.arguments import predicate_ball, refuse
+from relgrad.ops.arguments import call, predicate_ball, refuse
 from relgrad.ops.elementwise import Elementwise
 from relgrad.ops.intervals import TRUTH
 
@@ -56,6 +56,24 @@ greater_equal = _row(
     "{} >= {}",
     ball=predicate_ball(lambda x, y: x >= y, lambda x, y: x < y),
 )
+
+
+@implements(np.isclose)
+def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
+    """Trace `np.isclose`: |a − b| ≤ atol + rtol·|b| for a finite b, or a = b."""
+    from relgrad.ops.casting import cast
+    from relgrad.ops.creation import stack_nested
+
+    x, y = stack_nested(a), stack_nested(b)
+    if y.type.dtype.kind != "f":
+        y = as_term(cast(y, np.float64))
+    bound = call(np.add, as_term(atol), call(np.multiply, as_term(rtol), call(np.absolute, y)))
+    near = less_equal(call(np.absolute, call(np.subtract, x, y)), bound)
+    result = logical_or(logical_and(near, call(np.isfinite, y)), equal(x, y))
+    if not equal_nan:
+        return result
+    return logical_or(result, logical_and(call(np.isnan, x), call(np.isnan, y)))
+
 
 logical_and = _row(
     "logical_and",

@@ -38,6 +38,12 @@ def array(x: Any) -> Any:
     return np.asarray(x) if wrapper is None else wrapper(stack_nested(x))
 
 
+def arrays(*xs: Any) -> list[Any]:
+    """Return arguments of which one is symbolic as symbolic arrays, so that each may index another."""
+    wrapper = _wrapper(xs)
+    return [x if isinstance(x, Symbolic) else wrapper(stack_nested(x)) for x in xs]
+
+
 def _wrapper(x: Any) -> Any:
     """Return the class of the first symbolic array in a nested list, or None."""
     if isinstance(x, (list, tuple)):

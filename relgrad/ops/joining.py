@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -210,6 +210,43 @@ def column_stack(tup: Any) -> Any:
 def append(arr: Any, values: Any, axis: int | None = None) -> Any:
     """Trace `np.append`."""
     return concatenate([arr, values], axis)
+
+
+@implements(np.block)
+def block(arrays: Any) -> Any:
+    """Trace `np.block`: the innermost lists are joined along the last axis, those around them along the one before."""
+    depth = _depth(arrays)
+    leaves = list(_leaves(arrays))
+    rank = max(depth, *[x.type.ndim for x in leaves])
+    return _block(arrays, depth, rank)
+
+
+def _depth(x: Any) -> int:
+    """Return how deep lists are nested, in all places equally deep."""
+    if not isinstance(x, list):
+        return 0
+    depths = {_depth(part) for part in x}
+    if len(depths) != 1:
+        raise ShapeError(
+            "np.block: lists are empty, or nested to different depths",
+            cause="each block stands in as many lists as every other",
+        )
+    return 1 + depths.pop()
+
+
+def _leaves(x: Any) -> Iterator[Any]:
+    if not isinstance(x, list):
+        yield require_ground("np.block", x)
+        return
+    for part in x:
+        yield from _leaves(part)
+
+
+def _block(x: Any, depth: int, rank: int) -> Any:
+    if depth:
+        return concatenate([_block(part, depth - 1, rank) for part in x], -depth)
+    leaf = require_ground("np.block", x)
+    return expand(leaf, tuple(range(-rank, -leaf.type.ndim)))
 
 
 @implements(np.array_split)

@@ -13,7 +13,7 @@ import numpy as np
 
 from relgrad.errors import ShapeError
 from relgrad.ops.arguments import is_symbolic, normalize_axes, refuse, require_ground
-from relgrad.ops.derived import array, derived
+from relgrad.ops.derived import array, arrays, derived
 
 _DISCRETE: dict[str, Callable[[int, Any], Any]] = {
     "inverted_cdf": lambda n, q: np.ceil(n * q - 1),
@@ -75,6 +75,8 @@ def median(
 def _quantile(function: str, a: Any, q: Any, weak: bool, axis: Any, method: str, keepdims: bool) -> Any:
     """Return the quantiles of data; a `weak` q gives way to the dtype of the data."""
     # NumPy says what is wrong with methods, and with numbers that are known.
+    if is_symbolic(q):
+        a, q = arrays(a, q)
     known: Any = 0.0 if is_symbolic(q) else q
     np.quantile(np.zeros(1), known, method=method)  # type: ignore[call-overload]
     rows, axes = _sorted_last(function, a, axis)

@@ -128,6 +128,29 @@ def _joined(x: Any, axis: int, count: int) -> Any:
     return Concatenate(axis).make_node(*[x] * count)
 
 
+@implements(np.lib.stride_tricks.sliding_window_view)
+def sliding_window_view(
+    x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
+) -> Any:
+    """Trace `sliding_window_view`: x[i + k], with the places k in a window along axes of their own at the end."""
+    name = "np.lib.stride_tricks.sliding_window_view"
+    if writeable:
+        refuse(name, writeable="True")
+    x = require_ground(name, x)
+    lengths = window_shape if isinstance(window_shape, (tuple, list)) else (window_shape,)
+    axes = range(x.type.ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
+    if len(lengths) != len(axes):
+        raise ShapeError(f"{name}: {len(lengths)} windows for {len(axes)} axes")
+    places = [normalize_axis(a, x.type.ndim) + x.type.ndim for a in axes]
+    for place, length in zip(places, map(operator.index, lengths), strict=True):
+        n = x.type.shape[place]
+        if n is None or not 0 <= length <= n:
+            raise ShapeError(f"{name}: a window of {length} entries on an axis of extent {n}")
+        window = np.arange(n - length + 1)[:, None] + np.arange(length)
+        x = call(np.moveaxis, select(x, place - x.type.ndim, window), place + 1, -1)
+    return x
+
+
 @implements(np.pad)
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
     """Trace `np.pad` in the modes constant, edge, reflect, symmetric, wrap and empty."""

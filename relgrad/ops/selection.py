@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from relgrad.contract import Laws
-from relgrad.errors import TraceError
+from relgrad.errors import ShapeError, TraceError
 from relgrad.implementations import implements
 from relgrad.op import as_term
-from relgrad.ops.arguments import call, hull, refuse, require_ground
+from relgrad.ops.arguments import call, hull, is_symbolic, refuse, require_ground
+from relgrad.ops.derived import array, derived
 from relgrad.ops.elementwise import Elementwise, elementwise
 from relgrad.ops.intervals import larger, smaller
 from relgrad.types import Interval
@@ -128,6 +129,45 @@ def clip(
     if low is not None:
         x = maximum(x, as_term(low))
     return x if high is None else minimum(x, as_term(high))
+
+
+@derived(np.select)
+def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+    """Trace `np.select`: the choice of the first condition that is true."""
+    if len(condlist) != len(choicelist) or not len(condlist):
+        raise ShapeError(f"np.select: {len(condlist)} conditions for {len(choicelist)} choices")
+    conditions = [array(c) for c in condlist]
+    if any(c.dtype.kind != "b" for c in conditions):
+        raise TraceError("np.select needs conditions of truth values", cure="compare, as in mask != 0")
+    *chosen, result = _of_one_dtype((*choicelist, default))
+    for condition, choice in zip(conditions[::-1], chosen[::-1], strict=True):
+        result = np.where(condition, choice, result)
+    return result
+
+
+def _of_one_dtype(choices: Any) -> list[Any]:
+    """Return arrays in the dtype that they have in common, to which Python numbers give way."""
+    several = [x if type(x) in (int, float) else array(x) for x in choices]
+    dtype = np.result_type(*several)
+    return [array(x).astype(dtype) for x in several]
+
+
+@derived(np.choose, "choose")
+def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
+    """Trace `np.choose`: the entries of the aᵢ-th choice."""
+    refuse("np.choose", out=out)
+    which, several = array(a), _of_one_dtype(choices)
+    n = len(several)
+    if which.dtype.kind not in "biu":
+        raise TraceError("np.choose needs integers, or truth values, that say which choice is taken")
+    if mode == "wrap":
+        which = which.astype(np.intp) % n
+    elif mode == "clip":
+        which = np.clip(which.astype(np.intp), 0, n - 1)
+    elif not is_symbolic(which):
+        np.choose(which, np.zeros(n))  # raises ValueError out of bounds
+    which, *several = np.broadcast_arrays(which, *several)
+    return np.take_along_axis(np.stack(several), which.astype(np.intp)[None], axis=0)[0]
 
 
 @implements(np.nan_to_num)

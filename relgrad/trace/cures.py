@@ -124,10 +124,7 @@ ATTRIBUTES: dict[str, tuple[str, str]] = {
 
 FUNCTIONS: dict[Any, tuple[str, str]] = {
     np.copyto: ("np.copyto writes into its first argument", "copy into a traced array, such as np.zeros_like(x)"),
-    np.fill_diagonal: ("np.fill_diagonal writes into its first argument", "np.where(np.eye(n) > 0, v, x)"),
     np.array_equiv: (UNKNOWN[0], "write np.all(a == b), which is traced"),
-    np.isclose: (UNKNOWN[0], "write np.abs(a - b) <= tolerance"),
-    np.select: (UNKNOWN[0], "write np.where(condition, a, b), nested"),
     np.save: (VALUES, "save the result of the call instead"),
     np.savetxt: (VALUES, "save the result of the call instead"),
     np.savez: (VALUES, "save the result of the call instead"),

@@ -246,6 +246,7 @@ SHARING: dict[Any, Callable[..., Any]] = {
     "__getitem__": _item,
     **dict.fromkeys(["reshape", "ravel", np.reshape, np.ravel], _reshaped),
     **dict.fromkeys(["diagonal", np.diagonal, np.linalg.diagonal, np.diag, np.broadcast_to], _protected),
+    np.lib.stride_tricks.sliding_window_view: _protected,
     **dict.fromkeys([np.split, np.array_split, np.vsplit, np.hsplit], _parts),
     **dict.fromkeys([np.atleast_1d, np.atleast_2d, np.atleast_3d], _each),
     np.broadcast_arrays: _spread,
