@@ -81,6 +81,7 @@ from relgrad.relation import (
 from relgrad.relations import LIBRARY  # pyright: ignore[reportMissingImports]  # from relations/, see pyproject
 from relgrad.schedule import DEFAULT, EAGER, Strategy, interleave
 from relgrad.trace.assume import assume, checked_assumptions
+from relgrad.trace.branches import cond
 from relgrad.transformed import Transformed
 from relgrad.types import ArrayType, DisconnectedType, Interval, NullType, TupleType, array_type
 
@@ -133,6 +134,7 @@ __all__ = [
     "check",
     "checked_assumptions",
     "commutative",
+    "cond",
     "constant_along",
     "disconnected",
     "eq_aco",

@@ -1,4 +1,4 @@
-"""Entries left out and put between others, at places that are known while the graph is built."""
+"""Entries left out and put between others, at places that decide the shape."""
 
 from __future__ import annotations
 
@@ -6,26 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.errors import ShapeError, TraceError
+from relgrad.errors import ShapeError
 from relgrad.implementations import implements
-from relgrad.op import as_term, is_constant
-from relgrad.ops.arguments import call, is_symbolic, normalize_axis, refuse, require_ground
+from relgrad.op import Symbolic, as_term
+from relgrad.ops.arguments import call, normalize_axis, refuse, require_ground
 from relgrad.ops.casting import cast
 from relgrad.ops.creation import stack_nested
 from relgrad.ops.indexing import select
 
 
-def _known(function: str, x: Any) -> Any:
-    """Return places or a mask as they are; raises TraceError where they are traced."""
-    if is_symbolic(x) and is_constant(as_term(x)):
-        return as_term(x).op.value
-    if is_symbolic(x):
-        raise TraceError(
-            f"{function} cannot be traced with traced places",
-            cause="the shape of the result would depend on values",
-            cure="weigh the entries with np.where(condition, a, b), which keeps the shape",
-        )
-    return x
+def _known(x: Any) -> Any:
+    """Return places or a mask as they are; traced ones are decided."""
+    return np.asarray(x) if isinstance(x, Symbolic) else x
 
 
 def _along(function: str, a: Any, axis: Any) -> tuple[Any, int, int]:
@@ -46,7 +38,7 @@ def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -
     refuse("np.compress", out=out)
     of_number = axis in (0, -1) and not np.ndim(a)  # which NumPy takes for a vector of one entry
     x, axis, n = _along("np.compress", a, None if of_number else axis)
-    return select(x, axis, np.compress(_known("np.compress", condition), np.arange(n)))
+    return select(x, axis, np.compress(_known(condition), np.arange(n)))
 
 
 @implements("compress")
@@ -59,14 +51,14 @@ def compress_method(a: Any, condition: Any, axis: int | None = None, out: Any = 
 def extract(condition: Any, arr: Any) -> Any:
     """Trace `np.extract`: the entries where a mask, which is not traced, is true."""
     x, axis, n = _along("np.extract", arr, None)
-    return select(x, axis, np.extract(_known("np.extract", condition), np.arange(n)))
+    return select(x, axis, np.extract(_known(condition), np.arange(n)))
 
 
 @implements(np.delete)
 def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
     """Trace `np.delete`: the slices that are not named."""
     x, axis, n = _along("np.delete", arr, axis)
-    return select(x, axis, np.delete(np.arange(n), _known("np.delete", obj)))
+    return select(x, axis, np.delete(np.arange(n), _known(obj)))
 
 
 @implements(np.insert)
@@ -79,6 +71,6 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     size = x.type.size
     places = np.arange(size).reshape(x.type.shape)
     others = size + np.arange(y.type.size).reshape(y.type.shape)
-    found = np.insert(places, _known("np.insert", obj), others, axis)
+    found = np.insert(places, _known(obj), others, axis)
     both = call(np.concatenate, [call(np.ravel, x), call(np.ravel, y)])
     return call(np.reshape, select(both, -1, found.ravel()), found.shape)

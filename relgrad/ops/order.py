@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.errors import ShapeError, TraceError
+from relgrad.errors import ShapeError
 from relgrad.implementations import implements
 from relgrad.kernels import running_argmax, running_argmin
 from relgrad.op import Op, as_term, strong
@@ -186,12 +186,6 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable:
 
 def _partition(function: str, a: Any, kth: Any, axis: Any) -> tuple[Any, Any]:
     """Return what is partitioned, and its permutation."""
-    if is_symbolic(kth):
-        raise TraceError(
-            f"{function} cannot be traced with a traced kth",
-            cause="which entries are put into their place would depend on values",
-            cure="pass kth as a plain integer, or sort: np.sort(x)[k]",
-        )
     x, axis = _axis(function, a, axis, numbers=function == "np.argpartition")
     n = x.type.shape[axis]
     places = [operator.index(k) for k in np.atleast_1d(kth)]

@@ -113,7 +113,6 @@ METHODS: dict[str, tuple[str, str]] = {
 """Array methods that have no meaning on a traced array: cause and cure."""
 
 ATTRIBUTES: dict[str, tuple[str, str]] = {
-    "flat": ("x.flat iterates over memory, and may be written to", "write x.ravel()"),
     "flags": ("a traced array has no memory", "leave it out"),
     "strides": ("a traced array has no memory", "leave it out"),
     "data": ("a traced array has no memory", "compute with the array itself"),

@@ -78,7 +78,9 @@ class Handle(Valueless):
         written: list[tuple[Origin, Any]] = []
         while (at := _writable(x)) is not None and at.certain:
             if _is_traced(at.view.args):
-                refuse_position()
+                at.view.args = (settled(at.view.args[0], written=True), *at.view.args[1:])
+                if _is_traced(at.view.args):
+                    refuse_position()
             written.append((at, term))
             x = at.parent
             prefix = x.own_part(at.view.args[0]) if at.view.function == "__getitem__" else None

@@ -36,7 +36,7 @@ def _entry(e: Any, written: bool) -> Any:
         return e.term.op.value[()]
     if isinstance(e, Symbolic) and (written or _is_boolean(e)):
         value = decided(e.term)
-        return e if value is None else value
+        return e if value is None else np.asarray(value)[()]
     if written and isinstance(e, list):
         return [_entry(part, written) for part in e]
     return e

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import math
 import operator
+import sys
 from collections.abc import Callable, Iterable
+from functools import cache
 from types import ModuleType
 from typing import Any
 
@@ -246,6 +248,59 @@ def _scalar(name: str, instead: Any) -> Callable[..., Any]:
     return call
 
 
+def _triangle(a: Any, lower: bool, unit_diagonal: bool = False) -> Any:
+    x = np.tril(a) if lower else np.triu(a)
+    return x if not unit_diagonal else x - np.diag(np.diag(x)) + np.eye(x.shape[-1])
+
+
+def _solve_triangular(
+    a: Any, b: Any, trans: Any = 0, lower: bool = False, unit_diagonal: bool = False, **options: Any
+) -> Any:
+    x = _triangle(a, lower, unit_diagonal)
+    return np.linalg.solve(x if trans in (0, "N") else x.T, b)
+
+
+def _cholesky(a: Any, lower: bool = False, **options: Any) -> Any:
+    x = np.linalg.cholesky(a if lower else np.transpose(a))
+    return x if lower else x.T
+
+
+def _cho_factor(a: Any, lower: bool = False, **options: Any) -> Any:
+    return _cholesky(a, lower), lower
+
+
+def _cho_solve(c_and_lower: Any, b: Any, **options: Any) -> Any:
+    c, lower = c_and_lower
+    x = _triangle(c, lower)
+    first, second = (x, x.T) if lower else (x.T, x)
+    return np.linalg.solve(second, np.linalg.solve(first, b))
+
+
+def _of_matrices(original: Any, instead: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of `scipy.linalg`; its options that say how it shall compute have no effect on the result."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        is_traced = any(map(holds_symbolic, (*args, *kwargs.values())))
+        return (instead if is_traced else original)(*args, **kwargs)
+
+    return call
+
+
+def _ignoring(function: Any, *names: str) -> Callable[..., Any]:
+    """Return a function that leaves options out of a call."""
+    return lambda *args, **kwargs: function(*args, **{k: v for k, v in kwargs.items() if k not in names})
+
+
+_HOW = ("overwrite_a", "overwrite_b", "check_finite", "assume_a")
+_LINALG: dict[str, Any] = {
+    "solve_triangular": _solve_triangular,
+    "cholesky": _cholesky,
+    "cho_factor": _cho_factor,
+    "cho_solve": _cho_solve,
+    **{name: _ignoring(getattr(np.linalg, name), *_HOW) for name in ("solve", "inv", "det", "norm")},
+}
+
+
 def _logarithm(x: Any, base: Any = None) -> Any:
     return np.log(x) if base is None else np.log(x) / np.log(base)
 
@@ -320,6 +375,15 @@ def _functions() -> dict[tuple[ModuleType, str], StandIn]:
     return places
 
 
+def _matrices() -> dict[tuple[ModuleType, str], StandIn]:
+    module = sys.modules["scipy.linalg"]
+    originals = {name: getattr(module, name) for name in _LINALG}
+    return {
+        (module, name): StandIn(original, _of_matrices(original, _LINALG[name]))
+        for name, original in originals.items()
+    }
+
+
 def _makers() -> dict[tuple[ModuleType, str], StandIn]:
     by_name: dict[str, Callable[..., Any]] = {
         "array": _array, "asarray": _asarray, "full": _full, "fromiter": _fromiter, "ix_": _ix,
@@ -367,7 +431,17 @@ def _boxed(x: Any) -> np.ndarray:
 
 QUERIES[np.ufunc, "__call__"] = _of_objects
 _KINDS = {np.vectorize: _Vectorized}
-MAKERS = Patches(_makers(), _KINDS)
-"""What stands in for functions that make arrays."""
-EVERY = Patches(_functions() | _makers(), _KINDS)
-"""What stands in for functions of arrays, too; code that tells functions apart by identity would see it."""
+
+
+def stand_ins(every: bool) -> Patches:
+    """Return what stands in for functions that make arrays, and for `every` other that is given lists or numbers.
+
+    Code that tells functions apart by identity would see the others.
+    """
+    return _stand_ins(every, "scipy.linalg" in sys.modules)
+
+
+@cache
+def _stand_ins(every: bool, matrices: bool) -> Patches:
+    others = (_functions() if every else {}) | (_matrices() if every and matrices else {})
+    return Patches(others | _makers(), _KINDS)

@@ -36,7 +36,7 @@ from relgrad.trace.claims import Claim, Facts, apply
 from relgrad.trace.containers import NONE, Structure, flatten
 from relgrad.trace.decisions import Decision, Explicit, deciding
 from relgrad.trace.guard import Guard
-from relgrad.trace.makers import EVERY, MAKERS
+from relgrad.trace.makers import stand_ins
 from relgrad.trace.outside import read
 from relgrad.trace.patches import patched
 from relgrad.trace.refusal import refusals
@@ -134,7 +134,7 @@ def trace(
         call = structure.unflatten(tracers)
         given = {t: as_array(x) for t, x in zip(own, leaves, strict=True) if not isinstance(x, Symbolic)}
         with (
-            patched(MAKERS if guard.identities else EVERY, guard.scopes),
+            patched(stand_ins(not guard.identities), guard.scopes),
             recording() as claims,
             refusals() as refused,
             unchanged_arrays(definition(fun)),

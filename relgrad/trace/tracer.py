@@ -24,7 +24,7 @@ from relgrad.trace.refusal import (
     refuse_operand,
     refuse_output,
 )
-from relgrad.trace.views import SHARING, argument
+from relgrad.trace.views import SHARING, Origin, argument
 from relgrad.types import ArrayType
 
 
@@ -61,7 +61,10 @@ class Tracer(Handle, np.lib.mixins.NDArrayOperatorsMixin):
                 refuse_operand(cls)
             if not issubclass(cls, (Symbolic, np.ndarray)):
                 return NotImplemented
+        out = kwargs.pop("out", None)
         result = wrap(call_function(function, args, kwargs))
+        if out is not None:
+            return _into((out,), result, function, False)
         memory = SHARING.get(function)
         return result if memory is None else memory(function, args, kwargs, result)
 
@@ -132,6 +135,17 @@ class Tracer(Handle, np.lib.mixins.NDArrayOperatorsMixin):
     @property
     def imag(self) -> Any:
         return np.imag(self)
+
+    @property
+    def flat(self) -> Any:
+        """The entries row by row, to be read."""
+        x = Tracer(self.reshape(-1).term)
+        x.origin = Origin(np.ndarray, ("x.flat is written to", "write x[i, j] = y, or np.put(x, k, y)"))
+        return x
+
+    @flat.setter
+    def flat(self, values: Any) -> None:
+        np.put(self, np.arange(self.size), values)  # type: ignore[arg-type]
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
         return self
@@ -210,7 +224,10 @@ def _method(name: str) -> Any:
     memory = SHARING.get(name)
 
     def method(self: Tracer, *args: Any, **kwargs: Any) -> Any:
+        out = kwargs.pop("out", None)
         result = wrap(call_method(name, (self, *args), kwargs))
+        if out is not None:
+            return _into((out,), result, getattr(np, name), False)
         return result if memory is None else memory(name, (self, *args), kwargs, result)
 
     method.__name__ = name
@@ -257,8 +274,8 @@ def _each(change: Callable[[Any, Any], Any], results: Any, out: tuple[Any, ...])
     return tuple([y if x is None else change(y, x) for y, x in zip(results, out, strict=True)])
 
 
-def _into(out: tuple[Any, ...], result: Any, ufunc: np.ufunc, stretch: bool) -> Any:
-    """Write the results of a ufunc into the arrays that are given for them."""
+def _into(out: tuple[Any, ...], result: Any, ufunc: Any, stretch: bool) -> Any:
+    """Write the results of a function into the arrays that are given for them."""
     if any(x is not None and type(x) is not Tracer for x in out):
         refuse_output(function_name(ufunc))
     results = result if isinstance(result, tuple) else (result,)

@@ -51,15 +51,6 @@ def _argwhere(a: Any) -> Any:
     return np.argwhere(_truth(a))
 
 
-def _extract(condition: Any, arr: Any) -> Any:
-    return np.ravel(arr)[np.flatnonzero(_truth(condition))]
-
-
-def _compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> Any:
-    chosen = np.flatnonzero(_truth(condition))
-    return np.take(np.ravel(a), chosen) if axis is None else np.take(a, chosen, axis)
-
-
 def _unique(
     ar: Any,
     return_index: bool = False,
@@ -89,6 +80,10 @@ def _unique(
     ]  # type: ignore[attr-defined]
     found = tuple([part for wanted, part in extra if wanted])
     return (ordered[starts], *found) if found else ordered[starts]
+
+
+def _bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
+    return np.bincount(_decided(x), weights, minlength) if isinstance(x, Symbolic) else NotImplemented
 
 
 def _array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
@@ -233,10 +228,9 @@ QUERIES.update(
         np.nonzero: _nonzero,
         np.flatnonzero: _flatnonzero,
         np.argwhere: _argwhere,
-        np.extract: _extract,
-        np.compress: _compress,
         np.unique: _unique,
         np.array_equal: _array_equal,
+        np.bincount: _bincount,
         np.allclose: _allclose,
         np.put_along_axis: _put_along_axis,
         np.put: _put,
@@ -250,7 +244,6 @@ QUERIES.update(
         "item": _item,
         "tolist": _tolist,
         "nonzero": _nonzero,
-        "compress": lambda self, condition, axis=None, out=None: _compress(condition, self, axis, out),
         "put": _put,
         "itemset": lambda self, *args: self.__setitem__(args[:-1], args[-1]),
     }
