@@ -120,6 +120,11 @@ def decided(x: Any) -> Any:
     return _open.calls[-1].decide(x) if _open.calls else None
 
 
+def is_deciding() -> bool:
+    """Whether a call is traced, by which questions are answered."""
+    return bool(_open.calls)
+
+
 def known(x: Any) -> Any:
     """Return the value of a term that depends on no input, in whatever trace; None of others."""
     if not _has_value(x):

@@ -121,7 +121,7 @@ def _constants(args: Any, kwargs: Any) -> tuple[Any, Any] | None:
 
 def call_method(name: str, args: Any, kwargs: Any) -> Any:
     """Trace a call of the array method of a name, or of the NumPy function of that name."""
-    if name in QUERIES:
+    if name in QUERIES and name != "__getitem__":
         return QUERIES[name](*args, **kwargs)
     if name in METHODS:
         refuse_method(name)

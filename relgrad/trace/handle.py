@@ -125,6 +125,10 @@ class Handle(Valueless):
         """Write the result of a ufunc."""
         self.write(converted(strong(as_term(value)), self.kind, ufunc, casting, stretch))
 
+    def under(self, mask: Any) -> Any:
+        """Return the term of which this is what a mask chooses, where that is so; else None."""
+        return None
+
     @property
     def is_number(self) -> bool:
         """Whether in-place operators make another number of it, where they write into arrays."""
@@ -150,6 +154,10 @@ class Handle(Valueless):
         if self.is_number:
             refuse_write("a number cannot be changed", "write x = v, or keep an array of rank 1")
         kind = self.kind
+        part = value.under(key.term) if isinstance(key, Handle) and isinstance(value, Handle) else None
+        if part is not None and key.kind.shape == kind.shape:
+            self.write(call(np.where, key.term, as_term(cast(part, kind.dtype)), self.term))
+            return
         y = as_term(cast(stack_nested(value), kind.dtype))
         if isinstance(key, Handle) and key.dtype.kind == "b" and _is_uniform(kind, key.term.type, y.type):
             self.write(_where(self.term, key.term, y))

@@ -21,7 +21,7 @@ from relgrad.op import as_term, strong
 from relgrad.ops.arithmetic import subtract
 from relgrad.symbolic import Symbolic, tracing
 from relgrad.term import Term, reachable, rebuild, subterms, term
-from relgrad.trace import valued  # noqa: F401 - for what importing it declares
+from relgrad.trace import masked, valued  # noqa: F401 - for what importing them declares
 from relgrad.trace.arguments import (
     argument_paths,
     arrays,

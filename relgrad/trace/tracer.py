@@ -13,7 +13,7 @@ from relgrad.implementations import IMPLEMENTATIONS
 from relgrad.op import Symbolic
 from relgrad.term import Unknown, is_term
 from relgrad.trace.cures import ATTRIBUTES
-from relgrad.trace.dispatch import call_function, call_method, call_ufunc
+from relgrad.trace.dispatch import QUERIES, call_function, call_method, call_ufunc
 from relgrad.trace.handle import Handle
 from relgrad.trace.keys import settled
 from relgrad.trace.namespace import Namespace
@@ -179,6 +179,10 @@ class Tracer(Handle, np.lib.mixins.NDArrayOperatorsMixin):
         return iter([self[i] for i in range(n)])
 
     def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, Symbolic):
+            chosen = QUERIES["__getitem__"](self, key)
+            if chosen is not NotImplemented:
+                return chosen
         key = settled(key)
         prefix = None if self.parts is None else self.own_part(key)
         part = None if prefix is None or self.parts is None else self.parts.at(prefix)
@@ -286,7 +290,7 @@ def _into(out: tuple[Any, ...], result: Any, ufunc: Any, stretch: bool) -> Any:
     return written if isinstance(result, tuple) else written[0]
 
 
-_OPERATORS = {
+OPERATORS = {
     "add": np.add,
     "sub": np.subtract,
     "mul": np.multiply,
@@ -312,7 +316,7 @@ for _name in dir(np.ndarray):
         setattr(Tracer, _name, _refused(_name))
     elif not _name.startswith("_") and not hasattr(Tracer, _name):
         setattr(Tracer, _name, _method(_name))
-for _name, _ufunc in _OPERATORS.items():
+for _name, _ufunc in OPERATORS.items():
     setattr(Tracer, f"__{_name}__", _operator(_name, _ufunc))
     setattr(Tracer, f"__i{_name}__", _in_place(_name, _ufunc))
 
