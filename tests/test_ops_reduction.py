@@ -13,6 +13,7 @@ from hypothesis.extra import numpy as hnp
 from linear_checks import check_derivatives, evaluate, inputs_like, jvp, vjp
 from source_checks import both_ways, same_as_numpy
 
+import relgrad as rg
 from relgrad.errors import RelationError, ShapeError, TraceError
 from relgrad.kernels import leave_one_out_prod
 from relgrad.op import as_term
@@ -151,6 +152,15 @@ def test_derivatives_with_an_initial_value(function):
     check_derivatives(
         lambda x, v: function(x, axis=1, where=MASK, initial=v) ** 2, SEPARATE, np.float64(0.31)
     )
+
+
+def test_a_variance_under_a_mask_has_no_expanded_square():
+    x = 1e8 + np.array([0.125, 0.5, -3.0, 0.75])
+    for f in (lambda x: np.var(x, where=x > 1e8), lambda x: np.nanvar(np.where(x > 1e8, x, np.nan))):
+        np.testing.assert_allclose(rg.stabilize(f)(x), f(x), rtol=1e-12)
+        np.testing.assert_allclose(rg.grad(f)(x)[2], 0.0)
+        slope = rg.grad(np.var)(x[[0, 1, 3]])
+        np.testing.assert_allclose(rg.grad(f)(x)[[0, 1, 3]], slope, rtol=1e-9)
 
 
 def test_what_a_mask_leaves_out_may_be_anything():

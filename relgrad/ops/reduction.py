@@ -292,7 +292,7 @@ def masked(function: str, a: Any, where: Any, fill: Any) -> Any:
 
 def single(value: Any, like: Any) -> Any:
     """Return the term of a number, `initial=` of a reduction, in the dtype of a term."""
-    x = strong(as_term(value))
+    x = as_term(value)
     if x.type.shape:
         raise ShapeError(f"initial= of a reduction is a number, not an array of shape {x.type.shape}")
     return as_term(cast_to(x, like.type.dtype))

@@ -146,11 +146,11 @@ def var(
     refuse("np.var", out=out)
     if correction is not np._NoValue and correction is not None:
         ddof = correction
-    x = masked("np.var", _as_floating(a, dtype), where, 0)
+    x = _as_floating(a, dtype)
     mask = _mask("np.var", where, x)
     middle = as_term(mean) if is_given(mean) else _mean(x, axis, keepdims=True, where=where)
-    squares = masked("np.var", call(np.square, call(np.subtract, x, middle)), where, 0)
-    return _over_count(reduce(Sum, squares, axis, keepdims), x, axis, ddof, mask)
+    gaps = masked("np.var", call(np.subtract, x, middle), where, 0)
+    return _over_count(reduce(Sum, call(np.square, gaps), axis, keepdims), x, axis, ddof, mask)
 
 
 _mean = mean
@@ -259,8 +259,8 @@ def nanvar(
     refuse("np.nanvar", out=out)
     if as_term(a).type.dtype.kind != "f":
         return var(a, axis, dtype, ddof=ddof, keepdims=keepdims)
-    x, present = _without_nan(_as_floating(a, dtype), 0.0)
-    result = var(x, axis, ddof=ddof, keepdims=keepdims, where=present)
+    present = call(np.logical_not, call(np.isnan, as_term(a)))
+    result = var(a, axis, dtype, ddof=ddof, keepdims=keepdims, where=present)
     enough = call(np.greater, sum_(present, axis, keepdims=keepdims), ddof)
     return call(np.where, enough, result, constant(np.nan, result.type.dtype))
 
