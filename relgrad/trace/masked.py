@@ -26,6 +26,8 @@ from relgrad.trace.views import Origin
 
 _REDUCTIONS = {f.__name__: f for f in (np.sum, np.prod, np.mean, np.any, np.all, np.var, np.std, np.max, np.min)}
 SMALL = np.array([-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0])
+_OF_SOME = frozenset(("mean", "var", "std", "max", "min"))
+"""Reductions that have no value for no entries: whether there are any is decided."""
 _EXTREMES = {"max": -np.inf, "min": np.inf}
 
 
@@ -145,8 +147,10 @@ def _reduced(x: Masked, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
     if set(options) - ({"ddof"} if name in ("var", "std") else set()):
         return None
     mask = Tracer(x.mask)
+    if name in _OF_SOME and not bool(np.any(mask)):
+        return None
     if name in _EXTREMES:
-        if x.dtype.kind != "f" or not bool(np.any(mask)):
+        if x.dtype.kind != "f":
             return None
         options["initial"] = _EXTREMES[name]
     return _REDUCTIONS[name](Tracer(x.whole), where=mask, **options)
