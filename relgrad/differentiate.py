@@ -25,7 +25,8 @@ from relgrad.gradient import (
 from relgrad.op import as_term, constant, strong
 from relgrad.term import Term, substitute, term
 from relgrad.trace.containers import NONE, Structure, flatten
-from relgrad.trace.tracer import Tracer, traced_argument
+from relgrad.trace.numbers import traced_argument
+from relgrad.trace.tracer import Tracer
 from relgrad.types import ArrayType
 
 _serial = itertools.count()

@@ -82,7 +82,7 @@ class Op(Contract):
         wrapper, symbolic = None, False
         for x in inputs:
             if isinstance(x, Symbolic):
-                wrapper = symbolic = type(x)
+                wrapper = symbolic = x.family
                 break
             symbolic = symbolic or is_term(x) or isinstance(x, Unknown)
         if not symbolic and tracing.wrapper is not None and self._runs_later(inputs):

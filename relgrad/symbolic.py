@@ -11,6 +11,11 @@ class Symbolic:
 
     __slots__ = ("term",)
 
+    @property
+    def family(self) -> type:
+        """The class of the symbolic arrays that are made of this one."""
+        return type(self)
+
     def __init__(self, term: Any):
         self.term = term
 

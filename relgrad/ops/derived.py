@@ -48,7 +48,7 @@ def _wrapper(x: Any) -> Any:
     """Return the class of the first symbolic array in a nested list, or None."""
     if isinstance(x, (list, tuple)):
         return next((found for part in x if (found := _wrapper(part)) is not None), None)
-    return type(x) if isinstance(x, Symbolic) else None
+    return x.family if isinstance(x, Symbolic) else None
 
 
 def floating(x: Any) -> Any:

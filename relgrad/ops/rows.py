@@ -122,7 +122,7 @@ def total(parts: list[Any]) -> Any:
 def build(op: type[RowsOp], operands: Sequence[Any], axis: Any, keepdims: bool = True) -> Any:
     """Apply an op as SciPy spells it: axes of either sign, kept or not."""
     terms = [as_term(x) for x in operands]
-    wrapper = next((type(x) for x in operands if isinstance(x, Symbolic)), lambda x: x)
+    wrapper = next((x.family for x in operands if isinstance(x, Symbolic)), lambda x: x)
     if isinstance(axis, Unknown) or not all(is_ground(x) for x in terms):
         return wrapper(op(pattern_axes(axis, keepdims)).make_node(*terms))
     ndim = max(x.type.ndim for x in terms)

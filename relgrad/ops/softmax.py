@@ -123,7 +123,7 @@ def _shares(axes: Any, x: Any, *weights: Any) -> Any:
         empty = ~np.any(w, axis=tuple([a for a in axes if -a <= w.ndim]), keepdims=True)
         if empty.any():
             some = np.asarray(~empty, w.dtype)
-            return type(x)(constant(some)) * Softmax(axes)(x, type(x)(constant(np.where(empty, 1, w))))
+            return x.family(constant(some)) * Softmax(axes)(x, x.family(constant(np.where(empty, 1, w))))
     return Softmax(axes)(x, *weights)
 
 
@@ -319,7 +319,7 @@ def gibbs(a: Any, x: Any, axis: Any = -1, power: float = 1, weights: Any = None)
         return kernels.gibbs(a, x, axis, power, weights)
     operands = [a, *_operands(x, weights)]
     terms = [as_term(y) for y in operands]
-    wrapper = next((type(y) for y in operands if isinstance(y, Symbolic)), lambda y: y)
+    wrapper = next((y.family for y in operands if isinstance(y, Symbolic)), lambda y: y)
     if isinstance(axis, Unknown) or not all(map(is_ground, terms)):
         return wrapper(Gibbs(pattern_axes(axis, True), power).make_node(*terms))
     return wrapper(Gibbs(normalize_axes(axis, max(t.type.ndim for t in terms)), power).make_node(*terms))

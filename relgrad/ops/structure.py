@@ -160,7 +160,7 @@ class BroadcastLike(Op):
 
 def _like(x: Any, node: Any) -> Any:
     """Hand a term back the way the caller's operand came: wrapped or bare."""
-    return type(x)(node) if isinstance(x, Symbolic) else node
+    return x.family(node) if isinstance(x, Symbolic) else node
 
 
 def broadcast_to(x: Any, shape: Shape) -> Any:

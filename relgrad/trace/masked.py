@@ -24,7 +24,9 @@ from relgrad.trace.dispatch import QUERIES, call_method
 from relgrad.trace.tracer import OPERATORS, Tracer, wrap
 from relgrad.trace.views import Origin
 
-_REDUCTIONS = {f.__name__: f for f in (np.sum, np.prod, np.mean, np.any, np.all, np.var, np.std, np.max, np.min)}
+_REDUCTIONS = {
+    f.__name__: f for f in (np.sum, np.prod, np.mean, np.any, np.all, np.var, np.std, np.max, np.min)
+}
 SMALL = np.array([-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0])
 _OF_SOME = frozenset(("mean", "var", "std", "max", "min"))
 """Reductions that have no value for no entries: whether there are any is decided."""
@@ -35,6 +37,7 @@ class Masked(Tracer):
     """x[mask], a vector: the term of x is `whole`; if `filled`, its functions are defined outside the mask, too."""
 
     __slots__ = ("filled", "mask", "whole")
+    family = Tracer
 
     def __init__(self, whole: Any, mask: Any, filled: bool = False):
         self.whole, self.mask, self.filled = whole, mask, filled
@@ -91,7 +94,12 @@ def _entrywise(ufunc: np.ufunc, inputs: tuple[Any, ...]) -> Any:
     """Return what one mask chooses of a function of entries; None unless all operands are chosen by it, or numbers."""
     chosen = [x for x in inputs if isinstance(x, Masked)]
     builder = IMPLEMENTATIONS.get(ufunc)
-    if builder is None or ufunc.nout != 1 or ufunc.signature is not None or not all(x.pending for x in chosen):
+    if (
+        builder is None
+        or ufunc.nout != 1
+        or ufunc.signature is not None
+        or not all(x.pending for x in chosen)
+    ):
         return None
     if len({x.mask for x in chosen}) != 1 or len({x.whole.type.shape for x in chosen}) != 1:
         return None

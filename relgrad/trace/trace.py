@@ -37,10 +37,11 @@ from relgrad.trace.containers import NONE, Structure, flatten
 from relgrad.trace.decisions import Decision, Explicit, deciding
 from relgrad.trace.guard import Guard
 from relgrad.trace.makers import stand_ins
+from relgrad.trace.numbers import traced_argument
 from relgrad.trace.outside import read
 from relgrad.trace.patches import patched
 from relgrad.trace.refusal import refusals
-from relgrad.trace.tracer import Tracer, traced_argument
+from relgrad.trace.tracer import Tracer
 
 __all__ = [
     "Traced",

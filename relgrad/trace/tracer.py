@@ -24,7 +24,7 @@ from relgrad.trace.refusal import (
     refuse_operand,
     refuse_output,
 )
-from relgrad.trace.views import SHARING, Origin, argument
+from relgrad.trace.views import SHARING, Origin
 from relgrad.types import ArrayType
 
 
@@ -333,13 +333,6 @@ def wrap(x: Any) -> Any:
         return type(x)([wrap(y) for y in x])
     make = getattr(x, "_make", None) if isinstance(x, tuple) else None
     return x if make is None else make([wrap(y) for y in x])
-
-
-def traced_argument(t: Any, leaf: Any, path: str) -> Tracer:
-    """Return what stands for a leaf of the arguments: it shows the leaf's class, and is not to be written to."""
-    x = Tracer(t)
-    x.origin = argument(leaf, path)
-    return x
 
 
 _NAMESPACE = Namespace(wrap)

@@ -1,0 +1,198 @@
+"""Python's own numbers among the arguments: they compute as in Python among themselves, and give way to arrays.
+
+    True + True = 2        (a > 0) + (a > 1) = 2, at a = 2.0        np.float32([1.0]) * 2.5 is of float32
+
+A traced number is of a class of Python's, as long as only such numbers meet. Its integers have no bound there: as far
+as 62 bits are sure to hold them they are traced, and beyond that, and where Python would raise, they are decided.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from relgrad.implementations import IMPLEMENTATIONS
+from relgrad.op import as_term
+from relgrad.ops.arguments import call
+from relgrad.ops.casting import cast
+from relgrad.trace.decisions import decided
+from relgrad.trace.tracer import OPERATORS, Tracer, wrap
+from relgrad.trace.views import Origin, argument
+
+PYTHON = (bool, int, float)
+GIVEN, SURE, EXACT = 31, 62, 53
+"""Bits of integers that are given, of those that are traced, and of those that floats hold."""
+_WEAK = (np.where, np.clip)
+"""Functions other than ufuncs in which Python's numbers give way to the dtypes of arrays."""
+_COMPARISONS = {"lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal,
+                "ne": np.not_equal}  # fmt: skip
+_LOGIC = frozenset(("and", "or", "xor"))
+
+
+class Number(Tracer):
+    """A traced number of a class of Python's own; an integer has at most so many `bits`, None until it is asked."""
+
+    __slots__ = ("bits",)
+    family = Tracer
+
+    def __init__(self, term: Any, cls: type, bits: int | None = None):
+        super().__init__(term)
+        self.origin, self.bits = Origin(cls), bits
+
+    @property
+    def python(self) -> type:
+        """The class that it shows."""
+        return self.origin.cls  # type: ignore[union-attr]
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        compares = ufunc in _COMPARISONS.values()
+        return super().__array_ufunc__(ufunc, method, *_weakened(inputs, not compares), **kwargs)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if function in _WEAK:
+            first, *rest = args
+            args = (first, *_weakened(rest)) if function is np.where else _weakened(args)
+        return super().__array_function__(function, types, args, kwargs)
+
+    def __neg__(self) -> Any:
+        return _unary(self, np.negative)
+
+    def __pos__(self) -> Any:
+        return _unary(self, np.positive)
+
+    def __abs__(self) -> Any:
+        return _unary(self, np.abs)
+
+    def __invert__(self) -> Any:
+        return _unary(self, np.invert) if self.python is not float else operator.invert(1.0)  # type: ignore[operator]
+
+    def __bool__(self) -> bool:
+        return bool(Tracer.__bool__(self))
+
+
+def traced_argument(t: Any, leaf: Any, path: str) -> Tracer:
+    """Return what stands for a leaf of the arguments: it shows the leaf's class, and is not to be written to."""
+    if leaf.__class__ in PYTHON:
+        return Number(t, leaf.__class__, 1 if leaf.__class__ is bool else None)
+    x = Tracer(t)
+    x.origin = argument(leaf, path)
+    return x
+
+
+def _weakened(inputs: Any, integers: bool = True) -> tuple[Any, ...]:
+    """Return operands with Python's numbers in the dtypes that they take beside those of arrays."""
+    strong = [np.result_type(x) if not isinstance(x, Tracer) else x.dtype
+              for x in inputs if not isinstance(x, Number) and type(x) not in PYTHON and x is not None]  # fmt: skip
+    if not strong:
+        return tuple([Tracer(x.term) if isinstance(x, Number) else x for x in inputs])
+    return tuple([_beside(x, strong, integers) if isinstance(x, Number) else x for x in inputs])
+
+
+def _beside(x: Number, strong: list[np.dtype], integers: bool) -> Tracer:
+    dtype = np.result_type(*strong, x.python(1))
+    if dtype == x.dtype or (dtype.kind in "iu" and not integers):
+        return Tracer(x.term)
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        inside = call(
+            np.logical_and, call(np.less_equal, limits.min, x.term), call(np.less_equal, x.term, limits.max)
+        )
+        if decided(inside) is not None and not decided(inside):
+            dtype.type(int(x))  # raises OverflowError, as NumPy does
+    return Tracer(as_term(cast(x.term, dtype)))
+
+
+def _unary(x: Number, ufunc: np.ufunc) -> Any:
+    """Return −x, +x, |x| or ~x; of a truth value, that of an integer."""
+    if x.python is float:
+        return Number(as_term(wrap(IMPLEMENTATIONS[ufunc](x.term))), float)
+    bits = _bits(x)
+    if bits is None or bits >= SURE:
+        return getattr(
+            operator, {"absolute": "abs", "negative": "neg", "positive": "pos"}.get(ufunc.__name__, "invert")
+        )(_known(x))
+    whole = call(ufunc, as_term(cast(x.term, np.int64)))
+    return Number(whole, int, bits + 1)
+
+
+def _bits(x: Any) -> int | None:
+    """Return how many bits an integer has at most; None where that is not bounded."""
+    if not isinstance(x, Number):
+        return int(x).bit_length()
+    if x.bits is None:
+        small = decided(call(np.less, call(np.abs, x.term), 2**GIVEN))
+        x.bits = GIVEN if small is not None and small else SURE + 1
+    return x.bits if x.bits <= SURE else None
+
+
+def _known(x: Any) -> Any:
+    """Return the Python number that the call has, which is decided."""
+    if not isinstance(x, Number):
+        return x
+    return x.python(int(x)) if x.python is not float else x
+
+
+def _integers(name: str, x: Any, y: Any) -> Any:
+    """Return what an operator makes of two integers, or None where Python decides: large ones, and what it raises."""
+    first, second = _bits(x), _bits(y)
+    if first is None or second is None or name not in ("add", "sub", "mul", "truediv", "floordiv", "mod"):
+        return None
+    bits = {"add": max(first, second) + 1, "mul": first + second, "mod": second, "floordiv": first + 1}
+    bits |= {"sub": bits["add"], "truediv": max(first, second)}
+    if bits[name] > (EXACT if name == "truediv" else SURE):
+        return None
+    if name in ("truediv", "floordiv", "mod") and not bool(y != 0):
+        return None
+    a, b = (as_term(cast(as_term(v), np.int64)) for v in (x, y))
+    result = as_term(wrap(IMPLEMENTATIONS[OPERATORS[name]](a, b)))
+    return Number(result, float) if name == "truediv" else Number(result, int, bits[name])
+
+
+def _binary(name: str, x: Any, y: Any) -> Any:
+    """Return what an operator of Python makes of two of its numbers, one of them traced."""
+    kinds = [v.python if isinstance(v, Number) else type(v) for v in (x, y)]
+    if name in _COMPARISONS:
+        return Number(call(_COMPARISONS[name], as_term(x), as_term(y)), bool, 1)
+    if float in kinds:
+        terms = [as_term(cast(as_term(v), np.float64)) for v in (x, y)]
+        if name in _LOGIC or "shift" in name or name == "matmul":
+            return NotImplemented
+        return Number(as_term(wrap(IMPLEMENTATIONS[OPERATORS[name]](*terms))), float)
+    if name in _LOGIC and kinds == [bool, bool]:
+        return Number(call(OPERATORS[name], as_term(x), as_term(y)), bool, 1)
+    if name == "matmul":
+        return NotImplemented
+    found = _integers(name, x, y)
+    return _PYTHON[name](_known(x), _known(y)) if found is None else found
+
+
+_PYTHON: dict[str, Callable[[Any, Any], Any]] = {
+    name: getattr(operator, f"{name}_" if name in ("and", "or") else name) for name in OPERATORS
+}
+
+
+def _is_python(x: Any) -> bool:
+    return isinstance(x, Number) or type(x) in PYTHON
+
+
+def _operator(name: str, reflected: bool) -> Callable[..., Any]:
+    dunder = f"__r{name}__" if reflected else f"__{name}__"
+    general = getattr(Tracer, dunder)
+
+    def method(self: Number, other: Any) -> Any:
+        if not _is_python(other):
+            return general(self, other)
+        return _binary(name, other, self) if reflected else _binary(name, self, other)
+
+    method.__name__, method.__qualname__ = dunder, f"Number.{dunder}"
+    return method
+
+
+for _name in OPERATORS:
+    setattr(Number, f"__{_name}__", _operator(_name, False))
+    setattr(Number, f"__r{_name}__", _operator(_name, True))
+for _name in _COMPARISONS:
+    setattr(Number, f"__{_name}__", _operator(_name, False))
