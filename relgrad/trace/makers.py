@@ -25,6 +25,7 @@ from relgrad.kernels import log_softmax, logsumexp, softmax
 from relgrad.op import Symbolic, constant
 from relgrad.ops.creation import stack_nested
 from relgrad.trace.dispatch import QUERIES
+from relgrad.trace.numbers import number
 from relgrad.trace.patches import Patches, StandIn, holds_symbolic
 from relgrad.trace.tracer import Tracer, wrap
 from relgrad.trace.views import Origin
@@ -243,7 +244,7 @@ def _scalar(name: str, instead: Any) -> Callable[..., Any]:
     original = getattr(math, name)
 
     def call(*args: Any) -> Any:
-        return instead(*args) if any(map(holds_symbolic, args)) else original(*args)
+        return number(instead(*args)) if any(map(holds_symbolic, args)) else original(*args)
 
     return call
 

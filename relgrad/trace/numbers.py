@@ -69,9 +69,6 @@ class Number(Tracer):
     def __invert__(self) -> Any:
         return _unary(self, np.invert) if self.python is not float else operator.invert(1.0)  # type: ignore[operator]
 
-    def __bool__(self) -> bool:
-        return bool(Tracer.__bool__(self))
-
 
 def traced_argument(t: Any, leaf: Any, path: str) -> Tracer:
     """Return what stands for a leaf of the arguments: it shows the leaf's class, and is not to be written to."""
@@ -80,6 +77,11 @@ def traced_argument(t: Any, leaf: Any, path: str) -> Tracer:
     x = Tracer(t)
     x.origin = argument(leaf, path)
     return x
+
+
+def number(x: Tracer) -> Any:
+    """Return an array of rank 0 as a number of Python's."""
+    return Number(x.term, {"b": bool, "i": int, "u": int}.get(x.dtype.kind, float))
 
 
 def _weakened(inputs: Any, integers: bool = True) -> tuple[Any, ...]:
@@ -111,11 +113,12 @@ def _unary(x: Number, ufunc: np.ufunc) -> Any:
         return Number(as_term(wrap(IMPLEMENTATIONS[ufunc](x.term))), float)
     bits = _bits(x)
     if bits is None or bits >= SURE:
-        return getattr(
-            operator, {"absolute": "abs", "negative": "neg", "positive": "pos"}.get(ufunc.__name__, "invert")
-        )(_known(x))
+        return _UNARY[ufunc](_known(x))
     whole = call(ufunc, as_term(cast(x.term, np.int64)))
     return Number(whole, int, bits + 1)
+
+
+_UNARY = {np.negative: operator.neg, np.positive: operator.pos, np.abs: abs, np.invert: operator.invert}
 
 
 def _bits(x: Any) -> int | None:
@@ -180,7 +183,8 @@ def _is_python(x: Any) -> bool:
 
 def _operator(name: str, reflected: bool) -> Callable[..., Any]:
     dunder = f"__r{name}__" if reflected else f"__{name}__"
-    general = getattr(Tracer, dunder)
+    # Lists are repeated; whatever else is no number meets a ufunc, in which dtypes are settled.
+    general = Tracer.__rmul__ if name == "mul" else getattr(np.lib.mixins.NDArrayOperatorsMixin, dunder)
 
     def method(self: Number, other: Any) -> Any:
         if not _is_python(other):

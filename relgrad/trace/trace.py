@@ -144,8 +144,8 @@ def trace(
             result = _call(fun, *call)
             if refused:
                 raise refused[0]
+            outputs, out_structure = _outputs(result, fun)
     _check_arguments(fun, call, tracers, structure)
-    outputs, out_structure = _outputs(result, fun)
     inputs = [term(Input(label, type_)) for label, type_ in zip(labels, types, strict=True)]
     decisions = tuple(asked.decisions.values())
     roots = [*outputs, *_without_anchors([d.term for d in decisions])]

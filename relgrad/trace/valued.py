@@ -22,6 +22,7 @@ from relgrad.trace.dispatch import QUERIES
 from relgrad.trace.handle import Handle
 from relgrad.trace.keys import settled
 from relgrad.trace.lens import fitted, positions, scattered
+from relgrad.trace.numbers import number
 from relgrad.trace.refusal import refuse_condition, refuse_function, refuse_write
 from relgrad.trace.tracer import Tracer, wrap
 
@@ -211,12 +212,12 @@ def _sort(self: Tracer, axis: int = -1, kind: Any = None, order: Any = None, *, 
 
 def _item(self: Tracer, *args: Any) -> Any:
     if not args:
-        return self.reshape(())[()] if self.size == 1 else np.empty(self.shape).item()
-    return self.ravel()[args[0]] if len(args) == 1 and not isinstance(args[0], tuple) else self[args]
+        return number(self.reshape(())) if self.size == 1 else np.empty(self.shape).item()
+    return number(self.ravel()[args[0]] if len(args) == 1 and not isinstance(args[0], tuple) else self[args])
 
 
 def _tolist(self: Tracer) -> Any:
-    return [x.tolist() for x in self] if self.ndim else self[()]
+    return [x.tolist() for x in self] if self.ndim else number(self)
 
 
 def _where(condition: Any, *branches: Any) -> Any:
