@@ -17,7 +17,7 @@ from relgrad.ops.casting import cast
 from relgrad.ops.creation import stack_nested
 from relgrad.ops.gather import ARRAY, Scatter
 from relgrad.ops.shaping import reshape
-from relgrad.trace.decisions import decided
+from relgrad.trace.decisions import decided, is_deciding
 from relgrad.trace.dispatch import QUERIES
 from relgrad.trace.handle import Handle
 from relgrad.trace.keys import settled
@@ -84,7 +84,11 @@ def _unique(
 
 
 def _bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
-    return np.bincount(_decided(x), weights, minlength) if isinstance(x, Symbolic) else NotImplemented
+    if not isinstance(x, Symbolic) or not is_deciding():
+        return NotImplemented
+    if minlength > 0 and np.size(x) and bool(np.max(x) < minlength):  # as many bins for all such x
+        return NotImplemented
+    return np.bincount(_decided(x), weights, minlength)
 
 
 def _array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
