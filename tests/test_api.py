@@ -635,7 +635,7 @@ class TestErrors:
 
     def test_errors_name_the_line(self) -> None:
         here = Path(__file__).name
-        for bad in (lambda x: 1.0 if x > 0 else x, lambda x: float(x), lambda x: np.argsort(x)):
+        for bad in (lambda x: 1.0 if x > 0 else x, lambda x: float(x[0]), lambda x: np.fft.fft(x)):
             with pytest.raises(rg.TraceError) as caught:
                 rg.grad(bad)(X)
             assert here in str(caught.value) and "cure:" in str(caught.value)

@@ -264,7 +264,7 @@ def test_keys_that_are_not_indices():
         x[x[0]]
     with pytest.raises(TraceError, match="floats"):
         x[[0.5]]
-    with pytest.raises(TraceError, match="traced bound"):
+    with pytest.raises(TraceError, match="cannot become an index"):
         x[np.argmax(x[0]) :]
     with pytest.raises(TraceError, match="indexed with 'a'"):
         x["a"]

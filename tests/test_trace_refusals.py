@@ -15,6 +15,7 @@ import pytest
 import scipy.sparse
 import scipy.special
 
+from relgrad.api import symbol
 from relgrad.errors import RelationError, TraceError
 from relgrad.implementations import IMPLEMENTATIONS
 from relgrad.leaf import Input
@@ -30,8 +31,18 @@ MASK = np.array([True, False, True])
 
 
 def refused(fun, *args) -> TraceError:
+    """Return the error of a function that cannot be traced."""
+    return checked(fun, lambda: trace(fun, args or (X,)))
+
+
+def unanswered(fun) -> TraceError:
+    """Return the error of a function of a symbol, which has no value by which a question could be decided."""
+    return checked(fun, lambda: fun(symbol("x", 3)))
+
+
+def checked(fun, call) -> TraceError:
     with pytest.raises(TraceError) as error:
-        trace(fun, args or (X,))
+        call()
     assert isinstance(error.value, TypeError)
     assert error.value.cause
     assert error.value.cure
@@ -118,7 +129,7 @@ def chain(x):
     ],
 )
 def test_truth(fun, what, cure):
-    error = refused(fun)
+    error = unanswered(fun)
     assert error.what == what
     assert cure in error.cure
     assert "no values yet" in error.cause
@@ -139,13 +150,13 @@ def test_truth(fun, what, cure):
             "np.exp(...) instead of math.exp(...)",
         ),
         (lambda x: math.lgamma(x[0]), "a Python float: `math.lgamma(x[0])`", "scipy.special.gammaln(...)"),
-        (lambda x: math.floor(x[0]), "a Python float: `math.floor(x[0])`", "np.floor(...)"),
+        (lambda x: math.floor(x[0]), "a Python int: `math.floor(x[0])`", "np.floor(...)"),
         (lambda x: list(range(x[0])), "an index: `range(x[0])`", "close over it"),
         (lambda x: [1, 2][x[0]], "an index: `[1, 2][x[0]]`", "np.take(array, index)"),
     ],
 )
 def test_numbers(fun, what, cure):
-    error = refused(fun)
+    error = unanswered(fun)
     assert error.what == f"a traced array cannot become {what}"
     assert cure in error.cure
 
@@ -157,23 +168,31 @@ def test_formats():
     assert "format the result" in error.cure
 
 
+@pytest.mark.parametrize("convert", [float, complex, np.random.normal])
+def test_what_would_be_lost(convert):
+    """Conversions that derivatives do not pass are refused though their values are known."""
+    assert "derivatives" in refused(lambda x: convert(x[0])).cause
+
+
 # Arrays
+
+OUTER = np.zeros(3)
 
 
 def writes_entry(x):
-    a = np.zeros(3)
+    a = OUTER
     a[0] = x[0]
     return a
 
 
 def writes_slice(x):
-    a = np.zeros(3)
+    a = OUTER
     a[1:] = x[1:]
     return a
 
 
 def adds_in_place(x):
-    a = np.zeros(3)
+    a = OUTER
     a += x
     return a
 
@@ -202,31 +221,9 @@ def deletes(x):
 @pytest.mark.parametrize(
     ("fun", "what", "cure"),
     [
-        (lambda x: np.asarray(x), "become an ndarray: `np.asarray(x)`", "leave it out"),
-        (lambda x: np.array(x, float), "become an ndarray: `np.array(x, float)`", "x.astype(dtype)"),
-        (lambda x: np.array([x[0], x[1]]), "become an ndarray: `np.array([x[0], x[1]])`", "np.stack([a, b])"),
-        (
-            lambda x: np.array([[x[0], 1.0]]),
-            "become an ndarray: `np.array([[x[0], 1.0]])`",
-            "np.stack each row",
-        ),
-        (lambda x: np.mean([x[0], x[1]]), "become an ndarray: `np.mean([x[0], x[1]])`", "np.stack([a, b])"),
-        (lambda x: np.dot(x, [x[0]] * 3), "become an ndarray: `np.dot(x, [x[0]] * 3)`", "np.stack([a, b])"),
-        (lambda x: np.full(3, x[0]), "become an ndarray: `np.full(3, x[0])`", "np.broadcast_to"),
         (lambda x: X[x], "become an ndarray: `X[x]`", "np.take"),
-        (lambda x: np.vectorize(abs)(x), "become an ndarray: `np.vectorize(abs)(x)`", "whole array"),
         (lambda x: np.random.normal(x), "become an ndarray: `np.random.normal(x)`", "standard_normal"),
-        (
-            lambda x: scipy.special.logsumexp(x),
-            "become an ndarray: `scipy.special.logsumexp(x)`",
-            "relgrad.logsumexp",
-        ),
-        (
-            lambda x: scipy.special.softmax(x),
-            "become an ndarray: `scipy.special.softmax(x)`",
-            "relgrad.softmax",
-        ),
-        (writes_entry, "be written into an ndarray: `a[0] = ...`", "np.where(mask, new, old)"),
+        (writes_entry, "be written into an ndarray: `a[0] = ...`", "np.array(a)"),
         (writes_slice, "be written into an ndarray: `a[1:] = ...`", "np.concatenate"),
         (writes_into_tracer, "be changed in place: `x[0] = ...`", "x = x.copy()"),
         (adds_into_tracer, "be changed in place: `x[0] = ...`", "x = x.copy()"),
@@ -243,6 +240,28 @@ def test_arrays(fun, what, cure):
     assert cure in error.cure + error.cause
 
 
+@pytest.mark.parametrize(
+    ("fun", "what", "cure"),
+    [
+        (lambda x: np.asarray(x), "`np.asarray(x)`", "leave it out"),
+        (lambda x: np.array(x, float), "`np.array(x, float)`", "x.astype(dtype)"),
+        (lambda x: np.array([x[0], x[1]]), "`np.array([x[0], x[1]])`", "np.stack([a, b])"),
+        (lambda x: np.array([[x[0], 1.0]]), "`np.array([[x[0], 1.0]])`", "np.stack each row"),
+        (lambda x: np.mean([x[0], x[1]]), "`np.mean([x[0], x[1]])`", "np.stack([a, b])"),
+        (lambda x: np.dot(x, [x[0]] * 3), "`np.dot(x, [x[0]] * 3)`", "np.stack([a, b])"),
+        (lambda x: np.full(3, x[0]), "`np.full(3, x[0])`", "np.broadcast_to"),
+        (lambda x: np.vectorize(abs)(x), "`np.vectorize(abs)(x)`", "whole array"),
+        (lambda x: scipy.special.logsumexp(x), "`scipy.special.logsumexp(x)`", "relgrad.logsumexp"),
+        (lambda x: scipy.special.softmax(x), "`scipy.special.softmax(x)`", "relgrad.softmax"),
+    ],
+)
+def test_arrays_of_symbols(fun, what, cure):
+    """Outside of a trace NumPy's own makers of arrays ask a symbol for its values."""
+    error = unanswered(fun)
+    assert error.what == f"a traced array cannot become an ndarray: {what}"
+    assert cure in error.cure
+
+
 def test_hash_names_memoisation():
     import functools
 
@@ -251,14 +270,15 @@ def test_hash_names_memoisation():
         return v
 
     assert "functools.cache" in refused(lambda x: memoised(x)).cause
+    assert trace(lambda x: memoised(x) * 2, (1.5,)).decisions
 
 
 def test_outputs():
     error = refused(adds_in_place)
     assert error.what == "a traced result cannot be written into an ndarray: `a += x`"
     assert error.cure.startswith("write a = a + x")
-    error = refused(lambda x: np.exp(x, out=np.zeros(3)))
-    assert error.what == "a traced result cannot be written into an ndarray: `np.exp(x, out=np.zeros(3))`"
+    error = refused(lambda x: np.exp(x, out=OUTER))
+    assert error.what == "a traced result cannot be written into an ndarray: `np.exp(x, out=OUTER)`"
     assert "out=" in error.cure
 
 
@@ -271,23 +291,19 @@ def test_outputs():
         (lambda x: np.fft.fft(x), "np.fft.fft cannot be traced", "relgrad.Op"),
         (lambda x: np.linalg.eig(x), "np.linalg.eig cannot be traced", "relgrad.Op"),
         (lambda x: scipy.special.kv(1, x), "scipy.special.kv cannot be traced", "relgrad.Op"),
-        (lambda x: np.copyto(np.zeros(3), x), "np.copyto cannot be traced", "np.zeros_like(x)"),
-        (lambda x: np.allclose(x, 1), "np.allclose cannot be traced", "np.all(np.isclose(a, b))"),
+        (lambda x: np.copyto(OUTER, x), "np.copyto cannot be traced", "np.zeros_like(x)"),
         (
-            lambda x: np.add.at(np.zeros(3), [0], x[0]),
-            "np.add.at cannot be traced",
-            "np.where(mask, new, old)",
+            lambda x: np.add.at(OUTER, [0], x[0]),
+            "a traced array cannot be changed in place: `np.add.at(OUTER, [0], x[0])`",
+            "np.array(y)",
         ),
         (lambda x: np.add.reduceat(x, [0, 2]), "np.add.reduceat cannot be traced", "x[i:j].sum()"),
         (lambda x: np.arctan2.reduce(x), "np.arctan2.reduce cannot be traced", "relgrad.Op"),
         (lambda x: np.add(x, 1, dtype=np.float32), "np.add cannot be traced with dtype=", ".astype(dtype)"),
         (lambda x: np.add(x, 1, where=MASK), "np.add cannot be traced with where=", "np.where"),
-        (lambda x: x.item(), "the array method .item() cannot be traced", "leave it out"),
-        (lambda x: x.tolist(), "the array method .tolist() cannot be traced", "list(x)"),
-        (lambda x: x.sort(), "the array method .sort() cannot be traced", "x = np.sort(x)"),
+        (lambda x: x.sort(), "a traced array cannot be changed in place: `x.sort()`", "x = x.copy()"),
         (lambda x: x.fill(0), "a traced array cannot be changed in place: `x.fill(0)`", "x = x.copy()"),
         (lambda x: x.byteswap(), "the array method .byteswap() cannot be traced", "x.astype(dtype)"),
-        (lambda x: x.flat[0], "a traced array has no .flat", "x.ravel()"),
         (lambda x: x.strides, "a traced array has no .strides", "leave it out"),
         (lambda x: len(x[0]), "an array of rank 0 has no length", "np.atleast_1d"),
         (lambda x: list(x[0]), "an array of rank 0 has no length", "np.atleast_1d"),
@@ -314,9 +330,6 @@ def test_calls(fun, what, cure):
 
 
 def test_options_that_a_builder_does_not_know(monkeypatch):
-    error = refused(lambda x: np.sum(x, out=np.zeros(())))
-    assert error.what.startswith("np.sum cannot be traced with")
-    assert "out" in error.what
     monkeypatch.setitem(IMPLEMENTATIONS, np.fft.fft, lambda a: a)
     error = refused(lambda x: np.fft.fft(x, n=4))
     assert (
@@ -362,15 +375,17 @@ def test_without_source_the_line_and_the_cure_remain():
     names: dict = {}
     exec(compile("def f(x):\n    if x[0] > 0:\n        return x", "<nowhere>", "exec"), names)
     with pytest.raises(TraceError) as error:
-        trace(names["f"], (X,))
+        names["f"](symbol("x", 3))
     assert error.value.where == "<nowhere>:2"
     assert error.value.what == "the truth value of a traced array depends on a traced array"
     assert "np.where" in error.value.cure
 
 
 def test_a_numpy_error_that_hides_the_cause_is_taken_off():
+    held = [np.fromiter]
+
     def program(x):
-        return np.fromiter((v for v in x), float)
+        return held[0]((v for v in x), float)
 
     with pytest.raises(TraceError, match="cannot become a Python float"):
         trace(program, (X,))
@@ -378,7 +393,7 @@ def test_a_numpy_error_that_hides_the_cause_is_taken_off():
 
 def test_the_message_in_full():
     try:
-        trace(if_, (X,))
+        if_(symbol("x", 3))
     except TraceError as error:
         line = inspect.getsourcelines(if_)[1] + 1
         assert str(error).splitlines() == [
@@ -399,7 +414,7 @@ def test_cures_name_only_what_can_be_traced():
     texts += [*cures.CALLS.values(), *cures.MATH.values(), cures.STACK, cures.WRITE, cures.ORDER]
     named = {name for text in texts for name in re.findall(r"np\.([a-z][\w.]*\w)", text)}
     assert len(named) > 20
-    plain = {"eye", "ones", "asarray", "float64", "float32", "timedelta64"}
+    plain = {"eye", "ones", "zeros", "array", "asarray", "float64", "float32", "timedelta64"}
     for name in named - plain:
         function = np
         for part in name.split("."):

@@ -707,7 +707,7 @@ def test_a_rule_may_leave_broadcasting_to_the_system(rule: Any) -> None:
 def test_a_complex_cotangent_is_refused(rule: Any) -> None:
     with pytest.raises(rg.TraceError, match="dtype complex128"):
         rg.grad(lambda x: np.sum(Ruled(rule)(x)))(X)
-    with pytest.raises(rg.TraceError, match="dtype complex128"):
+    with pytest.raises(rg.TraceError, match="complex"):
         rg.stabilize(lambda x: rg.vjp(np.sin, x)[1](1j * np.ones(3))[0])(X[0])
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 VALUES = "while a function is traced its arrays have a shape and a dtype, but no values yet"
+LOST = "it would not know what it was computed of, so that derivatives, and calls with other arguments, would be wrong"
 
 UNKNOWN = (
     "nothing is known of how to trace it",
@@ -64,7 +65,10 @@ SELECTS = "the shape of its result depends on values"
 STACK = (
     "write np.stack([a, b]) for arrays of one shape, or np.concatenate; for nested lists, np.stack each row"
 )
-WRITE = "build the array: np.where(mask, new, old), np.concatenate, or a list of its rows and np.stack"
+WRITE = (
+    "make the array within the function, with np.zeros(n) or a = np.array(a); or build it, with"
+    " np.where(mask, new, old) or np.concatenate"
+)
 
 CALLS = {
     "max": "write np.maximum(a, b) for two arrays, np.max(x) for the entries of one",

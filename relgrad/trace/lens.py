@@ -71,7 +71,8 @@ def assigned(x: Any, key: Any, y: Any) -> Any:
     Where an entry is named twice the last value stays, as in NumPy.
     """
     chosen = positions(x.type.shape)[key]
-    return scattered(x, chosen, fitted(y, chosen.shape)) if chosen.size else x
+    y = fitted(y, chosen.shape)
+    return scattered(x, chosen, y) if chosen.size else x
 
 
 def fitted(y: Any, shape: tuple[int | None, ...]) -> Any:
@@ -85,7 +86,9 @@ def fitted(y: Any, shape: tuple[int | None, ...]) -> Any:
         return broadcast_to(y, shape)
     except ValueError:
         raise ShapeError(
-            f"could not broadcast input array from shape {y.type.shape} into shape {shape}"
+            f"could not broadcast input array from shape {y.type.shape} into shape {shape}",
+            cause="so many entries are written to, and others are given",
+            cure="write one number, or as many entries as there are places",
         ) from None
 
 

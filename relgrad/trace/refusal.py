@@ -17,6 +17,7 @@ from relgrad.trace.cures import (
     CALLS,
     CONDITIONS,
     FUNCTIONS,
+    LOST,
     MATH,
     METHODS,
     STACK,
@@ -24,6 +25,7 @@ from relgrad.trace.cures import (
     VALUES,
     WRITE,
 )
+from relgrad.trace.decisions import is_deciding
 
 
 class _Open(threading.local):
@@ -98,7 +100,7 @@ def refuse_number(kind: str, numpy_too: bool = False) -> NoReturn:
     _refuse(
         f"a traced array cannot become {named}" + (f": {at.quoted}" if at.text else ""),
         where=at.where,
-        cause=VALUES,
+        cause=LOST if is_deciding() else VALUES,
         cure=cure or "use NumPy's functions, which act on arrays of rank 0 too: np.exp instead of math.exp",
         numpy_too=numpy_too,
     )
@@ -115,7 +117,7 @@ def refuse_array() -> NoReturn:
     _refuse(
         "a traced array cannot become an ndarray" + (f": {at.quoted}" if at.text else ""),
         where=at.where,
-        cause=VALUES,
+        cause=LOST if is_deciding() else VALUES,
         cure=cure
         or "use NumPy functions and scipy.special ufuncs, which are recorded; np.stack joins several arrays",
     )
@@ -211,7 +213,7 @@ def _refuse_store(at: Construct) -> NoReturn:
     _refuse(
         f"a traced array cannot be written into an ndarray: {at.quoted or 'a[i] = x'}",
         where=at.where,
-        cause=VALUES,
+        cause=LOST if is_deciding() else VALUES,
         cure=WRITE,
     )
 
@@ -223,8 +225,10 @@ def refuse_output(ufunc: str) -> NoReturn:
     _refuse(
         f"a traced result cannot be written into an ndarray: {at.quoted or f'{ufunc}(..., out=...)'}",
         where=at.where,
-        cause=f"{'`a += x` writes into the array a; ' if inplace else ''}{VALUES}",
-        cure="write a = a + x, which makes a new array" if inplace else "leave out= away and use the result",
+        cause=f"{'`a += x` writes into the array a; ' if inplace else ''}{LOST if is_deciding() else VALUES}",
+        cure="write a = a + x, which makes a new array; or make a within the function, with np.zeros(n) or np.array(a)"
+        if inplace
+        else "leave out= away and use the result",
     )
 
 
