@@ -110,9 +110,14 @@ class Valueless(Symbolic):
         value = None if is_array else decided(self.term)
         return refuse_hash(is_array) if value is None else hash(value.item())
 
+    def __str__(self) -> str:
+        """Return the text of an integer or a boolean, which is decided; that of others does not tell their values."""
+        value = None if self.__class__ is np.ndarray else self._discrete()
+        return repr(self) if value is None else str(value.item())
+
     def __format__(self, spec: str) -> str:
         is_array = self.__class__ is np.ndarray
-        value = None if is_array or not spec else self._discrete()
+        value = None if is_array else self._discrete()
         if value is not None:
             return format(value.item(), spec)
         if spec:
