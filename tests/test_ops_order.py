@@ -57,10 +57,10 @@ def test_sorts_are_numpys(case, options):
         agree(lambda z: np.maximum.accumulate(z, axis=axis), x)
         agree(lambda z: np.minimum.accumulate(z, axis), x)
         agree(lambda z: np.lexsort((z, z[::-1]), axis=axis), x)
+    along = -1 if axis is None else axis
     for kth in (0, -1, 1, (0, 2)) if x.size else ():
         # The order on either side of the kth entry is nobody's business.
         at = [kth] if isinstance(kth, int) else [*kth]
-        along = -1 if axis is None else axis
         agree(lambda z, kth=kth, at=at: np.take(np.partition(z, kth, axis=axis), at, along), x)
         agree(lambda z, kth=kth: np.sort(np.partition(z, kth, axis=axis), axis=along), x)
         agree(lambda z, kth=kth: np.sort(np.argpartition(z, kth, axis=axis), axis=along), x)

@@ -213,11 +213,16 @@ class _Joined(StandIn):
                 cause="only arrays, numbers and slices are joined",
                 cure="write np.concatenate, or np.stack, with axis=",
             )
-        arrays = [self.original[p].ravel() if isinstance(p, slice) else np.atleast_1d(gathered(p)) if
-                  holds_symbolic(p) else np.atleast_1d(p) for p in parts]  # fmt: skip
+        arrays = [self._part(p) for p in parts]
         if self.columns:
             arrays = [x[:, None] if x.ndim == 1 else x for x in arrays]
         return np.concatenate(arrays, axis=-1 if self.columns else 0)
+
+    def _part(self, p: Any) -> Any:
+        """Return what stands between two commas as an array."""
+        if isinstance(p, slice):
+            return self.original[slice(_plain(p.start), _plain(p.stop), _plain(p.step))].ravel()
+        return np.atleast_1d(gathered(p) if holds_symbolic(p) else p)
 
 
 def _of_lists(function: Any) -> Callable[..., Any]:
