@@ -24,11 +24,11 @@ from relgrad.accuracy.bits import bits_of_error
 from relgrad.accuracy.instance import Instance
 from relgrad.compile.extended import may_leave_range
 from relgrad.compile.function import compile_source, fold_constants
-from relgrad.interpret import interpret
 from relgrad.compile.sink import sink_squeezes
 from relgrad.compile.source import write_source
 from relgrad.differentiate import pull_along
 from relgrad.explore.spellings import instance_of
+from relgrad.interpret import interpret
 from relgrad.op import as_term
 from relgrad.schedule import schedule
 from relgrad.schedule.strategy import NAIVE
