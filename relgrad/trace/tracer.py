@@ -176,7 +176,8 @@ class Tracer(Handle, np.lib.mixins.NDArrayOperatorsMixin):
 
     def __iter__(self) -> Iterator[Any]:
         n = len(self)
-        return iter([self[i] for i in range(n)])
+        # One by one, as NumPy's does: entries may be written to meanwhile.
+        return (self[i] for i in range(n))
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, Symbolic):
