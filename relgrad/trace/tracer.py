@@ -197,6 +197,12 @@ class Tracer(Handle, np.lib.mixins.NDArrayOperatorsMixin):
         return super().__rmul__(other)
 
     def __round__(self, digits: int | None = None) -> Any:
+        if not self.is_number:
+            raise TraceError(
+                "arrays do not define __round__, nor do NumPy's",
+                cause="the built-in round(x) is for numbers",
+                cure="write np.round(x)",
+            )
         rounded = wrap(call_function(np.round, (self, digits or 0), {}))
         return rounded.astype(np.int64) if digits is None else rounded
 
