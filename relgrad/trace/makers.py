@@ -143,8 +143,11 @@ def _frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, **options: Any
     return apply
 
 
-def entrywise(function: Callable[..., Any], args: Iterable[Any]) -> Any:
-    """Return the array, or the tuple of arrays, of a Python function's results for the entries of broadcast arrays."""
+def entrywise(function: Callable[..., Any], args: Iterable[Any], dtypes: str | None = "") -> Any:
+    """Return the array, or the tuple of arrays, of a Python function's results for the entries of broadcast arrays.
+
+    Their `dtypes` are given, one character for each; None stands for those of the results for the first entry.
+    """
     arrays = [gathered(x) if holds_symbolic(x) else np.asarray(x) for x in args]
     shape = np.broadcast_shapes(*[x.shape for x in arrays])
     arrays = [np.broadcast_to(x, shape) for x in arrays]
@@ -155,9 +158,13 @@ def entrywise(function: Callable[..., Any], args: Iterable[Any]) -> Any:
             cause="the dtype of its result is not known without calling it",
             cure="leave the call out where the array is empty",
         )
-    if isinstance(results[0], tuple):
-        return tuple([_array(list(part)).reshape(shape) for part in zip(*results, strict=True)])
-    return _array(results).reshape(shape)[()]
+    several = isinstance(results[0], tuple)
+    first = results[0] if several else results[:1]
+    kinds = [_ORIGINAL["asarray"](x).dtype if not holds_symbolic(x) else gathered(x).dtype for x in first]
+    kinds = kinds if dtypes is None else list(dtypes) or [None] * len(first)
+    parts = zip(*results, strict=True) if several else [results]
+    made = [_array(list(part), kind).reshape(shape) for part, kind in zip(parts, kinds, strict=True)]
+    return tuple(made) if several else made[0][()]
 
 
 class _Vectorized(StandIn):
@@ -185,7 +192,7 @@ class _Vectorized(StandIn):
             taken = given | dict(zip(varied, entries, strict=True))
             return made.pyfunc(*[taken[i] for i in range(len(args))], **{k: taken[k] for k in kwargs})
 
-        return entrywise(at_entry, [given[name] for name in varied])
+        return entrywise(at_entry, [given[name] for name in varied], made.otypes)
 
 
 def _vectorize(*args: Any, **kwargs: Any) -> Any:

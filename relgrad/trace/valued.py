@@ -188,7 +188,8 @@ def _apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: An
     results = [func1d(x[at], *args, **kwargs) for at in np.ndindex(*outer)]
     if not results:
         refuse_function(np.apply_along_axis)
-    stacked = np.stack([np.asarray(r) if not isinstance(r, Symbolic) else r for r in results])
+    results = [np.asarray(r) if not isinstance(r, Symbolic) else r for r in results]
+    stacked = np.stack([r.astype(results[0].dtype) for r in results])  # as the first one says
     inner = stacked.shape[1:]
     axis = axis % (len(outer) + 1)
     places = [*range(len(outer), len(outer) + len(inner))]
