@@ -213,7 +213,7 @@ class _Joined(StandIn):
     def __getitem__(self, key: Any) -> Any:
         parts = key if isinstance(key, tuple) else (key,)
         if not any(map(holds_symbolic, parts)):
-            return self.original[key]
+            return fresh(self.original[key])
         if any(isinstance(p, str) for p in parts):
             raise TraceError(
                 f"np.{'c' if self.columns else 'r'}_ cannot be traced with a directive, {parts[0]!r}",
