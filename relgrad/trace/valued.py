@@ -69,7 +69,10 @@ def _unique(
         return np.unique(_decided(x), return_index, return_inverse, return_counts)
     order = _decided(np.argsort(x, kind="stable"))
     ordered = x[order]
-    new = np.concatenate([[True], _decided(ordered[1:] != ordered[:-1])])[: x.size]
+    differ = ordered[1:] != ordered[:-1]
+    if equal_nan:
+        differ = np.logical_and(differ, np.logical_not(np.isnan(ordered[:-1])))  # NaN stands at the end
+    new = np.concatenate([[True], _decided(differ)])[: x.size]
     starts = np.flatnonzero(new)
     inverse = np.empty(x.size, np.intp)
     inverse[order] = np.cumsum(new) - 1
