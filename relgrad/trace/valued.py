@@ -162,7 +162,9 @@ def _at(ufunc: np.ufunc, a: Any, indices: Any, b: Any = None) -> None:
         return
     values = None if b is None else np.broadcast_to(b, chosen.shape).reshape(-1)
     places = chosen.ravel()
-    if ufunc in (np.add, np.subtract):
+    # All at once where nothing is rounded in between: NumPy converts each sum to the dtype of the array.
+    exact = b is not None and (x.kind.dtype.kind == "f" or np.can_cast(_dtype(b), x.kind.dtype, "same_kind"))
+    if ufunc in (np.add, np.subtract) and exact and x.kind.dtype.kind != "b":
         added = as_term(cast(as_term(values), x.kind.dtype))
         size = (x.kind.size,)
         total = Scatter((ARRAY,), size).make_node(added, constant(places))
@@ -173,6 +175,10 @@ def _at(ufunc: np.ufunc, a: Any, indices: Any, b: Any = None) -> None:
         at = places[round_]
         entries = wrap(x.term).reshape(-1)[at]
         _write_at(x, at, ufunc(entries) if values is None else ufunc(entries, values[round_]))
+
+
+def _dtype(x: Any) -> np.dtype:
+    return x.dtype if isinstance(x, Symbolic) else np.asarray(x).dtype  # type: ignore[attr-defined]
 
 
 def _rounds(places: np.ndarray) -> list[np.ndarray]:
