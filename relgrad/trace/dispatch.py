@@ -101,22 +101,30 @@ def call_function(function: Any, args: Any, kwargs: Any) -> Any:
             return answer
     builder = builder_of(function)
     if builder is None:
-        values = _constants(args, kwargs)
-        if values is None:
-            refuse_function(function)
-        return function(*values[0], **values[1])
+        return _of_constants(function, args, kwargs)
     return _build(builder, function_name(function), args, kwargs)
 
 
-def _constants(args: Any, kwargs: Any) -> tuple[Any, Any] | None:
-    """Return arguments with values in place of symbolic arrays, if none depends on an input of a trace."""
+def _of_constants(function: Any, args: Any, kwargs: Any) -> Any:
+    """Call a function with the values of symbolic arrays, if none depends on an input of a trace; refuse it otherwise.
+
+    What it writes into their memory is written to them. Where it answers with a part of that, it is refused.
+    """
     leaves, structure = flatten((tuple(args), dict(kwargs)))
-    values = [known(x.term) if _is_symbolic(x) else x for x in leaves]
+    symbolic = [x for x in leaves if _is_symbolic(x)]
+    values = [known(x.term) for x in symbolic]
     if any(v is None for v in values):
-        return None
-    return structure.unflatten(
-        [np.array(v) if _is_symbolic(x) else v for x, v in zip(leaves, values, strict=True)]
-    )
+        refuse_function(function)
+    copies = [np.array(v) for v in values]
+    given = iter(copies)
+    args, kwargs = structure.unflatten([next(given) if _is_symbolic(x) else x for x in leaves])
+    result = function(*args, **kwargs)
+    if any(isinstance(y, np.ndarray) and np.may_share_memory(x, y) for y in flatten(result)[0] for x in copies):
+        refuse_function(function)
+    for x, before, after in zip(symbolic, values, copies, strict=True):
+        if after.tobytes() != np.asarray(before).tobytes():
+            x.write(as_term(after))
+    return result
 
 
 def call_method(name: str, args: Any, kwargs: Any) -> Any:

@@ -105,6 +105,14 @@ def _allclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_na
     return np.all(np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan))
 
 
+def _fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
+    x = _target("np.fill_diagonal", a)
+    mask = np.zeros(x.kind.shape, bool)
+    np.fill_diagonal(mask, True, wrap)
+    chosen = np.flatnonzero(mask)
+    _write_at(x, chosen, _cycled(val, np.arange(chosen.size)))
+
+
 def _target(function: Any, x: Any) -> Handle:
     """Return the array that a function writes to; raises TraceError where that is no traced one."""
     if isinstance(x, Handle):
@@ -251,6 +259,7 @@ QUERIES.update(
         np.put: _put,
         np.place: _place,
         np.putmask: _putmask,
+        np.fill_diagonal: _fill_diagonal,
         np.apply_along_axis: _apply_along_axis,
         np.piecewise: _piecewise,
         np.where: _where,
