@@ -164,6 +164,16 @@ def _reshaped(function: Any, args: Any, kwargs: Any, y: Any) -> Any:
     return _view(function, args, kwargs, y, certain=_splits(x.shape[::backwards], y.shape[::backwards]))
 
 
+def _raveled(function: Any, args: Any, kwargs: Any, y: Any) -> Any:
+    x = _argument(args, kwargs)[0]
+    if _rank(y) is None or not _is_array(x):
+        return y
+    # Unlike x.reshape(-1), x.ravel() copies what has gaps: a view is one along a single axis of memory of its own.
+    own = x.origin is None or x.origin.view is None
+    long = sum(n != 1 for n in x.shape)
+    return _view(function, args, kwargs, y, certain=long == 0 or 0 in x.shape or (own and long == 1))
+
+
 def _protected(function: Any, args: Any, kwargs: Any, y: Any) -> Any:
     x = _argument(args, kwargs)[0]
     is_view = function is not np.diag or np.ndim(x) > 1
@@ -244,7 +254,8 @@ SHARING: dict[Any, Callable[..., Any]] = {
     np.real: _view,
     **dict.fromkeys([np.flip, np.fliplr, np.flipud], _entry_or_view),
     "__getitem__": _item,
-    **dict.fromkeys(["reshape", "ravel", np.reshape, np.ravel], _reshaped),
+    **dict.fromkeys(["reshape", np.reshape], _reshaped),
+    **dict.fromkeys(["ravel", np.ravel], _raveled),
     **dict.fromkeys(["diagonal", np.diagonal, np.linalg.diagonal, np.diag, np.broadcast_to], _protected),
     np.lib.stride_tricks.sliding_window_view: _protected,
     **dict.fromkeys([np.split, np.array_split, np.vsplit, np.hsplit], _parts),
