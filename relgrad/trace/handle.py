@@ -78,9 +78,7 @@ class Handle(Valueless):
         written: list[tuple[Origin, Any]] = []
         while (at := _writable(x)) is not None and at.certain:
             if _is_traced(at.view.args):
-                at.view.args = (settled(at.view.args[0], written=True), *at.view.args[1:])
-                if _is_traced(at.view.args):
-                    refuse_position()
+                at.view = _decided(at.view)
             written.append((at, term))
             x = at.parent
             prefix = x.own_part(at.view.args[0]) if at.view.function == "__getitem__" else None
@@ -261,6 +259,14 @@ def _apply(view: Viewing, x: Any) -> Any:
     call_ = call_method if isinstance(view.function, str) else call_function
     result = call_(view.function, (x, *view.args), view.kwargs or {})
     return as_term(result if view.part is None else result[view.part])
+
+
+def _decided(view: Viewing) -> Viewing:
+    """Return a view of what it shows in the call that is traced, where which entries these are depends on values."""
+    args = tuple([settled(key, written=True) for key in view.args])
+    if view.function != "__getitem__" or _is_traced(args):
+        refuse_position()
+    return Viewing(view.function, args)
 
 
 def _is_traced(entries: tuple[Any, ...]) -> bool:
