@@ -147,7 +147,8 @@ def _put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     x = _target("np.put", a)
     places = positions(x.kind.shape).ravel()
     chosen = np.take(places, np.ravel(_decided(ind)), mode=mode)  # type: ignore[call-overload]
-    _write_at(x, chosen, _cycled(v, np.arange(chosen.size)))
+    if np.size(v):
+        _write_at(x, chosen, _cycled(v, np.arange(chosen.size)))
 
 
 def _place(arr: Any, mask: Any, vals: Any) -> None:
@@ -159,7 +160,8 @@ def _place(arr: Any, mask: Any, vals: Any) -> None:
 def _putmask(a: Any, mask: Any, values: Any) -> None:
     x = _target("np.putmask", a)
     chosen = np.flatnonzero(_truth(mask))
-    _write_at(x, chosen, _cycled(values, chosen))
+    if np.size(values):
+        _write_at(x, chosen, _cycled(values, chosen))
 
 
 def _at(ufunc: np.ufunc, a: Any, indices: Any, b: Any = None) -> None:
