@@ -363,7 +363,7 @@ def test_a_reduction_over_extent_one_is_its_operand():
 
 def test_options_that_are_not_supported_are_refused():
     (x,) = inputs_like([np.ones((3, 4))])
-    with pytest.raises(TraceError, match=r"np\.sum cannot be traced with out="):
+    with pytest.raises(TraceError, match="cannot be written into an ndarray"):
         np.sum(x, out=np.ones(()))
     with pytest.raises(TraceError, match="without initial="):
         np.max(x, where=np.ones((3, 4), bool))

@@ -119,7 +119,9 @@ def _of_constants(function: Any, args: Any, kwargs: Any) -> Any:
     given = iter(copies)
     args, kwargs = structure.unflatten([next(given) if _is_symbolic(x) else x for x in leaves])
     result = function(*args, **kwargs)
-    if any(isinstance(y, np.ndarray) and np.may_share_memory(x, y) for y in flatten(result)[0] for x in copies):
+    if any(
+        isinstance(y, np.ndarray) and np.may_share_memory(x, y) for y in flatten(result)[0] for x in copies
+    ):
         refuse_function(function)
     for x, before, after in zip(symbolic, values, copies, strict=True):
         if after.tobytes() != np.asarray(before).tobytes():

@@ -183,10 +183,12 @@ def _is_python(x: Any) -> bool:
 
 def _operator(name: str, reflected: bool) -> Callable[..., Any]:
     dunder = f"__r{name}__" if reflected else f"__{name}__"
-    # Lists are repeated; whatever else is no number meets a ufunc, in which dtypes are settled.
-    general = Tracer.__rmul__ if name == "mul" else getattr(np.lib.mixins.NDArrayOperatorsMixin, dunder)
+    # What is no number meets a ufunc, in which dtypes are settled.
+    general = getattr(np.lib.mixins.NDArrayOperatorsMixin, dunder)
 
     def method(self: Number, other: Any) -> Any:
+        if name == "mul" and isinstance(other, (list, tuple, str)):
+            return Tracer.__rmul__(self, other)
         if not _is_python(other):
             return general(self, other)
         return _binary(name, other, self) if reflected else _binary(name, self, other)

@@ -192,7 +192,7 @@ class Tracer(Handle, np.lib.mixins.NDArrayOperatorsMixin):
 
     def __rmul__(self, other: Any) -> Any:
         """Return the product; for an integer and a list, the list repeated."""
-        if isinstance(other, (list, tuple, str)) and self.is_number and self.dtype.kind in "iub":
+        if isinstance(other, _SEQUENCES) and self.is_number and self.dtype.kind in "iub":
             return other * operator.index(self)
         return super().__rmul__(other)
 
@@ -219,6 +219,7 @@ class Tracer(Handle, np.lib.mixins.NDArrayOperatorsMixin):
         return memo.setdefault(id(self), self.copy())
 
 
+_SEQUENCES = (list, tuple, str)
 _item = SHARING["__getitem__"]
 _PLAIN = frozenset((Tracer, np.ndarray, float, int, bool, np.float64, np.float32, np.int64))
 
@@ -249,13 +250,14 @@ def _method(name: str) -> Any:
 
 def _operator(name: str, ufunc: np.ufunc) -> Any:
     """Return the operator of the mixin, made faster for the usual operands, which need no protocol."""
-    cls: Any = np.lib.mixins.NDArrayOperatorsMixin if name != "mul" else Tracer
-    general = getattr(cls, f"__{name}__" if name != "mul" else "__rmul__")
+    general = getattr(np.lib.mixins.NDArrayOperatorsMixin, f"__{name}__")
 
     def method(self: Tracer, other: Any) -> Any:
         builder = IMPLEMENTATIONS.get(ufunc)
         if builder is not None and type(other) in _PLAIN:
             return wrap(builder(self, other))
+        if name == "mul" and isinstance(other, _SEQUENCES):
+            return self.__rmul__(other)
         return general(self, other)
 
     method.__name__ = f"__{name}__"
