@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from relgrad.errors import TraceError
-from relgrad.op import Symbolic
+from relgrad.ops.arguments import is_symbolic
 from relgrad.trace.construct import construct
 from relgrad.trace.containers import flatten
 
@@ -24,12 +24,12 @@ def cond(condition: Any, true: Callable[..., Any], false: Callable[..., Any], *a
     Where the condition is traced both functions are, and NumPy's `where` chooses between their results, which have one
     structure: unlike an `if`, this needs no program of its own for each answer. Raises TraceError where they have not.
     """
-    if not isinstance(condition, Symbolic):
+    if not is_symbolic(condition):
         return (true if condition else false)(*args)
     (first, structure), (second, other) = flatten(true(*args)), flatten(false(*args))
-    if structure != other or np.ndim(condition):  # type: ignore[arg-type]
+    if structure != other or np.ndim(condition):
         raise TraceError(
-            f"cond chooses between {structure} and {other}, by a condition of shape {np.shape(condition)}",  # type: ignore[call-overload]
+            f"cond chooses between {structure} and {other}, by a condition of shape {np.shape(condition)}",
             where=construct().where,
             cause="one condition chooses between two results of one structure",
             cure="return the same containers from both functions; choose entry by entry with np.where",

@@ -71,7 +71,7 @@ class Call:
         root = self.written_out(root)
         value = self.value(root)
         if value is not None and root in self.varying and root not in self.decisions:
-            self.decisions[root] = Decision(root, *answers([value]), user_line())
+            self.decisions[root] = Decision(root, answers([value])[0], user_line())
         return value
 
 

@@ -157,8 +157,10 @@ def names_in(code: CodeType) -> Names:
                 attributes.add(word)
             elif name in ("MATCH_CLASS", "IMPORT_STAR"):
                 variables.add("getattr")
-    words = [frozenset(w for w in found if isinstance(w, str)) for found in (variables, attributes, modules)]
-    return Names(*words, identities)
+    named, parts, imported = (
+        frozenset(w for w in found if isinstance(w, str)) for found in (variables, attributes, modules)
+    )
+    return Names(named, parts, imported, identities)
 
 
 def is_pure(module: Any) -> bool:

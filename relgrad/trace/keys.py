@@ -26,10 +26,10 @@ def settled(key: Any, written: bool = False) -> Any:
 
 def _entry(e: Any, written: bool) -> Any:
     if isinstance(e, slice):
-        bounds = (e.start, e.stop, e.step)
+        bounds: tuple[Any, ...] = (e.start, e.stop, e.step)
         if not any(isinstance(b, Symbolic) for b in bounds):
             return e
-        return slice(*[operator.index(b) if isinstance(b, Symbolic) else b for b in bounds])
+        return slice(*[None if b is None else operator.index(b) for b in bounds])
     if isinstance(e, range):
         return np.array(e, np.intp)
     if isinstance(e, Symbolic) and is_constant(e.term):

@@ -107,7 +107,7 @@ def _full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", **op
     if not holds_symbolic(fill_value):
         return fresh(_ORIGINAL["full"](_plain(shape), fill_value, dtype, order, **options))
     value = gathered(fill_value)
-    made = np.broadcast_to(value if dtype is None else value.astype(dtype), _plain(shape)).copy()
+    made: Any = np.broadcast_to(value if dtype is None else value.astype(dtype), _plain(shape)).copy()
     made.origin = Origin(np.ndarray)
     return made
 

@@ -37,7 +37,10 @@ class Masked(Tracer):
     """x[mask], a vector: the term of x is `whole`; if `filled`, its functions are defined outside the mask, too."""
 
     __slots__ = ("filled", "mask", "whole")
-    family = Tracer
+
+    @property
+    def family(self) -> type:
+        return Tracer
 
     def __init__(self, whole: Any, mask: Any, filled: bool = False):
         self.whole, self.mask, self.filled = whole, mask, filled

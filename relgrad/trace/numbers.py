@@ -36,7 +36,10 @@ class Number(Tracer):
     """A traced number of a class of Python's own; an integer has at most so many `bits`, None until it is asked."""
 
     __slots__ = ("bits",)
-    family = Tracer
+
+    @property
+    def family(self) -> type:
+        return Tracer
 
     def __init__(self, term: Any, cls: type, bits: int | None = None):
         super().__init__(term)

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.op import Symbolic, as_term, constant
-from relgrad.ops.arguments import call
+from relgrad.op import as_term, constant
+from relgrad.ops.arguments import call, is_symbolic
 from relgrad.ops.casting import cast
 from relgrad.ops.creation import stack_nested
 from relgrad.ops.gather import ARRAY, Scatter
@@ -29,12 +29,12 @@ from relgrad.trace.tracer import Tracer, wrap
 
 def _truth(x: Any) -> np.ndarray:
     """Return where entries are not zero, which is decided."""
-    return _decided(np.not_equal(x, 0) if isinstance(x, Symbolic) else np.asarray(x) != 0)
+    return _decided(np.not_equal(x, 0) if is_symbolic(x) else np.asarray(x) != 0)
 
 
 def _decided(x: Any) -> np.ndarray:
     """Return an array of integers or booleans in place of a traced one."""
-    if not isinstance(x, Symbolic):
+    if not is_symbolic(x):
         return np.asarray(x)
     value = decided(x.term)
     return np.asarray(refuse_condition() if value is None else value)
@@ -62,7 +62,7 @@ def _unique(
     equal_nan: bool = True,
     sorted: bool = True,
 ) -> Any:
-    if axis is not None or not isinstance(ar, Symbolic):
+    if axis is not None or not is_symbolic(ar):
         refuse_function(np.unique)
     x: Any = np.ravel(ar)  # type: ignore[call-overload]
     if x.dtype.kind in "iub":
@@ -87,7 +87,7 @@ def _unique(
 
 
 def _bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
-    if not isinstance(x, Symbolic) or not is_deciding():
+    if not is_symbolic(x) or not is_deciding():
         return NotImplemented
     if minlength > 0 and np.size(x) and bool(np.max(x) < minlength):  # as many bins for all such x
         return NotImplemented
@@ -188,7 +188,7 @@ def _at(ufunc: np.ufunc, a: Any, indices: Any, b: Any = None) -> None:
 
 
 def _dtype(x: Any) -> np.dtype:
-    return x.dtype if isinstance(x, Symbolic) else np.asarray(x).dtype  # type: ignore[attr-defined]
+    return x.dtype if is_symbolic(x) else np.asarray(x).dtype  # type: ignore[attr-defined]
 
 
 def _rounds(places: np.ndarray) -> list[np.ndarray]:
@@ -207,7 +207,7 @@ def _apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: An
     results = [func1d(x[at], *args, **kwargs) for at in np.ndindex(*outer)]
     if not results:
         refuse_function(np.apply_along_axis)
-    results = [np.asarray(r) if not isinstance(r, Symbolic) else r for r in results]
+    results = [np.asarray(r) if not is_symbolic(r) else r for r in results]
     stacked = np.stack([r.astype(results[0].dtype) for r in results])  # as the first one says
     inner = stacked.shape[1:]
     axis = axis % (len(outer) + 1)

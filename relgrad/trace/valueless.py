@@ -52,8 +52,8 @@ class Valueless(Symbolic):
         return refuse_condition(self._has_many) if value is None else bool(value)
 
     def __contains__(self, value: Any) -> bool:
-        equal = self == value
-        return bool(equal.any() if isinstance(equal, Symbolic) else np.any(equal))
+        equal: Any = self == value
+        return bool(np.any(equal))
 
     def __float__(self) -> float:
         value = None if self._has_many else self._discrete()
@@ -73,8 +73,8 @@ class Valueless(Symbolic):
 
     def _whole(self, kind: str, function: Callable[[Any], int], rounded: Any) -> int:
         """Return an integer near the value of a number, which the program is made for: the derivative of each is 0."""
-        term = getattr(self, "term", None)
-        if not self._has_many and isinstance(getattr(term, "type", None), ArrayType):
+        term = self.term
+        if not self._has_many and isinstance(self.kind, ArrayType):
             whole = term.type.dtype.kind in "biu"
             value = decided(term if whole else call(rounded, term))
             if value is not None:
