@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import doctest
 import math
 import threading
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import exp as exponential
+from pathlib import Path
 from typing import Any
 
 import hypothesis.strategies as st
@@ -24,6 +26,7 @@ from relgrad.programs import BRANCHES, programs_of
 from relgrad.trace.containers import flatten
 from relgrad.trace.trace import trace
 
+DOCS = Path(__file__).resolve().parent.parent / "docs" / "python.md"
 V = np.array([3.0, 1.0, 2.0])
 M = np.arange(6.0).reshape(2, 3) + 1
 
@@ -548,3 +551,11 @@ def test_programs_live_as_long_as_their_functions():
 
     assert rg.stabilize(f)(2.0) == 2.0
     assert programs_of(f, ("other",)) == {}
+
+
+def test_the_document_says_what_is():
+    text = DOCS.read_text()
+    test = doctest.DocTestParser().get_doctest(text, {}, "python.md", str(DOCS), 0)
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+    runner.run(test)
+    assert runner.tries > 5 and not runner.failures
