@@ -37,6 +37,7 @@ def getitem(a: Any, key: Any) -> Any:
     entries = _flat_key(key)
     if not is_ground(x):
         return _pattern_getitem(x, entries)
+    _check_masks(key, x.type.shape)
     rank = x.type.ndim
     consumed = sum(e is not None and e is not Ellipsis for e in entries)
     if consumed > rank:
@@ -56,6 +57,33 @@ def getitem(a: Any, key: Any) -> Any:
         entries = [FULL if e is None else e for e in entries]
         return _advanced(x, entries)
     return _basic(x, entries)
+
+
+def _check_masks(key: Any, shape: tuple[int | None, ...]) -> None:
+    """Raise ShapeError for masks whose extents are not those of the axes that they choose of."""
+    parts = [e for e in (key if isinstance(key, tuple) else (key,)) if e is not None]
+    parts = [np.array(e) if _is_list_of_booleans(e) else e for e in parts]
+    masks = [e if isinstance(e, np.ndarray) and e.dtype.kind == "b" else None for e in parts]
+    if not any(m is not None for m in masks):
+        return
+    counts = [1 if m is None else m.ndim for m in masks]
+    at = 0
+    for i, (e, mask, count) in enumerate(zip(parts, masks, counts, strict=True)):
+        if e is Ellipsis:
+            at = len(shape) - sum(counts[i + 1 :])
+            continue
+        axes = shape[at : at + count]
+        if mask is not None and any(n not in (None, m) for n, m in zip(axes, mask.shape, strict=False)):
+            raise ShapeError(
+                f"a mask of shape {mask.shape} cannot index axes of extents {axes}",
+                cause="NumPy would raise IndexError for an array of this shape",
+                cure="make the mask of the array that it indexes, x[x > 0]",
+            )
+        at += count
+
+
+def _is_list_of_booleans(e: Any) -> bool:
+    return isinstance(e, list) and bool(e) and all(isinstance(x, (bool, np.bool_)) for x in e)
 
 
 def _flat_key(key: Any) -> list[Any]:
