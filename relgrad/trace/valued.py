@@ -204,7 +204,7 @@ def _rounds(places: np.ndarray) -> list[np.ndarray]:
 def _apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
     x = np.moveaxis(arr, axis, -1)
     outer = x.shape[:-1]
-    results = [func1d(x[at], *args, **kwargs) for at in np.ndindex(*outer)]
+    results: list[Any] = [func1d(x[at], *args, **kwargs) for at in np.ndindex(*outer)]
     if not results:
         refuse_function(np.apply_along_axis)
     results = [np.asarray(r) if not is_symbolic(r) else r for r in results]
