@@ -330,6 +330,9 @@ def test_calls(fun, what, cure):
 
 
 def test_options_that_a_builder_does_not_know(monkeypatch):
+    error = refused(lambda x: np.sum(x, out=np.zeros((), np.float32)))
+    assert error.what.startswith("np.sum cannot be traced with")
+    assert "out" in error.what
     monkeypatch.setitem(IMPLEMENTATIONS, np.fft.fft, lambda a: a)
     error = refused(lambda x: np.fft.fft(x, n=4))
     assert (

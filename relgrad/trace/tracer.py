@@ -10,7 +10,7 @@ import numpy as np
 
 from relgrad.errors import RelationError, TraceError
 from relgrad.implementations import IMPLEMENTATIONS
-from relgrad.op import Symbolic
+from relgrad.op import Symbolic, as_term
 from relgrad.term import Unknown, is_term
 from relgrad.trace.cures import ATTRIBUTES
 from relgrad.trace.dispatch import QUERIES, call_function, call_method, call_ufunc
@@ -20,6 +20,7 @@ from relgrad.trace.namespace import Namespace
 from relgrad.trace.parts import folded
 from relgrad.trace.refusal import (
     function_name,
+    refuse,
     refuse_attribute,
     refuse_operand,
     refuse_output,
@@ -61,10 +62,11 @@ class Tracer(Handle, np.lib.mixins.NDArrayOperatorsMixin):
                 refuse_operand(cls)
             if not issubclass(cls, (Symbolic, np.ndarray)):
                 return NotImplemented
-        out = kwargs.pop("out", None)
+        if kwargs.get("out") is not None:
+            return _computed_into(
+                function, lambda **k: self.__array_function__(function, types, args, k), kwargs
+            )
         result = wrap(call_function(function, args, kwargs))
-        if out is not None:
-            return _into((out,), result, function, False)
         memory = SHARING.get(function)
         return result if memory is None else memory(function, args, kwargs, result)
 
@@ -236,10 +238,9 @@ def _method(name: str) -> Any:
     memory = SHARING.get(name)
 
     def method(self: Tracer, *args: Any, **kwargs: Any) -> Any:
-        out = kwargs.pop("out", None)
+        if kwargs.get("out") is not None:
+            return _computed_into(getattr(np, name, method), lambda **k: method(self, *args, **k), kwargs)
         result = wrap(call_method(name, (self, *args), kwargs))
-        if out is not None:
-            return _into((out,), result, getattr(np, name), False)
         return result if memory is None else memory(name, (self, *args), kwargs, result)
 
     method.__name__ = name
@@ -287,8 +288,26 @@ def _each(change: Callable[[Any, Any], Any], results: Any, out: tuple[Any, ...])
     return tuple([y if x is None else change(y, x) for y, x in zip(results, out, strict=True)])
 
 
-def _into(out: tuple[Any, ...], result: Any, ufunc: Any, stretch: bool) -> Any:
-    """Write the results of a function into the arrays that are given for them."""
+def _computed_into(function: Any, compute: Callable[..., Any], kwargs: dict[str, Any]) -> Any:
+    """Write the result of a function that is no ufunc into the array that is given for it, of its dtype and shape."""
+    out = kwargs["out"]
+    if type(out) is not Tracer:
+        refuse_output(function_name(function))
+    result = compute(**{k: v for k, v in kwargs.items() if k != "out"})
+    if result.dtype != out.dtype or result.shape != out.shape:
+        refuse(
+            TraceError(
+                f"{function_name(function)} cannot be traced with this out=",
+                cause=f"the result is {result.dtype} of shape {result.shape}, the array is {out.dtype} of {out.shape}",
+                cure="write y[...] = the result, which converts it",
+            )
+        )
+    out.write(as_term(result))
+    return out
+
+
+def _into(out: tuple[Any, ...], result: Any, ufunc: np.ufunc, stretch: bool) -> Any:
+    """Write the results of a ufunc into the arrays that are given for them."""
     if any(x is not None and type(x) is not Tracer for x in out):
         refuse_output(function_name(ufunc))
     results = result if isinstance(result, tuple) else (result,)
