@@ -8,11 +8,11 @@ math.exp(x)                   ↦   np.exp(x)
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 import sys
 from collections.abc import Callable, Iterable
-from functools import cache
 from types import ModuleType
 from typing import Any
 
@@ -255,8 +255,9 @@ def _scalar(name: str, instead: Any) -> Callable[..., Any]:
     """Return a function of `math`, which NumPy's takes the place of for traced numbers."""
     original = getattr(math, name)
 
-    def call(*args: Any) -> Any:
-        return number(instead(*args)) if any(map(holds_symbolic, args)) else original(*args)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        is_traced = any(map(holds_symbolic, args))
+        return number(instead(*args, **kwargs)) if is_traced else original(*args, **kwargs)
 
     return call
 
@@ -314,6 +315,14 @@ _LINALG: dict[str, Any] = {
 }
 
 
+def _fsum(seq: Any, /) -> Any:
+    return 1.0 * np.sum(gathered(seq))
+
+
+def _prod(iterable: Any, /, *, start: Any = 1) -> Any:
+    return start * np.prod(gathered(iterable))
+
+
 def _logarithm(x: Any, base: Any = None) -> Any:
     return np.log(x) if base is None else np.log(x) / np.log(base)
 
@@ -359,17 +368,18 @@ _MATH: dict[str, Any] = {
     **{
         name: getattr(np, name) for name in ("exp", "expm1", "log1p", "log2", "log10", "sqrt", "cbrt", "exp2")
     },
-    **{name: getattr(np, name) for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "hypot", "fabs")},
+    **{name: getattr(np, name) for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "fabs")},
     **{name: getattr(np, "arc" + name[1:]) for name in ("asin", "acos", "atan", "asinh", "acosh", "atanh")},
     **{name: getattr(np, name) for name in ("copysign", "degrees", "radians", "isnan", "isinf", "isfinite")},
     **{name: getattr(scipy.special, name) for name in ("erf", "erfc", "gamma")},
     "atan2": np.arctan2,
-    "pow": np.power,
+    "pow": lambda x, y: np.power(1.0 * x, y),  # floats, of integers too
+    "hypot": lambda *coordinates: functools.reduce(np.hypot, coordinates, 0.0),
     "lgamma": scipy.special.gammaln,
     "log": _logarithm,
-    "fmod": np.fmod,
-    "fsum": np.sum,
-    "prod": np.prod,
+    "fmod": lambda x, y: np.fmod(1.0 * x, y),
+    "fsum": _fsum,
+    "prod": _prod,
 }
 
 
@@ -454,7 +464,7 @@ def stand_ins(every: bool) -> Patches:
     return _stand_ins(every, "scipy.linalg" in sys.modules)
 
 
-@cache
+@functools.cache
 def _stand_ins(every: bool, matrices: bool) -> Patches:
     others = (_functions() if every else {}) | (_matrices() if every and matrices else {})
     return Patches(others | _makers(), _KINDS)
