@@ -80,6 +80,10 @@ class ShapeError(RelgradError, ValueError):
     """Shapes or axes do not fit."""
 
 
+class OutOfBoundsError(ShapeError, IndexError):
+    """An index names no entry."""
+
+
 class GradientError(RelgradError, TypeError):
     """A derivative was asked for that does not exist or is not defined."""
 

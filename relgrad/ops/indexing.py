@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.errors import RelationError, ShapeError, TraceError
+from relgrad.errors import OutOfBoundsError, RelationError, ShapeError, TraceError
 from relgrad.implementations import implements
 from relgrad.op import Symbolic, as_term, constant, is_constant, strong
 from relgrad.ops.arguments import call, is_ground, normalize_axis, refuse, require_ground
@@ -41,7 +41,7 @@ def getitem(a: Any, key: Any) -> Any:
     rank = x.type.ndim
     consumed = sum(e is not None and e is not Ellipsis for e in entries)
     if consumed > rank:
-        raise ShapeError(
+        raise OutOfBoundsError(
             f"too many indices: {consumed} for an array of shape {x.type.shape}",
             cure="insert axes first, with [..., None]",
         )
@@ -275,9 +275,9 @@ def _check_bounds(values: np.ndarray, n: int, axis: int) -> None:
         raise _out_of_bounds(wrong.flat[0], n, axis)
 
 
-def _out_of_bounds(index: int, n: int, axis: int) -> ShapeError:
+def _out_of_bounds(index: int, n: int, axis: int) -> OutOfBoundsError:
     which = f"an index from {-n} to {n - 1}" if n else "an array that is not empty"
-    return ShapeError(
+    return OutOfBoundsError(
         f"index {index} is out of bounds for axis {axis} of extent {n}",
         cause="NumPy would raise IndexError for an array of this shape",
         cure=f"pass {which}",

@@ -60,6 +60,12 @@ class Number(Tracer):
             args = (first, *_weakened(rest)) if function is np.where else _weakened(args)
         return super().__array_function__(function, types, args, kwargs)
 
+    def __getattr__(self, name: str) -> Any:
+        """Return what Python's own number has under a name: of integers, which are decided."""
+        if name != "term" and self.python is not float and hasattr(int, name):
+            return getattr(_known(self), name)
+        return super().__getattr__(name)
+
     def __neg__(self) -> Any:
         return _unary(self, np.negative)
 

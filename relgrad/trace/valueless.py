@@ -57,7 +57,7 @@ class Valueless(Symbolic):
 
     def __float__(self) -> float:
         value = None if self._has_many else self._discrete()
-        return refuse_number("float", self._has_many) if value is None else float(value)
+        return refuse_number("float", self._has_many) if value is None else float(np.reshape(value, self.kind.shape))
 
     def __int__(self) -> int:
         return self._whole("int", int, np.trunc)
@@ -78,6 +78,7 @@ class Valueless(Symbolic):
             whole = term.type.dtype.kind in "biu"
             value = decided(term if whole else call(rounded, term))
             if value is not None:
+                int(np.ones(self.kind.shape))  # NumPy refuses arrays of rank 1 and more
                 return function(value.item())
         return refuse_number(kind, self._has_many)
 
