@@ -559,3 +559,11 @@ def test_the_document_says_what_is():
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
     runner.run(test)
     assert runner.tries > 5 and not runner.failures
+
+
+def test_accuracy_is_measured_on_the_branch_that_each_point_takes():
+    def f(x):
+        return np.log(1 + np.exp(x)) if x > 0 else np.exp(x) - 1
+
+    found = rg.accuracy(f, lambda rng: rng.normal(), points=40)
+    assert found["value"].worst("rewritten") < 2 and "takes the branch" in str(found)

@@ -14,6 +14,8 @@ from relgrad.accuracy.limit import limits
 from relgrad.accuracy.result import Accuracy, Errors
 from relgrad.compile.function import Compiled, compile_program
 from relgrad.differentiate import pull_along
+from relgrad.interpret import interpret
+from relgrad.kernels.decided import answers
 from relgrad.relation import Library
 from relgrad.schedule import Strategy, schedule
 from relgrad.schedule.strategy import NAIVE
@@ -37,12 +39,21 @@ class Subject(NamedTuple):
     @classmethod
     def of(cls, rule: Rule, args: Sequence[Any], library: Library, strategy: Strategy) -> Subject:
         """Trace a function of these arguments and rewrite it."""
-        traced = trace(rule, args)
+        traced = trace(rule, args, explicit=lambda roots: schedule(roots, library, NAIVE).after)
         written = schedule(traced.outputs, library, NAIVE)
         derived = schedule(traced.outputs, library, strategy)
         naive = compile_program(traced, written.after, "naive")
         rewritten = compile_program(traced, derived.after, "rewritten", strategy.extended)
         return cls(traced, written, derived, naive, rewritten)
+
+    def decides(self, args: Sequence[Any]) -> bool:
+        """Whether these arguments decide as those do of which the function was traced."""
+        asked = [d.term for d in self.traced.decisions]
+        try:
+            given = answers(interpret(asked, self.values(args))) if asked else ()
+        except Exception:  # on a way that they do not take
+            return False
+        return given == tuple([d.answer for d in self.traced.decisions])
 
     def values(self, args: Sequence[Any]) -> dict[Term, Any]:
         """Return the arrays among the arguments by the inputs that stand for them."""
@@ -93,18 +104,22 @@ def measure(
     rng = np.random.default_rng(seed)
     drawn = any(map(callable, args))
     inputs = [tuple([a(rng) if callable(a) else a for a in args]) for _ in range(points if drawn else 1)]
-    subjects: dict[Any, list[tuple[Subject, list[str]]]] = {}
+    subjects: dict[Any, list[list[tuple[Subject, list[str]]]]] = {}
+    asked: dict[str, None] = {}
     errors: dict[str, Errors] = {}
     for position, point in enumerate(inputs):
-        key = signature(point, {})
-        if key not in subjects:
-            subjects[key] = subjects_of(fun, point, library, strategy, argnums, gradient)
-        for subject, labels in subjects[key]:
+        kept = subjects.setdefault(signature(point, {}), [])
+        chosen = next((some for some in kept if all(subject.decides(point) for subject, _ in some)), None)
+        if chosen is None:
+            chosen = subjects_of(fun, point, library, strategy, argnums, gradient)
+            kept.append(chosen)
+        for subject, labels in chosen:
+            asked |= dict.fromkeys([d.where for d in subject.traced.decisions])
             for label, found in zip(labels, subject.errors(point, atol), strict=True):
                 errors.setdefault(label, Errors(label)).add(position, *found)
-    names = next(iter(subjects.values()))[0][0].traced.paths
+    names = next(iter(subjects.values()))[0][0][0].traced.paths
     leaves = [dict(zip(names, flatten((point, {}))[0], strict=True)) for point in inputs]
-    return Accuracy(getattr(fun, "__name__", "f"), leaves, list(errors.values()))
+    return Accuracy(getattr(fun, "__name__", "f"), leaves, list(errors.values()), list(asked))
 
 
 def subjects_of(

@@ -83,6 +83,8 @@ class Accuracy:
     name: str
     inputs: list[dict[str, Any]]
     outputs: list[Errors]
+    asked: list[str] = field(default_factory=list)
+    """The lines at which the function decides by its arguments."""
 
     def __getitem__(self, label: str) -> Errors:
         for errors in self.outputs:
@@ -113,7 +115,9 @@ class Accuracy:
         """Return what has to be known to read the numbers."""
         limits = sum(e.limits for e in self.outputs)
         unknown = sum(e.undetermined for e in self.outputs)
+        lines = ", ".join(self.asked[:4]) + (", …" if len(self.asked) > 4 else "")
         return [
+            *([f"each point takes the branch that it decides for, at {lines}"] if self.asked else []),
             *([f"{limits} entries have no value and are compared with a limit"] if limits else []),
             *([f"{unknown} entries are left out: no value was found"] if unknown else []),
         ]
