@@ -220,7 +220,7 @@ def _piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kwa
     single = single or (
         isinstance(condlist, (list, tuple)) and condlist and np.ndim(condlist[0]) == 0 != np.ndim(x)
     )
-    conditions = [_truth(c) for c in ([condlist] if single else condlist)]
+    conditions = [*np.array([_truth(c) for c in ([condlist] if single else condlist)])]  # all of one shape
     if len(funclist) == len(conditions) + 1:
         conditions.append(~np.any(conditions, axis=0))
     y = np.zeros_like(x)
