@@ -75,10 +75,11 @@ class Valueless(Symbolic):
         """Return an integer near the value of a number, which the program is made for: the derivative of each is 0."""
         term = self.term
         if not self._has_many and isinstance(self.kind, ArrayType):
+            shape: Any = self.kind.shape
             whole = term.type.dtype.kind in "biu"
             value = decided(term if whole else call(rounded, term))
             if value is not None:
-                int(np.ones(self.kind.shape))  # NumPy refuses arrays of rank 1 and more
+                int(np.ones(shape))  # NumPy refuses arrays of rank 1 and more
                 return function(value.item())
         return refuse_number(kind, self._has_many)
 
