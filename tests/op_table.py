@@ -387,8 +387,10 @@ NOT_A_FUNCTION_OF_THE_REALS: dict[str, Row] = {
 }
 """Traced, but without derivative: asking for one is an error."""
 
+HALF_KNOWN = tuple([f"reduced: {label}" for label in over("var", X, 0, None, where=B)])
+"""Not traced where only the mask's extents are known."""
+
 NEED_EXTENTS = (
-    *[f"reduced: {label}" for label in over("var", X, 0, None, where=B)],
     "reduced: cumsum",
     "reduced: cumprod",
     "reduced: methods",
