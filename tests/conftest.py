@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("suite", deadline=None)  # a busy machine is slow, and nothing is wrong with that
+settings.load_profile("suite")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -133,11 +133,13 @@ def _number(t: Any) -> Any:
 @lru_cache(maxsize=4096)
 def _is_total(op: Any, operands: tuple[Any, ...]) -> bool:
     """Whether a function of entries is finite at all small numbers, zero among them, of the dtypes of its operands."""
+    if not op.elementwise:
+        return True
     axes = [SMALL.astype(x) if isinstance(x, np.dtype) else np.array([x]) for x in operands]
     grid = np.meshgrid(*axes, indexing="ij")
     with np.errstate(all="ignore"):
         found = op.compute(*grid)
-    return bool(np.all(np.isfinite(found))) if op.elementwise else True
+    return bool(np.all(np.isfinite(found)))
 
 
 def _filled(x: Masked) -> Any:
