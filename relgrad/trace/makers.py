@@ -38,7 +38,7 @@ def fresh(x: Any) -> Any:
     if type(x) is not np.ndarray or x.dtype.kind not in KINDS or x.dtype.itemsize > 8:
         return x
     made = Tracer(constant(x))
-    made.origin = Origin(np.ndarray)
+    made.origin = Origin(np.ndarray, rows=x.flags.c_contiguous)
     return made
 
 

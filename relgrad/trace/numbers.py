@@ -19,6 +19,7 @@ from relgrad.op import as_term
 from relgrad.ops.arguments import call
 from relgrad.ops.casting import cast
 from relgrad.trace.decisions import decided
+from relgrad.trace.patches import holds_symbolic
 from relgrad.trace.tracer import OPERATORS, Tracer, wrap
 from relgrad.trace.views import Origin, argument
 
@@ -51,6 +52,8 @@ class Number(Tracer):
         return self.origin.cls  # type: ignore[union-attr]
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if method == "at":  # the array that is written to keeps its dtype
+            return super().__array_ufunc__(ufunc, method, *inputs, **kwargs)
         compares = ufunc in _COMPARISONS.values()
         return super().__array_ufunc__(ufunc, method, *_weakened(inputs, not compares), **kwargs)
 
@@ -95,11 +98,19 @@ def number(x: Tracer) -> Any:
 
 def _weakened(inputs: Any, integers: bool = True) -> tuple[Any, ...]:
     """Return operands with Python's numbers in the dtypes that they take beside those of arrays."""
-    strong = [np.result_type(x) if not isinstance(x, Tracer) else x.dtype
-              for x in inputs if not isinstance(x, Number) and type(x) not in PYTHON and x is not None]  # fmt: skip
+    others = [x for x in inputs if not isinstance(x, Number) and type(x) not in PYTHON]
+    strong = [dtype for x in others if (dtype := _dtype(x)) is not None]
     if not strong:
         return tuple([Tracer(x.term) if isinstance(x, Number) else x for x in inputs])
     return tuple([_beside(x, strong, integers) if isinstance(x, Number) else x for x in inputs])
+
+
+def _dtype(x: Any) -> np.dtype | None:
+    """Return the dtype of an array of real numbers, or of a list that is one; None of others."""
+    found = getattr(x, "dtype", None)
+    if isinstance(x, (list, tuple)) and not holds_symbolic(x):
+        found = np.asarray(x).dtype
+    return found if isinstance(found, np.dtype) and found.kind in "biuf" else None
 
 
 def _beside(x: Number, strong: list[np.dtype], integers: bool) -> Tracer:

@@ -57,7 +57,11 @@ class Valueless(Symbolic):
 
     def __float__(self) -> float:
         value = None if self._has_many else self._discrete()
-        return refuse_number("float", self._has_many) if value is None else float(np.reshape(value, self.kind.shape))
+        return (
+            refuse_number("float", self._has_many)
+            if value is None
+            else float(np.reshape(value, self.kind.shape))
+        )
 
     def __int__(self) -> int:
         return self._whole("int", int, np.trunc)

@@ -49,7 +49,8 @@ class Origin:
     `cls` is the class that it shows, `guard` a cause and a cure why it must not be written to. As a view, it is `view`
     of `parent`: its term was `value` when that of `root`, the array at the end of the parents, was `seen`. Where
     `certain` is false NumPy answers with a view or a copy, depending on the layout of memory, which is not known; such
-    a view is a root of its own. `lost` is the construct that wrote into one of two such arrays: the other is not read.
+    a view is a root of its own. `lost` is the construct that wrote into one of two such arrays: the other is not read. Where memory
+    lies in `rows`, as that of arrays made while tracing does, every reshaping by rows is a view.
     """
 
     cls: Any
@@ -61,6 +62,7 @@ class Origin:
     value: Any = None
     certain: bool = True
     lost: Construct | None = None
+    rows: bool = False
 
 
 def argument(leaf: Any, path: str) -> Origin:
@@ -161,7 +163,8 @@ def _reshaped(function: Any, args: Any, kwargs: Any, y: Any) -> Any:
     if _rank(y) is None or not _is_array(x):
         return y
     backwards = -1 if kwargs.get("order") == "F" else 1
-    return _view(function, args, kwargs, y, certain=_splits(x.shape[::backwards], y.shape[::backwards]))
+    certain = _splits(x.shape[::backwards], y.shape[::backwards]) or _in_rows(x, kwargs)
+    return _view(function, args, kwargs, y, certain=certain)
 
 
 def _raveled(function: Any, args: Any, kwargs: Any, y: Any) -> Any:
@@ -171,7 +174,13 @@ def _raveled(function: Any, args: Any, kwargs: Any, y: Any) -> Any:
     # Unlike x.reshape(-1), x.ravel() copies what has gaps: a view is one along a single axis of memory of its own.
     own = x.origin is None or x.origin.view is None
     long = sum(n != 1 for n in x.shape)
-    return _view(function, args, kwargs, y, certain=long == 0 or 0 in x.shape or (own and long == 1))
+    certain = long == 0 or 0 in x.shape or (own and long == 1) or _in_rows(x, kwargs)
+    return _view(function, args, kwargs, y, certain=certain)
+
+
+def _in_rows(x: Any, kwargs: dict[str, Any]) -> bool:
+    """Whether memory is known to lie row by row, in which order it is read."""
+    return x.origin is not None and x.origin.rows and kwargs.get("order", "C") == "C"
 
 
 def _protected(function: Any, args: Any, kwargs: Any, y: Any) -> Any:
