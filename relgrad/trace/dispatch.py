@@ -26,7 +26,7 @@ from relgrad.trace.refusal import (
     refuse_method,
 )
 
-_METHODS: dict[Any, Any] = {
+REDUCTIONS: dict[Any, Any] = {
     (np.add, "reduce"): np.sum,
     (np.multiply, "reduce"): np.prod,
     (np.maximum, "reduce"): np.max,
@@ -177,7 +177,7 @@ def call_ufunc(ufunc: np.ufunc, method: str, inputs: Any, kwargs: dict[str, Any]
         options.setdefault("axis", 0)
         if method == "reduce" and options["axis"] == 0 and _shape(inputs[0]) == ():
             options["axis"] = None
-    builder = IMPLEMENTATIONS.get((ufunc, method)) or builder_of(_METHODS.get((ufunc, method)))
+    builder = IMPLEMENTATIONS.get((ufunc, method)) or builder_of(REDUCTIONS.get((ufunc, method)))
     if builder is not None:
         return _build(builder, name, inputs, options)
     if method not in ("__call__", "outer"):

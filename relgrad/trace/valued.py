@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from relgrad.implementations import IMPLEMENTATIONS
 from relgrad.op import as_term, constant
 from relgrad.ops.arguments import call, is_symbolic
 from relgrad.ops.casting import cast
@@ -18,7 +19,7 @@ from relgrad.ops.creation import stack_nested
 from relgrad.ops.gather import ARRAY, Scatter
 from relgrad.ops.shaping import reshape
 from relgrad.trace.decisions import decided, is_deciding
-from relgrad.trace.dispatch import QUERIES
+from relgrad.trace.dispatch import QUERIES, REDUCTIONS
 from relgrad.trace.handle import Handle
 from relgrad.trace.keys import settled
 from relgrad.trace.lens import fitted, positions, scattered
@@ -191,6 +192,21 @@ def _dtype(x: Any) -> np.dtype:
     return x.dtype if is_symbolic(x) else np.asarray(x).dtype  # type: ignore[attr-defined]
 
 
+def _accumulate(ufunc: np.ufunc, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
+    """Trace `ufunc.accumulate` step by step, where nothing says how to do it at once."""
+    if (
+        (ufunc, "accumulate") in (*IMPLEMENTATIONS, *REDUCTIONS)
+        or ufunc not in IMPLEMENTATIONS
+        or dtype is not None
+    ):
+        return NotImplemented
+    x = np.moveaxis(array, axis, 0)
+    steps = [x[0]] if len(x) else []
+    for row in x[1:]:
+        steps.append(ufunc(steps[-1], row))
+    return np.moveaxis(np.stack(steps), 0, axis) if steps else array.copy()
+
+
 def _rounds(places: np.ndarray) -> list[np.ndarray]:
     """Return indices into places, in order, so that no place is named twice in one of the groups."""
     order = np.argsort(places, kind="stable")
@@ -266,6 +282,7 @@ QUERIES.update(
         np.piecewise: _piecewise,
         np.where: _where,
         (np.ufunc, "at"): _at,
+        (np.ufunc, "accumulate"): _accumulate,
         "sort": _sort,
         "item": _item,
         "tolist": _tolist,

@@ -49,8 +49,8 @@ class Origin:
     `cls` is the class that it shows, `guard` a cause and a cure why it must not be written to. As a view, it is `view`
     of `parent`: its term was `value` when that of `root`, the array at the end of the parents, was `seen`. Where
     `certain` is false NumPy answers with a view or a copy, depending on the layout of memory, which is not known; such
-    a view is a root of its own. `lost` is the construct that wrote into one of two such arrays: the other is not read. Where memory
-    lies in `rows`, as that of arrays made while tracing does, every reshaping by rows is a view.
+    a view is a root of its own. `lost` is the construct that wrote into one of two such arrays: the other is not read.
+    Where memory lies in `rows`, as that of arrays made while tracing does, every reshaping by rows is a view.
     """
 
     cls: Any
