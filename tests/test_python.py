@@ -301,6 +301,13 @@ def test_writers():
     agree(f, V + 0.25)
 
 
+def test_places_follow_from_shapes():
+    agree(
+        lambda x: (x[np.triu_indices_from(x, 1)], x[np.tril_indices_from(x)], x[np.diag_indices_from(x)]),
+        M[:, :2],
+    )
+
+
 def test_a_plain_array_is_not_written_into():
     outer = np.zeros(3)
 
