@@ -279,6 +279,15 @@ def test_arrays_that_are_filled():
     agree(f, V / 3 + 0.01, 5)
 
 
+def test_what_is_trimmed_is_decided():
+    def f(x):
+        return np.trim_zeros(x), np.trim_zeros(x[:2], "b"), np.trim_zeros(x * 0)
+
+    x = np.array([0.0, 1.0, 2.0, 0.0])
+    for expected, got in zip(f(x), rg.stabilize(f)(x), strict=True):
+        np.testing.assert_array_equal(got, expected)
+
+
 def test_writers():
     def f(x):
         y = np.zeros(5)

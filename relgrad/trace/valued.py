@@ -53,6 +53,17 @@ def _argwhere(a: Any) -> Any:
     return np.argwhere(_truth(a))
 
 
+def _trim_zeros(filt: Any, trim: str = "fb") -> Any:
+    kept = np.flatnonzero(_truth(filt))
+    if not kept.size:
+        return filt[:0]
+    start, stop = (
+        (kept[0] if "f" in trim.lower() else 0),
+        (kept[-1] + 1 if "b" in trim.lower() else len(filt)),
+    )
+    return filt[start:stop]
+
+
 def _unique(
     ar: Any,
     return_index: bool = False,
@@ -270,6 +281,7 @@ QUERIES.update(
         np.flatnonzero: _flatnonzero,
         np.argwhere: _argwhere,
         np.unique: _unique,
+        np.trim_zeros: _trim_zeros,
         np.array_equal: _array_equal,
         np.bincount: _bincount,
         np.allclose: _allclose,
