@@ -98,6 +98,8 @@ class _Placed:
     def __init__(self) -> None:
         self.lock = Lock()
         self.traces = 0
+        self.importing = builtins.__import__
+        """What import statements call when nothing is traced."""
         self.counts: dict[tuple[int, str], int] = {}
         self.before: dict[tuple[int, str], Any] = {}
 
@@ -127,7 +129,7 @@ _placed = _Placed()
 
 
 def _get(scope: Scope, name: str) -> Any:
-    return scope[name] if isinstance(scope, dict) else scope.cell_contents
+    return scope.get(name) if isinstance(scope, dict) else scope.cell_contents
 
 
 def _set(scope: Scope, name: str, value: Any) -> None:
@@ -145,12 +147,11 @@ class _Imports(threading.local):
 
 
 _imports = _Imports()
-_import = builtins.__import__
 
 
 def _importing(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
     """Import a module as the statement within a function that is traced finds it."""
-    module = _import(name, globals, locals, fromlist, level)
+    module = _placed.importing(name, globals, locals, fromlist, level)
     patches = _imports.scopes.get(id(globals))
     return module if patches is None else patches.instead(module)
 
@@ -164,7 +165,8 @@ def patched(patches: Patches, scopes: Sequence[Scope]) -> Iterator[None]:
     try:
         with _placed.lock:
             _placed.traces += 1
-            builtins.__import__ = _importing
+            if builtins.__import__ is not _importing:
+                _placed.importing, builtins.__import__ = builtins.__import__, _importing
             for scope in scopes:
                 for name in list(scope) if isinstance(scope, dict) else [""]:
                     if _placed.place(scope, name, patches):
@@ -174,6 +176,7 @@ def patched(patches: Patches, scopes: Sequence[Scope]) -> Iterator[None]:
         _imports.scopes = around
         with _placed.lock:
             _placed.traces -= 1
-            builtins.__import__ = _importing if _placed.traces else _import
+            if not _placed.traces and builtins.__import__ is _importing:
+                builtins.__import__ = _placed.importing
             for scope, name in found:
                 _placed.restore(scope, name)
