@@ -102,11 +102,10 @@ class Variants:
                     return run
         return None
 
-    def branching(self, path: Path) -> Term | None:
-        """Return the term by which calls with a path of decisions part from others that are kept."""
+    def parting(self, path: Path) -> int:
+        """Return after how many decisions calls with a path part from others that are kept."""
         shared = [sum(1 for _ in takewhile(bool, map(eq, path, run.path))) for run in self.runs]
-        at = max(shared, default=0)
-        return path[at][0] if at < len(path) else None
+        return max(shared, default=0)
 
     def keep(self, run: Run, guarded: bool) -> None:
         """Put a program first, and its run, if its guard may ever hold."""

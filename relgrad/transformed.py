@@ -149,8 +149,9 @@ class Transformed:
             if keeps and (asked := tests(traced.outputs, after, became, rewrite)):
                 masks = functools.partial(undefined, traced.outputs, rewrite, how.conventions)
                 compiled = keep_undefined(compiled, traced, asked, masks)
-            derivation = replace(found, before=traced.outputs, after=after, assumed=traced.stated)
-            derivation = replace(derivation, decided=traced.decisions)
+            derivation = replace(
+                found, before=traced.outputs, after=after, assumed=traced.stated, decided=traced.decisions
+            )
             return Program(traced, derivation, compiled)
 
         inputs = (*traced.inputs, *traced.outside)
@@ -200,7 +201,7 @@ class Transformed:
         path = tuple([(d.term, d.answer) for d in traced.decisions])
         run = Run(guard.holds, compiled.function, program, compiled, path)
         if path:
-            self._count(variants, path)
+            self._count(variants, path, traced)
         # What the function itself changes is read anew at each call.
         stable = not guard.reason and guard.holds(self._fun)
         if stable and active_count() > 1:
@@ -218,8 +219,7 @@ class Transformed:
         Where numbers may be `drawn` at each call, they are inputs as soon as they differ.
         """
         best = None
-        answers = [d.answer for d in traced.decisions]
-        alike = [p for p in variants.programs if [d.answer for d in p.traced.decisions] == answers]
+        alike = [p for p in variants.programs if p.traced.answers == traced.answers]
         for program in alike:
             found = common(program.traced, traced, drawn or len(alike) >= SINGLE)
             if found is not None and found.computed == program.traced.computed:
@@ -228,23 +228,22 @@ class Transformed:
         program = self._finish(best or lifted(traced), args, kwargs)
         return program, program.compiled
 
-    def _traced(self, args: tuple[Any, ...], kwargs: dict[str, Any], guard: Guard) -> Traced:
+    def _traced(self, args: tuple[Any, ...], kwargs: dict[str, Any], guard: Guard | None = None) -> Traced:
         written_out = functools.partial(explicit, conventions=self.settings.conventions)
         return trace(self._rule, args, kwargs, written_out, guard)
 
-    def _count(self, variants: Variants, path: Path) -> None:
+    def _count(self, variants: Variants, path: Path, traced: Traced) -> None:
         """Warn of a function whose calls decide in very many ways: of the first `MANY` of them, and of multiples."""
         variants.branches += 1
         if variants.branches % MANY:
             return
-        parting = variants.branching(path)
-        decisions = {d.term: d.where for d in variants.programs[0].traced.decisions}
+        at = variants.parting(path)
         warn(
             ManyBranches(
                 str(
                     RelgradError(
                         f"{self._name} has been made {variants.branches} times for arguments of one signature",
-                        where=decisions.get(parting) if parting is not None else definition(self._rule),
+                        where=traced.decisions[at].where if at < len(path) else definition(self._rule),
                         cause="the function decides there by the values of its arguments, and each way to decide is"
                         " a program of its own",
                         cure="choose between arrays with np.where or relgrad.cond, which serve all calls",
@@ -282,7 +281,5 @@ class Transformed:
 
     def term(self, /, *args: Any, **kwargs: Any) -> Any:
         """Return the graph of the call before any rewriting, gradients implicit, arranged as the result."""
-        args = self._first + args
-        guard = read(self._fun, handed_in(args, kwargs))
-        traced = self._traced(args, kwargs, guard)
+        traced = self._traced(self._first + args, kwargs)
         return traced.out_structure.unflatten(list(traced.outputs))

@@ -71,6 +71,8 @@ def test_sorts_are_numpys(case, options):
 @given(arrays(), st.data())
 def test_quantiles_are_numpys(case, data):
     x, axis = case
+    if np.isnan(x).any():
+        x = x.astype(float)  # a NaN of float32 stays float32 in NumPy, where a number becomes float64
     axis = data.draw(st.sampled_from([axis, tuple(range(x.ndim))]))
     options = {"axis": axis, "keepdims": data.draw(st.booleans())}
     q = data.draw(

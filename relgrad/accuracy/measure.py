@@ -53,7 +53,7 @@ class Subject(NamedTuple):
             given = answers(interpret(asked, self.values(args))) if asked else ()
         except Exception:  # on a way that they do not take
             return False
-        return given == tuple([d.answer for d in self.traced.decisions])
+        return given == self.traced.answers
 
     def values(self, args: Sequence[Any]) -> dict[Term, Any]:
         """Return the arrays among the arguments by the inputs that stand for them."""

@@ -6,9 +6,9 @@ from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from relgrad.compile.function import Compiled, compile_program, compile_source
+from relgrad.compile.function import Compiled, compile_program
 from relgrad.compile.source import Source
-from relgrad.compile.undefined import QUIET
+from relgrad.compile.undefined import silent
 from relgrad.kernels.decided import answers
 from relgrad.term import Term
 from relgrad.trace.trace import Traced
@@ -21,11 +21,8 @@ def decide(compiled: Compiled, traced: Traced) -> Compiled:
 
 def _decisions(traced: Traced, beside: Source) -> Compiled:
     """Return the function that answers what was asked, of the same arguments as a program beside which it stands."""
-    taken: dict[str, Term | None] = dict.fromkeys((beside.name, *beside.constants, *beside.objects))
-    taken |= {word: node for node, word in beside.outside.items()}
-    terms = [d.term for d in traced.decisions]
-    made = compile_program(traced, terms, f"{beside.name}_decisions", results=_list, reserved=taken)
-    return compile_source(replace(made.program, function=QUIET + made.program.function))
+    terms, name = [d.term for d in traced.decisions], f"{beside.name}_decisions"
+    return silent(compile_program(traced, terms, name, results=_list, reserved=beside.reserved))
 
 
 def _list(texts: Any) -> str:
@@ -53,5 +50,4 @@ class _Deciding(Compiled):
         """Return the program, its decisions, and the answers for which it is made."""
         main = self._main.whole()
         by = _decisions(self._traced, main).program
-        as_ = tuple([d.answer for d in self._traced.decisions])
-        return main.decorated("decided", f"@decided(by={by.name}, as_={as_!r})", [by])
+        return main.decorated("decided", f"@decided(by={by.name}, as_={self._traced.answers!r})", [by])

@@ -58,6 +58,12 @@ class Source:
             parts.append("\n".join(wrap(text) for text in constants))
         return "\n\n".join(parts) + "\n\n\n" + "\n\n".join((*self.before, self.function))
 
+    @property
+    def reserved(self) -> dict[str, Term | None]:
+        """The names that mean something else in a text in which the program stands, or inputs that are no arguments."""
+        taken: dict[str, Term | None] = dict.fromkeys((self.name, *self.constants, *self.objects))
+        return taken | {word: node for node, word in self.outside.items()}
+
     def decorated(self, decorator: str, by: str, companions: Sequence[Source]) -> Source:
         """Return the function under a decorator, a kernel, which is applied `by` a line that names companions."""
         every = (self, *companions)

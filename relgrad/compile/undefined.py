@@ -26,6 +26,12 @@ def keep_undefined(
     return _Keeping(compiled, _Companions(compiled.program, traced, tests, masks), traced.outside)
 
 
+def silent(compiled: Compiled) -> Compiled:
+    """Return the program without warnings of floating point."""
+    program = compiled.program
+    return compile_source(replace(program, function=QUIET + program.function))
+
+
 class _Companions:
     """The test and the masks of a program, of the same arguments."""
 
@@ -44,8 +50,7 @@ class _Companions:
         return self._compiled(self._masks(), self._name, True)
 
     def _reserve(self, program: Source) -> None:
-        self._taken |= dict.fromkeys((program.name, *program.constants, *program.objects))
-        self._taken |= {word: node for node, word in program.outside.items()}
+        self._taken |= program.reserved
 
     def _compiled(
         self,
@@ -56,9 +61,7 @@ class _Companions:
     ) -> Compiled:
         made = compile_program(self._traced, roots, name, results=results, reserved=self._taken)
         self._reserve(made.program)
-        return (
-            compile_source(replace(made.program, function=QUIET + made.program.function)) if quiet else made
-        )
+        return silent(made) if quiet else made
 
 
 class _Keeping(Compiled):

@@ -20,7 +20,7 @@ def stack_nested(x: Any) -> Any:
 
     Raises ShapeError where the parts differ in shape.
     """
-    if not isinstance(x, (list, tuple)) or not _holds_symbolic(x):
+    if not isinstance(x, (list, tuple)) or not holds_symbolic(x):
         return strong(as_term(x))
     parts = [stack_nested(part) for part in x]
     shapes = {part.type.shape for part in parts}
@@ -33,9 +33,10 @@ def stack_nested(x: Any) -> Any:
     return call(np.concatenate, [expand(part, (-part.type.ndim - 1,)) for part in parts], 0)
 
 
-def _holds_symbolic(x: Any) -> bool:
+def holds_symbolic(x: Any) -> bool:
+    """Whether an argument is a symbolic array, or a list or tuple that holds one."""
     if isinstance(x, (list, tuple)):
-        return any(_holds_symbolic(part) for part in x)
+        return any(holds_symbolic(part) for part in x)
     return is_symbolic(x)
 
 

@@ -190,32 +190,25 @@ def _extreme(op: type[_Extreme], a: Any, axis: Any, keepdims: bool, initial: Any
     return call(join, first, reduce(op, masked(name, x, where, first), axis, keepdims))
 
 
-@implements(np.max, np.amax, "max")
-def max_(
-    a: Any,
-    axis: Any = None,
-    out: Any = None,
-    keepdims: bool = False,
-    initial: Any = None,
-    where: Any = True,
-) -> Any:
-    """Trace `np.max`; entries that tie share the cotangent equally."""
-    refuse("np.max", out=out)
-    return _extreme(Max, a, axis, keepdims, initial, where)
+def _traced(op: type[_Extreme]) -> Any:
+    """Return what traces `np.max`, or `np.min`; entries that tie share the cotangent equally."""
+
+    def trace(
+        a: Any,
+        axis: Any = None,
+        out: Any = None,
+        keepdims: bool = False,
+        initial: Any = None,
+        where: Any = True,
+    ) -> Any:
+        refuse(f"np.{op.numpy_name}", out=out)
+        return _extreme(op, a, axis, keepdims, initial, where)
+
+    return trace
 
 
-@implements(np.min, np.amin, "min")
-def min_(
-    a: Any,
-    axis: Any = None,
-    out: Any = None,
-    keepdims: bool = False,
-    initial: Any = None,
-    where: Any = True,
-) -> Any:
-    """Trace `np.min`; entries that tie share the cotangent equally."""
-    refuse("np.min", out=out)
-    return _extreme(Min, a, axis, keepdims, initial, where)
+max_ = implements(np.max, np.amax, "max")(_traced(Max))
+min_ = implements(np.min, np.amin, "min")(_traced(Min))
 
 
 @implements(np.any, "any")

@@ -125,36 +125,27 @@ def _between(a: Any, b: Any, share: Any) -> Any:
     return np.where(share >= 0.5, near_b, near_a)
 
 
-@derived(np.quantile)
-def quantile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    out: Any = None,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: bool = False,
-    *,
-    weights: Any = None,
-) -> Any:
-    """Trace `np.quantile`, of data and of q; without weights."""
-    refuse("np.quantile", out=out, weights=weights)
-    return _quantile("np.quantile", a, array(q), type(q) in (int, float), axis, method, keepdims)
+def _of_shares(function: Any, whole: int) -> Any:
+    """Return what traces the quantile of q/whole, of data and of q; without weights."""
+    name = f"np.{function.__name__}"
+
+    def trace(
+        a: Any,
+        q: Any,
+        axis: Any = None,
+        out: Any = None,
+        overwrite_input: bool = False,
+        method: str = "linear",
+        keepdims: bool = False,
+        *,
+        weights: Any = None,
+    ) -> Any:
+        refuse(name, out=out, weights=weights)
+        share = array(q) if whole == 1 else np.true_divide(array(q), whole)
+        return _quantile(name, a, share, type(q) in (int, float), axis, method, keepdims)
+
+    return derived(function)(trace)
 
 
-@derived(np.percentile)
-def percentile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    out: Any = None,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: bool = False,
-    *,
-    weights: Any = None,
-) -> Any:
-    """Trace `np.percentile`: the quantile of q/100."""
-    refuse("np.percentile", out=out, weights=weights)
-    share = np.true_divide(array(q), 100)
-    return _quantile("np.percentile", a, array(share), type(q) in (int, float), axis, method, keepdims)
+quantile = _of_shares(np.quantile, 1)
+percentile = _of_shares(np.percentile, 100)

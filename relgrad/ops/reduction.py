@@ -298,51 +298,26 @@ def single(value: Any, like: Any) -> Any:
     return as_term(cast_to(x, like.type.dtype))
 
 
-def _folded(
-    op: type[Reduction],
-    join: Any,
-    function: str,
-    a: Any,
-    axis: Any,
-    dtype: Any,
-    keepdims: bool,
-    initial: Any,
-    where: Any,
-) -> Any:
-    """Reduce what a mask chooses, and join the result with the initial value."""
-    neutral = 0 if op is Sum else 1
-    x = masked(function, cast_to(a, dtype), where, neutral)
-    result = cast_to(reduce(op, x, axis, keepdims), dtype)
-    if not is_given(initial):
-        return result
-    return call(join, single(initial, as_term(result)), result)
+def _folded(op: type[Reduction], join: Any, neutral: int) -> Any:
+    """Return what traces `np.sum`, initial + Σ where(m, x, 0), or the like of another reduction."""
+    function = f"np.{op.numpy_name}"
+
+    def trace(
+        a: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: bool = False,
+        initial: Any = None,
+        where: Any = True,
+    ) -> Any:
+        refuse(function, out=out)
+        x = masked(function, cast_to(a, dtype), where, neutral)
+        result = cast_to(reduce(op, x, axis, keepdims), dtype)
+        return call(join, single(initial, as_term(result)), result) if is_given(initial) else result
+
+    return trace
 
 
-@implements(np.sum, "sum")
-def sum_(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    keepdims: bool = False,
-    initial: Any = None,
-    where: Any = True,
-) -> Any:
-    """Trace `np.sum`: initial + Σ where(m, x, 0)."""
-    refuse("np.sum", out=out)
-    return _folded(Sum, np.add, "np.sum", a, axis, dtype, keepdims, initial, where)
-
-
-@implements(np.prod, "prod")
-def prod(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    keepdims: bool = False,
-    initial: Any = None,
-    where: Any = True,
-) -> Any:
-    """Trace `np.prod`: initial · Π where(m, x, 1)."""
-    refuse("np.prod", out=out)
-    return _folded(Prod, np.multiply, "np.prod", a, axis, dtype, keepdims, initial, where)
+sum_ = implements(np.sum, "sum")(_folded(Sum, np.add, 0))
+prod = implements(np.prod, "prod")(_folded(Prod, np.multiply, 1))

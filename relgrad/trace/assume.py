@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import inspect
-import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from functools import partial, update_wrapper
 from typing import Any
@@ -19,32 +18,21 @@ from relgrad.trace.arguments import argument_paths
 from relgrad.trace.claims import Claim, claims_of, refuse
 from relgrad.trace.construct import construct
 from relgrad.trace.containers import Structure, flatten
+from relgrad.trace.nesting import Nesting
 from relgrad.types import Interval
 
 Ranges = Sequence[tuple[str | int, Interval]]
 """Ranges of arguments, by name or position."""
 
 
-class _Open(threading.local):
-    """What is assumed in the traces that this thread is in the middle of, the innermost last."""
-
-    def __init__(self) -> None:
-        self.claims: list[list[Claim]] = []
-
-
-_open = _Open()
+_claims: Nesting[list[Claim]] = Nesting()
+"""What is assumed in the traces that this thread is in the middle of."""
 _checked: ContextVar[bool] = ContextVar("checked", default=False)
 
 
-@contextmanager
-def recording() -> Iterator[list[Claim]]:
+def recording() -> AbstractContextManager[list[Claim]]:
     """Collect what is assumed within: in a trace, conditions have no truth values yet."""
-    claims: list[Claim] = []
-    _open.claims.append(claims)
-    try:
-        yield claims
-    finally:
-        _open.claims.pop()
+    return _claims.within([])
 
 
 @contextmanager
@@ -89,7 +77,7 @@ def assume(*conditions: Any) -> None:
             _check(condition)
             continue
         at = construct()
-        if not _open.claims or not getattr(condition.term, "ground", False):
+        if not _claims.values or not getattr(condition.term, "ground", False):
             raise AssumptionError(
                 f"an assumption outside of a trace: {at.quoted or 'assume(...)'}",
                 where=at.where,
@@ -97,7 +85,7 @@ def assume(*conditions: Any) -> None:
                 cure="assume within a function that is traced; write symbol(name, assume=...), or in a relation"
                 " return positive(x) after its two sides",
             )
-        _open.claims[-1].extend(claims_of(condition.term, at.text, at.where))
+        _claims.values[-1].extend(claims_of(condition.term, at.text, at.where))
 
 
 def assuming(fun: Callable[..., Any], ranges: Ranges) -> Callable[..., Any]:
@@ -126,9 +114,9 @@ def _call_assuming(fun: Callable[..., Any], ranges: Ranges, /, *args: Any, **kwa
 
 def _assume_range(x: Any, known: Interval, path: str) -> None:
     if isinstance(x, Symbolic):
-        if _open.claims:
+        if _claims.values:
             text = in_words(path, known)
-            _open.claims[-1].append(Claim(x.term, known, text))
+            _claims.values[-1].append(Claim(x.term, known, text))
     elif _checked.get():
         entries = np.asarray(x)
         above = np.greater(entries, known.low) if known.open_low else np.greater_equal(entries, known.low)
@@ -163,6 +151,6 @@ def _check(condition: Any) -> None:
     if truth.dtype != bool:
         at = construct()
         refuse(at.text, at.where, f"a {type(condition).__name__}")
-    if (_checked.get() or _open.claims) and not truth.all():
+    if (_checked.get() or _claims.values) and not truth.all():
         at = construct()
         raise AssumptionError(f"an assumption is false: {at.quoted or 'assume(...)'}", where=at.where)

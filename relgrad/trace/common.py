@@ -47,7 +47,7 @@ def common(a: Traced, b: Traced, scalars: bool = False) -> Traced | None:
         return None
     if any(known != other for (_, known), (_, other) in zip(a.assumed, b.assumed, strict=True)):
         return None
-    if [d.answer for d in a.decisions] != [d.answer for d in b.decisions]:
+    if a.answers != b.answers:
         return None
     pairs = list(zip(_roots(a), _roots(b), strict=True))
     walk = _Walk(a, scalars)

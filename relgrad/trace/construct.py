@@ -13,22 +13,20 @@ import re
 import sys
 from dataclasses import dataclass
 from itertools import islice
-from types import CodeType, FrameType
+from types import FrameType
 
 import numpy as np
 
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _NUMPY = os.path.dirname(os.path.abspath(np.__file__))
-_LIBRARIES = tuple(
-    os.path.join(path, "")
-    for path in (
-        _HERE,
-        os.path.join(os.path.dirname(_HERE), "relations"),
-        _NUMPY,
-        os.path.join(os.path.dirname(_NUMPY), "scipy"),
-    )
+_LIBRARIES = (
+    os.path.join(_HERE, ""),
+    os.path.join(os.path.dirname(_HERE), "relations", ""),
+    os.path.join(_NUMPY, ""),
+    os.path.join(os.path.dirname(_NUMPY), "scipy", ""),
+    "<__array_function__",
+    "<relgrad ",
 )
-_GENERATED = ("<__array_function__", "<relgrad ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +47,11 @@ class Construct:
         return f"`{self.text}`" if self.text else ""
 
 
-def is_library(at: FrameType | CodeType) -> bool:
-    """Whether a frame or a code object belongs to relgrad, to what it generates, to NumPy or to SciPy."""
-    name = (at.f_code if isinstance(at, FrameType) else at).co_filename
-    return name.startswith(_LIBRARIES) or name.startswith(_GENERATED)
-
-
 def construct() -> Construct:
     """Return the construct of the innermost frame that belongs to neither relgrad, NumPy nor SciPy."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        if not is_library(frame):
+        if not frame.f_code.co_filename.startswith(_LIBRARIES):
             return _read(frame)
         frame = frame.f_back
     return Construct("<unknown>")

@@ -11,9 +11,8 @@ Source: Griewank & Walther (2008), *Evaluating Derivatives*, 2nd ed., section 14
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +23,7 @@ from relgrad.kernels.decided import answers
 from relgrad.leaf import Input
 from relgrad.op import is_constant
 from relgrad.term import Term, is_term
+from relgrad.trace.nesting import Nesting
 from relgrad.types import ArrayType
 
 Explicit = Callable[[Sequence[Term]], Sequence[Term]]
@@ -59,53 +59,25 @@ class Call:
                     self.varying.add(node)
         return self.values[root]
 
-    def written_out(self, root: Term) -> Term:
-        """Return a term without implicit gradients."""
-        if self.explicit is None or root in self.values:
-            return root
-        found = any(node.op.implicit for node in _below(root, self.values))
-        return self.explicit([root])[0] if found else root
-
     def decide(self, root: Term) -> Any:
         """Return the value of a term, and make the program one of calls that have the same."""
-        root = self.written_out(root)
         value = self.value(root)
+        if value is None and self.explicit is not None:  # it may be that of an implicit gradient
+            (root,) = self.explicit([root])
+            value = self.value(root)
         if value is not None and root in self.varying and root not in self.decisions:
             self.decisions[root] = Decision(root, answers([value])[0], user_line())
         return value
 
 
-def _below(root: Term, known: Mapping[Term, Any]) -> Iterator[Term]:
-    """Yield the terms below one, without those below what is known."""
-    seen, stack = {root}, [root]
-    while stack:
-        node = stack.pop()
-        yield node
-        new = [rand for rand in node.rands if rand not in seen and rand not in known]
-        seen.update(new)
-        stack += new
+_calls: Nesting[Call] = Nesting()
+"""The calls that this thread is in the middle of tracing."""
 
 
-class _Open(threading.local):
-    """The calls that this thread is in the middle of tracing, the innermost last."""
-
-    def __init__(self) -> None:
-        self.calls: list[Call] = []
-
-
-_open = _Open()
-
-
-@contextmanager
-def deciding(given: Mapping[Term, Any], explicit: Explicit | None = None) -> Iterator[Call]:
+def deciding(given: Mapping[Term, Any], explicit: Explicit | None = None) -> AbstractContextManager[Call]:
     """Answer questions within by the values that are given of inputs, beside those of the traces around."""
-    around = {t: v for call in _open.calls for t, v in call.values.items() if type(t.op) is Input}
-    call = Call({**around, **given}, explicit)
-    _open.calls.append(call)
-    try:
-        yield call
-    finally:
-        _open.calls.pop()
+    around = {t: v for call in _calls.values for t, v in call.values.items() if type(t.op) is Input}
+    return _calls.within(Call({**around, **given}, explicit))
 
 
 def decided(x: Any) -> Any:
@@ -117,12 +89,12 @@ def decided(x: Any) -> Any:
         return None
     if is_constant(x):
         return x.op.value
-    return _open.calls[-1].decide(x) if _open.calls else None
+    return _calls.values[-1].decide(x) if _calls.values else None
 
 
 def is_deciding() -> bool:
     """Whether a call is traced, by which questions are answered."""
-    return bool(_open.calls)
+    return bool(_calls.values)
 
 
 def known(x: Any) -> Any:
@@ -131,9 +103,9 @@ def known(x: Any) -> Any:
         return None
     if is_constant(x):
         return x.op.value
-    if not _open.calls:
+    if not _calls.values:
         return None
-    call = _open.calls[-1]
+    call = _calls.values[-1]
     try:
         value = call.value(x)
     except Exception:  # what raises there raises where the program computes it

@@ -87,6 +87,12 @@ One that returns NotImplemented leaves the call to what builds a term.
 """
 
 
+def asked(key: Any, args: Any, kwargs: Any) -> Any:
+    """Return what is answered without a term: NotImplemented where a term is to be built."""
+    query = QUERIES.get(key)
+    return NotImplemented if query is None else query(*args, **kwargs)
+
+
 def builder_of(function: Any) -> Callable[..., Any] | None:
     """Return what traces a NumPy function or ufunc, or None."""
     builder = IMPLEMENTATIONS.get(function)
@@ -97,11 +103,9 @@ def builder_of(function: Any) -> Callable[..., Any] | None:
 
 def call_function(function: Any, args: Any, kwargs: Any) -> Any:
     """Trace a call of a NumPy function; raises TraceError if it, or one of its options, is not supported."""
-    query = QUERIES.get(function)
-    if query is not None:
-        answer = query(*args, **kwargs)
-        if answer is not NotImplemented:
-            return answer
+    answer = asked(function, args, kwargs)
+    if answer is not NotImplemented:
+        return answer
     builder = builder_of(function)
     if builder is None:
         return _of_constants(function, args, kwargs)
@@ -134,8 +138,9 @@ def _of_constants(function: Any, args: Any, kwargs: Any) -> Any:
 
 def call_method(name: str, args: Any, kwargs: Any) -> Any:
     """Trace a call of the array method of a name, or of the NumPy function of that name."""
-    if name in QUERIES and name != "__getitem__":
-        return QUERIES[name](*args, **kwargs)
+    answer = asked(name, args, kwargs)
+    if answer is not NotImplemented:
+        return answer
     if name in METHODS:
         refuse_method(name)
     builder = IMPLEMENTATIONS.get(name) or builder_of(getattr(np, name, None))
@@ -168,11 +173,9 @@ def _build(builder: Callable[..., Any], name: str, args: Any, kwargs: Any) -> An
 
 def call_ufunc(ufunc: np.ufunc, method: str, inputs: Any, kwargs: dict[str, Any]) -> Any:
     """Trace a ufunc, or one of its methods reduce, accumulate and outer."""
-    query = QUERIES.get((np.ufunc, method))
-    if query is not None:
-        answer = query(ufunc, *inputs, **kwargs)
-        if answer is not NotImplemented:
-            return answer
+    answer = asked((np.ufunc, method), (ufunc, *inputs), kwargs)
+    if answer is not NotImplemented:
+        return answer
     name = function_name(ufunc) + ("" if method == "__call__" else f".{method}")
     options = {key: value for key, value in kwargs.items() if _is_given(key, value)}
     if method in ("reduce", "accumulate"):

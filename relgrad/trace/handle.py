@@ -18,12 +18,11 @@ from relgrad.op import Symbolic, as_term, strong
 from relgrad.ops.arguments import call
 from relgrad.ops.casting import cast
 from relgrad.ops.creation import stack_nested
-from relgrad.ops.indexing import getitem
 from relgrad.ops.structure import expand
 from relgrad.trace.construct import construct
 from relgrad.trace.dispatch import QUERIES, call_function, call_method
 from relgrad.trace.keys import settled
-from relgrad.trace.lens import assigned, converted, fitted, positions, put
+from relgrad.trace.lens import assigned, converted, fitted, put
 from relgrad.trace.parts import Parts, Prefix, prefix_of
 from relgrad.trace.refusal import refuse_function, refuse_layout, refuse_position, refuse_write
 from relgrad.trace.valueless import Valueless
@@ -197,21 +196,6 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
     dst.write(converted(y, dst.term.type, np.copyto, casting, False))
 
 
-def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
-    """Trace `np.fill_diagonal` of a traced array; values are repeated, or cut off."""
-    if not isinstance(a, Handle):
-        refuse_function(np.fill_diagonal)
-    x = a.term
-    chosen = positions(x.type.shape)
-    places = np.full(chosen.shape, -1)
-    # NumPy itself says which entries are written to, and with which of the values.
-    y = call(np.ravel, cast(stack_nested(val), x.type.dtype))
-    np.fill_diagonal(places, np.arange(y.type.size), wrap)
-    taken = places >= 0
-    if taken.any():
-        a.write(assigned(x, taken, getitem(y, (places[taken],))))
-
-
 def shares_memory(a: Any, b: Any, max_work: Any = None) -> bool:
     """Answer `np.shares_memory` and `np.may_share_memory`; raises TraceError for what only the layout tells."""
     first, second = map(_root, (a, b))
@@ -227,14 +211,7 @@ def _root(x: Any) -> Any:
     return x if at is None or at.view is None or not at.certain else at.root
 
 
-QUERIES.update(
-    {
-        np.copyto: copyto,
-        np.fill_diagonal: fill_diagonal,
-        np.shares_memory: shares_memory,
-        np.may_share_memory: shares_memory,
-    }
-)
+QUERIES.update({np.copyto: copyto, np.shares_memory: shares_memory, np.may_share_memory: shares_memory})
 
 
 def _writable(x: Handle) -> Any:

@@ -23,10 +23,10 @@ from relgrad.errors import TraceError
 from relgrad.implementations import IMPLEMENTATIONS
 from relgrad.kernels import log_softmax, logsumexp, softmax
 from relgrad.op import Symbolic, constant
-from relgrad.ops.creation import stack_nested
+from relgrad.ops.creation import holds_symbolic, stack_nested
 from relgrad.trace.dispatch import QUERIES
 from relgrad.trace.numbers import number
-from relgrad.trace.patches import Patches, StandIn, holds_symbolic
+from relgrad.trace.patches import Patches, StandIn
 from relgrad.trace.tracer import Tracer, wrap
 from relgrad.trace.views import Origin
 
@@ -62,7 +62,7 @@ def _array(
     like: Any = None,
 ) -> Any:
     if not holds_symbolic(obj):
-        return fresh(_ORIGINAL["array"](obj, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin))
+        return fresh(np.array(obj, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin))
     x: Any = gathered(obj)
     if dtype is not None and np.dtype(dtype) != x.dtype:
         x = x.astype(dtype)
@@ -79,17 +79,17 @@ def _asarray(
 ) -> Any:
     if holds_symbolic(obj):
         return _array(obj, dtype, copy=copy)
-    made = _ORIGINAL["asarray"](obj, dtype, order, copy=copy, **options)
+    made = np.asarray(obj, dtype, order, copy=copy, **options)
     return made if isinstance(obj, np.ndarray) else fresh(made)
 
 
-def _made(name: str) -> Callable[..., Any]:
-    """Return what makes an array of a shape, or of numbers, as the NumPy function of a name does."""
+def _made(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what makes an array of a shape, or of numbers, as a NumPy function does."""
 
     def make(*args: Any, **kwargs: Any) -> Any:
         if "like" in kwargs:
-            return _ORIGINAL[name](*args, **kwargs)
-        return fresh(_ORIGINAL[name](*map(_plain, args), **{k: _plain(v) for k, v in kwargs.items()}))
+            return function(*args, **kwargs)
+        return fresh(function(*map(_plain, args), **{k: _plain(v) for k, v in kwargs.items()}))
 
     return make
 
@@ -103,22 +103,20 @@ def _plain(x: Any) -> Any:
     return x
 
 
-def _full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", **options: Any) -> Any:
+def _full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", **options: Any) -> Any:
     if not holds_symbolic(fill_value):
-        return fresh(_ORIGINAL["full"](_plain(shape), fill_value, dtype, order, **options))
+        return fresh(np.full(_plain(shape), fill_value, dtype, order, **options))
     value = gathered(fill_value)
     made: Any = np.broadcast_to(value if dtype is None else value.astype(dtype), _plain(shape)).copy()
     made.origin = Origin(np.ndarray)
     return made
 
 
-def _like(name: str) -> Callable[..., Any]:
+def _like(function: Callable[..., Any]) -> Callable[..., Any]:
     def make(a: Any, *args: Any, **kwargs: Any) -> Any:
         if holds_symbolic(a) or any(map(holds_symbolic, (*args, *kwargs.values()))):
-            return _ORIGINAL[name](
-                gathered(a) if holds_symbolic(a) else fresh(np.asarray(a)), *args, **kwargs
-            )
-        return fresh(_ORIGINAL[name](a, *args, **kwargs))
+            return function(gathered(a) if holds_symbolic(a) else fresh(np.asarray(a)), *args, **kwargs)
+        return fresh(function(a, *args, **kwargs))
 
     return make
 
@@ -126,16 +124,16 @@ def _like(name: str) -> Callable[..., Any]:
 def _fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, **options: Any) -> Any:
     entries = list(iter)
     if not holds_symbolic(entries):
-        return fresh(_ORIGINAL["fromiter"](entries, dtype, count, **options))
+        return fresh(np.fromiter(entries, dtype, count, **options))
     return _array(entries if count < 0 else entries[:count], dtype)
 
 
 def _ix(*args: Any) -> Any:
-    return _ORIGINAL["ix_"](*[np.asarray(x) if isinstance(x, Symbolic) else x for x in args])
+    return np.ix_(*[np.asarray(x) if isinstance(x, Symbolic) else x for x in args])
 
 
 def _frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, **options: Any) -> Any:
-    made = _ORIGINAL["frompyfunc"](func, nin, nout, **options)
+    made = np.frompyfunc(func, nin, nout, **options)
 
     def apply(*args: Any) -> Any:
         return entrywise(func, args) if any(map(holds_symbolic, args)) else made(*args)
@@ -160,7 +158,7 @@ def entrywise(function: Callable[..., Any], args: Iterable[Any], dtypes: str | N
         )
     several = isinstance(results[0], tuple)
     first = results[0] if several else results[:1]
-    kinds = [_ORIGINAL["asarray"](x).dtype if not holds_symbolic(x) else gathered(x).dtype for x in first]
+    kinds = [np.asarray(x).dtype if not holds_symbolic(x) else gathered(x).dtype for x in first]
     kinds = kinds if dtypes is None else list(dtypes) or [None] * len(first)
     parts = zip(*results, strict=True) if several else [results]
     made = [_array(list(part), kind).reshape(shape) for part, kind in zip(parts, kinds, strict=True)]
@@ -251,15 +249,19 @@ def _joined_list(x: Any, is_first: bool) -> Any:
     return made if is_first or made.dtype.kind == "f" else x
 
 
-def _scalar(name: str, instead: Any) -> Callable[..., Any]:
-    """Return a function of `math`, which NumPy's takes the place of for traced numbers."""
-    original = getattr(math, name)
+def _where_traced(original: Any, instead: Callable[..., Any]) -> StandIn:
+    """Return a stand-in for a function that is called instead of it where an argument is traced."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        is_traced = any(map(holds_symbolic, args))
-        return number(instead(*args, **kwargs)) if is_traced else original(*args, **kwargs)
+        is_traced = any(map(holds_symbolic, (*args, *kwargs.values())))
+        return (instead if is_traced else original)(*args, **kwargs)
 
-    return call
+    return StandIn(original, call)
+
+
+def _scalar(instead: Any) -> Callable[..., Any]:
+    """Return a function of NumPy's that answers numbers of Python's, as those of `math` do."""
+    return lambda *args, **kwargs: number(instead(*args, **kwargs))
 
 
 def _triangle(a: Any, lower: bool, unit_diagonal: bool = False) -> Any:
@@ -290,22 +292,13 @@ def _cho_solve(c_and_lower: Any, b: Any, **options: Any) -> Any:
     return np.linalg.solve(second, np.linalg.solve(first, b))
 
 
-def _of_matrices(original: Any, instead: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function of `scipy.linalg`; its options that say how it shall compute have no effect on the result."""
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        is_traced = any(map(holds_symbolic, (*args, *kwargs.values())))
-        return (instead if is_traced else original)(*args, **kwargs)
-
-    return call
-
-
 def _ignoring(function: Any, *names: str) -> Callable[..., Any]:
     """Return a function that leaves options out of a call."""
     return lambda *args, **kwargs: function(*args, **{k: v for k, v in kwargs.items() if k not in names})
 
 
 _HOW = ("overwrite_a", "overwrite_b", "check_finite", "assume_a")
+"""Options of `scipy.linalg` that say how to compute, and nothing of the result."""
 _LINALG: dict[str, Any] = {
     "solve_triangular": _solve_triangular,
     "cholesky": _cholesky,
@@ -330,8 +323,6 @@ def _logarithm(x: Any, base: Any = None) -> Any:
 def _scipy_logsumexp(
     a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
 ) -> Any:
-    if not (holds_symbolic(a) or holds_symbolic(b)):
-        return _ORIGINAL["logsumexp"](a, axis, b, keepdims, return_sign)
     if return_sign:
         raise TraceError(
             "scipy.special.logsumexp cannot be traced with return_sign=",
@@ -342,22 +333,11 @@ def _scipy_logsumexp(
     return logsumexp(x, axis=axis, keepdims=keepdims, **({} if b is None else {"weights": b}))
 
 
-def _scipy_softmax(name: str, instead: Any) -> Callable[..., Any]:
-    def call(x: Any, axis: Any = None) -> Any:
-        return instead(gathered(x), axis=axis) if holds_symbolic(x) else _ORIGINAL[name](x, axis)
-
-    return call
+def _scipy_softmax(instead: Any) -> Callable[..., Any]:
+    """Return a function that normalises over all axes by default, as SciPy's do."""
+    return lambda x, axis=None: instead(gathered(x), axis=axis)
 
 
-_ORIGINAL: dict[str, Any] = {
-    **{name: getattr(np, name) for name in ("array", "asarray", "full", "fromiter", "ix_", "frompyfunc")},
-    **{
-        name: getattr(np, name)
-        for name in ("zeros", "ones", "empty", "eye", "identity", "arange", "linspace")
-    },
-    **{name: getattr(np, name) for name in ("zeros_like", "ones_like", "empty_like", "full_like", "tri")},
-    **{name: getattr(scipy.special, name) for name in ("logsumexp", "softmax", "log_softmax")},
-}
 _TAKES_SEQUENCES = (
     *("concatenate", "concat", "stack", "vstack", "hstack", "dstack", "column_stack", "block", "einsum"),
     *("broadcast_arrays", "meshgrid", "select", "choose", "lexsort", "multi_dot", "piecewise", "atleast_1d"),
@@ -391,29 +371,30 @@ def _functions() -> dict[tuple[ModuleType, str], StandIn]:
             if getattr(owner, name, None) is function and name not in _TAKES_SEQUENCES:
                 places[owner, name] = StandIn(function, _of_lists(function))
     for name, instead in _MATH.items():
-        places[math, name] = StandIn(getattr(math, name), _scalar(name, instead))
-    places[scipy.special, "logsumexp"] = StandIn(scipy.special.logsumexp, _scipy_logsumexp)
-    for name, instead in (("softmax", softmax), ("log_softmax", log_softmax)):
-        places[scipy.special, name] = StandIn(getattr(scipy.special, name), _scipy_softmax(name, instead))
+        places[math, name] = _where_traced(getattr(math, name), _scalar(instead))
+    special = {
+        "logsumexp": _scipy_logsumexp,
+        "softmax": _scipy_softmax(softmax),
+        "log_softmax": _scipy_softmax(log_softmax),
+    }
+    for name, instead in special.items():
+        places[scipy.special, name] = _where_traced(getattr(scipy.special, name), instead)
     return places
 
 
 def _matrices() -> dict[tuple[ModuleType, str], StandIn]:
     module = sys.modules["scipy.linalg"]
-    originals = {name: getattr(module, name) for name in _LINALG}
-    return {
-        (module, name): StandIn(original, _of_matrices(original, _LINALG[name]))
-        for name, original in originals.items()
-    }
+    return {(module, name): _where_traced(getattr(module, name), new) for name, new in _LINALG.items()}
 
 
 def _makers() -> dict[tuple[ModuleType, str], StandIn]:
     by_name: dict[str, Callable[..., Any]] = {
         "array": _array, "asarray": _asarray, "full": _full, "fromiter": _fromiter, "ix_": _ix,
-        **{name: _made(name) for name in ("zeros", "ones", "eye", "identity", "tri")},
-        "empty": _empty, "arange": _range("arange"), "linspace": _range("linspace"),
-        **{name: _like(name) for name in ("zeros_like", "ones_like", "full_like")},
-        "empty_like": _like("zeros_like"), "frompyfunc": _frompyfunc, "vectorize": _vectorize,
+        "zeros": _made(np.zeros), "ones": _made(np.ones), "eye": _made(np.eye),
+        "identity": _made(np.identity), "tri": _made(np.tri),
+        "empty": _empty, "arange": _range(np.arange), "linspace": _range(np.linspace),
+        **{f.__name__: _like(f) for f in (np.zeros_like, np.ones_like, np.full_like)},
+        "empty_like": _like(np.zeros_like), "frompyfunc": _frompyfunc, "vectorize": _vectorize,
         **dict.fromkeys(("asanyarray", "ascontiguousarray", "asfortranarray"), _asarray),
     }  # fmt: skip
     places = {(np, name): StandIn(getattr(np, name), traced) for name, traced in by_name.items()}
@@ -422,17 +403,17 @@ def _makers() -> dict[tuple[ModuleType, str], StandIn]:
 
 
 def _empty(*args: Any, **kwargs: Any) -> Any:
-    return _made("zeros" if "like" not in kwargs else "empty")(*args, **kwargs)
+    return _made(np.zeros if "like" not in kwargs else np.empty)(*args, **kwargs)
 
 
-def _range(name: str) -> Callable[..., Any]:
+def _range(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return what makes an array of numbers between bounds; bounds that are traced floats are for what traces them."""
-    make = _made(name)
+    make = _made(function)
 
     def call(*args: Any, **kwargs: Any) -> Any:
         plain = [_plain(x) for x in args]
         if any(map(holds_symbolic, (*plain, *[_plain(x) for x in kwargs.values()]))):
-            return _ORIGINAL[name](*plain, **kwargs)
+            return function(*plain, **kwargs)
         return make(*plain, **kwargs)
 
     return call

@@ -28,6 +28,7 @@ _REDUCTIONS = {
     f.__name__: f for f in (np.sum, np.prod, np.mean, np.any, np.all, np.var, np.std, np.max, np.min)
 }
 SMALL = np.array([-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0])
+"""A function of entries that has a pole, or an end of its domain, has it at one of these as a rule."""
 _OF_SOME = frozenset(("mean", "var", "std", "max", "min"))
 """Reductions that have no value for no entries: whether there are any is decided."""
 _EXTREMES = {"max": -np.inf, "min": np.inf}
@@ -154,7 +155,7 @@ def _filled(x: Masked) -> Any:
 
 def _reduced(x: Masked, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Return a reduction over all that a mask chooses; None where its options need the shape."""
-    options = dict(zip(("axis",), args, strict=False)) | kwargs
+    options = kwargs | ({"axis": args[0]} if args else {})
     if len(args) > 1 or not x.pending or options.pop("axis", None) not in (None, 0, -1):
         return None
     if set(options) - ({"ddof"} if name in ("var", "std") else set()):
@@ -199,4 +200,4 @@ for _name in _REDUCTIONS:
 for _name, _ufunc in OPERATORS.items():
     setattr(Masked, f"__{_name}__", getattr(np.lib.mixins.NDArrayOperatorsMixin, f"__{_name}__"))
     setattr(Masked, f"__i{_name}__", _in_place(_name, _ufunc))
-QUERIES["__getitem__"] = _chosen
+QUERIES[np.ndarray, "mask"] = _chosen

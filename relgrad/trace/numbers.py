@@ -18,8 +18,8 @@ from relgrad.implementations import IMPLEMENTATIONS
 from relgrad.op import as_term
 from relgrad.ops.arguments import call
 from relgrad.ops.casting import cast
+from relgrad.ops.creation import holds_symbolic
 from relgrad.trace.decisions import decided
-from relgrad.trace.patches import holds_symbolic
 from relgrad.trace.tracer import OPERATORS, Tracer, wrap
 from relgrad.trace.views import Origin, argument
 

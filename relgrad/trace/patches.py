@@ -4,7 +4,7 @@
 
 NumPy does not ask its protocols where it makes arrays, nor looks for traced arrays in lists. So while a function is
 traced, its globals, and those of all functions that it may call, name modules that hold stand-ins. NumPy itself stays
-as it is, for all code but the user's, which C extensions are part of. A stand-in acts in the thread that traces.
+as it is, for all other code, C extensions among it. A stand-in acts in the thread that traces.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from threading import Lock
 from types import CellType, ModuleType
 from typing import Any
 
-from relgrad.symbolic import Symbolic, tracing
+from relgrad.symbolic import tracing
 
 
 class StandIn:
@@ -44,13 +44,6 @@ class StandIn:
 
     def __reduce__(self) -> Any:
         return self.original.__reduce__()
-
-
-def holds_symbolic(x: Any) -> bool:
-    """Whether an argument is a traced array, or a list or tuple that holds one."""
-    if isinstance(x, (list, tuple)):
-        return any(map(holds_symbolic, x))
-    return isinstance(x, Symbolic)
 
 
 Places = Mapping[tuple[ModuleType, str], StandIn]

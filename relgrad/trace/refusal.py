@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any, NoReturn
 
 import numpy as np
@@ -26,35 +24,23 @@ from relgrad.trace.cures import (
     WRITE,
 )
 from relgrad.trace.decisions import is_deciding
+from relgrad.trace.nesting import Nesting
+
+_refused: Nesting[list[TraceError]] = Nesting()
+"""The refusals in the traces that this thread is in the middle of."""
 
 
-class _Open(threading.local):
-    """The refusals in the traces that this thread is in the middle of, the innermost last."""
-
-    def __init__(self) -> None:
-        self.traces: list[list[TraceError]] = []
-
-
-_open = _Open()
-
-
-@contextmanager
-def refusals() -> Iterator[list[TraceError]]:
+def refusals() -> AbstractContextManager[list[TraceError]]:
     """Collect what is refused within, where NumPy would not have raised.
 
     A function that catches a refusal goes on elsewhere than with arrays: what it returns is not its value.
     """
-    refused: list[TraceError] = []
-    _open.traces.append(refused)
-    try:
-        yield refused
-    finally:
-        _open.traces.pop()
+    return _refused.within([])
 
 
 def refuse(error: TraceError) -> NoReturn:
     """Raise an error that the trace shall end with, even if the function catches it."""
-    for refused in _open.traces:
+    for refused in _refused.values:
         refused.append(error)
     raise error
 

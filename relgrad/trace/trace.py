@@ -7,7 +7,7 @@ import itertools
 import re
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -74,6 +74,11 @@ class Traced:
     assumed: Facts = ()
     outside: Mapping[Term, Any] = field(default_factory=dict)
     decisions: tuple[Decision, ...] = ()
+
+    @property
+    def answers(self) -> tuple[Hashable, ...]:
+        """What was decided."""
+        return tuple([d.answer for d in self.decisions])
 
     @property
     def computed(self) -> tuple[Term, ...]:

@@ -13,7 +13,7 @@ from relgrad.implementations import IMPLEMENTATIONS
 from relgrad.op import Symbolic, as_term
 from relgrad.term import Unknown, is_term
 from relgrad.trace.cures import ATTRIBUTES
-from relgrad.trace.dispatch import QUERIES, call_function, call_method, call_ufunc
+from relgrad.trace.dispatch import asked, call_function, call_method, call_ufunc
 from relgrad.trace.handle import Handle
 from relgrad.trace.keys import settled
 from relgrad.trace.namespace import Namespace
@@ -183,7 +183,7 @@ class Tracer(Handle, np.lib.mixins.NDArrayOperatorsMixin):
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, Symbolic):
-            chosen = QUERIES["__getitem__"](self, key)
+            chosen = asked((np.ndarray, "mask"), (self, key), {})
             if chosen is not NotImplemented:
                 return chosen
         key = settled(key)
