@@ -453,6 +453,30 @@ def test_what_a_mask_chooses_is_decided_where_its_shape_is_asked():
     agree(f, np.array([1.5, -0.3, 0.2, 2.5]))
 
 
+@pytest.mark.parametrize(
+    "x", [np.array([1.5, -0.3, 0.2, 2.5]), np.array([0.5, 0.25]), np.array([-2.0, 0.5, 3.0])]
+)
+def test_what_a_mask_chooses_is_written_to(x):
+    def swapped(x):
+        y = x[x > -1]
+        y[0], y[-1] = y[-1], y[0]
+        z = y * 2
+        y[y.argmax()] = np.percentile(x, 50)
+        return y, z, np.sum(y), y[y > 0].sum()
+
+    def viewed(x):
+        y = x[x > -1]
+        tail = y[1:]
+        tail[0] = 7.0
+        y[0] += tail[0]
+        y *= 2
+        y[-1:] -= y[0]
+        return y, tail, y.mean()
+
+    for f in (swapped, viewed):
+        agree(f, x)
+
+
 def test_the_mean_of_nothing_is_nan():
     f = rg.stabilize(lambda x: x[x > 1].mean())
     with warnings.catch_warnings():

@@ -48,13 +48,17 @@ class Masked(Tracer):
         self.origin, self.parts = Origin(np.ndarray), None
 
     def _read(self) -> Any:
-        """Return the term with the mask decided."""
+        """Return the term with the mask decided, and what was written to it since."""
+        if self.parts is not None:
+            return super()._read()
         self.term = as_term(call_method("__getitem__", (self.whole, decided(self.mask)), {}))
         return self.term
 
     @property
     def pending(self) -> bool:
         """Whether the mask has not been decided."""
+        if self.parts is not None:
+            return False
         try:
             object.__getattribute__(self, "term")
         except AttributeError:
