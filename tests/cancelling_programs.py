@@ -134,6 +134,14 @@ class Program(NamedTuple):
         """Return the arguments at the point itself."""
         return tuple([a.at[()] for a in self.arguments])
 
+    def moved(self, part: float) -> Program:
+        """Return the program with the point, and the distance from it, changed by a small part of themselves."""
+        arguments = []
+        for a in self.arguments:
+            at = a.at + part * a.at_unit
+            arguments.append(a._replace(near=at + (1 + part) * (a.near - a.at), at=at))
+        return self._replace(arguments=tuple(arguments))
+
 
 class Undrawn(Exception):
     """A draw came to nothing: another is to be tried."""
@@ -147,9 +155,14 @@ def made(text: str) -> Callable[..., Any]:
 
 
 def put(template: str, operand: str) -> str:
-    """Return a template with an operand for X; parentheses go where the operand is a name."""
+    """Return a template with an operand for X: a name, or an expression in parentheses where these matter.
+
+    >>> put("np.exp((X)**2)", "x"), put("np.exp(X)", "(1/X)")
+    ('np.exp(x**2)', 'np.exp(1/X)')
+    """
     text = re.sub(r"\bX\b", lambda _: operand, template)
-    return re.sub(r"(?<![\w)\]])\((\w+)\)", r"\1", text)
+    once = re.sub(r"\(\(([^()]*)\)\)", r"(\1)", text)
+    return re.sub(r"(?<![\w)\]])\((\w+)\)", r"\1", once)
 
 
 @cache
@@ -183,6 +196,8 @@ def expansion(expression: str, centre: float, terms: int = 6) -> list[Any]:
 
 def fraction(ball: Any) -> Fraction | None:
     """Return the fraction of small integers that a ball holds up to 2⁻¹²⁰, or None."""
+    if not ball.is_finite():
+        return None
     near = Fraction(float(ball.mid())).limit_denominator(1000)
     with flint.ctx.workprec(3000):
         error = abs(ball - flint.arb(near.numerator) / near.denominator)
@@ -420,12 +435,15 @@ def one_limit(d: Draw) -> tuple[str, str, int]:
 
 
 def difference(d: Draw) -> Piece:
-    """f(x) − g(x) where both have one limit, its quotient by a power of x, and f(x)/g(x) − 1."""
+    """f(x) − g(x) where both have one limit, at 0 or at infinity, its quotient by a power of x, and f(x)/g(x) − 1."""
     f, g, k = one_limit(d)
-    f, g = d.define(f), d.define(g, name="k")
-    form = d.one(
-        f"{f}(x) - {g}(x)", f"({f}(x) - {g}(x))/x" + (f"**{k}" if k > 1 else ""), f"{f}(x)/{g}(x) - 1"
-    )
+    far = d.rng.random() < 0.2
+    d.define(put(f, "(1/X)") if far else f)
+    d.define(put(g, "(1/X)") if far else g, name="k")
+    power = "x" + (f"**{k}" if k > 1 else "")
+    form = d.one("g(x) - k(x)", f"(g(x) - k(x)){'*' if far else '/'}{power}", "g(x)/k(x) - 1")
+    if far:
+        return d.piece(form, pointed=False, x=plain(1 / d.small(low=-6, high=-0.4)))
     return d.piece(form, x=to(d.small(low=-6, high=-0.4), 0))
 
 
@@ -441,7 +459,9 @@ def indeterminate(d: Draw) -> Piece:
         text = less(template, exact_value(put(template, "x"), 0.0))
         parts.append((order(expansion(put(text, "x"), 0.0)), text))
     (n, below), (_, above) = sorted(parts)
-    if n == 0:
+    with np.errstate(all="ignore"):
+        quotient = unary(f"({put(above, 'x')})/({put(below, 'x')})")(RADIUS * GRID)
+    if n == 0 or not np.nanmax(quotient) - np.nanmin(quotient) > 1e-6:
         raise Undrawn
     d.define(above)
     d.define(below, name="k")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import Counter
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,9 +13,11 @@ import numpy as np
 import pytest
 
 pytest.importorskip("flint")
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "benchmarks"))
 
 import cancelling
 import flint
+import generality
 from cancelling import KINDS, Subject, answered, as_written, ask, described, drawn, judged, law_of
 from cancelling_programs import LAWS, Argument, Program, Undrawn, expansion, fraction, pair, plain, to
 from cases.exact import ELEMENTWISE, SPECIAL, Exact, exact
@@ -159,15 +163,23 @@ def test_errors_delays_and_other_types_are_wrong():
 
 
 def test_worse_than_as_written_is_found(monkeypatch):
-    wrong: Any = lambda *_, **how: lambda: np.float64(2.0)
-    monkeypatch.setattr(cancelling, "as_written", lambda *_: lambda: EXPERT[0][1](*EXPERT[0][0].near()))
-    monkeypatch.setattr(cancelling, "answers", wrong)
-    subject = Subject(EXPERT[0][0])
+    case, right = EXPERT[0][0], EXPERT[0][1]
+    subject = Subject(case)
     truth = subject.truth("value")
-    monkeypatch.setattr(cancelling, "drawn", lambda *_: (EXPERT[0][0], subject, truth))
-    assert ask(0, 0).worse
-    monkeypatch.setattr(cancelling, "as_written", wrong)
-    assert not ask(0, 0).worse
+    monkeypatch.setattr(cancelling, "drawn", lambda *_: (case, subject, truth))
+
+    def worse(written: Any, relgrad: Any) -> bool:
+        monkeypatch.setattr(cancelling, "as_written", lambda p, _: lambda: written(*p.near()))
+        monkeypatch.setattr(cancelling, "answers", lambda p, _: lambda: relgrad(*p.near()))
+        return ask(0, 0).worse
+
+    def lucky(x: float, h: float) -> Any:
+        return right(x, h) if x == case.near()[0] else case.function(x, h)
+
+    assert worse(right, case.function)
+    assert not worse(case.function, right)
+    assert not worse(case.function, case.function)
+    assert not worse(lucky, case.function)
 
 
 def test_a_seed_names_a_question():
@@ -266,3 +278,17 @@ def test_relgrad_answers_at_least_what_it_is_known_to_answer():
     counts = Counter(v.relgrad.right for v in asked if v.relgrad is not None)
     assert counts[True] >= FLOOR * len(asked)
     assert counts[True] > sum(v.written.right for v in asked if v.written is not None)
+
+
+def test_the_table_counts():
+    chosen = generality.tasks(SEED, 6, "remainder", 20.0)
+    first = 4 * list(LAWS).index("remainder")
+    assert [n for task in chosen for n in task.numbers] == [
+        *range(first, first + 4),
+        *(first + 60, first + 61),
+    ]
+    lines = generality.run(chosen[0])
+    assert [line.number for line in lines] == list(chosen[0].numbers)
+    right, asked = sum(line.right for line in lines), sum(line.asked for line in lines)
+    assert f"→ {right} of {asked}" in generality.table(lines).splitlines()[-1]
+    assert f"{asked} of them" in generality.summary(lines, 0, 0.0)
