@@ -28,7 +28,7 @@ from relgrad.accuracy.measure import subjects_of
 from relgrad.schedule.strategy import NAIVE
 
 SEED = "sample"
-FLOOR = 0.25
+FLOOR = 0.45
 """Today's part of right answers is larger by a safe margin; a release that answers less has lost something."""
 
 
@@ -157,7 +157,8 @@ def test_errors_delays_and_other_types_are_wrong():
     right = EXPERT[0][1](*EXPERT[0][0].near())
     assert judged(right, truth).right
     assert not answered(lambda: 1 / 0, truth, 10).right
-    assert not answered(lambda: time.sleep(30), truth, 0.1).right
+    assert not answered(lambda: time.sleep(30) or right, truth, 0.05).right
+    assert not answered(lambda: (sum(range(3_000_000)), right)[1], truth, 0.001).right
     assert not judged(np.float32(right), truth).right
     assert not judged(np.array([right]), truth).right
 
@@ -269,7 +270,7 @@ def test_differences_agree_with_textbook_pullbacks():
 
 def test_relgrad_answers_at_least_what_it_is_known_to_answer():
     numbers = [q for q in range(4 * len(LAWS)) if KINDS[q % 4] != "hvp" or q % 3 == 0]
-    verdicts = [ask(SEED, q, seconds=200.0) for q in numbers]
+    verdicts = [ask(SEED, q) for q in numbers]
     asked = [v for v in verdicts if v.asked]
     assert len(asked) > 0.8 * len(verdicts)
     for v in asked:
