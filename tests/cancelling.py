@@ -108,17 +108,16 @@ class Subject:
         self.traced = trace(program.function, program.near())
         self.root = self.traced.outputs[0]
         self.weights = pattern(tuple(self.root.type.shape))
-        self.rng = np.random.default_rng(0)
 
     def truth(self, kind: str) -> Truth | None:
         """Return the truth of an answer, or None if nothing of it counts."""
+        self.rng = np.random.default_rng(0)  # the same, whatever was asked before
         found = self._limit() if kind == "point" else self._near(kind)
         if found is None:
             return None
         balls, condition = found
-        sizes = np.array([abs(nearest(b)) if b.is_finite() else math.nan for b in balls.flat]).reshape(
-            balls.shape
-        )
+        sizes = np.array([abs(nearest(b)) if b.is_finite() else math.nan for b in balls.flat])
+        sizes = sizes.reshape(balls.shape)
         counts = (condition <= CONDITION) & ((sizes == 0) | ((sizes > TINY) & (sizes < HUGE)))
         return Truth(balls, counts, condition) if counts.any() else None
 
@@ -234,9 +233,8 @@ def judged(got: Any, truth: Truth) -> Answer:
     if got.shape != truth.balls.shape or got.dtype != np.float64:
         return Answer(got, False, 64.0)
     with np.errstate(all="ignore"):
-        bits = bits_of_error(got, Enclosure(truth.balls, truth.counts)) - np.log2(
-            np.maximum(truth.condition, 1.0)
-        )
+        bits = bits_of_error(got, Enclosure(truth.balls, truth.counts))
+        bits -= np.log2(np.maximum(truth.condition, 1.0))
     largest = max([abs(nearest(b)) for b in truth.balls.flat if b.is_finite()])
     zero = np.array([b == 0 for b in truth.balls.flat], dtype=bool).reshape(bits.shape)
     bits = np.where(zero & (np.abs(got) <= ULPS * np.finfo(float).eps * max(1.0, largest)), 0.0, bits)

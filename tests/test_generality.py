@@ -194,6 +194,16 @@ def test_a_seed_names_a_question():
     assert [law_of(n) for n in range(len(LAWS))] == [p.law for p in first] == list(LAWS)
 
 
+def test_a_question_is_the_same_alone():
+    number = 4 * list(LAWS).index("remainder")
+    alone = ask(SEED, number + 2).truth
+    drawn.cache_clear()
+    after = [ask(SEED, number + k).truth for k in range(3)][2]
+    assert alone is not None
+    assert after is not None
+    np.testing.assert_array_equal(alone.condition, after.condition)
+
+
 def test_programs_are_text_that_runs_alone():
     for n in range(len(LAWS)):
         case = drawn(SEED, n)[0]
