@@ -95,6 +95,18 @@ def test_an_answer_is_wrong_from_64_units_in_the_last_place_on():
     assert not judged(np.exp(0.5) + 70 * ulp, truth).right
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_truth_rounded_is_right_and_a_little_off_is_wrong(kind):
+    for n in range(0, len(LAWS), 3 if kind == "hvp" else 1):
+        truth = drawn(SEED, n)[1].truth(kind)
+        if truth is None:
+            continue
+        rounded = np.array([nearest(b) for b in truth.balls.flat]).reshape(truth.balls.shape)
+        assert judged(rounded, truth).right
+        off = rounded * (1 + 1e-9) + 1e-9 * (rounded == 0)
+        assert not judged(off, truth).right
+
+
 def test_what_is_allowed_grows_with_the_condition():
     case = program("np.exp(x)", x=plain(number(500.0)))
     truth = Subject(case).truth("value")
