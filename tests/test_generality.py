@@ -291,7 +291,7 @@ def test_differences_agree_with_textbook_pullbacks():
 
 
 def test_relgrad_answers_at_least_what_it_is_known_to_answer():
-    numbers = [q for q in range(4 * len(LAWS)) if KINDS[q % 4] != "hvp" or q % 3 == 0]
+    numbers = [q for q in range(4 * len(LAWS)) if KINDS[q % 4] == "value" or q % 3 == 0]
     verdicts = [ask(SEED, q) for q in numbers]
     asked = [v for v in verdicts if v.asked]
     assert len(asked) > 0.8 * len(verdicts)
