@@ -157,6 +157,24 @@ def test_longer_loops_look_for_no_more_than_their_steps_do(
     assert many <= 1.3 * 2 * few
 
 
+def test_terms_that_lose_no_digits_are_not_gathered() -> None:
+    """V - 0.003·V is as good as 0.997·V: gathered, each step would be written with all that were before."""
+
+    def leak(n: int) -> Callable[..., Any]:
+        def f(v: Any, m: Any) -> Any:
+            for _ in range(n):
+                v, m = v - 0.01 * (0.3 * (v + 54.0) + m * v), m + 0.01 * (1 - m) * np.tanh(v)
+            return v
+
+        return f
+
+    few, many = (len(reachable(*derived(leak, (-64.0, 0.1), n).after)) for n in (8, 16))
+    assert many <= 1.1 * 2 * few
+    names = lambda f: [step.name for step in rg.stabilize(f).explain(1.5).steps]
+    assert names(lambda x: x - 0.01 * x) == []
+    assert names(lambda x: 2 * x - x) == ["cancel_summands"]
+
+
 def test_a_search_without_time_is_the_program_as_written() -> None:
     f = rg.stabilize(lambda x: np.log(np.sum(np.exp(x))), seconds=0)
     with pytest.warns(OutOfFuel, match="stopped after 0 seconds; the program may not be fully stabilised"):

@@ -152,13 +152,21 @@ def added(*parts: tuple[SumView, Number]) -> SumView:
     constant: Number = 0
     for view, coefficient in parts:
         constant += view.constant * coefficient
-    terms, cancelled = _merged([(view.terms, coefficient, view.cancelled) for view, coefficient in parts])
+    terms, cancelled = _merged(
+        [(view.terms, coefficient, view.cancelled) for view, coefficient in parts], True
+    )
     met = not constant and any(view.constant for view, _ in parts)
     return SumView(whole(constant), terms, cancelled or met)
 
 
-def _merged(parts: list[tuple[dict[Any, Number], Number, bool]]) -> tuple[dict[Any, Number], bool]:
-    """Add up scaled multisets; return also whether anything met its opposite."""
+def _merged(
+    parts: list[tuple[dict[Any, Number], Number, bool]], of_summands: bool = False
+) -> tuple[dict[Any, Number], bool]:
+    """Add up scaled multisets; return also whether anything met its opposite, of which no more is left.
+
+    Of factors, any that meet its inverse are gone. Of summands, no more may be left than there was of the smaller
+    one: in 2·x - x digits are lost, in x - x/100 none are, and nothing is gained by writing it as 0.99·x.
+    """
     total: dict[Any, Number] = {}
     named: dict[Any, Any] = {}
     cancelled = False
@@ -175,7 +183,8 @@ def _merged(parts: list[tuple[dict[Any, Number], Number, bool]]) -> tuple[dict[A
             else:
                 new = old + more
                 against = (more.numerator > 0) != (old.numerator > 0)
-                cancelled = cancelled or (against and abs(new) <= abs(old))  # x - 2·x too, which is -x
+                least = min(abs(old), abs(more)) if of_summands else abs(old)
+                cancelled = cancelled or (against and abs(new) <= least)
             if new:
                 total[place] = whole(new)
             elif old is not None:
