@@ -44,16 +44,22 @@ class Plain:
 
     def __call__(self, t: Term) -> Term:
         known = self._known
-        if t not in known:
-            for node in subterms(t):
-                if node in known:
-                    continue
-                rands = tuple([known[x] for x in node.rands])
-                if type(node.op) is Anchor:
-                    known[node] = rands[0]
-                else:
-                    same = all(a is b for a, b in zip(rands, node.rands, strict=True))
-                    known[node] = node if same else node.op.make_node(*rands)
+        stack = [t]
+        while stack:
+            node = stack[-1]
+            if node in known:
+                stack.pop()
+                continue
+            missing = [x for x in node.rands if x not in known]
+            if missing:
+                stack.extend(missing)
+                continue
+            rands = tuple([known[x] for x in node.rands])
+            if type(node.op) is Anchor:
+                known[node] = rands[0]
+            else:
+                same = all(a is b for a, b in zip(rands, node.rands, strict=True))
+                known[node] = node if same else node.op.make_node(*rands)
         return known[t]
 
 
