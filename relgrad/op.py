@@ -29,6 +29,13 @@ class Op(Contract):
 
     __props__: ClassVar[tuple[str, ...] | None] = None
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "__props__" in cls.__dict__:
+            # Heads are looked up more often than anything else: what equals only itself is compared as an object.
+            plain = object if cls.__props__ is None else Op
+            cls.__eq__, cls.__hash__ = plain.__eq__, plain.__hash__  # type: ignore[method-assign]
+
     def __repr__(self) -> str:
         values = self._props()
         inner = ", ".join(f"{k}={v!r}" for k, v in zip(self.__props__ or (), values, strict=True))

@@ -33,7 +33,7 @@ class Elementwise(Op):
     single operand).
     """
 
-    __props__ = ("label",)
+    __props__ = None
     elementwise = True
 
     def __init__(
