@@ -322,8 +322,15 @@ def match_summand(p: Term, k: Number, t: Any, c: Number, s: State) -> Iterator[t
     elif p in view.factors:
         yield from ((state, k) for state in match(p, t, s))
     else:
-        pattern = ProductView(whole(view.coefficient * k), view.factors)
         subject = product_of(t)
+        if _of_exponentials(view) and not _of_exponentials(subject):
+            return
+        pattern = ProductView(whole(view.coefficient * k), view.factors)
         scaled = ProductView(whole(subject.coefficient * c), subject.factors)
         for state, _ in match_product(pattern, scaled, s, extend=False, dtype=dtype_of(t)):
             yield state, c
+
+
+def _of_exponentials(view: ProductView) -> bool:
+    """Whether a product has no other factors: a pattern like eˣ·eʸ remains so whatever its variables are bound to."""
+    return all(is_term(b) and b.op is exp for b in view.factors)
