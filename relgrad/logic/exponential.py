@@ -41,7 +41,7 @@ def is_exponential(t: Any) -> bool:
         if "exponential" in node.cache:
             stack.pop()
             continue
-        if not (isinstance(node.type, ArrayType) and node.type.differentiable):
+        if not (isinstance(node.type, ArrayType) and node.type.differentiable and _is_mentioned(node)):
             node.cache["exponential"] = False
             continue
         known = node.op is exp or stated_logarithm(node) is not None
@@ -54,6 +54,24 @@ def is_exponential(t: Any) -> bool:
         stack.pop()
         node.cache["exponential"] = known or any(p.cache["exponential"] for p in parts)
     return t.cache["exponential"]
+
+
+def _is_mentioned(t: Term) -> bool:
+    """Whether there is an exponential anywhere below a term: where there is none, no reading of it has one."""
+    stack = [t]
+    while stack:
+        node = stack[-1]
+        if "exponential below" in node.cache:
+            stack.pop()
+            continue
+        missing = [rand for rand in node.rands if "exponential below" not in rand.cache]
+        if missing:
+            stack.extend(missing)
+            continue
+        stack.pop()
+        known = node.op is exp or stated_logarithm(node) is not None
+        node.cache["exponential below"] = known or any(x.cache["exponential below"] for x in node.rands)
+    return t.cache["exponential below"]
 
 
 def parts_of(t: Term) -> Iterator[Term]:
