@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 import relgrad as rg
+from relgrad.logic.sink import sunk_product
+from relgrad.op import as_term
+from relgrad.ops.gather import Scatter
 
 X = np.array([0.0, 4.0, -1.0])
 W = np.array([1.0, 0.0, 2.0])
@@ -123,6 +126,14 @@ def test_a_true_infinity_stays():
     assert rg.grad(np.sqrt)(0.0) == np.inf
     assert np.isnan(rg.stabilize(np.log)(-1.0))
     assert rg.grad(lambda x: np.sum(np.where(x >= 0, np.sqrt(x), 0.0)))(X)[0] == np.inf
+
+
+def test_what_stands_in_a_mask_is_drawn_in_once():
+    """put(log y, i) reads as log(y)·put(1, i), so that the logarithm seems to stand outside of what it stands in."""
+    x, y = rg.symbol("x", (3,)), rg.symbol("y", (2,))
+    put = lambda v, k, n: Scatter(as_term(rg.symbol("z", (n,))[k]).op.pattern, (n,))(v)
+    t = as_term(put(y[1:], slice(0, 1), 2)[1:2] * x * put(np.log(y)[1], 1, 3))
+    assert sunk_product(t) is None
 
 
 def test_ordinary_masks_are_left_alone():

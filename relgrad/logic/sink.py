@@ -40,16 +40,22 @@ _DEPTH = 3
 
 def sunk_product(t: Term) -> Any:
     """Return a product whose factors are drawn into a mask among them, or None where none needs to be."""
+    if not _holds_mask(t):
+        return None
     view = product_of(t)
     wild_at_all = [b for b, k in view.factors.items() if not is_finite(b, k)]
-    if not wild_at_all or len(view.factors) + (view.coefficient != 1) < 2 or not _stands_beside_mask(t):
+    if not wild_at_all or len(view.factors) + (view.coefficient != 1) < 2:
+        return None
+    written = _written(t)
+    if not _stands_beside_mask(written):
         return None
     for base, e in view.factors.items():
         if e < 1 or e != int(e) or not is_term(base) or not _is_mask(base, _DEPTH):
             continue
         others = multiplied((view, 1), (ProductView(1, {base: 1}), -1))
+        inside = _drawn_in_already(base, written)
         wild = {b: k for b, k in others.factors.items() if not is_finite(b, k)}
-        if not wild:
+        if all(inside.get(b, 0) == k for b, k in wild.items()):
             continue
         choice = _choice(base)
         if choice is not None:
@@ -63,20 +69,49 @@ def sunk_product(t: Term) -> Any:
     return None
 
 
-def _stands_beside_mask(t: Term) -> bool:
-    """Whether a factor that need not be finite is written beside a mask: one inside of it is drawn in already."""
-    masks, wild = set(), set()
+def _holds_mask(t: Term) -> bool:
+    """Whether a mask is among the factors of a product as it is written; kept on terms, as products are long."""
+    stack = [t]
+    while stack:
+        node = stack[-1]
+        if "mask" in node.cache:
+            stack.pop()
+            continue
+        factors = node.rands if node.op in PRODUCTS or type(node.op) in _MOVES else ()
+        missing = [x for x in factors if "mask" not in x.cache]
+        if missing:
+            stack.extend(missing)
+            continue
+        stack.pop()
+        node.cache["mask"] = any(x.cache["mask"] for x in factors) if factors else _is_mask(node, _DEPTH)
+    return t.cache["mask"]
+
+
+def _written(t: Term) -> list[tuple[Term, Number]]:
+    """List the factors of a product as they are written, with their exponents."""
+    found: list[tuple[Term, Number]] = []
     stack: list[tuple[Term, Number]] = [(t, 1)]
     while stack:
         node, e = stack.pop()
         exponents = (1,) if type(node.op) in _MOVES else PRODUCTS[node.op][1] if node.op in PRODUCTS else ()
         stack.extend(zip(node.rands, (e * k for k in exponents), strict=False))
         if not exponents:
-            if e > 0 and _is_mask(node, _DEPTH):
-                masks.add(node)
-            if not is_finite(node, e):
-                wild.add(node)
-    return any(m is not w for m in masks for w in wild)
+            found.append((node, e))
+    return found
+
+
+def _stands_beside_mask(written: list[tuple[Term, Number]]) -> bool:
+    """Whether a factor that need not be finite is written beside a mask."""
+    masks = {m for m, e in written if e > 0 and _is_mask(m, _DEPTH)}
+    return bool(masks) and any(m is not w for w, e in written if not is_finite(w, e) for m in masks)
+
+
+def _drawn_in_already(base: Term, written: list[tuple[Term, Number]]) -> dict[Any, Number]:
+    """Return the factors that stand inside the mask that is written, and are read as standing outside of it.
+
+    put(a·v, i) is read as a·put(v, i): to draw a in once more would gain nothing, again and again.
+    """
+    return next((own for m, _ in written if base is not m and base in (own := product_of(m).factors)), {})
 
 
 def _choice(base: Term) -> tuple[Any, Any, Any] | None:
