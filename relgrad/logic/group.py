@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from relgrad.key import Key, interned
 from relgrad.op import Constant
-from relgrad.term import is_term
+from relgrad.term import Term, is_term
 
 Number = int | Fraction
 BITS = 1000
@@ -57,7 +57,7 @@ def number_of(t: Any) -> Number | None:
 
 def key_of(t: Any) -> Any:
     """Return what a base or summand is known by: x·y and y·x are two terms but one summand."""
-    return t.cache.get("key", t) if is_term(t) else t
+    return t.cache.get("key", t) if type(t) is Term else t
 
 
 def product_key(factors: dict[Any, Number]) -> Key:
@@ -115,16 +115,29 @@ def multiplied(*parts: tuple[ProductView, Number]) -> ProductView:
     """Return ∏ part^exponent, bases in the order of first occurrence; whole exponents only for coefficients."""
     coefficient: Number = 1
     exponentials = 0
-    if sum("opposite" in base.cache for view, _ in parts for base in view.factors if is_term(base)) > 1:
+    if _may_be_opposite(parts):
         parts, coefficient = _aligned(parts)
     for view, exponent in parts:
-        if view.coefficient != 1:
-            coefficient *= Fraction(view.coefficient) ** int(exponent)
+        c = view.coefficient
+        if c != 1:
+            coefficient *= c if exponent == 1 else Fraction(c) ** int(exponent)
         exponentials += view.exponentials
     if not coefficient:
         return ProductView(0, {}, cancelled=True)
     factors, cancelled = _merged([(view.factors, exponent, view.cancelled) for view, exponent in parts])
     return ProductView(whole(coefficient), factors, cancelled, exponentials)
+
+
+def _may_be_opposite(parts: tuple[tuple[ProductView, Number], ...]) -> bool:
+    """Whether several of the factors are sums whose negatives are known."""
+    one = False
+    for view, _ in parts:
+        for base in view.factors:
+            if type(base) is Term and "opposite" in base.cache:
+                if one:
+                    return True
+                one = True
+    return False
 
 
 def _aligned(parts: tuple[tuple[ProductView, Number], ...]) -> tuple[Any, Number]:
@@ -186,7 +199,7 @@ def _merged(
                 least = min(abs(old), abs(more)) if of_summands else abs(old)
                 cancelled = cancelled or (against and abs(new) <= least)
             if new:
-                total[place] = whole(new)
+                total[place] = new if type(new) is int else whole(new)
             elif old is not None:
                 del total[place]
     return total, cancelled

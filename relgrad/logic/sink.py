@@ -36,18 +36,17 @@ _MOVES = (Expand, Squeeze, BroadcastTo, BroadcastLike)
 _ZERO_FIRST = (xlogy, xlog1py, xdivy)
 """Ops that are zero where their first operand is."""
 _DEPTH = 3
+MANY = 64
+"""Into a product that is written with more factors than this nothing is drawn: a view would not hold them."""
 
 
 def sunk_product(t: Term) -> Any:
     """Return a product whose factors are drawn into a mask among them, or None where none needs to be."""
-    if not _holds_mask(t):
+    written = _written(t)
+    if not 1 < len(written) < MANY or not _stands_beside_mask(written):
         return None
     view = product_of(t)
-    wild_at_all = [b for b, k in view.factors.items() if not is_finite(b, k)]
-    if not wild_at_all or len(view.factors) + (view.coefficient != 1) < 2:
-        return None
-    written = _written(t)
-    if not _stands_beside_mask(written):
+    if all(is_finite(b, k) for b, k in view.factors.items()):
         return None
     for base, e in view.factors.items():
         if e < 1 or e != int(e) or not is_term(base) or not _is_mask(base, _DEPTH):
@@ -69,29 +68,11 @@ def sunk_product(t: Term) -> Any:
     return None
 
 
-def _holds_mask(t: Term) -> bool:
-    """Whether a mask is among the factors of a product as it is written; kept on terms, as products are long."""
-    stack = [t]
-    while stack:
-        node = stack[-1]
-        if "mask" in node.cache:
-            stack.pop()
-            continue
-        factors = node.rands if node.op in PRODUCTS or type(node.op) in _MOVES else ()
-        missing = [x for x in factors if "mask" not in x.cache]
-        if missing:
-            stack.extend(missing)
-            continue
-        stack.pop()
-        node.cache["mask"] = any(x.cache["mask"] for x in factors) if factors else _is_mask(node, _DEPTH)
-    return t.cache["mask"]
-
-
 def _written(t: Term) -> list[tuple[Term, Number]]:
-    """List the factors of a product as they are written, with their exponents."""
+    """List the factors of a product as they are written, with their exponents; the first of them where it is long."""
     found: list[tuple[Term, Number]] = []
     stack: list[tuple[Term, Number]] = [(t, 1)]
-    while stack:
+    while stack and len(found) < MANY:
         node, e = stack.pop()
         exponents = (1,) if type(node.op) in _MOVES else PRODUCTS[node.op][1] if node.op in PRODUCTS else ()
         stack.extend(zip(node.rands, (e * k for k in exponents), strict=False))
@@ -102,8 +83,8 @@ def _written(t: Term) -> list[tuple[Term, Number]]:
 
 def _stands_beside_mask(written: list[tuple[Term, Number]]) -> bool:
     """Whether a factor that need not be finite is written beside a mask."""
-    masks = {m for m, e in written if e > 0 and _is_mask(m, _DEPTH)}
-    return bool(masks) and any(m is not w for w, e in written if not is_finite(w, e) for m in masks)
+    wild = {w for w, e in written if not is_finite(w, e)}
+    return bool(wild) and any(e > 0 and wild != {m} and _is_mask(m, _DEPTH) for m, e in written)
 
 
 def _drawn_in_already(base: Term, written: list[tuple[Term, Number]]) -> dict[Any, Number]:

@@ -35,6 +35,8 @@ class Elementwise(Op):
 
     __props__ = None
     elementwise = True
+    # An attribute, not a property: this is asked for each term.
+    ground = True  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]
 
     def __init__(
         self,
@@ -74,10 +76,6 @@ class Elementwise(Op):
     @property
     def name(self) -> str:
         return self.label
-
-    @property
-    def ground(self) -> bool:
-        return True
 
     def __repr__(self) -> str:
         return self.label
@@ -131,7 +129,9 @@ class Elementwise(Op):
 
     def _widen(self, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
         """Make explicit that floats of different precisions are brought to the larger one."""
-        floats = {x.type.dtype for x in inputs if x.type.dtype.kind == "f"} if len(inputs) > 1 else ()
+        if all(x.type is inputs[0].type for x in inputs):
+            return inputs
+        floats = {x.type.dtype for x in inputs if x.type.dtype.kind == "f"}
         if len(floats) < 2:
             return inputs
         widest = np.result_type(*floats)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,9 @@ from relgrad.types import NONNEGATIVE, POSITIVE, REAL, Interval
 
 TRUTH = Interval(0.0, 1.0)
 """The range of what is true or false."""
+
+KEPT = 1 << 12
+"""So many ranges of sums, products and quotients are remembered: of most terms nothing is known but a few signs."""
 
 Exact = Fraction | float
 
@@ -54,6 +58,7 @@ def _interval(ends: Iterable[tuple[Exact, bool]]) -> Interval:
     return Interval(low, high, open_low, open_high)
 
 
+@lru_cache(maxsize=KEPT)
 def added(x: Interval, y: Interval) -> Interval:
     """Return the range of x + y.
 
@@ -77,6 +82,7 @@ def subtracted(x: Interval, y: Interval) -> Interval:
     return added(x, -y)
 
 
+@lru_cache(maxsize=KEPT)
 def multiplied(x: Interval, y: Interval) -> Interval:
     """Return the range of x·y, where an infinite end counts as finite but unbounded.
 
@@ -95,6 +101,7 @@ def _products(x: Interval, y: Interval) -> Iterator[tuple[Exact, bool]]:
                 yield a * b, a_open or b_open
 
 
+@lru_cache(maxsize=KEPT)
 def divided(x: Interval, y: Interval) -> Interval:
     """Return the range of x / y: all reals if y may have either sign.
 

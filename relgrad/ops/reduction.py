@@ -53,7 +53,7 @@ class Reduction(Op):
             axes = tuple(a for a in axes if x.type.extent(a) != 1)
             if not axes:
                 return x
-        return term(type(self)(axes), x)
+        return term(self if axes == self.axes else type(self)(axes), x)
 
     def strict(self, node: Term) -> bool:
         return True

@@ -7,7 +7,8 @@ every rank.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -163,6 +164,12 @@ def _like(x: Any, node: Any) -> Any:
     return x.family(node) if isinstance(x, Symbolic) else node
 
 
+@lru_cache(maxsize=4096)
+def _op(kind: Callable[[Any], Op], prop: Any) -> Op:
+    """Return the op of a kind; the same few are asked for again and again."""
+    return kind(prop)
+
+
 def broadcast_to(x: Any, shape: Shape) -> Any:
     """Return x stretched to a shape; the last of several broadcasts counts.
 
@@ -177,7 +184,7 @@ def broadcast_to(x: Any, shape: Shape) -> Any:
     node = without_leading(node)
     if len(node.type.shape) > len(shape) or broadcast_shapes(node.type.shape, shape) != shape:
         raise ShapeError(f"cannot broadcast an array of shape {node.type.shape} to shape {shape}")
-    return _like(x, node if node.type.shape == shape else term(BroadcastTo(shape), node))
+    return _like(x, node if node.type.shape == shape else term(_op(BroadcastTo, shape), node))
 
 
 def broadcast_like(g: Any, x: Any) -> Any:
@@ -212,8 +219,8 @@ def expand(x: Any, axes: tuple[int, ...]) -> Any:
         rank = x.type.ndim + len(axes)
         kept = [a for a in range(-rank, 0) if a not in axes]
         first = tuple(kept[a + x.type.ndim] for a in x.op.axes)
-        return term(Expand(tuple(sorted((*first, *axes)))), x.rands[0])
-    return term(Expand(axes), x)
+        return term(_op(Expand, tuple(sorted((*first, *axes)))), x.rands[0])
+    return term(_op(Expand, axes), x)
 
 
 def squeeze(x: Any, axes: tuple[int, ...]) -> Any:
@@ -235,8 +242,8 @@ def squeeze(x: Any, axes: tuple[int, ...]) -> Any:
     if is_term(x) and x.ground and isinstance(x.op, Squeeze):
         rank = x.rands[0].type.ndim
         kept = [a for a in range(-rank, 0) if a not in x.op.axes]
-        return term(Squeeze(tuple(sorted((*x.op.axes, *(kept[a] for a in axes))))), x.rands[0])
-    return term(Squeeze(axes), x)
+        return term(_op(Squeeze, tuple(sorted((*x.op.axes, *(kept[a] for a in axes))))), x.rands[0])
+    return term(_op(Squeeze, axes), x)
 
 
 def without_leading(x: Any) -> Any:
