@@ -65,20 +65,19 @@ SHARED = 8
 
 def product_of(t: Any) -> ProductView:
     """Return how the theory of products reads a term."""
-    return _view("product", t)
+    found = t.cache.get("product") if type(t) is Term else None
+    return _view("product", t) if found is None else found
 
 
 def sum_of(t: Any) -> SumView:
     """Return how the theory of sums reads a term."""
-    return _view("sum", t)
+    found = t.cache.get("sum") if type(t) is Term else None
+    return _view("sum", t) if found is None else found
 
 
 def _view(kind: str, t: Any) -> Any:
     if not is_term(t):
         return ProductView(1, {t: 1}) if kind == "product" else SumView(0, {t: 1})
-    found = t.cache.get(kind)
-    if found is not None:
-        return found
     stack = [(kind, t)]
     while stack:
         which, node = stack[-1]
