@@ -32,21 +32,23 @@ def factors_like(head: tuple[Any, Number], t: ProductView) -> list[tuple[Any, Nu
     return [(b, e) for b, e in t.factors.items() if is_term(b) and type(b.op) is type(p.op) and holds(e, k)]
 
 
-def summands_like(p: Term, k: Number, t: SumView) -> list[tuple[Any, Number]]:
-    """List the summands that a head may match: by that head, or by their factors where it is a product."""
-    if p not in product_of(p).factors or p.op is exp or type(p.op) is Sum:
+def summands_like(p: Term, k: Number, t: SumView, s: State) -> list[tuple[Any, Number]]:
+    """List the summands that a head may match: by that head, or by the factors that a product begins with."""
+    view = product_of(p)
+    if p not in view.factors:
+        heads = [
+            (q, e) for q, e in view.factors.items() if is_term(q) and any(v not in s for v in unknowns(q))
+        ]
+        # A sum may be known once others are, and what is no factor of its own is read as several.
+        if not heads or any(q.op in SUMS or q not in product_of(q).factors for q, _ in heads):
+            return list(t.terms.items())
+        return [(b, c) for b, c in t.terms.items() if any(factors_like(h, product_of(b)) for h in heads)]
+    if p.op is exp or type(p.op) is Sum:
         return list(t.terms.items())
-    sums = [
-        (q, e)
-        for q, e in product_of(p).factors.items()
-        if is_term(q) and not q.ground and (type(q.op) is Sum or q.op in SUMS)
-    ]
     return [
         (b, c)
         for b, c in t.terms.items()
         if is_term(b) and (type(b.op) is type(p.op) or b.op in PRODUCTS) and holds(c, k)
-        # The bodies of sums can be shared out in many ways: first it is seen that there are sums.
-        if all(factors_like(head, product_of(b)) for head in sums)
     ]
 
 

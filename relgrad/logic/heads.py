@@ -36,6 +36,10 @@ JOINT = "joint"
 """What marks two heads that are factors of one summand."""
 
 
+INSIDE = "inside"
+"""What marks a head of a summand of one of the factors."""
+
+
 class Demand(NamedTuple):
     """An operand, the theory under which it is read, and the heads that it must offer."""
 
@@ -79,7 +83,8 @@ def compile_pattern(p: Any) -> Pattern:
 def _read(p: Term) -> tuple[str, frozenset[Key]]:
     view = product_of(p)
     if (p.op in PRODUCTS or p.op is power) and p not in view.factors:
-        return "product", _keys(view.factors) | ({ROOT} if _is_rooted(view) else set())
+        heads = _keys(view.factors) | frozenset(_demanded_inside(view.factors))
+        return "product", heads | ({ROOT} if _is_rooted(view) else set())
     if p.op in SUMS:
         heads = {key for b in sum_of(p).terms for key in _demanded(b)}
         return "sum", frozenset(heads | _demanded_pairs(sum_of(p)))
@@ -105,6 +110,16 @@ def _keys(bases: Iterable[Any]) -> frozenset[Key]:
     heads = [b.op for b in bases if is_term(b) and not b.ground and type(b.op) is not Size]
     # Of a sum bindings may leave one summand, which has another head; only alone it is asked for.
     return frozenset(head_key(op) for op in heads if op not in SUMS) or frozenset(map(head_key, heads))
+
+
+def _demanded_inside(bases: Iterable[Any]) -> Iterator[Key]:
+    """Yield the heads of functions among the summands of a factor, where all factors that are looked for are sums."""
+    sums = [b for b in bases if is_term(b) and not b.ground and type(b.op) is not Size]
+    for part in [part for b in sums for part in sum_of(b).terms] if all(b.op in SUMS for b in sums) else ():
+        # A power may be written as a product or a quotient, which has other heads.
+        yield from (
+            (INSIDE, key) for key in _demanded(part) if isinstance(key, (Op, type)) and key is not power
+        )
 
 
 def _demanded(summand: Any) -> Iterator[Key]:
@@ -280,5 +295,12 @@ def product_heads(view: ProductView, depth: int) -> Iterator[Key]:
             continue
         yield head_key(base.op)
         if depth:
+            yield from heads_inside(base)
             for rand in [base.rands[i] for i in linear_positions(base.op) if i < len(base.rands)]:
                 yield from product_heads(product_of(rand), depth - 1)
+
+
+def heads_inside(base: Term) -> Iterator[Key]:
+    """Yield the heads of the summands of a factor that is a sum."""
+    if base.op in SUMS:
+        yield from ((INSIDE, key) for part in sum_of(base).terms for key in summand_heads(part))

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from relgrad.errors import ShapeError
 from relgrad.logic.build import build_product, build_sum, fit
 from relgrad.logic.group import Number, ProductView, SumView, added, key_of, multiplied, whole
-from relgrad.logic.heads import Key, Pattern, head_key, sum_heads, summand_heads
+from relgrad.logic.heads import Key, Pattern, head_key, heads_inside, sum_heads, summand_heads
 from relgrad.logic.match import match_factor, match_summand
 from relgrad.logic.rewrite import rewrites
 from relgrad.logic.share import dtype_of
@@ -83,7 +83,8 @@ class Wide:
         for part in self.parts:
             self._file(part)
         if theory == PRODUCT:
-            t.cache["product heads"] = frozenset(self.by_head)
+            inside = (key for part in self.parts for key in heads_inside(part))
+            t.cache["product heads"] = frozenset(self.by_head).union(inside)
         else:
             t.cache["sum heads"] = frozenset(sum_heads(SumView(self.number, self.parts)))
 
