@@ -278,14 +278,3 @@ def log_of_effective_sample_size(x, axis):
         -logsumexp(2 * log_softmax(x, axis=axis), axis=axis, keepdims=True),
         varying_along(x, axis),
     )
-
-
-@relation(source="free energy perturbation; Zwanzig 1954")
-def logsumexp_of_shifts_minus_logsumexp(x, y, axis):
-    """What a log-sum-exp moves by where its exponents move is the log of a mean under their softmax."""
-    return (
-        logsumexp(x + y, axis=axis, keepdims=True) - logsumexp(x, axis=axis, keepdims=True),
-        logsumexp(log_softmax(x, axis=axis) + y, axis=axis, keepdims=True),
-        varying_along(x, axis),
-        varying_along(y, axis),
-    )

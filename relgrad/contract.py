@@ -197,6 +197,14 @@ class Contract:
         """Return the pushforward: the tangent of each output from those of the inputs (None is a known zero)."""
         raise OpError(f"op {self} has no pushforward", cure="define R_op(self, inputs, eval_points)")
 
+    def increment(self, inputs: list[Any], others: list[Any], increments: list[Any]) -> Any:
+        """Return f(x) − f(y) for inputs x and others y, told the increments x − y (None where both are the same).
+
+        All arguments are symbolic arrays, as those of `L_op`. None leaves it to the system: ops are applied to the
+        increment of an operand in which they are linear, and what is elementwise has an op of its difference.
+        """
+        return None
+
     def connection_pattern(self, node: Term) -> list[list[bool]]:
         """For each input, for each output: whether the entries of the one affect those of the other."""
         return [[True] * self.n_outputs for _ in node.rands]

@@ -40,6 +40,7 @@ ORDER = (
     "dependence",
     "gradient",
     "differentiate",
+    "calculus",
     "schedule",
     "definedness",
     "compile",

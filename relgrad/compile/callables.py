@@ -55,17 +55,16 @@ class Callables:
     def _define(self, op: Op) -> str:
         name = self._names.take(op.name, f"{op.name}_op")
         cls = type(op)
-        module = sys.modules.get(cls.__module__)
-        held = next((key for key, value in vars(module).items() if value is op), None) if module else None
-        importable = module is not None and cls.__module__ != "__main__" and cls.__qualname__.isidentifier()
-        if importable and held is not None:
-            renamed = "" if held == name else f" as {name}"
-            self.imports.append(f"from {cls.__module__} import {held}{renamed}")
-        elif importable and getattr(module, cls.__name__, None) is cls and _rebuildable(op):
+        held, made = _held(op), self._made(op)
+        if held is not None:
+            module, key = held
+            renamed = "" if key == name else f" as {name}"
+            self.imports.append(f"from {module} import {key}{renamed}")
+        elif made is not None:
             alias = self._names.take(cls.__name__)
             renamed = "" if alias == cls.__name__ else f" as {alias}"
             self.imports.append(f"from {cls.__module__} import {cls.__name__}{renamed}")
-            self.definitions.append(f"{name} = {alias}({', '.join(map(repr, op._props()))})")
+            self.definitions.append(f"{name} = {alias}({made})")
         else:
             home = f"{cls.__module__}.{cls.__qualname__}"
             self.definitions.append(
@@ -73,9 +72,49 @@ class Callables:
             )
         return name
 
+    def _made(self, op: Op) -> str | None:
+        """Return the arguments that make an op of its class, importing the ops among them; None where nothing does."""
+        if (
+            op.__props__ is None
+            or not _importable(op)
+            or getattr(_module(op), type(op).__name__, None) is not type(op)
+        ):
+            return None
+        if not all(is_plain(prop) or (isinstance(prop, Op) and _held(prop)) for prop in op._props()):
+            return None
+        return ", ".join(
+            [self.call_name(prop) if isinstance(prop, Op) else repr(prop) for prop in op._props()]
+        )
 
-def _rebuildable(op: Op) -> bool:
-    return op.__props__ is not None and all(is_plain(prop) for prop in op._props())
+    def call_name(self, op: Op) -> str:
+        """Return the name under which an op that a module holds is imported."""
+        name = self._by_op.get(op)
+        if name is None:
+            name = self._by_op[op] = self._define(op)
+        return name
+
+
+def _held(op: Op) -> tuple[str, str] | None:
+    """Return the module that holds an op, and the name there: that of its class, or one of the room of ops."""
+    if not _importable(op):
+        return None
+    for name, module in [(type(op).__module__, _module(op)), *_ROOMS]:
+        key = next((key for key, value in vars(module).items() if value is op), None)
+        if key is not None:
+            return name, key
+    return None
+
+
+def _module(op: Op) -> Any:
+    return sys.modules.get(type(op).__module__)
+
+
+def _importable(op: Op) -> bool:
+    cls = type(op)
+    return _module(op) is not None and cls.__module__ != "__main__" and cls.__qualname__.isidentifier()
+
+
+_ROOMS = [(name, module) for name, module in sys.modules.items() if name.startswith("relgrad.ops.")]
 
 
 def is_plain(x: Any) -> bool:

@@ -7,39 +7,22 @@ Derivatives are the plain ones, g·f'(x) and −g·f'(y); where they meet, they 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from relgrad import kernels
 from relgrad.op import as_term, is_constant
-from relgrad.ops.arithmetic import negative, power
+from relgrad.ops.arithmetic import cbrt, negative, power
 from relgrad.ops.comparison import greater_equal
 from relgrad.ops.elementwise import Elementwise, elementwise
-from relgrad.ops.exponential import expm1, sech_squared
+from relgrad.ops.exponential import cosh, exp, expm1, log, sech_squared, sinh
 from relgrad.ops.families import exprel_n
+from relgrad.ops.increments import known_difference
 from relgrad.ops.selection import where
-from relgrad.ops.stable import bose, expit
+from relgrad.ops.stable import bose, expit, log_cosh, softplus
+from relgrad.ops.trigonometric import arctan, cos, sin, tan
 from relgrad.types import POSITIVE, REAL, Interval
-
-Slope = Callable[[Any, Any], Any]
-"""A cotangent times the derivative of a function at a point: (g, x) ↦ g·f'(x)."""
-
-
-def difference(function: Callable[..., Any], slope: Slope, ball: Callable[[Any], Any]) -> Elementwise:
-    """Return the op of f(x) − f(y), given its kernel, g·f'(x) and f itself."""
-    op = elementwise(
-        function.__name__,
-        function,
-        lambda g, out, x, y, d: slope(g, x),
-        lambda g, out, x, y, d: -slope(g, y),
-        None,
-        kernel=True,
-        ball=lambda x, y, d: ball(y + d) - ball(y),
-    )
-    op.distance = 0, 1, 2
-    return op
 
 
 def _power_slope(g: Any, x: Any, a: Any, y: Any) -> Any:
@@ -74,24 +57,16 @@ power1pm1 = elementwise(
     kernel=True,
     ball=lambda x, a: (1 + x) ** a - 1,
 )
-power_difference = elementwise(
-    "power_difference",
+power_difference = known_difference(
     kernels.power_difference,
+    power,
     lambda g, out, x, y, a, d: _power_slope(g, x, a, y),
     lambda g, out, x, y, a, d: -_power_slope(g, y, a, x),
     # xᵃ·log x − yᵃ·log y = (xᵃ − yᵃ)·log x + yᵃ·(log x − log y)
     lambda g, out, x, y, a, d: g * (out * np.log(x) + np.power(y, a) * log_difference(x, y, d)),
-    None,
-    kernel=True,
-    ball=lambda x, y, a, d: (y + d) ** a - y**a,
 )
-power_difference.distance = 0, 1, 3
-cbrt_difference = difference(
-    kernels.cbrt_difference,
-    lambda g, x: g / (3.0 * np.square(np.cbrt(x))),
-    lambda x: -((-x).root(3)) if x < 0 else x.root(3),
-)
-exp_difference = difference(kernels.exp_difference, lambda g, x: g * np.exp(x), lambda x: x.exp())
+cbrt_difference = known_difference(kernels.cbrt_difference, cbrt)
+exp_difference = known_difference(kernels.exp_difference, exp)
 exp_difference.in_log_domain = lambda node: _larger(*node.rands)
 
 
@@ -101,15 +76,7 @@ def _larger(x: Any, y: Any, d: Any) -> tuple[Any, Any]:
     return where(up, negative(expm1(negative(d))), expm1(d)), where(up, x, y)
 
 
-log_difference = elementwise(
-    "log_difference",
-    kernels.log_difference,
-    lambda g, out, x, y, d: g / x,
-    lambda g, out, x, y, d: -g / y,
-    None,
-    kernel=True,
-    ball=lambda x, y, d: (1 + d / y).log() if not y < 0 else y.log(),
-)
+log_difference = known_difference(kernels.log_difference, log)
 log_quotient = elementwise(
     "log_quotient",
     kernels.log_quotient,
@@ -119,8 +86,14 @@ log_quotient = elementwise(
     kernel=True,
     ball=lambda x, y, d: (1 + d / y).log(),
 )
-xlogx_difference = difference(
-    kernels.xlogx_difference, lambda g, x: g * np.log(x) + g, lambda x: x if x.is_zero() else x * x.log()
+xlogx_difference = elementwise(
+    "xlogx_difference",
+    kernels.xlogx_difference,
+    lambda g, out, x, y, d: g * np.log(x) + g,
+    lambda g, out, x, y, d: -(g * np.log(y) + g),
+    None,
+    kernel=True,
+    ball=lambda x, y, d: _xlogx(y + d) - _xlogx(y),
 )
 product_difference = elementwise(
     "product_difference",
@@ -141,45 +114,17 @@ log_exp_difference = elementwise(
     kernel=True,
     ball=lambda x, y, d: y + d + (-(-d).expm1()).log(),
 )
-sin_difference = difference(kernels.sin_difference, lambda g, x: g * np.cos(x), lambda x: x.sin())
-cos_difference = difference(kernels.cos_difference, lambda g, x: -g * np.sin(x), lambda x: x.cos())
-tan_difference = difference(
-    kernels.tan_difference, lambda g, x: g * (1.0 + np.square(np.tan(x))), lambda x: x.tan()
-)
-arctan_difference = difference(
-    kernels.arctan_difference, lambda g, x: g / (1.0 + np.square(x)), lambda x: x.atan()
-)
-sinh_difference = difference(kernels.sinh_difference, lambda g, x: g * np.cosh(x), lambda x: x.sinh())
-cosh_difference = difference(kernels.cosh_difference, lambda g, x: g * np.sinh(x), lambda x: x.cosh())
-bose_difference = elementwise(
-    "bose_difference",
-    kernels.bose_difference,
-    lambda g, out, x, y, d: g * (bose(x) * bose(-x)),
-    lambda g, out, x, y, d: -g * (bose(y) * bose(-y)),
-    None,
-    kernel=True,
-    ball=lambda x, y, d: d.expm1() / ((y + d).expm1() * (-y).expm1()),
-)
-sech_squared_difference = difference(
-    kernels.sech_squared_difference,
-    lambda g, x: -2.0 * g * (np.tanh(x) * sech_squared(x)),
-    lambda x: x.sech() ** 2,
-)
-log_cosh_difference = difference(
-    kernels.log_cosh_difference, lambda g, x: g * np.tanh(x), lambda x: x.cosh().log()
-)
-expit_difference = elementwise(
-    "expit_difference",
-    kernels.expit_difference,
-    lambda g, out, x, y, d: g * (expit(x) * expit(-x)),
-    lambda g, out, x, y, d: -g * (expit(y) * expit(-y)),
-    None,
-    kernel=True,
-    ball=lambda x, y, d: -(-d).expm1() / ((1 + (-(y + d)).exp()) * (1 + y.exp())),
-)
-softplus_difference = difference(
-    kernels.softplus_difference, lambda g, x: g * expit(x), lambda x: x.exp().log1p()
-)
+sin_difference = known_difference(kernels.sin_difference, sin)
+cos_difference = known_difference(kernels.cos_difference, cos)
+tan_difference = known_difference(kernels.tan_difference, tan)
+arctan_difference = known_difference(kernels.arctan_difference, arctan)
+sinh_difference = known_difference(kernels.sinh_difference, sinh)
+cosh_difference = known_difference(kernels.cosh_difference, cosh)
+bose_difference = known_difference(kernels.bose_difference, bose)
+sech_squared_difference = known_difference(kernels.sech_squared_difference, sech_squared)
+log_cosh_difference = known_difference(kernels.log_cosh_difference, log_cosh)
+expit_difference = known_difference(kernels.expit_difference, expit)
+softplus_difference = known_difference(kernels.softplus_difference, softplus)
 kl_divergence = elementwise(
     "kl_divergence",
     kernels.kl_divergence,
@@ -218,11 +163,15 @@ boxcox = elementwise(
 )
 
 
+def _xlogx(x: Any) -> Any:
+    return x if x.is_zero() else x * x.log()
+
+
 def _boxcox_slope(log: Any, a: Any) -> Any:
     return np.square(log) * exprel_n(a * log, 1)
 
 
-for _op in (log_difference, log_quotient, log_exp_difference, expit_difference):
+for _op in (log_quotient, log_exp_difference, xlogx_difference):
     _op.distance = 0, 1, 2
 
 

@@ -86,6 +86,9 @@ class Concatenate(Op):
         zeros = [np.zeros_like(x) if t is None else None for x, t in zip(inputs, eval_points, strict=True)]
         return [self(*[z if t is None else t for z, t in zip(zeros, eval_points, strict=True)])]
 
+    def increment(self, inputs: list[Any], others: list[Any], increments: list[Any]) -> Any:
+        return self.R_op(inputs, increments)[0]
+
     def ball(self, *balls: Any) -> Any:
         return np.concatenate(balls, axis=self.axis)
 

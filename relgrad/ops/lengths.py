@@ -61,6 +61,13 @@ class Norm(Reduction):
             return [None]
         return [np.sum(t * self.slope(x), axis=self.axes, keepdims=True)]
 
+    def increment(self, inputs: list[Any], others: list[Any], increments: list[Any]) -> Any:
+        if type(self) is not Norm:
+            return None
+        (x,), (y,), (d,) = inputs, others, increments
+        size = self(x) + self(y)
+        return np.sum(d * ((x + y) / np.where(size == 0, 1.0, size)), axis=self.axes, keepdims=True)
+
     def slope(self, x: Any) -> Any:
         """Return ∂‖x‖/∂x."""
         return Unit(self.axes)(x)

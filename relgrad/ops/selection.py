@@ -26,6 +26,11 @@ class Where(Elementwise):
         common = np.result_type(*[k(0) if isinstance(k, type) else k for k in branches])
         return condition, common, common, common
 
+    def increment(self, inputs: list[Any], others: list[Any], increments: list[Any]) -> Any:
+        (c, *_), (e, *_) = inputs, others
+        chosen = np.where(c, *[0.0 if d is None else d for d in increments[1:]])
+        return chosen if c.term is e.term else np.where(c == e, chosen, self(*inputs) - self(*others))
+
 
 where = Where(
     "where",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from relgrad.calculus.increment import difference_quotient, incremented, ratio_less_one
+from relgrad.calculus.remainder import remaindered
 from relgrad.logic import (
     PRODUCT,
     SUM,
@@ -109,6 +111,18 @@ def sink(t: Term, note: Note) -> Iterator[Found]:
             yield Found("simplify", "sink_into_mask", sunk, "what a mask hides is not multiplied by zero", {})
 
 
+def increase(t: Term, note: Note, readings: int) -> Iterator[Found]:
+    """Yield a sum, or a quotient, with one program at two near points in it as an increment."""
+    for theory, name, make, why in INCREMENTS:
+        try:
+            new = make(t) if readings & theory and t.type.differentiable else None
+        except Exception as error:
+            note(name, t, error)
+            continue
+        if new is not None:
+            yield Found("simplify", name, new, why, {})
+
+
 def relate_wide(t: Term, library: Library, note: Note, theory: int) -> tuple[Term, list[Found]]:
     """Return what the relations make of a wide sum or product, and the moves, each on the parts that it concerns."""
     wide = Wide(t, theory)
@@ -159,3 +173,11 @@ SIMPLIFICATIONS = (
     (False, PRODUCT, "read_root", rooted_power, "a power of one half is a root"),
 )
 """Whether only a whole product or sum is looked at, under which theory, the name, what is done, and why."""
+
+INCREMENTS = (
+    (SUM, "remainder", remaindered, "one function at several near points"),
+    (SUM, "increment", incremented, "one program at two near points"),
+    (SUM, "ratio_less_one", ratio_less_one, "a ratio near one"),
+    (PRODUCT, "difference_quotient", difference_quotient, "a difference over the distance"),
+)
+"""The theory under which a place is looked at, the name, what is done, and why."""

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from relgrad.calculus.increment import has_increment
 from relgrad.conventions import DEFAULT as USUAL
 from relgrad.conventions import Conventions, settled
 from relgrad.errors import OutOfFuel, RelgradWarning
@@ -38,8 +39,8 @@ from relgrad.schedule.fold import fold
 from relgrad.schedule.keys import Key, leads_to, operand_keys
 from relgrad.schedule.likeness import Likeness
 from relgrad.schedule.patience import Patience
-from relgrad.schedule.relate import Found, relate, relate_rows, relate_wide, sink
-from relgrad.schedule.strategy import DEFAULT, EXPAND, FOLD, NAIVE, RELATE, SINK, Left, Strategy
+from relgrad.schedule.relate import Found, increase, relate, relate_rows, relate_wide, sink
+from relgrad.schedule.strategy import DEFAULT, EXPAND, FOLD, INCREMENT, NAIVE, RELATE, SINK, Left, Strategy
 from relgrad.step import Derivation, Failure, Step
 from relgrad.term import Term, reachable
 
@@ -128,6 +129,8 @@ class _Run:
         if moves <= {SINK, FOLD} and not any(_of_constants(t) or is_masking(t) for t in reachable(*roots)):
             return list(roots)
         if moves <= {EXPAND} and not any(map(is_implicit, reachable(*roots))):
+            return list(roots)
+        if INCREMENT in moves and not any(map(has_increment, reachable(*roots))):
             return list(roots)
         normal: dict[Key, Term] = {}
         became: dict[Key, Key] = {}
@@ -235,6 +238,13 @@ class _Run:
                     return found.term
                 if not barred:
                     self._likeness.failed(t, within)
+        if INCREMENT in moves and self._may_look():
+            for found in increase(t, self._note, theories_of(t.op) & ~within):
+                if not self._is_left(found, t) and not leads_to(
+                    (found.term, within) if within else found.term, key, became
+                ):
+                    self._record(t, found)
+                    return found.term
         if FOLD in moves:
             value = fold(t)
             if value is not None and np.isfinite(value.op.value).all():

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from relgrad.term import Term
 
-RELATE, EXPAND, SINK, FOLD = "relate", "expand", "sink", "fold"
-MOVES = frozenset({RELATE, EXPAND, SINK, FOLD})
+RELATE, EXPAND, INCREMENT, SINK, FOLD = "relate", "expand", "increment", "sink", "fold"
+MOVES = frozenset({RELATE, EXPAND, INCREMENT, SINK, FOLD})
 
 Left = frozenset[tuple[str, Term | None]]
 """Moves that are left out: their names, each with the term at which it is, or None for all."""
@@ -22,7 +22,8 @@ class Strategy:
 
     Where the program is `extended`, what overflows or underflows on the way is computed again in extended range.
 
-    >>> (interleave(RELATE, EXPAND) >> interleave(SINK, FOLD)).phases == DEFAULT.phases
+    >>> last = interleave(RELATE, INCREMENT) >> interleave(SINK, FOLD)
+    >>> (interleave(RELATE, EXPAND) >> last).phases == DEFAULT.phases
     True
     """
 
@@ -52,13 +53,16 @@ def interleave(*moves: str) -> Strategy:
     return Strategy((frozenset(moves),), "+".join(moves))
 
 
-DEFAULT = Strategy((interleave(RELATE, EXPAND) >> interleave(SINK, FOLD)).phases, "default", True)
-"""Stabilise the function, expand its gradient layer by layer, stabilise what comes of it; then draw factors into masks.
+_LAST = interleave(RELATE, INCREMENT) >> interleave(SINK, FOLD)
 
+DEFAULT = Strategy((interleave(RELATE, EXPAND) >> _LAST).phases, "default", True)
+"""Stabilise the function, expand its gradient layer by layer, stabilise what comes of it; then increments, and masks.
+
+Increments come when all is differentiated: the plain derivative f'(x) - f'(y) of f(x) - f(y) is an increment again.
 Factors sink last, since relations see through a product, but not into a mask.
 """
 
-EAGER = Strategy((interleave(EXPAND) >> interleave(RELATE) >> interleave(SINK, FOLD)).phases, "eager", True)
+EAGER = Strategy((interleave(EXPAND) >> interleave(RELATE) >> _LAST).phases, "eager", True)
 """Expand every gradient first, as others do, and only then look for relations."""
 
 NAIVE = Strategy(interleave(EXPAND).phases, "naive")

@@ -1,0 +1,111 @@
+"""The increment of an op that has no formula for it: f(x) − f(y) = ∫₀¹ Df(y + t·d)·d dt, by its own pushforward."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from relgrad.errors import RelgradError
+from relgrad.interpret import interpret
+from relgrad.leaf import Input
+from relgrad.op import Op, as_term
+from relgrad.ops.increments import QUADRATURES, cancels, converged
+from relgrad.term import Term, term
+from relgrad.trace.tracer import Tracer
+from relgrad.types import ArrayType, Type
+
+
+class Change(Op):
+    """f(x) − f(y), told the distance of each operand that has moved.
+
+    Operands: those of f at x; at y, those that have moved; as many distances x − y.
+    """
+
+    __props__ = ("of", "moved")
+
+    def __init__(self, of: Op, moved: tuple[int, ...]):
+        self.of, self.moved = of, moved
+        self._tangents: dict[tuple[Type, ...], tuple[list[Term], list[Term], Term]] = {}
+
+    @property
+    def name(self) -> str:
+        return f"{self.of.name}_difference"
+
+    def type_of(self, rands: tuple[Term, ...]) -> Type:
+        return self.of.type_of(rands[: -2 * len(self.moved)])
+
+    def _parts(self, operands: Sequence[Any]) -> tuple[list[Any], list[Any], list[Any]]:
+        """Return the operands of f at x and at y, and the distances."""
+        n = len(operands) - 2 * len(self.moved)
+        at_x, at_y, distances = [*operands[:n]], [*operands[:n]], [*operands[n + len(self.moved) :]]
+        for i, y in zip(self.moved, operands[n:], strict=False):
+            at_y[i] = y
+        return at_x, at_y, distances
+
+    def compute(self, *arrays: Any) -> Any:
+        with np.errstate(all="ignore"):
+            xs, ys, distances = self._parts(arrays)
+            at_x, at_y = (np.asarray(self.of.compute(*zs)) for zs in (xs, ys))
+            plain = at_x - at_y
+            if not np.any(cancels(plain, at_x, at_y)):
+                return plain
+            few, many = (self._mean(ys, distances, rule) for rule in QUADRATURES)
+            # What rounding does to operands, the op may make larger: as much larger as it makes their distances.
+            sizes = [np.max(np.abs(xs[i]), initial=0) for i in self.moved]
+            steps = [np.max(np.abs(d), initial=0) for d in distances]
+            scale = np.abs(at_x) + np.abs(many) * np.divide(max(sizes), max(steps))
+            return np.where(cancels(plain, at_x, at_y) & converged(plain, few, many, scale), many, plain)
+
+    def _mean(self, ys: list[Any], distances: list[Any], quadrature: Any) -> Any:
+        """Return ∫₀¹ Df(y + t·d)·d dt."""
+        leaves, tangents, root = self._tangent([ArrayType(np.asarray(y).dtype, np.shape(y)) for y in ys])
+        total: Any = 0
+        for t, w in quadrature:
+            point = dict(zip(leaves, ys, strict=True))
+            for i, d in zip(self.moved, distances, strict=True):
+                point[leaves[i]] = ys[i] + np.asarray(ys[i]).dtype.type(t) * d
+            point |= dict(zip(tangents, distances, strict=True))
+            total = total + np.asarray(interpret([root], point)[0]) * root.type.dtype.type(w)
+        return total
+
+    def _tangent(self, kinds: Sequence[Any]) -> tuple[list[Term], list[Term], Term]:
+        """Return leaves for the operands of f and for the tangents of those that move, and the tangent of f."""
+        found = self._tangents.get(tuple(kinds))
+        if found is None:
+            leaves = [term(Input(f"x{i}", kind, symbol=True)) for i, kind in enumerate(kinds)]
+            tangents = {i: term(Input(f"d{i}", kinds[i], symbol=True)) for i in self.moved}
+            points = [Tracer(tangents[i]) if i in tangents else None for i in range(len(kinds))]
+            (root,) = self.of.R_op([Tracer(x) for x in leaves], points)
+            found = self._tangents[tuple(kinds)] = leaves, list(tangents.values()), as_term(root)
+        return found
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        xs, ys, distances = self._parts(inputs)
+        (g,) = output_gradients
+        at_x, at_y = ([*self.of.L_op(zs, [self.of(*zs)], [h])] for zs, h in ((xs, g), (ys, -g)))
+        moved = [at_y[i] for i in self.moved]
+        for i, (a, b) in enumerate(zip(at_x, at_y, strict=True)):
+            if i not in self.moved and a is not None and b is not None:
+                at_x[i] = a + b
+        return [*at_x, *moved, *[None] * len(distances)]
+
+    def ball(self, *balls: Any) -> Any:
+        xs, ys, distances = self._parts(balls)
+        for i, d in zip(self.moved, distances, strict=True):
+            xs[i] = ys[i] + d
+        return self.of.ball(*xs) - self.of.ball(*ys)
+
+
+def change_of(x: Term, y: Term, distances: Sequence[Term | None]) -> Term | None:
+    """Return f(x) − f(y) for an op of one array that has a pushforward, or None."""
+    if not isinstance(x.type, ArrayType):
+        return None
+    moved = tuple([i for i, d in enumerate(distances) if d is not None])
+    op = Change(x.op, moved)
+    try:
+        op._tangent([rand.type for rand in x.rands])
+    except (RelgradError, AttributeError, TypeError):
+        return None
+    return term(op, *x.rands, *[y.rands[i] for i in moved], *[distances[i] for i in moved])

@@ -1,0 +1,349 @@
+"""Increments: one program at two points, p(x) − p(y), op by op from x − y, so that nothing cancels.
+
+    log(1 + Σ exp(v + h)) − log(1 + Σ exp(v))  ⟶  Δlog(1 + Σ exp(v + h), 1 + Σ exp(v), Σ Δexp(v + h, v, h))
+
+Two summands with opposite signs are anti-unified: equal operands stay, equal heads descend, and a sum that loses
+what both have in common is a distance. Where a distance is found for every pair, the summands become an increment:
+linear ops apply to the distance, a·b gives a·Δb + Δa·b, and any other op its own difference, Δf(x, y, x − y).
+
+Sources: Kahan & Fateman, "Symbolic computation of divided differences", SIGSAM Bulletin 33(2), 1999; Reps & Rall,
+"Computational divided differencing and divided-difference arithmetics", Higher-Order and Symbolic Computation 16,
+2003; anti-unification after Plotkin, "A note on inductive generalization", Machine Intelligence 5, 1970.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Any, NamedTuple
+
+from relgrad.calculus.change import change_of
+from relgrad.logic.build import build_product, build_sum, fit, fitted
+from relgrad.logic.group import Number, ProductView, SumView, added, multiplied
+from relgrad.logic.share import dtype_of
+from relgrad.logic.theory import SUMS
+from relgrad.logic.view import product_of, sum_of
+from relgrad.op import as_term, constant
+from relgrad.ops.arithmetic import multiply, subtract
+from relgrad.ops.increments import Difference, Telescope, difference_of
+from relgrad.term import Term, is_term
+from relgrad.trace.tracer import Tracer
+from relgrad.types import ArrayType
+
+LIMIT = 200
+"""So many pairs of terms are compared, at most, for one increment."""
+DEPTH = 50
+"""No two terms are compared further below a sum."""
+
+
+class Distance(NamedTuple):
+    """x − y as a term that does not cancel; `taken` are the pairs of inputs, otherwise unrelated, that it rests on."""
+
+    term: Term
+    taken: frozenset[frozenset[Term]] = frozenset()
+
+
+def incremented(t: Term) -> Term | None:
+    """Return a sum with two summands that are one program at two points as an increment, or None.
+
+    exp(sin(x + h)) - exp(sin(x)) ⟶ Δexp(sin(x + h), sin(x), Δsin(x + h, x, h))
+    """
+    if "increment" not in t.cache:
+        t.cache["increment"] = _incremented(t)
+    return t.cache["increment"]
+
+
+def _incremented(t: Term) -> Term | None:
+    view = sum_of(t)
+    if not t.ground or len(view.terms) < 2 or len({k > 0 for k in view.terms.values()}) < 2:
+        return None
+    search = Search()
+    for p, q, k in _opposite(view):
+        found = search.of_summands(p, q)
+        if found is not None:
+            return fit(build_sum(_exchanged(view, p, q, k, found.term), dtype_of(t)), t)
+    return None
+
+
+def ratio_less_one(t: Term) -> Term | None:
+    """Return a sum of 1 and a ratio of one program at two near points by their increment, x/y − 1 = (x − y)/y, or None.
+
+    1 - exp(sin(x))/exp(sin(x + h)) ⟶ Δexp(sin(x + h), sin(x), Δsin(x + h, x, h))/exp(sin(x + h))
+    """
+    view = sum_of(t)
+    dtype = dtype_of(t)
+    for p, k in view.terms.items():
+        if not t.ground or k != -view.constant or not is_term(p) or not p.type.differentiable:
+            continue
+        factors = product_of(p).factors
+        above, below = (
+            build_product(ProductView(1, {b: abs(e) for b, e in factors.items() if (e > 0) == sign}), dtype)
+            for sign in (True, False)
+        )
+        found = Search().of_summands(above, below) if above.type == below.type else None
+        if found is not None:
+            change = multiplied((product_of(found.term), 1), (product_of(below), -1))
+            rest = (SumView(view.constant, {}), -1), (SumView(0, {p: 1}), -k)
+            new = SumView(0, {build_product(change, dtype): 1})
+            return fit(build_sum(added((view, 1), *rest, (new, k)), dtype), t)
+    return None
+
+
+def has_increment(t: Term) -> bool:
+    """Whether a term is an increment, or a sum that holds one."""
+    if isinstance(t.op, (Difference, Telescope)):
+        return True
+    if not (t.op in SUMS and len(t.rands) == 2 and isinstance(t.type, ArrayType) and t.type.differentiable):
+        return False
+    return incremented(t) is not None or ratio_less_one(t) is not None
+
+
+def difference_quotient(t: Term) -> Term | None:
+    """Return a product with an increment over its own distance as a mean slope, or None.
+
+    (f(x) − f(y))/(x − y) = ∫₀¹ f′(y + t·(x − y)) dt, which is f′(x) where the points meet.
+
+    Δarcsin(x + h, x, h)/h ⟶ mean_slope_of_arcsin(x + h, x, h)
+    """
+    view = product_of(t)
+    for base, e in view.factors.items():
+        if e < 1 or not is_term(base) or not base.ground:
+            continue
+        for below, n in view.factors.items():
+            if n > -1 or (slope := _over(base, below)) is None:
+                continue
+            rest = (ProductView(1, {base: 1}), -1), (ProductView(1, {below: 1}), 1)
+            left = multiplied((view, 1), *rest, (product_of(slope), 1))
+            return fitted(build_product(left, dtype_of(t)), t)
+    return None
+
+
+def _over(t: Term, d: Term, depth: int = 0) -> Term | None:
+    """Return t/d without a division, or None: (a·d + Δf(x, y, 2·d))/d = a + mean_slope(x, y, 2·d)·2."""
+    if t is d:
+        return constant(1.0, t.type.dtype)
+    if depth > DEPTH:
+        return None
+    if t.op in SUMS:
+        view = sum_of(t)
+        if view.constant or t in view.terms:
+            return None
+        parts = [(_over(part, d, depth + 1), k) for part, k in view.terms.items()]
+        if any(part is None for part, _ in parts):
+            return None
+        return build_sum(added(*[(sum_of(part), k) for part, k in parts]), dtype_of(t))
+    if isinstance(t.op, Difference):
+        rest, mean = _over(t.rands[-1], d, depth + 1), t.op.mean_slope
+        return None if rest is None else multiply(mean.make_node(*t.rands), rest)
+    if type(t.op) is Telescope:
+        x, y, by, *steps = t.rands
+        parts = [_over(part, d, depth + 1) for part in steps]
+        return None if None in parts else t.op.make_node(x, y, multiply(by, d), *parts)
+    if t.op.laws.linear == (0,) and not t.op.elementwise and d.type.size == 1:
+        rest = _over(t.rands[0], d, depth + 1)
+        return None if rest is None else t.op.make_node(rest, *t.rands[1:])
+    view = product_of(t)
+    for base, e in view.factors.items():
+        if e >= 1 and base is not t and (rest := _over(base, d, depth + 1)) is not None:
+            left = multiplied((view, 1), (ProductView(1, {base: 1}), -1), (product_of(rest), 1))
+            return build_product(left, dtype_of(t))
+    return None
+
+
+def _exchanged(view: SumView, p: Term, q: Term, k: Number, distance: Term) -> SumView:
+    """Return a sum with k·p − k·q in it as k times a distance."""
+    return added((view, 1), (SumView(0, {p: 1}), -k), (SumView(0, {q: 1}), k), (SumView(0, {distance: 1}), k))
+
+
+def _opposite(view: SumView) -> Iterator[tuple[Term, Term, Number]]:
+    """Yield the pairs of summands that may cancel, and how much of both: they are alike, and add up to nothing."""
+    for parts in alike(view).values():
+        above, below = ([p for p in parts if (p[1] > 0) == sign] for sign in (True, False))
+        balanced = not sum(k for _, k in parts)
+        for (p, k), (q, n) in product(above, below):
+            if balanced or k == -n:
+                yield p, q, min(k, -n)
+
+
+def alike(view: SumView) -> dict[Any, list[tuple[Term, Number]]]:
+    """Return the summands, with their coefficients, by what they look like: as products, and by their ops."""
+    found: dict[Any, list[tuple[Term, Number]]] = {}
+    for part, k in view.terms.items():
+        if is_term(part) and part.ground and part.type.differentiable:
+            found.setdefault(_likeness(part), []).append((part, k))
+            found.setdefault(part.op, []).append((part, k))
+    return found
+
+
+def _likeness(t: Term) -> Any:
+    """Return what two summands must have in common: the ops of their factors."""
+    return frozenset([head(b) for b in product_of(t).factors])
+
+
+def head(t: Term) -> Any:
+    """Return the op of a term, or None for a leaf."""
+    return t.op if t.rands else None
+
+
+class Search:
+    """The distances between pairs of terms, each looked for once."""
+
+    def __init__(self) -> None:
+        self.known: dict[tuple[Term, Term], Distance | None] = {}
+        self.depth = 0
+
+    def of(self, x: Term, y: Term) -> Distance | None:
+        """Return x − y where it does not cancel, or None."""
+        key = x, y
+        if key not in self.known:
+            if len(self.known) > LIMIT or self.depth > DEPTH or not _comparable(x, y):
+                return None
+            self.known[key] = None
+            self.depth += 1
+            self.known[key] = self._of_sums(x, y)
+            self.depth -= 1
+        return self.known[key]
+
+    def _of_sums(self, x: Term, y: Term) -> Distance | None:
+        """x − y = Σ (pᵢ − qᵢ) + what is left, of one sign: (a + h) − a ⟶ h, (f(x) + h) − f(y) ⟶ Δf(x, y) + h."""
+        ours, theirs = sum_of(x), sum_of(y)
+        left = added((ours, 1), (theirs, -1))
+        # Some of x is some of y: 2x and x lie no nearer to each other than to zero, nor do 1 - x and x.
+        near = bool(ours.constant) and ours.constant == theirs.constant
+        near = near or any(t in theirs.terms and t not in left.terms for t in ours.terms)
+        dtype = dtype_of(x)
+        if not left.terms:
+            return Distance(constant(float(left.constant), dtype))
+        taken, total = frozenset[frozenset[Term]](), SumView(left.constant, {})
+        while pair := next(_opposite(left), None):
+            p, q, k = pair
+            found = self.of_summands(p, q)
+            if found is None:
+                return None
+            taken |= found.taken
+            total = added((total, 1), (SumView(0, {found.term: 1}), k))
+            left = added((left, 1), (SumView(0, {p: 1}), -k), (SumView(0, {q: 1}), k))
+            near = True
+        if not near or len({k > 0 for k in left.terms.values()}) > 1:
+            return None
+        return Distance(build_sum(added((total, 1), (left._replace(constant=0), 1)), dtype), taken)
+
+    def is_shift(self, x: Term, y: Term) -> bool:
+        """Whether x − y is found without looking into what is summed: (a + h) − a."""
+        if not _comparable(x, y) or not (x.op in SUMS or y.op in SUMS):
+            return False
+        left = added((sum_of(x), 1), (sum_of(y), -1))
+        return next(_opposite(left), None) is None and self.of(x, y) is not None
+
+    def of_summands(self, x: Term, y: Term) -> Distance | None:
+        """x − y of two products: the factors that they share, times Σᵢ y₁…yᵢ₋₁·(xᵢ − yᵢ)·xᵢ₊₁…xₙ."""
+        return self._of_products(x, y) or self._of_applications(x, y)
+
+    def _of_products(self, x: Term, y: Term) -> Distance | None:
+        ours, theirs = product_of(x), product_of(y)
+        if ours.coefficient != theirs.coefficient:
+            return None
+        # What divides either of them is taken out: 1/x - 1/y = (y - x)/(x·y).
+        bases = {**ours.factors, **theirs.factors}
+        common = {b: e for b in bases if (e := min(ours.factors.get(b, 0), theirs.factors.get(b, 0)))}
+        left, right = (
+            [(b, e) for b in bases if (e := view.factors.get(b, 0) - common.get(b, 0))]
+            for view in (ours, theirs)
+        )
+        pairs = _matched(left, right)
+        if not pairs:
+            return None
+        dtype = dtype_of(x)
+        distances = [self._of_powers(a, b, e, dtype) for a, b, e in pairs]
+        if any(d is None for d in distances):
+            return None
+        taken = frozenset[frozenset[Term]]().union(*[d.taken for d in distances if d is not None])
+        if len(taken) > 1 and len(pairs) > 1:
+            return None  # the parts may cancel, as in x·v − u·y
+        parts: list[Term] = []
+        for i, d in enumerate(distances):
+            factors = [(ProductView(ours.coefficient, common), 1), (product_of(d.term), 1)]  # type: ignore[union-attr]
+            factors += [(ProductView(1, {b: e}), 1) for _, b, e in pairs[:i]]
+            factors += [(ProductView(1, {a: e}), 1) for a, _, e in pairs[i + 1 :]]
+            parts.append(build_product(multiplied(*factors), dtype))
+        return Distance(_total(x, y, parts), taken)
+
+    def _of_powers(self, a: Term, b: Term, e: Number, dtype: Any) -> Distance | None:
+        if e == 1:
+            return self._of_applications(a, b)
+        x, y = (build_product(ProductView(1, {base: e}), dtype) for base in (a, b))
+        return self._of_applications(x, y)
+
+    def _of_applications(self, x: Term, y: Term) -> Distance | None:
+        """f(…, x, …) − f(…, y, …), from the distances of the operands that differ."""
+        if not _comparable(x, y) or head(x) != head(y) or len(x.rands) != len(y.rands):
+            return None
+        if not x.rands:
+            return Distance(subtract(x, y), frozenset({frozenset({x, y})}))
+        if x.op in SUMS:
+            return self.of(x, y)
+        found: list[Distance | None] = []
+        for a, b in zip(x.rands, y.rands, strict=True):
+            distance = self.of(a, b) if a is not b and _is_real(a) else None
+            if distance is None and a is not b and _is_real(a):
+                return None
+            found.append(distance)
+        taken = frozenset[frozenset[Term]]().union(*[d.taken for d in found if d is not None])
+        if len(taken) > 1 and sum(d is not None for d in found) > 1:
+            return None
+        new = _applied(x, y, [None if d is None else d.term for d in found])
+        return None if new is None else Distance(new, taken)
+
+
+def _is_real(x: Any) -> bool:
+    return is_term(x) and isinstance(x.type, ArrayType) and x.type.differentiable
+
+
+def _comparable(x: Any, y: Any) -> bool:
+    """Whether two terms are arrays of reals of one type."""
+    return _is_real(x) and is_term(y) and x.type == y.type
+
+
+def _matched(
+    ours: list[tuple[Any, Number]], theirs: list[tuple[Any, Number]]
+) -> list[tuple[Any, Any, Number]] | None:
+    """Return factors in pairs of one op and exponent, or None where some are left over."""
+    pairs = []
+    for a, e in ours:
+        partner = next((f for f in theirs if f[1] == e and head(f[0]) == head(a)), None)
+        if partner is None:
+            return None
+        theirs = [other for other in theirs if other is not partner]
+        pairs.append((a, partner[0], e))
+    return None if theirs else pairs
+
+
+def _applied(x: Term, y: Term, distances: list[Term | None]) -> Term | None:
+    """Return f(x₁, …) − f(y₁, …) = Σᵢ f(y₁, …, xᵢ, xᵢ₊₁, …) − f(y₁, …, yᵢ, xᵢ₊₁, …), one operand after the other."""
+    op = x.op
+    parts: list[Term] = []
+    own = op.increment(
+        *[[None if t is None else Tracer(t) for t in ts] for ts in (x.rands, y.rands, distances)]
+    )
+    if own is not None:
+        return as_term(own)
+    for i, (a, b, d) in enumerate(zip(x.rands, y.rands, distances, strict=True)):
+        if a is b:
+            continue
+        if d is None:
+            return None
+        before, after = y.rands[:i], x.rands[i + 1 :]
+        if i in op.laws.linear:
+            parts.append(op.make_node(*before, d, *after))
+        elif op.elementwise and (difference := difference_of(op, i)) is not None:
+            parts.append(difference.make_node(a, b, *before, *after, d))
+        else:
+            return change_of(x, y, distances)
+    return _total(x, y, parts)
+
+
+def _total(x: Term, y: Term, parts: list[Term]) -> Term:
+    """Return x − y as the sum of its parts, unless they cancel."""
+    if len(parts) == 1:
+        return parts[0]
+    return Telescope(len(parts)).make_node(x, y, constant(1.0, x.type.dtype), *parts)

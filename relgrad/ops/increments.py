@@ -1,0 +1,230 @@
+"""Increments of elementwise ops: f(…, x, …) − f(…, y, …), told the distance x − y, for every f with a derivative.
+
+Source: Kahan & Fateman, "Symbolic computation of divided differences", SIGSAM Bulletin 33(2), 1999.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from relgrad.implementations import implements
+from relgrad.kernels.dispatch import floats
+from relgrad.ops.elementwise import Elementwise, Rule
+
+QUADRATURES = tuple(
+    [(t / 2 + 0.5, w / 2) for t, w in zip(*np.polynomial.legendre.leggauss(n), strict=True)] for n in (8, 13)
+)
+"""Two Gauss rules on [0, 1], as pairs of node and weight: where they agree, both are right."""
+
+
+def cancels(plain: Any, at_x: Any, at_y: Any) -> Any:
+    """Return where the difference of two values loses bits."""
+    return np.abs(plain) <= np.maximum(np.abs(at_x), np.abs(at_y)) / 2
+
+
+def converged(plain: Any, few: Any, many: Any, scale: Any) -> Any:
+    """Return where two quadratures of a difference agree, and with the plain one but for the rounding of values."""
+    eps = np.finfo(plain.dtype).eps
+    close = (np.abs(many - plain) <= 4 * eps * scale) & (np.abs(many - few) <= eps**0.75 * np.abs(many))
+    return close & np.isfinite(many)
+
+
+class Increment(Elementwise):
+    """An op of x, y, the other operands of f, and d = x − y, which over the reals follows from x and y.
+
+    The distance is there for accuracy alone, as it is known and not computed again, and carries no derivative.
+    """
+
+    __props__ = ("of", "position")
+    name_of = "{}"
+
+    def __init__(self, of: Elementwise, position: int = 0, kernel: Callable[..., Any] | None = None):
+        self.of, self.position = of, position
+        others = [j for j in range(of.arity) if j != position]
+        label = self.name_of.format(of.label) + (f"_{position}" if position else "")
+        self._is_kernel = kernel is not None
+        super().__init__(
+            label if kernel is None else kernel.__name__,
+            kernel or self._computed,
+            *[self._rule(j, side) for j, side in ((position, 1), (position, -1), *[(j, 0) for j in others])],
+            None,
+            ball=None if of.scalar_ball is None else self._exact,
+            outside=None if kernel is not None or of.beyond is None else self._outside,
+            kernel=self._is_kernel,
+        )
+        self.distance = 0, 1, of.arity + 1
+
+    def with_props(self, props: Any) -> Any:
+        return self if tuple(props) == self._props() else type(self)(*props)
+
+    def source(self, node: Any, names: Any) -> str | None:
+        return super().source(node, names) if self._is_kernel else None
+
+    def operands(self, x: Any, others: Any) -> list[Any]:
+        """Return the operands of f: x at its position among the others."""
+        found = list(others)
+        found.insert(self.position, x)
+        return found
+
+    def _rule(self, j: int, side: int) -> Rule | None:
+        """Return the rule of f(x) − f(y) for operand j of f: at x (side 1), at y (side -1), or at both (0)."""
+        rule = self.of.rules[j]
+
+        def slope(g: Any, out: Any, x: Any, y: Any, *rest: Any) -> Any:
+            at_x, at_y = (
+                rule(g, self.of(*operands), *operands) if side != -sign else None  # type: ignore[misc]
+                for sign, operands in ((1, self.operands(x, rest[:-1])), (-1, self.operands(y, rest[:-1])))
+            )
+            return self._slope(side, at_x, at_y, g, out, rest[-1])
+
+        return None if rule is None else slope
+
+    def _slope(self, side: int, at_x: Any, at_y: Any, g: Any, out: Any, d: Any) -> Any:
+        return at_x if side == 1 else -at_y if side == -1 else at_x - at_y
+
+    def _outside(self, x: Any, y: Any, *rest: Any) -> Any:
+        return np.logical_or(*[self.of.outside(*self.operands(z, rest[:-1])) for z in (x, y)])
+
+    def _exact(self, x: Any, y: Any, *rest: Any) -> Any:
+        *others, d = rest
+        ball: Callable[..., Any] = self.of.scalar_ball  # type: ignore[assignment]
+        return ball(*self.operands(y + d, others)) - ball(*self.operands(y, others))
+
+    def _computed(self, *operands: Any) -> Any:
+        with np.errstate(all="ignore"):
+            x, y, *others, d = np.broadcast_arrays(*floats(*operands))
+            at_x, at_y = (np.asarray(self.of.compute(*self.operands(z, others))) for z in (x, y))
+            plain = at_x - at_y
+            value = np.array(self._far(plain, d))
+            near = cancels(plain, at_x, at_y)
+            if near.any():
+                y, *others, d, plain, at_y = (z[near] for z in (y, *others, d, plain, at_y))
+                few, many = (self._mean_slope(y, d, others, rule) for rule in QUADRATURES)
+                # The rounding of values, and of their arguments.
+                scale = np.abs(at_y) + np.abs(y * self._mean_slope(y, d, others, [(0, 1)]))
+                right = converged(plain, d * few, d * many, scale)
+                value[near] = np.where(right, self._near(many, d), value[near])
+        return value[()]
+
+    def _mean_slope(self, y: Any, d: Any, others: Any, quadrature: Any) -> Any:
+        """Return ∫₀¹ f′(y + t·d) dt, entry by entry."""
+        rule: Any = self.of.rules[self.position]
+        total: Any = 0
+        for t, w in quadrature:
+            operands = self.operands(y + y.dtype.type(t) * d, others)
+            slope = rule(y.dtype.type(1), self.of.compute(*operands), *operands)
+            total = total + y.dtype.type(w) * np.asarray(slope, y.dtype)
+        return total
+
+    def _far(self, plain: Any, d: Any) -> Any:
+        raise NotImplementedError
+
+    def _near(self, mean: Any, d: Any) -> Any:
+        raise NotImplementedError
+
+
+class Difference(Increment):
+    """f(…, x, …) − f(…, y, …) in one operand of f; d·∫₀¹ f′(y + t·d) dt where the two nearly meet.
+
+    >>> from relgrad.ops.trigonometric import arcsin
+    >>> Difference(arcsin)(0.5 + 2**-30, 0.5, 2**-30)
+    np.float64(1.0753986786470912e-09)
+    """
+
+    name_of = "{}_difference"
+
+    @property
+    def mean_slope(self) -> MeanSlope:
+        """The op of this difference over its distance."""
+        return MeanSlope(self.of, self.position)
+
+    def _far(self, plain: Any, d: Any) -> Any:
+        return plain
+
+    def _near(self, mean: Any, d: Any) -> Any:
+        return d * mean
+
+
+class MeanSlope(Increment):
+    """(f(…, x, …) − f(…, y, …))/(x − y) in one operand of f, which is f′(x) where the two meet.
+
+    >>> from relgrad.ops.trigonometric import arcsin
+    >>> MeanSlope(arcsin)(0.0, 0.0, 0.0)
+    np.float64(1.0)
+    """
+
+    name_of = "mean_slope_of_{}"
+
+    def _slope(self, side: int, at_x: Any, at_y: Any, g: Any, out: Any, d: Any) -> Any:
+        change = super()._slope(side, at_x, at_y, g, out, d)
+        return (change - side * g * out) / d
+
+    def _exact(self, x: Any, y: Any, *rest: Any) -> Any:
+        return super()._exact(x, y, *rest) / rest[-1]
+
+    def _far(self, plain: Any, d: Any) -> Any:
+        return plain / d
+
+    def _near(self, mean: Any, d: Any) -> Any:
+        return mean
+
+
+class Telescope(Elementwise):
+    """(p − q)/d as an op of p, q, d and parts that add up to it, which are added unless they are larger than p and q.
+
+    x·u − y·v = (x − y)·u + y·(u − v) cancels where y·u is the larger: with x = 1e-10, y = 1, u = 1.5, v = 1e-10.
+
+    >>> parts = (1e-10 - 1) * 1.5, 1 * (1.5 - 1e-10)
+    >>> Telescope(2)(1.5e-10, 1e-10, 1.0, *parts) == 1.5e-10 - 1e-10, sum(parts) == 1.5e-10 - 1e-10
+    (np.True_, False)
+    """
+
+    __props__ = ("count",)
+
+    def __init__(self, count: int):
+        self.count = count
+        super().__init__(
+            "telescope",
+            self._computed,
+            lambda g, out, p, q, d, *parts: g / d,
+            lambda g, out, p, q, d, *parts: -g / d,
+            lambda g, out, p, q, d, *parts: -g * out / d,
+            *[None] * count,
+            ball=lambda p, q, d, *parts: (p - q) / d,
+        )
+
+    def with_props(self, props: Any) -> Any:
+        return type(self)(*props)
+
+    def source(self, node: Any, names: Any) -> str | None:
+        return None
+
+    def _computed(self, *operands: Any) -> Any:
+        with np.errstate(all="ignore"):
+            p, q, d, *parts = floats(*operands)
+            small = sum(map(np.abs, parts)) <= (np.abs(p) + np.abs(q)) / np.abs(d)
+            return np.where(small, sum(parts), (p - q) / d)[()]
+
+
+_KNOWN: dict[tuple[Elementwise, int], Difference] = {}
+
+
+def known_difference(kernel: Callable[..., Any], of: Elementwise, *rules: Rule) -> Difference:
+    """Return, and keep, the op of f(x) − f(y) in the first operand of f that a kernel computes; with its own rules."""
+    op = Difference(of, kernel=kernel)
+    op.rules = (*rules, *op.rules[len(rules) :])
+    implements(kernel)(op)
+    return _KNOWN.setdefault((of, 0), op)
+
+
+def difference_of(op: Elementwise, position: int = 0) -> Difference | None:
+    """Return the op of f(…, x, …) − f(…, y, …) in one operand of f, or None where f has no derivative there."""
+    if op.undefined is not None or op.rules[position] is None:
+        return None
+    found = _KNOWN.get((op, position))
+    if found is None:
+        found = _KNOWN[op, position] = Difference(op, position)
+    return found

@@ -1,0 +1,217 @@
+"""One program at two near points: values, quotients, gradients and second differences, against high precision."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import mpmath as mp
+import numpy as np
+import pytest
+import scipy.special
+from hypothesis import given
+from hypothesis import strategies as st
+
+import relgrad as rg
+from relgrad import ops
+from relgrad.calculus.increment import incremented
+from relgrad.calculus.remainder import remaindered
+from relgrad.ops.elementwise import Elementwise
+from relgrad.ops.increments import Difference, MeanSlope
+from relgrad.term import subterms
+
+ULP = 2.0**-53
+PLAIN = SimpleNamespace(
+    sin=np.sin, cos=np.cos, exp=np.exp, log=np.log, log2=np.log2, sqrt=np.sqrt, arcsin=np.arcsin, cosh=np.cosh,
+    arctan=np.arctan, tanh=np.tanh, hypot=np.hypot, exp2=np.exp2, erf=scipy.special.erf,
+    gammaln=scipy.special.gammaln, expit=scipy.special.expit,
+)  # fmt: skip
+EXACT = SimpleNamespace(
+    sin=mp.sin, cos=mp.cos, exp=mp.exp, log=mp.log, log2=lambda x: mp.log(x, 2), sqrt=mp.sqrt, arcsin=mp.asin,
+    cosh=mp.cosh, arctan=mp.atan, tanh=mp.tanh, hypot=mp.hypot, exp2=lambda x: mp.mpf(2) ** x, erf=mp.erf,
+    gammaln=mp.loggamma, expit=lambda x: 1 / (1 + mp.exp(-x)),
+)  # fmt: skip
+FUNCTIONS = {
+    "arcsin": lambda m, x: m.arcsin(x),
+    "erf": lambda m, x: m.erf(x),
+    "gammaln": lambda m, x: m.gammaln(x),
+    "log2": lambda m, x: m.log2(x),
+    "2ˣ": lambda m, x: m.exp2(x),
+    "x·eˣ": lambda m, x: x * m.exp(x),
+    "xˣ": lambda m, x: x**x,
+    "sin x/(2 + cos x)": lambda m, x: m.sin(x) / (2 + m.cos(x)),
+    "exp(−x²)": lambda m, x: m.exp(-(x**2)),
+    "√(1 + x²)": lambda m, x: m.sqrt(1 + x * x),
+    "arctan eˣ": lambda m, x: m.arctan(m.exp(x)),
+    "log cosh x": lambda m, x: m.log(m.cosh(x)),
+    "length": lambda m, x: m.hypot(x, 2.0),
+    "tanh³ x": lambda m, x: m.tanh(x) ** 3,
+    "x·σ(x)": lambda m, x: x * m.expit(x),
+}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def precision():
+    with mp.workdps(60):
+        yield
+
+
+def ulps(got, truth):
+    return float(abs((mp.mpf(float(got)) - truth) / truth)) / ULP
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_what_is_near_does_not_cancel(name):
+    f = FUNCTIONS[name]
+    ours = lambda x: f(PLAIN, x)
+    exact = lambda x: f(EXACT, mp.mpf(x))
+    slope = lambda x: mp.diff(exact, x, h=mp.mpf(10) ** -25)
+    step = rg.stabilize(lambda x, h: ours(x + h) - ours(x))
+    grad = rg.grad(lambda x, h: ours(x + h) - ours(x), argnums=(0, 1))
+    quotient = rg.stabilize(lambda x, h: (ours(x + h) - ours(x)) / h)
+    second = rg.stabilize(lambda x, h: ours(x + h) - 2 * ours(x) + ours(x - h))
+    for x in (0.3, 0.61):
+        for h in (1e-3, -3e-9, 1e-11):
+            z, k = mp.mpf(x) + mp.mpf(h), mp.mpf(h)
+            assert ulps(step(x, h), exact(z) - exact(x)) < 32
+            assert ulps(quotient(x, h), (exact(z) - exact(x)) / k) < 32
+            assert ulps(second(x, h), exact(z) - 2 * exact(x) + exact(mp.mpf(x) - k)) < 64
+            along_x, along_h = grad(x, h)
+            assert ulps(along_x, slope(z) - slope(mp.mpf(x))) < 256
+            assert ulps(along_h, slope(z)) < 32
+        assert ulps(quotient(x, 0.0), slope(mp.mpf(x))) < 32
+
+
+W = np.random.default_rng(0).normal(size=(3, 4))
+PROGRAMS = {
+    "log(1 + Σ eᵛ)": (lambda v: np.log(1 + np.sum(np.exp(v))), lambda v: mp.log1p(mp.fsum(map(mp.exp, v)))),
+    "a share": (
+        lambda v: (np.exp(v) / np.sum(np.exp(v)))[0],
+        lambda v: mp.exp(v[0]) / mp.fsum(map(mp.exp, v)),
+    ),
+    "a length": (lambda v: np.linalg.norm(v), lambda v: mp.sqrt(mp.fsum(z * z for z in v))),
+    "a product": (lambda v: np.prod(1 + v), lambda v: mp.fprod(1 + z for z in v)),
+    "a network": (
+        lambda v: np.sum(np.tanh(W @ np.sin(v))),
+        lambda v: mp.fsum(mp.tanh(mp.fsum(a * mp.sin(z) for a, z in zip(row, v, strict=True))) for row in W),
+    ),
+    "branches": (
+        lambda v: np.sum(np.where(v > 0, np.sin(v), v**3)),
+        lambda v: mp.fsum(mp.sin(z) if z > 0 else z**3 for z in v),
+    ),
+    "parts": (
+        lambda v: np.sum(np.concatenate([np.sin(v), np.exp(v)]) * np.arange(8.0)),
+        lambda v: mp.fsum(k * z for k, z in enumerate([*map(mp.sin, v), *map(mp.exp, v)])),
+    ),
+    "a quadratic form": (
+        lambda v: v @ (W.T @ W) @ v,
+        lambda v: mp.fsum(mp.fsum(mp.mpf(a) * z for a, z in zip(row, v, strict=True)) ** 2 for row in W),
+    ),
+    "running sums": (
+        lambda v: np.sum(np.sin(np.cumsum(v))),
+        lambda v: mp.fsum(mp.sin(mp.fsum(v[: i + 1])) for i in range(4)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_on_arrays_do_not_cancel(name):
+    ours, exact = PROGRAMS[name]
+    v, h = np.array([0.4, -0.2, 0.9, 0.1]), np.array([1e-10, 2e-12, -3e-9, 1e-13])
+    x = [mp.mpf(a) + mp.mpf(b) for a, b in zip(v.tolist(), h.tolist(), strict=True)]
+    truth = exact(x) - exact([mp.mpf(a) for a in v.tolist()])
+    got = rg.stabilize(lambda v, h: ours(v + h) - ours(v))(v, h)
+    assert abs(mp.mpf(float(got)) - truth) / abs(truth) < 1e-13
+    far = np.array([1.5, -0.7, 0.4, 2.0])
+    got = rg.stabilize(lambda v, h: ours(v + h) - ours(v))(v, far)
+    np.testing.assert_allclose(got, ours(v + far) - ours(v), rtol=1e-13)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, y: np.sin(2 * x) - np.arcsin(x),
+        lambda x, y: np.arcsin(1 - x) - np.arcsin(x),
+        lambda x, y: np.arcsin(2 * x) - np.arcsin(x),
+        lambda x, y: np.arcsin(x) + np.arcsin(x + y),
+    ],
+)
+def test_what_is_not_near_stays(f):
+    t = f(rg.symbol("x"), rg.symbol("y")).term
+    assert incremented(t) is None and remaindered(t) is None
+
+
+def test_parts_that_cancel_are_not_added():
+    f = lambda x, y: x * np.arctan(y) - y * np.arctan(x)
+    assert incremented(f(rg.symbol("x"), rg.symbol("y")).term) is not None
+    x, y = np.array([1e-10, 1.0, 1.0 + 2**-30]), np.array([1.0, 3.0, 1.0])
+    truth = [
+        mp.mpf(a) * mp.atan(b) - mp.mpf(b) * mp.atan(a) for a, b in zip(x.tolist(), y.tolist(), strict=True)
+    ]
+    for got, exact in zip(rg.stabilize(f)(x, y), truth, strict=True):
+        assert ulps(got, exact) < 8
+
+
+SMOOTH = sorted(
+    (
+        op
+        for op in {x for x in vars(ops).values() if isinstance(x, Elementwise)}
+        if op.arity == 1 and op.undefined is None and op.rules[0] is not None and op.dtype is None
+    ),
+    key=str,
+)
+
+
+@pytest.mark.parametrize("op", SMOOTH, ids=str)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_difference_is_the_plain_one_but_for_rounding(op):
+    rng = np.random.default_rng(3)
+    y = rng.choice([0.0, 1.0, -1.0, *rng.normal(0, 2, 20)], 60)
+    d = y * rng.choice([0.0, 1e-12, -1e-3, 0.3, 1.0, -2.0, 40.0], 60)
+    x = y + d
+    d = x - y
+    with np.errstate(all="ignore"):
+        plain = op.compute(x) - op.compute(y)
+        size = np.abs(op.compute(x)) + np.abs(op.compute(y))
+        found, mean = Difference(op)(x, y, d), MeanSlope(op)(x, y, d)
+        moved = np.abs(x * mean)
+    real = np.isfinite(plain)
+    assert np.all(np.isfinite(found) == real)
+    assert np.all(
+        np.abs(found - plain)[real] <= 1e-14 * (size + np.where(np.isfinite(moved), moved, 0))[real]
+    )
+
+
+@given(st.floats(-3, 3), st.floats(-1e-3, 1e-3), st.sampled_from([np.float32, np.float64]))
+def test_an_increment_keeps_dtype_and_shape(y, h, dtype):
+    f = rg.stabilize(lambda x, h: np.arctan(np.exp(x + h)) - np.arctan(np.exp(x)))
+    x, h = np.full((2, 1), y, dtype), np.full((1, 3), h, dtype)
+    found = f(x, h)
+    assert found.dtype == dtype and found.shape == (2, 3)
+    with mp.workdps(40):
+        a, b = mp.mpf(float(x[0, 0])), mp.mpf(float(h[0, 0]))
+        truth = mp.atan(mp.exp(a + b)) - mp.atan(mp.exp(a))
+    assert abs(float(found[0, 0]) - float(truth)) <= 64 * np.finfo(dtype).eps * abs(float(truth)) + 1e-40
+
+
+def test_a_stencil_is_found_under_a_sum_over_entries():
+    f = lambda v: np.sum(np.sin(v) * np.exp(v))
+    g = rg.stabilize(lambda v, h: (f(v + h) - 2 * f(v) + f(v - h)) / h**2)
+    v = np.array([0.3, 0.7])
+    np.testing.assert_allclose(g(v, 1e-6), np.sum(2 * np.cos(v) * np.exp(v)), rtol=1e-11)
+
+
+def test_the_pasted_source_of_a_difference_runs():
+    f = rg.stabilize(lambda x, h: np.arcsin(x + h) - np.arcsin(x))
+    expected = f(0.5, 1e-9)
+    space: dict = {}
+    exec(f.source(0.5, 1e-9), space)
+    assert space["stabilize_f"](0.5, 1e-9) == expected
+
+
+def test_increments_are_steps_of_the_derivation():
+    step = rg.stabilize(lambda x, h: np.arcsin(x + h) - np.arcsin(x))
+    text = str(step.explain(0.5, 1e-9))
+    assert "increment" in text and "one program at two near points" in text
+    x, h = rg.symbol("x"), rg.symbol("h")
+    new = incremented((np.arcsin(x + h) - np.arcsin(x)).term)
+    assert new is not None and any(isinstance(node.op, Difference) for node in subterms(new))
