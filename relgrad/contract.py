@@ -247,6 +247,16 @@ class Contract:
         """
         return False
 
+    times: int = 0
+    """How often what `meaning` returns is differentiated in its only operand."""
+
+    def meaning(self, *operands: Any) -> Any:
+        """Return what an elementwise op is in others, on symbolic arrays: `np.sin(x) / x`; None where its rule says it.
+
+        Only the function counts, not how well it is computed so; at single points it may be undefined.
+        """
+        return None
+
     def ball(self, *balls: Any) -> Any:
         """Compute the op in ball arithmetic, on object arrays of `flint.arb`."""
         raise OpError(f"op {self} has no high-precision evaluation", cure="define ball(self, *balls)")

@@ -196,6 +196,11 @@ class _Picking(_Under, Max):
         return mask, np.sum(mask, axis=self.axes, dtype=x.dtype, keepdims=True)
 
 
+def exchanged(conventions: Conventions) -> frozenset[Any]:
+    """Return the elementwise ops whose values `settled` exchanges: they must be seen there, and not within another."""
+    return frozenset(_ZERO_LOGS) if math.isnan(conventions.zero_log) else frozenset()
+
+
 def settled(roots: Sequence[Term], conventions: Conventions) -> tuple[list[Term], list[Step]]:
     """Return roots with the values that the conventions give them where they are open, and the steps to them."""
     rows: dict[Any, tuple[str, Callable[..., Any]]] = {}

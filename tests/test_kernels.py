@@ -395,6 +395,7 @@ OTHER_ARGUMENTS = {
     "cofactor_derivative": (SQUARE, SQUARE),
     "delay": (SQUARE, 1, 1),
     "linear_recurrence": (SQUARE, SQUARE, 1),
+    "near": (SQUARE, 0.0, 0.4, 1, 2, (1.0, 0.5), np.sin),
     "norm_p": (SQUARE, 3),
     "running_argmax": (SQUARE, 1),
     "running_argmin": (SQUARE, 1),

@@ -234,7 +234,7 @@ def _any(got: Any, truth: Enclosure, happens: Callable[[Any, Any], Any]) -> bool
 def _removing(derivation: Derivation, *terms: Term) -> tuple[str, ...]:
     """Return the relations that rewrote the terms away, or the simplifications; where none is seen to, all of them."""
     relations = [step for step in derivation.steps if step.move == "relation"]
-    simplified = [step for step in derivation.steps if step.move == "simplify"]
+    simplified = [step for step in derivation.steps if step.move in ("simplify", "series")]
     for steps in (relations, simplified):
         removing = [s.name for s in steps if _gone(s.before, s.after, terms)]
         if removing:

@@ -1,1 +1,1 @@
-"""The calculus of finite steps: one program at two near points, without the cancellation of its values."""
+"""Calculus on graphs: what functions are near a point, and how far they are apart at two."""

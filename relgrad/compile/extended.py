@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from relgrad.calculus.series import Series
 from relgrad.op import is_constant
 from relgrad.ops.casting import Cast
 from relgrad.term import Term, subterms
@@ -40,6 +41,8 @@ def may_leave_range(roots: Sequence[Term]) -> bool:
     """Whether an op that may come back into the range of floats reads what may have left it."""
     left: dict[Term, bool] = {}
     for node in subterms(*roots):
+        if isinstance(node.op, Series) and may_leave_range([node.op.body]):
+            return True
         below = node.op.name not in _ABSORB and any(left[rand] for rand in node.rands)
         if below and not _stays(node):
             return True

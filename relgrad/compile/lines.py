@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from relgrad.calculus.series import Series
 from relgrad.compile.callables import Callables
 from relgrad.compile.operands import dropped, is_large, is_scalar, is_ufunc, literals, supplied
 from relgrad.errors import OpError
@@ -55,8 +56,17 @@ class _Inline:
 class Lines:
     """Write the lines for some roots; the outcome is `lines`, and `refer(root)` for each root."""
 
-    def __init__(self, roots: Sequence[Term], inputs: Mapping[Term, str], names: Names, callables: Callables):
+    def __init__(
+        self,
+        roots: Sequence[Term],
+        inputs: Mapping[Term, str],
+        names: Names,
+        callables: Callables,
+        formulas: dict[Series, tuple[str, list[str]]] | None = None,
+    ):
         self.names, self.callables = names, callables
+        self.formulas = {} if formulas is None else formulas
+        """The functions that series are of, as names and lines: they stand before all other lines."""
         self.lines: list[Line] = []
         self.constants: dict[str, np.ndarray] = {}
         self.templates: dict[Term, Template] = {}
@@ -118,7 +128,10 @@ class Lines:
 
     def _apply(self, node: Term, rands: tuple[Term, ...]) -> None:
         fused = self._fused.get(node)
-        text = (fused or node).op.source(fused or node, slots(len(rands)))
+        if isinstance(op := (fused or node).op, Series):
+            text = self._series(op, *slots(1))
+        else:
+            text = op.source(fused or node, slots(len(rands)))
         if fused is not None:
             text = _KEEPDIMS.sub("", text)
             if rands[0].type.ndim == 1 and text.startswith("np."):
@@ -153,6 +166,17 @@ class Lines:
             self._waiting[node] = entry
         else:
             self._emit(line)
+
+    def _series(self, op: Series, x: str) -> str:
+        """Return the text that applies a series, whose formula is a function within the function."""
+        if op not in self.formulas:
+            name, z = self.names.take("formula", numbered=True), self.names.take("z", numbered=True)
+            inner = Lines([op.body], {op.argument: z}, self.names, self.callables, self.formulas)
+            body = [f"{line.targets[0]} = {line.expression().text}" for line in inner.lines]
+            self.formulas[op] = name, [f"def {name}({z}):", *body, f"return {inner.refer(op.body).text}"]
+        radius, power, step, coefficients = op.terms
+        listed = f"({', '.join(map(repr, coefficients))},)"
+        return f"near({x}, {op.point!r}, {radius!r}, {power}, {step}, {listed}, {self.formulas[op][0]})"
 
     def _may_end(self, entry: _Inline) -> bool:
         """Whether a root may be written into the return statement."""

@@ -146,6 +146,8 @@ def write_source(
     if reuse:
         plan(lines, ownership, roots)
     body = list(head)
+    for first, *inside in (text for _, text in lines.formulas.values()):
+        body += [first, *[wrap(f"    {line}", 8) for line in inside]]
     for line in lines.lines:
         body.append(f"{', '.join(line.targets)} = {line.expression().text}")
         if line.dead:

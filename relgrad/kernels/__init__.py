@@ -73,6 +73,7 @@ from relgrad.kernels.logexp import (
     xlogy,
 )
 from relgrad.kernels.moments import centred, log_prod, mean_minus, prod1pm1, prod_power, sum_minus
+from relgrad.kernels.near import near
 from relgrad.kernels.normalize import gibbs, log_softmax, logmeanexp, logsumexp, softmax
 from relgrad.kernels.pullback import complement, deviation, log_softmax_pullback, softmax_pullback
 from relgrad.kernels.quotients import (
@@ -247,6 +248,7 @@ __all__ = [
     "mills_excess",
     "ndtr",
     "ndtri",
+    "near",
     "norm2",
     "norm_p",
     "power1p",

@@ -48,6 +48,7 @@ power1p = elementwise(
     kernel=True,
     range=_power1p_range,
     ball=lambda x, a: (1 + x) ** a,
+    meaning=lambda x, a: np.power(1.0 + x, a),
 )
 power1pm1 = elementwise(
     "power1pm1",
@@ -56,6 +57,7 @@ power1pm1 = elementwise(
     lambda g, out, x, a: g * power1p(x, a) * np.log1p(x),
     kernel=True,
     ball=lambda x, a: (1 + x) ** a - 1,
+    meaning=lambda x, a: np.power(1.0 + x, a) - 1.0,
 )
 power_difference = known_difference(
     kernels.power_difference,
@@ -85,6 +87,7 @@ log_quotient = elementwise(
     None,
     kernel=True,
     ball=lambda x, y, d: (1 + d / y).log(),
+    meaning=lambda x, y, d: np.log(x / y),
 )
 xlogx_difference = elementwise(
     "xlogx_difference",
@@ -94,6 +97,7 @@ xlogx_difference = elementwise(
     None,
     kernel=True,
     ball=lambda x, y, d: _xlogx(y + d) - _xlogx(y),
+    meaning=lambda x, y, d: x * np.log(x) - y * np.log(y),
 )
 product_difference = elementwise(
     "product_difference",
@@ -113,6 +117,7 @@ log_exp_difference = elementwise(
     None,
     kernel=True,
     ball=lambda x, y, d: y + d + (-(-d).expm1()).log(),
+    meaning=lambda x, y, d: np.log(np.exp(x) - np.exp(y)),
 )
 sin_difference = known_difference(kernels.sin_difference, sin)
 cos_difference = known_difference(kernels.cos_difference, cos)
@@ -133,6 +138,7 @@ kl_divergence = elementwise(
     None,
     kernel=True,
     ball=lambda x, y, d: y if (y + d).is_zero() else (y + d) * (1 + d / y).log() - d,
+    meaning=lambda x, y, d: x * np.log(x / y) - (x - y),
 )
 ratio_minus_one = elementwise(
     "ratio_minus_one",
@@ -142,6 +148,7 @@ ratio_minus_one = elementwise(
     None,
     kernel=True,
     ball=lambda x, y, d: d / y,
+    meaning=lambda x, y, d: x / y - 1.0,
 )
 itakura_saito = elementwise(
     "itakura_saito",
@@ -151,6 +158,7 @@ itakura_saito = elementwise(
     None,
     kernel=True,
     ball=lambda x, y, d: d / y - (1 + d / y).log(),
+    meaning=lambda x, y, d: x / y - 1.0 - np.log(x / y),
 )
 boxcox = elementwise(
     "boxcox",
@@ -160,6 +168,7 @@ boxcox = elementwise(
     None,
     kernel=True,
     ball=lambda x, a, d: ((1 + d) ** a - 1) / a,
+    meaning=lambda x, a, d: (np.power(x, a) - 1.0) / a,
 )
 
 

@@ -30,7 +30,7 @@ class Elementwise(Op):
     the derivative is zero wherever it exists. `exactly` may return a simpler term that is equal bit for bit.
     `outside` says where operands are outside the domain, and `continues` that the rules are real there even so, as
     1/x is where log x is not; a `strict` op is NaN wherever a finite operand's partner is NaN (by default, one of a
-    single operand).
+    single operand). `meaning` is the same function in others, where its rules do not say it.
     """
 
     __props__ = None
@@ -55,6 +55,7 @@ class Elementwise(Op):
         outside: Callable[..., Any] | None = None,
         continues: bool = False,
         strict: bool | None = None,
+        meaning: Callable[..., Any] | None = None,
     ):
         self.label = label
         self.function = function
@@ -68,6 +69,7 @@ class Elementwise(Op):
         self.undefined = undefined
         self.exactly = exactly
         self.beyond = outside
+        self.plain = meaning
         self.continues = continues
         self.is_strict = self.arity == 1 if strict is None else strict
         if kernel:
@@ -160,6 +162,9 @@ class Elementwise(Op):
 
     def strict(self, node: Term) -> bool:
         return self.is_strict
+
+    def meaning(self, *operands: Any) -> Any:
+        return None if self.plain is None else self.plain(*operands)
 
     def compute(self, *arrays: Any) -> Any:
         return self.function(*arrays)

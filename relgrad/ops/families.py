@@ -59,6 +59,18 @@ class Family(Elementwise):
     def ball(self, *balls: Any) -> Any:
         return np.frompyfunc(lambda x: self.exact(self.order, x), 1, 1)(*balls)
 
+    @property
+    def times(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.order
+
+    def meaning(self, *operands: Any) -> Any:
+        return type(self).formula(*operands) if self.ground else None
+
+    @staticmethod
+    def formula(x: Any) -> Any:
+        """The function itself, order 0, in others; None where there are none."""
+        return None
+
     def exact(self, n: int, x: Any) -> Any:
         """The n-th derivative at a ball."""
         raise NotImplementedError
@@ -75,6 +87,7 @@ class SincN(Family):
     """The derivatives of sin(x)/x."""
 
     kernel = staticmethod(kernels.sinc_n)
+    formula = staticmethod(lambda x: np.sin(x) / x)
 
     def bounds(self, n: int, x: Interval) -> Interval:
         return Interval(-0.22, 1.0) if n == 0 else Interval(-1 / (n + 1), 1 / (n + 1))
@@ -87,6 +100,7 @@ class CoscN(Family):
     """The derivatives of (1 − cos x)/x²."""
 
     kernel = staticmethod(kernels.cosc_n)
+    formula = staticmethod(lambda x: (1.0 - np.cos(x)) / (x * x))
 
     def bounds(self, n: int, x: Interval) -> Interval:
         bound = 1 / ((n + 1) * (n + 2))
@@ -100,6 +114,7 @@ class ExprelN(Family):
     """The derivatives of (eˣ − 1)/x."""
 
     kernel = staticmethod(kernels.exprel_n)
+    formula = staticmethod(lambda x: np.expm1(x) / x)
 
     def bounds(self, n: int, x: Interval) -> Interval:
         return POSITIVE
@@ -112,6 +127,7 @@ class Log1prelN(Family):
     """The derivatives of log(1 + x)/x."""
 
     kernel = staticmethod(kernels.log1prel_n)
+    formula = staticmethod(lambda x: np.log1p(x) / x)
 
     def bounds(self, n: int, x: Interval) -> Interval:
         return POSITIVE if n % 2 == 0 else _NEGATIVE
@@ -126,6 +142,7 @@ class LogrelN(Family):
     """The derivatives of log(x)/(x − 1)."""
 
     kernel = staticmethod(kernels.logrel_n)
+    formula = staticmethod(lambda x: np.log(x) / (x - 1.0))
 
     def bounds(self, n: int, x: Interval) -> Interval:
         return POSITIVE if n % 2 == 0 else _NEGATIVE
@@ -140,6 +157,7 @@ class ErfcxN(Family):
     """The derivatives of exp(x²)·erfc(x)."""
 
     kernel = staticmethod(kernels.erfcx_n)
+    formula = staticmethod(lambda x: np.exp(x * x) * scipy.special.erfc(x))
 
     def bounds(self, n: int, x: Interval) -> Interval:
         return POSITIVE if n % 2 == 0 else _NEGATIVE
@@ -169,8 +187,29 @@ class DigammaN(Family):
         return acb(x).polygamma(n).real
 
 
+class _Plain:
+    """An argument and its functions by name, as `quotients.PROGRAMS` asks for them."""
+
+    def __init__(self, t: Any):
+        self.t = t
+
+    def log1p(self, sign: float = 1.0) -> Any:
+        return np.log1p(sign * self.t)
+
+    def reciprocal(self, x: Any) -> Any:
+        return 1.0 / x
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda: getattr(np, name)(self.t)
+
+
 class Quotient(Family):
     """A quotient with a removable singularity, written as a function of jets in `kernels.quotients`."""
+
+    def meaning(self, *operands: Any) -> Any:
+        (x,) = operands
+        program: Any = quotients.PROGRAMS[self.kernel.__name__][0]
+        return program(_Plain(x)) if self.ground else None
 
     def exact(self, n: int, x: Any) -> Any:
         return quotients.ball(self.kernel.__name__, x, n)

@@ -53,6 +53,7 @@ class Increment(Elementwise):
             None,
             ball=None if of.scalar_ball is None else self._exact,
             outside=None if kernel is not None or of.beyond is None else self._outside,
+            meaning=self._plain,
             kernel=self._is_kernel,
         )
         self.distance = 0, 1, of.arity + 1
@@ -87,6 +88,9 @@ class Increment(Elementwise):
 
     def _outside(self, x: Any, y: Any, *rest: Any) -> Any:
         return np.logical_or(*[self.of.outside(*self.operands(z, rest[:-1])) for z in (x, y)])
+
+    def _plain(self, x: Any, y: Any, *rest: Any) -> Any:
+        return self.of(*self.operands(x, rest[:-1])) - self.of(*self.operands(y, rest[:-1]))
 
     def _exact(self, x: Any, y: Any, *rest: Any) -> Any:
         *others, d = rest
@@ -161,6 +165,9 @@ class MeanSlope(Increment):
     def _slope(self, side: int, at_x: Any, at_y: Any, g: Any, out: Any, d: Any) -> Any:
         change = super()._slope(side, at_x, at_y, g, out, d)
         return (change - side * g * out) / d
+
+    def _plain(self, x: Any, y: Any, *rest: Any) -> Any:
+        return super()._plain(x, y, *rest) / rest[-1]
 
     def _exact(self, x: Any, y: Any, *rest: Any) -> Any:
         return super()._exact(x, y, *rest) / rest[-1]

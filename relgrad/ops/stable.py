@@ -138,6 +138,7 @@ bose = elementwise(
     range=lambda x: POSITIVE if x.nonnegative else Interval(-math.inf, -1.0) if x.high <= 0 else REAL,
     ball=lambda x: 1 / x.expm1(),
     kernel=True,
+    meaning=lambda x: 1.0 / np.expm1(x),
 )
 log1mexp = elementwise(
     "log1mexp",
@@ -210,6 +211,7 @@ xdivy = elementwise(
     laws=Laws(linear=(0,)),
     ball=lambda x, y: x if x.is_zero() else x / y,
     kernel=True,
+    meaning=lambda x, y: x / y,
 )
 xlogy = elementwise(
     "xlogy",
@@ -221,6 +223,7 @@ xlogy = elementwise(
     ball=_ball_xlogy,
     outside=lambda x, y: np.logical_and(x != 0, y < 0),
     strict=True,
+    meaning=lambda x, y: x * np.log(y),
 )
 xlog1py = elementwise(
     "xlog1py",
@@ -232,6 +235,7 @@ xlog1py = elementwise(
     ball=lambda x, y: x if x.is_zero() else x * y.log1p(),
     outside=lambda x, y: np.logical_and(x != 0, y < -1),
     strict=True,
+    meaning=lambda x, y: x * np.log1p(y),
 )
 entr = elementwise(
     "entr",
@@ -240,6 +244,7 @@ entr = elementwise(
     range=Interval(-math.inf, 0.36787944117144233),
     ball=lambda x: -_ball_xlogy(x, x),
     kernel=True,
+    meaning=lambda x: -x * np.log(x),
 )
 rel_entr = elementwise(
     "rel_entr",
@@ -248,4 +253,5 @@ rel_entr = elementwise(
     lambda g, out, x, y: -xdivy(g * x, y),
     ball=lambda x, y: x if x.is_zero() else x * (x / y).log(),
     kernel=True,
+    meaning=lambda x, y: x * np.log(x / y),
 )

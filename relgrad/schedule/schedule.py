@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 
 from relgrad.calculus.increment import has_increment
+from relgrad.calculus.series import Slope, applied
+from relgrad.calculus.univariate import in_series
 from relgrad.conventions import DEFAULT as USUAL
 from relgrad.conventions import Conventions, settled
 from relgrad.errors import OutOfFuel, RelgradWarning
@@ -40,7 +42,18 @@ from relgrad.schedule.keys import Key, leads_to, operand_keys
 from relgrad.schedule.likeness import Likeness
 from relgrad.schedule.patience import Patience
 from relgrad.schedule.relate import Found, increase, relate, relate_rows, relate_wide, sink
-from relgrad.schedule.strategy import DEFAULT, EXPAND, FOLD, INCREMENT, NAIVE, RELATE, SINK, Left, Strategy
+from relgrad.schedule.strategy import (
+    DEFAULT,
+    EXPAND,
+    FOLD,
+    INCREMENT,
+    NAIVE,
+    RELATE,
+    SERIES,
+    SINK,
+    Left,
+    Strategy,
+)
 from relgrad.step import Derivation, Failure, Step
 from relgrad.term import Term, reachable
 
@@ -137,7 +150,8 @@ class _Run:
         self._idle.clear()
         for root in roots:
             self._visit(root, moves, normal, became)
-        return [normal[root] for root in roots]
+        found = [normal[root] for root in roots]
+        return self._in_series(found) if SERIES in moves else found
 
     def _visit(
         self, start: Key, moves: frozenset[str], normal: dict[Key, Term], became: dict[Key, Key]
@@ -216,7 +230,11 @@ class _Run:
     ) -> Term | None:
         """Make one move at a term whose operands are normal, or return None."""
         if is_implicit(t):
-            return self._expand(t) if EXPAND in moves else None
+            if EXPAND not in moves:
+                return None
+            if type(t.op) is Slope:
+                return self._slope(t, moves)
+            return (self._with_series(t) if SERIES in moves else None) or self._expand(t)
         if RELATE in moves and self._may_look():
             for theory in (PRODUCT, SUM):
                 if theories_of(t.op) & theory & ~within and self._is_wide(t, theory):
@@ -258,6 +276,37 @@ class _Run:
                     self._record(t, found)
                     return found.term
         return None
+
+    def _in_series(self, roots: Sequence[Term]) -> list[Term]:
+        """Return the roots with series for functions of one term that cancel near a point."""
+        if self.fuel < 0 or self.patience.ended:
+            return list(roots)
+        new, found = in_series(
+            roots, lambda t: not self.left or self.left.isdisjoint({("series", t), ("series", None)})
+        )
+        for before, after, series in found:
+            self.fuel -= 1
+            why = "; ".join(str(op) for op in series)
+            self.steps.append(Step("series", "series", before, after, why))
+        return new
+
+    def _slope(self, t: Term, moves: frozenset[str]) -> Term:
+        """Return the derivative of a series, stabilised by itself."""
+        op = t.op
+        (body,) = self.saturate([op.explicit(self.conventions)], moves)
+        return applied(body, op.argument, t.rands[0])
+
+    def _with_series(self, t: Term) -> Term | None:
+        """Return an implicit derivative of series for what cancels in the values that it differentiates, or None."""
+        values = t.op.parts(t)[0]
+        if not any(v.rands for v in values):
+            return None
+        new = self._in_series(values)
+        return (
+            None
+            if all(a is b for a, b in zip(new, values, strict=True))
+            else t.op.with_rands(t, [*new, *t.rands[len(values) :]])
+        )
 
     def _simplified(
         self, key: Key, t: Term, within: int, moves: frozenset[str], became: dict[Key, Key]

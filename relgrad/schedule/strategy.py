@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from relgrad.term import Term
 
-RELATE, EXPAND, INCREMENT, SINK, FOLD = "relate", "expand", "increment", "sink", "fold"
-MOVES = frozenset({RELATE, EXPAND, INCREMENT, SINK, FOLD})
+RELATE, EXPAND, SERIES, INCREMENT, SINK, FOLD = "relate", "expand", "series", "increment", "sink", "fold"
+MOVES = frozenset({RELATE, EXPAND, SERIES, INCREMENT, SINK, FOLD})
 
 Left = frozenset[tuple[str, Term | None]]
 """Moves that are left out: their names, each with the term at which it is, or None for all."""
@@ -23,7 +23,7 @@ class Strategy:
     Where the program is `extended`, what overflows or underflows on the way is computed again in extended range.
 
     >>> last = interleave(RELATE, INCREMENT) >> interleave(SINK, FOLD)
-    >>> (interleave(RELATE, EXPAND) >> last).phases == DEFAULT.phases
+    >>> (interleave(RELATE, EXPAND, SERIES) >> last).phases == DEFAULT.phases
     True
     """
 
@@ -55,14 +55,16 @@ def interleave(*moves: str) -> Strategy:
 
 _LAST = interleave(RELATE, INCREMENT) >> interleave(SINK, FOLD)
 
-DEFAULT = Strategy((interleave(RELATE, EXPAND) >> _LAST).phases, "default", True)
+DEFAULT = Strategy((interleave(RELATE, EXPAND, SERIES) >> _LAST).phases, "default", True)
 """Stabilise the function, expand its gradient layer by layer, stabilise what comes of it; then increments, and masks.
 
-Increments come when all is differentiated: the plain derivative f'(x) - f'(y) of f(x) - f(y) is an increment again.
-Factors sink last, since relations see through a product, but not into a mask.
+A function becomes a series near a point where it still cancels when relations have had their say, and before it is
+differentiated: a series has a derivative of its own. Increments come when all is differentiated: the plain derivative
+f'(x) - f'(y) of f(x) - f(y) is an increment again. Factors sink last, since relations see through a product, but not
+into a mask.
 """
 
-EAGER = Strategy((interleave(EXPAND) >> interleave(RELATE) >> _LAST).phases, "eager", True)
+EAGER = Strategy((interleave(EXPAND) >> interleave(RELATE, SERIES) >> _LAST).phases, "eager", True)
 """Expand every gradient first, as others do, and only then look for relations."""
 
 NAIVE = Strategy(interleave(EXPAND).phases, "naive")

@@ -224,3 +224,22 @@ def _power1p(x: Any, a: Any) -> Extended:
     lost = subtract(x, subtract(base, one))
     lost = pick(x.e <= 0, lost, Extended.of(np.zeros_like(x.m)))
     return multiply(power(base, a), exp(multiply(a, divide(lost, base))))
+
+
+def _near(
+    x: Any, point: float, radius: float, power: int, step: int, coefficients: Any, far: Callable[[Any], Any]
+) -> Any:
+    """The series of what is near, in the same arithmetic, and the formula of the rest."""
+    t = x - point
+    inside = np.abs(t.floats()) < radius
+    total: Any = Extended.of(np.asarray(coefficients[-1], x.dtype))
+    for c in coefficients[-2::-1]:
+        for _ in range(step):
+            total = total * t
+        total = total + c
+    for _ in range(power):
+        total = total * t
+    return pick(inside, Extended.of(total), Extended.of(far(x)))
+
+
+NAMED["near"] = lambda function: _near

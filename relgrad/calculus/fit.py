@@ -1,0 +1,181 @@
+"""How many terms of a Taylor series stand for a function near a point, and within which radius.
+
+Both are decided by numbers: the terms left out count for less than a rounding within the radius, and the formula has no
+more than a few wrong digits where the series ends and beyond; its error grows towards the point as its order says.
+
+Sources: N. Brunie, F. de Dinechin, O. Kupriianova & C. Lauter, "Code generators for mathematical functions", ARITH
+2015, for choosing radius and degree together; N. J. Higham, "Accuracy and Stability of Numerical Algorithms", 2nd ed.,
+section 5.1, for the error of Horner's rule.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal, localcontext
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from relgrad.calculus.laurent import CONTEXT, Around, Laurent, NoSeries
+from relgrad.interpret import interpret
+from relgrad.term import Term, subterms
+
+LENGTHS = 64, 112, 160
+"""So many coefficients are computed, and so many where those are too few."""
+ENOUGH = 32.0
+"""Errors of the formula where the series ends, in ulp, with which no more terms are asked for."""
+_TOLERANCES = (8.0, 32.0, 256.0, 4096.0)
+"""Errors in ulp of the formula where the series ends, the first that can be had."""
+_LEFT_OUT = 2.0**-55
+"""The sum of the terms left out, relative to the value."""
+_SPREAD = 64.0
+"""The sum of the terms' sizes, relative to the value: more would cancel within the series."""
+_HALVINGS = 16
+"""Radii are tried in steps of √2, from half the radius of convergence down."""
+_SHORTEST = 12
+"""No radius is shorter than 1/64 of the widest without need."""
+
+
+class Terms(NamedTuple):
+    """What `kernels.near` sums within a radius: t^power · Σ cₖ·t^(k·step)."""
+
+    radius: float
+    power: int
+    step: int
+    coefficients: tuple[float, ...]
+
+    def __str__(self) -> str:
+        shown = [f"{c:.4g}·t^{self.power + i * self.step}" for i, c in enumerate(self.coefficients[:3]) if c]
+        more = " + …" if len(self.coefficients) > 3 else ""
+        return (" + ".join(shown) + more).replace("·t^0", "").replace("t^1 ", "t ").replace("+ -", "- ")
+
+
+def values(body: Term, x: Term, at: Any) -> Any:
+    """Return a body's values at an array of numbers, silently."""
+    with np.errstate(all="ignore"):
+        return interpret([body], {x: np.asarray(at)}, typed=False)[0]
+
+
+@lru_cache(maxsize=1024)
+def fitted(body: Term, x: Term, point: float, loss: int) -> Terms | None:
+    """Return the terms of a body's series and the radius within which they stand for it, or None where none will do.
+
+    The formula's error may grow towards the point as t^(−loss), and no faster: else the two are not one function.
+    """
+    best: tuple[float, Terms] | None = None
+    for length in LENGTHS:
+        try:
+            around = Around(x, point, length)
+            y = [around.expand(node) for node in subterms(body)][-1]
+        except NoSeries:
+            break
+        enough = y.settled and (y.whole or len(y.residues) > length // 2)
+        found = _fit(y, body, x, point, loss) if enough else None
+        if found is not None and (best is None or found[0] < best[0]):
+            best = found
+        if y.whole or (best is not None and best[0] <= ENOUGH):
+            break
+    return None if best is None else best[1]
+
+
+def _fit(y: Laurent, body: Term, x: Term, point: float, loss: int) -> tuple[float, Terms] | None:
+    """Return the shortest series within whose end and beyond the formula is good, and how good it is."""
+    c = np.array([abs(float(n)) for n in y.numbers])
+    if not np.isfinite(c).all() or not 1e-300 < (widest := _converges(c, y.whole)) < 1e300:
+        return None
+    radii = widest * 2.0 ** (-np.arange(_HALVINGS) / 2)
+    grid = point + np.multiply.outer(radii, [1.0, -1.0])
+    t = grid - point
+    inside = (x.op.range.low <= grid) & (grid <= x.op.range.high)
+    far = np.broadcast_to(np.asarray(values(body, x, grid), float), grid.shape)
+    with localcontext(CONTEXT):
+        exact = np.vectorize(lambda at: _summed(y, at), otypes=[object])(t)
+        errors = np.vectorize(lambda f, e: float(abs(Decimal(f) - e)) if math.isfinite(f) else math.inf)(
+            far, exact
+        )
+    size = np.abs(exact.astype(float))
+    powers = y.start + np.arange(len(c))
+    signed = np.array([float(n) for n in y.numbers])
+    with np.errstate(all="ignore"):
+        sizes = np.abs(t)[..., None] ** powers * c
+        turn = np.abs((t[..., None] ** powers * signed * powers).sum(-1))  # |t·f′|
+        doubt = (np.abs(t)[..., None] ** powers * np.array(y.errors)).sum(-1)
+        # Near a zero of f the values of all formulas are as uncertain as t is.
+        scale = size + turn
+        bad = np.where(inside, errors * 2.0**53 / scale, 0.0)
+        spread = np.where(inside, (sizes.sum(-1) + doubt * 2.0**50) / scale, 0.0)
+    bad, spread = bad.max(1), spread.max(1)
+    decided = radii <= _undivided(body, x, point, float(radii[0]))
+    for most in _TOLERANCES:
+        good = [
+            j
+            for j in range(len(radii))
+            if bad[max(j - 4, 0) : j + 1].max() <= most
+            and spread[j:].max() <= _SPREAD
+            and decided[j]
+            and np.all(bad[j:] <= 64 * most * (radii[j] / radii[j:]) ** (loss + 1))
+        ]
+        if good:
+            j = max([j for j in good if j <= _SHORTEST] or [good[0]])
+            least = float(np.where(inside[j], scale[j], math.inf).min())
+            terms = _cut(y, c, float(radii[j]), least)
+            return None if terms is None else (float(bad[max(j - 4, 0) : j + 1].max()), terms)
+    return None
+
+
+def _undivided(body: Term, x: Term, point: float, radius: float) -> float:
+    """Return a radius within which all that a body asks of its argument has one answer, as samples show it."""
+    asked = [node for node in subterms(body) if node.type.dtype.kind == "b"]
+    if not asked:
+        return radius
+    steps = np.multiply.outer(radius * 2.0 ** (-np.arange(240) / 4), [1.0, -1.0])
+    with np.errstate(all="ignore"):
+        answers = interpret(asked, {x: point + steps}, typed=False)
+    same = np.ones(len(steps), bool)
+    for answer in answers:
+        answer = np.broadcast_to(answer, steps.shape)
+        same &= (answer == answer[-1, 0]).all(1)
+    first = len(same) - int(np.argmin(same[::-1])) if not same.all() else 0
+    return float(steps[first, 0]) if first < len(steps) else 0.0
+
+
+def _converges(c: Any, whole: bool) -> float:
+    """Return the largest radius within which the last quarter of the terms counts for nothing; 1 for a single term."""
+    powers = np.flatnonzero(c)
+    if len(powers) < 2:
+        return 1.0
+    logs = np.log(c[powers])
+    scale = np.max((logs[0] - logs[1:]) / powers[1:]) + math.log(16)
+    last = powers >= 0.75 * len(c)
+    if whole or not last.any():
+        return math.exp(min(scale, 600.0))
+    low, high = -700.0, scale
+    for _ in range(40):
+        middle = (low + high) / 2
+        sizes = logs + powers * middle
+        low, high = (middle, high) if sizes[last].max() < sizes.max() - 58 * math.log(2) else (low, middle)
+    return math.exp(low)
+
+
+def _summed(y: Laurent, t: float) -> Decimal:
+    """Return the sum of all terms that are known."""
+    at, total, gap = Decimal(t), Decimal(0), 0
+    for number in reversed(y.numbers):
+        if number or not gap:
+            total = total * (at if gap < 2 else at**gap) + number
+            gap = 0
+        gap += 1
+    return total * at ** (gap - 1) * at**y.start
+
+
+def _cut(y: Laurent, c: Any, radius: float, least: float) -> Terms | None:
+    """Return the first terms, as many as count within a radius, where values are at least so large."""
+    rest, n = 0.0, len(c)
+    while n > 1 and rest + c[n - 1] * radius ** (n - 1 + y.start) <= _LEFT_OUT * least:
+        n -= 1
+        rest += c[n] * radius ** (n + y.start)
+    if n == len(c) and not y.whole:
+        return None
+    step = math.gcd(*[k for k in range(1, n) if c[k]]) or 1
+    return Terms(radius, y.start, step, tuple([float(y.numbers[k]) for k in range(0, n, step)]))

@@ -1,0 +1,610 @@
+"""Laurent series of terms at a point: as many coefficients as are asked for, and exactly which of them vanish.
+
+A coefficient is known in three ways: modulo a prime, which tells exactly whether it vanishes; as a decimal number; and
+with a bound of that number's error. Rational numbers are themselves modulo the prime. Values that are none, such as
+exp(1), are indeterminates: a number drawn from what they are the value of. So a coefficient that vanishes there does so
+whatever the indeterminates are, but for chances of 2⁻⁶⁰ (Schwartz 1980). One that does not, and whose number may still
+be zero, is undecided, and nothing is said of the function.
+
+How an op extends a series follows from its own pullback: y = f(u) has the coefficients of y₀ + ∫ f′(u)·u′ dt, where f′
+is the op's rule, evaluated on series; y itself may stand in it. Sums, products and quotients are those of the ring, and
+an op may say what it means in others (`Op.meaning`).
+
+Sources: A. Griewank & A. Walther, "Evaluating Derivatives", 2nd ed., chapter 13; J. T. Schwartz, "Fast probabilistic
+algorithms for verification of polynomial identities", J. ACM 27 (1980).
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Context, Decimal, localcontext
+from fractions import Fraction
+from functools import lru_cache
+from itertools import product
+from operator import mul
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from relgrad.leaf import Input
+from relgrad.op import Constant, as_term, constant
+from relgrad.ops.selection import where
+from relgrad.term import Term, subterms, term
+from relgrad.trace.tracer import Tracer
+from relgrad.types import ArrayType, array_type
+
+PRIME = (1 << 61) - 1
+CONTEXT = Context(prec=50, Emax=10**9, Emin=-(10**9), traps=[])
+"""In which decimals are computed."""
+_ZERO = Decimal(0)
+_NOISE = Decimal("1e-40")
+"""Relative to its summands, a sum of this size is no more than the rounding of decimals."""
+_ROUNDED = 2.0**-50
+"""The relative error of the value of an op, and of a constant in a rule, which may stand for π."""
+NESTED = 100
+"""Rules of rules are followed so far."""
+MANY = 1500
+"""So many series are kept of one function."""
+_SCALAR = array_type(np.float64)
+
+
+class NoSeries(Exception):
+    """A function that has no Laurent series at a point, or of which none is known."""
+
+
+class Coefficient(NamedTuple):
+    """A number modulo a prime, as a decimal, and a bound of the decimal's error."""
+
+    residue: int
+    number: Decimal
+    error: float
+
+
+NULL = Coefficient(0, Decimal(0), 0.0)
+
+
+def exactly(value: float | int | Fraction) -> Coefficient:
+    """Return a rational number as a coefficient."""
+    exact = Fraction(value)
+    residue = exact.numerator * pow(exact.denominator, -1, PRIME) % PRIME
+    return Coefficient(residue, Decimal(exact.numerator) / Decimal(exact.denominator), 0.0)
+
+
+class Laurent:
+    """Σ cₖ·tᵏ from k = `start` on, as far as it is known; c at `start` does not vanish once there is one.
+
+    `whole` series are polynomials, of which everything is known.
+    """
+
+    whole = False
+
+    def __init__(self, start: int = 0):
+        self.start = start
+        self.residues: list[int] = []
+        self.numbers: list[Decimal] = []
+        self.errors: list[float] = []
+        self.exact = True
+        self.even = True
+        """Whether every other coefficient vanishes, so far."""
+
+    @property
+    def end(self) -> float:
+        """The first power whose coefficient is not known yet."""
+        return math.inf if self.whole else self.start + len(self.residues)
+
+    @property
+    def settled(self) -> bool:
+        """Whether the first coefficient that does not vanish is known."""
+        return bool(self.residues)
+
+    def at(self, k: int) -> Coefficient:
+        """Return the coefficient of a power that is known."""
+        i = k - self.start
+        if i < 0 or i >= len(self.residues):
+            return NULL
+        return Coefficient(self.residues[i], self.numbers[i], self.errors[i])
+
+    def value(self) -> Any:
+        """Return what it is at the point itself, as a float."""
+        return np.float64(self.at(0).number)
+
+    def append(self, c: Coefficient) -> None:
+        """Add the next coefficient."""
+        if not self.residues and c.residue == 0:
+            self.start += 1
+            return
+        if c.residue == 0:
+            c = NULL
+        elif not self.residues and abs(c.number) <= 4 * Decimal(c.error):
+            raise NoSeries("whether a coefficient vanishes is undecided")
+        self.even = self.even and not (c.residue and len(self.residues) % 2)
+        self.residues.append(c.residue)
+        self.numbers.append(c.number)
+        self.errors.append(c.error)
+        self.exact = self.exact and not c.error
+
+    def grow(self, most: int) -> bool:
+        """Add what coefficients can be added, up to so many; return whether there were any."""
+        before = self.end
+        while not self.whole and len(self.residues) < most and self.start < most:
+            found = self.next()
+            if found is None:
+                break
+            self.append(found)
+        return self.end != before
+
+    def next(self) -> Coefficient | None:
+        """Return the next coefficient, or None where operands must be known further first."""
+        raise NotImplementedError
+
+
+class Polynomial(Laurent):
+    """What is known of it is all: a constant, or the variable."""
+
+    whole = True
+
+    def __init__(self, coefficients: Sequence[Coefficient], start: int = 0):
+        super().__init__(start)
+        for c in coefficients:
+            self.append(c)
+
+    @property
+    def fixed(self) -> bool:
+        """Whether it is a number other than zero."""
+        return self.start == 0 and len(self.residues) == 1
+
+
+class Truth(Polynomial):
+    """A truth value that holds all around the point."""
+
+    def __init__(self, holds: bool):
+        super().__init__([])
+        self.holds = holds
+
+    def value(self) -> Any:
+        return np.bool_(self.holds)
+
+
+class _Sum(Laurent):
+    def __init__(self, a: Laurent, b: Laurent, sign: int):
+        super().__init__(min(a.start, b.start))
+        self.a, self.b, self.sign = a, b, sign
+
+    def next(self) -> Coefficient | None:
+        k = int(self.end)
+        if k >= self.a.end or k >= self.b.end:
+            return None
+        a, b = self.a.at(k), self.b.at(k)
+        found = added(a, b, self.sign)
+        doubt = max(abs(a.number), abs(b.number)) / 1000 + 4 * Decimal(found.error)
+        if not (self.residues or found.residue) and abs(found.number) > doubt:
+            raise NoSeries("two coefficients agree modulo the prime by chance")
+        return found
+
+
+class _Product(Laurent):
+    def __init__(self, a: Laurent, b: Laurent):
+        super().__init__(a.start + b.start)
+        self.a, self.b = a, b
+
+    def next(self) -> Coefficient | None:
+        a, b = self.a, self.b
+        if not (a.settled and b.settled):
+            return None
+        if not self.residues:
+            self.start = a.start + b.start
+        n = len(self.residues)
+        if (n >= len(a.residues) and not a.whole) or (n >= len(b.residues) and not b.whole):
+            return None
+        return _convolved(a, b, n)
+
+
+def _convolved(a: Laurent, b: Laurent, n: int, first: int = 0) -> Coefficient:
+    """Return Σ aᵢ·bₙ₋ᵢ over i ≥ `first`, counted from the starts."""
+    low, high = max(first, n - len(b.residues) + 1), min(n, len(a.residues) - 1)
+    step = 2 if a.even or b.even else 1
+    if step == 2:
+        low += (low if a.even else n - low) % 2
+        high -= (high if a.even else n - high) % 2
+    if low > high or (a.even and b.even and n % 2):
+        return NULL
+    ours = slice(low, high + 1, step)
+    theirs = slice(n - high, n - low + 1, step)
+    residue = sum(map(mul, a.residues[ours], b.residues[theirs][::-1])) % PRIME
+    if not residue:
+        return NULL
+    number = sum(map(mul, a.numbers[ours], b.numbers[theirs][::-1]), _ZERO)
+    error = 0.0
+    if not (a.exact and b.exact):
+        sizes = [abs(float(x)) for x in a.numbers[ours]], [abs(float(x)) for x in b.numbers[theirs][::-1]]
+        for x, dx, y, dy in zip(sizes[0], a.errors[ours], sizes[1], b.errors[theirs][::-1], strict=True):
+            error += x * dy + dx * (y + dy)
+    return Coefficient(residue, number, error)
+
+
+class _Quotient(Laurent):
+    def __init__(self, a: Laurent, b: Laurent):
+        super().__init__(0)
+        self.a, self.b = a, b
+
+    def next(self) -> Coefficient | None:
+        a, b = self.a, self.b
+        if not (a.settled and b.settled):
+            return None
+        n = len(self.residues)
+        if not n:
+            self.start = a.start - b.start
+            self.inverse = pow(b.residues[0], -1, PRIME)
+            self.leading = 1 / b.numbers[0]
+        if a.start + n >= a.end or b.start + n >= b.end:
+            return None
+        above = a.at(a.start + n)
+        if n:
+            above = added(above, _convolved(b, self, n, 1), -1)
+        number = above.number * self.leading
+        error = 0.0
+        if above.error or b.errors[0]:
+            size = abs(float(self.leading))
+            error = (above.error + abs(float(number)) * b.errors[0]) * size / max(1 - b.errors[0] * size, 0.5)
+        return Coefficient(above.residue * self.inverse % PRIME, number, error)
+
+
+class _Derivative(Laurent):
+    def __init__(self, u: Laurent):
+        super().__init__(u.start - 1)
+        self.u = u
+
+    def next(self) -> Coefficient | None:
+        k = int(self.end)
+        return None if k + 1 >= self.u.end else _multiple(self.u.at(k + 1), k + 1, 1)
+
+
+class _Integral(Laurent):
+    """y₀ + ∫ s dt."""
+
+    def __init__(self, first: Coefficient, s: Laurent | None):
+        super().__init__(0)
+        self.s = s
+        self.append(first)
+
+    def next(self) -> Coefficient | None:
+        if self.s is None:
+            return None
+        k = int(self.end)
+        if self.s.settled and self.s.start < 0:
+            raise NoSeries("its derivative has a pole")
+        return None if k - 1 >= self.s.end else _multiple(self.s.at(k - 1), 1, k)
+
+
+def added(a: Coefficient, b: Coefficient, sign: int = 1) -> Coefficient:
+    """Return a + b, or a − b."""
+    number = a.number + b.number if sign > 0 else a.number - b.number
+    residue = (a.residue + sign * b.residue) % PRIME
+    if residue and abs(number) < _NOISE * max(abs(a.number), abs(b.number)):
+        raise NoSeries("whether two coefficients are equal is undecided")
+    return Coefficient(residue, number, a.error + b.error)
+
+
+def _multiple(c: Coefficient, above: int, below: int) -> Coefficient:
+    residue = c.residue * above * pow(below, -1, PRIME) % PRIME
+    number = c.number * above / below
+    return Coefficient(residue, number, c.error * abs(above) / below)
+
+
+def indeterminate(of: Any, number: float, error: float) -> Coefficient:
+    """Return a number of which only the float is known as an indeterminate, drawn from what it is the value of."""
+    residue = random.Random(repr(of)).randrange(1, PRIME)
+    return Coefficient(residue, Decimal(number), error)
+
+
+class Around:
+    """The series at t = 0 of terms in which one argument is `point` + t."""
+
+    def __init__(self, argument: Term, point: float, length: int):
+        self.point, self.length = point, length
+        with localcontext(CONTEXT):
+            self.variable = Polynomial([exactly(point), exactly(1)])
+        self.of: dict[Term, Laurent] = {argument: self.variable}
+        self.made: list[Laurent] = []
+        self._known: dict[Any, Laurent] = {}
+        self._slopes: dict[tuple[Any, Laurent], list[Laurent | None]] = {}
+        self._depth = 0
+
+    def expand(self, t: Term) -> Laurent:
+        """Return the series of a term whose operands' series are known; raises NoSeries where there is none."""
+        with localcontext(CONTEXT):
+            for node in (*[x for x in t.rands if type(x.op) is Constant], t):
+                if node not in self.of:
+                    self.of[node] = self._term(node, self.of)
+            self.grow()
+        found = self.of[t]
+        if not (found.settled or found.whole):
+            raise NoSeries("no coefficient is known that does not vanish")
+        if isinstance(found, _Integral) and found.end <= 1:
+            raise NoSeries(
+                "its derivative has no series"
+            )  # as that of a root at zero, which divides by itself
+        return found
+
+    def grow(self) -> None:
+        """Extend all series as far as they are asked for."""
+        growing = list(self.made)
+        while growing:
+            # No generator: a series may be made complete before those that it needs are.
+            moved = [s.grow(self.length) for s in growing]
+            if not any(moved):
+                return
+            growing = [s for s in growing if len(s.residues) < self.length]
+
+    def slope(self, op: Any, y: Laurent, i: int) -> Laurent | None:
+        """Return the series of an op's derivative in its i-th operand, if its own rule was asked for y."""
+        slopes = self._slopes.get((op, y))
+        return None if slopes is None else slopes[i]
+
+    def _term(self, t: Term, of: Mapping[Term, Laurent], rounded: bool = False) -> Laurent:
+        op = t.op
+        if type(op) is Constant:
+            if op.value.size != 1 or not np.isfinite(op.value).all():
+                raise NoSeries("a constant that is no number")
+            return self._constant(op.value.item(), rounded)
+        if not (op.elementwise and isinstance(t.type, ArrayType)):
+            raise NoSeries(f"{op} is no function of a real number")
+        operands = [of[rand] for rand in t.rands]
+        if t.type.dtype.kind == "b":
+            return Truth(self._decided(op, operands))
+        if op is where and isinstance(operands[0], Truth):
+            return operands[1] if operands[0].holds else operands[2]
+        if not t.type.differentiable:
+            raise NoSeries(f"{op} is no function of a real number")
+        return self.apply(op, operands)
+
+    def _decided(self, op: Any, operands: Sequence[Laurent]) -> bool:
+        """Return a truth value that is the same for all numbers next to the operands' values."""
+        if any(isinstance(x, Truth) for x in operands):
+            if not all(isinstance(x, Truth) for x in operands):
+                raise NoSeries(f"{op} of truth values and numbers")
+            return bool(op.compute(*[np.bool_(x.holds) for x in operands if isinstance(x, Truth)]))
+        points = [float(c.number) for c in self._firsts(op, operands)]
+        answers = set()
+        for signs in product((-1, 0, 1), repeat=len(points)):
+            moved = [x + s * (abs(x) + 1e-3) * 2.0**-20 for x, s in zip(points, signs, strict=True)]
+            answers.add(bool(op.compute(*map(np.float64, moved))))
+        if len(answers) > 1:
+            raise NoSeries(f"{op} turns at the point")
+        return answers.pop()
+
+    def _firsts(self, op: Any, operands: Sequence[Laurent]) -> list[Coefficient]:
+        """Return the values of operands at the point itself."""
+        if any(u.end <= 0 for u in operands):
+            self.grow()
+        if any(u.end <= 0 or (u.settled and u.start < 0) for u in operands):
+            raise NoSeries(f"{op} is applied to a pole")
+        return [u.at(0) for u in operands]
+
+    def _constant(self, value: float, rounded: bool) -> Laurent:
+        key = ("constant", value, rounded)
+        if key not in self._known:
+            if value == 0:
+                found = Polynomial([])
+            elif rounded and not _is_short(value):
+                found = Polynomial([exactly(value)._replace(error=abs(value) * _ROUNDED)])
+            else:
+                found = Polynomial([exactly(value)])
+            self._known[key] = found
+        return self._known[key]
+
+    def apply(self, op: Any, operands: Sequence[Laurent]) -> Laurent:
+        """Return the series of an op applied to series."""
+        key = (op, *operands)
+        found = self._known.get(key)
+        if found is None:
+            self._depth += 1
+            if self._depth > NESTED or len(self.made) > MANY:
+                raise NoSeries(f"the rules of {op} lead to too many series")
+            ring = _RING.get(getattr(op, "function", None))
+            found = ring(self, *operands) if ring is not None else None
+            if found is None:
+                found = self._meant(op, operands) or self._by_rule(op, operands, key)
+            self._known[key] = found
+            self._depth -= 1
+        return found
+
+    def evaluate(self, t: Term, of: Mapping[Term, Laurent], rounded: bool = False) -> Laurent:
+        """Return the series of a term of placeholders."""
+        known = dict(of)
+        for node in subterms(t):
+            if node not in known:
+                known[node] = self._term(node, known, rounded)
+        return known[t]
+
+    def _meant(self, op: Any, operands: Sequence[Laurent]) -> Laurent | None:
+        meaning = meaning_of(op, len(operands))
+        if meaning is None:
+            return None
+        found = self.evaluate(meaning, dict(zip(_places(len(operands)), operands, strict=True)))
+        for _ in range(op.times):
+            found = self._put(_Quotient(self._put(_Derivative(found)), self._put(_Derivative(operands[0]))))
+        return found
+
+    def _by_rule(self, op: Any, operands: Sequence[Laurent], key: Any) -> Laurent:
+        firsts = self._firsts(op, operands)
+        first = value(op, firsts)
+        if all(isinstance(u, Polynomial) and (u.fixed or not u.settled) for u in operands):
+            return Polynomial([first])
+        y = _Integral(first, None)
+        self._known[key] = y
+        if self._depth > self.length:
+            return y  # of the n-th of derivatives that lead to each other, as those of log Γ do, no more is needed
+        places = _places(len(operands))
+        own = {_RESULT: y, **dict(zip(places, operands, strict=True))}
+        total: Laurent | None = None
+        slopes: list[Laurent | None] = []
+        for u, rule in zip(operands, rules_of(op, len(operands)), strict=True):
+            slopes.append(None)
+            if isinstance(u, Polynomial) and (u.fixed or not u.settled):
+                continue
+            if rule is None:
+                raise NoSeries(f"{op} is not analytic")
+            slopes[-1] = slope = self.evaluate(rule, own, rounded=True)
+            part = self.product(slope, self._put(_Derivative(u)))
+            total = part if total is None else self.sum(total, part)
+        y.s = total
+        self._slopes[op, y] = slopes
+        return self._put(y)
+
+    def _put(self, s: Laurent) -> Laurent:
+        self.made.append(s)
+        return s
+
+    # The ring.
+
+    def sum(self, a: Laurent, b: Laurent, sign: int = 1) -> Laurent:
+        """a + b, or a − b."""
+        if a.whole and b.whole:
+            low = min(a.start, b.start)
+            high = max(a.start + len(a.residues), b.start + len(b.residues))
+            return Polynomial([added(a.at(k), b.at(k), sign) for k in range(low, high)], low)
+        return self._put(_Sum(a, b, sign))
+
+    def product(self, a: Laurent, b: Laurent) -> Laurent:
+        """a·b."""
+        for x in (a, b):
+            if x.whole and not x.settled:
+                return Polynomial([])
+        if a.whole and b.whole:
+            found = [_convolved(a, b, n) for n in range(len(a.residues) + len(b.residues) - 1)]
+            return Polynomial(found, a.start + b.start)
+        return self._put(_Product(a, b))
+
+    def quotient(self, a: Laurent, b: Laurent) -> Laurent:
+        """a/b."""
+        if a.whole and not a.settled:
+            return a
+        if b.whole and not b.settled:
+            raise NoSeries("a quotient by zero")
+        if b.whole and len(b.residues) == 1 and a.whole:
+            found = _Quotient(a, b)
+            for _ in a.residues:
+                found.append(found.next() or NULL)
+            whole = Polynomial([], found.start)
+            whole.residues, whole.numbers, whole.errors = found.residues, found.numbers, found.errors
+            whole.exact, whole.even = found.exact, found.even
+            return whole
+        return self._put(_Quotient(a, b))
+
+    def negative(self, a: Laurent) -> Laurent:
+        """−a, where −(−a) is a."""
+        key = ("negative", a)
+        if key not in self._known:
+            found = self.product(a, self._constant(-1.0, False))
+            self._known[key] = found
+            self._known["negative", found] = a
+        return self._known[key]
+
+    def power(self, a: Laurent, b: Laurent) -> Laurent | None:
+        """a to a whole power by multiplication, and to others as exp(b·log a)."""
+        n = float(b.at(0).number) if isinstance(b, Polynomial) and b.fixed and not b.errors[0] else math.nan
+        if isinstance(b, Polynomial) and not b.settled:
+            n = 0.0
+        if n.is_integer() and abs(n) <= 64:
+            found: Laurent = self._constant(1.0, False)
+            square, left = a, int(abs(n))
+            while left:
+                if left & 1:
+                    found = self.product(found, square)
+                left >>= 1
+                square = self.product(square, square) if left else square
+            return found if n >= 0 else self.quotient(self._constant(1.0, False), found)
+        return self.evaluate(_POWER, dict(zip(_places(2), (a, b), strict=True)))
+
+
+_RING: dict[Any, Callable[..., Laurent | None]] = {
+    np.add: Around.sum,
+    np.subtract: lambda self, a, b: self.sum(a, b, -1),
+    np.multiply: Around.product,
+    np.divide: Around.quotient,
+    np.negative: Around.negative,
+    np.positive: lambda self, a: a,
+    np.square: lambda self, a: self.product(a, a),
+    np.reciprocal: lambda self, a: self.quotient(self._constant(1.0, False), a),
+    np.power: Around.power,
+    np.float_power: Around.power,
+}
+"""The functions that a ring of series has of its own."""
+
+
+def value(op: Any, operands: Sequence[Coefficient]) -> Coefficient:
+    """Return the value of an op: a rational number where it is one for certain, and else an indeterminate.
+
+    At a number of few digits a function with a value of few digits has that value exactly, unless it is so flat there
+    that another value would look the same, as tanh(40) does.
+    """
+    points = [float(c.number) for c in operands]
+    with np.errstate(all="ignore"):
+        try:
+            here = float(op.compute(*map(np.float64, points)))
+            error = abs(here) * _ROUNDED
+            short = _is_short(here) and all(map(_is_simple, operands))
+            flat = any(points)
+            for i, (x, c) in enumerate(zip(points, operands, strict=True)):
+                step = max(c.error, abs(x) * _ROUNDED)
+                moved = [*points[:i], x + step, *points[i + 1 :]]
+                away = abs(float(op.compute(*map(np.float64, moved))) - here) if step else 0.0
+                error += 2 * away if c.error else 0.0
+                flat = flat and not (x and away > 2.0**-20 * max(abs(here), 2.0**-20) * _ROUNDED)
+        except (TypeError, ValueError, ArithmeticError) as failed:
+            raise NoSeries(f"{op} has no value") from failed
+    if not (math.isfinite(here) and math.isfinite(error)):
+        raise NoSeries(f"{op} has no finite value")
+    if short and not flat:
+        return exactly(here) if here else NULL
+    return indeterminate((str(op), here, [c.residue for c in operands]), here, error)
+
+
+def _is_short(x: float) -> bool:
+    """Whether a float has few digits before and after the point, as 0, -2 and 0.375 do."""
+    scaled = x * 1024
+    return abs(x) < 1 << 20 and scaled == int(scaled)
+
+
+def _is_simple(c: Coefficient) -> bool:
+    x = float(c.number)
+    return not c.error and _is_short(x) and c.residue == exactly(x).residue
+
+
+_RESULT = term(Input("out", _SCALAR, symbol=True))
+
+
+@lru_cache
+def _places(arity: int) -> tuple[Term, ...]:
+    return tuple([term(Input(f"x{i}", _SCALAR, symbol=True)) for i in range(arity)])
+
+
+@lru_cache(maxsize=4096)
+def rules_of(op: Any, arity: int) -> tuple[Term | None, ...]:
+    """Return the derivatives of an op in its operands, as terms of those and of its result."""
+    one = Tracer(constant(1.0, np.float64))
+    try:
+        found = op.L_op([Tracer(x) for x in _places(arity)], [Tracer(_RESULT)], [one])
+    except (
+        Exception
+    ) as failed:  # whatever a user's rule raises, it shall raise where it is asked for a gradient
+        raise NoSeries(f"{op} has no rule of real numbers") from failed
+    return tuple([None if rule is None else as_term(rule) for rule in found])
+
+
+@lru_cache(maxsize=4096)
+def meaning_of(op: Any, arity: int) -> Term | None:
+    """Return what an op says that it means, as a term of its operands."""
+    meaning = op.meaning(*[Tracer(x) for x in _places(arity)])
+    return None if meaning is None else as_term(meaning)
+
+
+def _general_power() -> Term:
+    x, y = map(Tracer, _places(2))
+    return as_term(np.exp(y * np.log(x)))
+
+
+_POWER = _general_power()

@@ -1,0 +1,138 @@
+"""What a function computed in floats loses near a point: orders of values and of errors, in the distance t from it.
+
+A value is about t^v, where v is the start of its Laurent series, and its error about ε·t^e: relatively ε·t^(e − v),
+which has no bound near the point if e < v. Errors propagate by derivatives, e = min(eᵢ + order of ∂f/∂xᵢ) over the
+operands; rounding adds v itself, and an exact operand has none. So 1 − cos x has v = 2 and e = 0.
+
+Source: N. J. Higham, "Accuracy and Stability of Numerical Algorithms", 2nd ed., section 1.6, term by term.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from relgrad.calculus.laurent import Around, Laurent, NoSeries, Truth
+from relgrad.op import Constant
+from relgrad.ops.selection import where
+from relgrad.term import Term, subterms
+
+
+class Order(NamedTuple):
+    """The orders of a value and of its error, and whether floats give it at the point itself."""
+
+    value: float
+    error: float
+    defined: bool
+
+    @property
+    def lost(self) -> bool:
+        """Whether the value, finite at the point, is not computed there or has no accurate digits nearby."""
+        return self.value >= 0 and (not self.defined or self.error < self.value)
+
+    @property
+    def good(self) -> Order:
+        """The same value, computed as well as it may be."""
+        return self if self.value < 0 else Order(self.value, max(self.error, self.value), True)
+
+
+class Orders:
+    """The orders of a function's terms around a point, as far as they have series there."""
+
+    def __init__(self, root: Term, argument: Term, around: Around):
+        self.around = around
+        self.of: dict[Term, Order] = {}
+        for node in subterms(root):
+            if node is argument:
+                self.of[node] = Order(0 if around.point else 1, math.inf, True)
+            elif type(node.op) is Constant:
+                self.of[node] = Order(0, math.inf, True)
+            elif all(rand in self.of for rand in node.rands):
+                try:
+                    self.of[node] = self._order(node, [self.of[rand] for rand in node.rands])
+                except NoSeries:
+                    continue
+
+    def places(self, root: Term) -> list[Term]:
+        """Return the terms that are to be computed in another way near the point, for the root to be computed well."""
+        found: dict[Term, None] = {}
+        seen: set[Term] = set()
+        stack = [root]
+        while stack:
+            node = stack.pop()
+            if node in seen:
+                continue
+            seen.add(node)
+            order = self.of.get(node)
+            if order is None:
+                stack.extend(node.rands)
+            elif order.lost:
+                operands = [self.of[rand] for rand in node.rands]
+                # What is zero around the point is part of the whole, of which another part may hold further away.
+                split = node.op is not where and any(x.value == math.inf for x in operands)
+                if split or self._order(node, [x.good for x in operands]).lost:
+                    found[node] = None
+                elif node.op is where:
+                    stack.append(self._taken(node))
+                else:
+                    stack.extend(node.rands)
+        return list(found)
+
+    def _order(self, node: Term, operands: Sequence[Order]) -> Order:
+        """Return the orders of a term, and whether its op gives its value at the point, of those of its operands."""
+        y = self.around.expand(node)
+        if y.whole and not y.settled:  # a truth value, or zero
+            return Order(0 if isinstance(y, Truth) else math.inf, math.inf, True)
+        series = [self.around.of[rand] for rand in node.rands]
+        op, rounding = node.op, float(y.start)
+        function = getattr(op, "function", None)
+        slopes: Iterable[float]
+        if op is where:
+            return operands[node.rands.index(self._taken(node))]
+        if function in (np.add, np.subtract):
+            slopes = (0, 0)
+            cancels = y.start > min(x.value for x in operands)
+            rounding = math.inf if cancels and all(x.error == math.inf for x in operands) else rounding
+        elif op.distance is not None:
+            # Such an op is told the distance, so that the relative error of each operand counts.
+            slopes = [y.start - x.value for x in operands]
+        else:
+            slopes = self._slopes(op, function, y, series)
+            rounding = math.inf if function in (np.negative, np.positive) else rounding
+        error = min([rounding, *[x.error + slope for x, slope in zip(operands, slopes, strict=True)]])
+        defined = y.start >= 0 and all(x.defined and x.value >= 0 for x in operands)
+        if defined:
+            with np.errstate(all="ignore"):
+                defined = bool(np.isfinite(op.compute(*[u.value() for u in series])))
+        return Order(y.start, error, defined)
+
+    def _taken(self, node: Term) -> Term:
+        """Return what is chosen around the point."""
+        holds = self.around.of[node.rands[0]]
+        return node.rands[1 if isinstance(holds, Truth) and holds.holds else 2]
+
+    def _slopes(self, op: Any, function: Any, y: Laurent, series: Sequence[Laurent]) -> list[float]:
+        """Return the orders of an op's derivatives in its operands."""
+        if function is np.multiply:
+            return [series[1].start, series[0].start]
+        if function is np.divide:
+            return [-series[1].start, y.start - series[1].start]
+        found: list[float] = []
+        for i, u in enumerate(series):
+            own = self.around.slope(op, y, i)
+            if own is not None:
+                found.append(own.start if own.settled else math.inf)
+            elif (below := _first(u)) is None:
+                found.append(0.0)
+            else:
+                above = _first(y)
+                found.append(math.inf if above is None else above - below)
+        return found
+
+
+def _first(y: Laurent) -> int | None:
+    """Return the order of what a series varies by, y − y(0); None where it is constant."""
+    return next((y.start + i for i, r in enumerate(y.residues) if r and y.start + i), None)

@@ -1,0 +1,261 @@
+"""A function of one argument that is computed by its Taylor series near a point where it cancels as it is written.
+
+Its derivative is the derivative of the formula, in which what cancels is found again, to any order: valuations are
+exact, so each derivative has a series as good as the function's, and not one of which the last terms are missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from relgrad.calculus.fit import Terms, fitted, values
+from relgrad.calculus.laurent import Around, NoSeries
+from relgrad.calculus.orders import Orders
+from relgrad.conventions import DEFAULT, Conventions
+from relgrad.errors import RelgradError
+from relgrad.gradient import Pullback, gradient, ones_like
+from relgrad.implementations import implements
+from relgrad.interpret import value_of
+from relgrad.kernels.near import near
+from relgrad.leaf import Input
+from relgrad.op import Constant, Op, as_term, constant
+from relgrad.ops.elementwise import Elementwise
+from relgrad.term import Term, rebuild, substitute, subterms, term
+from relgrad.trace.tracer import Tracer
+from relgrad.types import REAL, Interval, array_type
+
+FEW = 12
+"""So many coefficients tell whether anything cancels."""
+SCALAR = array_type(np.float64)
+
+
+class Series(Elementwise):
+    """A function of one argument, `body` of `argument(range)`, by its series near `point` and as written elsewhere.
+
+    Its derivative is the derivative of the body, in which what cancels near the point is found again.
+    """
+
+    __props__ = ("body", "argument", "point")
+    # The body is a prop, and always ground.
+    ground = True  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]
+
+    def __init__(self, body: Term, argument: Term, point: float, terms: Terms):
+        super().__init__("series", self._compute, lambda g, out, x: g * Slope(body, argument)(x))
+        self.body, self.argument, self.point, self.terms = body, argument, point, terms
+
+    def __repr__(self) -> str:
+        return f"series{{{self.terms}, t = x - {self.point:g}}}"
+
+    __str__ = __repr__
+
+    def with_props(self, props: Sequence[Any]) -> Op:
+        return self
+
+    @property
+    def imports(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The kernels that the series and the formula need."""
+        return ("near", *[name for node in subterms(self.body) for name in node.op.imports])
+
+    def _compute(self, x: Any) -> Any:
+        return near(x, self.point, *self.terms, lambda z: values(self.body, self.argument, z))
+
+    def source(self, node: Term, names: Sequence[str]) -> str | None:
+        raise NotImplementedError  # the compiler writes the formula as a function
+
+    def meaning(self, *operands: Any) -> Any:
+        return Tracer(applied(self.body, self.argument, as_term(operands[0])))
+
+    def outside(self, *operands: Any) -> Any:
+        (x,) = operands
+        found = None
+        for node in subterms(self.body):
+            test = node.op.outside(*[Tracer(applied(r, self.argument, as_term(x))) for r in node.rands])
+            if test is not None:
+                found = test if found is None else np.logical_or(found, test)
+        return found
+
+    def range_of(self, *ranges: Interval) -> Interval:
+        known: dict[Term, Interval] = {self.argument: ranges[0]}
+        for node in subterms(self.body):
+            if type(node.op) is Constant:
+                known[node] = Interval(float(node.op.value), float(node.op.value))
+            elif node not in known:
+                known[node] = node.op.range_of(*[known[rand] for rand in node.rands])
+        found = known[self.body]
+        return Interval(found.low, found.high)  # a limit may be what other values only come near
+
+    def ball(self, *balls: Any) -> Any:
+        known: dict[Term, Any] = {self.argument: balls[0]}
+        for node in subterms(self.body):
+            if node not in known:
+                known[node] = node.op.ball(*[known[rand] for rand in node.rands])
+        return known[self.body]
+
+
+class Slope(Elementwise):
+    """The derivative of a body, implicit: the scheduler writes it out, and stabilises it, as a function by itself.
+
+    So the cotangent that it is multiplied with does not get between its parts, in which a cancellation is found.
+    """
+
+    __props__ = ("body", "argument")
+    implicit = True
+    ground = True  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]
+
+    def __init__(self, body: Term, argument: Term):
+        again = lambda g, out, x: g * Slope(self.explicit(DEFAULT), argument)(x)
+        super().__init__("slope", self._compute, again)
+        self.body, self.argument = body, argument
+
+    def with_props(self, props: Sequence[Any]) -> Op:
+        return self
+
+    def parts(self, node: Term) -> tuple[tuple[Term, ...], tuple[Term, ...], tuple[Term, ...]]:
+        """Return what is differentiated, its cotangents, and for what: nothing of the graph around."""
+        return (), (), ()
+
+    def explicit(self, conventions: Conventions) -> Term:
+        """Return the derivative, one layer after the other written out, as a body."""
+        return _slope(self.body, self.argument, conventions)
+
+    def _compute(self, x: Any) -> Any:
+        return values(self.explicit(DEFAULT), self.argument, x)
+
+
+@implements(near)
+def _near(x: Any, point: float, radius: float, power: int, step: int, coefficients: Any, far: Any) -> Any:
+    """Trace `near` as the function that it computes."""
+    return far(x)
+
+
+@lru_cache(maxsize=256)
+def argument(range: Interval = REAL) -> Term:
+    """Return what stands for the argument in a body, with where it lies."""
+    return term(Input("x", SCALAR, symbol=True, range=range))
+
+
+def applied(body: Term, x: Term, to: Term) -> Term:
+    """Return a body as a function of a term, in the dtype of that term."""
+
+    def change(old: Term, rands: tuple[Any, ...]) -> Any:
+        if old is x:
+            return to
+        if type(old.op) is Constant:
+            return constant(old.op.value, to.type.dtype) if old.op.value.dtype.kind == "f" else old
+        return old.op.make_node(*rands)
+
+    return rebuild([body], change)[0]
+
+
+def body_of(t: Term, u: Term, x: Term, most: int) -> Term | None:
+    """Return a term as a function of a term below it, of scalars in double precision; None for more ops than `most`."""
+    new: dict[Term, Term] = {u: x}
+    stack = [t]
+    while stack:
+        node = stack[-1]
+        missing = [rand for rand in node.rands if rand not in new]
+        if node in new:
+            stack.pop()
+        elif len(new) + len(stack) > most:
+            return None
+        elif missing:
+            stack += missing
+        elif type(node.op) is Constant:
+            new[node] = constant(node.op.value, np.float64) if node.op.value.dtype.kind == "f" else node
+        else:
+            new[node] = node.op.make_node(*[new[rand] for rand in node.rands])
+    return new[t]
+
+
+@lru_cache(maxsize=1024)
+def _slope(body: Term, x: Term, conventions: Conventions) -> Term:
+    """Return the explicit derivative of a body."""
+    node = gradient([(body, ones_like(body))], [x])[0]
+    pullback = Pullback(node.rands[0], conventions)
+    while pullback.pending:
+        pullback.expand()
+    return pullback.results()[0]
+
+
+@lru_cache(maxsize=2048)
+def expanded(body: Term, x: Term) -> tuple[Term, tuple[Series, ...]]:
+    """Return the body with a series wherever it loses its leading terms or is 0/0, and these series.
+
+    Cached by structure: whatever the function is of, it is looked at once.
+    """
+    found: list[Series] = []
+    for point in candidates(body, x):
+        new: dict[Term, Term] = {}
+        for place, loss in places(body, x, point):
+            terms = fitted(place, x, point, loss)
+            if terms is not None:
+                found.append(Series(place, x, point, terms))
+                new[place] = found[-1].make_node(x)
+        body = substitute([body], new)[0] if new else body
+    return body, tuple(found)
+
+
+_STEPS = np.array([0.0, 1e-8, -1e-8, 1e-6, -1e-6])
+_FACTORS = (np.multiply, np.divide, np.square, np.reciprocal, np.power, np.float_power, np.negative)
+
+
+def candidates(body: Term, x: Term) -> list[float]:
+    """Return the points at which floats show that a part of the body is undefined or loses digits.
+
+    A necessary test, which costs a few evaluations: a part that is no number at the point though it does not grow
+    nearby, or a sum or function that is small there though its operands are not.
+    """
+    known = x.op.range
+    nodes = list(subterms(body))
+    zeros = dict.fromkeys([0.0, *[zero for node in nodes for zero in _zeros(node, x)]])
+    points = [p for p in zeros if known.low <= p <= known.high]
+    grid = np.add.outer(_STEPS, points)
+    here: dict[Term, Any] = {x: grid}
+    marked = np.zeros(len(points), bool)
+    with np.errstate(all="ignore"):
+        for node in nodes:
+            if node is x:
+                continue
+            try:
+                found = value_of(node, here, typed=False)
+            except (RelgradError, TypeError, ValueError, ArithmeticError):
+                return []
+            here[node] = y = np.broadcast_to(np.asarray(found, float), grid.shape)
+            if node.rands:
+                y = np.abs(y)
+                marked |= ~np.isfinite(y[0]) & ~(y[1:3].min(0) > 30 * y[3:].max(0))
+                if getattr(node.op, "function", None) not in _FACTORS:
+                    sizes = np.max([np.abs(here[rand]) for rand in node.rands], axis=0)
+                    marked |= (y < 1e-3 * sizes).any(0)
+    return [p for p, mark in zip(points, marked, strict=True) if mark]
+
+
+def _zeros(node: Term, x: Term) -> list[float]:
+    """Return where a sum of the argument and a number vanishes, or a logarithm of the argument."""
+    function = getattr(node.op, "function", None)
+    if function is np.log and node.rands[0] is x:
+        return [1.0]
+    if function not in (np.add, np.subtract) or x not in node.rands:
+        return []
+    (other,) = [rand for rand in node.rands if rand is not x] or [x]
+    if type(other.op) is not Constant or other.op.value.size != 1:
+        return []
+    zero = float(other.op.value)
+    return [zero if function is np.subtract else -zero]
+
+
+def places(body: Term, x: Term, point: float) -> list[tuple[Term, int]]:
+    """Return the terms of a body that a series must stand for near a point, and of which order their losses are.
+
+    Away from 0 only those that are undefined at the point itself: a loss there is one of the last digits of x.
+    """
+    try:
+        orders = Orders(body, x, Around(x, point, FEW))
+    except NoSeries:
+        return []
+    found = [t for t in orders.places(body) if not point or not orders.of[t].defined]
+    return [(t, max(int(orders.of[t].value - min(orders.of[t].error, 0)), 0)) for t in found]

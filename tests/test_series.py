@@ -1,0 +1,390 @@
+"""Functions of one term near a point where they cancel: series, what decides on them, and what stands as written."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
+
+import mpmath as mp
+import numpy as np
+import pytest
+import scipy.special
+from scalar_checks import EXACT
+
+import relgrad as rg
+from relgrad.calculus import series as series_module
+from relgrad.calculus.fit import fitted
+from relgrad.calculus.laurent import Around, NoSeries
+from relgrad.calculus.series import argument, expanded
+from relgrad.kernels import extended_range, near
+from relgrad.op import as_term
+from relgrad.ops.elementwise import Elementwise
+from relgrad.term import Term, subterms
+from relgrad.trace.tracer import Tracer
+
+PRECISE = SimpleNamespace(
+    **vars(EXACT),
+    erf=mp.erf,
+    erfc=mp.erfc,
+    expit=lambda x: 1 / (1 + mp.exp(-x)),
+    ndtr=lambda x: mp.erfc(-x / mp.sqrt(2)) / 2,
+    exp2=lambda x: mp.mpf(2) ** x,
+)
+NUMPY = SimpleNamespace(
+    **{name: getattr(np, name) for name in vars(EXACT)},
+    **{name: getattr(scipy.special, name) for name in ("erf", "erfc", "expit", "ndtr")},
+    exp2=np.exp2,
+)
+
+FUNCTIONS = {
+    "x·cosh x - sinh x": lambda m, x: x * m.cosh(x) - m.sinh(x),
+    "(x·cosh x - sinh x)/x³": lambda m, x: (x * m.cosh(x) - m.sinh(x)) / x**3,
+    "log(tan(x)/x)": lambda m, x: m.log(m.tan(x) / x),
+    "log(tan(x)/x)/x²": lambda m, x: m.log(m.tan(x) / x) / x**2,
+    "erf(x)/x": lambda m, x: m.erf(x) / x,
+    "(1 - erfc x)/x": lambda m, x: (1 - m.erfc(x)) / x,
+    "φ₃": lambda m, x: (m.exp(x) - 1 - x - x**2 / 2) / x**3,
+    "φ₄": lambda m, x: (m.exp(x) - 1 - x - x**2 / 2 - x**3 / 6) / x**4,
+    "(eˣ - e^tan x)/x³": lambda m, x: (m.exp(x) - m.exp(m.tan(x))) / x**3,
+    "1/sin x - 1/x": lambda m, x: 1 / m.sin(x) - 1 / x,
+    "(2 - 2·cos x - x·sin x)/x⁴": lambda m, x: (2 - 2 * m.cos(x) - x * m.sin(x)) / x**4,
+    "(arctan x - tanh x)/x⁵": lambda m, x: (m.arctan(x) - m.tanh(x)) / x**5,
+    "cos x - eˣ": lambda m, x: m.cos(x) - m.exp(x),
+    "sin x - tanh x": lambda m, x: m.sin(x) - m.tanh(x),
+    "(sin x - arctan x)/x³": lambda m, x: (m.sin(x) - m.arctan(x)) / x**3,
+    "(e^sin x - 1)/x": lambda m, x: (m.exp(m.sin(x)) - 1) / x,
+    "(e^sin x - eˣ)/x³": lambda m, x: (m.exp(m.sin(x)) - m.exp(x)) / x**3,
+    "(log(1+x) - sin x)/x²": lambda m, x: (m.log1p(x) - m.sin(x)) / x**2,
+    "(√(1+x) - 1 - x/2)/x²": lambda m, x: (m.sqrt(1 + x) - 1 - x / 2) / x**2,
+    "1/log(1+x) - 1/x - 1/2": lambda m, x: 1 / m.log1p(x) - 1 / x - 0.5,
+    "1/(eˣ - 1) - 1/sin x": lambda m, x: 1 / m.expm1(x) - 1 / m.sin(x),
+    "(tan x - sin x)/x³": lambda m, x: (m.tan(x) - m.sin(x)) / x**3,
+    "arcsin x - arctan x": lambda m, x: m.arcsin(x) - m.arctan(x),
+    "(arcsinh x - x)/x³": lambda m, x: (m.arcsinh(x) - x) / x**3,
+    "sin sin x - x": lambda m, x: m.sin(m.sin(x)) - x,
+    "(sin tan x - tan sin x)/x⁷": lambda m, x: (m.sin(m.tan(x)) - m.tan(m.sin(x))) / x**7,
+    "cos x·cosh x - 1": lambda m, x: m.cos(x) * m.cosh(x) - 1,
+    "sinh x·sin x - x²": lambda m, x: m.sinh(x) * m.sin(x) - x * x,
+    "(expit x - 1/2 - x/4)/x³": lambda m, x: (m.expit(x) - 0.5 - x / 4) / x**3,
+    "(ndtr x - 1/2)/x": lambda m, x: (m.ndtr(x) - 0.5) / x,
+    "x/(1 - e⁻ˣ)": lambda m, x: x / (1 - m.exp(-x)),
+    "1/tanh²x - 1/x²": lambda m, x: 1 / m.tanh(x) ** 2 - 1 / x**2,
+    "1/x² - 1/sinh²x": lambda m, x: 1 / x**2 - 1 / m.sinh(x) ** 2,
+    "log(sinh(x)/sin x)": lambda m, x: m.log(m.sinh(x) / m.sin(x)),
+    "(1 + x)^(1/x)": lambda m, x: m.exp(m.log1p(x) / x),
+    "(1 + x)³ - 1 - 3x": lambda m, x: (1 + x) ** 3 - 1 - 3 * x,
+    "((1 + x)⁵ - 1)/x": lambda m, x: ((1 + x) ** 5 - 1) / x,
+    "(x/tan x - x/tanh x)/x²": lambda m, x: (x / m.tan(x) - x / m.tanh(x)) / x**2,
+    "x/(eˣ - 1) - 1 + x/2": lambda m, x: x / m.expm1(x) - 1 + x / 2,
+    "(e^-x² - cos x)/x²": lambda m, x: (m.exp(-x * x) - m.cos(x)) / x**2,
+    "(log(1+x) - x + x²/2)/x³": lambda m, x: (m.log1p(x) - x + x**2 / 2) / x**3,
+    "log(1+x)/log(1-x)": lambda m, x: m.log1p(x) / m.log1p(-x),
+    "tanh(x)/arctan x": lambda m, x: m.tanh(x) / m.arctan(x),
+    "arctanh(x)/arcsin x": lambda m, x: m.arctanh(x) / m.arcsin(x),
+    "(1/√(1-x²) - 1)/x²": lambda m, x: (1 / m.sqrt(1 - x * x) - 1) / x**2,
+    "(2ˣ - 1)/x": lambda m, x: (m.exp2(x) - 1) / x,
+    "x - log(1 + sinh x)": lambda m, x: x - m.log(1 + m.sinh(x)),
+    "tan(x)/x - 1/cos x": lambda m, x: m.tan(x) / x - 1 / m.cos(x),
+    "sin(x)/x - cos x": lambda m, x: m.sin(x) / x - m.cos(x),
+    "eˣ less its Padé approximant": lambda m, x: (m.exp(x) - (1 + x / 2) / (1 - x / 2)) / x**3,
+    "(e¹⁰⁰ˣ - 1 - 100x)/x²": lambda m, x: (m.exp(100 * x) - 1 - 100 * x) / x**2,
+    "(sin(x/100) - x/100)/x³": lambda m, x: (m.sin(x / 100) - x / 100) / x**3,
+    "(e^cos x - e^cosh x)/x²": lambda m, x: (m.exp(m.cos(x)) - m.exp(m.cosh(x))) / x**2,
+    "log cosh x - x²/2": lambda m, x: m.log(m.cosh(x)) - x * x / 2,
+    "log((eˣ - 1)/x) - x/2": lambda m, x: m.log(m.expm1(x) / x) - x / 2,
+    "(x - sin x)/(1 - cos x)": lambda m, x: (x - m.sin(x)) / (1 - m.cos(x)),
+    "sin²x/x² - 1": lambda m, x: m.sin(x) ** 2 / x**2 - 1,
+    "(arcsin(x)/x)³": lambda m, x: (m.arcsin(x) / x) ** 3,
+    "√(sin(x)/x)": lambda m, x: m.sqrt(m.sin(x) / x),
+    "log(1 + x + x²)/x - 1": lambda m, x: m.log(1 + x + x**2) / x - 1,
+}
+POINTS = (1e-12, -3e-6, 1e-3, -0.03, 0.1, 0.2)
+ULP = 64
+
+
+def _exact(f: Any, x: float, order: int) -> Any:
+    with mp.workdps(800):
+        h = mp.mpf(10) ** -50 * abs(mp.mpf(x))
+        at = [f(PRECISE, mp.mpf(x) + k * h) for k in (-1, 0, 1)]
+        return [at[1], (at[2] - at[0]) / (2 * h), (at[2] - 2 * at[1] + at[0]) / h**2][order]
+
+
+def _programs(f: Any, **how: Any) -> list[Any]:
+    g = lambda x: f(NUMPY, x)
+    return [rg.stabilize(g, **how), rg.grad(g, **how), rg.grad(rg.grad(g, **how), **how)]
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_values_and_two_derivatives_are_right_near_zero_and_at_it(name):
+    f = FUNCTIONS[name]
+    for order, program in enumerate(_programs(f)):
+        for x in POINTS:
+            exact = _exact(f, x, order)
+            # Where a value nearly vanishes, it is as uncertain as x is.
+            turn = _exact(f, x, order + 1) * x if order < 2 else 0
+            assert abs(mp.mpf(float(program(np.float64(x)))) - exact) < ULP * 2.0**-53 * max(
+                abs(exact), abs(turn)
+            )
+        limit = float(_exact(f, 1e-40, order))
+        assert math.isclose(program(np.float64(0.0)), limit, rel_tol=1e-14, abs_tol=1e-30)
+        assert math.isclose(program(np.float64(1e-300)), limit, rel_tol=1e-14, abs_tol=1e-30)
+
+
+STAY = {
+    "a pole": lambda x: (np.cos(x) - 1 - x) / x**2,
+    "a pole at a number that is nearly π": lambda x: np.sin(x + np.pi) / x,
+    "an essential singularity": lambda x: np.exp(-1 / x**2) / x,
+    "a branch point": lambda x: (np.sqrt(x) - x) / x,
+    "a logarithm": lambda x: np.log(x) * x / (1 - np.cosh(x) + x),
+    "a corner": lambda x: np.abs(x) / x,
+    "no cancellation": lambda x: np.cos(x) + np.exp(x) / (1 + x * x),
+    "a difference that is not zero": lambda x: np.sin(x) - 0.9999 * x + 1e-3 * np.cos(x),
+}
+
+
+@pytest.mark.parametrize("name", STAY)
+def test_what_has_no_series_stands_as_written(name):
+    x = np.array([0.3, 0.01, -0.2])
+    program = rg.stabilize(STAY[name])
+    assert "series" not in [step.move for step in program.explain(x).steps]
+    with np.errstate(all="ignore"):
+        assert np.allclose(program(x), STAY[name](x), rtol=1e-12, equal_nan=True)
+
+
+def kepler(x: Any) -> Any:
+    return (x * np.cosh(x) - np.sinh(x)) / x**3
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (5,), (1, 4), (3, 1, 2), (0,)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_entries_of_arrays_are_computed_as_numbers_are(shape, dtype):
+    x = np.resize(np.array([0.0, 1e-9, -0.3, 0.8, 2.0, np.nan], dtype), shape)
+    program = rg.stabilize(kepler)
+    got = program(x)
+    assert got.shape == shape and got.dtype == dtype
+    alone = [rg.stabilize(kepler)(v) for v in x.ravel()]
+    assert np.allclose(got.ravel(), alone, rtol=4 * np.finfo(dtype).eps, atol=0, equal_nan=True)
+
+
+def test_half_precision_loses_nothing_in_single_precision():
+    x = np.linspace(-3, 3, 2001, dtype=np.float32)
+    exact = np.where(x == 0, 1 / 3, kepler(np.where(np.abs(x) < 0.05, np.nan, x.astype(float))))
+    got = rg.stabilize(kepler)(x)
+    settled = np.isfinite(exact)
+    assert np.max(np.abs(got - exact)[settled] / exact[settled]) < 2.0**-23
+
+
+def test_a_function_of_a_product_of_two_arguments():
+    f = lambda x, y: (np.exp(x * y) - 1 - x * y - (x * y) ** 2 / 2) / (x * y) ** 3
+    x, y = np.array([1e-9, 0.0, 2.0]), np.array([1e-3, 0.4, 1.0])
+    assert np.allclose(rg.stabilize(f)(x, y), [1 / 6, 1 / 6, (np.e**2 - 5) / 8], rtol=1e-14)
+    slope = rg.grad(lambda x, y: np.sum(f(x, y)), 1)(x, y)
+    assert np.allclose(slope[:2], x[:2] / 24, rtol=1e-11, atol=0)
+
+
+def test_factors_of_a_product_meet_wherever_they_stand():
+    f = lambda w, x: w * (x * np.cosh(x) - np.sinh(x)) / x**3
+    assert np.allclose(rg.stabilize(f)(np.array([2.0, 3.0]), np.array([0.0, 1e-6])), [2 / 3, 1.0], rtol=1e-14)
+
+
+def test_a_weight_that_flows_back_does_not_hide_the_cancellation():
+    w, x = np.array([[1.0, -2.0, 0.5]]), np.array([0.0, 1e-8, 0.2])
+    g = rg.grad(lambda w, x: np.sum((w @ kepler(x)) ** 2), 1)(w, x)
+    # f(x) = 1/3 + x²/30 + x⁴/840 + …
+    slope = x / 15 + x**3 / 210 + x**5 / 7560
+    value = (w @ (1 / 3 + x**2 / 30 + x**4 / 840)).item()
+    assert np.allclose(g, 2 * value * w[0] * slope, rtol=1e-8, atol=0)
+
+
+def test_away_from_zero_a_quotient_is_continued():
+    f = lambda x: (x**3 - 1) / (x - 1)
+    assert np.allclose(rg.stabilize(f)(np.array([1.0, 1 + 1e-9, 2.0])), [3.0, 3 + 3e-9, 7.0], rtol=1e-15)
+    assert np.allclose(rg.grad(f)(1.0), 3.0, rtol=1e-15)
+
+
+def test_what_a_function_asks_of_its_argument_holds_within_the_radius():
+    f = lambda x: np.where(np.abs(x) < 0.01, kepler(x), 7.0)
+    x = np.array([0.0, 1e-5, 0.009, 0.02, 0.5])
+    assert np.allclose(rg.stabilize(f)(x), [1 / 3, 1 / 3, 1 / 3 + 0.009**2 / 30, 7, 7], rtol=1e-9)
+
+
+def test_ranges_that_exclude_the_point_need_no_series():
+    x = np.array([2.0, 3.0])
+    program = rg.stabilize(kepler, assume={"x": (1.0, 5.0)})
+    assert "series" not in [step.move for step in program.explain(x).steps]
+    assert np.allclose(program(x), kepler(x), rtol=1e-15)
+
+
+def test_outside_the_domain_stays_undefined():
+    f = lambda x: (np.log(1 + x) - np.sin(x)) / x**2
+    got = rg.stabilize(f)(np.array([-2.0, 0.0, np.nan, 1e-9]))
+    assert np.isnan(got[[0, 2]]).all() and np.allclose(got[[1, 3]], -0.5)
+
+
+@extended_range
+def _overflowing(x: Any) -> Any:
+    return near(x, 0.0, 0.5, 1, 2, (1.0, -0.5), lambda z: z**4 / (1 + z**4)) * 1.0
+
+
+def test_extended_range_within_the_series_and_beyond():
+    got = _overflowing(np.array([0.0, 1e-200, 0.25, 1e100]))
+    assert np.allclose(got, [0.0, 1e-200, 0.25 - 0.5 * 0.25**3, 1.0], rtol=1e-15, atol=0)
+
+
+def test_source_shows_the_coefficients_and_runs_by_itself():
+    x = np.array([0.0, 0.1, 2.0])
+    program = rg.stabilize(kepler)
+    text = program.source(x)
+    assert "near(" in text and "0.03333333333333333" in text
+    namespace: dict[str, Any] = {}
+    exec(text, namespace)
+    assert np.array_equal(namespace["stabilize_kepler"](x), program(x))
+    again = rg.stabilize(namespace["stabilize_kepler"])  # a program can be traced
+    assert np.allclose(again(x), program(x), rtol=1e-14)
+
+
+def test_explanation_names_the_function_and_the_point():
+    (step,) = [s for s in rg.stabilize(kepler).explain(np.ones(2)).steps if s.move == "series"]
+    assert "0.3333 + 0.03333·t^2" in step.why and "t = x - 0" in step.why
+
+
+def test_each_branch_sees_its_own_entries():
+    seen = []
+
+    def far(x: np.ndarray) -> np.ndarray:
+        seen.append(x)
+        return np.sin(x) / x
+
+    near(np.array([0.0, 1e-9, 2.0, 3.0]), 0.0, 0.1, 0, 2, (1.0, -1 / 6), far)
+    assert [x.tolist() for x in seen] == [[2.0, 3.0]]
+
+
+def test_nothing_is_expanded_where_nothing_cancels(monkeypatch):
+    made = []
+    monkeypatch.setattr(series_module, "Around", lambda *args: made.append(args) or Around(*args))
+    w = np.linspace(-1, 1, 6).reshape(2, 3)
+    loss = lambda w, x: (
+        np.sum(np.tanh(w @ x) ** 2) + np.log(np.sum(np.exp(w @ x))) + np.sum(np.exp(-(w**2)) / 3)
+    )
+    rg.value_and_grad(loss)(w, np.ones(3))
+    assert not made
+
+
+class _Gudermann(Elementwise):
+    """A user's op: gd(x) = 2·arctan(tanh(x/2)), whose derivative is 1/cosh x."""
+
+    def __init__(self) -> None:
+        super().__init__("gd", lambda x: 2 * np.arctan(np.tanh(x / 2)), lambda g, out, x: g / np.cosh(x))
+
+
+gd = _Gudermann()
+
+
+def test_an_op_of_a_user_takes_part():
+    f = lambda x: (gd(x) - x) / x**3
+    assert np.allclose(rg.stabilize(f)(np.array([0.0, 1e-6])), [-1 / 6, -1 / 6], rtol=1e-11)
+    assert np.allclose(rg.grad(f)(1e-6), 1e-6 / 12, rtol=1e-9)  # gd(x) = x - x³/6 + x⁵/24 - …
+
+
+def test_derivatives_that_lead_to_each_other_without_end():
+    f = lambda x: scipy.special.gammaln(1 + x) / x
+    got = rg.stabilize(f)(np.array([0.0, 1e-9, 0.2]))
+    with mp.workdps(60):
+        exact = [
+            -mp.euler,
+            mp.loggamma(1 + mp.mpf(1e-9)) / mp.mpf(1e-9),
+            mp.loggamma(1 + mp.mpf(0.2)) / mp.mpf(0.2),
+        ]
+    assert np.allclose(got, np.array(exact, float), rtol=1e-14, atol=0)
+
+
+# Laurent series.
+
+
+def _series(f: Any, point: float = 0.0, length: int = 12) -> Any:
+    x = argument()
+    around = Around(x, point, length)
+    return [around.expand(node) for node in subterms(as_term(f(Tracer(x))))][-1]
+
+
+def test_coefficients_are_exact():
+    bernoulli = [Fraction(1), Fraction(-1, 2), Fraction(1, 6), Fraction(0), Fraction(-1, 30)]
+    found = _series(lambda x: x / (np.exp(x) - 1))
+    for k, b in enumerate(bernoulli):
+        assert math.isclose(found.at(k).number, b / math.factorial(k), abs_tol=1e-40)
+        assert found.at(k).error == 0
+    assert found.at(3).residue == 0
+
+
+@pytest.mark.parametrize(
+    ("f", "order"),
+    [
+        (lambda x: (np.sin(x) ** 2 + x**9) + (np.cos(x) ** 2 - 1), 9),
+        (lambda x: np.exp(np.cos(x)) - np.exp(np.cosh(x)), 2),
+        (lambda x: 1 / np.sin(x) ** 2 - 1 / x**2, 0),
+        (lambda x: (np.exp(2 * x) + x**7) - np.exp(x) ** 2, 7),
+        (lambda x: 1 / np.tan(x) ** 3, -3),
+        # x³/6 in floats is no third coefficient of the sine: 9.25e-18·x³ is left of it.
+        (lambda x: np.sin(x) - x + 0.16666666666666666 * x**3, 3),
+        (lambda x: np.sin(x) - x + x**3 / 6, 5),
+    ],
+)
+def test_valuations_are_exact(f, order):
+    assert _series(f, length=16).start == order
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.sqrt(x),
+        lambda x: np.abs(x),
+        lambda x: np.log(x),
+        lambda x: np.arcsin(1 + x),
+        lambda x: np.exp(1 / x),
+        lambda x: np.maximum(x, -x),
+        lambda x: np.hypot(x, 2 * x),
+        # √2·√2 is 2, of which floats cannot be certain
+        lambda x: np.sqrt(2 + x) * np.sqrt(2 + x) - 2 - x + x**3,
+    ],
+)
+def test_no_series_is_said_to_be_one(f):
+    with pytest.raises(NoSeries):
+        _series(f)
+
+
+def test_a_value_at_which_a_function_is_flat_is_no_exact_number():
+    # tanh(40) is 1 in floats.
+    assert _series(lambda x: np.tanh(40 + x)).at(0).error > 0
+
+
+def test_a_body_is_looked_at_once():
+    x = argument()
+    body = as_term(kepler(Tracer(x)))
+    assert isinstance(body, Term)
+    before = fitted.cache_info().misses
+    expanded(body, x)
+    once = fitted.cache_info().misses
+    rg.stabilize(lambda z: np.sum(kepler(z), axis=0))(np.ones((2, 3)))
+    expanded(body, x)
+    assert fitted.cache_info().misses - once <= 1 and once - before <= 1
+
+
+def test_an_op_that_must_not_run_early_does_not():
+    class Counted(_Gudermann):
+        def do_constant_folding(self, fgraph: Any, node: Any) -> bool:
+            return False
+
+        def compute(self, *arrays: Any) -> Any:
+            raise AssertionError("computed while the program was made")
+
+    f = lambda x: (Counted()(x) - x) / x**3
+    rg.stabilize(f, validate=False).explain(np.ones(2))
+
+
+def test_conventions_hold_within_a_function_that_cancels():
+    f = lambda x: (np.exp(scipy.special.xlogy(x, x)) - 1) / x + (np.cos(x) - 1) / x**2
+    convention = rg.Conventions(zero_log=math.nan)
+    assert np.isnan(rg.stabilize(f, conventions=convention)(np.array([0.0]))).all()
