@@ -74,6 +74,7 @@ def roots_of(f: Any, args: Any) -> list[tuple[Any, Any]]:
     return [*found, (after, dict(zip(gradient.inputs, args, strict=True)))]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", op_table.ROWS)
 def test_balls_of_values_and_gradients_agree_with_numpy(name):
     f, *args = op_table.ROWS[name]

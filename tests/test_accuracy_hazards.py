@@ -182,6 +182,7 @@ def attention(q, k):
     return s / np.sum(s, axis=-1, keepdims=True)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("f", "args", "kind", "relation"),
     [

@@ -191,6 +191,7 @@ def test_source_by_itself_has_the_range():
     np.testing.assert_allclose(got, [4 / 9], rtol=1e-15)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", sorted(ROWS))
 def test_programs_of_all_ops_are_the_same_in_extended_range(name):
     f, *args = ROWS[name]

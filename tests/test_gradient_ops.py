@@ -62,6 +62,7 @@ def along_gradient(loss: Callable[..., Any], vs: list[Any], strategy: str = "def
     return slope
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("label", ROWS)
 def test_values_are_those_of_numpy(label: str) -> None:
     f, *args = ROWS[label]

@@ -151,6 +151,7 @@ def test_the_check_accepts_on_the_domain_what_it_refuses_beside_it():
     assert holds(rg.relation(lambda x: (np.log(x**2), 2 * np.log(x), rg.positive(x))))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("row", TRIED, ids=NAMES)
 def test_forward(row):
     left, right = instances(row)[0]
@@ -167,6 +168,7 @@ def test_backward(row):
     assert any(run(1, r, equalo(answer, left)) for answer in answers), [str(a) for a in answers]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("row", TRIED, ids=NAMES)
 def test_both_ground(row):
     q = var()

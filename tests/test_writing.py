@@ -435,6 +435,7 @@ def name_of(function: Any) -> str:
 FUNCTIONS = [f for f in IMPLEMENTATIONS if f is not np.empty_like and not isinstance(f, tuple)]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("function", FUNCTIONS, ids=name_of)
 @pytest.mark.parametrize("array", [X, X[:, :2], V, np.array(0.75), np.float64(0.75)])
 def test_results_share_memory_as_those_of_numpy_do(function, array):
