@@ -122,7 +122,8 @@ def remaindered(t: Term) -> Term | None:
         inner = _inside(t, parts)
         if inner is not None:
             return _exchanged(t, view, parts, inner)
-        for base, _ in parts:
+        # The middle of a stencil is asked before its ends.
+        for base, _ in sorted(parts, key=lambda part: -abs(part[1])):
             found = _expanded([p for p in parts if p[0] is not base], base)
             if found is not None:
                 return _exchanged(t, view, parts, found)
