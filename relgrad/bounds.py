@@ -9,7 +9,7 @@ import numpy as np
 
 from relgrad.op import Constant
 from relgrad.ops.arithmetic import multiply
-from relgrad.term import Term, is_term
+from relgrad.term import Term, is_term, kept
 from relgrad.types import REAL, ArrayType, Interval
 
 
@@ -17,19 +17,7 @@ def range_of(t: Any) -> Interval:
     """Return the range of a term, from the ranges that its ops declare; computed once per term, bottom-up."""
     if not is_term(t) or not t.ground:
         return REAL
-    stack = [t]
-    while stack:
-        node = stack[-1]
-        if "range" in node.cache:
-            stack.pop()
-            continue
-        missing = [rand for rand in node.rands if "range" not in rand.cache]
-        if missing:
-            stack.extend(missing)
-            continue
-        stack.pop()
-        node.cache["range"] = _range(node)
-    return t.cache["range"]
+    return kept(t, "range", _range)
 
 
 def narrow(t: Term, known: Interval) -> Interval:

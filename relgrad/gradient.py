@@ -76,6 +76,14 @@ def gradient(pairs: Sequence[tuple[Term, Term]], wrt: Sequence[Term]) -> list[Te
     return outputs_of(term(Gradient(len(pairs)), *values, *cotangents, *wrt))
 
 
+def derivative(root: Term, x: Term, conventions: Conventions = DEFAULT) -> Term:
+    """Return the explicit derivative of the sum of a term's entries, one layer after the other written out."""
+    pullback = Pullback(gradient([(root, ones_like(root))], [x])[0].rands[0], conventions)
+    while pullback.pending:
+        pullback.expand()
+    return pullback.results()[0]
+
+
 def pushforward(values: Sequence[Term], inputs: Sequence[Term], tangents: Sequence[Term]) -> list[Term]:
     """Return the implicit tangents of `values` along the tangents of `inputs`."""
     return outputs_of(term(Pushforward(len(values)), *values, *inputs, *tangents))

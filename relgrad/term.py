@@ -206,6 +206,23 @@ def subterms(*roots: Any) -> Iterator[Term]:
                 yield node
 
 
+def kept(t: Term, name: str, of: Callable[[Term], Any]) -> Any:
+    """Return what is kept on a term under a name; for each term below without it, operands first, `of` says it."""
+    stack = [t]
+    while stack:
+        node = stack[-1]
+        if name in node.cache:
+            stack.pop()
+            continue
+        missing = [rand for rand in node.rands if name not in rand.cache]
+        if missing:
+            stack.extend(missing)
+            continue
+        stack.pop()
+        node.cache[name] = of(node)
+    return t.cache[name]
+
+
 def reachable(*roots: Any) -> set[Term]:
     """Return the distinct terms below the roots, for questions that need no order."""
     seen = {root for root in roots if type(root) is Term}

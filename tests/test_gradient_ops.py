@@ -20,7 +20,6 @@ from relgrad.interpret import interpret
 from relgrad.leaf import Input, Known
 from relgrad.op import Constant, Op, Pack, Project
 from relgrad.ops.elementwise import Elementwise
-from relgrad.ops.increments import Increment, Telescope
 from relgrad.schedule import schedule, strategy
 from relgrad.term import Term, subterms
 from relgrad.trace.trace import trace
@@ -270,9 +269,9 @@ def unanswered(node: Term) -> Iterator[str]:
         yield "evaluation"
     try:
         text = op.source(node, [f"x{i}" for i in range(len(node.rands))])
-        if not text and isinstance(op, (Increment, Telescope)):
-            text = "x0"  # made for an op when it is needed, and called
-        if not text or (node.rands and not any(f"x{i}" in text for i in range(len(node.rands)))):
+        called = isinstance(op, Elementwise) and op.called  # made for an op when it is needed
+        named = text and (not node.rands or any(f"x{i}" in text for i in range(len(node.rands))))
+        if not called and not named:
             yield "source"
     except Exception as error:
         yield f"source ({type(error).__name__})"

@@ -49,14 +49,15 @@ class Change(Op):
             xs, ys, distances = self._parts(arrays)
             at_x, at_y = (np.asarray(self.of.compute(*zs)) for zs in (xs, ys))
             plain = at_x - at_y
-            if not np.any(cancels(plain, at_x, at_y)):
+            near = cancels(plain, at_x, at_y)
+            if not np.any(near):
                 return plain
             few, many = (self._mean(ys, distances, rule) for rule in QUADRATURES)
             # What rounding does to operands, the op may make larger: as much larger as it makes their distances.
             sizes = [np.max(np.abs(xs[i]), initial=0) for i in self.moved]
             steps = [np.max(np.abs(d), initial=0) for d in distances]
             scale = np.abs(at_x) + np.abs(many) * np.divide(max(sizes), max(steps))
-            return np.where(cancels(plain, at_x, at_y) & converged(plain, few, many, scale), many, plain)
+            return np.where(near & converged(plain, few, many, scale), many, plain)
 
     def _mean(self, ys: list[Any], distances: list[Any], quadrature: Any) -> Any:
         """Return ∫₀¹ Df(y + t·d)·d dt."""

@@ -13,7 +13,7 @@ Sources: Kahan & Fateman, "Symbolic computation of divided differences", SIGSAM 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -48,9 +48,14 @@ def incremented(t: Term) -> Term | None:
 
     exp(sin(x + h)) - exp(sin(x)) ⟶ Δexp(sin(x + h), sin(x), Δsin(x + h, x, h))
     """
-    if "increment" not in t.cache:
-        t.cache["increment"] = _incremented(t)
-    return t.cache["increment"]
+    return _once(t, "increment", _incremented)
+
+
+def _once(t: Term, name: str, make: Callable[[Term], Term | None]) -> Term | None:
+    """Return what is made of a term, kept on it: whether there is anything is asked before the move is made."""
+    if name not in t.cache:
+        t.cache[name] = make(t)
+    return t.cache[name]
 
 
 def _incremented(t: Term) -> Term | None:
@@ -61,8 +66,14 @@ def _incremented(t: Term) -> Term | None:
     for p, q, k in _opposite(view):
         found = search.of_summands(p, q)
         if found is not None:
-            return fit(build_sum(_exchanged(view, p, q, k, found.term), dtype_of(t)), t)
+            return exchanged(t, [(p, k), (q, -k)], SumView(0, {found.term: k}))
     return None
+
+
+def exchanged(t: Term, parts: Sequence[tuple[Term, Number]], new: SumView) -> Term:
+    """Return a sum with others in place of some summands."""
+    view = added((sum_of(t), 1), *[(SumView(0, {p: 1}), -k) for p, k in parts], (new, 1))
+    return fit(build_sum(view, dtype_of(t)), t)
 
 
 def ratio_less_one(t: Term) -> Term | None:
@@ -70,6 +81,10 @@ def ratio_less_one(t: Term) -> Term | None:
 
     1 - exp(sin(x))/exp(sin(x + h)) ⟶ Δexp(sin(x + h), sin(x), Δsin(x + h, x, h))/exp(sin(x + h))
     """
+    return _once(t, "ratio less one", _ratio_less_one)
+
+
+def _ratio_less_one(t: Term) -> Term | None:
     view = sum_of(t)
     dtype = dtype_of(t)
     for p, k in view.terms.items():
@@ -83,9 +98,7 @@ def ratio_less_one(t: Term) -> Term | None:
         found = Search().of_summands(above, below) if above.type == below.type else None
         if found is not None:
             change = multiplied((product_of(found.term), 1), (product_of(below), -1))
-            rest = (SumView(view.constant, {}), -1), (SumView(0, {p: 1}), -k)
-            new = SumView(0, {build_product(change, dtype): 1})
-            return fit(build_sum(added((view, 1), *rest, (new, k)), dtype), t)
+            return exchanged(t, [(p, k)], SumView(-view.constant, {build_product(change, dtype): k}))
     return None
 
 
@@ -148,11 +161,6 @@ def _over(t: Term, d: Term, depth: int = 0) -> Term | None:
             left = multiplied((view, 1), (ProductView(1, {base: 1}), -1), (product_of(rest), 1))
             return build_product(left, dtype_of(t))
     return None
-
-
-def _exchanged(view: SumView, p: Term, q: Term, k: Number, distance: Term) -> SumView:
-    """Return a sum with k·p − k·q in it as k times a distance."""
-    return added((view, 1), (SumView(0, {p: 1}), -k), (SumView(0, {q: 1}), k), (SumView(0, {distance: 1}), k))
 
 
 def _opposite(view: SumView) -> Iterator[tuple[Term, Term, Number]]:
@@ -255,11 +263,9 @@ class Search:
             return None
         dtype = dtype_of(x)
         distances = [self._of_powers(a, b, e, dtype) for a, b, e in pairs]
-        if any(d is None for d in distances):
+        taken = _taken(distances)
+        if taken is None or any(d is None for d in distances):
             return None
-        taken = frozenset[frozenset[Term]]().union(*[d.taken for d in distances if d is not None])
-        if len(taken) > 1 and len(pairs) > 1:
-            return None  # the parts may cancel, as in x·v − u·y
         parts: list[Term] = []
         for i, d in enumerate(distances):
             factors = [(ProductView(ours.coefficient, common), 1), (product_of(d.term), 1)]  # type: ignore[union-attr]
@@ -288,11 +294,16 @@ class Search:
             if distance is None and a is not b and _is_real(a):
                 return None
             found.append(distance)
-        taken = frozenset[frozenset[Term]]().union(*[d.taken for d in found if d is not None])
-        if len(taken) > 1 and sum(d is not None for d in found) > 1:
-            return None
-        new = _applied(x, y, [None if d is None else d.term for d in found])
-        return None if new is None else Distance(new, taken)
+        taken = _taken(found)
+        new = None if taken is None else _applied(x, y, [None if d is None else d.term for d in found])
+        return None if new is None or taken is None else Distance(new, taken)
+
+
+def _taken(distances: Sequence[Distance | None]) -> frozenset[frozenset[Term]] | None:
+    """Return the inputs that several distances rest on; None where their parts may cancel, as in x·v − u·y."""
+    known = [d for d in distances if d is not None]
+    taken = frozenset[frozenset[Term]]().union(*[d.taken for d in known])
+    return None if len(taken) > 1 and len(known) > 1 else taken
 
 
 def _is_real(x: Any) -> bool:

@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from relgrad.calculus.increment import Search, alike, head
-from relgrad.gradient import Pullback, gradient, ones_like
+from relgrad.calculus.increment import Search, alike, exchanged, head
+from relgrad.gradient import derivative
 from relgrad.interpret import interpret
 from relgrad.kernels.dispatch import floats
 from relgrad.leaf import Input
-from relgrad.logic.build import build_sum, fit
+from relgrad.logic.build import build_sum
 from relgrad.logic.group import Number, SumView, added, multiplied
 from relgrad.logic.share import dtype_of
 from relgrad.logic.view import product_of, sum_of, summand
@@ -44,11 +44,7 @@ class Curve(NamedTuple):
 
     def derivative(self) -> Curve:
         """Return the derivative in z."""
-        (found,) = gradient([(self.root, ones_like(self.root))], [self.z])
-        pullback = Pullback(found.rands[0] if found.rands else found)
-        while pullback.pending:
-            pullback.expand()
-        return self._replace(root=pullback.results()[0])
+        return self._replace(root=derivative(self.root, self.z))
 
     def __call__(self, z: Any, others: Sequence[Any]) -> Any:
         values = {self.z: z, **dict(zip(self.others, others, strict=True))}
@@ -68,14 +64,9 @@ class Remainder(Elementwise):
             self._computed,
             arity=3 + len(curve.others),
             undefined="a remainder is taken where all has been differentiated",
+            called=True,
         )
         self.distance = 0, 1, 2 + len(curve.others)
-
-    def with_props(self, props: Any) -> Any:
-        return type(self)(*props)
-
-    def source(self, node: Any, names: Any) -> str | None:
-        return None
 
     def _derivative(self, order: int) -> Curve:
         while len(self._curves) <= order:
@@ -121,18 +112,13 @@ def remaindered(t: Term) -> Term | None:
             continue
         inner = _inside(t, parts)
         if inner is not None:
-            return _exchanged(t, view, parts, inner)
+            return exchanged(t, parts, sum_of(inner))
         # The middle of a stencil is asked before its ends.
         for base, _ in sorted(parts, key=lambda part: -abs(part[1])):
             found = _expanded([p for p in parts if p[0] is not base], base)
             if found is not None:
-                return _exchanged(t, view, parts, found)
+                return exchanged(t, parts, sum_of(found))
     return None
-
-
-def _exchanged(t: Term, view: SumView, parts: Sequence[tuple[Term, Number]], new: Term) -> Term:
-    rest = added((view, 1), *[(SumView(0, {p: 1}), -k) for p, k in parts], (sum_of(new), 1))
-    return fit(build_sum(rest, dtype_of(t)), t)
 
 
 def _inside(t: Term, parts: Sequence[tuple[Term, Number]]) -> Term | None:

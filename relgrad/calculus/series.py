@@ -17,7 +17,7 @@ from relgrad.calculus.laurent import Around, NoSeries
 from relgrad.calculus.orders import Orders
 from relgrad.conventions import DEFAULT, Conventions
 from relgrad.errors import RelgradError
-from relgrad.gradient import Pullback, gradient, ones_like
+from relgrad.gradient import derivative
 from relgrad.implementations import implements
 from relgrad.interpret import value_of
 from relgrad.kernels.near import near
@@ -173,12 +173,8 @@ def body_of(t: Term, u: Term, x: Term, most: int) -> Term | None:
 
 @lru_cache(maxsize=1024)
 def _slope(body: Term, x: Term, conventions: Conventions) -> Term:
-    """Return the explicit derivative of a body."""
-    node = gradient([(body, ones_like(body))], [x])[0]
-    pullback = Pullback(node.rands[0], conventions)
-    while pullback.pending:
-        pullback.expand()
-    return pullback.results()[0]
+    """Return the explicit derivative of a body, written out once."""
+    return derivative(body, x, conventions)
 
 
 @lru_cache(maxsize=2048)

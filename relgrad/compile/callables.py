@@ -74,19 +74,13 @@ class Callables:
 
     def _made(self, op: Op) -> str | None:
         """Return the arguments that make an op of its class, importing the ops among them; None where nothing does."""
-        if (
-            op.__props__ is None
-            or not _importable(op)
-            or getattr(_module(op), type(op).__name__, None) is not type(op)
-        ):
+        if op.__props__ is None or getattr(_home(op), type(op).__name__, None) is not type(op):
             return None
         if not all(is_plain(prop) or (isinstance(prop, Op) and _held(prop)) for prop in op._props()):
             return None
-        return ", ".join(
-            [self.call_name(prop) if isinstance(prop, Op) else repr(prop) for prop in op._props()]
-        )
+        return ", ".join([self._name(prop) if isinstance(prop, Op) else repr(prop) for prop in op._props()])
 
-    def call_name(self, op: Op) -> str:
+    def _name(self, op: Op) -> str:
         """Return the name under which an op that a module holds is imported."""
         name = self._by_op.get(op)
         if name is None:
@@ -96,22 +90,21 @@ class Callables:
 
 def _held(op: Op) -> tuple[str, str] | None:
     """Return the module that holds an op, and the name there: that of its class, or one of the room of ops."""
-    if not _importable(op):
+    home = _home(op)
+    if home is None:
         return None
-    for name, module in [(type(op).__module__, _module(op)), *_ROOMS]:
+    for name, module in [(type(op).__module__, home), *_ROOMS]:
         key = next((key for key, value in vars(module).items() if value is op), None)
         if key is not None:
             return name, key
     return None
 
 
-def _module(op: Op) -> Any:
-    return sys.modules.get(type(op).__module__)
-
-
-def _importable(op: Op) -> bool:
+def _home(op: Op) -> Any:
+    """Return the module of the class of an op; None for a class of the script, or one inside something else."""
     cls = type(op)
-    return _module(op) is not None and cls.__module__ != "__main__" and cls.__qualname__.isidentifier()
+    inside = cls.__module__ == "__main__" or not cls.__qualname__.isidentifier()
+    return None if inside else sys.modules.get(cls.__module__)
 
 
 _ROOMS = [(name, module) for name, module in sys.modules.items() if name.startswith("relgrad.ops.")]

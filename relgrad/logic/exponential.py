@@ -24,7 +24,7 @@ from relgrad.ops.scan import CumSum
 from relgrad.ops.selection import where
 from relgrad.ops.softmax import Gibbs, Softmax
 from relgrad.ops.structure import expand, squeeze
-from relgrad.term import Term, is_term
+from relgrad.term import Term, is_term, kept
 from relgrad.types import ArrayType, broadcast_shapes
 
 LARGEST = 1 << 21
@@ -58,20 +58,12 @@ def is_exponential(t: Any) -> bool:
 
 def _is_mentioned(t: Term) -> bool:
     """Whether there is an exponential anywhere below a term: where there is none, no reading of it has one."""
-    stack = [t]
-    while stack:
-        node = stack[-1]
-        if "exponential below" in node.cache:
-            stack.pop()
-            continue
-        missing = [rand for rand in node.rands if "exponential below" not in rand.cache]
-        if missing:
-            stack.extend(missing)
-            continue
-        stack.pop()
-        known = node.op is exp or stated_logarithm(node) is not None
-        node.cache["exponential below"] = known or any(x.cache["exponential below"] for x in node.rands)
-    return t.cache["exponential below"]
+    return kept(t, "exponential below", _mentions)
+
+
+def _mentions(t: Term) -> bool:
+    known = t.op is exp or stated_logarithm(t) is not None
+    return known or any(x.cache["exponential below"] for x in t.rands)
 
 
 def parts_of(t: Term) -> Iterator[Term]:

@@ -17,7 +17,7 @@ from relgrad.ops.comparison import equal
 from relgrad.ops.selection import where
 from relgrad.ops.shaping import Rearrangement
 from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand, Squeeze
-from relgrad.term import Term, is_term
+from relgrad.term import Term, is_term, kept
 
 _MOVES = (Expand, Squeeze, BroadcastTo, BroadcastLike, Rearrangement)
 _FINITE = frozenset(
@@ -67,19 +67,7 @@ def finite(x: Any) -> Goal:
 
 
 def _finite(t: Term) -> bool:
-    stack = [t]
-    while stack:
-        node = stack[-1]
-        if "finite" in node.cache:
-            stack.pop()
-            continue
-        missing = [rand for rand in node.rands if "finite" not in rand.cache]
-        if missing:
-            stack.extend(missing)
-            continue
-        stack.pop()
-        node.cache["finite"] = _finite_node(node)
-    return t.cache["finite"]
+    return kept(t, "finite", _finite_node)
 
 
 def _finite_node(node: Term) -> bool:

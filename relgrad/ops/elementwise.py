@@ -30,7 +30,8 @@ class Elementwise(Op):
     the derivative is zero wherever it exists. `exactly` may return a simpler term that is equal bit for bit.
     `outside` says where operands are outside the domain, and `continues` that the rules are real there even so, as
     1/x is where log x is not; a `strict` op is NaN wherever a finite operand's partner is NaN (by default, one of a
-    single operand). `meaning` is the same function in others, where its rules do not say it.
+    single operand). `meaning` is the same function in others, where its rules do not say it. An op that is `called`
+    has no source of its own: generated code calls it.
     """
 
     __props__ = None
@@ -56,12 +57,14 @@ class Elementwise(Op):
         continues: bool = False,
         strict: bool | None = None,
         meaning: Callable[..., Any] | None = None,
+        called: bool = False,
     ):
         self.label = label
         self.function = function
         self.rules = rules
         self.arity = len(rules) if arity is None else arity
         self.code = code or (label if kernel else f"np.{label}") + "(" + ", ".join(["{}"] * self.arity) + ")"
+        self.called = called
         self.laws = laws or Laws()
         self.range = range
         self.scalar_ball = ball
@@ -170,7 +173,7 @@ class Elementwise(Op):
         return self.function(*arrays)
 
     def source(self, node: Term, names: Sequence[str]) -> str | None:
-        return self.code.format(*names)
+        return None if self.called else self.code.format(*names)
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         self._check_defined()

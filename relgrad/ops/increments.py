@@ -45,7 +45,6 @@ class Increment(Elementwise):
         self.of, self.position = of, position
         others = [j for j in range(of.arity) if j != position]
         label = self.name_of.format(of.label) + (f"_{position}" if position else "")
-        self._is_kernel = kernel is not None
         super().__init__(
             label if kernel is None else kernel.__name__,
             kernel or self._computed,
@@ -54,15 +53,13 @@ class Increment(Elementwise):
             ball=None if of.scalar_ball is None else self._exact,
             outside=None if kernel is not None or of.beyond is None else self._outside,
             meaning=self._plain,
-            kernel=self._is_kernel,
+            kernel=kernel is not None,
+            called=kernel is None,
         )
         self.distance = 0, 1, of.arity + 1
 
     def with_props(self, props: Any) -> Any:
         return self if tuple(props) == self._props() else type(self)(*props)
-
-    def source(self, node: Any, names: Any) -> str | None:
-        return super().source(node, names) if self._is_kernel else None
 
     def operands(self, x: Any, others: Any) -> list[Any]:
         """Return the operands of f: x at its position among the others."""
@@ -75,16 +72,20 @@ class Increment(Elementwise):
         rule = self.of.rules[j]
 
         def slope(g: Any, out: Any, x: Any, y: Any, *rest: Any) -> Any:
-            at_x, at_y = (
-                rule(g, self.of(*operands), *operands) if side != -sign else None  # type: ignore[misc]
-                for sign, operands in ((1, self.operands(x, rest[:-1])), (-1, self.operands(y, rest[:-1])))
-            )
-            return self._slope(side, at_x, at_y, g, out, rest[-1])
+            *others, d = rest
+
+            def at(z: Any) -> Any:
+                operands = self.operands(z, others)
+                return rule(g, self.of(*operands), *operands)  # type: ignore[misc]
+
+            change = at(x) if side == 1 else -at(y) if side == -1 else at(x) - at(y)
+            return self._scaled(change, side, g, out, d)
 
         return None if rule is None else slope
 
-    def _slope(self, side: int, at_x: Any, at_y: Any, g: Any, out: Any, d: Any) -> Any:
-        return at_x if side == 1 else -at_y if side == -1 else at_x - at_y
+    def _scaled(self, change: Any, side: int, g: Any, out: Any, d: Any) -> Any:
+        """Return the cotangent of the op from that of f(x) − f(y)."""
+        return change
 
     def _outside(self, x: Any, y: Any, *rest: Any) -> Any:
         return np.logical_or(*[self.of.outside(*self.operands(z, rest[:-1])) for z in (x, y)])
@@ -162,8 +163,7 @@ class MeanSlope(Increment):
 
     name_of = "mean_slope_of_{}"
 
-    def _slope(self, side: int, at_x: Any, at_y: Any, g: Any, out: Any, d: Any) -> Any:
-        change = super()._slope(side, at_x, at_y, g, out, d)
+    def _scaled(self, change: Any, side: int, g: Any, out: Any, d: Any) -> Any:
         return (change - side * g * out) / d
 
     def _plain(self, x: Any, y: Any, *rest: Any) -> Any:
@@ -201,13 +201,8 @@ class Telescope(Elementwise):
             lambda g, out, p, q, d, *parts: -g * out / d,
             *[None] * count,
             ball=lambda p, q, d, *parts: (p - q) / d,
+            called=True,
         )
-
-    def with_props(self, props: Any) -> Any:
-        return type(self)(*props)
-
-    def source(self, node: Any, names: Any) -> str | None:
-        return None
 
     def _computed(self, *operands: Any) -> Any:
         with np.errstate(all="ignore"):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import isnan
 from operator import is_not
 from typing import Any
@@ -245,37 +245,38 @@ class _Run:
                         return new
                     within |= theory
             if not self._likeness.is_hopeless(t, within):
-                barred = False
-                for found in relate(t, self.library, self._note, within):
-                    if self._is_left(found, t) or leads_to(
-                        (found.term, within) if within else found.term, key, became
-                    ):
-                        barred = True
-                        continue
-                    self._record(t, found)
-                    return found.term
+                new, barred = self._first(relate(t, self.library, self._note, within), key, t, within, became)
+                if new is not None:
+                    return new
                 if not barred:
                     self._likeness.failed(t, within)
         if INCREMENT in moves and self._may_look():
-            for found in increase(t, self._note, theories_of(t.op) & ~within):
-                if not self._is_left(found, t) and not leads_to(
-                    (found.term, within) if within else found.term, key, became
-                ):
-                    self._record(t, found)
-                    return found.term
+            found = increase(t, self._note, theories_of(t.op) & ~within)
+            new, _ = self._first(found, key, t, within, became)
+            if new is not None:
+                return new
         if FOLD in moves:
             value = fold(t)
             if value is not None and np.isfinite(value.op.value).all():
                 self.steps.append(Step("fold", "fold", t, value, "all operands are constants"))
                 return value
         if SINK in moves and self.fuel >= 0:
-            for found in sink(t, self._note):
-                if not self._is_left(found, t) and not leads_to(
-                    (found.term, within) if within else found.term, key, became
-                ):
-                    self._record(t, found)
-                    return found.term
+            return self._first(sink(t, self._note), key, t, within, became)[0]
         return None
+
+    def _first(
+        self, moves: Iterable[Found], key: Key, t: Term, within: int, became: dict[Key, Key]
+    ) -> tuple[Term | None, bool]:
+        """Make the first move that may be made, and return its result; whether one before it was barred."""
+        barred = False
+        for found in moves:
+            successor = (found.term, within) if within else found.term
+            if self._is_left(found, t) or leads_to(successor, key, became):
+                barred = True
+                continue
+            self._record(t, found)
+            return found.term, barred
+        return None, barred
 
     def _in_series(self, roots: Sequence[Term]) -> list[Term]:
         """Return the roots with series for functions of one term that cancel near a point."""
@@ -321,17 +322,11 @@ class _Run:
             return None
         if self._likeness.is_hopeless(t, ("elementary", readings)):
             return None
-        barred = False
-        for found in relate_rows(t, self.library.elementary, self._note, readings):
-            if not self._is_left(found, t) and not leads_to(
-                (found.term, within) if within else found.term, key, became
-            ):
-                self._record(t, found)
-                return found.term
-            barred = True
-        if not barred:
+        rows = relate_rows(t, self.library.elementary, self._note, readings)
+        new, barred = self._first(rows, key, t, within, became)
+        if new is None and not barred:
             self._likeness.failed(t, ("elementary", readings))
-        return None
+        return new
 
     def _may_look(self) -> bool:
         """Whether there is fuel, and time, to look for a relation at one more place."""
