@@ -76,6 +76,11 @@ class Conventions:
             # One NaN, so that equal conventions are equal.
             object.__setattr__(self, field.name, math.nan if math.isnan(value) else float(value))
 
+    @property
+    def ieee(self) -> bool:
+        """Whether some 0·inf is to stay NaN."""
+        return math.isnan(self.zero_log) or math.isnan(self.untaken)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return Conventions, tuple([getattr(self, field.name) for field in fields(self)])
 

@@ -23,6 +23,7 @@ from relgrad.ops.arithmetic import add
 from relgrad.ops.casting import cast
 from relgrad.ops.reduction import Sum
 from relgrad.ops.structure import broadcast_like, broadcast_to, squeeze
+from relgrad.support import vanishes
 from relgrad.term import Term, is_term, substitute, subterms, term
 from relgrad.trace.tracer import Tracer
 from relgrad.types import ArrayType, NullType, Shape, TupleType, Type
@@ -223,7 +224,8 @@ def pull_back(
             continue
         if isinstance(operand.type, ArrayType) and operand.type.differentiable:
             _check_shape(f"the pullback of {v.op} returns a cotangent", contribution, operand, shapes)
-            yield operand, fit_cotangent(contribution, operand)
+            if conventions.ieee or not vanishes(contribution):
+                yield operand, fit_cotangent(contribution, operand)
 
 
 class Tangents:
@@ -257,9 +259,12 @@ class Tangents:
         for i, (r, out) in enumerate(zip(fitted, outputs_of(v), strict=True)):
             if r is not None:
                 _check_shape(f"the pushforward of {v.op} returns a tangent", r, out, [])
-                fitted[i] = fit_cotangent(r, out)
+                fitted[i] = None if self._is_nothing(r) else fit_cotangent(r, out)
         self.tangents[v] = fitted if isinstance(v.type, TupleType) else fitted[0]
         return v, fitted
+
+    def _is_nothing(self, tangent: Term) -> bool:
+        return vanishes(tangent) and not self.conventions.ieee
 
     def results(self) -> list[Term]:
         """Return the tangents of the values, zeros where they do not depend on the inputs."""

@@ -32,6 +32,7 @@ ORDER = (
     "kernels",
     "ops",
     "bounds",
+    "support",
     "trace",
     "step",
     "logic",
