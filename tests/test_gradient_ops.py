@@ -269,7 +269,7 @@ def unanswered(node: Term) -> Iterator[str]:
         yield "evaluation"
     try:
         text = op.source(node, [f"x{i}" for i in range(len(node.rands))])
-        called = isinstance(op, Elementwise) and op.called  # made for an op when it is needed
+        called = getattr(op, "called", False)  # made for an op when it is needed
         named = text and (not node.rands or any(f"x{i}" in text for i in range(len(node.rands))))
         if not called and not named:
             yield "source"

@@ -65,6 +65,9 @@ class Callables:
             renamed = "" if alias == cls.__name__ else f" as {alias}"
             self.imports.append(f"from {cls.__module__} import {cls.__name__}{renamed}")
             self.definitions.append(f"{name} = {alias}({made})")
+        elif (stand_in := getattr(op, "stand_in", None)) is not None:
+            self.definitions.append(f"# {op} is not written out: without it digits are lost there.")
+            self.definitions.append(f"{name} = {stand_in}")
         else:
             home = f"{cls.__module__}.{cls.__qualname__}"
             self.definitions.append(

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from relgrad.calculus.increment import has_increment
+from relgrad.calculus.line import along_lines
 from relgrad.calculus.series import Slope, applied
 from relgrad.calculus.univariate import in_series
 from relgrad.conventions import DEFAULT as USUAL
@@ -47,6 +48,7 @@ from relgrad.schedule.strategy import (
     EXPAND,
     FOLD,
     INCREMENT,
+    LINE,
     NAIVE,
     RELATE,
     SERIES,
@@ -94,7 +96,7 @@ def schedule(
             for moves in strategy.phases:
                 if isnan(conventions.untaken):
                     moves -= {SINK}
-                after = run.saturate(after, moves)
+                after = run.along(roots, after) if LINE in moves else run.saturate(after, moves)
             if any(is_implicit(node) for node in reachable(*after)):
                 after = run.saturate(after, frozenset({EXPAND}))
             if run.fuel >= 0 or patience.ended:
@@ -289,6 +291,22 @@ class _Run:
             self.fuel -= 1
             why = "; ".join(str(op) for op in series)
             self.steps.append(Step("series", "series", before, after, why))
+        return new
+
+    def along(self, written: Sequence[Term], roots: Sequence[Term]) -> list[Term]:
+        """Return the roots with series along the lines near which they still lose digits."""
+        if self.fuel < 0 or self.patience.ended or ("line", None) in self.left:
+            return list(roots)
+        explicit = lambda: _Run(self.library, 0, 0, 0, self.conventions, self.left, self.patience).saturate(
+            written, frozenset({EXPAND})
+        )
+        try:
+            new, found = along_lines(roots, explicit)
+        except Exception as error:
+            self._note("line", roots[0], error)
+            return list(roots)
+        for before, after, line in found:
+            self.steps.append(Step("line", "series along a line", before, after, str(line)))
         return new
 
     def _slope(self, t: Term, moves: frozenset[str]) -> Term:

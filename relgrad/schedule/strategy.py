@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from relgrad.term import Term
 
-RELATE, EXPAND, SERIES, INCREMENT, SINK, FOLD = "relate", "expand", "series", "increment", "sink", "fold"
-MOVES = frozenset({RELATE, EXPAND, SERIES, INCREMENT, SINK, FOLD})
+RELATE, EXPAND, SERIES, INCREMENT = "relate", "expand", "series", "increment"
+SINK, FOLD, LINE = "sink", "fold", "line"
+MOVES = frozenset({RELATE, EXPAND, SERIES, INCREMENT, SINK, FOLD, LINE})
 
 Left = frozenset[tuple[str, Term | None]]
 """Moves that are left out: their names, each with the term at which it is, or None for all."""
@@ -22,7 +23,7 @@ class Strategy:
 
     Where the program is `extended`, what overflows or underflows on the way is computed again in extended range.
 
-    >>> last = interleave(RELATE, INCREMENT) >> interleave(SINK, FOLD)
+    >>> last = interleave(RELATE, INCREMENT) >> interleave(SINK, FOLD) >> interleave(LINE)
     >>> (interleave(RELATE, EXPAND, SERIES) >> last).phases == DEFAULT.phases
     True
     """
@@ -53,15 +54,15 @@ def interleave(*moves: str) -> Strategy:
     return Strategy((frozenset(moves),), "+".join(moves))
 
 
-_LAST = interleave(RELATE, INCREMENT) >> interleave(SINK, FOLD)
+_LAST = interleave(RELATE, INCREMENT) >> interleave(SINK, FOLD) >> interleave(LINE)
 
 DEFAULT = Strategy((interleave(RELATE, EXPAND, SERIES) >> _LAST).phases, "default", True)
 """Stabilise the function, expand its gradient layer by layer, stabilise what comes of it; then increments, and masks.
 
 A function becomes a series near a point where it still cancels when relations have had their say, and before it is
 differentiated: a series has a derivative of its own. Increments come when all is differentiated: the plain derivative
-f'(x) - f'(y) of f(x) - f(y) is an increment again. Factors sink last, since relations see through a product, but not
-into a mask.
+f'(x) - f'(y) of f(x) - f(y) is an increment again. Factors sink after them, since relations see through a product, but
+not into a mask. What still loses digits where arguments come near each other has its series there, at the end.
 """
 
 EAGER = Strategy((interleave(EXPAND) >> interleave(RELATE, SERIES) >> _LAST).phases, "eager", True)

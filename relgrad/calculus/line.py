@@ -1,0 +1,406 @@
+"""Programs that lose their leading terms along a line: where one argument comes near another, or near a number.
+
+    T(y + δ) = Σₖ cₖ·δᵏ, of which c₀ … vanish    ⟶    the terms that are left, where δ is small
+
+log(Σ p^a)/(1 − a) at a = 1, with Σ p = 1 → −Σ p·log p; Σ p(x)²/p(y) − 1 at x = y + δ → what is of second order in δ.
+How many terms vanish is found by the bounds of their errors, at points drawn when the program is made; the series
+stands for the program where it is more accurate than that by its own bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from relgrad.calculus.laurent import NoSeries
+from relgrad.calculus.path import EPS, Exact, Path, Power, vanishes
+from relgrad.errors import RelgradError
+from relgrad.interpret import interpret, unknown, value_of
+from relgrad.leaf import Input
+from relgrad.op import Constant, Op
+from relgrad.ops.arithmetic import add, subtract
+from relgrad.ops.exponential import log
+from relgrad.term import Term, subterms, term
+from relgrad.types import ArrayType, Interval, Type
+
+ORDER = 20
+"""So many coefficients after the first that does not vanish, at most."""
+NEAR = 1 / 8
+"""Distances larger than this, relative to the arguments, are not near."""
+GOOD = 2.0**-32
+"""The largest relative error with which a series stands for a program."""
+LARGEST = 400
+ENTRIES = 1 << 12
+"""Programs of more ops, and of larger arrays, are left as they are."""
+FACTORS = (np.multiply, np.divide, np.square, np.reciprocal, np.power, np.float_power, np.negative)
+"""Functions that are small as their operands are."""
+
+
+class Line(NamedTuple):
+    """An argument, and what it comes near: another argument, or a number. Where `whole`, all its entries at once."""
+
+    moved: Term
+    base: Term | float
+    whole: bool
+
+    def __str__(self) -> str:
+        base = self.base.op.label if isinstance(self.base, Term) else f"{self.base:g}"
+        return f"{self.moved.op.label} near {base}"
+
+
+class Approach(NamedTuple):
+    """A program as a term of its arguments, the line near which its first terms vanish, and the first that does not."""
+
+    body: Term
+    arguments: tuple[Term, ...]
+    line: Line
+    start: int
+
+    def __repr__(self) -> str:
+        return str(self.line)
+
+
+class AlongLine(Op):
+    """A program by its series near a line on which its first terms vanish, where that is the more accurate.
+
+    Operands: the program's values, and its arguments.
+    """
+
+    __props__ = ("approach",)
+    called = True
+    stand_in = "lambda values, *arguments: values"
+
+    def __init__(self, approach: Approach):
+        self.approach = approach
+
+    @property
+    def name(self) -> str:
+        return "along_line"
+
+    def type_of(self, rands: tuple[Term, ...]) -> Type:
+        return rands[0].type
+
+    def compute(self, *arrays: Any) -> Any:
+        plain, *values = arrays
+        body, arguments, line, start = self.approach
+        found = near_line(body, dict(zip(arguments, values, strict=True)), line, start)
+        if found is None:
+            return plain
+        value, error = found
+        return np.where(_is_better(value, error, plain), value, plain).astype(np.asarray(plain).dtype)
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        return [output_gradients[0], *[None] * (len(inputs) - 1)]
+
+    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+        return [eval_points[0]]
+
+    def range_of(self, *ranges: Interval) -> Interval:
+        return ranges[0]
+
+    def ball(self, *balls: Any) -> Any:
+        return balls[0]
+
+
+def path_along(values: dict[Term, Any], line: Line, side: float) -> tuple[Path, Any]:
+    """Return the path along a line, and the distance; `side` is where it is looked at from where the distance is 0."""
+    x = np.asarray(values[line.moved], float)
+    base = values[line.base] if isinstance(line.base, Term) else line.base
+    base = np.broadcast_to(np.asarray(base, float), x.shape)
+    delta = x - base
+    of: dict[Term, Power] = {}
+    for leaf, value in values.items():
+        value = np.asarray(value)
+        value = value.astype(float) if value.dtype.kind == "f" else value
+        of[leaf] = Exact((value, 0.0))
+    of[line.moved] = Exact((base, 0.0), (delta if line.whole else np.ones_like(x), 0.0))
+    if line.whole:
+        return Path(of, ORDER), 1.0
+    return Path(of, ORDER, np.where(delta == 0, side, np.sign(delta))), delta
+
+
+def near_line(body: Term, values: dict[Term, Any], line: Line, start: int) -> tuple[Any, Any] | None:
+    """Return a program's values by its series along a line, with bounds of their errors; None where it has none."""
+    if not _is_near(values, line):
+        return None
+    with np.errstate(all="ignore"):
+        try:
+            path, delta = path_along(values, line, 1.0)
+            found = _summed(path, body, delta, start)
+            if found is None or line.whole or np.all(delta) or not path.signs:
+                return found
+            if path.starts_at_zero:
+                return None
+            if not path.turns:
+                return found
+            # On the line itself, it must be the same from both sides.
+            other = _summed(path_along(values, line, -1.0)[0], body, delta, start)
+            return found if other is not None and np.all(np.abs(found[0] - other[0]) <= found[1]) else None
+        except (NoSeries, RecursionError):
+            return None
+
+
+def _is_better(value: Any, error: Any, plain: Any) -> Any:
+    """Return where a value with an error bound is accurate, and the plain one is none that the bound allows."""
+    with np.errstate(all="ignore"):
+        known = np.isfinite(value) & (error <= GOOD * np.abs(value))
+        return known & ~(np.abs(plain - value) <= error)
+
+
+def _summed(path: Path, body: Term, delta: Any, start: int) -> tuple[Any, Any] | None:
+    """Return the sum of the terms from a power on, with a bound of its error; None unless all before it vanish."""
+    series = path(body)
+    if not all((c := series.at(k)) is None or vanishes(c) for k in range(series.start, start)):
+        return None
+    total: Any = 0.0
+    error: Any = 0.0
+    last: Any = 0.0
+    for k in range(start, start + ORDER):
+        path.advance(k)
+        c = series.at(k)
+        before, last = last, 0.0
+        if c is not None:
+            power = np.ones_like(delta) if k == 0 else delta**k
+            total, last = total + c[0] * power, np.abs(c[0] * power)
+            error = error + (c[1] + 4 * EPS * np.abs(c[0])) * np.abs(power)
+        if k > start + 3 and np.all(last + before <= EPS / 8 * np.abs(total)):
+            break
+    return (total, error + last) if path.keeps_signs(delta) else None
+
+
+def _is_near(values: dict[Term, Any], line: Line) -> bool:
+    """Whether an argument is near what it may come near, compared with arguments of its type."""
+    x = np.asarray(values[line.moved], float)
+    if isinstance(line.base, Term):
+        base, sizes = values[line.base], [values[line.base]]
+    else:
+        base = line.base
+        sizes = [base] if base else [v for t, v in values.items() if t.type == line.moved.type and v is not x]
+    gap = np.abs(x - base)
+    size = (
+        max([float(np.max(np.abs(v), initial=0)) for v in sizes if v is not values[line.moved]], default=1.0)
+        or 1.0
+    )
+    nearest = np.max(gap, initial=0) if line.whole else np.min(gap, initial=np.inf)
+    return bool(nearest <= NEAR * size)
+
+
+def lines(roots: Sequence[Term]) -> Iterator[Line]:
+    """Yield the lines on which the programs may lose their leading terms."""
+    leaves = [t for t in subterms(*roots) if type(t.op) is Input and _is_real(t)]
+    for x in leaves:
+        unit = x.type.size == 1 or all(_is_entrywise(root, x) for root in roots)
+        for y in leaves:
+            if y is not x and y.type == x.type:
+                yield Line(x, y, not unit)
+        for zero in dict.fromkeys(_zeros(x, roots)):
+            yield Line(x, zero, not unit)
+
+
+def _is_real(t: Term) -> bool:
+    return isinstance(t.type, ArrayType) and t.type.differentiable and t.type.size is not None
+
+
+def _is_entrywise(root: Term, x: Term) -> bool:
+    moving = {x}
+    for node in subterms(root):
+        if any(rand in moving for rand in node.rands):
+            if not node.op.elementwise or node.type.shape != x.type.shape:
+                return False
+            moving.add(node)
+    return True
+
+
+def _zeros(x: Term, roots: Sequence[Term]) -> Iterator[float]:
+    """Yield the numbers that an argument is compared with by what is made of it: x − 1, log x; and zero."""
+    yield 0.0
+    for node in subterms(*roots):
+        if node.op is log and node.rands[0] is x:
+            yield 1.0
+        if node.op in (add, subtract) and x in node.rands:
+            for other in node.rands:
+                if type(other.op) is Constant and other.op.value.size == 1:
+                    value = float(other.op.value.item())
+                    yield value if node.op is subtract else -value
+
+
+RANGES = (0.5, 2.0), (0.1, 0.9), (-1.0, 1.0), (2.0, 5.0)
+"""Where arguments are drawn, until a program is defined there."""
+SAMPLES = 2
+BITS = 1 << 8
+CLOSE, FAR = 2.0**-20, 2.0**-10
+"""Distances at which programs are tried."""
+
+
+class Along(NamedTuple):
+    """A program, what it became, and the line on which its first terms vanish."""
+
+    before: Term
+    after: Term
+    line: Line
+
+
+def along_lines(
+    roots: Sequence[Term], written: Callable[[], Sequence[Term]]
+) -> tuple[list[Term], list[Along]]:
+    """Return the roots with their series along each line near which they still lose digits, and what became of what.
+
+    `written` returns them as they are written, all derivatives written out.
+    """
+    new, found = list(roots), list[Along]()
+    real = [root for root in roots if _is_real(root)]
+    nodes = list(islice(subterms(*real), LARGEST))
+    if not real or len(nodes) == LARGEST or not all(map(_is_small, nodes)):
+        return new, found
+    leaves = [t for t in nodes if type(t.op) is Input]
+    bodies: Sequence[Term] | None = None
+    done = set[frozenset[Any]]()
+    for line in lines(real):
+        both = frozenset([line.moved, line.base])
+        if both in done or not _is_suspect(real, leaves, line):
+            continue
+        if bodies is None:
+            bodies = written()
+        for i, body in enumerate(bodies):
+            if not _is_real(body):
+                continue
+            arguments = tuple([t for t in subterms(body) if type(t.op) is Input])
+            ends = {line.moved, line.base} if isinstance(line.base, Term) else {line.moved}
+            start = _start(body, new[i], arguments, line) if ends.issubset(arguments) else None
+            if start is not None:
+                done.add(both)
+                op = AlongLine(Approach(body, arguments, line, start))
+                found.append(Along(new[i], term(op, new[i], *arguments), line))
+                new[i] = found[-1].after
+    return new, found
+
+
+def _is_small(node: Term) -> bool:
+    return not isinstance(node.type, ArrayType) or (node.type.size is not None and node.type.size <= ENTRIES)
+
+
+def _drawn(leaves: Sequence[Term], line: Line, at: tuple[float, float], seed: int) -> dict[Term, Any]:
+    """Return arguments of few bits drawn at random, with the one that moves at what it comes near."""
+    rng = np.random.default_rng(seed)
+    values: dict[Term, Any] = {}
+    for t in leaves:
+        shape: Any = t.type.shape
+        drawn = rng.uniform(*at, shape) if t.type.dtype.kind == "f" else np.ones(shape)
+        values[t] = (np.rint(drawn * BITS) / BITS).astype(t.type.dtype)
+    base = values[line.base] if isinstance(line.base, Term) else line.base
+    values[line.moved] = np.broadcast_to(np.asarray(base, line.moved.type.dtype), values[line.moved].shape)
+    return values
+
+
+def _moved(values: dict[Term, Any], line: Line, distance: float, seed: int) -> dict[Term, Any]:
+    """Return arguments at a distance from a line: exact numbers, if the distance is one."""
+    x = values[line.moved]
+    step = np.random.default_rng(seed).integers(BITS // 2, BITS, np.shape(x)) / BITS
+    return {**values, line.moved: (x + distance * step).astype(line.moved.type.dtype)}
+
+
+def _is_suspect(roots: Sequence[Term], leaves: Sequence[Term], line: Line) -> bool:
+    """Whether programs are noisy near a line, or undefined or otherwise on it though they do not vary nearby.
+
+    A necessary test, which costs a few evaluations.
+    """
+    for at in RANGES:
+        base = _drawn(leaves, line, at, 1)
+        try:
+            with np.errstate(all="ignore"):
+                near = _moved(base, line, CLOSE, 2)
+                for node in unknown(roots, near):
+                    near[node] = value_of(node, near, typed=False)
+                if not all(np.isfinite(near[root]).all() for root in roots):
+                    continue
+                if any(_shrinks(node, near) for node in subterms(*roots)) and _is_noisy(roots, base, line):
+                    return True
+                on = interpret(roots, base, typed=False)
+                if all(_size(x - near[root]) <= 0.02 * _size(x) for x, root in zip(on, roots, strict=True)):
+                    return False
+                once, twice = (
+                    interpret(roots, _moved(base, line, d, 2), typed=False) for d in (FAR, 1.5 * FAR)
+                )
+                return all(_size(x - y) <= 0.02 * _size(x) for x, y in zip(once, twice, strict=True))
+        except (RelgradError, TypeError, ValueError, ArithmeticError, IndexError):
+            return False
+    return False
+
+
+def _size(x: Any) -> float:
+    return float(np.max(np.abs(x), initial=0.0))
+
+
+def _shrinks(node: Term, values: Mapping[Term, Any]) -> bool:
+    """Whether a sum, or a function, is small though its operands are not."""
+    op = node.op
+    if not node.rands or getattr(op, "function", None) in FACTORS or not _is_real(node):
+        return False
+    if getattr(op, "distance", None) is not None or not any(rand.rands for rand in node.rands):
+        return False
+    size = max([_size(values[rand]) for rand in node.rands if _is_real(rand)], default=0.0)
+    return _size(values[node]) < 1e-3 * size
+
+
+def _is_noisy(roots: Sequence[Term], base: dict[Term, Any], line: Line) -> bool:
+    """Whether fourth differences of values near a line are larger than those of a smooth function."""
+    points = [
+        interpret(roots, _moved(base, line, CLOSE * (1 + j * 2.0**-12), 2), typed=False) for j in range(5)
+    ]
+    for values in zip(*points, strict=True):
+        noise = values[0] - 4 * values[1] + 6 * values[2] - 4 * values[3] + values[4]
+        if np.any(~(np.abs(noise) <= 2.0**-42 * np.abs(values[0]))):
+            return True
+    return False
+
+
+def _start(body: Term, root: Term, arguments: Sequence[Term], line: Line) -> int | None:
+    """Return the power of the first term that does not vanish, where the root loses digits by those that do."""
+    for at in RANGES:
+        starts = set[int | None]()
+        loses = False
+        start: int | None = None
+        for seed in range(SAMPLES):
+            values = _drawn(arguments, line, at, seed)
+            try:
+                start = _first(body, _moved(values, line, NEAR, seed), line)
+            except (NoSeries, RelgradError, RecursionError, ValueError, IndexError, TypeError):
+                return None
+            starts.add(start)
+            if start is not None:
+                loses = loses or any(
+                    _loses(root, body, _moved(values, line, d, seed), line, start) for d in (FAR, CLOSE, 0.0)
+                )
+        if starts != {None}:
+            return start if len(starts) == 1 and loses else None
+    return None
+
+
+def _first(body: Term, values: dict[Term, Any], line: Line) -> int | None:
+    """Return the power of the first term that does not vanish but for rounding."""
+    with np.errstate(all="ignore"):
+        path, _ = path_along(values, line, 1.0)
+        series = path(body)
+        for k in range(series.start, ORDER):
+            path.advance(k)
+            c = series.at(k)
+            if c is not None and not np.isfinite(c[0]).all():
+                return None
+            if c is not None and not vanishes(c):
+                return k
+    return None
+
+
+def _loses(root: Term, body: Term, values: dict[Term, Any], line: Line, start: int) -> bool:
+    """Whether a program has wrong digits near a line where its series has not."""
+    found = near_line(body, values, line, start)
+    if found is None:
+        return False
+    value, error = found
+    with np.errstate(all="ignore"):
+        plain = np.asarray(interpret([root], values)[0], float)
+        wrong = ~(np.abs(plain - value) <= 2.0**-45 * np.abs(value))
+    return bool(np.any(wrong & _is_better(value, error, plain)))

@@ -1,0 +1,451 @@
+"""Series of programs along a line, x(t) = y + t·e in one of the arguments: arrays of floats, with error bounds.
+
+    y = f(u):    y = f(u₀) + ∫ Df(u)·u′ dt        by the op's own pushforward, evaluated on series, y among them
+    linear ops apply to every coefficient; products are Cauchy's; quotients are those of Laurent series
+
+Each coefficient has a bound of its rounding error, so that what vanishes is told from what is merely small.
+
+Source: A. Griewank & A. Walther, "Evaluating Derivatives", 2nd ed., chapter 13.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from relgrad.calculus.laurent import NoSeries
+from relgrad.errors import RelgradError
+from relgrad.interpret import interpret
+from relgrad.leaf import Input
+from relgrad.op import Constant, as_term
+from relgrad.ops.arithmetic import (
+    add,
+    divide,
+    float_power,
+    multiply,
+    negative,
+    positive,
+    power,
+    reciprocal,
+    sign,
+    square,
+    subtract,
+)
+from relgrad.ops.casting import Cast
+from relgrad.ops.comparison import equal, greater, greater_equal, less, less_equal, not_equal
+from relgrad.ops.einsum import Einsum
+from relgrad.ops.matmul import MatMul
+from relgrad.ops.reduction import Sum
+from relgrad.ops.selection import where
+from relgrad.ops.shaping import Rearrangement
+from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand, Squeeze
+from relgrad.term import Term, subterms, term
+from relgrad.trace.tracer import Tracer
+from relgrad.types import ArrayType
+
+EPS = 2.0**-53
+ROUNDED = 2.0**-51
+"""The relative error of a function of a float."""
+COMPARISONS = (less, less_equal, greater, greater_equal, equal, not_equal)
+_MOVES = (Rearrangement, Expand, Squeeze, BroadcastTo, BroadcastLike, Cast)
+MANY = 3000
+"""So many series are made of one program."""
+
+Coefficient = tuple[Any, Any]
+"""An array, and a bound of its error; None stands for zero."""
+
+
+def vanishes(c: Coefficient) -> bool:
+    """Whether a coefficient is zero but for rounding."""
+    return bool(np.all(np.abs(c[0]) <= 8 * c[1]))
+
+
+class Power:
+    """Σ cₖ·tᵏ from k = `start` on, found one after the other."""
+
+    def __init__(self, start: int = 0):
+        self.start = start
+        self.known: list[Coefficient | None] = []
+
+    @property
+    def fixed(self) -> bool:
+        """Whether it does not depend on t."""
+        return False
+
+    def at(self, k: int) -> Coefficient | None:
+        """Return a coefficient."""
+        while self.start + len(self.known) <= k:
+            found = self.next(self.start + len(self.known))
+            empty = found is None or not (np.any(found[0]) or np.any(found[1]))
+            self.known.append(None if empty else found)
+        return self.known[k - self.start] if k >= self.start else None
+
+    @property
+    def has_pole(self) -> bool:
+        """Whether a coefficient of a negative power is more than the rounding of zero."""
+        return any((c := self.at(k)) is not None and not vanishes(c) for k in range(self.start, 0))
+
+    def next(self, k: int) -> Coefficient | None:
+        """Compute the coefficient of tᵏ, those before it being known."""
+        raise NotImplementedError
+
+
+class Exact(Power):
+    """A polynomial: a leaf, or what does not depend on t."""
+
+    def __init__(self, *coefficients: Coefficient | None):
+        super().__init__()
+        self.known = [*coefficients]
+
+    @property
+    def fixed(self) -> bool:
+        return len(self.known) == 1
+
+    def next(self, k: int) -> None:
+        return None
+
+
+ZERO = Exact(None)
+ONE = Exact((np.ones(()), 0.0))
+
+
+class _Sum(Power):
+    def __init__(self, a: Power, b: Power, sign: int):
+        super().__init__(min(a.start, b.start))
+        self.a, self.b, self.sign = a, b, sign
+
+    def next(self, k: int) -> Coefficient | None:
+        a, b = self.a.at(k), self.b.at(k)
+        if a is None or b is None:
+            return a if b is None else b if self.sign > 0 else (-b[0], b[1])
+        total = a[0] + self.sign * b[0]
+        return total, a[1] + b[1] + EPS * np.abs(total)
+
+
+class _Product(Power):
+    """Σᵢ aᵢ∘bₖ₋ᵢ for a bilinear op."""
+
+    def __init__(self, a: Power, b: Power, times: Callable[[Any, Any], Any]):
+        super().__init__(a.start + b.start)
+        self.a, self.b, self.times = a, b, times
+
+    def next(self, k: int) -> Coefficient | None:
+        return _convolved(self.a, self.b, k, self.a.start, self.times)
+
+
+def _convolved(a: Power, b: Power, k: int, first: int, times: Any) -> Coefficient | None:
+    """Return Σ aᵢ·bₖ₋ᵢ over i ≥ `first`."""
+    total: Any = None
+    error: Any = 0.0
+    last = k - b.start
+    if isinstance(a, Exact):
+        last = min(last, a.start + len(a.known) - 1)
+    if isinstance(b, Exact):
+        first = max(first, k - len(b.known) + 1)
+    for i in range(first, last + 1):
+        x = a.at(i)
+        y = None if x is None else b.at(k - i)
+        if x is None or y is None:
+            continue
+        part = times(x[0], y[0])
+        size, other = np.abs(x[0]), np.abs(y[0])
+        error = error + times(size, y[1]) + times(x[1], other) + 2 * EPS * times(size, other)
+        total = part if total is None else total + part
+    return None if total is None else (total, error)
+
+
+class _Quotient(Power):
+    def __init__(self, a: Power, b: Power, most: int):
+        while (leading := b.at(b.start + 0)) is None or not np.any(leading[0]):
+            if b.start > most or (isinstance(b, Exact) and b.start >= len(b.known)):
+                raise NoSeries("a divisor vanishes")
+            b = _Shifted(b)
+        super().__init__(a.start - b.start)
+        self.a, self.b, self.leading = a, b, leading
+
+    def next(self, k: int) -> Coefficient | None:
+        above = self.a.at(k + self.b.start)
+        if self.known:
+            less = _convolved(self.b, self, k + self.b.start, self.b.start + 1, np.multiply)
+            if less is not None:
+                above = (-less[0], less[1]) if above is None else (above[0] - less[0], above[1] + less[1])
+        if above is None:
+            return None
+        low, doubt = self.leading
+        found = above[0] / low
+        return found, (above[1] + np.abs(found) * doubt) / np.abs(low) + EPS * np.abs(found)
+
+
+class _Shifted(Power):
+    """A series whose first coefficient is zero, without it."""
+
+    def __init__(self, a: Power):
+        super().__init__(a.start + 1)
+        self.a = a
+
+    def next(self, k: int) -> Coefficient | None:
+        return self.a.at(k)
+
+
+class _Mapped(Power):
+    """A linear op of each coefficient."""
+
+    def __init__(self, a: Power, apply: Callable[[Any], Any], sums: bool):
+        super().__init__(a.start)
+        self.a, self.apply, self.sums = a, apply, sums
+
+    def next(self, k: int) -> Coefficient | None:
+        a = self.a.at(k)
+        if a is None:
+            return None
+        error = self.apply(np.broadcast_to(a[1], np.shape(a[0])))
+        return self.apply(a[0]), error + (EPS * self.apply(np.abs(a[0])) if self.sums else 0.0)
+
+
+class _Derivative(Power):
+    def __init__(self, a: Power):
+        super().__init__(max(a.start - 1, 0) if a.start >= 0 else a.start - 1)
+        self.a = a
+
+    def next(self, k: int) -> Coefficient | None:
+        a = self.a.at(k + 1)
+        return None if a is None else ((k + 1) * a[0], (k + 1) * a[1])
+
+
+class _Integral(Power):
+    """y₀ + ∫ s dt, where s is made when it is asked for: it may lead to derivatives of any order."""
+
+    def __init__(self, first: Coefficient, slope: Callable[[], Power]):
+        super().__init__()
+        self.known = [first]
+        self.slope: Callable[[], Power] | None = slope
+        self.s: Power | None = None
+
+    def next(self, k: int) -> Coefficient | None:
+        if self.s is None:
+            if self.slope is None:
+                raise NoSeries(
+                    "a derivative divides by what it is the derivative of, as that of √x at 0 does"
+                )
+            slope, self.slope = self.slope, None
+            self.s = slope()
+            if self.s.has_pole:
+                raise NoSeries("a derivative has a pole")
+        s = self.s.at(k - 1)
+        return None if s is None else (s[0] / k, s[1] / k)
+
+
+class _Chosen(Power):
+    def __init__(self, c: Any, a: Power, b: Power):
+        super().__init__(min(a.start, b.start))
+        self.c, self.a, self.b = c, a, b
+
+    def next(self, k: int) -> Coefficient | None:
+        a, b = self.a.at(k) or (0.0, 0.0), self.b.at(k) or (0.0, 0.0)
+        return np.where(self.c, a[0], b[0]), np.where(self.c, a[1], b[1])
+
+
+class Path:
+    """The series of terms along a line, on which leaves are what `of` says."""
+
+    def __init__(self, of: Mapping[Term, Power], most: int, side: Any = 1.0):
+        self.of: dict[Term, Power] = dict(of)
+        self.most, self.side = most, side
+        self._known: dict[Any, Power] = {}
+        self.signs: list[tuple[Power, int]] = []
+
+    def advance(self, k: int) -> None:
+        """Find the coefficients of tᵏ from the leaves on, so that none is asked for far below."""
+        for series in self.of.values():
+            series.at(k)
+
+    def __call__(self, t: Term) -> Power:
+        """Return the series of a term; raises NoSeries where it has none."""
+        with np.errstate(all="ignore"):
+            return self._evaluate(t, self.of)
+
+    def _evaluate(self, t: Term, of: dict[Term, Power]) -> Power:
+        for node in subterms(t):
+            if node not in of:
+                of[node] = self._term(node, of)
+        return of[t]
+
+    def _term(self, node: Term, of: Mapping[Term, Power]) -> Power:
+        if type(node.op) is Constant:
+            return self._kept(node, lambda: Exact((node.op.value, 0.0)))
+        if not isinstance(node.type, ArrayType):
+            raise NoSeries(f"{node.op} has several results")
+        return self.apply(node, [of[rand] for rand in node.rands])
+
+    def apply(self, node: Term, operands: Sequence[Power]) -> Power:
+        """Return the series of an application to series."""
+        key = (node.op, tuple([rand.type for rand in node.rands]), *operands)
+        return self._kept(key, lambda: self._applied(node, operands))
+
+    def _kept(self, key: Any, make: Callable[[], Power]) -> Power:
+        """Return the one series of a key: a rule that leads back to what is known finds that."""
+        if key not in self._known:
+            if len(self._known) > MANY:
+                raise NoSeries("too many series")
+            self._known[key] = make()
+        return self._known[key]
+
+    def _applied(self, node: Term, operands: Sequence[Power]) -> Power:
+        op = node.op
+        if op in (add, subtract):
+            return _Sum(operands[0], operands[1], 1 if op is add else -1)
+        if op in (multiply, square):
+            return _Product(operands[0], operands[-1], np.multiply)
+        if op in (divide, reciprocal):
+            return _Quotient(ONE if op is reciprocal else operands[0], operands[-1], self.most)
+        if op in (negative, positive):
+            return _Mapped(operands[0], op.compute, False) if op is positive else _Sum(ZERO, operands[0], -1)
+        if all(x.fixed for x in operands):
+            return Exact(self._first(node, operands))
+        if op in COMPARISONS:
+            return Exact((op.compute(self._sign(_Sum(operands[0], operands[1], -1)), 0.0), 0.0))
+        if op is sign:
+            return Exact((self._sign(operands[0]), 0.0))
+        if node.type.dtype.kind != "f":
+            raise NoSeries(f"{op} is no function of a real number")
+        if op is where:
+            first = operands[0].at(0)
+            return _Chosen(first[0] if first else False, operands[1], operands[2])
+        if isinstance(op, (*_MOVES, Sum)) and (
+            type(op) is BroadcastLike or all(x.fixed for x in operands[1:])
+        ):
+            rest = [_value(x, rand) for x, rand in zip(operands[1:], node.rands[1:], strict=True)]
+            (a, *_), like = operands, node.rands[0]
+            return _Mapped(_spread(a, like), lambda x: op.compute(x, *rest), isinstance(op, Sum))
+        if isinstance(op, (MatMul, Einsum)) and len(operands) == 2:
+            a, b = [_spread(x, rand) for x, rand in zip(operands, node.rands, strict=True)]
+            return _Product(a, b, op.compute)
+        if op in (power, float_power) and not operands[1].fixed:
+            leaves, root = _power(tuple([rand.type for rand in node.rands]))
+            return self._evaluate(root, dict(zip(leaves, operands, strict=True)))
+        return self._by_rule(node, operands)
+
+    def _first(self, node: Term, operands: Sequence[Power]) -> Coefficient:
+        """Return an op's value at t = 0, with what the errors of its operands and rounding make uncertain."""
+        if any(x.has_pole for x in operands):
+            raise NoSeries(f"{node.op} is applied to a pole")
+        values = [_value(x, rand) for x, rand in zip(operands, node.rands, strict=True)]
+        found = node.op.compute(*values)
+        if node.type.dtype.kind != "f":
+            return found, 0.0
+        error: Any = ROUNDED * np.abs(found)
+        wrong = [0.0 if (c := x.at(0)) is None else c[1] for x in operands]
+        if not is_accurate(node.op):
+            wrong = [e + ROUNDED * np.abs(v) for e, v in zip(wrong, values, strict=True)]
+        if any(map(np.any, wrong)):
+            made = _tangent(node.op, tuple([rand.type for rand in node.rands]))
+            if made is None:
+                raise NoSeries(f"{node.op} has no derivative")
+            leaves, tangents, root = made
+            at = dict(zip(leaves, values, strict=True))
+            for d, e, v in zip(tangents, wrong, values, strict=True):
+                if d is not None:
+                    at[d] = np.broadcast_to(np.asarray(e, float), np.shape(v))
+            error = error + np.abs(interpret([root], at, typed=False)[0])
+        return found, error
+
+    def _sign(self, x: Power) -> Any:
+        """Return the sign next to t = 0, and remember it: it must be that of the whole way."""
+        for k in range(x.start, self.most):
+            c = x.at(k)
+            if c is None or vanishes(c):
+                continue
+            if not np.all(np.abs(c[0]) > 8 * c[1]):
+                break
+            self.signs.append((x, k))
+            return np.sign(c[0]) * self.side**k
+        raise NoSeries("a sign is undecided")
+
+    @property
+    def starts_at_zero(self) -> bool:
+        """Whether the sign of what is zero at t = 0 was asked for: there the program decides otherwise than nearby."""
+        return any(k > 0 for _, k in self.signs)
+
+    @property
+    def turns(self) -> bool:
+        """Whether a sign that was asked for is another on the other side of t = 0."""
+        return any(k % 2 for _, k in self.signs)
+
+    def keeps_signs(self, delta: Any) -> bool:
+        """Whether all signs that were asked for are the same all the way: |cₖδᵏ| + … is less than the first term."""
+        for x, first in self.signs:
+            if not np.any(delta):
+                continue
+            leading, rest = 0.0, 0.0
+            for k in range(first, self.most):
+                c = x.at(k)
+                size = 0.0 if c is None else np.abs(c[0] * np.asarray(delta, float) ** (k - first))
+                leading, rest = (size, rest) if k == first else (leading, rest + size)
+            if not np.all(rest < leading):
+                return False
+        return True
+
+    def _by_rule(self, node: Term, operands: Sequence[Power]) -> Power:
+        """y = f(u₀) + ∫ Df(u)·u′ dt."""
+        op = node.op
+        made = _tangent(op, tuple(rand.type for rand in node.rands))
+        if made is None:
+            raise NoSeries(f"{op} has no derivative")
+        leaves, tangents, root = made
+        of: dict[Term, Power] = dict(zip(leaves, operands, strict=True))
+        for d, u in zip(tangents, operands, strict=True):
+            if d is not None:
+                of[d] = ZERO if u.fixed else self._kept(("derivative", u), lambda u=u: _Derivative(u))
+        return _Integral(self._first(node, operands), lambda: self._evaluate(root, of))
+
+
+def is_accurate(op: Any) -> bool:
+    """Whether an op has correct digits wherever its operands have: as NumPy's own functions, near their zeros, too."""
+    function = getattr(op, "function", None)
+    return function is not None and getattr(np, getattr(function, "__name__", ""), None) is function
+
+
+def _value(x: Power, like: Term) -> Any:
+    c = x.at(0)
+    return np.zeros(like.type.shape, like.type.dtype) if c is None else np.broadcast_to(c[0], like.type.shape)
+
+
+def _spread(x: Power, like: Term) -> Power:
+    """Return a series whose coefficients have the shape of a term, where they may be smaller."""
+    shape: Any = like.type.shape
+    return _Mapped(x, lambda c: np.broadcast_to(c, shape), False)
+
+
+@lru_cache(maxsize=1024)
+def _power(kinds: tuple[Any, ...]) -> tuple[list[Term], Term]:
+    """Return leaves for base and exponent, and the power as an exponential."""
+    leaves = _leaves("x", kinds)
+    x, y = map(Tracer, leaves)
+    return leaves, as_term(np.exp(y * np.log(x)))
+
+
+def _leaves(name: str, kinds: Sequence[Any]) -> list[Term]:
+    return [term(Input(f"{name}{i}", kind, symbol=True)) for i, kind in enumerate(kinds)]
+
+
+@lru_cache(maxsize=4096)
+def _tangent(op: Any, kinds: tuple[Any, ...]) -> tuple[list[Term], list[Term | None], Term] | None:
+    """Return leaves for the operands of an op, and for the tangents of those that are real, and the tangent of f."""
+    leaves = [term(Input(f"x{i}", kind, symbol=True)) for i, kind in enumerate(kinds)]
+    tangents = [
+        term(Input(f"d{i}", kind, symbol=True))
+        if isinstance(kind, ArrayType) and kind.differentiable
+        else None
+        for i, kind in enumerate(kinds)
+    ]
+    if op in (power, float_power):
+        x, u, dx = map(Tracer, (*leaves, *_leaves("d", kinds)[:1]))
+        return leaves, [tangents[0], None], as_term(op(x, u) * (u * dx / x))
+    try:
+        (root,) = op.R_op([Tracer(x) for x in leaves], [None if d is None else Tracer(d) for d in tangents])
+    except (RelgradError, AttributeError, TypeError):
+        return None
+    return None if root is None else (leaves, tangents, as_term(root))

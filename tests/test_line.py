@@ -1,0 +1,205 @@
+"""Series along lines: coefficients against exact ones, what is left where first terms vanish, and where none stand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+import scipy.special as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+import relgrad as rg
+from relgrad.calculus.laurent import NoSeries
+from relgrad.calculus.path import Exact, Path
+from relgrad.leaf import Input
+from relgrad.op import as_term
+from relgrad.term import term
+from relgrad.trace.tracer import Tracer
+from relgrad.types import array_type
+
+X = term(Input("x", array_type(np.dtype(float), ())))
+V = term(Input("v", array_type(np.dtype(float), (3,))))
+
+CURVES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "exp(sin x)": (lambda x: np.exp(np.sin(x)), lambda x: mpmath.exp(mpmath.sin(x))),
+    "log(1 + x²)": (lambda x: np.log(1 + x**2), lambda x: mpmath.log(1 + x**2)),
+    "x**2.5/(1 + x)": (lambda x: x**2.5 / (1 + x), lambda x: x ** mpmath.mpf("2.5") / (1 + x)),
+    "x**x": (lambda x: x**x, lambda x: x**x),
+    "tanh(1/x)": (lambda x: np.tanh(1 / x), lambda x: mpmath.tanh(1 / x)),
+    "arctan(√x)": (lambda x: np.arctan(np.sqrt(x)), lambda x: mpmath.atan(mpmath.sqrt(x))),
+    "erf(x)·Γ": (lambda x: sp.erf(x) * sp.gammaln(x), lambda x: mpmath.erf(x) * mpmath.loggamma(x)),
+    "where": (lambda x: np.where(x > 9, 0.0, np.cos(x)), mpmath.cos),
+    "|x|": (lambda x: np.abs(x - 7) * x, lambda x: (7 - x) * x),
+}
+
+
+def path_of(f: Callable[[Any], Any], leaf: Any, at: Any, step: Any, order: int = 9) -> list[Any]:
+    """Return the coefficients of f along at + t·step, with their bounds."""
+    path = Path({leaf: Exact((np.asarray(at), 0.0), (np.asarray(step), 0.0))}, order)
+    series = path(as_term(f(Tracer(leaf))))
+    return [series.at(k) or (0.0, 0.0) for k in range(order)]
+
+
+@given(st.sampled_from(sorted(CURVES)), st.floats(0.3, 3))
+def test_coefficients_are_taylors_but_for_what_their_bounds_say(name: str, at: float):
+    f, exact = CURVES[name]
+    with mpmath.workdps(60):
+        want = mpmath.taylor(exact, mpmath.mpf(at), 8)
+    for k, (c, bound) in enumerate(path_of(f, X, at, 1.0)):
+        assert abs(float(c) - float(want[k])) <= 4 * float(bound) + 1e-300, k
+        assert float(bound) <= 1e-9 * (1 + sum(abs(float(w)) for w in want))
+
+
+def normalized(v: Any) -> Any:
+    return v / np.sum(v)
+
+
+ARRAYS: dict[str, Callable[[Any], Any]] = {
+    "shares": lambda v: np.sum(normalized(v) ** 2),
+    "matrix": lambda v: np.array([[1.0, 2.0, 0.5], [0.0, 1.0, -1.0]]) @ np.tanh(v),
+    "outer": lambda v: np.einsum("i,j->ij", v, v).sum(axis=0),
+    "moves": lambda v: np.concatenate([v[::-1], v[1:] * v[:-1]]),
+    "logsumexp": lambda v: np.log(np.sum(np.exp(v))),
+    "norm": lambda v: np.linalg.norm(v) * v,
+    "broadcast": lambda v: np.sum(v[:, None] / (1 + v) + 2.0, axis=1),
+    "softmax": lambda v: rg.softmax(v),
+}
+
+
+@given(st.sampled_from(sorted(ARRAYS)), st.integers(0, 99))
+def test_a_series_of_arrays_adds_up_to_the_program(name: str, seed: int):
+    rng = np.random.default_rng(seed)
+    at, step = rng.uniform(0.5, 2, 3), rng.uniform(-1, 1, 3)
+    f = ARRAYS[name]
+    found = path_of(f, V, at, step, 12)
+    got = sum(c * 2.0 ** (-6 * k) for k, (c, _) in enumerate(found))
+    assert got == pytest.approx(f(at + step / 64), rel=1e-13)
+
+
+def test_what_has_no_series_is_said_to_have_none():
+    for f in (np.log, np.sqrt, lambda x: np.sin(1 / x), lambda x: 1 / (x - x)):
+        with pytest.raises(NoSeries):
+            path_of(f, X, 0.0, 1.0)
+
+
+def renyi(x: Any, a: Any) -> Any:
+    return np.log(np.sum(normalized(x) ** a)) / (1 - a)
+
+
+def pareto(x: Any, a: Any) -> Any:
+    return np.exp(-((1 + a * x) ** (-1 / a)))
+
+
+def chi_squared(x: Any, y: Any) -> Any:
+    return np.sum(normalized(x) ** 2 / normalized(y)) - 1
+
+
+def quotient(x: Any, y: Any) -> Any:
+    return (np.arctan(x) - np.arctan(y)) / (x - y)
+
+
+P = np.array([1.6, 1.7, 2.0])
+SHIFT = np.array([1.0, -2.0, 0.5])
+
+
+def high(f: Callable[..., Any], *args: Any) -> float:
+    """Return a value to high precision."""
+    with mpmath.workdps(80):
+        return float(f(*args))
+
+
+def shares(x: Any) -> Any:
+    return [mpmath.mpf(float(v)) / mpmath.fsum(map(float, x)) for v in x]
+
+
+def exact_renyi(x: Any, a: float) -> Any:
+    p = shares(x)
+    if a == 1:
+        return -mpmath.fsum(v * mpmath.log(v) for v in p)
+    return mpmath.log(mpmath.fsum(v ** mpmath.mpf(a) for v in p)) / (1 - mpmath.mpf(a))
+
+
+def exact_chi_squared(x: Any, y: Any) -> Any:
+    return mpmath.fsum(p * p / q for p, q in zip(shares(x), shares(y), strict=True)) - 1
+
+
+@pytest.mark.parametrize("gap", [0.0, 1e-12, -1e-8, 1e-5, 1e-3, 0.03, 0.5])
+def test_what_is_left_where_the_first_terms_vanish(gap: float):
+    """Renyi's entropy at 1 is Shannon's; a divergence is of second order; a quotient is a derivative."""
+    found = rg.stabilize(renyi)(P, 1 + gap)
+    assert found == pytest.approx(high(exact_renyi, P, 1 + gap), rel=1e-12)
+    y = P + gap * SHIFT
+    assert rg.stabilize(chi_squared)(P, y) == pytest.approx(high(exact_chi_squared, P, y), rel=1e-9, abs=0)
+    at = 1.3 + gap
+    want = high(
+        lambda: (
+            (mpmath.atan(at) - mpmath.atan(1.3)) / (mpmath.mpf(at) - 1.3)
+            if gap
+            else 1 / (1 + mpmath.mpf(1.3) ** 2)
+        )
+    )
+    assert rg.stabilize(quotient)(at, 1.3) == pytest.approx(want, rel=1e-13)
+
+
+@pytest.mark.parametrize("gap", [0.0, 1e-9, 1e-4])
+def test_gradients_are_as_good_as_values(gap: float):
+    x, a = rg.grad(renyi, argnums=(0, 1))(P, 1 + gap)
+    with mpmath.workdps(80):
+        want = mpmath.diff(
+            lambda s: exact_renyi(P, s), 1 + mpmath.mpf(gap) + mpmath.mpf("1e-30"), h=mpmath.mpf("1e-20")
+        )
+    assert a == pytest.approx(float(want), rel=1e-8)
+    assert x @ P == pytest.approx(0, abs=1e-12)  # shares do not change with the scale
+    slope = rg.grad(quotient, argnums=(0, 1))(1.3 + gap, 1.3)
+    if not gap:
+        assert slope == pytest.approx([-1.3 / (1 + 1.3**2) ** 2] * 2, rel=1e-12)
+    assert rg.grad(pareto, argnums=1)(0.7, gap) == pytest.approx(-0.07404499187458727, rel=2e-4)
+
+
+def used(f: Callable[..., Any], *args: Any) -> bool:
+    function = rg.stabilize(f)
+    function(*args)
+    return "series along a line" in str(function.explain(*args))
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, y: np.sin(1 / (x - y)),
+        lambda x, y: np.log(np.abs(x - y)),
+        lambda x, y: np.sqrt(np.abs(x - y)),
+        lambda x, y: np.sum((x - y) ** 2),
+        lambda x, y: np.tanh(x) @ np.tanh(y),
+        lambda x, y: np.log(np.sum(np.exp(x))) - np.log(np.sum(np.exp(y))),
+    ],
+)
+def test_what_has_no_limit_or_loses_nothing_stands_as_it_is(f: Callable[..., Any]):
+    assert not used(f, P, P[::-1].copy())
+
+
+def test_decisions_on_the_way_are_those_of_the_program():
+    """Where a branch, a kink or an order changes between the line and the arguments, no series is taken across."""
+    step = lambda x, y: (np.where(x > 0.75, np.exp(x), np.cos(x)) - np.cos(y)) / (x - y)
+    for x, y in ((0.76, 0.74), (0.751, 0.749), (0.74, 0.745), (0.76, 0.7650001)):
+        assert rg.stabilize(step)(x, y) == pytest.approx(step(x, y), rel=1e-6)
+    kink = lambda x, y: (np.abs(np.sin(x - 0.75)) - np.abs(np.sin(y - 0.75))) / (x - y)
+    assert rg.stabilize(kink)(0.7501, 0.7498) == pytest.approx(kink(0.7501, 0.7498), rel=1e-9)
+    side = lambda x, y: np.abs(x - y) / (x - y)
+    with np.errstate(all="ignore"):
+        assert [float(rg.stabilize(side)(1.0 + d, 1.0)) for d in (1e-3, -1e-3)] == [1.0, -1.0]
+        assert np.isnan(rg.stabilize(side)(np.float64(1.0), np.float64(1.0)))
+    special = lambda x: np.where(x == 0, 5.0, np.sin(x) / x)
+    assert rg.stabilize(special)(np.array([0.0, 1e-9, 0.1])).tolist() == [5.0, 1.0, np.sin(0.1) / 0.1]
+    ordered = rg.grad(lambda x: np.sort(np.sin(x) + x) @ np.array([1.0, 2.0, 4.0]))
+    assert ordered(P[::-1] / 1e9) == pytest.approx([8.0, 4.0, 2.0])
+
+
+def test_away_from_the_line_the_program_stands():
+    f = rg.stabilize(renyi)
+    for a in (0.25, 0.5, 2.0, 7.0):
+        assert f(P, a) == pytest.approx(high(exact_renyi, P, a), rel=1e-14)
+    assert np.isnan(f(np.array([np.nan, 1.0, 2.0]), 1.0))
