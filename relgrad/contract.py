@@ -82,6 +82,8 @@ class Contract:
     elementwise: bool = False
     implicit: bool = False
     """Whether it is expanded, and never computed."""
+    raises: bool = False
+    """Whether evaluation raises for some values of operands that have the right types: a singular matrix."""
     destroy_map: Mapping[int, Sequence[int]] = MappingProxyType({})
     """Which inputs `perform` overwrites, by output; it gets copies of them."""
     distance: tuple[int, int, int] | None = None

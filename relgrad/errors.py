@@ -29,6 +29,11 @@ def warn(warning: RelgradWarning) -> None:
     warnings.warn(warning, stacklevel=depth if frame is not None else 2)
 
 
+def is_users(filename: str) -> bool:
+    """Whether code of this file belongs to neither relgrad, nor what it generates, nor NumPy."""
+    return not filename.startswith((*_SKIP, "<relgrad "))
+
+
 def _user_frame() -> tuple[FrameType | None, int]:
     """Return the user's innermost frame, and the `stacklevel` that it has for who asks."""
     frame, depth = sys._getframe(2), 2
@@ -39,7 +44,7 @@ def _user_frame() -> tuple[FrameType | None, int]:
             "<string>",
             "__init__",
         )
-        if not name.startswith((*_SKIP, "<relgrad ")) and not generated:
+        if is_users(name) and not generated:
             break
         frame, depth = frame.f_back, depth + 1
     return frame, depth

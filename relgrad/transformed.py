@@ -203,7 +203,7 @@ class Transformed:
         if path:
             self._count(variants, path, traced)
         # What the function itself changes is read anew at each call.
-        stable = not guard.reason and guard.holds(self._fun)
+        stable = not guard.reason and not traced.told and guard.holds(self._fun)
         if stable and active_count() > 1:
             # Another thread may have changed it for a moment.
             again = common(traced, self._traced(args, kwargs, guard))

@@ -47,3 +47,17 @@ def decided(by: Callable[..., Any], as_: tuple[Hashable, ...]) -> Callable[..., 
         return call
 
     return decorate
+
+
+def fails(compute: Callable[[], Any], **kinds: Any) -> bool:
+    """Return whether a computation raises, with NumPy told so of floating-point errors of some kinds.
+
+    >>> fails(lambda: np.linalg.cholesky(np.zeros((1, 1)))), fails(lambda: np.exp(np.array(1e3)), over="raise")
+    (True, True)
+    """
+    try:
+        with np.errstate(**{"all": "ignore", **kinds}):
+            compute()
+    except (ArithmeticError, ValueError, IndexError, np.linalg.LinAlgError):
+        return True
+    return False

@@ -12,6 +12,7 @@ from relgrad.implementations import implements
 from relgrad.op import Symbolic, as_term, constant, strong
 from relgrad.ops.arguments import call, is_symbolic, normalize_axis, refuse, require_ground
 from relgrad.ops.axes import broadcast_together
+from relgrad.ops.casting import cast
 from relgrad.ops.structure import broadcast_like, broadcast_to, expand
 
 
@@ -45,8 +46,6 @@ def filled(like: Any, value: Any, dtype: Any = None, shape: Any = None) -> Any:
     x = require_ground("np.full_like", like)
     dtype = x.type.dtype if dtype is None else np.dtype(dtype)
     if isinstance(value, Symbolic) or is_symbolic(value):
-        from relgrad.ops.casting import cast
-
         single = as_term(cast(as_term(value), dtype))
     else:
         single = constant(value, dtype)
@@ -147,7 +146,7 @@ def linspace(
     device: Any = None,
 ) -> Any:
     """Trace `np.linspace` between traced ends: (1 − t)·start + t·stop, exact at both of them."""
-    refuse("np.linspace", dtype=dtype, device=None if device == "cpu" else device)
+    refuse("np.linspace", device=None if device == "cpu" else device)
     # Python numbers give way to the dtype of the other end.
     kinds = [
         x if type(x) in (int, float) else require_ground("np.linspace", x).type.dtype for x in (start, stop)
@@ -161,6 +160,9 @@ def linspace(
     t = t.reshape(-1, *[1] * (-axis - 1))
     first, last = (expand(x, (axis,)) if shape else x for x in (first, last))
     result = call(np.add, call(np.multiply, 1 - t, first), call(np.multiply, t, last))
+    if dtype is not None:
+        whole = np.dtype(dtype).kind in "iu"
+        result = cast(call(np.floor, result) if whole else as_term(result), np.dtype(dtype))
     if not retstep:
         return result
     gaps = num - 1 if endpoint else num

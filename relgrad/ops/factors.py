@@ -87,7 +87,7 @@ class Eigh(Square):
     def ball(self, *balls: Any) -> Any:
         values, vectors = np.empty(balls[0].shape[:-1], dtype=object), np.empty(balls[0].shape, dtype=object)
         for place in np.ndindex(balls[0].shape[:-2]):
-            values[place], vectors[place] = _eigh_ball(balls[0][place])
+            values[place], vectors[place] = eigh_ball(balls[0][place])
         return values, vectors
 
     def _gaps(self, w: Any) -> Any:
@@ -114,7 +114,7 @@ class Eigh(Square):
         return [np.diagonal(inner, 0, -2, -1), np.matmul(v, self._gaps(w) * inner)]
 
 
-def _eigh_ball(a: Any) -> tuple[Any, Any]:
+def eigh_ball(a: Any) -> tuple[Any, Any]:
     """Return balls of eigenvalues, ascending, and eigenvectors with LAPACK's signs; no numbers where values tie."""
     import flint
 

@@ -33,7 +33,7 @@ class Index(Rearrangement):
     laws = SELECTION
 
     def __init__(self, pattern: tuple[Any, ...]):
-        self.pattern = pattern
+        self.pattern, self.raises = pattern, ARRAY in pattern
 
     def output_type(self, *types: Any) -> Type:
         x, *arrays = types
@@ -109,6 +109,7 @@ class TakeAlong(Rearrangement):
 
     __props__ = ("axis",)
     laws = SELECTION
+    raises = True
 
     def __init__(self, axis: int):
         self.axis = axis

@@ -14,7 +14,7 @@ from relgrad.contract import Laws
 from relgrad.errors import RelationError, ShapeError, TraceError
 from relgrad.implementations import implements
 from relgrad.op import as_term, strong
-from relgrad.ops import determinant, factors  # noqa: F401 - the rest of np.linalg, for who imports this alone
+from relgrad.ops import determinant, factors, rectangular  # noqa: F401 - the rest of np.linalg, for who imports this alone
 from relgrad.ops.arguments import is_ground
 from relgrad.ops.matmul import MatMul, swap, total
 from relgrad.ops.square import Square, over_matrices, square_shape

@@ -53,14 +53,15 @@ def _matrix(x: Any, order: Any, rows: int, columns: int, keepdims: bool) -> Any:
     axes = tuple(sorted((rows, columns)))
     if order in (None, "fro"):
         return _vector(x, 2, axes, keepdims)
+    if order in (2, -2, "nuc"):
+        s = call(np.linalg.svdvals, call(np.moveaxis, _floating(x), (rows, columns), (-2, -1)))
+        node = call({2: np.max, -2: np.min, "nuc": np.sum}[order], s, axis=-1)
+        return call(np.expand_dims, node, axes) if keepdims else node
     if order not in (1, -1, INF, -INF):
         raise TraceError(
             f"np.linalg.norm of matrices with ord={order!r} cannot be traced",
-            cause="it is a function of the singular values"
-            if order in (2, -2, "nuc")
-            else "there is no such norm",
-            cure="use ord=None, 'fro', 1, -1, np.inf or -np.inf; the spectral norm of x is"
-            " np.sqrt(np.linalg.eigvalsh(x.mT @ x)[..., -1])",
+            cause="there is no such norm",
+            cure="use ord=None, 'fro', 'nuc', 1, -1, 2, -2, np.inf or -np.inf",
         )
     x = _floating(x)
     inner, outer = (rows, columns) if order in (1, -1) else (columns, rows)
@@ -71,7 +72,7 @@ def _matrix(x: Any, order: Any, rows: int, columns: int, keepdims: bool) -> Any:
 
 @implements(np.linalg.norm)
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    """Trace `np.linalg.norm`: every order but those of singular values."""
+    """Trace `np.linalg.norm`."""
     x = strong(as_term(x))
     if not is_ground(x):
         axes = pattern_axes(axis, keepdims)

@@ -18,6 +18,7 @@ class Square(Op):
     """An op on the square matrices in the last two axes of its first operand."""
 
     __props__ = ()
+    raises = True
     function: Callable[..., Any] = staticmethod(np.asarray)
     code: str = ""
 

@@ -12,8 +12,9 @@ import os
 import re
 import sys
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
-from types import FrameType
+from types import CodeType, FrameType
 
 import numpy as np
 
@@ -55,6 +56,19 @@ def construct() -> Construct:
             return _read(frame)
         frame = frame.f_back
     return Construct("<unknown>")
+
+
+def is_formatting(frame: FrameType) -> bool:
+    """Whether a frame is at the operator `%`: where it asks for a float, a text is formatted."""
+    return frame.f_lasti in _remainders(frame.f_code)
+
+
+@lru_cache(maxsize=256)
+def _remainders(code: CodeType) -> frozenset[int]:
+    """Return the offsets of the operator `%` in code."""
+    return frozenset(
+        i.offset for i in dis.get_instructions(code) if i.opname == "BINARY_OP" and i.argrepr in ("%", "%=")
+    )
 
 
 def _read(frame: FrameType) -> Construct:

@@ -93,6 +93,13 @@ CALLS = {
     "bool_": "write x.astype(bool)",
     "full": "write value * np.ones(shape), or np.broadcast_to(value, shape)",
     "vectorize": "call the function on the whole array: NumPy's functions act on every entry",
+    **dict.fromkeys(
+        ("choice", "permutation", "shuffle"), "draw positions, i = rng.permutation(n), and write x[i]"
+    ),
+    "uniform": "draw z = rng.random(shape) and write low + (high - low) * z",
+    "exponential": "draw z = rng.standard_exponential(shape) and write scale * z",
+    "Polynomial": "write np.polynomial.polynomial.polyval(x, coefficients)",
+    "poly1d": "write np.polyval(coefficients, x)",
     "normal": "draw z = rng.standard_normal(shape) and write mean + scale * z",
     "logsumexp": "write np.log(np.sum(np.exp(x), axis)), which is made stable, or call relgrad.logsumexp",
     "softmax": "write np.exp(x) / np.sum(np.exp(x), axis, keepdims=True), which is made stable, or call"
@@ -109,10 +116,6 @@ METHODS: dict[str, tuple[str, str]] = {
     "view": ("a traced array has no memory to look at", "x.astype(dtype) converts the values"),
     "getfield": ("a traced array has no memory to look at", "x.astype(dtype) converts the values"),
     "byteswap": ("a traced array has no memory to look at", "x.astype(dtype) converts the values"),
-    "partition": (
-        "x.partition(k) changes x in place",
-        "write x = np.partition(x, k), which makes a new array",
-    ),
     "resize": ("x.resize(shape) changes x in place", "write np.reshape(x, shape)"),
     "setfield": (UNKNOWN[0], "write x[i] = v"),
     "setflags": (UNKNOWN[0], "leave it out"),
@@ -128,9 +131,24 @@ ATTRIBUTES: dict[str, tuple[str, str]] = {
 }
 """Array attributes that have no meaning on a traced array: cause and cure."""
 
+_COMPLEX = "its result is complex, and relgrad computes with real numbers"
+_FOURIER = (
+    _COMPLEX,
+    "multiply by the matrices of cosines and sines, t = 2 * np.pi * np.outer(np.arange(n), np.arange(n)) / n: the real"
+    " part is np.cos(t) @ x, the imaginary one -np.sin(t) @ x, and the power the sum of their squares",
+)
+_EIGEN = (_COMPLEX, "for symmetric matrices, write np.linalg.eigh(a), which is traced")
+
 FUNCTIONS: dict[Any, tuple[str, str]] = {
     np.copyto: ("np.copyto writes into its first argument", "copy into a traced array, such as np.zeros_like(x)"),
-    np.array_equiv: (UNKNOWN[0], "write np.all(a == b), which is traced"),
+    **{function: _FOURIER for name, function in vars(np.fft).items() if "fft" in name and callable(function)},
+    np.linalg.eig: _EIGEN,
+    np.linalg.eigvals: _EIGEN,
+    np.roots: (
+        _COMPLEX,
+        "find a real root by Newton's method, x = x - np.polyval(p, x) / np.polyval(np.polyder(p), x)",
+    ),
+    np.nditer: ("it walks over memory", "write for place, x in np.ndenumerate(a)"),
     np.save: (VALUES, "save the result of the call instead"),
     np.savetxt: (VALUES, "save the result of the call instead"),
     np.savez: (VALUES, "save the result of the call instead"),

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from types import CodeType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +23,9 @@ from relgrad.interpret import unknown, value_of
 from relgrad.kernels.decided import answers
 from relgrad.leaf import Input
 from relgrad.op import is_constant
-from relgrad.term import Term, is_term
+from relgrad.ops.failing import Fails
+from relgrad.term import Term, is_term, term
+from relgrad.trace.attempts import is_attempt, raising
 from relgrad.trace.nesting import Nesting
 from relgrad.types import ArrayType
 
@@ -47,6 +50,36 @@ class Call:
         """The terms that depend on inputs."""
         self.explicit = explicit
         self.decisions: dict[Term, Decision] = {}
+        self.attends: CodeType | None = None
+        """The code that calls the function, where it matters to the function what is raised within it."""
+        self.told = False
+        """Whether the function got a text of values, which guards do not tell."""
+
+    def attempt(self, root: Term) -> None:
+        """Raise what NumPy raises where it computes a term, and make the program one of calls that raise the same."""
+        attempted = self.attends is not None and is_attempt(self.attends)
+        kinds = raising()
+        if not (attempted or kinds):
+            return
+        for node in unknown([root], self.values):
+            if type(node.op) is Input or node.op.implicit:
+                return
+            error: Exception | None = None
+            try:
+                with np.errstate(**{"all": "ignore", **dict.fromkeys(kinds, "raise")}):
+                    self.values[node] = value_of(node, self.values)
+            except Exception as raised:
+                error = raised
+            varies = any(rand in self.varying for rand in node.rands)
+            if varies and (kinds or (attempted and node.op.raises)):
+                question = term(Fails(node.op, kinds), *node.rands)
+                self.values[question] = np.bool_(error is not None)
+                self.varying.add(question)
+                self.decide(question)
+            if error is not None:
+                raise error
+            if varies:
+                self.varying.add(node)
 
     def value(self, root: Term) -> Any:
         """Return the value of a term in this call; None where it depends on what has no value."""
@@ -90,6 +123,41 @@ def decided(x: Any) -> Any:
     if is_constant(x):
         return x.op.value
     return _calls.values[-1].decide(x) if _calls.values else None
+
+
+def attempted(x: Term) -> None:
+    """Raise at this place what computing a term raises, if the function may handle it: else the program raises it."""
+    if _calls.values and _calls.values[-1].attends is not None and _has_value(x):
+        _calls.values[-1].attempt(x)
+
+
+def is_attempted() -> bool:
+    """Whether the function may handle at this place what is raised."""
+    top = _calls.values[-1].attends if _calls.values else None
+    return top is not None and is_attempt(top)
+
+
+def value_of_call(x: Term) -> Any:
+    """Return the value that a number has in the call that is traced, as Python's own; no guard tells it."""
+    value = x.op.value if is_constant(x) else _calls.values[-1].value(x)
+    return value.item()
+
+
+def told(x: Any) -> Any:
+    """Return the value of a term for a text, which no guard tells: the function is traced at each call."""
+    if not _has_value(x):
+        return None
+    if is_constant(x):
+        return x.op.value
+    if not _calls.values:
+        return None
+    call = _calls.values[-1]
+    value = call.value(x)
+    if value is None and call.explicit is not None:
+        value = call.value(*call.explicit([x]))
+    for around in _calls.values if value is not None and x in call.varying else ():
+        around.told = True
+    return value
 
 
 def is_deciding() -> bool:

@@ -14,12 +14,14 @@ from relgrad.errors import RelgradError, TraceError
 from relgrad.implementations import IMPLEMENTATIONS
 from relgrad.kernels import logsumexp
 from relgrad.op import Symbolic, as_term
+from relgrad.ops.casting import cast
 from relgrad.ops.structure import expand
 from relgrad.trace.construct import construct
 from relgrad.trace.containers import flatten
 from relgrad.trace.cures import METHODS, UNKNOWN
-from relgrad.trace.decisions import known
+from relgrad.trace.decisions import known, told
 from relgrad.trace.refusal import (
+    forgive,
     function_name,
     refuse,
     refuse_function,
@@ -38,7 +40,7 @@ REDUCTIONS: dict[Any, Any] = {
     (np.multiply, "accumulate"): np.cumprod,
 }
 
-_ALIASES: dict[Any, Any] = {np.amax: np.max, np.amin: np.min, np.around: np.round}
+ALIASES: dict[Any, Any] = {np.amax: np.max, np.amin: np.min, np.around: np.round}
 
 _DEFAULTS = {"where": True, "casting": "same_kind", "order": "K", "subok": True, "initial": np._NoValue}
 
@@ -66,6 +68,11 @@ def _can_cast(from_: Any, to: Any, casting: Any = "same_kind") -> bool:
     return np.can_cast(from_.dtype if _is_symbolic(from_) else from_, to, casting)
 
 
+def _shown(function: Any, a: Any, args: Any, kwargs: Any) -> str:
+    value = told(a.term)
+    return repr(a) if value is None else function(value, *args, **kwargs)
+
+
 QUERIES: dict[Any, Callable[..., Any]] = {
     np.shape: _shape,
     np.ndim: lambda a: len(_shape(a)),
@@ -77,9 +84,9 @@ QUERIES: dict[Any, Callable[..., Any]] = {
     np.diag_indices_from: lambda arr: np.diag_indices(arr.shape[0], arr.ndim),
     np.iscomplexobj: lambda x: False,
     np.isrealobj: lambda x: True,
-    np.array_repr: lambda arr, *args, **kwargs: repr(arr),
-    np.array_str: lambda a, *args, **kwargs: str(a),
-    np.array2string: lambda a, *args, **kwargs: str(a),
+    np.array_repr: lambda arr, *args, **kwargs: _shown(np.array_repr, arr, args, kwargs),
+    np.array_str: lambda a, *args, **kwargs: _shown(np.array_str, a, args, kwargs),
+    np.array2string: lambda a, *args, **kwargs: _shown(np.array2string, a, args, kwargs),
 }
 """What answers functions, and array methods by name, without a term of its own: plain values, and what only writes.
 
@@ -96,8 +103,8 @@ def asked(key: Any, args: Any, kwargs: Any) -> Any:
 def builder_of(function: Any) -> Callable[..., Any] | None:
     """Return what traces a NumPy function or ufunc, or None."""
     builder = IMPLEMENTATIONS.get(function)
-    if builder is None and function in _ALIASES:
-        builder = IMPLEMENTATIONS.get(_ALIASES[function])
+    if builder is None and function in ALIASES:
+        builder = IMPLEMENTATIONS.get(ALIASES[function])
     return builder
 
 
@@ -108,12 +115,18 @@ def call_function(function: Any, args: Any, kwargs: Any) -> Any:
         return answer
     builder = builder_of(function)
     if builder is None:
-        return _of_constants(function, args, kwargs)
-    return _build(builder, function_name(function), args, kwargs)
+        result = of_constants(function, args, kwargs)
+        return refuse_function(function) if result is NotImplemented else result
+    try:
+        return _build(builder, function_name(function), args, kwargs)
+    except TraceError as error:
+        forgive(error)
+        result = asked("otherwise", (function, args, kwargs), {})
+        return refuse(error) if result is NotImplemented else result
 
 
-def _of_constants(function: Any, args: Any, kwargs: Any) -> Any:
-    """Call a function with the values of symbolic arrays, if none depends on an input of a trace; refuse it otherwise.
+def of_constants(function: Any, args: Any, kwargs: Any) -> Any:
+    """Call a function with the values of symbolic arrays, if none depends on an input of a trace.
 
     What it writes into their memory is written to them. Where it answers with a part of that, it is refused.
     """
@@ -121,7 +134,7 @@ def _of_constants(function: Any, args: Any, kwargs: Any) -> Any:
     symbolic = [x for x in leaves if _is_symbolic(x)]
     values = [known(x.term) for x in symbolic]
     if any(v is None for v in values):
-        refuse_function(function)
+        return NotImplemented
     copies = [np.array(v) for v in values]
     given = iter(copies)
     args, kwargs = structure.unflatten([next(given) if _is_symbolic(x) else x for x in leaves])
@@ -150,6 +163,7 @@ def call_method(name: str, args: Any, kwargs: Any) -> Any:
 
 
 def _build(builder: Callable[..., Any], name: str, args: Any, kwargs: Any) -> Any:
+    kwargs = {key: value for key, value in kwargs.items() if value is not np._NoValue}
     try:
         return builder(*args, **kwargs)
     except TypeError as error:
@@ -193,9 +207,27 @@ def call_ufunc(ufunc: np.ufunc, method: str, inputs: Any, kwargs: dict[str, Any]
         refuse_function(ufunc)
     if method == "outer":
         inputs = _outer_operands(*inputs)
+    if method == "__call__" and "dtype" in options and ufunc.signature is None:
+        return _of_dtype(builder, ufunc, inputs, options)
     if options and (ufunc.signature is None or set(options) - {"axis", "axes", "keepdims"}):
         _refuse_options(name, options)
     return _build(builder, name, inputs, options)
+
+
+def _of_dtype(builder: Callable[..., Any], ufunc: np.ufunc, inputs: Any, options: dict[str, Any]) -> Any:
+    """Trace a ufunc that is told the dtype of its result, from which NumPy finds those that it computes in."""
+    dtype, casting = options.pop("dtype"), options.pop("casting", "same_kind")
+    if options:
+        _refuse_options(function_name(ufunc), options)
+    kinds = [type(x) if type(x) in (int, float) else _result_type(x) for x in inputs]
+    none: list[Any] = [None] * ufunc.nout
+    signature = (*[None] * ufunc.nin, *[np.dtype(dtype)] * ufunc.nout)
+    found = ufunc.resolve_dtypes((*kinds, *none), signature=signature, casting=casting)
+    given = [cast(as_term(x), kind) for x, kind in zip(inputs, found, strict=False)]
+    results = builder(*given)
+    several = results if isinstance(results, tuple) else (results,)
+    made = [cast(as_term(y), kind) for y, kind in zip(several, found[ufunc.nin :], strict=True)]
+    return tuple(made) if isinstance(results, tuple) else made[0]
 
 
 def _is_given(key: str, value: Any) -> bool:

@@ -14,13 +14,15 @@ from weakref import ref
 class Guard(NamedTuple):
     """Whether outside state is as it was: `holds(fun)`; never, where `reason` says what is not seen.
 
-    `identities` says whether the code that is seen compares objects by identity; `scopes` are its globals and cells.
+    `identities` says whether the code that is seen compares objects by identity; `scopes` are its globals and cells;
+    `attends` says whether it may handle exceptions.
     """
 
     holds: Callable[[Any], bool]
     reason: str = ""
     identities: bool = False
     scopes: Sequence[Any] = ()
+    attends: bool = False
 
 
 def never(fun: Any) -> bool:

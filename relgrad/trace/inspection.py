@@ -27,6 +27,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from relgrad.trace.attempts import attends
+
 _STANDARD = (
     *(
         "abc",
@@ -127,23 +129,26 @@ WIDEST = 1 << 16
 class Names(NamedTuple):
     """The names in a code object and those nested in it: of globals, of attributes, of modules imported.
 
-    `identities` says whether it compares by `is` with something else than None.
+    `identities` says whether it compares by `is` with something else than None; `attends` whether it may handle what
+    is raised.
     """
 
     variables: frozenset[str]
     attributes: frozenset[str]
     modules: frozenset[str]
     identities: bool
+    attends: bool
 
 
 @lru_cache(maxsize=2048)
 def names_in(code: CodeType) -> Names:
     """Return the names in a code object and in those within it."""
-    variables, attributes, modules, identities = set[str](), set[str](), set[str](), False
+    variables, attributes, modules, identities, listens = set[str](), set[str](), set[str](), False, False
     stack = [code]
     while stack:
         part = stack.pop()
         stack += [c for c in part.co_consts if isinstance(c, CodeType)]
+        listens = listens or attends(part)
         before: Any = NotImplemented
         for instruction in dis.get_instructions(part):
             name, word = instruction.opname, instruction.argval
@@ -160,7 +165,7 @@ def names_in(code: CodeType) -> Names:
     named, parts, imported = (
         frozenset(w for w in found if isinstance(w, str)) for found in (variables, attributes, modules)
     )
-    return Names(named, parts, imported, identities)
+    return Names(named, parts, imported, identities, listens)
 
 
 def is_pure(module: Any) -> bool:

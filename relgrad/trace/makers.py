@@ -12,7 +12,7 @@ import functools
 import math
 import operator
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from types import ModuleType
 from typing import Any
 
@@ -24,9 +24,11 @@ from relgrad.implementations import IMPLEMENTATIONS
 from relgrad.kernels import log_softmax, logsumexp, softmax
 from relgrad.op import Symbolic, constant
 from relgrad.ops.creation import holds_symbolic, stack_nested
-from relgrad.trace.dispatch import QUERIES
-from relgrad.trace.numbers import number
+from relgrad.trace.dispatch import ALIASES, QUERIES, of_constants
+from relgrad.trace.library import Library, implementation
+from relgrad.trace.numbers import number, python_raises
 from relgrad.trace.patches import Patches, StandIn
+from relgrad.trace.refusal import refuse_function, tentative
 from relgrad.trace.tracer import Tracer, wrap
 from relgrad.trace.views import Origin
 
@@ -259,9 +261,13 @@ def _where_traced(original: Any, instead: Callable[..., Any]) -> StandIn:
     return StandIn(original, call)
 
 
-def _scalar(instead: Any) -> Callable[..., Any]:
-    """Return a function of NumPy's that answers numbers of Python's, as those of `math` do."""
-    return lambda *args, **kwargs: number(instead(*args, **kwargs))
+def _scalar(instead: Any, original: Any) -> Callable[..., Any]:
+    """Return a function of NumPy's that answers numbers of Python's, as one of `math` does, and raises as it does."""
+    return lambda *args: python_raises(number(instead(*args)), original, args)
+
+
+def _answering_numbers(function: Any) -> Callable[..., Any]:
+    return lambda *args, **kwargs: number(function(*args, **kwargs))
 
 
 def _triangle(a: Any, lower: bool, unit_diagonal: bool = False) -> Any:
@@ -358,8 +364,6 @@ _MATH: dict[str, Any] = {
     "lgamma": scipy.special.gammaln,
     "log": _logarithm,
     "fmod": lambda x, y: np.fmod(1.0 * x, y),
-    "fsum": _fsum,
-    "prod": _prod,
 }
 
 
@@ -371,7 +375,10 @@ def _functions() -> dict[tuple[ModuleType, str], StandIn]:
             if getattr(owner, name, None) is function and name not in _TAKES_SEQUENCES:
                 places[owner, name] = StandIn(function, _of_lists(function))
     for name, instead in _MATH.items():
-        places[math, name] = _where_traced(getattr(math, name), _scalar(instead))
+        places[math, name] = _where_traced(getattr(math, name), _scalar(instead, getattr(math, name)))
+    for name, instead in {"fsum": _fsum, "prod": _prod}.items():
+        original = getattr(math, name)
+        places[math, name] = _where_traced(original, _answering_numbers(instead))
     special = {
         "logsumexp": _scipy_logsumexp,
         "softmax": _scipy_softmax(softmax),
@@ -379,7 +386,59 @@ def _functions() -> dict[tuple[ModuleType, str], StandIn]:
     }
     for name, instead in special.items():
         places[scipy.special, name] = _where_traced(getattr(scipy.special, name), instead)
+    for place, (function, traced) in _PUBLIC.items():
+        places[place] = StandIn(function, traced)
     return places
+
+
+def _public() -> dict[tuple[ModuleType, str], Any]:
+    """Return NumPy's public functions that are written in Python, and that nothing else traces."""
+    owners = [np, np.linalg, np.fft, np.emath, np.lib.stride_tricks]
+    owners += [module for module in vars(np.polynomial).values() if isinstance(module, ModuleType)]
+    return {
+        (owner, name): function
+        for owner in owners
+        for name, function in vars(owner).items()
+        if not name.startswith("_") and implementation(function) is not None
+        if function not in IMPLEMENTATIONS and function not in QUERIES and function not in ALIASES
+    }
+
+
+def _written(function: Any) -> Callable[..., Any]:
+    """Return what traces a function of NumPy's by its own code; it is refused as a whole, where a part of it is."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not any(map(holds_symbolic, (*args, *kwargs.values()))):
+            return function(*args, **kwargs)
+        result = of_constants(function, args, kwargs)
+        if result is not NotImplemented:
+            return result
+        result = _by_numpy(function, args, kwargs)
+        return refuse_function(function) if result is NotImplemented else result
+
+    return call
+
+
+@functools.cache
+def _library() -> Library:
+    return Library(stand_ins(True))
+
+
+def _by_numpy(function: Any, args: Any, kwargs: Any) -> Any:
+    """Trace a function of NumPy's by its own code; NotImplemented where that cannot be traced, or is compiled."""
+    code = implementation(function)
+    if code is None:
+        return NotImplemented
+    try:
+        with tentative():
+            return _library().copied(code)(*args, **kwargs)
+    except (TraceError, AttributeError):  # what a traced array does not have
+        return NotImplemented
+
+
+QUERIES["otherwise"] = _by_numpy
+_PUBLIC = {place: (function, _written(function)) for place, function in _public().items()}
+QUERIES.update(dict(_PUBLIC.values()))
 
 
 def _matrices() -> dict[tuple[ModuleType, str], StandIn]:
@@ -392,18 +451,34 @@ def _makers() -> dict[tuple[ModuleType, str], StandIn]:
         "array": _array, "asarray": _asarray, "full": _full, "fromiter": _fromiter, "ix_": _ix,
         "zeros": _made(np.zeros), "ones": _made(np.ones), "eye": _made(np.eye),
         "identity": _made(np.identity), "tri": _made(np.tri),
-        "empty": _empty, "arange": _range(np.arange), "linspace": _range(np.linspace),
+        "empty": _empty, "arange": _arange, "linspace": _range(np.linspace),
         **{f.__name__: _like(f) for f in (np.zeros_like, np.ones_like, np.full_like)},
         "empty_like": _like(np.zeros_like), "frompyfunc": _frompyfunc, "vectorize": _vectorize,
         **dict.fromkeys(("asanyarray", "ascontiguousarray", "asfortranarray"), _asarray),
     }  # fmt: skip
     places = {(np, name): StandIn(getattr(np, name), traced) for name, traced in by_name.items()}
+    places[np, "ndenumerate"] = _where_traced(np.ndenumerate, _ndenumerate)
+    places[np, "nditer"] = _where_traced(np.nditer, lambda *args, **kwargs: refuse_function(np.nditer))
     places[np, "r_"], places[np, "c_"] = _Joined(np.r_, False), _Joined(np.c_, True)
     return places
 
 
 def _empty(*args: Any, **kwargs: Any) -> Any:
     return _made(np.zeros if "like" not in kwargs else np.empty)(*args, **kwargs)
+
+
+def _arange(*args: Any, **kwargs: Any) -> Any:
+    plain = [_plain(x) for x in args]
+    if not any(map(holds_symbolic, plain)) or kwargs or len(plain) > 3:
+        return _range(np.arange)(*args, **kwargs)
+    start, stop, step = (0, *plain, 1) if len(plain) == 1 else (*plain, 1)[:3]
+    count = max(int(np.ceil((stop - start) / step)), 0)
+    return np.arange(count) * ((start + step) - start) + start
+
+
+def _ndenumerate(arr: Any) -> Iterator[tuple[Any, Any]]:
+    x = gathered(arr)
+    return ((place, x[place]) for place in np.ndindex(*x.shape))
 
 
 def _range(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -19,7 +19,7 @@ from relgrad.op import as_term
 from relgrad.ops.arguments import call
 from relgrad.ops.casting import cast
 from relgrad.ops.creation import holds_symbolic
-from relgrad.trace.decisions import decided
+from relgrad.trace.decisions import decided, is_attempted, value_of_call
 from relgrad.trace.tracer import OPERATORS, Tracer, wrap
 from relgrad.trace.views import Origin, argument
 
@@ -183,7 +183,8 @@ def _binary(name: str, x: Any, y: Any) -> Any:
         terms = [as_term(cast(as_term(v), np.float64)) for v in (x, y)]
         if name in _LOGIC or "shift" in name or name == "matmul":
             return NotImplemented
-        return Number(as_term(wrap(IMPLEMENTATIONS[OPERATORS[name]](*terms))), float)
+        result = Number(as_term(wrap(IMPLEMENTATIONS[OPERATORS[name]](*terms))), float)
+        return python_raises(result, _PYTHON[name], (x, y)) if name in _PARTIAL else result
     if name in _LOGIC and kinds == [bool, bool]:
         return Number(call(OPERATORS[name], as_term(x), as_term(y)), bool, 1)
     if name == "matmul":
@@ -192,6 +193,23 @@ def _binary(name: str, x: Any, y: Any) -> Any:
     return _PYTHON[name](_known(x), _known(y)) if found is None else found
 
 
+def python_raises(result: Any, function: Callable[..., Any], args: Any) -> Any:
+    """Return the result of a function of Python's numbers, where the user's code handles no exceptions or there is none.
+
+    Python raises where NumPy answers with infinities and NaN: `1.0 / 0.0`, `math.sqrt(-1.0)`, `math.exp(1e3)`.
+    """
+    if not is_attempted() or decided(call(np.isfinite, as_term(result))) in (None, True):
+        return result
+    traced = [x for x in args if isinstance(x, Tracer)]
+    for ask in (np.isfinite, np.isnan, np.signbit):
+        for x in traced:
+            decided(call(ask, as_term(x)))
+    function(*[value_of_call(x.term) if isinstance(x, Tracer) else x for x in args])
+    return result
+
+
+_PARTIAL = ("truediv", "floordiv", "mod", "pow")
+"""Operators of Python's floats that may raise."""
 _PYTHON: dict[str, Callable[[Any, Any], Any]] = {
     name: getattr(operator, f"{name}_" if name in ("and", "or") else name) for name in OPERATORS
 }

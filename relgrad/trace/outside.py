@@ -75,13 +75,13 @@ def read(fun: Any, others: Iterable[Any] = (), seconds: float = 0.0) -> Guard:
         try:
             walk.run(fun, others)
         except _Unseen as unseen:
-            return Guard(never, str(unseen), walk.identities, walk.spaces)
+            return Guard(never, str(unseen), walk.identities, walk.spaces, walk.attends)
         except Exception as error:  # of the user's own code, where looking at an object runs it
             return Guard(
                 never, f"what raises {type(error).__name__} where it is looked at", True, walk.spaces
             )
         if walk.names == names:
-            return Guard(walk.compiled(), "", walk.identities, walk.spaces)
+            return Guard(walk.compiled(), "", walk.identities, walk.spaces, walk.attends)
         names = frozenset(walk.names)
 
 
@@ -94,7 +94,7 @@ class _Walk(Writer):
     def __init__(self, names: frozenset[str], seconds: float):
         super().__init__({"same": same, "dumps": dumps, "digest": digest})
         self.before, self.names, self.seconds = names, set(names), seconds
-        self.identities = False
+        self.identities = self.attends = False
         self.spaces: list[Any] = []
         self.scopes: dict[int, str] = {}
         self.work: deque[tuple[Any, str]] = deque()
@@ -202,6 +202,7 @@ class _Walk(Writer):
             self.unless(f"{name}.__dict__")
         used = names_in(value.__code__)
         self.identities = self.identities or used.identities
+        self.attends = self.attends or used.attends
         if reflective := REFLECTIVE & (used.attributes | used.variables):
             raise _Unseen(f"`{min(reflective)}`")
         self.names |= used.attributes

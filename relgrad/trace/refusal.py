@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, NoReturn
 
 import numpy as np
@@ -36,6 +37,24 @@ def refusals() -> AbstractContextManager[list[TraceError]]:
     A function that catches a refusal goes on elsewhere than with arrays: what it returns is not its value.
     """
     return _refused.within([])
+
+
+@contextmanager
+def tentative() -> Iterator[None]:
+    """Let the trace go on where what is refused within is caught."""
+    before = [len(refused) for refused in _refused.values]
+    try:
+        yield
+    except Exception:
+        for refused, count in zip(_refused.values, before, strict=True):
+            del refused[count:]
+        raise
+
+
+def forgive(error: TraceError) -> None:
+    """Let the trace go on where a refusal is caught."""
+    for refused in _refused.values:
+        refused[:] = [e for e in refused if e is not error]
 
 
 def refuse(error: TraceError) -> NoReturn:

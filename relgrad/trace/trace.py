@@ -64,6 +64,7 @@ class Traced:
     inside the function does: `params['W']`. `assumed` holds ranges of inputs, and of what is computed of them.
     `outside` holds further inputs, with their values: arrays that the function did not get as arguments. `decisions`
     are the questions that the function asked of values: this is what it computes where they have the same answers.
+    `told` says that it got a text of values as well.
     """
 
     inputs: tuple[Term, ...]
@@ -74,6 +75,7 @@ class Traced:
     assumed: Facts = ()
     outside: Mapping[Term, Any] = field(default_factory=dict)
     decisions: tuple[Decision, ...] = ()
+    told: bool = False
 
     @property
     def answers(self) -> tuple[Hashable, ...]:
@@ -146,6 +148,7 @@ def trace(
             unchanged_arrays(definition(fun)),
             deciding(given, explicit) as asked,
         ):
+            asked.attends = _call.__code__ if guard.attends else None
             result = _call(fun, *call)
             if refused:
                 raise refused[0]
@@ -166,6 +169,7 @@ def trace(
         tuple(paths),
         assumed,
         decisions=decisions,
+        told=asked.told,
     )
 
 

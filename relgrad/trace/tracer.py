@@ -13,6 +13,7 @@ from relgrad.implementations import IMPLEMENTATIONS
 from relgrad.op import Symbolic, as_term
 from relgrad.term import Unknown, is_term
 from relgrad.trace.cures import ATTRIBUTES
+from relgrad.trace.decisions import attempted
 from relgrad.trace.dispatch import asked, call_function, call_method, call_ufunc
 from relgrad.trace.handle import Handle
 from relgrad.trace.keys import settled
@@ -24,7 +25,9 @@ from relgrad.trace.refusal import (
     refuse_attribute,
     refuse_operand,
     refuse_output,
+    refuse_write,
 )
+from relgrad.trace.valueless import Text
 from relgrad.trace.views import SHARING, Origin
 from relgrad.types import ArrayType
 
@@ -70,6 +73,10 @@ class Tracer(Handle, np.lib.mixins.NDArrayOperatorsMixin):
         memory = SHARING.get(function)
         return result if memory is None else memory(function, args, kwargs, result)
 
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        """Return a result as NumPy's functions hand it over to the class of their argument."""
+        return array
+
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         return _NAMESPACE
 
@@ -90,6 +97,10 @@ class Tracer(Handle, np.lib.mixins.NDArrayOperatorsMixin):
     def shape(self) -> tuple[Any, ...]:
         """The extents: integers, and None where one is not known."""
         return self._type.shape
+
+    @shape.setter
+    def shape(self, shape: Any) -> None:
+        refuse_write("x.shape is given another value", "write x = x.reshape(shape)")
 
     @property
     def ndim(self) -> int:
@@ -158,6 +169,9 @@ class Tracer(Handle, np.lib.mixins.NDArrayOperatorsMixin):
         type_ = self.kind
         if not isinstance(type_, ArrayType):
             return f"Tracer({self.term})"
+        value = self._shown()
+        if value is not None:
+            return Text(repr(value))
         return f"Tracer{repr(type_).removeprefix('ArrayType')}"
 
     def __len__(self) -> int:
@@ -354,6 +368,7 @@ def wrap(x: Any) -> Any:
     if type(x) is Tracer:
         return x
     if is_term(x):
+        attempted(x)
         return Tracer(folded(x))
     if isinstance(x, Unknown):
         return Tracer(x)

@@ -203,6 +203,17 @@ def _dtype(x: Any) -> np.dtype:
     return x.dtype if is_symbolic(x) else np.asarray(x).dtype  # type: ignore[attr-defined]
 
 
+def _lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
+    """Return a⁺·b, the squared residuals, the rank, which is decided, and the singular values."""
+    (m, n), eps = np.shape(a), np.finfo(_dtype(a) if _dtype(a).kind == "f" else float).eps
+    rtol = float(eps * max(m, n) if rcond is None else eps if rcond < 0 else rcond)
+    s = np.linalg.svdvals(a)
+    rank = int(_decided(s > rtol * s[:1]).sum())
+    x: Any = np.matmul(np.linalg.pinv(a, rtol), b)
+    rest: Any = np.sum(np.square(b - np.matmul(a, x)), axis=0).reshape(-1) if m > n == rank else np.zeros(0)
+    return x, rest, np.int32(rank), s
+
+
 def _accumulate(ufunc: np.ufunc, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
     """Trace `ufunc.accumulate` step by step, where nothing says how to do it at once."""
     if (
@@ -261,6 +272,37 @@ def _sort(self: Tracer, axis: int = -1, kind: Any = None, order: Any = None, *, 
     self.write(as_term(np.sort(self, axis=axis)))
 
 
+def _partition(self: Tracer, kth: Any, axis: int = -1, kind: Any = None, order: Any = None) -> None:
+    self.write(as_term(np.partition(self, kth, axis=axis)))  # type: ignore[call-overload]
+
+
+def _array_equiv(a1: Any, a2: Any) -> Any:
+    try:
+        np.broadcast_shapes(np.shape(a1), np.shape(a2))
+    except ValueError:
+        return False
+    return np.all(np.equal(a1, a2))
+
+
+def _polymul(a1: Any, a2: Any) -> Any:
+    if isinstance(a1, np.poly1d) or isinstance(a2, np.poly1d):
+        return NotImplemented
+    return np.convolve(*[_leading(np.atleast_1d(a)) for a in (a1, a2)])
+
+
+def _leading(a: Any) -> Any:
+    """Return coefficients from the first that is not zero."""
+    kept = np.trim_zeros(a, "f")
+    return kept if len(kept) else np.zeros(1)
+
+
+def _of_integers(function: Any) -> Callable[..., Any]:
+    """Return a function of integers, which are decided."""
+    return lambda first, *args, **kwargs: function(
+        tuple(map(_decided, first)) if isinstance(first, tuple) else _decided(first), *args, **kwargs
+    )
+
+
 def _item(self: Tracer, *args: Any) -> Any:
     if not args:
         return number(self.reshape(())) if self.size == 1 else np.empty(self.shape).item()
@@ -285,6 +327,10 @@ QUERIES.update(
         np.array_equal: _array_equal,
         np.bincount: _bincount,
         np.allclose: _allclose,
+        np.array_equiv: _array_equiv,
+        np.linalg.lstsq: _lstsq,
+        np.polymul: _polymul,
+        **{f: _of_integers(f) for f in (np.unravel_index, np.ravel_multi_index)},
         np.put_along_axis: _put_along_axis,
         np.put: _put,
         np.place: _place,
@@ -296,6 +342,7 @@ QUERIES.update(
         (np.ufunc, "at"): _at,
         (np.ufunc, "accumulate"): _accumulate,
         "sort": _sort,
+        "partition": _partition,
         "item": _item,
         "tolist": _tolist,
         "nonzero": _nonzero,

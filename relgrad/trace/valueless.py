@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,8 @@ import numpy as np
 
 from relgrad.op import Symbolic
 from relgrad.ops.arguments import call
-from relgrad.trace.decisions import decided, known
+from relgrad.trace.construct import is_formatting
+from relgrad.trace.decisions import decided, known, told
 from relgrad.trace.refusal import (
     refuse_array,
     refuse_condition,
@@ -21,6 +23,18 @@ from relgrad.trace.refusal import (
     refuse_write,
 )
 from relgrad.types import ArrayType
+
+
+class Text(str):
+    """The text of a traced array's value."""
+
+    __slots__ = ()
+
+    def __float__(self) -> float:
+        refuse_number("float")
+
+    def __reduce__(self) -> Any:
+        return str, (str.__str__(self),)
 
 
 class Valueless(Symbolic):
@@ -57,6 +71,8 @@ class Valueless(Symbolic):
 
     def __float__(self) -> float:
         value = None if self._has_many else self._discrete()
+        if value is None and not self._has_many and is_formatting(sys._getframe(1)):
+            value = told(self.term)
         return (
             refuse_number("float", self._has_many)
             if value is None
@@ -117,18 +133,25 @@ class Valueless(Symbolic):
         return refuse_hash(is_array) if value is None else hash(value.item())
 
     def __str__(self) -> str:
-        """Return the text of an integer or a boolean, which is decided; that of others does not tell their values."""
-        value = None if self.__class__ is np.ndarray else self._discrete()
-        return repr(self) if value is None else str(value.item())
+        """Return the text that NumPy shows; of a symbolic array without a value, its type."""
+        value = self._shown()
+        return repr(self) if value is None else Text(value)
 
     def __format__(self, spec: str) -> str:
-        is_array = self.__class__ is np.ndarray
-        value = None if is_array else self._discrete()
+        value = self._shown()
         if value is not None:
-            return format(value.item(), spec)
+            return Text(format(value, spec))
         if spec:
-            refuse_number("str", is_array)
+            refuse_number("str", self._has_many)
         return repr(self)
+
+    def _shown(self) -> Any:
+        """Return the value as an object of the class that it shows, for a text: integers and booleans are decided."""
+        value = self._discrete()
+        value = told(self.term) if value is None else value
+        if value is None or self.__class__ is np.ndarray:
+            return value
+        return value.item() if self.__class__ in (bool, int, float) else value[()]
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         refuse_pickle()

@@ -1,0 +1,318 @@
+"""Orthogonal factors of rectangular matrices, singular values and pseudoinverses.
+
+Source: Townsend 2016, Differentiating the singular value decomposition; Golub & Pereyra 1973, The differentiation of
+pseudo-inverses and nonlinear least squares problems whose variables separate, SIAM J. Numer. Anal. 10, theorem 4.3;
+Walter & Lehmann 2013, Algorithmic differentiation of linear algebra functions, J. Optim. Theory Appl. 159.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from relgrad.errors import ShapeError, TraceError
+from relgrad.implementations import implements
+from relgrad.op import as_term
+from relgrad.ops.matmul import swap, total
+from relgrad.ops.factors import eigh_ball
+from relgrad.ops.square import Square, outputs_like, over_matrices
+from relgrad.term import Term
+from relgrad.types import TupleType, Type, array_type
+
+SVDResult: Any = type(np.linalg.svd(np.eye(1)))
+QRResult: Any = type(np.linalg.qr(np.eye(1)))
+
+
+class Rectangular(Square):
+    """An op on the matrices in the last two axes of its operand."""
+
+    def check(self, *types: Any) -> np.dtype:
+        shape = types[0].shape
+        if len(shape) < 2 or None in shape:
+            raise ShapeError(
+                f"{self.code}: an operand of shape {shape}", cause="matrices of known extents lie in two axes"
+            )
+        return super().check(array_type(types[0].dtype, (1, 1)))
+
+
+def _inverse(s: Any) -> Any:
+    return np.where(s == 0, 0, 1 / np.where(s == 0, 1, s))
+
+
+def _outside(q: Any, x: Any) -> Any:
+    """Return the part of columns that is orthogonal to those of q."""
+    return x - np.matmul(q, np.matmul(swap(q), x))
+
+
+class SVD(Rectangular):
+    """u, s and vᵀ with a = u·diag(s)·vᵀ: singular values s, descending, with orthonormal columns of u and v.
+
+    ṡ = diag(p), u̇ = u·(f ∘ (p·s + s·pᵀ)) + (1 - u·uᵀ)·ȧ·v/s, v̇ alike with f ∘ (s·p + pᵀ·s), where p = uᵀ·ȧ·v and
+    f_ij = 1/(s_j² - s_i²); f_ij = 0 for equal singular values, whose vectors are not determined.
+    """
+
+    code = "np.linalg.svd"
+    n_outputs = 3
+
+    def output_type(self, *types: Any) -> Type:
+        dtype, (*stack, m, n) = self.check(*types), types[0].shape
+        k = min(m, n)
+        return TupleType(tuple([array_type(dtype, (*stack, *part)) for part in ((m, k), (k,), (k, n))]))
+
+    def compute(self, *arrays: Any) -> Any:
+        return tuple(np.linalg.svd(arrays[0], full_matrices=False))
+
+    def source(self, node: Term, names: Sequence[str]) -> str | None:
+        return f"np.linalg.svd({names[0]}, full_matrices=False)"
+
+    def ball(self, *balls: Any) -> Any:
+        a = balls[0]
+        parts = [np.empty(shape, dtype=object) for shape in _svd_shapes(a.shape)]
+        for place in np.ndindex(a.shape[:-2]):
+            for part, found in zip(parts, _svd_ball(a[place]), strict=True):
+                part[place] = found
+        return tuple(parts)
+
+    def _gaps(self, s: Any) -> Any:
+        i, j = np.expand_dims(s, -1), np.expand_dims(s, -2)
+        return _inverse((j - i) * (j + i))
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        (u, s, vh), (gu, gs, gvh) = outputs, output_gradients
+        v, row, column = swap(vh), np.expand_dims(s, -2), np.expand_dims(s, -1)
+        inner, outer = [], []
+        if gs is not None:
+            inner.append(np.expand_dims(gs, -1) * np.eye(s.shape[-1]))
+        if gu is not None:
+            turn = np.matmul(swap(u), gu)
+            inner.append(self._gaps(s) * (turn - swap(turn)) * row)
+            outer.append(np.matmul(_outside(u, gu) * _inverse(row), vh))
+        if gvh is not None:
+            gv = swap(gvh)
+            turn = np.matmul(vh, gv)
+            inner.append(column * (self._gaps(s) * (turn - swap(turn))))
+            outer.append(np.matmul(u, swap(_outside(v, gv) * _inverse(row))))
+        return [total([np.matmul(np.matmul(u, total(inner)), vh), *outer])]
+
+    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+        (t,) = eval_points
+        if t is None:
+            return [None] * 3
+        u, s, vh = self(*inputs)
+        v, row, column, f = swap(vh), np.expand_dims(s, -2), np.expand_dims(s, -1), self._gaps(s)
+        p = np.matmul(np.matmul(swap(u), t), v)
+        du = np.matmul(u, f * (p * row + column * swap(p))) + _outside(u, np.matmul(t, v)) * _inverse(row)
+        dv = np.matmul(v, f * (column * p + swap(p) * row)) + _outside(v, np.matmul(swap(t), u)) * _inverse(
+            row
+        )
+        return [du, np.diagonal(p, 0, -2, -1), swap(dv)]
+
+
+def _svd_shapes(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
+    *stack, m, n = shape
+    k = min(m, n)
+    return [(*stack, m, k), (*stack, k), (*stack, k, n)]
+
+
+def _svd_ball(a: Any) -> tuple[Any, Any, Any]:
+    """Return balls of singular values and vectors with LAPACK's signs: of the eigenvalues of aᵀ·a, or of a·aᵀ."""
+    if a.shape[0] < a.shape[1]:
+        u, s, vh = _svd_ball(a.T)
+        return vh.T, s, u.T
+    squares, vectors = eigh_ball(a.T @ a)
+    s = np.array([x.sqrt() for x in squares[::-1]], dtype=object)
+    v = vectors[:, ::-1]
+    middle = np.array([[float(x.mid()) for x in row] for row in a])
+    if np.isfinite(middle).all():
+        plain = np.linalg.svd(middle, full_matrices=False)[2].T
+        agree = np.sum(np.array([[float(x.mid()) for x in row] for row in v]) * plain, axis=0)
+        v = np.where(agree < 0, -v, v)
+    return (a @ v) / s, s, v.T
+
+
+class QR(Rectangular):
+    """q with orthonormal columns and the upper triangular r with q·r = a, which has no more columns than rows.
+
+    With c = qᵀ·ȧ·r⁻¹ and ω = l - lᵀ for the lower triangle l of c, below its diagonal: ṙ = (c - ω)·r and
+    q̇ = q·ω + (1 - q·qᵀ)·ȧ·r⁻¹.
+    """
+
+    code = "np.linalg.qr"
+    n_outputs = 2
+
+    def output_type(self, *types: Any) -> Type:
+        dtype, shape = self.check(*types), types[0].shape
+        return TupleType((array_type(dtype, shape), array_type(dtype, (*shape[:-2], shape[-1], shape[-1]))))
+
+    def compute(self, *arrays: Any) -> Any:
+        return tuple(np.linalg.qr(arrays[0]))
+
+    def ball(self, *balls: Any) -> Any:
+        a = balls[0]
+        q, r = np.empty(a.shape, dtype=object), np.empty((*a.shape[:-2], *a.shape[-1:] * 2), dtype=object)
+        for place in np.ndindex(a.shape[:-2]):
+            q[place], r[place] = _qr_ball(a[place])
+        return q, r
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        (q, r), (gq, gr) = outputs, output_gradients
+        inner = total(
+            [
+                None if gr is None else np.matmul(r, swap(np.triu(gr))),
+                None if gq is None else -np.matmul(swap(gq), q),
+            ]
+        )
+        lower = np.tril(inner)
+        symmetric = lower + swap(np.tril(inner, -1))
+        back = total([gq, np.matmul(q, symmetric)])
+        return [swap(np.linalg.solve(r, swap(back)))]
+
+    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+        (t,) = eval_points
+        if t is None:
+            return [None, None]
+        q, r = self(*inputs)
+        change = swap(np.linalg.solve(swap(r), swap(t)))
+        c = np.matmul(swap(q), change)
+        turn = np.tril(c, -1) - swap(np.tril(c, -1))
+        return [np.matmul(q, turn) + _outside(q, change), np.matmul(c - turn, r)]
+
+
+def _qr_ball(a: Any) -> tuple[Any, Any]:
+    """Return balls of the factors by the Gram-Schmidt process, with LAPACK's signs."""
+    import flint
+
+    n = a.shape[1]
+    q, r = np.array(a), np.full((n, n), flint.arb(0), dtype=object)
+    middle = np.array([[float(x.mid()) for x in row] for row in a])
+    signs = np.sign(np.diag(np.linalg.qr(middle)[1])) if np.isfinite(middle).all() else np.ones(n)
+    for j in range(n):
+        for i in range(j):
+            r[i, j] = q[:, i] @ q[:, j]
+            q[:, j] = q[:, j] - r[i, j] * q[:, i]
+        r[j, j] = (q[:, j] @ q[:, j]).sqrt() * int(signs[j] or 1)
+        q[:, j] = q[:, j] / r[j, j]
+    return q, r
+
+
+class Pinv(Rectangular):
+    """The pseudoinverse p = a⁺, where singular values below `rtol` times the largest count as zero.
+
+    As long as the rank stays: ṗ = -p·ȧ·p + p·pᵀ·ȧᵀ·(1 - a·p) + (1 - p·a)·ȧᵀ·pᵀ·p.
+    """
+
+    __props__ = ("rtol",)
+    code = "np.linalg.pinv"
+
+    def __init__(self, rtol: float):
+        self.rtol = rtol
+
+    def output_type(self, *types: Any) -> Type:
+        *stack, m, n = types[0].shape
+        return array_type(self.check(*types), (*stack, n, m))
+
+    def compute(self, *arrays: Any) -> Any:
+        return np.linalg.pinv(arrays[0], self.rtol)
+
+    def source(self, node: Term, names: Sequence[str]) -> str | None:
+        return f"np.linalg.pinv({names[0]}, {self.rtol!r})"
+
+    def ball(self, *balls: Any) -> Any:
+        m, n = balls[0].shape[-2:]
+
+        def full_rank(a: Any) -> Any:
+            t = a.transpose()
+            return (t * a).solve(t) if m >= n else t * (a * t).inv()
+
+        return over_matrices(full_rank, balls[0])
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        (a,), (p,), (g,) = inputs, outputs, output_gradients
+        t, back = swap(p), swap(g)
+        left = np.matmul(np.matmul(back, p), t)
+        right = np.matmul(np.matmul(t, p), back)
+        return [
+            total(
+                [
+                    -np.matmul(np.matmul(t, g), t),
+                    left - np.matmul(a, np.matmul(p, left)),
+                    right - np.matmul(np.matmul(right, p), a),
+                ]
+            )
+        ]
+
+    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+        (a,), (d,) = inputs, eval_points
+        if d is None:
+            return [None]
+        p = self(a)
+        t, back = swap(p), swap(d)
+        left = np.matmul(np.matmul(p, t), back)
+        right = np.matmul(np.matmul(back, t), p)
+        return [
+            total(
+                [
+                    -np.matmul(np.matmul(p, d), p),
+                    left - np.matmul(np.matmul(left, a), p),
+                    right - np.matmul(p, np.matmul(a, right)),
+                ]
+            )
+        ]
+
+
+def _extents(a: Any) -> tuple[int, int]:
+    return as_term(a).type.shape[-2:]
+
+
+@implements(np.linalg.svd)
+def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+    """Trace `np.linalg.svd`; the result is NumPy's named tuple, or the singular values."""
+    if hermitian and compute_uv:
+        raise TraceError(
+            "np.linalg.svd cannot be traced with hermitian=True",
+            cause="singular vectors would have other signs than NumPy's",
+            cure="write np.linalg.eigh(a): the singular values are the sizes of the eigenvalues",
+        )
+    m, n = _extents(a)
+    if compute_uv and full_matrices and m != n:
+        raise TraceError(
+            f"np.linalg.svd cannot be traced with full_matrices=True for matrices of {m} rows and {n} columns",
+            cause="the vectors that it adds to the singular ones are not determined, and have no derivatives",
+            cure="write np.linalg.svd(a, full_matrices=False)",
+        )
+    u, s, vh = outputs_like(SVD(), a)
+    return SVDResult(u, s, vh) if compute_uv else s
+
+
+@implements(np.linalg.svdvals)
+def svdvals(x: Any, /) -> Any:
+    """Trace `np.linalg.svdvals`."""
+    return svd(x, compute_uv=False)
+
+
+@implements(np.linalg.qr)
+def qr(a: Any, mode: str = "reduced") -> Any:
+    """Trace `np.linalg.qr`: of a wide matrix (b, c), the factors of b, and qᵀ·c beside r."""
+    m, n = _extents(a)
+    if mode not in ("reduced", "r") and not (mode == "complete" and m <= n):
+        raise TraceError(
+            f"np.linalg.qr cannot be traced with mode={mode!r}",
+            cause="the columns that it adds to q are not determined, and have no derivatives",
+            cure="leave mode= out, or write mode='r'",
+        )
+    q, r = outputs_like(QR(), a[..., :m] if n > m else a)
+    if n > m:
+        r = np.concatenate([r, np.matmul(swap(q), a[..., m:])], axis=-1)
+    return r if mode == "r" else QRResult(q, r)
+
+
+@implements(np.linalg.pinv)
+def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue) -> Any:
+    """Trace `np.linalg.pinv`."""
+    shape = _extents(a)
+    given = rcond if rtol is np._NoValue else rtol
+    if given is None:
+        given = 1e-15 if rtol is np._NoValue else max(shape) * np.finfo(as_term(a).type.dtype).eps
+    return Pinv(float(given)).make_node(as_term(a))

@@ -1,0 +1,65 @@
+"""Exceptions that depend on values, where the user's code may catch them.
+
+try: l = np.linalg.cholesky(a)      one program for the calls in which a is positive definite,
+except LinAlgError: l = …           another, traced through the handler, for those in which it is not
+
+Elsewhere the program raises them when it runs, as NumPy does, and nothing is asked while the function is traced.
+"""
+
+from __future__ import annotations
+
+import dis
+import sys
+from functools import lru_cache
+from types import CodeType
+
+import numpy as np
+
+from relgrad.errors import is_users
+
+STATES = frozenset(("errstate", "seterr"))
+"""Names by which code makes NumPy raise what it warns of."""
+SUPPRESSORS = frozenset(("suppress", "raises", "assertRaises"))
+"""Names of context managers that catch."""
+
+
+@lru_cache(maxsize=2048)
+def handled(code: CodeType) -> tuple[tuple[int, int], ...]:
+    """Return the ranges of instructions, in bytes, in which what is raised is handled by the code itself.
+
+    Handlers that only leave a `with` statement do not count, unless it may catch.
+    """
+    read = dis.Bytecode(code)
+    instructions = [i for i in read if i.opname not in ("CACHE", "NOP", "EXTENDED_ARG")]
+    after = {a.offset: b.opname for a, b in zip(instructions, instructions[1:], strict=False)}
+    heads = {i.offset for i in instructions if i.opname == "PUSH_EXC_INFO"}
+    catches = not SUPPRESSORS.isdisjoint((*code.co_names, *code.co_freevars))
+    return tuple(
+        [
+            (entry.start, entry.end)
+            for entry in read.exception_entries  # type: ignore[attr-defined]
+            if entry.target in heads and (catches or after[entry.target] != "WITH_EXCEPT_START")
+        ]
+    )
+
+
+def attends(code: CodeType) -> bool:
+    """Whether it matters to code what is raised within it: it handles exceptions, or makes NumPy raise them."""
+    return bool(handled(code)) or not STATES.isdisjoint(code.co_names)
+
+
+def is_attempt(top: CodeType) -> bool:
+    """Whether what is raised at this place may be handled below a frame of the given code."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code is not top:
+        if is_users(frame.f_code.co_filename):
+            at = frame.f_lasti
+            if any(start <= at < end for start, end in handled(frame.f_code)):
+                return True
+        frame = frame.f_back
+    return False
+
+
+def raising() -> tuple[str, ...]:
+    """Return the kinds of floating-point errors that raise at this place, as `np.errstate` names them."""
+    return tuple([kind for kind, what in np.geterr().items() if what == "raise"])

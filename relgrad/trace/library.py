@@ -1,0 +1,61 @@
+"""NumPy's functions that are written in Python, traced as a user's: copies, in whose globals stand-ins are found.
+
+np.rot90(x)   ↦   what the code of np.rot90 does with x: np.flip, np.transpose
+
+NumPy's modules are left alone: a copy of a function has globals of its own, a copy of its module's. What these functions
+call is copied or stood in for in turn.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from types import FunctionType, ModuleType
+from typing import Any
+
+from relgrad.trace.patches import Patches
+
+
+def implementation(function: Any) -> FunctionType | None:
+    """Return the Python function that NumPy calls where nothing overrides it; None of what is compiled."""
+    inner = getattr(function, "__wrapped__", function)
+    return inner if type(inner) is FunctionType and _is_numpys(inner.__globals__.get("__name__")) else None
+
+
+def _is_numpys(module: Any) -> bool:
+    return isinstance(module, str) and module.partition(".")[0] == "numpy"
+
+
+class Library:
+    """Copies of NumPy's modules, made as they are needed, in which stand-ins take the places of functions."""
+
+    def __init__(self, patches: Patches):
+        self.patches = patches
+        self.modules: dict[int, ModuleType] = {}
+        """Copies by the identity of the globals that they are copies of."""
+
+    def copied(self, function: FunctionType) -> Callable[..., Any]:
+        """Return a copy of a function of NumPy's."""
+        scope = vars(self._module(function.__globals__))
+        copy = FunctionType(
+            function.__code__, scope, function.__name__, function.__defaults__, function.__closure__
+        )
+        copy.__kwdefaults__ = function.__kwdefaults__
+        return functools.update_wrapper(copy, function)
+
+    def _module(self, scope: dict[str, Any]) -> ModuleType:
+        found = self.modules.get(id(scope))
+        if found is None:
+            found = self.modules[id(scope)] = ModuleType(scope["__name__"])
+            vars(found).update(scope)
+            vars(found).update({name: self._instead(value) for name, value in scope.items()})
+        return found
+
+    def _instead(self, value: Any) -> Any:
+        """Return what a name of a module means in its copy."""
+        if isinstance(value, ModuleType):
+            return self._module(vars(value)) if _is_numpys(value.__name__) else value
+        new = self.patches.instead(value)
+        if new is not value or type(value) is not FunctionType or implementation(value) is not value:
+            return new
+        return self.copied(value)
