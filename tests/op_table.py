@@ -272,6 +272,13 @@ LINALG: dict[str, Row] = {
     "matrix_power negative": (lambda a: _linalg.matrix_power(a, -2), M),
     "multi_dot": (lambda a, b: _linalg.multi_dot([a, b, a]), M, P),
     "eigvalsh": (lambda a: _linalg.eigvalsh(a + a.T), M),
+    "svd u": (lambda x: _linalg.svd(x, full_matrices=False)[0], X),
+    "svd s": (lambda x: _linalg.svd(x, compute_uv=False), T),
+    "svd vh": (lambda x: _linalg.svd(x.T, full_matrices=False)[2], X),
+    "norm nuc": (lambda x: np.linalg.norm(x, "nuc", axis=(0, 2)), T),
+    "qr q": (lambda x: _linalg.qr(x.mT)[0], T),
+    "qr r": (lambda x: _linalg.qr(x, "r"), X),
+    "pinv": (_linalg.pinv, T),
     "eigh": (lambda a: _linalg.eigh(a + a.T)[0], M),
 }
 

@@ -6,7 +6,8 @@ measurement.
 """
 
 from relgrad.kernels.annuity import annuity_n
-from relgrad.kernels.decided import decided as decided, fails as fails
+from relgrad.kernels.decided import decided as decided
+from relgrad.kernels.decided import fails as fails
 from relgrad.kernels.differences import (
     arctan_difference,
     bose_difference,

@@ -15,11 +15,12 @@ import numpy as np
 from relgrad.errors import ShapeError, TraceError
 from relgrad.implementations import implements
 from relgrad.op import as_term
-from relgrad.ops.matmul import swap, total
+from relgrad.ops.diagonal import Embed
 from relgrad.ops.factors import eigh_ball
+from relgrad.ops.matmul import swap, total
 from relgrad.ops.square import Square, outputs_like, over_matrices
 from relgrad.term import Term
-from relgrad.types import TupleType, Type, array_type
+from relgrad.types import Extent, TupleType, Type, array_type
 
 SVDResult: Any = type(np.linalg.svd(np.eye(1)))
 QRResult: Any = type(np.linalg.qr(np.eye(1)))
@@ -29,12 +30,15 @@ class Rectangular(Square):
     """An op on the matrices in the last two axes of its operand."""
 
     def check(self, *types: Any) -> np.dtype:
-        shape = types[0].shape
-        if len(shape) < 2 or None in shape:
+        if len(types[0].shape) < 2:
             raise ShapeError(
-                f"{self.code}: an operand of shape {shape}", cause="matrices of known extents lie in two axes"
+                f"{self.code}: an operand of shape {types[0].shape}", cause="matrices lie in the last two axes"
             )
         return super().check(array_type(types[0].dtype, (1, 1)))
+
+
+def _least(m: Extent, n: Extent) -> Extent:
+    return None if m is None or n is None else min(m, n)
 
 
 def _inverse(s: Any) -> Any:
@@ -58,7 +62,7 @@ class SVD(Rectangular):
 
     def output_type(self, *types: Any) -> Type:
         dtype, (*stack, m, n) = self.check(*types), types[0].shape
-        k = min(m, n)
+        k = _least(m, n)
         return TupleType(tuple([array_type(dtype, (*stack, *part)) for part in ((m, k), (k,), (k, n))]))
 
     def compute(self, *arrays: Any) -> Any:
@@ -77,14 +81,15 @@ class SVD(Rectangular):
 
     def _gaps(self, s: Any) -> Any:
         i, j = np.expand_dims(s, -1), np.expand_dims(s, -2)
-        return _inverse((j - i) * (j + i))
+        gaps = (j - i) * (j + i)
+        return _inverse(np.tril(gaps, -1) + np.triu(gaps, 1))
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         (u, s, vh), (gu, gs, gvh) = outputs, output_gradients
         v, row, column = swap(vh), np.expand_dims(s, -2), np.expand_dims(s, -1)
         inner, outer = [], []
         if gs is not None:
-            inner.append(np.expand_dims(gs, -1) * np.eye(s.shape[-1]))
+            inner.append(Embed(0)(gs))
         if gu is not None:
             turn = np.matmul(swap(u), gu)
             inner.append(self._gaps(s) * (turn - swap(turn)) * row)
@@ -118,18 +123,18 @@ def _svd_shapes(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
 
 def _svd_ball(a: Any) -> tuple[Any, Any, Any]:
     """Return balls of singular values and vectors with LAPACK's signs: of the eigenvalues of aᵀ·a, or of a·aᵀ."""
-    if a.shape[0] < a.shape[1]:
-        u, s, vh = _svd_ball(a.T)
-        return vh.T, s, u.T
-    squares, vectors = eigh_ball(a.T @ a)
+    wide = a.shape[0] < a.shape[1]
+    tall = a.T if wide else a
+    squares, vectors = eigh_ball(tall.T @ tall)
     s = np.array([x.sqrt() for x in squares[::-1]], dtype=object)
     v = vectors[:, ::-1]
     middle = np.array([[float(x.mid()) for x in row] for row in a])
     if np.isfinite(middle).all():
-        plain = np.linalg.svd(middle, full_matrices=False)[2].T
-        agree = np.sum(np.array([[float(x.mid()) for x in row] for row in v]) * plain, axis=0)
-        v = np.where(agree < 0, -v, v)
-    return (a @ v) / s, s, v.T
+        plain = np.linalg.svd(middle, full_matrices=False)
+        agree = np.array([[float(x.mid()) for x in row] for row in v]) * (plain[0] if wide else plain[2].T)
+        v = np.where(np.sum(agree, axis=0) < 0, -v, v)
+    u = (tall @ v) / s
+    return (v, s, u.T) if wide else (u, s, v.T)
 
 
 class QR(Rectangular):
@@ -262,8 +267,11 @@ class Pinv(Rectangular):
         ]
 
 
-def _extents(a: Any) -> tuple[int, int]:
-    return as_term(a).type.shape[-2:]
+def _extents(name: str, a: Any) -> tuple[int, int]:
+    shape = as_term(a).type.shape[-2:]
+    if None in shape:
+        raise ShapeError(f"{name} needs the extents of matrices, which are not known: {shape}")
+    return shape
 
 
 @implements(np.linalg.svd)
@@ -275,8 +283,8 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
             cause="singular vectors would have other signs than NumPy's",
             cure="write np.linalg.eigh(a): the singular values are the sizes of the eigenvalues",
         )
-    m, n = _extents(a)
-    if compute_uv and full_matrices and m != n:
+    if compute_uv and full_matrices and (shape := as_term(a).type.shape[-2:])[0] != shape[1]:
+        m, n = shape
         raise TraceError(
             f"np.linalg.svd cannot be traced with full_matrices=True for matrices of {m} rows and {n} columns",
             cause="the vectors that it adds to the singular ones are not determined, and have no derivatives",
@@ -295,7 +303,7 @@ def svdvals(x: Any, /) -> Any:
 @implements(np.linalg.qr)
 def qr(a: Any, mode: str = "reduced") -> Any:
     """Trace `np.linalg.qr`: of a wide matrix (b, c), the factors of b, and qᵀ·c beside r."""
-    m, n = _extents(a)
+    m, n = _extents("np.linalg.qr", a)
     if mode not in ("reduced", "r") and not (mode == "complete" and m <= n):
         raise TraceError(
             f"np.linalg.qr cannot be traced with mode={mode!r}",
@@ -311,8 +319,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
 @implements(np.linalg.pinv)
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue) -> Any:
     """Trace `np.linalg.pinv`."""
-    shape = _extents(a)
     given = rcond if rtol is np._NoValue else rtol
     if given is None:
-        given = 1e-15 if rtol is np._NoValue else max(shape) * np.finfo(as_term(a).type.dtype).eps
+        given = 1e-15 if rtol is np._NoValue else max(_extents("np.linalg.pinv", a)) * np.finfo(as_term(a).type.dtype).eps
     return Pinv(float(given)).make_node(as_term(a))

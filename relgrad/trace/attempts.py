@@ -11,6 +11,7 @@ from __future__ import annotations
 import dis
 import sys
 from functools import lru_cache
+from itertools import pairwise
 from types import CodeType
 
 import numpy as np
@@ -31,7 +32,7 @@ def handled(code: CodeType) -> tuple[tuple[int, int], ...]:
     """
     read = dis.Bytecode(code)
     instructions = [i for i in read if i.opname not in ("CACHE", "NOP", "EXTENDED_ARG")]
-    after = {a.offset: b.opname for a, b in zip(instructions, instructions[1:], strict=False)}
+    after = {a.offset: b.opname for a, b in pairwise(instructions)}
     heads = {i.offset for i in instructions if i.opname == "PUSH_EXC_INFO"}
     catches = not SUPPRESSORS.isdisjoint((*code.co_names, *code.co_freevars))
     return tuple(

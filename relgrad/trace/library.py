@@ -2,8 +2,8 @@
 
 np.rot90(x)   ↦   what the code of np.rot90 does with x: np.flip, np.transpose
 
-NumPy's modules are left alone: a copy of a function has globals of its own, a copy of its module's. What these functions
-call is copied or stood in for in turn.
+NumPy's modules are left alone: a copy of a function has globals of its own, a copy of its module's. What these
+functions call is copied or stood in for in turn.
 """
 
 from __future__ import annotations

@@ -194,7 +194,7 @@ def _binary(name: str, x: Any, y: Any) -> Any:
 
 
 def python_raises(result: Any, function: Callable[..., Any], args: Any) -> Any:
-    """Return the result of a function of Python's numbers, where the user's code handles no exceptions or there is none.
+    """Return the result of a function of Python's numbers; raise as Python does, where it may be handled.
 
     Python raises where NumPy answers with infinities and NaN: `1.0 / 0.0`, `math.sqrt(-1.0)`, `math.exp(1e3)`.
     """
