@@ -13,6 +13,7 @@ import sys
 from functools import lru_cache
 from itertools import pairwise
 from types import CodeType
+from typing import Any
 
 import numpy as np
 
@@ -28,20 +29,22 @@ SUPPRESSORS = frozenset(("suppress", "raises", "assertRaises"))
 def handled(code: CodeType) -> tuple[tuple[int, int], ...]:
     """Return the ranges of instructions, in bytes, in which what is raised is handled by the code itself.
 
-    Handlers that only leave a `with` statement do not count, unless it may catch.
+    What leaves a `with` statement is handled where that stands, unless it catches itself.
     """
     read = dis.Bytecode(code)
+    entries = read.exception_entries  # type: ignore[attr-defined]
     instructions = [i for i in read if i.opname not in ("CACHE", "NOP", "EXTENDED_ARG")]
-    after = {a.offset: b.opname for a, b in pairwise(instructions)}
-    heads = {i.offset for i in instructions if i.opname == "PUSH_EXC_INFO"}
-    catches = not SUPPRESSORS.isdisjoint((*code.co_names, *code.co_freevars))
-    return tuple(
-        [
-            (entry.start, entry.end)
-            for entry in read.exception_entries  # type: ignore[attr-defined]
-            if entry.target in heads and (catches or after[entry.target] != "WITH_EXCEPT_START")
-        ]
-    )
+    after = {a.offset: b for a, b in pairwise(instructions) if a.opname == "PUSH_EXC_INFO"}
+    suppresses = not SUPPRESSORS.isdisjoint((*code.co_names, *code.co_freevars))
+
+    def catches(entry: Any) -> bool:
+        first = after.get(entry.target)
+        if first is not None and (suppresses or first.opname != "WITH_EXCEPT_START"):
+            return True
+        # What a handler cleans up after, or a context manager lets pass, is raised again: within the handler.
+        return any(e.start <= entry.target < e.end and catches(e) for e in entries if e is not entry)
+
+    return tuple([(entry.start, entry.end) for entry in entries if catches(entry)])
 
 
 def attends(code: CodeType) -> bool:

@@ -15,7 +15,7 @@ class Guard(NamedTuple):
     """Whether outside state is as it was: `holds(fun)`; never, where `reason` says what is not seen.
 
     `identities` says whether the code that is seen compares objects by identity; `scopes` are its globals and cells;
-    `attends` says whether it may handle exceptions.
+    `attends` says whether it may handle exceptions; `asking` are the globals of the code that names `type`.
     """
 
     holds: Callable[[Any], bool]
@@ -23,6 +23,7 @@ class Guard(NamedTuple):
     identities: bool = False
     scopes: Sequence[Any] = ()
     attends: bool = False
+    asking: Sequence[Any] = ()
 
 
 def never(fun: Any) -> bool:

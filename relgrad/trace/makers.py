@@ -8,6 +8,7 @@ math.exp(x)                   ↦   np.exp(x)
 
 from __future__ import annotations
 
+import builtins
 import functools
 import math
 import operator
@@ -24,6 +25,7 @@ from relgrad.implementations import IMPLEMENTATIONS
 from relgrad.kernels import log_softmax, logsumexp, softmax
 from relgrad.op import Symbolic, constant
 from relgrad.ops.creation import holds_symbolic, stack_nested
+from relgrad.trace.classes import Type
 from relgrad.trace.dispatch import ALIASES, QUERIES, of_constants
 from relgrad.trace.library import Library, implementation
 from relgrad.trace.numbers import number, python_raises
@@ -456,7 +458,10 @@ def _makers() -> dict[tuple[ModuleType, str], StandIn]:
         "empty_like": _like(np.zeros_like), "frompyfunc": _frompyfunc, "vectorize": _vectorize,
         **dict.fromkeys(("asanyarray", "ascontiguousarray", "asfortranarray"), _asarray),
     }  # fmt: skip
-    places = {(np, name): StandIn(getattr(np, name), traced) for name, traced in by_name.items()}
+    places: dict[Any, Any] = {
+        (np, name): StandIn(getattr(np, name), traced) for name, traced in by_name.items()
+    }
+    places[builtins, "type"] = Type
     places[np, "ndenumerate"] = _where_traced(np.ndenumerate, _ndenumerate)
     places[np, "nditer"] = _where_traced(np.nditer, lambda *args, **kwargs: refuse_function(np.nditer))
     places[np, "r_"], places[np, "c_"] = _Joined(np.r_, False), _Joined(np.c_, True)

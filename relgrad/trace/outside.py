@@ -75,13 +75,18 @@ def read(fun: Any, others: Iterable[Any] = (), seconds: float = 0.0) -> Guard:
         try:
             walk.run(fun, others)
         except _Unseen as unseen:
-            return Guard(never, str(unseen), walk.identities, walk.spaces, walk.attends)
+            return Guard(never, str(unseen), walk.identities, walk.spaces, walk.attends, walk.asking)
         except Exception as error:  # of the user's own code, where looking at an object runs it
             return Guard(
-                never, f"what raises {type(error).__name__} where it is looked at", True, walk.spaces
+                never,
+                f"what raises {type(error).__name__} where it is looked at",
+                True,
+                walk.spaces,
+                True,
+                walk.asking,
             )
         if walk.names == names:
-            return Guard(walk.compiled(), "", walk.identities, walk.spaces, walk.attends)
+            return Guard(walk.compiled(), "", walk.identities, walk.spaces, walk.attends, walk.asking)
         names = frozenset(walk.names)
 
 
@@ -95,6 +100,7 @@ class _Walk(Writer):
         super().__init__({"same": same, "dumps": dumps, "digest": digest})
         self.before, self.names, self.seconds = names, set(names), seconds
         self.identities = self.attends = False
+        self.asking: list[Any] = []
         self.spaces: list[Any] = []
         self.scopes: dict[int, str] = {}
         self.work: deque[tuple[Any, str]] = deque()
@@ -208,6 +214,8 @@ class _Walk(Writer):
         self.names |= used.attributes
         if "type" in used.variables or "__class__" in used.attributes:
             self.names |= CONSTRUCTORS
+        if "type" in used.variables and not any(g is value.__globals__ for g in self.asking):
+            self.asking.append(value.__globals__)
         scope = value.__globals__
         space = self.scopes.get(id(scope))
         if space is None:

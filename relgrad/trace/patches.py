@@ -85,6 +85,9 @@ def _copy(module: ModuleType) -> ModuleType:
     return like
 
 
+_BUILTIN = object()
+
+
 class _Placed:
     """Which names hold stand-ins at this moment, and for how many traces: several threads may trace."""
 
@@ -95,6 +98,7 @@ class _Placed:
         """What import statements call when nothing is traced."""
         self.counts: dict[tuple[int, str], int] = {}
         self.before: dict[tuple[int, str], Any] = {}
+        """What the names meant; `_BUILTIN` where no global hid a builtin."""
 
     def place(self, scope: Scope, name: str, patches: Patches) -> bool:
         """Put a stand-in under a name, or count one more trace that needs it; say whether there is one."""
@@ -106,7 +110,8 @@ class _Placed:
         new = patches.instead(value)
         if new is value:
             return False
-        self.counts[at], self.before[at] = 1, value
+        hidden = isinstance(scope, dict) and name not in scope
+        self.counts[at], self.before[at] = 1, _BUILTIN if hidden else value
         _set(scope, name, new)
         return True
 
@@ -115,14 +120,20 @@ class _Placed:
         self.counts[at] -= 1
         if not self.counts[at]:
             del self.counts[at]
-            _set(scope, name, self.before.pop(at))
+            before = self.before.pop(at)
+            if before is _BUILTIN and isinstance(scope, dict):
+                del scope[name]
+            else:
+                _set(scope, name, before)
 
 
 _placed = _Placed()
 
 
 def _get(scope: Scope, name: str) -> Any:
-    return scope.get(name) if isinstance(scope, dict) else scope.cell_contents
+    if isinstance(scope, dict):
+        return scope[name] if name in scope else getattr(builtins, name, None)
+    return scope.cell_contents
 
 
 def _set(scope: Scope, name: str, value: Any) -> None:
@@ -150,8 +161,11 @@ def _importing(name: str, globals: Any = None, locals: Any = None, fromlist: Any
 
 
 @contextmanager
-def patched(patches: Patches, scopes: Sequence[Scope]) -> Iterator[None]:
-    """Let stand-ins be found in globals, in cells, and by import statements in functions with these globals."""
+def patched(patches: Patches, scopes: Sequence[Scope], asking: Sequence[Scope] = ()) -> Iterator[None]:
+    """Let stand-ins be found in globals, in cells, and by import statements in functions with these globals.
+
+    Code with the globals `asking` finds what stands in for `type`.
+    """
     found: list[tuple[Scope, str]] = []
     around = _imports.scopes
     _imports.scopes = around | {id(scope): patches for scope in scopes}
@@ -164,6 +178,9 @@ def patched(patches: Patches, scopes: Sequence[Scope]) -> Iterator[None]:
                 for name in list(scope) if isinstance(scope, dict) else [""]:
                     if _placed.place(scope, name, patches):
                         found.append((scope, name))
+            for scope in asking:
+                if not any(s is scope and name == "type" for s, name in found) and _placed.place(scope, "type", patches):
+                    found.append((scope, "type"))
         yield
     finally:
         _imports.scopes = around

@@ -366,6 +366,8 @@ for _name, _ufunc in OPERATORS.items():
 def wrap(x: Any) -> Any:
     """Wrap the terms of a result, in tuples and lists too, as tracers."""
     if type(x) is Tracer:
+        if x.origin is None and x.parts is None:
+            attempted(x.term)
         return x
     if is_term(x):
         attempted(x)
