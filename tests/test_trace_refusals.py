@@ -161,11 +161,11 @@ def test_numbers(fun, what, cure):
     assert cure in error.cure
 
 
-def test_formats():
-    error = refused(lambda x: f"{x[0]:.3f}")
-    assert error.what.startswith("a traced array cannot become a Python str")
-    assert "{x[0]:.3f}" in error.what
-    assert "format the result" in error.cure
+def test_the_text_of_a_value_does_not_become_a_number():
+    error = refused(lambda x: x * float(f"{x[0]:.3f}"))
+    assert error.what == 'a traced array cannot become a Python float: `float(f"{x[0]:.3f}")`'
+    with pytest.raises(TraceError, match="a traced array cannot become a Python str"):
+        f"{symbol('x', ()):.3f}"
 
 
 @pytest.mark.parametrize("convert", [float, complex, np.random.normal])
@@ -288,8 +288,8 @@ def test_outputs():
 @pytest.mark.parametrize(
     ("fun", "what", "cure"),
     [
-        (lambda x: np.fft.fft(x), "np.fft.fft cannot be traced", "relgrad.Op"),
-        (lambda x: np.linalg.eig(x), "np.linalg.eig cannot be traced", "relgrad.Op"),
+        (lambda x: np.fft.fft(x), "np.fft.fft cannot be traced", "np.cos"),
+        (lambda x: np.linalg.eig(x * np.eye(3)), "np.linalg.eig cannot be traced", "np.linalg.eigh"),
         (lambda x: scipy.special.kv(1, x), "scipy.special.kv cannot be traced", "relgrad.Op"),
         (lambda x: np.copyto(OUTER, x), "np.copyto cannot be traced", "np.zeros_like(x)"),
         (
@@ -299,7 +299,6 @@ def test_outputs():
         ),
         (lambda x: np.add.reduceat(x, [0, 2]), "np.add.reduceat cannot be traced", "x[i:j].sum()"),
         (lambda x: np.arctan2.reduce(x), "np.arctan2.reduce cannot be traced", "relgrad.Op"),
-        (lambda x: np.add(x, 1, dtype=np.float32), "np.add cannot be traced with dtype=", ".astype(dtype)"),
         (lambda x: np.add(x, 1, where=MASK), "np.add cannot be traced with where=", "np.where"),
         (lambda x: x.sort(), "a traced array cannot be changed in place: `x.sort()`", "x = x.copy()"),
         (lambda x: x.fill(0), "a traced array cannot be changed in place: `x.fill(0)`", "x = x.copy()"),
@@ -333,11 +332,11 @@ def test_options_that_a_builder_does_not_know(monkeypatch):
     error = refused(lambda x: np.sum(x, out=np.zeros((), np.float32)))
     assert error.what.startswith("np.sum cannot be traced with")
     assert "out" in error.what
-    monkeypatch.setitem(IMPLEMENTATIONS, np.fft.fft, lambda a: a)
-    error = refused(lambda x: np.fft.fft(x, n=4))
+    monkeypatch.setitem(IMPLEMENTATIONS, np.packbits, lambda a: a)
+    error = refused(lambda x: np.packbits(x > 0, bitorder="little"))
     assert (
         error.what
-        == "np.fft.fft cannot be traced with these arguments: got an unexpected keyword argument 'n'"
+        == "np.packbits cannot be traced with these arguments: got an unexpected keyword argument 'bitorder'"
     )
 
 
@@ -417,7 +416,7 @@ def test_cures_name_only_what_can_be_traced():
     texts += [*cures.CALLS.values(), *cures.MATH.values(), cures.STACK, cures.WRITE, cures.ORDER]
     named = {name for text in texts for name in re.findall(r"np\.([a-z][\w.]*\w)", text)}
     assert len(named) > 20
-    plain = {"eye", "ones", "zeros", "array", "asarray", "float64", "float32", "timedelta64"}
+    plain = {"eye", "ones", "zeros", "array", "asarray", "float64", "float32", "timedelta64", "ndenumerate"}
     for name in named - plain:
         function = np
         for part in name.split("."):

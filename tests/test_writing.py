@@ -534,7 +534,7 @@ def caught(convert: Callable[[Any], Any], otherwise: Any = 0.0) -> Callable[...,
 @pytest.mark.parametrize(
     "convert",
     [
-        *(float, complex, lambda x: f"{x:.2f}" and 1.0, lambda x: np.fft.fft([x])[0]),
+        *(float, complex, lambda x: float(f"{x:.2f}"), lambda x: np.fft.fft([x])[0]),
         *(lambda x: np.add(x, 1, where=np.array(True)), lambda x: OUTER.__setitem__(0, x) or 1.0),
     ],
 )

@@ -32,7 +32,8 @@ class Rectangular(Square):
     def check(self, *types: Any) -> np.dtype:
         if len(types[0].shape) < 2:
             raise ShapeError(
-                f"{self.code}: an operand of shape {types[0].shape}", cause="matrices lie in the last two axes"
+                f"{self.code}: an operand of shape {types[0].shape}",
+                cause="matrices lie in the last two axes",
             )
         return super().check(array_type(types[0].dtype, (1, 1)))
 
@@ -321,5 +322,9 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._
     """Trace `np.linalg.pinv`."""
     given = rcond if rtol is np._NoValue else rtol
     if given is None:
-        given = 1e-15 if rtol is np._NoValue else max(_extents("np.linalg.pinv", a)) * np.finfo(as_term(a).type.dtype).eps
+        given = (
+            1e-15
+            if rtol is np._NoValue
+            else max(_extents("np.linalg.pinv", a)) * np.finfo(as_term(a).type.dtype).eps
+        )
     return Pinv(float(given)).make_node(as_term(a))

@@ -134,8 +134,8 @@ ATTRIBUTES: dict[str, tuple[str, str]] = {
 _COMPLEX = "its result is complex, and relgrad computes with real numbers"
 _FOURIER = (
     _COMPLEX,
-    "multiply by the matrices of cosines and sines, t = 2 * np.pi * np.outer(np.arange(n), np.arange(n)) / n: the real"
-    " part is np.cos(t) @ x, the imaginary one -np.sin(t) @ x, and the power the sum of their squares",
+    "multiply by the matrices of cosines and sines, t = 2 * math.pi * np.outer(np.arange(n), np.arange(n)) / n: the"
+    " real part is np.cos(t) @ x, the imaginary one -np.sin(t) @ x, and the power the sum of their squares",
 )
 _EIGEN = (_COMPLEX, "for symmetric matrices, write np.linalg.eigh(a), which is traced")
 

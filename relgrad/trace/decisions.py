@@ -61,12 +61,13 @@ class Call:
         kinds = raising()
         if not (attempted or kinds):
             return
+        options: dict[str, Any] = {"all": "ignore", **dict.fromkeys(kinds, "raise")}
         for node in unknown([root], self.values):
             if type(node.op) is Input or node.op.implicit:
                 return
             error: Exception | None = None
             try:
-                with np.errstate(**{"all": "ignore", **dict.fromkeys(kinds, "raise")}):
+                with np.errstate(**options):
                     self.values[node] = value_of(node, self.values)
             except Exception as raised:
                 error = raised

@@ -179,7 +179,9 @@ def patched(patches: Patches, scopes: Sequence[Scope], asking: Sequence[Scope] =
                     if _placed.place(scope, name, patches):
                         found.append((scope, name))
             for scope in asking:
-                if not any(s is scope and name == "type" for s, name in found) and _placed.place(scope, "type", patches):
+                if not any(s is scope and name == "type" for s, name in found) and _placed.place(
+                    scope, "type", patches
+                ):
                     found.append((scope, "type"))
         yield
     finally:

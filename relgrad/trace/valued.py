@@ -214,6 +214,25 @@ def _lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     return x, rest, np.int32(rank), s
 
 
+def _cond(x: Any, p: Any = None) -> Any:
+    if p in (None, 2, -2):
+        s = np.linalg.svdvals(x)
+        return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+    return np.linalg.norm(x, p, axis=(-2, -1)) * np.linalg.norm(np.linalg.inv(x), p, axis=(-2, -1))
+
+
+def _of_numbers(function: Any) -> Callable[..., Any]:
+    """Return a quantile that leaves out NaN, whose places are decided, of an array taken as a whole."""
+
+    def call(a: Any, q: Any, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
+        if axis not in (None, -1, 0) or (axis is not None and np.ndim(a) != 1):
+            refuse_function(function)
+        x: Any = np.ravel(a)
+        return function(x[~_decided(np.isnan(x))], q, None, *args, **kwargs)
+
+    return call
+
+
 def _accumulate(ufunc: np.ufunc, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
     """Trace `ufunc.accumulate` step by step, where nothing says how to do it at once."""
     if (
@@ -329,6 +348,9 @@ QUERIES.update(
         np.allclose: _allclose,
         np.array_equiv: _array_equiv,
         np.linalg.lstsq: _lstsq,
+        np.linalg.cond: _cond,
+        np.nanquantile: _of_numbers(np.quantile),
+        np.nanpercentile: _of_numbers(np.percentile),
         np.polymul: _polymul,
         **{f: _of_integers(f) for f in (np.unravel_index, np.ravel_multi_index)},
         np.put_along_axis: _put_along_axis,
