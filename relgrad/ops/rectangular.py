@@ -198,7 +198,8 @@ def _qr_ball(a: Any) -> tuple[Any, Any]:
         for i in range(j):
             r[i, j] = q[:, i] @ q[:, j]
             q[:, j] = q[:, j] - r[i, j] * q[:, i]
-        r[j, j] = (q[:, j] @ q[:, j]).sqrt() * int(signs[j] or 1)
+        length: Any = q[:, j] @ q[:, j]
+        r[j, j] = length.sqrt() * int(signs[j] or 1)
         q[:, j] = q[:, j] / r[j, j]
     return q, r
 
