@@ -123,6 +123,34 @@ def test_an_index_out_of_bounds_is_caught():
     assert [g(X, i) for i in (0, 1, 5, -2, -3)] == [1.0, -2.0, 0.0, 1.0, 0.0]
 
 
+def test_what_is_raised_before_a_handler_is_not_caught_by_it():
+    def late(a: Any) -> Any:
+        y = np.linalg.inv(a)
+        try:
+            return y.sum() if y[0, 0] > 0 else y[0, 0]
+        except np.linalg.LinAlgError:
+            return a[0, 0]
+
+    g = rg.stabilize(late)
+    for a in (P, np.ones((2, 2)), P):
+        if a is P:
+            np.testing.assert_allclose(g(a), late(a))
+        else:
+            with pytest.raises(np.linalg.LinAlgError):
+                g(a)
+
+
+def test_whatever_is_caught_is_a_decision():
+    def power(n: Any) -> Any:
+        try:
+            return np.int64(2) ** n
+        except ValueError:
+            return -1
+
+    g = rg.stabilize(power)
+    assert [g(np.array(n)) for n in (-1, 3, -2)] == [-1, 8, -1]
+
+
 def test_the_source_says_what_must_raise():
     text = rg.stabilize(factor).source(N)
     assert "fails(lambda: np.linalg.cholesky(a))" in text

@@ -190,6 +190,7 @@ power, float_power = (
     Power(f.__name__, f, *power_rules(f), code=code, range=raised, ball=lambda x, y: x**y)
     for f, code in ((np.power, "{} ** {}"), (np.float_power, "np.float_power({}, {})"))
 )
+power.raises = True  # integers to negative integer powers
 implements(np.power)(power)
 implements(np.float_power)(float_power)
 

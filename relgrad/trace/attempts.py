@@ -3,7 +3,8 @@
 try: l = np.linalg.cholesky(a)      one program for the calls in which a is positive definite,
 except LinAlgError: l = …           another, traced through the handler, for those in which it is not
 
-Elsewhere the program raises them when it runs, as NumPy does, and nothing is asked while the function is traced.
+Elsewhere the program raises them when it runs, as NumPy does, and nothing is asked while the function is traced. If
+the function handles exceptions anywhere, its terms are computed one by one, so that each raises where it stands.
 """
 
 from __future__ import annotations

@@ -56,11 +56,12 @@ class Call:
         """Whether the function got a text of values, which guards do not tell."""
 
     def attempt(self, root: Term) -> None:
-        """Raise what NumPy raises where it computes a term, and make the program one of calls that raise the same."""
-        attempted = self.attends is not None and is_attempt(self.attends)
+        """Raise what NumPy raises where it computes a term.
+
+        Where the function may handle that, the program is one of the calls that raise the same.
+        """
         kinds = raising()
-        if not (attempted or kinds):
-            return
+        asks = bool(kinds) or (self.attends is not None and is_attempt(self.attends))
         options: dict[str, Any] = {"all": "ignore", **dict.fromkeys(kinds, "raise")}
         for node in unknown([root], self.values):
             if type(node.op) is Input or node.op.implicit:
@@ -72,7 +73,7 @@ class Call:
             except Exception as raised:
                 error = raised
             varies = any(rand in self.varying for rand in node.rands)
-            if varies and (kinds or (attempted and node.op.raises)):
+            if varies and asks and (kinds or _may_raise(node) or error is not None):
                 question = term(Fails(node.op, kinds), *node.rands)
                 self.values[question] = np.bool_(error is not None)
                 self.varying.add(question)
@@ -102,6 +103,11 @@ class Call:
         if value is not None and root in self.varying and root not in self.decisions:
             self.decisions[root] = Decision(root, answers([value])[0], user_line())
         return value
+
+
+def _may_raise(node: Term) -> bool:
+    """Whether NumPy raises for some values of a term's operands: for floats, no function of single entries does."""
+    return node.op.raises and not (node.op.elementwise and node.type.dtype.kind == "f")
 
 
 _calls: Nesting[Call] = Nesting()

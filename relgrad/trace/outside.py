@@ -75,7 +75,7 @@ def read(fun: Any, others: Iterable[Any] = (), seconds: float = 0.0) -> Guard:
         try:
             walk.run(fun, others)
         except _Unseen as unseen:
-            return Guard(never, str(unseen), walk.identities, walk.spaces, walk.attends, walk.asking)
+            return Guard(never, str(unseen), walk.identities, walk.spaces, True, walk.asking)
         except Exception as error:  # of the user's own code, where looking at an object runs it
             return Guard(
                 never,
