@@ -141,11 +141,12 @@ def test_norms_of_everything():
     agrees(lambda a: np.linalg.norm(a, axis=0), np.zeros((0, 3)))
 
 
-def test_norms_of_singular_values_name_the_cure():
+def test_norms_of_singular_values_and_what_is_none():
     (a,) = inputs_like([normal(3, 3)])
     for order in (2, -2, "nuc"):
-        with pytest.raises(TraceError, match="eigvalsh"):
-            np.linalg.norm(a, order)
+        agrees(lambda x, order=order: np.linalg.norm(x, order, axis=(2, 0), keepdims=True), normal(3, 2, 4))
+    with pytest.raises(TraceError, match="there is no such norm"):
+        np.linalg.norm(a, 3)
     with pytest.raises(ShapeError, match="vector_norm"):
         np.linalg.norm(*inputs_like([normal(2, 2, 2)]), ord=2)
     with pytest.raises(TraceError, match="ord='fro'"):
