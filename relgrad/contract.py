@@ -140,6 +140,10 @@ class Contract:
             self._checked(i, cell[0], kind) for i, (cell, kind) in enumerate(zip(storage, types, strict=True))
         ]
 
+    def may_raise(self, node: Term) -> bool:
+        """Whether computing an application raises for some values of its operands: an index that names no entry."""
+        return False
+
     def _checked(self, i: int, value: Any, kind: Any) -> Any:
         if not isinstance(kind, ArrayType):
             return value

@@ -155,7 +155,7 @@ if $B:\n$b | if $B:\n$b\nelse:\n$b | if $B:\n$b\nelif $B:\n$b\nelse:\n$b | for $
 for $n in range(len($V)):\n$b | for $n in range($I % 4):\n$b | for $u in $V:\n$b
 for $r in $X:\n    $r += $S\n$b | for $r in $X:\n    $r[$i] = $S\n$b | for $n, $u in enumerate($V):\n$b
 for $n in range(len($W)):\n    $W[$n] = $W[$n - 1] + $S\n$b
-for $n in range(1, len($W)):\n    $W[$n] += $W[$n - 1] * $C | $v = 0\nwhile $v < 3 and $B:\n    $v += 1\n$b
+for $n in range(1, len($W)):\n    $W[$n] += $W[$n - 1] * $C | $v = 0\nwhile $v < 3 and ($B):\n    $v += 1\n$b
 $v = 0\nwhile $v < 4:\n    $v += 1\n    if $B:\n        break\n$b | for $u, $t in zip($V, $V):\n$b
 $v = $S\n$c = 0\nwhile abs($v) > 0.3 and $c < 5:\n    $v *= 0.5\n    $c += 1\n$b
 for $n in range($N):\n    if $B:\n        continue\n$b
@@ -413,9 +413,10 @@ class _Writer:
         lines: list[str] = []
         for line in template.split("\n"):
             if line in ("$b", "$b2"):
-                # What is new within, at least a loop's variable, can be read in the body.
+                # What is new within, at least a loop's variable, can be read in the body; not what `while` counts,
+                # which the body could set back, for ever.
                 before = dict(self.values)
-                kinds: dict[str, Any] = {"n": 1, "m": 1, "c": 1, "u": 1.0, "t": 1.0}
+                kinds: dict[str, Any] = {"n": 1, "m": 1, "u": 1.0, "t": 1.0}
                 self.values |= {new[c]: kinds[c] for c in kinds if c in new}
                 for _ in range(self.draw.choice([1, 1, 2, 3])):
                     lines += self.statement(indent + (1 if line == "$b" else 2))
@@ -517,7 +518,7 @@ def faults(
         for number, (args, want) in enumerate(zip(p.calls, wanted, strict=True)):
             got = outcome(made, args)
             fault = _fault(got, want, how)
-            if fault:
+            if fault and not (how == "default" and _is_near(got, plain, args)):
                 yield f"{how}, call {number}: {fault}"
             if refusals is not None and want.error is None and isinstance(got.error, rg.RelgradError):
                 refusals.append(str(got.error))
@@ -540,6 +541,26 @@ def _fault(got: Outcome, want: Outcome, how: str) -> str | None:
     if want.changed:
         return "answers where NumPy changes the arguments"
     return difference(got.value, want.value, 1e-7 if how == "naive" else 1e-6)
+
+
+def _is_near(got: Outcome, plain: Callable[..., Any], args: Sequence[Any]) -> bool:
+    """Whether NumPy gives an outcome for arguments of which some differ by a few units in the last place.
+
+    int((1 + x) - x) is 0 or 1 as 1 + x is rounded: a program that does not round there gives 1.
+    """
+    numbers = np.random.default_rng(0)
+    for _ in range(12):
+        near = [
+            _like(
+                np.asarray(x + 4 * np.spacing(x) * numbers.uniform(-1, 1, np.shape(x)), np.result_type(x)), x
+            )
+            if np.result_type(x).kind == "f"
+            else x
+            for x in args
+        ]
+        if not _fault(got, outcome(plain, near), "default"):
+            return True
+    return False
 
 
 def difference(got: Any, want: Any, tolerance: float) -> str | None:

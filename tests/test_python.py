@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import functools
 import math
 import threading
 import warnings
@@ -188,6 +189,89 @@ def test_errors_of_python_and_numpy_pass():
         rg.stabilize(lambda n: 1 // n)(0)
     with pytest.raises(ValueError, match="NaN"):
         rg.stabilize(lambda x: x * int(x))(np.nan)
+
+
+def beside(compute: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that computes something, and gives something else."""
+
+    def f(x, k):
+        compute(x, k)
+        return 2 * x
+
+    return f
+
+
+def given_back(compute: Callable[..., Any]) -> Callable[..., Any]:
+    return compute
+
+
+PARTIAL = {
+    "entries": lambda x, k: x[k],
+    "a copy of their shape": lambda x, k: np.zeros_like(x[k + 0]),
+    "take": lambda x, k: np.take(x, k) + 1,
+    "take_along_axis": lambda x, k: np.take_along_axis(x, k, 0),
+    "choose": lambda x, k: np.choose(k - 2, [x[:2], x[1:]]),
+    "a power of integers": lambda x, k: np.array([2, 3]) ** (2 - k),
+    "inverse": lambda x, k: np.linalg.inv(np.diag(k - 3.0)),
+    "solve": lambda x, k: np.linalg.solve(np.diag(k - 3.0), x[:2]),
+    "cholesky": lambda x, k: np.linalg.cholesky(np.diag(3.0 - k)),
+}
+
+
+@pytest.mark.parametrize("wrapped", [given_back, beside])
+@pytest.mark.parametrize("name", PARTIAL)
+def test_what_numpy_raises_is_raised_though_no_result_depends_on_it(name, wrapped):
+    f = wrapped(PARTIAL[name])
+    good, bad = np.array([2, 2]), np.array([1, 3])
+    for calls in ((good, bad, good), (bad, good)):
+        f_ = rg.stabilize(f)
+        for k in calls:
+            try:
+                expected = f(V, k)
+            except (IndexError, ValueError, np.linalg.LinAlgError):
+                with pytest.raises((IndexError, ValueError, np.linalg.LinAlgError)):
+                    f_(V, k)
+            else:
+                np.testing.assert_allclose(f_(V, k), expected)
+    assert name == "choose" or len(next(iter(f_._programs.values())).programs) == 1
+
+
+@pytest.mark.parametrize(
+    ("compute", "ways"),
+    [
+        (lambda k: V[k[0] + 1], [[0, 1], [5, 5], [1, 1]]),
+        (lambda k: np.linalg.inv(np.diag(k + 0.0))[0, 0], [[1, 1], [0, 1], [1, 1]]),
+    ],
+)
+def test_a_question_that_raises_is_decided(compute, ways):
+    def f(x, k):
+        try:
+            n = int(compute(k))
+        except (IndexError, np.linalg.LinAlgError):
+            n = 7
+        return x * n
+
+    for order in (ways, ways[::-1], ways[1:] + ways):
+        f_ = rg.stabilize(f)
+        for k in order:
+            np.testing.assert_array_equal(f_(V, np.array(k)), f(V, np.array(k)))
+
+
+def test_what_raises_beside_the_result_names_its_line():
+    with pytest.raises(IndexError) as caught:
+        rg.stabilize(beside(lambda x, k: x[k]))(V, np.array([3]))
+    assert any(f"{Path(__file__).name}:" in note for note in caught.value.__notes__)
+
+
+def test_a_refusal_is_not_hidden_behind_an_error_of_pythons():
+    def f(x):
+        y = x * 1.0
+        flat = y[None].ravel()
+        flat[0] = 0.0
+        return functools.reduce(lambda a, b: a + b, y)  # "must support iteration", where y cannot be read
+
+    with pytest.raises(rg.TraceError, match=r"flat\[0\]"):
+        rg.stabilize(f)(V)
 
 
 def test_threads_that_decide_otherwise_do_not_disturb_each_other():
@@ -519,6 +603,33 @@ def test_a_step_count_that_is_computed_with_needs_one_program():
     for t in range(30):
         assert math.isclose(f(2.0, t), 2.0 / (1 - 0.9 ** (t + 1)), rel_tol=1e-12)
     assert len(next(iter(f._programs.values())).programs) == 1
+
+
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.uint64, np.float16, np.float32])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: [np.array([math.exp(x[0]), math.sqrt(x[0]), math.fabs(x[0]), math.gamma(x[0])])],
+        lambda x: [np.array([math.degrees(x[0]), math.log(x[0]), math.log(x[0], x[1] + 2)])],
+        lambda x: [np.array([math.hypot(x[0], x[1]), math.atan2(x[0], x[1]), math.copysign(x[0], x[1])])],
+        lambda x: [np.array([math.pow(x[0], x[1]), math.fmod(x[0], x[1]), math.tanh(x[0])])],
+        lambda x: [np.array(list(map(math.sin, x))), math.fsum(x), math.fsum([x[0], x[1]]) * x],
+        lambda x: [np.array(x.item(0) * x.item(1)), np.array(x.tolist()), x.item(0) * x],
+        lambda x: [math.prod([x[0], x[1]]), np.array([math.prod([x[0], 2.5])]), math.isnan(x[0])],
+    ],
+)
+def test_pythons_functions_answer_with_pythons_numbers_whatever_the_dtype(f, dtype):
+    x = np.array([1, 2], dtype)
+    with np.errstate(all="ignore"):
+        for got, expected in zip(rg.stabilize(f)(x), f(x), strict=True):
+            assert np.asarray(got).dtype == np.asarray(expected).dtype
+            np.testing.assert_allclose(got, expected)
+
+
+def test_functions_of_math_take_numbers():
+    for x in (V, [V[0]]):
+        with pytest.raises(TypeError):
+            rg.stabilize(lambda x: math.sin(x))(x)
 
 
 def test_what_python_raises_is_raised():

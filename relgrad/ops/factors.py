@@ -29,6 +29,7 @@ class Cholesky(Square):
 
     function = staticmethod(np.linalg.cholesky)
     code = "np.linalg.cholesky"
+    partial = True
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         upper = swap(outputs[0])
@@ -75,6 +76,7 @@ class Eigh(Square):
 
     function = staticmethod(np.linalg.eigh)
     code = "np.linalg.eigh"
+    partial = True
     n_outputs = 2
 
     def output_type(self, *types: Any) -> Type:

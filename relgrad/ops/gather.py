@@ -39,6 +39,9 @@ class Index(Rearrangement):
         x, *arrays = types
         return array_type(x.dtype, _result_shape(x.shape, self.pattern, [a.shape for a in arrays]))
 
+    def may_raise(self, node: Term) -> bool:
+        return ARRAY in self.pattern
+
     def compute(self, *arrays: Any) -> Any:
         return arrays[0][_key(self.pattern, arrays[1:])]
 
@@ -134,6 +137,9 @@ class TakeAlong(Rearrangement):
             return array_type(x.dtype, broadcast_shapes(tuple(shape), indices.shape))
         except ValueError as error:
             raise ShapeError(f"np.take_along_axis: {error}") from None
+
+    def may_raise(self, node: Term) -> bool:
+        return True
 
     def compute(self, *arrays: Any) -> Any:
         return np.take_along_axis(arrays[0], arrays[1], axis=self.axis)

@@ -29,6 +29,7 @@ class Solve(Square):
     laws = Laws(linear=(1,))
     function = staticmethod(np.linalg.solve)
     code = "np.linalg.solve"
+    partial = True
 
     def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
         return (-2,)
@@ -74,6 +75,7 @@ class Inv(Square):
     laws = Laws(inverse="inv")
     function = staticmethod(np.linalg.inv)
     code = "np.linalg.inv"
+    partial = True
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         transposed = swap(outputs[0])

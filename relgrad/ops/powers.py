@@ -58,6 +58,10 @@ class Power(Elementwise):
             return x < 0
         return np.logical_and(x < 0, fractional) if np.any(fractional) else None
 
+    def may_raise(self, node: Term) -> bool:
+        exponent = _fixed(node.rands[1])  # integers have no powers of negative exponents
+        return node.type.dtype.kind in "iu" and not (exponent is not None and np.all(exponent >= 0))
+
     def strict(self, node: Term) -> bool:
         base, exponent = map(_fixed, node.rands)
         return bool((exponent is not None and np.all(exponent)) or (base is not None and np.all(base != 1)))

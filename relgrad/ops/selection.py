@@ -171,6 +171,8 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
         which = np.clip(which.astype(np.intp), 0, n - 1)
     elif not is_symbolic(which):
         np.choose(which, np.zeros(n))  # raises ValueError out of bounds
+    elif which.dtype.kind == "i":  # counts no choice from the right
+        which = np.where(which < 0, n, which)
     which, *several = np.broadcast_arrays(which, *several)
     return np.take_along_axis(np.stack(several), which.astype(np.intp)[None], axis=0)[0]
 

@@ -21,6 +21,11 @@ class Square(Op):
     raises = True
     function: Callable[..., Any] = staticmethod(np.asarray)
     code: str = ""
+    partial: bool = False
+    """Whether it raises LinAlgError for some matrices."""
+
+    def may_raise(self, node: Term) -> bool:
+        return self.partial
 
     def compute(self, *arrays: Any) -> Any:
         return type(self).function(*arrays)

@@ -23,8 +23,9 @@ from relgrad.interpret import unknown, value_of
 from relgrad.kernels.decided import answers
 from relgrad.leaf import Input
 from relgrad.op import is_constant
+from relgrad.ops.arguments import call
 from relgrad.ops.failing import Fails
-from relgrad.term import Term, is_term, term
+from relgrad.term import Term, is_term, subterms, term
 from relgrad.trace.attempts import is_attempt, raising
 from relgrad.trace.nesting import Nesting
 from relgrad.types import ArrayType
@@ -54,6 +55,10 @@ class Call:
         """The code that calls the function, where it matters to the function what is raised within it."""
         self.told = False
         """Whether the function got a text of values, which guards do not tell."""
+        self.partial: dict[Term, str] = {}
+        """What raises for some values, and the user's lines that compute it."""
+        self.raised: set[Term] = set()
+        """What raised in this call, where a question asked for it."""
 
     def attempt(self, root: Term) -> None:
         """Raise what NumPy raises where it computes a term.
@@ -79,6 +84,7 @@ class Call:
                 self.varying.add(question)
                 self.decide(question)
             if error is not None:
+                self.raised.add(node)
                 raise error
             if varies:
                 self.varying.add(node)
@@ -95,14 +101,40 @@ class Call:
         return self.values[root]
 
     def decide(self, root: Term) -> Any:
-        """Return the value of a term, and make the program one of calls that have the same."""
-        value = self.value(root)
+        """Return the value of a term, and make the program one of calls that have the same.
+
+        Where computing it raises, the function may catch that: the program is one of calls that raise it, too.
+        """
+        try:
+            value = self.value(root)
+        except Exception:
+            failed = next(t for t in unknown([root], self.values))
+            self.raised.add(failed)
+            for rand in failed.rands:
+                self.decide(rand)
+            raise
         if value is None and self.explicit is not None:  # it may be that of an implicit gradient
             (root,) = self.explicit([root])
             value = self.value(root)
         if value is not None and root in self.varying and root not in self.decisions:
             self.decisions[root] = Decision(root, answers([value])[0], user_line())
         return value
+
+    def complete(self, outputs: Sequence[Term]) -> None:
+        """Decide that what no output depends on is computed, too; raises what NumPy raises there."""
+        live = set(subterms(*outputs, *self.decisions)) if self.partial else set()
+        for t, where in reversed(self.partial.items()):
+            if t in live or not self.raised.isdisjoint(subterms(t)):
+                continue
+            live.update(subterms(t))
+            asked = call(np.all, call(np.equal, t, t))
+            try:
+                known = self.value(asked) is not None and self.decide(asked) is not None
+            except Exception as error:
+                error.add_note(f"  where: {where}")
+                raise
+            if known and asked in self.decisions:
+                self.decisions[asked] = self.decisions[asked]._replace(where=where)
 
 
 def _may_raise(node: Term) -> bool:
@@ -165,6 +197,17 @@ def told(x: Any) -> Any:
     for around in _calls.values if value is not None and x in call.varying else ():
         around.told = True
     return value
+
+
+def computed(t: Term) -> Term:
+    """Return a term that a function computes, and keep in mind whether that may raise."""
+    if _calls.values and is_term(t):
+        inner = t
+        while len(inner.rands) == 1 and inner.op.laws.selects and not inner.op.may_raise(inner):
+            inner = inner.rands[0]
+        if inner.op.may_raise(inner):
+            _calls.values[-1].partial.setdefault(inner, user_line())
+    return t
 
 
 def is_deciding() -> bool:

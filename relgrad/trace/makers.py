@@ -24,6 +24,7 @@ from relgrad.errors import TraceError
 from relgrad.implementations import IMPLEMENTATIONS
 from relgrad.kernels import log_softmax, logsumexp, softmax
 from relgrad.op import Symbolic, constant
+from relgrad.ops.casting import cast
 from relgrad.ops.creation import holds_symbolic, stack_nested
 from relgrad.trace.classes import Type
 from relgrad.trace.dispatch import ALIASES, QUERIES, of_constants
@@ -264,12 +265,21 @@ def _where_traced(original: Any, instead: Callable[..., Any]) -> StandIn:
 
 
 def _scalar(instead: Any, original: Any) -> Callable[..., Any]:
-    """Return a function of NumPy's that answers numbers of Python's, as one of `math` does, and raises as it does."""
-    return lambda *args: python_raises(number(instead(*args)), original, args)
+    """Return a function of NumPy's on Python's floats, which raises what one of `math` does."""
+    return lambda *args: python_raises(number(instead(*map(_as_float, args))), original, args)
 
 
-def _answering_numbers(function: Any) -> Callable[..., Any]:
-    return lambda *args, **kwargs: number(function(*args, **kwargs))
+def _as_float(x: Any) -> Any:
+    """Return a traced number in the dtype of Python's floats; raises TypeError for arrays and lists, as `math` does."""
+    if not isinstance(x, Symbolic):
+        return float(x)
+    float(np.ones(x.shape))  # type: ignore[attr-defined]
+    return wrap(cast(x.term, np.float64))
+
+
+def _fsum(seq: Any, /) -> Any:
+    total: Any = np.sum(gathered(seq), dtype=np.float64)
+    return number(total)
 
 
 def _triangle(a: Any, lower: bool, unit_diagonal: bool = False) -> Any:
@@ -316,12 +326,12 @@ _LINALG: dict[str, Any] = {
 }
 
 
-def _fsum(seq: Any, /) -> Any:
-    return 1.0 * np.sum(gathered(seq))
-
-
 def _prod(iterable: Any, /, *, start: Any = 1) -> Any:
-    return start * np.prod(gathered(iterable))
+    """Return a product, at once where it is of an array of floats: else of the dtype that Python's product has."""
+    if isinstance(iterable, Symbolic) and iterable.dtype.kind == "f":  # type: ignore[attr-defined]
+        return start * np.prod(iterable)  # type: ignore[call-overload]
+    factors: Any = iterable
+    return functools.reduce(operator.mul, factors, start)
 
 
 def _logarithm(x: Any, base: Any = None) -> Any:
@@ -361,11 +371,11 @@ _MATH: dict[str, Any] = {
     **{name: getattr(np, name) for name in ("copysign", "degrees", "radians", "isnan", "isinf", "isfinite")},
     **{name: getattr(scipy.special, name) for name in ("erf", "erfc", "gamma")},
     "atan2": np.arctan2,
-    "pow": lambda x, y: np.power(1.0 * x, y),  # floats, of integers too
+    "pow": np.power,
     "hypot": lambda *coordinates: functools.reduce(np.hypot, coordinates, 0.0),
     "lgamma": scipy.special.gammaln,
     "log": _logarithm,
-    "fmod": lambda x, y: np.fmod(1.0 * x, y),
+    "fmod": np.fmod,
 }
 
 
@@ -378,9 +388,8 @@ def _functions() -> dict[tuple[ModuleType, str], StandIn]:
                 places[owner, name] = StandIn(function, _of_lists(function))
     for name, instead in _MATH.items():
         places[math, name] = _where_traced(getattr(math, name), _scalar(instead, getattr(math, name)))
-    for name, instead in {"fsum": _fsum, "prod": _prod}.items():
-        original = getattr(math, name)
-        places[math, name] = _where_traced(original, _answering_numbers(instead))
+    places[math, "fsum"] = _where_traced(math.fsum, _fsum)
+    places[math, "prod"] = _where_traced(math.prod, _prod)
     special = {
         "logsumexp": _scipy_logsumexp,
         "softmax": _scipy_softmax(softmax),

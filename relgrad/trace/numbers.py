@@ -24,6 +24,7 @@ from relgrad.trace.tracer import OPERATORS, Tracer, wrap
 from relgrad.trace.views import Origin, argument
 
 PYTHON = (bool, int, float)
+_DTYPES = {bool: np.bool_, int: np.int64, float: np.float64}
 GIVEN, SURE, EXACT = 31, 62, 53
 """Bits of integers that are given, of those that are traced, and of those that floats hold."""
 _WEAK = (np.where, np.clip)
@@ -92,8 +93,11 @@ def traced_argument(t: Any, leaf: Any, path: str) -> Tracer:
 
 
 def number(x: Tracer) -> Any:
-    """Return an array of rank 0 as a number of Python's."""
-    return Number(x.term, {"b": bool, "i": int, "u": int}.get(x.dtype.kind, float))
+    """Return an array of rank 0 as a number of Python's, of the dtype that those have; a large integer is decided."""
+    cls = {"b": bool, "i": int, "u": int}.get(x.dtype.kind, float)
+    if x.dtype == np.uint64 and decided(call(np.greater_equal, x.term, np.uint64(2**SURE))):
+        return int(x)
+    return Number(as_term(cast(x.term, _DTYPES[cls])), cls)
 
 
 def _weakened(inputs: Any, integers: bool = True) -> tuple[Any, ...]:

@@ -149,10 +149,16 @@ def trace(
             deciding(given, explicit) as asked,
         ):
             asked.attends = _call.__code__ if guard.attends else None
-            result = _call(fun, *call)
+            try:
+                result = _call(fun, *call)
+            except Exception:  # NumPy's and Python's own code may hide a refusal behind an error of theirs
+                if refused:
+                    raise refused[0] from None
+                raise
             if refused:
                 raise refused[0]
             outputs, out_structure = _outputs(result, fun)
+            asked.complete(outputs)
     _check_arguments(fun, call, tracers, structure)
     inputs = [term(Input(label, type_)) for label, type_ in zip(labels, types, strict=True)]
     decisions = tuple(asked.decisions.values())

@@ -13,7 +13,7 @@ from relgrad.implementations import IMPLEMENTATIONS
 from relgrad.op import Symbolic, as_term
 from relgrad.term import Unknown, is_term
 from relgrad.trace.cures import ATTRIBUTES
-from relgrad.trace.decisions import attempted
+from relgrad.trace.decisions import attempted, computed
 from relgrad.trace.dispatch import asked, call_function, call_method, call_ufunc
 from relgrad.trace.handle import Handle
 from relgrad.trace.keys import settled
@@ -368,10 +368,11 @@ def wrap(x: Any) -> Any:
     if type(x) is Tracer:
         if x.origin is None and x.parts is None:
             attempted(x.term)
+            computed(x.term)
         return x
     if is_term(x):
         attempted(x)
-        return Tracer(folded(x))
+        return Tracer(computed(folded(x)))
     if isinstance(x, Unknown):
         return Tracer(x)
     if type(x) in (tuple, list):
