@@ -626,6 +626,25 @@ def test_pythons_functions_answer_with_pythons_numbers_whatever_the_dtype(f, dty
             np.testing.assert_allclose(got, expected)
 
 
+@pytest.mark.parametrize("x", [np.float64(2.5), 3.7, np.float64(-1e19), 1e300])
+def test_round_answers_with_an_integer_of_pythons(x):
+    def f(v, x):
+        return v + round(x) % 7, np.float32(1) * (round(x) % 7), np.arange(round(x) % 7), round(x, 1)
+
+    agreed = [np.asarray(y) for y in f(np.int8([1, 2]), x)], rg.stabilize(f)(np.int8([1, 2]), x)
+    for expected, got in zip(*agreed, strict=True):
+        assert np.asarray(got).dtype == expected.dtype
+        np.testing.assert_allclose(got, expected)
+
+
+def test_round_of_no_number_raises():
+    for x, error in ((np.nan, ValueError), (np.inf, OverflowError)):
+        for calls in ((x,), (1.5, x)):
+            f = rg.stabilize(lambda x: x * round(x))
+            with pytest.raises(error):
+                [f(y) for y in calls]
+
+
 def test_functions_of_math_take_numbers():
     for x in (V, [V[0]]):
         with pytest.raises(TypeError):

@@ -220,7 +220,7 @@ class Tracer(Handle, np.lib.mixins.NDArrayOperatorsMixin):
                 cure="write np.round(x)",
             )
         rounded = wrap(call_function(np.round, (self, digits or 0), {}))
-        return rounded.astype(np.int64) if digits is None else rounded
+        return asked("__round__", (rounded,), {}) if digits is None else rounded
 
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other

@@ -23,7 +23,7 @@ from relgrad.trace.dispatch import QUERIES, REDUCTIONS
 from relgrad.trace.handle import Handle
 from relgrad.trace.keys import settled
 from relgrad.trace.lens import fitted, positions, scattered
-from relgrad.trace.numbers import number
+from relgrad.trace.numbers import SURE, number
 from relgrad.trace.refusal import refuse_condition, refuse_function, refuse_write
 from relgrad.trace.tracer import Tracer, wrap
 
@@ -328,6 +328,15 @@ def _item(self: Tracer, *args: Any) -> Any:
     return number(self.ravel()[args[0]] if len(args) == 1 and not isinstance(args[0], tuple) else self[args])
 
 
+def _round(rounded: Tracer) -> Any:
+    """Return a whole number as Python's integer, which gives way to the dtypes of arrays; a large one is decided."""
+    if rounded.dtype.kind == "f":
+        small = decided(call(np.less, call(np.abs, rounded.term), 2.0**SURE))
+        if small is not None and not small:
+            return int(rounded)
+    return number(rounded.astype(np.int64))
+
+
 def _tolist(self: Tracer) -> Any:
     return [x.tolist() for x in self] if self.ndim else number(self)
 
@@ -367,6 +376,7 @@ QUERIES.update(
         "partition": _partition,
         "item": _item,
         "tolist": _tolist,
+        "__round__": _round,
         "nonzero": _nonzero,
         "put": _put,
         "itemset": lambda self, *args: self.__setitem__(args[:-1], args[-1]),
