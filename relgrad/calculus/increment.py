@@ -199,18 +199,31 @@ class Search:
     def __init__(self) -> None:
         self.known: dict[tuple[Term, Term], Distance | None] = {}
         self.depth = 0
+        self.pending: dict[tuple[Term, Term], int] = {}
+        self.rests_on = DEPTH
+        """The depth of the first pair that what has failed was cut short by: one that is pending, or a limit."""
 
     def of(self, x: Term, y: Term) -> Distance | None:
         """Return x − y where it does not cancel, or None."""
         key = x, y
-        if key not in self.known:
-            if len(self.known) > LIMIT or self.depth > DEPTH or not _comparable(x, y):
-                return None
-            self.known[key] = None
-            self.depth += 1
-            self.known[key] = self._of_sums(x, y)
-            self.depth -= 1
-        return self.known[key]
+        if key in self.known:
+            self.rests_on = min(self.rests_on, self.pending.get(key, DEPTH))
+            return self.known[key]
+        if not _comparable(x, y) or y in x.cache.get("apart", ()):
+            return None
+        if len(self.known) > LIMIT or self.depth > DEPTH:
+            self.rests_on = -1
+            return None
+        before, self.rests_on = self.rests_on, DEPTH
+        self.known[key], self.pending[key] = None, self.depth
+        self.depth += 1
+        found = self.known[key] = self._of_sums(x, y)
+        self.depth -= 1
+        del self.pending[key]
+        if found is None and self.rests_on >= self.depth:  # whatever else is compared
+            x.cache.setdefault("apart", set()).add(y)
+        self.rests_on = min(before, self.rests_on)
+        return found
 
     def _of_sums(self, x: Term, y: Term) -> Distance | None:
         """x − y = Σ (pᵢ − qᵢ) + what is left, of one sign: (a + h) − a ⟶ h, (f(x) + h) − f(y) ⟶ Δf(x, y) + h."""
@@ -262,13 +275,18 @@ class Search:
         if not pairs:
             return None
         dtype = dtype_of(x)
-        distances = [self._of_powers(a, b, e, dtype) for a, b, e in pairs]
+        distances: list[Distance] = []
+        for a, b, e in pairs:
+            found = self._of_powers(a, b, e, dtype)
+            if found is None:
+                return None
+            distances.append(found)
         taken = _taken(distances)
-        if taken is None or any(d is None for d in distances):
+        if taken is None:
             return None
         parts: list[Term] = []
         for i, d in enumerate(distances):
-            factors = [(ProductView(ours.coefficient, common), 1), (product_of(d.term), 1)]  # type: ignore[union-attr]
+            factors = [(ProductView(ours.coefficient, common), 1), (product_of(d.term), 1)]
             factors += [(ProductView(1, {b: e}), 1) for _, b, e in pairs[:i]]
             factors += [(ProductView(1, {a: e}), 1) for a, _, e in pairs[i + 1 :]]
             parts.append(build_product(multiplied(*factors), dtype))

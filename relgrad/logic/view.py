@@ -78,17 +78,17 @@ def sum_of(t: Any) -> SumView:
 def _view(kind: str, t: Any) -> Any:
     if not is_term(t):
         return ProductView(1, {t: 1}) if kind == "product" else SumView(0, {t: 1})
-    stack = [(kind, t)]
+    stack = [(kind, t, False)]
     while stack:
-        which, node = stack[-1]
-        if not is_term(node) or which in node.cache:
-            stack.pop()
+        which, node, ready = stack.pop()
+        if which in node.cache:
             continue
-        missing = [(w, n) for w, n in needs(which, node) if is_term(n) and w not in n.cache]
-        if missing:
-            stack.extend(missing)
-            continue
-        stack.pop()
+        if not ready:
+            missing = [(w, n, False) for w, n in needs(which, node) if type(n) is Term and w not in n.cache]
+            if missing:
+                stack.append((which, node, True))
+                stack.extend(missing)
+                continue
         node.cache[which] = (_read_product if which == "product" else _read_sum)(node)
     return t.cache[kind]
 
@@ -117,7 +117,7 @@ def _product_rule(t: Term) -> ProductView | None:
             return root(parts[0][0], Fraction(1, 2)) or whole_root(t.rands[0], Fraction(1, 2))
         if inverts(t, [view for view, e in parts if e < 0]) or (op is multiply and holds_inverse(t)):
             parts.append((ProductView(1, {}, cancelled=True), 1))
-        return multiplied((ProductView(sign, {}), 1), *parts)
+        return multiplied(*parts) if sign == 1 else multiplied((ProductView(sign, {}), 1), *parts)
     if op is power:
         return _power(t)
     if op is absolute and range_of(t.rands[0]).nonnegative:

@@ -169,9 +169,9 @@ class Wide:
                     return None
                 chosen.update((c, self.parts[c]) for c in fitting)
                 continue
-            for needed in (product_of if self.theory == PRODUCT else sum_of)(q)[1]:
+            for needed, k in (product_of if self.theory == PRODUCT else sum_of)(q)[1].items():
                 part = needed if needed in self.parts else self.known.get(key_of(needed))
-                if part not in self.parts:
+                if part not in self.parts or (self.parts[part] > 0) != (k * amount > 0):
                     return None
                 chosen[part] = self.parts[part]
         return chosen

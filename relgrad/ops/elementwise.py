@@ -11,7 +11,7 @@ import numpy as np
 from relgrad.contract import Laws
 from relgrad.errors import GradientError, ShapeError
 from relgrad.implementations import implements
-from relgrad.op import Op, constant, is_constant, strong
+from relgrad.op import Constant, Op, constant, is_constant, strong
 from relgrad.ops.align import FLOATING, align
 from relgrad.ops.arguments import refuse
 from relgrad.ops.casting import Cast
@@ -20,6 +20,9 @@ from relgrad.term import Term, term
 from relgrad.types import REAL, Interval, Type, array_type, broadcast_shapes
 
 Rule = Callable[..., Any]
+
+_PREPARED = (Constant, *FLOATING)
+"""The heads of operands that give way to their partners: in dtype, or in the axes that they have."""
 
 
 class Elementwise(Op):
@@ -95,9 +98,13 @@ class Elementwise(Op):
     def make_node(self, *inputs: Any) -> Term:
         if len(inputs) != self.arity:
             raise TypeError(f"{self.label} takes {self.arity} operands, not {len(inputs)}")
+        same = True
         for x in inputs:
             if not getattr(x, "ground", False):
                 return term(self, *inputs)
+            same = same and x.type is inputs[0].type and not isinstance(x.op, _PREPARED)
+        if same:  # nothing to promote or to align
+            return self._simplest(term(self, *inputs), inputs)
         inputs = self._widen(self._promote(inputs))
         for x in inputs:
             if type(x.op) is BroadcastTo:

@@ -44,21 +44,22 @@ class Likeness:
     def _look(self, t: Term) -> Any:
         found = self._looks.get(t)
         if found is None:
-            labels = self._label_of
-            number = {t: 0}
             order = [t]
+            number = {t: 0}
+            count = 1
             look: list[int] = []
             for node in order:
-                label = labels.get(node)
-                look.append(self._label(node) if label is None else label)
-                if len(order) > SEEN:
-                    continue
                 for rand in node.rands:
-                    i = number.get(rand)
-                    if i is None:
-                        i = number[rand] = len(order)
+                    i = number.setdefault(rand, count)
+                    if i == count:
+                        count += 1
                         order.append(rand)
                     look.append(i)
+                look.append(-1)
+                if count > SEEN:
+                    break
+            labels = self._label_of
+            look += [labels[node] if node in labels else self._label(node) for node in order]
             found = self._looks[t] = hash(tuple(look))
         return found
 
