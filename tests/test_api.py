@@ -690,6 +690,7 @@ AWKWARD = [
 ]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("word", AWKWARD)
 def test_keyword_arguments_may_have_any_name(word: str) -> None:
     def f(*xs, **options):

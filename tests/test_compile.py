@@ -159,7 +159,7 @@ def arguments(dtype: str, seed: int = 0) -> tuple[Any, ...]:
     return tuple(random.normal(size=shape).astype(dtype) for shape in [(2, 3), (3,), ()])
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=200)
 @given(programs, st.sampled_from(["float64", "float32"]))
 def test_programs_compute_what_the_interpreter_computes(drawn: Drawn, dtype: str) -> None:
     args = arguments(dtype)
@@ -177,7 +177,7 @@ def test_programs_compute_what_the_interpreter_computes(drawn: Drawn, dtype: str
         assert isinstance(result, np.ndarray if node.type.ndim else np.generic)
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=200)
 @given(programs)
 def test_reuse_of_buffers_changes_nothing(drawn: Drawn) -> None:
     args = arguments("float64")
@@ -194,7 +194,7 @@ def test_reuse_of_buffers_changes_nothing(drawn: Drawn) -> None:
     assert {name: bits(value) for name, value in program.program.constants.items()} == constants
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=200)
 @given(programs)
 def test_results_belong_to_the_caller_alone(drawn: Drawn) -> None:
     args = arguments("float64")

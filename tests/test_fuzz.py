@@ -48,7 +48,7 @@ def kinds(case: Case, *rows: Any, **options: Any) -> set[str]:
     return {failure.kind for failure in check(case, library, **options).failures}
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("first", range(0, SAMPLE, BATCH))
 def test_random_programs_agree_with_the_truth(first):
     for number in range(first, first + BATCH):
