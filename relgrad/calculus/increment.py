@@ -201,16 +201,17 @@ class Search:
         self.depth = 0
         self.pending: dict[tuple[Term, Term], int] = {}
         self.rests_on = DEPTH
-        """The depth of the first pair that what has failed was cut short by: one that is pending, or a limit."""
+        """At which depth the pair is compared that a failure has waited for, or -1: where a limit was the reason."""
 
     def of(self, x: Term, y: Term) -> Distance | None:
         """Return x − y where it does not cancel, or None."""
         key = x, y
-        if key in self.known:
-            self.rests_on = min(self.rests_on, self.pending.get(key, DEPTH))
-            return self.known[key]
         if not _comparable(x, y) or y in x.cache.get("apart", ()):
             return None
+        if key in self.known:
+            if self.known[key] is None:
+                self.rests_on = min(self.rests_on, self.pending.get(key, -1))
+            return self.known[key]
         if len(self.known) > LIMIT or self.depth > DEPTH:
             self.rests_on = -1
             return None
@@ -220,7 +221,7 @@ class Search:
         found = self.known[key] = self._of_sums(x, y)
         self.depth -= 1
         del self.pending[key]
-        if found is None and self.rests_on >= self.depth:  # whatever else is compared
+        if found is None and self.rests_on >= self.depth:  # so it is whatever else is compared
             x.cache.setdefault("apart", set()).add(y)
         self.rests_on = min(before, self.rests_on)
         return found
