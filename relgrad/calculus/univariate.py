@@ -8,6 +8,7 @@ and so are the factors of a product that have one base, wherever they stand in i
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -146,7 +147,7 @@ def _products(nodes: Sequence[Term], base: dict[Term, Term]) -> dict[Term, list[
             continue
         factors = list(_factors(t, base, inner))
         bases = [base[f] for f, _ in factors if f in base and base[f] is not f]
-        divided = any(e < 0 for _, e in factors)
+        divided = any(_divides(f, e) for f, e in factors)
         if (divided and len(factors) > 2 and len(bases) != len(set(bases))) or _shared(factors, base):
             found[t] = factors
     return found
@@ -154,8 +155,25 @@ def _products(nodes: Sequence[Term], base: dict[Term, Term]) -> dict[Term, list[
 
 def _shared(factors: Sequence[tuple[Term, int]], base: dict[Term, Term]) -> bool:
     """Whether a divisor and another factor are functions of one term, which may be one of them."""
-    below = {base[f] for f, e in factors if e < 0 and f in base}
-    return any(e > 0 and base.get(f) in below for f, e in factors)
+    below = {base[f] for f, e in factors if _divides(f, e) and f in base}
+    return any(not _divides(f, e) and base.get(f) in below for f, e in factors)
+
+
+def _divides(factor: Term, exponent: int) -> bool:
+    """Whether a factor is a divisor, or a function of a name that is infinite at zero, as 1/(eˣ - 1) is."""
+    return exponent < 0 or _has_pole(factor.op)
+
+
+@lru_cache(maxsize=1024)
+def _has_pole(op: Any) -> bool:
+    """Whether an op of one operand is infinite at zero."""
+    if not op.elementwise or getattr(op, "arity", 0) != 1:
+        return False
+    with np.errstate(all="ignore"):
+        try:
+            return bool(np.isinf(op.compute(np.float64(0.0))))
+        except (TypeError, ValueError, ArithmeticError):
+            return False
 
 
 def _factors(t: Term, base: dict[Term, Term], inner: set[Term]) -> Iterator[tuple[Term, int]]:
@@ -185,7 +203,7 @@ def _regrouped(
     changed = False
     for u, group in groups.items():
         whole = None
-        if len(group) > 1 and any(e < 0 for _, e in group) and any(e > 0 for _, e in group):
+        if len(group) > 1 and len({_divides(f, e) for f, e in group}) > 1:
             whole = function(_product(group), u)
         if whole is not None:
             changed = True
