@@ -102,7 +102,7 @@ def _fit(y: Laurent, body: Term, x: Term, point: float, loss: int) -> tuple[floa
         turn = np.abs((t[..., None] ** powers * signed * powers).sum(-1))  # |t·f′|
         doubt = (np.abs(t)[..., None] ** powers * np.array(y.errors)).sum(-1)
         # Near a zero of f the values of all formulas are as uncertain as t is.
-        scale = size + turn
+        scale = np.maximum(size, turn / 8)
         bad = np.where(inside, errors * 2.0**53 / scale, 0.0)
         spread = np.where(inside, (sizes.sum(-1) + doubt * 2.0**50) / scale, 0.0)
     bad, spread = bad.max(1), spread.max(1)
