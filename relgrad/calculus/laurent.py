@@ -79,6 +79,8 @@ class Laurent:
     """
 
     whole = False
+    bounded = False
+    """Whether `start` is a bound, and not a guess."""
 
     def __init__(self, start: int = 0):
         self.start = start
@@ -98,6 +100,19 @@ class Laurent:
     def settled(self) -> bool:
         """Whether the first coefficient that does not vanish is known."""
         return bool(self.residues)
+
+    def bound(self) -> int | None:
+        """Return a power below which all coefficients vanish, or None while none is known: where a divisor is not."""
+        if not (self.bounded or self.whole or self.residues):
+            low = self.lowest()
+            if low is None:
+                return None
+            self.start, self.bounded = low, True
+        return self.start
+
+    def lowest(self) -> int | None:
+        """Return a bound by those of its operands."""
+        return self.start
 
     def at(self, k: int) -> Coefficient:
         """Return the coefficient of a power that is known."""
@@ -172,7 +187,13 @@ class _Sum(Laurent):
         super().__init__(min(a.start, b.start))
         self.a, self.b, self.sign = a, b, sign
 
+    def lowest(self) -> int | None:
+        low = self.a.bound(), self.b.bound()
+        return None if low[0] is None or low[1] is None else min(low[0], low[1])
+
     def next(self) -> Coefficient | None:
+        if self.bound() is None:
+            return None
         k = int(self.end)
         if k >= self.a.end or k >= self.b.end:
             return None
@@ -188,6 +209,10 @@ class _Product(Laurent):
     def __init__(self, a: Laurent, b: Laurent):
         super().__init__(a.start + b.start)
         self.a, self.b = a, b
+
+    def lowest(self) -> int | None:
+        low = self.a.bound(), self.b.bound()
+        return None if low[0] is None or low[1] is None else low[0] + low[1]
 
     def next(self) -> Coefficient | None:
         a, b = self.a, self.b
@@ -229,6 +254,10 @@ class _Quotient(Laurent):
         super().__init__(0)
         self.a, self.b = a, b
 
+    def lowest(self) -> int | None:
+        above = self.a.bound()
+        return above - self.b.start if above is not None and self.b.settled else None
+
     def next(self) -> Coefficient | None:
         a, b = self.a, self.b
         if not (a.settled and b.settled):
@@ -256,7 +285,13 @@ class _Derivative(Laurent):
         super().__init__(u.start - 1)
         self.u = u
 
+    def lowest(self) -> int | None:
+        low = self.u.bound()
+        return None if low is None else low - 1
+
     def next(self) -> Coefficient | None:
+        if self.bound() is None:
+            return None
         k = int(self.end)
         return None if k + 1 >= self.u.end else _multiple(self.u.at(k + 1), k + 1, 1)
 
@@ -270,7 +305,7 @@ class _Integral(Laurent):
         self.append(first)
 
     def next(self) -> Coefficient | None:
-        if self.s is None:
+        if self.s is None or self.s.bound() is None:
             return None
         k = int(self.end)
         if self.s.settled and self.s.start < 0:
