@@ -7,6 +7,7 @@ and so are the factors of a product that have one base, wherever they stand in i
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -15,14 +16,30 @@ import numpy as np
 
 from relgrad.bounds import range_of
 from relgrad.calculus.series import Series, applied, argument, body_of, expanded
-from relgrad.op import Constant
-from relgrad.ops.arithmetic import divide, multiply
-from relgrad.term import Term, subterms
+from relgrad.logic.build import build_product
+from relgrad.logic.group import ProductView
+from relgrad.logic.view import product_of
+from relgrad.op import Constant, constant
+from relgrad.ops.arithmetic import add, divide, multiply, negative, subtract
+from relgrad.term import Term, substitute, subterms
 from relgrad.types import ArrayType
 
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 LARGEST = 120
 """Functions of more ops are left as they are written."""
+
+
+WIDEST = 24
+"""Sums of more summands are left as they are written."""
+_Factors = list[tuple[Term, int]]
+
+
+class _Summand(NamedTuple):
+    """A summand, its sign, and its factors with their exponents."""
+
+    term: Term
+    sign: int
+    factors: _Factors
 
 
 class Expanded(NamedTuple):
@@ -44,12 +61,13 @@ def in_series(
     A place that is not `allowed`, or at which an op raises, is left as it is; `note` is told of the exception. `opaque`
     ops are no part of a function, nor are those that must not be computed while a program is made.
     """
+    given, roots = roots, _rejoined(roots)
     nodes = list(subterms(*roots))
     base = _bases(nodes, opaque)
     exposed = _exposed(nodes, base, roots)
-    products = _products(nodes, base)
-    if not exposed and not products:
-        return list(roots), []
+    products, sums = _products(nodes, base), _sums(nodes, base)
+    if not exposed and not products and not sums:
+        return list(given), []
     new: dict[Term, Term] = {}
     found: list[Expanded] = []
 
@@ -80,13 +98,35 @@ def in_series(
         if after is None and t in products:
             after = _regrouped(products[t], base, new, function)
             after = after if after is None or after.type == t.type else None
+        if after is None and t in sums:
+            after = _gathered(sums[t], base, new, function)
+            after = after if after is None or after.type == t.type else None
         if after is None:
             rands = [new.get(rand, rand) for rand in t.rands]
             same = all(a is b for a, b in zip(rands, t.rands, strict=True))
             after = t if same else t.op.with_rands(t, rands)
         if after is not t:
             new[t] = after
-    return [new.get(root, root) for root in roots], found
+    return [new.get(root, root) for root in roots] if found else list(given), found
+
+
+def _rejoined(roots: Sequence[Term]) -> Sequence[Term]:
+    """Return the roots with x²·y² as (x·y)² where x·y stands beside it: powers of a product are functions of it."""
+    nodes = list(subterms(*roots))
+    views = {t: product_of(t) for t in nodes if t.op in (multiply, divide) and t.type.differentiable}
+    wholes: dict[Any, Term] = {}
+    for t, view in views.items():
+        if view.coefficient == 1 and len(view.factors) > 1 and set(view.factors.values()) == {1}:
+            wholes.setdefault(frozenset(view.factors), t)
+    new: dict[Term, Term] = {}
+    for t, view in views.items() if wholes else ():
+        whole = wholes.get(frozenset(view.factors))
+        exponents = set(view.factors.values())
+        if whole is not None and whole.type == t.type and len(exponents) == 1 and exponents != {1}:
+            again = build_product(ProductView(view.coefficient, {whole: exponents.pop()}), t.type.dtype)
+            if again.type == t.type:
+                new[t] = again
+    return substitute(roots, new) if new else roots
 
 
 def _bases(nodes: Sequence[Term], opaque: Collection[Any] = frozenset()) -> dict[Term, Term]:
@@ -176,16 +216,111 @@ def _has_pole(op: Any) -> bool:
             return False
 
 
+def _sums(nodes: Sequence[Term], base: dict[Term, Term]) -> dict[Term, list[_Summand]]:
+    """Return the largest sums in which several summands differ by functions of one term: their summands.
+
+    In w·x·f(x) - w·g(x), as it flows back to x from w·h(x), the terms x·f(x) and g(x) may cancel.
+    """
+    inner: set[Term] = set()
+    found: dict[Term, list[_Summand]] = {}
+    for t in reversed(nodes):
+        if t in inner or t.op not in (add, subtract) or base.get(t) is not t:
+            continue
+        summands = [
+            _Summand(node, sign, list(_factors(node, base, set()))) for node, sign in _added(t, base, inner)
+        ]
+        if len(summands) <= WIDEST and _alike(summands, base):
+            found[t] = summands
+    return found
+
+
+def _added(t: Term, base: dict[Term, Term], inner: set[Term]) -> Iterator[tuple[Term, int]]:
+    stack = [(t, 1)]
+    while stack:
+        node, sign = stack.pop()
+        mixed = base.get(node)
+        if (node.op in (add, subtract) and mixed is node) or (node.op is negative and _is_sum(mixed)):
+            inner.add(node)
+            if node.op is not negative:
+                stack.append((node.rands[1], -sign if node.op is subtract else sign))
+            stack.append((node.rands[0], -sign if node.op is negative else sign))
+        else:
+            yield node, sign
+
+
+def _is_sum(t: Term | None) -> bool:
+    return t is not None and t.op in (add, subtract)
+
+
+def _alike(
+    summands: Sequence[_Summand], base: dict[Term, Term]
+) -> list[tuple[Term, _Factors, list[_Summand]]]:
+    """Return the terms, and the factors beside their functions, that several summands have in common."""
+    groups: dict[Any, list[_Summand]] = {}
+    for s in summands:
+        for u in dict.fromkeys([base[f] for f, _ in s.factors if f in base]):
+            rest = Counter()
+            for f, e in s.factors:
+                if base.get(f) is not u and not _is_number(f):
+                    rest[f] += e
+            groups.setdefault((u, frozenset(rest.items())), []).append(s)
+    return [
+        (u, [(f, e) for f, e in rest if e], found)
+        for (u, rest), found in groups.items()
+        if rest and len(found) > 1
+    ]
+
+
+def _gathered(
+    summands: Sequence[_Summand],
+    base: dict[Term, Term],
+    new: dict[Term, Term],
+    function: Callable[[Term, Term], Term | None],
+) -> Term | None:
+    """Return a sum with the summands that differ by functions of one term together, where they need a series."""
+    left = list(summands)
+    parts: list[Term] = []
+    for u, rest, group in _alike(summands, base):
+        if not all(s in left for s in group):
+            continue
+        own = [[(f, e) for f, e in s.factors if base.get(f) is u or _is_number(f)] for s in group]
+        whole = function(_sum([(_product(f), s.sign) for f, s in zip(own, group, strict=True)]), u)
+        if whole is not None:
+            left = [s for s in left if s not in group]
+            parts.append(
+                _product([(whole, 1), *[(new.get(f, f), e) for f, e in rest for _ in range(abs(e))]])
+            )
+    if not parts:
+        return None
+    return _sum([*[(part, 1) for part in parts], *[(new.get(s.term, s.term), s.sign) for s in left]])
+
+
+def _sum(parts: Sequence[tuple[Term, int]]) -> Term:
+    (first, sign), *others = sorted(parts, key=lambda part: -part[1])
+    found = first if sign > 0 else negative.make_node(first)
+    for term, sign in others:
+        found = (add if sign > 0 else subtract).make_node(found, term)
+    return found
+
+
 def _factors(t: Term, base: dict[Term, Term], inner: set[Term]) -> Iterator[tuple[Term, int]]:
     stack = [(t, 1)]
     while stack:
         node, e = stack.pop()
-        if node.op in (multiply, divide) and base.get(node) is node:
-            inner.add(node)
-            stack.append((node.rands[1], -e if node.op is divide else e))
-            stack.append((node.rands[0], e))
-        else:
+        mixed = base.get(node)
+        if node.op not in (multiply, divide, negative) or not (mixed is node or _is_product(mixed)):
             yield node, e
+            continue
+        inner.add(node)
+        if node.op is negative:
+            yield constant(-1.0, node.type.dtype), 1
+        else:
+            stack.append((node.rands[1], -e if node.op is divide else e))
+        stack.append((node.rands[0], e))
+
+
+def _is_product(t: Term | None) -> bool:
+    return t is not None and t.op in (multiply, divide)
 
 
 def _regrouped(
@@ -217,6 +352,8 @@ def _regrouped(
 def _product(factors: Sequence[tuple[Term, int]]) -> Term:
     above = [f for f, e in factors if e > 0]
     below = [f for f, e in factors if e < 0]
+    if not above:
+        above = [constant(1.0, below[0].type.dtype if below else np.float64)]
     found = above[0]
     for f in above[1:]:
         found = multiply.make_node(found, f)
