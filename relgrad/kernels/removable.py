@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from relgrad.kernels.dispatch import floats, kernel
+from relgrad.kernels.dispatch import arithmetic_kernel, floats, kernel
 
 Branch = Callable[[Any, int], Any]
 
@@ -131,7 +131,7 @@ def _exprel_outer(x: Any, order: int) -> Any:
     return np.where(x == np.inf, np.inf, (f * half) * half)
 
 
-@kernel
+@arithmetic_kernel
 def exprel_n(x: Any, order: int = 0) -> Any:
     """The order-th derivative of (eˣ − 1)/x, ∫₀¹ tⁿ eˣᵗ dt; two series with positive terms for |x| < n + 2.
 

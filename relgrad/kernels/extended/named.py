@@ -25,6 +25,7 @@ from relgrad.kernels.extended.entries import (
 from relgrad.kernels.extended.number import FUNCTIONS, NAMED, NOTHING, Extended, lowered
 from relgrad.kernels.index import delay, leave_one_out_prod
 from relgrad.kernels.linalg import cofactor
+from relgrad.kernels.removable import exprel_n
 
 concatenate, stack = FUNCTIONS[np.concatenate], FUNCTIONS[np.stack]
 
@@ -149,6 +150,22 @@ def _det(x: Extended) -> Extended:
 def _cofactor(x: Any) -> Extended:
     k = _largest(x, (-2, -1))
     return Extended(cofactor(scaled(x, k)), k * (x.shape[-1] - 1))
+
+
+@_named("exprel_n")
+def _exprel(x: Any, order: int = 0) -> Extended:
+    """The order-th derivative of (eˣ − 1)/x: beyond 500 only eˣ counts, and below −500 only 1."""
+    x = Extended.of(x)
+    at = lowered(x)
+    inverse = divide(
+        Extended.of(np.ones_like(x.m)), pick(np.abs(at) > 500, x, Extended.of(np.ones_like(x.m)))
+    )
+    above: Any = inverse
+    below: Any = -inverse
+    for n in range(1, order + 1):
+        above, below = (1.0 - n * above) * inverse, n * below * -inverse
+    far = pick(at > 500, multiply(exp(x), Extended.of(above)), Extended.of(below))
+    return pick(np.abs(at) > 500, far, Extended.of(exprel_n(at, order)))
 
 
 @_named("put_at")
