@@ -3,21 +3,15 @@
 import numpy as np
 
 from relgrad.ops import (
-    bernoulli_n,
     bose,
     bose_difference,
-    bose_gap_n,
     coshm1,
     exp_difference,
-    expm1_minus_square,
-    expm1_minus_x,
-    exprel2_n,
     exprel_n,
     log1mexp,
     log_exp_difference,
     logdiffexp,
     power1pm1,
-    xcsch_n,
 )
 from relgrad.relation import positive, relation, unknown
 
@@ -44,12 +38,6 @@ def expm1_of_log1p(x):
 def relative_exponential(x):
     """(eˣ - 1)/x, continued to one at zero."""
     return np.expm1(x) / x, exprel_n(x, 0)
-
-
-@relation(source="NIST DLMF 24.2.1")
-def reciprocal_of_relative_exponential(x):
-    """x/(eˣ - 1), the generating function of Bernoulli numbers."""
-    return 1 / exprel_n(x, 0), bernoulli_n(x, 0)
 
 
 @relation(source="Hamming, NMSE (1973), section 3.11")
@@ -100,42 +88,6 @@ def log_of_negated_exponential_difference(x, y, z):
     return np.log(-exp_difference(x, y, z)), y + log1mexp(z)
 
 
-@relation(source="Taylor's theorem; NIST DLMF 4.2.19")
-def expm1_minus_argument(x):
-    """An exponential less its first two terms."""
-    return np.expm1(x) - x, expm1_minus_x(x)
-
-
-@relation(source="Taylor's theorem; NIST DLMF 4.2.19")
-def second_relative_exponential(x):
-    """(eˣ - 1 - x)/x², continued to one half at zero."""
-    return expm1_minus_x(x) / x**2, exprel2_n(x, 0)
-
-
-@relation(source="NIST DLMF 24.2.1")
-def reciprocal_minus_bose(x):
-    """1/x - 1/(eˣ - 1), continued to one half at zero."""
-    return 1 / x - 1 / np.expm1(x), bose_gap_n(x, 0)
-
-
-@relation(source="NIST DLMF 24.2.1")
-def reciprocal_minus_bose_function(x):
-    """1/x less a Bose function, continued to one half at zero."""
-    return 1 / x - bose(x), bose_gap_n(x, 0)
-
-
-@relation(source="NIST DLMF 24.2.1")
-def argument_times_bose(x):
-    """x/(eˣ - 1), the generating function of Bernoulli numbers, however it is written."""
-    return x * bose(x), bernoulli_n(x, 0)
-
-
-@relation(source="NIST DLMF 24.2.1")
-def one_minus_bernoulli(x):
-    """1 - x/(eˣ - 1), which vanishes at zero."""
-    return 1 - bernoulli_n(x, 0), x * bose_gap_n(x, 0)
-
-
 @relation(source="Higham, Accuracy and Stability of Numerical Algorithms (2002), section 1.14.1")
 def difference_quotient_of_exponential(x, y, z):
     """The difference quotient of an exponential, from the larger of two."""
@@ -165,12 +117,6 @@ def sign_of_positive(x):
     return np.sign(x), 1, positive(x)
 
 
-@relation(source="Taylor's theorem; NIST DLMF 4.2.19")
-def relative_exponential_minus_reciprocal(x):
-    """(eˣ - 1 - x)/x², continued to one half at zero, where it is divided by x first."""
-    return exprel_n(x, 0) / x - 1 / x, exprel2_n(x, 0)
-
-
 @relation(source="1/(eˣ - 1) - 1/(eʸ - 1) = (eˣ⁻ʸ - 1)/((eˣ - 1)·(e⁻ʸ - 1))")
 def difference_of_bose(x, y):
     """The difference of two Bose functions, from that of their arguments."""
@@ -186,7 +132,7 @@ def expm1_of_sum_over_product(x, y):
 @relation(source="Taylor's theorem; the Bregman divergence of the exponential")
 def difference_of_exponentials_minus_tangent(x, y, z):
     """The difference of two exponentials less its first term."""
-    return exp_difference(x, y, z) - z * np.exp(y), np.exp(y) * expm1_minus_x(z)
+    return exp_difference(x, y, z) - z * np.exp(y), np.exp(y) * (np.expm1(z) - z)
 
 
 @relation(source="Maechler 2012, eq. 7, for y = 0")
@@ -204,19 +150,7 @@ def relative_exponential_of_multiple(x, w):
 @relation(source="NIST DLMF 24.2.1, with a scale")
 def argument_times_bose_of_multiple(x, w):
     """x/(e^wx - 1), continued to 1/w at zero, however it is written."""
-    return x * bose(w * x), bernoulli_n(w * x, 0) / w, unknown(x)
-
-
-@relation(source="NIST DLMF 24.2.1, with a scale")
-def argument_times_bose_of_quotient(x, w):
-    """x/(e^(x/w) - 1), continued to w at zero, however it is written."""
-    return x * bose(x / w), w * bernoulli_n(x / w, 0), unknown(x)
-
-
-@relation(source="(eˣ - 1)/x - 1 = x·(eˣ - 1 - x)/x²")
-def relative_exponential_minus_one(x):
-    """(eˣ - 1)/x less its value at zero."""
-    return exprel_n(x, 0) - 1, x * exprel2_n(x, 0)
+    return x * bose(w * x), 1 / (w * exprel_n(w * x, 0)), unknown(x)
 
 
 @relation(source="derivative of (eˣ - 1)/x")
@@ -231,12 +165,6 @@ def argument_times_exponential_minus_expm1(x):
     return x * np.exp(x) - np.expm1(x), x**2 * exprel_n(x, 1)
 
 
-@relation(source="Taylor's theorem; NIST DLMF 4.2.19")
-def expm1_minus_two_terms(x):
-    """An exponential less its first three terms."""
-    return expm1_minus_x(x) - x**2 / 2, expm1_minus_square(x)
-
-
 @relation(source="functional equation of the exponential")
 def expm1_of_multiple_of_log1p(x, a):
     """(1 + x)ᵃ - 1, written with exponential and logarithm."""
@@ -247,18 +175,6 @@ def expm1_of_multiple_of_log1p(x, a):
 def second_difference_of_exponential(x, y):
     """The second difference of an exponential."""
     return np.exp(x + y) - 2 * np.exp(x) + np.exp(x - y), 2 * np.exp(x) * coshm1(y)
-
-
-@relation(source="x²·eˣ/(eˣ - 1)² = (x/2)²/sinh²(x/2); the heat capacity of an oscillator, Einstein 1907")
-def product_of_opposite_bernoulli(x):
-    """The product of x/(eˣ - 1) and its mirror image, which is even."""
-    return bernoulli_n(x, 0) * bernoulli_n(-x, 0), xcsch_n(x / 2, 0) ** 2
-
-
-@relation(source="Taylor's theorem; NIST DLMF 4.2.19")
-def relative_expm1_minus_argument(x):
-    """(eˣ - 1 - x)/x, whose numerator may underflow."""
-    return expm1_minus_x(x) / x, x * exprel2_n(x, 0)
 
 
 @relation(source="NIST DLMF 24.2.1")

@@ -3,11 +3,9 @@
 import numpy as np
 
 from relgrad.ops import (
-    arctanh_minus_x,
     bose,
     cosh_difference,
     coshm1,
-    coshm1_minus_square,
     expit,
     expit_difference,
     hypot_excess,
@@ -16,9 +14,6 @@ from relgrad.ops import (
     sech_squared,
     sech_squared_difference,
     sinh_difference,
-    sinh_minus_x,
-    x_minus_arcsinh,
-    x_minus_tanh,
 )
 from relgrad.relation import positive, relation
 
@@ -212,30 +207,6 @@ def inverse_hyperbolic_cosine_of_one_plus(x):
     return np.arccosh(1 + x), 2 * np.arcsinh(np.sqrt(x / 2))
 
 
-@relation(source="NIST DLMF 4.33.1")
-def hyperbolic_sine_minus_argument(x):
-    """A hyperbolic sine less its argument."""
-    return np.sinh(x) - x, sinh_minus_x(x)
-
-
-@relation(source="NIST DLMF 4.33.3")
-def argument_minus_hyperbolic_tangent(x):
-    """An argument less its hyperbolic tangent."""
-    return x - np.tanh(x), x_minus_tanh(x)
-
-
-@relation(source="NIST DLMF 4.38.1")
-def argument_minus_inverse_hyperbolic_sine(x):
-    """A hyperbolic sine less its argument, in terms of the sine."""
-    return x - np.arcsinh(x), x_minus_arcsinh(x)
-
-
-@relation(source="NIST DLMF 4.38.5")
-def inverse_hyperbolic_tangent_minus_argument(x):
-    """An argument less its hyperbolic tangent, in terms of the tangent."""
-    return np.arctanh(x) - x, arctanh_minus_x(x)
-
-
 @relation(source="sech² = 1 - tanh²")
 def difference_of_squared_secants(x, y):
     """The difference of the squares of two hyperbolic secants."""
@@ -276,9 +247,3 @@ def product_of_differences_of_logistics(x, y):
         expit_difference(x, y, x - y) * expit_difference(x, -y, x + y),
         -sech_squared_difference(x / 2, y / 2, (x - y) / 2) / 4,
     )
-
-
-@relation(source="Taylor's theorem; NIST DLMF 4.33.2")
-def hyperbolic_cosine_minus_two_terms(x):
-    """A hyperbolic cosine less its first two terms."""
-    return coshm1(x) - x**2 / 2, coshm1_minus_square(x)

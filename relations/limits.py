@@ -4,17 +4,12 @@ import numpy as np
 
 from relgrad.ops import (
     itakura_saito,
-    log1prel2_n,
     log1prel_n,
     log_difference,
-    log_gap_n,
     log_quotient,
-    log_ratio_n,
     logrel_n,
-    x_minus_log1p,
     xlog1py,
     xlog_ratio,
-    xlogx1p_minus_x,
     xlogx_difference,
     xlogy,
 )
@@ -69,34 +64,10 @@ def difference_of_entropies_near_one(x, y):
     return xlog1py(1 + x, x) - xlogy(y, y), xlogx_difference(1 + x, y, x - (y - 1))
 
 
-@relation(source="NIST DLMF 4.6.1")
-def argument_minus_log1p(x):
-    """x less the log of one plus x."""
-    return x - np.log1p(x), x_minus_log1p(x)
-
-
 @relation(source="Higham, Accuracy and Stability of Numerical Algorithms (2002), problem 1.5")
 def relative_log1p(x):
     """log(1 + x)/x, continued to one at zero."""
     return np.log1p(x) / x, log1prel_n(x, 0)
-
-
-@relation(source="NIST DLMF 4.6.1")
-def second_relative_log1p(x):
-    """(x - log(1 + x))/x², continued to one half at zero."""
-    return x_minus_log1p(x) / x**2, log1prel2_n(x, 0)
-
-
-@relation(source="NIST DLMF 4.6.1")
-def reciprocal_of_log1p_minus_reciprocal(x):
-    """1/log(1 + x) - 1/x, continued to one half at zero."""
-    return 1 / np.log1p(x) - 1 / x, log_gap_n(x, 0)
-
-
-@relation(source="Hamming, NMSE (1973), example 3.10")
-def ratio_of_opposite_log1p(x):
-    """log(1 - x)/log(1 + x), continued to minus one at zero."""
-    return np.log1p(-x) / np.log1p(x), log_ratio_n(x, 0)
 
 
 @relation(source="NIST DLMF 4.6.1")
@@ -166,22 +137,10 @@ def quotient_minus_its_logarithm_minus_one(x, y):
     return x / y - np.log(x / y) - 1, itakura_saito(x, y, x - y)
 
 
-@relation(source="NIST DLMF 4.6.1")
-def reciprocal_minus_relative_log1p(x):
-    """(x - log(1 + x))/x², continued to one half at zero, where it is divided by x first."""
-    return 1 / x - log1prel_n(x, 0) / x, log1prel2_n(x, 0)
-
-
 @relation(source="Higham, Accuracy and Stability of Numerical Algorithms (2002), problem 1.5")
 def ratio_of_log1p(x, w):
     """The ratio of two logarithms near one, the argument of one a multiple of that of the other."""
     return np.log1p(x) / np.log1p(w * x), log1prel_n(x, 0) / (w * log1prel_n(w * x, 0))
-
-
-@relation(source="∫₀ˣ log(1 + t) dt")
-def entropy_near_one_minus_argument(x):
-    """(1 + x)·log(1 + x) less its first term."""
-    return xlog1py(1 + x, x) - x, xlogx1p_minus_x(x)
 
 
 @relation(source="Hamming, NMSE (1973), problem 3.3.6")
@@ -221,31 +180,7 @@ def logarithmic_mean_by_quotient(x, y):
     return (x - y) / log_quotient(x, y, x - y), y / logrel_n(x / y, 0)
 
 
-@relation(source="derivative of log(1 + x)/x")
-def log1p_minus_relative_argument(x):
-    """log(1 + x) less x/(1 + x), about x²/2."""
-    return np.log1p(x) - x / (1 + x), x_minus_log1p(-x / (1 + x))
-
-
 @relation(source="log(1 + wx)/x with a scale")
 def relative_log1p_of_multiple(x, w):
     """log(1 + wx)/x, continued to w at zero."""
     return np.log1p(w * x) / x, w * log1prel_n(w * x, 0), unknown(x)
-
-
-@relation(source="log(1 + x)/x - 1 = -x·(x - log(1 + x))/x²")
-def relative_log1p_minus_one(x):
-    """log(1 + x)/x less its value at zero."""
-    return log1prel_n(x, 0) - 1, -x * log1prel2_n(x, 0)
-
-
-@relation(source="derivative of log(1 + x)/x")
-def log1p_plus_reciprocal_minus_one(x):
-    """log(1 + x) less x/(1 + x), about x²/2, where that is split."""
-    return np.log1p(x) + 1 / (1 + x) - 1, x_minus_log1p(-x / (1 + x))
-
-
-@relation(source="NIST DLMF 4.6.1")
-def relative_argument_minus_log1p(x):
-    """(x - log(1 + x))/x, whose numerator may underflow."""
-    return x_minus_log1p(x) / x, x * log1prel2_n(x, 0)

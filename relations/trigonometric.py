@@ -3,7 +3,6 @@
 import numpy as np
 
 from relgrad.ops import (
-    arcsin_minus_x,
     arctan_difference,
     cos_difference,
     coshm1,
@@ -11,14 +10,9 @@ from relgrad.ops import (
     log_cos,
     power_difference,
     sin_difference,
-    sin_minus_xcos,
-    square_minus_versin,
     tan_difference,
-    tan_minus_x,
     vercos,
     versin,
-    x_minus_arctan,
-    x_minus_sin,
 )
 from relgrad.relation import relation, unknown
 
@@ -162,30 +156,6 @@ def arccosine_of_one_minus(x):
     return np.arccos(1 - x), 2 * np.arctan2(np.sqrt(x), np.sqrt(2 - x))
 
 
-@relation(source="NIST DLMF 4.19.1")
-def argument_minus_sine(x):
-    """An angle less its sine."""
-    return x - np.sin(x), x_minus_sin(x)
-
-
-@relation(source="NIST DLMF 4.19.3")
-def tangent_minus_argument(x):
-    """A tangent less its angle."""
-    return np.tan(x) - x, tan_minus_x(x)
-
-
-@relation(source="NIST DLMF 4.24.3")
-def argument_minus_arctangent(x):
-    """A tangent less its angle, in terms of the tangent."""
-    return x - np.arctan(x), x_minus_arctan(x)
-
-
-@relation(source="NIST DLMF 4.24.1")
-def arcsine_minus_argument(x):
-    """An angle less its sine, in terms of the sine."""
-    return np.arcsin(x) - x, arcsin_minus_x(x)
-
-
 @relation(source="NIST DLMF 4.21.26")
 def arccosine_of_one_minus_square(x):
     """An angle from a chord."""
@@ -229,18 +199,6 @@ def difference_of_products_of_sine_and_cosine(x, y):
 def log_of_cosine(x):
     """The log of a cosine."""
     return np.log(np.cos(x)), log_cos(x)
-
-
-@relation(source="NIST DLMF 10.49.3: the spherical Bessel function j₁")
-def sine_minus_argument_times_cosine(x):
-    """sin x - x·cos x."""
-    return np.sin(x) - x * np.cos(x), sin_minus_xcos(x)
-
-
-@relation(source="Taylor's theorem; NIST DLMF 4.19.2")
-def versine_minus_first_term(x):
-    """A cosine less its first two terms."""
-    return x**2 / 2 - versin(x), square_minus_versin(x)
 
 
 @relation(source="NIST DLMF 4.21.9")

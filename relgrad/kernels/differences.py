@@ -17,7 +17,7 @@ import numpy as np
 from relgrad.kernels.dispatch import arithmetic_kernel, floats, kernel
 from relgrad.kernels.entropies import xlog_ratio
 from relgrad.kernels.logexp import bose, expit, softplus
-from relgrad.kernels.remainders import x_minus_log1p, xlogx1p_minus_x
+from relgrad.kernels.remainders import log1p_gap, xlogx1p_minus_x
 from relgrad.kernels.removable import exprel_n
 
 
@@ -284,7 +284,7 @@ def itakura_saito(x: Any, y: Any, d: Any) -> Any:
     """x/y − log(x/y) − 1, about (d/y)²/2, where d = x − y."""
     x, y, d = floats(x, y, d)
     near = np.abs(d) <= np.abs(y) / 2
-    return np.where(near, x_minus_log1p(np.where(near, d / y, 0)), x / y - log_quotient(x, y, d) - 1)[()]
+    return np.where(near, log1p_gap(np.where(near, d / y, 0)), x / y - log_quotient(x, y, d) - 1)[()]
 
 
 @kernel

@@ -1,16 +1,28 @@
 """Logarithms of functions over their arguments, which vanish at zero where the quotients are one.
 
-Sources: NIST DLMF 4.19, 4.33; Higham, "Accuracy and Stability of Numerical Algorithms", 2nd ed., section 1.14.1.
+Sources: NIST DLMF 4.33; Higham, "Accuracy and Stability of Numerical Algorithms", 2nd ed., section 1.14.1.
 """
 
 from __future__ import annotations
 
+from math import factorial
 from typing import Any
 
 import numpy as np
 
 from relgrad.kernels.dispatch import floats, kernel
-from relgrad.kernels.quotients import exprel2_n, sinc_gap_n, sinhc3_n
+
+_SINHC = tuple([1 / factorial(2 * k + 3) for k in range(9)])
+"""(sinh(x)/x − 1)/x² in powers of x²."""
+
+
+def _near(x: Any) -> Any:
+    """log(sinh(x)/x) for |x| < 1."""
+    square = x * x
+    total = np.zeros_like(x)
+    for c in _SINHC[::-1]:
+        total = total * square + c
+    return np.log1p(total * square)
 
 
 @kernel
@@ -22,10 +34,10 @@ def log_exprel(x: Any) -> Any:
     """
     (x,) = floats(x)
     near = np.abs(x) < 1
-    small, a = np.where(near, x, 0), np.where(near, 1, np.abs(x))
+    half, a = np.where(near, x, 0) / 2, np.where(near, 1, np.abs(x))
     # eˣ − 1 is eˣ·(1 − e⁻ˣ), where that may overflow.
     far = np.maximum(x, 0) + (np.log(-np.expm1(-a)) - np.log(a))
-    return np.where(near, np.log1p(small * exprel2_n(small, 0)), far)[()]
+    return np.where(near, half + _near(half), far)[()]
 
 
 @kernel
@@ -34,15 +46,6 @@ def log_sinhc(x: Any) -> Any:
     (x,) = floats(x)
     a = np.abs(x)
     near = a < 1
-    small, large = np.where(near, x, 0), np.where(near, 1, a)
+    large = np.where(near, 1, a)
     far = large + (np.log(-np.expm1(-2 * large)) - np.log(2 * large))
-    return np.where(near, np.log1p(small * small * sinhc3_n(small, 0)), far)[()]
-
-
-@kernel
-def log_sinc(x: Any) -> Any:
-    """log(sin(x)/x), about −x²/6; NaN where the quotient is negative; within 4 ulp."""
-    (x,) = floats(x)
-    near = np.abs(x) < 1
-    small, large = np.where(near, x, 0), np.where(near, 1, x)
-    return np.where(near, np.log1p(-sinc_gap_n(small, 0)), np.log(np.sin(large) / large))[()]
+    return np.where(near, _near(np.where(near, x, 0)), far)[()]

@@ -14,7 +14,6 @@ import scipy.special
 
 from relgrad import kernels
 from relgrad.implementations import implements
-from relgrad.kernels import quotients
 from relgrad.op import Op
 from relgrad.ops.elementwise import Elementwise
 from relgrad.types import POSITIVE, REAL, Interval
@@ -187,34 +186,6 @@ class DigammaN(Family):
         return acb(x).polygamma(n).real
 
 
-class _Plain:
-    """An argument and its functions by name, as `quotients.PROGRAMS` asks for them."""
-
-    def __init__(self, t: Any):
-        self.t = t
-
-    def log1p(self, sign: float = 1.0) -> Any:
-        return np.log1p(sign * self.t)
-
-    def reciprocal(self, x: Any) -> Any:
-        return 1.0 / x
-
-    def __getattr__(self, name: str) -> Any:
-        return lambda: getattr(np, name)(self.t)
-
-
-class Quotient(Family):
-    """A quotient with a removable singularity, written as a function of jets in `kernels.quotients`."""
-
-    def meaning(self, *operands: Any) -> Any:
-        (x,) = operands
-        program: Any = quotients.PROGRAMS[self.kernel.__name__][0]
-        return program(_Plain(x)) if self.ground else None
-
-    def exact(self, n: int, x: Any) -> Any:
-        return quotients.ball(self.kernel.__name__, x, n)
-
-
 def _function(family: type[Family], *also: Any) -> Callable[..., Any]:
     """Return the function of `(x, order=0)` that applies a family, which its kernel is traced to."""
 
@@ -236,51 +207,6 @@ logrel_n = _function(LogrelN)
 erfcx_n = _function(ErfcxN, scipy.special.erfcx)
 digamma_n = _function(DigammaN, scipy.special.digamma)
 exprel, erfcx, digamma = ExprelN(), ErfcxN(), DigammaN()
-
-
-def _quotient(kernel: Any, low: float = -math.inf) -> Callable[..., Any]:
-    """Return the function that applies the family of a quotient, which is never below `low`."""
-    name = "".join(part.capitalize() for part in kernel.__name__.split("_"))
-    bounds = lambda self, n, x: Interval(low) if n == 0 else REAL
-    members = {
-        "kernel": staticmethod(kernel),
-        "bounds": bounds,
-        "__module__": __name__,
-        "__doc__": kernel.__doc__,
-    }
-    return _function(type(name, (Quotient,), members))
-
-
-bernoulli_n = _quotient(quotients.bernoulli_n, 0.0)
-bose_gap_n = _quotient(quotients.bose_gap_n, 0.0)
-log_gap_n = _quotient(quotients.log_gap_n, 0.0)
-log_ratio_n = _quotient(quotients.log_ratio_n)
-log1prel2_n = _quotient(quotients.log1prel2_n, 0.0)
-exprel2_n = _quotient(quotients.exprel2_n, 0.0)
-cot_gap_n = _quotient(quotients.cot_gap_n)
-csc_gap_n = _quotient(quotients.csc_gap_n)
-coth_gap_n = _quotient(quotients.coth_gap_n, -1.0)
-xcsc_n = _quotient(quotients.xcsc_n)
-xcot_n = _quotient(quotients.xcot_n)
-xcsch_n = _quotient(quotients.xcsch_n, 0.0)
-xcoth_n = _quotient(quotients.xcoth_n, 1.0)
-tanc_n = _quotient(quotients.tanc_n)
-tanhc_n = _quotient(quotients.tanhc_n, 0.0)
-sinhc_n = _quotient(quotients.sinhc_n, 1.0)
-coshc_n = _quotient(quotients.coshc_n, 0.5)
-sinc3_n = _quotient(quotients.sinc3_n, 0.0)
-tanc3_n = _quotient(quotients.tanc3_n)
-sintan_n = _quotient(quotients.sintan_n)
-sinc_gap_n = _quotient(quotients.sinc_gap_n, 0.0)
-j1_n = _quotient(quotients.j1_n)
-j1c_n = _quotient(quotients.j1c_n)
-csc2_gap_n = _quotient(quotients.csc2_gap_n)
-sinhc3_n = _quotient(quotients.sinhc3_n, 0.0)
-tanhc3_n = _quotient(quotients.tanhc3_n, 0.0)
-arctanc_n = _quotient(quotients.arctanc_n, 0.0)
-arcsinc_n = _quotient(quotients.arcsinc_n, 1.0)
-arctanhc_n = _quotient(quotients.arctanhc_n, 1.0)
-arcsinhc_n = _quotient(quotients.arcsinhc_n, 0.0)
 
 
 @implements(np.sinc)

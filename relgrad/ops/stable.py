@@ -17,11 +17,7 @@ from relgrad.contract import Laws
 from relgrad.implementations import implements
 from relgrad.ops.elementwise import elementwise
 from relgrad.ops.families import (
-    bernoulli_n,
-    bose_gap_n,
     cosc_n,
-    cot_gap_n,
-    coth_gap_n,
     digamma,
     erfcx,
     exprel,
@@ -53,7 +49,6 @@ __all__ = [
     "log_expit",
     "log_exprel",
     "log_ndtr",
-    "log_sinc",
     "log_sinhc",
     "logdiffexp",
     "logit",
@@ -153,7 +148,7 @@ log1mexp = elementwise(
 log_cloglog = elementwise(
     "log_cloglog",
     kernels.log_cloglog,
-    lambda g, out, x: g * bernoulli_n(np.exp(np.minimum(x, 700.0)), 0),
+    lambda g, out, x: g / exprel_n(np.exp(np.minimum(x, 700.0)), 0),
     range=NEGATIVE,
     laws=Laws(monotone=1),
     ball=lambda x: _ball_log1mexp(-x.exp()),
@@ -180,7 +175,7 @@ log_cosh = elementwise(
 log_exprel = elementwise(
     "log_exprel",
     kernels.log_exprel,
-    lambda g, out, x: g * bose_gap_n(-x, 0),
+    lambda g, out, x: -g * (1.0 / x + bose(-x)),
     laws=Laws(monotone=1),
     ball=lambda x: x.hypgeom_1f1(1, 2).log(),
     kernel=True,
@@ -188,17 +183,9 @@ log_exprel = elementwise(
 log_sinhc = elementwise(
     "log_sinhc",
     kernels.log_sinhc,
-    lambda g, out, x: g * coth_gap_n(x, 0),
+    lambda g, out, x: g * (1.0 / np.tanh(x) - 1.0 / x),
     range=NONNEGATIVE,
     ball=lambda x: x if x.is_zero() else (x.sinh() / x).log(),
-    kernel=True,
-)
-log_sinc = elementwise(
-    "log_sinc",
-    kernels.log_sinc,
-    lambda g, out, x: -g * cot_gap_n(x, 0),
-    range=Interval(-math.inf, 0.0),
-    ball=lambda x: x if x.is_zero() else (x.sin() / x).log(),
     kernel=True,
 )
 
