@@ -330,8 +330,11 @@ def _is_real(x: Any) -> bool:
 
 
 def _comparable(x: Any, y: Any) -> bool:
-    """Whether two terms are arrays of reals of one type."""
-    return _is_real(x) and is_term(y) and x.type == y.type
+    """Whether two terms are arrays of reals of one type, or functions entry by entry of arrays that are stretched."""
+    if not (_is_real(x) and is_term(y) and isinstance(y.type, ArrayType)):
+        return False
+    stretched = x.type.dtype == y.type.dtype and x.type.ndim == y.type.ndim and bool(x.rands or y.rands)
+    return x.type == y.type or (stretched and all(t.op.elementwise or not t.rands for t in (x, y)))
 
 
 def _matched(
