@@ -8,7 +8,6 @@ from relgrad.ops import (
     log_difference,
     log_quotient,
     ratio_minus_one,
-    xdivy,
     xlog1py,
     xlog_ratio,
     xlogy,
@@ -112,12 +111,6 @@ def quotient_minus_its_log_minus_one(x, y):
     return x / y - log_quotient(x, y, x - y) - 1, itakura_saito(x, y, x - y)
 
 
-@relation(source="Itakura & Saito 1968")
-def weighted_quotient_minus_its_log_minus_one(x, y):
-    """A quotient less its logarithm and one, where the quotient is the slope of a weighted logarithm."""
-    return xdivy(x, y) - log_quotient(x, y, x - y) - 1, itakura_saito(x, y, x - y)
-
-
 def _divergence(x, y):
     """Return x²/(2y²) - log(x/y) - 1/2."""
     return itakura_saito((x / y) ** 2, 1, ratio_minus_one(x, y, x - y) * (x / y + 1)) / 2
@@ -154,9 +147,3 @@ def divergence_of_normals_by_logs(x, y, w):
         log_difference(y, x, y - x) + (x**2 + w) / (2 * y**2) - 0.5,
         np.where(np.minimum(x, y) >= 0, _divergence(x, y) + w / y / y / 2, np.nan),
     )
-
-
-@relation(source="Itakura & Saito 1968; x/y - 1 less its logarithm is quadratic in x - y")
-def divergence_of_spectra(x, y, z):
-    """x/y - log(x/y) - 1, the divergence of two spectra."""
-    return ratio_minus_one(x, y, z) - log_quotient(x, y, z), itakura_saito(x, y, z)

@@ -5,11 +5,8 @@ import numpy as np
 from relgrad.ops import (
     bose,
     bose_difference,
-    coshm1,
     exp_difference,
     exprel_n,
-    log1mexp,
-    log_exp_difference,
     logdiffexp,
     power1pm1,
 )
@@ -76,18 +73,6 @@ def difference_of_expm1(x, y):
     return np.expm1(x) - np.expm1(y), exp_difference(x, y, x - y)
 
 
-@relation(source="Maechler 2012, eq. 7")
-def log_of_exponential_difference(x, y, z):
-    """The log of the difference of two exponentials, for x > y."""
-    return np.log(exp_difference(x, y, z)), log_exp_difference(x, y, z)
-
-
-@relation(source="Maechler 2012, eq. 7")
-def log_of_negated_exponential_difference(x, y, z):
-    """The log of the difference of two exponentials, for x < y."""
-    return np.log(-exp_difference(x, y, z)), y + log1mexp(z)
-
-
 @relation(source="Higham, Accuracy and Stability of Numerical Algorithms (2002), section 1.14.1")
 def difference_quotient_of_exponential(x, y, z):
     """The difference quotient of an exponential, from the larger of two."""
@@ -95,14 +80,6 @@ def difference_quotient_of_exponential(x, y, z):
         exp_difference(x, y, z) / z,
         np.where(z > 0, np.exp(y + z) * exprel_n(-z, 0), np.exp(y) * exprel_n(z, 0)),
     )
-
-
-@relation(
-    source="Higham, Accuracy and Stability of Numerical Algorithms (2002), section 1.14.1; the Bateman function"
-)
-def difference_of_exponentials_over_difference_of_rates(x, y, z, w):
-    """The difference of two exponentials, over that of their rates."""
-    return exp_difference(x, y, w * z) / z, w * np.exp(y) * exprel_n(w * z, 0), unknown(z)
 
 
 @relation(source="Higham, Accuracy and Stability of Numerical Algorithms (2002), section 1.14.1")
@@ -153,28 +130,10 @@ def argument_times_bose_of_multiple(x, w):
     return x * bose(w * x), 1 / (w * exprel_n(w * x, 0)), unknown(x)
 
 
-@relation(source="derivative of (eˣ - 1)/x")
-def relative_exponential_minus_exponential(x):
-    """(eˣ - 1)/x less eˣ."""
-    return exprel_n(x, 0) - np.exp(x), -x * exprel_n(x, 1)
-
-
-@relation(source="derivative of (eˣ - 1)/x")
-def argument_times_exponential_minus_expm1(x):
-    """x·eˣ less eˣ - 1, about x²/2."""
-    return x * np.exp(x) - np.expm1(x), x**2 * exprel_n(x, 1)
-
-
 @relation(source="functional equation of the exponential")
 def expm1_of_multiple_of_log1p(x, a):
     """(1 + x)ᵃ - 1, written with exponential and logarithm."""
     return np.expm1(a * np.log1p(x)), power1pm1(x, a)
-
-
-@relation(source="eˣ⁺ʸ - 2eˣ + eˣ⁻ʸ = 2eˣ(cosh y - 1)")
-def second_difference_of_exponential(x, y):
-    """The second difference of an exponential."""
-    return np.exp(x + y) - 2 * np.exp(x) + np.exp(x - y), 2 * np.exp(x) * coshm1(y)
 
 
 @relation(source="NIST DLMF 24.2.1")

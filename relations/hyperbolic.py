@@ -4,7 +4,6 @@ import numpy as np
 
 from relgrad.ops import (
     bose,
-    cosh_difference,
     coshm1,
     expit,
     expit_difference,
@@ -13,7 +12,6 @@ from relgrad.ops import (
     sagitta,
     sech_squared,
     sech_squared_difference,
-    sinh_difference,
 )
 from relgrad.relation import positive, relation
 
@@ -64,18 +62,6 @@ def difference_of_logistics(x, y):
 def difference_of_hyperbolic_tangents(x, y):
     """The difference of two hyperbolic tangents, from that of their arguments."""
     return np.tanh(x) - np.tanh(y), 2 * expit_difference(2 * x, 2 * y, 2 * (x - y))
-
-
-@relation(source="NIST DLMF 4.35.6")
-def difference_of_hyperbolic_sines(x, y):
-    """The difference of two hyperbolic sines, from that of their arguments."""
-    return np.sinh(x) - np.sinh(y), sinh_difference(x, y, x - y)
-
-
-@relation(source="NIST DLMF 4.35.8")
-def difference_of_hyperbolic_cosines(x, y):
-    """The difference of two hyperbolic cosines, from that of their arguments."""
-    return np.cosh(x) - np.cosh(y), cosh_difference(x, y, x - y)
 
 
 @relation(source="tanh x = 2·σ(2x) - 1")
@@ -171,18 +157,6 @@ def log_of_multiple_of_hyperbolic_cosine(x, w):
     return np.log(w * np.cosh(x)), np.log(w) + log_cosh(x), positive(w)
 
 
-@relation(source="NIST DLMF 4.28.2")
-def log_of_mean_of_opposite_exponentials(x):
-    """The log of the mean of two opposite exponentials is that of a hyperbolic cosine."""
-    return np.log((np.exp(x) + np.exp(-x)) / 2), log_cosh(x)
-
-
-@relation(source="log sech²x = -2·log cosh x")
-def log_of_squared_secant(x):
-    """The log of the square of a hyperbolic secant."""
-    return np.log(sech_squared(x)), -2 * log_cosh(x)
-
-
 @relation(source="log sech²x = -2·log cosh x")
 def log_of_multiple_of_squared_secant(x, w):
     """The log of a positive multiple of the square of a hyperbolic secant."""
@@ -205,15 +179,6 @@ def inverse_hyperbolic_cosine(x):
 def inverse_hyperbolic_cosine_of_one_plus(x):
     """An inverse hyperbolic cosine near one."""
     return np.arccosh(1 + x), 2 * np.arcsinh(np.sqrt(x / 2))
-
-
-@relation(source="sech² = 1 - tanh²")
-def difference_of_squared_secants(x, y):
-    """The difference of the squares of two hyperbolic secants."""
-    return (
-        sech_squared(x) - sech_squared(y),
-        sech_squared_difference(x, y, x - y),
-    )
 
 
 @relation(source="NIST DLMF 4.35.12")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from relgrad.ops import log_difference, log_quotient
+from relgrad.ops import log_quotient
 from relgrad.relation import additive, relation
 
 
@@ -28,15 +28,3 @@ def binary_log_of_quotient(x, y):
 def decimal_log_of_quotient(x, y):
     """The decimal log of a quotient of numbers that may be nearly equal."""
     return np.log10(x / y), log_quotient(x, y, x - y) / np.log(10.0), additive(x, y)
-
-
-@relation(source="Hamming, NMSE (1973), problem 3.3.6")
-def difference_of_binary_logs(x, y):
-    """The difference of two binary logs, from that of their arguments."""
-    return np.log2(x) - np.log2(y), log_difference(x, y, x - y) / np.log(2.0)
-
-
-@relation(source="Hamming, NMSE (1973), problem 3.3.6")
-def difference_of_decimal_logs(x, y):
-    """The difference of two decimal logs, from that of their arguments."""
-    return np.log10(x) - np.log10(y), log_difference(x, y, x - y) / np.log(10.0)

@@ -6,9 +6,7 @@ from relgrad.ops import (
     annuity,
     boxcox,
     cbrt_difference,
-    exprel_n,
     leg,
-    log_difference,
     log_quotient,
     power1p,
     power1pm1,
@@ -53,12 +51,6 @@ def power_minus_one(x, a):
 def second_difference_of_reciprocals(x, y):
     """The second difference of a reciprocal."""
     return 1 / (x + y) - 2 / x + 1 / (x - y), 2 / x * (y / (x - y)) * (y / (x + y))
-
-
-@relation(source="Hamming, NMSE (1973), problem 3.3.4")
-def difference_of_cube_roots(x, y):
-    """The difference of two cube roots, from that of what they are roots of."""
-    return np.cbrt(x) - np.cbrt(y), cbrt_difference(x, y, x - y)
 
 
 @relation(source="Hamming, NMSE (1973), problem 3.3.4")
@@ -109,22 +101,6 @@ def difference_quotient_of_square(x, y, z):
     return power_difference(x, y, 2, z) / z, y + (y + z)
 
 
-@relation(source="Hamming, NMSE (1973), section 3.2")
-def difference_quotient_of_cube_root(x, y, z):
-    """The difference quotient of a cube root."""
-    return (
-        cbrt_difference(x, y, z) / z,
-        1 / (np.square(np.cbrt(y + z)) + np.cbrt(y + z) * np.cbrt(y) + np.square(np.cbrt(y))),
-    )
-
-
-@relation(source="xᵃ - 1 = exp(a·log x) - 1")
-def quotient_of_power_minus_one(x, z, a):
-    """The difference quotient of an exponential with another base than e."""
-    logarithm = log_difference(x, 1, z)
-    return power_difference(x, 1, a, z) / a, logarithm * exprel_n(a * logarithm, 0), positive(x), unknown(a)
-
-
 @relation(source="definition of a difference")
 def power_difference_plus_subtrahend(x, y, z, a):
     """A difference of powers and what was subtracted."""
@@ -156,21 +132,9 @@ def power_of_one_plus_minus_one(x, a):
 
 
 @relation(source="Hamming, NMSE (1973), problem 3.4.6")
-def difference_of_powers_of_one_plus(x, y, a):
-    """The difference of two powers with one exponent, where both are of one plus something."""
-    return power1p(x, a) - power1p(y, a), power_difference(1 + x, 1 + y, a, x - y)
-
-
-@relation(source="Hamming, NMSE (1973), problem 3.4.6")
 def difference_from_power_of_one_plus(x, y, a):
     """The difference of two powers with one exponent, where one is of one plus something."""
     return power1p(x, a) - np.power(y, a), power_difference(1 + x, y, a, 1 + x - y)
-
-
-@relation(source="Goldberg 1991, What every computer scientist should know, section 1.4")
-def power_difference_from_one(x, a):
-    """A power of one plus something, less one."""
-    return power_difference(1 + x, 1, a, x), power1pm1(x, a), maybe_large(a)
 
 
 @relation(source="Goldberg 1991, What every computer scientist should know, section 1.4")

@@ -19,12 +19,6 @@ def relative_sine(x):
     return np.sin(x) / x, sinc_n(x, 0)
 
 
-@relation(source="Hamming, NMSE (1973), problem 3.4.1")
-def relative_versine(x):
-    """(1 - cos x)/x², continued to one half at zero."""
-    return versin(x) / x**2, cosc_n(x, 0)
-
-
 @relation(source="NIST DLMF 4.19.1; the kernel of Dirichlet, spherical linear interpolation")
 def ratio_of_sines(x, w):
     """The ratio of two sines, the argument of one a multiple of that of the other."""

@@ -24,12 +24,6 @@ def relative_difference(x, y, z):
     return (x + y) / (x + z) - 1, (y - z) / (x + z)
 
 
-@relation(source="Hamming, NMSE (1973), section 3.2")
-def quotient_of_roots_minus_one(x, y):
-    """How far a quotient of two roots is from one."""
-    return np.sqrt(x) / np.sqrt(y) - 1, power_difference(x, y, 0.5, x - y) / np.sqrt(y)
-
-
 @relation(source="Hamming, NMSE (1973), section 3.3")
 def share_of_rest_plus_one(x, z):
     """What is divided by the rest, plus one, is the whole over the rest."""

@@ -18,18 +18,6 @@ from relgrad.ops import (
 from relgrad.relation import positive, relation
 
 
-@relation(source="sinh x = cosh x·tanh x")
-def log_of_hyperbolic_sine(x):
-    """The log of a hyperbolic sine, for x > 0."""
-    return np.log(np.sinh(x)), log_cosh(x) + np.log(np.tanh(x))
-
-
-@relation(source="NIST DLMF 4.35.8")
-def difference_of_logs_of_hyperbolic_cosines(x, y):
-    """The difference of the logs of two hyperbolic cosines, from that of their arguments."""
-    return log_cosh(x) - log_cosh(y), log_cosh_difference(x, y, x - y)
-
-
 @relation(source="functional equation of the exponential")
 def ratio_of_hyperbolic_cosines(x, y):
     """The ratio of two hyperbolic cosines, both of which may overflow."""

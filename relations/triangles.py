@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from relgrad.ops import hypot_excess, leg, power_difference, quadratic_root, sagitta, versin
+from relgrad.ops import hypot_excess, leg, power_difference, quadratic_root, sagitta
 from relgrad.relation import positive, relation
 
 
@@ -54,12 +54,6 @@ def difference_quotient_of_hypotenuse(x, y):
     return hypot_excess(x, y) / (x * x), 1 / (np.hypot(x, y) + y), positive(y)
 
 
-@relation(source="Higham, Accuracy and Stability of Numerical Algorithms (2002), problem 3.8")
-def root_of_product_of_difference_and_sum(x, y):
-    """The root of a difference of squares in factors is a leg of a right triangle, whose square may be out of range."""
-    return np.sqrt((x - y) * (x + y)), leg(x, y, x - y)
-
-
 @relation(source="Hamming, NMSE (1973), section 3.2")
 def relative_height_of_arc(x, y):
     """The height of an arc over the square of half its chord."""
@@ -81,12 +75,6 @@ def sum_minus_hypotenuse_of_difference(x, y, z):
 def hypotenuse_minus_size_of_leg(x, y):
     """A hypotenuse less the length of one of the legs."""
     return np.hypot(x, y) - np.abs(y), hypot_excess(x, np.abs(y))
-
-
-@relation(source="the law of cosines; Sinnott 1984, Virtues of the haversine")
-def law_of_cosines_beside_one(y, z):
-    """One plus a square less twice a multiple of a cosine: the kernel of Poisson, and phase functions of scattering."""
-    return 1 + y**2 - 2 * y * np.cos(z), (1 - y) ** 2 + 2 * y * versin(z)
 
 
 @relation(source="Kahan 2014, Miscalculating area and angles of a needle-like triangle")

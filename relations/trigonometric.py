@@ -3,7 +3,6 @@
 import numpy as np
 
 from relgrad.ops import (
-    arctan_difference,
     cos_difference,
     coshm1,
     coversin,
@@ -78,12 +77,6 @@ def difference_of_tangents(x, y):
     return np.tan(x) - np.tan(y), tan_difference(x, y, x - y)
 
 
-@relation(source="NIST DLMF 4.24.15; Hamming, NMSE (1973), example 3.5")
-def difference_of_arctangents(x, y):
-    """The difference of two inverse tangents, from that of the tangents."""
-    return np.arctan(x) - np.arctan(y), arctan_difference(x, y, x - y)
-
-
 @relation(source="NIST DLMF 4.21.2")
 def sine_of_difference(x, y):
     """The sine of a difference."""
@@ -94,48 +87,6 @@ def sine_of_difference(x, y):
 def sine_over_cosine(x):
     """A sine over its cosine is a tangent."""
     return np.sin(x) / np.cos(x), np.tan(x)
-
-
-@relation(source="NIST DLMF 4.21.20; Hamming, NMSE (1973), example 3.4")
-def versine_over_sine(x):
-    """(1 - cos x)/sin x is the tangent of half the angle."""
-    return versin(x) / np.sin(x), np.tan(x / 2)
-
-
-@relation(source="NIST DLMF 4.21.20")
-def sine_over_vercosine(x):
-    """sin x/(1 + cos x) is the tangent of half the angle."""
-    return np.sin(x) / vercos(x), np.tan(x / 2)
-
-
-@relation(source="NIST DLMF 4.21.20")
-def versine_over_vercosine(x):
-    """(1 - cos x)/(1 + cos x) is the square of the tangent of half the angle."""
-    return versin(x) / vercos(x), np.tan(x / 2) ** 2
-
-
-@relation(source="NIST DLMF 4.21.20")
-def cosecant_minus_cotangent(x):
-    """1/sin x - 1/tan x is the tangent of half the angle."""
-    return 1 / np.sin(x) - 1 / np.tan(x), np.tan(x / 2)
-
-
-@relation(source="tan x = sin x/cos x")
-def tangent_minus_sine(x):
-    """A tangent less its sine."""
-    return np.tan(x) - np.sin(x), np.tan(x) * versin(x)
-
-
-@relation(source="NIST DLMF 4.21.26")
-def root_of_versine(x):
-    """The root of half a versine is the sine of half the angle."""
-    return np.sqrt(versin(x) / 2), np.abs(np.sin(x / 2))
-
-
-@relation(source="NIST DLMF 4.21.21")
-def root_of_whole_versine(x):
-    """The root of a versine, which may underflow."""
-    return np.sqrt(versin(x)), 2**0.5 * np.abs(np.sin(x / 2))
 
 
 @relation(source="Sinnott 1984, Virtues of the haversine")
@@ -172,27 +123,6 @@ def arccosine_of_product_of_one_minus_and_plus(x):
 def arccosine_of_product_of_one_plus_and_minus(x):
     """An angle from a chord, where one less its square is written in factors."""
     return np.arccos((1 - x) * (1 + x)), 2 * np.arctan2(np.abs(x), np.sqrt(2 - x * x))
-
-
-@relation(source="sin²x = (1 - cos x)(1 + cos x)")
-def versine_over_square_of_sine(x):
-    """(1 - cos x)/sin²x."""
-    return versin(x) / np.sin(x) ** 2, 1 / vercos(x)
-
-
-@relation(source="NIST DLMF 4.21.27")
-def sine_of_double_minus_twice_sine(x):
-    """A chord polygon's defect: sin 2x - 2 sin x."""
-    return np.sin(2 * x) - 2 * np.sin(x), -2 * np.sin(x) * versin(x)
-
-
-@relation(source="NIST DLMF 4.21.27")
-def difference_of_products_of_sine_and_cosine(x, y):
-    """The difference of two products of sine and cosine."""
-    return (
-        np.sin(x) * np.cos(x) - np.sin(y) * np.cos(y),
-        sin_difference(2 * x, 2 * y, 2 * (x - y)) / 2,
-    )
 
 
 @relation(source="log(1 - u) where u is the versine")

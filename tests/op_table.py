@@ -305,7 +305,7 @@ KERNELS: dict[str, Row] = {
     **apart(
         """arctan_difference bose_difference cbrt_difference cosh_difference cos_difference exp_difference
         expit_difference leg log_difference log_quotient sech_squared_difference sin_difference sinh_difference
-        itakura_saito kl_divergence log_cosh_difference log_exp_difference ratio_minus_one
+        itakura_saito kl_divergence log_cosh_difference ratio_minus_one
         softplus_difference tan_difference xlogx_difference"""
     ),
     "boxcox": (lambda x, a: kernels.boxcox(x, a, x - 1), X, Y),

@@ -97,18 +97,6 @@ def logdiffexp(a: Any, b: Any) -> Any:
 
 
 @kernel
-def log_exp_difference(x: Any, y: Any, d: Any) -> Any:
-    """log(eˣ − eʸ) = x + log(1 − e⁻ᵈ), where d = x − y; −inf where both are equal, NaN where x < y.
-
-    >>> log_exp_difference(1000.0, 1000.0, 1e-300)
-    np.float64(309.2244721017863)
-    """
-    x, y, d = floats(x, y, d)
-    # A distance that is no more than x − y, rounded, has lost what `logdiffexp` carries along.
-    return np.where(d == x - y, logdiffexp(x, y), np.where(y == -np.inf, x, x + _log1mexp(-d)))[()]
-
-
-@kernel
 def log_cosh(x: Any) -> Any:
     """log cosh x = log(1 + 2 sinh²(x/2)), and |x| − log 2 + log(1 + e^−2|x|) from |x| = 4; within 3 ulp."""
     (x,) = floats(x)

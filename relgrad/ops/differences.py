@@ -109,16 +109,6 @@ product_difference = elementwise(
     kernel=True,
     ball=lambda x, y, u, v: x * y - u * v,
 )
-log_exp_difference = elementwise(
-    "log_exp_difference",
-    kernels.log_exp_difference,
-    lambda g, out, x, y, d: -g * bose(-d),
-    lambda g, out, x, y, d: -g * bose(d),
-    None,
-    kernel=True,
-    ball=lambda x, y, d: y + d + (-(-d).expm1()).log(),
-    meaning=lambda x, y, d: np.log(np.exp(x) - np.exp(y)),
-)
 sin_difference = known_difference(kernels.sin_difference, sin)
 cos_difference = known_difference(kernels.cos_difference, cos)
 tan_difference = known_difference(kernels.tan_difference, tan)
@@ -180,7 +170,7 @@ def _boxcox_slope(log: Any, a: Any) -> Any:
     return np.square(log) * exprel_n(a * log, 1)
 
 
-for _op in (log_quotient, log_exp_difference, xlogx_difference):
+for _op in (log_quotient, xlogx_difference):
     _op.distance = 0, 1, 2
 
 
