@@ -15,7 +15,7 @@ from relgrad.op import as_term
 from relgrad.schedule.relate import SIMPLIFICATIONS
 
 pytest.importorskip("flint")
-ROUNDS_A_SUM = {"log_of_exponential_difference", "difference_of_entropies_near_one"}
+ROUNDS_A_SUM = {"difference_of_entropies_near_one"}
 """Rows whose right side forms x = y + d or 1 + x, which matters only far from what the row is about."""
 OF_ENTRIES = {
     "entry_minus_logsumexp",

@@ -215,3 +215,10 @@ def test_increments_are_steps_of_the_derivation():
     x, h = rg.symbol("x"), rg.symbol("h")
     new = incremented((np.arcsin(x + h) - np.arcsin(x)).term)
     assert new is not None and any(isinstance(node.op, Difference) for node in subterms(new))
+
+
+def test_one_point_may_be_stretched():
+    f = rg.stabilize(lambda x, h: np.arctan(np.exp(x + h)) - np.arctan(np.exp(x)))
+    x, h = np.array([[0.0], [1.0]]), np.array([[1e-9, -1e-12]])
+    np.testing.assert_allclose(f(x, h), h * np.exp(x) / (1 + np.exp(2 * x)), rtol=1e-8)
+    assert "arctan_difference" in f.source(x, h)

@@ -388,3 +388,22 @@ def test_conventions_hold_within_a_function_that_cancels():
     f = lambda x: (np.exp(scipy.special.xlogy(x, x)) - 1) / x + (np.cos(x) - 1) / x**2
     convention = rg.Conventions(zero_log=math.nan)
     assert np.isnan(rg.stabilize(f, conventions=convention)(np.array([0.0]))).all()
+
+
+def test_a_weight_shared_by_summands_does_not_hide_the_cancellation():
+    w, x = np.array([1.0, -0.5]), np.array([1e-6, 800.0])
+    heat = lambda x: x * x * np.exp(x) / (np.exp(x) - 1) ** 2
+    assert np.allclose(rg.grad(lambda x: np.sum(w * heat(x)))(x), [-1e-6 / 6, 0.0], rtol=1e-11, atol=0)
+
+
+def test_a_pole_between_parts_that_cancel():
+    f = lambda x: np.arctanh(x) / x
+    slope = rg.grad(lambda x: np.sum(f(x)))
+    x = np.array([0.0, 1e-9])
+    assert np.allclose(rg.grad(lambda x: np.sum(slope(x)))(x), 2 / 3, rtol=1e-14)
+
+
+def test_a_divisor_by_name_beside_a_weight():
+    w, x = np.array([1.0, -0.5]), np.array([0.0, 1e-9])
+    f = lambda x: x / (np.exp(x) - 1)
+    assert np.allclose(rg.grad(lambda x: np.sum(w * f(x)))(x), w * (x / 6 - 0.5), rtol=1e-14)
