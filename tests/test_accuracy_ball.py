@@ -26,6 +26,7 @@ from relgrad.gradient import Anchor, Gradient, Pushforward
 from relgrad.interpret import interpret
 from relgrad.leaf import Input, Known
 from relgrad.ops.elementwise import Elementwise
+from relgrad.ops.failing import Fails
 from relgrad.schedule import schedule
 from relgrad.schedule.strategy import NAIVE
 from relgrad.trace.containers import flatten
@@ -39,7 +40,7 @@ ON_INTEGERS = {
 }
 """Ops whose operands are integers: they are computed as they are."""
 ABOUT_FLOATS = {"nextafter", "spacing"}
-NO_ARRAYS = {Anchor, Gradient, Pushforward, Input, Known, Restricted, Anywhere, HoldsNaN}
+NO_ARRAYS = {Anchor, Gradient, Pushforward, Input, Known, Restricted, Anywhere, HoldsNaN, Fails}
 """What is no array, is replaced before anything is evaluated, or asks for NaN."""
 
 

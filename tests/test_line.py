@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -196,6 +197,25 @@ def test_decisions_on_the_way_are_those_of_the_program():
     assert rg.stabilize(special)(np.array([0.0, 1e-9, 0.1])).tolist() == [5.0, 1.0, np.sin(0.1) / 0.1]
     ordered = rg.grad(lambda x: np.sort(np.sin(x) + x) @ np.array([1.0, 2.0, 4.0]))
     assert ordered(P[::-1] / 1e9) == pytest.approx([8.0, 4.0, 2.0])
+
+
+def test_a_gap_between_terms_is_no_end():
+    """1 + δ⁸ and its like: terms that vanish in the middle do not end a series."""
+    f = lambda x, y: (np.exp((x - y) ** 9) - 1 + (x - y) ** 2 * x) / (x - y) ** 2
+    for d in (1e-7, 1e-2, 0.05):
+        want = 1.0 + d + np.expm1(d**9) / d**2
+        assert rg.stabilize(f)(1.0 + d, 1.0) == pytest.approx(want, rel=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(3,), (1, 3), (2, 3), (2, 1)])
+def test_shapes_and_dtypes_stay(shape: tuple[int, ...]):
+    f = rg.stabilize(lambda x, a: np.log(np.sum((x / np.sum(x)) ** a)) * x / (1 - a))
+    for dtype in (np.float64, np.float32):
+        x, a = np.ones(shape, dtype), np.full((1,) * len(shape), 1, dtype)
+        got = f(x, a)
+        assert got.shape == shape
+        assert got.dtype == dtype
+        assert got == pytest.approx(np.full(shape, math.log(math.prod(shape))), rel=1e-6)
 
 
 def test_away_from_the_line_the_program_stands():

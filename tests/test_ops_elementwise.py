@@ -248,7 +248,7 @@ def test_a_cast_to_the_same_dtype_is_nothing():
 
 def test_options_of_ufuncs_are_refused_not_ignored():
     (x,) = inputs_like([np.ones(3)])
-    for options in ({"where": np.array([True, False, True])}, {"dtype": np.float32}, {"out": np.zeros(3)}):
+    for options in ({"where": np.array([True, False, True])}, {"out": np.zeros(3)}):
         with pytest.raises(TraceError, match=next(iter(options))):
             np.add(x, x, **options)
         with pytest.raises(TraceError, match=next(iter(options))):

@@ -272,7 +272,7 @@ def test_keys_that_are_not_indices():
         x[True]
     with pytest.raises(TraceError, match="mode"):
         np.take(x, [0], axis=0, mode="clip")
-    with pytest.raises(TraceError, match="integers"):
+    with pytest.raises(IndexError, match="must be an integer array"):
         np.take_along_axis(x, np.ones((3, 1)), axis=1)
 
 

@@ -12,7 +12,7 @@ import scipy.special
 import relgrad as rg
 from relgrad import kernels as K
 from relgrad.errors import RelationError, ShapeError
-from relgrad.gradient import ones_like, pull_back
+from relgrad.gradient import ones_like, pull_back, zeros_like
 from relgrad.interpret import interpret
 from relgrad.leaf import Input
 from relgrad.op import constant
@@ -55,7 +55,7 @@ def pulled(out, x):
         if node in flows and node.rands:
             for operand, part in pull_back(node, flows.pop(node), set(nodes)):
                 flows[operand] = (Tracer(flows[operand]) + part).term if operand in flows else part
-    return Tracer(flows[x.term])
+    return Tracer(flows.get(x.term, zeros_like(x.term)))
 
 
 def value(out, **arguments):

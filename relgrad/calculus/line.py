@@ -9,6 +9,7 @@ stands for the program where it is more accurate than that by its own bounds.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
@@ -26,10 +27,14 @@ from relgrad.ops.exponential import log
 from relgrad.term import Term, subterms, term
 from relgrad.types import ArrayType, Interval, Type
 
-ORDER = 20
-"""So many coefficients after the first that does not vanish, at most."""
-NEAR = 1 / 8
+ORDER = 30
+"""So many coefficients from the first that does not vanish, at most."""
+NEAR = 1 / 16
 """Distances larger than this, relative to the arguments, are not near."""
+SPREAD, TINY = 4.0, 2.0**-60
+"""Each term is this times the distance as large as the one before, or less, as the number of terms is chosen."""
+DIGITS, MORE = 55, 3
+"""So many bits are asked for; the last terms are counted as errors."""
 GOOD = 2.0**-32
 """The largest relative error with which a series stands for a program."""
 LARGEST = 400
@@ -119,28 +124,30 @@ def path_along(values: dict[Term, Any], line: Line, side: float) -> tuple[Path, 
     of[line.moved] = Exact((base, 0.0), (delta if line.whole else np.ones_like(x), 0.0))
     if line.whole:
         return Path(of, ORDER), 1.0
+    delta = delta.reshape(()) if x.size == 1 else delta
     return Path(of, ORDER, np.where(delta == 0, side, np.sign(delta))), delta
 
 
 def near_line(body: Term, values: dict[Term, Any], line: Line, start: int) -> tuple[Any, Any] | None:
     """Return a program's values by its series along a line, with bounds of their errors; None where it has none."""
-    if not _is_near(values, line):
+    ratio = np.asarray(_ratio(values, line))
+    near = ratio <= NEAR
+    if not np.any(near):
         return None
+    terms = start + min(ORDER, math.ceil(DIGITS / -math.log2(SPREAD * max(np.max(ratio[near]), TINY))) + MORE)
     with np.errstate(all="ignore"):
         try:
             path, delta = path_along(values, line, 1.0)
-            found = _summed(path, body, delta, start)
-            if found is None or line.whole or np.all(delta) or not path.signs:
-                return found
-            if path.starts_at_zero:
-                return None
-            if not path.turns:
-                return found
-            # On the line itself, it must be the same from both sides.
-            other = _summed(path_along(values, line, -1.0)[0], body, delta, start)
-            return found if other is not None and np.all(np.abs(found[0] - other[0]) <= found[1]) else None
+            total, error = found = _summed(path, body, delta, start, terms)
+            if not line.whole and np.any(delta == 0) and path.signs:
+                if path.starts_at_zero:
+                    return None
+                # On the line itself, it must be the same from both sides.
+                other, _ = _summed(path_along(values, line, -1.0)[0], body, delta, start, terms)
+                found = total, np.where(np.abs(total - other) <= error, error, np.inf)
         except (NoSeries, RecursionError):
             return None
+    return found if line.whole else (found[0], np.where(near, found[1], np.inf))
 
 
 def _is_better(value: Any, error: Any, plain: Any) -> Any:
@@ -150,42 +157,39 @@ def _is_better(value: Any, error: Any, plain: Any) -> Any:
         return known & ~(np.abs(plain - value) <= error)
 
 
-def _summed(path: Path, body: Term, delta: Any, start: int) -> tuple[Any, Any] | None:
-    """Return the sum of the terms from a power on, with a bound of its error; None unless all before it vanish."""
+def _summed(path: Path, body: Term, delta: Any, start: int, end: int) -> tuple[Any, Any]:
+    """Return the sum of the terms from a power on, with a bound of its error; raises NoSeries where it is no value."""
     series = path(body)
     if not all((c := series.at(k)) is None or vanishes(c) for k in range(series.start, start)):
-        return None
+        raise NoSeries("the first terms do not vanish")
     total: Any = 0.0
     error: Any = 0.0
-    last: Any = 0.0
-    for k in range(start, start + ORDER):
+    for k in range(start, end):
         path.advance(k)
         c = series.at(k)
-        before, last = last, 0.0
         if c is not None:
             power = np.ones_like(delta) if k == 0 else delta**k
-            total, last = total + c[0] * power, np.abs(c[0] * power)
+            total = total + c[0] * power
             error = error + (c[1] + 4 * EPS * np.abs(c[0])) * np.abs(power)
-        if k > start + 3 and np.all(last + before <= EPS / 8 * np.abs(total)):
-            break
-    return (total, error + last) if path.keeps_signs(delta) else None
+            if k >= end - MORE:
+                error = error + np.abs(c[0] * power)
+    if not path.keeps_signs(delta):
+        raise NoSeries("a sign changes on the way")
+    return total, error
 
 
-def _is_near(values: dict[Term, Any], line: Line) -> bool:
-    """Whether an argument is near what it may come near, compared with arguments of its type."""
+def _ratio(values: dict[Term, Any], line: Line) -> Any:
+    """Return the distances from a line, compared with the size of what is there: one if all entries move at once."""
     x = np.asarray(values[line.moved], float)
     if isinstance(line.base, Term):
-        base, sizes = values[line.base], [values[line.base]]
+        base: Any = np.asarray(values[line.base], float)
+        size = _size(base)
     else:
         base = line.base
-        sizes = [base] if base else [v for t, v in values.items() if t.type == line.moved.type and v is not x]
+        alike = [_size(v) for t, v in values.items() if t.type == line.moved.type and t is not line.moved]
+        size = abs(base) or max(alike, default=1.0)
     gap = np.abs(x - base)
-    size = (
-        max([float(np.max(np.abs(v), initial=0)) for v in sizes if v is not values[line.moved]], default=1.0)
-        or 1.0
-    )
-    nearest = np.max(gap, initial=0) if line.whole else np.min(gap, initial=np.inf)
-    return bool(nearest <= NEAR * size)
+    return np.asarray(np.max(gap, initial=0.0) if line.whole or x.size == 1 else gap) / (size or 1.0)
 
 
 def lines(roots: Sequence[Term]) -> Iterator[Line]:
@@ -253,7 +257,7 @@ def along_lines(
     new, found = list(roots), list[Along]()
     real = [root for root in roots if _is_real(root)]
     nodes = list(islice(subterms(*real), LARGEST))
-    if not real or len(nodes) == LARGEST or not all(map(_is_small, nodes)):
+    if not real or len(nodes) == LARGEST or not all(map(_may_be_tried, nodes)):
         return new, found
     leaves = [t for t in nodes if type(t.op) is Input]
     bodies: Sequence[Term] | None = None
@@ -278,7 +282,10 @@ def along_lines(
     return new, found
 
 
-def _is_small(node: Term) -> bool:
+def _may_be_tried(node: Term) -> bool:
+    """Whether a term is small, and may be computed while the program is made."""
+    if not node.op.do_constant_folding(None, node):
+        return False
     return not isinstance(node.type, ArrayType) or (node.type.size is not None and node.type.size <= ENTRIES)
 
 

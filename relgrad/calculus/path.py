@@ -392,7 +392,8 @@ class Path:
         """y = f(u₀) + ∫ Df(u)·u′ dt."""
         op = node.op
         made = _tangent(op, tuple(rand.type for rand in node.rands))
-        if made is None:
+        rules = op.rules if op.elementwise else (True,) * len(operands)
+        if made is None or any(rule is None and not u.fixed for rule, u in zip(rules, operands, strict=True)):
             raise NoSeries(f"{op} has no derivative")
         leaves, tangents, root = made
         of: dict[Term, Power] = dict(zip(leaves, operands, strict=True))

@@ -44,7 +44,7 @@ class Series(Elementwise):
     ground = True  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]
 
     def __init__(self, body: Term, argument: Term, point: float, terms: Terms):
-        super().__init__("series", self._compute, lambda g, out, x: g * Slope(body, argument)(x))
+        super().__init__("series", self._compute, lambda g, out, x: g * Slope(body, argument)(x), called=True)
         self.body, self.argument, self.point, self.terms = body, argument, point, terms
 
     def __repr__(self) -> str:
@@ -62,9 +62,6 @@ class Series(Elementwise):
 
     def _compute(self, x: Any) -> Any:
         return near(x, self.point, *self.terms, lambda z: values(self.body, self.argument, z))
-
-    def source(self, node: Term, names: Sequence[str]) -> str | None:
-        raise NotImplementedError  # the compiler writes the formula as a function
 
     def meaning(self, *operands: Any) -> Any:
         return Tracer(applied(self.body, self.argument, as_term(operands[0])))

@@ -21,27 +21,7 @@ def equal_ground(u: Any, v: Any) -> bool:
     """Whether two ground terms are equal modulo the theories of products and sums, at every depth."""
     if u is v or not (is_term(u) and is_term(v)):
         return u is v or (not is_term(u) and not is_term(v) and u == v)
-    return _alike(u, v) and canonical_key(u) is canonical_key(v)
-
-
-def _alike(u: Term, v: Term) -> bool:
-    """Whether two terms read as equal numbers times as many factors with the same exponents: else they differ."""
-    ours, theirs = _reading(u), _reading(v)
-    if ours.coefficient != theirs.coefficient or len(ours.factors) != len(theirs.factors):
-        return False
-    return Counter(ours.factors.values()) == Counter(theirs.factors.values())
-
-
-def _reading(t: Term) -> ProductView:
-    """Return how a term is read as a product; where that is another term, how this one is read."""
-    while True:
-        view = product_of(t)
-        if view.coefficient != 1 or len(view.factors) != 1:
-            return view
-        ((base, e),) = view.factors.items()
-        if base is t or e != 1 or not is_term(base):
-            return view
-        t = base
+    return canonical_key(u) is canonical_key(v)
 
 
 def canonical_key(t: Term) -> Key:

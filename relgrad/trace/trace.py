@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.errors import TraceError
+from relgrad.errors import RelgradError, TraceError
 from relgrad.held import unchanged_arrays
 from relgrad.leaf import Anchor, Input
 from relgrad.op import as_term, strong
@@ -151,8 +151,8 @@ def trace(
             asked.attends = _call.__code__ if guard.attends else None
             try:
                 result = _call(fun, *call)
-            except Exception:  # NumPy's and Python's own code may hide a refusal behind an error of theirs
-                if refused:
+            except Exception as error:  # of NumPy's or Python's own code, which may hide a refusal
+                if refused and not isinstance(error, RelgradError):
                     raise refused[0] from None
                 raise
             if refused:
