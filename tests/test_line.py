@@ -67,7 +67,6 @@ ARRAYS: dict[str, Callable[[Any], Any]] = {
     "logsumexp": lambda v: np.log(np.sum(np.exp(v))),
     "norm": lambda v: np.linalg.norm(v) * v,
     "broadcast": lambda v: np.sum(v[:, None] / (1 + v) + 2.0, axis=1),
-    "softmax": lambda v: rg.softmax(v),
 }
 
 

@@ -37,6 +37,8 @@ from relgrad.ops.arithmetic import (
 from relgrad.ops.casting import Cast
 from relgrad.ops.comparison import equal, greater, greater_equal, less, less_equal, not_equal
 from relgrad.ops.einsum import Einsum
+from relgrad.ops.joining import Concatenate
+from relgrad.ops.lengths import Norm
 from relgrad.ops.matmul import MatMul
 from relgrad.ops.reduction import Sum
 from relgrad.ops.selection import where
@@ -51,8 +53,10 @@ ROUNDED = 2.0**-51
 """The relative error of a function of a float."""
 COMPARISONS = (less, less_equal, greater, greater_equal, equal, not_equal)
 _MOVES = (Rearrangement, Expand, Squeeze, BroadcastTo, BroadcastLike, Cast)
-MANY = 3000
+MANY = 500
 """So many series are made of one program."""
+DEEP = 20
+"""Rules of rules are followed so far; those of ops over axes, whose derivatives branch, a quarter of that."""
 
 Coefficient = tuple[Any, Any]
 """An array, and a bound of its error; None stands for zero."""
@@ -248,6 +252,22 @@ class _Chosen(Power):
         return np.where(self.c, a[0], b[0]), np.where(self.c, a[1], b[1])
 
 
+class _Joined(Power):
+    """Arrays side by side."""
+
+    def __init__(self, parts: Sequence[Power], like: Sequence[Term], join: Callable[..., Any]):
+        super().__init__(min([part.start for part in parts]))
+        self.parts, self.like, self.join = parts, like, join
+
+    def next(self, k: int) -> Coefficient | None:
+        found = [part.at(k) or (0.0, 0.0) for part in self.parts]
+        spread = [
+            [np.broadcast_to(c[i], t.type.shape) for c, t in zip(found, self.like, strict=True)]
+            for i in (0, 1)
+        ]
+        return self.join(*spread[0]), self.join(*spread[1])
+
+
 class Path:
     """The series of terms along a line, on which leaves are what `of` says."""
 
@@ -256,6 +276,7 @@ class Path:
         self.most, self.side = most, side
         self._known: dict[Any, Power] = {}
         self.signs: list[tuple[Power, int]] = []
+        self._level = 0
 
     def advance(self, k: int) -> None:
         """Find the coefficients of tᵏ from the leaves on, so that none is asked for far below."""
@@ -320,6 +341,11 @@ class Path:
             rest = [_value(x, rand) for x, rand in zip(operands[1:], node.rands[1:], strict=True)]
             (a, *_), like = operands, node.rands[0]
             return _Mapped(_spread(a, like), lambda x: op.compute(x, *rest), isinstance(op, Sum))
+        if type(op) is Norm:
+            leaves, root = _norm(op.axes, node.rands[0].type)
+            return self._evaluate(root, dict(zip(leaves, operands, strict=True)))
+        if isinstance(op, Concatenate):
+            return _Joined(operands, node.rands, op.compute)
         if isinstance(op, (MatMul, Einsum)) and len(operands) == 2:
             a, b = [_spread(x, rand) for x, rand in zip(operands, node.rands, strict=True)]
             return _Product(a, b, op.compute)
@@ -400,7 +426,18 @@ class Path:
         for d, u in zip(tangents, operands, strict=True):
             if d is not None:
                 of[d] = ZERO if u.fixed else self._kept(("derivative", u), lambda u=u: _Derivative(u))
-        return _Integral(self._first(node, operands), lambda: self._evaluate(root, of))
+        level = self._level + (1 if op.elementwise else 4)
+        if level > DEEP:
+            raise NoSeries(f"the derivatives of {op} lead on and on")
+
+        def slope() -> Power:
+            self._level, before = level, self._level
+            try:
+                return self._evaluate(root, of)
+            finally:
+                self._level = before
+
+        return _Integral(self._first(node, operands), slope)
 
 
 def is_accurate(op: Any) -> bool:
@@ -426,6 +463,14 @@ def _power(kinds: tuple[Any, ...]) -> tuple[list[Term], Term]:
     leaves = _leaves("x", kinds)
     x, y = map(Tracer, leaves)
     return leaves, as_term(np.exp(y * np.log(x)))
+
+
+@lru_cache(maxsize=1024)
+def _norm(axes: tuple[int, ...], kind: Any) -> tuple[list[Term], Term]:
+    """Return a leaf for an array, and its norm as the root of a sum of squares."""
+    leaves = _leaves("x", [kind])
+    x = Tracer(leaves[0])
+    return leaves, as_term(np.sqrt(np.sum(x * x, axis=axes, keepdims=True)))
 
 
 def _leaves(name: str, kinds: Sequence[Any]) -> list[Term]:
