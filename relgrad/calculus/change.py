@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,21 @@ from relgrad.trace.tracer import Tracer
 from relgrad.types import ArrayType, Type
 
 
+@lru_cache(maxsize=4096)
+def tangent_of(
+    op: Op, kinds: tuple[Any, ...], moved: tuple[int, ...]
+) -> tuple[list[Term], list[Term], Term] | None:
+    """Return leaves for the operands of an op and for the tangents of those that move, and its tangent, or None."""
+    leaves = [term(Input(f"x{i}", kind, symbol=True)) for i, kind in enumerate(kinds)]
+    tangents = {i: term(Input(f"d{i}", kinds[i], symbol=True)) for i in moved}
+    points = [Tracer(tangents[i]) if i in tangents else None for i in range(len(kinds))]
+    try:
+        (root,) = op.R_op([Tracer(x) for x in leaves], points)
+    except (RelgradError, AttributeError, TypeError):
+        return None
+    return None if root is None else (leaves, list(tangents.values()), as_term(root))
+
+
 class Change(Op):
     """f(x) − f(y), told the distance of each operand that has moved.
 
@@ -27,7 +43,6 @@ class Change(Op):
 
     def __init__(self, of: Op, moved: tuple[int, ...]):
         self.of, self.moved = of, moved
-        self._tangents: dict[tuple[Type, ...], tuple[list[Term], list[Term], Term]] = {}
 
     @property
     def name(self) -> str:
@@ -61,7 +76,10 @@ class Change(Op):
 
     def _mean(self, ys: list[Any], distances: list[Any], quadrature: Any) -> Any:
         """Return ∫₀¹ Df(y + t·d)·d dt."""
-        leaves, tangents, root = self._tangent([ArrayType(np.asarray(y).dtype, np.shape(y)) for y in ys])
+        kinds = tuple([ArrayType(np.asarray(y).dtype, np.shape(y)) for y in ys])
+        found = tangent_of(self.of, kinds, self.moved)
+        assert found is not None  # or there is no such op
+        leaves, tangents, root = found
         total: Any = 0
         for t, w in quadrature:
             point = dict(zip(leaves, ys, strict=True))
@@ -70,17 +88,6 @@ class Change(Op):
             point |= dict(zip(tangents, distances, strict=True))
             total = total + np.asarray(interpret([root], point)[0]) * root.type.dtype.type(w)
         return total
-
-    def _tangent(self, kinds: Sequence[Any]) -> tuple[list[Term], list[Term], Term]:
-        """Return leaves for the operands of f and for the tangents of those that move, and the tangent of f."""
-        found = self._tangents.get(tuple(kinds))
-        if found is None:
-            leaves = [term(Input(f"x{i}", kind, symbol=True)) for i, kind in enumerate(kinds)]
-            tangents = {i: term(Input(f"d{i}", kinds[i], symbol=True)) for i in self.moved}
-            points = [Tracer(tangents[i]) if i in tangents else None for i in range(len(kinds))]
-            (root,) = self.of.R_op([Tracer(x) for x in leaves], points)
-            found = self._tangents[tuple(kinds)] = leaves, list(tangents.values()), as_term(root)
-        return found
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         xs, ys, distances = self._parts(inputs)
@@ -105,8 +112,6 @@ def change_of(x: Term, y: Term, distances: Sequence[Term | None]) -> Term | None
         return None
     moved = tuple([i for i, d in enumerate(distances) if d is not None])
     op = Change(x.op, moved)
-    try:
-        op._tangent([rand.type for rand in x.rands])
-    except (RelgradError, AttributeError, TypeError):
+    if tangent_of(x.op, tuple([rand.type for rand in x.rands]), moved) is None:
         return None
     return term(op, *x.rands, *[y.rands[i] for i in moved], *[distances[i] for i in moved])

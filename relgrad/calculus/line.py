@@ -18,12 +18,11 @@ import numpy as np
 
 from relgrad.calculus.laurent import NoSeries
 from relgrad.calculus.path import EPS, Exact, Path, Power, vanishes
+from relgrad.calculus.series import FACTORS, zeros_of
 from relgrad.errors import RelgradError
 from relgrad.interpret import interpret, unknown, value_of
 from relgrad.leaf import Input
-from relgrad.op import Constant, Op
-from relgrad.ops.arithmetic import add, subtract
-from relgrad.ops.exponential import log
+from relgrad.op import Op
 from relgrad.term import Term, subterms, term
 from relgrad.types import ArrayType, Interval, Type
 
@@ -40,8 +39,6 @@ GOOD = 2.0**-32
 LARGEST = 400
 ENTRIES = 1 << 12
 """Programs of more ops, and of larger arrays, are left as they are."""
-FACTORS = (np.multiply, np.divide, np.square, np.reciprocal, np.power, np.float_power, np.negative)
-"""Functions that are small as their operands are."""
 
 
 class Line(NamedTuple):
@@ -50,6 +47,10 @@ class Line(NamedTuple):
     moved: Term
     base: Term | float
     whole: bool
+
+    def start(self, values: Mapping[Term, Any]) -> Any:
+        """Return the value of what the argument comes near."""
+        return values[self.base] if isinstance(self.base, Term) else self.base
 
     def __str__(self) -> str:
         base = self.base.op.label if isinstance(self.base, Term) else f"{self.base:g}"
@@ -113,8 +114,7 @@ class AlongLine(Op):
 def path_along(values: dict[Term, Any], line: Line, side: float) -> tuple[Path, Any]:
     """Return the path along a line, and the distance; `side` is where it is looked at from where the distance is 0."""
     x = np.asarray(values[line.moved], float)
-    base = values[line.base] if isinstance(line.base, Term) else line.base
-    base = np.broadcast_to(np.asarray(base, float), x.shape)
+    base = np.broadcast_to(np.asarray(line.start(values), float), x.shape)
     delta = x - base
     of: dict[Term, Power] = {}
     for leaf, value in values.items():
@@ -130,7 +130,7 @@ def path_along(values: dict[Term, Any], line: Line, side: float) -> tuple[Path, 
 
 def near_line(body: Term, values: dict[Term, Any], line: Line, start: int) -> tuple[Any, Any] | None:
     """Return a program's values by its series along a line, with bounds of their errors; None where it has none."""
-    ratio = np.asarray(_ratio(values, line))
+    ratio = _ratio(values, line)
     near = ratio <= NEAR
     if not np.any(near):
         return None
@@ -181,15 +181,13 @@ def _summed(path: Path, body: Term, delta: Any, start: int, end: int) -> tuple[A
 def _ratio(values: dict[Term, Any], line: Line) -> Any:
     """Return the distances from a line, compared with the size of what is there: one if all entries move at once."""
     x = np.asarray(values[line.moved], float)
-    if isinstance(line.base, Term):
-        base: Any = np.asarray(values[line.base], float)
-        size = _size(base)
-    else:
-        base = line.base
+    base = np.asarray(line.start(values), float)
+    size = _size(base)
+    if not isinstance(line.base, Term):
         alike = [_size(v) for t, v in values.items() if t.type == line.moved.type and t is not line.moved]
-        size = abs(base) or max(alike, default=1.0)
+        size = size or max(alike, default=1.0)
     gap = np.abs(x - base)
-    return np.asarray(np.max(gap, initial=0.0) if line.whole or x.size == 1 else gap) / (size or 1.0)
+    return np.asarray((np.max(gap, initial=0.0) if line.whole or x.size == 1 else gap) / (size or 1.0))
 
 
 def lines(roots: Sequence[Term]) -> Iterator[Line]:
@@ -200,7 +198,8 @@ def lines(roots: Sequence[Term]) -> Iterator[Line]:
         for y in leaves:
             if y is not x and y.type == x.type:
                 yield Line(x, y, not unit)
-        for zero in dict.fromkeys(_zeros(x, roots)):
+        zeros = [zero for node in subterms(*roots) for zero in zeros_of(node, x)]
+        for zero in dict.fromkeys([0.0, *zeros]):
             yield Line(x, zero, not unit)
 
 
@@ -216,19 +215,6 @@ def _is_entrywise(root: Term, x: Term) -> bool:
                 return False
             moving.add(node)
     return True
-
-
-def _zeros(x: Term, roots: Sequence[Term]) -> Iterator[float]:
-    """Yield the numbers that an argument is compared with by what is made of it: x − 1, log x; and zero."""
-    yield 0.0
-    for node in subterms(*roots):
-        if node.op is log and node.rands[0] is x:
-            yield 1.0
-        if node.op in (add, subtract) and x in node.rands:
-            for other in node.rands:
-                if type(other.op) is Constant and other.op.value.size == 1:
-                    value = float(other.op.value.item())
-                    yield value if node.op is subtract else -value
 
 
 RANGES = (0.5, 2.0), (0.1, 0.9), (-1.0, 1.0), (2.0, 5.0)
@@ -260,19 +246,18 @@ def along_lines(
     if not real or len(nodes) == LARGEST or not all(map(_may_be_tried, nodes)):
         return new, found
     leaves = [t for t in nodes if type(t.op) is Input]
-    bodies: Sequence[Term] | None = None
+    bodies: list[tuple[Term, tuple[Term, ...]]] | None = None
     done = set[frozenset[Any]]()
     for line in lines(real):
         both = frozenset([line.moved, line.base])
         if both in done or not _is_suspect(real, leaves, line):
             continue
         if bodies is None:
-            bodies = written()
-        for i, body in enumerate(bodies):
+            bodies = [(body, tuple([t for t in subterms(body) if type(t.op) is Input])) for body in written()]
+        ends = {line.moved, line.base} if isinstance(line.base, Term) else {line.moved}
+        for i, (body, arguments) in enumerate(bodies):
             if not _is_real(body):
                 continue
-            arguments = tuple([t for t in subterms(body) if type(t.op) is Input])
-            ends = {line.moved, line.base} if isinstance(line.base, Term) else {line.moved}
             start = _start(body, new[i], arguments, line) if ends.issubset(arguments) else None
             if start is not None:
                 done.add(both)
@@ -297,8 +282,9 @@ def _drawn(leaves: Sequence[Term], line: Line, at: tuple[float, float], seed: in
         shape: Any = t.type.shape
         drawn = rng.uniform(*at, shape) if t.type.dtype.kind == "f" else np.ones(shape)
         values[t] = (np.rint(drawn * BITS) / BITS).astype(t.type.dtype)
-    base = values[line.base] if isinstance(line.base, Term) else line.base
-    values[line.moved] = np.broadcast_to(np.asarray(base, line.moved.type.dtype), values[line.moved].shape)
+    values[line.moved] = np.broadcast_to(
+        np.asarray(line.start(values), line.moved.type.dtype), values[line.moved].shape
+    )
     return values
 
 

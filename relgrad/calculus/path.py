@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from relgrad.calculus.change import tangent_of
 from relgrad.calculus.laurent import NoSeries
-from relgrad.errors import RelgradError
 from relgrad.interpret import interpret
 from relgrad.leaf import Input
 from relgrad.op import Constant, as_term
@@ -163,7 +163,7 @@ def _convolved(a: Power, b: Power, k: int, first: int, times: Any) -> Coefficien
 
 class _Quotient(Power):
     def __init__(self, a: Power, b: Power, most: int):
-        while (leading := b.at(b.start + 0)) is None or not np.any(leading[0]):
+        while (leading := b.at(b.start)) is None or not np.any(leading[0]):
             if b.start > most or (isinstance(b, Exact) and b.start >= len(b.known)):
                 raise NoSeries("a divisor vanishes")
             b = _Shifted(b)
@@ -480,18 +480,14 @@ def _leaves(name: str, kinds: Sequence[Any]) -> list[Term]:
 @lru_cache(maxsize=4096)
 def _tangent(op: Any, kinds: tuple[Any, ...]) -> tuple[list[Term], list[Term | None], Term] | None:
     """Return leaves for the operands of an op, and for the tangents of those that are real, and the tangent of f."""
-    leaves = [term(Input(f"x{i}", kind, symbol=True)) for i, kind in enumerate(kinds)]
-    tangents = [
-        term(Input(f"d{i}", kind, symbol=True))
-        if isinstance(kind, ArrayType) and kind.differentiable
-        else None
-        for i, kind in enumerate(kinds)
-    ]
     if op in (power, float_power):
-        x, u, dx = map(Tracer, (*leaves, *_leaves("d", kinds)[:1]))
-        return leaves, [tangents[0], None], as_term(op(x, u) * (u * dx / x))
-    try:
-        (root,) = op.R_op([Tracer(x) for x in leaves], [None if d is None else Tracer(d) for d in tangents])
-    except (RelgradError, AttributeError, TypeError):
+        leaves, (d,) = _leaves("x", kinds), _leaves("d", kinds[:1])
+        x, u, dx = map(Tracer, (*leaves, d))
+        return leaves, [d, None], as_term(op(x, u) * (u * dx / x))
+    real = tuple([i for i, kind in enumerate(kinds) if isinstance(kind, ArrayType) and kind.differentiable])
+    found = tangent_of(op, kinds, real)
+    if found is None:
         return None
-    return None if root is None else (leaves, tangents, as_term(root))
+    leaves, moving, root = found
+    tangents = dict(zip(real, moving, strict=True))
+    return leaves, [tangents.get(i) for i in range(len(kinds))], root

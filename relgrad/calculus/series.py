@@ -193,7 +193,8 @@ def expanded(body: Term, x: Term) -> tuple[Term, tuple[Series, ...]]:
 
 
 _STEPS = np.array([0.0, 1e-8, -1e-8, 1e-6, -1e-6])
-_FACTORS = (np.multiply, np.divide, np.square, np.reciprocal, np.power, np.float_power, np.negative)
+FACTORS = (np.multiply, np.divide, np.square, np.reciprocal, np.power, np.float_power, np.negative)
+"""Functions that are small as their operands are."""
 
 
 def candidates(body: Term, x: Term) -> list[float]:
@@ -204,7 +205,7 @@ def candidates(body: Term, x: Term) -> list[float]:
     """
     known = x.op.range
     nodes = list(subterms(body))
-    zeros = dict.fromkeys([0.0, *[zero for node in nodes for zero in _zeros(node, x)]])
+    zeros = dict.fromkeys([0.0, *[zero for node in nodes for zero in zeros_of(node, x)]])
     points = [p for p in zeros if known.low <= p <= known.high]
     grid = np.add.outer(_STEPS, points)
     here: dict[Term, Any] = {x: grid}
@@ -221,13 +222,13 @@ def candidates(body: Term, x: Term) -> list[float]:
             if node.rands:
                 y = np.abs(y)
                 marked |= ~np.isfinite(y[0]) & ~(y[1:3].min(0) > 30 * y[3:].max(0))
-                if getattr(node.op, "function", None) not in _FACTORS:
+                if getattr(node.op, "function", None) not in FACTORS:
                     sizes = np.max([np.abs(here[rand]) for rand in node.rands], axis=0)
                     marked |= (y < 1e-3 * sizes).any(0)
     return [p for p, mark in zip(points, marked, strict=True) if mark]
 
 
-def _zeros(node: Term, x: Term) -> list[float]:
+def zeros_of(node: Term, x: Term) -> list[float]:
     """Return where a sum of the argument and a number vanishes, or a logarithm of the argument."""
     function = getattr(node.op, "function", None)
     if function is np.log and node.rands[0] is x:
@@ -237,7 +238,7 @@ def _zeros(node: Term, x: Term) -> list[float]:
     (other,) = [rand for rand in node.rands if rand is not x] or [x]
     if type(other.op) is not Constant or other.op.value.size != 1:
         return []
-    zero = float(other.op.value)
+    zero = float(other.op.value.item())
     return [zero if function is np.subtract else -zero]
 
 

@@ -157,11 +157,16 @@ def decided(x: Any) -> Any:
 
     The program is that of the calls in which the value is the same.
     """
+    return _answered(x, lambda call: call.decide(x))
+
+
+def _answered(x: Any, by: Callable[[Call], Any]) -> Any:
+    """Return the value of a constant, or what the call that is traced answers; None where nothing has a value."""
     if not _has_value(x):
         return None
     if is_constant(x):
         return x.op.value
-    return _calls.values[-1].decide(x) if _calls.values else None
+    return by(_calls.values[-1]) if _calls.values else None
 
 
 def attempted(x: Term) -> None:
@@ -184,19 +189,16 @@ def value_of_call(x: Term) -> Any:
 
 def told(x: Any) -> Any:
     """Return the value of a term for a text, which no guard tells: the function is traced at each call."""
-    if not _has_value(x):
-        return None
-    if is_constant(x):
-        return x.op.value
-    if not _calls.values:
-        return None
-    call = _calls.values[-1]
-    value = call.value(x)
-    if value is None and call.explicit is not None:
-        value = call.value(*call.explicit([x]))
-    for around in _calls.values if value is not None and x in call.varying else ():
-        around.told = True
-    return value
+
+    def by(call: Call) -> Any:
+        value = call.value(x)
+        if value is None and call.explicit is not None:
+            value = call.value(*call.explicit([x]))
+        for around in _calls.values if value is not None and x in call.varying else ():
+            around.told = True
+        return value
+
+    return _answered(x, by)
 
 
 def computed(t: Term) -> Term:
@@ -217,18 +219,15 @@ def is_deciding() -> bool:
 
 def known(x: Any) -> Any:
     """Return the value of a term that depends on no input, in whatever trace; None of others."""
-    if not _has_value(x):
-        return None
-    if is_constant(x):
-        return x.op.value
-    if not _calls.values:
-        return None
-    call = _calls.values[-1]
-    try:
-        value = call.value(x)
-    except Exception:  # what raises there raises where the program computes it
-        return None
-    return None if x in call.varying else value
+
+    def by(call: Call) -> Any:
+        try:
+            value = call.value(x)
+        except Exception:  # what raises there raises where the program computes it
+            return None
+        return None if x in call.varying else value
+
+    return _answered(x, by)
 
 
 def _has_value(x: Any) -> bool:
