@@ -222,3 +222,48 @@ def test_one_point_may_be_stretched():
     x, h = np.array([[0.0], [1.0]]), np.array([[1e-9, -1e-12]])
     np.testing.assert_allclose(f(x, h), h * np.exp(x) / (1 + np.exp(2 * x)), rtol=1e-8)
     assert "arctan_difference" in f.source(x, h)
+
+
+OVER_AXES = {
+    "sum": lambda x: np.sum(x),
+    "columns": lambda x: np.sum(x, axis=0),
+    "mean": lambda x: np.mean(x, axis=-1),
+    "running": lambda x: np.cumsum(x, axis=1),
+    "length": lambda x: np.linalg.norm(x),
+    "product": lambda x: x @ x[0],
+    "contraction": lambda x: np.einsum("ij,ij->j", x, np.cos(x)),
+    "largest": lambda x: np.max(x, axis=0),
+    "spread": lambda x: np.var(x, axis=1),
+    "joined": lambda x: np.concatenate([x, 2 * x], axis=1),
+    "repeated": lambda x: np.tile(x, (2, 1)),
+    "stacked": lambda x: np.stack([x, x * x]).sum(0),
+    "moved": lambda x: np.roll(x, 1, axis=0)[:, 1:],
+    "softmax": lambda x: np.exp(x) / np.sum(np.exp(x), axis=0),
+}
+DISTANCES = {
+    "number": 0.5,
+    "scalar": np.float64(0.25),
+    "row": np.array([0.5, 0.25, 1.0]),
+    "column": np.full((2, 1), 0.5),
+}
+
+
+@pytest.mark.parametrize("name", OVER_AXES)
+@pytest.mark.parametrize("d", DISTANCES)
+def test_a_distance_counts_at_each_entry_that_an_axis_has(name, d):
+    """Σ (x + h) − Σ x is Σ h over the extent of x, though h is a number."""
+    g = OVER_AXES[name]
+    x = np.array([[0.3, -0.2, 1.4], [0.9, 0.1, -0.5]])
+    for f in (
+        lambda x, h: np.exp(g(np.tanh(x) + h)) - np.exp(g(np.tanh(x))),
+        lambda x, h: 1 - g(np.exp(x)) / g(np.exp(x) + h),
+    ):
+        h = DISTANCES[d]
+        np.testing.assert_allclose(rg.stabilize(f, validate=False)(x, h), f(x, h), rtol=1e-9, atol=1e-12)
+
+
+def test_points_of_other_extents_are_not_taken_from_each_other_under_a_sum():
+    """Σ e^(x + h) − Σ e^h is no Σ of a difference where x has three entries and h one."""
+    f = lambda x, h: np.exp(np.sum(np.tanh(x + h), axis=0)) - np.exp(np.sum(np.tanh(h), axis=0))
+    x, h = np.array([0.3, -0.2, 1.4]), np.array([0.25])
+    np.testing.assert_allclose(rg.stabilize(f, validate=False)(x, h), f(x, h), rtol=1e-12)

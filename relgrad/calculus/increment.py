@@ -355,6 +355,11 @@ def _applied(x: Term, y: Term, distances: list[Term | None]) -> Term | None:
     """Return f(x₁, …) − f(y₁, …) = Σᵢ f(y₁, …, xᵢ, xᵢ₊₁, …) − f(y₁, …, yᵢ, xᵢ₊₁, …), one operand after the other."""
     op = x.op
     parts: list[Term] = []
+    if not op.elementwise:
+        # What reduces or moves entries must see as many of them: Σ (x + h) − Σ x is Σ h over the extent of x.
+        if any(a.type != b.type for a, b in zip(x.rands, y.rands, strict=True)):
+            return None
+        distances = [None if d is None else fit(d, a) for d, a in zip(distances, x.rands, strict=True)]
     own = op.increment(
         *[[None if t is None else Tracer(t) for t in ts] for ts in (x.rands, y.rands, distances)]
     )
