@@ -278,3 +278,9 @@ def log_of_effective_sample_size(x, axis):
         -logsumexp(2 * log_softmax(x, axis=axis), axis=axis, keepdims=True),
         varying_along(x, axis),
     )
+
+
+@relation(source="log(eˣ + eʸ) = y + log(1 + eˣ⁻ʸ)")
+def log_of_two_exponentials_less_one(x, y):
+    """The log of the sum of two exponentials, less the exponent of one."""
+    return np.logaddexp(x, y) - y, softplus(x - y)

@@ -267,7 +267,7 @@ def softplus_difference(x: Any, y: Any, d: Any) -> Any:
 def kl_divergence(x: Any, y: Any, d: Any) -> Any:
     """x·log(x/y) − x + y, about d²/(2y), where d = x − y; 0·log 0 is 0."""
     x, y, d = floats(x, y, d)
-    near = np.abs(d) <= np.abs(y) / 2
+    near = (np.abs(d) <= np.abs(y) / 2) & (y != 0)
     return np.where(near, y * xlogx1p_minus_x(np.where(near, d / y, 0)), xlog_ratio(x, y) - d)[()]
 
 

@@ -43,6 +43,7 @@ from relgrad.logic.simplify import (
     joined_reductions,
     rooted_power,
     scattered_product,
+    undone,
 )
 from relgrad.logic.sink import is_masking, sunk_product
 from relgrad.logic.special import averaged_sum, crossed_sum, factored_square, perfect_square
@@ -127,6 +128,7 @@ __all__ = [
     "sum_of",
     "sunk_product",
     "theories_of",
+    "undone",
     "unknown",
     "unknowns",
     "unlike_exponentials",

@@ -26,6 +26,7 @@ from relgrad.ops.arithmetic import divide, power, reciprocal, sqrt
 from relgrad.ops.gather import Index, Scatter
 from relgrad.ops.reduction import Sum
 from relgrad.term import Term, is_term
+from relgrad.trace.tracer import Tracer
 
 
 def cancelled_product(t: Term) -> Any:
@@ -253,3 +254,16 @@ def _reading(part: Any) -> dict[Any, Number]:
                 {inside: k for inside, (_, k) in _selections(base).items() if inside not in factors}
             )
     return factors
+
+
+def undone(t: Term) -> Term | None:
+    """Return x where a term is g(f(x)) for the inverse g of a function f that is defined everywhere; or None.
+
+    arctanh(tanh(x)) → x
+    """
+    if len(t.rands) != 1 or not t.op.elementwise or not is_term(f := t.rands[0]):
+        return None
+    if len(f.rands) != 1 or not f.op.elementwise or f.op.laws.inverse != t.op.name:
+        return None
+    (x,) = f.rands
+    return x if x.type == t.type and f.op.outside(Tracer(x)) is None else None

@@ -58,6 +58,7 @@ expm1 = elementwise(
     laws=Laws(inverse="log1p", monotone=1),
     range=increasing(np.expm1, _ABOVE_MINUS_ONE),
     ball=lambda x: x.expm1(),
+    meaning=lambda x: np.exp(x) - 1.0,
 )
 log = elementwise(
     "log",
@@ -98,6 +99,7 @@ log1p = elementwise(
     ball=lambda x: type(x)("-inf") if (x + 1).is_zero() else x.log1p(),
     outside=lambda x: x < -1,
     continues=True,
+    meaning=lambda x: np.log(1.0 + x),
 )
 
 
@@ -130,6 +132,7 @@ logaddexp = elementwise(
     range=_logaddexp_range,
     ball=lambda x, y: x.max(y) + (-abs(x - y)).exp().log1p(),
     strict=True,
+    meaning=lambda x, y: np.log(np.exp(x) + np.exp(y)),
 )
 logaddexp2 = elementwise(
     "logaddexp2",

@@ -5,7 +5,8 @@ Source: Kahan & Fateman, "Symbolic computation of divided differences", SIGSAM B
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,17 @@ QUADRATURES = tuple(
     [(t / 2 + 0.5, w / 2) for t, w in zip(*np.polynomial.legendre.leggauss(n), strict=True)] for n in (8, 13)
 )
 """Two Gauss rules on [0, 1], as pairs of node and weight: where they agree, both are right."""
+
+
+def _graded(rule: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Return a rule on parts of [0, 1] that are smaller towards both ends, where functions that saturate are steep."""
+    half = [0.0, *[2.0**-k for k in range(12, 0, -1)]]
+    ends = [*half, *[1 - x for x in half[-2::-1]]]
+    return [(a + (b - a) * t, (b - a) * w) for a, b in pairwise(ends) for t, w in rule]
+
+
+GRADED = tuple([_graded(rule) for rule in QUADRATURES])
+"""The same for functions that two rules do not agree on: erf on [6, 40] is steep at 6."""
 
 
 def cancels(plain: Any, at_x: Any, at_y: Any) -> Any:
@@ -104,15 +116,21 @@ class Increment(Elementwise):
             at_x, at_y = (np.asarray(self.of.compute(*self.operands(z, others))) for z in (x, y))
             plain = at_x - at_y
             value = np.array(self._far(plain, d))
-            near = cancels(plain, at_x, at_y)
-            if near.any():
-                y, *others, d, plain, at_y = (z[near] for z in (y, *others, d, plain, at_y))
-                few, many = (self._mean_slope(y, d, others, rule) for rule in QUADRATURES)
-                # The rounding of values, and of their arguments.
-                scale = np.abs(at_y) + np.abs(y * self._mean_slope(y, d, others, [(0, 1)]))
-                right = converged(plain, d * few, d * many, scale)
-                value[near] = np.where(right, self._near(many, d), value[near])
+            near = np.array(cancels(plain, at_x, at_y))
+            for rules in (QUADRATURES, GRADED):
+                if near.any():
+                    mean, right = self._integrated(rules, *[z[near] for z in (plain, at_y, y, *others, d)])
+                    value[near] = np.where(right, self._near(mean, d[near]), value[near])
+                    near[near] = ~right
         return value[()]
+
+    def _integrated(self, rules: Any, plain: Any, at_y: Any, y: Any, *rest: Any) -> tuple[Any, Any]:
+        """Return the mean slope, and where it is right: two rules agree, and with the plain difference."""
+        *others, d = rest
+        few, many = (self._mean_slope(y, d, others, rule) for rule in rules)
+        # The rounding of values, and of their arguments.
+        scale = np.abs(at_y) + np.abs(y * self._mean_slope(y, d, others, [(0, 1)]))
+        return many, converged(plain, d * few, d * many, scale)
 
     def _mean_slope(self, y: Any, d: Any, others: Any, quadrature: Any) -> Any:
         """Return ∫₀¹ f′(y + t·d) dt, entry by entry."""

@@ -57,6 +57,7 @@ ndtr = elementwise(
     range=UNIT,
     laws=Laws(monotone=1, inverse="ndtri"),
     ball=_ball_ndtr,
+    meaning=lambda x: 0.5 * erfc(x / -1.4142135623730951),
 )
 implements(scipy.special.ndtr)(ndtr)
 ndtri = elementwise(
@@ -94,6 +95,7 @@ log_ndtr = elementwise(
     range=Interval(-math.inf, 0.0, open_high=True),
     laws=Laws(monotone=1),
     ball=lambda x: _ball_ndtr(x).log() if float(x.mid()) < 0 else (-_ball_ndtr(-x)).log1p(),
+    meaning=lambda x: np.log(ndtr(x)),
 )
 implements(scipy.special.log_ndtr)(log_ndtr)
 

@@ -86,6 +86,7 @@ expit = elementwise(
     ),
     laws=Laws(monotone=1, inverse="logit"),
     ball=lambda x: 1 / (1 + (-x).exp()),
+    meaning=lambda x: 1.0 / (1.0 + np.exp(-x)),
 )
 implements(scipy.special.expit)(expit)
 logit = elementwise(
@@ -96,6 +97,7 @@ logit = elementwise(
     ball=lambda x: x.log() - (-x).log1p(),
     kernel=True,
     outside=lambda x: np.logical_or(x < 0, x > 1),
+    meaning=lambda x: np.log(x / (1.0 - x)),
 )
 log_expit = elementwise(
     "log_expit",
@@ -105,6 +107,7 @@ log_expit = elementwise(
     range=NEGATIVE,
     laws=Laws(monotone=1),
     ball=lambda x: -(-x).exp().log1p(),
+    meaning=lambda x: -np.log(1.0 + np.exp(-x)),
 )
 implements(scipy.special.log_expit)(log_expit)
 expit.in_log_domain = lambda node: (None, log_expit(*node.rands))
@@ -116,6 +119,7 @@ softplus = elementwise(
     laws=Laws(monotone=1),
     ball=lambda x: x.exp().log1p(),
     kernel=True,
+    meaning=lambda x: np.log(1.0 + np.exp(x)),
 )
 log1pexp = softplus
 expit_entropy = elementwise(
@@ -144,6 +148,7 @@ log1mexp = elementwise(
     ball=_ball_log1mexp,
     kernel=True,
     outside=lambda x: x > 0,
+    meaning=lambda x: np.log(1.0 - np.exp(x)),
 )
 log_cloglog = elementwise(
     "log_cloglog",

@@ -30,6 +30,7 @@ from relgrad.logic import (
     scattered_product,
     sunk_product,
     theories_of,
+    undone,
 )
 from relgrad.relation import Library
 from relgrad.term import Term
@@ -61,6 +62,9 @@ def relate(t: Term, library: Library, note: Note, within: int = 0) -> Iterator[F
     theories = theories_of(t.op)
     readings = theories & ~within
     yield from relate_rows(t, library, note, readings)
+    inner = undone(t)
+    if inner is not None:
+        yield Found("simplify", "cancel_inverse", inner, "a function meets its inverse", {})
     if not theories:
         return
     try:

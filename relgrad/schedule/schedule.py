@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from math import isnan
 from operator import is_not
 from typing import Any
@@ -38,6 +39,7 @@ from relgrad.logic import (
 from relgrad.op import is_constant
 from relgrad.relation import Library
 from relgrad.schedule.collector import uncollected
+from relgrad.schedule.definitions import by_definition, has_meaning, improved
 from relgrad.schedule.fold import fold
 from relgrad.schedule.keys import Key, leads_to, operand_keys
 from relgrad.schedule.likeness import Likeness
@@ -88,10 +90,12 @@ def schedule(
     if fuel is None:
         fuel = 2000 + 20 * size
     aside: list[str] = []
+    defines = any(map(has_meaning, reachable(*roots)))
     library = library.without(*[name for name, place in left if place is None]) if left else library
     with Patience(seconds) as patience:
         while True:
             run = _Run(library, fuel, 0 if given else 4 * size, 1000 + 4 * size, conventions, left, patience)
+            run.defines = defines
             after = list(roots)
             for moves in strategy.phases:
                 if isnan(conventions.untaken):
@@ -136,6 +140,7 @@ class _Run:
         self.visited = 0
         self.library, self.fuel, self.growth, self.affordable = library, fuel, growth, affordable
         self.steps: list[Step] = []
+        self.defines = False
         self._idle: dict[Any, bool] = {}
         self._likeness = Likeness()
 
@@ -223,7 +228,9 @@ class _Run:
         """Whether no move can be made where an op is applied, whatever it is applied to."""
         found = self._idle.get(op)
         if found is None:
-            found = FOLD not in moves and not op.implicit and not self.library.has_root(head_key(op))
+            found = not (
+                FOLD in moves or op.implicit or op.elementwise or self.library.has_root(head_key(op))
+            )
             self._idle[op] = found
         return found
 
@@ -252,6 +259,10 @@ class _Run:
                     return new
                 if not barred:
                     self._likeness.failed(t, within)
+            if self.defines and not within and t.op.elementwise and t.type.differentiable:
+                new, _ = self._first(self._by_definition(t), key, t, within, became)
+                if new is not None:
+                    return new
         if INCREMENT in moves and self._may_look():
             found = increase(t, self._note, theories_of(t.op) & ~within)
             new, _ = self._first(found, key, t, within, became)
@@ -279,6 +290,16 @@ class _Run:
             self._record(t, found)
             return found.term, barred
         return None, barred
+
+    def _by_definition(self, t: Term) -> Iterator[Found]:
+        """Yield a place with stable functions read as what they mean, where it gains."""
+        try:
+            found = by_definition(t, lambda whole: _improved(whole, self.library))
+        except Exception as error:
+            self._note("by_definition", t, error)
+            return
+        if found is not None:
+            yield Found("simplify", "by_definition", found[0], found[1], {})
 
     def _in_series(self, roots: Sequence[Term]) -> list[Term]:
         """Return the roots with series for functions of one term that cancel near a point."""
@@ -400,6 +421,18 @@ class _Run:
             )
         _, inputs, _ = t.op.parts(t)
         return packed(tangents.results(), inputs)
+
+
+@lru_cache(maxsize=4096)
+def _improved(whole: Term, library: Library) -> Term | None:
+    """Return what relations make of a pattern with meanings written out, if it gains."""
+
+    def rewrite(t: Term) -> Term:
+        with Patience(None) as patience:
+            run = _Run(library, 200, 0, 1000, USUAL, frozenset(), patience)
+            return run.saturate([t], frozenset({RELATE, FOLD}))[0]
+
+    return improved(whole, rewrite)
 
 
 def _of_constants(t: Term) -> bool:
