@@ -16,9 +16,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from relgrad.calculus.laurent import Around, Laurent, NoSeries, Truth
+from relgrad.interpret import interpret
 from relgrad.op import Constant
 from relgrad.ops.selection import where
 from relgrad.term import Term, subterms
+
+NEARBY = np.array([1e-6, -1e-6, 1e-9, -1e-9])
+SMALL = 1e-3
+"""Where summands are compared, and which are small."""
 
 
 class Order(NamedTuple):
@@ -43,7 +48,7 @@ class Orders:
     """The orders of a function's terms around a point, as far as they have series there."""
 
     def __init__(self, root: Term, argument: Term, around: Around):
-        self.around = around
+        self.argument, self.around = argument, around
         self.of: dict[Term, Order] = {}
         for node in subterms(root):
             if node is argument:
@@ -68,7 +73,7 @@ class Orders:
             seen.add(node)
             order = self.of.get(node)
             if order is None:
-                stack.extend(node.rands)
+                stack.extend(self._felt(node))
             elif order.lost:
                 operands = [self.of[rand] for rand in node.rands]
                 # What is zero around the point is part of the whole, of which another part may hold further away.
@@ -80,6 +85,19 @@ class Orders:
                 else:
                     stack.extend(node.rands)
         return list(found)
+
+    def _felt(self, node: Term) -> Sequence[Term]:
+        """Return the operands whose last digits count near the point: of a sum, not those that are small in it."""
+        if getattr(node.op, "function", None) not in (np.add, np.subtract):
+            return node.rands
+        with np.errstate(all="ignore"):
+            values = interpret(node.rands, {self.argument: self.around.point + NEARBY}, typed=False)
+        sizes = [np.nan_to_num(np.abs(value)) for value in values]
+        return [
+            rand
+            for rand, size in zip(node.rands, sizes, strict=True)
+            if np.any(size >= SMALL * np.maximum.reduce(sizes))
+        ]
 
     def _order(self, node: Term, operands: Sequence[Order]) -> Order:
         """Return the orders of a term, and whether its op gives its value at the point, of those of its operands."""

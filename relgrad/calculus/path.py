@@ -352,6 +352,10 @@ class Path:
         if op in (power, float_power) and not operands[1].fixed:
             leaves, root = _power(tuple([rand.type for rand in node.rands]))
             return self._evaluate(root, dict(zip(leaves, operands, strict=True)))
+        meant = _meant(op, tuple([rand.type for rand in node.rands]))
+        if meant is not None:
+            leaves, root = meant
+            return self._evaluate(root, dict(zip(leaves, operands, strict=True)))
         return self._by_rule(node, operands)
 
     def _first(self, node: Term, operands: Sequence[Power]) -> Coefficient:
@@ -455,6 +459,18 @@ def _spread(x: Power, like: Term) -> Power:
     """Return a series whose coefficients have the shape of a term, where they may be smaller."""
     shape: Any = like.type.shape
     return _Mapped(x, lambda c: np.broadcast_to(c, shape), False)
+
+
+@lru_cache(maxsize=1024)
+def _meant(op: Any, kinds: tuple[Any, ...]) -> tuple[list[Term], Term] | None:
+    """Return leaves for operands, and what an op means, if its own derivative leads back to it; or None."""
+    if not op.elementwise or op.times:
+        return None
+    leaves, made = _leaves("x", kinds), _tangent(op, kinds)
+    meaning = op.meaning(*map(Tracer, leaves))
+    if meaning is None or made is None or all(node.op is not op for node in subterms(made[2])):
+        return None
+    return leaves, as_term(meaning)
 
 
 @lru_cache(maxsize=1024)
