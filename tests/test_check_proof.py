@@ -128,5 +128,5 @@ def test_a_check_says_what_is_proved():
 
 
 def test_every_other_row_is_proved():
-    rows = list(rg.LIBRARY)[::24]
-    assert sum(bool(proof.proved(instances(row, 1))) for row in rows) >= 0.4 * len(rows)
+    rows = list(rg.LIBRARY)[::6]
+    assert sum(bool(proof.proved(instances(row, 1))) for row in rows) >= 0.5 * len(rows)

@@ -93,10 +93,8 @@ def test_a_stable_function_in_naive_company_is_read_as_what_it_means(name):
     "op", [expit, logit, log_expit, softplus, log1mexp, ndtr, log_ndtr, np.expm1, np.log1p], ids=str
 )
 def test_a_function_by_itself_is_left_alone(op):
-    x = rg.symbol("x", (3,))
-    (after,) = [rg.show(t) for t in [as_term(op(x))]]
-    assert rg.stabilize(op).explain(np.array([-0.5, -0.25, -1.0])).derivation.steps == ()
-    assert "x" in after
+    alone = rg.stabilize(lambda x: op(x))
+    assert alone.explain(np.array([0.5, 0.25, -0.25])).derivation.steps == ()
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from kanren.constraints import neq
 
 import relgrad as rg
 from relgrad.contract import Laws
-from relgrad.logic import equal_ground, product_of
+from relgrad.logic import equal_ground, product_of, undone
 from relgrad.logic.laws import (
     absorbing,
     associative,
@@ -25,7 +25,7 @@ from relgrad.logic.laws import (
     monotone,
 )
 from relgrad.logic.theory import linear_operands
-from relgrad.op import Op
+from relgrad.op import Op, as_term
 from relgrad.ops.arithmetic import add, divide, multiply, negative, subtract
 from relgrad.ops.exponential import exp, log
 from relgrad.ops.matmul import MatMul
@@ -293,3 +293,29 @@ def test_truth_values_are_no_factors_of_what_they_are_cast_to():
     t = rg.symbol("m", (3,), bool).astype(float).term
     assert linear_operands(t) == ()
     assert dict(product_of(t).factors) == {t: 1}
+
+
+def test_a_function_and_its_inverse_meet_wherever_the_function_is_defined():
+    """arctanh(tanh x) is x, though tanh x rounds to 1; sin(arcsin x) stays, since it is no number beyond 1."""
+    by_name = {op.name: op for op in known_ops() if op.elementwise and getattr(op, "arity", 0) == 1}
+    met = set()
+    for f in by_name.values():
+        g = by_name.get(f.laws.inverse or "")
+        x = rg.symbol("x", (3,))
+        if g is None or f.undefined is not None or "bitwise" in str(f.laws.homomorphism):
+            continue
+        if (both := as_term(g(f(x)))).type != x.term.type or both is x.term:
+            continue
+        total = f.outside(x) is None
+        assert (undone(both) is x.term) is total, f
+        met |= {(f.name, g.name)} if total else set()
+    assert met >= {
+        ("tanh", "arctanh"),
+        ("expm1", "log1p"),
+        ("expit", "logit"),
+        ("ndtr", "ndtri"),
+        ("arctan", "tan"),
+    }
+    np.testing.assert_array_equal(
+        rg.stabilize(lambda x: np.arctanh(np.tanh(x)))(np.array([40.0, -1e-9])), [40, -1e-9]
+    )
