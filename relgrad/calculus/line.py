@@ -23,6 +23,7 @@ from relgrad.errors import RelgradError
 from relgrad.interpret import interpret, unknown, value_of
 from relgrad.leaf import Input
 from relgrad.op import Op
+from relgrad.ops.structure import BroadcastTo
 from relgrad.term import Term, subterms, term
 from relgrad.types import ArrayType, Interval, Type
 
@@ -269,7 +270,7 @@ def along_lines(
 
 def _may_be_tried(node: Term) -> bool:
     """Whether a term is small, and may be computed while the program is made."""
-    if not node.op.do_constant_folding(None, node):
+    if not node.op.do_constant_folding(None, node) and type(node.op) is not BroadcastTo:
         return False
     return not isinstance(node.type, ArrayType) or (node.type.size is not None and node.type.size <= ENTRIES)
 

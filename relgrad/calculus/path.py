@@ -35,7 +35,17 @@ from relgrad.ops.arithmetic import (
     subtract,
 )
 from relgrad.ops.casting import Cast
-from relgrad.ops.comparison import equal, greater, greater_equal, less, less_equal, not_equal
+from relgrad.ops.comparison import (
+    equal,
+    greater,
+    greater_equal,
+    isfinite,
+    isinf,
+    isnan,
+    less,
+    less_equal,
+    not_equal,
+)
 from relgrad.ops.einsum import Einsum
 from relgrad.ops.joining import Concatenate
 from relgrad.ops.lengths import Norm
@@ -52,9 +62,12 @@ EPS = 2.0**-53
 ROUNDED = 2.0**-51
 """The relative error of a function of a float."""
 COMPARISONS = (less, less_equal, greater, greater_equal, equal, not_equal)
+FINITE = (isfinite, isinf, isnan)
 _MOVES = (Rearrangement, Expand, Squeeze, BroadcastTo, BroadcastLike, Cast)
 MANY = 500
 """So many series are made of one program."""
+MOST = 16
+"""Powers up to this are products."""
 DEEP = 20
 """Rules of rules are followed so far; those of ops over axes, whose derivatives branch, a quarter of that."""
 
@@ -73,6 +86,7 @@ class Power:
     def __init__(self, start: int = 0):
         self.start = start
         self.known: list[Coefficient | None] = []
+        self._is_busy = False
 
     @property
     def fixed(self) -> bool:
@@ -80,9 +94,15 @@ class Power:
         return False
 
     def at(self, k: int) -> Coefficient | None:
-        """Return a coefficient."""
+        """Return a coefficient; raises NoSeries where it depends on itself."""
         while self.start + len(self.known) <= k:
-            found = self.next(self.start + len(self.known))
+            if self._is_busy:
+                raise NoSeries("a coefficient depends on itself")
+            self._is_busy = True
+            try:
+                found = self.next(self.start + len(self.known))
+            finally:
+                self._is_busy = False
             empty = found is None or not (np.any(found[0]) or np.any(found[1]))
             self.known.append(None if empty else found)
         return self.known[k - self.start] if k >= self.start else None
@@ -209,6 +229,17 @@ class _Mapped(Power):
         return self.apply(a[0]), error + (EPS * self.apply(np.abs(a[0])) if self.sums else 0.0)
 
 
+class _Regular(Power):
+    """A series without its negative powers, which vanish."""
+
+    def __init__(self, a: Power):
+        super().__init__()
+        self.a = a
+
+    def next(self, k: int) -> Coefficient | None:
+        return self.a.at(k)
+
+
 class _Derivative(Power):
     def __init__(self, a: Power):
         super().__init__(max(a.start - 1, 0) if a.start >= 0 else a.start - 1)
@@ -330,6 +361,10 @@ class Path:
             return Exact((op.compute(self._sign(_Sum(operands[0], operands[1], -1)), 0.0), 0.0))
         if op is sign:
             return Exact((self._sign(operands[0]), 0.0))
+        if op in FINITE:
+            if operands[0].has_pole:
+                raise NoSeries(f"{op} of a pole")
+            return Exact((op.compute(_value(operands[0], node.rands[0])), 0.0))
         if node.type.dtype.kind != "f":
             raise NoSeries(f"{op} is no function of a real number")
         if op is where:
@@ -349,6 +384,8 @@ class Path:
         if isinstance(op, (MatMul, Einsum)) and len(operands) == 2:
             a, b = [_spread(x, rand) for x, rand in zip(operands, node.rands, strict=True)]
             return _Product(a, b, op.compute)
+        if op in (power, float_power) and (n := _whole(operands[1])) is not None:
+            return self._whole_power(operands[0], n)
         if op in (power, float_power) and not operands[1].fixed:
             leaves, root = _power(tuple([rand.type for rand in node.rands]))
             return self._evaluate(root, dict(zip(leaves, operands, strict=True)))
@@ -357,6 +394,16 @@ class Path:
             leaves, root = meant
             return self._evaluate(root, dict(zip(leaves, operands, strict=True)))
         return self._by_rule(node, operands)
+
+    def _whole_power(self, x: Power, n: int) -> Power:
+        """Return xⁿ by products, so that x may vanish at t = 0."""
+        if n < 0:
+            return _Quotient(ONE, self._whole_power(x, -n), self.most)
+        if n < 2:
+            return x if n else ONE
+        half = self._whole_power(x, n // 2)
+        even = _Product(half, half, np.multiply)
+        return _Product(even, x, np.multiply) if n % 2 else even
 
     def _first(self, node: Term, operands: Sequence[Power]) -> Coefficient:
         """Return an op's value at t = 0, with what the errors of its operands and rounding make uncertain."""
@@ -425,7 +472,11 @@ class Path:
         rules = op.rules if op.elementwise else (True,) * len(operands)
         if made is None or any(rule is None and not u.fixed for rule, u in zip(rules, operands, strict=True)):
             raise NoSeries(f"{op} has no derivative")
+        first = self._first(node, operands)
         leaves, tangents, root = made
+        operands = [
+            u if u.start >= 0 else self._kept(("regular", u), lambda u=u: _Regular(u)) for u in operands
+        ]
         of: dict[Term, Power] = dict(zip(leaves, operands, strict=True))
         for d, u in zip(tangents, operands, strict=True):
             if d is not None:
@@ -441,7 +492,14 @@ class Path:
             finally:
                 self._level = before
 
-        return _Integral(self._first(node, operands), slope)
+        return _Integral(first, slope)
+
+
+def _whole(x: Power) -> int | None:
+    """Return the small whole number that a series is, or None."""
+    c = x.at(0) if x.fixed else None
+    n = None if c is None or np.size(c[0]) != 1 or np.any(c[1]) else float(np.ravel(c[0])[0])
+    return int(n) if n is not None and abs(n) <= MOST and n == int(n) else None
 
 
 def is_accurate(op: Any) -> bool:
