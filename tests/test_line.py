@@ -30,6 +30,11 @@ CURVES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "log(1 + x²)": (lambda x: np.log(1 + x**2), lambda x: mpmath.log(1 + x**2)),
     "x**2.5/(1 + x)": (lambda x: x**2.5 / (1 + x), lambda x: x ** mpmath.mpf("2.5") / (1 + x)),
     "x**x": (lambda x: x**x, lambda x: x**x),
+    "x³ − x⁻²": (lambda x: x**3 - x**-2.0, lambda x: x**3 - x**-2),
+    "log(eˣ + e^x²)": (
+        lambda x: np.logaddexp(x, x * x),
+        lambda x: mpmath.log(mpmath.exp(x) + mpmath.exp(x * x)),
+    ),
     "tanh(1/x)": (lambda x: np.tanh(1 / x), lambda x: mpmath.tanh(1 / x)),
     "arctan(√x)": (lambda x: np.arctan(np.sqrt(x)), lambda x: mpmath.atan(mpmath.sqrt(x))),
     "erf(x)·Γ": (lambda x: sp.erf(x) * sp.gammaln(x), lambda x: mpmath.erf(x) * mpmath.loggamma(x)),
@@ -222,3 +227,54 @@ def test_away_from_the_line_the_program_stands():
     for a in (0.25, 0.5, 2.0, 7.0):
         assert f(P, a) == pytest.approx(high(exact_renyi, P, a), rel=1e-14)
     assert np.isnan(f(np.array([np.nan, 1.0, 2.0]), 1.0))
+
+
+def test_whole_powers_of_what_vanishes():
+    found = path_of(lambda x: x**3 - 2 * x**2 + x**0, X, 0.0, 1.0, 5)
+    assert [float(c) for c, _ in found] == [1, 0, -2, 1, 0]
+
+
+def test_a_power_whose_exponent_grows_as_its_base_nears_one():
+    """(Σ xᵃ/n)^(1/a) is the geometric mean at a = 0: the pole of 1/a meets a logarithm that vanishes."""
+    f = lambda x, a: np.mean(x**a) ** (1 / a)
+    x = np.array([0.2, 1.5, 3.0])
+    with mpmath.workdps(50):
+        for a in (0.0, 1e-12, -1e-7, 1e-3):
+            exact = lambda *v, a=a: (
+                mpmath.exp(sum(map(mpmath.log, v)) / 3)
+                if not a
+                else (sum(t ** mpmath.mpf(a) for t in v) / 3) ** (1 / mpmath.mpf(a))
+            )
+            value, gradient = rg.stabilize(f)(x, a), rg.grad(f)(x, a)
+            want = [
+                mpmath.diff(exact, tuple(map(mpmath.mpf, x)), tuple(int(i == j) for j in range(3)))
+                for i in range(3)
+            ]
+            assert value == pytest.approx(float(exact(*map(mpmath.mpf, x))), rel=1e-13)
+            np.testing.assert_allclose(gradient, [float(w) for w in want], rtol=1e-12)
+
+
+def test_the_gradient_of_a_quotient_loses_what_the_quotient_does_not():
+    """g/k = −1.128… + 0.0642·x + … where both vanish at 0: its slope is what is left of g′k − gk′."""
+    f = lambda x: (np.sqrt(1 + x**2) + sp.erf(x) - 1) / (x**3 - np.expm1(x))
+    exact = lambda x: (mpmath.sqrt(1 + x**2) + mpmath.erf(x) - 1) / (x**3 - mpmath.expm1(x))
+    with mpmath.workdps(60):
+        for x in (8e-6, -3e-9, 1e-3):
+            assert rg.grad(f)(x) == pytest.approx(float(mpmath.diff(exact, mpmath.mpf(x))), rel=1e-12)
+
+
+def test_difference_quotients_of_programs_with_predicates_and_broadcasts():
+    """What asks whether numbers are finite, and what is spread over axes, has series as well."""
+    c = np.array([-0.875, -1.25, -0.25])
+    programs = (
+        (lambda x: np.sum(np.cumsum(np.logaddexp(0, 2 * x)) ** 2), 1e-11),
+        (lambda x: c @ np.exp(np.exp2(x)) / np.sum(np.exp(np.exp2(x))), 1e-11),
+    )
+    x, u = np.array([0.4, 0.5, 0.2]), np.array([1.25, 0.75, 0.5])
+    for g, tolerance in programs:
+        quotient = lambda h, g=g: (g(x + h * u) - g(x)) / h
+        slope = rg.jvp(g, (x,), (u,))[1]
+        curve = rg.jvp(lambda x, g=g: rg.jvp(g, (x,), (u,))[1], (x,), (u,))[1]
+        assert rg.stabilize(quotient)(0.0) == pytest.approx(slope, rel=tolerance)
+        assert rg.grad(quotient)(1e-9) == pytest.approx(curve / 2, rel=1e-7)
+        assert rg.grad(quotient)(0.0) == pytest.approx(curve / 2, rel=tolerance)

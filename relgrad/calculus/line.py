@@ -35,7 +35,7 @@ SPREAD, TINY = 4.0, 2.0**-60
 """Each term is this times the distance as large as the one before, or less, as the number of terms is chosen."""
 DIGITS, MORE = 55, 3
 """So many bits are asked for; the last terms are counted as errors."""
-GOOD = 2.0**-32
+GOOD = 2.0**-20
 """The largest relative error with which a series stands for a program."""
 LARGEST = 400
 ENTRIES = 1 << 12
@@ -141,7 +141,7 @@ def near_line(body: Term, values: dict[Term, Any], line: Line, start: int) -> tu
             path, delta = path_along(values, line, 1.0)
             total, error = found = _summed(path, body, delta, start, terms)
             if not line.whole and np.any(delta == 0) and path.signs:
-                if path.starts_at_zero:
+                if path.differs:
                     return None
                 # On the line itself, it must be the same from both sides.
                 other, _ = _summed(path_along(values, line, -1.0)[0], body, delta, start, terms)

@@ -307,6 +307,8 @@ class Path:
         self.most, self.side = most, side
         self._known: dict[Any, Power] = {}
         self.signs: list[tuple[Power, int]] = []
+        self.differs = False
+        """Whether the program decides otherwise at t = 0 than nearby."""
         self._level = 0
 
     def advance(self, k: int) -> None:
@@ -358,9 +360,13 @@ class Path:
         if all(x.fixed for x in operands):
             return Exact(self._first(node, operands))
         if op in COMPARISONS:
-            return Exact((op.compute(self._sign(_Sum(operands[0], operands[1], -1)), 0.0), 0.0))
+            nearby, there = self._signs(_Sum(operands[0], operands[1], -1))
+            found = op.compute(nearby, 0.0)
+            return Exact((found, found != op.compute(there, 0.0)))
         if op is sign:
-            return Exact((self._sign(operands[0]), 0.0))
+            nearby, there = self._signs(operands[0])
+            self.differs = self.differs or there is not nearby
+            return Exact((nearby, 0.0))
         if op in FINITE:
             if operands[0].has_pole:
                 raise NoSeries(f"{op} of a pole")
@@ -368,8 +374,8 @@ class Path:
         if node.type.dtype.kind != "f":
             raise NoSeries(f"{op} is no function of a real number")
         if op is where:
-            first = operands[0].at(0)
-            return _Chosen(first[0] if first else False, operands[1], operands[2])
+            self.differs = self.differs or bool(np.any(_differs(operands[0])))
+            return _Chosen(_value(operands[0], node.rands[0]), operands[1], operands[2])
         if isinstance(op, (*_MOVES, Sum)) and (
             type(op) is BroadcastLike or all(x.fixed for x in operands[1:])
         ):
@@ -411,6 +417,15 @@ class Path:
             raise NoSeries(f"{node.op} is applied to a pole")
         values = [_value(x, rand) for x, rand in zip(operands, node.rands, strict=True)]
         found = node.op.compute(*values)
+        if any(rand.type.dtype.kind == "b" for rand in node.rands):
+            # A truth value's error says where it is another at t = 0 itself.
+            there = [
+                v ^ _differs(x) if v.dtype.kind == "b" else v for v, x in zip(values, operands, strict=True)
+            ]
+            differs = found != node.op.compute(*there)
+            if node.type.dtype.kind == "b":
+                return found, differs
+            self.differs = self.differs or bool(np.any(differs))
         if node.type.dtype.kind != "f":
             return found, 0.0
         error: Any = ROUNDED * np.abs(found)
@@ -429,8 +444,8 @@ class Path:
             error = error + np.abs(interpret([root], at, typed=False)[0])
         return found, error
 
-    def _sign(self, x: Power) -> Any:
-        """Return the sign next to t = 0, and remember it: it must be that of the whole way."""
+    def _signs(self, x: Power) -> tuple[Any, Any]:
+        """Return the sign next to t = 0, and there; the former must be that of the whole way."""
         for k in range(x.start, self.most):
             c = x.at(k)
             if c is None or vanishes(c):
@@ -438,13 +453,9 @@ class Path:
             if not np.all(np.abs(c[0]) > 8 * c[1]):
                 break
             self.signs.append((x, k))
-            return np.sign(c[0]) * self.side**k
+            nearby = np.sign(c[0]) * self.side**k
+            return nearby, 0.0 * nearby if k > 0 else nearby
         raise NoSeries("a sign is undecided")
-
-    @property
-    def starts_at_zero(self) -> bool:
-        """Whether the sign of what is zero at t = 0 was asked for: there the program decides otherwise than nearby."""
-        return any(k > 0 for _, k in self.signs)
 
     @property
     def turns(self) -> bool:
@@ -506,6 +517,12 @@ def is_accurate(op: Any) -> bool:
     """Whether an op has correct digits wherever its operands have: as NumPy's own functions, near their zeros, too."""
     function = getattr(op, "function", None)
     return function is not None and getattr(np, getattr(function, "__name__", ""), None) is function
+
+
+def _differs(x: Power) -> Any:
+    """Return where a truth value is another at t = 0 than nearby."""
+    c = x.at(0)
+    return False if c is None else np.asarray(c[1], bool)
 
 
 def _value(x: Power, like: Term) -> Any:
