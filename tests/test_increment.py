@@ -267,3 +267,11 @@ def test_points_of_other_extents_are_not_taken_from_each_other_under_a_sum():
     f = lambda x, h: np.exp(np.sum(np.tanh(x + h), axis=0)) - np.exp(np.sum(np.tanh(h), axis=0))
     x, h = np.array([0.3, -0.2, 1.4]), np.array([0.25])
     np.testing.assert_allclose(rg.stabilize(f, validate=False)(x, h), f(x, h), rtol=1e-12)
+
+
+def test_means_move_by_the_mean_of_the_distances():
+    """mean(x + h)² − mean(x)² where the distances nearly cancel among themselves."""
+    x, h = np.array([2.9, 3.0, 3.0]), np.array([-1.1e-5, 1.2e-5, -7e-6])
+    got = rg.stabilize(lambda x, h: np.mean(x + h) ** 2 - np.mean(x) ** 2)(x, h)
+    a, b = (mp.fsum(map(mp.mpf, v.tolist())) / 3 for v in (x, h))
+    assert ulps(got, (a + b) ** 2 - a**2) <= 16

@@ -407,3 +407,25 @@ def test_a_divisor_by_name_beside_a_weight():
     w, x = np.array([1.0, -0.5]), np.array([0.0, 1e-9])
     f = lambda x: x / (np.exp(x) - 1)
     assert np.allclose(rg.grad(lambda x: np.sum(w * f(x)))(x), w * (x / 6 - 0.5), rtol=1e-14)
+
+
+AT_INFINITY = {
+    "x·sin(1/x) − 1": (lambda m, x: x * m.sin(1 / x) - 1, True),
+    "x·log(1 + 1/x) − 1": (lambda m, x: x * m.log(1 + 1 / x) - 1, True),
+    "cos(2/x) − (1 − 1/x)^(1 − 1/x)": (lambda m, x: m.cos(2 / x) - (1 - 1 / x) ** (1 - 1 / x), True),
+    "sinh(1/x)/tan(1/x) − 1": (lambda m, x: m.sinh(1 / x) / m.tan(1 / x) - 1, True),
+    "e^(−1/x²) + 1/x² − 1": (lambda m, x: m.exp(-1 / x**2) + x**-2 - 1, True),
+    "sin x + 1/x": (lambda m, x: m.sin(x) + 1 / x, False),  # no function of 1/x
+}
+
+
+@pytest.mark.parametrize("name", AT_INFINITY)
+def test_what_cancels_at_infinity_is_a_series_in_the_reciprocal(name):
+    f, found = AT_INFINITY[name]
+    program = lambda x: f(np, x)
+    assert ("series" in [step.name for step in rg.stabilize(program).explain(1e5).derivation.steps]) is found
+    with mp.workdps(60):
+        for x in (-3e5, 51146.885, 3.0) if found else ():
+            for order, got in enumerate((rg.stabilize(program)(x), rg.grad(program)(x))):
+                want = mp.diff(lambda x: f(mp, x), mp.mpf(x), order)
+                assert abs(mp.mpf(float(got)) - want) <= 2.0**-45 * abs(want), (x, order)

@@ -92,11 +92,11 @@ class Orders:
             return node.rands
         with np.errstate(all="ignore"):
             values = interpret(node.rands, {self.argument: self.around.point + NEARBY}, typed=False)
-        sizes = [np.nan_to_num(np.abs(value)) for value in values]
+        sizes = np.broadcast_arrays(*[np.nan_to_num(np.abs(value)) for value in values])
         return [
             rand
             for rand, size in zip(node.rands, sizes, strict=True)
-            if np.any(size >= SMALL * np.maximum.reduce(sizes))
+            if np.any(size >= SMALL * np.max(sizes, axis=0))
         ]
 
     def _order(self, node: Term, operands: Sequence[Order]) -> Order:

@@ -15,13 +15,24 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from relgrad.bounds import range_of
+from relgrad.calculus.laurent import meaning_of
 from relgrad.calculus.series import Series, applied, argument, body_of, expanded
 from relgrad.logic.build import build_product
 from relgrad.logic.group import ProductView
 from relgrad.logic.view import product_of
-from relgrad.op import Constant, constant
-from relgrad.ops.arithmetic import add, divide, multiply, negative, subtract
+from relgrad.op import Constant, as_term, constant, is_constant
+from relgrad.ops.arithmetic import (
+    add,
+    divide,
+    multiply,
+    negative,
+    power,
+    reciprocal,
+    square,
+    subtract,
+)
 from relgrad.term import Term, substitute, subterms
+from relgrad.trace.tracer import Tracer
 from relgrad.types import ArrayType
 
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
@@ -81,9 +92,13 @@ def in_series(
             if body is None:
                 return None
             better, series = expanded(body, x)
+            of = new.get(u, u)
+            if not series and (inverted := _inverted(body, x)) is not None:
+                x, of = argument(), reciprocal.make_node(of)
+                better, series = expanded(inverted, x)
             if not series:
                 return None
-            after = applied(better, x, new.get(u, u))
+            after = applied(better, x, of)
         except Exception as error:
             note(t, error)
             return None
@@ -108,6 +123,64 @@ def in_series(
         if after is not t:
             new[t] = after
     return [new.get(root, root) for root in roots] if found else list(given), found
+
+
+@lru_cache(maxsize=2048)
+def _inverted(body: Term, x: Term) -> Term | None:
+    """Return a function that reads its argument in products and powers only as one of y = 1/x, or None.
+
+    cos(2/x) − 1/x² ⟶ cos(2·y) − y²
+    """
+    if not any(_divides_by(t, x) for t in subterms(body)):
+        return None
+    y = argument()
+    new: dict[Term, Term | None] = {x: None}
+
+    def made(t: Term) -> Term | None:
+        if t not in new:
+            new[t] = _of_reciprocal(t, x, y) if x in t.rands else None
+            meaning = (
+                new[t] is None and t.op.elementwise and not t.op.times and meaning_of(t.op, len(t.rands))
+            )
+            if meaning:
+                new[t] = made(as_term(t.op.meaning(*map(Tracer, t.rands))))
+            elif new[t] is None:
+                rands = [made(rand) for rand in t.rands]
+                new[t] = None if None in rands else t.op.with_rands(t, rands)
+        return new[t]
+
+    return made(body)
+
+
+def _divides_by(t: Term, x: Term) -> bool:
+    if t.op in (reciprocal, divide):
+        return t.rands[-1] is x
+    return (
+        t.op is power
+        and t.rands[0] is x
+        and is_constant(t.rands[1])
+        and bool(np.all(t.rands[1].op.value < 0))
+    )
+
+
+def _of_reciprocal(t: Term, x: Term, y: Term) -> Term | None:
+    """Return one product, or power, of x and numbers as one of y = 1/x."""
+    if t.op is reciprocal:
+        return y
+    if t.op is square:
+        return reciprocal.make_node(square.make_node(y))
+    other = t.rands[t.rands[0] is x] if len(t.rands) == 2 else x
+    if not is_constant(other):
+        return None
+    if t.op is multiply:
+        return divide.make_node(other, y)
+    if t.op is divide:
+        return (
+            multiply.make_node(other, y)
+            if t.rands[1] is x
+            else reciprocal.make_node(multiply.make_node(other, y))
+        )
+    return power.make_node(y, negative.make_node(other)) if t.op is power and t.rands[0] is x else None
 
 
 def _rejoined(roots: Sequence[Term]) -> Sequence[Term]:

@@ -41,6 +41,9 @@ class SumMinus(_Reduced):
         parts = [None if dx is None else self._sum(self.share(dx, x)), None if dy is None else -dy]
         return [total([part for part in parts if part is not None])]
 
+    def increment(self, inputs: list[Any], others: list[Any], increments: list[Any]) -> Any:
+        return self.R_op(inputs, increments)[0]
+
     def share(self, g: Any, x: Any) -> Any:
         """Return what of g an entry of x moves."""
         return g
