@@ -291,7 +291,11 @@ def match_sum(p: SumView, t: SumView, s: State, extend: bool, dtype: Any = None)
         return
     needed, heads, variables = demands
     if heads:
-        candidates = [summands_like(part, k, t, s) for part, k in heads]
+        candidates: list[list[tuple[Any, Number]]] = []
+        for part, k in heads:
+            candidates.append(summands_like(part, k, t, s))
+            if not candidates[-1]:
+                return
         # A sum of several unknowns is shared out in many ways, of which few are left once some are known.
         rank = lambda i: (bool(candidates[i] and is_open(heads[i][0], s)), len(candidates[i]))
         best = min(range(len(heads)), key=rank)

@@ -9,7 +9,7 @@ from relgrad.logic.group import Number, ProductView, SumView, added, key_of, mul
 from relgrad.logic.heads import head_key, summand_heads
 from relgrad.logic.ranges import range_of
 from relgrad.logic.roots import root
-from relgrad.logic.space import product
+from relgrad.logic.space import entries
 from relgrad.logic.theory import linear_positions
 from relgrad.logic.unify import is_variable
 from relgrad.logic.view import product_of, sum_of, summand
@@ -90,7 +90,7 @@ def scales(p: Term, pattern: SumView, subject: SumView) -> list[Number]:
         if Sum in heads:
             if any(is_variable(p) for p in pattern.terms):
                 scales[c] = None
-            if is_term(t) and type(t.op) is Sum and _has_mean(p) and (count := _count(t)) is not None:
+            if is_term(t) and type(t.op) is Sum and _has_mean(p) and (count := entries(t)) is not None:
                 scales[whole(c * count)] = None
     return sorted(filter(None, scales), key=lambda scale: scale < 0)
 
@@ -101,11 +101,6 @@ def _has_mean(p: Term) -> bool:
     if found is None:
         found = p.cache["mean"] = any(type(t.op) is Size for t in subterms(p))
     return found
-
-
-def _count(t: Term) -> int | None:
-    """Return how many entries a sum runs over, or None where that is not known."""
-    return product(t.rands[0].type.extent(axis) for axis in t.op.axes)
 
 
 def powers(pattern: ProductView, subject: ProductView) -> list[Number]:

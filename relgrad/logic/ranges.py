@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from relgrad.bounds import range_of
 from relgrad.leaf import Anchor
-from relgrad.logic.unify import State, reify_term, unknowns
+from relgrad.logic.unify import State, Test, reify_term, unknowns
 from relgrad.op import Constant
 from relgrad.ops.arithmetic import add, divide, multiply, subtract
 from relgrad.ops.arithmetic import negative as negative_of
@@ -21,22 +21,38 @@ from relgrad.types import ArrayType
 Goal = Callable[[State], Iterator[State]]
 
 
+def _goal(name: str, tests: Sequence[Test]) -> Goal:
+    """Return a goal that binds nothing and holds where all tests do; they may be made one by one (`tests_of`)."""
+
+    def condition_goal(s: State) -> Iterator[State]:
+        if all(holds(s) for _, holds in tests):
+            yield s
+
+    condition_goal.__name__ = name
+    condition_goal.tests = tests  # pyright: ignore[reportFunctionMemberAccess]
+    return condition_goal
+
+
+def tests_of(conditions: Sequence[Goal]) -> list[Test]:
+    """Return the tests that conditions consist of, as far as they bind nothing."""
+    return [test for condition in conditions for test in getattr(condition, "tests", ())]
+
+
 def _condition(holds: Callable[..., bool]) -> Callable[..., Goal]:
     """Make a goal constructor of a predicate on ground terms; what is still open is left open."""
 
     def construct(*terms: Any) -> Goal:
         terms = tuple(getattr(t, "term", t) for t in terms)
 
-        def condition_goal(s: State) -> Iterator[State]:
+        def test(s: State) -> bool:
             known = [reify_term(t, s) for t in terms]
-            if any(
+            is_open = any(
                 (is_term(t) and not t.ground) or not (is_term(t) or isinstance(t, (tuple, int)))
                 for t in known
-            ) or holds(*known):
-                yield s
+            )
+            return is_open or holds(*known)
 
-        condition_goal.__name__ = construct.__name__
-        return condition_goal
+        return _goal(construct.__name__, [(frozenset().union(*map(unknowns, terms)), test)])
 
     construct.__name__ = holds.__name__.strip("_")
     construct.__doc__ = holds.__doc__
@@ -80,13 +96,17 @@ def number(*terms: Term) -> bool:
     return all(is_term(t) and type(t.op) is Constant for t in terms)
 
 
-@_condition
-def additive(*terms: Term) -> bool:
+def additive(*terms: Any) -> Goal:
     """Construct a goal stating that terms are data or sums of data, the first no constant: they may be near each other.
 
     Data are inputs, multiples of them, and what is picked from them.
     """
-    return type(terms[0].op) is not Constant and all(map(is_additive, terms))
+    return _goal("additive", tests_of([unknown(terms[0]), *map(_additive, terms)]))
+
+
+@_condition
+def _additive(term: Term) -> bool:
+    return is_additive(term)
 
 
 def is_additive(t: Any) -> bool:

@@ -29,11 +29,11 @@ from relgrad.logic.multiples import (
     times,
     to_the,
 )
-from relgrad.logic.ranges import Goal
+from relgrad.logic.ranges import Goal, tests_of
 from relgrad.logic.scopes import scopes
 from relgrad.logic.share import dtype_of
 from relgrad.logic.theory import SUMS, linear_operands
-from relgrad.logic.unify import State, bind, is_variable, reify_term
+from relgrad.logic.unify import State, Tested, bind, is_variable, reify_term
 from relgrad.logic.view import product_of, sum_of
 from relgrad.op import Pack
 from relgrad.ops.arithmetic import divide
@@ -52,7 +52,13 @@ class Rewrite(NamedTuple):
 
 
 def rewrites(left: Pattern, right: Any, conditions: Sequence[Goal], t: Term, s: State) -> Iterator[Rewrite]:
-    """Yield the terms that an equation makes of a term at its root, the best-fitting matches first."""
+    """Yield the terms that an equation makes of a term at its root, the best-fitting matches first.
+
+    Conditions that bind nothing are asked as soon as what they are about is known, and not once for each way in which
+    the rest can be matched.
+    """
+    if type(s) is dict and (tests := tests_of(conditions)):
+        s = Tested.of(s, tests)
     if left.kind == "product" and _is_quotient(left.term):
         found = _rewrite_quotient(left, right, conditions, t, s)
     elif left.kind == "product":
@@ -120,7 +126,7 @@ def _rewrite_sum(
     left: Pattern, right: Any, conditions: Sequence[Goal], t: Term, s: State
 ) -> Iterator[Rewrite]:
     pattern, subject = sum_of(left.term), sum_of(t)
-    if not may_echo(left.term, pattern, subject):
+    if _is_multiple(t) or not may_echo(left.term, pattern, subject):
         return
     for scale in scales(left.term, pattern, subject):
         scaled = _divided(t, scale)
@@ -169,6 +175,15 @@ def _rewrite_factored(
                 others = multiplied((view, 1), (ProductView(1, {base: 1}), -1))
                 whole_view = multiplied((others, 1), (product_of(new), 1))
                 yield Rewrite(state, _fitted(build_product(whole_view, dtype_of(t)), t))
+
+
+def _is_multiple(t: Term) -> bool:
+    """Whether a term is read as a number times another sum, which has been looked at with all its multiples."""
+    view = product_of(t)
+    return len(view.factors) == 1 and all(
+        e == 1 and base is not t and is_term(base) and base.ground and base.op in SUMS
+        for base, e in view.factors.items()
+    )
 
 
 def _rewrite_scaled(

@@ -34,6 +34,11 @@ def product(extents: Iterable[Extent]) -> Extent:
     return None if None in known else math.prod(n or 0 for n in known)
 
 
+def entries(total: Any) -> Extent:
+    """Return how many entries each entry of a sum is made of, or None where that is not known."""
+    return product(total.rands[0].type.extent(axis) for axis in total.op.axes)
+
+
 class Space(NamedTuple):
     """The axes that a sum runs over: along some its summand varies, along others it is repeated.
 

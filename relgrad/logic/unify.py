@@ -6,7 +6,7 @@ linear where ground terms meet, since two ground terms are equal exactly when th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import is_
 from typing import Any
 
@@ -20,6 +20,31 @@ from relgrad.term import Term, Unknown, is_term, term
 Unknown.register(Var)
 
 State = Mapping[Any, Any]
+
+Test = tuple[frozenset[Any], Callable[[State], bool]]
+"""What is decided once variables are known: the variables, and whether it holds in a state."""
+
+
+class Tested(dict[Any, Any]):
+    """A state with tests of variables, each of which is made as soon as all of its variables are bound."""
+
+    __slots__ = ("tests",)
+    tests: Sequence[Test]
+
+    @classmethod
+    def of(cls, s: State, tests: Sequence[Test]) -> Tested:
+        """Return a state with further tests, none of whose variables are all bound in it."""
+        state = cls(s)
+        state.tests = tests
+        return state
+
+    def extended(self, bindings: Mapping[Any, Any]) -> Any:
+        """Return the state with more bindings, or False where a test that they decide fails."""
+        state = Tested.of({**self, **bindings}, self.tests)
+        for variables, holds in self.tests:
+            if not variables.isdisjoint(bindings) and variables <= state.keys() and not holds(state):
+                return False
+        return state
 
 
 def is_variable(x: Any) -> bool:
@@ -89,9 +114,11 @@ def bind(variable: Any, x: Any, s: State) -> Any:
 
 
 def extended(s: State, bindings: Mapping[Any, Any]) -> Any:
-    """Return the state with more bindings, or False where one breaks a constraint that the state carries."""
+    """Return the state with more bindings, or False where one breaks a test or constraint that the state carries."""
     if type(s) is dict:
         return {**s, **bindings}
+    if type(s) is Tested:
+        return s.extended(bindings)
     state: Any = s
     for variable, x in bindings.items():  # kanren's constraints are looked at by its own unify
         state = unify(variable, x, state)
