@@ -43,14 +43,8 @@ def summands_like(p: Term, k: Number, t: SumView, s: State) -> list[tuple[Any, N
         # A sum may be known once others are, and what is no factor of its own is read as several.
         if not heads or any(q.op in SUMS or q not in product_of(q).factors for q, _ in heads):
             return list(t.terms.items())
-        return [
-            (b, c)
-            for b, c in t.terms.items()
-            if any(factors_like(h, product_of(b)) for h in heads) and _may_have_coefficient(view, k, b, c, s)
-        ]
-    if type(p.op) is Sum:
-        return [(b, c) for b, c in t.terms.items() if holds(c, k) and _may_be_sum(b)]
-    if p.op is exp:
+        return [(b, c) for b, c in t.terms.items() if any(factors_like(h, product_of(b)) for h in heads)]
+    if p.op is exp or type(p.op) is Sum:
         return list(t.terms.items())
     return [
         (b, c)
@@ -59,31 +53,23 @@ def summands_like(p: Term, k: Number, t: SumView, s: State) -> list[tuple[Any, N
     ]
 
 
-def _may_be_sum(t: Any) -> bool:
-    """Whether a summand may be read as one sum, whatever stands before it."""
-    if not (is_term(t) and t.ground):
-        return True
-    return any(e == 1 and is_term(b) and type(b.op) is Sum for b, e in product_of(t).factors.items())
-
-
-def _may_have_coefficient(p: ProductView, k: Number, t: Any, c: Number, s: State) -> bool:
-    """Whether k·p may be c·t as far as numbers go, where p is made of sums and sizes: a mean of three is Σx/3."""
+def may_have_coefficient(p: ProductView, t: ProductView, s: State) -> bool:
+    """Whether products agree in their numbers, where the pattern is made of sums and sizes: a mean of three is Σx/3."""
     if not all(is_term(q) and type(q.op) in (Sum, Size) for q in p.factors):
         return True
     if any(v in s for q in p.factors for v in unknowns(q.rands[0])):
         return True  # what is known may have a coefficient of its own
-    view = product_of(t)
     sums = [q for q in p.factors if type(q.op) is Sum]
     products: list[Number] = [1]
     for q, e in p.factors.items():
         if type(q.op) is Size:
             if not any(q.rands == total.rands and q.op.axes == total.op.axes for total in sums):
                 return True
-            counts = {entries(b) for b in view.factors if is_term(b) and type(b.op) is Sum}
+            counts = {entries(b) for b in t.factors if is_term(b) and type(b.op) is Sum}
             if not all(counts):
                 return True
             products = [n * Fraction(count or 1) ** int(e) for n in products for count in counts]
-    return any(c * view.coefficient == k * p.coefficient * n for n in products)
+    return any(t.coefficient == p.coefficient * n for n in products)
 
 
 def as_powers(t: Term) -> Iterator[Term]:

@@ -14,7 +14,15 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from relgrad.logic.associative import match_bag
-from relgrad.logic.candidates import as_head, as_powers, factors_like, fewest, is_open, summands_like
+from relgrad.logic.candidates import (
+    as_head,
+    as_powers,
+    factors_like,
+    fewest,
+    is_open,
+    may_have_coefficient,
+    summands_like,
+)
 from relgrad.logic.equality import equal_ground
 from relgrad.logic.group import Number, ProductView, SumView, added, multiplied, whole
 from relgrad.logic.joint import joint
@@ -322,17 +330,36 @@ def match_summand(p: Term, k: Number, t: Any, c: Number, s: State) -> Iterator[t
     view = product_of(p)
     if type(p.op) is Sum or (p.op is exp and len(view.factors) == 1):
         if holds(c, k):
-            yield from ((state, k) for state in match(p, t, s))
+            yield from ((state, k) for state in _match_first(p, t, s))
     elif p in view.factors:
-        yield from ((state, k) for state in match(p, t, s))
+        yield from ((state, k) for state in _match_first(p, t, s))
     else:
         subject = product_of(t)
         if _of_exponentials(view) and not _of_exponentials(subject):
             return
         pattern = ProductView(whole(view.coefficient * k), view.factors)
         scaled = ProductView(whole(subject.coefficient * c), subject.factors)
+        if not may_have_coefficient(pattern, scaled, s):
+            return
         for state, _ in match_product(pattern, scaled, s, extend=False, dtype=dtype_of(t)):
             yield state, c
+
+
+def _match_first(p: Term, t: Any, s: State) -> Iterator[State]:
+    """Match a summand; that it is unlike a pattern, where nothing is bound, is kept on it: it stands in many sums."""
+    if s or not (is_term(t) and t.ground):
+        yield from match(p, t, s)
+        return
+    unlike: set[Any] = t.cache.setdefault("unlike", set())
+    name = p, type(s)  # a state with tests has those of the pattern's own row
+    if name in unlike:
+        return
+    alike = False
+    for state in match(p, t, s):
+        alike = True
+        yield state
+    if not alike:
+        unlike.add(name)
 
 
 def _of_exponentials(view: ProductView) -> bool:
