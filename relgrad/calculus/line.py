@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -246,12 +247,12 @@ def along_lines(
     nodes = list(islice(subterms(*real), LARGEST))
     if not real or len(nodes) == LARGEST or not all(map(_may_be_tried, nodes)):
         return new, found
-    leaves = [t for t in nodes if type(t.op) is Input]
+    trials = _Trials(real, nodes)
     bodies: list[tuple[Term, tuple[Term, ...]]] | None = None
     done = set[frozenset[Any]]()
     for line in lines(real):
         both = frozenset([line.moved, line.base])
-        if both in done or not _is_suspect(real, leaves, line):
+        if both in done or not trials.are_suspect(line):
             continue
         if bodies is None:
             bodies = [(body, tuple([t for t in subterms(body) if type(t.op) is Input])) for body in written()]
@@ -275,53 +276,102 @@ def _may_be_tried(node: Term) -> bool:
     return not isinstance(node.type, ArrayType) or (node.type.size is not None and node.type.size <= ENTRIES)
 
 
-def _drawn(leaves: Sequence[Term], line: Line, at: tuple[float, float], seed: int) -> dict[Term, Any]:
-    """Return arguments of few bits drawn at random, with the one that moves at what it comes near."""
+def _drawn(leaves: Sequence[Term], at: tuple[float, float], seed: int) -> dict[Term, Any]:
+    """Return arguments of few bits drawn at random."""
     rng = np.random.default_rng(seed)
     values: dict[Term, Any] = {}
     for t in leaves:
         shape: Any = t.type.shape
         drawn = rng.uniform(*at, shape) if t.type.dtype.kind == "f" else np.ones(shape)
         values[t] = (np.rint(drawn * BITS) / BITS).astype(t.type.dtype)
-    values[line.moved] = np.broadcast_to(
-        np.asarray(line.start(values), line.moved.type.dtype), values[line.moved].shape
-    )
     return values
+
+
+def _met(values: dict[Term, Any], line: Line) -> dict[Term, Any]:
+    """Return arguments with the one that moves at what it comes near."""
+    start = np.asarray(line.start(values), line.moved.type.dtype)
+    return {**values, line.moved: np.broadcast_to(start, values[line.moved].shape)}
 
 
 def _moved(values: dict[Term, Any], line: Line, distance: float, seed: int) -> dict[Term, Any]:
     """Return arguments at a distance from a line: exact numbers, if the distance is one."""
     x = values[line.moved]
-    step = np.random.default_rng(seed).integers(BITS // 2, BITS, np.shape(x)) / BITS
-    return {**values, line.moved: (x + distance * step).astype(line.moved.type.dtype)}
+    return {**values, line.moved: (x + distance * _step(np.shape(x), seed)).astype(line.moved.type.dtype)}
 
 
-def _is_suspect(roots: Sequence[Term], leaves: Sequence[Term], line: Line) -> bool:
-    """Whether programs are noisy near a line, or undefined or otherwise on it though they do not vary nearby.
+@lru_cache(maxsize=16)
+def _step(shape: tuple[int, ...], seed: int) -> Any:
+    return np.random.default_rng(seed).integers(BITS // 2, BITS, shape) / BITS
 
-    A necessary test, which costs a few evaluations.
-    """
-    for at in RANGES:
-        base = _drawn(leaves, line, at, 1)
-        try:
-            with np.errstate(all="ignore"):
-                near = _moved(base, line, CLOSE, 2)
-                for node in unknown(roots, near):
-                    near[node] = value_of(node, near, typed=False)
-                if not all(np.isfinite(near[root]).all() for root in roots):
-                    continue
-                if any(_shrinks(node, near) for node in subterms(*roots)) and _is_noisy(roots, base, line):
-                    return True
-                on = interpret(roots, base, typed=False)
-                if all(_size(x - near[root]) <= 0.02 * _size(x) for x, root in zip(on, roots, strict=True)):
-                    return False
-                once, twice = (
-                    interpret(roots, _moved(base, line, d, 2), typed=False) for d in (FAR, 1.5 * FAR)
-                )
-                return all(_size(x - y) <= 0.02 * _size(x) for x, y in zip(once, twice, strict=True))
-        except (RelgradError, TypeError, ValueError, ArithmeticError, IndexError):
-            return False
-    return False
+
+class _Trials:
+    """Programs evaluated near lines: what does not depend on the argument that moves is computed once."""
+
+    def __init__(self, roots: Sequence[Term], nodes: Sequence[Term]):
+        self.roots, self.nodes = roots, nodes
+        self.leaves = [t for t in nodes if type(t.op) is Input]
+        self._drawn: dict[Any, dict[Term, Any]] = {}
+        self._still: dict[Any, dict[Term, Any]] = {}
+
+    def are_suspect(self, line: Line) -> bool:
+        """Whether programs are noisy near a line, or undefined or otherwise on it though they do not vary nearby.
+
+        A necessary test, which costs a few evaluations.
+        """
+        for at in RANGES:
+            try:
+                with np.errstate(all="ignore"):
+                    if at not in self._drawn:
+                        self._drawn[at] = _drawn(self.leaves, at, 1)
+                    on = _met(self._drawn[at], line)
+                    near = self._values(line, at, _moved(on, line, CLOSE, 2))
+                    if not all(np.isfinite(near[root]).all() for root in self.roots):
+                        continue
+                    if any(_shrinks(node, near) for node in self.nodes) and self._are_noisy(
+                        line, at, on, near
+                    ):
+                        return True
+                    values = self._values(line, at, on)
+                    if all(_size(values[x] - near[x]) <= 0.02 * _size(values[x]) for x in self.roots):
+                        return False
+                    once, twice = (self._values(line, at, _moved(on, line, d, 2)) for d in (FAR, 1.5 * FAR))
+                    return all(_size(once[x] - twice[x]) <= 0.02 * _size(once[x]) for x in self.roots)
+            except (RelgradError, TypeError, ValueError, ArithmeticError, IndexError):
+                return False
+        return False
+
+    def _values(self, line: Line, at: tuple[float, float], arguments: dict[Term, Any]) -> dict[Term, Any]:
+        """Return the values of all terms for arguments of which one has moved from where it was drawn."""
+        known = self._still.get((line.moved, at))
+        if known is None:
+            moving = {line.moved}
+            for t in self.nodes:
+                if not moving.isdisjoint(t.rands):
+                    moving.add(t)
+            still = [t for t in self.nodes if t not in moving]
+            known = self._still[line.moved, at] = _computed(still, arguments)
+            known = {t: known[t] for t in still}
+        return _computed(self.roots, {**known, line.moved: arguments[line.moved]})
+
+    def _are_noisy(
+        self, line: Line, at: tuple[float, float], on: dict[Term, Any], near: dict[Term, Any]
+    ) -> bool:
+        """Whether fourth differences of values near a line are larger than those of a smooth function."""
+        further = [_moved(on, line, CLOSE * (1 + j * 2.0**-12), 2) for j in range(1, 5)]
+        points = [near, *[self._values(line, at, values) for values in further]]
+        for root in self.roots:
+            a, b, c, d, e = [values[root] for values in points]
+            if np.any(~(np.abs(a - 4 * b + 6 * c - 4 * d + e) <= 2.0**-42 * np.abs(a))):
+                return True
+        return False
+
+
+def _computed(roots: Sequence[Term], arguments: Mapping[Term, Any]) -> dict[Term, Any]:
+    """Return the values of all terms below some."""
+    values = dict(arguments)
+    for node in unknown(roots, values):
+        values[node] = value_of(node, values, typed=False)
+    return values
 
 
 def _size(x: Any) -> float:
@@ -339,18 +389,6 @@ def _shrinks(node: Term, values: Mapping[Term, Any]) -> bool:
     return _size(values[node]) < 1e-3 * size
 
 
-def _is_noisy(roots: Sequence[Term], base: dict[Term, Any], line: Line) -> bool:
-    """Whether fourth differences of values near a line are larger than those of a smooth function."""
-    points = [
-        interpret(roots, _moved(base, line, CLOSE * (1 + j * 2.0**-12), 2), typed=False) for j in range(5)
-    ]
-    for values in zip(*points, strict=True):
-        noise = values[0] - 4 * values[1] + 6 * values[2] - 4 * values[3] + values[4]
-        if np.any(~(np.abs(noise) <= 2.0**-42 * np.abs(values[0]))):
-            return True
-    return False
-
-
 def _start(body: Term, root: Term, arguments: Sequence[Term], line: Line) -> int | None:
     """Return the power of the first term that does not vanish, where the root loses digits by those that do."""
     for at in RANGES:
@@ -358,7 +396,7 @@ def _start(body: Term, root: Term, arguments: Sequence[Term], line: Line) -> int
         loses = False
         start: int | None = None
         for seed in range(SAMPLES):
-            values = _drawn(arguments, line, at, seed)
+            values = _met(_drawn(arguments, at, seed), line)
             try:
                 start = _first(body, _moved(values, line, NEAR, seed), line)
             except (NoSeries, RelgradError, RecursionError, ValueError, IndexError, TypeError):
