@@ -254,3 +254,20 @@ def test_functions_that_numpy_writes_in_python(f):
 
 def _parts(y: Any) -> tuple[Any, ...]:
     return y if isinstance(y, tuple) else (y,)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, i: np.eye(2)[i] * 0,
+        lambda x, i: 0.0 * x[i] + x,
+        lambda x, i: np.sum(x) * (np.eye(2)[i] * 0),
+        lambda x, i: (x - x * 0)[i] * 0,
+    ],
+)
+def test_what_is_multiplied_by_zero_raises_as_well(f):
+    x, program = np.array([2.5, -0.5]), rg.stabilize(f)
+    np.testing.assert_array_equal(program(x, -1), f(x, -1))
+    for p in (program, rg.stabilize(lambda x, i: f(x, i))):
+        with pytest.raises(IndexError, match="index 3 is out of bounds"):
+            p(x, 3)

@@ -665,3 +665,18 @@ def test_random_programs_write_as_numpy_does(seed):
         verdicts["agrees"] += 1
     assert verdicts["agrees"] >= 3 * verdicts["refused"]
     assert verdicts["agrees"] >= 10
+
+
+def test_what_answers_with_its_argument_does_so_after_a_constant_was_written():
+    """`x.astype(x.dtype, copy=False)` and `x.conj()` are x itself, whatever was written to x before."""
+
+    def f(x):
+        v = np.array([-0.75, 0.5, 1.0])
+        v[::-1] = v
+        w, u = v.astype(float, copy=False), v.conj()
+        w[0] = x
+        u[1] = 2 * x
+        return v, w, u
+
+    for got, want in zip(rg.stabilize(f)(7.0), f(7.0), strict=True):
+        np.testing.assert_array_equal(got, want)

@@ -24,6 +24,7 @@ from relgrad.kernels.decided import answers
 from relgrad.leaf import Input
 from relgrad.op import is_constant
 from relgrad.ops.arguments import call
+from relgrad.ops.arithmetic import multiply
 from relgrad.ops.failing import Fails
 from relgrad.term import Term, is_term, subterms, term
 from relgrad.trace.attempts import is_attempt, raising
@@ -122,11 +123,11 @@ class Call:
 
     def complete(self, outputs: Sequence[Term]) -> None:
         """Decide that what no output depends on is computed, too; raises what NumPy raises there."""
-        live = set(subterms(*outputs, *self.decisions)) if self.partial else set()
+        live = _counted([*outputs, *self.decisions]) if self.partial else set[Term]()
         for t, where in reversed(self.partial.items()):
             if t in live or not self.raised.isdisjoint(subterms(t)):
                 continue
-            live.update(subterms(t))
+            live |= _counted([t])
             asked = call(np.all, call(np.equal, t, t))
             try:
                 known = self.value(asked) is not None and self.decide(asked) is not None
@@ -135,6 +136,20 @@ class Call:
                 raise
             if known and asked in self.decisions:
                 self.decisions[asked] = self.decisions[asked]._replace(where=where)
+
+
+def _counted(roots: Sequence[Term]) -> set[Term]:
+    """Return the terms below roots, but for what is multiplied by the number zero: no program computes that."""
+    found = set(roots)
+    stack = list(found)
+    while stack:
+        node = stack.pop()
+        zero = node.op is multiply and any(is_constant(x) and not np.any(x.op.value) for x in node.rands)
+        for rand in () if zero else node.rands:
+            if rand not in found:
+                found.add(rand)
+                stack.append(rand)
+    return found
 
 
 def _may_raise(node: Term) -> bool:

@@ -23,7 +23,7 @@ from relgrad.trace.construct import construct
 from relgrad.trace.dispatch import QUERIES, call_function, call_method
 from relgrad.trace.keys import settled
 from relgrad.trace.lens import assigned, converted, fitted, put
-from relgrad.trace.parts import Parts, Prefix, prefix_of
+from relgrad.trace.parts import Parts, Prefix, folded, prefix_of
 from relgrad.trace.refusal import refuse_function, refuse_layout, refuse_position, refuse_write
 from relgrad.trace.valueless import Valueless
 from relgrad.trace.views import Origin, Viewing
@@ -51,7 +51,7 @@ class Handle(Valueless):
         """Return the term of a view: v(x.term), for a view v of x; or that of an array, with its parts joined."""
         at = self.origin
         if self.parts is not None:
-            self.term = self.parts.whole()
+            self.term = folded(self.parts.whole())
             return self.term
         if at is None or at.view is None:
             refuse_layout((at and at.lost) or construct())
@@ -89,7 +89,7 @@ class Handle(Valueless):
             if at is not None:  # a view or a copy of its parent, which is not read again
                 _forget(at.parent)
                 x.origin = Origin(np.ndarray)
-            x.term, x.parts = term, None
+            x.term, x.parts = folded(term), None
         for view, part in written:
             view.seen, view.value = x.state, part
 
