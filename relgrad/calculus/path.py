@@ -71,6 +71,9 @@ MOST = 16
 DEEP = 20
 """Rules of rules are followed so far; those of ops over axes, whose derivatives branch, a quarter of that."""
 
+FEW = 5
+"""Entries of a divisor begin with powers that differ by less."""
+
 Coefficient = tuple[Any, Any]
 """An array, and a bound of its error; None stands for zero."""
 
@@ -181,12 +184,14 @@ def _convolved(a: Power, b: Power, k: int, first: int, times: Any) -> Coefficien
     return None if total is None else (total, error)
 
 
-class _Quotient(Power):
+class Quotient(Power):
+    """A quotient of Laurent series, whose entries may begin with different powers."""
+
     def __init__(self, a: Power, b: Power, most: int):
-        while (leading := b.at(b.start)) is None or not np.any(leading[0]):
-            if b.start > most or (isinstance(b, Exact) and b.start >= len(b.known)):
-                raise NoSeries("a divisor vanishes")
-            b = _Shifted(b)
+        b, leading = _led(b, most)
+        if not np.all(leading[0]):
+            order = _orders(b)
+            a, (b, leading) = _Aligned(a, order), _led(_Aligned(b, order), most)
         super().__init__(a.start - b.start)
         self.a, self.b, self.leading = a, b, leading
 
@@ -201,6 +206,38 @@ class _Quotient(Power):
         low, doubt = self.leading
         found = above[0] / low
         return found, (above[1] + np.abs(found) * doubt) / np.abs(low) + EPS * np.abs(found)
+
+
+def _led(b: Power, most: int) -> tuple[Power, Coefficient]:
+    """Return a series from its first coefficient that is not zero, and that one."""
+    while (leading := b.at(b.start)) is None or not np.any(leading[0]):
+        if b.start > most or (isinstance(b, Exact) and b.start >= len(b.known)):
+            raise NoSeries("a divisor vanishes")
+        b = _Shifted(b)
+    return b, leading
+
+
+def _orders(b: Power) -> Any:
+    """Return how many coefficients come before the first that is not zero, entry by entry; none where many do."""
+    order: Any = FEW
+    for k in reversed(range(FEW)):
+        c = b.at(b.start + k)
+        order = order if c is None else np.where(c[0] == 0, order, k)
+    return np.where(order == FEW, 0, order)
+
+
+class _Aligned(Power):
+    """A series without the first coefficients of each entry, so many as `order` says: Σ cₖ₊ₚ·tᵏ."""
+
+    def __init__(self, a: Power, order: Any):
+        super().__init__(a.start - int(np.max(order)))
+        self.a, self.order = a, order
+
+    def next(self, k: int) -> Coefficient | None:
+        parts = [(self.a.at(k + int(p)), self.order == p) for p in np.unique(self.order)]
+        zero = 0.0, 0.0
+        value, error = [sum(np.where(here, (c or zero)[i], 0.0) for c, here in parts) for i in (0, 1)]
+        return value, error
 
 
 class _Shifted(Power):
@@ -354,7 +391,7 @@ class Path:
         if op in (multiply, square):
             return _Product(operands[0], operands[-1], np.multiply)
         if op in (divide, reciprocal):
-            return _Quotient(ONE if op is reciprocal else operands[0], operands[-1], self.most)
+            return Quotient(ONE if op is reciprocal else operands[0], operands[-1], self.most)
         if op in (negative, positive):
             return _Mapped(operands[0], op.compute, False) if op is positive else _Sum(ZERO, operands[0], -1)
         if all(x.fixed for x in operands):

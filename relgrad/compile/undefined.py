@@ -12,6 +12,7 @@ from relgrad.compile.source import Source
 from relgrad.kernels import keeps_nan
 from relgrad.term import Term, subterms
 from relgrad.trace.trace import Traced
+from relgrad.types import ArrayType
 
 QUIET = '@np.errstate(all="ignore")\n'
 
@@ -93,4 +94,6 @@ class _Keeping(Compiled):
 
 def _computes(tests: Sequence[Term]) -> bool:
     """Whether a test computes with floats, rather than compares arguments."""
-    return any(x.rands and x.type.dtype.kind == "f" for x in subterms(*tests))
+    return any(
+        x.rands and not (isinstance(x.type, ArrayType) and x.type.dtype.kind != "f") for x in subterms(*tests)
+    )

@@ -47,6 +47,7 @@ from relgrad.kernels.index import (
     running_argmin,
 )
 from relgrad.kernels.linalg import (
+    cauchy,
     cofactor,
     cofactor_derivative,
     diag_embed,
@@ -117,6 +118,7 @@ __all__ = [
     "bose",
     "bose_difference",
     "boxcox",
+    "cauchy",
     "cbrt_difference",
     "centred",
     "coarse",

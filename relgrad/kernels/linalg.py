@@ -131,6 +131,26 @@ def diag_embed(x: Any, offset: int = 0, shape: tuple[int, int] | None = None) ->
     return result
 
 
+@kernel
+def cauchy(w: Any, sign: int) -> np.ndarray:
+    """The Cauchy matrix 1/(wⱼ + sign·wᵢ) of the last axis, 0 on its diagonal; the row 1/wⱼ if the sign is 0.
+
+    NaN where that divides by zero.
+
+    >>> cauchy(np.array([1.0, 2.0, 2.0]), -1)
+    array([[ 0.,  1.,  1.],
+           [-1.,  0., nan],
+           [-1., nan,  0.]])
+    """
+    (w,) = floats(w)
+    result = w[..., None, :] + sign * w[..., :, None] if sign else w[..., None, :]
+    result = 1 / np.where(result == 0, np.nan, result).astype(w.dtype)
+    if sign:
+        i = np.arange(w.shape[-1])
+        result[..., i, i] = 0
+    return result
+
+
 def _leave_one_out(mantissa: np.ndarray) -> np.ndarray:
     """Π_{j≠i} m_j along the last axis, without division."""
     ones = np.ones_like(mantissa[..., :1])

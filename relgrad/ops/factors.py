@@ -6,15 +6,19 @@ derivative results for forward and reverse mode algorithmic differentiation, sec
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from relgrad.implementations import implements
-from relgrad.op import as_term
+from relgrad.kernels.linalg import cauchy
+from relgrad.op import Op, as_term
+from relgrad.ops.arguments import require_ground
 from relgrad.ops.diagonal import Embed
 from relgrad.ops.matmul import swap, total
 from relgrad.ops.square import Square, outputs_like, over_matrices, square_shape
+from relgrad.term import Term, term
 from relgrad.types import TupleType, Type, array_type
 
 EighResult: Any = type(np.linalg.eigh(np.eye(1)))
@@ -67,11 +71,64 @@ def _cholesky_ball(a: Any) -> Any:
     return flint.arb_mat(rows)
 
 
+class Cauchy(Op):
+    """The Cauchy matrix 1/(wⱼ + sign·wᵢ) of the last axis, 0 on its diagonal; the row 1/wⱼ if the sign is 0.
+
+    Derivatives of matrix factors divide by these gaps of their spectrum. What does not depend on the choice of
+    vectors where values tie has a limit there, which `calculus/ties.py` takes; here the entry is NaN.
+    """
+
+    __props__ = ("sign",)
+    imports = ("cauchy",)
+
+    def __init__(self, sign: int):
+        self.sign = sign
+
+    def output_type(self, *types: Any) -> Type:
+        *stack, n = types[0].shape
+        return array_type(types[0].dtype, (*stack, n if self.sign else 1, n))
+
+    def compute(self, *arrays: Any) -> Any:
+        return cauchy(arrays[0], self.sign)
+
+    def source(self, node: Term, names: Sequence[str]) -> str | None:
+        return f"cauchy({names[0]}, {self.sign})"
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        change = -output_gradients[0] * outputs[0] ** 2
+        columns = np.sum(change, axis=-2)
+        return [columns + self.sign * np.sum(change, axis=-1) if self.sign else columns]
+
+    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+        (t,) = eval_points
+        if t is None:
+            return [None]
+        gaps = np.expand_dims(t, -2)
+        gaps = gaps + self.sign * np.expand_dims(t, -1) if self.sign else gaps
+        return [-gaps * self(*inputs) ** 2]
+
+    def ball(self, *balls: Any) -> Any:
+        import flint
+
+        w = balls[0]
+        gaps = w[..., None, :] + self.sign * w[..., :, None] if self.sign else w[..., None, :]
+        result = np.vectorize(lambda x: 1 / x, otypes=[object])(gaps)
+        if self.sign:
+            i = np.arange(w.shape[-1])
+            result[..., i, i] = flint.arb(0)
+        return result
+
+
+@implements(cauchy)
+def trace_cauchy(w: Any, sign: int) -> Any:
+    """Trace the kernel `cauchy`."""
+    return term(Cauchy(int(sign)), require_ground("cauchy", w))
+
+
 class Eigh(Square):
     """Eigenvalues w, ascending, and eigenvectors v of the symmetric a whose lower triangle the operand holds.
 
-    ẇ = diag(vᵀ·ȧ·v) and v̇ = v·(f ∘ (vᵀ·ȧ·v)) with f_ij = 1/(w_j - w_i). Eigenvectors of equal eigenvalues are
-    not determined; what does not depend on their choice has the right derivative with f_ij = 0 there.
+    ẇ = diag(vᵀ·ȧ·v) and v̇ = v·(f ∘ (vᵀ·ȧ·v)) with f_ij = 1/(w_j - w_i), `Cauchy` of w.
     """
 
     function = staticmethod(np.linalg.eigh)
@@ -92,19 +149,13 @@ class Eigh(Square):
             values[place], vectors[place] = eigh_ball(balls[0][place])
         return values, vectors
 
-    def _gaps(self, w: Any) -> Any:
-        gap = np.expand_dims(w, -2) - np.expand_dims(w, -1)
-        return np.where(gap == 0, 0, 1 / np.where(gap == 0, 1, gap))
-
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         (w, v), (gw, gv) = outputs, output_gradients
-        inner = total(
-            [
-                None if gw is None else Embed(0)(gw),
-                None if gv is None else self._gaps(w) * np.matmul(swap(v), gv),
-            ]
-        )
-        full = np.matmul(np.matmul(v, inner), swap(v))
+        inner = [None if gw is None else Embed(0)(gw)]
+        if gv is not None:
+            # What turns eigenvectors into each other does nothing where their values tie: it is 0/0 there.
+            inner.append(Cauchy(-1)(w) * skew(np.matmul(swap(v), gv)))
+        full = np.matmul(np.matmul(v, total(inner)), swap(v))
         return [(full + swap(full)) / 2]
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
@@ -113,7 +164,12 @@ class Eigh(Square):
             return [None, None]
         w, v = self(*inputs)
         inner = np.matmul(np.matmul(swap(v), (t + swap(t)) / 2), v)
-        return [np.diagonal(inner, 0, -2, -1), np.matmul(v, self._gaps(w) * inner)]
+        return [np.diagonal(inner, 0, -2, -1), np.matmul(v, Cauchy(-1)(w) * inner)]
+
+
+def skew(x: Any) -> Any:
+    """Return the skew part of matrices, (x − xᵀ)/2."""
+    return (x - swap(x)) / 2
 
 
 def eigh_ball(a: Any) -> tuple[Any, Any]:

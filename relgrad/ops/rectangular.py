@@ -16,7 +16,7 @@ from relgrad.errors import ShapeError, TraceError
 from relgrad.implementations import implements
 from relgrad.op import as_term
 from relgrad.ops.diagonal import Embed
-from relgrad.ops.factors import eigh_ball
+from relgrad.ops.factors import Cauchy, eigh_ball, skew
 from relgrad.ops.matmul import swap, total
 from relgrad.ops.square import Square, outputs_like, over_matrices
 from relgrad.term import Term
@@ -42,20 +42,18 @@ def _least(m: Extent, n: Extent) -> Extent:
     return None if m is None or n is None else min(m, n)
 
 
-def _inverse(s: Any) -> Any:
-    return np.where(s == 0, 0, 1 / np.where(s == 0, 1, s))
-
-
-def _outside(q: Any, x: Any) -> Any:
-    """Return the part of columns that is orthogonal to those of q."""
-    return x - np.matmul(q, np.matmul(swap(q), x))
+def _outside(q: Any, x: Any, s: Any) -> Any:
+    """Return the part of columns that is orthogonal to those of q, over s; None where q is square."""
+    if None not in q.shape[-2:] and q.shape[-2] == q.shape[-1]:
+        return None
+    return (x - np.matmul(q, np.matmul(swap(q), x))) * Cauchy(0)(s)
 
 
 class SVD(Rectangular):
     """u, s and vᵀ with a = u·diag(s)·vᵀ: singular values s, descending, with orthonormal columns of u and v.
 
-    ṡ = diag(p), u̇ = u·(f ∘ (p·s + s·pᵀ)) + (1 - u·uᵀ)·ȧ·v/s, v̇ alike with f ∘ (s·p + pᵀ·s), where p = uᵀ·ȧ·v and
-    f_ij = 1/(s_j² - s_i²); f_ij = 0 for equal singular values, whose vectors are not determined.
+    ṡ = diag(p), u̇ = u·(f ∘ (p + pᵀ) + h ∘ (p - pᵀ))/2 + (1 - u·uᵀ)·ȧ·v/s, and v̇ alike with f - h, where p = uᵀ·ȧ·v,
+    f_ij = 1/(s_j - s_i) and h_ij = 1/(s_j + s_i): they are `Cauchy` of s.
     """
 
     code = "np.linalg.svd"
@@ -80,26 +78,24 @@ class SVD(Rectangular):
                 part[place] = found
         return tuple(parts)
 
-    def _gaps(self, s: Any) -> Any:
-        i, j = np.expand_dims(s, -1), np.expand_dims(s, -2)
-        gaps = (j - i) * (j + i)
-        return _inverse(np.tril(gaps, -1) + np.triu(gaps, 1))
-
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         (u, s, vh), (gu, gs, gvh) = outputs, output_gradients
-        v, row, column = swap(vh), np.expand_dims(s, -2), np.expand_dims(s, -1)
-        inner, outer = [], []
-        if gs is not None:
-            inner.append(Embed(0)(gs))
+        v = swap(vh)
+        inner, outer = [None if gs is None else Embed(0)(gs)], []
+        turns = [None, None]
         if gu is not None:
-            turn = np.matmul(swap(u), gu)
-            inner.append(self._gaps(s) * (turn - swap(turn)) * row)
-            outer.append(np.matmul(_outside(u, gu) * _inverse(row), vh))
+            turns[0] = skew(np.matmul(swap(u), gu))
+            if (rest := _outside(u, gu, s)) is not None:
+                outer.append(np.matmul(rest, vh))
         if gvh is not None:
             gv = swap(gvh)
-            turn = np.matmul(vh, gv)
-            inner.append(column * (self._gaps(s) * (turn - swap(turn))))
-            outer.append(np.matmul(u, swap(_outside(v, gv) * _inverse(row))))
+            turns[1] = skew(np.matmul(vh, gv))
+            if (rest := _outside(v, gv, s)) is not None:
+                outer.append(np.matmul(u, swap(rest)))
+        left, right = turns
+        if left is not None or right is not None:
+            inner.append(Cauchy(-1)(s) * total(turns))
+            inner.append(Cauchy(1)(s) * total([left, None if right is None else -right]))
         return [total([np.matmul(np.matmul(u, total(inner)), vh), *outer])]
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
@@ -107,12 +103,11 @@ class SVD(Rectangular):
         if t is None:
             return [None] * 3
         u, s, vh = self(*inputs)
-        v, row, column, f = swap(vh), np.expand_dims(s, -2), np.expand_dims(s, -1), self._gaps(s)
+        v = swap(vh)
         p = np.matmul(np.matmul(swap(u), t), v)
-        du = np.matmul(u, f * (p * row + column * swap(p))) + _outside(u, np.matmul(t, v)) * _inverse(row)
-        dv = np.matmul(v, f * (column * p + swap(p) * row)) + _outside(v, np.matmul(swap(t), u)) * _inverse(
-            row
-        )
+        even, odd = Cauchy(-1)(s) * (p + swap(p)) / 2, Cauchy(1)(s) * skew(p)
+        du = total([np.matmul(u, even + odd), _outside(u, np.matmul(t, v), s)])
+        dv = total([np.matmul(v, even - odd), _outside(v, np.matmul(swap(t), u), s)])
         return [du, np.diagonal(p, 0, -2, -1), swap(dv)]
 
 

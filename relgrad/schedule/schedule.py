@@ -20,6 +20,7 @@ import numpy as np
 from relgrad.calculus.increment import has_increment
 from relgrad.calculus.line import along_lines
 from relgrad.calculus.series import Slope, applied
+from relgrad.calculus.ties import at_ties
 from relgrad.calculus.univariate import in_series
 from relgrad.conventions import DEFAULT as USUAL
 from relgrad.conventions import Conventions, settled
@@ -118,8 +119,14 @@ def schedule(
             stacklevel=4,
         )
     after, steps = settled(after, conventions)
+    limits = at_ties(after)
+    steps += [
+        Step("ties", "limit where values tie", old, new, str(new.op.program))
+        for old, new in zip(after, limits, strict=True)
+        if new is not old
+    ]
     failures = tuple([Failure(name, *which) for name, which in run.failed.items()])
-    return Derivation(tuple(roots), tuple(after), (*run.steps, *steps), failures=failures)
+    return Derivation(tuple(roots), tuple(limits), (*run.steps, *steps), failures=failures)
 
 
 class _Run:

@@ -111,6 +111,7 @@ NAMED.update(
         "solve": _homogeneous(-1, 1),
         "add_at": _added,
         "add_along": _added,
+        "cauchy": _homogeneous(-1),
         "diag_embed": _moving,
         "deviation": _homogeneous(1, 0, by_axis=True),
         "leg": _one_scale,

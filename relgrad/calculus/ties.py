@@ -1,0 +1,212 @@
+"""Derivatives of matrix factors where eigenvalues or singular values tie: the limit as they are moved apart.
+
+    D(w) = lim D(w + t·e), t → 0,    v and all that does not depend on w held fixed
+
+D is a derivative of any order of a function that does not depend on the choice of vectors. Its program divides by gaps
+of the spectrum: (v*w**2) @ v.T has the derivative v·(f ∘ k)·vᵀ, f_ij = 1/(w_j − w_i), where k_ij vanishes with the gap.
+Along A(t) = v·diag(w + t·e)·vᵀ the factors are w + t·e and v, so the program is a Laurent series in t, whose terms of
+negative powers cancel. Where they do not, the function depends on the choice and has no derivative: it is NaN.
+
+Source: Higham, "Functions of Matrices", theorem 3.11 (Daleckii & Krein), of which this is the limit for functions that
+are not known to be spectral.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from relgrad.calculus.laurent import NoSeries
+from relgrad.calculus.path import Exact, Path, Power, Quotient
+from relgrad.errors import RelgradError
+from relgrad.leaf import Input
+from relgrad.op import Constant, Op, Project
+from relgrad.ops.factors import Cauchy
+from relgrad.term import Term, substitute, subterms, term
+from relgrad.types import ArrayType, Interval, Type
+
+CLOSE = 0.4
+"""Values tie where their relative distance is less than this power of the rounding unit."""
+ROUNDINGS = 8.0
+"""So many roundings of the largest value, for each row, may lie between values that are equal."""
+APART = 2.0**-13
+"""Values that tie are moved apart by at least this part of the largest distance of such values."""
+TERMS = 3
+"""So many coefficients are summed; the last one is counted as an error."""
+MOST = 12
+ROUGH = 2.0**-10
+"""The largest relative error with which a limit stands for a program."""
+
+
+class Spectral(NamedTuple):
+    """A program as a term of arguments: the spectra by whose gaps it divides, factors, and what depends on neither."""
+
+    body: Term
+    spectra: tuple[Term, ...]
+    factors: tuple[Term, ...]
+    others: tuple[Term, ...]
+
+    def __repr__(self) -> str:
+        return f"{len(self.spectra)} spectra" if len(self.spectra) > 1 else "a spectrum"
+
+
+class AtTies(Op):
+    """A program that divides by gaps of spectra, by its limit where values tie.
+
+    Operands: the program's values, and its arguments.
+    """
+
+    __props__ = ("program",)
+    called = True
+    stand_in = "lambda values, *arguments: values"
+
+    def __init__(self, program: Spectral):
+        self.program = program
+
+    @property
+    def name(self) -> str:
+        return "at_ties"
+
+    def type_of(self, rands: tuple[Term, ...]) -> Type:
+        return rands[0].type
+
+    def compute(self, *arrays: Any) -> Any:
+        plain, *given = arrays
+        program = self.program
+        values = dict(zip((*program.spectra, *program.factors, *program.others), given, strict=True))
+        gaps = [t for t in subterms(program.body) if type(t.op) is Cauchy]
+        doubt = max([_doubt(values[t.rands[0]], t.op.sign) for t in gaps])
+        return plain if doubt == 0 else _limit(program, values, gaps, plain, doubt).astype(plain.dtype)
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        return [output_gradients[0], *[None] * (len(inputs) - 1)]
+
+    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+        return [eval_points[0]]
+
+    def range_of(self, *ranges: Interval) -> Interval:
+        return ranges[0]
+
+    def ball(self, *balls: Any) -> Any:
+        return balls[0]
+
+
+def at_ties(roots: Sequence[Term]) -> list[Term]:
+    """Return the roots, those that divide by gaps of spectra with their limits where values tie."""
+    return [_with_limit(root) if isinstance(root.type, ArrayType) else root for root in roots]
+
+
+def _with_limit(root: Term) -> Term:
+    nodes = list(subterms(root))
+    spectra = dict.fromkeys([t.rands[0] for t in nodes if type(t.op) is Cauchy])
+    if not spectra:
+        return root
+    moving: set[Term] = set()
+    for t in nodes:
+        if t in spectra or (type(t.op) is not Project and not moving.isdisjoint(t.rands)):
+            moving.add(t)
+    cut = dict.fromkeys([x for t in nodes if t in moving and t not in spectra for x in t.rands])
+    fixed = [
+        x for x in cut if x not in moving and type(x.op) is not Constant and isinstance(x.type, ArrayType)
+    ]
+    factors = [x for x in fixed if type(x.op) is Project]
+    others = [x for x in fixed if type(x.op) is not Project]
+    leaf = {x: term(Input(f"x{i}", x.type, symbol=True)) for i, x in enumerate([*spectra, *factors, *others])}
+    (body,) = substitute([root], leaf)
+    parts = [tuple([leaf[x] for x in part]) for part in (spectra, factors, others)]
+    return term(AtTies(Spectral(body, *parts)), root, *leaf)
+
+
+def _doubt(w: Any, sign: int) -> float:
+    """Return the largest relative error of the gaps of values that may tie; 0 where none do."""
+    if not w.size or not np.isfinite(w).all():
+        return 0.0
+    gap, size, i = np.abs(w[..., None, :]), np.abs(w), np.arange(w.shape[-1])
+    if sign:
+        gap = np.abs(w[..., None, :] + sign * w[..., :, None])
+        gap[..., i, i] = np.inf
+    eps = np.finfo(w.dtype).eps
+    close = eps**CLOSE * (size[..., None, :] + abs(sign) * size[..., :, None])
+    most = np.max(size, axis=-1)[..., None, None]
+    near = gap <= np.maximum(close, ROUNDINGS * len(i) * eps * most)
+    with np.errstate(all="ignore"):
+        return float(np.max(np.nan_to_num(eps * most / gap, nan=np.inf), where=near, initial=0.0))
+
+
+def _limit(
+    program: Spectral, values: Mapping[Term, Any], gaps: Sequence[Term], plain: Any, doubt: float
+) -> Any:
+    """Return the values of a program with the limits of its entries, where they are the more accurate, or NaN."""
+    of: dict[Term, Power] = {x: Exact((values[x], 0.0)) for x in program.others}
+    for x in program.factors:
+        # Vectors are orthogonal up to rounding, and limits are those of all that are.
+        of[x] = Exact((values[x].astype(float), 4 * np.finfo(values[x].dtype).eps * np.abs(values[x])))
+    for w in program.spectra:
+        signs = {t.op.sign for t in gaps if t.rands[0] is w}
+        base, step = _apart(values[w], bool(signs - {-1}))
+        of[w] = Exact((base, 0.0), (step, 0.0))
+        of |= {t: _gaps(base, step, t.op.sign) for t in gaps if t.rands[0] is w}
+    path = Path(of, MOST)
+    unknown = plain if doubt < 1 / 8 else np.nan * plain
+    with np.errstate(all="ignore"):
+        try:
+            series = path(program.body)
+            first = min(series.start, 0)
+            found = [series.at(k) or (np.zeros(()), 0.0) for k in range(first, TERMS)]
+            if path.starts_at_zero or not path.keeps_signs(1.0):
+                return unknown
+        except (NoSeries, RelgradError, RecursionError):
+            return unknown
+        poles = np.any(
+            [np.broadcast_to(~(np.abs(c) <= 8 * e), plain.shape) for c, e in found[:-first]], axis=0
+        )
+        regular = found[-first:]
+        value = np.zeros(plain.shape) + sum(c for c, _ in regular)
+        error = sum(e for _, e in regular) + np.abs(regular[-1][0])
+        size = np.max(np.abs(value), initial=0.0, where=~poles & np.isfinite(value))
+        good = ~poles & (error <= min(doubt, ROUGH) * size)
+        n = max(values[w].shape[-1] for w in program.spectra)
+        return np.where(good, value, np.where(poles & (doubt * ROUNDINGS * n >= 1), np.nan, unknown))
+
+
+def _gaps(base: Any, step: Any, sign: int) -> Power:
+    """Return the series of a Cauchy matrix."""
+    spread = lambda w: w[..., None, :] + sign * w[..., :, None] if sign else w[..., None, :]
+    off = 1 - np.eye(base.shape[-1]) if sign else np.ones(1)
+    return Quotient(
+        Exact((off, 0.0)), Exact((spread(base) + (1 - off), 0.0), (spread(step) * off, 0.0)), MOST
+    )
+
+
+def _apart(w: Any, mirrored: bool) -> tuple[Any, Any]:
+    """Return b and e with w ≈ b + e, where values that may tie are equal in b and apart in b + e.
+
+    Where they are `mirrored`, w ties with −w, and what may be 0 is 0 in b.
+    """
+    rows = [
+        _row_apart(row.astype(float), np.finfo(w.dtype).eps, mirrored) for row in w.reshape(-1, w.shape[-1])
+    ]
+    base, step = zip(*rows, strict=True)
+    return np.reshape(base, w.shape), np.reshape(step, w.shape)
+
+
+def _row_apart(w: Any, eps: Any, mirrored: bool) -> tuple[Any, Any]:
+    size, n = np.abs(w), len(w)
+    most = np.max(size)
+    noise = ROUNDINGS * n * eps * most
+    rise = np.diff(w)
+    close = np.abs(rise) <= np.maximum(eps**CLOSE * (size[1:] + size[:-1]), noise)
+    group = np.concatenate(([0], np.cumsum(~close)))
+    base = (np.bincount(group, w) / np.bincount(group))[group]
+    zero = np.isin(group, group[size <= noise]) & mirrored
+    base[zero] = 0
+    tied = zero | (np.bincount(group)[group] > 1)
+    unit = max(APART * np.max(np.abs(w - base)[tied], initial=0.0), eps * most, np.finfo(float).tiny ** 0.25)
+    up = 1 if w[-1] >= w[0] else -1
+    step = up * np.concatenate(([0], np.cumsum(np.where(close, np.maximum(up * rise, unit), 0.0))))
+    for k in range(group[-1] + 1):
+        here = group == k
+        step[here] -= np.min(step[here]) - unit if np.any(zero & here) else np.mean(step[here])
+    return base, step
