@@ -65,12 +65,12 @@ COMPARISONS = (less, less_equal, greater, greater_equal, equal, not_equal)
 FINITE = (isfinite, isinf, isnan)
 _MOVES = (Rearrangement, Expand, Squeeze, BroadcastTo, BroadcastLike, Cast)
 MANY = 500
-"""So many series are made of one program."""
-MOST = 16
-"""Powers up to this are products."""
+"""So many series are made of one program, if not told otherwise."""
 DEEP = 20
 """Rules of rules are followed so far; those of ops over axes, whose derivatives branch, a quarter of that."""
 
+WHOLE = 16
+"""Larger exponents are no products."""
 FEW = 5
 """Entries of a divisor begin with powers that differ by less."""
 
@@ -339,9 +339,9 @@ class _Joined(Power):
 class Path:
     """The series of terms along a line, on which leaves are what `of` says."""
 
-    def __init__(self, of: Mapping[Term, Power], most: int, side: Any = 1.0):
+    def __init__(self, of: Mapping[Term, Power], most: int, side: Any = 1.0, many: int = MANY):
         self.of: dict[Term, Power] = dict(of)
-        self.most, self.side = most, side
+        self.most, self.side, self.many = most, side, many
         self._known: dict[Any, Power] = {}
         self.signs: list[tuple[Power, int]] = []
         self.differs = False
@@ -379,7 +379,7 @@ class Path:
     def _kept(self, key: Any, make: Callable[[], Power]) -> Power:
         """Return the one series of a key: a rule that leads back to what is known finds that."""
         if key not in self._known:
-            if len(self._known) > MANY:
+            if len(self._known) > self.many:
                 raise NoSeries("too many series")
             self._known[key] = make()
         return self._known[key]
@@ -427,8 +427,8 @@ class Path:
         if isinstance(op, (MatMul, Einsum)) and len(operands) == 2:
             a, b = [_spread(x, rand) for x, rand in zip(operands, node.rands, strict=True)]
             return _Product(a, b, op.compute)
-        if op in (power, float_power) and (n := _whole(operands[1])) is not None:
-            return self._whole_power(operands[0], n)
+        if op in (power, float_power) and operands[1].fixed and (n := _whole(operands[1])) is not None:
+            return self._to_the(operands[0], n)
         if op in (power, float_power) and not operands[1].fixed:
             leaves, root = _power(tuple([rand.type for rand in node.rands]))
             return self._evaluate(root, dict(zip(leaves, operands, strict=True)))
@@ -438,15 +438,15 @@ class Path:
             return self._evaluate(root, dict(zip(leaves, operands, strict=True)))
         return self._by_rule(node, operands)
 
-    def _whole_power(self, x: Power, n: int) -> Power:
-        """Return xⁿ by products, so that x may vanish at t = 0."""
+    def _to_the(self, x: Power, n: int) -> Power:
+        """Return a whole power by products."""
         if n < 0:
-            return _Quotient(ONE, self._whole_power(x, -n), self.most)
+            return self._kept(("to the", x, n), lambda: Quotient(ONE, self._to_the(x, -n), self.most))
         if n < 2:
             return x if n else ONE
-        half = self._whole_power(x, n // 2)
-        even = _Product(half, half, np.multiply)
-        return _Product(even, x, np.multiply) if n % 2 else even
+        half = self._to_the(x, n // 2)
+        both = self._kept(("to the", x, n - n % 2), lambda: _Product(half, half, np.multiply))
+        return self._kept(("to the", x, n), lambda: _Product(both, x, np.multiply)) if n % 2 else both
 
     def _first(self, node: Term, operands: Sequence[Power]) -> Coefficient:
         """Return an op's value at t = 0, with what the errors of its operands and rounding make uncertain."""
@@ -543,13 +543,6 @@ class Path:
         return _Integral(first, slope)
 
 
-def _whole(x: Power) -> int | None:
-    """Return the small whole number that a series is, or None."""
-    c = x.at(0) if x.fixed else None
-    n = None if c is None or np.size(c[0]) != 1 or np.any(c[1]) else float(np.ravel(c[0])[0])
-    return int(n) if n is not None and abs(n) <= MOST and n == int(n) else None
-
-
 def is_accurate(op: Any) -> bool:
     """Whether an op has correct digits wherever its operands have: as NumPy's own functions, near their zeros, too."""
     function = getattr(op, "function", None)
@@ -560,6 +553,13 @@ def _differs(x: Power) -> Any:
     """Return where a truth value is another at t = 0 than nearby."""
     c = x.at(0)
     return False if c is None else np.asarray(c[1], bool)
+
+
+def _whole(x: Power) -> int | None:
+    """Return the whole number that a series is, if it is a small one."""
+    c = x.at(0)
+    n = np.unique(0.0 if c is None else c[0])
+    return int(n[0]) if n.size == 1 and n[0] == np.rint(n[0]) and abs(n[0]) <= WHOLE else None
 
 
 def _value(x: Power, like: Term) -> Any:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from relgrad.calculus.laurent import NoSeries
-from relgrad.calculus.path import Exact, Path, Power, Quotient
+from relgrad.calculus.path import MANY, Coefficient, Exact, Path, Power, Quotient
 from relgrad.errors import RelgradError
 from relgrad.leaf import Input
 from relgrad.op import Constant, Op, Project
@@ -36,6 +36,11 @@ APART = 2.0**-13
 TERMS = 3
 """So many coefficients are summed; the last one is counted as an error."""
 MOST = 12
+ZERO: Coefficient = np.zeros(()), 0.0
+EACH = 4
+"""So many more series are made for each op of a program."""
+LEAST = 2.0**-256
+"""Values are moved apart by at least so much, and smaller numbers are zero."""
 ROUGH = 2.0**-10
 """The largest relative error with which a limit stands for a program."""
 
@@ -103,16 +108,16 @@ def _with_limit(root: Term) -> Term:
     spectra = dict.fromkeys([t.rands[0] for t in nodes if type(t.op) is Cauchy])
     if not spectra:
         return root
-    moving: set[Term] = set()
+    # Results of other factorings are held fixed as well: their derivatives are parts of the program.
+    cut = {t for t in nodes if t in spectra or type(t.op) is Project}
+    inner: set[Term] = set()
     for t in nodes:
-        if t in spectra or (type(t.op) is not Project and not moving.isdisjoint(t.rands)):
-            moving.add(t)
-    cut = dict.fromkeys([x for t in nodes if t in moving and t not in spectra for x in t.rands])
-    fixed = [
-        x for x in cut if x not in moving and type(x.op) is not Constant and isinstance(x.type, ArrayType)
-    ]
-    factors = [x for x in fixed if type(x.op) is Project]
-    others = [x for x in fixed if type(x.op) is not Project]
+        if t not in cut and not (inner | cut).isdisjoint(t.rands):
+            inner.add(t)
+    fixed = [x for t in nodes if t in inner for x in t.rands if x not in inner and x not in spectra]
+    fixed = [x for x in dict.fromkeys(fixed) if type(x.op) is not Constant]
+    factors = [x for x in fixed if x in cut]
+    others = [x for x in fixed if x not in cut]
     leaf = {x: term(Input(f"x{i}", x.type, symbol=True)) for i, x in enumerate([*spectra, *factors, *others])}
     (body,) = substitute([root], leaf)
     parts = [tuple([leaf[x] for x in part]) for part in (spectra, factors, others)]
@@ -128,7 +133,7 @@ def _doubt(w: Any, sign: int) -> float:
         gap = np.abs(w[..., None, :] + sign * w[..., :, None])
         gap[..., i, i] = np.inf
     eps = np.finfo(w.dtype).eps
-    close = eps**CLOSE * (size[..., None, :] + abs(sign) * size[..., :, None])
+    close = eps**CLOSE * (size[..., None, :] + size[..., :, None]) if sign else 0.0
     most = np.max(size, axis=-1)[..., None, None]
     near = gap <= np.maximum(close, ROUNDINGS * len(i) * eps * most)
     with np.errstate(all="ignore"):
@@ -139,36 +144,58 @@ def _limit(
     program: Spectral, values: Mapping[Term, Any], gaps: Sequence[Term], plain: Any, doubt: float
 ) -> Any:
     """Return the values of a program with the limits of its entries, where they are the more accurate, or NaN."""
+    apart = {
+        w: _apart(values[w], any(t.op.sign >= 0 for t in gaps if t.rands[0] is w)) for w in program.spectra
+    }
+    unknown = plain if doubt < 1 / 8 else np.nan * plain
+    with np.errstate(all="ignore"):
+        try:
+            found = _series(program, values, gaps, apart)
+            # A limit that there is does not depend on how values are moved apart.
+            other = _series(program, values, gaps, {w: (b, _bent(e)) for w, (b, e) in apart.items()}, 1)
+        except (NoSeries, RelgradError, RecursionError):
+            return unknown
+        none = np.zeros(plain.shape, bool)
+        for k in found.keys() | other.keys():
+            x, y = [c.get(k, ZERO) for c in (found, other)]
+            if k < 0:
+                none = none | ~(np.abs(x[0]) <= 8 * x[1]) | ~(np.abs(y[0]) <= 8 * y[1])
+            elif k == 0:
+                none = none | ~(np.abs(x[0] - y[0]) <= 8 * (x[1] + y[1]))
+        value = np.zeros(plain.shape) + sum(found[k][0] for k in range(TERMS))
+        error = sum(found[k][1] for k in range(TERMS)) + np.abs(found[TERMS - 1][0])
+        size = np.max(np.abs(value), initial=0.0, where=~none & np.isfinite(value))
+        n = max(values[w].shape[-1] for w in program.spectra)
+        nothing = np.where(none & (doubt * ROUNDINGS * n >= 1), np.nan, unknown)
+        return np.where(~none & (error <= min(doubt, ROUGH) * size + LEAST), value, nothing)
+
+
+def _series(
+    program: Spectral,
+    values: Mapping[Term, Any],
+    gaps: Sequence[Term],
+    apart: Mapping[Term, tuple[Any, Any]],
+    terms: int = TERMS,
+) -> dict[int, Coefficient]:
+    """Return the coefficients of a program as values that tie are moved apart; raises NoSeries."""
     of: dict[Term, Power] = {x: Exact((values[x], 0.0)) for x in program.others}
     for x in program.factors:
         # Vectors are orthogonal up to rounding, and limits are those of all that are.
         of[x] = Exact((values[x].astype(float), 4 * np.finfo(values[x].dtype).eps * np.abs(values[x])))
-    for w in program.spectra:
-        signs = {t.op.sign for t in gaps if t.rands[0] is w}
-        base, step = _apart(values[w], bool(signs - {-1}))
-        of[w] = Exact((base, 0.0), (step, 0.0))
-        of |= {t: _gaps(base, step, t.op.sign) for t in gaps if t.rands[0] is w}
-    path = Path(of, MOST)
-    unknown = plain if doubt < 1 / 8 else np.nan * plain
-    with np.errstate(all="ignore"):
-        try:
-            series = path(program.body)
-            first = min(series.start, 0)
-            found = [series.at(k) or (np.zeros(()), 0.0) for k in range(first, TERMS)]
-            if path.starts_at_zero or not path.keeps_signs(1.0):
-                return unknown
-        except (NoSeries, RelgradError, RecursionError):
-            return unknown
-        poles = np.any(
-            [np.broadcast_to(~(np.abs(c) <= 8 * e), plain.shape) for c, e in found[:-first]], axis=0
-        )
-        regular = found[-first:]
-        value = np.zeros(plain.shape) + sum(c for c, _ in regular)
-        error = sum(e for _, e in regular) + np.abs(regular[-1][0])
-        size = np.max(np.abs(value), initial=0.0, where=~poles & np.isfinite(value))
-        good = ~poles & (error <= min(doubt, ROUGH) * size)
-        n = max(values[w].shape[-1] for w in program.spectra)
-        return np.where(good, value, np.where(poles & (doubt * ROUNDINGS * n >= 1), np.nan, unknown))
+    of |= {w: Exact((base, 0.0), (step, 0.0)) for w, (base, step) in apart.items()}
+    of |= {t: _gaps(*apart[t.rands[0]], t.op.sign) for t in gaps}
+    path = Path(of, MOST, many=EACH * sum(1 for _ in subterms(program.body)) + MANY)
+    series = path(program.body)
+    found = {k: series.at(k) or ZERO for k in range(min(series.start, 0), terms)}
+    if path.starts_at_zero or not path.keeps_signs(1.0):
+        raise NoSeries("a sign changes on the way")
+    return found
+
+
+def _bent(step: Any) -> Any:
+    """Return other steps, of which none is a multiple, in the same order."""
+    most = np.max(np.abs(step), axis=-1, keepdims=True)
+    return np.where(step == 0, 0.0, most + step + step**2 / np.where(most == 0, 1.0, 4 * most))
 
 
 def _gaps(base: Any, step: Any, sign: int) -> Power:
@@ -203,7 +230,7 @@ def _row_apart(w: Any, eps: Any, mirrored: bool) -> tuple[Any, Any]:
     zero = np.isin(group, group[size <= noise]) & mirrored
     base[zero] = 0
     tied = zero | (np.bincount(group)[group] > 1)
-    unit = max(APART * np.max(np.abs(w - base)[tied], initial=0.0), eps * most, np.finfo(float).tiny ** 0.25)
+    unit = max(APART * np.max(np.abs(w - base)[tied], initial=0.0), eps * most, LEAST)
     up = 1 if w[-1] >= w[0] else -1
     step = up * np.concatenate(([0], np.cumsum(np.where(close, np.maximum(up * rise, unit), 0.0))))
     for k in range(group[-1] + 1):
