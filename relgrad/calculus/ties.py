@@ -49,6 +49,7 @@ class Spectral(NamedTuple):
     """A program as a term of arguments: the spectra by whose gaps it divides, factors, and what depends on neither."""
 
     body: Term
+    gaps: tuple[Term, ...]
     spectra: tuple[Term, ...]
     factors: tuple[Term, ...]
     others: tuple[Term, ...]
@@ -81,9 +82,8 @@ class AtTies(Op):
         plain, *given = arrays
         program = self.program
         values = dict(zip((*program.spectra, *program.factors, *program.others), given, strict=True))
-        gaps = [t for t in subterms(program.body) if type(t.op) is Cauchy]
-        doubt = max([_doubt(values[t.rands[0]], t.op.sign) for t in gaps])
-        return plain if doubt == 0 else _limit(program, values, gaps, plain, doubt).astype(plain.dtype)
+        doubt = max([_doubt(values[t.rands[0]], t.op.sign) for t in program.gaps])
+        return plain if doubt == 0 else _limit(program, values, plain, doubt).astype(plain.dtype)
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         return [output_gradients[0], *[None] * (len(inputs) - 1)]
@@ -100,7 +100,10 @@ class AtTies(Op):
 
 def at_ties(roots: Sequence[Term]) -> list[Term]:
     """Return the roots, those that divide by gaps of spectra with their limits where values tie."""
-    return [_with_limit(root) if isinstance(root.type, ArrayType) else root for root in roots]
+    return [
+        _with_limit(root) if isinstance(root.type, ArrayType) and root.type.differentiable else root
+        for root in roots
+    ]
 
 
 def _with_limit(root: Term) -> Term:
@@ -121,38 +124,38 @@ def _with_limit(root: Term) -> Term:
     leaf = {x: term(Input(f"x{i}", x.type, symbol=True)) for i, x in enumerate([*spectra, *factors, *others])}
     (body,) = substitute([root], leaf)
     parts = [tuple([leaf[x] for x in part]) for part in (spectra, factors, others)]
-    return term(AtTies(Spectral(body, *parts)), root, *leaf)
+    gaps = tuple([t for t in subterms(body) if type(t.op) is Cauchy])
+    return term(AtTies(Spectral(body, gaps, *parts)), root, *leaf)
 
 
 def _doubt(w: Any, sign: int) -> float:
-    """Return the largest relative error of the gaps of values that may tie; 0 where none do."""
-    if not w.size or not np.isfinite(w).all():
+    """Return the largest relative error of the gaps of values that may tie; 0 where none do.
+
+    Values are in order, so that those next to each other tie first, and the smallest with the negatives of others.
+    """
+    size, eps = np.abs(w), np.finfo(w.dtype).eps
+    most = np.max(size, axis=-1, keepdims=True, initial=0.0)
+    gap = np.abs(w[..., 1:] + sign * w[..., :-1]) if sign else size
+    close = eps**CLOSE * (size[..., 1:] + size[..., :-1]) if sign else 0.0
+    near = gap <= np.maximum(close, ROUNDINGS * w.shape[-1] * eps * most)
+    if not near.any() or not np.isfinite(most).all():
         return 0.0
-    gap, size, i = np.abs(w[..., None, :]), np.abs(w), np.arange(w.shape[-1])
-    if sign:
-        gap = np.abs(w[..., None, :] + sign * w[..., :, None])
-        gap[..., i, i] = np.inf
-    eps = np.finfo(w.dtype).eps
-    close = eps**CLOSE * (size[..., None, :] + size[..., :, None]) if sign else 0.0
-    most = np.max(size, axis=-1)[..., None, None]
-    near = gap <= np.maximum(close, ROUNDINGS * len(i) * eps * most)
     with np.errstate(all="ignore"):
         return float(np.max(np.nan_to_num(eps * most / gap, nan=np.inf), where=near, initial=0.0))
 
 
-def _limit(
-    program: Spectral, values: Mapping[Term, Any], gaps: Sequence[Term], plain: Any, doubt: float
-) -> Any:
+def _limit(program: Spectral, values: Mapping[Term, Any], plain: Any, doubt: float) -> Any:
     """Return the values of a program with the limits of its entries, where they are the more accurate, or NaN."""
     apart = {
-        w: _apart(values[w], any(t.op.sign >= 0 for t in gaps if t.rands[0] is w)) for w in program.spectra
+        w: _apart(values[w], any(t.op.sign >= 0 for t in program.gaps if t.rands[0] is w))
+        for w in program.spectra
     }
     unknown = plain if doubt < 1 / 8 else np.nan * plain
     with np.errstate(all="ignore"):
         try:
-            found = _series(program, values, gaps, apart)
+            found = _series(program, values, apart)
             # A limit that there is does not depend on how values are moved apart.
-            other = _series(program, values, gaps, {w: (b, _bent(e)) for w, (b, e) in apart.items()}, 1)
+            other = _series(program, values, {w: (b, _bent(e)) for w, (b, e) in apart.items()}, 1)
         except (NoSeries, RelgradError, RecursionError):
             return unknown
         none = np.zeros(plain.shape, bool)
@@ -173,7 +176,6 @@ def _limit(
 def _series(
     program: Spectral,
     values: Mapping[Term, Any],
-    gaps: Sequence[Term],
     apart: Mapping[Term, tuple[Any, Any]],
     terms: int = TERMS,
 ) -> dict[int, Coefficient]:
@@ -183,7 +185,7 @@ def _series(
         # Vectors are orthogonal up to rounding, and limits are those of all that are.
         of[x] = Exact((values[x].astype(float), 4 * np.finfo(values[x].dtype).eps * np.abs(values[x])))
     of |= {w: Exact((base, 0.0), (step, 0.0)) for w, (base, step) in apart.items()}
-    of |= {t: _gaps(*apart[t.rands[0]], t.op.sign) for t in gaps}
+    of |= {t: _gaps(*apart[t.rands[0]], t.op.sign) for t in program.gaps}
     path = Path(of, MOST, many=EACH * sum(1 for _ in subterms(program.body)) + MANY)
     series = path(program.body)
     found = {k: series.at(k) or ZERO for k in range(min(series.start, 0), terms)}
