@@ -60,6 +60,22 @@ def test_coefficients_are_taylors_but_for_what_their_bounds_say(name: str, at: f
         assert float(bound) <= 1e-9 * (1 + sum(abs(float(w)) for w in want))
 
 
+def test_entries_of_divisors_may_begin_with_different_powers():
+    whole = path_of(lambda v: v**5 / v**3 + v**-2 * np.square(v), V, [0.0, 1.0, 2.0], [1.0, 1.0, 0.0])
+    for k, want in enumerate(([1.0, 2.0, 5.0], [0.0, 2.0, 0.0], [1.0, 1.0, 0.0], [0.0] * 3)):
+        np.testing.assert_allclose(np.zeros(3) + whole[k][0], want, atol=1e-15)
+
+
+def test_products_of_many_operands_have_the_series_of_repeated_ones():
+    many = path_of(
+        lambda v: np.einsum("i,i,i,j->j", v, 1 / v, np.exp(v), v), V, [0.5, 1.0, 2.0], [1.0, 0.0, 2.0]
+    )
+    few = path_of(lambda v: np.sum(np.exp(v)) * v, V, [0.5, 1.0, 2.0], [1.0, 0.0, 2.0])
+    for (c, bound), (want, _) in zip(many, few, strict=True):
+        np.testing.assert_allclose(c, want, rtol=1e-12, atol=1e-12)
+        assert np.all(np.abs(c - want) <= 4 * bound + 1e-15)
+
+
 def normalized(v: Any) -> Any:
     return v / np.sum(v)
 

@@ -10,7 +10,7 @@ Source: A. Griewank & A. Walther, "Evaluating Derivatives", 2nd ed., chapter 13.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -161,6 +161,36 @@ class _Product(Power):
 
     def next(self, k: int) -> Coefficient | None:
         return _convolved(self.a, self.b, k, self.a.start, self.times)
+
+
+class _Multilinear(Power):
+    """Σ f(aᵢ, bⱼ, …) over i + j + … = k, for an op that is linear in each operand."""
+
+    def __init__(self, parts: Sequence[Power], times: Callable[..., Any]):
+        super().__init__(sum(part.start for part in parts))
+        self.parts, self.times = parts, times
+
+    def next(self, k: int) -> Coefficient | None:
+        value: Any = None
+        error: Any = 0.0
+        for chosen in self._chosen(len(self.parts), k):
+            sizes = [np.abs(c[0]) for c in chosen]
+            part = self.times(*[c[0] for c in chosen])
+            value = part if value is None else value + part
+            error = error + len(chosen) * EPS * self.times(*sizes)
+            for i, c in enumerate(chosen):
+                error = error + self.times(*sizes[:i], c[1], *sizes[i + 1 :])
+        return None if value is None else (value, error)
+
+    def _chosen(self, n: int, k: int) -> Iterator[list[Coefficient]]:
+        """Yield coefficients of the first n series whose powers add up to k."""
+        if not n:
+            yield from [[]] if k == 0 else []
+            return
+        a, before = self.parts[n - 1], sum(part.start for part in self.parts[: n - 1])
+        for i in range(a.start, k - before + 1):
+            if (c := a.at(i)) is not None:
+                yield from ([*rest, c] for rest in self._chosen(n - 1, k - i))
 
 
 def _convolved(a: Power, b: Power, k: int, first: int, times: Any) -> Coefficient | None:
@@ -424,9 +454,9 @@ class Path:
             return self._evaluate(root, dict(zip(leaves, operands, strict=True)))
         if isinstance(op, Concatenate):
             return _Joined(operands, node.rands, op.compute)
-        if isinstance(op, (MatMul, Einsum)) and len(operands) == 2:
-            a, b = [_spread(x, rand) for x, rand in zip(operands, node.rands, strict=True)]
-            return _Product(a, b, op.compute)
+        if isinstance(op, (MatMul, Einsum)):
+            parts = [_spread(x, rand) for x, rand in zip(operands, node.rands, strict=True)]
+            return _Multilinear(parts, op.compute)
         if op in (power, float_power) and operands[1].fixed and (n := _whole(operands[1])) is not None:
             return self._to_the(operands[0], n)
         if op in (power, float_power) and not operands[1].fixed:

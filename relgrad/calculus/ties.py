@@ -136,8 +136,7 @@ def _doubt(w: Any, sign: int) -> float:
     size, eps = np.abs(w), np.finfo(w.dtype).eps
     most = np.max(size, axis=-1, keepdims=True, initial=0.0)
     gap = np.abs(w[..., 1:] + sign * w[..., :-1]) if sign else size
-    close = eps**CLOSE * (size[..., 1:] + size[..., :-1]) if sign else 0.0
-    near = gap <= np.maximum(close, ROUNDINGS * w.shape[-1] * eps * most)
+    near = gap <= (eps**CLOSE if sign < 0 else ROUNDINGS * w.shape[-1] * eps) * most
     if not near.any() or not np.isfinite(most).all():
         return 0.0
     with np.errstate(all="ignore"):
@@ -146,38 +145,48 @@ def _doubt(w: Any, sign: int) -> float:
 
 def _limit(program: Spectral, values: Mapping[Term, Any], plain: Any, doubt: float) -> Any:
     """Return the values of a program with the limits of its entries, where they are the more accurate, or NaN."""
-    apart = {
-        w: _apart(values[w], any(t.op.sign >= 0 for t in program.gaps if t.rands[0] is w))
-        for w in program.spectra
-    }
-    unknown = plain if doubt < 1 / 8 else np.nan * plain
-    with np.errstate(all="ignore"):
-        try:
-            found = _series(program, values, apart)
-            # A limit that there is does not depend on how values are moved apart.
-            other = _series(program, values, {w: (b, _bent(e)) for w, (b, e) in apart.items()}, 1)
-        except (NoSeries, RelgradError, RecursionError):
-            return unknown
-        none = np.zeros(plain.shape, bool)
-        for k in found.keys() | other.keys():
-            x, y = [c.get(k, ZERO) for c in (found, other)]
-            if k < 0:
-                none = none | ~(np.abs(x[0]) <= 8 * x[1]) | ~(np.abs(y[0]) <= 8 * y[1])
-            elif k == 0:
-                none = none | ~(np.abs(x[0] - y[0]) <= 8 * (x[1] + y[1]))
-        value = np.zeros(plain.shape) + sum(found[k][0] for k in range(TERMS))
-        error = sum(found[k][1] for k in range(TERMS)) + np.abs(found[TERMS - 1][0])
-        size = np.max(np.abs(value), initial=0.0, where=~none & np.isfinite(value))
-        n = max(values[w].shape[-1] for w in program.spectra)
-        nothing = np.where(none & (doubt * ROUNDINGS * n >= 1), np.nan, unknown)
-        return np.where(~none & (error <= min(doubt, ROUGH) * size + LEAST), value, nothing)
+    rows = ROUNDINGS * max(values[w].shape[-1] for w in program.spectra)
+    result = np.full(plain.shape, np.nan) if doubt >= 1 / 8 else plain
+    known = np.zeros(plain.shape, bool)
+    # Values that are small may be close by the size of the largest and yet far apart for what is made of them.
+    for local in (False, True):
+        with np.errstate(all="ignore"):
+            try:
+                value, error, none = _estimated(program, values, local, plain.shape)
+            except (NoSeries, RelgradError, RecursionError):
+                continue
+            size = np.max(np.abs(value), initial=0.0, where=~none & np.isfinite(value))
+            good = ~(known | none) & (error <= min(doubt, ROUGH) * size + LEAST)
+        result = np.where(good, value, np.where(none & ~known & (doubt * rows >= 1), np.nan, result))
+        known = known | good
+        if known.all():
+            break
+    return result
+
+
+def _estimated(
+    program: Spectral, values: Mapping[Term, Any], local: bool, shape: tuple[int, ...]
+) -> tuple[Any, Any, Any]:
+    """Return limits, bounds of their errors, and where there are none; raises NoSeries."""
+    mirrored = {t.rands[0] for t in program.gaps if t.op.sign >= 0}
+    apart = {w: _apart(values[w], w in mirrored, local) for w in program.spectra}
+    found = _series(program, values, {w: (base, step) for w, (base, step, _) in apart.items()}, TERMS)
+    # A limit that there is does not depend on how values are moved apart.
+    other = _series(program, values, {w: (base, step) for w, (base, _, step) in apart.items()}, 1)
+    none = np.zeros(shape, bool)
+    for k in found.keys() | other.keys():
+        (x, ex), (y, ey) = found.get(k, ZERO), other.get(k, ZERO)
+        if k < 0:
+            none = none | ~(np.abs(x) <= 8 * ex) | ~(np.abs(y) <= 8 * ey)
+        elif k == 0:
+            none = none | ~(np.abs(x - y) <= 8 * (ex + ey))
+    regular = [found[k] for k in range(TERMS)]
+    value, error = [np.zeros(shape) + sum(c[i] for c in regular) for i in (0, 1)]
+    return value, error + np.abs(regular[-1][0]), none
 
 
 def _series(
-    program: Spectral,
-    values: Mapping[Term, Any],
-    apart: Mapping[Term, tuple[Any, Any]],
-    terms: int = TERMS,
+    program: Spectral, values: Mapping[Term, Any], apart: Mapping[Term, tuple[Any, Any]], terms: int
 ) -> dict[int, Coefficient]:
     """Return the coefficients of a program as values that tie are moved apart; raises NoSeries."""
     of: dict[Term, Power] = {x: Exact((values[x], 0.0)) for x in program.others}
@@ -194,12 +203,6 @@ def _series(
     return found
 
 
-def _bent(step: Any) -> Any:
-    """Return other steps, of which none is a multiple, in the same order."""
-    most = np.max(np.abs(step), axis=-1, keepdims=True)
-    return np.where(step == 0, 0.0, most + step + step**2 / np.where(most == 0, 1.0, 4 * most))
-
-
 def _gaps(base: Any, step: Any, sign: int) -> Power:
     """Return the series of a Cauchy matrix."""
     spread = lambda w: w[..., None, :] + sign * w[..., :, None] if sign else w[..., None, :]
@@ -209,24 +212,22 @@ def _gaps(base: Any, step: Any, sign: int) -> Power:
     )
 
 
-def _apart(w: Any, mirrored: bool) -> tuple[Any, Any]:
-    """Return b and e with w ≈ b + e, where values that may tie are equal in b and apart in b + e.
+def _apart(w: Any, mirrored: bool, local: bool) -> list[Any]:
+    """Return b, e and d with w ≈ b + e, where values that may tie are equal in b and apart in e, and otherwise in d.
 
-    Where they are `mirrored`, w ties with −w, and what may be 0 is 0 in b.
+    They are close by their own size if `local`, else by that of the largest. Where they are `mirrored`, w ties with −w,
+    and what may be 0 is 0 in b.
     """
-    rows = [
-        _row_apart(row.astype(float), np.finfo(w.dtype).eps, mirrored) for row in w.reshape(-1, w.shape[-1])
-    ]
-    base, step = zip(*rows, strict=True)
-    return np.reshape(base, w.shape), np.reshape(step, w.shape)
+    eps = np.finfo(w.dtype).eps
+    rows = [_row_apart(row.astype(float), eps, mirrored, local) for row in w.reshape(-1, w.shape[-1])]
+    return [np.reshape(part, w.shape) for part in zip(*rows, strict=True)]
 
 
-def _row_apart(w: Any, eps: Any, mirrored: bool) -> tuple[Any, Any]:
-    size, n = np.abs(w), len(w)
+def _row_apart(w: Any, eps: Any, mirrored: bool, local: bool) -> tuple[Any, Any, Any]:
+    size, rise = np.abs(w), np.diff(w)
     most = np.max(size)
-    noise = ROUNDINGS * n * eps * most
-    rise = np.diff(w)
-    close = np.abs(rise) <= np.maximum(eps**CLOSE * (size[1:] + size[:-1]), noise)
+    noise = ROUNDINGS * len(w) * eps * most
+    close = np.abs(rise) <= np.maximum(eps**CLOSE * (size[1:] + size[:-1] if local else most), noise)
     group = np.concatenate(([0], np.cumsum(~close)))
     base = (np.bincount(group, w) / np.bincount(group))[group]
     zero = np.isin(group, group[size <= noise]) & mirrored
@@ -238,4 +239,5 @@ def _row_apart(w: Any, eps: Any, mirrored: bool) -> tuple[Any, Any]:
     for k in range(group[-1] + 1):
         here = group == k
         step[here] -= np.min(step[here]) - unit if np.any(zero & here) else np.mean(step[here])
-    return base, step
+    far = max(np.max(np.abs(step)), LEAST)
+    return base, step, np.where(tied, far + step + step**2 / (4 * far), 0.0)

@@ -42,11 +42,15 @@ def _least(m: Extent, n: Extent) -> Extent:
     return None if m is None or n is None else min(m, n)
 
 
-def _outside(q: Any, x: Any, s: Any) -> Any:
+def _outside(q: Any, x: Any) -> Any:
+    """Return the part of columns that is orthogonal to those of q."""
+    return x - np.matmul(q, np.matmul(swap(q), x))
+
+
+def _beside(q: Any, x: Any, s: Any) -> Any:
     """Return the part of columns that is orthogonal to those of q, over s; None where q is square."""
-    if None not in q.shape[-2:] and q.shape[-2] == q.shape[-1]:
-        return None
-    return (x - np.matmul(q, np.matmul(swap(q), x))) * Cauchy(0)(s)
+    square = None not in q.shape[-2:] and q.shape[-2] == q.shape[-1]
+    return None if square else _outside(q, x) * Cauchy(0)(s)
 
 
 class SVD(Rectangular):
@@ -85,12 +89,12 @@ class SVD(Rectangular):
         turns = [None, None]
         if gu is not None:
             turns[0] = skew(np.matmul(swap(u), gu))
-            if (rest := _outside(u, gu, s)) is not None:
+            if (rest := _beside(u, gu, s)) is not None:
                 outer.append(np.matmul(rest, vh))
         if gvh is not None:
             gv = swap(gvh)
             turns[1] = skew(np.matmul(vh, gv))
-            if (rest := _outside(v, gv, s)) is not None:
+            if (rest := _beside(v, gv, s)) is not None:
                 outer.append(np.matmul(u, swap(rest)))
         left, right = turns
         if left is not None or right is not None:
@@ -106,8 +110,8 @@ class SVD(Rectangular):
         v = swap(vh)
         p = np.matmul(np.matmul(swap(u), t), v)
         even, odd = Cauchy(-1)(s) * (p + swap(p)) / 2, Cauchy(1)(s) * skew(p)
-        du = total([np.matmul(u, even + odd), _outside(u, np.matmul(t, v), s)])
-        dv = total([np.matmul(v, even - odd), _outside(v, np.matmul(swap(t), u), s)])
+        du = total([np.matmul(u, even + odd), _beside(u, np.matmul(t, v), s)])
+        dv = total([np.matmul(v, even - odd), _beside(v, np.matmul(swap(t), u), s)])
         return [du, np.diagonal(p, 0, -2, -1), swap(dv)]
 
 
