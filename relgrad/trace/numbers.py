@@ -150,7 +150,9 @@ def _bits(x: Any) -> int | None:
     if not isinstance(x, Number):
         return int(x).bit_length()
     if x.bits is None:
-        small = decided(call(np.less, call(np.abs, x.term), 2**GIVEN))
+        small = decided(
+            call(np.logical_and, call(np.less, -(2**GIVEN), x.term), call(np.less, x.term, 2**GIVEN))
+        )
         x.bits = GIVEN if small is not None and small else SURE + 1
     return x.bits if x.bits <= SURE else None
 

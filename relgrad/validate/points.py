@@ -129,4 +129,5 @@ def _whole_numbers(
     low, high = (0, 2) if given is None or given.size == 0 else (int(given.min()), int(given.max()))
     low = max(low, math.ceil(known.low) if known.low > -1e9 else low)
     high = min(high, math.floor(known.high) if known.high < 1e9 else high)
-    return rng.integers(low, max(low, high), size=shape, endpoint=True).astype(dtype)
+    wide = np.uint64 if high > np.iinfo(np.int64).max else np.int64
+    return rng.integers(low, max(low, high), size=shape, endpoint=True, dtype=wide).astype(dtype)
