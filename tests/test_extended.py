@@ -202,3 +202,29 @@ def test_programs_of_all_ops_are_the_same_in_extended_range(name):
     for a, b in zip(got, want, strict=True):
         assert np.asarray(a).dtype == np.asarray(b).dtype
         np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("f", "x"),
+    [
+        (lambda x, y: (x**4 - y**4) / x**3, 1e90),
+        (lambda x, y: (x**4 - y**4) / x**3, -1e90),
+        (lambda x, y: (x**2 - y**2) / x, 1e170),
+        (lambda x, y: (x**2 - y**2) / x, 1e-170),
+        (lambda x, y: (x**-2 - y**-2) * x, 1e-170),
+        (lambda x, y: (x**2.5 - y**2.5) / x**2, 1e150),
+        (lambda x, y: (x**3 - y**3) / x**2, 1e-150),
+    ],
+)
+@pytest.mark.parametrize("part", [0.5, 1 - 1e-9, -0.25])
+def test_differences_of_powers_come_back_into_range(f, x, part):
+    y = part * x
+    with mpmath.workdps(700):
+        want = f(mpf(x), mpf(y))
+    if isinstance(want, mpmath.mpc):
+        pytest.skip("no real number")
+    np.testing.assert_allclose(rg.stabilize(f)(x, y), float(want), rtol=1e-14)
+    with np.errstate(all="ignore"):
+        nothing = [rg.stabilize(f)(x, z) for z in (x, np.nan)]
+    assert nothing[0] == 0
+    assert np.isnan(nothing[1])

@@ -18,7 +18,7 @@ _LEAVE = frozenset(
         *("multiply", "divide", "reciprocal", "square", "power", "float_power", "exp", "exp2", "expm1"),
         *("sinh", "cosh", "prod", "cumprod", "matmul", "det", "inv", "solve", "einsum", "prod_power"),
         *("power1p", "cofactor", "leave_one_out_prod", "linear_recurrence", "hypot_excess"),
-        *("product_difference", "sum", "cumsum"),
+        *("power_difference", "product_difference", "sum", "cumsum"),
     ]
 )
 """Ops whose results may be out of range though their operands are not."""

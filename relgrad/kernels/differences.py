@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.kernels.dispatch import arithmetic_kernel, floats, kernel
+from relgrad.kernels.dispatch import arithmetic_kernel, floats, kernel, tell_range
 from relgrad.kernels.entropies import xlog_ratio
 from relgrad.kernels.logexp import bose, expit, softplus
 from relgrad.kernels.remainders import log1p_gap, xlogx1p_minus_x
@@ -102,7 +102,7 @@ def _any_power(x: Any, y: Any, a: Any, d: Any) -> Any:
     return np.where(np.abs(t) < 1, below * np.expm1(t), far)
 
 
-@kernel
+@arithmetic_kernel
 def power_difference(x: Any, y: Any, a: Any, d: Any) -> Any:
     """xᵃ − yᵃ, where d = x − y.
 
@@ -111,8 +111,14 @@ def power_difference(x: Any, y: Any, a: Any, d: Any) -> Any:
     """
     x, y, a, d = floats(x, y, a, d)
     formula = _ALGEBRAIC.get(float(a)) if a.ndim == 0 else None
-    value = _any_power(x, y, a, d) if formula is None else formula(x, y, d)
-    return _or_plain(value, np.power(x, a) - np.power(y, a))
+    with np.errstate(all="ignore"):
+        value = _any_power(x, y, a, d) if formula is None else formula(x, y, d)
+        above, below = np.power(x, a), np.power(y, a)
+        value = _or_plain(value, above - below)
+        given = np.isfinite(x) & np.isfinite(y) & (x != 0) & (y != 0) & ~(np.isnan(above) | np.isnan(below))
+        numbers = given & ((np.abs(x) != np.abs(y)) | np.isnan(value)) & (a != 0)
+    tell_range(value, numbers)
+    return value
 
 
 @kernel

@@ -31,6 +31,17 @@ def _raised_or_silent() -> Any:
     return np.errstate(divide="ignore", invalid="ignore", **how)
 
 
+def tell_range(result: Any, numbers: Any) -> None:
+    """Raise FloatingPointError, where callers want it, for results out of range that are `numbers` but for that."""
+    state = np.geterr()
+    if state["over"] == "raise" and np.any(numbers & ~np.isfinite(result)):
+        raise FloatingPointError("overflow encountered in a kernel")
+    if state["under"] == "raise" and np.any(
+        numbers & (np.abs(result) < np.finfo(np.result_type(result)).tiny)
+    ):
+        raise FloatingPointError("underflow encountered in a kernel")
+
+
 def _kernel(function: F, errors: Callable[[], Any]) -> F:
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
