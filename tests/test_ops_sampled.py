@@ -247,3 +247,14 @@ def test_what_depends_on_values_of_symbols_is_refused():
         np.ediff1d(np.argmax(x, axis=0), to_end=0.5)
     with pytest.raises(TraceError, match="writeable="):
         sliding_window_view(x, 2, writeable=True)
+
+
+@pytest.mark.parametrize("strategy", ["default", "naive"])
+def test_choices_that_there_are_not_are_numpys_error(strategy):
+    f = rg.stabilize(lambda k, x, y: np.choose(k, [x, y]), strategy=strategy)
+    x, y = np.ones(3), np.zeros(3)
+    for kind in (int, np.int8):
+        np.testing.assert_array_equal(f(np.array([0, 1, 0], kind), x, y), [1, 0, 1])
+        for wrong in ([0, 2, 1], [0, -1, 1]):
+            with pytest.raises(ValueError, match="invalid entry in choice array"):
+                f(np.array(wrong, kind), x, y)

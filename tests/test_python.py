@@ -737,3 +737,32 @@ def test_accuracy_is_measured_on_the_branch_that_each_point_takes():
 
     found = rg.accuracy(f, lambda rng: rng.normal(), points=40)
     assert found["value"].worst("rewritten") < 2 and "takes the branch" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("f", "x"),
+    [(lambda x: (-8.0 * x) ** 0.5, 1.0), (lambda x: x**0.5, -3), (lambda x: (-2) ** x, 0.5)],
+)
+def test_a_power_that_is_complex_in_python_is_an_error_that_says_so(f, x):
+    assert isinstance(f(x), complex)
+    with pytest.raises(
+        rg.TraceError, match=r"is a complex number in Python\n  where: .*\n  cause: .*\n  cure: "
+    ):
+        rg.stabilize(f)(x)
+    assert np.isnan(rg.stabilize(lambda x: np.power(-x, 0.5))(1.0))
+    assert rg.stabilize(lambda x: x**3.0)(-2.0) == -8
+
+
+def test_the_smallest_of_64_bits_computes_as_in_python():
+    assert rg.stabilize(lambda x: x // 2)(-(2**63)) == -(2**62)
+    for f in (lambda x: x + x, lambda x: x * 4):
+        with pytest.raises(rg.TraceError, match="does not fit into 64 bits"):
+            rg.stabilize(f)(-(2**63))
+
+
+@pytest.mark.parametrize("f", [lambda x: x * 1, np.sum, np.sort, lambda x: np.sqrt(x) + x, lambda x: x % 3])
+def test_integers_beyond_those_with_a_sign_are_numpys(f):
+    x = np.array([2**63 + 5, 2**64 - 1, 0], np.uint64)
+    found = rg.stabilize(f)(x)
+    np.testing.assert_array_equal(found, f(x))
+    assert found.dtype == f(x).dtype

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,12 +10,13 @@ import numpy as np
 from relgrad.contract import Laws
 from relgrad.errors import ShapeError, TraceError
 from relgrad.implementations import implements
-from relgrad.op import as_term
+from relgrad.op import Op, as_term
 from relgrad.ops.arguments import call, hull, is_symbolic, refuse, require_ground
 from relgrad.ops.derived import array, derived
 from relgrad.ops.elementwise import Elementwise, elementwise
 from relgrad.ops.intervals import larger, smaller
-from relgrad.types import Interval
+from relgrad.term import Term
+from relgrad.types import Interval, Type, array_type
 
 
 class Where(Elementwise):
@@ -157,6 +159,43 @@ def _of_one_dtype(choices: Any) -> list[Any]:
     return [array(x).astype(dtype) for x in several]
 
 
+class Choice(Op):
+    """Whole numbers from 0 to n − 1 as they are: others, and negative ones, are a ValueError."""
+
+    __props__ = ("count",)
+    raises = True
+
+    def __init__(self, count: int):
+        self.count = count
+
+    def output_type(self, *types: Any) -> Type:
+        return array_type(np.intp, types[0].shape)
+
+    def may_raise(self, node: Term) -> bool:
+        return True
+
+    def compute(self, *arrays: Any) -> Any:
+        return np.choose(arrays[0], range(self.count))
+
+    def source(self, node: Term, names: Sequence[str]) -> str | None:
+        return f"np.choose({names[0]}, range({self.count}))"
+
+    def range_of(self, *ranges: Interval) -> Interval:
+        return Interval(0.0, float(max(self.count - 1, 0)))
+
+    def connection_pattern(self, node: Term) -> list[list[bool]]:
+        return [[False]]
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        return [None]
+
+    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+        return [None]
+
+    def ball(self, *balls: Any) -> Any:
+        return balls[0]
+
+
 @derived(np.choose, "choose")
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     """Trace `np.choose`: the entries of the aᵢ-th choice."""
@@ -171,8 +210,8 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
         which = np.clip(which.astype(np.intp), 0, n - 1)
     elif not is_symbolic(which):
         np.choose(which, np.zeros(n))  # raises ValueError out of bounds
-    elif which.dtype.kind == "i":  # counts no choice from the right
-        which = np.where(which < 0, n, which)
+    else:
+        which = Choice(n)(which)
     which, *several = np.broadcast_arrays(which, *several)
     return np.take_along_axis(np.stack(several), which.astype(np.intp)[None], axis=0)[0]
 

@@ -197,9 +197,12 @@ def is_attempted() -> bool:
 
 
 def value_of_call(x: Term) -> Any:
-    """Return the value that a number has in the call that is traced, as Python's own; no guard tells it."""
-    value = x.op.value if is_constant(x) else _calls.values[-1].value(x)
-    return value.item()
+    """Return the value that a number has in the call that is traced, as Python's own; no guard tells it.
+
+    None where it has no value.
+    """
+    value = x.op.value if is_constant(x) else _calls.values[-1].value(x) if _calls.values else None
+    return None if value is None else value.item()
 
 
 def told(x: Any) -> Any:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from relgrad.errors import TraceError
 from relgrad.implementations import IMPLEMENTATIONS
 from relgrad.op import as_term
 from relgrad.ops.arguments import call
@@ -189,6 +190,8 @@ def _binary(name: str, x: Any, y: Any) -> Any:
         terms = [as_term(cast(as_term(v), np.float64)) for v in (x, y)]
         if name in _LOGIC or "shift" in name or name == "matmul":
             return NotImplemented
+        if name == "pow":
+            _check_real(x, y)
         result = Number(as_term(wrap(IMPLEMENTATIONS[OPERATORS[name]](*terms))), float)
         return python_raises(result, _PYTHON[name], (x, y)) if name in _PARTIAL else result
     if name in _LOGIC and kinds == [bool, bool]:
@@ -197,6 +200,17 @@ def _binary(name: str, x: Any, y: Any) -> Any:
         return NotImplemented
     found = _integers(name, x, y)
     return _PYTHON[name](_known(x), _known(y)) if found is None else found
+
+
+def _check_real(x: Any, y: Any) -> None:
+    """Raise TraceError for a power of the call that is traced which is complex in Python, and NaN in NumPy."""
+    base, exponent = [value_of_call(v.term) if isinstance(v, Tracer) else v for v in (x, y)]
+    if base is not None and exponent is not None and base < 0 and float(exponent) % 1 > 0:
+        raise TraceError(
+            f"({base!r}) ** {exponent!r} is a complex number in Python",
+            cause="the base is negative and the exponent no whole number; relgrad computes with real numbers",
+            cure="write np.power(x, y), which is NaN there, or abs(x) ** y",
+        )
 
 
 def python_raises(result: Any, function: Callable[..., Any], args: Any) -> Any:
