@@ -391,6 +391,7 @@ SQUARE = np.array([[0.5, 0.25], [0.125, 1.0]])
 OTHER_ARGUMENTS = {
     "add_along": (SQUARE, np.array([[0, 1], [1, 0]]), 1, (2, 2)),
     "add_at": (SQUARE, (slice(None), slice(None)), (2, 2)),
+    "cauchy": (SQUARE, -1),
     "cofactor": (SQUARE,),
     "cofactor_derivative": (SQUARE, SQUARE),
     "delay": (SQUARE, 1, 1),
