@@ -589,7 +589,8 @@ def _whole(x: Power) -> int | None:
     """Return the whole number that a series is, if it is a small one."""
     c = x.at(0)
     n = np.unique(0.0 if c is None else c[0])
-    return int(n[0]) if n.size == 1 and n[0] == np.rint(n[0]) and abs(n[0]) <= WHOLE else None
+    exact = c is None or not np.any(c[1])
+    return int(n[0]) if exact and n.size == 1 and n[0] == np.rint(n[0]) and abs(n[0]) <= WHOLE else None
 
 
 def _value(x: Power, like: Term) -> Any:
