@@ -24,8 +24,9 @@ from relgrad.kernels.extended.entries import (
     subtract,
     unless_normal,
 )
-from relgrad.kernels.extended.number import FARTHEST, NAMED, NOTHING, Extended, lowered
+from relgrad.kernels.extended.number import FARTHEST, NAMED, NOTHING, Extended
 from relgrad.kernels.normalize import gibbs
+from relgrad.kernels.numbers import lowered
 
 
 def _elementwise(function: Any, otherwise: Callable[..., Extended]) -> Any:

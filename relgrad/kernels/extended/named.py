@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.kernels.extended.arrays import cumprod, prod, ranks
+from relgrad.kernels.extended.arrays import concatenate, cumprod, prod, ranks
 from relgrad.kernels.extended.entries import (
     add,
     aligned,
@@ -22,12 +22,11 @@ from relgrad.kernels.extended.entries import (
     sqrt,
     subtract,
 )
-from relgrad.kernels.extended.number import FUNCTIONS, NAMED, NOTHING, Extended, lowered
-from relgrad.kernels.index import delay, leave_one_out_prod
+from relgrad.kernels.extended.number import NAMED, NOTHING, Extended
+from relgrad.kernels.index import leave_one_out_prod
 from relgrad.kernels.linalg import cofactor
+from relgrad.kernels.numbers import lowered
 from relgrad.kernels.removable import exprel_n
-
-concatenate, stack = FUNCTIONS[np.concatenate], FUNCTIONS[np.stack]
 
 
 def _largest(x: Any, axis: Any = None) -> Any:
@@ -89,11 +88,6 @@ def _added(function: Any) -> Any:
     return rule
 
 
-def _moving(function: Any) -> Any:
-    """Return the rule of a function that moves entries, among zeros."""
-    return lambda x, *args, **kwargs: Extended.of(x).moved(lambda part: function(part, *args, **kwargs))
-
-
 def _by_rank(function: Any) -> Any:
     """Return the rule of a function that asks for nothing but the order of entries along an axis."""
     return lambda x, axis: function(ranks(x, axis), axis)
@@ -112,15 +106,12 @@ NAMED.update(
         "add_at": _added,
         "add_along": _added,
         "cauchy": _homogeneous(-1),
-        "diag_embed": _moving,
         "deviation": _homogeneous(1, 0, by_axis=True),
         "leg": _one_scale,
         "sagitta": _one_scale,
         "trace": _homogeneous(1),
         "running_argmax": _by_rank,
         "running_argmin": _by_rank,
-        "tril": _moving,
-        "triu": _moving,
     }
 )
 
@@ -169,19 +160,6 @@ def _exprel(x: Any, order: int = 0) -> Extended:
     return pick(np.abs(at) > 500, far, Extended.of(exprel_n(at, order)))
 
 
-@_named("put_at")
-def _put_at(values: Extended, key: Any, shape: tuple[int, ...]) -> Extended:
-    m, e = np.zeros(shape, values.dtype), np.full(shape, NOTHING)
-    m[key], e[key] = values.m, values.e
-    return Extended(m, e)
-
-
-@_named("delay")
-def _delay(x: Extended, axis: int, step: int) -> Extended:
-    m = delay(x.m, axis, step)
-    return Extended(m, delay(x.e, axis, step))
-
-
 @_named("xdivy")
 def _xdivy(x: Any, y: Any) -> Extended:
     x, y = Extended.of(x), Extended.of(y)
@@ -191,18 +169,6 @@ def _xdivy(x: Any, y: Any) -> Extended:
 @_named("prod_power")
 def _prod_power(x: Any, p: Any, axis: Any = None, keepdims: bool = False) -> Extended:
     return power(prod(Extended.of(x), axis, keepdims=keepdims), Extended.of(p))
-
-
-@_named("linear_recurrence")
-def _recurrence(a: Any, b: Any, axis: int, adjoint: bool = False) -> Extended:
-    a, b = Extended.of(a), Extended.of(b)
-    full = np.broadcast_shapes(a.shape, b.shape)
-    a, b = [x.moved(lambda part: np.moveaxis(np.broadcast_to(part, full), axis, 0)) for x in (a, b)]
-    n, rows = len(b), {}
-    for k in range(n - 1, -1, -1) if adjoint else range(n):
-        before, factor = (k + 1, k + 1) if adjoint else (k - 1, k)
-        rows[k] = add(b[k], multiply(a[factor], rows[before])) if before in rows else b[k]
-    return stack([rows[k] for k in range(n)]).moved(lambda part: np.moveaxis(part, 0, axis))
 
 
 @_named("leave_one_out_prod")

@@ -1,0 +1,331 @@
+"""Arrays of numbers other than floats in NumPy's protocols, and programs that compute in them.
+
+A *number* consists of parts, arrays of one shape: mantissas and exponents, or leading terms, trailing terms and bounds.
+What moves entries moves the parts alike, whatever they mean.
+"""
+
+from __future__ import annotations
+
+import math
+import types
+from collections.abc import Callable, Sequence
+from functools import cached_property, wraps
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from relgrad.kernels.containers import mapped
+from relgrad.kernels.index import delay
+
+Rule = Callable[..., Any]
+LARGEST = 1 << 21
+"""Products of matrices are formed entry by entry where they have at most so many products of entries."""
+
+
+class Numbers(NDArrayOperatorsMixin):
+    """An array of numbers that takes part in NumPy's protocols; `of` makes one of floats.
+
+    `ufuncs` and `functions` say how NumPy's act on such numbers, `named` makes rules of functions that are known by
+    their names, those of `relgrad.kernels` among them. What has no rule sees floats.
+    """
+
+    __slots__ = ()
+    ufuncs: ClassVar[dict[Any, Rule]]
+    functions: ClassVar[dict[Any, Rule]]
+    named: ClassVar[dict[str, Callable[[Any], Rule]]]
+    zero: ClassVar[tuple[Any, ...]]
+    """The parts of the number 0."""
+
+    def __init__(self, *parts: Any):
+        raise NotImplementedError
+
+    @classmethod
+    def of(cls, x: Any, dtype: Any = None) -> Any:
+        """Return an array, or a number, as such numbers."""
+        raise NotImplementedError
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """The arrays of which the numbers consist."""
+        raise NotImplementedError
+
+    def floats(self) -> Any:
+        """Return the floats nearest to the numbers."""
+        raise NotImplementedError
+
+    @classmethod
+    def lifted(cls, x: Any, args: Sequence[Any]) -> Any:
+        """Return what a function made of floats in place of these arguments; floats are such numbers again."""
+        if isinstance(x, (tuple, list)):
+            return tuple([cls.lifted(y, args) for y in x])
+        return cls.of(x) if is_floating(x) else x
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.parts[0].shape
+
+    @property
+    def ndim(self) -> int:
+        return self.parts[0].ndim
+
+    @property
+    def size(self) -> int:
+        return self.parts[0].size
+
+    @property
+    def dtype(self) -> Any:
+        return self.parts[0].dtype
+
+    @property
+    def T(self) -> Any:
+        return self.moved(np.transpose)
+
+    def moved(self, move: Callable[[Any], Any]) -> Any:
+        """Return the numbers elsewhere."""
+        return type(self)(*map(move, self.parts))
+
+    def reshape(self, *shape: Any) -> Any:
+        return self.moved(lambda x: x.reshape(*shape))
+
+    def copy(self) -> Any:
+        return self
+
+    def __len__(self) -> int:
+        return len(self.parts[0])
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.moved(lambda x: x[key])
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(repr, self.parts))})"
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
+        rule = self.ufuncs.get(ufunc)
+        with np.errstate(all="ignore"):
+            if method != "__call__" or rule is None:
+                return self._in_floats(getattr(ufunc, method), inputs, kwargs)
+            dtype = np.result_type(*[x.parts[0] if isinstance(x, Numbers) else x for x in inputs])
+            return rule(*[self.of(x, dtype) for x in inputs])
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return self.applied(function, args, kwargs)
+
+    @classmethod
+    def applied(cls, function: Any, args: Any, kwargs: Any) -> Any:
+        """Return what a function makes of arguments with such numbers among them."""
+        rule = cls.functions.get(function)
+        if rule is None and (make := cls.named.get(getattr(function, "__name__", ""))) is not None:
+            rule = make(function)
+        with np.errstate(all="ignore"):
+            return cls._in_floats(function, args, kwargs) if rule is None else rule(*args, **kwargs)
+
+    @classmethod
+    def _in_floats(cls, function: Any, args: Any, kwargs: Any) -> Any:
+        found = function(*map(lowered, args), **{name: lowered(x) for name, x in kwargs.items()})
+        return cls.lifted(found, (*args, *kwargs.values()))
+
+
+def is_floating(x: Any) -> bool:
+    """Whether a value is an array, or a scalar, of floats."""
+    return isinstance(x, (np.ndarray, np.floating)) and x.dtype.kind == "f"
+
+
+def lowered(x: Any) -> Any:
+    """Return floats for other numbers, in tuples and lists as well."""
+    if isinstance(x, (tuple, list)):
+        return type(x)(map(lowered, x)) if type(x) in (tuple, list) else x
+    return x.floats() if isinstance(x, Numbers) else x
+
+
+class Twin:
+    """A function with NumPy, kernels and constants that know other numbers: it computes in those."""
+
+    def __init__(self, function: Any, kind: type[Numbers]):
+        self._function, self._kind = function, kind
+
+    @cached_property
+    def _twin(self) -> Callable[..., Any]:
+        f = self._function
+        names = {name: self._widened(x) for name, x in f.__globals__.items() if not name.startswith("__")}
+        twin = types.FunctionType(f.__code__, names, f.__name__, f.__defaults__, f.__closure__)
+        twin.__kwdefaults__ = f.__kwdefaults__
+        return twin
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Return the results as such numbers."""
+        return self._twin(*[mapped(self._lifted, x) for x in args], **mapped(self._lifted, kwargs))
+
+    def _lifted(self, x: Any) -> Any:
+        return self._kind.of(x) if is_floating(x) else x
+
+    def _widened(self, x: Any) -> Any:
+        if x is np:
+            return _Namespace(self._kind)
+        return self._dispatched(x) if isinstance(x, types.FunctionType) else self._lifted(x)
+
+    def _dispatched(self, function: Any) -> Any:
+        kind = self._kind
+
+        @wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            wide = any(isinstance(x, kind) for x in (*args, *kwargs.values()))
+            return kind.applied(function, args, kwargs) if wide else function(*args, **kwargs)
+
+        return call
+
+
+class _Namespace:
+    """NumPy, with other numbers where its own functions would make floats of them."""
+
+    def __init__(self, kind: type[Numbers]) -> None:
+        self._kind = kind
+        self.float64, self.float32 = _Float(np.float64, kind), _Float(np.float32, kind)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np, name)
+
+    def asarray(self, x: Any, dtype: Any = None) -> Any:
+        """Return the same numbers in a dtype."""
+        if isinstance(x, self._kind):
+            return x if dtype is None else x.astype(dtype)  # pyright: ignore[reportAttributeAccessIssue]
+        array = np.asarray(x, dtype)
+        return self._kind.of(array) if is_floating(array) else array
+
+    array = asarray
+
+    def full(self, shape: Any, x: Any, dtype: Any = None) -> Any:
+        """Return an array of equal numbers."""
+        if isinstance(x, self._kind):
+            return self.asarray(np.broadcast_to(x, shape), dtype)  # pyright: ignore[reportArgumentType]
+        return np.full(shape, x, dtype)
+
+
+class _Float:
+    """A floating type, which converts to other numbers."""
+
+    def __init__(self, scalar: Any, kind: type[Numbers]):
+        self.dtype, self._kind = np.dtype(scalar), kind
+
+    def __call__(self, x: Any) -> Any:
+        return self._kind.of(x, self.dtype)
+
+
+MOVES: tuple[Any, ...] = (
+    *(np.reshape, np.transpose, np.swapaxes, np.moveaxis, np.rollaxis, np.expand_dims, np.squeeze),
+    *(np.broadcast_to, np.ravel, np.flip, np.fliplr, np.flipud, np.roll, np.rot90, np.take, np.tile),
+    *(np.repeat, np.diagonal, np.atleast_1d, np.atleast_2d, np.atleast_3d, np.copy, np.matrix_transpose),
+    *(np.take_along_axis, np.compress, np.resize),
+)
+JOINS: tuple[Any, ...] = (np.concatenate, np.stack, np.hstack, np.vstack, np.column_stack, np.dstack)
+
+
+def share_rules(kind: type[Numbers]) -> None:
+    """Give numbers the rules that follow from what they are made of, and from their own sums and products."""
+    functions, ufuncs = kind.functions, kind.ufuncs
+    add, multiply, divide = ufuncs[np.add], ufuncs[np.multiply], ufuncs[np.divide]
+
+    def moving(function: Any) -> Rule:
+        return lambda x, *args, **kwargs: kind.of(x).moved(lambda part: function(part, *args, **kwargs))
+
+    def joining(function: Any) -> Rule:
+        def rule(arrays: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
+            columns = zip(*[kind.of(x).parts for x in arrays], strict=True)
+            return kind(*[function(parts, *args, **kwargs) for parts in columns])
+
+        return rule
+
+    def reduced(operation: Any, start: float | None) -> Rule:
+        """Return a reduction by halves, which takes few steps of the operation."""
+
+        def rule(x: Any, axis: Any = None, out: Any = None, keepdims: bool = False, **_: Any) -> Any:
+            axes = axes_of(axis, x.ndim)
+            kept = tuple(1 if a in axes else n for a, n in enumerate(x.shape))
+            lead = tuple(range(len(axes)))
+            rest = tuple(n for a, n in enumerate(x.shape) if a not in axes)
+            count = math.prod(x.shape[a] for a in axes)
+            x = x.moved(lambda part: np.moveaxis(part, axes, lead).reshape((count, *rest)))
+            if not len(x):
+                if start is None:
+                    raise ValueError("zero-size array to reduction operation which has no identity")
+                x = kind.of(np.full((1, *rest), start, x.dtype))
+            while len(x) > 1:
+                half = len(x) // 2
+                left = operation(x[:half], x[half : 2 * half])
+                x = functions[np.concatenate]([left, x[2 * half :]]) if len(x) % 2 else left
+            return x.reshape(kept) if keepdims else x[0]
+
+        return rule
+
+    def accumulated(operation: Any) -> Rule:
+        def rule(x: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+            axis = -1 if axis is None else axis
+            moved = (x.reshape(-1) if x.ndim == 0 else x).moved(lambda part: np.moveaxis(part, axis, 0))
+            rows = [moved[:1]] if len(moved) else []
+            for i in range(1, len(moved)):
+                rows.append(operation(rows[-1], moved[i : i + 1]))
+            if not rows:
+                return x
+            return functions[np.concatenate](rows).moved(lambda part: np.moveaxis(part, 0, axis))
+
+        return rule
+
+    def mean(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+        count = math.prod(x.shape[a] for a in axes_of(axis, x.ndim))
+        return divide(functions[np.sum](x, axis, keepdims=keepdims), kind.of(count, x.dtype))
+
+    def dot(a: Any, b: Any) -> Any:
+        a, b = kind.of(a), kind.of(b)
+        return multiply(a, b) if 0 in (a.ndim, b.ndim) else ufuncs[np.matmul](a, b)
+
+    def put_at(values: Any, key: Any, shape: tuple[int, ...]) -> Any:
+        parts = [np.full(shape, z, p.dtype) for z, p in zip(kind.zero, values.parts, strict=True)]
+        for whole, part in zip(parts, values.parts, strict=True):
+            whole[key] = part
+        return kind(*parts)
+
+    def recurrence(a: Any, b: Any, axis: int, adjoint: bool = False) -> Any:
+        a, b = kind.of(a), kind.of(b)
+        full = np.broadcast_shapes(a.shape, b.shape)
+        a, b = [x.moved(lambda part: np.moveaxis(np.broadcast_to(part, full), axis, 0)) for x in (a, b)]
+        n, rows = len(b), {}
+        for k in range(n - 1, -1, -1) if adjoint else range(n):
+            before, factor = (k + 1, k + 1) if adjoint else (k - 1, k)
+            rows[k] = add(b[k], multiply(a[factor], rows[before])) if before in rows else b[k]
+        stacked = functions[np.stack]([rows[k] for k in range(n)])
+        return stacked.moved(lambda part: np.moveaxis(part, 0, axis))
+
+    functions.update({function: moving(function) for function in MOVES})
+    functions.update({function: joining(function) for function in JOINS})
+    functions[np.shape] = lambda x: x.shape
+    functions.update({np.prod: reduced(multiply, 1.0), np.max: reduced(ufuncs[np.maximum], None)})
+    functions.update({np.min: reduced(ufuncs[np.minimum], None), np.mean: mean, np.dot: dot})
+    functions.update({np.cumsum: accumulated(add), np.cumprod: accumulated(multiply)})
+    functions.setdefault(np.sum, reduced(add, 0.0))
+    kind.named.update(dict.fromkeys(("diag_embed", "tril", "triu"), moving))
+    kind.named.update({"put_at": lambda _: put_at, "linear_recurrence": lambda _: recurrence})
+    kind.named["delay"] = lambda _: lambda x, axis, step: x.moved(lambda part: delay(part, axis, step))
+
+
+def axes_of(axis: Any, rank: int) -> tuple[int, ...]:
+    """Return the axes that an argument of that name means, counted from the left."""
+    if axis is None:
+        return tuple(range(rank))
+    return tuple(a % rank for a in (axis if isinstance(axis, (tuple, list)) else (axis,)))
+
+
+def entrywise_products(a: Any, b: Any, multiply: Rule, total: Rule) -> Any:
+    """Return a·b of stacks of matrices as the sum of the products of their entries."""
+    return total(multiply(a[..., None], b[..., None, :, :]), axis=-2)
+
+
+def of_matrices(product: Rule) -> Rule:
+    """Return the product that takes vectors too."""
+
+    def rule(a: Any, b: Any) -> Any:
+        left, right = a.ndim == 1, b.ndim == 1
+        result = product(a[None] if left else a, b[:, None] if right else b)
+        result = result[..., 0, :] if left else result
+        return result[..., 0] if right else result
+
+    return rule
