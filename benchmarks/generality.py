@@ -17,7 +17,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
@@ -31,6 +31,7 @@ class Task(NamedTuple):
     seed: int
     numbers: Sequence[int]
     seconds: float
+    precise: bool
 
 
 class Line(NamedTuple):
@@ -52,7 +53,7 @@ def run(task: Task) -> list[Line]:
     warnings.simplefilter("ignore")
     found = []
     for number in task.numbers:
-        v = ask(task.seed, number, task.seconds)
+        v = ask(task.seed, number, task.seconds, precise=task.precise)
         written, right = [answer is not None and answer.right for answer in (v.written, v.relgrad)]
         found.append(
             Line(number, v.program.law, v.kind, v.asked, written, right, v.worse, v.seconds, described(v))
@@ -60,15 +61,13 @@ def run(task: Task) -> list[Line]:
     return found
 
 
-def tasks(seed: int, questions: int, law: str, seconds: float) -> list[Task]:
+def tasks(seed: int, questions: int, law: str, *how: Any) -> list[Task]:
     """Return the tasks of the first so many questions about programs of laws whose names contain `law`."""
     if not any(law in name for name in LAWS):
         raise SystemExit(f"no law is called {law!r}; there are {', '.join(LAWS)}")
     numbers = (q for q in itertools.count() if law in law_of(q // len(KINDS)))
     chosen = itertools.islice(numbers, questions)
-    return [
-        Task(seed, tuple(some), seconds) for _, some in itertools.groupby(chosen, lambda q: q // len(KINDS))
-    ]
+    return [Task(seed, tuple(some), *how) for _, some in itertools.groupby(chosen, lambda q: q // len(KINDS))]
 
 
 def results(todo: list[Task], processes: int) -> Iterator[list[Line]]:
@@ -135,15 +134,15 @@ def main() -> None:
         "--worse", action="store_true", help="show only failures that are worse than as written"
     )
     parser.add_argument("--seconds", type=float, default=SECONDS, help="how long a first call may take")
+    parser.add_argument("--precise", action="store_true", help="compute once more where digits cancel")
     options = parser.parse_args()
+    how = options.seconds, options.precise
     if options.question is not None:
-        (line,) = run(Task(options.seed, (options.question,), options.seconds))
+        (line,) = run(Task(options.seed, (options.question,), *how))
         state = "not asked" if not line.asked else "right" if line.right else "wrong"
         raise SystemExit(print(f"# {line.law}, {line.kind}: {state}\n{line.text}"))
     start, lines, shown = time.perf_counter(), list[Line](), Counter[tuple[str, str]]()
-    for some in results(
-        tasks(options.seed, options.questions, options.law, options.seconds), options.processes
-    ):
+    for some in results(tasks(options.seed, options.questions, options.law, *how), options.processes):
         lines += some
         for line in (x for x in some if x.asked and not x.right and (x.worse or not options.worse)):
             shown[line.law, line.kind] += 1

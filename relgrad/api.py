@@ -44,6 +44,8 @@ class How(TypedDict, total=False):
     `validate=False` leaves out the trial of the rewritten program against the program as written.
     `seconds` bounds the search for relations on the first call: when they are over, what has been found is compiled,
     with a warning, `OutOfFuel`. Without it, all is looked at.
+    `precise=True` watches the sums in which digits may cancel though relations have had their say; where they do, the
+    program is computed once more as written, with twice the precision of floats.
     """
 
     relations: Relations
@@ -53,6 +55,7 @@ class How(TypedDict, total=False):
     assume: Mapping[str | int, Range] | None
     validate: bool
     seconds: float | None
+    precise: bool
 
 
 def stabilize(fun: Function, **how: Unpack[How]) -> Transformed:
@@ -207,6 +210,7 @@ def _settings(fun: Function, how: How) -> tuple[Settings, Function]:
         ranges,
         bool(how.get("validate", True)),
         seconds,
+        bool(how.get("precise", False)),
     )
     return settings, assuming(fun, ranges)
 

@@ -40,6 +40,8 @@ class Derivation:
     """What the function asked of values, each with the answer for which the program is made."""
     failures: tuple[Failure, ...] = ()
     """The moves that raised, each once: the places at which they did are left as they were."""
+    guards: tuple[Any, ...] = ()
+    """The tests that tell whether digits cancel where relations have left sums that may."""
 
     @property
     def relations(self) -> list[str]:

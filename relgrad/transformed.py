@@ -16,6 +16,7 @@ from typing import Any
 from relgrad.accuracy.lines import lines_of
 from relgrad.compile.decided import decide
 from relgrad.compile.function import Compiled, compile_program
+from relgrad.compile.precise import mended
 from relgrad.compile.undefined import keep_undefined
 from relgrad.conventions import Conventions
 from relgrad.definedness import Domains, tests, undefined
@@ -26,7 +27,7 @@ from relgrad.gradient import free_anchors
 from relgrad.importable import imported, is_importable
 from relgrad.programs import Path, Program, Run, Variants, programs_of
 from relgrad.relation import Library
-from relgrad.schedule import Left, Strategy, schedule
+from relgrad.schedule import NAIVE, Left, Strategy, schedule
 from relgrad.step import Derivation, Failure
 from relgrad.term import Term
 from relgrad.trace.arguments import arrays, handed_in
@@ -64,6 +65,7 @@ class Settings:
     assume: Ranges = ()
     validate: bool = True
     seconds: float | None = None
+    precise: bool = False
 
 
 class Transformed:
@@ -144,13 +146,21 @@ class Transformed:
             found = rewrite([*traced.outputs, *domains.terms])
             after = found.after[: len(traced.outputs)]
             extended = strategy.extended and len(how.library) > 0
-            compiled = compile_program(traced, after, self._name, extended)
+            compiled = compile_program(traced, after, self._name, extended, how.precise and extended)
+            guards = compiled.program.guards
+            if guards:
+                compiled = mended(compiled, traced, functools.partial(_as_written, traced, how.conventions))
             became = domains.became(found.after[len(after) :])
             if keeps and (asked := tests(traced.outputs, after, became, rewrite)):
                 masks = functools.partial(undefined, traced.outputs, rewrite, how.conventions)
                 compiled = keep_undefined(compiled, traced, asked, masks)
             derivation = replace(
-                found, before=traced.outputs, after=after, assumed=traced.stated, decided=traced.decisions
+                found,
+                before=traced.outputs,
+                after=after,
+                assumed=traced.stated,
+                decided=traced.decisions,
+                guards=guards,
             )
             return Program(traced, derivation, compiled)
 
@@ -283,3 +293,8 @@ class Transformed:
         """Return the graph of the call before any rewriting, gradients implicit, arranged as the result."""
         traced = self._traced(self._first + args, kwargs)
         return traced.out_structure.unflatten(list(traced.outputs))
+
+
+def _as_written(traced: Traced, conventions: Conventions) -> Sequence[Term]:
+    """Return the results of a trace as written, gradients expanded."""
+    return schedule(traced.outputs, Library(()), NAIVE, conventions=conventions).after

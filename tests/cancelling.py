@@ -308,8 +308,8 @@ def drawn(seed: int, number: int) -> tuple[Program, Subject, Truth]:
     raise AssertionError(f"{law}: {ATTEMPTS} draws came to nothing")
 
 
-def ask(seed: int, number: int, seconds: float = SECONDS) -> Verdict:
-    """Ask the question of that number: kind `number % 4` of program `number // 4`."""
+def ask(seed: int, number: int, seconds: float = SECONDS, **how: Any) -> Verdict:
+    """Ask the question of that number, with options: kind `number % 4` of program `number // 4`."""
     kind = KINDS[number % len(KINDS)]
     program, subject, value = drawn(seed, number // len(KINDS))
     truth = value if kind == "value" else subject.truth(kind)
@@ -317,7 +317,7 @@ def ask(seed: int, number: int, seconds: float = SECONDS) -> Verdict:
         return Verdict(number, kind, program)
     written = answered(as_written(program, kind), truth, 4 * seconds)
     start = time.process_time()
-    relgrad = answered(answers(program, kind), truth, seconds)
+    relgrad = answered(answers(program, kind, **how), truth, seconds)
     taken = time.process_time() - start
     worse = not relgrad.right and relgrad.bits > written.bits + WORSE
     if worse and kind != "point":

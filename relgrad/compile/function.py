@@ -17,6 +17,7 @@ import numpy as np
 
 from relgrad import kernels
 from relgrad.compile.extended import may_leave_range
+from relgrad.compile.guards import guards
 from relgrad.compile.sink import sink_squeezes
 from relgrad.compile.source import Source, write_source
 from relgrad.schedule.fold import fold
@@ -74,13 +75,15 @@ def compile_program(
     roots: Sequence[Term],
     name: str,
     extended: bool = False,
+    precise: bool = False,
     results: Callable[[Sequence[str]], str] | None = None,
     **options: Any,
 ) -> Compiled:
     """Return the function of a trace's arguments that computes the roots, in the structure of its results.
 
     Constants are folded first. An `extended` program is computed again in extended range where it leaves that of
-    floats on the way, if it can. `results` writes another expression of the results; `options` are those of
+    floats on the way, if it can. A `precise` one returns besides whether digits have cancelled, if they can. `results`
+    writes another expression of the results; `options` are those of
     `write_source`. Tracebacks show the generated lines.
     """
     taken, paths = parameters(traced), traced.paths
@@ -92,7 +95,7 @@ def compile_program(
     inputs = dict(zip(traced.inputs, paths, strict=True))
     roots = sink_squeezes(fold_constants(roots))
     extended = extended and may_leave_range(roots)
-    options |= {"extended": extended, "outside": traced.outside}
+    options |= {"extended": extended, "outside": traced.outside, "guards": guards(roots) if precise else ()}
     source = write_source(name, taken, inputs, roots, results or traced.out_structure, **options)
     return compile_source(source)
 

@@ -44,6 +44,8 @@ class Source:
     """Which constants stand for inputs that are no arguments."""
     before: tuple[str, ...] = ()
     """The functions that this one needs, in the order in which they stand before it."""
+    guards: tuple[Term, ...] = ()
+    """The tests whose disjunction is returned besides the result."""
 
     @cached_property
     def text(self) -> str:
@@ -105,6 +107,7 @@ def write_source(
     doc: str = "",
     reuse: bool = True,
     extended: bool = False,
+    guards: Sequence[Term] = (),
     outside: Mapping[Term, Any] | None = None,
     reserved: Mapping[str, Term | None] | None = None,
 ) -> Source:
@@ -115,11 +118,13 @@ def write_source(
     the returned expression from the texts of the roots; by default it is the one root or a tuple. `imports`
     are lines that `results` or the signature need. Arguments of rank 0, and those in `convert`, become NumPy
     values of the traced dtype first. An `extended` function is computed again in extended range where it leaves
-    that of floats. Inputs in `outside` are constants of the text, and not of the program: they have these values.
+    that of floats. With `guards`, whether one of them is true is returned besides. Inputs in `outside` are
+    constants of the text, and not of the program: they have these values.
     `reserved` names stand for something else where the text will stand, or for these inputs.
 
     No argument is written to, and no result shares memory with an argument, a constant, or another result.
     """
+    roots = [*guards, *roots]
     nodes = list(subterms(*roots))
     wanted = {kernel for node in nodes for kernel in node.op.imports}
     kernels = sorted(wanted | {"extended_range"} if extended else wanted)
@@ -153,7 +158,9 @@ def write_source(
         if line.dead:
             body.append(f"del {', '.join(line.dead)}")
     texts = _results(lines, ownership, roots)
-    body.append(f"return {write(texts)}")
+    tests, value = texts[: len(guards)], write(texts[len(guards) :])
+    value = f"({value})" if tests and value[0] != "(" and ", " in value else value
+    body.append(f"return {value}, {' | '.join(tests)}" if tests else f"return {value}")
     if doc:
         body.insert(0, f'"""{doc}"""')
     text = (
@@ -173,6 +180,7 @@ def write_source(
         text,
         {**returns.objects, **callables.objects},
         held,
+        guards=tuple(guards),
     )
 
 

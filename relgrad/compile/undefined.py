@@ -87,7 +87,7 @@ class _Keeping(Compiled):
         """Return the program with its test and its masks."""
         found = self._companions
         when, where = [c.at(self._outside).program for c in (found.when, found.where)]
-        return self.program.decorated(
+        return self._main.whole().decorated(
             "keeps_nan", f"@keeps_nan(when={when.name}, where={where.name})", [when, where]
         )
 

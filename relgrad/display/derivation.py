@@ -56,6 +56,9 @@ def explain(derivation: Derivation, limit: int = 60) -> str:
     for number, step in steps:
         lines += [f"  {step}"] if isinstance(step, str) else _step_lines(number, step)
     lines += ["to", *_indented(_shown(derivation.after))]
+    if derivation.guards:
+        lines += ["and again in doubled arithmetic, as written, where"]
+        lines += [f"     {_one_line(t, 80)}" for t in derivation.guards]
     return "\n".join(lines)
 
 

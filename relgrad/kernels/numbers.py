@@ -50,6 +50,11 @@ class Numbers(NDArrayOperatorsMixin):
         """The arrays of which the numbers consist."""
         raise NotImplementedError
 
+    @property
+    def leading(self) -> Any:
+        """The first of them."""
+        return self.parts[0]
+
     def floats(self) -> Any:
         """Return the floats nearest to the numbers."""
         raise NotImplementedError
@@ -63,19 +68,19 @@ class Numbers(NDArrayOperatorsMixin):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self.parts[0].shape
+        return self.leading.shape
 
     @property
     def ndim(self) -> int:
-        return self.parts[0].ndim
+        return self.leading.ndim
 
     @property
     def size(self) -> int:
-        return self.parts[0].size
+        return self.leading.size
 
     @property
     def dtype(self) -> Any:
-        return self.parts[0].dtype
+        return self.leading.dtype
 
     @property
     def T(self) -> Any:
@@ -92,7 +97,7 @@ class Numbers(NDArrayOperatorsMixin):
         return self
 
     def __len__(self) -> int:
-        return len(self.parts[0])
+        return len(self.leading)
 
     def __getitem__(self, key: Any) -> Any:
         return self.moved(lambda x: x[key])
@@ -105,7 +110,7 @@ class Numbers(NDArrayOperatorsMixin):
         with np.errstate(all="ignore"):
             if method != "__call__" or rule is None:
                 return self._in_floats(getattr(ufunc, method), inputs, kwargs)
-            dtype = np.result_type(*[x.parts[0] if isinstance(x, Numbers) else x for x in inputs])
+            dtype = np.result_type(*[x.leading if isinstance(x, Numbers) else x for x in inputs])
             return rule(*[self.of(x, dtype) for x in inputs])
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
@@ -197,7 +202,7 @@ class _Namespace:
     def full(self, shape: Any, x: Any, dtype: Any = None) -> Any:
         """Return an array of equal numbers."""
         if isinstance(x, self._kind):
-            return self.asarray(np.broadcast_to(x, shape), dtype)  # pyright: ignore[reportArgumentType]
+            return self.asarray(np.broadcast_to(x, shape), dtype)  # pyright: ignore[reportCallIssue, reportArgumentType]
         return np.full(shape, x, dtype)
 
 

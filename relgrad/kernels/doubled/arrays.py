@@ -1,0 +1,136 @@
+"""NumPy's functions of whole arrays, and functions known by their names, in doubled arithmetic."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from relgrad.kernels.doubled import eft
+from relgrad.kernels.doubled.entries import add, multiply, one, pick, power, sqrt, square, subtract
+from relgrad.kernels.doubled.number import Doubled, Undecided, with_error
+from relgrad.kernels.numbers import (
+    LARGEST,
+    axes_of,
+    entrywise_products,
+    of_matrices,
+    share_rules,
+)
+
+FUNCTIONS, NAMED = Doubled.functions, Doubled.named
+
+
+def _rule(*names: Any) -> Callable[[Any], Any]:
+    def register(rule: Any) -> Any:
+        FUNCTIONS.update(dict.fromkeys(names, rule))
+        return rule
+
+    return register
+
+
+@_rule(np.where)
+def _where(c: Any, x: Any, y: Any) -> Doubled:
+    return pick(c, Doubled.of(x), Doubled.of(y))
+
+
+def _matmul(a: Doubled, b: Doubled) -> Doubled:
+    if a.size * b.shape[-1] > LARGEST:
+        return Doubled.lifted(np.matmul(a.floats(), b.floats()), ())
+    return entrywise_products(a, b, multiply, total)
+
+
+@_rule(np.sum)
+def total(
+    x: Doubled, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False
+) -> Doubled:
+    """Return Σ x: leading parts by halves without error, and what remains of them, and the trailing parts, in floats.
+
+    Source: Ogita, Rump & Oishi 2005, Accurate sum and dot product, §4.
+    """
+    axes = axes_of(axis, x.ndim)
+    count = math.prod(x.shape[a] for a in axes)
+    s = np.moveaxis(x.hi, axes, range(len(axes))).reshape((count, *np.delete(x.shape, axes)))
+    rest, size = np.zeros(s.shape[1:]), np.zeros(s.shape[1:])
+    while len(s) > 1:
+        half = len(s) // 2
+        new, off = eft.two_sum(s[:half], s[half : 2 * half])
+        rest, size = rest + np.sum(off, axis=0), size + np.sum(np.abs(off), axis=0)
+        s = np.concatenate([new, s[2 * half :]]) if len(s) % 2 else new
+    if not x.exact:
+        rest, size = rest + np.sum(x.lo, axis=axes), size + np.sum(np.abs(x.lo), axis=axes)
+    bound = np.sum(np.broadcast_to(x.bound, x.shape), axis=axes) + count * 2.0**-52 * size
+    found = with_error(eft.two_sum(s[0] if count else rest, rest), bound)
+    return found.moved(lambda part: np.expand_dims(part, axes)) if keepdims else found
+
+
+Doubled.ufuncs[np.matmul] = of_matrices(_matmul)
+share_rules(Doubled)
+
+
+def _like(value: float) -> Any:
+    return lambda x, *_, **__: Doubled(np.full(x.shape, value))
+
+
+FUNCTIONS.update({np.zeros_like: _like(0.0), np.ones_like: _like(1.0)})
+
+
+@_rule(np.argsort)
+def _argsort(x: Doubled, axis: int = -1, kind: Any = None) -> Any:
+    order = np.argsort(x.floats(), axis=axis, kind="stable")
+    if not x.exact:
+        sorted_ = x.moved(lambda part: np.moveaxis(np.take_along_axis(part, order, axis), axis, 0))
+        gap = subtract(sorted_[1:], sorted_[:-1])
+        if not np.all(gap.hi > gap.bound):
+            raise Undecided
+    return order
+
+
+def _einsum(subscripts: str, *operands: Any, **_: Any) -> Doubled:
+    """Return the sum of the products of operands whose axes are those of all, in one order."""
+    left, output = subscripts.split("->")
+    every = [*output, *dict.fromkeys(c for c in left if c not in output and c != ",")]
+    product, count = one(), 1
+    for labels, x in zip(left.split(","), operands, strict=True):
+        if len(set(labels)) < len(labels):
+            raise Undecided
+        order = sorted(range(len(labels)), key=lambda i: every.index(labels[i]))
+        missing = tuple([i for i, c in enumerate(every) if c not in labels])
+        x = Doubled.of(x).moved(lambda part: np.expand_dims(np.transpose(part, order), missing))  # noqa: B023
+        if np.prod(np.broadcast_shapes(product.shape, x.shape)) > LARGEST:
+            raise Undecided
+        product = multiply(product, x) if count > 1 else x
+        count += 1
+    axes = tuple(range(len(output), len(every)))
+    return total(product, axes) if axes else product
+
+
+NAMED["einsum"] = lambda _: _einsum
+NAMED["norm2"] = lambda _: (
+    lambda x, axis=None, keepdims=False: sqrt(total(square(x), axis, keepdims=keepdims))
+)
+NAMED["trace"] = lambda _: lambda x: total(FUNCTIONS[np.diagonal](x, 0, -2, -1), -1)
+NAMED["prod_power"] = lambda _: (
+    lambda x, p, axis=None, keepdims=False: power(
+        FUNCTIONS[np.prod](Doubled.of(x), axis, keepdims=keepdims), Doubled.of(p)
+    )
+)
+
+
+@lambda f: NAMED.setdefault("add_at", lambda _: f)
+def _add_at(values: Doubled, key: Any, shape: tuple[int, ...]) -> Doubled:
+    """Return zeros to which values are added at places: one after the other where a place is named twice."""
+    place = np.zeros(shape, np.int64)
+    where = np.arange(place.size).reshape(shape)[key]
+    where, values = np.ravel(np.broadcast_to(where, values.shape)), values.reshape(-1)
+    found = Doubled(np.zeros(place.size))
+    while len(where):
+        _, first = np.unique(where, return_index=True)
+        parts = [np.array(p) for p in found.parts]
+        for part, new in zip(parts, add(found[where[first]], values[first]).parts, strict=True):
+            part[where[first]] = new
+        found = Doubled(*parts)
+        rest = np.setdiff1d(np.arange(len(where)), first)
+        where, values = where[rest], values[rest]
+    return found.reshape(shape)

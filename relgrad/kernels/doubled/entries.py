@@ -1,0 +1,344 @@
+"""Arithmetic, comparisons and elementary functions of single entries, with bounds of errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from relgrad.kernels.doubled import eft, elementary
+from relgrad.kernels.doubled.number import TINY, Doubled, Undecided, with_error
+
+UFUNCS = Doubled.ufuncs
+LARGEST_POWER = 64
+"""Whole powers up to this are products."""
+
+
+def _rule(*ufuncs: Any) -> Callable[[Any], Any]:
+    def register(rule: Any) -> Any:
+        UFUNCS.update(dict.fromkeys(ufuncs, rule))
+        return rule
+
+    return register
+
+
+@_rule(np.add)
+def add(x: Doubled, y: Doubled) -> Doubled:
+    """Return x + y."""
+    if x.exact and y.exact:
+        return Doubled(*eft.two_sum(x.hi, y.hi), 0.0)
+    if x.exact or y.exact:
+        whole, part = (y, x) if x.exact else (x, y)
+        return with_error(eft.add_float(whole.pair, part.hi), whole.bound)
+    return with_error(eft.add(x.pair, y.pair), x.bound + y.bound)
+
+
+@_rule(np.negative)
+def negative(x: Doubled) -> Doubled:
+    """Return -x."""
+    return Doubled(-x.hi) if x.exact else Doubled(-x.hi, -x.lo, x.bound)
+
+
+@_rule(np.subtract)
+def subtract(x: Doubled, y: Doubled) -> Doubled:
+    """Return x - y."""
+    return add(x, negative(y))
+
+
+def _power_of_two(x: Doubled) -> bool:
+    return x.exact and x.ndim == 0 and bool(abs(np.frexp(x.hi)[0]) == 0.5 and abs(x.hi) >= 0.5)
+
+
+@_rule(np.multiply)
+def multiply(x: Doubled, y: Doubled) -> Doubled:
+    """Return x·y."""
+    if _power_of_two(x):
+        x, y = y, x
+    if _power_of_two(y):
+        k = y.hi
+        return Doubled(x.hi * k) if x.exact else Doubled(x.hi * k, x.lo * k, x.bound * abs(k))
+    if x is y:
+        return square(x)
+    if x.exact and y.exact:
+        return Doubled(*eft.two_product(x.hi, y.hi), TINY)
+    if x.exact or y.exact:
+        whole, part = (y, x) if x.exact else (x, y)
+        return with_error(eft.multiply_float(whole.pair, part.hi), np.abs(part.hi) * whole.bound)
+    bound = np.abs(x.hi) * y.bound + x.bound * (np.abs(y.hi) + 2.0 * y.bound)
+    return with_error(eft.multiply(x.pair, y.pair), bound)
+
+
+@_rule(np.square)
+def square(x: Doubled) -> Doubled:
+    """Return x²."""
+    if x.exact:
+        return Doubled(*eft.two_square(x.hi), TINY)
+    return with_error(eft.square(x.pair), x.bound * (2.0 * np.abs(x.hi) + 2.0 * x.bound))
+
+
+def _least(x: Doubled) -> Any:
+    """Return what |x| is at least; NaN where it may be 0."""
+    least = np.abs(x.hi) * (1 - 2.0**-50) - x.bound
+    return np.where(least > 0, least, np.nan)
+
+
+@_rule(np.divide)
+def divide(x: Doubled, y: Doubled) -> Doubled:
+    """Return x/y."""
+    if _power_of_two(y) and abs(y.hi) <= 2.0:
+        return multiply(x, Doubled(1.0 / y.hi))
+    q = eft.divide(x.pair, y.pair)
+    return with_error(q, (x.bound + TINY + np.abs(q[0]) * y.bound) / _least(y))
+
+
+@_rule(np.sqrt)
+def sqrt(x: Doubled) -> Doubled:
+    """Return √x."""
+    s = eft.sqrt(x.pair)
+    with np.errstate(all="ignore"):
+        bound = np.fmin((x.bound + TINY) / s[0], np.sqrt(x.bound + TINY))
+    return with_error(s, bound)
+
+
+def one() -> Doubled:
+    """Return 1."""
+    return Doubled(1.0)
+
+
+UFUNCS[np.reciprocal] = lambda x: divide(one(), x)
+UFUNCS[np.positive] = lambda x: x
+UFUNCS.update({f: lambda x, f=f: f(x.floats()) for f in (np.isfinite, np.isinf, np.isnan)})
+
+
+def pick(c: Any, x: Doubled, y: Doubled) -> Doubled:
+    """Return where(c, x, y)."""
+    if x.exact and y.exact:
+        return Doubled(np.where(c, x.hi, y.hi))
+    return Doubled(*[np.where(c, a, b) for a, b in zip(x.parts, y.parts, strict=True)])
+
+
+@_rule(np.absolute, np.fabs)
+def absolute(x: Doubled) -> Doubled:
+    """Return |x|."""
+    return pick(x.hi < 0, negative(x), x)
+
+
+def compared(x: Doubled, y: Doubled) -> Any:
+    """Return a number of the sign of x - y, and NaN where a float among them is; raises Undecided."""
+    if x.exact and y.exact:
+        return np.where(x.hi == y.hi, 0.0, x.hi - y.hi)
+    d = subtract(x, y)
+    if not np.all((np.abs(d.hi) > d.bound) & np.isfinite(d.lo)):
+        raise Undecided
+    return d.hi
+
+
+for _function in (np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal):
+    UFUNCS[_function] = lambda x, y, f=_function: f(compared(x, y), 0)
+UFUNCS[np.sign] = lambda x: Doubled(np.sign(compared(x, Doubled(0.0))))
+UFUNCS[np.signbit] = lambda x: np.signbit(x.hi) if x.exact else compared(x, Doubled(0.0)) < 0
+
+
+@_rule(np.copysign)
+def copysign(x: Doubled, y: Doubled) -> Doubled:
+    """Return |x| with the sign of y."""
+    negate = UFUNCS[np.signbit](y)
+    return pick(negate, negative(absolute(x)), absolute(x))
+
+
+def _extreme(sign: int, skips_nan: bool) -> Any:
+    def rule(x: Doubled, y: Doubled) -> Doubled:
+        above = (sign * (x.hi - y.hi) > 0) | ((x.hi == y.hi) & (sign * (x.pair[1] - y.pair[1]) >= 0))
+        above |= np.isnan(y.hi) if skips_nan else np.isnan(x.hi)
+        found = pick(above, x, y)
+        return found if found.exact else Doubled(found.hi, found.lo, np.maximum(x.bound, y.bound))
+
+    return rule
+
+
+UFUNCS.update({np.maximum: _extreme(1, False), np.minimum: _extreme(-1, False)})
+UFUNCS.update({np.fmax: _extreme(1, True), np.fmin: _extreme(-1, True)})
+
+
+def _rounded(function: Any, shift: float) -> Any:
+    """Return the rule of a rounding that jumps at whole numbers, or between them."""
+
+    def rule(x: Doubled) -> Doubled:
+        if not x.exact:
+            away = np.abs((x.hi - shift) - np.rint(x.hi - shift))
+            if not np.all(away > 2.0 * (np.abs(x.lo) + x.bound)):
+                raise Undecided
+        return Doubled(function(x.hi))
+
+    return rule
+
+
+UFUNCS.update({f: _rounded(f, 0.0) for f in (np.floor, np.ceil, np.trunc)})
+UFUNCS[np.rint] = _rounded(np.rint, 0.5)
+
+
+@_rule(np.exp)
+def exp(x: Doubled) -> Doubled:
+    """Return e^x."""
+    r = elementary.exp(x.pair)
+    return with_error(r, np.abs(r[0]) * np.expm1(x.bound), elementary.ERROR)
+
+
+@_rule(np.expm1)
+def expm1(x: Doubled) -> Doubled:
+    """Return e^x - 1."""
+    r = elementary.expm1(x.pair)
+    return with_error(r, (np.abs(r[0]) + 1.0) * np.expm1(x.bound), elementary.ERROR)
+
+
+@_rule(np.log)
+def log(x: Doubled) -> Doubled:
+    """Return log x."""
+    return with_error(elementary.log(x.pair), x.bound / _least(x), elementary.ERROR)
+
+
+@_rule(np.log1p)
+def log1p(x: Doubled) -> Doubled:
+    """Return log(1 + x)."""
+    whole = Doubled(*eft.add_float(x.pair, 1.0), x.bound)
+    return with_error(elementary.log1p(x.pair), x.bound / _least(whole), elementary.ERROR)
+
+
+def constant(name: str) -> Doubled:
+    """Return log 2 or π."""
+    return with_error(elementary.pair(elementary.constants()[name]), 0.0)
+
+
+UFUNCS[np.exp2] = lambda x: exp(multiply(x, constant("ln2")))
+UFUNCS[np.log2] = lambda x: divide(log(x), constant("ln2"))
+UFUNCS[np.log10] = lambda x: divide(log(x), log(Doubled(10.0)))
+
+
+def _circular(index: int) -> Any:
+    def rule(x: Doubled) -> Doubled:
+        return with_error(elementary.sincos(x.pair)[index], x.bound, elementary.ERROR)
+
+    return rule
+
+
+sin, cos = UFUNCS[np.sin], UFUNCS[np.cos] = _circular(0), _circular(1)
+UFUNCS[np.tan] = lambda x: divide(sin(x), cos(x))
+
+
+@_rule(np.arctan2)
+def arctan2(y: Doubled, x: Doubled) -> Doubled:
+    """Return the angle of (x, y)."""
+    r = elementary.arctan2(y.pair, x.pair)
+    away = _least(Doubled(np.maximum(np.abs(x.hi), np.abs(y.hi)), 0.0, np.maximum(x.bound, y.bound)))
+    change = (np.abs(x.hi) / away * y.bound + (np.abs(y.hi) + y.bound) / away * x.bound + TINY) / away
+    # Across the cut the angle jumps.
+    cut = (x.hi < 0) & (np.abs(y.hi) <= y.bound) & (y.bound > 0)
+    return with_error(r, np.where(cut, np.inf, change), elementary.ERROR)
+
+
+def leg(x: Doubled) -> Doubled:
+    """Return √(1 - x²)."""
+    return sqrt(multiply(subtract(one(), x), add(one(), x)))
+
+
+UFUNCS[np.arctan] = lambda x: arctan2(x, one())
+UFUNCS[np.arcsin] = lambda x: arctan2(x, leg(x))
+UFUNCS[np.arccos] = lambda x: arctan2(leg(x), x)
+
+
+@_rule(np.cbrt)
+def cbrt(x: Doubled) -> Doubled:
+    """Return ∛x."""
+    y = elementary.cbrt(x.pair)
+    bound = np.fmin((x.bound + TINY) / np.square(y[0]), np.cbrt(4.0 * x.bound + TINY))
+    return with_error(y, bound, elementary.ERROR)
+
+
+@_rule(np.hypot)
+def hypot(x: Doubled, y: Doubled) -> Doubled:
+    """Return √(x² + y²)."""
+    return sqrt(add(square(x), square(y)))
+
+
+def _odd(function: Any) -> Any:
+    """Return the rule of an odd function that is known for x ≥ 0."""
+
+    def rule(x: Doubled) -> Doubled:
+        r = function(absolute(x))
+        return pick(x.hi < 0, negative(r), r)
+
+    return rule
+
+
+def _sinh(x: Doubled) -> Doubled:
+    u = expm1(x)
+    return multiply(Doubled(0.5), add(u, divide(u, add(u, one()))))
+
+
+def _tanh(x: Doubled) -> Doubled:
+    u = expm1(multiply(Doubled(-2.0), x))
+    return negative(divide(u, add(u, Doubled(2.0))))
+
+
+def _arcsinh(x: Doubled) -> Doubled:
+    s = square(x)
+    return log1p(add(x, divide(s, add(one(), sqrt(add(s, one()))))))
+
+
+def _arctanh(x: Doubled) -> Doubled:
+    return multiply(Doubled(0.5), log1p(divide(multiply(Doubled(2.0), x), subtract(one(), x))))
+
+
+UFUNCS.update(
+    {np.sinh: _odd(_sinh), np.tanh: _odd(_tanh), np.arcsinh: _odd(_arcsinh), np.arctanh: _odd(_arctanh)}
+)
+
+
+@_rule(np.cosh)
+def cosh(x: Doubled) -> Doubled:
+    """Return cosh x."""
+    e = exp(absolute(x))
+    return multiply(Doubled(0.5), add(e, divide(one(), e)))
+
+
+@_rule(np.arccosh)
+def arccosh(x: Doubled) -> Doubled:
+    """Return arcosh x."""
+    t = subtract(x, one())
+    return log1p(add(t, sqrt(multiply(t, add(t, Doubled(2.0))))))
+
+
+@_rule(np.power, np.float_power)
+def power(x: Doubled, y: Doubled) -> Doubled:
+    """Return x^y: a product where y is one small whole number, and else e^(y·log x)."""
+    if y.exact and y.ndim == 0 and y.hi == np.rint(y.hi) and abs(y.hi) <= LARGEST_POWER:
+        return _whole_power(x, int(y.hi))
+    if y.exact and y.ndim == 0 and y.hi == 0.5:
+        return sqrt(x)
+    positive = exp(multiply(y, log(absolute(x))))
+    if not y.exact:
+        return pick(x.hi > 0, positive, Doubled(np.full(positive.shape, np.nan)))
+    whole, odd = y.hi == np.rint(y.hi), np.fmod(y.hi, 2.0) != 0
+    signed = pick((x.hi < 0) & odd, negative(positive), positive)
+    defined = pick((x.hi > 0) | ((x.hi < 0) & whole), signed, Doubled(np.full(signed.shape, np.nan)))
+    return pick((x.hi == 0) & (x.bound == 0) & (y.hi > 0), Doubled(np.zeros(defined.shape)), defined)
+
+
+def _whole_power(x: Doubled, n: int) -> Doubled:
+    if n < 0:
+        return divide(one(), _whole_power(x, -n))
+    found = None
+    while n:
+        if n & 1:
+            found = x if found is None else multiply(found, x)
+        n >>= 1
+        x = square(x) if n else x
+    return Doubled(np.ones(x.shape)) if found is None else found
+
+
+@_rule(np.logaddexp)
+def logaddexp(x: Doubled, y: Doubled) -> Doubled:
+    """Return log(e^x + e^y)."""
+    top, low = UFUNCS[np.maximum](x, y), UFUNCS[np.minimum](x, y)
+    return add(top, log1p(exp(subtract(low, top))))

@@ -1,0 +1,208 @@
+"""Functions that are known by their names in doubled arithmetic: logistic, of entropies, of errors, gamma functions.
+
+Each is a formula in the others, which bounds its own error. What series and fractions leave out is far below it.
+
+Sources: Abramowitz & Stegun 1964, 7.1.6 and 7.1.14 for erf and erfc; 6.1.40 and 6.3.18 for log Γ and ψ, of arguments
+that the recurrence has made large.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cache, reduce
+from math import comb
+from typing import Any
+
+import numpy as np
+import scipy.special
+
+from relgrad.kernels.doubled.arrays import FUNCTIONS, total
+from relgrad.kernels.doubled.elementary import pair
+from relgrad.kernels.doubled.entries import (
+    UFUNCS,
+    absolute,
+    constant,
+    divide,
+    exp,
+    log,
+    log1p,
+    negative,
+    pick,
+    sqrt,
+    square,
+)
+from relgrad.kernels.doubled.number import Doubled, with_error
+
+NAMED = Doubled.named
+maximum, minimum = UFUNCS[np.maximum], UFUNCS[np.minimum]
+HALF = Doubled(0.5)
+_SERIES, _FRACTION, _BETWEEN = 64, 170, 2.0
+"""So many terms of the series of erf up to the point between, and of the fraction of erfc beyond."""
+_SHIFT, _STIRLING, _LARGE = 32, 18, 1e6
+"""Arguments of gamma functions are raised by so much, unless they are large, and have so many terms."""
+
+
+def _entry(*names: str) -> Callable[[Any], Any]:
+    """Register a function of single entries under names, and for the ufuncs of that name."""
+
+    def register(formula: Any) -> Any:
+        for name in names:
+            NAMED[name] = lambda _: lambda *args: formula(*map(Doubled.of, args))
+            if isinstance(ufunc := getattr(scipy.special, name, None), np.ufunc):
+                UFUNCS[ufunc] = formula
+        return formula
+
+    return register
+
+
+def _is_zero(x: Doubled) -> Any:
+    return (x.floats() == 0) & (x.bound == 0)
+
+
+@_entry("expit")
+def _expit(x: Any) -> Any:
+    e = exp(negative(absolute(x)))
+    return divide(pick(x.hi >= 0, Doubled(np.ones(x.shape)), e), 1.0 + e)
+
+
+@_entry("softplus", "log1pexp")
+def _softplus(x: Any) -> Any:
+    return maximum(x, Doubled(0.0)) + log1p(exp(negative(absolute(x))))
+
+
+_entry("log_expit")(lambda x: negative(_softplus(negative(x))))
+_entry("logit")(lambda x: pick(x.hi < 0.25, log(x / (1.0 - x)), log1p((2.0 * x - 1.0) / (1.0 - x))))
+
+
+@_entry("xlogy")
+def _xlogy(x: Any, y: Any) -> Any:
+    return pick(_is_zero(x) & ~np.isnan(y.hi), Doubled(0.0), x * log(y))
+
+
+@_entry("xlog1py")
+def _xlog1py(x: Any, y: Any) -> Any:
+    return pick(_is_zero(x) & ~np.isnan(y.hi), Doubled(0.0), x * log1p(y))
+
+
+@_entry("rel_entr", "xlog_ratio")
+def _rel_entr(x: Any, y: Any) -> Any:
+    return pick(_is_zero(x) & (y.hi > 0), Doubled(0.0), x * log(x / y))
+
+
+_entry("entr")(lambda x: negative(_xlogy(x, x)))
+_entry("kl_div")(lambda x, y: _rel_entr(x, y) - x + y)
+_entry("xdivy")(lambda x, y: pick(_is_zero(x) & ~np.isnan(y.hi), Doubled(0.0), x / y))
+
+
+def _logsumexp(x: Any, axis: Any = None, keepdims: bool = False, weights: Any = None) -> Any:
+    top = Doubled(np.max(x.hi, axis=axis, keepdims=True))
+    terms = exp(x - top) if weights is None else weights * exp(x - top)
+    result = top + log(total(terms, axis, keepdims=True))
+    return result if keepdims else FUNCTIONS[np.squeeze](result, axis)
+
+
+def _softmax(x: Any, axis: Any = -1, weights: Any = None) -> Any:
+    e = exp(x - Doubled(np.max(x.hi, axis=axis, keepdims=True)))
+    e = e if weights is None else weights * e
+    return e / total(e, axis, keepdims=True)
+
+
+NAMED["logsumexp"], NAMED["softmax"] = lambda _: _logsumexp, lambda _: _softmax
+NAMED["log_softmax"] = lambda _: lambda x, axis=-1: x - _logsumexp(x, axis, keepdims=True)
+
+
+def _near_erf(x: Any) -> Any:
+    """Return erf x = 2x·e^(-x²)/√π · Σ (2x²)^n/(1·3·…·(2n + 1))."""
+    x = minimum(maximum(x, Doubled(-_BETWEEN)), Doubled(_BETWEEN))
+    u = 2.0 * square(x)
+    series = reduce(lambda tail, n: 1.0 + tail * u / (2.0 * n + 1.0), range(_SERIES, 0, -1), Doubled(1.0))
+    return x * exp(negative(square(x))) * series * _two_over_root_pi()
+
+
+def _erfcx(x: Any) -> Any:
+    """Return e^(x²)·erfc x = (1/√π)/(x + (1/2)/(x + (2/2)/(x + …))), of x ≥ 2."""
+    x = maximum(x, Doubled(_BETWEEN))
+    return HALF * _two_over_root_pi() / reduce(lambda t, n: x + 0.5 * n / t, range(_FRACTION, 0, -1), x)
+
+
+def _two_over_root_pi() -> Any:
+    return 2.0 / sqrt(constant("pi"))
+
+
+@_entry("erfc")
+def _erfc(x: Any) -> Any:
+    size = absolute(x)
+    far = exp(negative(square(x))) * _erfcx(size)
+    far = pick(x.hi < 0, 2.0 - far, far)
+    return pick(np.abs(x.hi) < _BETWEEN, 1.0 - _near_erf(x), far)
+
+
+@_entry("erf")
+def _erf(x: Any) -> Any:
+    return pick(np.abs(x.hi) < _BETWEEN, _near_erf(x), 1.0 - _erfc(x))
+
+
+def _scaled(x: Any) -> Any:
+    return negative(x) / sqrt(Doubled(2.0))
+
+
+@_entry("ndtr")
+def _ndtr(x: Any) -> Any:
+    return HALF * _erfc(_scaled(x))
+
+
+@_entry("log_ndtr")
+def _log_ndtr(x: Any) -> Any:
+    t = _scaled(x)
+    near = pick(x.hi > 0, log1p(negative(_ndtr(negative(x)))), log(_ndtr(x)))
+    return pick(t.hi > _BETWEEN, log(HALF * _erfcx(t)) - square(t), near)
+
+
+@cache
+def _bernoulli(count: int) -> list[Fraction]:
+    """Return the Bernoulli numbers B₂, B₄, …"""
+    b = [Fraction(1)]
+    for n in range(1, 2 * count + 1):
+        b.append(-sum((comb(n + 1, k) * b[k] for k in range(n)), Fraction(0)) / (n + 1))
+    return b[2::2]
+
+
+def _asymptotic(x: Any, coefficient: Callable[[int], int]) -> Any:
+    """Return Σ B₂ₖ/coefficient(k)·x^(2 - 2k)."""
+    u = 1.0 / square(x)
+    numbers = [pair(b / coefficient(k)) for k, b in enumerate(_bernoulli(_STIRLING), 1)]
+    terms = [with_error(tuple(map(np.asarray, n)), 0.0) for n in numbers]
+    return reduce(lambda tail, c: c + u * tail, terms[-2::-1], terms[-1])
+
+
+def _raised(x: Any) -> Any:
+    """Return a large number in place of a positive one: itself, or one that is greater by a whole number."""
+    raised = pick(x.hi < _LARGE, x + float(_SHIFT), x)
+    return pick(x.hi > 0, raised, Doubled(np.full(x.shape, np.nan)))
+
+
+@_entry("gammaln", "loggamma", "log_gamma")
+def _gammaln(x: Any) -> Any:
+    y, small = _raised(x), minimum(x, Doubled(_LARGE))
+    product = reduce(lambda p, n: p * (small + float(n)), range(1, _SHIFT), small)
+    stirling = (y - 0.5) * log(y) - y + HALF * log(2.0 * constant("pi"))
+    stirling = stirling + _asymptotic(y, lambda k: 2 * k * (2 * k - 1)) / y
+    return pick(x.hi < _LARGE, stirling - log(product), stirling)
+
+
+def _digamma(x: Any) -> Any:
+    y, small = _raised(x), minimum(x, Doubled(_LARGE))
+    terms = reduce(lambda s, n: s + 1.0 / (small + float(n)), range(1, _SHIFT), 1.0 / small)
+    psi = log(y) - HALF / y - _asymptotic(y, lambda k: 2 * k) / square(y)
+    return pick(x.hi < _LARGE, psi - terms, psi)
+
+
+_entry("digamma", "psi")(_digamma)
+_entry("gamma")(lambda x: exp(_gammaln(x)))
+_entry("betaln")(lambda x, y: _gammaln(x) + _gammaln(y) - _gammaln(x + y))
+NAMED["digamma_n"] = lambda function: (
+    lambda x, order=0: (
+        _digamma(Doubled.of(x)) if order == 0 else Doubled.lifted(function(x.floats(), order), ())
+    )
+)

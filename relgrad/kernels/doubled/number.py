@@ -1,0 +1,111 @@
+"""Arrays of unevaluated sums hi + lo of floats, each with a bound of its error, that take part in NumPy's protocols.
+
+    |x − (hi + lo)| ≤ bound
+
+for the value x that the program has in exact arithmetic. Floats are exact. What has no rule sees floats, and nothing is
+known of its result: the bound is infinite. A comparison that the bounds leave open raises `Undecided`.
+
+Source: Wilkinson 1986, Error analysis revisited, for running error bounds; those of each operation are in `eft`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from relgrad.kernels.doubled.eft import Pair
+from relgrad.kernels.numbers import Numbers, is_floating
+
+ERROR = 2.0**-102
+"""What an operation adds, relative to its result: 16u², with u = 2⁻⁵³."""
+TINY = 2.0**-1060
+"""What underflow adds."""
+_WHOLE = 2.0**53
+
+
+class Undecided(ArithmeticError):
+    """What a program asks of numbers is not known of their enclosures."""
+
+
+class Doubled(Numbers):
+    """An array hi + lo ± bound; without lo, it is exact."""
+
+    __slots__ = ("_bound", "hi", "lo")
+    ufuncs, functions, named = {}, {}, {}
+    zero = 0.0, 0.0, 0.0
+
+    def __init__(self, hi: Any, lo: Any = None, bound: Any = None):
+        self.hi, self.lo, self._bound = np.asarray(hi), lo, bound
+
+    @classmethod
+    def of(cls, x: Any, dtype: Any = None) -> Doubled:
+        """Return an array, or a number, exactly."""
+        if isinstance(x, Doubled):
+            return x
+        x = np.asarray(x)
+        if x.dtype.kind in "iu" and np.any(np.abs(x) > _WHOLE):
+            raise Undecided
+        return cls(x if x.dtype == np.float64 else x.astype(np.float64))
+
+    @classmethod
+    def lifted(cls, x: Any, args: Sequence[Any]) -> Any:
+        """Return what a function made of floats in place of these arguments: of nothing in it the error is known."""
+        if isinstance(x, (tuple, list)):
+            return tuple([cls.lifted(y, args) for y in x])
+        if is_floating(x):
+            return cls(x, np.zeros(np.shape(x)), np.full(np.shape(x), np.inf))
+        if any(isinstance(a, Doubled) and not a.exact for a in args):
+            raise Undecided
+        return x
+
+    @property
+    def exact(self) -> bool:
+        """Whether these are floats."""
+        return self.lo is None
+
+    @property
+    def pair(self) -> Pair:
+        return self.hi, 0.0 if self.lo is None else self.lo
+
+    @property
+    def bound(self) -> Any:
+        """The bound of the error, of the shape of the array or of none."""
+        return 0.0 if self._bound is None else self._bound
+
+    @property
+    def parts(self) -> tuple[Any, Any, Any]:
+        shape = self.hi.shape
+        return self.hi, *[np.broadcast_to(x, shape) for x in (self.pair[1], self.bound)]
+
+    @property
+    def leading(self) -> Any:
+        return self.hi
+
+    def moved(self, move: Callable[[Any], Any]) -> Doubled:
+        """Return the numbers elsewhere."""
+        return Doubled(move(self.hi)) if self.exact else Doubled(*map(move, self.parts))
+
+    def floats(self) -> Any:
+        """Return the floats nearest to the numbers."""
+        return (self.hi if self.exact else self.hi + self.lo)[()]
+
+    def astype(self, dtype: Any, **_: Any) -> Any:
+        """Return the same numbers for a floating dtype: what a program means, it does not round."""
+        if np.dtype(dtype).kind == "f":
+            return self
+        if not self.exact:
+            raise Undecided
+        return self.hi.astype(dtype)
+
+    def __float__(self) -> float:
+        raise Undecided
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        raise Undecided
+
+
+def with_error(result: Pair, bound: Any, relative: float = ERROR) -> Doubled:
+    """Return a pair that was computed to a relative error besides those that its operands brought."""
+    return Doubled(*result, bound + (relative * np.abs(result[0]) + TINY))

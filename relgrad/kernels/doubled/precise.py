@@ -1,0 +1,189 @@
+"""Programs that compute in floats, and once more in doubled arithmetic where digits have cancelled."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from relgrad.kernels.containers import mapped, parts
+from relgrad.kernels.doubled.number import Doubled
+from relgrad.kernels.numbers import Twin
+
+CHANCE = 2.0**-7
+"""Of random numbers, digits may seem lost this often: the fewer entries a result has, the less they may lose."""
+SMALL = 2.0**-12
+"""A difference this far below its parts has lost digits, however many entries there are."""
+BLOCK = 4096
+"""So many entries are computed again at once."""
+TINY = 2.0**-26
+"""So has a sum of many this far below the sum of their magnitudes, which has random signs."""
+
+
+def cancels(result: Any, *parts: Any, axis: Any = ()) -> Any:
+    """Return which entries of a sum are far below a part of it, |result| < ε·|part|, or False for none.
+
+    ε is 2⁻⁷ of a single number, and at least 2⁻¹². Along axes it is the largest entries that are compared.
+
+    >>> x = np.array([1.0, 2.0])
+    >>> cancels(x - 0.5, x), cancels(x - 1.0001, x), cancels(x - 1.0001, x, axis=0)
+    (False, array([ True, False]), False)
+    """
+    if issubclass(type(result), np.floating):
+        size = abs(result)
+        return any(size < CHANCE * abs(x) for x in parts)
+    if not _has_numbers(result):
+        return False
+    small = max(SMALL, CHANCE / max(np.size(result), 1))
+    if axis != ():
+        size, *sizes = [_largest(x, axis) for x in (result, *parts)]
+        small = max(SMALL, CHANCE / max(size.size, 1))
+        return any(bool(np.any(size < small * x)) for x in sizes)
+    lost: Any = False
+    for part in parts:
+        found = _below(result, part, small)
+        lost = found if lost is False else lost if found is False else lost | found
+    return lost
+
+
+def _below(result: Any, part: Any, small: float) -> Any:
+    """Return where |result| < small·|part|, or False for nowhere; large arrays are looked at in the cache."""
+    alike = getattr(part, "shape", None) == result.shape and part.dtype == result.dtype
+    if result.size <= BLOCK or not (alike and result.flags.c_contiguous and part.flags.c_contiguous):
+        found = np.abs(result) < np.abs(part) * small
+        return found if found.any() else False
+    r, p, (size, unit) = result.reshape(-1), part.reshape(-1), np.empty((2, BLOCK), result.dtype)
+    lost: Any = False
+    for start in range(0, r.size, BLOCK):
+        some = slice(start, start + BLOCK)
+        n = len(r[some])
+        np.abs(r[some], out=size[:n])
+        np.abs(p[some], out=unit[:n])
+        unit[:n] *= small
+        found = size[:n] < unit[:n]
+        if found.any():
+            lost = np.zeros(r.size, bool) if lost is False else lost
+            lost[some] = found
+    return lost if lost is False else lost.reshape(result.shape)
+
+
+def _has_numbers(x: Any) -> bool:
+    """Whether this is an array, and no stand-in for one while a program is traced again."""
+    return issubclass(type(x), (np.ndarray, np.floating))
+
+
+def _largest(x: Any, axis: Any) -> Any:
+    """Return the largest magnitudes along axes, which stay, or at most twice as much."""
+    x = np.asarray(x)
+    x = x.reshape((1,) * max(-min(np.atleast_1d(axis)) - x.ndim, 0) + x.shape)
+    return np.max(x, axis=axis, keepdims=True, initial=0.0) - np.min(x, axis=axis, keepdims=True, initial=0.0)
+
+
+def sum_cancels(total: Any, x: Any, axis: Any = None) -> bool:
+    """Return whether a sum of n entries is below ε·Σ |x|, where ε = 2⁻⁷/√n for one sum, and at least 2⁻²⁶.
+
+    >>> sum_cancels(np.float64(0), np.array([1.0, -1.0])), sum_cancels(np.float64(0.5), np.array([1.0, -0.5]))
+    (True, False)
+    """
+    if not _has_numbers(total):
+        return False
+    size, small = np.abs(total), _small(x.size, np.size(total))
+    if np.size(total) == 1:
+        # |Σ x| is at most √n·‖x‖.
+        largest = math.sqrt(np.vdot(x, x) * x.size) * small
+        if largest < math.inf and np.all(size >= largest):
+            return False
+    magnitudes = np.sum(np.abs(x), axis=axis, keepdims=np.ndim(total) == np.ndim(x))
+    return bool(np.any(size < small * magnitudes))
+
+
+def _small(products: int, sums: int) -> float:
+    return max(TINY, CHANCE / max(sums * products, 1) ** 0.5)
+
+
+def product_cancels(product: Any, a: Any, b: Any) -> bool:
+    """Return whether an entry of a product of matrices is below ε·Σ |a|·|b|, with ε as in a sum.
+
+    >>> a = np.array([[1.0, 1.0]])
+    >>> product_cancels(np.array([[0.0]]), a, np.array([[1.0], [-1.0]]))
+    True
+    """
+    if not _has_numbers(product) or product.size == 0:
+        return False
+    size = np.abs(product)
+    rows = np.sqrt(np.einsum("...ij,...ij->...i", a, a))[..., None]
+    columns = np.sqrt(np.einsum("...ij,...ij->...j", b, b))[..., None, :]
+    small = _small(np.size(product) * a.shape[-1], np.size(product))
+    if not np.any(size < small * rows * columns):
+        return False
+    return bool(np.any(size < small * np.matmul(np.abs(a), np.abs(b))))
+
+
+def precise(by: Callable[..., Any], entrywise: bool = False) -> Callable[[Any], Any]:
+    """Return a decorator of functions that return a result, and where to ask another for it, in doubled arithmetic.
+
+    >>> def as_written(b, c):
+    ...     return b * b - c
+    >>> @precise(by=as_written)
+    ... def f(b, c):
+    ...     t = b * b
+    ...     return t - c, cancels(t - c, c)
+    >>> float(f(np.float64(1 + 2**-30), np.float64(1 + 2**-29))) == 2**-60
+    True
+
+    Doubled results come with bounds of their errors. Where they prove that an entry is further off than they are, they
+    stand in its place. Of an `entrywise` function, only the entries that are asked for are computed again.
+    """
+    return lambda function: mending(function, Twin(by, Doubled), lambda: entrywise)
+
+
+def mending(
+    function: Callable[..., Any], doubled: Callable[..., Any], entrywise: Callable[[], bool]
+) -> Callable[..., Any]:
+    """Return the function that is `precise` by one that computes in doubled arithmetic."""
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        result, lost = function(*args, **kwargs)
+        if not (lost.any() if isinstance(lost, np.ndarray) else lost):
+            return result
+        try:
+            with np.errstate(all="ignore"):
+                if isinstance(lost, np.ndarray) and entrywise():
+                    return _by_entries(doubled, args, kwargs, result, lost)
+                found = iter(parts(doubled(*args, **kwargs)))
+                return mapped(lambda x: _mended(x, next(found)), result)
+        except (ArithmeticError, TypeError, ValueError, AttributeError, IndexError, NotImplementedError):
+            # What is written for arrays of floats only, or decides by digits that are not known.
+            return result
+
+    return call
+
+
+def _by_entries(doubled: Any, args: Any, kwargs: Any, result: Any, lost: Any) -> Any:
+    """Return the result with entries computed again, so many at a time that they stay in the cache."""
+    shape = np.broadcast_shapes(*[np.shape(x) for x in parts(result)])
+    places = np.flatnonzero(np.broadcast_to(lost, shape))
+    new = mapped(np.array, result)
+    for start in range(0, len(places), BLOCK):
+        some = np.unravel_index(places[start : start + BLOCK], shape)
+
+        def at(x: Any) -> Any:
+            return np.broadcast_to(x, shape)[some] if np.ndim(x) else x  # noqa: B023
+
+        found = iter(parts(doubled(*mapped(at, args), **mapped(at, kwargs))))
+        for x in parts(new):
+            x[some] = _mended(x[some], next(found))
+    return new
+
+
+def _mended(x: Any, better: Any) -> Any:
+    if not isinstance(better, Doubled) or np.shape(x) != better.shape or np.asarray(x).dtype.kind != "f":
+        return x
+    # The result is off by more than the doubled one, rounded, can be.
+    floats = better.floats()
+    sure = np.abs(floats - x) > 2.0 * better.bound + np.finfo(x.dtype).eps * np.abs(floats)
+    return np.where(sure, floats, x).astype(x.dtype)[()]
