@@ -27,7 +27,7 @@ from relgrad.gradient import free_anchors
 from relgrad.importable import imported, is_importable
 from relgrad.programs import Path, Program, Run, Variants, programs_of
 from relgrad.relation import Library
-from relgrad.schedule import NAIVE, Left, Strategy, schedule
+from relgrad.schedule import Left, Strategy, schedule
 from relgrad.step import Derivation, Failure
 from relgrad.term import Term
 from relgrad.trace.arguments import arrays, handed_in
@@ -147,9 +147,10 @@ class Transformed:
             after = found.after[: len(traced.outputs)]
             extended = strategy.extended and len(how.library) > 0
             compiled = compile_program(traced, after, self._name, extended, how.precise and extended)
+            if compiled.program.guards:
+                again = mended(compiled, traced, functools.partial(explicit, conventions=how.conventions))
+                compiled = again or compile_program(traced, after, self._name, extended)
             guards = compiled.program.guards
-            if guards:
-                compiled = mended(compiled, traced, functools.partial(_as_written, traced, how.conventions))
             became = domains.became(found.after[len(after) :])
             if keeps and (asked := tests(traced.outputs, after, became, rewrite)):
                 masks = functools.partial(undefined, traced.outputs, rewrite, how.conventions)
@@ -293,8 +294,3 @@ class Transformed:
         """Return the graph of the call before any rewriting, gradients implicit, arranged as the result."""
         traced = self._traced(self._first + args, kwargs)
         return traced.out_structure.unflatten(list(traced.outputs))
-
-
-def _as_written(traced: Traced, conventions: Conventions) -> Sequence[Term]:
-    """Return the results of a trace as written, gradients expanded."""
-    return schedule(traced.outputs, Library(()), NAIVE, conventions=conventions).after

@@ -76,12 +76,13 @@ def compile_program(
     name: str,
     extended: bool = False,
     precise: bool = False,
+    folds: bool = True,
     results: Callable[[Sequence[str]], str] | None = None,
     **options: Any,
 ) -> Compiled:
     """Return the function of a trace's arguments that computes the roots, in the structure of its results.
 
-    Constants are folded first. An `extended` program is computed again in extended range where it leaves that of
+    Constants are folded first, unless not `folds`. An `extended` program is computed again in extended range where it leaves that of
     floats on the way, if it can. A `precise` one returns besides whether digits have cancelled, if they can. `results`
     writes another expression of the results; `options` are those of
     `write_source`. Tracebacks show the generated lines.
@@ -93,7 +94,7 @@ def compile_program(
         taken, paths = ["*args", "**kwargs"], [f"arrays(args, kwargs)[{i}]" for i in range(len(paths))]
         options["imports"] = [*options.get("imports", ()), "from relgrad.trace.arguments import arrays"]
     inputs = dict(zip(traced.inputs, paths, strict=True))
-    roots = sink_squeezes(fold_constants(roots))
+    roots = sink_squeezes(fold_constants(roots) if folds else roots)
     extended = extended and may_leave_range(roots)
     options |= {"extended": extended, "outside": traced.outside, "guards": guards(roots) if precise else ()}
     source = write_source(name, taken, inputs, roots, results or traced.out_structure, **options)

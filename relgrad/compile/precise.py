@@ -1,4 +1,12 @@
-"""Programs that are computed once more in doubled arithmetic, as written, where digits cancel."""
+"""Programs that are computed once more in doubled arithmetic, as written, where digits cancel.
+
+All derivatives are written out. What the user wrote is exact, numbers and arrays alike; a float that a rule of
+differentiation brings, as 2/√π, stands for the number that it is nearest to:
+
+    d/dx erf(0.1·x)   ⟶   given(0.1) * (rounded(1.1283791670955126) * exp(-(given(0.1)*x)**2))
+
+Nothing is folded: what depends on constants only is computed in doubled arithmetic as well.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +14,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
+from relgrad import kernels
 from relgrad.compile.function import Compiled, compile_program
 from relgrad.compile.operands import supplied
 from relgrad.compile.source import Source
@@ -13,48 +24,128 @@ from relgrad.kernels.doubled.number import Doubled
 from relgrad.kernels.doubled.precise import mending
 from relgrad.kernels.numbers import Twin
 from relgrad.leaf import Input
-from relgrad.op import Constant
+from relgrad.op import Constant, Op, constant
 from relgrad.ops.arithmetic import multiply
 from relgrad.ops.casting import Cast
 from relgrad.ops.selection import where
-from relgrad.term import Term, subterms
+from relgrad.term import Term, rebuild, substitute, subterms, term
 from relgrad.trace.trace import Traced
-from relgrad.types import ArrayType
+from relgrad.types import ArrayType, Type, array_type
+
+Expand = Callable[[Sequence[Term]], Sequence[Term]]
+WHOLE, UNIT = 2.0**24, 64.0
+"""Whole numbers up to this, and multiples of 1/64, are what they seem to be: no other number is rounded to them."""
 
 
-def mended(compiled: Compiled, traced: Traced, written: Callable[[], Sequence[Term]]) -> Compiled:
-    """Return a program with guards as one that is computed again as `written`, when one of them trips.
+class Literal(Op):
+    """A constant in doubled arithmetic: as it is `given`, or `rounded` to a float."""
 
-    What is written is asked for the first time that a guard trips, or that the source is asked for.
+    __props__ = ("kernel", "dtype")
+    elementwise = numpy_scalar = True
+    function = np.positive
+
+    def __init__(self, kernel: str, dtype: Any):
+        self.kernel, self.dtype, self.imports = kernel, dtype, (kernel,)
+
+    @classmethod
+    def of(cls, kernel: str, t: Term) -> Term:
+        """Return a constant that says what it is; it is written with all its digits, those of float64."""
+        value = t.op.value
+        return term(cls(kernel, value.dtype), constant(value.astype(np.float64)))
+
+    @property
+    def name(self) -> str:
+        return self.kernel
+
+    def output_type(self, *types: Any) -> Type:
+        return array_type(self.dtype, types[0].shape)
+
+    def compute(self, *arrays: Any) -> Any:
+        return np.asarray(getattr(kernels, self.kernel)(*arrays), self.dtype)
+
+    def source(self, node: Term, names: Sequence[str]) -> str | None:
+        return f"{self.kernel}({names[0]})"
+
+
+def as_written(roots: Sequence[Term], expand: Expand) -> list[Term]:
+    """Return roots with all derivatives written out, and constants that say whether they are exact."""
+
+    user = substitute(roots, {t: Literal.of("given", t) for t in subterms(*roots) if _is_long(t)})
+
+    def told(old: Term, rands: tuple[Any, ...]) -> Any:
+        if type(old.op) is not Literal:
+            alone = all(type(x.op) is Constant for x in rands)
+            rands = tuple([_told(x, alone) if _is_float(x) else x for x in rands])
+        return old if all(a is b for a, b in zip(rands, old.rands, strict=True)) else old.op.make_node(*rands)
+
+    return rebuild(expand(user), told)
+
+
+def _told(x: Term, alone: bool) -> Term:
+    """Return a constant that a rule brings, and one that stands among constants only, with the word for it."""
+    return Literal.of("rounded", x) if _is_long(x) else Literal.of("given", x) if alone else x
+
+
+def _is_long(t: Term) -> bool:
+    """Whether a float may be the result of rounding."""
+    if type(t.op) is not Constant or not _is_float(t):
+        return False
+    x = t.op.value
+    with np.errstate(all="ignore"):
+        return bool(np.any(np.isfinite(x) & ((np.rint(x * UNIT) != x * UNIT) | (np.abs(x) > WHOLE))))
+
+
+def _is_float(t: Term) -> bool:
+    return isinstance(t.type, ArrayType) and t.type.dtype.kind == "f"
+
+
+def mended(compiled: Compiled, traced: Traced, expand: Expand) -> Compiled | None:
+    """Return a program with guards as one that is computed again as written, when one of them trips.
+
+    None where doubled arithmetic would not see all rounding, or where the function decided by what is computed.
     """
-    return _Mended(compiled, _Written(compiled.program, traced, written), traced.outside)
+    roots = as_written(traced.outputs, expand)
+    if not _fits(roots) or not all(_is_decided_exactly(d.term) for d in traced.decisions):
+        return None
+    return _Mended(compiled, _Written(compiled.program, traced, roots), traced.outside)
+
+
+def _fits(roots: Sequence[Term]) -> bool:
+    """Whether each float is known exactly, or computed of such that the twin of a program has made doubled numbers."""
+    lifted = set[Term]()
+    for t in subterms(*roots):
+        kind = t.type
+        if not isinstance(kind, ArrayType) or kind.dtype.kind == "c":
+            return False
+        if kind.dtype.kind != "f" or type(t.op) is Constant:
+            continue
+        if type(t.op) in (Input, Literal) or any(x in lifted for x in t.rands):
+            lifted.add(t)
+        elif not (t.op is where or type(t.op) is Cast or t.op.laws.selects or _masks(t)):
+            return False
+    return True
+
+
+def _masks(x: Term) -> bool:
+    return x.op is multiply and any(y.type.dtype.kind == "b" for y in x.rands)
+
+
+def _is_decided_exactly(t: Term) -> bool:
+    """Whether floats decide as numbers would: nothing that is computed is asked."""
+    return not any(_is_float(x) and x.rands for x in subterms(t))
 
 
 class _Written:
     """The program as written, of the same arguments."""
 
-    def __init__(self, main: Source, traced: Traced, written: Callable[[], Sequence[Term]]):
-        self._main, self._traced, self._made = main, traced, written
+    def __init__(self, main: Source, traced: Traced, roots: Sequence[Term]):
+        self._main, self._traced, self.roots = main, traced, roots
 
     @cached_property
     def compiled(self) -> Compiled:
         """The program, made when it is first asked for."""
         name = f"{self._main.name}_as_written"
-        return compile_program(self._traced, self.roots, name, reserved=self._main.reserved)
-
-    @cached_property
-    def roots(self) -> Sequence[Term]:
-        """The results as written."""
-        return self._made()
-
-    @cached_property
-    def fits(self) -> bool:
-        """Whether all rounding is seen: floats that are made of integers or truth values are not, but for casts."""
-        return not any(
-            x.type.dtype.kind == "f" and x.op is not where and type(x.op) is not Cast and not _masks(x)
-            for x in subterms(*self.roots)
-            if isinstance(x.type, ArrayType) and x.rands and not any(map(_is_computed_float, x.rands))
-        )
+        return compile_program(self._traced, self.roots, name, folds=False, reserved=self._main.reserved)
 
     @cached_property
     def entrywise(self) -> bool:
@@ -72,48 +163,24 @@ class _Written:
         return len(shapes) == 1 and not self._traced.outside
 
 
-def _masks(x: Term) -> bool:
-    return x.op is multiply and any(y.type.dtype.kind == "b" for y in x.rands)
-
-
-def _is_computed_float(x: Any) -> bool:
-    return isinstance(x.type, ArrayType) and x.type.dtype.kind == "f" and type(x.op) is not Constant
-
-
-class _Doubled:
-    """The program as written in doubled arithmetic, with values of the inputs that are no arguments."""
-
-    def __init__(self, written: _Written, outside: Mapping[Term, Any]):
-        self._written, self._outside = written, outside
-
-    @cached_property
-    def _twin(self) -> Twin:
-        return Twin(self.compiled().function, Doubled)
-
-    def compiled(self) -> Compiled:
-        """Return the program as written."""
-        return self._written.compiled.at(self._outside)
-
-    def entrywise(self) -> bool:
-        """Whether it can be asked for some entries."""
-        return self._written.entrywise
-
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        if not self._written.fits:
-            raise NotImplementedError
-        return self._twin(*args, **kwargs)
-
-
 class _Mended(Compiled):
     """A program and the program as written."""
 
-    __slots__ = ("_doubled", "_main", "_written")
+    __slots__ = ("_again", "_main", "_outside", "_written")
 
     def __init__(self, main: Compiled, written: _Written, outside: Mapping[Term, Any]):
         self.program, self.code = main.program, main.code
-        self._main, self._written = main, written
-        self._doubled = _Doubled(written, outside)
-        self.function = mending(main.function, self._doubled, self._doubled.entrywise)
+        self._main, self._written, self._outside = main, written, outside
+        self._again: Compiled | None = None
+        self.function = mending(main.function, self._twin, lambda: written.entrywise)
+
+    def _twin(self) -> Twin:
+        return Twin(self._companion().function, Doubled)
+
+    def _companion(self) -> Compiled:
+        if self._again is None:
+            self._again = self._written.compiled.at(self._outside)
+        return self._again
 
     def at(self, outside: Mapping[Term, Any]) -> Compiled:
         """Return the same program with other values of the inputs that are no arguments."""
@@ -121,6 +188,6 @@ class _Mended(Compiled):
 
     def whole(self) -> Source:
         """Return the program with the program as written."""
-        written = self._doubled.compiled().program
-        how = ", entrywise=True" if self._doubled.entrywise() else ""
+        written = self._companion().program
+        how = ", entrywise=True" if self._written.entrywise else ""
         return self.program.decorated("precise", f"@precise(by={written.name}{how})", [written])

@@ -34,8 +34,10 @@ from relgrad.kernels.differences import (
     xlogx_difference,
 )
 from relgrad.kernels.doubled import cancels as cancels
+from relgrad.kernels.doubled import given as given
 from relgrad.kernels.doubled import precise as precise
 from relgrad.kernels.doubled import product_cancels as product_cancels
+from relgrad.kernels.doubled import rounded as rounded
 from relgrad.kernels.doubled import sum_cancels as sum_cancels
 from relgrad.kernels.entropies import xlog_ratio
 from relgrad.kernels.extended import extended_range as extended_range

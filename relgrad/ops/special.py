@@ -63,7 +63,7 @@ implements(scipy.special.ndtr)(ndtr)
 ndtri = elementwise(
     "ndtri",
     kernels.ndtri,
-    lambda g, out, x: g * (2.5066282746310002 * np.exp(0.5 * np.square(out))),
+    lambda g, out, x: g * (2.5066282746310007 * np.exp(0.5 * np.square(out))),
     kernel=True,
     laws=Laws(monotone=1, inverse="ndtr"),
     ball=lambda x: -((2 * x).erfcinv()) * (x * 0 + 2).sqrt(),

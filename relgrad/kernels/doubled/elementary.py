@@ -70,13 +70,19 @@ def _series(x: Fraction, first: Fraction, ratio: Any) -> Fraction:
 
 @cache
 def constants() -> dict[str, Fraction]:
-    """Return log 2 and π."""
+    """Return log 2 and π, and other numbers that derivatives of NumPy's and SciPy's functions have as factors."""
     ln2 = 2 * _series(Fraction(1, 9), Fraction(1, 3), lambda k: Fraction(2 * k - 1, 2 * k + 1))
+    ln5_4 = 2 * _series(Fraction(1, 81), Fraction(1, 9), lambda k: Fraction(2 * k - 1, 2 * k + 1))
     arctan = [
         _series(Fraction(-1, n * n), Fraction(1, n), lambda k: Fraction(2 * k - 1, 2 * k + 1))
         for n in (5, 239)
     ]
-    return {"ln2": ln2, "pi": 16 * arctan[0] - 4 * arctan[1]}
+    pi = 16 * arctan[0] - 4 * arctan[1]
+    root = Fraction(math.isqrt(int(2 * pi * 4**_BITS)), 2**_BITS)
+    return {
+        **{"ln2": ln2, "ln10": 3 * ln2 + ln5_4, "pi": pi, "degree": pi / 180, "radian": 180 / pi},
+        **{"root_of_2pi": root, "1/root_of_2pi": 1 / root, "2/root_of_pi": 4 / Fraction(math.isqrt(int(4 * pi * 4**_BITS)), 2**_BITS)},
+    }
 
 
 def exp_of(x: Fraction) -> Fraction:

@@ -129,7 +129,7 @@ def compared(x: Doubled, y: Doubled) -> Any:
     if x.exact and y.exact:
         return np.where(x.hi == y.hi, 0.0, x.hi - y.hi)
     d = subtract(x, y)
-    if not np.all((np.abs(d.hi) > d.bound) & np.isfinite(d.lo)):
+    if not d.is_beyond(np.abs(y.hi)):
         raise Undecided
     return d.hi
 
@@ -166,8 +166,7 @@ def _rounded(function: Any, shift: float) -> Any:
 
     def rule(x: Doubled) -> Doubled:
         if not x.exact:
-            away = np.abs((x.hi - shift) - np.rint(x.hi - shift))
-            if not np.all(away > 2.0 * (np.abs(x.lo) + x.bound)):
+            if not subtract(x, Doubled(np.rint(x.hi - shift) + shift)).is_beyond(np.abs(x.hi)):
                 raise Undecided
         return Doubled(function(x.hi))
 

@@ -18,7 +18,7 @@ import numpy as np
 import scipy.special
 
 from relgrad.kernels.doubled.arrays import FUNCTIONS, total
-from relgrad.kernels.doubled.elementary import pair
+from relgrad.kernels.doubled.elementary import constants, pair
 from relgrad.kernels.doubled.entries import (
     UFUNCS,
     absolute,
@@ -32,7 +32,7 @@ from relgrad.kernels.doubled.entries import (
     sqrt,
     square,
 )
-from relgrad.kernels.doubled.number import Doubled, with_error
+from relgrad.kernels.doubled.number import TINY, Doubled, with_error
 
 NAMED = Doubled.named
 maximum, minimum = UFUNCS[np.maximum], UFUNCS[np.minimum]
@@ -206,3 +206,29 @@ NAMED["digamma_n"] = lambda function: (
         _digamma(Doubled.of(x)) if order == 0 else Doubled.lifted(function(x.floats(), order), ())
     )
 )
+
+
+def given(x: Any) -> Any:
+    """Return a constant, which is exact in doubled arithmetic."""
+    return x
+
+
+def rounded(x: Any) -> Any:
+    """Return a constant, which stands for a number that was rounded to it."""
+    return x
+
+
+FUNCTIONS[given] = Doubled.of
+
+
+@lambda rule: FUNCTIONS.setdefault(rounded, rule)
+def _rounded(x: Any) -> Doubled:
+    """Return the number that is known to have been rounded to x, or x and half a unit in its last place."""
+    x = Doubled.of(x).hi
+    single = np.all(x.astype(np.float32) == x)
+    for value in constants().values() if x.ndim == 0 else ():
+        for sign in (-1, 1):
+            hi = float(sign * value)
+            if x == (np.float32(hi) if single else hi):
+                return with_error(pair(sign * value), 0.0)
+    return Doubled(x, np.zeros(x.shape), np.abs(x) * (2.0**-24 if single else 2.0**-53) + TINY)

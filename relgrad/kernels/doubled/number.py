@@ -25,6 +25,10 @@ TINY = 2.0**-1060
 _WHOLE = 2.0**53
 
 
+_MARGIN = 2.0**-40
+"""What rounding may have decided otherwise, relative to what is compared, is left to the floats."""
+
+
 class Undecided(ArithmeticError):
     """What a program asks of numbers is not known of their enclosures."""
 
@@ -92,12 +96,17 @@ class Doubled(Numbers):
         return (self.hi if self.exact else self.hi + self.lo)[()]
 
     def astype(self, dtype: Any, **_: Any) -> Any:
-        """Return the same numbers for a floating dtype: what a program means, it does not round."""
-        if np.dtype(dtype).kind == "f":
+        """Return the same numbers in a dtype that holds them; others are rounded only where they are exact."""
+        if np.dtype(dtype) == np.float64:
             return self
         if not self.exact:
             raise Undecided
-        return self.hi.astype(dtype)
+        found = self.hi.astype(dtype)
+        return Doubled.of(found) if is_floating(found) else found
+
+    def is_beyond(self, size: Any) -> bool:
+        """Whether these numbers are not zero, nor so near it that floats that should be of this size may be zero."""
+        return bool(np.all(np.abs(self.hi) > 2.0 * self.bound + _MARGIN * size) and np.all(np.isfinite(self.pair[1])))
 
     def __float__(self) -> float:
         raise Undecided

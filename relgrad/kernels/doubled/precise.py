@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import wraps
+from functools import cache, wraps
 from typing import Any
 
 import numpy as np
@@ -137,13 +137,14 @@ def precise(by: Callable[..., Any], entrywise: bool = False) -> Callable[[Any], 
     Doubled results come with bounds of their errors. Where they prove that an entry is further off than they are, they
     stand in its place. Of an `entrywise` function, only the entries that are asked for are computed again.
     """
-    return lambda function: mending(function, Twin(by, Doubled), lambda: entrywise)
+    return lambda function: mending(function, lambda: Twin(by, Doubled), lambda: entrywise)
 
 
 def mending(
-    function: Callable[..., Any], doubled: Callable[..., Any], entrywise: Callable[[], bool]
+    function: Callable[..., Any], twin: Callable[[], Twin], entrywise: Callable[[], bool]
 ) -> Callable[..., Any]:
-    """Return the function that is `precise` by one that computes in doubled arithmetic."""
+    """Return the function that is `precise` by a twin, which is made the first time that it is asked for."""
+    made = cache(twin)
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -153,8 +154,8 @@ def mending(
         try:
             with np.errstate(all="ignore"):
                 if isinstance(lost, np.ndarray) and entrywise():
-                    return _by_entries(doubled, args, kwargs, result, lost)
-                found = iter(parts(doubled(*args, **kwargs)))
+                    return _by_entries(made(), args, kwargs, result, lost)
+                found = iter(parts(made()(*args, **kwargs)))
                 return mapped(lambda x: _mended(x, next(found)), result)
         except (ArithmeticError, TypeError, ValueError, AttributeError, IndexError, NotImplementedError):
             # What is written for arrays of floats only, or decides by digits that are not known.
