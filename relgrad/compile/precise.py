@@ -20,13 +20,12 @@ from relgrad import kernels
 from relgrad.compile.function import Compiled, compile_program
 from relgrad.compile.operands import supplied
 from relgrad.compile.source import Source
-from relgrad.kernels.doubled.number import Doubled
 from relgrad.kernels.doubled.precise import mending
-from relgrad.kernels.numbers import Twin
 from relgrad.leaf import Input
 from relgrad.op import Constant, Op, constant
-from relgrad.ops.arithmetic import multiply
+from relgrad.ops.arithmetic import copysign, multiply, sign
 from relgrad.ops.casting import Cast
+from relgrad.ops.rounding import ceil, floor, rint, trunc
 from relgrad.ops.selection import where
 from relgrad.term import Term, rebuild, substitute, subterms, term
 from relgrad.trace.trace import Traced
@@ -35,6 +34,7 @@ from relgrad.types import ArrayType, Type, array_type
 Expand = Callable[[Sequence[Term]], Sequence[Term]]
 WHOLE, UNIT = 2.0**24, 64.0
 """Whole numbers up to this, and multiples of 1/64, are what they seem to be: no other number is rounded to them."""
+_JUMPING = (sign, copysign, floor, ceil, trunc, rint)
 
 
 class Literal(Op):
@@ -105,7 +105,10 @@ def mended(compiled: Compiled, traced: Traced, expand: Expand) -> Compiled | Non
     None where doubled arithmetic would not see all rounding, or where the function decided by what is computed.
     """
     roots = as_written(traced.outputs, expand)
-    if not _fits(roots) or not all(_is_decided_exactly(d.term) for d in traced.decisions):
+    narrow = any(_is_float(t) and t.type.dtype != np.float64 for t in subterms(*roots))
+    if not _fits(roots) or not all(_is_exact(d.term) for d in traced.decisions):
+        return None
+    if narrow and _decisions(roots):
         return None
     return _Mended(compiled, _Written(compiled.program, traced, roots), traced.outside)
 
@@ -130,9 +133,16 @@ def _masks(x: Term) -> bool:
     return x.op is multiply and any(y.type.dtype.kind == "b" for y in x.rands)
 
 
-def _is_decided_exactly(t: Term) -> bool:
-    """Whether floats decide as numbers would: nothing that is computed is asked."""
-    return not any(_is_float(x) and x.rands for x in subterms(t))
+def _decisions(roots: Sequence[Term]) -> list[Term]:
+    """Return what jumps where computed floats change: comparisons, orders, signs, whole parts."""
+    every = (t for t in subterms(*roots) if isinstance(t.type, ArrayType))
+    jumps = (t for t in every if not _is_float(t) or t.op in _JUMPING)
+    return [t for t in jumps if any(_is_float(x) and not _is_exact(x) for x in t.rands)]
+
+
+def _is_exact(t: Term) -> bool:
+    """Whether a term has the value in floats that it has in numbers: nothing in it is computed in floats."""
+    return not any(_is_float(x) and x.rands and type(x.op) is not Literal for x in subterms(t))
 
 
 class _Written:
@@ -145,7 +155,14 @@ class _Written:
     def compiled(self) -> Compiled:
         """The program, made when it is first asked for."""
         name = f"{self._main.name}_as_written"
-        return compile_program(self._traced, self.roots, name, folds=False, reserved=self._main.reserved)
+        return compile_program(
+            self._traced,
+            self.roots,
+            name,
+            folds=False,
+            decisions=_decisions(self.roots),
+            reserved=self._main.reserved,
+        )
 
     @cached_property
     def entrywise(self) -> bool:
@@ -172,10 +189,7 @@ class _Mended(Compiled):
         self.program, self.code = main.program, main.code
         self._main, self._written, self._outside = main, written, outside
         self._again: Compiled | None = None
-        self.function = mending(main.function, self._twin, lambda: written.entrywise)
-
-    def _twin(self) -> Twin:
-        return Twin(self._companion().function, Doubled)
+        self.function = mending(main.function, lambda: self._companion().function, lambda: written.entrywise)
 
     def _companion(self) -> Compiled:
         if self._again is None:

@@ -108,6 +108,7 @@ def write_source(
     reuse: bool = True,
     extended: bool = False,
     guards: Sequence[Term] = (),
+    decisions: Sequence[Term] | None = None,
     outside: Mapping[Term, Any] | None = None,
     reserved: Mapping[str, Term | None] | None = None,
 ) -> Source:
@@ -118,13 +119,14 @@ def write_source(
     the returned expression from the texts of the roots; by default it is the one root or a tuple. `imports`
     are lines that `results` or the signature need. Arguments of rank 0, and those in `convert`, become NumPy
     values of the traced dtype first. An `extended` function is computed again in extended range where it leaves
-    that of floats. With `guards`, whether one of them is true is returned besides. Inputs in `outside` are
+    that of floats. With `guards`, whether one of them is true is returned besides; with `decisions`, these are. Inputs in `outside` are
     constants of the text, and not of the program: they have these values.
     `reserved` names stand for something else where the text will stand, or for these inputs.
 
     No argument is written to, and no result shares memory with an argument, a constant, or another result.
     """
-    roots = [*guards, *roots]
+    beside = [*guards, *(decisions or ())]
+    roots = [*beside, *roots]
     nodes = list(subterms(*roots))
     wanted = {kernel for node in nodes for kernel in node.op.imports}
     kernels = sorted(wanted | {"extended_range"} if extended else wanted)
@@ -158,9 +160,11 @@ def write_source(
         if line.dead:
             body.append(f"del {', '.join(line.dead)}")
     texts = _results(lines, ownership, roots)
-    tests, value = texts[: len(guards)], write(texts[len(guards) :])
-    value = f"({value})" if tests and value[0] != "(" and ", " in value else value
-    body.append(f"return {value}, {' | '.join(tests)}" if tests else f"return {value}")
+    tests, value = texts[: len(beside)], write(texts[len(beside) :])
+    if beside or decisions is not None:
+        value = f"({value})" if value[0] != "(" and ", " in value else value
+        value += ", " + (" | ".join(tests) if decisions is None else f"[{', '.join(tests)}]")
+    body.append(f"return {value}")
     if doc:
         body.insert(0, f'"""{doc}"""')
     text = (

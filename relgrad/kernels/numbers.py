@@ -107,11 +107,15 @@ class Numbers(NDArrayOperatorsMixin):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
         rule = self.ufuncs.get(ufunc)
-        with np.errstate(all="ignore"):
-            if method != "__call__" or rule is None:
-                return self._in_floats(getattr(ufunc, method), inputs, kwargs)
-            dtype = np.result_type(*[x.leading if isinstance(x, Numbers) else x for x in inputs])
-            return rule(*[self.of(x, dtype) for x in inputs])
+        if method != "__call__" or rule is None:
+            return self._in_floats(getattr(ufunc, method), inputs, kwargs)
+        return rule(*self.operands(inputs))
+
+    @classmethod
+    def operands(cls, inputs: Sequence[Any]) -> Sequence[Any]:
+        """Return the operands of a ufunc as such numbers, of one dtype."""
+        dtype = np.result_type(*[x.leading if isinstance(x, Numbers) else x for x in inputs])
+        return [cls.of(x, dtype) for x in inputs]
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         return self.applied(function, args, kwargs)
@@ -122,8 +126,7 @@ class Numbers(NDArrayOperatorsMixin):
         rule = cls.functions.get(function)
         if rule is None and (make := cls.named.get(getattr(function, "__name__", ""))) is not None:
             rule = make(function)
-        with np.errstate(all="ignore"):
-            return cls._in_floats(function, args, kwargs) if rule is None else rule(*args, **kwargs)
+        return cls._in_floats(function, args, kwargs) if rule is None else rule(*args, **kwargs)
 
     @classmethod
     def _in_floats(cls, function: Any, args: Any, kwargs: Any) -> Any:
@@ -159,7 +162,8 @@ class Twin:
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Return the results as such numbers."""
-        return self._twin(*[mapped(self._lifted, x) for x in args], **mapped(self._lifted, kwargs))
+        with np.errstate(all="ignore"):
+            return self._twin(*[mapped(self._lifted, x) for x in args], **mapped(self._lifted, kwargs))
 
     def _lifted(self, x: Any) -> Any:
         return self._kind.of(x) if is_floating(x) else x

@@ -81,8 +81,7 @@ def _argsort(x: Doubled, axis: int = -1, kind: Any = None) -> Any:
     order = np.argsort(x.floats(), axis=axis, kind="stable")
     if not x.exact:
         sorted_ = x.moved(lambda part: np.moveaxis(np.take_along_axis(part, order, axis), axis, 0))
-        gap = subtract(sorted_[1:], sorted_[:-1])
-        if not np.all(gap.hi > gap.bound):
+        if not np.all(subtract(sorted_[1:], sorted_[:-1]).signs() > 0):
             raise Undecided
     return order
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -47,7 +48,7 @@ def subtract(x: Doubled, y: Doubled) -> Doubled:
 
 
 def _power_of_two(x: Doubled) -> bool:
-    return x.exact and x.ndim == 0 and bool(abs(np.frexp(x.hi)[0]) == 0.5 and abs(x.hi) >= 0.5)
+    return x.exact and x.ndim == 0 and abs(x.hi) >= 0.5 and abs(math.frexp(x.hi)[0]) == 0.5
 
 
 @_rule(np.multiply)
@@ -128,10 +129,7 @@ def compared(x: Doubled, y: Doubled) -> Any:
     """Return a number of the sign of x - y, and NaN where a float among them is; raises Undecided."""
     if x.exact and y.exact:
         return np.where(x.hi == y.hi, 0.0, x.hi - y.hi)
-    d = subtract(x, y)
-    if not d.is_beyond(np.abs(y.hi)):
-        raise Undecided
-    return d.hi
+    return subtract(x, y).signs()
 
 
 for _function in (np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal):
@@ -166,7 +164,8 @@ def _rounded(function: Any, shift: float) -> Any:
 
     def rule(x: Doubled) -> Doubled:
         if not x.exact:
-            if not subtract(x, Doubled(np.rint(x.hi - shift) + shift)).is_beyond(np.abs(x.hi)):
+            away = np.abs((x.hi - shift) - np.rint(x.hi - shift))
+            if not np.all(away > 2.0 * (np.abs(x.lo) + x.bound)):
                 raise Undecided
         return Doubled(function(x.hi))
 

@@ -25,9 +25,6 @@ TINY = 2.0**-1060
 _WHOLE = 2.0**53
 
 
-_MARGIN = 2.0**-40
-"""What rounding may have decided otherwise, relative to what is compared, is left to the floats."""
-
 
 class Undecided(ArithmeticError):
     """What a program asks of numbers is not known of their enclosures."""
@@ -41,17 +38,24 @@ class Doubled(Numbers):
     zero = 0.0, 0.0, 0.0
 
     def __init__(self, hi: Any, lo: Any = None, bound: Any = None):
-        self.hi, self.lo, self._bound = np.asarray(hi), lo, bound
+        self.hi = hi if isinstance(hi, (np.ndarray, np.float64)) else np.float64(hi)
+        self.lo, self._bound = lo, bound
 
     @classmethod
     def of(cls, x: Any, dtype: Any = None) -> Doubled:
         """Return an array, or a number, exactly."""
         if isinstance(x, Doubled):
             return x
+        if isinstance(x, float):
+            return cls(np.float64(x))
         x = np.asarray(x)
         if x.dtype.kind in "iu" and np.any(np.abs(x) > _WHOLE):
             raise Undecided
-        return cls(x if x.dtype == np.float64 else x.astype(np.float64))
+        return cls((x if x.dtype == np.float64 else x.astype(np.float64))[()])
+
+    @classmethod
+    def operands(cls, inputs: Sequence[Any]) -> Sequence[Any]:
+        return list(map(cls.of, inputs))
 
     @classmethod
     def lifted(cls, x: Any, args: Sequence[Any]) -> Any:
@@ -104,9 +108,12 @@ class Doubled(Numbers):
         found = self.hi.astype(dtype)
         return Doubled.of(found) if is_floating(found) else found
 
-    def is_beyond(self, size: Any) -> bool:
-        """Whether these numbers are not zero, nor so near it that floats that should be of this size may be zero."""
-        return bool(np.all(np.abs(self.hi) > 2.0 * self.bound + _MARGIN * size) and np.all(np.isfinite(self.pair[1])))
+    def signs(self) -> Any:
+        """Return numbers of the same signs; raises Undecided where the bounds leave one open."""
+        known = (np.abs(self.hi) > 2.0 * self.bound) | (self.bound == 0.0)
+        if not np.all(known & np.isfinite(self.pair[1])):
+            raise Undecided
+        return self.hi
 
     def __float__(self) -> float:
         raise Undecided

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache, wraps
+from functools import cached_property, wraps
 from typing import Any
 
 import numpy as np
 
 from relgrad.kernels.containers import mapped, parts
 from relgrad.kernels.doubled.number import Doubled
-from relgrad.kernels.numbers import Twin
+from relgrad.kernels.numbers import Twin, lowered
 
 CHANCE = 2.0**-7
 """Of random numbers, digits may seem lost this often: the fewer entries a result has, the less they may lose."""
@@ -90,14 +90,8 @@ def sum_cancels(total: Any, x: Any, axis: Any = None) -> bool:
     """
     if not _has_numbers(total):
         return False
-    size, small = np.abs(total), _small(x.size, np.size(total))
-    if np.size(total) == 1:
-        # |Σ x| is at most √n·‖x‖.
-        largest = math.sqrt(np.vdot(x, x) * x.size) * small
-        if largest < math.inf and np.all(size >= largest):
-            return False
-    magnitudes = np.sum(np.abs(x), axis=axis, keepdims=np.ndim(total) == np.ndim(x))
-    return bool(np.any(size < small * magnitudes))
+    magnitudes = np.add.reduce(np.abs(x), axis=axis, keepdims=np.ndim(total) == np.ndim(x))
+    return bool(np.any(np.abs(total) < _small(x.size, np.size(total)) * magnitudes))
 
 
 def _small(products: int, sums: int) -> float:
@@ -126,7 +120,7 @@ def precise(by: Callable[..., Any], entrywise: bool = False) -> Callable[[Any], 
     """Return a decorator of functions that return a result, and where to ask another for it, in doubled arithmetic.
 
     >>> def as_written(b, c):
-    ...     return b * b - c
+    ...     return b * b - c, []
     >>> @precise(by=as_written)
     ... def f(b, c):
     ...     t = b * b
@@ -135,16 +129,17 @@ def precise(by: Callable[..., Any], entrywise: bool = False) -> Callable[[Any], 
     True
 
     Doubled results come with bounds of their errors. Where they prove that an entry is further off than they are, they
-    stand in its place. Of an `entrywise` function, only the entries that are asked for are computed again.
+    stand in its place, if all that the other function returns besides, what it has decided, comes out in floats as well.
+    Of an `entrywise` function, only the entries that are asked for are computed again.
     """
-    return lambda function: mending(function, lambda: Twin(by, Doubled), lambda: entrywise)
+    return lambda function: mending(function, lambda: by, lambda: entrywise)
 
 
 def mending(
-    function: Callable[..., Any], twin: Callable[[], Twin], entrywise: Callable[[], bool]
+    function: Callable[..., Any], by: Callable[[], Callable[..., Any]], entrywise: Callable[[], bool]
 ) -> Callable[..., Any]:
-    """Return the function that is `precise` by a twin, which is made the first time that it is asked for."""
-    made = cache(twin)
+    """Return the function that is `precise` by another, which is asked for when it is needed."""
+    made = _Both(by)
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -154,9 +149,10 @@ def mending(
         try:
             with np.errstate(all="ignore"):
                 if isinstance(lost, np.ndarray) and entrywise():
-                    return _by_entries(made(), args, kwargs, result, lost)
-                found = iter(parts(made()(*args, **kwargs)))
-                return mapped(lambda x: _mended(x, next(found)), result)
+                    return _by_entries(made, args, kwargs, result, lost)
+                found, alike = made(*args, **kwargs)
+                found = iter(parts(found))
+                return mapped(lambda x: _mended(x, next(found), np.all(alike)), result)
         except (ArithmeticError, TypeError, ValueError, AttributeError, IndexError, NotImplementedError):
             # What is written for arrays of floats only, or decides by digits that are not known.
             return result
@@ -164,27 +160,48 @@ def mending(
     return call
 
 
+class _Both:
+    """A function as written in doubled arithmetic, and where its decisions are those of floats."""
+
+    def __init__(self, by: Callable[[], Callable[..., Any]]):
+        self._by = by
+
+    @cached_property
+    def _twin(self) -> Twin:
+        return Twin(self._by(), Doubled)
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        found, decided = self._twin(*args, **kwargs)
+        alike = np.True_
+        if decided:
+            for a, b in zip(decided, self._by()(*args, **kwargs)[1], strict=True):
+                alike = alike & (lowered(a) == b)
+        return found, alike
+
+
 def _by_entries(doubled: Any, args: Any, kwargs: Any, result: Any, lost: Any) -> Any:
     """Return the result with entries computed again, so many at a time that they stay in the cache."""
     shape = np.broadcast_shapes(*[np.shape(x) for x in parts(result)])
-    places = np.flatnonzero(np.broadcast_to(lost, shape))
-    new = mapped(np.array, result)
-    for start in range(0, len(places), BLOCK):
-        some = np.unravel_index(places[start : start + BLOCK], shape)
-
-        def at(x: Any) -> Any:
-            return np.broadcast_to(x, shape)[some] if np.ndim(x) else x  # noqa: B023
-
-        found = iter(parts(doubled(*mapped(at, args), **mapped(at, kwargs))))
-        for x in parts(new):
-            x[some] = _mended(x[some], next(found))
+    flat = lambda x: np.broadcast_to(x, shape).reshape(-1) if np.ndim(x) else x  # noqa: E731
+    args, kwargs, lost = mapped(flat, args), mapped(flat, kwargs), flat(lost)
+    new = mapped(lambda x: np.array(x, order="C"), result)
+    whole = [x.reshape(-1) for x in parts(new)]
+    for start in range(0, lost.size, BLOCK):
+        some: Any = np.flatnonzero(lost[start : start + BLOCK])
+        if len(some) == 0:
+            continue
+        some = slice(start, start + BLOCK) if len(some) > BLOCK // 4 else some + start
+        at = lambda x: x[some] if np.ndim(x) else x  # noqa: B023, E731
+        found, alike = doubled(*mapped(at, args), **mapped(at, kwargs))
+        for x, better in zip(whole, parts(found), strict=True):
+            x[some] = _mended(x[some], better, alike)
     return new
 
 
-def _mended(x: Any, better: Any) -> Any:
+def _mended(x: Any, better: Any, alike: Any) -> Any:
     if not isinstance(better, Doubled) or np.shape(x) != better.shape or np.asarray(x).dtype.kind != "f":
         return x
     # The result is off by more than the doubled one, rounded, can be.
     floats = better.floats()
     sure = np.abs(floats - x) > 2.0 * better.bound + np.finfo(x.dtype).eps * np.abs(floats)
-    return np.where(sure, floats, x).astype(x.dtype)[()]
+    return np.where(sure & alike, floats, x).astype(x.dtype)[()]
