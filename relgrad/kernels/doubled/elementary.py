@@ -81,7 +81,11 @@ def constants() -> dict[str, Fraction]:
     root = Fraction(math.isqrt(int(2 * pi * 4**_BITS)), 2**_BITS)
     return {
         **{"ln2": ln2, "ln10": 3 * ln2 + ln5_4, "pi": pi, "degree": pi / 180, "radian": 180 / pi},
-        **{"root_of_2pi": root, "1/root_of_2pi": 1 / root, "2/root_of_pi": 4 / Fraction(math.isqrt(int(4 * pi * 4**_BITS)), 2**_BITS)},
+        **{
+            "root_of_2pi": root,
+            "1/root_of_2pi": 1 / root,
+            "2/root_of_pi": 4 / Fraction(math.isqrt(int(4 * pi * 4**_BITS)), 2**_BITS),
+        },
     }
 
 

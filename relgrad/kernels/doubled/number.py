@@ -25,7 +25,6 @@ TINY = 2.0**-1060
 _WHOLE = 2.0**53
 
 
-
 class Undecided(ArithmeticError):
     """What a program asks of numbers is not known of their enclosures."""
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
-from functools import cached_property, wraps
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ CHANCE = 2.0**-7
 SMALL = 2.0**-12
 """A difference this far below its parts has lost digits, however many entries there are."""
 BLOCK = 4096
-"""So many entries are computed again at once."""
+"""So many entries are computed again at once, and looked at."""
 TINY = 2.0**-26
 """So has a sum of many this far below the sum of their magnitudes, which has random signs."""
 
@@ -32,54 +33,37 @@ def cancels(result: Any, *parts: Any, axis: Any = ()) -> Any:
     >>> cancels(x - 0.5, x), cancels(x - 1.0001, x), cancels(x - 1.0001, x, axis=0)
     (False, array([ True, False]), False)
     """
-    if issubclass(type(result), np.floating):
+    kind = type(result)
+    if kind is np.float64 or kind is np.float32:
         size = abs(result)
-        return any(size < CHANCE * abs(x) for x in parts)
-    if not _has_numbers(result):
+        return any([size < CHANCE * abs(x) for x in parts])
+    if not issubclass(kind, np.ndarray):  # a stand-in for an array, while a program is traced again
         return False
-    small = max(SMALL, CHANCE / max(np.size(result), 1))
     if axis != ():
-        size, *sizes = [_largest(x, axis) for x in (result, *parts)]
-        small = max(SMALL, CHANCE / max(size.size, 1))
-        return any(bool(np.any(size < small * x)) for x in sizes)
-    lost: Any = False
-    for part in parts:
-        found = _below(result, part, small)
-        lost = found if lost is False else lost if found is False else lost | found
-    return lost
+        result, *parts = [_largest(x, axis) for x in (result, *parts)]
+        return any([_below(result, x) is not False for x in parts])
+    found = [lost for x in parts if (lost := _below(result, x)) is not False]
+    return functools.reduce(np.logical_or, found) if found else False
 
 
-def _below(result: Any, part: Any, small: float) -> Any:
-    """Return where |result| < small·|part|, or False for nowhere; large arrays are looked at in the cache."""
-    alike = getattr(part, "shape", None) == result.shape and part.dtype == result.dtype
-    if result.size <= BLOCK or not (alike and result.flags.c_contiguous and part.flags.c_contiguous):
+def _below(result: Any, part: Any) -> Any:
+    """Return where |result| < ε·|part|, or False for nowhere; large arrays are looked at in the cache."""
+    small = max(SMALL, CHANCE / (result.size or 1))
+    if result.size <= 2 * BLOCK or np.shape(part) != result.shape:
         found = np.abs(result) < np.abs(part) * small
-        return found if found.any() else False
-    r, p, (size, unit) = result.reshape(-1), part.reshape(-1), np.empty((2, BLOCK), result.dtype)
-    lost: Any = False
-    for start in range(0, r.size, BLOCK):
+        return found if np.count_nonzero(found) else False
+    r, p, found = result.reshape(-1), part.reshape(-1), np.empty(result.size, bool)
+    for start in range(0, result.size, BLOCK):
         some = slice(start, start + BLOCK)
-        n = len(r[some])
-        np.abs(r[some], out=size[:n])
-        np.abs(p[some], out=unit[:n])
-        unit[:n] *= small
-        found = size[:n] < unit[:n]
-        if found.any():
-            lost = np.zeros(r.size, bool) if lost is False else lost
-            lost[some] = found
-    return lost if lost is False else lost.reshape(result.shape)
-
-
-def _has_numbers(x: Any) -> bool:
-    """Whether this is an array, and no stand-in for one while a program is traced again."""
-    return issubclass(type(x), (np.ndarray, np.floating))
+        np.less(np.abs(r[some]), np.abs(p[some]) * small, out=found[some])
+    return found.reshape(result.shape) if np.count_nonzero(found) else False
 
 
 def _largest(x: Any, axis: Any) -> Any:
-    """Return the largest magnitudes along axes, which stay, or at most twice as much."""
-    x = np.asarray(x)
+    """Return the largest magnitudes along axes, which stay."""
+    x = np.abs(x)
     x = x.reshape((1,) * max(-min(np.atleast_1d(axis)) - x.ndim, 0) + x.shape)
-    return np.max(x, axis=axis, keepdims=True, initial=0.0) - np.min(x, axis=axis, keepdims=True, initial=0.0)
+    return np.max(x, axis=axis, keepdims=True, initial=0.0)
 
 
 def sum_cancels(total: Any, x: Any, axis: Any = None) -> bool:
@@ -88,14 +72,20 @@ def sum_cancels(total: Any, x: Any, axis: Any = None) -> bool:
     >>> sum_cancels(np.float64(0), np.array([1.0, -1.0])), sum_cancels(np.float64(0.5), np.array([1.0, -0.5]))
     (True, False)
     """
-    if not _has_numbers(total):
+    if not issubclass(type(total), (np.ndarray, np.floating)):
         return False
+    small = _small(x.size, np.size(total))
+    if axis is None and x.size <= BLOCK:
+        # Σ |x| is at most √n·‖x‖.
+        flat = x.reshape(-1)
+        if abs(total) >= small * math.sqrt(x.size * flat.dot(flat)):
+            return False
     magnitudes = np.add.reduce(np.abs(x), axis=axis, keepdims=np.ndim(total) == np.ndim(x))
-    return bool(np.any(np.abs(total) < _small(x.size, np.size(total)) * magnitudes))
+    return bool(np.any(np.abs(total) < small * magnitudes))
 
 
 def _small(products: int, sums: int) -> float:
-    return max(TINY, CHANCE / max(sums * products, 1) ** 0.5)
+    return max(TINY, CHANCE / math.sqrt(max(sums * products, 1)))
 
 
 def product_cancels(product: Any, a: Any, b: Any) -> bool:
@@ -105,14 +95,14 @@ def product_cancels(product: Any, a: Any, b: Any) -> bool:
     >>> product_cancels(np.array([[0.0]]), a, np.array([[1.0], [-1.0]]))
     True
     """
-    if not _has_numbers(product) or product.size == 0:
+    if not issubclass(type(product), (np.ndarray, np.floating)):
         return False
-    size = np.abs(product)
-    rows = np.sqrt(np.einsum("...ij,...ij->...i", a, a))[..., None]
-    columns = np.sqrt(np.einsum("...ij,...ij->...j", b, b))[..., None, :]
-    small = _small(np.size(product) * a.shape[-1], np.size(product))
-    if not np.any(size < small * rows * columns):
-        return False
+    size, small = np.abs(product), _small(np.size(product) * a.shape[-1], np.size(product))
+    if a.size + b.size > BLOCK:
+        rows = np.sqrt(np.einsum("...ij,...ij->...i", a, a))[..., None]
+        columns = np.sqrt(np.einsum("...ij,...ij->...j", b, b))[..., None, :]
+        if not np.count_nonzero(size < small * rows * columns):
+            return False
     return bool(np.any(size < small * np.matmul(np.abs(a), np.abs(b))))
 
 
@@ -141,7 +131,7 @@ def mending(
     """Return the function that is `precise` by another, which is asked for when it is needed."""
     made = _Both(by)
 
-    @wraps(function)
+    @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         result, lost = function(*args, **kwargs)
         if not (lost.any() if isinstance(lost, np.ndarray) else lost):
