@@ -82,10 +82,10 @@ def compile_program(
 ) -> Compiled:
     """Return the function of a trace's arguments that computes the roots, in the structure of its results.
 
-    Constants are folded first, unless not `folds`. An `extended` program is computed again in extended range where it leaves that of
-    floats on the way, if it can. A `precise` one returns besides whether digits have cancelled, if they can. `results`
-    writes another expression of the results; `options` are those of
-    `write_source`. Tracebacks show the generated lines.
+    Constants are folded first, if it `folds`. An `extended` program is computed again in extended range where it leaves
+    that of floats on the way, if it can. A `precise` one returns besides whether digits have cancelled, if they can.
+    `results` writes another expression of the results; `options` are those of `write_source`. Tracebacks show the
+    generated lines.
     """
     taken, paths = parameters(traced), traced.paths
     keywords = traced.in_structure.children[1].keys

@@ -119,8 +119,8 @@ def write_source(
     the returned expression from the texts of the roots; by default it is the one root or a tuple. `imports`
     are lines that `results` or the signature need. Arguments of rank 0, and those in `convert`, become NumPy
     values of the traced dtype first. An `extended` function is computed again in extended range where it leaves
-    that of floats. With `guards`, whether one of them is true is returned besides; with `decisions`, these are. Inputs in `outside` are
-    constants of the text, and not of the program: they have these values.
+    that of floats. With `guards`, whether one of them is true is returned besides; with `decisions`, these are.
+    Inputs in `outside` are constants of the text, and not of the program: they have these values.
     `reserved` names stand for something else where the text will stand, or for these inputs.
 
     No argument is written to, and no result shares memory with an argument, a constant, or another result.

@@ -1,9 +1,9 @@
 """Doubled arithmetic: programs computed to twice the precision of floats, with bounds of what is wrong."""
 
-from relgrad.kernels.doubled import arrays, entries
-from relgrad.kernels.doubled.named import given, rounded
-from relgrad.kernels.doubled.precise import cancels, precise, product_cancels, sum_cancels
-
-__all__ = [
-    *("arrays", "cancels", "entries", "given", "precise", "product_cancels", "rounded", "sum_cancels"),
-]
+from relgrad.kernels.doubled import arrays as arrays
+from relgrad.kernels.doubled.named import given as given
+from relgrad.kernels.doubled.named import rounded as rounded
+from relgrad.kernels.doubled.precise import cancels as cancels
+from relgrad.kernels.doubled.precise import precise as precise
+from relgrad.kernels.doubled.precise import product_cancels as product_cancels
+from relgrad.kernels.doubled.precise import sum_cancels as sum_cancels

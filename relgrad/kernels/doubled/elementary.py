@@ -78,14 +78,16 @@ def constants() -> dict[str, Fraction]:
         for n in (5, 239)
     ]
     pi = 16 * arctan[0] - 4 * arctan[1]
-    root = Fraction(math.isqrt(int(2 * pi * 4**_BITS)), 2**_BITS)
+    root, two_roots = (Fraction(math.isqrt(int(n * pi * 4**_BITS)), 2**_BITS) for n in (2, 4))
     return {
-        **{"ln2": ln2, "ln10": 3 * ln2 + ln5_4, "pi": pi, "degree": pi / 180, "radian": 180 / pi},
-        **{
-            "root_of_2pi": root,
-            "1/root_of_2pi": 1 / root,
-            "2/root_of_pi": 4 / Fraction(math.isqrt(int(4 * pi * 4**_BITS)), 2**_BITS),
-        },
+        "ln2": ln2,
+        "ln10": 3 * ln2 + ln5_4,
+        "pi": pi,
+        "degree": pi / 180,
+        "radian": 180 / pi,
+        "root_of_2pi": root,
+        "1/root_of_2pi": 1 / root,
+        "2/root_of_pi": 4 / two_roots,
     }
 
 
@@ -125,33 +127,38 @@ def _reduced(x: Pair, parts: list[float]) -> tuple[Any, Pair]:
     return np.where(np.isfinite(k), k, 0).astype(np.int64), add(x, negative(two_product(k, parts[-1])))
 
 
-def _polynomial(x: Pair, leading: list[Fraction], tail: list[Fraction]) -> Pair:
+Coefficients = tuple[list[tuple[float, float]], list[float]]
+
+
+def _polynomial(x: Pair, coefficients: Coefficients) -> Pair:
     """Return Σ c_k·x^k: the leading coefficients in pairs, those after them in floats."""
+    leading, tail = coefficients
     rest: Any = 0.0
     for c in tail[::-1]:
-        rest = float(c) + x[0] * rest
-    hi, lo = pair(leading[-1])
+        rest = c + x[0] * rest
+    hi, lo = leading[-1]
     total = fast_two_sum(hi, lo + x[0] * rest)
     for c in leading[-2::-1]:
-        product, (hi, lo) = multiply(x, total), pair(c)
-        total = add_float(product, hi) if not lo else add(product, (hi, lo))
+        product = multiply(x, total)
+        total = add(product, c) if c[1] else add_float(product, c[0])
     return total
 
 
-def _inverse_factorials(first: int, count: int, step: int = 1, sign: int = 1) -> list[Fraction]:
-    return [Fraction(sign**k, math.factorial(first + step * k)) for k in range(count)]
+def _inverse_factorials(first: int, count: int, leading: int, step: int = 1, sign: int = 1) -> Coefficients:
+    numbers = [Fraction(sign**k, math.factorial(first + step * k)) for k in range(count)]
+    return list(map(pair, numbers[:leading])), list(map(float, numbers[leading:]))
 
 
-_EXP = _inverse_factorials(2, 11)
-_SIN = _inverse_factorials(3, 8, 2, -1)
-_COS = _inverse_factorials(2, 8, 2, -1)
+_EXP = _inverse_factorials(2, 11, 5)
+_SIN = _inverse_factorials(3, 8, 3, 2, -1)
+_COS = _inverse_factorials(2, 8, 4, 2, -1)
 
 
 def _exponential(x: Pair) -> tuple[Pair, Pair, Any]:
     """Return p, t and k with e^x = t·(1 + p)·2^k and p = e^r - 1 for some small r; where k and t are trivial, r = x."""
     table, unit = _exponentials()
     k, r = _reduced((np.clip(x[0], -800.0, 800.0), x[1]), unit)
-    p = add(r, multiply(multiply(r, r), _polynomial(r, _EXP[:5], _EXP[5:])))
+    p = add(r, multiply(square(r), _polynomial(r, _EXP)))
     j = k % _STEPS
     return p, (table[0][j], table[1][j]), k // _STEPS
 
@@ -169,30 +176,32 @@ def expm1(x: Pair) -> Pair:
     return add(add_float(t, -1.0), multiply(t, p))
 
 
-def log1p(x: Pair) -> Pair:
-    """Return log(1 + x): for y near it, y + d - d²/2 with d = (x - (e^y - 1))/e^y."""
-    near = np.abs(x[0] - 0.1) < 0.4
-    whole = add_float(x, 1.0)
-    k = np.frexp(whole[0] * math.sqrt(0.5))[1]
-    m = pick(near, x, add_float(ldexp(whole, -k), -1.0))
+def _log_near_one(m: Pair) -> Pair:
+    """Return log(1 + m): for y near it, y + d - d²/2 with d = (m - (e^y - 1))/e^y."""
     y = np.log1p(m[0])
     e = expm1((y, 0.0))
     d = add(m, negative(e))[0] / (1.0 + e[0])
-    return _raised(fast_two_sum(y, d - 0.5 * d * d), np.where(near, 0, k))
+    return fast_two_sum(y, d - 0.5 * d * d)
 
 
 def log(x: Pair) -> Pair:
-    """Return log x."""
+    """Return log x = log m + k·log 2, for m = x/2^k near 1."""
     k = np.frexp(x[0] * math.sqrt(0.5))[1]
-    m = add_float(ldexp(x, -k), -1.0)
-    return _raised(log1p(m), k)
+    return _raised(_log_near_one(add_float(ldexp(x, -k), -1.0)), k)
+
+
+def log1p(x: Pair) -> Pair:
+    """Return log(1 + x)."""
+    whole = add_float(x, 1.0)
+    k = np.where(np.abs(x[0] - 0.1) < 0.4, 0, np.frexp(whole[0] * math.sqrt(0.5))[1])
+    m = pick(k == 0, x, add_float(ldexp(whole, -k), -1.0))
+    return _raised(_log_near_one(m), k)
 
 
 def _raised(y: Pair, k: Any) -> Pair:
     """Return y + k·log 2."""
-    k = np.asarray(k, float)
-    first, second, third = _shortened(constants()["ln2"], 3)
-    shift = add_float(fast_two_sum(k * first, k * second), k * third)
+    first, second, third = _exponentials()[1]
+    shift = add_float(fast_two_sum(k * (first * _STEPS), k * (second * _STEPS)), k * (third * _STEPS))
     return add(shift, y)
 
 
@@ -203,8 +212,8 @@ def sincos(x: Pair) -> tuple[Pair, Pair]:
     j = k % (2 * _STEPS)
     s, c = (s[0][j], s[1][j]), (c[0][j], c[1][j])
     u = square(r)
-    sine = add(r, negative(multiply(multiply(r, u), _polynomial(u, _SIN[:3], _SIN[3:]))))
-    cosine = negative(multiply(u, _polynomial(u, _COS[:4], _COS[4:])))  # less 1
+    sine = add(r, negative(multiply(multiply(r, u), _polynomial(u, _SIN))))
+    cosine = negative(multiply(u, _polynomial(u, _COS)))  # less 1
     return (
         add(s, add(multiply(s, cosine), multiply(c, sine))),
         add(c, add(multiply(c, cosine), negative(multiply(s, sine)))),

@@ -36,12 +36,12 @@ def cancels(result: Any, *parts: Any, axis: Any = ()) -> Any:
     kind = type(result)
     if kind is np.float64 or kind is np.float32:
         size = abs(result)
-        return any([size < CHANCE * abs(x) for x in parts])
+        return any(size < CHANCE * abs(x) for x in parts)
     if not issubclass(kind, np.ndarray):  # a stand-in for an array, while a program is traced again
         return False
     if axis != ():
-        result, *parts = [_largest(x, axis) for x in (result, *parts)]
-        return any([_below(result, x) is not False for x in parts])
+        largest = _largest(result, axis)
+        return any(_below(largest, _largest(x, axis)) is not False for x in parts)
     found = [lost for x in parts if (lost := _below(result, x)) is not False]
     return functools.reduce(np.logical_or, found) if found else False
 
@@ -172,7 +172,7 @@ class _Both:
 def _by_entries(doubled: Any, args: Any, kwargs: Any, result: Any, lost: Any) -> Any:
     """Return the result with entries computed again, so many at a time that they stay in the cache."""
     shape = np.broadcast_shapes(*[np.shape(x) for x in parts(result)])
-    flat = lambda x: np.broadcast_to(x, shape).reshape(-1) if np.ndim(x) else x  # noqa: E731
+    flat = lambda x: np.broadcast_to(x, shape).reshape(-1) if np.ndim(x) else x
     args, kwargs, lost = mapped(flat, args), mapped(flat, kwargs), flat(lost)
     new = mapped(lambda x: np.array(x, order="C"), result)
     whole = [x.reshape(-1) for x in parts(new)]
@@ -181,7 +181,7 @@ def _by_entries(doubled: Any, args: Any, kwargs: Any, result: Any, lost: Any) ->
         if len(some) == 0:
             continue
         some = slice(start, start + BLOCK) if len(some) > BLOCK // 4 else some + start
-        at = lambda x: x[some] if np.ndim(x) else x  # noqa: B023, E731
+        at = lambda x: x[some] if np.ndim(x) else x  # noqa: B023
         found, alike = doubled(*mapped(at, args), **mapped(at, kwargs))
         for x, better in zip(whole, parts(found), strict=True):
             x[some] = _mended(x[some], better, alike)
