@@ -10,7 +10,7 @@ import numpy as np
 
 from relgrad.kernels.doubled import eft
 from relgrad.kernels.doubled.entries import add, multiply, one, pick, power, sqrt, square, subtract
-from relgrad.kernels.doubled.number import Doubled, Undecided, with_error
+from relgrad.kernels.doubled.number import BLOCK, Doubled, Undecided, with_error
 from relgrad.kernels.numbers import (
     LARGEST,
     axes_of,
@@ -45,22 +45,31 @@ def _matmul(a: Doubled, b: Doubled) -> Doubled:
 def total(
     x: Doubled, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False
 ) -> Doubled:
-    """Return Σ x: leading parts by halves without error, and what remains of them, and the trailing parts, in floats.
+    """Return Σ x: leading parts without error, block by block and then by halves, and in floats what remains of them.
 
     Source: Ogita, Rump & Oishi 2005, Accurate sum and dot product, §4.
     """
     axes = axes_of(axis, x.ndim)
-    count = math.prod(x.shape[a] for a in axes)
-    s = np.moveaxis(x.hi, axes, range(len(axes))).reshape((count, *np.delete(x.shape, axes)))
-    rest, size = np.zeros(s.shape[1:]), np.zeros(s.shape[1:])
+    count, kept = math.prod(x.shape[a] for a in axes), tuple(np.delete(x.shape, axes))
+    x = x.moved(lambda part: np.moveaxis(np.asarray(part), axes, range(len(axes))).reshape((count, *kept)))
+    rows = max(BLOCK // max(math.prod(kept), 1), 1)
+    s, rest, size = x.hi[:rows], np.zeros(kept), np.zeros(kept)
+    if count > rows:
+        s, off, away = s.copy(), np.zeros(s.shape), np.zeros(s.shape)
+        for i in range(rows, count, rows):
+            some = slice(0, min(rows, count - i))
+            s[some], t = eft.two_sum(s[some], x.hi[i : i + rows])
+            off[some] += t
+            away[some] += np.abs(t)
+        rest, size = np.add.reduce(off, 0), np.add.reduce(away, 0)
     while len(s) > 1:
         half = len(s) // 2
         new, off = eft.two_sum(s[:half], s[half : 2 * half])
-        rest, size = rest + np.sum(off, axis=0), size + np.sum(np.abs(off), axis=0)
+        rest, size = rest + np.add.reduce(off, 0), size + np.add.reduce(np.abs(off), 0)
         s = np.concatenate([new, s[2 * half :]]) if len(s) % 2 else new
     if not x.exact:
-        rest, size = rest + np.sum(x.lo, axis=axes), size + np.sum(np.abs(x.lo), axis=axes)
-    bound = np.sum(np.broadcast_to(x.bound, x.shape), axis=axes) + count * 2.0**-52 * size
+        rest, size = rest + np.add.reduce(x.lo, 0), size + np.add.reduce(np.abs(x.lo), 0)
+    bound = np.add.reduce(np.broadcast_to(x.bound, x.shape), 0) + count * 2.0**-52 * size
     found = with_error(eft.two_sum(s[0] if count else rest, rest), bound)
     return found.moved(lambda part: np.expand_dims(part, axes)) if keepdims else found
 

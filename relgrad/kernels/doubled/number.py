@@ -22,6 +22,8 @@ ERROR = 2.0**-102
 """What an operation adds, relative to its result: 16u², with u = 2⁻⁵³."""
 TINY = 2.0**-1060
 """What underflow adds."""
+BLOCK = 4096
+"""So many entries are computed at once, that they stay in the cache."""
 _WHOLE = 2.0**53
 
 
@@ -66,6 +68,18 @@ class Doubled(Numbers):
         if any(isinstance(a, Doubled) and not a.exact for a in args):
             raise Undecided
         return x
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        apply = super().__array_ufunc__
+        shapes = {np.shape(x) for x in inputs} - {()}
+        if len(shapes) > 1 or ufunc.signature is not None or self.size <= 2 * BLOCK:
+            return apply(ufunc, method, *inputs, **kwargs)
+        flat = [x.reshape(-1) if np.ndim(x) else x for x in inputs]
+        found = []
+        for start in range(0, self.size, BLOCK):
+            some = [x[start : start + BLOCK] if np.ndim(x) else x for x in flat]
+            found.append(apply(ufunc, method, *some, **kwargs))
+        return np.concatenate(found).reshape(self.shape)
 
     @property
     def exact(self) -> bool:

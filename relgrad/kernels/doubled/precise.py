@@ -11,15 +11,13 @@ from typing import Any
 import numpy as np
 
 from relgrad.kernels.containers import mapped, parts
-from relgrad.kernels.doubled.number import Doubled
+from relgrad.kernels.doubled.number import BLOCK, Doubled
 from relgrad.kernels.numbers import Twin, lowered
 
 CHANCE = 2.0**-7
 """Of random numbers, digits may seem lost this often: the fewer entries a result has, the less they may lose."""
 SMALL = 2.0**-12
 """A difference this far below its parts has lost digits, however many entries there are."""
-BLOCK = 4096
-"""So many entries are computed again at once, and looked at."""
 TINY = 2.0**-26
 """So has a sum of many this far below the sum of their magnitudes, which has random signs."""
 
