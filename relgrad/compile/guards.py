@@ -34,41 +34,16 @@ from relgrad.types import ArrayType, Type, array_type
 
 MANY = 8
 """A sum of more parts is taken for a sum of sums."""
-_ABSORBING = frozenset(
-    [
-        *(
-            "exp",
-            "exp2",
-            "cosh",
-            "cos",
-            "expit",
-            "softplus",
-            "log1pexp",
-            "softmax",
-            "log_softmax",
-            "logsumexp",
-        ),
-        *(
-            "logmeanexp",
-            "log_expit",
-            "ndtr",
-            "log_ndtr",
-            "log_cosh",
-            "gibbs",
-            "sign",
-            "floor",
-            "ceil",
-            "rint",
-        ),
-    ]
+_ABSORBING = (
+    frozenset(["exp", "exp2", "cosh", "cos", "expit", "softplus", "log1pexp", "gibbs", "ndtr", "log_cosh"])
+    | frozenset(["softmax", "log_softmax", "logsumexp", "logmeanexp", "log_expit", "log_ndtr"])
+    | frozenset(["sign", "floor", "ceil", "rint"])
 )
 """Ops to which an operand's digits after the point are enough."""
-_WITH_ZEROS = frozenset(
-    [
-        *("log", "log2", "log10", "logit", "entr", "gammaln", "digamma", "arccosh"),
-        *("xlogy", "rel_entr", "xlog_ratio"),
-    ]
-)
+_WITH_ZEROS = (
+    frozenset(["log", "log2", "log10", "logit", "entr", "gammaln", "digamma", "arccosh"])
+    | frozenset(["xlogy", "rel_entr", "xlog_ratio"])
+)  # fmt: skip
 """Functions with zeros where rounding is of the size of 1, or of their first operand."""
 _MOVING = (negative, positive, absolute, fabs, maximum, minimum, where)
 _SUMS = (add, subtract)

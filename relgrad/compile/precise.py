@@ -10,8 +10,7 @@ Nothing is folded: what depends on constants only is computed in doubled arithme
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -110,7 +109,7 @@ def mended(compiled: Compiled, traced: Traced, expand: Expand) -> Compiled | Non
         return None
     if narrow and _decisions(roots):
         return None
-    return _Mended(compiled, _Written(compiled.program, traced, roots), traced.outside)
+    return _Mended(compiled, traced, roots, traced.outside)
 
 
 def _fits(roots: Sequence[Term]) -> bool:
@@ -145,63 +144,51 @@ def _is_exact(t: Term) -> bool:
     return not any(_is_float(x) and x.rands and type(x.op) is not Literal for x in subterms(t))
 
 
-class _Written:
-    """The program as written, of the same arguments."""
-
-    def __init__(self, main: Source, traced: Traced, roots: Sequence[Term]):
-        self._main, self._traced, self.roots = main, traced, roots
-
-    @cached_property
-    def compiled(self) -> Compiled:
-        """The program, made when it is first asked for."""
-        name = f"{self._main.name}_as_written"
-        return compile_program(
-            self._traced,
-            self.roots,
-            name,
-            folds=False,
-            decisions=_decisions(self.roots),
-            reserved=self._main.reserved,
-        )
-
-    @cached_property
-    def entrywise(self) -> bool:
-        """Whether each entry of the results is computed of single entries of arguments, wherever it stands."""
-        shapes = {root.type.shape for root in self.roots}
-        nodes, seen = list(self.roots), set(self.roots)
-        while nodes:
-            node = nodes.pop()
-            leaf = type(node.op) is Input or (type(node.op) is Constant and node.type.ndim == 0)
-            if not leaf and not node.op.elementwise:
-                return False
-            new = [x for x in supplied(node) if x not in seen]
-            nodes += new
-            seen.update(new)
-        return len(shapes) == 1 and not self._traced.outside
-
-
 class _Mended(Compiled):
-    """A program and the program as written."""
+    """A program, and the program as written, which is made when it is first asked for."""
 
-    __slots__ = ("_again", "_main", "_outside", "_written")
+    __slots__ = ("_main", "_outside", "_roots", "_traced", "_written")
 
-    def __init__(self, main: Compiled, written: _Written, outside: Mapping[Term, Any]):
+    def __init__(self, main: Compiled, traced: Traced, roots: Sequence[Term], outside: Mapping[Term, Any]):
         self.program, self.code = main.program, main.code
-        self._main, self._written, self._outside = main, written, outside
-        self._again: Compiled | None = None
-        self.function = mending(main.function, lambda: self._companion().function, lambda: written.entrywise)
+        self._main, self._traced, self._roots, self._outside = main, traced, roots, outside
+        self._written: Compiled | None = None
+        self.function = mending(main.function, lambda: self.written().function, self._is_entrywise())
 
-    def _companion(self) -> Compiled:
-        if self._again is None:
-            self._again = self._written.compiled.at(self._outside)
-        return self._again
+    def written(self) -> Compiled:
+        """Return the program as written, of the same arguments."""
+        if self._written is None:
+            name, decisions = f"{self.program.name}_as_written", _decisions(self._roots)
+            how = {"folds": False, "decisions": decisions, "reserved": self.program.reserved}
+            self._written = compile_program(self._traced, self._roots, name, **how).at(self._outside)
+        return self._written
+
+    def _is_entrywise(self) -> bool:
+        """Return whether each entry of the results is computed of single entries of arguments, wherever it stands."""
+        shapes = {root.type.shape for root in self._roots}
+        return len(shapes) == 1 and not self._traced.outside and all(map(_is_entrywise, _needed(self._roots)))
 
     def at(self, outside: Mapping[Term, Any]) -> Compiled:
         """Return the same program with other values of the inputs that are no arguments."""
-        return _Mended(self._main.at(outside), self._written, outside)
+        return _Mended(self._main.at(outside), self._traced, self._roots, outside)
 
     def whole(self) -> Source:
         """Return the program with the program as written."""
-        written = self._companion().program
-        how = ", entrywise=True" if self._written.entrywise else ""
+        written = self.written().program
+        how = ", entrywise=True" if self._is_entrywise() else ""
         return self.program.decorated("precise", f"@precise(by={written.name}{how})", [written])
+
+
+def _is_entrywise(t: Term) -> bool:
+    return type(t.op) is Input or (type(t.op) is Constant and t.type.ndim == 0) or t.op.elementwise
+
+
+def _needed(roots: Sequence[Term]) -> Iterator[Term]:
+    """Yield the terms of which roots are computed, without those that only lend their shapes."""
+    nodes = list(dict.fromkeys(roots))
+    seen = set(nodes)
+    for node in nodes:  # which grows meanwhile
+        yield node
+        new = [x for x in supplied(node) if x not in seen]
+        nodes += new
+        seen.update(new)

@@ -48,7 +48,7 @@ def subtract(x: Doubled, y: Doubled) -> Doubled:
 
 
 def _power_of_two(x: Doubled) -> bool:
-    return x.exact and x.ndim == 0 and abs(x.hi) >= 0.5 and abs(math.frexp(x.hi)[0]) == 0.5
+    return bool(x.exact and x.ndim == 0 and abs(x.hi) >= 0.5 and abs(math.frexp(x.hi)[0]) == 0.5)
 
 
 @_rule(np.multiply)

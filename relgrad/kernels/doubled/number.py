@@ -39,7 +39,7 @@ class Doubled(Numbers):
     zero = 0.0, 0.0, 0.0
 
     def __init__(self, hi: Any, lo: Any = None, bound: Any = None):
-        self.hi = hi if isinstance(hi, (np.ndarray, np.float64)) else np.float64(hi)
+        self.hi: Any = hi if isinstance(hi, (np.ndarray, np.float64)) else np.float64(hi)
         self.lo, self._bound = lo, bound
 
     @classmethod

@@ -117,14 +117,14 @@ def precise(by: Callable[..., Any], entrywise: bool = False) -> Callable[[Any], 
     True
 
     Doubled results come with bounds of their errors. Where they prove that an entry is further off than they are, they
-    stand in its place, if all that the other function returns besides, what it has decided, comes out in floats as well.
+    stand in its place, if what the other function has decided, and returns besides, comes out in floats as well.
     Of an `entrywise` function, only the entries that are asked for are computed again.
     """
-    return lambda function: mending(function, lambda: by, lambda: entrywise)
+    return lambda function: mending(function, lambda: by, entrywise)
 
 
 def mending(
-    function: Callable[..., Any], by: Callable[[], Callable[..., Any]], entrywise: Callable[[], bool]
+    function: Callable[..., Any], by: Callable[[], Callable[..., Any]], entrywise: bool
 ) -> Callable[..., Any]:
     """Return the function that is `precise` by another, which is asked for when it is needed."""
     made = _Both(by)
@@ -136,7 +136,7 @@ def mending(
             return result
         try:
             with np.errstate(all="ignore"):
-                if isinstance(lost, np.ndarray) and entrywise():
+                if isinstance(lost, np.ndarray) and entrywise:
                     return _by_entries(made, args, kwargs, result, lost)
                 found, alike = made(*args, **kwargs)
                 found = iter(parts(found))
