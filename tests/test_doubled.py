@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import pickle
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import mpmath
@@ -14,11 +15,22 @@ import scipy.special as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mpf
+from op_table import ROWS
+from ordinary_programs import program
 
 import relgrad as rg
-from relgrad.kernels import cancels
+from relgrad import kernels
+from relgrad.accuracy.ball import evaluate
+from relgrad.compile.function import compile_program
+from relgrad.compile.precise import Literal, as_written
+from relgrad.kernels import cancels, rounded
+from relgrad.kernels.containers import parts
 from relgrad.kernels.doubled import eft
-from relgrad.kernels.doubled.number import Doubled, Undecided
+from relgrad.kernels.doubled.number import BLOCK, Doubled, Undecided
+from relgrad.kernels.numbers import Twin
+from relgrad.op import Constant
+from relgrad.term import subterms
+from relgrad.validate import explicit
 
 mild = st.floats(-1e60, 1e60, allow_subnormal=False).filter(lambda x: x == 0 or abs(x) > 1e-60)
 
@@ -136,7 +148,7 @@ def test_sums_and_products_of_matrices_are_right_though_they_cancel(axis):
 
 
 def test_what_has_no_rule_is_not_believed():
-    assert np.isinf(np.i0(Doubled.of(np.array([1.0]))).bound).all()
+    assert np.isinf(np.i0(cast(Any, Doubled.of(np.array([1.0])))).bound).all()
     with pytest.raises(Undecided):
         float(Doubled.of(1.0))
     with pytest.raises(Undecided):
@@ -149,11 +161,102 @@ def test_what_bounds_leave_open_is_not_decided():
         _ = third * 3.0 == 1.0
     with pytest.raises(Undecided):
         np.floor(third * 3.0)
+    with pytest.raises(Undecided):
+        third.astype(np.float32)
+    assert (Doubled.of(0.1).astype(np.float32) == np.float32(0.1)).all()
     assert bool(third > 0.3)
     assert bool(Doubled.of(0.5) == 0.5)
 
 
+def test_numbers_that_rules_round_are_known_or_have_the_error_of_rounding():
+    for constant, truth in (
+        (math.log(2), lambda: mpmath.log(2)),
+        (-math.log(10), lambda: -mpmath.log(10)),
+        (math.pi / 180, lambda: mpmath.pi / 180),
+        (2 / math.sqrt(math.pi), lambda: 2 / mpmath.sqrt(mpmath.pi)),
+        (float(np.float32(2.5066282746310007)), lambda: mpmath.sqrt(2 * mpmath.pi)),
+        (1 / 3, lambda: mpf(1) / 3),
+        (float(np.float32(1 / 3)), lambda: mpf(1) / 3),
+    ):
+        got: Any = Doubled.functions[rounded](constant)
+        with mpmath.workdps(60):
+            assert abs(exact(got)[0] - truth()) <= got.bound
+    assert Doubled.functions[rounded](math.log(2)).bound < 1e-30
+    assert Doubled.functions[kernels.given](1 / 3).exact
+
+
 # Programs
+
+
+def in_doubled(fun: Any, args: Any) -> tuple[list[Any], Any]:
+    """Return a function's results as written, in doubled arithmetic, and the trace."""
+    traced = fun._traced(args, {})
+    expand = partial(explicit, conventions=fun.settings.conventions)
+    roots = as_written(traced.outputs, expand)
+    compiled = compile_program(traced, roots, "f", folds=False)
+    return list(parts(Twin(compiled.function, Doubled)(*args))), (traced, expand, roots)
+
+
+def violations(number: int) -> tuple[int, int]:
+    """Return how many entries of the value and the gradient of a random program leave their bounds, of how many."""
+    flint = pytest.importorskip("flint")
+    p = program(("doubled", number))
+    gradient = rg.grad(lambda *x: np.sum(p.function(*x)), tuple(range(len(p.arrays))))
+    wrong = count = 0
+    for fun in (rg.stabilize(p.function), gradient):
+        try:
+            found, (traced, expand, _) = in_doubled(fun, tuple(p.arrays))
+        except Undecided:
+            continue
+        balls = evaluate(expand(traced.outputs), dict(zip(traced.inputs, p.arrays, strict=True)), 500)
+        for x, y in zip(found, balls, strict=True):
+            for hi, lo, bound, ball in zip(*map(np.ravel, x.parts), np.ravel(y), strict=True):
+                if np.isfinite(bound) and ball.is_finite():
+                    with flint.ctx.workprec(600):
+                        off = abs(flint.arb(float(hi)) + flint.arb(float(lo)) - ball)
+                        wrong += off.abs_lower() > 1.01 * flint.arb(float(bound))
+                    count += 1
+    return wrong, count
+
+
+def test_results_of_random_programs_lie_within_their_bounds(monkeypatch):
+    found = [violations(n) for n in range(8)]
+    assert [wrong for wrong, _ in found] == [0] * 8
+    assert sum(count for _, count in found) > 50
+    # Bounds that are too small are found out.
+    monkeypatch.setattr(eft, "add", lambda x, y: (x[0] + y[0], 0.0 * y[0]))
+    assert any(violations(n)[0] for n in range(8))
+
+
+ELEMENTARY = [name for name in ROWS if name.startswith(("elementwise", "stable"))]
+
+
+@pytest.mark.parametrize("name", ELEMENTARY)
+def test_a_float_that_a_rule_brings_is_never_taken_for_exact(name):
+    f, *args = ROWS[name]
+    floats = tuple([i for i, x in enumerate(args) if np.asarray(x).dtype.kind == "f"])
+    traced = rg.grad(lambda *x: sum(np.sum(y) for y in parts(f(*x))), floats)
+    try:
+        traced = traced._traced(tuple(args), {})
+    except rg.RelgradError:
+        return
+    roots = as_written(traced.outputs, partial(explicit, conventions=rg.stabilize(f).settings.conventions))
+    for node in subterms(*roots):
+        for x in node.rands if type(node.op) is not Literal else ():
+            if type(x.op) is Constant and x.type.dtype.kind == "f" and np.isfinite(x.op.value).all():
+                assert np.all(x.op.value * 64 % 1 == 0), (node, x)
+
+
+def test_a_constant_is_exact_if_the_user_wrote_it():
+    f = rg.grad(lambda x, y: 0.1 * sp.erf(x) - np.log2(y) / 3, (0, 1), precise=True)
+    _, (_, _, roots) = in_doubled(f, (0.5, 2.0))
+    words = [t for t in subterms(*roots) if type(t.op) is Literal]
+    said = {
+        word: {float(t.rands[0].op.value) for t in words if t.op.kernel == word}
+        for word in ("given", "rounded")
+    }
+    assert 0.1 in said["given"]
+    assert said["rounded"] == {2 / math.sqrt(math.pi), math.log(2)}
 
 
 def run(text: str, name: str) -> Any:
@@ -232,6 +335,61 @@ def test_quotients_of_integers_are_not_taken_for_exact():
     assert f(n, m, x) == (n / m) ** 2 - x
 
 
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, y: np.where(x * 10 - 3 == 0, 5.0, x * y - 0.03),
+        lambda x, y: np.where(x * 10 >= 3, x * y - 0.03, y * y - x * y * y),
+        lambda x, y: np.floor(x * 10) * (x * y - 0.03),
+    ],
+)
+def test_what_floats_decide_otherwise_is_left_to_them(f):
+    # 0.3·10 is less than 3, and rounded to it.
+    x, y = np.float64(0.3), np.float64(0.1)
+    assert rg.stabilize(f, precise=True)(x, y) == rg.stabilize(f)(x, y)
+    several = rg.stabilize(f, precise=True)(np.array([0.3, 0.5]), np.array([0.1, 0.06]))
+    assert several[0] == rg.stabilize(f)(x, y)
+
+
+def test_a_function_that_decides_by_what_it_computed_stays_in_floats():
+    def computed(b, c):
+        return b * b - c if b * b > c - 1 else c
+
+    def given_(b, c):
+        return b * b - c if b > c - 10.0 else c
+
+    def asked(b, c):
+        return b * b - c if b > 0 else c
+
+    assert "@precise" not in rg.stabilize(computed, precise=True).source(B, B * B)
+    assert "@precise" not in rg.stabilize(given_, precise=True).source(B, B * B)
+    assert "@precise" in rg.stabilize(asked, precise=True).source(B, B * B)
+
+
+def test_what_a_program_rounds_itself_stays_rounded():
+    def low(x, y):
+        high = x.astype(np.float32)
+        return (x - high) * 1.0 - y * y * 0.0
+
+    x = np.array([0.1, 1 / 3])
+    np.testing.assert_array_equal(rg.stabilize(low, precise=True)(x, x), rg.stabilize(low)(x, x))
+
+
+def test_blocks_give_what_the_whole_gives():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(2, 3 * BLOCK + 5)) + 10
+    z = x * y
+    a, b = Doubled.of(x), Doubled.of(y)
+    whole, some = a * b - z, [a[i : i + 7] * b[i : i + 7] - z[i : i + 7] for i in (0, BLOCK - 3, 2 * BLOCK)]
+    for k, i in enumerate((0, BLOCK - 3, 2 * BLOCK)):
+        for p, q in zip(whole[i : i + 7].parts, some[k].parts, strict=True):
+            np.testing.assert_array_equal(p, q)
+    total_: Any = np.sum(whole)  # pyright: ignore[reportArgumentType, reportCallIssue]
+    truth = sum(Fraction(u) * Fraction(v) - Fraction(w) for u, v, w in zip(x, y, z, strict=True))
+    assert abs(total(total_.pair) - truth) <= Fraction(float(total_.bound))
+    assert total_.bound < 1e-20
+
+
 def test_nan_and_infinity_stay():
     f = rg.stabilize(lambda a, b, c: np.sqrt(discriminant(a, b, c)), precise=True)
     got = f(A, np.array([np.nan, np.inf, 0.0, B]), C)
@@ -262,6 +420,7 @@ def test_source_by_itself_is_as_precise_and_names_its_guards():
     text = f.source(A, B, C)
     assert "@precise(by=stabilize_discriminant_as_written, entrywise=True)" in text
     assert "return t2, cancels(t2, t1)" in text
+    assert "return b * b - 4.0 * a * c, []" in text
     assert run(text, "stabilize_discriminant")(A, B, C) == f(A, B, C)
     assert "cancels" in str(f.explain(A, B, C))
 

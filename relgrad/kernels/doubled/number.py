@@ -71,13 +71,16 @@ class Doubled(Numbers):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         apply = super().__array_ufunc__
-        shapes = {np.shape(x) for x in inputs} - {()}
+        large = [getattr(x, "ndim", 0) > 0 for x in inputs]
+        shapes = {x.shape for x, is_array in zip(inputs, large, strict=True) if is_array}
         if len(shapes) > 1 or ufunc.signature is not None or self.size <= 2 * BLOCK:
             return apply(ufunc, method, *inputs, **kwargs)
-        flat = [x.reshape(-1) if np.ndim(x) else x for x in inputs]
+        flat = [x.reshape(-1) if is_array else x for x, is_array in zip(inputs, large, strict=True)]
         found = []
         for start in range(0, self.size, BLOCK):
-            some = [x[start : start + BLOCK] if np.ndim(x) else x for x in flat]
+            some = [
+                x[start : start + BLOCK] if is_array else x for x, is_array in zip(flat, large, strict=True)
+            ]
             found.append(apply(ufunc, method, *some, **kwargs))
         return np.concatenate(found).reshape(self.shape)
 
