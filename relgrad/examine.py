@@ -156,6 +156,8 @@ def _described(hazard: Hazard) -> str:
         if hazard.relations
         else "nothing in the library removes it"
     )
+    if hazard.kind == "cancellation" and not hazard.relations:
+        removed += "; precise=True may, with twice the precision"
     lines = [
         f"{hazard.where}: {hazard.kind} in {show(hazard.term, limit=8)}",
         *([f"    {code}"] if code else []),

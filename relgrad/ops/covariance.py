@@ -46,7 +46,7 @@ def cov(
     right = left if w is None else left * w
     n = total - ddof * reach
     n = np.maximum(n, 0.0) if is_symbolic(n) else max(float(n), 0.0)
-    return np.squeeze(left @ right.T * np.true_divide(1, n))
+    return np.squeeze(left @ right.T / n)
 
 
 def _variables(x: Any, rowvar: bool, row: bool) -> Any:
