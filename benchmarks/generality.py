@@ -31,7 +31,7 @@ class Task(NamedTuple):
     seed: int
     numbers: Sequence[int]
     seconds: float
-    precise: bool
+    precise: bool = False
 
 
 class Line(NamedTuple):

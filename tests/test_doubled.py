@@ -367,6 +367,39 @@ def test_a_function_that_decides_by_what_it_computed_stays_in_floats():
     assert "@precise" in rg.stabilize(asked, precise=True).source(B, B * B)
 
 
+class Shown(rg.Op):
+    """x, shown to a user who looks at it."""
+
+    __props__ = ()
+
+    def __init__(self):
+        self.seen = []
+
+    def make_node(self, *inputs):
+        return rg.apply(self, inputs, [inputs[0].type])
+
+    def perform(self, node, inputs, output_storage):
+        self.seen.append(type(inputs[0]))
+        output_storage[0][0] = inputs[0]
+
+
+def test_an_op_of_a_user_sees_floats_only():
+    shown = Shown()
+    f = rg.stabilize(lambda x, y: shown(x) * y - 0.03, precise=True)
+    x = np.array([0.3])
+    assert f(x, np.array([0.1])) == 0.3 * 0.1 - 0.03
+    assert set(shown.seen) == {np.ndarray}
+    assert "@precise" not in f.source(x, x)
+
+
+def test_numbers_from_outside_are_exact_and_may_change():
+    given_ = {"c": np.array([B * B])}
+    f = rg.stabilize(lambda b: b * b - given_["c"], precise=True)
+    for _ in range(3):
+        given_["c"] = given_["c"] + 2.0**-50
+        close(f(np.array([B])), [float(Fraction(B) ** 2 - Fraction(float(given_["c"][0])))])
+
+
 def test_what_a_program_rounds_itself_stays_rounded():
     def low(x, y):
         high = x.astype(np.float32)

@@ -11,6 +11,7 @@ Nothing is folded: what depends on constants only is computed in doubled arithme
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from relgrad.ops.arithmetic import copysign, multiply, sign
 from relgrad.ops.casting import Cast
 from relgrad.ops.rounding import ceil, floor, rint, trunc
 from relgrad.ops.selection import where
+from relgrad.syntax import slots
 from relgrad.term import Term, rebuild, substitute, subterms, term
 from relgrad.trace.trace import Traced
 from relgrad.types import ArrayType, Type, array_type
@@ -105,19 +107,32 @@ def mended(compiled: Compiled, traced: Traced, expand: Expand) -> Compiled | Non
     """
     roots = as_written(traced.outputs, expand)
     narrow = any(_is_float(t) and t.type.dtype != np.float64 for t in subterms(*roots))
-    if not _fits(roots) or not all(_is_exact(d.term) for d in traced.decisions):
+    if not _fits(roots) or _computed([d.term for d in traced.decisions]):
         return None
-    if narrow and _decisions(roots):
+    decisions = _decisions(roots)
+    if narrow and decisions:
         return None
-    return _Mended(compiled, traced, roots, traced.outside)
+
+    @cache
+    def written() -> Compiled:
+        name, reserved = f"{compiled.program.name}_as_written", compiled.program.reserved
+        return compile_program(traced, roots, name, folds=False, decisions=decisions, reserved=reserved)
+
+    entrywise = len({root.type.shape for root in roots}) == 1 and not traced.outside
+    return _Mended(compiled, written, entrywise and all(map(_is_entrywise, _needed(roots))), traced.outside)
 
 
 def _fits(roots: Sequence[Term]) -> bool:
-    """Whether each float is known exactly, or computed of such that the twin of a program has made doubled numbers."""
+    """Whether each float is known exactly, or computed of such that the twin of a program has made doubled numbers.
+
+    An op that is called, and not written as NumPy, is its author's: it may ask of arrays what it likes.
+    """
     lifted = set[Term]()
     for t in subterms(*roots):
         kind = t.type
-        if not isinstance(kind, ArrayType) or kind.dtype.kind == "c":
+        if not isinstance(kind, ArrayType) or kind.dtype.kind == "c" or kind.dtype.itemsize > 8:
+            return False
+        if t.rands and t.op.source(t, slots(len(t.rands))) is None:
             return False
         if kind.dtype.kind != "f" or type(t.op) is Constant:
             continue
@@ -134,52 +149,49 @@ def _masks(x: Term) -> bool:
 
 def _decisions(roots: Sequence[Term]) -> list[Term]:
     """Return what jumps where computed floats change: comparisons, orders, signs, whole parts."""
+    computed = _computed(roots)
     every = (t for t in subterms(*roots) if isinstance(t.type, ArrayType))
     jumps = (t for t in every if not _is_float(t) or t.op in _JUMPING)
-    return [t for t in jumps if any(_is_float(x) and not _is_exact(x) for x in t.rands)]
+    return [t for t in jumps if any(_is_float(x) and x in computed for x in t.rands)]
 
 
-def _is_exact(t: Term) -> bool:
-    """Whether a term has the value in floats that it has in numbers: nothing in it is computed in floats."""
-    return not any(_is_float(x) and x.rands and type(x.op) is not Literal for x in subterms(t))
+def _computed(roots: Sequence[Term]) -> set[Term]:
+    """Return the terms that need not have the value in floats that they have in numbers."""
+    found = set[Term]()
+    for t in subterms(*roots):
+        if (_is_float(t) and t.rands and type(t.op) is not Literal) or not found.isdisjoint(t.rands):
+            found.add(t)
+    return found
 
 
 class _Mended(Compiled):
     """A program, and the program as written, which is made when it is first asked for."""
 
-    __slots__ = ("_main", "_outside", "_roots", "_traced", "_written")
+    __slots__ = ("_entrywise", "_made", "_main", "_outside")
 
-    def __init__(self, main: Compiled, traced: Traced, roots: Sequence[Term], outside: Mapping[Term, Any]):
+    def __init__(
+        self, main: Compiled, made: Callable[[], Compiled], entrywise: bool, outside: Mapping[Term, Any]
+    ):
         self.program, self.code = main.program, main.code
-        self._main, self._traced, self._roots, self._outside = main, traced, roots, outside
-        self._written: Compiled | None = None
-        self.function = mending(main.function, lambda: self.written().function, self._is_entrywise())
+        self._main, self._made, self._entrywise, self._outside = main, made, entrywise, outside
+        self.function = mending(main.function, lambda: self._written().function, entrywise)
 
-    def written(self) -> Compiled:
-        """Return the program as written, of the same arguments."""
-        if self._written is None:
-            name, decisions = f"{self.program.name}_as_written", _decisions(self._roots)
-            how = {"folds": False, "decisions": decisions, "reserved": self.program.reserved}
-            self._written = compile_program(self._traced, self._roots, name, **how).at(self._outside)
-        return self._written
-
-    def _is_entrywise(self) -> bool:
-        """Return whether each entry of the results is computed of single entries of arguments, wherever it stands."""
-        shapes = {root.type.shape for root in self._roots}
-        return len(shapes) == 1 and not self._traced.outside and all(map(_is_entrywise, _needed(self._roots)))
+    def _written(self) -> Compiled:
+        return self._made().at(self._outside)
 
     def at(self, outside: Mapping[Term, Any]) -> Compiled:
         """Return the same program with other values of the inputs that are no arguments."""
-        return _Mended(self._main.at(outside), self._traced, self._roots, outside)
+        return _Mended(self._main.at(outside), self._made, self._entrywise, outside)
 
     def whole(self) -> Source:
         """Return the program with the program as written."""
-        written = self.written().program
-        how = ", entrywise=True" if self._is_entrywise() else ""
+        written = self._written().program
+        how = ", entrywise=True" if self._entrywise else ""
         return self.program.decorated("precise", f"@precise(by={written.name}{how})", [written])
 
 
 def _is_entrywise(t: Term) -> bool:
+    """Whether each entry of a term is one of an argument, or computed of single entries where it stands."""
     return type(t.op) is Input or (type(t.op) is Constant and t.type.ndim == 0) or t.op.elementwise
 
 

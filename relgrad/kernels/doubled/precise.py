@@ -141,7 +141,7 @@ def mending(
                 found, alike = made(*args, **kwargs)
                 found = iter(parts(found))
                 return mapped(lambda x: _mended(x, next(found), np.all(alike)), result)
-        except (ArithmeticError, TypeError, ValueError, AttributeError, IndexError, NotImplementedError):
+        except (ArithmeticError, TypeError, ValueError, AttributeError, LookupError, RuntimeError):
             # What is written for arrays of floats only, or decides by digits that are not known.
             return result
 
@@ -155,14 +155,16 @@ class _Both:
         self._by = by
 
     @cached_property
-    def _twin(self) -> Twin:
-        return Twin(self._by(), Doubled)
+    def _twin(self) -> tuple[Callable[..., Any], Twin]:
+        function = self._by()
+        return function, Twin(function, Doubled)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        found, decided = self._twin(*args, **kwargs)
+        function, twin = self._twin
+        found, decided = twin(*args, **kwargs)
         alike = np.True_
         if decided:
-            for a, b in zip(decided, self._by()(*args, **kwargs)[1], strict=True):
+            for a, b in zip(decided, function(*args, **kwargs)[1], strict=True):
                 alike = alike & (lowered(a) == b)
         return found, alike
 
