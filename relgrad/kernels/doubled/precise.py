@@ -37,16 +37,20 @@ def cancels(result: Any, *parts: Any, axis: Any = ()) -> Any:
         return any(size < CHANCE * abs(x) for x in parts)
     if not issubclass(kind, np.ndarray):  # a stand-in for an array, while a program is traced again
         return False
-    if axis != ():
+    count = result.size
+    for a in np.atleast_1d(axis) if axis != () else ():
+        count //= result.shape[a] or 1
+    found = [lost for x in parts if (lost := _below(result, x, count)) is not False]
+    if found and axis != ():
+        # Where the largest of a row is far below, so is an entry: that part of the row which is largest.
         largest = _largest(result, axis)
-        return any(_below(largest, _largest(x, axis)) is not False for x in parts)
-    found = [lost for x in parts if (lost := _below(result, x)) is not False]
+        return any(_below(largest, _largest(x, axis), count) is not False for x in parts)
     return functools.reduce(np.logical_or, found) if found else False
 
 
-def _below(result: Any, part: Any) -> Any:
+def _below(result: Any, part: Any, count: int) -> Any:
     """Return where |result| < ε·|part|, or False for nowhere; large arrays are looked at in the cache."""
-    small = max(SMALL, CHANCE / (result.size or 1))
+    small = max(SMALL, CHANCE / (count or 1))
     if result.size <= 2 * BLOCK or np.shape(part) != result.shape:
         found = np.abs(result) < np.abs(part) * small
         return found if np.count_nonzero(found) else False
@@ -61,7 +65,7 @@ def _largest(x: Any, axis: Any) -> Any:
     """Return the largest magnitudes along axes, which stay."""
     x = np.abs(x)
     x = x.reshape((1,) * max(-min(np.atleast_1d(axis)) - x.ndim, 0) + x.shape)
-    return np.max(x, axis=axis, keepdims=True, initial=0.0)
+    return np.maximum.reduce(x, axis=axis, keepdims=True, initial=0.0)
 
 
 def sum_cancels(total: Any, x: Any, axis: Any = None) -> bool:
