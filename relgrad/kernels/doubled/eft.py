@@ -63,6 +63,12 @@ def add(x: Pair, y: Pair) -> Pair:
     return fast_two_sum(s, t + w)
 
 
+def add_smaller(x: Pair, y: Pair) -> Pair:
+    """Return x + y where |x| ≥ |y|, or x = 0."""
+    s, t = fast_two_sum(x[0], y[0])
+    return fast_two_sum(s, t + (x[1] + y[1]))
+
+
 def add_float(x: Pair, y: Any) -> Pair:
     """Return x + y for floats y."""
     s, t = two_sum(x[0], y)

@@ -20,6 +20,7 @@ from relgrad.kernels.doubled.eft import (
     Pair,
     add,
     add_float,
+    add_smaller,
     fast_two_sum,
     ldexp,
     multiply,
@@ -139,8 +140,7 @@ def _polynomial(x: Pair, coefficients: Coefficients) -> Pair:
     hi, lo = leading[-1]
     total = fast_two_sum(hi, lo + x[0] * rest)
     for c in leading[-2::-1]:
-        product = multiply(x, total)
-        total = add(product, c) if c[1] else add_float(product, c[0])
+        total = add_smaller(c, multiply(x, total))
     return total
 
 
@@ -158,7 +158,7 @@ def _exponential(x: Pair) -> tuple[Pair, Pair, Any]:
     """Return p, t and k with e^x = t·(1 + p)·2^k and p = e^r - 1 for some small r; where k and t are trivial, r = x."""
     table, unit = _exponentials()
     k, r = _reduced((np.clip(x[0], -800.0, 800.0), x[1]), unit)
-    p = add(r, multiply(square(r), _polynomial(r, _EXP)))
+    p = add_smaller(r, multiply(square(r), _polynomial(r, _EXP)))
     j = k % _STEPS
     return p, (table[0][j], table[1][j]), k // _STEPS
 
@@ -166,14 +166,14 @@ def _exponential(x: Pair) -> tuple[Pair, Pair, Any]:
 def exp(x: Pair) -> Pair:
     """Return e^x."""
     p, t, k = _exponential(x)
-    return ldexp(add(t, multiply(t, p)), k)
+    return ldexp(add_smaller(t, multiply(t, p)), k)
 
 
 def expm1(x: Pair) -> Pair:
     """Return e^x - 1."""
     p, t, k = _exponential(x)
     t = ldexp(t, k)
-    return add(add_float(t, -1.0), multiply(t, p))
+    return add_smaller(add_float(t, -1.0), multiply(t, p))
 
 
 def _log_near_one(m: Pair) -> Pair:
@@ -202,7 +202,7 @@ def _raised(y: Pair, k: Any) -> Pair:
     """Return y + k·log 2."""
     first, second, third = _exponentials()[1]
     shift = add_float(fast_two_sum(k * (first * _STEPS), k * (second * _STEPS)), k * (third * _STEPS))
-    return add(shift, y)
+    return add_smaller(shift, y)
 
 
 def sincos(x: Pair) -> tuple[Pair, Pair]:
@@ -212,7 +212,7 @@ def sincos(x: Pair) -> tuple[Pair, Pair]:
     j = k % (2 * _STEPS)
     s, c = (s[0][j], s[1][j]), (c[0][j], c[1][j])
     u = square(r)
-    sine = add(r, negative(multiply(multiply(r, u), _polynomial(u, _SIN))))
+    sine = add_smaller(r, negative(multiply(multiply(r, u), _polynomial(u, _SIN))))
     cosine = negative(multiply(u, _polynomial(u, _COS)))  # less 1
     return (
         add(s, add(multiply(s, cosine), multiply(c, sine))),
