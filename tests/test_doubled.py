@@ -400,6 +400,24 @@ def test_numbers_from_outside_are_exact_and_may_change():
         close(f(np.array([B])), [float(Fraction(B) ** 2 - Fraction(float(given_["c"][0])))])
 
 
+def test_large_powers_and_differences_from_means_are_watched():
+    f = rg.stabilize(lambda x, n: (1 + x / n) ** n, precise=True)
+    for n in (1e9, np.array([3.0, 1e9])):
+        with mpmath.workdps(50):
+            want = [(1 + mpf(0.3) / mpf(float(k))) ** mpf(float(k)) for k in np.ravel(n)]
+        close(np.ravel(f(0.3, n)), [float(w) for w in want])
+
+    def variance(x):
+        y = np.exp(x)
+        return np.sum(y * y) - np.sum(y) ** 2 / 4
+
+    x = 1.6 + np.array([1e-6, 3e-6, -2e-6, 0.0])
+    with mpmath.workdps(60):
+        y = [mpmath.exp(mpf(float(a))) for a in x]
+        want = float(sum(a * a for a in y) - sum(y) ** 2 / 4)
+    close(rg.stabilize(variance, precise=True)(x), want)
+
+
 def test_what_a_program_rounds_itself_stays_rounded():
     def low(x, y):
         high = x.astype(np.float32)

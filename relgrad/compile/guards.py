@@ -6,6 +6,8 @@ A sum of computed parts that may have opposite signs loses digits where its resu
     Σ x                sum_cancels(sum_x, x)
     a·b, of matrices   product_cancels(matmul_a, a, b)
     log u              cancels(log_u, 1.0), for a computed u, and other functions with such zeros
+    u ** n             cancels(1.0, n), for a computed u: a large power multiplies its error
+    u − mean u         cancels(centred_u, u), for a computed u
 
 A difference of two floats that are given is right to the last digit. An operand of exp, or of a softmax, need not be
 right to more digits than it has after the point. What is summed with an argument as a factor, Σ x·f, is as sensitive to
@@ -24,7 +26,17 @@ from relgrad import kernels
 from relgrad.bounds import range_of
 from relgrad.leaf import Input
 from relgrad.op import Constant, Op, constant, is_constant
-from relgrad.ops.arithmetic import absolute, add, fabs, multiply, negative, positive, subtract
+from relgrad.ops.arithmetic import (
+    absolute,
+    add,
+    fabs,
+    float_power,
+    multiply,
+    negative,
+    positive,
+    power,
+    subtract,
+)
 from relgrad.ops.casting import Cast
 from relgrad.ops.matmul import MatMul
 from relgrad.ops.reduction import Reduction, Sum
@@ -34,6 +46,10 @@ from relgrad.types import ArrayType, Type, array_type
 
 MANY = 8
 """A sum of more parts is taken for a sum of sums."""
+LARGE = 64.0
+"""Powers up to this are as accurate as their bases."""
+_CENTRED = frozenset(["centred", "mean_minus"])
+"""Differences from a mean."""
 _ABSORBING = (
     frozenset(["exp", "exp2", "cosh", "cos", "expit", "softplus", "log1pexp", "gibbs", "ndtr", "log_cosh"])
     | frozenset(["softmax", "log_softmax", "logsumexp", "logmeanexp", "log_expit", "log_ndtr"])
@@ -144,6 +160,10 @@ class _Guards:
         elif isinstance(op, MatMul) and all(self._exact[x] for x in t.rands):
             if not range_of(t).nonnegative:
                 yield term(Test("product_cancels"), t, *t.rands)
+        elif op in (power, float_power) and not self._exact[t.rands[0]] and not _is_small(t.rands[1]):
+            yield term(Test("cancels"), constant(1, t.type.dtype), t.rands[1])
+        elif op.name in _CENTRED and not self._exact[t.rands[0]]:
+            yield term(Test("cancels", (-1,) * (t.type.ndim > 0)), t, t.rands[0])
         elif op.name in _WITH_ZEROS and not all(self._exact[x] for x in t.rands) and _is_mixed((t, 1)):
             unit = t.rands[0] if len(t.rands) == 2 else constant(1, t.type.dtype)
             yield term(Test("cancels"), t, unit)
@@ -201,6 +221,12 @@ def _summed(t: Term, i: int) -> tuple[int, ...]:
     if isinstance(t.op, Reduction):
         return t.op.axes
     return (t.op.mixes(t, i) or ()) if isinstance(t.op, MatMul) else ()
+
+
+def _is_small(t: Term) -> bool:
+    """Whether a power to this multiplies the errors of its base by little."""
+    size = max(abs(range_of(t).low), abs(range_of(t).high))
+    return size <= LARGE or (is_constant(t) and bool(np.all(np.abs(t.op.value) <= LARGE)))
 
 
 def _are_powers_of_two(value: Any) -> bool:

@@ -31,7 +31,10 @@ def cancels(result: Any, *parts: Any, axis: Any = ()) -> Any:
     >>> cancels(x - 0.5, x), cancels(x - 1.0001, x), cancels(x - 1.0001, x, axis=0)
     (False, array([ True, False]), False)
     """
-    kind = type(result)
+    kind: type = type(result)
+    if kind is float and issubclass(type(parts[0]), (float, np.floating, np.ndarray)):
+        result = np.broadcast_to(result, np.shape(parts[0]))[()]
+        kind = type(result)
     if kind is np.float64 or kind is np.float32:
         size = abs(result)
         return any(size < CHANCE * abs(x) for x in parts)
