@@ -19,6 +19,7 @@ from relgrad.accuracy.ball import Enclosure, enclose, is_settled, nearest
 from relgrad.accuracy.bits import bits_of_error
 from relgrad.accuracy.limit import limits
 from relgrad.accuracy.restricted import Restricted
+from relgrad.compile.guards import Test
 from relgrad.contract import Contract
 from relgrad.definedness.tests import Anywhere, HoldsNaN
 from relgrad.differentiate import pull_along
@@ -40,8 +41,8 @@ ON_INTEGERS = {
 }
 """Ops whose operands are integers: they are computed as they are."""
 ABOUT_FLOATS = {"nextafter", "spacing"}
-NO_ARRAYS = {Anchor, Gradient, Pushforward, Input, Known, Restricted, Anywhere, HoldsNaN, Fails}
-"""What is no array, is replaced before anything is evaluated, or asks for NaN."""
+NO_ARRAYS = {Anchor, Gradient, Pushforward, Input, Known, Restricted, Anywhere, HoldsNaN, Fails, Test}
+"""What is no array, is replaced before anything is evaluated, or asks for NaN or for lost digits."""
 
 
 def subclasses(kind: type) -> set[type]:

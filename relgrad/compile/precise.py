@@ -67,6 +67,9 @@ class Literal(Op):
     def source(self, node: Term, names: Sequence[str]) -> str | None:
         return f"{self.kernel}({names[0]})"
 
+    def ball(self, *balls: Any) -> Any:
+        return balls[0]
+
 
 def as_written(roots: Sequence[Term], expand: Expand) -> list[Term]:
     """Return roots with all derivatives written out, and constants that say whether they are exact."""
