@@ -392,12 +392,23 @@ def test_an_op_of_a_user_sees_floats_only():
     assert "@precise" not in f.source(x, x)
 
 
-def test_numbers_from_outside_are_exact_and_may_change():
-    given_ = {"c": np.array([B * B])}
+def test_numbers_from_outside_are_exact_as_they_are_typed_and_may_change():
+    given_ = {"c": np.array([0.3])}
     f = rg.stabilize(lambda b: b * b - given_["c"], precise=True)
-    for _ in range(3):
-        given_["c"] = given_["c"] + 2.0**-50
-        close(f(np.array([B])), [float(Fraction(B) ** 2 - Fraction(float(given_["c"][0])))])
+    for c in (0.3, 0.7, 1.1):
+        given_["c"], b = np.array([c]), math.sqrt(c)
+        close(f(np.array([b])), [float(Fraction(b) ** 2 - Fraction(c))])
+
+
+def test_what_was_computed_in_floats_before_is_not_taken_for_exact():
+    """(g(x₀ + h) − g(x₀))/h² where g(x₀) is a float already: its rounding is no part of the program."""
+    x, g = np.array([0.4, 0.5, 0.2]), lambda x: np.sum(np.cumsum(np.logaddexp(0, 2 * x)) ** 2)
+    for f in (lambda h: g(x + h) - g(x), lambda h: (g(x + h) - g(x)) / h):
+        for h in (1e-9, -1e-7):
+            assert rg.grad(f, precise=True)(h) == rg.grad(f, precise=False)(h)
+    assert rg.stabilize(lambda b: b * b - math.pi, precise=True)(math.sqrt(math.pi)) == float(
+        Fraction(math.sqrt(math.pi)) ** 2 - Fraction(math.pi)
+    )
 
 
 def test_large_powers_and_differences_from_means_are_watched():

@@ -1,7 +1,8 @@
 """Programs that are computed once more in doubled arithmetic, as written, where digits cancel.
 
-All derivatives are written out. What the user wrote is exact, numbers and arrays alike; a float that a rule of
-differentiation brings, as 2/√π, stands for the number that it is nearest to:
+All derivatives are written out. Arguments are exact, and so are the numbers that the user wrote; a float that a rule of
+differentiation brings, as 2/√π, stands for the number that it is nearest to. A constant with more digits than people
+write was computed before, as f(x₀) in f(x) − f(x₀): how far it is off is not known, and nothing made of it stands.
 
     d/dx erf(0.1·x)   ⟶   given(0.1) * (rounded(1.1283791670955126) * exp(-(given(0.1)*x)**2))
 
@@ -10,6 +11,7 @@ Nothing is folded: what depends on constants only is computed in doubled arithme
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -35,6 +37,23 @@ from relgrad.types import ArrayType, Type, array_type
 Expand = Callable[[Sequence[Term]], Sequence[Term]]
 WHOLE, UNIT = 2.0**24, 64.0
 """Whole numbers up to this, and multiples of 1/64, are what they seem to be: no other number is rounded to them."""
+MANY = 1000
+"""Constants of more entries are data that may have been computed."""
+NAMED = frozenset(
+    sign * x
+    for x in (
+        math.pi,
+        math.e,
+        math.tau,
+        math.pi / 2,
+        math.log(2),
+        math.log(10),
+        math.sqrt(2),
+        math.sqrt(math.pi),
+    )
+    for sign in (-1, 1)
+) | {math.log(math.tau), math.sqrt(math.tau), math.log(math.tau) / 2}
+"""Numbers that people compute as constants; they are what NumPy has."""
 _JUMPING = (sign, copysign, floor, ceil, trunc, rint)
 
 
@@ -74,7 +93,8 @@ class Literal(Op):
 def as_written(roots: Sequence[Term], expand: Expand) -> list[Term]:
     """Return roots with all derivatives written out, and constants that say whether they are exact."""
 
-    user = substitute(roots, {t: Literal.of("given", t) for t in subterms(*roots) if _is_long(t)})
+    said = {t: "given" if _is_typed(t.op.value) else "computed" for t in subterms(*roots) if _is_long(t)}
+    user = substitute(roots, {t: Literal.of(word, t) for t, word in said.items()})
 
     def told(old: Term, rands: tuple[Any, ...]) -> Any:
         if type(old.op) is not Literal:
@@ -88,6 +108,11 @@ def as_written(roots: Sequence[Term], expand: Expand) -> list[Term]:
 def _told(x: Term, alone: bool) -> Term:
     """Return a constant that a rule brings, and one that stands among constants only, with the word for it."""
     return Literal.of("rounded", x) if _is_long(x) else Literal.of("given", x) if alone else x
+
+
+def _is_typed(x: Any) -> bool:
+    """Whether all entries are decimals of up to 15 digits, as people write them, or numbers that have names."""
+    return x.size <= MANY and all(v in NAMED or float(f"{v:.15g}") == v for v in x.ravel().tolist())
 
 
 def _is_long(t: Term) -> bool:
