@@ -294,3 +294,14 @@ def test_difference_quotients_of_programs_with_predicates_and_broadcasts():
         assert rg.stabilize(quotient)(0.0) == pytest.approx(slope, rel=tolerance)
         assert rg.grad(quotient)(1e-9) == pytest.approx(curve / 2, rel=1e-7)
         assert rg.grad(quotient)(0.0) == pytest.approx(curve / 2, rel=tolerance)
+
+
+def test_arguments_are_drawn_where_the_program_is_defined():
+    """(Σ w·tan(x)ᵃ/Σw)^(1/a) is no number beyond π/2, where it may be tried first."""
+    f = lambda x, w, a: (w @ np.tan(x) ** a / np.sum(w)) ** (1 / a)
+    x, w = np.array([0.3, 0.4, 0.5]), np.array([0.8, 1.0, 1.2])
+    want = np.exp(w @ np.log(np.tan(x)) / np.sum(w))
+    assert rg.stabilize(f)(x, w, 0.0) == pytest.approx(want, rel=1e-14)
+    np.testing.assert_allclose(
+        rg.grad(f)(x, w, 0.0), want * w / np.sum(w) / (np.sin(x) * np.cos(x)), rtol=1e-13
+    )

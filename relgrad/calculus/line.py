@@ -395,8 +395,10 @@ def _start(body: Term, root: Term, arguments: Sequence[Term], line: Line) -> int
         starts = set[int | None]()
         loses = False
         start: int | None = None
-        for seed in range(SAMPLES):
-            values = _met(_drawn(arguments, at, seed), line)
+        met = [_met(_drawn(arguments, at, seed), line) for seed in range(SAMPLES)]
+        if not all(_is_defined(body, _moved(v, line, NEAR, seed)) for seed, v in enumerate(met)):
+            continue
+        for seed, values in enumerate(met):
             try:
                 start = _first(body, _moved(values, line, NEAR, seed), line)
             except (NoSeries, RelgradError, RecursionError, ValueError, IndexError, TypeError):
@@ -409,6 +411,15 @@ def _start(body: Term, root: Term, arguments: Sequence[Term], line: Line) -> int
         if starts != {None}:
             return start if len(starts) == 1 and loses else None
     return None
+
+
+def _is_defined(t: Term, values: dict[Term, Any]) -> bool:
+    """Whether a term is a number."""
+    try:
+        with np.errstate(all="ignore"):
+            return bool(np.isfinite(interpret([t], values, typed=False)[0]).all())
+    except (RelgradError, TypeError, ValueError, ArithmeticError, IndexError):
+        return False
 
 
 def _first(body: Term, values: dict[Term, Any], line: Line) -> int | None:
