@@ -120,10 +120,9 @@ class Contract:
         types = [None] * self.n_outputs if node is None else _outputs(node.type)
         storage: list[list[Any]] = [[None] for _ in types]
         given = list(map(_protected, inputs))
-        for i in (
-            {i for positions in self.destroy_map.values() for i in positions} if self.destroy_map else ()
-        ):
-            given[i] = inputs[i].copy()
+        for positions in self.destroy_map.values():
+            for i in positions:
+                given[i] = inputs[i].copy()
         around, tracing.wrapper = tracing.wrapper, None  # what an op does with arrays is no part of a trace
         try:
             (self.debug_perform if debug else self.perform)(node, given, storage)

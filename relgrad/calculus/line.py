@@ -18,15 +18,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from relgrad.calculus.laurent import NoSeries
+from relgrad.calculus.mended import Mended
 from relgrad.calculus.path import EPS, Exact, Path, Power, vanishes
 from relgrad.calculus.series import FACTORS, zeros_of
 from relgrad.errors import RelgradError
 from relgrad.interpret import interpret, unknown, value_of
 from relgrad.leaf import Input
-from relgrad.op import Op
 from relgrad.ops.structure import BroadcastTo
 from relgrad.term import Term, subterms, term
-from relgrad.types import ArrayType, Interval, Type
+from relgrad.types import ArrayType
 
 ORDER = 30
 """So many coefficients from the first that does not vanish, at most."""
@@ -71,15 +71,13 @@ class Approach(NamedTuple):
         return str(self.line)
 
 
-class AlongLine(Op):
+class AlongLine(Mended):
     """A program by its series near a line on which its first terms vanish, where that is the more accurate.
 
     Operands: the program's values, and its arguments.
     """
 
     __props__ = ("approach",)
-    called = True
-    stand_in = "lambda values, *arguments: values"
 
     def __init__(self, approach: Approach):
         self.approach = approach
@@ -87,9 +85,6 @@ class AlongLine(Op):
     @property
     def name(self) -> str:
         return "along_line"
-
-    def type_of(self, rands: tuple[Term, ...]) -> Type:
-        return rands[0].type
 
     def compute(self, *arrays: Any) -> Any:
         plain, *values = arrays
@@ -99,18 +94,6 @@ class AlongLine(Op):
             return plain
         value, error = found
         return np.where(_is_better(value, error, plain), value, plain).astype(np.asarray(plain).dtype)
-
-    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
-        return [output_gradients[0], *[None] * (len(inputs) - 1)]
-
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        return [eval_points[0]]
-
-    def range_of(self, *ranges: Interval) -> Interval:
-        return ranges[0]
-
-    def ball(self, *balls: Any) -> Any:
-        return balls[0]
 
 
 def path_along(values: dict[Term, Any], line: Line, side: float) -> tuple[Path, Any]:

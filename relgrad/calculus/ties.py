@@ -19,13 +19,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from relgrad.calculus.laurent import NoSeries
+from relgrad.calculus.mended import Mended
 from relgrad.calculus.path import MANY, Coefficient, Exact, Path, Power, Quotient
 from relgrad.errors import RelgradError
 from relgrad.leaf import Input
-from relgrad.op import Constant, Op, Project
+from relgrad.op import Constant, Project
 from relgrad.ops.factors import Cauchy
 from relgrad.term import Term, substitute, subterms, term
-from relgrad.types import ArrayType, Interval, Type
+from relgrad.types import ArrayType
 
 CLOSE = 0.4
 """Values tie where their relative distance is less than this power of the rounding unit."""
@@ -58,15 +59,13 @@ class Spectral(NamedTuple):
         return f"{len(self.spectra)} spectra" if len(self.spectra) > 1 else "a spectrum"
 
 
-class AtTies(Op):
+class AtTies(Mended):
     """A program that divides by gaps of spectra, by its limit where values tie.
 
     Operands: the program's values, and its arguments.
     """
 
     __props__ = ("program",)
-    called = True
-    stand_in = "lambda values, *arguments: values"
 
     def __init__(self, program: Spectral):
         self.program = program
@@ -75,27 +74,12 @@ class AtTies(Op):
     def name(self) -> str:
         return "at_ties"
 
-    def type_of(self, rands: tuple[Term, ...]) -> Type:
-        return rands[0].type
-
     def compute(self, *arrays: Any) -> Any:
         plain, *given = arrays
         program = self.program
         values = dict(zip((*program.spectra, *program.factors, *program.others), given, strict=True))
         doubt = max([_doubt(values[t.rands[0]], t.op.sign) for t in program.gaps])
         return plain if doubt == 0 else _limit(program, values, plain, doubt).astype(plain.dtype)
-
-    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
-        return [output_gradients[0], *[None] * (len(inputs) - 1)]
-
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        return [eval_points[0]]
-
-    def range_of(self, *ranges: Interval) -> Interval:
-        return ranges[0]
-
-    def ball(self, *balls: Any) -> Any:
-        return balls[0]
 
 
 def at_ties(roots: Sequence[Term]) -> list[Term]:
