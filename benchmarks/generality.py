@@ -31,7 +31,7 @@ class Task(NamedTuple):
     seed: int
     numbers: Sequence[int]
     seconds: float
-    precise: bool = False
+    precise: bool = True
 
 
 class Line(NamedTuple):
@@ -134,7 +134,12 @@ def main() -> None:
         "--worse", action="store_true", help="show only failures that are worse than as written"
     )
     parser.add_argument("--seconds", type=float, default=SECONDS, help="how long a first call may take")
-    parser.add_argument("--precise", action="store_true", help="compute once more where digits cancel")
+    parser.add_argument(
+        "--precise",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="compute once more where digits cancel",
+    )
     options = parser.parse_args()
     how = options.seconds, options.precise
     if options.question is not None:

@@ -44,8 +44,8 @@ class How(TypedDict, total=False):
     `validate=False` leaves out the trial of the rewritten program against the program as written.
     `seconds` bounds the search for relations on the first call: when they are over, what has been found is compiled,
     with a warning, `OutOfFuel`. Without it, all is looked at.
-    `precise=True` watches the sums in which digits may cancel though relations have had their say; where they do, the
-    program is computed once more as written, with twice the precision of floats.
+    Sums in which digits may cancel though relations have had their say are watched; where they do, the program is
+    computed once more as written, with twice the precision of floats. `precise=False` leaves that out.
     """
 
     relations: Relations
@@ -210,7 +210,7 @@ def _settings(fun: Function, how: How) -> tuple[Settings, Function]:
         ranges,
         bool(how.get("validate", True)),
         seconds,
-        bool(how.get("precise", False)),
+        bool(how.get("precise", True)),
     )
     return settings, assuming(fun, ranges)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import warnings
@@ -11,9 +12,12 @@ from typing import Any
 import numpy as np
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
-_SKIP = tuple(
-    os.path.join(path, "")
-    for path in (_HERE, os.path.join(os.path.dirname(_HERE), "relations"), os.path.dirname(np.__file__))
+_SKIP = (
+    *[
+        os.path.join(path, "")
+        for path in (_HERE, os.path.join(os.path.dirname(_HERE), "relations"), os.path.dirname(np.__file__))
+    ],
+    contextlib.__file__,  # what is decorated with a context
 )
 
 

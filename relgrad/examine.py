@@ -157,7 +157,7 @@ def _described(hazard: Hazard) -> str:
         else "nothing in the library removes it"
     )
     if hazard.kind == "cancellation" and not hazard.relations:
-        removed += "; precise=True may, with twice the precision"
+        removed += "; where digits cancel, the program is computed again with twice the precision"
     lines = [
         f"{hazard.where}: {hazard.kind} in {show(hazard.term, limit=8)}",
         *([f"    {code}"] if code else []),

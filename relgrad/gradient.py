@@ -11,13 +11,14 @@ state is held in the graph itself, so that an expansion can stop anywhere.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import Any
 
+from relgrad.constancy import where_moving, without_infinite
 from relgrad.conventions import DEFAULT, Conventions, differentiated
 from relgrad.dependence import dependent, depths
 from relgrad.errors import GradientError
-from relgrad.leaf import Anchor, Known
+from relgrad.leaf import Anchor, Input, Known
 from relgrad.op import Op, Pack, Project, as_term, constant, outputs_of
 from relgrad.ops.arithmetic import add
 from relgrad.ops.casting import cast
@@ -49,6 +50,10 @@ class Gradient(Op):
         n = self.pairs
         return node.rands[:n], node.rands[n : 2 * n], node.rands[2 * n :]
 
+    def wrt(self, node: Term) -> tuple[Term, ...]:
+        """Return what is differentiated for."""
+        return node.rands[2 * self.pairs :]
+
 
 class Pushforward(Op):
     """The tangents of values, given those of some inputs; implicit like `Gradient`.
@@ -69,6 +74,10 @@ class Pushforward(Op):
         """Return the values, the inputs, and the inputs' tangents."""
         rest = node.rands[self.values :]
         return node.rands[: self.values], rest[: len(rest) // 2], rest[len(rest) // 2 :]
+
+    def wrt(self, node: Term) -> tuple[Term, ...]:
+        """Return the inputs."""
+        return self.parts(node)[1]
 
 
 def gradient(pairs: Sequence[tuple[Term, Term]], wrt: Sequence[Term]) -> list[Term]:
@@ -182,7 +191,8 @@ class Pullback:
         g = self.cotangents.pop(v)
         if v in self.wrt:
             self.done[v] = add(self.done[v], g) if v in self.done else g
-        flows = list(pull_back(v, g, self.relevant, self.conventions)) if v.rands else []
+        moving = g if isinstance(g, dict) or self.conventions.ieee else where_moving(v, g)
+        flows = list(pull_back(v, moving, self.relevant, self.conventions)) if v.rands else []
         for operand, contribution in flows:
             self._accumulate(operand, contribution)
         return v, g, flows
@@ -223,6 +233,8 @@ def pull_back(
                 raise GradientError(f"the gradient through {v.op} is undefined", cause=contribution.type.why)
             continue
         if isinstance(operand.type, ArrayType) and operand.type.differentiable:
+            if isinstance(g, Term) and v.op.elementwise and not conventions.ieee:
+                contribution = without_infinite(v, g, contribution)
             _check_shape(f"the pullback of {v.op} returns a cotangent", contribution, operand, shapes)
             if conventions.ieee or not vanishes(contribution):
                 yield operand, fit_cotangent(contribution, operand)
@@ -259,9 +271,12 @@ class Tangents:
         for i, (r, out) in enumerate(zip(fitted, outputs_of(v), strict=True)):
             if r is not None:
                 _check_shape(f"the pushforward of {v.op} returns a tangent", r, out, [])
-                fitted[i] = None if self._is_nothing(r) else fit_cotangent(r, out)
+                fitted[i] = None if self._is_nothing(r) else self._moving(fit_cotangent(r, out), out)
         self.tangents[v] = fitted if isinstance(v.type, TupleType) else fitted[0]
         return v, fitted
+
+    def _moving(self, tangent: Term, out: Term) -> Term:
+        return tangent if self.conventions.ieee else where_moving(out, tangent)
 
     def _is_nothing(self, tangent: Term) -> bool:
         return vanishes(tangent) and not self.conventions.ieee
@@ -283,6 +298,58 @@ def packed(results: Sequence[Term], wrt: Sequence[Term]) -> Term:
     return term(Pack(), *(substitute(results, anchors) if anchors else results))
 
 
+def grounded(roots: Sequence[Term]) -> list[Term]:
+    """Return roots with inputs in place of the variables of differentiation that stand for them.
+
+    ∂f(a)/∂a at a = x ⟶ ∂f(x)/∂x, so that f(x) is one term, inside a gradient and beside it. A variable stays where its
+    input occurs in what is differentiated in other ways too, or has two of them: there it tells them apart.
+    """
+    outer = _outermost(roots)
+    if not outer:
+        return list(roots)
+    anchors: dict[Term, Any] = {}
+    for node in outer:
+        values, wrt = node.op.parts(node)[0], node.op.wrt(node)
+        own = {a: a.rands[0] for a in wrt if type(a.op) is Anchor and type(a.rands[0].op) is Input}
+        met = _reached(values, own)
+        distinct = len(set(own.values())) == len(own)
+        anchors |= {a: None if x in met or not distinct else x for a, x in own.items()}
+    standing = {a: x for a, x in anchors.items() if x is not None}
+    return (
+        substitute(roots, dict(zip(outer, substitute(outer, standing), strict=True)))
+        if standing
+        else list(roots)
+    )
+
+
+def _outermost(roots: Sequence[Term]) -> list[Term]:
+    """Return the implicit derivatives below the roots that stand in no other one."""
+    found: dict[Term, None] = {}
+    seen, stack = set(roots), list(roots)
+    while stack:
+        node = stack.pop()
+        if is_implicit(node):
+            found[node] = None
+            continue
+        for rand in node.rands:
+            if rand not in seen:
+                seen.add(rand)
+                stack.append(rand)
+    return list(found)
+
+
+def _reached(roots: Sequence[Term], border: Container[Term]) -> set[Term]:
+    """Return the terms below the roots that a walk meets which does not go beyond some."""
+    seen = {root for root in roots if root not in border}
+    stack = list(seen)
+    while stack:
+        for rand in stack.pop().rands:
+            if rand not in seen and rand not in border:
+                seen.add(rand)
+                stack.append(rand)
+    return seen
+
+
 def check_differentiable(x: Term, name: str) -> None:
     """Raise GradientError where a derivative with respect to x makes no sense."""
     if not (isinstance(x.type, ArrayType) and x.type.differentiable):
@@ -296,10 +363,5 @@ def check_differentiable(x: Term, name: str) -> None:
 def free_anchors(roots: Sequence[Term]) -> list[Term]:
     """Return the variables of differentiation below the roots that no implicit derivative there introduces."""
     nodes = list(subterms(*roots))
-    own = {
-        x
-        for node in nodes
-        if is_implicit(node)
-        for x in node.op.parts(node)[2 if type(node.op) is Gradient else 1]
-    }
+    own = {x for node in nodes if is_implicit(node) for x in node.op.wrt(node)}
     return [node for node in nodes if type(node.op) is Anchor and node not in own]

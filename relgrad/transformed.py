@@ -14,6 +14,7 @@ from types import MethodType
 from typing import Any
 
 from relgrad.accuracy.lines import lines_of
+from relgrad.collector import uncollected
 from relgrad.compile.decided import decide
 from relgrad.compile.function import Compiled, compile_program
 from relgrad.compile.precise import mended
@@ -23,7 +24,7 @@ from relgrad.definedness import Domains, tests, undefined
 from relgrad.display.derivation import Explanation
 from relgrad.display.text import show
 from relgrad.errors import FailedRelation, ManyBranches, RelgradError, TraceError, warn
-from relgrad.gradient import free_anchors
+from relgrad.gradient import free_anchors, grounded
 from relgrad.importable import imported, is_importable
 from relgrad.programs import Path, Program, Run, Variants, programs_of
 from relgrad.relation import Library
@@ -65,7 +66,7 @@ class Settings:
     assume: Ranges = ()
     validate: bool = True
     seconds: float | None = None
-    precise: bool = False
+    precise: bool = True
 
 
 class Transformed:
@@ -148,8 +149,9 @@ class Transformed:
             extended = strategy.extended and len(how.library) > 0
             compiled = compile_program(traced, after, self._name, extended, how.precise and extended)
             if compiled.program.guards:
-                again = mended(compiled, traced, functools.partial(explicit, conventions=how.conventions))
-                compiled = again or compile_program(traced, after, self._name, extended)
+                plain = functools.partial(compile_program, traced, after, self._name, extended)
+                expand = functools.partial(explicit, conventions=how.conventions)
+                compiled = mended(compiled, traced, expand, plain)
             guards = compiled.program.guards
             became = domains.became(found.after[len(after) :])
             if keeps and (asked := tests(traced.outputs, after, became, rewrite)):
@@ -200,8 +202,12 @@ class Transformed:
             key = Tracer, key
         variants = self._programs.at(key)
         run = variants.find(self._fun, args, kwargs)
-        if run is not None:
-            return run
+        return run or self._make(args, kwargs, variants, nested)
+
+    @uncollected()
+    def _make(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], variants: Variants, nested: bool
+    ) -> Run | None:
         guard = read(self._fun, handed_in(args, kwargs), variants.seconds)
         begin = perf_counter()
         traced = self._traced(args, kwargs, guard)
@@ -241,7 +247,8 @@ class Transformed:
 
     def _traced(self, args: tuple[Any, ...], kwargs: dict[str, Any], guard: Guard | None = None) -> Traced:
         written_out = functools.partial(explicit, conventions=self.settings.conventions)
-        return trace(self._rule, args, kwargs, written_out, guard)
+        traced = trace(self._rule, args, kwargs, written_out, guard)
+        return replace(traced, outputs=tuple(grounded(traced.outputs)))
 
     def _count(self, variants: Variants, path: Path, traced: Traced) -> None:
         """Warn of a function whose calls decide in very many ways: of the first `MANY` of them, and of multiples."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import random
-import sys
 from collections.abc import Callable, Iterable
 from functools import cache
 from itertools import combinations_with_replacement, islice
@@ -40,6 +39,7 @@ from aco_oracle import (
     two_laws,
     unifier_complaints,
 )
+from counting import calls
 from etuples import etuple
 from etuples.core import ExpressionTuple
 from kanren import eq, fact, lall, run, var
@@ -601,22 +601,6 @@ def test_a_few_of_very_many_unifiers():
 
 
 # Sizes
-
-
-def calls(work: Callable[[], Any]) -> int:
-    """Count the calls of functions, which no other load on the machine can change."""
-    count = 0
-
-    def tally(frame: Any, event: str, argument: Any) -> None:
-        nonlocal count
-        count += event in ("call", "c_call")
-
-    sys.setprofile(tally)
-    try:
-        work()
-    finally:
-        sys.setprofile(None)
-    return count
 
 
 def flat(n: int) -> tuple[Any, ...]:

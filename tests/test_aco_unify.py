@@ -2,11 +2,11 @@
 
 import random
 import re
-import sys
 import warnings
 from itertools import islice, product
 
 import pytest
+from counting import calls
 from maude_process import Maude
 from unification import var
 
@@ -361,22 +361,6 @@ def test_tidy_prefers_the_variables_of_the_question():
 
 
 # Size
-
-
-def calls(f):
-    """Count the calls of Python functions while f runs."""
-    total = 0
-
-    def profile(frame, event, arg):
-        nonlocal total
-        total += event == "call"
-
-    sys.setprofile(profile)
-    try:
-        f()
-    finally:
-        sys.setprofile(None)
-    return total
 
 
 def doubled(leaf, levels, reading):

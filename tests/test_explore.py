@@ -12,7 +12,8 @@ import pytest
 from kanren import fact
 
 import relgrad as rg
-from relgrad.explore.answers import SHOWN, Answer, Answers
+from relgrad.explore.answers import Answer, Answers
+from relgrad.explore.lazy import SHOWN
 from relgrad.logic import equal_ground
 
 X, Y, Z = (rg.symbol(name) for name in "xyz")

@@ -16,6 +16,7 @@ import relgrad as rg
 from relgrad.dependence import dependent
 from relgrad.gradient import Gradient, Pullback, Tangents, gradient, is_implicit, ones_like, pushforward
 from relgrad.interpret import interpret
+from relgrad.leaf import Anchor
 from relgrad.op import as_term
 from relgrad.term import subterms
 from relgrad.trace.tracer import Tracer
@@ -406,3 +407,28 @@ def test_a_branch_that_is_not_taken_contributes_nothing(f: Any, expected: Any, s
     guarded = lambda x: np.sum(np.where(x > 0, f(x), 0.0))
     with np.errstate(all="ignore"):
         assert_close(rg.grad(guarded, strategy=strategy)(np.array([0.0, -1.0, 4.0])), expected)
+
+
+def _variables(f: Any, *args: Any) -> int:
+    root = f.term(*args)
+    parts = root if isinstance(root, tuple) else (root,)
+    return sum(type(node.op) is Anchor for node in subterms(*[as_term(part) for part in parts]))
+
+
+def test_an_input_stands_for_what_it_is_differentiated_for_unless_it_occurs_in_other_ways():
+    assert _variables(rg.value_and_grad(lambda x: np.sum(x * x)), np.ones(3)) == 0
+    assert _variables(rg.grad(lambda x, y: x * y, argnums=(0, 1)), 2.0, 2.0) == 0
+    # The derivative of x·y² at y = x, for y alone, is 2·x².
+    partial = lambda x: rg.grad(lambda y: x * y * y)(x)
+    assert _variables(rg.stabilize(partial), 3.0) == 1
+    assert rg.stabilize(partial)(3.0) == 18.0
+    assert (
+        _variables(rg.grad(partial), 3.0) == 1
+    )  # the outer one's variable is the input, the inner one's is not
+    assert rg.grad(partial)(3.0) == 12.0
+
+
+def test_what_is_differentiated_is_the_value_beside_it():
+    value, slope = rg.value_and_grad(lambda x: np.sum(np.exp(x) * x)).term(np.ones(3))
+    (gradient_,) = [node for node in subterms(as_term(slope)) if is_implicit(node)]
+    assert gradient_.rands[0] is as_term(value)

@@ -17,6 +17,7 @@ ENGINE = ROOT / "relgrad"
 
 ORDER = (
     "errors",
+    "collector",
     "importable",
     "symbolic",
     "types",
@@ -39,6 +40,7 @@ ORDER = (
     "relation",
     "conventions",
     "dependence",
+    "constancy",
     "gradient",
     "differentiate",
     "calculus",

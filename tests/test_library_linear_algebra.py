@@ -71,7 +71,7 @@ SOLVED = {
 @pytest.mark.parametrize("name", SOLVED)
 def test_an_inverse_that_is_multiplied_is_not_formed(name):
     f, want = SOLVED[name]
-    assert "inv(" not in rg.stabilize(f, nan="real").source(A)
+    assert "inv(" not in rg.stabilize(f, nan="real", precise=False).source(A)
     np.testing.assert_allclose(rg.stabilize(f)(A), want, rtol=1e-14)
     cost = lambda a: np.sum(f(a) * 1.0)
     change = 1e-6 * B
@@ -89,7 +89,7 @@ def test_an_ill_conditioned_system_is_solved_with_a_small_residual():
 
 def test_the_trace_of_a_product_needs_no_product():
     f = lambda a: np.trace(a @ B)
-    assert "matmul" not in rg.stabilize(f, nan="real").source(A)
+    assert "matmul" not in rg.stabilize(f, nan="real", precise=False).source(A)
     np.testing.assert_allclose(rg.stabilize(f)(A), np.trace(A @ B), rtol=1e-15)
     np.testing.assert_array_equal(rg.grad(f)(A), B.T)
 

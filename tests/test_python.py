@@ -394,6 +394,47 @@ def test_writers():
     agree(f, V + 0.25)
 
 
+WRITERS: dict[str, Callable[[Any, Any], Any]] = {
+    "putmask": lambda y, x: np.putmask(y, x > 0, x),
+    "putmask of another size": lambda y, x: np.putmask(y, x[:2] > 0, x),
+    "place": lambda y, x: np.place(y, x > 0, x),
+    "place of nothing": lambda y, x: np.place(y, x > 0, x[:0]),
+    "putmask of a list": lambda y, x: np.putmask(y, [x[0] > 0, x[1] > 0, True], [x[0], x[1]]),
+    "place of a list": lambda y, x: np.place(y, x > 0, [x[0], x[1]]),
+    "put": lambda y, x: np.put(y, [0, 2], x),
+    "put a list": lambda y, x: np.put(y, [0, 2], [x[0], x[1]]),
+    "put beyond": lambda y, x: np.put(y, [0, 7], x[:2]),
+    "put around": lambda y, x: np.put(y, [0, 7], x[:2], mode="wrap"),
+    "put along": lambda y, x: np.put_along_axis(y, np.array([0, 1]), x[:2], 0),
+    "add at": lambda y, x: np.add.at(y, [0, 0], x[:2]),
+    "add of another size": lambda y, x: np.add.at(y, np.flatnonzero(x > 9), y[:2]),
+    "subtract one number": lambda y, x: np.subtract.at(y[:1], [0, 0], x[0]),
+    "add beyond": lambda y, x: np.add.at(y, [5], x[0]),
+    "negative at": lambda y, x: np.negative.at(y, [0, 1]),
+    "maximum at": lambda y, x: np.maximum.at(y, [0, 1], 2 * x[:2]),
+}
+
+
+@pytest.mark.parametrize("dtype", [float, np.float32, int, bool])
+@pytest.mark.parametrize("write", WRITERS.values(), ids=list(WRITERS))
+def test_writers_raise_what_numpy_raises(write, dtype):
+    def f(x):
+        y = np.zeros(3, dtype)
+        y[0] = 1
+        write(y, x)
+        return y
+
+    x = np.array([1.5, -2.0, 3.0])
+    try:
+        expected = f(x)
+    except Exception as error:
+        with pytest.raises(type(error)):
+            rg.stabilize(f)(x)
+    else:
+        got = rg.stabilize(f)(x)
+        np.testing.assert_array_equal(got, expected, strict=True)
+
+
 def test_places_follow_from_shapes():
     agree(
         lambda x: (x[np.triu_indices_from(x, 1)], x[np.tril_indices_from(x)], x[np.diag_indices_from(x)]),

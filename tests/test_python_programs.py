@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from python_programs import Outcome, Program, difference, faults, program
+from python_programs import Outcome, Program, difference, faults, is_near, outcome, program
 
 import relgrad as rg
 
@@ -138,6 +138,49 @@ def test_a_refusal_is_no_fault_and_is_told():
     case, refusals = _program("    y = x0\n    return y.view()", (X,), (Y,)), []
     assert not list(faults(case, refusals=refusals))
     assert len(refusals) == 6
+
+
+def answer(value: Any, error: Exception | None = None) -> Outcome:
+    return Outcome(value, error, False)
+
+
+def test_what_is_near_is_what_numpy_gives_a_few_units_in_the_last_place_away():
+    step = lambda x: float(x * 10 >= 7)
+    assert is_near(answer(1.0), step, (0.7,)) and is_near(answer(0.0), step, (0.7,))
+    rows = lambda x, y: (x > y) * 1.0
+    x, y = np.array([1.0, 2.0]), np.array([1.0, 5.0])
+    assert is_near(answer(np.array([1.0, 0.0])), rows, (x, y))
+    assert outcome(rows, (x, y)).value.tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("value", "f", "args"),
+    [
+        (1.0, lambda x: float(x >= 0.7), (0.6999,)),  # the step is further away
+        (0.5, lambda x: float(x >= 0.7), (0.7,)),  # no side of the step
+        (
+            np.array([1.0, 1.0]),
+            lambda x: (x >= 1) * 1.0,
+            (np.array([1.0, 0.5]),),
+        ),  # one entry is near, the other is not
+        (1.001, lambda x: x, (1.0,)),
+        (math.nan, lambda x: x, (1.0,)),
+        (1.0, lambda n: n / 2, (3,)),  # integers do not move
+        (1.0, lambda x: np.float32(x), (1.0,)),  # of another dtype
+        (5.0, lambda x: 1 / (x - 0.7), (0.7,)),  # what raises where it stands, or next to it, excuses nothing
+        (5.0, lambda x: math.sqrt(x - 0.7), (0.7,)),
+        (5.0, lambda x: 1 / 0, (0.7,)),
+    ],
+)
+def test_what_is_not_near_is_not_excused(value, f, args):
+    assert not is_near(answer(value), f, args)
+
+
+def test_an_exception_is_excused_by_the_same_one_only():
+    root = lambda x: math.sqrt(x - 0.7)
+    assert is_near(answer(None, ValueError()), root, (0.7,))
+    assert not is_near(answer(None, IndexError()), root, (0.7,))
+    assert not is_near(answer(None, ValueError()), lambda x: x, (0.7,))
 
 
 def test_differences_are_told_by_place():

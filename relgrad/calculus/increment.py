@@ -34,6 +34,8 @@ LIMIT = 200
 """So many pairs of terms are compared, at most, for one increment."""
 DEPTH = 50
 """No two terms are compared further below a sum."""
+LOOKED = 200
+"""In so many terms a distance is looked for that what holds them is divided by."""
 
 
 class Distance(NamedTuple):
@@ -123,7 +125,7 @@ def difference_quotient(t: Term) -> Term | None:
         if e < 1 or not is_term(base) or not base.ground:
             continue
         for below, n in view.factors.items():
-            if n > -1 or (slope := _over(base, below)) is None:
+            if n > -1 or (slope := _Over(below)(base)) is None:
                 continue
             rest = (ProductView(1, {base: 1}), -1), (ProductView(1, {below: 1}), 1)
             left = multiplied((view, 1), *rest, (product_of(slope), 1))
@@ -131,36 +133,47 @@ def difference_quotient(t: Term) -> Term | None:
     return None
 
 
-def _over(t: Term, d: Term, depth: int = 0) -> Term | None:
-    """Return t/d without a division, or None: (a·d + Δf(x, y, 2·d))/d = a + mean_slope(x, y, 2·d)·2."""
-    if t is d:
-        return constant(1.0, t.type.dtype)
-    if depth > DEPTH:
+class _Over:
+    """t/d without a division, or None: (a·d + Δf(x, y, 2·d))/d = a + mean_slope(x, y, 2·d)·2."""
+
+    def __init__(self, d: Term):
+        self.d = d
+        self.known: dict[Term, Term | None] = {d: constant(1.0, d.type.dtype)}
+
+    def __call__(self, t: Term) -> Term | None:
+        if t not in self.known:
+            self.known[t] = None  # so it stays beyond the bound
+            if len(self.known) <= LOOKED:
+                self.known[t] = self._of(t)
+        return self.known[t]
+
+    def _of(self, t: Term) -> Term | None:
+        if t.op in SUMS:
+            view = sum_of(t)
+            if view.constant or t in view.terms:
+                return None
+            parts: list[tuple[SumView, Number]] = []
+            for part, k in view.terms.items():
+                if (rest := self(part)) is None:
+                    return None
+                parts.append((sum_of(rest), k))
+            return build_sum(added(*parts), dtype_of(t))
+        if isinstance(t.op, Difference):
+            rest, mean = self(t.rands[-1]), t.op.mean_slope
+            return None if rest is None else multiply(mean.make_node(*t.rands), rest)
+        if type(t.op) is Telescope:
+            x, y, by, *steps = t.rands
+            rests = [self(part) for part in steps]
+            return None if None in rests else t.op.make_node(x, y, multiply(by, self.d), *rests)
+        if t.op.laws.linear == (0,) and not t.op.elementwise and self.d.type.size == 1:
+            rest = self(t.rands[0])
+            return None if rest is None else t.op.make_node(rest, *t.rands[1:])
+        view = product_of(t)
+        for base, e in view.factors.items():
+            if e >= 1 and base is not t and (rest := self(base)) is not None:
+                left = multiplied((view, 1), (ProductView(1, {base: 1}), -1), (product_of(rest), 1))
+                return build_product(left, dtype_of(t))
         return None
-    if t.op in SUMS:
-        view = sum_of(t)
-        if view.constant or t in view.terms:
-            return None
-        parts = [(_over(part, d, depth + 1), k) for part, k in view.terms.items()]
-        if any(part is None for part, _ in parts):
-            return None
-        return build_sum(added(*[(sum_of(part), k) for part, k in parts]), dtype_of(t))
-    if isinstance(t.op, Difference):
-        rest, mean = _over(t.rands[-1], d, depth + 1), t.op.mean_slope
-        return None if rest is None else multiply(mean.make_node(*t.rands), rest)
-    if type(t.op) is Telescope:
-        x, y, by, *steps = t.rands
-        parts = [_over(part, d, depth + 1) for part in steps]
-        return None if None in parts else t.op.make_node(x, y, multiply(by, d), *parts)
-    if t.op.laws.linear == (0,) and not t.op.elementwise and d.type.size == 1:
-        rest = _over(t.rands[0], d, depth + 1)
-        return None if rest is None else t.op.make_node(rest, *t.rands[1:])
-    view = product_of(t)
-    for base, e in view.factors.items():
-        if e >= 1 and base is not t and (rest := _over(base, d, depth + 1)) is not None:
-            left = multiplied((view, 1), (ProductView(1, {base: 1}), -1), (product_of(rest), 1))
-            return build_product(left, dtype_of(t))
-    return None
 
 
 def _opposite(view: SumView) -> Iterator[tuple[Term, Term, Number]]:

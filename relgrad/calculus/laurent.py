@@ -20,13 +20,13 @@ import math
 import random
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Context, Decimal, localcontext
-from fractions import Fraction
 from functools import lru_cache
 from itertools import product
 from operator import mul
 from typing import Any, NamedTuple
 
 import numpy as np
+from quicktions import Fraction
 
 from relgrad.leaf import Input
 from relgrad.op import Constant, as_term, constant

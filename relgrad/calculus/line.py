@@ -19,7 +19,7 @@ import numpy as np
 
 from relgrad.calculus.laurent import NoSeries
 from relgrad.calculus.mended import Mended
-from relgrad.calculus.path import EPS, Exact, Path, Power, vanishes
+from relgrad.calculus.path import EPS, Exact, Path, Power, bounded, vanishes
 from relgrad.calculus.series import FACTORS, zeros_of
 from relgrad.errors import RelgradError
 from relgrad.interpret import interpret, unknown, value_of
@@ -41,6 +41,8 @@ GOOD = 2.0**-20
 LARGEST = 400
 ENTRIES = 1 << 12
 """Programs of more ops, and of larger arrays, are left as they are."""
+WORK = 40_000
+"""So many steps are taken to find the series of a program along all of its lines."""
 
 
 class Line(NamedTuple):
@@ -233,22 +235,25 @@ def along_lines(
     trials = _Trials(real, nodes)
     bodies: list[tuple[Term, tuple[Term, ...]]] | None = None
     done = set[frozenset[Any]]()
-    for line in lines(real):
-        both = frozenset([line.moved, line.base])
-        if both in done or not trials.are_suspect(line):
-            continue
-        if bodies is None:
-            bodies = [(body, tuple([t for t in subterms(body) if type(t.op) is Input])) for body in written()]
-        ends = {line.moved, line.base} if isinstance(line.base, Term) else {line.moved}
-        for i, (body, arguments) in enumerate(bodies):
-            if not _is_real(body):
+    with bounded(WORK):
+        for line in lines(real):
+            both = frozenset([line.moved, line.base])
+            if both in done or not trials.are_suspect(line):
                 continue
-            start = _start(body, new[i], arguments, line) if ends.issubset(arguments) else None
-            if start is not None:
-                done.add(both)
-                op = AlongLine(Approach(body, arguments, line, start))
-                found.append(Along(new[i], term(op, new[i], *arguments), line))
-                new[i] = found[-1].after
+            if bodies is None:
+                bodies = [
+                    (body, tuple([t for t in subterms(body) if type(t.op) is Input])) for body in written()
+                ]
+            ends = {line.moved, line.base} if isinstance(line.base, Term) else {line.moved}
+            for i, (body, arguments) in enumerate(bodies):
+                if not _is_real(body):
+                    continue
+                start = _start(body, new[i], arguments, line) if ends.issubset(arguments) else None
+                if start is not None:
+                    done.add(both)
+                    op = AlongLine(Approach(body, arguments, line, start))
+                    found.append(Along(new[i], term(op, new[i], *arguments), line))
+                    new[i] = found[-1].after
     return new, found
 
 
@@ -294,7 +299,7 @@ class _Trials:
         self.roots, self.nodes = roots, nodes
         self.leaves = [t for t in nodes if type(t.op) is Input]
         self._drawn: dict[Any, dict[Term, Any]] = {}
-        self._still: dict[Any, dict[Term, Any]] = {}
+        self._still: dict[Any, tuple[dict[Term, Any], list[Term]]] = {}
 
     def are_suspect(self, line: Line) -> bool:
         """Whether programs are noisy near a line, or undefined or otherwise on it though they do not vary nearby.
@@ -332,9 +337,13 @@ class _Trials:
                 if not moving.isdisjoint(t.rands):
                     moving.add(t)
             still = [t for t in self.nodes if t not in moving]
-            known = self._still[line.moved, at] = _computed(still, arguments)
-            known = {t: known[t] for t in still}
-        return _computed(self.roots, {**known, line.moved: arguments[line.moved]})
+            order = [t for t in self.nodes if t in moving and t is not line.moved]
+            values = _computed(still, arguments)
+            known = self._still[line.moved, at] = {t: values[t] for t in still}, order
+        values, order = {**known[0], line.moved: arguments[line.moved]}, known[1]
+        for node in order:
+            values[node] = value_of(node, values, typed=False)
+        return values
 
     def _are_noisy(
         self, line: Line, at: tuple[float, float], on: dict[Term, Any], near: dict[Term, Any]

@@ -11,6 +11,8 @@ Source: A. Griewank & A. Walther, "Evaluating Derivatives", 2nd ed., chapter 13.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any
 
@@ -78,6 +80,27 @@ Coefficient = tuple[Any, Any]
 """An array, and a bound of its error; None stands for zero."""
 
 
+_left: ContextVar[list[int] | None] = ContextVar("left", default=None)
+
+
+@contextmanager
+def bounded(most: int) -> Iterator[None]:
+    """Raise NoSeries where more coefficients, and products of them, than so many are computed."""
+    token = _left.set([most])
+    try:
+        yield
+    finally:
+        _left.reset(token)
+
+
+def _spend() -> None:
+    left = _left.get()
+    if left is not None:
+        left[0] -= 1
+        if left[0] < 0:
+            raise NoSeries("it takes too many steps")
+
+
 def vanishes(c: Coefficient) -> bool:
     """Whether a coefficient is zero but for rounding."""
     return bool(np.all(np.abs(c[0]) <= 8 * c[1]))
@@ -101,6 +124,7 @@ class Power:
         while self.start + len(self.known) <= k:
             if self._is_busy:
                 raise NoSeries("a coefficient depends on itself")
+            _spend()
             self._is_busy = True
             try:
                 found = self.next(self.start + len(self.known))
@@ -174,6 +198,7 @@ class _Multilinear(Power):
         value: Any = None
         error: Any = 0.0
         for chosen in self._chosen(len(self.parts), k):
+            _spend()
             sizes = [np.abs(c[0]) for c in chosen]
             part = self.times(*[c[0] for c in chosen])
             value = part if value is None else value + part
@@ -207,6 +232,7 @@ def _convolved(a: Power, b: Power, k: int, first: int, times: Any) -> Coefficien
         y = None if x is None else b.at(k - i)
         if x is None or y is None:
             continue
+        _spend()
         part = times(x[0], y[0])
         size, other = np.abs(x[0]), np.abs(y[0])
         error = error + times(size, y[1]) + times(x[1], other) + 2 * EPS * times(size, other)

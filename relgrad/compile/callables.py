@@ -97,7 +97,9 @@ def _held(op: Op) -> tuple[str, str] | None:
     if home is None:
         return None
     for name, module in [(type(op).__module__, home), *_ROOMS]:
-        key = next((key for key, value in vars(module).items() if value is op), None)
+        key = next(
+            (key for key, value in vars(module).items() if type(value) is type(op) and value == op), None
+        )
         if key is not None:
             return name, key
     return None

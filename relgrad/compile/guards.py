@@ -2,7 +2,10 @@
 
 A sum of computed parts that may have opposite signs loses digits where its result is far below them:
 
-    b·b − 4·a·c        cancels(t2, t1)
+    b·b − 4·a·c        cancels_at(t2, t1), where each entry of the program is computed by itself; else cancels
+    x[:, None] − x     no test of the diagonal, where an entry is taken from itself
+    x + c·(b·b − a)    cancels(t4, x, (t2, c)), for a number c: what is summed on matters beside what it is added to
+    Σ (b·b − a)²       cancels(t3, t2, axis=-1): what is summed over axes matters beside the largest entries there
     Σ x                sum_cancels(sum_x, x)
     a·b, of matrices   product_cancels(matmul_a, a, b)
     log u              cancels(log_u, 1.0), for a computed u, and other functions with such zeros
@@ -11,21 +14,26 @@ A sum of computed parts that may have opposite signs loses digits where its resu
 
 A difference of two floats that are given is right to the last digit. An operand of exp, or of a softmax, need not be
 right to more digits than it has after the point. What is summed with an argument as a factor, Σ x·f, is as sensitive to
-the argument as it is to rounding; so is a product of matrices with a computed one. Of what reaches results through
-sums over axes alone, the largest entries along them count.
+the argument as it is to rounding; so is a product of matrices with a computed one.
+
+Errors of entries that are summed over axes matter beside the largest entries there, if the way is smooth where entries
+are 0: a factor, a square, an exponential. A logarithm, a reciprocal or a root of an entry needs its own digits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from relgrad import kernels
 from relgrad.bounds import range_of
+from relgrad.compile.operands import supplied
+from relgrad.constancy import coincidence
 from relgrad.leaf import Input
-from relgrad.op import Constant, Op, constant, is_constant
+from relgrad.op import Constant, Op, as_term, constant, is_constant
 from relgrad.ops.arithmetic import (
     absolute,
     add,
@@ -41,11 +49,17 @@ from relgrad.ops.casting import Cast
 from relgrad.ops.matmul import MatMul
 from relgrad.ops.reduction import Reduction, Sum
 from relgrad.ops.selection import maximum, minimum, where
-from relgrad.term import Term, reachable, subterms, term
-from relgrad.types import ArrayType, Type, array_type
+from relgrad.ops.shaping import Transpose
+from relgrad.term import Term, kept, subterms, term
+from relgrad.trace.tracer import Tracer
+from relgrad.types import REAL, ArrayType, Interval, Type, array_type
 
-MANY = 8
+Part = tuple[Term, tuple[Term, ...]]
+"""A part of a sum, and numbers that it is multiplied with."""
+MANY = 6
 """A sum of more parts is taken for a sum of sums."""
+FEW = 8
+"""Each of more tests must be rarer to trip by chance, so that all together are not."""
 LARGE = 64.0
 """Powers up to this are as accurate as their bases."""
 _CENTRED = frozenset(["centred", "mean_minus"])
@@ -61,20 +75,32 @@ _WITH_ZEROS = (
     | frozenset(["xlogy", "rel_entr", "xlog_ratio"])
 )  # fmt: skip
 """Functions with zeros where rounding is of the size of 1, or of their first operand."""
+_ROUGH = frozenset((name, 0) for name in (*_WITH_ZEROS, "reciprocal", "sqrt", "cbrt", "arctan2")) | frozenset(
+    [("divide", 1), ("floor_divide", 1), ("arctan2", 1), ("xlogy", 1), ("rel_entr", 1), ("xlog_ratio", 1)]
+)
+"""Ops, and their operands, without a derivative where the operand is 0."""
 _MOVING = (negative, positive, absolute, fabs, maximum, minimum, where)
 _SUMS = (add, subtract)
 
 
 class Test(Op):
-    """Whether the first operand is far below the others, as a kernel tells it, along axes if there are any."""
+    """Whether the first operand is far below the others, as a kernel tells it, along axes if there are any.
 
-    __props__ = ("kernel", "axes")
+    The last operands are factors, of the operands at the places that `scaled` lists.
+    """
+
+    __props__ = ("kernel", "axes", "scaled", "chances")
     numpy_scalar = True
-    function = np.subtract
-    """Numbers among the operands are written as they are for this."""
 
-    def __init__(self, kernel: str, axes: tuple[int, ...] = ()):
-        self.kernel, self.axes, self.imports = kernel, axes, (kernel,)
+    def __init__(
+        self, kernel: str, axes: tuple[int, ...] = (), scaled: tuple[int, ...] = (), chances: float = 1
+    ):
+        self.kernel, self.axes, self.scaled, self.imports = kernel, axes, scaled, (kernel,)
+        self.chances = chances
+
+    def among(self, chances: float) -> Test:
+        """Return the same test, one of so many that each must be rarer by this factor to trip by chance."""
+        return Test(self.kernel, self.axes, self.scaled, float(f"{chances:.2g}"))
 
     @property
     def name(self) -> str:
@@ -84,17 +110,54 @@ class Test(Op):
         return array_type(bool)
 
     def compute(self, *arrays: Any) -> Any:
-        axis = {"axis": self.axes} if self.axes else {}
-        return np.bool_(getattr(kernels, self.kernel)(*arrays, **axis))
+        options: dict[str, Any] = {"axis": self.axes} if self.axes else {}
+        if self.chances != 1:
+            options["chances"] = self.chances
+        return np.bool_(np.any(getattr(kernels, self.kernel)(*self._paired(arrays, tuple), **options)))
 
     def source(self, node: Term, names: Sequence[str]) -> str | None:
         axis = self.axes[0] if len(self.axes) == 1 else self.axes
-        return f"{self.kernel}({', '.join(names)}{f', axis={axis}' if self.axes else ''})"
+        plain = [is_constant(x) and x.type.ndim == 0 for x in node.rands]
+        names = [
+            repr(x.op.value.item()) if p else t for x, t, p in zip(node.rands, names, plain, strict=True)
+        ]
+        texts = self._paired(names, lambda pair: f"({', '.join(pair)})")
+        options = [f"axis={axis}"] * bool(self.axes) + [f"chances={self.chances:g}"] * (self.chances != 1)
+        return f"{self.kernel}({', '.join([*texts, *options])})"
+
+    def _paired(self, operands: Sequence[Any], pair: Callable[[list[Any]], Any]) -> list[Any]:
+        count = len(operands) - len(self.scaled)
+        found = list(operands[:count])
+        for i, factor in zip(self.scaled, operands[count:], strict=True):
+            found[i] = pair([found[i], factor])
+        return found
 
 
 def guards(roots: Sequence[Term]) -> list[Term]:
     """Return the tests, in the order in which their operands are computed; none for a program that cannot cancel."""
-    return list(dict.fromkeys(_Guards(roots).found))
+    found = list(dict.fromkeys(_Guards(roots).found))
+    if len(found) <= FEW:
+        return found
+    return [term(t.op.among(len(found) / FEW), *t.rands) for t in found]
+
+
+def is_entrywise(roots: Sequence[Term]) -> bool:
+    """Whether each entry of the roots is one of an argument, or computed of single entries where it stands."""
+    return len({root.type.shape for root in roots}) == 1 and all(
+        type(t.op) is Input or (type(t.op) is Constant and t.type.ndim == 0) or t.op.elementwise
+        for t in _needed(roots)
+    )
+
+
+def _needed(roots: Sequence[Term]) -> Iterator[Term]:
+    """Yield the terms of which roots are computed, without those that only lend their shapes."""
+    nodes = list(dict.fromkeys(roots))
+    seen = set(nodes)
+    for node in nodes:  # which grows meanwhile
+        yield node
+        new = [x for x in supplied(node) if x not in seen]
+        nodes += new
+        seen.update(new)
 
 
 class _Guards:
@@ -102,12 +165,13 @@ class _Guards:
 
     def __init__(self, roots: Sequence[Term]):
         order = list(subterms(*roots))
+        self._cancels = "cancels_at" if is_entrywise(roots) else "cancels"
         self._exact: dict[Term, bool] = {}
         for t in order:
             self._exact[t] = isinstance(t.type, ArrayType) and self._is_exact(t)
         self._needed, self._matters = set(roots), set(roots)
         """What is not absorbed, and what of it is not only a part of sums."""
-        self._along: dict[Term, frozenset[int]] = dict.fromkeys(roots, frozenset[int]())
+        self._largest: dict[Term, frozenset[int]] = dict.fromkeys(roots, frozenset[int]())
         """Along which axes the largest entries count."""
         for t in reversed(order):
             self._pass(t)
@@ -129,74 +193,142 @@ class _Guards:
     def _pass(self, t: Term) -> None:
         """Tell the operands of a term what is asked of them."""
         op, whole = t.op, isinstance(t.type, ArrayType)
-        along = self._along.get(t, frozenset())
+        along = self._largest.get(t, frozenset())
         for i, x in enumerate(t.rands):
             if not isinstance(x.type, ArrayType):
                 self._needed.add(x)
                 continue
             passing = op in _SUMS or op in _MOVING or op.laws.selects or i in op.laws.linear
+            multiple = _multiple(t) or (None, None)
+            passing |= multiple[0] is x and _is_at_most_one(multiple[1])
             floating = not whole or t.type.dtype.kind == "f"
             if floating and op.name not in _ABSORBING and (t in self._needed or not passing):
                 self._needed.add(x)
-                if op not in _SUMS:
+                if op not in _SUMS and (multiple[0] is not x or t in self._matters):
                     self._matters.add(x)
-            axes = along if op.elementwise else frozenset(_summed(t, i))
-            self._along[x] = axes & self._along.get(x, axes)
+            axes = _along(t, i, along)
+            self._largest[x] = axes & self._largest.get(x, axes)
 
     def _guard(self, t: Term) -> Iterator[Term]:
-        op = t.op
+        op, axes = t.op, self._axes(t)
         if op in _SUMS:
-            parts = _parts(t) if t in self._matters else {}
-            given = len(parts) == 2 and all(self._exact[x] and abs(k) == 1 for x, k in parts.items())
+            parts = _parts(t, self._is_closed) if t in self._matters else {}
+            given = len(parts) == 2 and all(
+                self._exact[x] and not k and abs(n) == 1 for (x, k), n in parts.items()
+            )
             if not given and len(parts) > 1 and _is_mixed(*parts.items()):
                 # Where a sum is small, the part that is left out is no larger than the others together.
                 held = sorted(parts, key=self._cost)[:-1]
-                axes = tuple(sorted(a for a in self._along.get(t, ()) if -a <= t.type.ndim))
-                yield term(Test("cancels", axes), t, *held)
-        elif isinstance(op, Sum) and _is_mixed((t.rands[0], 1), (t.rands[0], 1)):
+                yield self._cancelling(t if axes else _apart(t, parts), held, axes)
+                for x, k in parts if not axes else ():
+                    if not k and self._is_product(x):
+                        yield term(Test("product_cancels"), t, *x.rands)
+        elif isinstance(op, Sum) and _is_mixed(((t.rands[0], ()), 1), ((t.rands[0], ()), 1)):
             if not self._is_weighted(t.rands[0]):
                 whole = op.axes == tuple(range(-t.rands[0].type.ndim, 0))
                 yield term(Test("sum_cancels", () if whole else op.axes), t, *t.rands)
-        elif isinstance(op, MatMul) and all(self._exact[x] for x in t.rands):
-            if not range_of(t).nonnegative:
-                yield term(Test("product_cancels"), t, *t.rands)
+        elif self._is_product(t) and t in self._matters and not axes:
+            yield term(Test("product_cancels"), t, *t.rands)
         elif op in (power, float_power) and not self._exact[t.rands[0]] and not _is_small(t.rands[1]):
-            yield term(Test("cancels"), constant(1, t.type.dtype), t.rands[1])
+            yield term(Test(self._cancels), constant(1, t.type.dtype), t.rands[1])
         elif op.name in _CENTRED and not self._exact[t.rands[0]]:
             yield term(Test("cancels", (-1,) * (t.type.ndim > 0)), t, t.rands[0])
-        elif op.name in _WITH_ZEROS and not all(self._exact[x] for x in t.rands) and _is_mixed((t, 1)):
+        elif op.name in _WITH_ZEROS and not all(self._exact[x] for x in t.rands) and _is_mixed(((t, ()), 1)):
             unit = t.rands[0] if len(t.rands) == 2 else constant(1, t.type.dtype)
-            yield term(Test("cancels"), t, unit)
+            yield self._cancelling(t, [(unit, ())], axes)
 
-    def _cost(self, x: Term) -> tuple[bool, int, bool]:
-        return not is_constant(x), x.type.ndim, not self._exact[x]
+    def _cancelling(self, t: Term, parts: Sequence[Part], axes: tuple[int, ...]) -> Term:
+        scaled = tuple([i for i, (_, factors) in enumerate(parts, 1) if factors])
+        factors = [reduce(lambda a, b: term(multiply, a, b), k) for _, k in parts if k]
+        return term(
+            Test("cancels" if axes else self._cancels, axes, scaled), t, *[x for x, _ in parts], *factors
+        )
+
+    def _axes(self, t: Term) -> tuple[int, ...]:
+        return tuple(
+            sorted(a for a in self._largest.get(t, ()) if -a <= t.type.ndim and t.type.shape[a] != 1)
+        )
+
+    def _is_product(self, t: Term) -> bool:
+        return (
+            isinstance(t.op, MatMul) and all(self._exact[x] for x in t.rands) and not range_of(t).nonnegative
+        )
+
+    def _is_closed(self, x: Term) -> bool:
+        """Whether a sum is tested by itself, or as accurate as it can be: that of two exact numbers."""
+        return x in self._matters or (x.op in _SUMS and all(self._exact[y] for y in x.rands))
+
+    def _cost(self, part: Part) -> tuple[bool, int, bool, bool]:
+        x, factors = part
+        return not is_constant(x), x.type.ndim, bool(factors), not self._exact[x]
 
     def _is_weighted(self, x: Term) -> bool:
         """Whether a product has an argument as a factor of its own, and a factor that is computed."""
         factors = _factors(x)
         if all(self._exact[y] for y in factors):
             return False
-        inputs = {y: {z for z in reachable(y) if type(z.op) is Input} for y in factors}
+        inputs = {y: kept(y, "inputs", _inputs) for y in factors}
         return any(
             self._exact[y] and inputs[y] and not any(inputs[y] & inputs[z] for z in factors if z is not y)
             for y in factors
         )
 
 
-def _parts(t: Term) -> dict[Term, int]:
-    """Return the parts of a sum of sums, and how often each is added."""
-    parts = [(t, 1)]
+def _inputs(t: Term) -> frozenset[Term]:
+    """Return the inputs below a term; terms of the same inputs keep one set."""
+    if type(t.op) is Input:
+        return frozenset([t])
+    sets = [x.cache["inputs"] for x in t.rands]
+    largest = max(sets, key=len, default=frozenset[Term]())
+    return largest if all(x <= largest for x in sets) else frozenset().union(*sets)
+
+
+def _parts(t: Term, is_closed: Callable[[Term], bool]) -> dict[Part, int]:
+    """Return the parts of a sum of open sums and their multiples, with their factors, and how often each is added."""
+    parts: list[tuple[Term, tuple[Term, ...], int]] = [(t, (), 1)]
+
+    def is_open(x: Term) -> bool:
+        while (multiple := _multiple(x)) is not None:
+            x = multiple[0]
+        return x is t or (x.op in (*_SUMS, negative) and not is_closed(x))
+
     while len(parts) < MANY:
-        i = next((i for i, (x, _) in enumerate(parts) if x.op in (*_SUMS, negative)), None)
+        i = next((i for i, (x, _, _) in enumerate(parts) if is_open(x)), None)
         if i is None:
             break
-        x, sign = parts[i]
-        signs = {add: (sign, sign), subtract: (sign, -sign), negative: (-sign,)}[x.op]
-        parts[i : i + 1] = list(zip(x.rands, signs, strict=True))
-    counts: dict[Term, int] = {}
-    for x, sign in parts:
-        counts[x] = counts.get(x, 0) + sign
-    return {x: count for x, count in counts.items() if count}
+        x, factors, sign = parts[i]
+        if x.op is multiply:
+            core, factor = _multiple(x) or x.rands
+            parts[i] = core, (*factors, factor), sign
+        else:
+            signs = {add: (sign, sign), subtract: (sign, -sign), negative: (-sign,)}[x.op]
+            parts[i : i + 1] = [(y, factors, s) for y, s in zip(x.rands, signs, strict=True)]
+    counts: dict[Part, int] = {}
+    for x, factors, sign in parts:
+        counts[x, factors] = counts.get((x, factors), 0) + sign
+    return {part: count for part, count in counts.items() if count}
+
+
+def _multiple(t: Term) -> tuple[Term, Term] | None:
+    """Return x and k of a multiple k·x by a single number."""
+    if t.op is not multiply:
+        return None
+    x, k = t.rands
+    if x.type.ndim == 0 and (k.type.ndim > 0 or is_constant(x)):
+        x, k = k, x
+    return (x, k) if k.type.ndim == 0 and (x.type.ndim > 0 or is_constant(k)) else None
+
+
+def _apart(t: Term, parts: dict[Part, int]) -> Term:
+    """Return a difference, infinite where an entry is taken from itself: that loses no digits.
+
+    x[:, None] - x   ⟶   where(eye, inf, x[:, None] - x)
+    """
+    if len(parts) != 2 or sum(parts.values()) or any(factors for _, factors in parts):
+        return t
+    (x, _), (y, _) = parts
+    same = coincidence(x, y)
+    return t if same is None else as_term(np.where(same, np.array(np.inf, t.type.dtype), Tracer(t)))
 
 
 def _factors(t: Term) -> list[Term]:
@@ -210,17 +342,47 @@ def _factors(t: Term) -> list[Term]:
     return list(dict.fromkeys(found))
 
 
-def _is_mixed(*parts: tuple[Term, int]) -> bool:
+def _is_mixed(*parts: tuple[Part, int]) -> bool:
     """Whether some parts may be positive and others negative."""
-    ranges = [range_of(x) if sign > 0 else -range_of(x) for x, sign in parts]
+    ranges = [_range(x, factors, sign) for (x, factors), sign in parts]
     return not all(r.nonnegative for r in ranges) and not all(r.high <= 0 for r in ranges)
 
 
-def _summed(t: Term, i: int) -> tuple[int, ...]:
-    """Return the axes of an operand over which an op sums."""
-    if isinstance(t.op, Reduction):
-        return t.op.axes
-    return (t.op.mixes(t, i) or ()) if isinstance(t.op, MatMul) else ()
+def _range(x: Term, factors: Sequence[Term], sign: int) -> Interval:
+    found = range_of(x) if sign > 0 else -range_of(x)
+    for r in map(range_of, factors):
+        found = found if r.nonnegative else -found if r.high <= 0 else REAL
+    return found
+
+
+def _along(t: Term, i: int, along: frozenset[int]) -> frozenset[int]:
+    """Return along which axes of an operand its largest entries count, if along some of the term they do."""
+    op, rank = t.op, t.rands[i].type.ndim
+    if op.elementwise:
+        return frozenset() if (op.name, i) in _ROUGH or _is_rough_power(t, i) else along
+    if isinstance(op, Reduction):
+        return along.union(op.axes) if i in op.laws.linear else frozenset()
+    if isinstance(op, MatMul):
+        return along | {-1 - i}
+    if op.laws.selects and i == 0:
+        if set(range(-t.type.ndim, 0)) <= along:
+            return frozenset(range(-rank, 0))
+        if isinstance(op, Transpose):
+            order = op.full_order(t.type.ndim)
+            return frozenset([order[a] for a in along if -a <= t.type.ndim])
+    moved = op.mixes(t, i) if i in op.laws.linear else None
+    return along if moved is not None and along.issuperset(moved) else frozenset()
+
+
+def _is_rough_power(t: Term, i: int) -> bool:
+    """Whether x^p has no derivative at x = 0."""
+    if t.op not in (power, float_power) or i == 1:
+        return False
+    return range_of(t.rands[1]).low < 1.0
+
+
+def _is_at_most_one(k: Any) -> bool:
+    return is_constant(k) and bool(np.all(np.abs(k.op.value) <= 1))
 
 
 def _is_small(t: Term) -> bool:

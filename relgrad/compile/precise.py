@@ -12,15 +12,15 @@ Nothing is folded: what depends on constants only is computed in doubled arithme
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from relgrad import kernels
 from relgrad.compile.function import Compiled, compile_program
-from relgrad.compile.operands import supplied
+from relgrad.compile.guards import is_entrywise
 from relgrad.compile.source import Source
 from relgrad.kernels.doubled.precise import mending
 from relgrad.leaf import Input
@@ -128,26 +128,34 @@ def _is_float(t: Term) -> bool:
     return isinstance(t.type, ArrayType) and t.type.dtype.kind == "f"
 
 
-def mended(compiled: Compiled, traced: Traced, expand: Expand) -> Compiled | None:
+def mended(compiled: Compiled, traced: Traced, expand: Expand, plain: Callable[[], Compiled]) -> Compiled:
     """Return a program with guards as one that is computed again as written, when one of them trips.
 
-    None where doubled arithmetic would not see all rounding, or where the function decided by what is computed.
+    As written means nothing where doubled arithmetic would not see all rounding, or where the function decided by what
+    is computed. That is asked when a guard trips first; the `plain` program, without guards, is what counts then.
     """
-    roots = as_written(traced.outputs, expand)
-    narrow = any(_is_float(t) and t.type.dtype != np.float64 for t in subterms(*roots))
-    if not _fits(roots) or _computed([d.term for d in traced.decisions]):
-        return None
-    decisions = _decisions(roots)
-    if narrow and decisions:
-        return None
 
     @cache
-    def written() -> Compiled:
+    def written() -> Written | None:
+        roots = as_written(traced.outputs, expand)
+        narrow = any(_is_float(t) and t.type.dtype != np.float64 for t in subterms(*roots))
+        if not _fits(roots) or _computed([d.term for d in traced.decisions]):
+            return None
+        decisions = _decisions(roots)
+        if narrow and decisions:
+            return None
         name, reserved = f"{compiled.program.name}_as_written", compiled.program.reserved
-        return compile_program(traced, roots, name, folds=False, decisions=decisions, reserved=reserved)
+        program = compile_program(traced, roots, name, folds=False, decisions=decisions, reserved=reserved)
+        return Written(program, not traced.outside and is_entrywise(roots))
 
-    entrywise = len({root.type.shape for root in roots}) == 1 and not traced.outside
-    return _Mended(compiled, written, entrywise and all(map(_is_entrywise, _needed(roots))), traced.outside)
+    return _Mended(compiled, written, cache(plain), traced.outside)
+
+
+class Written(NamedTuple):
+    """A program as written, and whether it can be computed for some entries alone."""
+
+    program: Compiled
+    entrywise: bool
 
 
 def _fits(roots: Sequence[Term]) -> bool:
@@ -193,42 +201,34 @@ def _computed(roots: Sequence[Term]) -> set[Term]:
 
 
 class _Mended(Compiled):
-    """A program, and the program as written, which is made when it is first asked for."""
+    """A program with guards, and the program as written, which is made when it is first asked for."""
 
-    __slots__ = ("_entrywise", "_made", "_main", "_outside")
+    __slots__ = ("_made", "_main", "_outside", "_plain")
 
     def __init__(
-        self, main: Compiled, made: Callable[[], Compiled], entrywise: bool, outside: Mapping[Term, Any]
+        self,
+        main: Compiled,
+        made: Callable[[], Written | None],
+        plain: Callable[[], Compiled],
+        outside: Mapping[Term, Any],
     ):
         self.program, self.code = main.program, main.code
-        self._main, self._made, self._entrywise, self._outside = main, made, entrywise, outside
-        self.function = mending(main.function, lambda: self._written().function, entrywise)
+        self._main, self._made, self._plain, self._outside = main, made, plain, outside
+        self.function = mending(main.function, self._by)
 
-    def _written(self) -> Compiled:
-        return self._made().at(self._outside)
+    def _by(self) -> tuple[Callable[..., Any], bool] | None:
+        written = self._made()
+        return written and (written.program.at(self._outside).function, written.entrywise)
 
     def at(self, outside: Mapping[Term, Any]) -> Compiled:
         """Return the same program with other values of the inputs that are no arguments."""
-        return _Mended(self._main.at(outside), self._made, self._entrywise, outside)
+        return _Mended(self._main.at(outside), self._made, self._plain, outside)
 
     def whole(self) -> Source:
-        """Return the program with the program as written."""
-        written = self._written().program
-        how = ", entrywise=True" if self._entrywise else ""
-        return self.program.decorated("precise", f"@precise(by={written.name}{how})", [written])
-
-
-def _is_entrywise(t: Term) -> bool:
-    """Whether each entry of a term is one of an argument, or computed of single entries where it stands."""
-    return type(t.op) is Input or (type(t.op) is Constant and t.type.ndim == 0) or t.op.elementwise
-
-
-def _needed(roots: Sequence[Term]) -> Iterator[Term]:
-    """Yield the terms of which roots are computed, without those that only lend their shapes."""
-    nodes = list(dict.fromkeys(roots))
-    seen = set(nodes)
-    for node in nodes:  # which grows meanwhile
-        yield node
-        new = [x for x in supplied(node) if x not in seen]
-        nodes += new
-        seen.update(new)
+        """Return the program with the program as written, or the plain one if there is none."""
+        written = self._made()
+        if written is None:
+            return self._plain().at(self._outside).whole()
+        other = written.program.at(self._outside).program
+        how = ", entrywise=True" if written.entrywise else ""
+        return self.program.decorated("precise", f"@precise(by={other.name}{how})", [other])

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
-from itertools import islice
-from typing import Any, overload
+from typing import Any
 
 from relgrad.display.text import show
+from relgrad.explore.lazy import Lazy
 from relgrad.op import as_term
 from relgrad.trace.tracer import Tracer
 
-SHOWN = 10
-"""So many answers are printed."""
-
-_REST = "… and maybe more"
 _NOTHING = "equal as they stand"
 
 
@@ -60,67 +56,20 @@ class Answer(Mapping[str, Any]):
         return _table(list(self), [self], "")
 
 
-class Answers(Sequence[Answer]):
-    """A lazy sequence of answers: no more are computed than are asked for, and none twice.
+class Answers(Lazy[Answer]):
+    """A lazy sequence of answers, of which slices are such sequences too."""
 
-    `len`, negative positions and slices without an end compute all; printing computes the first few.
-    """
+    nothing = "no answers"
 
     def __init__(self, names: Sequence[str], answers: Iterable[Answer]):
+        super().__init__(answers)
         self.names = tuple(names)
-        self._found: list[Answer] = []
-        self._rest: Iterator[Answer] | None = iter(answers)
 
-    def _compute(self, count: int | None) -> None:
-        """Have the first answers ready; all of them where no count is given."""
-        while self._rest is not None and (count is None or len(self._found) < count):
-            answer = next(self._rest, None)
-            if answer is None:
-                self._rest = None
-            else:
-                self._found.append(answer)
-
-    @overload
-    def __getitem__(self, index: int) -> Answer: ...
-    @overload
-    def __getitem__(self, index: slice) -> Answers: ...
-
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
-            bounds = (index.start or 0, index.stop, index.step or 1)
-            lazy = index.stop is not None and min(bounds) >= 0
-            return Answers(self.names, islice(self, *bounds) if lazy else [*self][index])
-        self._compute(index + 1 if index >= 0 else None)
-        return self._found[index]
-
-    def __iter__(self) -> Iterator[Answer]:
-        position = 0
-        while True:
-            self._compute(position + 1)
-            if position == len(self._found):
-                return
-            yield self._found[position]
-            position += 1
-
-    def __len__(self) -> int:
-        self._compute(None)
-        return len(self._found)
-
-    def __bool__(self) -> bool:
-        self._compute(1)
-        return bool(self._found)
-
-    def __repr__(self) -> str:
-        self._compute(SHOWN)
-        lines = [repr(answer) for answer in self._found[:SHOWN]] or ["no answers"]
-        return "\n".join([*lines, *[_REST] * self._has_more()])
-
-    def _has_more(self) -> bool:
-        return self._rest is not None or len(self._found) > SHOWN
+    def _slice(self, members: Iterable[Answer]) -> Answers:
+        return Answers(self.names, members)
 
     def _repr_html_(self) -> str:
-        self._compute(SHOWN)
-        return _table(self.names, self._found[:SHOWN], _REST if self._has_more() else "")
+        return _table(self.names, *self._first())
 
 
 @show.register(Answer)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from functools import lru_cache
 from itertools import count, islice
 from typing import Any
@@ -19,6 +19,7 @@ from relgrad.accuracy.instance import Instance, instances
 from relgrad.accuracy.restricted import Restricted
 from relgrad.display.text import show
 from relgrad.errors import RelationError, RelgradError
+from relgrad.explore.lazy import Lazy
 from relgrad.explore.match import symbolic
 from relgrad.explore.wordings import Wording, Wordings
 from relgrad.logic import Index, compile_pattern, fit, fresh, is_variable, product_of, theories_of
@@ -28,8 +29,6 @@ from relgrad.relation import Library, Relation
 from relgrad.term import Term, is_term, substitute, subterms
 from relgrad.types import ArrayType
 
-SHOWN = 10
-"""So many spellings are printed."""
 Terms = deque[Iterator[Term]]
 
 ROWS = 24
@@ -38,39 +37,13 @@ IDLE = 50
 """So many moves, and then so many turns of them, may lead to nothing that NumPy can write."""
 
 
-class Spellings(Sequence[Term]):
-    """A lazy sequence of terms: no more are computed than are asked for, and none twice; it prints the first few."""
+class Spellings(Lazy[Term]):
+    """A lazy sequence of terms, printed as NumPy."""
 
-    def __init__(self, terms: Iterable[Term]):
-        self._found: list[Term] = []
-        self._rest = iter(terms)
+    nothing = "no spellings"
 
-    def _compute(self, count: int | None) -> None:
-        missing = None if count is None else max(count - len(self._found), 0)
-        self._found += islice(self._rest, missing)
-
-    def __getitem__(self, index: Any) -> Any:
-        last = index.stop if isinstance(index, slice) else index + 1
-        self._compute(None if last is None or last <= 0 else last)
-        return self._found[index]
-
-    def __iter__(self) -> Iterator[Term]:
-        position = 0
-        while True:
-            self._compute(position + 1)
-            if position == len(self._found):
-                return
-            yield self._found[position]
-            position += 1
-
-    def __len__(self) -> int:
-        self._compute(None)
-        return len(self._found)
-
-    def __repr__(self) -> str:
-        self._compute(SHOWN + 1)
-        lines = [show(t) for t in self._found[:SHOWN]] or ["no spellings"]
-        return "\n".join([*lines, *["… and maybe more"] * (len(self._found) > SHOWN)])
+    def _text(self, member: Term) -> str:
+        return show(member)
 
 
 def spellings(subject: Any, library: Library, seed: int = 0) -> Spellings:

@@ -34,6 +34,7 @@ from relgrad.kernels.differences import (
     xlogx_difference,
 )
 from relgrad.kernels.doubled import cancels as cancels
+from relgrad.kernels.doubled import cancels_at as cancels_at
 from relgrad.kernels.doubled import computed as computed
 from relgrad.kernels.doubled import given as given
 from relgrad.kernels.doubled import precise as precise

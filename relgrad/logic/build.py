@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from quicktions import Fraction
 
-from relgrad.logic.group import Number, ProductView, SumView, added, float_exact, number_of, renamed, whole
+from relgrad.logic.group import Number, ProductView, SumView, added, float_exact, number_of, quotient, renamed
 from relgrad.op import constant
 from relgrad.ops.arithmetic import add, divide, multiply, negative, power, reciprocal, sqrt, square, subtract
 from relgrad.ops.casting import cast
@@ -138,7 +138,7 @@ def _scaled(t: Any, c: Number) -> Any:
     if c == -1:
         return negative(t)
     if not float_exact(c) and float_exact(1 / Fraction(c)):
-        return divide(t, number_term(whole(1 / Fraction(c))))
+        return divide(t, number_term(quotient(1, c)))
     if _is_ratio(c):
         return divide(_scaled(t, c.numerator), number_term(c.denominator))
     return multiply(t, number_term(c))

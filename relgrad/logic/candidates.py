@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
 from typing import Any
 
+from quicktions import Fraction
+
 from relgrad.logic.build import build_product, number_term
-from relgrad.logic.group import Number, ProductView, SumView, whole
+from relgrad.logic.group import Number, ProductView, SumView, quotient
 from relgrad.logic.heads import exponents
 from relgrad.logic.ranges import range_of
 from relgrad.logic.share import holds
@@ -78,7 +79,7 @@ def as_powers(t: Term) -> Iterator[Term]:
     found = exponents(view) if view.coefficient == 1 and t.ground else []
     found = [a for a in found if all(_is_power(b, Fraction(e), Fraction(a)) for b, e in view.factors.items())]
     for a in found:
-        base = ProductView(1, {b: whole(Fraction(e) / a) for b, e in view.factors.items()})
+        base = ProductView(1, {b: quotient(e, a) for b, e in view.factors.items()})
         yield power.make_node(build_product(base), number_term(a))
     if not found:
         yield t

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from quicktions import Fraction
 
 from relgrad.leaf import Anchor, Input
 from relgrad.logic.build import build_product, fit, fitted

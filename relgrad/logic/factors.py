@@ -8,10 +8,10 @@ can overflow, the logarithm of the product is the more accurate one.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from quicktions import Fraction
 
 from relgrad.logic.build import build_product, build_sum, fitted
 from relgrad.logic.group import Number, ProductView, SumView, added

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from fractions import Fraction
+from functools import lru_cache
 from typing import Any, NamedTuple
+
+from quicktions import Fraction
 
 from relgrad.key import Key, interned
 from relgrad.op import Constant
@@ -33,6 +35,7 @@ class SumView(NamedTuple):
     cancelled: bool = False
 
 
+@lru_cache(maxsize=1 << 12)
 def exact(value: float) -> Number:
     """Return a finite float as the exact number that it is."""
     fraction = Fraction(value)
@@ -205,6 +208,13 @@ def _merged(
     return total, cancelled
 
 
+def quotient(x: Number, y: Number) -> Number:
+    """Return x/y, an int where it is one."""
+    if type(x) is int and type(y) is int:
+        return Fraction(x, y) if x % y else x // y
+    return whole(x / y)  # pyright: ignore[reportArgumentType] - of two ints it were a float
+
+
 def whole(x: Number) -> Number:
     """Return an int where a fraction is one."""
     return x.numerator if type(x) is not int and x.denominator == 1 else x
@@ -217,6 +227,8 @@ def representable(x: Number) -> bool:
 
 def float_exact(x: Number) -> bool:
     """Whether a number is a float."""
+    if type(x) is int and x.bit_length() <= 53:
+        return True
     if x.denominator & (x.denominator - 1):
         return False  # no power of two
     return representable(x) and Fraction(float(x)) == x

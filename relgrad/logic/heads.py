@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from fractions import Fraction
 from itertools import chain, combinations
 from typing import Any, NamedTuple
+
+from quicktions import Fraction
 
 from relgrad.logic.associative import operands
 from relgrad.logic.group import Number, ProductView, SumView, whole

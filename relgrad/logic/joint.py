@@ -7,12 +7,13 @@ common. Without that, each sum could be shared out in as many ways as it has par
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
 from typing import Any
+
+from quicktions import Fraction
 
 from relgrad.logic.build import build_product, build_sum, number_term
 from relgrad.logic.candidates import factors_like
-from relgrad.logic.group import Number, ProductView, SumView, added, entry, whole
+from relgrad.logic.group import Number, ProductView, SumView, added, entry, quotient, whole
 from relgrad.logic.share import dtype_of, holds
 from relgrad.logic.theory import SUMS
 from relgrad.logic.unify import State, is_variable, unknowns
@@ -72,7 +73,7 @@ def _summands(v: Any, head: tuple[Any, Number], e: Number, t: ProductView) -> It
     share = sum_of(head[0]).terms[v]
     for base, _ in factors_like(head, t):
         yield from _parts(sum_of(base), share, dtype_of(base))
-    fitting = {b: whole(Fraction(n) / e) for b, n in t.factors.items() if holds(n, e)}
+    fitting = {b: quotient(n, e) for b, n in t.factors.items() if holds(n, e)}
     several = [b for b in fitting if is_term(b) and b.op in SUMS]
     yield from several
     if several and len(fitting) > 1:
@@ -100,6 +101,6 @@ def _shared(v: Any, *sums: tuple[Any, Any, int]) -> Iterator[Any]:
 
 def _parts(view: SumView, share: Number, dtype: Any) -> Iterator[Any]:
     for part, c in view.terms.items():
-        yield build_sum(SumView(0, {part: whole(Fraction(c) / share)}), dtype)
+        yield build_sum(SumView(0, {part: quotient(c, share)}), dtype)
     if view.constant:
-        yield number_term(whole(Fraction(view.constant) / share), dtype)
+        yield number_term(quotient(view.constant, share), dtype)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
-from relgrad.logic.group import Number, ProductView, SumView, added, key_of, multiplied, whole
+from quicktions import Fraction
+
+from relgrad.logic.group import Number, ProductView, SumView, added, key_of, multiplied, quotient, whole
 from relgrad.logic.heads import head_key, summand_heads
 from relgrad.logic.ranges import range_of
 from relgrad.logic.roots import root
@@ -85,7 +86,7 @@ def scales(p: Term, pattern: SumView, subject: SumView) -> list[Number]:
     for t, c in subject.terms.items():
         for key in summand_heads(t) if heads else ():
             for k in heads.get(key, ()):
-                scales[whole(Fraction(c) / k)] = None
+                scales[quotient(c, k)] = None
         # What stands beside a mean tells how often it is there, since the mean has a coefficient of its own.
         if Sum in heads:
             if any(is_variable(p) for p in pattern.terms):
@@ -120,7 +121,7 @@ def powers(pattern: ProductView, subject: ProductView) -> list[Number]:
             for k in sorted(heads.get(head_key(t.op), ()), reverse=True) if is_term(t) else ():
                 # A root is not taken out of what is no root: Σx² is no norm squared, sin(x) no root of sin(x)².
                 if k.denominator in (1, e.denominator):
-                    power = whole(Fraction(e) / k)
+                    power = quotient(e, k)
                     if power.denominator in (1, e.denominator) or range_of(t).nonnegative:
                         powers[power] = None
     if len(pattern.factors) == 1 and next(iter(pattern.factors.values())) < 0:

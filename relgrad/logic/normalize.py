@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from fractions import Fraction
 from typing import Any
+
+from quicktions import Fraction
 
 from relgrad.logic.build import build_product, build_sum, fit, fitted
 from relgrad.logic.exponential import is_exponential
-from relgrad.logic.group import Number, ProductView, added, multiplied, whole
+from relgrad.logic.group import Number, ProductView, added, multiplied, quotient, whole
 from relgrad.logic.joined import Joined, Piece, join
 from relgrad.logic.logdomain import joined_sum, reading
 from relgrad.logic.match import match
@@ -261,7 +262,7 @@ def _quotient(available: ProductView, denominator: Denominator) -> Iterator[Take
         return
     k = 1 if k == int(k) else k
     found = [(reading(b), e) for b, e in taken.items()]
-    total = added(*[(sum_of(r.exponent), whole(Fraction(e) / k)) for r, e in found if r is not None])
+    total = added(*[(sum_of(r.exponent), quotient(e, k)) for r, e in found if r is not None])
     weights = [(product_of(r.weight), e) for r, e in found if r is not None and r.weight is not None]
     left = multiplied((available, 1), (ProductView(1, {**taken, base: -k}), -1), *weights)
     yield left, joined.quotient(build_sum(total, base.type.dtype), k)

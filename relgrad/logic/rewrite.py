@@ -8,13 +8,14 @@ since sum(b/a) = sum(b)/a. This is what lets exp(x)·sum(g·exp(x)/S²) hold a s
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from fractions import Fraction
 from itertools import chain
 from typing import Any, NamedTuple
 
+from quicktions import Fraction
+
 from relgrad.logic.associative import applied, match_bag
 from relgrad.logic.build import broadcasts, build_product, build_sum, fit, fit_to
-from relgrad.logic.group import Number, ProductView, SumView, added, multiplied, whole
+from relgrad.logic.group import Number, ProductView, SumView, added, multiplied, quotient
 from relgrad.logic.heads import Pattern
 from relgrad.logic.match import match, match_product, match_sum, matching
 from relgrad.logic.multiples import (
@@ -147,7 +148,7 @@ def _divided(t: Term, scale: Number) -> SumView:
     known: dict[Number, SumView] = t.cache.setdefault("divided", {})
     found = known.get(scale)
     if found is None:
-        found = known[scale] = added((sum_of(t), whole(1 / Fraction(scale))))
+        found = known[scale] = added((sum_of(t), quotient(1, scale)))
     return found
 
 
@@ -200,9 +201,7 @@ def _rewrite_scaled(
     for factor in factors(pattern, subject):
         scaled = _without(t, factor)
         for scale in scales(left.term, pattern, scaled):
-            for state, rest in match_sum(
-                pattern, added((scaled, whole(1 / Fraction(scale)))), s, extend=True
-            ):
+            for state, rest in match_sum(pattern, added((scaled, quotient(1, scale))), s, extend=True):
                 if not takes_whole(scaled, rest):
                     continue
                 for final in _satisfying(conditions, state):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from typing import Any
+
+from quicktions import Fraction
 
 from relgrad.logic.build import number_term
 from relgrad.logic.group import Number, ProductView, float_exact, whole

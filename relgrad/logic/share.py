@@ -7,13 +7,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from fractions import Fraction
 from itertools import combinations, islice, product
 from typing import Any
 
+from quicktions import Fraction
+
 from relgrad.logic.build import build_product, build_sum
 from relgrad.logic.equality import equal_ground
-from relgrad.logic.group import Number, ProductView, SumView, added, entry, multiplied, opposite, whole
+from relgrad.logic.group import (
+    Number,
+    ProductView,
+    SumView,
+    added,
+    entry,
+    multiplied,
+    opposite,
+    quotient,
+    whole,
+)
 from relgrad.logic.theory import PRODUCTS, SUMS
 from relgrad.logic.unify import State, bind
 from relgrad.logic.view import LIMIT, product_of, sum_of
@@ -99,7 +110,7 @@ def without(t: ProductView, needed: ProductView) -> ProductView | None:
             factors[base] = (
                 whole(Fraction(e) - k) if isinstance(e, Fraction) or isinstance(k, Fraction) else e - k
             )
-    coefficient = t.coefficient if c == 1 else whole(Fraction(t.coefficient) / c)
+    coefficient = t.coefficient if c == 1 else quotient(t.coefficient, c)
     return ProductView(coefficient, factors)
 
 
@@ -184,7 +195,7 @@ def _rooted(t: ProductView, k: Number) -> ProductView | None:
         return None
     if k.denominator != 1 and any(e.denominator != k.denominator for e in t.factors.values()):
         return None
-    exponents = {b: whole(Fraction(e) / k) for b, e in t.factors.items()}
+    exponents = {b: quotient(e, k) for b, e in t.factors.items()}
     if any(e < 0 or (isinstance(e, Fraction) and abs(k) != 1) for e in exponents.values()):
         return None
     return ProductView(coefficient, exponents)
@@ -193,7 +204,7 @@ def _rooted(t: ProductView, k: Number) -> ProductView | None:
 def _rational_root(c: Number, k: Number) -> Number | None:
     """Return c^(1/k) where that is rational."""
     if c == 1 or (c and k == -1):
-        return whole(1 / Fraction(c))
+        return quotient(1, c)
     if k != 2 or c <= 0:
         return None
     root = Fraction(math.isqrt(c.numerator), math.isqrt(c.denominator))
@@ -216,7 +227,7 @@ def share_sum(
         for chosen in combinations(parts, size):
             terms = dict(chosen)
             taken = SumView(terms.pop(None, 0), terms)
-            bound = bind(variable, build_sum(added((taken, whole(1 / Fraction(k)))), dtype), s)
+            bound = bind(variable, build_sum(added((taken, quotient(1, k))), dtype), s)
             if bound is False:
                 continue
             left = added((t, 1), (taken, -1))
@@ -237,6 +248,6 @@ def exponent_of(view: ProductView, k: Number) -> Any:
     found = known.get(name)
     if found is None:
         dtype = first.type.dtype if first.ground else None
-        total = added(*[(sum_of(b.rands[0]), whole(Fraction(e) / k)) for b, e in parts])
+        total = added(*[(sum_of(b.rands[0]), quotient(e, k)) for b, e in parts])
         found = known[name] = build_sum(total, dtype)
     return found

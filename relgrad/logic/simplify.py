@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
 from itertools import combinations, islice
 from typing import Any
+
+from quicktions import Fraction
 
 from relgrad.logic.build import build_product, build_sum, fit, fit_to
 from relgrad.logic.group import (

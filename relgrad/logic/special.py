@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from typing import Any
 
+from quicktions import Fraction
+
 from relgrad.logic.build import build_product, build_sum, fit, number_term
-from relgrad.logic.group import Number, ProductView, SumView, added, float_root, multiplied, number_of, whole
+from relgrad.logic.group import (
+    Number,
+    ProductView,
+    SumView,
+    added,
+    float_root,
+    multiplied,
+    number_of,
+    quotient,
+    whole,
+)
 from relgrad.logic.ranges import is_additive
 from relgrad.logic.share import dtype_of
 from relgrad.logic.space import product
@@ -31,7 +42,7 @@ def factored_square(t: Term) -> Any:
     root = float_root(square) if square > 0 and square != 1 else None
     if root is None or not view.factors or any(e % 2 for e in view.factors.values()):
         return None
-    dtype, halves = dtype_of(t), {b: whole(Fraction(e, 2)) for b, e in view.factors.items()}
+    dtype, halves = dtype_of(t), {b: quotient(e, 2) for b, e in view.factors.items()}
     if abs(constant) == 1:  # beside one, what is squared is divided first
         k, scale, end = -Fraction(constant), Fraction(root), Fraction(1)
     else:
@@ -80,7 +91,7 @@ def _root(view: ProductView) -> ProductView | None:
     root = float_root(view.coefficient)
     if root is None or not view.factors or any(e % 2 for e in view.factors.values()):
         return None
-    return ProductView(root, {b: whole(Fraction(e, 2)) for b, e in view.factors.items()})
+    return ProductView(root, {b: quotient(e, 2) for b, e in view.factors.items()})
 
 
 def crossed_sum(t: Term) -> Any:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from quicktions import Fraction
 
 from relgrad.logic.group import Number
 from relgrad.logic.ranges import is_constant_along

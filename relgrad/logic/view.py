@@ -8,8 +8,9 @@ stand outside. Arithmetic is exact. Views are bounded: what has more than `LIMIT
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
+
+from quicktions import Fraction
 
 from relgrad.logic.build import build_product, build_sum, number_term
 from relgrad.logic.group import (

@@ -9,9 +9,10 @@ often an equation applies.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
 from itertools import islice
 from typing import Any, NamedTuple
+
+from quicktions import Fraction
 
 from relgrad.errors import ShapeError
 from relgrad.logic.build import build_product, build_sum, fit

@@ -21,6 +21,7 @@ from relgrad.ops import (  # noqa: F401 - for what importing them declares
     norms,
     omitting,
     order,
+    padding,
     polynomials,
     products,
     quantiles,

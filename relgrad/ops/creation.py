@@ -145,7 +145,7 @@ def linspace(
     *,
     device: Any = None,
 ) -> Any:
-    """Trace `np.linspace` between traced ends: (1 − t)·start + t·stop, exact at both of them."""
+    """Trace `np.linspace` between traced ends: start + k·(stop − start)/n, to the last bit as NumPy rounds it."""
     refuse("np.linspace", device=None if device == "cpu" else device)
     # Python numbers give way to the dtype of the other end.
     kinds = [
@@ -156,16 +156,18 @@ def linspace(
     first, last = broadcast_together([require_ground("np.linspace", x) for x in ends])
     shape = first.type.shape
     axis = normalize_axis(axis, len(shape) + 1)
-    t = np.linspace(0.0, 1.0, operator.index(num), endpoint, dtype=floating)
-    t = t.reshape(-1, *[1] * (-axis - 1))
+    gaps = num - 1 if endpoint else num
+    k = np.arange(operator.index(num), dtype=floating).reshape(-1, *[1] * (-axis - 1))
     first, last = (expand(x, (axis,)) if shape else x for x in (first, last))
-    result = call(np.add, call(np.multiply, 1 - t, first), call(np.multiply, t, last))
+    step = call(np.divide, call(np.subtract, last, first), floating.type(max(gaps, 1)))
+    result = call(np.add, call(np.multiply, k, step), first)
+    if endpoint and num > 1:
+        result = call(np.where, k == num - 1, last, result)
     if dtype is not None:
         whole = np.dtype(dtype).kind in "iu"
         result = cast(call(np.floor, result) if whole else as_term(result), np.dtype(dtype))
     if not retstep:
         return result
-    gaps = num - 1 if endpoint else num
     step = call(np.divide, call(np.subtract, as_term(stop), as_term(start)), float(gaps) if gaps else np.nan)
     return result, step
 
@@ -196,4 +198,4 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
         expand(x, tuple([a for a in range(-rank, 0) if a + rank != p]))
         for x, p in zip(vectors, places, strict=True)
     ]
-    return list(grids) if sparse else list(call(np.broadcast_arrays, *grids))
+    return tuple(grids) if sparse else tuple(call(np.broadcast_arrays, *grids))

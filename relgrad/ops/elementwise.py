@@ -179,6 +179,15 @@ class Elementwise(Op):
     def compute(self, *arrays: Any) -> Any:
         return self.function(*arrays)
 
+    def evaluate(
+        self, node: Term | None, inputs: Sequence[Any], debug: bool = False, typed: bool = True
+    ) -> list[Any]:
+        if type(self) is not Elementwise or not isinstance(self.function, np.ufunc):
+            return super().evaluate(node, inputs, debug, typed)
+        # A ufunc writes to none of its operands: there is nothing to protect.
+        result = self.function(*inputs)
+        return [np.asarray(result) if node is None or not typed else self._checked(0, result, node.type)]
+
     def source(self, node: Term, names: Sequence[str]) -> str | None:
         return None if self.called else self.code.format(*names)
 

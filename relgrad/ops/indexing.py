@@ -286,12 +286,28 @@ def _out_of_bounds(index: int, n: int, axis: int) -> OutOfBoundsError:
 
 @implements(np.take, "take")
 def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise") -> Any:
-    """Trace `np.take`."""
-    refuse("np.take", out=out, mode=None if mode == "raise" else mode)
+    """Trace `np.take`; positions out of bounds are read as its modes say."""
+    refuse("np.take", out=out)
     x = require_ground("np.take", a)
     if axis is None or (not x.type.ndim and axis in (0, -1)):  # NumPy takes a number for a row of one entry
         x, axis = call(np.ravel, x), -1
-    return select(x, normalize_axis(axis, x.type.ndim), indices)
+    axis = normalize_axis(axis, x.type.ndim)
+    return select(x, axis, _inside(indices, x.type.shape[axis], mode))
+
+
+def _inside(indices: Any, n: Extent, mode: str) -> Any:
+    """Return positions along an axis of so many entries as a mode of `np.take` reads them."""
+    if mode == "raise" or n == 0:
+        return indices
+    refuse("np.take", mode=mode if n is None or mode not in ("wrap", "clip") else None)
+    from relgrad.ops.casting import cast
+    from relgrad.ops.creation import stack_nested
+
+    places = stack_nested(indices)
+    if places.type.dtype.kind not in "biu" and places.type.size:
+        return indices  # is refused
+    places = as_term(cast(places, np.intp))
+    return call(np.mod, places, n) if mode == "wrap" else call(np.clip, places, 0, n - 1)  # type: ignore[operator]
 
 
 @implements(np.take_along_axis)

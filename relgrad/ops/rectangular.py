@@ -8,13 +8,14 @@ Walter & Lehmann 2013, Algorithmic differentiation of linear algebra functions, 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from relgrad.errors import ShapeError, TraceError
+from relgrad.errors import GradientError, OpError, ShapeError, TraceError
 from relgrad.implementations import implements
-from relgrad.op import as_term
+from relgrad.op import Symbolic, as_term
 from relgrad.ops.diagonal import Embed
 from relgrad.ops.factors import Cauchy, eigh_ball, skew
 from relgrad.ops.matmul import swap, total
@@ -203,6 +204,59 @@ def _qr_ball(a: Any) -> tuple[Any, Any]:
     return q, r
 
 
+class Completion(Rectangular):
+    """The orthonormal vectors that NumPy adds to those of a rectangular matrix, so that there is a whole basis.
+
+    They are determined up to a rotation among themselves, which LAPACK chooses: they have no derivatives.
+    """
+
+    __props__ = ("basis",)
+    UNDEFINED = "the vectors that NumPy adds to those of a rectangular matrix are not determined"
+    CURE = "write the projection on them as 1 - q·qᵀ, of the others: np.eye(len(q)) - q @ q.T"
+    CODES = MappingProxyType(
+        {
+            "q": "np.linalg.qr({}, mode='complete')[0][..., {}:]",
+            "u": "np.linalg.svd({})[0][..., {}:]",
+            "vh": "np.linalg.svd({})[2][..., {}:, :]",
+        }
+    )
+
+    def __init__(self, basis: str):
+        self.basis = basis
+
+    @property
+    def code(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return f"the completion of {self.basis}"
+
+    def output_type(self, *types: Any) -> Type:
+        dtype, (*stack, m, n) = self.check(*types), types[0].shape
+        rows = (n - m, n) if self.basis == "vh" else (m, m - n)
+        return array_type(dtype, (*stack, *rows))
+
+    def compute(self, *arrays: Any) -> Any:
+        (a,) = arrays
+        k = min(a.shape[-2:])
+        if self.basis == "vh":
+            return np.linalg.svd(a)[2][..., k:, :]
+        q = np.linalg.qr(a, mode="complete")[0] if self.basis == "q" else np.linalg.svd(a)[0]
+        return q[..., k:]
+
+    def source(self, node: Term, names: Sequence[str]) -> str | None:
+        kind: Any = node.rands[0].type
+        return self.CODES[self.basis].format(names[0], min(kind.shape[-2:]))
+
+    def ball(self, *balls: Any) -> Any:
+        raise OpError(f"{self.code} has no high-precision evaluation", cause=self.UNDEFINED, cure=self.CURE)
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        return self.R_op(inputs, output_gradients)
+
+    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+        raise GradientError(
+            f"the gradient through {self.code} is undefined", cause=self.UNDEFINED, cure=self.CURE
+        )
+
+
 class Pinv(Rectangular):
     """The pseudoinverse p = a⁺, where singular values below `rtol` times the largest count as zero.
 
@@ -284,15 +338,19 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
             cause="singular vectors would have other signs than NumPy's",
             cure="write np.linalg.eigh(a): the singular values are the sizes of the eigenvalues",
         )
-    if compute_uv and full_matrices and (shape := as_term(a).type.shape[-2:])[0] != shape[1]:
-        m, n = shape
-        raise TraceError(
-            f"np.linalg.svd cannot be traced with full_matrices=True for matrices of {m} rows and {n} columns",
-            cause="the vectors that it adds to the singular ones are not determined, and have no derivatives",
-            cure="write np.linalg.svd(a, full_matrices=False)",
-        )
     u, s, vh = outputs_like(SVD(), a)
-    return SVDResult(u, s, vh) if compute_uv else s
+    if not compute_uv:
+        return s
+    if full_matrices:
+        m, n = _extents("np.linalg.svd with full_matrices=True", a)
+        u = np.concatenate([u, _complement("u", a)], axis=-1) if m > n else u
+        vh = np.concatenate([vh, _complement("vh", a)], axis=-2) if m < n else vh
+    return SVDResult(u, s, vh)
+
+
+def _complement(basis: str, a: Any) -> Any:
+    made = Completion(basis).make_node(as_term(a))
+    return type(a)(made) if isinstance(a, Symbolic) else made
 
 
 @implements(np.linalg.svdvals)
@@ -305,15 +363,18 @@ def svdvals(x: Any, /) -> Any:
 def qr(a: Any, mode: str = "reduced") -> Any:
     """Trace `np.linalg.qr`: of a wide matrix (b, c), the factors of b, and qᵀ·c beside r."""
     m, n = _extents("np.linalg.qr", a)
-    if mode not in ("reduced", "r") and not (mode == "complete" and m <= n):
+    if mode not in ("reduced", "r", "complete"):
         raise TraceError(
             f"np.linalg.qr cannot be traced with mode={mode!r}",
-            cause="the columns that it adds to q are not determined, and have no derivatives",
+            cause="Householder's vectors are not traced",
             cure="leave mode= out, or write mode='r'",
         )
     q, r = outputs_like(QR(), a[..., :m] if n > m else a)
     if n > m:
         r = np.concatenate([r, np.matmul(swap(q), a[..., m:])], axis=-1)
+    if mode == "complete" and m > n:
+        q = np.concatenate([q, _complement("q", a)], axis=-1)
+        r = np.concatenate([r, np.zeros((*r.shape[:-2], m - n, n), r.dtype)], axis=-2)
     return r if mode == "r" else QRResult(q, r)
 
 

@@ -1,4 +1,4 @@
-"""Arrays made larger: padded, tiled and repeated."""
+"""Arrays made larger: with zeros around them, tiled and repeated."""
 
 from __future__ import annotations
 
@@ -8,25 +8,23 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.errors import ShapeError, TraceError
+from relgrad.errors import ShapeError
 from relgrad.implementations import implements
-from relgrad.op import as_term, constant, strong
+from relgrad.op import strong
 from relgrad.ops.arguments import (
     ZERO,
     as_balls,
     call,
     hull,
     is_ground,
-    is_symbolic,
     normalize_axis,
     refuse,
     require_ground,
 )
-from relgrad.ops.creation import stack_nested
 from relgrad.ops.indexing import getitem, select
 from relgrad.ops.joining import Concatenate
 from relgrad.ops.shaping import Rearrangement, reshape
-from relgrad.ops.structure import broadcast_like, broadcast_to, expand
+from relgrad.ops.structure import broadcast_to, expand
 from relgrad.term import Term, term
 from relgrad.types import Interval, Type, array_type
 
@@ -111,11 +109,11 @@ def _repeated(x: Any, axis: int, count: int, place: int) -> Any:
     if n == 1:
         stretched = list(shape)
         stretched[axis] = count
-        return _joined(x, axis, count) if None in stretched else broadcast_to(x, tuple(stretched))
+        return repeated(x, axis, count) if None in stretched else broadcast_to(x, tuple(stretched))
     if None in shape:
         if place == axis:
             raise ShapeError("np.repeat needs known extents", cause=f"the shape is {shape}")
-        return _joined(x, axis, count)
+        return repeated(x, axis, count)
     wide = expand(x, (place,))
     target = list(wide.type.shape)
     target[place] = count
@@ -124,7 +122,8 @@ def _repeated(x: Any, axis: int, count: int, place: int) -> Any:
     return reshape(broadcast_to(wide, tuple(target)), tuple(flat))
 
 
-def _joined(x: Any, axis: int, count: int) -> Any:
+def repeated(x: Any, axis: int, count: int) -> Any:
+    """Return so many copies of a term, one after the other along an axis."""
     return Concatenate(axis).make_node(*[x] * count)
 
 
@@ -149,70 +148,3 @@ def sliding_window_view(
         window = np.arange(n - length + 1)[:, None] + np.arange(length)
         x = call(np.moveaxis, select(x, place - x.type.ndim, window), place + 1, -1)
     return x
-
-
-@implements(np.pad)
-def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
-    """Trace `np.pad` in the modes constant, edge, reflect, symmetric, wrap and empty."""
-    x = require_ground("np.pad", array)
-    widths = _pairs(x, pad_width)
-    values = options.pop("constant_values", 0)
-    refuse("np.pad", **options)
-    if mode in ("constant", "empty"):
-        if not is_symbolic(values) and not np.any(np.asarray(values)):
-            return Pad(widths).make_node(x)
-        return _pad_values(x, widths, values)
-    if mode not in ("edge", "reflect", "symmetric", "wrap"):
-        raise TraceError(
-            f"np.pad cannot be traced in the mode {mode!r}",
-            cure="use constant, edge, reflect, symmetric or wrap, or np.concatenate",
-        )
-    for axis, width in zip(range(-len(widths), 0), widths, strict=True):
-        n = x.type.shape[axis]
-        if not any(width):
-            continue
-        if n is None:
-            raise ShapeError(f"np.pad in the mode {mode!r} needs the extent of axis {axis}")
-        x = select(x, axis, np.pad(np.arange(n), width, mode=mode))
-    return x
-
-
-def _pairs(x: Any, pad_width: Any) -> tuple[tuple[int, int], ...]:
-    """Return how much is padded before and after each axis."""
-    rank = x.type.ndim
-    if isinstance(pad_width, dict):
-        full: list[Any] = [(0, 0)] * rank
-        for axis, width in pad_width.items():
-            full[axis] = width if isinstance(width, tuple) else (width, width)
-        pad_width = full
-    pairs = np.broadcast_to(np.asarray(pad_width), (rank, 2))
-    if pairs.size and pairs.min() < 0:
-        raise ShapeError("np.pad: widths cannot be negative")
-    return tuple([(int(a), int(b)) for a, b in pairs])
-
-
-def _pad_values(x: Any, widths: tuple[tuple[int, int], ...], values: Any) -> Any:
-    """Pad with values other than zero, axis by axis, as NumPy does."""
-    if not is_symbolic(values) and not isinstance(values, (list, tuple)):
-        values = constant(values, x.type.dtype)
-    both = broadcast_to(stack_nested(values), (len(widths), 2))
-    for i, (axis, width) in enumerate(zip(range(-len(widths), 0), widths, strict=True)):
-        blocks = []
-        for side, count in enumerate(width):
-            blocks.append(_block(x, axis, count, getitem(both, (i, side))))
-        x = Concatenate(axis).make_node(*[p for p in (blocks[0], x, blocks[1]) if p is not None])
-    return x
-
-
-def _block(x: Any, axis: int, count: int, value: Any) -> Any:
-    if count == 0:
-        return None
-    from relgrad.ops.casting import cast
-
-    value = as_term(cast(value, x.type.dtype))
-    shape = list(x.type.shape)
-    shape[axis] = count
-    if None in shape:
-        row = select(x, axis, slice(0, 1))
-        return _joined(broadcast_like(value, row), axis, count)
-    return broadcast_to(value, tuple(shape))

@@ -30,16 +30,22 @@ class Likeness:
         self._label_of: dict[Term, int] = {}
         self._looks: dict[Term, Any] = {}
         self._failed: set[Any] = set()
+        self._places: list[tuple[Term, Any]] = []
         self._tried = 0
 
     def is_hopeless(self, t: Term, how: Any) -> bool:
         """Whether nothing applied at a place of these looks, tried in the same way."""
         self._tried += 1
-        return self._tried > ALWAYS and (self._look(t), how) in self._failed
+        if self._tried <= ALWAYS:
+            return False
+        while self._places:
+            place, its = self._places.pop()
+            self._failed.add((self._look(place), its))
+        return (self._look(t), how) in self._failed
 
     def failed(self, t: Term, how: Any) -> None:
         """Say that nothing applied at a place."""
-        self._failed.add((self._look(t), how))
+        self._places.append((t, how))
 
     def _look(self, t: Term) -> Any:
         found = self._looks.get(t)

@@ -22,6 +22,7 @@ from relgrad.calculus.line import along_lines
 from relgrad.calculus.series import Slope, applied
 from relgrad.calculus.ties import at_ties
 from relgrad.calculus.univariate import in_series
+from relgrad.collector import uncollected
 from relgrad.conventions import DEFAULT as USUAL
 from relgrad.conventions import Conventions, settled
 from relgrad.errors import OutOfFuel, RelgradWarning
@@ -39,7 +40,6 @@ from relgrad.logic import (
 )
 from relgrad.op import is_constant
 from relgrad.relation import Library
-from relgrad.schedule.collector import uncollected
 from relgrad.schedule.definitions import by_definition, has_meaning, improved
 from relgrad.schedule.fold import fold
 from relgrad.schedule.keys import Key, leads_to, operand_keys

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
+from itertools import combinations
 from typing import NamedTuple, NoReturn
 
 import numpy as np
@@ -189,21 +190,23 @@ def _contradicted(t: Term, before: Interval, claim: Claim) -> NoReturn:
 
 
 def _without_anchors(t: Term) -> Iterator[Term]:
-    """Yield a term without the innermost variables of differentiation, and so on: what expansions leave of it."""
-    serials = sorted({node.op.serial for node in reachable(t) if type(node.op) is Anchor}, reverse=True)
-    for serial in serials:
+    """Yield a term without the outermost and the innermost variables of differentiation, however many of each.
 
-        def change(old: Term, rands: tuple[Term, ...], serial: int = serial) -> Term:
-            if type(old.op) is Anchor and old.op.serial >= serial:
-                return rands[0]
-            return (
-                old
-                if all(a is b for a, b in zip(rands, old.rands, strict=True))
-                else old.op.make_node(*rands)
-            )
+    Gradients of inputs do without the outermost, and expansions leave out the innermost first.
+    """
+    serials = sorted({node.op.serial for node in reachable(t) if type(node.op) is Anchor})
+    some = [serials[i:j] for i, j in combinations(range(len(serials) + 1), 2)]
+    yield from (_with_anchors(t, kept) for kept in [*some, []] if kept != serials)
 
-        (bare,) = rebuild([t], change)
-        yield bare
+
+def _with_anchors(t: Term, kept: Container[int]) -> Term:
+    def change(old: Term, rands: tuple[Term, ...]) -> Term:
+        if type(old.op) is Anchor and old.op.serial not in kept:
+            return rands[0]
+        same = all(a is b for a, b in zip(rands, old.rands, strict=True))
+        return old if same else old.op.make_node(*rands)
+
+    return rebuild([t], change)[0]
 
 
 def apply(

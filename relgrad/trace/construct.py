@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from types import CodeType, FrameType
+from typing import Any
 
 import numpy as np
 
@@ -85,8 +86,7 @@ def _read(frame: FrameType) -> Construct:
     if kind == "store":
         text = f"del {text}" if opname == "DELETE_SUBSCR" else f"{text} = ..."
     if kind == "call":
-        match = re.match(r"[\w.]+(?=\()", text)
-        called = match.group() if match else ""
+        called = _called(text)
     elif "JUMP" in opname or opname in ("TO_BOOL", "COMPARE_OP", "UNARY_NOT"):
         # From Python 3.13 on, a comparison that is tested becomes true or false by itself.
         kind, text = _condition(frame, line, column, text)
@@ -96,6 +96,24 @@ def _read(frame: FrameType) -> Construct:
             "inplace" if re.search(r"(?<![=!<>])=(?!=)", text) else "subscript" if text.endswith("]") else ""
         )
     return Construct(where, text if len(text) <= 70 else text[:67] + "...", kind, called)
+
+
+def _called(text: str) -> str:
+    """Return the name that is called: the last of `np.random.default_rng(0).normal(x)` is `normal`."""
+    match = re.match(r"[\w.]+(?=\()", text)
+    try:
+        node: Any = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError):
+        return match.group() if match else ""
+    if not isinstance(node, ast.Call):
+        return match.group() if match else ""
+    names, function = [], node.func
+    while isinstance(function, ast.Call):
+        function = function.func
+    while isinstance(function, ast.Attribute):
+        names.append(function.attr)
+        function = function.value
+    return ".".join([*([function.id] if isinstance(function, ast.Name) else []), *names[::-1]])
 
 
 def _instruction(code: bytes, position: int) -> str:

@@ -57,7 +57,7 @@ CONDITIONS = {
 MATH = {
     "fabs": "np.abs", "pow": "np.power", "dist": "np.linalg.norm", "prod": "np.prod", "fsum": "np.sum",
     "erf": "scipy.special.erf", "erfc": "scipy.special.erfc", "gamma": "scipy.special.gamma",
-    "lgamma": "scipy.special.gammaln", "ceil": "np.ceil", "sumprod": "np.dot",
+    "lgamma": "scipy.special.gammaln", "remainder": "x - y * np.round(x / y)", "ceil": "np.ceil", "sumprod": "np.dot",
 }  # fmt: skip
 
 ORDER = "write x = np.sort(x), which makes a new array"
@@ -100,6 +100,8 @@ CALLS = {
     "exponential": "draw z = rng.standard_exponential(shape) and write scale * z",
     "Polynomial": "write np.polynomial.polynomial.polyval(x, coefficients)",
     "poly1d": "write np.polyval(coefficients, x)",
+    **dict.fromkeys(("masked_array", "masked_where"), "leave entries out with where=: np.sum(x, where=mask)"),
+    "fromarrays": "keep the columns in a dict of arrays",
     "normal": "draw z = rng.standard_normal(shape) and write mean + scale * z",
     "logsumexp": "write np.log(np.sum(np.exp(x), axis)), which is made stable, or call relgrad.logsumexp",
     "softmax": "write np.exp(x) / np.sum(np.exp(x), axis, keepdims=True), which is made stable, or call"
@@ -116,6 +118,8 @@ METHODS: dict[str, tuple[str, str]] = {
     "view": ("a traced array has no memory to look at", "x.astype(dtype) converts the values"),
     "getfield": ("a traced array has no memory to look at", "x.astype(dtype) converts the values"),
     "byteswap": ("a traced array has no memory to look at", "x.astype(dtype) converts the values"),
+    "as_integer_ratio": (LOST, "compute with the number itself, or with NumPy's functions: np.mean, np.std"),
+    "hex": (LOST, "compute with the number itself"),
     "resize": ("x.resize(shape) changes x in place", "write np.reshape(x, shape)"),
     "setfield": (UNKNOWN[0], "write x[i] = v"),
     "setflags": (UNKNOWN[0], "leave it out"),
@@ -142,11 +146,16 @@ _EIGEN = (_COMPLEX, "for symmetric matrices, write np.linalg.eigh(a), which is t
 FUNCTIONS: dict[Any, tuple[str, str]] = {
     np.copyto: ("np.copyto writes into its first argument", "copy into a traced array, such as np.zeros_like(x)"),
     **{function: _FOURIER for name, function in vars(np.fft).items() if "fft" in name and callable(function)},
+    np.asmatrix: ("np.matrix means other things by * and **", "leave it out, and write @ for the product"),
     np.linalg.eig: _EIGEN,
     np.linalg.eigvals: _EIGEN,
     np.roots: (
         _COMPLEX,
         "find a real root by Newton's method, x = x - np.polyval(p, x) / np.polyval(np.polyder(p), x)",
+    ),
+    np.lib.stride_tricks.as_strided: (
+        "it reads memory by steps that are counted in bytes, and a traced array has no memory",
+        "write np.lib.stride_tricks.sliding_window_view(x, n), or x[indices] with an array of positions",
     ),
     np.nditer: ("it walks over memory", "write for place, x in np.ndenumerate(a)"),
     np.save: (VALUES, "save the result of the call instead"),

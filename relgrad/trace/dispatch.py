@@ -256,7 +256,7 @@ def _refuse_options(name: str, options: dict[str, Any]) -> NoReturn:
 
 
 def _refuse_ufunc_method(name: str, method: str) -> NoReturn:
-    cures = {"reduceat": "reduce each slice by itself, x[i:j].sum(), and np.stack the results"}
+    cures = {"reduce": "reduce one axis at a time, without dtype= and where=; or write a loop, x = f(x, row)"}
     error = TraceError(
         f"{name} cannot be traced",
         where=construct().where,

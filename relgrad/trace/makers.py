@@ -12,6 +12,7 @@ import builtins
 import functools
 import math
 import operator
+import statistics
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from types import ModuleType
@@ -26,6 +27,7 @@ from relgrad.kernels import log_softmax, logsumexp, softmax
 from relgrad.op import Symbolic, constant
 from relgrad.ops.casting import cast
 from relgrad.ops.creation import holds_symbolic, stack_nested
+from relgrad.trace import samples
 from relgrad.trace.classes import Type
 from relgrad.trace.dispatch import ALIASES, QUERIES, of_constants
 from relgrad.trace.library import Library, implementation
@@ -254,6 +256,19 @@ def _joined_list(x: Any, is_first: bool) -> Any:
     return made if is_first or made.dtype.kind == "f" else x
 
 
+def _of_values(function: Any) -> Callable[..., Any]:
+    """Return a function that writes into an array, of lists in its dtype: NumPy converts them, unlike arrays."""
+    joined = _of_lists(function)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if len(args) > 2 and isinstance(args[0], Symbolic) and _joined_list(args[2], False) is not args[2]:
+            values: Any = gathered(args[2])
+            args = *args[:2], values.astype(args[0].dtype), *args[3:]  # pyright: ignore[reportAttributeAccessIssue]
+        return joined(*args, **kwargs)
+
+    return call
+
+
 def _where_traced(original: Any, instead: Callable[..., Any]) -> StandIn:
     """Return a stand-in for a function that is called instead of it where an argument is traced."""
 
@@ -377,6 +392,47 @@ _MATH: dict[str, Any] = {
     "log": _logarithm,
     "fmod": np.fmod,
 }
+"""Functions of `math` whose arguments and results are floats."""
+
+
+def _ldexp(x: Any, i: Any, /) -> Any:
+    result: Any = np.ldexp(_as_float(x), i)
+    return number(result)
+
+
+def _frexp(x: Any, /) -> Any:
+    mantissa, exponent = np.frexp(_as_float(x))
+    return number(mantissa), number(exponent.astype(np.int64))
+
+
+def _modf(x: Any, /) -> Any:
+    fraction, whole = np.modf(_as_float(x))
+    return number(fraction), number(whole)
+
+
+def _dist(p: Any, q: Any, /) -> Any:
+    if len(p) != len(q):
+        return math.dist([0.0] * len(p), [0.0] * len(q))
+    differences = [_as_float(a) - _as_float(b) for a, b in zip(p, q, strict=True)]
+    return functools.reduce(lambda a, b: number(np.hypot(a, b)), differences, 0.0)
+
+
+def _sumprod(p: Any, q: Any, /) -> Any:
+    return functools.reduce(operator.add, [a * b for a, b in zip(p, q, strict=True)], 0)
+
+
+def _math_isclose(a: Any, b: Any, *, rel_tol: float = 1e-09, abs_tol: float = 0.0) -> Any:
+    x, y = _as_float(a), _as_float(b)
+    near = np.abs(x - y) <= np.maximum(rel_tol * np.maximum(np.abs(x), np.abs(y)), abs_tol)
+    finite: Any = np.logical_or(x == y, near & np.isfinite(x) & np.isfinite(y))
+    return number(finite)
+
+
+_WHOLE_MATH: dict[str, Any] = {
+    "fsum": _fsum, "prod": _prod, "ldexp": _ldexp, "frexp": _frexp, "modf": _modf, "dist": _dist,
+    "sumprod": _sumprod, "isclose": _math_isclose,
+}  # fmt: skip
+"""Functions of `math` with other arguments or results; some are of later versions of Python."""
 
 
 def _functions() -> dict[tuple[ModuleType, str], StandIn]:
@@ -386,10 +442,13 @@ def _functions() -> dict[tuple[ModuleType, str], StandIn]:
         for owner in (np, np.linalg, scipy.special):
             if getattr(owner, name, None) is function and name not in _TAKES_SEQUENCES:
                 places[owner, name] = StandIn(function, _of_lists(function))
+    for function in (np.place, np.put, np.putmask):
+        places[np, function.__name__] = StandIn(function, _of_values(function))
     for name, instead in _MATH.items():
         places[math, name] = _where_traced(getattr(math, name), _scalar(instead, getattr(math, name)))
-    places[math, "fsum"] = _where_traced(math.fsum, _fsum)
-    places[math, "prod"] = _where_traced(math.prod, _prod)
+    for name, instead in _WHOLE_MATH.items():
+        if hasattr(math, name):
+            places[math, name] = _where_traced(getattr(math, name), instead)
     special = {
         "logsumexp": _scipy_logsumexp,
         "softmax": _scipy_softmax(softmax),
@@ -450,6 +509,10 @@ def _by_numpy(function: Any, args: Any, kwargs: Any) -> Any:
 QUERIES["otherwise"] = _by_numpy
 _PUBLIC = {place: (function, _written(function)) for place, function in _public().items()}
 QUERIES.update(dict(_PUBLIC.values()))
+
+
+def _samples() -> dict[tuple[ModuleType, str], StandIn]:
+    return {(statistics, name): samples.stand_in(name) for name in samples.TRACED}
 
 
 def _matrices() -> dict[tuple[ModuleType, str], StandIn]:
@@ -536,5 +599,5 @@ def stand_ins(every: bool) -> Patches:
 
 @functools.cache
 def _stand_ins(every: bool, matrices: bool) -> Patches:
-    others = (_functions() if every else {}) | (_matrices() if every and matrices else {})
+    others = (_functions() | _samples() if every else {}) | (_matrices() if every and matrices else {})
     return Patches(others | _makers(), _KINDS)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from relgrad.ops.arguments import call
 from relgrad.ops.casting import cast
 from relgrad.ops.creation import holds_symbolic
 from relgrad.trace.decisions import decided, is_attempted, value_of_call
+from relgrad.trace.refusal import refuse_method
 from relgrad.trace.tracer import OPERATORS, Tracer, wrap
 from relgrad.trace.views import Origin, argument
 
@@ -33,6 +35,8 @@ _WEAK = (np.where, np.clip)
 _COMPARISONS = {"lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal,
                 "ne": np.not_equal}  # fmt: skip
 _LOGIC = frozenset(("and", "or", "xor"))
+FLOATS = ("as_integer_ratio", "hex")
+"""Methods of Python's floats that ask for all their digits."""
 
 
 class Number(Tracer):
@@ -69,7 +73,16 @@ class Number(Tracer):
         """Return what Python's own number has under a name: of integers, which are decided."""
         if name != "term" and self.python is not float and hasattr(int, name):
             return getattr(_known(self), name)
+        if name == "is_integer":
+            return lambda: self == np.floor(self)
+        if name in FLOATS:
+            refuse_method(name)
         return super().__getattr__(name)
+
+    def __pow__(self, other: Any, modulus: Any = None) -> Any:
+        if modulus is not None:
+            return pow(_known(self), _known(other), _known(modulus))
+        return _operator("pow", False)(self, other)
 
     def __neg__(self) -> Any:
         return _unary(self, np.negative)
@@ -247,6 +260,8 @@ def _operator(name: str, reflected: bool) -> Callable[..., Any]:
     def method(self: Number, other: Any) -> Any:
         if name == "mul" and isinstance(other, (list, tuple, str)):
             return Tracer.__rmul__(self, other)
+        if isinstance(other, Fraction) and self.python is float:
+            other = float(other)  # as Python does
         if not _is_python(other):
             return general(self, other)
         return _binary(name, other, self) if reflected else _binary(name, self, other)
@@ -256,7 +271,8 @@ def _operator(name: str, reflected: bool) -> Callable[..., Any]:
 
 
 for _name in OPERATORS:
-    setattr(Number, f"__{_name}__", _operator(_name, False))
+    if _name != "pow":
+        setattr(Number, f"__{_name}__", _operator(_name, False))
     setattr(Number, f"__r{_name}__", _operator(_name, True))
 for _name in _COMPARISONS:
     setattr(Number, f"__{_name}__", _operator(_name, False))

@@ -6,6 +6,7 @@ np.add.at(y, i, v)    y[i[0]] += v[0]; y[i[1]] += v[1]; …, for the i of the ca
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -135,6 +136,16 @@ def _target(function: Any, x: Any) -> Handle:
     )
 
 
+def _rehearse(function: Callable[..., Any], x: Handle, *args: Any) -> None:
+    """Raise what NumPy raises where arrays of these shapes and dtypes are written so."""
+
+    def like(a: Any) -> Any:
+        return np.ones(np.shape(a), _dtype(a)) if is_symbolic(a) else a
+
+    with np.errstate(all="ignore"):
+        function(np.ones(x.kind.shape, x.kind.dtype), *map(like, args))
+
+
 def _write_at(x: Handle, places: np.ndarray, values: Any) -> None:
     """Write values to places of an array, counted row by row, the last one where a place is named twice."""
     if places.size:
@@ -144,8 +155,9 @@ def _write_at(x: Handle, places: np.ndarray, values: Any) -> None:
 
 def _put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None:
     x = _target("np.put_along_axis", arr)
-    places = positions(x.kind.shape)
-    chosen = np.take_along_axis(places.ravel() if axis is None else places, _decided(indices), axis)
+    places, indices = positions(x.kind.shape), _decided(indices)
+    _rehearse(np.put_along_axis, x, indices, values, axis)
+    chosen = np.take_along_axis(places.ravel() if axis is None else places, indices, axis)
     _write_at(x, chosen, values)
 
 
@@ -157,21 +169,26 @@ def _cycled(values: Any, at: np.ndarray) -> Any:
 
 def _put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     x = _target("np.put", a)
-    places = positions(x.kind.shape).ravel()
-    chosen = np.take(places, np.ravel(_decided(ind)), mode=mode)  # type: ignore[call-overload]
+    places, ind = positions(x.kind.shape).ravel(), _decided(ind)
+    _rehearse(np.put, x, ind, v, mode)
+    chosen = np.take(places, np.ravel(ind), mode=mode)  # type: ignore[call-overload]
     if np.size(v):
         _write_at(x, chosen, _cycled(v, np.arange(chosen.size)))
 
 
 def _place(arr: Any, mask: Any, vals: Any) -> None:
     x = _target("np.place", arr)
-    chosen = np.flatnonzero(_truth(mask))
+    mask = _truth(mask)
+    _rehearse(np.place, x, mask, vals)
+    chosen = np.flatnonzero(mask)
     _write_at(x, chosen, _cycled(vals, np.arange(chosen.size)))
 
 
 def _putmask(a: Any, mask: Any, values: Any) -> None:
     x = _target("np.putmask", a)
-    chosen = np.flatnonzero(_truth(mask))
+    mask = _truth(mask)
+    _rehearse(np.putmask, x, mask, values)
+    chosen = np.flatnonzero(mask)
     if np.size(values):
         _write_at(x, chosen, _cycled(values, chosen))
 
@@ -179,7 +196,9 @@ def _putmask(a: Any, mask: Any, values: Any) -> None:
 def _at(ufunc: np.ufunc, a: Any, indices: Any, b: Any = None) -> None:
     """Trace `ufunc.at(a, indices, b)`: a[indices] = ufunc(a[indices], b), once for each time that an entry is named."""
     x = _target(f"np.{ufunc.__name__}.at", a)
-    chosen = positions(x.kind.shape)[settled(indices, written=True)]
+    indices = settled(indices, written=True)
+    _rehearse(ufunc.at, x, indices, *([] if b is None else [b]))
+    chosen = positions(x.kind.shape)[indices]
     if not chosen.size:
         return
     values = None if b is None else np.broadcast_to(b, chosen.shape).reshape(-1)
@@ -235,17 +254,62 @@ def _of_numbers(function: Any) -> Callable[..., Any]:
 
 def _accumulate(ufunc: np.ufunc, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
     """Trace `ufunc.accumulate` step by step, where nothing says how to do it at once."""
-    if (
-        (ufunc, "accumulate") in (*IMPLEMENTATIONS, *REDUCTIONS)
-        or ufunc not in IMPLEMENTATIONS
-        or dtype is not None
-    ):
+    if not _is_stepwise(ufunc, "accumulate") or dtype is not None:
         return NotImplemented
     x = np.moveaxis(array, axis, 0)
     steps = [x[0]] if len(x) else []
     for row in x[1:]:
         steps.append(ufunc(steps[-1], row))
     return np.moveaxis(np.stack(steps), 0, axis) if steps else array.copy()
+
+
+def _is_stepwise(ufunc: np.ufunc, method: str) -> bool:
+    """Whether a method of a ufunc is traced step by step, since nothing says how to do it at once."""
+    known = ((ufunc, method) in methods for methods in (IMPLEMENTATIONS, REDUCTIONS))
+    return ufunc in IMPLEMENTATIONS and ufunc.nin == 2 and not any(known)
+
+
+def _reduce(
+    ufunc: np.ufunc,
+    array: Any,
+    axis: Any = 0,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = np._NoValue,
+    where: Any = True,
+) -> Any:
+    """Trace `ufunc.reduce` step by step along one axis: a − b − c."""
+    if not _is_stepwise(ufunc, "reduce") or dtype is not None or out is not None or where is not True:
+        return NotImplemented
+    if ufunc is np.power:  # NumPy 2.4 answers with the first entry to the power of the last
+        return NotImplemented
+    axes = tuple(range(array.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    if len(axes) != 1:
+        return NotImplemented
+    steps = [*np.moveaxis(array, axes[0], 0)]
+    if initial is not np._NoValue:
+        shape = [n for i, n in enumerate(array.shape) if i != axes[0] % array.ndim]
+        steps = [np.broadcast_to(initial, shape), *steps]
+    if not steps:
+        return NotImplemented
+    result = functools.reduce(ufunc, steps)
+    return np.expand_dims(result, axes[0]) if keepdims else result
+
+
+def _reduceat(
+    ufunc: np.ufunc, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None
+) -> Any:
+    """Trace `ufunc.reduceat`: an axis from each index to the next, or one entry, reduced."""
+    if out is not None:
+        return NotImplemented
+    x = np.moveaxis(array, axis, 0)
+    starts = _decided(indices)
+    np.add.reduceat(np.zeros(len(x)), starts)  # raises what NumPy raises
+    parts = [x[i : max(j, i + 1)] for i, j in zip(starts, [*starts, len(x)][1:], strict=True)]
+    if not parts:
+        return array.copy() if not len(x) else NotImplemented
+    return np.moveaxis(np.stack([ufunc.reduce(part, axis=0, dtype=dtype) for part in parts]), 0, axis)
 
 
 def _rounds(places: np.ndarray) -> list[np.ndarray]:
@@ -270,6 +334,22 @@ def _apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: An
     axis = axis % (len(outer) + 1)
     places = [*range(len(outer), len(outer) + len(inner))]
     return np.moveaxis(stacked.reshape(outer + inner), places, [*range(axis, axis + len(inner))])
+
+
+def _pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
+    """Trace `np.pad` with a function, which writes to vectors along each axis that zeros were put around."""
+    if not callable(mode):
+        return NotImplemented
+    x: Any = np.pad(array, pad_width)
+    n, m = np.shape(array), np.shape(x)
+    before = np.pad(np.zeros(n, np.int8), pad_width, constant_values=1)  # where entries are new
+    for axis in range(x.ndim):
+        line = np.moveaxis(before, axis, 0).min(axis=tuple(range(1, x.ndim)))
+        first = int(np.argmin(line)) if 0 in line else 0
+        vectors = np.moveaxis(x, axis, -1)
+        for at in np.ndindex(*vectors.shape[:-1]):
+            mode(vectors[at], (first, m[axis] - n[axis] - first), axis, options)
+    return x
 
 
 def _piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
@@ -368,10 +448,13 @@ QUERIES.update(
         np.putmask: _putmask,
         np.fill_diagonal: _fill_diagonal,
         np.apply_along_axis: _apply_along_axis,
+        np.pad: _pad,
         np.piecewise: _piecewise,
         np.where: _where,
         (np.ufunc, "at"): _at,
         (np.ufunc, "accumulate"): _accumulate,
+        (np.ufunc, "reduce"): _reduce,
+        (np.ufunc, "reduceat"): _reduceat,
         "sort": _sort,
         "partition": _partition,
         "item": _item,

@@ -243,6 +243,14 @@ def _kept(function: Any, args: Any, kwargs: Any, y: Any) -> Any:
     return _array(function, args, kwargs, y) if _is_array(_argument(args, kwargs)[0]) else y
 
 
+def _copied(function: Any, args: Any, kwargs: Any, y: Any) -> Any:
+    """Give the result of `x.copy()` memory row by row, which is its default order, unlike that of `np.copy`."""
+    if _rank(y) and [*args[1:], *kwargs.values()] in ([], ["C"]):
+        y.origin = Origin(np.ndarray, rows=True)
+        return y
+    return _kept(function, args, kwargs, y)
+
+
 def _array(function: Any, args: Any, kwargs: Any, y: Any) -> Any:
     if _rank(y) == 0:
         y.origin = Origin(np.ndarray)
@@ -274,7 +282,7 @@ SHARING: dict[Any, Callable[..., Any]] = {
     np.einsum: _sum_of_one,
     **dict.fromkeys(["conj", "conjugate", np.linalg.matrix_power, np.diff], _same),
     **dict.fromkeys(["astype", *_ASTYPE], _converted),
-    "copy": _kept,
+    "copy": _copied,
     np.imag: _zeros,
     **dict.fromkeys([np.copy, np.full_like, np.zeros_like, np.ones_like, np.empty_like, np.full], _array),
     **dict.fromkeys([np.zeros, np.ones, np.empty, np.roll, np.tile, np.pad, np.where, np.cross], _array),

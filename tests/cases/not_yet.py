@@ -7,13 +7,11 @@ NOT_YET = {
         models: hierarchical softmax [gradient]
     """,
     "remainders of exponentials and powers with a parameter or an offset": """
-        density: Student, to the freedom [gradient product]
-        models: Tsallis entropy [value]
+        density: Student, to the freedom [gradient]
     """,
     "expanded squares of differences": """
         logsumexp: variance of exponentials, in logs [value]
-        geometry: pairs of distances [value]
-        geometry: Gaussian kernel [value gradient]
+        geometry: Gaussian kernel [value]
     """,
     "other": """
         exponential: exp of a logarithm [value gradient product]

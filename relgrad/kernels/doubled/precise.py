@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
-from functools import cached_property
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,86 +14,125 @@ from relgrad.kernels.doubled.number import BLOCK, Doubled
 from relgrad.kernels.numbers import Twin, lowered
 
 CHANCE = 2.0**-7
-"""Of random numbers, digits may seem lost this often: the fewer entries a result has, the less they may lose."""
-SMALL = 2.0**-12
-"""A difference this far below its parts has lost digits, however many entries there are."""
+"""A single number may lose so much; n entries, one of which is smaller by chance, lose n^(3/2) times more."""
+SMALL = 2.0**-16
+"""Digits are lost in entries so far below their parts that are computed again by themselves, however many there are."""
 TINY = 2.0**-26
-"""So has a sum of many this far below the sum of their magnitudes, which has random signs."""
+"""And where the whole is computed again: half of the digits."""
 
 
-def cancels(result: Any, *parts: Any, axis: Any = ()) -> Any:
+def cancels_at(result: Any, *parts: Any, chances: float = 1) -> Any:
     """Return which entries of a sum are far below a part of it, |result| < ε·|part|, or False for none.
 
-    ε is 2⁻⁷ of a single number, and at least 2⁻¹². Along axes it is the largest entries that are compared.
+    ε is 2⁻⁷·n^(-3/2) for n entries, over the `chances` that a program has to ask by chance, and at least 2⁻¹⁶. A part
+    may come with a factor, as (part, factor).
 
     >>> x = np.array([1.0, 2.0])
-    >>> cancels(x - 0.5, x), cancels(x - 1.0001, x), cancels(x - 1.0001, x, axis=0)
+    >>> cancels_at(x - 0.5, x), cancels_at(x - 1.0001, x), cancels_at(x - 1.0001, (x, 1e-3))
     (False, array([ True, False]), False)
     """
-    kind: type = type(result)
-    if kind is float and issubclass(type(parts[0]), (float, np.floating, np.ndarray)):
-        result = np.broadcast_to(result, np.shape(parts[0]))[()]
-        kind = type(result)
-    if kind is np.float64 or kind is np.float32:
-        size = abs(result)
-        return any(size < CHANCE * abs(x) for x in parts)
-    if not issubclass(kind, np.ndarray):  # a stand-in for an array, while a program is traced again
+    return _below(result, parts, SMALL, chances)
+
+
+def cancels(result: Any, *parts: Any, axis: Any = None, chances: float = 1) -> bool:
+    """Return whether an entry of a sum is far below a part of it, with ε at least 2⁻²⁶.
+
+    Along axes it is mean squares that are compared, as of residuals that are squared and summed.
+
+    >>> x = np.array([1.0, 2.0])
+    >>> cancels(x - 1.0001, x), cancels(x - 1.0001, x, axis=-1)
+    (True, False)
+    """
+    if axis is None:
+        return _below(result, parts, TINY, chances) is not False
+    if not isinstance(result, np.ndarray):
         return False
-    count = result.size
-    for a in np.atleast_1d(axis) if axis != () else ():
-        count //= result.shape[a] or 1
-    found = [lost for x in parts if (lost := _below(result, x, count)) is not False]
-    if found and axis != ():
-        # Where the largest of a row is far below, so is an entry: that part of the row which is largest.
-        largest = _largest(result, axis)
-        return any(_below(largest, _largest(x, axis), count) is not False for x in parts)
-    return functools.reduce(np.logical_or, found) if found else False
+    axes = axis if type(axis) is tuple else (axis,)
+    if math.prod([result.shape[a] for a in axes]) == result.size:
+        axes = ()
+    size, small = _mean_square(result, axes), _chance(result.size, chances)
+    for part in parts:
+        x, factor = part if type(part) is tuple else (part, 1.0)
+        if np.count_nonzero(size < (small * factor) ** 2 * _mean_square(x, axes)):
+            return True
+    return False
 
 
-def _below(result: Any, part: Any, count: int) -> Any:
-    """Return where |result| < ε·|part|, or False for nowhere; large arrays are looked at in the cache."""
-    small = max(SMALL, CHANCE / (count or 1))
-    if result.size <= 2 * BLOCK or np.shape(part) != result.shape:
-        found = np.abs(result) < np.abs(part) * small
-        return found if np.count_nonzero(found) else False
-    r, p, found = result.reshape(-1), part.reshape(-1), np.empty(result.size, bool)
-    for start in range(0, result.size, BLOCK):
+def _chance(sums: int, chances: float, products: int = 1, least: float = TINY) -> float:
+    return max(least, CHANCE / (chances * math.sqrt(sums * sums * sums * products or 1)))
+
+
+def _below(result: Any, parts: Sequence[Any], least: float, chances: float) -> Any:
+    """Return where |result| < ε·|part| for a part, or False for nowhere; large arrays are looked at in the cache."""
+    kind = type(result)
+    if kind is np.float64:
+        sizes = [abs(x[0] * x[1]) if type(x) is tuple else abs(x) for x in parts]
+        if all([isinstance(x, float) for x in sizes]):  # noqa: C419
+            return bool(abs(result) < _chance(1, chances, least=least) * max(sizes))
+    elif not issubclass(kind, np.ndarray | float | np.floating):
+        return False  # for a stand-in for an array, while a program is traced again
+    count = result.size if kind is np.ndarray else max([np.size(x) for x in (result, *map(_first, parts))])
+    small = _chance(count, chances, least=least)
+    if count <= 2 * BLOCK or any(np.shape(x) not in ((), np.shape(result)) for x in map(_first, parts)):
+        return _any_below(result, parts, small)
+    flat = [x.reshape(-1) if np.ndim(x) else x for x in map(_first, (result, *parts))]
+    found = np.empty(count, bool)
+    for start in range(0, count, BLOCK):
         some = slice(start, start + BLOCK)
-        np.less(np.abs(r[some]), np.abs(p[some]) * small, out=found[some])
+        block, *rest = [x[some] if np.ndim(x) else x for x in flat]
+        paired = [(y, x[1]) if type(x) is tuple else y for x, y in zip(parts, rest, strict=True)]
+        found[some] = _any_below(block, paired, small)
     return found.reshape(result.shape) if np.count_nonzero(found) else False
 
 
-def _largest(x: Any, axis: Any) -> Any:
-    """Return the largest magnitudes along axes, which stay."""
-    x = np.abs(x)
-    x = x.reshape((1,) * max(-min(np.atleast_1d(axis)) - x.ndim, 0) + x.shape)
-    return np.maximum.reduce(x, axis=axis, keepdims=True, initial=0.0)
+def _first(x: Any) -> Any:
+    return x[0] if type(x) is tuple else x
 
 
-def sum_cancels(total: Any, x: Any, axis: Any = None) -> bool:
-    """Return whether a sum of n entries is below ε·Σ |x|, where ε = 2⁻⁷/√n for one sum, and at least 2⁻²⁶.
+def _any_below(result: Any, parts: Sequence[Any], small: float) -> Any:
+    sizes = [abs(x[0]) * abs(x[1]) if type(x) is tuple else abs(x) for x in parts]
+    below = abs(result) < functools.reduce(np.maximum, sizes) * small
+    return below if np.count_nonzero(below) else False
+
+
+def _mean_square(x: Any, axes: tuple[int, ...]) -> Any:
+    """Return the mean squares along axes, which stay, or of all entries."""
+    axes = tuple([a for a in axes if a >= -np.ndim(x)])
+    if not axes:
+        return _squares(x) / (np.size(x) or 1)
+    return np.add.reduce(np.square(x), axis=axes, keepdims=True) / math.prod([x.shape[a] or 1 for a in axes])
+
+
+def _squares(x: Any) -> Any:
+    """Return Σ x²: by blocks, for which BLAS wakes no other threads."""
+    if not isinstance(x, np.ndarray):
+        return x * x
+    x = x.reshape(-1)
+    if x.size <= 2 * BLOCK:
+        return x.dot(x)
+    return sum([part.dot(part) for part in np.split(x, range(BLOCK, x.size, BLOCK))])
+
+
+def sum_cancels(total: Any, x: Any, axis: Any = None, chances: float = 1) -> bool:
+    """Return whether a sum is below ε·Σ |x|, where ε = 2⁻⁷·s^(-3/2)·n^(-1/2) for s sums of n entries, at least 2⁻²⁶.
+
+    ε is divided by the `chances` that a program has.
 
     >>> sum_cancels(np.float64(0), np.array([1.0, -1.0])), sum_cancels(np.float64(0.5), np.array([1.0, -0.5]))
     (True, False)
     """
     if not issubclass(type(total), (np.ndarray, np.floating)):
         return False
-    small = _small(x.size, np.size(total))
-    if axis is None and x.size <= BLOCK:
-        # Σ |x| is at most √n·‖x‖.
-        flat = x.reshape(-1)
-        if abs(total) >= small * math.sqrt(x.size * flat.dot(flat)):
-            return False
+    sums = np.size(total)
+    small = _chance(sums, chances, x.size // (sums or 1))
+    if sums == 1 and abs(total) >= small * math.sqrt(x.size * _squares(x)):
+        return False  # since Σ |x| ≤ √n·‖x‖
     magnitudes = np.add.reduce(np.abs(x), axis=axis, keepdims=np.ndim(total) == np.ndim(x))
     return bool(np.any(np.abs(total) < small * magnitudes))
 
 
-def _small(products: int, sums: int) -> float:
-    return max(TINY, CHANCE / math.sqrt(max(sums * products, 1)))
-
-
-def product_cancels(product: Any, a: Any, b: Any) -> bool:
-    """Return whether an entry of a product of matrices is below ε·Σ |a|·|b|, with ε as in a sum.
+def product_cancels(product: Any, a: Any, b: Any, chances: float = 1) -> bool:
+    """Return whether an entry of a product of matrices, or of a sum with one, is below ε·Σ |a|·|b|, ε as in a sum.
 
     >>> a = np.array([[1.0, 1.0]])
     >>> product_cancels(np.array([[0.0]]), a, np.array([[1.0], [-1.0]]))
@@ -102,12 +140,13 @@ def product_cancels(product: Any, a: Any, b: Any) -> bool:
     """
     if not issubclass(type(product), (np.ndarray, np.floating)):
         return False
-    size, small = np.abs(product), _small(np.size(product) * a.shape[-1], np.size(product))
-    if a.size + b.size > BLOCK:
-        rows = np.sqrt(np.einsum("...ij,...ij->...i", a, a))[..., None]
-        columns = np.sqrt(np.einsum("...ij,...ij->...j", b, b))[..., None, :]
-        if not np.count_nonzero(size < small * rows * columns):
-            return False
+    size, small = np.abs(product), _chance(np.size(product), chances, a.shape[-1])
+    if size.size == 0 or size.min() >= small * math.sqrt(_squares(a) * _squares(b)):
+        return False
+    rows = np.sqrt(np.einsum("...ij,...ij->...i", a, a))[..., None]
+    columns = np.sqrt(np.einsum("...ij,...ij->...j", b, b))[..., None, :]
+    if not np.count_nonzero(size < small * rows * columns):
+        return False
     return bool(np.any(size < small * np.matmul(np.abs(a), np.abs(b))))
 
 
@@ -119,7 +158,7 @@ def precise(by: Callable[..., Any], entrywise: bool = False) -> Callable[[Any], 
     >>> @precise(by=as_written)
     ... def f(b, c):
     ...     t = b * b
-    ...     return t - c, cancels(t - c, c)
+    ...     return t - c, cancels_at(t - c, c)
     >>> float(f(np.float64(1 + 2**-30), np.float64(1 + 2**-29))) == 2**-60
     True
 
@@ -127,27 +166,32 @@ def precise(by: Callable[..., Any], entrywise: bool = False) -> Callable[[Any], 
     stand in its place, if what the other function has decided, and returns besides, comes out in floats as well.
     Of an `entrywise` function, only the entries that are asked for are computed again.
     """
-    return lambda function: mending(function, lambda: by, entrywise)
+    return lambda function: mending(function, lambda: (by, entrywise))
 
 
 def mending(
-    function: Callable[..., Any], by: Callable[[], Callable[..., Any]], entrywise: bool
+    function: Callable[..., Any], by: Callable[[], tuple[Callable[..., Any], bool] | None]
 ) -> Callable[..., Any]:
-    """Return the function that is `precise` by another, which is asked for when it is needed."""
-    made = _Both(by)
+    """Return the function that is `precise` by another, which is asked for, and how, when it is needed; or by none."""
+
+    @functools.cache
+    def again() -> tuple[_Both, bool] | None:
+        found = by()
+        return found and (_Both(found[0]), found[1])
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         result, lost = function(*args, **kwargs)
-        if not (lost.any() if isinstance(lost, np.ndarray) else lost):
+        if not (lost.any() if isinstance(lost, np.ndarray) else lost) or (found := again()) is None:
             return result
+        made, entrywise = found
         try:
             with np.errstate(all="ignore"):
                 if isinstance(lost, np.ndarray) and entrywise:
                     return _by_entries(made, args, kwargs, result, lost)
-                found, alike = made(*args, **kwargs)
-                found = iter(parts(found))
-                return mapped(lambda x: _mended(x, next(found), np.all(alike)), result)
+                doubled, alike = made(*args, **kwargs)
+                doubled = iter(parts(doubled))
+                return mapped(lambda x: _mended(x, next(doubled), np.all(alike)), result)
         except (ArithmeticError, TypeError, ValueError, AttributeError, LookupError, RuntimeError):
             # What is written for arrays of floats only, or decides by digits that are not known.
             return result
@@ -158,20 +202,14 @@ def mending(
 class _Both:
     """A function as written in doubled arithmetic, and where its decisions are those of floats."""
 
-    def __init__(self, by: Callable[[], Callable[..., Any]]):
-        self._by = by
-
-    @cached_property
-    def _twin(self) -> tuple[Callable[..., Any], Twin]:
-        function = self._by()
-        return function, Twin(function, Doubled)
+    def __init__(self, function: Callable[..., Any]):
+        self._function, self._twin = function, Twin(function, Doubled)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        function, twin = self._twin
-        found, decided = twin(*args, **kwargs)
+        found, decided = self._twin(*args, **kwargs)
         alike = np.True_
         if decided:
-            for a, b in zip(decided, function(*args, **kwargs)[1], strict=True):
+            for a, b in zip(decided, self._function(*args, **kwargs)[1], strict=True):
                 alike = alike & (lowered(a) == b)
         return found, alike
 
@@ -183,11 +221,9 @@ def _by_entries(doubled: Any, args: Any, kwargs: Any, result: Any, lost: Any) ->
     args, kwargs, lost = mapped(flat, args), mapped(flat, kwargs), flat(lost)
     new = mapped(lambda x: np.array(x, order="C"), result)
     whole = [x.reshape(-1) for x in parts(new)]
-    for start in range(0, lost.size, BLOCK):
-        some: Any = np.flatnonzero(lost[start : start + BLOCK])
-        if len(some) == 0:
-            continue
-        some = slice(start, start + BLOCK) if len(some) > BLOCK // 4 else some + start
+    places = np.flatnonzero(lost)
+    for start in range(0, len(places), BLOCK):
+        some = places[start : start + BLOCK]
         at = lambda x: x[some] if np.ndim(x) else x  # noqa: B023
         found, alike = doubled(*mapped(at, args), **mapped(at, kwargs))
         for x, better in zip(whole, parts(found), strict=True):

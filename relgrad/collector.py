@@ -1,4 +1,4 @@
-"""Python's cyclic collector, paused while a graph grows."""
+"""Python's cyclic collector, paused while programs are made."""
 
 from __future__ import annotations
 

@@ -1,0 +1,224 @@
+"""Entries that are constant whatever the arguments are: differences of an entry from itself, and what is made of them.
+
+    d = x − max(x):       dₖ = 0 at the one k where x is largest   ⟶   nothing flows back from there, not 0·∞
+    d = x[:, None] − x:   dₖₖ = 0
+    (x − min(x))/y, cbrt(x − max(x)), arccos(x/x[0]):  constant where their operands are
+    exp(-inf/t):          constant in t, since -inf is
+
+The chain rule takes what flows to x from what flows to max(x), and both are infinite where a root or a pole meets 0.
+Entries that tie for the largest do move apart, so they are not constant.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from relgrad.bounds import range_of
+from relgrad.dependence import dependent
+from relgrad.op import Constant, as_term, is_constant
+from relgrad.ops.arithmetic import add, divide, float_power, multiply, negative, power, reciprocal, subtract
+from relgrad.ops.extremes import Max, Min
+from relgrad.ops.joining import Concatenate
+from relgrad.ops.structure import BroadcastTo, Expand, Squeeze
+from relgrad.support import LARGEST
+from relgrad.term import Term, kept
+from relgrad.trace.tracer import Tracer
+from relgrad.types import ArrayType
+
+
+class Entries(NamedTuple):
+    """Masks of the entries that are constant, and of those that are 0; None where there are none."""
+
+    constant: Any
+    zero: Any
+
+
+def where_moving(v: Term, g: Term) -> Term:
+    """Return what flows to or from a value, 0 at its constant entries if it may be infinite there."""
+    found = kept(v, "constancy", _constancy)
+    if found is None or not _may_be_infinite(g, v):
+        return g
+    kind: Any = g.type
+    return as_term(np.where(found.constant, np.zeros((), kind.dtype), Tracer(g)))  # type: ignore[call-overload]
+
+
+def without_infinite(v: Term, g: Term, flow: Term) -> Term:
+    """Return what flows to an operand; 0 where none flows to the value, which is infinite since a constant in it is.
+
+    exp(-inf/t) = 0 for t near any t > 0, though the chain rule has 0·(inf/t²) for its slope.
+    """
+    infinite = kept(v, "infinite", _infinite)
+    if infinite is None:
+        return flow
+    kind: Any = flow.type
+    unmoved = np.equal(Tracer(g), 0) & infinite  # type: ignore[call-overload]
+    return as_term(np.where(unmoved, np.zeros((), kind.dtype), Tracer(flow)))  # type: ignore[call-overload]
+
+
+def _infinite(v: Term) -> Any:
+    """Return a mask of the entries that are infinite since a constant is, or None."""
+    op = v.op
+    if type(op) is Constant:
+        found = np.isinf(op.value) if op.value.dtype.kind == "f" and op.value.size <= LARGEST else None
+        return found if found is not None and found.any() else None
+    known = [x.cache["infinite"] for x in v.rands]
+    if all(k is None for k in known) or not isinstance(v.type, ArrayType) or _size(v) > LARGEST:
+        return None
+    if op in (add, subtract, multiply, negative):
+        return functools.reduce(_union, known)
+    if op is divide or _takes(v):
+        return known[0] if op is divide or known[0] is None else _moved_mask(v, known[:1])
+    return _moved_mask(v, known) if isinstance(op, Concatenate) else None
+
+
+def _moved_mask(v: Term, known: list[Any]) -> Any:
+    """Return what an op that moves entries makes of masks."""
+    kinds: list[Any] = [x.type for x in v.rands]
+    masks = [np.broadcast_to(False if k is None else k, x.shape) for k, x in zip(known, kinds, strict=False)]
+    found = _applied(v, *[m.astype(float) for m in masks])
+    return None if found is None else found != 0
+
+
+def _applied(v: Term, *arrays: Any) -> Any:
+    """Return what an op makes of other arrays in the places of its first operands; None where it raises."""
+    try:
+        return v.op.compute(*arrays, *[x.op.value for x in v.rands[len(arrays) :]])
+    except IndexError:  # the program shall raise when it runs, not now
+        return None
+
+
+def _takes(v: Term) -> bool:
+    """Whether a term takes entries of its first operand, at places that are known."""
+    moves = isinstance(v.op, (Expand, Squeeze, BroadcastTo)) or v.op.laws.selects
+    return moves and all(map(is_constant, v.rands[1:]))
+
+
+def _may_be_infinite(g: Term, v: Term) -> bool:
+    """Whether a term divides by what depends on a value's operands and may be 0."""
+    divisors = kept(g, "vanishing divisors", _vanishing_divisors)
+    return bool(divisors) and not divisors.isdisjoint(dependent(list(divisors), v.rands))
+
+
+def _vanishing_divisors(t: Term) -> frozenset[Term]:
+    """Return what a term divides by that may be 0, there and below."""
+    found = functools.reduce(_joined, [x.cache["vanishing divisors"] for x in t.rands], frozenset[Term]())
+    divisor = _divisor(t)
+    if divisor is None or divisor in found or (kind := range_of(divisor)).positive or kind.negative:
+        return found
+    return found | {divisor}
+
+
+def _joined(a: frozenset[Term], b: frozenset[Term]) -> frozenset[Term]:
+    """Return a union, which is one of both where it can be, since thousands of terms keep one."""
+    return a if b <= a else b if a <= b else a | b
+
+
+def _divisor(t: Term) -> Term | None:
+    if t.op is reciprocal:
+        return t.rands[0]
+    if t.op is divide:
+        return t.rands[1]
+    takes_root = t.op in (power, float_power) and not range_of(t.rands[1]).nonnegative
+    return t.rands[0] if takes_root else None
+
+
+def _constancy(v: Term) -> Entries | None:
+    """Return the constant entries of a term, from those of its operands; None if there are none."""
+    op = v.op
+    if not op.elementwise or not isinstance(v.type, ArrayType):
+        return None
+    moving = [i for i, x in enumerate(v.rands) if type(x.op) is not Constant]
+    if len(moving) > 1 and not op.times and (meaning := op.meaning(*map(Tracer, v.rands))) is not None:
+        return kept(as_term(meaning), "constancy", _constancy)
+    known = [x.cache["constancy"] for x in v.rands]
+    same = coincidence(*v.rands) if op in (subtract, divide) else None
+    zero = same if op is subtract else _zero(v, known)
+    inherited = known[moving[0]].constant if len(moving) == 1 and known[moving[0]] else None
+    constant = _union(same, _union(zero, inherited))
+    return None if constant is None else Entries(constant, zero)
+
+
+def _zero(v: Term, known: list[Entries | None]) -> Any:
+    """Return where an operand is 0 in which an op is linear, all others being fixed."""
+    zero: Any = None
+    for i in v.op.laws.linear:
+        if (found := known[i]) is not None:
+            zero = _union(zero, found.zero)
+    return zero
+
+
+def _union(a: Any, b: Any) -> Any:
+    return b if a is None else a if b is None else a | b
+
+
+def coincidence(x: Term, y: Term) -> Any:
+    """Return where x and y are one and the same entry, a mask that broadcasts; None if that is nowhere.
+
+    Where both are one function of single entries, its operands are compared: log(x) and log(max(x)), x − a and y − a.
+    """
+    while True:
+        x, y = _whole(x), _whole(y)
+        if (found := _of_extreme(x, y)) is not None or (found := _of_extreme(y, x)) is not None:
+            return found
+        if x.op is not y.op or not x.op.elementwise or len(x.rands) != len(y.rands):
+            return _of_positions(x, y)
+        differ = [(a, b) for a, b in zip(x.rands, y.rands, strict=True) if a is not b]
+        if len(differ) != 1:
+            return None
+        x, y = differ[0]
+
+
+def _whole(x: Term) -> Term:
+    """Return a term with the leading axes of extent 1 that broadcasting supplies."""
+    if type(x.op) is not Squeeze:
+        return x
+    before: Any = x.rands[0].type
+    after: Any = x.type
+    return x.rands[0] if before.shape == (1,) * (before.ndim - after.ndim) + after.shape else x
+
+
+def _of_extreme(x: Term, m: Term) -> Any:
+    """Return where x is the only largest, or smallest, of the entries of which m is the extreme."""
+    if type(m.op) not in (Max, Min) or m.rands[0] is not x:
+        return None
+    mask = np.equal(Tracer(x), Tracer(m))  # type: ignore[call-overload]
+    return mask & (np.sum(mask, axis=m.op.axes, keepdims=True) == 1)
+
+
+def _of_positions(x: Term, y: Term) -> Any:
+    """Return where x and y, which take entries of one array, take the same."""
+    first, second = _chain(x), _chain(y)
+    root = next((t for t in first if t in second), None)
+    if root is None or any(_size(t) > LARGEST for t in (*first, *second)):
+        return None
+    places = [_moved(root, chain) for chain in (first, second)]
+    if any(p is None for p in places):
+        return None
+    mask = places[0] == places[1]
+    return mask if mask.size <= LARGEST and mask.any() else None
+
+
+def _size(t: Term) -> int:
+    size = t.type.size if isinstance(t.type, ArrayType) else None
+    return LARGEST + 1 if size is None else size
+
+
+def _chain(t: Term) -> list[Term]:
+    """Return a term, and what it takes entries of, the last first."""
+    found = [t]
+    while _takes(t):
+        t = t.rands[0]
+        found.append(t)
+    return found
+
+
+def _moved(root: Term, chain: list[Term]) -> Any:
+    """Return the positions in the root of the entries that the first term of a chain takes."""
+    kind: Any = root.type
+    places: Any = np.arange(_size(root)).reshape(kind.shape)
+    for t in reversed(chain[: chain.index(root)]):
+        places = None if places is None else _applied(t, places)
+    return places

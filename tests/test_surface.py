@@ -1,0 +1,204 @@
+"""Functions of NumPy and Python that are made of others: values and dtypes are theirs, gradients are slopes."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relgrad as rg
+from relgrad.errors import RelgradError
+from relgrad.trace.containers import flatten
+
+RNG = np.random.default_rng(7)
+X = np.array([0.9, 1.7, 0.6, 2.3, 1.2])
+
+
+def agree(f: Callable[..., Any], x: Any, rtol: float = 1e-12) -> None:
+    """Check a value against NumPy's, and the gradient of its weighted sum against differences."""
+    want, structure = flatten(f(x))
+    got, found = flatten(rg.stabilize(f)(x))
+    assert structure == found
+    for a, b in zip(want, got, strict=True):
+        assert (np.shape(a), np.asarray(a).dtype) == (np.shape(b), np.asarray(b).dtype)
+        np.testing.assert_allclose(b, a, rtol=rtol, atol=1e-14)
+
+    def total(x: Any) -> Any:
+        parts = flatten(f(x))[0]
+        return sum(np.sum(p * np.cos(1.0 + np.arange(np.size(p)).reshape(np.shape(p)))) for p in parts)
+
+    at, h = np.asarray(x, float), 1e-6
+    units = np.eye(at.size).reshape(-1, *at.shape) * h
+    shaped = (lambda v: v) if isinstance(x, np.ndarray) else float
+    slopes = [(total(shaped(at + e)) - total(shaped(at - e))) / (2 * h) for e in units]
+    np.testing.assert_allclose(
+        rg.grad(total)(x), np.reshape(slopes, at.shape), rtol=1e-5, atol=1e-6 * (1 + np.max(np.abs(slopes)))
+    )
+
+
+STATISTICS: dict[str, Callable[[Any], Any]] = {
+    "mean": lambda x: statistics.mean(x),
+    "fmean": lambda x: statistics.fmean(x),
+    "geometric_mean": lambda x: statistics.geometric_mean(x),
+    "harmonic_mean": lambda x: statistics.harmonic_mean(x),
+    "medians": lambda x: statistics.median(x) + statistics.median_low(x[:4]) * statistics.median_high(x[:4]),
+    "variances": lambda x: statistics.variance(x) + statistics.pvariance(x),
+    "deviations": lambda x: statistics.stdev(x) + statistics.pstdev(x),
+    "weighted": lambda x: statistics.fmean(x, [1, 2, 3, 4, 5]),
+    "about a center": lambda x: statistics.variance(x, 1.0) + statistics.pstdev(x, 2.0),
+    "of a generator": lambda x: statistics.mean(v * v for v in x),
+    "of two": lambda x: statistics.covariance(x, x[::-1]) + statistics.correlation(x, [0, 1, 4, 9, 16]),
+}
+
+
+@pytest.mark.parametrize("name", STATISTICS)
+def test_statistics_of_python_are_those_of_the_sample(name: str):
+    agree(lambda x: np.asarray(STATISTICS[name](list(x))) * 1.0, X)
+
+
+def test_samples_that_are_too_small_raise_as_in_python():
+    for f in (
+        lambda x: statistics.mean(list(x[:0])) + x[0],
+        lambda x: statistics.stdev(list(x[:1])),
+        lambda x: statistics.covariance(list(x), list(x[1:])),
+    ):
+        with pytest.raises(statistics.StatisticsError):
+            rg.stabilize(f)(X)
+
+
+def test_samples_of_integers_are_refused_since_their_results_are_of_several_classes():
+    for x in (np.array([1, 3]), np.float32([1, 2])):
+        with pytest.raises(RelgradError, match="dtype"):
+            rg.stabilize(lambda x: statistics.mean(x))(x)
+
+
+NUMBERS: dict[str, Callable[[Any], Any]] = {
+    "dist": lambda s: math.dist([s, 1.0], [2.0, s * s]),
+    "ldexp": lambda s: math.ldexp(s, 3) + math.ldexp(s, -2),
+    "frexp": lambda s: math.frexp(s * 5)[0] + s,
+    "modf": lambda s: math.modf(s * 5)[0] * math.modf(s * 5)[1],
+    "isclose": lambda s: s * 2 if math.isclose(s, 0.7, abs_tol=0.1) else s * 3,
+    "not close": lambda s: s * 2 if math.isclose(s, 0.8) else s * 3,
+    "fraction": lambda s: s * Fraction(1, 3) + Fraction(1, 2) / s,
+    "is_integer": lambda s: s if (s * 10).is_integer() else s * s,
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_functions_of_numbers_are_pythons(name: str):
+    agree(NUMBERS[name], 0.65)
+
+
+def test_powers_of_integers_with_a_modulus():
+    assert rg.stabilize(lambda n: pow(n, 3, 5))(7) == pow(7, 3, 5)
+
+
+def test_what_needs_all_digits_of_a_number_is_refused():
+    for f in (lambda s: s.as_integer_ratio()[0], lambda s: s.hex()):
+        with pytest.raises(RelgradError, match="cannot be traced"):
+            rg.stabilize(f)(0.5)
+
+
+M = np.random.default_rng(3).normal(size=(4, 3))
+
+
+def carried(v: Any, width: Any, axis: int, options: Any) -> None:
+    v[: width[0]] = options.get("times", 1) * v[width[0]]
+    v[v.shape[0] - width[1] :] = axis
+
+
+FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+    "reduceat": lambda x: np.add.reduceat(x, [0, 3, 1, 1]),
+    "reduceat along an axis": lambda x: np.maximum.reduceat(np.outer(x, x), [0, 2], axis=1),
+    "subtract.reduceat": lambda x: np.subtract.reduceat(x, [0, 3]),
+    "subtract.reduce": lambda x: np.subtract.reduce(np.outer(x, x), axis=1, keepdims=True, initial=2.0),
+    "divide.reduce": lambda x: np.divide.reduce(x),
+    "hypot.reduce": lambda x: np.hypot.reduce(x),
+    "fmax.reduce": lambda x: np.fmax.reduce(x),
+    "tensorsolve": lambda x: np.linalg.tensorsolve(
+        (np.outer(x, x) + np.eye(5)).reshape(5, 1, 5), x.reshape(5, 1)
+    ),
+    "tensorsolve along axes": lambda x: np.linalg.tensorsolve(
+        np.diag(x)[:4, :4].reshape(2, 4, 2), x[:4], axes=(0,)
+    ),
+    "whole basis": lambda x: (lambda u, s, vh: u @ np.diag(s) @ vh[:3])(*np.linalg.svd(x[:3, None] * M.T)),
+    "values": lambda x: np.linalg.svd(x[:4, None] * M).S,
+    "complete": lambda x: (lambda q, r: [r, q[:, :3]])(*np.linalg.qr(x[:4, None] * M, mode="complete")),
+    "take wrap": lambda x: np.take(np.outer(x, x), [[-7, 9], [0, 5]], axis=1, mode="wrap"),
+    "take clip": lambda x: np.take(x, np.array([-3, 9, 2]), mode="clip") * x.take(7, mode="clip"),
+    "take at positions of the trace": lambda x: np.take(x, np.argsort(x) * 3 - 4, mode="wrap"),
+    "linspace": lambda x: np.linspace(x[0], x[1:3], 4),
+    "linspace without its end": lambda x: np.linspace(-x, x, 3, endpoint=False, axis=1),
+    "a copy lies in rows": lambda x: (lambda y: [y.reshape(-1).__setitem__(2, x[1]), y][1])(
+        np.outer(x, x).copy()
+    ),
+}
+for mode in ("mean", "median", "maximum", "minimum"):
+    FUNCTIONS[f"pad {mode}"] = lambda x, mode=mode: np.pad(x, (2, 1), mode=mode)
+    FUNCTIONS[f"pad {mode} of some"] = lambda x, mode=mode: np.pad(
+        np.outer(x, x[:3]), ((1, 2), (0, 3)), mode, stat_length=((1, 4), (2, 2))
+    )
+FUNCTIONS |= {
+    "pad ramp": lambda x: np.pad(
+        np.outer(x, x), ((2, 1), (0, 3)), "linear_ramp", end_values=((1, 2), (3, x[0]))
+    ),
+    "pad odd": lambda x: np.pad(x, (7, 13), "reflect", reflect_type="odd"),
+    "pad odd symmetric": lambda x: np.pad(np.outer(x, x), ((3, 1), (0, 6)), "symmetric", reflect_type="odd"),
+    "pad by a function": lambda x: np.pad(np.outer(x, x), ((1, 2), (2, 0)), carried, times=3.0),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_are_numpys(name: str):
+    agree(FUNCTIONS[name], X)
+
+
+def test_bounds_of_ranges_are_numpys_to_the_last_bit():
+    for start, stop, n, end, dtype in (
+        (-4.0, 2.0, 3, False, int),
+        (-4.0, 2.0, 3, False, None),
+        (0.1, 0.7, 7, True, None),
+        (1.0, 1.0, 3, True, np.float32),
+        (2.0, 3.0, 1, True, None),
+        (2.0, 3.0, 0, True, None),
+    ):
+        f = lambda a, b, n=n, end=end, dtype=dtype: np.linspace(a, b, n, end, dtype=dtype)
+        want, got = f(start, stop), rg.stabilize(f)(start, stop)
+        assert want.dtype == got.dtype
+        np.testing.assert_array_equal(got, want)
+
+
+def test_statistics_of_integers_are_rounded_where_they_are_padded():
+    n = np.array([1, 5, 2, 9])
+    for mode in ("mean", "median", "linear_ramp", "maximum"):
+        f = lambda n, mode=mode: np.pad(n, (2, 3), mode=mode)
+        np.testing.assert_array_equal(rg.stabilize(f)(n), f(n))
+        assert rg.stabilize(f)(n).dtype == n.dtype
+
+
+def test_vectors_that_are_not_determined_have_values_and_no_derivatives():
+    f = lambda a: np.linalg.svd(a)[0][:, 3:]
+    np.testing.assert_allclose(rg.stabilize(f)(M), f(M))
+    g = lambda a: np.linalg.qr(a, mode="complete").Q[:, 3:]
+    np.testing.assert_allclose(rg.stabilize(g)(M), g(M))
+    for h in (f, g):
+        with pytest.raises(rg.errors.GradientError, match="not determined") as error:
+            rg.grad(lambda a, h=h: np.sum((h(a) @ h(a).T) * np.arange(16.0).reshape(4, 4)))(M)
+        assert error.value.where.startswith(__file__)
+
+
+def test_indices_and_axes_that_numpy_refuses_are_refused():
+    for f in (lambda x: np.add.reduceat(x, [0, 5]), lambda x: np.add.reduceat(x, [-1])):
+        with pytest.raises(IndexError):
+            rg.stabilize(f)(X)
+    for f in (
+        lambda x: np.pad(x, 1, mode="mean", end_values=2),
+        lambda x: np.pad(x[:0], 1, mode="mean"),
+    ):
+        with pytest.raises(ValueError, match=r"unsupported|empty"):
+            rg.stabilize(f)(X)
