@@ -229,3 +229,32 @@ def test_differences_of_powers_come_back_into_range(f, x, part):
         nothing = [rg.stabilize(f)(x, z) for z in (x, np.nan)]
     assert nothing[0] == 0
     assert np.isnan(nothing[1])
+
+
+@pytest.mark.parametrize("size", [2.0**40, 2.0**46, 2.0**53, 2.0**60, 1e30, 1e300])
+def test_no_exponent_is_too_large_to_be_told_from_another(size):
+    small, large = (np.exp(Extended.of(np.array([x]))) for x in (size, 1.5 * size))
+    assert np.less(small, large).all()
+    assert (small / large).floats() == 0
+    assert np.isinf((large / small).floats())
+    assert (small / small).floats() == 1
+    assert ((large - small) / large).floats() == 1
+    for got, x in zip((small, large, small * large), (size, 1.5 * size, 2.5 * size), strict=True):
+        assert np.log(got).floats() == pytest.approx(x, rel=1e-15)
+    assert np.log(small**-3.5).floats() == pytest.approx(-3.5 * size, rel=1e-15)
+    assert (np.log(np.power(Extended.of(np.array([3.0])), size)).floats() / size) == pytest.approx(np.log(3))
+
+
+def test_beyond_every_exponent_are_zero_and_infinity():
+    huge = np.exp(Extended.of(np.array([1e300])))
+    for _ in range(40):
+        huge = huge * huge
+    assert np.isinf(huge.m)
+    assert (1 / huge).m == 0
+    assert np.isnan((huge - huge).m)
+
+
+def test_what_overflows_twice_stays_where_it_is():
+    slope = rg.grad(lambda x: np.exp(np.exp(x)) / (1 + np.exp(np.exp(2 * x))))
+    for x in (4.0, 8.0, 16.0, 40.0):
+        assert abs(slope(x)) < 1e-15

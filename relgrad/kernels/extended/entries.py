@@ -14,11 +14,8 @@ from relgrad.kernels.extended.number import FARTHEST, UFUNCS, Extended
 LN2 = 0.6931471805599453
 # The parts of log 2 have 24, 24 and 53 bits: multiples of the first two by whole numbers below 2^29 are exact.
 _LN2_PARTS = (0.6931471824645996, -1.9046542121259336e-09, -8.783183432405266e-17)
-_MOST = 2.0**45
-"""Arguments of exponentials beyond this are taken to be this: no result comes back from there."""
 _SPLIT = 2.0**27 + 1
-_FRACTION = 1000.0
-"""Where the fraction of an exponent is larger, its whole part is out of any range."""
+_SPLITTABLE = 2.0**990
 
 
 def _rule(*ufuncs: Any) -> Callable[[Any], Any]:
@@ -83,15 +80,15 @@ UFUNCS.update({f: lambda x, f=f: f(x.m) for f in (np.isfinite, np.isinf, np.isna
 @_rule(np.sqrt)
 def sqrt(x: Extended) -> Extended:
     """Return √x."""
-    odd = x.e & 1
-    return Extended(np.sqrt(np.ldexp(x.m, odd.astype(np.intc))), (x.e - odd) >> 1)
+    odd = x.e % 2
+    return Extended(np.sqrt(np.ldexp(x.m, odd.astype(np.intc))), (x.e - odd) / 2)
 
 
 @_rule(np.cbrt)
 def cbrt(x: Extended) -> Extended:
     """Return ∛x."""
     rest = x.e % 3
-    return Extended(np.cbrt(np.ldexp(x.m, rest.astype(np.intc))), (x.e - rest) // 3)
+    return Extended(np.cbrt(np.ldexp(x.m, rest.astype(np.intc))), np.rint((x.e - rest) / 3))
 
 
 @_rule(np.hypot)
@@ -160,10 +157,11 @@ def xlog1py(x: Extended, y: Extended) -> Extended:
 def exp(x: Extended) -> Extended:
     """e^x = e^r·2^k with k the whole number nearest to x/log 2."""
     plain = np.exp(x.floats())
-    v = np.clip(np.asarray(x.floats(), np.float64), -_MOST, _MOST)
+    v = np.clip(np.asarray(x.floats(), np.float64), -FARTHEST, FARTHEST)
     k = np.rint(v / LN2)
     high, middle, low = _LN2_PARTS
-    r = ((v - k * high) - k * middle) - k * low
+    # Beyond 2^53, where neighbours of v are apart by more, the remainder says nothing.
+    r = np.clip(((v - k * high) - k * middle) - k * low, -1, 1)
     far = Extended(np.exp(r).astype(x.dtype), np.where(np.isnan(k), 0, k))
     return unless_normal(plain, far)
 
@@ -171,9 +169,11 @@ def exp(x: Extended) -> Extended:
 @_rule(np.exp2)
 def exp2(x: Extended) -> Extended:
     """Return 2^x."""
-    v = np.clip(x.floats(), -_MOST, _MOST)
+    v = np.clip(np.asarray(x.floats(), np.float64), -FARTHEST, FARTHEST)
     k = np.rint(v)
-    return unless_normal(np.exp2(x.floats()), Extended(np.exp2(v - k), np.where(np.isnan(k), 0, k)))
+    return unless_normal(
+        np.exp2(x.floats()), Extended(np.exp2(v - k).astype(x.dtype), np.where(np.isnan(k), 0, k))
+    )
 
 
 def unless_normal(plain: Any, far: Extended) -> Extended:
@@ -238,7 +238,7 @@ def arcsinh(x: Extended) -> Extended:
 @_rule(np.power)
 def power(x: Extended, y: Extended) -> Extended:
     """x^y = m^y·2^f·2^k with e·y = k + f, which two halves of y give exactly."""
-    base, p = np.broadcast_arrays(x.floats(), np.clip(y.floats(), -(2.0**60), 2.0**60))
+    base, p = np.broadcast_arrays(x.floats(), y.floats())
     plain = np.power(base, p)
     # √½ ≤ |m| < √2, so that m^y stays in range for |y| up to 2000 (200 in float32); beyond, it is a square.
     low = np.abs(x.m) < 0.7071067811865476
@@ -247,22 +247,23 @@ def power(x: Extended, y: Extended) -> Extended:
     sign = np.where((m < 0) & (p % 2 == 1), -1, 1).astype(m.dtype)
     size = np.where((m < 0) & (p != np.rint(p)), np.nan, np.abs(m))
     reach = 2000 if m.dtype.itemsize > 4 else 200
-    squarings = np.ceil(np.log2(np.maximum(np.abs(p) / reach, 1)))
-    squarings = np.where(np.isfinite(squarings), squarings, 0).astype(np.intc)
-    wide = np.asarray(p, np.float64)
-    high = wide * _SPLIT - (wide * _SPLIT - wide)
+    wide = np.where(np.isfinite(p), np.asarray(p, np.float64), 0)
+    squarings = np.ceil(np.log2(np.maximum(np.abs(wide) / reach, 1))).astype(np.intc)
+    high = np.where(np.abs(wide) < _SPLITTABLE, wide * _SPLIT - (wide * _SPLIT - wide), wide)
+    binary = wide * (e + np.log2(size))
+    beyond = np.abs(binary) > FARTHEST
+    e = np.where(beyond, 0, e)
     whole = np.rint(e * high)
-    rest = np.clip((e * high - whole) + e * (wide - high), -_FRACTION, _FRACTION)
+    rest = (e * high - whole) + e * (wide - high)
+    whole, rest = whole + np.rint(rest), rest - np.rint(rest)
     result = Extended(np.power(size, np.ldexp(p, -squarings)), 0)
     for i in range(np.max(squarings, initial=0)):
         result = pick(squarings > i, multiply(result, result), result)
-    whole = np.clip(np.where(np.isnan(whole), 0, whole), -FARTHEST, FARTHEST)
     result = multiply(result, Extended(sign * np.exp2(rest).astype(m.dtype), whole))
-    binary = wide * (e + np.log2(size))
-    beyond = Extended(sign / 2, np.where(binary > 0, FARTHEST, -FARTHEST))
-    result = pick(np.abs(binary) > FARTHEST / 8, beyond, result)
+    limit = sign * np.where(binary > 0, np.inf, 0).astype(m.dtype)
+    result = pick(beyond, Extended(limit, 0), result)
     usual = ~x.outside & ((np.abs(plain) >= np.finfo(plain.dtype).tiny) & np.isfinite(plain))
-    usual |= (x.m == 0) | ~np.isfinite(x.m) | (p == 0) | ~np.isfinite(y.m)
+    usual |= (x.m == 0) | ~np.isfinite(x.m) | (p == 0) | ~np.isfinite(p)
     return pick(usual, Extended.of(plain), result)
 
 

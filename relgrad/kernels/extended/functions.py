@@ -24,7 +24,7 @@ from relgrad.kernels.extended.entries import (
     subtract,
     unless_normal,
 )
-from relgrad.kernels.extended.number import FARTHEST, NAMED, NOTHING, Extended
+from relgrad.kernels.extended.number import NAMED, NOTHING, Extended
 from relgrad.kernels.normalize import gibbs
 from relgrad.kernels.numbers import lowered
 
@@ -79,8 +79,7 @@ def _power_difference(x: Extended, y: Extended, a: Extended, d: Extended) -> Ext
     ratio, subtrahend = divide(d, y), power(y, a)
     t = multiply(a, pick(ratio.e < 0, log1p(ratio), log(divide(x, y))))
     near = multiply(subtrahend, expm1(t))
-    alike = (t.e <= 0) | (np.abs(subtrahend.e) >= FARTHEST / 8)
-    return pick(alike & np.isfinite(near.m), near, subtract(power(x, a), subtrahend))
+    return pick((t.e <= 0) & np.isfinite(near.m), near, subtract(power(x, a), subtrahend))
 
 
 def _product_difference(function: Any) -> Any:
@@ -98,10 +97,10 @@ def _product_difference(function: Any) -> Any:
 def _in_range(weights: Any, axis: Any) -> tuple[Any, Any]:
     """Return weights/2^k as floats, and the whole numbers k, with which the largest along axes is none too large."""
     if weights is None:
-        return None, np.zeros((), np.int64)
+        return None, np.zeros(())
     w = Extended.of(weights)
     if not w.outside.any():
-        return w.floats(), np.zeros((), np.int64)
+        return w.floats(), np.zeros(())
     most = np.max(w.e, axis=axis, keepdims=True, initial=NOTHING)
     scale = np.where(most > NOTHING, most, 0)
     return scaled(w, scale), scale

@@ -1,7 +1,7 @@
-"""Arrays of numbers m·2^e with whole exponents of 64 bits: neither a product nor a power leaves their range.
+"""Arrays of numbers m·2^e with whole exponents that are floats: neither a product nor a power leaves their range.
 
 Mantissas are floats of the array's dtype, 1/2 ≤ |m| < 1, so that rounding is that of floats. Zeros, infinities and
-NaN are mantissas themselves.
+NaN are mantissas themselves. Exponents are exact up to 2^53; those of e^x for larger x are as uncertain as x is.
 
 Source: Smith, Olver & Lozier 1981, Extended-range arithmetic and normalized Legendre polynomials, ACM TOMS 7(1).
 """
@@ -14,10 +14,10 @@ import numpy as np
 
 from relgrad.kernels.numbers import Numbers
 
-NOTHING = -(1 << 56)
+NOTHING = -(2.0**1020)
 """The exponent of zero: below that of any other number."""
-FARTHEST = 1 << 54
-"""The largest size of an exponent: what would have a larger one stays there."""
+FARTHEST = 2.0**1015
+"""The largest size of an exponent: a number that would have a larger one is infinite, or 0."""
 
 
 class Extended(Numbers):
@@ -30,9 +30,12 @@ class Extended(Numbers):
     def __init__(self, m: Any, e: Any):
         mantissa, shift = np.frexp(m)
         mantissa = np.asarray(mantissa)
-        exponent = np.clip(np.asarray(e, np.int64) + shift, -FARTHEST, FARTHEST)
+        exponent = np.broadcast_to(np.asarray(e, np.float64) + shift, mantissa.shape)
+        beyond = np.abs(exponent) > FARTHEST
+        if beyond.any():
+            limit = np.copysign(np.where(exponent > 0, np.inf, 0).astype(mantissa.dtype), mantissa)
+            mantissa = np.where(beyond & (mantissa != 0) & ~np.isnan(mantissa), limit, mantissa)
         self.m = mantissa
-        exponent = np.broadcast_to(exponent, mantissa.shape)
         self.e = np.where(mantissa == 0, NOTHING, np.where(np.isfinite(mantissa), exponent, 0))
 
     @classmethod
