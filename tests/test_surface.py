@@ -79,6 +79,7 @@ def test_samples_of_integers_are_refused_since_their_results_are_of_several_clas
 
 NUMBERS: dict[str, Callable[[Any], Any]] = {
     "dist": lambda s: math.dist([s, 1.0], [2.0, s * s]),
+    "dist_of_known_parts_first": lambda s: math.dist([3.0, 1.0, s], [1.0, 0.5, 2.0]),
     "ldexp": lambda s: math.ldexp(s, 3) + math.ldexp(s, -2),
     "frexp": lambda s: math.frexp(s * 5)[0] + s,
     "modf": lambda s: math.modf(s * 5)[0] * math.modf(s * 5)[1],

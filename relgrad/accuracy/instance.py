@@ -190,7 +190,8 @@ def _on_domain(
 ) -> list[Instance]:
     """Return an instance for each widest choice of ranges with which the conditions hold."""
     found: list[tuple[tuple[Interval, ...], Instance]] = []
-    for ranges in product(REGIONS if row.conditions else (REAL,), repeat=len(shapes)):
+    asked = _asked(row)
+    for ranges in product(*[REGIONS if n in asked else (REAL,) for n in shapes]):
         if any(all(map(_within, ranges, wider)) for wider, _ in found):
             continue
         leaves = {n: leaf(n, shapes[n], r) for n, r in zip(shapes, ranges, strict=True)}
@@ -198,6 +199,16 @@ def _on_domain(
         if made is not None:
             found.append((ranges, made))
     return [instance for _, instance in found]
+
+
+def _asked(row: Relation) -> set[str]:
+    """Return the names of the variables that conditions are about."""
+    named = set[str]()
+    for condition in row.conditions:
+        tests = getattr(condition, "tests", None)
+        about = row.variables if tests is None else frozenset[Any]().union(*[known for known, _ in tests])
+        named.update(map(label_of, about))
+    return named
 
 
 def _in_forms(

@@ -43,6 +43,8 @@ ENTRIES = 1 << 12
 """Programs of more ops, and of larger arrays, are left as they are."""
 WORK = 40_000
 """So many steps are taken to find the series of a program along all of its lines."""
+EVALUATIONS = 20_000
+"""So many ops are computed to find the lines that a program is suspect near."""
 
 
 class Line(NamedTuple):
@@ -238,6 +240,8 @@ def along_lines(
     with bounded(WORK):
         for line in lines(real):
             both = frozenset([line.moved, line.base])
+            if trials.left < 0:
+                break
             if both in done or not trials.are_suspect(line):
                 continue
             if bodies is None:
@@ -292,14 +296,23 @@ def _step(shape: tuple[int, ...], seed: int) -> Any:
     return np.random.default_rng(seed).integers(BITS // 2, BITS, shape) / BITS
 
 
+class _Still(NamedTuple):
+    """The values of what one argument does not move; the terms that it moves, in order, and those that may shrink."""
+
+    values: dict[Term, Any]
+    order: list[Term]
+    suspects: list[Term]
+
+
 class _Trials:
     """Programs evaluated near lines: what does not depend on the argument that moves is computed once."""
 
     def __init__(self, roots: Sequence[Term], nodes: Sequence[Term]):
         self.roots, self.nodes = roots, nodes
         self.leaves = [t for t in nodes if type(t.op) is Input]
+        self.left = EVALUATIONS
         self._drawn: dict[Any, dict[Term, Any]] = {}
-        self._still: dict[Any, tuple[dict[Term, Any], list[Term]]] = {}
+        self._still: dict[Any, _Still] = {}
 
     def are_suspect(self, line: Line) -> bool:
         """Whether programs are noisy near a line, or undefined or otherwise on it though they do not vary nearby.
@@ -315,9 +328,8 @@ class _Trials:
                     near = self._values(line, at, _moved(on, line, CLOSE, 2))
                     if not all(np.isfinite(near[root]).all() for root in self.roots):
                         continue
-                    if any(_shrinks(node, near) for node in self.nodes) and self._are_noisy(
-                        line, at, on, near
-                    ):
+                    suspects = self._still[line.moved, at].suspects
+                    if any(_shrinks(t, near) for t in suspects) and self._are_noisy(line, at, on, near):
                         return True
                     values = self._values(line, at, on)
                     if all(_size(values[x] - near[x]) <= 0.02 * _size(values[x]) for x in self.roots):
@@ -329,7 +341,10 @@ class _Trials:
         return False
 
     def _values(self, line: Line, at: tuple[float, float], arguments: dict[Term, Any]) -> dict[Term, Any]:
-        """Return the values of all terms for arguments of which one has moved from where it was drawn."""
+        """Return the values of all terms for arguments of which one has moved from where it was drawn.
+
+        Raises ArithmeticError where that is more work than is left.
+        """
         known = self._still.get((line.moved, at))
         if known is None:
             moving = {line.moved}
@@ -339,9 +354,13 @@ class _Trials:
             still = [t for t in self.nodes if t not in moving]
             order = [t for t in self.nodes if t in moving and t is not line.moved]
             values = _computed(still, arguments)
-            known = self._still[line.moved, at] = {t: values[t] for t in still}, order
-        values, order = {**known[0], line.moved: arguments[line.moved]}, known[1]
-        for node in order:
+            suspects = list(filter(_may_shrink, order))
+            known = self._still[line.moved, at] = _Still({t: values[t] for t in still}, order, suspects)
+        self.left -= len(known.order)
+        if self.left < 0:
+            raise ArithmeticError("more ops than may be computed")
+        values = {**known.values, line.moved: arguments[line.moved]}
+        for node in known.order:
             values[node] = value_of(node, values, typed=False)
         return values
 
@@ -370,13 +389,14 @@ def _size(x: Any) -> float:
     return float(np.max(np.abs(x), initial=0.0))
 
 
+def _may_shrink(node: Term) -> bool:
+    """Whether a term is a sum, or a function, of what is computed, and may lose digits."""
+    factor = getattr(node.op, "function", None) in FACTORS or getattr(node.op, "distance", None) is not None
+    return not factor and any(rand.rands for rand in node.rands) and _is_real(node)
+
+
 def _shrinks(node: Term, values: Mapping[Term, Any]) -> bool:
-    """Whether a sum, or a function, is small though its operands are not."""
-    op = node.op
-    if not node.rands or getattr(op, "function", None) in FACTORS or not _is_real(node):
-        return False
-    if getattr(op, "distance", None) is not None or not any(rand.rands for rand in node.rands):
-        return False
+    """Whether a term is small though its operands are not."""
     size = max([_size(values[rand]) for rand in node.rands if _is_real(rand)], default=0.0)
     return _size(values[node]) < 1e-3 * size
 

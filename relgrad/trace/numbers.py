@@ -106,8 +106,10 @@ def traced_argument(t: Any, leaf: Any, path: str) -> Tracer:
     return x
 
 
-def number(x: Tracer) -> Any:
+def number(x: Any) -> Any:
     """Return an array of rank 0 as a number of Python's, of the dtype that those have; a large integer is decided."""
+    if not isinstance(x, Tracer):
+        return x.item() if isinstance(x, np.generic) else x
     cls = {"b": bool, "i": int, "u": int}.get(x.dtype.kind, float)
     if x.dtype == np.uint64 and decided(call(np.greater_equal, x.term, np.uint64(2**SURE))):
         return int(x)
