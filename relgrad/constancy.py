@@ -18,11 +18,11 @@ import numpy as np
 
 from relgrad.bounds import range_of
 from relgrad.dependence import dependent
-from relgrad.op import Constant, as_term, is_constant
+from relgrad.op import Constant, as_term, constant, is_constant
 from relgrad.ops.arithmetic import add, divide, float_power, multiply, negative, power, reciprocal, subtract
 from relgrad.ops.extremes import Max, Min
 from relgrad.ops.joining import Concatenate
-from relgrad.ops.structure import BroadcastTo, Expand, Squeeze
+from relgrad.ops.structure import BroadcastTo, Expand, Squeeze, broadcast_like
 from relgrad.support import LARGEST
 from relgrad.term import Term, kept
 from relgrad.trace.tracer import Tracer
@@ -37,11 +37,18 @@ class Entries(NamedTuple):
 
 
 def where_moving(v: Term, g: Term) -> Term:
-    """Return what flows to or from a value, 0 at its constant entries if it may be infinite there."""
+    """Return what flows to or from a value: 0 where all of it is constant, and at single entries if it may be infinite.
+
+    √((x − x)²) + y  ⟶  nothing flows to x, though √ has no slope at 0.
+    """
     found = kept(v, "constancy", _constancy)
-    if found is None or not _may_be_infinite(g, v):
+    if found is None:
         return g
     kind: Any = g.type
+    if type(found.constant) in (np.ndarray, np.bool_) and found.constant.all():
+        return broadcast_like(constant(0.0, kind.dtype), g)
+    if not _may_be_infinite(g, v):
+        return g
     return as_term(np.where(found.constant, np.zeros((), kind.dtype), Tracer(g)))  # type: ignore[call-overload]
 
 
@@ -161,6 +168,8 @@ def coincidence(x: Term, y: Term) -> Any:
     """
     while True:
         x, y = _whole(x), _whole(y)
+        if x is y:
+            return np.True_
         if (found := _of_extreme(x, y)) is not None or (found := _of_extreme(y, x)) is not None:
             return found
         if x.op is not y.op or not x.op.elementwise or len(x.rands) != len(y.rands):

@@ -107,3 +107,24 @@ def test_nothing_flows_through_entries_that_are_infinite(name: str, strategy: st
 
 def test_what_flows_to_infinite_entries_is_infinite():
     assert rg.grad(lambda t: np.sum(COSTS * t))(0.7) == np.inf
+
+
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.exp(np.std(x[:1]) * x) + x**3,
+        lambda x: np.sqrt(np.log(x) - np.log(x)) * x + x**3,
+        lambda x: np.cbrt(x - x) + np.sqrt(np.square(x - np.mean(x[:, None], axis=1))) + x**3,
+        lambda x: np.arccos(x / x) * x + x**3,
+    ],
+)
+def test_nothing_flows_through_what_is_constant_at_any_order(f, strategy):
+    x = np.array([0.5, 2.0])
+    first = rg.grad(lambda x: np.sum(f(x)), strategy=strategy)
+    second = rg.grad(lambda x: np.sum(first(x)), strategy=strategy)
+    third = rg.grad(lambda x: np.sum(second(x)), strategy=strategy)
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(first(x), 3 * x**2, rtol=1e-14)
+        np.testing.assert_allclose(second(x), 6 * x, rtol=1e-14)
+        np.testing.assert_allclose(third(x), [6, 6], rtol=1e-14)
