@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.special
 
 import relgrad as rg
 from relgrad.errors import RelgradError
@@ -203,3 +204,21 @@ def test_indices_and_axes_that_numpy_refuses_are_refused():
     ):
         with pytest.raises(ValueError, match=r"unsupported|empty"):
             rg.stabilize(f)(X)
+
+
+@pytest.mark.parametrize(
+    "x", [np.float32([1.5, 2.0]), np.float32(1.5), np.int32([3, 4]), np.array([1.0, 2.0])]
+)
+@pytest.mark.parametrize("part", [1.0, 1, True, np.float64(1), np.arange(2)])
+def test_numbers_of_python_are_joined_in_the_dtype_of_the_arrays(x, part):
+    for f in (lambda x: np.r_[np.hypot(x, 1), part], lambda x: np.r_[x, part, 2], lambda x: np.c_[x, x]):
+        got, want = rg.stabilize(f)(x), f(x)
+        assert (got.dtype, got.shape) == (want.dtype, want.shape)
+        np.testing.assert_allclose(got, want, rtol=1e-6)
+
+
+@pytest.mark.parametrize("axis", [None, 0, -1, ()])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_a_number_has_an_axis_in_scipys_sum_of_exponentials(axis, keepdims):
+    f = lambda x: scipy.special.logsumexp(x, axis=axis, keepdims=keepdims)
+    assert np.shape(rg.stabilize(f)(0.5)) == np.shape(f(0.5))

@@ -31,7 +31,7 @@ from relgrad.trace import samples
 from relgrad.trace.classes import Type
 from relgrad.trace.dispatch import ALIASES, QUERIES, of_constants
 from relgrad.trace.library import Library, implementation
-from relgrad.trace.numbers import number, python_raises
+from relgrad.trace.numbers import PYTHON, Number, number, python_raises
 from relgrad.trace.patches import Patches, StandIn
 from relgrad.trace.refusal import refuse_function, tentative
 from relgrad.trace.tracer import Tracer, wrap
@@ -226,6 +226,13 @@ class _Joined(StandIn):
                 cure="write np.concatenate, or np.stack, with axis=",
             )
         arrays = [self._part(p) for p in parts]
+        # Python's own numbers give way to the dtypes of arrays.
+        kinds = [
+            p.python() if isinstance(p, Number) else p if type(p) in PYTHON else x.dtype
+            for p, x in zip(parts, arrays, strict=True)
+        ]
+        dtype = np.result_type(*kinds)
+        arrays = [x if x.dtype == dtype else x.astype(dtype) for x in arrays]
         if self.columns:
             arrays = [x[:, None] if x.ndim == 1 else x for x in arrays]
         return np.concatenate(arrays, axis=-1 if self.columns else 0)
@@ -363,6 +370,7 @@ def _scipy_logsumexp(
             cure="write the sum of exponentials, and its logarithm where it is positive",
         )
     x = gathered(a) if holds_symbolic(a) else a
+    x = np.atleast_1d(x)  # as SciPy has it, which shows where axes are kept
     return logsumexp(x, axis=axis, keepdims=keepdims, **({} if b is None else {"weights": b}))
 
 
