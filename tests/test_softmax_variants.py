@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import partial
 
 import numpy as np
@@ -352,3 +353,25 @@ def test_the_printed_gradient(form):
         np.testing.assert_array_equal(stable(points[0]), np.zeros(3))
         for x in points:
             close(stable(x), pulled(special.softmax(x), g, None), "float64", f"{form}, {strategy}")
+
+
+@pytest.mark.parametrize("shape", [(3,), (4, 3), (2, 1)])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda t: t - special.logsumexp(t, axis=-1, keepdims=True),
+        lambda t: np.exp(t) / np.sum(np.exp(t), axis=-1, keepdims=True),
+        lambda t: np.log(np.exp(t) / np.sum(np.exp(t), axis=-1, keepdims=True)),
+    ],
+)
+def test_one_number_for_all_exponents_is_no_larger_than_its_place(f, shape):
+    x = np.full(shape, 0.5)
+    for program in (
+        lambda x: f(np.sqrt(x - x)),
+        lambda x: f(x[..., :1] * np.ones(3)),
+        lambda x: x * f(1 + x - x),
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", rg.RelgradWarning)
+            got = rg.stabilize(program)(x)
+        np.testing.assert_allclose(got, program(x), rtol=1e-14, strict=True)

@@ -93,7 +93,7 @@ def _rewrite_whole(
 ) -> Iterator[Rewrite]:
     for state in match(left.term, t, s):
         for final in _satisfying(conditions, state):
-            yield Rewrite(final, _fitted(reify_term(right, final), t))
+            yield from _placed(final, reify_term(right, final), t, left.term)
     if t.op.elementwise and len(t.rands) == 1 and t.ground and t.rands[0].op.laws.selects:
         # f(x[i]) = f(x)[i]: what is selected from is looked at in place of the selection.
         selection = t.rands[0]
@@ -111,16 +111,22 @@ def _rewrite_bag(
         return
     for state, before, behind in match_bag(left.term, t, s, True, matching(op)):
         for final in _satisfying(conditions, state):
-            yield Rewrite(final, _fitted(applied(op, [*before, reify_term(right, final), *behind]), t))
+            yield from _placed(final, applied(op, [*before, reify_term(right, final), *behind]), t, left.term)
 
 
-def _fitted(new: Any, t: Term) -> Any:
+def _placed(state: State, new: Any, t: Term, left: Any) -> Iterator[Rewrite]:
+    """Yield what a term becomes in the dtype and shape of its place; nothing if the left side is too large for that.
+
+    c − logsumexp(c·1ₙ) = log_softmax(c·1ₙ) has n entries with x = c·1ₙ, and one as it stands.
+    """
     if not (is_term(new) and new.ground and t.ground):
-        return new
-    if isinstance(t.type, TupleType):
+        yield Rewrite(state, new)
+    elif isinstance(t.type, TupleType):
         parts = new.rands if type(new.op) is Pack else (new,)
-        return term(Pack(), *[fit_to(part, kind) for part, kind in zip(parts, t.type.outputs, strict=True)])
-    return fit(new, t)
+        fits = [fit_to(part, kind) for part, kind in zip(parts, t.type.outputs, strict=True)]
+        yield Rewrite(state, term(Pack(), *fits))
+    elif broadcasts(new, t) or broadcasts(reify_term(left, state), t):
+        yield Rewrite(state, fit(new, t))
 
 
 def _rewrite_sum(
@@ -138,7 +144,7 @@ def _rewrite_sum(
                 new = reify_term(right, final)
                 if scale != 1 or rest.terms or rest.constant:
                     new = build_sum(added((rest, scale), (sum_of(new), scale)), dtype_of(t))
-                yield Rewrite(final, _fitted(new, t))
+                yield from _placed(final, new, t, left.term)
 
 
 def _divided(t: Term, scale: Number) -> SumView:
@@ -175,7 +181,7 @@ def _rewrite_factored(
             for state, new in _rewrite_sum(left, right, conditions, base, s):
                 others = multiplied((view, 1), (ProductView(1, {base: 1}), -1))
                 whole_view = multiplied((others, 1), (product_of(new), 1))
-                yield Rewrite(state, _fitted(build_product(whole_view, dtype_of(t)), t))
+                yield from _placed(state, build_product(whole_view, dtype_of(t)), t, left.term)
 
 
 def _is_multiple(t: Term) -> bool:
@@ -207,7 +213,7 @@ def _rewrite_scaled(
                 for final in _satisfying(conditions, state):
                     new = sum_of(reify_term(right, final))
                     total = times(added((rest, scale), (new, scale)), factor, 1, dtype)
-                    yield Rewrite(final, _fitted(build_sum(total, dtype), t))
+                    yield from _placed(final, build_sum(total, dtype), t, left.term)
 
 
 def _rewrite_entries(
@@ -228,7 +234,7 @@ def _rewrite_entries(
     for state, new in _rewrite_sum(left, right, conditions, total, s):
         for step in reversed(steps):
             new = step.op.make_node(new, *step.rands[1:])
-        yield Rewrite(state, _fitted(new, t))
+        yield from _placed(state, new, t, left.term)
 
 
 def _rewrite_product(
@@ -249,7 +255,7 @@ def _rewrite_product(
                     view = scope.rebuild(multiplied((own, 1), (new, 1)), inherited)
                     whole_term = None if view is None else build_product(view, dtype_of(t))
                     if whole_term is not None and broadcasts(whole_term, t):
-                        yield Rewrite(final, _fitted(whole_term, t))
+                        yield from _placed(final, whole_term, t, left.term)
 
 
 def _is_quotient(p: Term) -> bool:
@@ -270,4 +276,4 @@ def _rewrite_quotient(
     for variable, part in zip(left.term.rands, (above, ProductView(1, below)), strict=True):
         state = bind(variable, build_product(part, dtype_of(t)), state)
     for final in _satisfying(conditions, state):
-        yield Rewrite(final, _fitted(reify_term(right, final), t))
+        yield from _placed(final, reify_term(right, final), t, left.term)

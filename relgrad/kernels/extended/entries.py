@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from relgrad.kernels.extended.number import FARTHEST, UFUNCS, Extended
+from relgrad.kernels.extended.number import FARTHEST, UFUNCS, Extended, whole
 
 LN2 = 0.6931471805599453
 # The parts of log 2 have 24, 24 and 53 bits: multiples of the first two by whole numbers below 2^29 are exact.
 _LN2_PARTS = (0.6931471824645996, -1.9046542121259336e-09, -8.783183432405266e-17)
 _SPLIT = 2.0**27 + 1
-_SPLITTABLE = 2.0**990
+_HALF = 1 << 31
 
 
 def _rule(*ufuncs: Any) -> Callable[[Any], Any]:
@@ -80,15 +80,15 @@ UFUNCS.update({f: lambda x, f=f: f(x.m) for f in (np.isfinite, np.isinf, np.isna
 @_rule(np.sqrt)
 def sqrt(x: Extended) -> Extended:
     """Return √x."""
-    odd = x.e % 2
-    return Extended(np.sqrt(np.ldexp(x.m, odd.astype(np.intc))), (x.e - odd) / 2)
+    odd = x.e & 1
+    return Extended(np.sqrt(np.ldexp(x.m, odd.astype(np.intc))), (x.e - odd) >> 1)
 
 
 @_rule(np.cbrt)
 def cbrt(x: Extended) -> Extended:
     """Return ∛x."""
     rest = x.e % 3
-    return Extended(np.cbrt(np.ldexp(x.m, rest.astype(np.intc))), np.rint((x.e - rest) / 3))
+    return Extended(np.cbrt(np.ldexp(x.m, rest.astype(np.intc))), (x.e - rest) // 3)
 
 
 @_rule(np.hypot)
@@ -157,23 +157,21 @@ def xlog1py(x: Extended, y: Extended) -> Extended:
 def exp(x: Extended) -> Extended:
     """e^x = e^r·2^k with k the whole number nearest to x/log 2."""
     plain = np.exp(x.floats())
-    v = np.clip(np.asarray(x.floats(), np.float64), -FARTHEST, FARTHEST)
+    v = np.clip(np.asarray(x.floats(), np.float64), -2 * FARTHEST, 2 * FARTHEST)
     k = np.rint(v / LN2)
     high, middle, low = _LN2_PARTS
     # Beyond 2^53, where neighbours of v are apart by more, the remainder says nothing.
     r = np.clip(((v - k * high) - k * middle) - k * low, -1, 1)
-    far = Extended(np.exp(r).astype(x.dtype), np.where(np.isnan(k), 0, k))
+    far = Extended(np.exp(r).astype(x.dtype), whole(k))
     return unless_normal(plain, far)
 
 
 @_rule(np.exp2)
 def exp2(x: Extended) -> Extended:
     """Return 2^x."""
-    v = np.clip(np.asarray(x.floats(), np.float64), -FARTHEST, FARTHEST)
+    v = np.clip(np.asarray(x.floats(), np.float64), -2 * FARTHEST, 2 * FARTHEST)
     k = np.rint(v)
-    return unless_normal(
-        np.exp2(x.floats()), Extended(np.exp2(v - k).astype(x.dtype), np.where(np.isnan(k), 0, k))
-    )
+    return unless_normal(np.exp2(x.floats()), Extended(np.exp2(v - k).astype(x.dtype), whole(k)))
 
 
 def unless_normal(plain: Any, far: Extended) -> Extended:
@@ -235,9 +233,17 @@ def arcsinh(x: Extended) -> Extended:
     return pick(x.outside & (x.e > 0), Extended(np.copysign(far.m, x.m), far.e), near)
 
 
+def _product(a: Any, b: Any) -> tuple[Any, Any]:
+    """Return the nearest float to a·b, and what it lacks (Dekker 1971), 0 where that is out of range."""
+    total = a * b
+    (a, c), (b, d) = ((high := x * _SPLIT - (x * _SPLIT - x), x - high) for x in (a, b))
+    lost = ((a * b - total) + a * d + c * b) + c * d
+    return total, np.where(np.isfinite(lost), lost, 0)
+
+
 @_rule(np.power)
 def power(x: Extended, y: Extended) -> Extended:
-    """x^y = m^y·2^f·2^k with e·y = k + f, which two halves of y give exactly."""
+    """x^y = m^y·2^f·2^k with e·y = k + f, exactly."""
     base, p = np.broadcast_arrays(x.floats(), y.floats())
     plain = np.power(base, p)
     # √½ ≤ |m| < √2, so that m^y stays in range for |y| up to 2000 (200 in float32); beyond, it is a square.
@@ -249,17 +255,17 @@ def power(x: Extended, y: Extended) -> Extended:
     reach = 2000 if m.dtype.itemsize > 4 else 200
     wide = np.where(np.isfinite(p), np.asarray(p, np.float64), 0)
     squarings = np.ceil(np.log2(np.maximum(np.abs(wide) / reach, 1))).astype(np.intc)
-    high = np.where(np.abs(wide) < _SPLITTABLE, wide * _SPLIT - (wide * _SPLIT - wide), wide)
     binary = wide * (e + np.log2(size))
     beyond = np.abs(binary) > FARTHEST
     e = np.where(beyond, 0, e)
-    whole = np.rint(e * high)
-    rest = (e * high - whole) + e * (wide - high)
-    whole, rest = whole + np.rint(rest), rest - np.rint(rest)
+    low_part = e % _HALF
+    parts = [*_product((e - low_part).astype(float), wide), *_product(low_part.astype(float), wide)]
+    fraction: Any = sum(part - np.rint(part) for part in parts)
+    exponent: Any = sum(whole(np.rint(part)) for part in parts)
     result = Extended(np.power(size, np.ldexp(p, -squarings)), 0)
     for i in range(np.max(squarings, initial=0)):
         result = pick(squarings > i, multiply(result, result), result)
-    result = multiply(result, Extended(sign * np.exp2(rest).astype(m.dtype), whole))
+    result = multiply(result, Extended(sign * np.exp2(fraction).astype(m.dtype), exponent))
     limit = sign * np.where(binary > 0, np.inf, 0).astype(m.dtype)
     result = pick(beyond, Extended(limit, 0), result)
     usual = ~x.outside & ((np.abs(plain) >= np.finfo(plain.dtype).tiny) & np.isfinite(plain))

@@ -97,10 +97,10 @@ def _product_difference(function: Any) -> Any:
 def _in_range(weights: Any, axis: Any) -> tuple[Any, Any]:
     """Return weights/2^k as floats, and the whole numbers k, with which the largest along axes is none too large."""
     if weights is None:
-        return None, np.zeros(())
+        return None, np.zeros((), np.int64)
     w = Extended.of(weights)
     if not w.outside.any():
-        return w.floats(), np.zeros(())
+        return w.floats(), np.zeros((), np.int64)
     most = np.max(w.e, axis=axis, keepdims=True, initial=NOTHING)
     scale = np.where(most > NOTHING, most, 0)
     return scaled(w, scale), scale

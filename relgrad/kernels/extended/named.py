@@ -22,7 +22,7 @@ from relgrad.kernels.extended.entries import (
     sqrt,
     subtract,
 )
-from relgrad.kernels.extended.number import NAMED, NOTHING, Extended
+from relgrad.kernels.extended.number import NAMED, NOTHING, Extended, combined
 from relgrad.kernels.index import leave_one_out_prod
 from relgrad.kernels.linalg import cofactor
 from relgrad.kernels.numbers import lowered
@@ -48,7 +48,7 @@ def _homogeneous(*degrees: int, by_axis: bool = False) -> Any:
             exponents = [_largest(x, axis) for x in arrays]
             parts = [scaled(x, k) for x, k in zip(arrays, exponents, strict=True)]
             result = function(*parts, *map(lowered, args[len(degrees) :]), **kwargs)
-            shift: Any = sum(d * k for d, k in zip(degrees, exponents, strict=True))
+            shift = combined(exponents, degrees)
             if axis is None:
                 shift = shift.item()
             elif shift.ndim != np.ndim(result):
@@ -135,13 +135,14 @@ def _einsum(subscripts: str, *operands: Any, **kwargs: Any) -> Extended:
 def _det(x: Extended) -> Extended:
     rows = np.max(x.e, axis=-1, keepdims=True)
     rows = np.where(rows > NOTHING, rows, 0)
-    return Extended(np.linalg.det(scaled(x, rows)), np.sum(rows, axis=(-2, -1)))
+    exponents = list(np.moveaxis(rows[..., 0], -1, 0))
+    return Extended(np.linalg.det(scaled(x, rows)), combined(exponents, [1] * len(exponents)))
 
 
 @_named("cofactor")
 def _cofactor(x: Any) -> Extended:
     k = _largest(x, (-2, -1))
-    return Extended(cofactor(scaled(x, k)), k * (x.shape[-1] - 1))
+    return Extended(cofactor(scaled(x, k)), combined([k], [x.shape[-1] - 1]))
 
 
 @_named("exprel_n")

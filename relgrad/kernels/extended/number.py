@@ -1,23 +1,36 @@
-"""Arrays of numbers m·2^e with whole exponents that are floats: neither a product nor a power leaves their range.
+"""Arrays of numbers m·2^e with whole exponents of 64 bits: neither a product nor a power leaves their range.
 
 Mantissas are floats of the array's dtype, 1/2 ≤ |m| < 1, so that rounding is that of floats. Zeros, infinities and
-NaN are mantissas themselves. Exponents are exact up to 2^53; those of e^x for larger x are as uncertain as x is.
+NaN are mantissas themselves.
 
 Source: Smith, Olver & Lozier 1981, Extended-range arithmetic and normalized Legendre polynomials, ACM TOMS 7(1).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from relgrad.kernels.numbers import Numbers
 
-NOTHING = -(2.0**1020)
+NOTHING = -(1 << 61) - (1 << 60)
 """The exponent of zero: below that of any other number."""
-FARTHEST = 2.0**1015
+FARTHEST = 1 << 61
 """The largest size of an exponent: a number that would have a larger one is infinite, or 0."""
+
+
+def whole(x: Any) -> Any:
+    """Return whole numbers that are floats as exponents, those of what is infinite or 0 where they are too large."""
+    return np.where(np.isnan(x), 0, np.clip(x, -1.5 * FARTHEST, 1.5 * FARTHEST)).astype(np.int64)
+
+
+def combined(exponents: Sequence[Any], degrees: Sequence[int]) -> Any:
+    """Return Σ dᵢ·eᵢ as exponents, those of what is infinite or 0 where that is too large for whole numbers."""
+    nearest = sum(d * np.asarray(e, float) for d, e in zip(degrees, exponents, strict=True))
+    exact = sum(d * e for d, e in zip(degrees, exponents, strict=True))
+    return np.where(np.abs(nearest) <= FARTHEST, exact, whole(nearest))
 
 
 class Extended(Numbers):
@@ -30,7 +43,7 @@ class Extended(Numbers):
     def __init__(self, m: Any, e: Any):
         mantissa, shift = np.frexp(m)
         mantissa = np.asarray(mantissa)
-        exponent = np.broadcast_to(np.asarray(e, np.float64) + shift, mantissa.shape)
+        exponent = np.broadcast_to(np.asarray(e, np.int64) + shift, mantissa.shape)
         beyond = np.abs(exponent) > FARTHEST
         if beyond.any():
             limit = np.copysign(np.where(exponent > 0, np.inf, 0).astype(mantissa.dtype), mantissa)
