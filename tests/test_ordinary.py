@@ -66,3 +66,20 @@ def test_the_judge_tells_what_raises():
     case = _program("float(x0.sum()) * x0", (3,))
     assert all("raises TraceError" in fault for fault in faults(case, 0))
     assert list(faults(case, 0))
+
+
+@pytest.mark.parametrize(
+    ("body", "shape"),
+    [
+        ("np.exp(x0.std())*np.outer(x0, x0)", (1,)),
+        (
+            "(lambda t: t/(t.sum()*t.sum(axis=-1)))(2*np.exp(x0).sum(axis=(-2, -1)))*np.exp(x0).sum()",
+            (1, 2, 3),
+        ),
+        ("(lambda t: t*(t/(t.sum()*t.sum(axis=-1))).sum(axis=0))(np.exp(x0).sum(axis=(-2, -1)))", (1, 2, 3)),
+        ("(lambda t: t - np.log(np.exp(t).sum(axis=-1, keepdims=True)))(x0.std(axis=-1))", (2, 3, 1)),
+    ],
+)
+def test_programs_that_extents_of_one_once_made_raise_or_nan(body, shape):
+    case = _program(body, shape)
+    assert not list(faults(case, 0, further=True, validate=True))

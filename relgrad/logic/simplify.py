@@ -98,8 +98,8 @@ def gathered_sum(t: Term) -> Any:
     constant, terms = sum_of(t)[:2]
     if constant or sorted(terms.values()) != [-1, 1]:
         return None
-    readings = [product_of(part).factors.values() for part in terms]
-    if not all(sum(e > 0 for e in es) <= 1 and max(es) <= 1 and min(es) < 0 for es in readings):
+    readings = [list(product_of(part).factors.values()) for part in terms]
+    if not all(es and sum(e > 0 for e in es) <= 1 and max(es) <= 1 and min(es) < 0 for es in readings):
         return None
     view = product_of(t)
     below = sorted(e for e in view.factors.values() if e < 0)
