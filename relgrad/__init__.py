@@ -36,6 +36,7 @@ from relgrad.errors import (
 )
 from relgrad.examine import accuracy, check, floats, lint, spellings
 from relgrad.explore.answers import Answer, Answers
+from relgrad.explore.expressions import etuple, term
 from relgrad.explore.match import ACU, match, unify, variables
 from relgrad.implementations import implements
 from relgrad.leaf import disconnected, grad_not_implemented, grad_undefined
@@ -138,6 +139,7 @@ __all__ = [
     "constant_along",
     "disconnected",
     "eq_aco",
+    "etuple",
     "expit",
     "floats",
     "grad",
@@ -176,6 +178,7 @@ __all__ = [
     "spellings",
     "stabilize",
     "symbol",
+    "term",
     "unify",
     "value_and_grad",
     "variables",

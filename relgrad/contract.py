@@ -76,6 +76,8 @@ class Contract:
     """The questions to an op about evaluation, differentiation and reasoning; `Op` adds identity and application."""
 
     default_output: int | None = None
+    arity: int | None = None
+    """How many operands it takes; None where only their types tell."""
     laws: Laws = Laws()
     imports: tuple[str, ...] = ()
     """The names of `relgrad.kernels` that generated source needs."""

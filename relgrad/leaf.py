@@ -20,6 +20,7 @@ class Input(Op):
     """
 
     __props__ = ("label", "array", "symbol", "range", "facts", "trace")
+    arity = 0
 
     def __init__(
         self,

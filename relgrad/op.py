@@ -147,6 +147,7 @@ class Constant(Op):
     """
 
     __props__ = ("key",)
+    arity = 0
     LARGE = 1 << 16
 
     def __init__(self, value: Any, weak: bool = False):
@@ -215,6 +216,7 @@ class Project(Op):
     """One output of an op that has several; of a pack, the term itself."""
 
     __props__ = ("index",)
+    arity = 1
 
     def __init__(self, index: int):
         self.index = index

@@ -1,25 +1,51 @@
 """Terms: interned, immutable expression tuples `(rator, *rands)` with an array type attached.
 
 Structurally equal terms are one object, so `==` is `is` and `hash` never recurses. A program is a DAG of terms.
-This is the only module that imports `etuples`.
+This is the only module that imports `etuples`; the others have its classes from here.
 """
 
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator
 from threading import RLock
 from typing import Any, Protocol
 from weakref import ref
 
-from etuples.core import ExpressionTuple
+from etuples.core import ExpressionTuple, KwdPair
 from etuples.dispatch import apply as etuple_apply
 
 from relgrad.types import Type
 
+__all__ = [
+    "ExpressionTuple",
+    "KwdPair",
+    "Rands",
+    "Rator",
+    "Term",
+    "Unknown",
+    "intern_table_size",
+    "is_term",
+    "kept",
+    "reachable",
+    "rebuild",
+    "rebuilt",
+    "substitute",
+    "subterms",
+    "term",
+]
+
 
 class Unknown(ABC):  # noqa: B024 - a marker that the logic room registers its variables with
-    """What may stand for a term that is not known yet: a logic variable."""
+    """What may stand for a term that is not known yet: a logic variable, of exactly the registered class.
+
+    kanren shows constraints with variables of a class of their own, which equal others and are not identical to them.
+    """
+
+    @classmethod
+    def __subclasshook__(cls, kind: type) -> Any:
+        inherits = any(base is not object and issubclass(base, cls) for base in kind.__bases__)
+        return False if inherits else NotImplemented
 
 
 class Rator(Protocol):
@@ -28,19 +54,26 @@ class Rator(Protocol):
     @property
     def ground(self) -> bool: ...
 
+    @property
+    def arity(self) -> int | None: ...
+
     def type_of(self, rands: tuple[Any, ...]) -> Type: ...
 
 
 class Rands(ExpressionTuple):
-    """The operands of a term as an etuple; `cons` of an op onto them is the term again."""
+    """The operands of a term as an etuple, `cons` of an op onto which is the term again, or what is no term yet."""
 
     __slots__ = ()
 
+    def _eval_apply_fn(self, op: Callable[..., Any]) -> Callable[..., Any]:
+        # etuples passes the defaults of a signature on, which NumPy's ufuncs have and do not always take.
+        return lambda *args, **kwargs: op(*args, **kwargs)
+
     def __add__(self, other: Iterable[Any]) -> Any:
-        return _rebuild((*self._tuple, *other))
+        return rebuilt((*self._tuple, *other))
 
     def __radd__(self, other: Iterable[Any]) -> Any:
-        return _rebuild((*other, *self._tuple))
+        return rebuilt((*other, *self._tuple))
 
 
 class Term(ExpressionTuple):
@@ -60,6 +93,16 @@ class Term(ExpressionTuple):
     type: Any  # a Type, or None when not ground; Any, because every reader knows which of the two it holds
     cache: dict[Hashable, Any]
 
+    def __new__(cls, parts: Iterable[Any] = ()) -> Any:
+        """Return the term of a head and its operands, as unification and kanren make containers of one class.
+
+        What is no term, of no parts at all or of too many operands, is a plain etuple.
+        """
+        return rebuilt(tuple(parts))
+
+    def __init__(self, parts: Iterable[Any] = ()) -> None:
+        """Leave the one term as it is."""
+
     @property
     def inputs(self) -> tuple[Any, ...]:
         """The operands, as Aesara calls them."""
@@ -72,6 +115,10 @@ class Term(ExpressionTuple):
         return self is not other
 
     __hash__ = object.__hash__
+
+    def _eval_step(self) -> Generator[Term]:
+        # To evaluate an etuple with terms in it applies its heads to them.
+        yield self
 
     def __getitem__(self, key: Any) -> Any:
         part = self._tuple[key]
@@ -171,16 +218,20 @@ def is_term(x: object) -> bool:
     return type(x) is Term
 
 
-def _rebuild(parts: tuple[Any, ...]) -> Any:
-    if parts and hasattr(parts[0], "type_of"):
-        return term(*parts)
+def rebuilt(parts: tuple[Any, ...]) -> Any:
+    """Return the term of a head and its operands, or a plain etuple where the head cannot be applied to them."""
+    if parts and hasattr(parts[0], "type_of") and parts[0].arity in (None, len(parts) - 1):
+        try:
+            return term(*parts)
+        except Exception:  # whatever type inference raises says that there is no such term
+            pass
     return Rands(parts)
 
 
 # What multipledispatch decorates has become a dispatcher, which is not declared anywhere.
 @etuple_apply.register(Callable, Rands)  # pyright: ignore[reportFunctionMemberAccess]
 def _apply_to_rands(rator: Any, rands: Rands) -> Any:
-    return _rebuild((rator, *rands))
+    return rebuilt((rator, *rands))
 
 
 def subterms(*roots: Any) -> Iterator[Term]:

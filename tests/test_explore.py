@@ -15,6 +15,7 @@ import relgrad as rg
 from relgrad.explore.answers import Answer, Answers
 from relgrad.explore.lazy import SHOWN
 from relgrad.logic import equal_ground
+from relgrad.ops.arithmetic import add
 
 X, Y, Z = (rg.symbol(name) for name in "xyz")
 THEORIES = ["reals", rg.AC, rg.ACU, rg.FREE]
@@ -304,9 +305,10 @@ ROOT = Path(__file__).resolve().parent.parent
 def test_the_examples_in_the_documentation_are_true():
     path = ROOT / "docs" / "matching.md"
     found = doctest.testfile(str(path), module_relative=False, optionflags=doctest.ELLIPSIS)
-    for law, row in ((rg.associative, ("plus",)), (rg.commutative, ("plus",)), (rg.identity, ("plus", 0))):
-        law.facts.discard(row)
-        law.index.pop((0, "plus"), None)
+    for law in (rg.associative, rg.commutative, rg.identity):
+        for row in [row for row in law.facts if row[0] in ("plus", add)]:
+            law.facts.discard(row)
+            law.index.pop((0, row[0]), None)
     assert found.attempted > 20 and found.failed == 0
 
 

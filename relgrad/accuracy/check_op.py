@@ -154,7 +154,7 @@ def _integers(rng: np.random.Generator, shape: tuple[int, ...], where: Interval)
 
 def _arities(op: Op) -> Sequence[int]:
     """Return how many operands an op may take, the likeliest first."""
-    known = getattr(op, "arity", None)
+    known = op.arity
     if isinstance(known, int):
         return (known - (op.distance is not None),)
     for method in (op.make_node, op.output_type, op.compute):

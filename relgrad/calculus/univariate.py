@@ -280,7 +280,7 @@ def _divides(factor: Term, exponent: int) -> bool:
 @lru_cache(maxsize=1024)
 def _has_pole(op: Any) -> bool:
     """Whether an op of one operand is infinite at zero."""
-    if not op.elementwise or getattr(op, "arity", 0) != 1:
+    if not op.elementwise or op.arity != 1:
         return False
     with np.errstate(all="ignore"):
         try:

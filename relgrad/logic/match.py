@@ -57,6 +57,7 @@ from relgrad.logic.view import product_of, sum_of, summand
 from relgrad.ops.arithmetic import negative, power
 from relgrad.ops.exponential import exp
 from relgrad.ops.reduction import Sum
+from relgrad.ops.structure import Expand
 from relgrad.term import Term, is_term
 from relgrad.types import ArrayType
 
@@ -87,7 +88,7 @@ def match(p: Any, t: Any, s: State) -> Iterator[State]:
 def _match_open(p: Term, t: Term, s: State) -> Iterator[State]:
     view = product_of(p)
     if p.op in SUMS or (view.coefficient != 1 and is_one_sum(view)):
-        for state, _ in match_sum(sum_of(p), sum_of(t), s, extend=False):
+        for state, _ in match_sum(sum_of(p), _summands(t), s, extend=False):
             yield state
         return
     read = p.op in PRODUCTS or p.op is power or (p.op is exp and len(view.factors) != 1)
@@ -109,6 +110,16 @@ def _match_open(p: Term, t: Term, s: State) -> Iterator[State]:
         yield from _match_linear(p, t, s)
     else:
         yield from _match_operands(p, as_head(t, p.op), s)
+
+
+def _summands(t: Term) -> SumView:
+    """Read a term as a sum; one with an axis more, as the column (x + y)[:, None], as a sum of such columns."""
+    if type(t.op) is Expand and t.ground and t.rands[0].op in SUMS:
+        total = t.rands[0]
+        view = sum_of(total)
+        if all(x.type.shape == total.type.shape for x in view.terms):
+            return SumView(view.constant, {t.op.make_node(x): k for x, k in view.terms.items()})
+    return sum_of(t)
 
 
 def _match_operands(p: Term, t: Term, s: State) -> Iterator[State]:

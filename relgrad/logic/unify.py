@@ -6,16 +6,16 @@ linear where ground terms meet, since two ground terms are equal exactly when th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import is_
 from typing import Any
 
-from unification.core import _reify, _unify, unify
+from unification.core import _reify, _unify, construction_sentinel, unify
 from unification.utils import transitive_get as walk
 from unification.variable import Var
 
 from relgrad.op import Op
-from relgrad.term import Term, Unknown, is_term, term
+from relgrad.term import Rands, Term, Unknown, is_term, rebuilt
 
 Unknown.register(Var)
 
@@ -207,7 +207,7 @@ def _applied(node: Term, op: Any, rands: list[Any]) -> Any:
         return op.make_node(*rands)
     if op is node.op and all(map(is_, rands, node.rands)):
         return node
-    return term(op, *rands)
+    return rebuilt((op, *rands))
 
 
 def _is_ground(x: Any) -> bool:
@@ -231,6 +231,35 @@ def _open_order(root: Term) -> tuple[Term, ...]:
     return found
 
 
+def _reify_open(x: Any, s: State) -> Any:
+    """Reify a term or op as `unification` does: what is open shows its variables, for which `isground` looks."""
+    if x.ground:
+        return x
+    found = reify_term(x, s) if is_term(x) else reify_op(x, s)
+    if isinstance(found, Rands):
+        return _reify_parts(found, s)
+    return _showing(found, unknowns(found) if is_term(found) else filter(is_variable, found._props()))
+
+
+def _showing(x: Any, variables: Iterable[Any]) -> Any:
+    for variable in variables:  # noqa: UP028 - what is sent back is for no iterator
+        yield variable
+    yield construction_sentinel
+    yield x
+
+
+def _unify_any(u: Any, v: Any, s: Any) -> Any:
+    """Unify terms and ops as `unification` does; a variable that kanren has wrapped with its constraints is itself."""
+    return unify_terms(*[Var(x.token) if isinstance(x, Var) else x for x in (u, v)], s)
+
+
+def _reify_parts(x: Rands, s: State) -> Any:
+    """Reify operands or a partial term, which becomes the term that it is part of once a head can be applied."""
+    parts = yield _reify(x._tuple, s)
+    yield construction_sentinel
+    yield rebuilt(parts)
+
+
 def reify_op(op: Any, s: State) -> Any:
     """Return an op with the bound variables among its props replaced."""
     if op.ground:
@@ -242,6 +271,6 @@ def reify_op(op: Any, s: State) -> Any:
 _unify_dispatch: Any = _unify
 _reify_dispatch: Any = _reify
 for _kinds in ((Term, Term), (Var, Term), (Term, Var), (Op, Op)):
-    _unify_dispatch.add((*_kinds, Mapping), unify_terms)
-_reify_dispatch.add((Term, Mapping), reify_term)
-_reify_dispatch.add((Op, Mapping), reify_op)
+    _unify_dispatch.add((*_kinds, Mapping), _unify_any)
+for _kind, _reifies in ((Term, _reify_open), (Op, _reify_open), (Rands, _reify_parts)):
+    _reify_dispatch.add((_kind, Mapping), _reifies)

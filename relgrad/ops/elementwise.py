@@ -41,6 +41,8 @@ class Elementwise(Op):
     elementwise = True
     # An attribute, not a property: this is asked for each term.
     ground = True  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]
+    # A number of each, where other ops may leave it open.
+    arity: int  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def __init__(
         self,
@@ -65,7 +67,7 @@ class Elementwise(Op):
         self.label = label
         self.function = function
         self.rules = rules
-        self.arity = len(rules) if arity is None else arity
+        self.arity = len(rules) if arity is None else arity  # pyright: ignore[reportIncompatibleVariableOverride]
         self.code = code or (label if kernel else f"np.{label}") + "(" + ", ".join(["{}"] * self.arity) + ")"
         self.called = called
         self.laws = laws or Laws()
