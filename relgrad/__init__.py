@@ -34,7 +34,7 @@ from relgrad.errors import (
     TraceError,
     WrongRewrite,
 )
-from relgrad.examine import accuracy, check, floats, lint, spellings
+from relgrad.examine import accuracy, check, floats, lint, rewrites, spellings, why_not
 from relgrad.explore.answers import Answer, Answers
 from relgrad.explore.expressions import etuple, term
 from relgrad.explore.match import ACU, match, unify, variables
@@ -170,6 +170,7 @@ __all__ = [
     "positive",
     "pushforward",
     "relation",
+    "rewrites",
     "rewriteso",
     "same_shape",
     "show",
@@ -183,6 +184,7 @@ __all__ = [
     "value_and_grad",
     "variables",
     "vjp",
+    "why_not",
     "xlog1py",
     "xlogy",
 ]

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+from textwrap import indent
 from typing import Any
 
 from relgrad.accuracy.check import check as check_relation
@@ -17,17 +19,21 @@ from relgrad.accuracy.measure import measure
 from relgrad.accuracy.report import Check, assignments
 from relgrad.accuracy.result import Accuracy
 from relgrad.accuracy.sample import floats
-from relgrad.api import LIBRARY, Argnums, Function, Named, Relations  # pyright: ignore[reportAttributeAccessIssue]  # from relations/
+from relgrad.api import LIBRARY, Argnums, Function, Named, Relations, stabilize  # pyright: ignore[reportAttributeAccessIssue]  # from relations/
 from relgrad.differentiate import positions_of
 from relgrad.display.text import show
+from relgrad.errors import RelationError
+from relgrad.explore.expressions import term
+from relgrad.explore.reasons import Reason, Reasons, Rewrites, nearest_rows, reasons, rewrites_of
 from relgrad.explore.spellings import Spellings
 from relgrad.explore.spellings import spellings as spellings_of
 from relgrad.op import Op
-from relgrad.relation import Library
+from relgrad.relation import Library, Relation
 from relgrad.schedule import strategy as strategy_of
 from relgrad.schedule.relate import SIMPLIFICATIONS
+from relgrad.transformed import Transformed
 
-__all__ = ["Hazards", "accuracy", "check", "floats", "lint", "spellings"]
+__all__ = ["Hazards", "Hopes", "accuracy", "check", "floats", "lint", "rewrites", "spellings", "why_not"]
 
 
 def accuracy(
@@ -128,6 +134,111 @@ def spellings(subject: Any, relations: Relations = None, seed: int = 0) -> Spell
     log(1.0 + exp(x))
     """
     return spellings_of(subject, _library(relations), seed)
+
+
+def why_not(
+    subject: Any,
+    fun: Function | None = None,
+    *,
+    relations: Relations = None,
+    strategy: Named = "default",
+    points: int = 100,
+    seed: int = 0,
+) -> Callable[..., Any]:
+    """Return the function of fun's arguments that says why a row does not fire in fun, place by place.
+
+    `subject` is a row, or the name of one in the library; fun a function, or what `grad`, `stabilize` and the others
+    make of one with their own options. Of each place the gate is named that refused the row, the nearest first: a
+    condition with its bindings and what is known of them, a pattern beside what stands there, another row that came
+    first, fuel; and a change, which has been tried, that would let it fire.
+
+    >>> import numpy as np
+    >>> print(why_not("exponential_of_logarithm", lambda x: 2 + np.exp(np.log(x)))(3.0)[0].change)
+    with assume={'x': relgrad.positive}
+
+    Of a function alone, `why_not(fun)(*args)` gives for each hazard that nothing in the library removes the rows that
+    come nearest there; `points` and `seed` are those of `lint`.
+
+    Raises RelationError for a name that no row has, and what tracing the function raises.
+    """
+    if fun is None:
+        if not callable(subject) or isinstance(subject, Relation):
+            raise RelationError(
+                f"why_not needs a function beside {subject!r}",
+                cause="a row fires, or does not, somewhere",
+                cure="write why_not(row, fun)(*args), or why_not(fun)(*args) for hazards that remain",
+            )
+        return lambda *args: _remaining(subject, args, _library(relations), strategy, points, seed)
+    program = fun if isinstance(fun, Transformed) else stabilize(fun, relations=relations, strategy=strategy)
+    library = program.settings.library
+    row = _row(subject, library)
+
+    def ask(*args: Any, **kwargs: Any) -> Reasons:
+        derivation = program.explain(*args, **kwargs).derivation
+        return reasons(row, derivation, library, program.lines(*args, **kwargs))
+
+    return ask
+
+
+def rewrites(expression: Any, relations: Relations = None) -> Rewrites:
+    """Return lazily all that can be done at the root of an expression, the most specific row first.
+
+    >>> import numpy as np
+    >>> rewrites(lambda x: np.log(1 + np.exp(x)))
+    log_of_one_plus_exponential: softplus(x) — The log of one plus an exponential is a softplus.
+    ...
+
+    Each is a move with a name, the term that it makes, the reason and the bindings. Raises TraceError for what is no
+    expression.
+    """
+    return rewrites_of(term(expression), _library(relations))
+
+
+def _row(subject: Any, library: Library) -> Relation:
+    if isinstance(subject, Relation):
+        return subject
+    names = [row.name for row in library]
+    if subject not in names:
+        near = get_close_matches(str(subject), names)
+        raise RelationError(
+            f"no row is named {subject!r}",
+            cause=f"the nearest names are {', '.join(near)}" if near else "the library has no name like it",
+            cure="pass the name of a row, or the row itself",
+        )
+    return library[subject]
+
+
+def _remaining(
+    fun: Function, args: tuple[Any, ...], library: Library, strategy: Named, points: int, seed: int
+) -> Hopes:
+    how = strategy_of(strategy)
+    found = hazards(fun, args, library=library, strategy=how, points=points, seed=seed)
+    return Hopes(
+        [(hazard, nearest_rows(hazard.term, library, {})) for hazard in found if not hazard.relations]
+    )
+
+
+class Hopes(Sequence[tuple[Hazard, list[Reason]]]):
+    """The hazards that remain, each with the rows that come nearest to removing it; `str` tells them."""
+
+    def __init__(self, found: Sequence[tuple[Hazard, list[Reason]]]):
+        self.found = tuple(found)
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.found[index]
+
+    def __str__(self) -> str:
+        return "\n".join([_hope(*pair) for pair in self.found]) or "no hazard remains"
+
+    __repr__ = __str__
+
+
+def _hope(hazard: Hazard, near: Sequence[Reason]) -> str:
+    rows = [f"  {reason.row}, nearly:\n{indent(str(reason), '  ')}" for reason in near]
+    return "\n".join([_described(hazard), *rows] if rows else [_described(hazard), "  and no row comes near"])
 
 
 class Hazards(Sequence[Hazard]):

@@ -42,6 +42,8 @@ class Derivation:
     """The moves that raised, each once: the places at which they did are left as they were."""
     guards: tuple[Any, ...] = ()
     """The tests that tell whether digits cancel where relations have left sums that may."""
+    unfinished: str = ""
+    """What ended the search before nothing was left to do; empty where nothing was."""
 
     @property
     def relations(self) -> list[str]:

@@ -13,7 +13,7 @@ from time import perf_counter
 from types import MethodType
 from typing import Any
 
-from relgrad.accuracy.lines import lines_of
+from relgrad.accuracy.lines import Lines, lines_of, lines_of_gradient
 from relgrad.collector import uncollected
 from relgrad.compile.decided import decide
 from relgrad.compile.function import Compiled, compile_program
@@ -292,6 +292,12 @@ class Transformed:
     def explain(self, /, *args: Any, **kwargs: Any) -> Explanation:
         """Return the steps that lead from the function as written to what is computed; to be printed."""
         return Explanation(self._run(self._first + args, kwargs).program.derivation)
+
+    def lines(self, /, *args: Any, **kwargs: Any) -> Lines:
+        """Return the lines of the user's code at which the terms of a call are made, those of its gradient as well."""
+        args = self._first + args
+        lines = lines_of(self._rule, args, kwargs)
+        return lines | lines_of_gradient(self._run(args, kwargs).program.derivation, lines)
 
     def source(self, /, *args: Any, **kwargs: Any) -> str:
         """Return the NumPy source of what is computed; executed alone, it defines the same function."""

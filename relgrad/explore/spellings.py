@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections import deque
 from collections.abc import Container, Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import count, islice
 from typing import Any
@@ -109,7 +110,7 @@ class _Moves:
         self._rng.shuffle(places)
         by_move: dict[Any, list[Term]] = {}
         for place in places:
-            for move in (*_wordings(place.type.dtype).at(place), *self._rows_at(place)):
+            for move in self.at(place):
                 by_move.setdefault(move, []).append(place)
         trials = [self._anywhere(t, move, where) for move, where in by_move.items()]
         self._rng.shuffle(trials)
@@ -122,8 +123,10 @@ class _Moves:
                     yield new
             trials = left
 
-    def _rows_at(self, place: Term) -> list[Relation]:
-        return [self._rows[i] for i in self._index.candidates(place, theories_of(place.op))]
+    def at(self, place: Term) -> list[Relation | Wording]:
+        """Return the laws and rows that may lead back from the root of a term."""
+        rows = [self._rows[i] for i in self._index.candidates(place, theories_of(place.op))]
+        return [*_wordings(place.type.dtype).at(place), *rows]
 
     def _anywhere(self, whole: Term, move: Relation | Wording, places: Sequence[Term]) -> Iterator[Term]:
         for place in places:
@@ -159,6 +162,23 @@ def _backwards(row: Relation, t: Term) -> Iterator[Term]:
         new = state[before]
         if is_term(new) and new.ground and new.type == t.type:
             yield new
+
+
+def rewordings(t: Term, library: Library) -> Iterator[tuple[str, Term]]:
+    """Yield what a term may be written as by one row read from right to left, or one law, with the name of either."""
+    for move in _moves(library).at(t):
+        if isinstance(move, Relation):
+            found = [(move.name, _backwards(move, t))]
+        else:
+            sides = [(f"{show(move.pattern)} = {show(x)}", replace(move, others=(x,))) for x in move.others]
+            found = [(name, side.reword(t)) for name, side in sides]
+        for name, terms in found:
+            yield from ((name, new) for new in _fitting(terms) if new is not t)
+
+
+@lru_cache(maxsize=8)
+def _moves(library: Library) -> _Moves:
+    return _Moves(library, random.Random(0))
 
 
 def is_plain(t: Term, also: Container[Any] = ()) -> bool:

@@ -52,7 +52,9 @@ def _condition(holds: Callable[..., bool]) -> Callable[..., Goal]:
             )
             return is_open or holds(*known)
 
-        return _goal(construct.__name__, [(frozenset().union(*map(unknowns, terms)), test)])
+        goal: Any = _goal(construct.__name__, [(frozenset().union(*map(unknowns, terms)), test)])
+        goal.about = terms
+        return goal
 
     construct.__name__ = holds.__name__.strip("_")
     construct.__doc__ = holds.__doc__

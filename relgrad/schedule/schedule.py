@@ -38,7 +38,7 @@ from relgrad.logic import (
     theories_of,
     width,
 )
-from relgrad.op import is_constant
+from relgrad.op import Project, is_constant
 from relgrad.relation import Library
 from relgrad.schedule.definitions import by_definition, has_meaning, improved
 from relgrad.schedule.fold import fold
@@ -111,13 +111,12 @@ def schedule(
             if not applied:
                 break
             library = library.without(aside[-1])
+    unfinished = ""
     if run.fuel < 0 or aside or patience.ended:
         spent = f"{patience.seconds:g} seconds" if patience.ended else f"{fuel} relations"
         without = f"; set aside: {', '.join(aside)}" if aside else ""
-        warnings.warn(
-            OutOfFuel(f"stopped after {spent}{without}; the program may not be fully stabilised"),
-            stacklevel=4,
-        )
+        unfinished = f"stopped after {spent}{without}"
+        warnings.warn(OutOfFuel(f"{unfinished}; the program may not be fully stabilised"), stacklevel=4)
     after, steps = settled(after, conventions)
     limits = at_ties(after)
     steps += [
@@ -126,7 +125,23 @@ def schedule(
         if new is not old
     ]
     failures = tuple([Failure(name, *which) for name, which in run.failed.items()])
-    return Derivation(tuple(roots), tuple(limits), (*run.steps, *steps), failures=failures)
+    return Derivation(
+        tuple(roots), tuple(limits), (*run.steps, *steps), failures=failures, unfinished=unfinished
+    )
+
+
+def moves(t: Term, library: Library) -> Iterator[Found]:
+    """Yield all moves that can be made at the root of a term, those that the scheduler would try first before others.
+
+    What several moves make comes once. Moves that raise are left out.
+    """
+    with Patience(None) as patience:
+        run = _Run(library, 0, 0, 0, USUAL, frozenset(), patience)
+        seen = {t}
+        for found in run.moves(t):
+            if found.term not in seen:
+                seen.add(found.term)
+                yield found
 
 
 class _Run:
@@ -283,6 +298,20 @@ class _Run:
         if SINK in moves and self.fuel >= 0:
             return self._first(sink(t, self._note), key, t, within, became)[0]
         return None
+
+    def moves(self, t: Term) -> Iterator[Found]:
+        """Yield all moves at a term that stands by itself."""
+        if is_implicit(t) or (type(t.op) is Project and is_implicit(t.rands[0])):
+            yield Found("expand", "expand", self.saturate([t], frozenset({EXPAND}))[0], "written out", {})
+            return
+        yield from relate(t, self.library, self._note)
+        if t.op.elementwise and t.type.differentiable:
+            yield from self._by_definition(t)
+        yield from increase(t, self._note, theories_of(t.op))
+        value = fold(t)
+        if value is not None and np.isfinite(value.op.value).all():
+            yield Found("fold", "fold", value, "all operands are constants", {})
+        yield from sink(t, self._note)
 
     def _first(
         self, moves: Iterable[Found], key: Key, t: Term, within: int, became: dict[Key, Key]
