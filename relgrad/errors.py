@@ -117,6 +117,10 @@ class LawError(RelgradError, ValueError):
     """The laws that are declared of an op contradict each other, or cannot be honoured."""
 
 
+class DerivationError(RelgradError, ValueError):
+    """A derivation that cannot be saved, loaded or replayed."""
+
+
 class RelgradWarning(UserWarning):
     """Something the caller should know, though a result was found."""
 

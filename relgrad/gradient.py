@@ -191,8 +191,7 @@ class Pullback:
         g = self.cotangents.pop(v)
         if v in self.wrt:
             self.done[v] = add(self.done[v], g) if v in self.done else g
-        moving = g if isinstance(g, dict) or self.conventions.ieee else where_moving(v, g)
-        flows = list(pull_back(v, moving, self.relevant, self.conventions)) if v.rands else []
+        flows = flows_of(v, g, self.relevant, self.conventions)
         for operand, contribution in flows:
             self._accumulate(operand, contribution)
         return v, g, flows
@@ -210,6 +209,14 @@ class Pullback:
     def results(self) -> list[Term]:
         """Return the explicit gradients, zeros where the cost does not depend on what is asked for."""
         return [self.done[x] if x in self.done else zeros_like(x) for x in self.wrt]
+
+
+def flows_of(
+    v: Term, g: Any, relevant: set[Term], conventions: Conventions = DEFAULT
+) -> list[tuple[Term, Term]]:
+    """Return the operands of a value with what flows back to them of its cotangent: one layer of an expansion."""
+    moving = g if isinstance(g, dict) or conventions.ieee else where_moving(v, g)
+    return list(pull_back(v, moving, relevant, conventions)) if v.rands else []
 
 
 def pull_back(

@@ -27,6 +27,20 @@ def imported(module: str, name: str) -> Any:
     return attrgetter(name)(import_module(module))
 
 
+def home_of(x: Any) -> tuple[str, str] | None:
+    """Return a module and the name under which it holds x; None where no module that is loaded does.
+
+    >>> home_of(attrgetter)
+    ('operator', 'attrgetter')
+    """
+    first = str(getattr(x, "__module__", "")), "relgrad."
+    for module in sorted(sys.modules, key=lambda name: (not name.startswith(first), name)):
+        for name, value in list(getattr(sys.modules[module], "__dict__", {}).items()):
+            if value is x:
+                return module, name
+    return None
+
+
 class Immutable:
     """A value whose copies are itself."""
 

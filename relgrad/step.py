@@ -16,6 +16,10 @@ class Step:
     after: Any
     why: str = ""
     bindings: dict[str, Any] = field(default_factory=dict)
+    phase: int = 0
+    """In which phase of the strategy it was made."""
+    within: int = 0
+    """The theories under which the place was part of a larger sum or product; -1 of some parts of a wide one."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,14 @@ class Derivation:
     """The moves that raised, each once: the places at which they did are left as they were."""
     guards: tuple[Any, ...] = ()
     """The tests that tell whether digits cancel where relations have left sums that may."""
+    wholes: tuple[Step, ...] = ()
+    """Wide sums and products before and after the steps on some of their parts."""
+    besides: tuple[Any, ...] = ()
+    """Further roots that were rewritten together with these, such as domains."""
+    phases: tuple[frozenset[str], ...] = ()
+    """The moves of each phase of the strategy."""
+    conventions: Any = None
+    """What was taken where analysis leaves a choice; None is the usual."""
     unfinished: str = ""
     """What ended the search before nothing was left to do; empty where nothing was."""
 

@@ -46,7 +46,7 @@ from relgrad.trace.trace import (
     with_symbolic_arrays,
 )
 from relgrad.trace.tracer import Tracer
-from relgrad.validate import Sample, Subject, explicit, validated
+from relgrad.validate import Proof, Sample, Subject, explicit, validated
 
 Function = Callable[..., Any]
 
@@ -161,6 +161,7 @@ class Transformed:
                 found,
                 before=traced.outputs,
                 after=after,
+                besides=tuple(domains.terms),
                 assumed=traced.stated,
                 decided=traced.decisions,
                 guards=guards,
@@ -291,7 +292,8 @@ class Transformed:
 
     def explain(self, /, *args: Any, **kwargs: Any) -> Explanation:
         """Return the steps that lead from the function as written to what is computed; to be printed."""
-        return Explanation(self._run(self._first + args, kwargs).program.derivation)
+        derivation = self._run(self._first + args, kwargs).program.derivation
+        return Explanation(Proof.of(derivation, self.settings.library))
 
     def lines(self, /, *args: Any, **kwargs: Any) -> Lines:
         """Return the lines of the user's code at which the terms of a call are made, those of its gradient as well."""

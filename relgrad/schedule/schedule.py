@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from math import isnan
 from operator import is_not
@@ -97,13 +98,7 @@ def schedule(
         while True:
             run = _Run(library, fuel, 0 if given else 4 * size, 1000 + 4 * size, conventions, left, patience)
             run.defines = defines
-            after = list(roots)
-            for moves in strategy.phases:
-                if isnan(conventions.untaken):
-                    moves -= {SINK}
-                after = run.along(roots, after) if LINE in moves else run.saturate(after, moves)
-            if any(is_implicit(node) for node in reachable(*after)):
-                after = run.saturate(after, frozenset({EXPAND}))
+            after = run.follow(roots, strategy.phases)
             if run.fuel >= 0 or patience.ended:
                 break
             applied = Counter(step.name for step in run.steps if step.move == "relation")
@@ -117,17 +112,41 @@ def schedule(
         without = f"; set aside: {', '.join(aside)}" if aside else ""
         unfinished = f"stopped after {spent}{without}"
         warnings.warn(OutOfFuel(f"{unfinished}; the program may not be fully stabilised"), stacklevel=4)
-    after, steps = settled(after, conventions)
+    after, steps = _limits(after, conventions)
+    failures = tuple([Failure(name, *which) for name, which in run.failed.items()])
+    return Derivation(
+        tuple(roots),
+        tuple(after),
+        (*run.steps, *steps),
+        failures=failures,
+        wholes=tuple(run.wholes),
+        phases=strategy.phases,
+        conventions=conventions,
+        unfinished=unfinished,
+    )
+
+
+def replay(derivation: Derivation) -> Derivation:
+    """Return the derivation that the steps of another make of its roots, without any search.
+
+    Steps on places are applied where they were made, and as they are; gradients are expanded by their rules, and
+    series and lines are computed again at the places that have them.
+    """
+    run = _Replay(derivation)
+    roots = [*derivation.before, *derivation.besides]
+    after, steps = _limits(run.follow(roots, derivation.phases), run.conventions)
+    return replace(derivation, after=tuple(after[: len(derivation.before)]), steps=(*run.steps, *steps))
+
+
+def _limits(roots: Sequence[Term], conventions: Conventions) -> tuple[list[Term], list[Step]]:
+    """Return roots with what conventions say where they are open, and with limits where values tie; the steps."""
+    after, steps = settled(roots, conventions)
     limits = at_ties(after)
-    steps += [
+    return limits, steps + [
         Step("ties", "limit where values tie", old, new, str(new.op.program))
         for old, new in zip(after, limits, strict=True)
         if new is not old
     ]
-    failures = tuple([Failure(name, *which) for name, which in run.failed.items()])
-    return Derivation(
-        tuple(roots), tuple(limits), (*run.steps, *steps), failures=failures, unfinished=unfinished
-    )
 
 
 def moves(t: Term, library: Library) -> Iterator[Found]:
@@ -163,8 +182,20 @@ class _Run:
         self.library, self.fuel, self.growth, self.affordable = library, fuel, growth, affordable
         self.steps: list[Step] = []
         self.defines = False
+        self.phase = 0
+        self.wholes: list[Step] = []
         self._idle: dict[Any, bool] = {}
         self._likeness = Likeness()
+
+    def follow(self, roots: Sequence[Term], phases: Sequence[frozenset[str]]) -> list[Term]:
+        """Do the phases of a strategy one after the other, and write out what is left of gradients."""
+        after = list(roots)
+        for self.phase, moves in enumerate(phases):
+            if isnan(self.conventions.untaken):
+                moves -= {SINK}
+            after = self.along(roots, after) if LINE in moves else self.saturate(after, moves)
+        self.phase = len(phases)
+        return self.saturate(after, frozenset({EXPAND}))
 
     def saturate(self, roots: Sequence[Term], moves: frozenset[str]) -> list[Term]:
         """Make all moves of a phase, bottom-up, until none is left."""
@@ -272,7 +303,9 @@ class _Run:
                     new, found = relate_wide(t, self.library, self._note, theory)
                     if new is not t and not any(self._is_left(move, move.before or t) for move in found):
                         for move in found:
-                            self._record(move.before, move)
+                            self._record(move.before, move, _PARTS)
+                        why = "what its parts became"
+                        self.wholes.append(Step("whole", "", t, new, why, {}, self.phase, _within(key)))
                         return new
                     within |= theory
             if not self._likeness.is_hopeless(t, within):
@@ -293,7 +326,9 @@ class _Run:
         if FOLD in moves:
             value = fold(t)
             if value is not None and np.isfinite(value.op.value).all():
-                self.steps.append(Step("fold", "fold", t, value, "all operands are constants"))
+                self._record(
+                    t, Found("fold", "fold", value, "all operands are constants", {}), _within(key), 0
+                )
                 return value
         if SINK in moves and self.fuel >= 0:
             return self._first(sink(t, self._note), key, t, within, became)[0]
@@ -323,7 +358,7 @@ class _Run:
             if self._is_left(found, t) or leads_to(successor, key, became):
                 barred = True
                 continue
-            self._record(t, found)
+            self._record(t, found, _within(key))
             return found.term, barred
         return None, barred
 
@@ -341,18 +376,16 @@ class _Run:
         """Return the roots with series for functions of one term that cancel near a point."""
         if self.fuel < 0 or self.patience.ended:
             return list(roots)
-        new, found = in_series(
-            roots, lambda t: not self.left or self.left.isdisjoint({("series", t), ("series", None)})
-        )
+        new, found = in_series(roots, lambda t: self._may("series", t))
         for before, after, series in found:
             self.fuel -= 1
             why = "; ".join(str(op) for op in series)
-            self.steps.append(Step("series", "series", before, after, why))
+            self.steps.append(Step("series", "series", before, after, why, {}, self.phase))
         return new
 
     def along(self, written: Sequence[Term], roots: Sequence[Term]) -> list[Term]:
         """Return the roots with series along the lines near which they still lose digits."""
-        if self.fuel < 0 or self.patience.ended or ("line", None) in self.left:
+        if self.fuel < 0 or self.patience.ended or not self._may("line", None):
             return list(roots)
         explicit = lambda: _Run(self.library, 0, 0, 0, self.conventions, self.left, self.patience).saturate(
             written, frozenset({EXPAND})
@@ -363,7 +396,7 @@ class _Run:
             self._note("line", roots[0], error)
             return list(roots)
         for before, after, line in found:
-            self.steps.append(Step("line", "series along a line", before, after, str(line)))
+            self.steps.append(Step("line", "series along a line", before, after, str(line), {}, self.phase))
         return new
 
     def _slope(self, t: Term, moves: frozenset[str]) -> Term:
@@ -418,45 +451,108 @@ class _Run:
         self.affordable -= width(t, theory, max(self.affordable, 0))
         return self.affordable > 0
 
+    def _may(self, name: str, t: Term | None) -> bool:
+        return not self.left or self.left.isdisjoint({(name, t), (name, None)})
+
     def _is_left(self, found: Found, t: Term) -> bool:
         return bool(self.left) and ((found.name, t) in self.left or (found.name, None) in self.left)
 
-    def _record(self, t: Any, found: Found) -> None:
-        self.fuel -= 1
-        self.steps.append(Step(found.move, found.name, t, found.term, found.why, found.bindings))
+    def _record(self, t: Any, found: Found, within: int, fuel: int = 1) -> None:
+        self.fuel -= fuel
+        bindings = found.bindings
+        self.steps.append(
+            Step(found.move, found.name, t, found.term, found.why, bindings, self.phase, within)
+        )
 
     def _expand(self, t: Term) -> Term:
         if type(t.op) is Pushforward:
             return self._expand_pushforward(t)
         pullback = Pullback(t, self.conventions)
-        watched = self.library.has_root(Gradient)
         while pullback.pending:
-            if watched and self._may_look():
-                # A relation may know the gradient of what is left as a whole.
-                rest = pullback.term()
-                for found in relate(rest, self.library, self._note, PRODUCT | SUM | BAG):
-                    if self._is_left(found, rest):
-                        continue
-                    self._record(rest, found)
-                    return found.term
+            if (known := self._known(pullback)) is not None:
+                return known
             v, g, flows = pullback.expand()
             if self.growth > 0:  # the graph grows, and what may be done to it, though not for ever
                 self.fuel += 20 * len(flows)
                 self.growth -= len(flows)
             if flows:
                 why = "what flows back to its operands"
-                self.steps.append(Step("expand", f"pullback of {v.op}", (v, g), tuple(flows), why))
+                name = f"pullback of {v.op}"
+                self.steps.append(Step("expand", name, (v, g), tuple(flows), why, {}, self.phase))
         return packed(pullback.results(), pullback.wrt)
+
+    def _known(self, pullback: Pullback) -> Term | None:
+        """Return what a relation knows of what is left of a gradient, as a whole."""
+        if not self.library.has_root(Gradient) or not self._may_look():
+            return None
+        rest = pullback.term()
+        for found in relate(rest, self.library, self._note, _ALL):
+            if not self._is_left(found, rest):
+                self._record(rest, found, _ALL)
+                return found.term
+        return None
 
     def _expand_pushforward(self, t: Term) -> Term:
         tangents = Tangents(t, self.conventions)
         while (layer := tangents.expand()) is not None:
             v, out = layer
-            self.steps.append(
-                Step("expand", f"pushforward of {v.op}", v, tuple(out), "the tangent of its result")
-            )
+            name, why = f"pushforward of {v.op}", "the tangent of its result"
+            self.steps.append(Step("expand", name, v, tuple(out), why, {}, self.phase))
         _, inputs, _ = t.op.parts(t)
         return packed(tangents.results(), inputs)
+
+
+class _Replay(_Run):
+    """A run whose moves at places are those of a derivation."""
+
+    def __init__(self, derivation: Derivation):
+        patience = Patience(None)
+        super().__init__(Library([]), 1 << 62, 0, 0, derivation.conventions or USUAL, frozenset(), patience)
+        places = [step for step in (*derivation.steps, *derivation.wholes) if step.move in _AT_PLACES]
+        self.script = {(step.phase, step.before, step.within): step for step in places}
+        self.of_gradients = any(step.within == _ALL for step in places)
+        self.places = {
+            (step.move, step.before) for step in derivation.steps if step.move in ("series", "line")
+        }
+
+    def _move(
+        self, key: Key, t: Term, within: int, moves: frozenset[str], became: dict[Key, Key]
+    ) -> Term | None:
+        step = self.script.get((self.phase, t, within))
+        if step is None:
+            return super()._move(key, t, within, moves & {EXPAND, SERIES}, became) if is_implicit(t) else None
+        if step.move != "whole":
+            self.steps.append(step)
+        return step.after
+
+    def _simplified(
+        self, key: Key, t: Term, within: int, moves: frozenset[str], became: dict[Key, Key]
+    ) -> Term | None:
+        return self._move(key, t, within, moves, became)
+
+    def _is_idle(self, op: Any, moves: frozenset[str]) -> bool:
+        return False
+
+    def _may(self, name: str, t: Term | None) -> bool:
+        return any(move == name and (t is None or t is before) for move, before in self.places)
+
+    def _known(self, pullback: Pullback) -> Term | None:
+        if not self.of_gradients:
+            return None
+        step = self.script.get((self.phase, pullback.term(), _ALL))
+        if step is not None:
+            self.steps.append(step)
+        return step and step.after
+
+
+def _within(key: Key) -> int:
+    return 0 if type(key) is Term else key[1]
+
+
+_PARTS = -1
+"""What stands for the theories of a step on parts of a wide sum or product, which are no place of their own."""
+_ALL = PRODUCT | SUM | BAG
+_AT_PLACES = frozenset({"relation", "simplify", "fold", "whole"})
 
 
 @lru_cache(maxsize=4096)

@@ -6,6 +6,7 @@ proof; both programs are evaluated at random inputs, and judged where the writte
 
 from relgrad.validate.blame import explicit
 from relgrad.validate.points import Sample
+from relgrad.validate.proof import Proof
 from relgrad.validate.validate import Subject, validated
 
-__all__ = ["Sample", "Subject", "explicit", "validated"]
+__all__ = ["Proof", "Sample", "Subject", "explicit", "validated"]
