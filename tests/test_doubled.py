@@ -608,3 +608,20 @@ def test_what_is_traced_again_is_the_program_in_floats():
     b = np.array([3.0, 4.0])
     f = run(rg.stabilize(discriminant, precise=True).source(b, b, b), "stabilize_discriminant")
     close(rg.grad(lambda a: np.sum(f(a, a, b)))(b), 2 * b - 4 * b)
+
+
+@pytest.mark.parametrize(
+    ("f", "truth", "x"),
+    [
+        (lambda x: np.log(np.tanh(x)), lambda x: mpmath.log(mpmath.tanh(x)), 20.0),
+        (lambda x: np.log(sp.erf(x)), lambda x: mpmath.log(mpmath.erf(x)), 5.0),
+        (lambda x: np.arcsin(1 - x), lambda x: mpmath.asin(1 - x), 1e-14),
+        (lambda x: np.arcsin(x / np.sqrt(1 + x * x)), mpmath.atan, 1e10),
+        (lambda x: np.arccos(x / np.sqrt(1 + x * x)), lambda x: mpmath.atan(1 / mpmath.mpf(x)), 1e7),
+        (lambda x: np.arctanh(1 - x * x), lambda x: mpmath.atanh(1 - mpmath.mpf(x) ** 2), 1e-7),
+    ],
+)
+def test_functions_that_multiply_the_errors_of_a_computed_operand_are_watched(f, truth, x):
+    with mpmath.workdps(60):
+        want = truth(mpmath.mpf(x))
+        assert abs(rg.stabilize(f)(x) - want) <= 4e-16 * abs(want)

@@ -9,6 +9,7 @@ A sum of computed parts that may have opposite signs loses digits where its resu
     Σ x                sum_cancels(sum_x, x)
     a·b, of matrices   product_cancels(matmul_a, a, b)
     log u              cancels(log_u, 1.0), for a computed u, and other functions with such zeros
+    arcsin u           cancels(1 − |u|, 1.0), for a computed u, and other functions with such branch points
     u ** n             cancels(1.0, n), for a computed u: a large power multiplies its error
     u − mean u         cancels(centred_u, u), for a computed u
 
@@ -75,6 +76,8 @@ _WITH_ZEROS = (
     | frozenset(["xlogy", "rel_entr", "xlog_ratio"])
 )  # fmt: skip
 """Functions with zeros where rounding is of the size of 1, or of their first operand."""
+_WITH_BRANCHES = frozenset(["arcsin", "arccos", "arctanh", "one_minus_square"])
+"""Functions that multiply the errors of their operand where it is near 1 or -1."""
 _ROUGH = frozenset((name, 0) for name in (*_WITH_ZEROS, "reciprocal", "sqrt", "cbrt", "arctan2")) | frozenset(
     [("divide", 1), ("floor_divide", 1), ("arctan2", 1), ("xlogy", 1), ("rel_entr", 1), ("xlog_ratio", 1)]
 )
@@ -233,7 +236,10 @@ class _Guards:
             yield term(Test(self._cancels), constant(1, t.type.dtype), t.rands[1])
         elif op.name in _CENTRED and not self._exact[t.rands[0]]:
             yield term(Test("cancels", (-1,) * (t.type.ndim > 0)), t, t.rands[0])
-        elif op.name in _WITH_ZEROS and not all(self._exact[x] for x in t.rands) and _is_mixed(((t, ()), 1)):
+        elif op.name in _WITH_BRANCHES and not self._exact[t.rands[0]]:
+            distance = 1.0 - np.abs(Tracer(t.rands[0]))  # type: ignore[call-overload]
+            yield self._cancelling(as_term(distance), [(constant(1, t.type.dtype), ())], axes)
+        elif op.name in _WITH_ZEROS and not all(self._exact[x] for x in t.rands) and _may_vanish(t):
             unit = t.rands[0] if len(t.rands) == 2 else constant(1, t.type.dtype)
             yield self._cancelling(t, [(unit, ())], axes)
 
@@ -346,6 +352,11 @@ def _is_mixed(*parts: tuple[Part, int]) -> bool:
     """Whether some parts may be positive and others negative."""
     ranges = [_range(x, factors, sign) for (x, factors), sign in parts]
     return not all(r.nonnegative for r in ranges) and not all(r.high <= 0 for r in ranges)
+
+
+def _may_vanish(t: Term) -> bool:
+    found = range_of(t)
+    return found.low <= 0 <= found.high
 
 
 def _range(x: Term, factors: Sequence[Term], sign: int) -> Interval:

@@ -234,7 +234,8 @@ def _by_entries(doubled: Any, args: Any, kwargs: Any, result: Any, lost: Any) ->
 def _mended(x: Any, better: Any, alike: Any) -> Any:
     if not isinstance(better, Doubled) or np.shape(x) != better.shape or np.asarray(x).dtype.kind != "f":
         return x
-    # The result is off by more than the doubled one, rounded, can be.
+    # The result is none, or off by more than the doubled one, rounded, can be.
     floats = better.floats()
     sure = np.abs(floats - x) > 2.0 * better.bound + np.finfo(x.dtype).eps * np.abs(floats)
+    sure |= np.isnan(x) & (better.bound < np.abs(floats))
     return np.where(sure & alike, floats, x).astype(x.dtype)[()]
