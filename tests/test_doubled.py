@@ -511,6 +511,13 @@ def test_what_cannot_cancel_is_not_watched(f):
     assert "cancels" not in rg.stabilize(f, precise=True).source(x, x + 1)
 
 
+def test_infinite_operands_are_watched(recwarn):
+    f = lambda x: np.tanh(x[0] * x[1] - np.inf - x[0])
+    x = np.array([0.5, 1.5])
+    assert "np.inf, " in rg.stabilize(f).source(x) and rg.stabilize(f)(x) == -1.0
+    assert not recwarn
+
+
 def test_a_single_number_loses_less_than_one_of_many():
     x = np.full(100, 1.0)
     assert cancels(np.float64(0.005), np.float64(1.0))

@@ -25,6 +25,7 @@ from scipy.special import logsumexp
 import relgrad as rg
 from relgrad.programs import BRANCHES, programs_of
 from relgrad.trace.containers import flatten
+from relgrad.trace.outside import read
 from relgrad.trace.trace import trace
 
 DOCS = Path(__file__).resolve().parent.parent / "docs" / "python.md"
@@ -715,6 +716,52 @@ class Layer:
 def test_functions_keep_their_identities():
     for act in (np.sin, np.tanh, np.exp):
         agree(lambda w, act=act: Layer(w, act)(V), M / 10)
+
+
+KNOWN_ACTIVATIONS = {"sin": np.sin, "tanh": np.tanh}
+
+
+@pytest.mark.parametrize(
+    "is_known",
+    [
+        lambda act: act is np.tanh,
+        lambda act: any(act is known for known in [np.sin, np.tanh]),
+        lambda act, known=np.tanh: act is known,
+        lambda act, known=[np.tanh]: act is known[0],
+        lambda act: (lambda known: act is known)(np.tanh),
+    ],
+)
+def test_functions_that_are_only_called_are_stood_in_for_beside_comparisons_by_identity(is_known):
+    """What is called at once is no operand of `is`, so that lists and `math` may be traced there."""
+
+    def f(w):
+        known = is_known(KNOWN_ACTIVATIONS["tanh"])
+        return np.outer([w[0], w[1]], [w[1], 1.0]) * math.exp(w[0]) if known else np.stack([w, w])
+
+    assert f(V).shape == (2, 2)
+    agree(f, V)
+
+
+def test_functions_that_are_looked_up_by_name_keep_their_identities():
+    f = lambda w: w * 3 if getattr(np, "tanh") is KNOWN_ACTIVATIONS["tanh"] else w  # noqa: B009
+    agree(f, V)
+
+
+@dataclass(frozen=True)
+class Bar:
+    """Python writes an `__eq__` that compares classes by `is`, and an `__hash__`."""
+
+    ends: Any
+
+    def stiffness(self):
+        c, s = self.ends
+        return np.outer([c, s, -c, -s], [c, s, -c, -s])
+
+
+def test_dataclasses_call_functions_of_lists():
+    f = lambda x: Bar(x).stiffness()
+    agree(f, V[:2])
+    assert read(f).reason == ""
 
 
 def test_names_are_as_they_were_after_a_trace():

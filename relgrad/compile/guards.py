@@ -31,6 +31,7 @@ import numpy as np
 
 from relgrad import kernels
 from relgrad.bounds import range_of
+from relgrad.compile.literals import number
 from relgrad.compile.operands import supplied
 from relgrad.constancy import coincidence
 from relgrad.leaf import Input
@@ -122,7 +123,8 @@ class Test(Op):
         axis = self.axes[0] if len(self.axes) == 1 else self.axes
         plain = [is_constant(x) and x.type.ndim == 0 for x in node.rands]
         names = [
-            repr(x.op.value.item()) if p else t for x, t, p in zip(node.rands, names, plain, strict=True)
+            (number(x.op.value, x.type.dtype) or t) if p else t
+            for x, t, p in zip(node.rands, names, plain, strict=True)
         ]
         texts = self._paired(names, lambda pair: f"({', '.join(pair)})")
         options = [f"axis={axis}"] * bool(self.axes) + [f"chances={self.chances:g}"] * (self.chances != 1)

@@ -14,13 +14,13 @@ from weakref import ref
 class Guard(NamedTuple):
     """Whether outside state is as it was: `holds(fun)`; never, where `reason` says what is not seen.
 
-    `identities` says whether the code that is seen compares objects by identity; `scopes` are its globals and cells;
-    `attends` says whether it may handle exceptions; `asking` are the globals of the code that names `type`.
+    `held` are names of functions that the code that is seen may compare by identity; `scopes` are its globals and
+    cells; `attends` says whether it may handle exceptions; `asking` are the globals of the code that names `type`.
     """
 
     holds: Callable[[Any], bool]
     reason: str = ""
-    identities: bool = False
+    held: frozenset[str] = frozenset()
     scopes: Sequence[Any] = ()
     attends: bool = False
     asking: Sequence[Any] = ()

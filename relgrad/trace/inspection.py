@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dis
 import hashlib
+import re
 import sys
 from collections import OrderedDict, defaultdict, deque, namedtuple
 from datetime import date, time, timedelta
 from decimal import Decimal
 from functools import cached_property, lru_cache, partial
 from marshal import dumps
-from re import Pattern
 from types import (
     ClassMethodDescriptorType,
     CodeType,
@@ -79,6 +79,8 @@ OPEN = frozenset(
     )
 )
 """Builtins that read what no name in the code tells, or that act on the outside."""
+LOOKING = frozenset(("eval", "exec", "getattr", "globals", "locals", "vars", "__import__"))
+"""Builtins that find objects by names which the code does not tell."""
 REFLECTIVE = frozenset(
     (
         *(
@@ -106,7 +108,7 @@ CONSTRUCTORS = frozenset(("__init__", "__new__", "__post_init__", "__init_subcla
 """Methods that are called where an object is made of a class, and not where one is used."""
 ATOMS = (int, float, complex, str, bytes)
 FIXED = (
-    *(np.ufunc, np.dtype, type(np.sum), Decimal, date, time, timedelta, Pattern, range, slice),
+    *(np.ufunc, np.dtype, type(np.sum), Decimal, date, time, timedelta, re.Pattern, range, slice),
     *(MethodWrapperType, WrapperDescriptorType, MethodDescriptorType, GenericAlias, UnionType, CodeType),
     *(GetSetDescriptorType, MemberDescriptorType),
     type(vars(namedtuple("_Pair", "x"))["x"]),
@@ -129,13 +131,14 @@ WIDEST = 1 << 16
 class Names(NamedTuple):
     """The names in a code object and those nested in it: of globals, of attributes, of modules imported.
 
-    `identities` says whether it compares by `is` with something else than None; `attends` whether it may handle what
-    is raised.
+    `values` are those whose value is used otherwise than to be called at once; `identities` says whether `is` compares
+    with what is not written out; `attends` whether the code may handle what is raised.
     """
 
     variables: frozenset[str]
     attributes: frozenset[str]
     modules: frozenset[str]
+    values: frozenset[str]
     identities: bool
     attends: bool
 
@@ -143,17 +146,20 @@ class Names(NamedTuple):
 @lru_cache(maxsize=2048)
 def names_in(code: CodeType) -> Names:
     """Return the names in a code object and in those within it."""
-    variables, attributes, modules, identities, listens = set[str](), set[str](), set[str](), False, False
+    variables, attributes, modules, values = set[str](), set[str](), set[str](), set[str]()
+    identities = listens = False
     stack = [code]
     while stack:
         part = stack.pop()
         stack += [c for c in part.co_consts if isinstance(c, CodeType)]
         listens = listens or attends(part)
-        before: Any = NotImplemented
-        for instruction in dis.get_instructions(part):
+        before = ""
+        instructions = list(dis.get_instructions(part))
+        values |= _values(instructions)
+        for instruction in instructions:
             name, word = instruction.opname, instruction.argval
-            identities = identities or (name == "IS_OP" and before is not None)
-            before = word if name == "LOAD_CONST" else NotImplemented
+            identities = identities or (name == "IS_OP" and before != "LOAD_CONST")
+            before = name
             if name == "IMPORT_NAME":
                 modules.add(word)
             elif "GLOBAL" in name or name.endswith("_NAME"):
@@ -162,10 +168,36 @@ def names_in(code: CodeType) -> Names:
                 attributes.add(word)
             elif name in ("MATCH_CLASS", "IMPORT_STAR"):
                 variables.add("getattr")
-    named, parts, imported = (
-        frozenset(w for w in found if isinstance(w, str)) for found in (variables, attributes, modules)
+    named, parts, imported, used = (
+        frozenset(w for w in found if isinstance(w, str))
+        for found in (variables, attributes, modules, values)
     )
-    return Names(named, parts, imported, identities, listens)
+    return Names(named, parts, imported, used, identities, listens)
+
+
+def _values(instructions: list[dis.Instruction]) -> set[str]:
+    """Return the names whose values are used otherwise than to be called at once.
+
+    A null on the stack tells what is called: below it as of Python 3.13, above it before, and a bit of the instruction
+    stands for one. In between, attributes are taken: `np.linalg.norm(x)` uses no function as a value.
+    """
+    found = set[str]()
+    null = called = False
+    for instruction, after in zip(instructions, [*instructions[1:], None], strict=True):
+        name, marked = instruction.opname, bool((instruction.arg or 0) & 1)
+        starts = null or (name == "LOAD_GLOBAL" and marked)
+        called = (starts and name.startswith("LOAD_")) or (called and name == "LOAD_ATTR")
+        method = name == "LOAD_ATTR" and marked and sys.version_info >= (3, 12)
+        pushed = after is not None and after.opname == "PUSH_NULL" and _NULL_LAST
+        if _LOADS.match(name) and not (called or method or pushed):
+            found.add(instruction.argval)
+        null = name == "PUSH_NULL" and not _NULL_LAST
+    return found
+
+
+_LOADS = re.compile("LOAD_(GLOBAL|NAME|ATTR|DEREF|CLASSDEREF|FROM_DICT.*)$|IMPORT_FROM$")
+"""Instructions that load what a name means; LOAD_METHOD does so only to call it."""
+_NULL_LAST = sys.version_info >= (3, 13)
 
 
 def is_pure(module: Any) -> bool:

@@ -32,6 +32,7 @@ from relgrad.trace.classes import Type
 from relgrad.trace.dispatch import ALIASES, QUERIES, of_constants
 from relgrad.trace.library import Library, implementation
 from relgrad.trace.numbers import PYTHON, Number, number, python_raises
+from relgrad.trace.outside import ANY
 from relgrad.trace.patches import Patches, StandIn
 from relgrad.trace.refusal import refuse_function, tentative
 from relgrad.trace.tracer import Tracer, wrap
@@ -499,7 +500,7 @@ def _written(function: Any) -> Callable[..., Any]:
 
 @functools.cache
 def _library() -> Library:
-    return Library(stand_ins(True))
+    return Library(stand_ins())
 
 
 def _by_numpy(function: Any, args: Any, kwargs: Any) -> Any:
@@ -597,15 +598,32 @@ QUERIES[np.ufunc, "__call__"] = _of_objects
 _KINDS = {np.vectorize: _Vectorized}
 
 
-def stand_ins(every: bool) -> Patches:
-    """Return what stands in for functions that make arrays, and for `every` other that is given lists or numbers.
+def stand_ins(held: frozenset[str] = frozenset()) -> Patches:
+    """Return what stands in for functions that make arrays, and for others that are given lists or numbers.
 
-    Code that tells functions apart by identity would see the others.
+    Code that tells functions apart by identity would see the others: those with names that are `held` are left out.
+    What is called at once is never compared.
     """
-    return _stand_ins(every, "scipy.linalg" in sys.modules)
+    matrices = "scipy.linalg" in sys.modules
+    return _stand_ins(held if ANY in held else held & _names(matrices), matrices)
+
+
+@functools.lru_cache(maxsize=64)
+def _stand_ins(held: frozenset[str], matrices: bool) -> Patches:
+    others = {
+        place: new
+        for place, new in _others(matrices).items()
+        if held.isdisjoint((ANY, place[1], new.original.__name__))
+    }
+    return Patches(others | _makers(), _KINDS)
 
 
 @functools.cache
-def _stand_ins(every: bool, matrices: bool) -> Patches:
-    others = (_functions() | _samples() if every else {}) | (_matrices() if every and matrices else {})
-    return Patches(others | _makers(), _KINDS)
+def _others(matrices: bool) -> dict[tuple[ModuleType, str], StandIn]:
+    return _functions() | _samples() | (_matrices() if matrices else {})
+
+
+@functools.cache
+def _names(matrices: bool) -> frozenset[str]:
+    """Return the names of functions that are stood in for."""
+    return frozenset(w for (_, w), new in _others(matrices).items() for w in (w, new.original.__name__))

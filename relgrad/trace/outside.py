@@ -31,6 +31,7 @@ from relgrad.trace.inspection import (
     DRAWS,
     FIXED,
     KNOWN,
+    LOOKING,
     OPEN,
     PARTS,
     REFLECTIVE,
@@ -44,6 +45,8 @@ from relgrad.trace.inspection import (
     slots_of,
 )
 
+ANY = "*"
+"""Stands for all names, where what is compared by identity has a name that the code does not tell."""
 MOST = 512
 """No guard looks at more places than this: tracing again costs no more."""
 COPIED = 1 << 22
@@ -72,21 +75,19 @@ def read(fun: Any, others: Iterable[Any] = (), seconds: float = 0.0) -> Guard:
     names: frozenset[str] = frozenset()
     while True:
         walk = _Walk(names, seconds)
+        reason = ""
         try:
             walk.run(fun, others)
         except _Unseen as unseen:
-            return Guard(never, str(unseen), walk.identities, walk.spaces, True, walk.asking)
+            reason = str(unseen)
         except Exception as error:  # of the user's own code, where looking at an object runs it
-            return Guard(
-                never,
-                f"what raises {type(error).__name__} where it is looked at",
-                True,
-                walk.spaces,
-                True,
-                walk.asking,
-            )
+            reason = f"what raises {type(error).__name__} where it is looked at"
+            return Guard(never, reason, frozenset((ANY,)), walk.spaces, True, walk.asking)
         if walk.names == names:
-            return Guard(walk.compiled(), "", walk.identities, walk.spaces, walk.attends, walk.asking)
+            held = frozenset(walk.held) if walk.identities else frozenset[str]()
+            if reason:
+                return Guard(never, reason, held, walk.spaces, True, walk.asking)
+            return Guard(walk.compiled(), "", held, walk.spaces, walk.attends, walk.asking)
         names = frozenset(walk.names)
 
 
@@ -100,6 +101,7 @@ class _Walk(Writer):
         super().__init__({"same": same, "dumps": dumps, "digest": digest})
         self.before, self.names, self.seconds = names, set(names), seconds
         self.identities = self.attends = False
+        self.held: set[str] = set()
         self.asking: list[Any] = []
         self.spaces: list[Any] = []
         self.scopes: dict[int, str] = {}
@@ -209,14 +211,21 @@ class _Walk(Writer):
         used = names_in(value.__code__)
         self.identities = self.identities or used.identities
         self.attends = self.attends or used.attends
+        self.held |= used.values
+        scope = value.__globals__
+        cells = zip(value.__code__.co_freevars, value.__closure__ or (), strict=True)
+        met = [cell.cell_contents for word, cell in cells if word in used.values]
+        met += [scope[word] for word in used.values if word in scope]
+        self.held.update(str(getattr(x, "__name__", "")) for x in met)
+        if (REFLECTIVE | LOOKING) & (used.attributes | used.variables):
+            self.held.add(ANY)
         if reflective := REFLECTIVE & (used.attributes | used.variables):
             raise _Unseen(f"`{min(reflective)}`")
         self.names |= used.attributes
         if "type" in used.variables or "__class__" in used.attributes:
             self.names |= CONSTRUCTORS
-        if "type" in used.variables and not any(g is value.__globals__ for g in self.asking):
-            self.asking.append(value.__globals__)
-        scope = value.__globals__
+        if "type" in used.variables and not any(g is scope for g in self.asking):
+            self.asking.append(scope)
         space = self.scopes.get(id(scope))
         if space is None:
             space = self.scopes[id(scope)] = f"g{len(self.lines)}"
@@ -225,7 +234,7 @@ class _Walk(Writer):
         for word in sorted(used.variables):
             if word in scope:
                 self.work.append((scope[word], f"{space}[{word!r}]"))
-            elif word in OPEN:
+            elif word in OPEN and (word, value.__name__) != ("hash", "__hash__"):
                 raise _Unseen(f"`{word}`")
             else:
                 self.unless(f"{word!r} in {space}")

@@ -142,7 +142,7 @@ def trace(
         call = structure.unflatten(tracers)
         given = {t: as_array(x) for t, x in zip(own, leaves, strict=True) if not isinstance(x, Symbolic)}
         with (
-            patched(stand_ins(not guard.identities), guard.scopes, guard.asking),
+            patched(stand_ins(guard.held), guard.scopes, guard.asking),
             recording() as claims,
             refusals() as refused,
             unchanged_arrays(definition(fun)),
