@@ -21,6 +21,7 @@ from relgrad.display.text import show
 from relgrad.errors import (
     AssumptionError,
     ConventionError,
+    DerivationError,
     FailedRelation,
     GradientError,
     LawError,
@@ -34,7 +35,7 @@ from relgrad.errors import (
     TraceError,
     WrongRewrite,
 )
-from relgrad.examine import accuracy, check, floats, lint, rewrites, spellings, why_not
+from relgrad.examine import accuracy, check, floats, lint, load_derivation, rewrites, spellings, why_not
 from relgrad.explore.answers import Answer, Answers
 from relgrad.explore.expressions import etuple, term
 from relgrad.explore.match import ACU, match, unify, variables
@@ -102,6 +103,7 @@ __all__ = [
     "AssumptionError",
     "ConventionError",
     "Conventions",
+    "DerivationError",
     "DisconnectedType",
     "FailedRelation",
     "GradientError",
@@ -156,6 +158,7 @@ __all__ = [
     "jvp",
     "linear",
     "lint",
+    "load_derivation",
     "log1mexp",
     "log_cosh",
     "log_expit",

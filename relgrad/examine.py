@@ -8,6 +8,7 @@ from __future__ import annotations
 import linecache
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
+from pathlib import Path
 from textwrap import indent
 from typing import Any
 
@@ -32,8 +33,20 @@ from relgrad.relation import Library, Relation
 from relgrad.schedule import strategy as strategy_of
 from relgrad.schedule.relate import SIMPLIFICATIONS
 from relgrad.transformed import Transformed
+from relgrad.validate import Proof
 
-__all__ = ["Hazards", "Hopes", "accuracy", "check", "floats", "lint", "rewrites", "spellings", "why_not"]
+__all__ = [
+    "Hazards",
+    "Hopes",
+    "accuracy",
+    "check",
+    "floats",
+    "lint",
+    "load_derivation",
+    "rewrites",
+    "spellings",
+    "why_not",
+]
 
 
 def accuracy(
@@ -192,6 +205,15 @@ def rewrites(expression: Any, relations: Relations = None) -> Rewrites:
     expression.
     """
     return rewrites_of(term(expression), _library(relations))
+
+
+def load_derivation(path: str | Path, relations: Relations = None) -> Proof:
+    """Return a derivation that was saved, as `grad(fun).explain(*args).derivation.save(path)` does.
+
+    `relations` are those that its rows are matched with again when it is verified. Raises DerivationError for what is
+    no derivation, of another version, or made with ops of modules that are not imported.
+    """
+    return Proof.from_json(Path(path).read_text(encoding="utf-8"), _library(relations))
 
 
 def _row(subject: Any, library: Library) -> Relation:

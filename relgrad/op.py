@@ -15,6 +15,7 @@ import numpy as np
 from relgrad.contract import Contract
 from relgrad.errors import OpError, TraceError
 from relgrad.held import hold
+from relgrad.importable import home_of, imported
 from relgrad.symbolic import Symbolic, tracing
 from relgrad.term import Term, Unknown, is_term, term
 from relgrad.types import TupleType, Type, array_type
@@ -78,6 +79,17 @@ class Op(Contract):
     def with_props(self, props: Sequence[Any]) -> Op:
         """Return the op of the same class with other props, in the order of `__props__`."""
         return type(self)(*props)
+
+    def made_of(self) -> tuple[Any, ...]:
+        """Return what the class makes an equal op of: the props, where `__init__` takes them."""
+        return self._props()
+
+    def __reduce__(self) -> Any:
+        if type(self).__props__ is not None:
+            return type(self), self.made_of()
+        # What equals only itself is what a module holds.
+        home = home_of(self)
+        return object.__reduce_ex__(self, 2) if home is None else (imported, home)
 
     # Building
 
@@ -162,6 +174,9 @@ class Constant(Op):
             hold(self.value)
         self.weak = weak
         self.key = (self.value.dtype, self.value.shape, data, weak)
+
+    def made_of(self) -> tuple[Any, ...]:
+        return self.value, self.weak
 
     def with_props(self, props: Sequence[Any]) -> Op:
         return self

@@ -55,6 +55,9 @@ class Series(Elementwise):
     def with_props(self, props: Sequence[Any]) -> Op:
         return self
 
+    def made_of(self) -> tuple[Any, ...]:
+        return self.body, self.argument, self.point, self.terms
+
     @property
     def imports(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The kernels that the series and the formula need."""

@@ -26,7 +26,7 @@ from relgrad.calculus.univariate import in_series
 from relgrad.collector import uncollected
 from relgrad.conventions import DEFAULT as USUAL
 from relgrad.conventions import Conventions, settled
-from relgrad.errors import OutOfFuel, RelgradWarning
+from relgrad.errors import DerivationError, OutOfFuel, RelgradWarning
 from relgrad.gradient import Gradient, Pullback, Pushforward, Tangents, is_implicit, packed
 from relgrad.logic import (
     BAG,
@@ -521,6 +521,12 @@ class _Replay(_Run):
         step = self.script.get((self.phase, t, within))
         if step is None:
             return super()._move(key, t, within, moves & {EXPAND, SERIES}, became) if is_implicit(t) else None
+        if leads_to((step.after, within) if within else step.after, key, became):
+            raise DerivationError(
+                f"the step {step.name} runs in a circle",
+                cause="what it makes has become its own place by the steps before",
+                cure="derive it again: a derivation that was made ends",
+            )
         if step.move != "whole":
             self.steps.append(step)
         return step.after

@@ -25,7 +25,7 @@ from relgrad.step import Derivation, Step
 from relgrad.term import Term, is_term, reachable
 from relgrad.types import ArrayType
 from relgrad.validate.blame import explicit
-from relgrad.validate.conditioning import Written
+from relgrad.validate.conditioning import NOTHING, Written
 from relgrad.validate.points import Sample, Values
 from relgrad.validate.saved import read, written
 
@@ -76,8 +76,8 @@ class Verified:
         ]
         for i, checked in enumerate(self.steps, 1):
             if not checked.ok:
-                fault = checked.fault or "it does not match there"
-                lines.append(f"step {i}, {checked.step.name}: {fault}")
+                faults = [*["it does not match there"] * (checked.matched is False), checked.fault]
+                lines.append(f"step {i}, {checked.step.name}: {'; '.join(filter(None, faults))}")
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -100,7 +100,16 @@ class Proof(Derivation):
 
         Raises DerivationError where they are not.
         """
-        found = replay(self).after
+        try:
+            found = replay(self).after
+        except DerivationError:
+            raise
+        except Exception as error:  # whatever an op says of operands that are not its own
+            raise DerivationError(
+                f"replayed, the derivation raises {type(error).__name__}: {error}",
+                cause="its steps do not fit together",
+                cure="derive it again",
+            ) from error
         for new, old in zip(found, self.after, strict=True):
             if new is not old:
                 raise DerivationError(
@@ -232,7 +241,8 @@ def _agree_in_balls(before: Sequence[Term], after: Sequence[Term], point: Values
         for x, y, both in zip(*sides, known, strict=True)
         for a, b in zip(x.balls[both], y.balls[both], strict=True)
     ]
-    if any(apart > APART * size for apart, size in pairs):
+    # Rounded constants may leave of two summands what is next to nothing.
+    if any(apart > APART * size and apart > NOTHING for apart, size in pairs):
         return False
     return True if all(apart <= ALIKE * size or apart.contains(0) for apart, size in pairs) else None
 

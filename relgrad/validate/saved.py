@@ -11,9 +11,8 @@
 | tuples, lists, sets, dicts | `{"tuple": […]}`, `{"list": […]}`, `{"set": […]}`, `{"dict": [[key, value], …]}` |
 | arrays, and their scalars | `{"array": [dtype, shape, bits in base 64]}`, `{"scalar": [dtype, [], bits]}` |
 | a term | `{"term": position in the table}` |
-| a constant | `{"constant": array, "weak": whether its dtype gives way}` |
-| an op, and other objects made of their properties | `{"made": [module, class], "of": […]}` |
-| ops without properties, functions, classes | `{"name": [module, name]}` |
+| an op, or another value, that a class makes of parts | `{"made": [module, class], "of": […]}` |
+| an op that equals only itself, a function, a class | `{"name": [module, name]}` |
 
 Nothing of a file is executed: names are looked up in relgrad and in modules that are loaded, and only ops, named tuples
 and dataclasses are made.
@@ -36,7 +35,7 @@ from quicktions import Fraction
 from relgrad.display.text import show
 from relgrad.errors import DerivationError
 from relgrad.importable import home_of, imported, is_importable
-from relgrad.op import Constant, Op
+from relgrad.op import Op
 from relgrad.step import Derivation, Failure, Step
 from relgrad.term import Term, subterms, term
 
@@ -138,10 +137,8 @@ class _Table:
         return {"term": self._ids[t]}
 
     def op(self, op: Op) -> Any:
-        if type(op) is Constant:
-            return {"constant": self.of(op.value), "weak": op.weak}
         if op.__props__ is not None:
-            return self._made(op, op._props())
+            return self._made(op, op.made_of())
         home = home_of(op)
         if home is None:
             raise DerivationError(
@@ -202,8 +199,6 @@ class _Reader:
                     f"{x['made']} is no class of ops or of values", cure="load what save wrote"
                 )
             return kind(*parts)
-        if "constant" in x:
-            return Constant(self.of(x["constant"]), x["weak"])
         ((kind, value),) = x.items()
         return _READERS[kind](self, value)
 
