@@ -37,15 +37,15 @@ __all__ = [
 
 
 class Unknown(ABC):  # noqa: B024 - a marker that the logic room registers its variables with
-    """What may stand for a term that is not known yet: a logic variable, of exactly the registered class.
+    """What may stand for a term that is not known yet: a logic variable, of a subclass or exactly the registered class.
 
     kanren shows constraints with variables of a class of their own, which equal others and are not identical to them.
     """
 
     @classmethod
     def __subclasshook__(cls, kind: type) -> Any:
-        inherits = any(base is not object and issubclass(base, cls) for base in kind.__bases__)
-        return False if inherits else NotImplemented
+        of_registered = any(base is not object and issubclass(base, cls) for base in kind.__bases__)
+        return False if of_registered and cls not in kind.__mro__ else NotImplemented
 
 
 class Rator(Protocol):
