@@ -305,3 +305,13 @@ def test_arguments_are_drawn_where_the_program_is_defined():
     np.testing.assert_allclose(
         rg.grad(f)(x, w, 0.0), want * w / np.sum(w) / (np.sin(x) * np.cos(x)), rtol=1e-13
     )
+
+
+def test_an_argument_that_only_the_rewritten_derivative_keeps():
+    def gap(x, y):
+        return np.sum((np.log(x / (1 - x)) - np.log(y / (1 - y))) * np.array([1.0, -0.5]))
+
+    slope = rg.grad(gap)
+    x, y = np.array([0.3, 0.6]), np.array([0.3000001, 0.7])
+    assert slope.explain(x, y).derivation.failures == ()
+    np.testing.assert_allclose(slope(x, y), np.array([1.0, -0.5]) / (x * (1 - x)), rtol=1e-15)

@@ -245,8 +245,10 @@ def along_lines(
             if both in done or not trials.are_suspect(line):
                 continue
             if bodies is None:
+                # What is written may have lost an argument, as a derivative does, which its rewriting has kept.
                 bodies = [
-                    (body, tuple([t for t in subterms(body) if type(t.op) is Input])) for body in written()
+                    (body, tuple([t for t in subterms(body, root) if type(t.op) is Input]))
+                    for body, root in zip(written(), roots, strict=True)
                 ]
             ends = {line.moved, line.base} if isinstance(line.base, Term) else {line.moved}
             for i, (body, arguments) in enumerate(bodies):
