@@ -2,6 +2,7 @@
 
     d = x − max(x):       dₖ = 0 at the one k where x is largest   ⟶   nothing flows back from there, not 0·∞
     d = x[:, None] − x:   dₖₖ = 0
+    d = x − clip(x, a, b):  dₖ = 0 where a < xₖ < b
     (x − min(x))/y, cbrt(x − max(x)), arccos(x/x[0]):  constant where their operands are
     exp(-inf/t):          constant in t, since -inf is
 
@@ -22,11 +23,16 @@ from relgrad.op import Constant, as_term, constant, is_constant
 from relgrad.ops.arithmetic import add, divide, float_power, multiply, negative, power, reciprocal, subtract
 from relgrad.ops.extremes import Max, Min
 from relgrad.ops.joining import Concatenate
+from relgrad.ops.selection import maximum, minimum, where
 from relgrad.ops.structure import BroadcastTo, Expand, Squeeze, broadcast_like
 from relgrad.support import LARGEST
 from relgrad.term import Term, kept
 from relgrad.trace.tracer import Tracer
 from relgrad.types import ArrayType
+
+
+CHOICES = 3
+"""Choices within choices are looked into so deep."""
 
 
 class Entries(NamedTuple):
@@ -170,8 +176,9 @@ def coincidence(x: Term, y: Term) -> Any:
         x, y = _whole(x), _whole(y)
         if x is y:
             return np.True_
-        if (found := _of_extreme(x, y)) is not None or (found := _of_extreme(y, x)) is not None:
-            return found
+        for a, b in ((x, y), (y, x)):
+            if (found := _of_extreme(a, b)) is not None or (found := _of_choice(a, b)) is not None:
+                return found
         if x.op is not y.op or not x.op.elementwise or len(x.rands) != len(y.rands):
             return _of_positions(x, y)
         differ = [(a, b) for a, b in zip(x.rands, y.rands, strict=True) if a is not b]
@@ -195,6 +202,24 @@ def _of_extreme(x: Term, m: Term) -> Any:
         return None
     mask = np.equal(Tracer(x), Tracer(m))  # type: ignore[call-overload]
     return mask & (np.sum(mask, axis=m.op.axes, keepdims=True) == 1)
+
+
+def _of_choice(x: Term, y: Term, depth: int = CHOICES) -> Any:
+    """Return where y picks x, and not what ties with it: x > c of max(x, c); None where it cannot."""
+    if y.op in (maximum, minimum) and depth:
+        beyond = np.greater if y.op is maximum else np.less
+        ways = [(a, beyond(Tracer(a), Tracer(b))) for a, b in (y.rands, y.rands[::-1])]  # type: ignore[call-overload]
+    elif y.op is where and depth:
+        c: Any = Tracer(y.rands[0])
+        ways = [(y.rands[1], c), (y.rands[2], ~c)]
+    else:
+        return None
+    found: Any = None
+    for a, taken in ways:
+        inner = np.True_ if a is x else _of_choice(x, a, depth - 1)
+        if inner is not None:
+            found = _union(found, taken if inner is np.True_ else taken & inner)
+    return found
 
 
 def _of_positions(x: Term, y: Term) -> Any:

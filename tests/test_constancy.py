@@ -128,3 +128,29 @@ def test_nothing_flows_through_what_is_constant_at_any_order(f, strategy):
         np.testing.assert_allclose(first(x), 3 * x**2, rtol=1e-14)
         np.testing.assert_allclose(second(x), 6 * x, rtol=1e-14)
         np.testing.assert_allclose(third(x), [6, 6], rtol=1e-14)
+
+
+KINKS = {
+    "clipped": lambda x: np.cbrt(x - np.clip(x, -1, 1)),
+    "larger": lambda x: np.sqrt(np.maximum(x, -1) - x),
+    "chosen": lambda x: np.sqrt(np.where(x > -1, x, -1) - x),
+    "quotient": lambda x: np.arccosh(x / np.minimum(x, 1)),
+}
+
+
+@pytest.mark.parametrize("strategy", ["default", "eager", "naive"])
+@pytest.mark.parametrize("name", list(KINKS))
+def test_nothing_flows_through_the_difference_from_a_choice(name: str, strategy: str):
+    slope = rg.grad(lambda x: np.sum(KINKS[name](x)), strategy=strategy)
+    curvature = rg.grad(lambda x: np.sum(slope(x)), strategy=strategy)
+    x = np.array([0.5, 0.9])
+    np.testing.assert_array_equal(slope(x), 0)
+    np.testing.assert_array_equal(curvature(x), 0)
+
+
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+def test_what_ties_with_a_choice_is_not_constant(strategy: str):
+    slope = rg.grad(lambda x: np.sum((x - np.clip(x, -1, 1)) ** 3 + x * np.clip(x, -1, 1)), strategy=strategy)
+    x = np.array([-2.0, -1.0, 0.5, 1.0, 2.0])
+    want = [2.0, -1.5, 1.0, 1.5, 4.0]
+    np.testing.assert_allclose(slope(x), want)
