@@ -30,7 +30,6 @@ from relgrad.term import Term, kept
 from relgrad.trace.tracer import Tracer
 from relgrad.types import ArrayType
 
-
 CHOICES = 3
 """Choices within choices are looked into so deep."""
 
