@@ -40,12 +40,19 @@ INTERVALS = (
 PLAIN = 0.25
 """How often the variables are arrays of one shape, which is square for functions of matrices."""
 
-RELATED: tuple[Callable[[Grammar, Any], Any], ...] = (
+ENTRIES: tuple[Callable[[Grammar, Any], Any], ...] = (
     lambda g, x: x,
     lambda g, x: x,
     lambda g, x: x[..., :1],
     lambda g, x: x[0],
     lambda g, x: x[..., -1],
+    lambda g, x: x[..., 1:],
+    lambda g, x: x[::2],
+)
+"""Entries of an array: all, one, some."""
+
+RELATED: tuple[Callable[[Grammar, Any], Any], ...] = (
+    *ENTRIES,
     lambda g, x: g.reduced(x),
     lambda g, x: x / 3,
     lambda g, x: 2 * x,
@@ -57,7 +64,7 @@ RELATED: tuple[Callable[[Grammar, Any], Any], ...] = (
     lambda g, x: log_softmax(x, axis=-1)[..., 0],
     lambda g, x: log_softmax(x, axis=-1)[0],
 )
-"""How one variable stands for another one again: it, an entry, a sum or a multiple of it, what it lacks of its mean."""
+"""How one variable stands for another one again: entries, a sum or a multiple of it, what it lacks of its mean."""
 
 
 VALUES: tuple[Callable[[Grammar], Any], ...] = (
@@ -122,9 +129,12 @@ def _left(row: Relation, rng: np.random.Generator) -> tuple[Grammar, Any]:
     values: dict[str, Any] = {n: along if grammar.chance(0.8) else grammar.axes() for n in names if n in axes}
     values |= {n: Tracer(fresh(n)) for n in names if n in sought - axes}
     made: dict[str, Any] = {}
+    row_of_all = _row(grammar) if sought and grammar.chance(0.4) else None
     for n in rng.permutation([n for n in names if n not in values]):
         others = list(made.values())
-        if n in read:
+        if row_of_all is not None:
+            made[n] = grammar.one_of(ENTRIES)(grammar, row_of_all)
+        elif n in read:
             made[n] = _deep(grammar, others)
         elif plain:
             made[n] = grammar.array(grammar.one_of(INTERVALS), grammar.frame)
@@ -140,6 +150,12 @@ def _left(row: Relation, rng: np.random.Generator) -> tuple[Grammar, Any]:
     values |= made
     values |= _distances(row, values)
     return grammar, row.function(*[values[n] for n in names])[0]
+
+
+def _row(grammar: Grammar) -> Any:
+    """Return an array or a distribution along it, entries of which variables stand for."""
+    x = grammar.array(shape=grammar.one_of(((2,), (3,), (4,), grammar.frame or (1,))))
+    return grammar.one_of((lambda: x, lambda: log_softmax(x, axis=-1), lambda: softmax(x, axis=-1)))()
 
 
 def _value(grammar: Grammar) -> Any:

@@ -103,7 +103,12 @@ def _rows(selection: Selection, axes: tuple[int, ...]) -> bool:
 
 
 def mask_of(x: Any, y: Any = None) -> tuple[Any, Any] | None:
-    """Return of which row terms are entries, and the weights, zeros and ones, under which the row's sum is theirs."""
+    """Return of which row terms are entries, and the weights, zeros and ones, under which the row's sum is theirs.
+
+    Two terms are one entry each: a function of both takes them entry by entry.
+    """
+    if x.type.ndim > 1 or (y is not None and (x.type.size != 1 or y.type.size != 1)):
+        return None
     found = [chain_of(t) for t in (x, y) if t is not None]
     (_, row), *_ = found
     if any(not chain or t is not row for chain, t in found) or row.type.ndim != 1 or None in row.type.shape:

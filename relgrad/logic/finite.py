@@ -35,12 +35,12 @@ def is_finite(base: Any, e: Number) -> bool:
     """Whether a factor is finite wherever the leaves of the program are, short of overflow."""
     if not is_term(base):
         return False
-    if (e < 0 or isinstance(e, Fraction)) and not _nonzero(base):
+    if (e < 0 or isinstance(e, Fraction)) and not is_nonzero(base):
         return False
     return _finite(base)
 
 
-def _nonzero(t: Term) -> bool:
+def is_nonzero(t: Term) -> bool:
     """Whether a divisor is not zero: by its range, or since it is chosen so, as where(x == 0, 1, x)."""
     interval = range_of(t)
     if interval.low > 0 or interval.high < 0:
@@ -48,7 +48,7 @@ def _nonzero(t: Term) -> bool:
     if t.op is not where or t.rands[0].op is not equal:
         return False
     condition, replacement, x = t.rands
-    return x in condition.rands and any(_is_zero(y) for y in condition.rands) and _nonzero(replacement)
+    return x in condition.rands and any(_is_zero(y) for y in condition.rands) and is_nonzero(replacement)
 
 
 def _is_zero(t: Term) -> bool:
@@ -90,7 +90,7 @@ def _finite_node(node: Term) -> bool:
     if op.name == "sqrt":
         return interval.nonnegative and range_of(node.rands[0]).nonnegative
     if op.name in ("divide", "reciprocal"):
-        return _nonzero(node.rands[-1])
+        return is_nonzero(node.rands[-1])
     if op.name == "log":
         return range_of(node.rands[0]).low > 0
     if op.name == "log1p":

@@ -6,6 +6,7 @@ from typing import Any
 
 from quicktions import Fraction
 
+from relgrad.logic.finite import is_nonzero
 from relgrad.logic.group import Number, ProductView, SumView, added, key_of, multiplied, quotient, whole
 from relgrad.logic.heads import head_key, summand_heads
 from relgrad.logic.ranges import range_of
@@ -154,6 +155,23 @@ def is_real(subject: ProductView, rest: ProductView, power: Number) -> bool:
         if taken and taken % 2 and e == int(e) and not (is_term(base) and range_of(base).nonnegative):
             return False
     return True
+
+
+def adds_no_zero(subject: ProductView, rest: ProductView) -> bool:
+    """Whether no factor that may be 0 was put both into what a match took of a product and, inverted, beside it.
+
+    f(w·x)/w in f(x·y)/y, with w = x·y and the number 1 for x, is x·f(x·y)/(x·y), which is none where x is 0.
+    """
+    for base, left in rest.factors.items():
+        before = subject.factors.get(base, 0)
+        if (abs(left) > abs(before) or left * before < 0) and not (is_term(base) and _never_zero(base)):
+            return False
+    return True
+
+
+def _never_zero(base: Term) -> bool:
+    interval = range_of(base)
+    return interval.positive or interval.negative or is_nonzero(base)
 
 
 def to_the(view: ProductView, power: Number) -> ProductView:

@@ -19,6 +19,7 @@ from relgrad.logic.group import Number, ProductView, SumView, added, multiplied,
 from relgrad.logic.heads import Pattern
 from relgrad.logic.match import match, match_product, match_sum, matching
 from relgrad.logic.multiples import (
+    adds_no_zero,
     factors,
     is_real,
     left_over,
@@ -248,6 +249,8 @@ def _rewrite_product(
             for state, rest in match_product(pattern, subject, s, extend=True, dtype=dtype_of(t)):
                 unused = rest if power == 1 else left_over(available.coefficient, rest, power)
                 if unused is None or not scope.uses_own(unused) or not is_real(available, rest, power):
+                    continue
+                if not adds_no_zero(available, unused):
                     continue
                 for final in _satisfying(conditions, state):
                     new = raised(reify_term(right, final), power)
