@@ -12,7 +12,6 @@ from relgrad.ops import (
     power1pm1,
     power_difference,
     quadratic_root,
-    xlog1py,
     xlogx1p_minus_x,
 )
 from relgrad.relation import (
@@ -195,15 +194,6 @@ def power_of_one_plus_quotient_to_the_periods(y, z, a):
     return (
         power1p(x, a) * log_quotient(y + z, y, z) - x * power1p(x, a - 1),
         power1p(x, a - 1) * xlogx1p_minus_x(x),
-    )
-
-
-@relation(source="derivative of (1 + x/a)ᵃ in a")
-def weighted_power_of_one_plus_to_the_periods(x, a, w):
-    """How a power of one plus something changes where its exponent grows as its argument shrinks, with a weight."""
-    return (
-        power1p(x, a) * xlog1py(w, x) - w * x * power1p(x, a - 1),
-        w * power1p(x, a - 1) * xlogx1p_minus_x(x),
     )
 
 

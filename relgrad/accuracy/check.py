@@ -119,9 +119,10 @@ def _trial(instance: Instance, rng: np.random.Generator) -> _Trial:
             witness = Witness(why, _inputs(instance, values, place), *sides)
             break
     compared = defined & (settled | lost)
-    witness = witness or _too_wide(instance, values, _each(lambda b: b.is_nan(), left) & settled)
     with np.errstate(all="ignore"):
         before, after = interpret([instance.left, instance.right], values, typed=False)
+    none = _each(lambda b: b.is_nan(), left) & np.isnan(np.broadcast_to(before, shape))
+    witness = witness or _too_wide(instance, values, none & settled)
     truth = left if not rounded else enclose([instance.left], exact)[0]
     dtype = instance.left.type.dtype
     errors = [bits_of_error(np.broadcast_to(x, shape).astype(dtype), truth) for x in (before, after)]
