@@ -158,3 +158,15 @@ def test_what_lies_below_is_not_looked_into():
             as_term(np.log(xlogy(y, np.sin(y)))), lambda pattern: sizes.append(len(rg.show(pattern)))
         )
     assert sizes[1] <= 60
+
+
+@pytest.mark.parametrize("inner", [np.exp, np.abs, np.square])
+def test_what_reading_by_definition_made_is_not_read_again(inner):
+    slope = rg.grad(lambda x: np.sum(np.log(np.log1p(np.exp(inner(x))))))
+    x = np.array([0.3, 1.5])
+    steps = slope.explain(x).derivation.steps
+    assert sum(step.name == "by_definition" for step in steps) <= 1
+    assert len(steps) < 60
+    with mpmath.workdps(40):
+        want = [mpmath.diff(lambda v: mpmath.log(mpmath.log1p(mpmath.exp(getattr(mpmath, NAMES[inner])(v)))), v) for v in x]
+    np.testing.assert_allclose(slope(x), np.array(want, float), rtol=1e-14)

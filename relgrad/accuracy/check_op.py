@@ -26,10 +26,11 @@ from relgrad.term import term
 from relgrad.types import POSITIVE, REAL, UNIT, Interval, array_type
 
 SHAPES = ((2, 3), (3,), (), (3, 3), (1, 3))
-"""The shapes of operands, those of one shape first."""
+BROADCAST = ((3,), (1,), (2, 3), ())
+"""The shapes of operands where all have one, and where they broadcast."""
 ARITIES = (1, 2, 3, 4)
-ENOUGH = 4
-"""So many applications of different shapes are tried."""
+ENOUGH, MIXED = 4, 12
+"""So many applications are tried to operands of one shape, and to operands that broadcast."""
 
 
 class Claim(NamedTuple):
@@ -133,19 +134,20 @@ def _applications(op: Op, examples: Sequence[Any], rng: np.random.Generator) -> 
 
 
 def _of_shapes(op: Op, arity: int, rng: np.random.Generator, drawn: Any) -> Iterator[Application]:
-    combinations = [(shape,) * arity for shape in SHAPES]
-    combinations += [c for c in product(SHAPES[:3], repeat=arity) if len(set(c)) > 1] if arity > 1 else []
-    found = 0
-    for shapes in combinations:
-        made = [
-            application
-            for interval in (REAL, POSITIVE, UNIT)
-            for application in _applied(op, [drawn(rng, shape, interval) for shape in shapes], interval)
-        ]
-        found += bool(made)
-        yield from made
-        if found == ENOUGH:
-            break
+    """Yield applications to arrays of one shape, and of shapes that broadcast, so many of each as are enough."""
+    mixed = [c for c in product(BROADCAST, repeat=arity) if len(set(c)) > 1] if arity > 1 else []
+    for combinations, enough in (([(shape,) * arity for shape in SHAPES], ENOUGH), (mixed, MIXED)):
+        found = 0
+        for shapes in combinations:
+            made = [
+                application
+                for interval in (REAL, POSITIVE, UNIT)
+                for application in _applied(op, [drawn(rng, shape, interval) for shape in shapes], interval)
+            ]
+            found += bool(made)
+            yield from made
+            if found == enough:
+                break
 
 
 def _integers(rng: np.random.Generator, shape: tuple[int, ...], where: Interval) -> Any:

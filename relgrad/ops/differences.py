@@ -170,7 +170,7 @@ def _boxcox_slope(log: Any, a: Any) -> Any:
     return np.square(log) * exprel_n(a * log, 1)
 
 
-for _op in (log_quotient, xlogx_difference):
+for _op in (log_quotient, xlogx_difference, kl_divergence, ratio_minus_one, itakura_saito):
     _op.distance = 0, 1, 2
 
 

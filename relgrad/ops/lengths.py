@@ -13,7 +13,7 @@ from relgrad.op import Op, as_term, strong
 from relgrad.ops.arguments import below_squeeze, call, is_ground
 from relgrad.ops.reduction import Reduction
 from relgrad.ops.rows import RowsOp, total
-from relgrad.ops.structure import squeeze
+from relgrad.ops.structure import broadcast_like, squeeze
 from relgrad.term import Term, term
 from relgrad.types import NONNEGATIVE, REAL, Interval, Shape, Type, array_type
 
@@ -77,7 +77,7 @@ class Norm(Reduction):
 
     def ball(self, *balls: Any) -> Any:
         total = np.asarray(np.sum(balls[0] * balls[0], axis=self.axes, keepdims=True), dtype=object)
-        return np.frompyfunc(lambda t: t.sqrt(), 1, 1)(total)
+        return np.frompyfunc(lambda t: t.sqrt() if t else t, 1, 1)(total)  # of no entries, the number 0
 
 
 class PNorm(Norm):
@@ -182,6 +182,7 @@ class UnitPullback(RowsOp):
         return term(self.with_props((tuple(a for a in axes if shape[a] != 1),)), *operands)
 
     def _along(self, x: Any, v: Any, w: Any) -> Any:
+        x = broadcast_like(x, self(x, v))  # an entry that an axis repeats counts so often in the norm
         u, norm = Unit(self.axes)(x), Norm(self.axes)(x)
         pv = self(x, v)
         third = pv * self._sum(u * w) + self(x, w) * self._sum(u * v) + u * self._sum(w * pv)

@@ -150,6 +150,8 @@ class QR(Rectangular):
 
     def output_type(self, *types: Any) -> Type:
         dtype, shape = self.check(*types), types[0].shape
+        if None not in shape[-2:] and shape[-1] > shape[-2]:
+            raise ShapeError(f"{self.code}: more columns than rows, {shape}", cause="q has as many as rows")
         return TupleType((array_type(dtype, shape), array_type(dtype, (*shape[:-2], shape[-1], shape[-1]))))
 
     def compute(self, *arrays: Any) -> Any:

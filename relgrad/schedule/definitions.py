@@ -46,15 +46,36 @@ def has_meaning(t: Term) -> bool:
     return real and not t.op.times and meaning_of(t.op, len(t.rands)) is not None
 
 
-def by_definition(t: Term, better: Callable[[Term], Term | None]) -> tuple[Term, str] | None:
-    """Return what a place is with `better` of its pattern, and what is read by definition; None where nothing is."""
+class Reading(NamedTuple):
+    """What a place becomes, the functions that are read as what they mean, and the terms that this makes anew."""
+
+    term: Term
+    functions: tuple[str, ...]
+    made: frozenset[Term]
+
+
+def by_definition(t: Term, better: Callable[[Term], Term | None]) -> Reading | None:
+    """Return what a place is with `better` of its pattern, in which functions are read by definition, or None."""
     whole, of = _pattern(t)
     nodes = [node for node in subterms(whole) if node.rands]
     functions = dict.fromkeys(str(node.op) for node in nodes if has_meaning(node))
     new = better(whole) if functions and len(nodes) > 1 else None
     if new is None:
         return None
-    return fit(substitute([new], of)[0], t), f"{', '.join(functions)} read by definition"
+    found = fit(substitute([new], of)[0], t)
+    return Reading(found, tuple(functions), _above(found, set(of.values())))
+
+
+def _above(root: Term, leaves: set[Term]) -> frozenset[Term]:
+    """Return the terms between a root and leaves."""
+    found: set[Term] = set()
+    pending = [root]
+    while pending:
+        t = pending.pop()
+        if t not in leaves and t not in found:
+            found.add(t)
+            pending.extend(t.rands)
+    return frozenset(found)
 
 
 def improved(whole: Term, rewrite: Callable[[Term], Term]) -> Term | None:

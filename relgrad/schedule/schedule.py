@@ -184,6 +184,7 @@ class _Run:
         self.defines = False
         self.phase = 0
         self.wholes: list[Step] = []
+        self._read: set[Term] = set()
         self._idle: dict[Any, bool] = {}
         self._likeness = Likeness()
 
@@ -363,14 +364,18 @@ class _Run:
         return None, barred
 
     def _by_definition(self, t: Term) -> Iterator[Found]:
-        """Yield a place with stable functions read as what they mean, where it gains."""
+        """Yield a place with stable functions read as what they mean, where it gains; not what this has made, again."""
+        if t in self._read:
+            return
         try:
             found = by_definition(t, lambda whole: _improved(whole, self.library))
         except Exception as error:
             self._note("by_definition", t, error)
             return
         if found is not None:
-            yield Found("simplify", "by_definition", found[0], found[1], {})
+            self._read |= found.made
+            why = f"{', '.join(found.functions)} read by definition"
+            yield Found("simplify", "by_definition", found.term, why, {})
 
     def _in_series(self, roots: Sequence[Term]) -> list[Term]:
         """Return the roots with series for functions of one term that cancel near a point."""
