@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from operator import is_
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,17 +18,19 @@ from relgrad.contract import Contract
 from relgrad.differentiate import pull_along, push_along
 from relgrad.errors import GradientError, OpError
 from relgrad.interpret import interpret
+from relgrad.leaf import Input
 from relgrad.logic.laws import known_ops
 from relgrad.op import Op, as_term, outputs_of
 from relgrad.ops.arithmetic import subtract
+from relgrad.ops.structure import broadcast_to, expand, squeeze
 from relgrad.relation import Library
 from relgrad.schedule import schedule
 from relgrad.schedule.strategy import NAIVE
-from relgrad.term import Term
+from relgrad.term import Term, term
 from relgrad.trace.containers import flatten
 from relgrad.trace.trace import trace
 from relgrad.trace.tracer import Tracer
-from relgrad.types import Interval, TupleType
+from relgrad.types import Interval, TupleType, array_type
 
 CLOSE = 1e-9
 """How far apart, relatively, two computations of the same number may round."""
@@ -144,6 +147,72 @@ def repeated(a: Application, rng: np.random.Generator) -> Trial:
         return
     for x, y in zip(a.results(a.arrays), a.results(a.arrays), strict=True):
         yield None if _close(x, y) else Found("two evaluations differ", str(x), str(y))
+
+
+def readings(a: Application, rng: np.random.Generator) -> Trial:
+    """Applied to operands that are stretched, or squeezed, the op gives what it gives for arrays like these.
+
+    Its canonical form may leave out what operands repeat, where it counts entries as often all the same.
+    """
+    chosen = [(i,) for i in range(len(a.arrays))]
+    for moved in (*chosen, tuple(range(len(a.arrays)))) if len(chosen) > 1 else chosen:
+        for view in VIEWS:
+            leaves: dict[Term, Any] = {}
+            built, plain, arrays = [], [], []
+            for i, (t, x) in enumerate(zip(a.inputs, a.arrays, strict=True)):
+                made = view(x) if i in moved and x.ndim else None
+                array, read = (x, None) if made is None else made
+                leaf = term(Input(f"x{i}", array_type(array.dtype, array.shape), range=t.op.range))
+                leaves[leaf] = array
+                built.append(leaf if read is None else read(leaf))
+                arrays.append(x if read is None else interpret([built[-1]], {leaf: array})[0])
+                kind = array_type(arrays[-1].dtype, arrays[-1].shape)
+                plain.append(term(Input(f"x{i}", kind, range=t.op.range)))
+            if all(map(is_, built, leaves)):
+                continue
+            like = Application(a.op, plain, arrays)
+            try:
+                want = like.results(arrays)
+            except Exception:
+                continue  # not of these shapes
+            node = a.applied(built)
+            (found,) = interpret([node], leaves)
+            for x, y in zip(found if isinstance(node.type, TupleType) else (found,), want, strict=True):
+                why = f"operands {moved} that are {view.__name__.replace('_', ' ')} give another result than arrays"
+                fine = np.shape(x) == y.shape and _close(x, y)
+                yield None if fine else Found(why, str(x), str(y), {str(k): v for k, v in leaves.items()})
+
+
+View = tuple[Any, Callable[[Term], Term]] | None
+
+
+def stretched_along_the_last_axis(x: Any) -> View:
+    return x[..., :1], lambda t: as_term(broadcast_to(t, x.shape))
+
+
+def stretched_along_the_first_axis(x: Any) -> View:
+    return x[:1], lambda t: as_term(broadcast_to(t, x.shape))
+
+
+def squeezed_behind(x: Any) -> View:
+    return x[..., None], lambda t: as_term(squeeze(t, (-1,)))
+
+
+def squeezed_in_front(x: Any) -> View:
+    return x[None], lambda t: as_term(squeeze(t, (-x.ndim - 1,)))
+
+
+def expanded(x: Any) -> View:
+    return x[..., 0], lambda t: as_term(expand(t, (-1,)))
+
+
+VIEWS = (
+    stretched_along_the_last_axis,
+    stretched_along_the_first_axis,
+    squeezed_behind,
+    squeezed_in_front,
+    expanded,
+)
 
 
 def ranges(a: Application, rng: np.random.Generator) -> Trial:
@@ -386,6 +455,7 @@ CLAIMS: dict[str, Callable[[Application, np.random.Generator], Trial]] = {
     "shapes": shapes,
     "operands": inputs_alone,
     "repetition": repeated,
+    "readings": readings,
     "range": ranges,
     "connections": connections,
     "source": source,

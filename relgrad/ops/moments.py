@@ -10,9 +10,9 @@ import numpy as np
 from relgrad import kernels
 from relgrad.contract import Laws
 from relgrad.implementations import implements
-from relgrad.ops.arguments import is_symbolic, log_or_infinite
+from relgrad.ops.arguments import is_ground, is_symbolic, log_or_infinite
 from relgrad.ops.reduction import ProdOthers
-from relgrad.ops.rows import RowsOp, build, total
+from relgrad.ops.rows import RowsOp, build, promoted, total
 from relgrad.ops.stable import xdivy
 from relgrad.term import Term, term
 from relgrad.types import NONNEGATIVE, REAL, Interval, Shape, broadcast_shapes
@@ -99,8 +99,12 @@ class ProdPower(_ProductOp):
 
     kernel = staticmethod(kernels.prod_power)
 
-    def _canonical(self, operands: Sequence[Any], axes: tuple[int, ...], shape: Shape) -> Term:
-        return term(ProdPower(tuple(a for a in axes if operands[0].type.extent(a) != 1)), *operands)
+    def make_node(self, *inputs: Any) -> Term:
+        x, p = promoted(inputs)
+        if not (self.ground and is_ground(x) and is_ground(p)):
+            return term(self, x, p)
+        # Neither operand stands for what the other repeats: a product has as many factors, and a power its own shape.
+        return term(ProdPower(tuple(a for a in self.axes if x.type.extent(a) != 1)), x, p)
 
     def _broadcast(self, types: Sequence[Any]) -> Shape:
         x, p = [t.shape for t in types]
