@@ -12,6 +12,7 @@ from relgrad.ops import (
     power1pm1,
     power_difference,
     quadratic_root,
+    xlog1py,
     xlogx1p_minus_x,
 )
 from relgrad.relation import (
@@ -162,7 +163,7 @@ def log_of_power_of_one_plus(x, a):
     """The log of a power of one plus something, which may be negative where the power is even."""
     return (
         np.log(power1p(x, a)),
-        np.where(power1p(x, a) >= 0, a * np.log1p(np.where(x < -1, -2 - x, x)), np.nan),
+        np.where(power1p(x, a) >= 0, xlog1py(a, np.where(x < -1, -2 - x, x)), np.nan),
     )
 
 

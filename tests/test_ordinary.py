@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 from ordinary_programs import Program, faults, program
@@ -83,3 +86,31 @@ def test_the_judge_tells_what_raises():
 def test_programs_that_extents_of_one_once_made_raise_or_nan(body, shape):
     case = _program(body, shape)
     assert not list(faults(case, 0, further=True, validate=True))
+
+
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+def test_a_third_outside_of_a_sum_leaves_no_rounding_inside(strategy: str):
+    x, y = 1e-6, np.array([0.3, 0.5, 0.45])
+    f = rg.stabilize(lambda x, y: np.mean(y) - np.cos(x) * np.mean(y), strategy=strategy, precise=False)
+    assert f(x, y) == pytest.approx(2 * np.sin(x / 2) ** 2 * np.mean(y), rel=1e-15)
+
+
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.sum(np.exp(x[:0]) / np.sum(np.exp(x[:0]))) + x,
+        lambda x: np.prod(1 + x[:0]) * x,
+        lambda x: np.prod(np.broadcast_to(x, (2, 2)), axis=-1) ** x,
+        lambda x: np.prod(np.broadcast_to(x[:1], (2, 3)), axis=-1, keepdims=True) ** (x - 1),
+        lambda x: np.log(x - x + np.power(x - x, x - x) * np.exp(x)),
+        lambda x: np.log(np.exp(x) / np.sum(np.exp(np.broadcast_to(x, (3, 2))))),
+    ],
+)
+def test_entries_that_are_repeated_or_none(f: Callable[[Any], Any], strategy: str):
+    x = np.array([0.7, 0.4])
+    np.testing.assert_allclose(rg.stabilize(f, strategy=strategy)(x), f(x), rtol=1e-14)
+    flow = rg.grad(lambda x: np.sum(f(x) ** 2), strategy=strategy)
+    steps = 1e-6 * np.eye(2)
+    want = [np.sum(f(x + h) ** 2 - f(x - h) ** 2) / 2e-6 for h in steps]
+    np.testing.assert_allclose(flow(x), want, rtol=1e-7)

@@ -55,6 +55,6 @@ def _bits(x: Any, truth: Any, atol: float) -> float:
 
 
 def log2(ball: Any) -> float:
-    """Return the binary logarithm of the midpoint of a positive ball, which no float may hold."""
+    """Return the binary logarithm of the midpoint of a positive ball, which no float may hold, nor its exponent."""
     man, exp = ball.mid().man_exp()
-    return math.log2(int(man)) + int(exp)
+    return math.log2(int(man)) + float(min(max(int(exp), -(1 << 62)), 1 << 62))

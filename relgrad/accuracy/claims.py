@@ -154,65 +154,43 @@ def readings(a: Application, rng: np.random.Generator) -> Trial:
 
     Its canonical form may leave out what operands repeat, where it counts entries as often all the same.
     """
-    chosen = [(i,) for i in range(len(a.arrays))]
-    for moved in (*chosen, tuple(range(len(a.arrays)))) if len(chosen) > 1 else chosen:
-        for view in VIEWS:
+    singly = [(i,) for i in range(len(a.arrays))]
+    for moved in (*singly, tuple(range(len(a.arrays)))) if len(singly) > 1 else singly:
+        for name, view in VIEWS.items():
             leaves: dict[Term, Any] = {}
-            built, plain, arrays = [], [], []
+            built: list[Term] = []
             for i, (t, x) in enumerate(zip(a.inputs, a.arrays, strict=True)):
-                made = view(x) if i in moved and x.ndim else None
-                array, read = (x, None) if made is None else made
+                array, read = view(x) if i in moved and x.ndim else (x, lambda t: t)
                 leaf = term(Input(f"x{i}", array_type(array.dtype, array.shape), range=t.op.range))
                 leaves[leaf] = array
-                built.append(leaf if read is None else read(leaf))
-                arrays.append(x if read is None else interpret([built[-1]], {leaf: array})[0])
-                kind = array_type(arrays[-1].dtype, arrays[-1].shape)
-                plain.append(term(Input(f"x{i}", kind, range=t.op.range)))
+                built.append(as_term(read(leaf)))
             if all(map(is_, built, leaves)):
                 continue
-            like = Application(a.op, plain, arrays)
+            arrays = interpret(built, leaves)
+            plain = [
+                term(Input(t.op.name, array_type(x.dtype, x.shape), range=t.op.range))
+                for t, x in zip(a.inputs, arrays, strict=True)
+            ]
             try:
-                want = like.results(arrays)
+                want = Application(a.op, plain, arrays).results(arrays)
             except Exception:
                 continue  # not of these shapes
             node = a.applied(built)
             (found,) = interpret([node], leaves)
             for x, y in zip(found if isinstance(node.type, TupleType) else (found,), want, strict=True):
-                why = f"operands {moved} that are {view.__name__.replace('_', ' ')} give another result than arrays"
                 fine = np.shape(x) == y.shape and _close(x, y)
-                yield None if fine else Found(why, str(x), str(y), {str(k): v for k, v in leaves.items()})
+                why = f"operands {moved}, {name}, give another result than arrays like them"
+                yield None if fine else Found(why, str(x), str(y), {t.op.name: v for t, v in leaves.items()})
 
 
-View = tuple[Any, Callable[[Term], Term]] | None
-
-
-def stretched_along_the_last_axis(x: Any) -> View:
-    return x[..., :1], lambda t: as_term(broadcast_to(t, x.shape))
-
-
-def stretched_along_the_first_axis(x: Any) -> View:
-    return x[:1], lambda t: as_term(broadcast_to(t, x.shape))
-
-
-def squeezed_behind(x: Any) -> View:
-    return x[..., None], lambda t: as_term(squeeze(t, (-1,)))
-
-
-def squeezed_in_front(x: Any) -> View:
-    return x[None], lambda t: as_term(squeeze(t, (-x.ndim - 1,)))
-
-
-def expanded(x: Any) -> View:
-    return x[..., 0], lambda t: as_term(expand(t, (-1,)))
-
-
-VIEWS = (
-    stretched_along_the_last_axis,
-    stretched_along_the_first_axis,
-    squeezed_behind,
-    squeezed_in_front,
-    expanded,
-)
+VIEWS: dict[str, Callable[[Any], tuple[Any, Callable[[Term], Any]]]] = {
+    "stretched along the last axis": lambda x: (x[..., :1], lambda t: broadcast_to(t, x.shape)),
+    "stretched along the first axis": lambda x: (x[:1], lambda t: broadcast_to(t, x.shape)),
+    "squeezed behind": lambda x: (x[..., None], lambda t: squeeze(t, (-1,))),
+    "squeezed in front": lambda x: (x[None], lambda t: squeeze(t, (-x.ndim - 1,))),
+    "expanded": lambda x: (x[..., 0], lambda t: expand(t, (-1,))),
+}
+"""Arrays that an operand is read from, and how."""
 
 
 def ranges(a: Application, rng: np.random.Generator) -> Trial:

@@ -68,7 +68,7 @@ def _multiple(t: Term, y: Term, axes: tuple[int, ...], total: Term, moves: list[
     above, below = product_of(t), product_of(y)
     for base, e in above.factors.items() if above.coefficient == below.coefficient else ():
         selection, whole = chain_of(base) if e == 1 and is_term(base) else ((), base)
-        if not selection or below.factors.get(whole, 0) != 1:
+        if not selection or below.factors.get(whole, 0) != 1 or whole.type.shape != y.type.shape:
             continue
         k = {b: n for b, n in above.factors.items() if b is not base}
         one = all(is_term(b) and b.type.size == 1 for b in k)

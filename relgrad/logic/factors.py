@@ -20,10 +20,11 @@ from relgrad.logic.ranges import Goal, finding, range_of
 from relgrad.logic.unify import State, reify_term
 from relgrad.logic.view import product_of, sum_of
 from relgrad.op import constant
-from relgrad.ops.arithmetic import absolute, add, multiply, power, sign
-from relgrad.ops.comparison import greater_equal
-from relgrad.ops.exponential import log, log1p
+from relgrad.ops.arithmetic import absolute, add, multiply, power, sign, subtract
+from relgrad.ops.comparison import greater_equal, less
+from relgrad.ops.exponential import log
 from relgrad.ops.selection import where
+from relgrad.ops.stable import xlog1py, xlogy
 from relgrad.term import Term, is_term
 
 _FAST = frozenset(["gamma", "gamma_ratio", "beta", "prod", "prod_power", "det", "power1p"])
@@ -70,12 +71,15 @@ def _grows(base: Any) -> bool:
 
 
 def _log(base: Term, size: Any) -> Any:
-    """Return the logarithm of the size of a factor; that of a power is a multiple of its base's."""
+    """Return the logarithm of the size of a factor; that of a power is a multiple of its base's, and 0 of 0⁰."""
     if base.op is power:
         x, y = base.rands
-        return multiply(y, log(x if range_of(x).nonnegative else absolute(x)))
+        known = range_of(x)
+        return multiply(y, log(x)) if known.positive else xlogy(y, x if known.nonnegative else absolute(x))
     if base.op.name == "power1p":
-        return multiply(base.rands[1], log1p(base.rands[0]))
+        x, y = base.rands
+        below = less(x, constant(-1.0))
+        return xlog1py(y, x if range_of(x).low >= -1 else where(below, subtract(constant(-2.0), x), x))
     return log(size)
 
 

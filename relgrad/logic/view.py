@@ -20,11 +20,13 @@ from relgrad.logic.group import (
     added,
     applied_key,
     entry,
+    float_exact,
     key_of,
     mark_sum,
     multiplied,
     number_of,
     product_key,
+    quotient,
     renamed,
     representable,
 )
@@ -198,11 +200,13 @@ def _factored(t: Term) -> ProductView | None:
             else:
                 constant += k * c
         view = SumView(constant, rest)
-    inside_view = added((view, sign))
+    # A number that is no float, as in m/3 - x·m/3 = m/3·(1 - x), stands outside, where it is a divisor.
+    size = 1 if float_exact(constant) else abs(constant)
+    inside_view = added((view, quotient(sign, size)))
     inside = build_sum(inside_view, t.type.dtype if t.ground else None)
     if is_term(inside) and inside.op in SUMS:
         mark_sum(inside, inside_view)
-    return multiplied((ProductView(sign, common), 1), (ProductView(1, {inside: 1}), 1))
+    return multiplied((ProductView(sign * size, common), 1), (ProductView(1, {inside: 1}), 1))
 
 
 def _expanded(t: Term) -> ProductView | None:

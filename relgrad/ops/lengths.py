@@ -10,7 +10,7 @@ import numpy as np
 from relgrad.contract import Laws
 from relgrad.kernels.linalg import norm2, norm_p, unit, unit_p, unit_pullback
 from relgrad.op import Op, as_term, strong
-from relgrad.ops.arguments import below_squeeze, call, is_ground
+from relgrad.ops.arguments import as_balls, below_squeeze, call, is_ground
 from relgrad.ops.reduction import Reduction
 from relgrad.ops.rows import RowsOp, total
 from relgrad.ops.structure import broadcast_like, squeeze
@@ -76,8 +76,8 @@ class Norm(Reduction):
         return NONNEGATIVE
 
     def ball(self, *balls: Any) -> Any:
-        total = np.asarray(np.sum(balls[0] * balls[0], axis=self.axes, keepdims=True), dtype=object)
-        return np.frompyfunc(lambda t: t.sqrt() if t else t, 1, 1)(total)  # of no entries, the number 0
+        total = as_balls(np.sum(balls[0] * balls[0], axis=self.axes, keepdims=True))
+        return np.frompyfunc(lambda t: t.sqrt(), 1, 1)(total)
 
 
 class PNorm(Norm):
@@ -201,7 +201,7 @@ class UnitPullback(RowsOp):
         def row(xs: list[Any], vs: list[Any]) -> list[Any]:
             square: Any = sum(x * x for x in xs)
             along: Any = sum(x * v for x, v in zip(xs, vs, strict=True))
-            if square.is_zero():
+            if not xs or square.is_zero():
                 return [v * 0 for v in vs]
             return [(v - x * along / square) / square.sqrt() for x, v in zip(xs, vs, strict=True)]
 

@@ -10,7 +10,7 @@ import numpy as np
 from relgrad import kernels
 from relgrad.contract import Laws
 from relgrad.implementations import implements
-from relgrad.ops.arguments import is_ground, is_symbolic, log_or_infinite
+from relgrad.ops.arguments import as_balls, is_ground, is_symbolic, log_or_infinite
 from relgrad.ops.reduction import ProdOthers
 from relgrad.ops.rows import RowsOp, build, promoted, total
 from relgrad.ops.stable import xdivy
@@ -57,7 +57,7 @@ class _ProductOp(RowsOp):
         return {"keepdims": True}
 
     def _ball_product(self, x: Any) -> Any:
-        return np.asarray(np.prod(x, axis=self.axes, keepdims=True), dtype=object)
+        return as_balls(np.prod(x, axis=self.axes, keepdims=True))
 
 
 class LogProd(_ProductOp):

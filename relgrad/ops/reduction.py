@@ -14,9 +14,9 @@ from relgrad.errors import RelationError, ShapeError, TraceError
 from relgrad.implementations import implements
 from relgrad.kernels import leave_one_out_prod
 from relgrad.kernels.index import _ring_product
-from relgrad.op import Op, as_term, strong
+from relgrad.op import Op, as_term, constant, strong
 from relgrad.ops.arguments import below_squeeze, call, is_ground, normalize_axes, refuse, require_ground
-from relgrad.ops.structure import Squeeze, broadcast_like, squeeze
+from relgrad.ops.structure import Squeeze, broadcast_like, broadcast_to, squeeze
 from relgrad.term import Term, Unknown, term
 from relgrad.types import REAL, Interval, Type, array_type
 
@@ -27,6 +27,8 @@ class Reduction(Op):
     __props__ = ("axes",)
     numpy_name: str = ""
     drops_unit_axes: bool = True
+    of_nothing: int | None = None
+    """The result over an axis without entries."""
 
     def __init__(self, axes: Any):
         self.axes = axes
@@ -49,6 +51,9 @@ class Reduction(Op):
         if isinstance(x.op, Squeeze):
             inner, axes, squeezed = below_squeeze(x, axes)
             return squeeze(type(self)(axes).make_node(inner), squeezed)
+        if self.of_nothing is not None and any(x.type.extent(a) == 0 for a in axes):
+            kind: Any = self.output_type(x.type)
+            return as_term(broadcast_to(constant(self.of_nothing, kind.dtype), kind.shape))
         if self.drops_unit_axes and self.result_dtype(x.type.dtype) == x.type.dtype:
             axes = tuple(a for a in axes if x.type.extent(a) != 1)
             if not axes:
@@ -73,6 +78,7 @@ class Sum(Reduction):
     """Σ over axes; linear."""
 
     numpy_name = "sum"
+    of_nothing = 0
     laws = Laws(linear=(0,))
 
     def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
@@ -102,6 +108,7 @@ class Prod(Reduction):
     """Π over axes; its derivative is the product of all others, so that zeros do no harm."""
 
     numpy_name = "prod"
+    of_nothing = 1
 
     def result_dtype(self, dtype: np.dtype) -> np.dtype:
         return _accumulator(dtype)
