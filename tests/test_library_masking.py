@@ -136,6 +136,32 @@ def test_what_stands_in_a_mask_is_drawn_in_once():
     assert sunk_product(t) is None
 
 
+def induction(x, n):
+    """A value of neighbours, with a floor, step by step backwards: sums of masks within sums of masks."""
+    v = np.maximum(1 - x, 0.0)
+    for _ in range(n):
+        y = x[: len(v) - 1]
+        grown = -np.log(y) * v[1:] + np.sqrt(y) * v[:-1]
+        v = np.maximum(np.where(y > 0, grown, 0.3), 0.1)
+    return v.sum()
+
+
+@pytest.mark.filterwarnings("ignore:divide by zero:RuntimeWarning")
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+def test_factors_are_masked_once_beside_sums_of_masks_within_sums_of_masks(strategy):
+    """f·(put(m, i) + put(n, j)) = where(c, f, 1)·(put(m, i) + put(n, j)): steps in proportion to the program."""
+    x = np.array([0.0, 0.5, 0.2, 0.9, 0.0, 0.95, 0.8, 0.4, 0.7, 0.6])
+    steps = [
+        len(rg.grad(lambda x, n=n: induction(x, n), strategy=strategy).explain(x).steps) for n in (4, 6, 8)
+    ]
+    assert steps[2] - steps[1] <= 1.5 * (steps[1] - steps[0])
+    with np.errstate(invalid="ignore"):
+        before = [induction(x - h, 6) for h in np.diag(np.full(len(x), 1e-7))]
+    slope = rg.grad(lambda x: induction(x, 6), strategy=strategy)(x)
+    assert np.count_nonzero(slope) > 2
+    np.testing.assert_allclose(slope, (induction(x, 6) - np.array(before)) / 1e-7, rtol=1e-5, atol=1e-6)
+
+
 def test_ordinary_masks_are_left_alone():
     relu = lambda x: np.sum(np.where(x > 0, x, 0.0) * np.tanh(x))
     assert "sink_into_mask" not in [step.name for step in rg.grad(relu).explain(X).steps]

@@ -3,12 +3,17 @@
 Floating point has 0·∞ = NaN, so a product with a mask is computed where the mask is not zero only: factors are drawn
 into it, f·where(c, g, 0) = where(c, f·g, 0). This undoes the trap of reverse mode, in which the cotangent of a branch
 that is not taken is a zero, and meets a derivative that need not exist there.
+
+Into sums of masks in sums of masks nothing is drawn: each path to the innermost would be written out, and there are
+exponentially many. The factor is masked instead, f·m = where(c, f, 1)·m, where c holds wherever m need not be zero: on
+the support of m.
 """
 
 from __future__ import annotations
 
+from functools import reduce
 from operator import is_
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,15 +27,15 @@ from relgrad.logic.theory import PRODUCTS, SUMS
 from relgrad.logic.view import product_of, sum_of
 from relgrad.op import Constant, constant
 from relgrad.ops.arithmetic import copysign, sign, sqrt
-from relgrad.ops.casting import Cast
-from relgrad.ops.comparison import not_equal
+from relgrad.ops.casting import Cast, cast
+from relgrad.ops.comparison import logical_and, logical_not, logical_or, not_equal
 from relgrad.ops.gather import Index, Scatter
 from relgrad.ops.reduction import Sum
 from relgrad.ops.selection import where
 from relgrad.ops.stable import xdivy, xlog1py, xlogy
 from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand, Squeeze, broadcast_to
-from relgrad.term import Term, is_term
-from relgrad.types import broadcast_shapes
+from relgrad.term import Term, is_term, kept
+from relgrad.types import ArrayType, broadcast_shapes
 
 _MOVES = (Expand, Squeeze, BroadcastTo, BroadcastLike)
 _ZERO_FIRST = (xlogy, xlog1py, xdivy)
@@ -56,6 +61,16 @@ def sunk_product(t: Term) -> Any:
         wild = {b: k for b, k in others.factors.items() if not is_finite(b, k)}
         if all(inside.get(b, 0) == k for b, k in wild.items()):
             continue
+        place, sums = kept(base, "where_not_zero", _support)
+        if place is not None and sums > 1:
+            wild = {b: k for b, k in wild.items() if not _is_masked(b, place)}
+            if not wild:
+                continue
+            taken = build_product(ProductView(1, wild), dtype_of(t))
+            masked = where(place, taken, constant(1.0, t.type.dtype))
+            rest = multiplied((others, 1), (ProductView(1, wild), -1))
+            new = multiplied((rest, 1), (ProductView(1, {masked: 1, base: 1}), 1))
+            return fit(build_product(new, dtype_of(t)), t)
         choice = _choice(base)
         if choice is not None:
             c, *branches = choice
@@ -85,6 +100,92 @@ def _stands_beside_mask(written: list[tuple[Term, Number]]) -> bool:
     """Whether a factor that need not be finite is written beside a mask."""
     wild = {w for w, e in written if not is_finite(w, e)}
     return bool(wild) and any(e > 0 and wild != {m} and _is_mask(m, _DEPTH) for m, e in written)
+
+
+def _is_masked(t: Any, place: Term) -> bool:
+    """Whether a factor is 1 outside of a support, as where(place, f, 1) is."""
+    while (
+        is_term(t) and t.op is where and type(t.rands[2].op) is Constant and (t.rands[2].op.value == 1).all()
+    ):
+        if t.rands[0] is place:
+            return True
+        t = t.rands[1]
+    return False
+
+
+class Support(NamedTuple):
+    """The condition that holds wherever a term need not be zero (None: everywhere), and how deep sums of masks nest."""
+
+    place: Any = None
+    sums: int = 0
+
+
+_NOWHERE = constant(False)
+
+
+def _support(t: Term) -> Support:
+    """Return where a term need not be zero, of the supports s of its operands.
+
+    s(where(c, x, 0)) = c ∧ s(x);   s(a + b) = s(a) ∨ s(b);   s(a·b) = s(a) ∧ s(b);   s(put(v, i)) = put(s(v), i)
+    """
+    op, parts = t.op, [x.cache["where_not_zero"] for x in t.rands]
+    if not isinstance(t.type, ArrayType) or None in t.type.shape:
+        return Support()
+    if _is_truth(t):
+        return Support(t.rands[0] if type(op) is Cast else t)
+    if _has_zeros(t):
+        return Support(constant(op.value != 0))
+    if op is sign:
+        return Support(not_equal(t.rands[0], constant(0.0)))
+    place: Any = None
+    if op is where:
+        c, *branches = t.rands
+        x, y = [_NOWHERE if _is_zero(b) else p.place for b, p in zip(branches, parts[1:], strict=True)]
+        if x is not None or y is not None:
+            place = _either(_both(c, x), _both(logical_not(c), y))
+    elif op in SUMS or type(op) is Sum:
+        place = reduce(_either, [p.place for p in parts])
+        if place is not None and type(op) is Sum:
+            place = not_equal(op.make_node(cast(place, np.float64)), constant(0.0))
+        return Support(_filling(place, t), max(p.sums for p in parts) + (place is not None))
+    elif op in PRODUCTS:
+        parts = [p for p, e in zip(parts, PRODUCTS[op][1], strict=True) if e > 0]
+        place = reduce(_both, [p.place for p in parts], None)
+    elif type(op) is Scatter or (t.rands and _moves_entries(t)):
+        inner = parts[0].place
+        if type(op) is Scatter and inner is None and None not in t.rands[0].type.shape:
+            inner = constant(np.ones(t.rands[0].type.shape, bool))
+        if inner is not None:
+            place = op.make_node(inner, *t.rands[1:])
+    return Support(_filling(place, t), max([p.sums for p in parts], default=0))
+
+
+def _both(a: Any, b: Any) -> Any:
+    if a is None or b is None:
+        return a if b is None else b
+    return _NOWHERE if a is _NOWHERE or b is _NOWHERE else _folded(logical_and(a, b))
+
+
+def _either(a: Any, b: Any) -> Any:
+    if a is None or b is None:
+        return None
+    return a if b is _NOWHERE else b if a is _NOWHERE else _folded(logical_or(a, b))
+
+
+def _folded(t: Any) -> Any:
+    if any(type(x.op) is not Constant for x in t.rands):
+        return t
+    return constant(t.op.compute(*[x.op.value for x in t.rands]))
+
+
+def _filling(place: Any, t: Term) -> Any:
+    """Return a condition with the shape of a term; None where it holds everywhere."""
+    if place is None or place is _NOWHERE:
+        return place
+    place = _folded(place) if place.rands else place
+    if type(place.op) is Constant and place.op.value.all():
+        return None
+    return place if place.type.shape == t.type.shape else broadcast_to(place, t.type.shape)
 
 
 def _drawn_in_already(base: Term, written: list[tuple[Term, Number]]) -> dict[Any, Number]:
