@@ -107,10 +107,17 @@ def _is_masked(t: Any, place: Term) -> bool:
     while (
         is_term(t) and t.op is where and type(t.rands[2].op) is Constant and (t.rands[2].op.value == 1).all()
     ):
-        if t.rands[0] is place:
+        if _unmoved(t.rands[0]) is _unmoved(place):
             return True
         t = t.rands[1]
     return False
+
+
+def _unmoved(t: Term) -> Term:
+    """Return what is stretched to a term: elementwise ops drop the broadcasts of their operands."""
+    while type(t.op) in _MOVES:
+        t = t.rands[0]
+    return t
 
 
 class Support(NamedTuple):
@@ -271,8 +278,7 @@ def _has_zeros(t: Term) -> bool:
 
 
 def _is_zero(t: Any) -> bool:
-    while type(t.op) in _MOVES:
-        t = t.rands[0]
+    t = _unmoved(t)
     return type(t.op) is Constant and not t.op.value.any()
 
 
