@@ -429,3 +429,10 @@ def test_what_cancels_at_infinity_is_a_series_in_the_reciprocal(name):
             for order, got in enumerate((rg.stabilize(program)(x), rg.grad(program)(x))):
                 want = mp.diff(lambda x: f(mp, x), mp.mpf(x), order)
                 assert abs(mp.mpf(float(got)) - want) <= 2.0**-45 * abs(want), (x, order)
+
+
+def test_a_function_that_is_constant_has_the_shape_of_its_argument():
+    x = as_term(Tracer(argument())).op.make_node()
+    t = as_term(np.ones((2, 3)))
+    constant = as_term(2.0 * np.ones(()))
+    assert series_module.applied(constant, x, t).type.shape == (2, 3)

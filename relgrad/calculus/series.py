@@ -24,6 +24,7 @@ from relgrad.kernels.near import near
 from relgrad.leaf import Input
 from relgrad.op import Constant, Op, as_term, constant
 from relgrad.ops.elementwise import Elementwise
+from relgrad.ops.structure import broadcast_like
 from relgrad.term import Term, rebuild, substitute, subterms, term
 from relgrad.trace.tracer import Tracer
 from relgrad.types import REAL, Interval, array_type
@@ -139,7 +140,7 @@ def argument(range: Interval = REAL) -> Term:
 
 
 def applied(body: Term, x: Term, to: Term) -> Term:
-    """Return a body as a function of a term, in the dtype of that term."""
+    """Return a body as a function of a term, in the dtype and shape of that term."""
 
     def change(old: Term, rands: tuple[Any, ...]) -> Any:
         if old is x:
@@ -148,7 +149,8 @@ def applied(body: Term, x: Term, to: Term) -> Term:
             return constant(old.op.value, to.type.dtype) if old.op.value.dtype.kind == "f" else old
         return old.op.make_node(*rands)
 
-    return rebuild([body], change)[0]
+    found = rebuild([body], change)[0]
+    return found if found.type.shape == to.type.shape else as_term(broadcast_like(found, to))
 
 
 def body_of(t: Term, u: Term, x: Term, most: int) -> Term | None:

@@ -123,7 +123,7 @@ softplus_difference = known_difference(kernels.softplus_difference, softplus)
 kl_divergence = elementwise(
     "kl_divergence",
     kernels.kl_divergence,
-    lambda g, out, x, y, d: g * log_difference(x, y, d),
+    lambda g, out, x, y, d: g * log_quotient(x, y, d),
     lambda g, out, x, y, d: -g * (d / y),
     None,
     kernel=True,

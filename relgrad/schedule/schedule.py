@@ -61,7 +61,7 @@ from relgrad.schedule.strategy import (
     Strategy,
 )
 from relgrad.step import Derivation, Failure, Step
-from relgrad.term import Term, reachable
+from relgrad.term import Term, reachable, subterms
 
 
 @uncollected()
@@ -407,8 +407,10 @@ class _Run:
     def _slope(self, t: Term, moves: frozenset[str]) -> Term:
         """Return the derivative of a series, stabilised by itself."""
         op = t.op
-        (body,) = self.saturate([op.explicit(self.conventions)], moves)
-        return applied(body, op.argument, t.rands[0])
+        explicit = op.explicit(self.conventions)
+        (body,) = self.saturate([explicit], moves)
+        scalar = all(node.op.elementwise for node in subterms(body) if node.rands)
+        return applied(body if scalar else explicit, op.argument, t.rands[0])
 
     def _with_series(self, t: Term) -> Term | None:
         """Return an implicit derivative of series for what cancels in the values that it differentiates, or None."""
