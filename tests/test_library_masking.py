@@ -162,6 +162,24 @@ def test_factors_are_masked_once_beside_sums_of_masks_within_sums_of_masks(strat
     np.testing.assert_allclose(slope, (induction(x, 6) - np.array(before)) / 1e-7, rtol=1e-5, atol=1e-6)
 
 
+def filtered(q, steps=2):
+    """The determinants of a filter's innovations, whose derivative in q sums over the diagonal."""
+    p, h, total = 0.1 * np.eye(3), np.array([[1.0, 0.5, 0.2]]), 0.0
+    for _ in range(steps):
+        p = p + q * np.eye(3)
+        s = h @ p @ h.T + np.diag(np.array([0.3]))
+        p = (np.eye(3) - p @ h.T @ np.linalg.inv(s) @ h) @ p
+        total = total + np.log(np.linalg.det(s))
+    return total
+
+
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+def test_supports_that_are_known_before_the_call_are_folded(strategy):
+    """where(c, f, 1) with c that holds everywhere is f again: nothing is masked there."""
+    slope = (filtered(0.3 + 1e-6) - filtered(0.3 - 1e-6)) / 2e-6
+    np.testing.assert_allclose(rg.grad(filtered, strategy=strategy)(0.3), slope, rtol=1e-7)
+
+
 def test_ordinary_masks_are_left_alone():
     relu = lambda x: np.sum(np.where(x > 0, x, 0.0) * np.tanh(x))
     assert "sink_into_mask" not in [step.name for step in rg.grad(relu).explain(X).steps]

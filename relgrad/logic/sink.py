@@ -63,6 +63,8 @@ def sunk_product(t: Term) -> Any:
             continue
         place, sums = kept(base, "where_not_zero", _support)
         if place is not None and sums > 1:
+            if _is_zero(place):
+                return fit(constant(0.0, t.type.dtype), t)
             wild = {b: k for b, k in wild.items() if not _is_masked(b, place)}
             if not wild:
                 continue
@@ -103,14 +105,18 @@ def _stands_beside_mask(written: list[tuple[Term, Number]]) -> bool:
 
 
 def _is_masked(t: Any, place: Term) -> bool:
-    """Whether a factor is 1 outside of a support, as where(place, f, 1) is."""
-    while (
-        is_term(t) and t.op is where and type(t.rands[2].op) is Constant and (t.rands[2].op.value == 1).all()
-    ):
+    """Whether a factor is 1 outside of a support, as where(place, f, 1) is, or outside of many others."""
+    for _ in range(_DEPTH):
+        if not is_term(t) or t.op is not where or not _is_one(t.rands[2]):
+            return False
         if _unmoved(t.rands[0]) is _unmoved(place):
             return True
         t = t.rands[1]
-    return False
+    return True
+
+
+def _is_one(t: Any) -> bool:
+    return type(t.op) is Constant and bool((t.op.value == 1).all())
 
 
 def _unmoved(t: Term) -> Term:
@@ -149,11 +155,12 @@ def _support(t: Term) -> Support:
         c, *branches = t.rands
         x, y = [_NOWHERE if _is_zero(b) else p.place for b, p in zip(branches, parts[1:], strict=True)]
         if x is not None or y is not None:
-            place = _either(_both(c, x), _both(logical_not(c), y))
+            place = _either(_both(c, x), _both(_folded(logical_not(c)), y))
     elif op in SUMS or type(op) is Sum:
         place = reduce(_either, [p.place for p in parts])
         if place is not None and type(op) is Sum:
-            place = not_equal(op.make_node(cast(place, np.float64)), constant(0.0))
+            counted = _folded(op.make_node(_folded(cast(place, np.float64))))
+            place = _folded(not_equal(counted, constant(0.0)))
         return Support(_filling(place, t), max(p.sums for p in parts) + (place is not None))
     elif op in PRODUCTS:
         parts = [p for p, e in zip(parts, PRODUCTS[op][1], strict=True) if e > 0]
@@ -163,7 +170,7 @@ def _support(t: Term) -> Support:
         if type(op) is Scatter and inner is None and None not in t.rands[0].type.shape:
             inner = constant(np.ones(t.rands[0].type.shape, bool))
         if inner is not None:
-            place = op.make_node(inner, *t.rands[1:])
+            place = _folded(op.make_node(inner, *t.rands[1:]))
     return Support(_filling(place, t), max([p.sums for p in parts], default=0))
 
 
@@ -180,19 +187,19 @@ def _either(a: Any, b: Any) -> Any:
 
 
 def _folded(t: Any) -> Any:
+    """Return a condition, computed where nothing in it is free: what holds everywhere is to be seen."""
     if any(type(x.op) is not Constant for x in t.rands):
         return t
-    return constant(t.op.compute(*[x.op.value for x in t.rands]))
+    return constant(t.op.evaluate(t, [x.op.value for x in t.rands])[0])
 
 
 def _filling(place: Any, t: Term) -> Any:
     """Return a condition with the shape of a term; None where it holds everywhere."""
     if place is None or place is _NOWHERE:
         return place
-    place = _folded(place) if place.rands else place
     if type(place.op) is Constant and place.op.value.all():
         return None
-    return place if place.type.shape == t.type.shape else broadcast_to(place, t.type.shape)
+    return place if place.type.shape == t.type.shape else _folded(broadcast_to(place, t.type.shape))
 
 
 def _drawn_in_already(base: Term, written: list[tuple[Term, Number]]) -> dict[Any, Number]:
