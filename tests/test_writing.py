@@ -291,6 +291,27 @@ def test_a_view_or_a_copy_depending_on_the_layout_is_refused():
     agree(fine, X)
 
 
+@pytest.mark.parametrize(
+    "view", ["[..., 1]", "[1]", "[::2]", "[:, :2]", ".T", "[0].T", "[:, None, :, 0]", "[:1]"]
+)
+@pytest.mark.parametrize(
+    "flat", ["ravel()", "ravel('F')", "reshape(-1)", "reshape(-1, 1)", "reshape(-1, order='F')"]
+)
+def test_reshaping_shares_memory_as_numpy_does_where_memory_is_known(view, flat):
+    """Of what was made while tracing the layout is known, and so is that of its views: nothing is refused."""
+
+    def write(x):
+        y = (2 * x).copy()
+        z = eval(f"y{view}.{flat}")
+        z[1] = 7 * x[0, 0, 0]
+        w = z[::2].reshape(-1)
+        w[0] = 9.0
+        return np.concatenate([y.ravel(), z.ravel(), w])
+
+    x = np.arange(1.0, 28.0).reshape(3, 3, 3)
+    np.testing.assert_array_equal(rg.stabilize(write)(x), write(x))
+
+
 @pytest.mark.parametrize("size", [3, 100_000])
 def test_a_plain_array_that_changes_while_it_is_traced_is_not_mistaken(size):
     outer = np.zeros(size)

@@ -159,28 +159,58 @@ def _is_integer(e: Any) -> bool:
 
 
 def _reshaped(function: Any, args: Any, kwargs: Any, y: Any) -> Any:
-    x = _argument(args, kwargs)[0]
+    x, rest, options = _argument(args, kwargs)
     if _rank(y) is None or not _is_array(x):
         return y
-    backwards = -1 if kwargs.get("order") == "F" else 1
-    certain = _splits(x.shape[::backwards], y.shape[::backwards]) or _in_rows(x, kwargs)
+    laid = _layout(x)
+    order = options.get("order", rest[1] if function is np.reshape and len(rest) > 1 else "C")
+    if laid is not None:
+        return _known_view(function, args, kwargs, y, laid, lambda: laid.reshape(y.shape, order=order))
+    backwards = -1 if order == "F" else 1
+    certain = _splits(x.shape[::backwards], y.shape[::backwards])
     return _view(function, args, kwargs, y, certain=certain)
 
 
 def _raveled(function: Any, args: Any, kwargs: Any, y: Any) -> Any:
-    x = _argument(args, kwargs)[0]
+    x, rest, options = _argument(args, kwargs)
     if _rank(y) is None or not _is_array(x):
         return y
+    laid = _layout(x)
+    if laid is not None:
+        return _known_view(function, args, kwargs, y, laid, lambda: laid.ravel(*rest, **options))
     # Unlike x.reshape(-1), x.ravel() copies what has gaps: a view is one along a single axis of memory of its own.
     own = x.origin is None or x.origin.view is None
     long = sum(n != 1 for n in x.shape)
-    certain = long == 0 or 0 in x.shape or (own and long == 1) or _in_rows(x, kwargs)
-    return _view(function, args, kwargs, y, certain=certain)
+    return _view(function, args, kwargs, y, certain=long == 0 or 0 in x.shape or (own and long == 1))
 
 
-def _in_rows(x: Any, kwargs: dict[str, Any]) -> bool:
-    """Whether memory is known to lie row by row, in which order it is read."""
-    return x.origin is not None and x.origin.rows and kwargs.get("order", "C") == "C"
+def _layout(x: Any) -> np.ndarray | None:
+    """Return an array that lies in memory as a traced one does: None where that is not known.
+
+    It does in arrays that are made row by row while tracing, and in the views of them that hold no traced index.
+    """
+    at = x.origin
+    if at is None or None in x.shape:
+        return None
+    if at.view is None:
+        return np.empty(x.shape, bool) if at.rows else None
+    given = (*at.view.args, *(at.view.kwargs or {}).values())
+    if not at.certain or any(
+        isinstance(y, Symbolic) for v in given for y in (v if type(v) is tuple else [v])
+    ):
+        return None
+    laid = _layout(at.parent)
+    return None if laid is None else at.view(laid)
+
+
+def _known_view(function: Any, args: Any, kwargs: Any, y: Any, laid: np.ndarray, call: Any) -> Any:
+    """Make the result y a view, or a copy, as NumPy answers for an array that lies so in memory."""
+    made = call()
+    if np.may_share_memory(made, laid) or not made.size:
+        return _view(function, args, kwargs, y)
+    if made.ndim:
+        y.origin = Origin(np.ndarray, rows=made.flags.c_contiguous)
+    return y
 
 
 def _protected(function: Any, args: Any, kwargs: Any, y: Any) -> Any:
