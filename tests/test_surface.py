@@ -146,6 +146,22 @@ for mode in ("mean", "median", "maximum", "minimum"):
         np.outer(x, x[:3]), ((1, 2), (0, 3)), mode, stat_length=((1, 4), (2, 2))
     )
 FUNCTIONS |= {
+    "axes of any iterable": lambda x: [
+        np.moveaxis(np.outer(x, x)[None], range(2), (k for k in (2, 0))),
+        np.flip(np.outer(x, x), range(2)),
+        np.tensordot(np.outer(x, x), np.outer(x, x), (range(2), {0: 0, 1: 1})),
+        np.outer(x, x).transpose(np.array([1, 0])),
+        np.lib.stride_tricks.sliding_window_view(np.outer(x, x), range(2, 4), range(2)),
+    ],
+    "extents and places of any iterable": lambda x: [
+        np.tile(x, range(1, 3)),
+        np.reshape(x, range(5, 6)),
+        np.broadcast_to(x, range(4, 6)),
+        *np.split(x, range(1, 3)),
+        np.take(x, range(2)),
+        np.take(x, range(4, 7), mode="wrap"),
+    ],
+    "taken of no rows": lambda x: np.take(np.outer(x[:0], x), [9], axis=1),
     "pad ramp": lambda x: np.pad(
         np.outer(x, x), ((2, 1), (0, 3)), "linear_ramp", end_values=((1, 2), (3, x[0]))
     ),

@@ -58,6 +58,15 @@ def require_ground(function: str, x: Any) -> Any:
     return x
 
 
+def several(x: Any) -> tuple[Any, ...]:
+    """Return what names axes, extents or places as a tuple: whatever can be iterated over names several.
+
+    >>> several(2), several(range(2)), several([0, -1])
+    ((2,), (0, 1), (0, -1))
+    """
+    return tuple(x) if np.iterable(x) else (x,)
+
+
 def normalize_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     """Return axes (None, one, or several, of either sign) as sorted negative integers.
 

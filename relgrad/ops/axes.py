@@ -12,7 +12,7 @@ import numpy as np
 from relgrad.errors import ShapeError
 from relgrad.implementations import implements
 from relgrad.op import as_term, strong
-from relgrad.ops.arguments import call, is_ground, normalize_axes, normalize_axis, require_ground
+from relgrad.ops.arguments import call, is_ground, normalize_axes, normalize_axis, require_ground, several
 from relgrad.ops.shaping import transpose
 from relgrad.ops.structure import broadcast_like, broadcast_to, expand, squeeze
 from relgrad.types import broadcast_shapes
@@ -23,11 +23,7 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     """Trace `np.moveaxis`."""
     x = require_ground("np.moveaxis", a)
     rank = x.type.ndim
-    sources = [normalize_axis(i, rank) for i in (source if isinstance(source, (tuple, list)) else [source])]
-    targets = [
-        normalize_axis(i, rank)
-        for i in (destination if isinstance(destination, (tuple, list)) else [destination])
-    ]
+    sources, targets = ([normalize_axis(i, rank) for i in several(axes)] for axes in (source, destination))
     if len(set(sources)) != len(sources) or len(set(targets)) != len(targets) or len(sources) != len(targets):
         raise ShapeError(f"np.moveaxis cannot move axes {source} to {destination}")
     order = [a for a in range(-rank, 0) if a not in sources]
@@ -85,7 +81,7 @@ def squeeze_function(a: Any, axis: Any = None) -> Any:
 def broadcast_to_function(array: Any, shape: Any, subok: bool = False) -> Any:
     """Trace `np.broadcast_to`."""
     x = require_ground("np.broadcast_to", array)
-    wanted = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+    wanted = several(shape)
     if len(wanted) == x.type.ndim and None in wanted:
         wanted = tuple([m if n is None else n for n, m in zip(wanted, x.type.shape, strict=True)])
     return broadcast_to(x, wanted)

@@ -292,11 +292,15 @@ def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: s
     if axis is None or (not x.type.ndim and axis in (0, -1)):  # NumPy takes a number for a row of one entry
         x, axis = call(np.ravel, x), -1
     axis = normalize_axis(axis, x.type.ndim)
-    return select(x, axis, _inside(indices, x.type.shape[axis], mode))
+    n = x.type.shape[axis]
+    if n and 0 in x.type.shape[:axis]:
+        mode = "clip"  # NumPy looks at positions in each of the outer blocks, of which there is none
+    return select(x, axis, _inside(indices, n, mode))
 
 
 def _inside(indices: Any, n: Extent, mode: str) -> Any:
     """Return positions along an axis of so many entries as a mode of `np.take` reads them."""
+    indices = list(indices) if isinstance(indices, range) else indices
     if mode == "raise" or n == 0:
         return indices
     refuse("np.take", mode=mode if n is None or mode not in ("wrap", "clip") else None)

@@ -257,7 +257,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     """Trace `np.array_split`."""
     x = require_ground("np.array_split", ary)
     axis = normalize_axis(axis, x.type.ndim)
-    if isinstance(indices_or_sections, (list, tuple, np.ndarray)):
+    if np.iterable(indices_or_sections):
         cuts = [0, *[operator.index(i) for i in indices_or_sections], None]
     else:
         sections, n = operator.index(indices_or_sections), x.type.shape[axis]
@@ -273,11 +273,7 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     """Trace `np.split`: as `np.array_split`, but all sections must be equal."""
     x = require_ground("np.split", ary)
     n = x.type.shape[normalize_axis(axis, x.type.ndim)]
-    if (
-        not isinstance(indices_or_sections, (list, tuple, np.ndarray))
-        and n is not None
-        and n % indices_or_sections
-    ):
+    if not np.iterable(indices_or_sections) and n is not None and n % indices_or_sections:
         raise ShapeError(f"cannot split extent {n} into {indices_or_sections} equal sections")
     return array_split(x, indices_or_sections, axis)
 

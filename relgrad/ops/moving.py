@@ -20,6 +20,7 @@ from relgrad.ops.arguments import (
     is_ground,
     normalize_axes,
     require_ground,
+    several,
 )
 from relgrad.ops.shaping import Rearrangement, reshape
 from relgrad.ops.structure import Squeeze, broadcast_to, squeeze
@@ -154,11 +155,11 @@ def flip(m: Any, axis: Any = None) -> Any:
     """Trace `np.flip`."""
     x = strong(as_term(m))
     if not is_ground(x):
-        named = axis if isinstance(axis, tuple) else (axis,)
+        named = several(axis)
         if any(a is None or operator.index(a) >= 0 for a in named):
             require_ground("np.flip without negative axes", x)
         return Flip(tuple(sorted(named))).make_node(x)
-    return Flip(normalize_axes(axis, x.type.ndim)).make_node(x)
+    return Flip(normalize_axes(axis if axis is None else several(axis), x.type.ndim)).make_node(x)
 
 
 @implements(np.fliplr)

@@ -12,7 +12,15 @@ from relgrad.contract import Laws
 from relgrad.errors import ShapeError
 from relgrad.implementations import implements
 from relgrad.op import Op, as_term, strong
-from relgrad.ops.arguments import call, is_ground, normalize_axes, normalize_axis, refuse, require_ground
+from relgrad.ops.arguments import (
+    call,
+    is_ground,
+    normalize_axes,
+    normalize_axis,
+    refuse,
+    require_ground,
+    several,
+)
 from relgrad.ops.einsum import contract
 from relgrad.ops.matmul import MatMul, swap, total
 from relgrad.ops.structure import expand
@@ -98,8 +106,8 @@ def vector_outer(x1: Any, x2: Any, /) -> Any:
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     """Trace `np.tensordot`: Σ over pairs of axes."""
     a, b = _pair("np.tensordot", a, b)
-    if isinstance(axes, (tuple, list)):
-        left, right = [x if isinstance(x, (tuple, list)) else (x,) for x in axes]
+    if np.iterable(axes):
+        left, right = map(several, axes)
     else:
         n = int(axes)
         left, right = range(a.type.ndim - n, a.type.ndim), range(n)

@@ -20,6 +20,7 @@ from relgrad.ops.arguments import (
     normalize_axis,
     refuse,
     require_ground,
+    several,
 )
 from relgrad.ops.indexing import getitem, select
 from relgrad.ops.joining import Concatenate
@@ -69,7 +70,7 @@ class Pad(Rearrangement):
 def tile(A: Any, reps: Any) -> Any:
     """Trace `np.tile`."""
     x = require_ground("np.tile", A)
-    counts = [operator.index(r) for r in (reps if isinstance(reps, (tuple, list, np.ndarray)) else [reps])]
+    counts = [operator.index(r) for r in several(reps)]
     counts = [1] * (x.type.ndim - len(counts)) + counts
     x = expand(x, tuple(range(-len(counts), -x.type.ndim)))
     for axis, count in zip(range(-len(counts), 0), counts, strict=True):
@@ -136,8 +137,8 @@ def sliding_window_view(
     if writeable:
         refuse(name, writeable="True")
     x = require_ground(name, x)
-    lengths = window_shape if isinstance(window_shape, (tuple, list)) else (window_shape,)
-    axes = range(x.type.ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
+    lengths = several(window_shape)
+    axes = range(x.type.ndim) if axis is None else several(axis)
     if len(lengths) != len(axes):
         raise ShapeError(f"{name}: {len(lengths)} windows for {len(axes)} axes")
     places = [normalize_axis(a, x.type.ndim) + x.type.ndim for a in axes]

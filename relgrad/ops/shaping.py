@@ -17,7 +17,7 @@ from relgrad.contract import SELECTION, Laws
 from relgrad.errors import ShapeError
 from relgrad.implementations import implements
 from relgrad.op import Op, as_term, strong
-from relgrad.ops.arguments import is_ground, normalize_axis, refuse, require_ground
+from relgrad.ops.arguments import is_ground, normalize_axis, refuse, require_ground, several
 from relgrad.ops.structure import Expand, Squeeze, expand, squeeze
 from relgrad.term import Term, term
 from relgrad.types import Extent, Interval, Shape, Type, array_type
@@ -233,11 +233,7 @@ def reshape_function(
     refuse("np.reshape", copy=copy)
     shape = newshape if shape is None else shape
     x = require_ground("np.reshape", a)
-    wanted = (
-        tuple([_extent(n) for n in shape])
-        if isinstance(shape, (tuple, list, np.ndarray))
-        else (_extent(shape),)
-    )
+    wanted = tuple([_extent(n) for n in several(shape)])
     if order != "F":
         return reshape(x, wanted)
     return _reversed(reshape(_reversed(x), wanted[::-1]))
@@ -281,7 +277,7 @@ def transpose_method(a: Any, *axes: Any) -> Any:
     """Trace `x.transpose(...)`, with the axes as one tuple or as several integers."""
     if not axes or axes[0] is None:
         return transpose_function(a)
-    return transpose_function(a, axes[0] if isinstance(axes[0], (tuple, list)) else axes)
+    return transpose_function(a, axes[0] if np.iterable(axes[0]) else axes)
 
 
 @implements(np.swapaxes, "swapaxes")
