@@ -354,7 +354,24 @@ STABLE: dict[str, Row] = {
         suffix=" of SciPy",
     ),
     **named("gamma gammaln psi", X, module=sp, suffix=" of SciPy"),
-    **named("xlogy xlog1py beta betaln rel_entr", X, Y, module=sp, suffix=" of SciPy"),
+    **named(
+        "xlogy xlog1py beta betaln rel_entr kl_div pseudo_huber huber", X, Y, module=sp, suffix=" of SciPy"
+    ),
+    **named("erfinv erfcinv rgamma expi exp1 cbrt exp10", X, module=sp, suffix=" of SciPy"),
+    **named("j0 j1 y0 y1 i0 i1 i0e i1e k0 k1 k0e k1e", X, module=sp, suffix=" of SciPy"),
+    **{
+        f"{name} of SciPy": (lambda x, name=name: getattr(sp, name)(2, x), X)
+        for name in ("jv", "yv", "iv", "ive", "kv", "kve", "polygamma")
+    },
+    **{
+        f"{name} of SciPy": (lambda x, name=name: getattr(sp, name)(1.7, x), X)
+        for name in ("gammainc", "gammaincc")
+    },
+    **{
+        f"{name} of SciPy": (lambda x, name=name: getattr(sp, name)(1.7, 0.6, x), X)
+        for name in ("betainc", "betaincc")
+    },
+    "multigammaln of SciPy": (lambda x: sp.multigammaln(x[0, 0] + 2, 3), X),
     "sin(x)/x": (lambda x: np.sin(x) / x, X),
     "expm1(x)/x": (lambda x: np.expm1(x) / x, X),
     "log1p(x)/x": (lambda x: np.log1p(x) / x, X),

@@ -99,7 +99,11 @@ np.real(A) | np.modf(A)[0] | np.frexp(A)[0] | np.ldexp(A, I) | A.copy() | np.ast
 A.astype(int) * 0.5 | A.astype(np.float32) | np.clip(A, -1.0, 1.0) | A.clip(0.0, None) | np.maximum(A, 0)
 np.minimum(A, C) | np.heaviside(A, 0.5) | np.copysign(C, A) | np.isfinite(A) * A | np.signbit(A) * A
 sp.expit(A) | sp.log_expit(A) | sp.logit(A) | sp.entr(A) | sp.erf(A) | sp.erfc(A) | sp.erfcx(A) | sp.ndtr(A)
-sp.log_ndtr(A) | sp.ndtri(A) | sp.exprel(A) | sp.gamma(A) | sp.gammaln(A) | sp.psi(A) | A + C | C - A
+sp.log_ndtr(A) | sp.ndtri(A) | sp.i0(A) | sp.i1(A) | sp.i0e(A) | sp.i1e(A) | sp.j0(A) | sp.j1(A) | sp.k0(A)
+sp.k1e(A) | sp.y0(A) | sp.iv(2, A) | sp.jv(3, A) | sp.kv(2, A) | sp.ive(2, A) | sp.gammainc(1.5, A)
+sp.gammaincc(1.5, A) | sp.erfinv(A) | sp.erfcinv(A) | sp.expi(A) | sp.exp1(A) | sp.rgamma(A) | sp.cbrt(A)
+sp.betainc(1.5, 2.0, A) | sp.betaincc(1.5, 2.0, A) | sp.exp10(A)
+sp.exprel(A) | sp.gamma(A) | sp.gammaln(A) | sp.psi(A) | A + C | C - A
 A - C | C * A | A / C | C / A | 1 + A | 1 - A | A - 1 | 1 / A | A**2 | A**3 | A**0.5 | A**-1 | A**-0.5
 A**1.5 | A * A | 2 * A | 0.5 * A | C**A | A % 1.0 | A // C | np.fmod(A, C) | divmod(A, C)[1]
 np.float_power(A, 2) | 1 + A**2 | 1 - A**2 | A + 1e-3 | A * 1e-6 | np.sqrt(1 + A) | np.log(1 + A)
@@ -111,7 +115,8 @@ A + B | A + B | A - B | A - B | A * B | A * B | A / B | A / B | A**B | np.maximu
 np.fmax(A, B) | np.fmin(A, B) | np.arctan2(A, B) | np.hypot(A, B) | np.logaddexp(A, B) | np.logaddexp2(A, B)
 np.copysign(A, B) | np.heaviside(A, B) | A // B | A % B | np.fmod(A, B) | np.true_divide(A, B)
 np.float_power(A, B) | np.remainder(A, B) | sp.xlogy(A, B) | sp.xlog1py(A, B) | sp.beta(A, B)
-sp.betaln(A, B) | sp.rel_entr(A, B) | (A > B) * A | (A <= B) * 1.0 | np.where(A > B, A, B)
+sp.betaln(A, B) | sp.rel_entr(A, B) | sp.kl_div(A, B) | sp.huber(A, B) | sp.pseudo_huber(A, B)
+(A > B) * A | (A <= B) * 1.0 | np.where(A > B, A, B)
 np.where(A < 0, A, B) | np.where((A > 0) & (B < 1)|~(A >= C), A, B) | np.where(A != B, A, 0.0)
 np.where(np.logical_or(A > C, B > C), A * B, B) | np.where(np.logical_xor(A > 0, B > 0), A, -A)
 np.where(A > 0, np.log(A), B) | np.where(A == 0, 1.0, np.sin(A) / A) * B | np.clip(A, -1.0, abs(B))

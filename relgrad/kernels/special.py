@@ -13,20 +13,58 @@ from typing import Any
 
 import numpy as np
 import scipy.special
-from scipy.special import beta, betaln, entr, erf, gamma, gammaln, logit, ndtri, rel_entr
+from scipy.special import (
+    beta,
+    betainc,
+    betaincc,
+    betaln,
+    entr,
+    erf,
+    erfcinv,
+    erfinv,
+    exp1,
+    expi,
+    gamma,
+    gammainc,
+    gammaincc,
+    gammaln,
+    iv,
+    ive,
+    jv,
+    kv,
+    kve,
+    logit,
+    ndtri,
+    rel_entr,
+    rgamma,
+    yv,
+)
 
 from relgrad.kernels.dispatch import floats, kernel
 
 __all__ = [
     "beta",
+    "betainc",
+    "betaincc",
     "betaln",
     "digamma_n",
     "entr",
     "erf",
     "erfc",
+    "erfcinv",
     "erfcx_n",
+    "erfinv",
+    "exp1",
+    "expi",
     "gamma",
+    "gammainc",
+    "gammaincc",
     "gammaln",
+    "iv",
+    "ive",
+    "jv",
+    "kv",
+    "kve",
     "log_ndtr",
     "logit",
     "mills",
@@ -34,6 +72,8 @@ __all__ = [
     "ndtr",
     "ndtri",
     "rel_entr",
+    "rgamma",
+    "yv",
 ]
 
 _ROOT_HALF = 0.7071067811865476

@@ -7,6 +7,7 @@ from relgrad.kernels import unit, unit_pullback
 from relgrad.ops import (  # noqa: F401 - for what importing them declares
     arithmetic,
     casting,
+    classical,
     comparison,
     covariance,
     creation,

@@ -26,11 +26,13 @@ from relgrad.implementations import IMPLEMENTATIONS
 from relgrad.kernels import log_softmax, logsumexp, softmax
 from relgrad.op import Symbolic, constant
 from relgrad.ops.casting import cast
+from relgrad.ops.classical import multigammaln, polygamma
 from relgrad.ops.creation import holds_symbolic, stack_nested
 from relgrad.trace import samples
 from relgrad.trace.classes import Type
 from relgrad.trace.dispatch import ALIASES, QUERIES, of_constants
 from relgrad.trace.library import Library, implementation
+from relgrad.trace.matrices import MATRICES
 from relgrad.trace.numbers import PYTHON, Number, number, python_raises
 from relgrad.trace.outside import ANY
 from relgrad.trace.patches import Patches, StandIn
@@ -281,8 +283,9 @@ def _where_traced(original: Any, instead: Callable[..., Any]) -> StandIn:
     """Return a stand-in for a function that is called instead of it where an argument is traced."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        is_traced = any(map(holds_symbolic, (*args, *kwargs.values())))
-        return (instead if is_traced else original)(*args, **kwargs)
+        given = [list(x) if isinstance(x, Iterator) else x for x in args]  # which cannot be looked at twice
+        is_traced = any(map(holds_symbolic, (*given, *kwargs.values())))
+        return (instead if is_traced else original)(*given, **kwargs)
 
     return StandIn(original, call)
 
@@ -303,50 +306,6 @@ def _as_float(x: Any) -> Any:
 def _fsum(seq: Any, /) -> Any:
     total: Any = np.sum(gathered(seq), dtype=np.float64)
     return number(total)
-
-
-def _triangle(a: Any, lower: bool, unit_diagonal: bool = False) -> Any:
-    x = np.tril(a) if lower else np.triu(a)
-    return x if not unit_diagonal else x - np.diag(np.diag(x)) + np.eye(x.shape[-1])
-
-
-def _solve_triangular(
-    a: Any, b: Any, trans: Any = 0, lower: bool = False, unit_diagonal: bool = False, **options: Any
-) -> Any:
-    x = _triangle(a, lower, unit_diagonal)
-    return np.linalg.solve(x if trans in (0, "N") else x.T, b)
-
-
-def _cholesky(a: Any, lower: bool = False, **options: Any) -> Any:
-    x = np.linalg.cholesky(a if lower else np.transpose(a))
-    return x if lower else x.T
-
-
-def _cho_factor(a: Any, lower: bool = False, **options: Any) -> Any:
-    return _cholesky(a, lower), lower
-
-
-def _cho_solve(c_and_lower: Any, b: Any, **options: Any) -> Any:
-    c, lower = c_and_lower
-    x = _triangle(c, lower)
-    first, second = (x, x.T) if lower else (x.T, x)
-    return np.linalg.solve(second, np.linalg.solve(first, b))
-
-
-def _ignoring(function: Any, *names: str) -> Callable[..., Any]:
-    """Return a function that leaves options out of a call."""
-    return lambda *args, **kwargs: function(*args, **{k: v for k, v in kwargs.items() if k not in names})
-
-
-_HOW = ("overwrite_a", "overwrite_b", "check_finite", "assume_a")
-"""Options of `scipy.linalg` that say how to compute, and nothing of the result."""
-_LINALG: dict[str, Any] = {
-    "solve_triangular": _solve_triangular,
-    "cholesky": _cholesky,
-    "cho_factor": _cho_factor,
-    "cho_solve": _cho_solve,
-    **{name: _ignoring(getattr(np.linalg, name), *_HOW) for name in ("solve", "inv", "det", "norm")},
-}
 
 
 def _prod(iterable: Any, /, *, start: Any = 1) -> Any:
@@ -462,6 +421,8 @@ def _functions() -> dict[tuple[ModuleType, str], StandIn]:
         "logsumexp": _scipy_logsumexp,
         "softmax": _scipy_softmax(softmax),
         "log_softmax": _scipy_softmax(log_softmax),
+        "polygamma": lambda n, x: wrap(polygamma(n, gathered(x))),
+        "multigammaln": multigammaln,
     }
     for name, instead in special.items():
         places[scipy.special, name] = _where_traced(getattr(scipy.special, name), instead)
@@ -526,7 +487,8 @@ def _samples() -> dict[tuple[ModuleType, str], StandIn]:
 
 def _matrices() -> dict[tuple[ModuleType, str], StandIn]:
     module = sys.modules["scipy.linalg"]
-    return {(module, name): _where_traced(getattr(module, name), new) for name, new in _LINALG.items()}
+    found = {name: getattr(module, name, None) for name in MATRICES}  # some are of some versions of SciPy
+    return {(module, name): _where_traced(f, MATRICES[name]) for name, f in found.items() if f is not None}
 
 
 def _makers() -> dict[tuple[ModuleType, str], StandIn]:

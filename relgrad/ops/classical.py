@@ -1,0 +1,278 @@
+"""Classical functions: Bessel's, of whole orders, the incomplete gamma and beta functions, exponential integrals.
+
+Each is SciPy's, with the derivatives that have a formula: of incomplete functions that in the bound of the integral.
+Source of the rules: NIST DLMF 10.6.1, 10.29.1, 8.8.13, 8.17.20 and 6.2.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.special
+
+from relgrad import kernels
+from relgrad.contract import Laws
+from relgrad.errors import GradientError, TraceError
+from relgrad.implementations import implements
+from relgrad.leaf import grad_not_implemented
+from relgrad.op import Op, as_term, is_constant
+from relgrad.ops.casting import cast
+from relgrad.ops.elementwise import Elementwise
+from relgrad.ops.families import DigammaN, digamma
+from relgrad.ops.special import betaln, gammaln
+from relgrad.ops.stable import xlog1py, xlogy
+from relgrad.types import NONNEGATIVE, POSITIVE, REAL, UNIT, Interval
+
+_sp = scipy.special
+
+__all__ = [
+    "Bessel",
+    "betainc",
+    "betaincc",
+    "erfcinv",
+    "erfinv",
+    "exp1",
+    "expi",
+    "gammainc",
+    "gammaincc",
+    "rgamma",
+]
+
+
+class Partial(Elementwise):
+    """An elementwise op with rules for some operands; of derivatives in the others no formula is known (None)."""
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        cotangents = super().L_op(inputs, outputs, output_gradients)
+        return [
+            grad_not_implemented(self, i) if self.rules[i] is None and inputs[i].dtype.kind == "f" else c
+            for i, c in enumerate(cotangents)
+        ]
+
+    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+        for i, (rule, t) in enumerate(zip(self.rules, eval_points, strict=True)):
+            if rule is None and t is not None:
+                raise GradientError(f"the derivative of {self} in operand {i} is not implemented")
+        return super().R_op(inputs, eval_points)
+
+
+def _partial(label: str, *rules: Any, **options: Any) -> Partial:
+    """Return the op of a SciPy function of that name, which it traces."""
+    op = Partial(label, getattr(kernels, label), *rules, kernel=True, **options)
+    implements(getattr(scipy.special, label))(op)
+    return op
+
+
+def _gamma_density(a: Any, x: Any) -> Any:
+    return np.exp(xlogy(a - 1, x) - x - gammaln(a))
+
+
+def _not_a_gamma(a: Any, x: Any) -> Any:
+    return np.logical_or(np.logical_or(a < 0, x < 0), np.logical_and(a == 0, x == 0))
+
+
+def _beta_density(a: Any, b: Any, x: Any) -> Any:
+    return np.exp(xlogy(a - 1, x) + xlog1py(b - 1, -x) - betaln(a, b))
+
+
+gammainc = _partial(
+    "gammainc",
+    None,
+    lambda g, out, a, x: g * _gamma_density(a, x),
+    range=UNIT,
+    outside=_not_a_gamma,
+    ball=lambda a, x: x.gamma_lower(a, regularized=1),
+)
+gammaincc = _partial(
+    "gammaincc",
+    None,
+    lambda g, out, a, x: -(g * _gamma_density(a, x)),
+    range=UNIT,
+    outside=_not_a_gamma,
+    ball=lambda a, x: x.gamma_upper(a, regularized=1),
+)
+betainc = _partial(
+    "betainc",
+    None,
+    None,
+    lambda g, out, a, b, x: g * _beta_density(a, b, x),
+    range=UNIT,
+    ball=lambda a, b, x: x.beta_lower(a, b, regularized=1),
+)
+betaincc = _partial(
+    "betaincc",
+    None,
+    None,
+    lambda g, out, a, b, x: -(g * _beta_density(a, b, x)),
+    range=UNIT,
+    ball=lambda a, b, x: 1 - x.beta_lower(a, b, regularized=1),
+)
+expi = _partial("expi", lambda g, out, x: g * (np.exp(x) / x), ball=lambda x: x.ei())
+exp1 = _partial(
+    "exp1",
+    lambda g, out, x: -(g * (np.exp(-x) / x)),
+    range=lambda x: POSITIVE if x.nonnegative else REAL,
+    laws=Laws(monotone=-1),
+    outside=lambda x: x < 0,
+    ball=lambda x: x.expint(1),
+)
+
+
+erfinv = _partial(
+    "erfinv",
+    lambda g, out, x: g * (0.886226925452758 * np.exp(np.square(out))),
+    laws=Laws(monotone=1),
+    outside=lambda x: np.logical_or(x < -1, x > 1),
+    ball=lambda x: x.erfinv(),
+)
+erfcinv = _partial(
+    "erfcinv",
+    lambda g, out, x: -(g * (0.886226925452758 * np.exp(np.square(out)))),
+    laws=Laws(monotone=-1),
+    outside=lambda x: np.logical_or(x < 0, x > 2),
+    ball=lambda x: x.erfcinv(),
+)
+rgamma = _partial("rgamma", lambda g, out, x: -(g * out * digamma(x)), ball=lambda x: x.rgamma())
+
+
+def _mean_rule(sign: float, scaled: Callable[..., Any] | None = None) -> Callable[..., Any]:
+    """f′ₙ = ±(fₙ₋₁ + fₙ₊₁)/2, and what scaling by an exponential adds."""
+
+    def rule(op: Bessel, g: Any, out: Any, x: Any) -> Any:
+        beside = op.at(1)(x) if op.order == 0 else 0.5 * (op.at(op.order - 1)(x) + op.at(op.order + 1)(x))
+        return g * (sign * beside + (0.0 if scaled is None else scaled(out, x)))
+
+    return rule
+
+
+def _difference_rule(op: Bessel, g: Any, out: Any, x: Any) -> Any:
+    """f′ₙ = (fₙ₋₁ − fₙ₊₁)/2; f′₀ = −f₁."""
+    if op.order == 0:
+        return -(g * op.at(1)(x))
+    return g * (0.5 * (op.at(op.order - 1)(x) - op.at(op.order + 1)(x)))
+
+
+_RULES: dict[str, Callable[..., Any]] = {
+    "jv": _difference_rule,
+    "yv": _difference_rule,
+    "iv": _mean_rule(1.0),
+    "ive": _mean_rule(1.0, lambda out, x: -(np.sign(x) * out)),
+    "kv": _mean_rule(-1.0),
+    "kve": _mean_rule(-1.0, lambda out, x: out),
+}
+_BALLS: dict[str, Callable[..., Any]] = {
+    "jv": lambda n, x: x.bessel_j(n),
+    "yv": lambda n, x: x.bessel_y(n),
+    "iv": lambda n, x: x.bessel_i(n),
+    "ive": lambda n, x: x.bessel_i(n) * (-abs(x)).exp(),
+    "kv": lambda n, x: x.bessel_k(n),
+    "kve": lambda n, x: x.bessel_k(n) * x.exp(),
+}
+_OF_POSITIVE = {"yv", "kv", "kve"}
+
+
+class Bessel(Elementwise):
+    """A Bessel function of a kind, by SciPy's name of it, and of a whole order from 0."""
+
+    __props__ = ("kind", "order")
+    # The props may be logic variables, so the general answer holds again.
+    ground = Op.ground  # pyright: ignore[reportIncompatibleMethodOverride]
+    __repr__ = __str__ = Op.__repr__
+
+    def __init__(self, kind: Any, order: Any):
+        super().__init__(
+            "bessel",
+            self._at_order,
+            lambda g, out, x: _RULES[kind](self, g, out, x),
+            code=f"{kind}({order}, {{}})",
+            outside=(lambda x: x < 0) if kind in _OF_POSITIVE else None,
+        )
+        self.kind, self.order = kind, order
+        self.imports = (str(kind),)
+
+    def with_props(self, props: Any) -> Op:
+        return type(self)(*props)
+
+    def at(self, order: int) -> Bessel:
+        """The function of the same kind of another order."""
+        return type(self)(self.kind, order)
+
+    def _at_order(self, x: Any) -> Any:
+        return getattr(kernels, self.kind)(self.order, x)
+
+    def range_of(self, *ranges: Interval) -> Interval:
+        (x,) = ranges
+        if not self.ground:
+            return REAL
+        if self.kind == "jv":
+            return Interval(-1.0, 1.0)
+        if self.kind in ("iv", "ive") and (x.nonnegative or self.order % 2 == 0):
+            return NONNEGATIVE
+        return POSITIVE if self.kind in ("kv", "kve") else REAL
+
+    def ball(self, *balls: Any) -> Any:
+        return np.frompyfunc(lambda x: _BALLS[self.kind](self.order, x), 1, 1)(*balls)
+
+
+def _of_order(kind: str, also: dict[Any, int]) -> None:
+    """Let the SciPy function of a kind be traced, and functions that are of one order."""
+
+    def apply(v: Any, z: Any) -> Any:
+        return Bessel(kind, _whole(kind, v))(z)
+
+    implements(getattr(scipy.special, kind))(apply)
+    for function, order in also.items():
+        implements(function)(Bessel(kind, order))
+
+
+def _whole(kind: str, v: Any) -> int:
+    """Return an order as an integer from 0; raises TraceError for others."""
+    given = as_term(v)
+    value = given.op.value if is_constant(given) else operator.index(v)
+    if np.ndim(value) or value != np.floor(value) or not 0 <= value < math.inf:
+        raise TraceError(
+            f"scipy.special.{kind} cannot be traced for the order {value}",
+            cause="only one order, a whole number from 0, is traced: of others no derivative is known in closed form",
+            cure="call it for each order of a loop, and np.stack the results",
+        )
+    return int(value)
+
+
+_of_order("jv", {_sp.j0: 0, _sp.j1: 1})
+_of_order("yv", {_sp.y0: 0, _sp.y1: 1})
+_of_order("iv", {_sp.i0: 0, _sp.i1: 1, np.i0: 0})
+_of_order("ive", {_sp.i0e: 0, _sp.i1e: 1})
+_of_order("kv", {_sp.k0: 0, _sp.k1: 1})
+_of_order("kve", {_sp.k0e: 0, _sp.k1e: 1})
+
+
+def polygamma(n: Any, x: Any) -> Any:
+    """Return the term of `scipy.special.polygamma`: the derivatives of the digamma function, of one order."""
+    return DigammaN(_whole("polygamma", n))(cast(as_term(x), np.float64))
+
+
+def multigammaln(a: Any, d: Any) -> Any:
+    """Trace `scipy.special.multigammaln`: Σ log Γ(a − k/2) over k < d, and d(d − 1)/4 · log π."""
+    parts = [gammaln(a - 0.5 * k) for k in range(operator.index(d))]
+    return sum(parts, 0.25 * d * (d - 1) * math.log(math.pi))
+
+
+for _ufunc, _function in {
+    _sp.cbrt: np.cbrt,
+    _sp.exp2: np.exp2,
+    _sp.expm1: np.expm1,
+    _sp.log1p: np.log1p,
+}.items():
+    implements(_ufunc)(lambda x, f=_function: f(x))
+implements(_sp.exp10)(lambda x: np.power(10.0, x))
+implements(_sp.kl_div)(lambda x, y: _sp.rel_entr(x, y) - x + y)
+implements(_sp.pseudo_huber)(lambda d, r: np.where(d < 0, np.inf, d * (np.hypot(d, r) - d)))
+implements(_sp.huber)(lambda d, r: np.where(d < 0, np.inf, _huber(d, np.abs(r))))
+
+
+def _huber(d: Any, size: Any) -> Any:
+    return np.where(size <= d, 0.5 * size * size, d * (size - 0.5 * d))
