@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -270,16 +271,22 @@ def _settled(
     return settled[: len(outputs)], after
 
 
+TEXTS = (str, bytes, Enum)
+"""Classes of what stands in results beside arrays: what it says was decided, or the function is traced at each call."""
+
+
 def _outputs(result: Any, fun: Callable[..., Any]) -> tuple[list[Term], Structure]:
     leaves, structure = flatten(result)
     name = _name(fun)
     where = definition(fun)
     for path, value in structure.statics("result"):
+        if isinstance(value, TEXTS):
+            continue
         raise TraceError(
             f"the {path} of {name} is a {type(value).__name__}, not an array: {value!r}",
             where=where,
             cause="the result of a traced function is made of arrays and numbers, in containers",
-            cure="return arrays, numbers, None, and dicts, lists, tuples or dataclasses of them",
+            cure="return arrays, numbers, None, text, and dicts, lists, tuples or dataclasses of them",
         )
     if not leaves:
         raise TraceError(
