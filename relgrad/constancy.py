@@ -3,6 +3,7 @@
     d = x − max(x):       dₖ = 0 at the one k where x is largest   ⟶   nothing flows back from there, not 0·∞
     d = x[:, None] − x:   dₖₖ = 0
     d = x − clip(x, a, b):  dₖ = 0 where a < xₖ < b
+    d = x − mean(x):      d = 0 where an axis repeats the entries of x
     (x − min(x))/y, cbrt(x − max(x)), arccos(x/x[0]):  constant where their operands are
     exp(-inf/t):          constant in t, since -inf is
 
@@ -13,6 +14,7 @@ Entries that tie for the largest do move apart, so they are not constant.
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +25,7 @@ from relgrad.op import Constant, as_term, constant, is_constant
 from relgrad.ops.arithmetic import add, divide, float_power, multiply, negative, power, reciprocal, subtract
 from relgrad.ops.extremes import Max, Min
 from relgrad.ops.joining import Concatenate
+from relgrad.ops.reduction import Sum
 from relgrad.ops.selection import maximum, minimum, where
 from relgrad.ops.structure import BroadcastTo, Expand, Squeeze, broadcast_like
 from relgrad.support import LARGEST
@@ -178,6 +181,8 @@ def coincidence(x: Term, y: Term) -> Any:
         for a, b in ((x, y), (y, x)):
             if (found := _of_extreme(a, b)) is not None or (found := _of_choice(a, b)) is not None:
                 return found
+            if _is_mean(a, b):
+                return np.True_
         if x.op is not y.op or not x.op.elementwise or len(x.rands) != len(y.rands):
             return _of_positions(x, y)
         differ = [(a, b) for a, b in zip(x.rands, y.rands, strict=True) if a is not b]
@@ -201,6 +206,36 @@ def _of_extreme(x: Term, m: Term) -> Any:
         return None
     mask = np.equal(Tracer(x), Tracer(m))  # type: ignore[call-overload]
     return mask & (np.sum(mask, axis=m.op.axes, keepdims=True) == 1)
+
+
+def _is_mean(x: Term, y: Term) -> bool:
+    """Whether y is the mean of x over axes along which all entries of x are the same."""
+    if y.op is not divide or type(y.rands[0].op) is not Sum or y.rands[0].rands[0] is not x:
+        return False
+    axes, kind = y.rands[0].op.axes, x.type
+    count = math.prod([kind.extent(a) or 0 for a in axes])
+    is_count = type(y.rands[1].op) is Constant and bool(np.all(y.rands[1].op.value == count))
+    return is_count and kept(x, "repeated axes", _repeated_axes).issuperset(axes)
+
+
+def _repeated_axes(t: Term) -> frozenset[int]:
+    """Return the axes along which all entries of a term are the same: those that a stack of equal arrays has, too."""
+    kind, op = t.type, t.op
+    if not isinstance(kind, ArrayType):
+        return frozenset()
+    axes = [a for a in range(-kind.ndim, 0) if kind.extent(a) != 1]
+    if isinstance(op, Concatenate) and all(x is t.rands[0] for x in t.rands):
+        repeated = t.rands[0].cache["repeated axes"]
+        return frozenset([a for a in axes if a in repeated or t.rands[0].type.extent(a) == 1])
+    if not (op.elementwise or type(op) in (BroadcastTo, Sum, Max, Min)) or not t.rands:
+        return frozenset()
+    operands = t.rands[:1] if type(op) is BroadcastTo else t.rands
+    return frozenset([a for a in axes if all(_is_repeated(x, a) for x in operands)])
+
+
+def _is_repeated(x: Term, axis: int) -> bool:
+    kind: Any = x.type
+    return -axis > kind.ndim or kind.extent(axis) == 1 or axis in x.cache["repeated axes"]
 
 
 def _of_choice(x: Term, y: Term, depth: int = CHOICES) -> Any:

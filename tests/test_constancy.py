@@ -117,6 +117,8 @@ def test_what_flows_to_infinite_entries_is_infinite():
         lambda x: np.sqrt(np.log(x) - np.log(x)) * x + x**3,
         lambda x: np.cbrt(x - x) + np.sqrt(np.square(x - np.mean(x[:, None], axis=1))) + x**3,
         lambda x: np.arccos(x / x) * x + x**3,
+        lambda x: np.std(np.stack([x**2, x**2], -1).sum(axis=0)) * x + x**3,
+        lambda x: np.std(np.exp(np.broadcast_to(x, (3, 2))), axis=0) * x + x**3,
     ],
 )
 def test_nothing_flows_through_what_is_constant_at_any_order(f, strategy):
@@ -154,3 +156,8 @@ def test_what_ties_with_a_choice_is_not_constant(strategy: str):
     x = np.array([-2.0, -1.0, 0.5, 1.0, 2.0])
     want = [2.0, -1.5, 1.0, 1.5, 4.0]
     np.testing.assert_allclose(slope(x), want)
+
+
+def test_stacks_of_different_arrays_have_a_standard_deviation():
+    slope = rg.grad(lambda x: np.std(np.stack([x, x, 2 * x])), strategy="eager")
+    assert slope(3.0) == pytest.approx(np.std([1.0, 1.0, 2.0]), rel=1e-14)
