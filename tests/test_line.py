@@ -315,3 +315,19 @@ def test_an_argument_that_only_the_rewritten_derivative_keeps():
     x, y = np.array([0.3, 0.6]), np.array([0.3000001, 0.7])
     assert slope.explain(x, y).derivation.failures == ()
     np.testing.assert_allclose(slope(x, y), np.array([1.0, -0.5]) / (x * (1 - x)), rtol=1e-15)
+
+
+def test_a_sign_of_all_entries_where_each_has_a_line_of_its_own():
+    def f(x, y):
+        return np.sum(
+            np.log(np.exp(np.where(y > 0, y, 0.0) + np.linalg.norm(x + 0.5)))
+            * np.arange(8.0).reshape(2, 2, 2)
+        )
+
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(2, 2, 2)), rng.normal(size=(2, 2, 2))
+    slope = rg.grad(f, argnums=(0, 1))
+    assert slope.explain(x, y).derivation.failures == ()
+    to_x, to_y = slope(x, y)
+    np.testing.assert_allclose(to_x, 28 * (x + 0.5) / np.linalg.norm(x + 0.5), rtol=1e-14)
+    np.testing.assert_allclose(to_y, np.where(y > 0, np.arange(8.0).reshape(2, 2, 2), 0), rtol=1e-14)

@@ -453,11 +453,11 @@ class Path:
         if all(x.fixed for x in operands):
             return Exact(self._first(node, operands))
         if op in COMPARISONS:
-            nearby, there = self._signs(_Sum(operands[0], operands[1], -1))
+            nearby, there = self._signs(_Sum(operands[0], operands[1], -1), node.type.shape)
             found = op.compute(nearby, 0.0)
             return Exact((found, found != op.compute(there, 0.0)))
         if op is sign:
-            nearby, there = self._signs(operands[0])
+            nearby, there = self._signs(operands[0], node.type.shape)
             self.differs = self.differs or there is not nearby
             return Exact((nearby, 0.0))
         if op in FINITE:
@@ -537,8 +537,8 @@ class Path:
             error = error + np.abs(interpret([root], at, typed=False)[0])
         return found, error
 
-    def _signs(self, x: Power) -> tuple[Any, Any]:
-        """Return the sign next to t = 0, and there; the former must be that of the whole way."""
+    def _signs(self, x: Power, shape: Any) -> tuple[Any, Any]:
+        """Return the sign next to t = 0, and there; the former must be that of the whole way, and of one side."""
         for k in range(x.start, self.most):
             c = x.at(k)
             if c is None or vanishes(c):
@@ -546,7 +546,9 @@ class Path:
             if not np.all(np.abs(c[0]) > 8 * c[1]):
                 break
             self.signs.append((x, k))
-            nearby = np.sign(c[0]) * self.side**k
+            nearby = np.sign(c[0]) * (self.side if k % 2 else 1)
+            if np.broadcast_shapes(np.shape(nearby), shape) != shape:
+                raise NoSeries("a sign of entries that come from different sides")
             return nearby, 0.0 * nearby if k > 0 else nearby
         raise NoSeries("a sign is undecided")
 
