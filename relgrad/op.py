@@ -308,7 +308,11 @@ def as_term(x: Any) -> Any:
             cure="pass real and imaginary parts as two arrays",
         )
     if array.dtype.kind not in "biuf":
-        raise OpError(f"cannot make an array of numbers from {type(x).__name__}: {x!r}")
+        raise OpError(
+            f"cannot make an array of numbers from {type(x).__name__}: {x!r}",
+            cause=f"its dtype is {array.dtype}, and traced arrays hold booleans, integers or floats",
+            cure="convert it before the call, with x.astype(float), or leave out what is no number",
+        )
     return constant(array)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -140,3 +141,72 @@ def test_arguments_that_share_memory_are_told_apart() -> None:
         g, h = rg.grad(f, argnums=(0, 1))(x, y)
         np.testing.assert_allclose(g, y[::-1] + np.exp(x - y), rtol=1e-13)
         np.testing.assert_allclose(h, x[::-1] - np.exp(x - y), rtol=1e-13)
+
+
+KEPT: list[Any] = []
+
+
+def keeping(x: Any) -> Any:
+    KEPT[:] = [2 * x]
+    return x.sum()
+
+
+def within(use: Any) -> Any:
+    return lambda: rg.stabilize(lambda y: y * use(KEPT[0]))(np.ones(3))
+
+
+def in_a_thread(use: Any) -> Any:
+    def call() -> Any:
+        failed: list[BaseException] = []
+
+        def attempt(x: Any) -> None:
+            try:
+                use(x)
+            except BaseException as error:
+                failed.append(error)
+
+        def f(x: Any) -> Any:
+            thread = threading.Thread(target=attempt, args=(x,))
+            thread.start()
+            thread.join()
+            return x.sum()
+
+        rg.stabilize(f)(np.ones(3))
+        raise failed[0]
+
+    return call
+
+
+@pytest.mark.parametrize("where", [lambda use: lambda: use(KEPT[0]), within, in_a_thread])
+@pytest.mark.parametrize(
+    "use", [lambda x: 1.0 if x[0] > 0 else 2.0, lambda x: float(x[0]), lambda x: np.array([x[0]])]
+)
+def test_a_traced_array_without_a_value_is_refused_with_a_cure_that_helps(where: Any, use: Any) -> None:
+    """Of another call, or thread, nothing is decided: no cure advises what then fails."""
+    rg.stabilize(keeping)(np.ones(3))
+    with pytest.raises(rg.TraceError) as error:
+        where(use)()
+    assert "return the array from it" in str(error.value) or "pass the array as an argument" in str(
+        error.value
+    )
+
+
+def test_an_iterator_is_consumed_by_each_call_as_numpys() -> None:
+    """Generators, closed over or passed, go on where the last call left them."""
+    values = iter([2.0, 3.0, 5.0, 7.0])
+    closed, passed = rg.stabilize(lambda x: x * next(values)), rg.stabilize(lambda x, v: x * next(v))
+    assert [float(y) for y in (closed(1.0), passed(1.0, values), closed(1.0), passed(1.0, values))] == [
+        2,
+        3,
+        5,
+        7,
+    ]
+
+
+def test_masks_and_objects_are_refused_with_their_cures() -> None:
+    with pytest.raises(rg.TraceError) as error:
+        rg.stabilize(lambda x: np.ma.array(x, mask=[0, 1, 0]).mean())(np.ones(3))
+    assert "where=" in error.value.cure
+    with pytest.raises(rg.RelgradError) as other:
+        rg.stabilize(lambda x: x * np.array([1, 2.5, None], object))(np.ones(3))
+    assert "astype(float)" in other.value.cure

@@ -8,6 +8,11 @@ import numpy as np
 
 VALUES = "while a function is traced its arrays have a shape and a dtype, but no values yet"
 LOST = "it would not know what it was computed of, so that derivatives, and calls with other arguments, would be wrong"
+GONE = (
+    "compute within the function that is traced, in its thread; or return the array from it, and compute with what the"
+    " call returns"
+)
+MASKED = "leave entries out with where=: np.sum(x, where=mask)"
 
 UNKNOWN = (
     "nothing is known of how to trace it",
@@ -100,7 +105,7 @@ CALLS = {
     "exponential": "draw z = rng.standard_exponential(shape) and write scale * z",
     "Polynomial": "write np.polynomial.polynomial.polyval(x, coefficients)",
     "poly1d": "write np.polyval(coefficients, x)",
-    **dict.fromkeys(("masked_array", "masked_where"), "leave entries out with where=: np.sum(x, where=mask)"),
+    **dict.fromkeys(("masked_array", "masked_where"), MASKED),
     "fromarrays": "keep the columns in a dict of arrays",
     "normal": "draw z = rng.standard_normal(shape) and write mean + scale * z",
     "logsumexp": "write np.log(np.sum(np.exp(x), axis)), which is made stable, or call relgrad.logsumexp",

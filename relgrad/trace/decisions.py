@@ -235,6 +235,11 @@ def is_deciding() -> bool:
     return bool(_calls.values)
 
 
+def is_given(x: Term) -> bool:
+    """Whether a term has a value in one of the calls that are traced."""
+    return any(x in call.values for call in _calls.values)
+
+
 def known(x: Any) -> Any:
     """Return the value of a term that depends on no input, in whatever trace; None of others."""
 

@@ -10,13 +10,17 @@ from typing import Any, NoReturn
 import numpy as np
 
 from relgrad.errors import TraceError
+from relgrad.leaf import Input
+from relgrad.term import Term, reachable
 from relgrad.trace.construct import Construct, construct
 from relgrad.trace.cures import (
     ATTRIBUTES,
     CALLS,
     CONDITIONS,
     FUNCTIONS,
+    GONE,
     LOST,
+    MASKED,
     MATH,
     METHODS,
     STACK,
@@ -24,7 +28,7 @@ from relgrad.trace.cures import (
     VALUES,
     WRITE,
 )
-from relgrad.trace.decisions import is_deciding
+from relgrad.trace.decisions import is_deciding, is_given
 from relgrad.trace.nesting import Nesting
 
 _refused: Nesting[list[TraceError]] = Nesting()
@@ -64,15 +68,23 @@ def refuse(error: TraceError) -> NoReturn:
     raise error
 
 
-def _refuse(what: str, *, where: str, cause: str, cure: str, numpy_too: bool = False) -> NoReturn:
-    """Raise a refusal; it may be caught if NumPy raises a TypeError there, too."""
-    error = TraceError(what, where=where, cause=cause, cure=cure)
+def _is_kept(t: Term | None) -> bool:
+    """Whether a term was kept from a call that is over, or handed to another thread than the one that traces."""
+    inputs = [x for x in ([] if t is None else reachable(t)) if type(x.op) is Input and x.op.trace]
+    return bool(inputs) if not _refused.values else is_deciding() and not all(map(is_given, inputs))
+
+
+def _refuse(
+    what: str, *, where: str, cause: str, cure: str, of: Term | None = None, numpy_too: bool = False
+) -> NoReturn:
+    """Raise a refusal of a term; it may be caught if NumPy raises a TypeError there, too."""
+    error = TraceError(what, where=where, cause=cause, cure=GONE if _is_kept(of) else cure)
     if numpy_too:
         raise error
     refuse(error)
 
 
-def refuse_condition(numpy_too: bool = False) -> NoReturn:
+def refuse_condition(of: Term | None = None, numpy_too: bool = False) -> NoReturn:
     """Raise the TraceError of `bool(x)`, saying which construct asked for it."""
     at = construct()
     name, cure = CONDITIONS.get(at.kind, ("the truth value of a traced array", CONDITIONS["if"][1]))
@@ -81,13 +93,14 @@ def refuse_condition(numpy_too: bool = False) -> NoReturn:
     _refuse(
         f"{name} depends on a traced array" + (f": {at.quoted}" if at.text else ""),
         where=at.where,
+        of=of,
         cause=f"{VALUES}, so they are neither true nor false",
         cure=cure,
         numpy_too=numpy_too,
     )
 
 
-def refuse_number(kind: str, numpy_too: bool = False) -> NoReturn:
+def refuse_number(kind: str, of: Term | None = None, numpy_too: bool = False) -> NoReturn:
     """Raise the TraceError of `float(x)`, `int(x)`, `operator.index(x)` or `complex(x)`."""
     at = construct()
     if at.kind == "store":
@@ -105,13 +118,14 @@ def refuse_number(kind: str, numpy_too: bool = False) -> NoReturn:
     _refuse(
         f"a traced array cannot become {named}" + (f": {at.quoted}" if at.text else ""),
         where=at.where,
+        of=of,
         cause=LOST if is_deciding() else VALUES,
         cure=cure or "use NumPy's functions, which act on arrays of rank 0 too: np.exp instead of math.exp",
         numpy_too=numpy_too,
     )
 
 
-def refuse_array() -> NoReturn:
+def refuse_array(of: Term | None = None) -> NoReturn:
     """Raise the TraceError of `np.asarray(x)`: of everything that wants NumPy's own array."""
     at = construct()
     if at.kind == "store":
@@ -122,6 +136,7 @@ def refuse_array() -> NoReturn:
     _refuse(
         "a traced array cannot become an ndarray" + (f": {at.quoted}" if at.text else ""),
         where=at.where,
+        of=of,
         cause=LOST if is_deciding() else VALUES,
         cure=cure
         or "use NumPy functions and scipy.special ufuncs, which are recorded; np.stack joins several arrays",
@@ -245,6 +260,8 @@ def _call_cure(at: Construct) -> str:
     if module == "math" or (not module and name in MATH):
         instead = MATH.get(name) or (f"np.{name}" if hasattr(np, name) else "")
         return f"write {instead}(...) instead of {at.called}(...)" if instead else ""
+    if module.rpartition(".")[2] == "ma":
+        return MASKED
     if re.search(r"[(,=]\s*\[", at.text) and name not in ("max", "min", "any", "all", "sorted"):
         return STACK
     return CALLS.get(name, "")

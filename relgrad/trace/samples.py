@@ -93,6 +93,8 @@ def stand_in(name: str) -> StandIn:
         given, others = [_listed(x) for x in args], {k: _listed(v) for k, v in kwargs.items()}
         if not any(map(holds_symbolic, (*given, *others.values()))):
             return original(*given, **others)
+        if not _is_sample(given[0]):
+            original(0.0)  # raises TypeError, as for every number
         _check(original, [len(x) for x in given if _is_sample(x)])
         return number(traced(*[_sample(x) if _is_sample(x) else x for x in given], **others))
 

@@ -63,7 +63,7 @@ class Valueless(Symbolic):
 
     def __bool__(self) -> bool:
         value = None if self._has_many else decided(self.term)
-        return refuse_condition(self._has_many) if value is None else bool(value)
+        return refuse_condition(self.term, self._has_many) if value is None else bool(value)
 
     def __contains__(self, value: Any) -> bool:
         equal: Any = self == value
@@ -74,7 +74,7 @@ class Valueless(Symbolic):
         if value is None and not self._has_many and is_formatting(sys._getframe(1)):
             value = told(self.term)
         return (
-            refuse_number("float", self._has_many)
+            refuse_number("float", self.term, self._has_many)
             if value is None
             else float(np.reshape(value, self.kind.shape))
         )
@@ -101,18 +101,22 @@ class Valueless(Symbolic):
             if value is not None:
                 int(np.ones(shape))  # NumPy refuses arrays of rank 1 and more
                 return function(value.item())
-        return refuse_number(kind, self._has_many)
+        return refuse_number(kind, self.term, self._has_many)
 
     def __index__(self) -> int:
         value = None if self._is_no_index else decided(self.term)
-        return refuse_number("index", self._is_no_index) if value is None else operator.index(value.item())
+        return (
+            refuse_number("index", self.term, self._is_no_index)
+            if value is None
+            else operator.index(value.item())
+        )
 
     def __complex__(self) -> complex:
-        refuse_number("complex", self._has_many)
+        refuse_number("complex", self.term, self._has_many)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         value = self._discrete()
-        return refuse_array() if value is None else np.array(value, dtype)
+        return refuse_array(self.term) if value is None else np.array(value, dtype)
 
     def _discrete(self) -> Any:
         """Return the value of integers and booleans, which is decided, and of what depends on no input; or None."""
@@ -142,7 +146,7 @@ class Valueless(Symbolic):
         if value is not None:
             return Text(format(value, spec))
         if spec:
-            refuse_number("str", self._has_many)
+            refuse_number("str", self.term, self._has_many)
         return repr(self)
 
     def _shown(self) -> Any:
