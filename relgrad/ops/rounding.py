@@ -141,15 +141,13 @@ ldexp = elementwise(
     laws=Laws(linear=(0,)),
     ball=lambda x, y: x * type(y)(2) ** y,
 )
-gcd = elementwise(
-    "gcd", np.gcd, None, None, laws=Laws(associative=True, commutative=True, identity=0.0), range=NONNEGATIVE
-)
+gcd = elementwise("gcd", np.gcd, None, None, laws=Laws(associative=True, commutative=True), range=NONNEGATIVE)
 lcm = elementwise(
     "lcm",
     np.lcm,
     None,
     None,
-    laws=Laws(associative=True, commutative=True, identity=1.0, absorbing=0.0),
+    laws=Laws(associative=True, commutative=True, absorbing=0.0),
     range=NONNEGATIVE,
 )
 exponent = Elementwise(
