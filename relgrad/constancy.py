@@ -4,7 +4,8 @@
     d = x[:, None] − x:   dₖₖ = 0
     d = x − clip(x, a, b):  dₖ = 0 where a < xₖ < b
     d = x − mean(x):      d = 0 where an axis repeats the entries of x
-    (x − min(x))/y, cbrt(x − max(x)), arccos(x/x[0]):  constant where their operands are
+    y·log(x/x):           0, since the quotient is 1
+    (x − min(x))/y, cbrt(x − max(x)), arccos(x/x[0]), Σ(x − x):  constant where their operands are
     exp(-inf/t):          constant in t, since -inf is
 
 The chain rule takes what flows to x from what flows to max(x), and both are infinite where a root or a pole meets 0.
@@ -38,10 +39,14 @@ CHOICES = 3
 
 
 class Entries(NamedTuple):
-    """Masks of the entries that are constant, and of those that are 0; None where there are none."""
+    """Masks of the entries that are constant, and of those that are 0; None where there are none.
+
+    `value` is the number that all of them are, where it is known, as that of x/x is.
+    """
 
     constant: Any
     zero: Any
+    value: Any = None
 
 
 def where_moving(v: Term, g: Term) -> Term:
@@ -53,7 +58,7 @@ def where_moving(v: Term, g: Term) -> Term:
     if found is None:
         return g
     kind: Any = g.type
-    if type(found.constant) in (np.ndarray, np.bool_) and found.constant.all():
+    if _is_whole(found):
         return broadcast_like(constant(0.0, kind.dtype), g)
     if not _may_be_infinite(g, v):
         return g
@@ -143,17 +148,47 @@ def _divisor(t: Term) -> Term | None:
 def _constancy(v: Term) -> Entries | None:
     """Return the constant entries of a term, from those of its operands; None if there are none."""
     op = v.op
-    if not op.elementwise or not isinstance(v.type, ArrayType):
+    if not isinstance(v.type, ArrayType):
         return None
     moving = [i for i, x in enumerate(v.rands) if type(x.op) is not Constant]
+    if moving and all(_is_whole(v.rands[i].cache["constancy"]) for i in moving):
+        return _of_constants(v)
+    if not op.elementwise:
+        return None
     if len(moving) > 1 and not op.times and (meaning := op.meaning(*map(Tracer, v.rands))) is not None:
         return kept(as_term(meaning), "constancy", _constancy)
     known = [x.cache["constancy"] for x in v.rands]
     same = coincidence(*v.rands) if op in (subtract, divide) else None
+    if same is np.True_:
+        return Entries(np.True_, np.True_, 0.0) if op is subtract else Entries(np.True_, None, 1.0)
     zero = same if op is subtract else _zero(v, known)
     inherited = known[moving[0]].constant if len(moving) == 1 and known[moving[0]] else None
     constant = _union(same, _union(zero, inherited))
     return None if constant is None else Entries(constant, zero)
+
+
+def _is_whole(found: Entries | None) -> bool:
+    return found is not None and type(found.constant) in (np.ndarray, np.bool_) and bool(found.constant.all())
+
+
+def _of_constants(v: Term) -> Entries:
+    """Return a function of operands that are constant everywhere, with its value where theirs are known."""
+    values = [_value(x) for x in v.rands]
+    if v.op.elementwise and None not in values:
+        with np.errstate(all="ignore"):
+            value = v.op.compute(*values)
+        return Entries(np.True_, np.True_ if value == 0 else None, value)
+    zero = _zero(v, [x.cache["constancy"] for x in v.rands])
+    if type(v.op) is Sum:
+        zero = v.rands[0].cache["constancy"].zero
+    return Entries(np.True_, np.True_ if zero is not None and np.all(zero) is np.True_ else None)
+
+
+def _value(x: Term) -> Any:
+    """Return the number that all entries of a term are known to be, or None."""
+    if type(x.op) is Constant:
+        return x.op.value[()] if x.op.value.ndim == 0 else None
+    return x.cache["constancy"].value
 
 
 def _zero(v: Term, known: list[Entries | None]) -> Any:

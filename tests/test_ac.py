@@ -19,7 +19,7 @@ from relgrad.interpret import interpret
 from relgrad.logic import eq_aco, equal_ground, equalo, fresh
 from relgrad.logic.aco.theory import Theory
 from relgrad.op import as_term, constant
-from relgrad.ops.arithmetic import add, divide, multiply, negative, reciprocal, sqrt, square
+from relgrad.ops.arithmetic import add, divide, multiply, negative, reciprocal, sqrt, square, subtract
 from relgrad.ops.exponential import exp, log
 from relgrad.ops.trigonometric import sin
 
@@ -124,6 +124,10 @@ def test_a_sum_of_variables_takes_the_summands_in_every_way_none_empty(order, si
         (multiply(sqrt(a), y), multiply(y, sqrt(x)), (a,), [(2.0,)]),
         (multiply(a, x), multiply(multiply(x, y), z), (a,), [(15.0,)]),
         (multiply(a, w), multiply(x, y), (a,), []),
+        (add(sqrt(add(a, x)), y), subtract(y, sqrt(subtract(z, x))), (a,), []),  # √u is no odd power of u
+        (add(square(add(a, x)), y), subtract(y, square(subtract(z, x))), (a,), []),
+        (add(add(a, x), y), subtract(y, subtract(z, x)), (a,), [(-5.0,)]),
+        (multiply(sqrt(add(a, x)), y), negative(multiply(y, sqrt(subtract(z, x)))), (a,), []),
     ],
 )
 def test_inverses_coefficients_and_powers(pattern, subject, variables, expected):

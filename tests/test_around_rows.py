@@ -1,7 +1,8 @@
-"""Programs that hold the left sides of rows, rewritten with the whole library, against ball arithmetic.
+"""Programs that hold the left sides of rows, or nearly so, rewritten with the whole library, against ball arithmetic.
 
 Random programs seldom hold what a row is about. These do, in the company of sums, broadcasts, entries and extents that
-matching has to account for: values and gradients of what all rows make of them together are those of what was written.
+matching has to account for, or with a sign, a number, an operand changed, so that they are no instances: values and
+gradients of what all rows make of them together are those of what was written.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import pytest
 
 import relgrad as rg
 from relgrad.accuracy.agree import agree
-from relgrad.accuracy.programs import around_row
+from relgrad.accuracy.programs import around_row, beside_row
 from relgrad.accuracy.sample import moderate
 from relgrad.accuracy.subjects import MISFITS
 from relgrad.differentiate import pull_along
@@ -28,7 +29,7 @@ from relgrad.trace.tracer import Tracer
 
 pytest.importorskip("flint")
 pytestmark = pytest.mark.filterwarnings("ignore")
-PROGRAMS, LARGEST = 3, 150
+PROGRAMS, LARGEST = 4, 150
 AT_ZERO = {"angle_of_vectors"}
 """Rows that continue a function to vectors without a direction."""
 
@@ -41,11 +42,12 @@ def gradient(root: Term, leaves: Sequence[Term]) -> list[Term]:
 
 
 def programs(number: int, seed: int) -> Iterator[tuple[Term, dict[Term, Any]]]:
-    """Yield programs around a row that have a value, at arguments at which they have."""
+    """Yield programs around and beside a row that have a value, at arguments at which they have."""
     for i in range(PROGRAMS):
         rng = np.random.default_rng((seed, number, i))
+        draw = (around_row, beside_row)[i % 2]
         try:
-            program = around_row(list(rg.LIBRARY)[number], rng)
+            program = draw(list(rg.LIBRARY)[number], rng)
         except MISFITS:
             continue
         leaves = program.leaves.values()

@@ -117,6 +117,8 @@ def test_what_flows_to_infinite_entries_is_infinite():
         lambda x: np.sqrt(np.log(x) - np.log(x)) * x + x**3,
         lambda x: np.cbrt(x - x) + np.sqrt(np.square(x - np.mean(x[:, None], axis=1))) + x**3,
         lambda x: np.arccos(x / x) * x + x**3,
+        lambda x: np.std(np.sum(x * np.log(x / x), keepdims=True) * x) * x + x**3,
+        lambda x: np.linalg.norm(np.cumsum(x - x)) * x + x**3,
         lambda x: np.std(np.stack([x**2, x**2], -1).sum(axis=0)) * x + x**3,
         lambda x: np.std(np.exp(np.broadcast_to(x, (3, 2))), axis=0) * x + x**3,
     ],
@@ -148,6 +150,15 @@ def test_nothing_flows_through_the_difference_from_a_choice(name: str, strategy:
     x = np.array([0.5, 0.9])
     np.testing.assert_array_equal(slope(x), 0)
     np.testing.assert_array_equal(curvature(x), 0)
+
+
+@pytest.mark.parametrize("kind", [bool, int, float])
+def test_numbers_choose_as_truth_values_do(kind: type):
+    mask = np.array([0, 2, 1]).astype(kind)
+    slope = rg.grad(lambda x, mask: np.sum(np.cbrt(np.where(mask, x, 1.0) - x)))(
+        np.array([0.5, 2.0, 3.0]), mask
+    )
+    np.testing.assert_allclose(slope, [-(0.5 ** (-2 / 3)) / 3, 0, 0], rtol=1e-14)
 
 
 @pytest.mark.parametrize("strategy", ["default", "eager"])

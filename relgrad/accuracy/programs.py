@@ -21,7 +21,7 @@ from relgrad.ops.gather import Index, Scatter
 from relgrad.relation import Relation
 from relgrad.term import Term, subterms
 from relgrad.trace.tracer import Tracer
-from relgrad.types import NONNEGATIVE, POSITIVE, REAL, UNIT, Interval
+from relgrad.types import NONNEGATIVE, POSITIVE, REAL, UNIT, ArrayType, Interval
 
 INTERVALS = (
     REAL,
@@ -81,6 +81,28 @@ VALUES: tuple[Callable[[Grammar], Any], ...] = (
 """What stands for a variable besides an array: a number, numbers, or something that is computed."""
 
 
+CHANGES: tuple[Callable[[Grammar, Any, Any], Any], ...] = (
+    lambda g, x, y: -x,
+    lambda g, x, y: -x,
+    lambda g, x, y: 2 * x,
+    lambda g, x, y: x / 3,
+    lambda g, x, y: x + 1,
+    lambda g, x, y: 1 - x,
+    lambda g, x, y: 1 / x,
+    lambda g, x, y: x * x,
+    lambda g, x, y: abs(x),
+    lambda g, x, y: np.sqrt(abs(x)),
+    lambda g, x, y: y,
+    lambda g, x, y: x + y,
+    lambda g, x, y: x * y,
+    lambda g, x, y: x[..., :1],
+    lambda g, x, y: x[0],
+    lambda g, x, y: g.reduced(x),
+    lambda g, x, y: g.stretched(x),
+)
+"""What stands in one place of a program for x, y being something else in it."""
+
+
 class Program(NamedTuple):
     """A term, and the arrays in it."""
 
@@ -95,6 +117,34 @@ def around_row(row: Relation, rng: np.random.Generator) -> Program:
     """
     grammar, left = _left(row, rng)
     return Program(as_term(_extended(row, left, grammar)), grammar.leaves)
+
+
+def beside_row(row: Relation, rng: np.random.Generator) -> Program:
+    """Return a random program that differs from the left side of a row in a place or two: what is no instance of it.
+
+    y - √(s - y²) beside √(x + y²) - y: what takes one for the other loses a sign. Raises as `around_row` does.
+    """
+    grammar, left = _left(row, rng)
+    t = as_term(left)
+    for _ in range(grammar.one_of((1, 1, 2))):
+        t = _changed(t, grammar, [u for u in subterms(t) if is_float(u)])
+    return Program(as_term(_extended(row, Tracer(t), grammar)), grammar.leaves)
+
+
+def _changed(t: Term, grammar: Grammar, others: Sequence[Term]) -> Term:
+    """Return a term with one occurrence of a subterm changed, or with operands exchanged."""
+    inside = [i for i, u in enumerate(t.rands) if is_float(u)]
+    if not inside or grammar.chance(0.3):
+        return as_term(grammar.one_of(CHANGES)(grammar, Tracer(t), Tracer(grammar.one_of(others))))
+    if len(t.rands) == 2 and grammar.chance(0.15):
+        return t.op.make_node(*t.rands[::-1])
+    i = grammar.one_of(inside)
+    return t.op.make_node(*t.rands[:i], _changed(t.rands[i], grammar, others), *t.rands[i + 1 :])
+
+
+def is_float(t: Any) -> bool:
+    """Whether an operand is an array of floats."""
+    return isinstance(t, Term) and isinstance(t.type, ArrayType) and t.type.differentiable
 
 
 def around_simplification(name: str, rng: np.random.Generator) -> Program:

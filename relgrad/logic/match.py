@@ -289,7 +289,7 @@ def match_factor(p: Term, k: Number, t: ProductView, s: State) -> Iterator[Produ
         if p.op in SUMS:
             for state, _ in match_sum(sum_of(p), sum_of(base), s, extend=False):
                 yield state, left
-            if left.coefficient < 0 and k % 2:  # -(y - x) is x - y
+            if left.coefficient < 0 and k % 2 == 1:  # -(y - x) is x - y, and its odd powers; not its root
                 for state, _ in match_sum(sum_of(p), added((sum_of(base), -1)), s, extend=False):
                     yield state, left._replace(coefficient=-left.coefficient)
         elif type(p.op) is Sum:

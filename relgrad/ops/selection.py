@@ -12,6 +12,7 @@ from relgrad.errors import ShapeError, TraceError
 from relgrad.implementations import implements
 from relgrad.op import Op, as_term
 from relgrad.ops.arguments import call, hull, is_symbolic, refuse, require_ground
+from relgrad.ops.comparison import not_equal
 from relgrad.ops.derived import array, derived
 from relgrad.ops.elementwise import Elementwise, elementwise
 from relgrad.ops.intervals import larger, smaller
@@ -20,7 +21,13 @@ from relgrad.types import Interval, Type, array_type
 
 
 class Where(Elementwise):
-    """Entries of the second operand where the first is true, of the third elsewhere."""
+    """Entries of the second operand where the first is true, of the third elsewhere: numbers are true but 0."""
+
+    def make_node(self, *inputs: Any) -> Term:
+        condition, *branches = inputs
+        if getattr(condition, "ground", False) and condition.type.dtype.kind != "b":
+            condition = not_equal.make_node(condition, as_term(0))
+        return super().make_node(condition, *branches)
 
     def _loop(self, keys: tuple[Any, ...]) -> tuple[np.dtype, ...]:
         condition, *branches = keys
