@@ -114,3 +114,39 @@ def test_entries_that_are_repeated_or_none(f: Callable[[Any], Any], strategy: st
     steps = 1e-6 * np.eye(2)
     want = [np.sum(f(x + h) ** 2 - f(x - h) ** 2) / 2e-6 for h in steps]
     np.testing.assert_allclose(flow(x), want, rtol=1e-7)
+
+
+def _eikonal(a: Any, b: Any, s: Any) -> Any:
+    gap = 1 / a - b
+    return gap - np.sqrt(s - gap**2)
+
+
+SIGNED: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    "a root of what is taken from a square": (_eikonal, (1.3, 1.1, 3.0)),
+    "the root of a negative weight": (
+        lambda x, m: np.sqrt(-x * (1 + np.exp(-m)) ** 2) / np.sqrt(2 + x * (1 + np.exp(-m)) ** 2),
+        (-0.7, 1.3),
+    ),
+    "the root of two negative weights": (
+        lambda x, m: np.sqrt(3 * x * (x - 1) * np.square(1 + np.exp(m))) / (2 + np.exp(m)),
+        (-0.7, 1.3),
+    ),
+    "an entry in the domain of others": (
+        lambda x: np.arccos(((1 - x) * (1 + x))[0]),
+        (np.array([0.4, 1.7]),),
+    ),
+    "zero to a power": (lambda x: np.power(1 + np.array([-1.0, 1.0]), x) ** 2, (0.6,)),
+}
+
+
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+@pytest.mark.parametrize("name", SIGNED)
+def test_roots_keep_signs_and_entries_their_domains(name: str, strategy: str):
+    f, x = SIGNED[name]
+    np.testing.assert_allclose(rg.stabilize(f, strategy=strategy, validate=False)(*x), f(*x), rtol=1e-14)
+    slope = rg.grad(lambda *x: np.sum(f(*x)), strategy=strategy, validate=False)(*x)
+    with np.errstate(all="ignore"):
+        want = [
+            np.sum(f(x[0] + h, *x[1:]) - f(x[0] - h, *x[1:])) / 2e-6 for h in 1e-6 * np.eye(np.size(x[0]))
+        ]
+    np.testing.assert_allclose(np.ravel(slope), np.ravel(want), rtol=1e-7, atol=1e-8)

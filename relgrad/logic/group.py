@@ -123,6 +123,7 @@ def multiplied(*parts: tuple[ProductView, Number]) -> ProductView:
     for view, exponent in parts:
         c = view.coefficient
         if c != 1:
+            assert exponent == int(exponent), "the root of a coefficient has a sign"
             coefficient *= c if exponent == 1 else Fraction(c) ** int(exponent)
         exponentials += view.exponentials
     if not coefficient:

@@ -26,6 +26,7 @@ from relgrad.logic.build import build_product, build_sum
 from relgrad.logic.exponential import is_exponential, parts_of, stated_logarithm, summands_of
 from relgrad.logic.group import ProductView, SumView, added, multiplied
 from relgrad.logic.joined import Joined, Piece, join
+from relgrad.logic.multiples import raised
 from relgrad.logic.ranges import is_constant_along, range_of
 from relgrad.logic.space import Extents, nested, product, shape_of, space_of
 from relgrad.logic.theory import SUMS
@@ -198,7 +199,7 @@ def _product(view: ProductView) -> tuple[ProductView, SumView]:
             weights.append((ProductView(1, {base: 1}), e))
             continue
         if found.weight is not None:
-            weights.append((product_of(found.weight), e))
+            weights.append((raised(found.weight, e), 1))
         exponents.append((sum_of(found.exponent), e))
     return multiplied(*weights), added(*exponents)
 

@@ -19,6 +19,7 @@ from relgrad.logic.group import Number, ProductView, added, multiplied, quotient
 from relgrad.logic.joined import Joined, Piece, join
 from relgrad.logic.logdomain import joined_sum, reading
 from relgrad.logic.match import match
+from relgrad.logic.multiples import raised
 from relgrad.logic.ranges import Goal, finding, range_of
 from relgrad.logic.scopes import scopes
 from relgrad.logic.selected import chain_of, commutes, fits, pushed, selected, selections_in
@@ -263,7 +264,7 @@ def _quotient(available: ProductView, denominator: Denominator) -> Iterator[Take
     k = 1 if k == int(k) else k
     found = [(reading(b), e) for b, e in taken.items()]
     total = added(*[(sum_of(r.exponent), quotient(e, k)) for r, e in found if r is not None])
-    weights = [(product_of(r.weight), e) for r, e in found if r is not None and r.weight is not None]
+    weights = [(raised(r.weight, e), 1) for r, e in found if r is not None and r.weight is not None]
     left = multiplied((available, 1), (ProductView(1, {**taken, base: -k}), -1), *weights)
     yield left, joined.quotient(build_sum(total, base.type.dtype), k)
 

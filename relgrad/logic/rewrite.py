@@ -33,6 +33,7 @@ from relgrad.logic.multiples import (
 )
 from relgrad.logic.ranges import Goal, tests_of
 from relgrad.logic.scopes import scopes
+from relgrad.logic.selected import pushed
 from relgrad.logic.share import dtype_of
 from relgrad.logic.theory import SUMS, linear_operands
 from relgrad.logic.unify import State, Tested, bind, is_variable, reify_term
@@ -99,8 +100,8 @@ def _rewrite_whole(
         # f(x[i]) = f(x)[i]: what is selected from is looked at in place of the selection.
         selection = t.rands[0]
         inner = t.op.make_node(selection.rands[0])
-        for rewrite in _rewrite_whole(left, right, conditions, inner, s):
-            yield Rewrite(rewrite.state, selection.op.make_node(rewrite.term, *selection.rands[1:]))
+        for state, new in _rewrite_whole(left, right, conditions, inner, s):
+            yield Rewrite(state, pushed((selection,), new, set(state.values())))
 
 
 def _rewrite_bag(
@@ -233,9 +234,7 @@ def _rewrite_entries(
         return
     total = build_sum(SumView(constant, {inner: k}), dtype_of(t))
     for state, new in _rewrite_sum(left, right, conditions, total, s):
-        for step in reversed(steps):
-            new = step.op.make_node(new, *step.rands[1:])
-        yield from _placed(state, new, t, left.term)
+        yield from _placed(state, pushed(tuple(steps), new, {inner, *state.values()}), t, left.term)
 
 
 def _rewrite_product(

@@ -5,7 +5,7 @@ f(x)[i] = f(x[i]), so e^x[i] / Σ e^x is an entry of a softmax, whether the expo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from relgrad.op import is_constant
 from relgrad.ops.gather import ARRAY, Index, TakeAlong
 from relgrad.ops.joining import Part
+from relgrad.ops.structure import broadcast_to
 from relgrad.term import Term, is_term
 
 LARGEST = 1 << 22
@@ -23,19 +24,18 @@ Selection = tuple[Term, ...]
 """Applications of ops that select, the outermost first, each to the next; the last to what is selected from."""
 
 
-def pushed(selection: Selection, t: Any) -> Any:
-    """Return a selection from a term, taken before its functions of single entries instead of after them."""
-    if t.op.elementwise and t.rands and t.type.ndim:
-        rands = []
-        for rand in t.rands:
-            if rand.type.shape == t.type.shape:
-                rands.append(pushed(selection, rand))
-            elif rand.type.ndim == 0:
-                rands.append(rand)
-            else:
-                return selected(selection, t)
-        return t.op.make_node(*rands)
-    return selected(selection, t)
+def pushed(selection: Selection, t: Any, known: Collection[Any] = ()) -> Any:
+    """Return a selection from a term, taken before its functions of single entries instead of after them.
+
+    (√x·x)[i]  ⟶  √(x[i])·x[i]
+
+    What is `known` is selected from as it is. Entries of it that are not selected need not be in the domain of the
+    functions: the derivative of √x[i] has nothing to do with them, that of (√x)[i] has 0·∞ there.
+    """
+    if t in known or not t.op.elementwise or not t.rands or not t.type.ndim or None in t.type.shape:
+        return selected(selection, t)
+    rands = [x if x.type.ndim == 0 else broadcast_to(x, t.type.shape) for x in t.rands]
+    return t.op.make_node(*[pushed(selection, x, known) if x.type.ndim else x for x in rands])
 
 
 def selected(selection: Selection, t: Any) -> Any:

@@ -20,7 +20,7 @@ from relgrad.ops.exponential import cosh, exp, expm1, log, sech_squared, sinh
 from relgrad.ops.families import exprel_n
 from relgrad.ops.increments import known_difference
 from relgrad.ops.selection import where
-from relgrad.ops.stable import bose, expit, log_cosh, softplus
+from relgrad.ops.stable import bose, expit, log_cosh, softplus, xlog1py
 from relgrad.ops.trigonometric import arctan, cos, sin, tan
 from relgrad.types import POSITIVE, REAL, Interval
 
@@ -44,7 +44,7 @@ power1p = elementwise(
     "power1p",
     kernels.power1p,
     lambda g, out, x, a: g * (a * power1p(x, a - 1)),
-    lambda g, out, x, a: g * out * np.log1p(x),
+    lambda g, out, x, a: g * xlog1py(out, x),
     kernel=True,
     range=_power1p_range,
     ball=lambda x, a: (1 + x) ** a,
@@ -54,7 +54,7 @@ power1pm1 = elementwise(
     "power1pm1",
     kernels.power1pm1,
     lambda g, out, x, a: g * (a * power1p(x, a - 1)),
-    lambda g, out, x, a: g * power1p(x, a) * np.log1p(x),
+    lambda g, out, x, a: g * xlog1py(power1p(x, a), x),
     kernel=True,
     ball=lambda x, a: (1 + x) ** a - 1,
     meaning=lambda x, a: np.power(1.0 + x, a) - 1.0,

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from relgrad.bounds import range_of
 from relgrad.interpret import interpret
 from relgrad.op import is_constant
 from relgrad.ops.casting import Cast
@@ -152,7 +153,10 @@ class Written:
 
 
 class _Noise:
-    """Perturbs the operands of what rounds; what has left the range of floats may be anything just outside of it."""
+    """Perturbs the operands of what rounds; what has left the range of floats may be anything just outside of it.
+
+    exp(-e⁷) > 0 is perturbed, too: the exponential is positive, though its float is 0.
+    """
 
     def __init__(self, eta: float, rng: np.random.Generator):
         self.eta, self.rng = eta, rng
@@ -160,7 +164,8 @@ class _Noise:
     def __call__(self, node: Term, operands: Sequence[Any]) -> list[Any]:
         op = node.op
         if op.name in _EXACT or op.laws.selects or type(op) is Cast:
-            return list(operands)
+            pairs = zip(node.rands, operands, strict=True)
+            return [self._perturbed(x) if _underflowed(t, x) else x for t, x in pairs]
         return [
             x if is_constant(t) else self._perturbed(x) for t, x in zip(node.rands, operands, strict=True)
         ]
@@ -175,6 +180,11 @@ class _Noise:
         with np.errstate(all="ignore"):
             found = np.where(x == 0, least, np.where(np.isinf(x), np.copysign(most, x), x))
             return (found * (1 + noise)).astype(x.dtype)
+
+
+def _underflowed(t: Term, x: Any) -> bool:
+    """Whether a positive operand is 0 somewhere."""
+    return isinstance(t.type, ArrayType) and range_of(t).positive and bool(np.any(np.asarray(x) == 0))
 
 
 def _flat(values: Sequence[Any]) -> list[Any]:
