@@ -189,3 +189,13 @@ def test_far_apart_or_at_the_ends_nothing_is_lost(f):
         got = rg.stabilize(f)(x, y)
     np.testing.assert_allclose(got[:5], plain[:5], rtol=1e-14)
     assert got[5] == 0
+
+
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+def test_slopes_along_exponents_of_zero(strategy: str):
+    x, y, a = np.array([0.0, 2.0, 0.0]), np.array([3.0, 0.0, 0.0]), 0.7
+    slope = rg.grad(lambda x, y, a: np.sum(x**a - y**a), argnums=2, strategy=strategy)(x, y, a)
+    assert slope == pytest.approx(2**a * np.log(2) - 3**a * np.log(3), rel=1e-14)
+    box_and_cox = rg.grad(lambda x, a: np.sum((x**a - 1) / a), argnums=1, strategy=strategy)
+    assert box_and_cox(x[:1], a) == pytest.approx(1 / a**2, rel=1e-14)
+    assert rg.grad(box_and_cox, argnums=1, strategy=strategy)(x[:1], a) == pytest.approx(-2 / a**3, rel=1e-14)

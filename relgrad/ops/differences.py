@@ -64,12 +64,26 @@ power_difference = known_difference(
     power,
     lambda g, out, x, y, a, d: _power_slope(g, x, a, y),
     lambda g, out, x, y, a, d: -_power_slope(g, y, a, x),
-    # xᵃ·log x − yᵃ·log y = (xᵃ − yᵃ)·log x + yᵃ·(log x − log y)
-    lambda g, out, x, y, a, d: g * (out * np.log(x) + np.power(y, a) * log_difference(x, y, d)),
+    lambda g, out, x, y, a, d: g * _exponent_slope(out, x, y, a, d),
 )
 cbrt_difference = known_difference(kernels.cbrt_difference, cbrt)
 exp_difference = known_difference(kernels.exp_difference, exp)
 exp_difference.in_log_domain = lambda node: _larger(*node.rands)
+
+
+def _exponent_slope(out: Any, x: Any, y: Any, a: Any, d: Any) -> Any:
+    """Return xᵃ·log x − yᵃ·log y as (xᵃ − yᵃ)·log x + yᵃ·(log x − log y); 0ᵃ·log 0 is 0, as it is of powers."""
+    u, v = _instead_of_zero(x, y, a), _instead_of_zero(y, x, a)
+    near = d if u is x and v is y else np.where(np.logical_and(u == x, v == y), d, 0.0)
+    return out * np.log(u) + np.power(y, a) * log_difference(u, v, near)
+
+
+def _instead_of_zero(x: Any, y: Any, a: Any) -> Any:
+    """Return x, in place of a 0 of which a power vanishes y, or 1 where that is 0, too."""
+    value = as_term(x)
+    if is_constant(value) and np.all(value.op.value > 0):
+        return x
+    return np.where(np.logical_and(x == 0, a > 0), np.where(y == 0, 1.0, y), x)
 
 
 def _larger(x: Any, y: Any, d: Any) -> tuple[Any, Any]:
@@ -154,7 +168,7 @@ boxcox = elementwise(
     "boxcox",
     kernels.boxcox,
     lambda g, out, x, a, d: g * np.power(x, a - 1),
-    lambda g, out, x, a, d: g * _boxcox_slope(log_difference(x, 1, d), a),
+    lambda g, out, x, a, d: g * _boxcox_slope(x, a, d),
     None,
     kernel=True,
     ball=lambda x, a, d: ((1 + d) ** a - 1) / a,
@@ -166,8 +180,12 @@ def _xlogx(x: Any) -> Any:
     return x if x.is_zero() else x * x.log()
 
 
-def _boxcox_slope(log: Any, a: Any) -> Any:
-    return np.square(log) * exprel_n(a * log, 1)
+def _boxcox_slope(x: Any, a: Any, d: Any) -> Any:
+    """Return the derivative of (xᵃ − 1)/a along a: 1/a² where x is 0."""
+    vanishes = np.logical_and(x == 0, a > 0)
+    log = log_difference(np.where(vanishes, 1.0, x), 1, np.where(vanishes, 0.0, d))
+    at_zero = np.square(np.reciprocal(np.where(vanishes, a, 1.0)))
+    return np.where(vanishes, at_zero, np.square(log) * exprel_n(a * log, 1))
 
 
 for _op in (log_quotient, xlogx_difference, kl_divergence, ratio_minus_one, itakura_saito):

@@ -286,6 +286,10 @@ def _plus(terms: Iterable[Any], start: Any) -> Any:
 
 
 def _ball_logsumexp(xs: list[Any], ws: list[Any] | None = None) -> Any:
+    if not xs:
+        from flint import arb
+
+        return arb("-inf")
     top = max(xs, key=lambda x: float(x.mid()))
     total = _plus(
         ((x - top).exp() if ws is None else ws[i] * (x - top).exp() for i, x in enumerate(xs)), top * 0
