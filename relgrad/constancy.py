@@ -3,6 +3,7 @@
     d = x − max(x):       dₖ = 0 at the one k where x is largest   ⟶   nothing flows back from there, not 0·∞
     d = x[:, None] − x:   dₖₖ = 0
     d = x − clip(x, a, b):  dₖ = 0 where a < xₖ < b
+    f(x) − f(y):          0 where an op is told that x − y is
     d = x − mean(x):      d = 0 where an axis repeats the entries of x
     y·log(x/x):           0, since the quotient is 1
     (x − min(x))/y, cbrt(x − max(x)), arccos(x/x[0]), Σ(x − x):  constant where their operands are
@@ -155,13 +156,20 @@ def _constancy(v: Term) -> Entries | None:
         return _of_constants(v)
     if not op.elementwise:
         return None
-    if len(moving) > 1 and not op.times and (meaning := op.meaning(*map(Tracer, v.rands))) is not None:
+    if (
+        len(moving) > 1
+        and op.distance is None
+        and not op.times
+        and (meaning := op.meaning(*map(Tracer, v.rands))) is not None
+    ):
         return kept(as_term(meaning), "constancy", _constancy)
     known = [x.cache["constancy"] for x in v.rands]
     same = coincidence(*v.rands) if op in (subtract, divide) else None
     if same is np.True_:
         return Entries(np.True_, np.True_, 0.0) if op is subtract else Entries(np.True_, None, 1.0)
     zero = same if op is subtract else _zero(v, known)
+    if op.distance is not None and (apart := known[op.distance[2]]) is not None:
+        zero = _union(zero, apart.zero)
     inherited = known[moving[0]].constant if len(moving) == 1 and known[moving[0]] else None
     constant = _union(same, _union(zero, inherited))
     return None if constant is None else Entries(constant, zero)
@@ -204,10 +212,11 @@ def _union(a: Any, b: Any) -> Any:
     return b if a is None else a if b is None else a | b
 
 
-def coincidence(x: Term, y: Term) -> Any:
+def coincidence(x: Term, y: Term, depth: int = CHOICES) -> Any:
     """Return where x and y are one and the same entry, a mask that broadcasts; None if that is nowhere.
 
-    Where both are one function of single entries, its operands are compared: log(x) and log(max(x)), x − a and y − a.
+    Where both are one function of single entries, its operands are compared: log(x) and log(max(x)), x − a and y − a,
+    x·x and x[0]·x[0].
     """
     while True:
         x, y = _whole(x), _whole(y)
@@ -220,10 +229,22 @@ def coincidence(x: Term, y: Term) -> Any:
                 return np.True_
         if x.op is not y.op or not x.op.elementwise or len(x.rands) != len(y.rands):
             return _of_positions(x, y)
-        differ = [(a, b) for a, b in zip(x.rands, y.rands, strict=True) if a is not b]
+        differ = list(
+            {(id(a), id(b)): (a, b) for a, b in zip(x.rands, y.rands, strict=True) if a is not b}.values()
+        )
         if len(differ) != 1:
-            return None
+            return _everywhere(differ, depth - 1) if depth else None
         x, y = differ[0]
+
+
+def _everywhere(pairs: list[tuple[Term, Term]], depth: int) -> Any:
+    """Return where all of several pairs coincide."""
+    found: Any = np.True_
+    for x, y in pairs:
+        if (mask := coincidence(x, y, depth)) is None:
+            return None
+        found = mask if found is np.True_ else found & mask
+    return found
 
 
 def _whole(x: Term) -> Term:

@@ -89,7 +89,7 @@ class Contract:
     destroy_map: Mapping[int, Sequence[int]] = MappingProxyType({})
     """Which inputs `perform` overwrites, by output; it gets copies of them."""
     distance: tuple[int, int, int] | None = None
-    """Which inputs are x, y and their distance x − y, of an op that is told it besides."""
+    """Which inputs are x, y and their distance x − y, of an op that is told it besides, and 0 where that is."""
 
     # Evaluating
 

@@ -25,6 +25,8 @@ CONSTANT: dict[str, Callable[[Any], Any]] = {
     "over the smallest": lambda x: np.arccosh(x / np.min(x)),
     "less the first": lambda x: np.cbrt(x - x[0]),
     "pairs": lambda x: WEIGHTS * np.cbrt(x[:, None] - x),
+    "products": lambda x: np.sqrt(np.abs(x * np.exp(x) - x[0] * np.exp(x[0]))),
+    "squares": lambda x: np.sqrt(np.abs(x * x - x[1] * x[1])),
     "rows": lambda x: np.sqrt(np.outer(x, x**2) - np.min(np.outer(x, x**2), axis=1, keepdims=True)),
     "logarithms": lambda x: np.sqrt(np.log(x) - np.log(x.min())),
     "of a share": lambda x: np.sqrt(1 - x / x.max()),
