@@ -152,7 +152,7 @@ def _constancy(v: Term) -> Entries | None:
     if not isinstance(v.type, ArrayType):
         return None
     moving = [i for i, x in enumerate(v.rands) if type(x.op) is not Constant]
-    if moving and all(_is_whole(v.rands[i].cache["constancy"]) for i in moving):
+    if v.rands and all(_is_whole(v.rands[i].cache["constancy"]) for i in moving):
         return _of_constants(v)
     if not op.elementwise:
         return None
@@ -167,12 +167,21 @@ def _constancy(v: Term) -> Entries | None:
     same = coincidence(*v.rands) if op in (subtract, divide) else None
     if same is np.True_:
         return Entries(np.True_, np.True_, 0.0) if op is subtract else Entries(np.True_, None, 1.0)
-    zero = same if op is subtract else _zero(v, known)
-    if op.distance is not None and (apart := known[op.distance[2]]) is not None:
-        zero = _union(zero, apart.zero)
+    zero = same if op is subtract else _zero(v)
+    if op.distance is not None:
+        zero = _union(zero, _zeros(v.rands[op.distance[2]]))
     inherited = known[moving[0]].constant if len(moving) == 1 and known[moving[0]] else None
     constant = _union(same, _union(zero, inherited))
     return None if constant is None else Entries(constant, zero)
+
+
+def _zeros(x: Term) -> Any:
+    """Return where a term is 0, whatever the arguments are."""
+    if type(x.op) is not Constant:
+        found = x.cache["constancy"]
+        return found and found.zero
+    mask = x.op.value == 0 if x.op.value.size <= LARGEST else np.False_
+    return np.bool_(mask) if np.ndim(mask) == 0 and mask else mask if np.any(mask) else None
 
 
 def _is_whole(found: Entries | None) -> bool:
@@ -186,9 +195,9 @@ def _of_constants(v: Term) -> Entries:
         with np.errstate(all="ignore"):
             value = v.op.compute(*values)
         return Entries(np.True_, np.True_ if value == 0 else None, value)
-    zero = _zero(v, [x.cache["constancy"] for x in v.rands])
+    zero = _zero(v)
     if type(v.op) is Sum:
-        zero = v.rands[0].cache["constancy"].zero
+        zero = _zeros(v.rands[0])
     return Entries(np.True_, np.True_ if zero is not None and np.all(zero) is np.True_ else None)
 
 
@@ -199,13 +208,9 @@ def _value(x: Term) -> Any:
     return x.cache["constancy"].value
 
 
-def _zero(v: Term, known: list[Entries | None]) -> Any:
+def _zero(v: Term) -> Any:
     """Return where an operand is 0 in which an op is linear, all others being fixed."""
-    zero: Any = None
-    for i in v.op.laws.linear:
-        if (found := known[i]) is not None:
-            zero = _union(zero, found.zero)
-    return zero
+    return functools.reduce(_union, [_zeros(v.rands[i]) for i in v.op.laws.linear], None)
 
 
 def _union(a: Any, b: Any) -> Any:

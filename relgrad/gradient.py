@@ -242,6 +242,10 @@ def pull_back(
         if isinstance(operand.type, ArrayType) and operand.type.differentiable:
             if isinstance(g, Term) and v.op.elementwise and not conventions.ieee:
                 contribution = without_infinite(v, g, contribution)
+                if (
+                    v.op.distance is not None
+                ):  # its own slope may be infinite where x is y, as that of √(x² − y²)
+                    contribution = where_moving(v, contribution)
             _check_shape(f"the pullback of {v.op} returns a cotangent", contribution, operand, shapes)
             if conventions.ieee or not vanishes(contribution):
                 yield operand, fit_cotangent(contribution, operand)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -251,6 +253,21 @@ ROWS = (
 def test_our_ops_over_axes_count_entries_as_often_as_they_are_repeated(op):
     found = rg.check(op)
     assert found.ok, found
+
+
+WEIGHTED = [(LogSumExp((-1,)), 2), (Softmax((-1,)), 2), (Gibbs((-1,), 1), 3), (Gibbs((-1,), -1), 3)]
+SIZES = [(1,), (3,), (2, 1), (2, 3)]
+
+
+@pytest.mark.parametrize(("op", "arity"), WEIGHTED, ids=str)
+@pytest.mark.parametrize("axes", [(-1,), (-2, -1)], ids=str)
+def test_weights_count_as_often_as_they_are_repeated(op, arity, axes):
+    rng = np.random.default_rng(0)
+    for shapes in product(SIZES, repeat=arity):
+        if max(map(len, shapes)) >= len(axes):
+            over = type(op)(axes, *op.made_of()[1:])
+            found = rg.check(over, *[rng.normal(size=s) for s in shapes])
+            assert found.ok, found
 
 
 def test_operands_may_be_given():

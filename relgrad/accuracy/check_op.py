@@ -136,6 +136,7 @@ def _applications(op: Op, examples: Sequence[Any], rng: np.random.Generator) -> 
 def _of_shapes(op: Op, arity: int, rng: np.random.Generator, drawn: Any) -> Iterator[Application]:
     """Yield applications to arrays of one shape, and of shapes that broadcast, so many of each as are enough."""
     mixed = [c for c in product(BROADCAST, repeat=arity) if len(set(c)) > 1] if arity > 1 else []
+    mixed = [mixed[int(i)] for i in rng.permutation(len(mixed))]
     for combinations, enough in (([(shape,) * arity for shape in SHAPES], ENOUGH), (mixed, MIXED)):
         found = 0
         for shapes in combinations:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import combinations
 from operator import is_
 from typing import Any, NamedTuple
 
@@ -82,14 +83,31 @@ class Application:
         """The types of the outputs."""
         return self.node.type.outputs if isinstance(self.node.type, TupleType) else (self.node.type,)
 
-    def along(self, i: int, rng: np.random.Generator) -> list[Any]:
-        """Return a direction in which one operand moves."""
-        return [np.asarray(rng.normal(size=x.shape)) if j == i else 0 for j, x in enumerate(self.arrays)]
+    def along(self, places: Sequence[int], rng: np.random.Generator) -> list[Any]:
+        """Return a direction in which one array moves, which stands in some places."""
+        direction = np.asarray(rng.normal(size=self.arrays[places[0]].shape))
+        return [direction if j in places else 0 for j in range(len(self.arrays))]
 
     @property
     def floats(self) -> list[int]:
         """Which operands are floats."""
         return [i for i, x in enumerate(self.arrays) if x.dtype.kind == "f"]
+
+    def moves(self) -> Iterator[tuple[Application, tuple[int, ...]]]:
+        """Yield places in which one array stands: each by itself, and two of one shape, as in gibbs(x, x, w).
+
+        In two where the op is smooth in each of them, unlike √(x² − y²) where x is y.
+        """
+        for i in self.floats:
+            yield self, (i,)
+        for i, j in combinations(self.floats, 2):
+            x, y = self.arrays[i], self.arrays[j]
+            if (x.shape, x.dtype) == (y.shape, y.dtype):
+                arrays = [x if k == j else z for k, z in enumerate(self.arrays)]
+                both = Application(self.op, self.inputs, arrays)
+                ones = [[np.ones(x.shape) if k == n else 0 for k in range(len(arrays))] for n in (i, j)]
+                if all(np.all(smooth) for v in ones for _, smooth in _quotients(both, v)):
+                    yield both, (i, j)
 
 
 Trial = Iterator[Found | None]
@@ -247,19 +265,20 @@ def balls(a: Application, rng: np.random.Generator) -> Trial:
 def pullback(a: Application, rng: np.random.Generator) -> Trial:
     """The pullback of a cotangent, along a direction, is the difference quotient in it."""
     weights = [np.asarray(rng.normal(size=y.shape)) for y in _floating(a, a.arrays)]
-    for i in a.floats if weights else ():
-        direction = a.along(i, rng)
-        quotients = _quotients(a, direction)
+    for b, i in a.moves() if weights else ():
+        direction = b.along(i, rng)
+        quotients = _quotients(b, direction)
         if not all(np.all(smooth) for _, smooth in quotients):
             continue
+        outputs = partial(_outputs, b, i)
         try:
-            (cotangent,) = _computed(lambda x, i=i: pull_along(partial(_outputs, a, i), (x,), weights), a, i)
+            (cotangent,) = _computed(lambda x, f=outputs: pull_along(f, (x,), weights), b, i)
         except GradientError:
             continue  # the op says that it has none
         products = [w * q for w, (q, _) in zip(weights, quotients, strict=True)]
         along, scale = (sum(float(np.sum(f(p))) for p in products) for f in (np.asarray, np.abs))
-        found = float(np.sum(cotangent * direction[i]))
-        why = f"the pullback to operand {i} is no derivative, along a direction"
+        found = float(np.sum(cotangent * direction[i[0]]))
+        why = f"the pullback to operand {_named_places(i)} is no derivative, along a direction"
         yield None if abs(found - along) <= ROUGH * (1 + scale) else Found(why, str(found), str(along))
 
 
@@ -267,18 +286,20 @@ def pushforward(a: Application, rng: np.random.Generator) -> Trial:
     """The pushforward along a direction is the difference quotient in it."""
     if type(a.op).R_op is Contract.R_op:
         return
-    for i in a.floats if _floating(a, a.arrays) else ():
-        direction = a.along(i, rng)
+    for b, i in a.moves() if _floating(a, a.arrays) else ():
+        direction, outputs = b.along(i, rng), partial(_outputs, b, i)
 
-        def pushed(x: Any, i: int = i, v: Any = direction[i]) -> Any:
-            return push_along(partial(_outputs, a, i), (x,), (v,))[1]
+        def pushed(x: Any, f: Any = outputs, v: Any = direction[i[0]]) -> Any:
+            return push_along(f, (x,), (v,))[1]
 
-        for y, (found, smooth) in zip(_computed(pushed, a, i), _quotients(a, direction), strict=True):
+        for y, (found, smooth) in zip(_computed(pushed, b, i), _quotients(b, direction), strict=True):
             same = np.all((np.abs(y - found) <= ROUGH * (1 + np.abs(found))) | ~smooth)
             yield (
                 None
                 if same
-                else Found(f"the pushforward in operand {i} is no derivative", str(y), str(found))
+                else Found(
+                    f"the pushforward in operand {_named_places(i)} is no derivative", str(y), str(found)
+                )
             )
 
 
@@ -299,17 +320,22 @@ def _floating(a: Application, arrays: Sequence[Any]) -> list[Any]:
     return [y for y in a.results(arrays) if y.dtype.kind == "f"]
 
 
-def _outputs(a: Application, i: int, y: Any) -> list[Any]:
-    """Return the outputs that are floats, of one operand as it is given, the others being what they are."""
-    node = a.applied([as_term(y if j == i else x) for j, x in enumerate(a.arrays)])
+def _named_places(places: Sequence[int]) -> str:
+    return " and ".join(map(str, places))
+
+
+def _outputs(a: Application, places: Sequence[int], y: Any) -> list[Any]:
+    """Return the outputs that are floats, of an array in its places, the others being what they are."""
+    node = a.applied([as_term(y if j in places else x) for j, x in enumerate(a.arrays)])
     return [Tracer(out) for out in outputs_of(node) if out.type.differentiable]
 
 
-def _computed(fun: Callable[..., Any], a: Application, i: int) -> list[Any]:
+def _computed(fun: Callable[..., Any], a: Application, places: Sequence[int]) -> list[Any]:
     """Return what a function of a symbolic operand gives, its gradients expanded and nothing rewritten."""
-    traced = trace(fun, (a.arrays[i],))
+    x = a.arrays[places[0]]
+    traced = trace(fun, (x,))
     after = schedule(traced.outputs, Library([]), NAIVE).after
-    return [np.asarray(x) for x in interpret(after, dict.fromkeys(traced.inputs, a.arrays[i]))]
+    return [np.asarray(y) for y in interpret(after, dict.fromkeys(traced.inputs, x))]
 
 
 def laws(a: Application, rng: np.random.Generator) -> Trial:

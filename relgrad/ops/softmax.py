@@ -209,6 +209,12 @@ class Gibbs(RowsOp):
             return None
         return 1 if self.power == -1 else -self.power * Gibbs(self.axes, self.power + 1)(a, x, *weights)
 
+    def _entries(self, x: Any, *weights: Any) -> Any:
+        """Return how much each entry of x counts: Σ w·eˣ / Σ w·eˣ, the upper sum over the weights of one entry."""
+        p = Softmax(self.axes)(x, *weights)
+        axes = [k for k in self.axes if x.term.type.extent(k) == 1 and p.term.type.extent(k) != 1]
+        return np.sum(p, axis=tuple(axes), keepdims=True) if axes else p
+
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         a, x, *weights = inputs
         h = self.power * output_gradients[0] * outputs[0]
@@ -219,7 +225,7 @@ class Gibbs(RowsOp):
             return [c if differentiable(y) else None for c, y in zip(cotangents, inputs, strict=True)]
         if x.term is a.term:
             # The parts of a and x nearly cancel where one entry has all the weight.
-            cotangents = [None, LogSoftmaxPullback(self.axes)(h, Softmax(self.axes)(x, *weights))]
+            cotangents = [None, LogSoftmaxPullback(self.axes)(h, self._entries(x, *weights))]
         else:
             cotangents = [h, -self._sum(h) * Softmax(self.axes)(x, *weights)]
         if weights:
@@ -238,7 +244,7 @@ class Gibbs(RowsOp):
         p = Softmax(self.axes)(x, *weights)
         moves = []
         if ta is not None and tx is not None and a.term is x.term and ta.term is tx.term:
-            moves.append(Deviation(self.axes)(ta, p))
+            moves.append(Deviation(self.axes)(ta, self._entries(x, *weights)))
         else:
             moves += [ta] if ta is not None else []
             moves += [-self._sum(p * tx)] if tx is not None else []
