@@ -23,6 +23,7 @@ import numpy as np
 
 from relgrad.bounds import range_of
 from relgrad.dependence import dependent
+from relgrad.leaf import Anchor
 from relgrad.op import Constant, as_term, constant, is_constant
 from relgrad.ops.arithmetic import add, divide, float_power, multiply, negative, power, reciprocal, subtract
 from relgrad.ops.extremes import Max, Min
@@ -149,8 +150,8 @@ def _divisor(t: Term) -> Term | None:
 def _constancy(v: Term) -> Entries | None:
     """Return the constant entries of a term, from those of its operands; None if there are none."""
     op = v.op
-    if not isinstance(v.type, ArrayType):
-        return None
+    if not isinstance(v.type, ArrayType) or type(op) is Anchor:
+        return None  # what is differentiated for moves, whatever its value is
     moving = [i for i, x in enumerate(v.rands) if type(x.op) is not Constant]
     if v.rands and all(_is_whole(v.rands[i].cache["constancy"]) for i in moving):
         return _of_constants(v)

@@ -174,3 +174,21 @@ def test_what_ties_with_a_choice_is_not_constant(strategy: str):
 def test_stacks_of_different_arrays_have_a_standard_deviation():
     slope = rg.grad(lambda x: np.std(np.stack([x, x, 2 * x])), strategy="eager")
     assert slope(3.0) == pytest.approx(np.std([1.0, 1.0, 2.0]), rel=1e-14)
+
+
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+def test_what_is_differentiated_for_moves_whatever_its_value_is(strategy: str):
+    def grad(f):
+        return rg.grad(f, strategy=strategy)
+
+    assert grad(lambda a: grad(lambda b: a * b)(0.0))(3.0) == 1
+    assert grad(lambda a: a * grad(lambda b: b**2)(a / a))(3.0) == 2
+    assert grad(lambda a: grad(lambda b: (a / a) * b)(2.0) * a)(3.0) == 1
+    assert grad(lambda a: a * grad(lambda b: np.sum(b * np.array([0.0, 1.0]) * a))(0.0))(2.0) == 4
+
+
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+def test_nothing_flows_through_entries_that_a_mask_takes_out(strategy: str):
+    mask, x = np.array([0.0, 1.0]), np.array([0.3, 4.0])
+    np.testing.assert_allclose(rg.grad(lambda x: np.sum(np.sqrt(mask * x)), strategy=strategy)(x), [0, 0.25])
+    np.testing.assert_allclose(rg.grad(lambda x: np.linalg.norm(0 * x) + x[1], strategy=strategy)(x), [0, 1])

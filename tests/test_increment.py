@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 
 import relgrad as rg
 from relgrad import ops
+from relgrad.calculus.change import Change
 from relgrad.calculus.increment import incremented
 from relgrad.calculus.remainder import remaindered
 from relgrad.ops.elementwise import Elementwise
 from relgrad.ops.increments import Difference, MeanSlope
+from relgrad.ops.scan import CumSum
 from relgrad.term import subterms
 
 ULP = 2.0**-53
@@ -275,3 +277,8 @@ def test_means_move_by_the_mean_of_the_distances():
     got = rg.stabilize(lambda x, h: np.mean(x + h) ** 2 - np.mean(x) ** 2)(x, h)
     a, b = (mp.fsum(map(mp.mpf, v.tolist())) / 3 for v in (x, h))
     assert ulps(got, (a + b) ** 2 - a**2) <= 16
+
+
+def test_the_distance_of_a_change_may_be_one_number():
+    change, y, d = Change(CumSum(-1), (0,)), np.array([1.0, 2.0, 4.0]), np.array(2.0**-40)
+    np.testing.assert_allclose(change.compute(y + d, y, d), np.arange(1, 4) * d, rtol=1e-14)

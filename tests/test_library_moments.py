@@ -143,3 +143,18 @@ def test_the_kernels_at_their_limits():
     np.testing.assert_allclose(log_prod(rows, axis=0, keepdims=True), [[np.log(2e200), np.log(3e200)]])
     assert centred(np.float32([1, 2])).dtype == np.float32
     np.testing.assert_allclose(centred(centred(X)), centred(X), rtol=1e-15)
+
+
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+@pytest.mark.parametrize("p", [0.5, 1.0, 1.5, 2.0])
+def test_slopes_of_powers_of_products_that_are_zero_are_those_of_numpy(p: float, strategy: str):
+    x = np.array([1.5, 0.0, 2.0])
+    power = lambda x, p: np.prod(x) ** p
+    with np.errstate(all="ignore"):
+        want = rg.grad(power, argnums=(0, 1), strategy="naive")(x, p)
+        found = rg.grad(power, argnums=(0, 1), strategy=strategy)(x, p)
+        np.testing.assert_array_equal(found[0], want[0])
+        assert found[1] == 0
+        if p >= 1:
+            pushed = rg.jvp(power, (x, p), (np.array([1.0, 2.0, 3.0]), 0.3), strategy=strategy)[1]
+            assert pushed == pytest.approx(want[0] @ np.array([1.0, 2.0, 3.0]))

@@ -331,3 +331,14 @@ def test_a_sign_of_all_entries_where_each_has_a_line_of_its_own():
     to_x, to_y = slope(x, y)
     np.testing.assert_allclose(to_x, 28 * (x + 0.5) / np.linalg.norm(x + 0.5), rtol=1e-14)
     np.testing.assert_allclose(to_y, np.where(y > 0, np.arange(8.0).reshape(2, 2, 2), 0), rtol=1e-14)
+
+
+def test_lines_know_what_the_written_program_sums_though_the_rewritten_does_not():
+    f = lambda x, y: np.exp(x + np.sum(np.maximum(0.0, 1 - y), axis=-2, keepdims=True))
+    share = lambda x, y: f(x, y) / np.sum(f(x, y), axis=-1, keepdims=True)
+    x = np.array([[0.3, 0.2, 0.5], [1.0, 2.0, 0.1]])
+    for y in (np.ones((4, 1)), np.full((2, 1), 0.5)):
+        found = rg.grad(lambda x, y: np.sum(share(x, y) * x), argnums=(0, 1), strategy="eager")(x, y)
+        want = rg.grad(lambda x, y: np.sum(share(x, y) * x), argnums=(0, 1), strategy="naive")(x, y)
+        np.testing.assert_allclose(found[0], want[0], rtol=1e-12, atol=1e-15)
+        np.testing.assert_allclose(found[1], 0, atol=1e-15)

@@ -135,6 +135,10 @@ SIGNED: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         lambda x: np.arccos(((1 - x) * (1 + x))[0]),
         (np.array([0.4, 1.7]),),
     ),
+    "the root of what may vanish": (
+        lambda x: np.sqrt(x * np.array([0.0, 2.0]) ** 2 * np.array([1.0, -1.0])),
+        (np.array([-0.7, -0.3]),),
+    ),
     "zero to a power": (lambda x: np.power(1 + np.array([-1.0, 1.0]), x) ** 2, (0.6,)),
 }
 

@@ -75,7 +75,10 @@ class Change(Op):
             return np.where(near & converged(plain, few, many, scale), many, plain)
 
     def _mean(self, ys: list[Any], distances: list[Any], quadrature: Any) -> Any:
-        """Return ∫₀¹ Df(y + t·d)·d dt."""
+        """Return ∫₀¹ Df(y + t·d)·d dt, where each of y and d may be repeated along axes of the other."""
+        ys, distances = list(ys), list(distances)
+        for k, i in enumerate(self.moved):
+            ys[i], distances[k] = np.broadcast_arrays(ys[i], distances[k])
         kinds = tuple([ArrayType(np.asarray(y).dtype, np.shape(y)) for y in ys])
         found = tangent_of(self.of, kinds, self.moved)
         assert found is not None  # or there is no such op

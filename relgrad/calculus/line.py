@@ -254,11 +254,14 @@ def along_lines(
             for i, (body, arguments) in enumerate(bodies):
                 if not _is_real(body):
                     continue
-                start = _start(body, new[i], arguments, line) if ends.issubset(arguments) else None
+                # What is written may sum over entries of an argument that its rewriting has none of.
+                unit = line.moved.type.size == 1 or _is_entrywise(body, line.moved)
+                there = line._replace(whole=line.whole or not unit)
+                start = _start(body, new[i], arguments, there) if ends.issubset(arguments) else None
                 if start is not None:
                     done.add(both)
-                    op = AlongLine(Approach(body, arguments, line, start))
-                    found.append(Along(new[i], term(op, new[i], *arguments), line))
+                    op = AlongLine(Approach(body, arguments, there, start))
+                    found.append(Along(new[i], term(op, new[i], *arguments), there))
                     new[i] = found[-1].after
     return new, found
 

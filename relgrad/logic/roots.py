@@ -16,7 +16,10 @@ from relgrad.term import is_term
 
 
 def root(view: ProductView, exponent: Fraction) -> ProductView | None:
-    """Read (∏ bᵢ^eᵢ)^r for a fraction r: √(b²) = |b|, and a root splits if at most one sign is unknown."""
+    """Read (∏ bᵢ^eᵢ)^r for a fraction r: √(b²) = |b|, and a root splits if at most one sign is unknown.
+
+    With an unknown sign none of the others may be 0: √(x·y²) is 0 at y = 0, where √x·|y| has no value for x < 0.
+    """
     if view.coefficient <= 0:
         return None
     coefficient = _rational_power(view.coefficient, exponent)
@@ -27,7 +30,7 @@ def root(view: ProductView, exponent: Fraction) -> ProductView | None:
             return None
         coefficient = 1
         factors.update({number_term(float(c)): e * exponent for c, e in floats.items()})
-    doubtful = 0
+    doubtful, vanishing = 0, False
     cancelled = view.cancelled
     for base, e in view.factors.items():
         if e % 2 == 0 and not range_of(base).nonnegative:
@@ -36,9 +39,11 @@ def root(view: ProductView, exponent: Fraction) -> ProductView | None:
                 return None
         elif not range_of(base).nonnegative:
             doubtful += 1
+        known = range_of(base)
+        vanishing = vanishing or (e > 0 and known.nonnegative and not known.positive)
         factors[base] = factors.get(base, 0) + whole(e * exponent)
         cancelled = cancelled or (e % 2 == 0 and exponent.denominator == 2)
-    if doubtful > 1:
+    if doubtful > 1 or (doubtful and vanishing):
         return None
     return view._replace(coefficient=coefficient, factors=factors, cancelled=cancelled)
 

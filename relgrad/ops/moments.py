@@ -117,18 +117,31 @@ class ProdPower(_ProductOp):
     def range_of(self, *ranges: Interval) -> Interval:
         return NONNEGATIVE if ranges[0].nonnegative else REAL
 
+    def _with_zeros(self, x: Any, p: Any) -> tuple[Any, Any, Any, Any]:
+        """Return where a product is 0, there p·(Π x)ᵖ⁻¹ and the products of others, and elsewhere log Π x."""
+        vanishes = np.any(x == 0, axis=self.axes, keepdims=True)
+        # No product is formed of what may overflow, but where it is 0.
+        some, others = np.where(vanishes, x, 1.0), np.where(vanishes, 1.0, x)
+        slope = p * np.power(np.prod(some, axis=self.axes, keepdims=True), p - 1)
+        return vanishes, slope, ProdOthers(self.axes)(some), LogProd(self.axes)(others)
+
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         (x, p), (out,), (g,) = inputs, outputs, output_gradients
-        return [xdivy(self._sum(g * p * out), x), g * out * LogProd(self.axes)(x)]
+        vanishes, slope, others, log = self._with_zeros(x, p)
+        along = np.where(vanishes, self._sum(g * slope) * others, xdivy(self._sum(g * p * out), x))
+        return [along, g * out * np.where(np.logical_and(vanishes, p > 0), 0.0, log)]
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
         (x, p), (dx, dp) = inputs, eval_points
         out = self(x, p)
-        parts = [
-            None if dx is None else p * out * self._sum(dx / x),
-            None if dp is None else dp * out * LogProd(self.axes)(x),
-        ]
-        return [total([part for part in parts if part is not None])]
+        vanishes, slope, others, log = self._with_zeros(x, p)
+        parts = []
+        if dx is not None:
+            far = p * out * self._sum(dx / np.where(vanishes, 1.0, x))
+            parts.append(np.where(vanishes, slope * self._sum(others * dx), far))
+        if dp is not None:
+            parts.append(dp * out * np.where(np.logical_and(vanishes, p > 0), 0.0, log))
+        return [total(parts)]
 
     def ball(self, *balls: Any) -> Any:
         return np.frompyfunc(lambda v, p: v**p, 2, 1)(self._ball_product(balls[0]), balls[1])
