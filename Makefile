@@ -45,6 +45,7 @@ fuzz: $(STAMP)
 	@MUTATIONS=150 $(BIN)/python -m pytest -q -n0 -m "" tests/test_outside.py
 	@$(BIN)/python -m pytest -n 2 -m "" --hypothesis-profile=fuzz
 	@$(BIN)/python benchmarks/soundness.py --programs 50000 --seed $(or $(SEED),0) --processes 2
+	@$(BIN)/python benchmarks/soundness.py --crossed --programs 20000 --seed $(or $(SEED),0) --processes 2
 	@$(BIN)/python benchmarks/fuzz.py --programs 200000 --seed $(or $(SEED),0) --processes 2
 
 clean:

@@ -14,30 +14,32 @@ import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
+from crossed_programs import crossing
 from ordinary_programs import faults, program
 
 BATCH = 25
 
 
-def tried(task: tuple[int, int, bool]) -> list[str]:
+def tried(task: tuple[int, int, bool, bool]) -> list[str]:
     """Return what is wrong with a batch of programs, each with its text and the shapes of its arrays."""
-    seed, first, validate = task
+    seed, first, validate, crossed = task
     warnings.simplefilter("ignore")
     found = []
     for number in range(first, first + BATCH):
-        p = program((seed, number))
-        for fault in faults(p, (seed, number), further=number % 8 == 0, validate=validate):
+        p: Any = crossing((seed, number)) if crossed else program((seed, number))
+        for fault in faults(p, (seed, number), further=number % 8 == 0, validate=validate) if p else ():
             found.append(f"# {seed}, {number}: {[x.shape for x in p.arrays]}: {fault}\n{p.text}\n")
     return found
 
 
-def batches(seed: int, first: int, programs: int, validate: bool) -> Iterator[tuple[int, int, bool]]:
+def batches(chosen: argparse.Namespace) -> Iterator[tuple[int, int, bool, bool]]:
     """Yield the tasks that so many programs of a seed make."""
-    for start in range(first, first + programs, BATCH):
-        yield seed, start, validate
+    for start in range(chosen.first, chosen.first + chosen.programs, BATCH):
+        yield chosen.seed, start, chosen.validated, chosen.crossed
 
 
 def main() -> None:
@@ -50,8 +52,11 @@ def main() -> None:
     options.add_argument("--first", type=int, default=0)
     options.add_argument("--processes", type=int, default=1)
     options.add_argument("--validated", action="store_true", help="validate, and count each alarm as a fault")
+    options.add_argument(
+        "--crossed", action="store_true", help="collected computations in each other's company"
+    )
     chosen = options.parse_args()
-    tasks = list(batches(chosen.seed, chosen.first, chosen.programs, chosen.validated))
+    tasks = list(batches(chosen))
     started, wrong = time.time(), 0
     with multiprocessing.Pool(chosen.processes, maxtasksperchild=40) as pool:
         for done, found in enumerate(pool.imap_unordered(tried, tasks), 1):
