@@ -347,6 +347,8 @@ def _comparable(x: Any, y: Any) -> bool:
     if not (_is_real(x) and is_term(y) and isinstance(y.type, ArrayType)):
         return False
     stretched = x.type.dtype == y.type.dtype and x.type.ndim == y.type.ndim and bool(x.rands or y.rands)
+    extents = zip(x.type.shape, y.type.shape, strict=True) if stretched else ()
+    stretched = stretched and all(m == n or 1 in (m, n) for m, n in extents)
     return x.type == y.type or (stretched and all(t.op.elementwise or not t.rands for t in (x, y)))
 
 
