@@ -121,6 +121,9 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "subtract.reduce": lambda x: np.subtract.reduce(np.outer(x, x), axis=1, keepdims=True, initial=2.0),
     "divide.reduce": lambda x: np.divide.reduce(x),
     "hypot.reduce": lambda x: np.hypot.reduce(x),
+    "hypot.reduce of one": lambda x: np.hypot.reduce(-x[None]),
+    "hypot.reduceat of one": lambda x: np.hypot.reduceat(-x, [0, 3]),
+    "logical_and.reduceat of one": lambda x: np.logical_and.reduceat(-x, [0, 3]),
     "fmax.reduce": lambda x: np.fmax.reduce(x),
     "tensorsolve": lambda x: np.linalg.tensorsolve(
         (np.outer(x, x) + np.eye(5)).reshape(5, 1, 5), x.reshape(5, 1)

@@ -293,6 +293,8 @@ def _reduce(
         steps = [np.broadcast_to(initial, shape), *steps]
     if not steps:
         return NotImplemented
+    if len(steps) == 1 and ufunc.identity is not None:  # one entry meets the identity: hypot(0, -3) is 3
+        steps = [ufunc.identity, *steps]
     result = functools.reduce(ufunc, steps)
     return np.expand_dims(result, axes[0]) if keepdims else result
 
@@ -309,7 +311,11 @@ def _reduceat(
     parts = [x[i : max(j, i + 1)] for i, j in zip(starts, [*starts, len(x)][1:], strict=True)]
     if not parts:
         return array.copy() if not len(x) else NotImplemented
-    return np.moveaxis(np.stack([ufunc.reduce(part, axis=0, dtype=dtype) for part in parts]), 0, axis)
+    # One entry stays what it is, unlike that of a reduction, which meets the identity.
+    found = [
+        part[0] if len(part) == 1 and dtype is None else ufunc.reduce(part, dtype=dtype) for part in parts
+    ]
+    return np.moveaxis(np.stack(found), 0, axis)
 
 
 def _rounds(places: np.ndarray) -> list[np.ndarray]:
