@@ -311,10 +311,9 @@ def _reduceat(
     parts = [x[i : max(j, i + 1)] for i, j in zip(starts, [*starts, len(x)][1:], strict=True)]
     if not parts:
         return array.copy() if not len(x) else NotImplemented
-    # One entry stays what it is, unlike that of a reduction, which meets the identity.
-    found = [
-        part[0] if len(part) == 1 and dtype is None else ufunc.reduce(part, dtype=dtype) for part in parts
-    ]
+    # One entry stays what it is, unlike that of a reduction, which meets the identity; but for truth values of it.
+    stays = dtype is None and ufunc.resolve_dtypes((x.dtype, x.dtype, None))[-1] == x.dtype
+    found = [part[0] if stays and len(part) == 1 else ufunc.reduce(part, dtype=dtype) for part in parts]
     return np.moveaxis(np.stack(found), 0, axis)
 
 
