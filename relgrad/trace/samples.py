@@ -17,7 +17,7 @@ from relgrad.errors import TraceError
 from relgrad.op import Symbolic
 from relgrad.ops.creation import holds_symbolic, stack_nested
 from relgrad.trace.construct import construct
-from relgrad.trace.numbers import number
+from relgrad.trace.numbers import Number, number
 from relgrad.trace.patches import StandIn
 from relgrad.trace.refusal import refuse
 from relgrad.trace.tracer import wrap
@@ -84,6 +84,11 @@ TRACED: dict[str, Callable[..., Any]] = {
 }
 """Functions of `statistics` on traced arrays, which are not empty."""
 
+OF_SAMPLE = frozenset(
+    ["mean", "harmonic_mean", "median", "median_low", "median_high", "pvariance", "variance"]
+)
+"""Functions whose results are of the class of the sample, float64 of an array; those of all others are floats."""
+
 
 def stand_in(name: str) -> StandIn:
     """Return what stands in for a function of `statistics`; what it raises for samples that are too small stays."""
@@ -96,7 +101,8 @@ def stand_in(name: str) -> StandIn:
         if not _is_sample(given[0]):
             original(0.0)  # raises TypeError, as for every number
         _check(original, [len(x) for x in given if _is_sample(x)])
-        return number(traced(*[_sample(x) if _is_sample(x) else x for x in given], **others))
+        found = traced(*[_sample(x) if _is_sample(x) else x for x in given], **others)
+        return found if name in OF_SAMPLE and not _is_of_python(given[0]) else number(found)
 
     return StandIn(original, call)
 
@@ -108,6 +114,11 @@ def _listed(x: Any) -> Any:
 
 def _is_sample(x: Any) -> bool:
     return isinstance(x, list) or np.ndim(x) > 0
+
+
+def _is_of_python(sample: Any) -> bool:
+    """Whether a sample is made of Python's numbers."""
+    return isinstance(sample, list) and all(isinstance(x, Number) or type(x) in (int, float) for x in sample)
 
 
 def _check(original: Any, sizes: list[int]) -> None:
