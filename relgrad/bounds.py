@@ -12,6 +12,15 @@ from relgrad.ops.arithmetic import multiply
 from relgrad.term import Term, is_term, kept
 from relgrad.types import REAL, ArrayType, Interval
 
+MODERATE = 2.0**20
+"""Terms that are between the reciprocal of this and this are moderate."""
+
+
+def is_moderate(t: Any) -> bool:
+    """Whether a term is near one in size wherever it stands, as 1 + 1/(1 + e⁻ˣ): products with it stay in range."""
+    known = range_of(t)
+    return known.low >= 1 / MODERATE and known.high <= MODERATE
+
 
 def range_of(t: Any) -> Interval:
     """Return the range of a term, from the ranges that its ops declare; computed once per term, bottom-up."""

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import relgrad as rg
+from relgrad.definedness.marks import Mark
 from relgrad.errors import OutOfFuel, TraceError
 from relgrad.op import as_term
 from relgrad.schedule.likeness import Likeness
@@ -155,6 +156,104 @@ def test_longer_loops_look_for_no_more_than_their_steps_do(
     make, args, _ = LOOPS[name]
     few, many = (looked_at(monkeypatch, lambda n=n: derived(make, args, n)) for n in (16, 32))
     assert many <= 1.3 * 2 * few
+
+
+def haplotypes(n: int) -> Callable[..., Any]:
+    """Expectation and maximisation, step by step on scalars: shares of shares of shares."""
+
+    def f(z: Any) -> Any:
+        w = [v / sum(np.exp(z)) for v in np.exp(z)]
+        for _ in range(n):
+            total = w[0] * w[1] + w[1] * w[2]
+            a, b = w[0] * w[1] / total, w[1] * w[2] / total
+            counts = [a + 0.5, a + b, b]
+            w = [c / sum(counts) for c in counts]
+        return w[1]
+
+    return f
+
+
+def rational(n: int) -> Callable[..., Any]:
+    """Quotients of polynomials in which shares, that are no larger than one, stand beside what may be."""
+
+    def f(z: Any) -> Any:
+        p, q = z[0], z[1]
+        for _ in range(n):
+            p, q = p * q / (1 + 1 / (1 + np.exp(-p)) ** 2), 0.1 * p**3 - 0.2 * (p + q)
+            p, q = p / (p * p + q * q + 1), q / (p * p + q * q + 1)
+        return p * q
+
+    return f
+
+
+def decaying(n: int) -> Callable[..., Any]:
+    """Sums that are divided by sums with exponentials, which meet exponentials that are none of theirs."""
+
+    def f(z: Any) -> Any:
+        p, q = z[0], z[1]
+        for _ in range(n):
+            p, q = (p + q) / (1 + (0.3 / (1 + np.exp(-p)) + 0.5 * q) ** 2), 0.1 * np.exp(-p) - 0.2 * (p - q)
+            p, q = p / (p * p + q * q + 1), q / (p * p + q * q + 1)
+        return p * q
+
+    return f
+
+
+def normed(n: int) -> Callable[..., Any]:
+    def f(z: Any) -> Any:
+        p, q = z[0], z[1]
+        for _ in range(n):
+            size = np.sqrt(p * p + q * q)
+            p, q = 0.3 * p / size + 0.2 * np.log(np.exp(p) + np.exp(q)), 0.1 * np.exp(-p) - 0.2 * max(p, 0.1)
+        return p * q
+
+    return f
+
+
+@pytest.mark.parametrize("make", [haplotypes, rational, decaying, normed])
+def test_twice_the_rounds_are_twice_the_steps(make: Callable[[int], Callable[..., Any]]) -> None:
+    z = np.array([0.3, 0.8, -0.2])
+    of = {n: rg.grad(make(n)) for n in (3, 6, 12)}
+    for n, slope in of.items():
+        np.testing.assert_allclose(slope(z), rg.grad(make(n), strategy="naive")(z), rtol=1e-7, atol=1e-15)
+    few, some, many = (len(slope.explain(z).steps) for slope in of.values())
+    assert many - some < 2.6 * max(some - few, few)
+
+
+def test_conditions_on_data_in_loops_are_told_apart_so_far_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where NaN may come from is said of each condition of few, and of all together of many."""
+    made = 0
+
+    def counted(self: Mark, **kwargs: Any) -> Mark:
+        nonlocal made
+        made += 1
+        return original(self, **kwargs)
+
+    def f(z: Any, n: int) -> Any:
+        p, q = z[0], z[1]
+        for _ in range(n):
+            p, q = np.arctan2(p, q) + np.tanh(p) / (1 + (p / (p + q)) ** 2), np.where(p > q, p, q) * np.sin(q)
+        return p * q
+
+    original = Mark._replace
+    monkeypatch.setattr(Mark, "_replace", counted)
+    counts = []
+    for n in (5, 10):
+        made = 0
+        rg.grad(lambda z, n=n: f(z, n))(np.array([0.3, 0.8]))
+        counts.append(made)
+    assert counts[1] < 5 * counts[0] + 1000
+
+
+def test_what_entries_share_is_selected_from_once() -> None:
+    def f(x: Any) -> Any:
+        y = np.exp(x)
+        for _ in range(40):
+            y = y * y / (1 + y * y)
+        return y[0] * np.exp(x)[0] / np.sum(np.exp(x))
+
+    x = np.array([0.3, -0.2, 0.1])
+    np.testing.assert_allclose(rg.stabilize(f)(x), f(x), rtol=1e-12)
 
 
 def test_terms_that_lose_no_digits_are_not_gathered() -> None:

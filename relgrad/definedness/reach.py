@@ -72,10 +72,13 @@ class Reach:
         self._below: dict[Term, dict[Term, None]] = {}
         self._outputs: dict[Term, list[Marks]] = {}
         for node in subterms(*roots):
-            marks = self._marks(node)
-            if len(marks) > MANY:
-                marks = NONE if certain else everywhere(marks, node)
-            self.of[node] = marks
+            self.of[node] = self._few(self._marks(node), node)
+
+    def _few(self, marks: Marks, x: Term) -> Marks:
+        """Return marks on a term, or less that is known where they are many: all that may be, none for certain."""
+        if len(marks) <= MANY:
+            return marks
+        return NONE if self.certain else everywhere(marks, x)
 
     def _marks(self, node: Term) -> Marks:
         op = node.op
@@ -159,7 +162,7 @@ class Reach:
         masks: dict[Term, Under] = {}
 
         def flow(x: Term, marks: Marks, under: Under) -> None:
-            flows[x] = flows.get(x, NONE) | marks
+            flows[x] = self._few(flows.get(x, NONE) | marks, x)
             masks[x] = masks.get(x, under) & under
 
         for v, g in zip(values, cotangents, strict=True):

@@ -10,6 +10,7 @@ from typing import Any
 from relgrad.logic.build import build_product, build_sum, fit
 from relgrad.logic.exponential import is_exponential
 from relgrad.logic.group import ProductView, added, multiplied
+from relgrad.logic.normalize import normalized_product
 from relgrad.logic.selected import chain_of
 from relgrad.logic.share import dtype_of
 from relgrad.logic.theory import SUMS
@@ -68,7 +69,15 @@ def _into_sum(total: Term, outside: ProductView) -> Any:
         (summand(multiplied((product_of(part), 1), (outside, 1)), None, dtype_of(total)), k)
         for part, k in view.terms.items()
     ]
-    return build_sum(added(*parts), dtype_of(total))
+    pairs = zip(view.terms, parts, strict=True)
+    met = any(_divides(old) and any(map(_is_formed, new.terms)) for old, (new, _) in pairs)
+    return build_sum(added(*parts), dtype_of(total)) if met else None
+
+
+def _is_formed(t: Any) -> bool:
+    """Whether an exponential over a sum of exponentials is made one op, now that they stand in one product."""
+    scattered = (b for b, e in product_of(t).factors.items() if e == 1 and type(b.op) in (Scatter, AddAlong))
+    return any(map(_divides, scattered)) or normalized_product(t) is not None
 
 
 def _into_scatter(scatter: Term, outside: Any) -> Any:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from relgrad.bounds import range_of
+from relgrad.bounds import MODERATE, is_moderate, range_of
 from relgrad.logic.group import SumView, added
 from relgrad.logic.theory import SUMS
 from relgrad.logic.view import product_of, sum_of
@@ -32,7 +32,7 @@ LARGEST = 1 << 21
 
 
 def is_exponential(t: Any) -> bool:
-    """Whether there is an exponential in a term where the log domain can reach it."""
+    """Whether there is an exponential in a term where the log domain can reach it, and has something to gain."""
     if not is_term(t) or not t.ground:
         return False
     stack = [t]
@@ -52,8 +52,38 @@ def is_exponential(t: Any) -> bool:
             stack.extend(missing)
             continue
         stack.pop()
-        node.cache["exponential"] = known or any(p.cache["exponential"] for p in parts)
+        known = known or any(p.cache["exponential"] for p in parts)
+        node.cache["overflows"] = known and _overflows(node, parts)
+        node.cache["exponential"] = known and not _is_tame(node)
     return t.cache["exponential"]
+
+
+def may_overflow(t: Term) -> bool:
+    """Whether an exponential in a term that holds some may be large, where what else is in the term is not."""
+    return t.cache["overflows"]
+
+
+def _is_tame(t: Term) -> bool:
+    """Whether nothing of a term is lost in floats: it stays away from zero, and no exponential in it is large.
+
+    1 + x²/(1 + e⁻ʸ)
+    """
+    return is_moderate(t) or (range_of(t).low >= 1 / MODERATE and not t.cache["overflows"])
+
+
+def _overflows(t: Term, parts: Sequence[Term]) -> bool:
+    if range_of(t).high <= MODERATE:
+        return False
+    if not parts:
+        return True
+    factors = product_of(t).factors
+    if t.op in SUMS or t in factors:
+        return any(p.cache.get("overflows") for p in parts)
+    return any(
+        b.cache.get("overflows") if e > 0 else b.cache["exponential"] and range_of(b).low < 1 / MODERATE
+        for b, e in factors.items()
+        if is_term(b)
+    )
 
 
 def _is_mentioned(t: Term) -> bool:

@@ -7,14 +7,13 @@ derivatives are those of softmaxes.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from quicktions import Fraction
 
 from relgrad.logic.build import build_product, build_sum, fit, fitted
-from relgrad.logic.exponential import is_exponential
+from relgrad.logic.exponential import is_exponential, may_overflow
 from relgrad.logic.group import Number, ProductView, added, multiplied, quotient, whole
 from relgrad.logic.joined import Joined, Piece, join
 from relgrad.logic.logdomain import joined_sum, reading
@@ -40,15 +39,16 @@ Denominator = tuple[Term, Number, Joined]
 """A sum of exponentials, the power to which it is divided by, and how it is read."""
 
 
-def normalized_product(t: Term) -> Any:
+def normalized_product(t: Term, distributing: bool = True) -> Any:
     """Return a product with an exponential over a sum of exponentials made one, or None where there is none."""
     if not is_exponential(t):
         return None
     turned = turned_product(t)
-    if turned is not None and (inner := normalized_product(turned[1])) is not None:
+    if turned is not None and (inner := normalized_product(turned[1], distributing)) is not None:
         return fit(turned[0].make_node(inner), t)
+    takes = [take for take in TAKES if distributing or take is not _distributed]
     found = [(scope, below) for scope in scopes(product_of(t)) if (below := _denominators(scope.available))]
-    for take in (_share, _balanced, _selected, _inverse, _distributed, _quotient, _constant_share):
+    for take in takes:
         for scope, denominators in found:
             for denominator in denominators:
                 if (denominator[1] < 0) != (take is _inverse):
@@ -139,7 +139,7 @@ def _parts(
 
 
 def _distributed(available: ProductView, denominator: Denominator) -> Iterator[Taken]:
-    """Yield a sum of exponentials over another, term by term."""
+    """Yield a sum of exponentials over another, term by term, if one of the terms is made one op with the other."""
     base, k, _ = denominator
     for total, e in available.factors.items():
         if e == 1 and k >= 1 and is_term(total) and total.op in SUMS and is_exponential(total):
@@ -152,6 +152,10 @@ def _distributed(available: ProductView, denominator: Denominator) -> Iterator[T
             ]
             if view.constant:
                 parts.append((summand(below, None, dtype), view.constant))
+            if not any(
+                normalized_product(part, distributing=False) for view, _ in parts for part in view.terms
+            ):
+                continue
             left = multiplied((available, 1), (ProductView(1, {total: 1, base: -1}), -1))
             yield left, build_sum(added(*parts), dtype)
 
@@ -276,4 +280,8 @@ def _is_unbounded(b: Any, e: Number) -> bool:
     if b.op is exp:
         return True
     looked_into = _is_sum(b) and e >= 1 and e == int(e)
-    return e > 0 and not looked_into and range_of(b).high == math.inf and reading(b) is not None
+    return e > 0 and not looked_into and may_overflow(b) and reading(b) is not None
+
+
+TAKES = (_share, _balanced, _selected, _inverse, _distributed, _quotient, _constant_share)
+"""How an exponential meets a sum of exponentials in a product, in the order in which each is tried."""

@@ -5,7 +5,7 @@ f(x)[i] = f(x[i]), so e^x[i] / Σ e^x is an entry of a softmax, whether the expo
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,10 +32,24 @@ def pushed(selection: Selection, t: Any, known: Collection[Any] = ()) -> Any:
     What is `known` is selected from as it is. Entries of it that are not selected need not be in the domain of the
     functions: the derivative of √x[i] has nothing to do with them, that of (√x)[i] has 0·∞ there.
     """
-    if t in known or not t.op.elementwise or not t.rands or not t.type.ndim or None in t.type.shape:
-        return selected(selection, t)
-    rands = [x if x.type.ndim == 0 else broadcast_to(x, t.type.shape) for x in t.rands]
-    return t.op.make_node(*[pushed(selection, x, known) if x.type.ndim else x for x in rands])
+    made: dict[Any, Any] = {}
+
+    def push(x: Any) -> Any:
+        if x not in made:
+            inside = (
+                x not in known and x.op.elementwise and x.rands and x.type.ndim and None not in x.type.shape
+            )
+            made[x] = (
+                x.op.make_node(*[_over(push, y, x) for y in x.rands]) if inside else selected(selection, x)
+            )
+        return made[x]
+
+    return push(t)
+
+
+def _over(push: Callable[[Any], Any], x: Any, t: Any) -> Any:
+    """Return an operand of a function of single entries, pushed as what is as large as the result."""
+    return push(broadcast_to(x, t.type.shape)) if x.type.ndim else x
 
 
 def selected(selection: Selection, t: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 from quicktions import Fraction
 
+from relgrad.bounds import is_moderate
 from relgrad.logic.build import build_product, build_sum, fit, fit_to
 from relgrad.logic.group import (
     Number,
@@ -166,7 +167,9 @@ def distributed_product(t: Term) -> Any:
         moved = {
             b: amount
             for b, k in view.factors.items()
-            if b is not base and (amount := _meeting(b, k, readings, _adds_up(sum_view)))
+            if b is not base
+            and not is_moderate(b)
+            and (amount := _meeting(b, k, readings, _adds_up(sum_view)))
         }
         if not moved:
             continue

@@ -307,14 +307,14 @@ def _reduceat(
         return NotImplemented
     x = np.moveaxis(array, axis, 0)
     starts = _decided(indices)
-    np.add.reduceat(np.zeros(len(x)), starts)  # raises what NumPy raises
+    made = ufunc.reduceat(np.ones(len(x), x.dtype), starts, dtype=dtype).dtype  # raises what NumPy raises
     parts = [x[i : max(j, i + 1)] for i, j in zip(starts, [*starts, len(x)][1:], strict=True)]
     if not parts:
         return array.copy() if not len(x) else NotImplemented
     # One entry stays what it is, unlike that of a reduction, which meets the identity; but for truth values of it.
     stays = dtype is None and ufunc.resolve_dtypes((x.dtype, x.dtype, None))[-1] == x.dtype
     found = [part[0] if stays and len(part) == 1 else ufunc.reduce(part, dtype=dtype) for part in parts]
-    return np.moveaxis(np.stack(found), 0, axis)
+    return np.moveaxis(np.stack(found).astype(made), 0, axis)
 
 
 def _rounds(places: np.ndarray) -> list[np.ndarray]:
