@@ -124,6 +124,10 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "hypot.reduce of one": lambda x: np.hypot.reduce(-x[None]),
     "hypot.reduceat of one": lambda x: np.hypot.reduceat(-x, [0, 3]),
     "logical_and.reduceat of one": lambda x: np.logical_and.reduceat(-x, [0, 3]),
+    "add.reduceat of truth values": lambda x: np.add.reduceat(x > 1, [0, 1]),
+    "add.reduceat of small integers": lambda x: np.add.reduceat(x.astype(np.int8), [0, 1]),
+    "clip of truth values": lambda x: np.clip(x > 1, -1, np.float32(1)),
+    "clip of small integers": lambda x: np.clip(x.astype(np.int8), -1, np.int16(1)),
     "fmax.reduce": lambda x: np.fmax.reduce(x),
     "tensorsolve": lambda x: np.linalg.tensorsolve(
         (np.outer(x, x) + np.eye(5)).reshape(5, 1, 5), x.reshape(5, 1)
@@ -211,6 +215,11 @@ def test_vectors_that_are_not_determined_have_values_and_no_derivatives():
         with pytest.raises(rg.errors.GradientError, match="not determined") as error:
             rg.grad(lambda a, h=h: np.sum((h(a) @ h(a).T) * np.arange(16.0).reshape(4, 4)))(M)
         assert error.value.where.startswith(__file__)
+
+
+def test_truth_values_have_no_decimals_as_in_numpy():
+    with pytest.raises(TypeError, match="cast"):
+        rg.stabilize(lambda x: np.round(x > 1, 1))(X)
 
 
 def test_indices_and_axes_that_numpy_refuses_are_refused():

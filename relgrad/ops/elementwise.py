@@ -253,6 +253,12 @@ def _dtype_key(x: Any) -> Any:
     return x.type.dtype
 
 
+def joint_dtype(*operands: Any) -> np.dtype:
+    """Return the dtype that NumPy's promotion gives operands together, to which Python's numbers give way."""
+    keys = map(_dtype_key, operands)
+    return np.result_type(*[k(0) if isinstance(k, type) else k for k in keys])
+
+
 @lru_cache(maxsize=4096)
 def _resolve(ufunc: np.ufunc, keys: tuple[Any, ...]) -> tuple[np.dtype, ...]:
     return ufunc.resolve_dtypes((*keys, *[None] * ufunc.nout))

@@ -216,6 +216,7 @@ def round_(a: Any, decimals: int = 0, out: Any = None) -> Any:
         return x
     if decimals == 0:
         return rint(x)
+    np.round(np.zeros(0, dtype), decimals)  # raises what NumPy raises: there are no decimals of truth values
     scale = 10.0 ** abs(decimals)
     first, second = (np.multiply, np.divide) if decimals > 0 else (np.divide, np.multiply)
     return cast(call(second, rint(call(first, x, scale)), scale), dtype)

@@ -11,10 +11,11 @@ from relgrad.contract import Laws
 from relgrad.errors import ShapeError, TraceError
 from relgrad.implementations import implements
 from relgrad.op import Op, as_term
-from relgrad.ops.arguments import call, hull, is_symbolic, refuse, require_ground
+from relgrad.ops.arguments import call, hull, is_ground, is_symbolic, refuse, require_ground
+from relgrad.ops.casting import cast
 from relgrad.ops.comparison import not_equal
 from relgrad.ops.derived import array, derived
-from relgrad.ops.elementwise import Elementwise, elementwise
+from relgrad.ops.elementwise import Elementwise, elementwise, joint_dtype
 from relgrad.ops.intervals import larger, smaller
 from relgrad.term import Term
 from relgrad.types import Interval, Type, array_type
@@ -140,9 +141,13 @@ def clip(
     refuse("np.clip", out=out, **options)
     low, high = (min if a_min is None else a_min), (max if a_max is None else a_max)
     x = as_term(a)
-    if low is not None:
-        x = maximum(x, as_term(low))
-    return x if high is None else minimum(x, as_term(high))
+    bounds = [as_term(bound) for bound in (low, high) if bound is not None]
+    if len(bounds) == 2 and all(map(is_ground, (x, *bounds))):
+        # One dtype is that of all three: one bound after the other would take -1 for an integer beside truth values.
+        x = cast(x, joint_dtype(x, *bounds))
+    for bound, limit in zip(bounds, (minimum,) if low is None else (maximum, minimum), strict=False):
+        x = limit(x, bound)
+    return x
 
 
 @derived(np.select)
