@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -154,3 +155,17 @@ def test_roots_keep_signs_and_entries_their_domains(name: str, strategy: str):
             np.sum(f(x[0] + h, *x[1:]) - f(x[0] - h, *x[1:])) / 2e-6 for h in 1e-6 * np.eye(np.size(x[0]))
         ]
     np.testing.assert_allclose(np.ravel(slope), np.ravel(want), rtol=1e-7, atol=1e-8)
+
+
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+def test_masks_that_hide_everything_have_axes_inserted(strategy: str):
+    def f(x: Any) -> Any:
+        small = np.exp(x - x.max())
+        large = np.log(1 + np.exp(small))
+        return np.sum(large * np.log(large / small))
+
+    x = np.array([0.4, -1.0, 0.3, -0.2])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        slope = rg.grad(f, strategy=strategy)(x)
+    np.testing.assert_allclose(slope, rg.grad(f, strategy="naive")(x), rtol=1e-9)

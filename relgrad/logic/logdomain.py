@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,6 +47,8 @@ from relgrad.types import Extent
 
 MOST = 2048
 """Sums of more different exponentials than this are not joined."""
+MULTIPLIED = 16
+"""Products of sums are multiplied out to so many summands, and twice those that the sums have."""
 EXTREME = 1e-30
 """Constant weights are linear, unless they or their reciprocals are smaller than this."""
 SEEN = 64
@@ -218,12 +219,23 @@ def _is_extreme(base: Any) -> bool:
 def joined_sum(t: Term) -> Joined | None:
     """Return a sum, or a contraction, as one sum of weighted exponentials; None where there are none in it."""
     if "joined" not in t.cache:
-        pieces = list(islice(_pieces(product_of(t), t.type.dtype, {}, 1, 4), MOST + 1))
-        usable = 0 < len(pieces) <= MOST and any(p.exponent is not None for p in pieces)
+        pieces = _few_pieces(t)
+        usable = any(p.exponent is not None for p in pieces)
         usable = usable and all(p.space.multiplicity is not None for p in pieces)
         usable = usable and not any(_grows(b) for p in pieces for b in p.weight.factors)
         t.cache["joined"] = join(pieces, t) if usable else None
     return t.cache["joined"]
+
+
+def _few_pieces(t: Term) -> list[Piece]:
+    """Return the summands of a term; none where multiplying them out makes many of few: (a + b)·(c + d)·(e + f)·…"""
+    pieces: list[Piece] = []
+    opened: dict[Term, int] = {}
+    for piece in _pieces(product_of(t), t.type.dtype, {}, 1, 4, opened):
+        pieces.append(piece)
+        if len(pieces) > min(MOST, MULTIPLIED + 2 * sum(opened.values())):
+            return []
+    return pieces
 
 
 def _grows(weight: Any) -> bool:
@@ -248,10 +260,13 @@ def _grows(weight: Any) -> bool:
     return False
 
 
-def _pieces(view: ProductView, dtype: Any, summed: Extents, times: Extent, depth: int) -> Iterator[Piece]:
+def _pieces(
+    view: ProductView, dtype: Any, summed: Extents, times: Extent, depth: int, seen: dict[Term, int]
+) -> Iterator[Piece]:
     """Yield the summands of a product in which one factor is a sum: those inside, each with all the rest.
 
-    The product stands under a sum over some axes, which counts it so many times.
+    The product stands under a sum over some axes, which counts it so many times. Sums that are opened are `seen`,
+    with the number of their summands.
     """
     opened = next((b for b, e in view.factors.items() if e == 1 and depth and _opens(b)), None)
     if opened is None:
@@ -262,14 +277,15 @@ def _pieces(view: ProductView, dtype: Any, summed: Extents, times: Extent, depth
         total = summands_of(opened)
         parts = [(product_of(s), k) for s, k in total.terms.items()]
         parts += [(ProductView(1, {}), total.constant)] if total.constant else []
+        seen[opened] = len(parts)
         for part, k in parts:
             inner = multiplied((others, 1), (part, 1), (ProductView(k, {}), 1))
-            yield from _pieces(inner, dtype, summed, times, depth - 1)
+            yield from _pieces(inner, dtype, summed, times, depth - 1, seen)
     elif all(is_constant_along(b, opened.op.axes) for b in others.factors):
         body = opened.rands[0]
         below, met = nested(summed, opened.op.axes, body.type.shape)
         inner = multiplied((others, 1), (product_of(body), 1))
-        yield from _pieces(inner, dtype, below, product([times, met]), depth - 1)
+        yield from _pieces(inner, dtype, below, product([times, met]), depth - 1, seen)
     else:
         yield _piece(view, dtype, summed, times)
 

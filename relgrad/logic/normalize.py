@@ -26,7 +26,7 @@ from relgrad.logic.share import dtype_of, without
 from relgrad.logic.theory import SUMS
 from relgrad.logic.turned import turned_product
 from relgrad.logic.unify import State, reify_term
-from relgrad.logic.view import product_of, sum_of, summand
+from relgrad.logic.view import product_of, sum_of
 from relgrad.op import is_constant
 from relgrad.ops.exponential import exp
 from relgrad.ops.reduction import Sum
@@ -39,16 +39,15 @@ Denominator = tuple[Term, Number, Joined]
 """A sum of exponentials, the power to which it is divided by, and how it is read."""
 
 
-def normalized_product(t: Term, distributing: bool = True) -> Any:
+def normalized_product(t: Term) -> Any:
     """Return a product with an exponential over a sum of exponentials made one, or None where there is none."""
     if not is_exponential(t):
         return None
     turned = turned_product(t)
-    if turned is not None and (inner := normalized_product(turned[1], distributing)) is not None:
+    if turned is not None and (inner := normalized_product(turned[1])) is not None:
         return fit(turned[0].make_node(inner), t)
-    takes = [take for take in TAKES if distributing or take is not _distributed]
     found = [(scope, below) for scope in scopes(product_of(t)) if (below := _denominators(scope.available))]
-    for take in takes:
+    for take in (_share, _balanced, _selected, _inverse, _quotient, _constant_share):
         for scope, denominators in found:
             for denominator in denominators:
                 if (denominator[1] < 0) != (take is _inverse):
@@ -56,9 +55,7 @@ def normalized_product(t: Term, distributing: bool = True) -> Any:
                 for left, new in take(scope.available, denominator):
                     if scope.uses_own(left):
                         own, inherited = scope.split(left)
-                        # What was distributed stays so, though its summands share the denominator.
-                        made = ProductView(1, {new: 1}) if take is _distributed else product_of(new)
-                        view = scope.rebuild(multiplied((own, 1), (made, 1)), inherited)
+                        view = scope.rebuild(multiplied((own, 1), (product_of(new), 1)), inherited)
                         result = None if view is None else fitted(build_product(view, dtype_of(t)), t)
                         if result is not None and result is not t:
                             return result
@@ -136,28 +133,6 @@ def _parts(
             if left is not None:
                 c = ProductView(piece.factors.coefficient, {})
                 yield multiplied((left, 1), (c, -1)), joined.share(i)
-
-
-def _distributed(available: ProductView, denominator: Denominator) -> Iterator[Taken]:
-    """Yield a sum of exponentials over another, term by term, if one of the terms is made one op with the other."""
-    base, k, _ = denominator
-    for total, e in available.factors.items():
-        if e == 1 and k >= 1 and is_term(total) and total.op in SUMS and is_exponential(total):
-            below = ProductView(1, {base: -1})
-            view = sum_of(total)
-            dtype = dtype_of(total)
-            parts = [
-                (summand(multiplied((product_of(part), 1), (below, 1)), None, dtype), c)
-                for part, c in view.terms.items()
-            ]
-            if view.constant:
-                parts.append((summand(below, None, dtype), view.constant))
-            if not any(
-                normalized_product(part, distributing=False) for view, _ in parts for part in view.terms
-            ):
-                continue
-            left = multiplied((available, 1), (ProductView(1, {total: 1, base: -1}), -1))
-            yield left, build_sum(added(*parts), dtype)
 
 
 def _balanced(available: ProductView, denominator: Denominator) -> Iterator[Taken]:
@@ -281,7 +256,3 @@ def _is_unbounded(b: Any, e: Number) -> bool:
         return True
     looked_into = _is_sum(b) and e >= 1 and e == int(e)
     return e > 0 and not looked_into and may_overflow(b) and reading(b) is not None
-
-
-TAKES = (_share, _balanced, _selected, _inverse, _distributed, _quotient, _constant_share)
-"""How an exponential meets a sum of exponentials in a product, in the order in which each is tried."""

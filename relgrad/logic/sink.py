@@ -170,7 +170,7 @@ def _support(t: Term) -> Support:
         if type(op) is Scatter and inner is None and None not in t.rands[0].type.shape:
             inner = constant(np.ones(t.rands[0].type.shape, bool))
         if inner is not None:
-            place = _folded(op.make_node(inner, *t.rands[1:]))
+            place = inner if inner is _NOWHERE else _folded(op.make_node(inner, *t.rands[1:]))
     return Support(_filling(place, t), max([p.sums for p in parts], default=0))
 
 
