@@ -210,6 +210,29 @@ def normed(n: int) -> Callable[..., Any]:
     return f
 
 
+RECURRENCES: dict[str, Callable[[Any, Any], Any]] = {
+    "sum": lambda a, b: a + b,
+    "product": lambda a, b: -(a * b),
+    "log-sum-exp": lambda a, b: np.log(np.exp(a) + np.exp(b)),
+    "mean": lambda a, b: (a + b) / 2,
+    "difference": lambda a, b: b - 0.5 * a,
+}
+
+
+@pytest.mark.parametrize("name", RECURRENCES)
+def test_recurrences_of_second_order_are_not_written_out(name: str) -> None:
+    """a, b ⟵ b, a + b: both operands of a step share all steps before it, of which a tree would be Fibonacci's."""
+
+    def f(x: Any) -> Any:
+        a, b = x[0], x[1]
+        for _ in range(40):
+            a, b = b, RECURRENCES[name](a, b)
+        return b * 1e-9
+
+    x = np.array([1.0, 0.9999])
+    np.testing.assert_allclose(rg.grad(f)(x), rg.grad(f, strategy="naive")(x), rtol=1e-6)
+
+
 @pytest.mark.parametrize("make", [haplotypes, rational, decaying, normed])
 def test_twice_the_rounds_are_twice_the_steps(make: Callable[[int], Callable[..., Any]]) -> None:
     z = np.array([0.3, 0.8, -0.2])

@@ -175,15 +175,16 @@ def _vanishes(points: Sequence[Point], order: int) -> bool:
 def _hole(p: Term, q: Term, search: Search) -> tuple[Term, Term, Term] | None:
     """Return the one pair of terms in which two terms differ, and its distance, or None."""
     found: set[tuple[Term, Term]] = set()
-    stack = [(p, q)]
+    stack, seen = [(p, q)], set[tuple[Term, Term]]()
     while stack:
-        a, b = stack.pop()
-        if a is b:
+        pair = a, b = stack.pop()
+        if a is b or pair in seen:
             continue
-        if head(a) == head(b) and a.rands and len(a.rands) == len(b.rands) and not search.is_shift(a, b):
+        seen.add(pair)
+        if search.is_shift(a, b):
+            found.add(pair)
+        elif head(a) == head(b) and a.rands and len(a.rands) == len(b.rands):
             stack += zip(a.rands, b.rands, strict=True)
-        elif search.is_shift(a, b):
-            found.add((a, b))
         else:
             return None
     if len(found) != 1:

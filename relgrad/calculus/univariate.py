@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,10 +39,10 @@ from relgrad.types import ArrayType
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 LARGEST = 120
 """Functions of more ops are left as they are written."""
-
-
 WIDEST = 24
-"""Sums of more summands are left as they are written."""
+"""Sums of more summands are left as they are written,"""
+LONGEST = 512
+"""and products of more factors."""
 _Factors = list[tuple[Term, int]]
 
 
@@ -258,7 +259,8 @@ def _products(nodes: Sequence[Term], base: dict[Term, Term]) -> dict[Term, list[
     for t in reversed(nodes):
         if t in inner or t.op not in (multiply, divide) or base.get(t) is not t:
             continue
-        factors = list(_factors(t, base, inner))
+        inner |= _opened(t, base, _is_part_of_product)
+        factors = _factors(t, base)
         bases = [base[f] for f, _ in factors if f in base and base[f] is not f]
         divided = any(_divides(f, e) for f, e in factors)
         if (divided and len(factors) > 2 and len(bases) != len(set(bases))) or _shared(factors, base):
@@ -299,21 +301,36 @@ def _sums(nodes: Sequence[Term], base: dict[Term, Term]) -> dict[Term, list[_Sum
     for t in reversed(nodes):
         if t in inner or t.op not in (add, subtract) or base.get(t) is not t:
             continue
-        summands = [
-            _Summand(node, sign, list(_factors(node, base, set()))) for node, sign in _added(t, base, inner)
-        ]
+        inner |= _opened(t, base, _is_part_of_sum)
+        added = list(islice(_added(t, base), WIDEST + 1))
+        summands = [_Summand(node, sign, _factors(node, base)) for node, sign in added]
         if len(summands) <= WIDEST and _alike(summands, base):
             found[t] = summands
     return found
 
 
-def _added(t: Term, base: dict[Term, Term], inner: set[Term]) -> Iterator[tuple[Term, int]]:
+def _opened(t: Term, base: dict[Term, Term], is_part: Callable[[Term, dict[Term, Term]], bool]) -> set[Term]:
+    """Return the sums in a sum, or the products in a product, itself among them; what is shared is visited once."""
+    found: set[Term] = set()
+    stack = [t]
+    while stack:
+        node = stack.pop()
+        if node not in found and is_part(node, base):
+            found.add(node)
+            stack.extend(node.rands)
+    return found
+
+
+def _is_part_of_sum(t: Term, base: dict[Term, Term]) -> bool:
+    mixed = base.get(t)
+    return (t.op in (add, subtract) and mixed is t) or (t.op is negative and _is_sum(mixed))
+
+
+def _added(t: Term, base: dict[Term, Term]) -> Iterator[tuple[Term, int]]:
     stack = [(t, 1)]
     while stack:
         node, sign = stack.pop()
-        mixed = base.get(node)
-        if (node.op in (add, subtract) and mixed is node) or (node.op is negative and _is_sum(mixed)):
-            inner.add(node)
+        if _is_part_of_sum(node, base):
             if node.op is not negative:
                 stack.append((node.rands[1], -sign if node.op is subtract else sign))
             stack.append((node.rands[0], -sign if node.op is negative else sign))
@@ -376,20 +393,27 @@ def _sum(parts: Sequence[tuple[Term, int]]) -> Term:
     return found
 
 
-def _factors(t: Term, base: dict[Term, Term], inner: set[Term]) -> Iterator[tuple[Term, int]]:
+def _factors(t: Term, base: dict[Term, Term]) -> list[tuple[Term, int]]:
+    """Return the factors of a product, each with the exponent 1 or -1; the product itself where they are many."""
+    found: list[tuple[Term, int]] = []
     stack = [(t, 1)]
     while stack:
         node, e = stack.pop()
-        mixed = base.get(node)
-        if node.op not in (multiply, divide, negative) or not (mixed is node or _is_product(mixed)):
-            yield node, e
-            continue
-        inner.add(node)
-        if node.op is negative:
-            yield constant(-1.0, node.type.dtype), 1
+        if not _is_part_of_product(node, base):
+            found.append((node, e))
+        elif node.op is negative:
+            found.append((constant(-1.0, node.type.dtype), 1))
+            stack.append((node.rands[0], e))
         else:
-            stack.append((node.rands[1], -e if node.op is divide else e))
-        stack.append((node.rands[0], e))
+            stack += [(node.rands[1], -e if node.op is divide else e), (node.rands[0], e)]
+        if len(found) + len(stack) > LONGEST:
+            return [(t, 1)]
+    return found
+
+
+def _is_part_of_product(t: Term, base: dict[Term, Term]) -> bool:
+    mixed = base.get(t)
+    return t.op in (multiply, divide, negative) and (mixed is t or _is_product(mixed))
 
 
 def _is_product(t: Term | None) -> bool:

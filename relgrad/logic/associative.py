@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from relgrad.logic.aco.shares import shares
-from relgrad.logic.equality import canonical_key
+from relgrad.logic.equality import MOST, canonical_key
 from relgrad.logic.theory import BAG, theories_of
 from relgrad.logic.unify import State, bind, is_variable, walked
 from relgrad.op import Op
@@ -36,6 +36,32 @@ def operands(t: Any, op: Op) -> list[Any]:
         else:
             found.append(node)
     return found
+
+
+def distinct_operands(t: Any, op: Op) -> list[Any]:
+    """Return the operands of an associative op applied again and again, each once."""
+    found: dict[Any, None] = {}
+    stack, seen = [t], {t}
+    while stack:
+        node = stack.pop()
+        if is_term(node) and node.op == op:
+            stack.extend(rand for rand in node.rands[::-1] if rand not in seen)
+            seen.update(node.rands)
+        else:
+            found.setdefault(node)
+    return list(found)
+
+
+def has_many_operands(t: Any, op: Op) -> bool:
+    """Whether an op is applied to more than `MOST` operands: those of a, b ⟵ b, logaddexp(a, b) are as Fibonacci's."""
+    count, stack = 0, [t]
+    while stack and count + len(stack) <= MOST:
+        node = stack.pop()
+        if is_term(node) and node.op == op:
+            stack.extend(node.rands)
+        else:
+            count += 1
+    return bool(stack)
 
 
 def applied(op: Op, parts: list[Any]) -> Any:

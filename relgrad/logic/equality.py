@@ -16,6 +16,9 @@ from relgrad.op import Constant
 from relgrad.term import Term, is_term
 from relgrad.types import ArrayType
 
+MOST = 128
+"""Applications of an associative op to more operands are equal if both operands of the last one are."""
+
 
 def equal_ground(u: Any, v: Any) -> bool:
     """Whether two ground terms are equal modulo the theories of products and sums, at every depth."""
@@ -82,10 +85,12 @@ def _shape(t: Any) -> Any:
 
 
 def _flat(t: Term) -> list[Any]:
-    """Return the operands of an associative op applied again and again, from left to right."""
+    """Return the operands of an associative op applied again and again; of more than `MOST`, the last two."""
     found: list[Any] = []
     stack = [t]
     while stack:
+        if len(found) + len(stack) > MOST:
+            return list(t.rands)
         node = stack.pop()
         if node.op == t.op:
             stack.extend(node.rands[::-1])

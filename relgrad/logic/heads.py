@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from quicktions import Fraction
 
-from relgrad.logic.associative import operands
+from relgrad.logic.associative import distinct_operands, operands
 from relgrad.logic.group import Number, ProductView, SumView, whole
 from relgrad.logic.theory import BAG, PRODUCTS, SUMS, linear_positions, theories_of
 from relgrad.logic.view import product_of, sum_of
@@ -265,7 +265,9 @@ def heads_of(t: Term, kind: str) -> frozenset[Key]:
         if kind == "product":
             found = frozenset(product_heads(product_of(t), 3))
         elif kind == "bag":
-            found = frozenset(key for q in operands(t, t.op) for key in product_heads(product_of(q), 3))
+            found = frozenset(
+                key for q in distinct_operands(t, t.op) for key in product_heads(product_of(q), 3)
+            )
         else:
             found = frozenset(
                 key

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from relgrad.logic.associative import match_bag
+from relgrad.logic.associative import has_many_operands, match_bag
 from relgrad.logic.candidates import (
     as_head,
     as_powers,
@@ -96,8 +96,8 @@ def _match_open(p: Term, t: Term, s: State) -> Iterator[State]:
         for state, _ in match_product(view, product_of(t), s, extend=False):
             yield state
         return
-    if theories_of(p.op) & BAG:
-        for state, _, _ in match_bag(p, as_head(t, p.op), s, False, matching(p.op)):
+    if theories_of(p.op) & BAG and not has_many_operands(head := as_head(t, p.op), p.op):
+        for state, _, _ in match_bag(p, head, s, False, matching(p.op)):
             yield state
     elif p.op is exp:
         yield from _match_one_exponential(p, t, s)

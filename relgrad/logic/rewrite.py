@@ -8,12 +8,12 @@ since sum(b/a) = sum(b)/a. This is what lets exp(x)·sum(g·exp(x)/S²) hold a s
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from quicktions import Fraction
 
-from relgrad.logic.associative import applied, match_bag
+from relgrad.logic.associative import applied, has_many_operands, match_bag
 from relgrad.logic.build import broadcasts, build_product, build_sum, fit, fit_to
 from relgrad.logic.group import Number, ProductView, SumView, added, multiplied, quotient
 from relgrad.logic.heads import Pattern
@@ -45,6 +45,8 @@ from relgrad.types import TupleType
 
 SCALED = 8
 """Multiples of a sum are looked at where it has at most so many summands."""
+TRIED = 512
+"""So many ways of choosing some of the operands of an associative op are tried."""
 
 
 class Rewrite(NamedTuple):
@@ -109,9 +111,9 @@ def _rewrite_bag(
 ) -> Iterator[Rewrite]:
     """Rewrite some of the operands of an op that is associative; what is made of them takes their place."""
     op = left.term.op
-    if t.op != op:
+    if t.op != op or has_many_operands(t, op):
         return
-    for state, before, behind in match_bag(left.term, t, s, True, matching(op)):
+    for state, before, behind in islice(match_bag(left.term, t, s, True, matching(op)), TRIED):
         for final in _satisfying(conditions, state):
             yield from _placed(final, applied(op, [*before, reify_term(right, final), *behind]), t, left.term)
 
