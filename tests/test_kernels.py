@@ -232,6 +232,25 @@ def test_families_at_zero():
         assert K.log1prel_n(0.0, n) == pytest.approx((-1) ** n * math.factorial(n) / (n + 1), rel=4e-15)
 
 
+@pytest.mark.parametrize("order", range(1, 6))
+def test_derivatives_of_digamma_at_negative_arguments(order):
+    rng = np.random.default_rng(order)
+    x = -rng.integers(0, 40, 30) - rng.uniform(0.02, 0.98, 30)
+    with mp.workdps(30):
+        for a, v in zip(K.digamma_n(x, order), exactly(x), strict=True):
+            # Between two poles there may be a zero: the poles' own terms give the scale.
+            scale = mp.factorial(order) * (1 / (v - mp.floor(v)) + 1 / (mp.ceil(v) - v)) ** (order + 1)
+            assert abs(mp.mpf(float(a)) - mp.polygamma(order, v)) <= 1e-13 * scale, v
+    # Far below zero ψ⁽ⁿ⁾ has nearly the period 1; SciPy's ζ would add 10¹² terms one by one.
+    far = K.digamma_n(np.array([-1e12 - 0.25]), order)
+    near = K.digamma_n(np.array([-1e6 - 0.25]), order)
+    np.testing.assert_allclose(far, near, rtol=2e-6)
+
+
+def test_derivatives_of_digamma_at_the_poles():
+    assert np.isinf(K.digamma_n(np.array([0.0, -1.0, -7.0]), 1)).all()
+
+
 def test_exprel_reaches_the_end_of_the_range():
     x = np.array([709.5, 712.0, 716.0])
     for n in range(4):

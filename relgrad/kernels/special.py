@@ -205,11 +205,24 @@ def erfcx_n(x: Any, order: int = 0) -> Any:
 
 @kernel
 def digamma_n(x: Any, order: int = 0) -> Any:
-    """The order-th derivative of the digamma function; orders above 0 for x > 0 only.
+    """The order-th derivative of the digamma function.
 
     ψ⁽ⁿ⁾(x) = (−1)ⁿ⁺¹ n! ζ(n + 1, x).
     """
     if order == 0:
         return scipy.special.digamma(*floats(x))
     (x,) = floats(x)
-    return (-1) ** (order + 1) * factorial(order) * scipy.special.zeta(x.dtype.type(order + 1), x)
+    return (-1) ** (order + 1) * factorial(order) * _hurwitz(order + 1, x)
+
+
+def _hurwitz(s: int, x: Any) -> Any:
+    """Return ζ(s, x) = Σ (x + k)⁻ˢ over k ≥ 0.
+
+    ζ(s, x) = ζ(s, 1 − r) + (−1)ˢ(ζ(s, r) − ζ(s, 1 − x)) with r = −x − ⌊−x⌋ where x < 0, since SciPy's adds the
+    terms below 0 one by one: a second for each 10⁸.
+    """
+    order, zeta = x.dtype.type(s), scipy.special.zeta
+    r = -x % 1
+    mirrored = (x < 0) & (r > 0)
+    value = zeta(order, np.where(mirrored, 1 - r, np.maximum(x, 0)))
+    return np.where(mirrored, value + (-1) ** s * (zeta(order, r) - zeta(order, 1 - x)), value)
