@@ -15,35 +15,16 @@ from relgrad.ops import (
 from relgrad.relation import positive, product_logarithmo, relation
 
 
-@relation(source="NIST Digital Library of Mathematical Functions, section 5.2")
-def log_of_gamma(x):
-    """The log of a gamma function, which itself overflows soon."""
-    return np.log(gamma(x)), log_gamma(x)
-
-
 @relation(source="functional equation of the logarithm")
 def log_of_multiple_of_gamma(x, w):
     """The log of a positive multiple of a gamma function."""
     return np.log(w * gamma(x)), np.log(w) + log_gamma(x), positive(w)
 
 
-@relation(source="functional equation of the logarithm")
-def log_of_multiple_of_inverse_gamma(x, w):
-    """The log of a positive number over a gamma function."""
-    return np.log(w / gamma(x)), np.log(w) - log_gamma(x), positive(w)
-
-
 @relation(source="NIST Digital Library of Mathematical Functions, eq. 5.11.12")
 def ratio_of_gammas(x, y):
     """A ratio of gamma functions, both of which may overflow."""
     return gamma(x) / gamma(y), gamma_ratio(x, y)
-
-
-@relation(source="functional equation of the logarithm")
-def log_of_ratio_of_gammas(x, y):
-    """The log of a ratio of gamma functions of positive arguments."""
-    ratio = gamma_ratio(x, y)
-    return np.log(ratio), np.where(ratio >= 0, gammaln(x) - gammaln(y), np.nan)
 
 
 @relation(source="NIST Digital Library of Mathematical Functions, eq. 5.12.1")
@@ -70,12 +51,6 @@ def log_of_size_of_gamma(x):
     return np.log(np.abs(gamma(x))), gammaln(x)
 
 
-@relation(source="functional equation of the logarithm")
-def log_of_size_of_ratio_of_gammas(x, y):
-    """The log of the size of a ratio of gamma functions."""
-    return np.log(np.abs(gamma_ratio(x, y))), gammaln(x) - gammaln(y)
-
-
 @relation(source="NIST Digital Library of Mathematical Functions, eq. 5.12.1")
 def log_of_size_of_beta(x, y):
     """The log of the size of a beta function."""
@@ -98,12 +73,6 @@ def one_plus_error_function(x):
 def one_minus_error_function(x):
     """One less an error function, which vanishes for large numbers."""
     return 1 - erf(x), erfc(x)
-
-
-@relation(source="NIST Digital Library of Mathematical Functions, eq. 7.2.2")
-def one_minus_complementary_error_function(x):
-    """One less a complementary error function, which vanishes at zero."""
-    return 1 - erfc(x), erf(x)
 
 
 @relation(source="NIST Digital Library of Mathematical Functions, eq. 5.12.1")

@@ -28,18 +28,6 @@ def number_times_its_binary_log(x):
 
 
 @relation(source="convention 0·log(0/q) = 0; Cover & Thomas 2006, section 2.3")
-def number_times_log_of_its_ratio(x, y):
-    """x·log(x/y) is 0 where x is."""
-    return x * np.log(x / y), xlog_ratio(x, y)
-
-
-@relation(source="convention 0·log(0/q) = 0; Cover & Thomas 2006, section 2.3")
-def number_times_log_of_its_inverse_ratio(x, y):
-    """x·log(y/x) is 0 where x is."""
-    return x * np.log(y / x), -xlog_ratio(x, y)
-
-
-@relation(source="convention 0·log(0/q) = 0; Cover & Thomas 2006, section 2.3")
 def number_times_its_log_difference(x, y):
     """x·(log x - log y) is 0 where x is."""
     return x * log_difference(x, y, x - y), np.where(y >= 0, xlog_ratio(x, y), np.nan), unrelated(x, y)
@@ -63,12 +51,6 @@ def number_times_its_inverse_log_quotient(x, y):
     return x * log_quotient(y, x, y - x), -xlog_ratio(x, y), unrelated(x, y)
 
 
-@relation(source="definition of a weighted logarithm")
-def log_of_weight_one(x):
-    """A weight of one is none."""
-    return xlogy(1, x), np.log(x)
-
-
 @relation(source="convention 0·log 0 = 0; scipy.special.xlogy")
 def weight_times_log(x, y):
     """A log without weight does not count."""
@@ -79,24 +61,6 @@ def weight_times_log(x, y):
 def weight_times_log1p(x, y):
     """A log without weight does not count."""
     return x * np.log1p(y), xlog1py(x, y), same_shape(x, y), finite(x)
-
-
-@relation(source="x·log y is linear in x")
-def multiple_of_weighted_log(x, y, z):
-    """All weights of a log together say whether it counts."""
-    return z * xlogy(x, y), xlogy(z * x, y), same_shape(x, z), finite(z)
-
-
-@relation(source="binary entropy; Cover & Thomas 2006, eq. 2.5")
-def complement_times_log_of_complement(x):
-    """(1 - x)·log(1 - x) is 0 at 1."""
-    return (1 - x) * np.log1p(-x), xlog1py(1 - x, -x)
-
-
-@relation(source="convention 0·log 0 = 0, for the log-likelihood of Bernoulli trials")
-def bernoulli_log_likelihood(x, y):
-    """The log-likelihood of outcomes x with probabilities y: where the outcome is certain, the other does not count."""
-    return x * np.log(y) + (1 - x) * np.log1p(-y), xlogy(x, y) + xlog1py(1 - x, -y)
 
 
 @relation(source="Cover & Thomas 2006, theorem 2.7.1; scipy.special.kl_div")

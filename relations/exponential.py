@@ -8,7 +8,6 @@ from relgrad.ops import (
     exp_difference,
     exprel_n,
     logdiffexp,
-    power1pm1,
 )
 from relgrad.relation import positive, relation, unknown
 
@@ -23,18 +22,6 @@ def exponential_of_logarithm(x):
 def exponential_minus_one(x):
     """An exponential less one, without the cancellation at zero."""
     return np.exp(x) - 1, np.expm1(x)
-
-
-@relation(source="definition of log1p")
-def expm1_of_log1p(x):
-    """An exponential of log(1 + x), less one, is x."""
-    return np.expm1(np.log1p(x)), x, positive(1 + x)
-
-
-@relation(source="Higham, Accuracy and Stability of Numerical Algorithms (2002), section 1.14.1")
-def relative_exponential(x):
-    """(eˣ - 1)/x, continued to one at zero."""
-    return np.expm1(x) / x, exprel_n(x, 0)
 
 
 @relation(source="Hamming, NMSE (1973), section 3.11")
@@ -65,12 +52,6 @@ def expm1_of_double(x):
 def difference_of_exponentials(x, y):
     """The difference of two exponentials, from that of the exponents."""
     return np.exp(x) - np.exp(y), exp_difference(x, y, x - y)
-
-
-@relation(source="eˣ - 1 - (eʸ - 1) = eˣ - eʸ")
-def difference_of_expm1(x, y):
-    """The difference of two exponentials less one."""
-    return np.expm1(x) - np.expm1(y), exp_difference(x, y, x - y)
 
 
 @relation(source="Higham, Accuracy and Stability of Numerical Algorithms (2002), section 1.14.1")
@@ -128,21 +109,3 @@ def relative_exponential_of_multiple(x, w):
 def argument_times_bose_of_multiple(x, w):
     """x/(e^wx - 1), continued to 1/w at zero, however it is written."""
     return x * bose(w * x), 1 / (w * exprel_n(w * x, 0)), unknown(x)
-
-
-@relation(source="functional equation of the exponential")
-def expm1_of_multiple_of_log1p(x, a):
-    """(1 + x)ᵃ - 1, written with exponential and logarithm."""
-    return np.expm1(a * np.log1p(x)), power1pm1(x, a)
-
-
-@relation(source="NIST DLMF 24.2.1")
-def reciprocal_of_expm1(x):
-    """The reciprocal of an exponential less one is a Bose function."""
-    return 1 / np.expm1(x), bose(x)
-
-
-@relation(source="NIST DLMF 24.2.1")
-def reciprocal_of_bose(x):
-    """The reciprocal of a Bose function is an exponential less one."""
-    return 1 / bose(x), np.expm1(x)

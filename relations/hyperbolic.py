@@ -7,9 +7,7 @@ from relgrad.ops import (
     coshm1,
     expit,
     expit_difference,
-    hypot_excess,
     log_cosh,
-    sagitta,
     sech_squared,
     sech_squared_difference,
 )
@@ -20,12 +18,6 @@ from relgrad.relation import positive, relation
 def difference_of_opposite_exponentials(x):
     """The difference of two opposite exponentials is twice a hyperbolic sine."""
     return np.exp(x) - np.exp(-x), 2 * np.sinh(x)
-
-
-@relation(source="NIST DLMF 4.28.4")
-def hyperbolic_sine_over_sum_of_exponentials(x):
-    """A hyperbolic sine over the sum of two opposite exponentials is half a hyperbolic tangent."""
-    return np.sinh(x) / (np.exp(x) + np.exp(-x)), np.tanh(x) / 2
 
 
 @relation(source="NIST DLMF 4.28.4")
@@ -82,12 +74,6 @@ def one_minus_square_of_hyperbolic_tangent(x):
     return 1 - np.tanh(x) ** 2, sech_squared(x)
 
 
-@relation(source="NIST DLMF 4.35.11")
-def square_of_hyperbolic_cosine_minus_one(x):
-    """The square of a hyperbolic cosine less one."""
-    return np.cosh(x) ** 2 - 1, np.sinh(x) ** 2
-
-
 @relation(source="NIST DLMF 4.35.13")
 def square_of_hyperbolic_cotangent_minus_one(x):
     """The square of a hyperbolic cotangent less one."""
@@ -139,12 +125,6 @@ def hyperbolic_cosine_minus_one(x):
     return np.cosh(x) - 1, coshm1(x)
 
 
-@relation(source="Hamming, NMSE (1973), problem 3.3.7")
-def sum_of_opposite_exponentials_minus_two(x):
-    """The sum of two opposite exponentials, less two."""
-    return np.exp(x) + np.exp(-x) - 2, 2 * coshm1(x)
-
-
 @relation(source="log cosh x = |x| - log 2 + log(1 + e^-2|x|)")
 def log_of_hyperbolic_cosine(x):
     """The log of a hyperbolic cosine."""
@@ -163,52 +143,7 @@ def log_of_multiple_of_squared_secant(x, w):
     return np.log(w * sech_squared(x)), np.log(w) - 2 * log_cosh(x), positive(w)
 
 
-@relation(source="NIST DLMF 4.37.16")
-def inverse_hyperbolic_sine(x):
-    """The log of x and the root of x² + 1 is an inverse hyperbolic sine."""
-    return np.log(hypot_excess(1, x)), -np.arcsinh(x)
-
-
-@relation(source="NIST DLMF 4.37.19")
-def inverse_hyperbolic_cosine(x):
-    """The log of x and the root of x² - 1 is an inverse hyperbolic cosine."""
-    return np.log(-sagitta(-x, 1)), np.arccosh(x)
-
-
 @relation(source="cosh u - 1 = 2·sinh²(u/2)")
 def inverse_hyperbolic_cosine_of_one_plus(x):
     """An inverse hyperbolic cosine near one."""
     return np.arccosh(1 + x), 2 * np.arcsinh(np.sqrt(x / 2))
-
-
-@relation(source="NIST DLMF 4.35.12")
-def log1p_of_negated_square_of_hyperbolic_tangent(x):
-    """The log of one less the square of a hyperbolic tangent, written with log1p."""
-    return np.log1p(-(np.tanh(x) ** 2)), -2 * log_cosh(x)
-
-
-@relation(source="tanh x = 2·σ(2x) - 1")
-def log1p_of_hyperbolic_tangent(x):
-    """The log of one plus a hyperbolic tangent, written with log1p."""
-    return (
-        np.log1p(np.tanh(x)),
-        np.where(x < 0, x - log_cosh(x), -np.log1p(np.expm1(-2 * x) / 2)),
-    )
-
-
-@relation(source="σ(x)·σ(-x) = σ(x) - σ(x)²")
-def difference_of_slopes_of_logistics(x, y):
-    """The difference of two slopes of the logistic function."""
-    return (
-        expit(x) * expit(-x) - expit(y) * expit(-y),
-        sech_squared_difference(x / 2, y / 2, (x - y) / 2) / 4,
-    )
-
-
-@relation(source="(tanh x - tanh y)·(tanh x + tanh y) = sech²y - sech²x")
-def product_of_differences_of_logistics(x, y):
-    """The product of two differences of logistic functions is one of squared secants, also in its derivatives."""
-    return (
-        expit_difference(x, y, x - y) * expit_difference(x, -y, x + y),
-        -sech_squared_difference(x / 2, y / 2, (x - y) / 2) / 4,
-    )

@@ -28,12 +28,6 @@ def difference_of_log1p_and_logarithm(x, y):
     return np.log1p(x) - np.log(y), log_difference(1 + x, y, x - (y - 1))
 
 
-@relation(source="Hamming, NMSE (1973), problem 3.3.6")
-def log_of_relative_increase(x, y):
-    """The log of a quotient that is near one because something is added above."""
-    return np.log((x + y) / x), log_quotient(x + y, x, y)
-
-
 @relation(source="Hamming, NMSE (1973), example 3.8")
 def difference_of_entropies(x, y):
     """The difference of two terms x·log x."""
@@ -68,12 +62,6 @@ def log_difference_minus_other_relative_distance(x, y, z):
 def log_quotient_minus_relative_distance(x, y, z):
     """The logarithm of a quotient near one less its first term."""
     return log_quotient(x, y, z) - z / y, -itakura_saito(y + z, y, z)
-
-
-@relation(source="Hamming, NMSE (1973), problem 3.3.6")
-def difference_quotient_of_logarithm(x, y, z):
-    """The difference quotient of a logarithm, times its argument."""
-    return y * log_difference(x, y, z) / z, np.where(y >= 0, logrel_n((y + z) / y, 0), np.nan)
 
 
 @relation(source="Hamming, NMSE (1973), problem 3.3.6")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from relgrad.relation import positive, relation, same_shape
+from relgrad.relation import relation, same_shape
 
 
 @relation(
@@ -15,45 +15,9 @@ def log_of_determinant(x):
 
 
 @relation(source="Golub & Van Loan 2013, section 3.2")
-def log_of_multiple_of_determinant(x, w):
-    """The log of a positive multiple of a determinant."""
-    sign, log = np.linalg.slogdet(x)
-    return np.log(w * np.linalg.det(x)), np.log(w) + np.where(sign >= 0, log, np.nan), positive(w)
-
-
-@relation(source="Golub & Van Loan 2013, section 3.2")
 def log_of_absolute_determinant(x):
     """The log of the size of a determinant."""
     return np.log(np.abs(np.linalg.det(x))), np.linalg.slogdet(x)[1]
-
-
-@relation(source="Golub & Van Loan 2013, section 3.2")
-def log_of_root_of_determinant(x, w):
-    """The log of a positive multiple of the root of a determinant."""
-    sign, log = np.linalg.slogdet(x)
-    return (
-        np.log(w * np.sqrt(np.linalg.det(x))),
-        np.log(w) + 0.5 * np.where(sign >= 0, log, np.nan),
-        positive(w),
-    )
-
-
-@relation(source="Golub & Van Loan 2013, section 3.2; the density of a normal distribution")
-def log_of_inverse_root_of_determinant(x, w):
-    """The log of a positive number over the root of a determinant."""
-    sign, log = np.linalg.slogdet(x)
-    return (
-        np.log(w / np.sqrt(np.linalg.det(x))),
-        np.log(w) - 0.5 * np.where(sign >= 0, log, np.nan),
-        positive(w),
-    )
-
-
-@relation(source="Golub & Van Loan 2013, section 3.2")
-def log_of_inverse_of_determinant(x, w):
-    """The log of a positive number over a determinant."""
-    sign, log = np.linalg.slogdet(x)
-    return np.log(w / np.linalg.det(x)), np.log(w) - np.where(sign >= 0, log, np.nan), positive(w)
 
 
 @relation(source="Golub & Van Loan 2013, section 3.2")
@@ -62,28 +26,6 @@ def log_of_power_of_determinant(x, y):
     sign, log = np.linalg.slogdet(x)
     multiple = np.where(np.logical_and(y == 0, log == -np.inf), 0, y * log)
     return np.log(np.linalg.det(x) ** y), np.where(sign**y >= 0, multiple, np.nan)
-
-
-@relation(source="Golub & Van Loan 2013, section 3.2")
-def log_of_ratio_of_determinants(x, y):
-    """The log of a ratio of determinants."""
-    sign, log = np.linalg.slogdet(x)
-    sign_y, log_y = np.linalg.slogdet(y)
-    return (
-        np.log(np.linalg.det(x) / np.linalg.det(y)),
-        np.where(sign * sign_y >= 0, log - log_y, np.nan),
-    )
-
-
-@relation(source="Golub & Van Loan 2013, section 3.2")
-def log_of_product_of_determinants(x, y):
-    """The log of a product of determinants."""
-    sign, log = np.linalg.slogdet(x)
-    sign_y, log_y = np.linalg.slogdet(y)
-    return (
-        np.log(np.linalg.det(x) * np.linalg.det(y)),
-        np.where(sign * sign_y >= 0, log + log_y, np.nan),
-    )
 
 
 @relation(source="Higham, Accuracy and Stability of Numerical Algorithms (2002), section 14.1")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from relgrad.ops import log1mexp, logdiffexp, logsumexp, power1p, power1pm1, softplus, xlog1py
+from relgrad.ops import log1mexp, logsumexp, power1p, power1pm1, softplus, xlog1py
 from relgrad.relation import nonnegative, positive, relation
 
 
@@ -18,22 +18,10 @@ def log_of_sum_of_exponentials(x, axis):
     return np.log(np.sum(np.exp(x), axis=axis, keepdims=True)), logsumexp(x, axis=axis, keepdims=True)
 
 
-@relation(source="Muller, Elementary Functions (2016), section 10.4")
-def log_of_sum_of_two_exponentials(x, y):
-    """The log of the sum of two exponentials."""
-    return np.log(np.exp(x) + np.exp(y)), np.logaddexp(x, y)
-
-
 @relation(source="Maechler 2012, eq. 10")
 def log_of_one_plus_exponential(x):
     """The log of one plus an exponential is a softplus."""
     return np.log(1 + np.exp(x)), softplus(x)
-
-
-@relation(source="Maechler 2012, eq. 10")
-def log1p_of_exponential(x):
-    """The log of one plus an exponential is a softplus, however it is written."""
-    return np.log1p(np.exp(x)), softplus(x)
 
 
 @relation(source="Maechler 2012, eq. 7")
@@ -46,12 +34,6 @@ def log_of_one_minus_exponential(x):
 def log_of_negated_expm1(x):
     """The log of one less an exponential, for x < 0, written with expm1."""
     return np.log(-np.expm1(x)), log1mexp(x)
-
-
-@relation(source="Maechler 2012, eq. 7")
-def log_of_difference_of_exponentials(x, y):
-    """The log of the difference of two exponentials, for x > y."""
-    return np.log(np.exp(x) - np.exp(y)), logdiffexp(x, y)
 
 
 @relation(source="Goldberg 1991, theorem 4")
@@ -82,12 +64,6 @@ def exponential_of_multiple_of_log1p(x, a):
 def exponential_of_weighted_log1p(x, a):
     """The exponential of a multiple of log(1 + x), which is zero for an exponent of zero, is a power."""
     return np.exp(xlog1py(a, x)), power1p(x, a)
-
-
-@relation(source="Goldberg 1991, What every computer scientist should know, section 1.4")
-def expm1_of_weighted_log1p(x, a):
-    """An exponential of a multiple of log(1 + x), less one, is what interest adds."""
-    return np.expm1(xlog1py(a, x)), power1pm1(x, a)
 
 
 @relation(source="Goldberg 1991, What every computer scientist should know, section 1.4")

@@ -27,12 +27,6 @@ def exponential_over_one_plus_exponential(x):
     return np.exp(x) / (1 + np.exp(x)), expit(x)
 
 
-@relation(source="e^x·σ(-x) = σ(x)")
-def exponential_times_logistic(x):
-    """An exponential turns the logistic function of one tail into that of the other."""
-    return np.exp(x) * expit(-x), expit(x)
-
-
 @relation(source="σ(x) + σ(-x) = 1")
 def one_minus_logistic(x):
     """The complement of a logistic function is that of the negated argument."""
@@ -45,12 +39,6 @@ def log_of_logistic(x):
     return np.log(expit(x)), log_expit(x)
 
 
-@relation(source="log σ(x) = -log(1 + e^-x)")
-def exponential_of_log_logistic(x):
-    """The exponential of a log-logistic function is the logistic function."""
-    return np.exp(log_expit(x)), expit(x)
-
-
 @relation(source="Maechler 2012, eq. 10")
 def log1p_of_negated_logistic(x):
     """The log of the complement of a logistic function."""
@@ -61,24 +49,6 @@ def log1p_of_negated_logistic(x):
 def ratio_of_opposite_logistics(x):
     """The odds of a logistic function are an exponential."""
     return expit(x) / expit(-x), np.exp(x)
-
-
-@relation(source="log odds: log σ(x) - log σ(-x) = x")
-def difference_of_opposite_log_logistics(x):
-    """The log odds of a logistic function are its argument."""
-    return log_expit(x) - log_expit(-x), x
-
-
-@relation(source="softplus(x) - softplus(-x) = x")
-def difference_of_opposite_softplus(x):
-    """Opposite softplus functions differ by their argument."""
-    return softplus(x) - softplus(-x), x
-
-
-@relation(source="log σ(x) = x - log(1 + e^x)")
-def log_logistic_plus_softplus(x):
-    """A log-logistic function and the softplus are the argument."""
-    return log_expit(x) + softplus(x), x
 
 
 @relation(source="log σ(x) = x - log(1 + e^x)")
@@ -99,12 +69,6 @@ def difference_of_softplus(x, y):
     return softplus(x) - softplus(y), softplus_difference(x, y, x - y)
 
 
-@relation(source="(1 + e^x)/(1 + e^y) = 1 + (e^(x - y) - 1)·σ(y)")
-def difference_of_log_logistics(x, y):
-    """The difference of the logs of two logistic functions, from that of their arguments."""
-    return log_expit(x) - log_expit(y), softplus_difference(-y, -x, x - y)
-
-
 @relation(source="σ(x) - σ(y) = (1 - e^(y - x))·σ(x)·σ(-y)")
 def log_of_difference_of_logistics(x, y, z):
     """The log of the probability of an interval under a logistic distribution, for x > y."""
@@ -115,12 +79,6 @@ def log_of_difference_of_logistics(x, y, z):
 def softplus_minus_mean(x):
     """A softplus less its argument times the logistic function is an entropy, which both may exceed by far."""
     return softplus(x) - x * expit(x), expit_entropy(x)
-
-
-@relation(source="σ(x) - y = (1 - y)·σ(x) - y·σ(-x)")
-def logistic_minus_label(x, y):
-    """A logistic function less a label, which may be one."""
-    return expit(x) - y, (1 - y) * expit(x) - y * expit(-x), maybe_one(y)
 
 
 @relation(source="log(1 + e^x) - x = log(1 + e^-x)")

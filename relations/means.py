@@ -18,20 +18,6 @@ def mean_minus_number(x, y, axis):
     )
 
 
-@relation(source="the mean is linear; Ogita, Rump & Oishi 2005, Accurate sum and dot product")
-def mean_minus_mean(x, y, axis, its_axis):
-    """How far two means are apart, from their distances to the second, as it rounds."""
-    near = np.mean(y, axis=its_axis, keepdims=True)
-    return (
-        np.mean(x, axis=axis, keepdims=True) - near,
-        mean_minus(x, near, axis=axis) - mean_minus(y, near, axis=its_axis),
-        additive(x, y),
-        constant_along(near, axis),
-        varying_along(x, axis),
-        varying_along(y, its_axis),
-    )
-
-
 @relation(source="Steiner's theorem, with weights that need not sum to one")
 def weighted_squares_minus_square_of_weighted_sum(x, w, axis):
     """A variance under probabilities: what these lack of one counts with the square of the mean."""

@@ -11,7 +11,6 @@ from relgrad.ops import (
     xlogy,
 )
 from relgrad.relation import (
-    nonnegative,
     positive,
     relation,
     same_shape,
@@ -30,17 +29,6 @@ def distance_from_weighted_mean(x, w, axis):
     """What is left when the weighted mean is taken off, where there is one."""
     mean = np.sum(w * x, axis=axis, keepdims=True) / np.sum(w, axis=axis, keepdims=True)
     return x - mean, deviation(x, w, axis=axis), same_shape(x, w), positive(w)
-
-
-@relation(source="Chan, Golub & LeVeque 1983, eq. 1.2 to 1.1")
-def sum_of_squares_about_mean(x, axis):
-    """The sum of squares less the square of the sum over n is that of the distances from the mean."""
-    total = np.sum(x, axis=axis, keepdims=True)
-    return (
-        np.sum(x * x, axis=axis, keepdims=True) - total * np.mean(x, axis=axis, keepdims=True),
-        np.sum(np.square(centred(x, axis=axis)), axis=axis, keepdims=True),
-        varying_along(x, axis),
-    )
 
 
 @relation(source="Steiner's theorem: E[xy] - E[x]E[y] is the covariance")
@@ -115,18 +103,6 @@ def sum_of_fourth_powers_about_mean(x, axis):
     )
 
 
-@relation(source="the law of cosines, |x - y|² = |x|² + |y|² - 2x·y")
-def squared_distance_expanded(x, y, axis):
-    """A squared distance that was multiplied out is the sum of the squared differences."""
-    return (
-        np.sum(x * x, axis=axis, keepdims=True)
-        + np.sum(y * y, axis=axis, keepdims=True)
-        - 2 * np.sum(x * y, axis=axis, keepdims=True),
-        np.sum(np.square(x - y), axis=axis, keepdims=True),
-        same_shape(x, y),
-    )
-
-
 @relation(source="(x - y)² = x² + y² - 2xy")
 def squared_distance_expanded_in_two(x, y, axis):
     """A squared distance that was multiplied out, its squares summed together."""
@@ -154,28 +130,12 @@ def log_of_product_over_axes(x, axis):
 
 
 @relation(source="functional equation of the logarithm")
-def log_of_multiple_of_product(x, w, axis):
-    """The log of a positive multiple of a product."""
-    return (
-        np.log(w * np.prod(x, axis=axis, keepdims=True)),
-        np.log(w) + log_prod(x, axis=axis, keepdims=True),
-        positive(w),
-    )
-
-
-@relation(source="functional equation of the logarithm")
 def log_of_power_of_product(x, y, axis):
     """The log of a power of a product, which may be negative where the power is even."""
     power = prod_power(x, y, axis=axis, keepdims=True)
     log = log_prod(np.abs(x), axis=axis, keepdims=True)
     multiple = np.where(np.logical_and(y == 0, log == -np.inf), 0, y * log)
     return np.log(power), np.where(power >= 0, multiple, np.nan)
-
-
-@relation(source="functional equation of the logarithm")
-def log_of_size_of_product(x, axis):
-    """The log of the size of a product."""
-    return np.log(np.abs(np.prod(x, axis=axis, keepdims=True))), log_prod(np.abs(x), axis=axis, keepdims=True)
 
 
 @relation(source="functional equation of the logarithm")
@@ -203,22 +163,10 @@ def power_of_product_over_axes(x, y, axis):
     return np.prod(x, axis=axis, keepdims=True) ** y, prod_power(x, y, axis=axis, keepdims=True)
 
 
-@relation(source="definition of the geometric mean")
-def reciprocal_of_power_of_product(x, y, axis):
-    """The reciprocal of a power of a product is its power to the opposite exponent."""
-    return 1 / prod_power(x, y, axis=axis, keepdims=True), prod_power(x, -y, axis=axis, keepdims=True)
-
-
 @relation(source="definition of a power")
 def first_power_of_product(x, axis):
     """The first power of a product is the product."""
     return prod_power(x, 1, axis=axis, keepdims=True), np.prod(x, axis=axis, keepdims=True)
-
-
-@relation(source="definition of the geometric mean")
-def root_of_product_over_axes(x, axis):
-    """The root of a product, without forming what overflows or underflows."""
-    return np.sqrt(np.prod(x, axis=axis, keepdims=True)), prod_power(x, 0.5, axis=axis, keepdims=True)
 
 
 @relation(source="functional equation of the logarithm; the density of a Dirichlet distribution")
@@ -229,16 +177,6 @@ def log_of_product_of_powers(x, a, axis):
     return (
         log_prod(power, axis=axis, keepdims=True),
         np.where(np.prod(np.sign(x) ** a, axis=axis, keepdims=True) >= 0, log, np.nan),
-    )
-
-
-@relation(source="functional equation of the logarithm; the density of a Dirichlet distribution")
-def log_of_product_of_powers_of_positives(x, a, axis):
-    """The log of a product of powers of what is positive is the sum of multiples of the logs."""
-    return (
-        log_prod(np.power(x, a), axis=axis, keepdims=True),
-        np.sum(xlogy(a, x), axis=axis, keepdims=True),
-        nonnegative(x),
     )
 
 

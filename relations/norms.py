@@ -79,13 +79,3 @@ def one_minus_cosine_of_vectors(x, y, axis):
 def norm_of_absolute(x, axis):
     """A norm does not look at signs."""
     return np.linalg.norm(np.abs(x), axis=axis, keepdims=True), np.linalg.norm(x, axis=axis, keepdims=True)
-
-
-@relation(source="the root is increasing; a norm that is bounded below, as in normalisation with an epsilon")
-def root_of_bounded_sum_of_squares(x, y, axis):
-    """The root of a sum of squares, bounded below, is a norm that is."""
-    return (
-        np.sqrt(np.maximum(np.sum(x * x, axis=axis, keepdims=True), y)),
-        np.maximum(np.linalg.norm(x, axis=axis, keepdims=True), np.sqrt(y)),
-        nonnegative(y),
-    )

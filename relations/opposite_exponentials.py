@@ -6,24 +6,6 @@ from relgrad.ops import bose, expit, expit_difference, sech_squared_difference
 from relgrad.relation import relation
 
 
-@relation(source="NIST DLMF 4.28.1 and 4.28.2")
-def sum_of_hyperbolic_cosines_and_sines(x, axis):
-    """A sum of hyperbolic cosines and one of their sines is one of exponentials."""
-    return (
-        np.sum(np.cosh(x), axis=axis, keepdims=True) + np.sum(np.sinh(x), axis=axis, keepdims=True),
-        np.sum(np.exp(x), axis=axis, keepdims=True),
-    )
-
-
-@relation(source="NIST DLMF 4.28.1 and 4.28.2")
-def sum_of_hyperbolic_cosines_minus_sines(x, axis):
-    """A sum of hyperbolic cosines less one of their sines is one of exponentials."""
-    return (
-        np.sum(np.cosh(x), axis=axis, keepdims=True) - np.sum(np.sinh(x), axis=axis, keepdims=True),
-        np.sum(np.exp(-x), axis=axis, keepdims=True),
-    )
-
-
 @relation(source="NIST DLMF 4.28.2")
 def sum_of_opposite_exponentials(x):
     """The sum of two opposite exponentials is twice a hyperbolic cosine."""
@@ -34,12 +16,6 @@ def sum_of_opposite_exponentials(x):
 def exponential_over_hyperbolic_cosine(x):
     """An exponential over a hyperbolic cosine is a logistic function."""
     return np.exp(x) / np.cosh(x), 2 * expit(2 * x)
-
-
-@relation(source="(eˣ - 1)/(eˣ + 1) = tanh(x/2)")
-def expm1_over_exponential_plus_one(x):
-    """(eˣ - 1)/(eˣ + 1) is the hyperbolic tangent of one half."""
-    return np.expm1(x) / (np.exp(x) + 1), np.tanh(x / 2)
 
 
 @relation(source="(tanh x - tanh y)·(tanh x + tanh y) = sech²y - sech²x")
@@ -61,12 +37,6 @@ def exponential_over_hyperbolic_sine(x):
 def opposite_exponential_over_hyperbolic_sine(x):
     """An exponential of the negated argument over a hyperbolic sine is a Bose function."""
     return np.exp(-x) / np.sinh(x), 2 * bose(2 * x)
-
-
-@relation(source="(e²ˣ - 1)/(eˣ - 1)² = (eˣ + 1)/(eˣ - 1)")
-def expm1_of_double_over_square(x):
-    """e²ˣ - 1 over the square of eˣ - 1 is a hyperbolic cotangent of one half."""
-    return np.expm1(2 * x) / np.expm1(x) ** 2, 1 / np.tanh(x / 2)
 
 
 @relation(source="Hamming, NMSE (1973), problem 3.4.4: e²ˣ - 1 = (eˣ - 1)(eˣ + 1)")

@@ -6,18 +6,6 @@ from relgrad.ops import log_quotient
 from relgrad.relation import additive, relation
 
 
-@relation(source="Goldberg 1991, theorem 4")
-def binary_log_of_one_plus(x):
-    """The binary log of one plus something, without rounding the sum."""
-    return np.log2(1 + x), np.log1p(x) / np.log(2.0)
-
-
-@relation(source="Goldberg 1991, theorem 4")
-def decimal_log_of_one_plus(x):
-    """The decimal log of one plus something, without rounding the sum."""
-    return np.log10(1 + x), np.log1p(x) / np.log(10.0)
-
-
 @relation(source="Hamming, NMSE (1973), problem 3.3.6")
 def binary_log_of_quotient(x, y):
     """The binary log of a quotient of numbers that may be nearly equal."""

@@ -17,8 +17,6 @@ from relgrad.ops import (
 )
 from relgrad.relation import (
     maybe_large,
-    nonnegative,
-    positive,
     relation,
     unknown,
     unlike_exponentials,
@@ -101,24 +99,6 @@ def difference_quotient_of_square(x, y, z):
     return power_difference(x, y, 2, z) / z, y + (y + z)
 
 
-@relation(source="definition of a difference")
-def power_difference_plus_subtrahend(x, y, z, a):
-    """A difference of powers and what was subtracted."""
-    return power_difference(x, y, a, z) + np.power(y, a), np.power(y + z, a), nonnegative(y)
-
-
-@relation(source="definition of a difference")
-def minuend_minus_power_difference(x, y, a):
-    """What was subtracted from, less a difference of powers."""
-    return np.power(x, a) - power_difference(x, y, a, x - y), np.power(y, a), nonnegative(x)
-
-
-@relation(source="definition of a difference")
-def difference_from_one_plus_one(x, z, a):
-    """A power less one, plus one."""
-    return power_difference(x, 1, a, z) + 1, np.power(1 + z, a)
-
-
 @relation(source="Goldberg 1991, What every computer scientist should know, section 1.4")
 def power_of_one_plus(x, a):
     """A high power of one plus something, which may be tiny."""
@@ -165,12 +145,6 @@ def log_of_power_of_one_plus(x, a):
         np.log(power1p(x, a)),
         np.where(power1p(x, a) >= 0, xlog1py(a, np.where(x < -1, -2 - x, x)), np.nan),
     )
-
-
-@relation(source="functional equation of the logarithm")
-def log_of_power_of_one_plus_what_is_positive(x, a):
-    """The log of a power of one plus something that leaves it positive."""
-    return np.log(power1p(x, a)), a * np.log1p(x), positive(1 + x)
 
 
 @relation(source="Box & Cox 1964, eq. 1")

@@ -7,12 +7,6 @@ from relgrad.relation import additive, relation
 
 
 @relation(source="Hamming, NMSE (1973), section 3.3")
-def relative_increase(x, z):
-    """How much larger a quotient is than one, where something is added above."""
-    return (x + z) / x - 1, z / x
-
-
-@relation(source="Hamming, NMSE (1973), section 3.3")
 def relative_decrease(x, z):
     """How much smaller a quotient is than one, where something is added below."""
     return x / (x + z) - 1, -z / (x + z)
@@ -28,12 +22,6 @@ def relative_difference(x, y, z):
 def share_of_rest_plus_one(x, z):
     """What is divided by the rest, plus one, is the whole over the rest."""
     return x / (z - x) + 1, z / (z - x)
-
-
-@relation(source="Hamming, NMSE (1973), section 3.3")
-def relative_difference_of_summands(x, y, z):
-    """How far a quotient of two sums that have something in common is from one, where it is split."""
-    return x / (x + z) + y / (x + z) - 1, (y - z) / (x + z)
 
 
 @relation(source="Hamming, NMSE (1973), section 3.3")
@@ -56,12 +44,6 @@ def root_of_quotient_minus_one(x, y):
         ratio_minus_one(x, y, x - y) / (np.sqrt(x / y) + 1),
         additive(x, y),
     )
-
-
-@relation(source="definition of a quotient")
-def quotient_minus_one_times_divisor(x, y, z):
-    """How far a quotient is from one, times what is divided by."""
-    return y * ratio_minus_one(x, y, z), z
 
 
 @relation(source="Higham, Accuracy and Stability of Numerical Algorithms (2002), problem 1.5")

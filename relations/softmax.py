@@ -5,7 +5,6 @@ import numpy as np
 from relgrad.ops import (
     complement,
     deviation,
-    gibbs,
     log1mexp,
     log_softmax,
     logsumexp,
@@ -44,24 +43,6 @@ def normalized_weighted_exponential(x, w, axis):
     )
 
 
-@relation(source="Blanchard, Higham & Higham 2021, eq. 1.5")
-def quotient_of_summand(x, axis):
-    """The quotient of an exponential and the sum that holds it is a softmax."""
-    return gibbs(x, x, axis=axis), softmax(x, axis=axis)
-
-
-@relation(source="functional equation of the exponential")
-def multiple_of_quotient(a, x, y, axis):
-    """An exponential times a quotient of exponentials is one quotient."""
-    return np.exp(y) * gibbs(a, x, axis=axis), gibbs(a + y, x, axis=axis)
-
-
-@relation(source="functional equation of the exponential")
-def multiple_of_weighted_quotient(a, x, y, w, axis):
-    """An exponential times a quotient of weighted exponentials is one quotient."""
-    return np.exp(y) * gibbs(a, x, axis=axis, weights=w), gibbs(a + y, x, axis=axis, weights=w)
-
-
 @relation(source="√p is the unit vector along √e^x")
 def root_of_softmax(x, axis):
     """The root of a softmax, as in the distance of Hellinger, has slopes where it underflows."""
@@ -90,12 +71,6 @@ def argument_minus_logsumexp(x, axis):
 def exponential_of_log_softmax(x, axis):
     """The exponential of a log-softmax is a softmax."""
     return np.exp(log_softmax(x, axis=axis)), softmax(x, axis=axis)
-
-
-@relation(source="a distribution has mass one")
-def sum_of_weighted_softmax(x, w, axis):
-    """A weighted softmax sums to one."""
-    return np.sum(softmax(x, axis=axis, weights=w), axis=axis, keepdims=True), 1
 
 
 @relation(source="Gini impurity: 1 - Σp² = Σ p·(1 - p)")

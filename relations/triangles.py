@@ -6,12 +6,6 @@ from relgrad.ops import hypot_excess, leg, power_difference, quadratic_root, sag
 from relgrad.relation import positive, relation
 
 
-@relation(source="Moler & Morrison 1983, Replacing square roots by Pythagorean sums")
-def root_of_one_plus_square(x):
-    """The root of one plus a square is a hypotenuse."""
-    return np.sqrt(1 + x * x), np.hypot(1, x)
-
-
 @relation(source="Kahan 1987, Branch cuts for complex elementary functions, section 4")
 def hypotenuse_minus_leg(x, y):
     """A hypotenuse less one of the legs."""

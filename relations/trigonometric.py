@@ -114,12 +114,6 @@ def arccosine_of_one_minus_square(x):
 
 
 @relation(source="NIST DLMF 4.21.26")
-def arccosine_of_product_of_one_minus_and_plus(x):
-    """An angle from a chord, where one less its square is written in factors."""
-    return np.arccos(-(x - 1) * (x + 1)), 2 * np.arctan2(np.abs(x), np.sqrt(2 - x * x))
-
-
-@relation(source="NIST DLMF 4.21.26")
 def arccosine_of_product_of_one_plus_and_minus(x):
     """An angle from a chord, where one less its square is written in factors."""
     return np.arccos((1 - x) * (1 + x)), 2 * np.arctan2(np.abs(x), np.sqrt(2 - x * x))

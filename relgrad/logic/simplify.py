@@ -24,7 +24,9 @@ from relgrad.logic.ranges import range_of
 from relgrad.logic.share import dtype_of
 from relgrad.logic.theory import PRODUCTS, SUMS
 from relgrad.logic.view import SHARED, product_of, sum_of, summand, summand_key
+from relgrad.op import as_term
 from relgrad.ops.arithmetic import divide, power, reciprocal, sqrt
+from relgrad.ops.comparison import greater, less, logical_or
 from relgrad.ops.gather import Index, Scatter
 from relgrad.ops.reduction import Sum
 from relgrad.term import Term, is_term
@@ -261,13 +263,24 @@ def _reading(part: Any) -> dict[Any, Number]:
 
 
 def undone(t: Term) -> Term | None:
-    """Return x where a term is g(f(x)) for the inverse g of a function f that is defined everywhere; or None.
+    """Return x where a term is g(f(x)) for the inverse g of a function f that is defined there; or None.
 
-    arctanh(tanh(x)) → x
+    arctanh(tanh(x)) → x, exp(log(1 + y²)) → 1 + y²
     """
     if len(t.rands) != 1 or not t.op.elementwise or not is_term(f := t.rands[0]):
         return None
     if len(f.rands) != 1 or not f.op.elementwise or f.op.laws.inverse != t.op.name:
         return None
     (x,) = f.rands
-    return x if x.type == t.type and f.op.outside(Tracer(x)) is None else None
+    outside = f.op.outside(Tracer(x)) if x.type == t.type else True
+    return x if outside is None or (outside is not True and _never(as_term(outside))) else None
+
+
+def _never(test: Term) -> bool:
+    """Whether the range of an operand says that a test of it is false everywhere: y² + 1 < 0."""
+    if test.op is logical_or:
+        return all(map(_never, test.rands))
+    if test.op not in (less, greater) or number_of(test.rands[1]) is None:
+        return False
+    known, limit = range_of(test.rands[0]), float(test.rands[1].op.value)
+    return known.low >= limit if test.op is less else known.high <= limit
