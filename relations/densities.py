@@ -10,15 +10,8 @@ from relgrad.ops import (
     gamma,
     gamma_ratio,
     gammaln,
-    log_gamma,
 )
-from relgrad.relation import positive, product_logarithmo, relation
-
-
-@relation(source="functional equation of the logarithm")
-def log_of_multiple_of_gamma(x, w):
-    """The log of a positive multiple of a gamma function."""
-    return np.log(w * gamma(x)), np.log(w) + log_gamma(x), positive(w)
+from relgrad.relation import product_logarithmo, relation
 
 
 @relation(source="NIST Digital Library of Mathematical Functions, eq. 5.11.12")
@@ -37,24 +30,6 @@ def beta_of_gammas(x, y):
 def binomial_of_gammas(x, y):
     """A binomial coefficient by gamma functions: of x + y - 2 objects, x - 1."""
     return gamma(x + y - 1) / (gamma(x) * gamma(y)), 1 / ((x + y - 1) * beta(x, y))
-
-
-@relation(source="NIST Digital Library of Mathematical Functions, eq. 5.12.1")
-def log_of_beta(x, y):
-    """The log of a beta function."""
-    return np.log(beta(x, y)), np.where(beta(x, y) >= 0, betaln(x, y), np.nan)
-
-
-@relation(source="NIST Digital Library of Mathematical Functions, section 5.2")
-def log_of_size_of_gamma(x):
-    """The log of the size of a gamma function, which itself overflows soon."""
-    return np.log(np.abs(gamma(x))), gammaln(x)
-
-
-@relation(source="NIST Digital Library of Mathematical Functions, eq. 5.12.1")
-def log_of_size_of_beta(x, y):
-    """The log of the size of a beta function."""
-    return np.log(np.abs(beta(x, y))), betaln(x, y)
 
 
 @relation(source="functional equation of the logarithm, for factors of any sign")

@@ -7,11 +7,10 @@ from relgrad.ops import (
     coshm1,
     expit,
     expit_difference,
-    log_cosh,
     sech_squared,
     sech_squared_difference,
 )
-from relgrad.relation import positive, relation
+from relgrad.relation import relation
 
 
 @relation(source="NIST DLMF 4.28.1")
@@ -123,24 +122,6 @@ def difference_of_squares_of_hyperbolic_functions(x):
 def hyperbolic_cosine_minus_one(x):
     """A hyperbolic cosine less one."""
     return np.cosh(x) - 1, coshm1(x)
-
-
-@relation(source="log cosh x = |x| - log 2 + log(1 + e^-2|x|)")
-def log_of_hyperbolic_cosine(x):
-    """The log of a hyperbolic cosine."""
-    return np.log(np.cosh(x)), log_cosh(x)
-
-
-@relation(source="log cosh x = |x| - log 2 + log(1 + e^-2|x|)")
-def log_of_multiple_of_hyperbolic_cosine(x, w):
-    """The log of a positive multiple of a hyperbolic cosine."""
-    return np.log(w * np.cosh(x)), np.log(w) + log_cosh(x), positive(w)
-
-
-@relation(source="log sech²x = -2·log cosh x")
-def log_of_multiple_of_squared_secant(x, w):
-    """The log of a positive multiple of the square of a hyperbolic secant."""
-    return np.log(w * sech_squared(x)), np.log(w) - 2 * log_cosh(x), positive(w)
 
 
 @relation(source="cosh u - 1 = 2·sinh²(u/2)")

@@ -129,24 +129,6 @@ def log_of_product_over_axes(x, axis):
     return np.log(np.prod(x, axis=axis, keepdims=True)), log_prod(x, axis=axis, keepdims=True)
 
 
-@relation(source="functional equation of the logarithm")
-def log_of_power_of_product(x, y, axis):
-    """The log of a power of a product, which may be negative where the power is even."""
-    power = prod_power(x, y, axis=axis, keepdims=True)
-    log = log_prod(np.abs(x), axis=axis, keepdims=True)
-    multiple = np.where(np.logical_and(y == 0, log == -np.inf), 0, y * log)
-    return np.log(power), np.where(power >= 0, multiple, np.nan)
-
-
-@relation(source="functional equation of the logarithm")
-def log_of_size_of_power_of_product(x, y, axis):
-    """The log of the size of a power of a product."""
-    size = np.abs(prod_power(x, y, axis=axis, keepdims=True))
-    log = log_prod(np.abs(x), axis=axis, keepdims=True)
-    multiple = np.where(np.logical_and(y == 0, log == -np.inf), 0, y * log)
-    return np.log(size), np.where(size >= 0, multiple, np.nan)
-
-
 @relation(source="products commute")
 def ratio_of_products(x, y, axis):
     """A ratio of products is a product of ratios."""

@@ -12,7 +12,6 @@ from relgrad.ops import (
     power1pm1,
     power_difference,
     quadratic_root,
-    xlog1py,
     xlogx1p_minus_x,
 )
 from relgrad.relation import (
@@ -136,15 +135,6 @@ def reciprocal_of_power_minus_one_plus_one(x, z, a):
 def reciprocal_of_leg_less_one(x, y, d, z):
     """The reciprocal of a leg less one, as in a Lorentz factor, over what it vanishes with."""
     return power_difference(leg(x, y, d), 1, -1, z), -z / (1 + z)
-
-
-@relation(source="functional equation of the logarithm")
-def log_of_power_of_one_plus(x, a):
-    """The log of a power of one plus something, which may be negative where the power is even."""
-    return (
-        np.log(power1p(x, a)),
-        np.where(power1p(x, a) >= 0, xlog1py(a, np.where(x < -1, -2 - x, x)), np.nan),
-    )
 
 
 @relation(source="Box & Cox 1964, eq. 1")

@@ -12,10 +12,9 @@ from relgrad.ops import (
     log_cosh,
     log_cosh_difference,
     log_expit,
-    log_ndtr,
     softplus,
 )
-from relgrad.relation import positive, relation
+from relgrad.relation import relation
 
 
 @relation(source="functional equation of the exponential")
@@ -34,12 +33,6 @@ def ratio_of_hyperbolic_sines(x, y):
 def ratio_of_hyperbolic_sine_and_cosine(x, y):
     """The ratio of a hyperbolic sine and a cosine, both of which may overflow."""
     return np.sinh(x) / np.cosh(y), np.tanh(x) * np.exp(log_cosh_difference(x, y, x - y))
-
-
-@relation(source="NIST Digital Library of Mathematical Functions, eq. 7.2.2: erfc(x) = 2·Φ(-√2·x)")
-def log_of_multiple_of_complementary_error_function(x, w):
-    """The log of a tail of the normal distribution."""
-    return np.log(w * erfc(x)), np.log(2 * w) + log_ndtr(-np.sqrt(0 * x + 2) * x), positive(w)
 
 
 @relation(source="NIST Digital Library of Mathematical Functions, eq. 7.2.3; the ratio of Mills")

@@ -236,6 +236,14 @@ class Contract:
         """
         return None
 
+    def log_size(self, *operands: Any) -> tuple[Any, Any] | None:
+        """Return (s, log|f|) of f = op(operands), which may leave the floats where its logarithm does not; or None.
+
+        s has the sign of f; None is f itself. Operands and answer are symbolic arrays.
+        Γ(x): ((−1)^⌊x⌋ where x < 0, gammaln(x)).
+        """
+        return None
+
     def range_of(self, *ranges: Interval) -> Interval:
         """Return where the entries of the result lie, from where those of the inputs lie."""
         return REAL

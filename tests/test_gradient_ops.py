@@ -18,13 +18,14 @@ from relgrad.contract import Laws
 from relgrad.gradient import Anchor, Gradient, Pushforward
 from relgrad.interpret import interpret
 from relgrad.leaf import Input, Known
-from relgrad.op import Constant, Op, Pack, Project
+from relgrad.op import Constant, Op, Pack, Project, as_term
 from relgrad.ops.elementwise import Elementwise
 from relgrad.ops.failing import Fails
 from relgrad.ops.rectangular import Completion
 from relgrad.schedule import schedule, strategy
 from relgrad.term import Term, subterms
 from relgrad.trace.trace import trace
+from relgrad.trace.tracer import Tracer
 from relgrad.types import ArrayType, Interval, TupleType
 
 
@@ -261,6 +262,20 @@ def test_the_table_meets_every_op(seen: dict[Any, Any]) -> None:
 def test_every_op_answers_every_question(seen: dict[Any, tuple[Term, dict[Term, Any]]]) -> None:
     silent = {str(node.op): questions for node, _ in seen.values() if (questions := list(unanswered(node)))}
     assert silent == {}
+
+
+def test_logarithms_that_ops_state_are_theirs(seen: dict[Any, tuple[Term, dict[Term, Any]]]) -> None:
+    """f = sign(s)·e^l for (s, l) = log_size(f), where f is in the range of floats."""
+    met = 0
+    for node, arguments in seen.values():
+        stated = node.op.log_size(*map(Tracer, node.rands))
+        if stated is not None:
+            met += 1
+            signs, size = (node if part is None else as_term(part) for part in stated)
+            with np.errstate(all="ignore"):
+                value, signs, size = interpret([node, signs, size], arguments)
+            np.testing.assert_allclose(np.sign(signs) * np.exp(size), value, rtol=1e-12)
+    assert met >= 8
 
 
 def unanswered(node: Term) -> Iterator[str]:

@@ -314,7 +314,15 @@ def _parts(t: Term, is_closed: Callable[[Term], bool]) -> dict[Part, int]:
     counts: dict[Part, int] = {}
     for x, factors, sign in parts:
         counts[x, factors] = counts.get((x, factors), 0) + sign
-    return {part: count for part, count in counts.items() if count}
+    return {part: count for part, count in counts.items() if count and not _is_zero_or_nan(part[0])}
+
+
+def _is_zero_or_nan(t: Term) -> bool:
+    """Whether a part says where a sum has a value, and adds nothing: where(x > 0, 0, nan)."""
+    return t.op is where and all(
+        is_constant(x) and wanted(x.op.value).all()
+        for x, wanted in zip(t.rands[1:], (np.logical_not, np.isnan), strict=True)
+    )
 
 
 def _multiple(t: Term) -> tuple[Term, Term] | None:

@@ -43,7 +43,7 @@ from relgrad.kernels.doubled import rounded as rounded
 from relgrad.kernels.doubled import sum_cancels as sum_cancels
 from relgrad.kernels.entropies import xlog_ratio
 from relgrad.kernels.extended import extended_range as extended_range
-from relgrad.kernels.gammas import gamma_ratio, log_gamma
+from relgrad.kernels.gammas import gamma_ratio
 from relgrad.kernels.index import (
     add_along,
     add_at,
@@ -199,7 +199,6 @@ __all__ = [
     "log_difference",
     "log_expit",
     "log_exprel",
-    "log_gamma",
     "log_ndtr",
     "log_prod",
     "log_quotient",

@@ -1,4 +1,4 @@
-"""Kernels around the gamma function: logarithms and ratios that neither overflow nor lose their sign."""
+"""Ratios of gamma functions that neither overflow nor lose their sign."""
 
 from __future__ import annotations
 
@@ -8,18 +8,6 @@ import numpy as np
 import scipy.special
 
 from relgrad.kernels.dispatch import floats, kernel
-
-
-@kernel
-def log_gamma(x: Any) -> Any:
-    """log Γ(x), though Γ(x) may overflow; NaN where it is negative.
-
-    >>> log_gamma(np.array([1.0, -0.5]))
-    array([ 0., nan])
-    """
-    (x,) = floats(x)
-    below = (x < 0) & (np.floor(x) % 2 != 0)
-    return np.where(below, np.nan, scipy.special.gammaln(x)).astype(x.dtype)[()]
 
 
 @kernel

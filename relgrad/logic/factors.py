@@ -1,14 +1,15 @@
 """Logarithms of products factor by factor, where a factor may leave the floats though the logarithm does not.
 
 log ∏ bᵢ^eᵢ = Σ eᵢ·log|bᵢ| where the product of their signs is not negative. Only products with a factor that grows
-fast are read so: a power with a variable exponent, a gamma function, a determinant, a product over axes. Where nothing
-can overflow, the logarithm of the product is the more accurate one.
+fast are read so: a power with a variable exponent, a product over axes, and ops that answer `log_size`, as a gamma
+function, a determinant, a hyperbolic cosine do. Where nothing can overflow, the logarithm of the product is the more
+accurate one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from quicktions import Fraction
@@ -19,68 +20,88 @@ from relgrad.logic.match import match
 from relgrad.logic.ranges import Goal, finding, range_of
 from relgrad.logic.unify import State, reify_term
 from relgrad.logic.view import product_of, sum_of
-from relgrad.op import constant
+from relgrad.op import as_term, constant
 from relgrad.ops.arithmetic import absolute, add, multiply, power, sign, subtract
 from relgrad.ops.comparison import greater_equal, less
+from relgrad.ops.differences import power1p
 from relgrad.ops.exponential import log
+from relgrad.ops.reduction import Prod
 from relgrad.ops.selection import where
 from relgrad.ops.stable import xlog1py, xlogy
 from relgrad.term import Term, is_term
+from relgrad.trace.tracer import Tracer
 
-_FAST = frozenset(["gamma", "gamma_ratio", "beta", "prod", "prod_power", "det", "power1p"])
+
+class _Log(NamedTuple):
+    """log|f| of a factor f, and what has the sign of f."""
+
+    size: Any
+    sign: Any
 
 
 def logarithm_by_factors(t: Term) -> Any:
-    """Return the logarithm of a product as the sum of those of its factors, or None where none of them grows fast."""
+    """Return the logarithm of a product as the sum of those of its factors, or None where none of them grows fast.
+
+    log(2·Γ(x)/y) ⟶ log(2/y) + log|Γ(x)|, and NaN where the product is negative.
+    """
     view = product_of(t)
-    if not any(_grows(b) for b in view.factors) or view.coefficient <= 0:
-        return None
-    if len(view.factors) == 1 and next(iter(view.factors)).op is not power and view.coefficient == 1:
+    logs = {b: _log(b) for b in view.factors}
+    if view.coefficient <= 0 or not any(logs.values()) or _is_over_axes(t):
         return None
     parts: list[tuple[SumView, Number]] = []
-    doubtful: list[Any] = []
+    doubtful: dict[Any, Any] = {}
     calm: dict[Any, Number] = {}
     for base, e in view.factors.items():
-        known = range_of(base).nonnegative
-        if not known and not isinstance(e, Fraction) and e % 2:
-            doubtful.append(base)
-        if _grows(base):
-            size = base if known or isinstance(e, Fraction) else absolute(base)
-            parts.append((sum_of(_log(base, size)), e))
-        else:
+        found = logs[base]
+        if not range_of(base).nonnegative and (isinstance(e, Fraction) or e % 2):
+            doubtful[base] = base if found is None else found.sign
+        if found is None:
             calm[base] = e
-    rest = ProductView(view.coefficient, calm)
+        else:
+            parts.append((sum_of(found.size), e))
     if calm or view.coefficient != 1:
-        inner = build_product(rest, t.type.dtype)
-        own = [b for b in doubtful if b in calm]
-        if len(doubtful) > 1 or (doubtful and not own):
-            inner = inner if not own else absolute(inner)
-        parts.insert(0, (sum_of(log(inner)), 1))
+        inner = build_product(ProductView(view.coefficient, calm), t.type.dtype)
+        own = any(b in calm for b in doubtful)
+        parts.insert(0, (sum_of(log(absolute(inner) if own and len(doubtful) > 1 else inner)), 1))
+        if own and len(doubtful) == 1:
+            doubtful.clear()  # its own logarithm says so
     result = build_sum(added(*parts), t.type.dtype)
-    if not doubtful or (len(doubtful) == 1 and doubtful[0] in calm):
+    if not doubtful:
         return result
-    signs: Any = sign(doubtful[0])
-    for base in doubtful[1:]:
-        signs = multiply(signs, sign(base))
+    first, *others = doubtful.values()
+    signs = first if not others else sign(first)
+    for other in others:
+        signs = multiply(signs, sign(other))
     # Added, it leaves the gradient as it is.
     return add(result, where(greater_equal(signs, constant(0.0)), constant(0.0), constant(np.nan)))
 
 
-def _grows(base: Any) -> bool:
-    return is_term(base) and (base.op is power or base.op.name in _FAST)
+def _is_over_axes(t: Term) -> bool:
+    """Whether a term is a product over axes, or its size: relations know the logarithm of a whole one."""
+    return type((t.rands[0] if t.op is absolute else t).op) is Prod
 
 
-def _log(base: Term, size: Any) -> Any:
-    """Return the logarithm of the size of a factor; that of a power is a multiple of its base's, and 0 of 0⁰."""
+def _log(base: Any) -> _Log | None:
+    """Return log|f| of a factor that may grow fast; that of a power is a multiple of its base's, and 0 of 0⁰."""
+    if not is_term(base) or not base.ground:
+        return None
+    if base.op is absolute:
+        inner = _log(base.rands[0])
+        return inner and _Log(inner.size, base)
     if base.op is power:
         x, y = base.rands
         known = range_of(x)
-        return multiply(y, log(x)) if known.positive else xlogy(y, x if known.nonnegative else absolute(x))
-    if base.op.name == "power1p":
+        size = multiply(y, log(x)) if known.positive else xlogy(y, x if known.nonnegative else absolute(x))
+        return _Log(size, base)
+    if base.op is power1p:
         x, y = base.rands
         below = less(x, constant(-1.0))
-        return xlog1py(y, x if range_of(x).low >= -1 else where(below, subtract(constant(-2.0), x), x))
-    return log(size)
+        size = xlog1py(y, x if range_of(x).low >= -1 else where(below, subtract(constant(-2.0), x), x))
+        return _Log(size, base)
+    if type(base.op) is Prod:
+        return _Log(log(base if range_of(base).nonnegative else absolute(base)), base)
+    found = base.op.log_size(*map(Tracer, base.rands))
+    return found and _Log(as_term(found[1]), base if found[0] is None else as_term(found[0]))
 
 
 def product_logarithmo(x: Any, y: Any) -> Goal:

@@ -68,12 +68,12 @@ from relgrad.ops.differences import (
     xlogx_difference,
 )
 from relgrad.ops.entropies import xlog_ratio
-from relgrad.ops.exponential import sech_squared
+from relgrad.ops.exponential import log_cosh, sech_squared
 from relgrad.ops.families import (
     erfcx,
     logrel_n,
 )
-from relgrad.ops.gammas import gamma_ratio, log_gamma
+from relgrad.ops.gammas import gamma_ratio
 from relgrad.ops.moments import centred, log_prod, prod1pm1, prod_power
 from relgrad.ops.remainders import (
     coshm1,
@@ -97,7 +97,6 @@ from relgrad.ops.stable import (
     log1mexp,
     log1prel_n,
     log_cloglog,
-    log_cosh,
     log_expit,
     log_exprel,
     log_sinhc,
@@ -154,7 +153,6 @@ __all__ = [
     "log_difference",
     "log_expit",
     "log_exprel",
-    "log_gamma",
     "log_ndtr",
     "log_prod",
     "log_quotient",

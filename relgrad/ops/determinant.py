@@ -35,6 +35,9 @@ class Det(Square):
         (t,) = eval_points
         return [None if t is None else _inner(Cofactor()(inputs[0]), t)]
 
+    def log_size(self, *operands: Any) -> tuple[Any, Any]:
+        return slogdet(*operands)
+
     def ball(self, *balls: Any) -> Any:
         return over_matrices(lambda a: a.det(), *balls)
 

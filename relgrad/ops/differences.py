@@ -16,11 +16,11 @@ from relgrad.op import as_term, is_constant
 from relgrad.ops.arithmetic import cbrt, negative, power
 from relgrad.ops.comparison import greater_equal
 from relgrad.ops.elementwise import Elementwise, elementwise
-from relgrad.ops.exponential import cosh, exp, expm1, log, sech_squared, sinh
+from relgrad.ops.exponential import cosh, exp, expm1, log, log_cosh, sech_squared, sinh
 from relgrad.ops.families import exprel_n
 from relgrad.ops.increments import known_difference
 from relgrad.ops.selection import where
-from relgrad.ops.stable import bose, expit, log_cosh, softplus, xlog1py
+from relgrad.ops.stable import bose, expit, softplus, xlog1py
 from relgrad.ops.trigonometric import arctan, cos, sin, tan
 from relgrad.types import POSITIVE, REAL, Interval
 

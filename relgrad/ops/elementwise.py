@@ -62,6 +62,8 @@ class Elementwise(Op):
         continues: bool = False,
         strict: bool | None = None,
         meaning: Callable[..., Any] | None = None,
+        log: Callable[..., Any] | None = None,
+        sign: Callable[..., Any] | None = None,
         called: bool = False,
     ):
         self.label = label
@@ -78,6 +80,7 @@ class Elementwise(Op):
         self.exactly = exactly
         self.beyond = outside
         self.plain = meaning
+        self.log, self.sign = log, sign
         self.continues = continues
         self.is_strict = self.arity == 1 if strict is None else strict
         if kernel:
@@ -171,6 +174,11 @@ class Elementwise(Op):
 
     def outside(self, *operands: Any) -> Any:
         return None if self.beyond is None else self.beyond(*operands)
+
+    def log_size(self, *operands: Any) -> tuple[Any, Any] | None:
+        if self.log is None:
+            return None
+        return None if self.sign is None else self.sign(*operands), self.log(*operands)
 
     def strict(self, node: Term) -> bool:
         return self.is_strict

@@ -153,12 +153,21 @@ sinh = elementwise(
     range=increasing(np.sinh),
     ball=lambda x: x.sinh(),
 )
+log_cosh = elementwise(
+    "log_cosh",
+    kernels.log_cosh,
+    lambda g, out, x: g * np.tanh(x),
+    range=NONNEGATIVE,
+    ball=lambda x: (2 * (x / 2).sinh() ** 2).log1p(),
+    kernel=True,
+)
 cosh = elementwise(
     "cosh",
     np.cosh,
     lambda g, out, x: g * np.sinh(x),
     range=lambda x: increasing(np.cosh, _AT_LEAST_ONE)(magnitude(x)),
     ball=lambda x: x.cosh(),
+    log=log_cosh,
 )
 # 1/cosh², where 1 − tanh² would cancel and cosh overflow, here and in what derives from it.
 sech_squared = Elementwise(
@@ -168,6 +177,7 @@ sech_squared = Elementwise(
     code="4 * expit(2 * {0}) * expit(-2 * {0})",
     range=Interval(0.0, 1.0, True),
     ball=lambda x: x.sech() ** 2,
+    log=lambda x: -2.0 * log_cosh(x),
 )
 sech_squared.imports = ("expit",)
 tanh = elementwise(

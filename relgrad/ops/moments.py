@@ -117,6 +117,11 @@ class ProdPower(_ProductOp):
     def range_of(self, *ranges: Interval) -> Interval:
         return NONNEGATIVE if ranges[0].nonnegative else REAL
 
+    def log_size(self, *operands: Any) -> tuple[Any, Any]:
+        x, p = operands
+        log = LogProd(self.axes)(np.abs(x))
+        return None, np.where(np.logical_and(p == 0, log == -np.inf), 0.0, p * log)
+
     def _with_zeros(self, x: Any, p: Any) -> tuple[Any, Any, Any, Any]:
         """Return where a product is 0, there p·(Π x)ᵖ⁻¹ and the products of others, and elsewhere log Π x."""
         vanishes = np.any(x == 0, axis=self.axes, keepdims=True)

@@ -47,6 +47,7 @@ erfc = elementwise(
     range=Interval(0.0, 2.0, True, True),
     laws=Laws(monotone=-1),
     ball=lambda x: x.erfc(),
+    log=lambda x: 0.6931471805599453 + log_ndtr(-1.4142135623730951 * x),
 )
 implements(scipy.special.erfc)(erfc)
 ndtr = elementwise(
@@ -107,6 +108,8 @@ gamma = elementwise(
     kernel=True,
     range=lambda x: POSITIVE if x.nonnegative else REAL,
     ball=lambda x: x.gamma(),
+    log=lambda x: gammaln(x),
+    sign=lambda x: np.where(np.logical_and(x < 0, np.floor(x) % 2 != 0), -1.0, 1.0),
 )
 gammaln = elementwise(
     "gammaln",
@@ -124,6 +127,7 @@ beta = elementwise(
     laws=Laws(commutative=True),
     range=lambda x, y: POSITIVE if x.nonnegative and y.nonnegative else REAL,
     ball=lambda x, y: x.gamma() * y.gamma() / (x + y).gamma(),
+    log=lambda x, y: betaln(x, y),
 )
 betaln = elementwise(
     "betaln",

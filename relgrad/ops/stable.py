@@ -45,7 +45,6 @@ __all__ = [
     "log1pexp",
     "log1prel_n",
     "log_cloglog",
-    "log_cosh",
     "log_expit",
     "log_exprel",
     "log_ndtr",
@@ -168,14 +167,6 @@ logdiffexp = elementwise(
     kernel=True,
     outside=lambda x, y: x < y,
     strict=True,
-)
-log_cosh = elementwise(
-    "log_cosh",
-    kernels.log_cosh,
-    lambda g, out, x: g * np.tanh(x),
-    range=NONNEGATIVE,
-    ball=lambda x: (2 * (x / 2).sinh() ** 2).log1p(),
-    kernel=True,
 )
 log_exprel = elementwise(
     "log_exprel",

@@ -182,7 +182,7 @@ def _raised(x: Any) -> Any:
     return pick(x.hi > 0, raised, Doubled(np.full(x.shape, np.nan)))
 
 
-@_entry("gammaln", "loggamma", "log_gamma")
+@_entry("gammaln", "loggamma")
 def _gammaln(x: Any) -> Any:
     y, small = _raised(x), minimum(x, Doubled(_LARGE))
     product = reduce(lambda p, n: p * (small + float(n)), range(1, _SHIFT), small)
