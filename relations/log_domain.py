@@ -14,24 +14,6 @@ def logarithm_in_the_log_domain(x, y):
     return np.log(x), y, logarithmo(x, y)
 
 
-@relation(source="Blanchard, Higham & Higham 2021, section 1")
-def log1p_in_the_log_domain(x, y):
-    """The logarithm of one plus an expression of exponentials, formed without leaving the log domain."""
-    return np.log1p(x), y, logarithmo(1 + x, y)
-
-
-@relation(source="Blanchard, Higham & Higham 2021, section 1")
-def binary_logarithm_in_the_log_domain(x, y):
-    """The binary logarithm of an expression of exponentials, by way of the natural one."""
-    return np.log2(x), y / np.log(2.0), logarithmo(x, y)
-
-
-@relation(source="Blanchard, Higham & Higham 2021, section 1")
-def decimal_logarithm_in_the_log_domain(x, y):
-    """The decimal logarithm of an expression of exponentials, by way of the natural one."""
-    return np.log10(x), y / np.log(10.0), logarithmo(x, y)
-
-
 @relation(source="Blanchard, Higham & Higham 2021, eq. 1.5")
 def quotient_in_the_log_domain(x, y, z):
     """An exponential over a sum of exponentials, formed where neither needs to be in range."""

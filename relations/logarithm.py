@@ -42,12 +42,6 @@ def log_of_one_plus(x):
     return np.log(1 + x), np.log1p(x)
 
 
-@relation(source="Maechler 2012, eq. 7")
-def log1p_of_negated_exponential(x):
-    """The log of one less an exponential, for x < 0, written with log1p."""
-    return np.log1p(-np.exp(x)), log1mexp(x)
-
-
 @relation(source="functional equation of the logarithm")
 def log_of_reciprocal(x):
     """The log of a reciprocal."""

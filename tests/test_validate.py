@@ -421,6 +421,16 @@ def test_what_floats_fail_as_written_raises_no_alarm(f):
     assert said == []
 
 
+def test_a_choice_that_infinity_over_infinity_decides_raises_no_alarm():
+    def f(x):
+        y = np.exp(np.exp(x) ** 2)
+        y = y.sum(axis=-2, keepdims=True) * y / y.mean()
+        return np.where(y > 0, y, 0.0)
+
+    _, said = warned(lambda: rg.stabilize(f)(np.zeros((5, 3))))
+    assert said == []
+
+
 def test_single_precision_is_judged_by_its_own_rounding():
     x = X.astype(np.float32)
     _, said = warned(lambda: rg.stabilize(lambda x: np.log(np.sum(np.exp(x))) + np.tanh(x))(x))

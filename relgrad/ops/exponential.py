@@ -79,6 +79,7 @@ log2 = elementwise(
     ball=lambda x: log_or_infinite(x) / _log2(),
     outside=lambda x: x < 0,
     continues=True,
+    meaning=lambda x: np.log(x) / LN2,
 )
 log10 = elementwise(
     "log10",
@@ -89,6 +90,7 @@ log10 = elementwise(
     ball=lambda x: log_or_infinite(x) / _arb(10).log(),
     outside=lambda x: x < 0,
     continues=True,
+    meaning=lambda x: np.log(x) / LN10,
 )
 log1p = elementwise(
     "log1p",

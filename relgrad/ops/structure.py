@@ -69,6 +69,10 @@ class Squeeze(_Axes):
     def output_type(self, *types: Any) -> Type:
         shape = types[0].shape
         rank = len(shape)
+        if any(isinstance(shape[a], int) and shape[a] != 1 for a in self.axes):
+            raise ShapeError(
+                f"axes {self.axes} of an array of shape {shape} are to be removed, and are not all of extent 1"
+            )
         return array_type(types[0].dtype, [n for i, n in enumerate(shape) if i - rank not in self.axes])
 
     def make_node(self, *inputs: Any) -> Term:

@@ -32,8 +32,12 @@ from relgrad.logic import (
     theories_of,
     undone,
 )
+from relgrad.op import as_term, constant, is_constant
+from relgrad.ops.arithmetic import add, divide
+from relgrad.ops.exponential import log
 from relgrad.relation import Library
-from relgrad.term import Term
+from relgrad.term import Term, substitute, subterms
+from relgrad.trace.tracer import Tracer
 from relgrad.types import ArrayType
 
 
@@ -62,6 +66,8 @@ def relate(t: Term, library: Library, note: Note, within: int = 0) -> Iterator[F
     theories = theories_of(t.op)
     readings = theories & ~within
     yield from relate_rows(t, library, note, readings)
+    if t.op.elementwise and len(t.rands) == 1:
+        yield from relate_logarithm(t, library, note)
     inner = undone(t)
     if inner is not None:
         yield Found("simplify", "cancel_inverse", inner, "a function meets its inverse", {})
@@ -101,6 +107,22 @@ def relate_rows(t: Term, library: Library, note: Note, readings: int) -> Iterato
                 yield Found("relation", row.name, rewrite.term, row.summary, bindings)
         except Exception as error:
             note(row.name, t, error)
+
+
+def relate_logarithm(t: Term, library: Library, note: Note) -> Iterator[Found]:
+    """Yield what rows make of a logarithm under another name, log₂(x/y) = log(x/y)/log 2 and log1p(x) = log(1 + x)."""
+    (x,) = t.rands
+    meaning = None if t.op is log or t.op.times else t.op.meaning(Tracer(x))
+    if meaning is None:
+        return
+    whole = as_term(meaning)
+    part = whole.rands[0] if whole.op is divide and is_constant(whole.rands[1]) else whole
+    if part.op is log and part.rands[0] in (x, add(constant(1.0, x.type.dtype), x)):
+        for found in relate_rows(part, library, note, 0):
+            (new,) = substitute([whole], {part: found.term})
+            if t not in subterms(new):
+                why = f"{t.op} read by definition, {found.name}"
+                yield Found("simplify", "logarithm_by_definition", fit(new, t), why, found.bindings)
 
 
 def sink(t: Term, note: Note) -> Iterator[Found]:

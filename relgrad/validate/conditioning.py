@@ -153,7 +153,7 @@ class Written:
 
 
 class _Noise:
-    """Perturbs the operands of what rounds; what has left the range of floats may be anything just outside of it.
+    """Perturbs the operands of what rounds; what has left the range of floats may be anything outside of it.
 
     exp(-e⁷) > 0 is perturbed, too: the exponential is positive, though its float is 0.
     """
@@ -176,8 +176,10 @@ class _Noise:
             return x
         noise = self.rng.uniform(0.5, 1.0, x.shape) * self.rng.choice((-self.eta, self.eta), x.shape)
         info = np.finfo(x.dtype)
-        least, most = float(info.tiny) / float(info.eps), float(info.max) ** 0.95
+        least = float(info.tiny) / float(info.eps)
         with np.errstate(all="ignore"):
+            # One infinity over another is any number, and not nearly one.
+            most = float(info.max) ** self.rng.uniform(0.6, 0.95, x.shape) if np.any(np.isinf(x)) else np.inf
             found = np.where(x == 0, least, np.where(np.isinf(x), np.copysign(most, x), x))
             return (found * (1 + noise)).astype(x.dtype)
 
