@@ -7,7 +7,6 @@ from relgrad.ops import (
     bose_difference,
     exp_difference,
     exprel_n,
-    logdiffexp,
 )
 from relgrad.relation import positive, relation, unknown
 
@@ -22,12 +21,6 @@ def exponential_of_logarithm(x):
 def exponential_minus_one(x):
     """An exponential less one, without the cancellation at zero."""
     return np.exp(x) - 1, np.expm1(x)
-
-
-@relation(source="Hamming, NMSE (1973), section 3.11")
-def exponential_over_expm1(x):
-    """An exponential over itself less one."""
-    return np.exp(x) / np.expm1(x), -bose(-x)
 
 
 @relation(source="e⁻ˣ·(eˣ - 1) = 1 - e⁻ˣ")
@@ -75,12 +68,6 @@ def sign_of_positive(x):
     return np.sign(x), 1, positive(x)
 
 
-@relation(source="1/(eˣ - 1) - 1/(eʸ - 1) = (eˣ⁻ʸ - 1)/((eˣ - 1)·(e⁻ʸ - 1))")
-def difference_of_bose(x, y):
-    """The difference of two Bose functions, from that of their arguments."""
-    return bose(x) - bose(y), bose_difference(x, y, x - y)
-
-
 @relation(source="Hamming, NMSE (1973), problem 3.4.2")
 def expm1_of_sum_over_product(x, y):
     """An exponential less one, over those of the parts of its exponent."""
@@ -91,12 +78,6 @@ def expm1_of_sum_over_product(x, y):
 def difference_of_exponentials_minus_tangent(x, y, z):
     """The difference of two exponentials less its first term."""
     return exp_difference(x, y, z) - z * np.exp(y), np.exp(y) * (np.expm1(z) - z)
-
-
-@relation(source="Maechler 2012, eq. 7, for y = 0")
-def log_of_expm1(x):
-    """The log of an exponential less one, for x > 0: the inverse of a softplus."""
-    return np.log(np.expm1(x)), logdiffexp(x, 0)
 
 
 @relation(source="(eˣ - 1)/x with a scale")

@@ -37,12 +37,6 @@ def twice_logistic_minus_one(x):
     return 2 * expit(x) - 1, np.tanh(x / 2)
 
 
-@relation(source="σ(x) = (1 + tanh(x/2))/2")
-def difference_of_opposite_logistics(x):
-    """The difference of two opposite logistic functions is a hyperbolic tangent."""
-    return expit(x) - expit(-x), np.tanh(x / 2)
-
-
 @relation(source="σ(x) - σ(y) = (1 - e^(y - x))·σ(x)·σ(-y)")
 def difference_of_logistics(x, y):
     """The difference of two logistic functions, from that of their arguments."""

@@ -9,7 +9,6 @@ from relgrad.ops import (
     log_quotient,
     logrel_n,
     xlog1py,
-    xlog_ratio,
     xlogx_difference,
     xlogy,
 )
@@ -68,19 +67,6 @@ def log_quotient_minus_relative_distance(x, y, z):
 def relative_log_quotient(x, y, z):
     """The logarithm of a quotient near one, over its relative distance from one."""
     return y * log_quotient(x, y, z) / z, logrel_n((y + z) / y, 0)
-
-
-@relation(source="Hamming, NMSE (1973), problem 3.3.6")
-def difference_quotient_of_relative_entropy(x, y):
-    """The difference quotient of a logarithm, times its argument, which may be zero."""
-    return (
-        xlog_ratio(y, x) / (x - y),
-        np.where(
-            np.abs(x) < np.abs(y),
-            -y / x * log1prel_n((y - x) / x, 0),
-            np.where(y == 0, y * x, -log1prel_n((x - y) / y, 0)),
-        ),
-    )
 
 
 @relation(source="NIST DLMF 4.6.1")

@@ -6,7 +6,6 @@ from relgrad.ops import (
     bose,
     exprel_n,
     log_exprel,
-    log_quotient,
     log_sinhc,
     power_difference,
 )
@@ -37,15 +36,4 @@ def log_of_one_minus_square(x, z):
     return (
         np.log(-power_difference(x, 1, 2, z)),
         np.where(np.square(1 + z) < 0.5, np.log1p(-np.square(1 + z)), np.log(-z) + np.log(2 + z)),
-    )
-
-
-@relation(source="the log of an odds ratio: p·(1 - q)/(q·(1 - p)) = 1 + (p - q)/(q·(1 - p))")
-def difference_of_log_odds(x, y):
-    """The difference of the log odds of two probabilities that may be near each other."""
-    up, down = (x - y) / (y * (1 - x)), (y - x) / (x * (1 - y))
-    probabilities = np.minimum(x * (1 - x), y * (1 - y)) >= 0
-    return (
-        log_quotient(x, 1 - x, 2 * x - 1) - log_quotient(y, 1 - y, 2 * y - 1),
-        np.where(probabilities, np.where(x >= y, np.log1p(up), -np.log1p(down)), np.nan),
     )

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from relgrad.ops import log1mexp, logsumexp, power1p, power1pm1, softplus, xlog1py
+from relgrad.ops import log1mexp, logsumexp, power1p, softplus, xlog1py
 from relgrad.relation import nonnegative, positive, relation
 
 
@@ -58,12 +58,6 @@ def exponential_of_multiple_of_log1p(x, a):
 def exponential_of_weighted_log1p(x, a):
     """The exponential of a multiple of log(1 + x), which is zero for an exponent of zero, is a power."""
     return np.exp(xlog1py(a, x)), power1p(x, a)
-
-
-@relation(source="Goldberg 1991, What every computer scientist should know, section 1.4")
-def expm1_of_negated_weighted_log1p(x, a):
-    """An exponential of a negated multiple of log(1 + x), less one, is what interest takes."""
-    return np.expm1(-xlog1py(a, x)), power1pm1(x, -a)
 
 
 @relation(source="x + 1/x = 2·cosh(log x)")

@@ -12,7 +12,7 @@ from relgrad.ops import (
     softplus,
     softplus_difference,
 )
-from relgrad.relation import maybe_one, relation
+from relgrad.relation import relation
 
 
 @relation(source="definition of the logistic function")
@@ -27,12 +27,6 @@ def exponential_over_one_plus_exponential(x):
     return np.exp(x) / (1 + np.exp(x)), expit(x)
 
 
-@relation(source="σ(x) + σ(-x) = 1")
-def one_minus_logistic(x):
-    """The complement of a logistic function is that of the negated argument."""
-    return 1 - expit(x), expit(-x)
-
-
 @relation(source="Maechler 2012, eq. 10")
 def log_of_logistic(x):
     """The log of a logistic function."""
@@ -43,12 +37,6 @@ def log_of_logistic(x):
 def log1p_of_negated_logistic(x):
     """The log of the complement of a logistic function."""
     return np.log1p(-expit(x)), log_expit(-x)
-
-
-@relation(source="odds: σ(x)/σ(-x) = e^x")
-def ratio_of_opposite_logistics(x):
-    """The odds of a logistic function are an exponential."""
-    return expit(x) / expit(-x), np.exp(x)
 
 
 @relation(source="log σ(x) = x - log(1 + e^x)")
@@ -79,12 +67,6 @@ def log_of_difference_of_logistics(x, y, z):
 def softplus_minus_mean(x):
     """A softplus less its argument times the logistic function is an entropy, which both may exceed by far."""
     return softplus(x) - x * expit(x), expit_entropy(x)
-
-
-@relation(source="log(1 + e^x) - x = log(1 + e^-x)")
-def softplus_minus_multiple(x, y):
-    """The log-loss of a label, or of a share y of successes, with log odds x."""
-    return softplus(x) - y * x, y * softplus(-x) + (1 - y) * softplus(x), maybe_one(y)
 
 
 @relation(source="Shannon 1948: the entropy of a Bernoulli trial with log odds x")

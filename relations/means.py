@@ -47,19 +47,6 @@ def log_of_mean_of_exponentials_minus_mean(x, axis):
 
 
 @relation(source="Steiner's theorem, with weights; the slope of weighted least squares")
-def weighted_squares_times_weight(x, w, axis):
-    """The weight times a weighted sum of squares less the square of the weighted sum, about the mean."""
-    weight, total = [np.sum(part, axis=axis, keepdims=True) for part in (w, w * x)]
-    about = np.sum(w * np.square(deviation(x, w, axis=axis)), axis=axis, keepdims=True)
-    return (
-        weight * np.sum(w * (x * x), axis=axis, keepdims=True) - total * total,
-        np.where(weight == 0, -total * total, weight * about),
-        same_shape(x, w),
-        varying_along(x, axis),
-    )
-
-
-@relation(source="Steiner's theorem, with weights; the slope of weighted least squares")
 def weighted_products_times_weight(x, y, w, axis):
     """The weight times a weighted sum of products less the product of the weighted sums, about the means."""
     weight, one, other = [np.sum(part, axis=axis, keepdims=True) for part in (w, w * x, w * y)]

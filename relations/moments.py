@@ -54,17 +54,6 @@ def product_with_distances_from_mean(x, y, axis):
 
 
 @relation(source="Steiner's theorem, with weights")
-def weighted_squares_about_mean(x, w, axis):
-    """The weighted sum of squares less the square of the weighted sum over the weight is that about the mean."""
-    total = np.sum(w * x, axis=axis, keepdims=True)
-    return (
-        np.sum(w * (x * x), axis=axis, keepdims=True) - total * total / np.sum(w, axis=axis, keepdims=True),
-        np.sum(w * np.square(deviation(x, w, axis=axis)), axis=axis, keepdims=True),
-        same_shape(x, w),
-    )
-
-
-@relation(source="Steiner's theorem, with weights")
 def weighted_products_about_means(x, y, w, axis):
     """The weighted sum of products less the product of the weighted sums over the weight is that about the means."""
     return (
@@ -143,12 +132,6 @@ def ratio_of_products(x, y, axis):
 def power_of_product_over_axes(x, y, axis):
     """A power of a product, without forming what overflows or underflows."""
     return np.prod(x, axis=axis, keepdims=True) ** y, prod_power(x, y, axis=axis, keepdims=True)
-
-
-@relation(source="definition of a power")
-def first_power_of_product(x, axis):
-    """The first power of a product is the product."""
-    return prod_power(x, 1, axis=axis, keepdims=True), np.prod(x, axis=axis, keepdims=True)
 
 
 @relation(source="functional equation of the logarithm; the density of a Dirichlet distribution")

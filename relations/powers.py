@@ -122,15 +122,6 @@ def value_of_annuity(x, a):
     return power1pm1(x, a) / x, a * annuity(x, a - 1)
 
 
-@relation(source="1/(xᵃ - 1) + 1 = xᵃ/(xᵃ - 1) = 1/(1 - x⁻ᵃ)")
-def reciprocal_of_power_minus_one_plus_one(x, z, a):
-    """The reciprocal of a power less one, plus one."""
-    power, difference = np.power(1 + z, a), power_difference(x, 1, a, z)
-    return 1 / difference + 1, np.where(
-        np.abs(power) < 1, power / difference, -1 / power_difference(x, 1, -a, z)
-    )
-
-
 @relation(source="(1 - x)/x = 1/x - 1")
 def reciprocal_of_leg_less_one(x, y, d, z):
     """The reciprocal of a leg less one, as in a Lorentz factor, over what it vanishes with."""
@@ -160,12 +151,6 @@ def power_of_one_plus_quotient_to_the_periods(y, z, a):
         power1p(x, a) * log_quotient(y + z, y, z) - x * power1p(x, a - 1),
         power1p(x, a - 1) * xlogx1p_minus_x(x),
     )
-
-
-@relation(source="definition of a power")
-def power_of_one(a):
-    """One to any power is one."""
-    return np.power(1, a), 1
 
 
 @relation(source="1 - (1 + x)⁻ᵃ = ((1 + x)ᵃ - 1)/(1 + x)ᵃ")

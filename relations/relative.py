@@ -2,26 +2,8 @@
 
 import numpy as np
 
-from relgrad.ops import log_quotient, logrel_n, power_difference, ratio_minus_one
+from relgrad.ops import log_quotient, logrel_n, ratio_minus_one
 from relgrad.relation import additive, relation
-
-
-@relation(source="Hamming, NMSE (1973), section 3.3")
-def relative_decrease(x, z):
-    """How much smaller a quotient is than one, where something is added below."""
-    return x / (x + z) - 1, -z / (x + z)
-
-
-@relation(source="Hamming, NMSE (1973), section 3.3")
-def relative_difference(x, y, z):
-    """How far a quotient of two sums that have something in common is from one."""
-    return (x + y) / (x + z) - 1, (y - z) / (x + z)
-
-
-@relation(source="Hamming, NMSE (1973), section 3.3")
-def share_of_rest_plus_one(x, z):
-    """What is divided by the rest, plus one, is the whole over the rest."""
-    return x / (z - x) + 1, z / (z - x)
 
 
 @relation(source="Hamming, NMSE (1973), section 3.3")
@@ -50,16 +32,3 @@ def root_of_quotient_minus_one(x, y):
 def quotient_minus_one_over_its_logarithm(x, y, z):
     """(u - 1)/log(u) for a quotient u, continued to one at one."""
     return ratio_minus_one(x, y, z) / log_quotient(x, y, z), 1 / logrel_n((y + z) / y, 0)
-
-
-@relation(source="xᵃ/(xᵃ - 1) - 1 = 1/(xᵃ - 1)")
-def power_over_power_minus_one_minus_one(x, a):
-    """A power over itself less one, less one."""
-    difference = power_difference(x, 1, a, x - 1)
-    return np.power(x, a) / difference - 1, 1 / difference
-
-
-@relation(source="x²/(x² - 1) - 1 = 1/(x² - 1)")
-def square_over_square_minus_one_minus_one(x):
-    """A square over itself less one, less one."""
-    return x**2 / power_difference(x, 1, 2, x - 1) - 1, 1 / power_difference(x, 1, 2, x - 1)

@@ -5,28 +5,14 @@ import numpy as np
 from relgrad.ops import (
     erfc,
     erfcx,
-    expit,
     log1mexp,
     log1prel_n,
     log_cloglog,
     log_cosh,
     log_cosh_difference,
-    log_expit,
     softplus,
 )
 from relgrad.relation import relation
-
-
-@relation(source="functional equation of the exponential")
-def ratio_of_hyperbolic_cosines(x, y):
-    """The ratio of two hyperbolic cosines, both of which may overflow."""
-    return np.cosh(x) / np.cosh(y), np.exp(log_cosh_difference(x, y, x - y))
-
-
-@relation(source="sinh x = cosh x·tanh x")
-def ratio_of_hyperbolic_sines(x, y):
-    """The ratio of two hyperbolic sines, both of which may overflow."""
-    return np.sinh(x) / np.sinh(y), np.tanh(x) / np.tanh(y) * np.exp(log_cosh_difference(x, y, x - y))
 
 
 @relation(source="sinh x = cosh x·tanh x")
@@ -52,12 +38,6 @@ def log_of_softplus(x):
     return np.log(softplus(x)), np.where(
         x < 0, x + np.log(log1prel_n(small, 0)), np.log(np.maximum(softplus(x), 0.5))
     )
-
-
-@relation(source="σ(x)/σ(y) = e^(log σ(x) - log σ(y))")
-def ratio_of_logistics(x, y):
-    """The ratio of two logistic functions, both of which may underflow."""
-    return expit(x) / expit(y), np.exp(log_expit(x) - log_expit(y))
 
 
 @relation(source="McCullagh & Nelder 1989, section 4.3.1: the complementary log-log link")

@@ -69,21 +69,3 @@ def sum_minus_hypotenuse_of_difference(x, y, z):
 def hypotenuse_minus_size_of_leg(x, y):
     """A hypotenuse less the length of one of the legs."""
     return np.hypot(x, y) - np.abs(y), hypot_excess(x, np.abs(y))
-
-
-@relation(source="Kahan 2014, Miscalculating area and angles of a needle-like triangle")
-def angle_from_sides(x, y, z):
-    """The angle of a triangle between sides x and y, opposite to z."""
-    across = np.sqrt(np.maximum((z - (x - y)) * (z + (x - y)), 0))
-    along = np.sqrt(np.maximum((x + y - z) * (x + y + z), 0))
-    cosine = (y**2 + power_difference(x, z, 2, x - z)) / (2 * x * y)
-    valid = np.minimum(np.abs(z), np.minimum(x, y)) >= 0
-    inside = np.logical_and((z - (x - y)) * (z + (x - y)) >= 0, (x + y - z) * (x + y + z) >= 0)
-    return (
-        np.arccos(cosine),
-        np.where(
-            np.logical_and(valid, inside),
-            2 * np.arctan2(across, along),
-            np.arccos(np.where(valid, 2, cosine)),
-        ),
-    )

@@ -6,7 +6,6 @@ from relgrad.ops import (
     cos_difference,
     coshm1,
     coversin,
-    log_cos,
     power_difference,
     sin_difference,
     tan_difference,
@@ -33,12 +32,6 @@ def one_minus_multiple_of_cosine(x, y):
 def one_plus_cosine(x):
     """One plus a cosine, which vanishes at half a turn."""
     return 1 + np.cos(x), vercos(x)
-
-
-@relation(source="cos²x = (1 - sin x)(1 + sin x)")
-def one_minus_sine(x):
-    """One less a sine, which vanishes at a quarter of a turn."""
-    return 1 - np.sin(x), coversin(x)
 
 
 @relation(source="cos²x = (1 - sin x)(1 + sin x)")
@@ -117,12 +110,6 @@ def arccosine_of_one_minus_square(x):
 def arccosine_of_product_of_one_plus_and_minus(x):
     """An angle from a chord, where one less its square is written in factors."""
     return np.arccos((1 - x) * (1 + x)), 2 * np.arctan2(np.abs(x), np.sqrt(2 - x * x))
-
-
-@relation(source="log(1 - u) where u is the versine")
-def log_of_cosine(x):
-    """The log of a cosine."""
-    return np.log(np.cos(x)), log_cos(x)
 
 
 @relation(source="NIST DLMF 4.21.9")

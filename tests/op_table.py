@@ -294,7 +294,7 @@ def apart(names: str) -> dict[str, Row]:
 
 KERNELS: dict[str, Row] = {
     **named(
-        """coshm1 coversin expit_entropy log_cloglog log_cos log_exprel log_sinhc vercos versin
+        """coshm1 coversin expit_entropy log_cloglog log_exprel log_sinhc vercos versin
         xlogx1p_minus_x""",
         X,
         module=kernels,

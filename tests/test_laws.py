@@ -11,7 +11,8 @@ from kanren.constraints import neq
 
 import relgrad as rg
 from relgrad.contract import Laws
-from relgrad.logic import equal_ground, product_of, undone
+from relgrad.interpret import interpret
+from relgrad.logic import divided_pair, equal_ground, product_of, undone
 from relgrad.logic.laws import (
     absorbing,
     associative,
@@ -28,9 +29,11 @@ from relgrad.logic.theory import linear_operands
 from relgrad.op import Op, as_term
 from relgrad.ops.arithmetic import add, divide, multiply, negative, subtract
 from relgrad.ops.exponential import exp, log
+from relgrad.ops.increments import difference_of
 from relgrad.ops.matmul import MatMul
 from relgrad.ops.reduction import Sum
 from relgrad.ops.selection import maximum
+from relgrad.ops.trigonometric import arcsin
 from relgrad.types import array_type
 
 LAWS = (associative, commutative, idempotent, identity, absorbing, linear, inverse, homomorphism, monotone)
@@ -319,3 +322,42 @@ def test_a_function_and_its_inverse_meet_wherever_the_function_is_defined():
     np.testing.assert_array_equal(
         rg.stabilize(lambda x: np.arctanh(np.tanh(x)))(np.array([40.0, -1e-9])), [40, -1e-9]
     )
+
+
+@pytest.mark.parametrize(
+    ("f", "found"),
+    [
+        (lambda x, z: x / (x + z) - 1, lambda x, z: -z / (x + z)),
+        (lambda x, z: 2 - 6 * x / (3 * x + z), lambda x, z: 2 * z / (3 * x + z)),
+        (lambda x, z: z / (x + z) - x * z / (x + z) ** 2, lambda x, z: z * z / np.square(x + z)),
+        (
+            lambda x, z: x**2 / (x**2 + z) ** 1.5 - 1 / np.sqrt(x**2 + z),
+            lambda x, z: -z / (x**2 + z) ** 1.5,
+        ),
+        (lambda x, z: z / np.expm1(x) + z, lambda x, z: z * np.exp(x) / np.expm1(x)),
+        (lambda x, z: z.sum() / (z.sum() + x) - 1, lambda x, z: -x / (z.sum() + x)),
+    ],
+)
+def test_a_part_of_a_divisor_goes_where_two_summands_are_brought_over_it(f, found):
+    x, z = rg.symbol("x", (3, 1)), rg.symbol("z", (4,))
+    new = divided_pair(as_term(f(x, z)))
+    values = dict(zip((x.term, z.term), (np.array([[0.3], [-1.2], [2.0]]), np.arange(1.0, 5)), strict=True))
+    want, got = interpret([as_term(found(x, z)), new], values)
+    assert new.type == as_term(f(x, z)).type
+    np.testing.assert_allclose(got, want, rtol=4e-15)
+
+
+def test_where_nothing_goes_two_summands_stay_over_their_divisors():
+    x, z = rg.symbol("x"), rg.symbol("z")
+    for f in (x / (x + z) + 1, x / z - 1, 1 / x - 1 / z, x / (x + z) - z / (x - z), x / (x + z) - 2):
+        assert divided_pair(as_term(f)) is None
+
+
+def test_ops_are_left_out_where_they_say_so_bit_for_bit():
+    x = rg.symbol("x", (3,))
+    assert as_term(x**1) is x.term
+    assert rg.show(np.power(1.0, x)) == "broadcast_to(1.0, (3,))"
+    op = difference_of(arcsin)
+    assert op is not None
+    assert rg.show(op(x, x, 0.0)) == "broadcast_to(0.0, (3,))"
+    assert "power" in repr(as_term(np.power(1, rg.symbol("n", (3,), int))))  # it may raise

@@ -89,7 +89,6 @@ from relgrad.kernels.relative import log_exprel, log_sinhc
 from relgrad.kernels.remainders import (
     coshm1,
     coversin,
-    log_cos,
     vercos,
     versin,
     xlogx1p_minus_x,
@@ -193,7 +192,6 @@ __all__ = [
     "log1pexp",
     "log1prel_n",
     "log_cloglog",
-    "log_cos",
     "log_cosh",
     "log_cosh_difference",
     "log_difference",

@@ -65,11 +65,3 @@ def xlogx1p_minus_x(x: Any) -> Any:
     small = np.where(near, x, 0)
     value = small * small - (1 + small) * log1p_gap(small)
     return np.where(near, value, scipy.special.xlog1py(1 + x, x) - x)[()]
-
-
-@kernel
-def log_cos(x: Any) -> Any:
-    """log cos x = log(1 − 2·sin²(x/2)) where the cosine is above one half; within 4 ulp."""
-    (x,) = floats(x)
-    c, s = np.cos(x), np.sin(x / 2)
-    return np.where(c > 0.5, np.log1p(-2 * s * s), np.log(c))[()]

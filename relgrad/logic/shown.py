@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from relgrad.logic.theory import PRODUCTS, SUMS
+from relgrad.op import is_constant
 from relgrad.ops.arithmetic import divide, reciprocal
 from relgrad.ops.exponential import cosh, exp, sinh
 from relgrad.term import Term
@@ -13,7 +14,7 @@ _MOST = 16
 
 def shows_elementary(t: Term) -> bool:
     """Whether exponentials or hyperbolic functions, or quotients of sums, stand in a sum or product at few steps."""
-    of_sum = t.op in SUMS
+    of_sum = t.op in SUMS or any(map(is_constant, t.rands))
     stack = [(t, False)]
     for _ in range(_MOST):
         if not stack:

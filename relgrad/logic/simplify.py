@@ -24,7 +24,7 @@ from relgrad.logic.ranges import range_of
 from relgrad.logic.share import dtype_of
 from relgrad.logic.theory import PRODUCTS, SUMS
 from relgrad.logic.view import SHARED, product_of, sum_of, summand, summand_key
-from relgrad.op import as_term
+from relgrad.op import as_term, constant
 from relgrad.ops.arithmetic import divide, power, reciprocal, sqrt
 from relgrad.ops.comparison import greater, less, logical_or
 from relgrad.ops.gather import Index, Scatter
@@ -110,6 +110,51 @@ def gathered_sum(t: Term) -> Any:
         return None
     new = fit(build_product(view, dtype_of(t)), t)
     return None if new is t else new
+
+
+def divided_pair(t: Term) -> Any:
+    """Return a sum of two summands over the divisor that one of them has more, where a part of that goes, or None."""
+    return divided_sum(t, 2)
+
+
+def divided_sum(t: Term, most: int = SHARED) -> Any:
+    """Return a sum with two summands over the divisor that one of them has more, where a part of that goes, or None.
+
+    x/(x + z) - 1 = -z/(x + z), 1/expm1(x) + 1 = exp(x)/expm1(x), and 1/y - x/y² = (y - x)/y² with y = x + z
+    """
+    view = sum_of(t)
+    dtype = dtype_of(t)
+    one = constant(1.0, dtype)
+    parts = [*view.terms.items(), *([(one, view.constant)] if view.constant else [])]
+    if not 1 < len(parts) <= most:
+        return None
+    for p, k in parts:
+        factors = product_of(p).factors
+        for d in [b for b, e in factors.items() if e < 0 and is_term(b) and b.ground]:
+            whole: SumView | None = None
+            for q, c in parts:
+                others = product_of(q)
+                if q is p or others.factors.get(d, 0) != factors[d] + 1:
+                    continue
+                whole = whole or sum_of(_meaning(d))
+                above = multiplied((product_of(p), 1), (ProductView(1, {d: 1}), 1), (others, -1))
+                left = added((sum_of(build_product(above, dtype)), k), (whole, c))
+                if len(left.terms) + bool(left.constant) < len(whole.terms) + bool(whole.constant):
+                    ratio = multiplied(
+                        (product_of(build_sum(left, dtype)), 1), (others, 1), (ProductView(1, {d: 1}), -1)
+                    )
+                    gone = SumView(c, {p: k}) if q is one else SumView(0, {p: k, q: c})
+                    new = added((view, 1), (gone, -1), (SumView(0, {build_product(ratio, dtype): 1}), 1))
+                    return fit(build_sum(new, dtype), t)
+    return None
+
+
+def _meaning(t: Any) -> Any:
+    """Return a sum as it is, and another function as what it means, if it is defined by others."""
+    if not is_term(t) or t.op in SUMS or t.op.times:
+        return t
+    meaning = t.op.meaning(*map(Tracer, t.rands))
+    return t if meaning is None else as_term(meaning)
 
 
 def factored_sum(t: Term) -> Any:

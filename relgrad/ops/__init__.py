@@ -78,7 +78,6 @@ from relgrad.ops.moments import centred, log_prod, prod1pm1, prod_power
 from relgrad.ops.remainders import (
     coshm1,
     coversin,
-    log_cos,
     vercos,
     versin,
     xlogx1p_minus_x,
@@ -147,7 +146,6 @@ __all__ = [
     "log1mexp",
     "log1prel_n",
     "log_cloglog",
-    "log_cos",
     "log_cosh",
     "log_cosh_difference",
     "log_difference",

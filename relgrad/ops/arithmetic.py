@@ -22,6 +22,7 @@ from relgrad.ops.intervals import (
     subtracted,
 )
 from relgrad.ops.powers import Power, power_rules
+from relgrad.ops.structure import broadcast_like
 from relgrad.types import NONNEGATIVE, POSITIVE, Interval
 
 
@@ -55,6 +56,13 @@ def _product(x: Any, y: Any) -> Any:
 
 def _quotient(x: Any, y: Any) -> Any:
     """x/1 = x."""
+    return x if _is_one(y) else None
+
+
+def _power(x: Any, y: Any) -> Any:
+    """1ʸ = 1, x¹ = x."""
+    if _is_one(x) and y.type.dtype.kind == "f":  # integers to negative powers raise
+        return broadcast_like(constant(1.0, y.type.dtype), y)
     return x if _is_one(y) else None
 
 
@@ -187,7 +195,7 @@ cbrt = elementwise(
 
 
 power, float_power = (
-    Power(f.__name__, f, *power_rules(f), code=code, range=raised, ball=lambda x, y: x**y)
+    Power(f.__name__, f, *power_rules(f), code=code, range=raised, ball=lambda x, y: x**y, exactly=_power)
     for f, code in ((np.power, "{} ** {}"), (np.float_power, "np.float_power({}, {})"))
 )
 power.raises = True  # integers to negative integer powers

@@ -13,7 +13,9 @@ import numpy as np
 
 from relgrad.implementations import implements
 from relgrad.kernels.dispatch import floats
+from relgrad.op import constant, is_constant
 from relgrad.ops.elementwise import Elementwise, Rule
+from relgrad.ops.structure import broadcast_like
 
 QUADRATURES = tuple(
     [(t / 2 + 0.5, w / 2) for t, w in zip(*np.polynomial.legendre.leggauss(n), strict=True)] for n in (8, 13)
@@ -63,6 +65,7 @@ class Increment(Elementwise):
             *[self._rule(j, side) for j, side in ((position, 1), (position, -1), *[(j, 0) for j in others])],
             None,
             ball=None if of.scalar_ball is None else self._exact,
+            exactly=self._simpler,
             outside=None if kernel is not None or of.beyond is None else self._outside,
             meaning=self._plain,
             kernel=kernel is not None,
@@ -94,6 +97,10 @@ class Increment(Elementwise):
             return self._scaled(change, side, g, out, d)
 
         return None if rule is None else slope
+
+    def _simpler(self, x: Any, y: Any, *rest: Any) -> Any:
+        """Return a simpler term that is equal bit for bit, or None."""
+        return None
 
     def _scaled(self, change: Any, side: int, g: Any, out: Any, d: Any) -> Any:
         """Return the cotangent of the op from that of f(x) − f(y)."""
@@ -159,6 +166,12 @@ class Difference(Increment):
 
     name_of = "{}_difference"
 
+    def _simpler(self, x: Any, y: Any, *rest: Any) -> Any:
+        """f(x) − f(x) = 0."""
+        d = rest[-1]
+        here = x is y and is_constant(d) and not d.op.value.any()
+        return broadcast_like(constant(0.0, x.type.dtype), x) if here else None
+
     @property
     def mean_slope(self) -> MeanSlope:
         """The op of this difference over its distance."""
@@ -180,6 +193,10 @@ class MeanSlope(Increment):
     """
 
     name_of = "mean_slope_of_{}"
+
+    def _simpler(self, x: Any, y: Any, *rest: Any) -> Any:
+        """Return a simpler term that is equal bit for bit, or None."""
+        return None
 
     def _scaled(self, change: Any, side: int, g: Any, out: Any, d: Any) -> Any:
         return (change - side * g * out) / d

@@ -50,11 +50,3 @@ xlogx1p_minus_x = elementwise(
     range=NONNEGATIVE,
     ball=lambda x: (1 + x) * x.log1p() - x if x != -1 else -x,
 )
-log_cos = elementwise(
-    "log_cos",
-    kernels.log_cos,
-    lambda g, out, x: -g * np.tan(x),
-    kernel=True,
-    range=-NONNEGATIVE,
-    ball=lambda x: x.cos().log(),
-)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from relgrad.calculus.increment import difference_quotient, incremented, ratio_less_one
@@ -16,6 +16,8 @@ from relgrad.logic import (
     cancelled_sum,
     crossed_sum,
     distributed_product,
+    divided_pair,
+    divided_sum,
     drawn_product,
     factored_square,
     factored_sum,
@@ -52,6 +54,8 @@ class Found(NamedTuple):
     before: Term | None = None
 
 
+Simplification = tuple[bool, int, str, Callable[[Term], Term | None], str]
+"""Whether only a whole product or sum is looked at, under which theory, the name, what is done, and why."""
 Note = Callable[[str, Term, Exception], None]
 """What is told of a move that raised: its name, the place, and the exception. The place is left as it is."""
 
@@ -65,6 +69,7 @@ def relate(t: Term, library: Library, note: Note, within: int = 0) -> Iterator[F
         return
     theories = theories_of(t.op)
     readings = theories & ~within
+    yield from simplified(t, BEFORE, readings, theories, note)
     yield from relate_rows(t, library, note, readings)
     if t.op.elementwise and len(t.rands) == 1:
         yield from relate_logarithm(t, library, note)
@@ -81,14 +86,7 @@ def relate(t: Term, library: Library, note: Note, within: int = 0) -> Iterator[F
                 yield found._replace(term=fit(found.term, t))
     except Exception as error:
         note("inner_product", t, error)
-    for whole, theory, name, simplify, why in SIMPLIFICATIONS:
-        try:
-            smaller = simplify(t) if (readings if whole else theories) & theory else None
-        except Exception as error:
-            note(name, t, error)
-            continue
-        if smaller is not None:
-            yield Found("simplify", name, smaller, why, {})
+    yield from simplified(t, AFTER, readings, theories, note)
     if readings & SUM:
         try:
             for inside, joined in joined_reductions(t):
@@ -96,6 +94,20 @@ def relate(t: Term, library: Library, note: Note, within: int = 0) -> Iterator[F
                     yield Found("simplify", "join_reductions", joined, "what two sums run over meets", {})
         except Exception as error:
             note("join_reductions", t, error)
+
+
+def simplified(
+    t: Term, simplifications: Sequence[Simplification], readings: int, theories: int, note: Note
+) -> Iterator[Found]:
+    """Yield what simplifications make of a term, of those that look at products and sums as it is read."""
+    for whole, theory, name, simplify, why in simplifications:
+        try:
+            smaller = simplify(t) if (readings if whole else theories) & theory else None
+        except Exception as error:
+            note(name, t, error)
+            continue
+        if smaller is not None:
+            yield Found("simplify", name, smaller, why, {})
 
 
 def relate_rows(t: Term, library: Library, note: Note, readings: int) -> Iterator[Found]:
@@ -172,8 +184,10 @@ def relate_wide(t: Term, library: Library, note: Note, theory: int) -> tuple[Ter
     return new, moves
 
 
-SIMPLIFICATIONS = (
+_DIVIDED = "a part of a divisor goes where two summands are brought over it"
+AFTER: tuple[Simplification, ...] = (
     (True, SUM, "cancel_summands", cancelled_sum, "summands meet their negatives"),
+    (True, SUM, "divide_sum", divided_sum, _DIVIDED),
     (True, SUM, "factor_square", factored_square, "a number is taken from a square"),
     (True, SUM, "factor_to_cancel", factored_sum, "a summand meets its negative inside a product"),
     (True, SUM, "read_square", perfect_square, "a square has been multiplied out"),
@@ -198,7 +212,9 @@ SIMPLIFICATIONS = (
     (True, PRODUCT, "draw_in_exponentials", drawn_product, "an exponential meets a sum of its kind inside"),
     (False, PRODUCT, "read_root", rooted_power, "a power of one half is a root"),
 )
-"""Whether only a whole product or sum is looked at, under which theory, the name, what is done, and why."""
+BEFORE: tuple[Simplification, ...] = ((True, SUM, "divide_pair", divided_pair, _DIVIDED),)
+"""What is done before a row is looked for, and what after."""
+SIMPLIFICATIONS = (*AFTER, *BEFORE)
 
 INCREMENTS = (
     (SUM, "remainder", remaindered, "one function at several near points"),

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import chain
 from math import isnan
 from operator import is_not
 from typing import Any
@@ -46,7 +47,16 @@ from relgrad.schedule.fold import fold
 from relgrad.schedule.keys import Key, leads_to, operand_keys
 from relgrad.schedule.likeness import Likeness
 from relgrad.schedule.patience import Patience
-from relgrad.schedule.relate import Found, increase, relate, relate_rows, relate_wide, sink
+from relgrad.schedule.relate import (
+    BEFORE,
+    Found,
+    increase,
+    relate,
+    relate_rows,
+    relate_wide,
+    simplified,
+    sink,
+)
 from relgrad.schedule.strategy import (
     DEFAULT,
     EXPAND,
@@ -427,7 +437,7 @@ class _Run:
     def _simplified(
         self, key: Key, t: Term, within: int, moves: frozenset[str], became: dict[Key, Key]
     ) -> Term | None:
-        """Apply an elementary row, where operands still show what they will be rewritten to one function of."""
+        """Divide, or apply an elementary row, where operands still show what they will be one function of."""
         readings = theories_of(t.op) & ~within & (PRODUCT | SUM)
         if not readings or RELATE not in moves or not t.type.differentiable:
             return None
@@ -438,7 +448,8 @@ class _Run:
         if self._likeness.is_hopeless(t, ("elementary", readings)):
             return None
         rows = relate_rows(t, self.library.elementary, self._note, readings)
-        new, barred = self._first(rows, key, t, within, became)
+        divided = simplified(t, BEFORE, readings, readings, self._note)
+        new, barred = self._first(chain(divided, rows), key, t, within, became)
         if new is None and not barred:
             self._likeness.failed(t, ("elementary", readings))
         return new
