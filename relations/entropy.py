@@ -8,10 +8,11 @@ from relgrad.ops import (
     log_difference,
     log_quotient,
     ratio_minus_one,
+    xlog1py,
     xlog_ratio,
     xlogy,
 )
-from relgrad.relation import additive, relation, unrelated
+from relgrad.relation import additive, finite, relation, same_shape, unrelated
 
 
 @relation(source="continuity: x·log x goes to 0 with x; scipy.special.xlogy")
@@ -48,6 +49,18 @@ def number_times_its_log_quotient(x, y):
 def number_times_its_inverse_log_quotient(x, y):
     """x·log(y/x) is 0 where x is, however it was stabilised."""
     return x * log_quotient(y, x, y - x), -xlog_ratio(x, y), unrelated(x, y)
+
+
+@relation(source="convention 0·log 0 = 0; scipy.special.xlogy")
+def weight_times_log(x, y):
+    """A log without weight does not count."""
+    return x * np.log(y), xlogy(x, y), same_shape(x, y), finite(x)
+
+
+@relation(source="convention 0·log 0 = 0; scipy.special.xlog1py")
+def weight_times_log1p(x, y):
+    """A log without weight does not count."""
+    return x * np.log1p(y), xlog1py(x, y), same_shape(x, y), finite(x)
 
 
 @relation(source="Cover & Thomas 2006, theorem 2.7.1; scipy.special.kl_div")

@@ -10,6 +10,7 @@ import pytest
 import scipy.special
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import betaln
 
 import relgrad as rg
 from relgrad import ops
@@ -151,6 +152,15 @@ def test_parts_that_cancel_are_not_added():
     ]
     for got, exact in zip(rg.stabilize(f)(x, y), truth, strict=True):
         assert ulps(got, exact) < 8
+
+
+def test_a_function_that_a_library_rounds_often_does_not_cancel():
+    """betaln(3e10, 7e10) is off by 16 roundings."""
+    f = lambda a, b: betaln(a + 4, b + 6) - betaln(a, b)
+    exact = lambda a, b: mp.loggamma(a) + mp.loggamma(b) - mp.loggamma(a + b)
+    a, b = 3e10, 7e10
+    truth = exact(mp.mpf(a) + 4, mp.mpf(b) + 6) - exact(mp.mpf(a), mp.mpf(b))
+    assert ulps(rg.stabilize(f, precise=False)(a, b), truth) < 32
 
 
 SMOOTH = sorted(

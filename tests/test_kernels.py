@@ -245,6 +245,8 @@ def test_derivatives_of_digamma_at_negative_arguments(order):
     far = K.digamma_n(np.array([-1e12 - 0.25]), order)
     near = K.digamma_n(np.array([-1e6 - 0.25]), order)
     np.testing.assert_allclose(far, near, rtol=2e-6)
+    above = K.digamma_n(np.array([1e12 + 0.25]), order)
+    np.testing.assert_allclose(above, float(mp.polygamma(order, mp.mpf(1e12 + 0.25))), rtol=1e-14)
 
 
 def test_derivatives_of_digamma_at_the_poles():

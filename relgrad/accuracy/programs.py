@@ -306,6 +306,16 @@ MEETINGS: tuple[Callable[..., Any], ...] = (
 
 SPELLINGS: dict[str, Callable[..., Any]] = {
     "cancel_summands": lambda g, a, b, c, d: a + b - g.one_of((a, b)),
+    **dict.fromkeys(
+        ("divide_pair", "divide_sum"),
+        lambda g, a, b, c, d: g.one_of(
+            (
+                lambda: a / (a + b) - 1,
+                lambda: c / (a + b) - a * c / (a + b) ** 2,
+                lambda: g.one_of((2.0, c)) / np.expm1(a) + g.one_of((2.0, c)),
+            )
+        )(),
+    ),
     "factor_square": lambda g, a, b, c, d: g.one_of((a**2, a**2 / 9, 4 * a**2)) - g.one_of((9.0, 1.0, 4.0)),
     "factor_to_cancel": lambda g, a, b, c, d: a * (b + c) - a * g.one_of((b, c)),
     "read_square": lambda g, a, b, c, d: a**2 - g.one_of((2.0, -2.0)) * a * b + b**2,

@@ -225,4 +225,5 @@ def _hurwitz(s: int, x: Any) -> Any:
     r = -x % 1
     mirrored = (x < 0) & (r > 0)
     value = zeta(order, np.where(mirrored, 1 - r, np.maximum(x, 0)))
-    return np.where(mirrored, value + (-1) ** s * (zeta(order, r) - zeta(order, 1 - x)), value)
+    added = zeta(order, np.where(mirrored, r, 1)) - zeta(order, np.where(mirrored, 1 - x, 1))
+    return np.where(mirrored, value + (-1) ** s * added, value)
