@@ -12,6 +12,7 @@ A sum of computed parts that may have opposite signs loses digits where its resu
     arcsin u           cancels(1 − |u|, 1.0), for a computed u, and other functions with such branch points
     u ** n             cancels(1.0, n), for a computed u: a large power multiplies its error
     u − mean u         cancels(centred_u, u), for a computed u
+    a⁻¹, det a, a⁻¹·b  ill_conditioned(a), of few rows: elimination cancels where rows are nearly dependent
 
 A difference of two floats that are given is right to the last digit. An operand of exp, or of a softmax, need not be
 right to more digits than it has after the point. What is summed with an argument as a factor, Σ x·f, is as sensitive to
@@ -34,6 +35,7 @@ from relgrad.bounds import range_of
 from relgrad.compile.literals import number
 from relgrad.compile.operands import supplied
 from relgrad.constancy import coincidence
+from relgrad.kernels.doubled.matrices import ROWS
 from relgrad.leaf import Input
 from relgrad.op import Constant, Op, as_term, constant, is_constant
 from relgrad.ops.arithmetic import (
@@ -48,6 +50,8 @@ from relgrad.ops.arithmetic import (
     subtract,
 )
 from relgrad.ops.casting import Cast
+from relgrad.ops.determinant import Cofactor, Det, SLogDet
+from relgrad.ops.linalg import Inv, Solve
 from relgrad.ops.matmul import MatMul
 from relgrad.ops.reduction import Reduction, Sum
 from relgrad.ops.selection import maximum, minimum, where
@@ -83,6 +87,8 @@ _ROUGH = frozenset((name, 0) for name in (*_WITH_ZEROS, "reciprocal", "sqrt", "c
     [("divide", 1), ("floor_divide", 1), ("arctan2", 1), ("xlogy", 1), ("rel_entr", 1), ("xlog_ratio", 1)]
 )
 """Ops, and their operands, without a derivative where the operand is 0."""
+_ELIMINATING = (Det, SLogDet, Cofactor, Solve, Inv)
+"""Ops that eliminate, or might."""
 _MOVING = (negative, positive, absolute, fabs, maximum, minimum, where)
 _SUMS = (add, subtract)
 
@@ -180,7 +186,7 @@ class _Guards:
         """Along which axes the largest entries count."""
         for t in reversed(order):
             self._pass(t)
-        floats = [t for t in order if isinstance(t.type, ArrayType) and t.type.dtype.kind == "f"]
+        floats = [t for t in order if _is_floating(t)]
         self.found = [guard for t in floats if t in self._needed for guard in self._guard(t)]
 
     def _is_exact(self, t: Term) -> bool:
@@ -236,6 +242,9 @@ class _Guards:
             yield term(Test("product_cancels"), t, *t.rands)
         elif op in (power, float_power) and not self._exact[t.rands[0]] and not _is_small(t.rands[1]):
             yield term(Test(self._cancels), constant(1, t.type.dtype), t.rands[1])
+        elif isinstance(op, _ELIMINATING):
+            if (t.rands[0].type.shape[-1] or ROWS + 1) <= ROWS:
+                yield term(Test("ill_conditioned"), t.rands[0])
         elif op.name in _CENTRED and not self._exact[t.rands[0]]:
             yield term(Test("cancels", (-1,) * (t.type.ndim > 0)), t, t.rands[0])
         elif op.name in _WITH_BRANCHES and not self._exact[t.rands[0]]:
@@ -280,6 +289,10 @@ class _Guards:
             self._exact[y] and inputs[y] and not any(inputs[y] & inputs[z] for z in factors if z is not y)
             for y in factors
         )
+
+
+def _is_floating(t: Term) -> bool:
+    return t.type.dtype.kind == "f" if isinstance(t.type, ArrayType) else isinstance(t.op, _ELIMINATING)
 
 
 def _inputs(t: Term) -> frozenset[Term]:

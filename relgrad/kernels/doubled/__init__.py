@@ -1,11 +1,13 @@
 """Doubled arithmetic: programs computed to twice the precision of floats, with bounds of what is wrong."""
 
 from relgrad.kernels.doubled import arrays as arrays
+from relgrad.kernels.doubled import matrices as matrices
 from relgrad.kernels.doubled.named import computed as computed
 from relgrad.kernels.doubled.named import given as given
 from relgrad.kernels.doubled.named import rounded as rounded
 from relgrad.kernels.doubled.precise import cancels as cancels
 from relgrad.kernels.doubled.precise import cancels_at as cancels_at
+from relgrad.kernels.doubled.precise import ill_conditioned as ill_conditioned
 from relgrad.kernels.doubled.precise import precise as precise
 from relgrad.kernels.doubled.precise import product_cancels as product_cancels
 from relgrad.kernels.doubled.precise import sum_cancels as sum_cancels

@@ -150,6 +150,28 @@ def product_cancels(product: Any, a: Any, b: Any, chances: float = 1) -> bool:
     return bool(np.any(size < small * np.matmul(np.abs(a), np.abs(b))))
 
 
+def ill_conditioned(a: Any, chances: float = 1) -> bool:
+    """Return whether a matrix is nearly singular: an entry of |a⁻¹|·|a|·1 is above 1/ε, ε as in a sum of n² entries.
+
+    Rows of different sizes do not count. A matrix without an inverse is nearly singular; one that is not finite is not.
+
+    >>> ill_conditioned(np.diag([1.0, 1e-9])), ill_conditioned(np.array([[1.0, 1.0], [1.0, 1 + 1e-6]]))
+    (False, True)
+
+    Source: Skeel 1979, Scaling for numerical stability in Gaussian elimination, §3.
+    """
+    if not issubclass(type(a), np.ndarray) or a.size == 0:
+        return False
+    n = a.shape[-1]
+    try:
+        inverse = np.linalg.inv(a)
+    except np.linalg.LinAlgError:
+        return True
+    with np.errstate(all="ignore"):
+        sums = np.matmul(np.abs(inverse), np.add.reduce(np.abs(a), axis=-1, keepdims=True))
+        return bool(np.any(sums * _chance(a.size // n**2, chances, n**3) > 1))
+
+
 def precise(by: Callable[..., Any], entrywise: bool = False) -> Callable[[Any], Any]:
     """Return a decorator of functions that return a result, and where to ask another for it, in doubled arithmetic.
 
