@@ -1,8 +1,9 @@
 """Programs that are computed once more in doubled arithmetic, as written, where digits cancel.
 
 All derivatives are written out. Arguments are exact, and so are the numbers that the user wrote; a float that a rule of
-differentiation brings, as 2/√π, stands for the number that it is nearest to. A constant with more digits than people
-write was computed before, as f(x₀) in f(x) − f(x₀): how far it is off is not known, and nothing made of it stands.
+differentiation brings, as 2/√π, stands for the number that it is nearest to, and so does what is next to a fraction or
+a root, as 1/3. Another constant with more digits than people write was computed before, as f(x₀) in f(x) − f(x₀): how
+far it is off is not known, and nothing made of it stands.
 
     d/dx erf(0.1·x)   ⟶   given(0.1) * (rounded(1.1283791670955126) * exp(-(given(0.1)*x)**2))
 
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -39,6 +41,8 @@ WHOLE, UNIT = 2.0**24, 64.0
 """Whole numbers up to this, and multiples of 1/64, are what they seem to be: no other number is rounded to them."""
 MANY = 1000
 """Constants of more entries are data that may have been computed."""
+SMALL = 1000
+"""The largest denominator of fractions, and radicand of roots, that floats are known by."""
 NAMED = frozenset(
     sign * x
     for x in (
@@ -93,7 +97,7 @@ class Literal(Op):
 def as_written(roots: Sequence[Term], expand: Expand) -> list[Term]:
     """Return roots with all derivatives written out, and constants that say whether they are exact."""
 
-    said = {t: "given" if _is_typed(t.op.value) else "computed" for t in subterms(*roots) if _is_long(t)}
+    said = {t: _word(t.op.value) for t in subterms(*roots) if _is_long(t)}
     user = substitute(roots, {t: Literal.of(word, t) for t, word in said.items()})
 
     def told(old: Term, rands: tuple[Any, ...]) -> Any:
@@ -110,9 +114,27 @@ def _told(x: Term, alone: bool) -> Term:
     return Literal.of("rounded", x) if _is_long(x) else Literal.of("given", x) if alone else x
 
 
-def _is_typed(x: Any) -> bool:
-    """Whether all entries are decimals of up to 15 digits, as people write them, or numbers that have names."""
-    return x.size <= MANY and all(v in NAMED or float(f"{v:.15g}") == v for v in x.ravel().tolist())
+def _word(x: Any) -> str:
+    """Return whether numbers are `given`, `rounded` to floats, or `computed`, how far off is not known."""
+    values = x.ravel().tolist() if x.size <= MANY else [math.nan]
+    if all(map(_is_typed, values)):
+        return "given"
+    return "rounded" if all(_is_typed(v) or _is_rounded(v) for v in values) else "computed"
+
+
+def _is_typed(v: float) -> bool:
+    """Whether a number is a decimal of up to 15 digits, as people write them, or has a name."""
+    return v in NAMED or float(f"{v:.15g}") == v
+
+
+def _is_rounded(v: float) -> bool:
+    """Whether a number is the float next to a fraction, or to a root, of small whole numbers, as 1/3 is and √6."""
+    if not 1e-6 < abs(v) < 1e3:
+        return False
+    square = round(v * v)
+    return float(Fraction(v).limit_denominator(SMALL)) == v or (
+        square <= SMALL and math.sqrt(square) == abs(v)
+    )
 
 
 def _is_long(t: Term) -> bool:

@@ -11,6 +11,8 @@ import scipy.special
 from relgrad import kernels
 from relgrad.contract import Laws
 from relgrad.implementations import implements
+from relgrad.op import as_term
+from relgrad.ops.arithmetic import sqrt
 from relgrad.ops.elementwise import elementwise
 from relgrad.ops.families import digamma
 from relgrad.types import POSITIVE, REAL, UNIT, Interval
@@ -50,6 +52,13 @@ erfc = elementwise(
     log=lambda x: 0.6931471805599453 + log_ndtr(-1.4142135623730951 * x),
 )
 implements(scipy.special.erfc)(erfc)
+
+
+def _root_of_two() -> Any:
+    """Return √2 as a root, whose square is 2."""
+    return sqrt(as_term(2.0))
+
+
 ndtr = elementwise(
     "ndtr",
     kernels.ndtr,
@@ -58,7 +67,7 @@ ndtr = elementwise(
     range=UNIT,
     laws=Laws(monotone=1, inverse="ndtri"),
     ball=_ball_ndtr,
-    meaning=lambda x: 0.5 * erfc(x / -1.4142135623730951),
+    meaning=lambda x: 0.5 * erfc(-x / _root_of_two()),
 )
 implements(scipy.special.ndtr)(ndtr)
 ndtri = elementwise(

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from relgrad.op import Project, constant, is_constant
+from relgrad.ops.arithmetic import sqrt
 from relgrad.ops.structure import BroadcastLike, BroadcastTo
 from relgrad.term import Term
 from relgrad.types import ArrayType, TupleType
 
+WHOLE = 1000
+"""The largest radicand of a root that stays one until the program is compiled."""
 LIMIT = 1 << 16
 """Results of more bytes than this are computed when the program runs: they would only swell it."""
 
@@ -26,6 +30,14 @@ def fold(t: Term) -> Term | None:
         return None if values is None else constant(values[t.op.index])
     values = None if isinstance(t.type, TupleType) else _values(t)
     return None if values is None else constant(values[0])
+
+
+def is_surd(t: Term) -> bool:
+    """Whether a term is an irrational root of a whole number: the square of √2 is 2, that of its float is not."""
+    if t.op is not sqrt or not is_constant(t.rands[0]) or t.type.ndim:
+        return False
+    x = t.rands[0].op.value.item()
+    return 0 < x <= WHOLE and x == int(x) and math.isqrt(int(x)) ** 2 != x
 
 
 def _values(node: Term) -> list[Any] | None:

@@ -43,7 +43,7 @@ from relgrad.logic import (
 from relgrad.op import Project, is_constant
 from relgrad.relation import Library
 from relgrad.schedule.definitions import by_definition, has_meaning, improved
-from relgrad.schedule.fold import fold
+from relgrad.schedule.fold import fold, is_surd
 from relgrad.schedule.keys import Key, leads_to, operand_keys
 from relgrad.schedule.likeness import Likeness
 from relgrad.schedule.patience import Patience
@@ -335,7 +335,7 @@ class _Run:
             if new is not None:
                 return new
         if FOLD in moves:
-            value = fold(t)
+            value = None if is_surd(t) else fold(t)
             if value is not None and np.isfinite(value.op.value).all():
                 self._record(
                     t, Found("fold", "fold", value, "all operands are constants", {}), _within(key), 0

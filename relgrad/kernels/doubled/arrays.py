@@ -142,3 +142,24 @@ def _add_at(values: Doubled, key: Any, shape: tuple[int, ...]) -> Doubled:
         rest = np.setdiff1d(np.arange(len(where)), first)
         where, values = where[rest], values[rest]
     return found.reshape(shape)
+
+
+def _leave_one_out(x: Doubled, *directions: Any, axes: tuple[int, ...] = (-1,)) -> Doubled:
+    """Return the products of the other entries along axes: of those before each, and of those after."""
+    if directions:
+        raise Undecided
+    n, tail = math.prod(x.shape[a] for a in axes), tuple(range(-len(axes), 0))
+    moved = x.moved(lambda part: np.moveaxis(part, axes, tail))
+    flat = moved.reshape((*moved.shape[: x.ndim - len(axes)], n))
+    before = after = one()
+    found: list[Any] = [None] * n
+    for i in range(n):
+        j = n - 1 - i
+        found[i] = before if found[i] is None else multiply(found[i], before)
+        found[j] = after if found[j] is None else multiply(found[j], after)
+        before, after = multiply(before, flat[..., i]), multiply(after, flat[..., j])
+    products = FUNCTIONS[np.stack]([x + np.zeros(flat.shape[:-1]) for x in found], -1).reshape(moved.shape)
+    return products.moved(lambda part: np.moveaxis(part, tail, axes))
+
+
+NAMED["leave_one_out_prod"] = lambda _: _leave_one_out
