@@ -7,8 +7,10 @@ from relgrad.ops import (
     deviation,
     log1mexp,
     log_softmax,
+    log_softmax_pullback,
     logsumexp,
     softmax,
+    softmax_pullback,
     softplus,
     unit,
 )
@@ -259,3 +261,15 @@ def log_of_effective_sample_size(x, axis):
 def log_of_two_exponentials_less_one(x, y):
     """The log of the sum of two exponentials, less the exponent of one."""
     return np.logaddexp(x, y) - y, softplus(x - y)
+
+
+@relation(source="P(z - log Σ eᶻ, p) = P(z, p): the pullback of a softmax does not see what all entries share")
+def softmax_pullback_of_log_softmax(z, p, axis):
+    """A log-softmax flows back through a softmax as its argument does."""
+    return softmax_pullback(log_softmax(z, axis=axis), p, axis=axis), softmax_pullback(z, p, axis=axis)
+
+
+@relation(source="Q(p, p) = p - p·Σp/Σp")
+def log_softmax_pullback_of_shares(p, axis):
+    """Of the shares themselves, nothing flows back through a log-softmax."""
+    return log_softmax_pullback(p, p, axis=axis), p - p

@@ -9,6 +9,7 @@ A sum of computed parts that may have opposite signs loses digits where its resu
     Σ x                sum_cancels(sum_x, x)
     a·b, of matrices   product_cancels(matmul_a, a, b)
     log u              cancels(log_u, 1.0), for a computed u, and other functions with such zeros
+    log Σ w·e^x        cancels(logsumexp_x, 1.0): the logarithm of a sum that is nearly 1; so log |det a|
     arcsin u           cancels(1 − |u|, 1.0), for a computed u, and other functions with such branch points
     u ** n             cancels(1.0, n), for a computed u: a large power multiplies its error
     u − mean u         cancels(centred_u, u), for a computed u
@@ -37,7 +38,7 @@ from relgrad.compile.operands import supplied
 from relgrad.constancy import coincidence
 from relgrad.kernels.doubled.matrices import ROWS
 from relgrad.leaf import Input
-from relgrad.op import Constant, Op, as_term, constant, is_constant
+from relgrad.op import Constant, Op, Project, as_term, constant, is_constant
 from relgrad.ops.arithmetic import (
     absolute,
     add,
@@ -81,6 +82,8 @@ _WITH_ZEROS = (
     | frozenset(["xlogy", "rel_entr", "xlog_ratio"])
 )  # fmt: skip
 """Functions with zeros where rounding is of the size of 1, or of their first operand."""
+_OF_SUMS = frozenset(["logsumexp", "logmeanexp"])
+"""Logarithms of sums, which round to 1 whatever is summed."""
 _WITH_BRANCHES = frozenset(["arcsin", "arccos", "arctanh", "one_minus_square"])
 """Functions that multiply the errors of their operand where it is near 1 or -1."""
 _ROUGH = frozenset((name, 0) for name in (*_WITH_ZEROS, "reciprocal", "sqrt", "cbrt", "arctan2")) | frozenset(
@@ -250,6 +253,8 @@ class _Guards:
         elif op.name in _WITH_BRANCHES and not self._exact[t.rands[0]]:
             distance = 1.0 - np.abs(Tracer(t.rands[0]))  # type: ignore[call-overload]
             yield self._cancelling(as_term(distance), [(constant(1, t.type.dtype), ())], axes)
+        elif self._is_log_of_sum(t) and _may_vanish(t):
+            yield self._cancelling(t, [(constant(1, t.type.dtype), ())], axes)
         elif op.name in _WITH_ZEROS and not all(self._exact[x] for x in t.rands) and _may_vanish(t):
             unit = t.rands[0] if len(t.rands) == 2 else constant(1, t.type.dtype)
             yield self._cancelling(t, [(unit, ())], axes)
@@ -270,6 +275,12 @@ class _Guards:
         return (
             isinstance(t.op, MatMul) and all(self._exact[x] for x in t.rands) and not range_of(t).nonnegative
         )
+
+    def _is_log_of_sum(self, t: Term) -> bool:
+        """Whether a term is log Σ eˣ, and matters to the last digit, or the log|det a| of slogdet(a)."""
+        if type(t.op) is Project:
+            return t.op.index == 1 and isinstance(t.rands[0].op, SLogDet)
+        return t.op.name in _OF_SUMS and t in self._matters
 
     def _is_closed(self, x: Term) -> bool:
         """Whether a sum is tested by itself, or as accurate as it can be: that of two exact numbers."""
