@@ -9,7 +9,7 @@ A sum of computed parts that may have opposite signs loses digits where its resu
     Σ x                sum_cancels(sum_x, x)
     a·b, of matrices   product_cancels(matmul_a, a, b)
     log u              cancels(log_u, 1.0), for a computed u, and other functions with such zeros
-    log Σ w·e^x        cancels(logsumexp_x, 1.0): the logarithm of a sum that is nearly 1; so log |det a|
+    log Σ w·e^x        cancels(logsumexp_x, 1.0): the logarithm of a mixture that is nearly 1; so log |det a|
     arcsin u           cancels(1 − |u|, 1.0), for a computed u, and other functions with such branch points
     u ** n             cancels(1.0, n), for a computed u: a large power multiplies its error
     u − mean u         cancels(centred_u, u), for a computed u
@@ -57,6 +57,7 @@ from relgrad.ops.matmul import MatMul
 from relgrad.ops.reduction import Reduction, Sum
 from relgrad.ops.selection import maximum, minimum, where
 from relgrad.ops.shaping import Transpose
+from relgrad.ops.softmax import LogSumExp
 from relgrad.term import Term, kept, subterms, term
 from relgrad.trace.tracer import Tracer
 from relgrad.types import REAL, ArrayType, Interval, Type, array_type
@@ -82,8 +83,6 @@ _WITH_ZEROS = (
     | frozenset(["xlogy", "rel_entr", "xlog_ratio"])
 )  # fmt: skip
 """Functions with zeros where rounding is of the size of 1, or of their first operand."""
-_OF_SUMS = frozenset(["logsumexp", "logmeanexp"])
-"""Logarithms of sums, which round to 1 whatever is summed."""
 _WITH_BRANCHES = frozenset(["arcsin", "arccos", "arctanh", "one_minus_square"])
 """Functions that multiply the errors of their operand where it is near 1 or -1."""
 _ROUGH = frozenset((name, 0) for name in (*_WITH_ZEROS, "reciprocal", "sqrt", "cbrt", "arctan2")) | frozenset(
@@ -185,6 +184,8 @@ class _Guards:
             self._exact[t] = isinstance(t.type, ArrayType) and self._is_exact(t)
         self._needed, self._matters = set(roots), set(roots)
         """What is not absorbed, and what of it is not only a part of sums."""
+        self._alone = set(roots)
+        """What of it is no part of a sum, moved or not."""
         self._largest: dict[Term, frozenset[int]] = dict.fromkeys(roots, frozenset[int]())
         """Along which axes the largest entries count."""
         for t in reversed(order):
@@ -220,6 +221,8 @@ class _Guards:
                 self._needed.add(x)
                 if op not in _SUMS and (multiple[0] is not x or t in self._matters):
                     self._matters.add(x)
+                if op not in _SUMS and (t in self._alone or not passing):
+                    self._alone.add(x)
             axes = _along(t, i, along)
             self._largest[x] = axes & self._largest.get(x, axes)
 
@@ -277,10 +280,13 @@ class _Guards:
         )
 
     def _is_log_of_sum(self, t: Term) -> bool:
-        """Whether a term is log Σ eˣ, and matters to the last digit, or the log|det a| of slogdet(a)."""
+        """Whether a term is log Σ w·eˣ, by itself and without a number among w, or the log|det a| of slogdet(a)."""
         if type(t.op) is Project:
             return t.op.index == 1 and isinstance(t.rands[0].op, SLogDet)
-        return t.op.name in _OF_SUMS and t in self._matters
+        if type(t.op) is not LogSumExp or t not in self._alone or len(t.rands) < 2:
+            return False
+        # log(1 + w·eˣ) is as accurate as w·eˣ.
+        return not any(map(is_constant, (t.rands[1], *t.rands[1].rands)))
 
     def _is_closed(self, x: Term) -> bool:
         """Whether a sum is tested by itself, or as accurate as it can be: that of two exact numbers."""
