@@ -632,3 +632,101 @@ def test_functions_that_multiply_the_errors_of_a_computed_operand_are_watched(f,
     with mpmath.workdps(60):
         want = truth(mpmath.mpf(x))
         assert abs(rg.stabilize(f)(x) - want) <= 4e-16 * abs(want)
+
+
+def matrices(n, count=4):
+    """Return stacks of matrices, one of them nearly singular, and right-hand sides."""
+    rng = np.random.default_rng(n)
+    a, b = rng.normal(size=(count, n, n)), rng.normal(size=(count, n, 2))
+    a[1, -1] = a[1, 0] * (1 + 2**-30) + 2**-33 * a[2, 0]
+    return a, b
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 16])
+def test_elimination_keeps_its_bounds(n):
+    a, b = matrices(n)
+    det, solved = np.linalg.det(Doubled.of(a)), np.linalg.solve(Doubled.of(a), Doubled.of(b))
+    sign, log = np.linalg.slogdet(Doubled.of(a))
+    inverse = np.linalg.inv(Doubled.of(a))
+    with mpmath.workdps(60):
+        for k in range(len(a)):
+            m, right = mpmath.matrix(a[k].tolist()), mpmath.matrix(b[k].tolist())
+            exact = mpmath.det(m)
+            for found, truth in (
+                (det[k], exact),
+                (sign[k], mpmath.sign(exact)),
+                (log[k], mpmath.log(abs(exact))),
+                (solved[k, -1, 1], mpmath.lu_solve(m, right[:, 1])[n - 1]),
+                (inverse[k, 0, -1], mpmath.inverse(m)[0, n - 1]),
+            ):
+                hi, lo, bound = [mpf(float(part)) for part in found.parts]
+                assert abs(hi + lo - truth) <= bound
+                assert bound <= abs(truth) * mpf(2) ** -50
+
+
+def test_cofactors_and_products_of_others_keep_their_digits():
+    a, x = matrices(3)[0], np.array([[0.5, 3.0, -2.0], [1 + 2**-30, 7.0, 0.1]])
+    found = kernels.cofactor(a)
+    twin = Twin(lambda a: kernels.cofactor(a), Doubled)(a).floats()
+    np.testing.assert_allclose(twin, found, rtol=1e-12, atol=1e-14)
+    for axes in ((-1,), (-2,), (-2, -1)):
+        exact = [
+            math.prod(Fraction(float(v)) for j, v in np.ndenumerate(x) if j != i and _together(i, j, axes))
+            for i in np.ndindex(x.shape)
+        ]
+        twin = Twin(lambda x, axes=axes: kernels.leave_one_out_prod(x, axes=axes), Doubled)(x).floats()
+        close(twin.ravel(), [float(e) for e in exact])
+
+
+def _together(i, j, axes):
+    return all(a == b for n, (a, b) in enumerate(zip(i, j, strict=True)) if n - len(i) not in axes)
+
+
+NEARLY_SINGULAR = {
+    "det": (
+        lambda e: np.linalg.det(np.array([[2 + e, 4 - e], [3 + 2 * e, 6 + e]])),
+        lambda e: 3 * e + 3 * e * e,
+    ),
+    "log of det": (
+        lambda e: np.log(np.linalg.det(np.eye(2) + e * np.array([[2.0, 0.5], [1.0, -1.0]]))),
+        lambda e: mpmath.log(1 + e - mpf(2.5) * e * e),
+    ),
+    "solve": (
+        lambda e: np.linalg.solve(np.array([[1.0, 1 - e], [1 - e, 1.0]]), np.array([1.0, 2.0]))[0],
+        lambda e: (1 - 2 * (1 - e)) / (1 - (1 - e) ** 2),
+    ),
+    "inv": (
+        lambda e: np.linalg.inv(np.array([[1.0, 1 - e], [1 - e, 1.0]]))[0, 1],
+        lambda e: -(1 - e) / (1 - (1 - e) ** 2),
+    ),
+    "product": (lambda e: np.prod(1 + e * np.array([1.0, 2.0, 4.0])) ** (1 / 3) - 1, None),
+}
+
+
+@pytest.mark.parametrize("name", NEARLY_SINGULAR)
+def test_what_elimination_loses_is_computed_again(name):
+    f, exact = NEARLY_SINGULAR[name]
+    e = 3e-10
+    with mpmath.workdps(60):
+        third = mpf(1 / 3)
+        product = (1 + mpf(e)) * (1 + 2 * mpf(e)) * (1 + 4 * mpf(e))
+        want = product**third - 1 if exact is None else exact(mpf(e))
+    assert rg.stabilize(f)(e) == pytest.approx(float(want), rel=1e-15, abs=0)
+    assert f(e) != pytest.approx(float(want), rel=1e-12, abs=0)
+
+
+def test_matrices_that_are_not_nearly_singular_are_not_computed_again(monkeypatch):
+    again, rng = times_computed_again(monkeypatch), np.random.default_rng(4)
+    f = rg.stabilize(lambda a, b: np.linalg.solve(a, b))
+    for n in (2, 3, 8):
+        for _ in range(20):
+            f(rng.normal(size=(n, n)) + 3 * np.eye(n), rng.normal(size=n))
+    assert not again
+    assert "ill_conditioned" not in f.source(np.eye(40), np.ones(40))
+
+
+def test_a_mixture_that_is_nearly_one_is_watched():
+    f = lambda w, x: np.log(w + (1 - w) * np.exp(-x))
+    with mpmath.workdps(50):
+        want = mpmath.log(mpf(0.3) + (1 - mpf(0.3)) * mpmath.exp(-mpf(1e-10)))
+    assert rg.stabilize(f)(0.3, 1e-10) == pytest.approx(float(want), rel=1e-15, abs=0)
