@@ -74,12 +74,6 @@ def expm1_of_sum_over_product(x, y):
     return np.expm1(x + y) / (np.expm1(x) * np.expm1(y)), bose_difference(x, -y, x + y)
 
 
-@relation(source="Taylor's theorem; the Bregman divergence of the exponential")
-def difference_of_exponentials_minus_tangent(x, y, z):
-    """The difference of two exponentials less its first term."""
-    return exp_difference(x, y, z) - z * np.exp(y), np.exp(y) * (np.expm1(z) - z)
-
-
 @relation(source="(eˣ - 1)/x with a scale")
 def relative_exponential_of_multiple(x, w):
     """(e^wx - 1)/x, continued to w at zero."""

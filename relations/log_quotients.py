@@ -3,7 +3,6 @@
 import numpy as np
 
 from relgrad.ops import (
-    bose,
     exprel_n,
     log_exprel,
     log_sinhc,
@@ -16,12 +15,6 @@ from relgrad.relation import relation
 def log_of_relative_exponential(x):
     """The log of (eˣ - 1)/x, which is one at zero and may overflow."""
     return np.log(exprel_n(x, 0)), log_exprel(x)
-
-
-@relation(source="NIST DLMF 24.2.1; log(x/(eˣ - 1)), about -x/2")
-def log_of_bernoulli(x):
-    """The log of x/(eˣ - 1), which is one at zero and may vanish."""
-    return np.log(x * bose(x)), -log_exprel(x)
 
 
 @relation(source="NIST DLMF 4.33.1")

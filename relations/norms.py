@@ -85,9 +85,3 @@ def norm_of_absolute(x, axis):
 def turn_by_a_sum_with_itself(x, z, axis):
     """What lies along a vector does not turn it."""
     return unit_pullback(x, x + z, axis=axis), unit_pullback(x, z, axis=axis), same_shape(x, z)
-
-
-@relation(source="P(x - z) = -P·z for a projection with P·x = 0")
-def turn_by_a_summand(x, z, axis):
-    """What is added to a vector turns it as much as the vector itself turns, the other way."""
-    return unit_pullback(x + z, x, axis=axis), -unit_pullback(x + z, z, axis=axis), same_shape(x, z)

@@ -37,9 +37,3 @@ def exponential_over_hyperbolic_sine(x):
 def opposite_exponential_over_hyperbolic_sine(x):
     """An exponential of the negated argument over a hyperbolic sine is a Bose function."""
     return np.exp(-x) / np.sinh(x), 2 * bose(2 * x)
-
-
-@relation(source="Hamming, NMSE (1973), problem 3.4.4: e²ˣ - 1 = (eˣ - 1)(eˣ + 1)")
-def expm1_of_double_times_bose(x):
-    """e²ˣ - 1 over eˣ - 1, written with a Bose function."""
-    return np.expm1(2 * x) * bose(x), 1 + np.exp(x)

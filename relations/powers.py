@@ -151,9 +151,3 @@ def power_of_one_plus_quotient_to_the_periods(y, z, a):
         power1p(x, a) * log_quotient(y + z, y, z) - x * power1p(x, a - 1),
         power1p(x, a - 1) * xlogx1p_minus_x(x),
     )
-
-
-@relation(source="1 - (1 + x)⁻ᵃ = ((1 + x)ᵃ - 1)/(1 + x)ᵃ")
-def power_of_one_plus_times_its_inverse_minus_one(x, a):
-    """A power of one plus something times the complement of its inverse."""
-    return -power1p(x, a) * power1pm1(x, -a), power1pm1(x, a)

@@ -263,7 +263,9 @@ def log_of_two_exponentials_less_one(x, y):
     return np.logaddexp(x, y) - y, softplus(x - y)
 
 
-@relation(source="P(z - log Σ eᶻ, p) = P(z, p): the pullback of a softmax does not see what all entries share")
+@relation(
+    source="P(z - log Σ eᶻ, p) = P(z, p): the pullback of a softmax does not see what all entries share"
+)
 def softmax_pullback_of_log_softmax(z, p, axis):
     """A log-softmax flows back through a softmax as its argument does."""
     return softmax_pullback(log_softmax(z, axis=axis), p, axis=axis), softmax_pullback(z, p, axis=axis)
