@@ -421,12 +421,20 @@ def test_what_floats_fail_as_written_raises_no_alarm(f):
     assert said == []
 
 
-def test_a_choice_that_infinity_over_infinity_decides_raises_no_alarm():
-    def f(x):
-        y = np.exp(np.exp(x) ** 2)
-        y = y.sum(axis=-2, keepdims=True) * y / y.mean()
-        return np.where(y > 0, y, 0.0)
+def chosen(x):
+    y = np.exp(np.exp(x) ** 2)
+    y = y.sum(axis=-2, keepdims=True) * y / y.mean()
+    return np.where(y > 0, y, 0.0)
 
+
+def far_away(x):
+    y = np.exp(4 * np.exp(x))
+    return np.exp(-((y + 1e-9 - np.log(1 + np.exp(y))) ** 2))
+
+
+@pytest.mark.parametrize("f", [chosen, far_away])
+def test_what_overflows_on_the_way_raises_no_alarm(f):
+    """Infinity over infinity decides, or a logarithm of infinity is far from what it would be."""
     _, said = warned(lambda: rg.stabilize(f)(np.zeros((5, 3))))
     assert said == []
 

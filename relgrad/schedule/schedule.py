@@ -37,6 +37,7 @@ from relgrad.logic import (
     head_key,
     is_masking,
     shows_elementary,
+    sum_of,
     theories_of,
     width,
 )
@@ -48,6 +49,7 @@ from relgrad.schedule.keys import Key, leads_to, operand_keys
 from relgrad.schedule.likeness import Likeness
 from relgrad.schedule.patience import Patience
 from relgrad.schedule.relate import (
+    AFTER,
     BEFORE,
     Found,
     increase,
@@ -437,10 +439,16 @@ class _Run:
     def _simplified(
         self, key: Key, t: Term, within: int, moves: frozenset[str], became: dict[Key, Key]
     ) -> Term | None:
-        """Divide, or apply an elementary row, where operands still show what they will be one function of."""
+        """Cancel, divide, or apply an elementary row, where operands still show what they have in common."""
         readings = theories_of(t.op) & ~within & (PRODUCT | SUM)
         if not readings or RELATE not in moves or not t.type.differentiable:
             return None
+        if readings & SUM and width(t, SUM, LIMIT) <= LIMIT and sum_of(t).cancelled:
+            new, _ = self._first(
+                simplified(t, AFTER[:1], readings, readings, self._note), key, t, within, became
+            )
+            if new is not None:
+                return new
         if not self._may_look() or not shows_elementary(t):
             return None
         if any(readings & theory and width(t, theory, LIMIT) > LIMIT for theory in (PRODUCT, SUM)):

@@ -89,7 +89,17 @@ class Written:
         if not doubtful:
             return None
         found = self._beyond(point, written, rewritten, doubtful, RUNS, roots)
-        return found and self._beyond(point, written, rewritten, doubtful, MORE, roots)
+        if found is None or self._overflows(point):
+            return None
+        return self._beyond(point, written, rewritten, doubtful, MORE, roots)
+
+    def _overflows(self, point: Values) -> bool:
+        """Whether finite numbers become infinite on the way: nobody knows what the result would be but for that."""
+        found = _computed(self.nodes, point)
+        if found is None:
+            return True
+        infinite = {t: _is_infinite(x) for t, x in zip(self.nodes, found, strict=True)}
+        return any(made and t.rands and not any(infinite[x] for x in t.rands) for t, made in infinite.items())
 
     def _beyond(
         self,
@@ -153,7 +163,7 @@ class Written:
 
 
 class _Noise:
-    """Perturbs the operands of what rounds; what has left the range of floats may be anything outside of it.
+    """Perturbs the operands of what rounds; what has left the range of floats may be anything just outside of it.
 
     exp(-e⁷) > 0 is perturbed, too: the exponential is positive, though its float is 0.
     """
@@ -176,12 +186,15 @@ class _Noise:
             return x
         noise = self.rng.uniform(0.5, 1.0, x.shape) * self.rng.choice((-self.eta, self.eta), x.shape)
         info = np.finfo(x.dtype)
-        least = float(info.tiny) / float(info.eps)
+        least, most = float(info.tiny) / float(info.eps), float(info.max) ** 0.95
         with np.errstate(all="ignore"):
-            # One infinity over another is any number, and not nearly one.
-            most = float(info.max) ** self.rng.uniform(0.6, 0.95, x.shape) if np.any(np.isinf(x)) else np.inf
             found = np.where(x == 0, least, np.where(np.isinf(x), np.copysign(most, x), x))
             return (found * (1 + noise)).astype(x.dtype)
+
+
+def _is_infinite(value: Any) -> bool:
+    parts = map(np.asarray, _flat([value]))
+    return any(bool(np.any(np.isinf(x))) for x in parts if x.dtype.kind == "f")
 
 
 def _underflowed(t: Term, x: Any) -> bool:
