@@ -455,3 +455,15 @@ def test_kernels_give_way_to_other_arrays():
     assert K.softplus(other) == (K.softplus, (other,), {})
     assert K.logsumexp(np.ones(2), weights=other)[0] is K.logsumexp
     assert not issubclass(Other, Symbolic)
+
+
+def test_logarithms_of_gamma_near_its_zeros():
+    t = np.array([1e-16, -1e-9, 3e-4, -0.01, 0.2, -0.24])
+    t = np.concatenate([(1 + t) - 1, t])
+    for zero in (1.0, 2.0):
+        x = zero + t
+        with mp.workdps(40):
+            want = [float(mp.loggamma(mp.mpf(float(v)))) for v in x]
+        np.testing.assert_allclose(K.gammaln(x), want, rtol=2e-15)
+    assert K.gammaln(1.0) == K.gammaln(2.0) == 0
+    assert K.gammaln(np.float32(1.1)).dtype == np.float32

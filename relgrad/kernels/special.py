@@ -27,7 +27,6 @@ from scipy.special import (
     gamma,
     gammainc,
     gammaincc,
-    gammaln,
     iv,
     ive,
     jv,
@@ -76,6 +75,7 @@ __all__ = [
     "yv",
 ]
 
+_GAUSS = [(u / 2 + 0.5, w / 2) for u, w in zip(*np.polynomial.legendre.leggauss(12), strict=True)]
 _ROOT_HALF = 0.7071067811865476
 _TWO_OVER_ROOT_PI = 1.1283791670955126
 _ROOT_TWO_OVER_PI = 0.7978845608028654
@@ -201,6 +201,25 @@ def erfcx_n(x: Any, order: int = 0) -> Any:
     for n in range(1, order):
         below, low = low, 2 * x * low + 2 * n * below
     return np.where(x < 0, low, y * _erfcx_relative(np.asarray(np.maximum(x, 0)), order)).astype(dtype)[()]
+
+
+@kernel
+def gammaln(x: Any) -> Any:
+    """log|Γ(x)|; within 1/4 of its zeros 1 and 2, where SciPy's loses all digits, ∫ ψ from there; within 8 ulp of it.
+
+    >>> float(gammaln(1 + 2.0**-40)) / 2.0**-40
+    -0.5772156649007848
+    """
+    (x,) = floats(x)
+    value = scipy.special.gammaln(x)
+    zero = np.where(x < 1.5, x.dtype.type(1), x.dtype.type(2))
+    t = x - zero
+    near = np.abs(t) < 0.25
+    if not np.any(near):
+        return value
+    t = np.where(near, t, 0)
+    slope = sum(w * scipy.special.digamma(zero + x.dtype.type(u) * t) for u, w in _GAUSS)
+    return np.where(near, t * slope.astype(x.dtype) + 0.0, value)[()]
 
 
 @kernel
