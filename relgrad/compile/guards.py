@@ -70,7 +70,7 @@ FEW = 8
 """Each of more tests must be rarer to trip by chance, so that all together are not."""
 LARGE = 64.0
 """Powers up to this are as accurate as their bases."""
-_CENTRED = frozenset(["centred", "mean_minus"])
+_CENTRED = frozenset(["centred", "mean_minus", "deviation"])
 """Differences from a mean."""
 _ABSORBING = (
     frozenset(["exp", "exp2", "cosh", "cos", "expit", "softplus", "log1pexp", "gibbs", "ndtr", "log_cosh"])
@@ -280,11 +280,13 @@ class _Guards:
         )
 
     def _is_log_of_sum(self, t: Term) -> bool:
-        """Whether a term is log Σ w·eˣ, by itself and without a number among w, or the log|det a| of slogdet(a)."""
+        """Whether a term is log Σ w·eˣ, by itself, of computed x or without a number among w, or log|det a|."""
         if type(t.op) is Project:
             return t.op.index == 1 and isinstance(t.rands[0].op, SLogDet)
-        if type(t.op) is not LogSumExp or t not in self._alone or len(t.rands) < 2:
+        if type(t.op) is not LogSumExp or t not in self._alone:
             return False
+        if len(t.rands) < 2:
+            return not self._exact[t.rands[0]]
         # log(1 + w·eˣ) is as accurate as w·eˣ.
         return not any(map(is_constant, (t.rands[1], *t.rands[1].rands)))
 
