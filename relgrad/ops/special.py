@@ -127,6 +127,7 @@ gammaln = elementwise(
     kernel=True,
     ball=lambda x: x.lgamma() if float(x.mid()) > 0 else abs(x.gamma()).log(),
 )
+implements(scipy.special.gammaln)(gammaln)
 beta = elementwise(
     "beta",
     kernels.beta,
