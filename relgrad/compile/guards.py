@@ -251,7 +251,7 @@ class _Guards:
         elif isinstance(op, _ELIMINATING):
             if (t.rands[0].type.shape[-1] or ROWS + 1) <= ROWS:
                 yield term(Test("ill_conditioned"), t.rands[0])
-        elif op.name in _CENTRED and not self._exact[t.rands[0]]:
+        elif op.name in _CENTRED and not self._exact[t.rands[0]] and t.rands[0].op.name not in _CENTRED:
             yield term(Test("cancels", (-1,) * (t.type.ndim > 0)), t, t.rands[0])
         elif op.name in _WITH_BRANCHES and not self._exact[t.rands[0]]:
             distance = 1.0 - np.abs(Tracer(t.rands[0]))  # type: ignore[call-overload]

@@ -33,7 +33,7 @@ from relgrad.logic.ranges import (
     varying_along,
 )
 from relgrad.logic.rewrite import Rewrite, rewrites
-from relgrad.logic.shown import shows_elementary
+from relgrad.logic.shown import shows_elementary, sums_multiples
 from relgrad.logic.simplify import (
     cancelled_product,
     cancelled_sum,
@@ -130,6 +130,7 @@ __all__ = [
     "shared_theories",
     "shows_elementary",
     "sum_of",
+    "sums_multiples",
     "sunk_product",
     "theories_of",
     "undone",

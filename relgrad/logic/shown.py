@@ -31,3 +31,21 @@ def shows_elementary(t: Term) -> bool:
         elif op is sinh or op is cosh or (op is exp and of_sum):
             return True
     return True
+
+
+def sums_multiples(t: Term) -> bool:
+    """Whether a sum has a multiple of another sum by a number among its summands, as (a + b)/2 - (a - b)/2 has."""
+    stack = [t] if t.op in SUMS else []
+    for _ in range(_MOST):
+        if not stack:
+            return False
+        node = stack.pop()
+        if node.op in SUMS:
+            stack.extend(node.rands)
+        elif (
+            node.op in PRODUCTS
+            and any(x.op in SUMS for x in node.rands)
+            and any(map(is_constant, node.rands))
+        ):
+            return True
+    return False

@@ -38,6 +38,7 @@ from relgrad.logic import (
     is_masking,
     shows_elementary,
     sum_of,
+    sums_multiples,
     theories_of,
     width,
 )
@@ -443,7 +444,7 @@ class _Run:
         readings = theories_of(t.op) & ~within & (PRODUCT | SUM)
         if not readings or RELATE not in moves or not t.type.differentiable:
             return None
-        if readings & SUM and width(t, SUM, LIMIT) <= LIMIT and sum_of(t).cancelled:
+        if readings & SUM and sums_multiples(t) and sum_of(t).cancelled and len(sum_of(t).terms) < 2:
             new, _ = self._first(
                 simplified(t, AFTER[:1], readings, readings, self._note), key, t, within, became
             )
