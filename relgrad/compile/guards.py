@@ -285,10 +285,10 @@ class _Guards:
             return t.op.index == 1 and isinstance(t.rands[0].op, SLogDet)
         if type(t.op) is not LogSumExp or t not in self._alone:
             return False
-        if len(t.rands) < 2:
-            return not self._exact[t.rands[0]]
-        # log(1 + w·eˣ) is as accurate as w·eˣ.
-        return not any(map(is_constant, (t.rands[1], *t.rands[1].rands)))
+        x, *weights = t.rands
+        if weights:  # log(1 + w·eˣ) is as accurate as w·eˣ
+            return not any(is_constant(y) for w in weights for y in (w, *w.rands))
+        return not self._exact[x]
 
     def _is_closed(self, x: Term) -> bool:
         """Whether a sum is tested by itself, or as accurate as it can be: that of two exact numbers."""

@@ -218,7 +218,7 @@ def gammaln(x: Any) -> Any:
     if not np.any(near):
         return value
     t = np.where(near, t, 0)
-    slope = sum(w * scipy.special.digamma(zero + x.dtype.type(u) * t) for u, w in _GAUSS)
+    slope = np.add.reduce([w * scipy.special.digamma(zero + x.dtype.type(u) * t) for u, w in _GAUSS])
     return np.where(near, t * slope.astype(x.dtype) + 0.0, value)[()]
 
 
