@@ -27,6 +27,7 @@ from relgrad.logic.view import SHARED, product_of, sum_of, summand, summand_key
 from relgrad.op import as_term, constant
 from relgrad.ops.arithmetic import divide, power, reciprocal, sqrt
 from relgrad.ops.comparison import greater, less, logical_or
+from relgrad.ops.exponential import exp
 from relgrad.ops.gather import Index, Scatter
 from relgrad.ops.reduction import Sum
 from relgrad.term import Term, is_term
@@ -36,10 +37,10 @@ from relgrad.trace.tracer import Tracer
 def cancelled_product(t: Term) -> Any:
     """Return a product with what cancels cancelled and its exponentials made one, or None where nothing does.
 
-    a·b/a = b, 1/(1/a) = a, and exp(a)·exp(b) = exp(a + b).
+    a·b/a = b, 1/(1/a) = a, and exp(a)·exp(b) = exp(a + b) unless a and b have one sign: then nothing would be gained.
     """
     view = product_of(t)
-    if view.cancelled or view.exponentials > 1 or _is_single(view, t):
+    if view.cancelled or (view.exponentials > 1 and _may_oppose(view)) or _is_single(view, t):
         new = build_product(view, dtype_of(t))
     elif view.coefficient != 1 and _is_distributed(view, sum_of(t)):
         new = build_sum(sum_of(t), dtype_of(t))
@@ -47,6 +48,13 @@ def cancelled_product(t: Term) -> Any:
         return None
     new = fit(new, t)
     return None if new is t else new
+
+
+def _may_oppose(view: ProductView) -> bool:
+    """Whether one exponential may be large where another is small."""
+    exponents = [(range_of(b.rands[0]), e) for b, e in view.factors.items() if is_term(b) and b.op is exp]
+    ranges = [r if e > 0 else -r for r, e in exponents]
+    return any(r.high > 0 for r in ranges) and any(r.low < 0 for r in ranges)
 
 
 def _is_single(view: ProductView, t: Term) -> bool:
