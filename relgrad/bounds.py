@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from relgrad.op import Constant
-from relgrad.ops.arithmetic import multiply
+from relgrad.ops.arithmetic import multiply, subtract
 from relgrad.term import Term, is_term, kept
-from relgrad.types import REAL, ArrayType, Interval
+from relgrad.types import NONNEGATIVE, REAL, ArrayType, Interval
 
 MODERATE = 2.0**20
 """Terms that are between the reciprocal of this and this are moderate."""
@@ -49,7 +49,15 @@ def _range(node: Term) -> Interval:
     # x·x is a square whatever the sign of x, which ranges of the two operands alone do not show.
     if node.op is multiply and node.rands[0] is node.rands[1]:
         found = meet(found, Interval(0.0, math.inf, ranges[0].positive or ranges[0].negative))
+    if node.op is subtract:
+        found = meet(found, _beside_extreme(*node.rands))
     return _wrapped(node.type.dtype, found) if isinstance(node.type, ArrayType) else found
+
+
+def _beside_extreme(a: Any, b: Any) -> Interval:
+    """Return what is known of a - b where one is the largest or smallest of what the other is among: x - max(x) ≤ 0."""
+    sign = (b.op.laws.extreme if a in b.rands else 0) - (a.op.laws.extreme if b in a.rands else 0)
+    return Interval(-math.inf, 0.0) if sign > 0 else NONNEGATIVE if sign < 0 else REAL
 
 
 def _wrapped(dtype: np.dtype, x: Interval) -> Interval:

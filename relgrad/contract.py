@@ -26,7 +26,8 @@ class Laws:
     `linear` lists the operands in which the op is linear; `homomorphism=("add", "multiply")` says
     f(a + b) = f(a)·f(b); `inverse` names f⁻¹; `monotone` is +1 or -1 where f is increasing or decreasing;
     `selects` says that every entry of the result is an entry of the first operand, so that it commutes with
-    every function of single entries.
+    every function of single entries; `extreme` is +1 where no operand is larger than the result, -1 where none is
+    smaller.
     """
 
     associative: bool = False
@@ -39,6 +40,7 @@ class Laws:
     monotone: int = 0
     homomorphism: tuple[str, str] | None = None
     selects: bool = False
+    extreme: int = 0
 
     def __post_init__(self) -> None:
         joins = self.associative or self.commutative

@@ -114,6 +114,21 @@ def test_machine_integers_wrap_and_are_not_trusted_beyond_their_width():
 
 
 @pytest.mark.parametrize(
+    ("f", "low", "high"),
+    [
+        (lambda x: x - np.max(x, axis=0), -np.inf, 0.0),
+        (lambda x: np.max(x) - x, 0.0, np.inf),
+        (lambda x: x - np.min(x, axis=-1, keepdims=True), 0.0, np.inf),
+        (lambda x: np.minimum(x, 2 * x) - 2 * x, -np.inf, 0.0),
+        (lambda x: 2 * x - np.maximum(x, 3 * x), -np.inf, np.inf),
+    ],
+)
+def test_beside_their_extremes_numbers_have_a_sign(f, low: float, high: float):
+    (total,) = trace(f, (X,)).outputs
+    assert range_of(total) == Interval(low, high)
+
+
+@pytest.mark.parametrize(
     ("condition", "value"),
     [
         (lambda x: x[0] > x[1], lambda x: np.sqrt((x[0] - x[1]) ** 2)),

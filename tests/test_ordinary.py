@@ -169,3 +169,22 @@ def test_masks_that_hide_everything_have_axes_inserted(strategy: str):
         warnings.simplefilter("error")
         slope = rg.grad(f, strategy=strategy)(x)
     np.testing.assert_allclose(slope, rg.grad(f, strategy="naive")(x), rtol=1e-9)
+
+
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+@pytest.mark.parametrize(
+    "inner",
+    [
+        lambda x: np.exp(np.exp(2 * x)),
+        lambda x: np.cosh(np.exp(x + x)),
+    ],
+)
+@pytest.mark.parametrize("outer", [lambda y: y, lambda y: np.exp(-y)])
+def test_what_is_taken_from_itself_at_the_largest_entry_leaves_nothing(
+    inner: Callable[[Any], Any], outer: Callable[[Any], Any], strategy: str
+):
+    def f(x: Any) -> Any:
+        return np.sum(outer(np.exp(inner(x) - inner(x).max())))
+
+    slope = rg.grad(f, strategy=strategy, validate=False)
+    np.testing.assert_array_equal(slope(np.array([1.0, 2.3])), 0.0)

@@ -23,7 +23,7 @@ from relgrad.logic.group import (
 from relgrad.logic.ranges import range_of
 from relgrad.logic.share import dtype_of
 from relgrad.logic.theory import PRODUCTS, SUMS
-from relgrad.logic.view import SHARED, product_of, sum_of, summand, summand_key
+from relgrad.logic.view import LIMIT, SHARED, product_of, sum_of, summand, summand_key
 from relgrad.op import as_term, constant
 from relgrad.ops.arithmetic import divide, power, reciprocal, sqrt
 from relgrad.ops.comparison import greater, less, logical_or
@@ -40,21 +40,48 @@ def cancelled_product(t: Term) -> Any:
     a·b/a = b, 1/(1/a) = a, and exp(a)·exp(b) = exp(a + b) unless a and b have one sign: then nothing would be gained.
     """
     view = product_of(t)
-    if view.cancelled or (view.exponentials > 1 and _may_oppose(view)) or _is_single(view, t):
+    if view.cancelled or _is_single(view, t):
         new = build_product(view, dtype_of(t))
     elif view.coefficient != 1 and _is_distributed(view, sum_of(t)):
         new = build_sum(sum_of(t), dtype_of(t))
+    elif view.exponentials > 1 and (opposed := _opposed(t)):
+        new = build_product(opposed, dtype_of(t))
     else:
         return None
     new = fit(new, t)
     return None if new is t else new
 
 
-def _may_oppose(view: ProductView) -> bool:
-    """Whether one exponential may be large where another is small."""
+def _opposed(t: Term) -> ProductView | None:
+    """Return a product as it is written, if one of its exponentials may be large where another is small, or None.
+
+    What stands under an exponential is not divided, nor is an exponential taken out of a sum: exp(x - max x) is at
+    most one, where exp(x) and exp(-max x) may both be out of range.
+    """
+    view = _written(t)
     exponents = [(range_of(b.rands[0]), e) for b, e in view.factors.items() if is_term(b) and b.op is exp]
     ranges = [r if e > 0 else -r for r, e in exponents]
-    return any(r.high > 0 for r in ranges) and any(r.low < 0 for r in ranges)
+    return view if any(r.high > 0 for r in ranges) and any(r.low < 0 for r in ranges) else None
+
+
+def _written(t: Term) -> ProductView:
+    """Return the factors that a product is written with, which are not looked into: a·exp(b - c)/d."""
+    parts: list[tuple[ProductView, Number]] = []
+    stack: list[tuple[Any, Number]] = [(t, 1)]
+    while stack:
+        node, e = stack.pop()
+        value = number_of(node)
+        if value:
+            parts.append((ProductView(value, {}), e))
+        elif (
+            is_term(node) and node.op in PRODUCTS and node.op is not sqrt and len(stack) + len(parts) < LIMIT
+        ):
+            sign, exponents = PRODUCTS[node.op]
+            parts.append((ProductView(sign, {}), e))
+            stack += [(rand, e * k) for rand, k in zip(node.rands, exponents, strict=True)][::-1]
+        else:
+            parts.append((ProductView(1, {node: 1}), e))
+    return multiplied(*parts)
 
 
 def _is_single(view: ProductView, t: Term) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from relgrad.contract import Laws
 from relgrad.errors import ShapeError, TraceError
 from relgrad.implementations import implements
 from relgrad.ops.arguments import call, normalize_axes, refuse, require_ground
@@ -55,12 +56,14 @@ class Max(_Extreme):
     """The largest entry over axes."""
 
     numpy_name = "max"
+    laws = Laws(extreme=1)
 
 
 class Min(_Extreme):
     """The smallest entry over axes."""
 
     numpy_name = "min"
+    laws = Laws(extreme=-1)
 
 
 class _Flat(Reduction):

@@ -75,7 +75,9 @@ maximum = elementwise(
     np.maximum,
     lambda g, out, x, y: _winner(g, x > y, x == y),
     lambda g, out, x, y: _winner(g, y > x, x == y),
-    laws=Laws(associative=True, commutative=True, idempotent=True, identity=-np.inf, absorbing=np.inf),
+    laws=Laws(
+        associative=True, commutative=True, idempotent=True, identity=-np.inf, absorbing=np.inf, extreme=1
+    ),
     range=larger,
     ball=lambda x, y: x.max(y),
     strict=True,
@@ -85,7 +87,9 @@ minimum = elementwise(
     np.minimum,
     lambda g, out, x, y: _winner(g, x < y, x == y),
     lambda g, out, x, y: _winner(g, y < x, x == y),
-    laws=Laws(associative=True, commutative=True, idempotent=True, identity=np.inf, absorbing=-np.inf),
+    laws=Laws(
+        associative=True, commutative=True, idempotent=True, identity=np.inf, absorbing=-np.inf, extreme=-1
+    ),
     range=smaller,
     ball=lambda x, y: x.min(y),
     strict=True,
