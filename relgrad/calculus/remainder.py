@@ -27,7 +27,7 @@ from relgrad.logic.share import dtype_of
 from relgrad.logic.view import product_of, sum_of, summand
 from relgrad.op import is_constant
 from relgrad.ops.elementwise import Elementwise
-from relgrad.ops.increments import QUADRATURES, converged
+from relgrad.ops.increments import QUADRATURES, averaged, converged
 from relgrad.term import Term, substitute, subterms, term
 from relgrad.types import ArrayType
 
@@ -90,8 +90,11 @@ class Remainder(Elementwise):
 
     def _integral(self, y: Any, d: Any, others: Any, quadrature: Any) -> Any:
         m, last = self.order, self._derivative(self.order)
-        total = sum(w * (1 - t) ** (m - 1) * last(y + y.dtype.type(t) * d, others) for t, w in quadrature)
-        return (d**m / factorial(m - 1) * total).astype(y.dtype)
+        return (
+            d**m
+            / factorial(m - 1)
+            * averaged(lambda t: (1 - t) ** (m - 1) * last(y + t * d, others), quadrature, y)
+        )
 
 
 class Point(NamedTuple):

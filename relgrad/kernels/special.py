@@ -241,6 +241,8 @@ def _hurwitz(s: int, x: Any) -> Any:
     terms below 0 one by one: a second for each 10⁸.
     """
     order, zeta = x.dtype.type(s), scipy.special.zeta
+    if np.all(x >= 0):
+        return zeta(order, x)
     r = -x % 1
     mirrored = (x < 0) & (r > 0)
     value = zeta(order, np.where(mirrored, 1 - r, np.maximum(x, 0)))
