@@ -111,6 +111,22 @@ BEYOND = np.array([1e-300, 1e-6, 0.7, 1.0 + 1e-9, 3.0, 40.0, 1e200])
         (sp.log_ndtr, lambda x: mpmath.log(mpmath.ncdf(x)), np.r_[AROUND, -30.0]),
         (sp.gammaln, mpmath.loggamma, BEYOND[[1, 2, 4, 5]]),
         (sp.digamma, mpmath.digamma, BEYOND[1:6]),
+        (partial(kernels.digamma_n, order=1), lambda x: mpmath.polygamma(1, x), BEYOND[1:6]),
+        (partial(kernels.digamma_n, order=4), lambda x: mpmath.polygamma(4, x), BEYOND[2:6]),
+        (kernels.exprel_n, lambda x: mpmath.expm1(x) / x, AROUND),
+        (partial(kernels.exprel_n, order=3), lambda x: mpmath.hyp1f1(4, 5, x) / 4, AROUND),
+        (kernels.erfcx_n, lambda x: mpmath.exp(x * x) * mpmath.erfc(x), AROUND),
+        (
+            partial(kernels.erfcx_n, order=2),
+            lambda x: (2 + 4 * x * x) * mpmath.exp(x * x) * mpmath.erfc(x) - 4 * x / mpmath.sqrt(mpmath.pi),
+            AROUND[:-1],
+        ),
+        (np.sinc, mpmath.sincpi, AROUND),
+        (np.deg2rad, mpmath.radians, AROUND),
+        (np.rad2deg, mpmath.degrees, AROUND),
+        (sp.rgamma, mpmath.rgamma, BEYOND[[1, 2, 4, 5]]),
+        (kernels.log1mexp, lambda x: mpmath.log(-mpmath.expm1(x)), -BEYOND[1:6]),
+        (kernels.log_cosh, lambda x: mpmath.log(mpmath.cosh(x)), AROUND[[0, 1, 2, 5, 6, 7, 8, 9]]),
     ],
 )
 def test_functions_lie_within_bounds_that_are_far_below_rounding(function, oracle, at):
@@ -119,6 +135,25 @@ def test_functions_lie_within_bounds_that_are_far_below_rounding(function, oracl
     with mpmath.workprec(600):
         for value, bound, a in zip(exact(got), np.broadcast_to(got.bound, at.shape), exact(x), strict=True):
             assert abs(value - oracle(a)) <= bound <= 2.0**-72 * abs(value) + 2.0**-90, (function, a)
+
+
+@pytest.mark.parametrize(
+    ("function", "oracle"),
+    [
+        (sp.beta, mpmath.beta),
+        (sp.betaln, lambda x, y: mpmath.log(mpmath.beta(x, y))),
+        (np.logaddexp2, lambda x, y: mpmath.log(mpf(2) ** x + mpf(2) ** y, 2)),
+        (kernels.logdiffexp, lambda x, y: mpmath.log(mpmath.exp(x) - mpmath.exp(y))),
+    ],
+)
+def test_functions_of_two_numbers(function, oracle):
+    x, y = np.array([3.0, 0.7, 40.0]), np.array([0.5, 0.6999, 2.25])
+    got: Any = function(Doubled.of(x), Doubled.of(y))
+    with mpmath.workprec(600):
+        for value, bound, a, b in zip(exact(got), got.bound, x, y, strict=True):
+            assert (
+                abs(value - oracle(mpf(float(a)), mpf(float(b)))) <= bound <= 2.0**-72 * abs(value) + 2.0**-90
+            )
 
 
 @pytest.mark.parametrize("power", [3.0, -2.0, 0.5, 2.75, -0.1])

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 import relgrad as rg
 from relgrad.calculus.laurent import NoSeries
-from relgrad.calculus.path import Exact, Path
+from relgrad.calculus.path import Exact, Path, doubled, error_of
+from relgrad.kernels.doubled.number import Doubled
 from relgrad.leaf import Input
 from relgrad.op import as_term
 from relgrad.term import term
@@ -58,6 +59,23 @@ def test_coefficients_are_taylors_but_for_what_their_bounds_say(name: str, at: f
     for k, (c, bound) in enumerate(path_of(f, X, at, 1.0)):
         assert abs(float(c) - float(want[k])) <= 4 * float(bound) + 1e-300, k
         assert float(bound) <= 1e-9 * (1 + sum(abs(float(w)) for w in want))
+
+
+@given(st.sampled_from(sorted(CURVES)), st.floats(0.3, 3))
+def test_in_doubled_arithmetic_coefficients_have_twice_the_digits(name: str, at: float):
+    f, exact = CURVES[name]
+    leaf = Exact((Doubled(np.float64(at)), 0.0), (Doubled(np.float64(1.0)), 0.0))
+    series = Path({X: leaf}, 7, number=doubled)(as_term(f(Tracer(X))))
+    with mpmath.workdps(60):
+        want = mpmath.taylor(exact, mpmath.mpf(at), 6)
+        for k in range(7):
+            c = series.at(k) or (Doubled(0.0), 0.0)
+            value = c[0] if isinstance(c[0], Doubled) else Doubled.of(c[0])
+            got = mpmath.mpf(float(value.pair[0])) + mpmath.mpf(float(value.pair[1]))
+            assert abs(got - want[k]) <= 4 * float(error_of(c)) + 1e-300, k
+            assert float(error_of(c)) <= (1e-14 if name == "erf(x)·Γ" else 1e-24) * (
+                1 + sum(abs(float(w)) for w in want)
+            )
 
 
 def test_entries_of_divisors_may_begin_with_different_powers():
@@ -179,6 +197,18 @@ def test_gradients_are_as_good_as_values(gap: float):
     if not gap:
         assert slope == pytest.approx([-1.3 / (1 + 1.3**2) ** 2] * 2, rel=1e-12)
     assert rg.grad(pareto, argnums=1)(0.7, gap) == pytest.approx(-0.07404499187458727, rel=2e-4)
+
+
+@pytest.mark.parametrize("a", [1.0, 1 - 2.0**-30, 1 + 2.0**-9])
+def test_two_lines_at_once(a: float):
+    """Near-uniform shares at an order near one: the series near one of them cancels near the other."""
+    near = np.array([8.447953917530398, 8.503847135047767, 8.632850046677273])
+    x = np.broadcast_to(near, (3,)).copy()
+    found = rg.grad(renyi, 1)(x, a)
+    with mpmath.workdps(80):
+        want = mpmath.diff(lambda s: exact_renyi(x, s), a + mpmath.mpf("1e-40"), h=mpmath.mpf("1e-30"))
+    assert found == pytest.approx(float(want), rel=1e-14, abs=0)
+    assert rg.grad(renyi, 1, precise=False)(x, a) == pytest.approx(float(want), rel=1e-9, abs=0)
 
 
 def used(f: Callable[..., Any], *args: Any) -> bool:

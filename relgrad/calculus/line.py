@@ -19,10 +19,11 @@ import numpy as np
 
 from relgrad.calculus.laurent import NoSeries
 from relgrad.calculus.mended import Mended
-from relgrad.calculus.path import EPS, Exact, Path, Power, bounded, vanishes
+from relgrad.calculus.path import EPS, Exact, Path, Power, bounded, doubled, floats, in_floats, size, vanishes
 from relgrad.calculus.series import FACTORS, zeros_of
 from relgrad.errors import RelgradError
 from relgrad.interpret import interpret, unknown, value_of
+from relgrad.kernels.doubled.number import Doubled, Undecided
 from relgrad.leaf import Input
 from relgrad.ops.structure import BroadcastTo
 from relgrad.term import Term, subterms, term
@@ -36,12 +37,14 @@ SPREAD, TINY = 4.0, 2.0**-60
 """Each term is this times the distance as large as the one before, or less, as the number of terms is chosen."""
 DIGITS, MORE = 55, 3
 """So many bits are asked for; the last terms are counted as errors."""
+FINE = 16
+"""With a larger relative error than so many roundings, a series is computed in doubled arithmetic."""
 GOOD = 2.0**-20
 """The largest relative error with which a series stands for a program."""
 LARGEST = 400
 ENTRIES = 1 << 12
 """Programs of more ops, and of larger arrays, are left as they are."""
-WORK = 40_000
+WORK = 150_000
 """So many steps are taken to find the series of a program along all of its lines."""
 EVALUATIONS = 20_000
 """So many ops are computed to find the lines that a program is suspect near."""
@@ -81,10 +84,10 @@ class AlongLine(Mended):
     Operands: the program's values, and its arguments.
     """
 
-    __props__ = ("approach",)
+    __props__ = ("approach", "precise")
 
-    def __init__(self, approach: Approach):
-        self.approach = approach
+    def __init__(self, approach: Approach, precise: bool):
+        self.approach, self.precise = approach, precise
 
     @property
     def name(self) -> str:
@@ -93,31 +96,41 @@ class AlongLine(Mended):
     def compute(self, *arrays: Any) -> Any:
         plain, *values = arrays
         body, arguments, line, start = self.approach
-        found = near_line(body, dict(zip(arguments, values, strict=True)), line, start)
+        at = dict(zip(arguments, values, strict=True))
+        found = near_line(body, at, line, start)
         if found is None:
             return plain
         value, error = found
-        return np.where(_is_better(value, error, plain), value, plain).astype(np.asarray(plain).dtype)
+        dtype = np.asarray(plain).dtype
+        if self.precise and np.any(np.isfinite(error) & (error > FINE * np.finfo(dtype).eps * np.abs(value))):
+            twice, less = near_line(body, at, line, start, doubled) or found
+            value, error = np.where(less < error, (twice, less), (value, error))
+        return np.where(_is_better(value, error, plain), value, plain).astype(dtype)
 
 
-def path_along(values: dict[Term, Any], line: Line, side: float) -> tuple[Path, Any]:
+def path_along(
+    values: dict[Term, Any], line: Line, side: float, number: Callable[[Any, bool], Any] = floats
+) -> tuple[Path, Any]:
     """Return the path along a line, and the distance; `side` is where it is looked at from where the distance is 0."""
-    x = np.asarray(values[line.moved], float)
-    base = np.broadcast_to(np.asarray(line.start(values), float), x.shape)
+    shape = np.shape(values[line.moved])
+    x, base = (number(np.broadcast_to(v, shape), True) for v in (values[line.moved], line.start(values)))
     delta = x - base
-    of: dict[Term, Power] = {}
-    for leaf, value in values.items():
-        value = np.asarray(value)
-        value = value.astype(float) if value.dtype.kind == "f" else value
-        of[leaf] = Exact((value, 0.0))
-    of[line.moved] = Exact((base, 0.0), (delta if line.whole else np.ones_like(x), 0.0))
+    of: dict[Term, Power] = {leaf: Exact((number(value, True), 0.0)) for leaf, value in values.items()}
+    of[line.moved] = Exact((base, 0.0), (delta if line.whole else number(np.ones(shape), True), 0.0))
     if line.whole:
-        return Path(of, ORDER), 1.0
+        return Path(of, ORDER, number=number), 1.0
     delta = delta.reshape(()) if x.size == 1 else delta
-    return Path(of, ORDER, np.where(delta == 0, side, np.sign(delta))), delta
+    sign = np.sign(in_floats(delta))
+    return Path(of, ORDER, np.where(sign == 0, side, sign), number=number), delta
 
 
-def near_line(body: Term, values: dict[Term, Any], line: Line, start: int) -> tuple[Any, Any] | None:
+def near_line(
+    body: Term,
+    values: dict[Term, Any],
+    line: Line,
+    start: int,
+    number: Callable[[Any, bool], Any] = floats,
+) -> tuple[Any, Any] | None:
     """Return a program's values by its series along a line, with bounds of their errors; None where it has none."""
     ratio = _ratio(values, line)
     near = ratio <= NEAR
@@ -126,15 +139,15 @@ def near_line(body: Term, values: dict[Term, Any], line: Line, start: int) -> tu
     terms = start + min(ORDER, math.ceil(DIGITS / -math.log2(SPREAD * max(np.max(ratio[near]), TINY))) + MORE)
     with np.errstate(all="ignore"):
         try:
-            path, delta = path_along(values, line, 1.0)
+            path, delta = path_along(values, line, 1.0, number)
             total, error = found = _summed(path, body, delta, start, terms)
-            if not line.whole and np.any(delta == 0) and path.signs:
+            if not line.whole and np.any(in_floats(delta) == 0) and path.signs:
                 if path.differs:
                     return None
                 # On the line itself, it must be the same from both sides.
-                other, _ = _summed(path_along(values, line, -1.0)[0], body, delta, start, terms)
+                other, _ = _summed(path_along(values, line, -1.0, number)[0], body, delta, start, terms)
                 found = total, np.where(np.abs(total - other) <= error, error, np.inf)
-        except (NoSeries, RecursionError):
+        except (NoSeries, RecursionError, Undecided):
             return None
     return found if line.whole else (found[0], np.where(near, found[1], np.inf))
 
@@ -157,14 +170,15 @@ def _summed(path: Path, body: Term, delta: Any, start: int, end: int) -> tuple[A
         path.advance(k)
         c = series.at(k)
         if c is not None:
-            power = np.ones_like(delta) if k == 0 else delta**k
-            total = total + c[0] * power
-            error = error + (c[1] + 4 * EPS * np.abs(c[0])) * np.abs(power)
+            part = c[0] if k == 0 else c[0] * delta**k
+            total = total + part
+            away = np.abs(in_floats(delta) ** k)
+            error = error + c[1] * away + (0.0 if isinstance(part, Doubled) else 4 * EPS * np.abs(part))
             if k >= end - MORE:
-                error = error + np.abs(c[0] * power)
-    if not path.keeps_signs(delta):
+                error = error + size(part)
+    if not path.keeps_signs(in_floats(delta)):
         raise NoSeries("a sign changes on the way")
-    return total, error
+    return in_floats(total), error + (EPS * size(total) + total.bound if isinstance(total, Doubled) else 0.0)
 
 
 def _ratio(values: dict[Term, Any], line: Line) -> Any:
@@ -223,11 +237,12 @@ class Along(NamedTuple):
 
 
 def along_lines(
-    roots: Sequence[Term], written: Callable[[], Sequence[Term]]
+    roots: Sequence[Term], written: Callable[[], Sequence[Term]], precise: bool = True
 ) -> tuple[list[Term], list[Along]]:
     """Return the roots with their series along each line near which they still lose digits, and what became of what.
 
-    `written` returns them as they are written, all derivatives written out.
+    `written` returns them as they are written, all derivatives written out. Series of a `precise` program are computed
+    in doubled arithmetic where floats are not enough for them, either.
     """
     new, found = list(roots), list[Along]()
     real = [root for root in roots if _is_real(root)]
@@ -260,7 +275,7 @@ def along_lines(
                 start = _start(body, new[i], arguments, there) if ends.issubset(arguments) else None
                 if start is not None:
                     done.add(both)
-                    op = AlongLine(Approach(body, arguments, there, start))
+                    op = AlongLine(Approach(body, arguments, there, start), precise)
                     found.append(Along(new[i], term(op, new[i], *arguments), there))
                     new[i] = found[-1].after
     return new, found

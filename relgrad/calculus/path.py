@@ -3,7 +3,8 @@
     y = f(u):    y = f(u₀) + ∫ Df(u)·u′ dt        by the op's own pushforward, evaluated on series, y among them
     linear ops apply to every coefficient; products are Cauchy's; quotients are those of Laurent series
 
-Each coefficient has a bound of its rounding error, so that what vanishes is told from what is merely small.
+Each coefficient has a bound of its rounding error, so that what vanishes is told from what is merely small. Where
+leaves are doubled numbers, so are all coefficients, which carry bounds of their own.
 
 Source: A. Griewank & A. Walther, "Evaluating Derivatives", 2nd ed., chapter 13.
 """
@@ -21,6 +22,8 @@ import numpy as np
 from relgrad.calculus.change import tangent_of
 from relgrad.calculus.laurent import NoSeries
 from relgrad.interpret import interpret
+from relgrad.kernels.doubled.named import written
+from relgrad.kernels.doubled.number import Doubled
 from relgrad.leaf import Input
 from relgrad.op import Constant, as_term
 from relgrad.ops.arithmetic import (
@@ -77,7 +80,7 @@ FEW = 5
 """Entries of a divisor begin with powers that differ by less."""
 
 Coefficient = tuple[Any, Any]
-"""An array, and a bound of its error; None stands for zero."""
+"""An array, and a bound of its error, beside that of doubled numbers; None stands for zero."""
 
 
 _left: ContextVar[list[int] | None] = ContextVar("left", default=None)
@@ -103,7 +106,39 @@ def _spend() -> None:
 
 def vanishes(c: Coefficient) -> bool:
     """Whether a coefficient is zero but for rounding."""
-    return bool(np.all(np.abs(c[0]) <= 8 * c[1]))
+    return bool(np.all(size(c[0]) <= 8 * error_of(c)))
+
+
+def floats(x: Any, exact: bool) -> Any:
+    """Return numbers as floats; truth values and integers stay."""
+    x = np.asarray(x)
+    return x.astype(float) if x.dtype.kind == "f" else x
+
+
+def doubled(x: Any, exact: bool) -> Any:
+    """Return floats as doubled numbers; what is not `exact` may have been rounded, if it has many digits."""
+    x = floats(x, exact)
+    return x if x.dtype.kind != "f" else Doubled(x) if exact else written(x)
+
+
+def in_floats(x: Any) -> Any:
+    """Return numbers as floats."""
+    return x.floats() if isinstance(x, Doubled) else x
+
+
+def size(x: Any) -> Any:
+    """Return |x| in floats."""
+    return np.abs(in_floats(x))
+
+
+def error_of(c: Coefficient) -> Any:
+    """Return the bound of a coefficient's error."""
+    return c[1] + c[0].bound if isinstance(c[0], Doubled) else c[1]
+
+
+def rounding(x: Any) -> Any:
+    """Return what rounding adds to the error of a result, unless it keeps the bound itself."""
+    return 0.0 if isinstance(x, Doubled) else EPS * np.abs(x)
 
 
 class Power:
@@ -130,7 +165,7 @@ class Power:
                 found = self.next(self.start + len(self.known))
             finally:
                 self._is_busy = False
-            empty = found is None or not (np.any(found[0]) or np.any(found[1]))
+            empty = found is None or not (np.any(in_floats(found[0])) or np.any(error_of(found)))
             self.known.append(None if empty else found)
         return self.known[k - self.start] if k >= self.start else None
 
@@ -173,7 +208,7 @@ class _Sum(Power):
         if a is None or b is None:
             return a if b is None else b if self.sign > 0 else (-b[0], b[1])
         total = a[0] + self.sign * b[0]
-        return total, a[1] + b[1] + EPS * np.abs(total)
+        return total, a[1] + b[1] + rounding(total)
 
 
 class _Product(Power):
@@ -199,12 +234,15 @@ class _Multilinear(Power):
         error: Any = 0.0
         for chosen in self._chosen(len(self.parts), k):
             _spend()
-            sizes = [np.abs(c[0]) for c in chosen]
+            sizes = [size(c[0]) for c in chosen]
             part = self.times(*[c[0] for c in chosen])
             value = part if value is None else value + part
-            error = error + len(chosen) * EPS * self.times(*sizes)
+            if not isinstance(part, Doubled):
+                error = error + len(chosen) * EPS * self.times(*sizes)
             for i, c in enumerate(chosen):
-                error = error + self.times(*sizes[:i], c[1], *sizes[i + 1 :])
+                error = error + self.times(
+                    *sizes[:i], np.broadcast_to(c[1], np.shape(sizes[i])), *sizes[i + 1 :]
+                )
         return None if value is None else (value, error)
 
     def _chosen(self, n: int, k: int) -> Iterator[list[Coefficient]]:
@@ -234,8 +272,10 @@ def _convolved(a: Power, b: Power, k: int, first: int, times: Any) -> Coefficien
             continue
         _spend()
         part = times(x[0], y[0])
-        size, other = np.abs(x[0]), np.abs(y[0])
-        error = error + times(size, y[1]) + times(x[1], other) + 2 * EPS * times(size, other)
+        one, other = size(x[0]), size(y[0])
+        error = error + times(one, y[1]) + times(x[1], other)
+        if not isinstance(part, Doubled):
+            error = error + 2 * EPS * times(one, other)
         total = part if total is None else total + part
     return None if total is None else (total, error)
 
@@ -245,7 +285,7 @@ class Quotient(Power):
 
     def __init__(self, a: Power, b: Power, most: int):
         b, leading = _led(b, most)
-        if not np.all(leading[0]):
+        if not np.all(in_floats(leading[0])):
             order = _orders(b)
             a, (b, leading) = _Aligned(a, order), _led(_Aligned(b, order), most)
         super().__init__(a.start - b.start)
@@ -261,12 +301,12 @@ class Quotient(Power):
             return None
         low, doubt = self.leading
         found = above[0] / low
-        return found, (above[1] + np.abs(found) * doubt) / np.abs(low) + EPS * np.abs(found)
+        return found, (above[1] + size(found) * doubt) / size(low) + rounding(found)
 
 
 def _led(b: Power, most: int) -> tuple[Power, Coefficient]:
     """Return a series from its first coefficient that is not zero, and that one."""
-    while (leading := b.at(b.start)) is None or not np.any(leading[0]):
+    while (leading := b.at(b.start)) is None or not np.any(in_floats(leading[0])):
         if b.start > most or (isinstance(b, Exact) and b.start >= len(b.known)):
             raise NoSeries("a divisor vanishes")
         b = _Shifted(b)
@@ -278,7 +318,7 @@ def _orders(b: Power) -> Any:
     order: Any = FEW
     for k in reversed(range(FEW)):
         c = b.at(b.start + k)
-        order = order if c is None else np.where(c[0] == 0, order, k)
+        order = order if c is None else np.where(in_floats(c[0]) == 0, order, k)
     return np.where(order == FEW, 0, order)
 
 
@@ -318,8 +358,10 @@ class _Mapped(Power):
         a = self.a.at(k)
         if a is None:
             return None
-        error = self.apply(np.broadcast_to(a[1], np.shape(a[0])))
-        return self.apply(a[0]), error + (EPS * self.apply(np.abs(a[0])) if self.sums else 0.0)
+        found, error = self.apply(a[0]), self.apply(np.broadcast_to(a[1], a[0].shape))
+        return found, error + (
+            EPS * self.apply(np.abs(a[0])) if self.sums and not isinstance(found, Doubled) else 0.0
+        )
 
 
 class _Regular(Power):
@@ -395,8 +437,16 @@ class _Joined(Power):
 class Path:
     """The series of terms along a line, on which leaves are what `of` says."""
 
-    def __init__(self, of: Mapping[Term, Power], most: int, side: Any = 1.0, many: int = MANY):
+    def __init__(
+        self,
+        of: Mapping[Term, Power],
+        most: int,
+        side: Any = 1.0,
+        many: int = MANY,
+        number: Callable[[Any, bool], Any] = floats,
+    ):
         self.of: dict[Term, Power] = dict(of)
+        self.number = number
         self.most, self.side, self.many = most, side, many
         self._known: dict[Any, Power] = {}
         self.signs: list[tuple[Power, int]] = []
@@ -422,7 +472,7 @@ class Path:
 
     def _term(self, node: Term, of: Mapping[Term, Power]) -> Power:
         if type(node.op) is Constant:
-            return self._kept(node, lambda: Exact((node.op.value, 0.0)))
+            return self._kept(node, lambda: Exact((self.number(node.op.value, False), 0.0)))
         if not isinstance(node.type, ArrayType):
             raise NoSeries(f"{node.op} has several results")
         return self.apply(node, [of[rand] for rand in node.rands])
@@ -463,16 +513,16 @@ class Path:
         if op in FINITE:
             if operands[0].has_pole:
                 raise NoSeries(f"{op} of a pole")
-            return Exact((op.compute(_value(operands[0], node.rands[0])), 0.0))
+            return Exact((op.compute(in_floats(self._value(operands[0], node.rands[0]))), 0.0))
         if node.type.dtype.kind != "f":
             raise NoSeries(f"{op} is no function of a real number")
         if op is where:
             self.differs = self.differs or bool(np.any(_differs(operands[0])))
-            return _Chosen(_value(operands[0], node.rands[0]), operands[1], operands[2])
+            return _Chosen(self._value(operands[0], node.rands[0]), operands[1], operands[2])
         if isinstance(op, (*_MOVES, Sum)) and (
             type(op) is BroadcastLike or all(x.fixed for x in operands[1:])
         ):
-            rest = [_value(x, rand) for x, rand in zip(operands[1:], node.rands[1:], strict=True)]
+            rest = [self._value(x, rand) for x, rand in zip(operands[1:], node.rands[1:], strict=True)]
             (a, *_), like = operands, node.rands[0]
             return _Mapped(_spread(a, like), lambda x: op.compute(x, *rest), isinstance(op, Sum))
         if type(op) is Norm:
@@ -508,7 +558,7 @@ class Path:
         """Return an op's value at t = 0, with what the errors of its operands and rounding make uncertain."""
         if any(x.has_pole for x in operands):
             raise NoSeries(f"{node.op} is applied to a pole")
-        values = [_value(x, rand) for x, rand in zip(operands, node.rands, strict=True)]
+        values = [self._value(x, rand) for x, rand in zip(operands, node.rands, strict=True)]
         found = node.op.compute(*values)
         if any(rand.type.dtype.kind == "b" for rand in node.rands):
             # A truth value's error says where it is another at t = 0 itself.
@@ -520,6 +570,10 @@ class Path:
                 return found, differs
             self.differs = self.differs or bool(np.any(differs))
         if node.type.dtype.kind != "f":
+            return found, 0.0
+        if isinstance(found, Doubled):
+            if not np.all(np.isfinite(found.bound) | ~np.isfinite(found.hi)):
+                raise NoSeries(f"{node.op} is computed in floats only")
             return found, 0.0
         error: Any = ROUNDED * np.abs(found)
         wrong = [0.0 if (c := x.at(0)) is None else c[1] for x in operands]
@@ -537,16 +591,23 @@ class Path:
             error = error + np.abs(interpret([root], at, typed=False)[0])
         return found, error
 
+    def _value(self, x: Power, like: Term) -> Any:
+        c = x.at(0)
+        shape = like.type.shape
+        return (
+            self.number(np.zeros(shape, like.type.dtype), True) if c is None else np.broadcast_to(c[0], shape)
+        )
+
     def _signs(self, x: Power, shape: Any) -> tuple[Any, Any]:
         """Return the sign next to t = 0, and there; the former must be that of the whole way, and of one side."""
         for k in range(x.start, self.most):
             c = x.at(k)
             if c is None or vanishes(c):
                 continue
-            if not np.all(np.abs(c[0]) > 8 * c[1]):
+            if not np.all(size(c[0]) > 8 * error_of(c)):
                 break
             self.signs.append((x, k))
-            nearby = np.sign(c[0]) * (self.side if k % 2 else 1)
+            nearby = np.sign(in_floats(c[0])) * (self.side if k % 2 else 1)
             if np.broadcast_shapes(np.shape(nearby), shape) != shape:
                 raise NoSeries("a sign of entries that come from different sides")
             return nearby, 0.0 * nearby if k > 0 else nearby
@@ -565,8 +626,8 @@ class Path:
             leading, rest = 0.0, 0.0
             for k in range(first, self.most):
                 c = x.at(k)
-                size = 0.0 if c is None else np.abs(c[0] * np.asarray(delta, float) ** (k - first))
-                leading, rest = (size, rest) if k == first else (leading, rest + size)
+                part = 0.0 if c is None else size(c[0]) * np.abs(delta) ** (k - first)
+                leading, rest = (part, rest) if k == first else (leading, rest + part)
             if not np.all(rest < leading):
                 return False
         return True
@@ -616,14 +677,9 @@ def _differs(x: Power) -> Any:
 def _whole(x: Power) -> int | None:
     """Return the whole number that a series is, if it is a small one."""
     c = x.at(0)
-    n = np.unique(0.0 if c is None else c[0])
-    exact = c is None or not np.any(c[1])
+    n = np.unique(0.0 if c is None else in_floats(c[0]))
+    exact = c is None or not np.any(error_of(c))
     return int(n[0]) if exact and n.size == 1 and n[0] == np.rint(n[0]) and abs(n[0]) <= WHOLE else None
-
-
-def _value(x: Power, like: Term) -> Any:
-    c = x.at(0)
-    return np.zeros(like.type.shape, like.type.dtype) if c is None else np.broadcast_to(c[0], like.type.shape)
 
 
 def _spread(x: Power, like: Term) -> Power:

@@ -24,6 +24,7 @@ from relgrad import kernels
 from relgrad.compile.function import Compiled, compile_program
 from relgrad.compile.guards import is_entrywise
 from relgrad.compile.source import Source
+from relgrad.kernels.doubled.named import is_decimal
 from relgrad.kernels.doubled.precise import mending
 from relgrad.leaf import Input
 from relgrad.op import Constant, Op, constant
@@ -124,7 +125,7 @@ def _word(x: Any) -> str:
 
 def _is_typed(v: float) -> bool:
     """Whether a number is a decimal of up to 15 digits, as people write them, or has a name."""
-    return v in NAMED or float(f"{v:.15g}") == v
+    return v in NAMED or is_decimal(v)
 
 
 def _is_rounded(v: float) -> bool:

@@ -169,7 +169,7 @@ def divided_sum(t: Term, most: int = SHARED) -> Any:
             whole: SumView | None = None
             for q, c in parts:
                 others = product_of(q)
-                if q is p or others.factors.get(d, 0) != factors[d] + 1:
+                if q is p or not others.coefficient or others.factors.get(d, 0) != factors[d] + 1:
                     continue
                 whole = whole or sum_of(_meaning(d))
                 above = multiplied((product_of(p), 1), (ProductView(1, {d: 1}), 1), (others, -1))

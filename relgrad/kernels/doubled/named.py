@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache, reduce
-from math import comb
+from math import comb, factorial, prod
 from typing import Any
 
 import numpy as np
@@ -25,10 +25,12 @@ from relgrad.kernels.doubled.entries import (
     constant,
     divide,
     exp,
+    expm1,
     log,
     log1p,
     negative,
     pick,
+    sin,
     sqrt,
     square,
 )
@@ -39,6 +41,8 @@ maximum, minimum = UFUNCS[np.maximum], UFUNCS[np.minimum]
 HALF = Doubled(0.5)
 _SERIES, _FRACTION, _BETWEEN = 64, 170, 2.0
 """So many terms of the series of erf up to the point between, and of the fraction of erfc beyond."""
+_TERMS = 32
+"""So many terms of exponential series where |x| < 1."""
 _SHIFT, _STIRLING, _LARGE = 32, 18, 1e6
 """Arguments of gamma functions are raised by so much, unless they are large, and have so many terms."""
 
@@ -168,7 +172,7 @@ def _bernoulli(count: int) -> list[Fraction]:
     return b[2::2]
 
 
-def _asymptotic(x: Any, coefficient: Callable[[int], int]) -> Any:
+def _asymptotic(x: Any, coefficient: Callable[[int], int | Fraction]) -> Any:
     """Return Σ B₂ₖ/coefficient(k)·x^(2 - 2k)."""
     u = 1.0 / square(x)
     numbers = [pair(b / coefficient(k)) for k, b in enumerate(_bernoulli(_STIRLING), 1)]
@@ -201,11 +205,84 @@ def _digamma(x: Any) -> Any:
 _entry("digamma", "psi")(_digamma)
 _entry("gamma")(lambda x: exp(_gammaln(x)))
 _entry("betaln")(lambda x, y: _gammaln(x) + _gammaln(y) - _gammaln(x + y))
-NAMED["digamma_n"] = lambda function: (
-    lambda x, order=0: (
-        _digamma(Doubled.of(x)) if order == 0 else Doubled.lifted(function(x.floats(), order), ())
-    )
+
+
+def _family(name: str, most: int) -> Callable[[Any], Any]:
+    """Register a function of single entries, and of the order of its derivative up to the most."""
+
+    def register(formula: Any) -> Any:
+        def rule(function: Any) -> Any:
+            def apply(x: Any, order: int = 0) -> Any:
+                x = Doubled.of(x)
+                return formula(x, order) if order <= most else Doubled.lifted(function(x.floats(), order), ())
+
+            return apply
+
+        NAMED[name] = rule
+        return formula
+
+    return register
+
+
+@_family("digamma_n", 8)
+def _polygamma(x: Any, n: int) -> Any:
+    """Return ψ⁽ⁿ⁾(x) = (−1)ⁿ⁺¹·n!·Σ (x + k)⁻ⁿ⁻¹ over k ≥ 0, those of large numbers after Euler and Maclaurin."""
+    if n == 0:
+        return _digamma(x)
+    y, small = _raised(x), minimum(x, Doubled(_LARGE))
+    terms = reduce(lambda s, k: s + (small + float(k)) ** (-n - 1), range(_SHIFT), Doubled(0.0))
+    tail = _asymptotic(y, lambda k: Fraction(factorial(2 * k), prod(range(n + 1, n + 2 * k)))) / square(y)
+    tail = (1.0 / Doubled(float(n)) + HALF / y + tail) / y**n
+    return (-1.0) ** (n + 1) * factorial(n) * pick(x.hi < _LARGE, tail + terms, tail)
+
+
+@_family("exprel_n", 8)
+def _exprel(x: Any, n: int) -> Any:
+    """Return ∫₀¹ tⁿ·eˣᵗ dt = Σ xᵏ/(k!·(n + k + 1)), the n-th derivative of (eˣ − 1)/x: eˣ − n·∫ tⁿ⁻¹·eˣᵗ dt, over x."""
+    near = pick(np.abs(x.hi) < 1, x, Doubled(0.0))
+    far = pick(np.abs(x.hi) < 1, Doubled(1.0), x)
+    terms = [Doubled(*pair(Fraction(1, factorial(k) * (n + k + 1))), 0.0) for k in range(_TERMS)]
+    series = reduce(lambda tail, c: c + near * tail, terms[-2::-1], terms[-1])
+    e = exp(far)
+    value = reduce(lambda g, k: (e - float(k) * g) / far, range(1, n + 1), expm1(far) / far)
+    return pick(np.abs(x.hi) < 1, series, value)
+
+
+@_family("erfcx_n", 8)
+def _scaled_erfc(x: Any, n: int) -> Any:
+    """Return e^(x²)·erfc x and derivatives: y′ = 2x·y − 2/√π, and y⁽ᵏ⁺¹⁾ = 2x·y⁽ᵏ⁾ + 2k·y⁽ᵏ⁻¹⁾ after that."""
+    low = minimum(x, Doubled(_BETWEEN))
+    before, y = Doubled(0.0), pick(x.hi < _BETWEEN, exp(square(low)) * _erfc(low), _erfcx(x))
+    for k in range(n):
+        slope = 2.0 * x * y + (2.0 * k * before if k else negative(_two_over_root_pi()))
+        before, y = y, slope
+    return y
+
+
+@_family("sinc_n", 0)
+def _sinc(x: Any, n: int) -> Any:
+    x = x * constant("pi")
+    zero = _is_zero(x)
+    return pick(zero, Doubled(1.0), sin(x) / pick(zero, Doubled(1.0), x))
+
+
+FUNCTIONS[np.sinc] = lambda x: _sinc(x, 0)
+UFUNCS[np.deg2rad] = UFUNCS[np.radians] = lambda x: x * constant("pi") / 180.0
+UFUNCS[np.rad2deg] = UFUNCS[np.degrees] = lambda x: x * 180.0 / constant("pi")
+UFUNCS[np.logaddexp2] = lambda x, y: (
+    maximum(x, y) + log1p(UFUNCS[np.exp2](negative(absolute(x - y)))) / constant("ln2")
 )
+_entry("rgamma")(lambda x: exp(negative(_gammaln(x))))
+_entry("beta")(lambda x, y: exp(_gammaln(x) + _gammaln(y) - _gammaln(x + y)))
+
+
+@_entry("log1mexp")
+def _log1mexp(x: Any) -> Any:
+    return pick(x.hi < -0.7, log1p(negative(exp(x))), log(negative(expm1(x))))
+
+
+_entry("logdiffexp")(lambda x, y: x + _log1mexp(y - x))
+_entry("log_cosh")(lambda x: absolute(x) + log1p(exp(-2.0 * absolute(x))) - constant("ln2"))
 
 
 def given(x: Any) -> Any:
@@ -243,3 +320,16 @@ def _rounded(x: Any) -> Doubled:
             if x == (np.float32(hi) if single else hi):
                 return with_error(pair(sign * value), 0.0)
     return Doubled(x, np.zeros(x.shape), np.abs(x) * (2.0**-24 if single else 2.0**-53) + TINY)
+
+
+def is_decimal(v: float) -> bool:
+    """Whether a number is a decimal of up to 15 digits, as people write them."""
+    return float(f"{v:.15g}") == v
+
+
+def written(x: Any) -> Doubled:
+    """Return numbers that may have been rounded: exactly if they are decimals, otherwise to half a unit."""
+    x = Doubled.of(x).hi
+    if all(map(is_decimal, np.ravel(x).tolist())):
+        return Doubled(x)
+    return Doubled(x, np.zeros(x.shape), np.abs(x) * 2.0**-53)
