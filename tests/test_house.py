@@ -17,6 +17,7 @@ ENGINE = ROOT / "relgrad"
 
 ORDER = (
     "errors",
+    "looks",
     "collector",
     "importable",
     "symbolic",
