@@ -15,12 +15,17 @@ from scipy.special import betaln
 import relgrad as rg
 from relgrad import ops
 from relgrad.calculus.change import Change
-from relgrad.calculus.increment import incremented
+from relgrad.calculus.increment import _Over, incremented
 from relgrad.calculus.remainder import remaindered
+from relgrad.interpret import interpret
+from relgrad.op import as_term
+from relgrad.ops.arithmetic import multiply
 from relgrad.ops.elementwise import Elementwise
 from relgrad.ops.increments import Difference, MeanSlope
+from relgrad.ops.reduction import Sum
 from relgrad.ops.scan import CumSum
-from relgrad.term import subterms
+from relgrad.ops.structure import BroadcastTo, Expand, Squeeze
+from relgrad.term import subterms, term
 
 ULP = 2.0**-53
 PLAIN = SimpleNamespace(
@@ -292,3 +297,26 @@ def test_means_move_by_the_mean_of_the_distances():
 def test_the_distance_of_a_change_may_be_one_number():
     change, y, d = Change(CumSum(-1), (0,)), np.array([1.0, 2.0, 4.0]), np.array(2.0**-40)
     np.testing.assert_allclose(change.compute(y + d, y, d), np.arange(1, 4) * d, rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("op", "of"),
+    [
+        (Squeeze((-1,)), lambda d, x: d),
+        (Squeeze((-2,)), lambda d, x: multiply(d, d)),
+        (Expand((-1,)), lambda d, x: d),
+        (BroadcastTo((2, 3)), lambda d, x: d),
+        (Sum((-1,)), lambda d, x: term(BroadcastTo((2, 3)), d)),
+        (Sum((-2,)), lambda d, x: multiply(x, d)),
+        (Sum((-1, -2)), lambda d, x: as_term(rg.symbol("x", (2, 3)) * rg.symbol("d", (1, 1)) / x)),
+    ],
+    ids=lambda part: part if isinstance(part, str) else str(part) if hasattr(part, "__props__") else "",
+)
+def test_a_quotient_by_a_distance_has_the_axes_of_its_place(op, of):
+    d, x = as_term(rg.symbol("d", (1, 1))), as_term(rg.symbol("x", (2, 3)))
+    t = term(op, of(d, x))
+    quotient = _Over(d)(t)
+    assert quotient is not None and quotient.type == t.type
+    at = {d: np.array([[0.3]]), x: np.arange(1.0, 7.0).reshape(2, 3)}
+    whole, part = interpret([t, quotient], at)
+    np.testing.assert_allclose(part * 0.3, whole, rtol=1e-15)

@@ -166,7 +166,8 @@ class _Over:
             rests = [self(part) for part in steps]
             return None if None in rests else t.op.make_node(x, y, multiply(by, self.d), *rests)
         if t.op.laws.linear == (0,) and not t.op.elementwise and self.d.type.size == 1:
-            rest = self(t.rands[0])
+            # What reduces or moves entries must see as many of them.
+            rest = fitted(self(t.rands[0]), t.rands[0])
             return None if rest is None else t.op.make_node(rest, *t.rands[1:])
         view = product_of(t)
         for base, e in view.factors.items():
