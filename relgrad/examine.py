@@ -134,7 +134,7 @@ def check_simplifications(seed: int = 0, subjects: int = 32) -> list[Check]:
     Each has ten times as many as `subjects`, since it looks for its own places in them. Raises MissingDependency
     without python-flint.
     """
-    return [check_simplification(name, 10 * subjects, seed, show) for _, _, name, _, _ in SIMPLIFICATIONS]
+    return [check_simplification(law.name, 10 * subjects, seed, show) for law in SIMPLIFICATIONS]
 
 
 def spellings(subject: Any, relations: Relations = None, seed: int = 0) -> Spellings:

@@ -53,7 +53,7 @@ def test_rows_are_applied_in_the_programs_that_they_are_tried_on():
     assert len(idle) * 100 <= SELDOM * len(list(rg.LIBRARY)), idle
 
 
-@pytest.mark.parametrize("name", [name for _, _, name, _, _ in SIMPLIFICATIONS])
+@pytest.mark.parametrize("name", [law.name for law in SIMPLIFICATIONS])
 def test_every_simplification_of_the_scheduler_is_true(name):
     found = check_simplification(name, subjects=60)
     assert found.ok, found

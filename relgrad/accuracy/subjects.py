@@ -65,15 +65,15 @@ def subjects(row: Relation, rng: np.random.Generator, count: int) -> Iterator[li
 
 def simplified(name: str, rng: np.random.Generator, count: int) -> Iterator[list[Subject]]:
     """Yield what a simplification makes of each of `count` programs."""
-    _, theory, _, simplify, _ = next(s for s in SIMPLIFICATIONS if s[2] == name)
+    law = next(law for law in SIMPLIFICATIONS if law.name == name)
     for _ in range(count):
         program = _fitting(lambda: around_simplification(name, rng))
-        places = [t for t in subterms(program.term) if theories_of(t.op) & theory] if program else []
+        places = [t for t in subterms(program.term) if theories_of(t.op) & law.theory] if program else []
         yield [
             made
             for t in places
             if program is not None and _is_real(t)
-            for made in _tried(t, program, lambda t=t: [(t, simplify(t))])
+            for made in _tried(t, program, lambda t=t: [(t, law.make(t))])
         ]
 
 

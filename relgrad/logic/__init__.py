@@ -11,7 +11,7 @@ from relgrad.logic.entries import centred_exponentso, entrieso, log_probabilityo
 from relgrad.logic.equality import equal_ground
 from relgrad.logic.factors import product_logarithmo
 from relgrad.logic.finite import finite
-from relgrad.logic.goals import equalo, relateo
+from relgrad.logic.goals import eq, equalo, ifa, lall, lany, relateo
 from relgrad.logic.heads import Pattern, compile_pattern, head_key, heads_of
 from relgrad.logic.index import Index
 from relgrad.logic.logarithm import logarithmo, unlike_exponentials, without_exponentials
@@ -60,7 +60,7 @@ from relgrad.logic.theory import (
     shared_theories,
     theories_of,
 )
-from relgrad.logic.unify import fresh, is_variable, label_of, reify_term, unknowns
+from relgrad.logic.unify import State, extended, fresh, is_variable, label_of, reify_term, unknowns, walk
 from relgrad.logic.view import LIMIT, product_of, sum_of
 from relgrad.logic.wide import Wide, is_open, width
 
@@ -73,6 +73,7 @@ __all__ = [
     "Index",
     "Pattern",
     "Rewrite",
+    "State",
     "Wide",
     "additive",
     "averaged_sum",
@@ -88,9 +89,11 @@ __all__ = [
     "divided_sum",
     "drawn_product",
     "entrieso",
+    "eq",
     "eq_aco",
     "equal_ground",
     "equalo",
+    "extended",
     "factored_square",
     "factored_sum",
     "finite",
@@ -99,6 +102,7 @@ __all__ = [
     "gathered_sum",
     "head_key",
     "heads_of",
+    "ifa",
     "in_product",
     "in_sum",
     "inner_product",
@@ -108,6 +112,8 @@ __all__ = [
     "is_variable",
     "joined_reductions",
     "label_of",
+    "lall",
+    "lany",
     "log_probabilityo",
     "logarithmo",
     "maybe_large",
@@ -139,6 +145,7 @@ __all__ = [
     "unlike_exponentials",
     "unrelated",
     "varying_along",
+    "walk",
     "width",
     "without_exponentials",
 ]

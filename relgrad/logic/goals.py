@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, cast
+
+import kanren.core as core
 
 from relgrad.logic.heads import compile_pattern
 from relgrad.logic.match import match
@@ -11,6 +13,12 @@ from relgrad.logic.ranges import Goal
 from relgrad.logic.rewrite import rewrites
 from relgrad.logic.unify import State, fresh, is_variable, label_of, reify_term, unknowns
 from relgrad.term import is_term
+
+eq: Callable[[Any, Any], Goal] = cast(Any, core.eq)
+lall: Callable[..., Goal] = cast(Any, core.lall)
+lany: Callable[..., Goal] = cast(Any, core.lany)
+ifa: Callable[[Goal, Goal], Goal] = cast(Any, core.ifa)
+"""kanren's own combinators, on states as mappings."""
 
 
 def _bare(x: Any) -> Any:

@@ -1,8 +1,14 @@
-"""Finding a relation that applies at a place, and cancelling where a view is smaller than what was written."""
+"""Moves as goals: v is what a relation, or a law of the theories, makes of a term at its root, and m names it.
+
+    relations(t, v, m, library, note)   the goals at a place; `lany` of them is the whole question
+
+Goals of one place share two variables, the result and the name, and bind those of the row that they use: a state is a
+move with its bindings. kanren composes and runs them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from relgrad.calculus.increment import difference_quotient, incremented, ratio_less_one
@@ -10,6 +16,8 @@ from relgrad.calculus.remainder import remaindered
 from relgrad.logic import (
     PRODUCT,
     SUM,
+    Goal,
+    State,
     Wide,
     averaged_sum,
     cancelled_product,
@@ -19,13 +27,16 @@ from relgrad.logic import (
     divided_pair,
     divided_sum,
     drawn_product,
+    extended,
     factored_square,
     factored_sum,
     fit,
+    fresh,
     gathered_sum,
     inner_product,
     joined_reductions,
     label_of,
+    lany,
     perfect_square,
     rewrites,
     rooted_power,
@@ -37,10 +48,19 @@ from relgrad.logic import (
 from relgrad.op import as_term, constant, is_constant
 from relgrad.ops.arithmetic import add, divide
 from relgrad.ops.exponential import log
-from relgrad.relation import Library
+from relgrad.relation import Library, Relation
 from relgrad.term import Term, substitute, subterms
 from relgrad.trace.tracer import Tracer
 from relgrad.types import ArrayType
+
+
+class Named(NamedTuple):
+    """A move as states name it: its kind, name and reason, and the variables of its relation."""
+
+    move: str
+    name: str
+    why: str
+    variables: tuple[Any, ...] = ()
 
 
 class Found(NamedTuple):
@@ -53,15 +73,56 @@ class Found(NamedTuple):
     bindings: dict[str, Any]
     before: Term | None = None
 
+    @classmethod
+    def of(cls, s: State, v: Any, m: Any) -> Found:
+        """Return the move that a state holds: v is its result, m names it."""
+        move, name, why, variables = s[m]
+        return cls(move, name, s[v], why, {label_of(x): s.get(x) for x in variables})
 
-Simplification = tuple[bool, int, str, Callable[[Term], Term | None], str]
-"""Whether only a whole product or sum is looked at, under which theory, the name, what is done, and why."""
+
 Note = Callable[[str, Term, Exception], None]
 """What is told of a move that raised: its name, the place, and the exception. The place is left as it is."""
 
 
+class Law(NamedTuple):
+    """A move that theories license without a row: `make` gives what a term becomes, or None."""
+
+    name: str
+    make: Callable[[Term], Term | None]
+    why: str
+    theory: int = 0
+    whole: bool = True
+    """Whether only a product or sum that is no part of a larger one is looked at."""
+
+    def goal(self, t: Term, v: Any, m: Any, note: Note) -> Goal:
+        """Construct a goal stating that v is what this law makes of t, and that m names it."""
+
+        def law_goal(s: State) -> Iterator[State]:
+            try:
+                new = self.make(t)
+            except Exception as error:
+                note(self.name, t, error)
+                return
+            if new is not None:
+                yield extended(s, {v: new, m: Named("simplify", self.name, self.why)})
+
+        return law_goal
+
+
+def answers(goals: Callable[[Any, Any], Iterable[Goal]]) -> Iterator[Found]:
+    """Yield the moves that a disjunction of goals on a result and a name has for answers."""
+    v, m = fresh("result"), fresh("move")
+    for s in lany(goals(v, m))({}):
+        yield Found.of(s, v, m)
+
+
 def relate(t: Term, library: Library, note: Note, within: int = 0) -> Iterator[Found]:
-    """Yield the ways in which the library's relations rewrite a term at its root, the most specific first.
+    """Yield the ways in which the library's relations rewrite a term at its root."""
+    return answers(lambda v, m: relations(t, v, m, library, note, within))
+
+
+def relations(t: Term, v: Any, m: Any, library: Library, note: Note, within: int = 0) -> Iterator[Goal]:
+    """Yield the goals that v is what relations, and laws, make of t at its root: m says which, the most specific first.
 
     `within` are the theories under which the term is part of a larger product or sum, and not read by itself.
     """
@@ -69,96 +130,101 @@ def relate(t: Term, library: Library, note: Note, within: int = 0) -> Iterator[F
         return
     theories = theories_of(t.op)
     readings = theories & ~within
-    yield from simplified(t, BEFORE, readings, theories, note)
-    yield from relate_rows(t, library, note, readings)
+    yield from laws(t, v, m, BEFORE, readings, theories, note)
+    yield from rows(t, v, m, library, note, readings)
     if t.op.elementwise and len(t.rands) == 1:
-        yield from relate_logarithm(t, library, note)
-    inner = undone(t)
-    if inner is not None:
-        yield Found("simplify", "cancel_inverse", inner, "a function meets its inverse", {})
+        yield from _logarithm(t, v, m, library, note)
+    yield UNDONE.goal(t, v, m, note)
     if not theories:
         return
-    try:
-        dot = inner_product(t)
-        if dot is not None:
-            # A row times a column is a sum of products.
-            for found in relate(dot, library, note, theories):
-                yield found._replace(term=fit(found.term, t))
-    except Exception as error:
-        note("inner_product", t, error)
-    yield from simplified(t, AFTER, readings, theories, note)
+    yield _inner_product(t, v, m, library, note, theories)
+    yield from laws(t, v, m, AFTER, readings, theories, note)
     if readings & SUM:
-        try:
-            for inside, joined in joined_reductions(t):
-                if any(found.move == "relation" for found in relate(inside, library, note)):
-                    yield Found("simplify", "join_reductions", joined, "what two sums run over meets", {})
-        except Exception as error:
-            note("join_reductions", t, error)
+        yield _joined(t, v, m, library, note)
 
 
-def simplified(
-    t: Term, simplifications: Sequence[Simplification], readings: int, theories: int, note: Note
-) -> Iterator[Found]:
-    """Yield what simplifications make of a term, of those that look at products and sums as it is read."""
-    for whole, theory, name, simplify, why in simplifications:
-        try:
-            smaller = simplify(t) if (readings if whole else theories) & theory else None
-        except Exception as error:
-            note(name, t, error)
-            continue
-        if smaller is not None:
-            yield Found("simplify", name, smaller, why, {})
+def laws(
+    t: Term, v: Any, m: Any, which: Sequence[Law], readings: int, theories: int, note: Note
+) -> Iterator[Goal]:
+    """Yield the goals of the laws that look at products and sums as t is read."""
+    for law in which:
+        if (readings if law.whole else theories) & law.theory:
+            yield law.goal(t, v, m, note)
 
 
-def relate_rows(t: Term, library: Library, note: Note, readings: int) -> Iterator[Found]:
-    """Yield what the rows of a library make of a term as it is read, the most specific first."""
+def rows(t: Term, v: Any, m: Any, library: Library, note: Note, readings: int) -> Iterator[Goal]:
+    """Yield the goals of the rows that the index offers for t as it is read."""
     for row in library.candidates(t, readings):
+        yield _row(row, t, v, m, note)
+
+
+def _row(row: Relation, t: Term, v: Any, m: Any, note: Note) -> Goal:
+    """Construct the goal of one use of a row: its variables are the row's own, and the state holds their bindings."""
+
+    def row_goal(s: State) -> Iterator[State]:
+        named = Named("relation", row.name, row.summary, row.variables)
         try:
-            for rewrite in rewrites(row.pattern, row.right, row.conditions, t, {}):
-                bindings = {label_of(v): rewrite.state.get(v) for v in row.variables}
-                yield Found("relation", row.name, rewrite.term, row.summary, bindings)
+            for rewrite in rewrites(row.pattern, row.right, row.conditions, t, s):
+                yield extended(rewrite.state, {v: rewrite.term, m: named})
         except Exception as error:
             note(row.name, t, error)
 
+    return row_goal
 
-def relate_logarithm(t: Term, library: Library, note: Note) -> Iterator[Found]:
-    """Yield what rows make of a logarithm under another name, log₂(x/y) = log(x/y)/log 2 and log1p(x) = log(1 + x)."""
+
+def _logarithm(t: Term, v: Any, m: Any, library: Library, note: Note) -> Iterator[Goal]:
+    """Yield goals of rows on a logarithm under another name, log₂(x/y) = log(x/y)/log 2 and log1p(x) = log(1 + x)."""
     (x,) = t.rands
     meaning = None if t.op is log or t.op.times else t.op.meaning(Tracer(x))
     if meaning is None:
         return
     whole = as_term(meaning)
     part = whole.rands[0] if whole.op is divide and is_constant(whole.rands[1]) else whole
-    if part.op is log and part.rands[0] in (x, add(constant(1.0, x.type.dtype), x)):
-        for found in relate_rows(part, library, note, 0):
-            (new,) = substitute([whole], {part: found.term})
-            if t not in subterms(new):
-                why = f"{t.op} read by definition, {found.name}"
-                yield Found("simplify", "logarithm_by_definition", fit(new, t), why, found.bindings)
+    if part.op is not log or part.rands[0] not in (x, add(constant(1.0, x.type.dtype), x)):
+        return
+    w, n = fresh("logarithm"), fresh("row")
+    for of_row in rows(part, w, n, library, note, 0):
+
+        def by_definition(s: State, of_row: Goal = of_row) -> Iterator[State]:
+            for state in of_row(s):
+                (new,) = substitute([whole], {part: state[w]})
+                if t not in subterms(new):
+                    why = f"{t.op} read by definition, {state[n].name}"
+                    named = Named("simplify", "logarithm_by_definition", why, state[n].variables)
+                    yield extended(state, {v: fit(new, t), m: named})
+
+        yield by_definition
 
 
-def sink(t: Term, note: Note) -> Iterator[Found]:
-    """Yield a product whose factors are drawn into a mask among them, if they may be infinite where it is zero."""
-    if theories_of(t.op) & PRODUCT and t.type.differentiable:
+def _inner_product(t: Term, v: Any, m: Any, library: Library, note: Note, theories: int) -> Goal:
+    """Construct the goal that a relation holds of a row times a column as the sum of products that it is."""
+
+    def inner_product_goal(s: State) -> Iterator[State]:
+        w = fresh("sum")
         try:
-            sunk = sunk_product(t)
+            dot = inner_product(t)
+            if dot is not None:
+                for state in lany(relations(dot, w, m, library, note, theories))(s):
+                    yield extended(state, {v: fit(state[w], t)})
         except Exception as error:
-            note("sink_into_mask", t, error)
-            return
-        if sunk is not None:
-            yield Found("simplify", "sink_into_mask", sunk, "what a mask hides is not multiplied by zero", {})
+            note("inner_product", t, error)
+
+    return inner_product_goal
 
 
-def increase(t: Term, note: Note, readings: int) -> Iterator[Found]:
-    """Yield a sum, or a quotient, with one program at two near points in it as an increment."""
-    for theory, name, make, why in INCREMENTS:
+def _joined(t: Term, v: Any, m: Any, library: Library, note: Note) -> Goal:
+    """Construct the goal that two reductions are one where a row knows of what both run over."""
+
+    def joined_goal(s: State) -> Iterator[State]:
         try:
-            new = make(t) if readings & theory and t.type.differentiable else None
+            for inside, joined in joined_reductions(t):
+                if any(found.move == "relation" for found in relate(inside, library, note)):
+                    named = Named("simplify", "join_reductions", "what two sums run over meets")
+                    yield extended(s, {v: joined, m: named})
         except Exception as error:
-            note(name, t, error)
-            continue
-        if new is not None:
-            yield Found("simplify", name, new, why, {})
+            note("join_reductions", t, error)
+
+    return joined_goal
 
 
 def relate_wide(t: Term, library: Library, note: Note, theory: int) -> tuple[Term, list[Found]]:
@@ -179,47 +245,48 @@ def relate_wide(t: Term, library: Library, note: Note, theory: int) -> tuple[Ter
         return t, []
     new = wide.built()
     if not moves and new is not t:
-        name, why = next((name, why) for _, which, name, _, why in SIMPLIFICATIONS if which == theory)
-        moves.append(Found("simplify", name, new, why, {}, t))
+        law = next(law for law in SIMPLIFICATIONS if law.theory == theory)
+        moves.append(Found("simplify", law.name, new, law.why, {}, t))
     return new, moves
 
 
 _DIVIDED = "a part of a divisor goes where two summands are brought over it"
-AFTER: tuple[Simplification, ...] = (
-    (True, SUM, "cancel_summands", cancelled_sum, "summands meet their negatives"),
-    (True, SUM, "divide_sum", divided_sum, _DIVIDED),
-    (True, SUM, "factor_square", factored_square, "a number is taken from a square"),
-    (True, SUM, "factor_to_cancel", factored_sum, "a summand meets its negative inside a product"),
-    (True, SUM, "read_square", perfect_square, "a square has been multiplied out"),
-    (True, SUM, "gather_over_divisor", gathered_sum, "two quotients are taken from each other"),
-    (True, SUM, "cross_products", crossed_sum, "two products of data are taken from each other"),
-    (True, SUM, "read_mean", averaged_sum, "a sum of exponentials over their number is a mean"),
-    (
-        True,
-        PRODUCT,
+AFTER = (
+    Law("cancel_summands", cancelled_sum, "summands meet their negatives", SUM),
+    Law("divide_sum", divided_sum, _DIVIDED, SUM),
+    Law("factor_square", factored_square, "a number is taken from a square", SUM),
+    Law("factor_to_cancel", factored_sum, "a summand meets its negative inside a product", SUM),
+    Law("read_square", perfect_square, "a square has been multiplied out", SUM),
+    Law("gather_over_divisor", gathered_sum, "two quotients are taken from each other", SUM),
+    Law("cross_products", crossed_sum, "two products of data are taken from each other", SUM),
+    Law("read_mean", averaged_sum, "a sum of exponentials over their number is a mean", SUM),
+    Law(
         "cancel_factors",
         cancelled_product,
         "factors meet their inverses, or exponentials each other",
-    ),
-    (
-        False,
         PRODUCT,
+    ),
+    Law(
         "cancel_in_scatter",
         scattered_product,
         "a factor meets its inverse where entries are put",
+        PRODUCT,
+        False,
     ),
-    (True, PRODUCT, "distribute_to_cancel", distributed_product, "a factor meets its inverse inside a sum"),
-    (True, PRODUCT, "draw_in_exponentials", drawn_product, "an exponential meets a sum of its kind inside"),
-    (False, PRODUCT, "read_root", rooted_power, "a power of one half is a root"),
+    Law("distribute_to_cancel", distributed_product, "a factor meets its inverse inside a sum", PRODUCT),
+    Law("draw_in_exponentials", drawn_product, "an exponential meets a sum of its kind inside", PRODUCT),
+    Law("read_root", rooted_power, "a power of one half is a root", PRODUCT, False),
 )
-BEFORE: tuple[Simplification, ...] = ((True, SUM, "divide_pair", divided_pair, _DIVIDED),)
+BEFORE = (Law("divide_pair", divided_pair, _DIVIDED, SUM),)
 """What is done before a row is looked for, and what after."""
 SIMPLIFICATIONS = (*AFTER, *BEFORE)
-
+UNDONE = Law("cancel_inverse", undone, "a function meets its inverse")
+INTO_MASK = Law("sink_into_mask", sunk_product, "what a mask hides is not multiplied by zero", PRODUCT, False)
+"""Factors of a product are drawn into a mask among them, if they may be infinite where it is zero."""
 INCREMENTS = (
-    (SUM, "remainder", remaindered, "one function at several near points"),
-    (SUM, "increment", incremented, "one program at two near points"),
-    (SUM, "ratio_less_one", ratio_less_one, "a ratio near one"),
-    (PRODUCT, "difference_quotient", difference_quotient, "a difference over the distance"),
+    Law("remainder", remaindered, "one function at several near points", SUM),
+    Law("increment", incremented, "one program at two near points", SUM),
+    Law("ratio_less_one", ratio_less_one, "a ratio near one", SUM),
+    Law("difference_quotient", difference_quotient, "a difference over the distance", PRODUCT),
 )
-"""The theory under which a place is looked at, the name, what is done, and why."""
+"""A sum, or a quotient, with one program at two near points in it becomes an increment."""

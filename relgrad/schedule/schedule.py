@@ -34,8 +34,14 @@ from relgrad.logic import (
     LIMIT,
     PRODUCT,
     SUM,
+    Goal,
+    State,
+    extended,
+    fresh,
     head_key,
     is_masking,
+    lall,
+    lany,
     shows_elementary,
     sum_of,
     sums_multiples,
@@ -52,13 +58,16 @@ from relgrad.schedule.patience import Patience
 from relgrad.schedule.relate import (
     AFTER,
     BEFORE,
+    INCREMENTS,
+    INTO_MASK,
     Found,
-    increase,
+    Named,
+    answers,
+    laws,
     relate,
-    relate_rows,
     relate_wide,
-    simplified,
-    sink,
+    relations,
+    rows,
 )
 from relgrad.schedule.strategy import (
     DEFAULT,
@@ -66,6 +75,7 @@ from relgrad.schedule.strategy import (
     FOLD,
     INCREMENT,
     LINE,
+    MOVES,
     NAIVE,
     RELATE,
     SERIES,
@@ -194,6 +204,7 @@ class _Run:
         self.visited = 0
         self.library, self.fuel, self.growth, self.affordable = library, fuel, growth, affordable
         self.steps: list[Step] = []
+        self.result, self.named = fresh("result"), fresh("move")
         self.defines = False
         self.phase = 0
         self.wholes: list[Step] = []
@@ -315,7 +326,7 @@ class _Run:
             for theory in (PRODUCT, SUM):
                 if theories_of(t.op) & theory & ~within and self._is_wide(t, theory):
                     new, found = relate_wide(t, self.library, self._note, theory)
-                    if new is not t and not any(self._is_left(move, move.before or t) for move in found):
+                    if new is not t and not any(self._is_left(move.name, move.before or t) for move in found):
                         for move in found:
                             self._record(move.before, move, _PARTS)
                         why = "what its parts became"
@@ -323,30 +334,30 @@ class _Run:
                         return new
                     within |= theory
             if not self._likeness.is_hopeless(t, within):
-                new, barred = self._first(relate(t, self.library, self._note, within), key, t, within, became)
+                goals = relations(t, self.result, self.named, self.library, self._note, within)
+                new, barred = self._first(goals, key, t, within, became)
                 if new is not None:
                     return new
                 if not barred:
                     self._likeness.failed(t, within)
             if self.defines and not within and t.op.elementwise and t.type.differentiable:
-                new, _ = self._first(self._by_definition(t), key, t, within, became)
+                goals = [self._by_definition(t, self.result, self.named)]
+                new, _ = self._first(goals, key, t, within, became)
                 if new is not None:
                     return new
-        if INCREMENT in moves and self._may_look():
-            found = increase(t, self._note, theories_of(t.op) & ~within)
-            new, _ = self._first(found, key, t, within, became)
-            if new is not None:
-                return new
+        goals = self._last(t, self.result, self.named, moves, within)
+        return self._first(goals, key, t, within, became)[0]
+
+    def _last(self, t: Term, v: Any, m: Any, moves: frozenset[str], within: int) -> Iterator[Goal]:
+        """Yield the goals of what is done where relations have had their say."""
+        theories = theories_of(t.op)
+        is_real = bool(theories) and t.type.differentiable
+        if INCREMENT in moves and self._may_look() and is_real:
+            yield from laws(t, v, m, INCREMENTS, theories & ~within, theories, self._note)
         if FOLD in moves:
-            value = None if is_surd(t) else fold(t)
-            if value is not None and np.isfinite(value.op.value).all():
-                self._record(
-                    t, Found("fold", "fold", value, "all operands are constants", {}), _within(key), 0
-                )
-                return value
-        if SINK in moves and self.fuel >= 0:
-            return self._first(sink(t, self._note), key, t, within, became)[0]
-        return None
+            yield _folded(t, v, m)
+        if SINK in moves and self.fuel >= 0 and is_real:
+            yield from laws(t, v, m, (INTO_MASK,), theories, theories, self._note)
 
     def moves(self, t: Term) -> Iterator[Found]:
         """Yield all moves at a term that stands by itself."""
@@ -355,40 +366,50 @@ class _Run:
             return
         yield from relate(t, self.library, self._note)
         if t.op.elementwise and t.type.differentiable:
-            yield from self._by_definition(t)
-        yield from increase(t, self._note, theories_of(t.op))
-        value = fold(t)
-        if value is not None and np.isfinite(value.op.value).all():
-            yield Found("fold", "fold", value, "all operands are constants", {})
-        yield from sink(t, self._note)
+            yield from answers(lambda v, m: [self._by_definition(t, v, m)])
+        yield from answers(lambda v, m: self._last(t, v, m, MOVES, 0))
 
     def _first(
-        self, moves: Iterable[Found], key: Key, t: Term, within: int, became: dict[Key, Key]
+        self, goals: Iterable[Goal], key: Key, t: Term, within: int, became: dict[Key, Key]
     ) -> tuple[Term | None, bool]:
-        """Make the first move that may be made, and return its result; whether one before it was barred."""
+        """Make the move of the first state that may be made, and return its result; whether one before was barred."""
         barred = False
-        for found in moves:
-            successor = (found.term, within) if within else found.term
-            if self._is_left(found, t) or leads_to(successor, key, became):
-                barred = True
-                continue
-            self._record(t, found, _within(key))
-            return found.term, barred
-        return None, barred
 
-    def _by_definition(self, t: Term) -> Iterator[Found]:
-        """Yield a place with stable functions read as what they mean, where it gains; not what this has made, again."""
-        if t in self._read:
-            return
-        try:
-            found = by_definition(t, lambda whole: _improved(whole, self.library))
-        except Exception as error:
-            self._note("by_definition", t, error)
-            return
-        if found is not None:
-            self._read |= found.made
-            why = f"{', '.join(found.functions)} read by definition"
-            yield Found("simplify", "by_definition", found.term, why, {})
+        def allowed(s: State) -> Iterator[State]:
+            nonlocal barred
+            new, name = s[self.result], s[self.named].name
+            if self._is_left(name, t) or leads_to((new, within) if within else new, key, became):
+                barred = True
+            else:
+                yield s
+
+        state = next(lall(lany(goals), allowed)({}), None)
+        if state is None:
+            return None, barred
+        found = Found.of(state, self.result, self.named)
+        self._record(t, found, _within(key), int(found.move != "fold"))
+        return found.term, barred
+
+    def _by_definition(self, t: Term, v: Any, m: Any) -> Goal:
+        """Construct the goal that v is t with stable functions read as what they mean, where that gains.
+
+        What this has made is not read again.
+        """
+
+        def by_definition_goal(s: State) -> Iterator[State]:
+            if t in self._read:
+                return
+            try:
+                found = by_definition(t, lambda whole: _improved(whole, self.library))
+            except Exception as error:
+                self._note("by_definition", t, error)
+                return
+            if found is not None:
+                self._read |= found.made
+                why = f"{', '.join(found.functions)} read by definition"
+                yield extended(s, {v: found.term, m: Named("simplify", "by_definition", why)})
+
+        return by_definition_goal
 
     def _in_series(self, roots: Sequence[Term]) -> list[Term]:
         """Return the roots with series for functions of one term that cancel near a point."""
@@ -445,9 +466,8 @@ class _Run:
         if not readings or RELATE not in moves or not t.type.differentiable:
             return None
         if readings & SUM and sums_multiples(t) and sum_of(t).cancelled and len(sum_of(t).terms) < 2:
-            new, _ = self._first(
-                simplified(t, AFTER[:1], readings, readings, self._note), key, t, within, became
-            )
+            goals = laws(t, self.result, self.named, AFTER[:1], readings, readings, self._note)
+            new, _ = self._first(goals, key, t, within, became)
             if new is not None:
                 return new
         if not self._may_look() or not shows_elementary(t):
@@ -456,9 +476,9 @@ class _Run:
             return None
         if self._likeness.is_hopeless(t, ("elementary", readings)):
             return None
-        rows = relate_rows(t, self.library.elementary, self._note, readings)
-        divided = simplified(t, BEFORE, readings, readings, self._note)
-        new, barred = self._first(chain(divided, rows), key, t, within, became)
+        divided = laws(t, self.result, self.named, BEFORE, readings, readings, self._note)
+        elementary = rows(t, self.result, self.named, self.library.elementary, self._note, readings)
+        new, barred = self._first(chain(divided, elementary), key, t, within, became)
         if new is None and not barred:
             self._likeness.failed(t, ("elementary", readings))
         return new
@@ -481,8 +501,8 @@ class _Run:
     def _may(self, name: str, t: Term | None) -> bool:
         return not self.left or self.left.isdisjoint({(name, t), (name, None)})
 
-    def _is_left(self, found: Found, t: Term) -> bool:
-        return bool(self.left) and ((found.name, t) in self.left or (found.name, None) in self.left)
+    def _is_left(self, name: str, t: Term) -> bool:
+        return bool(self.left) and ((name, t) in self.left or (name, None) in self.left)
 
     def _record(self, t: Any, found: Found, within: int, fuel: int = 1) -> None:
         self.fuel -= fuel
@@ -514,7 +534,7 @@ class _Run:
             return None
         rest = pullback.term()
         for found in relate(rest, self.library, self._note, _ALL):
-            if not self._is_left(found, rest):
+            if not self._is_left(found.name, rest):
                 self._record(rest, found, _ALL)
                 return found.term
         return None
@@ -598,6 +618,17 @@ def _improved(whole: Term, library: Library) -> Term | None:
             return run.saturate([t], frozenset({RELATE, FOLD}))[0]
 
     return improved(whole, rewrite)
+
+
+def _folded(t: Term, v: Any, m: Any) -> Goal:
+    """Construct the goal that v is the finite constant that t is, and no root that is kept."""
+
+    def folded_goal(s: State) -> Iterator[State]:
+        value = None if is_surd(t) else fold(t)
+        if value is not None and np.isfinite(value.op.value).all():
+            yield extended(s, {v: value, m: Named("fold", "fold", "all operands are constants")})
+
+    return folded_goal
 
 
 def _of_constants(t: Term) -> bool:

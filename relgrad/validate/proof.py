@@ -19,7 +19,7 @@ from relgrad.leaf import Input
 from relgrad.logic import equal_ground, theories_of
 from relgrad.relation import Library
 from relgrad.schedule import replay
-from relgrad.schedule.relate import relate_rows
+from relgrad.schedule.relate import answers, rows
 from relgrad.schedule.schedule import moves
 from relgrad.step import Derivation, Step
 from relgrad.term import Term, is_term, reachable
@@ -156,10 +156,11 @@ class Proof(Derivation):
             if library is None or step.name not in names:
                 return None
             readings = theories_of(before.op) & ~max(step.within, 0)
-            rows = relate_rows(before, library.restricted(step.name), _ignored, readings)
+            row = library.restricted(step.name)
+            found = answers(lambda v, m: rows(before, v, m, row, _ignored, readings))
             if step.within < 0:  # the parts of a wide sum are matched among others
-                return any(equal_ground(found.term, step.after) for found in rows) or None
-            return any(found.term is step.after for found in rows)
+                return any(equal_ground(x.term, step.after) for x in found) or None
+            return any(x.term is step.after for x in found)
         if step.move == "simplify" or step.move == "fold":
             found = moves(before, library or Library([]))
             alike = any(x.name == step.name and x.term is step.after for x in found)
