@@ -50,7 +50,7 @@ class Derivation:
     """Wide sums and products before and after the steps on some of their parts."""
     besides: tuple[Any, ...] = ()
     """Further roots that were rewritten together with these, such as domains."""
-    phases: tuple[frozenset[str], ...] = ()
+    phases: tuple[frozenset[Any], ...] = ()
     """The moves of each phase of the strategy."""
     conventions: Any = None
     """What was taken where analysis leaves a choice; None is the usual."""

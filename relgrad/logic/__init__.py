@@ -4,7 +4,8 @@ This is the only room that imports `kanren`, `unification` and `cons`.
 """
 
 from relgrad.logic.aco.goal import eq_aco
-from relgrad.logic.build import fit
+from relgrad.logic.anywhere import BinaryGoal
+from relgrad.logic.build import fit, fitted
 from relgrad.logic.centred import centredo
 from relgrad.logic.drawn import drawn_product
 from relgrad.logic.entries import centred_exponentso, entrieso, log_probabilityo
@@ -69,6 +70,7 @@ __all__ = [
     "LIMIT",
     "PRODUCT",
     "SUM",
+    "BinaryGoal",
     "Goal",
     "Index",
     "Pattern",
@@ -98,6 +100,7 @@ __all__ = [
     "factored_sum",
     "finite",
     "fit",
+    "fitted",
     "fresh",
     "gathered_sum",
     "head_key",

@@ -16,6 +16,7 @@ from relgrad.calculus.remainder import remaindered
 from relgrad.logic import (
     PRODUCT,
     SUM,
+    BinaryGoal,
     Goal,
     State,
     Wide,
@@ -31,6 +32,7 @@ from relgrad.logic import (
     factored_square,
     factored_sum,
     fit,
+    fitted,
     fresh,
     gathered_sum,
     inner_product,
@@ -38,6 +40,7 @@ from relgrad.logic import (
     label_of,
     lany,
     perfect_square,
+    reify_term,
     rewrites,
     rooted_power,
     scattered_product,
@@ -49,7 +52,7 @@ from relgrad.op import as_term, constant, is_constant
 from relgrad.ops.arithmetic import add, divide
 from relgrad.ops.exponential import log
 from relgrad.relation import Library, Relation
-from relgrad.term import Term, substitute, subterms
+from relgrad.term import Term, is_term, substitute, subterms
 from relgrad.trace.tracer import Tracer
 from relgrad.types import ArrayType
 
@@ -170,6 +173,22 @@ def _row(row: Relation, t: Term, v: Any, m: Any, note: Note) -> Goal:
             note(row.name, t, error)
 
     return row_goal
+
+
+def made_by(name: str, move: BinaryGoal, t: Term, v: Any, m: Any, note: Note) -> Goal:
+    """Construct the goal that v is what a binary goal, `move(t, v)`, relates t to, of the type of t."""
+
+    def move_goal(s: State) -> Iterator[State]:
+        w = fresh("other")
+        try:
+            for state in move(t, w)(s):
+                new = reify_term(w, state)
+                if is_term(new) and new.ground and new is not t and (new := fitted(new, t)) is not None:
+                    yield extended(s, {v: new, m: Named("goal", name, "")})
+        except Exception as error:
+            note(name, t, error)
+
+    return move_goal
 
 
 def _logarithm(t: Term, v: Any, m: Any, library: Library, note: Note) -> Iterator[Goal]:

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from itertools import chain
 from math import isnan
 from operator import is_not
 from typing import Any
@@ -64,6 +63,7 @@ from relgrad.schedule.relate import (
     Named,
     answers,
     laws,
+    made_by,
     relate,
     relate_wide,
     relations,
@@ -81,7 +81,9 @@ from relgrad.schedule.strategy import (
     SERIES,
     SINK,
     Left,
+    Move,
     Strategy,
+    own_goals,
 )
 from relgrad.step import Derivation, Failure, Step
 from relgrad.term import Term, reachable, subterms
@@ -205,6 +207,7 @@ class _Run:
         self.library, self.fuel, self.growth, self.affordable = library, fuel, growth, affordable
         self.steps: list[Step] = []
         self.result, self.named = fresh("result"), fresh("move")
+        self._barred = False
         self.defines = False
         self.phase = 0
         self.wholes: list[Step] = []
@@ -212,7 +215,7 @@ class _Run:
         self._idle: dict[Any, bool] = {}
         self._likeness = Likeness()
 
-    def follow(self, roots: Sequence[Term], phases: Sequence[frozenset[str]]) -> list[Term]:
+    def follow(self, roots: Sequence[Term], phases: Sequence[frozenset[Move]]) -> list[Term]:
         """Do the phases of a strategy one after the other, and write out what is left of gradients."""
         after = list(roots)
         for self.phase, moves in enumerate(phases):
@@ -222,7 +225,7 @@ class _Run:
         self.phase = len(phases)
         return self.saturate(after, frozenset({EXPAND}))
 
-    def saturate(self, roots: Sequence[Term], moves: frozenset[str]) -> list[Term]:
+    def saturate(self, roots: Sequence[Term], moves: frozenset[Move]) -> list[Term]:
         """Make all moves of a phase, bottom-up, until none is left."""
         if moves <= {SINK, FOLD} and not any(_of_constants(t) or is_masking(t) for t in reachable(*roots)):
             return list(roots)
@@ -239,7 +242,7 @@ class _Run:
         return self._in_series(found) if SERIES in moves else found
 
     def _visit(
-        self, start: Key, moves: frozenset[str], normal: dict[Key, Term], became: dict[Key, Key]
+        self, start: Key, moves: frozenset[Move], normal: dict[Key, Term], became: dict[Key, Key]
     ) -> None:
         stack = [start]
         # What has been rewritten and waits for its successor. A relation may put a term inside its own successor,
@@ -302,18 +305,22 @@ class _Run:
             raise error
         self.failed.setdefault(name, (t, error))
 
-    def _is_idle(self, op: Any, moves: frozenset[str]) -> bool:
+    def _is_idle(self, op: Any, moves: frozenset[Move]) -> bool:
         """Whether no move can be made where an op is applied, whatever it is applied to."""
         found = self._idle.get(op)
         if found is None:
             found = not (
-                FOLD in moves or op.implicit or op.elementwise or self.library.has_root(head_key(op))
+                FOLD in moves
+                or op.implicit
+                or op.elementwise
+                or self.library.has_root(head_key(op))
+                or own_goals(moves)
             )
             self._idle[op] = found
         return found
 
     def _move(
-        self, key: Key, t: Term, within: int, moves: frozenset[str], became: dict[Key, Key]
+        self, key: Key, t: Term, within: int, moves: frozenset[Move], became: dict[Key, Key]
     ) -> Term | None:
         """Make one move at a term whose operands are normal, or return None."""
         if is_implicit(t):
@@ -333,23 +340,19 @@ class _Run:
                         self.wholes.append(Step("whole", "", t, new, why, {}, self.phase, _within(key)))
                         return new
                     within |= theory
+        return self._first(self._goals(t, self.result, self.named, moves, within), key, t, within, became)
+
+    def _goals(self, t: Term, v: Any, m: Any, moves: frozenset[Move], within: int) -> Iterator[Goal]:
+        """Yield the goals that v is what a phase makes of t, and that m names the move: their disjunction is a move."""
+        if RELATE in moves and self.fuel >= 0 and not self.patience.ended:
             if not self._likeness.is_hopeless(t, within):
-                goals = relations(t, self.result, self.named, self.library, self._note, within)
-                new, barred = self._first(goals, key, t, within, became)
-                if new is not None:
-                    return new
-                if not barred:
+                yield from relations(t, v, m, self.library, self._note, within)
+                if not self._barred:  # none of them had an answer
                     self._likeness.failed(t, within)
             if self.defines and not within and t.op.elementwise and t.type.differentiable:
-                goals = [self._by_definition(t, self.result, self.named)]
-                new, _ = self._first(goals, key, t, within, became)
-                if new is not None:
-                    return new
-        goals = self._last(t, self.result, self.named, moves, within)
-        return self._first(goals, key, t, within, became)[0]
-
-    def _last(self, t: Term, v: Any, m: Any, moves: frozenset[str], within: int) -> Iterator[Goal]:
-        """Yield the goals of what is done where relations have had their say."""
+                yield self._by_definition(t, v, m)
+        for name, move in own_goals(moves):
+            yield made_by(name, move, t, v, m, self._note)
         theories = theories_of(t.op)
         is_real = bool(theories) and t.type.differentiable
         if INCREMENT in moves and self._may_look() and is_real:
@@ -364,31 +367,28 @@ class _Run:
         if is_implicit(t) or (type(t.op) is Project and is_implicit(t.rands[0])):
             yield Found("expand", "expand", self.saturate([t], frozenset({EXPAND}))[0], "written out", {})
             return
-        yield from relate(t, self.library, self._note)
-        if t.op.elementwise and t.type.differentiable:
-            yield from answers(lambda v, m: [self._by_definition(t, v, m)])
-        yield from answers(lambda v, m: self._last(t, v, m, MOVES, 0))
+        self.defines = True
+        yield from answers(lambda v, m: self._goals(t, v, m, MOVES, 0))
 
     def _first(
         self, goals: Iterable[Goal], key: Key, t: Term, within: int, became: dict[Key, Key]
-    ) -> tuple[Term | None, bool]:
-        """Make the move of the first state that may be made, and return its result; whether one before was barred."""
-        barred = False
+    ) -> Term | None:
+        """Make the move of the first state that is allowed, and return its result; none leads back, or is left out."""
+        self._barred = False
 
         def allowed(s: State) -> Iterator[State]:
-            nonlocal barred
             new, name = s[self.result], s[self.named].name
             if self._is_left(name, t) or leads_to((new, within) if within else new, key, became):
-                barred = True
+                self._barred = True
             else:
                 yield s
 
         state = next(lall(lany(goals), allowed)({}), None)
         if state is None:
-            return None, barred
+            return None
         found = Found.of(state, self.result, self.named)
         self._record(t, found, _within(key), int(found.move != "fold"))
-        return found.term, barred
+        return found.term
 
     def _by_definition(self, t: Term, v: Any, m: Any) -> Goal:
         """Construct the goal that v is t with stable functions read as what they mean, where that gains.
@@ -438,7 +438,7 @@ class _Run:
             self.steps.append(Step("line", "series along a line", before, after, str(line), {}, self.phase))
         return new
 
-    def _slope(self, t: Term, moves: frozenset[str]) -> Term:
+    def _slope(self, t: Term, moves: frozenset[Move]) -> Term:
         """Return the derivative of a series, stabilised by itself."""
         op = t.op
         explicit = op.explicit(self.conventions)
@@ -459,29 +459,27 @@ class _Run:
         )
 
     def _simplified(
-        self, key: Key, t: Term, within: int, moves: frozenset[str], became: dict[Key, Key]
+        self, key: Key, t: Term, within: int, moves: frozenset[Move], became: dict[Key, Key]
     ) -> Term | None:
         """Cancel, divide, or apply an elementary row, where operands still show what they have in common."""
         readings = theories_of(t.op) & ~within & (PRODUCT | SUM)
         if not readings or RELATE not in moves or not t.type.differentiable:
             return None
+        return self._first(self._elementary(t, self.result, self.named, readings), key, t, within, became)
+
+    def _elementary(self, t: Term, v: Any, m: Any, readings: int) -> Iterator[Goal]:
+        """Yield the goals of what is looked for before operands are rewritten."""
         if readings & SUM and sums_multiples(t) and sum_of(t).cancelled and len(sum_of(t).terms) < 2:
-            goals = laws(t, self.result, self.named, AFTER[:1], readings, readings, self._note)
-            new, _ = self._first(goals, key, t, within, became)
-            if new is not None:
-                return new
+            yield from laws(t, v, m, AFTER[:1], readings, readings, self._note)
         if not self._may_look() or not shows_elementary(t):
-            return None
+            return
         if any(readings & theory and width(t, theory, LIMIT) > LIMIT for theory in (PRODUCT, SUM)):
-            return None
-        if self._likeness.is_hopeless(t, ("elementary", readings)):
-            return None
-        divided = laws(t, self.result, self.named, BEFORE, readings, readings, self._note)
-        elementary = rows(t, self.result, self.named, self.library.elementary, self._note, readings)
-        new, barred = self._first(chain(divided, elementary), key, t, within, became)
-        if new is None and not barred:
-            self._likeness.failed(t, ("elementary", readings))
-        return new
+            return
+        if not self._likeness.is_hopeless(t, ("elementary", readings)):
+            yield from laws(t, v, m, BEFORE, readings, readings, self._note)
+            yield from rows(t, v, m, self.library.elementary, self._note, readings)
+            if not self._barred:
+                self._likeness.failed(t, ("elementary", readings))
 
     def _may_look(self) -> bool:
         """Whether there is fuel, and time, to look for a relation at one more place."""
@@ -563,7 +561,7 @@ class _Replay(_Run):
         }
 
     def _move(
-        self, key: Key, t: Term, within: int, moves: frozenset[str], became: dict[Key, Key]
+        self, key: Key, t: Term, within: int, moves: frozenset[Move], became: dict[Key, Key]
     ) -> Term | None:
         step = self.script.get((self.phase, t, within))
         if step is None:
@@ -579,11 +577,11 @@ class _Replay(_Run):
         return step.after
 
     def _simplified(
-        self, key: Key, t: Term, within: int, moves: frozenset[str], became: dict[Key, Key]
+        self, key: Key, t: Term, within: int, moves: frozenset[Move], became: dict[Key, Key]
     ) -> Term | None:
         return self._move(key, t, within, moves, became)
 
-    def _is_idle(self, op: Any, moves: frozenset[str]) -> bool:
+    def _is_idle(self, op: Any, moves: frozenset[Move]) -> bool:
         return False
 
     def _may(self, name: str, t: Term | None) -> bool:
@@ -605,7 +603,7 @@ def _within(key: Key) -> int:
 _PARTS = -1
 """What stands for the theories of a step on parts of a wide sum or product, which are no place of their own."""
 _ALL = PRODUCT | SUM | BAG
-_AT_PLACES = frozenset({"relation", "simplify", "fold", "whole"})
+_AT_PLACES = frozenset({"relation", "simplify", "goal", "fold", "whole"})
 
 
 @lru_cache(maxsize=4096)

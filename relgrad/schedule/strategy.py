@@ -5,14 +5,20 @@ Source: the separation of rules from control follows Stratego (Visser 2001) and 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from operator import itemgetter
+from typing import Any
 
+from relgrad.logic import BinaryGoal
 from relgrad.term import Term
 
 RELATE, EXPAND, SERIES, INCREMENT = "relate", "expand", "series", "increment"
 SINK, FOLD, LINE = "sink", "fold", "line"
 MOVES = frozenset({RELATE, EXPAND, SERIES, INCREMENT, SINK, FOLD, LINE})
 
+Move = str | BinaryGoal
+"""A move by name; or a goal of one's own on a term and what becomes of it, such as a relation."""
 Left = frozenset[tuple[str, Term | None]]
 """Moves that are left out: their names, each with the term at which it is, or None for all."""
 
@@ -28,7 +34,7 @@ class Strategy:
     True
     """
 
-    phases: tuple[frozenset[str], ...]
+    phases: tuple[frozenset[Move], ...]
     name: str = ""
     extended: bool = False
 
@@ -43,15 +49,26 @@ class Strategy:
         return Strategy(self.phases + other.phases, name, self.extended or other.extended)
 
 
-def interleave(*moves: str) -> Strategy:
+def interleave(*moves: Move) -> Strategy:
     """Return the strategy that saturates with all these moves at once, operands before what uses them.
 
-    Raises ValueError for a move that there is not.
+    A goal of one's own, `move(t, v)`, is tried where relations have had their say. Raises ValueError for a move that
+    there is not.
     """
-    unknown = set(moves) - MOVES
+    unknown = [move for move in moves if not callable(move) and move not in MOVES]
     if unknown:
-        raise ValueError(f"unknown moves {sorted(unknown)}; there are {sorted(MOVES)}")
-    return Strategy((frozenset(moves),), "+".join(moves))
+        raise ValueError(f"unknown moves {sorted(map(str, unknown))}; there are {sorted(MOVES)}")
+    return Strategy((frozenset(moves),), "+".join([_name(move) for move in moves]))
+
+
+def own_goals(moves: Iterable[Move]) -> list[tuple[str, BinaryGoal]]:
+    """Return the goals among moves, with their names, by which they are in order."""
+    goals = [(_name(move), move) for move in moves if not isinstance(move, str)]
+    return sorted(goals, key=itemgetter(0)) if goals else goals
+
+
+def _name(move: Any) -> str:
+    return move if isinstance(move, str) else getattr(move, "name", None) or move.__name__
 
 
 _LAST = interleave(RELATE, INCREMENT) >> interleave(SINK, FOLD) >> interleave(LINE)
