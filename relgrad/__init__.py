@@ -35,7 +35,17 @@ from relgrad.errors import (
     TraceError,
     WrongRewrite,
 )
-from relgrad.examine import accuracy, check, floats, lint, load_derivation, rewrites, spellings, why_not
+from relgrad.examine import (
+    accuracy,
+    check,
+    floats,
+    lint,
+    load_derivation,
+    rewrites,
+    spellings,
+    stabilizedo,
+    why_not,
+)
 from relgrad.explore.answers import Answer, Answers
 from relgrad.explore.expressions import etuple, term
 from relgrad.explore.match import ACU, match, unify, variables
@@ -181,6 +191,7 @@ __all__ = [
     "softplus",
     "spellings",
     "stabilize",
+    "stabilizedo",
     "symbol",
     "term",
     "unify",

@@ -6,8 +6,9 @@ They are asked in ball arithmetic, with the library of relations of this package
 from __future__ import annotations
 
 import linecache
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from difflib import get_close_matches
+from itertools import chain
 from pathlib import Path
 from textwrap import indent
 from typing import Any
@@ -28,10 +29,13 @@ from relgrad.explore.expressions import term
 from relgrad.explore.reasons import Reason, Reasons, Rewrites, nearest_rows, reasons, rewrites_of
 from relgrad.explore.spellings import Spellings
 from relgrad.explore.spellings import spellings as spellings_of
-from relgrad.op import Op
+from relgrad.logic import Goal, State, equalo, walked
+from relgrad.op import Op, as_term
 from relgrad.relation import Library, Relation
+from relgrad.schedule import schedule
 from relgrad.schedule import strategy as strategy_of
 from relgrad.schedule.relate import SIMPLIFICATIONS
+from relgrad.term import is_term
 from relgrad.transformed import Transformed
 from relgrad.validate import Proof
 
@@ -45,6 +49,7 @@ __all__ = [
     "load_derivation",
     "rewrites",
     "spellings",
+    "stabilizedo",
     "why_not",
 ]
 
@@ -147,6 +152,36 @@ def spellings(subject: Any, relations: Relations = None, seed: int = 0) -> Spell
     log(1.0 + exp(x))
     """
     return spellings_of(subject, _library(relations), seed)
+
+
+def stabilizedo(u: Any, v: Any, relations: Relations = None, strategy: Named = "default") -> Goal:
+    """Construct a goal stating that v is what a strategy makes of the term u, the whole of it.
+
+    >>> import numpy as np
+    >>> from kanren import run, var
+    >>> from relgrad import symbol
+    >>> x = symbol("x", (3,))
+    >>> print(show(run(1, var("q"), stabilizedo(np.log(np.sum(np.exp(x))), var("q")))[0]))
+    logsumexp(x, axis=-1, keepdims)[0]
+
+    Where u is unknown, it is v, if nothing is left to do there, and then what people write for v, as `spellings` gives
+    it, of which v is made. One of the two must be known: there are no answers otherwise.
+    """
+    library, how = _library(relations), strategy_of(strategy)
+
+    def stabilized(t: Any) -> Any:
+        return schedule([t], library, how).after[0]
+
+    def stabilized_goal(s: State) -> Iterator[State]:
+        before, after = (walked(as_term(x), s) for x in (u, v))
+        if is_term(before) and before.ground:
+            yield from equalo(after, stabilized(before))(s)
+        elif is_term(after) and after.ground:
+            for t in chain([after], spellings_of(after, library)):
+                if stabilized(t) is after:
+                    yield from equalo(before, t)(s)
+
+    return stabilized_goal
 
 
 def why_not(

@@ -43,6 +43,7 @@ from relgrad.logic import (
     product_logarithmo,
     relateo,
     same_shape,
+    theories_of,
     unknown,
     unknowns,
     unlike_exponentials,
@@ -140,7 +141,16 @@ class Relation(Immutable):
 
     def __call__(self, u: Any, v: Any) -> Goal:
         """Construct a goal stating that v is u with this equation applied at its root."""
-        return relateo(u, v, self.left, self.right, self._renamed_conditions)
+        return relateo(u, v, self.left, self.right, self._renamed_conditions, self.can_hold)
+
+    def can_hold(self, t: Term) -> bool:
+        """Whether the left side may stand at the root of a ground term, by the heads that it demands."""
+        anything = self.pattern.kind == "anything" or self.left.ground
+        return anything or bool(self._index.candidates(t, theories_of(t.op)))
+
+    @cached_property
+    def _index(self) -> Index:
+        return Index([self.pattern])
 
     def _renamed_conditions(self, renaming: dict[Any, Any]) -> Sequence[Goal]:
         return _sides(self.function, [renaming.get(v, v) for v in self.variables])[2]

@@ -4,7 +4,7 @@ This is the only room that imports `kanren`, `unification` and `cons`.
 """
 
 from relgrad.logic.aco.goal import eq_aco
-from relgrad.logic.anywhere import BinaryGoal
+from relgrad.logic.anywhere import BinaryGoal, rewriteso
 from relgrad.logic.build import fit, fitted
 from relgrad.logic.centred import centredo
 from relgrad.logic.drawn import drawn_product
@@ -12,11 +12,12 @@ from relgrad.logic.entries import centred_exponentso, entrieso, log_probabilityo
 from relgrad.logic.equality import equal_ground
 from relgrad.logic.factors import product_logarithmo
 from relgrad.logic.finite import finite
-from relgrad.logic.goals import eq, equalo, ifa, lall, lany, relateo
+from relgrad.logic.goals import eq, equalo, fail, ifa, lall, lany, relateo
 from relgrad.logic.heads import Pattern, compile_pattern, head_key, heads_of
 from relgrad.logic.index import Index
 from relgrad.logic.logarithm import logarithmo, unlike_exponentials, without_exponentials
 from relgrad.logic.normalize import normalizedo
+from relgrad.logic.places import Graph
 from relgrad.logic.ranges import (
     Goal,
     additive,
@@ -61,7 +62,17 @@ from relgrad.logic.theory import (
     shared_theories,
     theories_of,
 )
-from relgrad.logic.unify import State, extended, fresh, is_variable, label_of, reify_term, unknowns, walk
+from relgrad.logic.unify import (
+    State,
+    extended,
+    fresh,
+    is_variable,
+    label_of,
+    reify_term,
+    unknowns,
+    walk,
+    walked,
+)
 from relgrad.logic.view import LIMIT, product_of, sum_of
 from relgrad.logic.wide import Wide, is_open, width
 
@@ -72,6 +83,7 @@ __all__ = [
     "SUM",
     "BinaryGoal",
     "Goal",
+    "Graph",
     "Index",
     "Pattern",
     "Rewrite",
@@ -98,6 +110,7 @@ __all__ = [
     "extended",
     "factored_square",
     "factored_sum",
+    "fail",
     "finite",
     "fit",
     "fitted",
@@ -133,6 +146,7 @@ __all__ = [
     "reify_term",
     "relateo",
     "rewrites",
+    "rewriteso",
     "rooted_power",
     "same_shape",
     "scattered_product",
@@ -149,6 +163,7 @@ __all__ = [
     "unrelated",
     "varying_along",
     "walk",
+    "walked",
     "width",
     "without_exponentials",
 ]

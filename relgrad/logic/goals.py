@@ -12,12 +12,13 @@ from relgrad.logic.match import match
 from relgrad.logic.ranges import Goal
 from relgrad.logic.rewrite import rewrites
 from relgrad.logic.unify import State, fresh, is_variable, label_of, reify_term, unknowns
-from relgrad.term import is_term
+from relgrad.term import Term, is_term
 
 eq: Callable[[Any, Any], Goal] = cast(Any, core.eq)
 lall: Callable[..., Goal] = cast(Any, core.lall)
 lany: Callable[..., Goal] = cast(Any, core.lany)
 ifa: Callable[[Goal, Goal], Goal] = cast(Any, core.ifa)
+fail: Goal = cast(Any, core.fail)
 """kanren's own combinators, on states as mappings."""
 
 
@@ -35,16 +36,24 @@ def equalo(u: Any, v: Any) -> Goal:
 
 
 def relateo(
-    u: Any, v: Any, left: Any, right: Any, conditions: Callable[[dict[Any, Any]], Sequence[Goal]]
+    u: Any,
+    v: Any,
+    left: Any,
+    right: Any,
+    conditions: Callable[[dict[Any, Any]], Sequence[Goal]],
+    can_hold: Callable[[Term], bool],
 ) -> Goal:
     """Construct a goal stating that u turns into v where an equation `left = right` is applied at the root of u.
 
     u may be a larger product or sum that holds `left`; v then holds `right` in its place. Where u is unknown, the
-    equation is read from right to left. The variables of the equation are fresh at each use.
+    equation is read from right to left. The variables of the equation are fresh at each use. `can_hold` tells by heads
+    whether `left` may stand at the root of a ground term.
     """
 
     def relate_goal(s: State) -> Iterator[State]:
         before, after = (reify_term(_bare(x), s) for x in (u, v))
+        if is_term(before) and before.ground and not can_hold(before):
+            return
         renaming = {x: fresh(label_of(x)) for x in (unknowns(left) | unknowns(right))}
         new_left, new_right = reify_term(left, renaming), reify_term(right, renaming)
         goals = conditions(renaming)

@@ -5,7 +5,7 @@ Terms are told apart by identity, tuples, lists and etuples by their parts, anyt
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -88,10 +88,15 @@ class Graph:
                     above.add(parent)
                     stack.append(parent)
         for number in sorted(above - {place}):
-            operands = tuple([new.get(y, y) for y in self.operands[number]])
-            node = _rebuilt(self.nodes[number], [self.nodes[y] for y in operands])
-            new[number] = self.add(node, s) if type(node) is Term else self._number(node, operands)
+            new[number] = self.with_operands(number, [new.get(y, y) for y in self.operands[number]], s)
         return new[self.root]
+
+    def with_operands(self, number: int, operands: Sequence[int], s: State) -> int:
+        """Return the number of a node with other operands."""
+        if tuple(operands) == self.operands[number]:
+            return number
+        node = _rebuilt(self.nodes[number], [self.nodes[y] for y in operands])
+        return self.add(node, s) if type(node) is Term else self._number(node, tuple(operands))
 
     def variables(self) -> list[Any]:
         """Return the logic variables that stand among the nodes of the term, in patterns too."""

@@ -87,6 +87,7 @@ from relgrad.schedule.strategy import (
 )
 from relgrad.step import Derivation, Failure, Step
 from relgrad.term import Term, reachable, subterms
+from relgrad.types import ArrayType
 
 
 @uncollected()
@@ -351,7 +352,7 @@ class _Run:
                     self._likeness.failed(t, within)
             if self.defines and not within and t.op.elementwise and t.type.differentiable:
                 yield self._by_definition(t, v, m)
-        for name, move in own_goals(moves):
+        for name, move in own_goals(moves) if isinstance(t.type, ArrayType) else ():
             yield made_by(name, move, t, v, m, self._note)
         theories = theories_of(t.op)
         is_real = bool(theories) and t.type.differentiable

@@ -15,7 +15,7 @@ from relgrad.types import ArrayType
 from relgrad.validate.conditioning import Difference, Written
 from relgrad.validate.points import Values
 
-MOVES = ("relation", "simplify", "series", "fold")
+MOVES = ("relation", "simplify", "goal", "series", "fold")
 
 
 class Guilty(NamedTuple):
