@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import doctest
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,6 +15,7 @@ import relgrad as rg
 from relgrad.schedule import attempt, bottom_up, chain, either, exhaust, innermost, interleave, prefer, search
 from relgrad.term import subterms
 
+DOCS = Path(__file__).resolve().parent.parent / "docs" / "strategies.md"
 Q, R = var("q"), var("r")
 PAIRS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=8, unique=True)
 TREES = st.recursive(
@@ -179,3 +183,10 @@ def test_the_whole_strategy_is_a_goal_in_both_directions():
     gradient = rg.term(lambda x: rg.grad(lambda x: np.log(np.exp(x) + 1))(x))
     (found,) = run(1, Q, rg.stabilizedo(gradient, Q))
     assert rg.show(found) == "expit(x)"
+
+
+def test_the_document_runs():
+    result = doctest.testfile(
+        str(DOCS), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    )
+    assert result.attempted > 20 and not result.failed
