@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, cast
 
 import kanren.core as core
@@ -17,6 +17,8 @@ from relgrad.term import Term, is_term
 eq: Callable[[Any, Any], Goal] = cast(Any, core.eq)
 lall: Callable[..., Goal] = cast(Any, core.lall)
 lany: Callable[..., Goal] = cast(Any, core.lany)
+ldisj_seq: Callable[[Iterable[Goal]], Goal] = cast(Any, core.ldisj_seq)
+bind_goal: Callable[[Iterator[State], Goal], Iterator[State]] = cast(Any, core.bind)
 ifa: Callable[[Goal, Goal], Goal] = cast(Any, core.ifa)
 fail: Goal = cast(Any, core.fail)
 """kanren's own combinators, on states as mappings."""

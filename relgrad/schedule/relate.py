@@ -1,6 +1,6 @@
 """Moves as goals: v is what a relation, or a law of the theories, makes of a term at its root, and m names it.
 
-    relations(t, v, m, library, note)   the goals at a place; `lany` of them is the whole question
+    relations(t, v, m, library, note)   the goals at a place; their disjunction is the whole question
 
 Goals of one place share two variables, the result and the name, and bind those of the row that they use: a state is a
 move with its bindings. kanren composes and runs them.
@@ -38,7 +38,7 @@ from relgrad.logic import (
     inner_product,
     joined_reductions,
     label_of,
-    lany,
+    ldisj_seq,
     perfect_square,
     reify_term,
     rewrites,
@@ -115,7 +115,7 @@ class Law(NamedTuple):
 def answers(goals: Callable[[Any, Any], Iterable[Goal]]) -> Iterator[Found]:
     """Yield the moves that a disjunction of goals on a result and a name has for answers."""
     v, m = fresh("result"), fresh("move")
-    for s in lany(goals(v, m))({}):
+    for s in ldisj_seq(goals(v, m))({}):
         yield Found.of(s, v, m)
 
 
@@ -223,7 +223,7 @@ def _inner_product(t: Term, v: Any, m: Any, library: Library, note: Note, theori
         try:
             dot = inner_product(t)
             if dot is not None:
-                for state in lany(relations(dot, w, m, library, note, theories))(s):
+                for state in ldisj_seq(relations(dot, w, m, library, note, theories))(s):
                     yield extended(state, {v: fit(state[w], t)})
         except Exception as error:
             note("inner_product", t, error)

@@ -35,12 +35,12 @@ from relgrad.logic import (
     SUM,
     Goal,
     State,
+    bind_goal,
     extended,
     fresh,
     head_key,
     is_masking,
-    lall,
-    lany,
+    ldisj_seq,
     shows_elementary,
     sum_of,
     sums_multiples,
@@ -384,7 +384,7 @@ class _Run:
             else:
                 yield s
 
-        state = next(lall(lany(goals), allowed)({}), None)
+        state = next(bind_goal(ldisj_seq(goals)({}), allowed), None)
         if state is None:
             return None
         found = Found.of(state, self.result, self.named)
