@@ -15,6 +15,7 @@ import numpy as np
 from relgrad.errors import GradientError
 from relgrad.gradient import (
     Anchor,
+    Gradient,
     check_differentiable,
     fit_cotangent,
     gradient,
@@ -22,7 +23,7 @@ from relgrad.gradient import (
     pushforward,
     zeros_like,
 )
-from relgrad.op import as_term, constant, strong
+from relgrad.op import Project, as_term, constant, strong
 from relgrad.term import Term, substitute, term
 from relgrad.trace.containers import NONE, Structure, flatten
 from relgrad.trace.numbers import traced_argument
@@ -160,10 +161,26 @@ def value_and_gradient(
     fun: Callable[..., Any], argnums: int | Sequence[int], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Any, Any]:
     """Return fun's value and its implicit gradient in the structure of the arguments named by argnums."""
+    if _holds_unknowns(args):
+        value = as_term(fun(*args, **kwargs))
+        chosen = [args[p] for p in _positions(argnums, len(args), fun)]
+        gradients = _of_pattern(value, constant(1.0), chosen)
+        return Tracer(value), gradients if isinstance(argnums, Iterable) else gradients[0]
     variables = _Variables(fun, argnums, args)
     cost = _scalar(fun(*variables.args, **kwargs), fun)
     gradients = gradient([(cost, ones_like(cost))], variables.leaves)
     return Tracer(_plain(cost, variables)), variables.unflatten([Tracer(g) for g in gradients])
+
+
+def _holds_unknowns(args: Iterable[Any]) -> bool:
+    """Whether logic variables are among symbolic arguments: what is made of them is a pattern, and has no shape."""
+    return any(isinstance(x, Tracer) and not getattr(x.term, "ground", False) for x in args)
+
+
+def _of_pattern(value: Any, cotangent: Any, wrt: Sequence[Any]) -> tuple[Any, ...]:
+    """Return the patterns of the implicit gradients of ⟨cotangent, value⟩; logic variables are what they are by."""
+    node = term(Gradient(1), value, cotangent, *map(as_term, wrt))
+    return tuple([Tracer(term(Project(i), node)) for i in range(len(wrt))])
 
 
 def _plain(value: Term, variables: _Variables) -> Term:
@@ -174,6 +191,8 @@ def _plain(value: Term, variables: _Variables) -> Term:
 
 def pull_along(fun: Callable[..., Any], primals: tuple[Any, ...], cotangent: Any) -> tuple[Any, ...]:
     """Return the implicit cotangents of the primals, given one for the result in the result's structure."""
+    if _holds_unknowns((*primals, cotangent)):
+        return _of_pattern(as_term(fun(*primals)), as_term(cotangent), primals)
     variables = _Variables(fun, range(len(primals)), primals, lenient=True)
     outputs, structure = flatten(fun(*variables.args))
     given, shape = flatten(cotangent)

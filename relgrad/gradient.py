@@ -185,13 +185,25 @@ class Pullback:
     def pending(self) -> bool:
         return bool(self.heap)
 
-    def expand(self) -> tuple[Term, Any, list[tuple[Term, Term]]]:
-        """Do one layer: return the value, its cotangent, and its operands with what flows back to them."""
+    @property
+    def next(self) -> tuple[Term, Any]:
+        """The value that is expanded next, and its cotangent; of several outputs, a dict."""
+        v = self.heap[0][2]
+        return v, self.cotangents[v]
+
+    def expand(
+        self, flows: Sequence[tuple[Term, Term]] | None = None
+    ) -> tuple[Term, Any, Sequence[tuple[Term, Term]]]:
+        """Do one layer: return the value, its cotangent, and its operands with what flows back to them.
+
+        `flows`, if given, are what a relation knows: they may go further down than to the operands.
+        """
         _, _, v = heapq.heappop(self.heap)
         g = self.cotangents.pop(v)
         if v in self.wrt:
             self.done[v] = add(self.done[v], g) if v in self.done else g
-        flows = flows_of(v, g, self.relevant, self.conventions)
+        if flows is None:
+            flows = flows_of(v, g, self.relevant, self.conventions)
         for operand, contribution in flows:
             self._accumulate(operand, contribution)
         return v, g, flows

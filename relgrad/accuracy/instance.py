@@ -21,11 +21,13 @@ from relgrad.accuracy.optional import optional
 from relgrad.accuracy.restricted import Restricted, leaf
 from relgrad.accuracy.sample import holds, practical
 from relgrad.errors import RelgradError
+from relgrad.gradient import fit_cotangent, is_implicit
 from relgrad.interpret import interpret
 from relgrad.logic import fresh, is_variable, label_of, reify_term
-from relgrad.op import Constant, as_term
+from relgrad.op import Constant, as_term, strong
 from relgrad.ops.arguments import as_balls
-from relgrad.relation import Relation
+from relgrad.relation import Library, Relation
+from relgrad.schedule import NAIVE, schedule
 from relgrad.term import Term, reachable, subterms
 from relgrad.trace.tracer import Tracer
 from relgrad.types import (
@@ -243,17 +245,59 @@ def _instance(
     """Return a row with terms for its variables, if the conditions hold; those without are found by the conditions."""
     sought = {n: fresh(n) for n in names if n not in axes and n not in values}
     arguments = {**axes, **values, **{n: Tracer(v) for n, v in sought.items()}}
-    left, right, *conditions = row.function(*[arguments[n] for n in names])
-    state = next(_satisfied(conditions, {}), None)
+    if any(map(is_implicit, subterms(row.left))):
+        # A gradient is told of a scalar, and of as many as there are entry by entry.
+        left, right, conditions = row.left, row.right, row.conditions
+        known = {
+            v: as_term(x) if isinstance(x := arguments[label_of(v)], Tracer) else x for v in row.variables
+        }
+    else:
+        left, right, *conditions = row.function(*[arguments[n] for n in names])
+        known = {}
+    state = next(_satisfied(conditions, known), None)
     if state is None:
         return None
     sides = [reify_term(side if is_variable(side) else as_term(side), state) for side in (left, right)]
     if not all(isinstance(side, Term) and side.ground for side in sides):
         return None
+    sides = written_out(sides)
+    if is_of_gradient(row):
+        # What broadcasting copied is summed, as the system does for rules.
+        sides = [sides[0], fit_cotangent(strong(sides[1]), sides[0])]
     fits = all(
         x.type.shape == broadcast_shapes(y.type.shape, d.type.shape) for x, y, d in _distances(sides[0])
     )
     return Instance(sides[0], sides[1], leaves, axes) if fits else None
+
+
+def is_of_gradient(row: Relation) -> bool:
+    """Whether the left side of a row holds an implicit derivative."""
+    return any(map(is_implicit, subterms(row.left)))
+
+
+def bound(row: Relation, arguments: Mapping[str, Any]) -> dict[Any, Any]:
+    """Return the state in which the variables of a row on gradients are what arguments are by name.
+
+    A cotangent has the type of its value.
+    """
+    values = {v: arguments[label_of(v)] for v in row.variables}
+    state = {v: as_term(x) if isinstance(x, Tracer) else x for v, x in values.items()}
+    for node in subterms(row.left):
+        if is_implicit(node):
+            outputs, cotangents, _ = node.op.parts(node)
+            state |= {
+                g: fit_cotangent(strong(state[g]), reify_term(y, state))
+                for y, g in zip(outputs, cotangents, strict=True)
+                if is_variable(g)
+            }
+    return state
+
+
+def written_out(terms: Sequence[Term]) -> Sequence[Term]:
+    """Return terms with implicit derivatives expanded, as they are written."""
+    if not any(map(is_implicit, reachable(*terms))):
+        return terms
+    return schedule(terms, Library([]), NAIVE).after
 
 
 def _satisfied(conditions: Sequence[Any], state: Any) -> Iterator[Any]:

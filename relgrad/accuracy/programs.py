@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from relgrad.accuracy.grammar import NUMBERS, Grammar
+from relgrad.accuracy.instance import bound, is_of_gradient
 from relgrad.logic import LIMIT, fresh, is_variable, label_of, reify_term, sum_of, unknowns
 from relgrad.op import as_term
 from relgrad.ops import log_softmax, logsumexp, softmax, softmax_pullback
@@ -199,6 +200,8 @@ def _left(row: Relation, rng: np.random.Generator) -> tuple[Grammar, Any]:
             made[n] = np.sum(made[n], axis=own, keepdims=True)
     values |= made
     values |= _distances(row, values)
+    if is_of_gradient(row):
+        return grammar, Tracer(reify_term(row.left, bound(row, values)))
     return grammar, row.function(*[values[n] for n in names])[0]
 
 

@@ -8,20 +8,23 @@ on trial as rows are.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from relgrad.accuracy.agree import agree
+from relgrad.accuracy.instance import written_out
 from relgrad.accuracy.programs import Program, around_row, around_simplification
 from relgrad.accuracy.report import Witness
 from relgrad.accuracy.sample import moderate
 from relgrad.errors import RelgradError
-from relgrad.logic import LIMIT, PRODUCT, SUM, rewrites, theories_of, width
+from relgrad.gradient import gradient, is_implicit
+from relgrad.logic import LIMIT, PRODUCT, SUM, rewrites, theories_of, unknowns, width
 from relgrad.relation import Library, Relation
 from relgrad.schedule.relate import SIMPLIFICATIONS, relate_wide
-from relgrad.term import Term, subterms
+from relgrad.term import Term, is_term, subterms
 from relgrad.types import ArrayType
 
 ANSWERS = 3
@@ -135,11 +138,33 @@ def _matched(library: Library, program: Program) -> Iterator[Subject]:
         if wide:
             return
         for row in library.candidates(t, theories_of(t.op)):
-            yield from _tried(t, program, lambda t=t, row=row: [(t, new) for new in _answers(row, t)])
+            made = partial(_flows if t.rands and is_implicit(t.rands[0]) else _sides, row, t, program)
+            yield from _tried(t, program, made)
 
 
 def _raised(name: str, t: Term, error: Exception) -> None:
     raise error
+
+
+def _sides(row: Relation, t: Term, program: Program) -> list[tuple[Term, Any]]:
+    return [(t, new) for new in _answers(row, t)]
+
+
+def _flows(row: Relation, t: Term, program: Program) -> list[tuple[Term, Any]]:
+    """Return ∂⟨g, v⟩/∂z and ∂⟨r, x⟩/∂z where a row says that r flows from v to x.
+
+    An array z of the program is in x, and other parts of v do not depend on it.
+    """
+    (v,), (g,), (x,) = t.rands[0].op.parts(t.rands[0])
+    pattern, _, own = row.left.rands[0].rands
+    found = []
+    for rewrite in islice(rewrites(row.pattern, row.right, row.conditions, t, {}), ANSWERS):
+        others = [y for w in unknowns(pattern) - {own} if is_term(y := rewrite.state[w])]
+        within = set(subterms(x)) - set(subterms(*others))
+        for z in program.leaves.values():
+            if z in within:
+                found.append((gradient([(v, g)], [z])[0], gradient([(x, rewrite.term)], [z])[0]))
+    return found
 
 
 def _answers(row: Relation, t: Term) -> list[Any]:
@@ -156,4 +181,5 @@ def _tried(t: Term, program: Program, move: Callable[[], list[tuple[Any, Any]]])
         return
     for before, after in made:
         if after is not None and after is not before:
-            yield Subject(before, after, program.leaves)
+            old, new = written_out([before, after])
+            yield Subject(old, new, program.leaves)

@@ -129,8 +129,13 @@ def _placed(state: State, new: Any, t: Term, left: Any) -> Iterator[Rewrite]:
         parts = new.rands if type(new.op) is Pack else (new,)
         fits = [fit_to(part, kind) for part, kind in zip(parts, t.type.outputs, strict=True)]
         yield Rewrite(state, term(Pack(), *fits))
-    elif broadcasts(new, t) or broadcasts(reify_term(left, state), t):
+    elif broadcasts(new, t) or (not _is_derivative(t) and broadcasts(reify_term(left, state), t)):
         yield Rewrite(state, fit(new, t))
+
+
+def _is_derivative(t: Term) -> bool:
+    """Whether a term is an implicit derivative: what flows to an array may be more than it has entries."""
+    return any(rand.op.implicit for rand in t.rands)
 
 
 def _rewrite_sum(

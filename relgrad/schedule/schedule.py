@@ -27,7 +27,7 @@ from relgrad.collector import uncollected
 from relgrad.conventions import DEFAULT as USUAL
 from relgrad.conventions import Conventions, settled
 from relgrad.errors import DerivationError, OutOfFuel, RelgradWarning
-from relgrad.gradient import Gradient, Pullback, Pushforward, Tangents, is_implicit, packed
+from relgrad.gradient import Pullback, Pushforward, Tangents, gradient, is_implicit, packed
 from relgrad.logic import (
     BAG,
     LIMIT,
@@ -54,6 +54,7 @@ from relgrad.schedule.fold import fold, is_surd
 from relgrad.schedule.keys import Key, leads_to, operand_keys
 from relgrad.schedule.likeness import Likeness
 from relgrad.schedule.patience import Patience
+from relgrad.schedule.pullbacks import pullbacks_of
 from relgrad.schedule.relate import (
     AFTER,
     BEFORE,
@@ -64,7 +65,6 @@ from relgrad.schedule.relate import (
     answers,
     laws,
     made_by,
-    relate,
     relate_wide,
     relations,
     rows,
@@ -88,6 +88,8 @@ from relgrad.schedule.strategy import (
 from relgrad.step import Derivation, Failure, Step
 from relgrad.term import Term, reachable, subterms
 from relgrad.types import ArrayType
+
+NO_ROWS = Library([])
 
 
 @uncollected()
@@ -124,6 +126,7 @@ def schedule(
         while True:
             run = _Run(library, fuel, 0 if given else 4 * size, 1000 + 4 * size, conventions, left, patience)
             run.defines = defines
+            run.pullbacks = pullbacks_of(library if strategy.relates else NO_ROWS)
             after = run.follow(roots, strategy.phases)
             if run.fuel >= 0 or patience.ended:
                 break
@@ -210,6 +213,7 @@ class _Run:
         self.result, self.named = fresh("result"), fresh("move")
         self._barred = False
         self.defines = False
+        self.pullbacks = pullbacks_of(NO_ROWS)
         self.phase = 0
         self.wholes: list[Step] = []
         self._read: set[Term] = set()
@@ -416,7 +420,8 @@ class _Run:
         """Return the roots with series for functions of one term that cancel near a point."""
         if self.fuel < 0 or self.patience.ended:
             return list(roots)
-        new, found = in_series(roots, lambda t: self._may("series", t))
+        may = lambda t: self._may("series", t) and not self.pullbacks.may_tell(t)
+        new, found = in_series(roots, may)
         for before, after, series in found:
             self.fuel -= 1
             why = "; ".join(str(op) for op in series)
@@ -515,27 +520,27 @@ class _Run:
             return self._expand_pushforward(t)
         pullback = Pullback(t, self.conventions)
         while pullback.pending:
-            if (known := self._known(pullback)) is not None:
-                return known
-            v, g, flows = pullback.expand()
+            known = self._by_row(pullback)
+            v, g, flows = pullback.expand(known)
             if self.growth > 0:  # the graph grows, and what may be done to it, though not for ever
                 self.fuel += 20 * len(flows)
                 self.growth -= len(flows)
-            if flows:
+            if flows and known is None:
                 why = "what flows back to its operands"
                 name = f"pullback of {v.op}"
                 self.steps.append(Step("expand", name, (v, g), tuple(flows), why, {}, self.phase))
         return packed(pullback.results(), pullback.wrt)
 
-    def _known(self, pullback: Pullback) -> Term | None:
-        """Return what a relation knows of what is left of a gradient, as a whole."""
-        if not self.library.has_root(Gradient) or not self._may_look():
+    def _by_row(self, pullback: Pullback) -> list[tuple[Term, Term]] | None:
+        """Return what a relation on gradients lets flow back from the next value, or None."""
+        if not self.pullbacks.rules or not self._may_look():
             return None
-        rest = pullback.term()
-        for found in relate(rest, self.library, self._note, _ALL):
-            if not self._is_left(found.name, rest):
-                self._record(rest, found, _ALL)
-                return found.term
+        for s in ldisj_seq(self.pullbacks.goals(pullback, self.result, self.named, self._note))({}):
+            found, (x, flow) = Found.of(s, self.result, self.named), s[self.result]
+            before = gradient([pullback.next], [x])[0]
+            if not self._is_left(found.name, before):
+                self._record(before, found._replace(term=flow), _ALL)
+                return [(x, flow)]
         return None
 
     def _expand_pushforward(self, t: Term) -> Term:
@@ -553,10 +558,10 @@ class _Replay(_Run):
 
     def __init__(self, derivation: Derivation):
         patience = Patience(None)
-        super().__init__(Library([]), 1 << 62, 0, 0, derivation.conventions or USUAL, frozenset(), patience)
+        super().__init__(NO_ROWS, 1 << 62, 0, 0, derivation.conventions or USUAL, frozenset(), patience)
         places = [step for step in (*derivation.steps, *derivation.wholes) if step.move in _AT_PLACES]
         self.script = {(step.phase, step.before, step.within): step for step in places}
-        self.of_gradients = any(step.within == _ALL for step in places)
+        self.flows = {(s.phase, *s.before.rands[0].rands[:2]): s for s in places if s.within == _ALL}
         self.places = {
             (step.move, step.before) for step in derivation.steps if step.move in ("series", "line")
         }
@@ -588,13 +593,12 @@ class _Replay(_Run):
     def _may(self, name: str, t: Term | None) -> bool:
         return any(move == name and (t is None or t is before) for move, before in self.places)
 
-    def _known(self, pullback: Pullback) -> Term | None:
-        if not self.of_gradients:
+    def _by_row(self, pullback: Pullback) -> list[tuple[Term, Term]] | None:
+        step = self.flows.get((self.phase, *pullback.next)) if self.flows else None
+        if step is None:
             return None
-        step = self.script.get((self.phase, pullback.term(), _ALL))
-        if step is not None:
-            self.steps.append(step)
-        return step and step.after
+        self.steps.append(step)
+        return [(step.before.rands[0].rands[-1], step.after)]
 
 
 def _within(key: Key) -> int:

@@ -140,7 +140,7 @@ def _leaf_key(leaf: Any) -> Hashable:
     if issubclass(cls, np.generic):  # what the function may ask of it differs from an array of rank 0
         return cls
     if isinstance(leaf, Symbolic):
-        return Symbolic, leaf.term.type
+        return Symbolic, getattr(leaf.term, "type", None)  # logic variables have none
     array = np.asarray(leaf)
     return cls, array.dtype, array.shape
 

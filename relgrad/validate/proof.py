@@ -14,9 +14,10 @@ from relgrad.accuracy.optional import MissingDependency
 from relgrad.conventions import DEFAULT
 from relgrad.display.text import show
 from relgrad.errors import DerivationError, OpError
-from relgrad.gradient import flows_of
+from relgrad.gradient import flows_of, is_implicit
 from relgrad.leaf import Input
 from relgrad.logic import equal_ground, theories_of
+from relgrad.op import Project
 from relgrad.relation import Library
 from relgrad.schedule import replay
 from relgrad.schedule.relate import answers, rows
@@ -160,7 +161,9 @@ class Proof(Derivation):
             found = answers(lambda v, m: rows(before, v, m, row, _ignored, readings))
             if step.within < 0:  # the parts of a wide sum are matched among others
                 return any(equal_ground(x.term, step.after) for x in found) or None
-            return any(x.term is step.after for x in found)
+            # What flows back is fitted to the array, and more may have been differentiated than the row says.
+            of_gradient = is_term(before) and type(before.op) is Project and is_implicit(before.rands[0])
+            return any(x.term is step.after for x in found) or (None if of_gradient else False)
         if step.move == "simplify" or step.move == "fold":
             found = moves(before, library or Library([]))
             alike = any(x.name == step.name and x.term is step.after for x in found)
