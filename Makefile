@@ -6,13 +6,14 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/installed.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test bench clean
+.PHONY: help setup demo notebooks test bench clean
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
 
 help:
 	@echo "make demo    issue #682 walked through, then logistic regression on handwritten digits"
+	@echo "make notebooks  the notebooks in examples/ executed, their outputs kept"
 	@echo "make test    ruff, basedpyright and pytest"
 	@echo "make bench   timings, side by side with hand-written NumPy and autograd"
 	@echo "make fuzz    the slow tests; 50,000 random programs against NumPy, 200,000 against high precision (hours; SEED=… for others)"
@@ -25,6 +26,9 @@ setup: $(STAMP)
 
 demo: $(STAMP)
 	@$(BIN)/python examples/demo.py
+
+notebooks: $(STAMP)
+	@$(BIN)/python examples/notebooks.py
 
 test: $(STAMP)
 	@echo "== ruff check"
