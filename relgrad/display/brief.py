@@ -31,6 +31,10 @@ SHELL = 0
 _OPEN, _CLOSE, _LAST = 0xE001, "\ue000", 0xF8FF
 
 
+Marks = Mapping[Any, Sequence[int]]
+"""The numbers that terms and variables are marked with."""
+
+
 class Flow(NamedTuple):
     """A summand of an implicit derivative: ∂value/∂by, times `factor` where it is not one."""
 
@@ -65,7 +69,7 @@ def is_one(x: Any) -> bool:
 class Brief(Picture):
     """A picture with shells, and with marks on some terms and variables."""
 
-    def __init__(self, roots: Sequence[Any], width: int, limit: int, marks: Mapping[Any, int] | None = None):
+    def __init__(self, roots: Sequence[Any], width: int, limit: int, marks: Marks | None = None):
         self._marks = marks or {}
         super().__init__(roots, width, limit)
 
@@ -80,8 +84,8 @@ class Brief(Picture):
 
     def text(self, part: Any) -> Expr:
         expr = super().text(part)
-        n = self._marks.get(part, self._marks.get(self.fused(part)) if is_term(part) else None)
-        return expr if n is None else expr._replace(text=signed(expr.text, n))
+        numbers = self._marks.get(part) or (self._marks.get(self.fused(part), ()) if is_term(part) else ())
+        return expr._replace(text=signed(expr.text, *numbers))
 
     def definition(self, node: Term) -> Expr:
         found = flows(node)
@@ -99,7 +103,7 @@ class Brief(Picture):
         props = [x for x in self.fused(node).op._props() if isinstance(x, Unknown) and x in self._marks]
         for variable in props:
             name = self.label(variable)
-            text = re.sub(rf"={re.escape(name)}(?!\w)", f"={signed(name, self._marks[variable])}", expr.text)
+            text = re.sub(rf"={re.escape(name)}(?!\w)", f"={signed(name, *self._marks[variable])}", expr.text)
             expr = expr._replace(text=text)
         return expr
 
@@ -125,9 +129,7 @@ class Shown(NamedTuple):
         return "\n".join([*self.lines, *named])
 
 
-def brief(
-    terms: Any, width: int = 90, limit: int = APPLICATIONS, marks: Mapping[Any, int] | None = None
-) -> Shown:
+def brief(terms: Any, width: int = 90, limit: int = APPLICATIONS, marks: Marks | None = None) -> Shown:
     """Return the text of a term, a pattern or a symbolic array, or of several, with marks on parts of it."""
     roots = roots_of(terms)
     picture = Brief(roots, width, limit, marks)
@@ -154,9 +156,10 @@ def applications(*roots: Any) -> int:
     return sum(1 for node in reachable(*roots) if node.rands)
 
 
-def signed(text: str, n: int) -> str:
-    """Return text within the signs of the n-th mark."""
-    return f"{chr(min(_OPEN + n, _LAST))}{text}{_CLOSE}"
+def signed(text: str, *numbers: int) -> str:
+    """Return text within the signs of marks, those of the first number outside."""
+    opening = "".join([chr(min(_OPEN + n, _LAST)) for n in numbers])
+    return f"{opening}{text}{_CLOSE * len(numbers)}"
 
 
 def painted(text: str, plain: Callable[[str], str], paint: Callable[[str, int], str]) -> str:

@@ -22,7 +22,7 @@ from relgrad.syntax import ANY, ATOM, BIT_OR, COMPARE, POWER, PRODUCT, SUM, UNAR
 from relgrad.term import Term, is_term
 from relgrad.types import ArrayType
 
-WIDTH = 70
+WIDTH = 90
 """A line is about as wide as so many letters."""
 _LARGE_SIGN = SUM + 0.5
 """How tightly the sum over a product binds: its operand ends with the product."""
@@ -60,9 +60,7 @@ def formula(terms: Any, width: int = WIDTH, limit: int = APPLICATIONS) -> str:
     return stacked(*formulas(terms, width, limit))
 
 
-def formulas(
-    terms: Any, width: int = WIDTH, limit: int = APPLICATIONS
-) -> tuple[list[str], list[str], str]:
+def formulas(terms: Any, width: int = WIDTH, limit: int = APPLICATIONS) -> tuple[list[str], list[str], str]:
     """Return the LaTeX of each of some terms, the definitions of what is named in them, and what is left out."""
     roots = roots_of(terms)
     written = _Written(Brief(roots, width, limit))
@@ -79,7 +77,7 @@ def stacked(lines: Sequence[str], definitions: Sequence[str], cut: str = "") -> 
     rows = [
         *lines,
         *[(r"\quad " if i else r"\text{where }\ ") + line for i, line in enumerate(definitions)],
-        *([rf"\text{{({cut})}}"] if cut else []),
+        *([worded(f"({cut})")] if cut else []),
     ]
     if len(rows) == 1:
         return rows[0]
@@ -97,17 +95,21 @@ def symbol(name: str, upright: bool = False) -> str:
     if stem in _GREEK:
         stem = f"\\{stem}"
     elif upright or len(stem) != 1:
-        stem = rf"\mathrm{{{_escaped(stem)}}}" if upright else rf"\mathit{{{_escaped(stem)}}}"
+        stem = rf"\mathrm{{{escaped(stem)}}}" if upright else rf"\mathit{{{escaped(stem)}}}"
     else:
-        stem = _escaped(stem)
+        stem = escaped(stem)
     if len(below) > 1 and not below.isdigit():
-        below = rf"\mathrm{{{_escaped(below)}}}"
+        below = rf"\mathrm{{{escaped(below)}}}"
     return f"{stem}_{{{below}}}" if below else stem
 
 
 _GREEK = frozenset(
-    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi"
-    " omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega".split()
+    re.findall(
+        r"\w+",
+        """alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi
+    omega
+    Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega""",
+    )
 )
 # A sign that would open a tag, or an entity, where LaTeX is put into HTML as it is, is never followed by a letter.
 _SPECIAL = {c: f"\\{c}" for c in "_%#$"} | {
@@ -126,9 +128,23 @@ _SPECIAL = {c: f"\\{c}" for c in "_%#$"} | {
 }
 
 
-def _escaped(name: str) -> str:
-    name = name if len(name) <= 40 else name[:39] + "…"
+def escaped(name: str, longest: int = 40) -> str:
+    r"""Return a name for mathematics, whose signs LaTeX takes as they are; a very long one is cut.
+
+    >>> escaped("a_b")
+    'a\\_b'
+    """
+    name = name if len(name) <= longest else name[: longest - 1] + "…"
     return "".join([_SPECIAL.get(c, c if c.isprintable() else r"\ ") for c in name]).replace("…", r"\dots{}")
+
+
+def worded(sentence: str) -> str:
+    r"""Return words upright within mathematics; \text would take few signs by a backslash in MathJax.
+
+    >>> worded("log_softmax of x")
+    '\\mathrm{log\\_softmax\\ of\\ x}'
+    """
+    return rf"\mathrm{{{escaped(sentence, 200)}}}"
 
 
 class _Written:
@@ -152,7 +168,7 @@ class _Written:
         """Return a name's symbol: of names that would have one symbol, as x1 and x_1, only the first has it."""
         written = symbol(name, upright)
         if self._names.setdefault(written, name) != name:
-            written = rf"\mathit{{{_escaped(name)}}}"
+            written = rf"\mathit{{{escaped(name)}}}"
         return Formula(written)
 
     def operand(self, part: Any) -> Formula:
@@ -188,7 +204,9 @@ class _Written:
 
     def _flow(self, value: Any, by: Any, factor: Any) -> Formula:
         inner = _enclosed("[", self.operand(value), "]", always_large=True)
-        shell = Formula(rf"\frac{{\partial}}{{\partial {self.operand(by).within(ATOM)}}}{inner}", PRODUCT, True)
+        shell = Formula(
+            rf"\frac{{\partial}}{{\partial {self.operand(by).within(ATOM)}}}{inner}", PRODUCT, True
+        )
         if factor is None:
             return shell
         return Formula(rf"{self.operand(factor).within(PRODUCT)}\,{shell.text}", PRODUCT, True)
@@ -212,7 +230,7 @@ def _sum(parts: Sequence[Formula]) -> Formula:
 
 
 def _applied(name: str, operands: Sequence[Formula], below: str = "") -> Formula:
-    known = rf"\{name}" if name in _FUNCTIONS else rf"\operatorname{{{_escaped(name)}}}"
+    known = rf"\{name}" if name in _FUNCTIONS else rf"\operatorname{{{escaped(name)}}}"
     inner = Formula(_COMMA.join([x.text for x in operands]), ANY, any(x.tall for x in operands))
     return Formula(f"{known}{f'_{{{below}}}' * bool(below)}{_enclosed('(', inner, ')')}", ATOM, inner.tall)
 
@@ -233,7 +251,7 @@ def _entries(values: Any) -> str:
 
 def _number(value: Any) -> Formula:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return Formula(rf"\text{{{_escaped(str(value))}}}")
+        return Formula(worded(str(value)))
     if isinstance(value, float) and not math.isfinite(value):
         return (
             Formula(r"\mathrm{NaN}")
@@ -310,13 +328,13 @@ class _Reading:
             case ast.Tuple(elts=parts):
                 return Formula(f"({_COMMA.join([self.of(x).text for x in parts])})")
         # Other syntax is Python rather than mathematics.
-        return Formula(rf"\text{{{_escaped(ast.unparse(node))}}}")
+        return Formula(worded(ast.unparse(node)))
 
     def _index(self, index: ast.AST) -> str:
         text = re.sub(r"_slot(\d+)_", lambda m: f"\ue000{m[1]}\ue000", ast.unparse(index))
         pieces = text.split("\ue000")
         written = [
-            self._operands[slots(int(piece) + 1)[-1]].text if i % 2 else _escaped(piece.strip("()"))
+            self._operands[slots(int(piece) + 1)[-1]].text if i % 2 else escaped(piece.strip("()"))
             for i, piece in enumerate(pieces)
         ]
         return "".join(written)
@@ -336,7 +354,8 @@ class _Reading:
         if right.text.startswith("-") and second == right.text:
             second = _enclosed("(", right, ")")
         # Two numbers side by side would read as one, and a name before parentheses as a function.
-        if op in (ast.Mult, ast.MatMult) and second.startswith((*"0123456789(", r"\left(")):
+        closed = second.startswith(("(", r"\left(")) and not left.text[-1:].isdigit()
+        if op in (ast.Mult, ast.MatMult) and (closed or second[:1].isdigit()):
             sign = r" \cdot "
         return Formula(f"{left.within(binding)}{sign}{second}", binding, tall)
 
@@ -350,7 +369,7 @@ class _Reading:
             found = _CALLS[name](arguments, below)
             if found is not None:
                 return found
-        named = [Formula(rf"\mathrm{{{_escaped(k)}}}{{=}}{self.of(v).text}") for k, v in options.items()]
+        named = [Formula(rf"\mathrm{{{escaped(k)}}}{{=}}{self.of(v).text}") for k, v in options.items()]
         return _applied(name, [*arguments, *named], below)
 
     def _axes(self, axis: ast.AST) -> str:
@@ -360,7 +379,9 @@ class _Reading:
 
 
 _FUNCTIONS = frozenset(
-    "log sin cos tan sinh cosh tanh arcsin arccos arctan exp max min det sec csc cot gcd arg".split()
+    re.findall(
+        r"\w+", "log sin cos tan sinh cosh tanh arcsin arccos arctan exp max min det sec csc cot gcd arg"
+    )
 )
 """Functions that LaTeX has a sign for, under the names that NumPy gives them."""
 
@@ -409,9 +430,7 @@ def _cases(operands: list[Formula], below: str) -> Formula | None:
 
 
 def _raised(power: str) -> Call:
-    return lambda operands, below: Formula(
-        f"{operands[0].within(ATOM)}^{{{power}}}", POWER, operands[0].tall
-    )
+    return lambda operands, below: Formula(f"{operands[0].within(ATOM)}^{{{power}}}", POWER, operands[0].tall)
 
 
 _CALLS: dict[str, Call] = {

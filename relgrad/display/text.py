@@ -183,9 +183,7 @@ def _labels(unknowns: Sequence[Any]) -> dict[Any, str]:
 Operands = Callable[[Term], Sequence[Any]]
 
 
-def _nearest(
-    roots: Sequence[Any], limit: int, operands: Operands
-) -> tuple[set[Term], list[Any], set[Term]]:
+def _nearest(roots: Sequence[Any], limit: int, operands: Operands) -> tuple[set[Term], list[Any], set[Term]]:
     """Return the terms nearest to the roots, and the variables and leaves among their operands."""
     shown: set[Term] = set()
     unknowns: dict[Any, None] = {}
