@@ -18,6 +18,7 @@ from relgrad.display.brief import APPLICATIONS, OPERANDS, Brief, cut_of, flows, 
 from relgrad.leaf import Input
 from relgrad.op import Constant
 from relgrad.ops.reduction import Reduction
+from relgrad.ops.structure import Expand, Squeeze
 from relgrad.syntax import ANY, ATOM, BIT_OR, COMPARE, POWER, PRODUCT, SUM, UNARY, slots
 from relgrad.term import Term, is_term
 from relgrad.types import ArrayType
@@ -183,6 +184,9 @@ class _Written:
             return _constant(op.value)
         if not node.rands:
             return self._symbol(str(op), upright=self._picture.has_variables and type(op) is Input)
+        if isinstance(op, (Squeeze, Expand)) and self._picture.fused(node) is node:
+            # Axes of extent 1 are how arrays are laid out, and no mathematics.
+            return self.operand(node.rands[0])
         found = flows(node)
         if found is not None:
             return _sum([self._flow(*flow) for flow in found])

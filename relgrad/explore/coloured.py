@@ -17,12 +17,16 @@ from relgrad.display.page import Markup, details, element, framed, joined, note,
 from relgrad.display.terms import coded, displayed
 from relgrad.explore.answers import NOTHING, Answer, Answers, Question, question_of
 from relgrad.logic.equality import canonical_key
+from relgrad.logic.group import added, multiplied
 from relgrad.logic.theory import in_product, in_sum
+from relgrad.logic.unify import unknowns
+from relgrad.logic.view import product_of, sum_of
 from relgrad.looks import coloured, html, latex
 from relgrad.op import as_term, is_constant
 from relgrad.ops.reduction import Reduction
 from relgrad.symbolic import Symbolic
 from relgrad.term import Term, Unknown, is_term, reachable, subterms
+from relgrad.types import ArrayType
 
 SEARCHED = 2000
 """In subjects of so many terms those are looked for that are equal to a value and written otherwise."""
@@ -85,6 +89,9 @@ class _Subject:
         equal = tuple(self._written_otherwise(value))
         if equal:
             return equal, ""
+        turned = next(self._turned(value), None)
+        if turned:
+            return turned
         parts = [t for t in _joined_parts(value) if t in self._terms and not is_constant(t)]
         if parts:
             return tuple(parts), "read as one, from parts that stand apart"
@@ -97,6 +104,19 @@ class _Subject:
         for t in self._terms:
             if t.ground and t.rands and t.type == value.type and canonical_key(t) == key:
                 yield t
+
+    def _turned(self, value: Term) -> Iterator[tuple[tuple[Term, ...], str]]:
+        """Yield a term of which a value is the reciprocal or the opposite: exp(y) of exp(-y), -y of y."""
+        if len(self._terms) > SEARCHED or not value.ground:
+            return
+        product, total = product_of(value), sum_of(value)
+        for t in self._terms:
+            if is_constant(t) or not isinstance(t.type, ArrayType):
+                continue
+            if product_of(t).coefficient and multiplied((product_of(t), -1)) == product:
+                yield (t,), "read as the reciprocal of what is written"
+            elif added((sum_of(t), -1)) == total:
+                yield (t,), "read as the opposite of what is written"
 
 
 def below_reductions(root: Any) -> set[Any]:
@@ -147,8 +167,9 @@ def _joined_parts(value: Term) -> list[Term]:
 class Sides(NamedTuple):
     """The texts of pattern and subject, with marks."""
 
-    pattern: str
-    subject: str
+    names: tuple[str, str]
+    left: str
+    right: str
     cut: str
 
 
@@ -159,7 +180,8 @@ def sides(found: Sequence[Reading], question: Question) -> Sides:
         for part in {question.variables[reading.name]: None, **dict.fromkeys(reading.places)}:
             marks.setdefault(part, []).append(reading.mark)
     left, right = brief(question.left, width=44, marks=marks), brief(question.right, width=44, marks=marks)
-    return Sides(left.text, right.text, right.cut or left.cut)
+    names = ("left side", "right side") if unknowns(question.right) else ("pattern", "subject")
+    return Sides(names, left.text, right.text, right.cut or left.cut)
 
 
 def view_of(question: Question) -> str:
@@ -228,7 +250,7 @@ def _side_by_side(shown: Sides) -> Markup:
         "div",
         *[
             element("div", element("div", name, class_="note"), coded(text))
-            for name, text in (("pattern", shown.pattern), ("subject", shown.subject))
+            for name, text in zip(shown.names, (shown.left, shown.right), strict=True)
         ],
         class_="sides",
     )
@@ -295,8 +317,8 @@ def _rich_lines(answer: Answer) -> Iterator[Any]:
         return
     found = readings(answer, question)
     both = sides(found, question)
-    for name, text in (("pattern", both.pattern), ("subject", both.subject)):
-        yield Text(f"{name}  ", style="dim") + _painted(text.replace("\n", "\n         "))
+    for name, text in zip(both.names, (both.left, both.right), strict=True):
+        yield Text(f"{name}  ", style="dim") + _painted(text.replace("\n", "\n" + " " * (len(name) + 2)))
     for r in found:
         said = Text(f"  ({r.said})" if r.said else "", style="dim")
         yield Text("  ") + _painted(signed(f"{r.name} = {value_text(r.value)}", r.mark)) + said
@@ -313,4 +335,5 @@ def _paint(inner: str, n: int) -> str:
     if n == SHELL:
         return f"[italic]{inner}[/italic]"
     style = _STYLES[(n - 1) % len(_STYLES)]
-    return f"[{style} underline]{inner}[/][{style}]{str(n).translate(_DIGITS)}[/]"
+    between = "," if inner.endswith("[/]") else ""
+    return f"[{style} underline]{inner}[/][{style}]{between}{str(n).translate(_DIGITS)}[/]"
