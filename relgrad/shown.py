@@ -233,14 +233,6 @@ def _reason(reason: Reason) -> Markup:
 
 
 @html.register
-def _(found: Rewrites) -> str:
-    first, rest = found.first()
-    rows = [(coded(move.name), term_fragment(move.term), move.why) for move in first]
-    body = table(("move", "makes", "why"), rows) if rows else note(found.nothing)
-    return framed(joined([body, note(rest) if rest else ""]), "rewrites")
-
-
-@html.register
 def _(found: Spellings) -> str:
     first, rest = found.first()
     rows = [(str(i), term_fragment(t)) for i, t in enumerate(first, 1)]

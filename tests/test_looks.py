@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import html as entities
 import re
 import time
@@ -9,6 +10,7 @@ from collections.abc import Callable
 from functools import cache
 from html.parser import HTMLParser
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -512,3 +514,17 @@ def test_types_are_told_in_words():
     assert "(0, 3)" in plain(example("empty array")) and "(?, 3)" in plain(example("unknown extents"))
     assert isinstance(example("several outputs"), Term)
     assert "2 outputs" in plain(example("several outputs"))
+
+
+def test_what_is_carried_along_is_said_to_be_so():
+    found = rg.rewrites(lambda x, y, z: np.sin(x) * np.cos(y) - np.cos(x) * np.sin(y) + z)
+    words = Tree(html(found)).text
+    assert "sine_of_difference" in words and re.search(r"carried along\s*zmakes", words)
+    assert "carried along" not in Tree(html(rg.rewrites(naive))).text
+
+
+def test_the_examples_in_the_documentation_are_true():
+    pytest.importorskip("rich")
+    path = Path(__file__).resolve().parent.parent / "docs" / "display.md"
+    found = doctest.testfile(str(path), module_relative=False)
+    assert found.attempted > 20 and found.failed == 0

@@ -6,24 +6,28 @@ is said: the parts of a sum that stand apart, what is absent and stands for an i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from quicktions import Fraction
 
 from relgrad.display.brief import SHELL, brief, painted, signed
 from relgrad.display.latex import formula, stacked, symbol, worded
-from relgrad.display.page import Markup, details, element, framed, joined, note, table
-from relgrad.display.terms import coded, displayed
+from relgrad.display.page import Markup, details, element, facts, framed, joined, note, table
+from relgrad.display.terms import coded, displayed, term_fragment
 from relgrad.explore.answers import NOTHING, Answer, Answers, Question, question_of
+from relgrad.explore.reasons import Rewrites
+from relgrad.logic.build import build_product, build_sum
 from relgrad.logic.equality import canonical_key
 from relgrad.logic.group import added, multiplied
 from relgrad.logic.theory import in_product, in_sum
-from relgrad.logic.unify import unknowns
+from relgrad.logic.unify import label_of, reify_term, unknowns
 from relgrad.logic.view import product_of, sum_of
 from relgrad.looks import coloured, html, latex
 from relgrad.op import as_term, is_constant
 from relgrad.ops.reduction import Reduction
+from relgrad.schedule.relate import Found
 from relgrad.symbolic import Symbolic
 from relgrad.term import Term, Unknown, is_term, reachable, subterms
 from relgrad.types import ArrayType
@@ -113,9 +117,9 @@ class _Subject:
         for t in self._terms:
             if is_constant(t) or not isinstance(t.type, ArrayType):
                 continue
-            if product_of(t).coefficient and multiplied((product_of(t), -1)) == product:
+            if product_of(t).coefficient and multiplied((product_of(t), -1))[:2] == product[:2]:
                 yield (t,), "read as the reciprocal of what is written"
-            elif added((sum_of(t), -1)) == total:
+            elif added((sum_of(t), -1))[:2] == total[:2]:
                 yield (t,), "read as the opposite of what is written"
 
 
@@ -162,6 +166,40 @@ def _joined_parts(value: Term) -> list[Term]:
         else:
             parts.append(t)
     return parts
+
+
+def carried_along(pattern: Any, place: Term, bindings: Mapping[Any, Any]) -> Term | None:
+    """Return what stands beside a pattern in the sum or product that it is a part of; None where there is nothing.
+
+    The bindings are those of its variables there.
+
+    >>> from relgrad.logic.unify import fresh
+    >>> from relgrad.trace.tracer import Tracer
+    >>> from relgrad.explore.match import symbolic
+    >>> a = fresh("a")
+    >>> place = symbolic(lambda x, z: z - np.exp(x))
+    >>> print(value_text(carried_along(as_term(np.exp(Tracer(a))), place, {a: symbolic(lambda x: x)})))
+    z
+    """
+    matched = reify_term(pattern, bindings)
+    for read, view, join, build in _READINGS:
+        if not read(place.op):
+            continue
+        whole, part = view(place), view(matched)
+        shared = next((x for x in part[1] if x in whole[1]), None)
+        if shared is None:
+            continue
+        rest = join((whole, 1), (part, -Fraction(whole[1][shared]) / part[1][shared]))
+        if len(rest[1]) < len(whole[1]):
+            beside = build(rest, place.type.dtype)
+            return None if is_constant(beside) and beside.op.value == place.op.laws.identity else beside
+    return None
+
+
+_READINGS: tuple[tuple[Callable[[Any], bool], Any, Any, Any], ...] = (
+    (in_sum, sum_of, added, build_sum),
+    (in_product, product_of, multiplied, build_product),
+)
 
 
 class Sides(NamedTuple):
@@ -266,6 +304,34 @@ def _bindings(found: Sequence[Reading]) -> Markup:
         for r in found
     ]
     return table(("variable", "stands for", *["how"] * remarks), rows)
+
+
+@html.register
+def _(found: Rewrites) -> str:
+    first, rest = found.first()
+    parts = [
+        details(joined([coded(move.name), f" — {move.why}"]), _move(move, found), opened=i == 0)
+        for i, move in enumerate(first)
+    ]
+    count = f"{len(first)} rewrite{'s' * (len(first) != 1)} at the root" if first else found.nothing
+    head = element("p", element("strong", count), f" {rest}" if rest else "")
+    return framed(joined([head, *parts]), count)
+
+
+def _move(move: Found, found: Rewrites) -> Markup:
+    """Return the left side of a row beside the place that it matches, in colour, and what comes of it."""
+    made = ("makes", term_fragment(move.term))
+    row = next((row for row in found.library if row.name == move.name), None)
+    variables = {} if row is None else {label_of(v): v for v in row.variables}
+    if row is None or move.move != "relation" or not variables.keys() <= move.bindings.keys():
+        return facts([("place", term_fragment(found.place)), made])
+    question = Question(row.left, found.place, variables, "the laws of real arithmetic")
+    named = {name: move.bindings[name] for name in variables}
+    seen = readings(Answer(named, question), question)
+    shown = sides(seen, question)._replace(names=("left side", "place"))
+    beside = carried_along(row.left, found.place, {v: named[name] for name, v in variables.items()})
+    carried = ("carried along", term_fragment(beside) if beside is not None else "")
+    return joined([_side_by_side(shown), _bindings(seen), facts([carried, made])])
 
 
 # LaTeX

@@ -120,13 +120,20 @@ class Rewrites(Lazy[Found]):
 
     nothing = "nothing can be done here"
 
+    def __init__(self, found: Iterable[Found], place: Term, library: Library):
+        super().__init__(found)
+        self.place, self.library = place, library
+
+    def _slice(self, members: Iterable[Found]) -> Rewrites:
+        return Rewrites(members, self.place, self.library)
+
     def _text(self, member: Found) -> str:
         return f"{member.name}: {_text(member.term)} — {member.why}"
 
 
 def rewrites_of(t: Term, library: Library) -> Rewrites:
     """Return all that can be done at the root of a term: rows and simplifications, the most specific first."""
-    return Rewrites(moves(t, library))
+    return Rewrites(moves(t, library), t, library)
 
 
 def reasons(row: Relation, derivation: Derivation, library: Library, lines: Mapping[Term, str]) -> Reasons:
