@@ -67,7 +67,7 @@ class Tree(HTMLParser):
 
 
 def balanced(source: str) -> bool:
-    """Whether braces, environments and stretching delimiters of LaTeX are closed, and dollars stand outside only."""
+    """Whether braces, environments and stretching delimiters of LaTeX are closed, indices single, dollars outside."""
     bare = re.sub(r"\\[\\{}$%&#_ ]", "", source)
     begun = re.findall(r"\\(begin|end)\{(\w+)\}", bare)
     depth: list[str] = []
@@ -81,6 +81,8 @@ def balanced(source: str) -> bool:
         level += (c == "{") - (c == "}")
         if level < 0:
             return False
+    if re.search(r"_\{[^{}]*\}_|\^\{[^{}]*\}\^", bare):
+        return False
     stretched = len(re.findall(r"\\left\b", bare)) == len(re.findall(r"\\right\b", bare))
     return not depth and not level and stretched and "$" not in bare[1:-1] and bare[0] == bare[-1] == "$"
 
@@ -131,6 +133,7 @@ EXAMPLES: dict[str, Callable[[], Any]] = {
     "unknown extents": lambda: np.exp(rg.symbol("u", (None, 3))),
     "constants": lambda: X * np.array([np.nan, np.inf, -np.inf, 1e300]),
     "large constant": lambda: rg.symbol("w", (300, 300)) * np.ones((300, 300)),
+    "indices of indices": lambda: np.quantile(rg.symbol("m", (5, 3)), 0.3, axis=0),
     "relation": lambda: ROW,
     "library": lambda: rg.LIBRARY,
     "empty library": lambda: rg.LIBRARY.restricted(),
@@ -357,6 +360,12 @@ def test_sums_name_their_axes_unless_they_are_over_everything():
     assert formula(np.sum(m) * 2) == r"\left(\sum m\right) \cdot 2"
     row = rg.relation(lambda x, axis: (np.sum(x, axis=axis, keepdims=True), x))
     assert formula(row.left) == r"\sum_{\mathit{axis}} x"
+
+
+def test_entries_are_indices():
+    m = rg.symbol("m_1", (5, 3))
+    assert formula(m[1:4, ::-1]) == r"{m_{1}}_{1:4,\ ::-1}"
+    assert formula(np.swapaxes(m, 0, 1)) == r"m_{1}^{\mathsf{T}}"
 
 
 def test_symbols_stand_upright_beside_variables():

@@ -306,7 +306,7 @@ class _Reading:
         """Return the mathematics of a part of the template."""
         match node:
             case ast.Name(id=name):
-                return self._operands.get(name) or Formula(symbol(name))
+                return self._operands.get(name) or Formula(worded(name))
             case ast.Constant(value=value):
                 return _number(value)
             case ast.BinOp(left=left, op=op, right=right):
@@ -324,7 +324,8 @@ class _Reading:
             case ast.Call(func=ast.Name(id=name), args=arguments, keywords=keywords):
                 return self._call(name, [*map(self.of, arguments)], keywords)
             case ast.Subscript(value=value, slice=index):
-                return Formula(f"{self.of(value).within(ATOM)}_{{{self._index(index)}}}", ATOM)
+                # In braces: what is indexed may have an index already.
+                return Formula(f"{{{self.of(value).within(ATOM)}}}_{{{self._index(index)}}}")
             case ast.Attribute(value=value, attr="T"):
                 return Formula(rf"{self.of(value).within(ATOM)}^{{\mathsf{{T}}}}", POWER)
             case ast.List(elts=parts):
@@ -338,7 +339,9 @@ class _Reading:
         text = re.sub(r"_slot(\d+)_", lambda m: f"\ue000{m[1]}\ue000", ast.unparse(index))
         pieces = text.split("\ue000")
         written = [
-            self._operands[slots(int(piece) + 1)[-1]].text if i % 2 else escaped(piece.strip("()"))
+            self._operands[slots(int(piece) + 1)[-1]].text
+            if i % 2
+            else escaped(piece.strip("()"), 200).replace(r"\text{-}", "-")
             for i, piece in enumerate(pieces)
         ]
         return "".join(written)
