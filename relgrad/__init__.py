@@ -70,6 +70,7 @@ from relgrad.ops import (
     xlog1py,
     xlogy,
 )
+from relgrad.pictures import steps
 from relgrad.relation import (
     Library,
     Relation,
@@ -181,6 +182,7 @@ __all__ = [
     "softplus",
     "spellings",
     "stabilize",
+    "steps",
     "symbol",
     "term",
     "unify",

@@ -57,6 +57,7 @@ ORDER = (
     "interop",
     "api",
     "examine",
+    "pictures",
     "cli",
 )
 """The rooms, in the order in which data flows: each imports only from itself and from rooms before it."""

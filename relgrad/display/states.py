@@ -15,6 +15,7 @@ from typing import Any
 
 from relgrad.conventions import DEFAULT, Conventions
 from relgrad.gradient import Gradient, Pullback, Pushforward, Tangents, is_implicit, packed
+from relgrad.op import Pack
 from relgrad.schedule.keys import Key, leads_to, operand_keys
 from relgrad.step import Derivation, Step
 from relgrad.term import Term, is_term, reachable, substitute, subterms, term
@@ -22,16 +23,17 @@ from relgrad.term import Term, is_term, reachable, substitute, subterms, term
 
 @dataclass(frozen=True)
 class Change:
-    """One step in the whole program: the roots before and after it, and the place that it changed in them.
+    """One step in the whole program: the roots before and after it, and the places that it changed in them.
 
-    The place is None where the step was made beside the program, as in the derivative of a series.
+    There is no place before where the step was made beside the program, as in the derivative of a series, and none
+    after where what came of it has merged with what uses it, as -(2) becomes -2.
     """
 
     step: Step
     before: tuple[Term, ...]
     after: tuple[Term, ...]
-    place: Term | None
-    became: Term | None
+    places: tuple[Term, ...]
+    became: tuple[Term, ...]
 
 
 def changes(derivation: Derivation, shown: Sequence[int] | None = None) -> Iterator[Change]:
@@ -39,23 +41,39 @@ def changes(derivation: Derivation, shown: Sequence[int] | None = None) -> Itera
 
     The last one ends in the roots after the derivation.
     """
-    count = len(derivation.before)
-    wanted = set(range(len(derivation.steps)) if shown is None else shown)
+    steps, count = derivation.steps, len(derivation.before)
+    wanted = set(range(len(steps)) if shown is None else shown)
     run = _Run(derivation)
-    before = None
-    for number, step in enumerate(derivation.steps):
+    before: list[Term] | None = None
+    for number, step in enumerate(steps):
         if number not in wanted:
             run.make(step)
             before = None
             continue
+        run.settle(step)
         before = before or run.roots()
         place = run.place(step)
         run.make(step)
-        last = number == len(derivation.steps) - 1
-        after = run.roots() if not last else list(derivation.after)
-        became = run.successor(step) if place is not None else None
-        yield Change(step, tuple(before[:count]), tuple(after[:count]), place, became)
+        if number + 1 < len(steps):
+            run.settle(steps[number + 1])
+            after = run.roots()
+        else:
+            run.settle(None)
+            after = [*derivation.after]
+        new = run.successor(step) if place is not None else None
+        yield Change(
+            step, tuple(before[:count]), tuple(after[:count]), _within(before, place), _within(after, new)
+        )
         before = after
+
+
+def _within(roots: Sequence[Term], place: Term | None) -> tuple[Term, ...]:
+    """Return a place, or the parts of one that is packed, as far as they stand below the roots."""
+    if place is None:
+        return ()
+    parts = place.rands if type(place.op) is Pack else (place,)
+    below = reachable(*roots)
+    return tuple([t for t in parts if t in below])
 
 
 class _Run:
@@ -88,21 +106,19 @@ class _Run:
 
     def successor(self, step: Step) -> Term | None:
         """Return what stands at the place of a step that has been made."""
-        if self._expanding is not None:
-            return self._resolved([self._expanding.term])[0]
-        key = self._last if step.within < 0 else self._key(step)
+        key = self._last if step.within < 0 or step.move == "expand" else self._key(step)
         return self._resolved([key])[0] if key is not None else None
 
     def make(self, step: Step) -> None:
         """Make a step."""
         if step.phase != self._phase:
-            self._settle()
+            self.settle(None)
             self._base, self._phase = self.roots(), step.phase
             self._became, self._series, self._expanding = {}, {}, None
         if step.move == "expand":
             self._expand(step)
             return
-        self._settle(step)
+        self.settle(step)
         if step.move in ("series", "line", "ties", "convention"):
             self._series[step.before] = step.after
             return
@@ -128,25 +144,25 @@ class _Run:
     def _implicit(self, step: Step) -> Term | None:
         """Return the implicit derivative whose next layer is a step, and get ready to expand it."""
         if self._expanding is None or not self._expanding.meets(step):
-            self._settle(step)
-            found = (
-                _Expanding(t, self._conventions) for t in subterms(*self.roots()) if is_implicit(t)
-            )
+            self.settle(step)
+            found = (_Expanding(t, self._conventions) for t in subterms(*self.roots()) if is_implicit(t))
             self._expanding = next((e for e in found if e.meets(step)), None)
         return self._expanding and self._expanding.term
 
     def _expand(self, step: Step) -> None:
         if self._implicit(step) is not None:
             assert self._expanding is not None
-            old = self._expanding.term
+            self._last = old = self._expanding.term
             self._put(old, self._expanding.expand())
 
-    def _settle(self, step: Step | None = None) -> None:
-        """Put results in the place of a derivative that is done, before anything else is done."""
-        if self._expanding is not None:
+    def settle(self, step: Step | None) -> None:
+        """Put results in the place of a derivative that is done, if the step that comes next is not its next layer."""
+        if self._expanding is not None and not (
+            step and step.move == "expand" and self._expanding.meets(step)
+        ):
             old = self._expanding.term
             self._put(old, self._expanding.rest(step and step.before))
-        self._expanding = None
+            self._expanding = None
 
     def _put(self, old: Term, new: Term) -> None:
         if new is not old:
@@ -179,7 +195,7 @@ class _Run:
                     stack[-1] = origin, key
                     stack += [(k, k) for k in missing]
                     continue
-                rands = [done.get(k, old) for k, old in zip(operands, t.rands, strict=True)]
+                rands: list[Any] = [done.get(k, old) for k, old in zip(operands, t.rands, strict=True)]
                 if any(map(is_not, rands, t.rands)):
                     for k, new in zip(operands, rands, strict=True):
                         done.setdefault(new if type(k) is Term else (new, k[1]), new)
