@@ -70,7 +70,7 @@ from relgrad.ops import (
     xlog1py,
     xlogy,
 )
-from relgrad.pictures import steps
+from relgrad.pictures import comb, difference, error_along, error_map, graph, steps
 from relgrad.relation import (
     Library,
     Relation,
@@ -137,17 +137,22 @@ __all__ = [
     "assume",
     "check",
     "checked_assumptions",
+    "comb",
     "commutative",
     "cond",
     "constant_along",
+    "difference",
     "disconnected",
     "eq_aco",
+    "error_along",
+    "error_map",
     "etuple",
     "expit",
     "floats",
     "grad",
     "grad_not_implemented",
     "grad_undefined",
+    "graph",
     "hessian",
     "homomorphism",
     "idempotent",
