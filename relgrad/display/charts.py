@@ -97,7 +97,10 @@ class Axis:
             first, last = math.ceil(math.log10(near) - 1e-9), math.floor(math.log10(far) + 1e-9)
             first += self.kind == "both"
             step = max(1, math.ceil((last - first) * len(sides) / most))
-            found += [(sign * 10.0**e, _power(sign, e)) for e in range(last, first - 1, -step)]
+            found += [
+                (sign * 10.0**e, _power(sign, e))
+                for e in range(last, first + (self.kind == "both") * step // 2 - 1, -step)
+            ]
         return sorted(found)
 
 
@@ -149,7 +152,7 @@ class ErrorCurve(Picture):
         inner, tall = width - left - 16, height - top - bottom
         x_of = lambda x: left + inner * self.axis.place(x)
         y_of = lambda bits: top + tall * (1 - min(bits, self.most) / self.most)
-        parts = [_frame(left, top, inner, tall), *_legend(left, 34.0)]
+        parts = [_frame(left, top, inner, tall), *_legend(left, 34.0, bool(self.changes))]
         parts.append(label(_fitted(self.title, width - 32), left, 18, "start", font_weight="bold"))
         for bits in range(0, int(self.most) + 1, 16 if self.most > 32 else 8):
             parts.append(line(left, y_of(bits), left + inner, y_of(bits), stroke_opacity=0.15))
@@ -288,15 +291,17 @@ def _along(
     return parts
 
 
-def _legend(x: float, y: float) -> list[Markup]:
-    return [
+def _legend(x: float, y: float, changes: bool) -> list[Markup]:
+    parts = [
         _cross(x + 5, y),
         label("naive, as written", x + 14, y + 4, "start", font_size=11),
         _ring(x + 160, y),
         label("relgrad, as rewritten", x + 169, y + 4, "start", font_size=11),
-        element("path", d=f"M{x + 336:g} {y - 4:g}h8l-4 7Z", fill="currentColor"),
-        label("a formula changes", x + 349, y + 4, "start", font_size=11),
     ]
+    if changes:
+        parts.append(element("path", d=f"M{x + 336:g} {y - 4:g}h8l-4 7Z", fill="currentColor"))
+        parts.append(label("a formula changes", x + 349, y + 4, "start", font_size=11))
+    return parts
 
 
 def _cross(x: float, y: float) -> Markup:

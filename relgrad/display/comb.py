@@ -66,7 +66,12 @@ class Format:
         return math.ldexp(1.0, self.exponent(x) + 1 - self.digits)
 
     def nearest(self, x: float | Fraction) -> float:
-        """Return the float nearest to x, ties to even."""
+        """Return the float nearest to x, ties to even; raises RelgradError where it overflows."""
+        if abs(Fraction(x)) > Fraction(self.most):
+            raise RelgradError(
+                f"a result is larger than {self.most:.6g}, the largest float of {self.name}",
+                cure="pass smaller numbers, or another format",
+            )
         step = Fraction(self.spacing(float(x)))
         return float(round(Fraction(x) / step) * step)
 

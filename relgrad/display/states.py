@@ -20,6 +20,9 @@ from relgrad.schedule.keys import Key, leads_to, operand_keys
 from relgrad.step import Derivation, Step
 from relgrad.term import Term, is_term, reachable, substitute, subterms, term
 
+_AT_ONCE = frozenset({"series", "line", "ties", "convention"})
+"""Moves of which several are made in one program at once, each at a place as it was before all of them."""
+
 
 @dataclass(frozen=True)
 class Change:
@@ -106,6 +109,8 @@ class _Run:
 
     def successor(self, step: Step) -> Term | None:
         """Return what stands at the place of a step that has been made."""
+        if step.move in _AT_ONCE:
+            return step.after
         key = self._last if step.within < 0 or step.move == "expand" else self._key(step)
         return self._resolved([key])[0] if key is not None else None
 
@@ -115,15 +120,16 @@ class _Run:
             self.settle(None)
             self._base, self._phase = self.roots(), step.phase
             self._became, self._series, self._expanding = {}, {}, None
-        if step.move == "expand":
-            self._expand(step)
-            return
-        self.settle(step)
-        if step.move in ("series", "line", "ties", "convention"):
+        if step.move in _AT_ONCE:
+            self.settle(step)
             self._series[step.before] = step.after
             return
         if self._series:
             self._base, self._series = self.roots(), {}
+        if step.move == "expand":
+            self._expand(step)
+            return
+        self.settle(step)
         if step.within < 0:
             self._last = None
             if self._wholes:

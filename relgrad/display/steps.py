@@ -48,8 +48,8 @@ SHOWN = 60
 """So many steps are shown of a derivation that is longer, half of them its first and half its last."""
 WHOLE = 4000
 """Programs of more terms are not followed from step to step; of their steps, the places alone are shown."""
-FEW = 10_000
-"""Arguments of so many entries are computed with after each step, to see what overflows."""
+FEW, SMALL = 10_000, 300
+"""Programs of so many terms are computed after each step for arguments of so few entries, to see what overflows."""
 OPEN, CLOSE = "⟦", "⟧"
 """What stands around a changed place."""
 
@@ -314,6 +314,8 @@ class Steps(Shown, Sequence[Frame]):
     def _faults(self, roots: Sequence[Term]) -> int | None:
         """Return how many terms are not finite though their operands are; None where that is not known."""
         if not self.values or sum(np.size(x) for x in self.values.values()) > FEW:
+            return None
+        if len(reachable(*roots)) > SMALL:
             return None
         known: dict[Any, int | None] = self.__dict__.setdefault("_counted", {})
         key = tuple(roots)
