@@ -83,6 +83,7 @@ from relgrad.relation import (
 )
 from relgrad.relations import LIBRARY  # pyright: ignore[reportMissingImports]  # from relations/, see pyproject
 from relgrad.schedule import DEFAULT, EAGER, Strategy, interleave
+from relgrad.shown import LOOKS as _LOOKS  # noqa: F401 - objects ask there how they are shown
 from relgrad.trace.assume import assume, checked_assumptions
 from relgrad.trace.branches import cond
 from relgrad.transformed import Transformed

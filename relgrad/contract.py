@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 
 from relgrad.errors import GradientError, LawError, OpError
+from relgrad.looks import Shown
 from relgrad.symbolic import tracing
 from relgrad.term import Term
 from relgrad.types import REAL, ArrayType, Interval, TupleType
 
 
 @dataclass(frozen=True, slots=True)
-class Laws:
+class Laws(Shown):
     """The algebraic laws of an op, which theories and relations may use.
 
     `linear` lists the operands in which the op is linear; `homomorphism=("add", "multiply")` says

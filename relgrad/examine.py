@@ -28,6 +28,7 @@ from relgrad.explore.expressions import term
 from relgrad.explore.reasons import Reason, Reasons, Rewrites, nearest_rows, reasons, rewrites_of
 from relgrad.explore.spellings import Spellings
 from relgrad.explore.spellings import spellings as spellings_of
+from relgrad.looks import Shown
 from relgrad.op import Op
 from relgrad.relation import Library, Relation
 from relgrad.schedule import strategy as strategy_of
@@ -240,7 +241,7 @@ def _remaining(
     )
 
 
-class Hopes(Sequence[tuple[Hazard, list[Reason]]]):
+class Hopes(Sequence[tuple[Hazard, list[Reason]]], Shown):
     """The hazards that remain, each with the rows that come nearest to removing it; `str` tells them."""
 
     def __init__(self, found: Sequence[tuple[Hazard, list[Reason]]]):
@@ -263,7 +264,7 @@ def _hope(hazard: Hazard, near: Sequence[Reason]) -> str:
     return "\n".join([_described(hazard), *rows] if rows else [_described(hazard), "  and no row comes near"])
 
 
-class Hazards(Sequence[Hazard]):
+class Hazards(Sequence[Hazard], Shown):
     """The hazards of a function, by line; its `str` says where, what, at which input, and what removes it."""
 
     def __init__(self, found: Sequence[Hazard]):

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import textwrap
 from functools import singledispatch
 from typing import Any
+
+WIDTH = 100
 
 
 @singledispatch
 def html(x: Any) -> str | None:
     """Return what a notebook shows of x, right without scripts and style elements; None where nothing is known."""
-    return None
+    return _as_disguised(html, x)
 
 
 @singledispatch
 def latex(x: Any) -> str | None:
     """Return x in LaTeX, within `$…$` or `$$…$$`; None where nothing is known."""
-    return None
+    return _as_disguised(latex, x)
 
 
 @singledispatch
@@ -25,11 +28,41 @@ def plain(x: Any) -> str:
     >>> plain(1.5)
     '1.5'
     """
-    return repr(x)
+    return _as_disguised(plain, x) or wrapped(repr(x))
+
+
+@singledispatch
+def coloured(x: Any) -> Any:
+    """Return what rich prints of x, where rich is installed: a text with colours, or without."""
+    from rich.text import Text
+
+    return _as_disguised(coloured, x) or Text(plain(x))
+
+
+def _as_disguised(look: Any, x: Any) -> Any:
+    """Return the look of the type of x, or None, where x shows another class, as a traced array does."""
+    found = look.dispatch(type(x))
+    return None if found is look.dispatch(object) else found(x)
+
+
+def wrapped(text: str, width: int = WIDTH) -> str:
+    """Return a text with lines of at most so many columns; what is broken goes on further to the right.
+
+    >>> print(wrapped("to be or not to be", 9))
+    to be or
+        not
+        to be
+    """
+    lines = []
+    for line in text.split("\n"):
+        indent = line[: len(line) - len(line.lstrip())] + "    "
+        fits = len(line) <= width
+        lines += [line] if fits else textwrap.wrap(line, width, subsequent_indent=indent[: width // 2])
+    return "\n".join(lines)
 
 
 class Shown:
-    """What shows itself in notebooks and terminals, by the three functions above.
+    """What shows itself in notebooks and terminals, by the functions above; in rich as well.
 
     >>> Shown()._repr_html_() is None
     True
@@ -43,5 +76,8 @@ class Shown:
     def _repr_latex_(self) -> str | None:
         return latex(self)
 
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        printer.text("…" if cycle else plain(self))
+    def _repr_pretty_(self, p: Any, cycle: bool) -> None:
+        p.text("…" if cycle else plain(self))
+
+    def __rich__(self) -> Any:
+        return coloured(self)

@@ -50,6 +50,7 @@ from relgrad.logic import (
     varying_along,
     without_exponentials,
 )
+from relgrad.looks import Shown
 from relgrad.op import as_term, is_constant
 from relgrad.ops.exponential import cosh, exp, sinh, tanh
 from relgrad.term import Term, is_term, subterms
@@ -88,7 +89,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, eq=False)
-class Relation(Immutable):
+class Relation(Immutable, Shown):
     """An equation `left = right` between two patterns, true over the reals wherever the conditions hold.
 
     Called with two terms or logic variables it is a kanren goal, which runs in both directions.
@@ -220,7 +221,7 @@ def _sides(function: Callable[..., Any], variables: Sequence[Any]) -> tuple[Any,
     return left, right, result[2:]
 
 
-class Library(Immutable):
+class Library(Immutable, Shown):
     """A set of relations, indexed by the heads that they need; the order of the rows carries no meaning.
 
     Precedence is derived: the most specific left side first, then by name. Raises RelationError where two different

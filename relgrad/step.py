@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from relgrad.looks import Shown
+
 
 @dataclass(frozen=True)
-class Step:
+class Step(Shown):
     """One move: what was applied (a relation's name, or `expand …`, `fold`), and the place before and after it."""
 
     move: str
@@ -32,7 +34,7 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class Derivation:
+class Derivation(Shown):
     """What the scheduler did: the roots before and after, every step in between, and what was assumed."""
 
     before: tuple[Any, ...]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+from relgrad.looks import Shown
 
-class Symbolic:
+
+class Symbolic(Shown):
     """An array that stands for a term: what user code and derivative rules compute with while a graph is built."""
 
     __slots__ = ("term",)

@@ -15,6 +15,7 @@ from weakref import ref
 from etuples.core import ExpressionTuple, KwdPair
 from etuples.dispatch import apply as etuple_apply
 
+from relgrad.looks import Shown
 from relgrad.types import Type
 
 __all__ = [
@@ -76,7 +77,7 @@ class Rands(ExpressionTuple):
         return rebuilt((*other, *self._tuple))
 
 
-class Term(ExpressionTuple):
+class Term(Shown, ExpressionTuple):
     """One application of an op to operands, hash-consed: build terms with `term(op, *rands)`.
 
     `type` is the array type (None while a logic variable is inside), `ground` says that none is, and

@@ -26,6 +26,7 @@ from relgrad.display.text import show
 from relgrad.errors import FailedRelation, ManyBranches, RelgradError, TraceError, warn
 from relgrad.gradient import free_anchors, grounded
 from relgrad.importable import imported, is_importable
+from relgrad.looks import Shown
 from relgrad.programs import Path, Program, Run, Variants, programs_of
 from relgrad.relation import Library
 from relgrad.schedule import Left, Strategy, schedule
@@ -69,7 +70,7 @@ class Settings:
     precise: bool = True
 
 
-class Transformed:
+class Transformed(Shown):
     """A function that is traced, rewritten and compiled on its first call with each signature of arguments.
 
     `explain(*args)`, `source(*args)` and `term(*args)` show what becomes of a call; within another
@@ -284,6 +285,16 @@ class Transformed:
 
     def __repr__(self) -> str:
         return f"<relgrad {self._name}>"
+
+    @property
+    def name(self) -> str:
+        """What it is called in generated code: the transformation, and the function."""
+        return self._name
+
+    @property
+    def programs(self) -> list[Program]:
+        """What it has been compiled to so far, by signature."""
+        return [program for variants in list(self._programs.values()) for program in variants.programs]
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A decorated function hides what it was made of, which pickle could not find. Programs are made anew.

@@ -216,15 +216,13 @@ def test_html_is_a_table_and_escaped():
     odd = rg.symbol("<b>")
     found = rg.match(lambda a, b: np.exp(a) + np.sin(b), np.exp(odd) + np.sin(Y))
     html = found._repr_html_()
-    assert html == (
-        "<table><thead><tr><th>a</th><th>b</th></tr></thead><tbody>"
-        "<tr><td><code>&lt;b&gt;</code></td><td><code>y</code></td></tr></tbody></table>"
-    )
+    assert '<th scope="row"><code><span class="mark"' in html
+    assert "exp(" in html and "&lt;b&gt;" in html and "<b>" not in html
     assert (
         "no answers" in rg.match(X, Y)._repr_html_() and "equal as they stand" in rg.match(X, X)._repr_html_()
     )
     many = rg.match(lambda a, b: a + b, summands(6))
-    assert many._repr_html_().count("<tr>") == SHOWN + 1 and "… and maybe more" in many._repr_html_()
+    assert many._repr_html_().count("<details") == SHOWN and "… and maybe more" in many._repr_html_()
 
 
 # Nonsense

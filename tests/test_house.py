@@ -57,6 +57,7 @@ ORDER = (
     "interop",
     "api",
     "examine",
+    "shown",
     "pictures",
     "cli",
 )

@@ -15,7 +15,7 @@ import relgrad as rg
 from relgrad import cli
 from relgrad.display import stepper
 from relgrad.display.states import changes
-from relgrad.display.steps import CLOSE, OPEN, SHOWN, Steps, marked
+from relgrad.display.steps import CLOSE, OPEN, SHOWN, Steps, bracketed, marked
 from relgrad.display.walk import walk
 from relgrad.errors import RelgradError
 from relgrad.leaf import Input
@@ -104,9 +104,9 @@ def test_some_of_the_steps_are_those_of_all(derivation):
 def test_marks_stand_around_the_place_wherever_it_stands():
     x = term(Input("x", array_type(float)))
     square = multiply(x, x)
-    assert marked([add(square, constant(1.0))], [square]) == "⟦x * x⟧ + 1.0"
-    assert marked([multiply(add(x, x), square)], [add(x, x)]) == "⟦x + x⟧ * (x * x)"
-    assert marked([x], []) == "x"
+    assert bracketed(marked([add(square, constant(1.0))], [square])) == "⟦x * x⟧ + 1.0"
+    assert bracketed(marked([multiply(add(x, x), square)], [add(x, x)])) == "(⟦x + x⟧) * (x * x)"
+    assert bracketed(marked([x], [])) == "x"
 
 
 def test_each_frame_marks_a_place_and_gains_are_told():

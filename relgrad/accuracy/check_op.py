@@ -21,6 +21,7 @@ from relgrad.accuracy.report import Witness
 from relgrad.accuracy.sample import moderate
 from relgrad.errors import OpError, RelgradError
 from relgrad.leaf import Input
+from relgrad.looks import Shown
 from relgrad.op import Op
 from relgrad.term import term
 from relgrad.types import POSITIVE, REAL, UNIT, Interval, array_type
@@ -45,7 +46,7 @@ class Claim(NamedTuple):
 
 
 @dataclass(frozen=True)
-class OpCheck:
+class OpCheck(Shown):
     """What was found out about an op; `ok` says that nothing that it declares was refuted."""
 
     name: str

@@ -23,6 +23,7 @@ from relgrad.accuracy.limit import limits
 from relgrad.accuracy.lines import lines_of, lines_of_gradient
 from relgrad.accuracy.measure import Subject, subjects_of
 from relgrad.interpret import interpret
+from relgrad.looks import Shown
 from relgrad.op import Constant
 from relgrad.relation import Library
 from relgrad.schedule import Strategy
@@ -39,7 +40,7 @@ _SUMS = ("add", "subtract", "sum", "matmul", "einsum", "mean", "cumsum", "convol
 
 
 @dataclass(frozen=True)
-class Hazard:
+class Hazard(Shown):
     """A place where accuracy is lost, and an input that shows it.
 
     `kind` is one of overflow, underflow, cancellation, 0/0, NaN and rounding; `relations` are those that remove it,

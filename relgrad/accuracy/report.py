@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from relgrad.looks import Shown
+
 WORSE = 2.0
 """A side is called worse than another if it loses more bits than that: less is how roundings happen to fall."""
 CURE = 'say what it states in a docstring, and where that is shown: @rg.relation(source="…")'
@@ -55,7 +57,7 @@ class Loss(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Check:
+class Check(Shown):
     """What is known of a relation; `ok` says that it was not refuted, and is what a test asserts.
 
     A row that is `without` a docstring or a source is refused: nobody could say what it should be checked against.

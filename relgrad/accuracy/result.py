@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 
 from relgrad.accuracy.optional import optional
 from relgrad.accuracy.report import assignments, table
+from relgrad.looks import Shown
 
 
 @dataclass
@@ -74,7 +74,7 @@ HEAD = ("bits lost", "naive: mean", "worst", "relgrad: mean", "worst", "naive is
 
 
 @dataclass
-class Accuracy:
+class Accuracy(Shown):
     """The errors of a function's value and gradient: `print` it, display it, or `plot` it.
 
     `inputs` holds the arrays of each point by name, `outputs` the errors of each output there.
@@ -128,15 +128,6 @@ class Accuracy:
         return "\n".join([title, table(HEAD, self.rows()), *self.notes()])
 
     __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        def row(cells: Sequence[str], tag: str) -> str:
-            return "<tr>" + "".join(f"<{tag}>{html.escape(c)}</{tag}>" for c in cells) + "</tr>"
-
-        rows = [row(HEAD, "th"), *[row(cells, "td") for cells in self.rows()]]
-        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes())
-        caption = f"<caption>{html.escape(self.name)} at {len(self.inputs)} points</caption>"
-        return f"<table>{caption}{''.join(rows)}</table>{notes}"
 
     def series(self, label: str, argument: str | None = None) -> tuple[Any, Any, Any]:
         """Return the entries of an input with the errors, naive and rewritten, of the output that they belong to.

@@ -112,7 +112,9 @@ def marked(shown: Any, n: int) -> Markup:
     style = (
         f"color:var(--relgrad-{i + 1},{_EITHER[i]});text-decoration:underline {_LINES[(n - 1) % len(_LINES)]}"
     )
-    return element("span", shown, element("sup", n), class_="mark", style=style)
+    # Numbers of marks that end together would read as one.
+    number = f",{n}" if str(text(shown)).endswith("</sup></span>") else str(n)
+    return element("span", shown, element("sup", number), class_="mark", style=style)
 
 
 def shelled(shown: Any, label: str) -> Markup:
@@ -152,6 +154,8 @@ STYLE = (
     "padding:.25em .5em;overflow-wrap:anywhere;line-height:1.5;text-align:left}"
     ".relgrad code,.relgrad pre{color:inherit;background:none;border:0;padding:0;margin:0;font-size:.95em;"
     "white-space:pre-wrap;font-family:var(--jp-code-font-family,ui-monospace,Menlo,Consolas,monospace)}"
+    ".relgrad p{margin:.3em 0}"
+    ".relgrad pre,.relgrad pre code{font-size:1em}"
     ".relgrad .wide{overflow-x:auto}"
     ".relgrad table{border-collapse:collapse;margin:.4em 0;font-size:1em}"
     ".relgrad caption{text-align:left;font-weight:600;padding:.2em 0}"
@@ -160,7 +164,7 @@ STYLE = (
     ".relgrad .number{text-align:right;font-variant-numeric:tabular-nums}"
     ".relgrad dl{display:grid;grid-template-columns:max-content minmax(0,1fr);gap:.1em 1em;margin:.3em 0}"
     ".relgrad dt{font-weight:600}.relgrad dd{margin:0}"
-    ".relgrad .note{margin:.3em 0;opacity:.85}"
+    ".relgrad .note{opacity:.85}"
     ".relgrad summary{cursor:pointer}"
     ".relgrad .mark{text-decoration-thickness:.1em;text-underline-offset:.2em}"
     ".relgrad .mark sup{font-size:.7em;line-height:0;text-decoration:none}"

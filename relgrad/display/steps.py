@@ -16,6 +16,7 @@ import numpy as np
 from relgrad.accuracy.ball import Enclosure, enclose
 from relgrad.accuracy.bits import bits_of_error
 from relgrad.bounds import in_words
+from relgrad.display.brief import SHELL, brief, cut_of, painted, signed, unpainted
 from relgrad.display.derivation import Explanation
 from relgrad.display.page import (
     Markup,
@@ -26,20 +27,22 @@ from relgrad.display.page import (
     framed,
     joined,
     note,
+    shelled,
     text,
 )
+from relgrad.display.rows import equation
 from relgrad.display.states import Change, changes
-from relgrad.display.text import show
+from relgrad.display.terms import IMPLICIT
 from relgrad.errors import RelgradError
 from relgrad.gradient import is_implicit
 from relgrad.interpret import interpret
-from relgrad.looks import Shown, html
-from relgrad.op import Op
+from relgrad.looks import Shown, html, latex
+from relgrad.op import Project
 from relgrad.relation import Library, Relation
 from relgrad.schedule import NAIVE, schedule
 from relgrad.schedule.relate import INCREMENTS, SIMPLIFICATIONS
 from relgrad.step import Derivation, Step
-from relgrad.term import Term, reachable, subterms, term
+from relgrad.term import Term, reachable, subterms
 
 WIDTH = 88
 LIMIT = 40
@@ -52,92 +55,91 @@ FEW, SMALL = 10_000, 300
 """Programs of so many terms are computed after each step for arguments of so few entries, to see what overflows."""
 OPEN, CLOSE = "⟦", "⟧"
 """What stands around a changed place."""
+_PLACE = 1
+_SIGNS = signed("", _PLACE)
 
 
-class _Mark(Op):
-    """The identity, around the place that is marked."""
-
-    elementwise = True
-    code = "relgrad_mark({0})"
-    arity = 1
-
-
-_MARK = _Mark()
-_MARKED = "relgrad_mark("
-
-
-def marked(roots: Sequence[Term], places: Collection[Term], limit: int = LIMIT) -> str:
-    """Return the text of a program with brackets around some places, wherever they stand.
+def marked(roots: Sequence[Term], places: Collection[Term] = (), limit: int = LIMIT) -> str:
+    """Return the text of a program with the signs of a mark around some places, wherever they stand.
 
     >>> from relgrad.leaf import Input
     >>> from relgrad.op import constant
     >>> from relgrad.ops.arithmetic import add, multiply
+    >>> from relgrad.term import term
     >>> from relgrad.types import array_type
     >>> x = term(Input("x", array_type(float)))
-    >>> marked([add(multiply(x, x), constant(1.0))], [multiply(x, x)])
+    >>> bracketed(marked([add(multiply(x, x), constant(1.0))], [multiply(x, x)]))
     '⟦x * x⟧ + 1.0'
     """
-    if not places:
-        return show(roots, width=WIDTH, limit=limit)
-    new: dict[Term, Term] = {}
-    for t in subterms(*roots):
-        rands = tuple([new[rand] for rand in t.rands])
-        same = all(a is b for a, b in zip(rands, t.rands, strict=True))
-        new[t] = t if same else term(t.op, *rands, type_=t.type)
-        if t in places:
-            new[t] = term(_MARK, new[t], type_=t.type)
-    return _defined(_bracketed(show([new[root] for root in roots], width=WIDTH, limit=limit)))
+    marks = dict.fromkeys(places, (_PLACE,))
+    # Of an implicit derivative its outputs are what is shown.
+    if any(map(is_implicit, places)):
+        outputs = (t for t in reachable(*roots) if type(t.op) is Project and t.rands[0] in marks)
+        marks |= dict.fromkeys(outputs, (_PLACE,))
+    return _defined(brief(roots, WIDTH, limit, marks).text)
 
 
-def _bracketed(shown: str) -> str:
-    """Return text with brackets in place of the calls that mark."""
-    pieces, ends, depth, i = [], [], 0, 0
-    while i < len(shown):
-        if shown.startswith(_MARKED, i):
-            pieces.append(OPEN)
-            ends.append(depth)
-            depth += 1
-            i += len(_MARKED)
-            continue
-        letter = shown[i]
-        depth += (letter == "(") - (letter == ")")
-        closes = letter == ")" and ends and ends[-1] == depth
-        pieces.append(CLOSE if closes else letter)
-        if closes:
-            ends.pop()
-        i += 1
-    return "".join(pieces)
+def bracketed(shown: str) -> str:
+    """Return text with signs of marks as plain text, in which places stand in brackets."""
+    return painted(shown, str, lambda inner, n: inner if n == SHELL else f"{OPEN}{inner}{CLOSE}")
+
+
+def highlighted(shown: str) -> Markup:
+    """Return text with signs of marks as HTML, in which places are marked and implicit derivatives stand in shells."""
+    return Markup(painted(shown, text, _painted))
+
+
+def _painted(inner: str, n: int) -> str:
+    if n == SHELL:
+        return shelled(Markup(inner), IMPLICIT)
+    style = "background:#e0a80055;color:inherit;border-radius:.2em"
+    return element("mark", OPEN, Markup(inner), CLOSE, style=style)
 
 
 def _defined(shown: str) -> str:
-    """Return text with brackets around the definition of a name rather than around the name.
+    """Return text with marks around the definitions of names rather than around the names.
 
-    >>> print(_defined("⟦t1⟧ + x\\n  where t1 = exp(x)"))
+    >>> print(bracketed(_defined(signed("t1", 1) + " + x\\n  where t1 = exp(x)")))
     t1 + x
       where t1 = ⟦exp(x)⟧
     """
-    for name in dict.fromkeys(re.findall(f"{OPEN}(t[0-9]+){CLOSE}", shown)):
+    opening, closing = _SIGNS
+    for name in dict.fromkeys(re.findall(f"{opening}(t[0-9]+){closing}", shown)):
         definition = re.compile(rf"^((?:  where |        ){name} = )(.*)$", re.MULTILINE)
         if definition.search(shown):
-            shown = definition.sub(rf"\g<1>{OPEN}\g<2>{CLOSE}", shown.replace(f"{OPEN}{name}{CLOSE}", name))
+            shown = shown.replace(f"{opening}{name}{closing}", name)
+            shown = definition.sub(rf"\g<1>{opening}\g<2>{closing}", shown)
     return shown
 
 
 @dataclass(frozen=True)
 class Frame(Shown):
-    """One step as it is shown: the program before and after it with the place marked, its law, and what it gains."""
+    """One step as it is shown: the program before and after it with the place marked, its law, and what it gains.
+
+    `old` and `new` are the texts of the program with signs around the place, `before` and `after` those with brackets.
+    """
 
     number: int
     count: int
     step: Step
-    before: str
-    after: str
+    old: str
+    new: str
     law: str
     says: str
     source: str
     gains: tuple[str, ...]
     note: str
     row: Relation | None = None
+
+    @property
+    def before(self) -> str:
+        """The program before the step, with the place that changes in brackets."""
+        return bracketed(self.old)
+
+    @property
+    def after(self) -> str:
+        """The program after the step, with what has come of the place in brackets."""
+        return bracketed(self.new)
 
     @property
     def title(self) -> str:
@@ -149,7 +151,7 @@ class Frame(Shown):
     def said(self) -> list[tuple[str, str]]:
         """What is known of the step besides, by name."""
         pairs = [
-            ("law", self.law),
+            ("flow" if self.step.move == "expand" else "law", self.law),
             ("says", self.says),
             ("source", self.source),
             ("gain", "; ".join(self.gains)),
@@ -170,9 +172,9 @@ class Frame(Shown):
         """Return the step in HTML, without its title."""
         sides = [
             element("div", _titled(name), element("pre", element("code", highlighted(shown))))
-            for name, shown in (("before", self.before), ("after", self.after))
+            for name, shown in (("before", self.old), ("after", self.new))
         ]
-        said = [(name, code(x) if name == "law" else x) for name, x in self.said]
+        said = [(name, code(x) if name in ("law", "flow") else x) for name, x in self.said]
         return joined(
             [facts(said), element("div", *sides, class_="sides"), note(self.note) if self.note else ""]
         )
@@ -181,14 +183,6 @@ class Frame(Shown):
 def _wrapped(line: str, width: int) -> list[str]:
     indent = " " * (len(line) - len(line.lstrip()))
     return textwrap.wrap(line, width, subsequent_indent=indent + "  ", break_long_words=False) or [line]
-
-
-def highlighted(shown: str) -> Markup:
-    """Return text as HTML in which what stands in brackets is marked."""
-    return Markup(str(text(shown)).replace(OPEN, f"{_MARK_TAG}{OPEN}").replace(CLOSE, f"{CLOSE}</mark>"))
-
-
-_MARK_TAG = '<mark style="background:#e0a80055;color:inherit;border-radius:.2em">'
 
 
 def _titled(name: str) -> Markup:
@@ -269,7 +263,7 @@ class Steps(Shown, Sequence[Frame]):
             if not change.places:
                 before, after = _sides(step)
                 remark = "made beside the program, as in the derivative of a series, and put into it later"
-            elif OPEN not in before or (change.became and OPEN not in after):
+            elif _SIGNS[0] not in before or (change.became and _SIGNS[0] not in after):
                 before, after = _sides(step)
                 remark = "the place lies deeper than is shown of the program: it stands here alone"
             else:
@@ -281,7 +275,7 @@ class Steps(Shown, Sequence[Frame]):
         """Return the law of a step as an equation, in words, its source, and its row."""
         if step.move == "relation":
             row = self._rows.get(step.name)
-            return ("", "", "", None) if row is None else (equation(row), "", row.source, row)
+            return ("", "", "", None) if row is None else (unpainted(equation(row)), "", row.source, row)
         return "", _SAYS.get(step.name, ""), "", None
 
     @cached_property
@@ -351,11 +345,7 @@ class Steps(Shown, Sequence[Frame]):
         lines = [str(frame) for frame in shown]
         if len(shown) < len(self):
             lines.insert(len(shown) // 2, f"… {len(self) - len(shown)} more steps …")
-        return (
-            "\n\n".join(lines)
-            if lines
-            else f"no step: {show(self.derivation.before, width=WIDTH, limit=LIMIT)}"
-        )
+        return "\n\n".join(lines) if lines else f"no step: {bracketed(marked(self.derivation.before))}"
 
     __repr__ = __str__
 
@@ -364,9 +354,7 @@ class Steps(Shown, Sequence[Frame]):
         derivation, shown = self.derivation, self.some(limit)
         parts: list[Any] = [note(self._remark)] if self._remark else []
         parts += [_titled("from"), _program(derivation.before)]
-        assumed = [
-            in_words(show(t, width=40, limit=8).split("\n")[0], known) for t, known in derivation.assumed
-        ]
+        assumed = [in_words(_line(t), known) for t, known in derivation.assumed]
         parts += [facts([("assuming", "; ".join(assumed))])]
         for i, frame in enumerate(shown):
             if len(shown) < len(self) and i == len(shown) // 2:
@@ -418,38 +406,23 @@ def _(frame: Frame) -> str:
     return framed(joined([element("p", element("b", frame.title)), frame.body()]), frame.title)
 
 
-def equation(row: Relation) -> str:
-    """Return a relation's equation as text.
-
-    >>> import numpy as np
-    >>> from relgrad.relation import relation
-    >>> equation(relation(lambda x: (np.log(np.exp(x)), x)))
-    'log(exp(x)) = x'
-    """
-    sides = show([row.left, row.right], width=10_000).split("\n")
-    return "\n".join([f"{sides[0]} = {sides[1]}", *sides[2:]])
+@latex.register
+def _(frame: Frame) -> str | None:
+    return latex(frame.step if frame.row is None else frame.row)
 
 
 def _program(roots: Sequence[Term]) -> Markup:
-    shown = show(roots, width=WIDTH, limit=LIMIT)
-    return joined([element("pre", element("code", text(shown))), _rest(roots)])
-
-
-def _rest(roots: Sequence[Term]) -> Markup:
-    more = _operations(roots) - LIMIT
-    return (
-        note(f"{LIMIT} of {more + LIMIT} operations are shown, those nearest to the results")
-        if more > 0
-        else text("")
-    )
+    cut = cut_of(roots, LIMIT)
+    shown = element("pre", element("code", highlighted(marked(roots))))
+    return joined([shown, note(cut)]) if cut else shown
 
 
 def _sides(step: Step) -> tuple[str, str]:
     """Return the texts of a place before and after a step, by themselves."""
     if step.move == "expand":
         value = step.before[0] if isinstance(step.before, tuple) else step.before
-        return show(value, width=WIDTH, limit=LIMIT), _flows(step)
-    return tuple(f"{OPEN}{show(t, width=WIDTH, limit=LIMIT)}{CLOSE}" for t in (step.before, step.after))  # type: ignore[return-value]
+        return marked([value]), _flows(step)
+    return marked([step.before], [step.before]), marked([step.after], [step.after])
 
 
 def _flows(step: Step) -> str:
@@ -457,11 +430,15 @@ def _flows(step: Step) -> str:
     lines = []
     for part in step.after:
         if isinstance(part, tuple):
-            operand, flow = (show(t, width=10_000, limit=12).split("\n")[0] for t in part)
+            operand, flow = (_line(t) for t in part)
             lines.append(f"to {_short(operand, 30)} flows {_short(flow, 60)}")
         elif part is not None:
-            lines.append(f"tangent {_short(show(part, width=10_000, limit=12).split(chr(10))[0], 80)}")
+            lines.append(f"tangent {_short(_line(part), 80)}")
     return "\n".join(lines)
+
+
+def _line(t: Any) -> str:
+    return unpainted(brief([t], 10_000, 12).lines[0])
 
 
 def _short(line: str, width: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import singledispatch
 from typing import Any
 
@@ -35,7 +35,7 @@ def show(terms: Any, width: int = 100, limit: int = 200) -> str:
     if is_term(terms) or isinstance(terms, (Unknown, Symbolic)):
         terms = [terms]
     roots = [as_term(x) for x in terms]
-    picture = _Picture(roots, width, limit)
+    picture = Picture(roots, width, limit)
     lines = [picture.text(root).text for root in roots]
     for i, node in enumerate(picture.named):
         lines.append(
@@ -44,17 +44,18 @@ def show(terms: Any, width: int = 100, limit: int = 200) -> str:
     return "\n".join(lines)
 
 
-class _Picture:
+class Picture:
     """What is shown of some roots, what has a name there, and the text of each part."""
 
     def __init__(self, roots: Sequence[Any], width: int, limit: int):
-        self._shown, unknowns, inputs = _nearest(roots, limit)
+        self._shown, unknowns, inputs = _nearest(roots, limit, self.operands)
+        self.has_variables = bool(unknowns)
         self._labels = _labels(unknowns)
         self._fused: dict[Any, Any] = {}
         self.names: dict[Term, str] = {}
         self._texts: dict[Term, Expr] = {}
-        order = _operands_first(roots, self._shown)
-        uses = Counter(rand for node in order for rand in node.rands if rand in self._shown)
+        self.order = order = _operands_first(roots, self._shown, self.operands)
+        uses = Counter(rand for node in order for rand in self.operands(node) if rand in self._shown)
         for node in order:
             inner: Any = node.rands[0] if isinstance(node.op, Squeeze) else None
             fits = inner in self._shown and isinstance(inner.op, Reduction) and inner.op.axes == node.op.axes
@@ -63,7 +64,8 @@ class _Picture:
         sides: dict[Any, int] = {}
         for node in order:
             if node.op.elementwise:
-                sides.update({rand: max(sides.get(rand, 2), len(node.rands)) for rand in node.rands})
+                parts = self.operands(node)
+                sides.update({part: max(sides.get(part, 2), len(parts)) for part in parts})
         named = set()
         for node in order:
             expr = self._texts[node] = self.definition(node)
@@ -81,10 +83,22 @@ class _Picture:
         for node in order:
             self._texts[node] = Expr(self.names[node]) if node in self.names else self.definition(node)
 
+    def operands(self, node: Term) -> tuple[Any, ...]:
+        """Return what the text of a term is made of."""
+        return node.rands
+
+    def label(self, variable: Any) -> str:
+        """Return what a logic variable is called here."""
+        return self._labels.get(variable) or _label(variable)
+
+    def fused(self, node: Term) -> Term:
+        """Return the reduction that is written together with the squeeze around it; any other term is itself."""
+        return self._fused.get(node, node)
+
     def text(self, part: Any) -> Expr:
         """Return the text of an operand: a variable's label, a name, an expression, or `…`."""
         if not is_term(part):
-            return Expr(self._labels.get(part) or _label(part))
+            return Expr(self.label(part))
         return self._texts.get(part) or Expr("…")
 
     def definition(self, node: Term) -> Expr:
@@ -94,12 +108,12 @@ class _Picture:
             return _constant(op)
         if not node.rands:
             return Expr(str(op))
-        reduction = self._fused.get(node)
-        whole = self._template(reduction or node, keepdims=reduction is None)
-        expr = template(whole).fill([self.text(x) for x in (reduction or node).rands])
+        expr = template(self.template(node)).fill([self.text(x) for x in self.fused(node).rands])
         return expr._replace(text=expr.text.replace("keepdims=True", "keepdims"))
 
-    def _template(self, node: Term, keepdims: bool) -> str:
+    def template(self, node: Term) -> str:
+        """Return the NumPy of a term, in which `slots` stand for its operands."""
+        keepdims, node = node not in self._fused, self.fused(node)
         op, count = node.op, len(node.rands)
         if isinstance(op, Reduction):
             arguments = [*slots(count), f"axis={self._axes(op.axes)}"]
@@ -124,7 +138,7 @@ class _Picture:
     def _value(self, value: Any) -> str:
         """Return the text of a prop, as an expression that Python can parse."""
         if isinstance(value, Unknown):
-            return self._labels.get(value) or _label(value)
+            return self.label(value)
         if type(value) is tuple:
             return f"({', '.join([self._value(x) for x in value])}{',' * (len(value) == 1)})"
         if value is None or isinstance(value, (bool, int, float, str)):
@@ -166,7 +180,10 @@ def _labels(unknowns: Sequence[Any]) -> dict[Any, str]:
     return labels
 
 
-def _nearest(roots: Sequence[Any], limit: int) -> tuple[set[Term], list[Any], set[Term]]:
+Operands = Callable[[Term], Sequence[Any]]
+
+
+def _nearest(roots: Sequence[Any], limit: int, operands: Operands) -> tuple[set[Term], list[Any], set[Term]]:
     """Return the terms nearest to the roots, and the variables and leaves among their operands."""
     shown: set[Term] = set()
     unknowns: dict[Any, None] = {}
@@ -180,7 +197,8 @@ def _nearest(roots: Sequence[Any], limit: int) -> tuple[set[Term], list[Any], se
             continue
         if part in shown:
             continue
-        if part.rands:
+        parts = operands(part)
+        if parts:
             if applications == limit:
                 continue
             applications += 1
@@ -188,7 +206,7 @@ def _nearest(roots: Sequence[Any], limit: int) -> tuple[set[Term], list[Any], se
             leaves.add(part)
         shown.add(part)
         unknowns.update((prop, None) for prop in _flat(part.op._props()) if isinstance(prop, Unknown))
-        queue.extend(part.rands)
+        queue.extend(parts)
     return shown, list(unknowns), leaves
 
 
@@ -196,7 +214,7 @@ def _flat(props: Any) -> list[Any]:
     return [x for prop in props for x in (prop if type(prop) is tuple else (prop,))]
 
 
-def _operands_first(roots: Sequence[Any], shown: set[Term]) -> list[Term]:
+def _operands_first(roots: Sequence[Any], shown: set[Term], operands: Operands) -> list[Term]:
     """Return the terms that are shown, operands before what uses them."""
     order: list[Term] = []
     seen: set[Term] = set()
@@ -209,5 +227,5 @@ def _operands_first(roots: Sequence[Any], shown: set[Term]) -> list[Term]:
             elif node in shown and node not in seen:
                 seen.add(node)
                 stack.append((node, True))
-                stack += [(rand, False) for rand in reversed(node.rands)]
+                stack += [(rand, False) for rand in reversed(operands(node))]
     return order

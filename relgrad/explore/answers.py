@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 from relgrad.display.text import show
 from relgrad.explore.lazy import Lazy
+from relgrad.looks import Shown
 from relgrad.op import as_term
 from relgrad.trace.tracer import Tracer
 
-_NOTHING = "equal as they stand"
+NOTHING = "equal as they stand"
 
 
-class Answer(Mapping[str, Any]):
+class Question(NamedTuple):
+    """What answers are answers to: the two sides as terms, the variables by name, and the theory in words."""
+
+    left: Any
+    right: Any
+    variables: Mapping[str, Any]
+    theory: str
+
+
+class Answer(Mapping[str, Any], Shown):
     """What makes two expressions equal: an expression for each variable, by name or as an attribute.
 
     >>> from relgrad.leaf import Input
@@ -25,8 +34,9 @@ class Answer(Mapping[str, Any]):
     a = x + 1.0, b = x
     """
 
-    def __init__(self, bindings: Mapping[str, Any]):
+    def __init__(self, bindings: Mapping[str, Any], question: Question | None = None):
         self._bindings = dict(bindings)
+        self._question = question
 
     def __getitem__(self, name: str) -> Any:
         return self._bindings[name]
@@ -50,10 +60,12 @@ class Answer(Mapping[str, Any]):
     def __repr__(self) -> str:
         texts, where = _texts(list(self._bindings.values()))
         parts = [f"{name} = {text}" for name, text in zip(self, texts, strict=True) if name != text]
-        return "\n".join([", ".join(parts) or _NOTHING, *where])
+        return "\n".join([", ".join(parts) or NOTHING, *where])
 
-    def _repr_html_(self) -> str:
-        return _table(list(self), [self], "")
+
+def question_of(answer: Answer) -> Question | None:
+    """Return what an answer is an answer to, if it is known: its attributes are variables."""
+    return answer.__dict__["_question"]
 
 
 class Answers(Lazy[Answer]):
@@ -61,15 +73,13 @@ class Answers(Lazy[Answer]):
 
     nothing = "no answers"
 
-    def __init__(self, names: Sequence[str], answers: Iterable[Answer]):
+    def __init__(self, names: Sequence[str], answers: Iterable[Answer], question: Question | None = None):
         super().__init__(answers)
         self.names = tuple(names)
+        self.question = question
 
     def _slice(self, members: Iterable[Answer]) -> Answers:
-        return Answers(self.names, members)
-
-    def _repr_html_(self) -> str:
-        return _table(self.names, *self._first())
+        return Answers(self.names, members, self.question)
 
 
 @show.register(Answer)
@@ -84,17 +94,3 @@ def _texts(values: Sequence[Any]) -> tuple[list[str], list[str]]:
     lines = show(shown, width=10_000).split("\n") if shown else []
     texts = iter(lines)
     return [next(texts) if isinstance(x, Tracer) else repr(x) for x in values], lines[len(shown) :]
-
-
-def _table(names: Sequence[str], answers: Sequence[Answer], note: str) -> str:
-    rows = []
-    for answer in answers:
-        texts, where = _texts([answer[name] for name in names])
-        cells = [f"<td><code>{escape(text)}</code></td>" for text in texts]
-        rows.append(f"<tr>{''.join(cells) or f'<td>{_NOTHING}</td>'}</tr>")
-        if where:
-            defined = "<br>".join(escape(line.strip()) for line in where)
-            rows.append(f'<tr><td colspan="{len(names)}"><code>{defined}</code></td></tr>')
-    head = "".join(f"<th>{escape(name)}</th>" for name in names)
-    foot = note if answers else "no answers"
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>{foot and f'<p>{foot}</p>'}"

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, TypeVar
 
+from relgrad.looks import Shown
+
 T = TypeVar("T")
 
 SHOWN = 10
@@ -13,7 +15,7 @@ SHOWN = 10
 REST = "… and maybe more"
 
 
-class Lazy(Sequence[T]):
+class Lazy(Sequence[T], Shown):
     """A sequence that computes no more members than are asked for, and none twice.
 
     >>> from itertools import count
@@ -66,7 +68,7 @@ class Lazy(Sequence[T]):
         self._compute(1)
         return bool(self._found)
 
-    def _first(self) -> tuple[list[T], str]:
+    def first(self) -> tuple[list[T], str]:
         """Return the members that are printed, and what is said of the rest."""
         self._compute(SHOWN)
         more = self._rest is not None or len(self._found) > SHOWN
@@ -76,5 +78,5 @@ class Lazy(Sequence[T]):
         return repr(member)
 
     def __repr__(self) -> str:
-        members, rest = self._first()
+        members, rest = self.first()
         return "\n".join([*(list(map(self._text, members)) or [self.nothing]), *[rest] * bool(rest)])

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from relgrad.errors import RelationError, TraceError
-from relgrad.explore.answers import Answer, Answers
+from relgrad.explore.answers import Answer, Answers, Question
 from relgrad.leaf import Input
 from relgrad.logic.aco.goal import eq_aco
-from relgrad.logic.aco.theory import DECLARED, FREE, Theory
+from relgrad.logic.aco.theory import AC, DECLARED, FREE, Theory
 from relgrad.logic.equality import canonical_key
 from relgrad.logic.goals import equalo
 from relgrad.logic.unify import fresh, is_variable, label_of, reify_term, unify_terms, unknowns
@@ -142,7 +142,19 @@ def _answers(
         raise TraceError(f"{what}: fuel={fuel!r} is no number of steps", cure="pass an integer, or None")
     by_name = _by_name([as_term(x) for x in named.values()], left, right)
     goal = _goal(what, _unsqueezed(left, right), _unsqueezed(right, left), theory, fuel)
-    return Answers(tuple(by_name), _distinct(goal, by_name))
+    question = Question(left, right, by_name, _theory_in_words(theory))
+    return Answers(tuple(by_name), _distinct(goal, by_name, question), question)
+
+
+def _theory_in_words(theory: Any) -> str:
+    if theory == REALS:
+        return "the laws of real arithmetic"
+    known = {
+        id(AC): "associativity and commutativity",
+        id(DECLARED): "the laws that ops declare",
+        id(FREE): "no law",
+    }
+    return known.get(id(theory), "the laws of a theory")
 
 
 def _goal(what: str, left: Any, right: Any, theory: Any, fuel: int | None) -> Any:
@@ -199,11 +211,11 @@ def _by_name(given: Iterable[Any], *sides: Any) -> dict[str, Any]:
     return names
 
 
-def _distinct(goal: Any, by_name: Mapping[str, Any]) -> Iterator[Answer]:
+def _distinct(goal: Any, by_name: Mapping[str, Any], question: Question) -> Iterator[Answer]:
     seen = set()
     for state in goal({}):
         values = [reify_term(x, state) for x in by_name.values()]
         key = tuple([canonical_key(x) if is_term(x) and x.ground else x for x in values])
         if key not in seen:
             seen.add(key)
-            yield Answer({name: wrap(x) for name, x in zip(by_name, values, strict=True)})
+            yield Answer({name: wrap(x) for name, x in zip(by_name, values, strict=True)}, question)

@@ -15,6 +15,7 @@ from itertools import chain, islice, permutations, zip_longest
 from typing import Any, NamedTuple
 
 from relgrad.bounds import in_words, is_empty, meet, range_of
+from relgrad.display.rows import condition_name
 from relgrad.display.text import show
 from relgrad.explore.lazy import Lazy
 from relgrad.explore.spellings import rewordings
@@ -38,6 +39,7 @@ from relgrad.logic.build import build_product, build_sum, number_term
 from relgrad.logic.group import ProductView, SumView
 from relgrad.logic.match import match
 from relgrad.logic.unify import State, unify_terms
+from relgrad.looks import Shown
 from relgrad.ops.arithmetic import add, multiply
 from relgrad.relation import Library, Relation
 from relgrad.schedule import schedule
@@ -68,7 +70,7 @@ _RANGES = {"positive": POSITIVE, "nonnegative": NONNEGATIVE, "negative": -POSITI
 
 
 @dataclass(frozen=True)
-class Reason:
+class Reason(Shown):
     """What became of a row at a place: the gate that refused it, in words, and a change that would let it fire.
 
     `gate` is one of `GATES`; `place` is None, and `where` empty, of a program without any place. `change` is empty
@@ -89,7 +91,7 @@ class Reason:
         return head + "\n".join(f"  {line}" for line in (self.text + change).split("\n"))
 
 
-class Reasons(Sequence[Reason]):
+class Reasons(Sequence[Reason], Shown):
     """The reasons of a row at the places of a program, the nearest to its firing first; `str` tells them."""
 
     def __init__(self, row: str, reasons: Iterable[Reason]):
@@ -118,13 +120,20 @@ class Rewrites(Lazy[Found]):
 
     nothing = "nothing can be done here"
 
+    def __init__(self, found: Iterable[Found], place: Term, library: Library):
+        super().__init__(found)
+        self.place, self.library = place, library
+
+    def _slice(self, members: Iterable[Found]) -> Rewrites:
+        return Rewrites(members, self.place, self.library)
+
     def _text(self, member: Found) -> str:
         return f"{member.name}: {_text(member.term)} — {member.why}"
 
 
 def rewrites_of(t: Term, library: Library) -> Rewrites:
     """Return all that can be done at the root of a term: rows and simplifications, the most specific first."""
-    return Rewrites(moves(t, library))
+    return Rewrites(moves(t, library), t, library)
 
 
 def reasons(row: Relation, derivation: Derivation, library: Library, lines: Mapping[Term, str]) -> Reasons:
@@ -223,16 +232,20 @@ class _Trial:
         assert best is not None
         _, condition, s = best
         about = [reify_term(x, s) for x in getattr(condition, "about", ())]
-        known = [in_words(_text(x), range_of(x)) for x in about if is_term(x) and _name(condition) in _RANGES]
+        known = [
+            in_words(_text(x), range_of(x))
+            for x in about
+            if is_term(x) and condition_name(condition) in _RANGES
+        ]
         shapes = [
             f"{_text(x)} has shape {x.type.shape}" for x in about if is_term(x) and not known and x.ground
         ]
         text = "\n".join(
             [
                 f"it matches with {self._bindings(s)}",
-                f"{_name(condition)}({', '.join(map(_text, about))}) is not known to hold"
+                f"{condition_name(condition)}({', '.join(map(_text, about))}) is not known to hold"
                 if about
-                else f"{_name(condition)} finds nothing for these",
+                else f"{condition_name(condition)} finds nothing for these",
                 *[f"what is known: {fact}" for fact in (*known, *shapes)],
             ]
         )
@@ -314,7 +327,7 @@ class _Trial:
                     if self.fires(new) is not None:
                         ranges = ", ".join(f"{x.op.label!r}: relgrad.{name}" for x in some)
                         return f"with assume={{{ranges}}}"
-        known = _RANGES.get(_name(condition))
+        known = _RANGES.get(condition_name(condition))
         if known is None or len(about) != 1 or not is_term(about[0]):
             return ""
         (u,) = about
@@ -479,15 +492,6 @@ def _assuming(x: Term, known: Interval) -> Term | None:
         return None
     props = [both if name == "range" else x for name, x in zip(x.op.__props__, x.op._props(), strict=True)]
     return term(x.op.with_props(props))
-
-
-def _name(condition: Any) -> str:
-    """Return what an author calls a condition."""
-    return (
-        condition.__qualname__.split(".")[0]
-        if "<locals>" in condition.__qualname__ and not hasattr(condition, "about")
-        else condition.__name__
-    )
 
 
 def _unanchored(t: Term) -> Term:

@@ -17,6 +17,7 @@ from relgrad.errors import DerivationError, OpError
 from relgrad.gradient import flows_of
 from relgrad.leaf import Input
 from relgrad.logic import equal_ground, theories_of
+from relgrad.looks import Shown
 from relgrad.relation import Library
 from relgrad.schedule import replay
 from relgrad.schedule.relate import relate_rows
@@ -54,7 +55,7 @@ class Checked:
 
 
 @dataclass(frozen=True)
-class Verified:
+class Verified(Shown):
     """A derivation as it was verified; its `str` says what holds, and names what does not."""
 
     steps: tuple[Checked, ...]

@@ -1,0 +1,198 @@
+"""Terms in part, as looks show them: implicit gradients as shells around what they differentiate, and marks on parts.
+
+Where `show` writes `gradient(y, 1.0, x, pairs=1)[0]`, there stands `∂[y]/∂x` here. Marks are signs of Unicode's private
+use within the text, which `painted` turns into what colours them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from relgrad.display.text import Picture
+from relgrad.gradient import Gradient, Pushforward
+from relgrad.op import Constant, Project, Symbolic, as_term, is_constant
+from relgrad.ops.structure import BroadcastTo
+from relgrad.syntax import ATOM, PRODUCT, SUM, Expr
+from relgrad.term import Term, Unknown, is_term, reachable
+
+APPLICATIONS = 60
+"""So many applications are shown, those nearest to the root."""
+OPERANDS = 24
+"""So many operands of one application are shown."""
+LONGEST = 20_000
+"""A text is cut where it is longer."""
+
+SHELL = 0
+"""The mark of an implicit gradient."""
+_OPEN, _CLOSE, _LAST = 0xE001, "\ue000", 0xF8FF
+
+
+Marks = Mapping[Any, Sequence[int]]
+"""The numbers that terms and variables are marked with."""
+
+
+class Flow(NamedTuple):
+    """A summand of an implicit derivative: ∂value/∂by, times `factor` where it is not one."""
+
+    value: Any
+    by: Any
+    factor: Any
+
+
+def flows(node: Term) -> list[Flow] | None:
+    """Return what an output of an implicit gradient or pushforward is the sum of; None of any other term."""
+    inner: Any = node.rands[0] if type(node.op) is Project else None
+    if not is_term(inner):
+        return None
+    if isinstance(inner.op, Gradient):
+        values, cotangents, wrt = inner.op.parts(inner)
+        x = wrt[node.op.index]
+        return [Flow(v, x, None if is_one(g) else g) for v, g in zip(values, cotangents, strict=True)]
+    if isinstance(inner.op, Pushforward):
+        values, inputs, tangents = inner.op.parts(inner)
+        y = values[node.op.index]
+        return [Flow(y, x, None if is_one(t) else t) for x, t in zip(inputs, tangents, strict=True)]
+    return None
+
+
+def is_one(x: Any) -> bool:
+    """Whether a term is a one, or an array of them."""
+    if is_term(x) and type(x.op) is BroadcastTo:
+        return is_one(x.rands[0])
+    return is_constant(x) and x.op.value.size > 0 and bool(np.all(x.op.value == 1))
+
+
+class Brief(Picture):
+    """A picture with shells, and with marks on some terms and variables."""
+
+    def __init__(self, roots: Sequence[Any], width: int, limit: int, marks: Marks | None = None):
+        self._marks = marks or {}
+        super().__init__(roots, width, limit)
+
+    def operands(self, node: Term) -> tuple[Any, ...]:
+        found = flows(node)
+        if found is not None:
+            return tuple(dict.fromkeys([part for flow in found for part in flow if part is not None]))
+        return node.rands[:OPERANDS]
+
+    def label(self, variable: Any) -> str:
+        return _unsigned(super().label(variable))
+
+    def text(self, part: Any) -> Expr:
+        expr = super().text(part)
+        numbers = self._marks.get(part) or (self._marks.get(self.fused(part), ()) if is_term(part) else ())
+        return expr._replace(text=signed(expr.text, *numbers))
+
+    def definition(self, node: Term) -> Expr:
+        found = flows(node)
+        if found is not None:
+            parts = [self._flow(flow) for flow in found]
+            return parts[0] if len(parts) == 1 else Expr(" + ".join([p.within(SUM) for p in parts]), SUM)
+        if len(node.rands) > OPERANDS:
+            shown = ", ".join([self.text(x).text for x in self.operands(node)])
+            return Expr(f"{node.op.name}({shown}, … {len(node.rands) - OPERANDS} more)")
+        if type(node.op) is Constant or not node.rands:
+            expr = super().definition(node)
+            return expr._replace(text=_unsigned(expr.text))
+        expr = super().definition(node)
+        # A variable among the axes stands in the template, not in one of its holes.
+        props = [x for x in self.fused(node).op._props() if isinstance(x, Unknown) and x in self._marks]
+        for variable in props:
+            name = self.label(variable)
+            text = re.sub(rf"={re.escape(name)}(?!\w)", f"={signed(name, *self._marks[variable])}", expr.text)
+            expr = expr._replace(text=text)
+        return expr
+
+    def _flow(self, flow: Flow) -> Expr:
+        inner = f"∂[{self.text(flow.value).text}]/∂{self.text(flow.by).within(ATOM)}"
+        shell = signed(inner, SHELL)
+        if flow.factor is None:
+            return Expr(shell)
+        return Expr(f"{self.text(flow.factor).within(PRODUCT)} · {shell}", PRODUCT)
+
+
+class Shown(NamedTuple):
+    """Lines of text with signs in them, and what is said of what they leave out."""
+
+    lines: list[str]
+    where: list[str]
+    cut: str
+
+    @property
+    def text(self) -> str:
+        """The whole text, definitions after `where`."""
+        named = [f"{'        ' if i else '  where '}{line}" for i, line in enumerate(self.where)]
+        return "\n".join([*self.lines, *named])
+
+
+def brief(terms: Any, width: int = 90, limit: int = APPLICATIONS, marks: Marks | None = None) -> Shown:
+    """Return the text of a term, a pattern or a symbolic array, or of several, with marks on parts of it."""
+    roots = roots_of(terms)
+    picture = Brief(roots, width, limit, marks)
+    lines = [picture.text(root).text for root in roots]
+    where = [f"{picture.names[node]} = {picture.definition(node).text}" for node in picture.named]
+    return Shown([*map(_cut, lines)], [*map(_cut, where)], cut_of(roots, limit))
+
+
+def roots_of(terms: Any) -> list[Any]:
+    """Return the terms of a symbolic array, a term or a pattern, or of several."""
+    if is_term(terms) or isinstance(terms, (Unknown, Symbolic)):
+        terms = [terms]
+    return [as_term(x) for x in terms]
+
+
+def cut_of(roots: Sequence[Any], limit: int) -> str:
+    """Return how much of some terms is shown, in words; nothing of those that are shown whole."""
+    count = applications(*roots)
+    return f"{limit:,} of {count:,} operations are shown, those nearest to the root" if count > limit else ""
+
+
+def applications(*roots: Any) -> int:
+    """Return how many applications there are below the roots."""
+    return sum(1 for node in reachable(*roots) if node.rands)
+
+
+def signed(text: str, *numbers: int) -> str:
+    """Return text within the signs of marks, those of the first number outside."""
+    opening = "".join([chr(min(_OPEN + n, _LAST)) for n in numbers])
+    return f"{opening}{text}{_CLOSE * len(numbers)}"
+
+
+def painted(text: str, plain: Callable[[str], str], paint: Callable[[str, int], str]) -> str:
+    """Return a text whose marked parts were painted, inner ones first, and whose other parts were made `plain`.
+
+    >>> painted(signed("x", 1) + " < y", str.upper, lambda text, n: f"[{text}|{n}]")
+    '[X|1] < Y'
+    """
+    stack: list[tuple[int, list[str]]] = [(-1, [])]
+    for piece in re.split("([\ue000-\uf8ff])", text):
+        if piece == _CLOSE:
+            # A text that was cut may close what it does not open.
+            if len(stack) > 1:
+                n, inner = stack.pop()
+                stack[-1][1].append(paint("".join(inner), n))
+        elif len(piece) == 1 and _OPEN <= ord(piece) <= _LAST:
+            stack.append((ord(piece) - _OPEN, []))
+        else:
+            stack[-1][1].append(plain(piece))
+    while len(stack) > 1:
+        n, inner = stack.pop()
+        stack[-1][1].append(paint("".join(inner), n))
+    return "".join(stack[0][1])
+
+
+def unpainted(text: str) -> str:
+    """Return a text without its marks."""
+    return _unsigned(text, "")
+
+
+def _unsigned(text: str, instead: str = "�") -> str:
+    return re.sub("[\ue000-\uf8ff]", instead, text)
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= LONGEST else line[:LONGEST] + "…"

@@ -1,0 +1,174 @@
+"""How hazards, accuracies and checks show themselves."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Sequence
+from pathlib import PurePath
+from typing import Any
+
+from relgrad.accuracy.check_op import OpCheck
+from relgrad.accuracy.hazards import Hazard
+from relgrad.accuracy.report import Box, Check, Witness, assignments
+from relgrad.accuracy.result import HEAD, Accuracy
+from relgrad.display.brief import brief, unpainted
+from relgrad.display.latex import formula, worded
+from relgrad.display.page import Markup, code, details, element, facts, framed, joined, note, table
+from relgrad.display.terms import coded, displayed, term_fragment
+from relgrad.looks import html, latex, plain
+
+
+def line_of(where: str) -> str:
+    """Return the line of code at `file:number`, or nothing where there is none."""
+    file, _, number = where.rpartition(":")
+    return linecache.getline(file, int(number)).strip() if number.isdigit() else ""
+
+
+def near(where: str) -> str:
+    """Return a place without the folders that differ from one machine to the next.
+
+    >>> near("/somewhere/deep/project/loss.py:12")
+    'project/loss.py:12'
+    """
+    return "/".join(PurePath(where).parts[-2:])
+
+
+def removed_by(hazard: Hazard) -> str:
+    """Return what removes a hazard, in words."""
+    return ", ".join(hazard.relations) or "nothing in the library"
+
+
+def hazard_fragment(hazard: Hazard) -> Markup:
+    """Return where a hazard is, what is lost, at which input, and what removes it."""
+    said = [
+        ("at", coded(near(hazard.where))),
+        ("line", coded(line_of(hazard.where))),
+        ("in", term_fragment(hazard.term)),
+        ("loses", f"{hazard.bits:.0f} bits of the {hazard.output}"),
+        ("input", code(assignments(hazard.inputs))),
+        ("removed by", coded(removed_by(hazard)) if hazard.relations else removed_by(hazard)),
+    ]
+    return facts([pair for pair in said if pair[1] != code("")])
+
+
+def hazard_title(hazard: Hazard) -> str:
+    """Return a hazard in a line."""
+    return f"{hazard.kind}, {hazard.bits:.0f} bits, at {near(hazard.where)}"
+
+
+@html.register
+def _(hazard: Hazard) -> str:
+    head = element("p", element("strong", hazard.kind))
+    return framed(joined([head, hazard_fragment(hazard)]), f"hazard: {hazard.kind}")
+
+
+@latex.register
+def _(hazard: Hazard) -> str:
+    return displayed(rf"{worded(hazard.kind)}\ \text{{in}}\ {formula(hazard.term)}")
+
+
+@plain.register
+def _(hazard: Hazard) -> str:
+    lines = [
+        hazard_title(hazard),
+        f"  in          {unpainted(brief(hazard.term, width=80, limit=8).text)}",
+        f"  loses       {hazard.bits:.0f} bits of the {hazard.output} at {assignments(hazard.inputs)}",
+        f"  removed by  {removed_by(hazard)}",
+    ]
+    return "\n".join(lines)
+
+
+@html.register
+def _(found: Accuracy) -> str:
+    rows = [(*row[:-1], code(row[-1]) if row[-1] else "") for row in found.rows()]
+    notes = joined(map(note, found.notes()))
+    return framed(joined([table(HEAD, rows, title_of(found)), notes]), "accuracy, in bits lost")
+
+
+@latex.register
+def _(found: Accuracy) -> str:
+    return displayed(array(HEAD, found.rows()))
+
+
+def title_of(found: Accuracy) -> str:
+    """Return what was measured, and at how many points."""
+    count = len(found.inputs)
+    return f"{found.name} at {count} point{'s' * (count != 1)}"
+
+
+def array(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    r"""Return a table in LaTeX, its first column to the left, the others to the right.
+
+    >>> array(["f", "bits"], [["x", "1.0"]])
+    '\\begin{array}{lr}\\mathrm{f} & \\mathrm{bits}\\\\\\hline \\mathrm{x} & \\mathrm{1.0}\\end{array}'
+    """
+    lines = [" & ".join([worded(cell) for cell in row]) for row in (head, *rows)]
+    body = r"\\\hline " + r"\\".join(lines[1:]) if rows else ""
+    return rf"\begin{{array}}{{l{'r' * (len(head) - 1)}}}{lines[0]}{body}\end{{array}}"
+
+
+def witness_fragment(witness: Witness) -> Markup:
+    """Return an input at which something is false, and what stands there."""
+    return facts(
+        [
+            (witness.why, code(assignments(witness.inputs))),
+            ("left", code(witness.left) if witness.left else ""),
+            ("right", code(witness.right) if witness.right else ""),
+            ("program", code(witness.subject) if witness.subject else ""),
+            ("becomes", code(witness.result) if witness.result else ""),
+        ]
+    )
+
+
+@html.register
+def _(check: Check) -> str:
+    boxes = joined([_boxed(box) for box in check.boxes[:4]], Markup("<br>"))
+    wins = f"{check.gain:.1f} bits on average; more than two at {check.better:.0%} of the points, "
+    said = [
+        ("source", check.source),
+        ("refused", f"it has no {' and no '.join(check.without)}" if check.without else ""),
+        ("false", witness_fragment(check.witness) if check.witness else ""),
+        ("compared", f"at {check.compared} of {check.points} points of its domain" if check.points else ""),
+        ("proved", boxes),
+        ("applied", f"in {check.matched} of {check.subjects} random programs" if check.subjects else ""),
+        ("wins", f"{wins}loses as much at {check.worse:.0%}" if len(check.before) else ""),
+        ("loses most", _loss(check)),
+    ]
+    return framed(joined([_verdict(check), facts(said)]), f"check of {check.name}: {check.verdict}")
+
+
+def _boxed(box: Box) -> Markup:
+    return code(str(box))
+
+
+def _loss(check: Check) -> Any:
+    if not check.worst or check.worst.bits <= 2:
+        return ""
+    return joined([f"{check.worst.bits:.1f} bits at ", code(assignments(check.worst.inputs))])
+
+
+def _verdict(check: Check | OpCheck) -> Markup:
+    # A sign beside the word, so that a glance tells, and nothing by colour.
+    sign = "✓" if check.ok else "✗"
+    return element("p", element("strong", coded(check.name)), f": {sign} {check.verdict}")
+
+
+@html.register
+def _(check: OpCheck) -> str:
+    rows = [
+        (
+            claim.what,
+            f"not refuted at {claim.tried} inputs"
+            if claim.witness is None
+            else details("✗ false", witness_fragment(claim.witness), opened=True),
+        )
+        for claim in check.claims
+    ]
+    body = joined([_verdict(check), table(("what it says", "what was found"), rows)])
+    return framed(body, f"check of {check.name}: {check.verdict}")
+
+
+@latex.register(Check)
+@latex.register(OpCheck)
+def _(check: Any) -> str:
+    return displayed(worded(f"{check.name}: {check.verdict}"))
