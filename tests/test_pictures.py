@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import doctest
 import math
 import xml.etree.ElementTree as ET
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -372,3 +374,11 @@ def test_digits_are_lost_where_numbers_are_close():
     assert rg.difference(1 + 2.0**-30, 1.0).lost == pytest.approx(31, abs=1)
     assert rg.difference(1.0, 1.0).lost == 53
     assert "say nothing" in str(rg.difference(1.0000001, 1.0))
+
+
+def test_the_examples_of_the_documentation_run():
+    file = Path(__file__).resolve().parent.parent / "docs" / "pictures.md"
+    test = doctest.DocTestParser().get_doctest(file.read_text(encoding="utf-8"), {}, file.name, str(file), 0)
+    results = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test)
+    assert results.attempted > 10
+    assert results.failed == 0
