@@ -1,4 +1,4 @@
-"""The command line: `relgrad check`, `relgrad lint` and `relgrad accuracy`."""
+"""The command line: `relgrad check`, `relgrad lint`, `relgrad accuracy` and `relgrad explain`."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ import numpy as np
 
 from relgrad.accuracy.report import Check, checks_table
 from relgrad.api import LIBRARY  # pyright: ignore[reportAttributeAccessIssue]  # from relations/
+from relgrad.display.derivation import Explanation
+from relgrad.display.walk import walk
 from relgrad.errors import RelgradError
 from relgrad.examine import accuracy, check, check_simplifications, floats, lint
+from relgrad.pictures import steps
 from relgrad.relation import Relation
 
 ARGUMENTS = "Python expressions of NumPy, floats(low, high, shape) and the file's names; missing ones are 1.0"
@@ -51,6 +54,13 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("arguments", nargs="*", metavar="ARGUMENT", help=ARGUMENTS)
         command.add_argument("--points", type=_positive, default=100, help="how many inputs are tried")
         command.set_defaults(run=run)
+    command = commands.add_parser(
+        "explain", help="show the steps by which a function becomes what is computed"
+    )
+    command.add_argument("function", metavar="FILE:FUNCTION")
+    command.add_argument("arguments", nargs="*", metavar="ARGUMENT", help=ARGUMENTS)
+    command.add_argument("--step", action="store_true", help="one step at a time, with the whole program")
+    command.set_defaults(run=_explain)
     return parser
 
 
@@ -96,6 +106,16 @@ def _lint(options: argparse.Namespace) -> int:
 def _accuracy(options: argparse.Namespace) -> int:
     function, arguments = _subject(options.function, options.arguments)
     print(accuracy(function, *arguments, points=options.points))
+    return 0
+
+
+def _explain(options: argparse.Namespace) -> int:
+    function, arguments = _subject(options.function, options.arguments)
+    found = steps(function, *arguments)
+    if options.step:
+        walk(found)
+    else:
+        print(Explanation(found.derivation))
     return 0
 
 

@@ -303,8 +303,12 @@ class Transformed(Shown):
 
     def explain(self, /, *args: Any, **kwargs: Any) -> Explanation:
         """Return the steps that lead from the function as written to what is computed; to be printed."""
-        derivation = self._run(self._first + args, kwargs).program.derivation
-        return Explanation(Proof.of(derivation, self.settings.library))
+        args = self._first + args
+        program = self._run(args, kwargs).program
+        values: dict[Term, Any] = dict(program.traced.outside)
+        if not has_tracer(args, kwargs):
+            values |= zip(program.traced.inputs, arrays(args, kwargs), strict=True)
+        return Explanation(Proof.of(program.derivation, self.settings.library), values)
 
     def lines(self, /, *args: Any, **kwargs: Any) -> Lines:
         """Return the lines of the user's code at which the terms of a call are made, those of its gradient as well."""

@@ -58,6 +58,7 @@ ORDER = (
     "api",
     "examine",
     "shown",
+    "pictures",
     "cli",
 )
 """The rooms, in the order in which data flows: each imports only from itself and from rooms before it."""

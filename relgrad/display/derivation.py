@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Mapping
 from typing import Any
 
 from relgrad.bounds import in_words
 from relgrad.display.text import show
+from relgrad.looks import Shown
 from relgrad.step import Derivation, Step
+from relgrad.term import Term
 
 WIDTH = 100
 LIMIT = 16
 """A step shows at most this many applications of what stood before it and after; the rest is `…`."""
 
 
-class Explanation:
-    """The steps of a derivation; its `str` is readable in 100 columns."""
+class Explanation(Shown):
+    """The steps of a derivation, and the values of the inputs of which it was asked; its `str` has 100 columns."""
 
-    def __init__(self, derivation: Derivation):
+    def __init__(self, derivation: Derivation, values: Mapping[Term, Any] | None = None):
         self.derivation = derivation
+        self.values = values or {}
 
     @property
     def steps(self) -> tuple[Step, ...]:

@@ -1,0 +1,99 @@
+"""What pictures share: SVG that scales, is read aloud, and is legible on light and dark paper."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from relgrad.display.page import Markup, element, joined
+from relgrad.looks import Shown
+
+FONT = "ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace"
+SIZE = 12
+LETTER = 0.62 * SIZE
+"""How wide a letter is, rounded up: lines of text are given room without a browser that measures them."""
+NAIVE, RELGRAD, OTHER = "#c4474d", "#4a7cc9", "#a86a1c"
+"""Colours that are legible on white and on black."""
+
+_PAPER = (
+    ".relgrad-paper{color:#1b1b1b}.relgrad-paper>.paper{fill:#fff}"
+    "@media (prefers-color-scheme:dark){.relgrad-paper{color:#ececec}.relgrad-paper>.paper{fill:#161616}}"
+)
+_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+class Picture(Shown):
+    """A picture: `svg()` is its text, `save(path)` writes it, and `str` says in words or in a table what it shows."""
+
+    title: str
+
+    def drawn(self) -> tuple[float, float, Markup]:
+        """Return the width, the height, and what is drawn."""
+        raise NotImplementedError
+
+    def svg(self) -> str:
+        """Return the picture to be put into a page, whose ink it takes."""
+        return self._made({})
+
+    def _repr_svg_(self) -> str:
+        """Return the picture on paper of its own, which is dark where the reader's is."""
+        return self._made({"class_": "relgrad-paper", "color": "#1b1b1b"})
+
+    def save(self, path: str | Path) -> None:
+        """Write the picture, on paper of its own, to a file of SVG."""
+        Path(path).write_text(self._repr_svg_(), encoding="utf-8")
+
+    def _made(self, paper: dict[str, str]) -> str:
+        width, height, body = self.drawn()
+        box = f"0 0 {width:g} {height:g}"
+        sheet = [
+            element("style", Markup(_PAPER)),
+            element("rect", width=f"{width:g}", height=f"{height:g}", fill="#fff", class_="paper"),
+        ]
+        said = [element("title", legible(self.title)), element("desc", legible(str(self)))]
+        return element(
+            "svg",
+            *said,
+            *(sheet if paper else []),
+            body,
+            xmlns="http://www.w3.org/2000/svg",
+            viewBox=box,
+            width=f"{width:g}",
+            height=f"{height:g}",
+            style="max-width:100%;height:auto",
+            role="img",
+            aria_label=legible(self.title),
+            fill="none",
+            stroke="none",
+            font_family=FONT,
+            font_size=SIZE,
+            **paper,
+        )
+
+
+def legible(said: str) -> str:
+    """Return text without the characters that XML has not."""
+    return _NO_XML.sub("�", said)
+
+
+def label(said: Any, x: float, y: float, anchor: str = "middle", **attributes: Any) -> Markup:
+    """Return text at a place, in the page's ink."""
+    attributes = {"fill": "currentColor", "text_anchor": anchor, **attributes}
+    return element("text", legible(str(said)), x=f"{x:g}", y=f"{y:g}", **attributes)
+
+
+def line(x1: float, y1: float, x2: float, y2: float, **attributes: Any) -> Markup:
+    """Return a straight line, in the page's ink."""
+    attributes = {"stroke": "currentColor", **attributes}
+    return element("line", x1=f"{x1:g}", y1=f"{y1:g}", x2=f"{x2:g}", y2=f"{y2:g}", **attributes)
+
+
+def group(*parts: Any, **attributes: Any) -> Markup:
+    """Return parts as one."""
+    return element("g", joined(parts), **attributes)
+
+
+def width_of(said: str) -> float:
+    """Return how much room a line of text takes."""
+    return LETTER * len(said)
