@@ -15,6 +15,7 @@ from relgrad.api import (
     value_and_grad,
     vjp,
 )
+from relgrad.authoring import loops, new_relation, overlaps
 from relgrad.contract import Laws
 from relgrad.conventions import Conventions
 from relgrad.display.text import show
@@ -166,10 +167,13 @@ __all__ = [
     "logdiffexp",
     "logit",
     "logsumexp",
+    "loops",
     "match",
     "monotone",
     "negative",
+    "new_relation",
     "nonnegative",
+    "overlaps",
     "positive",
     "pushforward",
     "relation",

@@ -13,6 +13,9 @@ from typing import Any
 
 from relgrad.accuracy.report import Check, checks_table
 from relgrad.api import LIBRARY  # pyright: ignore[reportAttributeAccessIssue]  # from relations/
+from relgrad.authoring import Refuted, new_relation
+from relgrad.authoring.search import search, told
+from relgrad.authoring.written import TEMPLATE
 from relgrad.errors import RelgradError
 from relgrad.examine import accuracy, check, check_simplifications, lint
 from relgrad.findings import FORMATS, Findings
@@ -49,6 +52,8 @@ def _parser() -> argparse.ArgumentParser:
     _add_check(commands)
     _add_lint(commands)
     _add_accuracy(commands)
+    _add_relations(commands)
+    _add_new_relation(commands)
     return parser
 
 
@@ -84,6 +89,28 @@ def _add_accuracy(commands: Any) -> None:
     )
     _add_subject(command)
     command.set_defaults(run=_accuracy)
+
+
+def _add_relations(commands: Any) -> None:
+    command = commands.add_parser("relations", help="list the relations of the library, or of files")
+    command.add_argument("files", nargs="*", metavar="FILE", help="a Python file that defines relations")
+    command.add_argument("--search", metavar="WORDS", default="", help='such as "sum of exponentials"')
+    command.add_argument("-v", "--verbose", action="store_true", help="show the equations and sources")
+    command.set_defaults(run=_relations)
+
+
+def _add_new_relation(commands: Any) -> None:
+    command = commands.add_parser(
+        "new-relation", help="write a relation that states that two sides are equal"
+    )
+    sides = "a Python expression of NumPy; its other names are variables"
+    command.add_argument("left", nargs="?", metavar="LEFT", help=f"as people write it: {sides}")
+    command.add_argument("right", nargs="?", metavar="RIGHT", help="what is to be computed instead")
+    command.add_argument("--name", default="", help="of the row; by default after its left side")
+    command.add_argument("--doc", default="", help="what it states, in a sentence")
+    command.add_argument("--source", default="", help="where that can be looked up")
+    command.add_argument("--template", action="store_true", help="print a file of relations to start from")
+    command.set_defaults(run=_new_relation)
 
 
 def _add_subject(command: argparse.ArgumentParser) -> None:
@@ -129,6 +156,37 @@ def _accuracy(options: argparse.Namespace) -> int:
     with of_users(options.function):
         measured = accuracy(function, *arguments, points=options.points)
     print(measured)
+    return 0
+
+
+def _relations(options: argparse.Namespace) -> int:
+    rows = [row for file in options.files for row in relations_of(file)] if options.files else list(LIBRARY)
+    found = search(options.search, rows)
+    for row in found:
+        print("\n".join(told(row, options.verbose)), end="\n\n" if options.verbose else "\n")
+    if not found:
+        print(f"no relation is about {options.search!r}", file=sys.stderr)
+    return 0 if found else 1
+
+
+def _new_relation(options: argparse.Namespace) -> int:
+    if options.template:
+        print(TEMPLATE, end="")
+        return 0
+    if options.left is None or options.right is None:
+        raise RelgradError(
+            "new-relation needs a left and a right side",
+            where="the command line",
+            cure='relgrad new-relation "np.log(np.exp(a) + np.exp(b))" "np.logaddexp(a, b)", or --template',
+        )
+    about = {"name": options.name, "doc": options.doc, "source": options.source}
+    try:
+        found = new_relation(options.left, options.right, **about)
+    except Refuted as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(found)
+    print(*("# " + line for line in found.notes), sep="\n", file=sys.stderr)
     return 0
 
 

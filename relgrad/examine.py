@@ -29,6 +29,7 @@ from relgrad.explore.reasons import Reason, Reasons, Rewrites, nearest_rows, rea
 from relgrad.explore.spellings import Spellings
 from relgrad.explore.spellings import spellings as spellings_of
 from relgrad.op import Op
+from relgrad.progress import progress
 from relgrad.relation import Library, Relation
 from relgrad.schedule import strategy as strategy_of
 from relgrad.schedule.relate import SIMPLIFICATIONS
@@ -80,7 +81,7 @@ def accuracy(
     return measure(
         fun,
         args,
-        library=_library(relations),
+        library=library_of(relations),
         strategy=strategy_of(strategy),
         points=points,
         seed=seed,
@@ -105,7 +106,7 @@ def lint(
     """
 
     def find(*args: Any) -> Hazards:
-        chosen = _library(relations), strategy_of(strategy)
+        chosen = library_of(relations), strategy_of(strategy)
         return Hazards(hazards(fun, args, library=chosen[0], strategy=chosen[1], points=points, seed=seed))
 
     return find
@@ -134,7 +135,8 @@ def check_simplifications(seed: int = 0, subjects: int = 32) -> list[Check]:
     Each has ten times as many as `subjects`, since it looks for its own places in them. Raises MissingDependency
     without python-flint.
     """
-    return [check_simplification(name, 10 * subjects, seed, show) for _, _, name, _, _ in SIMPLIFICATIONS]
+    with progress("checking simplifications", SIMPLIFICATIONS) as each:
+        return [check_simplification(name, 10 * subjects, seed, show) for _, _, name, _, _ in each]
 
 
 def spellings(subject: Any, relations: Relations = None, seed: int = 0) -> Spellings:
@@ -146,7 +148,7 @@ def spellings(subject: Any, relations: Relations = None, seed: int = 0) -> Spell
     >>> print(show(spellings(LIBRARY["log_of_one_plus_exponential"])[0]))
     log(1.0 + exp(x))
     """
-    return spellings_of(subject, _library(relations), seed)
+    return spellings_of(subject, library_of(relations), seed)
 
 
 def why_not(
@@ -181,10 +183,10 @@ def why_not(
                 cause="a row fires, or does not, somewhere",
                 cure="write why_not(row, fun)(*args), or why_not(fun)(*args) for hazards that remain",
             )
-        return lambda *args: _remaining(subject, args, _library(relations), strategy, points, seed)
+        return lambda *args: _remaining(subject, args, library_of(relations), strategy, points, seed)
     program = fun if isinstance(fun, Transformed) else stabilize(fun, relations=relations, strategy=strategy)
     library = program.settings.library
-    row = _row(subject, library)
+    row = row_of(subject, library)
 
     def ask(*args: Any, **kwargs: Any) -> Reasons:
         derivation = program.explain(*args, **kwargs).derivation
@@ -204,7 +206,7 @@ def rewrites(expression: Any, relations: Relations = None) -> Rewrites:
     Each is a move with a name, the term that it makes, the reason and the bindings. Raises TraceError for what is no
     expression.
     """
-    return rewrites_of(term(expression), _library(relations))
+    return rewrites_of(term(expression), library_of(relations))
 
 
 def load_derivation(path: str | Path, relations: Relations = None) -> Proof:
@@ -213,10 +215,11 @@ def load_derivation(path: str | Path, relations: Relations = None) -> Proof:
     `relations` are those that its rows are matched with again when it is verified. Raises DerivationError for what is
     no derivation, of another version, or made with ops of modules that are not imported.
     """
-    return Proof.from_json(Path(path).read_text(encoding="utf-8"), _library(relations))
+    return Proof.from_json(Path(path).read_text(encoding="utf-8"), library_of(relations))
 
 
-def _row(subject: Any, library: Library) -> Relation:
+def row_of(subject: Any, library: Library) -> Relation:
+    """Return a row, or the row of a library that has a name; raises RelationError, with the nearest, where none has."""
     if isinstance(subject, Relation):
         return subject
     names = [row.name for row in library]
@@ -300,7 +303,8 @@ def _described(hazard: Hazard) -> str:
     return "\n".join(lines)
 
 
-def _library(relations: Relations) -> Library:
+def library_of(relations: Relations) -> Library:
+    """Return the library that `relations=` means: that of the package by default."""
     if relations is None:
         return LIBRARY
     return relations if isinstance(relations, Library) else Library(relations)
