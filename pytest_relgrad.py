@@ -138,14 +138,9 @@ class _Lint(_Item):
     """A call, which must have no hazards but those that are ignored for a reason."""
 
     def runtest(self) -> None:
-        from relgrad import lint
-        from relgrad.findings import Findings
-        from relgrad.loading import of_users, subject
+        from relgrad.findings import examined
 
-        place = f"{self.path}:{self.name.removeprefix('lint[').removesuffix(']')}"
-        function, arguments = subject(place)
-        with of_users(place):
-            found = Findings.of(lint(function)(*arguments))
+        found = examined(f"{self.path}:{self.name.removeprefix('lint[').removesuffix(']')}")
         if not found.ok:
             raise _Found(str(found))
 

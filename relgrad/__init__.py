@@ -56,6 +56,7 @@ from relgrad.logic.laws import (
     linear,
     monotone,
 )
+from relgrad.magic import load_ipython_extension
 from relgrad.op import Op, apply
 from relgrad.ops import (
     expit,
@@ -160,6 +161,7 @@ __all__ = [
     "linear",
     "lint",
     "load_derivation",
+    "load_ipython_extension",
     "log1mexp",
     "log_cosh",
     "log_expit",

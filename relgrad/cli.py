@@ -17,8 +17,8 @@ from relgrad.authoring import Refuted, new_relation
 from relgrad.authoring.search import search, told
 from relgrad.authoring.written import TEMPLATE
 from relgrad.errors import RelgradError
-from relgrad.examine import accuracy, check, check_simplifications, lint
-from relgrad.findings import FORMATS, Findings
+from relgrad.examine import accuracy, check, check_simplifications
+from relgrad.findings import FORMATS, examined
 from relgrad.loading import of_users, relations_of, subject
 from relgrad.progress import progress
 
@@ -144,9 +144,7 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _lint(options: argparse.Namespace) -> int:
-    function, arguments = subject(options.function, options.arguments)
-    with of_users(options.function):
-        findings = Findings.of(lint(function, points=options.points)(*arguments))
+    findings = examined(options.function, options.arguments, options.points)
     print(FORMATS[options.format](findings))
     return 0 if findings.ok else 1
 

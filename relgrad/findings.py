@@ -19,8 +19,8 @@ from urllib.parse import quote
 from relgrad.accuracy.hazards import Hazard
 from relgrad.accuracy.report import assignments
 from relgrad.display.text import show
-from relgrad.examine import Hazards
-from relgrad.loading import nearest
+from relgrad.examine import Hazards, lint
+from relgrad.loading import nearest, of_users, subject
 
 KINDS = {
     "overflow": "a number is too large for the format, though the result is not",
@@ -67,12 +67,29 @@ class Findings(NamedTuple):
         """Whether nothing is left to be said."""
         return not self.hazards and not self.complaints
 
-    def __str__(self) -> str:
+    @property
+    def remarks(self) -> list[str]:
+        """The lines that are said beside the hazards: complaints, and how many are ignored."""
         count = len(self.ignored)
-        counted = [f"{count} {'hazard is' if count == 1 else 'hazards are'} ignored by comments"] * bool(
-            count
-        )
-        return "\n".join([str(self.hazards), *self.complaints, *counted])
+        if not count:
+            return [*self.complaints]
+        return [
+            *self.complaints,
+            f"{count} {'hazard is' if count == 1 else 'hazards are'} ignored by comments",
+        ]
+
+    def __str__(self) -> str:
+        return "\n".join([str(self.hazards), *self.remarks])
+
+
+def examined(place: str, expressions: Sequence[str] = (), points: int = 100) -> Findings:
+    """Return the findings of a function of a file, FILE:FUNCTION or FILE:FUNCTION(ARGUMENTS).
+
+    Raises RelgradError where there is none, or where it raises.
+    """
+    function, arguments = subject(place, expressions)
+    with of_users(place):
+        return Findings.of(lint(function, points=points)(*arguments))
 
 
 def _ignored(hazard: Hazard) -> tuple[str, str]:

@@ -22,6 +22,7 @@ from relgrad.examine import floats
 from relgrad.relation import Relation
 
 _PLACE = re.compile(r"(?P<file>.+?\.py):(?P<name>\w+)(?P<call>\(.*\))?", re.DOTALL)
+_MACHINERY = re.compile(r"importlib|<frozen |\brunpy\.py$|\bcontextlib\.py$")
 CURE = "write path/to/file.py:function"
 
 
@@ -90,7 +91,7 @@ def subject(place: str, expressions: Sequence[str] = ()) -> tuple[Callable[..., 
         raise RelgradError(f"{place} names no function", where=place, cause=cause, cure=CURE)
     texts = [*_arguments(found["call"], place), *expressions] if found["call"] else expressions
     arguments = [evaluated(text, names, place) for text in texts]
-    return names[name], [*arguments, *[1.0] * (_count(names[name]) - len(arguments))]
+    return names[name], [*arguments, *[1.0] * (count_of(names[name]) - len(arguments))]
 
 
 def evaluated(text: str, names: Mapping[str, Any], place: str) -> Any:
@@ -127,7 +128,7 @@ def of_users(place: str) -> Iterator[None]:
         ) from error
 
 
-def _count(function: Callable[..., Any]) -> int:
+def count_of(function: Callable[..., Any]) -> int:
     """Return how many arguments a function must be given by position."""
     try:
         parameters = inspect.signature(function).parameters.values()
@@ -179,12 +180,10 @@ def _line(error: BaseException, path: Path | None = None) -> str | None:
     """Return the innermost line of the user's, or of one file, at which an exception was raised."""
     if isinstance(error, SyntaxError) and error.lineno:
         return f"{error.filename}:{error.lineno}"
-    frames = traceback.extract_tb(error.__traceback__)
     lines = [
-        f"{f.filename}:{f.lineno}"
-        for f in frames
-        if is_users(f.filename) and not f.filename.startswith("<") and "importlib" not in f.filename
-        if Path(f.filename).name != "runpy.py"
+        f"{frame.filename}:{frame.lineno}"
+        for frame in traceback.extract_tb(error.__traceback__)
+        if is_users(frame.filename) and not _MACHINERY.search(frame.filename) and frame.line
     ]
     within = [line for line in lines if path is not None and Path(line.rpartition(":")[0]) == path.resolve()]
     return (within or lines or [None])[-1]
