@@ -57,8 +57,8 @@ def _singular(word: str) -> str:
 def search(text: str, rows: Iterable[Relation]) -> list[Relation]:
     """Return the rows that a text is about, those that have most of its words first.
 
-    A word counts by where it stands and by how rare it is; the beginning of a word counts half. Without words, all rows
-    in the order of their files.
+    A word counts by where it stands and by how rare it is; the beginning of a word counts half. Without words, all
+    rows in the order of their files.
     """
     rows = sorted(rows, key=_standing)
     wanted = list(dict.fromkeys(words(text)))
@@ -71,9 +71,10 @@ def search(text: str, rows: Iterable[Relation]) -> list[Relation]:
         found = {w: _found(w, fields[row]) for w in wanted}
         matched = sum(1 for score in found.values() if score)
         if 2 * matched >= len(wanted):
-            scored.append(
-                (-matched, -sum(rarity[w] * score for w, score in found.items()), len(row.name), row)
-            )
+            named = fields[row][0]
+            share = len(named.intersection(wanted)) / max(len(named), 1)
+            score = sum(rarity[w] * score for w, score in found.items()) + share
+            scored.append((-matched, -score, len(row.name), row))
     scored.sort(key=lambda entry: entry[:3])
     return [row for *_, row in scored]
 
