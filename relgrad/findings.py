@@ -113,6 +113,7 @@ def _ignored(hazard: Hazard) -> tuple[str, str]:
 
 def _comment(file: str, line: int) -> str:
     """Return the comment of a line, and no text that looks like one."""
+    linecache.checkcache(file)  # a file may have changed since it was read
     text = linecache.getline(file, line)
     if "#" not in text:
         return ""

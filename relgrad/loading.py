@@ -99,13 +99,14 @@ def evaluated(text: str, names: Mapping[str, Any], place: str) -> Any:
 
     Raises RelgradError where it has none.
     """
+    scope = {"np": np, "floats": floats, **names}
     try:
-        return eval(text, {"np": np, "floats": floats, **names})
+        return eval(text, scope)
     except Exception as error:
         raise RelgradError(
             f"the argument {text} cannot be evaluated: {error}",
             where=place,
-            cause=nearest(error.name, list(names)) if isinstance(error, NameError) and error.name else "",
+            cause=nearest(error.name, list(scope)) if isinstance(error, NameError) and error.name else "",
             cure='write a Python expression, such as "np.ones(3)"',
         ) from error
 
