@@ -9,9 +9,11 @@ from typing import Any
 from relgrad.errors import OutOfFuel, RelgradError
 from relgrad.leaf import Input
 from relgrad.logic import label_of, reify_term, rewrites, unknowns
+from relgrad.logic.equality import canonical_key
+from relgrad.ops.arithmetic import add, subtract
 from relgrad.relation import Library, Relation
 from relgrad.schedule import DEFAULT, schedule
-from relgrad.term import Term, is_term, term
+from relgrad.term import Term, is_term, reachable, substitute, subterms, term
 from relgrad.types import POSITIVE, REAL, UNIT, array_type
 
 FUEL = 200
@@ -26,11 +28,30 @@ def grounded(row: Relation, patterns: Sequence[Any]) -> Iterator[tuple[Term, ...
     for shape in _SHAPES:
         for interval in _RANGES:
             try:
-                made = tuple([reify_term(p, _symbols(variables, shape, interval)) for p in patterns])
-                if all(is_term(t) and t.ground for t in made) and rewritten(row, made[0]) is not None:
-                    yield made
+                made = [reify_term(p, _symbols(variables, shape, interval)) for p in patterns]
+                if all(is_term(t) and t.ground for t in made):
+                    told = _told(made)
+                    if told is not None and rewritten(row, told[0]) is not None:
+                        yield tuple(told)
             except (RelgradError, ValueError, TypeError, IndexError):
                 continue  # of this shape they cannot be formed
+
+
+def _told(terms: Sequence[Term]) -> Sequence[Term] | None:
+    """Return terms in which ops that are told a distance x − y are told the right one: x is y + d where x is a symbol.
+
+    None where a distance is wrong whatever the symbols are.
+    """
+    for node in subterms(*terms):
+        if node.op.distance is None:
+            continue
+        x, y, d = (node.rands[i] for i in node.op.distance)
+        if canonical_key(term(subtract, x, y)) == canonical_key(d):
+            continue
+        if type(x.op) is not Input or x in reachable(y, d):
+            return None
+        return _told(substitute(terms, {x: term(add, y, d)}))
+    return terms
 
 
 def _symbols(variables: Sequence[Any], shape: tuple[int, ...], interval: Any) -> dict[Any, Any]:

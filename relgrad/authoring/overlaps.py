@@ -114,7 +114,7 @@ def _text(t: Term) -> str:
 def overlaps_of(row: Relation, library: Library, fuel: int = FUEL) -> Iterator[Overlap]:
     """Yield the overlaps of a row with each of a library, itself among them."""
     known, library = set(), library.extended(row)
-    for other in library:
+    for other in reversed(library.relations):  # what is met by the simplest is read first
         for outer, inner in [(row, other), (other, row)][: 1 if other is row else 2]:
             for place in _places(outer):
                 root = place is outer.left
