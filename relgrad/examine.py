@@ -20,7 +20,7 @@ from relgrad.accuracy.measure import measure
 from relgrad.accuracy.report import Check, assignments
 from relgrad.accuracy.result import Accuracy
 from relgrad.accuracy.sample import floats
-from relgrad.api import LIBRARY, Argnums, Function, Named, Relations, stabilize  # pyright: ignore[reportAttributeAccessIssue]  # from relations/
+from relgrad.api import Argnums, Function, Named, Relations, library_of, stabilize
 from relgrad.differentiate import positions_of
 from relgrad.display.text import show
 from relgrad.errors import RelationError
@@ -145,6 +145,7 @@ def spellings(subject: Any, relations: Relations = None, seed: int = 0) -> Spell
     The relations are run from right to left, and the laws of arithmetic, sums, exponentials and logarithms in
     reverse, at any place and any number of times; `seed` shuffles the order. Each spelling comes once.
 
+    >>> from relgrad import LIBRARY
     >>> print(show(spellings(LIBRARY["log_of_one_plus_exponential"])[0]))
     log(1.0 + exp(x))
     """
@@ -301,10 +302,3 @@ def _described(hazard: Hazard) -> str:
         f"  {removed}",
     ]
     return "\n".join(lines)
-
-
-def library_of(relations: Relations) -> Library:
-    """Return the library that `relations=` means: that of the package by default."""
-    if relations is None:
-        return LIBRARY
-    return relations if isinstance(relations, Library) else Library(relations)

@@ -12,10 +12,11 @@ import linecache
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from traceback import walk_tb
 from types import ModuleType
 from typing import Any
 
-from relgrad.errors import RelationError, RelgradError
+from relgrad.errors import RelationError, RelgradError, is_users
 from relgrad.importable import Immutable, imported, is_importable
 from relgrad.logic import (
     Goal,
@@ -286,7 +287,12 @@ def _raising(function: Any, error: Exception) -> tuple[str, str] | None:
         value = getattr(node, "value" if isinstance(node, ast.Return) else "body", None)
         for i, part in enumerate(value.elts if isinstance(value, ast.Tuple) else ()):
             if (part.lineno, part.col_offset) <= place < (part.end_lineno or 0, part.end_col_offset or 0):
-                return _part(i), f"{code.co_filename}:{line}"
+                below = [
+                    f"{f.f_code.co_filename}:{n}"
+                    for f, n in walk_tb(traced)
+                    if is_users(f.f_code.co_filename)
+                ]
+                return _part(i), (below or [f"{code.co_filename}:{line}"])[-1]
     return None
 
 

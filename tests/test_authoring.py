@@ -153,7 +153,13 @@ def test_what_no_conditions_mend_is_refused_with_a_witness():
         (3, "a", "the left side is no function but int"),
         (lambda a: np.exp(a), rg.symbol("x"), "the right side is no function but Tracer"),
         ("a", "np.exp(a)", "is a bare variable"),
-        ("np.exp(a)", "np.nothing(a)", "the right side"),
+        ("np.exp(a)", "np.nothing(a)", "the right side of the new relation raised AttributeError"),
+        (lambda a: 1 / 0, "a", "the left side of the new relation raised ZeroDivisionError"),
+        ("np.exp(a)", "np.exp(a)", "both sides are exp(a)"),
+        ("np.exp(1)", "np.e", "the left side has no variables"),
+        (np.exp, np.exp, "the left side is a function whose parameters are no variables: exp"),
+        (lambda *a: np.exp(a[0]), "a", "whose parameters are no variables"),
+        ("a.shape[0] * np.exp(a)", "a", "the left side of the new relation: a logic variable has no shape"),
     ],
 )
 def test_errors_of_authoring_name_the_side(left, right, says):
@@ -252,7 +258,9 @@ def test_what_two_rows_make_of_a_term_is_equal_at_numbers(name):
         with np.errstate(all="ignore"):
             found = interpret(terms, values, typed=False)
         for other in found[1:]:
-            np.testing.assert_allclose(np.broadcast_to(other, found[0].shape), found[0], rtol=1e-6, atol=1e-12)
+            np.testing.assert_allclose(
+                np.broadcast_to(other, found[0].shape), found[0], rtol=1e-6, atol=1e-12
+            )
 
 
 def test_a_sum_may_hold_the_other_side_beside_more():
@@ -289,6 +297,12 @@ def test_results_that_no_row_joins_are_apart():
 
 def test_a_row_that_no_row_has_is_told_with_the_nearest():
     assert "log_of_exponential" in refused(lambda: rg.overlaps("log_of_exponentil"))
+
+
+@pytest.mark.parametrize("rows", [[3], "x", 3])
+def test_what_is_no_relation_has_no_loops_and_no_overlaps(rows):
+    assert "is no library of relations" in refused(lambda: rg.loops(rows))
+    assert "is no library of relations" in refused(lambda: rg.overlaps("log_of_exponential", rows))
 
 
 def test_rows_that_undo_each_other_are_loops():

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
-from relgrad.api import LIBRARY, Relations  # pyright: ignore[reportAttributeAccessIssue]  # from relations/
+from relgrad.api import Relations, library_of
 from relgrad.authoring.draft import Draft, Refuted, draft
 from relgrad.authoring.grounded import FUEL
 from relgrad.authoring.overlaps import Loop, Loops, Overlap, Overlaps, loops_of, overlaps_of
-from relgrad.examine import library_of, row_of
+from relgrad.examine import row_of
 from relgrad.relation import Relation
 
 __all__ = ["Draft", "Loop", "Loops", "Overlap", "Overlaps", "Refuted", "loops", "new_relation", "overlaps"]
@@ -54,6 +53,7 @@ def new_relation(
 def overlaps(row: Relation | str, relations: Relations = None, fuel: int = FUEL) -> Overlaps:
     """Return lazily the terms that a row, or the row of a name, and one of the library both rewrite.
 
+    >>> from relgrad import LIBRARY
     >>> overlaps("log_of_exponential", LIBRARY.restricted("log_of_exponential", "exponential_of_logarithm"))
     log(exp(log(x))): joined
       log_of_exponential: log(x)
@@ -69,13 +69,14 @@ def overlaps(row: Relation | str, relations: Relations = None, fuel: int = FUEL)
     return Overlaps(overlaps_of(row_of(row, library), library, fuel))
 
 
-def loops(relations: Relation | Iterable[Relation] | None = None, length: int = 3) -> Loops:
+def loops(relations: Relation | Relations = None, length: int = 3) -> Loops:
     """Return lazily the circles of up to `length` steps in which rows lead, each with the terms that show it.
 
+    >>> from relgrad import LIBRARY
     >>> loops(LIBRARY.restricted("log_of_exponential", "exponential_of_logarithm"))
     no row leads back
 
     Of one row, also what it makes and rewrites again. The scheduler ends all the same: it closes no circle.
+    Raises RelationError for what is no relation.
     """
-    rows = [relations] if isinstance(relations, Relation) else relations
-    return Loops(loops_of(LIBRARY if rows is None else rows, length))
+    return Loops(loops_of(library_of(relations), length))

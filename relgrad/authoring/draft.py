@@ -85,6 +85,13 @@ def draft(
     """
     sides = [_function(side, role) for side, role in ((left, "left side"), (right, "right side"))]
     example = relation(_example(*sides))
+    if example.left is example.right:
+        raise RelationError(
+            f"both sides are {show(example.left)}",
+            where="the right side",
+            cause="NumPy writes one term in both ways",
+            cure="write on the right what is to be computed instead",
+        )
     name = name or _free(_named(example.left), example, library)
     equation = _equation(example, sides)
     variables = tuple(inspect.signature(example.function).parameters)
@@ -124,6 +131,16 @@ def _function(side: Any, role: str) -> Callable[..., Any]:
             cause="the names of its parameters are the variables",
             cure='write a lambda, such as lambda x: np.log(np.exp(x)), or text, "np.log(np.exp(x))"',
         )
+    try:
+        kinds = {p.kind for p in inspect.signature(side).parameters.values()}
+    except (TypeError, ValueError):
+        kinds = {inspect.Parameter.VAR_POSITIONAL}
+    if not kinds <= {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}:
+        raise RelationError(
+            f"the {role} is a function whose parameters are no variables: {getattr(side, '__name__', side)}",
+            cause="each is one variable, given by position",
+            cure="write a lambda, such as lambda x: np.log(np.exp(x))",
+        )
     return side
 
 
@@ -137,11 +154,19 @@ def _example(left: Callable[..., Any], right: Callable[..., Any]) -> Callable[..
             where="the right side",
             cure="name the parameters of both sides alike: they are the variables",
         )
+    if not named:
+        raise RelationError(
+            "the left side has no variables",
+            where="the left side",
+            cause="an equation between numbers rewrites nothing",
+            cure='write a function of its variables, such as lambda x: np.exp(x), or "np.exp(x)"',
+        )
 
     def equation(*values: Any) -> tuple[Any, Any]:
         given = dict(zip(named, values, strict=True))
         return left(*values), right(*[given[n] for n in used])
 
+    equation.__name__ = "the new relation"
     equation.__signature__ = inspect.signature(left)  # pyright: ignore[reportFunctionMemberAccess]
     return equation
 
