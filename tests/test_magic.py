@@ -15,12 +15,14 @@ InteractiveShell = pytest.importorskip("IPython.core.interactiveshell").Interact
 
 
 @pytest.fixture(scope="module")
-def shell():
-    shell = InteractiveShell.instance()
-    shell.run_line_magic("load_ext", "relgrad")
-    shell.run_cell("import numpy as np\nx = np.ones(3)\ndef own(z): return np.log(1 + np.exp(z))")
-    yield shell
-    InteractiveShell.clear_instance()
+def shell(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("IPYTHONDIR", str(tmp_path_factory.mktemp("ipython")))
+        shell = InteractiveShell.instance()
+        shell.run_line_magic("load_ext", "relgrad")
+        shell.run_cell("import numpy as np\nx = np.ones(3)\ndef own(z): return np.log(1 + np.exp(z))")
+        yield shell
+        InteractiveShell.clear_instance()
 
 
 def ran(shell, capsys, cell):
