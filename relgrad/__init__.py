@@ -15,6 +15,7 @@ from relgrad.api import (
     value_and_grad,
     vjp,
 )
+from relgrad.authoring import loops, new_relation, overlaps
 from relgrad.contract import Laws
 from relgrad.conventions import Conventions
 from relgrad.display.text import show
@@ -65,6 +66,7 @@ from relgrad.logic.laws import (
     linear,
     monotone,
 )
+from relgrad.magic import load_ipython_extension
 from relgrad.op import Op, apply
 from relgrad.ops import (
     expit,
@@ -176,6 +178,7 @@ __all__ = [
     "linear",
     "lint",
     "load_derivation",
+    "load_ipython_extension",
     "log1mexp",
     "log_cosh",
     "log_expit",
@@ -183,10 +186,13 @@ __all__ = [
     "logdiffexp",
     "logit",
     "logsumexp",
+    "loops",
     "match",
     "monotone",
     "negative",
+    "new_relation",
     "nonnegative",
+    "overlaps",
     "positive",
     "pushforward",
     "relation",

@@ -204,7 +204,7 @@ def _settings(fun: Function, how: How) -> tuple[Settings, Function]:
             f"seconds={seconds!r} is no time", cure="pass a number of seconds, or None for no bound"
         )
     settings = Settings(
-        _library(how.get("relations")),
+        library_of(how.get("relations")),
         strategy_of(how.get("strategy", "default")),
         conventions,
         ranges,
@@ -215,7 +215,8 @@ def _settings(fun: Function, how: How) -> tuple[Settings, Function]:
     return settings, assuming(fun, ranges)
 
 
-def _library(relations: Any) -> Library:
+def library_of(relations: Any) -> Library:
+    """Return the library that `relations=` means, by default that of the package; raises RelationError for none."""
     if relations is None:
         return LIBRARY
     rows = relations if isinstance(relations, Iterable) else (relations,)

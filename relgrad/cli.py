@@ -1,41 +1,67 @@
-"""The command line: `relgrad check`, `relgrad lint`, `relgrad accuracy` and `relgrad explain`."""
+"""The command line: is it true, how accurate is it, where is it in danger, and which relations are there.
+
+Each command is a function of its options that returns the exit code.
+"""
 
 from __future__ import annotations
 
 import argparse
-import inspect
-import runpy
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from relgrad.accuracy.report import Check, checks_table
 from relgrad.api import LIBRARY  # pyright: ignore[reportAttributeAccessIssue]  # from relations/
+from relgrad.authoring import Refuted, new_relation
+from relgrad.authoring.search import search, told
+from relgrad.authoring.written import TEMPLATE
 from relgrad.display.derivation import Explanation
 from relgrad.display.walk import walk
 from relgrad.errors import RelgradError
-from relgrad.examine import accuracy, check, check_simplifications, floats, lint
+from relgrad.examine import accuracy, check, check_simplifications
+from relgrad.findings import FORMATS, examined
+from relgrad.loading import of_users, relations_of, subject
 from relgrad.pictures import steps
-from relgrad.relation import Relation
+from relgrad.progress import progress
 
 ARGUMENTS = "Python expressions of NumPy, floats(low, high, shape) and the file's names; missing ones are 1.0"
+INTERRUPTED, UNREAD = 130, 141
+"""What shells return of a command that is ended by SIGINT, or by SIGPIPE since nobody reads on."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; return 0, 1 where it found something wrong, or 2 where it could not run."""
     options = _parser().parse_args(argv)
     try:
-        return options.run(options)
+        code = options.run(options)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        # Who reads has seen enough; the interpreter would complain when it flushes at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return UNREAD
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
     except (RelgradError, OSError) as error:
         print(error, file=sys.stderr)
         return 2
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="relgrad", description=__doc__)
+    parser = argparse.ArgumentParser(prog="relgrad", description=str(__doc__).partition("\n")[0])
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    _add_check(commands)
+    _add_lint(commands)
+    _add_accuracy(commands)
+    _add_explain(commands)
+    _add_relations(commands)
+    _add_new_relation(commands)
+    return parser
+
+
+def _add_check(commands: Any) -> None:
     command = commands.add_parser(
         "check", help="check the relations of files, or the library and the simplifications"
     )
@@ -45,15 +71,31 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--programs", type=_positive, default=32, help="how many programs each is tried on")
     command.add_argument("--seed", type=int, default=0, help="of inputs and programs")
     command.set_defaults(run=_check)
-    for name, run, what in (
-        ("lint", _lint, "list the places of a function where floating point goes wrong"),
-        ("accuracy", _accuracy, "measure a function and its gradient, as written and as rewritten"),
-    ):
-        command = commands.add_parser(name, help=what)
-        command.add_argument("function", metavar="FILE:FUNCTION")
-        command.add_argument("arguments", nargs="*", metavar="ARGUMENT", help=ARGUMENTS)
-        command.add_argument("--points", type=_positive, default=100, help="how many inputs are tried")
-        command.set_defaults(run=run)
+
+
+def _add_lint(commands: Any) -> None:
+    command = commands.add_parser(
+        "lint", help="list the places of a function where floating point goes wrong"
+    )
+    _add_subject(command)
+    command.add_argument(
+        "--format",
+        choices=list(FORMATS),
+        default="text",
+        help="that of editors (sarif) or of GitHub's workflows",
+    )
+    command.set_defaults(run=_lint)
+
+
+def _add_accuracy(commands: Any) -> None:
+    command = commands.add_parser(
+        "accuracy", help="measure a function and its gradient, as written and as rewritten"
+    )
+    _add_subject(command)
+    command.set_defaults(run=_accuracy)
+
+
+def _add_explain(commands: Any) -> None:
     command = commands.add_parser(
         "explain", help="show the steps by which a function becomes what is computed"
     )
@@ -61,7 +103,34 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("arguments", nargs="*", metavar="ARGUMENT", help=ARGUMENTS)
     command.add_argument("--step", action="store_true", help="one step at a time, with the whole program")
     command.set_defaults(run=_explain)
-    return parser
+
+
+def _add_relations(commands: Any) -> None:
+    command = commands.add_parser("relations", help="list the relations of the library, or of files")
+    command.add_argument("files", nargs="*", metavar="FILE", help="a Python file that defines relations")
+    command.add_argument("--search", metavar="WORDS", default="", help='such as "sum of exponentials"')
+    command.add_argument("-v", "--verbose", action="store_true", help="show the equations and sources")
+    command.set_defaults(run=_relations)
+
+
+def _add_new_relation(commands: Any) -> None:
+    command = commands.add_parser(
+        "new-relation", help="write a relation that states that two sides are equal"
+    )
+    sides = "a Python expression of NumPy; its other names are variables"
+    command.add_argument("left", nargs="?", metavar="LEFT", help=f"as people write it: {sides}")
+    command.add_argument("right", nargs="?", metavar="RIGHT", help="what is to be computed instead")
+    command.add_argument("--name", default="", help="of the row; by default after its left side")
+    command.add_argument("--doc", default="", help="what it states, in a sentence")
+    command.add_argument("--source", default="", help="where that can be looked up")
+    command.add_argument("--template", action="store_true", help="print a file of relations to start from")
+    command.set_defaults(run=_new_relation)
+
+
+def _add_subject(command: argparse.ArgumentParser) -> None:
+    command.add_argument("function", metavar="FILE:FUNCTION")
+    command.add_argument("arguments", nargs="*", metavar="ARGUMENT", help=ARGUMENTS)
+    command.add_argument("--points", type=_positive, default=100, help="how many inputs are tried")
 
 
 def _positive(text: str) -> int:
@@ -73,10 +142,11 @@ def _positive(text: str) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    rows = [row for file in options.files for row in _relations(file)] if options.files else list(LIBRARY)
-    checks: list[Check] = [
-        check(row, samples=options.samples, seed=options.seed, subjects=options.programs) for row in rows
-    ]
+    rows = [row for file in options.files for row in relations_of(file)] if options.files else list(LIBRARY)
+    checks: list[Check] = []
+    with progress("checking relations", rows) as each:
+        for row in each:
+            checks.append(check(row, samples=options.samples, seed=options.seed, subjects=options.programs))
     if not options.files:
         checks += check_simplifications(options.seed, options.programs)
     wrong = [c for c in checks if not c.ok]
@@ -87,31 +157,24 @@ def _check(options: argparse.Namespace) -> int:
     return 1 if wrong else 0
 
 
-def _relations(file: str) -> list[Relation]:
-    rows = {id(v): v for v in runpy.run_path(file).values() if isinstance(v, Relation)}
-    if not rows:
-        raise RelgradError(
-            f"{file} defines no relation", where=file, cure="decorate equations with @relgrad.relation"
-        )
-    return list(rows.values())
-
-
 def _lint(options: argparse.Namespace) -> int:
-    function, arguments = _subject(options.function, options.arguments)
-    found = lint(function, points=options.points)(*arguments)
-    print(found)
-    return 1 if found else 0
+    findings = examined(options.function, options.arguments, options.points)
+    print(FORMATS[options.format](findings))
+    return 0 if findings.ok else 1
 
 
 def _accuracy(options: argparse.Namespace) -> int:
-    function, arguments = _subject(options.function, options.arguments)
-    print(accuracy(function, *arguments, points=options.points))
+    function, arguments = subject(options.function, options.arguments)
+    with of_users(options.function):
+        measured = accuracy(function, *arguments, points=options.points)
+    print(measured)
     return 0
 
 
 def _explain(options: argparse.Namespace) -> int:
-    function, arguments = _subject(options.function, options.arguments)
-    found = steps(function, *arguments)
+    function, arguments = subject(options.function, options.arguments)
+    with of_users(options.function):
+        found = steps(function, *arguments)
     if options.step:
         walk(found)
     else:
@@ -119,26 +182,35 @@ def _explain(options: argparse.Namespace) -> int:
     return 0
 
 
-def _subject(place: str, expressions: Sequence[str]) -> tuple[Any, list[Any]]:
-    """Return a function of a file, and its arguments."""
-    file, colon, name = place.rpartition(":")
-    names = runpy.run_path(file) if colon else {}
-    if not callable(names.get(name)):
-        raise RelgradError(f"{place} names no function", where=place, cure="write path/to/file.py:function")
-    scope = {"np": np, "floats": floats, **names}
-    arguments = []
-    for text in expressions:
-        try:
-            arguments.append(eval(text, scope))
-        except Exception as error:
-            raise RelgradError(
-                f"the argument {text} cannot be evaluated: {error}",
-                where=place,
-                cure='write a Python expression, such as "np.ones(3)"',
-            ) from error
-    wanted = [p for p in inspect.signature(names[name]).parameters.values() if p.default is p.empty]
-    plain = [p for p in wanted if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    return names[name], [*arguments, *[1.0] * (len(plain) - len(arguments))]
+def _relations(options: argparse.Namespace) -> int:
+    rows = [row for file in options.files for row in relations_of(file)] if options.files else list(LIBRARY)
+    found = search(options.search, rows)
+    for row in found:
+        print("\n".join(told(row, options.verbose)), end="\n\n" if options.verbose else "\n")
+    if not found:
+        print(f"no relation is about {options.search!r}", file=sys.stderr)
+    return 0 if found else 1
+
+
+def _new_relation(options: argparse.Namespace) -> int:
+    if options.template:
+        print(TEMPLATE, end="")
+        return 0
+    if options.left is None or options.right is None:
+        raise RelgradError(
+            "new-relation needs a left and a right side",
+            where="the command line",
+            cure='relgrad new-relation "np.log(np.exp(a) + np.exp(b))" "np.logaddexp(a, b)", or --template',
+        )
+    about = {"name": options.name, "doc": options.doc, "source": options.source}
+    try:
+        found = new_relation(options.left, options.right, **about)
+    except Refuted as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(found)
+    print(*("# " + line for line in found.notes), sep="\n", file=sys.stderr)
+    return 0
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from relgrad.accuracy.measure import measure
 from relgrad.accuracy.report import Check, assignments
 from relgrad.accuracy.result import Accuracy
 from relgrad.accuracy.sample import floats
-from relgrad.api import LIBRARY, Argnums, Function, Named, Relations, stabilize  # pyright: ignore[reportAttributeAccessIssue]  # from relations/
+from relgrad.api import Argnums, Function, Named, Relations, library_of, stabilize
 from relgrad.differentiate import positions_of
 from relgrad.display.text import show
 from relgrad.errors import RelationError
@@ -32,6 +32,7 @@ from relgrad.explore.spellings import spellings as spellings_of
 from relgrad.logic import Goal, State, equalo, walked
 from relgrad.looks import Shown
 from relgrad.op import Op, as_term
+from relgrad.progress import progress
 from relgrad.relation import Library, Relation
 from relgrad.schedule import schedule
 from relgrad.schedule import strategy as strategy_of
@@ -86,7 +87,7 @@ def accuracy(
     return measure(
         fun,
         args,
-        library=_library(relations),
+        library=library_of(relations),
         strategy=strategy_of(strategy),
         points=points,
         seed=seed,
@@ -111,7 +112,7 @@ def lint(
     """
 
     def find(*args: Any) -> Hazards:
-        chosen = _library(relations), strategy_of(strategy)
+        chosen = library_of(relations), strategy_of(strategy)
         return Hazards(hazards(fun, args, library=chosen[0], strategy=chosen[1], points=points, seed=seed))
 
     return find
@@ -140,7 +141,8 @@ def check_simplifications(seed: int = 0, subjects: int = 32) -> list[Check]:
     Each has ten times as many as `subjects`, since it looks for its own places in them. Raises MissingDependency
     without python-flint.
     """
-    return [check_simplification(law.name, 10 * subjects, seed, show) for law in SIMPLIFICATIONS]
+    with progress("checking simplifications", SIMPLIFICATIONS) as each:
+        return [check_simplification(law.name, 10 * subjects, seed, show) for law in each]
 
 
 def spellings(subject: Any, relations: Relations = None, seed: int = 0) -> Spellings:
@@ -149,10 +151,11 @@ def spellings(subject: Any, relations: Relations = None, seed: int = 0) -> Spell
     The relations are run from right to left, and the laws of arithmetic, sums, exponentials and logarithms in
     reverse, at any place and any number of times; `seed` shuffles the order. Each spelling comes once.
 
+    >>> from relgrad import LIBRARY
     >>> print(show(spellings(LIBRARY["log_of_one_plus_exponential"])[0]))
     log(1.0 + exp(x))
     """
-    return spellings_of(subject, _library(relations), seed)
+    return spellings_of(subject, library_of(relations), seed)
 
 
 def stabilizedo(u: Any, v: Any, relations: Relations = None, strategy: Named = "default") -> Goal:
@@ -168,7 +171,7 @@ def stabilizedo(u: Any, v: Any, relations: Relations = None, strategy: Named = "
     Where u is unknown, it is v, if nothing is left to do there, and then what people write for v, as `spellings` gives
     it, of which v is made. One of the two must be known: there are no answers otherwise.
     """
-    library, how = _library(relations), strategy_of(strategy)
+    library, how = library_of(relations), strategy_of(strategy)
 
     def stabilized(t: Any) -> Any:
         return schedule([t], library, how).after[0]
@@ -217,10 +220,10 @@ def why_not(
                 cause="a row fires, or does not, somewhere",
                 cure="write why_not(row, fun)(*args), or why_not(fun)(*args) for hazards that remain",
             )
-        return lambda *args: _remaining(subject, args, _library(relations), strategy, points, seed)
+        return lambda *args: _remaining(subject, args, library_of(relations), strategy, points, seed)
     program = fun if isinstance(fun, Transformed) else stabilize(fun, relations=relations, strategy=strategy)
     library = program.settings.library
-    row = _row(subject, library)
+    row = row_of(subject, library)
 
     def ask(*args: Any, **kwargs: Any) -> Reasons:
         derivation = program.explain(*args, **kwargs).derivation
@@ -240,7 +243,7 @@ def rewrites(expression: Any, relations: Relations = None) -> Rewrites:
     Each is a move with a name, the term that it makes, the reason and the bindings. Raises TraceError for what is no
     expression.
     """
-    return rewrites_of(term(expression), _library(relations))
+    return rewrites_of(term(expression), library_of(relations))
 
 
 def load_derivation(path: str | Path, relations: Relations = None) -> Proof:
@@ -249,10 +252,11 @@ def load_derivation(path: str | Path, relations: Relations = None) -> Proof:
     `relations` are those that its rows are matched with again when it is verified. Raises DerivationError for what is
     no derivation, of another version, or made with ops of modules that are not imported.
     """
-    return Proof.from_json(Path(path).read_text(encoding="utf-8"), _library(relations))
+    return Proof.from_json(Path(path).read_text(encoding="utf-8"), library_of(relations))
 
 
-def _row(subject: Any, library: Library) -> Relation:
+def row_of(subject: Any, library: Library) -> Relation:
+    """Return a row, or the row of a library that has a name; raises RelationError, with the nearest, where none has."""
     if isinstance(subject, Relation):
         return subject
     names = [row.name for row in library]
@@ -334,9 +338,3 @@ def _described(hazard: Hazard) -> str:
         f"  {removed}",
     ]
     return "\n".join(lines)
-
-
-def _library(relations: Relations) -> Library:
-    if relations is None:
-        return LIBRARY
-    return relations if isinstance(relations, Library) else Library(relations)

@@ -6,14 +6,17 @@ side is better in floats is its orientation, left to right. A library is a value
 
 from __future__ import annotations
 
+import ast
 import inspect
+import linecache
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from traceback import walk_tb
 from types import ModuleType
 from typing import Any
 
-from relgrad.errors import RelationError
+from relgrad.errors import RelationError, RelgradError, is_users
 from relgrad.importable import Immutable, imported, is_importable
 from relgrad.logic import (
     Goal,
@@ -188,7 +191,7 @@ def relation(function: Callable[..., Any] | None = None, *, source: str = "") ->
     def author(function: Callable[..., Any]) -> Relation:
         name = getattr(function, "__name__", "relation")
         variables = tuple(fresh(p) for p in inspect.signature(function).parameters)
-        left, right, conditions = _sides(function, variables)
+        left, right, conditions = _authored_sides(function, variables)
         if not is_term(left):
             raise RelationError(
                 f"the left side of {name} is a bare variable", cause="it would match every term"
@@ -222,13 +225,86 @@ def _sides(function: Callable[..., Any], variables: Sequence[Any]) -> tuple[Any,
         v if n == "axis" or n.endswith("_axis") else Tracer(v) for n, v in zip(names, variables, strict=True)
     ]
     result = function(*arguments)
-    if not isinstance(result, tuple) or len(result) < 2 or not all(callable(c) for c in result[2:]):
+    name = getattr(function, "__name__", "a relation")
+    if not isinstance(result, tuple) or len(result) < 2:
         raise RelationError(
-            f"{getattr(function, '__name__', 'a relation')} does not return an equation",
+            f"{name} does not return an equation",
+            cause="it returns one side only" if isinstance(result, Tracer) else f"it returns {result!r}",
             cure="return `left, right`, or `left, right, condition, …` with conditions such as positive(x)",
         )
-    left, right = (x if is_variable(x) else as_term(x) for x in result[:2])
-    return left, right, result[2:]
+    for i, condition in enumerate(result[2:]):
+        if not callable(condition):
+            raise RelationError(
+                f"{name} does not return an equation: its {_part(i + 2)} is {condition!r}",
+                cause="what comes after the two sides are conditions, which are goals",
+                cure="write positive(x) for x > 0; the others are in relgrad.relation",
+            )
+    sides = []
+    for i, side in enumerate(result[:2]):
+        try:
+            sides.append(side if is_variable(side) else as_term(side))
+        except RelgradError as error:
+            raise _of_part(error, f"{_part(i)} of {name}") from error
+    return sides[0], sides[1], result[2:]
+
+
+def _authored_sides(
+    function: Callable[..., Any], variables: Sequence[Any]
+) -> tuple[Any, Any, Sequence[Goal]]:
+    """Return both sides and the conditions; an exception names the part in which it was raised."""
+    try:
+        return _sides(function, variables)
+    except Exception as error:
+        found = _raising(function, error)
+        if found is None:
+            raise
+        part, where = found
+        name = getattr(function, "__name__", "a relation")
+        if isinstance(error, RelgradError):
+            raise _of_part(error, f"{part} of {name}") from error
+        raise RelationError(
+            f"{part} of {name} raised {type(error).__name__}: {error}", where=where
+        ) from error
+
+
+def _of_part(error: RelgradError, part: str) -> RelgradError:
+    return type(error)(f"{part}: {error.what}", where=error.where, cause=error.cause, cure=error.cure)
+
+
+def _part(i: int) -> str:
+    """Return what the parts of a row are called.
+
+    >>> [_part(i) for i in range(4)]
+    ['the left side', 'the right side', 'condition 1', 'condition 2']
+    """
+    return ("the left side", "the right side")[i] if i < 2 else f"condition {i - 1}"
+
+
+def _raising(function: Any, error: Exception) -> tuple[str, str] | None:
+    """Return the part of a row in which an exception was raised, and its line; None where it cannot be told."""
+    traced = error.__traceback__
+    while traced is not None and traced.tb_frame.f_code is not getattr(function, "__code__", None):
+        traced = traced.tb_next
+    if traced is None:
+        return None
+    code = traced.tb_frame.f_code
+    line, _, column, _ = [*code.co_positions()][traced.tb_lasti // 2]
+    try:
+        tree = ast.parse("".join(linecache.getlines(code.co_filename)))
+    except (SyntaxError, ValueError):
+        return None
+    place = line or 0, column or 0
+    for node in ast.walk(tree):
+        value = getattr(node, "value" if isinstance(node, ast.Return) else "body", None)
+        for i, part in enumerate(value.elts if isinstance(value, ast.Tuple) else ()):
+            if (part.lineno, part.col_offset) <= place < (part.end_lineno or 0, part.end_col_offset or 0):
+                below = [
+                    f"{f.f_code.co_filename}:{n}"
+                    for f, n in walk_tb(traced)
+                    if is_users(f.f_code.co_filename)
+                ]
+                return _part(i), (below or [f"{code.co_filename}:{line}"])[-1]
+    return None
 
 
 class Library(Immutable, Shown):

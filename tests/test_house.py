@@ -18,6 +18,7 @@ ENGINE = ROOT / "relgrad"
 ORDER = (
     "errors",
     "looks",
+    "progress",
     "collector",
     "importable",
     "symbolic",
@@ -59,7 +60,12 @@ ORDER = (
     "examine",
     "shown",
     "pictures",
+    "loading",
+    "findings",
+    "authoring",
     "cli",
+    "__main__",
+    "magic",
 )
 """The rooms, in the order in which data flows: each imports only from itself and from rooms before it."""
 

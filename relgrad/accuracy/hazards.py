@@ -25,6 +25,7 @@ from relgrad.accuracy.measure import Subject, subjects_of
 from relgrad.interpret import interpret
 from relgrad.looks import Shown
 from relgrad.op import Constant
+from relgrad.progress import progress
 from relgrad.relation import Library
 from relgrad.schedule import Strategy
 from relgrad.step import Derivation
@@ -73,13 +74,16 @@ def hazards(
     inputs = [(start, False), *[alike(args, rng, i) for i in range(points)]]
     for subject, labels in subjects_of(fun, start, library, strategy, weights=_weights):
         places = lines | lines_of_gradient(subject.written, lines)
-        for point, extreme in inputs:
-            try:
-                for hazard in _at(subject, labels, point, places, extreme):
-                    found.setdefault((hazard.where, str(hazard.term.op)), hazard)
-            except np.linalg.LinAlgError:  # such as a singular matrix: the function says that it has no value
-                if point is start:
-                    raise
+        with progress(f"hazards of {getattr(fun, '__name__', 'f')}", inputs) as tried:
+            for point, extreme in tried:
+                try:
+                    for hazard in _at(subject, labels, point, places, extreme):
+                        found.setdefault((hazard.where, str(hazard.term.op)), hazard)
+                except (
+                    np.linalg.LinAlgError
+                ):  # such as a singular matrix: the function says that it has no value
+                    if point is start:
+                        raise
     return sorted(found.values(), key=lambda h: (h.where.rpartition(":")[0], int(h.where.rpartition(":")[2])))
 
 

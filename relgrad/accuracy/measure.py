@@ -16,6 +16,7 @@ from relgrad.compile.function import Compiled, compile_program
 from relgrad.differentiate import pull_along
 from relgrad.interpret import interpret
 from relgrad.kernels.decided import answers
+from relgrad.progress import progress
 from relgrad.relation import Library
 from relgrad.schedule import Strategy, schedule
 from relgrad.schedule.strategy import NAIVE
@@ -107,19 +108,21 @@ def measure(
     subjects: dict[Any, list[list[tuple[Subject, list[str]]]]] = {}
     asked: dict[str, None] = {}
     errors: dict[str, Errors] = {}
-    for position, point in enumerate(inputs):
-        kept = subjects.setdefault(signature(point, {}), [])
-        chosen = next((some for some in kept if all(subject.decides(point) for subject, _ in some)), None)
-        if chosen is None:
-            chosen = subjects_of(fun, point, library, strategy, argnums, gradient)
-            kept.append(chosen)
-        for subject, labels in chosen:
-            asked |= dict.fromkeys([d.where for d in subject.traced.decisions])
-            for label, found in zip(labels, subject.errors(point, atol), strict=True):
-                errors.setdefault(label, Errors(label)).add(position, *found)
+    name = getattr(fun, "__name__", "f")
+    with progress(f"accuracy of {name}", inputs) as measured:
+        for position, point in enumerate(measured):
+            kept = subjects.setdefault(signature(point, {}), [])
+            chosen = next((some for some in kept if all(subject.decides(point) for subject, _ in some)), None)
+            if chosen is None:
+                chosen = subjects_of(fun, point, library, strategy, argnums, gradient)
+                kept.append(chosen)
+            for subject, labels in chosen:
+                asked |= dict.fromkeys([d.where for d in subject.traced.decisions])
+                for label, found in zip(labels, subject.errors(point, atol), strict=True):
+                    errors.setdefault(label, Errors(label)).add(position, *found)
     names = next(iter(subjects.values()))[0][0][0].traced.paths
     leaves = [dict(zip(names, flatten((point, {}))[0], strict=True)) for point in inputs]
-    return Accuracy(getattr(fun, "__name__", "f"), leaves, list(errors.values()), list(asked))
+    return Accuracy(name, leaves, list(errors.values()), list(asked))
 
 
 def subjects_of(

@@ -471,6 +471,4 @@ def _sentence(function: Any) -> str:
     return re.sub(r"\s+", " ", (inspect.getdoc(function) or "").partition("\n\n")[0])
 
 
-_SAYS = {name: _sentence(made) for _, _, name, made, _ in SIMPLIFICATIONS} | {
-    name: _sentence(made) for _, name, made, _ in INCREMENTS
-}
+_SAYS = {law.name: _sentence(law.make) for law in (*SIMPLIFICATIONS, *INCREMENTS)}

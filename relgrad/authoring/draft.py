@@ -1,0 +1,307 @@
+"""A relation by example: two functions are given, and a row is proposed, with the conditions that it needs."""
+
+from __future__ import annotations
+
+import inspect
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, combinations
+from pathlib import Path
+from typing import Any
+
+from relgrad.accuracy.check import check as quick_check
+from relgrad.accuracy.report import Check, Witness
+from relgrad.authoring.grounded import grounded, normal_form
+from relgrad.authoring.written import Equation, Row, as_written, expression, of_terms
+from relgrad.display.text import show
+from relgrad.errors import RelationError
+from relgrad.examine import check
+from relgrad.logic import head_key, is_variable
+from relgrad.logic.equality import canonical_key
+from relgrad.op import as_term, is_constant
+from relgrad.ops.reduction import Reduction
+from relgrad.relation import Library, Relation, relation
+from relgrad.term import Term, is_term, subterms
+from relgrad.trace.tracer import Tracer
+
+SIGNS = ("nonnegative", "positive", "negative")
+"""What a variable may be required to be, the weaker before the stronger."""
+MOST = 3
+"""So many conditions are tried at once."""
+TRIALS = 400
+"""So many sets of conditions are tried."""
+FEW = 24
+"""At so many inputs a set of conditions is tried first."""
+
+
+class Refuted(RelationError):
+    """Two sides that differ under all conditions that were tried; `witness` is where they do without any."""
+
+    def __init__(self, what: str, witness: Witness | None, **kwargs: Any):
+        super().__init__(what, **kwargs)
+        self.witness = witness
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A row that is proposed; its `str` is the text to be pasted into `file`.
+
+    `relation` is the row of this text, `check` what was found out about it, and `known` the relations by which the
+    library makes the one side of the other already: empty where it does not.
+    """
+
+    row: Row
+    relation: Relation
+    check: Check
+    file: str
+    known: tuple[str, ...] = ()
+    refuted: Witness | None = None
+    """Where the sides differ without the conditions."""
+
+    def __str__(self) -> str:
+        return str(self.row)
+
+    @property
+    def notes(self) -> list[str]:
+        """The lines that say what was found out, and where the row belongs."""
+        lines = [*str(self.check).split("\n"), f"  file       {self.file}"]
+        if self.refuted:
+            lines += f"  otherwise  {self.refuted}".split("\n")
+        if self.known:
+            lines.append(f"  known      the library does it already, by {', '.join(self.known)}")
+        return lines
+
+    def __repr__(self) -> str:
+        return "\n".join([str(self), "", *self.notes])
+
+
+def draft(
+    left: Any, right: Any, library: Library, name: str, doc: str, source: str, samples: int, seed: int
+) -> Draft:
+    """Return the row of fewest conditions under which two sides are not refuted.
+
+    Raises Refuted where there is none, RelationError where the sides make no relation.
+    """
+    sides = [_function(side, role) for side, role in ((left, "left side"), (right, "right side"))]
+    example = relation(_example(*sides))
+    if example.left is example.right:
+        raise RelationError(
+            f"both sides are {show(example.left)}",
+            where="the right side",
+            cause="NumPy writes one term in both ways",
+            cure="write on the right what is to be computed instead",
+        )
+    name = name or _free(_named(example.left), example, library)
+    equation = _equation(example, sides)
+    variables = tuple(inspect.signature(example.function).parameters)
+    first: Witness | None = None
+    for conditions in _conditions(variables):
+        stated = doc or _sentence(example, conditions)
+        row = Row(name, variables, equation, conditions, stated, source)
+        made = row.compiled()
+        if not _holds(quick_check(made, FEW, seed, 0)):
+            first = first or quick_check(made, FEW, seed, 0).witness
+            continue
+        found = check(made, samples=samples, seed=seed)
+        if _holds(found):
+            known = _already(made, library) if conditions or not first else ()
+            return Draft(row, made, found, _file(example, library), known, first)
+        first = first or found.witness
+    raise Refuted(
+        f"{show(example.left)} is not {show(example.right)}",
+        first,
+        where=f"{name}, between its left and its right side",
+        cause=str(first) if first else "the sides were never defined where they could be compared",
+        cure=f"mend a side: conditions of {', '.join(SIGNS)} on {', '.join(variables)} do not help",
+    )
+
+
+def _holds(found: Check) -> bool:
+    """Whether a row was compared and not refuted, be it with a source or not."""
+    return found.witness is None and found.compared > 0
+
+
+def _function(side: Any, role: str) -> Callable[..., Any]:
+    if isinstance(side, str):
+        return expression(side, role)
+    if not callable(side) or isinstance(side, Tracer):
+        raise RelationError(
+            f"the {role} is no function but {type(side).__name__}: {side!r}",
+            cause="the names of its parameters are the variables",
+            cure='write a lambda, such as lambda x: np.log(np.exp(x)), or text, "np.log(np.exp(x))"',
+        )
+    try:
+        kinds = {p.kind for p in inspect.signature(side).parameters.values()}
+    except (TypeError, ValueError):
+        kinds = {inspect.Parameter.VAR_POSITIONAL}
+    if not kinds <= {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}:
+        raise RelationError(
+            f"the {role} is a function whose parameters are no variables: {getattr(side, '__name__', side)}",
+            cause="each is one variable, given by position",
+            cure="write a lambda, such as lambda x: np.log(np.exp(x))",
+        )
+    return side
+
+
+def _example(left: Callable[..., Any], right: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function of the left side's variables that returns both sides."""
+    named, used = ([*inspect.signature(side).parameters] for side in (left, right))
+    missing = [n for n in used if n not in named]
+    if missing:
+        raise RelationError(
+            f"the right side has {', '.join(missing)}, which the left side does not have",
+            where="the right side",
+            cure="name the parameters of both sides alike: they are the variables",
+        )
+    if not named:
+        raise RelationError(
+            "the left side has no variables",
+            where="the left side",
+            cause="an equation between numbers rewrites nothing",
+            cure='write a function of its variables, such as lambda x: np.exp(x), or "np.exp(x)"',
+        )
+
+    def equation(*values: Any) -> tuple[Any, Any]:
+        given = dict(zip(named, values, strict=True))
+        return left(*values), right(*[given[n] for n in used])
+
+    equation.__name__ = "the new relation"
+    equation.__signature__ = inspect.signature(left)  # pyright: ignore[reportFunctionMemberAccess]
+    return equation
+
+
+def _equation(example: Relation, sides: Sequence[Callable[..., Any]]) -> Equation:
+    """Return both sides as text: as written if that makes the same terms, else as the terms are."""
+    written = [as_written(side) for side in sides]
+    texts = [Equation(*written)] if None not in written else []  # pyright: ignore[reportArgumentType]
+    variables = tuple(inspect.signature(example.function).parameters)
+    for equation in [*texts, of_terms(example.left, example.right)]:
+        try:
+            again = Row("row", variables, equation).compiled()
+            arguments = [
+                v if _is_axis(n) else Tracer(v) for n, v in zip(variables, example.variables, strict=True)
+            ]
+            made = [x if is_variable(x) else as_term(x) for x in again.function(*arguments)]
+        except Exception:  # what is shown of some ops is no Python
+            continue
+        if show(made) == show((example.left, example.right)):
+            return equation
+    raise RelationError(
+        f"{show(example.left)} = {show(example.right)} cannot be written as a row",
+        cause="a side uses functions or constants that only its own file knows",
+        cure="write both sides as single expressions of np.… and of relgrad's ops",
+    )
+
+
+def _is_axis(name: str) -> bool:
+    return name == "axis" or name.endswith("_axis")
+
+
+def _conditions(variables: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Yield sets of conditions, the smaller and the weaker first; of each variable at most one sign."""
+    plain, axes = [n for n in variables if not _is_axis(n)], [n for n in variables if _is_axis(n)]
+    atoms = [(sign, n) for sign in SIGNS for n in plain]
+    atoms += [("constant_along", f"{n}, {axis}") for n in plain for axis in axes]
+    atoms += [("same_shape", f"{a}, {b}") for a, b in combinations(plain, 2) if axes]
+    sets = chain.from_iterable(combinations(atoms, size) for size in range(MOST + 1))
+    fitting = (some for some in sets if max(Counter(about for _, about in some).values(), default=1) == 1)
+    for some, _ in zip(fitting, range(TRIALS), strict=False):
+        yield tuple([f"{condition}({about})" for condition, about in some])
+
+
+def _sentence(example: Relation, conditions: Sequence[str]) -> str:
+    """Return what the equation says, as a docstring of one line."""
+    left, right = (show(side, limit=12).partition("\n")[0] for side in (example.left, example.right))
+    return f"{left} is {right}, for {' and '.join(conditions)}." if conditions else f"{left} is {right}."
+
+
+_WORDS = {
+    "exp": "exponential",
+    "log": "log",
+    "add": "sum",
+    "subtract": "difference",
+    "multiply": "product",
+    "divide": "quotient",
+    "sqrt": "root",
+    "abs": "size",
+    "absolute": "size",
+    "negative": "negated",
+    "expit": "logistic",
+    "sin": "sine",
+    "cos": "cosine",
+    "tan": "tangent",
+    "sinh": "hyperbolic_sine",
+    "cosh": "hyperbolic_cosine",
+    "tanh": "hyperbolic_tangent",
+}
+"""How the names of rows call ops."""
+
+
+def _named(left: Any) -> str:
+    """Return a name for what a left side is: its heads from the root down, each `of` the next."""
+    words: list[str] = []
+    node: Any = left
+    plural = ""
+    while is_term(node) and not is_constant(node) and len(words) < 6:
+        ones = [r for r in node.rands if is_constant(r) and r.op.value.ndim == 0 and r.op.value == 1]
+        plain = [r for r in node.rands if is_term(r) and not is_constant(r)]
+        kind = {"add": "one_plus", "subtract": "one_minus"}.get(node.op.name)
+        if kind and ones and (kind == "one_plus" or node.rands[0] is ones[0]):
+            words.append(kind)
+        else:
+            words += [_word(node.op) + plural, "of"] if plain else [_word(node.op) + plural]
+        several = isinstance(node.op, Reduction) or (len(plain) > 1 and len({r.op for r in plain}) == 1)
+        plural = "s" if several else ""
+        node = plain[0] if plain else None
+    return "_".join(words).removesuffix("_of") or "relation"
+
+
+def _word(op: Any) -> str:
+    name = str(op.name).lower()
+    return _WORDS.get(name, name)
+
+
+def _free(name: str, example: Relation, library: Library) -> str:
+    """Return a name that no row of a library has."""
+    taken = {row.name for row in library}
+    if name in taken and is_term(example.right):
+        name = f"{name}_as_{_word(example.right.op)}"
+    number = 1
+    while name in taken:
+        number += 1
+        name = f"{name.rstrip('0123456789')}{number}"
+    return name
+
+
+def _heads(row: Relation) -> frozenset[Any]:
+    sides = [side for side in (row.left, row.right) if isinstance(side, Term)]
+    return frozenset(head_key(t.op) for t in subterms(*sides) if not is_constant(t))
+
+
+def _file(example: Relation, library: Library) -> str:
+    """Return the file of the three rows that share most heads with an example, the rarer the head the more."""
+    heads = {row: _heads(row) for row in library}
+    count = Counter(chain.from_iterable(heads.values()))
+    mine = _heads(example)
+
+    def likeness(theirs: frozenset[Any]) -> float:
+        shared, either = (sum(1 / max(count[h], 1) for h in some) for some in (mine & theirs, mine | theirs))
+        return shared / either if either else 0.0
+
+    by_file: dict[str, list[float]] = defaultdict(list)
+    for row, theirs in heads.items():
+        by_file[row.place.rpartition(":")[0]].append(likeness(theirs))
+    best = max(by_file, key=lambda file: sum(sorted(by_file[file])[-3:]), default="relations.py")
+    return "/".join(Path(best).parts[-2:])
+
+
+def _already(row: Relation, library: Library) -> tuple[str, ...]:
+    """Return the relations by which a library makes the same of both sides; none where it does not."""
+    for left, right in grounded(row, (row.left, row.right)):
+        first, names = normal_form(left, library)
+        second, _ = normal_form(right, library)
+        if canonical_key(first) == canonical_key(second) and first is not left:
+            return names
+        break
+    return ()
