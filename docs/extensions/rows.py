@@ -141,10 +141,10 @@ def _spellings(row: rg.Relation) -> list[str]:
     try:
         found = rg.spellings(row, seed=SEED)
         small, large = instance_of(row), instance_of(row, SAMPLES)
-    except rg.RelationError:
+        values = large.sample(np.random.default_rng(SEED))
+    except rg.RelgradError:  # a row whose right side a condition finds, or that has no instance of this size
         return []
     moved = {small.leaves[n]: t for n, t in large.leaves.items()}
-    values = large.sample(np.random.default_rng(SEED))
     judge = Judge(large, values)
     stable = judge.errors(judge.compiled(large.right))
     kept: list[str] = []
