@@ -163,6 +163,11 @@ def name_of(op: Any) -> str:
     return op.__name__ if inspect.isclass(op) else op.name
 
 
+def anchor(op: Any) -> str:
+    """Return what links to an op name: its module and itself."""
+    return f"op-{HOMES[op].rpartition('.')[2]}-{name_of(op)}".strip("_").lower().replace("_", "-")
+
+
 def laws_of(op: Any) -> str:
     """Return the laws that an op declares, in words."""
     laws = op.laws
@@ -218,7 +223,7 @@ def derivatives_of(op: Any) -> str:
 def op_text(op: Any) -> str:
     """Return the section of an op."""
     name = name_of(op)
-    parts = [f"(op-{HOMES[op].rpartition('.')[2]}-{name})=", f"## {name}", ""]
+    parts = [f"({anchor(op)})=", f"## {name}", ""]
     if inspect.isclass(op):
         parts += [(inspect.getdoc(op) or "").split("\n\n")[0], ""]
     else:
