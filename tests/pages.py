@@ -32,13 +32,10 @@ def blocks(text: str) -> Iterator[Block]:
 
 
 def run(block: Block, names: dict[str, Any], file: str) -> str:
-    """Return what a block prints."""
-    # Errors and hazards name lines, and show them.
-    text = "\n" * (block.line - 1) + block.code
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    """Return what a block prints, as part of a file in which it has the lines that it has in the page."""
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        exec(compile(text, file, "exec"), names)
+        exec(compile("\n" * (block.line - 1) + block.code, file, "exec"), names)
     return printed.getvalue()
 
 
@@ -56,9 +53,13 @@ def untrue(path: Path) -> list[str]:
     """Return the blocks of a page that print something else than the page says, and its doctests that fail."""
     text = path.read_text(encoding="utf-8")
     names: dict[str, Any] = {"__name__": "page"}
+    # A page that shows lines of a file says how the file is called.
+    found = re.search(r"^(\w+\.py):", text, re.MULTILINE)
+    file = found[1] if found else "page.py"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     wrong = []
     for block in blocks(text):
-        got = run(block, names, "model.py" if path.stem == "accuracy" else "first.py")
+        got = run(block, names, file)
         if block.output is not None and not agrees(block.output, got):
             wrong.append(f"{path.name}:{block.line} prints\n{got}instead of\n{block.output}")
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

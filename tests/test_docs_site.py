@@ -1,4 +1,4 @@
-"""The site of docs/: it builds without a warning, its links lead somewhere, its catalogues are whole, its blocks run."""
+"""The site of docs/: it builds without a warning, its links lead somewhere, its catalogues are whole, its code runs."""
 
 from __future__ import annotations
 
@@ -96,9 +96,13 @@ def test_links_within_the_site_lead_to_a_page_and_a_place_on_it(site, read):
             path, anchor = urldefrag(link)
             if urlsplit(link).scheme or link in ("#", ""):
                 continue
-            target = posixpath.normpath(posixpath.join(posixpath.dirname(name), path)) if path else f"{name}.html"
+            target = (
+                posixpath.normpath(posixpath.join(posixpath.dirname(name), path)) if path else f"{name}.html"
+            )
             other = read.get(target.removesuffix(".html"))
-            if not (site.folder / target).exists() or (other and anchor and unquote(anchor) not in other.anchors):
+            if not (site.folder / target).exists() or (
+                other and anchor and unquote(anchor) not in other.anchors
+            ):
                 lost.append((name, link))
     assert lost == []
 
@@ -152,7 +156,9 @@ def test_what_the_catalogue_says_of_a_row_is_measured_again(name, generated):
     known, found = json.loads((DOCS / "catalogue.json").read_text())[name], measured(rg.LIBRARY[name])
     for key in ("written", "rewritten"):
         assert found.get(key) == pytest.approx(known.get(key), abs=1.0)
-    assert set(found["spellings"]) <= set(known["spellings"]) or set(known["spellings"]) <= set(found["spellings"])
+    assert set(found["spellings"]) <= set(known["spellings"]) or set(known["spellings"]) <= set(
+        found["spellings"]
+    )
 
 
 def test_conditions_are_shown_as_they_are_written(generated):
