@@ -34,7 +34,7 @@ nitpick_ignore_regex = [("py:class", ".*"), ("py:data", ".*")]
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
-maximum_signature_line_length = 80
+maximum_signature_line_length = 90
 add_module_names = False
 python_use_unqualified_type_names = True
 

@@ -199,7 +199,7 @@ def range_of(op: Any) -> str:
     if found == REAL:
         return ""
     left, right = "(["[not found.open_low], ")]"[not found.open_high]
-    low, high = (str(x).replace("inf", "∞").replace("-", "−") for x in (found.low, found.high))
+    low, high = (f"{x:g}".replace("inf", "∞").replace("-", "−") for x in (found.low, found.high))
     return f"{'(' if low == '−∞' else left}{low}, {high}{')' if high == '∞' else right}"
 
 

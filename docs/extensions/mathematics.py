@@ -10,7 +10,7 @@ from latex2mathml.converter import convert
 
 def visit_inline(writer: Any, node: nodes.Element) -> None:
     """Write `$x^2$` as an element of the line."""
-    writer.body.append(f'<span class="formula">{convert(node.astext())}</span>')
+    writer.body.append(f'<span class="formula-inline">{convert(node.astext())}</span>')
     raise nodes.SkipNode
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import inspect
 import json
+import re
 import time
 import warnings
 from collections.abc import Iterator
@@ -147,18 +148,26 @@ def _spellings(row: rg.Relation) -> list[str]:
     moved = {small.leaves[n]: t for n, t in large.leaves.items()}
     judge = Judge(large, values)
     stable = judge.errors(judge.compiled(large.right))
-    kept: list[str] = []
+    # Those that differ in their order only have the same letters, as has the left side that the row is known by.
+    known = {_letters(rg.show(small.left)): ""}
     for t in islice(_within(SECONDS, iter(found)), TRIED):
         text = rg.show(t)
-        # A double reciprocal is a law of its own, and tells nothing of this row.
-        if "\n" in text or "1.0 / (1.0 / " in text or "** -1.0" in text or len(text) > 80 or text in kept:
-            continue
         [program] = substitute([t], moved)
-        if (judge.errors(judge.compiled(program)) <= np.maximum(stable, 1.0) + BITS).all():
-            kept.append(text)
-        if len(kept) == SPELLINGS:
-            break
-    return kept
+        if _is_telling(text) and _letters(text) not in known:
+            right = (judge.errors(judge.compiled(program)) <= np.maximum(stable, 1.0) + BITS).all()
+            known[_letters(text)] = text if right else ""
+    return sorted(filter(None, known.values()), key=lambda text: (len(text), text))[:SPELLINGS]
+
+
+def _is_telling(text: str) -> bool:
+    """Whether a spelling is short, and is not one by laws that hold of every term."""
+    return (
+        "\n" not in text and len(text) <= 72 and not re.search(r"1\.0 / \(1\.0 / |\*\* -1\.0|\+ -1\.0", text)
+    )
+
+
+def _letters(text: str) -> str:
+    return "".join(sorted(re.sub(r"[ ()]|\.0\b", "", text)))
 
 
 def _within(seconds: float, found: Iterator[Term]) -> Iterator[Term]:
