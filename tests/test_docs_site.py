@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import doctest
 import json
 import posixpath
 import re
 import sys
 from html.parser import HTMLParser
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urldefrag, urlsplit
@@ -166,6 +168,11 @@ def test_conditions_are_shown_as_they_are_written(generated):
 
     assert conditions(rg.LIBRARY["exponential_of_logarithm"]) == ["positive(x)"]
     assert [r.name for r in rg.LIBRARY if len(conditions(r)) != len(r.conditions)] == []
+
+
+@pytest.mark.parametrize("name", ["docstrings", "generated", "mathematics", "rows"])
+def test_the_examples_of_the_extensions_are_true(name, generated):
+    assert doctest.testmod(import_module(f"extensions.{name}")).failed == 0
 
 
 def test_pages_are_written_only_where_their_text_changes(generated, tmp_path):

@@ -60,7 +60,7 @@ def row_text(row: rg.Relation, found: Mapping[str, Any]) -> str:
     parts = [f"({row.name})=", f"## {row.name}", "", row.doc, ""]
     shown = latex(row)
     if shown:
-        parts += ["$$", shown.strip().strip("$"), "$$", ""]
+        parts += ["$$", shown.strip().strip("$").removeprefix(r"\displaystyle "), "$$", ""]
     parts += ["```python", equation(row), "```", ""]
     if needs:
         parts.append(f":Where: {needs}")
@@ -70,7 +70,8 @@ def row_text(row: rg.Relation, found: Mapping[str, Any]) -> str:
         parts.append(
             f":Bits lost: {mean} as written, at worst {worst:.0f}; {after} as rewritten, at worst {at_worst:.0f}"
         )
-    if "example" in found:
+    # What leaves the floats, in truth, tells nothing.
+    if "example" in found and found["example"]["truth"] not in ("inf", "-inf", "0.0"):
         example = found["example"]
         at = ", ".join(f"{name} = {value!r}" for name, value in example["inputs"].items())
         parts.append(

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from docutils import nodes
 from latex2mathml.converter import convert
 
+NAME = re.compile(r"\\(?:operatorname|mathit|mathrm)\{([^{}]*)\}")
+
+
+def mathml(latex: str, display: str = "inline") -> str:
+    """Return a formula as MathML, in which a name is one piece.
+
+    >>> mathml(r"\\operatorname{gamma\\_ratio}")[-46:]
+    '<mrow><mtext>gamma_ratio</mtext></mrow></math>'
+    """
+    return convert(NAME.sub(lambda m: rf"\text{{{m[1]}}}".replace(r"\_", "_"), latex), display=display)
+
 
 def visit_inline(writer: Any, node: nodes.Element) -> None:
     """Write `$x^2$` as an element of the line."""
-    writer.body.append(f'<span class="formula-inline">{convert(node.astext())}</span>')
+    writer.body.append(f'<span class="formula-inline">{mathml(node.astext())}</span>')
     raise nodes.SkipNode
 
 
 def visit_block(writer: Any, node: nodes.Element) -> None:
     """Write a displayed formula as a block that scrolls by itself where it is wider than the page."""
-    writer.body.append(f'<div class="formula" tabindex="0">{convert(node.astext(), display="block")}</div>')
+    writer.body.append(f'<div class="formula" tabindex="0">{mathml(node.astext(), "block")}</div>')
     raise nodes.SkipNode
 
 
