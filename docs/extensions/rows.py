@@ -162,7 +162,11 @@ def _spellings(row: rg.Relation) -> list[str]:
 def _is_telling(text: str) -> bool:
     """Whether a spelling is short, and is not one by laws that hold of every term."""
     return (
-        "\n" not in text and len(text) <= 72 and not re.search(r"1\.0 / \(1\.0 / |\*\* -1\.0|\+ -1\.0", text)
+        "\n" not in text
+        and len(text) <= 72
+        and not re.search(
+            r"1\.0 / \(1\.0 / |reciprocal\(1\.0 |/ reciprocal|log\(1\.0\)|\*\* -1\.0|\+ -1\.0|-1\.0 \+", text
+        )
     )
 
 
