@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from browser import Browser, chromium
-from built_site import Site, built_site
+from built_site import DOCS, Site, built_site
 
 KINDS = [
     "index",
@@ -31,6 +31,7 @@ KINDS = [
     "genindex",
 ]
 """Pages of each kind."""
+NOTEBOOKS = [f"notebooks/{path.stem}" for path in sorted((DOCS.parent / "examples").glob("*.ipynb"))]
 
 MEASURE = """(() => {
   const main = document.querySelector("article") || document.body;
@@ -101,7 +102,7 @@ def site(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Site:
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [400, 1400])
-@pytest.mark.parametrize("page", KINDS)
+@pytest.mark.parametrize("page", [*KINDS, *NOTEBOOKS])
 def test_a_page_looks_right(page, width, theme, browser, site):
     browser.open(site.folder / f"{page}.html", width, theme)
     found = browser.run(MEASURE)

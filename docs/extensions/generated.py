@@ -10,6 +10,7 @@ import ast
 import inspect
 import json
 import pkgutil
+import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
@@ -289,11 +290,28 @@ def op_pages() -> Iterator[tuple[str, str]]:
 # Notebooks
 
 
+def moved(cell: dict[str, Any]) -> dict[str, Any]:
+    """Return a cell of a notebook whose links are as the site has them; to what is not in it, there are none.
+
+    >>> moved({"cell_type": "markdown", "source": ["[a](../docs/ops.md), [b](../README.md#c)"]})["source"]
+    '[a](../ops.md), b'
+    """
+    if cell["cell_type"] != "markdown":
+        return cell
+    text = "".join(cell["source"]).replace("](../docs/", "](docs/")
+    text = re.sub(r"\[([^\]]*)\]\(\.\./[^)]*\)", r"\1", text).replace("](docs/", "](../")
+    return {**cell, "source": text}
+
+
 def notebooks() -> Iterator[tuple[str, str]]:
     """Yield name and text of the notebooks, and of the page that lists them."""
     found = sorted(EXAMPLES.glob("*.ipynb"))
     for path in found:
-        yield path.name, path.read_text(encoding="utf-8")
+        notebook = json.loads(path.read_text(encoding="utf-8"))
+        yield (
+            path.name,
+            json.dumps({**notebook, "cells": list(map(moved, notebook["cells"]))}, ensure_ascii=False),
+        )
     listed: Sequence[str] = ["```{toctree}", *[path.stem for path in found], "```"] if found else []
     text = "Stories to read and to run, kept with their outputs. They lie in `examples/` of the repository."
     yield "index.md", "\n".join(["# Notebooks", "", text, "", *listed, ""])
