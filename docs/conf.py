@@ -20,7 +20,6 @@ extensions = [
     "extensions.generated",
 ]
 exclude_patterns = ["_build", "extensions"]
-suppress_warnings = ["config.cache"]
 
 myst_enable_extensions = ["deflist", "dollarmath", "fieldlist"]
 myst_heading_anchors = 3
