@@ -134,7 +134,7 @@ def test_every_public_name_is_in_the_reference(site):
         known = InventoryFile.load(file, "", posixpath.join)
     documented = {name for kind, found in known.items() if kind.startswith("py:") for name in found}
     missing = sorted(name for name in rg.__all__ if f"relgrad.{name}" not in documented)
-    assert missing == [], "add them to the page of their topic in docs/reference/"
+    assert missing == []
 
 
 def test_every_row_is_in_the_catalogue_and_no_other(read):
@@ -173,6 +173,16 @@ def test_conditions_are_shown_as_they_are_written(generated):
 @pytest.mark.parametrize("name", ["docstrings", "generated", "mathematics", "rows"])
 def test_the_examples_of_the_extensions_are_true(name, generated):
     assert doctest.testmod(import_module(f"extensions.{name}")).failed == 0
+
+
+def test_a_public_name_that_no_page_describes_has_its_docstring(generated, tmp_path, monkeypatch):
+    for page in (DOCS / "reference").glob("*.md"):
+        text = page.read_text(encoding="utf-8")
+        (tmp_path / page.name).write_text("".join(x for x in text.splitlines(True) if " jvp" not in x))
+    monkeypatch.setattr(generated, "REFERENCE", tmp_path)
+    assert ".. autofunction:: jvp" in generated.further()
+    (tmp_path / "transformations.md").write_text(".. autofunction:: jvp")
+    assert "jvp" not in generated.further()
 
 
 def test_pages_are_written_only_where_their_text_changes(generated, tmp_path):
@@ -214,4 +224,3 @@ def test_pages_can_be_read_where_they_are_not_built(path):
     text = path.read_text(encoding="utf-8")
     directives = set(re.findall(r"^```\{([\w:-]+)\}", text, re.MULTILINE))
     assert directives <= {"toctree", "eval-rst", "py:data", "py:function"}
-    assert re.findall(r"^(?::::|%)", text, re.MULTILINE) == []

@@ -11,7 +11,6 @@ import inspect
 import json
 import pkgutil
 import re
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -28,6 +27,7 @@ from relgrad.types import REAL
 
 DOCS = Path(__file__).resolve().parent.parent
 EXAMPLES = DOCS.parent / "examples"
+REFERENCE, FURTHER = DOCS / "reference", "further.md"
 CATALOGUE, NOTEBOOKS = DOCS / "catalogue", DOCS / "notebooks"
 
 
@@ -317,6 +317,33 @@ def notebooks() -> Iterator[tuple[str, str]]:
     yield "index.md", "\n".join(["# Notebooks", "", text, "", *listed, ""])
 
 
+# Reference
+
+
+def further() -> str:
+    """Return the page of the public names that no page of the reference describes; empty where there is none."""
+    pages = [path for path in REFERENCE.glob("*.md") if path.name != FURTHER]
+    described = re.compile(r"(?:auto\w+::|\{py:\w+\}) (\w+)")
+    known = {name for path in pages for name in described.findall(path.read_text(encoding="utf-8"))}
+    left = [name for name in rg.__all__ if name not in known]
+    if not left:
+        return ""
+    kinds = [
+        "exception"
+        if inspect.isclass(x) and issubclass(x, BaseException)
+        else "class"
+        if inspect.isclass(x)
+        else "function"
+        if callable(x)
+        else "data"
+        for x in (getattr(rg, name) for name in left)
+    ]
+    listed = [f".. auto{kind}:: {name}" for kind, name in zip(kinds, left, strict=True)]
+    return "\n".join(
+        ["# Further names", "", "```{eval-rst}", ".. currentmodule:: relgrad", "", *listed, "```", ""]
+    )
+
+
 def fill(folder: Path, pages: Iterator[tuple[str, str]]) -> None:
     """Make a folder hold these pages and no others."""
     kept = set()
@@ -333,12 +360,11 @@ def generate(app: Any = None) -> None:
     fill(CATALOGUE / "relations", ((n.removeprefix("relations/"), t) for n, t in relation_pages()))
     fill(CATALOGUE / "ops", ((n.removeprefix("ops/"), t) for n, t in op_pages()))
     fill(NOTEBOOKS, notebooks())
-
-
-def clean() -> None:
-    """Remove what `generate` writes."""
-    for folder in (CATALOGUE, NOTEBOOKS):
-        shutil.rmtree(folder, ignore_errors=True)
+    text = further()
+    if text:
+        write(REFERENCE / FURTHER, text)
+    else:
+        (REFERENCE / FURTHER).unlink(missing_ok=True)
 
 
 def setup(app: Any) -> dict[str, bool]:
