@@ -27,8 +27,6 @@ myst_links_external_new_tab = False
 nb_execution_mode = "off"
 nb_merge_streams = True
 
-# The contents of the reference take in what is generated there, if anything is.
-suppress_warnings = ["toc.empty_glob"]
 nitpicky = True
 # Annotations name types of the standard library and of NumPy, whose documents are elsewhere.
 nitpick_ignore_regex = [("py:class", ".*"), ("py:data", ".*")]
