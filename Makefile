@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/installed.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo notebooks test bench clean
+.PHONY: help setup demo notebooks test bench docs catalogue clean
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
@@ -17,6 +17,7 @@ help:
 	@echo "make test    ruff, basedpyright and pytest"
 	@echo "make bench   timings, side by side with hand-written NumPy and autograd"
 	@echo "make fuzz    the slow tests; 50,000 random programs against NumPy, 200,000 against high precision (hours; SEED=… for others)"
+	@echo "make docs    the site in docs/_build/html; make catalogue measures the rows of its catalogue anew (minutes)"
 	@echo "make setup   only the environment in .venv (the others do this by themselves)"
 	@echo "make clean   remove .venv and all caches"
 	@echo
@@ -52,8 +53,15 @@ fuzz: $(STAMP)
 	@$(BIN)/python benchmarks/soundness.py --crossed --programs 20000 --seed $(or $(SEED),0) --processes 2
 	@$(BIN)/python benchmarks/fuzz.py --programs 200000 --seed $(or $(SEED),0) --processes 2
 
+docs: $(STAMP)
+	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+catalogue: $(STAMP)
+	@PYTHONPATH=docs $(BIN)/python -m extensions.rows
+
 clean:
-	@rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
+	@rm -rf $(VENV) docs/_build docs/catalogue docs/notebooks build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # An interpreter serves if it is recent enough and can make environments (Debian ships some that cannot).
@@ -75,7 +83,7 @@ $(STAMP): pyproject.toml
 	  "$$python" -m venv --clear $(VENV); \
 	fi; \
 	echo "Installing relgrad and what its tests and examples need into $(VENV) (a minute or two)"; \
-	$(BIN)/python -m pip install -qq --editable '.[test,examples]' </dev/null; \
+	$(BIN)/python -m pip install -qq --editable '.[test,examples,docs]' </dev/null; \
 	$(BIN)/python -m pip install -qq --only-binary :all: 'maude>=1.3' 'matchpy>=0.5.5' </dev/null 2>/dev/null \
 	  || echo "Without maude and matchpy, which have no wheel here: comparisons with them are skipped"; \
 	touch $@
