@@ -94,7 +94,7 @@ def _placed(output: Any, cells: dict[str, str]) -> Any:
     return output
 
 
-_FILE = re.compile(r"[\w/\\:.-]*ipykernel_\d+[/\\](\d+)\.py")
+_FILE = re.compile(r"[\w/\\:.-]*ipykernel\\?_\d+[/\\](\d+)\.py")
 
 
 if __name__ == "__main__":

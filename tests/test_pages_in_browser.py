@@ -35,7 +35,7 @@ NOTEBOOKS = [f"notebooks/{path.stem}" for path in sorted((DOCS.parent / "example
 
 MEASURE = """(() => {
   const main = document.querySelector("article") || document.body;
-  const shown = e => e.getClientRects().length && getComputedStyle(e).visibility != "hidden";
+  const shown = e => e.getClientRects().length && e.checkVisibility({visibilityProperty: true});
   const scrolls = e => {
     for (; e && e != document.body; e = e.parentElement)
       if (["auto", "scroll"].includes(getComputedStyle(e).overflowX)) return true;
