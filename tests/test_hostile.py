@@ -260,3 +260,14 @@ def test_powers_of_the_exact_values_of_floats_fit_into_no_integer(strategy):
     second = rg.grad(lambda x: np.sum(W * g(x)), strategy=strategy)(x)
     d = np.sum(W * (g(x + 1e-6 * W) - g(x - 1e-6 * W))) / 2e-6
     np.testing.assert_allclose(np.sum(second * W), d, rtol=1e-5)
+
+
+def test_a_thousand_guards_are_no_deep_expression():
+    def f(x):
+        for i in range(1200):
+            x = np.sin(x) + 0.1 * i
+        return x
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", rg.RelgradWarning)
+        assert rg.stabilize(f)(0.3) == pytest.approx(f(0.3), rel=1e-12)

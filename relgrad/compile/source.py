@@ -26,6 +26,8 @@ from relgrad.term import Term, subterms
 from relgrad.trace.containers import Structure
 from relgrad.types import ArrayType, TupleType
 
+WIDE = 50
+"""So many tests are joined without parentheses."""
 _WORD = re.compile(r"[^\W\d]\w*")
 _PARAMETER = re.compile(r"(\**)([^\W\d]\w*)")
 
@@ -163,7 +165,7 @@ def write_source(
     tests, value = texts[: len(beside)], write(texts[len(beside) :])
     if beside or decisions is not None:
         value = f"({value})" if value[0] != "(" and ", " in value else value
-        value += ", " + (" | ".join(tests) if decisions is None else f"[{', '.join(tests)}]")
+        value += ", " + (_any(tests) if decisions is None else f"[{', '.join(tests)}]")
     body.append(f"return {value}")
     if doc:
         body.insert(0, f'"""{doc}"""')
@@ -231,6 +233,17 @@ def _unpack(node: Term, path: str, names: Names, convert: bool, head: list[str])
     if path != name:
         head.append(f"{name} = {path}")
     return name
+
+
+def _any(tests: Sequence[str]) -> str:
+    """Return the disjunction of tests, many of them in groups, since CPython's parser recurses on a | b | c | ….
+
+    >>> _any(["a", "b"])
+    'a | b'
+    """
+    while len(tests) > WIDE:
+        tests = [f"({' | '.join(tests[i : i + WIDE])})" for i in range(0, len(tests), WIDE)]
+    return " | ".join(tests)
 
 
 def _results(lines: Lines, ownership: Ownership, roots: Sequence[Term]) -> list[str]:
