@@ -9,7 +9,7 @@ functions.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -23,6 +23,7 @@ from relgrad.logic import (
     equalo,
     extended,
     is_variable,
+    lall,
     reify_term,
     theories_of,
     unknowns,
@@ -80,7 +81,7 @@ def _read(row: Relation) -> _Rule | None:
 def _flow(rule: _Rule, pullback: Pullback, value: Term, g: Term, v: Any, m: Any, note: Note) -> Goal:
     def flow_goal(s: State) -> Iterator[State]:
         try:
-            for state in _satisfying(_premises(rule, value, g), s):
+            for state in lall(*_premises(rule, value, g))(s):
                 flow = _contribution(rule, pullback, value, g, state)
                 if flow is not None:
                     row = rule.row
@@ -95,14 +96,6 @@ def _flow(rule: _Rule, pullback: Pullback, value: Term, g: Term, v: Any, m: Any,
 def _premises(rule: _Rule, value: Term, g: Term) -> list[Goal]:
     cotangent = [] if is_constant(rule.cotangent) else [equalo(rule.cotangent, g)]
     return [equalo(rule.value, value), *cotangent, *rule.row.conditions]
-
-
-def _satisfying(goals: Sequence[Goal], s: State) -> Iterator[State]:
-    if not goals:
-        yield s
-        return
-    for state in goals[0](s):
-        yield from _satisfying(goals[1:], state)
 
 
 def _contribution(
