@@ -27,6 +27,18 @@ def user_line() -> str:
     return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else "<unknown>"
 
 
+def readable(where: str) -> str:
+    """Return a place as its reader knows it: `In[3]:2` for a line of a notebook's cell, which has a file of its own.
+
+    >>> readable("loss.py:2")
+    'loss.py:2'
+    """
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    file, colon, line = where.rpartition(":")
+    cell = shell.compile.format_code_name(file) if shell is not None and colon else None
+    return f"{cell[1]}:{line}" if cell else where
+
+
 def warn(warning: RelgradWarning) -> None:
     """Warn at the innermost line of the user's."""
     frame, depth = _user_frame()
@@ -66,7 +78,7 @@ class RelgradError(Exception):
 
     def __init__(self, what: str, *, where: str | None = None, cause: str = "", cure: str = ""):
         self.what, self.where, self.cause, self.cure = what, where or user_line(), cause, cure
-        lines = [what, f"  where: {self.where}"]
+        lines = [what, f"  where: {readable(self.where)}"]
         if cause:
             lines.append(f"  cause: {cause}")
         if cure:

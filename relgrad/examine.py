@@ -24,7 +24,7 @@ from relgrad.accuracy.sample import floats
 from relgrad.api import Argnums, Function, Named, Relations, library_of, stabilize
 from relgrad.differentiate import positions_of
 from relgrad.display.text import show
-from relgrad.errors import RelationError
+from relgrad.errors import RelationError, readable
 from relgrad.explore.expressions import term
 from relgrad.explore.reasons import Reason, Reasons, Rewrites, nearest_rows, reasons, rewrites_of
 from relgrad.explore.spellings import Spellings
@@ -332,7 +332,7 @@ def _described(hazard: Hazard) -> str:
     if hazard.kind == "cancellation" and not hazard.relations:
         removed += "; where digits cancel, the program is computed again with twice the precision"
     lines = [
-        f"{hazard.where}: {hazard.kind} in {show(hazard.term, limit=8)}",
+        f"{readable(hazard.where)}: {hazard.kind} in {show(hazard.term, limit=8)}",
         *([f"    {code}"] if code else []),
         f"  the {hazard.output} loses {hazard.bits:.0f} bits at {assignments(hazard.inputs)}",
         f"  {removed}",

@@ -110,3 +110,18 @@ def test_a_missing_dependency_is_told_with_the_line_that_installs_it(shell, caps
 
 def test_the_package_needs_no_ipython():
     assert callable(rg.load_ipython_extension)
+
+
+def test_places_in_cells_are_named_as_their_reader_knows_them(shell):
+    shell.run_cell(
+        "import relgrad as rg, numpy as np\n"
+        "def f(x):\n"
+        "    return float(x) * x\n"
+        "try:\n"
+        "    rg.grad(lambda x: np.sum(f(x)))(np.ones(3))\n"
+        "except Exception as error:\n"
+        "    said = str(error)",
+        store_history=True,
+    )
+    said = shell.user_ns["said"]
+    assert "where: In[" in said and "]:3" in said, said

@@ -8,6 +8,7 @@ from typing import Any
 
 from relgrad.bounds import in_words
 from relgrad.display.text import show
+from relgrad.errors import readable
 from relgrad.looks import Shown
 from relgrad.step import Derivation, Step
 from relgrad.term import Term
@@ -89,7 +90,7 @@ def _decision(decision: Any) -> str:
     kind, answer = decision.term.type, decision.answer
     if isinstance(answer, bytes):
         answer = f"as in this call, of shape {kind.shape}"
-    return f"{_one_line(decision.term, 48)} is {answer}, at {decision.where}"
+    return f"{_one_line(decision.term, 48)} is {answer}, at {readable(decision.where)}"
 
 
 def _labelled(label: str, t: Any, suffix: str = "") -> list[str]:

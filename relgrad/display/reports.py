@@ -15,6 +15,7 @@ from relgrad.display.brief import brief, unpainted
 from relgrad.display.latex import formula, worded
 from relgrad.display.page import Markup, code, details, element, facts, framed, joined, note, table
 from relgrad.display.terms import coded, displayed, term_fragment
+from relgrad.errors import readable
 from relgrad.looks import html, latex, plain
 
 
@@ -25,12 +26,12 @@ def line_of(where: str) -> str:
 
 
 def near(where: str) -> str:
-    """Return a place without the folders that differ from one machine to the next.
+    """Return a place as its reader knows it, without the folders that differ from one machine to the next.
 
     >>> near("/somewhere/deep/project/loss.py:12")
     'project/loss.py:12'
     """
-    return "/".join(PurePath(where).parts[-2:])
+    return "/".join(PurePath(readable(where)).parts[-2:])
 
 
 def removed_by(hazard: Hazard) -> str:

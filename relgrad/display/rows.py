@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import groupby
-from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from relgrad.contract import Laws
 from relgrad.display.brief import brief, unpainted
 from relgrad.display.latex import escaped, formulas, stacked
 from relgrad.display.page import Markup, details, element, facts, framed, joined, note, table
+from relgrad.display.reports import near
 from relgrad.display.terms import coded, displayed
 from relgrad.looks import html, latex, plain, wrapped
 from relgrad.op import as_term
@@ -64,7 +64,7 @@ def condition_texts(row: Relation) -> list[str]:
 
 def place_of(row: Relation) -> str:
     """Return the file and line in which a row is written, below the folder that it is in."""
-    return "/".join(PurePath(row.place).parts[-2:])
+    return near(row.place)
 
 
 def family_of(row: Relation) -> str:

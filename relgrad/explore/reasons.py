@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from relgrad.bounds import in_words, is_empty, meet, range_of
 from relgrad.display.rows import condition_name
 from relgrad.display.text import show
+from relgrad.errors import readable
 from relgrad.explore.lazy import Lazy
 from relgrad.explore.spellings import rewordings
 from relgrad.leaf import Anchor, Input
@@ -85,7 +86,7 @@ class Reason(Shown):
     change: str = ""
 
     def __str__(self) -> str:
-        at = f"{self.where}: " if self.where else ""
+        at = f"{readable(self.where)}: " if self.where else ""
         head = f"{at}{_text(self.place)}\n" if self.place is not None else ""
         change = f"\nit would fire {self.change}" if self.change else ""
         return head + "\n".join(f"  {line}" for line in (self.text + change).split("\n"))

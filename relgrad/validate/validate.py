@@ -10,7 +10,7 @@ import numpy as np
 
 from relgrad.conventions import Conventions
 from relgrad.display.text import show
-from relgrad.errors import RelgradError, RelgradWarning, WrongRewrite, warn
+from relgrad.errors import RelgradError, RelgradWarning, WrongRewrite, is_users, readable, warn
 from relgrad.relation import Library
 from relgrad.schedule import NAIVE, Left, Strategy
 from relgrad.step import Derivation, Step
@@ -30,6 +30,7 @@ LARGEST = 1 << 22
 SUSPECTED = 1 << 26
 """Programs of more are not tried as they are, though they differ in blocks."""
 REPORT = "please report this, with the function and the relation: a relation must never change a value"
+MEND = f"{REPORT}; if it is yours, relgrad.check(relation) finds where its sides differ"
 
 
 class Program(Protocol):
@@ -229,7 +230,9 @@ class _Validation:
         rows = {row.name: row.place for row in subject.library}
         for g in {g.step.name: g for g in reversed(guilty)}.values():
             before, after = g.step.before, g.step.after
-            row = f"{g.step.move} {g.step.name}" + (f" ({rows[g.step.name]})" if g.step.name in rows else "")
+            row = f"{g.step.move} {g.step.name}" + (
+                f" ({readable(rows[g.step.name])})" if g.step.name in rows else ""
+            )
             place = None if before is None else line_of(before, wrong.derivation, lines)
             changed = "" if before is None else f"{_shown(before)} became {_shown(after)}; "
             warn(
@@ -238,7 +241,7 @@ class _Validation:
                         f"{row} changed what {subject.name} computes, and is left out of it",
                         where=place or subject.where or "<unknown>",
                         cause=changed + _seen(fault, subject.inputs),
-                        cure=REPORT,
+                        cure=MEND if is_users(rows.get(g.step.name, "<relgrad ")) else REPORT,
                     )
                 )
             )
