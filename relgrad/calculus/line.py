@@ -10,21 +10,35 @@ stands for the program where it is more accurate than that by its own bounds.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, permutations
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from relgrad.calculus.laurent import NoSeries
 from relgrad.calculus.mended import Mended
-from relgrad.calculus.path import EPS, Exact, Path, Power, bounded, doubled, floats, in_floats, size, vanishes
+from relgrad.calculus.path import (
+    EPS,
+    Exact,
+    Path,
+    Power,
+    bounded,
+    doubled,
+    floats,
+    in_floats,
+    size,
+    vanishes,
+    vanishing,
+)
 from relgrad.calculus.series import FACTORS, zeros_of
 from relgrad.errors import RelgradError
 from relgrad.interpret import interpret, unknown, value_of
 from relgrad.kernels.doubled.number import Doubled, Undecided
 from relgrad.leaf import Input
+from relgrad.op import Constant
 from relgrad.ops.structure import BroadcastTo
 from relgrad.term import Term, subterms, term
 from relgrad.types import ArrayType
@@ -39,6 +53,10 @@ DIGITS, MORE = 55, 3
 """So many bits are asked for; the last terms are counted as errors."""
 FINE = 16
 """With a larger relative error than so many roundings, a series is computed in doubled arithmetic."""
+SOON = 6
+"""Entries of one array lose up to so many terms more than others."""
+PARTS = 12
+"""Arguments that are read in more parts are read as a whole."""
 GOOD = 2.0**-20
 """The largest relative error with which a series stands for a program."""
 LARGEST = 400
@@ -50,20 +68,72 @@ EVALUATIONS = 20_000
 """So many ops are computed to find the lines that a program is suspect near."""
 
 
+class Part(NamedTuple):
+    """An argument, or entries of one: where they are in it, row by row, in the shape in which they are read.
+
+    u, k = t    ⟶    the entries 0 and 1 of t
+    """
+
+    leaf: Term
+    shape: tuple[int, ...]
+    entries: tuple[int, ...] | None = None
+
+    def of(self, values: Mapping[Term, Any]) -> Any:
+        """Return its value."""
+        x = np.asarray(values[self.leaf])
+        return x if self.entries is None else x.reshape(-1)[list(self.entries)].reshape(self.shape)
+
+    def put(self, x: Any, value: Any) -> Any:
+        """Return an array like the argument with the value at its entries."""
+        value = np.broadcast_to(np.asarray(value, x.dtype), self.shape)
+        if self.entries is None:
+            return value
+        new = x.reshape(-1).copy()
+        new[list(self.entries)] = value.reshape(-1)
+        return new.reshape(x.shape)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    def meets(self, other: Part) -> bool:
+        """Whether both have an entry in common."""
+        same, whole = self.leaf is other.leaf, self.entries is None or other.entries is None
+        return same and (whole or not set(self.entries or ()).isdisjoint(other.entries or ()))
+
+    def __str__(self) -> str:
+        if self.entries is None:
+            return self.leaf.op.label
+        where = ", ".join(":".join(map(str, dict.fromkeys(ends))) for ends in self._ends())
+        return f"{self.leaf.op.label}[{where}]"
+
+    def _ends(self) -> list[tuple[Any, ...]]:
+        """Return the first and the last index along each axis."""
+        places = np.unravel_index(np.asarray(self.entries or (0,)), self.leaf.type.shape)
+        return [(axis.min(), axis.max()) for axis in places]
+
+
 class Line(NamedTuple):
     """An argument, and what it comes near: another argument, or a number. Where `whole`, all its entries at once."""
 
-    moved: Term
-    base: Term | float
+    moved: Part
+    base: Part | float
     whole: bool
 
     def start(self, values: Mapping[Term, Any]) -> Any:
         """Return the value of what the argument comes near."""
-        return values[self.base] if isinstance(self.base, Term) else self.base
+        return self.base.of(values) if isinstance(self.base, Part) else self.base
+
+    def met(self, values: Mapping[Term, Any]) -> Any:
+        """Return the argument with what moves at what it comes near."""
+        return self.moved.put(np.asarray(values[self.moved.leaf]), self.start(values))
+
+    @property
+    def leaves(self) -> set[Term]:
+        return {end.leaf for end in (self.moved, self.base) if isinstance(end, Part)}
 
     def __str__(self) -> str:
-        base = self.base.op.label if isinstance(self.base, Term) else f"{self.base:g}"
-        return f"{self.moved.op.label} near {base}"
+        return f"{self.moved} near {self.base if isinstance(self.base, Part) else f'{self.base:g}'}"
 
 
 class Approach(NamedTuple):
@@ -72,7 +142,8 @@ class Approach(NamedTuple):
     body: Term
     arguments: tuple[Term, ...]
     line: Line
-    start: int
+    start: tuple[int, ...]
+    """For each entry, row by row."""
 
     def __repr__(self) -> str:
         return str(self.line)
@@ -97,13 +168,13 @@ class AlongLine(Mended):
         plain, *values = arrays
         body, arguments, line, start = self.approach
         at = dict(zip(arguments, values, strict=True))
-        found = near_line(body, at, line, start)
+        found = near_line(body, at, line, np.reshape(start, np.shape(plain)))
         if found is None:
             return plain
         value, error = found
         dtype = np.asarray(plain).dtype
         if self.precise and np.any(np.isfinite(error) & (error > FINE * np.finfo(dtype).eps * np.abs(value))):
-            twice, less = near_line(body, at, line, start, doubled) or found
+            twice, less = near_line(body, at, line, np.reshape(start, np.shape(plain)), doubled) or found
             value, error = np.where(less < error, (twice, less), (value, error))
         return np.where(_is_better(value, error, plain), value, plain).astype(dtype)
 
@@ -112,14 +183,15 @@ def path_along(
     values: dict[Term, Any], line: Line, side: float, number: Callable[[Any, bool], Any] = floats
 ) -> tuple[Path, Any]:
     """Return the path along a line, and the distance; `side` is where it is looked at from where the distance is 0."""
-    shape = np.shape(values[line.moved])
-    x, base = (number(np.broadcast_to(v, shape), True) for v in (values[line.moved], line.start(values)))
-    delta = x - base
+    moved, whole = line.moved, np.asarray(values[line.moved.leaf])
+    x, base = (number(v, True) for v in (whole, line.met(values)))
+    delta = number(moved.of(values), True) - number(np.broadcast_to(line.start(values), moved.shape), True)
     of: dict[Term, Power] = {leaf: Exact((number(value, True), 0.0)) for leaf, value in values.items()}
-    of[line.moved] = Exact((base, 0.0), (delta if line.whole else number(np.ones(shape), True), 0.0))
+    direction = x - base if line.whole else number(moved.put(np.zeros_like(whole), 1.0), True)
+    of[moved.leaf] = Exact((base, 0.0), (direction, 0.0))
     if line.whole:
         return Path(of, ORDER, number=number), 1.0
-    delta = delta.reshape(()) if x.size == 1 else delta
+    delta = delta.reshape(()) if moved.size == 1 else delta
     sign = np.sign(in_floats(delta))
     return Path(of, ORDER, np.where(sign == 0, side, sign), number=number), delta
 
@@ -128,15 +200,19 @@ def near_line(
     body: Term,
     values: dict[Term, Any],
     line: Line,
-    start: int,
+    start: Any,
     number: Callable[[Any, bool], Any] = floats,
 ) -> tuple[Any, Any] | None:
-    """Return a program's values by its series along a line, with bounds of their errors; None where it has none."""
+    """Return a program's values by its series along a line, with bounds of their errors; None where it has none.
+
+    `start` has the power of the first term that does not vanish of each entry.
+    """
     ratio = _ratio(values, line)
     near = ratio <= NEAR
     if not np.any(near):
         return None
-    terms = start + min(ORDER, math.ceil(DIGITS / -math.log2(SPREAD * max(np.max(ratio[near]), TINY))) + MORE)
+    shrink = -math.log2(SPREAD * max(np.max(ratio[near]), TINY))
+    terms = int(np.max(start)) + min(ORDER, math.ceil(DIGITS / shrink) + MORE)
     with np.errstate(all="ignore"):
         try:
             path, delta = path_along(values, line, 1.0, number)
@@ -159,16 +235,18 @@ def _is_better(value: Any, error: Any, plain: Any) -> Any:
         return known & ~(np.abs(plain - value) <= error)
 
 
-def _summed(path: Path, body: Term, delta: Any, start: int, end: int) -> tuple[Any, Any]:
+def _summed(path: Path, body: Term, delta: Any, start: Any, end: int) -> tuple[Any, Any]:
     """Return the sum of the terms from a power on, with a bound of its error; raises NoSeries where it is no value."""
     series = path(body)
-    if not all((c := series.at(k)) is None or vanishes(c) for k in range(series.start, start)):
-        raise NoSeries("the first terms do not vanish")
-    total: Any = 0.0
-    error: Any = 0.0
-    for k in range(start, end):
+    total: Any = np.zeros(body.type.shape)
+    error: Any = np.zeros(body.type.shape)
+    for k in range(min(series.start, int(np.min(start))), end):
         path.advance(k)
         c = series.at(k)
+        if c is not None and np.any(k < start):
+            if not np.all(vanishing(c) | (k >= start)):
+                raise NoSeries("the first terms do not vanish")
+            c = (c[0] * (k >= start), c[1] * (k >= start)) if np.any(k >= start) else None
         if c is not None:
             part = c[0] if k == 0 else c[0] * delta**k
             total = total + part
@@ -183,38 +261,70 @@ def _summed(path: Path, body: Term, delta: Any, start: int, end: int) -> tuple[A
 
 def _ratio(values: dict[Term, Any], line: Line) -> Any:
     """Return the distances from a line, compared with the size of what is there: one if all entries move at once."""
-    x = np.asarray(values[line.moved], float)
+    moved, leaf = line.moved, line.moved.leaf
+    x = np.asarray(moved.of(values), float)
     base = np.asarray(line.start(values), float)
     size = _size(base)
-    if not isinstance(line.base, Term):
-        alike = [_size(v) for t, v in values.items() if t.type == line.moved.type and t is not line.moved]
-        size = size or max(alike, default=1.0)
+    if not isinstance(line.base, Part):
+        alike = [_size(v) for t, v in values.items() if t.type == leaf.type and t is not leaf]
+        alike = alike if moved.entries is None else [_size(moved.put(np.asarray(values[leaf]), 0.0))]
+        size = size or max(alike, default=1.0) or 1.0
     gap = np.abs(x - base)
     return np.asarray((np.max(gap, initial=0.0) if line.whole or x.size == 1 else gap) / (size or 1.0))
 
 
 def lines(roots: Sequence[Term]) -> Iterator[Line]:
     """Yield the lines on which the programs may lose their leading terms."""
-    leaves = [t for t in subterms(*roots) if type(t.op) is Input and _is_real(t)]
-    for x in leaves:
-        unit = x.type.size == 1 or all(_is_entrywise(root, x) for root in roots)
-        for y in leaves:
-            if y is not x and y.type == x.type:
-                yield Line(x, y, not unit)
-        zeros = [zero for node in subterms(*roots) for zero in zeros_of(node, x)]
+    nodes = list(subterms(*roots))
+    parts = _parts(nodes)
+    unit = {x: all(_is_entrywise(root, x) for root in roots) for x in parts}
+    for x, terms in parts.items():
+        zeros = [zero for node in nodes for t in terms for zero in zeros_of(node, t)]
         for zero in dict.fromkeys([0.0, *zeros]):
-            yield Line(x, zero, not unit)
+            yield Line(x, zero, not unit[x])
+    for x, y in permutations(parts, 2):
+        if y.shape == x.shape and y.leaf.type.dtype == x.leaf.type.dtype and not x.meets(y):
+            yield Line(x, y, not unit[x])
+
+
+def _parts(nodes: Sequence[Term]) -> dict[Part, list[Term]]:
+    """Return the arguments, and the entries of them that are read by themselves, and the terms that read them.
+
+    An argument that is read in many parts is data, of which no entry is a parameter.
+    """
+    found: dict[Part, list[Term]] = {}
+    places: dict[Term, tuple[Term, Any]] = {}
+    for t in nodes:
+        if type(t.op) is Input and _is_real(t):
+            found[Part(t, t.type.shape)] = [t]
+            places[t] = t, np.arange(t.type.size).reshape(t.type.shape)
+        elif _moves_entries(t) and t.rands[0] in places:
+            leaf, at = places[t.rands[0]]
+            places[t] = leaf, at = leaf, t.op.compute(at, *[rand.op.value for rand in t.rands[1:]])
+            if len(np.unique(at)) == at.size < leaf.type.size:
+                found.setdefault(Part(leaf, t.type.shape, tuple(at.ravel().tolist())), []).append(t)
+    many = Counter(part.leaf for part in found)
+    return {part: terms for part, terms in found.items() if part.entries is None or many[part.leaf] <= PARTS}
+
+
+def _moves_entries(t: Term) -> bool:
+    """Whether a term has entries of its first operand, which no other operand but numbers chooses."""
+    return t.op.laws.selects and _is_real(t) and all(type(rand.op) is Constant for rand in t.rands[1:])
 
 
 def _is_real(t: Term) -> bool:
     return isinstance(t.type, ArrayType) and t.type.differentiable and t.type.size is not None
 
 
-def _is_entrywise(root: Term, x: Term) -> bool:
-    moving = {x}
+def _is_entrywise(root: Term, x: Part) -> bool:
+    if x.size == 1:
+        return True
+    if x.entries is not None:
+        return False
+    moving = {x.leaf}
     for node in subterms(root):
         if any(rand in moving for rand in node.rands):
-            if not node.op.elementwise or node.type.shape != x.type.shape:
+            if not node.op.elementwise or node.type.shape != x.shape:
                 return False
             moving.add(node)
     return True
@@ -252,12 +362,16 @@ def along_lines(
     trials = _Trials(real, nodes)
     bodies: list[tuple[Term, tuple[Term, ...]]] | None = None
     done = set[frozenset[Any]]()
+    tried = set[frozenset[Any]]()
     with bounded(WORK):
         for line in lines(real):
             both = frozenset([line.moved, line.base])
             if trials.left < 0:
                 break
-            if both in done or not trials.are_suspect(line):
+            if both in (tried if line.moved.size == 1 else done):
+                continue
+            tried.add(both)
+            if not trials.are_suspect(line):
                 continue
             if bodies is None:
                 # What is written may have lost an argument, as a derivative does, which its rewriting has kept.
@@ -265,14 +379,13 @@ def along_lines(
                     (body, tuple([t for t in subterms(body, root) if type(t.op) is Input]))
                     for body, root in zip(written(), roots, strict=True)
                 ]
-            ends = {line.moved, line.base} if isinstance(line.base, Term) else {line.moved}
             for i, (body, arguments) in enumerate(bodies):
                 if not _is_real(body):
                     continue
                 # What is written may sum over entries of an argument that its rewriting has none of.
-                unit = line.moved.type.size == 1 or _is_entrywise(body, line.moved)
+                unit = _is_entrywise(body, line.moved)
                 there = line._replace(whole=line.whole or not unit)
-                start = _start(body, new[i], arguments, there) if ends.issubset(arguments) else None
+                start = _start(body, new[i], arguments, there) if line.leaves.issubset(arguments) else None
                 if start is not None:
                     done.add(both)
                     op = AlongLine(Approach(body, arguments, there, start), precise)
@@ -301,14 +414,14 @@ def _drawn(leaves: Sequence[Term], at: tuple[float, float], seed: int) -> dict[T
 
 def _met(values: dict[Term, Any], line: Line) -> dict[Term, Any]:
     """Return arguments with the one that moves at what it comes near."""
-    start = np.asarray(line.start(values), line.moved.type.dtype)
-    return {**values, line.moved: np.broadcast_to(start, values[line.moved].shape)}
+    return {**values, line.moved.leaf: line.met(values)}
 
 
 def _moved(values: dict[Term, Any], line: Line, distance: float, seed: int) -> dict[Term, Any]:
     """Return arguments at a distance from a line: exact numbers, if the distance is one."""
-    x = values[line.moved]
-    return {**values, line.moved: (x + distance * _step(np.shape(x), seed)).astype(line.moved.type.dtype)}
+    moved, leaf = line.moved, line.moved.leaf
+    x = moved.of(values) + distance * _step(moved.shape, seed)
+    return {**values, leaf: moved.put(values[leaf], x)}
 
 
 @lru_cache(maxsize=16)
@@ -348,7 +461,7 @@ class _Trials:
                     near = self._values(line, at, _moved(on, line, CLOSE, 2))
                     if not all(np.isfinite(near[root]).all() for root in self.roots):
                         continue
-                    suspects = self._still[line.moved, at].suspects
+                    suspects = self._still[line.moved.leaf, at].suspects
                     if any(_shrinks(t, near) for t in suspects) and self._are_noisy(line, at, on, near):
                         return True
                     values = self._values(line, at, on)
@@ -365,21 +478,22 @@ class _Trials:
 
         Raises ArithmeticError where that is more work than is left.
         """
-        known = self._still.get((line.moved, at))
+        leaf = line.moved.leaf
+        known = self._still.get((leaf, at))
         if known is None:
-            moving = {line.moved}
+            moving = {leaf}
             for t in self.nodes:
                 if not moving.isdisjoint(t.rands):
                     moving.add(t)
             still = [t for t in self.nodes if t not in moving]
-            order = [t for t in self.nodes if t in moving and t is not line.moved]
+            order = [t for t in self.nodes if t in moving and t is not leaf]
             values = _computed(still, arguments)
             suspects = list(filter(_may_shrink, order))
-            known = self._still[line.moved, at] = _Still({t: values[t] for t in still}, order, suspects)
+            known = self._still[leaf, at] = _Still({t: values[t] for t in still}, order, suspects)
         self.left -= len(known.order)
         if self.left < 0:
             raise ArithmeticError("more ops than may be computed")
-        values = {**known.values, line.moved: arguments[line.moved]}
+        values = {**known.values, leaf: arguments[leaf]}
         for node in known.order:
             values[node] = value_of(node, values, typed=False)
         return values
@@ -421,12 +535,11 @@ def _shrinks(node: Term, values: Mapping[Term, Any]) -> bool:
     return _size(values[node]) < 1e-3 * size
 
 
-def _start(body: Term, root: Term, arguments: Sequence[Term], line: Line) -> int | None:
-    """Return the power of the first term that does not vanish, where the root loses digits by those that do."""
+def _start(body: Term, root: Term, arguments: Sequence[Term], line: Line) -> tuple[int, ...] | None:
+    """Return the powers of the first terms that do not vanish, where the root loses digits by those that do."""
     for at in RANGES:
-        starts = set[int | None]()
+        starts = set[tuple[int, ...] | None]()
         loses = False
-        start: int | None = None
         met = [_met(_drawn(arguments, at, seed), line) for seed in range(SAMPLES)]
         if not all(_is_defined(body, _moved(v, line, NEAR, seed)) for seed, v in enumerate(met)):
             continue
@@ -435,13 +548,13 @@ def _start(body: Term, root: Term, arguments: Sequence[Term], line: Line) -> int
                 start = _first(body, _moved(values, line, NEAR, seed), line)
             except (NoSeries, RelgradError, RecursionError, ValueError, IndexError, TypeError):
                 return None
-            starts.add(start)
+            starts.add(start if start is None else tuple(start.ravel().tolist()))
             if start is not None:
                 loses = loses or any(
                     _loses(root, body, _moved(values, line, d, seed), line, start) for d in (FAR, CLOSE, 0.0)
                 )
         if starts != {None}:
-            return start if len(starts) == 1 and loses else None
+            return next(iter(starts)) if len(starts) == 1 and loses else None
     return None
 
 
@@ -454,22 +567,31 @@ def _is_defined(t: Term, values: dict[Term, Any]) -> bool:
         return False
 
 
-def _first(body: Term, values: dict[Term, Any], line: Line) -> int | None:
-    """Return the power of the first term that does not vanish but for rounding."""
+def _first(body: Term, values: dict[Term, Any], line: Line) -> Any | None:
+    """Return the powers of the first terms that do not vanish but for rounding, of each entry.
+
+    An entry that has none soon after the others begin where they do.
+    """
+    starts = np.full(body.type.shape, ORDER)
+    end = ORDER
     with np.errstate(all="ignore"):
         path, _ = path_along(values, line, 1.0)
         series = path(body)
-        for k in range(series.start, ORDER):
+        k = series.start
+        while k < end and np.any(starts == ORDER):
             path.advance(k)
             c = series.at(k)
             if c is not None and not np.isfinite(c[0]).all():
                 return None
             if c is not None and not vanishes(c):
-                return k
-    return None
+                starts = np.where((starts == ORDER) & ~vanishing(c), k, starts)
+                end = min(end, k + SOON)
+            k += 1
+    first = int(starts.min(initial=ORDER))
+    return None if first == ORDER else np.where(starts == ORDER, first, starts)
 
 
-def _loses(root: Term, body: Term, values: dict[Term, Any], line: Line, start: int) -> bool:
+def _loses(root: Term, body: Term, values: dict[Term, Any], line: Line, start: Any) -> bool:
     """Whether a program has wrong digits near a line where its series has not."""
     found = near_line(body, values, line, start)
     if found is None:

@@ -106,7 +106,12 @@ def _spend() -> None:
 
 def vanishes(c: Coefficient) -> bool:
     """Whether a coefficient is zero but for rounding."""
-    return bool(np.all(size(c[0]) <= 8 * error_of(c)))
+    return bool(np.all(vanishing(c)))
+
+
+def vanishing(c: Coefficient) -> Any:
+    """Return which entries of a coefficient are zero but for rounding."""
+    return size(c[0]) <= 8 * error_of(c)
 
 
 def floats(x: Any, exact: bool) -> Any:
