@@ -15,13 +15,17 @@ from hypothesis import strategies as st
 
 import relgrad as rg
 from relgrad.calculus.laurent import NoSeries
+from relgrad.calculus.line import Part, followed
 from relgrad.calculus.path import Exact, Path, doubled, error_of
+from relgrad.conventions import DEFAULT
+from relgrad.interpret import interpret
 from relgrad.kernels.doubled.number import Doubled
 from relgrad.leaf import Input
 from relgrad.op import as_term
 from relgrad.term import term
 from relgrad.trace.tracer import Tracer
 from relgrad.types import array_type
+from relgrad.validate import explicit
 
 X = term(Input("x", array_type(np.dtype(float), ())))
 V = term(Input("v", array_type(np.dtype(float), (3,))))
@@ -372,3 +376,117 @@ def test_lines_know_what_the_written_program_sums_though_the_rewritten_does_not(
         want = rg.grad(lambda x, y: np.sum(share(x, y) * x), argnums=(0, 1), strategy="naive")(x, y)
         np.testing.assert_allclose(found[0], want[0], rtol=1e-12, atol=1e-15)
         np.testing.assert_allclose(found[1], 0, atol=1e-15)
+
+
+DATA = np.array([0.4, 1.3, 2.2])
+OF_PARAMETERS: dict[str, tuple[Callable[..., Any], list[float], int]] = {
+    "annuity": (lambda r, n: (1 - (1 + r) ** -n) / r, [0.0, 10.0], 0),
+    "decay chain": (
+        lambda a, b: np.sum(a / (b - a) * (np.exp(-a * DATA) - np.exp(-b * DATA))),
+        [0.7, 0.7],
+        1,
+    ),
+    "extreme values": (
+        lambda m, s, k: np.sum(
+            np.log(s) + (1 + 1 / k) * np.log(1 + k * (DATA - m) / s) + (1 + k * (DATA - m) / s) ** (-1 / k)
+        ),
+        [0.1, 1.2, 0.0],
+        2,
+    ),
+    "power transform": (lambda p, m: np.sum(((DATA**p - 1) / p - m) ** 2), [0.0, 0.3], 0),
+    "turning": (lambda v, w, t: v / w * (np.sin(t + w) - np.sin(t)), [1.0, 0.0, 0.3], 1),
+    "second difference quotient": (
+        lambda a, b, c: (
+            np.sin(a) / ((a - b) * (a - c))
+            + np.sin(b) / ((b - a) * (b - c))
+            + np.sin(c) / ((c - a) * (c - b))
+        ),
+        [0.3, 0.3, 1.0],
+        1,
+    ),
+}
+PACKED: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "unpacked": (lambda p: p, lambda t: t),
+    "read backwards": (lambda p: p[::-1], lambda t: [t[len(t) - 1 - i] for i in range(len(t))]),
+    "entries of a matrix": (
+        lambda p: np.stack([np.ones_like(p), p], axis=1),
+        lambda t: t.T[1],
+    ),
+    "of one entry each": (lambda p: p[None], lambda t: [t[0, i : i + 1] for i in range(t.shape[1])]),
+}
+
+
+@pytest.mark.parametrize("gap", [0.0, 1e-9, -1e-6, 1e-4, 0.01])
+@pytest.mark.parametrize("form", PACKED)
+@pytest.mark.parametrize("name", OF_PARAMETERS)
+def test_entries_of_an_argument_are_arguments(name: str, form: str, gap: float):
+    f, at, i = OF_PARAMETERS[name]
+    pack, unpack = PACKED[form]
+    p = np.array(at)
+    p[i] += gap
+    packed = lambda t: np.sum(f(*unpack(t)))
+    assert rg.stabilize(packed)(pack(p)) == pytest.approx(float(rg.stabilize(f)(*p)), rel=1e-12)
+    apart = np.array(rg.grad(f, tuple(range(len(p))))(*map(float, p)))
+    assert np.isfinite(apart).all()
+    found = rg.grad(packed)(pack(p))
+    picked = unpack(np.arange(found.size).reshape(found.shape))
+    got = found.reshape(-1)[[int(np.asarray(place).reshape(())) for place in picked]]
+    np.testing.assert_allclose(got, apart, rtol=1e-12, atol=1e-12 * np.abs(apart).max())
+
+
+def test_an_argument_read_by_entries_and_as_a_whole():
+    f = lambda t: np.expm1(t[0] * t[1]) / t[1] + t @ t
+    for k in (0.0, 1e-9, -1e-4):
+        exact = np.array([1.0 + k * 0.3 + 0.6, 0.045 + 0.009 * k + 2 * k])
+        np.testing.assert_allclose(rg.grad(f)(np.array([0.3, k])), exact, rtol=1e-7)
+        assert rg.stabilize(f)(np.array([0.3, k])) == pytest.approx(0.39 + 0.045 * k + k * k, rel=1e-8)
+
+
+@pytest.mark.parametrize(
+    "columns", [lambda x: (x[:, 0], x[:, 1]), lambda x: x.T, lambda x: (x[..., 0], x[..., 1])]
+)
+def test_columns_of_a_matrix_are_arguments(columns: Callable[[Any], Any]):
+    f = lambda u, k: ((1 + k * u) ** (1 / k) - 1) * u + (1 - np.exp(-k * u)) / k
+    x = np.array([[0.3, 0.0], [0.4, 1e-9], [0.5, 0.1], [0.2, -1e-5], [0.7, 0.0]])
+    u, k = x.T.copy()
+    np.testing.assert_allclose(rg.stabilize(lambda x: f(*columns(x)))(x), rg.stabilize(f)(u, k), rtol=1e-13)
+    together = rg.grad(lambda x: np.sum(f(*columns(x))))(x)
+    apart = rg.grad(lambda u, k: np.sum(f(u, k)), (0, 1))(u, k)
+    np.testing.assert_allclose(together, np.stack(apart, axis=1), rtol=1e-12)
+    assert np.isfinite(together).all()
+
+
+FOLLOWING: dict[str, Callable[[Any], Any]] = {
+    "columns": lambda x: x[:, 0] * np.exp(x[:, 1]),
+    "reversed": lambda x: x[::-1].T + 1,
+    "spread": lambda x: np.stack([x, x * x]),
+    "sum of one": lambda x: np.sum(x[:, :1] * np.ones(4), axis=1),
+    "joined": lambda x: np.concatenate([x[0], np.zeros(2), x[1] ** 2]),
+    "several": lambda x: x + x[::-1],
+    "all": lambda x: np.sum(x) * x,
+    "gradient": lambda x: rg.grad(lambda x: np.sum(x[:, 0] * np.tanh(x[:, 1])))(x),
+    "put twice": lambda x: rg.grad(lambda x: np.sum(x[[0, 0]] ** 3))(x),
+    "chosen": lambda x: np.where(x > 0.6, x, 1.0),
+    "matrix": lambda x: x @ x.T,
+}
+
+
+@pytest.mark.parametrize("part", [None, (0,), (2, 3), (1, 3, 5)])
+@pytest.mark.parametrize("name", FOLLOWING)
+def test_what_follows_an_entry_changes_with_no_other(name: str, part: tuple[int, ...] | None):
+    leaf = term(Input("x", array_type(np.dtype(float), (3, 2))))
+    moved = Part(leaf, (3, 2) if part is None else (len(part),), part)
+    (body,) = explicit([as_term(FOLLOWING[name](Tracer(leaf)))], DEFAULT)
+    follows = followed(body, moved)
+    x = np.random.default_rng(0).uniform(0.5, 1, (3, 2))
+    before = interpret([body], {leaf: x})[0]
+    depends = []
+    for i in range(6) if part is None else part:
+        new = x.copy()
+        new.reshape(-1)[i] += 0.3
+        depends.append(interpret([body], {leaf: new})[0] != before)
+    if follows is None:
+        assert np.any(np.sum(depends, axis=0) > 1) or name in ("put twice", "matrix")
+    else:
+        for i, changed in enumerate(depends):
+            assert np.all((follows == i + 1) | ~changed)

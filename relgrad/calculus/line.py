@@ -39,6 +39,9 @@ from relgrad.interpret import interpret, unknown, value_of
 from relgrad.kernels.doubled.number import Doubled, Undecided
 from relgrad.leaf import Input
 from relgrad.op import Constant
+from relgrad.ops.gather import ARRAY, Scatter
+from relgrad.ops.joining import Concatenate
+from relgrad.ops.reduction import Sum
 from relgrad.ops.structure import BroadcastTo
 from relgrad.term import Term, subterms, term
 from relgrad.types import ArrayType
@@ -128,6 +131,17 @@ class Line(NamedTuple):
         """Return the argument with what moves at what it comes near."""
         return self.moved.put(np.asarray(values[self.moved.leaf]), self.start(values))
 
+    def spread(self, body: Term, x: Any, still: Any = 0.0) -> Any:
+        """Return what belongs to an entry that moves, at the entries of a body that depend on it; else `still`."""
+        if self.whole:
+            return x
+        if self.moved.size == 1:
+            return x.reshape(())
+        follows = followed(body, self.moved)
+        assert follows is not None
+        of = x.reshape(-1)[np.maximum(follows - 1, 0)]
+        return of * (follows > 0) if still == 0.0 else np.where(follows > 0, of, still)
+
     @property
     def leaves(self) -> set[Term]:
         return {end.leaf for end in (self.moved, self.base) if isinstance(end, Part)}
@@ -182,18 +196,21 @@ class AlongLine(Mended):
 def path_along(
     values: dict[Term, Any], line: Line, side: float, number: Callable[[Any, bool], Any] = floats
 ) -> tuple[Path, Any]:
-    """Return the path along a line, and the distance; `side` is where it is looked at from where the distance is 0."""
+    """Return the path along a line, and how far it leads; `side` is where it is looked at from on the line itself.
+
+    x = y + t·sign(x − y), t = |x − y|; where the argument moves as a whole, x = y + t·(x − y), t = 1
+    """
     moved, whole = line.moved, np.asarray(values[line.moved.leaf])
     x, base = (number(v, True) for v in (whole, line.met(values)))
-    delta = number(moved.of(values), True) - number(np.broadcast_to(line.start(values), moved.shape), True)
     of: dict[Term, Power] = {leaf: Exact((number(value, True), 0.0)) for leaf, value in values.items()}
-    direction = x - base if line.whole else number(moved.put(np.zeros_like(whole), 1.0), True)
-    of[moved.leaf] = Exact((base, 0.0), (direction, 0.0))
     if line.whole:
+        of[moved.leaf] = Exact((base, 0.0), (x - base, 0.0))
         return Path(of, ORDER, number=number), 1.0
-    delta = delta.reshape(()) if moved.size == 1 else delta
-    sign = np.sign(in_floats(delta))
-    return Path(of, ORDER, np.where(sign == 0, side, sign), number=number), delta
+    delta = number(moved.of(values), True) - number(np.broadcast_to(line.start(values), moved.shape), True)
+    signs = np.sign(in_floats(delta))
+    signs = np.where(signs == 0, side, signs)
+    of[moved.leaf] = Exact((base, 0.0), (number(moved.put(np.zeros_like(whole), signs), True), 0.0))
+    return Path(of, ORDER, number=number), delta * signs
 
 
 def near_line(
@@ -213,19 +230,27 @@ def near_line(
         return None
     shrink = -math.log2(SPREAD * max(np.max(ratio[near]), TINY))
     terms = int(np.max(start)) + min(ORDER, math.ceil(DIGITS / shrink) + MORE)
+
+    def looked_at_from(side: float) -> tuple[Path, tuple[Any, Any]]:
+        path, far = path_along(values, line, side, number)
+        far = far if line.whole else far * near
+        found = _summed(path, body, line.spread(body, far), start, terms)
+        if not path.keeps_signs(np.max(in_floats(far), initial=0.0)):
+            raise NoSeries("a sign changes on the way")
+        return path, found
+
     with np.errstate(all="ignore"):
         try:
-            path, delta = path_along(values, line, 1.0, number)
-            total, error = found = _summed(path, body, delta, start, terms)
-            if not line.whole and np.any(in_floats(delta) == 0) and path.signs:
+            path, (total, error) = looked_at_from(1.0)
+            if not line.whole and np.any(near & (ratio == 0)) and path.signs:
                 if path.differs:
                     return None
                 # On the line itself, it must be the same from both sides.
-                other, _ = _summed(path_along(values, line, -1.0, number)[0], body, delta, start, terms)
-                found = total, np.where(np.abs(total - other) <= error, error, np.inf)
+                _, (other, _) = looked_at_from(-1.0)
+                error = np.where(np.abs(total - other) <= error, error, np.inf)
         except (NoSeries, RecursionError, Undecided):
             return None
-    return found if line.whole else (found[0], np.where(near, found[1], np.inf))
+    return total, error if line.whole else np.where(line.spread(body, near, True), error, np.inf)
 
 
 def _is_better(value: Any, error: Any, plain: Any) -> Any:
@@ -235,7 +260,7 @@ def _is_better(value: Any, error: Any, plain: Any) -> Any:
         return known & ~(np.abs(plain - value) <= error)
 
 
-def _summed(path: Path, body: Term, delta: Any, start: Any, end: int) -> tuple[Any, Any]:
+def _summed(path: Path, body: Term, far: Any, start: Any, end: int) -> tuple[Any, Any]:
     """Return the sum of the terms from a power on, with a bound of its error; raises NoSeries where it is no value."""
     series = path(body)
     total: Any = np.zeros(body.type.shape)
@@ -248,14 +273,12 @@ def _summed(path: Path, body: Term, delta: Any, start: Any, end: int) -> tuple[A
                 raise NoSeries("the first terms do not vanish")
             c = (c[0] * (k >= start), c[1] * (k >= start)) if np.any(k >= start) else None
         if c is not None:
-            part = c[0] if k == 0 else c[0] * delta**k
+            part = c[0] if k == 0 else c[0] * far**k
             total = total + part
-            away = np.abs(in_floats(delta) ** k)
+            away = in_floats(far) ** k
             error = error + c[1] * away + (0.0 if isinstance(part, Doubled) else 4 * EPS * np.abs(part))
             if k >= end - MORE:
                 error = error + size(part)
-    if not path.keeps_signs(in_floats(delta)):
-        raise NoSeries("a sign changes on the way")
     return in_floats(total), error + (EPS * size(total) + total.bound if isinstance(total, Doubled) else 0.0)
 
 
@@ -270,21 +293,20 @@ def _ratio(values: dict[Term, Any], line: Line) -> Any:
         alike = alike if moved.entries is None else [_size(moved.put(np.asarray(values[leaf]), 0.0))]
         size = size or max(alike, default=1.0) or 1.0
     gap = np.abs(x - base)
-    return np.asarray((np.max(gap, initial=0.0) if line.whole or x.size == 1 else gap) / (size or 1.0))
+    return np.asarray((np.max(gap, initial=0.0) if line.whole else gap) / (size or 1.0))
 
 
 def lines(roots: Sequence[Term]) -> Iterator[Line]:
     """Yield the lines on which the programs may lose their leading terms."""
     nodes = list(subterms(*roots))
     parts = _parts(nodes)
-    unit = {x: all(_is_entrywise(root, x) for root in roots) for x in parts}
     for x, terms in parts.items():
         zeros = [zero for node in nodes for t in terms for zero in zeros_of(node, t)]
         for zero in dict.fromkeys([0.0, *zeros]):
-            yield Line(x, zero, not unit[x])
+            yield Line(x, zero, False)
     for x, y in permutations(parts, 2):
         if y.shape == x.shape and y.leaf.type.dtype == x.leaf.type.dtype and not x.meets(y):
-            yield Line(x, y, not unit[x])
+            yield Line(x, y, False)
 
 
 def _parts(nodes: Sequence[Term]) -> dict[Part, list[Term]]:
@@ -316,18 +338,50 @@ def _is_real(t: Term) -> bool:
     return isinstance(t.type, ArrayType) and t.type.differentiable and t.type.size is not None
 
 
-def _is_entrywise(root: Term, x: Part) -> bool:
-    if x.size == 1:
-        return True
-    if x.entries is not None:
-        return False
-    moving = {x.leaf}
-    for node in subterms(root):
-        if any(rand in moving for rand in node.rands):
-            if not node.op.elementwise or node.type.shape != x.shape:
-                return False
-            moving.add(node)
-    return True
+@lru_cache(maxsize=512)
+def followed(body: Term, part: Part) -> Any | None:
+    """Return which entry of a part, counted from 1, each entry of a body depends on, 0 being none; None if on several.
+
+    x·Σ y, by x of two entries  ⟶  [1, 2];    put (x[0], x[1]) in reverse  ⟶  [2, 1];    Σ x  ⟶  None
+    """
+    of: dict[Term, Any] = {}
+    for node in subterms(body):
+        if node is part.leaf:
+            of[node] = part.put(
+                np.zeros(node.type.shape, int), np.arange(1, part.size + 1).reshape(part.shape)
+            )
+        elif any(rand in of for rand in node.rands):
+            found = _followed(node, [of.get(rand) for rand in node.rands])
+            if found is None:
+                return None
+            of[node] = found
+    return of.get(body, np.zeros(body.type.shape, int))
+
+
+def _followed(node: Term, rands: Sequence[Any]) -> Any | None:
+    """Return what the entries of an application depend on, if those of its operands are known, and depend on one."""
+    op, moving = node.op, [x for x in rands if x is not None]
+    if op.elementwise:
+        every = np.broadcast_arrays(*moving, np.zeros(node.type.shape, int))
+        found = np.max(every, axis=0)
+        return found if all(np.all((x == 0) | (x == found)) for x in every) else None
+    if isinstance(op, Sum):
+        (x,) = moving
+        found = np.max(x, axis=op.axes, keepdims=True, initial=0)
+        return found.reshape(node.type.shape) if np.all((x == 0) | (x == found)) else None
+    if isinstance(op, Concatenate):
+        return op.compute(
+            *[np.zeros(t.type.shape, int) if x is None else x for t, x in zip(node.rands, rands, strict=True)]
+        )
+    puts = op.laws.selects or type(op) is BroadcastTo or (type(op) is Scatter and ARRAY not in op.pattern)
+    if (
+        not puts
+        or len(moving) > 1
+        or rands[0] is None
+        or any(type(t.op) is not Constant for t in node.rands[1:])
+    ):
+        return None
+    return np.asarray(op.compute(rands[0], *[t.op.value for t in node.rands[1:]]))
 
 
 RANGES = (0.5, 2.0), (0.1, 0.9), (-1.0, 1.0), (2.0, 5.0)
@@ -382,9 +436,8 @@ def along_lines(
             for i, (body, arguments) in enumerate(bodies):
                 if not _is_real(body):
                     continue
-                # What is written may sum over entries of an argument that its rewriting has none of.
-                unit = _is_entrywise(body, line.moved)
-                there = line._replace(whole=line.whole or not unit)
+                unit = line.moved.size == 1 or followed(body, line.moved) is not None
+                there = line._replace(whole=not unit)
                 start = _start(body, new[i], arguments, there) if line.leaves.issubset(arguments) else None
                 if start is not None:
                     done.add(both)
@@ -465,7 +518,7 @@ class _Trials:
                     if any(_shrinks(t, near) for t in suspects) and self._are_noisy(line, at, on, near):
                         return True
                     values = self._values(line, at, on)
-                    if all(_size(values[x] - near[x]) <= 0.02 * _size(values[x]) for x in self.roots):
+                    if all(_size(values[x] - near[x]) <= 0.02 * _size(near[x]) for x in self.roots):
                         return False
                     once, twice = (self._values(line, at, _moved(on, line, d, 2)) for d in (FAR, 1.5 * FAR))
                     return all(_size(once[x] - twice[x]) <= 0.02 * _size(once[x]) for x in self.roots)

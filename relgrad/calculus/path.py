@@ -446,13 +446,12 @@ class Path:
         self,
         of: Mapping[Term, Power],
         most: int,
-        side: Any = 1.0,
         many: int = MANY,
         number: Callable[[Any, bool], Any] = floats,
     ):
         self.of: dict[Term, Power] = dict(of)
         self.number = number
-        self.most, self.side, self.many = most, side, many
+        self.most, self.many = most, many
         self._known: dict[Any, Power] = {}
         self.signs: list[tuple[Power, int]] = []
         self.differs = False
@@ -508,11 +507,11 @@ class Path:
         if all(x.fixed for x in operands):
             return Exact(self._first(node, operands))
         if op in COMPARISONS:
-            nearby, there = self._signs(_Sum(operands[0], operands[1], -1), node.type.shape)
+            nearby, there = self._signs(_Sum(operands[0], operands[1], -1))
             found = op.compute(nearby, 0.0)
             return Exact((found, found != op.compute(there, 0.0)))
         if op is sign:
-            nearby, there = self._signs(operands[0], node.type.shape)
+            nearby, there = self._signs(operands[0])
             self.differs = self.differs or there is not nearby
             return Exact((nearby, 0.0))
         if op in FINITE:
@@ -603,8 +602,8 @@ class Path:
             self.number(np.zeros(shape, like.type.dtype), True) if c is None else np.broadcast_to(c[0], shape)
         )
 
-    def _signs(self, x: Power, shape: Any) -> tuple[Any, Any]:
-        """Return the sign next to t = 0, and there; the former must be that of the whole way, and of one side."""
+    def _signs(self, x: Power) -> tuple[Any, Any]:
+        """Return the sign next to t = 0, and there; the former must be that of the whole way."""
         for k in range(x.start, self.most):
             c = x.at(k)
             if c is None or vanishes(c):
@@ -612,16 +611,9 @@ class Path:
             if not np.all(size(c[0]) > 8 * error_of(c)):
                 break
             self.signs.append((x, k))
-            nearby = np.sign(in_floats(c[0])) * (self.side if k % 2 else 1)
-            if np.broadcast_shapes(np.shape(nearby), shape) != shape:
-                raise NoSeries("a sign of entries that come from different sides")
+            nearby = np.sign(in_floats(c[0]))
             return nearby, 0.0 * nearby if k > 0 else nearby
         raise NoSeries("a sign is undecided")
-
-    @property
-    def turns(self) -> bool:
-        """Whether a sign that was asked for is another on the other side of t = 0."""
-        return any(k % 2 for _, k in self.signs)
 
     def keeps_signs(self, delta: Any) -> bool:
         """Whether all signs that were asked for are the same all the way: |cₖδᵏ| + … is less than the first term."""
