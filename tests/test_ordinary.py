@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -188,3 +189,26 @@ def test_what_is_taken_from_itself_at_the_largest_entry_leaves_nothing(
 
     slope = rg.grad(f, strategy=strategy, validate=False)
     np.testing.assert_array_equal(slope(np.array([1.0, 2.3])), 0.0)
+
+
+def test_no_exponential_is_taken_out_of_a_difference_of_exponentials():
+    """e^(a+b+w) − e^(a+w), both moderate, is no e^(b+w)·(e^a − e^(a−b)) where e^(a−b) is infinite."""
+    f = lambda a, b, w, c: c * np.exp(a) * np.exp(b) * np.exp(w) - c * np.exp(a) * np.exp(w)
+    for a, b, w in ((-20.0, -800.0, 5.0), (3.0, -900.0, -2.0), (1.0, 1e-12, 2.0), (900.0, 1.0, -899.0)):
+        exact = 1.7 * math.exp(a + w) * math.expm1(b)
+        for strategy in ("default", "eager"):
+            assert rg.stabilize(f, strategy=strategy)(a, b, w, 1.7) == pytest.approx(exact, rel=1e-13)
+
+
+@pytest.mark.parametrize("join", [np.stack, np.concatenate, lambda x: np.concatenate(x, axis=-1), np.hstack])
+def test_one_entry_joined_to_itself_is_known_to_be_one(join):
+    """exp(x) stacked upon itself, over its sum, is 1/n wherever x is: its slope is 0, and that of a root of it, too."""
+    share = lambda x: (lambda y: y / y.sum(axis=None))(join([np.exp(x), np.exp(x), np.exp(x)]))
+    for x in (np.array([0.3]), np.array([[0.2]])):
+        want = share(x)
+        np.testing.assert_allclose(rg.stabilize(share)(x), want, rtol=1e-15)
+        assert rg.grad(lambda x: np.sum(np.cbrt(share(x) - share(x).mean())))(x) == 0
+    twice = lambda x: join([x[:, :1], x[:, :1]])
+    x = np.arange(6.0).reshape(3, 2)
+    np.testing.assert_array_equal(rg.stabilize(twice)(x), twice(x))
+    assert rg.stabilize(twice)(x).flags.writeable

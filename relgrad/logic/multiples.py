@@ -28,20 +28,25 @@ def takes_whole(subject: SumView, rest: SumView) -> bool:
 
 
 def factors(pattern: SumView, subject: SumView) -> list[ProductView]:
-    """List the factors that stand beside the heads of a pattern in the summands of a place."""
+    """List the factors that stand beside the heads of a pattern in the summands of a place.
+
+    w·eᵃ − w·eᵇ, by eˣ − eʸ  ⟶  w;    w·eᵃ·eᵇ − w·eᵇ too: eᵃ⁺ᵇ − eᵇ needs no quotient of exponentials, which may be ∞
+    """
     heads = {
         head_key(p.op)
         for p in pattern.terms
         if is_term(p) and not p.ground and p in product_of(p).factors and not linear_positions(p.op)
     }
+    alike = not pattern.constant and all(is_term(p) and p.op is exp for p in pattern.terms)
     found: dict[Any, ProductView] = {}
     for t in subject.terms if heads else ():
         factors = product_of(t).factors
         for base, e in factors.items():
             if e == 1 and len(factors) > 1 and is_term(base) and head_key(base.op) in heads:
-                others = {b: k for b, k in factors.items() if b is not base}
+                beside = lambda b, base=base: not (is_term(b) and b.op is exp) if alike else b is not base
+                others = {b: k for b, k in factors.items() if beside(b)}
                 found.setdefault(frozenset(others.items()), ProductView(1, others))
-    return list(found.values())
+    return [factor for factor in found.values() if factor.factors]
 
 
 def times(view: SumView, factor: ProductView, power: int, dtype: Any) -> SumView:

@@ -26,7 +26,7 @@ from relgrad.ops.creation import stack_nested
 from relgrad.ops.gather import FULL
 from relgrad.ops.indexing import getitem, select
 from relgrad.ops.shaping import Rearrangement
-from relgrad.ops.structure import expand
+from relgrad.ops.structure import broadcast_to, expand
 from relgrad.term import Term
 from relgrad.types import ArrayType, Extent, Interval, Type, array_type
 
@@ -65,7 +65,11 @@ class Concatenate(Op):
     def make_node(self, *inputs: Any) -> Term:
         if len(inputs) == 1:
             return strong(inputs[0])
-        return super().make_node(*inputs)
+        node = super().make_node(*inputs)
+        first = node.rands[0]
+        alike = node.ground and None not in node.type.shape and all(t is first for t in node.rands)
+        # One entry that is repeated is known as such to whoever asks what varies along an axis.
+        return broadcast_to(first, node.type.shape) if alike and first.type.extent(self.axis) == 1 else node
 
     def compute(self, *arrays: Any) -> Any:
         return np.concatenate(arrays, axis=self.axis)
