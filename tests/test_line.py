@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -490,3 +491,12 @@ def test_what_follows_an_entry_changes_with_no_other(name: str, part: tuple[int,
     else:
         for i, changed in enumerate(depends):
             assert np.all((follows == i + 1) | ~changed)
+
+
+def test_a_formula_beside_its_series_gives_no_warning():
+    f, at, _ = OF_PARAMETERS["extreme values"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        assert np.isfinite(rg.grad(f, (0, 1, 2))(*at)).all()
+    with pytest.warns(RuntimeWarning):
+        rg.stabilize(lambda x: np.log(x))(np.zeros(2))

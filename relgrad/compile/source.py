@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from relgrad.calculus.mended import Mended
 from relgrad.compile.callables import Callables
 from relgrad.compile.layout import indent, wrap
 from relgrad.compile.lines import Lines
@@ -172,6 +173,9 @@ def write_source(
     text = (
         wrap(f"def {name}({', '.join(signature)}):") + "\n" + indent([wrap(line, 4) for line in body]) + "\n"
     )
+    if any(isinstance(node.op, Mended) for node in nodes):
+        # A formula is computed beside its series, and may be 0/0 where that stands for it.
+        text = f'@np.errstate(divide="ignore", invalid="ignore")\n{text}'
     if extended:
         text = f"@extended_range\n{text}"
     top = ["import numpy as np", *imports, *returns.imports, *callables.imports]
