@@ -500,3 +500,62 @@ def test_a_formula_beside_its_series_gives_no_warning():
         assert np.isfinite(rg.grad(f, (0, 1, 2))(*at)).all()
     with pytest.warns(RuntimeWarning):
         rg.stabilize(lambda x: np.log(x))(np.zeros(2))
+
+
+ENDLESS: dict[str, Callable[[Any, Any], Any]] = {
+    "x·log(1 + 1/x)": lambda m, x: x * (m.log(x + 1) - m.log(x)) - 1,
+    "√(x² + x)": lambda m, x: m.sqrt(x * x + x) - x - 0.5,
+    "an oblique asymptote": lambda m, x: (x**3 + x) / (x**2 - 1) - x - 2 / x,
+    "x/√(x² + 1)": lambda m, x: x / m.sqrt(x * x + 1) - 1,
+    "(1 + 1/x)ˣ": lambda m, x: (1 + 1 / x) ** x,
+    "two quotients": lambda m, x: x / (x + 1) - (x + 1) / (x - 1) + 3 / x,
+    "e^(1/x)": lambda m, x: m.exp(1 / x) * (x - 1) - x,
+    "powers of it": lambda m, x: (x**4 + x) ** 0.5 - x**2 - 1 / (2 * x),
+}
+
+
+@pytest.mark.parametrize("x", [1e3, 1e8, 3e16, 1e40, -2e9])
+@pytest.mark.parametrize("name", ENDLESS)
+def test_what_is_left_near_infinity(name: str, x: float):
+    f = ENDLESS[name]
+    in_floats = lambda x: f(np, x)
+    with np.errstate(all="ignore"):
+        if not np.isfinite(in_floats(x)):
+            return
+        found, slope = rg.stabilize(in_floats)(x), rg.grad(in_floats)(x)
+    with mpmath.workdps(400):
+        at = mpmath.mpf(x)
+        exact = f(mpmath, at)
+        step = at * mpmath.mpf(10) ** -90
+        tangent = (f(mpmath, at + step) - f(mpmath, at - step)) / (2 * step)
+        # What x itself is rounded to is no error of theirs.
+        assert found == pytest.approx(float(exact), rel=1e-12, abs=1e-300)
+        assert slope == pytest.approx(float(tangent), rel=1e-12, abs=1e-300)
+
+
+def test_near_infinity_beside_other_arguments():
+    """Compounding ever more often, (1 + r/n)ⁿ → eʳ, by entries of one argument, and of many at once."""
+    f = lambda t: (1 + t[0] / t[1]) ** t[1] - np.exp(t[0])
+    for n in (1e6, 1e10, 1e15):
+        with mpmath.workdps(80):
+            r, m = mpmath.mpf(0.25), mpmath.mpf(n)
+            want = (1 + r / m) ** m - mpmath.exp(r)
+        assert rg.stabilize(f)(np.array([0.25, n])) == pytest.approx(float(want), rel=1e-12, abs=0)
+    many = rg.stabilize(lambda x: x / np.sqrt(x * x + 1) - 1)(np.array([0.5, 1e9, 2.0, -1e3, np.inf, 1e5]))
+    one = [float(rg.stabilize(lambda x: x / np.sqrt(x * x + 1) - 1)(v)) for v in (0.5, 1e9, 2.0, -1e3, 1e5)]
+    np.testing.assert_allclose(many[[0, 1, 2, 3, 5]], one, rtol=1e-14)
+
+
+def test_roots_of_what_vanishes_or_ends():
+    """√(t²·w) = t·√w where t is not negative; √t has a branch point."""
+    t = path_of(lambda x: np.sqrt(x * x * (4 + x)), X, 0.0, 1.0, 4)
+    assert [float(c) for c, _ in t] == pytest.approx([0.0, 2.0, 0.25, -1 / 64])
+    cube = path_of(lambda x: np.cbrt(x**3 * (1 - x)), X, 0.0, 1.0, 4)
+    assert [float(c) for c, _ in cube] == pytest.approx([0.0, 1.0, -1 / 3, -1 / 9])
+    for f in (np.sqrt, np.cbrt, lambda x: (x * x) ** 0.75):
+        with pytest.raises(NoSeries):
+            path_of(f, X, 0.0, 1.0)
+    # |x - y| has no derivative on the line: it is another from either side.
+    kink = rg.grad(lambda x, y: np.sqrt((x - y) ** 2 * (2 + x)) / (3 + y))
+    with np.errstate(all="ignore"):
+        assert [float(np.sign(kink(1.0 + d, 1.0))) for d in (1e-3, -1e-3)] == [1.0, -1.0]

@@ -22,6 +22,7 @@ from relgrad.calculus.laurent import NoSeries
 from relgrad.calculus.mended import Mended
 from relgrad.calculus.path import (
     EPS,
+    Endless,
     Exact,
     Path,
     Power,
@@ -48,6 +49,7 @@ from relgrad.types import ArrayType
 
 ORDER = 30
 """So many coefficients from the first that does not vanish, at most."""
+INFINITY = math.inf
 NEAR = 1 / 16
 """Distances larger than this, relative to the arguments, are not near."""
 SPREAD, TINY = 4.0, 2.0**-60
@@ -117,7 +119,10 @@ class Part(NamedTuple):
 
 
 class Line(NamedTuple):
-    """An argument, and what it comes near: another argument, or a number. Where `whole`, all its entries at once."""
+    """An argument, and what it comes near: another argument, a number, or infinity.
+
+    Where `whole`, all its entries at once.
+    """
 
     moved: Part
     base: Part | float
@@ -126,6 +131,16 @@ class Line(NamedTuple):
     def start(self, values: Mapping[Term, Any]) -> Any:
         """Return the value of what the argument comes near."""
         return self.base.of(values) if isinstance(self.base, Part) else self.base
+
+    @property
+    def is_endless(self) -> bool:
+        return self.base == INFINITY
+
+    def at(self, values: Mapping[Term, Any], distance: Any) -> Any:
+        """Return the argument with what moves at a distance from what it comes near; 1/t from infinity."""
+        start = 0.0 if self.is_endless else self.start(values)
+        moved = 1 / distance if self.is_endless else start + distance
+        return self.moved.put(np.asarray(values[self.moved.leaf]), moved)
 
     def met(self, values: Mapping[Term, Any]) -> Any:
         """Return the argument with what moves at what it comes near."""
@@ -198,11 +213,17 @@ def path_along(
 ) -> tuple[Path, Any]:
     """Return the path along a line, and how far it leads; `side` is where it is looked at from on the line itself.
 
-    x = y + t·sign(x − y), t = |x − y|; where the argument moves as a whole, x = y + t·(x − y), t = 1
+    x = y + t·sign(x − y), t = |x − y|; where the argument moves as a whole, x = y + t·(x − y), t = 1;
+    x = m/t, t = 2⁻ᵉ, where it is near infinity and m·2ᵉ.
     """
     moved, whole = line.moved, np.asarray(values[line.moved.leaf])
-    x, base = (number(v, True) for v in (whole, line.met(values)))
     of: dict[Term, Power] = {leaf: Exact((number(value, True), 0.0)) for leaf, value in values.items()}
+    if line.is_endless:
+        part, size = np.frexp(np.asarray(moved.of(values), float))
+        still = (number(moved.put(whole, 0.0), True), 0.0) if moved.size < whole.size else None
+        of[moved.leaf] = Endless((number(moved.put(np.zeros(whole.shape), part), True), 0.0), still)
+        return Path(of, ORDER, number=number), number(np.ldexp(1.0, -size), True)
+    x, base = (number(v, True) for v in (whole, line.met(values)))
     if line.whole:
         of[moved.leaf] = Exact((base, 0.0), (x - base, 0.0))
         return Path(of, ORDER, number=number), 1.0
@@ -242,7 +263,7 @@ def near_line(
     with np.errstate(all="ignore"):
         try:
             path, (total, error) = looked_at_from(1.0)
-            if not line.whole and np.any(near & (ratio == 0)) and path.signs:
+            if not line.whole and np.any(near & (ratio == 0)) and (path.signs or path.has_roots):
                 if path.differs:
                     return None
                 # On the line itself, it must be the same from both sides.
@@ -288,9 +309,11 @@ def _ratio(values: dict[Term, Any], line: Line) -> Any:
     x = np.asarray(moved.of(values), float)
     base = np.asarray(line.start(values), float)
     size = _size(base)
-    if not isinstance(line.base, Part):
+    if not isinstance(line.base, Part):  # what else there is may say what is small, or large
         alike = [_size(v) for t, v in values.items() if t.type == leaf.type and t is not leaf]
         alike = alike if moved.entries is None else [_size(moved.put(np.asarray(values[leaf]), 0.0))]
+        if line.is_endless:
+            return np.where(np.isfinite(x), max([1.0, *alike]) / np.abs(x), np.inf)
         size = size or max(alike, default=1.0) or 1.0
     gap = np.abs(x - base)
     return np.asarray((np.max(gap, initial=0.0) if line.whole else gap) / (size or 1.0))
@@ -304,6 +327,7 @@ def lines(roots: Sequence[Term]) -> Iterator[Line]:
         zeros = [zero for node in nodes for t in terms for zero in zeros_of(node, t)]
         for zero in dict.fromkeys([0.0, *zeros]):
             yield Line(x, zero, False)
+        yield Line(x, INFINITY, False)
     for x, y in permutations(parts, 2):
         if y.shape == x.shape and y.leaf.type.dtype == x.leaf.type.dtype and not x.meets(y):
             yield Line(x, y, False)
@@ -389,7 +413,9 @@ RANGES = (0.5, 2.0), (0.1, 0.9), (-1.0, 1.0), (2.0, 5.0)
 SAMPLES = 2
 BITS = 1 << 8
 CLOSE, FAR = 2.0**-20, 2.0**-10
-"""Distances at which programs are tried."""
+"""Distances at which programs are tried,"""
+POINTS = 8
+"""and at so many points beside each other."""
 
 
 class Along(NamedTuple):
@@ -437,6 +463,8 @@ def along_lines(
                 if not _is_real(body):
                     continue
                 unit = line.moved.size == 1 or followed(body, line.moved) is not None
+                if line.is_endless and not unit:
+                    continue
                 there = line._replace(whole=not unit)
                 start = _start(body, new[i], arguments, there) if line.leaves.issubset(arguments) else None
                 if start is not None:
@@ -467,14 +495,12 @@ def _drawn(leaves: Sequence[Term], at: tuple[float, float], seed: int) -> dict[T
 
 def _met(values: dict[Term, Any], line: Line) -> dict[Term, Any]:
     """Return arguments with the one that moves at what it comes near."""
-    return {**values, line.moved.leaf: line.met(values)}
+    return values if line.is_endless else {**values, line.moved.leaf: line.met(values)}
 
 
 def _moved(values: dict[Term, Any], line: Line, distance: float, seed: int) -> dict[Term, Any]:
     """Return arguments at a distance from a line: exact numbers, if the distance is one."""
-    moved, leaf = line.moved, line.moved.leaf
-    x = moved.of(values) + distance * _step(moved.shape, seed)
-    return {**values, leaf: moved.put(values[leaf], x)}
+    return {**values, line.moved.leaf: line.at(values, distance * _step(line.moved.shape, seed))}
 
 
 @lru_cache(maxsize=16)
@@ -517,6 +543,8 @@ class _Trials:
                     suspects = self._still[line.moved.leaf, at].suspects
                     if any(_shrinks(t, near) for t in suspects) and self._are_noisy(line, at, on, near):
                         return True
+                    if line.is_endless:
+                        return False
                     values = self._values(line, at, on)
                     if all(_size(values[x] - near[x]) <= 0.02 * _size(near[x]) for x in self.roots):
                         return False
@@ -555,11 +583,12 @@ class _Trials:
         self, line: Line, at: tuple[float, float], on: dict[Term, Any], near: dict[Term, Any]
     ) -> bool:
         """Whether fourth differences of values near a line are larger than those of a smooth function."""
-        further = [_moved(on, line, CLOSE * (1 + j * 2.0**-12), 2) for j in range(1, 5)]
+        further = [_moved(on, line, CLOSE * (1 + j * 2.0**-12), 2) for j in range(1, POINTS)]
         points = [near, *[self._values(line, at, values) for values in further]]
         for root in self.roots:
-            a, b, c, d, e = [values[root] for values in points]
-            if np.any(~(np.abs(a - 4 * b + 6 * c - 4 * d + e) <= 2.0**-42 * np.abs(a))):
+            values = np.stack([values[root] for values in points])
+            noise = np.abs(np.diff(values, 4, axis=0))
+            if np.any(~(noise <= 2.0**-42 * np.abs(values[0]))):
                 return True
         return False
 

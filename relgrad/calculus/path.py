@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -28,6 +29,7 @@ from relgrad.leaf import Input
 from relgrad.op import Constant, as_term
 from relgrad.ops.arithmetic import (
     add,
+    cbrt,
     divide,
     float_power,
     multiply,
@@ -36,6 +38,7 @@ from relgrad.ops.arithmetic import (
     power,
     reciprocal,
     sign,
+    sqrt,
     square,
     subtract,
 )
@@ -199,6 +202,17 @@ class Exact(Power):
         return None
 
 
+class Endless(Power):
+    """m/t + c: a leaf near infinity, beside entries that stay where they are."""
+
+    def __init__(self, pole: Coefficient, rest: Coefficient | None):
+        super().__init__(-1)
+        self.known = [pole, rest]
+
+    def next(self, k: int) -> None:
+        return None
+
+
 ZERO = Exact(None)
 ONE = Exact((np.ones(()), 0.0))
 
@@ -352,6 +366,17 @@ class _Shifted(Power):
         return self.a.at(k)
 
 
+class _Moved(Power):
+    """A series times a power of t."""
+
+    def __init__(self, a: Power, by: int):
+        super().__init__(a.start + by)
+        self.a, self.by = a, by
+
+    def next(self, k: int) -> Coefficient | None:
+        return self.a.at(k - self.by)
+
+
 class _Mapped(Power):
     """A linear op of each coefficient."""
 
@@ -456,6 +481,8 @@ class Path:
         self.signs: list[tuple[Power, int]] = []
         self.differs = False
         """Whether the program decides otherwise at t = 0 than nearby."""
+        self.has_roots = False
+        """Whether roots are taken that are others on the other side of t = 0."""
         self._level = 0
 
     def advance(self, k: int) -> None:
@@ -539,6 +566,8 @@ class Path:
             return _Multilinear(parts, op.compute)
         if op in (power, float_power) and operands[1].fixed and (n := _whole(operands[1])) is not None:
             return self._to_the(operands[0], n)
+        if (p := _exponent(op, operands)) is not None and _vanishes_or_ends(operands[0]):
+            return self._root(node, operands, p)
         if op in (power, float_power) and not operands[1].fixed:
             leaves, root = _power(tuple([rand.type for rand in node.rands]))
             return self._evaluate(root, dict(zip(leaves, operands, strict=True)))
@@ -557,6 +586,19 @@ class Path:
         half = self._to_the(x, n // 2)
         both = self._kept(("to the", x, n - n % 2), lambda: _Product(half, half, np.multiply))
         return self._kept(("to the", x, n), lambda: _Product(both, x, np.multiply)) if n % 2 else both
+
+    def _root(self, node: Term, operands: Sequence[Power], p: Fraction) -> Power:
+        """Return a root or power of what vanishes, or is infinite, at t = 0.
+
+        √(t²·w) = t·√w,    √(x² + x) at x = 1/t: √(t⁻²·(1 + t)) = t⁻¹·√(1 + t)
+        """
+        x, leading = _led(operands[0], self.most)
+        by = x.start * p
+        if by.denominator != 1 or not np.all(size(leading[0]) > 8 * error_of(leading)):
+            raise NoSeries(f"{node.op} has a branch point")
+        self.has_roots = True
+        inner = self._kept(("moved", x, -x.start), lambda: _Moved(x, -x.start))
+        return _Moved(self.apply(node, [inner, *operands[1:]]), int(by))
 
     def _first(self, node: Term, operands: Sequence[Power]) -> Coefficient:
         """Return an op's value at t = 0, with what the errors of its operands and rounding make uncertain."""
@@ -669,6 +711,23 @@ def _differs(x: Power) -> Any:
     """Return where a truth value is another at t = 0 than nearby."""
     c = x.at(0)
     return False if c is None else np.asarray(c[1], bool)
+
+
+def _exponent(op: Any, operands: Sequence[Power]) -> Fraction | None:
+    """Return p where an op is xᵖ, for a number p."""
+    if op in (sqrt, cbrt):
+        return Fraction(1, 2 if op is sqrt else 3)
+    if op not in (power, float_power) or not operands[1].fixed:
+        return None
+    c = operands[1].at(0)
+    found = np.unique(0.0 if c is None else in_floats(c[0]))
+    exact = found.size == 1 and np.isfinite(found[0]) and not (c and np.any(error_of(c)))
+    return Fraction(float(found[0])) if exact else None
+
+
+def _vanishes_or_ends(x: Power) -> bool:
+    """Whether a series has no number other than 0 at t = 0."""
+    return not x.fixed and (x.has_pole or x.at(0) is None)
 
 
 def _whole(x: Power) -> int | None:
