@@ -36,7 +36,9 @@ def difference_of_entropies(x, y):
 @relation(source="Hamming, NMSE (1973), example 3.8")
 def difference_of_entropies_near_one(x, y):
     """The difference of two terms x·log x, one of them of one plus something."""
-    return xlog1py(1 + x, x) - xlogy(y, y), xlogx_difference(1 + x, y, x - (y - 1))
+    distance = x - (y - 1)
+    difference = distance * np.log1p(x) + y * log_difference(1 + x, y, distance)
+    return xlog1py(1 + x, x) - xlogy(y, y), np.where(y == 0, xlog1py(1 + x, x), difference)
 
 
 @relation(source="Higham, Accuracy and Stability of Numerical Algorithms (2002), problem 1.5")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from relgrad.ops import hypot_excess, leg, power_difference, quadratic_root, sagitta
+from relgrad.ops import hypot_excess, leg, power_difference, sagitta
 from relgrad.relation import positive, relation
 
 
@@ -58,11 +58,9 @@ def relative_height_of_arc(x, y):
     source="Forsythe 1966, How do you solve a quadratic equation? The smaller eigenvalue of a symmetric matrix"
 )
 def sum_minus_hypotenuse_of_difference(x, y, z):
-    """A sum less a hypotenuse of the difference is a root of a quadratic equation."""
-    return (
-        x + y - np.hypot(x - y, z),
-        -2 * quadratic_root(1, (x + y) / 2, z * z / 4 - x * y),
-    )
+    """A sum less a hypotenuse of the difference, of which (x + y)² − h² = 4xy − z²."""
+    both = np.abs(x + y) + np.hypot(x - y, z)
+    return x + y - np.hypot(x - y, z), np.where(x + y > 0, (4 * x * y - z * z) / both, -both)
 
 
 @relation(source="Kahan 1987, Branch cuts for complex elementary functions, section 4")

@@ -622,6 +622,7 @@ def _start(body: Term, root: Term, arguments: Sequence[Term], line: Line) -> tup
     for at in RANGES:
         starts = set[tuple[int, ...] | None]()
         loses = False
+        tried = (FAR, CLOSE) if line.is_endless else (FAR, CLOSE, 0.0)
         met = [_met(_drawn(arguments, at, seed), line) for seed in range(SAMPLES)]
         if not all(_is_defined(body, _moved(v, line, NEAR, seed)) for seed, v in enumerate(met)):
             continue
@@ -633,7 +634,7 @@ def _start(body: Term, root: Term, arguments: Sequence[Term], line: Line) -> tup
             starts.add(start if start is None else tuple(start.ravel().tolist()))
             if start is not None:
                 loses = loses or any(
-                    _loses(root, body, _moved(values, line, d, seed), line, start) for d in (FAR, CLOSE, 0.0)
+                    _loses(root, body, _moved(values, line, d, seed), line, start) for d in tried
                 )
         if starts != {None}:
             return next(iter(starts)) if len(starts) == 1 and loses else None
