@@ -195,7 +195,7 @@ def _settings(fun: Function, how: How) -> tuple[Settings, Function]:
         )
     if "nan" in how:
         conventions = replace(conventions, nan=how["nan"])
-    ranges = _ranges(how.get("assume") or {})
+    ranges = ranges_of(how.get("assume"))
     seconds = how.get("seconds")
     if seconds is not None and (
         isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not seconds >= 0
@@ -231,7 +231,9 @@ def library_of(relations: Any) -> Library:
 _SIGNS: dict[Any, Interval] = {positive: POSITIVE, nonnegative: NONNEGATIVE, negative: -POSITIVE}
 
 
-def _ranges(assume: Any) -> Ranges:
+def ranges_of(assume: Any) -> Ranges:
+    """Return the ranges that `assume=` says, by name or position; raises OptionError for what says none."""
+    assume = {} if assume is None else assume
     if not isinstance(assume, Mapping) or not all(isinstance(key, (str, int)) for key in assume):
         raise AssumptionError(
             f"assume={assume!r} names no arguments",

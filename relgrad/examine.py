@@ -6,7 +6,7 @@ They are asked in ball arithmetic, with the library of relations of this package
 from __future__ import annotations
 
 import linecache
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import chain
 from pathlib import Path
@@ -21,7 +21,7 @@ from relgrad.accuracy.measure import measure
 from relgrad.accuracy.report import Check, assignments
 from relgrad.accuracy.result import Accuracy
 from relgrad.accuracy.sample import floats
-from relgrad.api import Argnums, Function, Named, Relations, library_of, stabilize
+from relgrad.api import Argnums, Function, Named, Range, Relations, library_of, ranges_of, stabilize
 from relgrad.differentiate import positions_of
 from relgrad.display.text import show
 from relgrad.errors import RelationError, readable
@@ -38,6 +38,7 @@ from relgrad.schedule import schedule
 from relgrad.schedule import strategy as strategy_of
 from relgrad.schedule.relate import SIMPLIFICATIONS
 from relgrad.term import is_term
+from relgrad.trace.assume import assuming
 from relgrad.transformed import Transformed
 from relgrad.validate import Proof
 
@@ -66,13 +67,15 @@ def accuracy(
     atol: float = 0.0,
     relations: Relations = None,
     strategy: Named = "default",
+    assume: Mapping[str | int, Range] | None = None,
 ) -> Accuracy:
     """Return the bits that the value and gradient of a function lose, as written and as rewritten.
 
     An argument is an array, or a sampler: a function of a random generator, such as `floats(low, high, shape)`,
     which is drawn from `points` times. The truth is the function as written, and its gradient with respect to
     every float among the arguments (or those named by `argnums`), in ball arithmetic. Of several outputs, the
-    gradient is that of their sum. Errors of at most `atol` count as none.
+    gradient is that of their sum. Errors of at most `atol` count as none. `assume` says where arguments lie, as for
+    `relgrad.stabilize`; what is drawn elsewhere is left out.
 
     >>> import numpy as np
     >>> print(accuracy(lambda x: np.log(1 + np.exp(x)), np.array([800.0, -40.0])))
@@ -81,11 +84,11 @@ def accuracy(
     value              58.1   64.0            0.0    0.0  x = 800.
     gradient x         32.0   64.0            0.0    0.0  x = 800.
 
-    Raises what tracing the function raises, OpError for what is no function of the reals, and MissingDependency
-    without python-flint.
+    Raises what tracing the function raises, OpError for what is no function of the reals, AssumptionError where no
+    point is left, and MissingDependency without python-flint.
     """
     return measure(
-        fun,
+        assuming(fun, ranges_of(assume)),
         args,
         library=library_of(relations),
         strategy=strategy_of(strategy),
@@ -104,16 +107,19 @@ def lint(
     seed: int = 0,
     relations: Relations = None,
     strategy: Named = "default",
+    assume: Mapping[str | int, Range] | None = None,
 ) -> Callable[..., Hazards]:
     """Return the function of fun's arguments that lists the hazards of fun and its gradient.
 
     Besides the arguments, `points` inputs of their structure, shapes and dtypes are tried; an argument that is a
-    sampler is drawn from. Only what makes a result wrong is a hazard. Raises what `accuracy` raises.
+    sampler is drawn from. `assume` says where arguments lie: no other is tried. Only what makes a result wrong is a
+    hazard. Raises what `accuracy` raises.
     """
+    within = assuming(fun, ranges_of(assume))
 
     def find(*args: Any) -> Hazards:
         chosen = library_of(relations), strategy_of(strategy)
-        return Hazards(hazards(fun, args, library=chosen[0], strategy=chosen[1], points=points, seed=seed))
+        return Hazards(hazards(within, args, library=chosen[0], strategy=chosen[1], points=points, seed=seed))
 
     return find
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -81,6 +81,12 @@ class Interval(NamedTuple):
     @property
     def negative(self) -> bool:
         return self.high < 0 or (self.high == 0 and self.open_high)
+
+    def holds(self, x: Any) -> bool:
+        """Whether all entries of an array lie in it."""
+        above = np.greater(x, self.low) if self.open_low else np.greater_equal(x, self.low)
+        below = np.less(x, self.high) if self.open_high else np.less_equal(x, self.high)
+        return bool(np.all(above & below))
 
     def __neg__(self) -> Interval:
         return Interval(-self.high, -self.low, self.open_high, self.open_low)

@@ -465,3 +465,27 @@ def test_what_is_no_assumption_about_an_argument(assume: Any, what: str):
 def test_options_that_there_are_not():
     with pytest.raises(TypeError, match="unknown option 'assumptions'; there are relations, strategy"):
         rg.grad(size, assumptions={})  # pyright: ignore[reportCallIssue]
+
+
+def _root_of_less(x: Any) -> Any:
+    return np.log(np.exp(x) - 1) + np.sqrt(x)
+
+
+def _assuming_root_of_less(x: Any) -> Any:
+    rg.assume(x > 0)
+    return _root_of_less(x)
+
+
+@pytest.mark.parametrize(
+    ("f", "how"), [(_assuming_root_of_less, {}), (_root_of_less, {"assume": {"x": rg.positive}})]
+)
+def test_nothing_is_measured_where_an_assumption_is_false(f: Callable[..., Any], how: Any):
+    found = rg.lint(f, points=40, **how)(np.array([1.0, 2.0]))
+    assert found
+    assert all(np.all(h.inputs["x"] > 0) for h in found)
+    report = rg.accuracy(f, rg.floats(-5, 5, (1,)), points=40, **how)
+    assert 0 < len(report.inputs) < 40
+    assert all(np.all(x["x"] > 0) for x in report.inputs)
+    with pytest.raises(rg.AssumptionError, match="no point at which the assumptions of") as refused:
+        rg.accuracy(f, np.array([-1.0]), **how)
+    assert "draw arguments where they are assumed to lie" in str(refused.value)

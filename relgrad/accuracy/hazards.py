@@ -76,6 +76,8 @@ def hazards(
         places = lines | lines_of_gradient(subject.written, lines)
         with progress(f"hazards of {getattr(fun, '__name__', 'f')}", inputs) as tried:
             for point, extreme in tried:
+                if not subject.accepts(point):
+                    continue
                 try:
                     for hazard in _at(subject, labels, point, places, extreme):
                         found.setdefault((hazard.where, str(hazard.term.op)), hazard)

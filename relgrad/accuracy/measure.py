@@ -14,6 +14,7 @@ from relgrad.accuracy.limit import limits
 from relgrad.accuracy.result import Accuracy, Errors
 from relgrad.compile.function import Compiled, compile_program
 from relgrad.differentiate import pull_along
+from relgrad.errors import AssumptionError
 from relgrad.interpret import interpret
 from relgrad.kernels.decided import answers
 from relgrad.progress import progress
@@ -55,6 +56,15 @@ class Subject(NamedTuple):
         except Exception:  # on a way that they do not take
             return False
         return given == self.traced.answers
+
+    def accepts(self, args: Sequence[Any]) -> bool:
+        """Whether all that is assumed is true of these arguments, as far as it can be computed."""
+        stated = self.traced.stated
+        if not stated:
+            return True
+        with np.errstate(all="ignore"):
+            found = interpret([t for t, _ in stated], self.values(args))
+        return all(known.holds(x) for x, (_, known) in zip(found, stated, strict=True))
 
     def values(self, args: Sequence[Any]) -> dict[Term, Any]:
         """Return the arrays among the arguments by the inputs that stand for them."""
@@ -100,7 +110,8 @@ def measure(
 ) -> Accuracy:
     """Return the errors of a function and of its gradient, as written and as rewritten.
 
-    Arguments that are callable are samplers: functions of a random generator, drawn from for each point.
+    Arguments that are callable are samplers: functions of a random generator, drawn from for each point. Points at
+    which the function assumes what is false are left out. Raises AssumptionError where there is no other.
     """
     rng = np.random.default_rng(seed)
     drawn = any(map(callable, args))
@@ -108,20 +119,30 @@ def measure(
     subjects: dict[Any, list[list[tuple[Subject, list[str]]]]] = {}
     asked: dict[str, None] = {}
     errors: dict[str, Errors] = {}
+    tried: list[tuple[Any, ...]] = []
     name = getattr(fun, "__name__", "f")
     with progress(f"accuracy of {name}", inputs) as measured:
-        for position, point in enumerate(measured):
+        for point in measured:
             kept = subjects.setdefault(signature(point, {}), [])
             chosen = next((some for some in kept if all(subject.decides(point) for subject, _ in some)), None)
             if chosen is None:
                 chosen = subjects_of(fun, point, library, strategy, argnums, gradient)
                 kept.append(chosen)
+            if not all(subject.accepts(point) for subject, _ in chosen):
+                continue
+            tried.append(point)
             for subject, labels in chosen:
                 asked |= dict.fromkeys([d.where for d in subject.traced.decisions])
                 for label, found in zip(labels, subject.errors(point, atol), strict=True):
-                    errors.setdefault(label, Errors(label)).add(position, *found)
+                    errors.setdefault(label, Errors(label)).add(len(tried) - 1, *found)
+    if not tried:
+        raise AssumptionError(
+            f"no point at which the assumptions of {name} are true",
+            cause="each argument, or all that was drawn, lies elsewhere",
+            cure="draw arguments where they are assumed to lie, as relgrad.floats(low, high, shape) does",
+        )
     names = next(iter(subjects.values()))[0][0][0].traced.paths
-    leaves = [dict(zip(names, flatten((point, {}))[0], strict=True)) for point in inputs]
+    leaves = [dict(zip(names, flatten((point, {}))[0], strict=True)) for point in tried]
     return Accuracy(name, leaves, list(errors.values()), list(asked))
 
 

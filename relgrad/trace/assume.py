@@ -117,12 +117,8 @@ def _assume_range(x: Any, known: Interval, path: str) -> None:
         if _claims.values:
             text = in_words(path, known)
             _claims.values[-1].append(Claim(x.term, known, text))
-    elif _checked.get():
-        entries = np.asarray(x)
-        above = np.greater(entries, known.low) if known.open_low else np.greater_equal(entries, known.low)
-        below = np.less(entries, known.high) if known.open_high else np.less_equal(entries, known.high)
-        if not np.all(above & below):
-            raise AssumptionError(f"an assumption is false: `{in_words(path, known)}`")
+    elif _checked.get() and not known.holds(np.asarray(x)):
+        raise AssumptionError(f"an assumption is false: `{in_words(path, known)}`")
 
 
 def _chosen(key: str | int, paths: Sequence[str], positional: Structure) -> list[int]:
