@@ -4,7 +4,6 @@ import numpy as np
 
 from relgrad.ops import (
     bose,
-    coshm1,
     expit,
     expit_difference,
     sech_squared,
@@ -73,12 +72,6 @@ def square_of_hyperbolic_cotangent_minus_one(x):
     return 1 / np.tanh(x) ** 2 - 1, 1 / np.sinh(x) ** 2
 
 
-@relation(source="coth x = 1 + 2/(e²ˣ - 1)")
-def hyperbolic_cotangent_minus_one(x):
-    """A hyperbolic cotangent less one."""
-    return 1 / np.tanh(x) - 1, 2 * bose(2 * x)
-
-
 @relation(source="tanh x = 2·σ(2x) - 1")
 def difference_of_squares_of_hyperbolic_tangents(x, y):
     """The difference of the squares of two hyperbolic tangents, which may be near one with either sign."""
@@ -110,12 +103,6 @@ def hyperbolic_cosine_plus_sine(x):
 def difference_of_squares_of_hyperbolic_functions(x):
     """The squares of hyperbolic cosine and sine differ by one."""
     return np.cosh(x) ** 2 - np.sinh(x) ** 2, 1
-
-
-@relation(source="NIST DLMF 4.35.25")
-def hyperbolic_cosine_minus_one(x):
-    """A hyperbolic cosine less one."""
-    return np.cosh(x) - 1, coshm1(x)
 
 
 @relation(source="cosh u - 1 = 2·sinh²(u/2)")

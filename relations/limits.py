@@ -9,7 +9,6 @@ from relgrad.ops import (
     log_quotient,
     logrel_n,
     xlog1py,
-    xlogx_difference,
     xlogy,
 )
 from relgrad.relation import additive, relation
@@ -25,12 +24,6 @@ def difference_of_logarithms(x, y):
 def difference_of_log1p_and_logarithm(x, y):
     """The difference of two logarithms, one of them of one plus something."""
     return np.log1p(x) - np.log(y), log_difference(1 + x, y, x - (y - 1))
-
-
-@relation(source="Hamming, NMSE (1973), example 3.8")
-def difference_of_entropies(x, y):
-    """The difference of two terms x·log x."""
-    return xlogy(x, x) - xlogy(y, y), xlogx_difference(x, y, x - y)
 
 
 @relation(source="Hamming, NMSE (1973), example 3.8")
@@ -63,12 +56,6 @@ def log_difference_minus_other_relative_distance(x, y, z):
 def log_quotient_minus_relative_distance(x, y, z):
     """The logarithm of a quotient near one less its first term."""
     return log_quotient(x, y, z) - z / y, -itakura_saito(y + z, y, z)
-
-
-@relation(source="Hamming, NMSE (1973), problem 3.3.6")
-def relative_log_quotient(x, y, z):
-    """The logarithm of a quotient near one, over its relative distance from one."""
-    return y * log_quotient(x, y, z) / z, logrel_n((y + z) / y, 0)
 
 
 @relation(source="NIST DLMF 4.6.1")

@@ -6,7 +6,6 @@ from relgrad.ops import (
     exprel_n,
     log_exprel,
     log_sinhc,
-    power_difference,
 )
 from relgrad.relation import relation
 
@@ -21,12 +20,3 @@ def log_of_relative_exponential(x):
 def ratio_of_hyperbolic_sines_of_multiple(x, w):
     """The ratio of two hyperbolic sines, the argument of one a multiple of that of the other."""
     return np.sinh(x) / np.sinh(w * x), np.exp(log_sinhc(x) - log_sinhc(w * x)) / w
-
-
-@relation(source="log(1 - x²) = log(1 - x) + log(1 + x)")
-def log_of_one_minus_square(x, z):
-    """The log of one less a square, near zero and near one."""
-    return (
-        np.log(-power_difference(x, 1, 2, z)),
-        np.where(np.square(1 + z) < 0.5, np.log1p(-np.square(1 + z)), np.log(-z) + np.log(2 + z)),
-    )

@@ -51,12 +51,6 @@ def argument_plus_log_logistic(x):
     return x + log_expit(-x), log_expit(x)
 
 
-@relation(source="(1 + e^x)/(1 + e^y) = 1 + (e^(x - y) - 1)·σ(y)")
-def difference_of_softplus(x, y):
-    """The difference of two softplus functions, from that of their arguments."""
-    return softplus(x) - softplus(y), softplus_difference(x, y, x - y)
-
-
 @relation(source="σ(x) - σ(y) = (1 - e^(y - x))·σ(x)·σ(-y)")
 def log_of_difference_of_logistics(x, y, z):
     """The log of the probability of an interval under a logistic distribution, for x > y."""

@@ -75,12 +75,6 @@ def one_minus_cosine_of_vectors(x, y, axis):
     return 1 - cosine, np.where(cosine > 0, square / (1 + cosine), 1 + np.abs(cosine)), same_shape(x, y)
 
 
-@relation(source="homogeneity of norms")
-def norm_of_absolute(x, axis):
-    """A norm does not look at signs."""
-    return np.linalg.norm(np.abs(x), axis=axis, keepdims=True), np.linalg.norm(x, axis=axis, keepdims=True)
-
-
 @relation(source="P(x + z) = P·z for a projection with P·x = 0")
 def turn_by_a_sum_with_itself(x, z, axis):
     """What lies along a vector does not turn it."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from relgrad.ops import bose, expit, expit_difference, sech_squared_difference
+from relgrad.ops import bose, expit_difference, sech_squared_difference
 from relgrad.relation import relation
 
 
@@ -10,12 +10,6 @@ from relgrad.relation import relation
 def sum_of_opposite_exponentials(x):
     """The sum of two opposite exponentials is twice a hyperbolic cosine."""
     return np.exp(x) + np.exp(-x), 2 * np.cosh(x)
-
-
-@relation(source="NIST DLMF 4.28.1 and 4.28.2")
-def exponential_over_hyperbolic_cosine(x):
-    """An exponential over a hyperbolic cosine is a logistic function."""
-    return np.exp(x) / np.cosh(x), 2 * expit(2 * x)
 
 
 @relation(source="(tanh x - tanh y)·(tanh x + tanh y) = sech²y - sech²x")
@@ -31,9 +25,3 @@ def difference_of_logistics_times_sum_of_hyperbolic_tangents(x, y):
 def exponential_over_hyperbolic_sine(x):
     """An exponential over a hyperbolic sine is a Bose function."""
     return np.exp(x) / np.sinh(x), -2 * bose(-2 * x)
-
-
-@relation(source="NIST DLMF 4.28.1")
-def opposite_exponential_over_hyperbolic_sine(x):
-    """An exponential of the negated argument over a hyperbolic sine is a Bose function."""
-    return np.exp(-x) / np.sinh(x), 2 * bose(2 * x)

@@ -6,12 +6,6 @@ from relgrad.ops import log_quotient, logrel_n, ratio_minus_one
 from relgrad.relation import additive, relation
 
 
-@relation(source="Hamming, NMSE (1973), section 3.3")
-def quotient_minus_one(x, y):
-    """How far a quotient is from one."""
-    return x / y - 1, ratio_minus_one(x, y, x - y), additive(x, y)
-
-
 @relation(source="Hamming, NMSE (1973), section 3.3: x² - y² = (x - y)(x + y)")
 def quotient_of_squares_minus_one(x, y):
     """How far a quotient of squares is from one, as under the root of an eccentricity or a Lorentz factor."""

@@ -3,11 +3,9 @@
 import numpy as np
 
 from relgrad.ops import (
-    cos_difference,
     coshm1,
     coversin,
     power_difference,
-    sin_difference,
     tan_difference,
     vercos,
     versin,
@@ -52,18 +50,6 @@ def one_minus_square_of_sine(x):
     return 1 - np.sin(x) ** 2, np.cos(x) ** 2
 
 
-@relation(source="NIST DLMF 4.21.7; Hamming, NMSE (1973), example 3.3")
-def difference_of_sines(x, y):
-    """The difference of two sines, from that of the angles."""
-    return np.sin(x) - np.sin(y), sin_difference(x, y, x - y)
-
-
-@relation(source="NIST DLMF 4.21.9; Hamming, NMSE (1973), problem 3.3.5")
-def difference_of_cosines(x, y):
-    """The difference of two cosines, from that of the angles."""
-    return np.cos(x) - np.cos(y), cos_difference(x, y, x - y)
-
-
 @relation(source="NIST DLMF 4.21.10; Hamming, NMSE (1973), problem 3.3.2")
 def difference_of_tangents(x, y):
     """The difference of two tangents, from that of the angles."""
@@ -74,12 +60,6 @@ def difference_of_tangents(x, y):
 def sine_of_difference(x, y):
     """The sine of a difference."""
     return np.sin(x) * np.cos(y) - np.cos(x) * np.sin(y), np.sin(x - y)
-
-
-@relation(source="NIST DLMF 4.14.4")
-def sine_over_cosine(x):
-    """A sine over its cosine is a tangent."""
-    return np.sin(x) / np.cos(x), np.tan(x)
 
 
 @relation(source="Sinnott 1984, Virtues of the haversine")
