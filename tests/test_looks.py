@@ -537,3 +537,18 @@ def test_the_examples_in_the_documentation_are_true():
     path = Path(__file__).resolve().parent.parent / "docs" / "display.md"
     found = doctest.testfile(str(path), module_relative=False)
     assert found.attempted > 20 and found.failed == 0
+
+
+def test_show_takes_what_shows_itself():
+    f = lambda x: np.log(1 + np.exp(x))
+    row = rg.LIBRARY["log_of_one_plus_exponential"]
+    for thing in (
+        row,
+        rg.LIBRARY,
+        rg.stabilize(f),
+        rg.stabilize(f).explain(1.0),
+        rg.accuracy(f, 1.0),
+        rg.lint(f)(1.0),
+    ):
+        assert rg.show(thing) == plain(thing)
+    assert rg.show(rg.symbol("x", ())) == "x"
