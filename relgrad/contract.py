@@ -6,7 +6,7 @@ where Aesara has an `Apply`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -250,6 +250,16 @@ class Contract:
     def range_of(self, *ranges: Interval) -> Interval:
         """Return where the entries of the result lie, from where those of the inputs lie."""
         return REAL
+
+    finite: bool | Callable[..., bool] = False
+    """Whether results are finite wherever operands are, short of overflow; or that, of the ranges of operands.
+
+    log(x): x.low > 0. What is bounded is finite anyway.
+    """
+    jumps: bool = False
+    """Whether it is constant but for jumps, as ⌊x⌋ is."""
+    divisors: tuple[int, ...] = ()
+    """The operands of which only a zero makes the result infinite, though others are finite: y of x/y."""
 
     continues: bool = False
     """Whether the derivatives are real outside the domain as well, as 1/x is where log x is not."""

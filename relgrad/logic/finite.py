@@ -8,27 +8,14 @@ from typing import Any
 import numpy as np
 from quicktions import Fraction
 
+from relgrad.bounds import range_of, told
 from relgrad.logic.group import Number
-from relgrad.logic.ranges import Goal, range_of
+from relgrad.logic.ranges import Goal
 from relgrad.logic.unify import State, reify_term
 from relgrad.op import Constant
-from relgrad.ops.arithmetic import sign
 from relgrad.ops.comparison import equal
 from relgrad.ops.selection import where
-from relgrad.ops.shaping import Rearrangement
-from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand, Squeeze
 from relgrad.term import Term, is_term, kept
-
-_MOVES = (Expand, Squeeze, BroadcastTo, BroadcastLike, Rearrangement)
-_FINITE = frozenset(
-    [
-        *("add", "subtract", "multiply", "negative", "positive", "square", "one_minus_square"),
-        *("absolute", "fabs", "maximum", "minimum", "fmax", "fmin", "max", "min", "where", "copysign"),
-        *("sum", "cumsum", "matmul", "concatenate", "cast", "centred", "norm", "hypot"),
-        *("arcsinh", "softplus", "log_expit", "log_cosh", "log_softmax", "logsumexp", "logaddexp"),
-    ]
-)
-"""Ops whose results are finite wherever their operands are; what is bounded is besides."""
 
 
 def is_finite(base: Any, e: Number) -> bool:
@@ -78,21 +65,8 @@ def _finite_node(node: Term) -> bool:
         return True
     if getattr(getattr(node.type, "dtype", None), "kind", "") in ("b", "i", "u"):
         return True
-    if op is sign:
-        return True
-    if not all(rand.cache["finite"] for rand in node.rands):
-        return False
-    if isinstance(op, _MOVES) or op.name in _FINITE:
-        return True
     interval = range_of(node)
-    if np.isfinite(interval.low) and np.isfinite(interval.high):
-        return True
-    if op.name == "sqrt":
-        return interval.nonnegative and range_of(node.rands[0]).nonnegative
-    if op.name in ("divide", "reciprocal"):
-        return is_nonzero(node.rands[-1])
-    if op.name == "log":
-        return range_of(node.rands[0]).low > 0
-    if op.name == "log1p":
-        return range_of(node.rands[0]).low > -1
-    return False
+    bounded = bool(np.isfinite(interval.low) and np.isfinite(interval.high))
+    if not all(rand.cache["finite"] for rand in node.rands):
+        return bounded and op.jumps
+    return bounded or (told(op.finite, node) and all(is_nonzero(node.rands[i]) for i in op.divisors))

@@ -82,6 +82,7 @@ add = elementwise(
     ball=lambda x, y: x + y,
     exactly=_sum,
     strict=True,
+    finite=True,
 )
 subtract = elementwise(
     "subtract",
@@ -93,6 +94,7 @@ subtract = elementwise(
     ball=lambda x, y: x - y,
     exactly=_difference,
     strict=True,
+    finite=True,
 )
 multiply = elementwise(
     "multiply",
@@ -105,6 +107,7 @@ multiply = elementwise(
     ball=lambda x, y: x * y,
     exactly=_product,
     strict=True,
+    finite=True,
 )
 divide = elementwise(
     "divide",
@@ -117,6 +120,8 @@ divide = elementwise(
     ball=lambda x, y: x / y,
     exactly=_quotient,
     strict=True,
+    finite=True,
+    divisors=(1,),
 )
 negative = elementwise(
     "negative",
@@ -127,6 +132,7 @@ negative = elementwise(
     range=lambda x: -x,
     ball=lambda x: -x,
     exactly=_opposite,
+    finite=True,
 )
 positive = elementwise(
     "positive",
@@ -136,6 +142,7 @@ positive = elementwise(
     laws=Laws(idempotent=True, inverse="positive", linear=(0,), monotone=1, homomorphism=("add", "add")),
     range=lambda x: x,
     ball=lambda x: x,
+    finite=True,
 )
 reciprocal = elementwise(
     "reciprocal",
@@ -144,6 +151,8 @@ reciprocal = elementwise(
     laws=Laws(inverse="reciprocal", homomorphism=("multiply", "multiply")),
     range=lambda x: divided(Interval(1.0, 1.0), x),
     ball=lambda x: 1 / x,
+    finite=True,
+    divisors=(0,),
 )
 square = elementwise(
     "square",
@@ -152,6 +161,7 @@ square = elementwise(
     laws=Laws(homomorphism=("multiply", "multiply")),
     range=squared,
     ball=lambda x: x * x,
+    finite=True,
 )
 # One op, since the product's own rule would add −(1 + x) and 1 − x, which cancel near 0.
 one_minus_square = Elementwise(
@@ -161,6 +171,7 @@ one_minus_square = Elementwise(
     code="(1 - {0}) * (1 + {0})",
     range=lambda x: subtracted(Interval(1.0, 1.0), squared(x)),
     ball=lambda x: 1 - x * x,
+    finite=True,
 )
 
 
@@ -176,6 +187,7 @@ sqrt = elementwise(
     range=_root_range,
     ball=lambda x: x.sqrt(),
     outside=lambda x: x < 0,
+    finite=lambda x: x.nonnegative,
 )
 
 
@@ -211,6 +223,7 @@ absolute = elementwise(
     laws=Laws(idempotent=True, homomorphism=("multiply", "multiply")),
     range=magnitude,
     ball=abs,
+    finite=True,
 )
 fabs = elementwise(
     "fabs",
@@ -219,6 +232,7 @@ fabs = elementwise(
     laws=Laws(idempotent=True, homomorphism=("multiply", "multiply")),
     range=magnitude,
     ball=abs,
+    finite=True,
 )
 
 
@@ -235,6 +249,7 @@ sign = elementwise(
     laws=Laws(idempotent=True, homomorphism=("multiply", "multiply")),
     range=_sign_range,
     ball=lambda x: x.sgn(),
+    jumps=True,
 )
 
 
@@ -252,6 +267,8 @@ copysign = elementwise(
     None,
     range=_copysign_range,
     ball=lambda x, y: abs(x) * (1 if y >= 0 else y.sgn()),
+    finite=True,
+    jumps=True,
 )
 
 
@@ -275,4 +292,5 @@ hypot = elementwise(
     ),
     ball=lambda x, y: (x * x + y * y).sqrt(),
     strict=True,
+    finite=True,
 )

@@ -29,6 +29,7 @@ class Cast(Op):
 
     __props__ = ("dtype",)
     laws = Laws(linear=(0,))
+    finite = True
 
     def __init__(self, dtype: Any):
         self.dtype = dtype

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.contract import Laws
-from relgrad.errors import GradientError, ShapeError
+from relgrad.contract import Contract, Laws
+from relgrad.errors import GradientError, OpError, ShapeError
 from relgrad.implementations import implements
 from relgrad.op import Constant, Op, constant, is_constant, strong
 from relgrad.ops.align import FLOATING, align
@@ -34,7 +34,7 @@ class Elementwise(Op):
     `outside` says where operands are outside the domain, and `continues` that the rules are real there even so, as
     1/x is where log x is not; a `strict` op is NaN wherever a finite operand's partner is NaN (by default, one of a
     single operand). `meaning` is the same function in others, where its rules do not say it. An op that is `called`
-    has no source of its own: generated code calls it.
+    has no source of its own: generated code calls it. Further `answers` are those to other questions of the contract.
     """
 
     __props__ = None
@@ -65,6 +65,7 @@ class Elementwise(Op):
         log: Callable[..., Any] | None = None,
         sign: Callable[..., Any] | None = None,
         called: bool = False,
+        **answers: Any,
     ):
         self.label = label
         self.function = function
@@ -85,6 +86,13 @@ class Elementwise(Op):
         self.is_strict = self.arity == 1 if strict is None else strict
         if kernel:
             self.imports = (label,)
+        for question, answer in answers.items():
+            if not hasattr(Contract, question):
+                raise OpError(
+                    f"op {label} answers {question!r}, which nobody asks",
+                    cure="see relgrad/contract.py for the questions",
+                )
+            setattr(self, question, answer)
 
     @property
     def name(self) -> str:

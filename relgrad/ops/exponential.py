@@ -69,6 +69,7 @@ log = elementwise(
     ball=log_or_infinite,
     outside=lambda x: x < 0,
     continues=True,
+    finite=lambda x: x.low > 0,
 )
 log2 = elementwise(
     "log2",
@@ -102,6 +103,7 @@ log1p = elementwise(
     outside=lambda x: x < -1,
     continues=True,
     meaning=lambda x: np.log(1.0 + x),
+    finite=lambda x: x.low > -1,
 )
 
 
@@ -135,6 +137,7 @@ logaddexp = elementwise(
     ball=lambda x, y: x.max(y) + (-abs(x - y)).exp().log1p(),
     strict=True,
     meaning=lambda x, y: np.log(np.exp(x) + np.exp(y)),
+    finite=True,
 )
 logaddexp2 = elementwise(
     "logaddexp2",
@@ -162,6 +165,7 @@ log_cosh = elementwise(
     range=NONNEGATIVE,
     ball=lambda x: (2 * (x / 2).sinh() ** 2).log1p(),
     kernel=True,
+    finite=True,
 )
 cosh = elementwise(
     "cosh",
@@ -197,6 +201,7 @@ arcsinh = elementwise(
     laws=Laws(inverse="sinh", monotone=1),
     range=increasing(np.arcsinh),
     ball=lambda x: x.asinh(),
+    finite=True,
 )
 arccosh = elementwise(
     "arccosh",

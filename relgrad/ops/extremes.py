@@ -57,6 +57,7 @@ class Max(_Extreme):
 
     numpy_name = "max"
     laws = Laws(extreme=1)
+    finite = True
 
 
 class Min(_Extreme):
@@ -64,6 +65,7 @@ class Min(_Extreme):
 
     numpy_name = "min"
     laws = Laws(extreme=-1)
+    finite = True
 
 
 class _Flat(Reduction):

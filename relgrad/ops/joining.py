@@ -35,6 +35,7 @@ class Concatenate(Op):
     """Join operands along an axis."""
 
     __props__ = ("axis",)
+    finite = True
 
     def __init__(self, axis: int):
         self.axis = axis

@@ -30,6 +30,7 @@ class Norm(Reduction):
     """√(Σ x²) over axes; its gradient is x/‖x‖, and 0 at 0."""
 
     imports = ("norm2",)
+    finite = True
 
     def result_dtype(self, dtype: np.dtype) -> np.dtype:
         return _float(dtype)

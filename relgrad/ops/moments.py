@@ -24,6 +24,7 @@ class Centred(RowsOp):
     laws = Laws(linear=(0,))
     kernel = staticmethod(kernels.centred)
     positional = 1
+    finite = True
 
     def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
         return self.axes

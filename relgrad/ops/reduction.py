@@ -80,6 +80,7 @@ class Sum(Reduction):
     numpy_name = "sum"
     of_nothing = 0
     laws = Laws(linear=(0,))
+    finite = True
 
     def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
         return self.axes

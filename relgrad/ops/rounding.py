@@ -49,14 +49,30 @@ def _ball_exponent(x: Any) -> Any:
     return low.union(high)
 
 
-floor = _row("floor", np.floor, ball=lambda x: x.floor())
-ceil = _row("ceil", np.ceil, ball=lambda x: x.ceil())
+floor = _row(
+    "floor",
+    np.floor,
+    ball=lambda x: x.floor(),
+    jumps=True,
+)
+ceil = _row(
+    "ceil",
+    np.ceil,
+    ball=lambda x: x.ceil(),
+    jumps=True,
+)
 trunc = _row(
     "trunc",
     np.trunc,
     ball=truncated_ball,
+    jumps=True,
 )
-rint = _row("rint", np.rint, ball=_ball_rint)
+rint = _row(
+    "rint",
+    np.rint,
+    ball=_ball_rint,
+    jumps=True,
+)
 coarse = elementwise(
     "coarse",
     kernels.coarse,

@@ -50,6 +50,7 @@ where = Where(
     lambda g, out, c, x, y: np.where(c, 0.0, g),
     range=lambda c, x, y: y if c.low == c.high == 0 else x if c.positive or c.negative else hull(x, y),
     ball=lambda c, x, y: x if c != 0 else y if c == 0 else x.union(y),
+    finite=True,
 )
 
 
@@ -81,6 +82,7 @@ maximum = elementwise(
     range=larger,
     ball=lambda x, y: x.max(y),
     strict=True,
+    finite=True,
 )
 minimum = elementwise(
     "minimum",
@@ -93,6 +95,7 @@ minimum = elementwise(
     range=smaller,
     ball=lambda x, y: x.min(y),
     strict=True,
+    finite=True,
 )
 
 
@@ -108,6 +111,7 @@ fmax = elementwise(
     laws=Laws(associative=True, commutative=True, idempotent=True, identity=-np.inf),
     range=larger,
     ball=lambda x, y: x.max(y),
+    finite=True,
 )
 fmin = elementwise(
     "fmin",
@@ -117,6 +121,7 @@ fmin = elementwise(
     laws=Laws(associative=True, commutative=True, idempotent=True, identity=np.inf),
     range=smaller,
     ball=lambda x, y: x.min(y),
+    finite=True,
 )
 heaviside = elementwise(
     "heaviside",

@@ -27,6 +27,7 @@ class Rearrangement(Op):
     """An op that only moves, drops or repeats entries of its first operand: linear, of the same range."""
 
     laws = Laws(linear=(0,))
+    finite = True
 
     def range_of(self, *ranges: Interval) -> Interval:
         return ranges[0]

@@ -36,6 +36,7 @@ class LogSumExp(_Weighted):
     """log Σ w·eˣ over axes, which stay with extent 1: `LogSumExp(axes)(x)`, `LogSumExp(axes)(x, w)`."""
 
     kernel = staticmethod(kernels.logsumexp)
+    finite = True
 
     def _canonical(self, operands: Sequence[Any], axes: tuple[int, ...], shape: Shape) -> Term:
         node = super()._canonical(operands, axes, shape)
@@ -265,6 +266,7 @@ class LogSoftmax(RowsOp):
 
     kernel = staticmethod(kernels.log_softmax)
     positional = 1
+    finite = True
 
     def range_of(self, *ranges: Interval) -> Interval:
         return Interval(-np.inf, 0.0)

@@ -107,6 +107,7 @@ log_expit = elementwise(
     laws=Laws(monotone=1),
     ball=lambda x: -(-x).exp().log1p(),
     meaning=lambda x: -np.log(1.0 + np.exp(-x)),
+    finite=True,
 )
 implements(scipy.special.log_expit)(log_expit)
 expit.in_log_domain = lambda node: (None, log_expit(*node.rands))
@@ -119,6 +120,7 @@ softplus = elementwise(
     ball=lambda x: x.exp().log1p(),
     kernel=True,
     meaning=lambda x: np.log(1.0 + np.exp(x)),
+    finite=True,
 )
 log1pexp = softplus
 expit_entropy = elementwise(

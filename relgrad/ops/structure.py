@@ -23,6 +23,7 @@ from relgrad.types import Interval, Shape, Type, array_type, broadcast_shapes
 class _Axes(Op):
     __props__ = ("axes",)
     laws = SELECTION
+    finite = True
 
     def __init__(self, axes: tuple[int, ...]):
         self.axes = axes
@@ -96,6 +97,7 @@ class BroadcastTo(Op):
 
     __props__ = ("shape",)
     laws = Laws(linear=(0,))
+    finite = True
 
     def __init__(self, shape: Shape):
         self.shape = shape
@@ -134,6 +136,7 @@ class BroadcastLike(Op):
 
     __props__ = ()
     laws = Laws(linear=(0,))
+    finite = True
 
     def output_type(self, *types: Any) -> Type:
         return array_type(types[0].dtype, broadcast_shapes(types[0].shape, types[1].shape))
