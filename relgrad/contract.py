@@ -261,6 +261,15 @@ class Contract:
     divisors: tuple[int, ...] = ()
     """The operands of which only a zero makes the result infinite, though others are finite: y of x/y."""
 
+    grows: bool = False
+    """Whether results may leave the range of floats though operands are in it, as eˣ and x·y do."""
+    out_of_range: str = "returns"
+    """What becomes of operands that have left the range of floats.
+
+    "stays": the result has left it as well, as x + y; "absorbed": it is right nonetheless, as e⁻ˣ is 0; "returns": it
+    may be in range again, and wrong, as log x.
+    """
+
     continues: bool = False
     """Whether the derivatives are real outside the domain as well, as 1/x is where log x is not."""
 

@@ -83,6 +83,7 @@ add = elementwise(
     exactly=_sum,
     strict=True,
     finite=True,
+    out_of_range="stays",
 )
 subtract = elementwise(
     "subtract",
@@ -95,6 +96,7 @@ subtract = elementwise(
     exactly=_difference,
     strict=True,
     finite=True,
+    out_of_range="stays",
 )
 multiply = elementwise(
     "multiply",
@@ -108,6 +110,7 @@ multiply = elementwise(
     exactly=_product,
     strict=True,
     finite=True,
+    grows=True,
 )
 divide = elementwise(
     "divide",
@@ -122,6 +125,7 @@ divide = elementwise(
     strict=True,
     finite=True,
     divisors=(1,),
+    grows=True,
 )
 negative = elementwise(
     "negative",
@@ -133,6 +137,7 @@ negative = elementwise(
     ball=lambda x: -x,
     exactly=_opposite,
     finite=True,
+    out_of_range="stays",
 )
 positive = elementwise(
     "positive",
@@ -143,6 +148,7 @@ positive = elementwise(
     range=lambda x: x,
     ball=lambda x: x,
     finite=True,
+    out_of_range="stays",
 )
 reciprocal = elementwise(
     "reciprocal",
@@ -153,6 +159,7 @@ reciprocal = elementwise(
     ball=lambda x: 1 / x,
     finite=True,
     divisors=(0,),
+    grows=True,
 )
 square = elementwise(
     "square",
@@ -162,6 +169,7 @@ square = elementwise(
     range=squared,
     ball=lambda x: x * x,
     finite=True,
+    grows=True,
 )
 # One op, since the product's own rule would add −(1 + x) and 1 − x, which cancel near 0.
 one_minus_square = Elementwise(
@@ -207,7 +215,16 @@ cbrt = elementwise(
 
 
 power, float_power = (
-    Power(f.__name__, f, *power_rules(f), code=code, range=raised, ball=lambda x, y: x**y, exactly=_power)
+    Power(
+        f.__name__,
+        f,
+        *power_rules(f),
+        code=code,
+        range=raised,
+        ball=lambda x, y: x**y,
+        exactly=_power,
+        grows=True,
+    )
     for f, code in ((np.power, "{} ** {}"), (np.float_power, "np.float_power({}, {})"))
 )
 power.raises = True  # integers to negative integer powers
@@ -224,6 +241,7 @@ absolute = elementwise(
     range=magnitude,
     ball=abs,
     finite=True,
+    out_of_range="stays",
 )
 fabs = elementwise(
     "fabs",
@@ -233,6 +251,7 @@ fabs = elementwise(
     range=magnitude,
     ball=abs,
     finite=True,
+    out_of_range="stays",
 )
 
 

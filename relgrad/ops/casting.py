@@ -30,6 +30,7 @@ class Cast(Op):
     __props__ = ("dtype",)
     laws = Laws(linear=(0,))
     finite = True
+    out_of_range = "stays"
 
     def __init__(self, dtype: Any):
         self.dtype = dtype

@@ -24,6 +24,7 @@ class Det(Square):
 
     function = staticmethod(np.linalg.det)
     code = "np.linalg.det"
+    grows = True
 
     def output_type(self, *types: Any) -> Type:
         return array_type(self.check(*types), types[0].shape[:-2])
@@ -48,6 +49,7 @@ class Cofactor(Square):
     function = staticmethod(cofactor)
     code = "cofactor"
     imports = ("cofactor",)
+    grows = True
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         return [CofactorDerivative()(inputs[0], output_gradients[0])]

@@ -49,6 +49,7 @@ power1p = elementwise(
     range=_power1p_range,
     ball=lambda x, a: (1 + x) ** a,
     meaning=lambda x, a: np.power(1.0 + x, a),
+    grows=True,
 )
 power1pm1 = elementwise(
     "power1pm1",
@@ -65,6 +66,7 @@ power_difference = known_difference(
     lambda g, out, x, y, a, d: _power_slope(g, x, a, y),
     lambda g, out, x, y, a, d: -_power_slope(g, y, a, x),
     lambda g, out, x, y, a, d: g * _exponent_slope(out, x, y, a, d),
+    grows=True,
 )
 cbrt_difference = known_difference(kernels.cbrt_difference, cbrt)
 exp_difference = known_difference(kernels.exp_difference, exp)
@@ -122,6 +124,7 @@ product_difference = elementwise(
     lambda g, out, x, y, u, v: -g * u,
     kernel=True,
     ball=lambda x, y, u, v: x * y - u * v,
+    grows=True,
 )
 sin_difference = known_difference(kernels.sin_difference, sin)
 cos_difference = known_difference(kernels.cos_difference, cos)

@@ -33,6 +33,7 @@ class Einsum(Op):
     """
 
     __props__ = ("subscripts",)
+    grows = True
 
     def __init__(self, subscripts: str):
         self.subscripts = subscripts

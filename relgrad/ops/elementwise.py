@@ -86,10 +86,14 @@ class Elementwise(Op):
         self.is_strict = self.arity == 1 if strict is None else strict
         if kernel:
             self.imports = (label,)
+        self.says(**answers)
+
+    def says(self, **answers: Any) -> None:
+        """Answer questions of the contract: `op.says(grows=True)`."""
         for question, answer in answers.items():
             if not hasattr(Contract, question):
                 raise OpError(
-                    f"op {label} answers {question!r}, which nobody asks",
+                    f"op {self.label} answers {question!r}, which nobody asks",
                     cure="see relgrad/contract.py for the questions",
                 )
             setattr(self, question, answer)

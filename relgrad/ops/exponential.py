@@ -30,6 +30,8 @@ exp = elementwise(
     laws=Laws(inverse="log", monotone=1, homomorphism=("add", "multiply")),
     range=increasing(np.exp, POSITIVE),
     ball=lambda x: x.exp(),
+    grows=True,
+    out_of_range="absorbed",
 )
 exp2 = elementwise(
     "exp2",
@@ -38,6 +40,8 @@ exp2 = elementwise(
     laws=Laws(inverse="log2", monotone=1, homomorphism=("add", "multiply")),
     range=increasing(np.exp2, POSITIVE),
     ball=lambda x: (x * _log2()).exp(),
+    grows=True,
+    out_of_range="absorbed",
 )
 exp2.in_log_domain = lambda node: (None, multiply(constant(LN2, node.type.dtype), node.rands[0]))
 
@@ -59,6 +63,7 @@ expm1 = elementwise(
     range=increasing(np.expm1, _ABOVE_MINUS_ONE),
     ball=lambda x: x.expm1(),
     meaning=lambda x: np.exp(x) - 1.0,
+    grows=True,
 )
 log = elementwise(
     "log",
@@ -157,6 +162,7 @@ sinh = elementwise(
     laws=Laws(inverse="arcsinh", monotone=1),
     range=increasing(np.sinh),
     ball=lambda x: x.sinh(),
+    grows=True,
 )
 log_cosh = elementwise(
     "log_cosh",
@@ -174,6 +180,8 @@ cosh = elementwise(
     range=lambda x: increasing(np.cosh, _AT_LEAST_ONE)(magnitude(x)),
     ball=lambda x: x.cosh(),
     log=log_cosh,
+    grows=True,
+    out_of_range="absorbed",
 )
 # 1/cosh², where 1 − tanh² would cancel and cosh overflow, here and in what derives from it.
 sech_squared = Elementwise(

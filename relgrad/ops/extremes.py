@@ -58,6 +58,7 @@ class Max(_Extreme):
     numpy_name = "max"
     laws = Laws(extreme=1)
     finite = True
+    out_of_range = "stays"
 
 
 class Min(_Extreme):
@@ -66,6 +67,7 @@ class Min(_Extreme):
     numpy_name = "min"
     laws = Laws(extreme=-1)
     finite = True
+    out_of_range = "stays"
 
 
 class _Flat(Reduction):

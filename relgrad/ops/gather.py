@@ -66,6 +66,7 @@ class Scatter(Rearrangement):
     """
 
     __props__ = ("pattern", "shape")
+    out_of_range = "stays"
 
     def __init__(self, pattern: tuple[Any, ...], shape: tuple[int, ...] | None):
         self.pattern, self.shape = pattern, shape

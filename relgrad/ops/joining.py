@@ -36,6 +36,7 @@ class Concatenate(Op):
 
     __props__ = ("axis",)
     finite = True
+    out_of_range = "stays"
 
     def __init__(self, axis: int):
         self.axis = axis

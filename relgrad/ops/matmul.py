@@ -35,6 +35,7 @@ class MatMul(Op):
     __props__ = ()
     laws = Laws(linear=(0, 1), associative=True)
     finite = True
+    grows = True
 
     def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
         return (-1,) if i == 0 else (-2,)

@@ -99,6 +99,7 @@ class ProdPower(_ProductOp):
     """(Π x)ᵖ over axes; its derivative is p·out/x."""
 
     kernel = staticmethod(kernels.prod_power)
+    grows = True
 
     def make_node(self, *inputs: Any) -> Term:
         x, p = promoted(inputs)

@@ -81,6 +81,8 @@ class Sum(Reduction):
     of_nothing = 0
     laws = Laws(linear=(0,))
     finite = True
+    grows = True
+    out_of_range = "stays"
 
     def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
         return self.axes
@@ -110,6 +112,7 @@ class Prod(Reduction):
 
     numpy_name = "prod"
     of_nothing = 1
+    grows = True
 
     def result_dtype(self, dtype: np.dtype) -> np.dtype:
         return _accumulator(dtype)

@@ -59,6 +59,7 @@ hypot_excess = elementwise(
     kernel=True,
     range=NONNEGATIVE,
     ball=lambda x, y: (x * x + y * y).sqrt() - y,
+    grows=True,
 )
 sagitta = elementwise(
     "sagitta",

@@ -64,6 +64,9 @@ class _Along(Op):
 class CumSum(_Along, Rearrangement):
     """Running sums along an axis; the adjoint runs from the other end."""
 
+    grows = True
+    out_of_range = "stays"
+
     def range_of(self, *ranges: Interval) -> Interval:
         (x,) = ranges
         if x.nonnegative:
@@ -79,6 +82,8 @@ class CumProd(_Along):
 
     With λ the adjoint recurrence, λₖ = gₖ + xₖ₊₁ λₖ₊₁, the pullback is x̄ₖ = λₖ yₖ₋₁: no division by zeros.
     """
+
+    grows = True
 
     def range_of(self, *ranges: Interval) -> Interval:
         return Prod((self.axis,)).range_of(*ranges)

@@ -51,6 +51,7 @@ where = Where(
     range=lambda c, x, y: y if c.low == c.high == 0 else x if c.positive or c.negative else hull(x, y),
     ball=lambda c, x, y: x if c != 0 else y if c == 0 else x.union(y),
     finite=True,
+    out_of_range="stays",
 )
 
 
@@ -83,6 +84,7 @@ maximum = elementwise(
     ball=lambda x, y: x.max(y),
     strict=True,
     finite=True,
+    out_of_range="stays",
 )
 minimum = elementwise(
     "minimum",
@@ -96,6 +98,7 @@ minimum = elementwise(
     ball=lambda x, y: x.min(y),
     strict=True,
     finite=True,
+    out_of_range="stays",
 )
 
 

@@ -86,6 +86,7 @@ expit = elementwise(
     laws=Laws(monotone=1, inverse="logit"),
     ball=lambda x: 1 / (1 + (-x).exp()),
     meaning=lambda x: 1.0 / (1.0 + np.exp(-x)),
+    out_of_range="absorbed",
 )
 implements(scipy.special.expit)(expit)
 logit = elementwise(
