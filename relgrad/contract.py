@@ -270,6 +270,20 @@ class Contract:
     may be in range again, and wrong, as log x.
     """
 
+    rounds: bool = True
+    """Whether results are rounded; not where entries are moved, picked, joined, compared, or change their signs."""
+    tolerant: bool = False
+    """Whether an operand needs no more digits than it has after the point: eˣ⁺ᵈ = eˣ·(1 + d), and ⌊x + d⌋ = ⌊x⌋."""
+    cancels: str = ""
+    """Where the error of a computed operand grows, if it does.
+
+    "zeros": the result vanishes where the operand does not, as log u at 1; "branches": the operand nears 1 or -1 in
+    size, as that of arcsin u; "centre": it is far from 0 beside the result, u less its mean; "rows": those of a matrix
+    are nearly dependent, and eliminated.
+    """
+    rough: tuple[int, ...] | Callable[..., tuple[int, ...]] = ()
+    """The operands in which there is no derivative where they are 0, as √x; or those, of the ranges of operands."""
+
     continues: bool = False
     """Whether the derivatives are real outside the domain as well, as 1/x is where log x is not."""
 

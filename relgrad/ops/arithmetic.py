@@ -126,6 +126,7 @@ divide = elementwise(
     finite=True,
     divisors=(1,),
     grows=True,
+    rough=(1,),
 )
 negative = elementwise(
     "negative",
@@ -138,6 +139,7 @@ negative = elementwise(
     exactly=_opposite,
     finite=True,
     out_of_range="stays",
+    rounds=False,
 )
 positive = elementwise(
     "positive",
@@ -149,6 +151,7 @@ positive = elementwise(
     ball=lambda x: x,
     finite=True,
     out_of_range="stays",
+    rounds=False,
 )
 reciprocal = elementwise(
     "reciprocal",
@@ -160,6 +163,7 @@ reciprocal = elementwise(
     finite=True,
     divisors=(0,),
     grows=True,
+    rough=(0,),
 )
 square = elementwise(
     "square",
@@ -180,6 +184,7 @@ one_minus_square = Elementwise(
     range=lambda x: subtracted(Interval(1.0, 1.0), squared(x)),
     ball=lambda x: 1 - x * x,
     finite=True,
+    cancels="branches",
 )
 
 
@@ -196,6 +201,7 @@ sqrt = elementwise(
     ball=lambda x: x.sqrt(),
     outside=lambda x: x < 0,
     finite=lambda x: x.nonnegative,
+    rough=(0,),
 )
 
 
@@ -211,7 +217,13 @@ cbrt = elementwise(
     laws=Laws(monotone=1, homomorphism=("multiply", "multiply")),
     range=increasing(np.cbrt, fixed=(0.0, 1.0)),
     ball=_cube_root_ball,
+    rough=(0,),
 )
+
+
+def _rough_power(x: Interval, y: Interval) -> tuple[int, ...]:
+    """xʸ has no derivative at x = 0 where y < 1."""
+    return (0,) if y.low < 1.0 else ()
 
 
 power, float_power = (
@@ -224,6 +236,7 @@ power, float_power = (
         ball=lambda x, y: x**y,
         exactly=_power,
         grows=True,
+        rough=_rough_power,
     )
     for f, code in ((np.power, "{} ** {}"), (np.float_power, "np.float_power({}, {})"))
 )
@@ -242,6 +255,7 @@ absolute = elementwise(
     ball=abs,
     finite=True,
     out_of_range="stays",
+    rounds=False,
 )
 fabs = elementwise(
     "fabs",
@@ -252,6 +266,7 @@ fabs = elementwise(
     ball=abs,
     finite=True,
     out_of_range="stays",
+    rounds=False,
 )
 
 
@@ -269,6 +284,8 @@ sign = elementwise(
     range=_sign_range,
     ball=lambda x: x.sgn(),
     jumps=True,
+    tolerant=True,
+    rounds=False,
 )
 
 

@@ -57,6 +57,7 @@ class MeanMinus(SumMinus):
     """The mean of x over axes, less y, which is constant along them."""
 
     kernel = staticmethod(kernels.mean_minus)
+    cancels = "centre"
 
     def share(self, g: Any, x: Any) -> Any:
         return g / np.sum(np.ones_like(x), axis=self.axes, keepdims=True)
@@ -72,6 +73,7 @@ class LogMeanExp(_Reduced):
 
     kernel = staticmethod(kernels.logmeanexp)
     positional = 1
+    tolerant = True
 
     def arguments(self, operands: Sequence[Any]) -> dict[str, Any]:
         return {"keepdims": True}

@@ -31,6 +31,7 @@ class Cast(Op):
     laws = Laws(linear=(0,))
     finite = True
     out_of_range = "stays"
+    rounds = False
 
     def __init__(self, dtype: Any):
         self.dtype = dtype

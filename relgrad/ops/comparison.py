@@ -18,6 +18,8 @@ from relgrad.ops.intervals import TRUTH
 class Predicate(Elementwise):
     """An elementwise op that says what is true of numbers, whose own dtypes do not matter."""
 
+    rounds = False
+
     def _promote(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
         try:
             return super()._promote(inputs)

@@ -77,6 +77,7 @@ class Deviation(_Map):
     """D(g, p) = g − Σpg/Σp: the distance from the mean under the weights p."""
 
     kernel = staticmethod(kernels.deviation)
+    cancels = "centre"
 
     def adjoint(self, h: Any, p: Any) -> Any:
         return LogSoftmaxPullback(self.axes)(h, p)

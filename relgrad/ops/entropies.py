@@ -20,4 +20,6 @@ xlog_ratio = elementwise(
     lambda g, out, x, y: -xdivy(g * x, y),
     kernel=True,
     ball=_ball,
+    cancels="zeros",
+    rough=(0, 1),
 )

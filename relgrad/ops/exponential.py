@@ -32,6 +32,7 @@ exp = elementwise(
     ball=lambda x: x.exp(),
     grows=True,
     out_of_range="absorbed",
+    tolerant=True,
 )
 exp2 = elementwise(
     "exp2",
@@ -42,6 +43,7 @@ exp2 = elementwise(
     ball=lambda x: (x * _log2()).exp(),
     grows=True,
     out_of_range="absorbed",
+    tolerant=True,
 )
 exp2.in_log_domain = lambda node: (None, multiply(constant(LN2, node.type.dtype), node.rands[0]))
 
@@ -75,6 +77,8 @@ log = elementwise(
     outside=lambda x: x < 0,
     continues=True,
     finite=lambda x: x.low > 0,
+    cancels="zeros",
+    rough=(0,),
 )
 log2 = elementwise(
     "log2",
@@ -86,6 +90,8 @@ log2 = elementwise(
     outside=lambda x: x < 0,
     continues=True,
     meaning=lambda x: np.log(x) / LN2,
+    cancels="zeros",
+    rough=(0,),
 )
 log10 = elementwise(
     "log10",
@@ -97,6 +103,8 @@ log10 = elementwise(
     outside=lambda x: x < 0,
     continues=True,
     meaning=lambda x: np.log(x) / LN10,
+    cancels="zeros",
+    rough=(0,),
 )
 log1p = elementwise(
     "log1p",
@@ -172,6 +180,7 @@ log_cosh = elementwise(
     ball=lambda x: (2 * (x / 2).sinh() ** 2).log1p(),
     kernel=True,
     finite=True,
+    tolerant=True,
 )
 cosh = elementwise(
     "cosh",
@@ -182,6 +191,7 @@ cosh = elementwise(
     log=log_cosh,
     grows=True,
     out_of_range="absorbed",
+    tolerant=True,
 )
 # 1/cosh², where 1 − tanh² would cancel and cosh overflow, here and in what derives from it.
 sech_squared = Elementwise(
@@ -219,6 +229,8 @@ arccosh = elementwise(
     range=increasing(np.arccosh, NONNEGATIVE, fixed=(1.0,)),
     ball=lambda x: x.acosh(),
     outside=lambda x: x < 1,
+    cancels="zeros",
+    rough=(0,),
 )
 arctanh = elementwise(
     "arctanh",
@@ -229,4 +241,5 @@ arctanh = elementwise(
     ball=lambda x: x.atanh(),
     outside=lambda x: np.logical_or(x < -1, x > 1),
     continues=True,
+    cancels="branches",
 )

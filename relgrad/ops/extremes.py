@@ -59,6 +59,7 @@ class Max(_Extreme):
     laws = Laws(extreme=1)
     finite = True
     out_of_range = "stays"
+    rounds = False
 
 
 class Min(_Extreme):
@@ -68,6 +69,7 @@ class Min(_Extreme):
     laws = Laws(extreme=-1)
     finite = True
     out_of_range = "stays"
+    rounds = False
 
 
 class _Flat(Reduction):
@@ -118,6 +120,7 @@ class ArgMax(_Flat):
 
     numpy_name = "argmax"
     drops_unit_axes = False
+    rounds = False
 
     def output_type(self, *types: Any) -> Type:
         _require_entries(self, types[0].shape)

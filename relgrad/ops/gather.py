@@ -67,6 +67,7 @@ class Scatter(Rearrangement):
 
     __props__ = ("pattern", "shape")
     out_of_range = "stays"
+    rounds = False
 
     def __init__(self, pattern: tuple[Any, ...], shape: tuple[int, ...] | None):
         self.pattern, self.shape = pattern, shape

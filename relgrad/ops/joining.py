@@ -37,6 +37,7 @@ class Concatenate(Op):
     __props__ = ("axis",)
     finite = True
     out_of_range = "stays"
+    rounds = False
 
     def __init__(self, axis: int):
         self.axis = axis

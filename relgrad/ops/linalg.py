@@ -33,6 +33,7 @@ class Solve(Square):
     code = "np.linalg.solve"
     partial = True
     grows = True
+    cancels = "rows"
 
     def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
         return (-2,)
@@ -80,6 +81,7 @@ class Inv(Square):
     code = "np.linalg.inv"
     partial = True
     grows = True
+    cancels = "rows"
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         transposed = swap(outputs[0])

@@ -25,6 +25,7 @@ class Centred(RowsOp):
     kernel = staticmethod(kernels.centred)
     positional = 1
     finite = True
+    cancels = "centre"
 
     def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
         return self.axes

@@ -50,6 +50,7 @@ class ArgSort(Places):
     """The permutation along an axis that sorts: x[argsort(x)] increases, with NaN last."""
 
     __props__ = ("axis", "kind")
+    rounds = False
 
     def __init__(self, axis: int, kind: str | None = None):
         self.axis, self.kind = axis, kind
@@ -69,6 +70,7 @@ class ArgPartition(Places):
     """A permutation along an axis that puts the k-th smallest entry at k, with what is smaller before it."""
 
     __props__ = ("axis", "kth")
+    rounds = False
 
     def __init__(self, axis: int, kth: tuple[int, ...]):
         self.axis, self.kth = axis, kth
@@ -87,6 +89,7 @@ class RunningArg(Places):
     """Where the largest (smallest) of x₀ … xₖ stands along an axis: the first of those that tie."""
 
     __props__ = ("axis", "largest")
+    rounds = False
 
     def __init__(self, axis: int, largest: bool):
         self.axis, self.largest = axis, largest
@@ -130,6 +133,7 @@ class SearchSorted(Places):
     """How many entries of a sorted vector are less than v (right: not greater): where v belongs among them."""
 
     __props__ = ("side",)
+    rounds = False
 
     def __init__(self, side: str):
         self.side = side

@@ -54,24 +54,31 @@ floor = _row(
     np.floor,
     ball=lambda x: x.floor(),
     jumps=True,
+    tolerant=True,
+    rounds=False,
 )
 ceil = _row(
     "ceil",
     np.ceil,
     ball=lambda x: x.ceil(),
     jumps=True,
+    tolerant=True,
+    rounds=False,
 )
 trunc = _row(
     "trunc",
     np.trunc,
     ball=truncated_ball,
     jumps=True,
+    rounds=False,
 )
 rint = _row(
     "rint",
     np.rint,
     ball=_ball_rint,
     jumps=True,
+    tolerant=True,
+    rounds=False,
 )
 coarse = elementwise(
     "coarse",
@@ -108,6 +115,7 @@ floor_divide = elementwise(
     code="{} // {}",
     range=_floor_divide_range,
     ball=lambda x, y: (x / y).floor(),
+    rough=(1,),
 )
 remainder = elementwise(
     "remainder",

@@ -52,6 +52,7 @@ where = Where(
     ball=lambda c, x, y: x if c != 0 else y if c == 0 else x.union(y),
     finite=True,
     out_of_range="stays",
+    rounds=False,
 )
 
 
@@ -85,6 +86,7 @@ maximum = elementwise(
     strict=True,
     finite=True,
     out_of_range="stays",
+    rounds=False,
 )
 minimum = elementwise(
     "minimum",
@@ -99,6 +101,7 @@ minimum = elementwise(
     strict=True,
     finite=True,
     out_of_range="stays",
+    rounds=False,
 )
 
 
@@ -115,6 +118,7 @@ fmax = elementwise(
     range=larger,
     ball=lambda x, y: x.max(y),
     finite=True,
+    rounds=False,
 )
 fmin = elementwise(
     "fmin",
@@ -125,6 +129,7 @@ fmin = elementwise(
     range=smaller,
     ball=lambda x, y: x.min(y),
     finite=True,
+    rounds=False,
 )
 heaviside = elementwise(
     "heaviside",

@@ -37,6 +37,7 @@ class LogSumExp(_Weighted):
 
     kernel = staticmethod(kernels.logsumexp)
     finite = True
+    tolerant = True
 
     def _canonical(self, operands: Sequence[Any], axes: tuple[int, ...], shape: Shape) -> Term:
         node = super()._canonical(operands, axes, shape)
@@ -85,6 +86,7 @@ class Softmax(_Weighted):
     """w·eˣ / Σ w·eˣ: `Softmax(axes)(x)`, `Softmax(axes)(x, w)`."""
 
     kernel = staticmethod(kernels.softmax)
+    tolerant = True
 
     def in_log_domain(self, node: Term) -> tuple[Any, Any] | None:
         x, *weights = node.rands
@@ -166,6 +168,7 @@ class Gibbs(RowsOp):
 
     __props__ = ("axes", "power")
     kernel = staticmethod(kernels.gibbs)
+    tolerant = True
 
     def __init__(self, axes: Any, power: Any = 1):
         super().__init__(axes)
@@ -267,6 +270,7 @@ class LogSoftmax(RowsOp):
     kernel = staticmethod(kernels.log_softmax)
     positional = 1
     finite = True
+    tolerant = True
 
     def range_of(self, *ranges: Interval) -> Interval:
         return Interval(-np.inf, 0.0)

@@ -68,6 +68,7 @@ ndtr = elementwise(
     laws=Laws(monotone=1, inverse="ndtri"),
     ball=_ball_ndtr,
     meaning=lambda x: 0.5 * erfc(-x / _root_of_two()),
+    tolerant=True,
 )
 implements(scipy.special.ndtr)(ndtr)
 ndtri = elementwise(
@@ -106,6 +107,7 @@ log_ndtr = elementwise(
     laws=Laws(monotone=1),
     ball=lambda x: _ball_ndtr(x).log() if float(x.mid()) < 0 else (-_ball_ndtr(-x)).log1p(),
     meaning=lambda x: np.log(ndtr(x)),
+    tolerant=True,
 )
 implements(scipy.special.log_ndtr)(log_ndtr)
 
@@ -126,6 +128,8 @@ gammaln = elementwise(
     lambda g, out, x: g * digamma(x),
     kernel=True,
     ball=lambda x: x.lgamma() if float(x.mid()) > 0 else abs(x.gamma()).log(),
+    cancels="zeros",
+    rough=(0,),
 )
 implements(scipy.special.gammaln)(gammaln)
 beta = elementwise(

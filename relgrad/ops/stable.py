@@ -87,6 +87,7 @@ expit = elementwise(
     ball=lambda x: 1 / (1 + (-x).exp()),
     meaning=lambda x: 1.0 / (1.0 + np.exp(-x)),
     out_of_range="absorbed",
+    tolerant=True,
 )
 implements(scipy.special.expit)(expit)
 logit = elementwise(
@@ -98,6 +99,8 @@ logit = elementwise(
     kernel=True,
     outside=lambda x: np.logical_or(x < 0, x > 1),
     meaning=lambda x: np.log(x / (1.0 - x)),
+    cancels="zeros",
+    rough=(0,),
 )
 log_expit = elementwise(
     "log_expit",
@@ -109,6 +112,7 @@ log_expit = elementwise(
     ball=lambda x: -(-x).exp().log1p(),
     meaning=lambda x: -np.log(1.0 + np.exp(-x)),
     finite=True,
+    tolerant=True,
 )
 implements(scipy.special.log_expit)(log_expit)
 expit.in_log_domain = lambda node: (None, log_expit(*node.rands))
@@ -122,6 +126,7 @@ softplus = elementwise(
     kernel=True,
     meaning=lambda x: np.log(1.0 + np.exp(x)),
     finite=True,
+    tolerant=True,
 )
 log1pexp = softplus
 expit_entropy = elementwise(
@@ -210,6 +215,8 @@ xlogy = elementwise(
     outside=lambda x, y: np.logical_and(x != 0, y < 0),
     strict=True,
     meaning=lambda x, y: x * np.log(y),
+    cancels="zeros",
+    rough=(0, 1),
 )
 xlog1py = elementwise(
     "xlog1py",
@@ -231,6 +238,8 @@ entr = elementwise(
     ball=lambda x: -_ball_xlogy(x, x),
     kernel=True,
     meaning=lambda x: -x * np.log(x),
+    cancels="zeros",
+    rough=(0,),
 )
 rel_entr = elementwise(
     "rel_entr",
@@ -240,4 +249,6 @@ rel_entr = elementwise(
     ball=lambda x, y: x if x.is_zero() else x * (x / y).log(),
     kernel=True,
     meaning=lambda x, y: x * np.log(x / y),
+    cancels="zeros",
+    rough=(0, 1),
 )

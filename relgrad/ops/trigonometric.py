@@ -20,7 +20,14 @@ _WAVE = Interval(-1.0, 1.0)
 _RIGHT = Interval(-_HALF_PI, _HALF_PI, True, True)
 
 sin = elementwise("sin", np.sin, lambda g, out, x: g * np.cos(x), range=_WAVE, ball=lambda x: x.sin())
-cos = elementwise("cos", np.cos, lambda g, out, x: -g * np.sin(x), range=_WAVE, ball=lambda x: x.cos())
+cos = elementwise(
+    "cos",
+    np.cos,
+    lambda g, out, x: -g * np.sin(x),
+    range=_WAVE,
+    ball=lambda x: x.cos(),
+    tolerant=True,
+)
 tan = elementwise("tan", np.tan, lambda g, out, x: g * (1.0 + out * out), ball=lambda x: x.tan())
 arcsin = elementwise(
     "arcsin",
@@ -30,6 +37,7 @@ arcsin = elementwise(
     range=increasing(np.arcsin, _RIGHT),
     ball=lambda x: x.asin(),
     outside=lambda x: np.logical_or(x < -1, x > 1),
+    cancels="branches",
 )
 arccos = elementwise(
     "arccos",
@@ -39,6 +47,7 @@ arccos = elementwise(
     range=decreasing(np.arccos, Interval(0.0, _PI), fixed=(1.0,)),
     ball=lambda x: x.acos(),
     outside=lambda x: np.logical_or(x < -1, x > 1),
+    cancels="branches",
 )
 arctan = elementwise(
     "arctan",
@@ -66,6 +75,7 @@ arctan2 = elementwise(
     ),
     ball=lambda x, y: type(x).atan2(x, y),
     strict=True,
+    rough=(0, 1),
 )
 deg2rad = elementwise(
     "deg2rad",
