@@ -28,7 +28,7 @@ class Laws(Shown):
     f(a + b) = f(a)·f(b); `inverse` names f⁻¹; `monotone` is +1 or -1 where f is increasing or decreasing;
     `selects` says that every entry of the result is an entry of the first operand, so that it commutes with
     every function of single entries; `extreme` is +1 where no operand is larger than the result, -1 where none is
-    smaller.
+    smaller; `parity` is +1 where f(−x) = f(x), -1 where f(−x) = −f(x), and 0 where theories need not know.
     """
 
     associative: bool = False
@@ -42,6 +42,7 @@ class Laws(Shown):
     homomorphism: tuple[str, str] | None = None
     selects: bool = False
     extreme: int = 0
+    parity: int = 0
 
     def __post_init__(self) -> None:
         joins = self.associative or self.commutative
@@ -270,6 +271,10 @@ class Contract:
     may be in range again, and wrong, as log x.
     """
 
+    as_sum: tuple[int, ...] = ()
+    """How the theory of sums reads an application: the coefficient of each operand; or not at all."""
+    as_product: tuple[int, tuple[Any, ...]] | None = None
+    """How the theory of products reads an application: a coefficient, and each operand's exponent; or not at all."""
     rounds: bool = True
     """Whether results are rounded; not where entries are moved, picked, joined, compared, or change their signs."""
     tolerant: bool = False
@@ -277,9 +282,9 @@ class Contract:
     cancels: str = ""
     """Where the error of a computed operand grows, if it does.
 
-    "zeros": the result vanishes where the operand does not, as log u at 1; "branches": the operand nears 1 or -1 in
-    size, as that of arcsin u; "centre": it is far from 0 beside the result, u less its mean; "rows": those of a matrix
-    are nearly dependent, and eliminated.
+    "sum": summands are near each other in size, and of opposite signs; "zeros": the result vanishes where the operand
+    does not, as log u at 1; "branches": the operand nears 1 or -1 in size, as that of arcsin u; "centre": it is far
+    from 0 beside the result, u less its mean; "rows": those of a matrix are nearly dependent, and eliminated.
     """
     rough: tuple[int, ...] | Callable[..., tuple[int, ...]] = ()
     """The operands in which there is no derivative where they are 0, as √x; or those, of the ranges of operands."""

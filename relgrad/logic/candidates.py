@@ -13,7 +13,6 @@ from relgrad.logic.heads import exponents
 from relgrad.logic.ranges import range_of
 from relgrad.logic.share import holds
 from relgrad.logic.space import entries
-from relgrad.logic.theory import PRODUCTS, SUMS
 from relgrad.logic.unify import State, unknowns
 from relgrad.logic.view import product_of
 from relgrad.op import Op
@@ -29,8 +28,8 @@ def factors_like(head: tuple[Any, Number], t: ProductView) -> list[tuple[Any, Nu
     p, k = head
     if p.op is exp:
         return [(b, e) for b, e in t.factors.items() if is_term(b) and b.op is exp]
-    if p.op in SUMS:
-        return [(b, e) for b, e in t.factors.items() if is_term(b) and b.op in SUMS and holds(e, k)]
+    if p.op.as_sum:
+        return [(b, e) for b, e in t.factors.items() if is_term(b) and b.op.as_sum and holds(e, k)]
     return [(b, e) for b, e in t.factors.items() if is_term(b) and type(b.op) is type(p.op) and holds(e, k)]
 
 
@@ -42,7 +41,7 @@ def summands_like(p: Term, k: Number, t: SumView, s: State) -> list[tuple[Any, N
             (q, e) for q, e in view.factors.items() if is_term(q) and any(v not in s for v in unknowns(q))
         ]
         # A sum may be known once others are, and what is no factor of its own is read as several.
-        if not heads or any(q.op in SUMS or q not in product_of(q).factors for q, _ in heads):
+        if not heads or any(q.op.as_sum or q not in product_of(q).factors for q, _ in heads):
             return list(t.terms.items())
         return [(b, c) for b, c in t.terms.items() if any(factors_like(h, product_of(b)) for h in heads)]
     if p.op is exp or type(p.op) is Sum:
@@ -50,7 +49,7 @@ def summands_like(p: Term, k: Number, t: SumView, s: State) -> list[tuple[Any, N
     return [
         (b, c)
         for b, c in t.terms.items()
-        if is_term(b) and (type(b.op) is type(p.op) or b.op in PRODUCTS) and holds(c, k)
+        if is_term(b) and (type(b.op) is type(p.op) or b.op.as_product is not None) and holds(c, k)
     ]
 
 
@@ -128,12 +127,12 @@ def is_open(p: Term, s: State) -> bool:
 
 def _has_several(p: Term, s: State) -> bool:
     inside = p.rands[0] if type(p.op) is Sum else p
-    several = is_term(inside) and (type(p.op) is Sum or p.op in SUMS)
-    return several and sum(v not in s for v in unknowns(inside)) > 1
+    several = is_term(inside) and (type(p.op) is Sum or p.op.as_sum)
+    return bool(several) and sum(v not in s for v in unknowns(inside)) > 1
 
 
 def _is_open_sum(p: Term) -> bool:
     """Whether an operand is a sum of several variables: Γ(x + y) may be divided in many ways, until x is known."""
     return p.op.elementwise and any(
-        is_term(rand) and rand.op in SUMS and len(unknowns(rand)) > 1 for rand in p.rands
+        is_term(rand) and rand.op.as_sum and len(unknowns(rand)) > 1 for rand in p.rands
     )

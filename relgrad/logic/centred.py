@@ -13,7 +13,6 @@ from relgrad.logic.build import build_product, build_sum, fit
 from relgrad.logic.group import ProductView, SumView, multiplied
 from relgrad.logic.match import match
 from relgrad.logic.ranges import Goal, finding, is_constant_along
-from relgrad.logic.theory import SUMS
 from relgrad.logic.unify import State, reify_term
 from relgrad.logic.view import product_of, sum_of
 from relgrad.ops.deviation import Deviation, LogSoftmaxPullback, SoftmaxPullback
@@ -44,13 +43,13 @@ def balance_of(t: Any) -> Balance | None:
 
 
 def _summands(t: Term) -> list[Any]:
-    return [] if t.op not in SUMS or sum_of(t).constant else list(sum_of(t).terms)
+    return [] if not t.op.as_sum or sum_of(t).constant else list(sum_of(t).terms)
 
 
 def _sums_in(t: Any) -> list[Term]:
     """List the factors of a summand whose balance may be its own."""
     factors = product_of(t).factors
-    return [b for b, e in factors.items() if e == 1 and is_term(b) and (b is not t or b.op not in SUMS)]
+    return [b for b, e in factors.items() if e == 1 and is_term(b) and (b is not t or not b.op.as_sum)]
 
 
 def _balance(t: Term) -> Balance | None:
@@ -91,7 +90,7 @@ def centred(t: Term) -> Any:
             continue
         rest = multiplied((others, 1), (ProductView(1, varying), -1))
         distance = ProductView(1, {Deviation(axes).make_node(x, weights): 1})
-        parts = sum_of(base).terms if base.op in SUMS else {base: 1}
+        parts = sum_of(base).terms if base.op.as_sum else {base: 1}
         terms = {
             t.op.make_node(
                 fit(build_product(multiplied((_against(p, weights), 1), (distance, 1), (rest, 1))), body)

@@ -13,7 +13,6 @@ from relgrad.logic.group import ProductView, added, multiplied
 from relgrad.logic.normalize import normalized_product
 from relgrad.logic.selected import chain_of
 from relgrad.logic.share import dtype_of
-from relgrad.logic.theory import SUMS
 from relgrad.logic.view import product_of, sum_of, summand
 from relgrad.op import is_constant
 from relgrad.ops.exponential import exp
@@ -31,7 +30,7 @@ def drawn_product(t: Term) -> Any:
         if e != 1 or not is_term(base) or not (is_exponential(base) or type(base.op) in (Scatter, AddAlong)):
             continue
         new = None
-        if base.op in SUMS:
+        if base.op.as_sum:
             new = _into_sum(base, ProductView(1, outside))
         elif type(base.op) in (Scatter, AddAlong) and _divides(base):
             new = _into_scatter(base, build_product(ProductView(1, outside), base.type.dtype))

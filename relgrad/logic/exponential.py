@@ -10,7 +10,6 @@ import numpy as np
 
 from relgrad.bounds import MODERATE, is_moderate, range_of
 from relgrad.logic.group import SumView, added
-from relgrad.logic.theory import SUMS
 from relgrad.logic.view import product_of, sum_of
 from relgrad.op import constant
 from relgrad.ops.arithmetic import absolute, multiply
@@ -46,7 +45,7 @@ def is_exponential(t: Any) -> bool:
             continue
         known = node.op is exp or stated_logarithm(node) is not None
         # A long sum is looked through step by step, so that its beginnings cost nothing.
-        parts = [] if known else list(node.rands if node.op in SUMS else parts_of(node))
+        parts = [] if known else list(node.rands if node.op.as_sum else parts_of(node))
         missing = [p for p in parts if "exponential" not in p.cache]
         if missing:
             stack.extend(missing)
@@ -77,7 +76,7 @@ def _overflows(t: Term, parts: Sequence[Term]) -> bool:
     if not parts:
         return True
     factors = product_of(t).factors
-    if t.op in SUMS or t in factors:
+    if t.op.as_sum or t in factors:
         return any(p.cache.get("overflows") for p in parts)
     return any(
         b.cache.get("overflows") if e > 0 else b.cache["exponential"] and range_of(b).low < 1 / MODERATE
@@ -101,7 +100,7 @@ def parts_of(t: Term) -> Iterator[Term]:
     factors = product_of(t).factors
     if t not in factors:
         yield from (b for b in factors if is_term(b))
-    elif t.op in SUMS:
+    elif t.op.as_sum:
         yield from (b for b in summands_of(t).terms if is_term(b) and b is not t)
     elif type(t.op) in (MatMul, CumSum):
         expanded = as_sum(t)
@@ -121,8 +120,10 @@ def summands_of(t: Term) -> SumView:
     stack: list[tuple[Any, Any]] = [(t, 1)]
     while stack:
         node, k = stack.pop()
-        if node.op in SUMS:
-            stack.extend((rand, k * c) for rand, c in list(zip(node.rands, SUMS[node.op], strict=True))[::-1])
+        if node.op.as_sum:
+            stack.extend(
+                (rand, k * c) for rand, c in list(zip(node.rands, node.op.as_sum, strict=True))[::-1]
+            )
         else:
             parts.append((sum_of(node), k))
     return added(*parts)

@@ -16,7 +16,7 @@ from quicktions import Fraction
 
 from relgrad.logic.associative import distinct_operands, operands
 from relgrad.logic.group import Number, ProductView, SumView, whole
-from relgrad.logic.theory import BAG, PRODUCTS, SUMS, linear_positions, theories_of
+from relgrad.logic.theory import BAG, linear_positions, theories_of
 from relgrad.logic.view import product_of, sum_of
 from relgrad.op import Op
 from relgrad.ops.arithmetic import add, power, subtract
@@ -83,10 +83,10 @@ def compile_pattern(p: Any) -> Pattern:
 
 def _read(p: Term) -> tuple[str, frozenset[Key]]:
     view = product_of(p)
-    if (p.op in PRODUCTS or p.op is power) and p not in view.factors:
+    if (p.op.as_product is not None or p.op is power) and p not in view.factors:
         heads = _keys(view.factors) | frozenset(_demanded_inside(view.factors))
         return "product", heads | ({ROOT} if _is_rooted(view) else set())
-    if p.op in SUMS:
+    if p.op.as_sum:
         heads = {key for b in sum_of(p).terms for key in _demanded(b)}
         return "sum", frozenset(heads | _demanded_pairs(sum_of(p)))
     return "op", frozenset([head_key(p.op)])
@@ -110,13 +110,13 @@ def _keys(bases: Iterable[Any]) -> frozenset[Key]:
     # The size of what is not known yet is a number where it is.
     heads = [b.op for b in bases if is_term(b) and not b.ground and type(b.op) is not Size]
     # Of a sum bindings may leave one summand, which has another head; only alone it is asked for.
-    return frozenset(head_key(op) for op in heads if op not in SUMS) or frozenset(map(head_key, heads))
+    return frozenset(head_key(op) for op in heads if not op.as_sum) or frozenset(map(head_key, heads))
 
 
 def _demanded_inside(bases: Iterable[Any]) -> Iterator[Key]:
     """Yield the heads of functions among the summands of a factor, where all factors that are looked for are sums."""
     sums = [b for b in bases if is_term(b) and not b.ground and type(b.op) is not Size]
-    for part in [part for b in sums for part in sum_of(b).terms] if all(b.op in SUMS for b in sums) else ():
+    for part in [part for b in sums for part in sum_of(b).terms] if all(b.op.as_sum for b in sums) else ():
         # A power may be written as a product or a quotient, which has other heads.
         yield from (
             (INSIDE, key) for key in _demanded(part) if isinstance(key, (Op, type)) and key is not power
@@ -139,7 +139,7 @@ def _demanded(summand: Any) -> Iterator[Key]:
 
 
 def _is_function(b: Any) -> bool:
-    return is_term(b) and not b.ground and b.op.elementwise and b.op not in SUMS
+    return is_term(b) and not b.ground and b.op.elementwise and not b.op.as_sum
 
 
 def _is_rooted(view: ProductView) -> bool:
@@ -163,7 +163,7 @@ def _joint(view: ProductView) -> Iterator[Key]:
     bases = [b for b in view.factors if is_term(b) and b.rands]
     # What a pattern knows already may have another head.
     unknown = [b for b in bases if not b.ground] or bases
-    heads = {b.op for b in unknown if b.op.elementwise and b.op is not exp and b.op not in SUMS}
+    heads = {b.op for b in unknown if b.op.elementwise and b.op is not exp and not b.op.as_sum}
     for pair in combinations(heads, 2):
         yield JOINT, frozenset(pair)
 
@@ -209,9 +209,9 @@ def _offered_sums(t: Term) -> Iterator[SumView]:
     """Yield the sum that a term is, and those behind the factors that its summands share."""
     view = sum_of(t)
     yield view
-    if t.op in SUMS and (len(view.terms) > 1 or view.constant):
+    if t.op.as_sum and (len(view.terms) > 1 or view.constant):
         for base, e in product_of(t).factors.items():
-            if e == 1 and base is not t and is_term(base) and base.op in SUMS:
+            if e == 1 and base is not t and is_term(base) and base.op.as_sum:
                 yield sum_of(base)
 
 
@@ -305,5 +305,5 @@ def product_heads(view: ProductView, depth: int) -> Iterator[Key]:
 
 def heads_inside(base: Term) -> Iterator[Key]:
     """Yield the heads of the summands of a factor that is a sum."""
-    if base.op in SUMS:
+    if base.op.as_sum:
         yield from ((INSIDE, key) for part in sum_of(base).terms for key in summand_heads(part))

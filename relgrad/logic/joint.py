@@ -15,7 +15,6 @@ from relgrad.logic.build import build_product, build_sum, number_term
 from relgrad.logic.candidates import factors_like
 from relgrad.logic.group import Number, ProductView, SumView, added, entry, quotient, whole
 from relgrad.logic.share import dtype_of, holds
-from relgrad.logic.theory import SUMS
 from relgrad.logic.unify import State, is_variable, unknowns
 from relgrad.logic.view import product_of, sum_of
 from relgrad.term import is_term
@@ -28,7 +27,7 @@ def joint(
 ) -> tuple[Any, list[Any]] | None:
     """Return a variable that several factors share, and what it can be; None where there is none."""
     alone = not extend and len(heads) == len(variables) == 1
-    sums = [(p, k) for p, k in heads if p.op in SUMS and sum(v not in s for v in unknowns(p)) > 1]
+    sums = [(p, k) for p, k in heads if p.op.as_sum and sum(v not in s for v in unknowns(p)) > 1]
     for i, (p, k) in enumerate(sums):
         for v, e in variables:
             if v in sum_of(p).terms:
@@ -64,7 +63,7 @@ def _may_be_part(factors: dict[Any, Number], view: SumView) -> bool:
     """Whether a product may be a summand, judged by its size, or hold several."""
     if not factors and view.constant:
         return True
-    several = any(e == 1 and is_term(b) and b.op in SUMS for b, e in factors.items())
+    several = any(e == 1 and is_term(b) and b.op.as_sum for b, e in factors.items())
     return several or any(len(product_of(part).factors) == len(factors) for part in view.terms)
 
 
@@ -74,7 +73,7 @@ def _summands(v: Any, head: tuple[Any, Number], e: Number, t: ProductView) -> It
     for base, _ in factors_like(head, t):
         yield from _parts(sum_of(base), share, dtype_of(base))
     fitting = {b: quotient(n, e) for b, n in t.factors.items() if holds(n, e)}
-    several = [b for b in fitting if is_term(b) and b.op in SUMS]
+    several = [b for b in fitting if is_term(b) and b.op.as_sum]
     yield from several
     if several and len(fitting) > 1:
         yield build_product(ProductView(1, fitting))

@@ -28,7 +28,6 @@ from relgrad.logic.joined import Joined, Piece, join
 from relgrad.logic.multiples import raised
 from relgrad.logic.ranges import is_constant_along, range_of
 from relgrad.logic.space import Extents, nested, product, shape_of, space_of
-from relgrad.logic.theory import SUMS
 from relgrad.logic.view import product_of, sum_of
 from relgrad.op import Constant, constant
 from relgrad.ops.arithmetic import absolute, float_power, multiply, power, square
@@ -118,7 +117,7 @@ def _read(t: Term) -> Reading | None:
         )
     if type(t.op) in (MatMul, CumSum):
         return reading(next(parts_of(t)))
-    if t.op in SUMS or type(t.op) is Sum:
+    if t.op.as_sum or type(t.op) is Sum:
         joined = joined_sum(t)
         return Reading(None, joined.log()) if joined is not None and joined.nonnegative else None
     return _read_entries(t)
@@ -273,7 +272,7 @@ def _pieces(
         yield _piece(view, dtype, summed, times)
         return
     others = multiplied((view, 1), (ProductView(1, {opened: 1}), -1))
-    if opened.op in SUMS:
+    if opened.op.as_sum:
         total = summands_of(opened)
         parts = [(product_of(s), k) for s, k in total.terms.items()]
         parts += [(ProductView(1, {}), total.constant)] if total.constant else []
@@ -300,7 +299,7 @@ def _piece(view: ProductView, dtype: Any, summed: Extents, times: Extent) -> Pie
 
 
 def _opens(base: Any) -> bool:
-    return is_exponential(base) and (base.op in SUMS or type(base.op) is Sum)
+    return is_exponential(base) and (base.op.as_sum or type(base.op) is Sum)
 
 
 def _plain(weight: ProductView) -> ProductView:

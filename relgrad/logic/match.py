@@ -44,9 +44,6 @@ from relgrad.logic.sides import demands_of_product, demands_of_sum, divided, is_
 from relgrad.logic.space import bare
 from relgrad.logic.theory import (
     BAG,
-    PARITY,
-    PRODUCTS,
-    SUMS,
     linear_operands,
     linear_positions,
     stands_outside,
@@ -87,11 +84,11 @@ def match(p: Any, t: Any, s: State) -> Iterator[State]:
 
 def _match_open(p: Term, t: Term, s: State) -> Iterator[State]:
     view = product_of(p)
-    if p.op in SUMS or (view.coefficient != 1 and is_one_sum(view)):
+    if p.op.as_sum or (view.coefficient != 1 and is_one_sum(view)):
         for state, _ in match_sum(sum_of(p), _summands(t), s, extend=False):
             yield state
         return
-    read = p.op in PRODUCTS or p.op is power or (p.op is exp and len(view.factors) != 1)
+    read = p.op.as_product is not None or p.op is power or (p.op is exp and len(view.factors) != 1)
     if read and p not in view.factors:
         for state, _ in match_product(view, product_of(t), s, extend=False):
             yield state
@@ -114,7 +111,7 @@ def _match_open(p: Term, t: Term, s: State) -> Iterator[State]:
 
 def _summands(t: Term) -> SumView:
     """Read a term as a sum; one with an axis more, as the column (x + y)[:, None], as a sum of such columns."""
-    if type(t.op) is Expand and t.ground and t.rands[0].op in SUMS:
+    if type(t.op) is Expand and t.ground and t.rands[0].op.as_sum:
         total = t.rands[0]
         view = sum_of(total)
         if all(x.type.shape == total.type.shape for x in view.terms):
@@ -129,7 +126,7 @@ def _match_operands(p: Term, t: Term, s: State) -> Iterator[State]:
     orders = [t.rands]
     if len(t.rands) == 2 and p.op.laws.commutative and t.rands[0] is not t.rands[1]:
         orders.append(t.rands[::-1])
-    if PARITY.get(p.op, -1) == 1 and t.ground:  # an even function of -x is that of x
+    if p.op.laws.parity == 1 and t.ground:  # an even function of -x is that of x
         orders.append((negative(t.rands[0]),))
     for rands in orders:
         yield from _match_all(p.rands, rands, first, matching(p.op))
@@ -222,7 +219,7 @@ def _match_body(
 ) -> Iterator[State]:
     """Match what stands under a linear op, read as `body`, where nothing is lost of how often `like` counts there."""
     p = walked(p, s)
-    if is_term(p) and p.op in SUMS:
+    if is_term(p) and p.op.as_sum:
         found = match_sum(sum_of(p), summand(body, None, dtype_of(like)), s, extend=False)
     else:
         found = match_product(product_of(p), body, s, extend=False, dtype=dtype_of(like))
@@ -286,7 +283,7 @@ def match_factor(p: Term, k: Number, t: ProductView, s: State) -> Iterator[Produ
         return
     for base, _ in candidates:
         left = multiplied((t, 1), (ProductView(1, {base: 1}), -k))
-        if p.op in SUMS:
+        if p.op.as_sum:
             for state, _ in match_sum(sum_of(p), sum_of(base), s, extend=False):
                 yield state, left
             if left.coefficient < 0 and k % 2 == 1:  # -(y - x) is x - y, and its odd powers; not its root

@@ -23,7 +23,6 @@ from relgrad.logic.ranges import Goal, finding, range_of
 from relgrad.logic.scopes import scopes
 from relgrad.logic.selected import chain_of, commutes, fits, pushed, selected, selections_in
 from relgrad.logic.share import dtype_of, without
-from relgrad.logic.theory import SUMS
 from relgrad.logic.turned import turned_product
 from relgrad.logic.unify import State, reify_term
 from relgrad.logic.view import product_of, sum_of
@@ -103,7 +102,7 @@ def _single(base: Term) -> Joined | None:
 
 
 def _is_sum(base: Any) -> bool:
-    return is_term(base) and (base.op in SUMS or type(base.op) is Sum)
+    return is_term(base) and (base.op.as_sum or type(base.op) is Sum)
 
 
 def _share(available: ProductView, denominator: Denominator) -> Iterator[Taken]:

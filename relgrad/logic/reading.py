@@ -10,9 +10,6 @@ from relgrad.logic.build import build_product
 from relgrad.logic.group import ProductView, number_of, renamed
 from relgrad.logic.ranges import is_constant_along
 from relgrad.logic.theory import (
-    PARITY,
-    PRODUCTS,
-    SUMS,
     inner_product,
     linear_operands,
 )
@@ -44,14 +41,14 @@ def needs(kind: str, t: Term) -> list[tuple[str, Any]]:
     if not is_real(t):
         return []
     if kind == "sum":
-        return [("sum", rand) for rand in t.rands] if op in SUMS else [("product", t)]
-    if op in PRODUCTS or type(op) in (BroadcastTo, BroadcastLike, Expand) or is_widening(t):
-        return [("product", rand) for rand in t.rands[: op.arity if op in PRODUCTS else 1]]
-    if op is power or op is absolute or op in PARITY:
+        return [("sum", rand) for rand in t.rands] if op.as_sum else [("product", t)]
+    if op.as_product is not None or type(op) in (BroadcastTo, BroadcastLike, Expand) or is_widening(t):
+        return [("product", rand) for rand in t.rands[: op.arity if op.as_product is not None else 1]]
+    if op is power or op is absolute or op.laws.parity:
         return [("product", t.rands[0])]
     if op is exp:
         return [("sum", t.rands[0])]
-    if op in SUMS:
+    if op.as_sum:
         return [("sum", t)]
     if t.ground and op.elementwise and len(t.rands) == 1:
         return [("product", t.rands[0])]
@@ -93,7 +90,7 @@ def turned(t: Term, view: ProductView) -> ProductView | None:
     if not t.ground or c >= 0:
         return None
     x = x.rands[0] if x.op is negative else build_product(ProductView(-c, factors), x.type.dtype)
-    return ProductView(PARITY[t.op], {t.op.make_node(x): 1})
+    return ProductView(t.op.laws.parity, {t.op.make_node(x): 1})
 
 
 def widened(t: Term, view: ProductView) -> ProductView:
@@ -101,7 +98,7 @@ def widened(t: Term, view: ProductView) -> ProductView:
     cast = t.op.make_node
 
     def wide(b: Term) -> Term:
-        inside = b.op is exp or b.op in SUMS or type(b.op) is Sum
+        inside = b.op is exp or b.op.as_sum or type(b.op) is Sum
         return b.op.make_node(*map(cast, b.rands)) if inside else cast(b)
 
     return view._replace(factors=renamed(view.factors, wide))

@@ -35,7 +35,7 @@ from relgrad.logic.ranges import Goal, tests_of
 from relgrad.logic.scopes import scopes
 from relgrad.logic.selected import pushed
 from relgrad.logic.share import dtype_of
-from relgrad.logic.theory import SUMS, linear_operands
+from relgrad.logic.theory import linear_operands
 from relgrad.logic.unify import State, Tested, bind, is_variable, reify_term
 from relgrad.logic.view import product_of, sum_of
 from relgrad.op import Pack
@@ -186,7 +186,7 @@ def _rewrite_factored(
         return  # the factors are operands, which have been looked at
     view = product_of(t)
     for base, e in view.factors.items():
-        if e == 1 and base is not t and is_term(base) and base.ground and base.op in SUMS:
+        if e == 1 and base is not t and is_term(base) and base.ground and base.op.as_sum:
             for state, new in _rewrite_sum(left, right, conditions, base, s):
                 others = multiplied((view, 1), (ProductView(1, {base: 1}), -1))
                 whole_view = multiplied((others, 1), (product_of(new), 1))
@@ -197,7 +197,7 @@ def _is_multiple(t: Term) -> bool:
     """Whether a term is read as a number times another sum, which has been looked at with all its multiples."""
     view = product_of(t)
     return len(view.factors) == 1 and all(
-        e == 1 and base is not t and is_term(base) and base.ground and base.op in SUMS
+        e == 1 and base is not t and is_term(base) and base.ground and base.op.as_sum
         for base, e in view.factors.items()
     )
 

@@ -10,7 +10,6 @@ from quicktions import Fraction
 from relgrad.logic.build import number_term
 from relgrad.logic.group import Number, ProductView, float_exact, whole
 from relgrad.logic.ranges import range_of
-from relgrad.logic.theory import SUMS
 from relgrad.ops.arithmetic import absolute
 from relgrad.term import is_term
 
@@ -50,7 +49,7 @@ def root(view: ProductView, exponent: Fraction) -> ProductView | None:
 
 def whole_root(base: Any, e: Fraction) -> ProductView | None:
     """Read the root of a sum that cannot be split into the roots of its factors as that of the sum."""
-    return ProductView(1, {base: e}) if is_term(base) and base.op in SUMS else None
+    return ProductView(1, {base: e}) if is_term(base) and base.op.as_sum else None
 
 
 def _as_floats(c: Number) -> dict[Number, int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from relgrad.logic.theory import PRODUCTS, SUMS
 from relgrad.op import is_constant
 from relgrad.ops.arithmetic import divide, reciprocal
 from relgrad.ops.exponential import cosh, exp, sinh
@@ -14,18 +13,18 @@ _MOST = 16
 
 def shows_elementary(t: Term) -> bool:
     """Whether exponentials or hyperbolic functions, or quotients of sums, stand in a sum or product at few steps."""
-    of_sum = t.op in SUMS or any(map(is_constant, t.rands))
+    of_sum = t.op.as_sum or any(map(is_constant, t.rands))
     stack = [(t, False)]
     for _ in range(_MOST):
         if not stack:
             return False
         node, divided = stack.pop()
         op = node.op
-        if op in SUMS:
+        if op.as_sum:
             if divided and of_sum:
                 return True
             stack.extend([(rand, divided) for rand in node.rands])
-        elif op in PRODUCTS:
+        elif op.as_product is not None:
             divided = divided or op is divide or op is reciprocal
             stack.extend([(rand, divided) for rand in node.rands])
         elif op is sinh or op is cosh or (op is exp and of_sum):
@@ -35,16 +34,16 @@ def shows_elementary(t: Term) -> bool:
 
 def sums_multiples(t: Term) -> bool:
     """Whether a sum has a multiple of another sum by a number among its summands, as (a + b)/2 - (a - b)/2 has."""
-    stack = [t] if t.op in SUMS else []
+    stack = [t] if t.op.as_sum else []
     for _ in range(_MOST):
         if not stack:
             return False
         node = stack.pop()
-        if node.op in SUMS:
+        if node.op.as_sum:
             stack.extend(node.rands)
         elif (
-            node.op in PRODUCTS
-            and any(x.op in SUMS for x in node.rands)
+            node.op.as_product is not None
+            and any(x.op.as_sum for x in node.rands)
             and any(map(is_constant, node.rands))
         ):
             return True

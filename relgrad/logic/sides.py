@@ -6,7 +6,6 @@ from typing import Any
 
 from relgrad.errors import ShapeError
 from relgrad.logic.group import Number, ProductView, SumView, added, multiplied
-from relgrad.logic.theory import SUMS
 from relgrad.logic.unify import State, is_variable, walked
 from relgrad.logic.view import product_of, sum_of
 from relgrad.op import is_constant
@@ -36,7 +35,7 @@ def demands_of_product(p: ProductView, s: State) -> tuple[ProductView, Parts, Pa
             if not view.factors and k.denominator != 1:
                 view = ProductView(1, {base: 1})  # a root that is not rational is a factor
             needed = multiplied((needed, 1), (view, k))
-        elif base.op is not exp and base.op not in SUMS and base not in product_of(base).factors:
+        elif base.op is not exp and not base.op.as_sum and base not in product_of(base).factors:
             for b, e in product_of(base).factors.items():  # bindings have opened what was one factor
                 heads.append((b, e * k))
         else:
@@ -64,8 +63,7 @@ def demands_of_sum(p: SumView, s: State) -> tuple[SumView, Parts, Parts] | None:
 def is_one_sum(view: ProductView) -> bool:
     """Whether a product is a number times one sum: half of x + y is x/2 + y/2."""
     return (
-        all(e == 1 and is_term(b) and b.op in SUMS for b, e in view.factors.items())
-        and len(view.factors) == 1
+        all(e == 1 and is_term(b) and b.op.as_sum for b, e in view.factors.items()) and len(view.factors) == 1
     )
 
 

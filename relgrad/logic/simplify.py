@@ -22,7 +22,6 @@ from relgrad.logic.group import (
 )
 from relgrad.logic.ranges import range_of
 from relgrad.logic.share import dtype_of
-from relgrad.logic.theory import PRODUCTS, SUMS
 from relgrad.logic.view import LIMIT, SHARED, product_of, sum_of, summand, summand_key
 from relgrad.op import as_term, constant
 from relgrad.ops.arithmetic import divide, power, reciprocal, sqrt
@@ -74,9 +73,12 @@ def _written(t: Term) -> ProductView:
         if value:
             parts.append((ProductView(value, {}), e))
         elif (
-            is_term(node) and node.op in PRODUCTS and node.op is not sqrt and len(stack) + len(parts) < LIMIT
+            is_term(node)
+            and node.op.as_product is not None
+            and node.op is not sqrt
+            and len(stack) + len(parts) < LIMIT
         ):
-            sign, exponents = PRODUCTS[node.op]
+            sign, exponents = node.op.as_product
             parts.append((ProductView(sign, {}), e))
             stack += [(rand, e * k) for rand, k in zip(node.rands, exponents, strict=True)][::-1]
         else:
@@ -86,7 +88,7 @@ def _written(t: Term) -> ProductView:
 
 def _is_single(view: ProductView, t: Term) -> bool:
     """Whether what is written as a product is one factor: inverses of inverses, 1/(2/a), or 2·(a/2)."""
-    if len(view.factors) != 1 or not (t.op in PRODUCTS or t.op is power):
+    if len(view.factors) != 1 or not (t.op.as_product is not None or t.op is power):
         return False
     ((base, e),) = view.factors.items()
     inverted = t.op in (reciprocal, power) or (t.op is divide and number_of(t.rands[0]) is not None)
@@ -186,7 +188,7 @@ def divided_sum(t: Term, most: int = SHARED) -> Any:
 
 def _meaning(t: Any) -> Any:
     """Return a sum as it is, and another function as what it means, if it is defined by others."""
-    if not is_term(t) or t.op in SUMS or t.op.times:
+    if not is_term(t) or t.op.as_sum or t.op.times:
         return t
     meaning = t.op.meaning(*map(Tracer, t.rands))
     return t if meaning is None else as_term(meaning)
@@ -201,7 +203,7 @@ def factored_sum(t: Term) -> Any:
     for part, k in view.terms.items():
         product = product_of(part)
         for base, e in product.factors.items():
-            if e != 1 or not is_term(base) or base.op not in SUMS or len(product.factors) < 2:
+            if e != 1 or not is_term(base) or not base.op.as_sum or len(product.factors) < 2:
                 continue
             outside = multiplied((product, 1), (ProductView(1, {base: 1}), -1))
             inner = sum_of(base)
@@ -231,7 +233,7 @@ def _cancelled_inside(t: Term) -> Any:
     """Return a sum in which what stands beside a common factor cancels: g·(x + y) + g·(x - y) = g·(2·x)."""
     view = product_of(t)
     for base, e in view.factors.items():
-        if e == 1 and base is not t and is_term(base) and base.op in SUMS and sum_of(base).cancelled:
+        if e == 1 and base is not t and is_term(base) and base.op.as_sum and sum_of(base).cancelled:
             inside = product_of(build_sum(sum_of(base), dtype_of(t)))
             new = multiplied((view, 1), (ProductView(1, {base: 1}), -1), (inside, 1))
             return fit(build_product(new, dtype_of(t)), t)
@@ -242,7 +244,7 @@ def distributed_product(t: Term) -> Any:
     """Return a product whose factors are multiplied into a sum in which they cancel, or None: f·(a/f + b) = a + f·b."""
     view = product_of(t)
     for base, e in view.factors.items():
-        if e != 1 or not is_term(base) or base.op not in SUMS or len(view.factors) < 2:
+        if e != 1 or not is_term(base) or not base.op.as_sum or len(view.factors) < 2:
             continue
         sum_view = sum_of(base)
         readings = [_reading(part) for part in sum_view.terms]

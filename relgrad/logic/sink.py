@@ -23,7 +23,6 @@ from relgrad.logic.group import Number, ProductView, SumView, multiplied, rename
 from relgrad.logic.ranges import is_constant_along
 from relgrad.logic.share import dtype_of
 from relgrad.logic.space import spread
-from relgrad.logic.theory import PRODUCTS, SUMS
 from relgrad.logic.view import product_of, sum_of
 from relgrad.op import Constant, constant
 from relgrad.ops.arithmetic import copysign, sign, sqrt
@@ -91,7 +90,13 @@ def _written(t: Term) -> list[tuple[Term, Number]]:
     stack: list[tuple[Term, Number]] = [(t, 1)]
     while stack and len(found) < MANY:
         node, e = stack.pop()
-        exponents = (1,) if type(node.op) in _MOVES else PRODUCTS[node.op][1] if node.op in PRODUCTS else ()
+        exponents = (
+            (1,)
+            if type(node.op) in _MOVES
+            else node.op.as_product[1]
+            if node.op.as_product is not None
+            else ()
+        )
         stack.extend(zip(node.rands, (e * k for k in exponents), strict=False))
         if not exponents:
             found.append((node, e))
@@ -156,14 +161,14 @@ def _support(t: Term) -> Support:
         x, y = [_NOWHERE if _is_zero(b) else p.place for b, p in zip(branches, parts[1:], strict=True)]
         if x is not None or y is not None:
             place = _either(_both(c, x), _both(_folded(logical_not(c)), y))
-    elif op in SUMS or type(op) is Sum:
+    elif op.as_sum or type(op) is Sum:
         place = reduce(_either, [p.place for p in parts])
         if place is not None and type(op) is Sum:
             counted = _folded(op.make_node(_folded(cast(place, np.float64))))
             place = _folded(not_equal(counted, constant(0.0)))
         return Support(_filling(place, t), max(p.sums for p in parts) + (place is not None))
-    elif op in PRODUCTS:
-        parts = [p for p, e in zip(parts, PRODUCTS[op][1], strict=True) if e > 0]
+    elif op.as_product is not None:
+        parts = [p for p, e in zip(parts, op.as_product[1], strict=True) if e > 0]
         place = reduce(_both, [p.place for p in parts], None)
     elif type(op) is Scatter or (t.rands and _moves_entries(t)):
         inner = parts[0].place
@@ -254,7 +259,7 @@ def _with(t: Term, base: Term, new: Any) -> Any:
         if node in done:
             stack.pop()
             continue
-        if node.op not in PRODUCTS or node.op is sqrt:
+        if node.op.as_product is None or node.op is sqrt:
             done[stack.pop()] = node
             continue
         missing = [rand for rand in node.rands if rand not in done]
@@ -305,7 +310,7 @@ def _is_mask(t: Term, depth: int) -> bool:
         return _is_mask(t.rands[0], depth - 1)
     if type(op) is Sum:
         return any(is_term(b) and e >= 1 and _is_mask(b, depth - 1) for b, e in _body(t).factors.items())
-    if op in SUMS:
+    if op.as_sum:
         view = sum_of(t)
         return not view.constant and all(_has_mask(part, depth - 1) for part in view.terms)
     return False
@@ -334,7 +339,7 @@ def _drawn(base: Term, factor: ProductView, dtype: Any) -> Any:
         if not all(is_constant_along(b, op.axes) for b in factor.factors):
             return None
         return op.make_node(spread(_times(base.rands[0], factor, dtype), base.rands[0], op.axes))
-    if op not in SUMS:
+    if not op.as_sum:
         return None
     view = sum_of(base)
     return build_sum(SumView(0, renamed(view.terms, lambda part: _times(part, factor, dtype))), dtype)

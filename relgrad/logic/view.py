@@ -46,9 +46,6 @@ from relgrad.logic.reading import (
 from relgrad.logic.roots import root, whole_root
 from relgrad.logic.space import bare, space_of
 from relgrad.logic.theory import (
-    PARITY,
-    PRODUCTS,
-    SUMS,
     inner_product,
     insert_axes,
     is_contraction,
@@ -111,8 +108,8 @@ def _read_product(t: Term) -> ProductView:
 
 def _product_rule(t: Term) -> ProductView | None:
     op = t.op
-    if op in PRODUCTS:
-        sign, exponents = PRODUCTS[op]
+    if op.as_product is not None:
+        sign, exponents = op.as_product
         parts = [(product_of(rand), e) for rand, e in zip(t.rands, exponents, strict=True)]
         if any(not view.coefficient and e < 0 for view, e in parts):
             return None
@@ -127,9 +124,9 @@ def _product_rule(t: Term) -> ProductView | None:
         return product_of(t.rands[0])
     if op is exp:
         return _exponential(t)
-    if op in PARITY:
+    if op.laws.parity:
         return turned(t, product_of(t.rands[0])) or _keep_key(t)
-    if op in SUMS:
+    if op.as_sum:
         return _factored(t)
     if type(op) in (BroadcastTo, BroadcastLike):
         return product_of(t.rands[0])
@@ -204,7 +201,7 @@ def _factored(t: Term) -> ProductView | None:
     size = 1 if float_exact(constant) else abs(constant)
     inside_view = added((view, quotient(sign, size)))
     inside = build_sum(inside_view, t.type.dtype if t.ground else None)
-    if is_term(inside) and inside.op in SUMS:
+    if is_term(inside) and inside.op.as_sum:
         mark_sum(inside, inside_view)
     return multiplied((ProductView(sign * size, common), 1), (ProductView(1, {inside: 1}), 1))
 
@@ -261,7 +258,7 @@ def _hoisted(t: Term) -> ProductView | None:
 
 def _keep_key(t: Term) -> None:
     """Keep what a contraction or a function of one operand is known by: f(x/2) is f(0.5·x)."""
-    if t.ground and (is_contraction(t) or t.rands[0].op in PRODUCTS) and "key" not in t.cache:
+    if t.ground and (is_contraction(t) or t.rands[0].op.as_product is not None) and "key" not in t.cache:
         t.cache["key"] = applied_key(
             t.op, [product_of(rand) for rand in t.rands], [bare(rand.type.shape) for rand in t.rands]
         )
@@ -274,8 +271,8 @@ def _read_sum(t: Term) -> SumView:
         return SumView(value, {}, cancelled=not value)
     if not is_real(t):
         return atom
-    if t.op in SUMS:
-        parts = [(sum_of(rand), k) for rand, k in zip(t.rands, SUMS[t.op], strict=True)]
+    if t.op.as_sum:
+        parts = [(sum_of(rand), k) for rand, k in zip(t.rands, t.op.as_sum, strict=True)]
         view = added(*parts)
         if len(view.terms) <= LIMIT:
             return view
@@ -296,7 +293,7 @@ def summand_key(view: ProductView) -> Any:
     ((base, e),) = factors.items()
     if e != 1:
         return product_key(factors)
-    return None if is_term(base) and base.op in SUMS else key_of(base)
+    return None if is_term(base) and base.op.as_sum else key_of(base)
 
 
 def summand(view: ProductView, t: Term | None = None, dtype: Any = None) -> SumView:
@@ -306,7 +303,7 @@ def summand(view: ProductView, t: Term | None = None, dtype: Any = None) -> SumV
         return SumView(c, {})
     if len(factors) == 1:
         ((base, e),) = factors.items()
-        if e == 1 and is_term(base) and base is not t and base.op in SUMS:
+        if e == 1 and is_term(base) and base is not t and base.op.as_sum:
             return added((sum_of(base), c))
     if len(factors) == 1 and next(iter(factors.values())) == 1:
         return SumView(0, {next(iter(factors)): c})

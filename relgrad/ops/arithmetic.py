@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from quicktions import Fraction
 
 from relgrad.contract import Laws
 from relgrad.implementations import implements
@@ -84,6 +85,8 @@ add = elementwise(
     strict=True,
     finite=True,
     out_of_range="stays",
+    as_sum=(1, 1),
+    cancels="sum",
 )
 subtract = elementwise(
     "subtract",
@@ -97,6 +100,8 @@ subtract = elementwise(
     strict=True,
     finite=True,
     out_of_range="stays",
+    as_sum=(1, -1),
+    cancels="sum",
 )
 multiply = elementwise(
     "multiply",
@@ -111,6 +116,7 @@ multiply = elementwise(
     strict=True,
     finite=True,
     grows=True,
+    as_product=(1, (1, 1)),
 )
 divide = elementwise(
     "divide",
@@ -127,6 +133,7 @@ divide = elementwise(
     divisors=(1,),
     grows=True,
     rough=(1,),
+    as_product=(1, (1, -1)),
 )
 negative = elementwise(
     "negative",
@@ -140,6 +147,8 @@ negative = elementwise(
     finite=True,
     out_of_range="stays",
     rounds=False,
+    as_sum=(-1,),
+    as_product=(-1, (1,)),
 )
 positive = elementwise(
     "positive",
@@ -152,6 +161,8 @@ positive = elementwise(
     finite=True,
     out_of_range="stays",
     rounds=False,
+    as_sum=(1,),
+    as_product=(1, (1,)),
 )
 reciprocal = elementwise(
     "reciprocal",
@@ -164,6 +175,7 @@ reciprocal = elementwise(
     divisors=(0,),
     grows=True,
     rough=(0,),
+    as_product=(1, (-1,)),
 )
 square = elementwise(
     "square",
@@ -174,6 +186,7 @@ square = elementwise(
     ball=lambda x: x * x,
     finite=True,
     grows=True,
+    as_product=(1, (2,)),
 )
 # One op, since the product's own rule would add −(1 + x) and 1 − x, which cancel near 0.
 one_minus_square = Elementwise(
@@ -202,6 +215,7 @@ sqrt = elementwise(
     outside=lambda x: x < 0,
     finite=lambda x: x.nonnegative,
     rough=(0,),
+    as_product=(1, (Fraction(1, 2),)),
 )
 
 
@@ -214,7 +228,7 @@ cbrt = elementwise(
     "cbrt",
     np.cbrt,
     lambda g, out, x: g / (3.0 * (out * out)),
-    laws=Laws(monotone=1, homomorphism=("multiply", "multiply")),
+    laws=Laws(monotone=1, homomorphism=("multiply", "multiply"), parity=-1),
     range=increasing(np.cbrt, fixed=(0.0, 1.0)),
     ball=_cube_root_ball,
     rough=(0,),

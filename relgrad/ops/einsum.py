@@ -34,6 +34,7 @@ class Einsum(Op):
 
     __props__ = ("subscripts",)
     grows = True
+    cancels = "sum"
 
     def __init__(self, subscripts: str):
         self.subscripts = subscripts

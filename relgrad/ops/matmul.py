@@ -36,6 +36,7 @@ class MatMul(Op):
     laws = Laws(linear=(0, 1), associative=True)
     finite = True
     grows = True
+    cancels = "sum"
 
     def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
         return (-1,) if i == 0 else (-2,)

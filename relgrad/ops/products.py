@@ -218,6 +218,7 @@ class Convolve(Op):
 
     __props__ = ()
     laws = Laws(linear=(0, 1), commutative=True)
+    cancels = "sum"
 
     def output_type(self, *types: Any) -> Type:
         a, b = types

@@ -83,6 +83,7 @@ class Sum(Reduction):
     finite = True
     grows = True
     out_of_range = "stays"
+    cancels = "sum"
 
     def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
         return self.axes

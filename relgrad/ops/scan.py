@@ -66,6 +66,7 @@ class CumSum(_Along, Rearrangement):
 
     grows = True
     out_of_range = "stays"
+    cancels = "sum"
 
     def range_of(self, *ranges: Interval) -> Interval:
         (x,) = ranges
