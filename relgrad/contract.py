@@ -76,6 +76,10 @@ SELECTION = Laws(linear=(0,), selects=True)
 """The laws of an op that moves or picks entries of its first operand."""
 
 
+FRESH: Mapping[int, Sequence[int]] = MappingProxyType({})
+"""The `view_map` of an op whose results share memory with no input."""
+
+
 class Contract:
     """The questions to an op about evaluation, differentiation and reasoning; `Op` adds identity and application."""
 
@@ -92,6 +96,12 @@ class Contract:
     """Whether evaluation raises for some values of operands that have the right types: a singular matrix."""
     destroy_map: Mapping[int, Sequence[int]] = MappingProxyType({})
     """Which inputs `perform` overwrites, by output; it gets copies of them."""
+    view_map: Mapping[int, Sequence[int]] | None = None
+    """Which inputs the memory of each output may be that of; None where nothing is said, and any may be."""
+    read_only: bool = False
+    """Whether what shares the memory of an input must not be written to, as entries that are repeated in place."""
+    named: bool = True
+    """Whether generated source names results after the op; t1, t2, … where entries are but moved or chosen."""
     distance: tuple[int, int, int] | None = None
     """Which inputs are x, y and their distance x − y, of an op that is told it besides, and 0 where that is."""
 

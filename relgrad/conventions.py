@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from relgrad.contract import FRESH
 from relgrad.errors import ConventionError, GradientError
 from relgrad.op import Op, as_term
 from relgrad.ops.arithmetic import absolute, fabs, hypot, inverse_radius
@@ -101,6 +102,8 @@ vanishing = Elementwise(
     lambda x: np.where(x == 0, np.nan, 0.0),
     lambda g, out, x: g * vanishing(x),
     code="np.where({} == 0, np.nan, 0.0)",
+    view_map=FRESH,
+    named=False,
     ball=lambda x: x * 0 if x != 0 else type(x)("nan"),
     strict=False,
 )

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.contract import SELECTION
+from relgrad.contract import FRESH, SELECTION
 from relgrad.errors import ShapeError
 from relgrad.kernels import add_along, add_at, put_at
 from relgrad.op import as_term
@@ -115,6 +115,7 @@ class TakeAlong(Rearrangement):
     __props__ = ("axis",)
     laws = SELECTION
     raises = True
+    view_map = FRESH
 
     def __init__(self, axis: int):
         self.axis = axis

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.contract import Laws
+from relgrad.contract import FRESH, Laws
 from relgrad.errors import ShapeError
 from relgrad.implementations import implements
 from relgrad.op import Op, as_term, strong
@@ -37,6 +37,7 @@ class MatMul(Op):
     finite = True
     grows = True
     cancels = "sum"
+    view_map = FRESH
 
     def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
         return (-1,) if i == 0 else (-2,)

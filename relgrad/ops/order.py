@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from relgrad.contract import FRESH
 from relgrad.errors import ShapeError
 from relgrad.implementations import implements
 from relgrad.kernels import running_argmax, running_argmin
@@ -29,6 +30,7 @@ class Places(Op):
     """Integers that say where entries of the first operand stand along an axis: constant wherever continuous."""
 
     axis: int
+    view_map = FRESH
 
     def output_type(self, *types: Any) -> Type:
         return array_type(np.intp, types[0].shape)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.contract import Laws
+from relgrad.contract import FRESH, Laws
 from relgrad.errors import ShapeError
 from relgrad.implementations import implements
 from relgrad.op import Op, as_term, strong
@@ -219,6 +219,7 @@ class Convolve(Op):
     __props__ = ()
     laws = Laws(linear=(0, 1), commutative=True)
     cancels = "sum"
+    view_map = FRESH
 
     def output_type(self, *types: Any) -> Type:
         a, b = types

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.contract import Laws
+from relgrad.contract import FRESH, Laws
 from relgrad.errors import RelationError, ShapeError, TraceError
 from relgrad.implementations import implements
 from relgrad.kernels import leave_one_out_prod
@@ -29,6 +29,8 @@ class Reduction(Op):
     drops_unit_axes: bool = True
     of_nothing: int | None = None
     """The result over an axis without entries."""
+
+    view_map = FRESH
 
     def __init__(self, axes: Any):
         self.axes = axes

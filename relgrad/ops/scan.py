@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.contract import Laws
+from relgrad.contract import FRESH, Laws
 from relgrad.implementations import implements
 from relgrad.kernels import delay, linear_recurrence
 from relgrad.op import Op, as_term, strong
@@ -32,6 +32,7 @@ class _Along(Op):
     """An op that keeps the shape of its operand and acts along one axis."""
 
     __props__ = ("axis",)
+    view_map = FRESH
 
     def __init__(self, axis: int):
         self.axis = axis

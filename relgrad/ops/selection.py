@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.contract import Laws
+from relgrad.contract import FRESH, Laws
 from relgrad.errors import ShapeError, TraceError
 from relgrad.implementations import implements
 from relgrad.op import Op, as_term
@@ -53,6 +53,8 @@ where = Where(
     finite=True,
     out_of_range="stays",
     rounds=False,
+    view_map=FRESH,
+    named=False,
 )
 
 
@@ -193,6 +195,7 @@ class Choice(Op):
 
     __props__ = ("count",)
     raises = True
+    view_map = FRESH
 
     def __init__(self, count: int):
         self.count = count

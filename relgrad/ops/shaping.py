@@ -44,6 +44,7 @@ class Reshape(Rearrangement):
 
     __props__ = ("shape",)
     laws = SELECTION
+    named = False
 
     def __init__(self, shape: tuple[int, ...]):
         self.shape = shape
@@ -69,6 +70,7 @@ class Transpose(Rearrangement):
 
     __props__ = ("order",)
     laws = SELECTION
+    named = False
 
     def __init__(self, order: tuple[int, ...]):
         self.order = order

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from relgrad.contract import FRESH
 from relgrad.errors import ShapeError, TraceError
 from relgrad.op import Op, Project, Symbolic, as_term
 from relgrad.ops.matmul import swap
@@ -23,6 +24,8 @@ class Square(Op):
     code: str = ""
     partial: bool = False
     """Whether it raises LinAlgError for some matrices."""
+
+    view_map = FRESH
 
     def may_raise(self, node: Term) -> bool:
         return self.partial

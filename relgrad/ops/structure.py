@@ -98,6 +98,8 @@ class BroadcastTo(Op):
     __props__ = ("shape",)
     laws = Laws(linear=(0,))
     finite = True
+    named = False
+    read_only = True
 
     def __init__(self, shape: Shape):
         self.shape = shape
@@ -137,6 +139,7 @@ class BroadcastLike(Op):
     __props__ = ()
     laws = Laws(linear=(0,))
     finite = True
+    read_only = True
 
     def output_type(self, *types: Any) -> Type:
         return array_type(types[0].dtype, broadcast_shapes(types[0].shape, types[1].shape))
