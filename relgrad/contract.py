@@ -233,6 +233,19 @@ class Contract:
         """For each input, for each output: whether the entries of the one affect those of the other."""
         return [[True] * self.n_outputs for _ in node.rands]
 
+    # Where analysis leaves a choice
+
+    def under(self, conventions: Any) -> Any:
+        """Return an op with the derivatives that conventions give this one; it is applied as this one itself."""
+        return self
+
+    def settled(self, conventions: Any, *operands: Any) -> tuple[str, Any] | None:
+        """Return the convention that gives the application another value than the usual one, and that value, or None.
+
+        Operands and value are symbolic arrays. entr(x): ("zero_log", np.where(x == 0, np.nan, entr(x))).
+        """
+        return None
+
     # Reasoning
 
     def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:

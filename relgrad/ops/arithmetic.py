@@ -9,7 +9,8 @@ from quicktions import Fraction
 
 from relgrad.contract import Laws
 from relgrad.implementations import implements
-from relgrad.op import constant, is_constant
+from relgrad.op import Op, constant, is_constant
+from relgrad.ops.conventional import Ruled, at_zero
 from relgrad.ops.elementwise import Elementwise, elementwise
 from relgrad.ops.intervals import (
     added,
@@ -259,6 +260,12 @@ implements(np.power)(power)
 implements(np.float_power)(float_power)
 
 
+def _under_norm(op: Elementwise, conventions: Any) -> Op:
+    """|x| with the slope at 0 that a convention says."""
+    zero = conventions.norm_at_zero
+    return Ruled(op, lambda g, out, x: g * at_zero(np.sign(x), x, zero)) if zero != 0 else op
+
+
 absolute = elementwise(
     "absolute",
     np.absolute,
@@ -270,6 +277,7 @@ absolute = elementwise(
     finite=True,
     out_of_range="stays",
     rounds=False,
+    under=_under_norm,
 )
 fabs = elementwise(
     "fabs",
@@ -281,6 +289,7 @@ fabs = elementwise(
     finite=True,
     out_of_range="stays",
     rounds=False,
+    under=_under_norm,
 )
 
 
@@ -328,6 +337,18 @@ def inverse_radius(x: Any, y: Any) -> Any:
     return np.where(radius == 0, 0.0, np.reciprocal(np.where(radius == 0, 1.0, radius)))
 
 
+def _under_norm_of_two(op: Elementwise, conventions: Any) -> Op:
+    """√(x² + y²) with the slopes at 0 that a convention says."""
+    zero = conventions.norm_at_zero
+    if zero == 0:
+        return op
+    return Ruled(
+        op,
+        lambda g, out, x, y: g * at_zero(x * inverse_radius(x, y), out, zero),
+        lambda g, out, x, y: g * at_zero(y * inverse_radius(x, y), out, zero),
+    )
+
+
 # Direction cosines are products with the reciprocal, whose own derivative, −(g·out)·out, does not overflow.
 hypot = elementwise(
     "hypot",
@@ -343,4 +364,5 @@ hypot = elementwise(
     ball=lambda x, y: (x * x + y * y).sqrt(),
     strict=True,
     finite=True,
+    under=_under_norm_of_two,
 )

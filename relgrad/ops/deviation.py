@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from relgrad import kernels
 from relgrad.contract import Laws
 from relgrad.implementations import implements
@@ -49,6 +51,17 @@ class _Map(RowsOp):
     def _ratio(self, g: Any, p: Any, like: Any) -> Any:
         """Σg/Σp, where both count as often as they are repeated in the shape of `like`."""
         return self._sum(broadcast_like(g, like)) / self._sum(broadcast_like(p, like))
+
+    def settled(self, conventions: Any, *operands: Any) -> tuple[str, Any] | None:
+        if conventions.masked != 0:
+            return None
+        g, p = operands
+        nothing = np.sum(np.abs(p), axis=self.axes, keepdims=True) == 0
+        return "masked", np.where(nothing, self.of_nothing(g), self(g, p))
+
+    def of_nothing(self, g: Any) -> Any:
+        """What the map of g is where nothing has weight, if a convention says that shares of nothing are 0."""
+        return g
 
     def adjoint(self, h: Any, p: Any) -> Any:
         raise NotImplementedError
@@ -116,6 +129,9 @@ class SoftmaxPullback(_Map):
     """P(g, p) = p·(g − Σpg/Σp): the pullback, and pushforward, of softmax with the result p."""
 
     kernel = staticmethod(kernels.softmax_pullback)
+
+    def of_nothing(self, g: Any) -> Any:
+        return 0.0
 
     def adjoint(self, h: Any, p: Any) -> Any:
         return self(h, p)

@@ -22,4 +22,5 @@ xlog_ratio = elementwise(
     ball=_ball,
     cancels="zeros",
     rough=(0, 1),
+    zero_log=lambda x, y: x == 0,
 )

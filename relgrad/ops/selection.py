@@ -14,6 +14,7 @@ from relgrad.op import Op, as_term
 from relgrad.ops.arguments import call, hull, is_ground, is_symbolic, refuse, require_ground
 from relgrad.ops.casting import cast
 from relgrad.ops.comparison import not_equal
+from relgrad.ops.conventional import picking
 from relgrad.ops.derived import array, derived
 from relgrad.ops.elementwise import Elementwise, elementwise, joint_dtype
 from relgrad.ops.intervals import larger, smaller
@@ -89,6 +90,7 @@ maximum = elementwise(
     finite=True,
     out_of_range="stays",
     rounds=False,
+    under=picking(np.greater),
 )
 minimum = elementwise(
     "minimum",
@@ -104,6 +106,7 @@ minimum = elementwise(
     finite=True,
     out_of_range="stays",
     rounds=False,
+    under=picking(np.less),
 )
 
 
@@ -121,6 +124,7 @@ fmax = elementwise(
     ball=lambda x, y: x.max(y),
     finite=True,
     rounds=False,
+    under=picking(lambda x, y: _or_nan(x > y, y)),
 )
 fmin = elementwise(
     "fmin",
@@ -132,6 +136,7 @@ fmin = elementwise(
     ball=lambda x, y: x.min(y),
     finite=True,
     rounds=False,
+    under=picking(lambda x, y: _or_nan(x < y, y)),
 )
 heaviside = elementwise(
     "heaviside",

@@ -88,6 +88,12 @@ class Softmax(_Weighted):
     kernel = staticmethod(kernels.softmax)
     tolerant = True
 
+    def settled(self, conventions: Any, *operands: Any) -> tuple[str, Any] | None:
+        """0 over nothing, where every entry is -inf."""
+        if conventions.masked != 0:
+            return None
+        return "masked", np.where(LogSumExp(self.axes)(*operands) == -np.inf, 0.0, self(*operands))
+
     def in_log_domain(self, node: Term) -> tuple[Any, Any] | None:
         x, *weights = node.rands
         if not weights:

@@ -203,6 +203,7 @@ xdivy = elementwise(
     ball=lambda x, y: x if x.is_zero() else x / y,
     kernel=True,
     meaning=lambda x, y: x / y,
+    zero_log=lambda x, y: np.logical_and(x == 0, y == 0),
 )
 xlogy = elementwise(
     "xlogy",
@@ -217,6 +218,7 @@ xlogy = elementwise(
     meaning=lambda x, y: x * np.log(y),
     cancels="zeros",
     rough=(0, 1),
+    zero_log=lambda x, y: np.logical_and(x == 0, y == 0),
 )
 xlog1py = elementwise(
     "xlog1py",
@@ -229,6 +231,7 @@ xlog1py = elementwise(
     outside=lambda x, y: np.logical_and(x != 0, y < -1),
     strict=True,
     meaning=lambda x, y: x * np.log1p(y),
+    zero_log=lambda x, y: np.logical_and(x == 0, y == -1),
 )
 entr = elementwise(
     "entr",
@@ -240,6 +243,7 @@ entr = elementwise(
     meaning=lambda x: -x * np.log(x),
     cancels="zeros",
     rough=(0,),
+    zero_log=lambda x: x == 0,
 )
 rel_entr = elementwise(
     "rel_entr",
@@ -251,4 +255,5 @@ rel_entr = elementwise(
     meaning=lambda x, y: x * np.log(x / y),
     cancels="zeros",
     rough=(0, 1),
+    zero_log=lambda x, y: x == 0,
 )
