@@ -294,6 +294,18 @@ class Contract:
     may be in range again, and wrong, as log x.
     """
 
+    elementary: bool = False
+    """Whether equations between functions of exponentials are about it: eˣ, sinh x, cosh x, tanh x."""
+    zero_first: bool = False
+    """Whether it is 0 where the first operand is, whatever the others are: x·log y."""
+    word: str = ""
+    """What the names of rows call it; its own name if this is empty."""
+    negation: Any = None
+    """The comparison that holds where this one does not, but for NaN: x ≥ y of x < y."""
+    mirrored: Any = None
+    """The comparison of exchanged operands: y > x of x < y."""
+    solutions: Callable[[float], Interval] | None = None
+    """Where x lies if the comparison of x with a number holds: below 2, of x < 2."""
     as_sum: tuple[int, ...] = ()
     """How the theory of sums reads an application: the coefficient of each operand; or not at all."""
     as_product: tuple[int, tuple[Any, ...]] | None = None

@@ -320,8 +320,7 @@ def _parts(t: Term, is_closed: Callable[[Term], bool]) -> dict[Part, int]:
             core, factor = _multiple(x) or x.rands
             parts[i] = core, (*factors, factor), sign
         else:
-            signs = {add: (sign, sign), subtract: (sign, -sign), negative: (-sign,)}[x.op]
-            parts[i : i + 1] = [(y, factors, s) for y, s in zip(x.rands, signs, strict=True)]
+            parts[i : i + 1] = [(y, factors, sign * s) for y, s in zip(x.rands, x.op.as_sum, strict=True)]
     counts: dict[Part, int] = {}
     for x, factors, sign in parts:
         counts[x, factors] = counts.get((x, factors), 0) + sign

@@ -31,14 +31,11 @@ from relgrad.ops.comparison import logical_and, logical_not, logical_or, not_equ
 from relgrad.ops.gather import Index, Scatter
 from relgrad.ops.reduction import Sum
 from relgrad.ops.selection import where
-from relgrad.ops.stable import xdivy, xlog1py, xlogy
 from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand, Squeeze, broadcast_to
 from relgrad.term import Term, is_term, kept
 from relgrad.types import ArrayType, broadcast_shapes
 
 _MOVES = (Expand, Squeeze, BroadcastTo, BroadcastLike)
-_ZERO_FIRST = (xlogy, xlog1py, xdivy)
-"""Ops that are zero where their first operand is."""
 _DEPTH = 3
 MANY = 64
 """Into a product that is written with more factors than this nothing is drawn: a view would not hold them."""
@@ -229,7 +226,7 @@ def _choice(base: Term) -> tuple[Any, Any, Any] | None:
     if _has_zeros(base):
         value = op.value
         return constant(value != 0), constant(np.where(value == 0, value.dtype.type(1), value)), zero
-    if op in _ZERO_FIRST:
+    if op.zero_first:
         first, second = base.rands
         mask = next((b for b in product_of(first).factors if is_term(b) and _is_mask(b, _DEPTH)), None)
         inner_choice = None if mask is None else _choice(mask)
@@ -304,7 +301,7 @@ def _is_mask(t: Term, depth: int) -> bool:
         return True
     if not depth:
         return False
-    if op in _ZERO_FIRST:
+    if op.zero_first:
         return _has_mask(t.rands[0], depth - 1)
     if _moves_entries(t):
         return _is_mask(t.rands[0], depth - 1)

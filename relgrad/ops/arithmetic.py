@@ -88,6 +88,7 @@ add = elementwise(
     out_of_range="stays",
     as_sum=(1, 1),
     cancels="sum",
+    word="sum",
 )
 subtract = elementwise(
     "subtract",
@@ -103,6 +104,7 @@ subtract = elementwise(
     out_of_range="stays",
     as_sum=(1, -1),
     cancels="sum",
+    word="difference",
 )
 multiply = elementwise(
     "multiply",
@@ -118,6 +120,7 @@ multiply = elementwise(
     finite=True,
     grows=True,
     as_product=(1, (1, 1)),
+    word="product",
 )
 divide = elementwise(
     "divide",
@@ -135,6 +138,7 @@ divide = elementwise(
     grows=True,
     rough=(1,),
     as_product=(1, (1, -1)),
+    word="quotient",
 )
 negative = elementwise(
     "negative",
@@ -150,6 +154,7 @@ negative = elementwise(
     rounds=False,
     as_sum=(-1,),
     as_product=(-1, (1,)),
+    word="negated",
 )
 positive = elementwise(
     "positive",
@@ -217,6 +222,7 @@ sqrt = elementwise(
     finite=lambda x: x.nonnegative,
     rough=(0,),
     as_product=(1, (Fraction(1, 2),)),
+    word="root",
 )
 
 
@@ -278,6 +284,7 @@ absolute = elementwise(
     out_of_range="stays",
     rounds=False,
     under=_under_norm,
+    word="size",
 )
 fabs = elementwise(
     "fabs",

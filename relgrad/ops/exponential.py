@@ -33,6 +33,8 @@ exp = elementwise(
     grows=True,
     out_of_range="absorbed",
     tolerant=True,
+    elementary=True,
+    word="exponential",
 )
 exp2 = elementwise(
     "exp2",
@@ -171,6 +173,8 @@ sinh = elementwise(
     range=increasing(np.sinh),
     ball=lambda x: x.sinh(),
     grows=True,
+    elementary=True,
+    word="hyperbolic_sine",
 )
 log_cosh = elementwise(
     "log_cosh",
@@ -193,6 +197,8 @@ cosh = elementwise(
     grows=True,
     out_of_range="absorbed",
     tolerant=True,
+    elementary=True,
+    word="hyperbolic_cosine",
 )
 # 1/cosh², where 1 − tanh² would cancel and cosh overflow, here and in what derives from it.
 sech_squared = Elementwise(
@@ -212,6 +218,8 @@ tanh = elementwise(
     laws=Laws(inverse="arctanh", monotone=1, parity=-1),
     range=increasing(np.tanh, _BELOW_ONE_IN_SIZE),
     ball=lambda x: x.tanh(),
+    elementary=True,
+    word="hyperbolic_tangent",
 )
 arcsinh = elementwise(
     "arcsinh",

@@ -88,6 +88,7 @@ expit = elementwise(
     meaning=lambda x: 1.0 / (1.0 + np.exp(-x)),
     out_of_range="absorbed",
     tolerant=True,
+    word="logistic",
 )
 implements(scipy.special.expit)(expit)
 logit = elementwise(
@@ -204,6 +205,7 @@ xdivy = elementwise(
     kernel=True,
     meaning=lambda x, y: x / y,
     zero_log=lambda x, y: np.logical_and(x == 0, y == 0),
+    zero_first=True,
 )
 xlogy = elementwise(
     "xlogy",
@@ -219,6 +221,7 @@ xlogy = elementwise(
     cancels="zeros",
     rough=(0, 1),
     zero_log=lambda x, y: np.logical_and(x == 0, y == 0),
+    zero_first=True,
 )
 xlog1py = elementwise(
     "xlog1py",
@@ -232,6 +235,7 @@ xlog1py = elementwise(
     strict=True,
     meaning=lambda x, y: x * np.log1p(y),
     zero_log=lambda x, y: np.logical_and(x == 0, y == -1),
+    zero_first=True,
 )
 entr = elementwise(
     "entr",

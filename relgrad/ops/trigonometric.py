@@ -26,6 +26,7 @@ sin = elementwise(
     laws=Laws(parity=-1),
     range=_WAVE,
     ball=lambda x: x.sin(),
+    word="sine",
 )
 cos = elementwise(
     "cos",
@@ -35,9 +36,15 @@ cos = elementwise(
     range=_WAVE,
     ball=lambda x: x.cos(),
     tolerant=True,
+    word="cosine",
 )
 tan = elementwise(
-    "tan", np.tan, lambda g, out, x: g * (1.0 + out * out), laws=Laws(parity=-1), ball=lambda x: x.tan()
+    "tan",
+    np.tan,
+    lambda g, out, x: g * (1.0 + out * out),
+    laws=Laws(parity=-1),
+    ball=lambda x: x.tan(),
+    word="tangent",
 )
 arcsin = elementwise(
     "arcsin",
