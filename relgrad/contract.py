@@ -92,8 +92,6 @@ class Contract:
     elementwise: bool = False
     implicit: bool = False
     """Whether it is expanded, and never computed."""
-    raises: bool = False
-    """Whether evaluation raises for some values of operands that have the right types: a singular matrix."""
     destroy_map: Mapping[int, Sequence[int]] = MappingProxyType({})
     """Which inputs `perform` overwrites, by output; it gets copies of them."""
     view_map: Mapping[int, Sequence[int]] | None = None
@@ -159,7 +157,7 @@ class Contract:
         ]
 
     def may_raise(self, node: Term) -> bool:
-        """Whether computing an application raises for some values of its operands: an index that names no entry."""
+        """Whether evaluation raises for some values of operands that have the right types: a singular matrix."""
         return False
 
     def _checked(self, i: int, value: Any, kind: Any) -> Any:
@@ -189,10 +187,6 @@ class Contract:
     def do_constant_folding(self, fgraph: Any, node: Term) -> bool:
         """Whether an application to constants may be computed once and for all."""
         return True
-
-    def flops(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> int:
-        """Return the number of floating point operations, given shapes of inputs and outputs."""
-        return sum(int(np.prod(shape)) for shape in outputs)
 
     def infer_shape(
         self, fgraph: Any, node: Term, shapes: Sequence[tuple[Any, ...]]

@@ -261,7 +261,6 @@ power, float_power = (
     )
     for f, code in ((np.power, "{} ** {}"), (np.float_power, "np.float_power({}, {})"))
 )
-power.raises = True  # integers to negative integer powers
 implements(np.power)(power)
 implements(np.float_power)(float_power)
 

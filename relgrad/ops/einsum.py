@@ -66,14 +66,6 @@ class Einsum(Op):
     def source(self, node: Term, names: Sequence[str]) -> str | None:
         return f'np.einsum("{self.subscripts}", {", ".join(names)}, optimize=True)'
 
-    def flops(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> int:
-        extents = {
-            label: int(n)
-            for labels, shape in zip(self.operands, inputs, strict=True)
-            for label, n in zip(labels, shape, strict=True)
-        }
-        return len(self.operands) * int(np.prod(list(extents.values()), dtype=object))
-
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         (g,) = output_gradients
         cotangents = []

@@ -33,7 +33,7 @@ class Index(Rearrangement):
     laws = SELECTION
 
     def __init__(self, pattern: tuple[Any, ...]):
-        self.pattern, self.raises = pattern, ARRAY in pattern
+        self.pattern = pattern
 
     def output_type(self, *types: Any) -> Type:
         x, *arrays = types
@@ -114,7 +114,6 @@ class TakeAlong(Rearrangement):
 
     __props__ = ("axis",)
     laws = SELECTION
-    raises = True
     view_map = FRESH
 
     def __init__(self, axis: int):

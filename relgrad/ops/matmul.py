@@ -92,9 +92,6 @@ class MatMul(Op):
     def source(self, node: Term, names: Sequence[str]) -> str | None:
         return f"np.matmul({names[0]}, {names[1]})"
 
-    def flops(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> int:
-        return 2 * int(np.prod(outputs[0])) * int(inputs[0][-1])
-
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         (a, b), (g,) = inputs, output_gradients
         # One matrix that meets a stack: contract the stack at once instead of summing a stack of products.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -234,9 +233,6 @@ class Convolve(Op):
 
     def source(self, node: Term, names: Sequence[str]) -> str | None:
         return f"np.convolve({names[0]}, {names[1]})"
-
-    def flops(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> int:
-        return 2 * math.prod(int(shape[0]) for shape in inputs)
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         (a, b), (g,) = inputs, output_gradients

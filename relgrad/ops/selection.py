@@ -199,7 +199,6 @@ class Choice(Op):
     """Whole numbers from 0 to n − 1 as they are: others, and negative ones, are a ValueError."""
 
     __props__ = ("count",)
-    raises = True
     view_map = FRESH
 
     def __init__(self, count: int):
