@@ -60,7 +60,6 @@ from relgrad.types import ArrayType
 EPS = 2.0**-53
 ROUNDED = 2.0**-51
 """The relative error of a function of a float."""
-FINITE = (isfinite, isinf, isnan)
 _MOVES = (Rearrangement, Expand, Squeeze, BroadcastTo, BroadcastLike, Cast)
 MANY = 500
 """So many series are made of one program, if not told otherwise."""
@@ -503,7 +502,7 @@ class Path:
             nearby, there = self._signs(operands[0], node.type.shape)
             self.differs = self.differs or there is not nearby
             return Exact((nearby, 0.0))
-        if op in FINITE:
+        if op in (isfinite, isinf, isnan):
             if operands[0].has_pole:
                 raise NoSeries(f"{op} of a pole")
             return Exact((op.compute(in_floats(self._value(operands[0], node.rands[0]))), 0.0))
