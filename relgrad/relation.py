@@ -18,42 +18,32 @@ from typing import Any
 
 from relgrad.errors import RelationError, RelgradError, is_users
 from relgrad.importable import Immutable, imported, is_importable
-from relgrad.logic import (
+from relgrad.logic.centred import centredo
+from relgrad.logic.entries import centred_exponentso, entrieso, log_probabilityo
+from relgrad.logic.factors import product_logarithmo
+from relgrad.logic.finite import finite
+from relgrad.logic.goals import relateo
+from relgrad.logic.heads import Pattern, compile_pattern
+from relgrad.logic.index import Index
+from relgrad.logic.logarithm import logarithmo, unlike_exponentials, without_exponentials
+from relgrad.logic.normalize import normalizedo
+from relgrad.logic.ranges import (
     Goal,
-    Index,
-    Pattern,
     additive,
-    centred_exponentso,
-    centredo,
-    compile_pattern,
     constant_along,
-    entrieso,
-    finite,
-    fresh,
-    in_product,
-    in_sum,
-    is_contraction,
-    is_variable,
-    log_probabilityo,
-    logarithmo,
     maybe_large,
     maybe_one,
     negative,
     nonnegative,
-    normalizedo,
     number,
     positive,
-    product_logarithmo,
-    relateo,
     same_shape,
-    theories_of,
     unknown,
-    unknowns,
-    unlike_exponentials,
     unrelated,
     varying_along,
-    without_exponentials,
 )
+from relgrad.logic.theory import in_product, in_sum, is_contraction, theories_of
+from relgrad.logic.unify import fresh, is_variable, unknowns
 from relgrad.looks import Shown
 from relgrad.op import as_term, is_constant
 from relgrad.term import Term, is_term, subterms

@@ -11,8 +11,9 @@ from kanren import conde, eq, lall, run, var
 from kanren.constraints import neq
 
 import relgrad as rg
-from relgrad.logic import anywhere, equal_ground, match
+from relgrad.logic import anywhere, match
 from relgrad.logic.anywhere import anywhereo, rewriteso
+from relgrad.logic.equality import equal_ground
 from relgrad.logic.laws import commutative
 from relgrad.logic.places import Graph
 from relgrad.ops.arithmetic import add, subtract

@@ -17,8 +17,9 @@ from relgrad.authoring.written import Equation, Row, as_written, expression, of_
 from relgrad.display.text import show
 from relgrad.errors import RelationError
 from relgrad.examine import check
-from relgrad.logic import head_key, is_variable
 from relgrad.logic.equality import canonical_key
+from relgrad.logic.heads import head_key
+from relgrad.logic.unify import is_variable
 from relgrad.op import as_term, is_constant
 from relgrad.ops.arithmetic import add, subtract
 from relgrad.ops.reduction import Reduction

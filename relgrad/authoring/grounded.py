@@ -8,8 +8,9 @@ from typing import Any
 
 from relgrad.errors import OutOfFuel, RelgradError
 from relgrad.leaf import Input
-from relgrad.logic import label_of, reify_term, rewrites, unknowns
 from relgrad.logic.equality import canonical_key
+from relgrad.logic.rewrite import rewrites
+from relgrad.logic.unify import label_of, reify_term, unknowns
 from relgrad.ops.arithmetic import add, subtract
 from relgrad.relation import Library, Relation
 from relgrad.schedule import DEFAULT, schedule

@@ -19,7 +19,11 @@ from itertools import islice, pairwise
 from math import inf
 from typing import Any
 
-from relgrad.logic import BinaryGoal, Goal, Graph, State, eq, fail, fresh, ifa, lall, lany, rewriteso, walked
+from relgrad.logic.anywhere import BinaryGoal, rewriteso
+from relgrad.logic.goals import eq, fail, ifa, lall, lany
+from relgrad.logic.places import Graph
+from relgrad.logic.ranges import Goal
+from relgrad.logic.unify import State, fresh, walked
 from relgrad.schedule.keys import leads_to
 
 FUEL = 10_000
