@@ -19,18 +19,11 @@ from typing import Any
 from relgrad.errors import RelationError, RelgradError, is_users
 from relgrad.importable import Immutable, imported, is_importable
 from relgrad.logic.centred import centredo
-from relgrad.logic.entries import centred_exponentso, entrieso, log_probabilityo
-from relgrad.logic.factors import product_logarithmo
-from relgrad.logic.finite import finite
-from relgrad.logic.goals import relateo
-from relgrad.logic.heads import Pattern, compile_pattern
-from relgrad.logic.index import Index
-from relgrad.logic.logarithm import logarithmo, unlike_exponentials, without_exponentials
-from relgrad.logic.normalize import normalizedo
-from relgrad.logic.ranges import (
+from relgrad.logic.conditions import (
     Goal,
     additive,
     constant_along,
+    finite,
     maybe_large,
     maybe_one,
     negative,
@@ -42,6 +35,13 @@ from relgrad.logic.ranges import (
     unrelated,
     varying_along,
 )
+from relgrad.logic.entries import centred_exponentso, entrieso, log_probabilityo
+from relgrad.logic.factors import product_logarithmo
+from relgrad.logic.goals import relateo
+from relgrad.logic.heads import Pattern, compile_pattern
+from relgrad.logic.index import Index
+from relgrad.logic.logarithm import logarithmo, unlike_exponentials, without_exponentials
+from relgrad.logic.normalize import normalizedo
 from relgrad.logic.theory import in_product, in_sum, is_contraction, theories_of
 from relgrad.logic.unify import fresh, is_variable, unknowns
 from relgrad.looks import Shown

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import relgrad as rg
+from relgrad.logic.conditions import finding, number
 from relgrad.logic.match import match
-from relgrad.logic.ranges import finding, number
 from relgrad.logic.unify import reify_term
 from relgrad.logic.view import product_of, sum_of
 from relgrad.ops import log_prod

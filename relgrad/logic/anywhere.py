@@ -12,11 +12,11 @@ from typing import Any
 
 from unification import unify
 
+from relgrad.logic.conditions import Goal
 from relgrad.logic.heads import compile_pattern
 from relgrad.logic.index import Index
 from relgrad.logic.match import match
 from relgrad.logic.places import Graph
-from relgrad.logic.ranges import Goal
 from relgrad.logic.theory import theories_of
 from relgrad.logic.unify import State, fresh, is_variable, walk
 from relgrad.term import Term, is_term

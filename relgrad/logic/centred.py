@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from relgrad.logic.build import build_product, build_sum, fit
+from relgrad.logic.conditions import Goal, finding, is_constant_along
 from relgrad.logic.group import ProductView, SumView, multiplied
 from relgrad.logic.match import match
-from relgrad.logic.ranges import Goal, finding, is_constant_along
 from relgrad.logic.unify import State, reify_term
 from relgrad.logic.view import product_of, sum_of
 from relgrad.ops.deviation import Deviation, LogSoftmaxPullback, SoftmaxPullback

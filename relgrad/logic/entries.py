@@ -10,9 +10,9 @@ from quicktions import Fraction
 
 from relgrad.leaf import Anchor, Input
 from relgrad.logic.build import build_product, fit, fitted
+from relgrad.logic.conditions import Goal
 from relgrad.logic.group import ProductView
 from relgrad.logic.match import match
-from relgrad.logic.ranges import Goal
 from relgrad.logic.selected import Selection, chain_of, commutes, fits, selected
 from relgrad.logic.share import without
 from relgrad.logic.theory import inner_product

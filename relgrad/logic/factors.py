@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from quicktions import Fraction
 
+from relgrad.bounds import range_of
 from relgrad.logic.build import build_product, build_sum, fitted
+from relgrad.logic.conditions import Goal, finding
 from relgrad.logic.group import Number, ProductView, SumView, added
 from relgrad.logic.match import match
-from relgrad.logic.ranges import Goal, finding, range_of
 from relgrad.logic.unify import State, reify_term
 from relgrad.logic.view import product_of, sum_of
 from relgrad.op import as_term, constant

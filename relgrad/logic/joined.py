@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from relgrad.bounds import range_of
 from relgrad.logic.build import build_product, build_sum, number_term
+from relgrad.logic.conditions import is_constant_along
 from relgrad.logic.group import ProductView, added, multiplied
-from relgrad.logic.ranges import is_constant_along, range_of
 from relgrad.logic.space import SINGLE, Extents, Space, shape_of
 from relgrad.logic.view import product_of, sum_of
 from relgrad.op import constant

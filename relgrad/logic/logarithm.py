@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from relgrad.logic.build import fitted
+from relgrad.logic.conditions import Goal, finding
 from relgrad.logic.exponential import is_exponential
 from relgrad.logic.logdomain import logarithm
 from relgrad.logic.match import match
-from relgrad.logic.ranges import Goal, finding
 from relgrad.logic.unify import State, reify_term
 from relgrad.logic.view import product_of
 from relgrad.ops.exponential import exp

@@ -23,10 +23,10 @@ from relgrad.logic.candidates import (
     may_have_coefficient,
     summands_like,
 )
+from relgrad.logic.conditions import is_constant_along
 from relgrad.logic.equality import equal_ground
 from relgrad.logic.group import Number, ProductView, SumView, added, multiplied, whole
 from relgrad.logic.joint import joint
-from relgrad.logic.ranges import is_constant_along
 from relgrad.logic.share import (
     ProductMatch,
     SumMatch,

@@ -6,10 +6,10 @@ from typing import Any
 
 from quicktions import Fraction
 
-from relgrad.logic.finite import is_nonzero
+from relgrad.bounds import range_of
+from relgrad.logic.conditions import is_nonzero
 from relgrad.logic.group import Number, ProductView, SumView, added, key_of, multiplied, quotient, whole
 from relgrad.logic.heads import head_key, summand_heads
-from relgrad.logic.ranges import range_of
 from relgrad.logic.roots import root
 from relgrad.logic.space import entries
 from relgrad.logic.theory import linear_positions

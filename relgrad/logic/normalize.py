@@ -12,14 +12,15 @@ from typing import Any
 
 from quicktions import Fraction
 
+from relgrad.bounds import range_of
 from relgrad.logic.build import build_product, build_sum, fit, fitted
+from relgrad.logic.conditions import Goal, finding
 from relgrad.logic.exponential import is_exponential, may_overflow
 from relgrad.logic.group import Number, ProductView, added, multiplied, quotient, whole
 from relgrad.logic.joined import Joined, Piece, join
 from relgrad.logic.logdomain import joined_sum, reading
 from relgrad.logic.match import match
 from relgrad.logic.multiples import raised
-from relgrad.logic.ranges import Goal, finding, range_of
 from relgrad.logic.scopes import scopes
 from relgrad.logic.selected import chain_of, commutes, fits, pushed, selected, selections_in
 from relgrad.logic.share import dtype_of, without

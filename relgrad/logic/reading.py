@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from relgrad.logic.build import build_product
+from relgrad.logic.conditions import is_constant_along
 from relgrad.logic.group import ProductView, number_of, renamed
-from relgrad.logic.ranges import is_constant_along
 from relgrad.logic.theory import (
     inner_product,
     linear_operands,

@@ -15,6 +15,7 @@ from quicktions import Fraction
 
 from relgrad.logic.associative import applied, has_many_operands, match_bag
 from relgrad.logic.build import broadcasts, build_product, build_sum, fit, fit_to
+from relgrad.logic.conditions import Goal, tests_of
 from relgrad.logic.group import Number, ProductView, SumView, added, multiplied, quotient
 from relgrad.logic.heads import Pattern
 from relgrad.logic.match import match, match_product, match_sum, matching
@@ -31,7 +32,6 @@ from relgrad.logic.multiples import (
     times,
     to_the,
 )
-from relgrad.logic.ranges import Goal, tests_of
 from relgrad.logic.scopes import scopes
 from relgrad.logic.selected import pushed
 from relgrad.logic.share import dtype_of

@@ -7,9 +7,9 @@ from typing import Any
 
 from quicktions import Fraction
 
+from relgrad.bounds import range_of
 from relgrad.logic.build import number_term
 from relgrad.logic.group import Number, ProductView, float_exact, whole
-from relgrad.logic.ranges import range_of
 from relgrad.ops.arithmetic import absolute
 from relgrad.term import is_term
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from quicktions import Fraction
 
-from relgrad.bounds import is_moderate
+from relgrad.bounds import is_moderate, range_of
 from relgrad.logic.build import build_product, build_sum, fit, fit_to
 from relgrad.logic.group import (
     Number,
@@ -20,7 +20,6 @@ from relgrad.logic.group import (
     number_of,
     whole,
 )
-from relgrad.logic.ranges import range_of
 from relgrad.logic.share import dtype_of
 from relgrad.logic.view import LIMIT, SHARED, product_of, sum_of, summand, summand_key
 from relgrad.op import as_term, constant

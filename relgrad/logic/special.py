@@ -8,6 +8,7 @@ from typing import Any
 from quicktions import Fraction
 
 from relgrad.logic.build import build_product, build_sum, fit, number_term
+from relgrad.logic.conditions import is_additive
 from relgrad.logic.group import (
     Number,
     ProductView,
@@ -19,7 +20,6 @@ from relgrad.logic.group import (
     quotient,
     whole,
 )
-from relgrad.logic.ranges import is_additive
 from relgrad.logic.share import dtype_of
 from relgrad.logic.space import product
 from relgrad.logic.view import product_of, sum_of

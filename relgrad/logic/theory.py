@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.logic.ranges import is_constant_along
+from relgrad.logic.conditions import is_constant_along
 from relgrad.op import Op, constant, is_constant
 from relgrad.ops.align import insert
 from relgrad.ops.arithmetic import (

@@ -12,6 +12,7 @@ from typing import Any
 
 from quicktions import Fraction
 
+from relgrad.bounds import range_of
 from relgrad.logic.build import build_product, build_sum, number_term
 from relgrad.logic.group import (
     Number,
@@ -30,7 +31,6 @@ from relgrad.logic.group import (
     renamed,
     representable,
 )
-from relgrad.logic.ranges import range_of
 from relgrad.logic.reading import (
     holds_inverse,
     in_floats,

@@ -20,9 +20,9 @@ from math import inf
 from typing import Any
 
 from relgrad.logic.anywhere import BinaryGoal, rewriteso
+from relgrad.logic.conditions import Goal
 from relgrad.logic.goals import eq, fail, ifa, lall, lany
 from relgrad.logic.places import Graph
-from relgrad.logic.ranges import Goal
 from relgrad.logic.unify import State, fresh, walked
 from relgrad.schedule.keys import leads_to
 

@@ -22,7 +22,7 @@ from relgrad.errors import RelgradError
 from relgrad.interpret import interpret, unknown, value_of
 from relgrad.leaf import Input
 from relgrad.logic.build import fit
-from relgrad.logic.ranges import range_of
+from relgrad.logic.conditions import range_of
 from relgrad.op import as_term, is_constant
 from relgrad.term import Term, reachable, rebuild, substitute, subterms, term
 from relgrad.trace.tracer import Tracer

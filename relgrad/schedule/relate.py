@@ -15,9 +15,9 @@ from relgrad.calculus.increment import difference_quotient, incremented, ratio_l
 from relgrad.calculus.remainder import remaindered
 from relgrad.logic.anywhere import BinaryGoal
 from relgrad.logic.build import fit, fitted
+from relgrad.logic.conditions import Goal
 from relgrad.logic.drawn import drawn_product
 from relgrad.logic.goals import ldisj_seq
-from relgrad.logic.ranges import Goal
 from relgrad.logic.rewrite import rewrites
 from relgrad.logic.simplify import (
     cancelled_product,

@@ -28,9 +28,9 @@ from relgrad.conventions import DEFAULT as USUAL
 from relgrad.conventions import Conventions, settled
 from relgrad.errors import DerivationError, OutOfFuel, RelgradWarning
 from relgrad.gradient import Pullback, Pushforward, Tangents, gradient, is_implicit, packed
+from relgrad.logic.conditions import Goal
 from relgrad.logic.goals import bind_goal, ldisj_seq
 from relgrad.logic.heads import head_key
-from relgrad.logic.ranges import Goal
 from relgrad.logic.shown import shows_elementary, sums_multiples
 from relgrad.logic.sink import is_masking
 from relgrad.logic.theory import BAG, PRODUCT, SUM, theories_of
