@@ -10,11 +10,10 @@ from relgrad.bounds import range_of
 from relgrad.logic.conditions import is_nonzero
 from relgrad.logic.group import Number, ProductView, SumView, added, key_of, multiplied, quotient, whole
 from relgrad.logic.heads import head_key, summand_heads
-from relgrad.logic.roots import root
 from relgrad.logic.space import entries
 from relgrad.logic.theory import linear_positions
 from relgrad.logic.unify import is_variable
-from relgrad.logic.view import product_of, sum_of, summand
+from relgrad.logic.view import product_of, root, sum_of, summand
 from relgrad.ops.exponential import exp
 from relgrad.ops.reduction import Sum
 from relgrad.ops.statistics import Size
