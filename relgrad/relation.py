@@ -38,8 +38,7 @@ from relgrad.logic.conditions import (
 from relgrad.logic.entries import centred_exponentso, entrieso, log_probabilityo
 from relgrad.logic.factors import product_logarithmo
 from relgrad.logic.goals import relateo
-from relgrad.logic.heads import Pattern, compile_pattern
-from relgrad.logic.index import Index
+from relgrad.logic.index import Index, Pattern, compile_pattern
 from relgrad.logic.logarithm import logarithmo, unlike_exponentials, without_exponentials
 from relgrad.logic.normalize import normalizedo
 from relgrad.logic.theory import in_product, in_sum, is_contraction, theories_of

@@ -18,7 +18,7 @@ from relgrad.display.text import show
 from relgrad.errors import RelationError
 from relgrad.examine import check
 from relgrad.logic.equality import canonical_key
-from relgrad.logic.heads import head_key
+from relgrad.logic.index import head_key
 from relgrad.logic.unify import is_variable
 from relgrad.op import as_term, is_constant
 from relgrad.ops.arithmetic import add, subtract

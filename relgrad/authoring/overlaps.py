@@ -18,7 +18,7 @@ from relgrad.explore.lazy import Lazy
 from relgrad.logic.aco.goal import eq_aco
 from relgrad.logic.aco.theory import DECLARED
 from relgrad.logic.equality import canonical_key
-from relgrad.logic.heads import head_key
+from relgrad.logic.index import head_key
 from relgrad.logic.theory import theories_of
 from relgrad.logic.unify import fresh, is_variable, label_of, reify_term, unknowns
 from relgrad.op import is_constant

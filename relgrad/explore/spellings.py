@@ -24,8 +24,7 @@ from relgrad.explore.lazy import Lazy
 from relgrad.explore.match import symbolic
 from relgrad.explore.wordings import Wording, Wordings
 from relgrad.logic.build import fit
-from relgrad.logic.heads import compile_pattern
-from relgrad.logic.index import Index
+from relgrad.logic.index import Index, compile_pattern
 from relgrad.logic.theory import theories_of
 from relgrad.logic.unify import fresh, is_variable
 from relgrad.logic.view import product_of

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from relgrad.logic.conditions import Goal, constant_along, nonnegative, positive
-from relgrad.logic.heads import head_key
+from relgrad.logic.index import head_key
 from relgrad.logic.unify import fresh, is_variable, reify_term, unify_terms, unknowns
 from relgrad.op import as_term, is_constant, strong
 from relgrad.relation import same_shape

@@ -13,8 +13,7 @@ from typing import Any
 from unification import unify
 
 from relgrad.logic.conditions import Goal
-from relgrad.logic.heads import compile_pattern
-from relgrad.logic.index import Index
+from relgrad.logic.index import Index, compile_pattern
 from relgrad.logic.match import match
 from relgrad.logic.places import Graph
 from relgrad.logic.theory import theories_of

@@ -8,7 +8,7 @@ from typing import Any, cast
 import kanren.core as core
 
 from relgrad.logic.conditions import Goal
-from relgrad.logic.heads import compile_pattern
+from relgrad.logic.index import compile_pattern
 from relgrad.logic.match import match
 from relgrad.logic.rewrite import rewrites
 from relgrad.logic.unify import State, fresh, is_variable, label_of, reify_term, unknowns

@@ -9,7 +9,7 @@ from quicktions import Fraction
 from relgrad.bounds import range_of
 from relgrad.logic.conditions import is_nonzero
 from relgrad.logic.group import Number, ProductView, SumView, added, key_of, multiplied, quotient, whole
-from relgrad.logic.heads import head_key, summand_heads
+from relgrad.logic.index import head_key, summand_heads
 from relgrad.logic.space import entries
 from relgrad.logic.theory import linear_positions
 from relgrad.logic.unify import is_variable

@@ -17,7 +17,7 @@ from relgrad.logic.associative import applied, has_many_operands, match_bag
 from relgrad.logic.build import broadcasts, build_product, build_sum, fit, fit_to
 from relgrad.logic.conditions import Goal, tests_of
 from relgrad.logic.group import Number, ProductView, SumView, added, multiplied, quotient
-from relgrad.logic.heads import Pattern
+from relgrad.logic.index import Pattern
 from relgrad.logic.match import match, match_product, match_sum, matching
 from relgrad.logic.multiples import (
     adds_no_zero,

@@ -17,7 +17,7 @@ from quicktions import Fraction
 from relgrad.errors import ShapeError
 from relgrad.logic.build import build_product, build_sum, fit
 from relgrad.logic.group import Number, ProductView, SumView, added, key_of, multiplied, whole
-from relgrad.logic.heads import Key, Pattern, head_key, heads_inside, sum_heads, summand_heads
+from relgrad.logic.index import Key, Pattern, head_key, heads_inside, sum_heads, summand_heads
 from relgrad.logic.match import match_factor, match_summand
 from relgrad.logic.rewrite import rewrites
 from relgrad.logic.share import dtype_of

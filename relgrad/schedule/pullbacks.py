@@ -17,8 +17,7 @@ from relgrad.dependence import dependent
 from relgrad.gradient import Gradient, Pullback, fit_cotangent
 from relgrad.logic.conditions import Goal
 from relgrad.logic.goals import equalo, lall
-from relgrad.logic.heads import compile_pattern
-from relgrad.logic.index import Index
+from relgrad.logic.index import Index, compile_pattern
 from relgrad.logic.theory import theories_of
 from relgrad.logic.unify import State, extended, is_variable, reify_term, unknowns
 from relgrad.op import Project, is_constant

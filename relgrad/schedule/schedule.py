@@ -30,8 +30,7 @@ from relgrad.errors import DerivationError, OutOfFuel, RelgradWarning
 from relgrad.gradient import Pullback, Pushforward, Tangents, gradient, is_implicit, packed
 from relgrad.logic.conditions import Goal
 from relgrad.logic.goals import bind_goal, ldisj_seq
-from relgrad.logic.heads import head_key
-from relgrad.logic.shown import shows_elementary, sums_multiples
+from relgrad.logic.index import head_key, shows_elementary, sums_multiples
 from relgrad.logic.sink import is_masking
 from relgrad.logic.theory import BAG, PRODUCT, SUM, theories_of
 from relgrad.logic.unify import State, extended, fresh
