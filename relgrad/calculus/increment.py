@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from relgrad.calculus.change import change_of
 from relgrad.logic.build import build_product, build_sum, fit, fitted
 from relgrad.logic.group import Number, ProductView, SumView, added, multiplied
-from relgrad.logic.share import dtype_of
+from relgrad.logic.parts import dtype_of
 from relgrad.logic.view import product_of, sum_of
 from relgrad.op import as_term, constant
 from relgrad.ops.arithmetic import multiply, subtract

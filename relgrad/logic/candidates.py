@@ -11,7 +11,7 @@ from relgrad.bounds import range_of
 from relgrad.logic.build import build_product, number_term
 from relgrad.logic.group import Number, ProductView, SumView, quotient
 from relgrad.logic.index import exponents
-from relgrad.logic.share import holds
+from relgrad.logic.parts import holds
 from relgrad.logic.space import entries
 from relgrad.logic.unify import State, unknowns
 from relgrad.logic.view import product_of

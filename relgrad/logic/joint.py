@@ -14,7 +14,7 @@ from quicktions import Fraction
 from relgrad.logic.build import build_product, build_sum, number_term
 from relgrad.logic.candidates import factors_like
 from relgrad.logic.group import Number, ProductView, SumView, added, entry, quotient, whole
-from relgrad.logic.share import dtype_of, holds
+from relgrad.logic.parts import dtype_of, holds
 from relgrad.logic.unify import State, is_variable, unknowns
 from relgrad.logic.view import product_of, sum_of
 from relgrad.term import is_term

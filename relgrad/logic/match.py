@@ -27,7 +27,7 @@ from relgrad.logic.conditions import is_constant_along
 from relgrad.logic.equality import equal_ground
 from relgrad.logic.group import Number, ProductView, SumView, added, multiplied, whole
 from relgrad.logic.joint import joint
-from relgrad.logic.share import (
+from relgrad.logic.parts import (
     ProductMatch,
     SumMatch,
     choose_product,

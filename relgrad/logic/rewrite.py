@@ -32,9 +32,9 @@ from relgrad.logic.multiples import (
     times,
     to_the,
 )
+from relgrad.logic.parts import dtype_of
 from relgrad.logic.scopes import scopes
 from relgrad.logic.selected import pushed
-from relgrad.logic.share import dtype_of
 from relgrad.logic.theory import linear_operands
 from relgrad.logic.unify import State, Tested, bind, is_variable, reify_term
 from relgrad.logic.view import product_of, sum_of

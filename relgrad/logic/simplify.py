@@ -20,7 +20,7 @@ from relgrad.logic.group import (
     number_of,
     whole,
 )
-from relgrad.logic.share import dtype_of
+from relgrad.logic.parts import dtype_of
 from relgrad.logic.view import LIMIT, SHARED, product_of, sum_of, summand, summand_key
 from relgrad.op import as_term, constant
 from relgrad.ops.arithmetic import divide, power, reciprocal, sqrt

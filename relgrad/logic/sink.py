@@ -20,7 +20,7 @@ import numpy as np
 from relgrad.logic.build import build_product, build_sum, fit
 from relgrad.logic.conditions import is_constant_along, is_finite
 from relgrad.logic.group import Number, ProductView, SumView, multiplied, renamed
-from relgrad.logic.share import dtype_of
+from relgrad.logic.parts import dtype_of
 from relgrad.logic.space import spread
 from relgrad.logic.view import product_of, sum_of
 from relgrad.op import Constant, constant

@@ -20,7 +20,7 @@ from relgrad.logic.group import (
     quotient,
     whole,
 )
-from relgrad.logic.share import dtype_of
+from relgrad.logic.parts import dtype_of
 from relgrad.logic.space import product
 from relgrad.logic.view import product_of, sum_of
 from relgrad.ops.averages import LogMeanExp

@@ -6,7 +6,7 @@ from typing import Any
 
 from relgrad.logic.build import build_product
 from relgrad.logic.group import ProductView
-from relgrad.logic.share import dtype_of
+from relgrad.logic.parts import dtype_of
 from relgrad.logic.view import product_of
 from relgrad.op import Op, is_constant
 from relgrad.ops.shaping import Transpose, inverse_order

@@ -19,8 +19,8 @@ from relgrad.logic.build import build_product, build_sum, fit
 from relgrad.logic.group import Number, ProductView, SumView, added, key_of, multiplied, whole
 from relgrad.logic.index import Key, Pattern, head_key, heads_inside, sum_heads, summand_heads
 from relgrad.logic.match import match_factor, match_summand
+from relgrad.logic.parts import dtype_of
 from relgrad.logic.rewrite import rewrites
-from relgrad.logic.share import dtype_of
 from relgrad.logic.theory import PRODUCT, SUM
 from relgrad.logic.unify import State, is_variable, reify_term, unknowns
 from relgrad.logic.view import product_of, sum_of

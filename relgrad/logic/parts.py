@@ -1,4 +1,6 @@
-"""Giving factors and summands to the variables of a pattern, and taking out what must be there.
+"""Parts of views: given to the variables of a pattern, and what must be there taken out.
+
+    a·b·c less b     a·c
 
 Nothing here looks inside a term: products and sums are multisets, exponents and coefficients may be split.
 """
