@@ -12,7 +12,7 @@ from relgrad.logic.exponential import is_exponential
 from relgrad.logic.group import ProductView, added, multiplied
 from relgrad.logic.normalize import normalized_product
 from relgrad.logic.parts import dtype_of
-from relgrad.logic.selected import chain_of
+from relgrad.logic.rewrite import chain_of
 from relgrad.logic.view import product_of, sum_of, summand
 from relgrad.op import is_constant
 from relgrad.ops.exponential import exp

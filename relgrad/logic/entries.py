@@ -14,7 +14,7 @@ from relgrad.logic.conditions import Goal
 from relgrad.logic.group import ProductView
 from relgrad.logic.match import match
 from relgrad.logic.parts import without
-from relgrad.logic.selected import Selection, chain_of, commutes, fits, selected
+from relgrad.logic.rewrite import Selection, chain_of, commutes, fits, selected
 from relgrad.logic.theory import inner_product
 from relgrad.logic.unify import State, reify_term, unknowns
 from relgrad.logic.view import product_of

@@ -27,7 +27,7 @@ from relgrad.logic.conditions import is_constant_along
 from relgrad.logic.exponential import is_exponential, parts_of, stated_logarithm, summands_of
 from relgrad.logic.group import ProductView, SumView, added, multiplied
 from relgrad.logic.joined import Joined, Piece, join
-from relgrad.logic.multiples import raised
+from relgrad.logic.rewrite import raised
 from relgrad.logic.space import Extents, nested, product, shape_of, space_of
 from relgrad.logic.view import product_of, sum_of
 from relgrad.op import Constant, constant

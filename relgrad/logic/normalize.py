@@ -20,10 +20,8 @@ from relgrad.logic.group import Number, ProductView, added, multiplied, quotient
 from relgrad.logic.joined import Joined, Piece, join
 from relgrad.logic.logdomain import joined_sum, reading
 from relgrad.logic.match import match
-from relgrad.logic.multiples import raised
 from relgrad.logic.parts import dtype_of, without
-from relgrad.logic.scopes import scopes
-from relgrad.logic.selected import chain_of, commutes, fits, pushed, selected, selections_in
+from relgrad.logic.rewrite import chain_of, commutes, fits, pushed, raised, scopes, selected, selections_in
 from relgrad.logic.turned import turned_product
 from relgrad.logic.unify import State, reify_term
 from relgrad.logic.view import product_of, sum_of
