@@ -12,10 +12,9 @@ from kanren.constraints import neq
 
 import relgrad as rg
 from relgrad.logic import anywhere, match
-from relgrad.logic.anywhere import anywhereo, rewriteso
 from relgrad.logic.equality import equal_ground
+from relgrad.logic.goals import Graph, anywhereo, rewriteso
 from relgrad.logic.laws import commutative
-from relgrad.logic.places import Graph
 from relgrad.ops.arithmetic import add, subtract
 from relgrad.relation import relation
 from relgrad.term import is_term

@@ -19,10 +19,8 @@ from itertools import islice, pairwise
 from math import inf
 from typing import Any
 
-from relgrad.logic.anywhere import BinaryGoal, rewriteso
 from relgrad.logic.conditions import Goal
-from relgrad.logic.goals import eq, fail, ifa, lall, lany
-from relgrad.logic.places import Graph
+from relgrad.logic.goals import BinaryGoal, Graph, eq, fail, ifa, lall, lany, rewriteso
 from relgrad.logic.unify import State, fresh, walked
 from relgrad.schedule.keys import leads_to
 

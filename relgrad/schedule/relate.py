@@ -13,11 +13,10 @@ from typing import Any, NamedTuple
 
 from relgrad.calculus.increment import difference_quotient, incremented, ratio_less_one
 from relgrad.calculus.remainder import remaindered
-from relgrad.logic.anywhere import BinaryGoal
 from relgrad.logic.build import fit, fitted
 from relgrad.logic.conditions import Goal
 from relgrad.logic.drawn import drawn_product
-from relgrad.logic.goals import ldisj_seq
+from relgrad.logic.goals import BinaryGoal, ldisj_seq
 from relgrad.logic.rewrite import rewrites
 from relgrad.logic.simplify import (
     cancelled_product,
