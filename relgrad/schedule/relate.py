@@ -19,20 +19,23 @@ from relgrad.logic.drawn import drawn_product
 from relgrad.logic.goals import BinaryGoal, ldisj_seq
 from relgrad.logic.rewrite import rewrites
 from relgrad.logic.simplify import (
+    averaged_sum,
     cancelled_product,
     cancelled_sum,
+    crossed_sum,
     distributed_product,
     divided_pair,
     divided_sum,
+    factored_square,
     factored_sum,
     gathered_sum,
     joined_reductions,
+    perfect_square,
     rooted_power,
     scattered_product,
     undone,
 )
 from relgrad.logic.sink import sunk_product
-from relgrad.logic.special import averaged_sum, crossed_sum, factored_square, perfect_square
 from relgrad.logic.theory import PRODUCT, SUM, inner_product, theories_of
 from relgrad.logic.unify import State, extended, fresh, label_of, reify_term
 from relgrad.logic.wide import Wide
