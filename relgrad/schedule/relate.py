@@ -17,6 +17,7 @@ from relgrad.logic.build import fit, fitted
 from relgrad.logic.conditions import Goal
 from relgrad.logic.drawn import drawn_product
 from relgrad.logic.goals import BinaryGoal, ldisj_seq
+from relgrad.logic.masks import sunk_product
 from relgrad.logic.rewrite import rewrites
 from relgrad.logic.simplify import (
     averaged_sum,
@@ -35,7 +36,6 @@ from relgrad.logic.simplify import (
     scattered_product,
     undone,
 )
-from relgrad.logic.sink import sunk_product
 from relgrad.logic.theory import PRODUCT, SUM, inner_product, theories_of
 from relgrad.logic.unify import State, extended, fresh, label_of, reify_term
 from relgrad.logic.wide import Wide

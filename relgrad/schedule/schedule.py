@@ -31,7 +31,7 @@ from relgrad.gradient import Pullback, Pushforward, Tangents, gradient, is_impli
 from relgrad.logic.conditions import Goal
 from relgrad.logic.goals import bind_goal, ldisj_seq
 from relgrad.logic.index import head_key, shows_elementary, sums_multiples
-from relgrad.logic.sink import is_masking
+from relgrad.logic.masks import is_masking
 from relgrad.logic.theory import BAG, PRODUCT, SUM, theories_of
 from relgrad.logic.unify import State, extended, fresh
 from relgrad.logic.view import LIMIT, sum_of

@@ -1,8 +1,10 @@
 """Masks: what is multiplied by a known zero is zero, though it may not be finite.
 
+    f·where(c, g, 0)   where(c, f·g, 0)
+
 Floating point has 0·∞ = NaN, so a product with a mask is computed where the mask is not zero only: factors are drawn
-into it, f·where(c, g, 0) = where(c, f·g, 0). This undoes the trap of reverse mode, in which the cotangent of a branch
-that is not taken is a zero, and meets a derivative that need not exist there.
+into it. This undoes the trap of reverse mode, in which the cotangent of a branch that is not taken is a zero, and meets
+a derivative that need not exist there.
 
 Into sums of masks in sums of masks nothing is drawn: each path to the innermost would be written out, and there are
 exponentially many. The factor is masked instead, f·m = where(c, f, 1)·m, where c holds wherever m need not be zero: on
