@@ -18,7 +18,6 @@ from typing import Any
 
 from relgrad.errors import RelationError, RelgradError, is_users
 from relgrad.importable import Immutable, imported, is_importable
-from relgrad.logic.centred import centredo
 from relgrad.logic.conditions import (
     Goal,
     additive,
@@ -35,14 +34,19 @@ from relgrad.logic.conditions import (
     unrelated,
     varying_along,
 )
-from relgrad.logic.entries import centred_exponentso, entrieso, log_probabilityo
-from relgrad.logic.factors import product_logarithmo
 from relgrad.logic.goals import relateo
 from relgrad.logic.index import Index, Pattern, compile_pattern
-from relgrad.logic.logarithm import logarithmo, unlike_exponentials, without_exponentials
-from relgrad.logic.normalize import normalizedo
 from relgrad.logic.theory import in_product, in_sum, is_contraction, theories_of
 from relgrad.logic.unify import fresh, is_variable, unknowns
+from relgrad.logscale.deviations import centredo
+from relgrad.logscale.logarithms import (
+    logarithmo,
+    product_logarithmo,
+    unlike_exponentials,
+    without_exponentials,
+)
+from relgrad.logscale.probabilities import centred_exponentso, entrieso, log_probabilityo
+from relgrad.logscale.quotients import normalizedo
 from relgrad.looks import Shown
 from relgrad.op import as_term, is_constant
 from relgrad.term import Term, is_term, subterms

@@ -41,6 +41,7 @@ ORDER = (
     "trace",
     "step",
     "logic",
+    "logscale",
     "relation",
     "conventions",
     "dependence",

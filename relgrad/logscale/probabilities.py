@@ -1,4 +1,7 @@
-"""Entries of an array, and means of them, less the log-sum-exp of the whole: log-probabilities, which do not cancel."""
+"""Entries of an array, and means of them, less the log-sum-exp of the whole: log-probabilities, which do not cancel.
+
+x[i] − log Σ e^x      log_softmax(x)[i]
+"""
 
 from __future__ import annotations
 

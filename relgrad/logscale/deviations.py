@@ -1,7 +1,9 @@
 """What sums to zero, and sums against it, in which only distances from a mean count.
 
-The pullbacks of a softmax and of its logarithm sum to zero along its axes: Σ x·t = Σ (x - c)·t for every c. Where x is
-large and varies little, the left side cancels; the right side does not if c is near the x that count.
+    Σ x·t = Σ (x − c)·t      for every c, where Σ t = 0
+
+The pullbacks of a softmax and of its logarithm sum to zero along its axes. Where x is large and varies little, the left
+side cancels; the right side does not if c is near the x that count.
 """
 
 from __future__ import annotations
