@@ -125,8 +125,17 @@ def bound_in(package: str) -> frozenset[str]:
     if package not in MODULES:
         return frozenset()
     body = ast.parse(MODULES[package].read_text()).body
-    names = [a for node in body if isinstance(node, ast.ImportFrom) for a in node.names]
-    return frozenset(a.asname or a.name for a in names)
+    names = [(node.module, a) for node in body if isinstance(node, ast.ImportFrom) for a in node.names]
+    own = {a.asname or a.name for _, a in names if a.name != "*"}
+    return frozenset(own.union(*[exported_from(module) for module, a in names if a.name == "*" and module]))
+
+
+def exported_from(module: str) -> list[str]:
+    """Return the names that a module lists in its `__all__`."""
+    for node in ast.parse(MODULES[module].read_text()).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            return list(ast.literal_eval(node.value))
+    return []
 
 
 def _without_type_checking(tree: ast.AST) -> Iterator[ast.AST]:

@@ -15,6 +15,12 @@ from relgrad.ops.softmax import Softmax
 from relgrad.ops.structure import broadcast_like
 from relgrad.types import Shape
 
+__all__ = [
+    "logmeanexp",
+    "mean_minus",
+    "sum_minus",
+]
+
 
 class _Reduced(RowsOp):
     """An op whose axes stay with extent 1."""

@@ -21,6 +21,13 @@ from relgrad.ops.structure import broadcast_like
 from relgrad.term import Term
 from relgrad.types import REAL, Interval
 
+__all__ = [
+    "complement",
+    "deviation",
+    "log_softmax_pullback",
+    "softmax_pullback",
+]
+
 
 class _Map(RowsOp):
     """A map of g, linear, under weights p; a change of a common offset of g, or scale of p, is exact."""

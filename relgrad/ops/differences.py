@@ -24,6 +24,34 @@ from relgrad.ops.stable import bose, expit, softplus, xlog1py
 from relgrad.ops.trigonometric import arctan, cos, sin, tan
 from relgrad.types import POSITIVE, REAL, Interval
 
+__all__ = [
+    "annuity",
+    "arctan_difference",
+    "bose_difference",
+    "boxcox",
+    "cbrt_difference",
+    "cos_difference",
+    "cosh_difference",
+    "exp_difference",
+    "expit_difference",
+    "itakura_saito",
+    "kl_divergence",
+    "log_cosh_difference",
+    "log_difference",
+    "log_quotient",
+    "power1p",
+    "power1pm1",
+    "power_difference",
+    "product_difference",
+    "ratio_minus_one",
+    "sech_squared_difference",
+    "sin_difference",
+    "sinh_difference",
+    "softplus_difference",
+    "tan_difference",
+    "xlogx_difference",
+]
+
 
 def _power_slope(g: Any, x: Any, a: Any, y: Any) -> Any:
     """Return g·a·xᵃ⁻¹; a - 1 may round where the slope at y is taken from it, since they must look alike to cancel."""

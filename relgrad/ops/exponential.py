@@ -18,6 +18,12 @@ from relgrad.ops.intervals import added, increasing, larger, magnitude
 from relgrad.term import Term
 from relgrad.types import NONNEGATIVE, POSITIVE, Interval
 
+__all__ = [
+    "log_cosh",
+    "sech_squared",
+]
+
+
 LN2, LN10 = math.log(2), math.log(10)
 _AT_LEAST_ONE = Interval(1.0)
 _ABOVE_MINUS_ONE = Interval(-1.0, math.inf, True)

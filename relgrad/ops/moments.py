@@ -17,6 +17,13 @@ from relgrad.ops.stable import xdivy
 from relgrad.term import Term, term
 from relgrad.types import NONNEGATIVE, REAL, Interval, Shape, broadcast_shapes
 
+__all__ = [
+    "centred",
+    "log_prod",
+    "prod1pm1",
+    "prod_power",
+]
+
 
 class Centred(RowsOp):
     """x - mean(x) over axes; linear and its own adjoint."""

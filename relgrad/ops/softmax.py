@@ -18,6 +18,13 @@ from relgrad.ops.rows import RowsOp, build, differentiable, promoted, total
 from relgrad.term import Term, Unknown, term
 from relgrad.types import REAL, Interval, Shape, Type, array_type, broadcast_shapes
 
+__all__ = [
+    "gibbs",
+    "log_softmax",
+    "logsumexp",
+    "softmax",
+]
+
 
 class _Weighted(RowsOp):
     """An op of x and, optionally, weights."""

@@ -17,6 +17,16 @@ from relgrad.ops.elementwise import elementwise
 from relgrad.ops.families import digamma
 from relgrad.types import POSITIVE, REAL, UNIT, Interval
 
+__all__ = [
+    "beta",
+    "betaln",
+    "erf",
+    "erfc",
+    "gamma",
+    "gammaln",
+    "log_ndtr",
+]
+
 
 def _ball_ndtr(x: Any) -> Any:
     return (-x / (x * 0 + 2).sqrt()).erfc() / 2

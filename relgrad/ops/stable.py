@@ -17,48 +17,29 @@ from relgrad.contract import Laws
 from relgrad.implementations import implements
 from relgrad.ops.elementwise import elementwise
 from relgrad.ops.families import (
-    cosc_n,
-    digamma,
-    erfcx,
-    exprel,
     exprel_n,
-    log1prel_n,
-    sinc_n,
 )
-from relgrad.ops.special import erf, erfc, gammaln, log_ndtr, ndtr
 from relgrad.types import NONNEGATIVE, POSITIVE, REAL, UNIT, Interval
 
 __all__ = [
     "bose",
-    "cosc_n",
-    "digamma",
     "entr",
-    "erf",
-    "erfc",
-    "erfcx",
     "expit",
     "expit_entropy",
-    "exprel",
-    "exprel_n",
-    "gammaln",
     "log1mexp",
-    "log1pexp",
-    "log1prel_n",
     "log_cloglog",
     "log_expit",
     "log_exprel",
-    "log_ndtr",
     "log_sinhc",
     "logdiffexp",
     "logit",
-    "ndtr",
     "rel_entr",
-    "sinc_n",
     "softplus",
     "xdivy",
     "xlog1py",
     "xlogy",
 ]
+
 
 NEGATIVE = Interval(-math.inf, 0.0, open_high=True)
 
