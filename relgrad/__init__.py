@@ -54,7 +54,7 @@ from relgrad.implementations import implements
 from relgrad.leaf import disconnected, grad_not_implemented, grad_undefined
 from relgrad.logic.aco.goal import eq_aco
 from relgrad.logic.aco.theory import AC, DECLARED, FREE, Theory
-from relgrad.logic.anywhere import anywhereo, rewriteso
+from relgrad.logic.goals import anywhereo, rewriteso
 from relgrad.logic.laws import (
     absorbing,
     associative,

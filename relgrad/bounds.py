@@ -29,6 +29,14 @@ def range_of(t: Any) -> Interval:
     return kept(t, "range", _range)
 
 
+def told(answer: Any, t: Term) -> Any:
+    """Return an op's answer to a question about an application, where it may be a function of the operands' ranges.
+
+    told(log.finite, log(x)) = log.finite(range of x)
+    """
+    return answer(*map(range_of, t.rands)) if callable(answer) else answer
+
+
 def narrow(t: Term, known: Interval) -> Interval:
     """Let the range of a term be what it is and `known` together, for as long as the term lives; return it.
 

@@ -6,7 +6,7 @@ where Aesara has an `Apply`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -28,7 +28,7 @@ class Laws(Shown):
     f(a + b) = f(a)·f(b); `inverse` names f⁻¹; `monotone` is +1 or -1 where f is increasing or decreasing;
     `selects` says that every entry of the result is an entry of the first operand, so that it commutes with
     every function of single entries; `extreme` is +1 where no operand is larger than the result, -1 where none is
-    smaller.
+    smaller; `parity` is +1 where f(−x) = f(x), -1 where f(−x) = −f(x), and 0 where theories need not know.
     """
 
     associative: bool = False
@@ -42,6 +42,7 @@ class Laws(Shown):
     homomorphism: tuple[str, str] | None = None
     selects: bool = False
     extreme: int = 0
+    parity: int = 0
 
     def __post_init__(self) -> None:
         joins = self.associative or self.commutative
@@ -75,6 +76,10 @@ SELECTION = Laws(linear=(0,), selects=True)
 """The laws of an op that moves or picks entries of its first operand."""
 
 
+FRESH: Mapping[int, Sequence[int]] = MappingProxyType({})
+"""The `view_map` of an op whose results share memory with no input."""
+
+
 class Contract:
     """The questions to an op about evaluation, differentiation and reasoning; `Op` adds identity and application."""
 
@@ -87,10 +92,14 @@ class Contract:
     elementwise: bool = False
     implicit: bool = False
     """Whether it is expanded, and never computed."""
-    raises: bool = False
-    """Whether evaluation raises for some values of operands that have the right types: a singular matrix."""
     destroy_map: Mapping[int, Sequence[int]] = MappingProxyType({})
     """Which inputs `perform` overwrites, by output; it gets copies of them."""
+    view_map: Mapping[int, Sequence[int]] | None = None
+    """Which inputs the memory of each output may be that of; None where nothing is said, and any may be."""
+    read_only: bool = False
+    """Whether what shares the memory of an input must not be written to, as entries that are repeated in place."""
+    named: bool = True
+    """Whether generated source names results after the op; t1, t2, … where entries are but moved or chosen."""
     distance: tuple[int, int, int] | None = None
     """Which inputs are x, y and their distance x − y, of an op that is told it besides, and 0 where that is."""
 
@@ -148,7 +157,7 @@ class Contract:
         ]
 
     def may_raise(self, node: Term) -> bool:
-        """Whether computing an application raises for some values of its operands: an index that names no entry."""
+        """Whether evaluation raises for some values of operands that have the right types: a singular matrix."""
         return False
 
     def _checked(self, i: int, value: Any, kind: Any) -> Any:
@@ -178,10 +187,6 @@ class Contract:
     def do_constant_folding(self, fgraph: Any, node: Term) -> bool:
         """Whether an application to constants may be computed once and for all."""
         return True
-
-    def flops(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> int:
-        """Return the number of floating point operations, given shapes of inputs and outputs."""
-        return sum(int(np.prod(shape)) for shape in outputs)
 
     def infer_shape(
         self, fgraph: Any, node: Term, shapes: Sequence[tuple[Any, ...]]
@@ -222,6 +227,19 @@ class Contract:
         """For each input, for each output: whether the entries of the one affect those of the other."""
         return [[True] * self.n_outputs for _ in node.rands]
 
+    # Where analysis leaves a choice
+
+    def under(self, conventions: Any) -> Any:
+        """Return an op with the derivatives that conventions give this one; it is applied as this one itself."""
+        return self
+
+    def settled(self, conventions: Any, *operands: Any) -> tuple[str, Any] | None:
+        """Return the convention that gives the application another value than the usual one, and that value, or None.
+
+        Operands and value are symbolic arrays. entr(x): ("zero_log", np.where(x == 0, np.nan, entr(x))).
+        """
+        return None
+
     # Reasoning
 
     def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
@@ -250,6 +268,55 @@ class Contract:
     def range_of(self, *ranges: Interval) -> Interval:
         """Return where the entries of the result lie, from where those of the inputs lie."""
         return REAL
+
+    finite: bool | Callable[..., bool] = False
+    """Whether results are finite wherever operands are, short of overflow; or that, of the ranges of operands.
+
+    log(x): x.low > 0. What is bounded is finite anyway.
+    """
+    jumps: bool = False
+    """Whether it is constant but for jumps, as ⌊x⌋ is."""
+    divisors: tuple[int, ...] = ()
+    """The operands of which only a zero makes the result infinite, though others are finite: y of x/y."""
+
+    grows: bool = False
+    """Whether results may leave the range of floats though operands are in it, as eˣ and x·y do."""
+    out_of_range: str = "returns"
+    """What becomes of operands that have left the range of floats.
+
+    "stays": the result has left it as well, as x + y; "absorbed": it is right nonetheless, as e⁻ˣ is 0; "returns": it
+    may be in range again, and wrong, as log x.
+    """
+
+    elementary: bool = False
+    """Whether equations between functions of exponentials are about it: eˣ, sinh x, cosh x, tanh x."""
+    zero_first: bool = False
+    """Whether it is 0 where the first operand is, whatever the others are: x·log y."""
+    word: str = ""
+    """What the names of rows call it; its own name if this is empty."""
+    negation: Any = None
+    """The comparison that holds where this one does not, but for NaN: x ≥ y of x < y."""
+    mirrored: Any = None
+    """The comparison of exchanged operands: y > x of x < y."""
+    solutions: Callable[[float], Interval] | None = None
+    """Where x lies if the comparison of x with a number holds: below 2, of x < 2."""
+    as_sum: tuple[int, ...] = ()
+    """How the theory of sums reads an application: the coefficient of each operand; or not at all."""
+    as_product: tuple[int, tuple[Any, ...]] | None = None
+    """How the theory of products reads an application: a coefficient, and each operand's exponent; or not at all."""
+    rounds: bool = True
+    """Whether results are rounded; not where entries are moved, picked, joined, compared, or change their signs."""
+    tolerant: bool = False
+    """Whether an operand needs no more digits than it has after the point: eˣ⁺ᵈ = eˣ·(1 + d), and ⌊x + d⌋ = ⌊x⌋."""
+    cancels: str = ""
+    """Where the error of a computed operand grows, if it does.
+
+    "sum": summands are near each other in size, and of opposite signs; "zeros": the result vanishes where the operand
+    does not, as log u at 1; "branches": the operand nears 1 or -1 in size, as that of arcsin u; "centre": it is far
+    from 0 beside the result, u less its mean; "rows": those of a matrix are nearly dependent, and eliminated.
+    """
+    rough: tuple[int, ...] | Callable[..., tuple[int, ...]] = ()
+    """The operands in which there is no derivative where they are 0, as √x; or those, of the ranges of operands."""
 
     continues: bool = False
     """Whether the derivatives are real outside the domain as well, as 1/x is where log x is not."""

@@ -7,26 +7,18 @@ subgradient of least norm for derivatives at kinks, and for ties the mean of the
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
-from relgrad.errors import ConventionError, GradientError
-from relgrad.op import Op, as_term
-from relgrad.ops.arithmetic import absolute, fabs, hypot, inverse_radius
-from relgrad.ops.deviation import Deviation, LogSoftmaxPullback, SoftmaxPullback
-from relgrad.ops.elementwise import Elementwise
-from relgrad.ops.entropies import xlog_ratio
-from relgrad.ops.extremes import Max, Min
-from relgrad.ops.lengths import Norm
-from relgrad.ops.selection import fmax, fmin, maximum, minimum
-from relgrad.ops.softmax import LogSumExp, Softmax
-from relgrad.ops.stable import entr, rel_entr, xdivy, xlog1py, xlogy
+from relgrad.errors import ConventionError
+from relgrad.op import as_term
 from relgrad.step import Step
 from relgrad.term import Term, rebuild
 from relgrad.trace.tracer import Tracer
+from relgrad.types import ArrayType
 
 TIES = ("share", "first", "last")
 UNDEFINED = ("propagate", "real")
@@ -95,166 +87,21 @@ def _require(holds: bool, name: str, value: Any, allowed: str) -> None:
 DEFAULT = Conventions()
 
 
-# A zero whose derivatives of every order are undefined at 0 as well.
-vanishing = Elementwise(
-    "vanishing",
-    lambda x: np.where(x == 0, np.nan, 0.0),
-    lambda g, out, x: g * vanishing(x),
-    code="np.where({} == 0, np.nan, 0.0)",
-    ball=lambda x: x * 0 if x != 0 else type(x)("nan"),
-    strict=False,
-)
-
-
-def differentiated(op: Op, conventions: Conventions) -> Op:
-    """Return an op whose derivatives are those of `op` under the conventions; it is applied as `op` itself."""
-    zero, ties = conventions.norm_at_zero, conventions.ties
-    if zero != 0:
-        if isinstance(op, Norm):
-            return _Sloped(op, zero)
-        if op is absolute or op is fabs:
-            return _Ruled(op, lambda g, out, x: g * _at_zero(np.sign(x), x, zero))
-        if op is hypot:
-            return _Ruled(
-                op,
-                lambda g, out, x, y: g * _at_zero(x * inverse_radius(x, y), out, zero),
-                lambda g, out, x, y: g * _at_zero(y * inverse_radius(x, y), out, zero),
-            )
-    if ties != "share":
-        if op in _WINS:
-            wins, last = _WINS[op], ties == "last"
-            return _Ruled(
-                op,
-                lambda g, out, x, y: np.where(wins(x, y) if last else _or_tie(wins, x, y), g, 0.0),
-                lambda g, out, x, y: np.where(_or_tie(wins, y, x) if last else wins(y, x), g, 0.0),
-            )
-        if type(op) is Max or type(op) is Min:
-            return _Picking(op, ties == "last")
-    return op
-
-
-def _at_zero(slope: Any, x: Any, value: float) -> Any:
-    """Return a slope, or where x is 0 what is taken there; an undefined one stays so when it is differentiated."""
-    return slope + vanishing(x) if math.isnan(value) else np.where(x == 0, value, slope)
-
-
-def _or_tie(wins: Callable[..., Any], x: Any, y: Any) -> Any:
-    return np.logical_or(wins(x, y), np.equal(x, y))
-
-
-_WINS: dict[Op, Callable[..., Any]] = {
-    maximum: np.greater,
-    minimum: np.less,
-    fmax: lambda x, y: np.logical_or(np.greater(x, y), np.isnan(y)),
-    fmin: lambda x, y: np.logical_or(np.less(x, y), np.isnan(y)),
-}
-"""When an operand is the result, for certain."""
-
-
-class _Under(Op):
-    """Derivative rules that stand for those of another op, which is what is applied."""
-
-    original: Op
-
-    def __call__(self, *inputs: Any, **options: Any) -> Any:
-        return self.original(*inputs)
-
-
-class _Ruled(_Under, Elementwise):
-    """An elementwise op with other rules."""
-
-    def __init__(self, original: Any, *rules: Any):
-        super().__init__(original.label, original.function, *rules)
-        self.original = original
-
-
-class _Sloped(_Under, Norm):
-    """A norm with another slope at 0."""
-
-    def __init__(self, original: Norm, value: float):
-        super().__init__(original.axes)
-        self.original, self.value = original, value
-
-    def slope(self, x: Any) -> Any:
-        assert isinstance(self.original, Norm)
-        return _at_zero(self.original.slope(x), self.original(x), self.value)
-
-
-class _Picking(_Under, Max):
-    """A largest or smallest entry that is the first or last of those that tie."""
-
-    def __init__(self, original: Max | Min, last: bool):
-        super().__init__(original.axes)
-        self.original, self.last = original, last
-
-    def _ties(self, x: Any, out: Any) -> tuple[Any, Any]:
-        extents = [x.shape[a] if a - len(x.shape) in self.axes else 1 for a in range(len(x.shape))]
-        if None in extents:
-            raise GradientError(
-                f"which entry is the {'last' if self.last else 'first'} along an unknown extent is not known",
-                cure="state the extents, or let those that tie share: ties='share'",
-            )
-        count = math.prod(extents)
-        places = np.arange(count).astype(x.dtype).reshape(extents)
-        pick, never = (np.max, -1) if self.last else (np.min, count)
-        mask = np.equal(places, pick(np.where(x == out, places, never), axis=self.axes, keepdims=True))
-        return mask, np.sum(mask, axis=self.axes, dtype=x.dtype, keepdims=True)
-
-
-def exchanged(conventions: Conventions) -> frozenset[Any]:
-    """Return the elementwise ops whose values `settled` exchanges: they must be seen there, and not within another."""
-    return frozenset(_ZERO_LOGS) if math.isnan(conventions.zero_log) else frozenset()
-
-
 def settled(roots: Sequence[Term], conventions: Conventions) -> tuple[list[Term], list[Step]]:
     """Return roots with the values that the conventions give them where they are open, and the steps to them."""
-    rows: dict[Any, tuple[str, Callable[..., Any]]] = {}
-    if math.isnan(conventions.zero_log):
-        rows |= {op: ("zero_log", _undefined(op, where)) for op, where in _ZERO_LOGS.items()}
-    if conventions.masked == 0:
-        rows |= dict.fromkeys(_SOFTMAXES, ("masked", _unweighted))
     steps: list[Step] = []
+    if not math.isnan(conventions.zero_log) and conventions.masked != 0:
+        return list(roots), steps
 
     def change(old: Term, rands: tuple[Any, ...]) -> Any:
         new = old if all(a is b for a, b in zip(rands, old.rands, strict=True)) else old.op.make_node(*rands)
-        row = rows.get(old.op) or rows.get(type(old.op))
-        if row is None:
+        arrays = all(isinstance(x.type, ArrayType) for x in rands)
+        found = old.op.settled(conventions, *map(Tracer, rands)) if arrays else None
+        if found is None:
             return new
-        name, rule = row
-        result = as_term(rule(old.op, *[Tracer(x) for x in rands]))
+        name, value = found
+        result = as_term(value)
         steps.append(Step("convention", name, new, result, "the convention of this call"))
         return result
 
-    return (rebuild(roots, change) if rows else list(roots)), steps
-
-
-def _undefined(op: Op, where: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda _, *operands: np.where(where(*operands), np.nan, op(*operands))
-
-
-def _both(x: Any, y: Any) -> Any:
-    return np.logical_and(x == 0, y == 0)
-
-
-_ZERO_LOGS: dict[Op, Callable[..., Any]] = {
-    xlogy: _both,
-    xdivy: _both,
-    xlog1py: lambda x, y: np.logical_and(x == 0, y == -1),
-    entr: lambda x: x == 0,
-    rel_entr: lambda x, y: x == 0,
-    xlog_ratio: lambda x, y: x == 0,
-}
-"""Where the ops that have 0·log 0 = 0 take it."""
-
-
-def _unweighted(op: Any, *operands: Any) -> Any:
-    """Return 0 for a softmax over nothing, and for what is multiplied by it."""
-    value = op(*operands)
-    if type(op) is Softmax:
-        return np.where(LogSumExp(op.axes)(*operands) == -np.inf, 0.0, value)
-    g, p = operands
-    nothing = np.sum(np.abs(p), axis=op.axes, keepdims=True) == 0
-    return np.where(nothing, 0.0 if type(op) is SoftmaxPullback else g, value)
-
-
-_SOFTMAXES = (Softmax, SoftmaxPullback, LogSoftmaxPullback, Deviation)
+    return rebuild(roots, change), steps

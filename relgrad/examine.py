@@ -29,7 +29,9 @@ from relgrad.explore.expressions import term
 from relgrad.explore.reasons import Reason, Reasons, Rewrites, nearest_rows, reasons, rewrites_of
 from relgrad.explore.spellings import Spellings
 from relgrad.explore.spellings import spellings as spellings_of
-from relgrad.logic import Goal, State, equalo, walked
+from relgrad.logic.conditions import Goal
+from relgrad.logic.goals import equalo
+from relgrad.logic.unify import State, walked
 from relgrad.looks import Shown
 from relgrad.op import Op, as_term
 from relgrad.progress import progress

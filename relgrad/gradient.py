@@ -15,7 +15,7 @@ from collections.abc import Container, Iterator, Sequence
 from typing import Any
 
 from relgrad.constancy import where_moving, without_infinite
-from relgrad.conventions import DEFAULT, Conventions, differentiated
+from relgrad.conventions import DEFAULT, Conventions
 from relgrad.dependence import dependent, depths
 from relgrad.errors import GradientError
 from relgrad.leaf import Anchor, Input, Known
@@ -239,7 +239,7 @@ def pull_back(
     parts = g if isinstance(g, dict) else dict.fromkeys(range(len(outputs)), g)
     gradients = [Tracer(parts[i]) if i in parts else None for i in range(len(outputs))]
     # An operand that nobody asks about gets no cotangent, so its rule is not even run where rules are rows.
-    cotangents = differentiated(v.op, conventions).L_op([Tracer(x) for x in v.rands], outputs, gradients)
+    cotangents = v.op.under(conventions).L_op([Tracer(x) for x in v.rands], outputs, gradients)
     if len(cotangents) != len(v.rands):
         raise GradientError(f"op {v.op} returned {len(cotangents)} cotangents for {len(v.rands)} operands")
     shapes = [x.type.shape for x in (*v.rands, *outputs_of(v)) if isinstance(x.type, ArrayType)]
@@ -288,7 +288,7 @@ class Tangents:
         if all(p is None for p in points):
             self.tangents[v] = None
             return v, [None]
-        op = differentiated(v.op, self.conventions)
+        op = v.op.under(self.conventions)
         results = op.R_op([Tracer(x) for x in v.rands], [None if p is None else Tracer(p) for p in points])
         fitted: list[Any] = [None if r is None else as_term(r) for r in results]
         for i, (r, out) in enumerate(zip(fitted, outputs_of(v), strict=True)):

@@ -60,6 +60,7 @@ class Anchor(Op):
     """
 
     __props__ = ("serial",)
+    rounds = False
 
     def __init__(self, serial: int):
         self.serial = serial

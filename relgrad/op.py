@@ -216,6 +216,7 @@ class Pack(Op):
     """Several terms as the outputs of one: what stands for an op of several outputs once it is written out."""
 
     __props__ = ()
+    rounds = False
 
     def type_of(self, rands: tuple[Term, ...]) -> Type:
         return TupleType(tuple(rand.type for rand in rands))
@@ -232,6 +233,7 @@ class Project(Op):
 
     __props__ = ("index",)
     arity = 1
+    rounds = False
 
     def __init__(self, index: int):
         self.index = index

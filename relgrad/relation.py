@@ -18,50 +18,39 @@ from typing import Any
 
 from relgrad.errors import RelationError, RelgradError, is_users
 from relgrad.importable import Immutable, imported, is_importable
-from relgrad.logic import (
+from relgrad.logic.conditions import (
     Goal,
-    Index,
-    Pattern,
     additive,
-    centred_exponentso,
-    centredo,
-    compile_pattern,
     constant_along,
-    entrieso,
     finite,
-    fresh,
-    in_product,
-    in_sum,
-    is_contraction,
-    is_variable,
-    log_probabilityo,
-    logarithmo,
     maybe_large,
     maybe_one,
     negative,
     nonnegative,
-    normalizedo,
     number,
     positive,
-    product_logarithmo,
-    relateo,
     same_shape,
-    theories_of,
     unknown,
-    unknowns,
-    unlike_exponentials,
     unrelated,
     varying_along,
+)
+from relgrad.logic.goals import relateo
+from relgrad.logic.index import Index, Pattern, compile_pattern
+from relgrad.logic.theory import in_product, in_sum, is_contraction, theories_of
+from relgrad.logic.unify import fresh, is_variable, unknowns
+from relgrad.logscale.deviations import centredo
+from relgrad.logscale.logarithms import (
+    logarithmo,
+    product_logarithmo,
+    unlike_exponentials,
     without_exponentials,
 )
+from relgrad.logscale.probabilities import centred_exponentso, entrieso, log_probabilityo
+from relgrad.logscale.quotients import normalizedo
 from relgrad.looks import Shown
 from relgrad.op import as_term, is_constant
-from relgrad.ops.exponential import cosh, exp, sinh, tanh
 from relgrad.term import Term, is_term, subterms
 from relgrad.trace.tracer import Tracer
-
-EXPONENTIALS = frozenset([cosh, exp, sinh, tanh])
-"""The functions of which elementary rows are."""
 
 __all__ = [
     "Library",
@@ -140,7 +129,7 @@ class Relation(Immutable, Shown):
     def elementary(self) -> bool:
         """Whether both sides are made of sums, products, powers and exponentials of variables, without a condition."""
         parts = list(subterms(*[side for side in (self.left, self.right) if is_term(side)]))
-        read = (in_product(t.op) or in_sum(t.op) or t.op in EXPONENTIALS for t in parts if not is_constant(t))
+        read = (in_product(t.op) or in_sum(t.op) or t.op.elementary for t in parts if not is_constant(t))
         return not self.conditions and all(read) and not any(is_contraction(t) for t in parts)
 
     def __call__(self, u: Any, v: Any) -> Goal:

@@ -16,8 +16,11 @@ from kanren.constraints import neq
 import relgrad as rg
 from relgrad.contract import Laws
 from relgrad.interpret import interpret
-from relgrad.logic import eq_aco, equal_ground, equalo, fresh
+from relgrad.logic.aco.goal import eq_aco
 from relgrad.logic.aco.theory import Theory
+from relgrad.logic.equality import equal_ground
+from relgrad.logic.goals import equalo
+from relgrad.logic.unify import fresh
 from relgrad.op import as_term, constant
 from relgrad.ops.arithmetic import add, divide, multiply, negative, reciprocal, sqrt, square, subtract
 from relgrad.ops.exponential import exp, log

@@ -11,10 +11,10 @@ from kanren import conde, eq, lall, run, var
 from kanren.constraints import neq
 
 import relgrad as rg
-from relgrad.logic import anywhere, equal_ground, match
-from relgrad.logic.anywhere import anywhereo, rewriteso
+from relgrad.logic import goals, match
+from relgrad.logic.equality import equal_ground
+from relgrad.logic.goals import Graph, anywhereo, rewriteso
 from relgrad.logic.laws import commutative
-from relgrad.logic.places import Graph
 from relgrad.ops.arithmetic import add, subtract
 from relgrad.relation import relation
 from relgrad.term import is_term
@@ -338,4 +338,4 @@ def test_a_state_is_never_changed():
     for new in anywhereo(swap(1, 2), ("f", 1, ("g", 1)), q)(state):
         kept = dict(new)
         assert state == {} and new == kept
-    assert anywhere.match is match.match
+    assert goals.match is match.match

@@ -11,7 +11,9 @@ from kanren import run
 
 import relgrad as rg
 from relgrad.contract import Laws
-from relgrad.logic import equal_ground, equalo, fresh
+from relgrad.logic.equality import equal_ground
+from relgrad.logic.goals import equalo
+from relgrad.logic.unify import fresh
 from relgrad.op import as_term
 from relgrad.ops.exponential import exp
 from relgrad.ops.trigonometric import cos, sin

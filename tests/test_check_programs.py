@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import relgrad as rg
-from relgrad.logic import number, product_of, reify_term, sum_of
+from relgrad.logic.conditions import finding, number
 from relgrad.logic.match import match
-from relgrad.logic.ranges import finding
+from relgrad.logic.unify import reify_term
+from relgrad.logic.view import product_of, sum_of
 from relgrad.ops import log_prod
 from relgrad.ops.exponential import exp
 from relgrad.ops.reduction import Sum

@@ -13,7 +13,7 @@ from unification import var
 
 import relgrad.kernels
 from relgrad.display.text import show
-from relgrad.logic import fresh
+from relgrad.logic.unify import fresh
 from relgrad.op import Op, constant
 from relgrad.trace.trace import trace
 from relgrad.trace.tracer import Tracer

@@ -14,7 +14,7 @@ from kanren import fact
 import relgrad as rg
 from relgrad.explore.answers import Answer, Answers
 from relgrad.explore.lazy import SHOWN
-from relgrad.logic import equal_ground
+from relgrad.logic.equality import equal_ground
 from relgrad.ops.arithmetic import add
 
 X, Y, Z = (rg.symbol(name) for name in "xyz")

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from relgrad.logic.laws import known_ops
+
 ROOT = Path(__file__).resolve().parent.parent
 ENGINE = ROOT / "relgrad"
 
@@ -39,6 +41,7 @@ ORDER = (
     "trace",
     "step",
     "logic",
+    "logscale",
     "relation",
     "conventions",
     "dependence",
@@ -122,8 +125,17 @@ def bound_in(package: str) -> frozenset[str]:
     if package not in MODULES:
         return frozenset()
     body = ast.parse(MODULES[package].read_text()).body
-    names = [a for node in body if isinstance(node, ast.ImportFrom) for a in node.names]
-    return frozenset(a.asname or a.name for a in names)
+    names = [(node.module, a) for node in body if isinstance(node, ast.ImportFrom) for a in node.names]
+    own = {a.asname or a.name for _, a in names if a.name != "*"}
+    return frozenset(own.union(*[exported_from(module) for module, a in names if a.name == "*" and module]))
+
+
+def exported_from(module: str) -> list[str]:
+    """Return the names that a module lists in its `__all__`."""
+    for node in ast.parse(MODULES[module].read_text()).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            return list(ast.literal_eval(node.value))
+    return []
 
 
 def _without_type_checking(tree: ast.AST) -> Iterator[ast.AST]:
@@ -211,6 +223,99 @@ def test_the_engine_names_no_relation():
     for name in ENGINE_MODULES:
         words = set(re.findall(r"\w+", re.sub(r'"""(?s:.*?)"""', "", MODULES[name].read_text())))
         assert not words & {n for n in names if n.count("_") >= 2}, name
+
+
+NAMES_OF_NUMPY = {
+    "trace": "what a user calls is named as NumPy, Python and SciPy name it",
+    "kernels": "what doubled and extended arithmetic replace are NumPy's functions",
+    "display.latex": "formulas are read from source text, in which NumPy's functions stand",
+    "authoring.search": "a thesaurus of words that people type",
+}
+"""Where tables are keyed by names that are not those of ops, though some are called alike, and why."""
+CONDITIONS = {"positive", "negative"}
+"""Conditions of rows, which are called as ops are."""
+Display = ast.Dict | ast.Set | ast.List | ast.Tuple
+
+
+@cache
+def op_names() -> frozenset[str]:
+    return frozenset(op.name for op in known_ops()) - CONDITIONS
+
+
+def tables(tree: ast.Module) -> Iterator[int]:
+    """Yield the lines of tables keyed by ops or their names, and of questions asked of a name.
+
+    `frozenset(["exp", "log"])`, `{maximum: np.greater, minimum: np.less}`, `op.name in …`, `op.name == "sqrt"`,
+    `table[op.name]`, `table.get(op.name)`
+    """
+    sources = [
+        n for n in tree.body if isinstance(n, ast.ImportFrom) and (n.module or "").startswith("relgrad.ops")
+    ]
+    ops = {a.asname or a.name for n in sources for a in n.names if not (a.asname or a.name)[0].isupper()}
+    kept = {id(n) for top in tree.body if isinstance(top, (ast.Assign, ast.AnnAssign)) for n in ast.walk(top)}
+    for node in ast.walk(tree):
+        if isinstance(node, Display):
+            keys = [k for k in (node.keys if isinstance(node, ast.Dict) else node.elts) if k is not None]
+            words = [k.value for k in keys if isinstance(k, ast.Constant) and isinstance(k.value, str)]
+            named = [word for word in words if word in op_names()]
+            of_ops = [k for k in keys if isinstance(k, ast.Name) and k.id in ops]
+            looked_up = isinstance(node, (ast.Dict, ast.Set))
+            by_name = len(named) > 1 and 2 * len(named) > len(words)
+            if by_name or (len(of_ops) > 1 and (looked_up or (id(node) in kept and len(of_ops) > 2))):
+                yield node.lineno
+        elif isinstance(node, ast.Compare) and _is_name_of_op(node.left):
+            known = isinstance(node.comparators[0], ast.Constant)
+            if known or isinstance(node.ops[0], (ast.In, ast.NotIn)):
+                yield node.lineno
+        elif (isinstance(node, ast.Subscript) and _is_name_of_op(node.slice)) or (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr == "get"
+            and any(map(_is_name_of_op, node.args))
+        ):
+            yield node.lineno
+
+
+def _is_name_of_op(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Attribute)
+        and node.attr == "name"
+        and ast.unparse(node.value).split(".")[-1] == "op"
+    )
+
+
+def keeps_names(name: str) -> bool:
+    """Whether a module may keep tables of names: those of ops, in their own files, or those of NumPy."""
+    inner = name.removeprefix("relgrad.")
+    return any(inner == place or inner.startswith(f"{place}.") for place in ("ops", *NAMES_OF_NUMPY))
+
+
+@pytest.mark.parametrize("name", [n for n in ENGINE_MODULES if not keeps_names(n)])
+def test_what_is_known_of_an_op_is_asked_of_it(name):
+    assert list(tables(ast.parse(MODULES[name].read_text()))) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('KNOWN = frozenset(["exp", "log", "sqrt"])', True),
+        ('KNOWN = {"maximum": 1, "minimum": 2}', True),
+        ("from relgrad.ops.arithmetic import add, multiply\nKNOWN = {add: 1, multiply: 2}", True),
+        ("from relgrad.ops.rounding import ceil, floor, rint\nKNOWN = (floor, ceil, rint)", True),
+        ('def f(op):\n    return op.name == "sqrt"', True),
+        ("def f(t, known):\n    return t.op.name in known", True),
+        ("def f(t, known):\n    return known[t.op.name]", True),
+        ("def f(t, known):\n    return known.get(t.op.name)", True),
+        ('KINDS = ("positive", "negative")', False),
+        ("def f(t, u):\n    return t.op.name == u.op.laws.inverse", False),
+        (
+            "from relgrad.ops.arithmetic import add, subtract\ndef f(op):\n    return op in (add, subtract)",
+            False,
+        ),
+    ],
+)
+def test_tables_of_ops_are_recognised(text, found):
+    assert bool(list(tables(ast.parse(text)))) == found
 
 
 @pytest.mark.parametrize("name", sorted(MODULES))

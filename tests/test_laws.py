@@ -12,7 +12,7 @@ from kanren.constraints import neq
 import relgrad as rg
 from relgrad.contract import Laws
 from relgrad.interpret import interpret
-from relgrad.logic import divided_pair, equal_ground, product_of, undone
+from relgrad.logic.equality import equal_ground
 from relgrad.logic.laws import (
     absorbing,
     associative,
@@ -25,7 +25,9 @@ from relgrad.logic.laws import (
     linear,
     monotone,
 )
+from relgrad.logic.simplify import divided_pair, undone
 from relgrad.logic.theory import linear_operands
+from relgrad.logic.view import product_of
 from relgrad.op import Op, as_term
 from relgrad.ops.arithmetic import add, divide, multiply, negative, subtract
 from relgrad.ops.exponential import exp, log

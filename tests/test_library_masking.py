@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import relgrad as rg
-from relgrad.logic.sink import sunk_product
+from relgrad.logic.masks import sunk_product
 from relgrad.op import as_term
 from relgrad.ops.gather import Scatter
 

@@ -19,7 +19,8 @@ import relgrad as rg
 from relgrad.accuracy.instance import Instance
 from relgrad.accuracy.instance import instances as instances_of
 from relgrad.errors import ShapeError
-from relgrad.logic import equal_ground, equalo
+from relgrad.logic.equality import equal_ground
+from relgrad.logic.goals import equalo
 from relgrad.op import as_term, constant, is_constant
 from relgrad.ops.arithmetic import multiply
 from relgrad.term import subterms

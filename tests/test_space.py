@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 import relgrad as rg
 from relgrad.interpret import interpret
-from relgrad.logic import equal_ground
 from relgrad.logic.build import build_product, fit
-from relgrad.logic.logdomain import joined_sum, logarithm
+from relgrad.logic.equality import equal_ground
 from relgrad.logic.match import match
 from relgrad.logic.space import Space, bare, nested, shape_of, space_of, spread
 from relgrad.logic.unify import fresh
 from relgrad.logic.view import product_of
+from relgrad.logscale.domain import joined_sum, logarithm
 from relgrad.op import constant
 from relgrad.ops.arithmetic import add, multiply
 from relgrad.ops.exponential import exp

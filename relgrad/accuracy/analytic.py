@@ -11,6 +11,16 @@ from typing import Any
 from relgrad.accuracy.optional import optional
 
 
+def _entire(name: str) -> Callable[[Analytic], Analytic]:
+    """Return the method of a complex ball under its name in flint."""
+    return lambda self: Analytic(getattr(self.z, name)())
+
+
+def _cut(function: Callable[[Any], Any]) -> Callable[[Analytic], Analytic]:
+    """Return the method of a function of complex balls."""
+    return lambda self: Analytic(function(self.z))
+
+
 class Analytic:
     """A complex ball in which an op computes as in a real one, continued from the real numbers in the ball.
 
@@ -98,12 +108,30 @@ class Analytic:
 
     __radd__, __rmul__ = __add__, __mul__
 
-    def __getattr__(self, name: str) -> Callable[[], Analytic]:
-        if name in _WITHOUT_CUTS:
-            return lambda: Analytic(getattr(self.z, name)())
-        if name in _WITH_CUTS:
-            return lambda: Analytic(_WITH_CUTS[name](self.z))
+    def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"{name} is not known to be analytic", name=name, obj=self)
+
+    # Functions that are analytic wherever they are finite.
+    exp, expm1 = _entire("exp"), _entire("expm1")
+    sin, cos, tan = _entire("sin"), _entire("cos"), _entire("tan")
+    cot, sec, csc = _entire("cot"), _entire("sec"), _entire("csc")
+    sinh, cosh, tanh = _entire("sinh"), _entire("cosh"), _entire("tanh")
+    coth, sech, csch = _entire("coth"), _entire("sech"), _entire("csch")
+    erf, erfc, erfi, sinc = _entire("erf"), _entire("erfc"), _entire("erfi"), _entire("sinc")
+    gamma, rgamma, digamma = _entire("gamma"), _entire("rgamma"), _entire("digamma")
+
+    # Functions with cuts, which have no value in balls that meet one.
+    log = _cut(lambda z: _log(z))
+    log1p = _cut(lambda z: _log(1 + z))
+    sqrt = _cut(lambda z: _sqrt(z))
+    rsqrt = _cut(lambda z: 1 / _sqrt(z))
+    lgamma = _cut(lambda z: _right(z).lgamma())
+    asinh = _cut(lambda z: _log(z + _sqrt(z * z + 1)))
+    acosh = _cut(lambda z: _log(z + _sqrt(z - 1) * _sqrt(z + 1)))
+    atanh = _cut(lambda z: (_log(1 + z) - _log(1 - z)) / 2)
+    atan = _cut(lambda z: (_log(1 + 1j * z) - _log(1 - 1j * z)) / 2j)
+    asin = _cut(lambda z: 1j * _log(_sqrt(1 - z * z) - 1j * z))
+    acos = _cut(lambda z: 1j * _log(z - 1j * _sqrt(1 - z * z)))
 
 
 def _inner(x: Any) -> Any:
@@ -126,27 +154,3 @@ def _sqrt(z: Any) -> Any:
 def _right(z: Any) -> Any:
     """Return a number that lies to the right of 0, or no number."""
     return z if z.real > 0 else z * float("nan")
-
-
-_WITHOUT_CUTS = frozenset(
-    [
-        *("exp", "expm1", "sin", "cos", "tan", "cot", "sec", "csc"),
-        *("sinh", "cosh", "tanh", "coth", "sech", "csch"),
-        *("erf", "erfc", "erfi", "gamma", "rgamma", "digamma", "sinc"),
-    ]
-)
-"""Functions that are analytic wherever they are finite."""
-_WITH_CUTS: dict[str, Callable[[Any], Any]] = {
-    "log": _log,
-    "log1p": lambda z: _log(1 + z),
-    "sqrt": _sqrt,
-    "rsqrt": lambda z: 1 / _sqrt(z),
-    "lgamma": lambda z: _right(z).lgamma(),
-    "asinh": lambda z: _log(z + _sqrt(z * z + 1)),
-    "acosh": lambda z: _log(z + _sqrt(z - 1) * _sqrt(z + 1)),
-    "atanh": lambda z: (_log(1 + z) - _log(1 - z)) / 2,
-    "atan": lambda z: (_log(1 + 1j * z) - _log(1 - 1j * z)) / 2j,
-    "asin": lambda z: 1j * _log(_sqrt(1 - z * z) - 1j * z),
-    "acos": lambda z: 1j * _log(z - 1j * _sqrt(1 - z * z)),
-}
-"""Functions with cuts, which have no value in balls that meet one."""

@@ -441,6 +441,11 @@ def _selects(a: Application, rng: np.random.Generator) -> Sides:
             yield np.isin(y, a.arrays[0]), True
 
 
+def _parity(a: Application, rng: np.random.Generator) -> Sides:
+    if a.op.laws.parity and len(a.arrays) == 1:
+        yield a.op(-a.arrays[0]), a.op.laws.parity * a.op(*a.arrays)
+
+
 LAWS: dict[str, Callable[[Application, np.random.Generator], Sides]] = {
     "commutative": _commutative,
     "associative": _associative,
@@ -452,6 +457,7 @@ LAWS: dict[str, Callable[[Application, np.random.Generator], Sides]] = {
     "monotone": _monotone,
     "a homomorphism": _homomorphism,
     "a selection of entries": _selects,
+    "odd or even": _parity,
 }
 
 CLAIMS: dict[str, Callable[[Application, np.random.Generator], Trial]] = {

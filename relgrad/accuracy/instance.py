@@ -23,7 +23,7 @@ from relgrad.accuracy.sample import holds, practical
 from relgrad.errors import RelgradError
 from relgrad.gradient import fit_cotangent, is_implicit
 from relgrad.interpret import interpret
-from relgrad.logic import fresh, is_variable, label_of, reify_term
+from relgrad.logic.unify import fresh, is_variable, label_of, reify_term
 from relgrad.op import Constant, as_term, strong
 from relgrad.ops.arguments import as_balls
 from relgrad.relation import Library, Relation

@@ -15,7 +15,8 @@ import numpy as np
 
 from relgrad.accuracy.grammar import NUMBERS, Grammar
 from relgrad.accuracy.instance import bound, is_of_gradient
-from relgrad.logic import LIMIT, fresh, is_variable, label_of, reify_term, sum_of, unknowns
+from relgrad.logic.unify import fresh, is_variable, label_of, reify_term, unknowns
+from relgrad.logic.view import LIMIT, sum_of
 from relgrad.op import as_term
 from relgrad.ops import log_softmax, logsumexp, softmax, softmax_pullback
 from relgrad.ops.gather import Index, Scatter

@@ -17,9 +17,11 @@ from relgrad.authoring.written import Equation, Row, as_written, expression, of_
 from relgrad.display.text import show
 from relgrad.errors import RelationError
 from relgrad.examine import check
-from relgrad.logic import head_key, is_variable
 from relgrad.logic.equality import canonical_key
+from relgrad.logic.index import head_key
+from relgrad.logic.unify import is_variable
 from relgrad.op import as_term, is_constant
+from relgrad.ops.arithmetic import add, subtract
 from relgrad.ops.reduction import Reduction
 from relgrad.relation import Library, Relation, relation
 from relgrad.term import Term, is_term, subterms
@@ -216,28 +218,6 @@ def _sentence(example: Relation, conditions: Sequence[str]) -> str:
     return f"{left} is {right}, for {' and '.join(conditions)}." if conditions else f"{left} is {right}."
 
 
-_WORDS = {
-    "exp": "exponential",
-    "log": "log",
-    "add": "sum",
-    "subtract": "difference",
-    "multiply": "product",
-    "divide": "quotient",
-    "sqrt": "root",
-    "abs": "size",
-    "absolute": "size",
-    "negative": "negated",
-    "expit": "logistic",
-    "sin": "sine",
-    "cos": "cosine",
-    "tan": "tangent",
-    "sinh": "hyperbolic_sine",
-    "cosh": "hyperbolic_cosine",
-    "tanh": "hyperbolic_tangent",
-}
-"""How the names of rows call ops."""
-
-
 def _named(left: Any) -> str:
     """Return a name for what a left side is: its heads from the root down, each `of` the next."""
     words: list[str] = []
@@ -246,9 +226,8 @@ def _named(left: Any) -> str:
     while is_term(node) and not is_constant(node) and len(words) < 6:
         ones = [r for r in node.rands if is_constant(r) and r.op.value.ndim == 0 and r.op.value == 1]
         plain = [r for r in node.rands if is_term(r) and not is_constant(r)]
-        kind = {"add": "one_plus", "subtract": "one_minus"}.get(node.op.name)
-        if kind and ones and (kind == "one_plus" or node.rands[0] is ones[0]):
-            words.append(kind)
+        if ones and (node.op is add or (node.op is subtract and node.rands[0] is ones[0])):
+            words.append("one_plus" if node.op is add else "one_minus")
         else:
             words += [_word(node.op) + plural, "of"] if plain else [_word(node.op) + plural]
         several = isinstance(node.op, Reduction) or (len(plain) > 1 and len({r.op for r in plain}) == 1)
@@ -258,8 +237,7 @@ def _named(left: Any) -> str:
 
 
 def _word(op: Any) -> str:
-    name = str(op.name).lower()
-    return _WORDS.get(name, name)
+    return op.word or str(op.name).lower()
 
 
 def _free(name: str, example: Relation, library: Library) -> str:

@@ -6,10 +6,12 @@ import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from relgrad.display.text import labels_of
 from relgrad.errors import OutOfFuel, RelgradError
 from relgrad.leaf import Input
-from relgrad.logic import label_of, reify_term, rewrites, unknowns
 from relgrad.logic.equality import canonical_key
+from relgrad.logic.rewrite import rewrites
+from relgrad.logic.unify import label_of, reify_term, unknowns
 from relgrad.ops.arithmetic import add, subtract
 from relgrad.relation import Library, Relation
 from relgrad.schedule import DEFAULT, schedule
@@ -55,18 +57,11 @@ def _told(terms: Sequence[Term]) -> Sequence[Term] | None:
 
 
 def _symbols(variables: Sequence[Any], shape: tuple[int, ...], interval: Any) -> dict[Any, Any]:
-    labels: dict[Any, str] = {}
-    for v in variables:
-        label, i = label_of(v), 1
-        while label in labels.values():
-            i += 1
-            label = f"{label_of(v)}{i}"
-        labels[v] = label
     return {
         v: (-1,)
         if label == "axis" or label_of(v).endswith("axis")
         else term(Input(label, array_type(float, shape), symbol=True, range=interval))
-        for v, label in labels.items()
+        for v, label in labels_of(variables).items()
     }
 
 

@@ -15,10 +15,12 @@ from typing import Any
 from relgrad.authoring.grounded import FUEL, grounded, normal_form, rewritten
 from relgrad.display.text import show
 from relgrad.explore.lazy import Lazy
-from relgrad.logic import fresh, head_key, is_variable, label_of, reify_term, theories_of, unknowns
 from relgrad.logic.aco.goal import eq_aco
 from relgrad.logic.aco.theory import DECLARED
 from relgrad.logic.equality import canonical_key
+from relgrad.logic.index import head_key
+from relgrad.logic.theory import theories_of
+from relgrad.logic.unify import fresh, is_variable, label_of, reify_term, unknowns
 from relgrad.op import is_constant
 from relgrad.ops.arithmetic import add, multiply
 from relgrad.relation import Library, Relation

@@ -20,8 +20,7 @@ from typing import Any, NamedTuple
 from relgrad.calculus.change import change_of
 from relgrad.logic.build import build_product, build_sum, fit, fitted
 from relgrad.logic.group import Number, ProductView, SumView, added, multiplied
-from relgrad.logic.share import dtype_of
-from relgrad.logic.theory import SUMS
+from relgrad.logic.parts import dtype_of
 from relgrad.logic.view import product_of, sum_of
 from relgrad.op import as_term, constant
 from relgrad.ops.arithmetic import multiply, subtract
@@ -108,7 +107,7 @@ def has_increment(t: Term) -> bool:
     """Whether a term is an increment, or a sum that holds one."""
     if isinstance(t.op, (Difference, Telescope)):
         return True
-    if not (t.op in SUMS and len(t.rands) == 2 and isinstance(t.type, ArrayType) and t.type.differentiable):
+    if not (t.op.as_sum and len(t.rands) == 2 and isinstance(t.type, ArrayType) and t.type.differentiable):
         return False
     return incremented(t) is not None or ratio_less_one(t) is not None
 
@@ -148,7 +147,7 @@ class _Over:
         return self.known[t]
 
     def _of(self, t: Term) -> Term | None:
-        if t.op in SUMS:
+        if t.op.as_sum:
             view = sum_of(t)
             if view.constant or t in view.terms:
                 return None
@@ -266,7 +265,7 @@ class Search:
 
     def is_shift(self, x: Term, y: Term) -> bool:
         """Whether x − y is found without looking into what is summed: (a + h) − a."""
-        if not _comparable(x, y) or not (x.op in SUMS or y.op in SUMS):
+        if not _comparable(x, y) or not (x.op.as_sum or y.op.as_sum):
             return False
         left = added((sum_of(x), 1), (sum_of(y), -1))
         return next(_opposite(left), None) is None and self.of(x, y) is not None
@@ -319,7 +318,7 @@ class Search:
             return None
         if not x.rands:
             return Distance(subtract(x, y), frozenset({frozenset({x, y})}))
-        if x.op in SUMS:
+        if x.op.as_sum:
             return self.of(x, y)
         found: list[Distance | None] = []
         for a, b in zip(x.rands, y.rands, strict=True):

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Context, Decimal, localcontext
 from functools import lru_cache
 from itertools import product
@@ -30,6 +30,7 @@ from quicktions import Fraction
 
 from relgrad.leaf import Input
 from relgrad.op import Constant, as_term, constant
+from relgrad.ops.arithmetic import float_power, power
 from relgrad.ops.selection import where
 from relgrad.term import Term, subterms, term
 from relgrad.trace.tracer import Tracer
@@ -438,8 +439,7 @@ class Around:
             self._depth += 1
             if self._depth > NESTED or len(self.made) > MANY:
                 raise NoSeries(f"the rules of {op} lead to too many series")
-            ring = _RING.get(getattr(op, "function", None))
-            found = ring(self, *operands) if ring is not None else None
+            found = self._in_ring(op, operands)
             if found is None:
                 found = self._meant(op, operands) or self._by_rule(op, operands, key)
             self._known[key] = found
@@ -494,6 +494,28 @@ class Around:
         return s
 
     # The ring.
+
+    def _in_ring(self, op: Any, operands: Sequence[Laurent]) -> Laurent | None:
+        """Return what sums, products and quotients of series are, and whole powers: exact, without any rule.
+
+        −a, a + b, a − b, a·b, a/b, 1/a, a², and aⁿ; None for other ops.
+        """
+        if op is power or op is float_power:
+            return self.power(*operands)
+        if op.as_sum in ((1,), (-1,)):
+            return operands[0] if op.as_sum == (1,) else self.negative(*operands)
+        if op.as_sum in ((1, 1), (1, -1)):
+            return self.sum(*operands, sign=op.as_sum[1])
+        match op.as_product:
+            case (1, (1, 1)):
+                return self.product(*operands)
+            case (1, (1, -1)):
+                return self.quotient(*operands)
+            case (1, (-1,)):
+                return self.quotient(self._constant(1.0, False), *operands)
+            case (1, (2,)):
+                return self.product(*operands, *operands)
+        return None
 
     def sum(self, a: Laurent, b: Laurent, sign: int = 1) -> Laurent:
         """a + b, or a − b."""
@@ -553,21 +575,6 @@ class Around:
                 square = self.product(square, square) if left else square
             return found if n >= 0 else self.quotient(self._constant(1.0, False), found)
         return self.evaluate(_POWER, dict(zip(_places(2), (a, b), strict=True)))
-
-
-_RING: dict[Any, Callable[..., Laurent | None]] = {
-    np.add: Around.sum,
-    np.subtract: lambda self, a, b: self.sum(a, b, -1),
-    np.multiply: Around.product,
-    np.divide: Around.quotient,
-    np.negative: Around.negative,
-    np.positive: lambda self, a: a,
-    np.square: lambda self, a: self.product(a, a),
-    np.reciprocal: lambda self, a: self.quotient(self._constant(1.0, False), a),
-    np.power: Around.power,
-    np.float_power: Around.power,
-}
-"""The functions that a ring of series has of its own."""
 
 
 def value(op: Any, operands: Sequence[Coefficient]) -> Coefficient:

@@ -44,15 +44,9 @@ from relgrad.ops.arithmetic import (
 )
 from relgrad.ops.casting import Cast
 from relgrad.ops.comparison import (
-    equal,
-    greater,
-    greater_equal,
     isfinite,
     isinf,
     isnan,
-    less,
-    less_equal,
-    not_equal,
 )
 from relgrad.ops.einsum import Einsum
 from relgrad.ops.joining import Concatenate
@@ -69,8 +63,6 @@ from relgrad.types import ArrayType
 EPS = 2.0**-53
 ROUNDED = 2.0**-51
 """The relative error of a function of a float."""
-COMPARISONS = (less, less_equal, greater, greater_equal, equal, not_equal)
-FINITE = (isfinite, isinf, isnan)
 _MOVES = (Rearrangement, Expand, Squeeze, BroadcastTo, BroadcastLike, Cast)
 MANY = 500
 """So many series are made of one program, if not told otherwise."""
@@ -533,7 +525,7 @@ class Path:
             return _Mapped(operands[0], op.compute, False) if op is positive else _Sum(ZERO, operands[0], -1)
         if all(x.fixed for x in operands):
             return Exact(self._first(node, operands))
-        if op in COMPARISONS:
+        if op.negation is not None:
             nearby, there = self._signs(_Sum(operands[0], operands[1], -1))
             found = op.compute(nearby, 0.0)
             return Exact((found, found != op.compute(there, 0.0)))
@@ -541,7 +533,7 @@ class Path:
             nearby, there = self._signs(operands[0])
             self.differs = self.differs or there is not nearby
             return Exact((nearby, 0.0))
-        if op in FINITE:
+        if op in (isfinite, isinf, isnan):
             if operands[0].has_pole:
                 raise NoSeries(f"{op} of a pole")
             return Exact((op.compute(in_floats(self._value(operands[0], node.rands[0]))), 0.0))

@@ -23,7 +23,7 @@ from relgrad.kernels.dispatch import floats
 from relgrad.leaf import Input
 from relgrad.logic.build import build_sum
 from relgrad.logic.group import Number, SumView, added, multiplied
-from relgrad.logic.share import dtype_of
+from relgrad.logic.parts import dtype_of
 from relgrad.logic.view import product_of, sum_of, summand
 from relgrad.op import is_constant
 from relgrad.ops.elementwise import Elementwise

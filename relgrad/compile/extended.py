@@ -9,29 +9,9 @@ import numpy as np
 
 from relgrad.calculus.series import Series
 from relgrad.op import is_constant
-from relgrad.ops.casting import Cast
+from relgrad.ops.arithmetic import divide, multiply
 from relgrad.term import Term, subterms
 from relgrad.types import ArrayType
-
-_LEAVE = frozenset(
-    [
-        *("multiply", "divide", "reciprocal", "square", "power", "float_power", "exp", "exp2", "expm1"),
-        *("sinh", "cosh", "prod", "cumprod", "matmul", "det", "inv", "solve", "einsum", "prod_power"),
-        *("power1p", "cofactor", "leave_one_out_prod", "linear_recurrence", "hypot_excess"),
-        *("power_difference", "product_difference", "sum", "cumsum"),
-    ]
-)
-"""Ops whose results may be out of range though their operands are not."""
-_STAY = frozenset(
-    [
-        *("add", "subtract", "negative", "positive", "absolute", "fabs", "sum", "cumsum", "maximum"),
-        *("minimum", "max", "min", "where", "concatenate", "scatter", "cast"),
-    ]
-)
-"""Ops whose results are out of range where their operands are, as are those of ops that move entries."""
-_ABSORB = frozenset(["exp", "exp2", "cosh", "expit"])
-"""Ops to which infinity and zero are as good as what is larger or smaller than any float."""
-
 
 ORDINARY = 1e-30
 """Constants of at least this size, whose reciprocals are too, are ordinary."""
@@ -43,7 +23,7 @@ def may_leave_range(roots: Sequence[Term]) -> bool:
     for node in subterms(*roots):
         if isinstance(node.op, Series) and may_leave_range([node.op.body]):
             return True
-        below = node.op.name not in _ABSORB and any(left[rand] for rand in node.rands)
+        below = node.op.out_of_range != "absorbed" and any(left[rand] for rand in node.rands)
         if below and not _stays(node):
             return True
         left[node] = _is_float(node) and (below or _leaves(node))
@@ -51,19 +31,19 @@ def may_leave_range(roots: Sequence[Term]) -> bool:
 
 
 def _stays(node: Term) -> bool:
-    return node.op.name in _STAY or node.op.laws.selects or type(node.op) is Cast or _is_multiple(node)
+    return node.op.out_of_range == "stays" or node.op.laws.selects or _is_multiple(node)
 
 
 def _leaves(node: Term) -> bool:
-    return node.op.name in _LEAVE and not _is_multiple(node)
+    return node.op.grows and not _is_multiple(node)
 
 
 def _is_multiple(node: Term) -> bool:
     """Whether a term is an ordinary multiple of another, which is out of range only where that nearly is."""
-    if node.op.name not in ("multiply", "divide"):
+    if node.op is not multiply and node.op is not divide:
         return False
     plain = [is_constant(rand) and _is_ordinary(rand.op.value) for rand in node.rands]
-    return any(plain) if node.op.name == "multiply" else plain[1]
+    return any(plain) if node.op is multiply else plain[1]
 
 
 def _is_ordinary(value: Any) -> bool:

@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 
 from relgrad import kernels
-from relgrad.bounds import range_of
+from relgrad.bounds import range_of, told
 from relgrad.compile.literals import number
 from relgrad.compile.operands import supplied
 from relgrad.constancy import coincidence
@@ -40,22 +40,18 @@ from relgrad.kernels.doubled.matrices import ROWS
 from relgrad.leaf import Input
 from relgrad.op import Constant, Op, Project, as_term, constant, is_constant
 from relgrad.ops.arithmetic import (
-    absolute,
     add,
-    fabs,
     float_power,
     multiply,
     negative,
-    positive,
     power,
     subtract,
 )
 from relgrad.ops.casting import Cast
-from relgrad.ops.determinant import Cofactor, Det, SLogDet
-from relgrad.ops.linalg import Inv, Solve
+from relgrad.ops.determinant import SLogDet
 from relgrad.ops.matmul import MatMul
 from relgrad.ops.reduction import Reduction, Sum
-from relgrad.ops.selection import maximum, minimum, where
+from relgrad.ops.selection import where
 from relgrad.ops.shaping import Transpose
 from relgrad.ops.softmax import LogSumExp
 from relgrad.term import Term, kept, subterms, term
@@ -70,28 +66,6 @@ FEW = 8
 """Each of more tests must be rarer to trip by chance, so that all together are not."""
 LARGE = 64.0
 """Powers up to this are as accurate as their bases."""
-_CENTRED = frozenset(["centred", "mean_minus", "deviation"])
-"""Differences from a mean."""
-_ABSORBING = (
-    frozenset(["exp", "exp2", "cosh", "cos", "expit", "softplus", "log1pexp", "gibbs", "ndtr", "log_cosh"])
-    | frozenset(["softmax", "log_softmax", "logsumexp", "logmeanexp", "log_expit", "log_ndtr"])
-    | frozenset(["sign", "floor", "ceil", "rint"])
-)
-"""Ops to which an operand's digits after the point are enough."""
-_WITH_ZEROS = (
-    frozenset(["log", "log2", "log10", "logit", "entr", "gammaln", "digamma", "arccosh"])
-    | frozenset(["xlogy", "rel_entr", "xlog_ratio"])
-)  # fmt: skip
-"""Functions with zeros where rounding is of the size of 1, or of their first operand."""
-_WITH_BRANCHES = frozenset(["arcsin", "arccos", "arctanh", "one_minus_square"])
-"""Functions that multiply the errors of their operand where it is near 1 or -1."""
-_ROUGH = frozenset((name, 0) for name in (*_WITH_ZEROS, "reciprocal", "sqrt", "cbrt", "arctan2")) | frozenset(
-    [("divide", 1), ("floor_divide", 1), ("arctan2", 1), ("xlogy", 1), ("rel_entr", 1), ("xlog_ratio", 1)]
-)
-"""Ops, and their operands, without a derivative where the operand is 0."""
-_ELIMINATING = (Det, SLogDet, Cofactor, Solve, Inv)
-"""Ops that eliminate, or might."""
-_MOVING = (negative, positive, absolute, fabs, maximum, minimum, where)
 _SUMS = (add, subtract)
 
 
@@ -203,7 +177,7 @@ class _Guards:
             return all(given) and any(units)
         if type(op) is Cast:
             return all(given) and t.type.dtype.itemsize >= t.rands[0].type.dtype.itemsize
-        return all(given) and (op.laws.selects or op in _MOVING)
+        return all(given) and _moves(op)
 
     def _pass(self, t: Term) -> None:
         """Tell the operands of a term what is asked of them."""
@@ -213,11 +187,11 @@ class _Guards:
             if not isinstance(x.type, ArrayType):
                 self._needed.add(x)
                 continue
-            passing = op in _SUMS or op in _MOVING or op.laws.selects or i in op.laws.linear
+            passing = op in _SUMS or _moves(op) or i in op.laws.linear
             multiple = _multiple(t) or (None, None)
             passing |= multiple[0] is x and _is_at_most_one(multiple[1])
             floating = not whole or t.type.dtype.kind == "f"
-            if floating and op.name not in _ABSORBING and (t in self._needed or not passing):
+            if floating and not op.tolerant and (t in self._needed or not passing):
                 self._needed.add(x)
                 if op not in _SUMS and (multiple[0] is not x or t in self._matters):
                     self._matters.add(x)
@@ -248,17 +222,17 @@ class _Guards:
             yield term(Test("product_cancels"), t, *t.rands)
         elif op in (power, float_power) and not self._exact[t.rands[0]] and not _is_small(t.rands[1]):
             yield term(Test(self._cancels), constant(1, t.type.dtype), t.rands[1])
-        elif isinstance(op, _ELIMINATING):
+        elif op.cancels == "rows":
             if (t.rands[0].type.shape[-1] or ROWS + 1) <= ROWS:
                 yield term(Test("ill_conditioned"), t.rands[0])
-        elif op.name in _CENTRED and not self._exact[t.rands[0]] and t.rands[0].op.name not in _CENTRED:
+        elif op.cancels == "centre" and not self._exact[t.rands[0]] and t.rands[0].op.cancels != "centre":
             yield term(Test("cancels", (-1,) * (t.type.ndim > 0)), t, t.rands[0])
-        elif op.name in _WITH_BRANCHES and not self._exact[t.rands[0]]:
+        elif op.cancels == "branches" and not self._exact[t.rands[0]]:
             distance = 1.0 - np.abs(Tracer(t.rands[0]))  # type: ignore[call-overload]
             yield self._cancelling(as_term(distance), [(constant(1, t.type.dtype), ())], axes)
         elif self._is_log_of_sum(t) and _may_vanish(t):
             yield self._cancelling(t, [(constant(1, t.type.dtype), ())], axes)
-        elif op.name in _WITH_ZEROS and not all(self._exact[x] for x in t.rands) and _may_vanish(t):
+        elif op.cancels == "zeros" and not all(self._exact[x] for x in t.rands) and _may_vanish(t):
             unit = t.rands[0] if len(t.rands) == 2 else constant(1, t.type.dtype)
             yield self._cancelling(t, [(unit, ())], axes)
 
@@ -311,7 +285,12 @@ class _Guards:
 
 
 def _is_floating(t: Term) -> bool:
-    return t.type.dtype.kind == "f" if isinstance(t.type, ArrayType) else isinstance(t.op, _ELIMINATING)
+    return t.type.dtype.kind == "f" if isinstance(t.type, ArrayType) else t.op.cancels == "rows"
+
+
+def _moves(op: Op) -> bool:
+    """Whether an op moves or picks entries, or changes their signs, and nothing else."""
+    return op.laws.selects or (op.elementwise and not op.rounds and not op.jumps)
 
 
 def _inputs(t: Term) -> frozenset[Term]:
@@ -341,8 +320,7 @@ def _parts(t: Term, is_closed: Callable[[Term], bool]) -> dict[Part, int]:
             core, factor = _multiple(x) or x.rands
             parts[i] = core, (*factors, factor), sign
         else:
-            signs = {add: (sign, sign), subtract: (sign, -sign), negative: (-sign,)}[x.op]
-            parts[i : i + 1] = [(y, factors, s) for y, s in zip(x.rands, signs, strict=True)]
+            parts[i : i + 1] = [(y, factors, sign * s) for y, s in zip(x.rands, x.op.as_sum, strict=True)]
     counts: dict[Part, int] = {}
     for x, factors, sign in parts:
         counts[x, factors] = counts.get((x, factors), 0) + sign
@@ -412,7 +390,7 @@ def _along(t: Term, i: int, along: frozenset[int]) -> frozenset[int]:
     """Return along which axes of an operand its largest entries count, if along some of the term they do."""
     op, rank = t.op, t.rands[i].type.ndim
     if op.elementwise:
-        return frozenset() if (op.name, i) in _ROUGH or _is_rough_power(t, i) else along
+        return frozenset() if not along or i in told(op.rough, t) else along
     if isinstance(op, Reduction):
         return along.union(op.axes) if i in op.laws.linear else frozenset()
     if isinstance(op, MatMul):
@@ -425,13 +403,6 @@ def _along(t: Term, i: int, along: frozenset[int]) -> frozenset[int]:
             return frozenset([order[a] for a in along if -a <= t.type.ndim])
     moved = op.mixes(t, i) if i in op.laws.linear else None
     return along if moved is not None and along.issuperset(moved) else frozenset()
-
-
-def _is_rough_power(t: Term, i: int) -> bool:
-    """Whether x^p has no derivative at x = 0."""
-    if t.op not in (power, float_power) or i == 1:
-        return False
-    return range_of(t.rands[1]).low < 1.0
 
 
 def _is_at_most_one(k: Any) -> bool:

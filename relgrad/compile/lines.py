@@ -20,6 +20,8 @@ from relgrad.term import Term, subterms
 from relgrad.types import TupleType
 
 WIDTH = 84
+STRETCHED = "np.full"
+"""The call that a stretched number is written as where it must be writable, and so not as a view."""
 DEEP = 3
 """No expression nests further: deep nesting is hard to read, and CPython's parser recurses on it."""
 MANY = 4
@@ -140,7 +142,7 @@ class Lines:
             text = self.callables.call(node)
         elif self._is_root(node) and rands and rands[0].type.ndim == 0:
             # A result must be writable.
-            text = _STRETCHED.sub(r"np.full(\2, \1)", text)
+            text = _BROADCAST.sub(rf"{STRETCHED}(\2, \1)", text)
         whole = template(text)
         self.templates[node] = whole
         waiting = [x for x in rands if x in self._waiting]
@@ -151,7 +153,7 @@ class Lines:
         exprs = literals(
             node, rands, [None if is_scalar(x) else by_term.get(x) or self._named[x] for x in rands]
         )
-        if whole.head == "np.full" and exprs[0].text.startswith("np.float64("):
+        if whole.head == STRETCHED and exprs[0].text.startswith("np.float64("):
             exprs[0] = Expr(exprs[0].text.removeprefix("np.float64(").removesuffix(")"), ATOM)
         self._read.update(rands)
         reads = frozenset([x for x in rands if x in self._named and x not in by_term])
@@ -180,7 +182,7 @@ class Lines:
 
     def _may_end(self, entry: _Inline) -> bool:
         """Whether a root may be written into the return statement."""
-        if len(self._root_set) == 1 or entry.line.template.head in ("np.broadcast_to", "np.full"):
+        if len(self._root_set) == 1 or entry.line.template.head in ("np.broadcast_to", STRETCHED):
             return True
         # What is read in the return statement stays in memory until then.
         return len(entry.expr.text) <= 32 and not any(map(is_large, entry.line.reads))
@@ -237,12 +239,18 @@ class Lines:
     def _name(self, line: Line) -> str:
         head = line.template.head
         label = head.removeprefix("np.").rpartition(".")[2] if "(" not in head else ""
-        if head in ("BinOp", "UnaryOp", "Compare", "Subscript", "Attribute", "") or label in _SHAPING:
+        if head in ("BinOp", "UnaryOp", "Compare", "Subscript", "Attribute", ""):
+            return self.names.take("t", numbered=True)
+        if not line.node.op.named and head != STRETCHED:
             return self.names.take("t", numbered=True)
         subjects = [e.text for e, x in zip(line.operands, line.rands, strict=True) if not is_scalar(x)]
         if subjects and subjects[0].isidentifier() and len(label) + len(subjects[0]) <= 12:
             return self.names.take(f"{label}_{subjects[0]}")
         return self.names.take(label, numbered=True)
+
+    def computed(self, node: Term) -> Term:
+        """Return what the line of a term applies: of a squeeze, the reduction that drops the axes itself."""
+        return self._fused.get(node, node)
 
     def refer(self, root: Term) -> Expr:
         """Return the expression for a root: its name, or how it is computed if no line does it."""
@@ -260,10 +268,7 @@ class Lines:
             self.constants.pop(self._named[node].text, None)
 
 
-_SHAPING = frozenset(
-    ["broadcast_to", "reshape", "transpose", "swapaxes", "moveaxis", "ravel", "astype", "where"]
-)
-_STRETCHED = re.compile(r"^np\.broadcast_to\((_slot0_), (.*)\)$")
+_BROADCAST = re.compile(r"^np\.broadcast_to\((_slot0_), (.*)\)$")
 _KEEPDIMS = re.compile(r",? ?keepdims=True")
 
 

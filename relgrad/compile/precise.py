@@ -28,9 +28,8 @@ from relgrad.kernels.doubled.named import is_decimal
 from relgrad.kernels.doubled.precise import mending
 from relgrad.leaf import Input
 from relgrad.op import Constant, Op, constant
-from relgrad.ops.arithmetic import copysign, multiply, sign
+from relgrad.ops.arithmetic import multiply
 from relgrad.ops.casting import Cast
-from relgrad.ops.rounding import ceil, floor, rint, trunc
 from relgrad.ops.selection import where
 from relgrad.syntax import slots
 from relgrad.term import Term, rebuild, substitute, subterms, term
@@ -59,7 +58,6 @@ NAMED = frozenset(
     for sign in (-1, 1)
 ) | {math.log(math.tau), math.sqrt(math.tau), math.log(math.tau) / 2}
 """Numbers that people compute as constants; they are what NumPy has."""
-_JUMPING = (sign, copysign, floor, ceil, trunc, rint)
 
 
 class Literal(Op):
@@ -210,7 +208,7 @@ def _decisions(roots: Sequence[Term]) -> list[Term]:
     """Return what jumps where computed floats change: comparisons, orders, signs, whole parts."""
     computed = _computed(roots)
     every = (t for t in subterms(*roots) if isinstance(t.type, ArrayType))
-    jumps = (t for t in every if not _is_float(t) or t.op in _JUMPING)
+    jumps = (t for t in every if not _is_float(t) or t.op.jumps)
     return [t for t in jumps if any(_is_float(x) and x in computed for x in t.rands)]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.compile.lines import Line, Lines
+from relgrad.compile.lines import STRETCHED, Line, Lines
 from relgrad.compile.operands import is_large, is_ufunc
 from relgrad.leaf import Input
 from relgrad.op import Constant, Project
@@ -16,37 +16,20 @@ from relgrad.syntax import Template, slots, template
 from relgrad.term import Term, subterms
 from relgrad.types import ArrayType
 
+OPERATORS = ("BinOp", "UnaryOp", "Compare")
+"""What a template is, where it is no call: its result is a fresh array."""
 FREE = 1 << 17
 """Dead arrays of this many bytes are freed: beyond it, the allocator asks the system for fresh pages."""
-
-_VIEW_NAMES = """
-    asanyarray asarray ascontiguousarray astype atleast_1d atleast_2d atleast_3d broadcast_arrays broadcast_to
-    diag diagonal expand_dims flip fliplr flipud hsplit imag matrix_transpose moveaxis permute_dims ravel real
-    real_if_close require reshape rollaxis rot90 sliding_window_view split squeeze swapaxes transpose unstack
-    view vsplit
-"""
-_VIEWS = frozenset(_VIEW_NAMES.split())
-_STIFF = frozenset(["broadcast_to", "broadcast_arrays", "diag", "diagonal", "einsum"])
-"""Views that NumPy makes read-only."""
 
 
 def is_view(node: Term, whole: Template) -> bool:
     """Whether the result may share memory with an operand.
 
-    A user's own op is trusted only if it declares a `view_map`, as Theano's and Aesara's ops do.
+    A `view_map` tells; without one, operators, ufuncs and kernels are known to return fresh arrays.
     """
-    declared = getattr(node.op, "view_map", None)
-    if declared is not None:
-        return bool(declared)
-    head = whole.head
-    if head in ("BinOp", "UnaryOp", "Compare") or is_ufunc(node):
-        return False
-    if head == "np.einsum":
-        return len(node.rands) == 1
-    if head.startswith("np."):
-        return head.rpartition(".")[2] in _VIEWS
-    # The functions of relgrad.kernels return fresh arrays; anything else may not.
-    return head not in node.op.imports
+    if node.op.view_map is not None:
+        return bool(node.op.view_map) and whole.head != STRETCHED
+    return not (whole.head in OPERATORS or is_ufunc(node) or whole.head in (*node.op.imports, STRETCHED))
 
 
 class Ownership:
@@ -60,7 +43,8 @@ class Ownership:
             whole = lines.templates.get(node)
             # The outputs of an op that returns fresh arrays are arrays of their own.
             fresh = self._owners[node.rands[0]] == {node.rands[0]} if type(node.op) is Project else False
-            if fresh or (type(node.op) is not Project and (whole is None or not is_view(node, whole))):
+            computed = lines.computed(node)
+            if fresh or (type(node.op) is not Project and (whole is None or not is_view(computed, whole))):
                 self._owners[node] = frozenset([node])
                 if whole is not None and isinstance(node.type, ArrayType):
                     self._fresh.add(node)
@@ -69,7 +53,7 @@ class Ownership:
             owners = [self._owners[x] for x in node.rands] or [frozenset([node])]
             self._owners[node] = frozenset().union(*owners)
             if (
-                (whole is not None and whole.head.rpartition(".")[2] in _STIFF)
+                (whole is not None and computed.op.read_only)
                 or not node.rands
                 or any(x in self._stiff for x in node.rands)
             ):
@@ -116,7 +100,7 @@ def plan(lines: Lines, ownership: Ownership, roots: Sequence[Term]) -> None:
             if owner not in claimed:
                 pool.setdefault(owner.type, []).append(owner)
     gone: set[str] = set()
-    busy = [i for i, line in enumerate(body) if not is_view(line.node, line.template)]
+    busy = [i for i, line in enumerate(body) if not is_view(lines.computed(line.node), line.template)]
     for i, owners in sorted(dying.items()):
         if not busy or i >= busy[-1]:
             break
@@ -152,7 +136,7 @@ def _takes_out(line: Line) -> bool:
     """Whether the line is one large ufunc call to which `out=` can be given with profit."""
     if not is_ufunc(line.node) or not is_large(line.node) or line.node.op.function.nout != 1:
         return False
-    if line.template.head not in ("BinOp", "UnaryOp", "Compare"):
+    if line.template.head not in OPERATORS:
         return line.template.pieces[-1].endswith(")")
     # NumPy itself writes the result of an operator into an operand that has no name.
     inline = any(
@@ -163,7 +147,7 @@ def _takes_out(line: Line) -> bool:
 
 def _into(line: Line, name: str) -> Template:
     """Return the template of a line with `out=name`."""
-    if line.template.head in ("BinOp", "UnaryOp", "Compare"):
+    if line.template.head in OPERATORS:
         operands = ", ".join(slots(len(line.rands)))
         return template(f"np.{line.node.op.function.__name__}({operands}, out={name})")
     *pieces, end = line.template.pieces

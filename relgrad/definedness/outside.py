@@ -14,9 +14,7 @@ from relgrad.op import as_term, is_constant
 from relgrad.ops.arithmetic import add, divide, multiply, negative, subtract
 from relgrad.ops.comparison import (
     greater,
-    greater_equal,
     less,
-    less_equal,
     logical_and,
     logical_not,
     logical_or,
@@ -24,16 +22,6 @@ from relgrad.ops.comparison import (
 from relgrad.ops.elementwise import Elementwise
 from relgrad.term import Term, subterms
 from relgrad.trace.tracer import Tracer
-from relgrad.types import Interval
-
-_FLIPPED = {less: greater, greater: less}
-_NEGATED = {less: greater_equal, greater: less_equal, less_equal: greater, greater_equal: less}
-_WHERE = {
-    less: lambda bound: Interval(high=bound, open_high=True),
-    less_equal: lambda bound: Interval(high=bound),
-    greater: lambda bound: Interval(low=bound, open_low=True),
-    greater_equal: lambda bound: Interval(low=bound),
-}
 
 
 class Plain:
@@ -75,7 +63,7 @@ def _beyond_rounding(test: Term | None) -> Term | None:
     """Return a test with a margin, where what it compares is computed: rounding may take that across the bound."""
     if test is None or test.op in (logical_or, logical_and):
         return None if test is None else test.op.make_node(*map(_beyond_rounding, test.rands))
-    if test.op not in _FLIPPED:
+    if test.op is not less and test.op is not greater:
         return test
     x, bound = test.rands
     if not x.rands or x.type.dtype.kind != "f" or not _is_number(bound):
@@ -134,7 +122,7 @@ def possible(test: Term) -> Term | None:
         if len(known) == 2:
             return test.op.make_node(*known)
         return known[0] if known and test.op is logical_or else None
-    if test.op in _FLIPPED:
+    if test.op is less or test.op is greater:
         return _comparison(test)
     return test
 
@@ -154,7 +142,7 @@ def _comparison(test: Term) -> Term | None:
 def _peeled(op: Any, x: Term, limit: float) -> tuple[Any, Term, float] | None:
     """Return an equivalent comparison with a part of x, where that is an affine function of it."""
     if x.op is negative:
-        return _FLIPPED[op], x.rands[0], -limit
+        return op.mirrored, x.rands[0], -limit
     if len(x.rands) != 2 or x.op not in (add, subtract, multiply, divide):
         return None
     a, b = x.rands
@@ -165,14 +153,14 @@ def _peeled(op: Any, x: Term, limit: float) -> tuple[Any, Term, float] | None:
     if x.op is subtract and _is_number(b):
         return op, a, limit + float(b.op.value)
     if x.op is subtract and _is_number(a):
-        return _FLIPPED[op], b, float(a.op.value) - limit
+        return op.mirrored, b, float(a.op.value) - limit
     if x.op is multiply and (_is_number(a) or _is_number(b)):
         number, rest = (a, b) if _is_number(a) else (b, a)
         k = float(number.op.value)
-        return (op if k > 0 else _FLIPPED[op], rest, limit / k) if k else None
+        return (op if k > 0 else op.mirrored, rest, limit / k) if k else None
     if x.op is divide and _is_number(b):
         k = float(b.op.value)
-        return (op if k > 0 else _FLIPPED[op], a, limit * k) if k else None
+        return (op if k > 0 else op.mirrored, a, limit * k) if k else None
     return None
 
 
@@ -199,10 +187,10 @@ def _excludes(test: Term, condition: Term, truth: bool) -> bool:
         return any(_excludes(test, part, truth) for part in condition.rands)
     if not truth and condition.op is logical_or:
         return any(_excludes(test, part, truth) for part in condition.rands)
-    if test.op not in _WHERE or condition.op not in _WHERE:
+    if test.op.solutions is None or condition.op.solutions is None:
         return False
     (x, bound), (y, limit) = test.rands, condition.rands
     if x is not y or not (_is_number(bound) and _is_number(limit)):
         return False
-    op = condition.op if truth else _NEGATED[condition.op]
-    return is_empty(meet(_WHERE[test.op](float(bound.op.value)), _WHERE[op](float(limit.op.value))))
+    op = condition.op if truth else condition.op.negation
+    return is_empty(meet(test.op.solutions(float(bound.op.value)), op.solutions(float(limit.op.value))))

@@ -33,7 +33,6 @@ from relgrad.gradient import Gradient, Pushforward
 from relgrad.key import interned
 from relgrad.leaf import Anchor, Input
 from relgrad.op import Constant, Project
-from relgrad.ops.arithmetic import add, negative, positive, subtract
 from relgrad.ops.casting import Cast
 from relgrad.ops.einsum import Einsum
 from relgrad.ops.matmul import MatMul
@@ -184,7 +183,7 @@ class Reach:
         rank = v.type.ndim
         if op is where:
             return summed(self._masked(g, frozenset([(v.rands[0], i == 1)])), v, x)
-        if op in (add, subtract, negative, positive) or isinstance(op, (Anchor, Cast, BroadcastTo, Sum)):
+        if op.as_sum or isinstance(op, (Anchor, Cast, BroadcastTo, Sum)):
             return summed(g, v, x)
         if isinstance(op, (Expand, Squeeze, Transpose)):
             inputs, output = labels_of(v)  # pyright: ignore[reportGeneralTypeIssues]

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from relgrad.contract import FRESH
 from relgrad.conventions import Conventions
 from relgrad.definedness.outside import Plain, outside
 from relgrad.gradient import is_implicit, ones_like, zeros_like
@@ -42,6 +43,8 @@ nan_where = Elementwise(
     None,
     None,
     code="np.where({}, np.nan, {})",
+    view_map=FRESH,
+    named=False,
     dtype=lambda mask, x: x,
 )
 """NaN where a mask is true, opaque to relations."""

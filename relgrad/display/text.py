@@ -54,7 +54,7 @@ class Picture:
     def __init__(self, roots: Sequence[Any], width: int, limit: int):
         self._shown, unknowns, inputs = _nearest(roots, limit, self.operands)
         self.has_variables = bool(unknowns)
-        self._labels = _labels(unknowns)
+        self._labels = labels_of(unknowns)
         self._fused: dict[Any, Any] = {}
         self.names: dict[Term, str] = {}
         self._texts: dict[Term, Expr] = {}
@@ -172,8 +172,11 @@ def _label(variable: Any) -> str:
     return re.sub(r"_\d+$", "", text) or text
 
 
-def _labels(unknowns: Sequence[Any]) -> dict[Any, str]:
-    """Return a label for each variable; those that share one get numbers."""
+def labels_of(unknowns: Sequence[Any]) -> dict[Any, str]:
+    """Return a label for each variable; those that share one get numbers.
+
+    x, x, y   ↦   x, x2, y
+    """
     labels: dict[Any, str] = {}
     for variable in unknowns:
         label, i = _label(variable), 1

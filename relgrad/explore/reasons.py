@@ -21,25 +21,15 @@ from relgrad.errors import readable
 from relgrad.explore.lazy import Lazy
 from relgrad.explore.spellings import rewordings
 from relgrad.leaf import Anchor, Input
-from relgrad.logic import (
-    LIMIT,
-    PRODUCT,
-    SUM,
-    Index,
-    is_variable,
-    label_of,
-    product_of,
-    reify_term,
-    rewrites,
-    sum_of,
-    theories_of,
-    unknowns,
-    width,
-)
 from relgrad.logic.build import build_product, build_sum, number_term
 from relgrad.logic.group import ProductView, SumView
+from relgrad.logic.index import Index
 from relgrad.logic.match import match
-from relgrad.logic.unify import State, unify_terms
+from relgrad.logic.rewrite import rewrites
+from relgrad.logic.theory import PRODUCT, SUM, theories_of
+from relgrad.logic.unify import State, is_variable, label_of, reify_term, unify_terms, unknowns
+from relgrad.logic.view import LIMIT, product_of, sum_of
+from relgrad.logic.wide import width
 from relgrad.looks import Shown
 from relgrad.ops.arithmetic import add, multiply
 from relgrad.relation import Library, Relation

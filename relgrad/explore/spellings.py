@@ -23,7 +23,11 @@ from relgrad.errors import RelationError, RelgradError
 from relgrad.explore.lazy import Lazy
 from relgrad.explore.match import symbolic
 from relgrad.explore.wordings import Wording, Wordings
-from relgrad.logic import Index, compile_pattern, fit, fresh, is_variable, product_of, theories_of
+from relgrad.logic.build import fit
+from relgrad.logic.index import Index, compile_pattern
+from relgrad.logic.theory import theories_of
+from relgrad.logic.unify import fresh, is_variable
+from relgrad.logic.view import product_of
 from relgrad.op import Constant
 from relgrad.ops.arithmetic import subtract
 from relgrad.relation import Library, Relation

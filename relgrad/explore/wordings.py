@@ -13,18 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.logic import (
-    Goal,
-    constant_along,
-    fresh,
-    head_key,
-    is_variable,
-    nonnegative,
-    positive,
-    reify_term,
-    unknowns,
-)
-from relgrad.logic.unify import unify_terms
+from relgrad.logic.conditions import Goal, constant_along, nonnegative, positive
+from relgrad.logic.index import head_key
+from relgrad.logic.unify import fresh, is_variable, reify_term, unify_terms, unknowns
 from relgrad.op import as_term, is_constant, strong
 from relgrad.relation import same_shape
 from relgrad.term import Term, is_term, rebuild, term

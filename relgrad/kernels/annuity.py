@@ -18,6 +18,10 @@ from relgrad.kernels.differences import power1p
 from relgrad.kernels.dispatch import floats, kernel
 from relgrad.kernels.removable import exprel_n
 
+__all__ = [
+    "annuity_n",
+]
+
 
 @lru_cache
 def _gauss_legendre(points: int) -> list[tuple[float, float]]:

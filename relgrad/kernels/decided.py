@@ -8,6 +8,11 @@ from typing import Any
 
 import numpy as np
 
+__all__ = [
+    "decided",
+    "fails",
+]
+
 
 def answers(values: Any) -> tuple[Hashable, ...]:
     """Return arrays of discrete values as what tells them from others of their types.

@@ -20,6 +20,32 @@ from relgrad.kernels.logexp import bose, expit, softplus
 from relgrad.kernels.remainders import log1p_gap, xlogx1p_minus_x
 from relgrad.kernels.removable import exprel_n
 
+__all__ = [
+    "arctan_difference",
+    "bose_difference",
+    "boxcox",
+    "cbrt_difference",
+    "cos_difference",
+    "cosh_difference",
+    "exp_difference",
+    "expit_difference",
+    "itakura_saito",
+    "kl_divergence",
+    "log_cosh_difference",
+    "log_difference",
+    "log_quotient",
+    "power1p",
+    "power1pm1",
+    "power_difference",
+    "ratio_minus_one",
+    "sech_squared_difference",
+    "sin_difference",
+    "sinh_difference",
+    "softplus_difference",
+    "tan_difference",
+    "xlogx_difference",
+]
+
 
 def _or_plain(value: Any, plain: Any) -> Any:
     """Return the difference as it stands where the stable formula has left the range of floats, and it has not."""

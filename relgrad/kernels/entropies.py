@@ -8,6 +8,10 @@ import numpy as np
 
 from relgrad.kernels.dispatch import floats, kernel
 
+__all__ = [
+    "xlog_ratio",
+]
+
 
 @kernel
 def xlog_ratio(x: Any, y: Any) -> Any:

@@ -9,6 +9,10 @@ import scipy.special
 
 from relgrad.kernels.dispatch import floats, kernel
 
+__all__ = [
+    "gamma_ratio",
+]
+
 
 @kernel
 def gamma_ratio(x: Any, y: Any) -> Any:

@@ -6,6 +6,17 @@ from typing import Any
 
 import numpy as np
 
+__all__ = [
+    "add_along",
+    "add_at",
+    "delay",
+    "leave_one_out_prod",
+    "linear_recurrence",
+    "put_at",
+    "running_argmax",
+    "running_argmin",
+]
+
 
 def put_at(values: Any, key: Any, shape: tuple[int, ...]) -> np.ndarray:
     """Return zeros of a shape with `out[key] = values`; no entry may be named twice."""

@@ -9,6 +9,19 @@ import numpy as np
 from relgrad.kernels.dispatch import arithmetic_kernel, floats, kernel
 from relgrad.kernels.roots import two_product
 
+__all__ = [
+    "cauchy",
+    "cofactor",
+    "cofactor_derivative",
+    "diag_embed",
+    "norm2",
+    "norm_p",
+    "unit",
+    "unit_p",
+    "unit_pullback",
+]
+
+
 Axis = int | tuple[int, ...] | None
 
 

@@ -13,6 +13,24 @@ import scipy.special
 
 from relgrad.kernels.dispatch import arithmetic_kernel, floats, kernel
 
+__all__ = [
+    "bose",
+    "coarse",
+    "expit",
+    "expit_entropy",
+    "log1mexp",
+    "log1pexp",
+    "log_cloglog",
+    "log_cosh",
+    "log_expit",
+    "logdiffexp",
+    "softplus",
+    "xdivy",
+    "xlog1py",
+    "xlogy",
+]
+
+
 xlogy = scipy.special.xlogy
 xlog1py = scipy.special.xlog1py
 

@@ -8,6 +8,16 @@ import numpy as np
 
 from relgrad.kernels.dispatch import arithmetic_kernel, floats, kernel
 
+__all__ = [
+    "centred",
+    "log_prod",
+    "mean_minus",
+    "prod1pm1",
+    "prod_power",
+    "sum_minus",
+]
+
+
 Axis = int | tuple[int, ...] | None
 
 

@@ -9,6 +9,10 @@ import numpy as np
 
 from relgrad.kernels.dispatch import arithmetic_kernel, floats
 
+__all__ = [
+    "near",
+]
+
 
 @arithmetic_kernel
 def near(

@@ -15,6 +15,15 @@ import numpy as np
 from relgrad.kernels.dispatch import floats, kernel
 from relgrad.kernels.moments import sum_minus
 
+__all__ = [
+    "gibbs",
+    "log_softmax",
+    "logmeanexp",
+    "logsumexp",
+    "softmax",
+]
+
+
 Axis = int | tuple[int, ...] | None
 
 

@@ -8,6 +8,14 @@ import numpy as np
 
 from relgrad.kernels.dispatch import floats, kernel
 
+__all__ = [
+    "complement",
+    "deviation",
+    "log_softmax_pullback",
+    "softmax_pullback",
+]
+
+
 Axis = int | tuple[int, ...] | None
 
 

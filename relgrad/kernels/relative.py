@@ -12,6 +12,12 @@ import numpy as np
 
 from relgrad.kernels.dispatch import floats, kernel
 
+__all__ = [
+    "log_exprel",
+    "log_sinhc",
+]
+
+
 _SINHC = tuple([1 / factorial(2 * k + 3) for k in range(9)])
 """(sinh(x)/x − 1)/x² in powers of x²."""
 

@@ -14,6 +14,14 @@ import scipy.special
 
 from relgrad.kernels.dispatch import floats, kernel
 
+__all__ = [
+    "coshm1",
+    "coversin",
+    "vercos",
+    "versin",
+    "xlogx1p_minus_x",
+]
+
 
 @kernel
 def versin(x: Any) -> Any:

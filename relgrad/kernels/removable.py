@@ -23,6 +23,15 @@ import scipy.special
 
 from relgrad.kernels.dispatch import arithmetic_kernel, floats, kernel
 
+__all__ = [
+    "cosc_n",
+    "exprel_n",
+    "log1prel_n",
+    "logrel_n",
+    "sinc_n",
+]
+
+
 Branch = Callable[[Any, int], Any]
 
 

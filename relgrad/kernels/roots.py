@@ -13,6 +13,15 @@ import numpy as np
 
 from relgrad.kernels.dispatch import arithmetic_kernel, floats, kernel
 
+__all__ = [
+    "hypot_excess",
+    "leg",
+    "product_difference",
+    "quadratic_root",
+    "radical",
+    "sagitta",
+]
+
 
 def two_product(a: Any, b: Any) -> tuple[Any, Any]:
     """Return a·b and its rounding error. Source: Dekker 1971."""

@@ -75,6 +75,7 @@ __all__ = [
     "yv",
 ]
 
+
 _GAUSS = [(u / 2 + 0.5, w / 2) for u, w in zip(*np.polynomial.legendre.leggauss(12), strict=True)]
 _ROOT_HALF = 0.7071067811865476
 _TWO_OVER_ROOT_PI = 1.1283791670955126

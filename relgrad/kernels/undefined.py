@@ -10,6 +10,10 @@ import numpy as np
 
 from relgrad.kernels.containers import mapped, parts
 
+__all__ = [
+    "keeps_nan",
+]
+
 
 def keeps_nan(when: Callable[..., Any], where: Callable[..., Any]) -> Callable[..., Any]:
     """Return a decorator of functions that are NaN `where` masks say so, which are asked `when` a test is true.

@@ -1,18 +1,320 @@
-"""Goals for kanren: equality modulo the theories, and the two sides of an equation, in both directions."""
+"""Goals for kanren: equality modulo the theories, the two sides of an equation, and relations anywhere in a term.
+
+    run(1, v, relateo(2*sin(x)*cos(x), v, …))       v = sin(2*x)
+    anywhereo(relation, u, v)                       the relation at one place: any subterm, the root included
+
+All work in both directions. The places of a term are its distinct subterms, numbered, operands before what uses them.
+A term is a DAG: a subterm that occurs several times is one place, and is replaced wherever it occurs. The same holds
+of tuples, lists and etuples `(head, *arguments)`, whose equal parts are one place: terms are told apart by identity,
+those by their parts, anything else by type and value. Nothing recurses on depth.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Any, cast
 
 import kanren.core as core
+from unification import unify
 
-from relgrad.logic.heads import compile_pattern
+from relgrad.logic.conditions import Goal
+from relgrad.logic.index import Index, compile_pattern
 from relgrad.logic.match import match
-from relgrad.logic.ranges import Goal
 from relgrad.logic.rewrite import rewrites
-from relgrad.logic.unify import State, fresh, is_variable, label_of, reify_term, unknowns
-from relgrad.term import Term, is_term
+from relgrad.logic.theory import theories_of
+from relgrad.logic.unify import State, fresh, is_variable, label_of, reify_term, unknowns, walk
+from relgrad.term import ExpressionTuple, Term, is_term, term
+
+
+class Graph:
+    """A term as numbered nodes; terms that differ from it in one place are added to the same numbering."""
+
+    def __init__(self, root: Any, s: State):
+        self.nodes: list[Any] = []
+        self.operands: list[tuple[int, ...]] = []
+        self._numbers: dict[Hashable, int] = {}
+        self.root = self.add(root, s)
+        self.size = len(self.nodes)
+
+    def add(self, x: Any, s: State) -> int:
+        """Return the number of a term, under a substitution, and number those of its subterms that are new."""
+        found: dict[int, int] = {}
+        keep = [x]  # numbers are found by identity while they are given
+        stack = [_read(x, s)]
+        while stack:
+            node = stack[-1]
+            if id(node) in found:
+                stack.pop()
+                continue
+            number = self._numbers.get(node) if type(node) is Term else None
+            if number is None:
+                operands = [_read(y, s) for y in operands_of(node)]
+                missing = [y for y in operands if id(y) not in found]
+                if missing:
+                    keep += missing
+                    stack.extend(reversed(missing))
+                    continue
+                number = self._number(node, tuple([found[id(y)] for y in operands]))
+            stack.pop()
+            found[id(node)] = number
+        return found[id(_read(x, s))]
+
+    def _number(self, x: Any, operands: tuple[int, ...]) -> int:
+        key = _key(x, operands)
+        number = self._numbers.setdefault(key, len(self.nodes))
+        if number == len(self.nodes):
+            self.nodes.append(x)
+            self.operands.append(operands)
+        return number
+
+    @cached_property
+    def parents(self) -> list[list[int]]:
+        """For each place the nodes that use it."""
+        parents: list[list[int]] = [[] for _ in range(self.size)]
+        for number in range(self.size):
+            for operand in dict.fromkeys(self.operands[number]):
+                parents[operand].append(number)
+        return parents
+
+    def places(self) -> Iterator[int]:
+        """Yield the root and then every other node that is no variable, from the left, before its operands."""
+        seen = {self.root}
+        stack = [self.root]
+        while stack:
+            number = stack.pop()
+            yield number
+            for operand in reversed(self.operands[number]):
+                if operand not in seen and not is_variable(self.nodes[operand]):
+                    seen.add(operand)
+                    stack.append(operand)
+
+    def replaced(self, place: int, x: Any, s: State) -> int:
+        """Return the number of the term in which x stands at a place, wherever that occurs."""
+        new = {place: self.add(x, s)}
+        if new[place] == place:
+            return self.root
+        above = {place}
+        stack = [place]
+        while stack:
+            for parent in self.parents[stack.pop()]:
+                if parent not in above:
+                    above.add(parent)
+                    stack.append(parent)
+        for number in sorted(above - {place}):
+            new[number] = self.with_operands(number, [new.get(y, y) for y in self.operands[number]], s)
+        return new[self.root]
+
+    def with_operands(self, number: int, operands: Sequence[int], s: State) -> int:
+        """Return the number of a node with other operands."""
+        if tuple(operands) == self.operands[number]:
+            return number
+        node = _rebuilt(self.nodes[number], [self.nodes[y] for y in operands])
+        return self.add(node, s) if type(node) is Term else self._number(node, tuple(operands))
+
+    def variables(self) -> list[Any]:
+        """Return the logic variables that stand among the nodes of the term, in patterns too."""
+        return [x for x in self.nodes[: self.size] if is_variable(x)]
+
+    def holds(self, number: int, x: Any) -> bool:
+        """Whether a variable occurs in a node."""
+        target = self._numbers.get(_key(x, ()))
+        if target is None:
+            return False
+        seen, stack = {number}, [number]
+        while stack:
+            node = stack.pop()
+            if node == target:
+                return True
+            new = [y for y in self.operands[node] if y not in seen]
+            seen.update(new)
+            stack.extend(new)
+        return False
+
+
+def operands_of(x: Any) -> tuple[Any, ...]:
+    """Return the operands of a term, and the arguments of a tuple, list or etuple."""
+    if type(x) is Term:
+        return x.rands
+    return tuple(x)[1:] if isinstance(x, (tuple, list, ExpressionTuple)) else ()
+
+
+def _read(x: Any, s: State) -> Any:
+    x = getattr(x, "term", x) if not isinstance(x, (tuple, list, ExpressionTuple)) else x
+    if is_variable(x):
+        x = walk(x, s)
+    return reify_term(x, s) if type(x) is Term and not x.ground else x
+
+
+def _key(x: Any, operands: tuple[int, ...]) -> Hashable:
+    if type(x) is Term:
+        return x
+    if isinstance(x, ExpressionTuple) or (isinstance(x, (tuple, list)) and x):
+        kind = ExpressionTuple if isinstance(x, ExpressionTuple) else list if isinstance(x, list) else tuple
+        return kind, _key(next(iter(x)), ()), operands
+    try:
+        hash(x)
+    except TypeError:
+        return "identity", id(x)
+    return type(x), x
+
+
+def _rebuilt(x: Any, operands: list[Any]) -> Any:
+    if is_term(x):
+        ground = x.op.ground and all(is_term(y) and y.ground for y in operands)
+        return x.op.make_node(*operands) if ground else term(x.op, *operands)
+    kind = ExpressionTuple if isinstance(x, ExpressionTuple) else list if isinstance(x, list) else tuple
+    return kind((next(iter(x)), *operands))
+
+
+BinaryGoal = Callable[[Any, Any], Goal]
+"""What relates two terms: a relation, or any function of two terms that constructs a goal."""
+
+
+def anywhereo(relation: BinaryGoal, u: Any, v: Any) -> Goal:
+    """Construct a goal stating that v is u with a relation applied at exactly one place.
+
+    Places are tried from the root downwards, and take turns where they have several answers; each distinct result
+    is given once. Where u is unknown, the places are those of v, and the relation is run backwards at each; where
+    both are, it holds at the root. A relation rooted in a sum or product is tried at maximal ones only, where it
+    carries along what surrounds it.
+    """
+
+    def anywhere_goal(s: State) -> Iterator[State]:
+        before, after = _walked(u, s), _walked(v, s)
+        backwards = is_variable(before)
+        if backwards and is_variable(after):
+            yield from relation(before, after)(s)
+            return
+        known, other = (after, before) if backwards else (before, after)
+        graph = Graph(known, s)
+        can_hold = _filter(relation, backwards)
+
+        def at(place: int) -> Iterator[tuple[Hashable, State]]:
+            here, there = graph.nodes[place], fresh("there")
+            goal = relation(there, here) if backwards else relation(here, there)
+            for state in goal(s):
+                new = graph.replaced(place, walk(there, state), state)
+                key = new, _bound(graph, state, s, there, can_hold is not None)
+                for final in _equal(other, graph, new, state):
+                    yield key, final
+
+        seen: set[Hashable] = set()
+        trials = (at(i) for i in graph.places() if can_hold is None or can_hold(graph, i))
+        for key, state in _in_turn(trials):
+            if key not in seen:
+                seen.add(key)
+                yield state
+
+    return anywhere_goal
+
+
+def rewriteso(relation: BinaryGoal, u: Any, v: Any, fuel: int | None = None) -> Goal:
+    """Construct a goal stating that u turns into v where a relation is applied at any places, any number of times.
+
+    The nearest results come first, u itself before all; each once. Where u is unknown, it is looked for from v.
+    There may be infinitely many; `fuel` bounds the number of results that are looked at further.
+    """
+
+    def rewrites_goal(s: State) -> Iterator[State]:
+        before, after = _walked(u, s), _walked(v, s)
+        backwards = is_variable(before)
+        start, other = (after, before) if backwards else (before, after)
+        graph = Graph(start, s)
+        seen = {graph.root}
+        queue: deque[tuple[int, State]] = deque([(graph.root, s)])
+        looked = 0
+        while queue:
+            index, state = queue.popleft()
+            yield from _equal(other, graph, index, state)
+            if fuel is not None and looked >= fuel:
+                continue
+            looked += 1
+            here, there = graph.nodes[index], fresh("there")
+            step = anywhereo(relation, there, here) if backwards else anywhereo(relation, here, there)
+            for found in step(state):
+                new = graph.add(walk(there, found), found)
+                if new not in seen:
+                    seen.add(new)
+                    queue.append((new, found))
+
+    return rewrites_goal
+
+
+def _walked(x: Any, s: State) -> Any:
+    x = getattr(x, "term", x)
+    return getattr(walked := walk(x, s), "term", walked) if is_variable(x) else x
+
+
+def _filter(relation: Any, backwards: bool) -> Callable[[Graph, int], bool] | None:
+    """Return the test whether a row can hold at a place, by heads; None for goals whose heads are not known."""
+    pattern = getattr(relation, "pattern", None)
+    if pattern is None:
+        return None
+    if backwards:
+        pattern = compile_pattern(relation.right)
+    index = Index([pattern])
+    # What is ground is matched by what it equals, which may have another head; so is a variable.
+    anything = pattern.kind == "anything" or pattern.term.ground
+
+    def can_hold(graph: Graph, place: int) -> bool:
+        t = graph.nodes[place]
+        if type(t) is not Term:
+            return place == graph.root
+        return anything or not t.ground or bool(index.candidates(t, _readings(graph, place, t)))
+
+    return can_hold
+
+
+def _readings(graph: Graph, place: int, t: Term) -> int:
+    """Return the theories under which a term is a maximal sum or product in one of its uses."""
+    theories = theories_of(t.op)
+    if not theories or place == graph.root:
+        return theories
+    found = 0
+    for parent in graph.parents[place]:
+        above = graph.nodes[parent]
+        found |= theories & ~theories_of(above.op) if is_term(above) else theories
+    return found
+
+
+def _bound(graph: Graph, state: State, s: State, there: Any, private: bool) -> Hashable:
+    """Return what an answer binds besides its result: nothing where the variables are the relation's own."""
+    if len(state) - len(s) <= 1:
+        return None
+    names = graph.variables() if private else [x for x in state if x not in s and x is not there]
+    return tuple([(x, graph.add(x, state)) for x in names])
+
+
+def _equal(other: Any, graph: Graph, new: int, s: State) -> Iterator[State]:
+    """Yield the states in which a result is what is on the other side of the relation."""
+    result = graph.nodes[new]
+    if is_variable(other):
+        other = walk(other, s)
+    if is_term(other) and is_term(result):
+        yield from match(other, result, s)
+    elif not (is_variable(other) and other is not result and graph.holds(new, other)):
+        state: Any = unify(other, result, s)
+        if state is not False:
+            yield state
+
+
+def _in_turn(streams: Iterable[Iterator[Any]]) -> Iterator[Any]:
+    """Yield the first of each stream as it comes, then the second of each, and so on."""
+    going: deque[Iterator[Any]] = deque()
+    for stream in streams:
+        for x in stream:
+            yield x
+            going.append(stream)
+            break
+    while going:
+        stream = going.popleft()
+        for x in stream:
+            yield x
+            going.append(stream)
+            break
+
 
 eq: Callable[[Any, Any], Goal] = cast(Any, core.eq)
 lall: Callable[..., Goal] = cast(Any, core.lall)

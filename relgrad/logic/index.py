@@ -1,8 +1,13 @@
 """A discrimination index: which of many patterns a place can match, found without asking the others.
 
-Patterns are filed under their root, and below that under one head that they demand of an operand, of the product or
-of the sum; a place looks up the heads that it offers. So a place costs the same however many patterns there are for
-other heads. What was found is kept for every place that offers the same.
+    exp(a)·b     demands, at its root, a product with an exponential among its factors
+    exp(x)/y     offers {exp, y's head}: the pattern is a candidate
+
+Heads are what a side of an equation demands of the place where it is rooted, at the root and one level below it, and
+what a place has to offer. Demands are read off once, offers are computed once per term and theory. Patterns are filed
+under their root, and below that under one head that they demand of an operand, of the product or of the sum. So a
+place costs the same however many patterns there are for other heads. What was found is kept for every place that
+offers the same. Rows of exponentials alone are asked only where a place openly shows one.
 
 Source: the indexing of terms by discrimination nets, after McCune (1992); changed from it: products and sums are
 read under their theories, as sets of heads, not as strings of symbols.
@@ -10,13 +15,308 @@ read under their theories, as sets of heads, not as strings of symbols.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, combinations
+from typing import Any, NamedTuple
 
-from relgrad.logic.heads import Demand, Key, Pattern, head_key, heads_of, offered
-from relgrad.logic.theory import BAG, PRODUCT, SUM, theories_of
-from relgrad.term import Term
+from quicktions import Fraction
+
+from relgrad.logic.associative import distinct_operands, operands
+from relgrad.logic.group import Number, ProductView, SumView, whole
+from relgrad.logic.theory import BAG, PRODUCT, SUM, linear_positions, theories_of
+from relgrad.logic.view import product_of, sum_of
+from relgrad.op import Op, is_constant
+from relgrad.ops.arithmetic import add, divide, power, reciprocal, subtract
+from relgrad.ops.exponential import cosh, exp, sinh
+from relgrad.ops.statistics import Size
+from relgrad.term import Term, is_term
+
+Key = Any
+"""A head, an op or a class of ops; or two heads, and whether their signs are equal."""
+
+CONSTANT, ROOT = "constant", "root"
+"""What stands among the heads of a sum for its constant, and for factors with a fractional exponent."""
+
+QUOTIENT = "quotient"
+"""What stands for a divisor among the factors of a summand."""
+
+JOINT = "joint"
+"""What marks two heads that are factors of one summand."""
+
+
+INSIDE = "inside"
+"""What marks a head of a summand of one of the factors."""
+
+
+class Demand(NamedTuple):
+    """An operand, the theory under which it is read, and the heads that it must offer."""
+
+    position: int
+    kind: str
+    heads: frozenset[Key]
+
+
+class Pattern(NamedTuple):
+    """One side of an equation, read once: how its root is matched, and the heads without which it cannot be."""
+
+    term: Any
+    kind: str
+    needs: frozenset[Key]
+    operands: tuple[Demand, ...] = ()
+
+
+def head_key(op: Op) -> Key:
+    """Return what patterns are indexed by: the op itself, or its class where it has parameters of its own.
+
+    A difference is a sum.
+    """
+    if op is subtract:
+        return add
+    return op if op.elementwise else type(op)
+
+
+def compile_pattern(p: Any) -> Pattern:
+    """Read a side of an equation: as a product, a sum, an op applied, or a variable, which matches anything."""
+    if not is_term(p):
+        return Pattern(p, "anything", frozenset())
+    kind, heads = _read(p)
+    if theories_of(p.op) & BAG:
+        return Pattern(p, "bag", heads, (Demand(-1, "bag", _bag_needs(p)),))
+    if kind == "op" and not (p.op.laws.commutative and len(p.rands) > 1):
+        demands = [Demand(i, *_offered_as(rand)) for i, rand in enumerate(p.rands) if is_term(rand)]
+        return Pattern(p, kind, heads, tuple(d for d in demands if d.heads))
+    return Pattern(p, kind, heads)
+
+
+def _read(p: Term) -> tuple[str, frozenset[Key]]:
+    view = product_of(p)
+    if (p.op.as_product is not None or p.op is power) and p not in view.factors:
+        heads = _keys(view.factors) | frozenset(_demanded_inside(view.factors))
+        return "product", heads | ({ROOT} if _is_rooted(view) else set())
+    if p.op.as_sum:
+        heads = {key for b in sum_of(p).terms for key in _demanded(b)}
+        return "sum", frozenset(heads | _demanded_pairs(sum_of(p)))
+    return "op", frozenset([head_key(p.op)])
+
+
+def _bag_needs(p: Term) -> frozenset[Key]:
+    needs = [_offered_as(q) for q in operands(p, p.op) if is_term(q)]
+    return frozenset(key for kind, heads in needs if kind == "product" for key in heads)
+
+
+def _offered_as(p: Term) -> tuple[str, frozenset[Key]]:
+    """Return how an operand of a pattern is read; what is neither a product nor a sum is a factor of one."""
+    kind, heads = _read(p)
+    if not p.ground:
+        return ("product", heads) if kind == "op" else (kind, heads)
+    # A constant is compared by value, and anything ground by what it equals, which may have another head.
+    return kind, frozenset()
+
+
+def _keys(bases: Iterable[Any]) -> frozenset[Key]:
+    # The size of what is not known yet is a number where it is.
+    heads = [b.op for b in bases if is_term(b) and not b.ground and type(b.op) is not Size]
+    # Of a sum bindings may leave one summand, which has another head; only alone it is asked for.
+    return frozenset(head_key(op) for op in heads if not op.as_sum) or frozenset(map(head_key, heads))
+
+
+def _demanded_inside(bases: Iterable[Any]) -> Iterator[Key]:
+    """Yield the heads of functions among the summands of a factor, where all factors that are looked for are sums."""
+    sums = [b for b in bases if is_term(b) and not b.ground and type(b.op) is not Size]
+    for part in [part for b in sums for part in sum_of(b).terms] if all(b.op.as_sum for b in sums) else ():
+        # A power may be written as a product or a quotient, which has other heads.
+        yield from (
+            (INSIDE, key) for key in _demanded(part) if isinstance(key, (Op, type)) and key is not power
+        )
+
+
+def _demanded(summand: Any) -> Iterator[Key]:
+    """Yield what a summand of a pattern demands of those of the place: heads, to be a power or a quotient."""
+    if not is_term(summand) or summand.ground:
+        return
+    view = product_of(summand)
+    if summand in view.factors:
+        yield head_key(summand.op)
+        return
+    yield from (key for key in _keys(view.factors) if key is not exp)
+    # What is divided by may be a number where it is known, and then is none of the factors.
+    numbers = {b for b, e in view.factors.items() if e < 0 and not _is_function(b)}
+    yield from (key for key in _forms(view) if key is not QUOTIENT or not numbers)
+    yield from _joint(view)
+
+
+def _is_function(b: Any) -> bool:
+    return is_term(b) and not b.ground and b.op.elementwise and not b.op.as_sum
+
+
+def _is_rooted(view: ProductView) -> bool:
+    return any(type(e) is not int and e.denominator != 1 for e in view.factors.values())
+
+
+def _forms(view: ProductView) -> Iterator[Key]:
+    """Yield what can be seen of a product besides its heads: that it holds a root, a divisor, or is a power."""
+    if _is_rooted(view):
+        yield ROOT
+    if any(e < 0 and not (is_term(b) and b.op is exp) for b, e in view.factors.items()):
+        yield QUOTIENT
+    if exponents(view):
+        yield power
+
+
+def _joint(view: ProductView) -> Iterator[Key]:
+    """Yield the pairs of functions of single entries that are factors of one product."""
+    if len(view.factors) < 2:
+        return
+    bases = [b for b in view.factors if is_term(b) and b.rands]
+    # What a pattern knows already may have another head.
+    unknown = [b for b in bases if not b.ground] or bases
+    heads = {b.op for b in unknown if b.op.elementwise and b.op is not exp and not b.op.as_sum}
+    for pair in combinations(heads, 2):
+        yield JOINT, frozenset(pair)
+
+
+def _demanded_pairs(p: SumView) -> set[Key]:
+    """Return the relative signs that a pattern demands of the summands that have a head of their own.
+
+    A linear op may have the sign of its operand outside.
+    """
+    atoms = [
+        (head_key(t.op), k)
+        for t, k in p.terms.items()
+        if is_term(t) and not t.ground and t in product_of(t).factors and not linear_positions(t.op)
+    ]
+    return _pairs(Counter((key, k > 0) for key, k in atoms), p.constant)
+
+
+def _pairs(signs: Mapping[tuple[Key, bool], int], constant: Number) -> set[Key]:
+    """Return which heads occur together with equal and with opposite signs, and with the constant."""
+    found: set[Key] = set()
+    entries = list(signs.items())
+    if constant:
+        found.add(CONSTANT)
+        entries.append(((CONSTANT, constant > 0), 1))
+    for i, ((key, sign), n) in enumerate(entries):
+        if n > 1:
+            found.add((frozenset([key]), True))
+        for (other, its_sign), _ in entries[:i]:
+            found.add((frozenset([key, other]), sign == its_sign))
+    return found
+
+
+def sum_heads(view: SumView) -> set[Key]:
+    """Return what a sum offers: the heads of its summands, and which of them have equal or opposite signs."""
+    signs: Counter[tuple[Key, bool]] = Counter()
+    for t, k in view.terms.items():
+        for key in summand_heads(t):
+            signs[key, k > 0] += 1
+    return {key for key, _ in signs} | _pairs(signs, view.constant)
+
+
+def _offered_sums(t: Term) -> Iterator[SumView]:
+    """Yield the sum that a term is, and those behind the factors that its summands share."""
+    view = sum_of(t)
+    yield view
+    if t.op.as_sum and (len(view.terms) > 1 or view.constant):
+        for base, e in product_of(t).factors.items():
+            if e == 1 and base is not t and is_term(base) and base.op.as_sum:
+                yield sum_of(base)
+
+
+LARGEST = 64
+"""The largest exponent in what a product is said to be a power of."""
+
+
+def exponents(view: ProductView) -> list[Number]:
+    """List the numbers a, the largest first, for which a product is a power xᵃ: -2 and -1 for 1/x², ½ for √(x·y)."""
+    es = [Fraction(e) for e in view.factors.values()]
+    if not es or any((e > 0) != (es[0] > 0) for e in es):
+        return []
+    below = math.lcm(*[e.denominator for e in es])
+    above = math.gcd(*[int(e * below) for e in es])
+    smaller = [n for n in range(min(above - 1, 8), 0, -1) if above % n == 0 and below <= 2]
+    sizes = [Fraction(n, below) for n in (above, *smaller)]
+    if max(map(abs, es)) > LARGEST * sizes[-1]:
+        return []  # the exponents have no more in common than floats have
+    return [whole(a if es[0] > 0 else -a) for a in sizes if a != 1 or es[0] < 0]
+
+
+def summand_heads(t: Any) -> tuple[Key, ...]:
+    """Return the heads of a summand, each once: those of its factors, and that of a power where it is one."""
+    if not is_term(t):
+        return tuple(dict.fromkeys(_summand_heads(t)))
+    found = t.cache.get("summand heads")
+    if found is None:
+        found = t.cache["summand heads"] = tuple(dict.fromkeys(_summand_heads(t)))
+    return found
+
+
+def _summand_heads(t: Any) -> Iterator[Key]:
+    view = product_of(t)
+    yield from product_heads(view, 0)
+    while is_term(t) and t.op.laws.selects:  # 1 - p[i] is an entry of 1 - p
+        t = t.rands[0]
+        yield head_key(t.op)
+    if is_term(t) and t.op is power:  # of a quotient too, whose parts have exponents of both signs
+        yield head_key(power)
+    if len(view.factors) > 1 or 1 not in view.factors.values():
+        yield from _forms(view)
+
+
+def heads_of(t: Term, kind: str) -> frozenset[Key]:
+    """Return the heads that a term offers when it is read as a product, as a sum, or as an op applied."""
+    if kind == "op":
+        return frozenset([head_key(t.op)])
+    name = f"{kind} heads"
+    found = t.cache.get(name)
+    if found is None:
+        if kind == "product":
+            found = frozenset(product_heads(product_of(t), 3))
+        elif kind == "bag":
+            found = frozenset(
+                key for q in distinct_operands(t, t.op) for key in product_heads(product_of(q), 3)
+            )
+        else:
+            found = frozenset(
+                key
+                for view in _offered_sums(t)
+                for key in chain(sum_heads(view), *[_joint(product_of(part)) for part in view.terms])
+            )
+        t.cache[name] = found
+    return found
+
+
+def offered(t: Term, position: int, kind: str) -> frozenset[Key]:
+    """Return the heads that an operand of a term offers, what a function of single entries looks through included."""
+    rand = t.rands[position]
+    heads = heads_of(rand, kind)
+    if t.op.elementwise and len(t.rands) == 1:
+        while rand.op.laws.selects:
+            rand = rand.rands[0]
+            heads |= heads_of(rand, kind)
+    return heads
+
+
+def product_heads(view: ProductView, depth: int) -> Iterator[Key]:
+    """Yield the heads of the factors, and of those below so many linear contractions."""
+    if _is_rooted(view):
+        yield ROOT
+    for base in view.factors:
+        if not is_term(base):
+            continue
+        yield head_key(base.op)
+        if depth:
+            yield from heads_inside(base)
+            for rand in [base.rands[i] for i in linear_positions(base.op) if i < len(base.rands)]:
+                yield from product_heads(product_of(rand), depth - 1)
+
+
+def heads_inside(base: Term) -> Iterator[Key]:
+    """Yield the heads of the summands of a factor that is a sum."""
+    if base.op.as_sum:
+        yield from ((INSIDE, key) for part in sum_of(base).terms for key in summand_heads(part))
+
 
 KEPT = 1 << 14
 """So many different offers are remembered."""
@@ -97,3 +397,46 @@ class _Shelf:
                     if all(d.heads <= by_place[d.position, d.kind] for d in self.demands[i])
                 ]
         return rows
+
+
+_MOST = 16
+"""So many terms are looked at."""
+
+
+def shows_elementary(t: Term) -> bool:
+    """Whether exponentials or hyperbolic functions, or quotients of sums, stand in a sum or product at few steps."""
+    of_sum = t.op.as_sum or any(map(is_constant, t.rands))
+    stack = [(t, False)]
+    for _ in range(_MOST):
+        if not stack:
+            return False
+        node, divided = stack.pop()
+        op = node.op
+        if op.as_sum:
+            if divided and of_sum:
+                return True
+            stack.extend([(rand, divided) for rand in node.rands])
+        elif op.as_product is not None:
+            divided = divided or op is divide or op is reciprocal
+            stack.extend([(rand, divided) for rand in node.rands])
+        elif op is sinh or op is cosh or (op is exp and of_sum):
+            return True
+    return True
+
+
+def sums_multiples(t: Term) -> bool:
+    """Whether a sum has a multiple of another sum by a number among its summands, as (a + b)/2 - (a - b)/2 has."""
+    stack = [t] if t.op.as_sum else []
+    for _ in range(_MOST):
+        if not stack:
+            return False
+        node = stack.pop()
+        if node.op.as_sum:
+            stack.extend(node.rands)
+        elif (
+            node.op.as_product is not None
+            and any(x.op.as_sum for x in node.rands)
+            and any(map(is_constant, node.rands))
+        ):
+            return True
+    return False

@@ -20,7 +20,7 @@ from unification import unify
 from relgrad import ops
 from relgrad.contract import Laws
 from relgrad.implementations import IMPLEMENTATIONS
-from relgrad.logic.ranges import Goal
+from relgrad.logic.conditions import Goal
 from relgrad.logic.unify import State, fresh, is_variable, walk
 from relgrad.op import Op
 

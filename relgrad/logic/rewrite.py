@@ -1,5 +1,9 @@
 """Rewriting one place: an equation's side found in a term, with what surrounds it carried along.
 
+    z·sin(x)·cos(x)     z·½·sin(2·x)          by sin(a)·cos(a) = ½·sin(2·a): part of a larger product
+    2·(a − b)           a multiple of a sum; powers of products likewise, judged by heads before matching
+    f(x)[i]             f(x[i])               a selection of entries: f of what is picked
+
 A pattern rooted in a product (sum) may match inside a larger one. Linear contractions open scopes: inside
 sum(body), the factors of the body are available and so are those factors outside that are constant along the axes,
 since sum(b/a) = sum(b)/a. This is what lets exp(x)·sum(g·exp(x)/S²) hold a softmax twice.
@@ -7,41 +11,407 @@ since sum(b/a) = sum(b)/a. This is what lets exp(x)·sum(g·exp(x)/S²) hold a s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
+import numpy as np
 from quicktions import Fraction
 
+from relgrad.bounds import range_of
 from relgrad.logic.associative import applied, has_many_operands, match_bag
-from relgrad.logic.build import broadcasts, build_product, build_sum, fit, fit_to
-from relgrad.logic.group import Number, ProductView, SumView, added, multiplied, quotient
-from relgrad.logic.heads import Pattern
+from relgrad.logic.build import broadcasts, build_product, build_sum, fit, fit_to, fitted
+from relgrad.logic.conditions import Goal, is_nonzero, tests_of
+from relgrad.logic.group import Number, ProductView, SumView, added, key_of, multiplied, quotient, whole
+from relgrad.logic.index import Pattern, head_key, summand_heads
 from relgrad.logic.match import match, match_product, match_sum, matching
-from relgrad.logic.multiples import (
-    adds_no_zero,
-    factors,
-    is_real,
-    left_over,
-    may_echo,
-    powers,
-    raised,
-    scales,
-    takes_whole,
-    times,
-    to_the,
-)
-from relgrad.logic.ranges import Goal, tests_of
-from relgrad.logic.scopes import scopes
-from relgrad.logic.selected import pushed
-from relgrad.logic.share import dtype_of
-from relgrad.logic.theory import SUMS, linear_operands
+from relgrad.logic.parts import dtype_of
+from relgrad.logic.space import entries
+from relgrad.logic.theory import linear_operands, linear_positions, stands_outside
 from relgrad.logic.unify import State, Tested, bind, is_variable, reify_term
-from relgrad.logic.view import product_of, sum_of
-from relgrad.op import Pack
+from relgrad.logic.view import LIMIT, product_of, root, sum_of, summand
+from relgrad.op import Pack, is_constant
 from relgrad.ops.arithmetic import divide
-from relgrad.term import Term, is_term, term
+from relgrad.ops.exponential import exp
+from relgrad.ops.gather import ARRAY, Index, TakeAlong
+from relgrad.ops.joining import Part
+from relgrad.ops.reduction import Sum
+from relgrad.ops.statistics import Size
+from relgrad.ops.structure import broadcast_to
+from relgrad.term import Term, is_term, subterms, term
 from relgrad.types import TupleType
+
+
+class Scope(NamedTuple):
+    """The inside of nested contractions: its own factors and those it may draw in from outside."""
+
+    own: ProductView
+    inherited: dict[Any, Number]
+    rebuild: Callable[[ProductView, dict[Any, Number]], ProductView | None]
+
+    @property
+    def available(self) -> ProductView:
+        return multiplied((self.own, 1), (ProductView(1, self.inherited), 1)) if self.inherited else self.own
+
+    def uses_own(self, rest: ProductView) -> bool:
+        """Whether a match that left `rest` took any of the scope's own factors."""
+        return not self.inherited or any(rest.factors.get(b, 0) != e for b, e in self.own.factors.items())
+
+    def split(self, rest: ProductView) -> tuple[ProductView, dict[Any, Number]]:
+        """Divide what a match left into the scope's own factors and those outside."""
+        own = {b: e for b, e in rest.factors.items() if b not in self.inherited}
+        return ProductView(rest.coefficient, own), {
+            b: e for b, e in rest.factors.items() if b in self.inherited
+        }
+
+
+def scopes(view: ProductView) -> Iterator[Scope]:
+    """Yield the insides of the contractions among the factors of a product, itself first."""
+    return _scopes(view, {}, 3)
+
+
+def _scopes(view: ProductView, inherited: dict[Any, Number], depth: int) -> Iterator[Scope]:
+    yield Scope(view, inherited, lambda own, outside: multiplied((own, 1), (ProductView(1, outside), 1)))
+    if not depth or len(view.factors) > LIMIT:
+        return
+    for base, e in view.factors.items():
+        if not is_term(base) or not base.ground:
+            continue
+        # What is divided by, or under a root, is by itself: nothing outside can meet what is inside.
+        amount = 1 if e == int(e) and e >= 1 else e
+        for position, axes in linear_operands(base):
+            others = multiplied(
+                (view, 1), (ProductView(1, inherited), 1), (ProductView(1, {base: amount}), -1)
+            )
+            movable = {
+                b: k
+                for b, k in others.factors.items()
+                if amount == 1 and b is not base and stands_outside(b, axes, base.rands[position])
+            }
+            for inner in _scopes(product_of(base.rands[position]), movable, depth - 1):
+                around = _around(inner, base, amount, position, others, movable)
+                yield Scope(inner.own, inner.inherited, around)
+
+
+def _around(
+    inner: Scope, base: Term, amount: Number, position: int, others: ProductView, movable: dict[Any, Number]
+) -> Callable[[ProductView, dict[Any, Number]], ProductView | None]:
+    """Return how a contraction is put back around its rewritten operand."""
+
+    def rebuild(own: ProductView, outside: dict[Any, Number]) -> ProductView | None:
+        view = inner.rebuild(own, outside)
+        if view is None:
+            return None
+        # The inner rebuild multiplied in what was not used of the factors drawn in: they go back outside.
+        kept = {b: e for b, e in view.factors.items() if b in movable}
+        body = multiplied((view, 1), (ProductView(1, kept), -1))
+        inside = body.coefficient if amount != int(amount) else 1  # a root of it may be no number
+        operand = build_product(ProductView(inside, body.factors), base.type.dtype)
+        rands = list(base.rands)
+        rands[position] = fitted(operand, rands[position])
+        if rands[position] is None:
+            return None
+        rest = ProductView(others.coefficient, {b: e for b, e in others.factors.items() if b not in movable})
+        return multiplied(
+            (rest, 1),
+            (ProductView(1 if inside != 1 else body.coefficient, kept), amount),
+            (ProductView(1, {base.op.make_node(*rands): 1}), amount),
+        )
+
+    return rebuild
+
+
+LARGEST = 1 << 22
+"""Arrays of more entries than this are not followed entry by entry."""
+DEEP = 6
+
+Selection = tuple[Term, ...]
+"""Applications of ops that select, the outermost first, each to the next; the last to what is selected from."""
+
+
+def pushed(selection: Selection, t: Any, known: Collection[Any] = ()) -> Any:
+    """Return a selection from a term, taken before its functions of single entries instead of after them.
+
+    (√x·x)[i]  ⟶  √(x[i])·x[i]
+
+    What is `known` is selected from as it is. Entries of it that are not selected need not be in the domain of the
+    functions: the derivative of √x[i] has nothing to do with them, that of (√x)[i] has 0·∞ there.
+    """
+    made: dict[Any, Any] = {}
+
+    def push(x: Any) -> Any:
+        if x not in made:
+            inside = (
+                x not in known and x.op.elementwise and x.rands and x.type.ndim and None not in x.type.shape
+            )
+            made[x] = (
+                x.op.make_node(*[_over(push, y, x) for y in x.rands]) if inside else selected(selection, x)
+            )
+        return made[x]
+
+    return push(t)
+
+
+def _over(push: Callable[[Any], Any], x: Any, t: Any) -> Any:
+    """Return an operand of a function of single entries, pushed as what is as large as the result."""
+    return push(broadcast_to(x, t.type.shape)) if x.type.ndim else x
+
+
+def selected(selection: Selection, t: Any) -> Any:
+    """Return a selection from a term."""
+    for step in reversed(selection):
+        t = step.op.make_node(t, *step.rands[1:])
+    return t
+
+
+def chain_of(t: Term) -> tuple[Selection, Term]:
+    """Return the selections at the root of a term, and what they select from."""
+    steps: list[Term] = []
+    while t.op.laws.selects:
+        steps.append(t)
+        t = t.rands[0]
+    return tuple(steps), t
+
+
+def selections_in(t: Any) -> Iterator[Selection]:
+    """Yield the selections in a term, from its root down through functions of single entries."""
+    stack = [(t, DEEP)]
+    while stack:
+        node, depth = stack.pop()
+        if not is_term(node):
+            continue
+        steps, _ = chain_of(node)
+        if steps:
+            yield from (steps[:n] for n in range(len(steps), 0, -1))
+        elif depth and node.op.elementwise:
+            stack.extend((rand, depth - 1) for rand in node.rands)
+
+
+def fits(selection: Selection, shape: Sequence[Any]) -> bool:
+    """Whether what is selected from has a shape."""
+    return selection[-1].rands[0].type.shape == tuple(shape)
+
+
+def commutes(selection: Selection, total: Term, moves: Sequence[Term] = ()) -> bool:
+    """Whether selecting from x/total is selecting from x, and dividing by the total as it is.
+
+    That is so where each entry that is selected has the same total as before. `moves` insert and take out axes of
+    what is selected, the innermost last.
+    """
+    shape = selection[-1].rands[0].type.shape
+    if None in shape or None in total.type.shape or np.prod(shape) > LARGEST:
+        return False
+    size = int(np.prod(total.type.shape))
+    if size == 1:
+        return True
+    try:
+        places = np.arange(size).reshape(total.type.shape)
+        found = np.broadcast_to(places, shape)
+        for step in reversed(selection):
+            operands = _operands(step, total)
+            if operands is None:
+                return False
+            found = step.op.compute(found, *operands)
+        for move in reversed(moves):
+            found = move.op.compute(found)
+        return bool(np.all(found == places))
+    except ValueError:
+        return False
+
+
+def _operands(step: Term, total: Term) -> list[Any] | None:
+    """Return the operands of a selection as arrays; what is not known may be anything where totals are constant."""
+    arrays = list(step.rands[1:])
+    if type(step.op) is Part:
+        return None if any(None in x.type.shape for x in arrays) else [np.empty(x.type.shape) for x in arrays]
+    if type(step.op) is TakeAlong:
+        free = [total.type.extent(step.op.axis) == 1]
+    elif type(step.op) is Index:
+        rank = step.rands[0].type.ndim
+        free = [total.type.extent(i - rank) == 1 for i, e in enumerate(step.op.pattern) if e == ARRAY]
+    else:
+        free = [False] * len(arrays)
+    values = []
+    for x, anything in zip(arrays, free, strict=True):
+        if is_constant(x):
+            values.append(x.op.value)
+        elif anything and None not in x.type.shape:
+            values.append(np.zeros(x.type.shape, int))
+        else:
+            return None
+    return values
+
+
+def takes_whole(subject: SumView, rest: SumView) -> bool:
+    """Whether a match takes summands whole: of 2/x - 1/y, taking 1/x - 1/y leaves 1/x, which nothing is gained by."""
+    taken = [t for t, k in subject.terms.items() if rest.terms.get(t, 0) != k]
+    return not subject.terms or (bool(taken) and all(t not in rest.terms for t in taken))
+
+
+def factors(pattern: SumView, subject: SumView) -> list[ProductView]:
+    """List the factors that stand beside the heads of a pattern in the summands of a place.
+
+    w·eᵃ − w·eᵇ, by eˣ − eʸ  ⟶  w;    w·eᵃ·eᵇ − w·eᵇ too: eᵃ⁺ᵇ − eᵇ needs no quotient of exponentials, which may be ∞
+    """
+    heads = {
+        head_key(p.op)
+        for p in pattern.terms
+        if is_term(p) and not p.ground and p in product_of(p).factors and not linear_positions(p.op)
+    }
+    alike = not pattern.constant and all(is_term(p) and p.op is exp for p in pattern.terms)
+    found: dict[Any, ProductView] = {}
+    for t in subject.terms if heads else ():
+        factors = product_of(t).factors
+        for base, e in factors.items():
+            if e == 1 and len(factors) > 1 and is_term(base) and head_key(base.op) in heads:
+                beside = lambda b, base=base: not (is_term(b) and b.op is exp) if alike else b is not base
+                others = {b: k for b, k in factors.items() if beside(b)}
+                found.setdefault(frozenset(others.items()), ProductView(1, others))
+    return [factor for factor in found.values() if factor.factors]
+
+
+def times(view: SumView, factor: ProductView, power: int, dtype: Any) -> SumView:
+    """Return a sum with a power of a factor multiplied into each summand."""
+    parts = [
+        (summand(multiplied((product_of(t), 1), (factor, power)), None, dtype), k)
+        for t, k in view.terms.items()
+    ]
+    if view.constant:
+        parts.append((summand(multiplied((factor, power)), None, dtype), view.constant))
+    return added(*parts)
+
+
+def may_echo(p: Term, pattern: SumView, subject: SumView) -> bool:
+    """Whether x may stand beside f(x), for a pattern like x - f(x): the first, cheap test of the many that are so."""
+    echo = p.cache.get("echo", False)
+    if echo is False:
+        echo = p.cache["echo"] = next(
+            (q.op for q in pattern.terms if is_term(q) and q.op.elementwise and q.rands[0] in pattern.terms),
+            None,
+        )
+    if echo is None:
+        return True
+    known = {key_of(t) for t in subject.terms}
+    for t in subject.terms:
+        if is_term(t) and t.op == echo:
+            inner = sum_of(t.rands[0]).terms
+            if not inner or not known.isdisjoint(map(key_of, inner)):
+                return True
+    return False
+
+
+def scales(p: Term, pattern: SumView, subject: SumView) -> list[Number]:
+    """List the multiples of the pattern that the subject may hold, judged by the pattern's heads."""
+    heads: dict[Any, dict[Number, None]] | None = p.cache.get("scaling heads")
+    if heads is None:
+        heads = p.cache["scaling heads"] = {}
+        for q, k in pattern.terms.items():
+            if is_term(q) and not q.ground:
+                for key in summand_heads(q):
+                    heads.setdefault(key, {})[k] = None
+    scales: dict[Number, None] = {} if heads else {1: None, -1: None}
+    for t, c in subject.terms.items():
+        for key in summand_heads(t) if heads else ():
+            for k in heads.get(key, ()):
+                scales[quotient(c, k)] = None
+        # What stands beside a mean tells how often it is there, since the mean has a coefficient of its own.
+        if Sum in heads:
+            if any(is_variable(p) for p in pattern.terms):
+                scales[c] = None
+            if is_term(t) and type(t.op) is Sum and _has_mean(p) and (count := entries(t)) is not None:
+                scales[whole(c * count)] = None
+    return sorted(filter(None, scales), key=lambda scale: scale < 0)
+
+
+def _has_mean(p: Term) -> bool:
+    """Whether a pattern has a mean in it, which is a sum with a coefficient that is known once the sum is."""
+    found = p.cache.get("mean")
+    if found is None:
+        found = p.cache["mean"] = any(type(t.op) is Size for t in subterms(p))
+    return found
+
+
+def powers(pattern: ProductView, subject: ProductView) -> list[Number]:
+    """List the powers of the pattern that the subject may hold, judged by the pattern's heads: itself before others.
+
+    Exponentials say nothing of it, since a power of one is another. Where a root of a factor stands, it is real.
+    """
+    heads: dict[Any, set[Number]] = {}
+    for p, k in pattern.factors.items():
+        if is_term(p) and not p.ground and p.op is not exp:
+            heads.setdefault(head_key(p.op), set()).add(k)
+    # Of S√S all is taken by a root of S, and not its root only.
+    rooted = any(k.denominator != 1 for ks in heads.values() for k in ks)
+    powers: dict[Number, None] = {} if rooted else {1: None}
+    if abs(pattern.coefficient) == 1:
+        for t, e in subject.factors.items():
+            for k in sorted(heads.get(head_key(t.op), ()), reverse=True) if is_term(t) else ():
+                # A root is not taken out of what is no root: Σx² is no norm squared, sin(x) no root of sin(x)².
+                if k.denominator in (1, e.denominator):
+                    power = quotient(e, k)
+                    if power.denominator in (1, e.denominator) or range_of(t).nonnegative:
+                        powers[power] = None
+    if len(pattern.factors) == 1 and next(iter(pattern.factors.values())) < 0:
+        # What is said of the reciprocal of an op alone is not meant for the op.
+        return [power for power in powers if power > 0] or [1]
+    return list(powers)
+
+
+def left_over(before: Number, rest: ProductView, power: Number) -> ProductView | None:
+    """Return what stands beside a power of a match: of a number that the match took, the same power is gone."""
+    left = Fraction(rest.coefficient) / before
+    if left != 1 and power != int(power):
+        return None
+    return to_the(rest, power)._replace(
+        coefficient=whole(before * left ** int(power) if left != 1 else before)
+    )
+
+
+def is_real(subject: ProductView, rest: ProductView, power: Number) -> bool:
+    """Whether what a match to a power took of a product may be raised to that power, whatever the signs.
+
+    With x < 0, neither is (x²)^½ = x, nor is x the product of two roots. `rest` is what the match left of
+    subject^(1/power), among that what it put there itself: 1/x is y/(yx).
+    """
+    if power == int(power):
+        return True
+    for base in {**subject.factors, **rest.factors}:
+        e = subject.factors.get(base, 0)
+        taken = e - Fraction(rest.factors.get(base, 0)) * power
+        if taken and taken % 2 and e == int(e) and not (is_term(base) and range_of(base).nonnegative):
+            return False
+    return True
+
+
+def adds_no_zero(subject: ProductView, rest: ProductView) -> bool:
+    """Whether no factor that may be 0 was put both into what a match took of a product and, inverted, beside it.
+
+    f(w·x)/w in f(x·y)/y, with w = x·y and the number 1 for x, is x·f(x·y)/(x·y), which is none where x is 0.
+    """
+    for base, left in rest.factors.items():
+        before = subject.factors.get(base, 0)
+        if (abs(left) > abs(before) or left * before < 0) and not (is_term(base) and _never_zero(base)):
+            return False
+    return True
+
+
+def _never_zero(base: Term) -> bool:
+    interval = range_of(base)
+    return interval.positive or interval.negative or is_nonzero(base)
+
+
+def to_the(view: ProductView, power: Number) -> ProductView:
+    """Return the factors of a product to a power, its coefficient as it is."""
+    return ProductView(view.coefficient, {b: whole(Fraction(e) * power) for b, e in view.factors.items()})
+
+
+def raised(t: Any, power: Number) -> ProductView:
+    """Return a term to a power as a product: x²/y to the power ½ is |x|/√y, and x·y, of unknown signs, √(x·y)."""
+    view = product_of(t)
+    if power == int(power):
+        return multiplied((view, power))
+    return root(view, Fraction(power)) or ProductView(1, {t: power})
+
 
 SCALED = 8
 """Multiples of a sum are looked at where it has at most so many summands."""
@@ -186,7 +556,7 @@ def _rewrite_factored(
         return  # the factors are operands, which have been looked at
     view = product_of(t)
     for base, e in view.factors.items():
-        if e == 1 and base is not t and is_term(base) and base.ground and base.op in SUMS:
+        if e == 1 and base is not t and is_term(base) and base.ground and base.op.as_sum:
             for state, new in _rewrite_sum(left, right, conditions, base, s):
                 others = multiplied((view, 1), (ProductView(1, {base: 1}), -1))
                 whole_view = multiplied((others, 1), (product_of(new), 1))
@@ -197,7 +567,7 @@ def _is_multiple(t: Term) -> bool:
     """Whether a term is read as a number times another sum, which has been looked at with all its multiples."""
     view = product_of(t)
     return len(view.factors) == 1 and all(
-        e == 1 and base is not t and is_term(base) and base.ground and base.op in SUMS
+        e == 1 and base is not t and is_term(base) and base.ground and base.op.as_sum
         for base, e in view.factors.items()
     )
 

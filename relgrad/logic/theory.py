@@ -1,56 +1,24 @@
-"""Which ops the theories of products and sums read through, and how: the laws, as tables."""
+"""Which ops the theories of products and sums read through, and how: what ops say of that, and contractions."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from quicktions import Fraction
 
-from relgrad.logic.group import Number
-from relgrad.logic.ranges import is_constant_along
+from relgrad.logic.conditions import is_constant_along
 from relgrad.op import Op, constant, is_constant
 from relgrad.ops.align import insert
 from relgrad.ops.arithmetic import (
-    add,
-    cbrt,
-    divide,
     multiply,
-    negative,
-    positive,
     power,
-    reciprocal,
-    sqrt,
-    square,
-    subtract,
 )
 from relgrad.ops.casting import Cast
-from relgrad.ops.exponential import arcsinh, arctanh, cosh, exp, sinh, tanh
+from relgrad.ops.exponential import exp
 from relgrad.ops.matmul import MatMul, swap
 from relgrad.ops.reduction import Sum
 from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand, Squeeze, expand, squeeze
-from relgrad.ops.trigonometric import arcsin, arctan, cos, sin, tan
 from relgrad.term import Term
-
-PRODUCTS: dict[Op, tuple[int, tuple[Number, ...]]] = {
-    multiply: (1, (1, 1)),
-    divide: (1, (1, -1)),
-    negative: (-1, (1,)),
-    positive: (1, (1,)),
-    reciprocal: (1, (-1,)),
-    square: (1, (2,)),
-    sqrt: (1, (Fraction(1, 2),)),
-}
-"""The ops that the theory of products reads: a coefficient, and each operand's exponent."""
-
-SUMS: dict[Op, tuple[int, ...]] = {add: (1, 1), subtract: (1, -1), negative: (-1,), positive: (1,)}
-"""The ops that the theory of sums reads: each operand's coefficient."""
-
-PARITY: dict[Op, int] = {
-    **dict.fromkeys((arcsin, arcsinh, arctan, arctanh, cbrt, sin, sinh, tan, tanh), -1),
-    **dict.fromkeys((cos, cosh), 1),
-}
-"""The functions that the theory of products reads at -x as at x: the sign that is then outside."""
 
 _READ_THROUGH = (BroadcastTo, BroadcastLike, Expand, Squeeze, Cast)
 """Linear ops that views look through in their own way, or that float to the root."""
@@ -90,7 +58,7 @@ def _is_exponential(x: Any, depth: int = 4) -> bool:
     """Whether an exponential is among the factors of a term, as far as one sees at a glance."""
     if x.op is exp:
         return True
-    if not depth or not (x.op in PRODUCTS or x.op.laws.selects or type(x.op) in _READ_THROUGH):
+    if not depth or not (x.op.as_product is not None or x.op.laws.selects or type(x.op) in _READ_THROUGH):
         return False
     return any(_is_exponential(rand, depth - 1) for rand in x.rands[: 1 if x.op.laws.selects else None])
 
@@ -131,12 +99,12 @@ def is_contraction(t: Term) -> bool:
 
 def in_product(op: Op) -> bool:
     """Whether the theory of products reads through an op."""
-    return op in PRODUCTS or op is power or type(op) in (Sum, MatMul, BroadcastTo, BroadcastLike)
+    return op.as_product is not None or op is power or type(op) in (Sum, MatMul, BroadcastTo, BroadcastLike)
 
 
 def in_sum(op: Op) -> bool:
     """Whether the theory of sums reads through an op."""
-    return op in SUMS
+    return bool(op.as_sum)
 
 
 PRODUCT, SUM, BAG = 1, 2, 4

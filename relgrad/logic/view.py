@@ -1,18 +1,26 @@
 """Views: how the theories of abelian groups read a term, without ever changing it.
 
+    (a/b)·√c     1·{a: 1, b: -1, c: ½}        where signs are known: (x²)^½ = |x|
+    2·a − b + 1  1 + {a: 2, b: -1}
+
 A product is a coefficient and an ordered {base: exponent}; a sum is a constant and an ordered {term: coefficient}.
 Division, reciprocals, powers, roots and negation are exponents and coefficients; exp(a + b) reads as exp(a)·exp(b);
 a linear reduction is read with everything hoisted that is constant along its axes; factors that all summands share
-stand outside. Arithmetic is exact. Views are bounded: what has more than `LIMIT` parts is read as an atom.
+stand outside. Arithmetic is exact. Views are bounded: what has more than `LIMIT` parts is read as an atom. Readings are
+computed bottom-up, once a term.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import numpy as np
 from quicktions import Fraction
 
+from relgrad.bounds import range_of
 from relgrad.logic.build import build_product, build_sum, number_term
+from relgrad.logic.conditions import is_constant_along
 from relgrad.logic.group import (
     Number,
     ProductView,
@@ -29,37 +37,183 @@ from relgrad.logic.group import (
     quotient,
     renamed,
     representable,
+    whole,
 )
-from relgrad.logic.ranges import range_of
-from relgrad.logic.reading import (
-    holds_inverse,
-    in_floats,
-    inverts,
-    is_real,
-    is_repeated,
-    is_widening,
-    needs,
-    turned,
-    widened,
-    without_leading_axes,
-)
-from relgrad.logic.roots import root, whole_root
 from relgrad.logic.space import bare, space_of
 from relgrad.logic.theory import (
-    PARITY,
-    PRODUCTS,
-    SUMS,
     inner_product,
     insert_axes,
     is_contraction,
     linear_operands,
     stands_outside,
 )
-from relgrad.ops.arithmetic import absolute, multiply, power, sqrt
+from relgrad.ops.arithmetic import absolute, multiply, negative, power, reciprocal, sqrt
+from relgrad.ops.casting import Cast
 from relgrad.ops.exponential import exp
 from relgrad.ops.reduction import Sum
-from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand
+from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand, expand
 from relgrad.term import Term, is_term
+from relgrad.types import ArrayType
+
+
+def root(view: ProductView, exponent: Fraction) -> ProductView | None:
+    """Read (∏ bᵢ^eᵢ)^r for a fraction r: √(b²) = |b|, and a root splits if at most one sign is unknown.
+
+    With an unknown sign none of the others may be 0: √(x·y²) is 0 at y = 0, where √x·|y| has no value for x < 0.
+    """
+    if view.coefficient <= 0:
+        return None
+    coefficient = _rational_power(view.coefficient, exponent)
+    factors: dict[Any, Number] = {}
+    if coefficient is None:
+        # Coefficients are rational: a root that is not is a factor.
+        if not (floats := _as_floats(view.coefficient)):
+            return None
+        coefficient = 1
+        factors.update({number_term(float(c)): e * exponent for c, e in floats.items()})
+    doubtful, vanishing = 0, False
+    cancelled = view.cancelled
+    for base, e in view.factors.items():
+        if e % 2 == 0 and not range_of(base).nonnegative:
+            base = absolute(base) if is_term(base) else None
+            if base is None:
+                return None
+        elif not range_of(base).nonnegative:
+            doubtful += 1
+        known = range_of(base)
+        vanishing = vanishing or (e > 0 and known.nonnegative and not known.positive)
+        factors[base] = factors.get(base, 0) + whole(e * exponent)
+        cancelled = cancelled or (e % 2 == 0 and exponent.denominator == 2)
+    if doubtful > 1 or (doubtful and vanishing):
+        return None
+    return view._replace(coefficient=coefficient, factors=factors, cancelled=cancelled)
+
+
+def whole_root(base: Any, e: Fraction) -> ProductView | None:
+    """Read the root of a sum that cannot be split into the roots of its factors as that of the sum."""
+    return ProductView(1, {base: e}) if is_term(base) and base.op.as_sum else None
+
+
+def _as_floats(c: Number) -> dict[Number, int]:
+    """Return a number as a float, or a quotient of two, by exponents; nothing where it is neither."""
+    if float_exact(c):
+        return {c: 1}
+    parts: dict[Number, int] = {c.numerator: 1, c.denominator: -1}
+    return parts if all(map(float_exact, parts)) else {}
+
+
+def _rational_power(c: Number, exponent: Fraction) -> Number | None:
+    if c == 1:
+        return 1
+    if exponent.denominator != 2:
+        return None
+    c = Fraction(c)
+    p, q = math.isqrt(c.numerator), math.isqrt(c.denominator)
+    return (
+        whole(Fraction(p, q) ** exponent.numerator)
+        if p * p == c.numerator and q * q == c.denominator
+        else None
+    )
+
+
+def is_real(t: Any) -> bool:
+    """Whether the theories of the reals apply: floats, bare numbers and patterns, but not machine integers."""
+    return not is_term(t) or not t.ground or (isinstance(t.type, ArrayType) and t.type.differentiable)
+
+
+def is_widening(t: Term) -> bool:
+    """Whether a term is made of floats of a smaller precision, as they are."""
+    if type(t.op) is not Cast or not t.ground:
+        return False
+    before = t.rands[0].type.dtype
+    return before.kind == t.type.dtype.kind == "f" and np.can_cast(before, t.type.dtype)
+
+
+def needs(kind: str, t: Term) -> list[tuple[str, Any]]:
+    """List the views of operands from which a view is computed."""
+    op = t.op
+    if not is_real(t):
+        return []
+    if kind == "sum":
+        return [("sum", rand) for rand in t.rands] if op.as_sum else [("product", t)]
+    if op.as_product is not None or type(op) in (BroadcastTo, BroadcastLike, Expand) or is_widening(t):
+        return [("product", rand) for rand in t.rands[: op.arity if op.as_product is not None else 1]]
+    if op is power or op is absolute or op.laws.parity:
+        return [("product", t.rands[0])]
+    if op is exp:
+        return [("sum", t.rands[0])]
+    if op.as_sum:
+        return [("sum", t)]
+    if t.ground and op.elementwise and len(t.rands) == 1:
+        return [("product", t.rands[0])]
+    if t.ground:
+        dot = inner_product(t)
+        return [("product", t.rands[i]) for i, _ in linear_operands(t)] if dot is None else [("product", dot)]
+    return []
+
+
+def without_leading_axes(t: Term) -> ProductView | None:
+    """Read an inserted axis as the factor without those that lead, which broadcasting supplies."""
+    rank = t.type.ndim
+    lead = sum(1 for i in range(len(t.op.axes)) if t.op.axes[i] == i - rank)
+    return ProductView(1, {expand(t.rands[0], t.op.axes[lead:]): 1}) if lead else None
+
+
+def inverts(t: Term, divisors: list[ProductView]) -> bool:
+    """Whether an inverse is divided by, or a quotient inverted: x/(1/y) is x·y, and 1/(x/y) is y/x."""
+    whole = all(number_of(rand) is not None for rand in t.rands[:-1]) or t.op is power
+    return any(
+        (any if whole else all)(e < 0 and not (is_term(b) and b.op is exp) for b, e in view.factors.items())
+        for view in divisors
+        if view.factors
+    )
+
+
+def holds_inverse(t: Term) -> bool:
+    """Whether a factor is written as an inverse, which would be rounded before it is multiplied: x·y⁻¹ is x/y."""
+    return any(
+        is_term(rand) and (rand.op is reciprocal or (rand.op is power and number_of(rand.rands[1]) == -1))
+        for rand in t.rands
+    )
+
+
+def turned(t: Term, view: ProductView) -> ProductView | None:
+    """Read an odd or even function of -x as that of x, with its sign."""
+    (x,) = t.rands
+    c, factors = view[:2]
+    if not t.ground or c >= 0:
+        return None
+    x = x.rands[0] if x.op is negative else build_product(ProductView(-c, factors), x.type.dtype)
+    return ProductView(t.op.laws.parity, {t.op.make_node(x): 1})
+
+
+def widened(t: Term, view: ProductView) -> ProductView:
+    """Read a product in a larger precision as that of its factors, each in the larger one before they meet."""
+    cast = t.op.make_node
+
+    def wide(b: Term) -> Term:
+        inside = b.op is exp or b.op.as_sum or type(b.op) is Sum
+        return b.op.make_node(*map(cast, b.rands)) if inside else cast(b)
+
+    return view._replace(factors=renamed(view.factors, wide))
+
+
+def is_repeated(t: Term, view: ProductView) -> bool:
+    """Whether what is summed over an axis are equal entries, all factors being broadcast along it."""
+    if type(t.op) is not Sum or not t.ground:
+        return False
+    (rand,) = t.rands
+    return any(
+        rand.type.extent(a) != 1 and all(is_constant_along(b, (a,)) for b in view.factors) for a in t.op.axes
+    )
+
+
+def in_floats(part: Any, whole: Term) -> Any:
+    """Return what is added to floats as floats, too: a truth value by itself has no sign."""
+    if not (is_term(part) and part.ground and whole.ground) or part.type.dtype.kind == "f":
+        return part
+    return Cast(whole.type.dtype).make_node(part)
+
 
 LIMIT = 24
 SHARED = 8
@@ -111,8 +265,8 @@ def _read_product(t: Term) -> ProductView:
 
 def _product_rule(t: Term) -> ProductView | None:
     op = t.op
-    if op in PRODUCTS:
-        sign, exponents = PRODUCTS[op]
+    if op.as_product is not None:
+        sign, exponents = op.as_product
         parts = [(product_of(rand), e) for rand, e in zip(t.rands, exponents, strict=True)]
         if any(not view.coefficient and e < 0 for view, e in parts):
             return None
@@ -127,9 +281,9 @@ def _product_rule(t: Term) -> ProductView | None:
         return product_of(t.rands[0])
     if op is exp:
         return _exponential(t)
-    if op in PARITY:
+    if op.laws.parity:
         return turned(t, product_of(t.rands[0])) or _keep_key(t)
-    if op in SUMS:
+    if op.as_sum:
         return _factored(t)
     if type(op) in (BroadcastTo, BroadcastLike):
         return product_of(t.rands[0])
@@ -204,7 +358,7 @@ def _factored(t: Term) -> ProductView | None:
     size = 1 if float_exact(constant) else abs(constant)
     inside_view = added((view, quotient(sign, size)))
     inside = build_sum(inside_view, t.type.dtype if t.ground else None)
-    if is_term(inside) and inside.op in SUMS:
+    if is_term(inside) and inside.op.as_sum:
         mark_sum(inside, inside_view)
     return multiplied((ProductView(sign * size, common), 1), (ProductView(1, {inside: 1}), 1))
 
@@ -261,7 +415,7 @@ def _hoisted(t: Term) -> ProductView | None:
 
 def _keep_key(t: Term) -> None:
     """Keep what a contraction or a function of one operand is known by: f(x/2) is f(0.5·x)."""
-    if t.ground and (is_contraction(t) or t.rands[0].op in PRODUCTS) and "key" not in t.cache:
+    if t.ground and (is_contraction(t) or t.rands[0].op.as_product is not None) and "key" not in t.cache:
         t.cache["key"] = applied_key(
             t.op, [product_of(rand) for rand in t.rands], [bare(rand.type.shape) for rand in t.rands]
         )
@@ -274,8 +428,8 @@ def _read_sum(t: Term) -> SumView:
         return SumView(value, {}, cancelled=not value)
     if not is_real(t):
         return atom
-    if t.op in SUMS:
-        parts = [(sum_of(rand), k) for rand, k in zip(t.rands, SUMS[t.op], strict=True)]
+    if t.op.as_sum:
+        parts = [(sum_of(rand), k) for rand, k in zip(t.rands, t.op.as_sum, strict=True)]
         view = added(*parts)
         if len(view.terms) <= LIMIT:
             return view
@@ -296,7 +450,7 @@ def summand_key(view: ProductView) -> Any:
     ((base, e),) = factors.items()
     if e != 1:
         return product_key(factors)
-    return None if is_term(base) and base.op in SUMS else key_of(base)
+    return None if is_term(base) and base.op.as_sum else key_of(base)
 
 
 def summand(view: ProductView, t: Term | None = None, dtype: Any = None) -> SumView:
@@ -306,7 +460,7 @@ def summand(view: ProductView, t: Term | None = None, dtype: Any = None) -> SumV
         return SumView(c, {})
     if len(factors) == 1:
         ((base, e),) = factors.items()
-        if e == 1 and is_term(base) and base is not t and base.op in SUMS:
+        if e == 1 and is_term(base) and base is not t and base.op.as_sum:
             return added((sum_of(base), c))
     if len(factors) == 1 and next(iter(factors.values())) == 1:
         return SumView(0, {next(iter(factors)): c})

@@ -17,11 +17,11 @@ from quicktions import Fraction
 from relgrad.errors import ShapeError
 from relgrad.logic.build import build_product, build_sum, fit
 from relgrad.logic.group import Number, ProductView, SumView, added, key_of, multiplied, whole
-from relgrad.logic.heads import Key, Pattern, head_key, heads_inside, sum_heads, summand_heads
+from relgrad.logic.index import Key, Pattern, head_key, heads_inside, sum_heads, summand_heads
 from relgrad.logic.match import match_factor, match_summand
+from relgrad.logic.parts import dtype_of
 from relgrad.logic.rewrite import rewrites
-from relgrad.logic.share import dtype_of
-from relgrad.logic.theory import PRODUCT, PRODUCTS, SUM, SUMS
+from relgrad.logic.theory import PRODUCT, SUM
 from relgrad.logic.unify import State, is_variable, reify_term, unknowns
 from relgrad.logic.view import product_of, sum_of
 from relgrad.op import Op
@@ -55,7 +55,7 @@ def width(t: Term, theory: int, most: int) -> int:
 
 def is_open(op: Op, theory: int) -> bool:
     """Whether an op is read through however many parts there are; a root is not, since signs decide how it splits."""
-    return op in SUMS if theory == SUM else op in PRODUCTS and op is not sqrt
+    return bool(op.as_sum) if theory == SUM else op.as_product is not None and op is not sqrt
 
 
 def _inner(t: Term, theory: int) -> list[tuple[Any, Number]]:
@@ -63,8 +63,8 @@ def _inner(t: Term, theory: int) -> list[tuple[Any, Number]]:
     if not is_open(t.op, theory):
         return []
     if theory == SUM:
-        return list(zip(t.rands, SUMS[t.op], strict=True))
-    sign, exponents = PRODUCTS[t.op]
+        return list(zip(t.rands, t.op.as_sum, strict=True))
+    sign, exponents = t.op.as_product
     return [*zip(t.rands, exponents, strict=True), *([(None, 1)] if sign < 0 else [])]
 
 

@@ -1,198 +1,26 @@
 """The ops: one topic per module, one row per op. Importing this package makes all of them known to the tracer.
 
-What is named here is what authors of relations and callers use beyond NumPy.
+What is named here is what authors of relations and callers use beyond NumPy; each module says it in `__all__`.
 """
 
-from relgrad.kernels import unit, unit_pullback
-from relgrad.ops import (  # noqa: F401 - for what importing them declares
-    arithmetic,
-    casting,
-    classical,
-    comparison,
-    covariance,
-    creation,
-    diagonal,
-    einsum,
-    exponential,
-    indexing,
-    joining,
-    linalg,
-    matmul,
-    moving,
-    norms,
-    omitting,
-    order,
-    padding,
-    polynomials,
-    products,
-    quantiles,
-    reduction,
-    repeating,
-    rounding,
-    sampled,
-    scan,
-    selection,
-    shaping,
-    stable,
-    statistics,
-    structure,
-    trigonometric,
-)
-from relgrad.ops.averages import logmeanexp, mean_minus, sum_minus
-from relgrad.ops.deviation import complement, deviation, log_softmax_pullback, softmax_pullback
-from relgrad.ops.differences import (
-    annuity,
-    arctan_difference,
-    bose_difference,
-    boxcox,
-    cbrt_difference,
-    cos_difference,
-    cosh_difference,
-    exp_difference,
-    expit_difference,
-    itakura_saito,
-    kl_divergence,
-    log_cosh_difference,
-    log_difference,
-    log_quotient,
-    power1p,
-    power1pm1,
-    power_difference,
-    product_difference,
-    ratio_minus_one,
-    sech_squared_difference,
-    sin_difference,
-    sinh_difference,
-    softplus_difference,
-    tan_difference,
-    xlogx_difference,
-)
-from relgrad.ops.entropies import xlog_ratio
-from relgrad.ops.exponential import log_cosh, sech_squared
-from relgrad.ops.families import (
-    erfcx,
-    logrel_n,
-)
-from relgrad.ops.gammas import gamma_ratio
-from relgrad.ops.moments import centred, log_prod, prod1pm1, prod_power
-from relgrad.ops.remainders import (
-    coshm1,
-    coversin,
-    vercos,
-    versin,
-    xlogx1p_minus_x,
-)
-from relgrad.ops.roots import hypot_excess, leg, quadratic_root, radical, sagitta
-from relgrad.ops.softmax import gibbs, log_softmax, logsumexp, softmax
-from relgrad.ops.special import beta, betaln, erf, erfc, gamma, log_ndtr
-from relgrad.ops.stable import (
-    bose,
-    cosc_n,
-    entr,
-    expit,
-    expit_entropy,
-    exprel_n,
-    gammaln,
-    log1mexp,
-    log1prel_n,
-    log_cloglog,
-    log_expit,
-    log_exprel,
-    log_sinhc,
-    logdiffexp,
-    logit,
-    rel_entr,
-    sinc_n,
-    softplus,
-    xdivy,
-    xlog1py,
-    xlogy,
-)
+import importlib
+import pkgutil
 
-__all__ = [
-    "annuity",
-    "arctan_difference",
-    "beta",
-    "betaln",
-    "bose",
-    "bose_difference",
-    "boxcox",
-    "cbrt_difference",
-    "centred",
-    "complement",
-    "cos_difference",
-    "cosc_n",
-    "cosh_difference",
-    "coshm1",
-    "coversin",
-    "deviation",
-    "entr",
-    "erf",
-    "erfc",
-    "erfcx",
-    "exp_difference",
-    "expit",
-    "expit_difference",
-    "expit_entropy",
-    "exprel_n",
-    "gamma",
-    "gamma_ratio",
-    "gammaln",
-    "gibbs",
-    "hypot_excess",
-    "itakura_saito",
-    "kl_divergence",
-    "leg",
-    "log1mexp",
-    "log1prel_n",
-    "log_cloglog",
-    "log_cosh",
-    "log_cosh_difference",
-    "log_difference",
-    "log_expit",
-    "log_exprel",
-    "log_ndtr",
-    "log_prod",
-    "log_quotient",
-    "log_sinhc",
-    "log_softmax",
-    "log_softmax_pullback",
-    "logdiffexp",
-    "logit",
-    "logmeanexp",
-    "logrel_n",
-    "logsumexp",
-    "mean_minus",
-    "power1p",
-    "power1pm1",
-    "power_difference",
-    "prod1pm1",
-    "prod_power",
-    "product_difference",
-    "quadratic_root",
-    "radical",
-    "ratio_minus_one",
-    "rel_entr",
-    "sagitta",
-    "sech_squared",
-    "sech_squared_difference",
-    "sin_difference",
-    "sinc_n",
-    "sinh_difference",
-    "softmax",
-    "softmax_pullback",
-    "softplus",
-    "softplus_difference",
-    "sum_minus",
-    "tan_difference",
-    "unit",
-    "unit_pullback",
-    "vercos",
-    "versin",
-    "xdivy",
-    "xlog1py",
-    "xlog_ratio",
-    "xlogx1p_minus_x",
-    "xlogx_difference",
-    "xlogy",
-]
+from relgrad.kernels import unit as unit
+from relgrad.kernels import unit_pullback as unit_pullback
+from relgrad.ops.averages import *
+from relgrad.ops.deviation import *
+from relgrad.ops.differences import *
+from relgrad.ops.entropies import *
+from relgrad.ops.exponential import *
+from relgrad.ops.families import *
+from relgrad.ops.gammas import *
+from relgrad.ops.moments import *
+from relgrad.ops.remainders import *
+from relgrad.ops.roots import *
+from relgrad.ops.softmax import *
+from relgrad.ops.special import *
+from relgrad.ops.stable import *
+
+for _module in pkgutil.iter_modules(__path__):
+    importlib.import_module(f"{__name__}.{_module.name}")

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from quicktions import Fraction
 
 from relgrad.contract import Laws
 from relgrad.implementations import implements
-from relgrad.op import constant, is_constant
+from relgrad.op import Op, constant, is_constant
+from relgrad.ops.conventional import Ruled, at_zero
 from relgrad.ops.elementwise import Elementwise, elementwise
 from relgrad.ops.intervals import (
     added,
@@ -82,6 +84,11 @@ add = elementwise(
     ball=lambda x, y: x + y,
     exactly=_sum,
     strict=True,
+    finite=True,
+    out_of_range="stays",
+    as_sum=(1, 1),
+    cancels="sum",
+    word="sum",
 )
 subtract = elementwise(
     "subtract",
@@ -93,6 +100,11 @@ subtract = elementwise(
     ball=lambda x, y: x - y,
     exactly=_difference,
     strict=True,
+    finite=True,
+    out_of_range="stays",
+    as_sum=(1, -1),
+    cancels="sum",
+    word="difference",
 )
 multiply = elementwise(
     "multiply",
@@ -105,6 +117,10 @@ multiply = elementwise(
     ball=lambda x, y: x * y,
     exactly=_product,
     strict=True,
+    finite=True,
+    grows=True,
+    as_product=(1, (1, 1)),
+    word="product",
 )
 divide = elementwise(
     "divide",
@@ -117,6 +133,12 @@ divide = elementwise(
     ball=lambda x, y: x / y,
     exactly=_quotient,
     strict=True,
+    finite=True,
+    divisors=(1,),
+    grows=True,
+    rough=(1,),
+    as_product=(1, (1, -1)),
+    word="quotient",
 )
 negative = elementwise(
     "negative",
@@ -127,6 +149,12 @@ negative = elementwise(
     range=lambda x: -x,
     ball=lambda x: -x,
     exactly=_opposite,
+    finite=True,
+    out_of_range="stays",
+    rounds=False,
+    as_sum=(-1,),
+    as_product=(-1, (1,)),
+    word="negated",
 )
 positive = elementwise(
     "positive",
@@ -136,6 +164,11 @@ positive = elementwise(
     laws=Laws(idempotent=True, inverse="positive", linear=(0,), monotone=1, homomorphism=("add", "add")),
     range=lambda x: x,
     ball=lambda x: x,
+    finite=True,
+    out_of_range="stays",
+    rounds=False,
+    as_sum=(1,),
+    as_product=(1, (1,)),
 )
 reciprocal = elementwise(
     "reciprocal",
@@ -144,6 +177,11 @@ reciprocal = elementwise(
     laws=Laws(inverse="reciprocal", homomorphism=("multiply", "multiply")),
     range=lambda x: divided(Interval(1.0, 1.0), x),
     ball=lambda x: 1 / x,
+    finite=True,
+    divisors=(0,),
+    grows=True,
+    rough=(0,),
+    as_product=(1, (-1,)),
 )
 square = elementwise(
     "square",
@@ -152,6 +190,9 @@ square = elementwise(
     laws=Laws(homomorphism=("multiply", "multiply")),
     range=squared,
     ball=lambda x: x * x,
+    finite=True,
+    grows=True,
+    as_product=(1, (2,)),
 )
 # One op, since the product's own rule would add −(1 + x) and 1 − x, which cancel near 0.
 one_minus_square = Elementwise(
@@ -161,6 +202,8 @@ one_minus_square = Elementwise(
     code="(1 - {0}) * (1 + {0})",
     range=lambda x: subtracted(Interval(1.0, 1.0), squared(x)),
     ball=lambda x: 1 - x * x,
+    finite=True,
+    cancels="branches",
 )
 
 
@@ -176,6 +219,10 @@ sqrt = elementwise(
     range=_root_range,
     ball=lambda x: x.sqrt(),
     outside=lambda x: x < 0,
+    finite=lambda x: x.nonnegative,
+    rough=(0,),
+    as_product=(1, (Fraction(1, 2),)),
+    word="root",
 )
 
 
@@ -188,19 +235,40 @@ cbrt = elementwise(
     "cbrt",
     np.cbrt,
     lambda g, out, x: g / (3.0 * (out * out)),
-    laws=Laws(monotone=1, homomorphism=("multiply", "multiply")),
+    laws=Laws(monotone=1, homomorphism=("multiply", "multiply"), parity=-1),
     range=increasing(np.cbrt, fixed=(0.0, 1.0)),
     ball=_cube_root_ball,
+    rough=(0,),
 )
+
+
+def _rough_power(x: Interval, y: Interval) -> tuple[int, ...]:
+    """xʸ has no derivative at x = 0 where y < 1."""
+    return (0,) if y.low < 1.0 else ()
 
 
 power, float_power = (
-    Power(f.__name__, f, *power_rules(f), code=code, range=raised, ball=lambda x, y: x**y, exactly=_power)
+    Power(
+        f.__name__,
+        f,
+        *power_rules(f),
+        code=code,
+        range=raised,
+        ball=lambda x, y: x**y,
+        exactly=_power,
+        grows=True,
+        rough=_rough_power,
+    )
     for f, code in ((np.power, "{} ** {}"), (np.float_power, "np.float_power({}, {})"))
 )
-power.raises = True  # integers to negative integer powers
 implements(np.power)(power)
 implements(np.float_power)(float_power)
+
+
+def _under_norm(op: Elementwise, conventions: Any) -> Op:
+    """|x| with the slope at 0 that a convention says."""
+    zero = conventions.norm_at_zero
+    return Ruled(op, lambda g, out, x: g * at_zero(np.sign(x), x, zero)) if zero != 0 else op
 
 
 absolute = elementwise(
@@ -211,6 +279,11 @@ absolute = elementwise(
     laws=Laws(idempotent=True, homomorphism=("multiply", "multiply")),
     range=magnitude,
     ball=abs,
+    finite=True,
+    out_of_range="stays",
+    rounds=False,
+    under=_under_norm,
+    word="size",
 )
 fabs = elementwise(
     "fabs",
@@ -219,6 +292,10 @@ fabs = elementwise(
     laws=Laws(idempotent=True, homomorphism=("multiply", "multiply")),
     range=magnitude,
     ball=abs,
+    finite=True,
+    out_of_range="stays",
+    rounds=False,
+    under=_under_norm,
 )
 
 
@@ -235,6 +312,9 @@ sign = elementwise(
     laws=Laws(idempotent=True, homomorphism=("multiply", "multiply")),
     range=_sign_range,
     ball=lambda x: x.sgn(),
+    jumps=True,
+    tolerant=True,
+    rounds=False,
 )
 
 
@@ -252,6 +332,8 @@ copysign = elementwise(
     None,
     range=_copysign_range,
     ball=lambda x, y: abs(x) * (1 if y >= 0 else y.sgn()),
+    finite=True,
+    jumps=True,
 )
 
 
@@ -259,6 +341,18 @@ def inverse_radius(x: Any, y: Any) -> Any:
     """Return 1/√(x² + y²) without overflow, and 0 at the origin, where directions are taken to be 0."""
     radius = np.hypot(x, y)
     return np.where(radius == 0, 0.0, np.reciprocal(np.where(radius == 0, 1.0, radius)))
+
+
+def _under_norm_of_two(op: Elementwise, conventions: Any) -> Op:
+    """√(x² + y²) with the slopes at 0 that a convention says."""
+    zero = conventions.norm_at_zero
+    if zero == 0:
+        return op
+    return Ruled(
+        op,
+        lambda g, out, x, y: g * at_zero(x * inverse_radius(x, y), out, zero),
+        lambda g, out, x, y: g * at_zero(y * inverse_radius(x, y), out, zero),
+    )
 
 
 # Direction cosines are products with the reciprocal, whose own derivative, −(g·out)·out, does not overflow.
@@ -275,4 +369,6 @@ hypot = elementwise(
     ),
     ball=lambda x, y: (x * x + y * y).sqrt(),
     strict=True,
+    finite=True,
+    under=_under_norm_of_two,
 )

@@ -15,6 +15,12 @@ from relgrad.ops.softmax import Softmax
 from relgrad.ops.structure import broadcast_like
 from relgrad.types import Shape
 
+__all__ = [
+    "logmeanexp",
+    "mean_minus",
+    "sum_minus",
+]
+
 
 class _Reduced(RowsOp):
     """An op whose axes stay with extent 1."""
@@ -57,6 +63,7 @@ class MeanMinus(SumMinus):
     """The mean of x over axes, less y, which is constant along them."""
 
     kernel = staticmethod(kernels.mean_minus)
+    cancels = "centre"
 
     def share(self, g: Any, x: Any) -> Any:
         return g / np.sum(np.ones_like(x), axis=self.axes, keepdims=True)
@@ -72,6 +79,7 @@ class LogMeanExp(_Reduced):
 
     kernel = staticmethod(kernels.logmeanexp)
     positional = 1
+    tolerant = True
 
     def arguments(self, operands: Sequence[Any]) -> dict[str, Any]:
         return {"keepdims": True}

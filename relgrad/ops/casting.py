@@ -29,6 +29,9 @@ class Cast(Op):
 
     __props__ = ("dtype",)
     laws = Laws(linear=(0,))
+    finite = True
+    out_of_range = "stays"
+    rounds = False
 
     def __init__(self, dtype: Any):
         self.dtype = dtype

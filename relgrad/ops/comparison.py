@@ -13,10 +13,13 @@ from relgrad.op import as_term, strong
 from relgrad.ops.arguments import call, predicate_ball, refuse
 from relgrad.ops.elementwise import Elementwise
 from relgrad.ops.intervals import TRUTH
+from relgrad.types import Interval
 
 
 class Predicate(Elementwise):
     """An elementwise op that says what is true of numbers, whose own dtypes do not matter."""
+
+    rounds = False
 
     def _promote(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
         try:
@@ -45,17 +48,38 @@ not_equal = _row(
     laws=Laws(commutative=True),
     ball=predicate_ball(lambda x, y: x != y, lambda x, y: x == y),
 )
-less = _row("less", np.less, "{} < {}", ball=predicate_ball(lambda x, y: x < y, lambda x, y: x >= y))
-less_equal = _row(
-    "less_equal", np.less_equal, "{} <= {}", ball=predicate_ball(lambda x, y: x <= y, lambda x, y: x > y)
+less = _row(
+    "less",
+    np.less,
+    "{} < {}",
+    ball=predicate_ball(lambda x, y: x < y, lambda x, y: x >= y),
+    solutions=lambda bound: Interval(high=bound, open_high=True),
 )
-greater = _row("greater", np.greater, "{} > {}", ball=predicate_ball(lambda x, y: x > y, lambda x, y: x <= y))
+less_equal = _row(
+    "less_equal",
+    np.less_equal,
+    "{} <= {}",
+    ball=predicate_ball(lambda x, y: x <= y, lambda x, y: x > y),
+    solutions=lambda bound: Interval(high=bound),
+)
+greater = _row(
+    "greater",
+    np.greater,
+    "{} > {}",
+    ball=predicate_ball(lambda x, y: x > y, lambda x, y: x <= y),
+    solutions=lambda bound: Interval(low=bound, open_low=True),
+)
 greater_equal = _row(
     "greater_equal",
     np.greater_equal,
     "{} >= {}",
     ball=predicate_ball(lambda x, y: x >= y, lambda x, y: x < y),
+    solutions=lambda bound: Interval(low=bound),
 )
+for one, other in ((equal, not_equal), (less, greater_equal), (greater, less_equal)):
+    one.negation, other.negation = other, one
+for one, other in ((equal, equal), (not_equal, not_equal), (less, greater), (less_equal, greater_equal)):
+    one.mirrored, other.mirrored = other, one
 
 
 @implements(np.isclose)

@@ -24,6 +24,8 @@ class Det(Square):
 
     function = staticmethod(np.linalg.det)
     code = "np.linalg.det"
+    grows = True
+    cancels = "rows"
 
     def output_type(self, *types: Any) -> Type:
         return array_type(self.check(*types), types[0].shape[:-2])
@@ -48,6 +50,8 @@ class Cofactor(Square):
     function = staticmethod(cofactor)
     code = "cofactor"
     imports = ("cofactor",)
+    grows = True
+    cancels = "rows"
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         return [CofactorDerivative()(inputs[0], output_gradients[0])]
@@ -123,6 +127,7 @@ class SLogDet(Square):
     function = staticmethod(np.linalg.slogdet)
     code = "np.linalg.slogdet"
     n_outputs = 2
+    cancels = "rows"
 
     def output_type(self, *types: Any) -> Type:
         kind = array_type(self.check(*types), types[0].shape[:-2])

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from relgrad import kernels
 from relgrad.contract import Laws
 from relgrad.implementations import implements
@@ -18,6 +20,13 @@ from relgrad.ops.rows import RowsOp, build, differentiable, total
 from relgrad.ops.structure import broadcast_like
 from relgrad.term import Term
 from relgrad.types import REAL, Interval
+
+__all__ = [
+    "complement",
+    "deviation",
+    "log_softmax_pullback",
+    "softmax_pullback",
+]
 
 
 class _Map(RowsOp):
@@ -50,6 +59,17 @@ class _Map(RowsOp):
         """Σg/Σp, where both count as often as they are repeated in the shape of `like`."""
         return self._sum(broadcast_like(g, like)) / self._sum(broadcast_like(p, like))
 
+    def settled(self, conventions: Any, *operands: Any) -> tuple[str, Any] | None:
+        if conventions.masked != 0:
+            return None
+        g, p = operands
+        nothing = np.sum(np.abs(p), axis=self.axes, keepdims=True) == 0
+        return "masked", np.where(nothing, self.of_nothing(g), self(g, p))
+
+    def of_nothing(self, g: Any) -> Any:
+        """What the map of g is where nothing has weight, if a convention says that shares of nothing are 0."""
+        return g
+
     def adjoint(self, h: Any, p: Any) -> Any:
         raise NotImplementedError
 
@@ -77,6 +97,7 @@ class Deviation(_Map):
     """D(g, p) = g − Σpg/Σp: the distance from the mean under the weights p."""
 
     kernel = staticmethod(kernels.deviation)
+    cancels = "centre"
 
     def adjoint(self, h: Any, p: Any) -> Any:
         return LogSoftmaxPullback(self.axes)(h, p)
@@ -115,6 +136,9 @@ class SoftmaxPullback(_Map):
     """P(g, p) = p·(g − Σpg/Σp): the pullback, and pushforward, of softmax with the result p."""
 
     kernel = staticmethod(kernels.softmax_pullback)
+
+    def of_nothing(self, g: Any) -> Any:
+        return 0.0
 
     def adjoint(self, h: Any, p: Any) -> Any:
         return self(h, p)

@@ -23,6 +23,7 @@ class Diagonal(Rearrangement):
 
     __props__ = ("offset",)
     laws = SELECTION
+    read_only = True
 
     def __init__(self, offset: int):
         self.offset = offset

@@ -24,6 +24,34 @@ from relgrad.ops.stable import bose, expit, softplus, xlog1py
 from relgrad.ops.trigonometric import arctan, cos, sin, tan
 from relgrad.types import POSITIVE, REAL, Interval
 
+__all__ = [
+    "annuity",
+    "arctan_difference",
+    "bose_difference",
+    "boxcox",
+    "cbrt_difference",
+    "cos_difference",
+    "cosh_difference",
+    "exp_difference",
+    "expit_difference",
+    "itakura_saito",
+    "kl_divergence",
+    "log_cosh_difference",
+    "log_difference",
+    "log_quotient",
+    "power1p",
+    "power1pm1",
+    "power_difference",
+    "product_difference",
+    "ratio_minus_one",
+    "sech_squared_difference",
+    "sin_difference",
+    "sinh_difference",
+    "softplus_difference",
+    "tan_difference",
+    "xlogx_difference",
+]
+
 
 def _power_slope(g: Any, x: Any, a: Any, y: Any) -> Any:
     """Return g·a·xᵃ⁻¹; a - 1 may round where the slope at y is taken from it, since they must look alike to cancel."""
@@ -49,6 +77,7 @@ power1p = elementwise(
     range=_power1p_range,
     ball=lambda x, a: (1 + x) ** a,
     meaning=lambda x, a: np.power(1.0 + x, a),
+    grows=True,
 )
 power1pm1 = elementwise(
     "power1pm1",
@@ -65,6 +94,7 @@ power_difference = known_difference(
     lambda g, out, x, y, a, d: _power_slope(g, x, a, y),
     lambda g, out, x, y, a, d: -_power_slope(g, y, a, x),
     lambda g, out, x, y, a, d: g * _exponent_slope(out, x, y, a, d),
+    grows=True,
 )
 cbrt_difference = known_difference(kernels.cbrt_difference, cbrt)
 exp_difference = known_difference(kernels.exp_difference, exp)
@@ -122,6 +152,7 @@ product_difference = elementwise(
     lambda g, out, x, y, u, v: -g * u,
     kernel=True,
     ball=lambda x, y, u, v: x * y - u * v,
+    grows=True,
 )
 sin_difference = known_difference(kernels.sin_difference, sin)
 cos_difference = known_difference(kernels.cos_difference, cos)

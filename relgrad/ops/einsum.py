@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.contract import Laws
+from relgrad.contract import FRESH, Laws
 from relgrad.errors import GradientError, RelationError, ShapeError
 from relgrad.implementations import implements
 from relgrad.op import Op, as_term, strong
@@ -33,12 +33,16 @@ class Einsum(Op):
     """
 
     __props__ = ("subscripts",)
+    grows = True
+    cancels = "sum"
+    read_only = True
 
     def __init__(self, subscripts: str):
         self.subscripts = subscripts
         left, self.output = subscripts.split("->")
         self.operands = left.split(",")
         self.laws = Laws(linear=tuple(range(len(self.operands))))
+        self.view_map = {0: (0,)} if len(self.operands) == 1 else FRESH
 
     def make_node(self, *inputs: Any) -> Term:
         if not all(is_term(x) and x.ground for x in inputs):
@@ -61,14 +65,6 @@ class Einsum(Op):
 
     def source(self, node: Term, names: Sequence[str]) -> str | None:
         return f'np.einsum("{self.subscripts}", {", ".join(names)}, optimize=True)'
-
-    def flops(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> int:
-        extents = {
-            label: int(n)
-            for labels, shape in zip(self.operands, inputs, strict=True)
-            for label, n in zip(labels, shape, strict=True)
-        }
-        return len(self.operands) * int(np.prod(list(extents.values()), dtype=object))
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         (g,) = output_gradients

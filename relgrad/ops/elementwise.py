@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from relgrad.contract import Laws
-from relgrad.errors import GradientError, ShapeError
+from relgrad.contract import Contract, Laws
+from relgrad.errors import GradientError, OpError, ShapeError
 from relgrad.implementations import implements
 from relgrad.op import Constant, Op, constant, is_constant, strong
 from relgrad.ops.align import FLOATING, align
@@ -33,8 +34,9 @@ class Elementwise(Op):
     the derivative is zero wherever it exists. `exactly` may return a simpler term that is equal bit for bit.
     `outside` says where operands are outside the domain, and `continues` that the rules are real there even so, as
     1/x is where log x is not; a `strict` op is NaN wherever a finite operand's partner is NaN (by default, one of a
-    single operand). `meaning` is the same function in others, where its rules do not say it. An op that is `called`
-    has no source of its own: generated code calls it.
+    single operand). `meaning` is the same function in others, where its rules do not say it. `under` takes the op and
+    conventions to an op with other rules, and `zero_log` says where a value is 0·log 0. An op that is `called` has no
+    source of its own: generated code calls it. Further `answers` are those to other questions of the contract.
     """
 
     __props__ = None
@@ -65,6 +67,9 @@ class Elementwise(Op):
         log: Callable[..., Any] | None = None,
         sign: Callable[..., Any] | None = None,
         called: bool = False,
+        under: Callable[..., Op] | None = None,
+        zero_log: Callable[..., Any] | None = None,
+        **answers: Any,
     ):
         self.label = label
         self.function = function
@@ -81,10 +86,22 @@ class Elementwise(Op):
         self.beyond = outside
         self.plain = meaning
         self.log, self.sign = log, sign
+        self.choice, self.zero_log = under, zero_log
         self.continues = continues
         self.is_strict = self.arity == 1 if strict is None else strict
         if kernel:
             self.imports = (label,)
+        self.says(**answers)
+
+    def says(self, **answers: Any) -> None:
+        """Answer questions of the contract: `op.says(grows=True)`."""
+        for question, answer in answers.items():
+            if not hasattr(Contract, question):
+                raise OpError(
+                    f"op {self.label} answers {question!r}, which nobody asks",
+                    cure="see relgrad/contract.py for the questions",
+                )
+            setattr(self, question, answer)
 
     @property
     def name(self) -> str:
@@ -179,6 +196,14 @@ class Elementwise(Op):
         if self.log is None:
             return None
         return None if self.sign is None else self.sign(*operands), self.log(*operands)
+
+    def under(self, conventions: Any) -> Op:
+        return self if self.choice is None else self.choice(self, conventions)
+
+    def settled(self, conventions: Any, *operands: Any) -> tuple[str, Any] | None:
+        if self.zero_log is None or not math.isnan(conventions.zero_log):
+            return None
+        return "zero_log", np.where(self.zero_log(*operands), np.nan, self(*operands))
 
     def strict(self, node: Term) -> bool:
         return self.is_strict

@@ -8,6 +8,10 @@ from relgrad import kernels
 from relgrad.ops.elementwise import elementwise
 from relgrad.ops.stable import xdivy, xlogy
 
+__all__ = [
+    "xlog_ratio",
+]
+
 
 def _ball(x: Any, y: Any) -> Any:
     return x if x.is_zero() else x * (x / y).log()
@@ -20,4 +24,7 @@ xlog_ratio = elementwise(
     lambda g, out, x, y: -xdivy(g * x, y),
     kernel=True,
     ball=_ball,
+    cancels="zeros",
+    rough=(0, 1),
+    zero_log=lambda x, y: x == 0,
 )

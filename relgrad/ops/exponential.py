@@ -18,6 +18,12 @@ from relgrad.ops.intervals import added, increasing, larger, magnitude
 from relgrad.term import Term
 from relgrad.types import NONNEGATIVE, POSITIVE, Interval
 
+__all__ = [
+    "log_cosh",
+    "sech_squared",
+]
+
+
 LN2, LN10 = math.log(2), math.log(10)
 _AT_LEAST_ONE = Interval(1.0)
 _ABOVE_MINUS_ONE = Interval(-1.0, math.inf, True)
@@ -30,6 +36,11 @@ exp = elementwise(
     laws=Laws(inverse="log", monotone=1, homomorphism=("add", "multiply")),
     range=increasing(np.exp, POSITIVE),
     ball=lambda x: x.exp(),
+    grows=True,
+    out_of_range="absorbed",
+    tolerant=True,
+    elementary=True,
+    word="exponential",
 )
 exp2 = elementwise(
     "exp2",
@@ -38,6 +49,9 @@ exp2 = elementwise(
     laws=Laws(inverse="log2", monotone=1, homomorphism=("add", "multiply")),
     range=increasing(np.exp2, POSITIVE),
     ball=lambda x: (x * _log2()).exp(),
+    grows=True,
+    out_of_range="absorbed",
+    tolerant=True,
 )
 exp2.in_log_domain = lambda node: (None, multiply(constant(LN2, node.type.dtype), node.rands[0]))
 
@@ -59,6 +73,7 @@ expm1 = elementwise(
     range=increasing(np.expm1, _ABOVE_MINUS_ONE),
     ball=lambda x: x.expm1(),
     meaning=lambda x: np.exp(x) - 1.0,
+    grows=True,
 )
 log = elementwise(
     "log",
@@ -69,6 +84,9 @@ log = elementwise(
     ball=log_or_infinite,
     outside=lambda x: x < 0,
     continues=True,
+    finite=lambda x: x.low > 0,
+    cancels="zeros",
+    rough=(0,),
 )
 log2 = elementwise(
     "log2",
@@ -80,6 +98,8 @@ log2 = elementwise(
     outside=lambda x: x < 0,
     continues=True,
     meaning=lambda x: np.log(x) / LN2,
+    cancels="zeros",
+    rough=(0,),
 )
 log10 = elementwise(
     "log10",
@@ -91,6 +111,8 @@ log10 = elementwise(
     outside=lambda x: x < 0,
     continues=True,
     meaning=lambda x: np.log(x) / LN10,
+    cancels="zeros",
+    rough=(0,),
 )
 log1p = elementwise(
     "log1p",
@@ -102,6 +124,7 @@ log1p = elementwise(
     outside=lambda x: x < -1,
     continues=True,
     meaning=lambda x: np.log(1.0 + x),
+    finite=lambda x: x.low > -1,
 )
 
 
@@ -135,6 +158,7 @@ logaddexp = elementwise(
     ball=lambda x, y: x.max(y) + (-abs(x - y)).exp().log1p(),
     strict=True,
     meaning=lambda x, y: np.log(np.exp(x) + np.exp(y)),
+    finite=True,
 )
 logaddexp2 = elementwise(
     "logaddexp2",
@@ -151,9 +175,12 @@ sinh = elementwise(
     "sinh",
     np.sinh,
     lambda g, out, x: g * np.cosh(x),
-    laws=Laws(inverse="arcsinh", monotone=1),
+    laws=Laws(inverse="arcsinh", monotone=1, parity=-1),
     range=increasing(np.sinh),
     ball=lambda x: x.sinh(),
+    grows=True,
+    elementary=True,
+    word="hyperbolic_sine",
 )
 log_cosh = elementwise(
     "log_cosh",
@@ -162,14 +189,22 @@ log_cosh = elementwise(
     range=NONNEGATIVE,
     ball=lambda x: (2 * (x / 2).sinh() ** 2).log1p(),
     kernel=True,
+    finite=True,
+    tolerant=True,
 )
 cosh = elementwise(
     "cosh",
     np.cosh,
     lambda g, out, x: g * np.sinh(x),
+    laws=Laws(parity=1),
     range=lambda x: increasing(np.cosh, _AT_LEAST_ONE)(magnitude(x)),
     ball=lambda x: x.cosh(),
     log=log_cosh,
+    grows=True,
+    out_of_range="absorbed",
+    tolerant=True,
+    elementary=True,
+    word="hyperbolic_cosine",
 )
 # 1/cosh², where 1 − tanh² would cancel and cosh overflow, here and in what derives from it.
 sech_squared = Elementwise(
@@ -186,17 +221,20 @@ tanh = elementwise(
     "tanh",
     np.tanh,
     lambda g, out, x: g * sech_squared(x),
-    laws=Laws(inverse="arctanh", monotone=1),
+    laws=Laws(inverse="arctanh", monotone=1, parity=-1),
     range=increasing(np.tanh, _BELOW_ONE_IN_SIZE),
     ball=lambda x: x.tanh(),
+    elementary=True,
+    word="hyperbolic_tangent",
 )
 arcsinh = elementwise(
     "arcsinh",
     np.arcsinh,
     lambda g, out, x: g / np.hypot(1.0, x),
-    laws=Laws(inverse="sinh", monotone=1),
+    laws=Laws(inverse="sinh", monotone=1, parity=-1),
     range=increasing(np.arcsinh),
     ball=lambda x: x.asinh(),
+    finite=True,
 )
 arccosh = elementwise(
     "arccosh",
@@ -206,14 +244,17 @@ arccosh = elementwise(
     range=increasing(np.arccosh, NONNEGATIVE, fixed=(1.0,)),
     ball=lambda x: x.acosh(),
     outside=lambda x: x < 1,
+    cancels="zeros",
+    rough=(0,),
 )
 arctanh = elementwise(
     "arctanh",
     np.arctanh,
     lambda g, out, x: g / one_minus_square(x),
-    laws=Laws(inverse="tanh", monotone=1),
+    laws=Laws(inverse="tanh", monotone=1, parity=-1),
     range=increasing(np.arctanh),
     ball=lambda x: x.atanh(),
     outside=lambda x: np.logical_or(x < -1, x > 1),
     continues=True,
+    cancels="branches",
 )

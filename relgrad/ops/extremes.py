@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from relgrad.contract import Laws
-from relgrad.errors import ShapeError, TraceError
+from relgrad.errors import GradientError, ShapeError, TraceError
 from relgrad.implementations import implements
+from relgrad.op import Op
 from relgrad.ops.arguments import call, normalize_axes, refuse, require_ground
 from relgrad.ops.comparison import logical_and, logical_or, not_equal
+from relgrad.ops.conventional import Under
 from relgrad.ops.reduction import Reduction, is_given, masked, reduce, single
 from relgrad.ops.structure import broadcast_to, squeeze
 from relgrad.term import Term
@@ -44,6 +47,9 @@ class _Extreme(Reduction):
         mask = np.equal(x, out)
         return mask, np.sum(mask, axis=self.axes, dtype=x.dtype, keepdims=True)
 
+    def under(self, conventions: Any) -> Op:
+        return self if conventions.ties == "share" else _Picking(self, conventions.ties == "last")
+
     def ball(self, *balls: Any) -> Any:
         pick = np.frompyfunc(lambda a, b: getattr(a, self.numpy_name)(b), 2, 1)
         (x,) = balls
@@ -52,11 +58,35 @@ class _Extreme(Reduction):
         return x
 
 
+class _Picking(Under, _Extreme):
+    """A largest or smallest entry that is the first or last of those that tie."""
+
+    def __init__(self, original: _Extreme, last: bool):
+        super().__init__(original.axes)
+        self.original, self.last = original, last
+
+    def _ties(self, x: Any, out: Any) -> tuple[Any, Any]:
+        extents = [x.shape[a] if a - len(x.shape) in self.axes else 1 for a in range(len(x.shape))]
+        if None in extents:
+            raise GradientError(
+                f"which entry is the {'last' if self.last else 'first'} along an unknown extent is not known",
+                cure="state the extents, or let those that tie share: ties='share'",
+            )
+        count = math.prod(extents)
+        places = np.arange(count).astype(x.dtype).reshape(extents)
+        pick, never = (np.max, -1) if self.last else (np.min, count)
+        mask = np.equal(places, pick(np.where(x == out, places, never), axis=self.axes, keepdims=True))
+        return mask, np.sum(mask, axis=self.axes, dtype=x.dtype, keepdims=True)
+
+
 class Max(_Extreme):
     """The largest entry over axes."""
 
     numpy_name = "max"
     laws = Laws(extreme=1)
+    finite = True
+    out_of_range = "stays"
+    rounds = False
 
 
 class Min(_Extreme):
@@ -64,6 +94,9 @@ class Min(_Extreme):
 
     numpy_name = "min"
     laws = Laws(extreme=-1)
+    finite = True
+    out_of_range = "stays"
+    rounds = False
 
 
 class _Flat(Reduction):
@@ -114,6 +147,7 @@ class ArgMax(_Flat):
 
     numpy_name = "argmax"
     drops_unit_axes = False
+    rounds = False
 
     def output_type(self, *types: Any) -> Type:
         _require_entries(self, types[0].shape)

@@ -18,6 +18,16 @@ from relgrad.op import Op
 from relgrad.ops.elementwise import Elementwise
 from relgrad.types import POSITIVE, REAL, Interval
 
+__all__ = [
+    "cosc_n",
+    "erfcx",
+    "exprel_n",
+    "log1prel_n",
+    "logrel_n",
+    "sinc_n",
+]
+
+
 _NEGATIVE = Interval(-math.inf, 0.0, open_high=True)
 
 

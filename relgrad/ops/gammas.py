@@ -8,6 +8,11 @@ from relgrad.ops.families import digamma
 from relgrad.ops.special import gammaln
 from relgrad.types import POSITIVE, REAL
 
+__all__ = [
+    "gamma_ratio",
+]
+
+
 gamma_ratio = elementwise(
     "gamma_ratio",
     kernels.gamma_ratio,

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.contract import SELECTION
+from relgrad.contract import FRESH, SELECTION
 from relgrad.errors import ShapeError
 from relgrad.kernels import add_along, add_at, put_at
 from relgrad.op import as_term
@@ -33,7 +33,7 @@ class Index(Rearrangement):
     laws = SELECTION
 
     def __init__(self, pattern: tuple[Any, ...]):
-        self.pattern, self.raises = pattern, ARRAY in pattern
+        self.pattern = pattern
 
     def output_type(self, *types: Any) -> Type:
         x, *arrays = types
@@ -66,6 +66,8 @@ class Scatter(Rearrangement):
     """
 
     __props__ = ("pattern", "shape")
+    out_of_range = "stays"
+    rounds = False
 
     def __init__(self, pattern: tuple[Any, ...], shape: tuple[int, ...] | None):
         self.pattern, self.shape = pattern, shape
@@ -112,7 +114,7 @@ class TakeAlong(Rearrangement):
 
     __props__ = ("axis",)
     laws = SELECTION
-    raises = True
+    view_map = FRESH
 
     def __init__(self, axis: int):
         self.axis = axis

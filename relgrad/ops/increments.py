@@ -268,10 +268,11 @@ class Telescope(Elementwise):
 _KNOWN: dict[tuple[Elementwise, int], Difference] = {}
 
 
-def known_difference(kernel: Callable[..., Any], of: Elementwise, *rules: Rule) -> Difference:
+def known_difference(kernel: Callable[..., Any], of: Elementwise, *rules: Rule, **answers: Any) -> Difference:
     """Return, and keep, the op of f(x) − f(y) in the first operand of f that a kernel computes; with its own rules."""
     op = Difference(of, kernel=kernel)
     op.rules = (*rules, *op.rules[len(rules) :])
+    op.says(**answers)
     implements(kernel)(op)
     return _KNOWN.setdefault((of, 0), op)
 

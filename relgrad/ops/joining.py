@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.contract import SELECTION
+from relgrad.contract import FRESH, SELECTION
 from relgrad.errors import ShapeError
 from relgrad.implementations import implements
 from relgrad.op import Op, as_term, strong
@@ -35,6 +35,10 @@ class Concatenate(Op):
     """Join operands along an axis."""
 
     __props__ = ("axis",)
+    finite = True
+    out_of_range = "stays"
+    rounds = False
+    view_map = FRESH
 
     def __init__(self, axis: int):
         self.axis = axis

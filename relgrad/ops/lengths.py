@@ -11,6 +11,7 @@ from relgrad.contract import Laws
 from relgrad.kernels.linalg import norm2, norm_p, unit, unit_p, unit_pullback
 from relgrad.op import Op, as_term, strong
 from relgrad.ops.arguments import as_balls, below_squeeze, call, is_ground
+from relgrad.ops.conventional import Under, at_zero
 from relgrad.ops.reduction import Reduction
 from relgrad.ops.rows import RowsOp, total
 from relgrad.ops.structure import broadcast_like, squeeze
@@ -30,6 +31,7 @@ class Norm(Reduction):
     """√(Σ x²) over axes; its gradient is x/‖x‖, and 0 at 0."""
 
     imports = ("norm2",)
+    finite = True
 
     def result_dtype(self, dtype: np.dtype) -> np.dtype:
         return _float(dtype)
@@ -68,6 +70,9 @@ class Norm(Reduction):
         size = self(x) + self(y)
         return np.sum(d * ((x + y) / np.where(size == 0, 1.0, size)), axis=self.axes, keepdims=True)
 
+    def under(self, conventions: Any) -> Op:
+        return self if conventions.norm_at_zero == 0 else _Sloped(self, conventions.norm_at_zero)
+
     def slope(self, x: Any) -> Any:
         """Return ∂‖x‖/∂x."""
         return Unit(self.axes)(x)
@@ -78,6 +83,18 @@ class Norm(Reduction):
     def ball(self, *balls: Any) -> Any:
         total = as_balls(np.sum(balls[0] * balls[0], axis=self.axes, keepdims=True))
         return np.frompyfunc(lambda t: t.sqrt(), 1, 1)(total)
+
+
+class _Sloped(Under, Norm):
+    """A norm with another slope at 0."""
+
+    def __init__(self, original: Norm, value: float):
+        super().__init__(original.axes)
+        self.original, self.value = original, value
+
+    def slope(self, x: Any) -> Any:
+        assert isinstance(self.original, Norm)
+        return at_zero(self.original.slope(x), self.original(x), self.value)
 
 
 class PNorm(Norm):

@@ -32,6 +32,8 @@ class Solve(Square):
     function = staticmethod(np.linalg.solve)
     code = "np.linalg.solve"
     partial = True
+    grows = True
+    cancels = "rows"
 
     def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
         return (-2,)
@@ -78,6 +80,8 @@ class Inv(Square):
     function = staticmethod(np.linalg.inv)
     code = "np.linalg.inv"
     partial = True
+    grows = True
+    cancels = "rows"
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         transposed = swap(outputs[0])

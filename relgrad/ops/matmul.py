@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.contract import Laws
+from relgrad.contract import FRESH, Laws
 from relgrad.errors import ShapeError
 from relgrad.implementations import implements
 from relgrad.op import Op, as_term, strong
@@ -34,6 +34,10 @@ class MatMul(Op):
 
     __props__ = ()
     laws = Laws(linear=(0, 1), associative=True)
+    finite = True
+    grows = True
+    cancels = "sum"
+    view_map = FRESH
 
     def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
         return (-1,) if i == 0 else (-2,)
@@ -87,9 +91,6 @@ class MatMul(Op):
 
     def source(self, node: Term, names: Sequence[str]) -> str | None:
         return f"np.matmul({names[0]}, {names[1]})"
-
-    def flops(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> int:
-        return 2 * int(np.prod(outputs[0])) * int(inputs[0][-1])
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         (a, b), (g,) = inputs, output_gradients

@@ -17,6 +17,13 @@ from relgrad.ops.stable import xdivy
 from relgrad.term import Term, term
 from relgrad.types import NONNEGATIVE, REAL, Interval, Shape, broadcast_shapes
 
+__all__ = [
+    "centred",
+    "log_prod",
+    "prod1pm1",
+    "prod_power",
+]
+
 
 class Centred(RowsOp):
     """x - mean(x) over axes; linear and its own adjoint."""
@@ -24,6 +31,8 @@ class Centred(RowsOp):
     laws = Laws(linear=(0,))
     kernel = staticmethod(kernels.centred)
     positional = 1
+    finite = True
+    cancels = "centre"
 
     def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
         return self.axes
@@ -98,6 +107,7 @@ class ProdPower(_ProductOp):
     """(Π x)ᵖ over axes; its derivative is p·out/x."""
 
     kernel = staticmethod(kernels.prod_power)
+    grows = True
 
     def make_node(self, *inputs: Any) -> Term:
         x, p = promoted(inputs)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.contract import SELECTION
+from relgrad.contract import FRESH, SELECTION
 from relgrad.errors import ShapeError
 from relgrad.implementations import implements
 from relgrad.op import as_term, strong
@@ -71,6 +71,7 @@ class Roll(Rearrangement):
 
     __props__ = ("axes", "shifts")
     laws = SELECTION
+    view_map = FRESH
 
     def __init__(self, axes: tuple[int, ...], shifts: tuple[int, ...]):
         self.axes, self.shifts = axes, shifts
@@ -117,6 +118,7 @@ class Triangle(Rearrangement):
     """The entries of matrices on one side of the k-th diagonal, which belongs to it, with zeros elsewhere."""
 
     __props__ = ("k", "upper")
+    view_map = FRESH
 
     def __init__(self, k: int, upper: bool):
         self.k, self.upper = k, upper

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from relgrad.contract import FRESH
 from relgrad.errors import ShapeError
 from relgrad.implementations import implements
 from relgrad.kernels import running_argmax, running_argmin
@@ -29,6 +30,7 @@ class Places(Op):
     """Integers that say where entries of the first operand stand along an axis: constant wherever continuous."""
 
     axis: int
+    view_map = FRESH
 
     def output_type(self, *types: Any) -> Type:
         return array_type(np.intp, types[0].shape)
@@ -50,6 +52,7 @@ class ArgSort(Places):
     """The permutation along an axis that sorts: x[argsort(x)] increases, with NaN last."""
 
     __props__ = ("axis", "kind")
+    rounds = False
 
     def __init__(self, axis: int, kind: str | None = None):
         self.axis, self.kind = axis, kind
@@ -69,6 +72,7 @@ class ArgPartition(Places):
     """A permutation along an axis that puts the k-th smallest entry at k, with what is smaller before it."""
 
     __props__ = ("axis", "kth")
+    rounds = False
 
     def __init__(self, axis: int, kth: tuple[int, ...]):
         self.axis, self.kth = axis, kth
@@ -87,6 +91,7 @@ class RunningArg(Places):
     """Where the largest (smallest) of x₀ … xₖ stands along an axis: the first of those that tie."""
 
     __props__ = ("axis", "largest")
+    rounds = False
 
     def __init__(self, axis: int, largest: bool):
         self.axis, self.largest = axis, largest
@@ -130,6 +135,7 @@ class SearchSorted(Places):
     """How many entries of a sorted vector are less than v (right: not greater): where v belongs among them."""
 
     __props__ = ("side",)
+    rounds = False
 
     def __init__(self, side: str):
         self.side = side

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from relgrad.contract import Laws
+from relgrad.contract import FRESH, Laws
 from relgrad.errors import ShapeError
 from relgrad.implementations import implements
 from relgrad.op import Op, as_term, strong
@@ -218,6 +217,8 @@ class Convolve(Op):
 
     __props__ = ()
     laws = Laws(linear=(0, 1), commutative=True)
+    cancels = "sum"
+    view_map = FRESH
 
     def output_type(self, *types: Any) -> Type:
         a, b = types
@@ -232,9 +233,6 @@ class Convolve(Op):
 
     def source(self, node: Term, names: Sequence[str]) -> str | None:
         return f"np.convolve({names[0]}, {names[1]})"
-
-    def flops(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> int:
-        return 2 * math.prod(int(shape[0]) for shape in inputs)
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         (a, b), (g,) = inputs, output_gradients

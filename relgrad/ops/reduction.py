@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.contract import Laws
+from relgrad.contract import FRESH, Laws
 from relgrad.errors import RelationError, ShapeError, TraceError
 from relgrad.implementations import implements
 from relgrad.kernels import leave_one_out_prod
@@ -29,6 +29,8 @@ class Reduction(Op):
     drops_unit_axes: bool = True
     of_nothing: int | None = None
     """The result over an axis without entries."""
+
+    view_map = FRESH
 
     def __init__(self, axes: Any):
         self.axes = axes
@@ -80,6 +82,10 @@ class Sum(Reduction):
     numpy_name = "sum"
     of_nothing = 0
     laws = Laws(linear=(0,))
+    finite = True
+    grows = True
+    out_of_range = "stays"
+    cancels = "sum"
 
     def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
         return self.axes
@@ -109,6 +115,7 @@ class Prod(Reduction):
 
     numpy_name = "prod"
     of_nothing = 1
+    grows = True
 
     def result_dtype(self, dtype: np.dtype) -> np.dtype:
         return _accumulator(dtype)

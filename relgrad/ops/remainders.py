@@ -8,6 +8,15 @@ from relgrad import kernels
 from relgrad.ops.elementwise import elementwise
 from relgrad.types import NONNEGATIVE, Interval
 
+__all__ = [
+    "coshm1",
+    "coversin",
+    "vercos",
+    "versin",
+    "xlogx1p_minus_x",
+]
+
+
 _UP_TO_TWO = Interval(0.0, 2.0)
 
 versin = elementwise(

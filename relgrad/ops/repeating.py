@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from relgrad.contract import FRESH
 from relgrad.errors import ShapeError
 from relgrad.implementations import implements
 from relgrad.op import strong
@@ -34,6 +35,7 @@ class Pad(Rearrangement):
     """Zeros around the entries: `widths` holds, for each axis, how many before and after."""
 
     __props__ = ("widths",)
+    view_map = FRESH
 
     def __init__(self, widths: tuple[tuple[int, int], ...]):
         self.widths = widths

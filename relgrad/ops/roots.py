@@ -10,6 +10,14 @@ from relgrad import kernels
 from relgrad.ops.elementwise import elementwise
 from relgrad.types import NONNEGATIVE
 
+__all__ = [
+    "hypot_excess",
+    "leg",
+    "quadratic_root",
+    "radical",
+    "sagitta",
+]
+
 
 def _root(w: Any, y: Any, e: Any) -> Any:
     return ((y * y + e * w).sqrt() - y) / w
@@ -59,6 +67,7 @@ hypot_excess = elementwise(
     kernel=True,
     range=NONNEGATIVE,
     ball=lambda x, y: (x * x + y * y).sqrt() - y,
+    grows=True,
 )
 sagitta = elementwise(
     "sagitta",

@@ -49,14 +49,37 @@ def _ball_exponent(x: Any) -> Any:
     return low.union(high)
 
 
-floor = _row("floor", np.floor, ball=lambda x: x.floor())
-ceil = _row("ceil", np.ceil, ball=lambda x: x.ceil())
+floor = _row(
+    "floor",
+    np.floor,
+    ball=lambda x: x.floor(),
+    jumps=True,
+    tolerant=True,
+    rounds=False,
+)
+ceil = _row(
+    "ceil",
+    np.ceil,
+    ball=lambda x: x.ceil(),
+    jumps=True,
+    tolerant=True,
+    rounds=False,
+)
 trunc = _row(
     "trunc",
     np.trunc,
     ball=truncated_ball,
+    jumps=True,
+    rounds=False,
 )
-rint = _row("rint", np.rint, ball=_ball_rint)
+rint = _row(
+    "rint",
+    np.rint,
+    ball=_ball_rint,
+    jumps=True,
+    tolerant=True,
+    rounds=False,
+)
 coarse = elementwise(
     "coarse",
     kernels.coarse,
@@ -92,6 +115,7 @@ floor_divide = elementwise(
     code="{} // {}",
     range=_floor_divide_range,
     ball=lambda x, y: (x / y).floor(),
+    rough=(1,),
 )
 remainder = elementwise(
     "remainder",

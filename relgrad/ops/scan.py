@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.contract import Laws
+from relgrad.contract import FRESH, Laws
 from relgrad.implementations import implements
 from relgrad.kernels import delay, linear_recurrence
 from relgrad.op import Op, as_term, strong
@@ -32,6 +32,7 @@ class _Along(Op):
     """An op that keeps the shape of its operand and acts along one axis."""
 
     __props__ = ("axis",)
+    view_map = FRESH
 
     def __init__(self, axis: int):
         self.axis = axis
@@ -64,6 +65,10 @@ class _Along(Op):
 class CumSum(_Along, Rearrangement):
     """Running sums along an axis; the adjoint runs from the other end."""
 
+    grows = True
+    out_of_range = "stays"
+    cancels = "sum"
+
     def range_of(self, *ranges: Interval) -> Interval:
         (x,) = ranges
         if x.nonnegative:
@@ -79,6 +84,8 @@ class CumProd(_Along):
 
     With λ the adjoint recurrence, λₖ = gₖ + xₖ₊₁ λₖ₊₁, the pullback is x̄ₖ = λₖ yₖ₋₁: no division by zeros.
     """
+
+    grows = True
 
     def range_of(self, *ranges: Interval) -> Interval:
         return Prod((self.axis,)).range_of(*ranges)

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.contract import Laws
+from relgrad.contract import FRESH, Laws
 from relgrad.errors import ShapeError, TraceError
 from relgrad.implementations import implements
 from relgrad.op import Op, as_term
 from relgrad.ops.arguments import call, hull, is_ground, is_symbolic, refuse, require_ground
 from relgrad.ops.casting import cast
 from relgrad.ops.comparison import not_equal
+from relgrad.ops.conventional import picking
 from relgrad.ops.derived import array, derived
 from relgrad.ops.elementwise import Elementwise, elementwise, joint_dtype
 from relgrad.ops.intervals import larger, smaller
@@ -50,6 +51,11 @@ where = Where(
     lambda g, out, c, x, y: np.where(c, 0.0, g),
     range=lambda c, x, y: y if c.low == c.high == 0 else x if c.positive or c.negative else hull(x, y),
     ball=lambda c, x, y: x if c != 0 else y if c == 0 else x.union(y),
+    finite=True,
+    out_of_range="stays",
+    rounds=False,
+    view_map=FRESH,
+    named=False,
 )
 
 
@@ -81,6 +87,10 @@ maximum = elementwise(
     range=larger,
     ball=lambda x, y: x.max(y),
     strict=True,
+    finite=True,
+    out_of_range="stays",
+    rounds=False,
+    under=picking(np.greater),
 )
 minimum = elementwise(
     "minimum",
@@ -93,6 +103,10 @@ minimum = elementwise(
     range=smaller,
     ball=lambda x, y: x.min(y),
     strict=True,
+    finite=True,
+    out_of_range="stays",
+    rounds=False,
+    under=picking(np.less),
 )
 
 
@@ -108,6 +122,9 @@ fmax = elementwise(
     laws=Laws(associative=True, commutative=True, idempotent=True, identity=-np.inf),
     range=larger,
     ball=lambda x, y: x.max(y),
+    finite=True,
+    rounds=False,
+    under=picking(lambda x, y: _or_nan(x > y, y)),
 )
 fmin = elementwise(
     "fmin",
@@ -117,6 +134,9 @@ fmin = elementwise(
     laws=Laws(associative=True, commutative=True, idempotent=True, identity=np.inf),
     range=smaller,
     ball=lambda x, y: x.min(y),
+    finite=True,
+    rounds=False,
+    under=picking(lambda x, y: _or_nan(x < y, y)),
 )
 heaviside = elementwise(
     "heaviside",
@@ -179,7 +199,7 @@ class Choice(Op):
     """Whole numbers from 0 to n − 1 as they are: others, and negative ones, are a ValueError."""
 
     __props__ = ("count",)
-    raises = True
+    view_map = FRESH
 
     def __init__(self, count: int):
         self.count = count

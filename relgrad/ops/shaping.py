@@ -27,6 +27,7 @@ class Rearrangement(Op):
     """An op that only moves, drops or repeats entries of its first operand: linear, of the same range."""
 
     laws = Laws(linear=(0,))
+    finite = True
 
     def range_of(self, *ranges: Interval) -> Interval:
         return ranges[0]
@@ -43,6 +44,7 @@ class Reshape(Rearrangement):
 
     __props__ = ("shape",)
     laws = SELECTION
+    named = False
 
     def __init__(self, shape: tuple[int, ...]):
         self.shape = shape
@@ -68,6 +70,7 @@ class Transpose(Rearrangement):
 
     __props__ = ("order",)
     laws = SELECTION
+    named = False
 
     def __init__(self, order: tuple[int, ...]):
         self.order = order

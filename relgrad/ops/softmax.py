@@ -18,6 +18,13 @@ from relgrad.ops.rows import RowsOp, build, differentiable, promoted, total
 from relgrad.term import Term, Unknown, term
 from relgrad.types import REAL, Interval, Shape, Type, array_type, broadcast_shapes
 
+__all__ = [
+    "gibbs",
+    "log_softmax",
+    "logsumexp",
+    "softmax",
+]
+
 
 class _Weighted(RowsOp):
     """An op of x and, optionally, weights."""
@@ -36,6 +43,8 @@ class LogSumExp(_Weighted):
     """log Σ w·eˣ over axes, which stay with extent 1: `LogSumExp(axes)(x)`, `LogSumExp(axes)(x, w)`."""
 
     kernel = staticmethod(kernels.logsumexp)
+    finite = True
+    tolerant = True
 
     def _canonical(self, operands: Sequence[Any], axes: tuple[int, ...], shape: Shape) -> Term:
         node = super()._canonical(operands, axes, shape)
@@ -84,6 +93,13 @@ class Softmax(_Weighted):
     """w·eˣ / Σ w·eˣ: `Softmax(axes)(x)`, `Softmax(axes)(x, w)`."""
 
     kernel = staticmethod(kernels.softmax)
+    tolerant = True
+
+    def settled(self, conventions: Any, *operands: Any) -> tuple[str, Any] | None:
+        """0 over nothing, where every entry is -inf."""
+        if conventions.masked != 0:
+            return None
+        return "masked", np.where(LogSumExp(self.axes)(*operands) == -np.inf, 0.0, self(*operands))
 
     def in_log_domain(self, node: Term) -> tuple[Any, Any] | None:
         x, *weights = node.rands
@@ -165,6 +181,7 @@ class Gibbs(RowsOp):
 
     __props__ = ("axes", "power")
     kernel = staticmethod(kernels.gibbs)
+    tolerant = True
 
     def __init__(self, axes: Any, power: Any = 1):
         super().__init__(axes)
@@ -265,6 +282,8 @@ class LogSoftmax(RowsOp):
 
     kernel = staticmethod(kernels.log_softmax)
     positional = 1
+    finite = True
+    tolerant = True
 
     def range_of(self, *ranges: Interval) -> Interval:
         return Interval(-np.inf, 0.0)

@@ -17,6 +17,16 @@ from relgrad.ops.elementwise import elementwise
 from relgrad.ops.families import digamma
 from relgrad.types import POSITIVE, REAL, UNIT, Interval
 
+__all__ = [
+    "beta",
+    "betaln",
+    "erf",
+    "erfc",
+    "gamma",
+    "gammaln",
+    "log_ndtr",
+]
+
 
 def _ball_ndtr(x: Any) -> Any:
     return (-x / (x * 0 + 2).sqrt()).erfc() / 2
@@ -68,6 +78,7 @@ ndtr = elementwise(
     laws=Laws(monotone=1, inverse="ndtri"),
     ball=_ball_ndtr,
     meaning=lambda x: 0.5 * erfc(-x / _root_of_two()),
+    tolerant=True,
 )
 implements(scipy.special.ndtr)(ndtr)
 ndtri = elementwise(
@@ -106,6 +117,7 @@ log_ndtr = elementwise(
     laws=Laws(monotone=1),
     ball=lambda x: _ball_ndtr(x).log() if float(x.mid()) < 0 else (-_ball_ndtr(-x)).log1p(),
     meaning=lambda x: np.log(ndtr(x)),
+    tolerant=True,
 )
 implements(scipy.special.log_ndtr)(log_ndtr)
 
@@ -126,6 +138,8 @@ gammaln = elementwise(
     lambda g, out, x: g * digamma(x),
     kernel=True,
     ball=lambda x: x.lgamma() if float(x.mid()) > 0 else abs(x.gamma()).log(),
+    cancels="zeros",
+    rough=(0,),
 )
 implements(scipy.special.gammaln)(gammaln)
 beta = elementwise(

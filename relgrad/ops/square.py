@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from relgrad.contract import FRESH
 from relgrad.errors import ShapeError, TraceError
 from relgrad.op import Op, Project, Symbolic, as_term
 from relgrad.ops.matmul import swap
@@ -18,11 +19,12 @@ class Square(Op):
     """An op on the square matrices in the last two axes of its first operand."""
 
     __props__ = ()
-    raises = True
     function: Callable[..., Any] = staticmethod(np.asarray)
     code: str = ""
     partial: bool = False
     """Whether it raises LinAlgError for some matrices."""
+
+    view_map = FRESH
 
     def may_raise(self, node: Term) -> bool:
         return self.partial
@@ -47,10 +49,6 @@ class Square(Op):
     def output_type(self, *types: Any) -> Type:
         dtype = self.check(*types)
         return array_type(dtype, square_shape(types[0].shape))
-
-    def flops(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> int:
-        shape = inputs[0]
-        return int(np.prod(shape)) * int(shape[-1])
 
 
 def square_shape(shape: Any, name: str = "np.linalg") -> tuple[Any, ...]:

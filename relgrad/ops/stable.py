@@ -17,48 +17,29 @@ from relgrad.contract import Laws
 from relgrad.implementations import implements
 from relgrad.ops.elementwise import elementwise
 from relgrad.ops.families import (
-    cosc_n,
-    digamma,
-    erfcx,
-    exprel,
     exprel_n,
-    log1prel_n,
-    sinc_n,
 )
-from relgrad.ops.special import erf, erfc, gammaln, log_ndtr, ndtr
 from relgrad.types import NONNEGATIVE, POSITIVE, REAL, UNIT, Interval
 
 __all__ = [
     "bose",
-    "cosc_n",
-    "digamma",
     "entr",
-    "erf",
-    "erfc",
-    "erfcx",
     "expit",
     "expit_entropy",
-    "exprel",
-    "exprel_n",
-    "gammaln",
     "log1mexp",
-    "log1pexp",
-    "log1prel_n",
     "log_cloglog",
     "log_expit",
     "log_exprel",
-    "log_ndtr",
     "log_sinhc",
     "logdiffexp",
     "logit",
-    "ndtr",
     "rel_entr",
-    "sinc_n",
     "softplus",
     "xdivy",
     "xlog1py",
     "xlogy",
 ]
+
 
 NEGATIVE = Interval(-math.inf, 0.0, open_high=True)
 
@@ -86,6 +67,9 @@ expit = elementwise(
     laws=Laws(monotone=1, inverse="logit"),
     ball=lambda x: 1 / (1 + (-x).exp()),
     meaning=lambda x: 1.0 / (1.0 + np.exp(-x)),
+    out_of_range="absorbed",
+    tolerant=True,
+    word="logistic",
 )
 implements(scipy.special.expit)(expit)
 logit = elementwise(
@@ -97,6 +81,8 @@ logit = elementwise(
     kernel=True,
     outside=lambda x: np.logical_or(x < 0, x > 1),
     meaning=lambda x: np.log(x / (1.0 - x)),
+    cancels="zeros",
+    rough=(0,),
 )
 log_expit = elementwise(
     "log_expit",
@@ -107,6 +93,8 @@ log_expit = elementwise(
     laws=Laws(monotone=1),
     ball=lambda x: -(-x).exp().log1p(),
     meaning=lambda x: -np.log(1.0 + np.exp(-x)),
+    finite=True,
+    tolerant=True,
 )
 implements(scipy.special.log_expit)(log_expit)
 expit.in_log_domain = lambda node: (None, log_expit(*node.rands))
@@ -119,6 +107,8 @@ softplus = elementwise(
     ball=lambda x: x.exp().log1p(),
     kernel=True,
     meaning=lambda x: np.log(1.0 + np.exp(x)),
+    finite=True,
+    tolerant=True,
 )
 log1pexp = softplus
 expit_entropy = elementwise(
@@ -195,6 +185,8 @@ xdivy = elementwise(
     ball=lambda x, y: x if x.is_zero() else x / y,
     kernel=True,
     meaning=lambda x, y: x / y,
+    zero_log=lambda x, y: np.logical_and(x == 0, y == 0),
+    zero_first=True,
 )
 xlogy = elementwise(
     "xlogy",
@@ -207,6 +199,10 @@ xlogy = elementwise(
     outside=lambda x, y: np.logical_and(x != 0, y < 0),
     strict=True,
     meaning=lambda x, y: x * np.log(y),
+    cancels="zeros",
+    rough=(0, 1),
+    zero_log=lambda x, y: np.logical_and(x == 0, y == 0),
+    zero_first=True,
 )
 xlog1py = elementwise(
     "xlog1py",
@@ -219,6 +215,8 @@ xlog1py = elementwise(
     outside=lambda x, y: np.logical_and(x != 0, y < -1),
     strict=True,
     meaning=lambda x, y: x * np.log1p(y),
+    zero_log=lambda x, y: np.logical_and(x == 0, y == -1),
+    zero_first=True,
 )
 entr = elementwise(
     "entr",
@@ -228,6 +226,9 @@ entr = elementwise(
     ball=lambda x: -_ball_xlogy(x, x),
     kernel=True,
     meaning=lambda x: -x * np.log(x),
+    cancels="zeros",
+    rough=(0,),
+    zero_log=lambda x: x == 0,
 )
 rel_entr = elementwise(
     "rel_entr",
@@ -237,4 +238,7 @@ rel_entr = elementwise(
     ball=lambda x, y: x if x.is_zero() else x * (x / y).log(),
     kernel=True,
     meaning=lambda x, y: x * np.log(x / y),
+    cancels="zeros",
+    rough=(0, 1),
+    zero_log=lambda x, y: x == 0,
 )

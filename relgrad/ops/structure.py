@@ -23,6 +23,7 @@ from relgrad.types import Interval, Shape, Type, array_type, broadcast_shapes
 class _Axes(Op):
     __props__ = ("axes",)
     laws = SELECTION
+    finite = True
 
     def __init__(self, axes: tuple[int, ...]):
         self.axes = axes
@@ -96,6 +97,9 @@ class BroadcastTo(Op):
 
     __props__ = ("shape",)
     laws = Laws(linear=(0,))
+    finite = True
+    named = False
+    read_only = True
 
     def __init__(self, shape: Shape):
         self.shape = shape
@@ -134,6 +138,8 @@ class BroadcastLike(Op):
 
     __props__ = ()
     laws = Laws(linear=(0,))
+    finite = True
+    read_only = True
 
     def output_type(self, *types: Any) -> Type:
         return array_type(types[0].dtype, broadcast_shapes(types[0].shape, types[1].shape))

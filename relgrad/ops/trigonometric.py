@@ -19,17 +19,42 @@ _PI, _HALF_PI = math.nextafter(math.pi, 4), math.nextafter(math.pi / 2, 2)
 _WAVE = Interval(-1.0, 1.0)
 _RIGHT = Interval(-_HALF_PI, _HALF_PI, True, True)
 
-sin = elementwise("sin", np.sin, lambda g, out, x: g * np.cos(x), range=_WAVE, ball=lambda x: x.sin())
-cos = elementwise("cos", np.cos, lambda g, out, x: -g * np.sin(x), range=_WAVE, ball=lambda x: x.cos())
-tan = elementwise("tan", np.tan, lambda g, out, x: g * (1.0 + out * out), ball=lambda x: x.tan())
+sin = elementwise(
+    "sin",
+    np.sin,
+    lambda g, out, x: g * np.cos(x),
+    laws=Laws(parity=-1),
+    range=_WAVE,
+    ball=lambda x: x.sin(),
+    word="sine",
+)
+cos = elementwise(
+    "cos",
+    np.cos,
+    lambda g, out, x: -g * np.sin(x),
+    laws=Laws(parity=1),
+    range=_WAVE,
+    ball=lambda x: x.cos(),
+    tolerant=True,
+    word="cosine",
+)
+tan = elementwise(
+    "tan",
+    np.tan,
+    lambda g, out, x: g * (1.0 + out * out),
+    laws=Laws(parity=-1),
+    ball=lambda x: x.tan(),
+    word="tangent",
+)
 arcsin = elementwise(
     "arcsin",
     np.arcsin,
     lambda g, out, x: g / np.sqrt(one_minus_square(x)),
-    laws=Laws(inverse="sin", monotone=1),
+    laws=Laws(inverse="sin", monotone=1, parity=-1),
     range=increasing(np.arcsin, _RIGHT),
     ball=lambda x: x.asin(),
     outside=lambda x: np.logical_or(x < -1, x > 1),
+    cancels="branches",
 )
 arccos = elementwise(
     "arccos",
@@ -39,12 +64,13 @@ arccos = elementwise(
     range=decreasing(np.arccos, Interval(0.0, _PI), fixed=(1.0,)),
     ball=lambda x: x.acos(),
     outside=lambda x: np.logical_or(x < -1, x > 1),
+    cancels="branches",
 )
 arctan = elementwise(
     "arctan",
     np.arctan,
     lambda g, out, x: g / (1.0 + x * x),
-    laws=Laws(inverse="tan", monotone=1),
+    laws=Laws(inverse="tan", monotone=1, parity=-1),
     range=increasing(np.arctan, _RIGHT),
     ball=lambda x: x.atan(),
 )
@@ -66,6 +92,7 @@ arctan2 = elementwise(
     ),
     ball=lambda x, y: type(x).atan2(x, y),
     strict=True,
+    rough=(0, 1),
 )
 deg2rad = elementwise(
     "deg2rad",

@@ -19,7 +19,9 @@ from itertools import islice, pairwise
 from math import inf
 from typing import Any
 
-from relgrad.logic import BinaryGoal, Goal, Graph, State, eq, fail, fresh, ifa, lall, lany, rewriteso, walked
+from relgrad.logic.conditions import Goal
+from relgrad.logic.goals import BinaryGoal, Graph, eq, fail, ifa, lall, lany, rewriteso
+from relgrad.logic.unify import State, fresh, walked
 from relgrad.schedule.keys import leads_to
 
 FUEL = 10_000

@@ -21,7 +21,8 @@ from relgrad.calculus.laurent import meaning_of
 from relgrad.errors import RelgradError
 from relgrad.interpret import interpret, unknown, value_of
 from relgrad.leaf import Input
-from relgrad.logic import fit, range_of
+from relgrad.logic.build import fit
+from relgrad.logic.conditions import range_of
 from relgrad.op import as_term, is_constant
 from relgrad.term import Term, reachable, rebuild, substitute, subterms, term
 from relgrad.trace.tracer import Tracer

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from relgrad.logic import range_of
+from relgrad.logic.conditions import range_of
 from relgrad.op import is_constant
 from relgrad.term import Term
 from relgrad.types import ArrayType, Interval

@@ -15,19 +15,11 @@ from typing import Any, NamedTuple
 
 from relgrad.dependence import dependent
 from relgrad.gradient import Gradient, Pullback, fit_cotangent
-from relgrad.logic import (
-    Goal,
-    Index,
-    State,
-    compile_pattern,
-    equalo,
-    extended,
-    is_variable,
-    lall,
-    reify_term,
-    theories_of,
-    unknowns,
-)
+from relgrad.logic.conditions import Goal
+from relgrad.logic.goals import equalo, lall
+from relgrad.logic.index import Index, compile_pattern
+from relgrad.logic.theory import theories_of
+from relgrad.logic.unify import State, extended, is_variable, reify_term, unknowns
 from relgrad.op import Project, is_constant
 from relgrad.ops.arithmetic import multiply
 from relgrad.relation import Library, Relation

@@ -13,13 +13,12 @@ from typing import Any, NamedTuple
 
 from relgrad.calculus.increment import difference_quotient, incremented, ratio_less_one
 from relgrad.calculus.remainder import remaindered
-from relgrad.logic import (
-    PRODUCT,
-    SUM,
-    BinaryGoal,
-    Goal,
-    State,
-    Wide,
+from relgrad.logic.build import fit, fitted
+from relgrad.logic.conditions import Goal
+from relgrad.logic.goals import BinaryGoal, ldisj_seq
+from relgrad.logic.masks import sunk_product
+from relgrad.logic.rewrite import rewrites
+from relgrad.logic.simplify import (
     averaged_sum,
     cancelled_product,
     cancelled_sum,
@@ -27,27 +26,19 @@ from relgrad.logic import (
     distributed_product,
     divided_pair,
     divided_sum,
-    drawn_product,
-    extended,
     factored_square,
     factored_sum,
-    fit,
-    fitted,
-    fresh,
     gathered_sum,
-    inner_product,
     joined_reductions,
-    label_of,
-    ldisj_seq,
     perfect_square,
-    reify_term,
-    rewrites,
     rooted_power,
     scattered_product,
-    sunk_product,
-    theories_of,
     undone,
 )
+from relgrad.logic.theory import PRODUCT, SUM, inner_product, theories_of
+from relgrad.logic.unify import State, extended, fresh, label_of, reify_term
+from relgrad.logic.wide import Wide
+from relgrad.logscale.quotients import drawn_product
 from relgrad.op import as_term, constant, is_constant
 from relgrad.ops.arithmetic import add, divide
 from relgrad.ops.exponential import log

@@ -28,25 +28,14 @@ from relgrad.conventions import DEFAULT as USUAL
 from relgrad.conventions import Conventions, settled
 from relgrad.errors import DerivationError, OutOfFuel, RelgradWarning
 from relgrad.gradient import Pullback, Pushforward, Tangents, gradient, is_implicit, packed
-from relgrad.logic import (
-    BAG,
-    LIMIT,
-    PRODUCT,
-    SUM,
-    Goal,
-    State,
-    bind_goal,
-    extended,
-    fresh,
-    head_key,
-    is_masking,
-    ldisj_seq,
-    shows_elementary,
-    sum_of,
-    sums_multiples,
-    theories_of,
-    width,
-)
+from relgrad.logic.conditions import Goal
+from relgrad.logic.goals import bind_goal, ldisj_seq
+from relgrad.logic.index import head_key, shows_elementary, sums_multiples
+from relgrad.logic.masks import is_masking
+from relgrad.logic.theory import BAG, PRODUCT, SUM, theories_of
+from relgrad.logic.unify import State, extended, fresh
+from relgrad.logic.view import LIMIT, sum_of
+from relgrad.logic.wide import width
 from relgrad.op import Project, is_constant
 from relgrad.relation import Library
 from relgrad.schedule.definitions import by_definition, has_meaning, improved

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
-from relgrad.logic import BinaryGoal
+from relgrad.logic.goals import BinaryGoal
 from relgrad.term import Term
 
 RELATE, EXPAND, SERIES, INCREMENT = "relate", "expand", "series", "increment"

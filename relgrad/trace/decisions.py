@@ -79,7 +79,7 @@ class Call:
             except Exception as raised:
                 error = raised
             varies = any(rand in self.varying for rand in node.rands)
-            if varies and asks and (kinds or _may_raise(node) or error is not None):
+            if varies and asks and (kinds or node.op.may_raise(node) or error is not None):
                 question = term(Fails(node.op, kinds), *node.rands)
                 self.values[question] = np.bool_(error is not None)
                 self.varying.add(question)
@@ -150,11 +150,6 @@ def _counted(roots: Sequence[Term]) -> set[Term]:
                 found.add(rand)
                 stack.append(rand)
     return found
-
-
-def _may_raise(node: Term) -> bool:
-    """Whether NumPy raises for some values of a term's operands: for floats, no function of single entries does."""
-    return node.op.raises and not (node.op.elementwise and node.type.dtype.kind == "f")
 
 
 _calls: Nesting[Call] = Nesting()

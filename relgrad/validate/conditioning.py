@@ -17,7 +17,6 @@ import numpy as np
 from relgrad.bounds import range_of
 from relgrad.interpret import interpret
 from relgrad.op import is_constant
-from relgrad.ops.casting import Cast
 from relgrad.term import Term, subterms
 from relgrad.types import ArrayType
 from relgrad.validate.points import Values
@@ -30,16 +29,6 @@ MARGIN = 64.0
 """Results that differ by so many times what perturbations do to them are different."""
 NOTHING = 1e-14
 """At moderate inputs, numbers below this may be what is left of constants that were rounded when they were folded."""
-_EXACT = frozenset(
-    [
-        *("negative", "positive", "absolute", "fabs", "maximum", "minimum", "fmax", "fmin", "where"),
-        *("max", "min", "clip", "sign", "floor", "ceil", "trunc", "rint", "argmax", "argmin", "argsort"),
-        *("argpartition", "searchsorted", "running_argmax", "running_argmin"),
-        *("concatenate", "stack", "scatter", "anchor", "pack", "project", "equal", "not_equal", "less"),
-        *("less_equal", "greater", "greater_equal", "isnan", "isfinite", "isinf", "signbit"),
-    ]
-)
-"""Ops that do not round: they pick, move and compare entries, as those do whose laws say that they select."""
 
 
 class Difference(NamedTuple):
@@ -173,7 +162,7 @@ class _Noise:
 
     def __call__(self, node: Term, operands: Sequence[Any]) -> list[Any]:
         op = node.op
-        if op.name in _EXACT or op.laws.selects or type(op) is Cast:
+        if not op.rounds or op.laws.selects:
             pairs = zip(node.rands, operands, strict=True)
             return [self._perturbed(x) if _underflowed(t, x) else x for t, x in pairs]
         return [

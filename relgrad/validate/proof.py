@@ -16,7 +16,8 @@ from relgrad.display.text import show
 from relgrad.errors import DerivationError, OpError
 from relgrad.gradient import flows_of, is_implicit
 from relgrad.leaf import Input
-from relgrad.logic import equal_ground, theories_of
+from relgrad.logic.equality import equal_ground
+from relgrad.logic.theory import theories_of
 from relgrad.looks import Shown
 from relgrad.op import Project
 from relgrad.relation import Library

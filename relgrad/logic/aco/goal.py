@@ -16,7 +16,7 @@ from relgrad.logic.aco.node import is_ground, same, term_of, variables_in
 from relgrad.logic.aco.state import Reader
 from relgrad.logic.aco.theory import DECLARED, Theory
 from relgrad.logic.aco.unify import unify
-from relgrad.logic.ranges import Goal
+from relgrad.logic.conditions import Goal
 from relgrad.logic.unify import State, extended, is_variable, walk
 from relgrad.op import Symbolic
 

@@ -1,4 +1,7 @@
-"""Entries of an array, and means of them, less the log-sum-exp of the whole: log-probabilities, which do not cancel."""
+"""Entries of an array, and means of them, less the log-sum-exp of the whole: log-probabilities, which do not cancel.
+
+x[i] − log Σ e^x      log_softmax(x)[i]
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,11 @@ from quicktions import Fraction
 
 from relgrad.leaf import Anchor, Input
 from relgrad.logic.build import build_product, fit, fitted
+from relgrad.logic.conditions import Goal
 from relgrad.logic.group import ProductView
 from relgrad.logic.match import match
-from relgrad.logic.ranges import Goal
-from relgrad.logic.selected import Selection, chain_of, commutes, fits, selected
-from relgrad.logic.share import without
+from relgrad.logic.parts import without
+from relgrad.logic.rewrite import Selection, chain_of, commutes, fits, selected
 from relgrad.logic.theory import inner_product
 from relgrad.logic.unify import State, reify_term, unknowns
 from relgrad.logic.view import product_of

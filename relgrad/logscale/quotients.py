@@ -1,8 +1,12 @@
 """Quotients of exponentials by sums of them, in which neither needs to be in range.
 
-e^x / (e^x + e^y + …) is a share of the sum: a part of a softmax. e^a over a sum that does not hold e^a is a quotient
-that is formed with both shifted by the largest exponent. What stands in place of the sum never overflows, and its
-derivatives are those of softmaxes.
+    e^x / (e^x + e^y + …)       a share of the sum: a part of a softmax
+    e^a / Σ e^x                 both shifted by the largest exponent
+    e^x·(a/S + b)               e^x·a/S + e^x·b, in which the quotient can be formed
+    e^x·put(a/S, i)             put(e^x[i]·a/S, i)
+    (aᵀ/b)ᵀ                     a/bᵀ
+
+What stands in place of the sum never overflows, and its derivatives are those of softmaxes.
 """
 
 from __future__ import annotations
@@ -12,26 +16,51 @@ from typing import Any
 
 from quicktions import Fraction
 
+from relgrad.bounds import range_of
 from relgrad.logic.build import build_product, build_sum, fit, fitted
-from relgrad.logic.exponential import is_exponential, may_overflow
+from relgrad.logic.conditions import Goal, finding
 from relgrad.logic.group import Number, ProductView, added, multiplied, quotient, whole
-from relgrad.logic.joined import Joined, Piece, join
-from relgrad.logic.logdomain import joined_sum, reading
 from relgrad.logic.match import match
-from relgrad.logic.multiples import raised
-from relgrad.logic.ranges import Goal, finding, range_of
-from relgrad.logic.scopes import scopes
-from relgrad.logic.selected import chain_of, commutes, fits, pushed, selected, selections_in
-from relgrad.logic.share import dtype_of, without
-from relgrad.logic.theory import SUMS
-from relgrad.logic.turned import turned_product
+from relgrad.logic.parts import dtype_of, without
+from relgrad.logic.rewrite import chain_of, commutes, fits, pushed, raised, scopes, selected, selections_in
 from relgrad.logic.unify import State, reify_term
-from relgrad.logic.view import product_of, sum_of
-from relgrad.op import is_constant
+from relgrad.logic.view import product_of, sum_of, summand
+from relgrad.logscale.domain import Joined, Piece, is_exponential, join, joined_sum, may_overflow, reading
+from relgrad.op import Op, is_constant
 from relgrad.ops.exponential import exp
+from relgrad.ops.gather import ARRAY, AddAlong, Index, Scatter, TakeAlong
 from relgrad.ops.reduction import Sum
+from relgrad.ops.shaping import Transpose, inverse_order
 from relgrad.ops.softmax import Gibbs
+from relgrad.ops.structure import expand
 from relgrad.term import Term, is_term
+
+
+def turned_product(t: Term) -> tuple[Op, Term] | None:
+    """Return a permutation of axes, and the product of which t is the transpose; None where none of it is simpler."""
+    view = product_of(t)
+    order = next((b.op.order for b in view.factors if is_term(b) and type(b.op) is Transpose), None)
+    if order is None or len(view.factors) < 2 or t.type.ndim != len(order):
+        return None
+    back = Transpose(inverse_order(order))
+    factors: dict[Any, Any] = {}
+    for base, e in view.factors.items():
+        inner = _turned(base, back, len(order))
+        if inner is None:
+            return None
+        factors[inner] = factors.get(inner, 0) + e
+    product = build_product(ProductView(view.coefficient, factors), dtype_of(t))
+    return Transpose(order), product
+
+
+def _turned(base: Any, back: Transpose, rank: int) -> Any:
+    """Return a factor with its axes turned back, if that needs no transpose of its own."""
+    if not is_term(base) or all(n == 1 for n in base.type.shape) or is_constant(base):
+        return base if is_term(base) and base.type.size == 1 else None
+    lead = rank - base.type.ndim
+    turned = back.make_node(expand(base, tuple(range(-rank, lead - rank))) if lead else base)
+    return None if type(turned.op) is Transpose else turned
+
 
 Taken = tuple[ProductView, Any]
 """What is left of a product, and the term that takes the place of what was taken."""
@@ -103,7 +132,7 @@ def _single(base: Term) -> Joined | None:
 
 
 def _is_sum(base: Any) -> bool:
-    return is_term(base) and (base.op in SUMS or type(base.op) is Sum)
+    return is_term(base) and (base.op.as_sum or type(base.op) is Sum)
 
 
 def _share(available: ProductView, denominator: Denominator) -> Iterator[Taken]:
@@ -256,3 +285,75 @@ def _is_unbounded(b: Any, e: Number) -> bool:
         return True
     looked_into = _is_sum(b) and e >= 1 and e == int(e)
     return e > 0 and not looked_into and may_overflow(b) and reading(b) is not None
+
+
+def drawn_product(t: Term) -> Any:
+    """Return a product with its exponentials drawn into a factor that divides by a sum of exponentials, or None."""
+    view = product_of(t)
+    outside = {b: e for b, e in view.factors.items() if _is_drawn(b)}
+    if not outside:
+        return None
+    for base, e in view.factors.items():
+        if e != 1 or not is_term(base) or not (is_exponential(base) or type(base.op) in (Scatter, AddAlong)):
+            continue
+        new = None
+        if base.op.as_sum:
+            new = _into_sum(base, ProductView(1, outside))
+        elif type(base.op) in (Scatter, AddAlong) and _divides(base):
+            new = _into_scatter(base, build_product(ProductView(1, outside), base.type.dtype))
+        if new is not None:
+            left = multiplied(
+                (view, 1), (ProductView(1, {base: 1, **outside}), -1), (ProductView(1, {new: 1}), 1)
+            )
+            return fit(build_product(left, dtype_of(t)), t)
+    return None
+
+
+def _is_drawn(b: Any) -> bool:
+    """Whether a factor is an exponential, or entries of one."""
+    if not is_term(b) or not b.ground:
+        return False
+    b = chain_of(b)[1]
+    return b.op is exp and not is_constant(b.rands[0])
+
+
+def _divides(t: Any) -> bool:
+    """Whether a sum of exponentials is among what a term divides by, inside a scatter or not."""
+    for base, e in product_of(t).factors.items():
+        if e < 0 and is_exponential(base) and base.op is not exp:
+            return True
+        if e == 1 and type(base.op) in (Scatter, AddAlong) and _divides(base.rands[0]):
+            return True
+    return False
+
+
+def _into_sum(total: Term, outside: ProductView) -> Any:
+    view = sum_of(total)
+    if view.constant or not any(_divides(part) for part in view.terms):
+        return None
+    parts = [
+        (summand(multiplied((product_of(part), 1), (outside, 1)), None, dtype_of(total)), k)
+        for part, k in view.terms.items()
+    ]
+    pairs = zip(view.terms, parts, strict=True)
+    met = any(_divides(old) and any(map(_is_formed, new.terms)) for old, (new, _) in pairs)
+    return build_sum(added(*parts), dtype_of(total)) if met else None
+
+
+def _is_formed(t: Any) -> bool:
+    """Whether an exponential over a sum of exponentials is made one op, now that they stand in one product."""
+    scattered = (b for b, e in product_of(t).factors.items() if e == 1 and type(b.op) in (Scatter, AddAlong))
+    return any(map(_divides, scattered)) or normalized_product(t) is not None
+
+
+def _into_scatter(scatter: Term, outside: Any) -> Any:
+    if outside.type.shape != scatter.type.shape:
+        return None
+    values, *rest = scatter.rands
+    if type(scatter.op) is AddAlong:
+        picked = TakeAlong(scatter.op.axis).make_node(outside, rest[0])
+    else:
+        arrays = rest[: sum(entry == ARRAY for entry in scatter.op.pattern)]
+        picked = Index(scatter.op.pattern).make_node(outside, *arrays)
+    inside = multiplied((product_of(values), 1), (product_of(picked), 1))
+    return scatter.op.make_node(fit(build_product(inside, values.type.dtype), values), *rest)

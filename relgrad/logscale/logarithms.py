@@ -1,9 +1,11 @@
-"""Logarithms of products factor by factor, where a factor may leave the floats though the logarithm does not.
+"""Logarithms formed in the log domain, and the condition that nothing is left to be formed.
 
-log ∏ bᵢ^eᵢ = Σ eᵢ·log|bᵢ| where the product of their signs is not negative. Only products with a factor that grows
-fast are read so: a power with a variable exponent, a product over axes, and ops that answer `log_size`, as a gamma
-function, a determinant, a hyperbolic cosine do. Where nothing can overflow, the logarithm of the product is the more
-accurate one.
+    log Σ w·eˣ      logsumexp(x, weights=w)
+    log ∏ bᵢ^eᵢ     Σ eᵢ·log|bᵢ|               where the product of their signs is not negative
+
+Only products with a factor that grows fast are read factor by factor: a power with a variable exponent, a product over
+axes, and ops that answer `log_size`, as a gamma function, a determinant, a hyperbolic cosine do. Where nothing can
+overflow, the logarithm of the product is the more accurate one.
 """
 
 from __future__ import annotations
@@ -14,22 +16,64 @@ from typing import Any, NamedTuple
 import numpy as np
 from quicktions import Fraction
 
+from relgrad.bounds import range_of
 from relgrad.logic.build import build_product, build_sum, fitted
+from relgrad.logic.conditions import Goal, finding
 from relgrad.logic.group import Number, ProductView, SumView, added
 from relgrad.logic.match import match
-from relgrad.logic.ranges import Goal, finding, range_of
 from relgrad.logic.unify import State, reify_term
 from relgrad.logic.view import product_of, sum_of
+from relgrad.logscale.domain import is_exponential, logarithm
 from relgrad.op import as_term, constant
 from relgrad.ops.arithmetic import absolute, add, multiply, power, sign, subtract
 from relgrad.ops.comparison import greater_equal, less
 from relgrad.ops.differences import power1p
-from relgrad.ops.exponential import log
-from relgrad.ops.reduction import Prod
+from relgrad.ops.exponential import exp, log
+from relgrad.ops.reduction import Prod, Sum
 from relgrad.ops.selection import where
 from relgrad.ops.stable import xlog1py, xlogy
 from relgrad.term import Term, is_term
 from relgrad.trace.tracer import Tracer
+
+
+def without_exponentials(*terms: Any) -> Goal:
+    """Construct a goal stating that no exponential is in terms where the log domain can reach it."""
+
+    def plain_goal(s: State) -> Iterator[State]:
+        if not any(is_exponential(reify_term(getattr(t, "term", t), s)) for t in terms):
+            yield s
+
+    return plain_goal
+
+
+def unlike_exponentials(*terms: Any) -> Goal:
+    """Construct a goal stating that no factor of terms is an exponential, or a sum of exponentials over axes."""
+
+    def unlike_goal(s: State) -> Iterator[State]:
+        known = [reify_term(getattr(t, "term", t), s) for t in terms]
+        bases = [b for t in known if is_term(t) and t.ground for b in product_of(t).factors if is_term(b)]
+        if not any(b.op is exp or (type(b.op) is Sum and is_exponential(b)) for b in bases):
+            yield s
+
+    return unlike_goal
+
+
+def logarithmo(x: Any, y: Any) -> Goal:
+    """Construct a goal stating that y is the logarithm of x, formed in the log domain.
+
+    Where only y is known, x is e^y.
+    """
+
+    def log_domain_goal(s: State) -> Iterator[State]:
+        u, v = (reify_term(getattr(t, "term", t), s) for t in (x, y))
+        if is_term(u) and u.ground:
+            found = fitted(logarithm(u), u)
+            if found is not None:
+                yield from match(v, found, s)
+        elif is_term(v) and v.ground:
+            yield from match(u, exp(v), s)
+
+    return finding(log_domain_goal, x, y)
 
 
 class _Log(NamedTuple):

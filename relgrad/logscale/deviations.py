@@ -1,7 +1,9 @@
 """What sums to zero, and sums against it, in which only distances from a mean count.
 
-The pullbacks of a softmax and of its logarithm sum to zero along its axes: Σ x·t = Σ (x - c)·t for every c. Where x is
-large and varies little, the left side cancels; the right side does not if c is near the x that count.
+    Σ x·t = Σ (x − c)·t      for every c, where Σ t = 0
+
+The pullbacks of a softmax and of its logarithm sum to zero along its axes. Where x is large and varies little, the left
+side cancels; the right side does not if c is near the x that count.
 """
 
 from __future__ import annotations
@@ -10,10 +12,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from relgrad.logic.build import build_product, build_sum, fit
+from relgrad.logic.conditions import Goal, finding, is_constant_along
 from relgrad.logic.group import ProductView, SumView, multiplied
 from relgrad.logic.match import match
-from relgrad.logic.ranges import Goal, finding, is_constant_along
-from relgrad.logic.theory import SUMS
 from relgrad.logic.unify import State, reify_term
 from relgrad.logic.view import product_of, sum_of
 from relgrad.ops.deviation import Deviation, LogSoftmaxPullback, SoftmaxPullback
@@ -44,13 +45,13 @@ def balance_of(t: Any) -> Balance | None:
 
 
 def _summands(t: Term) -> list[Any]:
-    return [] if t.op not in SUMS or sum_of(t).constant else list(sum_of(t).terms)
+    return [] if not t.op.as_sum or sum_of(t).constant else list(sum_of(t).terms)
 
 
 def _sums_in(t: Any) -> list[Term]:
     """List the factors of a summand whose balance may be its own."""
     factors = product_of(t).factors
-    return [b for b, e in factors.items() if e == 1 and is_term(b) and (b is not t or b.op not in SUMS)]
+    return [b for b, e in factors.items() if e == 1 and is_term(b) and (b is not t or not b.op.as_sum)]
 
 
 def _balance(t: Term) -> Balance | None:
@@ -91,7 +92,7 @@ def centred(t: Term) -> Any:
             continue
         rest = multiplied((others, 1), (ProductView(1, varying), -1))
         distance = ProductView(1, {Deviation(axes).make_node(x, weights): 1})
-        parts = sum_of(base).terms if base.op in SUMS else {base: 1}
+        parts = sum_of(base).terms if base.op.as_sum else {base: 1}
         terms = {
             t.op.make_node(
                 fit(build_product(multiplied((_against(p, weights), 1), (distance, 1), (rest, 1))), body)

@@ -1,8 +1,10 @@
 """Masks: what is multiplied by a known zero is zero, though it may not be finite.
 
+    f·where(c, g, 0)   where(c, f·g, 0)
+
 Floating point has 0·∞ = NaN, so a product with a mask is computed where the mask is not zero only: factors are drawn
-into it, f·where(c, g, 0) = where(c, f·g, 0). This undoes the trap of reverse mode, in which the cotangent of a branch
-that is not taken is a zero, and meets a derivative that need not exist there.
+into it. This undoes the trap of reverse mode, in which the cotangent of a branch that is not taken is a zero, and meets
+a derivative that need not exist there.
 
 Into sums of masks in sums of masks nothing is drawn: each path to the innermost would be written out, and there are
 exponentially many. The factor is masked instead, f·m = where(c, f, 1)·m, where c holds wherever m need not be zero: on
@@ -18,12 +20,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from relgrad.logic.build import build_product, build_sum, fit
-from relgrad.logic.finite import is_finite
+from relgrad.logic.conditions import is_constant_along, is_finite
 from relgrad.logic.group import Number, ProductView, SumView, multiplied, renamed
-from relgrad.logic.ranges import is_constant_along
-from relgrad.logic.share import dtype_of
+from relgrad.logic.parts import dtype_of
 from relgrad.logic.space import spread
-from relgrad.logic.theory import PRODUCTS, SUMS
 from relgrad.logic.view import product_of, sum_of
 from relgrad.op import Constant, constant
 from relgrad.ops.arithmetic import copysign, sign, sqrt
@@ -32,14 +32,11 @@ from relgrad.ops.comparison import logical_and, logical_not, logical_or, not_equ
 from relgrad.ops.gather import Index, Scatter
 from relgrad.ops.reduction import Sum
 from relgrad.ops.selection import where
-from relgrad.ops.stable import xdivy, xlog1py, xlogy
 from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand, Squeeze, broadcast_to
 from relgrad.term import Term, is_term, kept
 from relgrad.types import ArrayType, broadcast_shapes
 
 _MOVES = (Expand, Squeeze, BroadcastTo, BroadcastLike)
-_ZERO_FIRST = (xlogy, xlog1py, xdivy)
-"""Ops that are zero where their first operand is."""
 _DEPTH = 3
 MANY = 64
 """Into a product that is written with more factors than this nothing is drawn: a view would not hold them."""
@@ -91,7 +88,13 @@ def _written(t: Term) -> list[tuple[Term, Number]]:
     stack: list[tuple[Term, Number]] = [(t, 1)]
     while stack and len(found) < MANY:
         node, e = stack.pop()
-        exponents = (1,) if type(node.op) in _MOVES else PRODUCTS[node.op][1] if node.op in PRODUCTS else ()
+        exponents = (
+            (1,)
+            if type(node.op) in _MOVES
+            else node.op.as_product[1]
+            if node.op.as_product is not None
+            else ()
+        )
         stack.extend(zip(node.rands, (e * k for k in exponents), strict=False))
         if not exponents:
             found.append((node, e))
@@ -156,14 +159,14 @@ def _support(t: Term) -> Support:
         x, y = [_NOWHERE if _is_zero(b) else p.place for b, p in zip(branches, parts[1:], strict=True)]
         if x is not None or y is not None:
             place = _either(_both(c, x), _both(_folded(logical_not(c)), y))
-    elif op in SUMS or type(op) is Sum:
+    elif op.as_sum or type(op) is Sum:
         place = reduce(_either, [p.place for p in parts])
         if place is not None and type(op) is Sum:
             counted = _folded(op.make_node(_folded(cast(place, np.float64))))
             place = _folded(not_equal(counted, constant(0.0)))
         return Support(_filling(place, t), max(p.sums for p in parts) + (place is not None))
-    elif op in PRODUCTS:
-        parts = [p for p, e in zip(parts, PRODUCTS[op][1], strict=True) if e > 0]
+    elif op.as_product is not None:
+        parts = [p for p, e in zip(parts, op.as_product[1], strict=True) if e > 0]
         place = reduce(_both, [p.place for p in parts], None)
     elif type(op) is Scatter or (t.rands and _moves_entries(t)):
         inner = parts[0].place
@@ -224,7 +227,7 @@ def _choice(base: Term) -> tuple[Any, Any, Any] | None:
     if _has_zeros(base):
         value = op.value
         return constant(value != 0), constant(np.where(value == 0, value.dtype.type(1), value)), zero
-    if op in _ZERO_FIRST:
+    if op.zero_first:
         first, second = base.rands
         mask = next((b for b in product_of(first).factors if is_term(b) and _is_mask(b, _DEPTH)), None)
         inner_choice = None if mask is None else _choice(mask)
@@ -254,7 +257,7 @@ def _with(t: Term, base: Term, new: Any) -> Any:
         if node in done:
             stack.pop()
             continue
-        if node.op not in PRODUCTS or node.op is sqrt:
+        if node.op.as_product is None or node.op is sqrt:
             done[stack.pop()] = node
             continue
         missing = [rand for rand in node.rands if rand not in done]
@@ -299,13 +302,13 @@ def _is_mask(t: Term, depth: int) -> bool:
         return True
     if not depth:
         return False
-    if op in _ZERO_FIRST:
+    if op.zero_first:
         return _has_mask(t.rands[0], depth - 1)
     if _moves_entries(t):
         return _is_mask(t.rands[0], depth - 1)
     if type(op) is Sum:
         return any(is_term(b) and e >= 1 and _is_mask(b, depth - 1) for b, e in _body(t).factors.items())
-    if op in SUMS:
+    if op.as_sum:
         view = sum_of(t)
         return not view.constant and all(_has_mask(part, depth - 1) for part in view.terms)
     return False
@@ -334,7 +337,7 @@ def _drawn(base: Term, factor: ProductView, dtype: Any) -> Any:
         if not all(is_constant_along(b, op.axes) for b in factor.factors):
             return None
         return op.make_node(spread(_times(base.rands[0], factor, dtype), base.rands[0], op.axes))
-    if op not in SUMS:
+    if not op.as_sum:
         return None
     view = sum_of(base)
     return build_sum(SumView(0, renamed(view.terms, lambda part: _times(part, factor, dtype))), dtype)

@@ -1,4 +1,10 @@
-"""Side conditions: goals over the ranges and shapes of terms."""
+"""Side conditions: goals over the ranges and shapes of terms, and over what is finite.
+
+    positive(x), nonnegative(x), constant_along(x, axis), same_shape(x, y), finite(x), …
+
+A condition holds of a variable as long as nothing is bound to it. Finite is what is finite wherever the leaves of the
+program are, short of overflow: what may stand beside a zero.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +12,20 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from quicktions import Fraction
 
-from relgrad.bounds import range_of
+from relgrad.bounds import range_of, told
 from relgrad.leaf import Anchor
+from relgrad.logic.group import Number
 from relgrad.logic.unify import State, Test, reify_term, unknowns
 from relgrad.op import Constant
 from relgrad.ops.arithmetic import add, divide, multiply, subtract
 from relgrad.ops.arithmetic import negative as negative_of
 from relgrad.ops.casting import Cast
+from relgrad.ops.comparison import equal
+from relgrad.ops.selection import where
 from relgrad.ops.structure import BroadcastTo, Expand, Squeeze
-from relgrad.term import Term, is_term
+from relgrad.term import Term, is_term, kept
 from relgrad.types import ArrayType
 
 Goal = Callable[[State], Iterator[State]]
@@ -189,3 +199,57 @@ def finding(goal: Goal, given: Any, found: Any) -> Goal:
     """Return a goal that says of itself which variables it `reads`, looking into their terms, and which it `finds`."""
     goal.reads, goal.finds = (unknowns(getattr(x, "term", x)) for x in (given, found))  # type: ignore[attr-defined]
     return goal
+
+
+def is_finite(base: Any, e: Number) -> bool:
+    """Whether a factor is finite wherever the leaves of the program are, short of overflow."""
+    if not is_term(base):
+        return False
+    if (e < 0 or isinstance(e, Fraction)) and not is_nonzero(base):
+        return False
+    return _finite(base)
+
+
+def is_nonzero(t: Term) -> bool:
+    """Whether a divisor is not zero: by its range, or since it is chosen so, as where(x == 0, 1, x)."""
+    interval = range_of(t)
+    if interval.low > 0 or interval.high < 0:
+        return True
+    if t.op is not where or t.rands[0].op is not equal:
+        return False
+    condition, replacement, x = t.rands
+    return x in condition.rands and any(_is_zero(y) for y in condition.rands) and is_nonzero(replacement)
+
+
+def _is_zero(t: Term) -> bool:
+    return type(t.op) is Constant and not t.op.value.any()
+
+
+def finite(x: Any) -> Goal:
+    """Construct a goal stating that x is finite wherever the leaves of the program are, short of overflow."""
+
+    def finite_goal(s: State) -> Iterator[State]:
+        known = reify_term(getattr(x, "term", x), s)
+        if not (is_term(known) and known.ground) or _finite(known):
+            yield s
+
+    return finite_goal
+
+
+def _finite(t: Term) -> bool:
+    return kept(t, "finite", _finite_node)
+
+
+def _finite_node(node: Term) -> bool:
+    op = node.op
+    if type(op) is Constant:
+        return node.op.value.dtype.kind in "biuf" and bool(np.isfinite(node.op.value).all())
+    if not node.rands:
+        return True
+    if getattr(getattr(node.type, "dtype", None), "kind", "") in ("b", "i", "u"):
+        return True
+    interval = range_of(node)
+    bounded = bool(np.isfinite(interval.low) and np.isfinite(interval.high))
+    if not all(rand.cache["finite"] for rand in node.rands):
+        return bounded and op.jumps
+    return bounded or (told(op.finite, node) and all(is_nonzero(node.rands[i]) for i in op.divisors))

@@ -1,4 +1,6 @@
-"""Giving factors and summands to the variables of a pattern, and taking out what must be there.
+"""Parts of views: given to the variables of a pattern, and what must be there taken out.
+
+    a·b·c less b     a·c
 
 Nothing here looks inside a term: products and sums are multisets, exponents and coefficients may be split.
 """
@@ -25,7 +27,6 @@ from relgrad.logic.group import (
     quotient,
     whole,
 )
-from relgrad.logic.theory import PRODUCTS, SUMS
 from relgrad.logic.unify import State, bind
 from relgrad.logic.view import LIMIT, product_of, sum_of
 from relgrad.term import is_term
@@ -63,11 +64,13 @@ def _member(entries: dict[Any, Number], t: Any) -> Any:
 def _signed_member(entries: dict[Any, Number], part: Any) -> tuple[Any, int]:
     """Return the summand that is equal to a part or to its negative, and which: -(y - x)/z for (x - y)/z."""
     found = _member(entries, part)
-    if found is not None or not (is_term(part) and part.op in PRODUCTS):
+    if found is not None or not (is_term(part) and part.op.as_product is not None):
         return found, 1
     view = product_of(part)
     for other in entries:
-        left = without(product_of(other), view) if is_term(other) and other.op in PRODUCTS else None
+        left = (
+            without(product_of(other), view) if is_term(other) and other.op.as_product is not None else None
+        )
         if left is not None and not left.factors and left.coefficient == -1:
             return other, -1
     return None, 1
@@ -76,11 +79,11 @@ def _signed_member(entries: dict[Any, Number], part: Any) -> tuple[Any, int]:
 def _divisor(factors: dict[Any, Number], t: Any) -> tuple[Any, Number]:
     """Return the factor that a sum is a multiple of, and the multiple: -1 of y - x for x - y, ½ of it for x/2 - y/2."""
     found = opposite(factors, t)
-    if found is not None or not (is_term(t) and t.op in SUMS):
+    if found is not None or not (is_term(t) and t.op.as_sum):
         return found, -1
     view = sum_of(t)
     for other in factors:
-        if is_term(other) and other.op in SUMS and len(sum_of(other).terms) == len(view.terms):
+        if is_term(other) and other.op.as_sum and len(sum_of(other).terms) == len(view.terms):
             constant, terms, _ = sum_of(other)
             members = {entry(terms, part): k for part, k in view.terms.items()}
             multiples = {Fraction(k) / terms[part] for part, k in members.items() if part in terms}

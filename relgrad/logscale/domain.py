@@ -1,0 +1,689 @@
+"""The log domain: positive terms as weight · e^exponent, so that neither overflow nor underflow can reach them.
+
+The reading of a term follows from those of its parts, one clause for each op that has one:
+
+    exp(x) = e^x                    f(x) = e^g(x)  where an op declares its logarithm
+    x·y, x/y, xᵏ, √x                weights multiply, exponents add
+    Σ x, x + y, x @ y               one sum of weighted exponentials, whose logarithm is a log-sum-exp
+    Π x                             Π weight · e^Σ exponent
+    |x|                             |weight| · e^exponent
+    x[i], xᵀ, where(c, x, y), …     entry by entry
+
+Weights stay linear: log w would add a rounding error of the size of the exponent. A sum is read only where no summand
+can be negative. Readings are computed bottom-up, once a term.
+
+A sum of exponentials of several kinds is one sum over one array, so that one shift serves all of it: e^x₀ + e^x₁ +
+Σ w·e^y is Σ w'·e^z, where z holds x₀, x₁ and y side by side. Then its logarithm is one log-sum-exp and the shares of
+its summands are parts of one softmax; a fold of binary operations would round again at each of them.
+
+Source: for sums of exponentials, Blanchard, Higham & Higham, IMA Journal of Numerical Analysis 41(4), 2021.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from relgrad.bounds import MODERATE, is_moderate, range_of
+from relgrad.logic.build import build_product, build_sum, number_term
+from relgrad.logic.conditions import is_constant_along
+from relgrad.logic.group import ProductView, SumView, added, multiplied
+from relgrad.logic.rewrite import raised
+from relgrad.logic.space import SINGLE, Extents, Space, nested, product, shape_of, space_of
+from relgrad.logic.view import product_of, sum_of
+from relgrad.op import Constant, constant
+from relgrad.ops.align import insert
+from relgrad.ops.arithmetic import absolute, float_power, multiply, negative, power, square
+from relgrad.ops.exponential import exp, log, logaddexp
+from relgrad.ops.extremes import Max, Min
+from relgrad.ops.gather import FULL
+from relgrad.ops.indexing import getitem
+from relgrad.ops.joining import Concatenate
+from relgrad.ops.lengths import Norm
+from relgrad.ops.matmul import MatMul
+from relgrad.ops.reduction import Prod, Sum
+from relgrad.ops.scan import CumSum
+from relgrad.ops.selection import where
+from relgrad.ops.softmax import Gibbs, LogSumExp, Softmax
+from relgrad.ops.stable import expit, softplus
+from relgrad.ops.structure import broadcast_to, expand, squeeze
+from relgrad.term import Term, is_term, kept
+from relgrad.types import ArrayType, Extent, Shape, broadcast_shapes
+
+LARGEST = 1 << 21
+"""A matrix product is formed entry by entry in the log domain where it has at most so many products of entries."""
+
+
+def is_exponential(t: Any) -> bool:
+    """Whether there is an exponential in a term where the log domain can reach it, and has something to gain."""
+    if not is_term(t) or not t.ground:
+        return False
+    stack = [t]
+    while stack:
+        node = stack[-1]
+        if "exponential" in node.cache:
+            stack.pop()
+            continue
+        if not (isinstance(node.type, ArrayType) and node.type.differentiable and _is_mentioned(node)):
+            node.cache["exponential"] = False
+            continue
+        known = node.op is exp or stated_logarithm(node) is not None
+        # A long sum is looked through step by step, so that its beginnings cost nothing.
+        parts = [] if known else list(node.rands if node.op.as_sum else parts_of(node))
+        missing = [p for p in parts if "exponential" not in p.cache]
+        if missing:
+            stack.extend(missing)
+            continue
+        stack.pop()
+        known = known or any(p.cache["exponential"] for p in parts)
+        node.cache["overflows"] = known and _overflows(node, parts)
+        node.cache["exponential"] = known and not _is_tame(node)
+    return t.cache["exponential"]
+
+
+def may_overflow(t: Term) -> bool:
+    """Whether an exponential in a term that holds some may be large, where what else is in the term is not."""
+    return t.cache["overflows"]
+
+
+def _is_tame(t: Term) -> bool:
+    """Whether nothing of a term is lost in floats: it stays away from zero, and no exponential in it is large.
+
+    1 + x²/(1 + e⁻ʸ)
+    """
+    return is_moderate(t) or (range_of(t).low >= 1 / MODERATE and not t.cache["overflows"])
+
+
+def _overflows(t: Term, parts: Sequence[Term]) -> bool:
+    if range_of(t).high <= MODERATE:
+        return False
+    if not parts:
+        return True
+    factors = product_of(t).factors
+    if t.op.as_sum or t in factors:
+        return any(p.cache.get("overflows") for p in parts)
+    return any(
+        b.cache.get("overflows") if e > 0 else b.cache["exponential"] and range_of(b).low < 1 / MODERATE
+        for b, e in factors.items()
+        if is_term(b)
+    )
+
+
+def _is_mentioned(t: Term) -> bool:
+    """Whether there is an exponential anywhere below a term: where there is none, no reading of it has one."""
+    return kept(t, "exponential below", _mentions)
+
+
+def _mentions(t: Term) -> bool:
+    known = t.op is exp or stated_logarithm(t) is not None
+    return known or any(x.cache["exponential below"] for x in t.rands)
+
+
+def parts_of(t: Term) -> Iterator[Term]:
+    """Yield the terms of which the log domain makes its reading of a term."""
+    factors = product_of(t).factors
+    if t not in factors:
+        yield from (b for b in factors if is_term(b))
+    elif t.op.as_sum:
+        yield from (b for b in summands_of(t).terms if is_term(b) and b is not t)
+    elif type(t.op) in (MatMul, CumSum):
+        expanded = as_sum(t)
+        if expanded is not None:
+            yield expanded
+    elif type(t.op) in (Sum, Prod, Max, Min, Norm) or t.op is absolute or t.op.laws.selects:
+        yield t.rands[0]
+    elif type(t.op) is Concatenate:
+        yield from t.rands
+    elif t.op is where:
+        yield from t.rands[1:]
+
+
+def summands_of(t: Term) -> SumView:
+    """Return all summands of a sum, however many there are."""
+    parts: list[tuple[SumView, Any]] = []
+    stack: list[tuple[Any, Any]] = [(t, 1)]
+    while stack:
+        node, k = stack.pop()
+        if node.op.as_sum:
+            stack.extend(
+                (rand, k * c) for rand, c in list(zip(node.rands, node.op.as_sum, strict=True))[::-1]
+            )
+        else:
+            parts.append((sum_of(node), k))
+    return added(*parts)
+
+
+def as_sum(t: Term) -> Term | None:
+    """Return a product of matrices, or a cumulative sum, as a sum over an axis, where it has not too many terms."""
+    if type(t.op) is MatMul:
+        a, b = t.rands
+        a, b, axis = expand(a, (-1,)), expand(b, (-3,)), -2
+    else:
+        (a,), axis = t.rands, t.op.axis
+        extent = a.type.extent(axis)
+        if extent is None:
+            return None
+        rows = np.tri(extent, dtype=a.type.dtype).reshape((extent, extent) + (1,) * (-1 - axis))
+        a, b = expand(a, (axis - 1,)), constant(rows)
+    shape = broadcast_shapes(a.type.shape, b.type.shape)
+    if None in shape or math.prod(n or 0 for n in shape) > LARGEST:
+        return None
+    return squeeze(Sum((axis,)).make_node(multiply(a, b)), (axis,))
+
+
+def stated_logarithm(t: Term) -> Any:
+    """Return the op's own answer. The quotient of two negative numbers has a logarithm, and they have none."""
+    if type(t.op) in (Softmax, Gibbs) and not range_of(t).nonnegative:
+        return None
+    return t.op.in_log_domain(t)
+
+
+SUMMANDS = 16
+"""Arrays with so many axes get no further one: NumPy has 32 or 64 at most."""
+
+
+class Piece(NamedTuple):
+    """A summand: Σ weight·e^exponent over a space; `factors` is what stands under the sum, as written."""
+
+    factors: ProductView
+    weight: ProductView
+    exponent: Any
+    space: Space = SINGLE
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of what stands under the sum, entries that are repeated left out."""
+        parts = [*self.weight.factors, *([] if self.exponent is None else [self.exponent])]
+        return shape_of(parts) or ()
+
+    @property
+    def counted(self) -> Piece:
+        """The same summand over the axes along which it varies, how often it is counted in its coefficient."""
+        count = ProductView(self.space.multiplicity or 0, {})
+        factors, weight = multiplied((self.factors, 1), (count, 1)), multiplied((self.weight, 1), (count, 1))
+        return Piece(factors, weight, self.exponent, Space(self.space.varying, {}))
+
+    @property
+    def nonnegative(self) -> bool:
+        """Whether the weight is known not to be negative."""
+        signed = [b for b, e in self.weight.factors.items() if e % 2 or not range_of(b).nonnegative]
+        return self.weight.coefficient > 0 and all(range_of(b).nonnegative for b in signed)
+
+    def weights(self, dtype: Any) -> Any:
+        """Return the weight as a term, or None where it is one."""
+        trivial = self.weight.coefficient == 1 and not self.weight.factors
+        return None if trivial else build_product(self.weight, dtype)
+
+
+class Joined(NamedTuple):
+    """Σ weights·e^exponent over axes; `lead` is the axis along which pieces were stacked, which the sum lacks.
+
+    `keys` pick each piece out of the array.
+    """
+
+    pieces: Sequence[Piece]
+    exponent: Any
+    weights: Any
+    axes: tuple[int, ...]
+    lead: int | None
+    keys: Sequence[Any]
+
+    @property
+    def nonnegative(self) -> bool:
+        """Whether no summand can be negative."""
+        return all(piece.nonnegative for piece in self.pieces)
+
+    @property
+    def _operands(self) -> list[Any]:
+        return [self.exponent] if self.weights is None else [self.exponent, self.weights]
+
+    @property
+    def _binary(self) -> list[Any] | None:
+        """The two exponents, where all is e^x + e^y: None is an exponent of zero."""
+        plain = self.weights is None and all(piece.space == SINGLE for piece in self.pieces)
+        return [piece.exponent for piece in self.pieces] if plain and len(self.pieces) == 2 else None
+
+    def log(self) -> Any:
+        """Return log Σ weights·e^exponent."""
+        if self._binary is not None:
+            x, y = self._binary
+            return softplus(y) if x is None else softplus(x) if y is None else logaddexp(x, y)
+        return self._without_lead(LogSumExp(self.axes).make_node(*self._operands))
+
+    def share(self, i: int) -> Any:
+        """Return the share that the entries of a piece have of the sum."""
+        if self._binary is not None:
+            own, other = self._binary if i == 0 else self._binary[::-1]
+            odds = own if other is None else negative(other) if own is None else _distance(own, other)
+            return expit(odds)
+        shares = Softmax(self.axes).make_node(*self._operands)
+        return shares if len(self.pieces) == 1 else getitem(shares, self.keys[i])
+
+    def quotient(self, a: Any, power: Any) -> Any:
+        """Return (eᵃ / Σ weights·e^exponent)^power."""
+        if self.lead is not None:
+            a = insert(a, (self.lead,))
+        power = int(power) if power == int(power) else float(power)
+        return self._without_lead(Gibbs(self.axes, power).make_node(a, *self._operands))
+
+    def _without_lead(self, t: Any) -> Any:
+        return t if self.lead is None or t.type.ndim < -self.lead else squeeze(t, (self.lead,))
+
+
+def _distance(x: Any, y: Any) -> Any:
+    return build_sum(added((sum_of(x), 1), (sum_of(y), -1)), x.type.dtype)
+
+
+def join(pieces: Sequence[Piece], like: Term) -> Joined | None:
+    """Return the one sum that several pieces are, of the type of `like`, or None where shapes are unknown."""
+    dtype = like.type.dtype
+    if len(pieces) == 1:
+        piece = pieces[0].counted
+        return Joined([piece], _exponent(piece, dtype), piece.weights(dtype), piece.space.axes, None, ())
+    if _is_common(pieces):
+        return _stacked(pieces, dtype) if any(p.space.axes for p in pieces) else _together(pieces, like)
+    pieces = [piece.counted for piece in pieces]
+    several = {axis for piece in pieces for axis in piece.space.axes}
+    if len(several) == 1 and like.type.extent(min(several)) == 1:
+        return _concatenated(pieces, min(several), like)
+    if not all(piece.nonnegative for piece in pieces):
+        return None
+    return _together([_summed(piece, dtype) for piece in pieces], like)
+
+
+def _together(pieces: Sequence[Piece], like: Term) -> Joined | None:
+    """Join pieces that are not summed: along an axis of extent 1 if there is one, so that ranks do not grow."""
+    unit = next((axis for axis in range(-1, -like.type.ndim - 1, -1) if like.type.extent(axis) == 1), None)
+    return _stacked(pieces, like.type.dtype) if unit is None else _concatenated(pieces, unit, like)
+
+
+def _is_common(pieces: Sequence[Piece]) -> bool:
+    """Whether all pieces are summed over the same axes, along each of which one of them varies."""
+    spaces = [piece.space for piece in pieces]
+    axes = {**spaces[0].varying, **spaces[0].repeated}
+    same = all(space.times == 1 and {**space.varying, **space.repeated} == axes for space in spaces)
+    return same and all(any(axis in space.varying for space in spaces) for axis in axes)
+
+
+def _exponent(piece: Piece, dtype: Any) -> Any:
+    return number_term(0, dtype) if piece.exponent is None else piece.exponent
+
+
+def _summed(piece: Piece, dtype: Any) -> Piece:
+    """Return a piece with its own sum taken in the log domain: under the sum of all, it stands as one factor."""
+    axes = piece.space.axes
+    if not axes:
+        return piece
+    weights, body = piece.weights(dtype), build_product(piece.factors._replace(coefficient=1), dtype)
+    operands = [_exponent(piece, dtype), *([] if weights is None else [weights])]
+    factors = multiplied(
+        (ProductView(piece.factors.coefficient, {}), 1), (product_of(Sum(axes).make_node(body)), 1)
+    )
+    return Piece(factors, ProductView(1, {}), LogSumExp(axes).make_node(*operands))
+
+
+def _stacked(pieces: Sequence[Piece], dtype: Any) -> Joined | None:
+    """Join pieces along a new leading axis."""
+    shapes = [piece.shape for piece in pieces]
+    shape = broadcast_shapes(*shapes)
+    if len(shape) >= SUMMANDS or (None in shape and any(s != shape for s in shapes)):
+        return None
+    lead = -(len(shape) + 1)
+    scale, exponents = _scaled([piece.exponent for piece in pieces], ())
+    joined = _side_by_side([_placed(x, shape, lead, 0, dtype) for x in exponents], lead)
+    weights = [piece.weights(dtype) for piece in pieces]
+    if any(w is not None for w in weights):
+        smallest = broadcast_shapes(*[w.type.shape for w in weights if w is not None])
+        smallest = (1,) * (len(shape) - len(smallest)) + tuple(smallest)
+        weights = _side_by_side([_placed(w, smallest, lead, 1, dtype) for w in weights], lead)
+    else:
+        weights = None
+    # Along axes where a piece is repeated, one of its equal shares stands for all.
+    keys = [(i, Ellipsis, *_first_along(piece.space.repeated)) for i, piece in enumerate(pieces)]
+    summed = {axis for piece in pieces for axis in piece.space.axes}
+    axes = tuple(sorted({lead, *summed}))
+    return Joined(pieces, _times(scale, joined, dtype), weights, axes, lead, keys)
+
+
+def _first_along(axes: Extents) -> list[slice]:
+    return [slice(0, 1) if a in axes else FULL for a in range(min(axes, default=0), 0)]
+
+
+def _concatenated(pieces: Sequence[Piece], axis: int, like: Term) -> Joined | None:
+    """Join pieces along the one axis that some of them are summed over."""
+    dtype, rank = like.type.dtype, like.type.ndim
+    extents = [piece.space.varying.get(axis, 1) for piece in pieces]
+    if None in extents or None in like.type.shape or rank < -axis:
+        return None
+    shapes = [tuple(n if i == rank + axis else m for i, m in enumerate(like.type.shape)) for n in extents]
+    scale, exponents = _scaled([piece.exponent for piece in pieces], (axis,))
+    joined = _side_by_side(
+        [_placed(x, s, None, 0, dtype) for x, s in zip(exponents, shapes, strict=True)], axis
+    )
+    weights = [piece.weights(dtype) for piece in pieces]
+    if any(w is not None for w in weights):
+        weights = _side_by_side(
+            [_placed(w, s, None, 1, dtype) for w, s in zip(weights, shapes, strict=True)], axis
+        )
+    else:
+        weights = None
+    keys: list[Any] = []
+    start = 0
+    for n in [n or 0 for n in extents]:
+        keys.append((Ellipsis, slice(start, start + n), *[FULL] * (-axis - 1)))
+        start += n
+    return Joined(pieces, _times(scale, joined, dtype), weights, (axis,), None, keys)
+
+
+def _scaled(exponents: Sequence[Any], axes: tuple[int, ...]) -> tuple[ProductView, list[Any]]:
+    """Return the factors that all exponents share, constant along axes, and the exponents without them.
+
+    A temperature is divided by once, so that derivatives in it see all exponents together.
+    """
+    views = [product_of(x) for x in exponents if x is not None]
+    shared = {
+        b: e
+        for b, e in views[0].factors.items()
+        if all(view.factors.get(b) == e for view in views[1:]) and is_constant_along(b, axes)
+    }
+    if not shared or len(views) < 2:
+        return ProductView(1, {}), list(exponents)
+    scale = ProductView(1, shared)
+    rest = [
+        None if x is None else build_product(multiplied((product_of(x), 1), (scale, -1)), x.type.dtype)
+        for x in exponents
+    ]
+    return scale, rest
+
+
+def _times(scale: ProductView, x: Any, dtype: Any) -> Any:
+    if not scale.factors:
+        return x
+    view = product_of(x)
+    return build_product(multiplied((view, 1), (scale, 1)), dtype)
+
+
+def _placed(x: Any, shape: Shape, lead: int | None, missing: int, dtype: Any) -> Any:
+    """Stretch an operand to a shape, and insert the axis along which it is joined with others."""
+    x = constant(np.full(tuple(n or 1 for n in shape), missing, dtype)) if x is None else x
+    if x.type.shape != shape:
+        x = broadcast_to(x, shape)
+    return x if lead is None else expand(x, (lead,))
+
+
+def _side_by_side(parts: Sequence[Any], axis: int) -> Any:
+    return Concatenate(axis).make_node(*parts)
+
+
+MOST = 2048
+"""Sums of more different exponentials than this are not joined."""
+MULTIPLIED = 16
+"""Products of sums are multiplied out to so many summands, and twice those that the sums have."""
+EXTREME = 1e-30
+"""Constant weights are linear, unless they or their reciprocals are smaller than this."""
+SEEN = 64
+"""So many parts of a weight are looked at, to see whether one of them grows."""
+
+
+class Reading(NamedTuple):
+    """A term as weight · e^exponent; a weight of None is one."""
+
+    weight: Any
+    exponent: Any
+
+
+def reading(t: Term) -> Reading | None:
+    """Return how the log domain reads a term, or None: no exponential is in it, or its sign is unknown."""
+    if not is_exponential(t):
+        return None
+    stack = [t]
+    while stack:
+        node = stack[-1]
+        if "log domain" in node.cache:
+            stack.pop()
+            continue
+        missing = [p for p in parts_of(node) if is_exponential(p) and "log domain" not in p.cache]
+        if missing and node.op is not exp and stated_logarithm(node) is None:
+            stack.extend(missing)
+            continue
+        stack.pop()
+        node.cache["log domain"] = _read(node)
+    return t.cache["log domain"]
+
+
+def logarithm(t: Term) -> Any:
+    """Return the logarithm of a term, formed in the log domain, or None where no exponential is in it."""
+    if not is_exponential(t):
+        return None
+    view = product_of(t)
+    signed = [b for b in view.factors if _opens(b) and reading(b) is None]
+    if len(signed) == 1 and view.factors[signed[0]] == 1:
+        # A sum may have either sign here: its logarithm is NaN where it is negative, as that of the sum is.
+        joined = joined_sum(t)
+        if joined is not None:
+            return joined.log()
+    weight, exponents = _product(view)
+    if not exponents.terms and not exponents.constant:
+        return None
+    exponent = build_sum(exponents, t.type.dtype)
+    if not weight.factors and weight.coefficient == 1:
+        return exponent
+    return _plus(exponent, log(build_product(weight, t.type.dtype)))
+
+
+def _read(t: Term) -> Reading | None:
+    if t.op is exp:
+        return Reading(None, t.rands[0])
+    known = stated_logarithm(t)
+    if known is not None:
+        return Reading(*known)
+    view = product_of(t)
+    if t not in view.factors:
+        weight, exponents = _product(view)
+        if not exponents.terms and not exponents.constant:
+            return None
+        trivial = not weight.factors and weight.coefficient == 1
+        return Reading(
+            None if trivial else build_product(weight, t.type.dtype), build_sum(exponents, t.type.dtype)
+        )
+    if type(t.op) in (MatMul, CumSum):
+        return reading(next(parts_of(t)))
+    if t.op.as_sum or type(t.op) is Sum:
+        joined = joined_sum(t)
+        return Reading(None, joined.log()) if joined is not None and joined.nonnegative else None
+    return _read_entries(t)
+
+
+def _read_entries(t: Term) -> Reading | None:
+    """Read an op that treats the weights of its operands, and the exponents, entry by entry."""
+    if t.op is where:
+        return _branches(t)
+    if type(t.op) is Concatenate:
+        return _row(t)
+    inner = reading(t.rands[0])
+    if inner is None:
+        return None
+    w, x = inner
+    if t.op is absolute:
+        return Reading(None if w is None else absolute(w), x)
+    if type(t.op) is Prod:
+        weight = None if w is None else t.op.make_node(broadcast_to(w, t.rands[0].type.shape))
+        return Reading(weight, Sum(t.op.axes).make_node(_like(x, t.rands[0])))
+    if type(t.op) is Norm:
+        weights = [] if w is None else [square(w)]
+        squares = LogSumExp(t.op.axes).make_node(multiply(constant(2.0), _like(x, t.rands[0])), *weights)
+        return Reading(None, multiply(constant(0.5), squares))
+    if type(t.op) in (Max, Min):
+        return Reading(None, t.op.make_node(_like(x, t.rands[0]))) if w is None else None
+    weight = None if w is None else t.op.make_node(_like(w, t.rands[0]), *t.rands[1:])
+    return Reading(weight, t.op.make_node(_like(x, t.rands[0]), *t.rands[1:]))
+
+
+def _like(x: Any, t: Term) -> Any:
+    return x if x.type.shape == t.type.shape else broadcast_to(x, t.type.shape)
+
+
+def _split(t: Any) -> tuple[Any, Any]:
+    """Return weight and exponent of a term as terms; one and zero where there is none."""
+    found = reading(t) if is_exponential(t) else None
+    if found is None:
+        return t, constant(0.0, t.type.dtype)
+    return constant(1.0, t.type.dtype) if found.weight is None else found.weight, found.exponent
+
+
+def _branches(t: Term) -> Reading:
+    c, *branches = t.rands
+    (u, x), (v, y) = [_split(b) for b in branches]
+    if _is_zero(branches[1]):
+        return Reading(where(c, u, v), x)  # where the weight is zero, no exponent is looked at
+    if _is_zero(branches[0]):
+        return Reading(where(c, u, v), y)
+    one = u is v is constant(1.0, t.type.dtype)
+    return Reading(None if one else u if u is v else where(c, u, v), where(c, x, y))
+
+
+def _is_zero(t: Any) -> bool:
+    return type(t.op) is Constant and not np.any(t.op.value)
+
+
+def _row(t: Term) -> Reading | None:
+    if None in t.type.shape:
+        return None
+    pairs = [_split(rand) for rand in t.rands]
+    columns = [
+        [_like(part, rand) for part, rand in zip(c, t.rands, strict=True)] for c in zip(*pairs, strict=True)
+    ]
+    weights, exponents = columns
+    plain = all(type(w.op) is Constant and np.all(w.op.value == 1) for w, _ in pairs)
+    return Reading(None if plain else t.op.make_node(*weights), t.op.make_node(*exponents))
+
+
+def _product(view: ProductView) -> tuple[ProductView, SumView]:
+    """Return the weight and the exponent of a product."""
+    weights: list[tuple[ProductView, Any]] = [(ProductView(view.coefficient, {}), 1)]
+    exponents: list[tuple[SumView, Any]] = []
+    for base, e in view.factors.items():
+        found = reading(base) if is_term(base) else None
+        if found is None and _is_extreme(base):
+            found = Reading(None, constant(np.log(base.op.value), base.type.dtype))
+        if found is None:
+            weights.append((ProductView(1, {base: 1}), e))
+            continue
+        if found.weight is not None:
+            weights.append((raised(found.weight, e), 1))
+        exponents.append((sum_of(found.exponent), e))
+    return multiplied(*weights), added(*exponents)
+
+
+def _is_extreme(base: Any) -> bool:
+    """Whether a weight is so far from one that a product of a few would leave the floats."""
+    if (
+        not (is_term(base) and type(base.op) is Constant and base.op.value.size)
+        or base.type.dtype.kind != "f"
+    ):
+        return False
+    low, high = base.op.value.min(), base.op.value.max()
+    return bool(low > 0 and np.isfinite(high) and (low < EXTREME or high > 1 / EXTREME))
+
+
+def joined_sum(t: Term) -> Joined | None:
+    """Return a sum, or a contraction, as one sum of weighted exponentials; None where there are none in it."""
+    if "joined" not in t.cache:
+        pieces = _few_pieces(t)
+        usable = any(p.exponent is not None for p in pieces)
+        usable = usable and all(p.space.multiplicity is not None for p in pieces)
+        usable = usable and not any(_grows(b) for p in pieces for b in p.weight.factors)
+        t.cache["joined"] = join(pieces, t) if usable else None
+    return t.cache["joined"]
+
+
+def _few_pieces(t: Term) -> list[Piece]:
+    """Return the summands of a term; none where multiplying them out makes many of few: (a + b)·(c + d)·(e + f)·…"""
+    pieces: list[Piece] = []
+    opened: dict[Term, int] = {}
+    for piece in _pieces(product_of(t), t.type.dtype, {}, 1, 4, opened):
+        pieces.append(piece)
+        if len(pieces) > min(MOST, MULTIPLIED + 2 * sum(opened.values())):
+            return []
+    return pieces
+
+
+def _grows(weight: Any) -> bool:
+    """Whether a weight may grow like an exponential: xⁿ beside 2ⁿ, or Σ(eˣ - c)² that is scaled by e⁻²ᵐ elsewhere."""
+    if not is_term(weight):
+        return False
+    if weight.op in (power, float_power) and type(weight.rands[1].op) is not Constant:
+        known = range_of(weight.rands[0])
+        return known.low < -1 or known.high > 1
+    # Through sums, products and what else is linear, an exponential grows unseen.
+    stack, seen = [weight], {weight}
+    while stack and len(seen) < SEEN:
+        node = stack.pop()
+        if range_of(node).high < math.inf:
+            continue
+        if node.op is exp:
+            return True
+        factors = product_of(node).factors
+        parts = [node.rands[i] for i in node.op.laws.linear] if node in factors else factors
+        stack += [part for part in parts if is_term(part) and part not in seen]
+        seen.update(parts)
+    return False
+
+
+def _pieces(
+    view: ProductView, dtype: Any, summed: Extents, times: Extent, depth: int, seen: dict[Term, int]
+) -> Iterator[Piece]:
+    """Yield the summands of a product in which one factor is a sum: those inside, each with all the rest.
+
+    The product stands under a sum over some axes, which counts it so many times. Sums that are opened are `seen`,
+    with the number of their summands.
+    """
+    opened = next((b for b, e in view.factors.items() if e == 1 and depth and _opens(b)), None)
+    if opened is None:
+        yield _piece(view, dtype, summed, times)
+        return
+    others = multiplied((view, 1), (ProductView(1, {opened: 1}), -1))
+    if opened.op.as_sum:
+        total = summands_of(opened)
+        parts = [(product_of(s), k) for s, k in total.terms.items()]
+        parts += [(ProductView(1, {}), total.constant)] if total.constant else []
+        seen[opened] = len(parts)
+        for part, k in parts:
+            inner = multiplied((others, 1), (part, 1), (ProductView(k, {}), 1))
+            yield from _pieces(inner, dtype, summed, times, depth - 1, seen)
+    elif all(is_constant_along(b, opened.op.axes) for b in others.factors):
+        body = opened.rands[0]
+        below, met = nested(summed, opened.op.axes, body.type.shape)
+        inner = multiplied((others, 1), (product_of(body), 1))
+        yield from _pieces(inner, dtype, below, product([times, met]), depth - 1, seen)
+    else:
+        yield _piece(view, dtype, summed, times)
+
+
+def _piece(view: ProductView, dtype: Any, summed: Extents, times: Extent) -> Piece:
+    weight, exponents = _product(view)
+    some = exponents.terms or exponents.constant
+    exponent = build_sum(exponents, dtype) if some else None
+    weight = _plain(weight)
+    shape = shape_of([*weight.factors, *([] if exponent is None else [exponent])])
+    return Piece(view, weight, exponent, space_of(summed, shape or (), times))
+
+
+def _opens(base: Any) -> bool:
+    return is_exponential(base) and (base.op.as_sum or type(base.op) is Sum)
+
+
+def _plain(weight: ProductView) -> ProductView:
+    """Read weights that are all the same number as that number."""
+    parts: list[tuple[ProductView, Any]] = [(ProductView(weight.coefficient, {}), 1)]
+    for base, e in weight.factors.items():
+        one = type(base.op) is Constant and base.op.value.size > 0 and np.all(base.op.value == 1)
+        parts.append((ProductView(1, {} if one else {base: 1}), e))
+    return multiplied(*parts)
+
+
+def _plus(x: Any, y: Any) -> Any:
+    return build_sum(added((SumView(0, {x: 1}), 1), (SumView(0, {y: 1}), 1)), x.type.dtype)
