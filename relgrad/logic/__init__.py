@@ -12,7 +12,7 @@ from relgrad.logic.entries import centred_exponentso, entrieso, log_probabilityo
 from relgrad.logic.equality import equal_ground
 from relgrad.logic.factors import product_logarithmo
 from relgrad.logic.finite import finite
-from relgrad.logic.goals import bind_goal, eq, equalo, fail, ifa, lall, lany, ldisj_seq, relateo
+from relgrad.logic.goals import eq, equalo, fail, ifa, lall, lany, ldisj_seq, relateo
 from relgrad.logic.heads import Pattern, compile_pattern, head_key, heads_of
 from relgrad.logic.index import Index
 from relgrad.logic.logarithm import logarithmo, unlike_exponentials, without_exponentials
@@ -91,7 +91,6 @@ __all__ = [
     "Wide",
     "additive",
     "averaged_sum",
-    "bind_goal",
     "cancelled_product",
     "cancelled_sum",
     "centred_exponentso",

@@ -6,12 +6,12 @@ of tuples, lists and etuples `(head, *arguments)`, whose equal parts are one pla
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any
 
 from unification import unify
 
+from relgrad.logic.goals import in_turn
 from relgrad.logic.heads import compile_pattern
 from relgrad.logic.index import Index
 from relgrad.logic.match import match
@@ -55,7 +55,7 @@ def anywhereo(relation: BinaryGoal, u: Any, v: Any) -> Goal:
 
         seen: set[Hashable] = set()
         trials = (at(i) for i in graph.places() if can_hold is None or can_hold(graph, i))
-        for key, state in _in_turn(trials):
+        for key, state in in_turn(trials):
             if key not in seen:
                 seen.add(key)
                 yield state
@@ -151,19 +151,3 @@ def _equal(other: Any, graph: Graph, new: int, s: State) -> Iterator[State]:
         state: Any = unify(other, result, s)
         if state is not False:
             yield state
-
-
-def _in_turn(streams: Iterable[Iterator[Any]]) -> Iterator[Any]:
-    """Yield the first of each stream as it comes, then the second of each, and so on."""
-    going: deque[Iterator[Any]] = deque()
-    for stream in streams:
-        for x in stream:
-            yield x
-            going.append(stream)
-            break
-    while going:
-        stream = going.popleft()
-        for x in stream:
-            yield x
-            going.append(stream)
-            break

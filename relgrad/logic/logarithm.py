@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from relgrad.logic.build import fitted
-from relgrad.logic.exponential import is_exponential
+from relgrad.logic.exponential import is_exponential, mentions_exponential
 from relgrad.logic.logdomain import logarithm
 from relgrad.logic.match import match
 from relgrad.logic.ranges import Goal, finding
@@ -54,4 +54,4 @@ def logarithmo(x: Any, y: Any) -> Goal:
         elif is_term(v) and v.ground:
             yield from match(u, exp(v), s)
 
-    return finding(log_domain_goal, x, y)
+    return finding(log_domain_goal, x, y, mentions_exponential)

@@ -13,7 +13,7 @@ from typing import Any
 from quicktions import Fraction
 
 from relgrad.logic.build import build_product, build_sum, fit, fitted
-from relgrad.logic.exponential import is_exponential, may_overflow
+from relgrad.logic.exponential import is_exponential, may_overflow, mentions_exponential
 from relgrad.logic.group import Number, ProductView, added, multiplied, quotient, whole
 from relgrad.logic.joined import Joined, Piece, join
 from relgrad.logic.logdomain import joined_sum, reading
@@ -72,7 +72,7 @@ def normalizedo(x: Any, y: Any) -> Goal:
             if found is not None:
                 yield from match(v, found, s)
 
-    return finding(normalized_goal, x, y)
+    return finding(normalized_goal, x, y, mentions_exponential)
 
 
 def _denominators(view: ProductView) -> list[Denominator]:

@@ -31,7 +31,7 @@ from relgrad.logic.multiples import (
     times,
     to_the,
 )
-from relgrad.logic.ranges import Goal, tests_of
+from relgrad.logic.ranges import Goal, may_hold, tests_of
 from relgrad.logic.scopes import scopes
 from relgrad.logic.selected import pushed
 from relgrad.logic.share import dtype_of
@@ -62,6 +62,8 @@ def rewrites(left: Pattern, right: Any, conditions: Sequence[Goal], t: Term, s: 
     Conditions that bind nothing are asked as soon as what they are about is known, and not once for each way in which
     the rest can be matched.
     """
+    if not may_hold(conditions, left.term, t):
+        return
     if type(s) is dict and (tests := tests_of(conditions)):
         s = Tested.of(s, tests)
     if left.kind == "product" and _is_quotient(left.term):

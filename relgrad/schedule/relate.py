@@ -219,10 +219,10 @@ def _inner_product(t: Term, v: Any, m: Any, library: Library, note: Note, theori
     """Construct the goal that a relation holds of a row times a column as the sum of products that it is."""
 
     def inner_product_goal(s: State) -> Iterator[State]:
-        w = fresh("sum")
         try:
             dot = inner_product(t)
             if dot is not None:
+                w = fresh("sum")
                 for state in ldisj_seq(relations(dot, w, m, library, note, theories))(s):
                     yield extended(state, {v: fit(state[w], t)})
         except Exception as error:

@@ -35,7 +35,6 @@ from relgrad.logic import (
     SUM,
     Goal,
     State,
-    bind_goal,
     extended,
     fresh,
     head_key,
@@ -381,19 +380,15 @@ class _Run:
         """Make the move of the first state that is allowed, and return its result; none leads back, or is left out."""
         self._barred = False
 
-        def allowed(s: State) -> Iterator[State]:
-            new, name = s[self.result], s[self.named].name
+        for state in ldisj_seq(goals)({}):
+            new, name = state[self.result], state[self.named].name
             if self._is_left(name, t) or leads_to((new, within) if within else new, key, became):
                 self._barred = True
-            else:
-                yield s
-
-        state = next(bind_goal(ldisj_seq(goals)({}), allowed), None)
-        if state is None:
-            return None
-        found = Found.of(state, self.result, self.named)
-        self._record(t, found, _within(key), int(found.move != "fold"))
-        return found.term
+                continue
+            found = Found.of(state, self.result, self.named)
+            self._record(t, found, _within(key), int(found.move != "fold"))
+            return found.term
+        return None
 
     def _by_definition(self, t: Term, v: Any, m: Any) -> Goal:
         """Construct the goal that v is t with stable functions read as what they mean, where that gains.
