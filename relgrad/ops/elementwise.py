@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from relgrad.types import REAL, Interval, Type, array_type, broadcast_shapes
 
 Rule = Callable[..., Any]
 
-_PREPARED = (Constant, *FLOATING)
+_PREPARED = frozenset((Constant, *FLOATING))
 """The heads of operands that give way to their partners: in dtype, or in the axes that they have."""
 
 
@@ -43,6 +43,11 @@ class Elementwise(Op):
     ground = True  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]
     # A number of each, where other ops may leave it open.
     arity: int  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    @cached_property
+    def _results(self) -> dict[np.dtype, np.dtype]:
+        """The dtype of what operands of one dtype give."""
+        return {}
 
     def __init__(
         self,
@@ -103,11 +108,13 @@ class Elementwise(Op):
     def make_node(self, *inputs: Any) -> Term:
         if len(inputs) != self.arity:
             raise TypeError(f"{self.label} takes {self.arity} operands, not {len(inputs)}")
-        same = True
+        same, kind = True, None
         for x in inputs:
             if not getattr(x, "ground", False):
                 return term(self, *inputs)
-            same = same and x.type is inputs[0].type and not isinstance(x.op, _PREPARED)
+            if same:
+                kind = kind or x.type
+                same = x.type is kind and type(x.op) not in _PREPARED
         if same:  # nothing to promote or to align
             return self._simplest(term(self, *inputs), inputs)
         inputs = self._widen(self._promote(inputs))
@@ -158,6 +165,17 @@ class Elementwise(Op):
         if isinstance(self.function, np.ufunc):
             return _resolve(self.function, keys)
         return (_common(keys),) * (len(keys) + 1)
+
+    def type_of(self, rands: tuple[Any, ...]) -> Type:
+        # Mostly all are of one type: then only the dtype may be another.
+        kind = rands[0].type
+        for x in rands:
+            if x.type is not kind:
+                return self.output_type(*[x.type for x in rands])
+        found = self._results.get(kind.dtype)
+        if found is None:
+            found = self._results[kind.dtype] = self.output_type(*[kind] * len(rands)).dtype  # type: ignore[union-attr]
+        return kind if found is kind.dtype else array_type(found, kind.shape)
 
     def output_type(self, *types: Any) -> Type:
         keys = tuple([t.dtype for t in types])
