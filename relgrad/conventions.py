@@ -109,6 +109,8 @@ vanishing = Elementwise(
 def differentiated(op: Op, conventions: Conventions) -> Op:
     """Return an op whose derivatives are those of `op` under the conventions; it is applied as `op` itself."""
     zero, ties = conventions.norm_at_zero, conventions.ties
+    if zero == 0 and ties == "share":
+        return op
     if zero != 0:
         if isinstance(op, Norm):
             return _Sloped(op, zero)

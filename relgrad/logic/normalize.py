@@ -30,6 +30,7 @@ from relgrad.logic.view import product_of, sum_of
 from relgrad.op import is_constant
 from relgrad.ops.exponential import exp
 from relgrad.ops.reduction import Sum
+from relgrad.ops.shaping import Transpose
 from relgrad.ops.softmax import Gibbs
 from relgrad.term import Term, is_term
 
@@ -72,7 +73,20 @@ def normalizedo(x: Any, y: Any) -> Goal:
             if found is not None:
                 yield from match(v, found, s)
 
-    return finding(normalized_goal, x, y, mentions_exponential)
+    return finding(normalized_goal, x, y, _may_be_normalized)
+
+
+def _may_be_normalized(t: Term) -> bool:
+    """Whether a sum of exponentials is divided by in a product, or stands beside an exponential that may meet it."""
+    if not mentions_exponential(t):
+        return False
+    if any(is_term(b) and type(b.op) is Transpose for b in product_of(t).factors):
+        return True
+    bases = [(b, e) for scope in scopes(product_of(t)) for b, e in scope.own.factors.items()]
+    sums = [(b, e) for b, e in bases if is_exponential(b) and b.op is not exp]
+    return any(e < 0 for _, e in sums) or (
+        bool(sums) and any(is_term(b) and b.op is exp for b, _ in bases)
+    )
 
 
 def _denominators(view: ProductView) -> list[Denominator]:

@@ -144,7 +144,7 @@ class Elementwise(Op):
     def _promote(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
         """Give weak constants the dtype that NumPy's promotion gives them among these partners."""
         for x in inputs:
-            if is_constant(x) and x.op.weak:
+            if type(x.op) is Constant and x.op.weak:
                 break
         else:
             return tuple(inputs)
@@ -153,7 +153,11 @@ class Elementwise(Op):
 
     def _widen(self, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
         """Make explicit that floats of different precisions are brought to the larger one."""
-        if all(x.type is inputs[0].type for x in inputs):
+        dtype = inputs[0].type.dtype
+        for x in inputs:
+            if x.type.dtype is not dtype:
+                break
+        else:
             return inputs
         floats = {x.type.dtype for x in inputs if x.type.dtype.kind == "f"}
         if len(floats) < 2:

@@ -33,6 +33,7 @@ from relgrad.trace.inspection import (
     KNOWN,
     LOOKING,
     OPEN,
+    PARTED,
     PARTS,
     REFLECTIVE,
     digest,
@@ -149,9 +150,9 @@ class _Walk(Writer):
 
     def object(self, value: Any, kind: type, text: str) -> None:
         """Compare what has an identity."""
-        if isinstance(value, np.ufunc) and value.types == ["O" * value.nin + "->" + "O" * value.nout]:
-            raise _Unseen(f"the Python function within {value}")
-        if isinstance(value, FIXED) and not isinstance(value, type):
+        if kind not in PARTED and isinstance(value, FIXED) and not isinstance(value, type):
+            if isinstance(value, np.ufunc) and value.types == ["O" * value.nin + "->" + "O" * value.nout]:
+                raise _Unseen(f"the Python function within {value}")
             self.unless(f"{text} is not {self.constant(value)}")
             return
         name = self.named(value, text)
