@@ -155,6 +155,7 @@ class Power:
         self.start = start
         self.known: list[Coefficient | None] = []
         self._is_busy = False
+        self._sizes: dict[int, tuple[Any, Any]] = {}
 
     @property
     def fixed(self) -> bool:
@@ -176,6 +177,14 @@ class Power:
             self.known.append(found if found is not None and _is_some(found) else None)
         return self.known[i] if i >= 0 else None
 
+    def size_at(self, k: int, c: Coefficient) -> tuple[Any, Any]:
+        """Return |c| of a known coefficient, and what stands for it in the error of a product: dc + 2ε·|c|."""
+        found = self._sizes.get(k)
+        if found is None:
+            x = size(c[0])
+            found = self._sizes[k] = x, c[1] + 2 * EPS * x
+        return found
+
     @property
     def has_pole(self) -> bool:
         """Whether a coefficient of a negative power is more than the rounding of zero."""
@@ -192,6 +201,9 @@ class Exact(Power):
     def __init__(self, *coefficients: Coefficient | None):
         super().__init__()
         self.known = [*coefficients]
+
+    def at(self, k: int) -> Coefficient | None:
+        return self.known[k] if 0 <= k < len(self.known) else None
 
     @property
     def fixed(self) -> bool:
@@ -280,10 +292,9 @@ def _convolved(a: Power, b: Power, k: int, first: int, times: Any) -> Coefficien
             continue
         spent += 1
         part = times(x[0], y[0])
-        one, other = size(x[0]), size(y[0])
+        (one, _), (other, rounded) = a.size_at(i, x), b.size_at(k - i, y)
         # |x|·dy + dx·|y|, and the rounding of the product: 2ε·|x|·|y|.
-        bound = y[1] if isinstance(part, Doubled) else y[1] + 2 * EPS * other
-        error = error + times(one, bound)
+        error = error + times(one, y[1] if isinstance(part, Doubled) else rounded)
         if type(x[1]) is not float or x[1]:
             error = error + times(x[1], other)
         total = part if total is None else total + part

@@ -6,7 +6,8 @@ of tuples, lists and etuples `(head, *arguments)`, whose equal parts are one pla
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any
 
 from unification import unify

@@ -193,7 +193,9 @@ def _demanded_counts(p: SumView) -> set[Key]:
 
 
 def _counts(parts: int, totals: int) -> set[Key]:
-    return {(kind, n) for kind, count in ((PART, parts), (Sum, totals)) for n in range(2, min(count, MOST) + 1)}
+    return {
+        (kind, n) for kind, count in ((PART, parts), (Sum, totals)) for n in range(2, min(count, MOST) + 1)
+    }
 
 
 def _pairs(signs: Mapping[tuple[Key, bool], int], constant: Number) -> set[Key]:

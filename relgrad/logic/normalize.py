@@ -84,9 +84,7 @@ def _may_be_normalized(t: Term) -> bool:
         return True
     bases = [(b, e) for scope in scopes(product_of(t)) for b, e in scope.own.factors.items()]
     sums = [(b, e) for b, e in bases if is_exponential(b) and b.op is not exp]
-    return any(e < 0 for _, e in sums) or (
-        bool(sums) and any(is_term(b) and b.op is exp for b, _ in bases)
-    )
+    return any(e < 0 for _, e in sums) or (bool(sums) and any(is_term(b) and b.op is exp for b, _ in bases))
 
 
 def _denominators(view: ProductView) -> list[Denominator]:

@@ -277,21 +277,17 @@ class _Run:
             op = t.op
             theories = theories_of(op)
             operands = operand_keys(t) if theories else t.rands
-            rands = [normal.get(k) for k in operands]
-            if any([new is None for new in rands]):
-                missing = [
-                    k for k, new in zip(operands, rands, strict=True) if new is None and k not in waiting
-                ]
-                if missing:
-                    if looks and theories and key not in seen:
-                        seen.add(key)
-                        new = self._simplified(key, t, within, moves, became)
-                        if new is not None:
-                            became[key] = (new, within) if within else new
-                            continue
-                    stack.extend(missing)
-                    continue
-                rands = [old if new is None else new for old, new in zip(t.rands, rands, strict=True)]
+            missing = [k for k in operands if k not in normal and k not in waiting]
+            if missing:
+                if looks and theories and key not in seen:
+                    seen.add(key)
+                    new = self._simplified(key, t, within, moves, became)
+                    if new is not None:
+                        became[key] = (new, within) if within else new
+                        continue
+                stack.extend(missing)
+                continue
+            rands = [normal.get(k, old) for k, old in zip(operands, t.rands, strict=True)]
             if any(map(is_not, rands, t.rands)):
                 for k, new in zip(operands, rands, strict=True):
                     normal.setdefault(new if type(k) is Term else (new, k[1]), new)
