@@ -285,10 +285,15 @@ def _convolved(a: Power, b: Power, k: int, first: int, times: Any) -> Coefficien
     if isinstance(b, Exact):
         first = max(first, k - len(b.known) + 1)
     spent = 0
+    ours, theirs = a.known, b.known
     for i in range(first, last + 1):
-        x = a.at(i)
-        y = None if x is None else b.at(k - i)
-        if x is None or y is None:
+        # Mostly both are known: they are looked up without a call.
+        at, other_at = i - a.start, k - i - b.start
+        x = ours[at] if 0 <= at < len(ours) else a.at(i)
+        if x is None:
+            continue
+        y = theirs[other_at] if 0 <= other_at < len(theirs) else b.at(k - i)
+        if y is None:
             continue
         spent += 1
         part = times(x[0], y[0])

@@ -39,7 +39,9 @@ def summands_like(p: Term, k: Number, t: SumView, s: State) -> list[tuple[Any, N
     view = product_of(p)
     if p not in view.factors:
         heads = [
-            (q, e) for q, e in view.factors.items() if is_term(q) and any(v not in s for v in unknowns(q))
+            (q, e)
+            for q, e in view.factors.items()
+            if is_term(q) and (unknowns(q) if not s else any(v not in s for v in unknowns(q)))
         ]
         # A sum may be known once others are, and what is no factor of its own is read as several.
         if not heads or any(q.op in SUMS or q not in product_of(q).factors for q, _ in heads):

@@ -265,7 +265,7 @@ def _match_heads(
     dtype: Any,
 ) -> Iterator[ProductMatch]:
     """Match the factor that has the fewest candidates, then the rest."""
-    best = fewest(heads, t, s)
+    best = fewest(heads, t, s) if len(heads) > 1 else 0
     base, k = heads[best]
     rest = [head for i, head in enumerate(heads) if i != best]
     pending = ProductView(1, dict([*rest, *variables]))
@@ -317,7 +317,7 @@ def match_sum(p: SumView, t: SumView, s: State, extend: bool, dtype: Any = None)
                 return
         # A sum of several unknowns is shared out in many ways, of which few are left once some are known.
         rank = lambda i: (bool(candidates[i] and is_open(heads[i][0], s)), len(candidates[i]))
-        best = min(range(len(heads)), key=rank)
+        best = min(range(len(heads)), key=rank) if len(heads) > 1 else 0
         part, k = heads[best]
         rest = dict([*(h for i, h in enumerate(heads) if i != best), *variables])
         pending = added((SumView(0, rest), 1), (needed, 1))

@@ -158,11 +158,11 @@ def divided_sum(t: Term, most: int = SHARED) -> Any:
     x/(x + z) - 1 = -z/(x + z), 1/expm1(x) + 1 = exp(x)/expm1(x), and 1/y - x/y² = (y - x)/y² with y = x + z
     """
     view = sum_of(t)
+    if not 1 < len(view.terms) + bool(view.constant) <= most:
+        return None
     dtype = dtype_of(t)
     one = constant(1.0, dtype)
     parts = [*view.terms.items(), *([(one, view.constant)] if view.constant else [])]
-    if not 1 < len(parts) <= most:
-        return None
     for p, k in parts:
         factors = product_of(p).factors
         for d in [b for b, e in factors.items() if e < 0 and is_term(b) and b.ground]:
