@@ -287,7 +287,7 @@ class _Run:
                         continue
                 stack.extend(missing)
                 continue
-            rands = [normal.get(k, old) for k, old in zip(operands, t.rands, strict=True)]
+            rands: list[Any] = [normal.get(k, old) for k, old in zip(operands, t.rands, strict=True)]
             if any(map(is_not, rands, t.rands)):
                 for k, new in zip(operands, rands, strict=True):
                     normal.setdefault(new if type(k) is Term else (new, k[1]), new)
