@@ -181,8 +181,8 @@ def _zeros(x: Term) -> Any:
     if type(x.op) is not Constant:
         found = x.cache["constancy"]
         return found and found.zero
-    mask = x.op.value == 0 if x.op.value.size <= LARGEST else np.False_
-    return np.bool_(mask) if np.ndim(mask) == 0 and mask else mask if np.any(mask) else None
+    mask = np.asarray(x.op.value == 0) if x.op.value.size <= LARGEST else np.False_
+    return None if not mask.any() else mask if mask.ndim else np.bool_(mask)
 
 
 def _is_whole(found: Entries | None) -> bool:

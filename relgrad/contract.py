@@ -131,7 +131,7 @@ class Contract:
         `perform` gets copies of the inputs that `destroy_map` lists, and the others read-only. Raises OpError where it
         writes to those, or stores something else than arrays of the declared dtypes and shapes, if these are `typed`.
         """
-        types = [None] * self.n_outputs if node is None else _outputs(node.type)
+        types = (None,) * self.n_outputs if node is None else _outputs(node.type)
         storage: list[list[Any]] = [[None] for _ in types]
         given = list(map(_protected, inputs))
         for positions in self.destroy_map.values():
@@ -164,7 +164,7 @@ class Contract:
         if not isinstance(kind, ArrayType):
             return value
         array = value if isinstance(value, np.generic) else np.asarray(value)
-        if array.dtype == kind.dtype and kind.admits(array.shape):
+        if array.dtype == kind.dtype and (array.shape == kind.shape or kind.admits(array.shape)):
             return array
         stored = (
             f"{array.dtype} of shape {array.shape}"

@@ -235,14 +235,16 @@ def pull_back(
     v: Term, g: Any, relevant: set[Term], conventions: Conventions = DEFAULT
 ) -> Iterator[tuple[Term, Term]]:
     """Yield the operands of a value with what flows back to them, one layer deep."""
-    outputs = [Tracer(x) for x in outputs_of(v)]
+    own = outputs_of(v)
+    outputs = [Tracer(x) for x in own]
     parts = g if isinstance(g, dict) else dict.fromkeys(range(len(outputs)), g)
     gradients = [Tracer(parts[i]) if i in parts else None for i in range(len(outputs))]
     # An operand that nobody asks about gets no cotangent, so its rule is not even run where rules are rows.
     cotangents = v.op.under(conventions).L_op([Tracer(x) for x in v.rands], outputs, gradients)
     if len(cotangents) != len(v.rands):
         raise GradientError(f"op {v.op} returned {len(cotangents)} cotangents for {len(v.rands)} operands")
-    shapes = [x.type.shape for x in (*v.rands, *outputs_of(v)) if isinstance(x.type, ArrayType)]
+    shapes = [x.type.shape for x in (*v.rands, *own) if isinstance(x.type, ArrayType)]
+    ieee = conventions.ieee
     for operand, cotangent in zip(v.rands, cotangents, strict=True):
         if operand not in relevant or cotangent is None:
             continue
@@ -252,14 +254,15 @@ def pull_back(
                 raise GradientError(f"the gradient through {v.op} is undefined", cause=contribution.type.why)
             continue
         if isinstance(operand.type, ArrayType) and operand.type.differentiable:
-            if isinstance(g, Term) and v.op.elementwise and not conventions.ieee:
+            if isinstance(g, Term) and v.op.elementwise and not ieee:
                 contribution = without_infinite(v, g, contribution)
                 if (
                     v.op.distance is not None
                 ):  # its own slope may be infinite where x is y, as that of √(x² − y²)
                     contribution = where_moving(v, contribution)
-            _check_shape(f"the pullback of {v.op} returns a cotangent", contribution, operand, shapes)
-            if conventions.ieee or not vanishes(contribution):
+            if contribution.type != operand.type:
+                _check_shape(f"the pullback of {v.op} returns a cotangent", contribution, operand, shapes)
+            if ieee or not vanishes(contribution):
                 yield operand, fit_cotangent(contribution, operand)
 
 

@@ -114,7 +114,9 @@ class Op(Contract):
         else:
             terms = [as_term(x) for x in inputs]
             # In a pattern nothing has a type or shape that make_node could look at.
-            is_pattern = not all(is_term(t) and t.ground for t in terms) or not self.ground
+            is_pattern = not self.ground
+            for t in terms:
+                is_pattern = is_pattern or type(t) is not Term or not t.ground
             node = term(self, *terms) if is_pattern else self.make_node(*terms, **options)
             results = outputs_of(node)
             if wrapper is not None:
@@ -261,10 +263,12 @@ def constant(value: Any, dtype: Any = None) -> Term:
     >>> constant(0.0) is constant(-0.0), constant(1) is constant(True), constant(float("nan")) is constant(np.nan)
     (False, False, True)
     """
-    if dtype is not None:
-        return term(Constant(np.asarray(value, dtype=dtype)))
     kind = type(value)
-    if kind is int or kind is bool or (kind is float and value):  # 0.0 == -0.0 would share an entry
+    if dtype is not None:
+        if kind is float and value:  # 0.0 == -0.0 would share an entry
+            return term(_typed(value, dtype))
+        return term(Constant(np.asarray(value, dtype=dtype)))
+    if kind is int or kind is bool or (kind is float and value):
         return term(_weak(kind, value))
     return term(Constant(value, weak=kind is float))
 
@@ -285,6 +289,11 @@ def strong(x: Any, dtype: Any = None) -> Any:
 def _strong(op: Constant, dtype: Any) -> Constant:
     # From a Python number: an integer that does not fit raises OverflowError then, and does not wrap.
     return Constant(np.asarray(op.value.item(), dtype=dtype))
+
+
+@lru_cache(maxsize=4096)
+def _typed(value: float, dtype: Any) -> Constant:
+    return Constant(np.asarray(value, dtype=dtype))
 
 
 @lru_cache(maxsize=4096)

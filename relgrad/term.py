@@ -260,6 +260,8 @@ def subterms(*roots: Any) -> Iterator[Term]:
 
 def kept(t: Term, name: str, of: Callable[[Term], Any]) -> Any:
     """Return what is kept on a term under a name; for each term below without it, operands first, `of` says it."""
+    if name in t.cache:
+        return t.cache[name]
     stack = [t]
     while stack:
         node = stack[-1]

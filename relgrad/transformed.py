@@ -235,7 +235,8 @@ class Transformed(Shown):
     ) -> tuple[Program, Compiled]:
         """Return a program that a trace is an instance of, and what computes the instance.
 
-        Where numbers may be `drawn` at each call, they are inputs as soon as they differ.
+        Where numbers may be `drawn` at each call, they are inputs as soon as they differ. A trace that is the one of
+        another signature, as that of 1.0 may be the one of np.float64(1.0), has the program of that.
         """
         best = None
         alike = [p for p in variants.programs if p.traced.answers == traced.answers]
@@ -244,8 +245,20 @@ class Transformed(Shown):
             if found is not None and found.computed == program.traced.computed:
                 return program, program.compiled.at(found.outside)
             best = best or found
-        program = self._finish(best or lifted(traced), args, kwargs)
+        traced = best or lifted(traced)
+        program = self._of_same(traced, args, kwargs) or self._finish(traced, args, kwargs)
         return program, program.compiled
+
+    def _of_same(self, traced: Traced, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Program | None:
+        """Return the program that has been made of an equal trace, whatever its signature; None where there is none."""
+        if has_tracer(args, kwargs) or traced.outside:
+            return None
+        for key, variants in list(self._programs.items()):
+            symbolic = type(key) is tuple and len(key) > 0 and key[0] is Tracer  # what is not validated
+            for program in () if symbolic else variants.programs:
+                if not program.traced.outside and traced.is_same(program.traced):
+                    return program
+        return None
 
     def _traced(self, args: tuple[Any, ...], kwargs: dict[str, Any], guard: Guard | None = None) -> Traced:
         written_out = functools.partial(explicit, conventions=self.settings.conventions)

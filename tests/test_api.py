@@ -331,6 +331,22 @@ def test_programs_are_shared_by_equal_transformations_only(count: list[int]) -> 
     assert count[0] == len(different)
 
 
+def test_signatures_of_equal_traces_share_a_program() -> None:
+    made = lambda f: len(set(map(id, f.programs)))
+    f = rg.stabilize(lambda x: np.log(1 + np.exp(x)))
+    for x in (2.0, np.float64(2.0), np.array(2.0), 3.0):
+        assert_close(f(x), np.log1p(np.exp(x)))
+    assert made(f) == 1
+    # A number of Python's gives way to its partner's dtype, and one of NumPy's does not.
+    g = rg.stabilize(lambda x: x * np.ones(3, np.float32))
+    assert [g(x).dtype for x in (2.0, np.float64(2.0))] == [np.float32, np.float64]
+    assert made(g) == 2
+    # The keys of a result are in the order of the argument's.
+    h = rg.stabilize(lambda d: {k: np.exp(x) for k, x in d.items()})
+    assert list(h({"a": 1.0, "b": 2.0})) == ["a", "b"]
+    assert list(h({"b": np.float64(2.0), "a": 1.0})) == ["b", "a"]
+
+
 def test_vjp_and_jvp_are_cached_too(count: list[int]) -> None:
     f = lambda x: np.sin(x)
     for scale in (1.0, 2.0, 3.0):

@@ -21,8 +21,10 @@ from relgrad.accuracy.instance import instances as instances_of
 from relgrad.errors import ShapeError
 from relgrad.logic.equality import equal_ground
 from relgrad.logic.goals import equalo
+from relgrad.logic.theory import PRODUCT, SUM
 from relgrad.op import as_term, constant, is_constant
 from relgrad.ops.arithmetic import multiply
+from relgrad.relation import normalizedo
 from relgrad.term import subterms
 
 SHAPE, SQUARE = (4,), (3, 3)
@@ -264,6 +266,41 @@ def test_libraries_are_values():
     some = rg.LIBRARY.restricted("log_of_exponential", "log_of_one_minus_exponential")
     assert {r.name for r in some} == {"log_of_exponential", "log_of_one_minus_exponential"}
     assert list(rg.LIBRARY.restricted()) == []
+
+
+def test_a_sum_is_offered_rows_of_no_more_summands_than_it_has():
+    x, y = (rg.symbol(name, (3,)) for name in "xy")
+    offered = lambda t: {row.name for row in rg.LIBRARY.candidates(as_term(t), SUM)}
+    rows = "second_difference_of_reciprocals", "squared_distance_expanded_in_two"
+    three = 1 / (x + y) - 2 / x + 1 / (x - y)
+    assert rows[0] in offered(three)
+    assert rows[0] not in offered(1 / (x + y) - 2 / x)
+    sums = [np.sum(z, axis=-1, keepdims=True) for z in (x * x + y * y, 2 * x * y)]
+    assert rows[1] in offered(sums[0] - sums[1])
+    assert rows[1] not in offered(sums[0] - x)
+    # A constant may stand for a summand.
+    assert rows[0] in offered(1 / (x + 1) - 2 / x + 1.0)
+
+
+@rg.relation(source="the condition is about more than the left side")
+def quotient_of_exponents(x, y, z):
+    """What is asked of another term than the place is asked where the place has nothing of it."""
+    return x / y, np.log(z), normalizedo(np.exp(x) / (np.exp(x) + np.exp(y)), z)
+
+
+def test_goals_are_asked_wherever_they_may_hold():
+    x, y = (rg.symbol(name, (3,)) for name in "xy")
+    f = rg.Library([quotient_of_exponents]).candidates(as_term(x / y), PRODUCT)
+    assert [row.name for row in f] == ["quotient_of_exponents"]
+    found = run(0, var("v"), quotient_of_exponents(as_term(x / y), var("v")))
+    assert [str(t.op) for t in found] == ["log"]
+    mended = library_row("quotient_in_the_log_domain")
+    assert run(0, var("v"), mended(as_term(x / y), var("v"))) == ()
+    assert run(0, var("v"), mended(as_term(np.exp(x) / np.sum(np.exp(x))), var("v"))) != ()
+
+
+def library_row(name):
+    return next(row for row in rg.LIBRARY if row.name == name)
 
 
 def test_a_row_of_the_same_name_replaces():

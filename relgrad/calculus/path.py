@@ -91,10 +91,10 @@ def bounded(most: int) -> Iterator[None]:
         _left.reset(token)
 
 
-def _spend() -> None:
+def _spend(steps: int = 1) -> None:
     left = _left.get()
     if left is not None:
-        left[0] -= 1
+        left[0] -= steps
         if left[0] < 0:
             raise NoSeries("it takes too many steps")
 
@@ -107,6 +107,13 @@ def vanishes(c: Coefficient) -> bool:
 def vanishing(c: Coefficient) -> Any:
     """Return which entries of a coefficient are zero but for rounding."""
     return size(c[0]) <= 8 * error_of(c)
+
+
+def _is_some(c: Coefficient) -> bool:
+    """Whether an entry of a coefficient, or of the bound of its error, is other than zero."""
+    x, error = in_floats(c[0]), error_of(c)
+    some = x.any() if isinstance(x, (np.ndarray, np.generic)) else x
+    return bool(some) or bool(error if type(error) is float else np.any(error))
 
 
 def floats(x: Any, exact: bool) -> Any:
@@ -148,6 +155,7 @@ class Power:
         self.start = start
         self.known: list[Coefficient | None] = []
         self._is_busy = False
+        self._sizes: dict[int, tuple[Any, Any]] = {}
 
     @property
     def fixed(self) -> bool:
@@ -156,7 +164,8 @@ class Power:
 
     def at(self, k: int) -> Coefficient | None:
         """Return a coefficient; raises NoSeries where it depends on itself."""
-        while self.start + len(self.known) <= k:
+        i = k - self.start
+        while i >= len(self.known):
             if self._is_busy:
                 raise NoSeries("a coefficient depends on itself")
             _spend()
@@ -165,9 +174,16 @@ class Power:
                 found = self.next(self.start + len(self.known))
             finally:
                 self._is_busy = False
-            empty = found is None or not (np.any(in_floats(found[0])) or np.any(error_of(found)))
-            self.known.append(None if empty else found)
-        return self.known[k - self.start] if k >= self.start else None
+            self.known.append(found if found is not None and _is_some(found) else None)
+        return self.known[i] if i >= 0 else None
+
+    def size_at(self, k: int, c: Coefficient) -> tuple[Any, Any]:
+        """Return |c| of a known coefficient, and what stands for it in the error of a product: dc + 2ε·|c|."""
+        found = self._sizes.get(k)
+        if found is None:
+            x = size(c[0])
+            found = self._sizes[k] = x, c[1] + 2 * EPS * x
+        return found
 
     @property
     def has_pole(self) -> bool:
@@ -185,6 +201,9 @@ class Exact(Power):
     def __init__(self, *coefficients: Coefficient | None):
         super().__init__()
         self.known = [*coefficients]
+
+    def at(self, k: int) -> Coefficient | None:
+        return self.known[k] if 0 <= k < len(self.known) else None
 
     @property
     def fixed(self) -> bool:
@@ -276,18 +295,26 @@ def _convolved(a: Power, b: Power, k: int, first: int, times: Any) -> Coefficien
         last = min(last, a.start + len(a.known) - 1)
     if isinstance(b, Exact):
         first = max(first, k - len(b.known) + 1)
+    spent = 0
+    ours, theirs = a.known, b.known
     for i in range(first, last + 1):
-        x = a.at(i)
-        y = None if x is None else b.at(k - i)
-        if x is None or y is None:
+        # Mostly both are known: they are looked up without a call.
+        at, other_at = i - a.start, k - i - b.start
+        x = ours[at] if 0 <= at < len(ours) else a.at(i)
+        if x is None:
             continue
-        _spend()
+        y = theirs[other_at] if 0 <= other_at < len(theirs) else b.at(k - i)
+        if y is None:
+            continue
+        spent += 1
         part = times(x[0], y[0])
-        one, other = size(x[0]), size(y[0])
-        error = error + times(one, y[1]) + times(x[1], other)
-        if not isinstance(part, Doubled):
-            error = error + 2 * EPS * times(one, other)
+        (one, _), (other, rounded) = a.size_at(i, x), b.size_at(k - i, y)
+        # |x|·dy + dx·|y|, and the rounding of the product: 2ε·|x|·|y|.
+        error = error + times(one, y[1] if isinstance(part, Doubled) else rounded)
+        if type(x[1]) is not float or x[1]:
+            error = error + times(x[1], other)
         total = part if total is None else total + part
+    _spend(spent)
     return None if total is None else (total, error)
 
 
@@ -380,10 +407,12 @@ class _Mapped(Power):
         a = self.a.at(k)
         if a is None:
             return None
-        found, error = self.apply(a[0]), self.apply(np.broadcast_to(a[1], a[0].shape))
-        return found, error + (
-            EPS * self.apply(np.abs(a[0])) if self.sums and not isinstance(found, Doubled) else 0.0
-        )
+        found: Any = self.apply(a[0])
+        exact = type(a[1]) is float and not a[1]
+        error: Any = 0.0 if exact else self.apply(np.broadcast_to(a[1], a[0].shape))
+        if self.sums and not isinstance(found, Doubled):
+            error = error + EPS * self.apply(np.abs(a[0]))
+        return found, error
 
 
 class _Regular(Power):

@@ -347,16 +347,19 @@ def _alike(
 ) -> list[tuple[Term, _Factors, list[_Summand]]]:
     """Return the terms, and the factors beside their functions, that several summands have in common."""
     groups: dict[Any, list[_Summand]] = {}
+    beside: dict[Any, Counter[Term]] = {}
     for s in summands:
         for u in dict.fromkeys([base[f] for f, _ in s.factors if f in base]):
             rest = Counter()
             for f, e in s.factors:
                 if base.get(f) is not u and not _is_number(f):
                     rest[f] += e
-            groups.setdefault((u, frozenset(rest.items())), []).append(s)
+            key = u, frozenset(rest.items())
+            groups.setdefault(key, []).append(s)
+            beside.setdefault(key, rest)  # in the order in which the factors stand
     return [
-        (u, [(f, e) for f, e in rest if e], found)
-        for (u, rest), found in groups.items()
+        (key[0], [(f, e) for f, e in beside[key].items() if e], found)
+        for key, found in groups.items()
         if rest and len(found) > 1
     ]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from relgrad.compile.function import Compiled, compile_program
 from relgrad.compile.source import Source
-from relgrad.compile.undefined import silent
+from relgrad.compile.undefined import QUIET
 from relgrad.kernels.decided import answers
 from relgrad.term import Term
 from relgrad.trace.trace import Traced
@@ -22,7 +22,7 @@ def decide(compiled: Compiled, traced: Traced) -> Compiled:
 def _decisions(traced: Traced, beside: Source) -> Compiled:
     """Return the function that answers what was asked, of the same arguments as a program beside which it stands."""
     terms, name = [d.term for d in traced.decisions], f"{beside.name}_decisions"
-    return silent(compile_program(traced, terms, name, results=_list, reserved=beside.reserved))
+    return compile_program(traced, terms, name, results=_list, decorator=QUIET, reserved=beside.reserved)
 
 
 def _list(texts: Any) -> str:

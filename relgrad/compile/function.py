@@ -10,6 +10,7 @@ import unicodedata
 import weakref
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from types import CodeType
 from typing import Any
 
@@ -78,14 +79,15 @@ def compile_program(
     precise: bool = False,
     folds: bool = True,
     results: Callable[[Sequence[str]], str] | None = None,
+    decorator: str = "",
     **options: Any,
 ) -> Compiled:
     """Return the function of a trace's arguments that computes the roots, in the structure of its results.
 
     Constants are folded first, if it `folds`. An `extended` program is computed again in extended range where it leaves
     that of floats on the way, if it can. A `precise` one returns besides whether digits have cancelled, if they can.
-    `results` writes another expression of the results; `options` are those of `write_source`. Tracebacks show the
-    generated lines.
+    `results` writes another expression of the results, `decorator` is a line that stands before the function; `options`
+    are those of `write_source`. Tracebacks show the generated lines.
     """
     taken, paths = parameters(traced), traced.paths
     keywords = traced.in_structure.children[1].keys
@@ -98,7 +100,7 @@ def compile_program(
     extended = extended and may_leave_range(roots)
     options |= {"extended": extended, "outside": traced.outside, "guards": guards(roots) if precise else ()}
     source = write_source(name, taken, inputs, roots, results or traced.out_structure, **options)
-    return compile_source(source)
+    return compile_source(replace(source, function=decorator + source.function) if decorator else source)
 
 
 def fold_constants(roots: Sequence[Term]) -> list[Term]:
@@ -128,6 +130,7 @@ def _distinct(taken: Sequence[str]) -> bool:
     return len(set(words)) == len(words)
 
 
+@lru_cache(maxsize=1024)
 def _is_expression(path: str) -> bool:
     if path.isidentifier():
         return True

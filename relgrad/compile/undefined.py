@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from relgrad.compile.function import Compiled, compile_program, compile_source
+from relgrad.compile.function import Compiled, compile_program
 from relgrad.compile.source import Source
 from relgrad.kernels import keeps_nan
 from relgrad.term import Term, subterms
@@ -15,6 +14,7 @@ from relgrad.trace.trace import Traced
 from relgrad.types import ArrayType
 
 QUIET = '@np.errstate(all="ignore")\n'
+"""The decorator of a function that does not warn of floating point."""
 
 
 def keep_undefined(
@@ -25,12 +25,6 @@ def keep_undefined(
     The masks are made the first time that they, or the source, are asked for.
     """
     return _Keeping(compiled, _Companions(compiled.program, traced, tests, masks), traced.outside)
-
-
-def silent(compiled: Compiled) -> Compiled:
-    """Return the program without warnings of floating point."""
-    program = compiled.program
-    return compile_source(replace(program, function=QUIET + program.function))
 
 
 class _Companions:
@@ -60,9 +54,12 @@ class _Companions:
         quiet: bool,
         results: Callable[[Sequence[str]], str] | None = None,
     ) -> Compiled:
-        made = compile_program(self._traced, roots, name, results=results, reserved=self._taken)
+        quietly = QUIET if quiet else ""
+        made = compile_program(
+            self._traced, roots, name, results=results, decorator=quietly, reserved=self._taken
+        )
         self._reserve(made.program)
-        return silent(made) if quiet else made
+        return made
 
 
 class _Keeping(Compiled):

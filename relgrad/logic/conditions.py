@@ -195,10 +195,26 @@ def is_constant_along(x: Any, axes: tuple[int, ...]) -> bool:
     return isinstance(x.type, ArrayType) and all(x.type.extent(axis) == 1 for axis in axes)
 
 
-def finding(goal: Goal, given: Any, found: Any) -> Goal:
-    """Return a goal that says of itself which variables it `reads`, looking into their terms, and which it `finds`."""
-    goal.reads, goal.finds = (unknowns(getattr(x, "term", x)) for x in (given, found))  # type: ignore[attr-defined]
+def finding(goal: Goal, given: Any, found: Any, needs: Callable[[Term], bool] | None = None) -> Goal:
+    """Return a goal that says of itself which variables it `reads`, looking into their terms, and which it `finds`.
+
+    `needs` is asked of a place: the goal fails of all that is read from a term, or from a part of it, without that.
+    """
+    given, found = (getattr(x, "term", x) for x in (given, found))
+    goal.reads, goal.finds = unknowns(given), unknowns(found)  # type: ignore[attr-defined]
+    goal.given, goal.needs = given, needs  # type: ignore[attr-defined]
     return goal
+
+
+def may_hold(conditions: Sequence[Goal], left: Any, t: Term) -> bool:
+    """Whether conditions may hold where a left side is found at a place: on that side, or on a variable of it."""
+    for condition in conditions:
+        needs = getattr(condition, "needs", None)
+        if needs is not None and t.ground and not needs(t):
+            given = condition.given  # type: ignore[attr-defined]
+            if given is left or given in unknowns(left):
+                return False
+    return True
 
 
 def is_finite(base: Any, e: Number) -> bool:

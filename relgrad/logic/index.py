@@ -30,11 +30,12 @@ from relgrad.logic.view import product_of, sum_of
 from relgrad.op import Op, is_constant
 from relgrad.ops.arithmetic import add, divide, power, reciprocal, subtract
 from relgrad.ops.exponential import cosh, exp, sinh
+from relgrad.ops.reduction import Sum
 from relgrad.ops.statistics import Size
 from relgrad.term import Term, is_term
 
 Key = Any
-"""A head, an op or a class of ops; or two heads, and whether their signs are equal."""
+"""A head, an op or a class of ops; two heads, and whether their signs are equal; a head, and in how many summands."""
 
 CONSTANT, ROOT = "constant", "root"
 """What stands among the heads of a sum for its constant, and for factors with a fractional exponent."""
@@ -45,6 +46,9 @@ QUOTIENT = "quotient"
 JOINT = "joint"
 """What marks two heads that are factors of one summand."""
 
+
+PART, MOST = "part", 4
+"""What marks how many summands there are, the constant among them; so many are told apart."""
 
 INSIDE = "inside"
 """What marks a head of a summand of one of the factors."""
@@ -97,7 +101,7 @@ def _read(p: Term) -> tuple[str, frozenset[Key]]:
         return "product", heads | ({ROOT} if _is_rooted(view) else set())
     if p.op.as_sum:
         heads = {key for b in sum_of(p).terms for key in _demanded(b)}
-        return "sum", frozenset(heads | _demanded_pairs(sum_of(p)))
+        return "sum", frozenset(heads | _demanded_pairs(sum_of(p)) | _demanded_counts(sum_of(p)))
     return "op", frozenset([head_key(p.op)])
 
 
@@ -190,6 +194,19 @@ def _demanded_pairs(p: SumView) -> set[Key]:
     return _pairs(Counter((key, k > 0) for key, k in atoms), p.constant)
 
 
+def _demanded_counts(p: SumView) -> set[Key]:
+    """Return how many summands a pattern demands: products, each of which takes one whole, and sums over axes."""
+    parts = [(t, product_of(t).factors) for t in p.terms if is_term(t) and not t.ground]
+    products = sum(t not in factors for t, factors in parts)
+    return _counts(products, sum(Sum in _keys(factors) for _, factors in parts))
+
+
+def _counts(parts: int, totals: int) -> set[Key]:
+    return {
+        (kind, n) for kind, count in ((PART, parts), (Sum, totals)) for n in range(2, min(count, MOST) + 1)
+    }
+
+
 def _pairs(signs: Mapping[tuple[Key, bool], int], constant: Number) -> set[Key]:
     """Return which heads occur together with equal and with opposite signs, and with the constant."""
     found: set[Key] = set()
@@ -211,7 +228,9 @@ def sum_heads(view: SumView) -> set[Key]:
     for t, k in view.terms.items():
         for key in summand_heads(t):
             signs[key, k > 0] += 1
-    return {key for key, _ in signs} | _pairs(signs, view.constant)
+    parts = len(view.terms) + bool(view.constant)
+    counts = _counts(parts, sum(Sum in summand_heads(t) for t in view.terms) if parts > 1 else 0)
+    return {key for key, _ in signs} | _pairs(signs, view.constant) | counts
 
 
 def _offered_sums(t: Term) -> Iterator[SumView]:

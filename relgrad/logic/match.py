@@ -146,7 +146,9 @@ def summands_like(p: Term, k: Number, t: SumView, s: State) -> list[tuple[Any, N
     view = product_of(p)
     if p not in view.factors:
         heads = [
-            (q, e) for q, e in view.factors.items() if is_term(q) and any(v not in s for v in unknowns(q))
+            (q, e)
+            for q, e in view.factors.items()
+            if is_term(q) and (unknowns(q) if not s else any(v not in s for v in unknowns(q)))
         ]
         # A sum may be known once others are, and what is no factor of its own is read as several.
         if not heads or any(q.op.as_sum or q not in product_of(q).factors for q, _ in heads):
@@ -535,7 +537,7 @@ def _match_heads(
     dtype: Any,
 ) -> Iterator[ProductMatch]:
     """Match the factor that has the fewest candidates, then the rest."""
-    best = fewest(heads, t, s)
+    best = fewest(heads, t, s) if len(heads) > 1 else 0
     base, k = heads[best]
     rest = [head for i, head in enumerate(heads) if i != best]
     pending = ProductView(1, dict([*rest, *variables]))
@@ -587,7 +589,7 @@ def match_sum(p: SumView, t: SumView, s: State, extend: bool, dtype: Any = None)
                 return
         # A sum of several unknowns is shared out in many ways, of which few are left once some are known.
         rank = lambda i: (bool(candidates[i] and is_open(heads[i][0], s)), len(candidates[i]))
-        best = min(range(len(heads)), key=rank)
+        best = min(range(len(heads)), key=rank) if len(heads) > 1 else 0
         part, k = heads[best]
         rest = dict([*(h for i, h in enumerate(heads) if i != best), *variables])
         pending = added((SumView(0, rest), 1), (needed, 1))

@@ -21,7 +21,7 @@ from quicktions import Fraction
 from relgrad.bounds import range_of
 from relgrad.logic.associative import applied, has_many_operands, match_bag
 from relgrad.logic.build import broadcasts, build_product, build_sum, fit, fit_to, fitted
-from relgrad.logic.conditions import Goal, is_nonzero, tests_of
+from relgrad.logic.conditions import Goal, is_nonzero, may_hold, tests_of
 from relgrad.logic.group import Number, ProductView, SumView, added, key_of, multiplied, quotient, whole
 from relgrad.logic.index import Pattern, head_key, summand_heads
 from relgrad.logic.match import match, match_product, match_sum, matching
@@ -432,6 +432,8 @@ def rewrites(left: Pattern, right: Any, conditions: Sequence[Goal], t: Term, s: 
     Conditions that bind nothing are asked as soon as what they are about is known, and not once for each way in which
     the rest can be matched.
     """
+    if not may_hold(conditions, left.term, t):
+        return
     if type(s) is dict and (tests := tests_of(conditions)):
         s = Tested.of(s, tests)
     if left.kind == "product" and _is_quotient(left.term):

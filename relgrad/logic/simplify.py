@@ -31,7 +31,7 @@ from relgrad.logic.group import (
 from relgrad.logic.parts import dtype_of
 from relgrad.logic.space import product
 from relgrad.logic.view import LIMIT, SHARED, product_of, sum_of, summand, summand_key
-from relgrad.op import as_term, constant
+from relgrad.op import as_term, constant, is_constant
 from relgrad.ops.arithmetic import divide, power, reciprocal, sqrt
 from relgrad.ops.averages import LogMeanExp
 from relgrad.ops.comparison import greater, less, logical_or
@@ -171,11 +171,11 @@ def divided_sum(t: Term, most: int = SHARED) -> Any:
     x/(x + z) - 1 = -z/(x + z), 1/expm1(x) + 1 = exp(x)/expm1(x), and 1/y - x/y² = (y - x)/y² with y = x + z
     """
     view = sum_of(t)
+    if not 1 < len(view.terms) + bool(view.constant) <= most:
+        return None
     dtype = dtype_of(t)
     one = constant(1.0, dtype)
     parts = [*view.terms.items(), *([(one, view.constant)] if view.constant else [])]
-    if not 1 < len(parts) <= most:
-        return None
     for p, k in parts:
         factors = product_of(p).factors
         for d in [b for b, e in factors.items() if e < 0 and is_term(b) and b.ground]:
@@ -185,7 +185,12 @@ def divided_sum(t: Term, most: int = SHARED) -> Any:
                 if q is p or not others.coefficient or others.factors.get(d, 0) != factors[d] + 1:
                     continue
                 whole = whole or sum_of(_meaning(d))
+                if len(whole.terms) + bool(whole.constant) < 2:
+                    break  # nothing but the divisor would be left to meet
                 above = multiplied((product_of(p), 1), (ProductView(1, {d: 1}), 1), (others, -1))
+                key = summand_key(above)
+                if key is not None and key not in map(key_of, whole.terms) and not _holds_number(above):
+                    continue  # it meets nothing
                 left = added((sum_of(build_product(above, dtype)), k), (whole, c))
                 if len(left.terms) + bool(left.constant) < len(whole.terms) + bool(whole.constant):
                     ratio = multiplied(
@@ -197,12 +202,19 @@ def divided_sum(t: Term, most: int = SHARED) -> Any:
     return None
 
 
+def _holds_number(view: ProductView) -> bool:
+    """Whether the exponential of a number is a factor, which may be written in several ways: e⁻¹⁶ = 1/e¹⁶."""
+    return any(is_term(b) and b.op is exp and is_constant(b.rands[0]) for b in view.factors)
+
+
 def _meaning(t: Any) -> Any:
-    """Return a sum as it is, and another function as what it means, if it is defined by others."""
+    """Return a sum as it is, and another function as what it means, if it is defined by others; kept on the term."""
     if not is_term(t) or t.op.as_sum or t.op.times:
         return t
-    meaning = t.op.meaning(*map(Tracer, t.rands))
-    return t if meaning is None else as_term(meaning)
+    if "meaning" not in t.cache:
+        meaning = t.op.meaning(*map(Tracer, t.rands))
+        t.cache["meaning"] = None if meaning is None else as_term(meaning)
+    return t if t.cache["meaning"] is None else t.cache["meaning"]
 
 
 def factored_sum(t: Term) -> Any:

@@ -113,13 +113,14 @@ PRODUCT, SUM, BAG = 1, 2, 4
 
 def theories_of(op: Op) -> int:
     """Return which theories read through an op, as a sum of their numbers; kept on the op, which is asked often."""
-    found = op.__dict__.get("_theories")
-    if found is None:
+    try:
+        return op._theories  # type: ignore[attr-defined]
+    except AttributeError:
         found = (PRODUCT if in_product(op) else 0) | (SUM if in_sum(op) else 0)
         if not found and op.laws.associative:
             found = BAG
-        op.__dict__["_theories"] = found
-    return found
+        op._theories = found  # type: ignore[attr-defined]
+        return found
 
 
 def shared_theories(op: Op, inner: Op) -> int:

@@ -194,6 +194,8 @@ def reify_term(x: Any, s: State) -> Any:
 
 def walked(x: Any, s: State) -> Any:
     """Return what a variable is bound to, and a pattern whose variables are all bound as the term that it is."""
+    if not s:
+        return x
     if is_variable(x):
         return walk(x, s)
     if is_term(x) and not x.ground and all(v in s for v in unknowns(x)):

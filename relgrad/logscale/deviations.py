@@ -19,7 +19,7 @@ from relgrad.logic.unify import State, reify_term
 from relgrad.logic.view import product_of, sum_of
 from relgrad.ops.deviation import Deviation, LogSoftmaxPullback, SoftmaxPullback
 from relgrad.ops.reduction import Sum
-from relgrad.term import Term, is_term
+from relgrad.term import Term, is_term, kept
 
 Balance = tuple[Any, tuple[int, ...]]
 """Weights of a mean, and the axes along which it is taken."""
@@ -42,6 +42,17 @@ def balance_of(t: Any) -> Balance | None:
         stack.pop()
         node.cache["balance"] = _balance(node)
     return t.cache["balance"]
+
+
+def _mentions_balance(t: Term) -> bool:
+    """Whether anything that sums to zero is below a term."""
+    return kept(t, "balance below", _holds_balance)
+
+
+def _holds_balance(t: Term) -> bool:
+    return type(t.op) in (SoftmaxPullback, LogSoftmaxPullback) or any(
+        x.cache["balance below"] for x in t.rands
+    )
 
 
 def _summands(t: Term) -> list[Any]:
@@ -122,4 +133,4 @@ def centredo(x: Any, y: Any) -> Goal:
             if found is not None:
                 yield from match(v, found, s)
 
-    return finding(centred_goal, x, y)
+    return finding(centred_goal, x, y, _mentions_balance)

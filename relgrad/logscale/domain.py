@@ -67,7 +67,7 @@ def is_exponential(t: Any) -> bool:
         if "exponential" in node.cache:
             stack.pop()
             continue
-        if not (isinstance(node.type, ArrayType) and node.type.differentiable and _is_mentioned(node)):
+        if not (isinstance(node.type, ArrayType) and node.type.differentiable and mentions_exponential(node)):
             node.cache["exponential"] = False
             continue
         known = node.op is exp or stated_logarithm(node) is not None
@@ -112,7 +112,7 @@ def _overflows(t: Term, parts: Sequence[Term]) -> bool:
     )
 
 
-def _is_mentioned(t: Term) -> bool:
+def mentions_exponential(t: Term) -> bool:
     """Whether there is an exponential anywhere below a term: where there is none, no reading of it has one."""
     return kept(t, "exponential below", _mentions)
 

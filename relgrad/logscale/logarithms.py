@@ -23,7 +23,7 @@ from relgrad.logic.group import Number, ProductView, SumView, added
 from relgrad.logic.match import match
 from relgrad.logic.unify import State, reify_term
 from relgrad.logic.view import product_of, sum_of
-from relgrad.logscale.domain import is_exponential, logarithm
+from relgrad.logscale.domain import is_exponential, logarithm, mentions_exponential
 from relgrad.op import as_term, constant
 from relgrad.ops.arithmetic import absolute, add, multiply, power, sign, subtract
 from relgrad.ops.comparison import greater_equal, less
@@ -73,7 +73,7 @@ def logarithmo(x: Any, y: Any) -> Goal:
         elif is_term(v) and v.ground:
             yield from match(u, exp(v), s)
 
-    return finding(log_domain_goal, x, y)
+    return finding(log_domain_goal, x, y, mentions_exponential)
 
 
 class _Log(NamedTuple):

@@ -25,7 +25,16 @@ from relgrad.logic.parts import dtype_of, without
 from relgrad.logic.rewrite import chain_of, commutes, fits, pushed, raised, scopes, selected, selections_in
 from relgrad.logic.unify import State, reify_term
 from relgrad.logic.view import product_of, sum_of, summand
-from relgrad.logscale.domain import Joined, Piece, is_exponential, join, joined_sum, may_overflow, reading
+from relgrad.logscale.domain import (
+    Joined,
+    Piece,
+    is_exponential,
+    join,
+    joined_sum,
+    may_overflow,
+    mentions_exponential,
+    reading,
+)
 from relgrad.op import Op, is_constant
 from relgrad.ops.exponential import exp
 from relgrad.ops.gather import ARRAY, AddAlong, Index, Scatter, TakeAlong
@@ -101,7 +110,18 @@ def normalizedo(x: Any, y: Any) -> Goal:
             if found is not None:
                 yield from match(v, found, s)
 
-    return finding(normalized_goal, x, y)
+    return finding(normalized_goal, x, y, _may_be_normalized)
+
+
+def _may_be_normalized(t: Term) -> bool:
+    """Whether a sum of exponentials is divided by in a product, or stands beside an exponential that may meet it."""
+    if not mentions_exponential(t):
+        return False
+    if any(is_term(b) and type(b.op) is Transpose for b in product_of(t).factors):
+        return True
+    bases = [(b, e) for scope in scopes(product_of(t)) for b, e in scope.own.factors.items()]
+    sums = [(b, e) for b, e in bases if is_exponential(b) and b.op is not exp]
+    return any(e < 0 for _, e in sums) or (bool(sums) and any(is_term(b) and b.op is exp for b, _ in bases))
 
 
 def _denominators(view: ProductView) -> list[Denominator]:

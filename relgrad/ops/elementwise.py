@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from relgrad.types import REAL, Interval, Type, array_type, broadcast_shapes
 
 Rule = Callable[..., Any]
 
-_PREPARED = (Constant, *FLOATING)
+_PREPARED = frozenset((Constant, *FLOATING))
 """The heads of operands that give way to their partners: in dtype, or in the axes that they have."""
 
 
@@ -45,6 +45,11 @@ class Elementwise(Op):
     ground = True  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]
     # A number of each, where other ops may leave it open.
     arity: int  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    @cached_property
+    def _results(self) -> dict[np.dtype, np.dtype]:
+        """The dtype of what operands of one dtype give."""
+        return {}
 
     def __init__(
         self,
@@ -120,11 +125,13 @@ class Elementwise(Op):
     def make_node(self, *inputs: Any) -> Term:
         if len(inputs) != self.arity:
             raise TypeError(f"{self.label} takes {self.arity} operands, not {len(inputs)}")
-        same = True
+        same, kind = True, None
         for x in inputs:
             if not getattr(x, "ground", False):
                 return term(self, *inputs)
-            same = same and x.type is inputs[0].type and not isinstance(x.op, _PREPARED)
+            if same:
+                kind = kind or x.type
+                same = x.type is kind and type(x.op) not in _PREPARED
         if same:  # nothing to promote or to align
             return self._simplest(term(self, *inputs), inputs)
         inputs = self._widen(self._promote(inputs))
@@ -154,7 +161,7 @@ class Elementwise(Op):
     def _promote(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
         """Give weak constants the dtype that NumPy's promotion gives them among these partners."""
         for x in inputs:
-            if is_constant(x) and x.op.weak:
+            if type(x.op) is Constant and x.op.weak:
                 break
         else:
             return tuple(inputs)
@@ -163,7 +170,11 @@ class Elementwise(Op):
 
     def _widen(self, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
         """Make explicit that floats of different precisions are brought to the larger one."""
-        if all(x.type is inputs[0].type for x in inputs):
+        dtype = inputs[0].type.dtype
+        for x in inputs:
+            if x.type.dtype is not dtype:
+                break
+        else:
             return inputs
         floats = {x.type.dtype for x in inputs if x.type.dtype.kind == "f"}
         if len(floats) < 2:
@@ -175,6 +186,17 @@ class Elementwise(Op):
         if isinstance(self.function, np.ufunc):
             return _resolve(self.function, keys)
         return (_common(keys),) * (len(keys) + 1)
+
+    def type_of(self, rands: tuple[Any, ...]) -> Type:
+        # Mostly all are of one type: then only the dtype may be another.
+        kind = rands[0].type
+        for x in rands:
+            if x.type is not kind:
+                return self.output_type(*[x.type for x in rands])
+        found = self._results.get(kind.dtype)
+        if found is None:
+            found = self._results[kind.dtype] = self.output_type(*[kind] * len(rands)).dtype  # type: ignore[union-attr]
+        return kind if found is kind.dtype else array_type(found, kind.shape)
 
     def output_type(self, *types: Any) -> Type:
         keys = tuple([t.dtype for t in types])

@@ -9,10 +9,12 @@ move with its bindings. kanren composes and runs them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from relgrad.calculus.increment import difference_quotient, incremented, ratio_less_one
 from relgrad.calculus.remainder import remaindered
+from relgrad.leaf import Input
 from relgrad.logic.build import fit, fitted
 from relgrad.logic.conditions import Goal
 from relgrad.logic.goals import BinaryGoal, ldisj_seq
@@ -43,9 +45,9 @@ from relgrad.op import as_term, constant, is_constant
 from relgrad.ops.arithmetic import add, divide
 from relgrad.ops.exponential import log
 from relgrad.relation import Library, Relation
-from relgrad.term import Term, is_term, substitute, subterms
+from relgrad.term import Term, is_term, substitute, subterms, term
 from relgrad.trace.tracer import Tracer
-from relgrad.types import ArrayType
+from relgrad.types import ArrayType, array_type
 
 
 class Named(NamedTuple):
@@ -156,9 +158,9 @@ def _row(row: Relation, t: Term, v: Any, m: Any, note: Note) -> Goal:
     """Construct the goal of one use of a row: its variables are the row's own, and the state holds their bindings."""
 
     def row_goal(s: State) -> Iterator[State]:
-        named = Named("relation", row.name, row.summary, row.variables)
         try:
             for rewrite in rewrites(row.pattern, row.right, row.conditions, t, s):
+                named = Named("relation", row.name, row.summary, row.variables)
                 yield extended(rewrite.state, {v: rewrite.term, m: named})
         except Exception as error:
             note(row.name, t, error)
@@ -185,11 +187,13 @@ def made_by(name: str, move: BinaryGoal, t: Term, v: Any, m: Any, note: Note) ->
 def _logarithm(t: Term, v: Any, m: Any, library: Library, note: Note) -> Iterator[Goal]:
     """Yield goals of rows on a logarithm under another name, log₂(x/y) = log(x/y)/log 2 and log1p(x) = log(1 + x)."""
     (x,) = t.rands
-    meaning = None if t.op is log or t.op.times else t.op.meaning(Tracer(x))
+    if not _may_be_logarithm(t.op):
+        return
+    meaning = t.op.meaning(Tracer(x))
     if meaning is None:
         return
     whole = as_term(meaning)
-    part = whole.rands[0] if whole.op is divide and is_constant(whole.rands[1]) else whole
+    part = _without_divisor(whole)
     if part.op is not log or part.rands[0] not in (x, add(constant(1.0, x.type.dtype), x)):
         return
     w, n = fresh("logarithm"), fresh("row")
@@ -206,14 +210,30 @@ def _logarithm(t: Term, v: Any, m: Any, library: Library, note: Note) -> Iterato
         yield by_definition
 
 
+@lru_cache(maxsize=1024)
+def _may_be_logarithm(op: Any) -> bool:
+    """Whether an op of one operand is a logarithm by what it means of any number."""
+    if op is log or op.times:
+        return False
+    try:
+        meaning = op.meaning(Tracer(term(Input("x", array_type("float64"), symbol=True))))
+    except Exception:  # where a user's op cannot say, it is asked of each term
+        return True
+    return meaning is not None and _without_divisor(as_term(meaning)).op is log
+
+
+def _without_divisor(whole: Term) -> Term:
+    return whole.rands[0] if whole.op is divide and is_constant(whole.rands[1]) else whole
+
+
 def _inner_product(t: Term, v: Any, m: Any, library: Library, note: Note, theories: int) -> Goal:
     """Construct the goal that a relation holds of a row times a column as the sum of products that it is."""
 
     def inner_product_goal(s: State) -> Iterator[State]:
-        w = fresh("sum")
         try:
             dot = inner_product(t)
             if dot is not None:
+                w = fresh("sum")
                 for state in ldisj_seq(relations(dot, w, m, library, note, theories))(s):
                     yield extended(state, {v: fit(state[w], t)})
         except Exception as error:

@@ -29,7 +29,7 @@ from relgrad.conventions import Conventions, settled
 from relgrad.errors import DerivationError, OutOfFuel, RelgradWarning
 from relgrad.gradient import Pullback, Pushforward, Tangents, gradient, is_implicit, packed
 from relgrad.logic.conditions import Goal
-from relgrad.logic.goals import bind_goal, ldisj_seq
+from relgrad.logic.goals import BinaryGoal, ldisj_seq
 from relgrad.logic.index import head_key, shows_elementary, sums_multiples
 from relgrad.logic.masks import is_masking
 from relgrad.logic.theory import BAG, PRODUCT, SUM, theories_of
@@ -104,12 +104,13 @@ def schedule(
     """
     if not len(library):
         strategy = NAIVE
-    size = len(reachable(*roots))
+    nodes = reachable(*roots)
+    size = len(nodes)
     given = fuel is not None
     if fuel is None:
         fuel = 2000 + 20 * size
     aside: list[str] = []
-    defines = any(map(has_meaning, reachable(*roots)))
+    defines = strategy.relates and any(map(has_meaning, nodes))
     library = library.without(*[name for name, place in left if place is None]) if left else library
     with Patience(seconds) as patience:
         while True:
@@ -207,6 +208,8 @@ class _Run:
         self.wholes: list[Step] = []
         self._read: set[Term] = set()
         self._idle: dict[Any, bool] = {}
+        self._own: list[tuple[str, BinaryGoal]] = []
+        """The goals of one's own among the moves of the phase."""
         self._likeness = Likeness()
 
     def follow(self, roots: Sequence[Term], phases: Sequence[frozenset[Move]]) -> list[Term]:
@@ -230,6 +233,7 @@ class _Run:
         normal: dict[Key, Term] = {}
         became: dict[Key, Key] = {}
         self._idle.clear()
+        self._own = own_goals(moves)
         for root in roots:
             self._visit(root, moves, normal, became)
         found = [normal[root] for root in roots]
@@ -239,6 +243,7 @@ class _Run:
         self, start: Key, moves: frozenset[Move], normal: dict[Key, Term], became: dict[Key, Key]
     ) -> None:
         stack = [start]
+        looks = not moves <= {EXPAND, SERIES}  # else there is nothing to do but to expand
         # What has been rewritten and waits for its successor. A relation may put a term inside its own successor,
         # as x = f(f⁻¹(x)) does; there it stays as it is.
         waiting: set[Key] = set()
@@ -261,27 +266,23 @@ class _Run:
             op = t.op
             theories = theories_of(op)
             operands = operand_keys(t) if theories else t.rands
-            rands = [normal.get(k) for k in operands]
-            if None in rands:
-                missing = [
-                    k for k, new in zip(operands, rands, strict=True) if new is None and k not in waiting
-                ]
-                if missing:
-                    if theories and key not in seen:
-                        seen.add(key)
-                        new = self._simplified(key, t, within, moves, became)
-                        if new is not None:
-                            became[key] = (new, within) if within else new
-                            continue
-                    stack.extend(missing)
-                    continue
-                rands = [old if new is None else new for old, new in zip(t.rands, rands, strict=True)]
+            missing = [k for k in operands if k not in normal and k not in waiting]
+            if missing:
+                if looks and theories and key not in seen:
+                    seen.add(key)
+                    new = self._simplified(key, t, within, moves, became)
+                    if new is not None:
+                        became[key] = (new, within) if within else new
+                        continue
+                stack.extend(missing)
+                continue
+            rands: list[Any] = [normal.get(k, old) for k, old in zip(operands, t.rands, strict=True)]
             if any(map(is_not, rands, t.rands)):
                 for k, new in zip(operands, rands, strict=True):
                     normal.setdefault(new if type(k) is Term else (new, k[1]), new)
                 new = op.with_rands(t, rands)
             else:
-                idle = not theories and self._is_idle(op, moves)
+                idle = not op.implicit if not looks else not theories and self._is_idle(op, moves)
                 new = None if idle else self._move(key, t, within, moves, became)
                 if new is None:
                     normal[key] = t
@@ -308,7 +309,7 @@ class _Run:
                 or op.implicit
                 or op.elementwise
                 or self.library.has_root(head_key(op))
-                or own_goals(moves)
+                or self._own
             )
             self._idle[op] = found
         return found
@@ -345,13 +346,13 @@ class _Run:
                     self._likeness.failed(t, within)
             if self.defines and not within and t.op.elementwise and t.type.differentiable:
                 yield self._by_definition(t, v, m)
-        for name, move in own_goals(moves) if isinstance(t.type, ArrayType) else ():
+        for name, move in self._own if isinstance(t.type, ArrayType) else ():
             yield made_by(name, move, t, v, m, self._note)
         theories = theories_of(t.op)
         is_real = bool(theories) and t.type.differentiable
         if INCREMENT in moves and self._may_look() and is_real:
             yield from laws(t, v, m, INCREMENTS, theories & ~within, theories, self._note)
-        if FOLD in moves:
+        if FOLD in moves and (type(t.op) is Project or _of_constants(t)):
             yield _folded(t, v, m)
         if SINK in moves and self.fuel >= 0 and is_real:
             yield from laws(t, v, m, (INTO_MASK,), theories, theories, self._note)
@@ -370,19 +371,15 @@ class _Run:
         """Make the move of the first state that is allowed, and return its result; none leads back, or is left out."""
         self._barred = False
 
-        def allowed(s: State) -> Iterator[State]:
-            new, name = s[self.result], s[self.named].name
+        for state in ldisj_seq(goals)({}):
+            new, name = state[self.result], state[self.named].name
             if self._is_left(name, t) or leads_to((new, within) if within else new, key, became):
                 self._barred = True
-            else:
-                yield s
-
-        state = next(bind_goal(ldisj_seq(goals)({}), allowed), None)
-        if state is None:
-            return None
-        found = Found.of(state, self.result, self.named)
-        self._record(t, found, _within(key), int(found.move != "fold"))
-        return found.term
+                continue
+            found = Found.of(state, self.result, self.named)
+            self._record(t, found, _within(key), int(found.move != "fold"))
+            return found.term
+        return None
 
     def _by_definition(self, t: Term, v: Any, m: Any) -> Goal:
         """Construct the goal that v is t with stable functions read as what they mean, where that gains.

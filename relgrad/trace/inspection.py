@@ -14,11 +14,13 @@ from marshal import dumps
 from types import (
     ClassMethodDescriptorType,
     CodeType,
+    FunctionType,
     GenericAlias,
     GetSetDescriptorType,
     MemberDescriptorType,
     MethodDescriptorType,
     MethodWrapperType,
+    ModuleType,
     SimpleNamespace,
     UnionType,
     WrapperDescriptorType,
@@ -114,6 +116,8 @@ FIXED = (
     type(vars(namedtuple("_Pair", "x"))["x"]),
 )
 """Classes of objects that never change: identity is all there is to compare."""
+PARTED = frozenset((FunctionType, ModuleType, np.ndarray, type, list, tuple, dict, set, frozenset))
+"""Classes of most of the others."""
 PARTS = {
     partial: ("func", "args", "keywords"),
     property: ("fget", "fset"),
@@ -122,6 +126,8 @@ PARTS = {
     classmethod: ("__func__",),
 }
 """What holds functions, and where."""
+_FOREIGN = frozenset((MethodDescriptorType, WrapperDescriptorType, ClassMethodDescriptorType))
+"""Classes, which have no subclasses, of methods that are not written in Python."""
 CONTAINERS = (list, tuple, dict, set, frozenset)
 KNOWN = (object, *CONTAINERS, OrderedDict, defaultdict, deque, SimpleNamespace)
 WIDEST = 1 << 16
@@ -225,12 +231,13 @@ def is_standard(module: str) -> bool:
 
 def is_written(cls: type) -> bool:
     """Whether a class was written in Python, so that its objects hold nothing but their attributes."""
-    members = vars(cls).items()
-    foreign = (MethodDescriptorType, WrapperDescriptorType, ClassMethodDescriptorType)
-    return bool(cls.__flags__ & 1 << 9) and not any(
-        isinstance(m, foreign) or (type(m) is GetSetDescriptorType and w not in ("__dict__", "__weakref__"))
-        for w, m in members
-    )
+    if not cls.__flags__ & 1 << 9:
+        return False
+    for word, member in vars(cls).items():
+        kind = type(member)
+        if kind in _FOREIGN or (kind is GetSetDescriptorType and word not in ("__dict__", "__weakref__")):
+            return False
+    return True
 
 
 def is_plain(value: Any) -> bool:

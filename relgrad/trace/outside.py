@@ -33,6 +33,7 @@ from relgrad.trace.inspection import (
     KNOWN,
     LOOKING,
     OPEN,
+    PARTED,
     PARTS,
     REFLECTIVE,
     digest,
@@ -83,7 +84,7 @@ def read(fun: Any, others: Iterable[Any] = (), seconds: float = 0.0) -> Guard:
         except Exception as error:  # of the user's own code, where looking at an object runs it
             reason = f"what raises {type(error).__name__} where it is looked at"
             return Guard(never, reason, frozenset((ANY,)), walk.spaces, True, walk.asking)
-        if walk.names == names:
+        if not walk.would_see_more():
             held = frozenset(walk.held) if walk.identities else frozenset[str]()
             if reason:
                 return Guard(never, reason, held, walk.spaces, True, walk.asking)
@@ -106,6 +107,12 @@ class _Walk(Writer):
         self.spaces: list[Any] = []
         self.scopes: dict[int, str] = {}
         self.work: deque[tuple[Any, str]] = deque()
+        self.passed: set[str] = set()
+        """Names that would have counted, had the code named them."""
+
+    def would_see_more(self) -> bool:
+        """Whether names that have been found count where this walk has passed before it knew them."""
+        return not (self.names - self.before).isdisjoint(self.passed)
 
     def run(self, fun: Any, others: Iterable[Any]) -> None:
         """Visit the function, which the guard is called with, and what else is handed in, until nothing is left."""
@@ -143,9 +150,9 @@ class _Walk(Writer):
 
     def object(self, value: Any, kind: type, text: str) -> None:
         """Compare what has an identity."""
-        if isinstance(value, np.ufunc) and value.types == ["O" * value.nin + "->" + "O" * value.nout]:
-            raise _Unseen(f"the Python function within {value}")
-        if isinstance(value, FIXED) and not isinstance(value, type):
+        if kind not in PARTED and isinstance(value, FIXED) and not isinstance(value, type):
+            if isinstance(value, np.ufunc) and value.types == ["O" * value.nin + "->" + "O" * value.nout]:
+                raise _Unseen(f"the Python function within {value}")
             self.unless(f"{text} is not {self.constant(value)}")
             return
         name = self.named(value, text)
@@ -247,12 +254,14 @@ class _Walk(Writer):
         if is_pure(value.__name__):
             if value.__name__.partition(".")[0] in ("numpy", "scipy") and (drawn := DRAWS & self.names):
                 raise _Unseen(f"{value.__name__}'s `{min(drawn)}`")
+            self.passed |= DRAWS
             return
         space = vars(value)
         if is_standard(value.__name__) or "__getattr__" in space:
             raise _Unseen(f"the module {value.__name__}")
         self.lines.append(f"{name}_ = {name}.__dict__")
         self.unless(f"len({name}_) != {len(space)}")
+        self.passed |= space.keys()
         self.work += [(space[word], f"{name}_[{word!r}]") for word in sorted(self.before & space.keys())]
 
     def members(self, cls: type, name: str) -> None:
@@ -270,6 +279,8 @@ class _Walk(Writer):
             implicit = called or (word.startswith("__") and word not in CONSTRUCTORS)
             if word in self.before or (implicit and type(member) is FunctionType):
                 self.work.append((member, f"{name}_[{word!r}]"))
+            else:
+                self.passed.add(word)
         self.work += [
             (base, f"{name}.__bases__[{i}]") for i, base in enumerate(cls.__bases__) if base not in KNOWN
         ]

@@ -88,6 +88,16 @@ class Traced:
         """The outputs, and the terms that are decided."""
         return (*self.outputs, *[d.term for d in self.decisions])
 
+    def is_same(self, other: Traced) -> bool:
+        """Whether a program of one is one of the other: dicts with their keys in one order, too."""
+        return self == other and all(
+            a.exact == b.exact
+            for a, b in (
+                (self.in_structure, other.in_structure),
+                (self.out_structure, other.out_structure),
+            )
+        )
+
     @property
     def statics(self) -> list[tuple[str, Any]]:
         """The arguments that are no arrays, by path: they are part of the program."""
