@@ -360,7 +360,7 @@ def _alike(
     return [
         (key[0], [(f, e) for f, e in beside[key].items() if e], found)
         for key, found in groups.items()
-        if rest and len(found) > 1
+        if beside[key] and len(found) > 1
     ]
 
 
