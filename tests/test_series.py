@@ -138,7 +138,7 @@ STAY = {
     "a pole at a number that is nearly π": lambda x: np.sin(x + np.pi) / x,
     "an essential singularity": lambda x: np.exp(-1 / x**2) / x,
     "a branch point": lambda x: (np.sqrt(x) - x) / x,
-    "a logarithm": lambda x: np.log(x) * x / (1 - np.cosh(x) + x),
+    "a logarithm": lambda x: (np.log(x) - x) / (np.log(x) + x),
     "a corner": lambda x: np.abs(x) / x,
     "no cancellation": lambda x: np.cos(x) + np.exp(x) / (1 + x * x),
     "a difference that is not zero": lambda x: np.sin(x) - 0.9999 * x + 1e-3 * np.cos(x),
