@@ -47,6 +47,7 @@ from relgrad.logic.simplify import (
     joined_reductions,
     rooted_power,
     scattered_product,
+    shared_sum,
     undone,
 )
 from relgrad.logic.sink import is_masking, sunk_product
@@ -152,6 +153,7 @@ __all__ = [
     "rooted_power",
     "same_shape",
     "scattered_product",
+    "shared_sum",
     "shared_theories",
     "shows_elementary",
     "sum_of",
