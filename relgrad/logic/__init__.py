@@ -47,7 +47,7 @@ from relgrad.logic.simplify import (
     joined_reductions,
     rooted_power,
     scattered_product,
-    shared_sum,
+    shared_complement,
     undone,
 )
 from relgrad.logic.sink import is_masking, sunk_product
@@ -153,7 +153,7 @@ __all__ = [
     "rooted_power",
     "same_shape",
     "scattered_product",
-    "shared_sum",
+    "shared_complement",
     "shared_theories",
     "shows_elementary",
     "sum_of",

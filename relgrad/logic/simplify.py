@@ -218,14 +218,13 @@ def factored_sum(t: Term) -> Any:
     return None
 
 
-def shared_sum(t: Term) -> Any:
-    """Return a sum with a sum taken out that others of its summands hold as a factor, or None where nothing cancels.
+def shared_complement(t: Term) -> Any:
+    """Return a sum that is a part of itself times a complement as their product, or None.
 
-    (x + y) - (x + y)·s = (x + y)·(1 - s): 1 - (p + (1 - p)·q) = (1 - p)·(1 - q) is no difference of what is near one
+    (1 - p) - (1 - p)·q = (1 - p)·(1 - q): 1 - (p + (1 - p)·q) is no difference of what is near one
     """
-    view = sum_of(t)
-    dtype = dtype_of(t)
-    if not 2 < len(view.terms) + bool(view.constant) <= SHARED:
+    view, dtype = sum_of(t), dtype_of(t)
+    if not view.constant or not 1 < len(view.terms) <= SHARED:
         return None
     for part, k in view.terms.items():
         product = product_of(part)
@@ -233,19 +232,14 @@ def shared_sum(t: Term) -> Any:
             if e < 1 or not is_term(base) or base.op not in SUMS or (e == 1 and len(product.factors) < 2):
                 continue
             inner = sum_of(base)
-            first = next(iter(inner.terms), None)
-            c = Fraction(view.terms.get(first, 0)) / inner.terms[first] if first is not None else 0
+            c = Fraction(view.constant) / inner.constant if inner.constant else Fraction(0)
             left = added((view, 1), (SumView(0, {part: 1}), -k), (inner, -c))
-            gone = len(inner.terms) + bool(inner.constant)
-            if c * k * product.coefficient >= 0 or gone < 2:
-                continue
-            if len(left.terms) + bool(left.constant) != len(view.terms) - 1 + bool(view.constant) - gone:
+            if c * k * product.coefficient >= 0 or left.terms or left.constant:
                 continue
             outside = multiplied((product, 1), (ProductView(1, {base: 1}), -1))
             beside = build_sum(added((SumView(c, {}), 1), (_times(SumView(1, {}), outside, dtype), k)), dtype)
             taken = multiplied((ProductView(1, {base: 1}), 1), (ProductView(1, {beside: 1}), 1))
-            new = added((left, 1), (SumView(0, {build_product(taken, dtype): 1}), 1))
-            return fit(build_sum(new, dtype), t)
+            return fit(build_product(taken, dtype), t)
     return None
 
 

@@ -44,7 +44,7 @@ from relgrad.logic import (
     rewrites,
     rooted_power,
     scattered_product,
-    shared_sum,
+    shared_complement,
     sunk_product,
     theories_of,
     undone,
@@ -298,7 +298,7 @@ AFTER = (
 )
 BEFORE = (
     Law("divide_pair", divided_pair, _DIVIDED, SUM),
-    Law("take_out_sum", shared_sum, "a sum is a factor of a summand beside it", SUM),
+    Law("take_out_complement", shared_complement, "a complement is a factor of a summand beside it", SUM),
     Law("factor_to_cancel", factored_sum, "a summand meets its negative inside a product", SUM),
 )
 """What is done before a row is looked for, and what after."""
