@@ -232,6 +232,13 @@ class Contract:
         """
         return None
 
+    def entries(self, node: Term, pattern: Sequence[Any]) -> Any:
+        """Return the entries of an application at a pattern, as those of an operand that they stand in; or None.
+
+        A pattern has an integer or a slice, as a tuple, for each axis, as that of `Index` has.
+        """
+        return None
+
     def in_log_domain(self, node: Term) -> tuple[Any, Any] | None:
         """Return (w, x) with w·eˣ the application, where x may leave the range of eˣ; w = None is 1.
 

@@ -86,6 +86,10 @@ COMPLEMENTS = {
     "of a mixture of logistics": lambda m, x, y: (
         1 - (1 / (1 + m.exp(x)) + (1 - 1 / (1 + m.exp(x))) / (1 + m.exp(-y)))
     ),
+    "of two channels": lambda m, x, y: (
+        1 - ((1 - m.exp(-x)) / (1 + m.exp(-y)) + m.exp(-x) * (1 - 1 / (1 + m.exp(-y))))
+    ),
+    "of a logistic, beside another": lambda m, x, y: m.exp(-y) / (1 + m.exp(-x)) + (1 - 1 / (1 + m.exp(-x))),
     "of a square": lambda m, x, y: 1 - m.exp(-x) - (1 - m.exp(-x)) ** 2,
     "of a product of complements": lambda m, x, y: 1 - (1 - m.exp(-x)) * (1 - m.exp(-y)),
     "of a copula": lambda m, x, y: 1 - m.exp(-x - y) - (1 - m.exp(-x)) * (1 - m.exp(-y)),

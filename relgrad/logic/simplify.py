@@ -219,9 +219,10 @@ def factored_sum(t: Term) -> Any:
 
 
 def shared_complement(t: Term) -> Any:
-    """Return a sum that is a part of itself times a complement as their product, or None.
+    """Return a sum that holds a complement, and a multiple of it, with the complement taken out, or None.
 
-    (1 - p) - (1 - p)·q = (1 - p)·(1 - q): 1 - (p + (1 - p)·q) is no difference of what is near one
+    (1 - p) - (1 - p)·q = (1 - p)·(1 - q): 1 - (p + (1 - p)·q) is no difference of what is near one. What is left
+    beside must be one summand: 1 - ((1 - p)·q + p·(1 - q)) = (1 - p)·(1 - q) + p·q
     """
     view, dtype = sum_of(t), dtype_of(t)
     if not view.constant or not 1 < len(view.terms) <= SHARED:
@@ -234,12 +235,16 @@ def shared_complement(t: Term) -> Any:
             inner = sum_of(base)
             c = Fraction(view.constant) / inner.constant if inner.constant else Fraction(0)
             left = added((view, 1), (SumView(0, {part: 1}), -k), (inner, -c))
-            if c * k * product.coefficient >= 0 or left.terms or left.constant:
+            if c * k * product.coefficient >= 0 or left.constant:
+                continue
+            beyond = factored_sum(build_sum(left, dtype)) if len(left.terms) > 1 else None
+            if left.terms and (beyond is None or len(sum_of(beyond).terms) > 1 or sum_of(beyond).constant):
                 continue
             outside = multiplied((product, 1), (ProductView(1, {base: 1}), -1))
             beside = build_sum(added((SumView(c, {}), 1), (_times(SumView(1, {}), outside, dtype), k)), dtype)
             taken = multiplied((ProductView(1, {base: 1}), 1), (ProductView(1, {beside: 1}), 1))
-            return fit(build_product(taken, dtype), t)
+            whole_ = SumView(0, {build_product(taken, dtype): 1} | ({} if beyond is None else {beyond: 1}))
+            return fit(build_sum(whole_, dtype), t)
     return None
 
 

@@ -240,38 +240,12 @@ def _index(x: Any, pattern: list[Any]) -> Any:
         below = [WHOLE if a in axes else next(rest) for a in range(-inner.type.ndim, 0)]
         left = [a for a, p in zip(range(-inner.type.ndim, 0), below, strict=True) if type(p) is tuple]
         return squeeze(_index(inner, below), tuple([i - len(left) for i, a in enumerate(left) if a in axes]))
-    from relgrad.ops.joining import Concatenate
-
-    if isinstance(x.op, Concatenate) and (part := _joined_part(x, pattern)) is not None:
-        return part
+    if (found := x.op.entries(x, pattern)) is not None:
+        return found
     if all(p in (WHOLE, BACKWARDS) for p in pattern):
         axes = tuple([i - len(pattern) for i, p in enumerate(pattern) if p == BACKWARDS])
         return Flip(axes).make_node(x)
     return term(Index(_trimmed(pattern)), x)
-
-
-def _joined_part(x: Any, pattern: list[Any]) -> Any:
-    """Return entries of a concatenation that are all of one operand as entries of that, or None.
-
-    concatenate((a, b))[n + 1] = b[1] and concatenate((a, b))[n:] = b, where a has n entries
-    """
-    from relgrad.ops.casting import cast
-
-    axis, start = x.op.axis, 0
-    chosen, n = pattern[axis], x.type.shape[axis]
-    if n is None or chosen == WHOLE:
-        return None
-    positions = range(n)[slice(*chosen)] if type(chosen) is tuple else range(chosen, chosen + 1)
-    for part in x.rands:
-        extent = part.type.shape[axis]
-        if len(positions) and all(start <= i < start + extent for i in (positions[0], positions[-1])):
-            key: list[Any] = [slice(*p) if type(p) is tuple else p for p in pattern]
-            first, last, step = positions[0] - start, positions[-1] - start, positions.step
-            after = last + (1 if step > 0 else -1)
-            key[axis] = slice(first, None if after < 0 else after, step) if type(chosen) is tuple else first
-            return as_term(cast(getitem(part, tuple(key)), x.type.dtype))
-        start += extent
-    return None
 
 
 def _trimmed(pattern: list[Any]) -> tuple[Any, ...]:
