@@ -51,6 +51,7 @@ fuzz: $(STAMP)
 	@$(BIN)/python -m pytest -n 2 -m "" --hypothesis-profile=fuzz
 	@$(BIN)/python benchmarks/soundness.py --programs 50000 --seed $(or $(SEED),0) --processes 2
 	@$(BIN)/python benchmarks/soundness.py --crossed --programs 20000 --seed $(or $(SEED),0) --processes 2
+	@$(BIN)/python benchmarks/soundness.py --models --programs 20000 --seed $(or $(SEED),0) --processes 2
 	@$(BIN)/python benchmarks/fuzz.py --programs 200000 --seed $(or $(SEED),0) --processes 2
 
 docs: $(STAMP)

@@ -16,30 +16,39 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
+import model_programs
+import ordinary_programs
 from crossed_programs import crossing
-from ordinary_programs import faults, program
 
 BATCH = 25
 
 
-def tried(task: tuple[int, int, bool, bool]) -> list[str]:
+def tried(task: tuple[int, int, bool, str]) -> list[str]:
     """Return what is wrong with a batch of programs, each with its text and the shapes of its arrays."""
-    seed, first, validate, crossed = task
+    seed, first, validate, kind = task
     warnings.simplefilter("ignore")
+    made: Any = {
+        "ordinary": ordinary_programs.program,
+        "crossed": crossing,
+        "models": model_programs.program,
+    }[kind]
+    judge: Any = model_programs.faults if kind == "models" else ordinary_programs.faults
     found = []
     for number in range(first, first + BATCH):
-        p: Any = crossing((seed, number)) if crossed else program((seed, number))
-        for fault in faults(p, (seed, number), further=number % 8 == 0, validate=validate) if p else ():
-            found.append(f"# {seed}, {number}: {[x.shape for x in p.arrays]}: {fault}\n{p.text}\n")
+        p = made((seed, number))
+        for fault in judge(p, (seed, number), further=number % 8 == 0, validate=validate) if p else ():
+            found.append(f"# {seed}, {number}: {[np.shape(x) for x in p[1]]}: {fault}\n{p.text}\n")
     return found
 
 
-def batches(chosen: argparse.Namespace) -> Iterator[tuple[int, int, bool, bool]]:
+def batches(chosen: argparse.Namespace) -> Iterator[tuple[int, int, bool, str]]:
     """Yield the tasks that so many programs of a seed make."""
     for start in range(chosen.first, chosen.first + chosen.programs, BATCH):
-        yield chosen.seed, start, chosen.validated, chosen.crossed
+        yield chosen.seed, start, chosen.validated, chosen.kind
 
 
 def main() -> None:
@@ -53,7 +62,19 @@ def main() -> None:
     options.add_argument("--processes", type=int, default=1)
     options.add_argument("--validated", action="store_true", help="validate, and count each alarm as a fault")
     options.add_argument(
-        "--crossed", action="store_true", help="collected computations in each other's company"
+        "--crossed",
+        action="store_const",
+        const="crossed",
+        default="ordinary",
+        dest="kind",
+        help="collected computations in each other's company",
+    )
+    options.add_argument(
+        "--models",
+        action="store_const",
+        const="models",
+        dest="kind",
+        help="models with parameters unpacked, linear algebra, loops over slices",
     )
     chosen = options.parse_args()
     tasks = list(batches(chosen))

@@ -27,6 +27,12 @@ def exponential_over_one_plus_exponential(x):
     return np.exp(x) / (1 + np.exp(x)), expit(x)
 
 
+@relation(source="σ(x) + σ(-x) = 1")
+def one_minus_logistic(x):
+    """The complement of a logistic function is the logistic function of the other tail."""
+    return 1 - expit(x), expit(-x)
+
+
 @relation(source="Maechler 2012, eq. 10")
 def log_of_logistic(x):
     """The log of a logistic function."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from relgrad.op import Constant
 from relgrad.ops.arithmetic import multiply, subtract
+from relgrad.ops.intervals import TRUTH
 from relgrad.term import Term, is_term, kept
 from relgrad.types import NONNEGATIVE, REAL, ArrayType, Interval
 
@@ -69,7 +70,9 @@ def _beside_extreme(a: Any, b: Any) -> Interval:
 
 
 def _wrapped(dtype: np.dtype, x: Interval) -> Interval:
-    """Return where machine integers lie, which wrap; those of 64 bits are taken to be wide enough."""
+    """Return where truth values lie, and machine integers, which wrap; those of 64 bits are taken to be wide enough."""
+    if dtype.kind == "b":
+        return meet(x, TRUTH)
     if dtype.kind not in "iu":
         return x
     limits = np.iinfo(dtype)

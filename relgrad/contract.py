@@ -250,6 +250,13 @@ class Contract:
         """
         return None
 
+    def entries(self, node: Term, pattern: Sequence[Any]) -> Any:
+        """Return the entries of an application at a pattern, as those of an operand that they stand in; or None.
+
+        A pattern has an integer or a slice, as a tuple, for each axis, as that of `Index` has.
+        """
+        return None
+
     def in_log_domain(self, node: Term) -> tuple[Any, Any] | None:
         """Return (w, x) with w·eˣ the application, where x may leave the range of eˣ; w = None is 1.
 
@@ -312,9 +319,11 @@ class Contract:
     """Where the error of a computed operand grows, if it does.
 
     "sum": summands are near each other in size, and of opposite signs; "zeros": the result vanishes where the operand
-    does not, as log u at 1; "branches": the operand nears 1 or -1 in size, as that of arcsin u; "centre": it is far
-    from 0 beside the result, u less its mean; "rows": those of a matrix are nearly dependent, and eliminated.
+    does not, as log u at 1; "centre": the operand is far from 0 beside the result, u less its mean; "rows": those of a
+    matrix are nearly dependent, and eliminated.
     """
+    margin: Callable[[Any], Any] | None = None
+    """How far a computed operand is from where its errors are multiplied, if it is anywhere: 1 - |u| of arcsin u."""
     rough: tuple[int, ...] | Callable[..., tuple[int, ...]] = ()
     """The operands in which there is no derivative where they are 0, as √x; or those, of the ranges of operands."""
 

@@ -44,10 +44,11 @@ KINDS: dict[str, Any] = {
     "negation": (Op, type(None)),
     "mirrored": (Op, type(None)),
     "solutions": (Callable, type(None)),
+    "margin": (Callable, type(None)),
 }
 CHOICES = {
     "out_of_range": {"returns", "stays", "absorbed"},
-    "cancels": {"", "sum", "zeros", "branches", "centre", "rows"},
+    "cancels": {"", "sum", "zeros", "centre", "rows"},
 }
 
 

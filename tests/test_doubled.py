@@ -661,12 +661,27 @@ def test_what_is_traced_again_is_the_program_in_floats():
         (lambda x: np.arcsin(x / np.sqrt(1 + x * x)), mpmath.atan, 1e10),
         (lambda x: np.arccos(x / np.sqrt(1 + x * x)), lambda x: mpmath.atan(1 / mpmath.mpf(x)), 1e7),
         (lambda x: np.arctanh(1 - x * x), lambda x: mpmath.atanh(1 - mpmath.mpf(x) ** 2), 1e-7),
+        (lambda x: np.log1p(-x * x), lambda x: mpmath.log1p(-(mpmath.mpf(x) ** 2)), 1 - 2.0**-40),
+        (lambda x: sp.logit(x * x), lambda x: -mpmath.log(mpmath.mpf(x) ** -2 - 1), 1 - 2.0**-40),
     ],
 )
 def test_functions_that_multiply_the_errors_of_a_computed_operand_are_watched(f, truth, x):
     with mpmath.workdps(60):
         want = truth(mpmath.mpf(x))
         assert abs(rg.stabilize(f)(x) - want) <= 4e-16 * abs(want)
+
+
+@pytest.mark.parametrize("g", [1 - 2.0**-44, 1 - 2.0**-50, 0.5])
+def test_mixtures_of_weights_of_both_signs_are_watched(g):
+    f = rg.value_and_grad(lambda g, x: np.log(1 - g / (1 + np.exp(-x))), argnums=(0, 1))
+    value, slopes = f(g, 33.0)
+    with mpmath.workdps(60):
+        q = lambda g, x: mpmath.log(1 - g / (1 + mpmath.exp(-x)))
+        at = mpmath.mpf(g), mpmath.mpf(33)
+        for got, want in zip(
+            (value, *slopes), (q(*at), *[mpmath.diff(q, at, n) for n in ((1, 0), (0, 1))]), strict=True
+        ):
+            assert abs(got - want) <= 1e-15 * abs(want)
 
 
 def matrices(n, count=4):

@@ -81,6 +81,32 @@ def test_differences_of_near_values(name, wrt):
     assert max(errors(NEAR[name], x, h, wrt=wrt, orders=2)) <= 5
 
 
+COMPLEMENTS = {
+    "of a mixture": lambda m, x, y: 1 - (m.exp(-x) + (1 - m.exp(-x)) * m.exp(-y)),
+    "of a mixture of logistics": lambda m, x, y: (
+        1 - (1 / (1 + m.exp(x)) + (1 - 1 / (1 + m.exp(x))) / (1 + m.exp(-y)))
+    ),
+    "of two channels": lambda m, x, y: (
+        1 - ((1 - m.exp(-x)) / (1 + m.exp(-y)) + m.exp(-x) * (1 - 1 / (1 + m.exp(-y))))
+    ),
+    "of a logistic, beside another": lambda m, x, y: m.exp(-y) / (1 + m.exp(-x)) + (1 - 1 / (1 + m.exp(-x))),
+    "of a square": lambda m, x, y: 1 - m.exp(-x) - (1 - m.exp(-x)) ** 2,
+    "of a product of complements": lambda m, x, y: 1 - (1 - m.exp(-x)) * (1 - m.exp(-y)),
+    "of a copula": lambda m, x, y: 1 - m.exp(-x - y) - (1 - m.exp(-x)) * (1 - m.exp(-y)),
+}
+
+
+@pytest.mark.parametrize("log", [False, True])
+@pytest.mark.parametrize("name", COMPLEMENTS)
+def test_complements_of_complements_are_no_differences_of_what_is_near_one(name, log):
+    f = COMPLEMENTS[name]
+    if log:
+        f = lambda m, x, y: m.log(COMPLEMENTS[name](m, x, y))
+    x, y = [40.0, 1e-9, 30.0], [45.0, 2e-9, 31.0]
+    assert naive_error(f, x, y) > 30
+    assert max(errors(f, x, y, orders=2)) <= 11
+
+
 def test_logarithms_of_independent_numbers_that_are_close():
     x = np.array([1.0, 3e5, 1e-300])
     y = x * (1 + 2.0**-40)

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from linear_checks import evaluate, inputs_like, jvp, vjp
 from mpmath import mp, mpf
 
-from relgrad import kernels
+from relgrad import kernels, stabilize, symbol
+from relgrad.bounds import range_of
 from relgrad.errors import GradientError, TraceError
 from relgrad.implementations import IMPLEMENTATIONS
 from relgrad.op import as_term
@@ -717,6 +718,28 @@ def test_ranges_keep_signs():
     assert not range_of("tanh", Interval(-1.0)).nonnegative
     assert Cast(np.dtype(int)).range_of(Interval(0.0, 1.0, True, True)) == unit
     assert Cast(np.dtype(np.uint8)).range_of(Interval(-1.0, 1.0)).high == 255
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [
+        lambda b: b,
+        lambda b: ~b,
+        lambda b: b & ~b,
+        lambda b: np.where(b, ~b, b),
+        lambda b: np.concatenate([~b, b]),
+        lambda b: np.any(b) ^ b,
+    ],
+)
+def test_truth_values_are_zero_or_one(mask: Callable[..., Any]) -> None:
+    b = symbol("b", shape=(3,), dtype=bool)
+    assert range_of(as_term(mask(b))) == range_of(as_term(mask(b) * 1.0)) == Interval(0.0, 1.0)
+
+
+def test_a_mask_that_is_negated_weighs_in_the_log_domain() -> None:
+    x, b = np.array([1e3, 3e3, -2e3]), np.array([False, True, False])
+    f = stabilize(lambda x, b: np.log(np.exp(x[0]) / np.sum(np.exp(x) * ~b)))
+    assert f(x, b) == 0.0 and f(x, ~b) == -2e3
 
 
 @pytest.mark.parametrize("name", sorted(n for n, op in ROWS.items() if op.scalar_ball is not None))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,6 +12,7 @@ from hypothesis.extra import numpy as hnp
 from linear_checks import check_derivatives, evaluate, inputs_like, jvp, vjp
 from source_checks import both_ways, same_as_numpy
 
+from relgrad import stabilize, symbol
 from relgrad.errors import RelationError, ShapeError, TraceError
 from relgrad.op import as_term
 from relgrad.ops.gather import AddAlong, Index, Scatter
@@ -315,3 +318,29 @@ def test_balls_are_gathered_and_scattered():
     np.add.at(expected, i, X)
     assert all(isinstance(v, flint.arb) for v in scattered.ravel())
     np.testing.assert_allclose(floats(scattered), expected, rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("key", "same"),
+    [
+        (0, lambda a, b: a[0]),
+        (-1, lambda a, b: b[-1]),
+        (slice(2, None), lambda a, b: b),
+        (slice(0, 2), lambda a, b: a),
+        (slice(4, 1, -2), lambda a, b: b[::-2]),
+        ((3, slice(1, None)), lambda a, b: b[1, 1:]),
+        ((slice(1, 2), None), lambda a, b: a[1:][:, None]),
+    ],
+)
+def test_entries_of_a_concatenation_are_those_of_its_operand(key: Any, same: Any) -> None:
+    a, b = (symbol(name, shape=(n, 2)) for name, n in (("a", 2), ("b", 3)))
+    assert as_term(np.concatenate([a, b])[key]) is as_term(same(a, b))
+
+
+def test_entries_of_several_operands_are_those_of_the_concatenation() -> None:
+    a, b = np.arange(4.0).reshape(2, 2), np.arange(6, dtype=np.float32).reshape(3, 2)
+    for key in (slice(1, 3), slice(None, None, 2), slice(0, 0), [0, 3], slice(2, None), 4):
+        got = stabilize(lambda a, b, key=key: np.concatenate([a, b])[key])(a, b)
+        want = np.concatenate([a, b])[key]
+        np.testing.assert_array_equal(got, want)
+        assert got.dtype == want.dtype

@@ -322,6 +322,9 @@ SPELLINGS: dict[str, Callable[..., Any]] = {
     ),
     "factor_square": lambda g, a, b, c, d: g.one_of((a**2, a**2 / 9, 4 * a**2)) - g.one_of((9.0, 1.0, 4.0)),
     "factor_to_cancel": lambda g, a, b, c, d: a * (b + c) - a * g.one_of((b, c)),
+    "take_out_complement": lambda g, a, b, c, d: g.one_of(
+        (1.0 - (b + (1.0 - b) * c), 2.0 - b - (2.0 - b) * a * c)
+    ),
     "read_square": lambda g, a, b, c, d: a**2 - g.one_of((2.0, -2.0)) * a * b + b**2,
     "gather_over_divisor": lambda g, a, b, c, d: a / c - b / c,
     "cross_products": lambda g, a, b, c, d: crossed(g, *[g.new() for _ in range(4)]),

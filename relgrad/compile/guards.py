@@ -10,7 +10,9 @@ A sum of computed parts that may have opposite signs loses digits where its resu
     a·b, of matrices   product_cancels(matmul_a, a, b)
     log u              cancels(log_u, 1.0), for a computed u, and other functions with such zeros
     log Σ w·e^x        cancels(logsumexp_x, 1.0): the logarithm of a mixture that is nearly 1; so log |det a|
+    log Σ w·e^x        mixture_cancels(x, w), for weights of both signs; so a softmax of them
     arcsin u           cancels(1 − |u|, 1.0), for a computed u, and other functions with such branch points
+    log1p u            cancels(1 + u, 1.0), for a computed u
     u ** n             cancels(1.0, n), for a computed u: a large power multiplies its error
     u − mean u         cancels(centred_u, u), for a computed u
     a⁻¹, det a, a⁻¹·b  ill_conditioned(a), of few rows: elimination cancels where rows are nearly dependent
@@ -49,11 +51,12 @@ from relgrad.ops.arithmetic import (
 )
 from relgrad.ops.casting import Cast
 from relgrad.ops.determinant import SLogDet
+from relgrad.ops.joining import Concatenate
 from relgrad.ops.matmul import MatMul
 from relgrad.ops.reduction import Reduction, Sum
 from relgrad.ops.selection import where
 from relgrad.ops.shaping import Transpose
-from relgrad.ops.softmax import LogSumExp
+from relgrad.ops.softmax import Gibbs, LogSumExp, Softmax
 from relgrad.term import Term, kept, subterms, term
 from relgrad.trace.tracer import Tracer
 from relgrad.types import REAL, ArrayType, Interval, Type, array_type
@@ -227,14 +230,16 @@ class _Guards:
                 yield term(Test("ill_conditioned"), t.rands[0])
         elif op.cancels == "centre" and not self._exact[t.rands[0]] and t.rands[0].op.cancels != "centre":
             yield term(Test("cancels", (-1,) * (t.type.ndim > 0)), t, t.rands[0])
-        elif op.cancels == "branches" and not self._exact[t.rands[0]]:
-            distance = 1.0 - np.abs(Tracer(t.rands[0]))  # type: ignore[call-overload]
-            yield self._cancelling(as_term(distance), [(constant(1, t.type.dtype), ())], axes)
         elif self._is_log_of_sum(t) and _may_vanish(t):
             yield self._cancelling(t, [(constant(1, t.type.dtype), ())], axes)
         elif op.cancels == "zeros" and not all(self._exact[x] for x in t.rands) and _may_vanish(t):
             unit = t.rands[0] if len(t.rands) == 2 else constant(1, t.type.dtype)
             yield self._cancelling(t, [(unit, ())], axes)
+        yield from _mixture_guard(t)
+        if op.margin is not None and not self._exact[t.rands[0]]:
+            distance = as_term(op.margin(Tracer(t.rands[0])))
+            if _may_vanish(distance):
+                yield self._cancelling(distance, [(constant(1, t.type.dtype), ())], axes)
 
     def _cancelling(self, t: Term, parts: Sequence[Part], axes: tuple[int, ...]) -> Term:
         scaled = tuple([i for i, (_, factors) in enumerate(parts, 1) if factors])
@@ -254,15 +259,15 @@ class _Guards:
         )
 
     def _is_log_of_sum(self, t: Term) -> bool:
-        """Whether a term is log Σ w·eˣ, by itself, of computed x or without a number among w, or log|det a|."""
+        """Whether a term is log Σ w·eˣ, by itself, of computed x or w, or log|det a|."""
         if type(t.op) is Project:
             return t.op.index == 1 and isinstance(t.rands[0].op, SLogDet)
         if type(t.op) is not LogSumExp or t not in self._alone:
             return False
         x, *weights = t.rands
-        if weights:  # log(1 + w·eˣ) is as accurate as w·eˣ
-            return not any(is_constant(y) for w in weights for y in (w, *w.rands))
-        return not self._exact[x]
+        if _has_unit(x, weights):
+            return False
+        return not (all(map(is_constant, weights)) and self._exact[x])
 
     def _is_closed(self, x: Term) -> bool:
         """Whether a sum is tested by itself, or as accurate as it can be: that of two exact numbers."""
@@ -333,6 +338,24 @@ def _is_zero_or_nan(t: Term) -> bool:
         is_constant(x) and wanted(x.op.value).all()
         for x, wanted in zip(t.rands[1:], (np.logical_not, np.isnan), strict=True)
     )
+
+
+def _has_unit(x: Term, weights: Sequence[Term]) -> bool:
+    """Whether 1 is among the parts of a mixture: log(1 + w·eˣ) is as accurate as w·eˣ."""
+    pieces = [p.rands if isinstance(p.op, Concatenate) else (p,) for p in (x, *weights)]
+    return len(set(map(len, pieces))) == 1 and any(
+        all(is_constant(p) and bool(np.all(p.op.value == n)) for p, n in zip(part, (0, 1), strict=False))
+        for part in zip(*pieces, strict=True)
+    )
+
+
+def _mixture_guard(t: Term) -> Iterator[Term]:
+    """Yield the test of a function of Σ w·eˣ whose weights may have both signs."""
+    op: Any = t.op
+    if type(op) in (LogSumExp, Softmax, Gibbs) and op.axes:
+        x, *weights = t.rands[1:] if type(op) is Gibbs else t.rands
+        if weights and _is_mixed(((weights[0], ()), 1)):
+            yield term(Test("mixture_cancels", op.axes), x, *weights)
 
 
 def _multiple(t: Term) -> tuple[Term, Term] | None:

@@ -243,6 +243,36 @@ def factored_sum(t: Term) -> Any:
     return None
 
 
+def shared_complement(t: Term) -> Any:
+    """Return a sum that holds a complement, and a multiple of it, with the complement taken out, or None.
+
+    (1 - p) - (1 - p)·q = (1 - p)·(1 - q): 1 - (p + (1 - p)·q) is no difference of what is near one. What is left
+    beside must be one summand: 1 - ((1 - p)·q + p·(1 - q)) = (1 - p)·(1 - q) + p·q
+    """
+    view, dtype = sum_of(t), dtype_of(t)
+    if not view.constant or not 1 < len(view.terms) <= SHARED:
+        return None
+    for part, k in view.terms.items():
+        product = product_of(part)
+        for base, e in product.factors.items():
+            if e < 1 or not is_term(base) or not base.op.as_sum or (e == 1 and len(product.factors) < 2):
+                continue
+            inner = sum_of(base)
+            c = Fraction(view.constant) / inner.constant if inner.constant else Fraction(0)
+            left = added((view, 1), (SumView(0, {part: 1}), -k), (inner, -c))
+            if c * k * product.coefficient >= 0 or left.constant:
+                continue
+            beyond = factored_sum(build_sum(left, dtype)) if len(left.terms) > 1 else None
+            if left.terms and (beyond is None or len(sum_of(beyond).terms) > 1 or sum_of(beyond).constant):
+                continue
+            outside = multiplied((product, 1), (ProductView(1, {base: 1}), -1))
+            beside = build_sum(added((SumView(c, {}), 1), (_times(SumView(1, {}), outside, dtype), k)), dtype)
+            taken = multiplied((ProductView(1, {base: 1}), 1), (ProductView(1, {beside: 1}), 1))
+            whole_ = SumView(0, {build_product(taken, dtype): 1} | ({} if beyond is None else {beyond: 1}))
+            return fit(build_sum(whole_, dtype), t)
+    return None
+
+
 def cancelled_sum(t: Term) -> Any:
     """Return a sum with what cancels cancelled, or None where nothing does: a + b - a = b."""
     view = sum_of(t)

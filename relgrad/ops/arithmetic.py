@@ -203,7 +203,7 @@ one_minus_square = Elementwise(
     range=lambda x: subtracted(Interval(1.0, 1.0), squared(x)),
     ball=lambda x: 1 - x * x,
     finite=True,
-    cancels="branches",
+    margin=lambda x: 1.0 - np.abs(x),
 )
 
 

@@ -127,6 +127,7 @@ erfinv = _partial(
     lambda g, out, x: g * (0.886226925452758 * np.exp(np.square(out))),
     laws=Laws(monotone=1),
     outside=lambda x: np.logical_or(x < -1, x > 1),
+    margin=lambda x: 1.0 - np.abs(x),
     ball=lambda x: x.erfinv(),
 )
 erfcinv = _partial(

@@ -125,6 +125,7 @@ log1p = elementwise(
     continues=True,
     meaning=lambda x: np.log(1.0 + x),
     finite=lambda x: x.low > -1,
+    margin=lambda x: 1.0 + x,
 )
 
 
@@ -256,5 +257,5 @@ arctanh = elementwise(
     ball=lambda x: x.atanh(),
     outside=lambda x: np.logical_or(x < -1, x > 1),
     continues=True,
-    cancels="branches",
+    margin=lambda x: 1.0 - np.abs(x),
 )

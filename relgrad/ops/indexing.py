@@ -240,6 +240,8 @@ def _index(x: Any, pattern: list[Any]) -> Any:
         below = [WHOLE if a in axes else next(rest) for a in range(-inner.type.ndim, 0)]
         left = [a for a, p in zip(range(-inner.type.ndim, 0), below, strict=True) if type(p) is tuple]
         return squeeze(_index(inner, below), tuple([i - len(left) for i, a in enumerate(left) if a in axes]))
+    if (found := x.op.entries(x, pattern)) is not None:
+        return found
     if all(p in (WHOLE, BACKWARDS) for p in pattern):
         axes = tuple([i - len(pattern) for i, p in enumerate(pattern) if p == BACKWARDS])
         return Flip(axes).make_node(x)

@@ -82,6 +82,7 @@ logit = elementwise(
     outside=lambda x: np.logical_or(x < 0, x > 1),
     meaning=lambda x: np.log(x / (1.0 - x)),
     cancels="zeros",
+    margin=lambda x: 1.0 - x,
     rough=(0,),
 )
 log_expit = elementwise(

@@ -54,7 +54,7 @@ arcsin = elementwise(
     range=increasing(np.arcsin, _RIGHT),
     ball=lambda x: x.asin(),
     outside=lambda x: np.logical_or(x < -1, x > 1),
-    cancels="branches",
+    margin=lambda x: 1.0 - np.abs(x),
 )
 arccos = elementwise(
     "arccos",
@@ -64,7 +64,7 @@ arccos = elementwise(
     range=decreasing(np.arccos, Interval(0.0, _PI), fixed=(1.0,)),
     ball=lambda x: x.acos(),
     outside=lambda x: np.logical_or(x < -1, x > 1),
-    cancels="branches",
+    margin=lambda x: 1.0 - np.abs(x),
 )
 arctan = elementwise(
     "arctan",

@@ -15,7 +15,8 @@ class Guard(NamedTuple):
     """Whether outside state is as it was: `holds(fun)`; never, where `reason` says what is not seen.
 
     `held` are names of functions that the code that is seen may compare by identity; `scopes` are its globals and
-    cells; `attends` says whether it may handle exceptions; `asking` are the globals of the code that names `type`.
+    cells; `attends` says whether it may handle exceptions; `asking` are the globals of the code that names `type`,
+    and `root` is what the guard was made for.
     """
 
     holds: Callable[[Any], bool]
@@ -24,6 +25,12 @@ class Guard(NamedTuple):
     scopes: Sequence[Any] = ()
     attends: bool = False
     asking: Sequence[Any] = ()
+    root: Any = None
+
+    @property
+    def still_holds(self) -> bool:
+        """Whether outside state is now as it was when the guard was made."""
+        return self.holds(self.root)
 
 
 def never(fun: Any) -> bool:

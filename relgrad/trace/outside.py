@@ -83,12 +83,12 @@ def read(fun: Any, others: Iterable[Any] = (), seconds: float = 0.0) -> Guard:
             reason = str(unseen)
         except Exception as error:  # of the user's own code, where looking at an object runs it
             reason = f"what raises {type(error).__name__} where it is looked at"
-            return Guard(never, reason, frozenset((ANY,)), walk.spaces, True, walk.asking)
+            return Guard(never, reason, frozenset((ANY,)), walk.spaces, True, walk.asking, fun)
         if not walk.would_see_more():
             held = frozenset(walk.held) if walk.identities else frozenset[str]()
             if reason:
-                return Guard(never, reason, held, walk.spaces, True, walk.asking)
-            return Guard(walk.compiled(), "", held, walk.spaces, walk.attends, walk.asking)
+                return Guard(never, reason, held, walk.spaces, True, walk.asking, fun)
+            return Guard(walk.compiled(), "", held, walk.spaces, walk.attends, walk.asking, fun)
         names = frozenset(walk.names)
 
 

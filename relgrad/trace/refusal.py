@@ -74,11 +74,22 @@ def _is_kept(t: Term | None) -> bool:
     return bool(inputs) if not _refused.values else is_deciding() and not all(map(is_given, inputs))
 
 
+class StoreError(TraceError):
+    """A traced value cannot be written into an array of NumPy's, which records nothing."""
+
+
 def _refuse(
-    what: str, *, where: str, cause: str, cure: str, of: Term | None = None, numpy_too: bool = False
+    what: str,
+    *,
+    where: str,
+    cause: str,
+    cure: str,
+    of: Term | None = None,
+    numpy_too: bool = False,
+    kind: type[TraceError] = TraceError,
 ) -> NoReturn:
     """Raise a refusal of a term; it may be caught if NumPy raises a TypeError there, too."""
-    error = TraceError(what, where=where, cause=cause, cure=GONE if _is_kept(of) else cure)
+    error = kind(what, where=where, cause=cause, cure=GONE if _is_kept(of) else cure)
     if numpy_too:
         raise error
     refuse(error)
@@ -196,7 +207,7 @@ def refuse_operand(cls: type) -> NoReturn:
     )
 
 
-def refuse_write(cause: str, cure: str) -> NoReturn:
+def refuse_write(cause: str, cure: str, kind: type[TraceError] = TraceError) -> NoReturn:
     """Raise the TraceError of writing where NumPy would refuse to, or would change the caller's arrays."""
     at = construct()
     _refuse(
@@ -204,6 +215,7 @@ def refuse_write(cause: str, cure: str) -> NoReturn:
         where=at.where,
         cause=cause,
         cure=cure,
+        kind=kind,
     )
 
 
@@ -235,6 +247,7 @@ def _refuse_store(at: Construct) -> NoReturn:
         where=at.where,
         cause=LOST if is_deciding() else VALUES,
         cure=WRITE,
+        kind=StoreError,
     )
 
 
@@ -249,6 +262,7 @@ def refuse_output(ufunc: str) -> NoReturn:
         cure="write a = a + x, which makes a new array; or make a within the function, with np.zeros(n) or np.array(a)"
         if inplace
         else "leave out= away and use the result",
+        kind=StoreError,
     )
 
 

@@ -36,12 +36,13 @@ from relgrad.trace.assume import recording
 from relgrad.trace.claims import Claim, Facts, apply
 from relgrad.trace.containers import NONE, Structure, flatten
 from relgrad.trace.decisions import Decision, Explicit, deciding
+from relgrad.trace.foreign import Copies, with_fresh_results
 from relgrad.trace.guard import Guard
 from relgrad.trace.makers import stand_ins
 from relgrad.trace.numbers import traced_argument
 from relgrad.trace.outside import read
-from relgrad.trace.patches import patched
-from relgrad.trace.refusal import refusals
+from relgrad.trace.patches import Patches, patched
+from relgrad.trace.refusal import StoreError, refusals
 from relgrad.trace.tracer import Tracer
 
 __all__ = [
@@ -143,6 +144,34 @@ def trace(
     Raises TraceError for arguments and results that are no real arrays, and what the function raises.
     """
     guard = guard or read(fun, handed_in(args, kwargs or {}))
+    try:
+        return _traced(fun, args, kwargs, explicit, guard, stand_ins(guard.held))
+    except StoreError as error:
+        # What the function does besides must not be done twice, nor to a copy of what it does it to.
+        if guard.reason or not guard.still_holds:
+            raise
+        copies = Copies(guard.scopes, guard.held)
+        again = copies.of(fun)
+        scopes = [*guard.scopes, *copies.scopes]
+        try:
+            traced = _traced(
+                again, args, kwargs, explicit, guard._replace(scopes=scopes), with_fresh_results(guard.held)
+            )
+        except Exception:
+            raise error from None
+        if copies.are_written():
+            raise
+        return traced
+
+
+def _traced(
+    fun: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any] | None,
+    explicit: Explicit | None,
+    guard: Guard,
+    patches: Patches,
+) -> Traced:
     leaves, structure = flatten((tuple(args), dict(kwargs or {})))
     paths = argument_paths(fun, structure)
     types = [type_of(leaf, path) for leaf, path in zip(leaves, paths, strict=True)]
@@ -153,7 +182,7 @@ def trace(
         call = structure.unflatten(tracers)
         given = {t: as_array(x) for t, x in zip(own, leaves, strict=True) if not isinstance(x, Symbolic)}
         with (
-            patched(stand_ins(guard.held), guard.scopes, guard.asking),
+            patched(patches, guard.scopes, guard.asking),
             recording() as claims,
             refusals() as refused,
             unchanged_arrays(definition(fun)),

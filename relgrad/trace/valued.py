@@ -25,7 +25,7 @@ from relgrad.trace.handle import Handle
 from relgrad.trace.keys import settled
 from relgrad.trace.lens import fitted, positions, scattered
 from relgrad.trace.numbers import SURE, number
-from relgrad.trace.refusal import refuse_condition, refuse_function, refuse_write
+from relgrad.trace.refusal import StoreError, refuse_condition, refuse_function, refuse_write
 from relgrad.trace.tracer import Tracer, wrap
 
 
@@ -133,6 +133,7 @@ def _target(function: Any, x: Any) -> Handle:
     return refuse_write(
         f"{function} writes into an array that is not traced, and what it writes is",
         "make the array within the function, y = np.array(y), or take an argument",
+        StoreError,
     )
 
 

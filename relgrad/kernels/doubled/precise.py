@@ -131,6 +131,22 @@ def sum_cancels(total: Any, x: Any, axis: Any = None, chances: float = 1) -> boo
     return bool(np.any(np.abs(total) < small * magnitudes))
 
 
+def mixture_cancels(x: Any, weights: Any, axis: Any = None, chances: float = 1) -> bool:
+    """Return whether Σ w·eˣ over axes is below ε·Σ |w|·eˣ, ε as in a sum.
+
+    >>> mixture_cancels(np.array([800.0, 800.0]), np.array([1.0, -1.0]))
+    True
+    >>> mixture_cancels(np.array([800.0, 801.0]), np.array([1.0, -1.0]))
+    False
+    """
+    if not all(issubclass(type(v), (np.ndarray, np.floating)) for v in (x, weights)) or np.all(weights >= 0):
+        return False
+    with np.errstate(all="ignore"):
+        largest = np.max(np.where(weights != 0, x, -np.inf), axis=axis, keepdims=True, initial=-np.inf)
+        terms = weights * np.exp(x - largest)
+        return sum_cancels(np.add.reduce(terms, axis=axis, keepdims=True), terms, axis, chances)
+
+
 def product_cancels(product: Any, a: Any, b: Any, chances: float = 1) -> bool:
     """Return whether an entry of a product of matrices, or of a sum with one, is below ε·Σ |a|·|b|, ε as in a sum.
 

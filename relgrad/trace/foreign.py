@@ -1,0 +1,157 @@
+"""Functions that see arrays from outside as traced ones, so that what is computed of those can be written into.
+
+    u = u0.copy(); u[1:-1] += k * d[1:-1]        u0 is a global array, and k is traced
+
+NumPy's own arrays record nothing: `u` would be one. A function that is refused for that is traced once more, as a copy
+of it, in whose globals and cells arrays are constants of the graph that are not to be written to; and where NumPy makes
+an array of what is not traced, as in `np.diag([1.0, 2.0])`, it is one that traced values can be written into. Functions
+that are called by name are copied with it. The user's own functions, modules and arrays stay as they are.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import CellType, FunctionType, MethodType, ModuleType, NoneType
+from typing import Any
+
+import numpy as np
+
+from relgrad.op import constant
+from relgrad.symbolic import Symbolic
+from relgrad.trace.makers import KINDS, fresh, stand_ins
+from relgrad.trace.numbers import traced_argument
+from relgrad.trace.patches import Patches, StandIn
+
+
+class Copies:
+    """Copies of functions: what they find in their globals and cells, and the scopes that hold it.
+
+    Code that compares functions by identity would tell a copy from the original: then only the first one is copied.
+    """
+
+    def __init__(self, scopes: Sequence[Any], held: frozenset[str]):
+        self.scopes: list[Any] = []
+        self._seen, self._helpers = {id(s) for s in scopes if isinstance(s, dict)}, not held
+        self._made: dict[int, Any] = {}
+        """Copies by the identity of what they are copies of, which outlives them."""
+        self._before: dict[int, dict[str, int]] = {}
+        """What names in the scopes mean, by identity."""
+
+    def are_written(self) -> bool:
+        """Whether a copy has put something under a name outside of it, which the original would have changed."""
+        return any(_names(scope) != self._before[id(scope)] for scope in self.scopes)
+
+    def of(self, fun: Any) -> Any:
+        """Return the copy of a function, a method or a partial call; other objects are returned as they are."""
+        if type(fun) is FunctionType and id(fun.__globals__) in self._seen:
+            return self._function(fun)
+        if type(fun) is MethodType:
+            return MethodType(self.of(fun.__func__), fun.__self__)
+        if type(fun) is functools.partial:
+            keywords = {k: self.of(v) for k, v in fun.keywords.items()}
+            return functools.partial(self.of(fun.func), *map(self.of, fun.args), **keywords)
+        return fun
+
+    def _function(self, fun: FunctionType) -> FunctionType:
+        if id(fun) not in self._made:
+            cells = tuple(map(self._cell, fun.__closure__ or ()))
+            scope = self._scope(fun.__globals__)
+            made = FunctionType(fun.__code__, scope, fun.__name__, None, cells)
+            self._made[id(fun)] = made
+            made.__qualname__ = fun.__qualname__
+            made.__defaults__ = fun.__defaults__ and tuple(map(self._instead, fun.__defaults__))
+            made.__kwdefaults__ = {k: self._instead(v) for k, v in (fun.__kwdefaults__ or {}).items()}
+            made.__dict__.update(fun.__dict__)
+        return self._made[id(fun)]
+
+    def _scope(self, scope: dict[str, Any]) -> dict[str, Any]:
+        made = self._made.get(id(scope))
+        if made is None:
+            made = self._made[id(scope)] = dict(scope)
+            self.scopes.append(made)
+            made.update({name: self._instead(value, name) for name, value in scope.items()})
+            self._before[id(made)] = _names(made)
+        return made
+
+    def _cell(self, cell: CellType) -> CellType:
+        made = self._made.get(id(cell))
+        if made is None:
+            made = self._made[id(cell)] = CellType()
+            try:
+                made.cell_contents = self._instead(cell.cell_contents)
+            except ValueError:  # an empty one
+                return made
+            self.scopes.append(made)
+            self._before[id(made)] = _names(made)
+        return made
+
+    def _instead(self, value: Any, name: str = "an array from outside") -> Any:
+        if type(value) is np.ndarray and value.dtype.kind in KINDS:
+            return traced_argument(constant(value), value, name)
+        return self.of(value) if self._helpers else value
+
+
+def _names(scope: Any) -> dict[str, int]:
+    """Return the identities of what names mean in globals, or of the contents of a cell."""
+    return {k: id(v) for k, v in (scope if isinstance(scope, dict) else {"": scope.cell_contents}).items()}
+
+
+def with_fresh_results(held: frozenset[str]) -> Patches:
+    """Return stand-ins among which are NumPy's functions: they make arrays that traced values can be written into."""
+    patches = stand_ins(held)
+    if held:
+        return patches
+    found = Patches({}, patches.kinds)
+    found.of = dict(patches.of)
+    _, module = found.of[id(np)]
+    like = ModuleType(module.__name__, module.__doc__)
+    vars(like).update({name: _answering(name, value) for name, value in vars(module).items()})
+    found.of[id(np)] = np, like
+    return found
+
+
+def _answering(name: str, value: Any) -> Any:
+    """Return what answers with fresh arrays in place of a function; other values as they are."""
+    if type(value) is StandIn:
+        return StandIn(value.original, _fresh_results(value.traced))
+    if name.startswith("_") or isinstance(value, (type, StandIn, ModuleType)) or not callable(value):
+        return value
+    return StandIn(value, _fresh_results(value))
+
+
+def _fresh_results(function: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        result = function(*args, **kwargs)
+        given = list(_parts((args, kwargs)))
+        return _fresh(result, given) if "out" not in kwargs and all(map(_is_plain, given)) else result
+
+    return call
+
+
+def _fresh(result: Any, given: Sequence[Any]) -> Any:
+    """Return an array, or those of a list or a tuple, as traced ones, if their memory is nobody else's."""
+    if type(result) in (list, tuple):
+        return type(result)(_fresh(x, given) for x in result)
+    if type(result) is not np.ndarray or result.dtype.kind not in KINDS or not result.flags.writeable:
+        return result
+    base = result
+    while isinstance(base, np.ndarray):
+        base = base.base
+    known = (x for x in given if isinstance(x, np.ndarray))
+    return result if base is not None or any(np.may_share_memory(result, x) for x in known) else fresh(result)
+
+
+def _parts(x: Any) -> Iterator[Any]:
+    if isinstance(x, (list, tuple, Mapping)):
+        for part in x.values() if isinstance(x, Mapping) else x:
+            yield from _parts(part)
+    else:
+        yield x
+
+
+def _is_plain(x: Any) -> bool:
+    """Whether a result shares no memory with an argument, unless that is an array itself."""
+    return isinstance(
+        x, (np.ndarray, np.generic, np.dtype, Symbolic, complex, float, int, str, type, NoneType)
+    )
