@@ -28,7 +28,6 @@ def show(terms: Any, width: int = 100, limit: int = 200) -> str:
         line longer than `width`. At most `limit` applications are shown, those nearest to the roots.
 
         >>> from relgrad.leaf import Input
-    from relgrad.looks import Shown, plain
         >>> from relgrad.term import term
         >>> from relgrad.types import array_type
         >>> show(term(Input("x", array_type(float))))

@@ -243,7 +243,7 @@ class _Run:
         self, start: Key, moves: frozenset[Move], normal: dict[Key, Term], became: dict[Key, Key]
     ) -> None:
         stack = [start]
-        looks = not moves <= {EXPAND, SERIES}  # else there is nothing to do but to expand
+        looks = self._looks(moves)
         # What has been rewritten and waits for its successor. A relation may put a term inside its own successor,
         # as x = f(f⁻¹(x)) does; there it stays as it is.
         waiting: set[Key] = set()
@@ -299,6 +299,10 @@ class _Run:
         if isinstance(error, (RelgradWarning, TimeoutError)):
             raise error
         self.failed.setdefault(name, (t, error))
+
+    def _looks(self, moves: frozenset[Move]) -> bool:
+        """Whether there is anything to do at a place but to expand it."""
+        return not moves <= {EXPAND, SERIES}
 
     def _is_idle(self, op: Any, moves: frozenset[Move]) -> bool:
         """Whether no move can be made where an op is applied, whatever it is applied to."""
@@ -572,6 +576,9 @@ class _Replay(_Run):
         self, key: Key, t: Term, within: int, moves: frozenset[Move], became: dict[Key, Key]
     ) -> Term | None:
         return self._move(key, t, within, moves, became)
+
+    def _looks(self, moves: frozenset[Move]) -> bool:
+        return True
 
     def _is_idle(self, op: Any, moves: frozenset[Move]) -> bool:
         return False
