@@ -24,14 +24,14 @@ _SHORT = 14
 def show(terms: Any, width: int = 100, limit: int = 200) -> str:
     """Return the text of a symbolic array, a term or a pattern, or of several, one a line; or of what shows itself.
 
-        What is used more than once and is not short has a name, defined after `where`; so has what would make a
-        line longer than `width`. At most `limit` applications are shown, those nearest to the roots.
+    What is used more than once and is not short has a name, defined after `where`; so has what would make a
+    line longer than `width`. At most `limit` applications are shown, those nearest to the roots.
 
-        >>> from relgrad.leaf import Input
-        >>> from relgrad.term import term
-        >>> from relgrad.types import array_type
-        >>> show(term(Input("x", array_type(float))))
-        'x'
+    >>> from relgrad.leaf import Input
+    >>> from relgrad.term import term
+    >>> from relgrad.types import array_type
+    >>> show(term(Input("x", array_type(float))))
+    'x'
     """
     if is_term(terms) or isinstance(terms, (Unknown, Symbolic)):
         terms = [terms]
