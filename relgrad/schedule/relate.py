@@ -286,6 +286,7 @@ AFTER = (
     Law("cancel_summands", cancelled_sum, "summands meet their negatives", SUM),
     Law("divide_sum", divided_sum, _DIVIDED, SUM),
     Law("factor_square", factored_square, "a number is taken from a square", SUM),
+    Law("factor_to_cancel", factored_sum, "a summand meets its negative inside a product", SUM),
     Law("read_square", perfect_square, "a square has been multiplied out", SUM),
     Law("gather_over_divisor", gathered_sum, "two quotients are taken from each other", SUM),
     Law("cross_products", crossed_sum, "two products of data are taken from each other", SUM),
@@ -310,7 +311,6 @@ AFTER = (
 BEFORE = (
     Law("divide_pair", divided_pair, _DIVIDED, SUM),
     Law("take_out_complement", shared_complement, "a complement is a factor of a summand beside it", SUM),
-    Law("factor_to_cancel", factored_sum, "a summand meets its negative inside a product", SUM),
 )
 """What is done before a row is looked for, and what after."""
 SIMPLIFICATIONS = (*AFTER, *BEFORE)
