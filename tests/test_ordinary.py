@@ -212,3 +212,20 @@ def test_one_entry_joined_to_itself_is_known_to_be_one(join):
     x = np.arange(6.0).reshape(3, 2)
     np.testing.assert_array_equal(rg.stabilize(twice)(x), twice(x))
     assert rg.stabilize(twice)(x).flags.writeable
+
+
+@pytest.mark.parametrize("axis", [-1, -2, (0, 1), (-2, -1), None])
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+def test_equal_exponentials_that_are_joined_count_each(axis: Any, strategy: Any):
+    """Σ(eˣ + mean eˣ) = 2·Σ eˣ over the axes of the mean: pieces with one exponent are two pieces."""
+    x = np.random.default_rng(0).normal(size=(3, 3, 3))
+
+    def share(x):
+        e = np.exp(x)
+        return e / np.sum(e + np.mean(e, axis=-2, keepdims=True), axis=axis, keepdims=True)
+
+    def total(x):
+        return np.log(np.sum(np.exp(x) + np.exp(x).sum(axis, keepdims=True), axis=axis))
+
+    for f in (share, total):
+        np.testing.assert_allclose(rg.stabilize(f, strategy=strategy, validate=False)(x), f(x), rtol=1e-13)
