@@ -23,7 +23,7 @@ from relgrad.ops.arguments import (
 )
 from relgrad.ops.axes import at_least
 from relgrad.ops.creation import stack_nested
-from relgrad.ops.gather import FULL
+from relgrad.ops.gather import FULL, WHOLE
 from relgrad.ops.indexing import getitem, select
 from relgrad.ops.shaping import Rearrangement
 from relgrad.ops.structure import broadcast_to, expand
@@ -70,6 +70,29 @@ class Concatenate(Op):
         if len(inputs) == 1:
             return strong(inputs[0])
         return super().make_node(*inputs)
+
+    def entries(self, node: Term, pattern: Sequence[Any]) -> Any:
+        """Return entries that are all of one operand as entries of that.
+
+        concatenate((a, b))[n + 1] = b[1] and concatenate((a, b))[n:] = b, where a has n entries
+        """
+        from relgrad.ops.casting import cast
+
+        start, chosen, n = 0, pattern[self.axis], node.type.shape[self.axis]
+        if n is None or chosen == WHOLE:
+            return None
+        positions = range(n)[slice(*chosen)] if type(chosen) is tuple else range(chosen, chosen + 1)
+        for part in node.rands:
+            extent = part.type.shape[self.axis]
+            if len(positions) and all(start <= i < start + extent for i in (positions[0], positions[-1])):
+                key: list[Any] = [slice(*p) if type(p) is tuple else p for p in pattern]
+                first, last, step = positions[0] - start, positions[-1] - start, positions.step
+                after = last + (1 if step > 0 else -1)
+                one = type(chosen) is not tuple
+                key[self.axis] = first if one else slice(first, None if after < 0 else after, step)
+                return as_term(cast(getitem(part, tuple(key)), node.type.dtype))
+            start += extent
+        return None
 
     def compute(self, *arrays: Any) -> Any:
         return np.concatenate(arrays, axis=self.axis)
