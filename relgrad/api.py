@@ -232,7 +232,7 @@ _SIGNS: dict[Any, Interval] = {positive: POSITIVE, nonnegative: NONNEGATIVE, neg
 
 
 def ranges_of(assume: Any) -> Ranges:
-    """Return the ranges that `assume=` says, by name or position; raises OptionError for what says none."""
+    """Return the ranges that `assume=` says, by name or position; raises AssumptionError for what says none."""
     assume = {} if assume is None else assume
     if not isinstance(assume, Mapping) or not all(isinstance(key, (str, int)) for key in assume):
         raise AssumptionError(

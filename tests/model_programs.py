@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from ordinary_programs import alarmed
 
 import relgrad as rg
 
@@ -354,10 +355,7 @@ def faults(
     f, numbers = p.function, np.random.default_rng(random.Random(f"direction {seed}").getrandbits(32))
     along = [_drawn(x, numbers) for x in p.args]
     argnums = tuple([i for i, d in enumerate(along) if d is not None])
-    with np.errstate(all="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        for alarm in (rg.WrongRewrite, rg.FailedRelation):
-            warnings.simplefilter("error", alarm)
+    with alarmed():
         plain = f(*copy.deepcopy(p.args))
         near = [f(*_moved(p.args, along, s * 1e-15)) for s in (1, -1)]
         if any(

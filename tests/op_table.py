@@ -306,7 +306,7 @@ KERNELS: dict[str, Row] = {
         """arctan_difference bose_difference cbrt_difference cosh_difference cos_difference exp_difference
         expit_difference leg log_difference log_quotient sech_squared_difference sin_difference sinh_difference
         itakura_saito kl_divergence log_cosh_difference ratio_minus_one
-        softplus_difference tan_difference xlogx_difference"""
+        softplus_difference tan_difference"""
     ),
     "boxcox": (lambda x, a: kernels.boxcox(x, a, x - 1), X, Y),
     "product_difference": (lambda x, y: kernels.product_difference(x, y, y + 1, x * y), X, Y),

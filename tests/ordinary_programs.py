@@ -13,6 +13,7 @@ from __future__ import annotations
 import random
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -197,6 +198,16 @@ def _used(lines: Sequence[str]) -> list[str]:
     return kept[::-1]
 
 
+@contextmanager
+def alarmed() -> Iterator[None]:
+    """Make errors of the warnings that a step is wrong or a relation raises; floating point does not warn."""
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        for alarm in (rg.WrongRewrite, rg.FailedRelation):
+            warnings.simplefilter("error", alarm)
+        yield
+
+
 def faults(
     p: Program,
     seed: Any,
@@ -212,10 +223,7 @@ def faults(
     numbers = np.random.default_rng(random.Random(f"direction {seed}").getrandbits(32))
     along = [numbers.normal(size=np.shape(x)) for x in p.arrays]
     argnums = tuple(range(len(p.arrays)))
-    with np.errstate(all="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        for alarm in (rg.WrongRewrite, rg.FailedRelation):
-            warnings.simplefilter("error", alarm)
+    with alarmed():
         wide = [np.asarray(x, np.longdouble) for x in p.arrays]
         plain, truth = f(*p.arrays), np.asarray(f(*wide))
         if not _agree(plain, truth, 1e-9):

@@ -22,7 +22,6 @@ from relgrad.calculus.laurent import NoSeries
 from relgrad.calculus.mended import Mended
 from relgrad.calculus.path import (
     EPS,
-    Endless,
     Exact,
     Path,
     Power,
@@ -126,7 +125,7 @@ class Line(NamedTuple):
 
     moved: Part
     base: Part | float
-    whole: bool
+    whole: bool = False
 
     def start(self, values: Mapping[Term, Any]) -> Any:
         """Return the value of what the argument comes near."""
@@ -195,15 +194,16 @@ class AlongLine(Mended):
 
     def compute(self, *arrays: Any) -> Any:
         plain, *values = arrays
-        body, arguments, line, start = self.approach
+        body, arguments, line, starts = self.approach
+        start = np.reshape(starts, np.shape(plain))
         at = dict(zip(arguments, values, strict=True))
-        found = near_line(body, at, line, np.reshape(start, np.shape(plain)))
+        found = near_line(body, at, line, start)
         if found is None:
             return plain
         value, error = found
         dtype = np.asarray(plain).dtype
         if self.precise and np.any(np.isfinite(error) & (error > FINE * np.finfo(dtype).eps * np.abs(value))):
-            twice, less = near_line(body, at, line, np.reshape(start, np.shape(plain)), doubled) or found
+            twice, less = near_line(body, at, line, start, doubled) or found
             value, error = np.where(less < error, (twice, less), (value, error))
         return np.where(_is_better(value, error, plain), value, plain).astype(dtype)
 
@@ -221,7 +221,7 @@ def path_along(
     if line.is_endless:
         part, size = np.frexp(np.asarray(moved.of(values), float))
         still = (number(moved.put(whole, 0.0), True), 0.0) if moved.size < whole.size else None
-        of[moved.leaf] = Endless((number(moved.put(np.zeros(whole.shape), part), True), 0.0), still)
+        of[moved.leaf] = Exact((number(moved.put(np.zeros(whole.shape), part), True), 0.0), still, start=-1)
         return Path(of, ORDER, number=number), number(np.ldexp(1.0, -size), True)
     x, base = (number(v, True) for v in (whole, line.met(values)))
     if line.whole:
@@ -326,11 +326,11 @@ def lines(roots: Sequence[Term]) -> Iterator[Line]:
     for x, terms in parts.items():
         zeros = [zero for node in nodes for t in terms for zero in zeros_of(node, t)]
         for zero in dict.fromkeys([0.0, *zeros]):
-            yield Line(x, zero, False)
-        yield Line(x, INFINITY, False)
+            yield Line(x, zero)
+        yield Line(x, INFINITY)
     for x, y in permutations(parts, 2):
         if y.shape == x.shape and y.leaf.type.dtype == x.leaf.type.dtype and not x.meets(y):
-            yield Line(x, y, False)
+            yield Line(x, y)
 
 
 def _parts(nodes: Sequence[Term]) -> dict[Part, list[Term]]:

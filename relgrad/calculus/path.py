@@ -196,29 +196,18 @@ class Power:
 
 
 class Exact(Power):
-    """A polynomial: a leaf, or what does not depend on t."""
+    """A polynomial, from a power on: a leaf, m/t + c of one near infinity, or what does not depend on t."""
 
-    def __init__(self, *coefficients: Coefficient | None):
-        super().__init__()
+    def __init__(self, *coefficients: Coefficient | None, start: int = 0):
+        super().__init__(start)
         self.known = [*coefficients]
 
     def at(self, k: int) -> Coefficient | None:
-        return self.known[k] if 0 <= k < len(self.known) else None
+        return self.known[k - self.start] if 0 <= k - self.start < len(self.known) else None
 
     @property
     def fixed(self) -> bool:
-        return len(self.known) == 1
-
-    def next(self, k: int) -> None:
-        return None
-
-
-class Endless(Power):
-    """m/t + c: a leaf near infinity, beside entries that stay where they are."""
-
-    def __init__(self, pole: Coefficient, rest: Coefficient | None):
-        super().__init__(-1)
-        self.known = [pole, rest]
+        return len(self.known) == 1 and not self.start
 
     def next(self, k: int) -> None:
         return None
@@ -294,7 +283,7 @@ def _convolved(a: Power, b: Power, k: int, first: int, times: Any) -> Coefficien
     if isinstance(a, Exact):
         last = min(last, a.start + len(a.known) - 1)
     if isinstance(b, Exact):
-        first = max(first, k - len(b.known) + 1)
+        first = max(first, k - b.start - len(b.known) + 1)
     spent = 0
     ours, theirs = a.known, b.known
     for i in range(first, last + 1):
@@ -738,12 +727,16 @@ def _exponent(op: Any, operands: Sequence[Power]) -> Fraction | None:
     """Return p where an op is xᵖ, for a number p."""
     if op in (sqrt, cbrt):
         return Fraction(1, 2 if op is sqrt else 3)
-    if op not in (power, float_power) or not operands[1].fixed:
-        return None
-    c = operands[1].at(0)
+    p = _number(operands[1]) if op in (power, float_power) and operands[1].fixed else None
+    return None if p is None else Fraction(p)
+
+
+def _number(x: Power) -> float | None:
+    """Return the finite number that all entries of a fixed series are, if it is exact."""
+    c = x.at(0)
     found = np.unique(0.0 if c is None else in_floats(c[0]))
     exact = found.size == 1 and np.isfinite(found[0]) and not (c and np.any(error_of(c)))
-    return Fraction(float(found[0])) if exact else None
+    return float(found[0]) if exact else None
 
 
 def _vanishes_or_ends(x: Power) -> bool:
@@ -753,10 +746,8 @@ def _vanishes_or_ends(x: Power) -> bool:
 
 def _whole(x: Power) -> int | None:
     """Return the whole number that a series is, if it is a small one."""
-    c = x.at(0)
-    n = np.unique(0.0 if c is None else in_floats(c[0]))
-    exact = c is None or not np.any(error_of(c))
-    return int(n[0]) if exact and n.size == 1 and n[0] == np.rint(n[0]) and abs(n[0]) <= WHOLE else None
+    n = _number(x)
+    return int(n) if n is not None and n == np.rint(n) and abs(n) <= WHOLE else None
 
 
 def _spread(x: Power, like: Term) -> Power:

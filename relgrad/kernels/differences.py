@@ -43,7 +43,6 @@ __all__ = [
     "sinh_difference",
     "softplus_difference",
     "tan_difference",
-    "xlogx_difference",
 ]
 
 
@@ -188,15 +187,6 @@ def log_difference(x: Any, y: Any, d: Any) -> Any:
     """
     x, y, d = floats(x, y, d)
     return np.where(y < 0, np.nan, log_quotient(x, y, d)).astype(x.dtype)[()]
-
-
-@kernel
-def xlogx_difference(x: Any, y: Any, d: Any) -> Any:
-    """x·log x − y·log y = d·log x + y·(log x − log y), where d = x − y; 0·log 0 is 0."""
-    x, y, d = floats(x, y, d)
-    far = np.where(x == 0, 0, x * np.log(x)) - np.where(y == 0, 0, y * np.log(y))
-    near = d * np.log(x) + y * np.log1p(d / y)
-    return np.where((np.abs(d) <= y / 2) & (x > 0), near, far)[()]
 
 
 @kernel

@@ -19,7 +19,7 @@ from typing import Any, cast
 import kanren.core as core
 from unification import unify
 
-from relgrad.logic.conditions import Goal
+from relgrad.logic.conditions import Goal, finding
 from relgrad.logic.index import Index, compile_pattern
 from relgrad.logic.match import match
 from relgrad.logic.rewrite import rewrites
@@ -306,6 +306,22 @@ lany: Callable[..., Goal] = cast(Any, core.lany)
 ifa: Callable[[Goal, Goal], Goal] = cast(Any, core.ifa)
 fail: Goal = cast(Any, core.fail)
 """kanren's own combinators, on states as mappings."""
+
+
+def computedo(
+    function: Callable[[Term], Any], x: Any, y: Any, needs: Callable[[Term], bool] | None = None
+) -> Goal:
+    """Construct a goal stating that y is what a function makes of the term x, if that is anything; x is given.
+
+    `needs` is as for `finding`.
+    """
+
+    def computed_goal(s: State) -> Iterator[State]:
+        u, v = (reify_term(_bare(t), s) for t in (x, y))
+        if is_term(u) and u.ground and (found := function(u)) is not None:
+            yield from match(v, found, s)
+
+    return finding(computed_goal, x, y, needs)
 
 
 def in_turn(streams: Iterable[Iterator[Any]]) -> Iterator[Any]:

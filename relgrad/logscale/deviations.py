@@ -8,14 +8,12 @@ side cancels; the right side does not if c is near the x that count.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from relgrad.logic.build import build_product, build_sum, fit
-from relgrad.logic.conditions import Goal, finding, is_constant_along
+from relgrad.logic.conditions import Goal, is_constant_along
+from relgrad.logic.goals import computedo
 from relgrad.logic.group import ProductView, SumView, multiplied
-from relgrad.logic.match import match
-from relgrad.logic.unify import State, reify_term
 from relgrad.logic.view import product_of, sum_of
 from relgrad.ops.deviation import Deviation, LogSoftmaxPullback, SoftmaxPullback
 from relgrad.ops.reduction import Sum
@@ -125,12 +123,4 @@ def _against(t: Any, weights: Any) -> ProductView:
 
 def centredo(x: Any, y: Any) -> Goal:
     """Construct a goal stating that y is the sum x, with what is summed against a factor of sum zero centred."""
-
-    def centred_goal(s: State) -> Iterator[State]:
-        u, v = (reify_term(getattr(t, "term", t), s) for t in (x, y))
-        if is_term(u) and u.ground:
-            found = centred(u)
-            if found is not None:
-                yield from match(v, found, s)
-
-    return finding(centred_goal, x, y, _mentions_balance)
+    return computedo(centred, x, y, _mentions_balance)

@@ -19,6 +19,7 @@ from quicktions import Fraction
 from relgrad.bounds import range_of
 from relgrad.logic.build import build_product, build_sum, fitted
 from relgrad.logic.conditions import Goal, finding
+from relgrad.logic.goals import computedo
 from relgrad.logic.group import Number, ProductView, SumView, added
 from relgrad.logic.match import match
 from relgrad.logic.unify import State, reify_term
@@ -150,12 +151,4 @@ def _log(base: Any) -> _Log | None:
 
 def product_logarithmo(x: Any, y: Any) -> Goal:
     """Construct a goal stating that y is the logarithm of a product x, factor by factor."""
-
-    def product_log_goal(s: State) -> Iterator[State]:
-        u, v = (reify_term(getattr(t, "term", t), s) for t in (x, y))
-        if is_term(u) and u.ground:
-            found = fitted(logarithm_by_factors(u), u)
-            if found is not None:
-                yield from match(v, found, s)
-
-    return finding(product_log_goal, x, y)
+    return computedo(lambda u: fitted(logarithm_by_factors(u), u), x, y)

@@ -18,12 +18,11 @@ from quicktions import Fraction
 
 from relgrad.bounds import range_of
 from relgrad.logic.build import build_product, build_sum, fit, fitted
-from relgrad.logic.conditions import Goal, finding
+from relgrad.logic.conditions import Goal
+from relgrad.logic.goals import computedo
 from relgrad.logic.group import Number, ProductView, added, multiplied, quotient, whole
-from relgrad.logic.match import match
 from relgrad.logic.parts import dtype_of, without
 from relgrad.logic.rewrite import chain_of, commutes, fits, pushed, raised, scopes, selected, selections_in
-from relgrad.logic.unify import State, reify_term
 from relgrad.logic.view import product_of, sum_of, summand
 from relgrad.logscale.domain import (
     Joined,
@@ -102,15 +101,7 @@ def normalized_product(t: Term) -> Any:
 
 def normalizedo(x: Any, y: Any) -> Goal:
     """Construct a goal stating that y is x, with an exponential over a sum of exponentials made one op."""
-
-    def normalized_goal(s: State) -> Iterator[State]:
-        u, v = (reify_term(getattr(t, "term", t), s) for t in (x, y))
-        if is_term(u) and u.ground:
-            found = normalized_product(u)
-            if found is not None:
-                yield from match(v, found, s)
-
-    return finding(normalized_goal, x, y, _may_be_normalized)
+    return computedo(normalized_product, x, y, _may_be_normalized)
 
 
 def _may_be_normalized(t: Term) -> bool:

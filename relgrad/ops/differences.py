@@ -49,7 +49,6 @@ __all__ = [
     "sinh_difference",
     "softplus_difference",
     "tan_difference",
-    "xlogx_difference",
 ]
 
 
@@ -133,16 +132,6 @@ log_quotient = elementwise(
     ball=lambda x, y, d: (1 + d / y).log(),
     meaning=lambda x, y, d: np.log(x / y),
 )
-xlogx_difference = elementwise(
-    "xlogx_difference",
-    kernels.xlogx_difference,
-    lambda g, out, x, y, d: g * np.log(x) + g,
-    lambda g, out, x, y, d: -(g * np.log(y) + g),
-    None,
-    kernel=True,
-    ball=lambda x, y, d: _xlogx(y + d) - _xlogx(y),
-    meaning=lambda x, y, d: x * np.log(x) - y * np.log(y),
-)
 product_difference = elementwise(
     "product_difference",
     kernels.product_difference,
@@ -207,10 +196,6 @@ boxcox = elementwise(
 )
 
 
-def _xlogx(x: Any) -> Any:
-    return x if x.is_zero() else x * x.log()
-
-
 def _boxcox_slope(x: Any, a: Any, d: Any) -> Any:
     """Return the derivative of (xᵃ − 1)/a along a: 1/a² where x is 0."""
     vanishes = np.logical_and(x == 0, a > 0)
@@ -219,7 +204,7 @@ def _boxcox_slope(x: Any, a: Any, d: Any) -> Any:
     return np.where(vanishes, at_zero, np.square(log) * exprel_n(a * log, 1))
 
 
-for _op in (log_quotient, xlogx_difference, kl_divergence, ratio_minus_one, itakura_saito):
+for _op in (log_quotient, kl_divergence, ratio_minus_one, itakura_saito):
     _op.distance = 0, 1, 2
 
 
