@@ -441,7 +441,7 @@ def _agree(value: Any, truth: Any, tolerance: float) -> bool:
     if a.shape != b.shape or a.dtype != b.dtype:
         return False
     scale = np.max(np.abs(b), initial=0) if b.dtype.kind == "f" else 0
-    return bool(np.allclose(a, b, rtol=tolerance, atol=tolerance * scale, equal_nan=True))
+    return bool(np.allclose(a, b, rtol=tolerance, atol=tolerance * scale + 1e-14, equal_nan=True))
 
 
 def _slopes(
