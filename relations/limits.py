@@ -8,8 +8,6 @@ from relgrad.ops import (
     log_difference,
     log_quotient,
     logrel_n,
-    xlog1py,
-    xlogy,
 )
 from relgrad.relation import additive, relation
 
@@ -24,14 +22,6 @@ def difference_of_logarithms(x, y):
 def difference_of_log1p_and_logarithm(x, y):
     """The difference of two logarithms, one of them of one plus something."""
     return np.log1p(x) - np.log(y), log_difference(1 + x, y, x - (y - 1))
-
-
-@relation(source="Hamming, NMSE (1973), example 3.8")
-def difference_of_entropies_near_one(x, y):
-    """The difference of two terms x·log x, one of them of one plus something."""
-    distance = x - (y - 1)
-    difference = distance * np.log1p(x) + y * log_difference(1 + x, y, distance)
-    return xlog1py(1 + x, x) - xlogy(y, y), np.where(y == 0, xlog1py(1 + x, x), difference)
 
 
 @relation(source="Higham, Accuracy and Stability of Numerical Algorithms (2002), problem 1.5")

@@ -54,7 +54,7 @@ def weighted_products_times_weight(x, y, w, axis):
     about = np.sum(products, axis=axis, keepdims=True)
     return (
         weight * np.sum(w * x * y, axis=axis, keepdims=True) - one * other,
-        np.where(weight == 0, -one * other, weight * about),
+        np.where(weight == 0, np.sum(w * (weight * x - one) * y, axis=axis, keepdims=True), weight * about),
         same_shape(x, w),
         same_shape(y, w),
         varying_along(x, axis),

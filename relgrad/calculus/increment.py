@@ -18,6 +18,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from relgrad.calculus.change import change_of
+from relgrad.calculus.laurent import meaning_of
 from relgrad.logic.build import build_product, build_sum, fit, fitted
 from relgrad.logic.group import Number, ProductView, SumView, added, multiplied
 from relgrad.logic.parts import dtype_of
@@ -191,9 +192,16 @@ def alike(view: SumView) -> dict[Any, list[tuple[Term, Number]]]:
     found: dict[Any, list[tuple[Term, Number]]] = {}
     for part, k in view.terms.items():
         if is_term(part) and part.ground and part.type.differentiable:
-            found.setdefault(_likeness(part), []).append((part, k))
-            found.setdefault(part.op, []).append((part, k))
+            for kind in dict.fromkeys([_likeness(part), part.op, *[m.op for m in _meanings(part)]]):
+                found.setdefault(kind, []).append((part, k))
     return found
+
+
+def _meanings(t: Term) -> Iterator[Term]:
+    """Yield what a function is by definition, and what that is: xlog1py(x, y) ⟶ xlogy(x, 1 + y) ⟶ x·log(1 + y)."""
+    while t.rands and t.op.elementwise and meaning_of(t.op, len(t.rands)) is not None:
+        t = as_term(t.op.meaning(*map(Tracer, t.rands)))
+        yield t
 
 
 def _likeness(t: Term) -> Any:
@@ -272,7 +280,12 @@ class Search:
 
     def of_summands(self, x: Term, y: Term) -> Distance | None:
         """x − y of two products: the factors that they share, times Σᵢ y₁…yᵢ₋₁·(xᵢ − yᵢ)·xᵢ₊₁…xₙ."""
-        return self._of_products(x, y) or self._of_applications(x, y)
+        return self._of_products(x, y) or self._of_applications(x, y) or self._of_meanings(x, y)
+
+    def _of_meanings(self, x: Term, y: Term) -> Distance | None:
+        """The same of functions of two names that are one by definition: xlog1py(1 + x, x) − xlogy(x, x)."""
+        pair = next(((a, b) for a in (x, *_meanings(x)) for b in (y, *_meanings(y)) if a.op is b.op), None)
+        return None if pair in (None, (x, y)) else self._of_applications(*pair)
 
     def _of_products(self, x: Term, y: Term) -> Distance | None:
         ours, theirs = product_of(x), product_of(y)

@@ -15,10 +15,14 @@ import scipy.special
 from relgrad import kernels
 from relgrad.contract import Laws
 from relgrad.implementations import implements
+from relgrad.op import as_term, is_constant
+from relgrad.ops.arithmetic import divide, multiply
 from relgrad.ops.elementwise import elementwise
+from relgrad.ops.exponential import log, log1p
 from relgrad.ops.families import (
     exprel_n,
 )
+from relgrad.symbolic import Symbolic
 from relgrad.types import NONNEGATIVE, POSITIVE, REAL, UNIT, Interval
 
 __all__ = [
@@ -176,6 +180,23 @@ log_sinhc = elementwise(
     kernel=True,
 )
 
+
+def _by_number(f: Any) -> Any:
+    """Return number·f(y) for a function that is 0 where its first operand is: xlogy(2, y) = 2·log(y)."""
+
+    def product(x: Any, y: Any) -> Any:
+        return multiply(x, f(y)) if is_constant(x) and np.all(x.op.value != 0) else None
+
+    return product
+
+
+def _over(g: Any, x: Any, *ys: Any) -> Any:
+    """g·x/y, which is g where x is y: (x·log x)′ = log x + 1. All `ys` are y."""
+    if isinstance(x, Symbolic) and any(as_term(x) is as_term(y) for y in ys):
+        return g
+    return xdivy(g * x, ys[0])
+
+
 # 0·log 0 is 0 in xlogy, and the derivatives keep that up: a zero cotangent or factor makes zero.
 xdivy = elementwise(
     "xdivy",
@@ -184,6 +205,7 @@ xdivy = elementwise(
     lambda g, out, x, y: -xdivy(g * out, y),
     laws=Laws(linear=(0,)),
     ball=lambda x, y: x if x.is_zero() else x / y,
+    exactly=lambda x, y: divide(x, y) if is_constant(x) and np.all(x.op.value != 0) else None,
     kernel=True,
     meaning=lambda x, y: x / y,
     zero_log=lambda x, y: np.logical_and(x == 0, y == 0),
@@ -193,10 +215,11 @@ xlogy = elementwise(
     "xlogy",
     kernels.xlogy,
     lambda g, out, x, y: xlogy(g, y),
-    lambda g, out, x, y: xdivy(g * x, y),
+    lambda g, out, x, y: _over(g, x, y),
     kernel=True,
     laws=Laws(linear=(0,)),
     ball=_ball_xlogy,
+    exactly=_by_number(log),
     outside=lambda x, y: np.logical_and(x != 0, y < 0),
     strict=True,
     meaning=lambda x, y: x * np.log(y),
@@ -209,13 +232,14 @@ xlog1py = elementwise(
     "xlog1py",
     kernels.xlog1py,
     lambda g, out, x, y: xlog1py(g, y),
-    lambda g, out, x, y: xdivy(g * x, 1 + y),
+    lambda g, out, x, y: _over(g, x, 1 + y, y + 1),
     kernel=True,
     laws=Laws(linear=(0,)),
+    exactly=_by_number(log1p),
     ball=lambda x, y: x if x.is_zero() else x * y.log1p(),
     outside=lambda x, y: np.logical_and(x != 0, y < -1),
     strict=True,
-    meaning=lambda x, y: x * np.log1p(y),
+    meaning=lambda x, y: xlogy(x, 1 + y),
     zero_log=lambda x, y: np.logical_and(x == 0, y == -1),
     zero_first=True,
 )
