@@ -218,6 +218,14 @@ sech_squared = Elementwise(
     log=lambda x: -2.0 * log_cosh(x),
 )
 sech_squared.imports = ("expit",)
+
+
+def _log_tanh(x: Any) -> Any:
+    """log|tanh x| = log(1 − e^−2|x|) − log(1 + e^−2|x|), with the derivative from the right where x is 0."""
+    z = np.where(x < 0, 2.0 * x, -2.0 * x)
+    return kernels.log1mexp(z) - kernels.softplus(z)
+
+
 tanh = elementwise(
     "tanh",
     np.tanh,
@@ -225,6 +233,7 @@ tanh = elementwise(
     laws=Laws(inverse="arctanh", monotone=1, parity=-1),
     range=increasing(np.tanh, _BELOW_ONE_IN_SIZE),
     ball=lambda x: x.tanh(),
+    log=_log_tanh,
     elementary=True,
     word="hyperbolic_tangent",
 )
