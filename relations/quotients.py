@@ -3,11 +3,8 @@
 import numpy as np
 
 from relgrad.ops import (
-    cos_difference,
     cosc_n,
-    sin_difference,
     sinc_n,
-    tan_difference,
     versin,
 )
 from relgrad.relation import relation
@@ -30,21 +27,3 @@ def versine_of_length_over_its_square(x, axis):
     """(1 - cos r)/r², where r is the length of a vector."""
     r = np.linalg.norm(x, axis=axis, keepdims=True)
     return versin(r) / np.sum(x * x, axis=axis, keepdims=True), cosc_n(r, 0)
-
-
-@relation(source="NIST DLMF 4.21.7")
-def difference_quotient_of_sine(x, y, z):
-    """The difference quotient of a sine."""
-    return sin_difference(x, y, z) / z, np.cos(y + z / 2) * sinc_n(z / 2, 0)
-
-
-@relation(source="NIST DLMF 4.21.9")
-def difference_quotient_of_cosine(x, y, z):
-    """The difference quotient of a cosine."""
-    return cos_difference(x, y, z) / z, -np.sin(y + z / 2) * sinc_n(z / 2, 0)
-
-
-@relation(source="NIST DLMF 4.21.10")
-def difference_quotient_of_tangent(x, y, z):
-    """The difference quotient of a tangent."""
-    return tan_difference(x, y, z) / z, sinc_n(z, 0) / (np.cos(y + z) * np.cos(y))

@@ -189,19 +189,19 @@ def log_difference(x: Any, y: Any, d: Any) -> Any:
     return np.where(y < 0, np.nan, log_quotient(x, y, d)).astype(x.dtype)[()]
 
 
-def _middle(x: Any, y: Any) -> tuple[Any, Any]:
-    """(x + y)/2 and what its rounding leaves, of which large angles are made (Knuth's sum)."""
-    a, b = x / 2, y / 2
-    middle = a + b
-    part = middle - a
-    return middle, (a - (middle - part)) + (b - part)
+def _middle(y: Any, d: Any) -> tuple[Any, Any]:
+    """y + d/2 and what its rounding leaves, of which large angles are made (Knuth's sum)."""
+    half = d / 2
+    middle = y + half
+    part = middle - y
+    return middle, (y - (middle - part)) + (half - part)
 
 
 @kernel
 def sin_difference(x: Any, y: Any, d: Any) -> Any:
     """sin x − sin y = 2·cos((x + y)/2)·sin(d/2), where d = x − y."""
     x, y, d = floats(x, y, d)
-    middle, rest = _middle(x, y)
+    middle, rest = _middle(y, d)
     near = 2 * (np.cos(middle) * np.cos(rest) - np.sin(middle) * np.sin(rest)) * np.sin(d / 2)
     return np.where(np.abs(d) <= 1, near, np.sin(x) - np.sin(y))[()]
 
@@ -210,7 +210,7 @@ def sin_difference(x: Any, y: Any, d: Any) -> Any:
 def cos_difference(x: Any, y: Any, d: Any) -> Any:
     """cos x − cos y = −2·sin((x + y)/2)·sin(d/2), where d = x − y."""
     x, y, d = floats(x, y, d)
-    middle, rest = _middle(x, y)
+    middle, rest = _middle(y, d)
     near = -2 * (np.sin(middle) * np.cos(rest) + np.cos(middle) * np.sin(rest)) * np.sin(d / 2)
     return np.where(np.abs(d) <= 1, near, np.cos(x) - np.cos(y))[()]
 

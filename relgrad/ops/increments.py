@@ -91,6 +91,7 @@ class Increment(Elementwise):
             called=kernel is None,
         )
         self.distance = 0, 1, of.arity + 1
+        self.by_kernel = kernel is not None
 
     def with_props(self, props: Any) -> Any:
         return self if tuple(props) == self._props() else type(self)(*props)
@@ -226,11 +227,31 @@ class MeanSlope(Increment):
     def _exact(self, x: Any, y: Any, *rest: Any) -> Any:
         return super()._exact(x, y, *rest) / rest[-1]
 
+    def _computed(self, *operands: Any) -> Any:
+        known = difference_of(self.of, self.position)
+        if known is None or not known.by_kernel:
+            return super()._computed(*operands)
+        with np.errstate(all="ignore"):
+            x, y, *others, d = np.broadcast_arrays(*floats(*operands))
+            change = np.asarray(known.compute(x, y, *others, d))
+            value = np.asarray(change / d)
+            # A change that leaves the range below is that of a small distance.
+            small = (np.abs(change) < RANGE) & (np.abs(d) < 1)
+            if small.any():
+                value[small] = self._mean_slope(
+                    *[z[small] for z in (y, d)], [z[small] for z in others], [(0.5, 1)]
+                )
+            return value[()]
+
     def _far(self, plain: Any, d: Any) -> Any:
         return plain / d
 
     def _near(self, mean: Any, d: Any) -> Any:
         return mean
+
+
+RANGE = 2.0**-960
+"""Numbers below are so near the end of the range that what they are computed of may have lost digits."""
 
 
 class Telescope(Elementwise):
