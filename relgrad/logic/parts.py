@@ -186,10 +186,10 @@ def _shares(e: Number, k: Number) -> list[Number]:
 
 
 def _rooted(t: ProductView, k: Number) -> ProductView | None:
-    """Return t^(1/k) where that is a product of whole powers, and no factor would turn into its inverse.
+    """Return t^(1/k) where that is a product of whole powers: y² is 1/x² for y = 1/x, and sin²x/x² for y = sin(x)/x.
 
-    1/x is found where something is divided by, not made of what is not; and no root is taken, whose sign and
-    domain would have to be known.
+    A divisor is found where something is divided by, not made of what is not, as x = 1/y for y = 1/x; and no root is
+    taken, whose sign and domain would have to be known.
     """
     if k == 1:
         return t
@@ -199,7 +199,7 @@ def _rooted(t: ProductView, k: Number) -> ProductView | None:
     if k.denominator != 1 and any(e.denominator != k.denominator for e in t.factors.values()):
         return None
     exponents = {b: quotient(e, k) for b, e in t.factors.items()}
-    if any(e < 0 or (isinstance(e, Fraction) and abs(k) != 1) for e in exponents.values()):
+    if any((e < 0 and k < 0) or (isinstance(e, Fraction) and abs(k) != 1) for e in exponents.values()):
         return None
     return ProductView(coefficient, exponents)
 
