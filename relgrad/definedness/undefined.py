@@ -22,7 +22,7 @@ from relgrad.leaf import Input
 from relgrad.op import Constant, Project, as_term, constant, is_constant
 from relgrad.ops.arithmetic import absolute, add, divide, multiply, negative, positive, subtract
 from relgrad.ops.casting import Cast
-from relgrad.ops.comparison import isfinite, isinf, logical_and, logical_not
+from relgrad.ops.comparison import isfinite, isinf, logical_and, logical_not, logical_or
 from relgrad.ops.comparison import isnan as isnan_
 from relgrad.ops.elementwise import Elementwise
 from relgrad.ops.gather import AddAlong, Scatter
@@ -225,8 +225,25 @@ class _Masks:
         return nan_where.make_node(mask, ones_like(x) if ones else x)
 
 
+MANY = 16
+"""A disjunction of more masks is one of disjunctions."""
+
+
 def _either(masks: Sequence[Term]) -> Term | None:
+    """Return where one of some masks is true, each of which is asked once: (a ∨ b) ∨ a = a ∨ b."""
     found: Term | None = None
-    for mask in dict.fromkeys(masks):
+    for mask in _alternatives(masks):
         found = mask if found is None else as_term(np.logical_or(Tracer(found), Tracer(mask)))
     return found
+
+
+def _alternatives(masks: Sequence[Term]) -> list[Term]:
+    """Return what disjunctions are made of, in order, or the disjunctions themselves if that is too much."""
+    found, pending = dict[Term, None](), list(masks)[::-1]
+    while pending and len(found) < MANY:
+        mask = pending.pop()
+        if mask.op is logical_or and mask not in found:
+            pending.extend(mask.rands[::-1])
+        else:
+            found[mask] = None
+    return list(dict.fromkeys(masks)) if pending else list(found)
