@@ -163,7 +163,7 @@ STYLE = (
     "color:inherit;border:0;border-bottom:1px solid var(--relgrad-line);overflow-wrap:normal}"
     ".relgrad .number{text-align:right;font-variant-numeric:tabular-nums}"
     ".relgrad dl{display:grid;grid-template-columns:max-content minmax(0,1fr);gap:.1em 1em;margin:.3em 0}"
-    ".relgrad dt{font-weight:600}.relgrad dd{margin:0}"
+    ".relgrad dt{font-weight:600}.relgrad dt,.relgrad dd{float:none;width:auto;margin:0}"
     ".relgrad .note{opacity:.85}"
     ".relgrad summary{cursor:pointer}"
     ".relgrad .mark{text-decoration-thickness:.1em;text-underline-offset:.2em}"
