@@ -34,12 +34,21 @@ def test_who_reads_no_further_hears_no_complaint():
     assert process.wait(60) == 141
 
 
+def _hears_interrupts() -> None:
+    """Undo what a shell does to its jobs in the background."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @pytest.mark.skipif(os.name != "posix", reason="signals are sent as terminals do")
 def test_an_interrupt_ends_a_command_without_a_traceback(tmp_path):
     path = tmp_path / "slow.py"
     path.write_text("import time\nprint('ready', flush=True)\ntime.sleep(60)\n")
     process = subprocess.Popen(
-        [*COMMAND, "lint", f"{path}:f"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*COMMAND, "lint", f"{path}:f"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=_hears_interrupts,
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
