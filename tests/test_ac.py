@@ -121,6 +121,9 @@ def test_a_sum_of_variables_takes_the_summands_in_every_way_none_empty(order, si
         (square(a), multiply(square(x), y), (a,), []),  # y may be negative
         (square(a), y, (a,), []),
         (square(a), square(square(x)), (a,), [(4.0,)]),
+        (square(a), divide(constant(1.0), multiply(x, x)), (a,), [(0.5,)]),
+        (square(a), divide(square(x), multiply(y, y)), (a,), [(2 / 3,)]),
+        (reciprocal(square(a)), square(x), (a,), []),
         (multiply(a, a), square(multiply(x, y)), (a,), [(6.0,)]),
         (multiply(square(a), y), multiply(multiply(x, y), x), (a,), [(2.0,)]),
         (sqrt(a), sqrt(x), (a,), [(2.0,)]),

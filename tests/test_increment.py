@@ -320,3 +320,42 @@ def test_a_quotient_by_a_distance_has_the_axes_of_its_place(op, of):
     at = {d: np.array([[0.3]]), x: np.arange(1.0, 7.0).reshape(2, 3)}
     whole, part = interpret([t, quotient], at)
     np.testing.assert_allclose(part * 0.3, whole, rtol=1e-15)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+@pytest.mark.parametrize("a", [0, 1, 2])
+def test_functions_of_two_names_have_increments_and_a_weight_of_zero_does_not_count(a, strategy):
+    def plain(x):
+        return (x + a + 1) * np.log(x + a + 1) - (x + a) * np.log(x + a)
+
+    def exact(x):
+        u = mp.mpf(x) + a
+        return (u + 1) * mp.log(u + 1) - (u * mp.log(u) if u else 0)
+
+    x = np.array([0.0, 1e-20, 0.5, 1e10, 1e100, 1e300])
+    slope = lambda x: mp.log1p(1 / (mp.mpf(x) + a)) if x or a else mp.inf
+    value, gradient = (
+        rg.stabilize(plain, strategy=strategy)(x),
+        rg.grad(lambda x: np.sum(plain(x)), strategy=strategy)(x),
+    )
+    with mp.workdps(700):
+        np.testing.assert_allclose(value, [float(exact(u)) for u in x], rtol=1e-15)
+        np.testing.assert_allclose(gradient, [float(slope(u)) for u in x], rtol=1e-15)
+
+
+@pytest.mark.parametrize("name", ["sin", "cos", "tan"])
+def test_differences_of_large_angles_are_no_worse_than_the_plain_ones(name):
+    rng, f = np.random.default_rng(0), getattr(np, name)
+    x = rng.uniform(-1, 1, 400) * 10.0 ** rng.uniform(-2, 9, 400)
+    y = np.where(rng.random(400) < 0.5, x + rng.normal(size=400), rng.permutation(x))
+    truth = [getattr(mp, name)(mp.mpf(u)) - getattr(mp, name)(mp.mpf(v)) for u, v in zip(x, y, strict=True)]
+    quotients = [t / (mp.mpf(u) - mp.mpf(v)) for t, u, v in zip(truth, x, y, strict=True)]
+    for g, exact in (
+        (lambda x, y: f(x) - f(y), truth),
+        (lambda x, y: (f(x) - f(y)) / (x - y), quotients),
+    ):
+        plain, ours = (
+            [ulps(v, t) for v, t in zip(h(x, y), exact, strict=True)] for h in (g, rg.stabilize(g))
+        )
+        assert np.all(np.array(ours) <= np.array(plain) + 8)

@@ -62,6 +62,19 @@ LOGS = {
 }
 
 
+TANGENTS = {
+    "log tanh": lambda m, x: m.log(m.tanh(x)),
+    "log(cosh/sinh)": lambda m, x: m.log(m.cosh(x) / m.sinh(x)),
+    "quotient of sums": lambda m, x: m.log((m.exp(x) + m.exp(-x)) / (m.exp(x) - m.exp(-x))),
+    "log(tanh²)": lambda m, x: m.log(m.tanh(x) ** 2),
+}
+
+
+@pytest.mark.parametrize("name", TANGENTS)
+def test_logarithms_of_what_is_nearly_one(name):
+    assert max(errors(TANGENTS[name], [1e-9, 0.3, 2.0, 30.0, 150.0])) <= 7
+
+
 @pytest.mark.parametrize("name", LOGS)
 def test_logarithms(name):
     assert max(errors(LOGS[name], [2.0, -30.0, 0.5, 400.0], orders=2)) <= 4
