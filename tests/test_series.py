@@ -436,3 +436,13 @@ def test_a_function_that_is_constant_has_the_shape_of_its_argument():
     t = as_term(np.ones((2, 3)))
     constant = as_term(2.0 * np.ones(()))
     assert series_module.applied(constant, x, t).type.shape == (2, 3)
+
+
+def test_a_formula_is_watched_far_from_the_point_of_its_series():
+    library = [row for row in rg.LIBRARY if row.name != "root_plus_what_it_is_near"]
+    x = np.array([-1e10, -1e5, -0.1, 1e-9, 0.5, 1e10])
+    arcsinh = rg.stabilize(lambda x: np.log(x + np.sqrt(x**2 + 1)), relations=library)
+    np.testing.assert_allclose(arcsinh(x), np.arcsinh(x), rtol=1e-15)
+    assert "near(" in arcsinh.source(x) and "cancels_at(" in arcsinh.source(x)
+    calm = rg.stabilize(lambda x: (np.exp(x) - 1 - x) / x**2)
+    assert "near(" in calm.source(x) and "cancels" not in calm.source(x)

@@ -18,7 +18,7 @@ import numpy as np
 
 from relgrad import kernels
 from relgrad.compile.extended import may_leave_range
-from relgrad.compile.guards import guards
+from relgrad.compile.guards import guards, watched
 from relgrad.compile.sink import sink_squeezes
 from relgrad.compile.source import Source, write_source
 from relgrad.schedule.fold import fold
@@ -97,6 +97,7 @@ def compile_program(
         options["imports"] = [*options.get("imports", ()), "from relgrad.trace.arguments import arrays"]
     inputs = dict(zip(traced.inputs, paths, strict=True))
     roots = sink_squeezes(fold_constants(roots) if folds else roots)
+    roots = watched(roots) if precise else roots
     extended = extended and may_leave_range(roots)
     options |= {"extended": extended, "outside": traced.outside, "guards": guards(roots) if precise else ()}
     source = write_source(name, taken, inputs, roots, results or traced.out_structure, **options)

@@ -28,16 +28,18 @@ are 0: a factor, a square, an exponential. A logarithm, a reciprocal or a root o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import Any
 
 import numpy as np
 
 from relgrad import kernels
 from relgrad.bounds import range_of, told
+from relgrad.calculus.series import Series, applied
 from relgrad.compile.literals import number
 from relgrad.compile.operands import supplied
 from relgrad.constancy import coincidence
+from relgrad.interpret import interpret
 from relgrad.kernels.doubled.matrices import ROWS
 from relgrad.leaf import Input
 from relgrad.op import Constant, Op, Project, as_term, constant, is_constant
@@ -57,7 +59,7 @@ from relgrad.ops.reduction import Reduction, Sum
 from relgrad.ops.selection import where
 from relgrad.ops.shaping import Transpose
 from relgrad.ops.softmax import Gibbs, LogSumExp, Softmax
-from relgrad.term import Term, kept, subterms, term
+from relgrad.term import Term, kept, rebuild, subterms, term
 from relgrad.trace.tracer import Tracer
 from relgrad.types import REAL, ArrayType, Interval, Type, array_type
 
@@ -129,6 +131,43 @@ def guards(roots: Sequence[Term]) -> list[Term]:
     if len(found) <= FEW:
         return found
     return [term(t.op.among(len(found) / FEW), *t.rands) for t in found]
+
+
+def watched(roots: Sequence[Term]) -> list[Term]:
+    """Return the roots with the formula of a series beside it where it may cancel far from the series' point, too.
+
+    near(x, …, f) ⟶ where(|x − p| < r, near(x, …, f), f(where(|x − p| < r, nan, x))), in which f is tested
+    """
+
+    def change(old: Term, rands: tuple[Any, ...]) -> Any:
+        new = old if rands == old.rands else old.op.make_node(*rands)
+        op = new.op
+        if not isinstance(op, Series) or not _cancels_far_from_its_point(op):
+            return new
+        (x,) = map(Tracer, new.rands)
+        near = np.abs(x - op.point) < op.terms.radius
+        formula = applied(op.body, op.argument, as_term(np.where(near, np.nan, x)))
+        return as_term(np.where(near, Tracer(new), Tracer(formula)))
+
+    return rebuild(roots, change)
+
+
+_SIZES = 10.0 ** np.arange(-8, 16.5, 0.25)
+
+
+@lru_cache(maxsize=1024)
+def _cancels_far_from_its_point(op: Series) -> bool:
+    """Whether a test of the formula trips at some distance of any size that is no smaller than the series' radius."""
+    sizes = _SIZES[op.terms.radius <= _SIZES]
+    x = op.point + np.concatenate([-sizes, sizes])
+    known = op.argument.op.range
+    tests = guards([op.body])
+    with np.errstate(all="ignore"):
+        return any(
+            bool(test)
+            for z in x[(x >= known.low) & (x <= known.high)]
+            for test in interpret(tests, {op.argument: z}, typed=False)
+        )
 
 
 def is_entrywise(roots: Sequence[Term]) -> bool:
