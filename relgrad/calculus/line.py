@@ -13,7 +13,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import islice, permutations
+from itertools import islice, permutations, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ from relgrad.calculus.laurent import NoSeries
 from relgrad.calculus.mended import Mended
 from relgrad.calculus.path import (
     EPS,
+    BranchPoint,
     Exact,
     Path,
     Power,
@@ -120,12 +121,14 @@ class Part(NamedTuple):
 class Line(NamedTuple):
     """An argument, and what it comes near: another argument, a number, or infinity.
 
-    Where `whole`, all its entries at once.
+    Where `whole`, all its entries at once. Where `squared`, series are of the root of the distance, which roots of what
+    vanishes there have: sinh(√k)/√k at k = t².
     """
 
     moved: Part
     base: Part | float
     whole: bool = False
+    squared: bool = False
 
     def start(self, values: Mapping[Term, Any]) -> Any:
         """Return the value of what the argument comes near."""
@@ -214,7 +217,7 @@ def path_along(
     """Return the path along a line, and how far it leads; `side` is where it is looked at from on the line itself.
 
     x = y + t·sign(x − y), t = |x − y|; where the argument moves as a whole, x = y + t·(x − y), t = 1;
-    x = m/t, t = 2⁻ᵉ, where it is near infinity and m·2ᵉ.
+    x = m/t, t = 2⁻ᵉ, where it is near infinity and m·2ᵉ; on a squared line, t² stands for t.
     """
     moved, whole = line.moved, np.asarray(values[line.moved.leaf])
     of: dict[Term, Power] = {leaf: Exact((number(value, True), 0.0)) for leaf, value in values.items()}
@@ -230,7 +233,11 @@ def path_along(
     delta = number(moved.of(values), True) - number(np.broadcast_to(line.start(values), moved.shape), True)
     signs = np.sign(in_floats(delta))
     signs = np.where(signs == 0, side, signs)
-    of[moved.leaf] = Exact((base, 0.0), (number(moved.put(np.zeros_like(whole), signs), True), 0.0))
+    first = number(moved.put(np.zeros_like(whole), signs), True), 0.0
+    if line.squared:
+        of[moved.leaf] = Exact((base, 0.0), None, first)
+        return Path(of, ORDER, number=number), np.sqrt(delta * signs)
+    of[moved.leaf] = Exact((base, 0.0), first)
     return Path(of, ORDER, number=number), delta * signs
 
 
@@ -252,7 +259,7 @@ def near_line(
     shrink = -math.log2(SPREAD * max(np.max(ratio[near]), TINY))
     terms = int(np.max(start)) + min(ORDER, math.ceil(DIGITS / shrink) + MORE)
 
-    def looked_at_from(side: float) -> tuple[Path, tuple[Any, Any]]:
+    def looked_at_from(side: float) -> Looked:
         path, far = path_along(values, line, side, number)
         far = far if line.whole else far * near
         found = _summed(path, body, line.spread(body, far), start, terms)
@@ -262,16 +269,38 @@ def near_line(
 
     with np.errstate(all="ignore"):
         try:
-            path, (total, error) = looked_at_from(1.0)
+            path, (total, error) = looked_at_from(1.0) if not line.squared else _either_side(looked_at_from)
             if not line.whole and np.any(near & (ratio == 0)) and (path.signs or path.has_roots):
                 if path.differs:
                     return None
-                # On the line itself, it must be the same from both sides.
-                _, (other, _) = looked_at_from(-1.0)
-                error = np.where(np.abs(total - other) <= error, error, np.inf)
+                if not line.squared:
+                    # On the line itself, it must be the same from both sides.
+                    _, (other, _) = looked_at_from(-1.0)
+                    error = np.where(np.abs(total - other) <= error, error, np.inf)
         except (NoSeries, RecursionError, Undecided):
             return None
     return total, error if line.whole else np.where(line.spread(body, near, True), error, np.inf)
+
+
+Looked = tuple[Path, tuple[Any, Any]]
+
+
+def _either_side(looked_at_from: Callable[[float], Looked]) -> Looked:
+    """Return what both sides of a line show alike where both are in the domain, and else what one of them shows."""
+    found: list[Looked] = []
+    for side in (1.0, -1.0):
+        try:
+            found.append(looked_at_from(side))
+        except NoSeries:
+            if side < 0 and not found:
+                raise
+    path, (total, error) = found[0]
+    for other_path, (other, less) in found[1:]:
+        path.differs |= other_path.differs
+        one, both = ~np.isfinite(total), np.isfinite(total) & np.isfinite(other)
+        total, error = np.where(one, other, total), np.where(one, less, error)
+        error = np.where(both & ~(np.abs(total - other) <= error), np.inf, error)
+    return path, (total, error)
 
 
 def _is_better(value: Any, error: Any, plain: Any) -> Any:
@@ -316,7 +345,8 @@ def _ratio(values: dict[Term, Any], line: Line) -> Any:
             return np.where(np.isfinite(x), max([1.0, *alike]) / np.abs(x), np.inf)
         size = size or max(alike, default=1.0) or 1.0
     gap = np.abs(x - base)
-    return np.asarray((np.max(gap, initial=0.0) if line.whole else gap) / (size or 1.0))
+    ratio = np.asarray((np.max(gap, initial=0.0) if line.whole else gap) / (size or 1.0))
+    return np.sqrt(ratio) if line.squared else ratio
 
 
 def lines(roots: Sequence[Term]) -> Iterator[Line]:
@@ -465,8 +495,9 @@ def along_lines(
                 unit = line.moved.size == 1 or followed(body, line.moved) is not None
                 if line.is_endless and not unit:
                     continue
-                there = line._replace(whole=not unit)
-                start = _start(body, new[i], arguments, there) if line.leaves.issubset(arguments) else None
+                if not line.leaves.issubset(arguments):
+                    continue
+                there, start = _start(body, new[i], arguments, line._replace(whole=not unit))
                 if start is not None:
                     done.add(both)
                     op = AlongLine(Approach(body, arguments, there, start), precise)
@@ -531,24 +562,26 @@ class _Trials:
 
         A necessary test, which costs a few evaluations.
         """
-        for at in RANGES:
+        for at, side in product(RANGES, (1.0, -1.0)):
             try:
                 with np.errstate(all="ignore"):
                     if at not in self._drawn:
                         self._drawn[at] = _drawn(self.leaves, at, 1)
                     on = _met(self._drawn[at], line)
-                    near = self._values(line, at, _moved(on, line, CLOSE, 2))
+                    near = self._values(line, at, _moved(on, line, side * CLOSE, 2))
                     if not all(np.isfinite(near[root]).all() for root in self.roots):
                         continue
                     suspects = self._still[line.moved.leaf, at].suspects
-                    if any(_shrinks(t, near) for t in suspects) and self._are_noisy(line, at, on, near):
+                    if any(_shrinks(t, near) for t in suspects) and self._are_noisy(line, at, on, near, side):
                         return True
                     if line.is_endless:
                         return False
                     values = self._values(line, at, on)
                     if all(_size(values[x] - near[x]) <= 0.02 * _size(near[x]) for x in self.roots):
                         return False
-                    once, twice = (self._values(line, at, _moved(on, line, d, 2)) for d in (FAR, 1.5 * FAR))
+                    once, twice = (
+                        self._values(line, at, _moved(on, line, side * d, 2)) for d in (FAR, 1.5 * FAR)
+                    )
                     return all(_size(once[x] - twice[x]) <= 0.02 * _size(once[x]) for x in self.roots)
             except (RelgradError, TypeError, ValueError, ArithmeticError, IndexError):
                 return False
@@ -580,10 +613,10 @@ class _Trials:
         return values
 
     def _are_noisy(
-        self, line: Line, at: tuple[float, float], on: dict[Term, Any], near: dict[Term, Any]
+        self, line: Line, at: tuple[float, float], on: dict[Term, Any], near: dict[Term, Any], side: float
     ) -> bool:
         """Whether fourth differences of values near a line are larger than those of a smooth function."""
-        further = [_moved(on, line, CLOSE * (1 + j * 2.0**-12), 2) for j in range(1, POINTS)]
+        further = [_moved(on, line, side * CLOSE * (1 + j * 2.0**-12), 2) for j in range(1, POINTS)]
         points = [near, *[self._values(line, at, values) for values in further]]
         for root in self.roots:
             values = np.stack([values[root] for values in points])
@@ -617,28 +650,37 @@ def _shrinks(node: Term, values: Mapping[Term, Any]) -> bool:
     return _size(values[node]) < 1e-3 * size
 
 
-def _start(body: Term, root: Term, arguments: Sequence[Term], line: Line) -> tuple[int, ...] | None:
-    """Return the powers of the first terms that do not vanish, where the root loses digits by those that do."""
-    for at in RANGES:
+def _start(
+    body: Term, root: Term, arguments: Sequence[Term], line: Line
+) -> tuple[Line, tuple[int, ...] | None]:
+    """Return the powers of the first terms that do not vanish, where the root loses digits by those that do.
+
+    They are those of the root of the distance, and the line is squared, where roots of it are taken.
+    """
+    tried = (FAR, CLOSE) if line.is_endless else (FAR, CLOSE, 0.0)
+    for at, side in product(RANGES, (1.0, -1.0)):
         starts = set[tuple[int, ...] | None]()
         loses = False
-        tried = (FAR, CLOSE) if line.is_endless else (FAR, CLOSE, 0.0)
         met = [_met(_drawn(arguments, at, seed), line) for seed in range(SAMPLES)]
-        if not all(_is_defined(body, _moved(v, line, NEAR, seed)) for seed, v in enumerate(met)):
+        if not all(_is_defined(body, _moved(v, line, side * NEAR, seed)) for seed, v in enumerate(met)):
             continue
         for seed, values in enumerate(met):
             try:
-                start = _first(body, _moved(values, line, NEAR, seed), line)
+                start = _first(body, _moved(values, line, side * NEAR, seed), line)
+            except BranchPoint:
+                if line.squared or line.whole or line.is_endless:
+                    return line, None
+                return _start(body, root, arguments, line._replace(squared=True))
             except (NoSeries, RelgradError, RecursionError, ValueError, IndexError, TypeError):
-                return None
+                return line, None
             starts.add(start if start is None else tuple(start.ravel().tolist()))
             if start is not None:
                 loses = loses or any(
-                    _loses(root, body, _moved(values, line, d, seed), line, start) for d in tried
+                    _loses(root, body, _moved(values, line, side * d, seed), line, start) for d in tried
                 )
         if starts != {None}:
-            return next(iter(starts)) if len(starts) == 1 and loses else None
-    return None
+            return line, next(iter(starts)) if len(starts) == 1 and loses else None
+    return line, None
 
 
 def _is_defined(t: Term, values: dict[Term, Any]) -> bool:

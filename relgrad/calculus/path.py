@@ -195,6 +195,10 @@ class Power:
         raise NotImplementedError
 
 
+class BranchPoint(NoSeries):
+    """A root of what vanishes with an odd power of t."""
+
+
 class Exact(Power):
     """A polynomial, from a power on: a leaf, m/t + c of one near infinity, or what does not depend on t."""
 
@@ -605,7 +609,7 @@ class Path:
         x, leading = _led(operands[0], self.most)
         by = x.start * p
         if by.denominator != 1 or not np.all(size(leading[0]) > 8 * error_of(leading)):
-            raise NoSeries(f"{node.op} has a branch point")
+            raise BranchPoint(f"{node.op} has a branch point")
         self.has_roots = True
         inner = self._kept(("moved", x, -x.start), lambda: _Moved(x, -x.start))
         return _Moved(self.apply(node, [inner, *operands[1:]]), int(by))
@@ -741,7 +745,8 @@ def _number(x: Power) -> float | None:
 
 def _vanishes_or_ends(x: Power) -> bool:
     """Whether a series has no number other than 0 at t = 0."""
-    return not x.fixed and (x.has_pole or x.at(0) is None)
+    c = None if x.fixed or x.has_pole else x.at(0)
+    return not x.fixed and (c is None or not (np.any(in_floats(c[0])) or np.any(error_of(c))))
 
 
 def _whole(x: Power) -> int | None:
