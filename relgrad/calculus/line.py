@@ -269,14 +269,13 @@ def near_line(
 
     with np.errstate(all="ignore"):
         try:
-            path, (total, error) = looked_at_from(1.0) if not line.squared else _either_side(looked_at_from)
-            if not line.whole and np.any(near & (ratio == 0)) and (path.signs or path.has_roots):
-                if path.differs:
-                    return None
-                if not line.squared:
-                    # On the line itself, it must be the same from both sides.
-                    _, (other, _) = looked_at_from(-1.0)
-                    error = np.where(np.abs(total - other) <= error, error, np.inf)
+            on_line = not line.whole and bool(np.any(near & (ratio == 0)))
+            both = on_line or line.squared
+            path, (total, error) = (
+                _from_both_sides(looked_at_from, line.squared) if both else looked_at_from(1.0)
+            )
+            if on_line and path.differs:
+                return None
         except (NoSeries, RecursionError, Undecided):
             return None
     return total, error if line.whole else np.where(line.spread(body, near, True), error, np.inf)
@@ -285,21 +284,25 @@ def near_line(
 Looked = tuple[Path, tuple[Any, Any]]
 
 
-def _either_side(looked_at_from: Callable[[float], Looked]) -> Looked:
-    """Return what both sides of a line show alike where both are in the domain, and else what one of them shows."""
+def _from_both_sides(looked_at_from: Callable[[float], Looked], one_will_do: bool) -> Looked:
+    """Return what a line shows from both sides alike, one of which may be outside of the domain if one will do.
+
+    On the line itself, a program decides as it does on one of them.
+    """
     found: list[Looked] = []
     for side in (1.0, -1.0):
         try:
             found.append(looked_at_from(side))
         except NoSeries:
-            if side < 0 and not found:
+            if not one_will_do or (side < 0 and not found):
                 raise
     path, (total, error) = found[0]
     for other_path, (other, less) in found[1:]:
-        path.differs |= other_path.differs
-        one, both = ~np.isfinite(total), np.isfinite(total) & np.isfinite(other)
-        total, error = np.where(one, other, total), np.where(one, less, error)
-        error = np.where(both & ~(np.abs(total - other) <= error), np.inf, error)
+        path.differs &= other_path.differs
+        lone = ~np.isfinite(total) & one_will_do
+        alike = np.abs(total - other) <= error
+        alike |= ~np.isfinite(other) & one_will_do
+        total, error = np.where(lone, other, total), np.where(lone, less, np.where(alike, error, np.inf))
     return path, (total, error)
 
 

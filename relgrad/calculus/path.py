@@ -517,7 +517,10 @@ class Path:
 
     def _term(self, node: Term, of: Mapping[Term, Power]) -> Power:
         if type(node.op) is Constant:
-            return self._kept(node, lambda: Exact((self.number(node.op.value, False), 0.0)))
+            value = node.op.value
+            return self._kept(
+                node, lambda: Exact((self.number(value, False), 0.0)) if np.any(value) else ZERO
+            )
         if not isinstance(node.type, ArrayType):
             raise NoSeries(f"{node.op} has several results")
         return self.apply(node, [of[rand] for rand in node.rands])
@@ -563,7 +566,11 @@ class Path:
             raise NoSeries(f"{op} is no function of a real number")
         if op is where:
             self.differs = self.differs or bool(np.any(_differs(operands[0])))
-            return _Chosen(self._value(operands[0], node.rands[0]), operands[1], operands[2])
+            chosen = self._value(operands[0], node.rands[0])
+            if np.all(chosen) or not np.any(chosen):  # what is not chosen may have no value
+                taken = operands[1] if np.all(chosen) else operands[2]
+                return taken if taken is ZERO else _spread(taken, node)
+            return _Chosen(chosen, operands[1], operands[2])
         if isinstance(op, (*_MOVES, Sum)) and (
             type(op) is BroadcastLike or all(x.fixed for x in operands[1:])
         ):
@@ -606,7 +613,10 @@ class Path:
 
         √(t²·w) = t·√w,    √(x² + x) at x = 1/t: √(t⁻²·(1 + t)) = t⁻¹·√(1 + t)
         """
-        x, leading = _led(operands[0], self.most)
+        x = operands[0]
+        while x.start <= self.most and (c := x.at(x.start)) is not None and vanishes(c):
+            x = _Shifted(x)
+        x, leading = _led(x, self.most)
         by = x.start * p
         if by.denominator != 1 or not np.all(size(leading[0]) > 8 * error_of(leading)):
             raise BranchPoint(f"{node.op} has a branch point")
@@ -745,8 +755,7 @@ def _number(x: Power) -> float | None:
 
 def _vanishes_or_ends(x: Power) -> bool:
     """Whether a series has no number other than 0 at t = 0."""
-    c = None if x.fixed or x.has_pole else x.at(0)
-    return not x.fixed and (c is None or not (np.any(in_floats(c[0])) or np.any(error_of(c))))
+    return not x.fixed and (x.has_pole or (c := x.at(0)) is None or vanishes(c))
 
 
 def _whole(x: Power) -> int | None:

@@ -6,11 +6,13 @@ exact, so each derivative has a series as good as the function's, and not one of
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from quicktions import Fraction
 
 from relgrad.calculus.fit import Terms, fitted, values
 from relgrad.calculus.laurent import Around, NoSeries
@@ -22,7 +24,9 @@ from relgrad.implementations import implements
 from relgrad.interpret import value_of
 from relgrad.kernels.near import near
 from relgrad.leaf import Input
+from relgrad.logic.group import number_of
 from relgrad.op import Constant, Op, as_term, constant
+from relgrad.ops.arithmetic import multiply, power, square
 from relgrad.ops.elementwise import Elementwise
 from relgrad.ops.structure import broadcast_like
 from relgrad.term import Term, rebuild, substitute, subterms, term
@@ -234,17 +238,31 @@ def candidates(body: Term, x: Term) -> list[float]:
 
 
 def zeros_of(node: Term, x: Term) -> list[float]:
-    """Return where a sum of the argument and a number vanishes, or a logarithm of the argument."""
+    """Return where a sum of a number and the argument, or its square, vanishes, or a logarithm of the argument.
+
+    x − 2 ⟶ 2;    1 − x² ⟶ 1, −1;    log x ⟶ 1
+    """
     function = getattr(node.op, "function", None)
     if function is np.log and node.rands[0] is x:
         return [1.0]
-    if function not in (np.add, np.subtract) or x not in node.rands:
+    if function not in (np.add, np.subtract):
         return []
-    (other,) = [rand for rand in node.rands if rand is not x] or [x]
-    if type(other.op) is not Constant or other.op.value.size != 1:
+    number, other = map(number_of, node.rands)
+    rest = node.rands[0] if number is None else node.rands[1]
+    zero = other if number is None else number
+    if zero is None:
         return []
-    zero = float(other.op.value.item())
-    return [zero if function is np.subtract else -zero]
+    zero = zero if function is np.subtract else -zero
+    if rest is x:
+        return [float(zero)]
+    root = math.sqrt(zero) if zero > 0 and _is_square_of(rest, x) else 0.0
+    return [root, -root] if root and Fraction(root) ** 2 == zero else []
+
+
+def _is_square_of(t: Term, x: Term) -> bool:
+    if t.op is multiply:
+        return t.rands == (x, x)
+    return x in t.rands[:1] and (t.op is square or (t.op is power and number_of(t.rands[1]) == 2))
 
 
 def places(body: Term, x: Term, point: float) -> list[tuple[Term, int]]:
