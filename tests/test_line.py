@@ -559,3 +559,54 @@ def test_roots_of_what_vanishes_or_ends():
     kink = rg.grad(lambda x, y: np.sqrt((x - y) ** 2 * (2 + x)) / (3 + y))
     with np.errstate(all="ignore"):
         assert [float(np.sign(kink(1.0 + d, 1.0))) for d in (1e-3, -1e-3)] == [1.0, -1.0]
+
+
+OF_ROOTS = {
+    "sinh(√k·d)/√k": (lambda k, d: np.sinh(np.sqrt(k) * d) / np.sqrt(k), [(k, 3.0) for k in (0, 1e-200, 1e-40, 1e-20)],
+                      0, lambda k, d: (d + k * d**3 / 6, d**3 / 6 + k * d**5 / 60)),
+    "log cosh(√(g·k)·t)/k": (lambda k, t, g: np.log(np.cosh(np.sqrt(g * k) * t)) / k,
+                             [(k, 2.0, 10.0) for k in (0, 1e-200, 1e-14, 1e-12)], 0,
+                             lambda k, t, g: (g * t**2 / 2 - g**2 * k * t**4 / 12, -(g**2) * t**4 / 12
+                                              + 2 * g**3 * t**6 * k / 45)),
+    "(√z − sin √z)/√z³": (lambda z: (np.sqrt(z) - np.sin(np.sqrt(z))) / np.sqrt(z) ** 3,
+                          [(z,) for z in (0, 1e-250, 1e-18, 1e-6)], 0,
+                          lambda z: (1 / 6 - z / 120 + z**2 / 5040, -1 / 120 + z / 2520 - z**2 / 120960)),
+    "(1 − cos √z)/z": (lambda z: (1 - np.cos(np.sqrt(z))) / z, [(z,) for z in (0, 1e-200, 1e-14, 1e-6)], 0,
+                       lambda z: (1 / 2 - z / 24 + z**2 / 720, -1 / 24 + z / 360 - z**2 / 13440)),
+    "cosh √z": (lambda z: np.cosh(np.sqrt(z)), [(0.0,)], 0, lambda z: (1.0, 0.5)),
+    "arccosh(1 + z)²": (lambda z: np.arccosh(1 + z) ** 2, [(0.0,)], 0, lambda z: (0.0, 2.0)),
+    "cosh(5·arccosh x)": (lambda x: np.cosh(5 * np.arccosh(x)), [(1.0,)], 0, lambda x: (1.0, 25.0)),
+    "oscillator, critically damped": (
+        lambda g, w, t: np.exp(-g * t) * np.sin(np.sqrt(w**2 - g**2) * t) / np.sqrt(w**2 - g**2),
+        [(1.0, 1.0, 3.0), (1e-9, 1e-9, 1.0)], 1,
+        lambda g, w, t: (t * np.exp(-g * t), -np.exp(-g * t) * w * t**3 / 3)),
+    "tunnelling at the height of the barrier": (
+        lambda e, v, a: 1 / (1 + v**2 * np.sinh(np.sqrt(2 * (v - e)) * a) ** 2 / (4 * e * (v - e))),
+        [(1.0, 1.0, 2.0)], 0, lambda e, v, a: (1 / 3, 22 / 27)),
+    "area of an oblate spheroid": (
+        lambda a, b: (lambda e: 2 * np.pi * a**2 * (1 + (1 - e**2) / e * np.arctanh(e)))(np.sqrt(1 - b**2 / a**2)),
+        [(1.0, 1.0)], 1, lambda a, b: (4 * np.pi, 8 * np.pi / 3)),
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", OF_ROOTS)
+def test_roots_of_the_distance_are_no_branch_points_of_what_is_even_in_them(name):
+    f, points, wrt, exact = OF_ROOTS[name]
+    value, gradient = rg.stabilize(f), rg.grad(f, wrt)
+    for at in points:
+        found = value(*map(float, at)), gradient(*map(float, at))
+        np.testing.assert_allclose(found, exact(*at), rtol=1e-14)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_branch_point_stays():
+    assert rg.grad(lambda z: np.sqrt(z) * np.cos(z))(0.0) == np.inf
+    np.testing.assert_array_equal(
+        rg.stabilize(lambda z: np.sinh(np.sqrt(z)) / np.sqrt(z))(np.array([-1.0, -1e-9])), np.nan
+    )
+    # Two functions meet where the argument of the root vanishes.
+    f = rg.stabilize(lambda z: np.where(z < 0, np.cosh(np.sqrt(np.abs(z))), np.sin(np.sqrt(np.abs(z)))))
+    np.testing.assert_allclose(
+        f(np.array([-1e-9, 0.0, 1e-9])), [1 + 5e-10, 0.0, np.sin(1e-9**0.5)], rtol=1e-15
+    )

@@ -23,6 +23,7 @@ import numpy as np
 from relgrad.calculus.change import tangent_of
 from relgrad.calculus.laurent import NoSeries
 from relgrad.interpret import interpret
+from relgrad.kernels.doubled.eft import two_sum
 from relgrad.kernels.doubled.named import written
 from relgrad.kernels.doubled.number import Doubled
 from relgrad.leaf import Input
@@ -230,8 +231,11 @@ class _Sum(Power):
         a, b = self.a.at(k), self.b.at(k)
         if a is None or b is None:
             return a if b is None else b if self.sign > 0 else (-b[0], b[1])
-        total = a[0] + self.sign * b[0]
-        return total, a[1] + b[1] + rounding(total)
+        x, y = a[0], self.sign * b[0]
+        if isinstance(x, Doubled) or isinstance(y, Doubled):
+            return x + y, a[1] + b[1]
+        total, rest = two_sum(x, y)
+        return total, a[1] + b[1] + np.abs(rest)
 
 
 class _Product(Power):
