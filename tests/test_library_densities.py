@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mpmath as mp
 import numpy as np
 import pytest
 import scipy.special as sp
@@ -102,3 +103,31 @@ def test_the_kernels_at_their_limits():
     np.testing.assert_allclose(gamma_ratio(198.0, 200.0), 1 / (199.0 * 198.0), rtol=1e-15)
     np.testing.assert_array_equal(gamma_ratio(5.0, 3.0), 12.0)
     np.testing.assert_allclose(gamma_ratio(-0.5, -1.5), -1.5, rtol=1e-15)
+
+
+BESSEL = {
+    "log I₀": (lambda k: np.log(sp.i0(k)), lambda k: mp.log(mp.besseli(0, k))),
+    "I₁/I₀": (
+        lambda k: sp.i1(k) / sp.i0(k),
+        lambda k: mp.besseli(1, k) / mp.besseli(0, k),
+    ),
+    "e⁻ᵏ·I₀": (lambda k: np.exp(-k) * sp.i0(k), lambda k: mp.exp(-k) * mp.besseli(0, k)),
+    "K₁/K₀": (
+        lambda k: sp.k1(k) / sp.k0(k),
+        lambda k: mp.besselk(1, k) / mp.besselk(0, k),
+    ),
+    "log K₂": (lambda k: np.log(sp.kv(2, k)), lambda k: mp.log(mp.besselk(2, k))),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", BESSEL)
+def test_functions_that_grow_as_exponentials_do_are_scaled(name):
+    """The von Mises, Rice and Kaiser formulas."""
+    f, exact = BESSEL[name]
+    for k in (0.5, 30.0, 1000.0, 1e5):
+        with mp.workdps(50):
+            truth = float(exact(mp.mpf(k))), float(mp.diff(exact, mp.mpf(k)))
+        found = rg.stabilize(f)(k), rg.grad(f)(k)
+        np.testing.assert_allclose(found[0], truth[0], rtol=4e-15)
+        np.testing.assert_allclose(found[1], truth[1], rtol=1e-6 if "/" in name else 4e-15)

@@ -12,6 +12,7 @@ from operator import mul
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.special
 
 from relgrad.accuracy.grammar import NUMBERS, Grammar
 from relgrad.accuracy.instance import bound, is_of_gradient
@@ -332,6 +333,7 @@ SPELLINGS: dict[str, Callable[..., Any]] = {
     "cancel_factors": lambda g, a, b, c, d: g.one_of(
         (lambda: a * b / a, lambda: np.exp(a) * np.exp(b) / c)
     )(),
+    "scale_factors": lambda g, a, b, c, d: scipy.special.i1(a) * b / scipy.special.i0(a),
     "distribute_to_cancel": lambda g, a, b, c, d: a * (b / a + c),
     "draw_in_exponentials": lambda g, a, b, c, d: np.exp(a) * (b / g.reduced(np.exp(a)) + c),
     "read_root": lambda g, a, b, c, d: np.abs(a) ** 0.5 * b,

@@ -74,6 +74,37 @@ def _opposed(t: Term) -> ProductView | None:
     return view if any(r.high > 0 for r in ranges) and any(r.low < 0 for r in ranges) else None
 
 
+def scaled_product(t: Term) -> Any:
+    """Return a product in which functions that grow as exponentials do are scaled by their own, or None.
+
+    I₁(x)/I₀(x) = ive₁(x)/ive₀(x), and e⁻ˣ·I₀(x) = ive₀(x)·e^(|x| − x), where `Op.in_log_domain` says f = w·e^x.
+    """
+    view = product_of(t)
+    grown = {b: found for b, e in view.factors.items() if e.denominator == 1 and (found := _scaled(b))}
+    exponentials = {b: (None, b.rands[0]) for b in view.factors if is_term(b) and b.op is exp}
+    signs = {view.factors[b] > 0 for b in grown}
+    if not grown or not (len(signs) > 1 or exponentials):
+        return None
+    rest, exponent = view, SumView(0, {})
+    for base, (weight, x) in (grown | exponentials).items():
+        e = view.factors[base]
+        rest = multiplied((rest, 1), (ProductView(1, {base: 1}), -e))
+        rest = rest if weight is None else multiplied((rest, 1), (product_of(weight), e))
+        exponent = added((exponent, 1), (sum_of(x), e))
+    dtype = dtype_of(t)
+    if exponent.terms or exponent.constant:
+        rest = multiplied((rest, 1), (product_of(exp.make_node(build_sum(exponent, dtype))), 1))
+    return fit(build_product(rest, dtype), t)
+
+
+def _scaled(base: Any) -> tuple[Term, Term] | None:
+    """Return w and x of a function of single entries that is w·e^x, and is told no distance."""
+    if not is_term(base) or not base.ground or not base.op.elementwise or base.op.distance is not None:
+        return None
+    found = base.op.in_log_domain(base)
+    return None if found is None or found[0] is None else found
+
+
 def _written(t: Term) -> ProductView:
     """Return the factors that a product is written with, which are not looked into: a·exp(b - c)/d."""
     parts: list[tuple[ProductView, Number]] = []

@@ -20,11 +20,13 @@ from relgrad.errors import GradientError, TraceError
 from relgrad.implementations import implements
 from relgrad.leaf import grad_not_implemented
 from relgrad.op import Op, as_term, is_constant
+from relgrad.ops.arithmetic import absolute, negative
 from relgrad.ops.casting import cast
 from relgrad.ops.elementwise import Elementwise
 from relgrad.ops.families import DigammaN, digamma
 from relgrad.ops.special import betaln, gammaln
 from relgrad.ops.stable import xlog1py, xlogy
+from relgrad.term import Term
 from relgrad.types import NONNEGATIVE, POSITIVE, REAL, UNIT, Interval
 
 _sp = scipy.special
@@ -204,6 +206,15 @@ class Bessel(Elementwise):
 
     def _at_order(self, x: Any) -> Any:
         return getattr(kernels, self.kind)(self.order, x)
+
+    def in_log_domain(self, node: Term) -> tuple[Any, Any] | None:
+        """Iₙ(x) = iveₙ(x)·e^|x|, Kₙ(x) = kveₙ(x)·e^−x."""
+        if self.kind not in ("iv", "kv"):
+            return None
+        (x,) = node.rands
+        return Bessel(f"{self.kind}e", self.order).make_node(x), (
+            absolute if self.kind == "iv" else negative
+        ).make_node(x)
 
     def range_of(self, *ranges: Interval) -> Interval:
         (x,) = ranges

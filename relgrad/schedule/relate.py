@@ -34,6 +34,7 @@ from relgrad.logic.simplify import (
     joined_reductions,
     perfect_square,
     rooted_power,
+    scaled_product,
     scattered_product,
     shared_complement,
     undone,
@@ -297,6 +298,7 @@ AFTER = (
         "factors meet their inverses, or exponentials each other",
         PRODUCT,
     ),
+    Law("scale_factors", scaled_product, "factors that grow alike are scaled alike", PRODUCT),
     Law(
         "cancel_in_scatter",
         scattered_product,
