@@ -130,4 +130,5 @@ def test_functions_that_grow_as_exponentials_do_are_scaled(name):
             truth = float(exact(mp.mpf(k))), float(mp.diff(exact, mp.mpf(k)))
         found = rg.stabilize(f)(k), rg.grad(f)(k)
         np.testing.assert_allclose(found[0], truth[0], rtol=4e-15)
-        np.testing.assert_allclose(found[1], truth[1], rtol=1e-6 if "/" in name else 4e-15)
+        # SciPy's derivatives of scaled functions are differences, of which the digits of the value are left.
+        np.testing.assert_allclose(found[1], truth[1], rtol=4e-15, atol=4e-15 * abs(truth[0]))
