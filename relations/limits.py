@@ -88,16 +88,3 @@ def log_of_quotient(x, y):
 def distance_from_one_over_log(x):
     """(x - 1)/log(x), continued to one at one."""
     return (x - 1) / np.log(x), 1 / logrel_n(x, 0)
-
-
-@relation(source="NIST DLMF 4.45: the logarithmic mean; Carlson 1972")
-def logarithmic_mean(x, y):
-    """The logarithmic mean of two numbers, continued to either where they are equal."""
-    log_ratio = log_difference(x, y, x - y)
-    return (x - y) / log_ratio, np.where(y > 0, y / logrel_n(x / y, 0), 1 / log_ratio)
-
-
-@relation(source="NIST DLMF 4.45: the logarithmic mean; Carlson 1972")
-def logarithmic_mean_by_quotient(x, y):
-    """The logarithmic mean of two numbers, from the log of their quotient."""
-    return (x - y) / log_quotient(x, y, x - y), y / logrel_n(x / y, 0)

@@ -359,3 +359,21 @@ def test_differences_of_large_angles_are_no_worse_than_the_plain_ones(name):
             [ulps(v, t) for v, t in zip(h(x, y), exact, strict=True)] for h in (g, rg.stabilize(g))
         )
         assert np.all(np.array(ours) <= np.array(plain) + 8)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("log_ratio", [lambda x, y: np.log(x) - np.log(y), lambda x, y: np.log(x / y)])
+def test_a_distance_over_a_difference_is_over_a_mean_slope(log_ratio):
+    """The logarithmic mean, and its gradient."""
+    f = lambda x, y: (x - y) / log_ratio(x, y)
+    gradient = rg.grad(f, (0, 1))
+    exact = lambda x, y: x if x == y else (x - y) / (mp.log(x) - mp.log(y))
+    for x, y in ((1e300, 1e-300), (3.0, 1e-200), (2.0, 2.5), (2.0, 2.0 + 2**-30), (1e-200, 1e150)):
+        with mp.workdps(700):
+            u, v = mp.mpf(x), mp.mpf(y)
+            truth = exact(u, v)
+            slopes = [(1 - truth / u) / (mp.log(u) - mp.log(v)), (truth / v - 1) / (mp.log(u) - mp.log(v))]
+        np.testing.assert_allclose(rg.stabilize(f)(x, y), float(truth), rtol=1e-15)
+        for found, slope in zip(gradient(x, y), slopes, strict=True):
+            np.testing.assert_allclose(found, float(slope) if abs(slope) < 1e308 else np.inf, rtol=3e-15)
+    assert (f(2.0, 2.0) != 2.0, rg.stabilize(f)(2.0, 2.0), *gradient(2.0, 2.0)) == (True, 2.0, 0.5, 0.5)

@@ -118,17 +118,18 @@ def difference_quotient(t: Term) -> Term | None:
 
     (f(x) − f(y))/(x − y) = ∫₀¹ f′(y + t·(x − y)) dt, which is f′(x) where the points meet.
 
-    Δarcsin(x + h, x, h)/h ⟶ mean_slope_of_arcsin(x + h, x, h)
+    Δarcsin(x + h, x, h)/h ⟶ mean_slope_of_arcsin(x + h, x, h), and its reciprocal the other way round
     """
     view = product_of(t)
     for base, e in view.factors.items():
-        if e < 1 or not is_term(base) or not base.ground:
+        if not is_term(base) or not base.ground or abs(e) < 1:
             continue
+        sign = 1 if e > 0 else -1
         for below, n in view.factors.items():
-            if n > -1 or (slope := _Over(below)(base)) is None:
+            if n * sign > -1 or (slope := _Over(below)(base)) is None:
                 continue
-            rest = (ProductView(1, {base: 1}), -1), (ProductView(1, {below: 1}), 1)
-            left = multiplied((view, 1), *rest, (product_of(slope), 1))
+            rest = (ProductView(1, {base: 1}), -sign), (ProductView(1, {below: 1}), sign)
+            left = multiplied((view, 1), *rest, (product_of(slope), sign))
             return fitted(build_product(left, dtype_of(t)), t)
     return None
 
