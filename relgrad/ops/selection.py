@@ -77,7 +77,6 @@ def _winner(g: Any, wins: Any, ties: Any) -> Any:
 
 
 maximum = elementwise(
-    "maximum",
     np.maximum,
     lambda g, out, x, y: _winner(g, x > y, x == y),
     lambda g, out, x, y: _winner(g, y > x, x == y),
@@ -93,7 +92,6 @@ maximum = elementwise(
     under=picking(np.greater),
 )
 minimum = elementwise(
-    "minimum",
     np.minimum,
     lambda g, out, x, y: _winner(g, x < y, x == y),
     lambda g, out, x, y: _winner(g, y < x, x == y),
@@ -115,7 +113,6 @@ def _or_nan(wins: Any, other: Any) -> Any:
 
 
 fmax = elementwise(
-    "fmax",
     np.fmax,
     lambda g, out, x, y: _winner(g, _or_nan(x > y, y), x == y),
     lambda g, out, x, y: _winner(g, _or_nan(y > x, x), x == y),
@@ -127,7 +124,6 @@ fmax = elementwise(
     under=picking(lambda x, y: _or_nan(x > y, y)),
 )
 fmin = elementwise(
-    "fmin",
     np.fmin,
     lambda g, out, x, y: _winner(g, _or_nan(x < y, y), x == y),
     lambda g, out, x, y: _winner(g, _or_nan(y < x, x), x == y),
@@ -139,7 +135,6 @@ fmin = elementwise(
     under=picking(lambda x, y: _or_nan(x < y, y)),
 )
 heaviside = elementwise(
-    "heaviside",
     np.heaviside,
     None,
     lambda g, out, x, y: np.where(x == 0, g, 0.0),
