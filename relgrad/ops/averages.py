@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from relgrad import kernels
+from relgrad.contract import total
 from relgrad.implementations import implements
 from relgrad.ops.arguments import is_symbolic
-from relgrad.ops.rows import RowsOp, build, differentiable, total
+from relgrad.ops.rows import RowsOp, build, differentiable
 from relgrad.ops.softmax import Softmax
 from relgrad.ops.structure import broadcast_like
 from relgrad.types import Shape
@@ -44,8 +45,7 @@ class SumMinus(_Reduced):
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
         (x, _), (dx, dy) = inputs, eval_points
-        parts = [None if dx is None else self._sum(self.share(dx, x)), None if dy is None else -dy]
-        return [total([part for part in parts if part is not None])]
+        return [total([None if dx is None else self._sum(self.share(dx, x)), None if dy is None else -dy])]
 
     def increment(self, inputs: list[Any], others: list[Any], increments: list[Any]) -> Any:
         return self.R_op(inputs, increments)[0]
@@ -88,8 +88,7 @@ class LogMeanExp(_Reduced):
         return [output_gradients[0] * Softmax(self.axes)(inputs[0])]
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        (t,) = eval_points
-        return [None if t is None else self._sum(Softmax(self.axes)(inputs[0]) * t)]
+        return [self._sum(Softmax(self.axes)(inputs[0]) * eval_points[0])]
 
     def ball(self, *balls: Any) -> Any:
         (x,) = balls

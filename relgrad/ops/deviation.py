@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from relgrad import kernels
-from relgrad.contract import Laws
+from relgrad.contract import Laws, total
 from relgrad.implementations import implements
 from relgrad.ops.arguments import is_symbolic
-from relgrad.ops.rows import RowsOp, build, differentiable, total
+from relgrad.ops.rows import RowsOp, build, differentiable
 from relgrad.ops.structure import broadcast_like
 from relgrad.term import Term
 from relgrad.types import REAL, Interval
@@ -50,10 +50,7 @@ class _Map(RowsOp):
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
         (g, p), (tg, tp) = inputs, eval_points
-        parts = [] if tg is None else [self(tg, p)]
-        if tp is not None:
-            parts.append(self.push_p(tp, g, p))
-        return [total(parts)]
+        return [total([None if tg is None else self(tg, p), None if tp is None else self.push_p(tp, g, p)])]
 
     def _ratio(self, g: Any, p: Any, like: Any) -> Any:
         """Σg/Σp, where both count as often as they are repeated in the shape of `like`."""
@@ -168,7 +165,7 @@ class Complement(RowsOp):
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
         (p,), (t,) = inputs, eval_points
-        return [None if t is None else -LogSoftmaxPullback(self.axes)(t, p) / self._sum(p)]
+        return [-LogSoftmaxPullback(self.axes)(t, p) / self._sum(p)]
 
     def ball(self, *balls: Any) -> Any:
         return self._ball_rows(

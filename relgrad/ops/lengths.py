@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.contract import Laws
-from relgrad.kernels.linalg import norm2, norm_p, unit, unit_p, unit_pullback
+from relgrad.contract import Laws, total
+from relgrad.kernels.linalg import unit_pullback
 from relgrad.op import Op, as_term, strong
 from relgrad.ops.arguments import as_balls, below_squeeze, call, is_ground
 from relgrad.ops.conventional import Under, at_zero
+from relgrad.ops.expression import OverAxes
 from relgrad.ops.reduction import Reduction
-from relgrad.ops.rows import RowsOp, total
+from relgrad.ops.rows import RowsOp
 from relgrad.ops.structure import broadcast_like, squeeze
 from relgrad.term import Term, term
 from relgrad.types import NONNEGATIVE, REAL, Interval, Shape, Type, array_type
@@ -23,13 +24,10 @@ def _float(dtype: np.dtype) -> np.dtype:
     return dtype if dtype.kind == "f" else np.result_type(dtype, np.float64)
 
 
-def _axis(axes: tuple[int, ...]) -> Any:
-    return axes[0] if len(axes) == 1 else axes
-
-
-class Norm(Reduction):
+class Norm(OverAxes, Reduction):
     """√(Σ x²) over axes; its gradient is x/‖x‖, and 0 at 0."""
 
+    text = "norm2({0}, axis={axis}, keepdims=True)"
     imports = ("norm2",)
     finite = True
 
@@ -48,19 +46,11 @@ class Norm(Reduction):
             node = as_term(call(np.abs, x))
         return squeeze(node, squeezed)
 
-    def compute(self, *arrays: Any) -> Any:
-        return norm2(arrays[0], self.axes, keepdims=True)
-
-    def source(self, node: Term, names: Sequence[str]) -> str | None:
-        return f"norm2({names[0]}, axis={_axis(self.axes)}, keepdims=True)"
-
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         return [output_gradients[0] * self.slope(inputs[0])]
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
         (x,), (t,) = inputs, eval_points
-        if t is None:
-            return [None]
         return [np.sum(t * self.slope(x), axis=self.axes, keepdims=True)]
 
     def increment(self, inputs: list[Any], others: list[Any], increments: list[Any]) -> Any:
@@ -101,17 +91,9 @@ class PNorm(Norm):
     """(Σ |x|ᵖ)^(1/p) over axes, p not 0 nor infinite; its gradient is sign(x)·(|x|/‖x‖)^(p-1), and 0 at 0."""
 
     __props__ = ("axes", "order")
+    order: float
+    text = "norm_p({0}, {order!r}, axis={axis}, keepdims=True)"
     imports = ("norm_p",)
-
-    def __init__(self, axes: Any, order: float):
-        super().__init__(axes)
-        self.order = order
-
-    def compute(self, *arrays: Any) -> Any:
-        return norm_p(arrays[0], self.order, self.axes, keepdims=True)
-
-    def source(self, node: Term, names: Sequence[str]) -> str | None:
-        return f"norm_p({names[0]}, {self.order!r}, axis={_axis(self.axes)}, keepdims=True)"
 
     def slope(self, x: Any) -> Any:
         return PUnit(self.axes, self.order)(x)
@@ -128,14 +110,13 @@ def _exact(order: float) -> Any:
     return flint.arb(order)
 
 
-class Unit(Op):
+class Unit(OverAxes):
     """x/‖x‖ over axes, and 0 where x = 0; its Jacobian (I - u·uᵀ)/‖x‖ is symmetric, and taken as 0 at 0."""
 
     __props__ = ("axes",)
+    axes: tuple[int, ...]
+    text = "unit({0}, axis={axis})"
     imports = ("unit",)
-
-    def __init__(self, axes: tuple[int, ...]):
-        self.axes = axes
 
     def output_type(self, *types: Any) -> Type:
         return array_type(_float(types[0].dtype), types[0].shape)
@@ -153,12 +134,6 @@ class Unit(Op):
             return squeeze(term(self.with_props((axes, *self._props()[1:])), x), squeezed)
         return squeeze(as_term(call(np.sign, x)), squeezed)
 
-    def compute(self, *arrays: Any) -> Any:
-        return unit(arrays[0], self.axes)
-
-    def source(self, node: Term, names: Sequence[str]) -> str | None:
-        return f"unit({names[0]}, axis={_axis(self.axes)})"
-
     def project(self, x: Any, v: Any) -> Any:
         """Apply the Jacobian at x to v."""
         return UnitPullback(self.axes)(x, v)
@@ -167,8 +142,7 @@ class Unit(Op):
         return [self.project(inputs[0], output_gradients[0])]
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        (x,), (t,) = inputs, eval_points
-        return [None if t is None else self.project(x, t)]
+        return [self.project(inputs[0], eval_points[0])]
 
     def range_of(self, *ranges: Interval) -> Interval:
         (x,) = ranges
@@ -211,8 +185,7 @@ class UnitPullback(RowsOp):
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
         (x, v), (dx, dv) = inputs, eval_points
-        parts = [None if dx is None else self._along(x, v, dx), None if dv is None else self(x, dv)]
-        return [total([p for p in parts if p is not None])]
+        return [total([None if dx is None else self._along(x, v, dx), None if dv is None else self(x, dv)])]
 
     def ball(self, *balls: Any) -> Any:
         def row(xs: list[Any], vs: list[Any]) -> list[Any]:
@@ -229,17 +202,9 @@ class PUnit(Unit):
     """sign(x)·(|x|/‖x‖)^(p-1), the gradient of the p-norm, and 0 where x = 0; its Jacobian is symmetric."""
 
     __props__ = ("axes", "order")
+    order: float
+    text = "unit_p({0}, {order!r}, axis={axis})"
     imports = ("unit_p",)
-
-    def __init__(self, axes: tuple[int, ...], order: float):
-        super().__init__(axes)
-        self.order = order
-
-    def compute(self, *arrays: Any) -> Any:
-        return unit_p(arrays[0], self.order, self.axes)
-
-    def source(self, node: Term, names: Sequence[str]) -> str | None:
-        return f"unit_p({names[0]}, {self.order!r}, axis={_axis(self.axes)})"
 
     def project(self, x: Any, v: Any) -> Any:
         u, norm = self(x), PNorm(self.axes, self.order)(x)

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from relgrad import kernels
-from relgrad.contract import Laws
+from relgrad.contract import Laws, total
 from relgrad.implementations import implements
 from relgrad.ops.arguments import as_balls, is_ground, is_symbolic, log_or_infinite
 from relgrad.ops.reduction import ProdOthers
-from relgrad.ops.rows import RowsOp, build, promoted, total
+from relgrad.ops.rows import RowsOp, build, promoted
 from relgrad.ops.stable import xdivy
 from relgrad.term import Term, term
 from relgrad.types import NONNEGATIVE, REAL, Interval, Shape, broadcast_shapes
@@ -43,10 +43,6 @@ class Centred(RowsOp):
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         return [self(output_gradients[0])]
-
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        (t,) = eval_points
-        return [None if t is None else self(t)]
 
     def ball(self, *balls: Any) -> Any:
         def row(xs: list[Any]) -> list[Any]:
@@ -79,8 +75,7 @@ class LogProd(_ProductOp):
         return [output_gradients[0] / inputs[0]]
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        (t,) = eval_points
-        return [None if t is None else self._sum(t / inputs[0])]
+        return [self._sum(eval_points[0] / inputs[0])]
 
     def ball(self, *balls: Any) -> Any:
         return np.frompyfunc(log_or_infinite, 1, 1)(self._ball_product(balls[0]))
@@ -96,8 +91,7 @@ class Prod1pm1(_ProductOp):
         return [output_gradients[0] * ProdOthers(self.axes)(1 + inputs[0])]
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        (t,) = eval_points
-        return [None if t is None else self._sum(t * ProdOthers(self.axes)(1 + inputs[0]))]
+        return [self._sum(eval_points[0] * ProdOthers(self.axes)(1 + inputs[0]))]
 
     def ball(self, *balls: Any) -> Any:
         return self._ball_product(1 + balls[0]) - 1

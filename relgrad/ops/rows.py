@@ -114,11 +114,6 @@ def differentiable(x: Any) -> bool:
     return x.dtype.kind == "f"
 
 
-def total(parts: list[Any]) -> Any:
-    """Return the sum of tangents; None where there are none, which is a known zero."""
-    return sum(parts[1:], parts[0]) if parts else None
-
-
 def build(op: type[RowsOp], operands: Sequence[Any], axis: Any, keepdims: bool = True) -> Any:
     """Apply an op as SciPy spells it: axes of either sign, kept or not."""
     terms = [as_term(x) for x in operands]
