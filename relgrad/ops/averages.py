@@ -9,9 +9,7 @@ import numpy as np
 
 from relgrad import kernels
 from relgrad.contract import total
-from relgrad.implementations import implements
-from relgrad.ops.arguments import is_symbolic
-from relgrad.ops.rows import RowsOp, build, differentiable
+from relgrad.ops.rows import RowsOp, differentiable, over_axes
 from relgrad.ops.softmax import Softmax
 from relgrad.ops.structure import broadcast_like
 from relgrad.types import Shape
@@ -96,25 +94,6 @@ class LogMeanExp(_Reduced):
         return np.frompyfunc(lambda v: v.log(), 1, 1)(sums / (np.size(x) // max(np.size(sums), 1)))
 
 
-@implements(kernels.sum_minus)
-def sum_minus(x: Any, y: Any, axis: Any = None) -> Any:
-    """Σ x - y over axes, which stay, of arrays, traced arrays, terms or logic variables."""
-    return build(SumMinus, [x, y], axis) if _any_symbolic(x, y, axis) else kernels.sum_minus(x, y, axis)
-
-
-@implements(kernels.mean_minus)
-def mean_minus(x: Any, y: Any, axis: Any = None) -> Any:
-    """The mean of x over axes, which stay, less y, of what `sum_minus` takes."""
-    return build(MeanMinus, [x, y], axis) if _any_symbolic(x, y, axis) else kernels.mean_minus(x, y, axis)
-
-
-@implements(kernels.logmeanexp)
-def logmeanexp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """The log of the mean of eˣ over axes, of what `sum_minus` takes."""
-    if not _any_symbolic(x, axis):
-        return kernels.logmeanexp(x, axis, keepdims)
-    return build(LogMeanExp, [x], axis, keepdims)
-
-
-def _any_symbolic(*arguments: Any) -> bool:
-    return any(is_symbolic(a) for a in arguments)
+sum_minus = over_axes(SumMinus)
+mean_minus = over_axes(MeanMinus)
+logmeanexp = over_axes(LogMeanExp)

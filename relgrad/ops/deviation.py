@@ -14,9 +14,7 @@ import numpy as np
 
 from relgrad import kernels
 from relgrad.contract import Laws, total
-from relgrad.implementations import implements
-from relgrad.ops.arguments import is_symbolic
-from relgrad.ops.rows import RowsOp, build, differentiable
+from relgrad.ops.rows import RowsOp, differentiable, over_axes
 from relgrad.ops.structure import broadcast_like
 from relgrad.term import Term
 from relgrad.types import REAL, Interval
@@ -173,33 +171,7 @@ class Complement(RowsOp):
         )
 
 
-@implements(kernels.complement)
-def complement(p: Any, axis: Any = -1) -> Any:
-    """1 − p/Σp over axes."""
-    if not any(is_symbolic(a) for a in (p, axis)):
-        return kernels.complement(p, axis)
-    return build(Complement, [p], axis)
-
-
-@implements(kernels.softmax_pullback)
-def softmax_pullback(g: Any, p: Any, axis: Any = -1) -> Any:
-    """p·(g − Σpg/Σp) over axes."""
-    if not any(is_symbolic(a) for a in (g, p, axis)):
-        return kernels.softmax_pullback(g, p, axis)
-    return build(SoftmaxPullback, [g, p], axis)
-
-
-@implements(kernels.log_softmax_pullback)
-def log_softmax_pullback(g: Any, p: Any, axis: Any = -1) -> Any:
-    """g − p·Σg/Σp over axes."""
-    if not any(is_symbolic(a) for a in (g, p, axis)):
-        return kernels.log_softmax_pullback(g, p, axis)
-    return build(LogSoftmaxPullback, [g, p], axis)
-
-
-@implements(kernels.deviation)
-def deviation(g: Any, p: Any, axis: Any = -1) -> Any:
-    """g − Σpg/Σp over axes."""
-    if not any(is_symbolic(a) for a in (g, p, axis)):
-        return kernels.deviation(g, p, axis)
-    return build(Deviation, [g, p], axis)
+deviation = over_axes(Deviation)
+softmax_pullback = over_axes(SoftmaxPullback)
+log_softmax_pullback = over_axes(LogSoftmaxPullback)
+complement = over_axes(Complement)

@@ -9,10 +9,9 @@ import numpy as np
 
 from relgrad import kernels
 from relgrad.contract import Laws, total
-from relgrad.implementations import implements
-from relgrad.ops.arguments import as_balls, is_ground, is_symbolic, log_or_infinite
+from relgrad.ops.arguments import as_balls, is_ground, log_or_infinite
 from relgrad.ops.reduction import ProdOthers
-from relgrad.ops.rows import RowsOp, build, promoted
+from relgrad.ops.rows import RowsOp, over_axes, promoted
 from relgrad.ops.stable import xdivy
 from relgrad.term import Term, term
 from relgrad.types import NONNEGATIVE, REAL, Interval, Shape, broadcast_shapes
@@ -156,33 +155,7 @@ class ProdPower(_ProductOp):
         return np.frompyfunc(lambda v, p: v**p, 2, 1)(self._ball_product(balls[0]), balls[1])
 
 
-@implements(kernels.centred)
-def centred(x: Any, axis: Any = None) -> Any:
-    """x less its mean over axes, of an array, a traced array, a term or a logic variable."""
-    if not any(is_symbolic(a) for a in (x, axis)):
-        return kernels.centred(x, axis)
-    return build(Centred, [x], axis)
-
-
-@implements(kernels.log_prod)
-def log_prod(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """log Π x over axes, of what `centred` takes."""
-    if not any(is_symbolic(a) for a in (x, axis)):
-        return kernels.log_prod(x, axis, keepdims)
-    return build(LogProd, [x], axis, keepdims)
-
-
-@implements(kernels.prod_power)
-def prod_power(x: Any, power: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """(Π x)ᵖ over axes, of what `centred` takes."""
-    if not any(is_symbolic(a) for a in (x, power, axis)):
-        return kernels.prod_power(x, power, axis, keepdims)
-    return build(ProdPower, [x, power], axis, keepdims)
-
-
-@implements(kernels.prod1pm1)
-def prod1pm1(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """Π (1 + x) − 1 over axes, of what `centred` takes."""
-    if not any(is_symbolic(a) for a in (x, axis)):
-        return kernels.prod1pm1(x, axis, keepdims)
-    return build(Prod1pm1, [x], axis, keepdims)
+centred = over_axes(Centred)
+log_prod = over_axes(LogProd)
+prod_power = over_axes(ProdPower)
+prod1pm1 = over_axes(Prod1pm1)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import update_wrapper
+from inspect import signature
 from typing import Any, ClassVar
 
 import numpy as np
 
 from relgrad.errors import ShapeError
+from relgrad.implementations import implements
 from relgrad.op import Op, Symbolic, as_term, is_constant, strong
 from relgrad.ops.align import align
-from relgrad.ops.arguments import is_ground, normalize_axes
+from relgrad.ops.arguments import is_ground, is_symbolic, normalize_axes
 from relgrad.ops.reduction import pattern_axes
 from relgrad.ops.structure import squeeze
 from relgrad.term import Term, Unknown, term
@@ -112,6 +115,28 @@ def promoted(inputs: Sequence[Any]) -> tuple[Any, ...]:
 def differentiable(x: Any) -> bool:
     """Whether x is floating, so that a cotangent can flow to it."""
     return x.dtype.kind == "f"
+
+
+def over_axes(op: type[RowsOp]) -> Callable[..., Any]:
+    """Return the function of arrays, traced arrays, terms or logic variables that a kernel is traced to.
+
+    deviation = over_axes(Deviation)  ⟶  deviation(g, p, axis=-1), which takes what its kernel takes
+    """
+    kernel, parameters = op.kernel, signature(op.kernel)
+
+    @implements(kernel)
+    def apply(*args: Any, **options: Any) -> Any:
+        given = parameters.bind(*args, **options)
+        given.apply_defaults()
+        operands = dict(given.arguments)
+        if not any(map(is_symbolic, operands.values())):
+            return kernel(*args, **options)
+        axis, keepdims = operands.pop("axis"), operands.pop("keepdims", True)
+        return build(op, list(operands.values()), axis, keepdims)
+
+    update_wrapper(apply, kernel)
+    apply.__module__ = op.__module__
+    return apply
 
 
 def build(op: type[RowsOp], operands: Sequence[Any], axis: Any, keepdims: bool = True) -> Any:
