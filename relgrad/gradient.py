@@ -37,10 +37,8 @@ class Gradient(Op):
     """
 
     __props__ = ("pairs",)
+    pairs: int
     implicit = True
-
-    def __init__(self, pairs: int):
-        self.pairs = pairs
 
     def type_of(self, rands: tuple[Term, ...]) -> Type:
         return TupleType(tuple(x.type for x in rands[2 * self.pairs :]))
@@ -62,10 +60,8 @@ class Pushforward(Op):
     """
 
     __props__ = ("values",)
+    values: int
     implicit = True
-
-    def __init__(self, values: int):
-        self.values = values
 
     def type_of(self, rands: tuple[Term, ...]) -> Type:
         return TupleType(tuple(x.type for x in rands[: self.values]))

@@ -256,11 +256,9 @@ class Project(Op):
     """One output of an op that has several; of a pack, the term itself."""
 
     __props__ = ("index",)
+    index: int
     arity = 1
     rounds = False
-
-    def __init__(self, index: int):
-        self.index = index
 
     def make_node(self, *inputs: Any) -> Term:
         (node,) = inputs

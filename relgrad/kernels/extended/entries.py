@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 import scipy.special
 
 from relgrad.kernels.extended.number import FARTHEST, UFUNCS, Extended, whole
+from relgrad.kernels.numbers import rules_in
 
 LN2 = 0.6931471805599453
 # The parts of log 2 have 24, 24 and 53 bits: multiples of the first two by whole numbers below 2^29 are exact.
@@ -18,12 +18,7 @@ _SPLIT = 2.0**27 + 1
 _HALF = 1 << 31
 
 
-def _rule(*ufuncs: Any) -> Callable[[Any], Any]:
-    def register(rule: Any) -> Any:
-        UFUNCS.update(dict.fromkeys(ufuncs, rule))
-        return rule
-
-    return register
+_rule = rules_in(UFUNCS)
 
 
 def pick(c: Any, x: Extended, y: Extended) -> Extended:
