@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from relgrad import kernels
+from relgrad.contract import Laws
 from relgrad.op import Op
 from relgrad.term import Term
+from relgrad.types import Interval
 
 
 class Expression(Op):
@@ -34,6 +36,16 @@ class Expression(Op):
 
     def ball(self, *balls: Any) -> Any:
         return self.compute(*balls)
+
+
+class Entries(Expression):
+    """An expression whose entries are some of its first operand's, or 0: linear in it, finite, of the same range."""
+
+    laws = Laws(linear=(0,))
+    finite = True
+
+    def range_of(self, *ranges: Interval) -> Interval:
+        return ranges[0]
 
 
 class OverAxes(Expression):

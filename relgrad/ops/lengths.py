@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,8 @@ import numpy as np
 from relgrad.contract import Laws, total
 from relgrad.kernels.linalg import unit_pullback
 from relgrad.op import Op, as_term, strong
-from relgrad.ops.arguments import as_balls, below_squeeze, call, is_ground
+from relgrad.ops.arguments import as_balls, below_squeeze, is_ground
+from relgrad.ops.arithmetic import absolute, sign
 from relgrad.ops.conventional import Under, at_zero
 from relgrad.ops.expression import OverAxes
 from relgrad.ops.reduction import Reduction
@@ -24,15 +25,10 @@ def _float(dtype: np.dtype) -> np.dtype:
     return dtype if dtype.kind == "f" else np.result_type(dtype, np.float64)
 
 
-class Norm(OverAxes, Reduction):
-    """√(Σ x²) over axes; its gradient is x/‖x‖, and 0 at 0."""
+class _OfVectors(OverAxes):
+    """A function of the vectors along axes; `of_numbers` is the same function of vectors of one entry."""
 
-    text = "norm2({0}, axis={axis}, keepdims=True)"
-    imports = ("norm2",)
-    finite = True
-
-    def result_dtype(self, dtype: np.dtype) -> np.dtype:
-        return _float(dtype)
+    of_numbers: Callable[..., Any]
 
     def make_node(self, *inputs: Any) -> Term:
         x = strong(as_term(inputs[0]))
@@ -40,11 +36,21 @@ class Norm(OverAxes, Reduction):
             return term(self, x)
         x, axes, squeezed = below_squeeze(x, self.axes)
         axes = tuple(a for a in axes if x.type.shape[a] != 1)
-        if axes or x.type.dtype.kind != "f":
-            node = term(self.with_props((axes, *self._props()[1:])), x)
-        else:
-            node = as_term(call(np.abs, x))
-        return squeeze(node, squeezed)
+        vectors = axes or x.type.dtype.kind != "f"
+        node = term(self.with_props((axes, *self._props()[1:])), x) if vectors else type(self).of_numbers(x)
+        return squeeze(as_term(node), squeezed)
+
+
+class Norm(_OfVectors, Reduction):
+    """√(Σ x²) over axes; its gradient is x/‖x‖, and 0 at 0."""
+
+    text = "norm2({0}, axis={axis}, keepdims=True)"
+    of_numbers = staticmethod(absolute)
+    imports = ("norm2",)
+    finite = True
+
+    def result_dtype(self, dtype: np.dtype) -> np.dtype:
+        return _float(dtype)
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         return [output_gradients[0] * self.slope(inputs[0])]
@@ -110,12 +116,13 @@ def _exact(order: float) -> Any:
     return flint.arb(order)
 
 
-class Unit(OverAxes):
+class Unit(_OfVectors):
     """x/‖x‖ over axes, and 0 where x = 0; its Jacobian (I - u·uᵀ)/‖x‖ is symmetric, and taken as 0 at 0."""
 
     __props__ = ("axes",)
     axes: tuple[int, ...]
     text = "unit({0}, axis={axis})"
+    of_numbers = staticmethod(sign)
     imports = ("unit",)
 
     def output_type(self, *types: Any) -> Type:
@@ -123,16 +130,6 @@ class Unit(OverAxes):
 
     def strict(self, node: Term) -> bool:
         return True
-
-    def make_node(self, *inputs: Any) -> Term:
-        x = strong(as_term(inputs[0]))
-        if not (is_ground(x) and self.ground):
-            return term(self, x)
-        x, axes, squeezed = below_squeeze(x, self.axes)
-        axes = tuple(a for a in axes if x.type.shape[a] != 1)
-        if axes or x.type.dtype.kind != "f":
-            return squeeze(term(self.with_props((axes, *self._props()[1:])), x), squeezed)
-        return squeeze(as_term(call(np.sign, x)), squeezed)
 
     def project(self, x: Any, v: Any) -> Any:
         """Apply the Jacobian at x to v."""

@@ -13,25 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.contract import SELECTION, Laws
+from relgrad.contract import SELECTION
 from relgrad.errors import ShapeError
 from relgrad.implementations import implements
 from relgrad.op import as_term, strong
 from relgrad.ops.arguments import is_ground, normalize_axis, refuse, require_ground, several
-from relgrad.ops.expression import Expression
+from relgrad.ops.expression import Entries
 from relgrad.ops.structure import Expand, Squeeze, expand, squeeze
 from relgrad.term import Term, term
-from relgrad.types import Extent, Interval, Shape, Type, array_type
+from relgrad.types import Extent, Shape, Type, array_type
 
 
-class Rearrangement(Expression):
-    """An op that only moves, drops or repeats entries of its first operand: linear, of the same range."""
-
-    laws = Laws(linear=(0,))
-    finite = True
-
-    def range_of(self, *ranges: Interval) -> Interval:
-        return ranges[0]
+class Rearrangement(Entries):
+    """An op that only moves, drops or repeats entries of its first operand."""
 
 
 class Reshape(Rearrangement):

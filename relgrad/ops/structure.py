@@ -13,25 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.contract import SELECTION, Laws
+from relgrad.contract import SELECTION
 from relgrad.errors import ShapeError
 from relgrad.op import Op, Symbolic, as_term, strong
-from relgrad.ops.expression import Expression
+from relgrad.ops.expression import Entries
 from relgrad.term import Term, is_term, term
-from relgrad.types import Interval, Shape, Type, array_type, broadcast_shapes
+from relgrad.types import Shape, Type, array_type, broadcast_shapes
 
 
-class _Axes(Op):
+class _Axes(Entries):
     __props__ = ("axes",)
     axes: tuple[int, ...]
     laws = SELECTION
-    finite = True
-
-    def range_of(self, *ranges: Interval) -> Interval:
-        return ranges[0]
-
-    def ball(self, *balls: Any) -> Any:
-        return self.compute(*balls)
 
 
 class Expand(_Axes):
@@ -88,14 +81,12 @@ class Squeeze(_Axes):
         return [Expand(self.axes)(output_gradients[0])]
 
 
-class BroadcastTo(Expression):
+class BroadcastTo(Entries):
     """Stretch axes of extent 1, and add leading ones, up to a known shape."""
 
     __props__ = ("shape",)
     shape: Shape
     text = "np.broadcast_to({0}, {shape})"
-    laws = Laws(linear=(0,))
-    finite = True
     named = False
     read_only = True
 
@@ -108,20 +99,15 @@ class BroadcastTo(Expression):
     def do_constant_folding(self, fgraph: Any, node: Term) -> bool:
         return False  # it takes no time and the folded array would take memory
 
-    def range_of(self, *ranges: Interval) -> Interval:
-        return ranges[0]
-
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         return [output_gradients[0]]  # the gradient room sums cotangents down to the operand's shape
 
 
-class BroadcastLike(Expression):
+class BroadcastLike(Entries):
     """Stretch the first operand to the shape that it has with the second, whose entries do not matter."""
 
     __props__ = ()
     text = "np.broadcast_arrays({0}, {1})[0]"
-    laws = Laws(linear=(0,))
-    finite = True
     read_only = True
     connected = (0,)
 
@@ -130,9 +116,6 @@ class BroadcastLike(Expression):
 
     def make_node(self, *inputs: Any) -> Term:
         return broadcast_like(*inputs)
-
-    def range_of(self, *ranges: Interval) -> Interval:
-        return ranges[0]
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         return [output_gradients[0], None]
