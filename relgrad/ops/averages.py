@@ -9,10 +9,9 @@ import numpy as np
 
 from relgrad import kernels
 from relgrad.contract import total
-from relgrad.ops.rows import RowsOp, differentiable, over_axes
+from relgrad.ops.rows import Reduced, differentiable, over_axes
 from relgrad.ops.softmax import Softmax
 from relgrad.ops.structure import broadcast_like
-from relgrad.types import Shape
 
 __all__ = [
     "logmeanexp",
@@ -21,20 +20,17 @@ __all__ = [
 ]
 
 
-class _Reduced(RowsOp):
-    """An op whose axes stay with extent 1."""
-
-    def result_shape(self, shape: Shape) -> Shape:
-        return tuple([1 if i - len(shape) in self.axes else n for i, n in enumerate(shape)])
-
-    def _ball_sum(self, x: Any) -> Any:
-        return np.asarray(np.sum(x, axis=self.axes, keepdims=True), dtype=object)
+def _ball_sum(op: Reduced, x: Any) -> Any:
+    return np.asarray(np.sum(x, axis=op.axes, keepdims=True), dtype=object)
 
 
-class SumMinus(_Reduced):
+class SumMinus(Reduced):
     """Σ x - y over axes, along which y is constant."""
 
     kernel = staticmethod(kernels.sum_minus)
+
+    def arguments(self, operands: Sequence[Any]) -> dict[str, Any]:
+        return {}
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         (x, y), (g,) = inputs, output_gradients
@@ -54,7 +50,7 @@ class SumMinus(_Reduced):
 
     def ball(self, *balls: Any) -> Any:
         x, y = balls
-        return self._ball_sum(x) - y
+        return _ball_sum(self, x) - y
 
 
 class MeanMinus(SumMinus):
@@ -68,19 +64,16 @@ class MeanMinus(SumMinus):
 
     def ball(self, *balls: Any) -> Any:
         x, y = balls
-        sums = self._ball_sum(x)
+        sums = _ball_sum(self, x)
         return sums / (np.size(x) // max(np.size(sums), 1)) - y
 
 
-class LogMeanExp(_Reduced):
+class LogMeanExp(Reduced):
     """The log of the mean of eˣ over axes; its derivative is a softmax."""
 
     kernel = staticmethod(kernels.logmeanexp)
     positional = 1
     tolerant = True
-
-    def arguments(self, operands: Sequence[Any]) -> dict[str, Any]:
-        return {"keepdims": True}
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         return [output_gradients[0] * Softmax(self.axes)(inputs[0])]
@@ -90,7 +83,7 @@ class LogMeanExp(_Reduced):
 
     def ball(self, *balls: Any) -> Any:
         (x,) = balls
-        sums = self._ball_sum(np.frompyfunc(lambda v: v.exp(), 1, 1)(x))
+        sums = _ball_sum(self, np.frompyfunc(lambda v: v.exp(), 1, 1)(x))
         return np.frompyfunc(lambda v: v.log(), 1, 1)(sums / (np.size(x) // max(np.size(sums), 1)))
 
 

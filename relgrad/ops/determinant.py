@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.contract import Laws, total
 from relgrad.implementations import implements
 from relgrad.kernels.linalg import cofactor, cofactor_derivative
 from relgrad.op import as_term
 from relgrad.ops.arguments import log_or_infinite
+from relgrad.ops.expression import SecondDerivative
 from relgrad.ops.matmul import swap
 from relgrad.ops.square import Square, outputs_like, over_matrices, square_shape
 from relgrad.term import Term
@@ -60,14 +60,13 @@ class Cofactor(Square):
         return over_matrices(lambda a: (a.inv() * a.det()).transpose(), *balls)
 
 
-class CofactorDerivative(Square):
+class CofactorDerivative(SecondDerivative, Square):
     """The derivative of c = cofactor(a) along v: (c·⟨c, v⟩ - c·vᵀ·c)/det(a).
 
     Linear and self-adjoint in v. It is finite for every matrix; its own derivative in a, the third of the
     determinant, is computed by the formula above and so needs a regular one.
     """
 
-    laws = Laws(linear=(1,))
     code = "cofactor_derivative"
     imports = ("cofactor_derivative",)
 
@@ -79,22 +78,13 @@ class CofactorDerivative(Square):
         a, v = types
         return array_type(self.check(a, v), broadcast_shapes(square_shape(a.shape), v.shape))
 
-    def _along(self, a: Any, v: Any, w: Any) -> Any:
-        """Return the third derivative of the determinant at a along v and w."""
-        c = Cofactor()(a)
+    def third(self, x: Any, v: Any, w: Any) -> Any:
+        c = Cofactor()(x)
         cv, cw = _wide(_inner(c, v)), _wide(_inner(c, w))
         crossed = np.matmul(np.matmul(w, swap(c)), v) + np.matmul(np.matmul(v, swap(c)), w)
-        change = self(a, v * cw + w * cv - crossed)
-        second = _wide(_inner(w, self(a, v)))
-        return (change - second * c) / _wide(np.linalg.det(a))
-
-    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
-        (a, v), (g,) = inputs, output_gradients
-        return [self._along(a, v, g), self(a, g)]
-
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        (a, v), (da, dv) = inputs, eval_points
-        return [total([None if da is None else self._along(a, v, da), None if dv is None else self(a, dv)])]
+        change = self(x, v * cw + w * cv - crossed)
+        second = _wide(_inner(w, self(x, v)))
+        return (change - second * c) / _wide(np.linalg.det(x))
 
     def ball(self, *balls: Any) -> Any:
         a, v = balls

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.contract import SELECTION, Laws
+from relgrad.contract import SELECTION
 from relgrad.errors import ShapeError
 from relgrad.implementations import implements
 from relgrad.kernels.linalg import diag_embed
@@ -75,7 +75,6 @@ class EmbedLike(Embed):
 
     __props__ = ("offset",)
     text = "diag_embed({0}, {offset}, np.shape({1})[-2:])"
-    laws = Laws(linear=(0,))
     connected = (0,)
 
     def output_type(self, *types: Any) -> Type:

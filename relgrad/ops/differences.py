@@ -208,9 +208,6 @@ class Annuity(Elementwise):
         )
         self.imports = ("annuity_n",)
 
-    def with_props(self, props: Any) -> Any:
-        return type(self)(*props)
-
     def _along_x(self, g: Any, out: Any, x: Any, a: Any) -> Any:
         slope = a * Annuity(self.order + 1, self.logs)(x, a - 1)
         if self.logs:

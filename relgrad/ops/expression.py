@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from relgrad import kernels
-from relgrad.contract import Laws
+from relgrad.contract import Laws, total
 from relgrad.op import Op
 from relgrad.term import Term
 from relgrad.types import Interval
@@ -46,6 +46,24 @@ class Entries(Expression):
 
     def range_of(self, *ranges: Interval) -> Interval:
         return ranges[0]
+
+
+class SecondDerivative(Op):
+    """h(x, v) = D²f(x)·v, linear in v: h(x, v)·w = h(x, w)·v, and its derivative in x along w is D³f(x)·v·w."""
+
+    laws = Laws(linear=(1,))
+
+    def third(self, x: Any, v: Any, w: Any) -> Any:
+        """Return D³f(x)·v·w."""
+        raise NotImplementedError
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        (x, v), (g,) = inputs, output_gradients
+        return [self.third(x, v, g), self(x, g)]
+
+    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+        (x, v), (dx, dv) = inputs, eval_points
+        return [total([None if dx is None else self.third(x, v, dx), None if dv is None else self(x, dv)])]
 
 
 class OverAxes(Expression):

@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.contract import Laws, total
 from relgrad.kernels.linalg import unit_pullback
 from relgrad.op import Op, as_term, strong
 from relgrad.ops.arguments import as_balls, below_squeeze, is_ground
 from relgrad.ops.arithmetic import absolute, sign
 from relgrad.ops.conventional import Under, at_zero
-from relgrad.ops.expression import OverAxes
+from relgrad.ops.expression import OverAxes, SecondDerivative
 from relgrad.ops.reduction import Reduction
 from relgrad.ops.rows import RowsOp
 from relgrad.ops.structure import broadcast_like, squeeze
@@ -151,13 +150,12 @@ class Unit(_OfVectors):
         return np.frompyfunc(lambda a, n: a if n.is_zero() else a / n, 2, 1)(x, norm)
 
 
-class UnitPullback(RowsOp):
+class UnitPullback(SecondDerivative, RowsOp):
     """(v - u·Σuv)/‖x‖ with u = x/‖x‖, the Jacobian of `Unit` at x, and 0 where x = 0; linear and symmetric in v.
 
     Its derivative in x is the third of the norm, -(P(v)·Σuw + P(w)·Σuv + u·ΣwP(v))/‖x‖ along v and w.
     """
 
-    laws = Laws(linear=(1,))
     kernel = staticmethod(unit_pullback)
 
     def strict(self, node: Term) -> bool:
@@ -169,20 +167,12 @@ class UnitPullback(RowsOp):
     def _canonical(self, operands: Sequence[Any], axes: tuple[int, ...], shape: Shape) -> Term:
         return term(self.with_props((tuple(a for a in axes if shape[a] != 1),)), *operands)
 
-    def _along(self, x: Any, v: Any, w: Any) -> Any:
+    def third(self, x: Any, v: Any, w: Any) -> Any:
         x = broadcast_like(x, self(x, v))  # an entry that an axis repeats counts so often in the norm
         u, norm = Unit(self.axes)(x), Norm(self.axes)(x)
         pv = self(x, v)
         third = pv * self._sum(u * w) + self(x, w) * self._sum(u * v) + u * self._sum(w * pv)
         return np.where(norm == 0, 0.0, -third / np.where(norm == 0, 1.0, norm))
-
-    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
-        (x, v), (g,) = inputs, output_gradients
-        return [self._along(x, v, g), self(x, g)]
-
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        (x, v), (dx, dv) = inputs, eval_points
-        return [total([None if dx is None else self._along(x, v, dx), None if dv is None else self(x, dv)])]
 
     def ball(self, *balls: Any) -> Any:
         def row(xs: list[Any], vs: list[Any]) -> list[Any]:

@@ -11,7 +11,7 @@ from relgrad import kernels
 from relgrad.contract import Laws, total
 from relgrad.ops.arguments import as_balls, is_ground, log_or_infinite
 from relgrad.ops.reduction import ProdOthers
-from relgrad.ops.rows import RowsOp, over_axes, promoted
+from relgrad.ops.rows import Reduced, RowsOp, over_axes, promoted
 from relgrad.ops.stable import xdivy
 from relgrad.term import Term, term
 from relgrad.types import NONNEGATIVE, REAL, Interval, Shape, broadcast_shapes
@@ -51,14 +51,8 @@ class Centred(RowsOp):
         return self._ball_rows(row, *balls)
 
 
-class _ProductOp(RowsOp):
-    """A function of the product over axes, which stay with extent 1."""
-
-    def result_shape(self, shape: Shape) -> Shape:
-        return tuple([1 if i - len(shape) in self.axes else n for i, n in enumerate(shape)])
-
-    def arguments(self, operands: Sequence[Any]) -> dict[str, Any]:
-        return {"keepdims": True}
+class _ProductOp(Reduced):
+    """A function of the product over axes."""
 
     def _ball_product(self, x: Any) -> Any:
         return as_balls(np.prod(x, axis=self.axes, keepdims=True))

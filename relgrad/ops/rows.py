@@ -105,6 +105,16 @@ class RowsOp(Op):
         return np.moveaxis(out, ends, self.axes)
 
 
+class Reduced(RowsOp):
+    """A function of the entries along axes, which stay with extent 1."""
+
+    def result_shape(self, shape: Shape) -> Shape:
+        return tuple([1 if i - len(shape) in self.axes else n for i, n in enumerate(shape)])
+
+    def arguments(self, operands: Sequence[Any]) -> dict[str, Any]:
+        return {"keepdims": True, **super().arguments(operands)}
+
+
 def promoted(inputs: Sequence[Any]) -> tuple[Any, ...]:
     """Give weak constants the dtype of their partners."""
     dtypes = [x.type.dtype for x in inputs if is_ground(x) and not (is_constant(x) and x.op.weak)]

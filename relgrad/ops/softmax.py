@@ -15,7 +15,7 @@ from relgrad.ops.arguments import is_ground, is_symbolic, normalize_axes
 from relgrad.ops.arithmetic import multiply, subtract
 from relgrad.ops.deviation import Deviation, LogSoftmaxPullback, SoftmaxPullback
 from relgrad.ops.reduction import pattern_axes
-from relgrad.ops.rows import RowsOp, build, differentiable, promoted
+from relgrad.ops.rows import Reduced, RowsOp, build, differentiable, promoted
 from relgrad.term import Term, Unknown, term
 from relgrad.types import REAL, Interval, Shape, Type, array_type, broadcast_shapes
 
@@ -40,7 +40,7 @@ class _Weighted(RowsOp):
         return {"weights": operands[1]} if len(operands) > 1 else {}
 
 
-class LogSumExp(_Weighted):
+class LogSumExp(Reduced, _Weighted):
     """log Σ w·eˣ over axes, which stay with extent 1: `LogSumExp(axes)(x)`, `LogSumExp(axes)(x, w)`."""
 
     kernel = staticmethod(kernels.logsumexp)
@@ -52,12 +52,6 @@ class LogSumExp(_Weighted):
         return (
             operands[0] if len(operands) == 1 and not node.op.axes and node.type is operands[0].type else node
         )
-
-    def result_shape(self, shape: Shape) -> Shape:
-        return tuple([1 if i - len(shape) in self.axes else n for i, n in enumerate(shape)])
-
-    def arguments(self, operands: Sequence[Any]) -> dict[str, Any]:
-        return {"keepdims": True, **super().arguments(operands)}
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         (g,) = output_gradients
