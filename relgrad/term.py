@@ -294,12 +294,12 @@ def kept(
     return t.cache[name]
 
 
-def reachable(*roots: Any) -> set[Term]:
+def reachable(*roots: Any, below: Callable[[Term], Iterable[Any]] = rands_of) -> set[Term]:
     """Return the distinct terms below the roots, for questions that need no order."""
     seen = {root for root in roots if type(root) is Term}
     stack = list(seen)
     while stack:
-        for rand in stack.pop().rands:
+        for rand in below(stack.pop()):
             if type(rand) is Term and rand not in seen:
                 seen.add(rand)
                 stack.append(rand)
