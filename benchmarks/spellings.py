@@ -50,7 +50,7 @@ def sample(instance: Instance, rng: np.random.Generator) -> dict[Term, Any]:
     values = instance.sample(rng)
     first: Any = None
     for t, x in values.items():
-        where = t.op.interval
+        where = t.op.range
         near = 1 + rng.standard_normal(x.shape) * np.exp2(-rng.uniform(4, 40, x.shape))
         lead = np.arange(len(x)).reshape(-1, *[1] * (x.ndim - 1)) if x.ndim else np.zeros(())
         spread = lead % 8 == 5

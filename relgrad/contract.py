@@ -212,7 +212,10 @@ class Contract:
         )
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        """Return the pushforward: the tangent of each output from those of the inputs (None is a known zero)."""
+        """Return the pushforward: the tangent of each output from those of the inputs (None is a known zero).
+
+        At least one input has a tangent. By default f(ẋ, y) + f(x, ẏ), where f is linear in each of x and y.
+        """
         raise OpError(f"op {self} has no pushforward", cure="define R_op(self, inputs, eval_points)")
 
     def increment(self, inputs: list[Any], others: list[Any], increments: list[Any]) -> Any:
@@ -223,9 +226,15 @@ class Contract:
         """
         return None
 
+    connected: tuple[int, ...] | None = None
+    """The inputs whose entries affect those of the outputs; None is all of them."""
+
     def connection_pattern(self, node: Term) -> list[list[bool]]:
         """For each input, for each output: whether the entries of the one affect those of the other."""
-        return [[True] * self.n_outputs for _ in node.rands]
+        inputs = range(len(node.rands))
+        return [
+            [i in (inputs if self.connected is None else self.connected)] * self.n_outputs for i in inputs
+        ]
 
     # Where analysis leaves a choice
 
@@ -357,6 +366,12 @@ class Contract:
     def ball(self, *balls: Any) -> Any:
         """Compute the op in ball arithmetic, on object arrays of `flint.arb`."""
         raise OpError(f"op {self} has no high-precision evaluation", cure="define ball(self, *balls)")
+
+
+def total(tangents: Sequence[Any]) -> Any:
+    """Return the sum of tangents, of which None is a known zero; None if there are no others."""
+    moving = [t for t in tangents if t is not None]
+    return sum(moving[1:], moving[0]) if moving else None
 
 
 def _outputs(kind: Any) -> Sequence[Any]:

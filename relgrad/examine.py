@@ -32,7 +32,7 @@ from relgrad.explore.spellings import spellings as spellings_of
 from relgrad.logic.conditions import Goal
 from relgrad.logic.goals import equalo
 from relgrad.logic.unify import State, walked
-from relgrad.looks import Shown
+from relgrad.looks import Listed
 from relgrad.op import Op, as_term
 from relgrad.progress import progress
 from relgrad.relation import Library, Relation
@@ -288,22 +288,11 @@ def _remaining(
     )
 
 
-class Hopes(Sequence[tuple[Hazard, list[Reason]]], Shown):
+class Hopes(Listed[tuple[Hazard, list[Reason]]]):
     """The hazards that remain, each with the rows that come nearest to removing it; `str` tells them."""
-
-    def __init__(self, found: Sequence[tuple[Hazard, list[Reason]]]):
-        self.found = tuple(found)
-
-    def __len__(self) -> int:
-        return len(self.found)
-
-    def __getitem__(self, index: Any) -> Any:
-        return self.found[index]
 
     def __str__(self) -> str:
         return "\n".join([_hope(*pair) for pair in self.found]) or "no hazard remains"
-
-    __repr__ = __str__
 
 
 def _hope(hazard: Hazard, near: Sequence[Reason]) -> str:
@@ -311,22 +300,11 @@ def _hope(hazard: Hazard, near: Sequence[Reason]) -> str:
     return "\n".join([_described(hazard), *rows] if rows else [_described(hazard), "  and no row comes near"])
 
 
-class Hazards(Sequence[Hazard], Shown):
+class Hazards(Listed[Hazard]):
     """The hazards of a function, by line; its `str` says where, what, at which input, and what removes it."""
-
-    def __init__(self, found: Sequence[Hazard]):
-        self.found = tuple(found)
-
-    def __len__(self) -> int:
-        return len(self.found)
-
-    def __getitem__(self, index: Any) -> Any:
-        return self.found[index]
 
     def __str__(self) -> str:
         return "\n".join(map(_described, self.found)) or "no hazard found"
-
-    __repr__ = __str__
 
 
 def _described(hazard: Hazard) -> str:

@@ -25,7 +25,7 @@ from relgrad.ops.casting import cast
 from relgrad.ops.reduction import Sum
 from relgrad.ops.structure import broadcast_like, broadcast_to, squeeze
 from relgrad.support import vanishes
-from relgrad.term import Term, is_term, substitute, subterms, term
+from relgrad.term import Term, is_term, reachable, substitute, subterms, term
 from relgrad.trace.tracer import Tracer
 from relgrad.types import ArrayType, NullType, Shape, TupleType, Type
 
@@ -37,10 +37,8 @@ class Gradient(Op):
     """
 
     __props__ = ("pairs",)
+    pairs: int
     implicit = True
-
-    def __init__(self, pairs: int):
-        self.pairs = pairs
 
     def type_of(self, rands: tuple[Term, ...]) -> Type:
         return TupleType(tuple(x.type for x in rands[2 * self.pairs :]))
@@ -62,10 +60,8 @@ class Pushforward(Op):
     """
 
     __props__ = ("values",)
+    values: int
     implicit = True
-
-    def __init__(self, values: int):
-        self.values = values
 
     def type_of(self, rands: tuple[Term, ...]) -> Type:
         return TupleType(tuple(x.type for x in rands[: self.values]))
@@ -366,14 +362,8 @@ def _outermost(roots: Sequence[Term]) -> list[Term]:
 
 def _reached(roots: Sequence[Term], border: Container[Term]) -> set[Term]:
     """Return the terms below the roots that a walk meets which does not go beyond some."""
-    seen = {root for root in roots if root not in border}
-    stack = list(seen)
-    while stack:
-        for rand in stack.pop().rands:
-            if rand not in seen and rand not in border:
-                seen.add(rand)
-                stack.append(rand)
-    return seen
+    inside = lambda terms: [x for x in terms if x not in border]
+    return reachable(*inside(roots), below=lambda t: inside(t.rands))
 
 
 def check_differentiable(x: Term, name: str) -> None:

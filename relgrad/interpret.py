@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from relgrad.op import Constant
-from relgrad.term import Term
+from relgrad.term import Term, operands_first, rands_of
 from relgrad.types import TupleType
 
 Perturb = Callable[[Term, list[Any]], list[Any]]
@@ -33,16 +33,7 @@ def interpret(
 
 def unknown(roots: Sequence[Term], values: Mapping[Term, Any]) -> Iterator[Term]:
     """Yield the terms below roots that have no values yet, operands first; whoever asks gives each its value."""
-    stack = list(reversed(roots))
-    while stack:
-        node = stack[-1]
-        if node in values:
-            stack.pop()
-        elif missing := [rand for rand in reversed(node.rands) if rand not in values]:
-            stack += missing
-        else:
-            stack.pop()
-            yield node
+    return operands_first(roots, values.__contains__, rands_of)
 
 
 def value_of(

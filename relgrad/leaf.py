@@ -10,29 +10,13 @@ from relgrad.term import Term, term
 from relgrad.types import REAL, ArrayType, DisconnectedType, Interval, NullType, Type
 
 
-class Input(Op):
-    """A leaf that stands for an argument, or for a symbol that is none: a name, an array type, and its assumptions.
+class Leaf(Op):
+    """What stands for an array of a type, by its label: its entries lie in a range."""
 
-    `range` is where its entries are assumed to lie; `facts` are the values that are computed of it with their
-    assumed ranges, each a term of inputs without assumptions. Inputs that are assumed to differ are different terms,
-    and so is all that is computed of them: an assumption is never seen by a program that does not make it. `trace` is
-    the number of the trace that the input belongs to, while it lasts.
-    """
-
-    __props__ = ("label", "array", "symbol", "range", "facts", "trace")
     arity = 0
-
-    def __init__(
-        self,
-        label: str,
-        array: ArrayType,
-        symbol: bool = False,
-        range: Interval = REAL,
-        facts: tuple[tuple[Term, Interval], ...] = (),
-        trace: int = 0,
-    ):
-        self.label, self.array, self.symbol, self.range, self.facts = label, array, symbol, range, facts
-        self.trace = trace
+    label: str
+    array: ArrayType
+    range: Interval
 
     @property
     def name(self) -> str:
@@ -53,6 +37,30 @@ class Input(Op):
         return self.range
 
 
+class Input(Leaf):
+    """A leaf that stands for an argument, or for a symbol that is none: a name, an array type, and its assumptions.
+
+    `range` is where its entries are assumed to lie; `facts` are the values that are computed of it with their
+    assumed ranges, each a term of inputs without assumptions. Inputs that are assumed to differ are different terms,
+    and so is all that is computed of them: an assumption is never seen by a program that does not make it. `trace` is
+    the number of the trace that the input belongs to, while it lasts.
+    """
+
+    __props__ = ("label", "array", "symbol", "range", "facts", "trace")
+
+    def __init__(
+        self,
+        label: str,
+        array: ArrayType,
+        symbol: bool = False,
+        range: Interval = REAL,
+        facts: tuple[tuple[Term, Interval], ...] = (),
+        trace: int = 0,
+    ):
+        self.label, self.array, self.symbol, self.range, self.facts = label, array, symbol, range, facts
+        self.trace = trace
+
+
 class Anchor(Op):
     """The identity, opaque to relations: a variable of differentiation that is itself a computed value.
 
@@ -60,10 +68,8 @@ class Anchor(Op):
     """
 
     __props__ = ("serial",)
+    serial: int
     rounds = False
-
-    def __init__(self, serial: int):
-        self.serial = serial
 
     def output_type(self, *types: Any) -> Type:
         return types[0]
@@ -88,9 +94,7 @@ class Known(Op):
     """A leaf that is no array: the cotangent of what is disconnected, or undefined."""
 
     __props__ = ("kind",)
-
-    def __init__(self, kind: DisconnectedType | NullType):
-        self.kind = kind
+    kind: DisconnectedType | NullType
 
     def type_of(self, rands: tuple[Term, ...]) -> Type:
         return self.kind

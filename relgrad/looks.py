@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterable, Sequence
 from functools import singledispatch
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 WIDTH = 100
 
@@ -81,3 +84,22 @@ class Shown:
 
     def __rich__(self) -> Any:
         return coloured(self)
+
+
+class Listed(Sequence[T], Shown):
+    """What was found, in its order; a subclass says how it is told."""
+
+    def __init__(self, found: Iterable[T]):
+        self.found = tuple(found)
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.found[index]
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.found))
+
+    def __repr__(self) -> str:
+        return str(self)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from relgrad.contract import Contract
+from relgrad.contract import Contract, total
 from relgrad.errors import OpError, TraceError
 from relgrad.held import hold
 from relgrad.importable import home_of, imported
@@ -29,6 +29,14 @@ class Op(Contract):
     """
 
     __props__: ClassVar[tuple[str, ...] | None] = None
+
+    def __init__(self, *props: Any) -> None:
+        """Make an op of its props, in the order of `__props__`."""
+        names = self.__props__ or ()
+        if props and len(props) != len(names):
+            raise TypeError(f"{type(self).__name__} has the props {names}, and not {props}")
+        for name, value in zip(names, props, strict=False):
+            setattr(self, name, value)
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -90,6 +98,20 @@ class Op(Contract):
         # What equals only itself is what a module holds.
         home = home_of(self)
         return object.__reduce_ex__(self, 2) if home is None else (imported, home)
+
+    # Differentiating
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        if self.connected == ():
+            return [None for _ in inputs]
+        return super().L_op(inputs, outputs, output_gradients)
+
+    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+        connected = range(len(inputs)) if self.connected is None else self.connected
+        moved = [i for i in connected if eval_points[i] is not None]
+        if self.n_outputs > 1 or not set(moved) <= set(self.laws.linear):
+            return super().R_op(inputs, eval_points)
+        return [total([self(*inputs[:i], eval_points[i], *inputs[i + 1 :]) for i in moved])]
 
     # Building
 
@@ -234,11 +256,9 @@ class Project(Op):
     """One output of an op that has several; of a pack, the term itself."""
 
     __props__ = ("index",)
+    index: int
     arity = 1
     rounds = False
-
-    def __init__(self, index: int):
-        self.index = index
 
     def make_node(self, *inputs: Any) -> Term:
         (node,) = inputs

@@ -28,6 +28,8 @@ __all__ = [
     "intern_table_size",
     "is_term",
     "kept",
+    "operands_first",
+    "rands_of",
     "reachable",
     "rebuild",
     "rebuilt",
@@ -258,31 +260,46 @@ def subterms(*roots: Any) -> Iterator[Term]:
                 yield node
 
 
-def kept(t: Term, name: str, of: Callable[[Term], Any]) -> Any:
-    """Return what is kept on a term under a name; for each term below without it, operands first, `of` says it."""
-    if name in t.cache:
-        return t.cache[name]
-    stack = [t]
+def operands_first(
+    roots: Iterable[Any], known: Callable[[Any], bool], below: Callable[[Any], Iterable[Any]]
+) -> Iterator[Any]:
+    """Yield the roots and what is below them, if it is not known, each after what is below it.
+
+    Whoever asks makes each known before the next. Nothing recurses.
+    """
+    stack = list(roots)[::-1]
     while stack:
         node = stack[-1]
-        if name in node.cache:
+        if known(node):
             stack.pop()
-            continue
-        missing = [rand for rand in node.rands if name not in rand.cache]
-        if missing:
-            stack.extend(missing)
-            continue
-        stack.pop()
-        node.cache[name] = of(node)
+        elif missing := [x for x in below(node) if not known(x)]:
+            stack += missing[::-1]
+        else:
+            stack.pop()
+            yield node
+
+
+def rands_of(t: Term) -> tuple[Any, ...]:
+    """Return what a term is applied to."""
+    return t.rands
+
+
+def kept(
+    t: Term, name: str, of: Callable[[Term], Any], below: Callable[[Term], Iterable[Term]] = rands_of
+) -> Any:
+    """Return what is kept on a term under a name; for each below that is without it, operands first, `of` says it."""
+    if name not in t.cache:
+        for node in operands_first([t], lambda x: name in x.cache, below):
+            node.cache[name] = of(node)
     return t.cache[name]
 
 
-def reachable(*roots: Any) -> set[Term]:
+def reachable(*roots: Any, below: Callable[[Term], Iterable[Any]] = rands_of) -> set[Term]:
     """Return the distinct terms below the roots, for questions that need no order."""
     seen = {root for root in roots if type(root) is Term}
     stack = list(seen)
     while stack:
-        for rand in stack.pop().rands:
+        for rand in below(stack.pop()):
             if type(rand) is Term and rand not in seen:
                 seen.add(rand)
                 stack.append(rand)

@@ -51,7 +51,7 @@ def programs(number: int, seed: int) -> Iterator[tuple[Term, dict[Term, Any]]]:
         except MISFITS:
             continue
         leaves = program.leaves.values()
-        values = {t: moderate(rng, t.type.shape, t.op.interval) for t in leaves}
+        values = {t: moderate(rng, t.type.shape, t.op.range) for t in leaves}
         small = len(list(subterms(program.term))) <= LARGEST
         if leaves and small and is_defined(program.term, values):
             yield program.term, values

@@ -36,7 +36,7 @@ def benchmark() -> Any:
 
 def moderate(instance: Any) -> dict[Any, Any]:
     rng = np.random.default_rng(3)
-    inside = {t: t.op.interval for t in instance.leaves.values()}
+    inside = {t: t.op.range for t in instance.leaves.values()}
     drawn = {t: rng.uniform(0.3, 0.9, t.type.shape) for t in inside}
     return {t: -x if inside[t].high <= 0 else x + 1 if inside[t].low >= 1 else x for t, x in drawn.items()}
 

@@ -40,6 +40,7 @@ KINDS: dict[str, Any] = {
     "word": str,
     "times": (int, object),
     "as_sum": tuple,
+    "connected": (tuple, type(None)),
     "as_product": (tuple, type(None)),
     "negation": (Op, type(None)),
     "mirrored": (Op, type(None)),

@@ -720,3 +720,54 @@ def test_what_must_not_be_folded_runs_at_every_call_even_where_it_is_applied_to_
             np.testing.assert_array_equal(f(np.zeros(3)), 4.0)
             assert counted.count > before
         assert counted(np.ones(3))[0] == 2.0
+
+
+class Mixed(rg.Op):
+    """a·x + 0·c, by its props and laws alone: linear in x, and nothing is said of c."""
+
+    __props__ = ("matrix",)
+    matrix: tuple[tuple[float, ...], ...]
+    laws = rg.Laws(linear=(0,))
+
+    def output_type(self, x, c):
+        return x
+
+    def compute(self, x, c):
+        return np.asarray(self.matrix) @ x + c * 0
+
+    def L_op(self, inputs, outputs, output_gradients):
+        return [np.asarray(self.matrix).T @ output_gradients[0], None]
+
+
+class Positives(rg.Op):
+    """How many entries are positive: no entry moves it."""
+
+    __props__ = ()
+    connected = ()
+
+    def output_type(self, x):
+        return rg.array_type(float)
+
+    def compute(self, x):
+        return np.asarray(np.sum(x > 0), float)
+
+
+def test_what_is_linear_is_pushed_forward_by_that_law():
+    op, x, t = Mixed(((1.0, 2.0), (3.0, 5.0))), np.array([0.5, -1.0]), np.array([2.0, -3.0])
+    assert op == Mixed(((1.0, 2.0), (3.0, 5.0))) != Mixed(((1.0, 2.0), (3.0, 4.0)))
+    pushed = rg.jvp(lambda x: op(x, np.ones(2)) ** 2, (x,), (t,))[1]
+    np.testing.assert_allclose(pushed, 2 * (np.asarray(op.matrix) @ x) * (np.asarray(op.matrix) @ t))
+    with pytest.raises(rg.OpError, match="has no pushforward"):
+        rg.jvp(lambda c: op(x, c), (np.ones(2),), (t,))
+
+
+def test_what_nothing_moves_has_no_derivative_and_needs_no_rules():
+    count, x = Positives(), np.array([0.5, -1.0])
+    np.testing.assert_array_equal(rg.grad(lambda x: count(x) * np.sum(x))(x), [1.0, 1.0])
+    assert rg.jvp(lambda x: count(x) * np.sum(x), (x,), (np.array([2.0, 1.0]),))[1] == 3.0
+    assert count.L_op([Tracer(as_term(x))], [], []) == [None]
+
+
+def test_an_op_has_as_many_props_as_it_says():
+    with pytest.raises(TypeError, match="Mixed has the props"):
+        Mixed(1, 2)

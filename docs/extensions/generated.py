@@ -22,6 +22,7 @@ from relgrad import ops
 from relgrad.contract import Contract
 from relgrad.implementations import IMPLEMENTATIONS
 from relgrad.looks import latex
+from relgrad.op import Op
 from relgrad.ops.elementwise import Elementwise
 from relgrad.types import REAL
 
@@ -208,9 +209,11 @@ def range_of(op: Any) -> str:
 def derivatives_of(op: Any) -> str:
     """Return which derivative rules an op has."""
     if inspect.isclass(op):
+        if op.connected == ():
+            return "zero"
         rules = {
-            "pullback": op.L_op is not Contract.L_op or op.grad is not Contract.grad,
-            "pushforward": op.R_op is not Contract.R_op,
+            "pullback": op.L_op is not Op.L_op or op.grad is not Op.grad,
+            "pushforward": op.R_op is not Op.R_op or bool(op.laws.linear),
             "increment": op.increment is not Contract.increment,
         }
         return ", ".join(name for name, has in rules.items() if has) or "none"

@@ -284,9 +284,10 @@ def pullback(a: Application, rng: np.random.Generator) -> Trial:
 
 def pushforward(a: Application, rng: np.random.Generator) -> Trial:
     """The pushforward along a direction is the difference quotient in it."""
-    if type(a.op).R_op is Contract.R_op:
-        return
+    own = type(a.op).R_op is not Op.R_op
     for b, i in a.moves() if _floating(a, a.arrays) else ():
+        if not own and not set(i) <= set(a.op.laws.linear):
+            continue
         direction, outputs = b.along(i, rng), partial(_outputs, b, i)
 
         def pushed(x: Any, f: Any = outputs, v: Any = direction[i[0]]) -> Any:

@@ -101,9 +101,7 @@ class Grammar:
 
     def array(self, interval: Interval = REAL, shape: Shape | None = None) -> Any:
         """Return an array with entries in an interval: one that stands in the expression already, or a new one."""
-        known = [
-            t for t in self.leaves.values() if t.op.interval == interval and shape in (None, t.type.shape)
-        ]
+        known = [t for t in self.leaves.values() if t.op.range == interval and shape in (None, t.type.shape)]
         if known and (len(self.leaves) >= MOST or self.chance(0.5)):
             return Tracer(self.one_of(known))
         return self.new(interval, shape)

@@ -67,10 +67,10 @@ class Instance(NamedTuple):
 
     def sample(self, rng: np.random.Generator) -> dict[Term, Any]:
         """Return arrays for the leaves, in part of which numbers nearly meet; distances are what they should be."""
-        values = {t: practical(rng, t.type.shape, t.op.interval) for t in self.leaves.values()}
+        values = {t: practical(rng, t.type.shape, t.op.range) for t in self.leaves.values()}
         first, *others = self.leaves.values()
         for t in others:
-            _bring_near(values[t], values[first], t.op.interval, rng)
+            _bring_near(values[t], values[first], t.op.range, rng)
         for x, y, d in _distances(self.left):
             values[x] = np.add(*interpret([y, d], values, typed=False))
         for x, y, d in _distances(self.left, given=True):
@@ -122,13 +122,13 @@ def _distances(left: Term, *, given: bool = False) -> Iterator[tuple[Term, Term,
         if node.op.distance is not None:
             x, y, d = (node.rands[i] for i in node.op.distance)
             found, others = (d, (x, y)) if given else (x, (y, d))
-            free = isinstance(found.op, Restricted) and found.op.interval == REAL
+            free = isinstance(found.op, Restricted) and found.op.range == REAL
             if free and found not in reachable(*others) and given == _is_restricted(x):
                 yield x, y, d
 
 
 def _is_restricted(x: Term) -> bool:
-    return isinstance(x.op, Restricted) and x.op.interval != REAL
+    return isinstance(x.op, Restricted) and x.op.range != REAL
 
 
 def instances(row: Relation, count: int) -> list[Instance]:

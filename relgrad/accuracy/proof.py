@@ -65,7 +65,7 @@ def _boxes(instance: Instance) -> Iterator[dict[Term, float]]:
         shifted = [CENTRES[i:] + CENTRES[:i] for i in range(len(free))]
         rows = [*zip(*shifted, strict=True), *product(CENTRES, repeat=len(free))]
         for row in dict.fromkeys(rows):
-            yield {t: _within(t.op.interval, c) for t, c in zip(free, row, strict=True)}
+            yield {t: _within(t.op.range, c) for t, c in zip(free, row, strict=True)}
 
 
 def _within(known: Interval, centre: float) -> float:

@@ -114,7 +114,7 @@ def judged(
 
 
 def _witness(subject: Subject, rng: np.random.Generator) -> Witness | None:
-    values = {t: moderate(rng, t.type.shape, t.op.interval) for t in subject.leaves.values()}
+    values = {t: moderate(rng, t.type.shape, t.op.range) for t in subject.leaves.values()}
     if subject.error is None:
         return agree(subject.before, subject.after, values).witness
     kind = type(subject.error).__name__

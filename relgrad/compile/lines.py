@@ -38,7 +38,6 @@ class Line:
     operands: list[Expr]
     rands: tuple[Term, ...]
     reads: frozenset[Term]
-    out: str = ""
     dead: list[str] = field(default_factory=list)
 
     def expression(self) -> Expr:

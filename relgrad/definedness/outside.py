@@ -9,6 +9,7 @@ import numpy as np
 
 from relgrad.bounds import is_empty, meet, range_of
 from relgrad.contract import Contract
+from relgrad.interpret import unknown
 from relgrad.leaf import Anchor
 from relgrad.op import as_term, is_constant
 from relgrad.ops.arithmetic import add, divide, multiply, negative, subtract
@@ -32,16 +33,7 @@ class Plain:
 
     def __call__(self, t: Term) -> Term:
         known = self._known
-        stack = [t]
-        while stack:
-            node = stack[-1]
-            if node in known:
-                stack.pop()
-                continue
-            missing = [x for x in node.rands if x not in known]
-            if missing:
-                stack.extend(missing)
-                continue
+        for node in unknown([t], known):
             rands = tuple([known[x] for x in node.rands])
             if type(node.op) is Anchor:
                 known[node] = rands[0]

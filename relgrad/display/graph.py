@@ -15,11 +15,12 @@ from relgrad.dependence import dependent
 from relgrad.display.layers import Layout, layered
 from relgrad.display.page import Markup, element, joined
 from relgrad.display.svg import OTHER, RELGRAD, Picture, group, label, legible, width_of
+from relgrad.display.text import ordered
 from relgrad.gradient import Gradient, is_implicit
 from relgrad.leaf import Anchor, Input
 from relgrad.op import Constant, Project
 from relgrad.ops.arithmetic import add, multiply
-from relgrad.term import Term, is_term, reachable, subterms
+from relgrad.term import Term, is_term, rands_of, reachable, subterms
 from relgrad.types import ArrayType, TupleType
 
 MOST = 60
@@ -57,7 +58,7 @@ class Graph(Picture):
                 if is_term(rand) and rand not in found and len(found) < self.most:
                     found[rand] = None
                     queue.append(rand)
-        return _operands_first(found)
+        return ordered(found, found, rands_of)
 
     @cached_property
     def shells(self) -> list[tuple[Term, frozenset[Term]]]:
@@ -222,22 +223,6 @@ class Graph(Picture):
             Path(path).write_text(self.dot(), encoding="utf-8")
         else:
             super().save(path)
-
-
-def _operands_first(found: Mapping[Term, Any]) -> list[Term]:
-    order: list[Term] = []
-    seen: set[Term] = set()
-    for root in found:
-        stack = [(root, False)]
-        while stack:
-            t, done = stack.pop()
-            if done:
-                order.append(t)
-            elif t not in seen:
-                seen.add(t)
-                stack.append((t, True))
-                stack += [(rand, False) for rand in reversed(t.rands) if rand in found]
-    return order
 
 
 def _kind(v: Any) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from functools import singledispatch
 from typing import Any
 
@@ -14,7 +14,7 @@ from relgrad.op import Constant, Symbolic, as_term
 from relgrad.ops.reduction import Reduction
 from relgrad.ops.structure import Squeeze
 from relgrad.syntax import ATOM, UNARY, Expr, slots, template
-from relgrad.term import Term, Unknown, is_term
+from relgrad.term import Term, Unknown, is_term, operands_first
 
 _SHORT = 14
 """Texts of up to this length are repeated rather than named."""
@@ -57,7 +57,7 @@ class Picture:
         self._fused: dict[Any, Any] = {}
         self.names: dict[Term, str] = {}
         self._texts: dict[Term, Expr] = {}
-        self.order = order = _operands_first(roots, self._shown, self.operands)
+        self.order = order = ordered(roots, self._shown, self.operands)
         uses = Counter(rand for node in order for rand in self.operands(node) if rand in self._shown)
         for node in order:
             inner: Any = node.rands[0] if isinstance(node.op, Squeeze) else None
@@ -220,18 +220,9 @@ def _flat(props: Any) -> list[Any]:
     return [x for prop in props for x in (prop if type(prop) is tuple else (prop,))]
 
 
-def _operands_first(roots: Sequence[Any], shown: set[Term], operands: Operands) -> list[Term]:
+def ordered(roots: Iterable[Any], shown: Container[Any], operands: Operands) -> list[Term]:
     """Return the terms that are shown, operands before what uses them."""
-    order: list[Term] = []
-    seen: set[Term] = set()
-    for root in roots:
-        stack = [(root, False)]
-        while stack:
-            node, done = stack.pop()
-            if done:
-                order.append(node)
-            elif node in shown and node not in seen:
-                seen.add(node)
-                stack.append((node, True))
-                stack += [(rand, False) for rand in reversed(operands(node))]
-    return order
+    order: dict[Any, None] = {}
+    for node in operands_first(roots, lambda x: x in order or x not in shown, operands):
+        order[node] = None
+    return list(order)

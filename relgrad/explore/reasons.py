@@ -30,7 +30,7 @@ from relgrad.logic.theory import PRODUCT, SUM, theories_of
 from relgrad.logic.unify import State, is_variable, label_of, reify_term, unify_terms, unknowns
 from relgrad.logic.view import LIMIT, product_of, sum_of
 from relgrad.logic.wide import width
-from relgrad.looks import Shown
+from relgrad.looks import Listed, Shown
 from relgrad.ops.arithmetic import add, multiply
 from relgrad.relation import Library, Relation
 from relgrad.schedule import schedule
@@ -82,18 +82,12 @@ class Reason(Shown):
         return head + "\n".join(f"  {line}" for line in (self.text + change).split("\n"))
 
 
-class Reasons(Sequence[Reason], Shown):
+class Reasons(Listed[Reason]):
     """The reasons of a row at the places of a program, the nearest to its firing first; `str` tells them."""
 
     def __init__(self, row: str, reasons: Iterable[Reason]):
+        super().__init__(reasons)
         self.row = row
-        self._reasons = tuple(reasons)
-
-    def __len__(self) -> int:
-        return len(self._reasons)
-
-    def __getitem__(self, index: Any) -> Any:
-        return self._reasons[index]
 
     @property
     def fired(self) -> bool:
@@ -102,8 +96,6 @@ class Reasons(Sequence[Reason], Shown):
 
     def __str__(self) -> str:
         return "\n".join([f"{self.row} {'fired' if self.fired else 'did not fire'}", *map(str, self)])
-
-    __repr__ = __str__
 
 
 class Rewrites(Lazy[Found]):

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.kernels.dispatch import arithmetic_kernel, floats, kernel, tell_range
+from relgrad.kernels.dispatch import arithmetic_kernel, entrywise, floats, tell_range
+from relgrad.kernels.doubled.eft import two_sum
 from relgrad.kernels.entropies import xlog_ratio
 from relgrad.kernels.logexp import bose, expit, softplus
 from relgrad.kernels.remainders import log1p_gap, xlogx1p_minus_x
@@ -66,10 +67,9 @@ def power1p(x: Any, a: Any) -> Any:
     return np.where(np.isnan(value), np.exp(a * np.log1p(x)), value)[()]
 
 
-@kernel
+@entrywise
 def power1pm1(x: Any, a: Any) -> Any:
     """(1 + x)ᵃ − 1 = exp(a·log(1 + x)) − 1."""
-    x, a = floats(x, a)
     t = a * np.log1p(x)
     return np.where(np.abs(t) < 1, np.expm1(t), power1p(x, a) - 1)[()]
 
@@ -146,31 +146,28 @@ def power_difference(x: Any, y: Any, a: Any, d: Any) -> Any:
     return value
 
 
-@kernel
+@entrywise
 def cbrt_difference(x: Any, y: Any, d: Any) -> Any:
     """∛x − ∛y = d/(∛x² + ∛x·∛y + ∛y²), where d = x − y."""
-    x, y, d = floats(x, y, d)
     p, q = np.cbrt(x), np.cbrt(y)
     return _or_plain(d / (p * p + p * q + q * q), p - q)
 
 
-@kernel
+@entrywise
 def exp_difference(x: Any, y: Any, d: Any) -> Any:
     """eˣ − eʸ = eʸ·(eᵈ − 1), where d = x − y; the sign of d where both overflow."""
-    x, y, d = floats(x, y, d)
     far = np.exp(x) - np.exp(y)
     far = np.where(np.isnan(far) & (np.abs(d) > 0), np.copysign(np.inf, d), far)
     return np.where(np.abs(d) < 1, np.exp(y) * np.expm1(d), far)[()]
 
 
-@kernel
+@entrywise
 def log_quotient(x: Any, y: Any, d: Any) -> Any:
     """log(x/y) = log(1 + d/y), where d = x − y, for x and y of one sign.
 
     >>> log_quotient(-1e20 - 1, -1e20, -1.0)
     np.float64(1e-20)
     """
-    x, y, d = floats(x, y, d)
     quotient = x / y
     normal = (quotient > np.finfo(quotient.dtype).tiny) & (quotient < np.inf)
     sign = np.where(y < 0, -1, 1)
@@ -178,95 +175,77 @@ def log_quotient(x: Any, y: Any, d: Any) -> Any:
     return np.where(np.abs(d) <= np.abs(y) / 2, np.log1p(d / y), far).astype(x.dtype)[()]
 
 
-@kernel
+@entrywise
 def log_difference(x: Any, y: Any, d: Any) -> Any:
     """log x − log y = log(1 + d/y), where d = x − y; NaN where x or y is negative, though x/y need not be.
 
     >>> log_difference(1e20 + 1, 1e20, 1.0)
     np.float64(1e-20)
     """
-    x, y, d = floats(x, y, d)
     return np.where(y < 0, np.nan, log_quotient(x, y, d)).astype(x.dtype)[()]
 
 
-def _middle(y: Any, d: Any) -> tuple[Any, Any]:
-    """y + d/2 and what its rounding leaves, of which large angles are made (Knuth's sum)."""
-    half = d / 2
-    middle = y + half
-    part = middle - y
-    return middle, (y - (middle - part)) + (half - part)
-
-
-@kernel
+@entrywise
 def sin_difference(x: Any, y: Any, d: Any) -> Any:
-    """sin x − sin y = 2·cos((x + y)/2)·sin(d/2), where d = x − y."""
-    x, y, d = floats(x, y, d)
-    middle, rest = _middle(y, d)
+    """sin x − sin y = 2·cos(y + d/2)·sin(d/2), where d = x − y."""
+    middle, rest = two_sum(y, d / 2)  # of a large angle, what rounding leaves counts
     near = 2 * (np.cos(middle) * np.cos(rest) - np.sin(middle) * np.sin(rest)) * np.sin(d / 2)
     return np.where(np.abs(d) <= 1, near, np.sin(x) - np.sin(y))[()]
 
 
-@kernel
+@entrywise
 def cos_difference(x: Any, y: Any, d: Any) -> Any:
-    """cos x − cos y = −2·sin((x + y)/2)·sin(d/2), where d = x − y."""
-    x, y, d = floats(x, y, d)
-    middle, rest = _middle(y, d)
+    """cos x − cos y = −2·sin(y + d/2)·sin(d/2), where d = x − y."""
+    middle, rest = two_sum(y, d / 2)
     near = -2 * (np.sin(middle) * np.cos(rest) + np.cos(middle) * np.sin(rest)) * np.sin(d / 2)
     return np.where(np.abs(d) <= 1, near, np.cos(x) - np.cos(y))[()]
 
 
-@kernel
+@entrywise
 def tan_difference(x: Any, y: Any, d: Any) -> Any:
     """tan x − tan y = sin d/(cos x·cos y), where d = x − y."""
-    x, y, d = floats(x, y, d)
     near = np.sin(d) / (np.cos(x) * np.cos(y))
     return np.where(np.abs(d) <= 1, near, np.tan(x) - np.tan(y))[()]
 
 
-@kernel
+@entrywise
 def arctan_difference(x: Any, y: Any, d: Any) -> Any:
     """arctan x − arctan y, the angle of the point (1 + x·y, d), where d = x − y."""
-    x, y, d = floats(x, y, d)
     # Scaled by the larger of 1 and |x|, which leaves the angle as it is, the product does not overflow.
     size = np.maximum(1, np.abs(x))
     return _or_plain(np.arctan2(d / size, 1 / size + (x / size) * y), np.arctan(x) - np.arctan(y))
 
 
-@kernel
+@entrywise
 def sinh_difference(x: Any, y: Any, d: Any) -> Any:
     """sinh x − sinh y = 2·cosh((x + y)/2)·sinh(d/2), where d = x − y."""
-    x, y, d = floats(x, y, d)
     near = 2 * np.cosh(x / 2 + y / 2) * np.sinh(d / 2)
     return np.where(np.abs(d) <= 1, near, np.sinh(x) - np.sinh(y))[()]
 
 
-@kernel
+@entrywise
 def cosh_difference(x: Any, y: Any, d: Any) -> Any:
     """cosh x − cosh y = 2·sinh((x + y)/2)·sinh(d/2), where d = x − y."""
-    x, y, d = floats(x, y, d)
     near = 2 * np.sinh(x / 2 + y / 2) * np.sinh(d / 2)
     return np.where(np.minimum(np.abs(d), np.abs(x + y)) <= 1, near, np.cosh(x) - np.cosh(y))[()]
 
 
-@kernel
+@entrywise
 def bose_difference(x: Any, y: Any, d: Any) -> Any:
     """1/(eˣ − 1) − 1/(eʸ − 1) = (eᵈ − 1)/((eˣ − 1)·(e⁻ʸ − 1)), where d = x − y."""
-    x, y, d = floats(x, y, d)
     far = np.where((x < 0) & (y < 0), bose(-y) - bose(-x), bose(x) - bose(y))
     return np.where(np.abs(d) <= 1, np.expm1(d) / np.expm1(x) / np.expm1(-y), far)[()]
 
 
-@kernel
+@entrywise
 def sech_squared_difference(x: Any, y: Any, d: Any) -> Any:
     """sech²x − sech²y = −(tanh x − tanh y)·(tanh x + tanh y), where d = x − y."""
-    x, y, d = floats(x, y, d)
     return -4 * expit_difference(2 * x, 2 * y, 2 * d) * expit_difference(2 * x, -2 * y, 2 * (x + y))
 
 
-@kernel
+@entrywise
 def log_cosh_difference(x: Any, y: Any, d: Any) -> Any:
     """log(cosh x/cosh y) = |x| − |y| + log((1 + e^−2|x|)/(1 + e^−2|y|)), where d = x − y."""
-    x, y, d = floats(x, y, d)
     a, b = np.abs(x), np.abs(y)
     size = np.where(np.sign(x) == np.sign(y), d * np.sign(x), a - b)
     small = (a < 1) & (b < 1)
@@ -275,19 +254,17 @@ def log_cosh_difference(x: Any, y: Any, d: Any) -> Any:
     return np.where(small, near, size + (np.log1p(np.exp(-2 * a)) - np.log1p(np.exp(-2 * b))))[()]
 
 
-@kernel
+@entrywise
 def expit_difference(x: Any, y: Any, d: Any) -> Any:
     """σ(x) − σ(y) = (1 − e⁻ᵈ)·σ(x)·σ(−y), where d = x − y."""
-    x, y, d = floats(x, y, d)
     up, down = np.maximum(x, y), np.minimum(x, y)
     value = np.copysign(np.expm1(-np.abs(d)), d) * expit(up) * expit(-down)
     return _or_plain(np.where(d == 0, 0, value), expit(x) - expit(y))
 
 
-@kernel
+@entrywise
 def softplus_difference(x: Any, y: Any, d: Any) -> Any:
     """log((1 + eˣ)/(1 + eʸ)) = log(1 + (eᵈ − 1)·σ(y)), where d = x − y."""
-    x, y, d = floats(x, y, d)
     near = np.log1p(np.expm1(np.clip(d, -1, 1)) * expit(y))
     # Where both arguments are positive, softplus(x) − softplus(y) is d + softplus(−x) − softplus(−y).
     both = (x > 0) & (y > 0)
@@ -295,37 +272,33 @@ def softplus_difference(x: Any, y: Any, d: Any) -> Any:
     return np.where(np.abs(d) <= 1, near, np.where(both, d + far, far))[()]
 
 
-@kernel
+@entrywise
 def kl_divergence(x: Any, y: Any, d: Any) -> Any:
     """x·log(x/y) − x + y, about d²/(2y), where d = x − y; 0·log 0 is 0."""
-    x, y, d = floats(x, y, d)
     near = (np.abs(d) <= np.abs(y) / 2) & (y != 0)
     return np.where(near, y * xlogx1p_minus_x(np.where(near, d / y, 0)), xlog_ratio(x, y) - d)[()]
 
 
-@kernel
+@entrywise
 def ratio_minus_one(x: Any, y: Any, d: Any) -> Any:
     """x/y − 1 = d/y, where d = x − y."""
-    x, y, d = floats(x, y, d)
     ratio = x / y - 1
     return np.where((np.abs(d) <= np.abs(y)) & np.isfinite(y), d / y, ratio)[()]
 
 
-@kernel
+@entrywise
 def itakura_saito(x: Any, y: Any, d: Any) -> Any:
     """x/y − log(x/y) − 1, about (d/y)²/2, where d = x − y."""
-    x, y, d = floats(x, y, d)
     near = np.abs(d) <= np.abs(y) / 2
     return np.where(near, log1p_gap(np.where(near, d / y, 0)), x / y - log_quotient(x, y, d) - 1)[()]
 
 
-@kernel
+@entrywise
 def boxcox(x: Any, a: Any, d: Any) -> Any:
     """(xᵃ − 1)/a, where d = x − 1, and log x at a = 0.
 
     Source: Box & Cox, Journal of the Royal Statistical Society B 26(2), 1964, eq. 1.
     """
-    x, a, d = floats(x, a, d)
     log = np.where(np.abs(d) <= 0.5, np.log1p(d), np.log(x))
     t = a * log
     near = np.abs(t) < 1

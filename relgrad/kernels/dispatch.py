@@ -20,6 +20,16 @@ def kernel(function: F) -> F:
     return _kernel(function, lambda: np.errstate(all="ignore"))
 
 
+def entrywise(function: F) -> F:
+    """Make a kernel of single entries: its operands come as arrays of their common floating dtype."""
+
+    @wraps(function)
+    def call(*operands: Any) -> Any:
+        return function(*floats(*operands))
+
+    return kernel(cast(F, call))
+
+
 def arithmetic_kernel(function: F) -> F:
     """Make a kernel that overflows and underflows as NumPy's arithmetic does, which callers may have raised."""
     return _kernel(function, _raised_or_silent)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.kernels.dispatch import arithmetic_kernel, floats, kernel
+from relgrad.kernels.dispatch import arithmetic_kernel, entrywise, floats, kernel
 from relgrad.kernels.roots import two_product
 
 __all__ = [
@@ -197,10 +197,9 @@ def cofactor(x: Any) -> np.ndarray:
     return sign * (u * products[..., None, :]) @ vt
 
 
-@kernel
+@entrywise
 def cofactor_derivative(x: Any, v: Any) -> np.ndarray:
     """The derivative of `cofactor` at x along v; linear and self-adjoint in v, finite for singular x too."""
-    x, v = floats(x, v)
     n = x.shape[-1]
     if n == 0:
         return v

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from relgrad.kernels.dispatch import arithmetic_kernel, floats, kernel
+from relgrad.kernels.dispatch import arithmetic_kernel, entrywise, floats, kernel
 
 __all__ = [
     "bose",
@@ -98,13 +98,12 @@ def log_cloglog(x: Any) -> Any:
     return np.where(x < 0, x + np.log(ratio), _log1mexp(-u))[()]
 
 
-@kernel
+@entrywise
 def logdiffexp(a: Any, b: Any) -> Any:
     """log(eᵃ − eᵇ) = a + log1mexp(b − a); −inf where a = b, NaN where a < b.
 
     The error is within 4 ulp of the larger of |a| and the result.
     """
-    a, b = floats(a, b)
     d = b - a
     d = np.where((a == b) & (a != np.inf), 0, d)
     # What rounding took from d is carried along to first order, because e^d is sensitive where |d| is large.

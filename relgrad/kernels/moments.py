@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from relgrad.kernels.dispatch import arithmetic_kernel, floats, kernel
+from relgrad.kernels.doubled.eft import two_sum
 
 __all__ = [
     "centred",
@@ -35,13 +36,6 @@ def centred(x: Any, axis: Axis = None) -> Any:
     return rest - np.mean(rest, axis=axis, keepdims=True)
 
 
-def _two_sum(x: Any, y: Any) -> tuple[Any, Any]:
-    """Return x + y and its rounding error. Source: Knuth, The Art of Computer Programming 2, section 4.2.2."""
-    total = x + y
-    back = total - x
-    return total, (x - (total - back)) + (y - back)
-
-
 def _cascaded(x: Any, axis: Axis) -> tuple[Any, Any]:
     """Return Σ x over axes, which stay, and its rounding error. Source: Ogita, Rump & Oishi 2005, algorithm 4.4."""
     axes = _axes(x, axis)
@@ -50,7 +44,7 @@ def _cascaded(x: Any, axis: Axis) -> tuple[Any, Any]:
     error = np.zeros(shape, x.dtype)
     while rows.shape[-1] > 1:
         half = rows.shape[-1] // 2
-        total, low = _two_sum(rows[..., :half], rows[..., half : 2 * half])
+        total, low = two_sum(rows[..., :half], rows[..., half : 2 * half])
         error = error + np.sum(low, axis=-1)
         rows = np.concatenate([total, rows[..., 2 * half :]], axis=-1)
     return np.sum(rows, axis=-1), error
@@ -65,7 +59,7 @@ def sum_minus(x: Any, y: Any, axis: Axis = None) -> Any:
     """
     x, y = floats(x, y)
     total, error = _cascaded(x, axis)
-    rest, low = _two_sum(total, -y)
+    rest, low = two_sum(total, -y)
     return np.where(np.isfinite(rest + low + error), rest + (low + error), total - y)
 
 
@@ -77,7 +71,7 @@ def mean_minus(x: Any, y: Any, axis: Axis = None) -> Any:
     array([0.5])
     """
     x, y = floats(x, y)
-    apart, lost = _two_sum(x, -np.broadcast_to(y, np.broadcast_shapes(x.shape, y.shape)))
+    apart, lost = two_sum(x, -np.broadcast_to(y, np.broadcast_shapes(x.shape, y.shape)))
     total, error = _cascaded(apart, axis)
     error = error + np.sum(lost, axis=axis, keepdims=True)
     count = apart.size // max(total.size, 1)

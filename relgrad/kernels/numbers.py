@@ -319,6 +319,19 @@ def share_rules(kind: type[Numbers]) -> None:
     kind.named["delay"] = lambda _: lambda x, axis, step: x.moved(lambda part: delay(part, axis, step))
 
 
+def rules_in(table: dict[Any, Any]) -> Callable[..., Callable[[Rule], Rule]]:
+    """Return a decorator that enters what computes functions into a table: `@_rule(np.add)`."""
+
+    def of(*functions: Any) -> Callable[[Rule], Rule]:
+        def register(rule: Rule) -> Rule:
+            table.update(dict.fromkeys(functions, rule))
+            return rule
+
+        return register
+
+    return of
+
+
 def axes_of(axis: Any, rank: int) -> tuple[int, ...]:
     """Return the axes that an argument of that name means, counted from the left."""
     if axis is None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.kernels.dispatch import arithmetic_kernel, floats, kernel
+from relgrad.kernels.dispatch import arithmetic_kernel, entrywise, floats
 
 __all__ = [
     "hypot_excess",
@@ -63,28 +63,26 @@ def _discriminant(w: Any, y: Any, e: Any) -> tuple[Any, Any]:
     return np.sqrt(total + (low + (p_low + q_low))), k
 
 
-@kernel
+@entrywise
 def radical(w: Any, y: Any, e: Any) -> Any:
     """√(y² + e·w), the root of a discriminant, within 1 ulp.
 
     >>> radical(1.0, 1e200, -1e200)
     np.float64(1e+200)
     """
-    w, y, e = floats(w, y, e)
     root, k = _discriminant(w, y, e)
     value = np.ldexp(root, k)
     plain = np.sqrt(y * y + e * w)
     return np.where(np.isfinite(w + y + e), value, plain)[()]
 
 
-@kernel
+@entrywise
 def quadratic_root(w: Any, y: Any, e: Any) -> Any:
     """The root (√(y² + e·w) − y)/w = e/(√(y² + e·w) + y) of w·r² + 2·y·r = e.
 
     >>> quadratic_root(1.0, 1e8, 1.0)
     np.float64(5e-09)
     """
-    w, y, e = floats(w, y, e)
     root, k = _discriminant(w, y, e)
     scaled = np.ldexp(y, -k)
     forward = np.ldexp(e / (root + scaled), -k)
@@ -95,14 +93,13 @@ def quadratic_root(w: Any, y: Any, e: Any) -> Any:
     return np.where(np.isfinite(w + y + e), value, (np.sqrt(y * y + e * w) - y) / w)[()]
 
 
-@kernel
+@entrywise
 def leg(x: Any, y: Any, d: Any) -> Any:
     """√(x² − y²) = √(d·(x + y)), where d = x − y: the side of a right triangle with hypotenuse x.
 
     >>> leg(1.0, 1 - 2**-53, 2**-53)
     np.float64(1.4901161193847656e-08)
     """
-    x, y, d = floats(x, y, d)
     total = x / 2 + y / 2
     d, total = np.where(total < 0, -d, d), np.abs(total)
     product = d * total
@@ -124,10 +121,9 @@ def hypot_excess(x: Any, y: Any) -> Any:
     return np.where((y > 0) & np.isfinite(near), near, h - y)[()]
 
 
-@kernel
+@entrywise
 def sagitta(x: Any, y: Any) -> Any:
     """x − √(x² − y²) = y²/(x + √(x² − y²)): the height of an arc of radius x and half chord y."""
-    x, y = floats(x, y)
     side = leg(x, y, x - y)
     near = y * (y / (x + side))
     return np.where((x > 0) & np.isfinite(near), near, x - side)[()]

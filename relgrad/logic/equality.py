@@ -13,7 +13,7 @@ from relgrad.logic.space import bare
 from relgrad.logic.theory import BAG, theories_of
 from relgrad.logic.view import product_of, sum_of
 from relgrad.op import Constant
-from relgrad.term import Term, is_term
+from relgrad.term import Term, is_term, kept
 from relgrad.types import ArrayType
 
 MOST = 128
@@ -32,20 +32,12 @@ def canonical_key(t: Term) -> Key:
 
     Each distinct term has its key computed once, bottom-up; keys are interned, so comparing them never recurses.
     """
-    stack = [t]
-    while stack:
-        node = stack[-1]
-        if "canonical" in node.cache:
-            stack.pop()
-            continue
-        parts, make = _parts(node)
-        missing = [part for part in parts if "canonical" not in part.cache]
-        if missing:
-            stack.extend(missing)
-            continue
-        stack.pop()
-        node.cache["canonical"] = interned(make([part.cache["canonical"] for part in parts]))
-    return t.cache["canonical"]
+    return kept(t, "canonical", _key, lambda node: _parts(node)[0])
+
+
+def _key(t: Term) -> Key:
+    parts, make = _parts(t)
+    return interned(make([part.cache["canonical"] for part in parts]))
 
 
 def _parts(t: Term) -> tuple[list[Term], Any]:

@@ -33,7 +33,7 @@ from relgrad.ops.gather import Index, Scatter
 from relgrad.ops.reduction import Sum
 from relgrad.ops.selection import where
 from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand, Squeeze, broadcast_to
-from relgrad.term import Term, is_term, kept
+from relgrad.term import Term, is_term, kept, operands_first
 from relgrad.types import ArrayType, broadcast_shapes
 
 _MOVES = (Expand, Squeeze, BroadcastTo, BroadcastLike)
@@ -251,21 +251,9 @@ def _with(t: Term, base: Term, new: Any) -> Any:
     Nothing else about it changes: what is written as (a/b)·c may be finite where (a·c)/b is not.
     """
     done: dict[Any, Any] = {base: new}
-    stack = [t]
-    while stack:
-        node = stack[-1]
-        if node in done:
-            stack.pop()
-            continue
-        if node.op.as_product is None or node.op is sqrt:
-            done[stack.pop()] = node
-            continue
-        missing = [rand for rand in node.rands if rand not in done]
-        if missing:
-            stack.extend(missing)
-            continue
-        stack.pop()
-        rands = [done[rand] for rand in node.rands]
+    factors = lambda x: () if x.op.as_product is None or x.op is sqrt else x.rands
+    for node in operands_first([t], done.__contains__, factors):
+        rands = [done[x] for x in factors(node)]
         done[node] = node if all(map(is_, rands, node.rands)) else node.op.make_node(*rands)
     return done[t]
 

@@ -15,7 +15,7 @@ from unification.utils import transitive_get as walk
 from unification.variable import Var
 
 from relgrad.op import Op
-from relgrad.term import Rands, Term, Unknown, is_term, rebuilt
+from relgrad.term import Rands, Term, Unknown, is_term, operands_first, rebuilt
 
 Unknown.register(Var)
 
@@ -221,14 +221,9 @@ def _open_order(root: Term) -> tuple[Term, ...]:
     found = root.cache.get("open order")
     if found is None:
         order: dict[Term, None] = {}
-        stack = [root]
-        while stack:
-            node = stack[-1]
-            missing = [r for r in node.rands if is_term(r) and not r.ground and r not in order]
-            if missing and node not in order:
-                stack.extend(missing)
-            else:
-                order[stack.pop()] = None
+        opened = lambda t: [x for x in t.rands if is_term(x) and not x.ground]
+        for node in operands_first([root], order.__contains__, opened):
+            order[node] = None
         found = root.cache["open order"] = tuple(order)
     return found
 

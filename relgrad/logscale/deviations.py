@@ -27,19 +27,7 @@ def balance_of(t: Any) -> Balance | None:
     """Return under which weights, along which axes, a term sums to zero, if it is seen to; kept on the term."""
     if not is_term(t):
         return None
-    stack = [t]
-    while stack:
-        node = stack[-1]
-        if "balance" in node.cache:
-            stack.pop()
-            continue
-        missing = [b for part in _summands(node) for b in _sums_in(part) if "balance" not in b.cache]
-        if missing:
-            stack.extend(missing)
-            continue
-        stack.pop()
-        node.cache["balance"] = _balance(node)
-    return t.cache["balance"]
+    return kept(t, "balance", _balance, lambda x: [b for part in _summands(x) for b in _sums_in(part)])
 
 
 def _mentions_balance(t: Term) -> bool:

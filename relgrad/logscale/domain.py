@@ -61,27 +61,33 @@ def is_exponential(t: Any) -> bool:
     """Whether there is an exponential in a term where the log domain can reach it, and has something to gain."""
     if not is_term(t) or not t.ground:
         return False
-    stack = [t]
-    while stack:
-        node = stack[-1]
-        if "exponential" in node.cache:
-            stack.pop()
-            continue
-        if not (isinstance(node.type, ArrayType) and node.type.differentiable and mentions_exponential(node)):
-            node.cache["exponential"] = False
-            continue
-        known = node.op is exp or stated_logarithm(node) is not None
-        # A long sum is looked through step by step, so that its beginnings cost nothing.
-        parts = [] if known else list(node.rands if node.op.as_sum else parts_of(node))
-        missing = [p for p in parts if "exponential" not in p.cache]
-        if missing:
-            stack.extend(missing)
-            continue
-        stack.pop()
-        known = known or any(p.cache["exponential"] for p in parts)
-        node.cache["overflows"] = known and _overflows(node, parts)
-        node.cache["exponential"] = known and not _is_tame(node)
-    return t.cache["exponential"]
+    return kept(t, "exponential", _is_exponential, _looked_through)
+
+
+def _looked_through(t: Term) -> Sequence[Term]:
+    """Return the terms whose exponentials are a term's, that has none of its own."""
+    if not _may_hold_exponential(t) or is_stated(t):
+        return []
+    # A long sum is looked through step by step, so that its beginnings cost nothing.
+    return list(t.rands if t.op.as_sum else parts_of(t))
+
+
+def _is_exponential(t: Term) -> bool:
+    if not _may_hold_exponential(t):
+        return False
+    parts = _looked_through(t)
+    known = is_stated(t) or any(p.cache["exponential"] for p in parts)
+    t.cache["overflows"] = known and _overflows(t, parts)
+    return known and not _is_tame(t)
+
+
+def _may_hold_exponential(t: Term) -> bool:
+    return isinstance(t.type, ArrayType) and t.type.differentiable and mentions_exponential(t)
+
+
+def is_stated(t: Term) -> bool:
+    """Whether the logarithm of a term is known from its op alone."""
+    return t.op is exp or stated_logarithm(t) is not None
 
 
 def may_overflow(t: Term) -> bool:
@@ -118,8 +124,7 @@ def mentions_exponential(t: Term) -> bool:
 
 
 def _mentions(t: Term) -> bool:
-    known = t.op is exp or stated_logarithm(t) is not None
-    return known or any(x.cache["exponential below"] for x in t.rands)
+    return is_stated(t) or any(x.cache["exponential below"] for x in t.rands)
 
 
 def parts_of(t: Term) -> Iterator[Term]:
@@ -439,19 +444,7 @@ def reading(t: Term) -> Reading | None:
     """Return how the log domain reads a term, or None: no exponential is in it, or its sign is unknown."""
     if not is_exponential(t):
         return None
-    stack = [t]
-    while stack:
-        node = stack[-1]
-        if "log domain" in node.cache:
-            stack.pop()
-            continue
-        missing = [p for p in parts_of(node) if is_exponential(p) and "log domain" not in p.cache]
-        if missing and node.op is not exp and stated_logarithm(node) is None:
-            stack.extend(missing)
-            continue
-        stack.pop()
-        node.cache["log domain"] = _read(node)
-    return t.cache["log domain"]
+    return kept(t, "log domain", _read, lambda x: [] if is_stated(x) else filter(is_exponential, parts_of(x)))
 
 
 def logarithm(t: Term) -> Any:

@@ -74,7 +74,6 @@ def _opposite(x: Any) -> Any:
 
 
 add = elementwise(
-    "add",
     np.add,
     lambda g, out, x, y: g,
     lambda g, out, x, y: g,
@@ -91,7 +90,6 @@ add = elementwise(
     word="sum",
 )
 subtract = elementwise(
-    "subtract",
     np.subtract,
     lambda g, out, x, y: g,
     lambda g, out, x, y: -g,
@@ -107,7 +105,6 @@ subtract = elementwise(
     word="difference",
 )
 multiply = elementwise(
-    "multiply",
     np.multiply,
     lambda g, out, x, y: g * y,
     lambda g, out, x, y: g * x,
@@ -123,7 +120,6 @@ multiply = elementwise(
     word="product",
 )
 divide = elementwise(
-    "divide",
     np.divide,
     lambda g, out, x, y: g / y,
     lambda g, out, x, y: -g * out / y,
@@ -141,7 +137,6 @@ divide = elementwise(
     word="quotient",
 )
 negative = elementwise(
-    "negative",
     np.negative,
     lambda g, out, x: -g,
     code="-{}",
@@ -157,7 +152,6 @@ negative = elementwise(
     word="negated",
 )
 positive = elementwise(
-    "positive",
     np.positive,
     lambda g, out, x: g,
     code="+{}",
@@ -171,7 +165,6 @@ positive = elementwise(
     as_product=(1, (1,)),
 )
 reciprocal = elementwise(
-    "reciprocal",
     np.reciprocal,
     lambda g, out, x: -g * out * out,
     laws=Laws(inverse="reciprocal", homomorphism=("multiply", "multiply")),
@@ -184,7 +177,6 @@ reciprocal = elementwise(
     as_product=(1, (-1,)),
 )
 square = elementwise(
-    "square",
     np.square,
     lambda g, out, x: g * (2.0 * x),
     laws=Laws(homomorphism=("multiply", "multiply")),
@@ -212,7 +204,6 @@ def _root_range(x: Interval) -> Interval:
 
 
 sqrt = elementwise(
-    "sqrt",
     np.sqrt,
     lambda g, out, x: g * 0.5 / out,
     laws=Laws(inverse="square", monotone=1, homomorphism=("multiply", "multiply")),
@@ -232,7 +223,6 @@ def _cube_root_ball(x: Any) -> Any:
 
 
 cbrt = elementwise(
-    "cbrt",
     np.cbrt,
     lambda g, out, x: g / (3.0 * (out * out)),
     laws=Laws(monotone=1, homomorphism=("multiply", "multiply"), parity=-1),
@@ -272,7 +262,6 @@ def _under_norm(op: Elementwise, conventions: Any) -> Op:
 
 
 absolute = elementwise(
-    "absolute",
     np.absolute,
     lambda g, out, x: g * np.sign(x),
     code="np.abs({})",
@@ -286,7 +275,6 @@ absolute = elementwise(
     word="size",
 )
 fabs = elementwise(
-    "fabs",
     np.fabs,
     lambda g, out, x: g * np.sign(x),
     laws=Laws(idempotent=True, homomorphism=("multiply", "multiply")),
@@ -306,7 +294,6 @@ def _sign_range(x: Interval) -> Interval:
 
 
 sign = elementwise(
-    "sign",
     np.sign,
     None,
     laws=Laws(idempotent=True, homomorphism=("multiply", "multiply")),
@@ -326,7 +313,6 @@ def _copysign_range(x: Interval, y: Interval) -> Interval:
 
 
 copysign = elementwise(
-    "copysign",
     np.copysign,
     lambda g, out, x, y: g * (np.sign(x) * np.copysign(1.0, y)),
     None,
@@ -357,7 +343,6 @@ def _under_norm_of_two(op: Elementwise, conventions: Any) -> Op:
 
 # Direction cosines are products with the reciprocal, whose own derivative, −(g·out)·out, does not overflow.
 hypot = elementwise(
-    "hypot",
     np.hypot,
     lambda g, out, x, y: g * (x * inverse_radius(x, y)),
     lambda g, out, x, y: g * (y * inverse_radius(x, y)),

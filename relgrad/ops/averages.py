@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 
 from relgrad import kernels
-from relgrad.implementations import implements
-from relgrad.ops.arguments import is_symbolic
-from relgrad.ops.rows import RowsOp, build, differentiable, total
+from relgrad.contract import total
+from relgrad.ops.rows import Reduced, differentiable, over_axes
 from relgrad.ops.softmax import Softmax
 from relgrad.ops.structure import broadcast_like
-from relgrad.types import Shape
 
 __all__ = [
     "logmeanexp",
@@ -22,20 +20,17 @@ __all__ = [
 ]
 
 
-class _Reduced(RowsOp):
-    """An op whose axes stay with extent 1."""
-
-    def result_shape(self, shape: Shape) -> Shape:
-        return tuple([1 if i - len(shape) in self.axes else n for i, n in enumerate(shape)])
-
-    def _ball_sum(self, x: Any) -> Any:
-        return np.asarray(np.sum(x, axis=self.axes, keepdims=True), dtype=object)
+def _ball_sum(op: Reduced, x: Any) -> Any:
+    return np.asarray(np.sum(x, axis=op.axes, keepdims=True), dtype=object)
 
 
-class SumMinus(_Reduced):
+class SumMinus(Reduced):
     """Σ x - y over axes, along which y is constant."""
 
     kernel = staticmethod(kernels.sum_minus)
+
+    def arguments(self, operands: Sequence[Any]) -> dict[str, Any]:
+        return {}
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         (x, y), (g,) = inputs, output_gradients
@@ -44,8 +39,7 @@ class SumMinus(_Reduced):
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
         (x, _), (dx, dy) = inputs, eval_points
-        parts = [None if dx is None else self._sum(self.share(dx, x)), None if dy is None else -dy]
-        return [total([part for part in parts if part is not None])]
+        return [total([None if dx is None else self._sum(self.share(dx, x)), None if dy is None else -dy])]
 
     def increment(self, inputs: list[Any], others: list[Any], increments: list[Any]) -> Any:
         return self.R_op(inputs, increments)[0]
@@ -56,7 +50,7 @@ class SumMinus(_Reduced):
 
     def ball(self, *balls: Any) -> Any:
         x, y = balls
-        return self._ball_sum(x) - y
+        return _ball_sum(self, x) - y
 
 
 class MeanMinus(SumMinus):
@@ -70,52 +64,29 @@ class MeanMinus(SumMinus):
 
     def ball(self, *balls: Any) -> Any:
         x, y = balls
-        sums = self._ball_sum(x)
+        sums = _ball_sum(self, x)
         return sums / (np.size(x) // max(np.size(sums), 1)) - y
 
 
-class LogMeanExp(_Reduced):
+class LogMeanExp(Reduced):
     """The log of the mean of eˣ over axes; its derivative is a softmax."""
 
     kernel = staticmethod(kernels.logmeanexp)
     positional = 1
     tolerant = True
 
-    def arguments(self, operands: Sequence[Any]) -> dict[str, Any]:
-        return {"keepdims": True}
-
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         return [output_gradients[0] * Softmax(self.axes)(inputs[0])]
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        (t,) = eval_points
-        return [None if t is None else self._sum(Softmax(self.axes)(inputs[0]) * t)]
+        return [self._sum(Softmax(self.axes)(inputs[0]) * eval_points[0])]
 
     def ball(self, *balls: Any) -> Any:
         (x,) = balls
-        sums = self._ball_sum(np.frompyfunc(lambda v: v.exp(), 1, 1)(x))
+        sums = _ball_sum(self, np.frompyfunc(lambda v: v.exp(), 1, 1)(x))
         return np.frompyfunc(lambda v: v.log(), 1, 1)(sums / (np.size(x) // max(np.size(sums), 1)))
 
 
-@implements(kernels.sum_minus)
-def sum_minus(x: Any, y: Any, axis: Any = None) -> Any:
-    """Σ x - y over axes, which stay, of arrays, traced arrays, terms or logic variables."""
-    return build(SumMinus, [x, y], axis) if _any_symbolic(x, y, axis) else kernels.sum_minus(x, y, axis)
-
-
-@implements(kernels.mean_minus)
-def mean_minus(x: Any, y: Any, axis: Any = None) -> Any:
-    """The mean of x over axes, which stay, less y, of what `sum_minus` takes."""
-    return build(MeanMinus, [x, y], axis) if _any_symbolic(x, y, axis) else kernels.mean_minus(x, y, axis)
-
-
-@implements(kernels.logmeanexp)
-def logmeanexp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """The log of the mean of eˣ over axes, of what `sum_minus` takes."""
-    if not _any_symbolic(x, axis):
-        return kernels.logmeanexp(x, axis, keepdims)
-    return build(LogMeanExp, [x], axis, keepdims)
-
-
-def _any_symbolic(*arguments: Any) -> bool:
-    return any(is_symbolic(a) for a in arguments)
+sum_minus = over_axes(SumMinus)
+mean_minus = over_axes(MeanMinus)
+logmeanexp = over_axes(LogMeanExp)

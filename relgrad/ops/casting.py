@@ -28,13 +28,11 @@ class Cast(Op):
     """
 
     __props__ = ("dtype",)
+    dtype: Any
     laws = Laws(linear=(0,))
     finite = True
     out_of_range = "stays"
     rounds = False
-
-    def __init__(self, dtype: Any):
-        self.dtype = dtype
 
     def make_node(self, *inputs: Any) -> Term:
         (x,) = inputs

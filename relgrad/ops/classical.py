@@ -197,9 +197,6 @@ class Bessel(Elementwise):
         self.kind, self.order = kind, order
         self.imports = (str(kind),)
 
-    def with_props(self, props: Any) -> Op:
-        return type(self)(*props)
-
     def at(self, order: int) -> Bessel:
         """The function of the same kind of another order."""
         return type(self)(self.kind, order)

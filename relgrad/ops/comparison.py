@@ -11,7 +11,7 @@ from relgrad.contract import Laws
 from relgrad.implementations import implements
 from relgrad.op import as_term, strong
 from relgrad.ops.arguments import call, predicate_ball, refuse
-from relgrad.ops.elementwise import Elementwise
+from relgrad.ops.elementwise import Elementwise, elementwise
 from relgrad.ops.intervals import TRUTH
 from relgrad.types import Interval
 
@@ -28,49 +28,41 @@ class Predicate(Elementwise):
             return tuple([strong(x) for x in inputs])
 
 
-def _row(label: str, ufunc: np.ufunc, code: str | None = None, **options: Any) -> Elementwise:
-    op = Predicate(label, ufunc, *[None] * ufunc.nin, code=code, range=TRUTH, **options)
-    implements(ufunc)(op)
-    return op
+def _row(ufunc: np.ufunc, code: str | None = None, **options: Any) -> Elementwise:
+    return elementwise(ufunc, *[None] * ufunc.nin, kind=Predicate, code=code, range=TRUTH, **options)
 
 
 equal = _row(
-    "equal",
     np.equal,
     "{} == {}",
     laws=Laws(commutative=True),
     ball=predicate_ball(lambda x, y: x == y, lambda x, y: x != y),
 )
 not_equal = _row(
-    "not_equal",
     np.not_equal,
     "{} != {}",
     laws=Laws(commutative=True),
     ball=predicate_ball(lambda x, y: x != y, lambda x, y: x == y),
 )
 less = _row(
-    "less",
     np.less,
     "{} < {}",
     ball=predicate_ball(lambda x, y: x < y, lambda x, y: x >= y),
     solutions=lambda bound: Interval(high=bound, open_high=True),
 )
 less_equal = _row(
-    "less_equal",
     np.less_equal,
     "{} <= {}",
     ball=predicate_ball(lambda x, y: x <= y, lambda x, y: x > y),
     solutions=lambda bound: Interval(high=bound),
 )
 greater = _row(
-    "greater",
     np.greater,
     "{} > {}",
     ball=predicate_ball(lambda x, y: x > y, lambda x, y: x <= y),
     solutions=lambda bound: Interval(low=bound, open_low=True),
 )
 greater_equal = _row(
-    "greater_equal",
     np.greater_equal,
     "{} >= {}",
     ball=predicate_ball(lambda x, y: x >= y, lambda x, y: x < y),
@@ -100,19 +92,16 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
 
 
 logical_and = _row(
-    "logical_and",
     np.logical_and,
     laws=Laws(associative=True, commutative=True, idempotent=True, identity=1.0, absorbing=0.0),
     ball=predicate_ball(lambda x, y: x != 0 and y != 0, lambda x, y: x == 0 or y == 0),
 )
 logical_or = _row(
-    "logical_or",
     np.logical_or,
     laws=Laws(associative=True, commutative=True, idempotent=True, identity=0.0, absorbing=1.0),
     ball=predicate_ball(lambda x, y: x != 0 or y != 0, lambda x, y: x == 0 and y == 0),
 )
 logical_xor = _row(
-    "logical_xor",
     np.logical_xor,
     laws=Laws(associative=True, commutative=True, identity=0.0),
     ball=predicate_ball(
@@ -121,25 +110,22 @@ logical_xor = _row(
     ),
 )
 logical_not = _row(
-    "logical_not",
     np.logical_not,
     laws=Laws(inverse="logical_not", homomorphism=("logical_and", "logical_or")),
     ball=predicate_ball(lambda x: x == 0, lambda x: x != 0),
 )
 
 # A ball that is no number says that nothing is known, and so do these.
-isnan = _row("isnan", np.isnan, ball=predicate_ball(lambda x: False, lambda x: x.is_finite() or x.is_exact()))
+isnan = _row(np.isnan, ball=predicate_ball(lambda x: False, lambda x: x.is_finite() or x.is_exact()))
 isinf = _row(
-    "isinf",
     np.isinf,
     ball=predicate_ball(lambda x: x.is_exact() and not x.is_finite(), lambda x: x.is_finite()),
 )
 isfinite = _row(
-    "isfinite",
     np.isfinite,
     ball=predicate_ball(lambda x: x.is_finite(), lambda x: x.is_exact() and not x.is_finite()),
 )
-signbit = _row("signbit", np.signbit, ball=predicate_ball(lambda x: x < 0, lambda x: x > 0))
+signbit = _row(np.signbit, ball=predicate_ball(lambda x: x < 0, lambda x: x > 0))
 
 
 @implements(np.isposinf)
@@ -159,14 +145,11 @@ def _is(function: Any, x: Any, value: float, out: Any) -> Any:
     return equal(as_term(x), value)
 
 
-def _bitwise(label: str, ufunc: np.ufunc, code: str, **laws: Any) -> Elementwise:
-    op = Elementwise(label, ufunc, *[None] * ufunc.nin, code=code, laws=Laws(**laws))
-    implements(ufunc)(op)
-    return op
+def _bitwise(ufunc: np.ufunc, code: str | None = None, **laws: Any) -> Elementwise:
+    return elementwise(ufunc, *[None] * ufunc.nin, code=code, laws=Laws(**laws))
 
 
 bitwise_and = _bitwise(
-    "bitwise_and",
     np.bitwise_and,
     "{} & {}",
     associative=True,
@@ -176,7 +159,6 @@ bitwise_and = _bitwise(
     absorbing=0.0,
 )
 bitwise_or = _bitwise(
-    "bitwise_or",
     np.bitwise_or,
     "{} | {}",
     associative=True,
@@ -185,10 +167,8 @@ bitwise_or = _bitwise(
     identity=0.0,
     absorbing=-1.0,
 )
-bitwise_xor = _bitwise(
-    "bitwise_xor", np.bitwise_xor, "{} ^ {}", associative=True, commutative=True, identity=0.0
-)
-invert = _bitwise("invert", np.invert, "~{}", inverse="invert", homomorphism=("bitwise_and", "bitwise_or"))
-left_shift = _bitwise("left_shift", np.left_shift, "{} << {}")
-right_shift = _bitwise("right_shift", np.right_shift, "{} >> {}")
-bitwise_count = _bitwise("bitwise_count", np.bitwise_count, "np.bitwise_count({})")
+bitwise_xor = _bitwise(np.bitwise_xor, "{} ^ {}", associative=True, commutative=True, identity=0.0)
+invert = _bitwise(np.invert, "~{}", inverse="invert", homomorphism=("bitwise_and", "bitwise_or"))
+left_shift = _bitwise(np.left_shift, "{} << {}")
+right_shift = _bitwise(np.right_shift, "{} >> {}")
+bitwise_count = _bitwise(np.bitwise_count)

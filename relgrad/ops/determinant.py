@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.contract import Laws
 from relgrad.implementations import implements
 from relgrad.kernels.linalg import cofactor, cofactor_derivative
 from relgrad.op import as_term
 from relgrad.ops.arguments import log_or_infinite
-from relgrad.ops.matmul import swap, total
+from relgrad.ops.expression import SecondDerivative
+from relgrad.ops.matmul import swap
 from relgrad.ops.square import Square, outputs_like, over_matrices, square_shape
 from relgrad.term import Term
 from relgrad.types import TupleType, Type, array_type, broadcast_shapes
@@ -22,7 +22,6 @@ SlogdetResult: Any = type(np.linalg.slogdet(np.eye(1)))
 class Det(Square):
     """det(a); its gradient is the matrix of cofactors, which singular matrices have too."""
 
-    function = staticmethod(np.linalg.det)
     code = "np.linalg.det"
     grows = True
     cancels = "rows"
@@ -34,8 +33,7 @@ class Det(Square):
         return [_wide(output_gradients[0]) * Cofactor()(inputs[0])]
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        (t,) = eval_points
-        return [None if t is None else _inner(Cofactor()(inputs[0]), t)]
+        return [_inner(Cofactor()(inputs[0]), eval_points[0])]
 
     def log_size(self, *operands: Any) -> tuple[Any, Any]:
         return slogdet(*operands)
@@ -47,7 +45,6 @@ class Det(Square):
 class Cofactor(Square):
     """The matrix of cofactors, det(a)·a⁻ᵀ; its Jacobian is the Hessian of the determinant, so symmetric."""
 
-    function = staticmethod(cofactor)
     code = "cofactor"
     imports = ("cofactor",)
     grows = True
@@ -57,22 +54,19 @@ class Cofactor(Square):
         return [CofactorDerivative()(inputs[0], output_gradients[0])]
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        (t,) = eval_points
-        return [None if t is None else CofactorDerivative()(inputs[0], t)]
+        return [CofactorDerivative()(inputs[0], eval_points[0])]
 
     def ball(self, *balls: Any) -> Any:
         return over_matrices(lambda a: (a.inv() * a.det()).transpose(), *balls)
 
 
-class CofactorDerivative(Square):
+class CofactorDerivative(SecondDerivative, Square):
     """The derivative of c = cofactor(a) along v: (c·⟨c, v⟩ - c·vᵀ·c)/det(a).
 
     Linear and self-adjoint in v. It is finite for every matrix; its own derivative in a, the third of the
     determinant, is computed by the formula above and so needs a regular one.
     """
 
-    laws = Laws(linear=(1,))
-    function = staticmethod(cofactor_derivative)
     code = "cofactor_derivative"
     imports = ("cofactor_derivative",)
 
@@ -84,24 +78,13 @@ class CofactorDerivative(Square):
         a, v = types
         return array_type(self.check(a, v), broadcast_shapes(square_shape(a.shape), v.shape))
 
-    def _along(self, a: Any, v: Any, w: Any) -> Any:
-        """Return the third derivative of the determinant at a along v and w."""
-        c = Cofactor()(a)
+    def third(self, x: Any, v: Any, w: Any) -> Any:
+        c = Cofactor()(x)
         cv, cw = _wide(_inner(c, v)), _wide(_inner(c, w))
         crossed = np.matmul(np.matmul(w, swap(c)), v) + np.matmul(np.matmul(v, swap(c)), w)
-        change = self(a, v * cw + w * cv - crossed)
-        second = _wide(_inner(w, self(a, v)))
-        return (change - second * c) / _wide(np.linalg.det(a))
-
-    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
-        (a, v), (g,) = inputs, output_gradients
-        return [self._along(a, v, g), self(a, g)]
-
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        (a, v), (da, dv) = inputs, eval_points
-        return [
-            total([None if da is None else self._along(a, v, da), None if dv is None else self(a, dv)]),
-        ]
+        change = self(x, v * cw + w * cv - crossed)
+        second = _wide(_inner(w, self(x, v)))
+        return (change - second * c) / _wide(np.linalg.det(x))
 
     def ball(self, *balls: Any) -> Any:
         a, v = balls
@@ -124,7 +107,6 @@ def _inner(a: Any, b: Any) -> Any:
 class SLogDet(Square):
     """The sign of det(a) and log|det(a)|, whose gradient is a⁻ᵀ; the sign's is zero."""
 
-    function = staticmethod(np.linalg.slogdet)
     code = "np.linalg.slogdet"
     n_outputs = 2
     cancels = "rows"
@@ -132,9 +114,6 @@ class SLogDet(Square):
     def output_type(self, *types: Any) -> Type:
         kind = array_type(self.check(*types), types[0].shape[:-2])
         return TupleType((kind, kind))
-
-    def compute(self, *arrays: Any) -> Any:
-        return tuple(np.linalg.slogdet(arrays[0]))
 
     def connection_pattern(self, node: Term) -> list[list[bool]]:
         return [[False, True]]
@@ -144,8 +123,7 @@ class SLogDet(Square):
         return [None if g is None else _wide(g) * swap(np.linalg.inv(inputs[0]))]
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        (a,), (t,) = inputs, eval_points
-        return [None, None if t is None else _inner(swap(np.linalg.inv(a)), t)]
+        return [None, _inner(swap(np.linalg.inv(inputs[0])), eval_points[0])]
 
     def ball(self, *balls: Any) -> Any:
         det = Det().ball(balls[0])

@@ -13,10 +13,8 @@ from typing import Any
 import numpy as np
 
 from relgrad import kernels
-from relgrad.contract import Laws
-from relgrad.implementations import implements
-from relgrad.ops.arguments import is_symbolic
-from relgrad.ops.rows import RowsOp, build, differentiable, total
+from relgrad.contract import Laws, total
+from relgrad.ops.rows import RowsOp, differentiable, over_axes
 from relgrad.ops.structure import broadcast_like
 from relgrad.term import Term
 from relgrad.types import REAL, Interval
@@ -50,10 +48,7 @@ class _Map(RowsOp):
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
         (g, p), (tg, tp) = inputs, eval_points
-        parts = [] if tg is None else [self(tg, p)]
-        if tp is not None:
-            parts.append(self.push_p(tp, g, p))
-        return [total(parts)]
+        return [total([None if tg is None else self(tg, p), None if tp is None else self.push_p(tp, g, p)])]
 
     def _ratio(self, g: Any, p: Any, like: Any) -> Any:
         """Σg/Σp, where both count as often as they are repeated in the shape of `like`."""
@@ -168,7 +163,7 @@ class Complement(RowsOp):
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
         (p,), (t,) = inputs, eval_points
-        return [None if t is None else -LogSoftmaxPullback(self.axes)(t, p) / self._sum(p)]
+        return [-LogSoftmaxPullback(self.axes)(t, p) / self._sum(p)]
 
     def ball(self, *balls: Any) -> Any:
         return self._ball_rows(
@@ -176,33 +171,7 @@ class Complement(RowsOp):
         )
 
 
-@implements(kernels.complement)
-def complement(p: Any, axis: Any = -1) -> Any:
-    """1 − p/Σp over axes."""
-    if not any(is_symbolic(a) for a in (p, axis)):
-        return kernels.complement(p, axis)
-    return build(Complement, [p], axis)
-
-
-@implements(kernels.softmax_pullback)
-def softmax_pullback(g: Any, p: Any, axis: Any = -1) -> Any:
-    """p·(g − Σpg/Σp) over axes."""
-    if not any(is_symbolic(a) for a in (g, p, axis)):
-        return kernels.softmax_pullback(g, p, axis)
-    return build(SoftmaxPullback, [g, p], axis)
-
-
-@implements(kernels.log_softmax_pullback)
-def log_softmax_pullback(g: Any, p: Any, axis: Any = -1) -> Any:
-    """g − p·Σg/Σp over axes."""
-    if not any(is_symbolic(a) for a in (g, p, axis)):
-        return kernels.log_softmax_pullback(g, p, axis)
-    return build(LogSoftmaxPullback, [g, p], axis)
-
-
-@implements(kernels.deviation)
-def deviation(g: Any, p: Any, axis: Any = -1) -> Any:
-    """g − Σpg/Σp over axes."""
-    if not any(is_symbolic(a) for a in (g, p, axis)):
-        return kernels.deviation(g, p, axis)
-    return build(Deviation, [g, p], axis)
+deviation = over_axes(Deviation)
+softmax_pullback = over_axes(SoftmaxPullback)
+log_softmax_pullback = over_axes(LogSoftmaxPullback)
+complement = over_axes(Complement)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from relgrad.contract import SELECTION, Laws
+from relgrad.contract import SELECTION
 from relgrad.errors import ShapeError
 from relgrad.implementations import implements
 from relgrad.kernels.linalg import diag_embed
 from relgrad.op import as_term
 from relgrad.ops.arguments import ZERO, call, hull, is_ground, normalize_axis, refuse, require_ground
 from relgrad.ops.shaping import Rearrangement
-from relgrad.term import Term, term
+from relgrad.term import term
 from relgrad.types import Extent, Interval, Type, array_type
 
 
@@ -22,21 +21,14 @@ class Diagonal(Rearrangement):
     """The diagonal of the last two axes, `offset` above the main one, as a last axis."""
 
     __props__ = ("offset",)
+    offset: int
+    text = "np.diagonal({0}, {offset}, -2, -1)"
     laws = SELECTION
     read_only = True
-
-    def __init__(self, offset: int):
-        self.offset = offset
 
     def output_type(self, *types: Any) -> Type:
         *stack, rows, columns = types[0].shape
         return array_type(types[0].dtype, (*stack, _length(rows, columns, self.offset)))
-
-    def compute(self, *arrays: Any) -> Any:
-        return np.diagonal(arrays[0], self.offset, -2, -1)
-
-    def source(self, node: Term, names: Sequence[str]) -> str | None:
-        return f"np.diagonal({names[0]}, {self.offset}, -2, -1)"
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         (x,), (g,) = inputs, output_gradients
@@ -50,6 +42,7 @@ class Embed(Rearrangement):
     """Matrices of zeros but for one diagonal, the last axis of the operand; square if `shape` is None."""
 
     __props__ = ("offset", "shape")
+    text = "diag_embed({0}, {offset}, {shape})"
     imports = ("diag_embed",)
 
     def __init__(self, offset: int, shape: tuple[int, int] | None = None):
@@ -59,12 +52,6 @@ class Embed(Rearrangement):
         *stack, n = types[0].shape
         side = None if n is None else n + abs(self.offset)
         return array_type(types[0].dtype, (*stack, *(self.shape or (side, side))))
-
-    def compute(self, *arrays: Any) -> Any:
-        return diag_embed(arrays[0], self.offset, self.shape)
-
-    def source(self, node: Term, names: Sequence[str]) -> str | None:
-        return f"diag_embed({names[0]}, {self.offset}, {self.shape})"
 
     def range_of(self, *ranges: Interval) -> Interval:
         return hull(ranges[0], ZERO)
@@ -87,25 +74,14 @@ class EmbedLike(Embed):
     """`Embed` into the shape of a second operand, where that is not known yet; its entries do not matter."""
 
     __props__ = ("offset",)
-    laws = Laws(linear=(0,))
-
-    def __init__(self, offset: int):
-        super().__init__(offset)
+    text = "diag_embed({0}, {offset}, np.shape({1})[-2:])"
+    connected = (0,)
 
     def output_type(self, *types: Any) -> Type:
         return array_type(types[0].dtype, (*types[0].shape[:-1], *types[1].shape[-2:]))
 
-    def compute(self, *arrays: Any) -> Any:
-        return diag_embed(arrays[0], self.offset, np.shape(arrays[1])[-2:])
-
-    def source(self, node: Term, names: Sequence[str]) -> str | None:
-        return f"diag_embed({names[0]}, {self.offset}, np.shape({names[1]})[-2:])"
-
     def ball(self, *balls: Any) -> Any:
         return Embed(self.offset, np.shape(balls[1])[-2:]).ball(balls[0])
-
-    def connection_pattern(self, node: Term) -> list[list[bool]]:
-        return [[True], [False]]
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         return [Diagonal(self.offset)(output_gradients[0]), None]

@@ -68,22 +68,18 @@ def _power1p_range(x: Interval, a: Interval) -> Interval:
 
 
 power1p = elementwise(
-    "power1p",
     kernels.power1p,
     lambda g, out, x, a: g * (a * power1p(x, a - 1)),
     lambda g, out, x, a: g * xlog1py(out, x),
-    kernel=True,
     range=_power1p_range,
     ball=lambda x, a: (1 + x) ** a,
     meaning=lambda x, a: np.power(1.0 + x, a),
     grows=True,
 )
 power1pm1 = elementwise(
-    "power1pm1",
     kernels.power1pm1,
     lambda g, out, x, a: g * (a * power1p(x, a - 1)),
     lambda g, out, x, a: g * xlog1py(power1p(x, a), x),
-    kernel=True,
     ball=lambda x, a: (1 + x) ** a - 1,
     meaning=lambda x, a: np.power(1.0 + x, a) - 1.0,
 )
@@ -123,23 +119,19 @@ def _larger(x: Any, y: Any, d: Any) -> tuple[Any, Any]:
 
 log_difference = known_difference(kernels.log_difference, log)
 log_quotient = elementwise(
-    "log_quotient",
     kernels.log_quotient,
     lambda g, out, x, y, d: g / x,
     lambda g, out, x, y, d: -g / y,
     None,
-    kernel=True,
     ball=lambda x, y, d: (1 + d / y).log(),
     meaning=lambda x, y, d: np.log(x / y),
 )
 product_difference = elementwise(
-    "product_difference",
     kernels.product_difference,
     lambda g, out, x, y, u, v: g * y,
     lambda g, out, x, y, u, v: g * x,
     lambda g, out, x, y, u, v: -g * v,
     lambda g, out, x, y, u, v: -g * u,
-    kernel=True,
     ball=lambda x, y, u, v: x * y - u * v,
     grows=True,
 )
@@ -155,42 +147,34 @@ log_cosh_difference = known_difference(kernels.log_cosh_difference, log_cosh)
 expit_difference = known_difference(kernels.expit_difference, expit)
 softplus_difference = known_difference(kernels.softplus_difference, softplus)
 kl_divergence = elementwise(
-    "kl_divergence",
     kernels.kl_divergence,
     lambda g, out, x, y, d: g * log_quotient(x, y, d),
     lambda g, out, x, y, d: -g * (d / y),
     None,
-    kernel=True,
     ball=lambda x, y, d: y if (y + d).is_zero() else (y + d) * (1 + d / y).log() - d,
     meaning=lambda x, y, d: x * np.log(x / y) - (x - y),
 )
 ratio_minus_one = elementwise(
-    "ratio_minus_one",
     kernels.ratio_minus_one,
     lambda g, out, x, y, d: g / y,
     lambda g, out, x, y, d: -g * (x / y) / y,
     None,
-    kernel=True,
     ball=lambda x, y, d: d / y,
     meaning=lambda x, y, d: x / y - 1.0,
 )
 itakura_saito = elementwise(
-    "itakura_saito",
     kernels.itakura_saito,
     lambda g, out, x, y, d: g * (d / y) / x,
     lambda g, out, x, y, d: -g * (d / y) / y,
     None,
-    kernel=True,
     ball=lambda x, y, d: d / y - (1 + d / y).log(),
     meaning=lambda x, y, d: x / y - 1.0 - np.log(x / y),
 )
 boxcox = elementwise(
-    "boxcox",
     kernels.boxcox,
     lambda g, out, x, a, d: g * np.power(x, a - 1),
     lambda g, out, x, a, d: g * _boxcox_slope(x, a, d),
     None,
-    kernel=True,
     ball=lambda x, a, d: ((1 + d) ** a - 1) / a,
     meaning=lambda x, a, d: (np.power(x, a) - 1.0) / a,
 )
@@ -223,9 +207,6 @@ class Annuity(Elementwise):
             code=f"annuity_n({{}}, {{}}, {order}, {logs})",
         )
         self.imports = ("annuity_n",)
-
-    def with_props(self, props: Any) -> Any:
-        return type(self)(*props)
 
     def _along_x(self, g: Any, out: Any, x: Any, a: Any) -> Any:
         slope = a * Annuity(self.order + 1, self.logs)(x, a - 1)

@@ -16,9 +16,10 @@ import numpy as np
 from relgrad.contract import FRESH, Laws
 from relgrad.errors import GradientError, RelationError, ShapeError
 from relgrad.implementations import implements
-from relgrad.op import Op, as_term, strong
+from relgrad.op import as_term, strong
 from relgrad.ops.arguments import refuse
-from relgrad.ops.matmul import MatMul, swap, total, traced
+from relgrad.ops.expression import Expression
+from relgrad.ops.matmul import MatMul, swap, traced
 from relgrad.ops.structure import expand, squeeze
 from relgrad.term import Term, is_term, term
 from relgrad.types import REAL, Interval, Type, array_type
@@ -26,15 +27,17 @@ from relgrad.types import REAL, Interval, Type, array_type
 Labels = tuple[Hashable, ...]
 
 
-class Einsum(Op):
+class Einsum(Expression):
     """Σ over the axes that the output does not name, of the product of all operands; linear in each.
 
     `subscripts` is explicit ("ab,bc->ac"), one letter for each axis.
     """
 
     __props__ = ("subscripts",)
+    text = 'np.einsum("{subscripts}", {operands}, optimize=True)'
     grows = True
     cancels = "sum"
+    laws = Laws(linear=(0,))
     read_only = True
 
     def __init__(self, subscripts: str):
@@ -60,12 +63,6 @@ class Einsum(Op):
         places = range(-len(own), 0)
         return tuple([a for a in places if -a > len(kept) or not kept[-a - 1] or own.count(own[a]) > 1])
 
-    def compute(self, *arrays: Any) -> Any:
-        return np.einsum(self.subscripts, *arrays, optimize=True)
-
-    def source(self, node: Term, names: Sequence[str]) -> str | None:
-        return f'np.einsum("{self.subscripts}", {", ".join(names)}, optimize=True)'
-
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         (g,) = output_gradients
         cotangents = []
@@ -80,13 +77,6 @@ class Einsum(Op):
             factors = [*inputs[:i], *inputs[i + 1 :], g]
             cotangents.append(np.einsum(f"{','.join(others)}->{own}", *factors))
         return cotangents
-
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        parts = [
-            None if t is None else np.einsum(self.subscripts, *inputs[:i], t, *inputs[i + 1 :])
-            for i, t in enumerate(eval_points)
-        ]
-        return [total(parts)]
 
     def range_of(self, *ranges: Interval) -> Interval:
         if all(x.nonnegative for x in ranges):

@@ -327,13 +327,17 @@ def _common(keys: tuple[Any, ...]) -> np.dtype:
     return dtype if dtype.kind == "f" else np.result_type(dtype, np.float64)
 
 
-def elementwise(label: str, function: Callable[..., Any], *rules: Rule | None, **options: Any) -> Elementwise:
-    """Return an elementwise op and declare that it traces its NumPy (or SciPy) function.
+def elementwise(
+    function: Callable[..., Any], *rules: Rule | None, kind: type[Elementwise] | None = None, **options: Any
+) -> Elementwise:
+    """Return an elementwise op that is called as its function, NumPy's or a kernel, and traces it.
 
     >>> from relgrad.ops.exponential import exp
     >>> exp(np.zeros(2))
     array([1., 1.])
     """
-    op = Elementwise(label, function, *rules, **options)
+    label = function.__name__
+    kernel = getattr(np, label, None) is not function
+    op = (kind or Elementwise)(label, function, *rules, kernel=kernel, **options)
     implements(function)(op)
     return op

@@ -18,11 +18,9 @@ def _ball(x: Any, y: Any) -> Any:
 
 
 xlog_ratio = elementwise(
-    "xlog_ratio",
     kernels.xlog_ratio,
     lambda g, out, x, y: xlogy(g, x / y) + g,
     lambda g, out, x, y: -xdivy(g * x, y),
-    kernel=True,
     ball=_ball,
     cancels="zeros",
     rough=(0, 1),

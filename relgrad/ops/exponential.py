@@ -30,7 +30,6 @@ _ABOVE_MINUS_ONE = Interval(-1.0, math.inf, True)
 _BELOW_ONE_IN_SIZE = Interval(-1.0, 1.0, True, True)
 
 exp = elementwise(
-    "exp",
     np.exp,
     lambda g, out, x: g * out,
     laws=Laws(inverse="log", monotone=1, homomorphism=("add", "multiply")),
@@ -43,7 +42,6 @@ exp = elementwise(
     word="exponential",
 )
 exp2 = elementwise(
-    "exp2",
     np.exp2,
     lambda g, out, x: g * out * LN2,
     laws=Laws(inverse="log2", monotone=1, homomorphism=("add", "multiply")),
@@ -66,7 +64,6 @@ def _number_to_power(node: Term) -> tuple[Any, Any] | None:
 
 power.in_log_domain = float_power.in_log_domain = _number_to_power
 expm1 = elementwise(
-    "expm1",
     np.expm1,
     lambda g, out, x: g * np.exp(x),
     laws=Laws(inverse="log1p", monotone=1),
@@ -76,7 +73,6 @@ expm1 = elementwise(
     grows=True,
 )
 log = elementwise(
-    "log",
     np.log,
     lambda g, out, x: g / x,
     laws=Laws(inverse="exp", monotone=1, homomorphism=("multiply", "add")),
@@ -89,7 +85,6 @@ log = elementwise(
     rough=(0,),
 )
 log2 = elementwise(
-    "log2",
     np.log2,
     lambda g, out, x: g / (x * LN2),
     laws=Laws(inverse="exp2", monotone=1, homomorphism=("multiply", "add")),
@@ -102,7 +97,6 @@ log2 = elementwise(
     rough=(0,),
 )
 log10 = elementwise(
-    "log10",
     np.log10,
     lambda g, out, x: g / (x * LN10),
     laws=Laws(monotone=1, homomorphism=("multiply", "add")),
@@ -115,7 +109,6 @@ log10 = elementwise(
     rough=(0,),
 )
 log1p = elementwise(
-    "log1p",
     np.log1p,
     lambda g, out, x: g / (1.0 + x),
     laws=Laws(inverse="expm1", monotone=1),
@@ -150,7 +143,6 @@ def _logaddexp_range(x: Interval, y: Interval) -> Interval:
 
 
 logaddexp = elementwise(
-    "logaddexp",
     np.logaddexp,
     lambda g, out, x, y: g * _share(x, y),
     lambda g, out, x, y: g * _share(y, x),
@@ -162,7 +154,6 @@ logaddexp = elementwise(
     finite=True,
 )
 logaddexp2 = elementwise(
-    "logaddexp2",
     np.logaddexp2,
     lambda g, out, x, y: g * _share(LN2 * x, LN2 * y),
     lambda g, out, x, y: g * _share(LN2 * y, LN2 * x),
@@ -173,7 +164,6 @@ logaddexp2 = elementwise(
 )
 
 sinh = elementwise(
-    "sinh",
     np.sinh,
     lambda g, out, x: g * np.cosh(x),
     laws=Laws(inverse="arcsinh", monotone=1, parity=-1),
@@ -184,17 +174,14 @@ sinh = elementwise(
     word="hyperbolic_sine",
 )
 log_cosh = elementwise(
-    "log_cosh",
     kernels.log_cosh,
     lambda g, out, x: g * np.tanh(x),
     range=NONNEGATIVE,
     ball=lambda x: (2 * (x / 2).sinh() ** 2).log1p(),
-    kernel=True,
     finite=True,
     tolerant=True,
 )
 cosh = elementwise(
-    "cosh",
     np.cosh,
     lambda g, out, x: g * np.sinh(x),
     laws=Laws(parity=1),
@@ -227,7 +214,6 @@ def _log_tanh(x: Any) -> Any:
 
 
 tanh = elementwise(
-    "tanh",
     np.tanh,
     lambda g, out, x: g * sech_squared(x),
     laws=Laws(inverse="arctanh", monotone=1, parity=-1),
@@ -238,7 +224,6 @@ tanh = elementwise(
     word="hyperbolic_tangent",
 )
 arcsinh = elementwise(
-    "arcsinh",
     np.arcsinh,
     lambda g, out, x: g / np.hypot(1.0, x),
     laws=Laws(inverse="sinh", monotone=1, parity=-1),
@@ -247,7 +232,6 @@ arcsinh = elementwise(
     finite=True,
 )
 arccosh = elementwise(
-    "arccosh",
     np.arccosh,
     lambda g, out, x: g / (np.sqrt(x - 1.0) * np.sqrt(x + 1.0)),
     laws=Laws(inverse="cosh", monotone=1),
@@ -258,7 +242,6 @@ arccosh = elementwise(
     rough=(0,),
 )
 arctanh = elementwise(
-    "arctanh",
     np.arctanh,
     lambda g, out, x: g / one_minus_square(x),
     laws=Laws(inverse="tanh", monotone=1, parity=-1),

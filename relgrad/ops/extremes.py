@@ -38,8 +38,6 @@ class _Extreme(Reduction):
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
         (t,) = eval_points
-        if t is None:
-            return [None]
         mask, count = self._ties(inputs[0], self(inputs[0]))
         return [np.sum(t * mask, axis=self.axes, keepdims=True) / count]
 

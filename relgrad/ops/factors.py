@@ -6,19 +6,20 @@ derivative results for forward and reverse mode algorithmic differentiation, sec
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from relgrad.contract import total
 from relgrad.implementations import implements
 from relgrad.kernels.linalg import cauchy
-from relgrad.op import Op, as_term
+from relgrad.op import as_term
 from relgrad.ops.arguments import require_ground
 from relgrad.ops.diagonal import Embed
-from relgrad.ops.matmul import swap, total
+from relgrad.ops.expression import Expression
+from relgrad.ops.matmul import swap
 from relgrad.ops.square import Square, outputs_like, over_matrices, square_shape
-from relgrad.term import Term, term
+from relgrad.term import term
 from relgrad.types import TupleType, Type, array_type
 
 EighResult: Any = type(np.linalg.eigh(np.eye(1)))
@@ -31,7 +32,6 @@ class Cholesky(Square):
     triangle with half the diagonal; l̄ flows back as the symmetric part of l⁻ᵀ·φ(lᵀ·l̄)·l⁻¹.
     """
 
-    function = staticmethod(np.linalg.cholesky)
     code = "np.linalg.cholesky"
     partial = True
 
@@ -44,8 +44,6 @@ class Cholesky(Square):
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
         (t,) = eval_points
-        if t is None:
-            return [None]
         lower = self(*inputs)
         symmetric = (t + swap(t)) / 2
         inner = swap(np.linalg.solve(lower, swap(np.linalg.solve(lower, symmetric))))
@@ -71,7 +69,7 @@ def _cholesky_ball(a: Any) -> Any:
     return flint.arb_mat(rows)
 
 
-class Cauchy(Op):
+class Cauchy(Expression):
     """The Cauchy matrix 1/(wⱼ + sign·wᵢ) of the last axis, 0 on its diagonal; the row 1/wⱼ if the sign is 0.
 
     Derivatives of matrix factors divide by these gaps of their spectrum. What does not depend on the choice of
@@ -79,20 +77,13 @@ class Cauchy(Op):
     """
 
     __props__ = ("sign",)
+    sign: int
+    text = "cauchy({0}, {sign})"
     imports = ("cauchy",)
-
-    def __init__(self, sign: int):
-        self.sign = sign
 
     def output_type(self, *types: Any) -> Type:
         *stack, n = types[0].shape
         return array_type(types[0].dtype, (*stack, n if self.sign else 1, n))
-
-    def compute(self, *arrays: Any) -> Any:
-        return cauchy(arrays[0], self.sign)
-
-    def source(self, node: Term, names: Sequence[str]) -> str | None:
-        return f"cauchy({names[0]}, {self.sign})"
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         change = -output_gradients[0] * outputs[0] ** 2
@@ -101,8 +92,6 @@ class Cauchy(Op):
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
         (t,) = eval_points
-        if t is None:
-            return [None]
         gaps = np.expand_dims(t, -2)
         gaps = gaps + self.sign * np.expand_dims(t, -1) if self.sign else gaps
         return [-gaps * self(*inputs) ** 2]
@@ -131,7 +120,6 @@ class Eigh(Square):
     ẇ = diag(vᵀ·ȧ·v) and v̇ = v·(f ∘ (vᵀ·ȧ·v)) with f_ij = 1/(w_j - w_i), `Cauchy` of w.
     """
 
-    function = staticmethod(np.linalg.eigh)
     code = "np.linalg.eigh"
     partial = True
     n_outputs = 2
@@ -139,9 +127,6 @@ class Eigh(Square):
     def output_type(self, *types: Any) -> Type:
         dtype, shape = self.check(*types), square_shape(types[0].shape)
         return TupleType((array_type(dtype, shape[:-1]), array_type(dtype, shape)))
-
-    def compute(self, *arrays: Any) -> Any:
-        return tuple(np.linalg.eigh(arrays[0]))
 
     def ball(self, *balls: Any) -> Any:
         values, vectors = np.empty(balls[0].shape[:-1], dtype=object), np.empty(balls[0].shape, dtype=object)
@@ -160,8 +145,6 @@ class Eigh(Square):
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
         (t,) = eval_points
-        if t is None:
-            return [None, None]
         w, v = self(*inputs)
         inner = np.matmul(np.matmul(swap(v), (t + swap(t)) / 2), v)
         return [np.diagonal(inner, 0, -2, -1), np.matmul(v, Cauchy(-1)(w) * inner)]

@@ -18,6 +18,7 @@ class Fails(Op):
 
     __props__ = ("op", "kinds")
     imports = ("fails",)
+    connected = ()
 
     def __init__(self, op: Op, kinds: tuple[str, ...] = ()):
         self.op, self.kinds = op, kinds
@@ -39,12 +40,3 @@ class Fails(Op):
         inner = self.op.source(self._asked(node), names)
         options = "".join([f", {kind}='raise'" for kind in self.kinds])
         return None if inner is None else f"fails(lambda: {inner}{options})"
-
-    def connection_pattern(self, node: Term) -> list[list[bool]]:
-        return [[False] for _ in node.rands]
-
-    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
-        return [None] * len(inputs)
-
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        return [None]

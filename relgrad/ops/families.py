@@ -48,9 +48,6 @@ class Family(Elementwise):
         self.order = order
         self.imports = (name,)
 
-    def with_props(self, props: Any) -> Op:
-        return type(self)(*props)
-
     @property
     def derivative(self) -> Family:
         """The op of the next order."""
@@ -90,6 +87,11 @@ def _fourier(n: int, c: int, x: Any) -> Any:
     from flint import acb
 
     return (acb(0, 1) ** n * acb(0, x).hypgeom_1f1(n + 1, c)).real
+
+
+def _alternating(self: Family, n: int, x: Interval) -> Interval:
+    """Where the derivatives lie of a function that decreases, ever less steeply: their signs alternate."""
+    return POSITIVE if n % 2 == 0 else _NEGATIVE
 
 
 class SincN(Family):
@@ -138,8 +140,7 @@ class Log1prelN(Family):
     kernel = staticmethod(kernels.log1prel_n)
     formula = staticmethod(lambda x: np.log1p(x) / x)
 
-    def bounds(self, n: int, x: Interval) -> Interval:
-        return POSITIVE if n % 2 == 0 else _NEGATIVE
+    bounds = _alternating
 
     def exact(self, n: int, x: Any) -> Any:
         if x == -1:
@@ -153,8 +154,7 @@ class LogrelN(Family):
     kernel = staticmethod(kernels.logrel_n)
     formula = staticmethod(lambda x: np.log(x) / (x - 1.0))
 
-    def bounds(self, n: int, x: Interval) -> Interval:
-        return POSITIVE if n % 2 == 0 else _NEGATIVE
+    bounds = _alternating
 
     def exact(self, n: int, x: Any) -> Any:
         if x == 0:
@@ -168,8 +168,7 @@ class ErfcxN(Family):
     kernel = staticmethod(kernels.erfcx_n)
     formula = staticmethod(lambda x: np.exp(x * x) * scipy.special.erfc(x))
 
-    def bounds(self, n: int, x: Interval) -> Interval:
-        return POSITIVE if n % 2 == 0 else _NEGATIVE
+    bounds = _alternating
 
     def exact(self, n: int, x: Any) -> Any:
         below: Any = 0

@@ -14,11 +14,9 @@ __all__ = [
 
 
 gamma_ratio = elementwise(
-    "gamma_ratio",
     kernels.gamma_ratio,
     lambda g, out, x, y: g * out * digamma(x),
     lambda g, out, x, y: -(g * out) * digamma(y),
-    kernel=True,
     range=lambda x, y: POSITIVE if x.nonnegative and y.nonnegative else REAL,
     ball=lambda x, y: x.gamma() / y.gamma(),
     log=lambda x, y: gammaln(x) - gammaln(y),

@@ -30,10 +30,9 @@ class Index(Rearrangement):
     """x[pattern], where arrays of integers follow x as operands."""
 
     __props__ = ("pattern",)
+    pattern: tuple[Any, ...]
     laws = SELECTION
-
-    def __init__(self, pattern: tuple[Any, ...]):
-        self.pattern = pattern
+    connected = (0,)
 
     def output_type(self, *types: Any) -> Type:
         x, *arrays = types
@@ -47,9 +46,6 @@ class Index(Rearrangement):
 
     def source(self, node: Term, names: Sequence[str]) -> str | None:
         return f"{names[0]}[{_key_source(self.pattern, names[1:])}]"
-
-    def connection_pattern(self, node: Term) -> list[list[bool]]:
-        return [[True], *[[False]] * (len(node.rands) - 1)]
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         x, *arrays = inputs
@@ -68,6 +64,7 @@ class Scatter(Rearrangement):
     __props__ = ("pattern", "shape")
     out_of_range = "stays"
     rounds = False
+    connected = (0,)
 
     def __init__(self, pattern: tuple[Any, ...], shape: tuple[int, ...] | None):
         self.pattern, self.shape = pattern, shape
@@ -97,9 +94,6 @@ class Scatter(Rearrangement):
             return hull(ranges[0], ZERO)
         return _summed(ranges[0])
 
-    def connection_pattern(self, node: Term) -> list[list[bool]]:
-        return [[True], *[[False]] * (len(node.rands) - 1)]
-
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         _, integers, _ = self._split(inputs)
         return [Index(self.pattern)(output_gradients[0], *integers), *[None] * (len(inputs) - 1)]
@@ -113,11 +107,11 @@ class TakeAlong(Rearrangement):
     """`np.take_along_axis(x, indices, axis)`."""
 
     __props__ = ("axis",)
+    axis: int
+    text = "np.take_along_axis({0}, {1}, axis={axis})"
     laws = SELECTION
     view_map = FRESH
-
-    def __init__(self, axis: int):
-        self.axis = axis
+    connected = (0,)
 
     @property
     def name(self) -> str:
@@ -143,15 +137,6 @@ class TakeAlong(Rearrangement):
     def may_raise(self, node: Term) -> bool:
         return True
 
-    def compute(self, *arrays: Any) -> Any:
-        return np.take_along_axis(arrays[0], arrays[1], axis=self.axis)
-
-    def source(self, node: Term, names: Sequence[str]) -> str | None:
-        return f"np.take_along_axis({names[0]}, {names[1]}, axis={self.axis})"
-
-    def connection_pattern(self, node: Term) -> list[list[bool]]:
-        return [[True], [False]]
-
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         x, indices = inputs
         (g,) = output_gradients
@@ -170,10 +155,10 @@ class AddAlong(Rearrangement):
     """
 
     __props__ = ("axis", "shape")
+    axis: int
+    shape: tuple[int, ...] | None
     imports = ("add_along",)
-
-    def __init__(self, axis: int, shape: tuple[int, ...] | None):
-        self.axis, self.shape = axis, shape
+    connected = (0,)
 
     @property
     def name(self) -> str:
@@ -195,9 +180,6 @@ class AddAlong(Rearrangement):
 
     def range_of(self, *ranges: Interval) -> Interval:
         return _summed(ranges[0])
-
-    def connection_pattern(self, node: Term) -> list[list[bool]]:
-        return [[True], *[[False]] * (len(node.rands) - 1)]
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         taken = TakeAlong(self.axis)(output_gradients[0], inputs[1])

@@ -214,10 +214,6 @@ class MeanSlope(Increment):
 
     name_of = "mean_slope_of_{}"
 
-    def _simpler(self, x: Any, y: Any, *rest: Any) -> Any:
-        """Return a simpler term that is equal bit for bit, or None."""
-        return None
-
     def _scaled(self, change: Any, side: int, g: Any, out: Any, d: Any) -> Any:
         return (change - side * g * out) / d
 

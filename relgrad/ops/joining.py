@@ -12,7 +12,7 @@ import numpy as np
 from relgrad.contract import FRESH, SELECTION
 from relgrad.errors import ShapeError
 from relgrad.implementations import implements
-from relgrad.op import Op, as_term, strong
+from relgrad.op import as_term, strong
 from relgrad.ops.arguments import (
     call,
     hull,
@@ -23,6 +23,7 @@ from relgrad.ops.arguments import (
 )
 from relgrad.ops.axes import at_least
 from relgrad.ops.creation import stack_nested
+from relgrad.ops.expression import Expression
 from relgrad.ops.gather import FULL, WHOLE
 from relgrad.ops.indexing import getitem, select
 from relgrad.ops.shaping import Rearrangement
@@ -31,17 +32,16 @@ from relgrad.term import Term
 from relgrad.types import ArrayType, Extent, Interval, Type, array_type
 
 
-class Concatenate(Op):
+class Concatenate(Expression):
     """Join operands along an axis."""
 
     __props__ = ("axis",)
+    axis: int
+    text = "np.concatenate(({operands}), axis={axis})"
     finite = True
     out_of_range = "stays"
     rounds = False
     view_map = FRESH
-
-    def __init__(self, axis: int):
-        self.axis = axis
 
     def output_type(self, *types: Any) -> Type:
         first = types[0]
@@ -94,12 +94,6 @@ class Concatenate(Op):
             start += extent
         return None
 
-    def compute(self, *arrays: Any) -> Any:
-        return np.concatenate(arrays, axis=self.axis)
-
-    def source(self, node: Term, names: Sequence[str]) -> str | None:
-        return f"np.concatenate(({', '.join(names)}), axis={self.axis})"
-
     def range_of(self, *ranges: Interval) -> Interval:
         return hull(*ranges)
 
@@ -108,16 +102,11 @@ class Concatenate(Op):
         return [Part(self.axis, i)(g, *inputs) if x.dtype.kind == "f" else None for i, x in enumerate(inputs)]
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        if all(t is None for t in eval_points):
-            return [None]
-        zeros = [np.zeros_like(x) if t is None else None for x, t in zip(inputs, eval_points, strict=True)]
-        return [self(*[z if t is None else t for z, t in zip(zeros, eval_points, strict=True)])]
+        changes = zip(inputs, eval_points, strict=True)
+        return [self(*[np.zeros_like(x) if t is None else t for x, t in changes])]
 
     def increment(self, inputs: list[Any], others: list[Any], increments: list[Any]) -> Any:
         return self.R_op(inputs, increments)[0]
-
-    def ball(self, *balls: Any) -> Any:
-        return np.concatenate(balls, axis=self.axis)
 
 
 def _listed(types: Sequence[ArrayType]) -> str:
@@ -128,10 +117,10 @@ class Part(Rearrangement):
     """The part of the first operand that the operand `index` of a concatenation of the others became."""
 
     __props__ = ("axis", "index")
+    axis: int
+    index: int
     laws = SELECTION
-
-    def __init__(self, axis: int, index: int):
-        self.axis, self.index = axis, index
+    connected = (0,)
 
     def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
         return (self.axis,)
@@ -162,9 +151,6 @@ class Part(Rearrangement):
         start = " + ".join(extents[: self.index]) or "0"
         stop = " + ".join(extents[: self.index + 1])
         return f"{names[0]}[{', '.join(['...', f'{start} : {stop}', *[':'] * (-self.axis - 1)])}]"
-
-    def connection_pattern(self, node: Term) -> list[list[bool]]:
-        return [[True], *[[False]] * (len(node.rands) - 1)]
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         (g,) = output_gradients

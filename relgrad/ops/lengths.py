@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from relgrad.contract import Laws
-from relgrad.kernels.linalg import norm2, norm_p, unit, unit_p, unit_pullback
+from relgrad.kernels.linalg import unit_pullback
 from relgrad.op import Op, as_term, strong
-from relgrad.ops.arguments import as_balls, below_squeeze, call, is_ground
+from relgrad.ops.arguments import as_balls, below_squeeze, is_ground
+from relgrad.ops.arithmetic import absolute, sign
 from relgrad.ops.conventional import Under, at_zero
+from relgrad.ops.expression import OverAxes, SecondDerivative
 from relgrad.ops.reduction import Reduction
-from relgrad.ops.rows import RowsOp, total
+from relgrad.ops.rows import RowsOp
 from relgrad.ops.structure import broadcast_like, squeeze
 from relgrad.term import Term, term
 from relgrad.types import NONNEGATIVE, REAL, Interval, Shape, Type, array_type
@@ -23,18 +24,10 @@ def _float(dtype: np.dtype) -> np.dtype:
     return dtype if dtype.kind == "f" else np.result_type(dtype, np.float64)
 
 
-def _axis(axes: tuple[int, ...]) -> Any:
-    return axes[0] if len(axes) == 1 else axes
+class _OfVectors(OverAxes):
+    """A function of the vectors along axes; `of_numbers` is the same function of vectors of one entry."""
 
-
-class Norm(Reduction):
-    """√(Σ x²) over axes; its gradient is x/‖x‖, and 0 at 0."""
-
-    imports = ("norm2",)
-    finite = True
-
-    def result_dtype(self, dtype: np.dtype) -> np.dtype:
-        return _float(dtype)
+    of_numbers: Callable[..., Any]
 
     def make_node(self, *inputs: Any) -> Term:
         x = strong(as_term(inputs[0]))
@@ -42,25 +35,27 @@ class Norm(Reduction):
             return term(self, x)
         x, axes, squeezed = below_squeeze(x, self.axes)
         axes = tuple(a for a in axes if x.type.shape[a] != 1)
-        if axes or x.type.dtype.kind != "f":
-            node = term(self.with_props((axes, *self._props()[1:])), x)
-        else:
-            node = as_term(call(np.abs, x))
-        return squeeze(node, squeezed)
+        vectors = axes or x.type.dtype.kind != "f"
+        node = term(self.with_props((axes, *self._props()[1:])), x) if vectors else type(self).of_numbers(x)
+        return squeeze(as_term(node), squeezed)
 
-    def compute(self, *arrays: Any) -> Any:
-        return norm2(arrays[0], self.axes, keepdims=True)
 
-    def source(self, node: Term, names: Sequence[str]) -> str | None:
-        return f"norm2({names[0]}, axis={_axis(self.axes)}, keepdims=True)"
+class Norm(_OfVectors, Reduction):
+    """√(Σ x²) over axes; its gradient is x/‖x‖, and 0 at 0."""
+
+    text = "norm2({0}, axis={axis}, keepdims=True)"
+    of_numbers = staticmethod(absolute)
+    imports = ("norm2",)
+    finite = True
+
+    def result_dtype(self, dtype: np.dtype) -> np.dtype:
+        return _float(dtype)
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         return [output_gradients[0] * self.slope(inputs[0])]
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
         (x,), (t,) = inputs, eval_points
-        if t is None:
-            return [None]
         return [np.sum(t * self.slope(x), axis=self.axes, keepdims=True)]
 
     def increment(self, inputs: list[Any], others: list[Any], increments: list[Any]) -> Any:
@@ -101,17 +96,9 @@ class PNorm(Norm):
     """(Σ |x|ᵖ)^(1/p) over axes, p not 0 nor infinite; its gradient is sign(x)·(|x|/‖x‖)^(p-1), and 0 at 0."""
 
     __props__ = ("axes", "order")
+    order: float
+    text = "norm_p({0}, {order!r}, axis={axis}, keepdims=True)"
     imports = ("norm_p",)
-
-    def __init__(self, axes: Any, order: float):
-        super().__init__(axes)
-        self.order = order
-
-    def compute(self, *arrays: Any) -> Any:
-        return norm_p(arrays[0], self.order, self.axes, keepdims=True)
-
-    def source(self, node: Term, names: Sequence[str]) -> str | None:
-        return f"norm_p({names[0]}, {self.order!r}, axis={_axis(self.axes)}, keepdims=True)"
 
     def slope(self, x: Any) -> Any:
         return PUnit(self.axes, self.order)(x)
@@ -128,36 +115,20 @@ def _exact(order: float) -> Any:
     return flint.arb(order)
 
 
-class Unit(Op):
+class Unit(_OfVectors):
     """x/‖x‖ over axes, and 0 where x = 0; its Jacobian (I - u·uᵀ)/‖x‖ is symmetric, and taken as 0 at 0."""
 
     __props__ = ("axes",)
+    axes: tuple[int, ...]
+    text = "unit({0}, axis={axis})"
+    of_numbers = staticmethod(sign)
     imports = ("unit",)
-
-    def __init__(self, axes: tuple[int, ...]):
-        self.axes = axes
 
     def output_type(self, *types: Any) -> Type:
         return array_type(_float(types[0].dtype), types[0].shape)
 
     def strict(self, node: Term) -> bool:
         return True
-
-    def make_node(self, *inputs: Any) -> Term:
-        x = strong(as_term(inputs[0]))
-        if not (is_ground(x) and self.ground):
-            return term(self, x)
-        x, axes, squeezed = below_squeeze(x, self.axes)
-        axes = tuple(a for a in axes if x.type.shape[a] != 1)
-        if axes or x.type.dtype.kind != "f":
-            return squeeze(term(self.with_props((axes, *self._props()[1:])), x), squeezed)
-        return squeeze(as_term(call(np.sign, x)), squeezed)
-
-    def compute(self, *arrays: Any) -> Any:
-        return unit(arrays[0], self.axes)
-
-    def source(self, node: Term, names: Sequence[str]) -> str | None:
-        return f"unit({names[0]}, axis={_axis(self.axes)})"
 
     def project(self, x: Any, v: Any) -> Any:
         """Apply the Jacobian at x to v."""
@@ -167,8 +138,7 @@ class Unit(Op):
         return [self.project(inputs[0], output_gradients[0])]
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        (x,), (t,) = inputs, eval_points
-        return [None if t is None else self.project(x, t)]
+        return [self.project(inputs[0], eval_points[0])]
 
     def range_of(self, *ranges: Interval) -> Interval:
         (x,) = ranges
@@ -180,13 +150,12 @@ class Unit(Op):
         return np.frompyfunc(lambda a, n: a if n.is_zero() else a / n, 2, 1)(x, norm)
 
 
-class UnitPullback(RowsOp):
+class UnitPullback(SecondDerivative, RowsOp):
     """(v - u·Σuv)/‖x‖ with u = x/‖x‖, the Jacobian of `Unit` at x, and 0 where x = 0; linear and symmetric in v.
 
     Its derivative in x is the third of the norm, -(P(v)·Σuw + P(w)·Σuv + u·ΣwP(v))/‖x‖ along v and w.
     """
 
-    laws = Laws(linear=(1,))
     kernel = staticmethod(unit_pullback)
 
     def strict(self, node: Term) -> bool:
@@ -198,21 +167,12 @@ class UnitPullback(RowsOp):
     def _canonical(self, operands: Sequence[Any], axes: tuple[int, ...], shape: Shape) -> Term:
         return term(self.with_props((tuple(a for a in axes if shape[a] != 1),)), *operands)
 
-    def _along(self, x: Any, v: Any, w: Any) -> Any:
+    def third(self, x: Any, v: Any, w: Any) -> Any:
         x = broadcast_like(x, self(x, v))  # an entry that an axis repeats counts so often in the norm
         u, norm = Unit(self.axes)(x), Norm(self.axes)(x)
         pv = self(x, v)
         third = pv * self._sum(u * w) + self(x, w) * self._sum(u * v) + u * self._sum(w * pv)
         return np.where(norm == 0, 0.0, -third / np.where(norm == 0, 1.0, norm))
-
-    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
-        (x, v), (g,) = inputs, output_gradients
-        return [self._along(x, v, g), self(x, g)]
-
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        (x, v), (dx, dv) = inputs, eval_points
-        parts = [None if dx is None else self._along(x, v, dx), None if dv is None else self(x, dv)]
-        return [total([p for p in parts if p is not None])]
 
     def ball(self, *balls: Any) -> Any:
         def row(xs: list[Any], vs: list[Any]) -> list[Any]:
@@ -229,17 +189,9 @@ class PUnit(Unit):
     """sign(x)·(|x|/‖x‖)^(p-1), the gradient of the p-norm, and 0 where x = 0; its Jacobian is symmetric."""
 
     __props__ = ("axes", "order")
+    order: float
+    text = "unit_p({0}, {order!r}, axis={axis})"
     imports = ("unit_p",)
-
-    def __init__(self, axes: tuple[int, ...], order: float):
-        super().__init__(axes)
-        self.order = order
-
-    def compute(self, *arrays: Any) -> Any:
-        return unit_p(arrays[0], self.order, self.axes)
-
-    def source(self, node: Term, names: Sequence[str]) -> str | None:
-        return f"unit_p({names[0]}, {self.order!r}, axis={_axis(self.axes)})"
 
     def project(self, x: Any, v: Any) -> Any:
         u, norm = self(x), PNorm(self.axes, self.order)(x)

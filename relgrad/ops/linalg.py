@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.contract import Laws
+from relgrad.contract import Laws, total
 from relgrad.errors import RelationError, ShapeError, TraceError
 from relgrad.implementations import implements
 from relgrad.op import as_term, strong
 from relgrad.ops import determinant, factors, rectangular  # noqa: F401 - the rest of np.linalg, for who imports this alone
 from relgrad.ops.arguments import is_ground
 from relgrad.ops.derived import arrays, derived
-from relgrad.ops.matmul import MatMul, swap, total
+from relgrad.ops.matmul import MatMul, swap
 from relgrad.ops.square import Square, over_matrices, square_shape
 from relgrad.ops.structure import broadcast_to, expand, squeeze
 from relgrad.term import Term, term
@@ -29,7 +29,6 @@ class Solve(Square):
     """x with a·x = b, for matrices b; linear in b. x̄ flows back as b̄ = a⁻ᵀ·x̄ and ā = -b̄·xᵀ."""
 
     laws = Laws(linear=(1,))
-    function = staticmethod(np.linalg.solve)
     code = "np.linalg.solve"
     partial = True
     grows = True
@@ -66,8 +65,7 @@ class Solve(Square):
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
         (a, _), (da, db) = inputs, eval_points
-        change = total([db, None if da is None else -np.matmul(da, self(*inputs))])
-        return [None if change is None else self(a, change)]
+        return [self(a, total([db, None if da is None else -np.matmul(da, self(*inputs))]))]
 
     def ball(self, *balls: Any) -> Any:
         return over_matrices(lambda a, b: a.solve(b), *balls)
@@ -77,7 +75,6 @@ class Inv(Square):
     """a⁻¹; x̄ flows back as -a⁻ᵀ·x̄·a⁻ᵀ."""
 
     laws = Laws(inverse="inv")
-    function = staticmethod(np.linalg.inv)
     code = "np.linalg.inv"
     partial = True
     grows = True
@@ -89,7 +86,7 @@ class Inv(Square):
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
         (t,), out = eval_points, self(*inputs)
-        return [None if t is None else -np.matmul(np.matmul(out, t), out)]
+        return [-np.matmul(np.matmul(out, t), out)]
 
     def ball(self, *balls: Any) -> Any:
         return over_matrices(lambda a: a.inv(), *balls)

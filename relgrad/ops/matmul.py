@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,10 @@ import numpy as np
 from relgrad.contract import FRESH, Laws
 from relgrad.errors import ShapeError
 from relgrad.implementations import implements
-from relgrad.op import Op, as_term, strong
+from relgrad.op import as_term, strong
 from relgrad.ops.align import insert
 from relgrad.ops.arguments import call, refuse
+from relgrad.ops.expression import Expression
 from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand, Squeeze, expand, squeeze
 from relgrad.term import Term, is_term, term
 from relgrad.types import REAL, Interval, Type, array_type, broadcast_shapes
@@ -29,10 +29,11 @@ def swap(x: Any) -> Any:
     return traced(np.swapaxes, x, -1, -2) if is_term(x) else np.swapaxes(x, -1, -2)
 
 
-class MatMul(Op):
+class MatMul(Expression):
     """a·b over the last two axes, broadcast over the others: c[…, i, k] = Σ_j a[…, i, j]·b[…, j, k]."""
 
     __props__ = ()
+    text = "np.matmul({0}, {1})"
     laws = Laws(linear=(0, 1), associative=True)
     finite = True
     grows = True
@@ -86,12 +87,6 @@ class MatMul(Op):
             ) from None
         return array_type(dtype, (*batch, a.shape[-2], b.shape[-1]))
 
-    def compute(self, *arrays: Any) -> Any:
-        return np.matmul(*arrays)
-
-    def source(self, node: Term, names: Sequence[str]) -> str | None:
-        return f"np.matmul({names[0]}, {names[1]})"
-
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         (a, b), (g,) = inputs, output_gradients
         # One matrix that meets a stack: contract the stack at once instead of summing a stack of products.
@@ -101,29 +96,11 @@ class MatMul(Op):
         right = np.einsum(shared[1], a, g) if b.ndim == 2 < a.ndim else np.matmul(swap(a), g)
         return [left if a.dtype.kind == "f" else None, right if b.dtype.kind == "f" else None]
 
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        (a, b), (da, db) = inputs, eval_points
-        return [
-            total([None if da is None else np.matmul(da, b), None if db is None else np.matmul(a, db)]),
-        ]
-
     def range_of(self, *ranges: Interval) -> Interval:
         a, b = ranges
         if a.nonnegative and b.nonnegative:
             return Interval(0.0, np.inf, a.positive and b.positive)
         return REAL
-
-    def ball(self, *balls: Any) -> Any:
-        return np.matmul(*balls)
-
-
-def total(parts: Sequence[Any]) -> Any:
-    """Add tangents, of which None is a known zero; None if all are."""
-    result = None
-    for part in parts:
-        if part is not None:
-            result = part if result is None else result + part
-    return result
 
 
 def _strip(x: Any, partner: Any) -> Any:

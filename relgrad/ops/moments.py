@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from relgrad import kernels
-from relgrad.contract import Laws
-from relgrad.implementations import implements
-from relgrad.ops.arguments import as_balls, is_ground, is_symbolic, log_or_infinite
+from relgrad.contract import Laws, total
+from relgrad.ops.arguments import as_balls, is_ground, log_or_infinite
 from relgrad.ops.reduction import ProdOthers
-from relgrad.ops.rows import RowsOp, build, promoted, total
+from relgrad.ops.rows import Reduced, RowsOp, over_axes, promoted
 from relgrad.ops.stable import xdivy
 from relgrad.term import Term, term
 from relgrad.types import NONNEGATIVE, REAL, Interval, Shape, broadcast_shapes
@@ -44,10 +43,6 @@ class Centred(RowsOp):
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         return [self(output_gradients[0])]
 
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        (t,) = eval_points
-        return [None if t is None else self(t)]
-
     def ball(self, *balls: Any) -> Any:
         def row(xs: list[Any]) -> list[Any]:
             mean = sum(xs) / len(xs)
@@ -56,14 +51,8 @@ class Centred(RowsOp):
         return self._ball_rows(row, *balls)
 
 
-class _ProductOp(RowsOp):
-    """A function of the product over axes, which stay with extent 1."""
-
-    def result_shape(self, shape: Shape) -> Shape:
-        return tuple([1 if i - len(shape) in self.axes else n for i, n in enumerate(shape)])
-
-    def arguments(self, operands: Sequence[Any]) -> dict[str, Any]:
-        return {"keepdims": True}
+class _ProductOp(Reduced):
+    """A function of the product over axes."""
 
     def _ball_product(self, x: Any) -> Any:
         return as_balls(np.prod(x, axis=self.axes, keepdims=True))
@@ -79,8 +68,7 @@ class LogProd(_ProductOp):
         return [output_gradients[0] / inputs[0]]
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        (t,) = eval_points
-        return [None if t is None else self._sum(t / inputs[0])]
+        return [self._sum(eval_points[0] / inputs[0])]
 
     def ball(self, *balls: Any) -> Any:
         return np.frompyfunc(log_or_infinite, 1, 1)(self._ball_product(balls[0]))
@@ -96,8 +84,7 @@ class Prod1pm1(_ProductOp):
         return [output_gradients[0] * ProdOthers(self.axes)(1 + inputs[0])]
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        (t,) = eval_points
-        return [None if t is None else self._sum(t * ProdOthers(self.axes)(1 + inputs[0]))]
+        return [self._sum(eval_points[0] * ProdOthers(self.axes)(1 + inputs[0]))]
 
     def ball(self, *balls: Any) -> Any:
         return self._ball_product(1 + balls[0]) - 1
@@ -162,33 +149,7 @@ class ProdPower(_ProductOp):
         return np.frompyfunc(lambda v, p: v**p, 2, 1)(self._ball_product(balls[0]), balls[1])
 
 
-@implements(kernels.centred)
-def centred(x: Any, axis: Any = None) -> Any:
-    """x less its mean over axes, of an array, a traced array, a term or a logic variable."""
-    if not any(is_symbolic(a) for a in (x, axis)):
-        return kernels.centred(x, axis)
-    return build(Centred, [x], axis)
-
-
-@implements(kernels.log_prod)
-def log_prod(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """log Π x over axes, of what `centred` takes."""
-    if not any(is_symbolic(a) for a in (x, axis)):
-        return kernels.log_prod(x, axis, keepdims)
-    return build(LogProd, [x], axis, keepdims)
-
-
-@implements(kernels.prod_power)
-def prod_power(x: Any, power: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """(Π x)ᵖ over axes, of what `centred` takes."""
-    if not any(is_symbolic(a) for a in (x, power, axis)):
-        return kernels.prod_power(x, power, axis, keepdims)
-    return build(ProdPower, [x, power], axis, keepdims)
-
-
-@implements(kernels.prod1pm1)
-def prod1pm1(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """Π (1 + x) − 1 over axes, of what `centred` takes."""
-    if not any(is_symbolic(a) for a in (x, axis)):
-        return kernels.prod1pm1(x, axis, keepdims)
-    return build(Prod1pm1, [x], axis, keepdims)
+centred = over_axes(Centred)
+log_prod = over_axes(LogProd)
+prod_power = over_axes(ProdPower)
+prod1pm1 = over_axes(Prod1pm1)

@@ -22,20 +22,20 @@ from relgrad.ops.arguments import (
     require_ground,
     several,
 )
+from relgrad.ops.expression import OverAxes
 from relgrad.ops.shaping import Rearrangement, reshape
 from relgrad.ops.structure import Squeeze, broadcast_to, squeeze
 from relgrad.term import Term, term
 from relgrad.types import Interval, Type
 
 
-class Flip(Rearrangement):
+class Flip(OverAxes, Rearrangement):
     """Turn the order of entries along axes around; its own inverse and adjoint."""
 
     __props__ = ("axes",)
+    axes: tuple[int, ...]
+    text = "np.flip({0}, {axis})"
     laws = SELECTION
-
-    def __init__(self, axes: tuple[int, ...]):
-        self.axes = axes
 
     def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
         return self.axes
@@ -56,25 +56,19 @@ class Flip(Rearrangement):
         left = tuple(sorted(a for a in axes if x.type.shape[a] not in (0, 1)))
         return term(Flip(left), x) if left else x
 
-    def compute(self, *arrays: Any) -> Any:
-        return np.flip(arrays[0], self.axes)
-
-    def source(self, node: Term, names: Sequence[str]) -> str | None:
-        return f"np.flip({names[0]}, {self.axes[0] if len(self.axes) == 1 else self.axes})"
-
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         return [self(output_gradients[0])]
 
 
-class Roll(Rearrangement):
+class Roll(OverAxes, Rearrangement):
     """Shift entries round along axes, each by its own number of places."""
 
     __props__ = ("axes", "shifts")
+    axes: tuple[int, ...]
+    shifts: tuple[int, ...]
+    text = "np.roll({0}, {shift}, axis={axis})"
     laws = SELECTION
     view_map = FRESH
-
-    def __init__(self, axes: tuple[int, ...], shifts: tuple[int, ...]):
-        self.axes, self.shifts = axes, shifts
 
     def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
         return self.axes
@@ -102,13 +96,10 @@ class Roll(Rearrangement):
             return x
         return term(Roll(tuple([axis for axis, _ in left]), tuple([shift for _, shift in left])), x)
 
-    def compute(self, *arrays: Any) -> Any:
-        return np.roll(arrays[0], self.shifts, self.axes)
-
-    def source(self, node: Term, names: Sequence[str]) -> str | None:
-        if len(self.axes) == 1:
-            return f"np.roll({names[0]}, {self.shifts[0]}, axis={self.axes[0]})"
-        return f"np.roll({names[0]}, {self.shifts}, axis={self.axes})"
+    @property
+    def shift(self) -> int | tuple[int, ...]:
+        """How far entries move along the only axis, or along each."""
+        return self.shifts[0] if len(self.shifts) == 1 else self.shifts
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         return [Roll(self.axes, tuple([-s for s in self.shifts]))(output_gradients[0])]
@@ -118,10 +109,9 @@ class Triangle(Rearrangement):
     """The entries of matrices on one side of the k-th diagonal, which belongs to it, with zeros elsewhere."""
 
     __props__ = ("k", "upper")
+    k: int
+    upper: bool
     view_map = FRESH
-
-    def __init__(self, k: int, upper: bool):
-        self.k, self.upper = k, upper
 
     @property
     def name(self) -> str:

@@ -16,20 +16,21 @@ import numpy as np
 from relgrad.contract import FRESH
 from relgrad.errors import ShapeError
 from relgrad.implementations import implements
-from relgrad.kernels import running_argmax, running_argmin
-from relgrad.op import Op, as_term, strong
+from relgrad.op import as_term, strong
 from relgrad.ops.arguments import as_balls, call, is_symbolic, normalize_axis, refuse, require_ground
 from relgrad.ops.comparison import less, less_equal
 from relgrad.ops.derived import array, derived
+from relgrad.ops.expression import Expression
 from relgrad.ops.gather import TakeAlong
 from relgrad.term import Term
 from relgrad.types import NONNEGATIVE, Interval, Type, array_type
 
 
-class Places(Op):
+class Places(Expression):
     """Integers that say where entries of the first operand stand along an axis: constant wherever continuous."""
 
     axis: int
+    connected = ()
     view_map = FRESH
 
     def output_type(self, *types: Any) -> Type:
@@ -37,15 +38,6 @@ class Places(Op):
 
     def range_of(self, *ranges: Interval) -> Interval:
         return NONNEGATIVE
-
-    def connection_pattern(self, node: Term) -> list[list[bool]]:
-        return [[False]] * len(node.rands)
-
-    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
-        return [None] * len(inputs)
-
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        return [None]
 
 
 class ArgSort(Places):
@@ -72,16 +64,10 @@ class ArgPartition(Places):
     """A permutation along an axis that puts the k-th smallest entry at k, with what is smaller before it."""
 
     __props__ = ("axis", "kth")
+    axis: int
+    kth: tuple[int, ...]
+    text = "np.argpartition({0}, {kth}, axis={axis})"
     rounds = False
-
-    def __init__(self, axis: int, kth: tuple[int, ...]):
-        self.axis, self.kth = axis, kth
-
-    def compute(self, *arrays: Any) -> Any:
-        return np.argpartition(arrays[0], self.kth, axis=self.axis)
-
-    def source(self, node: Term, names: Sequence[str]) -> str | None:
-        return f"np.argpartition({names[0]}, {self.kth}, axis={self.axis})"
 
     def ball(self, *balls: Any) -> Any:
         return ArgSort(self.axis).ball(*balls)
@@ -91,6 +77,7 @@ class RunningArg(Places):
     """Where the largest (smallest) of x₀ … xₖ stands along an axis: the first of those that tie."""
 
     __props__ = ("axis", "largest")
+    text = "{name}({0}, {axis})"
     rounds = False
 
     def __init__(self, axis: int, largest: bool):
@@ -100,12 +87,6 @@ class RunningArg(Places):
     @property
     def name(self) -> str:
         return self.imports[0]
-
-    def compute(self, *arrays: Any) -> Any:
-        return (running_argmax if self.largest else running_argmin)(arrays[0], self.axis)
-
-    def source(self, node: Term, names: Sequence[str]) -> str | None:
-        return f"{self.name}({names[0]}, {self.axis})"
 
     def ball(self, *balls: Any) -> Any:
         def row(x: Any) -> Any:
@@ -135,10 +116,8 @@ class SearchSorted(Places):
     """How many entries of a sorted vector are less than v (right: not greater): where v belongs among them."""
 
     __props__ = ("side",)
+    side: str
     rounds = False
-
-    def __init__(self, side: str):
-        self.side = side
 
     def output_type(self, *types: Any) -> Type:
         a, v = types

@@ -10,7 +10,7 @@ import numpy as np
 from relgrad.contract import FRESH, Laws
 from relgrad.errors import ShapeError
 from relgrad.implementations import implements
-from relgrad.op import Op, as_term, strong
+from relgrad.op import as_term, strong
 from relgrad.ops.arguments import (
     call,
     is_ground,
@@ -21,9 +21,9 @@ from relgrad.ops.arguments import (
     several,
 )
 from relgrad.ops.einsum import contract
-from relgrad.ops.matmul import MatMul, swap, total
+from relgrad.ops.expression import Expression
+from relgrad.ops.matmul import MatMul, swap
 from relgrad.ops.structure import expand
-from relgrad.term import Term
 from relgrad.types import Interval, Type, array_type
 
 
@@ -212,10 +212,11 @@ def _chain(factors: Sequence[Any], extents: Sequence[Any]) -> Any:
     return build(best[0, count][1])
 
 
-class Convolve(Op):
+class Convolve(Expression):
     """c[k] = Σ a[i]·b[k - i], of extent m + n - 1; linear in both."""
 
     __props__ = ()
+    text = "np.convolve({0}, {1})"
     laws = Laws(linear=(0, 1), commutative=True)
     cancels = "sum"
     view_map = FRESH
@@ -228,19 +229,9 @@ class Convolve(Op):
         m, n = a.shape[0], b.shape[0]
         return array_type(np.result_type(a.dtype, b.dtype), (None if m is None or n is None else m + n - 1,))
 
-    def compute(self, *arrays: Any) -> Any:
-        return np.convolve(*arrays)
-
-    def source(self, node: Term, names: Sequence[str]) -> str | None:
-        return f"np.convolve({names[0]}, {names[1]})"
-
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         (a, b), (g,) = inputs, output_gradients
         return [np.correlate(g, b, "valid"), np.correlate(g, a, "valid")]
-
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        (a, b), (da, db) = inputs, eval_points
-        return [total([None if da is None else self(da, b), None if db is None else self(a, db)])]
 
     def range_of(self, *ranges: Interval) -> Interval:
         return MatMul().range_of(*ranges)

@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from relgrad.contract import total
 from relgrad.errors import GradientError, OpError, ShapeError, TraceError
 from relgrad.implementations import implements
 from relgrad.op import Symbolic, as_term
 from relgrad.ops.diagonal import Embed
 from relgrad.ops.factors import Cauchy, eigh_ball, skew
-from relgrad.ops.matmul import swap, total
+from relgrad.ops.matmul import swap
 from relgrad.ops.square import Square, outputs_like, over_matrices
 from relgrad.term import Term
 from relgrad.types import Extent, TupleType, Type, array_type
@@ -61,6 +62,8 @@ class SVD(Rectangular):
     f_ij = 1/(s_j - s_i) and h_ij = 1/(s_j + s_i): they are `Cauchy` of s.
     """
 
+    text = "{code}({0}, full_matrices=False)"
+
     code = "np.linalg.svd"
     n_outputs = 3
 
@@ -68,12 +71,6 @@ class SVD(Rectangular):
         dtype, (*stack, m, n) = self.check(*types), types[0].shape
         k = _least(m, n)
         return TupleType(tuple([array_type(dtype, (*stack, *part)) for part in ((m, k), (k,), (k, n))]))
-
-    def compute(self, *arrays: Any) -> Any:
-        return tuple(np.linalg.svd(arrays[0], full_matrices=False))
-
-    def source(self, node: Term, names: Sequence[str]) -> str | None:
-        return f"np.linalg.svd({names[0]}, full_matrices=False)"
 
     def ball(self, *balls: Any) -> Any:
         a = balls[0]
@@ -105,8 +102,6 @@ class SVD(Rectangular):
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
         (t,) = eval_points
-        if t is None:
-            return [None] * 3
         u, s, vh = self(*inputs)
         v = swap(vh)
         p = np.matmul(np.matmul(swap(u), t), v)
@@ -154,9 +149,6 @@ class QR(Rectangular):
             raise ShapeError(f"{self.code}: more columns than rows, {shape}", cause="q has as many as rows")
         return TupleType((array_type(dtype, shape), array_type(dtype, (*shape[:-2], shape[-1], shape[-1]))))
 
-    def compute(self, *arrays: Any) -> Any:
-        return tuple(np.linalg.qr(arrays[0]))
-
     def ball(self, *balls: Any) -> Any:
         a = balls[0]
         q, r = np.empty(a.shape, dtype=object), np.empty((*a.shape[:-2], *a.shape[-1:] * 2), dtype=object)
@@ -179,8 +171,6 @@ class QR(Rectangular):
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
         (t,) = eval_points
-        if t is None:
-            return [None, None]
         q, r = self(*inputs)
         change = swap(np.linalg.solve(swap(r), swap(t)))
         c = np.matmul(swap(q), change)
@@ -213,6 +203,7 @@ class Completion(Rectangular):
     """
 
     __props__ = ("basis",)
+    basis: str
     UNDEFINED = "the vectors that NumPy adds to those of a rectangular matrix are not determined"
     CURE = "write the projection on them as 1 - q·qᵀ, of the others: np.eye(len(q)) - q @ q.T"
     CODES = MappingProxyType(
@@ -222,9 +213,6 @@ class Completion(Rectangular):
             "vh": "np.linalg.svd({})[2][..., {}:, :]",
         }
     )
-
-    def __init__(self, basis: str):
-        self.basis = basis
 
     @property
     def code(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -266,20 +254,13 @@ class Pinv(Rectangular):
     """
 
     __props__ = ("rtol",)
+    rtol: float
+    text = "{code}({0}, {rtol!r})"
     code = "np.linalg.pinv"
-
-    def __init__(self, rtol: float):
-        self.rtol = rtol
 
     def output_type(self, *types: Any) -> Type:
         *stack, m, n = types[0].shape
         return array_type(self.check(*types), (*stack, n, m))
-
-    def compute(self, *arrays: Any) -> Any:
-        return np.linalg.pinv(arrays[0], self.rtol)
-
-    def source(self, node: Term, names: Sequence[str]) -> str | None:
-        return f"np.linalg.pinv({names[0]}, {self.rtol!r})"
 
     def ball(self, *balls: Any) -> Any:
         m, n = balls[0].shape[-2:]
@@ -307,8 +288,6 @@ class Pinv(Rectangular):
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
         (a,), (d,) = inputs, eval_points
-        if d is None:
-            return [None]
         p = self(a)
         t, back = swap(p), swap(d)
         left = np.matmul(np.matmul(p, t), back)

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.contract import FRESH, Laws
+from relgrad.contract import FRESH, Laws, total
 from relgrad.errors import RelationError, ShapeError, TraceError
 from relgrad.implementations import implements
-from relgrad.kernels import leave_one_out_prod
 from relgrad.kernels.index import _ring_product
 from relgrad.op import Op, as_term, constant, strong
 from relgrad.ops.arguments import below_squeeze, call, is_ground, normalize_axes, refuse, require_ground
+from relgrad.ops.expression import Expression
 from relgrad.ops.structure import Squeeze, broadcast_like, broadcast_to, squeeze
 from relgrad.term import Term, Unknown, term
 from relgrad.types import REAL, Interval, Type, array_type
@@ -25,15 +25,13 @@ class Reduction(Op):
     """A reduction over `axes` (negative, sorted) that leaves them with extent 1."""
 
     __props__ = ("axes",)
+    axes: Any
     numpy_name: str = ""
     drops_unit_axes: bool = True
     of_nothing: int | None = None
     """The result over an axis without entries."""
 
     view_map = FRESH
-
-    def __init__(self, axes: Any):
-        self.axes = axes
 
     def output_type(self, *types: Any) -> Type:
         (x,) = types[:1]
@@ -102,10 +100,6 @@ class Sum(Reduction):
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         return [broadcast_like(output_gradients[0], inputs[0])]
 
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        (t,) = eval_points
-        return [None if t is None else self(t)]
-
     def ball(self, *balls: Any) -> Any:
         return np.sum(balls[0], axis=self.axes, keepdims=True)
 
@@ -130,16 +124,13 @@ class Prod(Reduction):
         return [output_gradients[0] * ProdOthers(self.axes)(inputs[0])]
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        (t,) = eval_points
-        if t is None:
-            return [None]
-        return [np.sum(t * ProdOthers(self.axes)(inputs[0]), axis=self.axes, keepdims=True)]
+        return [np.sum(eval_points[0] * ProdOthers(self.axes)(inputs[0]), axis=self.axes, keepdims=True)]
 
     def ball(self, *balls: Any) -> Any:
         return np.prod(balls[0], axis=self.axes, keepdims=True)
 
 
-class ProdOthers(Op):
+class ProdOthers(Expression):
     """∇ₓ Dᵐ P(x)[t₁, …, tₘ] for P(x) = Π x over axes; without directions t, for each entry Π of the others.
 
     Closed under differentiation: a gradient's Jacobian is symmetric, its derivative along v adds the
@@ -147,10 +138,9 @@ class ProdOthers(Op):
     """
 
     __props__ = ("axes",)
+    axes: tuple[int, ...]
+    text = "leave_one_out_prod({operands}, axes={axes})"
     imports = ("leave_one_out_prod",)
-
-    def __init__(self, axes: tuple[int, ...]):
-        self.axes = axes
 
     @property
     def name(self) -> str:
@@ -158,12 +148,6 @@ class ProdOthers(Op):
 
     def output_type(self, *types: Any) -> Type:
         return array_type(np.result_type(*[t.dtype for t in types]), types[0].shape)
-
-    def compute(self, *arrays: Any) -> Any:
-        return leave_one_out_prod(*arrays, axes=self.axes)
-
-    def source(self, node: Term, names: Sequence[str]) -> str | None:
-        return f"leave_one_out_prod({', '.join(names)}, axes={self.axes})"
 
     def ball(self, *balls: Any) -> Any:
         if not balls[0].size:
@@ -196,24 +180,14 @@ class ProdOthers(Op):
         return [self(x, *directions, g), *[self(x, *rest, g) for rest in others]]
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+        x, *directions = inputs
+        others = [directions[:i] + directions[i + 1 :] for i in range(len(directions))]
         parts = [
-            part
-            for t, part in zip(eval_points, self._parts(inputs, eval_points), strict=True)
+            self(x, *rest, t)
+            for rest, t in zip([directions, *others], eval_points, strict=True)
             if t is not None
         ]
-        return [sum(parts[1:], parts[0]) if parts else None]
-
-    def _parts(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        x, *directions = inputs
-        parts = []
-        for i, t in enumerate(eval_points):
-            if t is None:
-                parts.append(None)
-            elif i == 0:
-                parts.append(self(x, *directions, t))
-            else:
-                parts.append(self(x, *directions[: i - 1], *directions[i:], t))
-        return parts
+        return [total(parts)]
 
 
 def _accumulator(dtype: np.dtype) -> np.dtype:

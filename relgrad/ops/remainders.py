@@ -20,42 +20,32 @@ __all__ = [
 _UP_TO_TWO = Interval(0.0, 2.0)
 
 versin = elementwise(
-    "versin",
     kernels.versin,
     lambda g, out, x: g * np.sin(x),
-    kernel=True,
     range=_UP_TO_TWO,
     ball=lambda x: 2 * (x / 2).sin() ** 2,
 )
 vercos = elementwise(
-    "vercos",
     kernels.vercos,
     lambda g, out, x: -g * np.sin(x),
-    kernel=True,
     range=_UP_TO_TWO,
     ball=lambda x: 2 * (x / 2).cos() ** 2,
 )
 coversin = elementwise(
-    "coversin",
     kernels.coversin,
     lambda g, out, x: -g * np.cos(x),
-    kernel=True,
     range=_UP_TO_TWO,
     ball=lambda x: 1 - x.sin(),
 )
 coshm1 = elementwise(
-    "coshm1",
     kernels.coshm1,
     lambda g, out, x: g * np.sinh(x),
-    kernel=True,
     range=NONNEGATIVE,
     ball=lambda x: 2 * (x / 2).sinh() ** 2,
 )
 xlogx1p_minus_x = elementwise(
-    "xlogx1p_minus_x",
     kernels.xlogx1p_minus_x,
     lambda g, out, x: g * np.log1p(x),
-    kernel=True,
     range=NONNEGATIVE,
     ball=lambda x: (1 + x) * x.log1p() - x if x != -1 else -x,
 )

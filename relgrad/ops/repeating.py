@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -35,10 +34,9 @@ class Pad(Rearrangement):
     """Zeros around the entries: `widths` holds, for each axis, how many before and after."""
 
     __props__ = ("widths",)
+    widths: tuple[tuple[int, int], ...]
+    text = "np.pad({0}, {widths})"
     view_map = FRESH
-
-    def __init__(self, widths: tuple[tuple[int, int], ...]):
-        self.widths = widths
 
     def output_type(self, *types: Any) -> Type:
         shape = [
@@ -50,12 +48,6 @@ class Pad(Rearrangement):
     def make_node(self, *inputs: Any) -> Term:
         x = strong(inputs[0])
         return x if is_ground(x) and not any(map(any, self.widths)) else term(self, x)
-
-    def compute(self, *arrays: Any) -> Any:
-        return np.pad(arrays[0], self.widths)
-
-    def source(self, node: Term, names: Sequence[str]) -> str | None:
-        return f"np.pad({names[0]}, {self.widths})"
 
     def range_of(self, *ranges: Interval) -> Interval:
         return hull(ranges[0], ZERO)

@@ -29,51 +29,41 @@ def _divided(x: Any, y: Any) -> Any:
 
 
 radical = elementwise(
-    "radical",
     kernels.radical,
     lambda g, out, w, y, e: g * _divided(0.5 * e, out),
     lambda g, out, w, y, e: g * _divided(y, out),
     lambda g, out, w, y, e: g * _divided(0.5 * w, out),
-    kernel=True,
     range=NONNEGATIVE,
     ball=lambda w, y, e: (y * y + e * w).sqrt(),
 )
 # w·r² + 2·y·r = e gives dr = (de − 2·r·dy − r²·dw)/(2·√(y² + e·w)), whose terms do not cancel.
 quadratic_root = elementwise(
-    "quadratic_root",
     kernels.quadratic_root,
     lambda g, out, w, y, e: -g * (0.5 * out * (out / radical(w, y, e))),
     lambda g, out, w, y, e: -g * (out / radical(w, y, e)),
     lambda g, out, w, y, e: g * (0.5 / radical(w, y, e)),
-    kernel=True,
     ball=_root,
 )
 leg = elementwise(
-    "leg",
     kernels.leg,
     lambda g, out, x, y, d: g * (x / out),
     lambda g, out, x, y, d: -g * (y / out),
     None,
-    kernel=True,
     range=NONNEGATIVE,
     ball=lambda x, y, d: (d * (2 * y + d)).sqrt(),
 )
 leg.distance = 0, 1, 2
 hypot_excess = elementwise(
-    "hypot_excess",
     kernels.hypot_excess,
     lambda g, out, x, y: g * _divided(x, np.hypot(x, y)),
     lambda g, out, x, y: -g * _divided(out, np.hypot(x, y)),
-    kernel=True,
     range=NONNEGATIVE,
     ball=lambda x, y: (x * x + y * y).sqrt() - y,
     grows=True,
 )
 sagitta = elementwise(
-    "sagitta",
     kernels.sagitta,
     lambda g, out, x, y: -g * (out / leg(x, y, x - y)),
     lambda g, out, x, y: g * (y / leg(x, y, x - y)),
-    kernel=True,
     ball=lambda x, y: x - (x * x - y * y).sqrt(),
 )

@@ -28,10 +28,9 @@ def _rounded(function: Any) -> Any:
     return range_
 
 
-def _row(label: str, ufunc: np.ufunc, **options: Any) -> Any:
-    return elementwise(
-        label, ufunc, None, laws=Laws(idempotent=True, monotone=1), range=_rounded(ufunc), **options
-    )
+def _row(ufunc: np.ufunc, **options: Any) -> Any:
+    laws = Laws(idempotent=True, monotone=1)
+    return elementwise(ufunc, None, laws=laws, range=_rounded(ufunc), jumps=True, rounds=False, **options)
 
 
 def _ball_rint(x: Any) -> Any:
@@ -49,42 +48,13 @@ def _ball_exponent(x: Any) -> Any:
     return low.union(high)
 
 
-floor = _row(
-    "floor",
-    np.floor,
-    ball=lambda x: x.floor(),
-    jumps=True,
-    tolerant=True,
-    rounds=False,
-)
-ceil = _row(
-    "ceil",
-    np.ceil,
-    ball=lambda x: x.ceil(),
-    jumps=True,
-    tolerant=True,
-    rounds=False,
-)
-trunc = _row(
-    "trunc",
-    np.trunc,
-    ball=truncated_ball,
-    jumps=True,
-    rounds=False,
-)
-rint = _row(
-    "rint",
-    np.rint,
-    ball=_ball_rint,
-    jumps=True,
-    tolerant=True,
-    rounds=False,
-)
+floor = _row(np.floor, ball=lambda x: x.floor(), tolerant=True)
+ceil = _row(np.ceil, ball=lambda x: x.ceil(), tolerant=True)
+trunc = _row(np.trunc, ball=truncated_ball)
+rint = _row(np.rint, ball=_ball_rint, tolerant=True)
 coarse = elementwise(
-    "coarse",
     kernels.coarse,
     None,
-    kernel=True,
     laws=Laws(idempotent=True, monotone=1),
     ball=lambda x: x * 0 + float(kernels.coarse(float(x.mid()))),
     strict=False,
@@ -108,7 +78,6 @@ def _fmod_range(x: Interval, y: Interval) -> Interval:
 
 
 floor_divide = elementwise(
-    "floor_divide",
     np.floor_divide,
     None,
     None,
@@ -118,7 +87,6 @@ floor_divide = elementwise(
     rough=(1,),
 )
 remainder = elementwise(
-    "remainder",
     np.remainder,
     lambda g, out, x, y: g,
     lambda g, out, x, y: -g * np.floor_divide(x, y),
@@ -131,7 +99,6 @@ remainder = elementwise(
 )
 # (x - out)/y is an integer, which rint recovers; x/y may round up to the next one.
 fmod = elementwise(
-    "fmod",
     np.fmod,
     lambda g, out, x, y: g,
     lambda g, out, x, y: -g * np.rint((x - out) / y),
@@ -142,7 +109,6 @@ fmod = elementwise(
     strict=True,
 )
 nextafter = elementwise(
-    "nextafter",
     np.nextafter,
     None,
     None,
@@ -150,7 +116,6 @@ nextafter = elementwise(
     range=lambda x, y: Interval(min(x.low, y.low), max(x.high, y.high)),
 )
 spacing = elementwise(
-    "spacing",
     np.spacing,
     None,
     undefined="the distance to the next float is no function of the real numbers",
@@ -158,16 +123,14 @@ spacing = elementwise(
 
 
 ldexp = elementwise(
-    "ldexp",
     np.ldexp,
     lambda g, out, x, y: np.ldexp(g, y),
     None,
     laws=Laws(linear=(0,)),
     ball=lambda x, y: x * type(y)(2) ** y,
 )
-gcd = elementwise("gcd", np.gcd, None, None, laws=Laws(associative=True, commutative=True), range=NONNEGATIVE)
+gcd = elementwise(np.gcd, None, None, laws=Laws(associative=True, commutative=True), range=NONNEGATIVE)
 lcm = elementwise(
-    "lcm",
     np.lcm,
     None,
     None,

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import update_wrapper
+from inspect import signature
 from typing import Any, ClassVar
 
 import numpy as np
 
 from relgrad.errors import ShapeError
+from relgrad.implementations import implements
 from relgrad.op import Op, Symbolic, as_term, is_constant, strong
 from relgrad.ops.align import align
-from relgrad.ops.arguments import is_ground, normalize_axes
+from relgrad.ops.arguments import is_ground, is_symbolic, normalize_axes
 from relgrad.ops.reduction import pattern_axes
 from relgrad.ops.structure import squeeze
 from relgrad.term import Term, Unknown, term
@@ -102,6 +105,16 @@ class RowsOp(Op):
         return np.moveaxis(out, ends, self.axes)
 
 
+class Reduced(RowsOp):
+    """A function of the entries along axes, which stay with extent 1."""
+
+    def result_shape(self, shape: Shape) -> Shape:
+        return tuple([1 if i - len(shape) in self.axes else n for i, n in enumerate(shape)])
+
+    def arguments(self, operands: Sequence[Any]) -> dict[str, Any]:
+        return {"keepdims": True, **super().arguments(operands)}
+
+
 def promoted(inputs: Sequence[Any]) -> tuple[Any, ...]:
     """Give weak constants the dtype of their partners."""
     dtypes = [x.type.dtype for x in inputs if is_ground(x) and not (is_constant(x) and x.op.weak)]
@@ -114,9 +127,26 @@ def differentiable(x: Any) -> bool:
     return x.dtype.kind == "f"
 
 
-def total(parts: list[Any]) -> Any:
-    """Return the sum of tangents; None where there are none, which is a known zero."""
-    return sum(parts[1:], parts[0]) if parts else None
+def over_axes(op: type[RowsOp]) -> Callable[..., Any]:
+    """Return the function of arrays, traced arrays, terms or logic variables that a kernel is traced to.
+
+    deviation = over_axes(Deviation)  ⟶  deviation(g, p, axis=-1), which takes what its kernel takes
+    """
+    kernel, parameters = op.kernel, signature(op.kernel)
+
+    @implements(kernel)
+    def apply(*args: Any, **options: Any) -> Any:
+        given = parameters.bind(*args, **options)
+        given.apply_defaults()
+        operands = dict(given.arguments)
+        if not any(map(is_symbolic, operands.values())):
+            return kernel(*args, **options)
+        axis, keepdims = operands.pop("axis"), operands.pop("keepdims", True)
+        return build(op, list(operands.values()), axis, keepdims)
+
+    update_wrapper(apply, kernel)
+    apply.__module__ = op.__module__
+    return apply
 
 
 def build(op: type[RowsOp], operands: Sequence[Any], axis: Any, keepdims: bool = True) -> Any:

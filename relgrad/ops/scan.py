@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from relgrad.contract import FRESH, Laws
+from relgrad.contract import FRESH, Laws, total
 from relgrad.implementations import implements
-from relgrad.kernels import delay, linear_recurrence
-from relgrad.op import Op, as_term, strong
+from relgrad.op import as_term, strong
 from relgrad.ops.arguments import (
     as_balls,
     below_squeeze,
@@ -21,6 +19,7 @@ from relgrad.ops.arguments import (
     refuse,
     require_ground,
 )
+from relgrad.ops.expression import Expression
 from relgrad.ops.reduction import Prod, Sum, cast_to
 from relgrad.ops.shaping import Rearrangement
 from relgrad.ops.structure import Squeeze, squeeze
@@ -28,14 +27,13 @@ from relgrad.term import Term, term
 from relgrad.types import REAL, Interval, Type, array_type
 
 
-class _Along(Op):
+class _Along(Expression):
     """An op that keeps the shape of its operand and acts along one axis."""
 
     __props__ = ("axis",)
+    axis: int
+    text = "np.{name}({0}, axis={axis})"
     view_map = FRESH
-
-    def __init__(self, axis: int):
-        self.axis = axis
 
     def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
         return (self.axis,)
@@ -51,15 +49,6 @@ class _Along(Op):
         if is_ground(x) and x.type.shape[self.axis] == 1 and self.output_type(x.type) == x.type:
             return x
         return term(self, x)
-
-    def compute(self, *arrays: Any) -> Any:
-        return getattr(np, self.name)(arrays[0], axis=self.axis)
-
-    def source(self, node: Term, names: Sequence[str]) -> str | None:
-        return f"np.{self.name}({names[0]}, axis={self.axis})"
-
-    def ball(self, *balls: Any) -> Any:
-        return self.compute(*balls)
 
 
 class CumSum(_Along, Rearrangement):
@@ -102,29 +91,23 @@ class CumProd(_Along):
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
         (x,), (t,) = inputs, eval_points
-        return [None if t is None else Recurrence(self.axis, False)(x, t * self._before(self(x)))]
+        return [Recurrence(self.axis, False)(x, t * self._before(self(x)))]
 
 
 class Delay(Rearrangement):
     """Shift entries along an axis by some places, and fill with zeros: xₖ₋ₛ at k."""
 
     __props__ = ("axis", "step")
+    axis: int
+    step: int
+    text = "delay({0}, {axis}, {step})"
     imports = ("delay",)
-
-    def __init__(self, axis: int, step: int):
-        self.axis, self.step = axis, step
 
     def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
         return (self.axis,)
 
     def output_type(self, *types: Any) -> Type:
         return types[0]
-
-    def compute(self, *arrays: Any) -> Any:
-        return delay(arrays[0], self.axis, self.step)
-
-    def source(self, node: Term, names: Sequence[str]) -> str | None:
-        return f"delay({names[0]}, {self.axis}, {self.step})"
 
     def range_of(self, *ranges: Interval) -> Interval:
         (x,) = ranges
@@ -139,34 +122,24 @@ class Delay(Rearrangement):
         return as_balls(self.compute(*balls))
 
 
-class Recurrence(Op):
+class Recurrence(Expression):
     """The solution s of sₖ = aₖ sₖ₋₁ + bₖ along an axis from zero on; or, adjoint, of sₖ = bₖ + aₖ₊₁ sₖ₊₁.
 
     Linear in b, where each of the two is the adjoint of the other.
     """
 
     __props__ = ("axis", "adjoint")
+    axis: int
+    adjoint: bool
+    text = "linear_recurrence({0}, {1}, {axis}, {adjoint})"
     imports = ("linear_recurrence",)
     laws = Laws(linear=(1,))
-
-    def __init__(self, axis: int, adjoint: bool):
-        self.axis, self.adjoint = axis, adjoint
 
     def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
         return (self.axis,)
 
     def output_type(self, *types: Any) -> Type:
         return array_type(np.result_type(types[0].dtype, types[1].dtype), types[0].shape)
-
-    def compute(self, *arrays: Any) -> Any:
-        a, b = arrays
-        return linear_recurrence(a, b, self.axis, self.adjoint)
-
-    def source(self, node: Term, names: Sequence[str]) -> str | None:
-        return f"linear_recurrence({names[0]}, {names[1]}, {self.axis}, {self.adjoint})"
-
-    def ball(self, *balls: Any) -> Any:
-        return self.compute(*balls)
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         (a, _), (s,), (g,) = inputs, outputs, output_gradients
@@ -176,12 +149,11 @@ class Recurrence(Op):
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
         (a, b), (ta, tb) = inputs, eval_points
-        driven = tb
+        change = None
         if ta is not None:
             s = self(a, b)
             change = Delay(self.axis, -1)(ta * s) if self.adjoint else ta * Delay(self.axis, 1)(s)
-            driven = change if tb is None else change + tb
-        return [None if driven is None else self(a, driven)]
+        return [self(a, total([change, tb]))]
 
 
 def _scan(op: type[_Along], function: str, a: Any, axis: Any, dtype: Any, out: Any) -> Any:

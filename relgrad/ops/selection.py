@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,13 +9,14 @@ import numpy as np
 from relgrad.contract import FRESH, Laws
 from relgrad.errors import ShapeError, TraceError
 from relgrad.implementations import implements
-from relgrad.op import Op, as_term
+from relgrad.op import as_term
 from relgrad.ops.arguments import call, hull, is_ground, is_symbolic, refuse, require_ground
 from relgrad.ops.casting import cast
 from relgrad.ops.comparison import not_equal
 from relgrad.ops.conventional import picking
 from relgrad.ops.derived import array, derived
 from relgrad.ops.elementwise import Elementwise, elementwise, joint_dtype
+from relgrad.ops.expression import Expression
 from relgrad.ops.intervals import larger, smaller
 from relgrad.term import Term
 from relgrad.types import Interval, Type, array_type
@@ -77,7 +77,6 @@ def _winner(g: Any, wins: Any, ties: Any) -> Any:
 
 
 maximum = elementwise(
-    "maximum",
     np.maximum,
     lambda g, out, x, y: _winner(g, x > y, x == y),
     lambda g, out, x, y: _winner(g, y > x, x == y),
@@ -93,7 +92,6 @@ maximum = elementwise(
     under=picking(np.greater),
 )
 minimum = elementwise(
-    "minimum",
     np.minimum,
     lambda g, out, x, y: _winner(g, x < y, x == y),
     lambda g, out, x, y: _winner(g, y < x, x == y),
@@ -115,7 +113,6 @@ def _or_nan(wins: Any, other: Any) -> Any:
 
 
 fmax = elementwise(
-    "fmax",
     np.fmax,
     lambda g, out, x, y: _winner(g, _or_nan(x > y, y), x == y),
     lambda g, out, x, y: _winner(g, _or_nan(y > x, x), x == y),
@@ -127,7 +124,6 @@ fmax = elementwise(
     under=picking(lambda x, y: _or_nan(x > y, y)),
 )
 fmin = elementwise(
-    "fmin",
     np.fmin,
     lambda g, out, x, y: _winner(g, _or_nan(x < y, y), x == y),
     lambda g, out, x, y: _winner(g, _or_nan(y < x, x), x == y),
@@ -139,7 +135,6 @@ fmin = elementwise(
     under=picking(lambda x, y: _or_nan(x < y, y)),
 )
 heaviside = elementwise(
-    "heaviside",
     np.heaviside,
     None,
     lambda g, out, x, y: np.where(x == 0, g, 0.0),
@@ -195,14 +190,14 @@ def _of_one_dtype(choices: Any) -> list[Any]:
     return [array(x).astype(dtype) for x in several]
 
 
-class Choice(Op):
+class Choice(Expression):
     """Whole numbers from 0 to n − 1 as they are: others, and negative ones, are a ValueError."""
 
     __props__ = ("count",)
+    count: int
+    text = "np.choose({0}, range({count}))"
+    connected = ()
     view_map = FRESH
-
-    def __init__(self, count: int):
-        self.count = count
 
     def output_type(self, *types: Any) -> Type:
         return array_type(np.intp, types[0].shape)
@@ -210,23 +205,8 @@ class Choice(Op):
     def may_raise(self, node: Term) -> bool:
         return True
 
-    def compute(self, *arrays: Any) -> Any:
-        return np.choose(arrays[0], range(self.count))
-
-    def source(self, node: Term, names: Sequence[str]) -> str | None:
-        return f"np.choose({names[0]}, range({self.count}))"
-
     def range_of(self, *ranges: Interval) -> Interval:
         return Interval(0.0, float(max(self.count - 1, 0)))
-
-    def connection_pattern(self, node: Term) -> list[list[bool]]:
-        return [[False]]
-
-    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
-        return [None]
-
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        return [None]
 
     def ball(self, *balls: Any) -> Any:
         return balls[0]

@@ -13,53 +13,35 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.contract import SELECTION, Laws
+from relgrad.contract import SELECTION
 from relgrad.errors import ShapeError
 from relgrad.implementations import implements
-from relgrad.op import Op, as_term, strong
+from relgrad.op import as_term, strong
 from relgrad.ops.arguments import is_ground, normalize_axis, refuse, require_ground, several
+from relgrad.ops.expression import Entries
 from relgrad.ops.structure import Expand, Squeeze, expand, squeeze
 from relgrad.term import Term, term
-from relgrad.types import Extent, Interval, Shape, Type, array_type
+from relgrad.types import Extent, Shape, Type, array_type
 
 
-class Rearrangement(Op):
-    """An op that only moves, drops or repeats entries of its first operand: linear, of the same range."""
-
-    laws = Laws(linear=(0,))
-    finite = True
-
-    def range_of(self, *ranges: Interval) -> Interval:
-        return ranges[0]
-
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        return [None if eval_points[0] is None else self(eval_points[0], *inputs[1:])]
-
-    def ball(self, *balls: Any) -> Any:
-        return self.compute(*balls)
+class Rearrangement(Entries):
+    """An op that only moves, drops or repeats entries of its first operand."""
 
 
 class Reshape(Rearrangement):
     """The entries, read row by row, in another shape without extents of 1."""
 
     __props__ = ("shape",)
+    shape: tuple[int, ...]
+    text = "np.reshape({0}, {shape})"
     laws = SELECTION
     named = False
-
-    def __init__(self, shape: tuple[int, ...]):
-        self.shape = shape
 
     def output_type(self, *types: Any) -> Type:
         return array_type(types[0].dtype, self.shape)
 
     def make_node(self, *inputs: Any) -> Term:
         return reshape(inputs[0], self.shape)
-
-    def compute(self, *arrays: Any) -> Any:
-        return np.reshape(arrays[0], self.shape)
-
-    def source(self, node: Term, names: Sequence[str]) -> str | None:
-        return f"np.reshape({names[0]}, {self.shape})"
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         return [np.reshape(output_gradients[0], inputs[0].shape)]
@@ -69,11 +51,9 @@ class Transpose(Rearrangement):
     """Permute trailing axes: axis i − k of the result is axis order[i] of the operand, k = len(order)."""
 
     __props__ = ("order",)
+    order: tuple[int, ...]
     laws = SELECTION
     named = False
-
-    def __init__(self, order: tuple[int, ...]):
-        self.order = order
 
     def full_order(self, rank: int) -> tuple[int, ...]:
         """Return the permutation of all axes of an array of the given rank."""

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from relgrad import kernels
+from relgrad.contract import total
 from relgrad.implementations import implements
 from relgrad.op import Symbolic, as_term, constant, is_constant
 from relgrad.ops.arguments import is_ground, is_symbolic, normalize_axes
 from relgrad.ops.arithmetic import multiply, subtract
 from relgrad.ops.deviation import Deviation, LogSoftmaxPullback, SoftmaxPullback
 from relgrad.ops.reduction import pattern_axes
-from relgrad.ops.rows import RowsOp, build, differentiable, promoted, total
+from relgrad.ops.rows import Reduced, RowsOp, build, differentiable, promoted
 from relgrad.term import Term, Unknown, term
 from relgrad.types import REAL, Interval, Shape, Type, array_type, broadcast_shapes
 
@@ -39,7 +40,7 @@ class _Weighted(RowsOp):
         return {"weights": operands[1]} if len(operands) > 1 else {}
 
 
-class LogSumExp(_Weighted):
+class LogSumExp(Reduced, _Weighted):
     """log Σ w·eˣ over axes, which stay with extent 1: `LogSumExp(axes)(x)`, `LogSumExp(axes)(x, w)`."""
 
     kernel = staticmethod(kernels.logsumexp)
@@ -52,12 +53,6 @@ class LogSumExp(_Weighted):
             operands[0] if len(operands) == 1 and not node.op.axes and node.type is operands[0].type else node
         )
 
-    def result_shape(self, shape: Shape) -> Shape:
-        return tuple([1 if i - len(shape) in self.axes else n for i, n in enumerate(shape)])
-
-    def arguments(self, operands: Sequence[Any]) -> dict[str, Any]:
-        return {"keepdims": True, **super().arguments(operands)}
-
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         (g,) = output_gradients
         cotangents = [g * _shares(self.axes, *inputs) if differentiable(inputs[0]) else None]
@@ -67,12 +62,9 @@ class LogSumExp(_Weighted):
         return cotangents
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        parts = []
-        if eval_points[0] is not None:
-            parts.append(self._sum(_shares(self.axes, *inputs) * eval_points[0]))
-        if len(inputs) > 1 and eval_points[1] is not None:
-            parts.append(self._sum(_over_weight(self.axes, *inputs) * eval_points[1]))
-        return [total(parts)]
+        slopes = (_shares, _over_weight)
+        moved = [(slope, t) for slope, t in zip(slopes, eval_points, strict=False) if t is not None]
+        return [total([self._sum(slope(self.axes, *inputs) * t) for slope, t in moved])]
 
     def increment(self, inputs: list[Any], others: list[Any], increments: list[Any]) -> Any:
         if any(d is not None for d in increments[1:]):
@@ -294,8 +286,7 @@ class LogSoftmax(RowsOp):
         return [LogSoftmaxPullback(self.axes)(output_gradients[0], Softmax(self.axes)(inputs[0]))]
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        (t,) = eval_points
-        return [None if t is None else Deviation(self.axes)(t, Softmax(self.axes)(inputs[0]))]
+        return [Deviation(self.axes)(eval_points[0], Softmax(self.axes)(inputs[0]))]
 
     def ball(self, *balls: Any) -> Any:
         def row(xs: list[Any]) -> list[Any]:

@@ -37,10 +37,8 @@ def _ball_mills(x: Any) -> Any:
 
 
 erf = elementwise(
-    "erf",
     kernels.erf,
     lambda g, out, x: g * (1.1283791670955126 * np.exp(-np.square(x))),
-    kernel=True,
     range=lambda x: (
         Interval(0.0, 1.0, x.positive, True)
         if x.nonnegative
@@ -52,10 +50,8 @@ erf = elementwise(
     ball=lambda x: x.erf(),
 )
 erfc = elementwise(
-    "erfc",
     kernels.erfc,
     lambda g, out, x: g * (-1.1283791670955126 * np.exp(-np.square(x))),
-    kernel=True,
     range=Interval(0.0, 2.0, True, True),
     laws=Laws(monotone=-1),
     ball=lambda x: x.erfc(),
@@ -70,10 +66,8 @@ def _root_of_two() -> Any:
 
 
 ndtr = elementwise(
-    "ndtr",
     kernels.ndtr,
     lambda g, out, x: g * (0.3989422804014327 * np.exp(-0.5 * np.square(x))),
-    kernel=True,
     range=UNIT,
     laws=Laws(monotone=1, inverse="ndtri"),
     ball=_ball_ndtr,
@@ -82,37 +76,29 @@ ndtr = elementwise(
 )
 implements(scipy.special.ndtr)(ndtr)
 ndtri = elementwise(
-    "ndtri",
     kernels.ndtri,
     lambda g, out, x: g * (2.5066282746310007 * np.exp(0.5 * np.square(out))),
-    kernel=True,
     laws=Laws(monotone=1, inverse="ndtr"),
     ball=lambda x: -((2 * x).erfcinv()) * (x * 0 + 2).sqrt(),
     outside=lambda x: np.logical_or(x < 0, x > 1),
 )
 mills = elementwise(
-    "mills",
     kernels.mills,
     lambda g, out, x: -g * out * mills_excess(x),
     range=POSITIVE,
     laws=Laws(monotone=-1),
     ball=_ball_mills,
-    kernel=True,
 )
 mills_excess = elementwise(
-    "mills_excess",
     kernels.mills_excess,
     lambda g, out, x: g * (1 - mills(x) * out),
     range=POSITIVE,
     laws=Laws(monotone=1),
     ball=lambda x: x + _ball_mills(x),
-    kernel=True,
 )
 log_ndtr = elementwise(
-    "log_ndtr",
     kernels.log_ndtr,
     lambda g, out, x: g * mills(x),
-    kernel=True,
     range=Interval(-math.inf, 0.0, open_high=True),
     laws=Laws(monotone=1),
     ball=lambda x: _ball_ndtr(x).log() if float(x.mid()) < 0 else (-_ball_ndtr(-x)).log1p(),
@@ -123,42 +109,34 @@ implements(scipy.special.log_ndtr)(log_ndtr)
 
 
 gamma = elementwise(
-    "gamma",
     kernels.gamma,
     lambda g, out, x: g * out * digamma(x),
-    kernel=True,
     range=lambda x: POSITIVE if x.nonnegative else REAL,
     ball=lambda x: x.gamma(),
     log=lambda x: gammaln(x),
     sign=lambda x: np.where(np.logical_and(x < 0, np.floor(x) % 2 != 0), -1.0, 1.0),
 )
 gammaln = elementwise(
-    "gammaln",
     kernels.gammaln,
     lambda g, out, x: g * digamma(x),
-    kernel=True,
     ball=lambda x: x.lgamma() if float(x.mid()) > 0 else abs(x.gamma()).log(),
     cancels="zeros",
     rough=(0,),
 )
 implements(scipy.special.gammaln)(gammaln)
 beta = elementwise(
-    "beta",
     kernels.beta,
     lambda g, out, x, y: g * out * (digamma(x) - digamma(x + y)),
     lambda g, out, x, y: g * out * (digamma(y) - digamma(x + y)),
-    kernel=True,
     laws=Laws(commutative=True),
     range=lambda x, y: POSITIVE if x.nonnegative and y.nonnegative else REAL,
     ball=lambda x, y: x.gamma() * y.gamma() / (x + y).gamma(),
     log=lambda x, y: betaln(x, y),
 )
 betaln = elementwise(
-    "betaln",
     kernels.betaln,
     lambda g, out, x, y: g * (digamma(x) - digamma(x + y)),
     lambda g, out, x, y: g * (digamma(y) - digamma(x + y)),
-    kernel=True,
     laws=Laws(commutative=True),
     ball=lambda x, y: abs(x.gamma() * y.gamma() / (x + y).gamma()).log(),
 )

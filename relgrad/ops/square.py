@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,16 +10,17 @@ import numpy as np
 from relgrad.contract import FRESH
 from relgrad.errors import ShapeError, TraceError
 from relgrad.op import Op, Project, Symbolic, as_term
+from relgrad.ops.expression import Expression
 from relgrad.ops.matmul import swap
 from relgrad.term import Term, term
 from relgrad.types import Type, array_type
 
 
-class Square(Op):
+class Square(Expression):
     """An op on the square matrices in the last two axes of its first operand."""
 
     __props__ = ()
-    function: Callable[..., Any] = staticmethod(np.asarray)
+    text = "{code}({operands})"
     code: str = ""
     partial: bool = False
     """Whether it raises LinAlgError for some matrices."""
@@ -28,12 +29,6 @@ class Square(Op):
 
     def may_raise(self, node: Term) -> bool:
         return self.partial
-
-    def compute(self, *arrays: Any) -> Any:
-        return type(self).function(*arrays)
-
-    def source(self, node: Term, names: Sequence[str]) -> str | None:
-        return f"{self.code}({', '.join(names)})"
 
     def check(self, *types: Any) -> np.dtype:
         """Return the dtype of the result; raises for matrices that are not square, as early as possible."""

@@ -57,10 +57,8 @@ def _ball_xlogy(x: Any, y: Any) -> Any:
 
 
 expit = elementwise(
-    "expit",
     kernels.expit,
     lambda g, out, x: g * out * expit(-x),
-    kernel=True,
     range=lambda x: (
         Interval(0.5, 1.0, x.positive, True)
         if x.nonnegative
@@ -77,12 +75,10 @@ expit = elementwise(
 )
 implements(scipy.special.expit)(expit)
 logit = elementwise(
-    "logit",
     kernels.logit,
     lambda g, out, x: g / (x * (1 - x)),
     laws=Laws(monotone=1, inverse="expit"),
     ball=lambda x: x.log() - (-x).log1p(),
-    kernel=True,
     outside=lambda x: np.logical_or(x < 0, x > 1),
     meaning=lambda x: np.log(x / (1.0 - x)),
     cancels="zeros",
@@ -90,10 +86,8 @@ logit = elementwise(
     rough=(0,),
 )
 log_expit = elementwise(
-    "log_expit",
     kernels.log_expit,
     lambda g, out, x: g * expit(-x),
-    kernel=True,
     range=NEGATIVE,
     laws=Laws(monotone=1),
     ball=lambda x: -(-x).exp().log1p(),
@@ -104,80 +98,64 @@ log_expit = elementwise(
 implements(scipy.special.log_expit)(log_expit)
 expit.in_log_domain = lambda node: (None, log_expit(*node.rands))
 softplus = elementwise(
-    "softplus",
     kernels.softplus,
     lambda g, out, x: g * expit(x),
     range=POSITIVE,
     laws=Laws(monotone=1),
     ball=lambda x: x.exp().log1p(),
-    kernel=True,
     meaning=lambda x: np.log(1.0 + np.exp(x)),
     finite=True,
     tolerant=True,
 )
 log1pexp = softplus
 expit_entropy = elementwise(
-    "expit_entropy",
     kernels.expit_entropy,
     lambda g, out, x: -g * x * (expit(x) * expit(-x)),
     range=NONNEGATIVE,
     ball=lambda x: x.exp().log1p() - x / (1 + (-x).exp()),
-    kernel=True,
 )
 bose = elementwise(
-    "bose",
     kernels.bose,
     lambda g, out, x: g * out * bose(-x),
     range=lambda x: POSITIVE if x.nonnegative else Interval(-math.inf, -1.0) if x.high <= 0 else REAL,
     ball=lambda x: 1 / x.expm1(),
-    kernel=True,
     meaning=lambda x: 1.0 / np.expm1(x),
 )
 log1mexp = elementwise(
-    "log1mexp",
     kernels.log1mexp,
     lambda g, out, x: -g * bose(-x),
     range=NEGATIVE,
     laws=Laws(monotone=-1, inverse="log1mexp"),
     ball=_ball_log1mexp,
-    kernel=True,
     outside=lambda x: x > 0,
     meaning=lambda x: np.log(1.0 - np.exp(x)),
 )
 log_cloglog = elementwise(
-    "log_cloglog",
     kernels.log_cloglog,
     lambda g, out, x: g / exprel_n(np.exp(np.minimum(x, 700.0)), 0),
     range=NEGATIVE,
     laws=Laws(monotone=1),
     ball=lambda x: _ball_log1mexp(-x.exp()),
-    kernel=True,
 )
 logdiffexp = elementwise(
-    "logdiffexp",
     kernels.logdiffexp,
     lambda g, out, x, y: -g * bose(y - x),
     lambda g, out, x, y: -g * bose(x - y),
     ball=lambda x, y: x + _ball_log1mexp(y - x),
-    kernel=True,
     outside=lambda x, y: x < y,
     strict=True,
 )
 log_exprel = elementwise(
-    "log_exprel",
     kernels.log_exprel,
     lambda g, out, x: -g * (1.0 / x + bose(-x)),
     laws=Laws(monotone=1),
     ball=lambda x: x.hypgeom_1f1(1, 2).log(),
-    kernel=True,
 )
 log_sinhc = elementwise(
-    "log_sinhc",
     kernels.log_sinhc,
     lambda g, out, x: g * (1.0 / np.tanh(x) - 1.0 / x),
     range=NONNEGATIVE,
     ball=lambda x: x if x.is_zero() else (x.sinh() / x).log(),
-    kernel=True,
 )
 
 
@@ -199,24 +177,20 @@ def _over(g: Any, x: Any, *ys: Any) -> Any:
 
 # 0·log 0 is 0 in xlogy, and the derivatives keep that up: a zero cotangent or factor makes zero.
 xdivy = elementwise(
-    "xdivy",
     kernels.xdivy,
     lambda g, out, x, y: xdivy(g, y),
     lambda g, out, x, y: -xdivy(g * out, y),
     laws=Laws(linear=(0,)),
     ball=lambda x, y: x if x.is_zero() else x / y,
     exactly=lambda x, y: divide(x, y) if is_constant(x) and np.all(x.op.value != 0) else None,
-    kernel=True,
     meaning=lambda x, y: x / y,
     zero_log=lambda x, y: np.logical_and(x == 0, y == 0),
     zero_first=True,
 )
 xlogy = elementwise(
-    "xlogy",
     kernels.xlogy,
     lambda g, out, x, y: xlogy(g, y),
     lambda g, out, x, y: _over(g, x, y),
-    kernel=True,
     laws=Laws(linear=(0,)),
     ball=_ball_xlogy,
     exactly=_by_number(log),
@@ -229,11 +203,9 @@ xlogy = elementwise(
     zero_first=True,
 )
 xlog1py = elementwise(
-    "xlog1py",
     kernels.xlog1py,
     lambda g, out, x, y: xlog1py(g, y),
     lambda g, out, x, y: _over(g, x, 1 + y, y + 1),
-    kernel=True,
     laws=Laws(linear=(0,)),
     exactly=_by_number(log1p),
     ball=lambda x, y: x if x.is_zero() else x * y.log1p(),
@@ -244,24 +216,20 @@ xlog1py = elementwise(
     zero_first=True,
 )
 entr = elementwise(
-    "entr",
     kernels.entr,
     lambda g, out, x: -xlogy(g, x) - g,
     range=Interval(-math.inf, 0.36787944117144233),
     ball=lambda x: -_ball_xlogy(x, x),
-    kernel=True,
     meaning=lambda x: -x * np.log(x),
     cancels="zeros",
     rough=(0,),
     zero_log=lambda x: x == 0,
 )
 rel_entr = elementwise(
-    "rel_entr",
     kernels.rel_entr,
     lambda g, out, x, y: xlogy(g, x / y) + g,
     lambda g, out, x, y: -xdivy(g * x, y),
     ball=lambda x, y: x if x.is_zero() else x * (x / y).log(),
-    kernel=True,
     meaning=lambda x, y: x * np.log(x / y),
     cancels="zeros",
     rough=(0, 1),

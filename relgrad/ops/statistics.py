@@ -24,9 +24,8 @@ class Size(Op):
     """The number of entries along axes, as a rank-0 float: a constant as soon as the extents are known."""
 
     __props__ = ("axes",)
-
-    def __init__(self, axes: Any):
-        self.axes = axes
+    axes: Any
+    connected = ()
 
     def output_type(self, *types: Any) -> Type:
         return array_type(_floating(types[0].dtype))
@@ -54,17 +53,8 @@ class Size(Op):
 
         return flint.arb(math.prod(np.shape(balls[0])[a] for a in self.axes))
 
-    def connection_pattern(self, node: Term) -> list[list[bool]]:
-        return [[False]]
-
     def range_of(self, *ranges: Interval) -> Interval:
         return POSITIVE
-
-    def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
-        return [None]
-
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        return [None]
 
 
 def _floating(dtype: np.dtype) -> np.dtype:

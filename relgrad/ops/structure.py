@@ -13,29 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.contract import SELECTION, Laws
+from relgrad.contract import SELECTION
 from relgrad.errors import ShapeError
 from relgrad.op import Op, Symbolic, as_term, strong
+from relgrad.ops.expression import Entries
 from relgrad.term import Term, is_term, term
-from relgrad.types import Interval, Shape, Type, array_type, broadcast_shapes
+from relgrad.types import Shape, Type, array_type, broadcast_shapes
 
 
-class _Axes(Op):
+class _Axes(Entries):
     __props__ = ("axes",)
+    axes: tuple[int, ...]
     laws = SELECTION
-    finite = True
-
-    def __init__(self, axes: tuple[int, ...]):
-        self.axes = axes
-
-    def range_of(self, *ranges: Interval) -> Interval:
-        return ranges[0]
-
-    def ball(self, *balls: Any) -> Any:
-        return self.compute(*balls)
-
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        return [self(eval_points[0])]
 
 
 class Expand(_Axes):
@@ -92,17 +81,14 @@ class Squeeze(_Axes):
         return [Expand(self.axes)(output_gradients[0])]
 
 
-class BroadcastTo(Op):
+class BroadcastTo(Entries):
     """Stretch axes of extent 1, and add leading ones, up to a known shape."""
 
     __props__ = ("shape",)
-    laws = Laws(linear=(0,))
-    finite = True
+    shape: Shape
+    text = "np.broadcast_to({0}, {shape})"
     named = False
     read_only = True
-
-    def __init__(self, shape: Shape):
-        self.shape = shape
 
     def output_type(self, *types: Any) -> Type:
         return array_type(types[0].dtype, self.shape)
@@ -110,36 +96,20 @@ class BroadcastTo(Op):
     def make_node(self, *inputs: Any) -> Term:
         return broadcast_to(inputs[0], self.shape)
 
-    def compute(self, *arrays: Any) -> Any:
-        shape: Any = self.shape  # whatever is evaluated has known extents
-        return np.broadcast_to(arrays[0], shape)
-
-    def source(self, node: Term, names: Sequence[str]) -> str | None:
-        return f"np.broadcast_to({names[0]}, {self.shape})"
-
     def do_constant_folding(self, fgraph: Any, node: Term) -> bool:
         return False  # it takes no time and the folded array would take memory
-
-    def range_of(self, *ranges: Interval) -> Interval:
-        return ranges[0]
-
-    def ball(self, *balls: Any) -> Any:
-        return self.compute(*balls)
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         return [output_gradients[0]]  # the gradient room sums cotangents down to the operand's shape
 
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        return [self(eval_points[0])]
 
-
-class BroadcastLike(Op):
+class BroadcastLike(Entries):
     """Stretch the first operand to the shape that it has with the second, whose entries do not matter."""
 
     __props__ = ()
-    laws = Laws(linear=(0,))
-    finite = True
+    text = "np.broadcast_arrays({0}, {1})[0]"
     read_only = True
+    connected = (0,)
 
     def output_type(self, *types: Any) -> Type:
         return array_type(types[0].dtype, broadcast_shapes(types[0].shape, types[1].shape))
@@ -147,26 +117,8 @@ class BroadcastLike(Op):
     def make_node(self, *inputs: Any) -> Term:
         return broadcast_like(*inputs)
 
-    def compute(self, *arrays: Any) -> Any:
-        return np.broadcast_arrays(*arrays)[0]
-
-    def source(self, node: Term, names: Sequence[str]) -> str | None:
-        return f"np.broadcast_arrays({names[0]}, {names[1]})[0]"
-
-    def range_of(self, *ranges: Interval) -> Interval:
-        return ranges[0]
-
-    def ball(self, *balls: Any) -> Any:
-        return self.compute(*balls)
-
-    def connection_pattern(self, node: Term) -> list[list[bool]]:
-        return [[True], [False]]
-
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         return [output_gradients[0], None]
-
-    def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        return [None if eval_points[0] is None else self(eval_points[0], inputs[1])]
 
 
 def _like(x: Any, node: Any) -> Any:

@@ -20,7 +20,6 @@ _WAVE = Interval(-1.0, 1.0)
 _RIGHT = Interval(-_HALF_PI, _HALF_PI, True, True)
 
 sin = elementwise(
-    "sin",
     np.sin,
     lambda g, out, x: g * np.cos(x),
     laws=Laws(parity=-1),
@@ -29,7 +28,6 @@ sin = elementwise(
     word="sine",
 )
 cos = elementwise(
-    "cos",
     np.cos,
     lambda g, out, x: -g * np.sin(x),
     laws=Laws(parity=1),
@@ -39,7 +37,6 @@ cos = elementwise(
     word="cosine",
 )
 tan = elementwise(
-    "tan",
     np.tan,
     lambda g, out, x: g * (1.0 + out * out),
     laws=Laws(parity=-1),
@@ -47,7 +44,6 @@ tan = elementwise(
     word="tangent",
 )
 arcsin = elementwise(
-    "arcsin",
     np.arcsin,
     lambda g, out, x: g / np.sqrt(one_minus_square(x)),
     laws=Laws(inverse="sin", monotone=1, parity=-1),
@@ -57,7 +53,6 @@ arcsin = elementwise(
     margin=lambda x: 1.0 - np.abs(x),
 )
 arccos = elementwise(
-    "arccos",
     np.arccos,
     lambda g, out, x: -g / np.sqrt(one_minus_square(x)),
     laws=Laws(inverse="cos", monotone=-1),
@@ -67,7 +62,6 @@ arccos = elementwise(
     margin=lambda x: 1.0 - np.abs(x),
 )
 arctan = elementwise(
-    "arctan",
     np.arctan,
     lambda g, out, x: g / (1.0 + x * x),
     laws=Laws(inverse="tan", monotone=1, parity=-1),
@@ -83,7 +77,6 @@ def _arctan2_rule(g: Any, x: Any, y: Any, along: Any) -> Any:
 
 
 arctan2 = elementwise(
-    "arctan2",
     np.arctan2,
     lambda g, out, x, y: _arctan2_rule(g, x, y, y),
     lambda g, out, x, y: _arctan2_rule(-g, x, y, x),
@@ -95,7 +88,6 @@ arctan2 = elementwise(
     rough=(0, 1),
 )
 deg2rad = elementwise(
-    "deg2rad",
     np.deg2rad,
     lambda g, out, x: g * (math.pi / 180),
     laws=Laws(inverse="rad2deg", linear=(0,), monotone=1, homomorphism=("add", "add")),
@@ -103,7 +95,6 @@ deg2rad = elementwise(
     ball=lambda x: x * x.pi() / 180,
 )
 rad2deg = elementwise(
-    "rad2deg",
     np.rad2deg,
     lambda g, out, x: g * (180 / math.pi),
     laws=Laws(inverse="deg2rad", linear=(0,), monotone=1, homomorphism=("add", "add")),

@@ -80,16 +80,18 @@ class StoreError(TraceError):
 
 def _refuse(
     what: str,
+    at: Construct | None = None,
     *,
-    where: str,
     cause: str,
     cure: str,
     of: Term | None = None,
     numpy_too: bool = False,
     kind: type[TraceError] = TraceError,
 ) -> NoReturn:
-    """Raise a refusal of a term; it may be caught if NumPy raises a TypeError there, too."""
-    error = kind(what, where=where, cause=cause, cure=GONE if _is_kept(of) else cure)
+    """Raise a refusal of a term, which quotes a construct; it may be caught if NumPy raises a TypeError there, too."""
+    said = f"{what}: {at.quoted}" if at is not None and at.text else what
+    where = (at or construct()).where
+    error = kind(said, where=where, cause=cause, cure=GONE if _is_kept(of) else cure)
     if numpy_too:
         raise error
     refuse(error)
@@ -102,8 +104,8 @@ def refuse_condition(of: Term | None = None, numpy_too: bool = False) -> NoRetur
     if at.kind == "call":
         name, cure = f"{at.called or 'a call'}(...)", _call_cure(at) or cure
     _refuse(
-        f"{name} depends on a traced array" + (f": {at.quoted}" if at.text else ""),
-        where=at.where,
+        f"{name} depends on a traced array",
+        at,
         of=of,
         cause=f"{VALUES}, so they are neither true nor false",
         cure=cure,
@@ -127,8 +129,8 @@ def refuse_number(kind: str, of: Term | None = None, numpy_too: bool = False) ->
         cure = "show the whole array, which prints its dtype and shape, or format the result of the call"
     named = "an index" if kind == "index" else f"a Python {kind}"
     _refuse(
-        f"a traced array cannot become {named}" + (f": {at.quoted}" if at.text else ""),
-        where=at.where,
+        f"a traced array cannot become {named}",
+        at,
         of=of,
         cause=LOST if is_deciding() else VALUES,
         cure=cure or "use NumPy's functions, which act on arrays of rank 0 too: np.exp instead of math.exp",
@@ -145,8 +147,8 @@ def refuse_array(of: Term | None = None) -> NoReturn:
     if at.kind == "subscript":
         cure = "take entries with np.take(array, index), or choose with np.where"
     _refuse(
-        "a traced array cannot become an ndarray" + (f": {at.quoted}" if at.text else ""),
-        where=at.where,
+        "a traced array cannot become an ndarray",
+        at,
         of=of,
         cause=LOST if is_deciding() else VALUES,
         cure=cure
@@ -156,10 +158,9 @@ def refuse_array(of: Term | None = None) -> NoReturn:
 
 def refuse_hash(numpy_too: bool = False) -> NoReturn:
     """Raise the TraceError of `hash(x)`, which sets, dict keys and memoising functions ask for."""
-    at = construct()
     _refuse(
-        "a traced array cannot be hashed" + (f": {at.quoted}" if at.text else ""),
-        where=at.where,
+        "a traced array cannot be hashed",
+        construct(),
         cause="arrays are not hashable, since `==` compares entries; sets, dict keys and memoising decorators"
         " (functools.cache) need a hash",
         cure="use a list or a dict of names; keep memoising decorators off functions of arrays",
@@ -169,10 +170,9 @@ def refuse_hash(numpy_too: bool = False) -> NoReturn:
 
 def refuse_pickle() -> NoReturn:
     """Raise the TraceError of pickling, which other processes ask for."""
-    at = construct()
     _refuse(
-        "a traced array cannot be pickled" + (f": {at.quoted}" if at.text else ""),
-        where=at.where,
+        "a traced array cannot be pickled",
+        construct(),
         cause=f"another process cannot record what happens to it; {VALUES}",
         cure="write a plain loop or comprehension: what is traced runs only once",
     )
@@ -202,17 +202,14 @@ def refuse_operand(cls: type) -> NoReturn:
         cause, cure = "None is no number", "compare with `x is None`, which does not look into the array"
     else:
         cause, cure = f"a {name} is no number", "pass numbers and arrays of numbers"
-    _refuse(
-        f"a {name} cannot be combined with a traced array", where=construct().where, cause=cause, cure=cure
-    )
+    _refuse(f"a {name} cannot be combined with a traced array", cause=cause, cure=cure)
 
 
 def refuse_write(cause: str, cure: str, kind: type[TraceError] = TraceError) -> NoReturn:
     """Raise the TraceError of writing where NumPy would refuse to, or would change the caller's arrays."""
-    at = construct()
     _refuse(
-        "a traced array cannot be changed in place" + (f": {at.quoted}" if at.text else ""),
-        where=at.where,
+        "a traced array cannot be changed in place",
+        construct(),
         cause=cause,
         cure=cure,
         kind=kind,
@@ -221,10 +218,9 @@ def refuse_write(cause: str, cure: str, kind: type[TraceError] = TraceError) -> 
 
 def refuse_position() -> NoReturn:
     """Raise the TraceError of writing to entries whose positions depend on values."""
-    at = construct()
     _refuse(
-        "entries at traced positions cannot be written to" + (f": {at.quoted}" if at.text else ""),
-        where=at.where,
+        "entries at traced positions cannot be written to",
+        construct(),
         cause=f"which entries they are depends on values; {VALUES}",
         cure="write x = np.where(mask, y, x), with the mask np.arange(n) == i for one position i",
     )
@@ -233,8 +229,8 @@ def refuse_position() -> NoReturn:
 def refuse_layout(at: Construct) -> NoReturn:
     """Raise the TraceError of reading an array that was written to, or was not, by the given construct."""
     _refuse(
-        "whether a traced array was written to is not known" + (f": {at.quoted}" if at.text else ""),
-        where=at.where,
+        "whether a traced array was written to is not known",
+        at,
         cause="it was reshaped, one of the two arrays was written to, and it depends on the layout of memory, row by"
         " row or column by column, whether NumPy's reshape, ravel or einsum answers with a view or with a copy",
         cure="write x.reshape(shape).copy() for a copy; or write into x first, and reshape it afterwards",
@@ -244,7 +240,6 @@ def refuse_layout(at: Construct) -> NoReturn:
 def _refuse_store(at: Construct) -> NoReturn:
     _refuse(
         f"a traced array cannot be written into an ndarray: {at.quoted or 'a[i] = x'}",
-        where=at.where,
         cause=LOST if is_deciding() else VALUES,
         cure=WRITE,
         kind=StoreError,
@@ -257,7 +252,6 @@ def refuse_output(ufunc: str) -> NoReturn:
     inplace = at.kind == "inplace"
     _refuse(
         f"a traced result cannot be written into an ndarray: {at.quoted or f'{ufunc}(..., out=...)'}",
-        where=at.where,
         cause=f"{'`a += x` writes into the array a; ' if inplace else ''}{LOST if is_deciding() else VALUES}",
         cure="write a = a + x, which makes a new array; or make a within the function, with np.zeros(n) or np.array(a)"
         if inplace
@@ -284,19 +278,19 @@ def _call_cure(at: Construct) -> str:
 def refuse_method(name: str) -> NoReturn:
     """Raise the TraceError of an array method that cannot be traced."""
     cause, cure = METHODS.get(name, UNKNOWN)
-    _refuse(f"the array method .{name}() cannot be traced", where=construct().where, cause=cause, cure=cure)
+    _refuse(f"the array method .{name}() cannot be traced", cause=cause, cure=cure)
 
 
 def refuse_attribute(name: str) -> NoReturn:
     """Raise the TraceError of an array attribute that cannot be traced."""
     cause, cure = ATTRIBUTES[name]
-    _refuse(f"a traced array has no .{name}", where=construct().where, cause=cause, cure=cure)
+    _refuse(f"a traced array has no .{name}", cause=cause, cure=cure)
 
 
 def refuse_function(function: Any) -> NoReturn:
     """Raise the TraceError of a NumPy function that cannot be traced."""
     cause, cure = FUNCTIONS.get(function, UNKNOWN)
-    _refuse(f"{function_name(function)} cannot be traced", where=construct().where, cause=cause, cure=cure)
+    _refuse(f"{function_name(function)} cannot be traced", cause=cause, cure=cure)
 
 
 def function_name(function: Any) -> str:

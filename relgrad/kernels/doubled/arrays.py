@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,18 +15,14 @@ from relgrad.kernels.numbers import (
     axes_of,
     entrywise_products,
     of_matrices,
+    rules_in,
     share_rules,
 )
 
 FUNCTIONS, NAMED = Doubled.functions, Doubled.named
 
 
-def _rule(*names: Any) -> Callable[[Any], Any]:
-    def register(rule: Any) -> Any:
-        FUNCTIONS.update(dict.fromkeys(names, rule))
-        return rule
-
-    return register
+_rule = rules_in(FUNCTIONS)
 
 
 @_rule(np.where)

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from relgrad.kernels.doubled import eft, elementary
 from relgrad.kernels.doubled.number import TINY, Doubled, Undecided, with_error
+from relgrad.kernels.numbers import rules_in
 
 UFUNCS = Doubled.ufuncs
 LARGEST_POWER = 64
 """Whole powers up to this are products."""
 
 
-def _rule(*ufuncs: Any) -> Callable[[Any], Any]:
-    def register(rule: Any) -> Any:
-        UFUNCS.update(dict.fromkeys(ufuncs, rule))
-        return rule
-
-    return register
+_rule = rules_in(UFUNCS)
 
 
 @_rule(np.add)

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from relgrad.kernels.extended.entries import multiply, pick, scaled
 from relgrad.kernels.extended.number import FARTHEST, FUNCTIONS, NOTHING, UFUNCS, Extended
-from relgrad.kernels.numbers import LARGEST, axes_of, entrywise_products, lowered, of_matrices, share_rules
+from relgrad.kernels.numbers import (
+    LARGEST,
+    axes_of,
+    entrywise_products,
+    lowered,
+    of_matrices,
+    rules_in,
+    share_rules,
+)
 
-
-def _rule(*names: Any) -> Callable[[Any], Any]:
-    def register(rule: Any) -> Any:
-        FUNCTIONS.update(dict.fromkeys(names, rule))
-        return rule
-
-    return register
+_rule = rules_in(FUNCTIONS)
 
 
 @_rule(np.where)

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
 import numpy as np
 import scipy.special
 
+from relgrad.kernels.doubled.eft import two_product
 from relgrad.kernels.extended.number import FARTHEST, UFUNCS, Extended, whole
+from relgrad.kernels.numbers import rules_in
 
 LN2 = 0.6931471805599453
 # The parts of log 2 have 24, 24 and 53 bits: multiples of the first two by whole numbers below 2^29 are exact.
 _LN2_PARTS = (0.6931471824645996, -1.9046542121259336e-09, -8.783183432405266e-17)
-_SPLIT = 2.0**27 + 1
 _HALF = 1 << 31
 
 
-def _rule(*ufuncs: Any) -> Callable[[Any], Any]:
-    def register(rule: Any) -> Any:
-        UFUNCS.update(dict.fromkeys(ufuncs, rule))
-        return rule
-
-    return register
+_rule = rules_in(UFUNCS)
 
 
 def pick(c: Any, x: Extended, y: Extended) -> Extended:
@@ -235,9 +230,7 @@ def arcsinh(x: Extended) -> Extended:
 
 def _product(a: Any, b: Any) -> tuple[Any, Any]:
     """Return the nearest float to a·b, and what it lacks (Dekker 1971), 0 where that is out of range."""
-    total = a * b
-    (a, c), (b, d) = ((high := x * _SPLIT - (x * _SPLIT - x), x - high) for x in (a, b))
-    lost = ((a * b - total) + a * d + c * b) + c * d
+    total, lost = two_product(a, b)
     return total, np.where(np.isfinite(lost), lost, 0)
 
 
