@@ -234,9 +234,8 @@ class MeanSlope(Increment):
             # A change that leaves the range below is that of a small distance.
             small = (np.abs(change) < RANGE) & (np.abs(d) < 1)
             if small.any():
-                value[small] = self._mean_slope(
-                    *[z[small] for z in (y, d)], [z[small] for z in others], [(0.5, 1)]
-                )
+                at_y, distance, *beside = [z[small] for z in (y, d, *others)]
+                value[small] = self._mean_slope(at_y, distance, beside, [(0.5, 1)])
             return value[()]
 
     def _far(self, plain: Any, d: Any) -> Any:
