@@ -6,11 +6,13 @@ exact, so each derivative has a series as good as the function's, and not one of
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from quicktions import Fraction
 
 from relgrad.calculus.fit import Terms, fitted, values
 from relgrad.calculus.laurent import Around, NoSeries
@@ -22,6 +24,8 @@ from relgrad.implementations import implements
 from relgrad.interpret import value_of
 from relgrad.kernels.near import near
 from relgrad.leaf import Input
+from relgrad.logic.group import representable
+from relgrad.logic.view import product_of, sum_of
 from relgrad.op import Constant, Op, as_term, constant
 from relgrad.ops.elementwise import Elementwise
 from relgrad.ops.structure import broadcast_like
@@ -31,6 +35,8 @@ from relgrad.types import REAL, Interval, array_type
 
 FEW = 12
 """So many coefficients tell whether anything cancels."""
+HIGHEST = 16
+"""Zeros are looked for of powers up to this one."""
 SCALAR = array_type(np.float64)
 
 
@@ -234,17 +240,32 @@ def candidates(body: Term, x: Term) -> list[float]:
 
 
 def zeros_of(node: Term, x: Term) -> list[float]:
-    """Return where a sum of the argument and a number vanishes, or a logarithm of the argument."""
+    """Return where a sum of a number and a whole power of the argument vanishes, or a logarithm of the argument.
+
+    1 − 2·x ⟶ 1/2;    x² − 4 ⟶ 2, −2;    x² − 2 ⟶ none: no float is a zero of it
+    """
     function = getattr(node.op, "function", None)
     if function is np.log and node.rands[0] is x:
         return [1.0]
-    if function not in (np.add, np.subtract) or x not in node.rands:
+    if function not in (np.add, np.subtract):
         return []
-    (other,) = [rand for rand in node.rands if rand is not x] or [x]
-    if type(other.op) is not Constant or other.op.value.size != 1:
+    whole = sum_of(node)
+    if len(whole.terms) != 1:
         return []
-    zero = float(other.op.value.item())
-    return [zero if function is np.subtract else -zero]
+    ((t, k),) = whole.terms.items()
+    part = product_of(t)
+    n = part.factors.get(x, 0)
+    if len(part.factors) != 1 or n not in range(1, HIGHEST + 1) or not part.coefficient:
+        return []
+    value = -Fraction(whole.constant) / (k * part.coefficient)  # of xⁿ
+    if not representable(value):
+        return []
+    root = float(abs(value)) ** (1 / n)
+    if Fraction(root) ** int(n) != abs(value):
+        return []
+    if n % 2:
+        return [math.copysign(root, value)]
+    return [root, -root] if value > 0 else []
 
 
 def places(body: Term, x: Term, point: float) -> list[tuple[Term, int]]:
