@@ -363,6 +363,13 @@ class Contract:
         """
         return None
 
+    def unbounded(self, *operands: Any) -> Any:
+        """Return what an elementwise op is in others near where it has no finite value: log x/LN2 of log₂ x near 0.
+
+        arcsinh(x): log(x + √(x² + 1)).
+        """
+        return None if self.times else self.meaning(*operands)
+
     def ball(self, *balls: Any) -> Any:
         """Compute the op in ball arithmetic, on object arrays of `flint.arb`."""
         raise OpError(f"op {self} has no high-precision evaluation", cure="define ball(self, *balls)")

@@ -610,3 +610,15 @@ def test_a_branch_point_stays():
     np.testing.assert_allclose(
         f(np.array([-1e-9, 0.0, 1e-9])), [1 + 5e-10, 0.0, np.sin(1e-9**0.5)], rtol=1e-15
     )
+
+
+@pytest.mark.parametrize("x", [1e4, 1e8, 1e16, 1e100])
+def test_logarithms_of_the_distance_cancel(x):
+    """log(x² + 1) − 2·log x is −2λ + log(1 + t²) + 2λ, for x = 1/t and λ = log t."""
+    f = lambda x: np.log(x * x + 1) - 2 * np.log(x)
+    with mpmath.workdps(450):
+        u = mpmath.mpf(x)
+        truth = mpmath.log1p(1 / u**2), -2 / (u * (u**2 + 1))
+    found = rg.stabilize(f)(x), rg.grad(f)(x)
+    np.testing.assert_allclose(found, [float(t) for t in truth], rtol=1e-14)
+    assert rg.stabilize(lambda x: np.log(x) * x)(1e-12) == 1e-12 * np.log(1e-12)

@@ -23,6 +23,7 @@ from relgrad.calculus.mended import Mended
 from relgrad.calculus.path import (
     EPS,
     BranchPoint,
+    Coefficient,
     Exact,
     Path,
     Power,
@@ -159,6 +160,23 @@ class Line(NamedTuple):
         of = x.reshape(-1)[np.maximum(follows - 1, 0)]
         return of * (follows > 0) if still == 0.0 else np.where(follows > 0, of, still)
 
+    def logarithm(self, distance: Any) -> Callable[[Term | None], Coefficient]:
+        """Return what gives the logarithm of a distance at the entries of a term; on the line it is no number."""
+        on = in_floats(distance) == 0
+        value = np.log(distance + on * TINY)
+        error = np.where(
+            on, np.abs(in_floats(value)), 0.0 if isinstance(value, Doubled) else 4 * EPS * np.abs(value)
+        )
+
+        def at(t: Term | None) -> Coefficient:
+            if self.whole or self.moved.size == 1:
+                return value.reshape(()), error.reshape(())
+            if t is None or followed(t, self.moved) is None:
+                raise NoSeries("a logarithm of distances of several entries")
+            return self.spread(t, value), self.spread(t, error)
+
+        return at
+
     @property
     def leaves(self) -> set[Term]:
         return {end.leaf for end in (self.moved, self.base) if isinstance(end, Part)}
@@ -225,20 +243,23 @@ def path_along(
         part, size = np.frexp(np.asarray(moved.of(values), float))
         still = (number(moved.put(whole, 0.0), True), 0.0) if moved.size < whole.size else None
         of[moved.leaf] = Exact((number(moved.put(np.zeros(whole.shape), part), True), 0.0), still, start=-1)
-        return Path(of, ORDER, number=number), number(np.ldexp(1.0, -size), True)
+        far = number(np.ldexp(1.0, -size), True)
+        return Path(of, ORDER, number=number, log_t=line.logarithm(far)), far
     x, base = (number(v, True) for v in (whole, line.met(values)))
     if line.whole:
         of[moved.leaf] = Exact((base, 0.0), (x - base, 0.0))
-        return Path(of, ORDER, number=number), 1.0
+        return Path(of, ORDER, number=number, log_t=line.logarithm(np.ones(()))), 1.0
     delta = number(moved.of(values), True) - number(np.broadcast_to(line.start(values), moved.shape), True)
     signs = np.sign(in_floats(delta))
     signs = np.where(signs == 0, side, signs)
     first = number(moved.put(np.zeros_like(whole), signs), True), 0.0
+    far = delta * signs
     if line.squared:
+        far = np.sqrt(far)
         of[moved.leaf] = Exact((base, 0.0), None, first)
-        return Path(of, ORDER, number=number), np.sqrt(delta * signs)
-    of[moved.leaf] = Exact((base, 0.0), first)
-    return Path(of, ORDER, number=number), delta * signs
+    else:
+        of[moved.leaf] = Exact((base, 0.0), first)
+    return Path(of, ORDER, number=number, log_t=line.logarithm(far)), far
 
 
 def near_line(
@@ -618,13 +639,13 @@ class _Trials:
     def _are_noisy(
         self, line: Line, at: tuple[float, float], on: dict[Term, Any], near: dict[Term, Any], side: float
     ) -> bool:
-        """Whether fourth differences of values near a line are larger than those of a smooth function."""
+        """Whether values near a line do not vary at all, or their fourth differences more than a smooth function's."""
         further = [_moved(on, line, side * CLOSE * (1 + j * 2.0**-12), 2) for j in range(1, POINTS)]
         points = [near, *[self._values(line, at, values) for values in further]]
         for root in self.roots:
             values = np.stack([values[root] for values in points])
             noise = np.abs(np.diff(values, 4, axis=0))
-            if np.any(~(noise <= 2.0**-42 * np.abs(values[0]))):
+            if np.any(~(noise <= 2.0**-42 * np.abs(values[0]))) or np.all(values == values[0]):
                 return True
         return False
 

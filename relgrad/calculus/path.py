@@ -2,6 +2,10 @@
 
     y = f(u):    y = f(u₀) + ∫ Df(u)·u′ dt        by the op's own pushforward, evaluated on series, y among them
     linear ops apply to every coefficient; products are Cauchy's; quotients are those of Laurent series
+    y = log(tˢ·w), w₀ ≠ 0:    y = s·λ + log w,    λ = log t
+
+λ is a number like any other: what is expanded is y(t, λ) in t, for which all of these laws hold, with λ as it is at the
+distance that the series is summed for. So log(x² + 1) − 2·log x at x = 1/t is −2λ + log(1 + t²) + 2λ = t² − …
 
 Each coefficient has a bound of its rounding error, so that what vanishes is told from what is merely small. Where
 leaves are doubled numbers, so are all coefficients, which carry bounds of their own.
@@ -50,6 +54,7 @@ from relgrad.ops.comparison import (
     isnan,
 )
 from relgrad.ops.einsum import Einsum
+from relgrad.ops.exponential import log
 from relgrad.ops.joining import Concatenate
 from relgrad.ops.lengths import Norm
 from relgrad.ops.matmul import MatMul
@@ -491,8 +496,11 @@ class Path:
         most: int,
         many: int = MANY,
         number: Callable[[Any, bool], Any] = floats,
+        log_t: Callable[[Term | None], Coefficient] | None = None,
     ):
         self.of: dict[Term, Power] = dict(of)
+        self.log_t = log_t
+        """The logarithm of the distance, at the entries of a term of the program; of all others where it is one."""
         self.number = number
         self.most, self.many = most, many
         self._known: dict[Any, Power] = {}
@@ -596,7 +604,10 @@ class Path:
         if op in (power, float_power) and not operands[1].fixed:
             leaves, root = _power(tuple([rand.type for rand in node.rands]))
             return self._evaluate(root, dict(zip(leaves, operands, strict=True)))
-        meant = _meant(op, tuple([rand.type for rand in node.rands]))
+        if op is log and _has_no_logarithm(operands[0]):
+            return self._logarithm(node, operands[0])
+        kinds = tuple([rand.type for rand in node.rands])
+        meant = _meant(op, kinds) or (_unbounded(op, kinds) if self._is_singular(node, operands) else None)
         if meant is not None:
             leaves, root = meant
             return self._evaluate(root, dict(zip(leaves, operands, strict=True)))
@@ -627,6 +638,27 @@ class Path:
         self.has_roots = True
         inner = self._kept(("moved", x, -x.start), lambda: _Moved(x, -x.start))
         return _Moved(self.apply(node, [inner, *operands[1:]]), int(by))
+
+    def _logarithm(self, node: Term, x: Power) -> Power:
+        """Return log(tˢ·w) = s·λ + log w, where each entry begins with a power s of its own."""
+        x, _ = _led(x, self.most)
+        order = _orders(x)
+        first = self._kept(("aligned", x), lambda: _Aligned(x, order))
+        w = self._kept(("moved", first, -x.start), lambda: _Moved(first, -x.start))
+        like = node.rands[0]
+        if self.log_t is None:
+            raise NoSeries("a logarithm of a pole")
+        value, error = self.log_t(like if like in self.of else None)
+        times = x.start + order
+        self.has_roots = True
+        return _Sum(self.apply(node, [w]), Exact((times * value, np.abs(times) * error)), 1)
+
+    def _is_singular(self, node: Term, operands: Sequence[Power]) -> bool:
+        """Whether an op has no finite value at t = 0."""
+        if any(x.has_pole for x in operands):
+            return True
+        values = [self._value(x, rand) for x, rand in zip(operands, node.rands, strict=True)]
+        return not np.all(np.isfinite(in_floats(node.op.compute(*values))))
 
     def _first(self, node: Term, operands: Sequence[Power]) -> Coefficient:
         """Return an op's value at t = 0, with what the errors of its operands and rounding make uncertain."""
@@ -762,6 +794,12 @@ def _vanishes_or_ends(x: Power) -> bool:
     return not x.fixed and (x.has_pole or (c := x.at(0)) is None or vanishes(c))
 
 
+def _has_no_logarithm(x: Power) -> bool:
+    """Whether an entry of a series vanishes, or is infinite, at t = 0."""
+    c = x.at(0)
+    return not x.fixed and (x.has_pole or c is None or not np.all(in_floats(c[0])))
+
+
 def _whole(x: Power) -> int | None:
     """Return the whole number that a series is, if it is a small one."""
     n = _number(x)
@@ -784,6 +822,14 @@ def _meant(op: Any, kinds: tuple[Any, ...]) -> tuple[list[Term], Term] | None:
     if meaning is None or made is None or all(node.op is not op for node in subterms(made[2])):
         return None
     return leaves, as_term(meaning)
+
+
+@lru_cache(maxsize=1024)
+def _unbounded(op: Any, kinds: tuple[Any, ...]) -> tuple[list[Term], Term] | None:
+    """Return leaves for operands, and what an op is where it has no finite value; or None."""
+    leaves = _leaves("x", kinds)
+    found = op.unbounded(*map(Tracer, leaves)) if op.elementwise else None
+    return None if found is None else (leaves, as_term(found))
 
 
 @lru_cache(maxsize=1024)

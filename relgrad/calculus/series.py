@@ -24,9 +24,9 @@ from relgrad.implementations import implements
 from relgrad.interpret import value_of
 from relgrad.kernels.near import near
 from relgrad.leaf import Input
-from relgrad.logic.group import number_of
+from relgrad.logic.group import representable
+from relgrad.logic.view import product_of, sum_of
 from relgrad.op import Constant, Op, as_term, constant
-from relgrad.ops.arithmetic import multiply, power, square
 from relgrad.ops.elementwise import Elementwise
 from relgrad.ops.structure import broadcast_like
 from relgrad.term import Term, rebuild, substitute, subterms, term
@@ -35,6 +35,8 @@ from relgrad.types import REAL, Interval, array_type
 
 FEW = 12
 """So many coefficients tell whether anything cancels."""
+HIGHEST = 16
+"""Zeros are looked for of powers up to this one."""
 SCALAR = array_type(np.float64)
 
 
@@ -238,31 +240,32 @@ def candidates(body: Term, x: Term) -> list[float]:
 
 
 def zeros_of(node: Term, x: Term) -> list[float]:
-    """Return where a sum of a number and the argument, or its square, vanishes, or a logarithm of the argument.
+    """Return where a sum of a number and a whole power of the argument vanishes, or a logarithm of the argument.
 
-    x − 2 ⟶ 2;    1 − x² ⟶ 1, −1;    log x ⟶ 1
+    1 − 2·x ⟶ 1/2;    x² − 4 ⟶ 2, −2;    x² − 2 ⟶ none: no float is a zero of it
     """
     function = getattr(node.op, "function", None)
     if function is np.log and node.rands[0] is x:
         return [1.0]
     if function not in (np.add, np.subtract):
         return []
-    number, other = map(number_of, node.rands)
-    rest = node.rands[0] if number is None else node.rands[1]
-    zero = other if number is None else number
-    if zero is None:
+    whole = sum_of(node)
+    if len(whole.terms) != 1:
         return []
-    zero = zero if function is np.subtract else -zero
-    if rest is x:
-        return [float(zero)]
-    root = math.sqrt(zero) if zero > 0 and _is_square_of(rest, x) else 0.0
-    return [root, -root] if root and Fraction(root) ** 2 == zero else []
-
-
-def _is_square_of(t: Term, x: Term) -> bool:
-    if t.op is multiply:
-        return t.rands == (x, x)
-    return x in t.rands[:1] and (t.op is square or (t.op is power and number_of(t.rands[1]) == 2))
+    ((t, k),) = whole.terms.items()
+    part = product_of(t)
+    n = part.factors.get(x, 0)
+    if len(part.factors) != 1 or n not in range(1, HIGHEST + 1) or not part.coefficient:
+        return []
+    value = -Fraction(whole.constant) / (k * part.coefficient)  # of xⁿ
+    if not representable(value):
+        return []
+    root = float(abs(value)) ** (1 / n)
+    if Fraction(root) ** int(n) != abs(value):
+        return []
+    if n % 2:
+        return [math.copysign(root, value)]
+    return [root, -root] if value > 0 else []
 
 
 def places(body: Term, x: Term, point: float) -> list[tuple[Term, int]]:
