@@ -6,9 +6,6 @@ NOT_YET = {
         models: Cox partial likelihood [value]
         models: hierarchical softmax [gradient]
     """,
-    "remainders of exponentials and powers with a parameter or an offset": """
-        density: Student, to the freedom [gradient]
-    """,
     "expanded squares of differences": """
         logsumexp: variance of exponentials, in logs [value]
         geometry: Gaussian kernel [value]
