@@ -6,6 +6,7 @@ import math
 import pickle
 from fractions import Fraction
 from functools import partial
+from itertools import product
 from typing import Any
 
 import mpmath
@@ -27,6 +28,7 @@ from relgrad.kernels import cancels, cancels_at, cofactor, leave_one_out_prod, r
 from relgrad.kernels.containers import parts
 from relgrad.kernels.doubled import eft
 from relgrad.kernels.doubled.number import BLOCK, Doubled, Undecided
+from relgrad.kernels.extended.number import Extended
 from relgrad.kernels.numbers import Twin
 from relgrad.op import Constant
 from relgrad.term import subterms
@@ -808,3 +810,50 @@ def test_deviations_of_computed_numbers_are_watched():
         mean = sum(a * b for a, b in zip(v, y, strict=True)) / sum(v)
         want = sum(a * (b - mean) ** 2 for a, b in zip(v, y, strict=True)) / sum(v)
     assert rg.stabilize(f)(x, w) == pytest.approx(float(want), rel=1e-14, abs=0)
+
+
+AT = np.array([0.3, 0.7, 1.4, 2.6, 5.2, -0.4, -3.1])
+
+
+def strays(function, numbers) -> bool | None:
+    """Whether numbers of more than floats make another value than floats do; None where none takes them."""
+    tried = False
+    for arity, last in product(range(1, 5), ((), (0,), (1,), (2,))):
+        operands = [np.roll(AT, 3 * i) for i in range(arity)]
+        try:
+            plain = np.asarray(function(*operands, *last), float)
+            found = function(*map(numbers.of, operands), *last)
+        except (TypeError, ValueError, IndexError, AttributeError, ArithmeticError):
+            continue
+        if plain.shape != AT.shape or not isinstance(found, numbers):
+            continue
+        value, bound = found.floats(), getattr(found, "bound", 0.0)
+        known = np.isfinite(plain) & np.isfinite(value) & np.isfinite(bound)
+        tried = True
+        if np.any(known & (np.abs(value - plain) > 1e-9 * np.abs(plain) + 1e-11)):
+            return True
+    return False if tried else None
+
+
+RULES = [
+    (numbers, name, function)
+    for numbers in (Doubled, Extended)
+    for name, function in [
+        *[(name, getattr(kernels, name)) for name in numbers.named if hasattr(kernels, name)],
+        *[(f.__name__, f) for f in (*numbers.ufuncs, np.sinc)],
+    ]
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("numbers", "name", "function"), RULES, ids=lambda x: getattr(x, "__name__", str(x)))
+def test_a_rule_computes_what_floats_do(numbers, name, function):
+    with np.errstate(all="ignore"):
+        assert not strays(function, numbers)
+
+
+def test_rules_are_tried_and_strays_are_seen():
+    with np.errstate(all="ignore"):
+        found = [strays(function, numbers) for numbers, _, function in RULES]
+        assert sum(x is False for x in found) > 150
+        assert strays(lambda x: x if isinstance(x, np.ndarray) else x * 2, Doubled)

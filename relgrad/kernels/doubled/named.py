@@ -261,12 +261,11 @@ def _scaled_erfc(x: Any, n: int) -> Any:
 
 @_family("sinc_n", 0)
 def _sinc(x: Any, n: int) -> Any:
-    x = x * constant("pi")
     zero = _is_zero(x)
     return pick(zero, Doubled(1.0), sin(x) / pick(zero, Doubled(1.0), x))
 
 
-FUNCTIONS[np.sinc] = lambda x: _sinc(x, 0)
+FUNCTIONS[np.sinc] = lambda x: _sinc(x * constant("pi"), 0)
 UFUNCS[np.deg2rad] = UFUNCS[np.radians] = lambda x: x * constant("pi") / 180.0
 UFUNCS[np.rad2deg] = UFUNCS[np.degrees] = lambda x: x * 180.0 / constant("pi")
 UFUNCS[np.logaddexp2] = lambda x, y: (
