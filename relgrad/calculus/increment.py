@@ -53,7 +53,7 @@ def incremented(t: Term) -> Term | None:
     return _once(t, "increment", _incremented)
 
 
-def _once(t: Term, name: str, make: Callable[[Term], Term | None]) -> Term | None:
+def _once(t: Term, name: str, make: Callable[[Term], Any]) -> Any:
     """Return what is made of a term, kept on it: whether there is anything is asked before the move is made."""
     if name not in t.cache:
         t.cache[name] = make(t)
@@ -193,16 +193,20 @@ def alike(view: SumView) -> dict[Any, list[tuple[Term, Number]]]:
     found: dict[Any, list[tuple[Term, Number]]] = {}
     for part, k in view.terms.items():
         if is_term(part) and part.ground and part.type.differentiable:
-            for kind in dict.fromkeys([_likeness(part), part.op, *[m.op for m in _meanings(part)]]):
+            for kind in dict.fromkeys(
+                [_likeness(part), part.op, *[m.op for m in _once(part, "meanings", _meanings)]]
+            ):
                 found.setdefault(kind, []).append((part, k))
     return found
 
 
-def _meanings(t: Term) -> Iterator[Term]:
-    """Yield what a function is by definition, and what that is: xlog1py(x, y) ⟶ xlogy(x, 1 + y) ⟶ x·log(1 + y)."""
+def _meanings(t: Term) -> tuple[Term, ...]:
+    """Return what a function is by definition, and what that is: xlog1py(x, y) ⟶ xlogy(x, 1 + y) ⟶ x·log(1 + y)."""
+    found: list[Term] = []
     while t.rands and t.op.elementwise and meaning_of(t.op, len(t.rands)) is not None:
         t = as_term(t.op.meaning(*map(Tracer, t.rands)))
-        yield t
+        found.append(t)
+    return tuple(found)
 
 
 def _likeness(t: Term) -> Any:
@@ -285,7 +289,8 @@ class Search:
 
     def _of_meanings(self, x: Term, y: Term) -> Distance | None:
         """The same of functions of two names that are one by definition: xlog1py(1 + x, x) − xlogy(x, x)."""
-        pair = next(((a, b) for a in (x, *_meanings(x)) for b in (y, *_meanings(y)) if a.op is b.op), None)
+        ours, theirs = [(t, *_once(t, "meanings", _meanings)) for t in (x, y)]
+        pair = next(((a, b) for a in ours for b in theirs if a.op is b.op), None)
         return None if pair in (None, (x, y)) else self._of_applications(*pair)
 
     def _of_products(self, x: Term, y: Term) -> Distance | None:

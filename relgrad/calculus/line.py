@@ -317,8 +317,11 @@ def _from_both_sides(looked_at_from: Callable[[float], Looked], one_will_do: boo
         except NoSeries:
             if not one_will_do or (side < 0 and not found):
                 raise
+        if found and not (found[0][0].signs or found[0][0].has_roots):
+            break  # the other side shows the same
     path, (total, error) = found[0]
-    for other_path, (other, less) in found[1:]:
+    if len(found) == 2:
+        other_path, (other, less) = found[1]
         path.differs &= other_path.differs
         lone = ~np.isfinite(total) & one_will_do
         alike = np.abs(total - other) <= error
