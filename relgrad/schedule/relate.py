@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from relgrad.calculus.increment import difference_quotient, incremented, ratio_less_one
+from relgrad.calculus.lengths import length_taken_out, turned_by_little
 from relgrad.calculus.remainder import remaindered
 from relgrad.leaf import Input
 from relgrad.logic.build import fit, fitted
@@ -46,6 +47,7 @@ from relgrad.logscale.quotients import drawn_product
 from relgrad.op import as_term, constant, is_constant
 from relgrad.ops.arithmetic import add, divide
 from relgrad.ops.exponential import log
+from relgrad.ops.lengths import UnitPullback
 from relgrad.relation import Library, Relation
 from relgrad.term import Term, is_term, substitute, subterms, term
 from relgrad.trace.tracer import Tracer
@@ -129,6 +131,9 @@ def relations(t: Term, v: Any, m: Any, library: Library, note: Note, within: int
     theories = theories_of(t.op)
     readings = theories & ~within
     yield from laws(t, v, m, BEFORE, readings, theories, note)
+    yield from laws(t, v, m, LENGTHS, readings, theories, note)
+    if type(t.op) is UnitPullback:
+        yield TURNED.goal(t, v, m, note)
     yield from rows(t, v, m, library, note, readings)
     if t.op.elementwise and len(t.rands) == 1:
         yield from _logarithm(t, v, m, library, note)
@@ -315,6 +320,8 @@ BEFORE = (
     Law("take_out_complement", shared_complement, "a complement is a factor of a summand beside it", SUM),
 )
 """What is done before a row is looked for, and what after."""
+LENGTHS = (Law("take_out_length", length_taken_out, "a function of a length vanishes with it", PRODUCT),)
+TURNED = Law("turn_by_little", turned_by_little, "a direction turns by what vanishes with the length")
 SIMPLIFICATIONS = (*AFTER, *BEFORE)
 UNDONE = Law("cancel_inverse", undone, "a function meets its inverse")
 INTO_MASK = Law("sink_into_mask", sunk_product, "what a mask hides is not multiplied by zero", PRODUCT, False)

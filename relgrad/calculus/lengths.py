@@ -1,0 +1,334 @@
+"""Lengths taken out of directions by what vanishes with them, so that nothing is open where a vector is 0.
+
+    g(‖x‖)·x/‖x‖ = (g(‖x‖)/‖x‖)·x,    g(0) = 0
+
+The direction x/‖x‖ has no limit at x = 0, and by convention is 0 there, with no slope. A product with g(‖x‖) has a
+limit, and a slope, which no convention may change: sin‖x‖·(x/‖x‖) has the slope 1, and ‖x‖² the Hessian 2·I.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from relgrad.calculus.series import applied, argument, body_of, expanded
+from relgrad.errors import RelgradError
+from relgrad.interpret import interpret
+from relgrad.logic.build import build_product, build_sum, fitted
+from relgrad.logic.group import ProductView, added, multiplied
+from relgrad.logic.parts import dtype_of
+from relgrad.logic.view import product_of, sum_of
+from relgrad.op import as_term, constant, is_constant
+from relgrad.ops.arithmetic import absolute, divide, hypot, inverse_radius, multiply, sign
+from relgrad.ops.joining import Concatenate
+from relgrad.ops.lengths import Norm, Unit, UnitPullback
+from relgrad.ops.reduction import Sum
+from relgrad.ops.selection import where
+from relgrad.ops.structure import BroadcastTo, Expand, Squeeze
+from relgrad.term import Term, is_term
+from relgrad.trace.tracer import Tracer
+from relgrad.types import NONNEGATIVE, ArrayType
+
+LARGEST = 120
+"""Functions of more ops are left as they are written,"""
+LOOKED = 200
+"""and no more terms are looked at in a product, nor"""
+DEPTH = 40
+"""deeper below it."""
+
+
+class Direction(NamedTuple):
+    """x/‖x‖ as a term, 0 where x = 0; the length, and x. Of 1/√(x² + y²), x is 1."""
+
+    term: Term
+    length: Term
+    vector: Term
+
+
+def length_taken_out(t: Term) -> Term | None:
+    """Return a product with the length out of a direction, over which another factor is a function of it, or None.
+
+    sin(norm(x)) * unit(x) ⟶ series_of_sin(x)_over_x(norm(x)) * x
+    """
+    if not t.ground or not isinstance(t.type, ArrayType):
+        return None
+    view = product_of(t)
+    for base, e in view.factors.items():
+        if e < 1 or not is_term(base):
+            continue
+        for direction in directions(base):
+            if (straight := _Times(direction)(base)) is None:
+                continue
+            over = Over(direction.length)
+            for other, n in view.factors.items():
+                if other is base or n < 1 or not is_term(other) or (rest := over(other)) is None:
+                    continue
+                changes = [(base, straight), (other, rest)]
+                left = multiplied(
+                    (view, 1),
+                    *[(ProductView(1, {old: 1}), -1) for old, _ in changes],
+                    *[(product_of(new), 1) for _, new in changes],
+                )
+                return fitted(build_product(left, dtype_of(t)), t)
+    return None
+
+
+def turned_by_little(t: Term) -> Term | None:
+    """Return the slope of a direction along what vanishes with the length, or None.
+
+    P(x)·g(‖x‖)·v/‖x‖ = (g(‖x‖)/‖x‖)·P(x)·v with P(x) = I − x·xᵀ/‖x‖²; where x = 0, P is I, whatever x comes from:
+    the terms that know its direction cancel in every derivative that exists.
+
+    unit_pullback(x, sin(norm(x)) * v) ⟶ where(norm(x) == 0, s*v, norm(x) * unit_pullback(x, s*v)), s = sin(norm)/norm
+    """
+    if type(t.op) is not UnitPullback or not t.ground:
+        return None
+    x, v = t.rands
+    length = Norm(t.op.axes).make_node(x)
+    if type(length.op) is not Norm or (rest := Over(length)(v)) is None:
+        return None
+    n, r = Tracer(length), Tracer(rest)
+    return fitted(as_term(np.where(n == 0, r, n * t.op(Tracer(x), r))), t)
+
+
+def directions(t: Term) -> tuple[Direction, ...]:
+    """Return the directions that a term is a multiple of, or a sum of multiples, entry by entry or through linear ops.
+
+    2*unit(x)[0] - 3*unit(x)[2] ⟶ unit(x)
+    """
+    if (found := t.cache.get("directions")) is not None:
+        return found
+    stack = [t]
+    while stack:
+        node = stack[-1]
+        if "directions" in node.cache:
+            stack.pop()
+            continue
+        own = _as_direction(node)
+        below = () if own or not _is_linear(node) else node.rands
+        missing = [rand for rand in below if "directions" not in rand.cache]
+        if missing:
+            stack += missing
+            continue
+        every = [own] if own else [d for rand in below for d in rand.cache["directions"]]
+        node.cache["directions"] = tuple({d.term: d for d in every}.values())
+        stack.pop()
+    return t.cache["directions"]
+
+
+def _as_direction(t: Term) -> Direction | None:
+    if type(t.op) is Unit:
+        (x,) = t.rands
+        return Direction(t, Norm(t.op.axes).make_node(x), x)
+    if t.op is sign and t.type.dtype.kind == "f":
+        (x,) = t.rands
+        return Direction(t, absolute.make_node(x), x)
+    if t.op is where and (length := _inverted_length(t)) is not None:
+        return Direction(t, length, constant(1.0, t.type.dtype))
+    return None
+
+
+def _inverted_length(t: Term) -> Term | None:
+    """Return the length of which a term is the reciprocal, with 0 at 0, as it stands in the slopes of a hypotenuse."""
+    condition = t.rands[0]
+    length = next((x for x in condition.rands if x.op is hypot), None)
+    return length if length is not None and as_term(inverse_radius(*map(Tracer, length.rands))) is t else None
+
+
+def _is_linear(t: Term) -> bool:
+    """Whether a term is a sum, a product, or of an op that is linear in some of its operands."""
+    op = t.op
+    real = isinstance(t.type, ArrayType) and t.type.dtype.kind == "f"
+    return real and bool(op.as_sum or op.as_product is not None or op.laws.linear or type(op) is Concatenate)
+
+
+def _is_reshaped(t: Term) -> bool:
+    return type(t.op) in (Expand, Squeeze, BroadcastTo)
+
+
+def _crosses(t: Term, length: Term) -> bool:
+    """Whether the length stands outside a linear op as it stands inside: as one number, or constant where is summed."""
+    if length.type.size == 1:
+        return True
+    return type(t.op) is Sum and all(length.type.shape[axis] == 1 for axis in t.op.axes)
+
+
+class _Walk:
+    """A function of terms below a product, each looked at once, and not too many of them."""
+
+    def __init__(self) -> None:
+        self.known: dict[Term, Term | None] = {}
+        self.depth = 0
+
+    def __call__(self, t: Term) -> Term | None:
+        """Return what a term becomes, or None."""
+        if t not in self.known:
+            self.known[t] = None
+            if len(self.known) <= LOOKED and self.depth < DEPTH and isinstance(t.type, ArrayType):
+                self.depth += 1
+                self.known[t] = self.of(t)
+                self.depth -= 1
+        return self.known[t]
+
+    def of(self, t: Term) -> Term | None:
+        raise NotImplementedError
+
+    def _every(self, parts: Sequence[Term]) -> list[Term] | None:
+        """Return what all parts become, zeros themselves; None if one of them becomes nothing."""
+        new = [part if _is_zero(part) else self(part) for part in parts]
+        return None if None in new else [x for x in new if x is not None]
+
+    def _one(self, t: Term) -> Term | None:
+        """Return a product with the first factor that becomes something as what it becomes."""
+        view = product_of(t)
+        for base, e in view.factors.items():
+            if e >= 1 and is_term(base) and base is not t and (new := self(base)) is not None:
+                left = multiplied((view, 1), (ProductView(1, {base: 1}), -1), (product_of(new), 1))
+                return build_product(left, dtype_of(t))
+        return None
+
+    def _sum(self, t: Term) -> Term | None:
+        view = sum_of(t)
+        if view.constant or t in view.terms:
+            return None
+        parts = self._every(list(view.terms))
+        if parts is None:
+            return None
+        whole = added(*[(sum_of(x), k) for x, k in zip(parts, view.terms.values(), strict=True)])
+        return build_sum(whole, dtype_of(t))
+
+    def _linear(self, t: Term, length: Term) -> Term | None:
+        """Return a linear op of what its operand becomes; entries side by side become something together."""
+        if not _crosses(t, length):
+            return None
+        if type(t.op) is Concatenate:
+            parts = self._every(t.rands)
+            return None if parts is None else self._applied(t, dict(enumerate(parts)))
+        for i in t.op.laws.linear:
+            if (new := self(t.rands[i])) is not None:
+                return self._applied(t, {i: new})
+        return None
+
+    def _applied(self, t: Term, new: dict[int, Term]) -> Term | None:
+        rands = [fitted(new[i], rand) if i in new else rand for i, rand in enumerate(t.rands)]
+        return None if None in rands else t.op.make_node(*rands)
+
+
+class _Times(_Walk):
+    """t·‖x‖ without a product, for a multiple of a direction.
+
+    2*unit(x)[0] - 3*unit(x)[2] ⟶ 2*x[0] - 3*x[2]
+    """
+
+    def __init__(self, direction: Direction):
+        super().__init__()
+        self.direction = direction
+
+    def of(self, t: Term) -> Term | None:
+        if t is self.direction.term:
+            return self.direction.vector
+        if self.direction not in directions(t):
+            return None
+        if t.op.as_sum:
+            return self._sum(t)
+        if t.op.laws.linear and not t.op.elementwise:
+            return self._linear(t, self.direction.length)
+        return self._one(t)
+
+
+class Over(_Walk):
+    """t/‖x‖ without a division, or None: of sums, products, linear ops, and of functions that are 0 at 0.
+
+    norm(x)**2 + sin(2*norm(x)) ⟶ norm(x) + 2*series_of_sin(x)_over_x(2*norm(x))
+    """
+
+    def __init__(self, length: Term):
+        super().__init__()
+        self.length = length
+
+    def of(self, t: Term) -> Term | None:
+        if self._is_length(t):
+            return constant(1.0, t.type.dtype)
+        if t.type.dtype.kind != "f" or not t.rands:
+            return None
+        if t.op.as_sum and (parts := self._sum(t)) is not None:
+            return parts
+        if t.op.laws.linear and not t.op.elementwise and not _is_reshaped(t):
+            return self._linear(t, self.length)
+        if t.op is where:
+            return self._branches(*t.rands)
+        return (None if t.op.as_sum else self._one(t)) or self._function(t)
+
+    def _branches(self, condition: Term, *branches: Term) -> Term | None:
+        """Return the same of each branch; the one that is never taken where the length is 0 is divided by it.
+
+        where(norm(x) < 1, norm(x), 1) ⟶ where(norm(x) < 1, 1, 1/norm(x))
+        """
+        parts = [x if _is_zero(x) else self(x) for x in branches]
+        if None in parts:
+            x = argument(NONNEGATIVE)
+            arguments = set(self._arguments(condition))
+            body = body_of(condition, *arguments, x, LARGEST) if len(arguments) == 1 else None
+            if body is None or not all(map(self._is_length, arguments)):
+                return None
+            taken = int(not _at_zero(body, x))
+            if parts[taken] is None:
+                return None
+            (length,) = arguments
+            parts[1 - taken] = divide(branches[1 - taken], length)
+        return as_term(np.where(Tracer(condition), *map(Tracer, parts)))
+
+    def _is_length(self, t: Term) -> bool:
+        """Whether a term is the length, in whatever shape that does not repeat it."""
+        while type(t.op) in (Expand, Squeeze):
+            (t,) = t.rands
+        length = self.length
+        while type(length.op) in (Expand, Squeeze):
+            (length,) = length.rands
+        return t is length
+
+    def _function(self, t: Term) -> Term | None:
+        """f(u)/‖x‖ = (f(u)/u)·(u/‖x‖), where f(0) = 0 and u vanishes with the length."""
+        arguments = list(dict.fromkeys(self._arguments(t)))
+        if len(arguments) != 1:
+            return None
+        (u,) = arguments
+        if u is t or u.type.dtype != t.type.dtype or (rest := self(u)) is None:
+            return None
+        x = argument(NONNEGATIVE) if self._is_length(u) else argument()
+        body = body_of(t, u, x, LARGEST)
+        if body is None or _at_zero(body, x) != 0:
+            return None
+        better, series = expanded(divide.make_node(body, x), x)
+        return multiply(applied(better, x, u), rest) if series else None
+
+    def _arguments(self, t: Term) -> Iterator[Term]:
+        """Yield the terms of which a term is a function, entry by entry: the length, its multiples, and others."""
+        stack, looked = list(t.rands), 0
+        while stack and looked < LARGEST:
+            node, looked = stack.pop(), looked + 1
+            if is_constant(node) and node.type.ndim == 0:
+                continue
+            if self._is_length(node) or not node.op.elementwise or not node.rands:
+                yield node
+            elif node.op.as_product is not None and self._one(node) is not None:
+                yield node
+            else:
+                stack += node.rands
+        yield from stack
+
+
+def _at_zero(body: Term, x: Term) -> Any:
+    """Return the value of a function of one number at 0, or None."""
+    try:
+        with np.errstate(all="ignore"):
+            return interpret([body], {x: np.float64(0.0)})[0]
+    except (RelgradError, TypeError, ValueError, ArithmeticError):
+        return None
+
+
+def _is_zero(t: Any) -> bool:
+    return is_constant(t) and not np.any(t.op.value)
+
