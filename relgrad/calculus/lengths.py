@@ -22,6 +22,7 @@ from relgrad.logic.parts import dtype_of
 from relgrad.logic.view import product_of, sum_of
 from relgrad.op import as_term, constant, is_constant
 from relgrad.ops.arithmetic import absolute, divide, hypot, inverse_radius, multiply, sign
+from relgrad.ops.increments import difference_of
 from relgrad.ops.joining import Concatenate
 from relgrad.ops.lengths import Norm, Unit, UnitPullback
 from relgrad.ops.reduction import Sum
@@ -55,24 +56,34 @@ def length_taken_out(t: Term) -> Term | None:
     if not t.ground or not isinstance(t.type, ArrayType):
         return None
     view = product_of(t)
-    for base, e in view.factors.items():
-        if e < 1 or not is_term(base):
-            continue
-        for direction in directions(base):
-            if (straight := _Times(direction)(base)) is None:
+    for base, straight, direction in _directed(view):
+        over = Over(direction.length)
+        for other, n in view.factors.items():
+            if other is base or n < 1 or not is_term(other) or (rest := over(other)) is None:
                 continue
-            over = Over(direction.length)
-            for other, n in view.factors.items():
-                if other is base or n < 1 or not is_term(other) or (rest := over(other)) is None:
-                    continue
-                changes = [(base, straight), (other, rest)]
-                left = multiplied(
-                    (view, 1),
-                    *[(ProductView(1, {old: 1}), -1) for old, _ in changes],
-                    *[(product_of(new), 1) for _, new in changes],
-                )
-                return fitted(build_product(left, dtype_of(t)), t)
+            parts = [(ProductView(1, {other: 1}), -1), (product_of(rest), 1), (straight, 1)]
+            return fitted(build_product(multiplied((view, 1), *parts), dtype_of(t)), t)
     return None
+
+
+def _directed(view: ProductView) -> Iterator[tuple[Any, ProductView, Direction]]:
+    """Yield factors that hold a direction, and what multiplies the product as it becomes one of the vector.
+
+    2*unit(x)[0] ⟶ x[0]/unit(x)[0];    x/norm(x) ⟶ norm(x)
+    """
+    for base, e in view.factors.items():
+        if e >= 1 and is_term(base):
+            for direction in directions(base):
+                if (straight := _Times(direction)(base)) is not None:
+                    new = multiplied((product_of(straight), 1), (ProductView(1, {base: 1}), -1))
+                    yield base, new, direction
+        elif e <= -1 and is_term(base) and (vector := _measured(base)) in view.factors:
+            yield base, ProductView(1, {base: 1}), Direction(base, base, vector)
+
+
+def _measured(t: Term) -> Any:
+    """Return the vector, or number, of which a term is the length, or None."""
+    return t.rands[0] if type(t.op) is Norm or t.op is absolute else None
 
 
 def turned_by_little(t: Term) -> Term | None:
@@ -139,9 +150,13 @@ def _inverted_length(t: Term) -> Term | None:
 
 def _is_linear(t: Term) -> bool:
     """Whether a term is a sum, a product, or of an op that is linear in some of its operands."""
-    op = t.op
     real = isinstance(t.type, ArrayType) and t.type.dtype.kind == "f"
-    return real and bool(op.as_sum or op.as_product is not None or op.laws.linear or type(op) is Concatenate)
+    return real and (bool(t.op.as_sum) or t.op.as_product is not None or _moves_or_sums(t))
+
+
+def _moves_or_sums(t: Term) -> bool:
+    """Whether an op is linear in some of its operands, as a whole, or puts them side by side."""
+    return type(t.op) is Concatenate or (bool(t.op.laws.linear) and not t.op.elementwise)
 
 
 def _is_reshaped(t: Term) -> bool:
@@ -233,7 +248,7 @@ class _Times(_Walk):
             return None
         if t.op.as_sum:
             return self._sum(t)
-        if t.op.laws.linear and not t.op.elementwise:
+        if _moves_or_sums(t):
             return self._linear(t, self.direction.length)
         return self._one(t)
 
@@ -255,7 +270,7 @@ class Over(_Walk):
             return None
         if t.op.as_sum and (parts := self._sum(t)) is not None:
             return parts
-        if t.op.laws.linear and not t.op.elementwise and not _is_reshaped(t):
+        if _moves_or_sums(t):
             return self._linear(t, self.length)
         if t.op is where:
             return self._branches(*t.rands)
@@ -269,15 +284,16 @@ class Over(_Walk):
         parts = [x if _is_zero(x) else self(x) for x in branches]
         if None in parts:
             x = argument(NONNEGATIVE)
-            arguments = set(self._arguments(condition))
+            arguments = list(dict.fromkeys(self._arguments(condition)))
             body = body_of(condition, *arguments, x, LARGEST) if len(arguments) == 1 else None
-            if body is None or not all(map(self._is_length, arguments)):
+            if body is None or self(arguments[0]) is None:
                 return None
             taken = int(not _at_zero(body, x))
             if parts[taken] is None:
                 return None
-            (length,) = arguments
-            parts[1 - taken] = divide(branches[1 - taken], length)
+            (length,) = [self.length] if self.length.type.shape == condition.type.shape else arguments
+            n = Tracer(length)
+            parts[1 - taken] = divide(branches[1 - taken], as_term(np.where(n == 0, 1.0, n)))
         return as_term(np.where(Tracer(condition), *map(Tracer, parts)))
 
     def _is_length(self, t: Term) -> bool:
@@ -288,6 +304,10 @@ class Over(_Walk):
         while type(length.op) in (Expand, Squeeze):
             (length,) = length.rands
         return t is length
+
+    def _is_multiple(self, t: Term) -> bool:
+        """Whether a product has a factor that vanishes with the length."""
+        return t.op.as_product is not None and self._one(t) is not None
 
     def _function(self, t: Term) -> Term | None:
         """f(u)/‖x‖ = (f(u)/u)·(u/‖x‖), where f(0) = 0 and u vanishes with the length."""
@@ -302,7 +322,17 @@ class Over(_Walk):
         if body is None or _at_zero(body, x) != 0:
             return None
         better, series = expanded(divide.make_node(body, x), x)
-        return multiply(applied(better, x, u), rest) if series else None
+        if series:
+            return multiply(applied(better, x, u), rest)
+        return self._slope(t)
+
+    def _slope(self, t: Term) -> Term | None:
+        """f(u)/‖x‖ = f[u, 0]·(u/‖x‖) with the mean slope of one op: Hadamard's lemma."""
+        difference = difference_of(t.op, 0) if len(t.rands) == 1 else None
+        if difference is None or (rest := self(t.rands[0])) is None:
+            return None
+        (u,) = t.rands
+        return multiply(difference.mean_slope.make_node(u, constant(0.0, u.type.dtype), u), rest)
 
     def _arguments(self, t: Term) -> Iterator[Term]:
         """Yield the terms of which a term is a function, entry by entry: the length, its multiples, and others."""
@@ -313,7 +343,7 @@ class Over(_Walk):
                 continue
             if self._is_length(node) or not node.op.elementwise or not node.rands:
                 yield node
-            elif node.op.as_product is not None and self._one(node) is not None:
+            elif sum(not is_constant(rand) for rand in node.rands) > 1 and self._is_multiple(node):
                 yield node
             else:
                 stack += node.rands
@@ -330,5 +360,7 @@ def _at_zero(body: Term, x: Term) -> Any:
 
 
 def _is_zero(t: Any) -> bool:
+    while _is_reshaped(t):
+        (t,) = t.rands
     return is_constant(t) and not np.any(t.op.value)
 

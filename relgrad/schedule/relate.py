@@ -131,9 +131,7 @@ def relations(t: Term, v: Any, m: Any, library: Library, note: Note, within: int
     theories = theories_of(t.op)
     readings = theories & ~within
     yield from laws(t, v, m, BEFORE, readings, theories, note)
-    yield from laws(t, v, m, LENGTHS, readings, theories, note)
-    if type(t.op) is UnitPullback:
-        yield TURNED.goal(t, v, m, note)
+    yield from lengths(t, v, m, readings, note)
     yield from rows(t, v, m, library, note, readings)
     if t.op.elementwise and len(t.rands) == 1:
         yield from _logarithm(t, v, m, library, note)
@@ -144,6 +142,13 @@ def relations(t: Term, v: Any, m: Any, library: Library, note: Note, within: int
     yield from laws(t, v, m, AFTER, readings, theories, note)
     if readings & SUM:
         yield _joined(t, v, m, library, note)
+
+
+def lengths(t: Term, v: Any, m: Any, readings: int, note: Note) -> Iterator[Goal]:
+    """Yield the goals that v is t with a length taken out of a direction, or out of the slope of one."""
+    yield from laws(t, v, m, (OUT_OF_DIRECTION,), readings, readings, note)
+    if type(t.op) is UnitPullback:
+        yield OUT_OF_SLOPE.goal(t, v, m, note)
 
 
 def laws(
@@ -320,8 +325,9 @@ BEFORE = (
     Law("take_out_complement", shared_complement, "a complement is a factor of a summand beside it", SUM),
 )
 """What is done before a row is looked for, and what after."""
-LENGTHS = (Law("take_out_length", length_taken_out, "a function of a length vanishes with it", PRODUCT),)
-TURNED = Law("turn_by_little", turned_by_little, "a direction turns by what vanishes with the length")
+_OUT = "what vanishes with a length takes it out of a direction"
+OUT_OF_DIRECTION = Law("take_out_length", length_taken_out, _OUT, PRODUCT)
+OUT_OF_SLOPE = Law("take_out_length_of_slope", turned_by_little, _OUT)
 SIMPLIFICATIONS = (*AFTER, *BEFORE)
 UNDONE = Law("cancel_inverse", undone, "a function meets its inverse")
 INTO_MASK = Law("sink_into_mask", sunk_product, "what a mask hides is not multiplied by zero", PRODUCT, False)

@@ -53,6 +53,7 @@ from relgrad.schedule.relate import (
     Named,
     answers,
     laws,
+    lengths,
     made_by,
     relate_wide,
     relations,
@@ -63,6 +64,7 @@ from relgrad.schedule.strategy import (
     EXPAND,
     FOLD,
     INCREMENT,
+    LENGTH,
     LINE,
     MOVES,
     NAIVE,
@@ -350,6 +352,8 @@ class _Run:
                     self._likeness.failed(t, within)
             if self.defines and not within and t.op.elementwise and t.type.differentiable:
                 yield self._by_definition(t, v, m)
+        elif LENGTH in moves and t.type.differentiable:
+            yield from lengths(t, v, m, theories_of(t.op) & ~within, self._note)
         for name, move in self._own if isinstance(t.type, ArrayType) else ():
             yield made_by(name, move, t, v, m, self._note)
         theories = theories_of(t.op)

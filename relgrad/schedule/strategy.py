@@ -14,8 +14,8 @@ from relgrad.logic.goals import BinaryGoal
 from relgrad.term import Term
 
 RELATE, EXPAND, SERIES, INCREMENT = "relate", "expand", "series", "increment"
-SINK, FOLD, LINE = "sink", "fold", "line"
-MOVES = frozenset({RELATE, EXPAND, SERIES, INCREMENT, SINK, FOLD, LINE})
+SINK, FOLD, LINE, LENGTH = "sink", "fold", "line", "length"
+MOVES = frozenset({RELATE, EXPAND, SERIES, INCREMENT, SINK, FOLD, LINE, LENGTH})
 
 Move = str | BinaryGoal
 """A move by name; or a goal of one's own on a term and what becomes of it, such as a relation."""
@@ -82,8 +82,11 @@ f'(x) - f'(y) of f(x) - f(y) is an increment again. Factors sink after them, sin
 not into a mask. What still loses digits where arguments come near each other has its series there, at the end.
 """
 
-EAGER = Strategy((interleave(EXPAND) >> interleave(RELATE, SERIES) >> _LAST).phases, "eager", True)
-"""Expand every gradient first, as others do, and only then look for relations."""
+EAGER = Strategy((interleave(EXPAND, LENGTH) >> interleave(RELATE, SERIES) >> _LAST).phases, "eager", True)
+"""Expand every gradient first, as others do, and only then look for relations.
+
+But for lengths, which what vanishes with them takes out of directions before these are differentiated.
+"""
 
 NAIVE = Strategy(interleave(EXPAND).phases, "naive")
 """The program as written, gradients expanded; no rewriting, no relations, no extended range.
