@@ -38,6 +38,8 @@ LOOKED = 200
 """and no more terms are looked at in a product, nor"""
 DEPTH = 40
 """deeper below it."""
+NEAR = 1e-300
+"""A length next to none."""
 
 
 class Direction(NamedTuple):
@@ -167,7 +169,8 @@ def _crosses(t: Term, length: Term) -> bool:
     """Whether the length stands outside a linear op as it stands inside: as one number, or constant where is summed."""
     if length.type.size == 1:
         return True
-    return type(t.op) is Sum and all(length.type.shape[axis] == 1 for axis in t.op.axes)
+    shape = length.type.shape
+    return type(t.op) is Sum and all(-axis > len(shape) or shape[axis] == 1 for axis in t.op.axes)
 
 
 class _Walk:
@@ -277,23 +280,32 @@ class Over(_Walk):
         return (None if t.op.as_sum else self._one(t)) or self._function(t)
 
     def _branches(self, condition: Term, *branches: Term) -> Term | None:
-        """Return the same of each branch; the one that is never taken where the length is 0 is divided by it.
+        """Return the same of each branch; one that is not taken near the length 0 is divided by it.
 
         where(norm(x) < 1, norm(x), 1) ⟶ where(norm(x) < 1, 1, 1/norm(x))
         """
         parts = [x if _is_zero(x) else self(x) for x in branches]
-        if None in parts:
+        arguments = list(dict.fromkeys(self._arguments(condition)))
+        guarded = False
+        if any(self(u) is not None for u in arguments):
             x = argument(NONNEGATIVE)
-            arguments = list(dict.fromkeys(self._arguments(condition)))
             body = body_of(condition, *arguments, x, LARGEST) if len(arguments) == 1 else None
-            if body is None or self(arguments[0]) is None:
+            if body is None:
                 return None
-            taken = int(not _at_zero(body, x))
-            if parts[taken] is None:
+            near = int(not _value(body, x, NEAR))
+            guarded = near != int(not _value(body, x, 0.0))
+            if parts[near] is None or (guarded and not _is_zero(branches[1 - near])):
                 return None
-            (length,) = [self.length] if self.length.type.shape == condition.type.shape else arguments
-            n = Tracer(length)
-            parts[1 - taken] = divide(branches[1 - taken], as_term(np.where(n == 0, 1.0, n)))
+            n = Tracer(self.length if self.length.type.shape == condition.type.shape else arguments[0])
+            parts[1 - near] = divide(branches[1 - near], as_term(np.where(n == 0, 1.0, n)))
+            if guarded:  # as in where(n > 0, sin(n), 0), which is sin(n)
+                condition = as_term(
+                    np.logical_or(Tracer(condition), n == 0)
+                    if near == 0
+                    else np.logical_and(Tracer(condition), n != 0)
+                )
+        if None in parts:
+            return None
         return as_term(np.where(Tracer(condition), *map(Tracer, parts)))
 
     def _is_length(self, t: Term) -> bool:
@@ -311,7 +323,7 @@ class Over(_Walk):
 
     def _function(self, t: Term) -> Term | None:
         """f(u)/‖x‖ = (f(u)/u)·(u/‖x‖), where f(0) = 0 and u vanishes with the length."""
-        arguments = list(dict.fromkeys(self._arguments(t)))
+        arguments = list(dict.fromkeys(self._arguments(t))) if t.op.elementwise else []
         if len(arguments) != 1:
             return None
         (u,) = arguments
@@ -319,7 +331,7 @@ class Over(_Walk):
             return None
         x = argument(NONNEGATIVE) if self._is_length(u) else argument()
         body = body_of(t, u, x, LARGEST)
-        if body is None or _at_zero(body, x) != 0:
+        if body is None or _value(body, x, 0.0) != 0:
             return None
         better, series = expanded(divide.make_node(body, x), x)
         if series:
@@ -341,20 +353,20 @@ class Over(_Walk):
             node, looked = stack.pop(), looked + 1
             if is_constant(node) and node.type.ndim == 0:
                 continue
-            if self._is_length(node) or not node.op.elementwise or not node.rands:
-                yield node
-            elif sum(not is_constant(rand) for rand in node.rands) > 1 and self._is_multiple(node):
+            mixed = sum(not is_constant(rand) for rand in node.rands) > 1
+            single = not node.rands or not node.op.elementwise or self._is_length(node)
+            if single or (mixed and self._is_multiple(node)):
                 yield node
             else:
                 stack += node.rands
         yield from stack
 
 
-def _at_zero(body: Term, x: Term) -> Any:
-    """Return the value of a function of one number at 0, or None."""
+def _value(body: Term, x: Term, at: float) -> Any:
+    """Return the value of a function of one number, or None."""
     try:
         with np.errstate(all="ignore"):
-            return interpret([body], {x: np.float64(0.0)})[0]
+            return interpret([body], {x: np.float64(at)})[0]
     except (RelgradError, TypeError, ValueError, ArithmeticError):
         return None
 
@@ -363,4 +375,3 @@ def _is_zero(t: Any) -> bool:
     while _is_reshaped(t):
         (t,) = t.rands
     return is_constant(t) and not np.any(t.op.value)
-
