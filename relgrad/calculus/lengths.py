@@ -21,7 +21,7 @@ from relgrad.logic.group import ProductView, added, multiplied
 from relgrad.logic.parts import dtype_of
 from relgrad.logic.view import product_of, sum_of
 from relgrad.op import as_term, constant, is_constant
-from relgrad.ops.arithmetic import absolute, divide, hypot, inverse_radius, multiply, sign
+from relgrad.ops.arithmetic import absolute, divide, hypot, inverse_radius, multiply, sign, square
 from relgrad.ops.increments import difference_of
 from relgrad.ops.joining import Concatenate
 from relgrad.ops.lengths import Norm, Unit, UnitPullback
@@ -43,7 +43,7 @@ NEAR = 1e-300
 
 
 class Direction(NamedTuple):
-    """x/‖x‖ as a term, 0 where x = 0; the length, and x. Of 1/√(x² + y²), x is 1."""
+    """A term that is something over a length, as x/‖x‖ is, 0 where that is 0; the length; and what is over it."""
 
     term: Term
     length: Term
@@ -94,16 +94,20 @@ def turned_by_little(t: Term) -> Term | None:
     P(x)·g(‖x‖)·v/‖x‖ = (g(‖x‖)/‖x‖)·P(x)·v with P(x) = I − x·xᵀ/‖x‖²; where x = 0, P is I, whatever x comes from:
     the terms that know its direction cancel in every derivative that exists.
 
-    unit_pullback(x, sin(norm(x)) * v) ⟶ where(norm(x) == 0, s*v, norm(x) * unit_pullback(x, s*v)), s = sin(norm)/norm
+    unit_pullback(x, sin(norm(x)) * v) ⟶ where(norm(x) == 0, s*v, unit_pullback(unit(x), s*v)), s = sin(norm)/norm
     """
     if type(t.op) is not UnitPullback or not t.ground:
         return None
     x, v = t.rands
     length = Norm(t.op.axes).make_node(x)
-    if type(length.op) is not Norm or (rest := Over(length)(v)) is None:
-        return None
-    n, r = Tracer(length), Tracer(rest)
-    return fitted(as_term(np.where(n == 0, r, n * t.op(Tracer(x), r))), t)
+    rest = Over(length)(v) if type(length.op) is Norm else None
+    return None if rest is None else fitted(_across(t.op, x, rest, length), t)
+
+
+def _across(op: UnitPullback, x: Term, v: Term, length: Term) -> Term:
+    """Return P(x)·v = v − x·(Σ x·v)/‖x‖², and v where x = 0."""
+    at = [Tracer(t) for t in (length, x, v)]
+    return as_term(np.where(at[0] == 0, at[2], op(Unit(op.axes)(at[1]), at[2])))
 
 
 def directions(t: Term) -> tuple[Direction, ...]:
@@ -138,6 +142,10 @@ def _as_direction(t: Term) -> Direction | None:
     if t.op is sign and t.type.dtype.kind == "f":
         (x,) = t.rands
         return Direction(t, absolute.make_node(x), x)
+    if type(t.op) is UnitPullback:
+        x, v = t.rands
+        length = Norm(t.op.axes).make_node(x)
+        return Direction(t, length, _across(t.op, x, v, length)) if type(length.op) is Norm else None
     if t.op is where and (length := _inverted_length(t)) is not None:
         return Direction(t, length, constant(1.0, t.type.dtype))
     return None
@@ -269,6 +277,8 @@ class Over(_Walk):
     def of(self, t: Term) -> Term | None:
         if self._is_length(t):
             return constant(1.0, t.type.dtype)
+        if self._is_square(t):
+            return self.length
         if t.type.dtype.kind != "f" or not t.rands:
             return None
         if t.op.as_sum and (parts := self._sum(t)) is not None:
@@ -320,6 +330,15 @@ class Over(_Walk):
     def _is_multiple(self, t: Term) -> bool:
         """Whether a product has a factor that vanishes with the length."""
         return t.op.as_product is not None and self._one(t) is not None
+
+    def _is_square(self, t: Term) -> bool:
+        """Whether a term is the square of the length, as a sum of squares."""
+        op = self.length.op
+        if type(op) is Norm and type(t.op) is Sum and t.op.axes == op.axes:
+            return product_of(t.rands[0]) == product_of(square.make_node(*self.length.rands))
+        if op is hypot and t.op.as_sum:
+            return sum_of(t) == added(*[(sum_of(square.make_node(x)), 1) for x in self.length.rands])
+        return op is absolute and product_of(t) == product_of(square.make_node(*self.length.rands))
 
     def _function(self, t: Term) -> Term | None:
         """f(u)/‖x‖ = (f(u)/u)·(u/‖x‖), where f(0) = 0 and u vanishes with the length."""
