@@ -9,6 +9,7 @@ limit, and a slope, which no convention may change: sin‖x‖·(x/‖x‖) has 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -295,18 +296,18 @@ class Over(_Walk):
         where(norm(x) < 1, norm(x), 1) ⟶ where(norm(x) < 1, 1, 1/norm(x))
         """
         parts = [x if _is_zero(x) else self(x) for x in branches]
-        arguments = list(dict.fromkeys(self._arguments(condition)))
         guarded = False
-        if any(self(u) is not None for u in arguments):
+        if any(self(u) is not None for u in self._arguments(condition, False)):
             x = argument(NONNEGATIVE)
-            body = body_of(condition, *arguments, x, LARGEST) if len(arguments) == 1 else None
-            if body is None:
+            u = self._argument(condition)
+            body = None if u is None else body_of(condition, u, x, LARGEST)
+            if body is None or u is None:
                 return None
             near = int(not _value(body, x, NEAR))
             guarded = near != int(not _value(body, x, 0.0))
             if parts[near] is None or (guarded and not _is_zero(branches[1 - near])):
                 return None
-            n = Tracer(self.length if self.length.type.shape == condition.type.shape else arguments[0])
+            n = Tracer(self.length if self.length.type.shape == condition.type.shape else u)
             parts[1 - near] = divide(branches[1 - near], as_term(np.where(n == 0, 1.0, n)))
             if guarded:  # as in where(n > 0, sin(n), 0), which is sin(n)
                 condition = as_term(
@@ -327,10 +328,6 @@ class Over(_Walk):
             (length,) = length.rands
         return t is length
 
-    def _is_multiple(self, t: Term) -> bool:
-        """Whether a product has a factor that vanishes with the length."""
-        return t.op.as_product is not None and self._one(t) is not None
-
     def _is_square(self, t: Term) -> bool:
         """Whether a term is the square of the length, as a sum of squares."""
         op = self.length.op
@@ -342,11 +339,10 @@ class Over(_Walk):
 
     def _function(self, t: Term) -> Term | None:
         """f(u)/‖x‖ = (f(u)/u)·(u/‖x‖), where f(0) = 0 and u vanishes with the length."""
-        arguments = list(dict.fromkeys(self._arguments(t))) if t.op.elementwise else []
-        if len(arguments) != 1:
+        if not t.op.elementwise:
             return None
-        (u,) = arguments
-        if u is t or u.type.dtype != t.type.dtype or (rest := self(u)) is None:
+        u = self._argument(t)
+        if u is None or u.type.dtype != t.type.dtype or (rest := self(u)) is None:
             return None
         x = argument(NONNEGATIVE) if self._is_length(u) else argument()
         body = body_of(t, u, x, LARGEST)
@@ -365,20 +361,32 @@ class Over(_Walk):
         (u,) = t.rands
         return multiply(difference.mean_slope.make_node(u, constant(0.0, u.type.dtype), u), rest)
 
-    def _arguments(self, t: Term) -> Iterator[Term]:
-        """Yield the terms of which a term is a function, entry by entry: the length, its multiples, and others."""
-        stack, looked = list(t.rands), 0
-        while stack and looked < LARGEST:
-            node, looked = stack.pop(), looked + 1
-            if is_constant(node) and node.type.ndim == 0:
+    def _argument(self, t: Term) -> Term | None:
+        """Return the one term of which another is a function, entry by entry: the length, or what vanishes with it."""
+        for whole in (False, True):
+            found = list(islice(self._arguments(t, whole), 2))
+            if len(found) == 1:
+                return found[0]
+        return None
+
+    def _arguments(self, t: Term, whole: bool) -> Iterator[Term]:
+        """Yield the length, its multiples, and what else a function reads; where `whole`, the largest that vanish.
+
+        sin(norm(x) + norm(x)**2) ⟶ norm(x), and as a whole norm(x) + norm(x)**2
+        """
+        stack, seen = list(t.rands), set[Term]()
+        while stack:
+            node = stack.pop()
+            if node in seen or (is_constant(node) and node.type.ndim == 0):
                 continue
+            seen.add(node)
+            single = not node.rands or not node.op.elementwise or self._is_length(node) or len(seen) > LARGEST
             mixed = sum(not is_constant(rand) for rand in node.rands) > 1
-            single = not node.rands or not node.op.elementwise or self._is_length(node)
-            if single or (mixed and self._is_multiple(node)):
+            product = mixed and node.op.as_product is not None and self._one(node) is not None
+            if single or product or (whole and self(node) is not None):
                 yield node
             else:
                 stack += node.rands
-        yield from stack
 
 
 def _value(body: Term, x: Term, at: float) -> Any:
