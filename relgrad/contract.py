@@ -281,6 +281,13 @@ class Contract:
         """
         return None
 
+    def over_length(self, *operands: Any) -> tuple[Any, Any] | None:
+        """Return a length, and what the application is over it where it is not 0; it is 0 there. Or None.
+
+        x/‖x‖: (‖x‖, x). Operands and answer are symbolic arrays.
+        """
+        return None
+
     def range_of(self, *ranges: Interval) -> Interval:
         """Return where the entries of the result lie, from where those of the inputs lie."""
         return REAL

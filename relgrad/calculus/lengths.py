@@ -13,23 +13,25 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
+from quicktions import Fraction
 
 from relgrad.calculus.series import applied, argument, body_of, expanded
+from relgrad.contract import Contract
 from relgrad.errors import RelgradError
 from relgrad.interpret import interpret
 from relgrad.logic.build import build_product, build_sum, fitted
-from relgrad.logic.group import ProductView, added, multiplied
+from relgrad.logic.group import Number, ProductView, SumView, added, multiplied
 from relgrad.logic.parts import dtype_of
 from relgrad.logic.view import product_of, sum_of
-from relgrad.op import as_term, constant, is_constant
-from relgrad.ops.arithmetic import absolute, divide, hypot, inverse_radius, multiply, sign, square
+from relgrad.op import Constant, as_term, constant, is_constant
+from relgrad.ops.arithmetic import absolute, divide, hypot, inverse_radius, multiply, square
 from relgrad.ops.increments import difference_of
 from relgrad.ops.joining import Concatenate
-from relgrad.ops.lengths import Norm, Unit, UnitPullback
+from relgrad.ops.lengths import Norm
 from relgrad.ops.reduction import Sum
 from relgrad.ops.selection import where
 from relgrad.ops.structure import BroadcastTo, Expand, Squeeze
-from relgrad.term import Term, is_term
+from relgrad.term import Term, is_term, subterms
 from relgrad.trace.tracer import Tracer
 from relgrad.types import NONNEGATIVE, ArrayType
 
@@ -90,25 +92,26 @@ def _measured(t: Term) -> Any:
 
 
 def turned_by_little(t: Term) -> Term | None:
-    """Return the slope of a direction along what vanishes with the length, or None.
+    """Return what is over a length, and linear in what vanishes with it, or None.
 
-    P(x)·g(‖x‖)·v/‖x‖ = (g(‖x‖)/‖x‖)·P(x)·v with P(x) = I − x·xᵀ/‖x‖²; where x = 0, P is I, whatever x comes from:
-    the terms that know its direction cancel in every derivative that exists.
+    P(x)·g(‖x‖)·v/‖x‖ = P(x)·(g(‖x‖)/‖x‖)·v with P(x) = I − x·xᵀ/‖x‖²
 
     unit_pullback(x, sin(norm(x)) * v) ⟶ where(norm(x) == 0, s*v, unit_pullback(unit(x), s*v)), s = sin(norm)/norm
     """
-    if type(t.op) is not UnitPullback or not t.ground:
+    direction = _as_direction(t) if turns(t.op) and t.ground else None
+    if direction is None:
         return None
-    x, v = t.rands
-    length = Norm(t.op.axes).make_node(x)
-    rest = Over(length)(v) if type(length.op) is Norm else None
-    return None if rest is None else fitted(_across(t.op, x, rest, length), t)
+    for i in t.op.laws.linear:
+        if (rest := Over(direction.length)(t.rands[i])) is not None:
+            rands = [rest if k == i else x for k, x in enumerate(t.rands)]
+            found = t.op.over_length(*map(Tracer, rands))
+            return None if found is None else fitted(as_term(found[1]), t)
+    return None
 
 
-def _across(op: UnitPullback, x: Term, v: Term, length: Term) -> Term:
-    """Return P(x)·v = v − x·(Σ x·v)/‖x‖², and v where x = 0."""
-    at = [Tracer(t) for t in (length, x, v)]
-    return as_term(np.where(at[0] == 0, at[2], op(Unit(op.axes)(at[1]), at[2])))
+def turns(op: Any) -> bool:
+    """Whether an op is something over a length, and linear in an operand."""
+    return bool(op.laws.linear) and says_length(op)
 
 
 def directions(t: Term) -> tuple[Direction, ...]:
@@ -137,19 +140,19 @@ def directions(t: Term) -> tuple[Direction, ...]:
 
 
 def _as_direction(t: Term) -> Direction | None:
-    if type(t.op) is Unit:
-        (x,) = t.rands
-        return Direction(t, Norm(t.op.axes).make_node(x), x)
-    if t.op is sign and t.type.dtype.kind == "f":
-        (x,) = t.rands
-        return Direction(t, absolute.make_node(x), x)
-    if type(t.op) is UnitPullback:
-        x, v = t.rands
-        length = Norm(t.op.axes).make_node(x)
-        return Direction(t, length, _across(t.op, x, v, length)) if type(length.op) is Norm else None
-    if t.op is where and (length := _inverted_length(t)) is not None:
-        return Direction(t, length, constant(1.0, t.type.dtype))
-    return None
+    """Return a term with the length that it is something over, and that; of 1/√(x² + y²), 1."""
+    if not isinstance(t.type, ArrayType) or t.type.dtype.kind != "f":
+        return None
+    if t.op is where:
+        length = _inverted_length(t)
+        return None if length is None else Direction(t, length, constant(1.0, t.type.dtype))
+    said = t.op.over_length(*map(Tracer, t.rands)) if says_length(t.op) else None
+    return None if said is None else Direction(t, *map(as_term, said))
+
+
+def says_length(op: Any) -> bool:
+    """Whether an op may be something over a length."""
+    return getattr(op.over_length, "__func__", None) is not Contract.over_length
 
 
 def _inverted_length(t: Term) -> Term | None:
@@ -328,13 +331,64 @@ class Over(_Walk):
             (length,) = length.rands
         return t is length
 
+    def _sum(self, t: Term) -> Term | None:
+        """Return a sum of what its summands become, (x² + y²)/hypot(x, y) = hypot(x, y) among them.
+
+        What vanishes with x otherwise is over ‖x‖ but where that is 0: it is 0 beside x/‖x‖ as conventions have it.
+        """
+        view, dtype = sum_of(t), dtype_of(t)
+        if view.constant or t in view.terms:
+            return None
+        k, squares = self._squared(view)
+        parts = {x: (self(x), n) for x, n in view.terms.items() if x not in squares}
+        if k:
+            parts[t] = self.length, k
+        if not any(part is not None for part, _ in parts.values()):
+            return None
+        found: list[tuple[SumView, Number]] = []
+        for x, (part, n) in parts.items():
+            if part is None:
+                if not self._is_zero_with(x):
+                    return None
+                length = Tracer(self.length)
+                masked = np.where(length == 0, 0.0, np.reciprocal(np.where(length == 0, 1.0, length)))
+                part = multiply(x, as_term(masked))
+            found.append((sum_of(part), n))
+        return build_sum(added(*found), dtype)
+
+    def _squared(self, view: SumView) -> tuple[Number, set[Term]]:
+        """Return the squares of the legs of a hypotenuse among summands, and their multiple; 0 without them all."""
+        legs = list(_legs(self.length)) if self.length.op is hypot else []
+        squares, multiples = set[Term](), set[Number]()
+        for leg in legs:
+            c, factors = product_of(square.make_node(leg))[:2]
+            found = next((x for x in view.terms if product_of(x).factors == factors), None)
+            if found is None:
+                return 0, set()
+            squares.add(found)
+            multiples.add(view.terms[found] * product_of(found).coefficient / Fraction(c))
+        return (multiples.pop(), squares) if len(multiples) == 1 and len(squares) == len(legs) else (0, set())
+
+    def _is_zero_with(self, t: Term) -> bool:
+        """Whether a term is 0 where all arguments are that the length depends on, as numbers show it."""
+        nodes = list(islice(subterms(self.length, t), LOOKED))
+        leaves = [x for x in nodes if not x.rands and type(x.op) is not Constant]
+        own = {x for x in subterms(self.length) if not x.rands} if len(nodes) < LOOKED else set()
+        rng = np.random.default_rng(0)
+        try:
+            values = {
+                x: np.zeros(x.type.shape) if x in own else rng.normal(size=x.type.shape) for x in leaves
+            }
+            with np.errstate(all="ignore"):
+                return bool(own) and not any(np.any(x) for x in interpret([self.length, t], values))
+        except (RelgradError, TypeError, ValueError, ArithmeticError):
+            return False
+
     def _is_square(self, t: Term) -> bool:
         """Whether a term is the square of the length, as a sum of squares."""
         op = self.length.op
         if type(op) is Norm and type(t.op) is Sum and t.op.axes == op.axes:
             return product_of(t.rands[0]) == product_of(square.make_node(*self.length.rands))
-        if op is hypot and t.op.as_sum:
-            return sum_of(t) == added(*[(sum_of(square.make_node(x)), 1) for x in self.length.rands])
         return op is absolute and product_of(t) == product_of(square.make_node(*self.length.rands))
 
     def _function(self, t: Term) -> Term | None:
@@ -357,6 +411,8 @@ class Over(_Walk):
         """f(u)/‖x‖ = f[u, 0]·(u/‖x‖) with the mean slope of one op: Hadamard's lemma."""
         difference = difference_of(t.op, 0) if len(t.rands) == 1 else None
         if difference is None or (rest := self(t.rands[0])) is None:
+            return None
+        if not np.isfinite(difference.mean_slope.compute(0.0, 0.0, 0.0)):
             return None
         (u,) = t.rands
         return multiply(difference.mean_slope.make_node(u, constant(0.0, u.type.dtype), u), rest)
@@ -387,6 +443,15 @@ class Over(_Walk):
                 yield node
             else:
                 stack += node.rands
+
+
+def _legs(t: Term) -> Iterator[Term]:
+    """Yield the numbers of whose squares a hypotenuse is the root: hypot(hypot(x, y), z) ⟶ x, y, z."""
+    for x in t.rands:
+        if x.op is hypot:
+            yield from _legs(x)
+        else:
+            yield x
 
 
 def _value(body: Term, x: Term, at: float) -> Any:

@@ -302,6 +302,7 @@ sign = elementwise(
     jumps=True,
     tolerant=True,
     rounds=False,
+    over_length=lambda x: (np.abs(x), x),
 )
 
 

@@ -134,6 +134,10 @@ class Unit(_OfVectors):
         """Apply the Jacobian at x to v."""
         return UnitPullback(self.axes)(x, v)
 
+    def over_length(self, *operands: Any) -> tuple[Any, Any] | None:
+        (x,) = operands
+        return Norm(self.axes)(x), x
+
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         return [self.project(inputs[0], output_gradients[0])]
 
@@ -167,6 +171,12 @@ class UnitPullback(SecondDerivative, RowsOp):
     def _canonical(self, operands: Sequence[Any], axes: tuple[int, ...], shape: Shape) -> Term:
         return term(self.with_props((tuple(a for a in axes if shape[a] != 1),)), *operands)
 
+    def over_length(self, *operands: Any) -> tuple[Any, Any] | None:
+        """P(x)·v/‖x‖; where x = 0, P is I: what knows the direction of x cancels in every derivative that exists."""
+        x, v = operands
+        norm = Norm(self.axes)(x)
+        return norm, np.where(norm == 0, v, self(Unit(self.axes)(x), v))
+
     def third(self, x: Any, v: Any, w: Any) -> Any:
         x = broadcast_like(x, self(x, v))  # an entry that an axis repeats counts so often in the norm
         u, norm = Unit(self.axes)(x), Norm(self.axes)(x)
@@ -192,6 +202,9 @@ class PUnit(Unit):
     order: float
     text = "unit_p({0}, {order!r}, axis={axis})"
     imports = ("unit_p",)
+
+    def over_length(self, *operands: Any) -> tuple[Any, Any] | None:
+        return None
 
     def project(self, x: Any, v: Any) -> Any:
         u, norm = self(x), PNorm(self.axes, self.order)(x)

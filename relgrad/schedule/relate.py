@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from relgrad.calculus.increment import difference_quotient, incremented, ratio_less_one
-from relgrad.calculus.lengths import length_taken_out, turned_by_little
+from relgrad.calculus.lengths import length_taken_out, turned_by_little, turns
 from relgrad.calculus.remainder import remaindered
 from relgrad.leaf import Input
 from relgrad.logic.build import fit, fitted
@@ -47,7 +47,6 @@ from relgrad.logscale.quotients import drawn_product
 from relgrad.op import as_term, constant, is_constant
 from relgrad.ops.arithmetic import add, divide
 from relgrad.ops.exponential import log
-from relgrad.ops.lengths import UnitPullback
 from relgrad.relation import Library, Relation
 from relgrad.term import Term, is_term, substitute, subterms, term
 from relgrad.trace.tracer import Tracer
@@ -147,7 +146,7 @@ def relations(t: Term, v: Any, m: Any, library: Library, note: Note, within: int
 def lengths(t: Term, v: Any, m: Any, readings: int, note: Note) -> Iterator[Goal]:
     """Yield the goals that v is t with a length taken out of a direction, or out of the slope of one."""
     yield from laws(t, v, m, (OUT_OF_DIRECTION,), readings, readings, note)
-    if type(t.op) is UnitPullback:
+    if turns(t.op):
         yield OUT_OF_SLOPE.goal(t, v, m, note)
 
 

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from relgrad.calculus.increment import has_increment
+from relgrad.calculus.lengths import turns
 from relgrad.calculus.line import along_lines
 from relgrad.calculus.series import Slope, applied
 from relgrad.calculus.ties import at_ties
@@ -314,6 +315,7 @@ class _Run:
                 FOLD in moves
                 or op.implicit
                 or op.elementwise
+                or turns(op)
                 or self.library.has_root(head_key(op))
                 or self._own
             )
