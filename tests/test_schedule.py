@@ -9,7 +9,7 @@ import relgrad as rg
 from relgrad.gradient import Gradient, Pullback, gradient, is_implicit, ones_like
 from relgrad.interpret import interpret
 from relgrad.schedule import DEFAULT, EAGER, interleave, schedule, strategy
-from relgrad.schedule.strategy import EXPAND, FOLD, INCREMENT, LENGTH, LINE, RELATE, SERIES, SINK
+from relgrad.schedule.strategy import EXPAND, FOLD, INCREMENT, LIMITS, LINE, RELATE, SERIES, SINK
 from relgrad.term import subterms
 from relgrad.trace.trace import trace
 
@@ -56,7 +56,7 @@ def test_relations_match_a_gradient_at_any_stage():
 def test_strategies_compose():
     last = interleave(RELATE, INCREMENT) >> interleave(SINK, FOLD) >> interleave(LINE)
     assert (interleave(RELATE, EXPAND, SERIES) >> last).phases == DEFAULT.phases
-    assert (interleave(EXPAND, LENGTH) >> interleave(RELATE, SERIES) >> last).phases == EAGER.phases
+    assert (interleave(EXPAND, LIMITS) >> interleave(RELATE, SERIES) >> last).phases == EAGER.phases
     assert strategy("eager") is EAGER
     with pytest.raises(ValueError, match="unknown strategy 'egaer'; there are default, eager, naive"):
         strategy("egaer")

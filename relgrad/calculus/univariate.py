@@ -23,6 +23,7 @@ from relgrad.logic.group import ProductView
 from relgrad.logic.view import product_of
 from relgrad.op import Constant, as_term, constant, is_constant
 from relgrad.ops.arithmetic import (
+    absolute,
     add,
     divide,
     multiply,
@@ -34,7 +35,7 @@ from relgrad.ops.arithmetic import (
 )
 from relgrad.term import Term, substitute, subterms
 from relgrad.trace.tracer import Tracer
-from relgrad.types import ArrayType
+from relgrad.types import NONNEGATIVE, ArrayType
 
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 LARGEST = 120
@@ -94,7 +95,10 @@ def in_series(
                 return None
             better, series = expanded(body, x)
             of = new.get(u, u)
-            if not series and (inverted := _inverted(body, x)) is not None:
+            if not series and (even := _of_size(body, x)) is not None:
+                x, of = argument(NONNEGATIVE), absolute.make_node(of)
+                better, series = expanded(even, x)
+            elif not series and (inverted := _inverted(body, x)) is not None:
                 x, of = argument(), reciprocal.make_node(of)
                 better, series = expanded(inverted, x)
             if not series:
@@ -124,6 +128,30 @@ def in_series(
         if after is not t:
             new[t] = after
     return [new.get(root, root) for root in roots] if found else list(given), found
+
+
+@lru_cache(maxsize=2048)
+def _of_size(body: Term, x: Term) -> Term | None:
+    """Return a function that reads its argument through |x| and even powers only as one of y = |x|, or None.
+
+    tanh(|x|)/|x| − x² ⟶ tanh(y)/y − y²
+    """
+    reading = [t for t in subterms(body) if x in t.rands]
+    if not any(t.op is absolute for t in reading):
+        return None
+    y = argument(NONNEGATIVE)
+    new: dict[Term, Any] = {}
+    for t in reading:
+        view = product_of(t)
+        e = view.factors.get(x, 0)
+        if t.op is absolute:
+            new[t] = y
+        elif len(view.factors) == 1 and e and e % 2 == 0:
+            new[t] = build_product(view._replace(factors={y: e}), t.type.dtype)
+        else:
+            return None
+    (found,) = substitute([body], new)
+    return found
 
 
 @lru_cache(maxsize=2048)

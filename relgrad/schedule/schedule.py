@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from relgrad.calculus.increment import has_increment
+from relgrad.calculus.isolated import unguarded
 from relgrad.calculus.lengths import turns
 from relgrad.calculus.line import along_lines
 from relgrad.calculus.series import Slope, applied
@@ -38,6 +39,7 @@ from relgrad.logic.unify import State, extended, fresh
 from relgrad.logic.view import LIMIT, sum_of
 from relgrad.logic.wide import width
 from relgrad.op import Project, is_constant
+from relgrad.ops.selection import where
 from relgrad.relation import Library
 from relgrad.schedule.definitions import by_definition, has_meaning, improved
 from relgrad.schedule.fold import fold, is_surd
@@ -65,7 +67,7 @@ from relgrad.schedule.strategy import (
     EXPAND,
     FOLD,
     INCREMENT,
-    LENGTH,
+    LIMITS,
     LINE,
     MOVES,
     NAIVE,
@@ -354,8 +356,10 @@ class _Run:
                     self._likeness.failed(t, within)
             if self.defines and not within and t.op.elementwise and t.type.differentiable:
                 yield self._by_definition(t, v, m)
-        elif LENGTH in moves and t.type.differentiable:
+        elif LIMITS in moves and t.type.differentiable:
             yield from lengths(t, v, m, theories_of(t.op) & ~within, self._note)
+        if t.op is where and not moves.isdisjoint({RELATE, LIMITS}) and self._may_look():
+            yield self._unguarded(t, v, m)
         for name, move in self._own if isinstance(t.type, ArrayType) else ():
             yield made_by(name, move, t, v, m, self._note)
         theories = theories_of(t.op)
@@ -412,6 +416,32 @@ class _Run:
 
         return by_definition_goal
 
+    def _unguarded(self, t: Term, v: Any, m: Any) -> Goal:
+        """Construct the goal that v is a choice by one point without it, where the other branch has the limit."""
+
+        def unguarded_goal(s: State) -> Iterator[State]:
+            try:
+                new = unguarded(
+                    t, lambda other: self._again().saturate([other], frozenset({RELATE, SERIES}))[0]
+                )
+            except Exception as error:
+                self._note("unguard", t, error)
+                return
+            if new is not None:
+                why = "a branch at one point gives the limit of the other"
+                yield extended(s, {v: new, m: Named("simplify", "unguard", why)})
+
+        return unguarded_goal
+
+    def _stabilised(self, t: Term) -> Term:
+        """Return a term stabilised by itself, as it is before it is differentiated."""
+        (found,) = self._again().saturate([t], frozenset({RELATE, SERIES}))
+        return self._again().saturate([found], frozenset({RELATE, INCREMENT}))[0]
+
+    def _again(self) -> _Run:
+        """Return another run, whose steps are none of this one."""
+        return _Run(self.library, self.fuel, 0, 0, self.conventions, self.left, self.patience)
+
     def _in_series(self, roots: Sequence[Term]) -> list[Term]:
         """Return the roots with series for functions of one term that cancel near a point."""
         if self.fuel < 0 or self.patience.ended:
@@ -428,9 +458,7 @@ class _Run:
         """Return the roots with series along the lines near which they still lose digits."""
         if self.fuel < 0 or self.patience.ended or not self._may("line", None):
             return list(roots)
-        explicit = lambda: _Run(self.library, 0, 0, 0, self.conventions, self.left, self.patience).saturate(
-            written, frozenset({EXPAND})
-        )
+        explicit = lambda: self._again().saturate(written, frozenset({EXPAND}))
         try:
             new, found = along_lines(roots, explicit)
         except Exception as error:

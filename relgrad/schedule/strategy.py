@@ -14,8 +14,8 @@ from relgrad.logic.goals import BinaryGoal
 from relgrad.term import Term
 
 RELATE, EXPAND, SERIES, INCREMENT = "relate", "expand", "series", "increment"
-SINK, FOLD, LINE, LENGTH = "sink", "fold", "line", "length"
-MOVES = frozenset({RELATE, EXPAND, SERIES, INCREMENT, SINK, FOLD, LINE, LENGTH})
+SINK, FOLD, LINE, LIMITS = "sink", "fold", "line", "limits"
+MOVES = frozenset({RELATE, EXPAND, SERIES, INCREMENT, SINK, FOLD, LINE, LIMITS})
 
 Move = str | BinaryGoal
 """A move by name; or a goal of one's own on a term and what becomes of it, such as a relation."""
@@ -82,7 +82,7 @@ f'(x) - f'(y) of f(x) - f(y) is an increment again. Factors sink after them, sin
 not into a mask. What still loses digits where arguments come near each other has its series there, at the end.
 """
 
-EAGER = Strategy((interleave(EXPAND, LENGTH) >> interleave(RELATE, SERIES) >> _LAST).phases, "eager", True)
+EAGER = Strategy((interleave(EXPAND, LIMITS) >> interleave(RELATE, SERIES) >> _LAST).phases, "eager", True)
 """Expand every gradient first, as others do, and only then look for relations.
 
 But for lengths, which what vanishes with them takes out of directions before these are differentiated.

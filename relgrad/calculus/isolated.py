@@ -1,0 +1,182 @@
+"""Branches that are taken at one point only, where they give the limit of the other: they are no branches.
+
+    where(u == c, a, f(u)) = f(u)    where f(c) = a by continuity
+
+where(x == 0, 1, expm1(x)/x) is expm1(x)/x without its removable singularity. The branch that is 1 has no slope at 0,
+where the function has 1/2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from quicktions import Fraction
+
+from relgrad.bounds import range_of
+from relgrad.errors import RelgradError
+from relgrad.interpret import interpret
+from relgrad.leaf import Input
+from relgrad.logic.build import fitted
+from relgrad.logic.view import product_of, sum_of
+from relgrad.op import Constant, constant, is_constant
+from relgrad.ops.arithmetic import absolute
+from relgrad.ops.comparison import equal, greater, less, not_equal
+from relgrad.ops.lengths import Norm
+from relgrad.ops.selection import where
+from relgrad.ops.structure import Expand, Squeeze
+from relgrad.term import Term, is_term, rebuild, substitute, subterms, term
+from relgrad.types import ArrayType
+
+LARGEST = 200
+"""Branches of more ops stay."""
+DRAWS = 8
+"""So many values of whatever else branches depend on are drawn."""
+ROUNDINGS = 8.0
+"""Both branches agree where they differ by so many roundings at most."""
+STEEPER = 1.5
+"""A slope that grows by this as the point comes nearer is infinite there, as that of x·log x at 0 is."""
+
+
+class Point(NamedTuple):
+    """u == value, where all entries of u that a condition reads are a number, or another term."""
+
+    u: Term
+    value: float | Term
+
+
+class Isolated(NamedTuple):
+    """where(u == value, at, other): a branch at one point, and the other one, which knows that u is not there."""
+
+    point: Point
+    at: Term
+    other: Term
+
+
+def isolated(t: Term) -> Isolated | None:
+    """Return a choice by one point as such, or None.
+
+    where(x**2 > 0, sin(x)/where(x != 0, x, 1), 1) ⟶ x == 0, 1, sin(x)/x
+    """
+    if t.op is not where or not t.ground or t.type.dtype.kind != "f" or (found := _point(t.rands[0])) is None:
+        return None
+    point, holds = found
+    at, other = t.rands[1:] if holds else t.rands[:0:-1]
+    if is_constant(other):
+        return None
+    nodes = list(subterms(other))
+    if len(nodes) > LARGEST:
+        return None
+    elsewhere = {}
+    for x in nodes:
+        known = _point(x.rands[0]) if x.op is where else None
+        if known is not None and known[0] == point:
+            elsewhere[x] = 2 if known[1] else 1
+
+    def told(old: Term, rands: tuple[Any, ...]) -> Any:
+        if old in elsewhere and (new := fitted(rands[elsewhere[old]], old)) is not None:
+            return new
+        return old if all(a is b for a, b in zip(rands, old.rands, strict=True)) else old.op.make_node(*rands)
+
+    return Isolated(point, at, rebuild([other], told)[0])
+
+
+def _point(condition: Term) -> tuple[Point, bool] | None:
+    """Return at which point alone a condition holds, or alone fails, and which; None of others.
+
+    abs(x) > 0 ⟶ x == 0, fails;    x - 1 == 0 ⟶ x == 1, holds
+    """
+    op = condition.op
+    if len(condition.rands) != 2:
+        return None
+    u, c = condition.rands
+    if is_constant(u):
+        u, c, op = c, u, op.mirrored
+    if is_constant(u) or u.type.dtype.kind != "f" or c.type.dtype.kind not in "fiu":
+        return None
+    if not is_constant(c):
+        return (Point(u, c), op is equal) if op is equal or op is not_equal else None
+    if c.op.value.size != 1:
+        return None
+    value, known = float(c.op.value.item()), range_of(u)
+    only = (op is greater and known.low == value) or (op is less and known.high == value)
+    return (_solved(u, value), op is equal) if op is equal or op is not_equal or only else None
+
+
+def _solved(u: Term, value: float) -> Point:
+    """Return where a size, a length, a power, a multiple, or a sum with a number has a value: 2·|x| = 0 where x = 0."""
+    while not value:
+        view = product_of(u)
+        ((base, e),) = view.factors.items() if len(view.factors) == 1 else ((u, 0),)
+        if u.op is absolute or type(u.op) in (Norm, Expand, Squeeze):
+            (u,) = u.rands
+        elif e > 0 and view.coefficient and base is not u and is_term(base):
+            u = base
+        else:
+            break
+    view = sum_of(u)
+    terms = list(view.terms.items())
+    if len(terms) == 1 and view.constant:
+        ((x, k),) = terms
+        at = (Fraction(value) - view.constant) / k
+        return Point(x, float(at)) if is_term(x) and float(at) == at else Point(u, value)
+    if len(terms) == 2 and not view.constant and not value and terms[0][1] == -terms[1][1]:
+        x, y = (x for x, _ in terms)
+        return Point(x, y) if is_term(x) and is_term(y) and x.type == y.type else Point(u, value)
+    return Point(u, value)
+
+
+def unguarded(t: Term, better: Callable[[Term], Term]) -> Term | None:
+    """Return the other branch of a choice by one point, as `better` makes it, if it is the same there; or None."""
+    found = isolated(t)
+    if found is None:
+        return None
+    new = better(found.other)
+    new = fitted(new, t)
+    return new if new is not None and _agree(found, new) else None
+
+
+def _agree(choice: Isolated, new: Term) -> bool:
+    """Whether a term is, at the point, the branch that is taken there, whatever else both depend on."""
+    (u, value), at, _ = choice
+    x = u if not u.rands else term(Input("u", u.type, symbol=True))
+    near = constant(value, u.type.dtype) if isinstance(value, float) else value
+    roots = [at, new, near] if x is u else substitute([at, new, near], {u: x})
+    nodes = [n for n in subterms(*roots) if not n.rands and type(n.op) is not Constant]
+    sized = all(isinstance(n.type, ArrayType) and None not in n.type.shape for n in (*nodes, x))
+    if not sized or x in subterms(roots[2]):
+        return False
+    rng = np.random.default_rng(0)
+    eps = float(np.finfo(x.type.dtype).eps)
+    for _ in range(DRAWS):
+        drawn = {n: np.asarray(rng.lognormal(size=n.type.shape), n.type.dtype) for n in nodes if n is not x}
+        try:
+            with np.errstate(all="ignore"):
+                (start,) = interpret([roots[2]], drawn)
+
+            def values(h: float, start: Any = start, drawn: dict[Term, Any] = drawn) -> list[Any]:
+                moved = np.broadcast_to(start + h * np.maximum(1.0, np.abs(start)), x.type.shape)
+                with np.errstate(all="ignore"):
+                    found = interpret(roots[:2], {**drawn, x: np.asarray(moved, x.type.dtype)})
+                return [np.asarray(v, float) for v in found]
+
+            if not _continues(values, eps):
+                return False
+        except (RelgradError, TypeError, ValueError, ArithmeticError):
+            return False
+    return True
+
+
+def _continues(values: Callable[[float], list[Any]], eps: float) -> bool:
+    """Whether both branches are one number at the point, from which the other one moves away with a slope."""
+    a, b = values(0.0)
+    if not np.all(np.isfinite(a) & (np.abs(a - b) <= ROUNDINGS * eps * np.abs(a))):
+        return False
+    with np.errstate(all="ignore"):
+        slopes = [[np.abs(values(side * h)[1] - a) / h for h in (eps**0.375, eps**0.75)] for side in (1, -1)]
+        grows = [far > STEEPER * near + ROUNDINGS * eps**0.25 * np.abs(a) for near, far in slopes]
+    sides = [np.isfinite(near) & np.isfinite(far) for near, far in slopes]
+    return bool(np.all(sides[0] | sides[1])) and not any(
+        np.any(s & g) for s, g in zip(sides, grows, strict=True)
+    )
