@@ -95,10 +95,8 @@ def _point(condition: Term) -> tuple[Point, bool] | None:
         u, c, op = c, u, op.mirrored
     if is_constant(u) or u.type.dtype.kind != "f" or c.type.dtype.kind not in "fiu":
         return None
-    if not is_constant(c):
+    if not is_constant(c) or c.op.value.size != 1:
         return (Point(u, c), op is equal) if op is equal or op is not_equal else None
-    if c.op.value.size != 1:
-        return None
     value, known = float(c.op.value.item()), range_of(u)
     only = (op is greater and known.low == value) or (op is less and known.high == value)
     return (_solved(u, value), op is equal) if op is equal or op is not_equal or only else None
