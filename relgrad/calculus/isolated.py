@@ -24,6 +24,7 @@ from relgrad.op import Constant, constant, is_constant
 from relgrad.ops.arithmetic import absolute
 from relgrad.ops.comparison import equal, greater, less, not_equal
 from relgrad.ops.lengths import Norm
+from relgrad.ops.reduction import Sum
 from relgrad.ops.selection import where
 from relgrad.ops.structure import Expand, Squeeze
 from relgrad.term import Term, is_term, rebuild, substitute, subterms, term
@@ -107,8 +108,11 @@ def _solved(u: Term, value: float) -> Point:
     while not value:
         view = product_of(u)
         ((base, e),) = view.factors.items() if len(view.factors) == 1 else ((u, 0),)
+        squares = product_of(u.rands[0]) if type(u.op) is Sum else None
         if u.op is absolute or type(u.op) in (Norm, Expand, Squeeze):
             (u,) = u.rands
+        elif squares is not None and list(squares.factors.values()) == [2]:
+            (u,) = squares.factors
         elif e > 0 and view.coefficient and base is not u and is_term(base):
             u = base
         else:

@@ -293,6 +293,11 @@ class Over(_Walk):
             return self._branches(*t.rands)
         return (None if t.op.as_sum else self._one(t)) or self._function(t)
 
+    def _one(self, t: Term) -> Term | None:
+        """Return a product with one factor over the length; none that is divided by what vanishes with the length."""
+        below = [base for base, e in product_of(t).factors.items() if e < 0 and is_term(base)]
+        return None if any(self(base) is not None for base in below if base is not t) else super()._one(t)
+
     def _branches(self, condition: Term, *branches: Term) -> Term | None:
         """Return the same of each branch; one that is not taken near the length 0 is divided by it.
 
@@ -400,7 +405,7 @@ class Over(_Walk):
             return None
         x = argument(NONNEGATIVE) if self._is_length(u) else argument()
         body = body_of(t, u, x, LARGEST)
-        if body is None or _value(body, x, 0.0) != 0:
+        if body is None or _limit(body, x) != 0:
             return None
         better, series = expanded(divide.make_node(body, x), x)
         if series:
@@ -452,6 +457,12 @@ def _legs(t: Term) -> Iterator[Term]:
             yield from _legs(x)
         else:
             yield x
+
+
+def _limit(body: Term, x: Term) -> Any:
+    """Return the value of a function of one number at 0, that of its series where it is open; or None."""
+    found = _value(body, x, 0.0)
+    return _value(expanded(body, x)[0], x, 0.0) if found is not None and np.isnan(found) else found
 
 
 def _value(body: Term, x: Term, at: float) -> Any:
