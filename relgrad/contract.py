@@ -299,6 +299,8 @@ class Contract:
     """
     jumps: bool = False
     """Whether it is constant but for jumps, as ⌊x⌋ is."""
+    kinks: bool = False
+    """Whether it is in parts one of its operands, or the negative of one, as |x| is."""
     divisors: tuple[int, ...] = ()
     """The operands of which only a zero makes the result infinite, though others are finite: y of x/y."""
 

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from relgrad.bounds import range_of
+from relgrad.calculus.kinks import smoothed
 from relgrad.calculus.laurent import meaning_of
 from relgrad.calculus.series import Series, applied, argument, body_of, expanded
 from relgrad.logic.build import build_product
@@ -68,8 +69,13 @@ def in_series(
     allowed: Callable[[Term], bool] = lambda t: True,
     note: Callable[[Term, Exception], None] = lambda t, error: None,
     opaque: Collection[Any] = frozenset(),
+    kinks: bool = False,
+    singular: bool = True,
 ) -> tuple[list[Term], list[Expanded]]:
     """Return the roots with a series wherever a function of one term cancels near a point, and what became of what.
+
+    Where their derivatives are asked for, `kinks` that cancel are places as well; or these alone, and not what is
+    `singular`.
 
     A place that is not `allowed`, or at which an op raises, is left as it is; `note` is told of the exception. `opaque`
     ops are no part of a function, nor are those that must not be computed while a program is made.
@@ -78,7 +84,7 @@ def in_series(
     nodes = list(subterms(*roots))
     base = _bases(nodes, opaque)
     exposed = _exposed(nodes, base, roots)
-    products, sums = _products(nodes, base), _sums(nodes, base)
+    products, sums = _products(nodes, base), _sums(nodes, base, kinks)
     if not exposed and not products and not sums:
         return list(given), []
     new: dict[Term, Term] = {}
@@ -93,12 +99,15 @@ def in_series(
             body = body_of(t, u, x, LARGEST)
             if body is None:
                 return None
-            better, series = expanded(body, x)
-            of = new.get(u, u)
-            if not series and (even := _of_size(body, x)) is not None:
+            better, series, of = body, (), new.get(u, u)
+            if singular:
+                better, series = expanded(body, x)
+            if kinks and not series:
+                better, series = smoothed(body, x)
+            if singular and not series and (even := _of_size(body, x)) is not None:
                 x, of = argument(NONNEGATIVE), absolute.make_node(of)
                 better, series = expanded(even, x)
-            elif not series and (inverted := _inverted(body, x)) is not None:
+            elif singular and not series and (inverted := _inverted(body, x)) is not None:
                 x, of = argument(), reciprocal.make_node(of)
                 better, series = expanded(inverted, x)
             if not series:
@@ -119,7 +128,7 @@ def in_series(
             after = _regrouped(products[t], base, new, function)
             after = after if after is None or after.type == t.type else None
         if after is None and t in sums:
-            after = _gathered(sums[t], base, new, function)
+            after = _gathered(sums[t], base, new, function, kinks)
             after = after if after is None or after.type == t.type else None
         if after is None:
             rands = [new.get(rand, rand) for rand in t.rands]
@@ -319,10 +328,11 @@ def _has_pole(op: Any) -> bool:
             return False
 
 
-def _sums(nodes: Sequence[Term], base: dict[Term, Term]) -> dict[Term, list[_Summand]]:
+def _sums(nodes: Sequence[Term], base: dict[Term, Term], kinks: bool) -> dict[Term, list[_Summand]]:
     """Return the largest sums in which several summands differ by functions of one term: their summands.
 
-    In w·x·f(x) - w·g(x), as it flows back to x from w·h(x), the terms x·f(x) and g(x) may cancel.
+    In w·x·f(x) - w·g(x), as it flows back to x from w·h(x), the terms x·f(x) and g(x) may cancel; kinks also with
+    nothing beside them, as in max(x, 0) - x·y + log(1 + e^−|x|).
     """
     inner: set[Term] = set()
     found: dict[Term, list[_Summand]] = {}
@@ -332,7 +342,7 @@ def _sums(nodes: Sequence[Term], base: dict[Term, Term]) -> dict[Term, list[_Sum
         inner |= _opened(t, base, _is_part_of_sum)
         added = list(islice(_added(t, base), WIDEST + 1))
         summands = [_Summand(node, sign, _factors(node, base)) for node, sign in added]
-        if len(summands) <= WIDEST and _alike(summands, base):
+        if len(summands) <= WIDEST and _alike(summands, base, kinks):
             found[t] = summands
     return found
 
@@ -371,7 +381,7 @@ def _is_sum(t: Term | None) -> bool:
 
 
 def _alike(
-    summands: Sequence[_Summand], base: dict[Term, Term]
+    summands: Sequence[_Summand], base: dict[Term, Term], kinks: bool = False
 ) -> list[tuple[Term, _Factors, list[_Summand]]]:
     """Return the terms, and the factors beside their functions, that several summands have in common."""
     groups: dict[Any, list[_Summand]] = {}
@@ -388,7 +398,7 @@ def _alike(
     return [
         (key[0], [(f, e) for f, e in beside[key].items() if e], found)
         for key, found in groups.items()
-        if beside[key] and len(found) > 1
+        if len(found) > 1 and (beside[key] or kinks)
     ]
 
 
@@ -397,11 +407,12 @@ def _gathered(
     base: dict[Term, Term],
     new: dict[Term, Term],
     function: Callable[[Term, Term], Term | None],
+    kinks: bool,
 ) -> Term | None:
     """Return a sum with the summands that differ by functions of one term together, where they need a series."""
     left = list(summands)
     parts: list[Term] = []
-    for u, rest, group in _alike(summands, base):
+    for u, rest, group in _alike(summands, base, kinks):
         if not all(s in left for s in group):
             continue
         own = [[(f, e) for f, e in s.factors if base.get(f) is u or _is_number(f)] for s in group]

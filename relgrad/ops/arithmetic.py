@@ -273,6 +273,7 @@ absolute = elementwise(
     rounds=False,
     under=_under_norm,
     word="size",
+    kinks=True,
 )
 fabs = elementwise(
     np.fabs,
@@ -284,6 +285,7 @@ fabs = elementwise(
     out_of_range="stays",
     rounds=False,
     under=_under_norm,
+    kinks=True,
 )
 
 
@@ -321,6 +323,7 @@ copysign = elementwise(
     ball=lambda x, y: abs(x) * (1 if y >= 0 else y.sgn()),
     finite=True,
     jumps=True,
+    kinks=True,
 )
 
 

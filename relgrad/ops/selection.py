@@ -90,6 +90,7 @@ maximum = elementwise(
     out_of_range="stays",
     rounds=False,
     under=picking(np.greater),
+    kinks=True,
 )
 minimum = elementwise(
     np.minimum,
@@ -105,6 +106,7 @@ minimum = elementwise(
     out_of_range="stays",
     rounds=False,
     under=picking(np.less),
+    kinks=True,
 )
 
 
@@ -122,6 +124,7 @@ fmax = elementwise(
     finite=True,
     rounds=False,
     under=picking(lambda x, y: _or_nan(x > y, y)),
+    kinks=True,
 )
 fmin = elementwise(
     np.fmin,
@@ -133,6 +136,7 @@ fmin = elementwise(
     finite=True,
     rounds=False,
     under=picking(lambda x, y: _or_nan(x < y, y)),
+    kinks=True,
 )
 heaviside = elementwise(
     np.heaviside,

@@ -333,7 +333,7 @@ class _Run:
                 return None
             if type(t.op) is Slope:
                 return self._slope(t, moves)
-            return (self._with_series(t) if SERIES in moves else None) or self._expand(t)
+            return self._with_series(t, moves) or self._expand(t)
         if RELATE in moves and self._may_look():
             for theory in (PRODUCT, SUM):
                 if theories_of(t.op) & theory & ~within and self._is_wide(t, theory):
@@ -442,12 +442,12 @@ class _Run:
         """Return another run, whose steps are none of this one."""
         return _Run(self.library, self.fuel, 0, 0, self.conventions, self.left, self.patience)
 
-    def _in_series(self, roots: Sequence[Term]) -> list[Term]:
-        """Return the roots with series for functions of one term that cancel near a point."""
+    def _in_series(self, roots: Sequence[Term], kinks: bool = False, singular: bool = True) -> list[Term]:
+        """Return the roots with series for functions of one term that cancel near a point, and kinks if asked for."""
         if self.fuel < 0 or self.patience.ended:
             return list(roots)
         may = lambda t: self._may("series", t) and not self.pullbacks.may_tell(t)
-        new, found = in_series(roots, may)
+        new, found = in_series(roots, may, kinks=kinks, singular=singular)
         for before, after, series in found:
             self.fuel -= 1
             why = "; ".join(str(op) for op in series)
@@ -473,15 +473,17 @@ class _Run:
         op = t.op
         explicit = op.explicit(self.conventions)
         (body,) = self.saturate([explicit], moves)
+        if not moves.isdisjoint({SERIES, LIMITS}):
+            (body,) = self._in_series([body], kinks=True, singular=SERIES in moves)
         scalar = all(node.op.elementwise for node in subterms(body) if node.rands)
         return applied(body if scalar else explicit, op.argument, t.rands[0])
 
-    def _with_series(self, t: Term) -> Term | None:
+    def _with_series(self, t: Term, moves: frozenset[Move]) -> Term | None:
         """Return an implicit derivative of series for what cancels in the values that it differentiates, or None."""
         values = t.op.parts(t)[0]
-        if not any(v.rands for v in values):
+        if moves.isdisjoint({SERIES, LIMITS}) or not any(v.rands for v in values):
             return None
-        new = self._in_series(values)
+        new = self._in_series(values, kinks=True, singular=SERIES in moves)
         return (
             None
             if all(a is b for a, b in zip(new, values, strict=True))

@@ -1,0 +1,133 @@
+"""Kinks that cancel: functions written with |x|, max, min, sign and branches that are smooth where these are not.
+
+    max(x, 0) + log(1 + e^−|x|)  =  log(1 + eˣ),  on both sides of 0
+
+Next to a point, |x| is x or −x, max(x, 0) is x or 0, and a branch is the one that is taken. If both sides are one
+function, it has a series at the point, which is that of the whole; there the rules for kinks would take the mean of
+slopes, or 0, part by part: of softplus the curvature at 0 would be 0 instead of 1/4.
+
+Source: Griewank & Walther (2008), *Evaluating Derivatives*, 2nd ed., section 14.2, for derivatives at kinks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from relgrad.calculus.fit import fitted
+from relgrad.calculus.series import Series, zeros_of
+from relgrad.errors import RelgradError
+from relgrad.interpret import interpret
+from relgrad.op import constant
+from relgrad.ops.arithmetic import negative, subtract
+from relgrad.ops.selection import where
+from relgrad.term import Term, rebuild, subterms
+
+BESIDE = 2.0**-20, 2.0**-23
+"""What holds at both distances holds all the way to the point, up to a series' radius as that is found."""
+APART = np.multiply.outer((-1.0, 1.0), (0.5, 0.31, 0.13, 0.047, 2.0**-8, 2.0**-12)).ravel()
+"""Both sides are one function if they agree so far from the point."""
+ALIKE = 2.0**-40
+"""The largest difference, relative to the largest number on the way."""
+
+
+@lru_cache(maxsize=1024)
+def smoothed(body: Term, x: Term) -> tuple[Term, tuple[Series, ...]]:
+    """Return a function with a series at each point where kinks cancel, and these series.
+
+    max(x, 0) + log1p(exp(-abs(x))) ⟶ series{0.6931 + 0.5·t + 0.125·t^2 - …, t = x - 0}
+    """
+    kinked = [t for t in subterms(body) if _may_have_kink(t)]
+    found: list[Series] = []
+    better = body
+    for point in dict.fromkeys(_points(kinked, x)) if kinked else ():
+        sides = [_beside(body, x, point, side) for side in (1.0, -1.0)]
+        right, left = sides
+        if right is None or left is None or not _are_one(right, left, x, point):
+            continue
+        terms = fitted(right, x, point, 0)
+        if terms is not None:
+            found.append(Series(better, x, point, terms))
+            better = found[-1].make_node(x)
+    return better, tuple(found)
+
+
+def _may_have_kink(t: Term) -> bool:
+    return bool(t.rands) and (t.op is where or t.op.jumps or t.op.kinks)
+
+
+def _points(kinked: list[Term], x: Term) -> Iterator[float]:
+    """Yield where what a kink depends on is zero: x of |x|, x − 1 of max(x, 1) and of x > 1."""
+    known = x.op.range
+    for t in kinked:
+        read = list(t.rands) if t.op is not where else [r for c in subterms(t.rands[0]) for r in c.rands]
+        both = [
+            subtract.make_node(a, b) for a in read for b in read if a is not b and _is_real(a) and _is_real(b)
+        ]
+        for y in [*read, *both]:
+            zeros = [0.0] if x in subterms(y) and _value([y], x, 0.0) == [0.0] else []
+            for node in subterms(y):
+                zeros += zeros_of(node, x)
+            yield from [p for p in zeros if known.low < p < known.high]
+
+
+def _is_real(t: Term) -> bool:
+    return t.type.dtype.kind == "f"
+
+
+def _value(roots: list[Term], x: Term, at: Any) -> list[Any] | None:
+    try:
+        with np.errstate(all="ignore"):
+            return interpret(roots, {x: np.asarray(at, np.float64)}, typed=False)
+    except (RelgradError, TypeError, ValueError, ArithmeticError):
+        return None
+
+
+@lru_cache(maxsize=1024)
+def _beside(body: Term, x: Term, point: float, side: float) -> Term | None:
+    """Return what a function is on one side of a point, next to it; None where it has kinks that are none of operands.
+
+    abs(x) ⟶ x right of 0, -x left of it;    where(x < 1, x, 1) ⟶ x left of 1
+    """
+    nodes = list(subterms(body))
+    near = [point + side * h * max(1.0, abs(point)) for h in BESIDE]
+    values = _value(nodes, x, near)
+    if values is None:
+        return None
+    at = {t: np.broadcast_to(v, (len(near),)) for t, v in zip(nodes, values, strict=True)}
+
+    def change(old: Term, rands: tuple[Any, ...]) -> Any:
+        here = at[old]
+        if old.rands and old.type.dtype.kind == "b":
+            return constant(here[0]) if np.all(here == here[0]) else old
+        if old.op is where:
+            taken = at[old.rands[0]]
+            return rands[1 if taken[0] else 2] if np.all(taken == taken[0]) else old
+        if _may_have_kink(old):
+            for rand, new in zip(old.rands, rands, strict=True):
+                if _is_real(rand) and np.array_equal(here, at[rand]):
+                    return new
+                if _is_real(rand) and np.array_equal(here, -at[rand]):
+                    return negative.make_node(new)
+            if old.op.jumps and np.all(here == here[0]):
+                return constant(here[0], old.type.dtype)
+        return old if all(a is b for a, b in zip(rands, old.rands, strict=True)) else old.op.make_node(*rands)
+
+    (found,) = rebuild([body], change)
+    return None if any(_may_have_kink(t) and x in subterms(t) for t in subterms(found)) else found
+
+
+def _are_one(right: Term, left: Term, x: Term, point: float) -> bool:
+    """Whether two functions agree on both sides of a point, up to rounding."""
+    nodes = [*subterms(right), *subterms(left)]
+    values = _value([right, left, *nodes], x, point + APART * max(1.0, abs(point)))
+    if values is None:
+        return False
+    a, b, *others = [np.broadcast_to(v, APART.shape) for v in values]
+    with np.errstate(all="ignore"):
+        size = np.max([np.abs(v) for v in others if v.dtype.kind == "f"], axis=0)
+        known = np.isfinite(a) & np.isfinite(b) & np.isfinite(size)
+        return bool(known.sum() >= 8 and np.all(np.abs(a - b)[known] <= ALIKE * size[known]))
