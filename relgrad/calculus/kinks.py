@@ -17,28 +17,36 @@ from typing import Any
 
 import numpy as np
 
+from relgrad.bounds import range_of
 from relgrad.calculus.fit import fitted
-from relgrad.calculus.series import Series, zeros_of
+from relgrad.calculus.series import Series, applied, argument, body_of, zeros_of
 from relgrad.errors import RelgradError
 from relgrad.interpret import interpret
-from relgrad.op import constant
+from relgrad.logic.build import fitted as in_place
+from relgrad.op import constant, is_constant
 from relgrad.ops.arithmetic import negative, subtract
 from relgrad.ops.selection import where
 from relgrad.term import Term, rebuild, subterms
 
-BESIDE = 2.0**-20, 2.0**-23
-"""What holds at both distances holds all the way to the point, up to a series' radius as that is found."""
+BESIDE = 2.0 ** -np.array([20.0, 23.0, 30.0, 40.0, 48.0])
+TINY = 2.0 ** -np.array([100.0, 400.0, 900.0])
+"""What holds at all these distances, those of 0 also tiny, holds next to the point."""
 APART = np.multiply.outer((-1.0, 1.0), (0.5, 0.31, 0.13, 0.047, 2.0**-8, 2.0**-12)).ravel()
 """Both sides are one function if they agree so far from the point."""
+LARGEST = 60
+"""Choices of more ops are left as they are written."""
 ALIKE = 2.0**-40
 """The largest difference, relative to the largest number on the way."""
 
 
 @lru_cache(maxsize=1024)
-def smoothed(body: Term, x: Term) -> tuple[Term, tuple[Series, ...]]:
+def smoothed(body: Term, x: Term, derived: bool = False) -> tuple[Term, tuple[Series, ...]]:
     """Return a function with a series at each point where kinks cancel, and these series.
 
     max(x, 0) + log1p(exp(-abs(x))) ⟶ series{0.6931 + 0.5·t + 0.125·t^2 - …, t = x - 0}
+
+    At the point itself the function has the value of both sides, unless it is a derivative, of which rules for kinks
+    make something else.
     """
     kinked = [t for t in subterms(body) if _may_have_kink(t)]
     found: list[Series] = []
@@ -48,11 +56,55 @@ def smoothed(body: Term, x: Term) -> tuple[Term, tuple[Series, ...]]:
         right, left = sides
         if right is None or left is None or not _are_one(right, left, x, point):
             continue
-        terms = fitted(right, x, point, 0)
+        terms = fitted(right, x, point, 0) if derived or _meet(body, right, x, point) else None
         if terms is not None:
             found.append(Series(better, x, point, terms))
             better = found[-1].make_node(x)
     return better, tuple(found)
+
+
+def one_function(t: Term) -> Term | None:
+    """Return a choice between two sides of one point that has one function on both, or None.
+
+    where(z >= 0, expit(abs(z)), expit(-abs(z))) ⟶ expit(z)
+    """
+    if t.op is not where or not t.ground or len(t.rands[0].rands) != 2:
+        return None
+    u = t.rands[0].rands[is_constant(t.rands[0].rands[0])]
+    if u.type != t.type or is_constant(u) or not _is_function_of(t, u):
+        return None
+    x = argument(range_of(u))
+    body = body_of(t, u, x, LARGEST)
+    if body is None:
+        return None
+    points = set(_points([n for n in subterms(body) if _may_have_kink(n)], x))
+    if len(points) != 1:
+        return None
+    (point,) = points
+    right, left = (_beside(body, x, point, side) for side in (1.0, -1.0))
+    if right is None or right is not left or not _meet(body, right, x, point):
+        return None
+    return in_place(applied(right, x, u), t)
+
+
+def _is_function_of(t: Term, u: Term) -> bool:
+    """Whether a term is a function of another and of numbers, entry by entry."""
+    stack, seen = [t], {u}
+    while stack:
+        node = stack.pop()
+        if node in seen or (is_constant(node) and not node.type.ndim):
+            continue
+        if not (node.op.elementwise and node.rands) or len(seen) > LARGEST:
+            return False
+        seen.add(node)
+        stack += node.rands
+    return True
+
+
+def _meet(body: Term, right: Term, x: Term, point: float) -> bool:
+    """Whether a function has at the point the value that it has next to it."""
+    there = _value([body, right], x, point)
+    return there is not None and bool(abs(there[0] - there[1]) <= ALIKE * abs(there[1]))
 
 
 def _may_have_kink(t: Term) -> bool:
@@ -93,7 +145,8 @@ def _beside(body: Term, x: Term, point: float, side: float) -> Term | None:
     abs(x) ⟶ x right of 0, -x left of it;    where(x < 1, x, 1) ⟶ x left of 1
     """
     nodes = list(subterms(body))
-    near = [point + side * h * max(1.0, abs(point)) for h in BESIDE]
+    near = point + side * BESIDE * max(1.0, abs(point))
+    near = near if point else np.concatenate([near, side * TINY])
     values = _value(nodes, x, near)
     if values is None:
         return None

@@ -71,11 +71,12 @@ def in_series(
     opaque: Collection[Any] = frozenset(),
     kinks: bool = False,
     singular: bool = True,
+    derived: bool = False,
 ) -> tuple[list[Term], list[Expanded]]:
     """Return the roots with a series wherever a function of one term cancels near a point, and what became of what.
 
     Where their derivatives are asked for, `kinks` that cancel are places as well; or these alone, and not what is
-    `singular`.
+    `singular`. At kinks, roots that are `derived` have the values that rules give them.
 
     A place that is not `allowed`, or at which an op raises, is left as it is; `note` is told of the exception. `opaque`
     ops are no part of a function, nor are those that must not be computed while a program is made.
@@ -103,7 +104,7 @@ def in_series(
             if singular:
                 better, series = expanded(body, x)
             if kinks and not series:
-                better, series = smoothed(body, x)
+                better, series = smoothed(body, x, derived)
             if singular and not series and (even := _of_size(body, x)) is not None:
                 x, of = argument(NONNEGATIVE), absolute.make_node(of)
                 better, series = expanded(even, x)

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from relgrad.calculus.increment import difference_quotient, incremented, ratio_less_one
+from relgrad.calculus.kinks import one_function
 from relgrad.calculus.lengths import length_taken_out, turned_by_little, turns
 from relgrad.calculus.remainder import remaindered
 from relgrad.leaf import Input
@@ -47,6 +48,7 @@ from relgrad.logscale.quotients import drawn_product
 from relgrad.op import as_term, constant, is_constant
 from relgrad.ops.arithmetic import add, divide
 from relgrad.ops.exponential import log
+from relgrad.ops.selection import where
 from relgrad.relation import Library, Relation
 from relgrad.term import Term, is_term, substitute, subterms, term
 from relgrad.trace.tracer import Tracer
@@ -131,6 +133,8 @@ def relations(t: Term, v: Any, m: Any, library: Library, note: Note, within: int
     readings = theories & ~within
     yield from laws(t, v, m, BEFORE, readings, theories, note)
     yield from lengths(t, v, m, readings, note)
+    if t.op is where:
+        yield ONE_FUNCTION.goal(t, v, m, note)
     yield from rows(t, v, m, library, note, readings)
     if t.op.elementwise and len(t.rands) == 1:
         yield from _logarithm(t, v, m, library, note)
@@ -325,6 +329,7 @@ BEFORE = (
 )
 """What is done before a row is looked for, and what after."""
 _OUT = "what vanishes with a length takes it out of a direction"
+ONE_FUNCTION = Law("one_function", one_function, "both sides of a point have one function")
 OUT_OF_DIRECTION = Law("take_out_length", length_taken_out, _OUT, PRODUCT)
 OUT_OF_SLOPE = Law("take_out_length_of_slope", turned_by_little, _OUT)
 SIMPLIFICATIONS = (*AFTER, *BEFORE)

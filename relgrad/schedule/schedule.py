@@ -442,12 +442,14 @@ class _Run:
         """Return another run, whose steps are none of this one."""
         return _Run(self.library, self.fuel, 0, 0, self.conventions, self.left, self.patience)
 
-    def _in_series(self, roots: Sequence[Term], kinks: bool = False, singular: bool = True) -> list[Term]:
-        """Return the roots with series for functions of one term that cancel near a point, and kinks if asked for."""
+    def _in_series(
+        self, roots: Sequence[Term], *, kinks: bool = False, singular: bool = True, derived: bool = False
+    ) -> list[Term]:
+        """Return the roots with series for functions of one term that cancel near a point, and for kinks that do."""
         if self.fuel < 0 or self.patience.ended:
             return list(roots)
         may = lambda t: self._may("series", t) and not self.pullbacks.may_tell(t)
-        new, found = in_series(roots, may, kinks=kinks, singular=singular)
+        new, found = in_series(roots, may, kinks=kinks, singular=singular, derived=derived)
         for before, after, series in found:
             self.fuel -= 1
             why = "; ".join(str(op) for op in series)
@@ -474,7 +476,7 @@ class _Run:
         explicit = op.explicit(self.conventions)
         (body,) = self.saturate([explicit], moves)
         if not moves.isdisjoint({SERIES, LIMITS}):
-            (body,) = self._in_series([body], kinks=True, singular=SERIES in moves)
+            (body,) = self._in_series([body], kinks=True, singular=SERIES in moves, derived=True)
         scalar = all(node.op.elementwise for node in subterms(body) if node.rands)
         return applied(body if scalar else explicit, op.argument, t.rands[0])
 

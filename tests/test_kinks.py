@@ -1,0 +1,145 @@
+"""Kinks that cancel: functions written with |x|, max, min, sign and branches that are smooth where these are not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relgrad as rg
+from relgrad.calculus.kinks import one_function, smoothed
+from relgrad.calculus.series import argument
+from relgrad.op import as_term
+from relgrad.trace.tracer import Tracer
+
+LOG2 = np.log(2.0)
+SMOOTH: dict[str, tuple[Callable[[Any], Any], float, tuple[float, ...]]] = {
+    "softplus": (lambda x: np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x))), 0.0, (LOG2, 0.5, 0.25, 0.0)),
+    "cross-entropy": (
+        lambda x: np.maximum(x, 0) - 0.3 * x + np.log1p(np.exp(-np.abs(x))),
+        0.0,
+        (LOG2, 0.2, 0.25),
+    ),
+    "sigmoid": (
+        lambda x: np.where(x >= 0, 1.0, np.exp(-np.abs(x))) / (1 + np.exp(-np.abs(x))),
+        0.0,
+        (0.5, 0.25, 0.0, -0.125),
+    ),
+    "two sigmoids": (
+        lambda x: np.where(
+            x >= 0, 1 / (1 + np.exp(-np.abs(x))), np.exp(-np.abs(x)) / (1 + np.exp(-np.abs(x)))
+        ),
+        0.0,
+        (0.5, 0.25, 0.0),
+    ),
+    "log cosh": (lambda x: np.abs(x) + np.log1p(np.exp(-2 * np.abs(x))) - LOG2, 0.0, (0.0, 0.0, 1.0)),
+    "arcsinh": (lambda x: np.sign(x) * np.log(np.abs(x) + np.sqrt(x * x + 1)), 0.0, (0.0, 1.0, 0.0)),
+    "tanh": (
+        lambda x: np.sign(x) * (1 - np.exp(-2 * np.abs(x))) / (1 + np.exp(-2 * np.abs(x))),
+        0.0,
+        (0.0, 1.0, 0.0),
+    ),
+    "square of a maximum": (lambda x: np.maximum(x, -x) ** 2, 0.0, (0.0, 0.0, 2.0, 0.0)),
+    "squares of two parts": (
+        lambda x: np.maximum(x, 0) ** 2 + np.maximum(-x, 0) ** 2,
+        0.0,
+        (0.0, 0.0, 2.0),
+    ),
+    "product of the larger and the smaller": (
+        lambda x: np.maximum(x, 2 * x) * np.minimum(x, 2 * x),
+        0.0,
+        (0.0, 0.0, 4.0),
+    ),
+    "signed branches": (lambda x: np.where(x > 0, x**2, -(x**2)) * np.sign(x), 0.0, (0.0, 0.0, 2.0)),
+    "copied sign": (lambda x: np.copysign(np.tanh(np.abs(x)), x), 0.0, (0.0, 1.0, 0.0)),
+    "logaddexp by hand": (
+        lambda x: np.maximum(x, 1.0) + np.log1p(np.exp(-np.abs(x - 1.0))),
+        1.0,
+        (1 + LOG2, 0.5, 0.25),
+    ),
+}
+
+
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+@pytest.mark.parametrize("name", SMOOTH)
+def test_derivatives_where_kinks_cancel(name: str, strategy: str) -> None:
+    fun, at, expected = SMOOTH[name]
+    found, current = [], rg.stabilize(fun, strategy=strategy)
+    for order in range(len(expected)):
+        found.append(current(at))
+        current = rg.grad(fun if not order else current, strategy=strategy)
+    np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-15)
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_far_from_kinks_nothing_changes(name: str) -> None:
+    fun, at, _ = SMOOTH[name]
+    for x in (at + 0.7, at - 3.0, at + 700.0, at - 700.0):
+        step = 1e-6 * max(1.0, abs(x))
+        with np.errstate(over="ignore", invalid="ignore"):
+            slope = (fun(x + step) - fun(x - step)) / (2 * step)
+        if np.isfinite(slope):
+            np.testing.assert_allclose(rg.grad(fun)(x), slope, rtol=1e-5, atol=1e-8)
+
+
+def test_logistic_regression_from_zero_weights() -> None:
+    """The Hessian of the cross-entropy at w = 0 is XᵀX/4, however the loss keeps from overflowing."""
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(20, 3)), (rng.random(20) < 0.5).astype(float)
+
+    def loss(w: Any) -> Any:
+        z = x @ w
+        return np.sum(np.maximum(z, 0) - z * y + np.log1p(np.exp(-np.abs(z))))
+
+    np.testing.assert_allclose(rg.hessian(loss)(np.zeros(3)), x.T @ x / 4, rtol=1e-13)
+    np.testing.assert_allclose(rg.grad(loss)(np.zeros(3)), x.T @ (0.5 - y), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("fun", "slope"),
+    [
+        (lambda x: np.maximum(x, 0.0), 0.5),
+        (np.abs, 0.0),
+        (lambda x: np.where(x > 0, x, 2 * x), 2.0),
+        (lambda x: np.maximum(x, 0) + 0.1 * np.minimum(x, 0), 0.55),
+        (lambda x: np.clip(x, 0.0, 1.0), 0.5),
+        (lambda x: np.abs(x) + x, 1.0),
+        (lambda x: np.maximum(np.sin(x), 0), 0.5),
+    ],
+)
+def test_kinks_that_stay_are_as_conventions_say(fun: Callable[[Any], Any], slope: float) -> None:
+    assert rg.grad(fun)(0.0) == slope
+
+
+def test_huber_has_its_kinks_in_the_curvature() -> None:
+    huber = lambda x: np.where(np.abs(x) <= 1, x * x / 2, np.abs(x) - 0.5)
+    second = rg.grad(rg.grad(huber))
+    assert [float(second(x)) for x in (-2.0, 0.0, 0.5, 1.5)] == [0.0, 1.0, 1.0, 0.0]
+
+
+def test_series_stand_where_both_sides_are_one_function() -> None:
+    x = argument()
+    at = Tracer(x)
+    smooth = as_term(np.maximum(at, 0.0) + np.log1p(np.exp(-np.abs(at))))
+    assert [series.point for series in smoothed(smooth, x)[1]] == [0.0]
+    two = as_term(np.abs(at - 1) ** 3 * np.sign(at - 1) + np.maximum(at, -at) ** 2)
+    assert sorted(series.point for series in smoothed(two, x)[1]) == [0.0, 1.0]
+    for kinked in (np.abs(at), np.maximum(at, 0.0) * at, np.abs(at) ** 3, np.exp(-np.abs(at)), np.sin(at)):
+        assert smoothed(as_term(kinked), x)[1] == ()
+
+
+def test_one_function_on_both_sides() -> None:
+    x = Tracer(argument())
+    from relgrad.kernels import expit
+
+    both = np.where(x >= 0, expit(np.abs(x)), expit(-np.abs(x)))
+    assert one_function(as_term(both)) is as_term(expit(x))
+    for other in (
+        np.where(x >= 0, expit(np.abs(x)), expit(x + 0.1)),
+        np.where(x > 0, x, np.where(x == 0, 5.0, x)),
+        np.where(x > 0, np.abs(x - 1), x - 1),
+        np.where(x > 0, np.sin(x), 0.0),
+    ):
+        assert one_function(as_term(other)) is None
