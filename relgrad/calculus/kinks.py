@@ -56,7 +56,10 @@ def smoothed(body: Term, x: Term, derived: bool = False) -> tuple[Term, tuple[Se
         right, left = sides
         if right is None or left is None or not _are_one(right, left, x, point):
             continue
-        terms = fitted(right, x, point, 0) if derived or _meet(body, right, x, point) else None
+        meet = _meet(body, right, x, point)
+        if meet and right is left:  # no kink
+            continue
+        terms = fitted(right, x, point, 0) if derived or meet else None
         if terms is not None:
             found.append(Series(better, x, point, terms))
             better = found[-1].make_node(x)
