@@ -11,6 +11,7 @@ Source: Griewank & Walther (2008), *Evaluating Derivatives*, 2nd ed., section 14
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
@@ -18,8 +19,9 @@ from typing import Any
 import numpy as np
 
 from relgrad.bounds import range_of
-from relgrad.calculus.fit import fitted
-from relgrad.calculus.series import Series, applied, argument, body_of, zeros_of
+from relgrad.calculus.fit import Terms, fitted
+from relgrad.calculus.series import Series, applied, argument, body_of, slope, zeros_of
+from relgrad.conventions import DEFAULT as CONVENTIONS
 from relgrad.errors import RelgradError
 from relgrad.interpret import interpret
 from relgrad.logic.build import fitted as in_place
@@ -29,7 +31,7 @@ from relgrad.ops.selection import where
 from relgrad.term import Term, rebuild, subterms
 
 BESIDE = 2.0 ** -np.array([20.0, 23.0, 30.0, 40.0, 48.0])
-TINY = 2.0 ** -np.array([100.0, 400.0, 900.0])
+TINY = 2.0 ** -np.array([80.0, 120.0, 160.0])
 """What holds at all these distances, those of 0 also tiny, holds next to the point."""
 APART = np.multiply.outer((-1.0, 1.0), (0.5, 0.31, 0.13, 0.047, 2.0**-8, 2.0**-12)).ravel()
 """Both sides are one function if they agree so far from the point."""
@@ -52,18 +54,67 @@ def smoothed(body: Term, x: Term, derived: bool = False) -> tuple[Term, tuple[Se
     found: list[Series] = []
     better = body
     for point in dict.fromkeys(_points(kinked, x)) if kinked else ():
-        sides = [_beside(body, x, point, side) for side in (1.0, -1.0)]
-        right, left = sides
-        if right is None or left is None or not _are_one(right, left, x, point):
+        right, left = (_beside(body, x, point, side) for side in (1.0, -1.0))
+        if right is None or left is None or not (derived or _meet(body, right, x, point)):
+            continue  # a jump
+        if not _turns(kinked, x, point) or not _misses(body, x, point, derived):
             continue
-        meet = _meet(body, right, x, point)
-        if meet and right is left:  # no kink
-            continue
-        terms = fitted(right, x, point, 0) if derived or meet else None
+        terms = fitted(right, x, point, 0) if _are_one(right, left, x, point) else None
         if terms is not None:
-            found.append(Series(better, x, point, terms))
-            better = found[-1].make_node(x)
+            terms = terms._replace(radius=_reach(body, right, x, point, terms.radius))
+        else:
+            terms = Terms(np.finfo(float).smallest_subnormal, 0, 1, (_between(right, left, x, point),))
+        found.append(Series(better, x, point, terms))
+        better = found[-1].make_node(x)
     return better, tuple(found)
+
+
+def _turns(kinked: list[Term], x: Term, point: float) -> bool:
+    """Whether something with kinks is another of its operands on either side of a point, or several of them at it."""
+    nodes = [n for t in kinked for n in (t, *t.rands)]
+    side = BESIDE[-1] * max(1.0, abs(point))
+    values = _value(nodes, x, [point, point - side, point + side])
+    at = dict(zip(nodes, values or (), strict=False))
+    for t in kinked if values is not None else ():
+        asked = [t.rands[0]] if t.op is where else [t] if t.op.jumps else []
+        if any(np.ptp(np.broadcast_to(at[n], 3).astype(float)) for n in asked):
+            return True
+        operands = [np.broadcast_to(at[n], 3) for n in t.rands] if t.op.kinks else []
+        if np.sum([at[t] == sign * y for y in operands for sign in (1, -1)], axis=0).max(initial=0) > 1:
+            return True
+    return False
+
+
+def _misses(body: Term, x: Term, point: float, derived: bool) -> bool:
+    """Whether a derivative up to the second exists at a point, since both sides have it, and rules give another."""
+    orders = [body]
+    for _ in range(2):
+        orders.append(slope(orders[-1], x, CONVENTIONS))
+    for t in orders if derived else orders[1:]:
+        right, left = (_beside(t, x, point, side) for side in (1.0, -1.0))
+        if right is None or left is None or not _meet(left, right, x, point):
+            return False
+        if not _meet(t, right, x, point):
+            return True
+    return False
+
+
+def _reach(body: Term, right: Term, x: Term, point: float, radius: float) -> float:
+    """Return how far from a point a function is what it is next to it, at most so far: there may be other kinks."""
+    steps = radius * np.concatenate([np.linspace(0.0, 1.0, 257)[1:], 2.0 ** -np.arange(9.0, 60.0)])
+    found = _value([body, right], x, point + np.multiply.outer((1.0, -1.0), steps))
+    if found is None:
+        return 0.0
+    a, b = (np.broadcast_to(v, (2, len(steps))) for v in found)
+    with np.errstate(all="ignore"):
+        other = ~(np.abs(a - b) <= ALIKE * np.maximum(np.abs(a), np.abs(b))).all(0)
+    return float(steps[other].min() / 2) if other.any() else radius
+
+
+def _between(right: Term, left: Term, x: Term, point: float) -> float:
+    """Return the mean of the values of both sides at a point."""
+    there = _value([right, left], x, point)
+    return math.nan if there is None else float(there[0] + there[1]) / 2
 
 
 def one_function(t: Term) -> Term | None:

@@ -127,7 +127,7 @@ class Slope(Elementwise):
 
     def explicit(self, conventions: Conventions) -> Term:
         """Return the derivative, one layer after the other written out, as a body."""
-        return _slope(self.body, self.argument, conventions)
+        return slope(self.body, self.argument, conventions)
 
     def _compute(self, x: Any) -> Any:
         return values(self.explicit(DEFAULT), self.argument, x)
@@ -180,7 +180,7 @@ def body_of(t: Term, u: Term, x: Term, most: int) -> Term | None:
 
 
 @lru_cache(maxsize=1024)
-def _slope(body: Term, x: Term, conventions: Conventions) -> Term:
+def slope(body: Term, x: Term, conventions: Conventions) -> Term:
     """Return the explicit derivative of a body, written out once."""
     return derivative(body, x, conventions)
 
