@@ -124,10 +124,25 @@ def test_series_stand_where_both_sides_are_one_function() -> None:
     at = Tracer(x)
     smooth = as_term(np.maximum(at, 0.0) + np.log1p(np.exp(-np.abs(at))))
     assert [series.point for series in smoothed(smooth, x)[1]] == [0.0]
-    two = as_term(np.abs(at - 1) ** 3 * np.sign(at - 1) + np.maximum(at, -at) ** 2)
+    two = as_term(np.maximum(at - 1, 1 - at) ** 2 + np.maximum(at, -at) ** 2)
     assert sorted(series.point for series in smoothed(two, x)[1]) == [0.0, 1.0]
     for kinked in (np.abs(at), np.maximum(at, 0.0) * at, np.abs(at) ** 3, np.exp(-np.abs(at)), np.sin(at)):
         assert smoothed(as_term(kinked), x)[1] == ()
+
+
+def test_series_end_before_other_kinks() -> None:
+    x = argument()
+    at = Tracer(x)
+    parts = as_term(np.where(at > 0.1, 5.0, 0.0) + np.maximum(at, -at) ** 2)
+    (series,) = smoothed(parts, x)[1]
+    assert series.point == 0.0 and 0.01 < series.terms.radius < 0.1
+
+
+def test_a_derivative_that_both_sides_have_though_they_are_two_functions() -> None:
+    """d/dx copysign(e^|x| − 1, x) is 1 at 0 from either side; the second derivative jumps from −1 to 1."""
+    fun = lambda x: np.copysign(np.expm1(np.abs(x)), x)
+    assert rg.grad(fun)(0.0) == 1.0
+    assert [float(rg.grad(rg.grad(fun))(x)) for x in (-1.0, 1.0)] == pytest.approx([-np.e, np.e])
 
 
 def test_one_function_on_both_sides() -> None:
