@@ -42,11 +42,12 @@ ALIKE = 2.0**-40
 
 
 @lru_cache(maxsize=1024)
-def smoothed(body: Term, x: Term, derived: bool = False) -> tuple[Term, tuple[Series, ...]]:
+def smoothed(body: Term, x: Term, orders: int = 2, derived: bool = False) -> tuple[Term, tuple[Series, ...]]:
     """Return a function with a series at each point where kinks cancel, and these series.
 
     max(x, 0) + log1p(exp(-abs(x))) ⟶ series{0.6931 + 0.5·t + 0.125·t^2 - …, t = x - 0}
 
+    Only where rules miss one of the first derivatives, of so many `orders`: softplus itself is fine for its gradient.
     At the point itself the function has the value of both sides, unless it is a derivative, of which rules for kinks
     make something else.
     """
@@ -57,7 +58,7 @@ def smoothed(body: Term, x: Term, derived: bool = False) -> tuple[Term, tuple[Se
         right, left = (_beside(body, x, point, side) for side in (1.0, -1.0))
         if right is None or left is None or not (derived or _meet(body, right, x, point)):
             continue  # a jump
-        if not _turns(kinked, x, point) or not _misses(body, x, point, derived):
+        if not _turns(kinked, x, point) or not _misses(body, x, point, orders, derived):
             continue
         terms = fitted(right, x, point, 0) if _are_one(right, left, x, point) else None
         if terms is not None:
@@ -85,12 +86,12 @@ def _turns(kinked: list[Term], x: Term, point: float) -> bool:
     return False
 
 
-def _misses(body: Term, x: Term, point: float, derived: bool) -> bool:
-    """Whether a derivative up to the second exists at a point, since both sides have it, and rules give another."""
-    orders = [body]
-    for _ in range(2):
-        orders.append(slope(orders[-1], x, CONVENTIONS))
-    for t in orders if derived else orders[1:]:
+def _misses(body: Term, x: Term, point: float, orders: int, derived: bool) -> bool:
+    """Whether one of the first derivatives exists at a point, since both sides have it, and rules give another."""
+    derivatives = [body]
+    for _ in range(orders - derived):
+        derivatives.append(slope(derivatives[-1], x, CONVENTIONS))
+    for t in derivatives[not derived :]:
         right, left = (_beside(t, x, point, side) for side in (1.0, -1.0))
         if right is None or left is None or not _meet(left, right, x, point):
             return False

@@ -69,14 +69,14 @@ def in_series(
     allowed: Callable[[Term], bool] = lambda t: True,
     note: Callable[[Term, Exception], None] = lambda t, error: None,
     opaque: Collection[Any] = frozenset(),
-    kinks: bool = False,
+    kinks: int = 0,
     singular: bool = True,
     derived: bool = False,
 ) -> tuple[list[Term], list[Expanded]]:
     """Return the roots with a series wherever a function of one term cancels near a point, and what became of what.
 
-    Where their derivatives are asked for, `kinks` that cancel are places as well; or these alone, and not what is
-    `singular`. At kinks, roots that are `derived` have the values that rules give them.
+    Where derivatives up to an order are asked for, `kinks`, those that cancel are places as well; or these alone, and
+    not what is `singular`. At kinks, roots that are `derived` have the values that rules give them.
 
     A place that is not `allowed`, or at which an op raises, is left as it is; `note` is told of the exception. `opaque`
     ops are no part of a function, nor are those that must not be computed while a program is made.
@@ -85,7 +85,7 @@ def in_series(
     nodes = list(subterms(*roots))
     base = _bases(nodes, opaque)
     exposed = _exposed(nodes, base, roots)
-    products, sums = _products(nodes, base), _sums(nodes, base, kinks)
+    products, sums = _products(nodes, base), _sums(nodes, base, bool(kinks))
     if not exposed and not products and not sums:
         return list(given), []
     new: dict[Term, Term] = {}
@@ -104,7 +104,7 @@ def in_series(
             if singular:
                 better, series = expanded(body, x)
             if kinks and not series:
-                better, series = smoothed(body, x, derived)
+                better, series = smoothed(body, x, kinks, derived)
             if singular and not series and (even := _of_size(body, x)) is not None:
                 x, of = argument(NONNEGATIVE), absolute.make_node(of)
                 better, series = expanded(even, x)
@@ -129,7 +129,7 @@ def in_series(
             after = _regrouped(products[t], base, new, function)
             after = after if after is None or after.type == t.type else None
         if after is None and t in sums:
-            after = _gathered(sums[t], base, new, function, kinks)
+            after = _gathered(sums[t], base, new, function, bool(kinks))
             after = after if after is None or after.type == t.type else None
         if after is None:
             rands = [new.get(rand, rand) for rand in t.rands]

@@ -216,10 +216,13 @@ class _Run:
         self._own: list[tuple[str, BinaryGoal]] = []
         """The goals of one's own among the moves of the phase."""
         self._likeness = Likeness()
+        self.orders = 1
+        """So often something is differentiated, twice at most."""
 
     def follow(self, roots: Sequence[Term], phases: Sequence[frozenset[Move]]) -> list[Term]:
         """Do the phases of a strategy one after the other, and write out what is left of gradients."""
         after = list(roots)
+        self.orders = _orders(roots)
         for self.phase, moves in enumerate(phases):
             if isnan(self.conventions.untaken):
                 moves -= {SINK}
@@ -443,7 +446,7 @@ class _Run:
         return _Run(self.library, self.fuel, 0, 0, self.conventions, self.left, self.patience)
 
     def _in_series(
-        self, roots: Sequence[Term], *, kinks: bool = False, singular: bool = True, derived: bool = False
+        self, roots: Sequence[Term], *, kinks: int = 0, singular: bool = True, derived: bool = False
     ) -> list[Term]:
         """Return the roots with series for functions of one term that cancel near a point, and for kinks that do."""
         if self.fuel < 0 or self.patience.ended:
@@ -476,7 +479,7 @@ class _Run:
         explicit = op.explicit(self.conventions)
         (body,) = self.saturate([explicit], moves)
         if not moves.isdisjoint({SERIES, LIMITS}):
-            (body,) = self._in_series([body], kinks=True, singular=SERIES in moves, derived=True)
+            (body,) = self._in_series([body], kinks=self.orders, singular=SERIES in moves, derived=True)
         scalar = all(node.op.elementwise for node in subterms(body) if node.rands)
         return applied(body if scalar else explicit, op.argument, t.rands[0])
 
@@ -485,7 +488,7 @@ class _Run:
         values = t.op.parts(t)[0]
         if moves.isdisjoint({SERIES, LIMITS}) or not any(v.rands for v in values):
             return None
-        new = self._in_series(values, kinks=True, singular=SERIES in moves)
+        new = self._in_series(values, kinks=self.orders, singular=SERIES in moves)
         return (
             None
             if all(a is b for a, b in zip(new, values, strict=True))
@@ -663,6 +666,14 @@ def _folded(t: Term, v: Any, m: Any) -> Goal:
             yield extended(s, {v: value, m: Named("fold", "fold", "all operands are constants")})
 
     return folded_goal
+
+
+def _orders(roots: Sequence[Term]) -> int:
+    """Return how deep derivatives stand in derivatives, from 1 to 2."""
+    depth: dict[Term, int] = {}
+    for t in subterms(*roots):
+        depth[t] = min(2, max([depth[x] for x in t.rands], default=0) + is_implicit(t))
+    return max([1, *[depth[root] for root in roots]])
 
 
 def _of_constants(t: Term) -> bool:
