@@ -84,6 +84,17 @@ def test_two_terms_that_meet() -> None:
     )
 
 
+@pytest.mark.parametrize("a", [2.0, -2.0])
+def test_what_agrees_for_positive_numbers_only_stays(a: float) -> None:
+    """(eᵃˣ − 1)/x tends to a, not to |a|, nor to max(a, −3)."""
+    over = lambda x, a: np.expm1(a * x) / np.where(x == 0, 1.0, x)
+    for at in (np.abs, lambda a: np.maximum(a, -1.0), lambda a: np.where(a > -1, a, 5.0)):
+        fun = lambda x, a, at=at: np.where(x == 0, at(a), over(x, a))
+        assert rg.stabilize(fun)(0.0, a) == at(a)
+        assert rg.grad(fun)(0.0, a) == 0.0
+    assert rg.stabilize(lambda x, a: np.where(x == 0, a, over(x, a)))(0.0, a) == a
+
+
 def test_a_length_that_is_zero() -> None:
     def squashed(w: Any) -> Any:
         n = np.linalg.norm(w)

@@ -8,7 +8,7 @@ where the function has 1/2.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ from relgrad.leaf import Input
 from relgrad.logic.build import fitted
 from relgrad.logic.view import product_of, sum_of
 from relgrad.op import Constant, constant, is_constant
-from relgrad.ops.arithmetic import absolute
+from relgrad.ops.arithmetic import absolute, subtract
 from relgrad.ops.comparison import equal, greater, less, not_equal
 from relgrad.ops.lengths import Norm
 from relgrad.ops.reduction import Sum
@@ -140,7 +140,11 @@ def unguarded(t: Term, better: Callable[[Term], Term]) -> Term | None:
 
 
 def _agree(choice: Isolated, new: Term) -> bool:
-    """Whether a term is, at the point, the branch that is taken there, whatever else both depend on."""
+    """Whether a term is, at the point, the branch that is taken there, whatever else both depend on.
+
+    Functions without kinks that agree at random numbers are one. What tells a branch, or the side of a kink, must not
+    depend on them: |a| is a where numbers are positive.
+    """
     (u, value), at, _ = choice
     x = u if not u.rands else term(Input("u", u.type, symbol=True))
     near = constant(value, u.type.dtype) if isinstance(value, float) else value
@@ -149,36 +153,70 @@ def _agree(choice: Isolated, new: Term) -> bool:
     sized = all(isinstance(n.type, ArrayType) and None not in n.type.shape for n in (*nodes, x))
     if not sized or x in subterms(roots[2]):
         return False
+    asked = _asked(roots[:2], x)
     rng = np.random.default_rng(0)
     eps = float(np.finfo(x.type.dtype).eps)
-    for _ in range(DRAWS):
-        drawn = {n: np.asarray(rng.lognormal(size=n.type.shape), n.type.dtype) for n in nodes if n is not x}
+    sides: list[Any] = []
+    for draw in range(DRAWS):
+        drawn = {n: _numbers(n.type, rng, signed=draw % 2 == 1) for n in nodes if n is not x}
         try:
             with np.errstate(all="ignore"):
                 (start,) = interpret([roots[2]], drawn)
 
-            def values(h: float, start: Any = start, drawn: dict[Term, Any] = drawn) -> list[Any]:
+            def values(
+                h: float, of: Sequence[Term] = roots[:2], start: Any = start, drawn: dict[Term, Any] = drawn
+            ) -> list[Any]:
                 moved = np.broadcast_to(start + h * np.maximum(1.0, np.abs(start)), x.type.shape)
                 with np.errstate(all="ignore"):
-                    found = interpret(roots[:2], {**drawn, x: np.asarray(moved, x.type.dtype)})
+                    found = interpret(of, {**drawn, x: np.asarray(moved, x.type.dtype)})
                 return [np.asarray(v, float) for v in found]
 
-            if not _continues(values, eps):
+            sides.append([v.tolist() for v in values(0.0, asked)])
+            if not _continues(values, eps, partly=draw % 2 == 1):
                 return False
         except (RelgradError, TypeError, ValueError, ArithmeticError):
             return False
-    return True
+    return all(one == sides[0] for one in sides)
 
 
-def _continues(values: Callable[[float], list[Any]], eps: float) -> bool:
-    """Whether both branches are one number at the point, from which the other one moves away with a slope."""
-    a, b = values(0.0)
-    if not np.all(np.isfinite(a) & (np.abs(a - b) <= ROUNDINGS * eps * np.abs(a))):
+def _numbers(kind: Any, rng: np.random.Generator, signed: bool) -> Any:
+    if kind.dtype.kind == "b":
+        return rng.random(kind.shape) < 0.5
+    if kind.dtype.kind in "iu":
+        return rng.integers(0, 6, kind.shape).astype(kind.dtype)
+    return np.asarray(
+        2 * rng.normal(size=kind.shape) if signed else rng.lognormal(size=kind.shape), kind.dtype
+    )
+
+
+def _asked(roots: Sequence[Term], x: Term) -> list[Term]:
+    """Return the numbers by which branches, steps and kinks are told, where these depend on more than x."""
+    other = {n for n in subterms(*roots) if not n.rands and n is not x and type(n.op) is not Constant}
+    found: list[Term] = []
+    for t in subterms(*roots):
+        if t.rands and (t.op is where or t.op.jumps or t.op.kinks) and not other.isdisjoint(subterms(t)):
+            told = [c for c in subterms(t.rands[0]) if c.type.dtype.kind == "b"] if t.op is where else [t]
+            for c in told:
+                numbers = [r for r in c.rands if r.type.dtype.kind != "b"]
+                compared = len(numbers) == 2 and c.op.negation is not None
+                found += [subtract.make_node(*numbers)] if compared else numbers
+    return list(dict.fromkeys(found))
+
+
+def _continues(values: Callable[[float], list[Any]], eps: float, partly: bool) -> bool:
+    """Whether both branches are one number at the point, from which the other one moves away with a slope.
+
+    If `partly`, both may be none: the logarithm of a negative number.
+    """
+    a, b = np.broadcast_arrays(*values(0.0))
+    with np.errstate(all="ignore"):
+        same = np.isfinite(a) & (np.abs(a - b) <= ROUNDINGS * eps * np.abs(a))
+    if not np.all(same | (partly & np.isnan(a) & np.isnan(b))):
         return False
     with np.errstate(all="ignore"):
         slopes = [[np.abs(values(side * h)[1] - a) / h for h in (eps**0.375, eps**0.75)] for side in (1, -1)]
         grows = [far > STEEPER * near + ROUNDINGS * eps**0.25 * np.abs(a) for near, far in slopes]
     sides = [np.isfinite(near) & np.isfinite(far) for near, far in slopes]
-    return bool(np.all(sides[0] | sides[1])) and not any(
+    return bool(np.all(sides[0] | sides[1] | ~same)) and not any(
         np.any(s & g) for s, g in zip(sides, grows, strict=True)
     )
