@@ -109,6 +109,7 @@ def test_a_length_that_is_zero() -> None:
     [
         (lambda x: np.where(x == 0, 2.0, np.sin(x) / x), 0.0),
         (lambda x: np.where(x == 0, 0.0, x * np.log(np.abs(x))), 0.0),
+        (lambda x: np.where(x == 0, 0.0, x * np.log(np.where(x == 0, 1.0, x))), 0.0),
         (lambda x: np.where(x == 0, 0.0, np.sqrt(np.abs(x))), 0.0),
         (lambda x: np.where(x == 0, 0.0, np.sin(1 / x)), 0.0),
         (lambda x: np.where(np.abs(x) < 1e-8, 1.0, np.expm1(x) / x), 0.0),

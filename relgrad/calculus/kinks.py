@@ -27,6 +27,7 @@ from relgrad.interpret import interpret
 from relgrad.logic.build import fitted as in_place
 from relgrad.op import constant, is_constant
 from relgrad.ops.arithmetic import negative, subtract
+from relgrad.ops.comparison import equal, not_equal
 from relgrad.ops.selection import where
 from relgrad.term import Term, rebuild, subterms
 
@@ -124,6 +125,8 @@ def one_function(t: Term) -> Term | None:
     where(z >= 0, expit(abs(z)), expit(-abs(z))) ⟶ expit(z)
     """
     if t.op is not where or not t.ground or len(t.rands[0].rands) != 2:
+        return None
+    if t.rands[0].op in (equal, not_equal):  # a guard, of which the slope counts as well
         return None
     u = t.rands[0].rands[is_constant(t.rands[0].rands[0])]
     if u.type != t.type or is_constant(u) or not _is_function_of(t, u):
