@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import mpmath
@@ -622,3 +622,87 @@ def test_logarithms_of_the_distance_cancel(x):
     found = rg.stabilize(f)(x), rg.grad(f)(x)
     np.testing.assert_allclose(found, [float(t) for t in truth], rtol=1e-14)
     assert rg.stabilize(lambda x: np.log(x) * x)(1e-12) == 1e-12 * np.log(1e-12)
+
+
+def agree(
+    f: Callable[..., Any],
+    exact: Callable[..., Any],
+    points: Sequence[float],
+    rel: float = 1e-13,
+    ways: Sequence[bool] = (True, False),
+) -> None:
+    """Check values and gradients of a function of one number, with and without doubled arithmetic."""
+    for precise in ways:
+        value, slope = rg.stabilize(f, precise=precise), rg.grad(f, precise=precise)
+        with mpmath.workdps(400):
+            for x in points:
+                at = mpmath.mpf(x)
+                assert value(x) == pytest.approx(float(exact(at)), rel=rel, abs=0), x
+                assert slope(x) == pytest.approx(float(mpmath.diff(exact, at)), rel=rel, abs=0), x
+
+
+STIRLING: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "arccosh x − log 2x": (
+        lambda x: np.arccosh(x) - np.log(2 * x),
+        lambda x: mpmath.acosh(x) - mpmath.log(2 * x),
+    ),
+    "log Γ(x + 1/2) − log Γ(x) − log(x)/2": (
+        lambda x: sp.gammaln(x + 0.5) - sp.gammaln(x) - 0.5 * np.log(x),
+        lambda x: mpmath.loggamma(x + 0.5) - mpmath.loggamma(x) - 0.5 * mpmath.log(x),
+    ),
+    "ψ(x) − log x": (
+        lambda x: sp.digamma(x) - np.log(x),
+        lambda x: mpmath.digamma(x) - mpmath.log(x),
+    ),
+    "ψ′(x) − 1/x": (lambda x: sp.polygamma(1, x) - 1 / x, lambda x: mpmath.psi(1, x) - 1 / x),
+    "log B(x, 2) + 2·log x": (
+        lambda x: sp.betaln(x, 2.0) + 2 * np.log(x),
+        lambda x: mpmath.log(x / (x + 1)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STIRLING)
+def test_near_infinity_gamma_functions_are_stirlings_series(name: str):
+    agree(*STIRLING[name], [1e3, 1e9, 1e17])
+
+
+def test_near_minus_infinity_gamma_functions_have_no_series():
+    f = rg.stabilize(lambda x: sp.polygamma(1, x) - 1 / x)
+    with mpmath.workdps(40):
+        exact = [float(mpmath.psi(1, x) - 1 / mpmath.mpf(x)) for x in (-100.5, 1e9)]
+    assert f(np.array([-100.5, 1e9])) == pytest.approx(exact, rel=1e-13, abs=0)
+    assert f(-100.5) == pytest.approx(exact[0], rel=1e-13)
+
+
+FAR_ROOTS: dict[str, Callable[[Any, Any], Any]] = {
+    "√x·arctan(1/√x)": lambda m, x: m.sqrt(x) * (m.arctan if m is np else m.atan)(1 / m.sqrt(x)) - 1,
+    "√(x + √x)": lambda m, x: m.sqrt(x + m.sqrt(x)) - m.sqrt(x) - 0.5,
+    "√(x + 1)·e^(1/√x)": lambda m, x: m.sqrt(x + 1) * m.exp(1 / m.sqrt(x)) - m.sqrt(x) - 1,
+}
+
+
+@pytest.mark.parametrize("name", FAR_ROOTS)
+def test_near_infinity_as_well_series_are_of_the_root_of_the_distance(name: str):
+    f = FAR_ROOTS[name]
+    agree(lambda x: f(np, x), lambda x: f(mpmath, x), [1e5, 3e6, 1e12, 2e12], ways=(True,))
+
+
+def test_on_a_line_of_several_entries_the_limit_is_the_same_from_everywhere():
+    turn = lambda v: np.arctan2(np.sqrt(np.sum(v**2)), 2.0) / np.sqrt(np.sum(v**2)) * v
+    assert rg.stabilize(turn)(np.zeros(3)).tolist() == [0.0] * 3
+    assert rg.jacobian(turn)(np.zeros(3)) == pytest.approx(np.eye(3) / 2)
+    with np.errstate(all="ignore"):
+        for f in (
+            lambda v: v[0] * v[1] / np.sum(v**2),
+            lambda v: 1 + v[0] ** 2 * v[1] / (v[0] ** 4 + v[1] ** 2),
+            lambda v: 1 + v[0] * v[1] ** 2 / (v[0] ** 2 + v[1] ** 4),
+            lambda v: np.sqrt(np.sum(v**2)) / np.sum(np.abs(v)),
+        ):
+            assert np.isnan(rg.stabilize(f)(np.zeros(2)))
+
+
+def test_a_limit_that_one_of_several_results_has_is_found():
+    """d/da log(cosh(a·s))/a is s²/2 at a = 0, where d/ds is 0."""
+    f = lambda a, s: np.log(0.5 * np.exp(a * s) + 0.5 * np.exp(-a * s)) / a
+    assert rg.grad(f, argnums=(0, 1))(0.0, 1.5) == pytest.approx((1.125, 0.0))

@@ -210,7 +210,7 @@ class Exact(Power):
 
     def __init__(self, *coefficients: Coefficient | None, start: int = 0):
         super().__init__(start)
-        self.known = [*coefficients]
+        self.known = [c if c is not None and _is_some(c) else None for c in coefficients]
 
     def at(self, k: int) -> Coefficient | None:
         return self.known[k - self.start] if 0 <= k - self.start < len(self.known) else None
@@ -607,7 +607,11 @@ class Path:
         if op is log and _has_no_logarithm(operands[0]):
             return self._logarithm(node, operands[0])
         kinds = tuple([rand.type for rand in node.rands])
-        meant = _meant(op, kinds) or (_unbounded(op, kinds) if self._is_singular(node, operands) else None)
+        meant = _meant(op, kinds)
+        if meant is None and op.elementwise:
+            far = any(x.has_pole for x in operands)
+            if far or self._is_infinite(node, operands):
+                meant = _unbounded(op, kinds, far)
         if meant is not None:
             leaves, root = meant
             return self._evaluate(root, dict(zip(leaves, operands, strict=True)))
@@ -653,10 +657,8 @@ class Path:
         self.has_roots = True
         return _Sum(self.apply(node, [w]), Exact((times * value, np.abs(times) * error)), 1)
 
-    def _is_singular(self, node: Term, operands: Sequence[Power]) -> bool:
-        """Whether an op has no finite value at t = 0."""
-        if any(x.has_pole for x in operands):
-            return True
+    def _is_infinite(self, node: Term, operands: Sequence[Power]) -> bool:
+        """Whether an op, of operands without poles, has no finite value at t = 0."""
         values = [self._value(x, rand) for x, rand in zip(operands, node.rands, strict=True)]
         return not np.all(np.isfinite(in_floats(node.op.compute(*values))))
 
@@ -684,7 +686,8 @@ class Path:
         error: Any = ROUNDED * np.abs(found)
         wrong = [0.0 if (c := x.at(0)) is None else c[1] for x in operands]
         if not is_accurate(node.op):
-            wrong = [e + ROUNDED * np.abs(v) for e, v in zip(wrong, values, strict=True)]
+            real = [rand.type.dtype.kind == "f" for rand in node.rands]
+            wrong = [e + ROUNDED * np.abs(v) if r else e for e, v, r in zip(wrong, values, real, strict=True)]
         if any(map(np.any, wrong)):
             made = _tangent(node.op, tuple([rand.type for rand in node.rands]))
             if made is None:
@@ -825,10 +828,10 @@ def _meant(op: Any, kinds: tuple[Any, ...]) -> tuple[list[Term], Term] | None:
 
 
 @lru_cache(maxsize=1024)
-def _unbounded(op: Any, kinds: tuple[Any, ...]) -> tuple[list[Term], Term] | None:
+def _unbounded(op: Any, kinds: tuple[Any, ...], far: bool) -> tuple[list[Term], Term] | None:
     """Return leaves for operands, and what an op is where it has no finite value; or None."""
     leaves = _leaves("x", kinds)
-    found = op.unbounded(*map(Tracer, leaves)) if op.elementwise else None
+    found = op.unbounded(far, *map(Tracer, leaves))
     return None if found is None else (leaves, as_term(found))
 
 
