@@ -706,3 +706,60 @@ def test_a_limit_that_one_of_several_results_has_is_found():
     """d/da log(cosh(a·s))/a is s²/2 at a = 0, where d/ds is 0."""
     f = lambda a, s: np.log(0.5 * np.exp(a * s) + 0.5 * np.exp(-a * s)) / a
     assert rg.grad(f, argnums=(0, 1))(0.0, 1.5) == pytest.approx((1.125, 0.0))
+
+
+def test_what_moves_as_a_whole_moves_in_units_of_its_own_size():
+    """√(Σ v²) is t·√(Σ e²) for v = t·e, though v² is no float."""
+    f = lambda v, w: np.arccos(w / np.sqrt(w * w + np.sum(v * v)))
+    v = np.array([3e-170, 4e-170])
+    assert rg.stabilize(f)(v, 2.0) == pytest.approx(2.5e-170, rel=1e-14, abs=0)
+    assert rg.grad(f)(v, 2.0) == pytest.approx(np.array([0.3, 0.4]), rel=1e-14)
+
+
+def test_quotients_of_series_are_mostly_exact():
+    """1/x is 1 + t + t² + … at x = 1 − t, so that arccosh(1/x) has a root there and none next to it."""
+    f = lambda x: np.arccosh(1 / x) / np.sqrt(1 / x - 1)
+    exact = lambda x: mpmath.acosh(1 / x) / mpmath.sqrt(1 / x - 1)
+    agree(f, exact, [1 - 1e-9, 1 - 1e-4, 0.5])
+    assert [rg.stabilize(f)(1.0), rg.grad(f)(1.0)] == pytest.approx([2**0.5, 2**0.5 / 12], rel=1e-14)
+
+
+def test_what_is_compared_with_several_numbers_at_once_has_a_line_at_each():
+    """Interpolation in barycentric form is 0/0 at each of its knots."""
+    knots, weights = np.array([-1.0, 0.5, 2.0]), np.array([2 / 9, -4 / 9, 2 / 9])
+    f = lambda x, y: np.sum(weights / (x - knots) * y) / np.sum(weights / (x - knots))
+    y = 3 + knots * (knots - 5)
+    value, slope = rg.stabilize(f), rg.grad(f)
+    for x in (*knots, 0.5 + 1e-9, 0.5 - 2e-15, 1.25):
+        assert [value(x, y), slope(x, y)] == pytest.approx([3 + x * (x - 5), 2 * x - 5], rel=2e-14), x
+
+
+MASKED: dict[str, tuple[Callable[[Any], Any], tuple[float, float]]] = {
+    "where": (
+        lambda x: np.where(x < 0, np.arctan(np.sqrt(-x)) / np.sqrt(-x), np.arctanh(np.sqrt(x)) / np.sqrt(x)),
+        (1 / 3, 1 / 5),
+    ),
+    "maximum and minimum": (
+        lambda x: np.where(
+            x < 0,
+            np.sinh(np.sqrt(-np.minimum(x, 0.0))) / np.sqrt(np.abs(x)),
+            np.sin(np.sqrt(np.maximum(x, 0.0))) / np.sqrt(np.abs(x)),
+        ),
+        (-1 / 6, 1 / 120),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MASKED)
+def test_what_a_mask_leaves_out_needs_no_series(name: str):
+    """Of where(x < 0, f(−x), g(x)) one branch has no value on either side of 0, and its cotangent is 0."""
+    f, (a, b) = MASKED[name]
+    value, slope = rg.stabilize(f), rg.grad(f)
+    for x in (1e-12, -1e-12, 1e-6, -1e-6):
+        assert [value(x), slope(x)] == pytest.approx([1 + a * x + b * x * x, a + 2 * b * x], rel=1e-14), x
+    assert value(0.0) == 1.0
+
+
+def test_a_line_is_looked_at_where_the_logarithm_of_a_mixture_hides_what_cancels():
+    f = lambda x: np.log(1 - np.exp(-x) * (1 + x + x * x / 2))
+    agree(f, lambda x: mpmath.log(1 - mpmath.exp(-x) * (1 + x + x * x / 2)), [0.5, 1e-5, 1e-60])

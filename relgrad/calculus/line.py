@@ -38,12 +38,16 @@ from relgrad.calculus.path import (
 from relgrad.calculus.series import FACTORS, zeros_of
 from relgrad.errors import RelgradError
 from relgrad.interpret import interpret, unknown, value_of
+from relgrad.kernels.doubled import mixture_cancels
 from relgrad.kernels.doubled.number import Doubled, Undecided
 from relgrad.leaf import Input
-from relgrad.op import Constant
+from relgrad.logic.view import sum_of
+from relgrad.op import Constant, is_constant
+from relgrad.ops.arithmetic import add, subtract
 from relgrad.ops.gather import ARRAY, Scatter
 from relgrad.ops.joining import Concatenate
 from relgrad.ops.reduction import Sum
+from relgrad.ops.softmax import LogSumExp, Softmax
 from relgrad.ops.structure import BroadcastTo
 from relgrad.term import Term, subterms, term
 from relgrad.types import ArrayType
@@ -234,8 +238,8 @@ def path_along(
 ) -> tuple[Path, Any]:
     """Return the path along a line, and how far it leads; `side` is where it is looked at from on the line itself.
 
-    x = y + t·sign(x − y), t = |x − y|; where the argument moves as a whole, x = y + t·(x − y), t = 1, or, where x is y,
-    x = y + t·e or y + t·e + t²·e′, t = 0, as the side says;
+    x = y + t·sign(x − y), t = |x − y|; where the argument moves as a whole, x = y + t·e, e = (x − y)/t, t = 2ᵏ, or,
+    where x is y, x = y + t·e or y + t·e + t²·e′, t = 0, as the side says;
     x = m/t, t = 2⁻ᵉ, where it is near infinity and m·2ᵉ; on a squared line, t² stands for t.
     """
     moved, whole = line.moved, np.asarray(values[line.moved.leaf])
@@ -252,14 +256,16 @@ def path_along(
         return Path(of, ORDER, number=number, log_t=line.logarithm(far)), far
     x, base = (number(v, True) for v in (whole, line.met(values)))
     if line.whole:
-        moving, far = x - base, np.ones(())
-        if not np.any(in_floats(moving)):  # on the line itself, which may be reached from anywhere
-            step, far = np.sign(side) * _step(moved.shape, int(side) + len(WAYS)), np.zeros(())
+        moving = x - base
+        if np.any(size := np.abs(in_floats(moving))):
+            k = np.clip(np.frexp(np.max(size))[1], -1000, 1000)
+            far = number(np.ldexp(1.0, k), True)
+            of[moved.leaf] = Exact((base, 0.0), (moving * np.ldexp(1.0, -k), 0.0))
+        else:  # on the line itself, which may be reached from anywhere
+            step, far = np.sign(side) * _step(moved.shape, int(side) + len(WAYS)), number(np.zeros(()), True)
             fast = (np.arange(moved.size).reshape(moved.shape) % 2 == (side > 0)) | (abs(side) == 1)
             bends = [number(moved.put(np.zeros(whole.shape), step * there), True) for there in (fast, ~fast)]
             of[moved.leaf] = Exact((base, 0.0), *[(bend, 0.0) for bend in bends])
-        else:
-            of[moved.leaf] = Exact((base, 0.0), (moving, 0.0))
         return Path(of, ORDER, number=number, log_t=line.logarithm(far)), far
     delta = number(moved.of(values), True) - number(np.broadcast_to(line.start(values), moved.shape), True)
     signs = np.sign(in_floats(delta))
@@ -386,13 +392,27 @@ def lines(roots: Sequence[Term]) -> Iterator[Line]:
     nodes = list(subterms(*roots))
     parts = _parts(nodes)
     for x, terms in parts.items():
-        zeros = [zero for node in nodes for t in terms for zero in zeros_of(node, t)]
+        zeros = [zero for node in nodes for t in terms for zero in (*zeros_of(node, t), *_knots(node, t))]
         for zero in dict.fromkeys([0.0, *zeros]):
             yield Line(x, zero)
         yield Line(x, INFINITY)
     for x, y in permutations(parts, 2):
         if y.shape == x.shape and y.leaf.type.dtype == x.leaf.type.dtype and not x.meets(y):
             yield Line(x, y)
+
+
+def _knots(node: Term, x: Term) -> list[float]:
+    """Return the few numbers that differences of a term and all of them vanish at: x − (0, 1, 2) ⟶ 0, 1, 2."""
+    if node.op not in (add, subtract):
+        return []
+    whole = sum_of(node)
+    others = {t: k for t, k in whole.terms.items() if t is not x}
+    if whole.constant or len(whole.terms) != 2 or len(others) != 1:
+        return []
+    ((t, k),) = others.items()
+    if not is_constant(t) or t.type.dtype.kind != "f" or t.op.value.size > PARTS or k != -whole.terms[x]:
+        return []
+    return sorted(set(t.op.value.ravel().tolist()))
 
 
 def _parts(nodes: Sequence[Term]) -> dict[Part, list[Term]]:
@@ -597,7 +617,7 @@ class _Trials:
         self._still: dict[Any, _Still] = {}
 
     def are_suspect(self, line: Line) -> bool:
-        """Whether programs are noisy near a line, or undefined or otherwise on it though they do not vary nearby.
+        """Whether programs are noisy near a line, or undefined or otherwise on it though they vary little nearby.
 
         A necessary test, which costs a few evaluations.
         """
@@ -608,7 +628,9 @@ class _Trials:
                         self._drawn[at] = _drawn(self.leaves, at, 1)
                     on = _met(self._drawn[at], line)
                     near = self._values(line, at, _moved(on, line, side * CLOSE, 2))
-                    if not all(np.isfinite(near[root]).all() for root in self.roots):
+                    if not self._are_finite(near):
+                        if self._are_finite(self._values(line, at, _moved(on, line, side * FAR, 2))):
+                            return True
                         continue
                     suspects = self._still[line.moved.leaf, at].suspects
                     if any(_shrinks(t, near) for t in suspects) and self._are_noisy(line, at, on, near, side):
@@ -623,12 +645,15 @@ class _Trials:
                         self._values(line, at, _moved(on, line, side * d, 2)) for d in (FAR, 1.5 * FAR)
                     )
                     return any(
-                        np.any(jump & _is_close(once[x], twice[x]))
+                        np.any(jump & _varies_little(values[x], near[x], once[x], twice[x]))
                         for x, jump in zip(self.roots, jumps, strict=True)
                     )
             except (RelgradError, TypeError, ValueError, ArithmeticError, IndexError):
                 return False
         return False
+
+    def _are_finite(self, values: Mapping[Term, Any]) -> bool:
+        return all(np.isfinite(values[root]).all() for root in self.roots)
 
     def _values(self, line: Line, at: tuple[float, float], arguments: dict[Term, Any]) -> dict[Term, Any]:
         """Return the values of all terms for arguments of which one has moved from where it was drawn.
@@ -677,6 +702,12 @@ def _computed(roots: Sequence[Term], arguments: Mapping[Term, Any]) -> dict[Term
     return values
 
 
+def _varies_little(on: Any, near: Any, once: Any, twice: Any) -> Any:
+    """Return where a function is as good as constant near a line; or, undefined on the line, as good as linear."""
+    linear = np.abs(near - once) <= 3 * np.abs(once - twice)
+    return _is_close(once, twice) | (~np.isfinite(on) & linear)
+
+
 def _is_close(x: Any, y: Any) -> Any:
     """Return where two numbers have more than a digit in common."""
     return np.abs(x - y) <= 0.02 * np.abs(y)
@@ -693,7 +724,9 @@ def _may_shrink(node: Term) -> bool:
 
 
 def _shrinks(node: Term, values: Mapping[Term, Any]) -> bool:
-    """Whether a term is small though its operands are not."""
+    """Whether a term is small though its operands are not, or the logarithm of a mixture that is."""
+    if type(node.op) in (LogSumExp, Softmax) and len(node.rands) > 1:
+        return mixture_cancels(*[values[rand] for rand in node.rands], axis=node.op.axes)
     size = max([_size(values[rand]) for rand in node.rands if _is_real(rand)], default=0.0)
     return _size(values[node]) < 1e-3 * size
 
@@ -710,7 +743,8 @@ def _start(
         starts = set[tuple[int, ...] | None]()
         loses = False
         met = [_met(_drawn(arguments, at, seed), line) for seed in range(SAMPLES)]
-        if not all(_is_defined(body, _moved(v, line, side * NEAR, seed)) for seed, v in enumerate(met)):
+        away = [_moved(v, line, side * NEAR, seed) for seed, v in enumerate(met)]
+        if not all(_is_defined(body, v) or _is_defined(root, v) for v in away):
             continue
         for seed, values in enumerate(met):
             try:

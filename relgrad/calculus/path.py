@@ -16,7 +16,7 @@ Source: A. Griewank & A. Walther, "Evaluating Derivatives", 2nd ed., chapter 13.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from fractions import Fraction
 from functools import lru_cache
@@ -27,12 +27,13 @@ import numpy as np
 from relgrad.calculus.change import tangent_of
 from relgrad.calculus.laurent import NoSeries
 from relgrad.interpret import interpret
-from relgrad.kernels.doubled.eft import two_sum
+from relgrad.kernels.doubled.eft import two_product, two_sum
 from relgrad.kernels.doubled.named import written
 from relgrad.kernels.doubled.number import Doubled
 from relgrad.leaf import Input
 from relgrad.op import Constant, as_term
 from relgrad.ops.arithmetic import (
+    absolute,
     add,
     cbrt,
     divide,
@@ -59,7 +60,7 @@ from relgrad.ops.joining import Concatenate
 from relgrad.ops.lengths import Norm
 from relgrad.ops.matmul import MatMul
 from relgrad.ops.reduction import Sum
-from relgrad.ops.selection import where
+from relgrad.ops.selection import maximum, minimum, where
 from relgrad.ops.shaping import Rearrangement
 from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand, Squeeze
 from relgrad.term import Term, subterms, term
@@ -69,6 +70,8 @@ from relgrad.types import ArrayType
 EPS = 2.0**-53
 ROUNDED = 2.0**-51
 """The relative error of a function of a float."""
+SMALLEST = 2.0**-900
+"""Of products that are smaller, it is not known whether they are exact."""
 _MOVES = (Rearrangement, Expand, Squeeze, BroadcastTo, BroadcastLike, Cast)
 MANY = 500
 """So many series are made of one program, if not told otherwise."""
@@ -149,11 +152,6 @@ def error_of(c: Coefficient) -> Any:
     return c[1] + c[0].bound if isinstance(c[0], Doubled) else c[1]
 
 
-def rounding(x: Any) -> Any:
-    """Return what rounding adds to the error of a result, unless it keeps the bound itself."""
-    return 0.0 if isinstance(x, Doubled) else EPS * np.abs(x)
-
-
 class Power:
     """Σ cₖ·tᵏ from k = `start` on, found one after the other."""
 
@@ -225,6 +223,24 @@ class Exact(Power):
 
 ZERO = Exact(None)
 ONE = Exact((np.ones(()), 0.0))
+
+
+class _Missing(Power):
+    """What has no series: where a mask leaves it out, none is asked for."""
+
+    def __init__(self, why: NoSeries):
+        self.why = why
+
+    @property
+    def start(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+        raise self.why
+
+    @property
+    def fixed(self) -> bool:
+        raise self.why
+
+    def at(self, k: int) -> Coefficient | None:
+        raise self.why
 
 
 class _Sum(Power):
@@ -341,7 +357,13 @@ class Quotient(Power):
             return None
         low, doubt = self.leading
         found = above[0] / low
-        return found, (above[1] + size(found) * doubt) / size(low) + rounding(found)
+        error = (above[1] + size(found) * doubt) / size(low)
+        if isinstance(found, Doubled):
+            return found, error
+        # Mostly exact: 1/(1 − t) = 1 + t + t² + …
+        part, rest = two_product(found, low)
+        exact = (above[0] - part == rest) & (np.abs(part) > SMALLEST)
+        return found, error + np.where(exact, 0.0, EPS * np.abs(found))
 
 
 def _led(b: Power, most: int) -> tuple[Power, Coefficient]:
@@ -466,9 +488,21 @@ class _Chosen(Power):
         super().__init__(min(a.start, b.start))
         self.c, self.a, self.b = c, a, b
 
+    @property
+    def fixed(self) -> bool:
+        return self.a.fixed and self.b.fixed
+
     def next(self, k: int) -> Coefficient | None:
         a, b = self.a.at(k) or (0.0, 0.0), self.b.at(k) or (0.0, 0.0)
         return np.where(self.c, a[0], b[0]), np.where(self.c, a[1], b[1])
+
+
+def _chosen(c: Any, a: Power, b: Power, node: Term) -> Power:
+    """Return the series of where(c, a, b): what no entry chooses may have none."""
+    if np.all(c) or not np.any(c):
+        taken = a if np.all(c) else b
+        return taken if taken is ZERO else _spread(taken, node)
+    return _Chosen(c, a, b)
 
 
 class _Joined(Power):
@@ -514,17 +548,24 @@ class Path:
     def advance(self, k: int) -> None:
         """Find the coefficients of tᵏ from the leaves on, so that none is asked for far below."""
         for series in self.of.values():
-            series.at(k)
+            with suppress(NoSeries):  # what needs it will ask again
+                series.at(k)
 
     def __call__(self, t: Term) -> Power:
         """Return the series of a term; raises NoSeries where it has none."""
         with np.errstate(all="ignore"):
-            return self._evaluate(t, self.of)
+            series = self._evaluate(t, self.of)
+        if isinstance(series, _Missing):
+            raise series.why
+        return series
 
     def _evaluate(self, t: Term, of: dict[Term, Power]) -> Power:
         for node in subterms(t):
             if node not in of:
-                of[node] = self._term(node, of)
+                try:
+                    of[node] = self._term(node, of)
+                except NoSeries as why:
+                    of[node] = _Missing(why)
         return of[t]
 
     def _term(self, node: Term, of: Mapping[Term, Power]) -> Power:
@@ -552,6 +593,8 @@ class Path:
 
     def _applied(self, node: Term, operands: Sequence[Power]) -> Power:
         op = node.op
+        if _is_zero(op, operands):
+            return ZERO
         if op in (add, subtract):
             return _Sum(operands[0], operands[1], 1 if op is add else -1)
         if op in (multiply, square):
@@ -560,12 +603,15 @@ class Path:
             return Quotient(ONE if op is reciprocal else operands[0], operands[-1], self.most)
         if op in (negative, positive):
             return _Mapped(operands[0], op.compute, False) if op is positive else _Sum(ZERO, operands[0], -1)
-        if all(x.fixed for x in operands):
+        if (op is not where or node.type.dtype.kind != "f") and all(x.fixed for x in operands):
             return Exact(self._first(node, operands))
         if op.negation is not None:
             nearby, there = self._signs(_Sum(operands[0], operands[1], -1))
             found = op.compute(nearby, 0.0)
             return Exact((found, found != op.compute(there, 0.0)))
+        if op is absolute and not operands[0].fixed:
+            nearby, _ = self._signs(operands[0])
+            return _Product(Exact((nearby, 0.0)), operands[0], np.multiply)
         if op is sign:
             nearby, there = self._signs(operands[0])
             self.differs = self.differs or there is not nearby
@@ -578,11 +624,10 @@ class Path:
             raise NoSeries(f"{op} is no function of a real number")
         if op is where:
             self.differs = self.differs or bool(np.any(_differs(operands[0])))
-            chosen = self._value(operands[0], node.rands[0])
-            if np.all(chosen) or not np.any(chosen):  # what is not chosen may have no value
-                taken = operands[1] if np.all(chosen) else operands[2]
-                return taken if taken is ZERO else _spread(taken, node)
-            return _Chosen(chosen, operands[1], operands[2])
+            return _chosen(self._value(operands[0], node.rands[0]), operands[1], operands[2], node)
+        if op in (maximum, minimum):
+            nearby, _ = self._signs(_Sum(operands[0], operands[1], -1))
+            return _chosen(nearby > 0 if op is maximum else nearby < 0, operands[0], operands[1], node)
         if isinstance(op, (*_MOVES, Sum)) and (
             type(op) is BroadcastLike or all(x.fixed for x in operands[1:])
         ):
@@ -762,6 +807,15 @@ class Path:
                 self._level = before
 
         return _Integral(first, slope)
+
+
+def _is_zero(op: Any, operands: Sequence[Power]) -> bool:
+    """Whether a result is zero whatever operands are that have no series: what a mask leaves out stays out."""
+    if op is multiply:
+        return operands[0] is ZERO or operands[1] is ZERO
+    if op in (add, subtract, negative):
+        return all(x is ZERO for x in operands)
+    return (op is divide or isinstance(op, (*_MOVES, Sum))) and operands[0] is ZERO
 
 
 def is_accurate(op: Any) -> bool:

@@ -60,7 +60,7 @@ class Extended(Numbers):
 
     @classmethod
     def applied(cls, function: Any, args: Any, kwargs: Any) -> Any:
-        """Return what a function makes of arguments with such numbers; what mends its first leaves it where it is no float."""
+        """Return what a function makes of such numbers; what mends one leaves it where it is no float."""
         found = super().applied(function, args, kwargs)
         if not getattr(function, "mends", False):
             return found
