@@ -178,6 +178,23 @@ class ErfcxN(Family):
             below, value = value, 2 * x * value + 2 * k * below - constant
         return value
 
+    def unbounded(self, far: bool, *operands: Any) -> Any:
+        """erfcx(x) = (1 − 1/(2x²) + 1·3/(2x²)² − …)/(x·√π), as x → ∞."""
+        (x,), n = operands, self.order
+        if not far:
+            return None
+        x = np.where(x > 0, x, np.nan)
+        u, total = 1.0 / (x * x), 0.0 * x
+        for k in reversed(range(ASYMPTOTIC)):
+            # (2k − 1)!!/(−2)ᵏ of x^−(2k + 1), differentiated n times
+            odd = math.factorial(2 * k) / (math.factorial(k) * (-4.0) ** k)
+            total = total * u + odd * (-1.0) ** n * math.factorial(2 * k + n) / math.factorial(2 * k)
+        return total / (x ** (n + 1) * math.sqrt(math.pi))
+
+
+ASYMPTOTIC = 24
+"""So many terms of asymptotic series: more than are summed."""
+
 
 _BERNOULLI = scipy.special.bernoulli(48)
 
