@@ -705,6 +705,9 @@ def test_on_a_line_of_several_entries_the_limit_is_the_same_from_everywhere():
             lambda v: v[0] * v[1] / np.sum(v**2),
             lambda v: 1 + v[0] ** 2 * v[1] / (v[0] ** 4 + v[1] ** 2),
             lambda v: 1 + v[0] * v[1] ** 2 / (v[0] ** 2 + v[1] ** 4),
+            lambda v: 1 + v[0] ** 3 * v[1] / (v[0] ** 6 + v[1] ** 2),
+            lambda v: (np.abs(v[0] * v[1]) - v[0] * v[1]) / np.sum(v**2),
+            lambda v: v[0] * v[1] / np.sum(v**2) + np.sum(v),
             lambda v: np.sqrt(np.sum(v**2)) / np.sum(np.abs(v)),
         ):
             assert np.isnan(rg.stabilize(f)(np.zeros(2)))

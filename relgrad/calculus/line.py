@@ -239,7 +239,7 @@ def path_along(
     """Return the path along a line, and how far it leads; `side` is where it is looked at from on the line itself.
 
     x = y + t·sign(x − y), t = |x − y|; where the argument moves as a whole, x = y + t·e, e = (x − y)/t, t = 2ᵏ, or,
-    where x is y, x = y + t·e or y + t·e + t²·e′, t = 0, as the side says;
+    where x is y, x = y + t·e, t = 0, for a direction e of the side;
     x = m/t, t = 2⁻ᵉ, where it is near infinity and m·2ᵉ; on a squared line, t² stands for t.
     """
     moved, whole = line.moved, np.asarray(values[line.moved.leaf])
@@ -262,11 +262,12 @@ def path_along(
             far = number(np.ldexp(1.0, k), True)
             of[moved.leaf] = Exact((base, 0.0), (moving * np.ldexp(1.0, -k), 0.0))
         else:  # on the line itself, which may be reached from anywhere
-            step, far = np.sign(side) * _step(moved.shape, int(side) + len(WAYS)), number(np.zeros(()), True)
-            fast = (np.arange(moved.size).reshape(moved.shape) % 2 == (side > 0)) | (abs(side) == 1)
-            bends = [number(moved.put(np.zeros(whole.shape), step * there), True) for there in (fast, ~fast)]
-            of[moved.leaf] = Exact((base, 0.0), *[(bend, 0.0) for bend in bends])
-        return Path(of, ORDER, number=number, log_t=line.logarithm(far)), far
+            far, step = number(np.zeros(()), True), side * _step(moved.shape, 2 + int(side))
+            of[moved.leaf] = Exact((base, 0.0), (number(moved.put(np.zeros(whole.shape), step), True), 0.0))
+        path = Path(of, ORDER, number=number, log_t=line.logarithm(far))
+        if not np.any(size):
+            path.leaves_centre(of[moved.leaf])
+        return path, far
     delta = number(moved.of(values), True) - number(np.broadcast_to(line.start(values), moved.shape), True)
     signs = np.sign(in_floats(delta))
     signs = np.where(signs == 0, side, signs)
@@ -305,7 +306,7 @@ def near_line(
         try:
             on_line = bool(np.any(near & (ratio == 0)))
             both = on_line or (line.squared and not line.is_endless)
-            ways = SIDES[:1] if not both else WAYS if line.whole else SIDES
+            ways = SIDES if both else SIDES[:1]
             path, (total, error) = _alike(looked_at_from, ways, line.squared)
             if on_line and path.differs:
                 return None
@@ -329,7 +330,7 @@ def _alike(looked_at_from: Callable[[float], Looked], ways: Sequence[float], one
         except NoSeries:
             if not one_will_do or (side == ways[-1] and not found):
                 raise
-        if found and ways is SIDES and not (found[0][0].signs or found[0][0].has_roots):
+        if found and not (found[0][0].has_centre or found[0][0].signs or found[0][0].has_roots):
             break  # the other side shows the same
     path, (total, error) = found[0]
     for other_path, (other, less) in found[1:]:
@@ -494,9 +495,6 @@ RANGES = (0.5, 2.0), (0.1, 0.9), (-1.0, 1.0), (2.0, 5.0)
 """Where arguments are drawn,"""
 SIDES = 1.0, -1.0
 """and from where a line is looked at, until a program is defined there."""
-WAYS = 1.0, -1.0, 2.0, -2.0
-"""On a line of several entries itself: along two straight lines, and along two curves, on which one half of the entries
-is of second order."""
 SAMPLES = 2
 COUNT = 2
 """For whole numbers one is too special: (1 − xⁿ)/(1 − x) is constant then."""

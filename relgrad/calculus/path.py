@@ -544,6 +544,18 @@ class Path:
         self.has_roots = False
         """Whether roots are taken that are others on the other side of t = 0."""
         self._level = 0
+        self.has_centre = False
+        self._leaf: Power | None = None
+        self._centres = set[Power]()
+        self._squares = set[Power]()
+        self._radial = set[Power]()
+
+    def leaves_centre(self, x: Power) -> None:
+        """Let what moves do so in any direction: nothing that depends on it may be divided by where it vanishes."""
+        self.has_centre = True
+        self._leaf = x
+        if x.at(0) is None:
+            self._centres.add(x)
 
     def advance(self, k: int) -> None:
         """Find the coefficients of tᵏ from the leaves on, so that none is asked for far below."""
@@ -581,7 +593,36 @@ class Path:
     def apply(self, node: Term, operands: Sequence[Power]) -> Power:
         """Return the series of an application to series."""
         key = (node.op, tuple([rand.type for rand in node.rands]), *operands)
-        return self._kept(key, lambda: self._applied(node, operands))
+        found = self._kept(key, lambda: self._applied(node, operands))
+        if self.has_centre:
+            self._note(node, operands, found)
+        return found
+
+    def _note(self, node: Term, operands: Sequence[Power], found: Power) -> None:
+        """Note what depends on the distance from the centre alone, as √(Σ v²) does, where v is what moves."""
+        op, size = node.op, node.type.size
+        moving = [x for x in operands if not x.fixed]
+        if not moving or all(x in self._radial for x in moving):
+            self._radial.add(found)
+        elif all(x in self._centres for x in moving):
+            if isinstance(op, _MOVES) and size == node.rands[0].type.size:
+                self._centres.add(found)
+            elif op is square or (op is multiply and len(moving) == 2) or _is_squared(op, operands):
+                self._squares.add(found)
+            elif isinstance(op, (MatMul, Einsum)) and size == 1:
+                self._radial.add(found)
+        elif (
+            op is subtract and moving == [self._leaf] and size == node.rands[0].type.size and not found.at(0)
+        ):
+            self._centres.add(found)  # x − y, where x has come near y
+        elif isinstance(op, Sum) and size == 1 and moving[0] in self._squares:
+            self._radial.add(found)
+
+    def _divisible(self, x: Power) -> Power:
+        """Return what may be divided by: what vanishes at a centre, or has a pole, does so alike all round."""
+        if self.has_centre and x not in self._radial and (x.has_pole or _vanishes_or_ends(x)):
+            raise NoSeries("what vanishes depends on the direction")
+        return x
 
     def _kept(self, key: Any, make: Callable[[], Power]) -> Power:
         """Return the one series of a key: a rule that leads back to what is known finds that."""
@@ -600,13 +641,15 @@ class Path:
         if op in (multiply, square):
             return _Product(operands[0], operands[-1], np.multiply)
         if op in (divide, reciprocal):
-            return Quotient(ONE if op is reciprocal else operands[0], operands[-1], self.most)
+            return Quotient(
+                ONE if op is reciprocal else operands[0], self._divisible(operands[-1]), self.most
+            )
         if op in (negative, positive):
             return _Mapped(operands[0], op.compute, False) if op is positive else _Sum(ZERO, operands[0], -1)
         if (op is not where or node.type.dtype.kind != "f") and all(x.fixed for x in operands):
             return Exact(self._first(node, operands))
         if op.negation is not None:
-            nearby, there = self._signs(_Sum(operands[0], operands[1], -1))
+            nearby, there = self._signs(self._difference(operands))
             found = op.compute(nearby, 0.0)
             return Exact((found, found != op.compute(there, 0.0)))
         if op is absolute and not operands[0].fixed:
@@ -626,7 +669,7 @@ class Path:
             self.differs = self.differs or bool(np.any(_differs(operands[0])))
             return _chosen(self._value(operands[0], node.rands[0]), operands[1], operands[2], node)
         if op in (maximum, minimum):
-            nearby, _ = self._signs(_Sum(operands[0], operands[1], -1))
+            nearby, _ = self._signs(self._difference(operands))
             return _chosen(nearby > 0 if op is maximum else nearby < 0, operands[0], operands[1], node)
         if isinstance(op, (*_MOVES, Sum)) and (
             type(op) is BroadcastLike or all(x.fixed for x in operands[1:])
@@ -665,7 +708,9 @@ class Path:
     def _to_the(self, x: Power, n: int) -> Power:
         """Return a whole power by products."""
         if n < 0:
-            return self._kept(("to the", x, n), lambda: Quotient(ONE, self._to_the(x, -n), self.most))
+            return self._kept(
+                ("to the", x, n), lambda: Quotient(ONE, self._to_the(self._divisible(x), -n), self.most)
+            )
         if n < 2:
             return x if n else ONE
         half = self._to_the(x, n // 2)
@@ -677,7 +722,7 @@ class Path:
 
         √(t²·w) = t·√w,    √(x² + x) at x = 1/t: √(t⁻²·(1 + t)) = t⁻¹·√(1 + t)
         """
-        x = operands[0]
+        x = self._divisible(operands[0])
         while x.start <= self.most and (c := x.at(x.start)) is not None and vanishes(c):
             x = _Shifted(x)
         x, leading = _led(x, self.most)
@@ -690,7 +735,7 @@ class Path:
 
     def _logarithm(self, node: Term, x: Power) -> Power:
         """Return log(tˢ·w) = s·λ + log w, where each entry begins with a power s of its own."""
-        x, _ = _led(x, self.most)
+        x, _ = _led(self._divisible(x), self.most)
         order = _orders(x)
         first = self._kept(("aligned", x), lambda: _Aligned(x, order))
         w = self._kept(("moved", first, -x.start), lambda: _Moved(first, -x.start))
@@ -752,6 +797,12 @@ class Path:
             self.number(np.zeros(shape, like.type.dtype), True) if c is None else np.broadcast_to(c[0], shape)
         )
 
+    def _difference(self, operands: Sequence[Power]) -> Power:
+        found = _Sum(operands[0], operands[1], -1)
+        if all(x.fixed or x in self._radial for x in operands):
+            self._radial.add(found)
+        return found
+
     def _signs(self, x: Power) -> tuple[Any, Any]:
         """Return the sign next to t = 0, and there; the former must be that of the whole way."""
         for k in range(x.start, self.most):
@@ -760,6 +811,8 @@ class Path:
                 continue
             if not np.all(size(c[0]) > 8 * error_of(c)):
                 break
+            if k:
+                self._divisible(x)
             self.signs.append((x, k))
             nearby = np.sign(in_floats(c[0]))
             return nearby, 0.0 * nearby if k > 0 else nearby
@@ -855,6 +908,10 @@ def _has_no_logarithm(x: Power) -> bool:
     """Whether an entry of a series vanishes, or is infinite, at t = 0."""
     c = x.at(0)
     return not x.fixed and (x.has_pole or c is None or not np.all(in_floats(c[0])))
+
+
+def _is_squared(op: Any, operands: Sequence[Power]) -> bool:
+    return op in (power, float_power) and _number(operands[1]) == 2
 
 
 def _whole(x: Power) -> int | None:
