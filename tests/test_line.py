@@ -700,6 +700,10 @@ def test_on_a_line_of_several_entries_the_limit_is_the_same_from_everywhere():
     turn = lambda v: np.arctan2(np.sqrt(np.sum(v**2)), 2.0) / np.sqrt(np.sum(v**2)) * v
     assert rg.stabilize(turn)(np.zeros(3)).tolist() == [0.0] * 3
     assert rg.jacobian(turn)(np.zeros(3)) == pytest.approx(np.eye(3) / 2)
+    entries = lambda w: np.sum(w * (0.5 + 1 / (np.exp(w / 2.0) - 1)))
+    assert rg.stabilize(entries)(np.zeros(3)) == pytest.approx(6.0, rel=1e-15)
+    near = lambda x, y: np.sin(np.sqrt(np.sum((x - y) ** 2))) / np.sqrt(np.sum((x - y) ** 2))
+    assert rg.stabilize(near)(np.array([1.0, 2.0]), np.array([1.0, 2.0])) == 1.0
     with np.errstate(all="ignore"):
         for f in (
             lambda v: v[0] * v[1] / np.sum(v**2),

@@ -266,7 +266,7 @@ def path_along(
             of[moved.leaf] = Exact((base, 0.0), (number(moved.put(np.zeros(whole.shape), step), True), 0.0))
         path = Path(of, ORDER, number=number, log_t=line.logarithm(far))
         if not np.any(size):
-            path.leaves_centre(of[moved.leaf])
+            path.leaves_centre(of[moved.leaf], whole.size)
         return path, far
     delta = number(moved.of(values), True) - number(np.broadcast_to(line.start(values), moved.shape), True)
     signs = np.sign(in_floats(delta))

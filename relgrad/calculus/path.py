@@ -546,14 +546,17 @@ class Path:
         self._level = 0
         self.has_centre = False
         self._leaf: Power | None = None
+        self._size = 0
+        self._single = set[Power]()
         self._centres = set[Power]()
         self._squares = set[Power]()
         self._radial = set[Power]()
 
-    def leaves_centre(self, x: Power) -> None:
-        """Let what moves do so in any direction: nothing that depends on it may be divided by where it vanishes."""
+    def leaves_centre(self, x: Power, size: int) -> None:
+        """Let so many entries move in any direction: nothing that depends on it may be divided by where it vanishes."""
         self.has_centre = True
-        self._leaf = x
+        self._leaf, self._size = x, size
+        self._single.add(x)
         if x.at(0) is None:
             self._centres.add(x)
 
@@ -599,9 +602,12 @@ class Path:
         return found
 
     def _note(self, node: Term, operands: Sequence[Power], found: Power) -> None:
-        """Note what depends on the distance from the centre alone, as √(Σ v²) does, where v is what moves."""
+        """Note what depends on the distance from the centre alone, √(Σ v²), or entry by entry on what moves, v."""
         op, size = node.op, node.type.size
         moving = [x for x in operands if not x.fixed]
+        sizes = {rand.type.size for rand, x in zip(node.rands, operands, strict=True) if not x.fixed}
+        if op.elementwise and sizes | {size} == {self._size} and all(x in self._single for x in moving):
+            self._single.add(found)
         if not moving or all(x in self._radial for x in moving):
             self._radial.add(found)
         elif all(x in self._centres for x in moving):
@@ -619,8 +625,9 @@ class Path:
             self._radial.add(found)
 
     def _divisible(self, x: Power) -> Power:
-        """Return what may be divided by: what vanishes at a centre, or has a pole, does so alike all round."""
-        if self.has_centre and x not in self._radial and (x.has_pole or _vanishes_or_ends(x)):
+        """Return what may be divided by: what vanishes at a centre does so alike all round, or is an entry's alone."""
+        known = not self.has_centre or x in self._radial or x in self._single
+        if not known and (x.has_pole or _vanishes_or_ends(x)):
             raise NoSeries("what vanishes depends on the direction")
         return x
 
