@@ -6,7 +6,6 @@ What moves entries moves the parts alike, whatever they mean.
 
 from __future__ import annotations
 
-import inspect
 import math
 import types
 from collections.abc import Callable, Sequence
@@ -155,7 +154,9 @@ class Twin:
 
     @cached_property
     def _twin(self) -> Callable[..., Any]:
-        f = inspect.unwrap(self._function)  # a wrapper's names are its own; warnings are off here anyway
+        f = self._function
+        while hasattr(f, "__wrapped__"):  # a wrapper's names are its own; warnings are off here anyway
+            f = f.__wrapped__
         names = {name: self._widened(x) for name, x in f.__globals__.items() if not name.startswith("__")}
         twin = types.FunctionType(f.__code__, names, f.__name__, f.__defaults__, f.__closure__)
         twin.__kwdefaults__ = f.__kwdefaults__
