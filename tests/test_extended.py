@@ -301,3 +301,6 @@ def test_what_is_mended_stays_where_it_is_no_float():
     mended.mends = True  # pyright: ignore[reportFunctionMemberAccess]
     wide = Extended.applied(mended, (Extended(np.array([0.5, 0.75]), np.array([5000, 2])),), {})
     assert exact(wide) == [mpf(2) ** 4999, 4]
+    mended = lambda values, *arguments: np.where(np.isinf(values), 4.0, values)
+    mended.mends = True  # pyright: ignore[reportFunctionMemberAccess]
+    assert exact(Extended.applied(mended, (wide,), {})) == [4, 4]

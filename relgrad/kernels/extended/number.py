@@ -65,7 +65,7 @@ class Extended(Numbers):
         if not getattr(function, "mends", False):
             return found
         values, found = cls.of(args[0]), cls.of(found)
-        outside = values.outside
+        outside = values.outside & (found.floats() == values.floats())  # where nothing is mended
         return cls(np.where(outside, values.m, found.m), np.where(outside, values.e, found.e))
 
     def floats(self) -> Any:
