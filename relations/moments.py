@@ -118,6 +118,21 @@ def log_of_product_over_axes(x, axis):
     return np.log(np.prod(x, axis=axis, keepdims=True)), log_prod(x, axis=axis, keepdims=True)
 
 
+@relation(source="functional equation of the logarithm; the log-survival of independent events")
+def log_of_product_of_complements(x, axis):
+    """The log of a product of what is near one is the sum of the logs, where no factor is far from one."""
+    near = np.abs(x) < 0.5
+    logs = np.log1p(np.where(near, x, 0.0))
+    return (
+        np.log(np.prod(1 + x, axis=axis, keepdims=True)),
+        np.where(
+            np.all(near, axis=axis, keepdims=True),
+            np.sum(logs, axis=axis, keepdims=True),
+            log_prod(1 + x, axis=axis, keepdims=True),
+        ),
+    )
+
+
 @relation(source="products commute")
 def ratio_of_products(x, y, axis):
     """A ratio of products is a product of ratios."""

@@ -8,6 +8,7 @@ from relgrad.ops import (
     log1mexp,
     log_softmax,
     log_softmax_pullback,
+    logmeanexp,
     logsumexp,
     softmax,
     softmax_pullback,
@@ -152,6 +153,17 @@ def logsumexp_minus_mean(x, axis):
     return (
         logsumexp(x, axis=axis, keepdims=True) - np.sum(softmax(x, axis=axis) * x, axis=axis, keepdims=True),
         -np.sum(softmax(x, axis=axis) * log_softmax(x, axis=axis), axis=axis, keepdims=True),
+    )
+
+
+@relation(source="Cover & Thomas 2006, eq. 2.93: the divergence from even shares")
+def log_mean_minus_mean_of_exponents(x, axis):
+    """A log-mean-exp less the mean of the exponents under a softmax is a divergence, which both may exceed by far."""
+    p = softmax(x, axis=axis)
+    less = x - np.max(x, axis=axis, keepdims=True)
+    return (
+        logmeanexp(x, axis=axis, keepdims=True) - np.sum(p * x, axis=axis, keepdims=True),
+        -np.sum(p * (less - logmeanexp(less, axis=axis, keepdims=True)), axis=axis, keepdims=True),
     )
 
 

@@ -372,10 +372,11 @@ class Contract:
         """
         return None
 
-    def unbounded(self, *operands: Any) -> Any:
+    def unbounded(self, far: bool, *operands: Any) -> Any:
         """Return what an elementwise op is in others near where it has no finite value: log x/LN2 of log₂ x near 0.
 
-        arcsinh(x): log(x + √(x² + 1)).
+        arcsinh(x): log(x + √(x² + 1)). Near infinite operands (`far`) it may be the first terms of an asymptotic
+        series, in as many powers as count.
         """
         return None if self.times else self.meaning(*operands)
 

@@ -284,3 +284,23 @@ def test_products_of_many_large_numbers_do_not_wrap_around():
         for _ in range(20):
             product = product * huge
             assert product.e > 0 or np.isinf(product.m)
+
+
+def test_numbers_are_computed_again_where_a_series_stands_beside_the_formula():
+    """A decorator between the program and its second run hides no names: numbers, not only arrays, leave the floats."""
+    mean = rg.stabilize(lambda r, x, y: (0.25 * x**r + 0.75 * y**r) ** (1 / r))
+    assert "along_line" in mean.source(2.0, 2.0, 3.0)
+    for r, x, y in ((2000.0, 2.0, 3.0), (-2000.0, 2.0, 3.0), (3.0, 1e200, 1e199), (2.0, 1e-200, 3e-200)):
+        with mpmath.workdps(30):
+            want = (mpf(x) ** r / 4 + 3 * mpf(y) ** r / 4) ** (1 / mpf(r))
+        assert mean(r, x, y) == pytest.approx(float(want), rel=1e-12), (r, x, y)
+
+
+def test_what_is_mended_stays_where_it_is_no_float():
+    mended = lambda values, *arguments: np.where(values == 3.0, 4.0, values)
+    mended.mends = True  # pyright: ignore[reportFunctionMemberAccess]
+    wide = Extended.applied(mended, (Extended(np.array([0.5, 0.75]), np.array([5000, 2])),), {})
+    assert exact(wide) == [mpf(2) ** 4999, 4]
+    mended = lambda values, *arguments: np.where(np.isinf(values), 4.0, values)
+    mended.mends = True  # pyright: ignore[reportFunctionMemberAccess]
+    assert exact(Extended.applied(mended, (wide,), {})) == [4, 4]

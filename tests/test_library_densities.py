@@ -132,3 +132,16 @@ def test_functions_that_grow_as_exponentials_do_are_scaled(name):
         np.testing.assert_allclose(found[0], truth[0], rtol=4e-15)
         # SciPy's derivatives of scaled functions are differences, of which the digits of the value are left.
         np.testing.assert_allclose(found[1], truth[1], rtol=4e-15, atol=4e-15 * abs(truth[0]))
+
+
+def test_bessel_functions_that_grow_are_scaled_under_a_sum_as_well():
+    """Σ I₀(b·x)/I₀(b), and with the divisor outside: each of them alone is no float."""
+    x, w = np.array([1.0, 0.999, -0.998]), np.array([1.0, -2.0, 3.0])
+    forms = (lambda b: np.sum(w * sp.i0(b * x) / sp.i0(b)), lambda b: np.sum(w * sp.i0(b * x)) / sp.i0(b))
+    ratio = lambda b: (
+        sum(k * mp.besseli(0, b * mp.mpf(v)) for k, v in zip(w, x, strict=True)) / mp.besseli(0, b)
+    )
+    for f in forms:
+        for b in (0.5, 900.0):
+            assert rg.stabilize(f)(b) == pytest.approx(float(ratio(mp.mpf(b))), rel=1e-12)
+            assert rg.grad(f)(b) == pytest.approx(float(mp.diff(ratio, mp.mpf(b))), rel=1e-11)

@@ -79,3 +79,14 @@ def test_ratios_near_one():
     np.testing.assert_allclose(xlog_ratio(x, y), want, rtol=1e-15)
     assert np.isnan(xlog_ratio(1.0, -1.0))
     np.testing.assert_allclose(xlog_ratio(1e300, 1e-300), 1e300 * np.log(10) * 600, rtol=1e-15)
+
+
+def test_a_log_mean_less_the_mean_of_exponents_is_a_divergence():
+    """log(Σ eᶻ/n) − Σ p·z is −Σ p·log(n·p): −log n where one share is all, though both are large."""
+    f = lambda z: np.log(np.mean(np.exp(z))) - S(z * np.exp(z) / S(np.exp(z)))
+    for shift in (0.0, 3000.0, -1e5):
+        assert rg.stabilize(f)(shift + np.array([0.0, -900.0, -800.0])) == pytest.approx(
+            -np.log(3), rel=4e-16
+        )
+    slope = rg.grad(lambda a, x: np.log(np.mean(np.exp(x / a))) * a)
+    assert slope(0.001, np.array([1.0, 2.0, -1.5])) == pytest.approx(-np.log(3), rel=4e-16)

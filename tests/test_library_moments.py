@@ -158,3 +158,13 @@ def test_slopes_of_powers_of_products_that_are_zero_are_those_of_numpy(p: float,
         if p >= 1:
             pushed = rg.jvp(power, (x, p), (np.array([1.0, 2.0, 3.0]), 0.3), strategy=strategy)[1]
             assert pushed == pytest.approx(want[0] @ np.array([1.0, 2.0, 3.0]))
+
+
+def test_the_log_of_a_product_of_complements_is_the_sum_of_theirs_where_none_is_far_from_one():
+    """log Π(1 − h) for small h; where factors are negative, and the product is not, it is that of the product."""
+    f = rg.stabilize(lambda h: np.log(np.prod(1 - h)))
+    assert f(np.array([1e-20, 3e-30])) == pytest.approx(-1.0000000003e-20, rel=1e-14, abs=0)
+    assert f(np.array([1e-9, 0.75])) == pytest.approx(np.log1p(-1e-9) + np.log(0.25), rel=1e-15)
+    assert f(np.array([3.0, 4.0])) == pytest.approx(np.log(6.0), rel=1e-15)
+    slopes = rg.grad(lambda h: np.sum(np.log(np.prod(1 - h, axis=0))))(np.array([[1e-20, 0.5], [3e-30, 3.0]]))
+    assert slopes == pytest.approx(np.array([[-1.0, -2.0], [-1.0, 0.5]]), rel=1e-15)

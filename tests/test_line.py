@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import mpmath
@@ -622,3 +622,159 @@ def test_logarithms_of_the_distance_cancel(x):
     found = rg.stabilize(f)(x), rg.grad(f)(x)
     np.testing.assert_allclose(found, [float(t) for t in truth], rtol=1e-14)
     assert rg.stabilize(lambda x: np.log(x) * x)(1e-12) == 1e-12 * np.log(1e-12)
+
+
+def agree(
+    f: Callable[..., Any],
+    exact: Callable[..., Any],
+    points: Sequence[float],
+    rel: float = 1e-13,
+    ways: Sequence[bool] = (True, False),
+) -> None:
+    """Check values and gradients of a function of one number, with and without doubled arithmetic."""
+    for precise in ways:
+        value, slope = rg.stabilize(f, precise=precise), rg.grad(f, precise=precise)
+        with mpmath.workdps(400):
+            for x in points:
+                at = mpmath.mpf(x)
+                assert value(x) == pytest.approx(float(exact(at)), rel=rel, abs=0), x
+                assert slope(x) == pytest.approx(float(mpmath.diff(exact, at)), rel=rel, abs=0), x
+
+
+def erfcx(x: Any) -> Any:
+    return mpmath.exp(x * x) * mpmath.erfc(x)
+
+
+STIRLING: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "arccosh x − log 2x": (
+        lambda x: np.arccosh(x) - np.log(2 * x),
+        lambda x: mpmath.acosh(x) - mpmath.log(2 * x),
+    ),
+    "log Γ(x + 1/2) − log Γ(x) − log(x)/2": (
+        lambda x: sp.gammaln(x + 0.5) - sp.gammaln(x) - 0.5 * np.log(x),
+        lambda x: mpmath.loggamma(x + 0.5) - mpmath.loggamma(x) - 0.5 * mpmath.log(x),
+    ),
+    "ψ(x) − log x": (
+        lambda x: sp.digamma(x) - np.log(x),
+        lambda x: mpmath.digamma(x) - mpmath.log(x),
+    ),
+    "2·erfcx(2x) − erfcx(x)": (
+        lambda x: 2 * sp.erfcx(2 * x) - sp.erfcx(x),
+        lambda x: 2 * erfcx(2 * x) - erfcx(x),
+    ),
+    "ψ′(x) − 1/x": (lambda x: sp.polygamma(1, x) - 1 / x, lambda x: mpmath.psi(1, x) - 1 / x),
+    "log B(x, 2) + 2·log x": (
+        lambda x: sp.betaln(x, 2.0) + 2 * np.log(x),
+        lambda x: mpmath.log(x / (x + 1)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STIRLING)
+def test_near_infinity_functions_are_their_asymptotic_series(name: str):
+    agree(*STIRLING[name], [1e3, 1e9, 1e17])
+
+
+def test_near_minus_infinity_gamma_functions_have_no_series():
+    f = rg.stabilize(lambda x: sp.polygamma(1, x) - 1 / x)
+    with mpmath.workdps(40):
+        exact = [float(mpmath.psi(1, x) - 1 / mpmath.mpf(x)) for x in (-100.5, 1e9)]
+    assert f(np.array([-100.5, 1e9])) == pytest.approx(exact, rel=1e-13, abs=0)
+    assert f(-100.5) == pytest.approx(exact[0], rel=1e-13)
+
+
+FAR_ROOTS: dict[str, Callable[[Any, Any], Any]] = {
+    "√x·arctan(1/√x)": lambda m, x: m.sqrt(x) * (m.arctan if m is np else m.atan)(1 / m.sqrt(x)) - 1,
+    "√(x + √x)": lambda m, x: m.sqrt(x + m.sqrt(x)) - m.sqrt(x) - 0.5,
+    "√(x + 1)·e^(1/√x)": lambda m, x: m.sqrt(x + 1) * m.exp(1 / m.sqrt(x)) - m.sqrt(x) - 1,
+}
+
+
+@pytest.mark.parametrize("name", FAR_ROOTS)
+def test_near_infinity_as_well_series_are_of_the_root_of_the_distance(name: str):
+    f = FAR_ROOTS[name]
+    agree(lambda x: f(np, x), lambda x: f(mpmath, x), [1e5, 3e6, 1e12, 2e12], ways=(True,))
+
+
+def test_on_a_line_of_several_entries_the_limit_is_the_same_from_everywhere():
+    turn = lambda v: np.arctan2(np.sqrt(np.sum(v**2)), 2.0) / np.sqrt(np.sum(v**2)) * v
+    assert rg.stabilize(turn)(np.zeros(3)).tolist() == [0.0] * 3
+    assert rg.jacobian(turn)(np.zeros(3)) == pytest.approx(np.eye(3) / 2)
+    entries = lambda w: np.sum(w * (0.5 + 1 / (np.exp(w / 2.0) - 1)))
+    assert rg.stabilize(entries)(np.zeros(3)) == pytest.approx(6.0, rel=1e-15)
+    near = lambda x, y: np.sin(np.sqrt(np.sum((x - y) ** 2))) / np.sqrt(np.sum((x - y) ** 2))
+    assert rg.stabilize(near)(np.array([1.0, 2.0]), np.array([1.0, 2.0])) == 1.0
+    with np.errstate(all="ignore"):
+        for f in (
+            lambda v: v[0] * v[1] / np.sum(v**2),
+            lambda v: 1 + v[0] ** 2 * v[1] / (v[0] ** 4 + v[1] ** 2),
+            lambda v: 1 + v[0] * v[1] ** 2 / (v[0] ** 2 + v[1] ** 4),
+            lambda v: 1 + v[0] ** 3 * v[1] / (v[0] ** 6 + v[1] ** 2),
+            lambda v: (np.abs(v[0] * v[1]) - v[0] * v[1]) / np.sum(v**2),
+            lambda v: v[0] * v[1] / np.sum(v**2) + np.sum(v),
+            lambda v: np.sqrt(np.sum(v**2)) / np.sum(np.abs(v)),
+        ):
+            assert np.isnan(rg.stabilize(f)(np.zeros(2)))
+
+
+def test_a_limit_that_one_of_several_results_has_is_found():
+    """d/da log(cosh(a·s))/a is s²/2 at a = 0, where d/ds is 0."""
+    f = lambda a, s: np.log(0.5 * np.exp(a * s) + 0.5 * np.exp(-a * s)) / a
+    assert rg.grad(f, argnums=(0, 1))(0.0, 1.5) == pytest.approx((1.125, 0.0))
+
+
+def test_what_moves_as_a_whole_moves_in_units_of_its_own_size():
+    """√(Σ v²) is t·√(Σ e²) for v = t·e, though v² is no float."""
+    f = lambda v, w: np.arccos(w / np.sqrt(w * w + np.sum(v * v)))
+    v = np.array([3e-170, 4e-170])
+    assert rg.stabilize(f)(v, 2.0) == pytest.approx(2.5e-170, rel=1e-14, abs=0)
+    assert rg.grad(f)(v, 2.0) == pytest.approx(np.array([0.3, 0.4]), rel=1e-14)
+
+
+def test_quotients_of_series_are_mostly_exact():
+    """1/x is 1 + t + t² + … at x = 1 − t, so that arccosh(1/x) has a root there and none next to it."""
+    f = lambda x: np.arccosh(1 / x) / np.sqrt(1 / x - 1)
+    exact = lambda x: mpmath.acosh(1 / x) / mpmath.sqrt(1 / x - 1)
+    agree(f, exact, [1 - 1e-9, 1 - 1e-4, 0.5])
+    assert [rg.stabilize(f)(1.0), rg.grad(f)(1.0)] == pytest.approx([2**0.5, 2**0.5 / 12], rel=1e-14)
+
+
+def test_what_is_compared_with_several_numbers_at_once_has_a_line_at_each():
+    """Interpolation in barycentric form is 0/0 at each of its knots."""
+    knots, weights = np.array([-1.0, 0.5, 2.0]), np.array([2 / 9, -4 / 9, 2 / 9])
+    f = lambda x, y: np.sum(weights / (x - knots) * y) / np.sum(weights / (x - knots))
+    y = 3 + knots * (knots - 5)
+    value, slope = rg.stabilize(f), rg.grad(f)
+    for x in (*knots, 0.5 + 1e-9, 0.5 - 2e-15, 1.25):
+        assert [value(x, y), slope(x, y)] == pytest.approx([3 + x * (x - 5), 2 * x - 5], rel=2e-14), x
+
+
+MASKED: dict[str, tuple[Callable[[Any], Any], tuple[float, float]]] = {
+    "where": (
+        lambda x: np.where(x < 0, np.arctan(np.sqrt(-x)) / np.sqrt(-x), np.arctanh(np.sqrt(x)) / np.sqrt(x)),
+        (1 / 3, 1 / 5),
+    ),
+    "maximum and minimum": (
+        lambda x: np.where(
+            x < 0,
+            np.sinh(np.sqrt(-np.minimum(x, 0.0))) / np.sqrt(np.abs(x)),
+            np.sin(np.sqrt(np.maximum(x, 0.0))) / np.sqrt(np.abs(x)),
+        ),
+        (-1 / 6, 1 / 120),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MASKED)
+def test_what_a_mask_leaves_out_needs_no_series(name: str):
+    """Of where(x < 0, f(−x), g(x)) one branch has no value on either side of 0, and its cotangent is 0."""
+    f, (a, b) = MASKED[name]
+    value, slope = rg.stabilize(f), rg.grad(f)
+    for x in (1e-12, -1e-12, 1e-6, -1e-6):
+        assert [value(x), slope(x)] == pytest.approx([1 + a * x + b * x * x, a + 2 * b * x], rel=1e-14), x
+    assert value(0.0) == 1.0
+
+
+def test_a_line_is_looked_at_where_the_logarithm_of_a_mixture_hides_what_cancels():
+    f = lambda x: np.log(1 - np.exp(-x) * (1 + x + x * x / 2))
+    agree(f, lambda x: mpmath.log(1 - mpmath.exp(-x) * (1 + x + x * x / 2)), [0.5, 1e-5, 1e-60])

@@ -38,12 +38,16 @@ from relgrad.calculus.path import (
 from relgrad.calculus.series import FACTORS, zeros_of
 from relgrad.errors import RelgradError
 from relgrad.interpret import interpret, unknown, value_of
+from relgrad.kernels.doubled import mixture_cancels
 from relgrad.kernels.doubled.number import Doubled, Undecided
 from relgrad.leaf import Input
-from relgrad.op import Constant
+from relgrad.logic.view import sum_of
+from relgrad.op import Constant, is_constant
+from relgrad.ops.arithmetic import add, subtract
 from relgrad.ops.gather import ARRAY, Scatter
 from relgrad.ops.joining import Concatenate
 from relgrad.ops.reduction import Sum
+from relgrad.ops.softmax import LogSumExp, Softmax
 from relgrad.ops.structure import BroadcastTo
 from relgrad.term import Term, subterms, term
 from relgrad.types import ArrayType
@@ -123,7 +127,7 @@ class Line(NamedTuple):
     """An argument, and what it comes near: another argument, a number, or infinity.
 
     Where `whole`, all its entries at once. Where `squared`, series are of the root of the distance, which roots of what
-    vanishes there have: sinh(√k)/√k at k = t².
+    vanishes there have: sinh(√k)/√k at k = t², √(x + 1) − √x = t/2 − … at x = t⁻².
     """
 
     moved: Part
@@ -234,31 +238,41 @@ def path_along(
 ) -> tuple[Path, Any]:
     """Return the path along a line, and how far it leads; `side` is where it is looked at from on the line itself.
 
-    x = y + t·sign(x − y), t = |x − y|; where the argument moves as a whole, x = y + t·(x − y), t = 1;
+    x = y + t·sign(x − y), t = |x − y|; where the argument moves as a whole, x = y + t·e, e = (x − y)/t, t = 2ᵏ, or,
+    where x is y, x = y + t·e, t = 0, for a direction e of the side;
     x = m/t, t = 2⁻ᵉ, where it is near infinity and m·2ᵉ; on a squared line, t² stands for t.
     """
     moved, whole = line.moved, np.asarray(values[line.moved.leaf])
     of: dict[Term, Power] = {leaf: Exact((number(value, True), 0.0)) for leaf, value in values.items()}
+    between = (None,) * line.squared
     if line.is_endless:
         part, size = np.frexp(np.asarray(moved.of(values), float))
+        if line.squared:  # m·2ᵉ with an even exponent
+            part, size = np.ldexp(part, size % 2 - 2), (size - size % 2) // 2 + 1
         still = (number(moved.put(whole, 0.0), True), 0.0) if moved.size < whole.size else None
-        of[moved.leaf] = Exact((number(moved.put(np.zeros(whole.shape), part), True), 0.0), still, start=-1)
+        moving = number(moved.put(np.zeros(whole.shape), part), True), 0.0
+        of[moved.leaf] = Exact(moving, *between, still, start=-1 - line.squared)
         far = number(np.ldexp(1.0, -size), True)
         return Path(of, ORDER, number=number, log_t=line.logarithm(far)), far
     x, base = (number(v, True) for v in (whole, line.met(values)))
     if line.whole:
-        of[moved.leaf] = Exact((base, 0.0), (x - base, 0.0))
-        return Path(of, ORDER, number=number, log_t=line.logarithm(np.ones(()))), 1.0
+        moving = x - base
+        if np.any(size := np.abs(in_floats(moving))):
+            k = np.clip(np.frexp(np.max(size))[1], -1000, 1000)
+            far = number(np.ldexp(1.0, k), True)
+            of[moved.leaf] = Exact((base, 0.0), (moving * np.ldexp(1.0, -k), 0.0))
+        else:  # on the line itself, which may be reached from anywhere
+            far, step = number(np.zeros(()), True), side * _step(moved.shape, 2 + int(side))
+            of[moved.leaf] = Exact((base, 0.0), (number(moved.put(np.zeros(whole.shape), step), True), 0.0))
+        path = Path(of, ORDER, number=number, log_t=line.logarithm(far))
+        if not np.any(size):
+            path.leaves_centre(of[moved.leaf], whole.size)
+        return path, far
     delta = number(moved.of(values), True) - number(np.broadcast_to(line.start(values), moved.shape), True)
     signs = np.sign(in_floats(delta))
     signs = np.where(signs == 0, side, signs)
-    first = number(moved.put(np.zeros_like(whole), signs), True), 0.0
-    far = delta * signs
-    if line.squared:
-        far = np.sqrt(far)
-        of[moved.leaf] = Exact((base, 0.0), None, first)
-    else:
-        of[moved.leaf] = Exact((base, 0.0), first)
+    of[moved.leaf] = Exact((base, 0.0), *between, (number(moved.put(np.zeros_like(whole), signs), True), 0.0))
+    far = np.sqrt(delta * signs) if line.squared else delta * signs
     return Path(of, ORDER, number=number, log_t=line.logarithm(far)), far
 
 
@@ -290,11 +304,10 @@ def near_line(
 
     with np.errstate(all="ignore"):
         try:
-            on_line = not line.whole and bool(np.any(near & (ratio == 0)))
-            both = on_line or line.squared
-            path, (total, error) = (
-                _from_both_sides(looked_at_from, line.squared) if both else looked_at_from(1.0)
-            )
+            on_line = bool(np.any(near & (ratio == 0)))
+            both = on_line or (line.squared and not line.is_endless)
+            ways = SIDES if both else SIDES[:1]
+            path, (total, error) = _alike(looked_at_from, ways, line.squared)
             if on_line and path.differs:
                 return None
         except (NoSeries, RecursionError, Undecided):
@@ -305,23 +318,22 @@ def near_line(
 Looked = tuple[Path, tuple[Any, Any]]
 
 
-def _from_both_sides(looked_at_from: Callable[[float], Looked], one_will_do: bool) -> Looked:
-    """Return what a line shows from both sides alike, one of which may be outside of the domain if one will do.
+def _alike(looked_at_from: Callable[[float], Looked], ways: Sequence[float], one_will_do: bool) -> Looked:
+    """Return what a line shows from all sides alike, some of which may be outside of the domain if one will do.
 
     On the line itself, a program decides as it does on one of them.
     """
     found: list[Looked] = []
-    for side in (1.0, -1.0):
+    for side in ways:
         try:
             found.append(looked_at_from(side))
         except NoSeries:
-            if not one_will_do or (side < 0 and not found):
+            if not one_will_do or (side == ways[-1] and not found):
                 raise
-        if found and not (found[0][0].signs or found[0][0].has_roots):
+        if found and not (found[0][0].has_centre or found[0][0].signs or found[0][0].has_roots):
             break  # the other side shows the same
     path, (total, error) = found[0]
-    if len(found) == 2:
-        other_path, (other, less) = found[1]
+    for other_path, (other, less) in found[1:]:
         path.differs &= other_path.differs
         lone = ~np.isfinite(total) & one_will_do
         alike = np.abs(total - other) <= error
@@ -381,13 +393,27 @@ def lines(roots: Sequence[Term]) -> Iterator[Line]:
     nodes = list(subterms(*roots))
     parts = _parts(nodes)
     for x, terms in parts.items():
-        zeros = [zero for node in nodes for t in terms for zero in zeros_of(node, t)]
+        zeros = [zero for node in nodes for t in terms for zero in (*zeros_of(node, t), *_knots(node, t))]
         for zero in dict.fromkeys([0.0, *zeros]):
             yield Line(x, zero)
         yield Line(x, INFINITY)
     for x, y in permutations(parts, 2):
         if y.shape == x.shape and y.leaf.type.dtype == x.leaf.type.dtype and not x.meets(y):
             yield Line(x, y)
+
+
+def _knots(node: Term, x: Term) -> list[float]:
+    """Return the few numbers that differences of a term and all of them vanish at: x − (0, 1, 2) ⟶ 0, 1, 2."""
+    if node.op not in (add, subtract):
+        return []
+    whole = sum_of(node)
+    others = {t: k for t, k in whole.terms.items() if t is not x}
+    if whole.constant or len(whole.terms) != 2 or len(others) != 1:
+        return []
+    ((t, k),) = others.items()
+    if not is_constant(t) or t.type.dtype.kind != "f" or t.op.value.size > PARTS or k != -whole.terms[x]:
+        return []
+    return sorted(set(t.op.value.ravel().tolist()))
 
 
 def _parts(nodes: Sequence[Term]) -> dict[Part, list[Term]]:
@@ -466,13 +492,17 @@ def _followed(node: Term, rands: Sequence[Any]) -> Any | None:
 
 
 RANGES = (0.5, 2.0), (0.1, 0.9), (-1.0, 1.0), (2.0, 5.0)
-"""Where arguments are drawn, until a program is defined there."""
+"""Where arguments are drawn,"""
+SIDES = 1.0, -1.0
+"""and from where a line is looked at, until a program is defined there."""
 SAMPLES = 2
+COUNT = 2
+"""For whole numbers one is too special: (1 − xⁿ)/(1 − x) is constant then."""
 BITS = 1 << 8
 CLOSE, FAR = 2.0**-20, 2.0**-10
 """Distances at which programs are tried,"""
-POINTS = 8
-"""and at so many points beside each other."""
+POINTS, BESIDE = 8, 1.7e-4
+"""and at so many points beside each other, of all digits: rounding may be exact at those of few."""
 
 
 class Along(NamedTuple):
@@ -546,7 +576,7 @@ def _drawn(leaves: Sequence[Term], at: tuple[float, float], seed: int) -> dict[T
     values: dict[Term, Any] = {}
     for t in leaves:
         shape: Any = t.type.shape
-        drawn = rng.uniform(*at, shape) if t.type.dtype.kind == "f" else np.ones(shape)
+        drawn = rng.uniform(*at, shape) if t.type.dtype.kind == "f" else np.full(shape, COUNT)
         values[t] = (np.rint(drawn * BITS) / BITS).astype(t.type.dtype)
     return values
 
@@ -585,18 +615,20 @@ class _Trials:
         self._still: dict[Any, _Still] = {}
 
     def are_suspect(self, line: Line) -> bool:
-        """Whether programs are noisy near a line, or undefined or otherwise on it though they do not vary nearby.
+        """Whether programs are noisy near a line, or undefined or otherwise on it though they vary little nearby.
 
         A necessary test, which costs a few evaluations.
         """
-        for at, side in product(RANGES, (1.0, -1.0)):
+        for at, side in product(RANGES, SIDES):
             try:
                 with np.errstate(all="ignore"):
                     if at not in self._drawn:
                         self._drawn[at] = _drawn(self.leaves, at, 1)
                     on = _met(self._drawn[at], line)
                     near = self._values(line, at, _moved(on, line, side * CLOSE, 2))
-                    if not all(np.isfinite(near[root]).all() for root in self.roots):
+                    if not self._are_finite(near):
+                        if self._are_finite(self._values(line, at, _moved(on, line, side * FAR, 2))):
+                            return True
                         continue
                     suspects = self._still[line.moved.leaf, at].suspects
                     if any(_shrinks(t, near) for t in suspects) and self._are_noisy(line, at, on, near, side):
@@ -604,15 +636,22 @@ class _Trials:
                     if line.is_endless:
                         return False
                     values = self._values(line, at, on)
-                    if all(_size(values[x] - near[x]) <= 0.02 * _size(near[x]) for x in self.roots):
+                    jumps = [~_is_close(values[x], near[x]) for x in self.roots]
+                    if not any(map(np.any, jumps)):
                         return False
                     once, twice = (
                         self._values(line, at, _moved(on, line, side * d, 2)) for d in (FAR, 1.5 * FAR)
                     )
-                    return all(_size(once[x] - twice[x]) <= 0.02 * _size(once[x]) for x in self.roots)
+                    return any(
+                        np.any(jump & _varies_little(values[x], near[x], once[x], twice[x]))
+                        for x, jump in zip(self.roots, jumps, strict=True)
+                    )
             except (RelgradError, TypeError, ValueError, ArithmeticError, IndexError):
                 return False
         return False
+
+    def _are_finite(self, values: Mapping[Term, Any]) -> bool:
+        return all(np.isfinite(values[root]).all() for root in self.roots)
 
     def _values(self, line: Line, at: tuple[float, float], arguments: dict[Term, Any]) -> dict[Term, Any]:
         """Return the values of all terms for arguments of which one has moved from where it was drawn.
@@ -643,7 +682,7 @@ class _Trials:
         self, line: Line, at: tuple[float, float], on: dict[Term, Any], near: dict[Term, Any], side: float
     ) -> bool:
         """Whether values near a line do not vary at all, or their fourth differences more than a smooth function's."""
-        further = [_moved(on, line, side * CLOSE * (1 + j * 2.0**-12), 2) for j in range(1, POINTS)]
+        further = [_moved(on, line, side * CLOSE * (1 + j * BESIDE), 2) for j in range(1, POINTS)]
         points = [near, *[self._values(line, at, values) for values in further]]
         for root in self.roots:
             values = np.stack([values[root] for values in points])
@@ -661,6 +700,17 @@ def _computed(roots: Sequence[Term], arguments: Mapping[Term, Any]) -> dict[Term
     return values
 
 
+def _varies_little(on: Any, near: Any, once: Any, twice: Any) -> Any:
+    """Return where a function is as good as constant near a line; or, undefined on the line, as good as linear."""
+    linear = np.abs(near - once) <= 3 * np.abs(once - twice)
+    return _is_close(once, twice) | (~np.isfinite(on) & linear)
+
+
+def _is_close(x: Any, y: Any) -> Any:
+    """Return where two numbers have more than a digit in common."""
+    return np.abs(x - y) <= 0.02 * np.abs(y)
+
+
 def _size(x: Any) -> float:
     return float(np.max(np.abs(x), initial=0.0))
 
@@ -672,7 +722,9 @@ def _may_shrink(node: Term) -> bool:
 
 
 def _shrinks(node: Term, values: Mapping[Term, Any]) -> bool:
-    """Whether a term is small though its operands are not."""
+    """Whether a term is small though its operands are not, or the logarithm of a mixture that is."""
+    if type(node.op) in (LogSumExp, Softmax) and len(node.rands) > 1:
+        return mixture_cancels(*[values[rand] for rand in node.rands], axis=node.op.axes)
     size = max([_size(values[rand]) for rand in node.rands if _is_real(rand)], default=0.0)
     return _size(values[node]) < 1e-3 * size
 
@@ -685,17 +737,18 @@ def _start(
     They are those of the root of the distance, and the line is squared, where roots of it are taken.
     """
     tried = (FAR, CLOSE) if line.is_endless else (FAR, CLOSE, 0.0)
-    for at, side in product(RANGES, (1.0, -1.0)):
+    for at, side in product(RANGES, SIDES):
         starts = set[tuple[int, ...] | None]()
         loses = False
         met = [_met(_drawn(arguments, at, seed), line) for seed in range(SAMPLES)]
-        if not all(_is_defined(body, _moved(v, line, side * NEAR, seed)) for seed, v in enumerate(met)):
+        away = [_moved(v, line, side * NEAR, seed) for seed, v in enumerate(met)]
+        if not all(_is_defined(body, v) or _is_defined(root, v) for v in away):
             continue
         for seed, values in enumerate(met):
             try:
                 start = _first(body, _moved(values, line, side * NEAR, seed), line)
             except BranchPoint:
-                if line.squared or line.whole or line.is_endless:
+                if line.squared or line.whole:
                     return line, None
                 return _start(body, root, arguments, line._replace(squared=True))
             except (NoSeries, RelgradError, RecursionError, ValueError, IndexError, TypeError):

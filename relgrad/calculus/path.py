@@ -16,7 +16,7 @@ Source: A. Griewank & A. Walther, "Evaluating Derivatives", 2nd ed., chapter 13.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from fractions import Fraction
 from functools import lru_cache
@@ -27,12 +27,13 @@ import numpy as np
 from relgrad.calculus.change import tangent_of
 from relgrad.calculus.laurent import NoSeries
 from relgrad.interpret import interpret
-from relgrad.kernels.doubled.eft import two_sum
+from relgrad.kernels.doubled.eft import two_product, two_sum
 from relgrad.kernels.doubled.named import written
 from relgrad.kernels.doubled.number import Doubled
 from relgrad.leaf import Input
 from relgrad.op import Constant, as_term
 from relgrad.ops.arithmetic import (
+    absolute,
     add,
     cbrt,
     divide,
@@ -59,7 +60,7 @@ from relgrad.ops.joining import Concatenate
 from relgrad.ops.lengths import Norm
 from relgrad.ops.matmul import MatMul
 from relgrad.ops.reduction import Sum
-from relgrad.ops.selection import where
+from relgrad.ops.selection import maximum, minimum, where
 from relgrad.ops.shaping import Rearrangement
 from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand, Squeeze
 from relgrad.term import Term, subterms, term
@@ -69,6 +70,8 @@ from relgrad.types import ArrayType
 EPS = 2.0**-53
 ROUNDED = 2.0**-51
 """The relative error of a function of a float."""
+SMALLEST = 2.0**-900
+"""Of products that are smaller, it is not known whether they are exact."""
 _MOVES = (Rearrangement, Expand, Squeeze, BroadcastTo, BroadcastLike, Cast)
 MANY = 500
 """So many series are made of one program, if not told otherwise."""
@@ -149,11 +152,6 @@ def error_of(c: Coefficient) -> Any:
     return c[1] + c[0].bound if isinstance(c[0], Doubled) else c[1]
 
 
-def rounding(x: Any) -> Any:
-    """Return what rounding adds to the error of a result, unless it keeps the bound itself."""
-    return 0.0 if isinstance(x, Doubled) else EPS * np.abs(x)
-
-
 class Power:
     """Σ cₖ·tᵏ from k = `start` on, found one after the other."""
 
@@ -210,7 +208,7 @@ class Exact(Power):
 
     def __init__(self, *coefficients: Coefficient | None, start: int = 0):
         super().__init__(start)
-        self.known = [*coefficients]
+        self.known = [c if c is not None and _is_some(c) else None for c in coefficients]
 
     def at(self, k: int) -> Coefficient | None:
         return self.known[k - self.start] if 0 <= k - self.start < len(self.known) else None
@@ -225,6 +223,24 @@ class Exact(Power):
 
 ZERO = Exact(None)
 ONE = Exact((np.ones(()), 0.0))
+
+
+class _Missing(Power):
+    """What has no series: where a mask leaves it out, none is asked for."""
+
+    def __init__(self, why: NoSeries):
+        self.why = why
+
+    @property
+    def start(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+        raise self.why
+
+    @property
+    def fixed(self) -> bool:
+        raise self.why
+
+    def at(self, k: int) -> Coefficient | None:
+        raise self.why
 
 
 class _Sum(Power):
@@ -341,7 +357,13 @@ class Quotient(Power):
             return None
         low, doubt = self.leading
         found = above[0] / low
-        return found, (above[1] + size(found) * doubt) / size(low) + rounding(found)
+        error = (above[1] + size(found) * doubt) / size(low)
+        if isinstance(found, Doubled):
+            return found, error
+        # Mostly exact: 1/(1 − t) = 1 + t + t² + …
+        part, rest = two_product(found, low)
+        exact = (above[0] - part == rest) & (np.abs(part) > SMALLEST)
+        return found, error + np.where(exact, 0.0, EPS * np.abs(found))
 
 
 def _led(b: Power, most: int) -> tuple[Power, Coefficient]:
@@ -466,9 +488,21 @@ class _Chosen(Power):
         super().__init__(min(a.start, b.start))
         self.c, self.a, self.b = c, a, b
 
+    @property
+    def fixed(self) -> bool:
+        return self.a.fixed and self.b.fixed
+
     def next(self, k: int) -> Coefficient | None:
         a, b = self.a.at(k) or (0.0, 0.0), self.b.at(k) or (0.0, 0.0)
         return np.where(self.c, a[0], b[0]), np.where(self.c, a[1], b[1])
+
+
+def _chosen(c: Any, a: Power, b: Power, node: Term) -> Power:
+    """Return the series of where(c, a, b): what no entry chooses may have none."""
+    if np.all(c) or not np.any(c):
+        taken = a if np.all(c) else b
+        return taken if taken is ZERO else _spread(taken, node)
+    return _Chosen(c, a, b)
 
 
 class _Joined(Power):
@@ -510,21 +544,43 @@ class Path:
         self.has_roots = False
         """Whether roots are taken that are others on the other side of t = 0."""
         self._level = 0
+        self.has_centre = False
+        self._leaf: Power | None = None
+        self._size = 0
+        self._single = set[Power]()
+        self._centres = set[Power]()
+        self._squares = set[Power]()
+        self._radial = set[Power]()
+
+    def leaves_centre(self, x: Power, size: int) -> None:
+        """Let so many entries move in any direction: nothing that depends on it may be divided by where it vanishes."""
+        self.has_centre = True
+        self._leaf, self._size = x, size
+        self._single.add(x)
+        if x.at(0) is None:
+            self._centres.add(x)
 
     def advance(self, k: int) -> None:
         """Find the coefficients of tᵏ from the leaves on, so that none is asked for far below."""
         for series in self.of.values():
-            series.at(k)
+            with suppress(NoSeries):  # what needs it will ask again
+                series.at(k)
 
     def __call__(self, t: Term) -> Power:
         """Return the series of a term; raises NoSeries where it has none."""
         with np.errstate(all="ignore"):
-            return self._evaluate(t, self.of)
+            series = self._evaluate(t, self.of)
+        if isinstance(series, _Missing):
+            raise series.why
+        return series
 
     def _evaluate(self, t: Term, of: dict[Term, Power]) -> Power:
         for node in subterms(t):
             if node not in of:
-                of[node] = self._term(node, of)
+                try:
+                    of[node] = self._term(node, of)
+                except NoSeries as why:
+                    of[node] = _Missing(why)
         return of[t]
 
     def _term(self, node: Term, of: Mapping[Term, Power]) -> Power:
@@ -540,7 +596,40 @@ class Path:
     def apply(self, node: Term, operands: Sequence[Power]) -> Power:
         """Return the series of an application to series."""
         key = (node.op, tuple([rand.type for rand in node.rands]), *operands)
-        return self._kept(key, lambda: self._applied(node, operands))
+        found = self._kept(key, lambda: self._applied(node, operands))
+        if self.has_centre:
+            self._note(node, operands, found)
+        return found
+
+    def _note(self, node: Term, operands: Sequence[Power], found: Power) -> None:
+        """Note what depends on the distance from the centre alone, √(Σ v²), or entry by entry on what moves, v."""
+        op, size = node.op, node.type.size
+        moving = [x for x in operands if not x.fixed]
+        sizes = {rand.type.size for rand, x in zip(node.rands, operands, strict=True) if not x.fixed}
+        if op.elementwise and sizes | {size} == {self._size} and all(x in self._single for x in moving):
+            self._single.add(found)
+        if not moving or all(x in self._radial for x in moving):
+            self._radial.add(found)
+        elif all(x in self._centres for x in moving):
+            if isinstance(op, _MOVES) and size == node.rands[0].type.size:
+                self._centres.add(found)
+            elif op is square or (op is multiply and len(moving) == 2) or _is_squared(op, operands):
+                self._squares.add(found)
+            elif isinstance(op, (MatMul, Einsum)) and size == 1:
+                self._radial.add(found)
+        elif (
+            op is subtract and moving == [self._leaf] and size == node.rands[0].type.size and not found.at(0)
+        ):
+            self._centres.add(found)  # x − y, where x has come near y
+        elif isinstance(op, Sum) and size == 1 and moving[0] in self._squares:
+            self._radial.add(found)
+
+    def _divisible(self, x: Power) -> Power:
+        """Return what may be divided by: what vanishes at a centre does so alike all round, or is an entry's alone."""
+        known = not self.has_centre or x in self._radial or x in self._single
+        if not known and (x.has_pole or _vanishes_or_ends(x)):
+            raise NoSeries("what vanishes depends on the direction")
+        return x
 
     def _kept(self, key: Any, make: Callable[[], Power]) -> Power:
         """Return the one series of a key: a rule that leads back to what is known finds that."""
@@ -552,20 +641,27 @@ class Path:
 
     def _applied(self, node: Term, operands: Sequence[Power]) -> Power:
         op = node.op
+        if _is_zero(op, operands):
+            return ZERO
         if op in (add, subtract):
             return _Sum(operands[0], operands[1], 1 if op is add else -1)
         if op in (multiply, square):
             return _Product(operands[0], operands[-1], np.multiply)
         if op in (divide, reciprocal):
-            return Quotient(ONE if op is reciprocal else operands[0], operands[-1], self.most)
+            return Quotient(
+                ONE if op is reciprocal else operands[0], self._divisible(operands[-1]), self.most
+            )
         if op in (negative, positive):
             return _Mapped(operands[0], op.compute, False) if op is positive else _Sum(ZERO, operands[0], -1)
-        if all(x.fixed for x in operands):
+        if (op is not where or node.type.dtype.kind != "f") and all(x.fixed for x in operands):
             return Exact(self._first(node, operands))
         if op.negation is not None:
-            nearby, there = self._signs(_Sum(operands[0], operands[1], -1))
+            nearby, there = self._signs(self._difference(operands))
             found = op.compute(nearby, 0.0)
             return Exact((found, found != op.compute(there, 0.0)))
+        if op is absolute and not operands[0].fixed:
+            nearby, _ = self._signs(operands[0])
+            return _Product(Exact((nearby, 0.0)), operands[0], np.multiply)
         if op is sign:
             nearby, there = self._signs(operands[0])
             self.differs = self.differs or there is not nearby
@@ -578,11 +674,10 @@ class Path:
             raise NoSeries(f"{op} is no function of a real number")
         if op is where:
             self.differs = self.differs or bool(np.any(_differs(operands[0])))
-            chosen = self._value(operands[0], node.rands[0])
-            if np.all(chosen) or not np.any(chosen):  # what is not chosen may have no value
-                taken = operands[1] if np.all(chosen) else operands[2]
-                return taken if taken is ZERO else _spread(taken, node)
-            return _Chosen(chosen, operands[1], operands[2])
+            return _chosen(self._value(operands[0], node.rands[0]), operands[1], operands[2], node)
+        if op in (maximum, minimum):
+            nearby, _ = self._signs(self._difference(operands))
+            return _chosen(nearby > 0 if op is maximum else nearby < 0, operands[0], operands[1], node)
         if isinstance(op, (*_MOVES, Sum)) and (
             type(op) is BroadcastLike or all(x.fixed for x in operands[1:])
         ):
@@ -607,7 +702,11 @@ class Path:
         if op is log and _has_no_logarithm(operands[0]):
             return self._logarithm(node, operands[0])
         kinds = tuple([rand.type for rand in node.rands])
-        meant = _meant(op, kinds) or (_unbounded(op, kinds) if self._is_singular(node, operands) else None)
+        meant = _meant(op, kinds)
+        if meant is None and op.elementwise:
+            far = any(x.has_pole for x in operands)
+            if far or self._is_infinite(node, operands):
+                meant = _unbounded(op, kinds, far)
         if meant is not None:
             leaves, root = meant
             return self._evaluate(root, dict(zip(leaves, operands, strict=True)))
@@ -616,7 +715,9 @@ class Path:
     def _to_the(self, x: Power, n: int) -> Power:
         """Return a whole power by products."""
         if n < 0:
-            return self._kept(("to the", x, n), lambda: Quotient(ONE, self._to_the(x, -n), self.most))
+            return self._kept(
+                ("to the", x, n), lambda: Quotient(ONE, self._to_the(self._divisible(x), -n), self.most)
+            )
         if n < 2:
             return x if n else ONE
         half = self._to_the(x, n // 2)
@@ -628,7 +729,7 @@ class Path:
 
         √(t²·w) = t·√w,    √(x² + x) at x = 1/t: √(t⁻²·(1 + t)) = t⁻¹·√(1 + t)
         """
-        x = operands[0]
+        x = self._divisible(operands[0])
         while x.start <= self.most and (c := x.at(x.start)) is not None and vanishes(c):
             x = _Shifted(x)
         x, leading = _led(x, self.most)
@@ -641,7 +742,7 @@ class Path:
 
     def _logarithm(self, node: Term, x: Power) -> Power:
         """Return log(tˢ·w) = s·λ + log w, where each entry begins with a power s of its own."""
-        x, _ = _led(x, self.most)
+        x, _ = _led(self._divisible(x), self.most)
         order = _orders(x)
         first = self._kept(("aligned", x), lambda: _Aligned(x, order))
         w = self._kept(("moved", first, -x.start), lambda: _Moved(first, -x.start))
@@ -653,10 +754,8 @@ class Path:
         self.has_roots = True
         return _Sum(self.apply(node, [w]), Exact((times * value, np.abs(times) * error)), 1)
 
-    def _is_singular(self, node: Term, operands: Sequence[Power]) -> bool:
-        """Whether an op has no finite value at t = 0."""
-        if any(x.has_pole for x in operands):
-            return True
+    def _is_infinite(self, node: Term, operands: Sequence[Power]) -> bool:
+        """Whether an op, of operands without poles, has no finite value at t = 0."""
         values = [self._value(x, rand) for x, rand in zip(operands, node.rands, strict=True)]
         return not np.all(np.isfinite(in_floats(node.op.compute(*values))))
 
@@ -684,7 +783,8 @@ class Path:
         error: Any = ROUNDED * np.abs(found)
         wrong = [0.0 if (c := x.at(0)) is None else c[1] for x in operands]
         if not is_accurate(node.op):
-            wrong = [e + ROUNDED * np.abs(v) for e, v in zip(wrong, values, strict=True)]
+            real = [rand.type.dtype.kind == "f" for rand in node.rands]
+            wrong = [e + ROUNDED * np.abs(v) if r else e for e, v, r in zip(wrong, values, real, strict=True)]
         if any(map(np.any, wrong)):
             made = _tangent(node.op, tuple([rand.type for rand in node.rands]))
             if made is None:
@@ -704,6 +804,12 @@ class Path:
             self.number(np.zeros(shape, like.type.dtype), True) if c is None else np.broadcast_to(c[0], shape)
         )
 
+    def _difference(self, operands: Sequence[Power]) -> Power:
+        found = _Sum(operands[0], operands[1], -1)
+        if all(x.fixed or x in self._radial for x in operands):
+            self._radial.add(found)
+        return found
+
     def _signs(self, x: Power) -> tuple[Any, Any]:
         """Return the sign next to t = 0, and there; the former must be that of the whole way."""
         for k in range(x.start, self.most):
@@ -712,6 +818,8 @@ class Path:
                 continue
             if not np.all(size(c[0]) > 8 * error_of(c)):
                 break
+            if k:
+                self._divisible(x)
             self.signs.append((x, k))
             nearby = np.sign(in_floats(c[0]))
             return nearby, 0.0 * nearby if k > 0 else nearby
@@ -761,6 +869,15 @@ class Path:
         return _Integral(first, slope)
 
 
+def _is_zero(op: Any, operands: Sequence[Power]) -> bool:
+    """Whether a result is zero whatever operands are that have no series: what a mask leaves out stays out."""
+    if op is multiply:
+        return operands[0] is ZERO or operands[1] is ZERO
+    if op in (add, subtract, negative):
+        return all(x is ZERO for x in operands)
+    return (op is divide or isinstance(op, (*_MOVES, Sum))) and operands[0] is ZERO
+
+
 def is_accurate(op: Any) -> bool:
     """Whether an op has correct digits wherever its operands have: as NumPy's own functions, near their zeros, too."""
     function = getattr(op, "function", None)
@@ -800,6 +917,10 @@ def _has_no_logarithm(x: Power) -> bool:
     return not x.fixed and (x.has_pole or c is None or not np.all(in_floats(c[0])))
 
 
+def _is_squared(op: Any, operands: Sequence[Power]) -> bool:
+    return op in (power, float_power) and _number(operands[1]) == 2
+
+
 def _whole(x: Power) -> int | None:
     """Return the whole number that a series is, if it is a small one."""
     n = _number(x)
@@ -825,10 +946,10 @@ def _meant(op: Any, kinds: tuple[Any, ...]) -> tuple[list[Term], Term] | None:
 
 
 @lru_cache(maxsize=1024)
-def _unbounded(op: Any, kinds: tuple[Any, ...]) -> tuple[list[Term], Term] | None:
+def _unbounded(op: Any, kinds: tuple[Any, ...], far: bool) -> tuple[list[Term], Term] | None:
     """Return leaves for operands, and what an op is where it has no finite value; or None."""
     leaves = _leaves("x", kinds)
-    found = op.unbounded(*map(Tracer, leaves)) if op.elementwise else None
+    found = op.unbounded(far, *map(Tracer, leaves))
     return None if found is None else (leaves, as_term(found))
 
 

@@ -16,10 +16,12 @@ from relgrad.types import TupleType
 class Bound:
     """An op together with the term that it is applied in, which its `perform` may consult."""
 
-    __slots__ = ("node", "op")
+    __slots__ = ("mends", "node", "op")
 
     def __init__(self, op: Op, node: Term):
         self.op, self.node = op, node
+        self.mends = hasattr(op, "stand_in")
+        """Whether it is its first operand, but for what floats lose."""
 
     def __call__(self, *arrays: Any) -> Any:
         return self.op.evaluate(self.node, arrays)[0]

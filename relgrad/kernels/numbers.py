@@ -155,6 +155,8 @@ class Twin:
     @cached_property
     def _twin(self) -> Callable[..., Any]:
         f = self._function
+        while hasattr(f, "__wrapped__"):  # a wrapper's names are its own; warnings are off here anyway
+            f = f.__wrapped__
         names = {name: self._widened(x) for name, x in f.__globals__.items() if not name.startswith("__")}
         twin = types.FunctionType(f.__code__, names, f.__name__, f.__defaults__, f.__closure__)
         twin.__kwdefaults__ = f.__kwdefaults__
@@ -174,7 +176,7 @@ class Twin:
         if isinstance(x, types.FunctionType):
             # What makes numbers of constants is asked for whatever its arguments are.
             return self._kind.functions.get(x) or self._dispatched(x)
-        return self._lifted(x)
+        return self._dispatched(x) if getattr(x, "mends", False) else self._lifted(x)
 
     def _dispatched(self, function: Any) -> Any:
         kind = self._kind

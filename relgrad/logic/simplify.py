@@ -14,7 +14,7 @@ from typing import Any
 from quicktions import Fraction
 
 from relgrad.bounds import is_moderate, range_of
-from relgrad.logic.build import build_product, build_sum, fit, fit_to, number_term
+from relgrad.logic.build import build_product, build_sum, fit, fit_to, fitted, number_term
 from relgrad.logic.conditions import is_additive
 from relgrad.logic.group import (
     Number,
@@ -29,6 +29,7 @@ from relgrad.logic.group import (
     whole,
 )
 from relgrad.logic.parts import dtype_of
+from relgrad.logic.rewrite import scopes
 from relgrad.logic.space import product
 from relgrad.logic.view import LIMIT, SHARED, product_of, sum_of, summand, summand_key
 from relgrad.op import as_term, constant, is_constant
@@ -79,22 +80,40 @@ def scaled_product(t: Term) -> Any:
 
     I₁(x)/I₀(x) = ive₁(x)/ive₀(x), and e⁻ˣ·I₀(x) = ive₀(x)·e^(|x| − x), where `Op.in_log_domain` says f = w·e^x.
     """
-    view = product_of(t)
+    for scope in scopes(product_of(t)):
+        found = _scaled_alike(scope.available)
+        if found is None:
+            continue
+        rest, weights, exponent = found
+        if not scope.uses_own(rest):
+            continue
+        own, inherited = scope.split(rest)
+        dtype = dtype_of(t)
+        parts = [(own, 1), *weights]
+        if exponent.terms or exponent.constant:
+            parts.append((product_of(exp.make_node(build_sum(exponent, dtype))), 1))
+        view = scope.rebuild(multiplied(*parts), inherited)
+        return None if view is None else fitted(build_product(view, dtype), t)
+    return None
+
+
+def _scaled_alike(
+    view: ProductView,
+) -> tuple[ProductView, list[tuple[ProductView, Number]], SumView] | None:
+    """Return a product without what grows, the weights of that, and the sum of its exponents; or None."""
     grown = {b: found for b, e in view.factors.items() if e.denominator == 1 and (found := _scaled(b))}
-    exponentials = {b: (None, b.rands[0]) for b in view.factors if is_term(b) and b.op is exp}
-    signs = {view.factors[b] > 0 for b in grown}
-    if not grown or not (len(signs) > 1 or exponentials):
+    if not grown:
         return None
-    rest, exponent = view, SumView(0, {})
+    exponentials = {b: (None, b.rands[0]) for b in view.factors if is_term(b) and b.op is exp}
+    if not exponentials and len({view.factors[b] > 0 for b in grown}) < 2:
+        return None
+    rest, weights, exponent = view, list[tuple[ProductView, Number]](), SumView(0, {})
     for base, (weight, x) in (grown | exponentials).items():
         e = view.factors[base]
         rest = multiplied((rest, 1), (ProductView(1, {base: 1}), -e))
-        rest = rest if weight is None else multiplied((rest, 1), (product_of(weight), e))
+        weights += [] if weight is None else [(product_of(weight), e)]
         exponent = added((exponent, 1), (sum_of(x), e))
-    dtype = dtype_of(t)
-    if exponent.terms or exponent.constant:
-        rest = multiplied((rest, 1), (product_of(exp.make_node(build_sum(exponent, dtype))), 1))
-    return fit(build_product(rest, dtype), t)
+    return rest, weights, exponent
 
 
 def _scaled(base: Any) -> tuple[Term, Term] | None:

@@ -230,7 +230,7 @@ arcsinh = elementwise(
     range=increasing(np.arcsinh),
     ball=lambda x: x.asinh(),
     finite=True,
-    unbounded=lambda x: np.log(x + np.sqrt(x * x + 1.0)),
+    unbounded=lambda far, x: np.log(x + np.sqrt(x * x + 1.0)),
 )
 arccosh = elementwise(
     np.arccosh,
@@ -241,7 +241,7 @@ arccosh = elementwise(
     outside=lambda x: x < 1,
     cancels="zeros",
     rough=(0,),
-    unbounded=lambda x: np.log(x + np.sqrt(x * x - 1.0)),
+    unbounded=lambda far, x: np.log(x + np.sqrt(x * x - 1.0)),
 )
 arctanh = elementwise(
     np.arctanh,
@@ -252,5 +252,5 @@ arctanh = elementwise(
     outside=lambda x: np.logical_or(x < -1, x > 1),
     continues=True,
     margin=lambda x: 1.0 - np.abs(x),
-    unbounded=lambda x: 0.5 * np.log(1.0 + x) - 0.5 * np.log(1.0 - x),
+    unbounded=lambda far, x: 0.5 * np.log(1.0 + x) - 0.5 * np.log(1.0 - x),
 )

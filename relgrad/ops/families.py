@@ -178,6 +178,44 @@ class ErfcxN(Family):
             below, value = value, 2 * x * value + 2 * k * below - constant
         return value
 
+    def unbounded(self, far: bool, *operands: Any) -> Any:
+        """erfcx(x) = (1 − 1/(2x²) + 1·3/(2x²)² − …)/(x·√π), as x → ∞."""
+        (x,), n = operands, self.order
+        if not far:
+            return None
+        x = np.where(x > 0, x, np.nan)
+        u, total = 1.0 / (x * x), 0.0 * x
+        for k in reversed(range(ASYMPTOTIC)):
+            # (2k − 1)!!/(−2)ᵏ of x^−(2k + 1), differentiated n times
+            odd = math.factorial(2 * k) / (math.factorial(k) * (-4.0) ** k)
+            total = total * u + odd * (-1.0) ** n * math.factorial(2 * k + n) / math.factorial(2 * k)
+        return total / (x ** (n + 1) * math.sqrt(math.pi))
+
+
+ASYMPTOTIC = 24
+"""So many terms of asymptotic series: more than are summed."""
+
+
+_BERNOULLI = scipy.special.bernoulli(48)
+
+
+def stirling(x: Any, n: int = -1) -> Any:
+    """log Γ(x), or ψ⁽ⁿ⁾(x), as x → ∞: the terms of Stirling's series that count, and more.
+
+    log Γ(x) = (x − 1/2)·log x − x + log(2π)/2 + Σ B₂ₖ/(2k·(2k − 1))·x^(1 − 2k); as x → −∞ it is none of these.
+    """
+    x = np.where(x > 0, x, np.nan)
+    u, sign = 1.0 / (x * x), (-1.0) ** (n + 1)
+    weights = [_BERNOULLI[k] * math.gamma(k + n) / math.factorial(k) for k in range(2, len(_BERNOULLI), 2)]
+    tail = 0.0 * x
+    for weight in reversed(weights):
+        tail = (tail + weight) * u
+    if n < 0:
+        return (x - 0.5) * np.log(x) - x + 0.5 * math.log(2 * math.pi) + tail * x
+    if n == 0:
+        return np.log(x) - 0.5 / x - tail
+    return sign * (math.factorial(n - 1) + 0.5 * math.factorial(n) / x + tail) / x**n
+
 
 class DigammaN(Family):
     """The derivatives of the digamma function."""
@@ -188,6 +226,12 @@ class DigammaN(Family):
         if n == 0 or not x.nonnegative:
             return REAL
         return POSITIVE if n % 2 else _NEGATIVE
+
+    def unbounded(self, far: bool, *operands: Any) -> Any:
+        (x,), n = operands, self.order
+        if far:
+            return stirling(x, n)
+        return DigammaN(n)(x + 1.0) - (-1.0) ** n * math.factorial(n) / x ** (n + 1)
 
     def exact(self, n: int, x: Any) -> Any:
         from flint import acb

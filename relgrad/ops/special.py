@@ -14,7 +14,7 @@ from relgrad.implementations import implements
 from relgrad.op import as_term
 from relgrad.ops.arithmetic import sqrt
 from relgrad.ops.elementwise import elementwise
-from relgrad.ops.families import digamma
+from relgrad.ops.families import digamma, stirling
 from relgrad.types import POSITIVE, REAL, UNIT, Interval
 
 __all__ = [
@@ -122,6 +122,7 @@ gammaln = elementwise(
     ball=lambda x: x.lgamma() if float(x.mid()) > 0 else abs(x.gamma()).log(),
     cancels="zeros",
     rough=(0,),
+    unbounded=lambda far, x: stirling(x) if far else gammaln(x + 1.0) - 0.5 * np.log(x * x),
 )
 implements(scipy.special.gammaln)(gammaln)
 beta = elementwise(
@@ -139,4 +140,5 @@ betaln = elementwise(
     lambda g, out, x, y: g * (digamma(y) - digamma(x + y)),
     laws=Laws(commutative=True),
     ball=lambda x, y: abs(x.gamma() * y.gamma() / (x + y).gamma()).log(),
+    unbounded=lambda far, x, y: gammaln(x) + gammaln(y) - gammaln(x + y),
 )

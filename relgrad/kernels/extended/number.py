@@ -58,6 +58,16 @@ class Extended(Numbers):
             return x if dtype is None or x.dtype == dtype else cls(x.m.astype(dtype), x.e)
         return cls(np.asarray(x, dtype), 0)
 
+    @classmethod
+    def applied(cls, function: Any, args: Any, kwargs: Any) -> Any:
+        """Return what a function makes of such numbers; what mends one leaves it where it is no float."""
+        found = super().applied(function, args, kwargs)
+        if not getattr(function, "mends", False):
+            return found
+        values, found = cls.of(args[0]), cls.of(found)
+        outside = values.outside & (found.floats() == values.floats())  # where nothing is mended
+        return cls(np.where(outside, values.m, found.m), np.where(outside, values.e, found.e))
+
     def floats(self) -> Any:
         """Return the floats nearest to the numbers: ±inf and 0 where they are out of range."""
         return np.ldexp(self.m, np.clip(self.e, -5000, 5000).astype(np.intc))[()]
