@@ -11,13 +11,11 @@ from relgrad.key import Key, interned
 from relgrad.logic.group import ProductView, SumView
 from relgrad.logic.space import bare
 from relgrad.logic.theory import BAG, theories_of
-from relgrad.logic.view import product_of, sum_of
+from relgrad.logic.view import MOST, product_of, sum_of, width
+from relgrad.logic.view import operands as inner_operands
 from relgrad.op import Constant
 from relgrad.term import Term, is_term, kept
 from relgrad.types import ArrayType
-
-MOST = 128
-"""Applications of an associative op to more operands are equal if both operands of the last one are."""
 
 
 def equal_ground(u: Any, v: Any) -> bool:
@@ -61,7 +59,10 @@ def _parts(t: Term) -> tuple[list[Term], Any]:
         )
     if bases != [t] or exponents != [1] or view.coefficient != 1:
         return bases, lambda keys: ("product", view.coefficient, frozenset(zip(keys, exponents, strict=True)))
-    operands = _flat(t) if theories_of(t.op) & BAG else list(t.rands)
+    bag = (
+        theories_of(t.op) & BAG and width(t, BAG, MOST) <= MOST
+    )  # of more, both operands of the last must be equal
+    operands = inner_operands(t, t.op) if bag else list(t.rands)
     # What is equal but for being broadcast is not equal under an op that counts entries, or moves them.
     shapes = None if t.op.elementwise else [_shape(rand) for rand in operands]
     known = lambda keys: keys if shapes is None else list(zip(keys, shapes, strict=True))
@@ -74,21 +75,6 @@ def _parts(t: Term) -> tuple[list[Term], Any]:
 
 def _shape(t: Any) -> Any:
     return bare(t.type.shape) if isinstance(t.type, ArrayType) else t.type
-
-
-def _flat(t: Term) -> list[Any]:
-    """Return the operands of an associative op applied again and again; of more than `MOST`, the last two."""
-    found: list[Any] = []
-    stack = [t]
-    while stack:
-        if len(found) + len(stack) > MOST:
-            return list(t.rands)
-        node = stack.pop()
-        if node.op == t.op:
-            stack.extend(node.rands[::-1])
-        else:
-            found.append(node)
-    return found
 
 
 def _joined(keys: list[Any], laws: Any) -> Any:

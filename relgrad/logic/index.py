@@ -23,10 +23,9 @@ from typing import Any, NamedTuple
 
 from quicktions import Fraction
 
-from relgrad.logic.associative import distinct_operands, operands
 from relgrad.logic.group import Number, ProductView, SumView, whole
 from relgrad.logic.theory import BAG, PRODUCT, SUM, linear_positions, theories_of
-from relgrad.logic.view import product_of, sum_of
+from relgrad.logic.view import operands, product_of, sum_of
 from relgrad.op import Op, is_constant
 from relgrad.ops.arithmetic import add, divide, power, reciprocal, subtract
 from relgrad.ops.exponential import cosh, exp, sinh
@@ -294,7 +293,7 @@ def heads_of(t: Term, kind: str) -> frozenset[Key]:
             found = frozenset(product_heads(product_of(t), 3))
         elif kind == "bag":
             found = frozenset(
-                key for q in distinct_operands(t, t.op) for key in product_heads(product_of(q), 3)
+                key for q in operands(t, t.op, each_once=True) for key in product_heads(product_of(q), 3)
             )
         else:
             found = frozenset(

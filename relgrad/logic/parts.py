@@ -2,7 +2,7 @@
 
     a·b·c less b     a·c
 
-Nothing here looks inside a term: products and sums are multisets, exponents and coefficients may be split.
+Nothing here looks inside a term: products, sums and bags are multisets, exponents and coefficients may be split.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ from typing import Any
 
 from quicktions import Fraction
 
-from relgrad.logic.build import build_product, build_sum
-from relgrad.logic.equality import equal_ground
+from relgrad.logic.aco.shares import shares
+from relgrad.logic.build import build_sum
+from relgrad.logic.equality import canonical_key, equal_ground
 from relgrad.logic.group import (
+    BagView,
     Number,
     ProductView,
     SumView,
@@ -27,17 +29,14 @@ from relgrad.logic.group import (
     quotient,
     whole,
 )
-from relgrad.logic.unify import State, bind
-from relgrad.logic.view import LIMIT, product_of, sum_of
+from relgrad.logic.view import LIMIT, operands, product_of, sum_of
+from relgrad.op import Op
 from relgrad.term import is_term
 
 MANY = 4
 """A sum of more summands than this is not shared out in all ways."""
 SELECTIONS = 1024
 """So many selections of factors are tried for one variable: all of up to ten factors."""
-
-ProductMatch = tuple[State, ProductView]
-SumMatch = tuple[State, SumView]
 
 
 def dtype_of(t: Any) -> Any:
@@ -136,36 +135,46 @@ def minus(t: SumView, needed: SumView) -> SumView | None:
     return added((t, 1), (added((SumView(needed.constant, {}), 1), *taken), -1))
 
 
-def share_product(
-    variables: list[tuple[Any, Number]], t: ProductView, s: State, dtype: Any
-) -> Iterator[ProductMatch]:
-    """Give every factor to one of the variables; the last takes what is left."""
-    (variable, k), *rest = variables
-    if not rest:
+def key_of_operand(t: Any) -> Any:
+    """Return what an operand is known by: terms that are equal modulo the theories are one."""
+    return canonical_key(t) if is_term(t) and t.ground else t
+
+
+def bag_of(t: Any, op: Op) -> BagView:
+    """Return how an op that is associative and commutative reads a term: its operands, equal ones together."""
+    parts: dict[Any, Number] = {}
+    named: dict[Any, Any] = {}
+    for x in operands(t, op):
+        member = named.setdefault(key_of_operand(x), x)
+        parts[member] = parts.get(member, 0) + 1
+    return BagView(op, parts)
+
+
+def less(t: BagView, known: BagView) -> BagView | None:
+    """Take operands out of a bag that must be there; None where one is missing."""
+    if not known.parts:
+        return t
+    members = {key_of_operand(x): x for x in t.parts}
+    left = dict(t.parts)
+    for part, n in known.parts.items():
+        member = members.get(key_of_operand(part))
+        left[member] = left.get(member, 0) - n
+        if left[member] < 0:
+            return None
+    return BagView(t.op, {x: n for x, n in left.items() if n})
+
+
+def product_shares(
+    t: ProductView, k: Number, allow_one: bool, whole_: bool
+) -> Iterator[tuple[ProductView, ProductView]]:
+    """Yield products p for which p^k is part of t, and what is left: those of the fewest factors first, or all."""
+    if whole_:
         taken = _rooted(t, k)
         if taken is not None:
-            bound = bind(variable, build_product(taken, dtype), s)
-            if bound is not False:
-                yield bound, ProductView(1, {})
+            yield taken, ProductView(1, {})
         return
-    for state, left in choose_product(variables[:1], t, s, dtype, allow_empty=True):
-        yield from share_product(rest, left, state, dtype)
-
-
-def choose_product(
-    variables: list[tuple[Any, Number]], t: ProductView, s: State, dtype: Any, allow_empty: bool = False
-) -> Iterator[ProductMatch]:
-    """Give each variable some of the factors, fewest first; what no variable takes is left."""
-    (variable, k), *rest = variables
-    for taken in islice(_selections(t, k, allow_empty), SELECTIONS):
-        bound = bind(variable, build_product(taken, dtype), s)
-        if bound is False:
-            continue
-        left = multiplied((t, 1), (taken, -k))
-        if rest:
-            yield from choose_product(rest, left, bound, dtype, allow_empty)
-        else:
-            yield bound, left
+    for taken in islice(_selections(t, k, allow_one), SELECTIONS):
+        yield taken, multiplied((t, 1), (taken, -k))
 
 
 def _selections(t: ProductView, k: Number, allow_empty: bool) -> Iterator[ProductView]:
@@ -173,7 +182,7 @@ def _selections(t: ProductView, k: Number, allow_empty: bool) -> Iterator[Produc
     fitting = [(b, _shares(e, k)) for b, e in t.factors.items() if holds(e, k)]
     for size in [*range(1, len(fitting) + 1), *([0] if allow_empty else [])]:
         for chosen in combinations(fitting, size):
-            for amounts in product(*[shares for _, shares in chosen]):
+            for amounts in product(*[amounts for _, amounts in chosen]):
                 yield ProductView(1, {b: n for (b, _), n in zip(chosen, amounts, strict=True)})
 
 
@@ -214,30 +223,36 @@ def _rational_root(c: Number, k: Number) -> Number | None:
     return whole(root) if root * root == c else None
 
 
-def share_sum(
-    variables: list[tuple[Any, Number]], t: SumView, s: State, extend: bool = False, dtype: Any = None
-) -> Iterator[SumMatch]:
-    """Give every variable some of the summands, the last all that is left; where the match may leave some, any."""
-    (variable, k), *rest = variables
+def sum_shares(t: SumView, some: bool) -> Iterator[tuple[SumView, SumView]]:
+    """Yield the sums of some of the summands of t, the fewest first, and what is left; or all of them."""
     parts: list[tuple[Any, Number]] = list(t.terms.items())
-    dtype = dtype_of(parts[0][0]) if parts else dtype
     if t.constant:
         parts.append((None, t.constant))
-    sizes = list(range(1, len(parts) + 1)) if rest or extend else [len(parts)] if parts else []
+    sizes = list(range(1, len(parts) + 1)) if some else [len(parts)] if parts else []
     if len(sizes) > MANY:  # there would be 2ⁿ shares: one summand, all but one, or all
         sizes = [1, len(parts) - 1, len(parts)]
     for size in sizes:
         for chosen in combinations(parts, size):
             terms = dict(chosen)
             taken = SumView(terms.pop(None, 0), terms)
-            bound = bind(variable, build_sum(added((taken, quotient(1, k))), dtype), s)
-            if bound is False:
-                continue
-            left = added((t, 1), (taken, -1))
-            if rest:
-                yield from share_sum(rest, left, bound, extend, dtype)
-            else:
-                yield bound, left
+            yield taken, added((t, 1), (taken, -1))
+
+
+def bag_shares(t: BagView, k: int, others: int, some: bool) -> Iterator[tuple[list[Any], BagView]]:
+    """Yield operands that are each k times in t, the fewest first, and what is left; or all of them.
+
+    Others must have so many.
+    """
+    total = sum(map(int, t.parts.values()))
+    available = [(x, int(n) // k) for x, n in t.parts.items() if n >= k]
+    most = min(sum(n for _, n in available), (total - others) // k)
+    sizes = range(1, most + 1) if some else [most] if most > 0 and most * k == total else []
+    for taken in shares(available, sizes):
+        left = {x: n - k * taken.get(x, 0) for x, n in t.parts.items()}
+        yield (
+            [x for x, n in taken.items() for _ in range(n)],
+            BagView(t.op, {x: n for x, n in left.items() if n}),
+        )
 
 
 def exponent_of(view: ProductView, k: Number) -> Any:

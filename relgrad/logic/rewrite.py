@@ -19,17 +19,17 @@ import numpy as np
 from quicktions import Fraction
 
 from relgrad.bounds import range_of
-from relgrad.logic.associative import applied, has_many_operands, match_bag
 from relgrad.logic.build import broadcasts, build_product, build_sum, fit, fit_to, fitted
 from relgrad.logic.conditions import Goal, is_nonzero, may_hold, tests_of
 from relgrad.logic.group import Number, ProductView, SumView, added, key_of, multiplied, quotient, whole
 from relgrad.logic.index import Pattern, head_key, summand_heads
-from relgrad.logic.match import match, match_product, match_sum, matching
+from relgrad.logic.match import match, match_operands, match_parts
+from relgrad.logic.multisets import PRODUCTS, SUMS
 from relgrad.logic.parts import dtype_of
 from relgrad.logic.space import entries
-from relgrad.logic.theory import linear_operands, linear_positions, stands_outside
+from relgrad.logic.theory import BAG, linear_operands, linear_positions, stands_outside
 from relgrad.logic.unify import State, Tested, bind, is_variable, reify_term
-from relgrad.logic.view import LIMIT, product_of, root, sum_of, summand
+from relgrad.logic.view import LIMIT, MOST, applied, product_of, root, sum_of, summand, width
 from relgrad.op import Pack, is_constant
 from relgrad.ops.arithmetic import divide
 from relgrad.ops.exponential import exp
@@ -483,9 +483,9 @@ def _rewrite_bag(
 ) -> Iterator[Rewrite]:
     """Rewrite some of the operands of an op that is associative; what is made of them takes their place."""
     op = left.term.op
-    if t.op != op or has_many_operands(t, op):
+    if t.op != op or width(t, BAG, MOST) > MOST:
         return
-    for state, before, behind in islice(match_bag(left.term, t, s, True, matching(op)), TRIED):
+    for state, before, behind in islice(match_operands(left.term, t, s, extend=True), TRIED):
         for final in _satisfying(conditions, state):
             yield from _placed(final, applied(op, [*before, reify_term(right, final), *behind]), t, left.term)
 
@@ -518,7 +518,7 @@ def _rewrite_sum(
         return
     for scale in scales(left.term, pattern, subject):
         scaled = _divided(t, scale)
-        for state, rest in match_sum(pattern, scaled, s, extend=True):
+        for state, rest in match_parts(SUMS, pattern, scaled, s, extend=True):
             if not takes_whole(scaled, rest):
                 continue
             for final in _satisfying(conditions, state):
@@ -588,7 +588,9 @@ def _rewrite_scaled(
     for factor in factors(pattern, subject):
         scaled = _without(t, factor)
         for scale in scales(left.term, pattern, scaled):
-            for state, rest in match_sum(pattern, added((scaled, quotient(1, scale))), s, extend=True):
+            for state, rest in match_parts(
+                SUMS, pattern, added((scaled, quotient(1, scale))), s, extend=True
+            ):
                 if not takes_whole(scaled, rest):
                     continue
                 for final in _satisfying(conditions, state):
@@ -624,7 +626,7 @@ def _rewrite_product(
         available = scope.available
         for power in powers(pattern, available):
             subject = available if power == 1 else to_the(available, 1 / Fraction(power))
-            for state, rest in match_product(pattern, subject, s, extend=True, dtype=dtype_of(t)):
+            for state, rest in match_parts(PRODUCTS, pattern, subject, s, extend=True, dtype=dtype_of(t)):
                 unused = rest if power == 1 else left_over(available.coefficient, rest, power)
                 if unused is None or not scope.uses_own(unused) or not is_real(available, rest, power):
                     continue

@@ -21,11 +21,9 @@ from relgrad.logic.index import Key, Pattern, head_key, heads_inside, sum_heads,
 from relgrad.logic.match import match_factor, match_summand
 from relgrad.logic.parts import dtype_of
 from relgrad.logic.rewrite import rewrites
-from relgrad.logic.theory import PRODUCT, SUM
+from relgrad.logic.theory import PRODUCT
 from relgrad.logic.unify import State, is_variable, reify_term, unknowns
-from relgrad.logic.view import product_of, sum_of
-from relgrad.op import Op
-from relgrad.ops.arithmetic import sqrt
+from relgrad.logic.view import inside, product_of, sum_of
 from relgrad.ops.exponential import exp
 from relgrad.term import Term
 
@@ -39,33 +37,6 @@ class Change(NamedTuple):
     state: State
     before: Term
     after: Term
-
-
-def width(t: Term, theory: int, most: int) -> int:
-    """Count the parts of a sum or product as it is written, up to just above a bound."""
-    count, stack = 0, [t]
-    while stack and count + len(stack) <= most:
-        inner = _inner(stack.pop(), theory)
-        if inner:
-            stack.extend(rand for rand, _ in inner if rand is not None)
-        else:
-            count += 1
-    return count + len(stack)
-
-
-def is_open(op: Op, theory: int) -> bool:
-    """Whether an op is read through however many parts there are; a root is not, since signs decide how it splits."""
-    return bool(op.as_sum) if theory == SUM else op.as_product is not None and op is not sqrt
-
-
-def _inner(t: Term, theory: int) -> list[tuple[Any, Number]]:
-    """List the operands of a sum or product with their coefficients or exponents; none where it is a part."""
-    if not is_open(t.op, theory):
-        return []
-    if theory == SUM:
-        return list(zip(t.rands, t.op.as_sum, strict=True))
-    sign, exponents = t.op.as_product
-    return [*zip(t.rands, exponents, strict=True), *([(None, 1)] if sign < 0 else [])]
 
 
 class Wide:
@@ -206,7 +177,7 @@ def _flat(t: Term, theory: int) -> Any:
         if node is None:
             parts.append((ProductView(-1, {}), scale))
             continue
-        inner = _inner(node, theory)
+        inner = inside(node, theory, None)
         if inner:
             stack.extend((rand, scale * k) for rand, k in reversed(inner))
             continue
