@@ -32,8 +32,8 @@ from unification import reify
 
 import relgrad
 from relgrad.contract import Laws
+from relgrad.logic.aco import goal as reading
 from relgrad.logic.aco import match as matching
-from relgrad.logic.aco import state as reading
 from relgrad.logic.aco.goal import eq_aco
 from relgrad.logic.aco.match import match
 from relgrad.logic.aco.normal import normal, term_of

@@ -13,12 +13,11 @@ from unification import var
 from relgrad.contract import Laws
 from relgrad.errors import OutOfFuel
 from relgrad.leaf import Input
+from relgrad.logic.aco.equation import Names, apply, cycle, tidy
 from relgrad.logic.aco.node import same, term_of, variables_in
 from relgrad.logic.aco.normal import normal
-from relgrad.logic.aco.substitution import Names, apply, cycle, tidy
-from relgrad.logic.aco.subsume import is_instance, minimal
 from relgrad.logic.aco.theory import DECLARED, Theory
-from relgrad.logic.aco.unify import LOOK_AHEAD, unify
+from relgrad.logic.aco.unify import LOOK_AHEAD, is_instance, minimal, unify
 from relgrad.logic.unify import fresh, label_of
 from relgrad.op import constant
 from relgrad.ops.arithmetic import add, multiply

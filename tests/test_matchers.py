@@ -182,7 +182,7 @@ def tuples(t: Any) -> list[Any]:
 def test_of_random_questions_too(name):
     matcher = MATCHERS[name]
     generator = Generator(f"matchers {matcher.letters}", law(matcher))
-    problems = [generator.matching(holes=2 + i % 2) for i in range(120)]
+    problems = [generator.matching(holes=2 + i % 2) for i in range(300)]
     assert len([p for p in problems if matcher.is_complete(p)]) > 20
     assert failing(matcher, problems) == []
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from quicktions import Fraction
 
-from relgrad.logic.aco.shares import shares
+from relgrad.logic.aco.selections import shares
 from relgrad.logic.build import build_sum
 from relgrad.logic.equality import canonical_key, equal_ground
 from relgrad.logic.group import (

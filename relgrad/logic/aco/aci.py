@@ -14,10 +14,9 @@ from typing import Any
 from unification.variable import Var
 
 from relgrad.logic.aco.collapse import aliens_of, parts_of, with_collapsed
-from relgrad.logic.aco.equation import Equation, apart
+from relgrad.logic.aco.equation import Equation, Names, apart
 from relgrad.logic.aco.node import Node, Symbol, bag, is_ground, make
 from relgrad.logic.aco.selections import selections, subsets
-from relgrad.logic.aco.substitution import Names
 from relgrad.logic.unify import fresh
 
 Sets = dict[Any, dict[Any, int]]

@@ -14,10 +14,9 @@ from unification.variable import Var
 
 from relgrad.logic.aco.collapse import aliens_of, parts_of, with_collapsed
 from relgrad.logic.aco.diophantine import Vector, solutions
-from relgrad.logic.aco.equation import Equation, apart
+from relgrad.logic.aco.equation import Equation, Names, apart
 from relgrad.logic.aco.node import Node, Symbol, bag, expanded, is_ground
 from relgrad.logic.aco.selections import selections, subsets
-from relgrad.logic.aco.substitution import Names
 from relgrad.logic.unify import fresh
 
 

@@ -12,13 +12,10 @@ from typing import Any
 
 from unification.variable import Var
 
-from relgrad.logic.aco.bags import Bag, Either, Rest, open_bag
 from relgrad.logic.aco.carriers import OP
-from relgrad.logic.aco.covers import Cover, open_cover
-from relgrad.logic.aco.instantiate import instantiate
-from relgrad.logic.aco.node import NONE, UNKNOWN, Node, make, same, variables_in
+from relgrad.logic.aco.node import NONE, UNKNOWN, Node, instantiate, make, same, variables_in
 from relgrad.logic.aco.normal import normal
-from relgrad.logic.aco.words import Word, open_word
+from relgrad.logic.aco.problems import Bag, Cover, Either, Rest, Word, open_bag, open_cover, open_word
 
 Bindings = dict[Any, Any]
 Pairs = tuple[tuple[Any, Any], ...]

@@ -23,8 +23,7 @@ from relgrad.logic.aco.node import (
     term_of,
     variables_in,
 )
-from relgrad.logic.aco.theory import Reading, Theory
-from relgrad.logic.aco.unit import stays_grouped
+from relgrad.logic.aco.theory import Reading, Theory, stays_grouped
 from relgrad.term import Term
 
 __all__ = [

@@ -8,12 +8,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from relgrad.errors import OutOfFuel
-from relgrad.logic.aco import aci, acu, commutative, plotkin
-from relgrad.logic.aco.collapse import dissolved
-from relgrad.logic.aco.equation import Equation, State, is_flexible, simplify
+from relgrad.logic.aco import aci, acu, plotkin
+from relgrad.logic.aco.collapse import dissolved, paired
+from relgrad.logic.aco.equation import Equation, State, apply, is_flexible, simplify
 from relgrad.logic.aco.match import match
 from relgrad.logic.aco.node import Node, Symbol, is_ground
-from relgrad.logic.aco.substitution import apply
 
 WORD_FUEL = 1_000
 """How many steps are taken on words, which may have infinitely many unifiers, where no fuel is given."""
@@ -86,11 +85,11 @@ def _composed(state: State, variables: Sequence[Any]) -> State:
 def cases(equation: Equation) -> Iterator[list[Equation]]:
     """Yield lists of equations whose solutions together are those of one equation."""
     u, v = equation.left, equation.right
-    symbol = symbol_of(equation)
+    symbol = symbol_for(equation)
     if equation.cyclic:
         return aci.solve(equation, symbol) if symbol.idempotent else dissolved(equation)
     if not symbol.associative:
-        return commutative.solve(equation)
+        return paired(equation)
     if is_ground(u) or is_ground(v):
         pattern, subject = (u, v) if is_ground(v) else (v, u)
         return ([Equation(x, value) for x, value in found.items()] for found in match(pattern, subject, {}))
@@ -99,14 +98,14 @@ def cases(equation: Equation) -> Iterator[list[Equation]]:
     return (aci if symbol.idempotent else acu).solve(equation, symbol)
 
 
-def symbol_of(equation: Equation) -> Symbol:
+def symbol_for(equation: Equation) -> Symbol:
     """Return the symbol whose laws an equation is solved with: that of both heads, or of one that may collapse."""
     u, v = equation.left, equation.right
     return v.symbol if type(u) is not Node or (type(v) is Node and not is_flexible(u)) else u.symbol
 
 
 def _is_on_words(equation: Equation) -> bool:
-    symbol = symbol_of(equation)
+    symbol = symbol_for(equation)
     may_go_on = not (equation.cyclic or is_ground(equation.left) or is_ground(equation.right))
     return symbol.associative and not symbol.commutative and may_go_on
 
@@ -115,5 +114,5 @@ def _cost(equation: Equation) -> tuple[int, int]:
     """Return a guess how many cases an equation has: those with few come first, words last."""
     if equation.cyclic:
         return 0, 0
-    kind = 1 if not symbol_of(equation).associative else 3 if _is_on_words(equation) else 2
+    kind = 1 if not symbol_for(equation).associative else 3 if _is_on_words(equation) else 2
     return kind, sum(len(x.args) for x in equation[:2] if type(x) is Node)

@@ -1,4 +1,10 @@
-"""Matching the arguments of a commutative symbol: which part of the pattern takes which of the subject's."""
+"""What has to be shared out: the arguments of a subject among the items of a pattern under one lawful symbol.
+
+    s(f(x), y) = s(f(a), b, c)     a bag: each argument as often as it is there; a cover: a set, items may overlap
+    s(x, y) = s(a, b, c)           a word: what comes next, in order
+
+A problem says how many ways there are for what comes next (`width`), and yields the states that follow (`branches`).
+"""
 
 from __future__ import annotations
 
@@ -7,11 +13,18 @@ from typing import Any
 
 from unification.variable import Var
 
-from relgrad.logic.aco.index import Index, index_of
-from relgrad.logic.aco.instantiate import instantiate
-from relgrad.logic.aco.node import Node, Symbol, bag, is_ground, term_of
-from relgrad.logic.aco.plan import Item, candidates, is_rigid, least_candidates, most_determined, within
-from relgrad.logic.aco.shares import shares
+from relgrad.logic.aco.candidates import (
+    Index,
+    Item,
+    candidates,
+    index_of,
+    is_rigid,
+    least_candidates,
+    most_determined,
+    within,
+)
+from relgrad.logic.aco.node import NONE, Node, Symbol, bag, instantiate, is_ground, make, same, term_of
+from relgrad.logic.aco.selections import shares
 
 State = tuple[dict[Any, Any], tuple[tuple[Any, Any], ...], tuple[Any, ...]]
 
@@ -245,3 +258,189 @@ class Either:
         """Yield a state for each alternative."""
         for problem in self.alternatives:
             yield bindings, (), (problem, *others)
+
+
+class Cover:
+    """Items of a pattern that have to cover a set of arguments, of which `covered` are already; they may overlap."""
+
+    __slots__ = ("covered", "index", "items", "symbol", "zero")
+
+    def __init__(
+        self, symbol: Symbol, index: Index, items: tuple[Any, ...], covered: frozenset[Any], zero: bool
+    ):
+        self.symbol, self.index, self.items = symbol, index, items
+        self.covered, self.zero = covered, zero
+
+    def width(self, bindings: Mapping[Any, Any]) -> int:
+        """Return a guess how many ways there are for the item that comes next."""
+        rigid = [(p, 1) for p in self.items if is_rigid(p)]
+        if rigid:
+            return least_candidates(rigid, bindings, self.index)
+        unbound = sum(type(p) is not Var or p not in bindings for p in self.items)
+        return (2 ** min(self.index.total, 16)) if unbound else 1
+
+    def branches(
+        self, bindings: dict[Any, Any], others: tuple[Any, ...], once: frozenset[Any]
+    ) -> Iterator[State]:
+        """Yield the states that follow: the most determined item takes arguments in every way."""
+        cover = self._without_bound(bindings)
+        if cover is None:
+            return
+        items, covered, parts = cover.items, cover.covered, self.index.parts
+        if not items:
+            if len(covered) == len(parts):
+                yield bindings, (), others
+            return
+        rigid = [(p, 1) for p in items if is_rigid(p)]
+        if rigid:
+            p, _ = most_determined(rigid, bindings, self.index)
+            rest = tuple([q for q in items if q is not p])
+            for c in candidates(p, bindings, self.index, [(q, 1) for q in rest], True):
+                yield bindings, ((p, c),), (cover._after(rest, frozenset([c])), *others)
+            return
+        p = min(items, key=lambda p: type(p) is Var)
+        rest = tuple([q for q in items if q is not p])
+        # The last one must take what is not covered; every other may take anything.
+        needed = [] if rest else [x for x in parts if x not in covered]
+        optional = [(x, 1) for x in parts if rest or x in covered]
+        least = 0 if needed or self.zero else 1
+        for share in shares(optional, range(least, len(optional) + 1)):
+            share = {x: 1 for x in parts if x in share or x in needed} if needed else share
+            value = bag(self.symbol, dict(share)) if share else self.symbol.unit
+            following = (cover._after(rest, frozenset(share)), *others)
+            if type(p) is Var:
+                yield {**bindings, p: value}, (), following
+            else:
+                yield bindings, ((p, value),), following
+
+    def _after(self, items: tuple[Any, ...], taken: frozenset[Any]) -> Cover:
+        return Cover(self.symbol, self.index, items, self.covered | taken, self.zero)
+
+    def _without_bound(self, bindings: Mapping[Any, Any]) -> Cover | None:
+        """Return the cover without the items that are known; None where one is not within the set."""
+        items: dict[Any, None] = {}
+        covered: set[Any] = set()
+        for p in self.items:
+            value = bindings.get(p, p) if type(p) is Var else instantiate(p, bindings)
+            for x in (p,) if value is p else within(self.symbol, value, self.zero):
+                if not is_ground(x):
+                    items[x] = None
+                elif x in self.index.parts:
+                    covered.add(x)
+                else:
+                    return None
+        return Cover(self.symbol, self.index, tuple(items), self.covered | covered, self.zero)
+
+
+def open_cover(p: Node, t: Any) -> Cover | None:
+    """Return the problem of a pattern and a ground subject under an idempotent symbol."""
+    symbol = p.symbol
+    if type(t) is Node and t.symbol is symbol:
+        index = index_of(t)
+    else:
+        index = Index({} if symbol.has_unit and symbol.is_unit(t) else {t: 1})
+    zero = symbol.has_unit and symbol.admits_unit(index.parts)
+    ground = frozenset([x for x in p.parts if is_ground(x)])
+    if not all(x in index.parts for x in ground):
+        return None
+    return Cover(symbol, index, tuple([x for x in p.parts if x not in ground]), ground, zero)
+
+
+class Word:
+    """Items of a pattern that have to take letters `low` to `high` of a word, in order and all of them.
+
+    A variable takes one letter or more; none where there is a unit (`zero`).
+    """
+
+    __slots__ = ("high", "items", "letters", "low", "symbol", "zero")
+
+    def __init__(
+        self,
+        symbol: Symbol,
+        items: tuple[Any, ...],
+        letters: tuple[Any, ...],
+        low: int,
+        high: int,
+        zero: bool,
+    ):
+        self.symbol, self.items, self.letters = symbol, items, letters
+        self.low, self.high, self.zero = low, high, zero
+
+    def width(self, bindings: Mapping[Any, Any]) -> int:
+        """Return a guess how many ways there are for the item that comes next."""
+        flexible = sum(not is_rigid(p) and p not in bindings for p in self.items)
+        return 1 if flexible < 2 else self.high - self.low
+
+    def branches(
+        self, bindings: dict[Any, Any], others: tuple[Any, ...], once: frozenset[Any]
+    ) -> Iterator[State]:
+        """Yield the states that follow: an item at an end takes letters in every way."""
+        word = self._without_bound(bindings)
+        if word is None:
+            return
+        items, low, high = word.items, word.low, word.high
+        if not items:
+            if low == high:
+                yield bindings, (), others
+            return
+        for end, p in ((0, items[0]), (-1, items[-1])):
+            if is_rigid(p):
+                if low < high:
+                    letter = word.letters[low if end == 0 else high - 1]
+                    rest = items[1:] if end == 0 else items[:-1]
+                    after = word._at(rest, low + (end == 0), high + end)
+                    yield bindings, ((p, letter),), (after, *others)
+                return
+        p, rest = items[0], items[1:]
+        least = sum(not (self.zero and not is_rigid(q)) for q in rest)
+        shortest = 0 if self.zero else 1
+        if not rest:
+            shortest = max(shortest, high - low)
+        for size in range(shortest, high - low - least + 1):
+            value = make(self.symbol, self.letters[low : low + size]) if size else self.symbol.unit
+            following = (word._at(rest, low + size, high), *others)
+            if type(p) is Var:
+                yield {**bindings, p: value}, (), following
+            else:
+                yield bindings, ((p, value),), following
+
+    def _at(self, items: tuple[Any, ...], low: int, high: int) -> Word:
+        return Word(self.symbol, items, self.letters, low, high, self.zero)
+
+    def _without_bound(self, bindings: Mapping[Any, Any]) -> Word | None:
+        """Return the word without the known items at its ends, which must be the letters there; None if they aren't."""
+        items: list[Any] = []
+        for p in self.items:
+            value = bindings.get(p, NONE) if type(p) is Var else instantiate(p, bindings)
+            items.extend([p] if value is NONE else self._spelled(value))
+        low, high, start, stop = self.low, self.high, 0, len(items)
+        while start < stop and is_ground(items[start]):
+            if low == high or not same(items[start], self.letters[low]):
+                return None
+            low, start = low + 1, start + 1
+        while start < stop and is_ground(items[stop - 1]):
+            if low == high or not same(items[stop - 1], self.letters[high - 1]):
+                return None
+            high, stop = high - 1, stop - 1
+        least = sum(not (self.zero and not is_rigid(p)) for p in items[start:stop])
+        if least > high - low:
+            return None
+        if least < high - low and all(map(is_rigid, items[start:stop])):
+            return None
+        return self._at(tuple(items[start:stop]), low, high)
+
+    def _spelled(self, value: Any) -> tuple[Any, ...]:
+        if type(value) is Node and value.symbol is self.symbol and value.args:
+            return value.args
+        return () if self.zero and self.symbol.has_unit and self.symbol.is_unit(value) else (value,)
+
+
+def open_word(p: Node, t: Any) -> Word | None:
+    """Return the problem of an associative pattern and a ground subject, or None where their ends clash."""
+    symbol = p.symbol
+    if type(t) is Node and t.symbol is symbol:
+        letters = t.args
+    else:
+        letters = () if symbol.has_unit and symbol.is_unit(t) else (t,)
+    zero = symbol.has_unit and symbol.admits_unit(letters)
+    return Word(symbol, p.args, letters, 0, len(letters), zero)._without_bound({})
