@@ -79,70 +79,49 @@ class Bag:
     __slots__ = ("index", "items", "left", "symbol", "taken", "zero")
 
     def __init__(
-        self,
-        symbol: Symbol,
-        index: Index,
-        items: tuple[Item, ...],
-        taken: dict[Any, int],
-        left: int,
-        zero: bool,
+        self, symbol: Symbol, index: Index, items: tuple[Item, ...], taken: Mapping[Any, int], zero: bool
     ):
-        self.symbol, self.index, self.items, self.taken = symbol, index, items, taken
-        self.left, self.zero = left, zero
+        self.symbol, self.index, self.items, self.taken, self.zero = symbol, index, items, taken, zero
+        self.left = index.total - sum(taken.values())
 
     def width(self, bindings: Mapping[Any, Any]) -> int:
         """Return a guess how many ways there are for the item that comes next."""
         rigid = [item for item in self.items if is_rigid(item[0])]
         if rigid:
             return least_candidates(rigid, bindings, self.index)
-        unbound = sum(type(p) is not Var or p not in bindings for p, _ in self.items)
-        return 1 if unbound < 2 else self.left ** min(unbound - 1, 3)
+        return self._ways(sum(type(p) is not Var or p not in bindings for p, _ in self.items))
 
     def branches(
         self, bindings: dict[Any, Any], others: tuple[Any, ...], once: frozenset[Any]
     ) -> Iterator[State]:
         """Yield the states that follow: the most determined item takes its arguments in every way."""
-        bag_ = self._without_bound(bindings)
-        if bag_ is None or not bag_._fits():
+        now = self._without_bound(bindings)
+        if now is None or not now.fits():
             return
-        items = bag_.items
-        if not items:
+        if not now.items:
             yield bindings, (), others
             return
-        rigid = [item for item in items if is_rigid(item[0])]
+        rigid = [item for item in now.items if is_rigid(item[0])]
         if rigid:
-            yield from bag_._one_each(rigid, bindings, others)
+            item = most_determined(rigid, bindings, self.index)
+        else:  # those that are taken most often have the fewest ways; a variable that is left takes the rest
+            item = min(now.items, key=lambda item: (type(item[0]) is Var, -item[1]))
+        p, m = item
+        rest = tuple([other for other in now.items if other is not item])
+        if rigid:
+            for c in candidates(p, bindings, self.index, rest, self.symbol.idempotent):
+                after = now._after(rest, {c: m})
+                if after is not None:
+                    yield bindings, ((p, c),), (after, *others)
             return
-        # Those that are taken most often have the fewest ways; a variable that is left takes the rest.
-        item = min(items, key=lambda item: (type(item[0]) is Var, -item[1]))
-        rest = tuple([other for other in items if other is not item])
-        if type(item[0]) is Var and not rest:
-            yield from bag_._all_left(item, bindings, others, once)
-        else:
-            yield from bag_._some(item, rest, bindings, others)
+        for value, after in now._shares(item, rest, once):
+            following = others if after is None else (after, *others)
+            if type(p) is Var:
+                yield {**bindings, p: value}, (), following
+            else:
+                yield bindings, ((p, value),), following
 
-    def _without_bound(self, bindings: Mapping[Any, Any]) -> Bag | None:
-        """Return the bag without the items that are known, and what they take; None where it is not there."""
-        if not bindings:
-            return self
-        items: list[Item] = []
-        taken, left = dict(self.taken), self.left
-        for p, m in self.items:
-            value = bindings.get(p, p) if type(p) is Var else instantiate(p, bindings)
-            if value is p:
-                items.append((p, m))
-                continue
-            for x, n in within(self.symbol, value, self.zero).items():
-                if not is_ground(x):
-                    items.append((x, n * m))
-                    continue
-                taken[x] = taken.get(x, 0) + n * m
-                left -= n * m
-                if taken[x] > self.index.parts.get(x, 0):
-                    return None
-        return Bag(self.symbol, self.index, tuple(items), taken, left, self.zero)
-
-    def _fits(self) -> bool:
+    def fits(self) -> bool:
         """Whether there may be enough for every item, and items for everything."""
         least = sum(m for p, m in self.items if not (self.zero and not is_rigid(p)))
         if least > self.left:
@@ -151,54 +130,95 @@ class Bag:
             return True
         return sum(m for _, m in self.items) >= self.left
 
-    def _one_each(
-        self, rigid: list[Item], bindings: dict[Any, Any], others: tuple[Any, ...]
-    ) -> Iterator[State]:
-        item = most_determined(rigid, bindings, self.index)
-        p, m = item
-        rest = tuple([other for other in self.items if other is not item])
-        parts, taken = self.index.parts, self.taken
-        for c in candidates(p, bindings, self.index, rest, self.symbol.idempotent):
-            n = taken.get(c, 0) + m
-            if n <= parts[c]:
-                after = Bag(self.symbol, self.index, rest, {**taken, c: n}, self.left - m, self.zero)
-                yield bindings, ((p, c),), (after, *others)
+    def _ways(self, unbound: int) -> int:
+        return 1 if unbound < 2 else self.left ** min(unbound - 1, 3)
 
-    def _some(
-        self, item: Item, rest: tuple[Item, ...], bindings: dict[Any, Any], others: tuple[Any, ...]
-    ) -> Iterator[State]:
+    def _without_bound(self, bindings: Mapping[Any, Any]) -> Bag | None:
+        """Return the problem without the items that are known, and what they take; None where it is not there."""
+        if not bindings:
+            return self
+        items: list[Item] = []
+        more: dict[Any, int] = {}
+        for p, m in self.items:
+            value = bindings.get(p, p) if type(p) is Var else instantiate(p, bindings)
+            if value is p:
+                items.append((p, m))
+                continue
+            for x, n in within(self.symbol, value, self.zero).items():
+                if is_ground(x):
+                    more[x] = more.get(x, 0) + n * m
+                else:
+                    items.append((x, n * m))
+        return self._after(tuple(items), more)
+
+    def _after(self, items: tuple[Item, ...], more: Mapping[Any, int]) -> Bag | None:
+        """Return what is to be done for other items once more is taken, or None where there is not so much."""
+        taken = dict(self.taken)
+        for x, n in more.items():
+            taken[x] = taken.get(x, 0) + n
+            if taken[x] > self.index.parts.get(x, 0):
+                return None
+        return Bag(self.symbol, self.index, items, taken, self.zero)
+
+    def _shares(
+        self, item: Item, rest: tuple[Item, ...], once: frozenset[Any]
+    ) -> Iterator[tuple[Any, Bag | None]]:
+        """Yield what an item may take, and what is then to be done: nothing, if it has all."""
         p, m = item
+        if type(p) is Var and not rest:
+            value = self._all_left(p, m, once)
+            if value is not None:
+                yield value, None
+            return
         least = sum(n for q, n in rest if not (self.zero and not is_rigid(q)))
         most = (self.left - least) // m
         if not self.symbol.associative:
             most = min(most, 1)
-        left = without(self.index.parts, self.taken)
-        available = [(x, n // m) for x, n in left.items() if n >= m]
+        available = [(x, n // m) for x, n in without(self.index.parts, self.taken).items() if n >= m]
         for share in shares(available, range(0 if self.zero else 1, most + 1)):
-            taken = dict(self.taken)
-            for x, n in share.items():
-                taken[x] = taken.get(x, 0) + n * m
-            size = sum(share.values())
-            after = Bag(self.symbol, self.index, rest, taken, self.left - size * m, self.zero)
-            value = _child(self.symbol, share)
-            if type(p) is Var:
-                yield {**bindings, p: value}, (), (after, *others)
-            else:
-                yield bindings, ((p, value),), (after, *others)
+            yield _child(self.symbol, share), self._after(rest, {x: n * m for x, n in share.items()})
 
-    def _all_left(
-        self, item: Item, bindings: dict[Any, Any], others: tuple[Any, ...], once: frozenset[Any]
-    ) -> Iterator[State]:
-        p, m = item
-        value: Any = Rest(self.symbol, self.index, self.taken)
-        if m > 1:
-            parts = value.parts()
-            if any(n % m for n in parts.values()):
-                return
-            value = _child(self.symbol, {x: n // m for x, n in parts.items()})
-        elif p not in once or not self.symbol.associative:
-            value = _child(self.symbol, value.parts())
-        yield {**bindings, p: value}, (), others
+    def _all_left(self, p: Any, m: int, once: frozenset[Any]) -> Any:
+        """Return the m-th part of all that is left, or None where it has none."""
+        rest = Rest(self.symbol, self.index, self.taken)
+        if m == 1 and p in once and self.symbol.associative:
+            return rest
+        parts = rest.parts()
+        return (
+            None
+            if any(n % m for n in parts.values())
+            else _child(self.symbol, {x: n // m for x, n in parts.items()})
+        )
+
+
+class Cover(Bag):
+    """Items of a pattern that have to cover a set of arguments, of which some are already; they may overlap."""
+
+    __slots__ = ()
+
+    def fits(self) -> bool:
+        return bool(self.items) or len(self.taken) == len(self.index.parts)
+
+    def _ways(self, unbound: int) -> int:
+        return (2 ** min(self.index.total, 16)) if unbound else 1
+
+    def _after(self, items: tuple[Item, ...], more: Mapping[Any, int]) -> Cover | None:
+        if not all(x in self.index.parts for x in more):
+            return None
+        taken = {**self.taken, **dict.fromkeys(more, 1)}
+        return Cover(self.symbol, self.index, tuple(dict.fromkeys(items)), taken, self.zero)
+
+    def _shares(
+        self, item: Item, rest: tuple[Item, ...], once: frozenset[Any]
+    ) -> Iterator[tuple[Any, Bag | None]]:
+        # The last one must take what is not covered; every other may take anything.
+        parts = self.index.parts
+        needed = [] if rest else [x for x in parts if x not in self.taken]
+        optional = [(x, 1) for x in parts if rest or x in self.taken]
+        least = 0 if needed or self.zero else 1
+        for share in shares(optional, range(least, len(optional) + 1)):
+            share = {x: 1 for x in parts if x in share or x in needed} if needed else share
+            yield _child(self.symbol, dict(share)), self._after(rest, share)
 
 
 def _child(symbol: Symbol, parts: dict[Any, int]) -> Any:
@@ -226,18 +246,18 @@ def open_bag(p: Node, t: Any) -> Bag | Either | None:
 
 def _filled(p: Node, index: Index) -> Bag | None:
     symbol = p.symbol
-    zero = symbol.has_unit and symbol.admits_unit(index.parts)
     items: list[Item] = []
-    taken: dict[Any, int] = {}
+    known: dict[Any, int] = {}
     for x, n in p.parts.items():
-        if is_ground(x):
-            if index.parts.get(x, 0) < n:
-                return None
-            taken[x] = n
-        else:
+        if not is_ground(x):
             items.append((x, n))
-    opened = Bag(symbol, index, tuple(items), taken, index.total - sum(taken.values()), zero)
-    return opened if opened._fits() else None
+        elif index.parts.get(x, 0) < n:
+            return None
+        else:
+            known[x] = n
+    zero = symbol.has_unit and symbol.admits_unit(index.parts)
+    opened = (Cover if symbol.idempotent else Bag)(symbol, index, tuple(items), known, zero)
+    return opened if opened.fits() else None
 
 
 class Either:
@@ -258,92 +278,6 @@ class Either:
         """Yield a state for each alternative."""
         for problem in self.alternatives:
             yield bindings, (), (problem, *others)
-
-
-class Cover:
-    """Items of a pattern that have to cover a set of arguments, of which `covered` are already; they may overlap."""
-
-    __slots__ = ("covered", "index", "items", "symbol", "zero")
-
-    def __init__(
-        self, symbol: Symbol, index: Index, items: tuple[Any, ...], covered: frozenset[Any], zero: bool
-    ):
-        self.symbol, self.index, self.items = symbol, index, items
-        self.covered, self.zero = covered, zero
-
-    def width(self, bindings: Mapping[Any, Any]) -> int:
-        """Return a guess how many ways there are for the item that comes next."""
-        rigid = [(p, 1) for p in self.items if is_rigid(p)]
-        if rigid:
-            return least_candidates(rigid, bindings, self.index)
-        unbound = sum(type(p) is not Var or p not in bindings for p in self.items)
-        return (2 ** min(self.index.total, 16)) if unbound else 1
-
-    def branches(
-        self, bindings: dict[Any, Any], others: tuple[Any, ...], once: frozenset[Any]
-    ) -> Iterator[State]:
-        """Yield the states that follow: the most determined item takes arguments in every way."""
-        cover = self._without_bound(bindings)
-        if cover is None:
-            return
-        items, covered, parts = cover.items, cover.covered, self.index.parts
-        if not items:
-            if len(covered) == len(parts):
-                yield bindings, (), others
-            return
-        rigid = [(p, 1) for p in items if is_rigid(p)]
-        if rigid:
-            p, _ = most_determined(rigid, bindings, self.index)
-            rest = tuple([q for q in items if q is not p])
-            for c in candidates(p, bindings, self.index, [(q, 1) for q in rest], True):
-                yield bindings, ((p, c),), (cover._after(rest, frozenset([c])), *others)
-            return
-        p = min(items, key=lambda p: type(p) is Var)
-        rest = tuple([q for q in items if q is not p])
-        # The last one must take what is not covered; every other may take anything.
-        needed = [] if rest else [x for x in parts if x not in covered]
-        optional = [(x, 1) for x in parts if rest or x in covered]
-        least = 0 if needed or self.zero else 1
-        for share in shares(optional, range(least, len(optional) + 1)):
-            share = {x: 1 for x in parts if x in share or x in needed} if needed else share
-            value = bag(self.symbol, dict(share)) if share else self.symbol.unit
-            following = (cover._after(rest, frozenset(share)), *others)
-            if type(p) is Var:
-                yield {**bindings, p: value}, (), following
-            else:
-                yield bindings, ((p, value),), following
-
-    def _after(self, items: tuple[Any, ...], taken: frozenset[Any]) -> Cover:
-        return Cover(self.symbol, self.index, items, self.covered | taken, self.zero)
-
-    def _without_bound(self, bindings: Mapping[Any, Any]) -> Cover | None:
-        """Return the cover without the items that are known; None where one is not within the set."""
-        items: dict[Any, None] = {}
-        covered: set[Any] = set()
-        for p in self.items:
-            value = bindings.get(p, p) if type(p) is Var else instantiate(p, bindings)
-            for x in (p,) if value is p else within(self.symbol, value, self.zero):
-                if not is_ground(x):
-                    items[x] = None
-                elif x in self.index.parts:
-                    covered.add(x)
-                else:
-                    return None
-        return Cover(self.symbol, self.index, tuple(items), self.covered | covered, self.zero)
-
-
-def open_cover(p: Node, t: Any) -> Cover | None:
-    """Return the problem of a pattern and a ground subject under an idempotent symbol."""
-    symbol = p.symbol
-    if type(t) is Node and t.symbol is symbol:
-        index = index_of(t)
-    else:
-        index = Index({} if symbol.has_unit and symbol.is_unit(t) else {t: 1})
-    zero = symbol.has_unit and symbol.admits_unit(index.parts)
-    ground = frozenset([x for x in p.parts if is_ground(x)])
-    if not all(x in index.parts for x in ground):
-        return None
-    return Cover(symbol, index, tuple([x for x in p.parts if x not in ground]), ground, zero)
 
 
 class Word:
