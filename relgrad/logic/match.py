@@ -24,15 +24,9 @@ from relgrad.logic.build import build_product, number_term
 from relgrad.logic.conditions import is_constant_along
 from relgrad.logic.equality import equal_ground
 from relgrad.logic.group import BagView, Number, ProductView, SumView, added, multiplied, quotient, whole
+from relgrad.logic.heads import factors_like, may_have_coefficient
 from relgrad.logic.index import exponents
-from relgrad.logic.multisets import (
-    PRODUCTS,
-    SUMS,
-    Bags,
-    bags_of,
-    factors_like,
-    may_have_coefficient,
-)
+from relgrad.logic.multisets import PRODUCTS, SUMS, Bags, bags_of
 from relgrad.logic.parts import bag_of, dtype_of, exponent_of, holds
 from relgrad.logic.space import bare
 from relgrad.logic.theory import BAG, linear_operands, linear_positions, stands_outside, theories_of
@@ -300,6 +294,12 @@ def _match_head(
             )
             for state in matching(t.op)(p, part, s):
                 yield state, left
+
+
+def match_one(theory: Bags, p: Term, k: Number, part: Term, s: State) -> Iterator[State]:
+    """Yield the states in which k times a head is so often a part."""
+    t = theory.made(None, {part: k})
+    return (state for state, _ in _match_head(theory, p, k, [(part, k)], t, s))
 
 
 def match_factor(p: Term, k: Number, t: ProductView, s: State) -> Iterator[tuple[State, ProductView]]:

@@ -5,56 +5,52 @@
 
 A pattern's parts are known, have a head, or are variables. A theory says which parts of a subject a head may match, the
 fewest first, what is left where known parts are taken out, and how variables share the rest.
-
-Variables that stand in several factors, one of them a sum, can be few things, not any share of it. Of (x + z)/x, what
-is divided by is a summand of what is above; of (x + y)/(x + z), x is what the two sums have in common. Without that,
-each sum could be shared out in as many ways as it has parts of parts.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import combinations, islice, product
 from typing import Any, NamedTuple
 
 from quicktions import Fraction
 
 from relgrad.errors import ShapeError
-from relgrad.logic.build import build_product, build_sum, number_term
+from relgrad.logic.aco.selections import shares
+from relgrad.logic.build import build_product, build_sum
 from relgrad.logic.group import (
     BagView,
     Number,
     ProductView,
     SumView,
     added,
-    entry,
     multiplied,
     quotient,
     whole,
 )
+from relgrad.logic.heads import Parts, divided, factors_like, fewest, is_open, joint, summands_like
 from relgrad.logic.parts import (
     bag_of,
-    bag_shares,
     dtype_of,
     has_constant,
     holds,
     less,
     minus,
-    product_shares,
-    sum_shares,
     without,
 )
-from relgrad.logic.space import entries
-from relgrad.logic.theory import theories_of
-from relgrad.logic.unify import State, bind, is_variable, unknowns, walked
-from relgrad.logic.view import applied, product_of, sum_of
-from relgrad.op import Op, is_constant
+from relgrad.logic.theory import PRODUCT, SUM, theories_of
+from relgrad.logic.unify import State, bind, is_variable, walked
+from relgrad.logic.view import LIMIT, applied, product_of, sum_of
+from relgrad.op import Op
 from relgrad.ops.exponential import exp
-from relgrad.ops.reduction import Sum
-from relgrad.ops.statistics import Size
 from relgrad.term import Term, is_term
 
-Parts = list[tuple[Any, Number]]
+MANY = 4
+"""A sum of more summands than this is not shared out in all ways."""
+SELECTIONS = 1024
+"""So many selections of factors are tried for one variable: all of up to ten factors."""
 
 
 class Demands(NamedTuple):
@@ -74,6 +70,14 @@ class Bags:
     def __init__(self, op: Any = None):
         self.op = op
 
+    def view(self, t: Any) -> Any:
+        """Return how a term is read."""
+        return bag_of(t, self.op)
+
+    def built(self, view: Any, dtype: Any) -> Any:
+        """Return the term of a multiset; its dtype matters where numbers are all that is left."""
+        return applied(self.op, [x for x, n in view.parts.items() for _ in range(n)])
+
     def made(self, number: Any, parts: dict[Any, Number]) -> Any:
         """Return a multiset; of the number None, one with no number."""
         return BagView(self.op, parts)
@@ -88,7 +92,7 @@ class Bags:
 
     def known(self, part: Any, k: Number) -> Any:
         """Return a part of a pattern that is ground, and stands there so often, as a multiset; None where it cannot."""
-        return bag_of(part, self.op)
+        return self.view(part)
 
     def opened(self, part: Term, k: Number) -> Any:
         """Return what bindings have made several parts of one as a multiset, or None."""
@@ -104,10 +108,15 @@ class Bags:
         i = min(range(len(heads)), key=lambda i: len(candidates[i]))
         return i, candidates[i]
 
-    def shares(self, t: Any, k: Number, others: Parts, extend: bool, dtype: Any) -> Iterator[tuple[Any, Any]]:
-        """Yield what a variable that stands k times may take, as a term, and what is then left for others."""
-        for taken, left in bag_shares(t, int(k), sum(int(n) for _, n in others), bool(others) or extend):
-            yield applied(self.op, taken), left
+    def shares(self, t: Any, k: Number, others: Parts, extend: bool) -> Iterator[tuple[Any, Any]]:
+        """Yield what a variable that stands k times may take, and what is then left for others."""
+        total = sum(t.parts.values())
+        available = [(x, int(n // k)) for x, n in t.parts.items() if n >= k]
+        most = min(sum(n for _, n in available), int((total - sum(n for _, n in others)) // k))
+        # The last takes all that is left, unless some may be.
+        sizes = range(1, most + 1) if others or extend else [most] if most > 0 and most * k == total else []
+        for taken in shares(available, sizes):
+            yield self.made(None, dict(taken)), less(t, self.made(None, {x: k * n for x, n in taken.items()}))
 
     def dtype(self, t: Any) -> Any:
         """Return the dtype in which numbers are written that a variable takes, or None: as they are."""
@@ -159,8 +168,8 @@ class Bags:
     ) -> Iterator[tuple[State, Any]]:
         """Give each variable a share, few parts first; the last takes all that is left, unless some may be."""
         (variable, k), *others = variables
-        for value, left in self.shares(t, k, others, extend, dtype):
-            bound = bind(variable, value, s)
+        for taken, left in self.shares(t, k, others, extend):
+            bound = bind(variable, self.built(taken, dtype), s)
             if bound is False:
                 continue
             if others:
@@ -171,6 +180,12 @@ class Bags:
 
 class Products(Bags):
     """Factors with exponents, and a coefficient: an abelian group."""
+
+    def view(self, t: Any) -> ProductView:
+        return product_of(t)
+
+    def built(self, view: Any, dtype: Any) -> Any:
+        return build_product(view, dtype)
 
     def made(self, number: Any, parts: dict[Any, Number]) -> ProductView:
         return ProductView(1 if number is None else number, parts)
@@ -203,22 +218,28 @@ class Products(Bags):
         i = fewest(heads, t, s) if len(heads) > 1 else 0
         return i, factors_like(heads[i], t)
 
-    def shares(self, t: Any, k: Number, others: Parts, extend: bool, dtype: Any) -> Iterator[tuple[Any, Any]]:
-        for taken, left in product_shares(t, k, not extend, not (others or extend)):
-            yield build_product(taken, dtype), left
+    def shares(self, t: Any, k: Number, others: Parts, extend: bool) -> Iterator[tuple[Any, Any]]:
+        if others or extend:
+            for taken in islice(_selections(t, k, allow_empty=not extend), SELECTIONS):
+                yield taken, multiplied((t, 1), (taken, -k))
+        elif (root := _rooted(t, k)) is not None:
+            yield root, ProductView(1, {})
 
 
 class Sums(Bags):
     """Summands with coefficients, and a constant: an abelian group."""
+
+    def view(self, t: Any) -> SumView:
+        return sum_of(t)
+
+    def built(self, view: Any, dtype: Any) -> Any:
+        return build_sum(view, dtype)
 
     def made(self, number: Any, parts: dict[Any, Number]) -> SumView:
         return SumView(number or 0, parts)
 
     def joined(self, *views: tuple[Any, Number]) -> SumView:
         return added(*views)
-
-    def known(self, part: Any, k: Number) -> SumView:
-        return sum_of(part)
 
     def dtype(self, t: Any) -> Any:
         return next(map(dtype_of, t.terms), None)
@@ -246,12 +267,20 @@ class Sums(Bags):
         i = min(range(len(heads)), key=rank) if len(heads) > 1 else 0
         return i, candidates[i]
 
-    def shares(self, t: Any, k: Number, others: Parts, extend: bool, dtype: Any) -> Iterator[tuple[Any, Any]]:
-        for taken, left in sum_shares(t, bool(others) or extend):
-            yield build_sum(added((taken, quotient(1, k))), dtype), left
+    def shares(self, t: Any, k: Number, others: Parts, extend: bool) -> Iterator[tuple[Any, Any]]:
+        parts: list[tuple[Any, Number]] = [*t.terms.items(), *([(None, t.constant)] if t.constant else [])]
+        sizes = list(range(1, len(parts) + 1)) if others or extend else [len(parts)] if parts else []
+        if len(sizes) > MANY:  # there would be 2ⁿ shares: one summand, all but one, or all
+            sizes = [1, len(parts) - 1, len(parts)]
+        for size in sizes:
+            for chosen in combinations(parts, size):
+                terms = dict(chosen)
+                taken = SumView(terms.pop(None, 0), terms)
+                yield added((taken, quotient(1, k))), added((t, 1), (taken, -1))
 
 
 PRODUCTS, SUMS = Products(), Sums()
+THEORIES = {PRODUCT: PRODUCTS, SUM: SUMS}
 
 
 @lru_cache(maxsize=256)
@@ -264,185 +293,47 @@ def _may_match(p: Any, t: Any) -> bool:
     return not is_term(t) or theories_of(p.op) != 0 or theories_of(t.op) != 0 or type(t.op) is type(p.op)
 
 
-def divided(p: ProductView, t: ProductView, s: State) -> ProductView | None:
-    """Divide a product by a variable's value of which it has a part only, or None: f(w·x)/x is w·f(w·x)/(w·x)."""
-    if len(p.factors) != 1 or p.coefficient != 1:
+def _selections(t: ProductView, k: Number, allow_empty: bool) -> Iterator[ProductView]:
+    """Yield the products p of factors of t for which p^k is part of t: those of one factor, of two, … of all; 1."""
+    fitting = [(b, _shares(e, k)) for b, e in t.factors.items() if holds(e, k)]
+    for size in [*range(1, len(fitting) + 1), *([0] if allow_empty else [])]:
+        for chosen in combinations(fitting, size):
+            for amounts in product(*[amounts for _, amounts in chosen]):
+                yield ProductView(1, {b: n for (b, _), n in zip(chosen, amounts, strict=True)})
+
+
+def _shares(e: Number, k: Number) -> list[Number]:
+    """List how much of base^e a variable with exponent k may take: one, two, … or all."""
+    most = Fraction(e) / Fraction(k)
+    if most > LIMIT or (most.denominator != 1 and abs(k) == 1):
+        return [whole(most)]
+    return list(range(1, int(most) + 1))
+
+
+def _rooted(t: ProductView, k: Number) -> ProductView | None:
+    """Return t^(1/k) where that is a product of whole powers: y² is 1/x² for y = 1/x, and sin²x/x² for y = sin(x)/x.
+
+    A divisor is found where something is divided by, not made of what is not, as x = 1/y for y = 1/x; and no root is
+    taken, whose sign and domain would have to be known.
+    """
+    if k == 1:
+        return t
+    coefficient = _rational_root(t.coefficient, k)
+    if not coefficient or not t.factors:
         return None
-    ((variable, k),) = p.factors.items()
-    value = walked(variable, s)
-    if k >= 0 or not is_variable(variable) or not is_term(value) or not value.ground:
+    if k.denominator != 1 and any(e.denominator != k.denominator for e in t.factors.values()):
         return None
-    view = product_of(value)
-    own = {b: e for b, e in view.factors.items() if is_term(b) and not is_constant(b)}
-    if len(view.factors) < 2 or not any(e > 0 and t.factors.get(b, 0) == e * k for b, e in own.items()):
+    exponents = {b: quotient(e, k) for b, e in t.factors.items()}
+    if any((e < 0 and k < 0) or (isinstance(e, Fraction) and abs(k) != 1) for e in exponents.values()):
         return None
-    return multiplied((t, 1), (view, -k))
+    return ProductView(coefficient, exponents)
 
 
-def factors_like(head: tuple[Any, Number], t: ProductView) -> list[tuple[Any, Number]]:
-    """List the factors that a head may match, with their exponents; exponentials whatever those are."""
-    p, k = head
-    if p.op is exp:
-        return [(b, e) for b, e in t.factors.items() if is_term(b) and b.op is exp]
-    if p.op.as_sum:
-        return [(b, e) for b, e in t.factors.items() if is_term(b) and b.op.as_sum and holds(e, k)]
-    return [(b, e) for b, e in t.factors.items() if is_term(b) and type(b.op) is type(p.op) and holds(e, k)]
-
-
-def summands_like(p: Term, k: Number, t: SumView, s: State) -> list[tuple[Any, Number]]:
-    """List the summands that a head may match: by that head, or by the factors that a product begins with."""
-    view = product_of(p)
-    if p not in view.factors:
-        heads = [
-            (q, e)
-            for q, e in view.factors.items()
-            if is_term(q) and (unknowns(q) if not s else any(v not in s for v in unknowns(q)))
-        ]
-        # A sum may be known once others are, and what is no factor of its own is read as several.
-        if not heads or any(q.op.as_sum or q not in product_of(q).factors for q, _ in heads):
-            return list(t.terms.items())
-        return [(b, c) for b, c in t.terms.items() if any(factors_like(h, product_of(b)) for h in heads)]
-    if p.op is exp or type(p.op) is Sum:
-        return list(t.terms.items())
-    return [
-        (b, c)
-        for b, c in t.terms.items()
-        if is_term(b) and (type(b.op) is type(p.op) or b.op.as_product is not None) and holds(c, k)
-    ]
-
-
-def may_have_coefficient(p: ProductView, t: ProductView, s: State) -> bool:
-    """Whether products agree in their numbers, where the pattern is made of sums and sizes: a mean of three is Σx/3."""
-    if not all(is_term(q) and type(q.op) in (Sum, Size) for q in p.factors):
-        return True
-    if any(v in s for q in p.factors for v in unknowns(q.rands[0])):
-        return True  # what is known may have a coefficient of its own
-    sums = [q for q in p.factors if type(q.op) is Sum]
-    products: list[Number] = [1]
-    for q, e in p.factors.items():
-        if type(q.op) is Size:
-            if not any(q.rands == total.rands and q.op.axes == total.op.axes for total in sums):
-                return True
-            counts = {entries(b) for b in t.factors if is_term(b) and type(b.op) is Sum}
-            if not all(counts):
-                return True
-            products = [n * Fraction(count or 1) ** int(e) for n in products for count in counts]
-    return any(t.coefficient == p.coefficient * n for n in products)
-
-
-def fewest(heads: list[tuple[Any, Number]], t: ProductView, s: State) -> int:
-    """Return the position of the head that the fewest factors are like."""
-    # The size of what is not known yet is no factor to be found: it is a number once the rest is.
-    return min(
-        range(len(heads)),
-        key=lambda i: (
-            type(heads[i][0].op) is Size,
-            _is_open_sum(heads[i][0]),
-            type(heads[i][0].op) is Sum and _has_several(heads[i][0], s),
-            len(factors_like(heads[i], t)),
-            heads[i][0].op is exp,
-        ),
-    )
-
-
-def is_open(p: Term, s: State) -> bool:
-    """Whether all factors are sums of several unknowns, or exponentials, which take a share in many ways."""
-    bases = [b for b in product_of(p).factors if not (is_term(b) and b.ground)]
-    several = sum(is_term(b) and b.op is exp for b in bases) > 1
-    return all(is_term(b) and (b.op is exp if several else _has_several(b, s)) for b in bases)
-
-
-def _has_several(p: Term, s: State) -> bool:
-    inside = p.rands[0] if type(p.op) is Sum else p
-    several = is_term(inside) and (type(p.op) is Sum or p.op.as_sum)
-    return bool(several) and sum(v not in s for v in unknowns(inside)) > 1
-
-
-def _is_open_sum(p: Term) -> bool:
-    """Whether an operand is a sum of several variables: Γ(x + y) may be divided in many ways, until x is known."""
-    return p.op.elementwise and any(
-        is_term(rand) and rand.op.as_sum and len(unknowns(rand)) > 1 for rand in p.rands
-    )
-
-
-def joint(
-    heads: Parts, variables: Parts, t: ProductView, s: State, extend: bool
-) -> tuple[Any, list[Any]] | None:
-    """Return a variable that several factors share, and what it can be; None where there is none."""
-    alone = not extend and len(heads) == len(variables) == 1
-    sums = [(p, k) for p, k in heads if p.op.as_sum and sum(v not in s for v in unknowns(p)) > 1]
-    for i, (p, k) in enumerate(sums):
-        for v, e in variables:
-            if v in sum_of(p).terms:
-                values = _rests((p, k), e, t) if alone else _summands_of_all(v, (p, k), e, t)
-                return v, list(dict.fromkeys(values))
-        for other in sums[:i]:
-            for v in sum_of(p).terms:
-                if is_variable(v) and v not in s and v in sum_of(other[0]).terms:
-                    return v, list(dict.fromkeys(_common(v, (p, k), other, t)))
-    return None
-
-
-def _rests(head: tuple[Any, Number], e: Number, t: ProductView) -> Iterator[Any]:
-    """Yield what is left beside each sum, where that is part of it."""
-    if abs(e) != 1:
-        return
-    if e < 0 and sum(n > 0 for n in t.factors.values()) > 1:
-        return  # 1/x is found where something is divided by, not made of what is not
-    for base, n in factors_like(head, t):
-        factors = dict(t.factors)
-        factors[base] = n - head[1]
-        factors = {b: m if e > 0 else -m for b, m in factors.items() if m}
-        if t.coefficient and _may_be_part(factors, sum_of(base)):
-            value = build_product(
-                ProductView(whole(Fraction(t.coefficient) ** int(e)), factors), dtype_of(base)
-            )
-            whole_sum, part = sum_of(base), sum_of(value)
-            if all(entry(whole_sum.terms, b) in whole_sum.terms for b in part.terms):
-                yield value
-
-
-def _may_be_part(factors: dict[Any, Number], view: SumView) -> bool:
-    """Whether a product may be a summand, judged by its size, or hold several."""
-    if not factors and view.constant:
-        return True
-    several = any(e == 1 and is_term(b) and b.op.as_sum for b, e in factors.items())
-    return several or any(len(product_of(part).factors) == len(factors) for part in view.terms)
-
-
-def _summands_of_all(v: Any, head: tuple[Any, Number], e: Number, t: ProductView) -> Iterator[Any]:
-    """Yield the summands that v can be, and the factors, one or all of them, that may be several summands."""
-    share = sum_of(head[0]).terms[v]
-    for base, _ in factors_like(head, t):
-        yield from _parts(sum_of(base), share, dtype_of(base))
-    fitting = {b: quotient(n, e) for b, n in t.factors.items() if holds(n, e)}
-    several = [b for b in fitting if is_term(b) and b.op.as_sum]
-    yield from several
-    if several and len(fitting) > 1:
-        yield build_product(ProductView(1, fitting))
-
-
-def _common(v: Any, one: tuple[Any, Number], other: tuple[Any, Number], t: ProductView) -> Iterator[Any]:
-    """Yield what two sums have in common, all of it and each part; of -(y - x)·(x + y) also what x - y has."""
-    for base, _ in factors_like(one, t):
-        for second, _ in factors_like(other, t):
-            if base is not second:
-                for sign in (1, -1) if t.coefficient < 0 else (1,):
-                    yield from _shared(v, (base, one[0], sign), (second, other[0], 1))
-
-
-def _shared(v: Any, *sums: tuple[Any, Any, int]) -> Iterator[Any]:
-    u, w = (added((sum_of(base), Fraction(sign) / sum_of(p).terms[v])) for base, p, sign in sums)
-    terms = {part: c for part, c in u.terms.items() if w.terms.get(part) == c}
-    shared = SumView(u.constant if u.constant == w.constant else 0, terms)
-    dtype = dtype_of(sums[0][0])
-    if terms and len(terms) + bool(shared.constant) > 1:
-        yield build_sum(shared, dtype)
-    yield from _parts(shared, 1, dtype)
-
-
-def _parts(view: SumView, share: Number, dtype: Any) -> Iterator[Any]:
-    for part, c in view.terms.items():
-        yield build_sum(SumView(0, {part: quotient(c, share)}), dtype)
-    if view.constant:
-        yield number_term(quotient(view.constant, share), dtype)
+def _rational_root(c: Number, k: Number) -> Number | None:
+    """Return c^(1/k) where that is rational."""
+    if c == 1 or (c and k == -1):
+        return quotient(1, c)
+    if k != 2 or c <= 0:
+        return None
+    root = Fraction(math.isqrt(c.numerator), math.isqrt(c.denominator))
+    return whole(root) if root * root == c else None

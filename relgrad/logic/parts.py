@@ -7,14 +7,10 @@ Nothing here looks inside a term: products, sums and bags are multisets, exponen
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
-from itertools import combinations, islice, product
 from typing import Any
 
 from quicktions import Fraction
 
-from relgrad.logic.aco.selections import shares
 from relgrad.logic.build import build_sum
 from relgrad.logic.equality import canonical_key, equal_ground
 from relgrad.logic.group import (
@@ -24,19 +20,13 @@ from relgrad.logic.group import (
     SumView,
     added,
     entry,
-    multiplied,
     opposite,
     quotient,
     whole,
 )
-from relgrad.logic.view import LIMIT, operands, product_of, sum_of
+from relgrad.logic.view import operands, product_of, sum_of
 from relgrad.op import Op
 from relgrad.term import is_term
-
-MANY = 4
-"""A sum of more summands than this is not shared out in all ways."""
-SELECTIONS = 1024
-"""So many selections of factors are tried for one variable: all of up to ten factors."""
 
 
 def dtype_of(t: Any) -> Any:
@@ -162,97 +152,6 @@ def less(t: BagView, known: BagView) -> BagView | None:
         if left[member] < 0:
             return None
     return BagView(t.op, {x: n for x, n in left.items() if n})
-
-
-def product_shares(
-    t: ProductView, k: Number, allow_one: bool, whole_: bool
-) -> Iterator[tuple[ProductView, ProductView]]:
-    """Yield products p for which p^k is part of t, and what is left: those of the fewest factors first, or all."""
-    if whole_:
-        taken = _rooted(t, k)
-        if taken is not None:
-            yield taken, ProductView(1, {})
-        return
-    for taken in islice(_selections(t, k, allow_one), SELECTIONS):
-        yield taken, multiplied((t, 1), (taken, -k))
-
-
-def _selections(t: ProductView, k: Number, allow_empty: bool) -> Iterator[ProductView]:
-    """Yield the products p of factors of t for which p^k is part of t: those of one factor, of two, … of all; 1."""
-    fitting = [(b, _shares(e, k)) for b, e in t.factors.items() if holds(e, k)]
-    for size in [*range(1, len(fitting) + 1), *([0] if allow_empty else [])]:
-        for chosen in combinations(fitting, size):
-            for amounts in product(*[amounts for _, amounts in chosen]):
-                yield ProductView(1, {b: n for (b, _), n in zip(chosen, amounts, strict=True)})
-
-
-def _shares(e: Number, k: Number) -> list[Number]:
-    """List how much of base^e a variable with exponent k may take: one, two, … or all."""
-    most = Fraction(e) / Fraction(k)
-    if most > LIMIT or (most.denominator != 1 and abs(k) == 1):
-        return [whole(most)]
-    return list(range(1, int(most) + 1))
-
-
-def _rooted(t: ProductView, k: Number) -> ProductView | None:
-    """Return t^(1/k) where that is a product of whole powers: y² is 1/x² for y = 1/x, and sin²x/x² for y = sin(x)/x.
-
-    A divisor is found where something is divided by, not made of what is not, as x = 1/y for y = 1/x; and no root is
-    taken, whose sign and domain would have to be known.
-    """
-    if k == 1:
-        return t
-    coefficient = _rational_root(t.coefficient, k)
-    if not coefficient or not t.factors:
-        return None
-    if k.denominator != 1 and any(e.denominator != k.denominator for e in t.factors.values()):
-        return None
-    exponents = {b: quotient(e, k) for b, e in t.factors.items()}
-    if any((e < 0 and k < 0) or (isinstance(e, Fraction) and abs(k) != 1) for e in exponents.values()):
-        return None
-    return ProductView(coefficient, exponents)
-
-
-def _rational_root(c: Number, k: Number) -> Number | None:
-    """Return c^(1/k) where that is rational."""
-    if c == 1 or (c and k == -1):
-        return quotient(1, c)
-    if k != 2 or c <= 0:
-        return None
-    root = Fraction(math.isqrt(c.numerator), math.isqrt(c.denominator))
-    return whole(root) if root * root == c else None
-
-
-def sum_shares(t: SumView, some: bool) -> Iterator[tuple[SumView, SumView]]:
-    """Yield the sums of some of the summands of t, the fewest first, and what is left; or all of them."""
-    parts: list[tuple[Any, Number]] = list(t.terms.items())
-    if t.constant:
-        parts.append((None, t.constant))
-    sizes = list(range(1, len(parts) + 1)) if some else [len(parts)] if parts else []
-    if len(sizes) > MANY:  # there would be 2ⁿ shares: one summand, all but one, or all
-        sizes = [1, len(parts) - 1, len(parts)]
-    for size in sizes:
-        for chosen in combinations(parts, size):
-            terms = dict(chosen)
-            taken = SumView(terms.pop(None, 0), terms)
-            yield taken, added((t, 1), (taken, -1))
-
-
-def bag_shares(t: BagView, k: int, others: int, some: bool) -> Iterator[tuple[list[Any], BagView]]:
-    """Yield operands that are each k times in t, the fewest first, and what is left; or all of them.
-
-    Others must have so many.
-    """
-    total = sum(map(int, t.parts.values()))
-    available = [(x, int(n) // k) for x, n in t.parts.items() if n >= k]
-    most = min(sum(n for _, n in available), (total - others) // k)
-    sizes = range(1, most + 1) if some else [most] if most > 0 and most * k == total else []
-    for taken in shares(available, sizes):
-        left = {x: n - k * taken.get(x, 0) for x, n in t.parts.items()}
-        yield (
-            [x for x, n in taken.items() for _ in range(n)],
-            BagView(t.op, {x: n for x, n in left.items() if n}),
-        )
 
 
 def exponent_of(view: ProductView, k: Number) -> Any:

@@ -513,6 +513,23 @@ def width(t: Term, theory: int, most: int) -> int:
     return count + len(stack)
 
 
+def flat(t: Term, theory: int) -> Any:
+    """Read a term as the sum or product of the views of its parts, however many there are."""
+    parts: list[tuple[Any, Number]] = []
+    stack: list[tuple[Any, Number]] = [(t, 1)]
+    while stack:
+        node, scale = stack.pop()
+        inner = inside(node, theory, None)
+        if inner:
+            stack.extend((rand, scale * k) for rand, k in reversed(inner))
+        elif theory == SUM:
+            parts.append((sum_of(node), scale))
+        else:
+            view = ProductView(-1, {}) if node is None else product_of(node)
+            parts.append((view if view.coefficient else ProductView(1, {node: 1}), scale))
+    return added(*parts) if theory == SUM else multiplied(*parts)
+
+
 def operands(t: Any, op: Op, each_once: bool = False) -> list[Any]:
     """Return the operands of an associative op applied again and again, from left to right."""
     found: list[Any] = []
