@@ -24,7 +24,7 @@ from relgrad.logic.build import build_product, number_term
 from relgrad.logic.conditions import is_constant_along
 from relgrad.logic.equality import equal_ground
 from relgrad.logic.group import BagView, Number, ProductView, SumView, added, multiplied, quotient, whole
-from relgrad.logic.heads import factors_like, may_have_coefficient
+from relgrad.logic.heads import Parts, may_have_coefficient
 from relgrad.logic.index import exponents
 from relgrad.logic.multisets import PRODUCTS, SUMS, Bags, bags_of
 from relgrad.logic.parts import bag_of, dtype_of, exponent_of, holds
@@ -282,7 +282,7 @@ def _match_head(
 ) -> Iterator[tuple[State, Any]]:
     """Match a head that stands so often against each of its candidates; yield also what is left of t."""
     if theory is PRODUCTS:
-        yield from match_factor(p, k, t, s)
+        yield from match_factor(p, k, candidates, t, s)
     elif theory is SUMS:
         for part, c in candidates:
             for state, taken in match_summand(p, k, part, c, s):
@@ -299,12 +299,14 @@ def _match_head(
 def match_one(theory: Bags, p: Term, k: Number, part: Term, s: State) -> Iterator[State]:
     """Yield the states in which k times a head is so often a part."""
     t = theory.made(None, {part: k})
-    return (state for state, _ in _match_head(theory, p, k, [(part, k)], t, s))
+    if (first := theory.first([(p, k)], t, s)) is not None:
+        yield from (state for state, _ in _match_head(theory, p, k, first[1], t, s))
 
 
-def match_factor(p: Term, k: Number, t: ProductView, s: State) -> Iterator[tuple[State, ProductView]]:
+def match_factor(
+    p: Term, k: Number, candidates: Parts, t: ProductView, s: State
+) -> Iterator[tuple[State, ProductView]]:
     """Match p^k against one factor of t, or several exponentials; yield also what is left of t."""
-    candidates = factors_like((p, k), t)
     if p.op is exp:
         groups = [tuple(candidates)] if len(candidates) > 1 else []
         groups += [(candidate,) for candidate in candidates]
