@@ -36,7 +36,8 @@ from relgrad.logic.aco import goal as reading
 from relgrad.logic.aco import match as matching
 from relgrad.logic.aco.goal import eq_aco
 from relgrad.logic.aco.match import match
-from relgrad.logic.aco.normal import normal, term_of
+from relgrad.logic.aco.node import term_of
+from relgrad.logic.aco.normal import normal
 from relgrad.logic.aco.theory import DECLARED, FREE, Theory
 from relgrad.op import constant
 from relgrad.ops.arithmetic import add, multiply
