@@ -26,7 +26,7 @@ from relgrad.logic.equality import equal_ground
 from relgrad.logic.group import BagView, Number, ProductView, SumView, added, multiplied, quotient, whole
 from relgrad.logic.heads import Parts, may_have_coefficient
 from relgrad.logic.index import exponents
-from relgrad.logic.multisets import PRODUCTS, SUMS, Bags, bags_of
+from relgrad.logic.multisets import PRODUCTS, SUMS, Bags
 from relgrad.logic.parts import bag_of, dtype_of, exponent_of, holds
 from relgrad.logic.space import bare
 from relgrad.logic.theory import BAG, linear_operands, linear_positions, stands_outside, theories_of
@@ -382,29 +382,19 @@ def match_operands(p: Term, t: Any, s: State, extend: bool) -> Iterator[tuple[St
     """
     op = p.op
     if op.laws.commutative:
-        for state, left in match_parts(bags_of(op), bag_of(p, op), bag_of(t, op), s, extend):
+        for state, left in match_parts(Bags(op), bag_of(p, op), bag_of(t, op), s, extend):
             yield state, [x for x, n in left.parts.items() for _ in range(n)], []
         return
-    ts = operands(t, op)
-    for state, start, end in match_word(op, operands(p, op), ts, s, extend):
-        yield state, ts[:start], ts[end:]
-
-
-def match_word(
-    op: Op, ps: list[Any], ts: list[Any], s: State, extend: bool
-) -> Iterator[tuple[State, int, int]]:
-    """Yield states in which some operands of an op that does not commute match a pattern's, and from where to where.
-
-    A variable takes one operand or more.
-    """
+    ps, ts = operands(p, op), operands(t, op)
     for start in range(len(ts) - len(ps) + 1) if extend else [0]:
-        for state, end in _match_from(op, ps, ts, start, s, extend):
-            yield state, start, end
+        for state, end in _match_word(op, ps, ts, start, s, extend):
+            yield state, ts[:start], ts[end:]
 
 
-def _match_from(
+def _match_word(
     op: Op, ps: list[Any], ts: list[Any], at: int, s: State, extend: bool
 ) -> Iterator[tuple[State, int]]:
+    """Match operands in order, from one on; yield also where the match ends. A variable takes one operand or more."""
     if not ps:
         if extend or at == len(ts):
             yield s, at
@@ -414,4 +404,4 @@ def _match_from(
     sizes = range(1, longest + 1) if is_variable(first) else range(1, min(longest, 1) + 1)
     for size in sizes[-1:] if is_variable(first) and not rest and not extend else sizes:
         for state in matching(op)(first, applied(op, ts[at : at + size]), s):
-            yield from _match_from(op, rest, ts, at + size, state, extend)
+            yield from _match_word(op, rest, ts, at + size, state, extend)

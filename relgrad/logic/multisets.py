@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import lru_cache
 from itertools import combinations, islice, product
 from typing import Any, NamedTuple
 
@@ -43,7 +42,6 @@ from relgrad.logic.parts import (
 from relgrad.logic.theory import PRODUCT, SUM, theories_of
 from relgrad.logic.unify import State, bind, is_variable, walked
 from relgrad.logic.view import LIMIT, applied, product_of, sum_of
-from relgrad.op import Op
 from relgrad.ops.exponential import exp
 from relgrad.term import Term, is_term
 
@@ -281,12 +279,6 @@ class Sums(Bags):
 
 PRODUCTS, SUMS = Products(), Sums()
 THEORIES = {PRODUCT: PRODUCTS, SUM: SUMS}
-
-
-@lru_cache(maxsize=256)
-def bags_of(op: Op) -> Bags:
-    """Return the theory of an op that is associative and commutative, which is neither a sum nor a product."""
-    return Bags(op)
 
 
 def _may_match(p: Any, t: Any) -> bool:

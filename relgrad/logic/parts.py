@@ -1,4 +1,4 @@
-"""Parts of views: given to the variables of a pattern, and what must be there taken out.
+"""Parts of views: what must be there, taken out.
 
     a·b·c less b     a·c
 
