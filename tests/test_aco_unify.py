@@ -356,7 +356,7 @@ def test_new_variables_are_few_and_numbered():
 def test_tidy_prefers_the_variables_of_the_question():
     x, y, z, new = VARIABLES["x"], VARIABLES["y"], fresh("internal"), fresh("internal")
     s = {x: new, new: z, y: read(("+", "a", "b"))}
-    assert tidy(s, [x, y], Names(fresh)) == {y: read(("+", "a", "b"))}
+    assert tidy(s, [x, y], Names()) == {y: read(("+", "a", "b"))}
 
 
 # Size

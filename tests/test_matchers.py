@@ -24,7 +24,8 @@ from relgrad.logic.equality import equal_ground
 from relgrad.logic.goals import equalo
 from relgrad.logic.unify import fresh
 from relgrad.op import as_term, constant, is_constant
-from relgrad.ops.arithmetic import add, multiply
+from relgrad.ops.arithmetic import add, multiply, negative, sqrt, square
+from relgrad.ops.selection import maximum
 from relgrad.ops.trigonometric import sin
 from relgrad.term import term
 
@@ -204,3 +205,20 @@ def test_a_number_in_what_a_variable_is_bound_to_is_not_lost():
         ((found, rest),) = run(0, (b, c), bound, equalo(multiply(a, c), subject))
         assert found is x
         assert equal_ground(rest, multiply(constant(number / 2), y))
+
+
+def test_variables_that_have_become_one_take_one_value():
+    a, b, c = fresh("a"), fresh("b"), fresh("c")
+    x, y = LEAVES["a"], LEAVES["b"]
+    for op in (multiply, add, MATCHERS["operands"].op):
+        assert op is add or run(0, c, eq(a, c), eq(b, c), equalo(op(a, b), op(x, y))) == ()
+        assert run(0, c, eq(a, c), eq(b, c), equalo(op(op(a, b), x), op(op(y, x), y))) == (y,)
+    cubed = multiply(multiply(constant(4.0), x), multiply(x, x))
+    assert run(0, c, eq(a, square(add(c, c))), equalo(multiply(a, c), cubed)) == (x,)
+    assert run(0, c, eq(a, square(add(c, c))), equalo(multiply(a, c), multiply(x, y))) == ()
+
+
+def test_the_root_of_what_is_negative_as_written_is_a_factor():
+    a, x, y = fresh("a"), LEAVES["a"], LEAVES["b"]
+    pattern, subject = (multiply(sqrt(t), maximum(t, u)) for t, u in ((a, y), (negative(x), y)))
+    assert all(equal_ground(found, negative(x)) for found in run(0, a, equalo(pattern, subject)))

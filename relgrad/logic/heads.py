@@ -124,7 +124,7 @@ def fewest(heads: list[tuple[Any, Number]], t: ProductView, s: State) -> int:
     )
 
 
-def is_open(p: Term, s: State) -> bool:
+def is_shared_freely(p: Term, s: State) -> bool:
     """Whether all factors are sums of several unknowns, or exponentials, which take a share in many ways."""
     bases = [b for b in product_of(p).factors if not (is_term(b) and b.ground)]
     several = sum(is_term(b) and b.op is exp for b in bases) > 1

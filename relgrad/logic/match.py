@@ -4,7 +4,8 @@
 
 Products, sums and the operands of any other op that is associative are read as multisets (see `view`), and taken apart
 in one order of work, `match_parts`: known parts are taken out, then heads, those with the fewest candidates first,
-variables share the rest; never a permutation. What a theory answers to that order's questions stands in `multisets`.
+variables share the rest; never a permutation. Each theory's answers to that order's
+questions stand in `multisets`.
 Every yielded state is new; none is changed. Recursion is on patterns, which are small, never on subjects.
 
 Source: the order of work follows Eker, "Associative-commutative rewriting on large terms" (2003); changed from it:

@@ -29,7 +29,7 @@ from relgrad.logic.group import (
     quotient,
     whole,
 )
-from relgrad.logic.heads import Parts, divided, factors_like, fewest, is_open, joint, summands_like
+from relgrad.logic.heads import Parts, divided, factors_like, fewest, is_shared_freely, joint, summands_like
 from relgrad.logic.parts import (
     bag_of,
     dtype_of,
@@ -52,7 +52,7 @@ SELECTIONS = 1024
 
 
 class Demands(NamedTuple):
-    """What a pattern asks of a subject: the parts that are known, as a multiset, those with a head, and variables."""
+    """The demands of a pattern: the parts that are known, as a multiset, those with a head, and variables."""
 
     known: Any
     heads: Parts
@@ -61,6 +61,8 @@ class Demands(NamedTuple):
 
 class Bags:
     """The operands of an op that is associative and commutative, each so often: sums without negatives.
+
+        max(x, max(y, x))     {x: 2, y: 1}
 
     A theory reads terms as multisets, `(number, parts)`; those of products and sums say below where they differ.
     """
@@ -130,14 +132,14 @@ class Bags:
 
     def demands(self, p: Any, s: State) -> Demands | None:
         """Return what a pattern asks for under a state; None where it can stand nowhere: shapes do not fit, or 1/0."""
-        known, heads, variables = self.made(p[0], {}), [], []
+        known, heads, variables = self.made(p[0], {}), [], dict[Any, Number]()
         for part, k in p[1].items():
             try:
                 part = walked(part, s)
             except ShapeError:
                 return None
             if is_variable(part):
-                variables.append((part, k))
+                variables[part] = variables.get(part, 0) + k
             elif not is_term(part) or part.ground:
                 view = self.known(part, k)
                 if view is None:
@@ -151,8 +153,8 @@ class Bags:
                     return None
                 known = self.joined((known, 1), (inner.known, k))
                 heads += [(q, e * k) for q, e in inner.heads]
-                variables += [(q, e * k) for q, e in inner.variables]
-        return Demands(known, heads, variables)
+                variables |= {q: variables.get(q, 0) + e * k for q, e in inner.variables}
+        return Demands(known, heads, [(q, k) for q, k in variables.items() if k])
 
     def pending(self, demands: Demands, i: int) -> Any:
         """Return what is left of a pattern once one of its heads is matched."""
@@ -177,7 +179,7 @@ class Bags:
 
 
 class Products(Bags):
-    """Factors with exponents, and a coefficient: an abelian group."""
+    """Factors with exponents, and a coefficient, an abelian group: x·x/(2·y) is ½·{x: 2, y: -1}."""
 
     def view(self, t: Any) -> ProductView:
         return product_of(t)
@@ -193,8 +195,8 @@ class Products(Bags):
 
     def known(self, part: Any, k: Number) -> ProductView | None:
         view = product_of(part)
-        if not view.factors and k.denominator != 1:
-            view = ProductView(1, {part: 1})  # a root that is not rational is a factor
+        if k.denominator != 1 and (view.coefficient != 1 or not view.factors):
+            view = ProductView(1, {part: 1})  # a root that may not be rational, or real, is a factor
         return view if view.coefficient else None
 
     def opened(self, part: Term, k: Number) -> ProductView | None:
@@ -225,7 +227,7 @@ class Products(Bags):
 
 
 class Sums(Bags):
-    """Summands with coefficients, and a constant: an abelian group."""
+    """Summands with coefficients, and a constant, an abelian group: 2·x - y + 1 is 1 + {x: 2, y: -1}."""
 
     def view(self, t: Any) -> SumView:
         return sum_of(t)
@@ -261,7 +263,7 @@ class Sums(Bags):
             if not candidates[-1]:
                 return None
         # A sum of several unknowns is shared out in many ways, of which few are left once some are known.
-        rank = lambda i: (bool(candidates[i] and is_open(heads[i][0], s)), len(candidates[i]))
+        rank = lambda i: (bool(candidates[i] and is_shared_freely(heads[i][0], s)), len(candidates[i]))
         i = min(range(len(heads)), key=rank) if len(heads) > 1 else 0
         return i, candidates[i]
 

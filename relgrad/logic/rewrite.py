@@ -679,8 +679,8 @@ class Wide:
     """A sum or product of any number of parts, filed under their heads, which equations change in place.
 
     An equation is tried on the few parts that it can concern: a part that has one of its heads, the parts which are
-    then known, and some that have its other heads. What becomes of them takes their place, and the search goes on with
-    the next part; the sum is written once, when nothing is left to do. So the cost is linear in the number of parts,
+    then known, and some that have its other heads. The result takes their place, and the search goes on with the
+    next part; the sum is written once, when nothing is left to do. So the cost is linear in the number of parts,
     however often an equation applies.
     """
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from unification.variable import Var
 
-from relgrad.logic.aco.node import NONE, UNKNOWN, Node, Symbol, is_ground, term_of
+from relgrad.logic.aco.node import NONE, UNKNOWN, Node, Symbol, is_ground, term_of, word_of
 
 
 class Index:
@@ -114,7 +114,7 @@ def _narrowed(p: Node, bindings: Mapping[Any, Any], index: Index) -> Sequence[No
         if value is NONE or not is_ground(value):
             continue
         if not symbol.free:
-            parts = within(symbol, value) if symbol.commutative else _letters(symbol, value)
+            parts = within(symbol, value) if symbol.commutative else word_of(value, symbol)
             value = next(iter(parts), NONE)
             if value is NONE:
                 continue
@@ -122,12 +122,6 @@ def _narrowed(p: Node, bindings: Mapping[Any, Any], index: Index) -> Sequence[No
         if len(having) < len(found):
             found = having
     return found
-
-
-def _letters(symbol: Symbol, value: Any) -> Sequence[Any]:
-    if type(value) is Node and value.symbol is symbol:
-        return value.args
-    return () if symbol.has_unit and symbol.is_unit(value) else (value,)
 
 
 def _joins(p: Node, bindings: Mapping[Any, Any], others: Iterable[Item]) -> Iterator[tuple[int, Symbol, int]]:

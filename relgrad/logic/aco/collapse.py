@@ -10,21 +10,7 @@ from itertools import combinations
 from typing import Any
 
 from relgrad.logic.aco.equation import Equation, apart, is_flexible
-from relgrad.logic.aco.node import Node, Symbol, make
-
-
-def parts_of(x: Any, symbol: Symbol) -> dict[Any, int]:
-    """Return the arguments of a child read as an application of an associative and commutative symbol."""
-    if type(x) is Node and x.symbol is symbol and x.parts:
-        return dict(x.parts)
-    return {} if symbol.is_unit(x) else {x: 1}
-
-
-def word_of(x: Any, symbol: Symbol) -> list[Any]:
-    """Return the arguments of a child read as an application of an associative symbol."""
-    if type(x) is Node and x.symbol is symbol and x.args:
-        return list(x.args)
-    return [] if symbol.is_unit(x) else [x]
+from relgrad.logic.aco.node import Node, make
 
 
 def collapses(node: Node) -> Iterator[tuple[list[Equation], Any]]:

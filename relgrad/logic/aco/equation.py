@@ -14,6 +14,7 @@ from unification.variable import Var
 
 from relgrad.logic.aco.carriers import OP, TERM, atom
 from relgrad.logic.aco.node import UNKNOWN, Node, Symbol, instantiate, is_ground, make, variables_in
+from relgrad.logic.unify import fresh
 from relgrad.op import Op
 from relgrad.term import is_term
 
@@ -69,12 +70,12 @@ def cycle(roots: Iterable[Any], s: Substitution) -> list[Any]:
 class Names:
     """Variables z1, z2, … in the order in which they are asked for first; shared by the answers of one question."""
 
-    def __init__(self, make_variable: Any):
-        self._make, self._made = make_variable, []
+    def __init__(self) -> None:
+        self._made: list[Any] = []
 
     def __getitem__(self, index: int) -> Any:
         while len(self._made) <= index:
-            self._made.append(self._make(f"z{len(self._made) + 1}"))
+            self._made.append(fresh(f"z{len(self._made) + 1}"))
         return self._made[index]
 
 

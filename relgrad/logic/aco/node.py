@@ -252,6 +252,20 @@ def expanded(parts: dict[Any, int]) -> Iterator[Any]:
             yield x
 
 
+def parts_of(x: Any, symbol: Symbol) -> dict[Any, int]:
+    """Return the arguments of a child read as an application of an associative and commutative symbol."""
+    if type(x) is Node and x.symbol is symbol and x.parts:
+        return dict(x.parts)
+    return {} if symbol.is_unit(x) else {x: 1}
+
+
+def word_of(x: Any, symbol: Symbol) -> list[Any]:
+    """Return the arguments of a child read as an application of an associative symbol."""
+    if type(x) is Node and x.symbol is symbol and x.args:
+        return list(x.args)
+    return [] if symbol.is_unit(x) else [x]
+
+
 def term_of(child: Any) -> Any:
     """Return the term of a child: the one that was read, where there was one; else flat, or in terms left-nested."""
     if type(child) is not Node:

@@ -39,7 +39,6 @@ from relgrad.logic.aco.equation import (
 from relgrad.logic.aco.match import match
 from relgrad.logic.aco.node import Node, Symbol, is_ground, make, same, symbol_of, variables_in
 from relgrad.logic.aco.theory import Reading
-from relgrad.logic.unify import fresh
 from relgrad.term import term
 from relgrad.types import array_type
 
@@ -245,7 +244,7 @@ def unify(u: Any, v: Any, s: dict[Any, Any], fuel: int | None = None) -> Iterato
     if start is None:
         return
     if not start.hard:
-        found: Iterator[dict[Any, Any]] = iter([tidy(start.s, variables, Names(fresh))])
+        found: Iterator[dict[Any, Any]] = iter([tidy(start.s, variables, Names())])
     elif _is_elementary(start):
         found = _bindings(next(iter(start.hard)), fuel)
     else:
@@ -290,7 +289,7 @@ def _few_or_all(
     start: State, u: Any, v: Any, variables: Sequence[Any], fuel: int | None
 ) -> Iterator[dict[Any, Any]]:
     """Yield what the search finds: a minimal set if it is small and found soon; else as it comes."""
-    names = Names(fresh)
+    names = Names()
     # Whether a unit may be left out beside an array depends on the array, which was not always known.
     guarded = any(type(x) is Node and x.symbol.carrier is TERM for x in (u, v))
 
