@@ -430,9 +430,9 @@ class Filed:
         self._by_head: dict[Key, dict[Any, None]] = {}
         self.add(view[1])
 
-    def like(self, key: Key) -> Mapping[Any, None]:
-        """Return the parts that have a head."""
-        return self._by_head.get(key, {})
+    def like(self, key: Key, amount: Number | None = None) -> Mapping[Any, None]:
+        """Return the parts that have a head; those that stand so often, if an amount is given."""
+        return self._by_head.get(key if amount is None else (key, amount), {})
 
     def member(self, t: Any) -> Any:
         """Return the part that is equal to a term, or None."""
@@ -443,20 +443,23 @@ class Filed:
         """Put further parts among these; what amounts to nothing goes."""
         for new, amount in parts.items():
             part = self._known.setdefault(key_of(new), new)
-            total = self.amounts.get(part, 0) + amount
-            if total:
-                self.amounts[part] = total
-                for key in self.heads(part):
-                    self._by_head.setdefault(key, {})[part] = None
-            else:
-                del self.amounts[part]
+            old = self.amounts.get(part, 0)
+            if not old + amount:
+                self.remove([part])
+                continue
+            self.amounts[part] = old + amount
+            for key in self.heads(part):
+                if old:
+                    del self._by_head[key, old][part]
+                for name in (key, (key, old + amount)):
+                    self._by_head.setdefault(name, {})[part] = None
 
     def remove(self, parts: Iterable[Any]) -> None:
         """Take parts out."""
         for part in parts:
-            del self.amounts[part]
+            amount = self.amounts.pop(part)
             for key in self.heads(part):
-                del self._by_head[key][part]
+                del self._by_head[key][part], self._by_head[key, amount][part]
 
 
 _MOST = 16

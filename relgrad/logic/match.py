@@ -299,6 +299,9 @@ def _match_head(
 
 def match_one(theory: Bags, p: Term, k: Number, part: Term, s: State) -> Iterator[State]:
     """Yield the states in which k times a head is so often a part."""
+    if p.op.elementwise and p.op is part.op and len(p.rands) == 1 and is_variable(p.rands[0]):
+        yield from match(p.rands[0], part.rands[0], s)
+        return
     t = theory.made(None, {part: k})
     if (first := theory.first([(p, k)], t, s)) is not None:
         yield from (state for state, _ in _match_head(theory, p, k, first[1], t, s))

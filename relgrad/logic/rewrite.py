@@ -761,8 +761,8 @@ class Wide:
             if is_variable(q):
                 return None
             if unknowns(q):
-                like = (c for c in self.parts.like(head_key(q.op)) if c is not taken)
-                fitting = list(islice((c for c in like if amounts[c] == amount or q.op is exp), CHOICE))
+                like = self.parts.like(head_key(q.op), None if q.op is exp else amount)
+                fitting = list(islice((c for c in like if c is not taken), CHOICE))
                 if not fitting:
                     return None
                 chosen.update((c, amounts[c]) for c in fitting)
