@@ -413,6 +413,12 @@ def test_terms_have_identities():
     assert sum(s.get(x) is constant(1) or s.get(y) is constant(1) for s in found) == 2
 
 
+def test_what_was_read_before_and_stays_grouped_is_no_hindrance():
+    x, y, z, w = (var() for _ in range(4))
+    normal(add(add(TRUTHS, TRUTHS), INTEGERS), DECLARED)
+    assert len(term_unifiers(add(multiply(x, y), z), add(w, FLOATS))) == 3
+
+
 def test_a_unit_that_would_change_a_dtype_is_none():
     x, y = var(), var()
     # 0 + b is an integer array, so it is not b.

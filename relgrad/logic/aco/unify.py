@@ -177,7 +177,7 @@ def is_instance(
     row = symbol_of(TUPLE, _Row, reading)
     variables = list(variables)
     values = [apply(x, special) for x in variables]
-    in_terms = any(carrier is TERM for carrier, _ in reading.symbols)
+    in_terms = any(carrier is TERM for carrier, *_ in reading.symbols)
     frozen = {x: _frozen(x, in_terms) for x in variables_in(*values)}
     # The variables of the two are told apart by freezing those of the one.
     subject = make(row, [apply(value, frozen) for value in values])
