@@ -32,11 +32,12 @@ from unification import reify
 
 import relgrad
 from relgrad.contract import Laws
+from relgrad.logic.aco import goal as reading
 from relgrad.logic.aco import match as matching
-from relgrad.logic.aco import state as reading
 from relgrad.logic.aco.goal import eq_aco
 from relgrad.logic.aco.match import match
-from relgrad.logic.aco.normal import normal, term_of
+from relgrad.logic.aco.node import term_of
+from relgrad.logic.aco.normal import normal
 from relgrad.logic.aco.theory import DECLARED, FREE, Theory
 from relgrad.op import constant
 from relgrad.ops.arithmetic import add, multiply

@@ -19,7 +19,8 @@ import relgrad
 from relgrad.contract import Laws
 from relgrad.errors import LawError
 from relgrad.logic.aco.carriers import GroundTuple
-from relgrad.logic.aco.normal import Node, bag, make, normal, symbol_of, term_of
+from relgrad.logic.aco.node import Node, bag, make, symbol_of, term_of
+from relgrad.logic.aco.normal import normal
 from relgrad.logic.aco.theory import AC, DECLARED, FREE, Theory
 from relgrad.logic.laws import idempotent, identity
 from relgrad.op import as_term, constant

@@ -13,12 +13,11 @@ from unification import var
 from relgrad.contract import Laws
 from relgrad.errors import OutOfFuel
 from relgrad.leaf import Input
+from relgrad.logic.aco.equation import Names, apply, cycle, tidy
 from relgrad.logic.aco.node import same, term_of, variables_in
 from relgrad.logic.aco.normal import normal
-from relgrad.logic.aco.substitution import Names, apply, cycle, tidy
-from relgrad.logic.aco.subsume import is_instance, minimal
 from relgrad.logic.aco.theory import DECLARED, Theory
-from relgrad.logic.aco.unify import LOOK_AHEAD, unify
+from relgrad.logic.aco.unify import LOOK_AHEAD, is_instance, minimal, unify
 from relgrad.logic.unify import fresh, label_of
 from relgrad.op import constant
 from relgrad.ops.arithmetic import add, multiply
@@ -357,7 +356,7 @@ def test_new_variables_are_few_and_numbered():
 def test_tidy_prefers_the_variables_of_the_question():
     x, y, z, new = VARIABLES["x"], VARIABLES["y"], fresh("internal"), fresh("internal")
     s = {x: new, new: z, y: read(("+", "a", "b"))}
-    assert tidy(s, [x, y], Names(fresh)) == {y: read(("+", "a", "b"))}
+    assert tidy(s, [x, y], Names()) == {y: read(("+", "a", "b"))}
 
 
 # Size
@@ -412,6 +411,12 @@ def test_terms_have_identities():
     found = term_unifiers(add(multiply(x, y), z), add(w, FLOATS))
     assert len(found) == 3
     assert sum(s.get(x) is constant(1) or s.get(y) is constant(1) for s in found) == 2
+
+
+def test_what_was_read_before_and_stays_grouped_is_no_hindrance():
+    x, y, z, w = (var() for _ in range(4))
+    normal(add(add(TRUTHS, TRUTHS), INTEGERS), DECLARED)
+    assert len(term_unifiers(add(multiply(x, y), z), add(w, FLOATS))) == 3
 
 
 def test_a_unit_that_would_change_a_dtype_is_none():

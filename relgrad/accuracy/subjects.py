@@ -24,8 +24,7 @@ from relgrad.gradient import gradient, is_implicit
 from relgrad.logic.rewrite import rewrites
 from relgrad.logic.theory import PRODUCT, SUM, theories_of
 from relgrad.logic.unify import unknowns
-from relgrad.logic.view import LIMIT
-from relgrad.logic.wide import width
+from relgrad.logic.view import LIMIT, width
 from relgrad.relation import Library, Relation
 from relgrad.schedule.relate import SIMPLIFICATIONS, relate_wide
 from relgrad.term import Term, is_term, subterms

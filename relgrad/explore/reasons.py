@@ -28,8 +28,7 @@ from relgrad.logic.match import match
 from relgrad.logic.rewrite import rewrites
 from relgrad.logic.theory import PRODUCT, SUM, theories_of
 from relgrad.logic.unify import State, is_variable, label_of, reify_term, unify_terms, unknowns
-from relgrad.logic.view import LIMIT, product_of, sum_of
-from relgrad.logic.wide import width
+from relgrad.logic.view import LIMIT, product_of, sum_of, width
 from relgrad.looks import Listed, Shown
 from relgrad.ops.arithmetic import add, multiply
 from relgrad.relation import Library, Relation

@@ -11,13 +11,10 @@ from relgrad.key import Key, interned
 from relgrad.logic.group import ProductView, SumView
 from relgrad.logic.space import bare
 from relgrad.logic.theory import BAG, theories_of
-from relgrad.logic.view import product_of, sum_of
+from relgrad.logic.view import MOST, operands, product_of, sum_of, width
 from relgrad.op import Constant
 from relgrad.term import Term, is_term, kept
 from relgrad.types import ArrayType
-
-MOST = 128
-"""Applications of an associative op to more operands are equal if both operands of the last one are."""
 
 
 def equal_ground(u: Any, v: Any) -> bool:
@@ -61,34 +58,21 @@ def _parts(t: Term) -> tuple[list[Term], Any]:
         )
     if bases != [t] or exponents != [1] or view.coefficient != 1:
         return bases, lambda keys: ("product", view.coefficient, frozenset(zip(keys, exponents, strict=True)))
-    operands = _flat(t) if theories_of(t.op) & BAG else list(t.rands)
+    # Of more operands than are read as one, both of the last application must be equal.
+    is_flat = theories_of(t.op) & BAG and width(t, BAG, MOST) <= MOST
+    parts = operands(t, t.op) if is_flat else list(t.rands)
     # What is equal but for being broadcast is not equal under an op that counts entries, or moves them.
-    shapes = None if t.op.elementwise else [_shape(rand) for rand in operands]
+    shapes = None if t.op.elementwise else [_shape(rand) for rand in parts]
     known = lambda keys: keys if shapes is None else list(zip(keys, shapes, strict=True))
     if theories_of(t.op) & BAG:
-        return operands, lambda keys: ("op", t.op, _joined(known(keys), t.op.laws))
+        return parts, lambda keys: ("op", t.op, _joined(known(keys), t.op.laws))
     if t.op.laws.commutative:
-        return operands, lambda keys: ("op", t.op, frozenset(Counter(known(keys)).items()))
-    return operands, lambda keys: ("op", t.op, *known(keys))
+        return parts, lambda keys: ("op", t.op, frozenset(Counter(known(keys)).items()))
+    return parts, lambda keys: ("op", t.op, *known(keys))
 
 
 def _shape(t: Any) -> Any:
     return bare(t.type.shape) if isinstance(t.type, ArrayType) else t.type
-
-
-def _flat(t: Term) -> list[Any]:
-    """Return the operands of an associative op applied again and again; of more than `MOST`, the last two."""
-    found: list[Any] = []
-    stack = [t]
-    while stack:
-        if len(found) + len(stack) > MOST:
-            return list(t.rands)
-        node = stack.pop()
-        if node.op == t.op:
-            stack.extend(node.rands[::-1])
-        else:
-            found.append(node)
-    return found
 
 
 def _joined(keys: list[Any], laws: Any) -> Any:

@@ -35,6 +35,13 @@ class SumView(NamedTuple):
     cancelled: bool = False
 
 
+class BagView(NamedTuple):
+    """The operands of an op that is associative and commutative, each so often."""
+
+    op: Any
+    parts: dict[Any, Number]
+
+
 @lru_cache(maxsize=1 << 12)
 def exact(value: float) -> Number:
     """Return a finite float as the exact number that it is."""

@@ -7,7 +7,8 @@ Heads are what a side of an equation demands of the place where it is rooted, at
 what a place has to offer. Demands are read off once, offers are computed once per term and theory. Patterns are filed
 under their root, and below that under one head that they demand of an operand, of the product or of the sum. So a
 place costs the same however many patterns there are for other heads. What was found is kept for every place that
-offers the same. Rows of exponentials alone are asked only where a place openly shows one.
+offers the same. Rows of exponentials alone are asked only where a place openly shows one. The parts of a wide sum or
+product are filed under their heads in turn, so that those which an equation can concern are found without the others.
 
 Source: the indexing of terms by discrimination nets, after McCune (1992); changed from it: products and sums are
 read under their theories, as sets of heads, not as strings of symbols.
@@ -17,16 +18,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, combinations
 from typing import Any, NamedTuple
 
 from quicktions import Fraction
 
-from relgrad.logic.associative import distinct_operands, operands
-from relgrad.logic.group import Number, ProductView, SumView, whole
+from relgrad.logic.group import Number, ProductView, SumView, key_of, whole
 from relgrad.logic.theory import BAG, PRODUCT, SUM, linear_positions, theories_of
-from relgrad.logic.view import product_of, sum_of
+from relgrad.logic.view import operands, product_of, sum_of
 from relgrad.op import Op, is_constant
 from relgrad.ops.arithmetic import add, divide, power, reciprocal, subtract
 from relgrad.ops.exponential import cosh, exp, sinh
@@ -294,7 +294,7 @@ def heads_of(t: Term, kind: str) -> frozenset[Key]:
             found = frozenset(product_heads(product_of(t), 3))
         elif kind == "bag":
             found = frozenset(
-                key for q in distinct_operands(t, t.op) for key in product_heads(product_of(q), 3)
+                key for q in operands(t, t.op, each_once=True) for key in product_heads(product_of(q), 3)
             )
         else:
             found = frozenset(
@@ -416,6 +416,50 @@ class _Shelf:
                     if all(d.heads <= by_place[d.position, d.kind] for d in self.demands[i])
                 ]
         return rows
+
+
+class Filed:
+    """The parts of a sum or product with their amounts, found by their heads and by what they are known by."""
+
+    def __init__(self, view: ProductView | SumView):
+        self.heads: Callable[[Any], tuple[Key, ...]] = (
+            summand_heads if isinstance(view, SumView) else lambda b: (head_key(b.op),)
+        )
+        self.amounts: dict[Any, Number] = {}
+        self._known: dict[Any, Any] = {}
+        self._by_head: dict[Key, dict[Any, None]] = {}
+        self.add(view[1])
+
+    def like(self, key: Key, amount: Number | None = None) -> Mapping[Any, None]:
+        """Return the parts that have a head; those that stand so often, if an amount is given."""
+        return self._by_head.get(key if amount is None else (key, amount), {})
+
+    def member(self, t: Any) -> Any:
+        """Return the part that is equal to a term, or None."""
+        part = t if t in self.amounts else self._known.get(key_of(t))
+        return part if part in self.amounts else None
+
+    def add(self, parts: Mapping[Any, Number]) -> None:
+        """Put further parts among these; what amounts to nothing goes."""
+        for new, amount in parts.items():
+            part = self._known.setdefault(key_of(new), new)
+            old = self.amounts.get(part, 0)
+            if not old + amount:
+                self.remove([part])
+                continue
+            self.amounts[part] = old + amount
+            for key in self.heads(part):
+                if old:
+                    del self._by_head[key, old][part]
+                for name in (key, (key, old + amount)):
+                    self._by_head.setdefault(name, {})[part] = None
+
+    def remove(self, parts: Iterable[Any]) -> None:
+        """Take parts out."""
+        for part in parts:
+            amount = self.amounts.pop(part)
+            for key in self.heads(part):
+                del self._by_head[key][part], self._by_head[key, amount][part]
 
 
 _MOST = 16

@@ -2,16 +2,15 @@
 
     match(a·exp(b), x·exp(y)·z)     {a: x·z, b: y}
 
-Products and sums are read as multisets (see `view`). What a side demands is sorted: bound and ground parts are taken
-out first, then what is constrained by a head, fewest candidates first, variables last; never a permutation. Every
-yielded state is new; none is changed. Recursion is on patterns, which are small, never on subjects.
-
-Variables that stand in several factors, one of them a sum, can be few things, not any share of it. Of (x + z)/x, what
-is divided by is a summand of what is above; of (x + y)/(x + z), x is what the two sums have in common. Without that,
-each sum could be shared out in as many ways as it has parts of parts.
+Products, sums and the operands of any other op that is associative are read as multisets (see `view`), and taken apart
+in one order of work, `match_parts`: known parts are taken out, then heads, those with the fewest candidates first,
+variables share the rest; never a permutation. Each theory's answers to that order's
+questions stand in `multisets`.
+Every yielded state is new; none is changed. Recursion is on patterns, which are small, never on subjects.
 
 Source: the order of work follows Eker, "Associative-commutative rewriting on large terms" (2003); changed from it:
-the theories are abelian groups, a product of exponentials is one exponential, reductions are linear.
+the theories of products and sums are abelian groups, a product of exponentials is one exponential, reductions are
+linear.
 """
 
 from __future__ import annotations
@@ -22,91 +21,25 @@ from typing import Any
 from quicktions import Fraction
 
 from relgrad.bounds import range_of
-from relgrad.errors import ShapeError
-from relgrad.logic.associative import has_many_operands, match_bag
-from relgrad.logic.build import build_product, build_sum, number_term
+from relgrad.logic.build import build_product, number_term
 from relgrad.logic.conditions import is_constant_along
 from relgrad.logic.equality import equal_ground
-from relgrad.logic.group import Number, ProductView, SumView, added, entry, multiplied, quotient, whole
+from relgrad.logic.group import BagView, Number, ProductView, SumView, added, multiplied, quotient, whole
+from relgrad.logic.heads import Parts, may_have_coefficient
 from relgrad.logic.index import exponents
-from relgrad.logic.parts import (
-    ProductMatch,
-    SumMatch,
-    choose_product,
-    dtype_of,
-    exponent_of,
-    has_constant,
-    holds,
-    minus,
-    share_product,
-    share_sum,
-    without,
-)
-from relgrad.logic.space import bare, entries
-from relgrad.logic.theory import (
-    BAG,
-    linear_operands,
-    linear_positions,
-    stands_outside,
-    theories_of,
-)
-from relgrad.logic.unify import State, bind, is_variable, reify_term, unify_terms, unknowns, walked
-from relgrad.logic.view import product_of, sum_of, summand
-from relgrad.op import Op, is_constant
+from relgrad.logic.multisets import PRODUCTS, SUMS, Bags
+from relgrad.logic.parts import bag_of, dtype_of, exponent_of, holds
+from relgrad.logic.space import bare
+from relgrad.logic.theory import BAG, linear_operands, linear_positions, stands_outside, theories_of
+from relgrad.logic.unify import State, bind, is_variable, reify_term, unify_terms, walked
+from relgrad.logic.view import MOST, applied, operands, product_of, sum_of, summand, width
+from relgrad.op import Op
 from relgrad.ops.arithmetic import negative, power
 from relgrad.ops.exponential import exp
 from relgrad.ops.reduction import Sum
-from relgrad.ops.statistics import Size
 from relgrad.ops.structure import Expand
 from relgrad.term import Term, is_term
 from relgrad.types import ArrayType
-
-Parts = list[tuple[Any, Number]]
-
-
-def demands_of_product(p: ProductView, s: State) -> tuple[ProductView, Parts, Parts] | None:
-    """Return the factors that are known, those that have a head, and variables.
-
-    None where zero is divided by, or arrays do not broadcast together.
-    """
-    needed, heads, variables = ProductView(p.coefficient, {}), [], []
-    for base, k in p.factors.items():
-        try:
-            base = walked(base, s)
-        except ShapeError:
-            return None
-        if is_variable(base):
-            variables.append((base, k))
-        elif not is_term(base) or base.ground:
-            view = product_of(base)
-            if not view.coefficient:
-                return None
-            if not view.factors and k.denominator != 1:
-                view = ProductView(1, {base: 1})  # a root that is not rational is a factor
-            needed = multiplied((needed, 1), (view, k))
-        elif base.op is not exp and not base.op.as_sum and base not in product_of(base).factors:
-            for b, e in product_of(base).factors.items():  # bindings have opened what was one factor
-                heads.append((b, e * k))
-        else:
-            heads.append((base, k))
-    return needed, heads, variables
-
-
-def demands_of_sum(p: SumView, s: State) -> tuple[SumView, Parts, Parts] | None:
-    """Return the summands that are known, those that have a head, and variables; None where shapes do not fit."""
-    needed, heads, variables = SumView(p.constant, {}), [], []
-    for part, k in p.terms.items():
-        try:
-            part = walked(part, s)
-        except ShapeError:
-            return None
-        if is_variable(part):
-            variables.append((part, k))
-        elif not is_term(part) or part.ground:
-            needed = added((needed, 1), (sum_of(part), k))
-        else:
-            heads.append((part, k))
-    return needed, heads, variables
 
 
 def is_one_sum(view: ProductView) -> bool:
@@ -114,72 +47,6 @@ def is_one_sum(view: ProductView) -> bool:
     return (
         all(e == 1 and is_term(b) and b.op.as_sum for b, e in view.factors.items()) and len(view.factors) == 1
     )
-
-
-def divided(p: ProductView, t: ProductView, s: State) -> ProductView | None:
-    """Divide a product by a variable's value of which it has a part only, or None: f(w·x)/x is w·f(w·x)/(w·x)."""
-    if len(p.factors) != 1 or p.coefficient != 1:
-        return None
-    ((variable, k),) = p.factors.items()
-    value = walked(variable, s)
-    if k >= 0 or not is_variable(variable) or not is_term(value) or not value.ground:
-        return None
-    view = product_of(value)
-    own = {b: e for b, e in view.factors.items() if is_term(b) and not is_constant(b)}
-    if len(view.factors) < 2 or not any(e > 0 and t.factors.get(b, 0) == e * k for b, e in own.items()):
-        return None
-    return multiplied((t, 1), (view, -k))
-
-
-def factors_like(head: tuple[Any, Number], t: ProductView) -> list[tuple[Any, Number]]:
-    """List the factors that a head may match, with their exponents; exponentials whatever those are."""
-    p, k = head
-    if p.op is exp:
-        return [(b, e) for b, e in t.factors.items() if is_term(b) and b.op is exp]
-    if p.op.as_sum:
-        return [(b, e) for b, e in t.factors.items() if is_term(b) and b.op.as_sum and holds(e, k)]
-    return [(b, e) for b, e in t.factors.items() if is_term(b) and type(b.op) is type(p.op) and holds(e, k)]
-
-
-def summands_like(p: Term, k: Number, t: SumView, s: State) -> list[tuple[Any, Number]]:
-    """List the summands that a head may match: by that head, or by the factors that a product begins with."""
-    view = product_of(p)
-    if p not in view.factors:
-        heads = [
-            (q, e)
-            for q, e in view.factors.items()
-            if is_term(q) and (unknowns(q) if not s else any(v not in s for v in unknowns(q)))
-        ]
-        # A sum may be known once others are, and what is no factor of its own is read as several.
-        if not heads or any(q.op.as_sum or q not in product_of(q).factors for q, _ in heads):
-            return list(t.terms.items())
-        return [(b, c) for b, c in t.terms.items() if any(factors_like(h, product_of(b)) for h in heads)]
-    if p.op is exp or type(p.op) is Sum:
-        return list(t.terms.items())
-    return [
-        (b, c)
-        for b, c in t.terms.items()
-        if is_term(b) and (type(b.op) is type(p.op) or b.op.as_product is not None) and holds(c, k)
-    ]
-
-
-def may_have_coefficient(p: ProductView, t: ProductView, s: State) -> bool:
-    """Whether products agree in their numbers, where the pattern is made of sums and sizes: a mean of three is Σx/3."""
-    if not all(is_term(q) and type(q.op) in (Sum, Size) for q in p.factors):
-        return True
-    if any(v in s for q in p.factors for v in unknowns(q.rands[0])):
-        return True  # what is known may have a coefficient of its own
-    sums = [q for q in p.factors if type(q.op) is Sum]
-    products: list[Number] = [1]
-    for q, e in p.factors.items():
-        if type(q.op) is Size:
-            if not any(q.rands == total.rands and q.op.axes == total.op.axes for total in sums):
-                return True
-            counts = {entries(b) for b in t.factors if is_term(b) and type(b.op) is Sum}
-            if not all(counts):
-                return True
-            products = [n * Fraction(count or 1) ** int(e) for n in products for count in counts]
-    return any(t.coefficient == p.coefficient * n for n in products)
 
 
 def as_powers(t: Term) -> Iterator[Term]:
@@ -213,127 +80,6 @@ def as_head(t: Term, op: Op) -> Term:
     return t
 
 
-def fewest(heads: list[tuple[Any, Number]], t: ProductView, s: State) -> int:
-    """Return the position of the head that the fewest factors are like."""
-    # The size of what is not known yet is no factor to be found: it is a number once the rest is.
-    return min(
-        range(len(heads)),
-        key=lambda i: (
-            type(heads[i][0].op) is Size,
-            _is_open_sum(heads[i][0]),
-            type(heads[i][0].op) is Sum and _has_several(heads[i][0], s),
-            len(factors_like(heads[i], t)),
-            heads[i][0].op is exp,
-        ),
-    )
-
-
-def is_open(p: Term, s: State) -> bool:
-    """Whether all factors are sums of several unknowns, or exponentials, which take a share in many ways."""
-    bases = [b for b in product_of(p).factors if not (is_term(b) and b.ground)]
-    several = sum(is_term(b) and b.op is exp for b in bases) > 1
-    return all(is_term(b) and (b.op is exp if several else _has_several(b, s)) for b in bases)
-
-
-def _has_several(p: Term, s: State) -> bool:
-    inside = p.rands[0] if type(p.op) is Sum else p
-    several = is_term(inside) and (type(p.op) is Sum or p.op.as_sum)
-    return bool(several) and sum(v not in s for v in unknowns(inside)) > 1
-
-
-def _is_open_sum(p: Term) -> bool:
-    """Whether an operand is a sum of several variables: Γ(x + y) may be divided in many ways, until x is known."""
-    return p.op.elementwise and any(
-        is_term(rand) and rand.op.as_sum and len(unknowns(rand)) > 1 for rand in p.rands
-    )
-
-
-Factors = list[tuple[Any, Number]]
-
-
-def joint(
-    heads: Factors, variables: Factors, t: ProductView, s: State, extend: bool
-) -> tuple[Any, list[Any]] | None:
-    """Return a variable that several factors share, and what it can be; None where there is none."""
-    alone = not extend and len(heads) == len(variables) == 1
-    sums = [(p, k) for p, k in heads if p.op.as_sum and sum(v not in s for v in unknowns(p)) > 1]
-    for i, (p, k) in enumerate(sums):
-        for v, e in variables:
-            if v in sum_of(p).terms:
-                values = _rests((p, k), e, t) if alone else _summands_of_all(v, (p, k), e, t)
-                return v, list(dict.fromkeys(values))
-        for other in sums[:i]:
-            for v in sum_of(p).terms:
-                if is_variable(v) and v not in s and v in sum_of(other[0]).terms:
-                    return v, list(dict.fromkeys(_common(v, (p, k), other, t)))
-    return None
-
-
-def _rests(head: tuple[Any, Number], e: Number, t: ProductView) -> Iterator[Any]:
-    """Yield what is left beside each sum, where that is part of it."""
-    if abs(e) != 1:
-        return
-    if e < 0 and sum(n > 0 for n in t.factors.values()) > 1:
-        return  # 1/x is found where something is divided by, not made of what is not
-    for base, n in factors_like(head, t):
-        factors = dict(t.factors)
-        factors[base] = n - head[1]
-        factors = {b: m if e > 0 else -m for b, m in factors.items() if m}
-        if t.coefficient and _may_be_part(factors, sum_of(base)):
-            value = build_product(
-                ProductView(whole(Fraction(t.coefficient) ** int(e)), factors), dtype_of(base)
-            )
-            whole_sum, part = sum_of(base), sum_of(value)
-            if all(entry(whole_sum.terms, b) in whole_sum.terms for b in part.terms):
-                yield value
-
-
-def _may_be_part(factors: dict[Any, Number], view: SumView) -> bool:
-    """Whether a product may be a summand, judged by its size, or hold several."""
-    if not factors and view.constant:
-        return True
-    several = any(e == 1 and is_term(b) and b.op.as_sum for b, e in factors.items())
-    return several or any(len(product_of(part).factors) == len(factors) for part in view.terms)
-
-
-def _summands_of_all(v: Any, head: tuple[Any, Number], e: Number, t: ProductView) -> Iterator[Any]:
-    """Yield the summands that v can be, and the factors, one or all of them, that may be several summands."""
-    share = sum_of(head[0]).terms[v]
-    for base, _ in factors_like(head, t):
-        yield from _parts(sum_of(base), share, dtype_of(base))
-    fitting = {b: quotient(n, e) for b, n in t.factors.items() if holds(n, e)}
-    several = [b for b in fitting if is_term(b) and b.op.as_sum]
-    yield from several
-    if several and len(fitting) > 1:
-        yield build_product(ProductView(1, fitting))
-
-
-def _common(v: Any, one: tuple[Any, Number], other: tuple[Any, Number], t: ProductView) -> Iterator[Any]:
-    """Yield what two sums have in common, all of it and each part; of -(y - x)·(x + y) also what x - y has."""
-    for base, _ in factors_like(one, t):
-        for second, _ in factors_like(other, t):
-            if base is not second:
-                for sign in (1, -1) if t.coefficient < 0 else (1,):
-                    yield from _shared(v, (base, one[0], sign), (second, other[0], 1))
-
-
-def _shared(v: Any, *sums: tuple[Any, Any, int]) -> Iterator[Any]:
-    u, w = (added((sum_of(base), Fraction(sign) / sum_of(p).terms[v])) for base, p, sign in sums)
-    terms = {part: c for part, c in u.terms.items() if w.terms.get(part) == c}
-    shared = SumView(u.constant if u.constant == w.constant else 0, terms)
-    dtype = dtype_of(sums[0][0])
-    if terms and len(terms) + bool(shared.constant) > 1:
-        yield build_sum(shared, dtype)
-    yield from _parts(shared, 1, dtype)
-
-
-def _parts(view: SumView, share: Number, dtype: Any) -> Iterator[Any]:
-    for part, c in view.terms.items():
-        yield build_sum(SumView(0, {part: quotient(c, share)}), dtype)
-    if view.constant:
-        yield number_term(quotient(view.constant, share), dtype)
-
-
 def match(p: Any, t: Any, s: State) -> Iterator[State]:
     """Yield the states in which a pattern and a subject are equal modulo the theories."""
     p, t = walked(p, s), walked(t, s)
@@ -360,16 +106,16 @@ def match(p: Any, t: Any, s: State) -> Iterator[State]:
 def _match_open(p: Term, t: Term, s: State) -> Iterator[State]:
     view = product_of(p)
     if p.op.as_sum or (view.coefficient != 1 and is_one_sum(view)):
-        for state, _ in match_sum(sum_of(p), _summands(t), s, extend=False):
+        for state, _ in match_parts(SUMS, sum_of(p), _summands(t), s, extend=False):
             yield state
         return
     read = p.op.as_product is not None or p.op is power or (p.op is exp and len(view.factors) != 1)
     if read and p not in view.factors:
-        for state, _ in match_product(view, product_of(t), s, extend=False):
+        for state, _ in match_parts(PRODUCTS, view, product_of(t), s, extend=False):
             yield state
         return
-    if theories_of(p.op) & BAG and not has_many_operands(head := as_head(t, p.op), p.op):
-        for state, _, _ in match_bag(p, head, s, False, matching(p.op)):
+    if theories_of(p.op) & BAG and width(head := as_head(t, p.op), BAG, MOST) <= MOST:
+        for state, _, _ in match_operands(p, head, s, extend=False):
             yield state
     elif p.op is exp:
         yield from _match_one_exponential(p, t, s)
@@ -399,7 +145,7 @@ def _match_operands(p: Term, t: Term, s: State) -> Iterator[State]:
     if first is False:
         return
     orders = [t.rands]
-    if len(t.rands) == 2 and p.op.laws.commutative and t.rands[0] is not t.rands[1]:
+    if len(t.rands) == 2 and p.op.laws.commutative and not (t.ground and equal_ground(*t.rands)):
         orders.append(t.rands[::-1])
     if p.op.laws.parity == 1 and t.ground:  # an even function of -x is that of x
         orders.append((negative(t.rands[0]),))
@@ -495,59 +241,76 @@ def _match_body(
     """Match what stands under a linear op, read as `body`, where nothing is lost of how often `like` counts there."""
     p = walked(p, s)
     if is_term(p) and p.op.as_sum:
-        found = match_sum(sum_of(p), summand(body, None, dtype_of(like)), s, extend=False)
+        found = match_parts(SUMS, sum_of(p), summand(body, None, dtype_of(like)), s, extend=False)
     else:
-        found = match_product(product_of(p), body, s, extend=False, dtype=dtype_of(like))
+        found = match_parts(PRODUCTS, product_of(p), body, s, extend=False, dtype=dtype_of(like))
     yield from (state for state, _ in found if _fills(p, like, state, axes))
 
 
-def match_product(
-    p: ProductView, t: ProductView, s: State, extend: bool, dtype: Any = None
-) -> Iterator[ProductMatch]:
-    """Yield states, and what is left of the subject, in which a product pattern is part of (or all of) a product."""
-    demands = demands_of_product(p, s)
-    if demands is None:
+def match_parts(
+    theory: Bags, p: Any, t: Any, s: State, extend: bool, dtype: Any = None
+) -> Iterator[tuple[State, Any]]:
+    """Yield states in which a pattern is part of (or all of) a subject, with what is left: multisets of one theory.
+
+    Known parts first, then the head with the fewest candidates, then the rest under what it binds; variables last.
+    """
+    dtype = dtype or theory.dtype(t)
+    demands = theory.demands(p, s)
+    left = None if demands is None else theory.left(p, demands, t, s, extend)
+    if demands is None or left is None:
         return
-    needed, heads, variables = demands
-    left = without(t, needed)
-    if left is None and extend and not heads and not variables:
-        left = divided(p, t, s)
-    if left is None:
-        return
-    if heads and (found := joint(heads, variables, left, s, extend)) is not None:
+    _, heads, variables = demands
+    if (found := theory.joint(heads, variables, left, s, extend)) is not None:
         variable, values = found
         for value in values:
             bound = bind(variable, value, s)
             if bound is not False:
-                yield from match_product(p, t, bound, extend, dtype)
+                yield from match_parts(theory, p, t, bound, extend, dtype)
     elif heads:
-        yield from _match_heads(heads, variables, left, s, extend, dtype)
+        if (first := theory.first(heads, left, s)) is None:
+            return
+        pending = theory.pending(demands, first[0])
+        for state, after in _match_head(theory, *heads[first[0]], first[1], left, s):
+            yield from match_parts(theory, pending, after, state, extend, dtype)
     elif variables:
-        yield from (choose_product if extend else share_product)(variables, left, s, dtype)
-    elif extend or (not left.factors and left.coefficient == 1):
+        yield from theory.shared(variables, left, s, extend, dtype)
+    elif extend or theory.is_nothing(left):
         yield s, left
 
 
-def _match_heads(
-    heads: list[tuple[Any, Number]],
-    variables: list[tuple[Any, Number]],
-    t: ProductView,
-    s: State,
-    extend: bool,
-    dtype: Any,
-) -> Iterator[ProductMatch]:
-    """Match the factor that has the fewest candidates, then the rest."""
-    best = fewest(heads, t, s) if len(heads) > 1 else 0
-    base, k = heads[best]
-    rest = [head for i, head in enumerate(heads) if i != best]
-    pending = ProductView(1, dict([*rest, *variables]))
-    for state, left in match_factor(base, k, t, s):
-        yield from match_product(pending, left, state, extend, dtype)
+def _match_head(
+    theory: Bags, p: Term, k: Number, candidates: Any, t: Any, s: State
+) -> Iterator[tuple[State, Any]]:
+    """Match a head that stands so often against each of its candidates; yield also what is left of t."""
+    if theory is PRODUCTS:
+        yield from match_factor(p, k, candidates, t, s)
+    elif theory is SUMS:
+        for part, c in candidates:
+            for state, taken in match_summand(p, k, part, c, s):
+                yield state, added((t, 1), (SumView(0, {part: taken}), -1))
+    else:
+        for part in candidates:
+            left = BagView(
+                t.op, {x: n - k * (x is part) for x, n in t.parts.items() if x is not part or n > k}
+            )
+            for state in matching(t.op)(p, part, s):
+                yield state, left
 
 
-def match_factor(p: Term, k: Number, t: ProductView, s: State) -> Iterator[ProductMatch]:
+def match_one(theory: Bags, p: Term, k: Number, part: Term, s: State) -> Iterator[State]:
+    """Yield the states in which k times a head is so often a part."""
+    if p.op.elementwise and p.op is part.op and len(p.rands) == 1 and is_variable(p.rands[0]):
+        yield from match(p.rands[0], part.rands[0], s)
+        return
+    t = theory.made(None, {part: k})
+    if (first := theory.first([(p, k)], t, s)) is not None:
+        yield from (state for state, _ in _match_head(theory, p, k, first[1], t, s))
+
+
+def match_factor(
+    p: Term, k: Number, candidates: Parts, t: ProductView, s: State
+) -> Iterator[tuple[State, ProductView]]:
     """Match p^k against one factor of t, or several exponentials; yield also what is left of t."""
-    candidates = factors_like((p, k), t)
     if p.op is exp:
         groups = [tuple(candidates)] if len(candidates) > 1 else []
         groups += [(candidate,) for candidate in candidates]
@@ -559,10 +322,10 @@ def match_factor(p: Term, k: Number, t: ProductView, s: State) -> Iterator[Produ
     for base, _ in candidates:
         left = multiplied((t, 1), (ProductView(1, {base: 1}), -k))
         if p.op.as_sum:
-            for state, _ in match_sum(sum_of(p), sum_of(base), s, extend=False):
+            for state, _ in match_parts(SUMS, sum_of(p), sum_of(base), s, extend=False):
                 yield state, left
             if left.coefficient < 0 and k % 2 == 1:  # -(y - x) is x - y, and its odd powers; not its root
-                for state, _ in match_sum(sum_of(p), added((sum_of(base), -1)), s, extend=False):
+                for state, _ in match_parts(SUMS, sum_of(p), added((sum_of(base), -1)), s, extend=False):
                     yield state, left._replace(coefficient=-left.coefficient)
         elif type(p.op) is Sum:
             state = unify_terms(p.op, base.op, s)
@@ -572,40 +335,6 @@ def match_factor(p: Term, k: Number, t: ProductView, s: State) -> Iterator[Produ
                 yield from ((body, left) for body in matches)
         else:
             yield from ((state, left) for state in _match_operands(p, base, s))
-
-
-def match_sum(p: SumView, t: SumView, s: State, extend: bool, dtype: Any = None) -> Iterator[SumMatch]:
-    """Yield states, and what is left of the subject, in which a sum pattern is part of (or all of) a sum."""
-    dtype = dtype or next(map(dtype_of, t.terms), None)
-    demands = demands_of_sum(p, s)
-    if demands is None or not (demands[2] or has_constant(t, demands[0])):
-        return
-    needed, heads, variables = demands
-    if heads:
-        candidates: list[list[tuple[Any, Number]]] = []
-        for part, k in heads:
-            candidates.append(summands_like(part, k, t, s))
-            if not candidates[-1]:
-                return
-        # A sum of several unknowns is shared out in many ways, of which few are left once some are known.
-        rank = lambda i: (bool(candidates[i] and is_open(heads[i][0], s)), len(candidates[i]))
-        best = min(range(len(heads)), key=rank) if len(heads) > 1 else 0
-        part, k = heads[best]
-        rest = dict([*(h for i, h in enumerate(heads) if i != best), *variables])
-        pending = added((SumView(0, rest), 1), (needed, 1))
-        for inner, c in candidates[best]:
-            for state, taken in match_summand(part, k, inner, c, s):
-                left = added((t, 1), (SumView(0, {inner: taken}), -1))
-                yield from match_sum(pending, left, state, extend, dtype)
-        return
-    left = minus(t, needed)
-    if left is None:
-        return
-    if not variables:
-        if extend or not (left.terms or left.constant):
-            yield s, left
-    else:
-        yield from share_sum(variables, left, s, extend, dtype)
 
 
 def match_summand(p: Term, k: Number, t: Any, c: Number, s: State) -> Iterator[tuple[State, Number]]:
@@ -624,7 +353,7 @@ def match_summand(p: Term, k: Number, t: Any, c: Number, s: State) -> Iterator[t
         scaled = ProductView(whole(subject.coefficient * c), subject.factors)
         if not may_have_coefficient(pattern, scaled, s):
             return
-        for state, _ in match_product(pattern, scaled, s, extend=False, dtype=dtype_of(t)):
+        for state, _ in match_parts(PRODUCTS, pattern, scaled, s, extend=False, dtype=dtype_of(t)):
             yield state, c
 
 
@@ -648,3 +377,35 @@ def _match_first(p: Term, t: Any, s: State) -> Iterator[State]:
 def _of_exponentials(view: ProductView) -> bool:
     """Whether a product has no other factors: a pattern like eˣ·eʸ remains so whatever its variables are bound to."""
     return all(is_term(b) and b.op is exp for b in view.factors)
+
+
+def match_operands(p: Term, t: Any, s: State, extend: bool) -> Iterator[tuple[State, list[Any], list[Any]]]:
+    """Yield states in which an associative op's operands are some (or all) of t's, with those left before and behind.
+
+    Where order means nothing, all that is left stands before.
+    """
+    op = p.op
+    if op.laws.commutative:
+        for state, left in match_parts(Bags(op), bag_of(p, op), bag_of(t, op), s, extend):
+            yield state, [x for x, n in left.parts.items() for _ in range(n)], []
+        return
+    ps, ts = operands(p, op), operands(t, op)
+    for start in range(len(ts) - len(ps) + 1) if extend else [0]:
+        for state, end in _match_word(op, ps, ts, start, s, extend):
+            yield state, ts[:start], ts[end:]
+
+
+def _match_word(
+    op: Op, ps: list[Any], ts: list[Any], at: int, s: State, extend: bool
+) -> Iterator[tuple[State, int]]:
+    """Match operands in order, from one on; yield also where the match ends. A variable takes one operand or more."""
+    if not ps:
+        if extend or at == len(ts):
+            yield s, at
+        return
+    first, *rest = operands(walked(ps[0], s), op) + ps[1:]
+    longest = len(ts) - at - len(rest)
+    sizes = range(1, longest + 1) if is_variable(first) else range(1, min(longest, 1) + 1)
+    for size in sizes[-1:] if is_variable(first) and not rest and not extend else sizes:
+        for state in matching(op)(first, applied(op, ts[at : at + size]), s):
+            yield from _match_word(op, rest, ts, at + size, state, extend)

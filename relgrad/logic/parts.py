@@ -1,43 +1,32 @@
-"""Parts of views: given to the variables of a pattern, and what must be there taken out.
+"""Parts of views: what must be there, taken out.
 
     a·b·c less b     a·c
 
-Nothing here looks inside a term: products and sums are multisets, exponents and coefficients may be split.
+Nothing here looks inside a term: products, sums and bags are multisets, exponents and coefficients may be split.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
-from itertools import combinations, islice, product
 from typing import Any
 
 from quicktions import Fraction
 
-from relgrad.logic.build import build_product, build_sum
-from relgrad.logic.equality import equal_ground
+from relgrad.logic.build import build_sum
+from relgrad.logic.equality import canonical_key, equal_ground
 from relgrad.logic.group import (
+    BagView,
     Number,
     ProductView,
     SumView,
     added,
     entry,
-    multiplied,
     opposite,
     quotient,
     whole,
 )
-from relgrad.logic.unify import State, bind
-from relgrad.logic.view import LIMIT, product_of, sum_of
+from relgrad.logic.view import operands, product_of, sum_of
+from relgrad.op import Op
 from relgrad.term import is_term
-
-MANY = 4
-"""A sum of more summands than this is not shared out in all ways."""
-SELECTIONS = 1024
-"""So many selections of factors are tried for one variable: all of up to ten factors."""
-
-ProductMatch = tuple[State, ProductView]
-SumMatch = tuple[State, SumView]
 
 
 def dtype_of(t: Any) -> Any:
@@ -136,108 +125,33 @@ def minus(t: SumView, needed: SumView) -> SumView | None:
     return added((t, 1), (added((SumView(needed.constant, {}), 1), *taken), -1))
 
 
-def share_product(
-    variables: list[tuple[Any, Number]], t: ProductView, s: State, dtype: Any
-) -> Iterator[ProductMatch]:
-    """Give every factor to one of the variables; the last takes what is left."""
-    (variable, k), *rest = variables
-    if not rest:
-        taken = _rooted(t, k)
-        if taken is not None:
-            bound = bind(variable, build_product(taken, dtype), s)
-            if bound is not False:
-                yield bound, ProductView(1, {})
-        return
-    for state, left in choose_product(variables[:1], t, s, dtype, allow_empty=True):
-        yield from share_product(rest, left, state, dtype)
+def key_of_operand(t: Any) -> Any:
+    """Return what an operand is known by: terms that are equal modulo the theories are one."""
+    return canonical_key(t) if is_term(t) and t.ground else t
 
 
-def choose_product(
-    variables: list[tuple[Any, Number]], t: ProductView, s: State, dtype: Any, allow_empty: bool = False
-) -> Iterator[ProductMatch]:
-    """Give each variable some of the factors, fewest first; what no variable takes is left."""
-    (variable, k), *rest = variables
-    for taken in islice(_selections(t, k, allow_empty), SELECTIONS):
-        bound = bind(variable, build_product(taken, dtype), s)
-        if bound is False:
-            continue
-        left = multiplied((t, 1), (taken, -k))
-        if rest:
-            yield from choose_product(rest, left, bound, dtype, allow_empty)
-        else:
-            yield bound, left
+def bag_of(t: Any, op: Op) -> BagView:
+    """Return how an op that is associative and commutative reads a term: its operands, equal ones together."""
+    parts: dict[Any, Number] = {}
+    named: dict[Any, Any] = {}
+    for x in operands(t, op):
+        member = named.setdefault(key_of_operand(x), x)
+        parts[member] = parts.get(member, 0) + 1
+    return BagView(op, parts)
 
 
-def _selections(t: ProductView, k: Number, allow_empty: bool) -> Iterator[ProductView]:
-    """Yield the products p of factors of t for which p^k is part of t: those of one factor, of two, … of all; 1."""
-    fitting = [(b, _shares(e, k)) for b, e in t.factors.items() if holds(e, k)]
-    for size in [*range(1, len(fitting) + 1), *([0] if allow_empty else [])]:
-        for chosen in combinations(fitting, size):
-            for amounts in product(*[shares for _, shares in chosen]):
-                yield ProductView(1, {b: n for (b, _), n in zip(chosen, amounts, strict=True)})
-
-
-def _shares(e: Number, k: Number) -> list[Number]:
-    """List how much of base^e a variable with exponent k may take: one, two, … or all."""
-    most = Fraction(e) / Fraction(k)
-    if most > LIMIT or (most.denominator != 1 and abs(k) == 1):
-        return [whole(most)]
-    return list(range(1, int(most) + 1))
-
-
-def _rooted(t: ProductView, k: Number) -> ProductView | None:
-    """Return t^(1/k) where that is a product of whole powers: y² is 1/x² for y = 1/x, and sin²x/x² for y = sin(x)/x.
-
-    A divisor is found where something is divided by, not made of what is not, as x = 1/y for y = 1/x; and no root is
-    taken, whose sign and domain would have to be known.
-    """
-    if k == 1:
+def less(t: BagView, known: BagView) -> BagView | None:
+    """Take operands out of a bag that must be there; None where one is missing."""
+    if not known.parts:
         return t
-    coefficient = _rational_root(t.coefficient, k)
-    if not coefficient or not t.factors:
-        return None
-    if k.denominator != 1 and any(e.denominator != k.denominator for e in t.factors.values()):
-        return None
-    exponents = {b: quotient(e, k) for b, e in t.factors.items()}
-    if any((e < 0 and k < 0) or (isinstance(e, Fraction) and abs(k) != 1) for e in exponents.values()):
-        return None
-    return ProductView(coefficient, exponents)
-
-
-def _rational_root(c: Number, k: Number) -> Number | None:
-    """Return c^(1/k) where that is rational."""
-    if c == 1 or (c and k == -1):
-        return quotient(1, c)
-    if k != 2 or c <= 0:
-        return None
-    root = Fraction(math.isqrt(c.numerator), math.isqrt(c.denominator))
-    return whole(root) if root * root == c else None
-
-
-def share_sum(
-    variables: list[tuple[Any, Number]], t: SumView, s: State, extend: bool = False, dtype: Any = None
-) -> Iterator[SumMatch]:
-    """Give every variable some of the summands, the last all that is left; where the match may leave some, any."""
-    (variable, k), *rest = variables
-    parts: list[tuple[Any, Number]] = list(t.terms.items())
-    dtype = dtype_of(parts[0][0]) if parts else dtype
-    if t.constant:
-        parts.append((None, t.constant))
-    sizes = list(range(1, len(parts) + 1)) if rest or extend else [len(parts)] if parts else []
-    if len(sizes) > MANY:  # there would be 2ⁿ shares: one summand, all but one, or all
-        sizes = [1, len(parts) - 1, len(parts)]
-    for size in sizes:
-        for chosen in combinations(parts, size):
-            terms = dict(chosen)
-            taken = SumView(terms.pop(None, 0), terms)
-            bound = bind(variable, build_sum(added((taken, quotient(1, k))), dtype), s)
-            if bound is False:
-                continue
-            left = added((t, 1), (taken, -1))
-            if rest:
-                yield from share_sum(rest, left, bound, extend, dtype)
-            else:
-                yield bound, left
+    members = {key_of_operand(x): x for x in t.parts}
+    left = dict(t.parts)
+    for part, n in known.parts.items():
+        member = members.get(key_of_operand(part))
+        left[member] = left.get(member, 0) - n
+        if left[member] < 0:
+            return None
+    return BagView(t.op, {x: n for x, n in left.items() if n})
 
 
 def exponent_of(view: ProductView, k: Number) -> Any:

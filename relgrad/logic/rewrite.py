@@ -19,17 +19,18 @@ import numpy as np
 from quicktions import Fraction
 
 from relgrad.bounds import range_of
-from relgrad.logic.associative import applied, has_many_operands, match_bag
+from relgrad.errors import ShapeError
 from relgrad.logic.build import broadcasts, build_product, build_sum, fit, fit_to, fitted
 from relgrad.logic.conditions import Goal, is_nonzero, may_hold, tests_of
 from relgrad.logic.group import Number, ProductView, SumView, added, key_of, multiplied, quotient, whole
-from relgrad.logic.index import Pattern, head_key, summand_heads
-from relgrad.logic.match import match, match_product, match_sum, matching
+from relgrad.logic.index import Filed, Pattern, head_key, heads_inside, sum_heads, summand_heads
+from relgrad.logic.match import match, match_one, match_operands, match_parts
+from relgrad.logic.multisets import PRODUCTS, SUMS, THEORIES
 from relgrad.logic.parts import dtype_of
 from relgrad.logic.space import entries
-from relgrad.logic.theory import linear_operands, linear_positions, stands_outside
-from relgrad.logic.unify import State, Tested, bind, is_variable, reify_term
-from relgrad.logic.view import LIMIT, product_of, root, sum_of, summand
+from relgrad.logic.theory import BAG, SUM, linear_operands, linear_positions, stands_outside
+from relgrad.logic.unify import State, Tested, bind, is_variable, reify_term, unknowns
+from relgrad.logic.view import LIMIT, MOST, applied, flat, product_of, root, sum_of, summand, width
 from relgrad.op import Pack, is_constant
 from relgrad.ops.arithmetic import divide
 from relgrad.ops.exponential import exp
@@ -483,9 +484,9 @@ def _rewrite_bag(
 ) -> Iterator[Rewrite]:
     """Rewrite some of the operands of an op that is associative; what is made of them takes their place."""
     op = left.term.op
-    if t.op != op or has_many_operands(t, op):
+    if t.op != op or width(t, BAG, MOST) > MOST:
         return
-    for state, before, behind in islice(match_bag(left.term, t, s, True, matching(op)), TRIED):
+    for state, before, behind in islice(match_operands(left.term, t, s, extend=True), TRIED):
         for final in _satisfying(conditions, state):
             yield from _placed(final, applied(op, [*before, reify_term(right, final), *behind]), t, left.term)
 
@@ -518,7 +519,7 @@ def _rewrite_sum(
         return
     for scale in scales(left.term, pattern, subject):
         scaled = _divided(t, scale)
-        for state, rest in match_sum(pattern, scaled, s, extend=True):
+        for state, rest in match_parts(SUMS, pattern, scaled, s, extend=True):
             if not takes_whole(scaled, rest):
                 continue
             for final in _satisfying(conditions, state):
@@ -588,7 +589,9 @@ def _rewrite_scaled(
     for factor in factors(pattern, subject):
         scaled = _without(t, factor)
         for scale in scales(left.term, pattern, scaled):
-            for state, rest in match_sum(pattern, added((scaled, quotient(1, scale))), s, extend=True):
+            for state, rest in match_parts(
+                SUMS, pattern, added((scaled, quotient(1, scale))), s, extend=True
+            ):
                 if not takes_whole(scaled, rest):
                     continue
                 for final in _satisfying(conditions, state):
@@ -624,7 +627,7 @@ def _rewrite_product(
         available = scope.available
         for power in powers(pattern, available):
             subject = available if power == 1 else to_the(available, 1 / Fraction(power))
-            for state, rest in match_product(pattern, subject, s, extend=True, dtype=dtype_of(t)):
+            for state, rest in match_parts(PRODUCTS, pattern, subject, s, extend=True, dtype=dtype_of(t)):
                 unused = rest if power == 1 else left_over(available.coefficient, rest, power)
                 if unused is None or not scope.uses_own(unused) or not is_real(available, rest, power):
                     continue
@@ -658,3 +661,115 @@ def _rewrite_quotient(
         state = bind(variable, build_product(part, dtype_of(t)), state)
     for final in _satisfying(conditions, state):
         yield from _placed(final, reify_term(right, final), t, left.term)
+
+
+CHOICE = 4
+"""So many parts are looked at where any of a kind would do."""
+
+
+class Change(NamedTuple):
+    """Some parts rewritten: the bindings, and these parts as a term before and after."""
+
+    state: State
+    before: Term
+    after: Term
+
+
+class Wide:
+    """A sum or product of any number of parts, filed under their heads, which equations change in place.
+
+    An equation is tried on the few parts that it can concern: a part that has one of its heads, the parts which are
+    then known, and some that have its other heads. The result takes their place, and the search goes on with the
+    next part; the sum is written once, when nothing is left to do. So the cost is linear in the number of parts,
+    however often an equation applies.
+    """
+
+    def __init__(self, t: Term, theory: int):
+        self.term, self.theory = t, THEORIES[theory]
+        view = flat(t, theory)
+        self.number, self.parts = view[0], Filed(view)
+        if theory == SUM:
+            self.cancelled = view.cancelled
+            t.cache["sum heads"] = frozenset(sum_heads(view))
+        else:
+            # Exponentials among factors are one, exp(a)·exp(b) = exp(a + b).
+            self.cancelled = view.cancelled or view.exponentials > 1
+            t.cache["product heads"] = frozenset(
+                key for b in view.factors for key in (head_key(b.op), *heads_inside(b))
+            )
+
+    def built(self) -> Term:
+        """Return the sum or product as a term."""
+        return fit(self._build(self.number, self.parts.amounts), self.term)
+
+    def _build(self, number: Number, parts: dict[Any, Number]) -> Any:
+        return self.theory.built(self.theory.made(number, parts), dtype_of(self.term))
+
+    def apply(self, left: Pattern, right: Any, conditions: Sequence[Goal]) -> Iterator[Change]:
+        """Apply an equation wherever it applies among the parts, each time as soon as it is asked for the next."""
+        pattern = self.theory.view(left.term)[1]
+        # Of exponentials any number may belong together, so they are no good place to begin.
+        found = {
+            (p, key): (p.op is exp and len(pattern) > 1, len(self.parts.like(key)))
+            for p in pattern
+            if not (is_variable(p) or p.ground)
+            for key in self.parts.heads(p)
+        }
+        if not found:
+            return
+        p, key = min(found, key=lambda entry: found[entry])
+        for part in list(self.parts.like(key)):
+            if part in self.parts.amounts:
+                change = self._change(left, right, conditions, p, part)
+                if change is not None:
+                    yield change
+
+    def _change(
+        self, left: Pattern, right: Any, conditions: Sequence[Goal], p: Term, part: Term
+    ) -> Change | None:
+        """Rewrite the parts that an equation concerns where one of its heads, p, is a part."""
+        offset, pattern = self.theory.view(left.term)[:2]
+        amounts, k = self.parts.amounts, pattern[p]
+        scale = Fraction(amounts[part]) / k
+        for state in match_one(self.theory, p, k, part, {}):
+            chosen = self._concerned({q: scale * e for q, e in pattern.items() if q is not p}, part, state)
+            if chosen is None:
+                continue
+            chosen = {part: amounts[part], **chosen}
+            number = self.number if self.theory is SUMS and offset else self.theory.made(None, {})[0]
+            before = self._build(number, chosen)
+            for rewrite in rewrites(left, right, conditions, before, {}):
+                self.parts.remove(chosen)
+                view = self.theory.view(rewrite.term)
+                numbers = [
+                    (self.theory.made(c, {}), n) for c, n in ((self.number, 1), (number, -1), (view[0], 1))
+                ]
+                self.number = self.theory.joined(*numbers)[0]
+                self.parts.add(view[1])
+                return Change(rewrite.state, before, rewrite.term)
+        return None
+
+    def _concerned(self, pattern: dict[Any, Number], taken: Any, s: State) -> dict[Any, Number] | None:
+        """Return the other parts that an equation may concern; None where one that must be there is missing."""
+        chosen: dict[Any, Number] = {}
+        amounts = self.parts.amounts
+        for q, amount in pattern.items():
+            try:
+                q = reify_term(q, s)
+            except ShapeError:
+                return None  # what was bound does not go together
+            if is_variable(q):
+                return None
+            if unknowns(q):
+                like = self.parts.like(head_key(q.op), None if q.op is exp else amount)
+                fitting = list(islice((c for c in like if c is not taken), CHOICE))
+                if not fitting:
+                    return None
+                chosen.update((c, amounts[c]) for c in fitting)
+                continue
+            for needed, k in self.theory.view(q)[1].items():
+                part = self.parts.member(needed)
+                if part is None or (amounts[part] > 0) != (k * amount > 0):
+                    return None
+                chosen[part] = amounts[part]
+        return chosen

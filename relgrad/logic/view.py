@@ -13,6 +13,7 @@ computed bottom-up, once a term.
 from __future__ import annotations
 
 import math
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -41,12 +42,15 @@ from relgrad.logic.group import (
 )
 from relgrad.logic.space import bare, space_of
 from relgrad.logic.theory import (
+    BAG,
+    SUM,
     inner_product,
     insert_axes,
     is_contraction,
     linear_operands,
     stands_outside,
 )
+from relgrad.op import Op
 from relgrad.ops.arithmetic import absolute, multiply, negative, power, reciprocal, sqrt
 from relgrad.ops.casting import Cast
 from relgrad.ops.exponential import exp
@@ -469,3 +473,77 @@ def summand(view: ProductView, t: Term | None = None, dtype: Any = None) -> SumV
     assert t is not None
     t.cache["key"] = product_key(factors)
     return SumView(0, {t: c})
+
+
+MOST = 128
+"""Applications of an associative op to more operands are not read as one."""
+
+
+def inside(t: Any, theory: int, like: Any) -> list[tuple[Any, Number]]:
+    """List the operands that are read through, with coefficients, exponents or 1; none where a term is a part.
+
+    A root is not read through, since signs decide how it splits. `like` is the op of a bag. None stands for -1.
+    """
+    if not is_term(t):
+        return []
+    if theory == BAG:
+        return [(rand, 1) for rand in t.rands] if t.op == like else []
+    if not is_open(t.op, theory):
+        return []
+    if theory == SUM:
+        return list(zip(t.rands, t.op.as_sum, strict=True))
+    sign, exponents = t.op.as_product
+    return [*zip(t.rands, exponents, strict=True), *([(None, 1)] if sign < 0 else [])]
+
+
+def is_open(op: Op, theory: int) -> bool:
+    """Whether an op is read through however many parts there are."""
+    return bool(op.as_sum) if theory == SUM else op.as_product is not None and op is not sqrt
+
+
+def width(t: Term, theory: int, most: int) -> int:
+    """Count the parts of a sum, a product or a bag as it is written, up to just above a bound."""
+    count, stack = 0, [t]
+    while stack and count + len(stack) <= most:
+        inner = inside(stack.pop(), theory, t.op)
+        if inner:
+            stack.extend(rand for rand, _ in inner if rand is not None)
+        else:
+            count += 1
+    return count + len(stack)
+
+
+def flat(t: Term, theory: int) -> Any:
+    """Read a term as the sum or product of the views of its parts, however many there are."""
+    parts: list[tuple[Any, Number]] = []
+    stack: list[tuple[Any, Number]] = [(t, 1)]
+    while stack:
+        node, scale = stack.pop()
+        inner = inside(node, theory, None)
+        if inner:
+            stack.extend((rand, scale * k) for rand, k in reversed(inner))
+        elif theory == SUM:
+            parts.append((sum_of(node), scale))
+        else:
+            view = ProductView(-1, {}) if node is None else product_of(node)
+            parts.append((view if view.coefficient else ProductView(1, {node: 1}), scale))
+    return added(*parts) if theory == SUM else multiplied(*parts)
+
+
+def operands(t: Any, op: Op, each_once: bool = False) -> list[Any]:
+    """Return the operands of an associative op applied again and again, from left to right."""
+    found: list[Any] = []
+    stack, seen = [t], {t}
+    while stack:
+        node = stack.pop()
+        if is_term(node) and node.op == op:
+            stack.extend(rand for rand in node.rands[::-1] if not (each_once and rand in seen))
+            seen.update(node.rands)
+        else:
+            found.append(node)
+    return list(dict.fromkeys(found)) if each_once else found
+
+
+def applied(op: Op, parts: list[Any]) -> Any:
+    """Return an associative op applied to operands from left to right; one alone stands for itself."""
+    return reduce(op, parts)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from relgrad.logic.theory import BAG, shared_theories
-from relgrad.logic.view import LIMIT, product_of
-from relgrad.logic.wide import is_open, width
+from relgrad.logic.view import LIMIT, is_open, product_of, width
 from relgrad.ops.arithmetic import power, sqrt
 from relgrad.term import Term
 

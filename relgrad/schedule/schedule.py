@@ -36,8 +36,7 @@ from relgrad.logic.index import head_key, shows_elementary, sums_multiples
 from relgrad.logic.masks import is_masking
 from relgrad.logic.theory import BAG, PRODUCT, SUM, theories_of
 from relgrad.logic.unify import State, extended, fresh
-from relgrad.logic.view import LIMIT, sum_of
-from relgrad.logic.wide import width
+from relgrad.logic.view import LIMIT, sum_of, width
 from relgrad.op import Project, is_constant
 from relgrad.ops.selection import where
 from relgrad.relation import Library

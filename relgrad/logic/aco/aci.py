@@ -13,12 +13,10 @@ from typing import Any
 
 from unification.variable import Var
 
-from relgrad.logic.aco.collapse import aliens_of, parts_of, with_collapsed
-from relgrad.logic.aco.equation import Equation, apart
-from relgrad.logic.aco.node import Node, Symbol, bag, is_ground, make
+from relgrad.logic.aco.collapse import aliens_of, with_collapsed
+from relgrad.logic.aco.equation import Equation, Names, apart
+from relgrad.logic.aco.node import Node, Symbol, bag, is_ground, make, parts_of
 from relgrad.logic.aco.selections import selections, subsets
-from relgrad.logic.aco.substitution import Names
-from relgrad.logic.unify import fresh
 
 Sets = dict[Any, dict[Any, int]]
 """What is held by each variable; the numbers are 1."""
@@ -42,7 +40,7 @@ def solve(equation: Equation, symbol: Symbol) -> Iterator[list[Equation]]:
             return
     rigid = aliens_of(equation, (*left, *right))
     aliens = [x for x in dict.fromkeys((*left, *right)) if type(x) is not Var]
-    names = Names(fresh)
+    names = Names()
     for classes in _partitions(aliens, rigid):
         yield from _elementary(left, right, classes, symbol, unit, rigid, names)
     yield from with_collapsed(equation, (left, right), lambda args: make(symbol, args))

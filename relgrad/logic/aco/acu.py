@@ -12,13 +12,11 @@ from typing import Any
 
 from unification.variable import Var
 
-from relgrad.logic.aco.collapse import aliens_of, parts_of, with_collapsed
+from relgrad.logic.aco.collapse import aliens_of, with_collapsed
 from relgrad.logic.aco.diophantine import Vector, solutions
-from relgrad.logic.aco.equation import Equation, apart
-from relgrad.logic.aco.node import Node, Symbol, bag, expanded, is_ground
+from relgrad.logic.aco.equation import Equation, Names, apart
+from relgrad.logic.aco.node import Node, Symbol, bag, counted, expanded, is_ground, parts_of
 from relgrad.logic.aco.selections import selections, subsets
-from relgrad.logic.aco.substitution import Names
-from relgrad.logic.unify import fresh
 
 
 def solve(equation: Equation, symbol: Symbol) -> Iterator[list[Equation]]:
@@ -46,11 +44,7 @@ def solve(equation: Equation, symbol: Symbol) -> Iterator[list[Equation]]:
             return
     yield from _elementary(left, right, symbol, unit, aliens_of(equation, (*left, *right)))
     sides = list(expanded(left)), list(expanded(right))
-    yield from with_collapsed(equation, sides, lambda args: bag(symbol, _counted(args)))
-
-
-def _counted(args: list[Any]) -> dict[Any, int]:
-    return {x: args.count(x) for x in dict.fromkeys(args)}
+    yield from with_collapsed(equation, sides, lambda args: bag(symbol, counted(args)))
 
 
 def _elementary(
@@ -63,7 +57,7 @@ def _elementary(
     vectors = basis_of(left, right, rigid)
     variables = [c for c, x in enumerate(columns) if type(x) is Var]
     aliens = [c for c, x in enumerate(columns) if type(x) is not Var]
-    names = Names(fresh)
+    names = Names()
     for chosen, optional in selections(vectors, aliens if unit else range(len(columns)), aliens):
         for more in (optional,) if unit else subsets(optional):
             picked = [vectors[v] for v in sorted(chosen + more)]

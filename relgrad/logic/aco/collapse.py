@@ -1,4 +1,7 @@
-"""Aliens that may lose their head: the ways in which an application collapses to one of its arguments."""
+"""Applications that may lose their head, and equations of commutative symbols, which may too.
+
+s(x, e)     x          where e is the unit of s, or where s(x, x) = x
+"""
 
 from __future__ import annotations
 
@@ -7,21 +10,7 @@ from itertools import combinations
 from typing import Any
 
 from relgrad.logic.aco.equation import Equation, apart, is_flexible
-from relgrad.logic.aco.node import Node, Symbol, make
-
-
-def parts_of(x: Any, symbol: Symbol) -> dict[Any, int]:
-    """Return the arguments of a child read as an application of an associative and commutative symbol."""
-    if type(x) is Node and x.symbol is symbol and x.parts:
-        return dict(x.parts)
-    return {} if symbol.is_unit(x) else {x: 1}
-
-
-def word_of(x: Any, symbol: Symbol) -> list[Any]:
-    """Return the arguments of a child read as an application of an associative symbol."""
-    if type(x) is Node and x.symbol is symbol and x.args:
-        return list(x.args)
-    return [] if symbol.is_unit(x) else [x]
+from relgrad.logic.aco.node import Node, make
 
 
 def collapses(node: Node) -> Iterator[tuple[list[Equation], Any]]:
@@ -91,3 +80,38 @@ def with_collapsed(
 def aliens_of(equation: Equation, parts: Any) -> frozenset[Any]:
     """Return the aliens that have not collapsed: the equation's, and those among the parts."""
     return equation.rigid | {x for x in parts if is_flexible(x)}
+
+
+def paired(equation: Equation) -> Iterator[list[Equation]]:
+    """Yield cases: the arguments in pairs, in every order that may hold; or one side collapses.
+
+    What stands on both sides is paired with itself.
+    """
+    u, v = equation.left, equation.right
+    if type(u) is type(v) is Node and u.symbol is v.symbol and len(u.args) == len(v.args):
+        left, right = list(u.args), list(v.args)
+        for x in u.args:
+            if x in right:
+                left.remove(x)
+                right.remove(x)
+        yield from _paired(left, right)
+    for one, other in ((u, v), (v, u)):
+        if is_flexible(one):
+            for equations, result in collapses(one):
+                yield [*equations, Equation(result, other)]
+
+
+def _paired(left: list[Any], right: list[Any]) -> Iterator[list[Equation]]:
+    """Yield the ways to pair two lists of arguments, equal arguments once, those with few partners first."""
+    left = sorted(left, key=lambda x: sum(not apart(x, y) for y in right))
+    stack: list[tuple[list[Equation], list[Any]]] = [([], right)]
+    while stack:
+        pairs, rest = stack.pop()
+        if not rest:
+            yield pairs
+            continue
+        x = left[len(pairs)]
+        for y in reversed(list(dict.fromkeys(rest))):
+            if not apart(x, y):
+                place = rest.index(y)
+                stack.append(([*pairs, Equation(x, y)], rest[:place] + rest[place + 1 :]))

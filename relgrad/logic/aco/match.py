@@ -12,17 +12,14 @@ from typing import Any
 
 from unification.variable import Var
 
-from relgrad.logic.aco.bags import Bag, Either, Rest, open_bag
 from relgrad.logic.aco.carriers import OP
-from relgrad.logic.aco.covers import Cover, open_cover
-from relgrad.logic.aco.instantiate import instantiate
-from relgrad.logic.aco.node import NONE, UNKNOWN, Node, make, same, variables_in
+from relgrad.logic.aco.node import NONE, UNKNOWN, Node, instantiate, make, same, variables_in
 from relgrad.logic.aco.normal import normal
-from relgrad.logic.aco.words import Word, open_word
+from relgrad.logic.aco.problems import Bag, Either, Rest, Word, open_bag, open_word
 
 Bindings = dict[Any, Any]
 Pairs = tuple[tuple[Any, Any], ...]
-Problem = Bag | Either | Cover | Word
+Problem = Bag | Either | Word
 
 
 def match(pattern: Any, subject: Any, s: Mapping[Any, Any]) -> Iterator[dict[Any, Any]]:
@@ -98,8 +95,7 @@ def _settled(
                 return None
             todo.extend(inner)
         else:
-            open_ = open_cover if p.symbol.idempotent else open_bag if p.symbol.commutative else open_word
-            problem = open_(p, t)
+            problem = (open_bag if p.symbol.commutative else open_word)(p, t)
             if problem is None:
                 return None
             new.append(problem)

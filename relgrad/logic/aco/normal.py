@@ -13,34 +13,13 @@ from relgrad.logic.aco.node import (
     Node,
     Symbol,
     bag,
-    counted,
     ground_node,
-    is_ground,
     make,
-    original,
     remember,
     symbol_of,
-    term_of,
-    variables_in,
 )
-from relgrad.logic.aco.theory import Reading, Theory
-from relgrad.logic.aco.unit import stays_grouped
+from relgrad.logic.aco.theory import Reading, Theory, stays_grouped
 from relgrad.term import Term
-
-__all__ = [
-    "UNKNOWN",
-    "Node",
-    "Symbol",
-    "bag",
-    "counted",
-    "is_ground",
-    "make",
-    "normal",
-    "original",
-    "symbol_of",
-    "term_of",
-    "variables_in",
-]
 
 MISSING: Any = object()
 

@@ -11,9 +11,9 @@ from typing import Any
 
 from unification.variable import Var
 
-from relgrad.logic.aco.collapse import aliens_of, with_collapsed, word_of
+from relgrad.logic.aco.collapse import aliens_of, with_collapsed
 from relgrad.logic.aco.equation import Equation, apart
-from relgrad.logic.aco.node import Symbol, counted, make
+from relgrad.logic.aco.node import Symbol, counted, make, word_of
 from relgrad.logic.unify import fresh
 
 

@@ -1,4 +1,8 @@
-"""Unification modulo declared laws: complete sets of unifiers, lazily.
+"""Unification modulo declared laws: complete sets of unifiers, lazily, by a fair search.
+
+    x + y = a + b     {x: a, y: b}, {x: b, y: a}
+
+Of the equations that need a choice one at a time is replaced by the cases that its theory knows.
 
 Sources: Stickel (1981), "A unification algorithm for associative-commutative functions", J. ACM 28; Fages (1987),
 "Associative-commutative unification", J. Symbolic Computation 3, for why solving one equation after the other ends;
@@ -8,18 +12,214 @@ sources: an alien that may lose its head, because its symbol has a unit or is id
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import warnings
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from unification.variable import Var
 
-from relgrad.logic.aco.carriers import TERM
-from relgrad.logic.aco.equation import Equation, State, apart, simplify
-from relgrad.logic.aco.node import Node, is_ground, same, variables_in
-from relgrad.logic.aco.search import cases, search, symbol_of, warn
-from relgrad.logic.aco.substitution import Names, apply, tidy, walk
-from relgrad.logic.aco.subsume import minimal
-from relgrad.logic.unify import fresh
+from relgrad.errors import OutOfFuel
+from relgrad.leaf import Input
+from relgrad.logic.aco import aci, acu, plotkin
+from relgrad.logic.aco.carriers import TERM, TUPLE
+from relgrad.logic.aco.collapse import dissolved, paired
+from relgrad.logic.aco.equation import (
+    Equation,
+    Names,
+    State,
+    Substitution,
+    apart,
+    apply,
+    is_flexible,
+    simplify,
+    tidy,
+    walk,
+)
+from relgrad.logic.aco.match import match
+from relgrad.logic.aco.node import Node, Symbol, is_ground, make, same, symbol_of, variables_in
+from relgrad.logic.aco.theory import Reading
+from relgrad.term import term
+from relgrad.types import array_type
+
+WORD_FUEL = 1_000
+"""How many steps are taken on words, which may have infinitely many unifiers, where no fuel is given."""
+PATIENCE = 16
+"""How many steps one thread of the search may take before the next has its turn."""
+
+_END: Any = object()
+
+
+def search(start: State, variables: Sequence[Any], fuel: int | None) -> Iterator[dict[Any, Any] | None]:
+    """Yield the substitutions of solved states, and None for each step without one.
+
+    Depth first, in several threads in turn: a step on words, which might go on for ever, starts new ones.
+    """
+    threads: deque[list[Iterator[State | None]]] = deque([[iter([start])]])
+    steps = 0
+    while threads:
+        thread = threads.popleft()
+        for _ in range(PATIENCE):
+            state: Any = _END
+            while thread and state is _END:
+                state = next(thread[-1], _END)
+                if state is _END:
+                    thread.pop()
+            if state is _END:
+                break
+            steps += fuel is not None
+            if fuel is not None and steps > fuel:
+                warn(fuel)
+                return
+            if state is None or not state.hard:
+                yield state and state.s
+                continue
+            equation = min(state.hard, key=_cost)
+            on_words = _is_on_words(equation)
+            if fuel is None and on_words:
+                steps += 1
+                if steps > WORD_FUEL:
+                    warn(fuel)
+                    return
+            following = _successors(state, equation)
+            if on_words:
+                threads.extend([iter([_composed(new, variables)])] for new in following if new)
+            else:
+                thread.append(following)
+            yield None
+        if thread:
+            threads.append(thread)
+
+
+def warn(fuel: int | None) -> None:
+    """Warn that the search has ended early."""
+    if fuel is None:
+        text = f"stopped after {WORD_FUEL} steps: words may have infinitely many unifiers; give fuel for more"
+    else:
+        text = f"stopped after {fuel} steps of unification; there may be more answers: give more fuel"
+    warnings.warn(OutOfFuel(text), stacklevel=2)
+
+
+def _successors(state: State, equation: Equation) -> Iterator[State | None]:
+    rest = tuple(e for e in state.hard if e is not equation)
+    return (simplify(case, state.s, rest) for case in cases(equation))
+
+
+def _composed(state: State, variables: Sequence[Any]) -> State:
+    """Return a state whose substitution binds the variables of the question only: no chains of new ones."""
+    return State({x: apply(x, state.s) for x in variables if x in state.s}, state.hard)
+
+
+def cases(equation: Equation) -> Iterator[list[Equation]]:
+    """Yield lists of equations whose solutions together are those of one equation."""
+    u, v = equation.left, equation.right
+    symbol = symbol_for(equation)
+    if equation.cyclic:
+        return aci.solve(equation, symbol) if symbol.idempotent else dissolved(equation)
+    if not symbol.associative:
+        return paired(equation)
+    if is_ground(u) or is_ground(v):
+        pattern, subject = (u, v) if is_ground(v) else (v, u)
+        return ([Equation(x, value) for x, value in found.items()] for found in match(pattern, subject, {}))
+    if not symbol.commutative:
+        return plotkin.solve(equation, symbol)
+    return (aci if symbol.idempotent else acu).solve(equation, symbol)
+
+
+def symbol_for(equation: Equation) -> Symbol:
+    """Return the symbol whose laws an equation is solved with: that of both heads, or of one that may collapse."""
+    u, v = equation.left, equation.right
+    return v.symbol if type(u) is not Node or (type(v) is Node and not is_flexible(u)) else u.symbol
+
+
+def _is_on_words(equation: Equation) -> bool:
+    symbol = symbol_for(equation)
+    may_go_on = not (equation.cyclic or is_ground(equation.left) or is_ground(equation.right))
+    return symbol.associative and not symbol.commutative and may_go_on
+
+
+def _cost(equation: Equation) -> tuple[int, int]:
+    """Return a guess how many cases an equation has: those with few come first, words last."""
+    if equation.cyclic:
+        return 0, 0
+    kind = 1 if not symbol_for(equation).associative else 3 if _is_on_words(equation) else 2
+    return kind, sum(len(x.args) for x in equation[:2] if type(x) is Node)
+
+
+COMPARED = 10
+"""So many elements, at most, have the sets in an answer that is compared with others."""
+
+
+class _Frozen:
+    """A variable taken as a constant."""
+
+    __slots__ = ("variable",)
+
+    def __init__(self, variable: Any):
+        self.variable = variable
+
+    def __repr__(self) -> str:
+        return f"!{self.variable}"
+
+
+def _frozen(variable: Any, in_terms: bool) -> Any:
+    return term(Input(f"!{variable}", array_type("float64", ()))) if in_terms else _Frozen(variable)
+
+
+class _Row:
+    """The head of a row of values; it has no laws."""
+
+
+def is_instance(
+    special: Substitution, general: Substitution, variables: Iterable[Any], reading: Reading
+) -> bool:
+    """Whether some θ makes θ(general(x)) = special(x) modulo the theory, for all the variables x."""
+    row = symbol_of(TUPLE, _Row, reading)
+    variables = list(variables)
+    values = [apply(x, special) for x in variables]
+    in_terms = any(carrier is TERM for carrier, *_ in reading.symbols)
+    frozen = {x: _frozen(x, in_terms) for x in variables_in(*values)}
+    # The variables of the two are told apart by freezing those of the one.
+    subject = make(row, [apply(value, frozen) for value in values])
+    pattern = make(row, [apply(x, general) for x in variables])
+    try:
+        return next(match(pattern, subject, {}), None) is not None
+    except Exception:
+        # A unit is left out only beside operands whose type admits it, and an op may refuse scalars in any way.
+        if in_terms:
+            return False
+        raise
+
+
+def minimal(answers: Sequence[Substitution], variables: Iterable[Any], reading: Reading) -> list[Any]:
+    """Return the answers that are no instances of others, the first of those that are instances of each other.
+
+    The instances of what is returned are those of what was given: a complete set of unifiers stays complete. Answers
+    whose idempotent parts have more than `COMPARED` elements are kept: the cost of comparing them is exponential.
+    """
+    variables = list(variables)
+    kept: list[Any] = []
+    large: list[Any] = []
+    for answer in answers:
+        if _elements(apply(x, answer) for x in variables) > COMPARED:
+            large.append(answer)
+        elif not any(is_instance(answer, other, variables, reading) for other in kept):
+            kept = [other for other in kept if not is_instance(other, answer, variables, reading)]
+            kept.append(answer)
+    return kept + large
+
+
+def _elements(children: Iterable[Any]) -> int:
+    """Return how many elements the idempotent parts of children have."""
+    count, stack, seen = 0, list(children), set()
+    while stack:
+        x = stack.pop()
+        if type(x) is Node and x not in seen:
+            seen.add(x)
+            count += x.symbol.idempotent * len(x.args)
+            stack.extend(x.args)
+    return count
+
 
 LOOK_AHEAD = 64
 """So many unifiers, at most, are compared before the first is given out; of larger sets none."""
@@ -44,7 +244,7 @@ def unify(u: Any, v: Any, s: dict[Any, Any], fuel: int | None = None) -> Iterato
     if start is None:
         return
     if not start.hard:
-        found: Iterator[dict[Any, Any]] = iter([tidy(start.s, variables, Names(fresh))])
+        found: Iterator[dict[Any, Any]] = iter([tidy(start.s, variables, Names())])
     elif _is_elementary(start):
         found = _bindings(next(iter(start.hard)), fuel)
     else:
@@ -58,7 +258,7 @@ def _is_elementary(state: State) -> bool:
     equation, *others = state.hard
     if state.s or others:
         return False
-    symbol = symbol_of(equation)
+    symbol = symbol_for(equation)
     if equation.cyclic or not (symbol.associative and symbol.commutative) or symbol.idempotent:
         return False
     args = [x for side in equation[:2] for x in (side.parts if _has(symbol, side) else [side])]
@@ -89,7 +289,7 @@ def _few_or_all(
     start: State, u: Any, v: Any, variables: Sequence[Any], fuel: int | None
 ) -> Iterator[dict[Any, Any]]:
     """Yield what the search finds: a minimal set if it is small and found soon; else as it comes."""
-    names = Names(fresh)
+    names = Names()
     # Whether a unit may be left out beside an array depends on the array, which was not always known.
     guarded = any(type(x) is Node and x.symbol.carrier is TERM for x in (u, v))
 

@@ -1,14 +1,59 @@
-"""Which item of a pattern is matched next, and with which arguments of the subject."""
+"""Which item of a pattern is matched next, and with which arguments: found by heads, and what these hold."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from unification.variable import Var
 
-from relgrad.logic.aco.index import Index
-from relgrad.logic.aco.node import NONE, UNKNOWN, Node, Symbol, is_ground
+from relgrad.logic.aco.node import NONE, UNKNOWN, Node, Symbol, is_ground, term_of, word_of
+
+
+class Index:
+    """The distinct arguments `parts` of a node (child -> how often) by their symbols and their arguments."""
+
+    def __init__(self, parts: Mapping[Any, int]):
+        self.parts = parts
+        self.total = sum(parts.values())
+        self._by_symbol: dict[Symbol, list[Node]] = {}
+        self._by_argument: dict[Symbol, dict[Any, list[Node]]] = {}
+        for x in parts:
+            if type(x) is Node:
+                self._by_symbol.setdefault(x.symbol, []).append(x)
+
+    @cached_property
+    def places(self) -> dict[Any, int]:
+        """Which of the distinct arguments each is."""
+        return {x: i for i, x in enumerate(self.parts)}
+
+    @cached_property
+    def written(self) -> list[Any]:
+        """The terms of the distinct arguments."""
+        return [term_of(x) for x in self.parts]
+
+    def of(self, symbol: Symbol) -> Sequence[Node]:
+        """Return the arguments with this symbol."""
+        return self._by_symbol.get(symbol, ())
+
+    def having(self, symbol: Symbol, position: int, x: Any) -> Sequence[Node]:
+        """Return the arguments with this symbol that have x among their own: at a position, if the symbol is free."""
+        found = self._by_argument.get(symbol)
+        if found is None:
+            found = self._by_argument[symbol] = {}
+            for node in self.of(symbol):
+                for key in enumerate(node.args) if symbol.free else node.parts:
+                    found.setdefault(key, []).append(node)
+        return found.get((position, x) if symbol.free else x, ())
+
+
+def index_of(node: Node) -> Index:
+    """Return the index of a node's arguments, made once."""
+    if node.index is None:
+        node.index = Index(node.parts)
+    return node.index
+
 
 Item = tuple[Any, int]
 """A child of the pattern and its multiplicity."""
@@ -69,7 +114,7 @@ def _narrowed(p: Node, bindings: Mapping[Any, Any], index: Index) -> Sequence[No
         if value is NONE or not is_ground(value):
             continue
         if not symbol.free:
-            parts = within(symbol, value) if symbol.commutative else _letters(symbol, value)
+            parts = within(symbol, value) if symbol.commutative else word_of(value, symbol)
             value = next(iter(parts), NONE)
             if value is NONE:
                 continue
@@ -77,12 +122,6 @@ def _narrowed(p: Node, bindings: Mapping[Any, Any], index: Index) -> Sequence[No
         if len(having) < len(found):
             found = having
     return found
-
-
-def _letters(symbol: Symbol, value: Any) -> Sequence[Any]:
-    if type(value) is Node and value.symbol is symbol:
-        return value.args
-    return () if symbol.has_unit and symbol.is_unit(value) else (value,)
 
 
 def _joins(p: Node, bindings: Mapping[Any, Any], others: Iterable[Item]) -> Iterator[tuple[int, Symbol, int]]:

@@ -1,0 +1,227 @@
+"""Which parts of a subject a head of a pattern may match, and what a variable that several factors share can be.
+
+    exp(a)·b in x·exp(y)·exp(z)       exp(y)·exp(z), exp(y), exp(z)
+    (a + b)/a in (x + z)/x            x
+
+Variables that stand in several factors, one of them a sum, can be few things, not any share of it. Of (x + z)/x, what
+is divided by is a summand of what is above; of (x + y)/(x + z), x is what the two sums have in common. Without that,
+each sum could be shared out in as many ways as it has parts of parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from quicktions import Fraction
+
+from relgrad.logic.build import build_product, build_sum, number_term
+from relgrad.logic.group import (
+    Number,
+    ProductView,
+    SumView,
+    added,
+    entry,
+    multiplied,
+    quotient,
+    whole,
+)
+from relgrad.logic.parts import (
+    dtype_of,
+    holds,
+)
+from relgrad.logic.space import entries
+from relgrad.logic.unify import State, is_variable, unknowns, walked
+from relgrad.logic.view import product_of, sum_of
+from relgrad.op import is_constant
+from relgrad.ops.exponential import exp
+from relgrad.ops.reduction import Sum
+from relgrad.ops.statistics import Size
+from relgrad.term import Term, is_term
+
+Parts = list[tuple[Any, Number]]
+"""Parts with their amounts: exponents, coefficients, or how many there are."""
+
+
+def divided(p: ProductView, t: ProductView, s: State) -> ProductView | None:
+    """Divide a product by a variable's value of which it has a part only, or None: f(w·x)/x is w·f(w·x)/(w·x)."""
+    if len(p.factors) != 1 or p.coefficient != 1:
+        return None
+    ((variable, k),) = p.factors.items()
+    value = walked(variable, s)
+    if k >= 0 or not is_variable(variable) or not is_term(value) or not value.ground:
+        return None
+    view = product_of(value)
+    own = {b: e for b, e in view.factors.items() if is_term(b) and not is_constant(b)}
+    if len(view.factors) < 2 or not any(e > 0 and t.factors.get(b, 0) == e * k for b, e in own.items()):
+        return None
+    return multiplied((t, 1), (view, -k))
+
+
+def factors_like(head: tuple[Any, Number], t: ProductView) -> list[tuple[Any, Number]]:
+    """List the factors that a head may match, with their exponents; exponentials whatever those are."""
+    p, k = head
+    if p.op is exp:
+        return [(b, e) for b, e in t.factors.items() if is_term(b) and b.op is exp]
+    if p.op.as_sum:
+        return [(b, e) for b, e in t.factors.items() if is_term(b) and b.op.as_sum and holds(e, k)]
+    return [(b, e) for b, e in t.factors.items() if is_term(b) and type(b.op) is type(p.op) and holds(e, k)]
+
+
+def summands_like(p: Term, k: Number, t: SumView, s: State) -> list[tuple[Any, Number]]:
+    """List the summands that a head may match: by that head, or by the factors that a product begins with."""
+    view = product_of(p)
+    if p not in view.factors:
+        heads = [
+            (q, e)
+            for q, e in view.factors.items()
+            if is_term(q) and (unknowns(q) if not s else any(v not in s for v in unknowns(q)))
+        ]
+        # A sum may be known once others are, and what is no factor of its own is read as several.
+        if not heads or any(q.op.as_sum or q not in product_of(q).factors for q, _ in heads):
+            return list(t.terms.items())
+        return [(b, c) for b, c in t.terms.items() if any(factors_like(h, product_of(b)) for h in heads)]
+    if p.op is exp or type(p.op) is Sum:
+        return list(t.terms.items())
+    return [
+        (b, c)
+        for b, c in t.terms.items()
+        if is_term(b) and (type(b.op) is type(p.op) or b.op.as_product is not None) and holds(c, k)
+    ]
+
+
+def may_have_coefficient(p: ProductView, t: ProductView, s: State) -> bool:
+    """Whether products agree in their numbers, where the pattern is made of sums and sizes: a mean of three is Σx/3."""
+    if not all(is_term(q) and type(q.op) in (Sum, Size) for q in p.factors):
+        return True
+    if any(v in s for q in p.factors for v in unknowns(q.rands[0])):
+        return True  # what is known may have a coefficient of its own
+    sums = [q for q in p.factors if type(q.op) is Sum]
+    products: list[Number] = [1]
+    for q, e in p.factors.items():
+        if type(q.op) is Size:
+            if not any(q.rands == total.rands and q.op.axes == total.op.axes for total in sums):
+                return True
+            counts = {entries(b) for b in t.factors if is_term(b) and type(b.op) is Sum}
+            if not all(counts):
+                return True
+            products = [n * Fraction(count or 1) ** int(e) for n in products for count in counts]
+    return any(t.coefficient == p.coefficient * n for n in products)
+
+
+def fewest(heads: list[tuple[Any, Number]], t: ProductView, s: State) -> int:
+    """Return the position of the head that the fewest factors are like."""
+    # The size of what is not known yet is no factor to be found: it is a number once the rest is.
+    return min(
+        range(len(heads)),
+        key=lambda i: (
+            type(heads[i][0].op) is Size,
+            _is_open_sum(heads[i][0]),
+            type(heads[i][0].op) is Sum and _has_several(heads[i][0], s),
+            len(factors_like(heads[i], t)),
+            heads[i][0].op is exp,
+        ),
+    )
+
+
+def is_shared_freely(p: Term, s: State) -> bool:
+    """Whether all factors are sums of several unknowns, or exponentials, which take a share in many ways."""
+    bases = [b for b in product_of(p).factors if not (is_term(b) and b.ground)]
+    several = sum(is_term(b) and b.op is exp for b in bases) > 1
+    return all(is_term(b) and (b.op is exp if several else _has_several(b, s)) for b in bases)
+
+
+def _has_several(p: Term, s: State) -> bool:
+    inside = p.rands[0] if type(p.op) is Sum else p
+    several = is_term(inside) and (type(p.op) is Sum or p.op.as_sum)
+    return bool(several) and sum(v not in s for v in unknowns(inside)) > 1
+
+
+def _is_open_sum(p: Term) -> bool:
+    """Whether an operand is a sum of several variables: Γ(x + y) may be divided in many ways, until x is known."""
+    return p.op.elementwise and any(
+        is_term(rand) and rand.op.as_sum and len(unknowns(rand)) > 1 for rand in p.rands
+    )
+
+
+def joint(
+    heads: Parts, variables: Parts, t: ProductView, s: State, extend: bool
+) -> tuple[Any, list[Any]] | None:
+    """Return a variable that several factors share, and what it can be; None where there is none."""
+    alone = not extend and len(heads) == len(variables) == 1
+    sums = [(p, k) for p, k in heads if p.op.as_sum and sum(v not in s for v in unknowns(p)) > 1]
+    for i, (p, k) in enumerate(sums):
+        for v, e in variables:
+            if v in sum_of(p).terms:
+                values = _rests((p, k), e, t) if alone else _summands_of_all(v, (p, k), e, t)
+                return v, list(dict.fromkeys(values))
+        for other in sums[:i]:
+            for v in sum_of(p).terms:
+                if is_variable(v) and v not in s and v in sum_of(other[0]).terms:
+                    return v, list(dict.fromkeys(_common(v, (p, k), other, t)))
+    return None
+
+
+def _rests(head: tuple[Any, Number], e: Number, t: ProductView) -> Iterator[Any]:
+    """Yield what is left beside each sum, where that is part of it."""
+    if abs(e) != 1:
+        return
+    if e < 0 and sum(n > 0 for n in t.factors.values()) > 1:
+        return  # 1/x is found where something is divided by, not made of what is not
+    for base, n in factors_like(head, t):
+        factors = dict(t.factors)
+        factors[base] = n - head[1]
+        factors = {b: m if e > 0 else -m for b, m in factors.items() if m}
+        if t.coefficient and _may_be_part(factors, sum_of(base)):
+            value = build_product(
+                ProductView(whole(Fraction(t.coefficient) ** int(e)), factors), dtype_of(base)
+            )
+            whole_sum, part = sum_of(base), sum_of(value)
+            if all(entry(whole_sum.terms, b) in whole_sum.terms for b in part.terms):
+                yield value
+
+
+def _may_be_part(factors: dict[Any, Number], view: SumView) -> bool:
+    """Whether a product may be a summand, judged by its size, or hold several."""
+    if not factors and view.constant:
+        return True
+    several = any(e == 1 and is_term(b) and b.op.as_sum for b, e in factors.items())
+    return several or any(len(product_of(part).factors) == len(factors) for part in view.terms)
+
+
+def _summands_of_all(v: Any, head: tuple[Any, Number], e: Number, t: ProductView) -> Iterator[Any]:
+    """Yield the summands that v can be, and the factors, one or all of them, that may be several summands."""
+    share = sum_of(head[0]).terms[v]
+    for base, _ in factors_like(head, t):
+        yield from _parts(sum_of(base), share, dtype_of(base))
+    fitting = {b: quotient(n, e) for b, n in t.factors.items() if holds(n, e)}
+    several = [b for b in fitting if is_term(b) and b.op.as_sum]
+    yield from several
+    if several and len(fitting) > 1:
+        yield build_product(ProductView(1, fitting))
+
+
+def _common(v: Any, one: tuple[Any, Number], other: tuple[Any, Number], t: ProductView) -> Iterator[Any]:
+    """Yield what two sums have in common, all of it and each part; of -(y - x)·(x + y) also what x - y has."""
+    for base, _ in factors_like(one, t):
+        for second, _ in factors_like(other, t):
+            if base is not second:
+                for sign in (1, -1) if t.coefficient < 0 else (1,):
+                    yield from _shared(v, (base, one[0], sign), (second, other[0], 1))
+
+
+def _shared(v: Any, *sums: tuple[Any, Any, int]) -> Iterator[Any]:
+    u, w = (added((sum_of(base), Fraction(sign) / sum_of(p).terms[v])) for base, p, sign in sums)
+    terms = {part: c for part, c in u.terms.items() if w.terms.get(part) == c}
+    shared = SumView(u.constant if u.constant == w.constant else 0, terms)
+    dtype = dtype_of(sums[0][0])
+    if terms and len(terms) + bool(shared.constant) > 1:
+        yield build_sum(shared, dtype)
+    yield from _parts(shared, 1, dtype)
+
+
+def _parts(view: SumView, share: Number, dtype: Any) -> Iterator[Any]:
+    for part, c in view.terms.items():
+        yield build_sum(SumView(0, {part: quotient(c, share)}), dtype)
+    if view.constant:
+        yield number_term(quotient(view.constant, share), dtype)

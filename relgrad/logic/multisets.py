@@ -1,0 +1,333 @@
+"""Products, sums and bags as multisets: what the one order of work in `match` asks of each.
+
+    a·exp(b)     known 1, the head exp(b), the variable a          a multiset is a number, and parts with amounts:
+    2·a + x      known x, the variable a twice                     exponents, coefficients, or how many there are
+
+A pattern's parts are known, have a head, or are variables. A theory says which parts of a subject a head may match, the
+fewest first, what is left where known parts are taken out, and how variables share the rest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import combinations, islice, product
+from typing import Any, NamedTuple
+
+from quicktions import Fraction
+
+from relgrad.errors import ShapeError
+from relgrad.logic.aco.selections import shares
+from relgrad.logic.build import build_product, build_sum
+from relgrad.logic.group import (
+    BagView,
+    Number,
+    ProductView,
+    SumView,
+    added,
+    multiplied,
+    quotient,
+    whole,
+)
+from relgrad.logic.heads import Parts, divided, factors_like, fewest, is_shared_freely, joint, summands_like
+from relgrad.logic.parts import (
+    bag_of,
+    dtype_of,
+    has_constant,
+    holds,
+    less,
+    minus,
+    without,
+)
+from relgrad.logic.theory import PRODUCT, SUM, theories_of
+from relgrad.logic.unify import State, bind, is_variable, walked
+from relgrad.logic.view import LIMIT, applied, product_of, sum_of
+from relgrad.ops.exponential import exp
+from relgrad.term import Term, is_term
+
+MANY = 4
+"""A sum of more summands than this is not shared out in all ways."""
+SELECTIONS = 1024
+"""So many selections of factors are tried for one variable: all of up to ten factors."""
+
+
+class Demands(NamedTuple):
+    """The demands of a pattern: the parts that are known, as a multiset, those with a head, and variables."""
+
+    known: Any
+    heads: Parts
+    variables: Parts
+
+
+class Bags:
+    """The operands of an op that is associative and commutative, each so often: sums without negatives.
+
+        max(x, max(y, x))     {x: 2, y: 1}
+
+    A theory reads terms as multisets, `(number, parts)`; those of products and sums say below where they differ.
+    """
+
+    def __init__(self, op: Any = None):
+        self.op = op
+
+    def view(self, t: Any) -> Any:
+        """Return how a term is read."""
+        return bag_of(t, self.op)
+
+    def built(self, view: Any, dtype: Any) -> Any:
+        """Return the term of a multiset; its dtype matters where numbers are all that is left."""
+        return applied(self.op, [x for x, n in view.parts.items() for _ in range(n)])
+
+    def made(self, number: Any, parts: dict[Any, Number]) -> Any:
+        """Return a multiset; of the number None, one with no number."""
+        return BagView(self.op, parts)
+
+    def joined(self, *views: tuple[Any, Number]) -> Any:
+        """Return several multisets, each so often, as one."""
+        parts: dict[Any, Number] = {}
+        for view, k in views:
+            for part, n in view.parts.items():
+                parts[part] = parts.get(part, 0) + n * k
+        return BagView(self.op, parts)
+
+    def known(self, part: Any, k: Number) -> Any:
+        """Return a part of a pattern that is ground, and stands there so often, as a multiset; None where it cannot."""
+        return self.view(part)
+
+    def opened(self, part: Term, k: Number) -> Any:
+        """Return what bindings have made several parts of one as a multiset, or None."""
+        return bag_of(part, self.op) if part.op == self.op else None
+
+    def left(self, p: Any, demands: Demands, t: Any, s: State, extend: bool) -> Any:
+        """Return a subject without what is known of a pattern, or None where that is not there."""
+        return less(t, demands.known)
+
+    def first(self, heads: Parts, t: Any, s: State) -> tuple[int, Any] | None:
+        """Return which head is matched first, and its candidates; None where one has none."""
+        candidates = [[x for x, n in t.parts.items() if n >= k and _may_match(p, x)] for p, k in heads]
+        i = min(range(len(heads)), key=lambda i: len(candidates[i]))
+        return i, candidates[i]
+
+    def shares(self, t: Any, k: Number, others: Parts, extend: bool) -> Iterator[tuple[Any, Any]]:
+        """Yield what a variable that stands k times may take, and what is then left for others."""
+        total = sum(t.parts.values())
+        available = [(x, int(n // k)) for x, n in t.parts.items() if n >= k]
+        most = min(sum(n for _, n in available), int((total - sum(n for _, n in others)) // k))
+        # The last takes all that is left, unless some may be.
+        sizes = range(1, most + 1) if others or extend else [most] if most > 0 and most * k == total else []
+        for taken in shares(available, sizes):
+            yield self.made(None, dict(taken)), less(t, self.made(None, {x: k * n for x, n in taken.items()}))
+
+    def dtype(self, t: Any) -> Any:
+        """Return the dtype in which numbers are written that a variable takes, or None: as they are."""
+        return None
+
+    def is_nothing(self, t: Any) -> bool:
+        """Whether a multiset is empty."""
+        return not t[1] and t[0] == self.made(None, {})[0]
+
+    def joint(self, heads: Parts, variables: Parts, t: Any, s: State, extend: bool) -> Any:
+        """Return a variable that several parts share, and what it can be; None where there is none."""
+        return None
+
+    def demands(self, p: Any, s: State) -> Demands | None:
+        """Return what a pattern asks for under a state; None where it can stand nowhere: shapes do not fit, or 1/0."""
+        known, heads, variables = self.made(p[0], {}), [], dict[Any, Number]()
+        for part, k in p[1].items():
+            try:
+                part = walked(part, s)
+            except ShapeError:
+                return None
+            if is_variable(part):
+                variables[part] = variables.get(part, 0) + k
+            elif not is_term(part) or part.ground:
+                view = self.known(part, k)
+                if view is None:
+                    return None
+                known = self.joined((known, 1), (view, k))
+            elif (view := self.opened(part, k)) is None:
+                heads.append((part, k))
+            else:
+                inner = self.demands(view, s)
+                if inner is None:
+                    return None
+                known = self.joined((known, 1), (inner.known, k))
+                heads += [(q, e * k) for q, e in inner.heads]
+                variables |= {q: variables.get(q, 0) + e * k for q, e in inner.variables}
+        return Demands(known, heads, [(q, k) for q, k in variables.items() if k])
+
+    def pending(self, demands: Demands, i: int) -> Any:
+        """Return what is left of a pattern once one of its heads is matched."""
+        parts: dict[Any, Number] = {}
+        for part, k in (*demands.heads[:i], *demands.heads[i + 1 :], *demands.variables):
+            parts[part] = parts.get(part, 0) + k
+        return self.made(None, parts)
+
+    def shared(
+        self, variables: Parts, t: Any, s: State, extend: bool, dtype: Any
+    ) -> Iterator[tuple[State, Any]]:
+        """Give each variable a share, few parts first; the last takes all that is left, unless some may be."""
+        (variable, k), *others = variables
+        for taken, left in self.shares(t, k, others, extend):
+            bound = bind(variable, self.built(taken, dtype), s)
+            if bound is False:
+                continue
+            if others:
+                yield from self.shared(others, left, bound, extend, dtype)
+            else:
+                yield bound, left
+
+
+class Products(Bags):
+    """Factors with exponents, and a coefficient, an abelian group: x·x/(2·y) is ½·{x: 2, y: -1}."""
+
+    def view(self, t: Any) -> ProductView:
+        return product_of(t)
+
+    def built(self, view: Any, dtype: Any) -> Any:
+        return build_product(view, dtype)
+
+    def made(self, number: Any, parts: dict[Any, Number]) -> ProductView:
+        return ProductView(1 if number is None else number, parts)
+
+    def joined(self, *views: tuple[Any, Number]) -> ProductView:
+        return multiplied(*views)
+
+    def known(self, part: Any, k: Number) -> ProductView | None:
+        view = product_of(part)
+        if k.denominator != 1 and (view.coefficient != 1 or not view.factors):
+            view = ProductView(1, {part: 1})  # a root that may not be rational, or real, is a factor
+        return view if view.coefficient else None
+
+    def opened(self, part: Term, k: Number) -> ProductView | None:
+        if part.op is exp or part.op.as_sum:
+            return None
+        view = product_of(part)
+        return None if part in view.factors or (view.coefficient != 1 and k.denominator != 1) else view
+
+    def left(self, p: Any, demands: Demands, t: Any, s: State, extend: bool) -> ProductView | None:
+        left = without(t, demands.known)
+        if left is None and extend and not demands.heads and not demands.variables:
+            return divided(p, t, s)
+        return left
+
+    def joint(self, heads: Parts, variables: Parts, t: Any, s: State, extend: bool) -> Any:
+        return joint(heads, variables, t, s, extend) if heads else None
+
+    def first(self, heads: Parts, t: Any, s: State) -> tuple[int, Any]:
+        i = fewest(heads, t, s) if len(heads) > 1 else 0
+        return i, factors_like(heads[i], t)
+
+    def shares(self, t: Any, k: Number, others: Parts, extend: bool) -> Iterator[tuple[Any, Any]]:
+        if others or extend:
+            for taken in islice(_selections(t, k, allow_empty=not extend), SELECTIONS):
+                yield taken, multiplied((t, 1), (taken, -k))
+        elif (root := _rooted(t, k)) is not None:
+            yield root, ProductView(1, {})
+
+
+class Sums(Bags):
+    """Summands with coefficients, and a constant, an abelian group: 2·x - y + 1 is 1 + {x: 2, y: -1}."""
+
+    def view(self, t: Any) -> SumView:
+        return sum_of(t)
+
+    def built(self, view: Any, dtype: Any) -> Any:
+        return build_sum(view, dtype)
+
+    def made(self, number: Any, parts: dict[Any, Number]) -> SumView:
+        return SumView(number or 0, parts)
+
+    def joined(self, *views: tuple[Any, Number]) -> SumView:
+        return added(*views)
+
+    def dtype(self, t: Any) -> Any:
+        return next(map(dtype_of, t.terms), None)
+
+    def opened(self, part: Term, k: Number) -> SumView | None:
+        return sum_of(part) if part.op.as_sum else None
+
+    def left(self, p: Any, demands: Demands, t: Any, s: State, extend: bool) -> SumView | None:
+        if not (demands.variables or has_constant(t, demands.known)):
+            return None
+        return t if demands.heads else minus(t, demands.known)
+
+    def pending(self, demands: Demands, i: int) -> SumView:
+        # Known summands wait, since they may cancel with what variables come to be.
+        return added((super().pending(demands, i), 1), (demands.known, 1))
+
+    def first(self, heads: Parts, t: Any, s: State) -> tuple[int, Any] | None:
+        candidates: list[Parts] = []
+        for part, k in heads:
+            candidates.append(summands_like(part, k, t, s))
+            if not candidates[-1]:
+                return None
+        # A sum of several unknowns is shared out in many ways, of which few are left once some are known.
+        rank = lambda i: (bool(candidates[i] and is_shared_freely(heads[i][0], s)), len(candidates[i]))
+        i = min(range(len(heads)), key=rank) if len(heads) > 1 else 0
+        return i, candidates[i]
+
+    def shares(self, t: Any, k: Number, others: Parts, extend: bool) -> Iterator[tuple[Any, Any]]:
+        parts: list[tuple[Any, Number]] = [*t.terms.items(), *([(None, t.constant)] if t.constant else [])]
+        sizes = list(range(1, len(parts) + 1)) if others or extend else [len(parts)] if parts else []
+        if len(sizes) > MANY:  # there would be 2ⁿ shares: one summand, all but one, or all
+            sizes = [1, len(parts) - 1, len(parts)]
+        for size in sizes:
+            for chosen in combinations(parts, size):
+                terms = dict(chosen)
+                taken = SumView(terms.pop(None, 0), terms)
+                yield added((taken, quotient(1, k))), added((t, 1), (taken, -1))
+
+
+PRODUCTS, SUMS = Products(), Sums()
+THEORIES = {PRODUCT: PRODUCTS, SUM: SUMS}
+
+
+def _may_match(p: Any, t: Any) -> bool:
+    return not is_term(t) or theories_of(p.op) != 0 or theories_of(t.op) != 0 or type(t.op) is type(p.op)
+
+
+def _selections(t: ProductView, k: Number, allow_empty: bool) -> Iterator[ProductView]:
+    """Yield the products p of factors of t for which p^k is part of t: those of one factor, of two, … of all; 1."""
+    fitting = [(b, _shares(e, k)) for b, e in t.factors.items() if holds(e, k)]
+    for size in [*range(1, len(fitting) + 1), *([0] if allow_empty else [])]:
+        for chosen in combinations(fitting, size):
+            for amounts in product(*[amounts for _, amounts in chosen]):
+                yield ProductView(1, {b: n for (b, _), n in zip(chosen, amounts, strict=True)})
+
+
+def _shares(e: Number, k: Number) -> list[Number]:
+    """List how much of base^e a variable with exponent k may take: one, two, … or all."""
+    most = Fraction(e) / Fraction(k)
+    if most > LIMIT or (most.denominator != 1 and abs(k) == 1):
+        return [whole(most)]
+    return list(range(1, int(most) + 1))
+
+
+def _rooted(t: ProductView, k: Number) -> ProductView | None:
+    """Return t^(1/k) where that is a product of whole powers: y² is 1/x² for y = 1/x, and sin²x/x² for y = sin(x)/x.
+
+    A divisor is found where something is divided by, not made of what is not, as x = 1/y for y = 1/x; and no root is
+    taken, whose sign and domain would have to be known.
+    """
+    if k == 1:
+        return t
+    coefficient = _rational_root(t.coefficient, k)
+    if not coefficient or not t.factors:
+        return None
+    if k.denominator != 1 and any(e.denominator != k.denominator for e in t.factors.values()):
+        return None
+    exponents = {b: quotient(e, k) for b, e in t.factors.items()}
+    if any((e < 0 and k < 0) or (isinstance(e, Fraction) and abs(k) != 1) for e in exponents.values()):
+        return None
+    return ProductView(coefficient, exponents)
+
+
+def _rational_root(c: Number, k: Number) -> Number | None:
+    """Return c^(1/k) where that is rational."""
+    if c == 1 or (c and k == -1):
+        return quotient(1, c)
+    if k != 2 or c <= 0:
+        return None
+    root = Fraction(math.isqrt(c.numerator), math.isqrt(c.denominator))
+    return whole(root) if root * root == c else None
