@@ -123,6 +123,22 @@ def test_rows_that_are_zero_beside_others(strategy: str) -> None:
     np.testing.assert_allclose(found, -step / 3, rtol=1e-14, atol=1e-16)
 
 
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("turned", [False, True])
+def test_lengths_that_are_multiplied_along_other_axes(strategy: str, turned: bool) -> None:
+    """Σᵢⱼ sin(nⱼ)·uᵢⱼ is not Σᵢⱼ sin(nᵢ)·uᵢⱼ."""
+    x = np.random.default_rng(0).normal(size=(3, 3))
+    weights = np.arange(9.0).reshape(3, 3)
+
+    def mixed(x: Any) -> Any:
+        n = np.linalg.norm(x, axis=-1)
+        return np.sum(weights * np.sin(n if turned else n[:, None]) * (x / n[:, None]))
+
+    assert rg.stabilize(mixed, strategy=strategy)(x) == pytest.approx(mixed(x), rel=1e-13)
+    expected = rg.grad(mixed, strategy="naive")(x)
+    np.testing.assert_allclose(rg.grad(mixed, strategy=strategy)(x), expected, rtol=1e-12)
+
+
 def test_a_guard_that_gives_the_limit_is_no_guard() -> None:
     """sin(n)·where(n > 0, w/n, 0) = sinc(n)·w."""
 
@@ -211,5 +227,6 @@ def test_lengths_of_rows_stay_with_their_rows() -> None:
     u, n = unit(x, axis=-1), Norm((-1,))(x)
     assert length_taken_out(as_term(np.sin(n) * u.T)) is None
     assert length_taken_out(as_term(np.sin(n) * np.cumsum(u, axis=0))) is None
+    assert length_taken_out(as_term(np.sin(np.squeeze(n, -1)) * u)) is None
     whole = length_taken_out(as_term(np.sin(n) * u))
     assert whole is not None and directions(whole) == ()

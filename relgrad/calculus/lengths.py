@@ -177,6 +177,13 @@ def _is_reshaped(t: Term) -> bool:
     return type(t.op) in (Expand, Squeeze, BroadcastTo)
 
 
+def _bare(t: Term) -> Term:
+    """Return a term without axes of extent 1 that are put around it, or taken off."""
+    while type(t.op) in (Expand, Squeeze):
+        (t,) = t.rands
+    return t
+
+
 def _crosses(t: Term, length: Term) -> bool:
     """Whether the length stands outside a linear op as it stands inside: as one number, or constant where is summed."""
     if length.type.size == 1:
@@ -315,7 +322,10 @@ class Over(_Walk):
             guarded = near != int(not _value(body, x, 0.0))
             if parts[near] is None or (guarded and not _is_zero(branches[1 - near])):
                 return None
-            n = Tracer(self.length if self.length.type.shape == condition.type.shape else u)
+            same = self.length.type.shape == condition.type.shape
+            if not same and not self._is_length(u):
+                return None
+            n = Tracer(self.length if same else u)
             parts[1 - near] = divide(branches[1 - near], as_term(np.where(n == 0, 1.0, n)))
             if guarded:  # as in where(n > 0, sin(n), 0), which is sin(n)
                 condition = as_term(
@@ -328,13 +338,8 @@ class Over(_Walk):
         return as_term(np.where(Tracer(condition), *map(Tracer, parts)))
 
     def _is_length(self, t: Term) -> bool:
-        """Whether a term is the length, in whatever shape that does not repeat it."""
-        while type(t.op) in (Expand, Squeeze):
-            (t,) = t.rands
-        length = self.length
-        while type(length.op) in (Expand, Squeeze):
-            (length,) = length.rands
-        return t is length
+        """Whether a term is the length; one length, in whatever shape, of several those of the same rows."""
+        return t is self.length or (self.length.type.size == 1 and _bare(t) is _bare(self.length))
 
     def _sum(self, t: Term) -> Term | None:
         """Return a sum of what its summands become, (x² + y²)/hypot(x, y) = hypot(x, y) among them.
