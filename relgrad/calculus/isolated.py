@@ -8,6 +8,7 @@ where the function has 1/2.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -87,6 +88,8 @@ def _point(condition: Term) -> tuple[Point, bool] | None:
     """Return at which point alone a condition holds, or alone fails, and which; None of others.
 
     abs(x) > 0 ⟶ x == 0, fails;    x - 1 == 0 ⟶ x == 1, holds
+
+    Of ranges, only those of sizes, lengths and squares end at a point where their arguments are told.
     """
     op = condition.op
     if len(condition.rands) != 2:
@@ -99,8 +102,13 @@ def _point(condition: Term) -> tuple[Point, bool] | None:
     if not is_constant(c) or c.op.value.size != 1:
         return (Point(u, c), op is equal) if op is equal or op is not_equal else None
     value, known = float(c.op.value.item()), range_of(u)
-    only = (op is greater and known.low == value) or (op is less and known.high == value)
-    return (_solved(u, value), op is equal) if op is equal or op is not_equal or only else None
+    if not math.isfinite(value):
+        return None
+    found = _solved(u, value)
+    if op is equal or op is not_equal:
+        return found, op is equal
+    end = (op is greater and known.low == value) or (op is less and known.high == value)
+    return (found, False) if end and found.u is not u else None
 
 
 def _solved(u: Term, value: float) -> Point:

@@ -65,7 +65,10 @@ def smoothed(body: Term, x: Term, orders: int = 2, derived: bool = False) -> tup
         if terms is not None:
             terms = terms._replace(radius=_reach(body, right, x, point, terms.radius))
         else:
-            terms = Terms(np.finfo(float).smallest_subnormal, 0, 1, (_between(right, left, x, point),))
+            value = _between(right, left, x, point)
+            if not math.isfinite(value):
+                continue
+            terms = Terms(np.finfo(float).smallest_subnormal, 0, 1, (value,))
         found.append(Series(better, x, point, terms))
         better = found[-1].make_node(x)
     return better, tuple(found)
