@@ -84,6 +84,21 @@ def test_far_from_kinks_nothing_changes(name: str) -> None:
             np.testing.assert_allclose(rg.grad(fun)(x), slope, rtol=1e-5, atol=1e-8)
 
 
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+@pytest.mark.parametrize("last", [lambda x, y: x - y, lambda x, y: y - x])
+def test_two_arguments_that_meet(strategy: str, last: Callable[[Any, Any], Any]) -> None:
+    """The Hessian of log(eˣ + eʸ) = max(x, y) + log(1 + e^−|x − y|) is 1/4 of [[1, −1], [−1, 1]] where x = y."""
+
+    def added(t: Any) -> Any:
+        return np.maximum(t[0], t[1]) + np.log1p(np.exp(-np.abs(last(t[0], t[1]))))
+
+    found = rg.hessian(added, strategy=strategy)(np.full(2, 0.5))
+    np.testing.assert_allclose(found, [[0.25, -0.25], [-0.25, 0.25]], rtol=1e-14)
+    np.testing.assert_allclose(rg.grad(added, strategy=strategy)(np.full(2, 0.5)), [0.5, 0.5], rtol=1e-15)
+    far = rg.grad(added, strategy=strategy)(np.array([800.0, -3.0]))
+    np.testing.assert_allclose(far, [1.0, 0.0], atol=1e-15)
+
+
 def test_logistic_regression_from_zero_weights() -> None:
     """The Hessian of the cross-entropy at w = 0 is XᵀX/4, however the loss keeps from overflowing."""
     rng = np.random.default_rng(0)

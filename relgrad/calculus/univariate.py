@@ -82,6 +82,8 @@ def in_series(
     ops are no part of a function, nor are those that must not be computed while a program is made.
     """
     given, roots = roots, _rejoined(roots)
+    if kinks:
+        roots = _parted(roots)
     nodes = list(subterms(*roots))
     base = _bases(nodes, opaque)
     exposed = _exposed(nodes, base, roots)
@@ -238,6 +240,25 @@ def _rejoined(roots: Sequence[Term]) -> Sequence[Term]:
             again = build_product(ProductView(view.coefficient, {whole: exponents.pop()}), t.type.dtype)
             if again.type == t.type:
                 new[t] = again
+    return substitute(roots, new) if new else roots
+
+
+def _parted(roots: Sequence[Term]) -> Sequence[Term]:
+    """Return the roots with max(x, y) as y + max(x − y, 0) where x − y stands beside it: a function of that.
+
+    maximum(x, y) + log1p(exp(-abs(x - y))) ⟶ y + (maximum(x - y, 0) + log1p(exp(-abs(x - y))))
+    """
+    nodes = list(subterms(*roots))
+    apart = {t for t in nodes if t.op is subtract}
+    new: dict[Term, Any] = {}
+    for t in nodes:
+        if not (t.op.kinks and t.op.laws.commutative and not any(map(is_constant, t.rands))):
+            continue
+        for x, y in (t.rands, t.rands[::-1]):
+            u = subtract.make_node(x, y)
+            if u in apart and u.type == t.type == y.type:
+                new[t] = add.make_node(y, t.op.make_node(u, constant(0.0, t.type.dtype)))
+                break
     return substitute(roots, new) if new else roots
 
 
