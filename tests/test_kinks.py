@@ -173,3 +173,26 @@ def test_one_function_on_both_sides() -> None:
         np.where(x > 0, np.sin(x), 0.0),
     ):
         assert one_function(as_term(other)) is None
+
+
+REPLAYED: dict[str, tuple[Callable[[Any], Any], Any]] = {
+    "kinks": (SMOOTH["softplus"][0], 0.3),
+    "sides": (SMOOTH["two sigmoids"][0], 0.3),
+    "guard": (lambda x: np.where(x == 0, 1.0, np.expm1(x) / np.where(x == 0, 1.0, x)), 0.3),
+    "length": (lambda w: np.cos(np.linalg.norm(w)), np.array([0.1, 0.2])),
+    "direction": (
+        lambda w: np.sum(np.sin(np.linalg.norm(w)) * (w / np.linalg.norm(w))),
+        np.array([0.1, 0.2]),
+    ),
+}
+
+
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+@pytest.mark.parametrize("name", REPLAYED)
+def test_derivations_are_replayed(name: str, strategy: str) -> None:
+    """The steps of derivations with limits lead from the program to what is computed, once more."""
+    fun, at = REPLAYED[name]
+    first = rg.grad(fun, strategy=strategy)
+    second = rg.jacobian(first, strategy=strategy)
+    for transformed in (first, second):
+        transformed.explain(at).derivation.replay()
