@@ -775,7 +775,7 @@ def _is_defined(t: Term, values: dict[Term, Any]) -> bool:
 def _first(body: Term, values: dict[Term, Any], line: Line) -> Any | None:
     """Return the powers of the first terms that do not vanish but for rounding, of each entry.
 
-    An entry that has none soon after the others begin where they do.
+    An entry that has none soon after the others begin where they do. Raises NoSeries where no entry has any.
     """
     starts = np.full(body.type.shape, ORDER)
     end = ORDER
@@ -793,7 +793,9 @@ def _first(body: Term, values: dict[Term, Any], line: Line) -> Any | None:
                 end = min(end, k + SOON)
             k += 1
     first = int(starts.min(initial=ORDER))
-    return None if first == ORDER else np.where(starts == ORDER, first, starts)
+    if first == ORDER:
+        raise NoSeries("all terms vanish that are looked at")
+    return np.where(starts == ORDER, first, starts)
 
 
 def _loses(root: Term, body: Term, values: dict[Term, Any], line: Line, start: Any) -> bool:
