@@ -601,7 +601,11 @@ class _Replay(_Run):
     ) -> Term | None:
         step = self.script.get((self.phase, t, within))
         if step is None:
-            return super()._move(key, t, within, moves & {EXPAND, SERIES, LIMITS}, became) if is_implicit(t) else None
+            return (
+                super()._move(key, t, within, moves & {EXPAND, SERIES, LIMITS}, became)
+                if is_implicit(t)
+                else None
+            )
         if leads_to((step.after, within) if within else step.after, key, became):
             raise DerivationError(
                 f"the step {step.name} runs in a circle",
