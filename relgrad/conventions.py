@@ -16,7 +16,7 @@ import numpy as np
 from relgrad.errors import ConventionError
 from relgrad.op import as_term
 from relgrad.step import Step
-from relgrad.term import Term, rebuild
+from relgrad.term import Term, rebuild, remade
 from relgrad.trace.tracer import Tracer
 from relgrad.types import ArrayType
 
@@ -94,7 +94,7 @@ def settled(roots: Sequence[Term], conventions: Conventions) -> tuple[list[Term]
         return list(roots), steps
 
     def change(old: Term, rands: tuple[Any, ...]) -> Any:
-        new = old if all(a is b for a, b in zip(rands, old.rands, strict=True)) else old.op.make_node(*rands)
+        new = remade(old, rands)
         arrays = all(isinstance(x.type, ArrayType) for x in rands)
         found = old.op.settled(conventions, *map(Tracer, rands)) if arrays else None
         if found is None:

@@ -298,6 +298,11 @@ def is_constant(x: Any) -> bool:
     return type(x) is Term and type(x.op) is Constant
 
 
+def is_zero(x: Any) -> bool:
+    """Whether x is a constant, all of whose entries are 0."""
+    return is_constant(x) and not x.op.value.any()
+
+
 def strong(x: Any, dtype: Any = None) -> Any:
     """Give a weak constant a definite dtype; return anything else as it is."""
     if type(x) is Term and type(x.op) is Constant and x.op.weak:

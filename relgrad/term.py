@@ -315,14 +315,15 @@ def rebuild(roots: Iterable[Any], change: Callable[[Term, tuple[Any, ...]], Any]
     return [new.get(root, root) for root in roots]
 
 
+def remade(old: Term, rands: tuple[Any, ...]) -> Any:
+    """Return a term with other operands; the same object if they are the same."""
+    return old if all(a is b for a, b in zip(rands, old.rands, strict=True)) else old.op.make_node(*rands)
+
+
 def substitute(roots: Iterable[Any], replacements: dict[Term, Any]) -> list[Any]:
     """Replace terms by others wherever they stand below the roots; the rest stays the same objects."""
 
     def change(old: Term, rands: tuple[Any, ...]) -> Any:
-        if old in replacements:
-            return replacements[old]
-        if all(a is b for a, b in zip(rands, old.rands, strict=True)):
-            return old
-        return old.op.make_node(*rands)
+        return replacements[old] if old in replacements else remade(old, rands)
 
     return rebuild(roots, change)

@@ -16,6 +16,7 @@ import numpy as np
 from quicktions import Fraction
 
 from relgrad.bounds import range_of
+from relgrad.calculus.kinks import may_have_kink
 from relgrad.errors import RelgradError
 from relgrad.interpret import interpret
 from relgrad.leaf import Input
@@ -28,7 +29,7 @@ from relgrad.ops.lengths import Norm
 from relgrad.ops.reduction import Sum
 from relgrad.ops.selection import where
 from relgrad.ops.structure import Expand, Squeeze
-from relgrad.term import Term, is_term, rebuild, substitute, subterms, term
+from relgrad.term import Term, is_term, rebuild, remade, substitute, subterms, term
 from relgrad.types import ArrayType
 
 LARGEST = 200
@@ -79,7 +80,7 @@ def isolated(t: Term) -> Isolated | None:
     def told(old: Term, rands: tuple[Any, ...]) -> Any:
         if old in elsewhere and (new := fitted(rands[elsewhere[old]], old)) is not None:
             return new
-        return old if all(a is b for a, b in zip(rands, old.rands, strict=True)) else old.op.make_node(*rands)
+        return remade(old, rands)
 
     return Isolated(point, at, rebuild([other], told)[0])
 
@@ -165,8 +166,9 @@ def _agree(choice: Isolated, new: Term) -> bool:
     rng = np.random.default_rng(0)
     eps = float(np.finfo(x.type.dtype).eps)
     sides: list[Any] = []
-    for draw in range(DRAWS):
-        drawn = {n: _numbers(n.type, rng, signed=draw % 2 == 1) for n in nodes if n is not x}
+    others = [n for n in nodes if n is not x]
+    for draw in range(DRAWS if others else 1):
+        drawn = {n: _numbers(n.type, rng, signed=draw % 2 == 1) for n in others}
         try:
             with np.errstate(all="ignore"):
                 (start,) = interpret([roots[2]], drawn)
@@ -202,7 +204,7 @@ def _asked(roots: Sequence[Term], x: Term) -> list[Term]:
     other = {n for n in subterms(*roots) if not n.rands and n is not x and type(n.op) is not Constant}
     found: list[Term] = []
     for t in subterms(*roots):
-        if t.rands and (t.op is where or t.op.jumps or t.op.kinks) and not other.isdisjoint(subterms(t)):
+        if may_have_kink(t) and not other.isdisjoint(subterms(t)):
             told = [c for c in subterms(t.rands[0]) if c.type.dtype.kind == "b"] if t.op is where else [t]
             for c in told:
                 numbers = [r for r in c.rands if r.type.dtype.kind != "b"]

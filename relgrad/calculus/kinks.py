@@ -14,22 +14,21 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from relgrad.bounds import range_of
 from relgrad.calculus.fit import Terms, fitted
-from relgrad.calculus.series import Series, applied, argument, body_of, slope, zeros_of
+from relgrad.calculus.series import Series, applied, argument, body_of, slope, values_at, zeros_of
 from relgrad.conventions import DEFAULT as CONVENTIONS
-from relgrad.errors import RelgradError
-from relgrad.interpret import interpret
 from relgrad.logic.build import fitted as in_place
 from relgrad.op import constant, is_constant
 from relgrad.ops.arithmetic import negative, subtract
 from relgrad.ops.comparison import equal, not_equal
 from relgrad.ops.selection import where
-from relgrad.term import Term, rebuild, subterms
+from relgrad.term import Term, rebuild, remade, subterms
 
 BESIDE = 2.0 ** -np.array([20.0, 23.0, 30.0, 40.0, 48.0])
 TINY = 2.0 ** -np.array([80.0, 120.0, 160.0])
@@ -52,14 +51,16 @@ def smoothed(body: Term, x: Term, orders: int = 2, derived: bool = False) -> tup
     At the point itself the function has the value of both sides, unless it is a derivative, of which rules for kinks
     make something else.
     """
-    kinked = [t for t in subterms(body) if _may_have_kink(t)]
+    kinked = [t for t in subterms(body) if may_have_kink(t)]
     found: list[Series] = []
     better = body
     for point in dict.fromkeys(_points(kinked, x)) if kinked else ():
+        if not _turns(kinked, x, point):
+            continue
         right, left = (_beside(body, x, point, side) for side in (1.0, -1.0))
         if right is None or left is None or not (derived or _meet(body, right, x, point)):
             continue  # a jump
-        if not _turns(kinked, x, point) or not _misses(body, x, point, orders, derived):
+        if not _misses(body, x, point, orders, derived):
             continue
         terms = fitted(right, x, point, 0) if _are_one(right, left, x, point) else None
         if terms is not None:
@@ -78,7 +79,7 @@ def _turns(kinked: list[Term], x: Term, point: float) -> bool:
     """Whether something with kinks is another of its operands on either side of a point, or several of them at it."""
     nodes = [n for t in kinked for n in (t, *t.rands)]
     side = BESIDE[-1] * max(1.0, abs(point))
-    values = _value(nodes, x, [point, point - side, point + side])
+    values = values_at(nodes, x, [point, point - side, point + side])
     at = dict(zip(nodes, values or (), strict=False))
     for t in kinked if values is not None else ():
         asked = [t.rands[0]] if t.op is where else [t] if t.op.jumps else []
@@ -107,7 +108,7 @@ def _misses(body: Term, x: Term, point: float, orders: int, derived: bool) -> bo
 def _reach(body: Term, right: Term, x: Term, point: float, radius: float) -> float:
     """Return how far from a point a function is what it is next to it, at most so far: there may be other kinks."""
     steps = radius * np.concatenate([np.linspace(0.0, 1.0, 257)[1:], 2.0 ** -np.arange(9.0, 60.0)])
-    found = _value([body, right], x, point + np.multiply.outer((1.0, -1.0), steps))
+    found = values_at([body, right], x, point + np.multiply.outer((1.0, -1.0), steps))
     if found is None:
         return 0.0
     a, b = (np.broadcast_to(v, (2, len(steps))) for v in found)
@@ -118,7 +119,7 @@ def _reach(body: Term, right: Term, x: Term, point: float, radius: float) -> flo
 
 def _between(right: Term, left: Term, x: Term, point: float) -> float:
     """Return the mean of the values of both sides at a point."""
-    there = _value([right, left], x, point)
+    there = values_at([right, left], x, point)
     return math.nan if there is None else float(there[0] + there[1]) / 2
 
 
@@ -138,7 +139,7 @@ def one_function(t: Term) -> Term | None:
     body = body_of(t, u, x, LARGEST)
     if body is None:
         return None
-    points = set(_points([n for n in subterms(body) if _may_have_kink(n)], x))
+    points = set(_points([n for n in subterms(body) if may_have_kink(n)], x))
     if len(points) != 1:
         return None
     (point,) = points
@@ -164,11 +165,11 @@ def _is_function_of(t: Term, u: Term) -> bool:
 
 def _meet(body: Term, right: Term, x: Term, point: float) -> bool:
     """Whether a function has at the point the value that it has next to it."""
-    there = _value([body, right], x, point)
+    there = values_at([body, right], x, point)
     return there is not None and bool(abs(there[0] - there[1]) <= ALIKE * abs(there[1]))
 
 
-def _may_have_kink(t: Term) -> bool:
+def may_have_kink(t: Term) -> bool:
     return bool(t.rands) and (t.op is where or t.op.jumps or t.op.kinks)
 
 
@@ -177,11 +178,10 @@ def _points(kinked: list[Term], x: Term) -> Iterator[float]:
     known = x.op.range
     for t in kinked:
         read = list(t.rands) if t.op is not where else [r for c in subterms(t.rands[0]) for r in c.rands]
-        both = [
-            subtract.make_node(a, b) for a in read for b in read if a is not b and _is_real(a) and _is_real(b)
-        ]
+        real = [r for r in dict.fromkeys(read) if _is_real(r)]
+        both = [subtract.make_node(a, b) for a, b in combinations(real, 2)]
         for y in [*read, *both]:
-            zeros = [0.0] if x in subterms(y) and _value([y], x, 0.0) == [0.0] else []
+            zeros = [0.0] if x in subterms(y) and values_at([y], x, 0.0) == [0.0] else []
             for node in subterms(y):
                 zeros += zeros_of(node, x)
             yield from [p for p in zeros if known.low < p < known.high]
@@ -189,14 +189,6 @@ def _points(kinked: list[Term], x: Term) -> Iterator[float]:
 
 def _is_real(t: Term) -> bool:
     return t.type.dtype.kind == "f"
-
-
-def _value(roots: list[Term], x: Term, at: Any) -> list[Any] | None:
-    try:
-        with np.errstate(all="ignore"):
-            return interpret(roots, {x: np.asarray(at, np.float64)}, typed=False)
-    except (RelgradError, TypeError, ValueError, ArithmeticError):
-        return None
 
 
 @lru_cache(maxsize=1024)
@@ -208,7 +200,7 @@ def _beside(body: Term, x: Term, point: float, side: float) -> Term | None:
     nodes = list(subterms(body))
     near = point + side * BESIDE * max(1.0, abs(point))
     near = near if point else np.concatenate([near, side * TINY])
-    values = _value(nodes, x, near)
+    values = values_at(nodes, x, near)
     if values is None:
         return None
     at = {t: np.broadcast_to(v, (len(near),)) for t, v in zip(nodes, values, strict=True)}
@@ -220,7 +212,7 @@ def _beside(body: Term, x: Term, point: float, side: float) -> Term | None:
         if old.op is where:
             taken = at[old.rands[0]]
             return rands[1 if taken[0] else 2] if np.all(taken == taken[0]) else old
-        if _may_have_kink(old):
+        if may_have_kink(old):
             for rand, new in zip(old.rands, rands, strict=True):
                 if _is_real(rand) and np.array_equal(here, at[rand]):
                     return new
@@ -228,16 +220,16 @@ def _beside(body: Term, x: Term, point: float, side: float) -> Term | None:
                     return negative.make_node(new)
             if old.op.jumps and np.all(here == here[0]):
                 return constant(here[0], old.type.dtype)
-        return old if all(a is b for a, b in zip(rands, old.rands, strict=True)) else old.op.make_node(*rands)
+        return remade(old, rands)
 
     (found,) = rebuild([body], change)
-    return None if any(_may_have_kink(t) and x in subterms(t) for t in subterms(found)) else found
+    return None if any(may_have_kink(t) and x in subterms(t) for t in subterms(found)) else found
 
 
 def _are_one(right: Term, left: Term, x: Term, point: float) -> bool:
     """Whether two functions agree on both sides of a point, up to rounding."""
     nodes = [*subterms(right), *subterms(left)]
-    values = _value([right, left, *nodes], x, point + APART * max(1.0, abs(point)))
+    values = values_at([right, left, *nodes], x, point + APART * max(1.0, abs(point)))
     if values is None:
         return False
     a, b, *others = [np.broadcast_to(v, APART.shape) for v in values]

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from quicktions import Fraction
 
-from relgrad.calculus.series import applied, argument, body_of, expanded
+from relgrad.calculus.series import applied, argument, body_of, expanded, values_at
 from relgrad.contract import Contract
 from relgrad.errors import RelgradError
 from relgrad.interpret import interpret
@@ -23,7 +23,7 @@ from relgrad.logic.build import build_product, build_sum, fitted
 from relgrad.logic.group import Number, ProductView, SumView, added, multiplied
 from relgrad.logic.parts import dtype_of
 from relgrad.logic.view import product_of, sum_of
-from relgrad.op import Constant, as_term, constant, is_constant
+from relgrad.op import Constant, as_term, constant, is_constant, is_zero
 from relgrad.ops.arithmetic import absolute, divide, hypot, inverse_radius, multiply, square
 from relgrad.ops.increments import difference_of
 from relgrad.ops.joining import Concatenate
@@ -472,14 +472,11 @@ def _limit(body: Term, x: Term) -> Any:
 
 def _value(body: Term, x: Term, at: float) -> Any:
     """Return the value of a function of one number, or None."""
-    try:
-        with np.errstate(all="ignore"):
-            return interpret([body], {x: np.float64(at)})[0]
-    except (RelgradError, TypeError, ValueError, ArithmeticError):
-        return None
+    found = values_at([body], x, at)
+    return None if found is None else found[0]
 
 
 def _is_zero(t: Any) -> bool:
     while _is_reshaped(t):
         (t,) = t.rands
-    return is_constant(t) and not np.any(t.op.value)
+    return is_zero(t)

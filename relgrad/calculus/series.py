@@ -21,7 +21,7 @@ from relgrad.conventions import DEFAULT, Conventions
 from relgrad.errors import RelgradError
 from relgrad.gradient import derivative
 from relgrad.implementations import implements
-from relgrad.interpret import value_of
+from relgrad.interpret import interpret, value_of
 from relgrad.kernels.near import near
 from relgrad.leaf import Input
 from relgrad.logic.group import representable
@@ -177,6 +177,15 @@ def body_of(t: Term, u: Term, x: Term, most: int) -> Term | None:
         else:
             new[node] = node.op.make_node(*[new[rand] for rand in node.rands])
     return new[t]
+
+
+def values_at(roots: Sequence[Term], x: Term, at: Any) -> list[Any] | None:
+    """Return the values of functions of one number, or of an array of numbers; None where an op raises."""
+    try:
+        with np.errstate(all="ignore"):
+            return interpret(roots, {x: np.asarray(at, np.float64)}, typed=False)
+    except (RelgradError, TypeError, ValueError, ArithmeticError):
+        return None
 
 
 @lru_cache(maxsize=1024)

@@ -22,7 +22,7 @@ from relgrad.compile.guards import guards, watched
 from relgrad.compile.sink import sink_squeezes
 from relgrad.compile.source import Source, write_source
 from relgrad.schedule.fold import fold
-from relgrad.term import Term, rebuild
+from relgrad.term import Term, rebuild, remade
 from relgrad.trace.trace import Traced
 
 _serial = itertools.count(1)
@@ -108,8 +108,7 @@ def fold_constants(roots: Sequence[Term]) -> list[Term]:
     """Return the roots with every application to constants replaced by its value, where that may be done."""
 
     def change(old: Term, rands: tuple[Any, ...]) -> Any:
-        same = all(a is b for a, b in zip(rands, old.rands, strict=True))
-        new = old if same else old.op.make_node(*rands)
+        new = remade(old, rands)
         return fold(new) or new
 
     return rebuild(roots, change)

@@ -32,7 +32,7 @@ from relgrad.ops.arithmetic import multiply
 from relgrad.ops.casting import Cast
 from relgrad.ops.selection import where
 from relgrad.syntax import slots
-from relgrad.term import Term, rebuild, substitute, subterms, term
+from relgrad.term import Term, rebuild, remade, substitute, subterms, term
 from relgrad.trace.trace import Traced
 from relgrad.types import ArrayType, Type, array_type
 
@@ -103,7 +103,7 @@ def as_written(roots: Sequence[Term], expand: Expand) -> list[Term]:
         if type(old.op) is not Literal:
             alone = all(type(x.op) is Constant for x in rands)
             rands = tuple([_told(x, alone) if _is_float(x) else x for x in rands])
-        return old if all(a is b for a, b in zip(rands, old.rands, strict=True)) else old.op.make_node(*rands)
+        return remade(old, rands)
 
     return rebuild(expand(user), told)
 

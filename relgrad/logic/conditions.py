@@ -18,7 +18,7 @@ from relgrad.bounds import range_of, told
 from relgrad.leaf import Anchor
 from relgrad.logic.group import Number
 from relgrad.logic.unify import State, Test, reify_term, unknowns
-from relgrad.op import Constant
+from relgrad.op import Constant, is_zero
 from relgrad.ops.arithmetic import add, divide, multiply, subtract
 from relgrad.ops.arithmetic import negative as negative_of
 from relgrad.ops.casting import Cast
@@ -234,11 +234,7 @@ def is_nonzero(t: Term) -> bool:
     if t.op is not where or t.rands[0].op is not equal:
         return False
     condition, replacement, x = t.rands
-    return x in condition.rands and any(_is_zero(y) for y in condition.rands) and is_nonzero(replacement)
-
-
-def _is_zero(t: Term) -> bool:
-    return type(t.op) is Constant and not t.op.value.any()
+    return x in condition.rands and any(is_zero(y) for y in condition.rands) and is_nonzero(replacement)
 
 
 def finite(x: Any) -> Goal:

@@ -25,7 +25,7 @@ from relgrad.logic.group import Number, ProductView, SumView, multiplied, rename
 from relgrad.logic.parts import dtype_of
 from relgrad.logic.space import spread
 from relgrad.logic.view import product_of, sum_of
-from relgrad.op import Constant, constant
+from relgrad.op import Constant, constant, is_zero
 from relgrad.ops.arithmetic import copysign, sign, sqrt
 from relgrad.ops.casting import Cast, cast
 from relgrad.ops.comparison import logical_and, logical_not, logical_or, not_equal
@@ -276,8 +276,7 @@ def _has_zeros(t: Term) -> bool:
 
 
 def _is_zero(t: Any) -> bool:
-    t = _unmoved(t)
-    return type(t.op) is Constant and not t.op.value.any()
+    return is_zero(_unmoved(t))
 
 
 def _is_mask(t: Term, depth: int) -> bool:

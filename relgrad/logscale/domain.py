@@ -34,7 +34,7 @@ from relgrad.logic.group import ProductView, SumView, added, multiplied
 from relgrad.logic.rewrite import raised
 from relgrad.logic.space import SINGLE, Extents, Space, nested, product, shape_of, space_of
 from relgrad.logic.view import product_of, sum_of
-from relgrad.op import Constant, constant
+from relgrad.op import Constant, constant, is_zero
 from relgrad.ops.align import insert
 from relgrad.ops.arithmetic import absolute, float_power, multiply, negative, power, square
 from relgrad.ops.exponential import exp, log, logaddexp
@@ -530,16 +530,12 @@ def _split(t: Any) -> tuple[Any, Any]:
 def _branches(t: Term) -> Reading:
     c, *branches = t.rands
     (u, x), (v, y) = [_split(b) for b in branches]
-    if _is_zero(branches[1]):
+    if is_zero(branches[1]):
         return Reading(where(c, u, v), x)  # where the weight is zero, no exponent is looked at
-    if _is_zero(branches[0]):
+    if is_zero(branches[0]):
         return Reading(where(c, u, v), y)
     one = u is v is constant(1.0, t.type.dtype)
     return Reading(None if one else u if u is v else where(c, u, v), where(c, x, y))
-
-
-def _is_zero(t: Any) -> bool:
-    return type(t.op) is Constant and not np.any(t.op.value)
 
 
 def _row(t: Term) -> Reading | None:

@@ -423,9 +423,7 @@ class _Run:
 
         def unguarded_goal(s: State) -> Iterator[State]:
             try:
-                new = unguarded(
-                    t, lambda other: self._again().saturate([other], frozenset({RELATE, SERIES}))[0]
-                )
+                new = unguarded(t, self._stabilised)
             except Exception as error:
                 self._note("unguard", t, error)
                 return
@@ -437,8 +435,7 @@ class _Run:
 
     def _stabilised(self, t: Term) -> Term:
         """Return a term stabilised by itself, as it is before it is differentiated."""
-        (found,) = self._again().saturate([t], frozenset({RELATE, SERIES}))
-        return self._again().saturate([found], frozenset({RELATE, INCREMENT}))[0]
+        return self._again().saturate([t], frozenset({RELATE, SERIES}))[0]
 
     def _again(self) -> _Run:
         """Return another run, whose steps are none of this one."""

@@ -18,7 +18,7 @@ from relgrad.ops.comparison import bitwise_and, equal, greater, greater_equal, l
 from relgrad.ops.extremes import All_, Max, Min
 from relgrad.ops.selection import maximum, minimum
 from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand, Squeeze
-from relgrad.term import Term, reachable, rebuild, substitute, subterms, term
+from relgrad.term import Term, reachable, rebuild, remade, substitute, subterms, term
 from relgrad.types import NONNEGATIVE, POSITIVE, REAL, Interval
 
 Facts = tuple[tuple[Term, Interval], ...]
@@ -203,8 +203,7 @@ def _with_anchors(t: Term, kept: Container[int]) -> Term:
     def change(old: Term, rands: tuple[Term, ...]) -> Term:
         if type(old.op) is Anchor and old.op.serial not in kept:
             return rands[0]
-        same = all(a is b for a, b in zip(rands, old.rands, strict=True))
-        return old if same else old.op.make_node(*rands)
+        return remade(old, rands)
 
     return rebuild([t], change)[0]
 
