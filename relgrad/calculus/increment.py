@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from relgrad.calculus.change import change_of
 from relgrad.calculus.laurent import meaning_of
+from relgrad.calculus.walk import Walk
 from relgrad.logic.build import build_product, build_sum, fit, fitted
 from relgrad.logic.group import Number, ProductView, SumView, added, multiplied
 from relgrad.logic.parts import dtype_of
@@ -34,8 +35,6 @@ LIMIT = 200
 """So many pairs of terms are compared, at most, for one increment."""
 DEPTH = 50
 """No two terms are compared further below a sum."""
-LOOKED = 200
-"""In so many terms a distance is looked for that what holds them is divided by."""
 
 
 class Distance(NamedTuple):
@@ -134,48 +133,29 @@ def difference_quotient(t: Term) -> Term | None:
     return None
 
 
-class _Over:
+class _Over(Walk):
     """t/d without a division, or None: (a·d + Δf(x, y, 2·d))/d = a + mean_slope(x, y, 2·d)·2."""
 
     def __init__(self, d: Term):
+        super().__init__()
         self.d = d
-        self.known: dict[Term, Term | None] = {d: constant(1.0, d.type.dtype)}
+        self.known[d] = constant(1.0, d.type.dtype)
 
-    def __call__(self, t: Term) -> Term | None:
-        if t not in self.known:
-            self.known[t] = None  # so it stays beyond the bound
-            if len(self.known) <= LOOKED:
-                self.known[t] = self._of(t)
-        return self.known[t]
-
-    def _of(self, t: Term) -> Term | None:
+    def of(self, t: Term) -> Term | None:
         if t.op.as_sum:
-            view = sum_of(t)
-            if view.constant or t in view.terms:
-                return None
-            parts: list[tuple[SumView, Number]] = []
-            for part, k in view.terms.items():
-                if (rest := self(part)) is None:
-                    return None
-                parts.append((sum_of(rest), k))
-            return build_sum(added(*parts), dtype_of(t))
+            return self.sum(t)
         if isinstance(t.op, Difference):
             rest, mean = self(t.rands[-1]), t.op.mean_slope
             return None if rest is None else multiply(mean.make_node(*t.rands), rest)
         if type(t.op) is Telescope:
             x, y, by, *steps = t.rands
-            rests = [self(part) for part in steps]
-            return None if None in rests else t.op.make_node(x, y, multiply(by, self.d), *rests)
+            rests = self.every(steps)
+            return None if rests is None else t.op.make_node(x, y, multiply(by, self.d), *rests)
         if t.op.laws.linear == (0,) and not t.op.elementwise and self.d.type.size == 1:
             # What reduces or moves entries must see as many of them.
             rest = fitted(self(t.rands[0]), t.rands[0])
             return None if rest is None else t.op.make_node(rest, *t.rands[1:])
-        view = product_of(t)
-        for base, e in view.factors.items():
-            if e >= 1 and base is not t and (rest := self(base)) is not None:
-                left = multiplied((view, 1), (ProductView(1, {base: 1}), -1), (product_of(rest), 1))
-                return build_product(left, dtype_of(t))
-        return None
+        return self.product(t)
 
 
 def _opposite(view: SumView) -> Iterator[tuple[Term, Term, Number]]:

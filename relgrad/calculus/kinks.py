@@ -170,6 +170,7 @@ def _meet(body: Term, right: Term, x: Term, point: float) -> bool:
 
 
 def may_have_kink(t: Term) -> bool:
+    """Whether a term is a choice, a step, or in parts one of its operands, as |x| and max(x, y) are."""
     return bool(t.rands) and (t.op is where or t.op.jumps or t.op.kinks)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from quicktions import Fraction
 
 from relgrad.calculus.series import applied, argument, body_of, expanded, values_at
+from relgrad.calculus.walk import LOOKED, Walk
 from relgrad.contract import Contract
 from relgrad.errors import RelgradError
 from relgrad.interpret import interpret
@@ -37,10 +38,8 @@ from relgrad.types import NONNEGATIVE, ArrayType
 
 LARGEST = 120
 """Functions of more ops are left as they are written,"""
-LOOKED = 200
-"""and no more terms are looked at in a product, nor"""
 DEPTH = 40
-"""deeper below it."""
+"""and no terms are looked at deeper below a product."""
 NEAR = 1e-300
 """A length next to none."""
 
@@ -192,56 +191,21 @@ def _crosses(t: Term, length: Term) -> bool:
     return type(t.op) is Sum and all(-axis > len(shape) or shape[axis] == 1 for axis in t.op.axes)
 
 
-class _Walk:
-    """A function of terms below a product, each looked at once, and not too many of them."""
+class _OfLength(Walk):
+    """A map of terms that goes through linear ops as well; zeros stay zeros."""
 
-    def __init__(self) -> None:
-        self.known: dict[Term, Term | None] = {}
-        self.depth = 0
+    deepest = DEPTH
 
-    def __call__(self, t: Term) -> Term | None:
-        """Return what a term becomes, or None."""
-        if t not in self.known:
-            self.known[t] = None
-            if len(self.known) <= LOOKED and self.depth < DEPTH and isinstance(t.type, ArrayType):
-                self.depth += 1
-                self.known[t] = self.of(t)
-                self.depth -= 1
-        return self.known[t]
-
-    def of(self, t: Term) -> Term | None:
-        raise NotImplementedError
-
-    def _every(self, parts: Sequence[Term]) -> list[Term] | None:
-        """Return what all parts become, zeros themselves; None if one of them becomes nothing."""
+    def every(self, parts: Sequence[Term]) -> list[Term] | None:
         new = [part if _is_zero(part) else self(part) for part in parts]
         return None if None in new else [x for x in new if x is not None]
-
-    def _one(self, t: Term) -> Term | None:
-        """Return a product with the first factor that becomes something as what it becomes."""
-        view = product_of(t)
-        for base, e in view.factors.items():
-            if e >= 1 and is_term(base) and base is not t and (new := self(base)) is not None:
-                left = multiplied((view, 1), (ProductView(1, {base: 1}), -1), (product_of(new), 1))
-                return build_product(left, dtype_of(t))
-        return None
-
-    def _sum(self, t: Term) -> Term | None:
-        view = sum_of(t)
-        if view.constant or t in view.terms:
-            return None
-        parts = self._every(list(view.terms))
-        if parts is None:
-            return None
-        whole = added(*[(sum_of(x), k) for x, k in zip(parts, view.terms.values(), strict=True)])
-        return build_sum(whole, dtype_of(t))
 
     def _linear(self, t: Term, length: Term) -> Term | None:
         """Return a linear op of what its operand becomes; entries side by side become something together."""
         if not _crosses(t, length):
             return None
         if type(t.op) is Concatenate:
-            parts = self._every(t.rands)
+            parts = self.every(t.rands)
             return None if parts is None else self._applied(t, dict(enumerate(parts)))
         for i in t.op.laws.linear:
             if (new := self(t.rands[i])) is not None:
@@ -253,7 +217,7 @@ class _Walk:
         return None if None in rands else t.op.make_node(*rands)
 
 
-class _Times(_Walk):
+class _Times(_OfLength):
     """t·‖x‖ without a product, for a multiple of a direction.
 
     2*unit(x)[0] - 3*unit(x)[2] ⟶ 2*x[0] - 3*x[2]
@@ -269,13 +233,13 @@ class _Times(_Walk):
         if self.direction not in directions(t):
             return None
         if t.op.as_sum:
-            return self._sum(t)
+            return self.sum(t)
         if _moves_or_sums(t):
             return self._linear(t, self.direction.length)
-        return self._one(t)
+        return self.product(t)
 
 
-class Over(_Walk):
+class Over(_OfLength):
     """t/‖x‖ without a division, or None: of sums, products, linear ops, and of functions that are 0 at 0.
 
     norm(x)**2 + sin(2*norm(x)) ⟶ norm(x) + 2*series_of_sin(x)_over_x(2*norm(x))
@@ -292,18 +256,18 @@ class Over(_Walk):
             return self.length
         if t.type.dtype.kind != "f" or not t.rands:
             return None
-        if t.op.as_sum and (parts := self._sum(t)) is not None:
+        if t.op.as_sum and (parts := self.sum(t)) is not None:
             return parts
         if _moves_or_sums(t):
             return self._linear(t, self.length)
         if t.op is where:
             return self._branches(*t.rands)
-        return (None if t.op.as_sum else self._one(t)) or self._function(t)
+        return (None if t.op.as_sum else self.product(t)) or self._function(t)
 
-    def _one(self, t: Term) -> Term | None:
+    def product(self, t: Term) -> Term | None:
         """Return a product with one factor over the length; none that is divided by what vanishes with the length."""
         below = [base for base, e in product_of(t).factors.items() if e < 0 and is_term(base)]
-        return None if any(self(base) is not None for base in below if base is not t) else super()._one(t)
+        return None if any(self(base) is not None for base in below if base is not t) else super().product(t)
 
     def _branches(self, condition: Term, *branches: Term) -> Term | None:
         """Return the same of each branch; one that is not taken near the length 0 is divided by it.
@@ -341,7 +305,7 @@ class Over(_Walk):
         """Whether a term is the length; one length, in whatever shape, of several those of the same rows."""
         return t is self.length or (self.length.type.size == 1 and _bare(t) is _bare(self.length))
 
-    def _sum(self, t: Term) -> Term | None:
+    def sum(self, t: Term) -> Term | None:
         """Return a sum of what its summands become, (x² + y²)/hypot(x, y) = hypot(x, y) among them.
 
         What vanishes with x otherwise is over ‖x‖ but where that is 0: it is 0 beside x/‖x‖ as conventions have it.
@@ -448,7 +412,7 @@ class Over(_Walk):
             seen.add(node)
             single = not node.rands or not node.op.elementwise or self._is_length(node) or len(seen) > LARGEST
             mixed = sum(not is_constant(rand) for rand in node.rands) > 1
-            product = mixed and node.op.as_product is not None and self._one(node) is not None
+            product = mixed and node.op.as_product is not None and self.product(node) is not None
             if single or product or (whole and self(node) is not None):
                 yield node
             else:

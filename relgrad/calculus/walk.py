@@ -1,0 +1,71 @@
+"""Maps of terms that go through a sum to each of its parts, and through a product to one of its factors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from relgrad.logic.build import build_product, build_sum
+from relgrad.logic.group import ProductView, added, multiplied
+from relgrad.logic.parts import dtype_of
+from relgrad.logic.view import product_of, sum_of
+from relgrad.term import Term, is_term
+from relgrad.types import ArrayType
+
+LOOKED = 200
+"""No more terms are looked at for one map."""
+
+
+class Walk:
+    """A map of terms, such as t ↦ t/d without a division, each looked at once, and not too many of them.
+
+    a·d + b·d ⟶ a + b
+    """
+
+    deepest = LOOKED
+    """No term is looked at further below."""
+
+    def __init__(self) -> None:
+        self.known: dict[Term, Term | None] = {}
+        self.depth = 0
+
+    def __call__(self, t: Term) -> Term | None:
+        """Return what a term becomes, or None."""
+        if t not in self.known:
+            self.known[t] = None  # so it stays beyond the bounds
+            if len(self.known) <= LOOKED and self.depth < self.deepest and isinstance(t.type, ArrayType):
+                self.depth += 1
+                self.known[t] = self.of(t)
+                self.depth -= 1
+        return self.known[t]
+
+    def of(self, t: Term) -> Term | None:
+        raise NotImplementedError
+
+    def every(self, parts: Sequence[Term]) -> list[Term] | None:
+        """Return what all parts become; None if one of them becomes nothing."""
+        new: list[Term] = []
+        for part in parts:
+            if (found := self(part)) is None:
+                return None
+            new.append(found)
+        return new
+
+    def sum(self, t: Term) -> Term | None:
+        """Return a sum of what its summands become, or None for one that has a number among them."""
+        view = sum_of(t)
+        if view.constant or t in view.terms:
+            return None
+        parts = self.every(list(view.terms))
+        if parts is None:
+            return None
+        whole = added(*[(sum_of(x), k) for x, k in zip(parts, view.terms.values(), strict=True)])
+        return build_sum(whole, dtype_of(t))
+
+    def product(self, t: Term) -> Term | None:
+        """Return a product with the first factor that becomes something as what it becomes."""
+        view = product_of(t)
+        for base, e in view.factors.items():
+            if e >= 1 and is_term(base) and base is not t and (new := self(base)) is not None:
+                left = multiplied((view, 1), (ProductView(1, {base: 1}), -1), (product_of(new), 1))
+                return build_product(left, dtype_of(t))
+        return None
