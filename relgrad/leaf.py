@@ -5,27 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from relgrad.op import Op
+from relgrad.op import Labelled, Op
 from relgrad.term import Term, term
 from relgrad.types import REAL, ArrayType, DisconnectedType, Interval, NullType, Type
 
 
-class Leaf(Op):
+class Leaf(Labelled):
     """What stands for an array of a type, by its label: its entries lie in a range."""
 
     arity = 0
-    label: str
     array: ArrayType
     range: Interval
-
-    @property
-    def name(self) -> str:
-        return self.label
-
-    def __repr__(self) -> str:
-        return self.label
-
-    __str__ = __repr__
 
     def type_of(self, rands: tuple[Term, ...]) -> Type:
         return self.array

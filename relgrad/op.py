@@ -176,6 +176,21 @@ class Op(Contract):
         )
 
 
+class Labelled(Op):
+    """An op that is called by a label of its own."""
+
+    label: str
+
+    @property
+    def name(self) -> str:
+        return self.label
+
+    def __repr__(self) -> str:
+        return self.label
+
+    __str__ = __repr__
+
+
 class Constant(Op):
     """A leaf that holds an array, told apart by dtype, shape and bits; large arrays by identity.
 

@@ -12,7 +12,7 @@ import numpy as np
 from relgrad.contract import Contract, Laws
 from relgrad.errors import GradientError, OpError, ShapeError
 from relgrad.implementations import implements
-from relgrad.op import Constant, Op, constant, is_constant, strong
+from relgrad.op import Constant, Labelled, Op, constant, is_constant, strong
 from relgrad.ops.align import FLOATING, align
 from relgrad.ops.arguments import refuse
 from relgrad.ops.casting import Cast
@@ -26,7 +26,7 @@ _PREPARED = frozenset((Constant, *FLOATING))
 """The heads of operands that give way to their partners: in dtype, or in the axes that they have."""
 
 
-class Elementwise(Op):
+class Elementwise(Labelled):
     """An op that acts entry by entry under NumPy's broadcasting.
 
     `rules` holds, for each operand, the cotangent as a function of `(g, out, *operands)`. Since the Jacobian of an
@@ -107,15 +107,6 @@ class Elementwise(Op):
                     cure="see relgrad/contract.py for the questions",
                 )
             setattr(self, question, answer)
-
-    @property
-    def name(self) -> str:
-        return self.label
-
-    def __repr__(self) -> str:
-        return self.label
-
-    __str__ = __repr__
 
     def __call__(self, *inputs: Any, **options: Any) -> Any:
         if options:
