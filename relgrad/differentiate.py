@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,10 +23,19 @@ from relgrad.gradient import (
     pushforward,
     zeros_like,
 )
+from relgrad.logic.build import fitted
+from relgrad.logic.points import point_of
 from relgrad.op import Project, as_term, constant, strong
-from relgrad.term import Term, substitute, term
+from relgrad.ops.selection import where
+from relgrad.term import Term, reachable, rebuild, remade, substitute, subterms, term
+from relgrad.trace.arguments import handed_in
+from relgrad.trace.assume import recording
 from relgrad.trace.containers import NONE, Structure, flatten
+from relgrad.trace.decisions import Decision, is_deciding, supposing
 from relgrad.trace.numbers import traced_argument
+from relgrad.trace.outside import read
+from relgrad.trace.refusal import tentative
+from relgrad.trace.trace import without_anchors
 from relgrad.trace.tracer import Tracer
 from relgrad.types import ArrayType
 
@@ -136,6 +145,91 @@ class _Variables:
         return parts[self.positions[0]] if self.single else tuple([parts[p] for p in self.positions])
 
 
+ALTERNATIVES = 3
+"""So many questions that have their answers at one point are answered the other way, too."""
+
+
+class _Called(NamedTuple):
+    """What a function returns in this call, leaf by leaf, and as what it is differentiated."""
+
+    outputs: list[Any]
+    structure: Structure
+    near: list[Any]
+
+
+def _called(fun: Callable[..., Any], variables: _Variables, kwargs: Mapping[str, Any]) -> _Called:
+    """Call a function with variables of differentiation; a branch that is taken at one point is joined with the other.
+
+        if x == 0: return 1.0    ⟶    where(x == 0, 1.0, sin(x)/x)
+        return sin(x)/x
+
+    The branch at the point alone has no slope there: that is the other one's, where both have one limit. A function is
+    called again if it reads and changes nothing outside that a guard does not see.
+    """
+    if not is_deciding():
+        outputs, structure = flatten(fun(*variables.args, **kwargs))
+        return _Called(outputs, structure, outputs)
+    guard = read(fun, handed_in(variables.args, kwargs))
+    points: dict[Term, bool] = {}
+    with supposing({}) as asked:
+        outputs, structure = flatten(fun(*variables.args, **kwargs))
+        for question, answer in list(asked.items()):
+            if not reachable(question).isdisjoint(variables.leaves):
+                del asked[question]
+                found = point_of(question)
+                if found is not None and found[1] == answer and len(points) < ALTERNATIVES:
+                    points[question] = answer
+    result = _Called(outputs, structure, outputs)
+    if not points or guard.reason or not guard.still_holds:
+        return result
+
+    def branch(told: Mapping[Term, bool]) -> list[Any] | None:
+        """Return the leaves where questions have other answers than in this call; None if the function has none."""
+        try:
+            with tentative(), supposing(told), recording() as claims:
+                leaves, found = flatten(fun(*variables.args, **kwargs))
+        except Exception:
+            return None
+        return leaves if found == structure and not claims else None
+
+    def joined(left: Sequence[Term], told: Mapping[Term, bool]) -> list[Any] | None:
+        if not left:
+            return branch(told) if told else outputs
+        question, *rest = left
+        taken, other = joined(rest, told), joined(rest, {**told, question: not points[question]})
+        if taken is None or other is None:
+            return taken
+        sides = (taken, other) if points[question] else (other, taken)
+        return [np.where(Tracer(question), x, y) for x, y in zip(*sides, strict=True)]
+
+    return result._replace(near=joined(list(points), {}) or outputs)
+
+
+def as_decided(terms: Sequence[Term], decisions: Iterable[Decision]) -> list[Term]:
+    """Return terms with branches in place of choices between them that were decided.
+
+    where(x == 0, 1.0, sin(1/x)) ⟶ 1.0    in the program of calls at x == 0
+    """
+    answers: dict[Any, bool] = {}
+    for d in decisions:
+        answers[d.term] = bool(d.answer)
+        if (found := point_of(d.term)) is not None:
+            answers[found[0]] = found[1] == bool(d.answer)
+    choices = [t for t in subterms(*terms) if t.op is where] if answers else []
+    known: dict[Term, bool] = {}
+    for t, condition in zip(choices, without_anchors([t.rands[0] for t in choices]), strict=True):
+        if condition in answers:
+            known[t] = answers[condition]
+        elif (found := point_of(condition)) is not None and found[0] in answers:
+            known[t] = found[1] == answers[found[0]]
+
+    def change(old: Term, rands: tuple[Any, ...]) -> Any:
+        new = fitted(rands[1 if known[old] else 2], old) if old in known else None
+        return remade(old, rands) if new is None else new
+
+    return rebuild(terms, change) if known else list(terms)
+
+
 def _scalar(out: Any, fun: Callable[..., Any]) -> Term:
     name = getattr(fun, "__name__", "the function")
     try:
@@ -167,8 +261,9 @@ def value_and_gradient(
         gradients = _of_pattern(value, constant(1.0), chosen)
         return Tracer(value), gradients if isinstance(argnums, Iterable) else gradients[0]
     variables = _Variables(fun, argnums, args)
-    cost = _scalar(fun(*variables.args, **kwargs), fun)
-    gradients = gradient([(cost, ones_like(cost))], variables.leaves)
+    called = _called(fun, variables, kwargs)
+    cost, near = (_scalar(called.structure.unflatten(x), fun) for x in (called.outputs, called.near))
+    gradients = gradient([(near, ones_like(near))], variables.leaves)
     return Tracer(_plain(cost, variables)), variables.unflatten([Tracer(g) for g in gradients])
 
 
@@ -194,7 +289,7 @@ def pull_along(fun: Callable[..., Any], primals: tuple[Any, ...], cotangent: Any
     if _holds_unknowns((*primals, cotangent)):
         return _of_pattern(as_term(fun(*primals)), as_term(cotangent), primals)
     variables = _Variables(fun, range(len(primals)), primals, lenient=True)
-    outputs, structure = flatten(fun(*variables.args))
+    _, structure, outputs = _called(fun, variables, {})
     given, shape = flatten(cotangent)
     if shape != structure:
         raise GradientError(
@@ -231,9 +326,9 @@ def push_along(fun: Callable[..., Any], primals: Any, tangents: Any) -> tuple[An
                 f"a tangent of shape {direction.type.shape} for a primal of shape {x.type.shape}"
             )
         directions.append(fit_cotangent(direction, x))
-    outputs, structure = flatten(fun(*variables.args))
+    outputs, structure, near = _called(fun, variables, {})
     values = [strong(as_term(out)) for out in outputs]
-    pushed = pushforward(values, variables.leaves, directions)
+    pushed = pushforward([strong(as_term(out)) for out in near], variables.leaves, directions)
     plain = [Tracer(_plain(v, variables)) for v in values]
     return structure.unflatten(plain), structure.unflatten([Tracer(t) for t in pushed])
 
@@ -247,7 +342,7 @@ def jacobian_of(
     known.
     """
     variables = _Variables(fun, argnums, args)
-    outputs, structure = flatten(fun(*variables.args, **kwargs))
+    _, structure, outputs = _called(fun, variables, kwargs)
     return structure.unflatten([_rows(strong(as_term(out)), variables) for out in outputs])
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from operator import is_not
 from threading import active_count
 from time import perf_counter
 from types import MethodType
@@ -21,6 +22,7 @@ from relgrad.compile.precise import mended
 from relgrad.compile.undefined import keep_undefined
 from relgrad.conventions import Conventions
 from relgrad.definedness import Domains, tests, undefined
+from relgrad.differentiate import as_decided
 from relgrad.display.derivation import Explanation
 from relgrad.display.text import show
 from relgrad.errors import FailedRelation, ManyBranches, RelgradError, TraceError, warn
@@ -130,6 +132,18 @@ class Transformed(Shown):
         return self._rule(*args, **kwargs)
 
     def _finish(self, traced: Traced, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Program:
+        """Return the program of a trace; where a branch at one point is none of the other's limits, as it is taken."""
+        plain = as_decided(traced.outputs, traced.decisions)
+        if any(map(is_not, plain, traced.outputs)):
+            if self.settings.strategy.relates:
+                program = self._validated(traced, args, kwargs)
+                after = program.derivation.after
+                if not any(map(is_not, as_decided(after, traced.decisions), after)):
+                    return program
+            traced = replace(traced, outputs=tuple(plain))
+        return self._validated(traced, args, kwargs)
+
+    def _validated(self, traced: Traced, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Program:
         how = self.settings
 
         def make(strategy: Strategy, left: Left) -> Program:

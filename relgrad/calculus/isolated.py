@@ -8,28 +8,21 @@ where the function has 1/2.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from quicktions import Fraction
 
-from relgrad.bounds import range_of
 from relgrad.calculus.kinks import may_have_kink
 from relgrad.errors import RelgradError
 from relgrad.interpret import interpret
 from relgrad.leaf import Input
 from relgrad.logic.build import fitted
-from relgrad.logic.view import product_of, sum_of
+from relgrad.logic.points import Point, point_of
 from relgrad.op import Constant, constant, is_constant
-from relgrad.ops.arithmetic import absolute, subtract
-from relgrad.ops.comparison import equal, greater, less, not_equal
-from relgrad.ops.lengths import Norm
-from relgrad.ops.reduction import Sum
+from relgrad.ops.arithmetic import subtract
 from relgrad.ops.selection import where
-from relgrad.ops.structure import Expand, Squeeze
-from relgrad.term import Term, is_term, rebuild, remade, substitute, subterms, term
+from relgrad.term import Term, rebuild, remade, substitute, subterms, term
 from relgrad.types import ArrayType
 
 LARGEST = 200
@@ -40,13 +33,6 @@ ROUNDINGS = 8.0
 """Both branches agree where they differ by so many roundings at most."""
 STEEPER = 1.5
 """A slope that grows by this as the point comes nearer is infinite there, as that of x·log x at 0 is."""
-
-
-class Point(NamedTuple):
-    """u == value, where all entries of u that a condition reads are a number, or another term."""
-
-    u: Term
-    value: float | Term
 
 
 class Isolated(NamedTuple):
@@ -62,7 +48,12 @@ def isolated(t: Term) -> Isolated | None:
 
     where(x**2 > 0, sin(x)/where(x != 0, x, 1), 1) ⟶ x == 0, 1, sin(x)/x
     """
-    if t.op is not where or not t.ground or t.type.dtype.kind != "f" or (found := _point(t.rands[0])) is None:
+    if (
+        t.op is not where
+        or not t.ground
+        or t.type.dtype.kind != "f"
+        or (found := point_of(t.rands[0])) is None
+    ):
         return None
     point, holds = found
     at, other = t.rands[1:] if holds else t.rands[:0:-1]
@@ -73,7 +64,7 @@ def isolated(t: Term) -> Isolated | None:
         return None
     elsewhere = {}
     for x in nodes:
-        known = _point(x.rands[0]) if x.op is where else None
+        known = point_of(x.rands[0]) if x.op is where else None
         if known is not None and known[0] == point:
             elsewhere[x] = 2 if known[1] else 1
 
@@ -83,59 +74,6 @@ def isolated(t: Term) -> Isolated | None:
         return remade(old, rands)
 
     return Isolated(point, at, rebuild([other], told)[0])
-
-
-def _point(condition: Term) -> tuple[Point, bool] | None:
-    """Return at which point alone a condition holds, or alone fails, and which; None of others.
-
-    abs(x) > 0 ⟶ x == 0, fails;    x - 1 == 0 ⟶ x == 1, holds
-
-    Of ranges, only those of sizes, lengths and squares end at a point where their arguments are told.
-    """
-    op = condition.op
-    if len(condition.rands) != 2:
-        return None
-    u, c = condition.rands
-    if is_constant(u):
-        u, c, op = c, u, op.mirrored
-    if is_constant(u) or u.type.dtype.kind != "f" or c.type.dtype.kind not in "fiu":
-        return None
-    if not is_constant(c) or c.op.value.size != 1:
-        return (Point(u, c), op is equal) if op is equal or op is not_equal else None
-    value, known = float(c.op.value.item()), range_of(u)
-    if not math.isfinite(value):
-        return None
-    found = _solved(u, value)
-    if op is equal or op is not_equal:
-        return found, op is equal
-    end = (op is greater and known.low == value) or (op is less and known.high == value)
-    return (found, False) if end and found.u is not u else None
-
-
-def _solved(u: Term, value: float) -> Point:
-    """Return where a size, a length, a power, a multiple, or a sum with a number has a value: 2·|x| = 0 where x = 0."""
-    while not value:
-        view = product_of(u)
-        ((base, e),) = view.factors.items() if len(view.factors) == 1 else ((u, 0),)
-        squares = product_of(u.rands[0]) if type(u.op) is Sum else None
-        if u.op is absolute or type(u.op) in (Norm, Expand, Squeeze):
-            (u,) = u.rands
-        elif squares is not None and list(squares.factors.values()) == [2]:
-            (u,) = squares.factors
-        elif e > 0 and view.coefficient and base is not u and is_term(base):
-            u = base
-        else:
-            break
-    view = sum_of(u)
-    terms = list(view.terms.items())
-    if len(terms) == 1 and view.constant:
-        ((x, k),) = terms
-        at = (Fraction(value) - view.constant) / k
-        return Point(x, float(at)) if is_term(x) and float(at) == at else Point(u, value)
-    if len(terms) == 2 and not view.constant and not value and terms[0][1] == -terms[1][1]:
-        x, y = (x for x, _ in terms)
-        return Point(x, y) if is_term(x) and is_term(y) and x.type == y.type else Point(u, value)
-    return Point(u, value)
 
 
 def unguarded(t: Term, better: Callable[[Term], Term]) -> Term | None:

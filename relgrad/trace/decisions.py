@@ -11,8 +11,8 @@ Source: Griewank & Walther (2008), *Evaluating Derivatives*, 2nd ed., section 14
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -26,7 +26,7 @@ from relgrad.op import is_constant
 from relgrad.ops.arguments import call
 from relgrad.ops.arithmetic import multiply
 from relgrad.ops.failing import Fails
-from relgrad.term import Term, is_term, subterms, term
+from relgrad.term import Term, is_term, reachable, subterms, term
 from relgrad.trace.attempts import is_attempt, raising
 from relgrad.trace.nesting import Nesting
 from relgrad.types import ArrayType
@@ -41,6 +41,10 @@ class Decision(NamedTuple):
     term: Term
     answer: Hashable
     where: str
+
+
+class Elsewhere(Exception):
+    """A function that goes another way where a question is supposed to have another answer than in this call."""
 
 
 class Call:
@@ -60,6 +64,10 @@ class Call:
         """What raises for some values, and the user's lines that compute it."""
         self.raised: set[Term] = set()
         """What raised in this call, where a question asked for it."""
+        self.supposed: dict[Term, bool] = {}
+        """Answers that are not those of this call."""
+        self.asked: dict[Term, Any] = {}
+        """The questions of which `supposing` tells, with their answers."""
 
     def attempt(self, root: Term) -> None:
         """Raise what NumPy raises where it computes a term.
@@ -106,6 +114,8 @@ class Call:
 
         Where computing it raises, the function may catch that: the program is one of calls that raise it, too.
         """
+        if root in self.supposed:
+            return np.bool_(self.supposed[root])
         try:
             value = self.value(root)
         except Exception:
@@ -119,6 +129,8 @@ class Call:
             value = self.value(root)
         if value is not None and root in self.varying and root not in self.decisions:
             self.decisions[root] = Decision(root, answers([value])[0], user_line())
+        if root in self.decisions:
+            self.asked[root] = value
         return value
 
     def complete(self, outputs: Sequence[Term]) -> None:
@@ -160,6 +172,31 @@ def deciding(given: Mapping[Term, Any], explicit: Explicit | None = None) -> Abs
     """Answer questions within by the values that are given of inputs, beside those of the traces around."""
     around = {t: v for call in _calls.values for t, v in call.values.items() if type(t.op) is Input}
     return _calls.within(Call({**around, **given}, explicit))
+
+
+@contextmanager
+def supposing(told: Mapping[Term, bool]) -> Iterator[dict[Term, Any]]:
+    """Answer questions as told, and collect others that are asked within, for the blocks around as well if they stay.
+
+    Raises Elsewhere where the function goes another way than in this call: where what is told may bear upon a question
+    that was not asked before, or upon what may raise.
+    """
+    top = _calls.values[-1]
+    supposed, asked, decisions, partial = top.supposed, top.asked, dict(top.decisions), dict(top.partial)
+    top.supposed, top.asked = {**supposed, **told}, {}
+    sources = {x for t in told for x in reachable(t) if not x.rands}
+    try:
+        yield top.asked
+        new = [*(top.decisions.keys() - decisions), *(top.partial.keys() - partial)]
+        if any(not sources.isdisjoint(reachable(t)) for t in new):
+            raise Elsewhere
+        asked |= top.asked
+    except Exception:
+        if told:
+            top.decisions, top.partial = decisions, partial
+        raise
+    finally:
+        top.supposed, top.asked = supposed, asked
 
 
 def decided(x: Any) -> Any:

@@ -202,7 +202,7 @@ def _traced(
     _check_arguments(fun, call, tracers, structure)
     inputs = [term(Input(label, type_)) for label, type_ in zip(labels, types, strict=True)]
     decisions = tuple(asked.decisions.values())
-    roots = [*outputs, *_without_anchors([d.term for d in decisions])]
+    roots = [*outputs, *without_anchors([d.term for d in decisions])]
     roots, claims = _settled(roots, claims, dict(zip(own, inputs, strict=True)))
     known, results, assumed = apply(inputs, roots, claims) if claims else (inputs, roots, ())
     count = len(outputs)
@@ -268,7 +268,7 @@ def _check_arguments(fun: Callable[..., Any], call: Any, tracers: list[Tracer], 
     )
 
 
-def _without_anchors(terms: Sequence[Term]) -> list[Term]:
+def without_anchors(terms: Sequence[Term]) -> list[Term]:
     """Return terms with values in place of variables of differentiation, which stand for them."""
 
     def change(old: Term, rands: tuple[Any, ...]) -> Term:

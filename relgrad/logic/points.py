@@ -1,0 +1,99 @@
+"""Conditions that hold at one point alone, or fail there alone.
+
+x == 0,  abs(x) > 0,  ‖x‖ == 0,  x**2 <= 0,  x - y == 0
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from quicktions import Fraction
+
+from relgrad.bounds import range_of
+from relgrad.logic.view import product_of, sum_of
+from relgrad.op import is_constant
+from relgrad.ops.arithmetic import absolute
+from relgrad.ops.comparison import (
+    equal,
+    greater,
+    greater_equal,
+    invert,
+    less,
+    less_equal,
+    logical_not,
+    not_equal,
+)
+from relgrad.ops.extremes import All_, Any_
+from relgrad.ops.lengths import Norm
+from relgrad.ops.reduction import Sum
+from relgrad.ops.structure import Expand, Squeeze
+from relgrad.term import Term, is_term
+
+
+class Point(NamedTuple):
+    """u == value, where all entries of u that a condition reads are a number, or another term."""
+
+    u: Term
+    value: float | Term
+
+
+def point_of(condition: Term) -> tuple[Point, bool] | None:
+    """Return at which point alone a condition holds, or alone fails, and which; None of others.
+
+    abs(x) > 0 ⟶ x == 0, fails;    x - 1 == 0 ⟶ x == 1, holds;    all(x == 0) ⟶ x == 0, holds
+
+    Of ranges, only those of sizes, lengths and squares end at a point where their arguments are told.
+    """
+    op = condition.op
+    if len(condition.rands) == 1 and condition.type.size == 1:
+        found = point_of(condition.rands[0])
+        if op is logical_not or op is invert:
+            return found and (found[0], not found[1])
+        within = (
+            type(op) in (Squeeze, Expand) or type(op) is {True: All_, False: Any_}[bool(found and found[1])]
+        )
+        return found if within else None
+    if len(condition.rands) != 2:
+        return None
+    u, c = condition.rands
+    if is_constant(u):
+        u, c, op = c, u, op.mirrored
+    if is_constant(u) or u.type.dtype.kind != "f" or c.type.dtype.kind not in "fiu":
+        return None
+    if not is_constant(c) or c.op.value.size != 1:
+        return (Point(u, c), op is equal) if op is equal or op is not_equal else None
+    value, known = float(c.op.value.item()), range_of(u)
+    if not math.isfinite(value):
+        return None
+    found = _solved(u, value)
+    if op is equal or op is not_equal:
+        return found, op is equal
+    ends = known.low if op in (greater, less_equal) else known.high if op in (less, greater_equal) else None
+    return (found, op in (less_equal, greater_equal)) if ends == value and found.u is not u else None
+
+
+def _solved(u: Term, value: float) -> Point:
+    """Return where a size, a length, a power, a multiple, or a sum with a number has a value: 2·|x| = 0 where x = 0."""
+    while not value:
+        view = product_of(u)
+        ((base, e),) = view.factors.items() if len(view.factors) == 1 else ((u, 0),)
+        squares = product_of(u.rands[0]) if type(u.op) is Sum else None
+        if u.op is absolute or type(u.op) in (Norm, Expand, Squeeze):
+            (u,) = u.rands
+        elif squares is not None and list(squares.factors.values()) == [2]:
+            (u,) = squares.factors
+        elif e > 0 and view.coefficient and base is not u and is_term(base):
+            u = base
+        else:
+            break
+    view = sum_of(u)
+    terms = list(view.terms.items())
+    if len(terms) == 1 and view.constant:
+        ((x, k),) = terms
+        at = (Fraction(value) - view.constant) / k
+        return Point(x, float(at)) if is_term(x) and float(at) == at else Point(u, value)
+    if len(terms) == 2 and not view.constant and not value and terms[0][1] == -terms[1][1]:
+        x, y = (x for x, _ in terms)
+        return Point(x, y) if is_term(x) and is_term(y) and x.type == y.type else Point(u, value)
+    return Point(u, value)
