@@ -176,7 +176,7 @@ def _called(fun: Callable[..., Any], variables: _Variables, kwargs: Mapping[str,
         for question, answer in list(asked.items()):
             if not reachable(question).isdisjoint(variables.leaves):
                 del asked[question]
-                found = point_of(question)
+                found = point_of(question) if np.ndim(answer) == 0 else None
                 if found is not None and found[1] == answer and len(points) < ALTERNATIVES:
                     points[question] = answer
     result = _Called(outputs, structure, outputs)
@@ -190,7 +190,10 @@ def _called(fun: Callable[..., Any], variables: _Variables, kwargs: Mapping[str,
                 leaves, found = flatten(fun(*variables.args, **kwargs))
         except Exception:
             return None
-        return leaves if found == structure and not claims else None
+        alike = found == structure and all(
+            np.shape(x) == np.shape(y) for x, y in zip(leaves, outputs, strict=True)
+        )
+        return leaves if alike and not claims else None
 
     def joined(left: Sequence[Term], told: Mapping[Term, bool]) -> list[Any] | None:
         if not left:
@@ -212,9 +215,10 @@ def as_decided(terms: Sequence[Term], decisions: Iterable[Decision]) -> list[Ter
     """
     answers: dict[Any, bool] = {}
     for d in decisions:
-        answers[d.term] = bool(d.answer)
-        if (found := point_of(d.term)) is not None:
-            answers[found[0]] = found[1] == bool(d.answer)
+        if type(d.answer) is bool:
+            answers[d.term] = d.answer
+            if (found := point_of(d.term)) is not None:
+                answers[found[0]] = found[1] == d.answer
     choices = [t for t in subterms(*terms) if t.op is where] if answers else []
     known: dict[Term, bool] = {}
     for t, condition in zip(choices, without_anchors([t.rands[0] for t in choices]), strict=True):

@@ -31,7 +31,7 @@ from relgrad.importable import imported, is_importable
 from relgrad.looks import Shown
 from relgrad.programs import Path, Program, Run, Variants, programs_of
 from relgrad.relation import Library
-from relgrad.schedule import Left, Strategy, schedule
+from relgrad.schedule import Left, Strategy, schedule, without_points
 from relgrad.step import Derivation, Failure
 from relgrad.term import Term
 from relgrad.trace.arguments import arrays, handed_in
@@ -138,7 +138,8 @@ class Transformed(Shown):
             if self.settings.strategy.relates:
                 program = self._validated(traced, args, kwargs)
                 after = program.derivation.after
-                if not any(map(is_not, as_decided(after, traced.decisions), after)):
+                lined = any(step.move == "line" for step in program.derivation.steps)
+                if lined or not any(map(is_not, as_decided(after, traced.decisions), after)):
                     return program
             traced = replace(traced, outputs=tuple(plain))
         return self._validated(traced, args, kwargs)
@@ -166,7 +167,8 @@ class Transformed(Shown):
             if compiled.program.guards:
                 plain = functools.partial(compile_program, traced, after, self._name, extended)
                 expand = functools.partial(explicit, conventions=how.conventions)
-                compiled = mended(compiled, traced, expand, plain)
+                written = replace(traced, outputs=tuple(without_points(traced.outputs, how.library)))
+                compiled = mended(compiled, written, expand, plain)
             guards = compiled.program.guards
             became = domains.became(found.after[len(after) :])
             if keeps and (asked := tests(traced.outputs, after, became, rewrite)):

@@ -138,3 +138,195 @@ def test_what_is_read_of_conditions() -> None:
         assert found is not None and found.point == point
     for condition in (x > 0, np.abs(x) < 1e-8, np.isnan(x), (x == 0) & (y == 0)):
         assert isolated(as_term(np.where(condition, np.sin(x), np.cos(x)))) is None
+
+
+def sinc_by_return(x: Any) -> Any:
+    if x == 0:
+        return 1.0
+    return np.sin(x) / x
+
+
+def phi_by_assignment(x: Any) -> Any:
+    y = 1.0
+    if x != 0:
+        y = (np.exp(x) - 1) / x
+    return y
+
+
+def phi_of_a_size(x: Any) -> Any:
+    return np.expm1(x) / x if np.abs(x) > 0 else 1.0
+
+
+def quotients_in_a_loop(x: Any) -> Any:
+    total = 0.0
+    for k in range(3):
+        total = total + (k if x == 1 else (x**k - 1) / (x - 1))
+    return total
+
+
+def box_cox(x: Any, power: Any) -> Any:
+    if power == 0:
+        return np.log(x)
+    return (x**power - 1) / power
+
+
+def power_mean(x: Any, power: Any) -> Any:
+    if power == 0:
+        return np.exp(np.mean(np.log(x)))
+    return np.mean(x**power) ** (1 / power)
+
+
+def logarithmic_mean(x: Any, y: Any) -> Any:
+    if x == y:
+        return x
+    return (x - y) / (np.log(x) - np.log(y))
+
+
+BRANCHES: dict[str, tuple[Callable[..., Any], tuple[Any, ...], int, float, float]] = {
+    "sinc": (sinc_by_return, (0.0,), 0, 0.0, -1 / 3),
+    "φ₁": (phi_by_assignment, (0.0,), 0, 1 / 2, 1 / 3),
+    "φ₁ of a size": (phi_of_a_size, (0.0,), 0, 1 / 2, 1 / 3),
+    "quotients in a loop": (quotients_in_a_loop, (1.0,), 0, 1.0, 0.0),
+    "Box and Cox": (box_cox, (2.0, 0.0), 1, np.log(2) ** 2 / 2, np.log(2) ** 3 / 3),
+    "power mean": (
+        power_mean,
+        (np.array([1.0, 2.0, 4.0]), 0.0),
+        1,
+        2 * np.log(2) ** 2 / 3,
+        2 * (np.log(2) ** 2 / 3) ** 2,
+    ),
+    "logarithmic mean": (logarithmic_mean, (2.0, 2.0), 0, 1 / 2, -1 / 12),
+}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+@pytest.mark.parametrize("name", BRANCHES)
+def test_python_branches_at_a_point_have_the_derivatives_of_the_others(name: str, strategy: str) -> None:
+    fun, args, n, first, second = BRANCHES[name]
+    value, slope = rg.value_and_grad(fun, n, strategy=strategy)(*args)
+    assert value == fun(*args)
+    np.testing.assert_allclose(slope, first, rtol=1e-13, atol=1e-15)
+    np.testing.assert_allclose(rg.hessian(fun, n, strategy=strategy)(*args), second, rtol=1e-12, atol=1e-15)
+    directions = [np.zeros_like(x) for x in args]
+    directions[n] = np.ones_like(args[n])
+    pushed = rg.jvp(fun, args, tuple(directions), strategy=strategy)[1]
+    np.testing.assert_allclose(pushed, first, rtol=1e-13, atol=1e-15)
+    assert rg.grad(fun, n, strategy="naive")(*args) in (0.0, 1.0)  # that of the branch
+
+
+def test_python_branches_of_a_length_that_is_zero() -> None:
+    def turned(w: Any) -> Any:
+        angle = np.linalg.norm(w)
+        if angle == 0:
+            return np.zeros(3)
+        return np.tan(angle / 2) * w / angle
+
+    def scaled(w: Any) -> Any:
+        return np.zeros(3) if np.all(w == 0) else np.tan(np.linalg.norm(w) / 2) * w / np.linalg.norm(w)
+
+    for fun in (turned, scaled):
+        np.testing.assert_allclose(rg.jacobian(fun)(np.zeros(3)), np.eye(3) / 2, atol=1e-15)
+
+
+def test_python_branches_at_two_points() -> None:
+    def fun(x: Any, y: Any) -> Any:
+        a = 1.0 if x == 0 else np.sin(x) / x
+        b = 1.0 if y == 1 else np.log(y) / (y - 1)
+        return {"product": a * b + x * y, "x": x}
+
+    assert rg.grad(lambda x, y: fun(x, y)["product"], (0, 1))(0.0, 1.0) == (1.0, -0.5)
+    np.testing.assert_allclose(
+        rg.hessian(lambda x, y: fun(x, y)["product"], (0, 1))(0.0, 1.0), [[-1 / 3, 1.0], [1.0, 2 / 3]]
+    )
+    (value, back) = rg.vjp(fun, 0.0, 1.0)
+    assert value == {"product": 1.0, "x": 0.0} and back({"product": 1.0, "x": 0.0}) == (1.0, -0.5)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("fun", "slope"),
+    [
+        (lambda x: 5.0 if x == 0 else np.sin(x) / x, 0.0),
+        (lambda x: 2 * x + 1.0001 if x == 0 else np.expm1(x) / x, 2.0),
+        (lambda x: 0.0 if x == 0 else x * np.log(x), 0.0),
+        (lambda x: 0.0 if x == 0 else x**2 * np.sin(1 / x), 0.0),
+        (lambda x: 0.0 if x == 0 else np.exp(-1 / x**2), 0.0),
+        (lambda x: 0.0 if x == 0 else 1 / x, 0.0),
+        (lambda x: 3 * x if x == 0 else np.linalg.cholesky(np.diag([1 / x]))[0, 0], 3.0),
+        (lambda x: 0.0 if x == 0 else np.ones(2) * x, 0.0),
+    ],
+)
+def test_python_branches_that_are_none_stay(fun: Callable[[Any], Any], slope: float) -> None:
+    """A jump, an infinite slope, a pole, what raises, what has another shape: the branch that is taken counts."""
+    for strategy in ("default", "eager", "naive"):
+        assert rg.value_and_grad(fun, strategy=strategy)(0.0) == (fun(0.0), slope)
+
+
+def test_the_other_way_is_not_taken_for_the_function_where_it_is_another() -> None:
+    """How often the loop runs depends on x as well: at 0, the loop that is not taken runs never."""
+
+    def exponential(x: Any) -> Any:
+        if x == 0:
+            return 1.0
+        total, part, k = 1.0, 1.0, 0
+        while abs(part) > 1e-3:
+            k += 1
+            part = part * x / k
+            total = total + part
+        return total
+
+    assert rg.grad(exponential)(0.0) == 0.0
+    assert rg.grad(exponential)(0.5) == pytest.approx(np.exp(0.5), rel=2e-3)
+
+
+def test_functions_that_change_what_is_outside_are_called_once() -> None:
+    calls = []
+
+    def counted(x: Any) -> Any:
+        calls.append(1)
+        return len(calls) * (1.0 if x == 0 else np.expm1(x) / x)
+
+    assert rg.value_and_grad(counted)(0.0) == (1.0, 0.0)
+    assert len(calls) == 1
+
+    def outer(x: Any) -> Any:
+        count = 0
+
+        def inner(y: Any) -> Any:
+            nonlocal count
+            count += 1
+            return 1.0 if y == 0 else np.expm1(y) / y
+
+        return rg.grad(inner)(x) + 10 * count
+
+    assert rg.stabilize(outer)(0.0) == 10.0
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+def test_guards_within_guards_where_digits_cancel(strategy: str) -> None:
+    """(log(1 + 2u) − 2u)/u², u = x − 1: doubled arithmetic and lines read the other branch, which is none at 1."""
+
+    def fun(x: Any) -> Any:
+        u = np.where(x == 1, 7.0, x) - 1
+        return np.where(x == 1, 4.0, ((np.log(1 + 2 * u) - 2 * u) / u**2) ** 2)
+
+    x = np.array([1.0, 1 + 2.0**-30, 1.5])
+    u = x[1:] - 1
+    slope = 2 * (np.log1p(2 * 0.5) - 1) / 0.25 * ((2 / 2 - 2) / 0.25 - 2 * (np.log1p(1) - 1) / 0.125)
+    expected = [-32 / 3, -32 / 3 + 2 * (64 / 9 + 16) * u[0], slope]
+    np.testing.assert_allclose(rg.grad(lambda x: np.sum(fun(x)), strategy=strategy)(x), expected, rtol=1e-12)
+    np.testing.assert_allclose(rg.grad(fun, strategy=strategy)(1.0), -32 / 3, rtol=1e-13)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+def test_poles_and_flat_points_under_a_guard(strategy: str) -> None:
+    """Both sides of a pole are one function, of which the point is none."""
+    for fun in (
+        lambda x: np.where(x == 0, 0.0, 1 / x),
+        lambda x: np.where(x == 0, 0.0, np.exp(-1 / x**2)),
+        lambda x: np.where(x == 0, 0.0, x**2 * np.sin(1 / x)),
+    ):
+        assert rg.value_and_grad(fun, strategy=strategy)(0.0) == (0.0, 0.0)

@@ -23,13 +23,14 @@ from relgrad.op import Constant, constant, is_constant
 from relgrad.ops.arithmetic import subtract
 from relgrad.ops.selection import where
 from relgrad.term import Term, rebuild, remade, substitute, subterms, term
+from relgrad.trace.trace import without_anchors
 from relgrad.types import ArrayType
 
 LARGEST = 200
 """Branches of more ops stay."""
 DRAWS = 8
 """So many values of whatever else branches depend on are drawn."""
-ROUNDINGS = 8.0
+ROUNDINGS = 64.0
 """Both branches agree where they differ by so many roundings at most."""
 STEEPER = 1.5
 """A slope that grows by this as the point comes nearer is infinite there, as that of x·log x at 0 is."""
@@ -86,8 +87,25 @@ def unguarded(t: Term, better: Callable[[Term], Term]) -> Term | None:
     return new if new is not None and _agree(found, new) else None
 
 
-def _agree(choice: Isolated, new: Term) -> bool:
+def near_points(roots: Sequence[Term], near: Callable[[Term], Term]) -> list[Term]:
+    """Return roots with the other branch of each choice by one point whose limit `near` shows to be the one there.
+
+    where(x == y, x, (x − y)/log(x/y)) ⟶ (x − y)/log(x/y)    as what a series along x = y is of; it is none at x = y
+    """
+    known: dict[Term, Term] = {}
+    choices = [t for t in subterms(*roots) if t.op is where]
+    for t, plain in zip(choices, without_anchors(choices), strict=True):
+        found, there = isolated(t), isolated(plain)
+        new = found and there and fitted(found.other, t)
+        if new and there and _agree(there, near(there.other), partial=True):
+            known[t] = new
+    return rebuild(roots, lambda old, rands: known.get(old) or remade(old, rands)) if known else list(roots)
+
+
+def _agree(choice: Isolated, new: Term, partial: bool = False) -> bool:
     """Whether a term is, at the point, the branch that is taken there, whatever else both depend on.
+
+    If `partial`, they are defined for positive numbers, and of others need not be both or none.
 
     Functions without kinks that agree at random numbers are one. What tells a branch, or the side of a kink, must not
     depend on them: |a| is a where numbers are positive.
@@ -101,6 +119,7 @@ def _agree(choice: Isolated, new: Term) -> bool:
     if not sized or x in subterms(roots[2]):
         return False
     asked = _asked(roots[:2], x)
+    inner = [t for t in subterms(roots[1]) if t.rands and t.type.dtype.kind == "f"]
     rng = np.random.default_rng(0)
     eps = float(np.finfo(x.type.dtype).eps)
     sides: list[Any] = []
@@ -119,8 +138,10 @@ def _agree(choice: Isolated, new: Term) -> bool:
                     found = interpret(of, {**drawn, x: np.asarray(moved, x.type.dtype)})
                 return [np.asarray(v, float) for v in found]
 
+            if not partial and draw == 0 and not all(np.isfinite(v).all() for v in values(0.0, inner)):
+                return False  # 1/x in exp(−1/x²): its derivatives are none, though the function is a number
             sides.append([v.tolist() for v in values(0.0, asked)])
-            if not _continues(values, eps, partly=draw % 2 == 1):
+            if not _continues(values, eps, partly=draw % 2 == 1, partial=partial):
                 return False
         except (RelgradError, TypeError, ValueError, ArithmeticError):
             return False
@@ -151,15 +172,16 @@ def _asked(roots: Sequence[Term], x: Term) -> list[Term]:
     return list(dict.fromkeys(found))
 
 
-def _continues(values: Callable[[float], list[Any]], eps: float, partly: bool) -> bool:
+def _continues(values: Callable[[float], list[Any]], eps: float, partly: bool, partial: bool) -> bool:
     """Whether both branches are one number at the point, from which the other one moves away with a slope.
 
-    If `partly`, both may be none: the logarithm of a negative number.
+    If `partly`, both may be none: the logarithm of a negative number; if `partial` as well, one of them.
     """
     a, b = np.broadcast_arrays(*values(0.0))
     with np.errstate(all="ignore"):
         same = np.isfinite(a) & (np.abs(a - b) <= ROUNDINGS * eps * np.abs(a))
-    if not np.all(same | (partly & np.isnan(a) & np.isnan(b))):
+    none = (np.isnan(a) | np.isnan(b)) if partial else (np.isnan(a) & np.isnan(b))
+    if not np.all(same | (partly & none)):
         return False
     with np.errstate(all="ignore"):
         slopes = [[np.abs(values(side * h)[1] - a) / h for h in (eps**0.375, eps**0.75)] for side in (1, -1)]

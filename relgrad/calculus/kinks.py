@@ -166,9 +166,9 @@ def _is_function_of(t: Term, u: Term) -> bool:
 def _meet(body: Term, right: Term, x: Term, point: float) -> bool:
     """Whether a function has at the point the value that it has next to it."""
     there = values_at([body, right], x, point)
-    return there is not None and bool(
-        there[1] == there[0] or abs(there[0] - there[1]) <= ALIKE * abs(there[1])
-    )
+    if there is None or not np.isfinite(there).all():
+        return False
+    return bool(abs(there[0] - there[1]) <= ALIKE * abs(there[1]))
 
 
 def may_have_kink(t: Term) -> bool:

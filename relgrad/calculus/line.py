@@ -41,12 +41,14 @@ from relgrad.interpret import interpret, unknown, value_of
 from relgrad.kernels.doubled import mixture_cancels
 from relgrad.kernels.doubled.number import Doubled, Undecided
 from relgrad.leaf import Input
+from relgrad.logic.points import point_of
 from relgrad.logic.view import sum_of
 from relgrad.op import Constant, is_constant
 from relgrad.ops.arithmetic import add, subtract
 from relgrad.ops.gather import ARRAY, Scatter
 from relgrad.ops.joining import Concatenate
 from relgrad.ops.reduction import Sum
+from relgrad.ops.selection import where
 from relgrad.ops.softmax import LogSumExp, Softmax
 from relgrad.ops.structure import BroadcastTo
 from relgrad.term import Term, subterms, term
@@ -403,7 +405,12 @@ def lines(roots: Sequence[Term]) -> Iterator[Line]:
 
 
 def _knots(node: Term, x: Term) -> list[float]:
-    """Return the few numbers that differences of a term and all of them vanish at: x − (0, 1, 2) ⟶ 0, 1, 2."""
+    """Return the few numbers that differences of a term and all of them vanish at, or that a branch is taken at alone.
+
+    x − (0, 1, 2) ⟶ 0, 1, 2;    where(x == 1, …) ⟶ 1
+    """
+    if node.op is where and (found := point_of(node.rands[0])) and found[0].u is x:
+        return [found[0].value] if isinstance(found[0].value, float) else []
     if node.op not in (add, subtract):
         return []
     whole = sum_of(node)

@@ -1,7 +1,7 @@
 """Strategies, the agenda, and fuel."""
 
 from relgrad.schedule.combinators import attempt, bottom_up, chain, either, exhaust, innermost, prefer, search
-from relgrad.schedule.schedule import replay, schedule
+from relgrad.schedule.schedule import replay, schedule, without_points
 from relgrad.schedule.strategy import DEFAULT, EAGER, NAIVE, Left, Strategy, interleave, strategy
 
 __all__ = [
@@ -22,4 +22,5 @@ __all__ = [
     "schedule",
     "search",
     "strategy",
+    "without_points",
 ]

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from relgrad.calculus.increment import has_increment
-from relgrad.calculus.isolated import unguarded
+from relgrad.calculus.isolated import near_points, unguarded
 from relgrad.calculus.lengths import turns
 from relgrad.calculus.line import along_lines
 from relgrad.calculus.series import Slope, applied
@@ -170,6 +170,15 @@ def _limits(roots: Sequence[Term], conventions: Conventions) -> tuple[list[Term]
         for old, new in zip(after, limits, strict=True)
         if new is not old
     ]
+
+
+def without_points(roots: Sequence[Term], library: Library) -> list[Term]:
+    """Return roots with the other branches of choices by one point: off these points, and in limits, they are equal.
+
+    where(x == 0, 1, sin(x)/x) ⟶ sin(x)/x
+    """
+    with Patience(None) as patience:
+        return near_points(roots, _Run(library, 2000, 0, 1000, USUAL, frozenset(), patience)._lined)
 
 
 def moves(t: Term, library: Library) -> Iterator[Found]:
@@ -437,6 +446,10 @@ class _Run:
         """Return a term stabilised by itself, as it is before it is differentiated."""
         return self._again().saturate([t], frozenset({RELATE, SERIES}))[0]
 
+    def _lined(self, t: Term) -> Term:
+        """Return a term stabilised by itself, with its series along lines."""
+        return along_lines([self._stabilised(t)], lambda: [t])[0][0]
+
     def _again(self) -> _Run:
         """Return another run, whose steps are none of this one."""
         return _Run(self.library, self.fuel, 0, 0, self.conventions, self.left, self.patience)
@@ -459,7 +472,7 @@ class _Run:
         """Return the roots with series along the lines near which they still lose digits."""
         if self.fuel < 0 or self.patience.ended or not self._may("line", None):
             return list(roots)
-        explicit = lambda: self._again().saturate(written, frozenset({EXPAND}))
+        explicit = lambda: self._again().saturate(near_points(written, self._lined), frozenset({EXPAND}))
         try:
             new, found = along_lines(roots, explicit)
         except Exception as error:
