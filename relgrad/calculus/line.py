@@ -235,8 +235,16 @@ class AlongLine(Mended):
         return np.where(_is_better(value, error, plain), value, plain).astype(dtype)
 
 
+Paths = dict[bytes, Path]
+"""Paths of one line from one start, by what moves on them: at other distances they are the same."""
+
+
 def path_along(
-    values: dict[Term, Any], line: Line, side: float, number: Callable[[Any, bool], Any] = floats
+    values: dict[Term, Any],
+    line: Line,
+    side: float,
+    number: Callable[[Any, bool], Any] = floats,
+    paths: Paths | None = None,
 ) -> tuple[Path, Any]:
     """Return the path along a line, and how far it leads; `side` is where it is looked at from on the line itself.
 
@@ -244,7 +252,15 @@ def path_along(
     where x is y, x = y + t·e, t = 0, for a direction e of the side;
     x = m/t, t = 2⁻ᵉ, where it is near infinity and m·2ᵉ; on a squared line, t² stands for t.
     """
+    paths = {} if paths is None else paths
     moved, whole = line.moved, np.asarray(values[line.moved.leaf])
+
+    def path(way: Any, far: Any) -> tuple[Path, Any]:
+        key = np.asarray(in_floats(way)).tobytes()
+        if key not in paths or paths[key].has_logarithms:  # which are of the distance
+            paths[key] = Path(of, ORDER, number=number, log_t=line.logarithm(far))
+        return paths[key], far
+
     of: dict[Term, Power] = {leaf: Exact((number(value, True), 0.0)) for leaf, value in values.items()}
     between = (None,) * line.squared
     if line.is_endless:
@@ -254,28 +270,27 @@ def path_along(
         still = (number(moved.put(whole, 0.0), True), 0.0) if moved.size < whole.size else None
         moving = number(moved.put(np.zeros(whole.shape), part), True), 0.0
         of[moved.leaf] = Exact(moving, *between, still, start=-1 - line.squared)
-        far = number(np.ldexp(1.0, -size), True)
-        return Path(of, ORDER, number=number, log_t=line.logarithm(far)), far
+        return path(part, number(np.ldexp(1.0, -size), True))
     x, base = (number(v, True) for v in (whole, line.met(values)))
     if line.whole:
         moving = x - base
         if np.any(size := np.abs(in_floats(moving))):
             k = np.clip(np.frexp(np.max(size))[1], -1000, 1000)
-            far = number(np.ldexp(1.0, k), True)
-            of[moved.leaf] = Exact((base, 0.0), (moving * np.ldexp(1.0, -k), 0.0))
-        else:  # on the line itself, which may be reached from anywhere
-            far, step = number(np.zeros(()), True), side * _step(moved.shape, 2 + int(side))
-            of[moved.leaf] = Exact((base, 0.0), (number(moved.put(np.zeros(whole.shape), step), True), 0.0))
-        path = Path(of, ORDER, number=number, log_t=line.logarithm(far))
-        if not np.any(size):
-            path.leaves_centre(of[moved.leaf], whole.size)
-        return path, far
+            way = moving * np.ldexp(1.0, -k)
+            of[moved.leaf] = Exact((base, 0.0), (way, 0.0))
+            return path(way, number(np.ldexp(1.0, k), True))
+        # On the line itself, which may be reached from anywhere.
+        step = side * _step(moved.shape, 2 + int(side))
+        of[moved.leaf] = Exact((base, 0.0), (number(moved.put(np.zeros(whole.shape), step), True), 0.0))
+        far = number(np.zeros(()), True)
+        found = Path(of, ORDER, number=number, log_t=line.logarithm(far))
+        found.leaves_centre(of[moved.leaf], whole.size)
+        return found, far
     delta = number(moved.of(values), True) - number(np.broadcast_to(line.start(values), moved.shape), True)
     signs = np.sign(in_floats(delta))
     signs = np.where(signs == 0, side, signs)
     of[moved.leaf] = Exact((base, 0.0), *between, (number(moved.put(np.zeros_like(whole), signs), True), 0.0))
-    far = np.sqrt(delta * signs) if line.squared else delta * signs
-    return Path(of, ORDER, number=number, log_t=line.logarithm(far)), far
+    return path(signs, np.sqrt(delta * signs) if line.squared else delta * signs)
 
 
 def near_line(
@@ -284,10 +299,11 @@ def near_line(
     line: Line,
     start: Any,
     number: Callable[[Any, bool], Any] = floats,
+    paths: Paths | None = None,
 ) -> tuple[Any, Any] | None:
     """Return a program's values by its series along a line, with bounds of their errors; None where it has none.
 
-    `start` has the power of the first term that does not vanish of each entry.
+    `start` has the power of the first term that does not vanish of each entry; `paths` are those that are known.
     """
     ratio = _ratio(values, line)
     near = ratio <= NEAR
@@ -297,7 +313,7 @@ def near_line(
     terms = int(np.max(start)) + min(ORDER, math.ceil(DIGITS / shrink) + MORE)
 
     def looked_at_from(side: float) -> Looked:
-        path, far = path_along(values, line, side, number)
+        path, far = path_along(values, line, side, number, paths)
         far = far if line.whole else far * near
         found = _summed(path, body, line.spread(body, far), start, terms)
         if not path.keeps_signs(np.max(in_floats(far), initial=0.0)):
@@ -309,8 +325,8 @@ def near_line(
             on_line = bool(np.any(near & (ratio == 0)))
             both = on_line or (line.squared and not line.is_endless)
             ways = SIDES if both else SIDES[:1]
-            path, (total, error) = _alike(looked_at_from, ways, line.squared)
-            if on_line and path.differs:
+            differs, (total, error) = _alike(looked_at_from, ways, line.squared)
+            if on_line and differs:
                 return None
         except (NoSeries, RecursionError, Undecided):
             return None
@@ -320,10 +336,12 @@ def near_line(
 Looked = tuple[Path, tuple[Any, Any]]
 
 
-def _alike(looked_at_from: Callable[[float], Looked], ways: Sequence[float], one_will_do: bool) -> Looked:
+def _alike(
+    looked_at_from: Callable[[float], Looked], ways: Sequence[float], one_will_do: bool
+) -> tuple[bool, tuple[Any, Any]]:
     """Return what a line shows from all sides alike, some of which may be outside of the domain if one will do.
 
-    On the line itself, a program decides as it does on one of them.
+    On the line itself, a program decides as it does on one of them, or differs.
     """
     found: list[Looked] = []
     for side in ways:
@@ -334,14 +352,13 @@ def _alike(looked_at_from: Callable[[float], Looked], ways: Sequence[float], one
                 raise
         if found and not (found[0][0].has_centre or found[0][0].signs or found[0][0].has_roots):
             break  # the other side shows the same
-    path, (total, error) = found[0]
-    for other_path, (other, less) in found[1:]:
-        path.differs &= other_path.differs
+    _, (total, error) = found[0]
+    for _, (other, less) in found[1:]:
         lone = ~np.isfinite(total) & one_will_do
         alike = np.abs(total - other) <= error
         alike |= ~np.isfinite(other) & one_will_do
         total, error = np.where(lone, other, total), np.where(lone, less, np.where(alike, error, np.inf))
-    return path, (total, error)
+    return all(path.differs for path, _ in found), (total, error)
 
 
 def _is_better(value: Any, error: Any, plain: Any) -> Any:
@@ -752,8 +769,9 @@ def _start(
         if not all(_is_defined(body, v) or _is_defined(root, v) for v in away):
             continue
         for seed, values in enumerate(met):
+            paths: Paths = {}
             try:
-                start = _first(body, _moved(values, line, side * NEAR, seed), line)
+                start = _first(body, _moved(values, line, side * NEAR, seed), line, paths)
             except BranchPoint:
                 if line.squared or line.whole:
                     return line, None
@@ -763,7 +781,8 @@ def _start(
             starts.add(start if start is None else tuple(start.ravel().tolist()))
             if start is not None:
                 loses = loses or any(
-                    _loses(root, body, _moved(values, line, side * d, seed), line, start) for d in tried
+                    _loses(root, body, _moved(values, line, side * d, seed), line, start, paths)
+                    for d in tried
                 )
         if starts != {None}:
             return line, next(iter(starts)) if len(starts) == 1 and loses else None
@@ -779,7 +798,7 @@ def _is_defined(t: Term, values: dict[Term, Any]) -> bool:
         return False
 
 
-def _first(body: Term, values: dict[Term, Any], line: Line) -> Any | None:
+def _first(body: Term, values: dict[Term, Any], line: Line, paths: Paths) -> Any | None:
     """Return the powers of the first terms that do not vanish but for rounding, of each entry.
 
     An entry that has none soon after the others begin where they do. Raises NoSeries where no entry has any.
@@ -787,7 +806,7 @@ def _first(body: Term, values: dict[Term, Any], line: Line) -> Any | None:
     starts = np.full(body.type.shape, ORDER)
     end = ORDER
     with np.errstate(all="ignore"):
-        path, _ = path_along(values, line, 1.0)
+        path, _ = path_along(values, line, 1.0, paths=paths)
         series = path(body)
         k = series.start
         while k < end and np.any(starts == ORDER):
@@ -805,9 +824,9 @@ def _first(body: Term, values: dict[Term, Any], line: Line) -> Any | None:
     return np.where(starts == ORDER, first, starts)
 
 
-def _loses(root: Term, body: Term, values: dict[Term, Any], line: Line, start: Any) -> bool:
+def _loses(root: Term, body: Term, values: dict[Term, Any], line: Line, start: Any, paths: Paths) -> bool:
     """Whether a program has wrong digits near a line where its series has not."""
-    found = near_line(body, values, line, start)
+    found = near_line(body, values, line, start, paths=paths)
     if found is None:
         return False
     value, error = found

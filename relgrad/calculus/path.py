@@ -543,6 +543,8 @@ class Path:
         """Whether the program decides otherwise at t = 0 than nearby."""
         self.has_roots = False
         """Whether roots are taken that are others on the other side of t = 0."""
+        self.has_logarithms = False
+        """Whether logarithms of the distance are taken."""
         self._level = 0
         self.has_centre = False
         self._leaf: Power | None = None
@@ -749,6 +751,7 @@ class Path:
         like = node.rands[0]
         if self.log_t is None:
             raise NoSeries("a logarithm of a pole")
+        self.has_logarithms = True
         value, error = self.log_t(like if like in self.of else None)
         times = x.start + order
         self.has_roots = True
