@@ -330,3 +330,54 @@ def test_poles_and_flat_points_under_a_guard(strategy: str) -> None:
         lambda x: np.where(x == 0, 0.0, x**2 * np.sin(1 / x)),
     ):
         assert rg.value_and_grad(fun, strategy=strategy)(0.0) == (0.0, 0.0)
+
+
+def by_two_masks(x: Any) -> Any:
+    y, zero = np.empty_like(x), x == 0
+    y[zero] = 1.0
+    y[~zero] = np.expm1(x[~zero]) / x[~zero]
+    return y
+
+
+def by_sides(x: Any) -> Any:
+    return np.select([x < 0, x == 0, x > 0], [np.expm1(x) / x, 1.0 + 0 * x, np.expm1(x) / x])
+
+
+def by_pieces(x: Any) -> Any:
+    return np.piecewise(x, [x == 0], [1.0, lambda v: np.expm1(v) / v])
+
+
+def by_division(x: Any) -> Any:
+    return np.divide(np.expm1(x), x, out=np.ones_like(x), where=x != 0)
+
+
+def by_entries(x: Any) -> Any:
+    return np.array([1.0 if v == 0 else np.expm1(v) / v for v in x])
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+@pytest.mark.parametrize("fun", [by_two_masks, by_sides, by_pieces, by_division, by_entries])
+def test_guards_as_people_write_them(fun: Callable[[Any], Any], strategy: str) -> None:
+    x, weights = np.array([1.0, 0.0, -2.0, 0.0]), np.array([1.0, -2.0, 3.0, 0.5])
+    away = np.where(x == 0, 1.0, x)
+    slopes = np.where(x == 0, 0.5, (np.exp(x) * (x - 1) + 1) / away**2)
+    np.testing.assert_allclose(rg.stabilize(fun, strategy=strategy)(x), fun(x), rtol=1e-15)
+    found = rg.grad(lambda x: np.sum(weights * fun(x)), strategy=strategy)(x)
+    np.testing.assert_allclose(found, weights * slopes, rtol=1e-13)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+@pytest.mark.parametrize(("value", "slope"), [(0.5, 1 / 6), (1.5, 0.0)])
+def test_three_ways_at_a_point_where_both_sides_have_a_limit(
+    value: float, slope: float, strategy: str
+) -> None:
+    """Of both sides, which are (eˣ − 1 − x)/x², the point is the limit, or it is none."""
+
+    def fun(x: Any) -> Any:
+        side = (np.exp(x) - 1 - x) / x**2
+        return np.where(x < 0, side, np.where(x > 0, side, value))
+
+    assert rg.stabilize(fun, strategy=strategy)(0.0) == value
+    np.testing.assert_allclose(rg.grad(fun, strategy=strategy)(0.0), slope, rtol=1e-13)

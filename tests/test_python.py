@@ -867,3 +867,29 @@ def test_statistics_of_samples_have_the_class_of_their_numbers(name: str):
         found, want = rg.stabilize(f)(x, narrow), f(x, narrow)
         assert found.dtype == want.dtype
         np.testing.assert_allclose(found, want, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        np.array([-1.0, 0.5, 2.0]),
+        np.array([-3.0, -1.0]),
+        np.array([1.5]),
+        np.array(0.5),
+        np.array(-2.0),
+    ],
+)
+def test_pieces_are_chosen_by_masks_that_nobody_decides(x):
+    agree(lambda x: np.piecewise(x, [x < 0, x > 1], [lambda v: -v, lambda v: v**2, 7.0]), x)
+    agree(lambda x: np.piecewise(x, x < 0, [np.abs, np.sqrt]), x)
+    agree(
+        lambda x: np.piecewise(
+            x, [1 * (x > 0), x <= 0], [lambda v, c: v * c, lambda v, c: v * np.sum(v)], 3.0
+        ),
+        x,
+    )
+    program = rg.stabilize(lambda x: np.piecewise(x, [x < 0, x >= 0], [lambda v: -v, lambda v: v]))
+    program(x)
+    assert all(
+        np.ndim(d.answer) == 0 and type(d.answer) is bool for d in program.programs[0].traced.decisions
+    )

@@ -45,6 +45,11 @@ class Terms(NamedTuple):
     step: int
     coefficients: tuple[float, ...]
 
+    @property
+    def limit(self) -> float:
+        """The value at t = 0."""
+        return self.coefficients[0] if self.power == 0 else 0.0 if self.power > 0 else math.nan
+
     def __str__(self) -> str:
         shown = [f"{c:.4g}·t^{self.power + i * self.step}" for i, c in enumerate(self.coefficients[:3]) if c]
         more = " + …" if len(self.coefficients) > 3 else ""

@@ -37,6 +37,8 @@ APART = np.multiply.outer((-1.0, 1.0), (0.5, 0.31, 0.13, 0.047, 2.0**-8, 2.0**-1
 """Both sides are one function if they agree so far from the point."""
 LARGEST = 60
 """Choices of more ops are left as they are written."""
+LOSSES = 4
+"""A formula may lose fewer powers of the distance than this where both sides of a point are its limit."""
 ALIKE = 2.0**-40
 """The largest difference, relative to the largest number on the way."""
 
@@ -58,11 +60,22 @@ def smoothed(body: Term, x: Term, orders: int = 2, derived: bool = False) -> tup
         if not _turns(kinked, x, point):
             continue
         right, left = (_beside(body, x, point, side) for side in (1.0, -1.0))
-        if right is None or left is None or not (derived or _meet(body, right, x, point)):
-            continue  # a jump
-        if not _misses(body, x, point, orders, derived):
+        if right is None or left is None:
             continue
-        terms = fitted(right, x, point, 0) if _are_one(right, left, x, point) else None
+        terms = None
+        there = values_at([body, right], x, point)
+        if there is None:
+            continue
+        if not np.isfinite(there[1]):
+            terms = _through(right, x, point) if _are_one(right, left, x, point) else None
+            if terms is None or not (derived or _is_near(float(there[0]), terms.limit)):
+                continue
+        elif not (derived or _is_near(*there)):
+            continue  # a jump
+        elif not _misses(body, x, point, orders, derived):
+            continue
+        elif _are_one(right, left, x, point):
+            terms = fitted(right, x, point, 0)
         if terms is not None:
             terms = terms._replace(radius=_reach(body, right, x, point, terms.radius))
         else:
@@ -73,6 +86,16 @@ def smoothed(body: Term, x: Term, orders: int = 2, derived: bool = False) -> tup
         found.append(Series(better, x, point, terms))
         better = found[-1].make_node(x)
     return better, tuple(found)
+
+
+def _through(right: Term, x: Term, point: float) -> Terms | None:
+    """Return the series of both sides of a point at which they have no value, but a limit; None where they have none.
+
+    where(x < 0, sin(x)/x, where(x == 0, 1, sin(x)/x)) ⟶ the series of sin(x)/x
+    """
+    fits = (fitted(right, x, point, loss) for loss in range(LOSSES))
+    terms = next((terms for terms in fits if terms is not None), None)
+    return terms if terms is not None and terms.power >= 0 else None
 
 
 def _turns(kinked: list[Term], x: Term, point: float) -> bool:
@@ -166,9 +189,12 @@ def _is_function_of(t: Term, u: Term) -> bool:
 def _meet(body: Term, right: Term, x: Term, point: float) -> bool:
     """Whether a function has at the point the value that it has next to it."""
     there = values_at([body, right], x, point)
-    if there is None or not np.isfinite(there).all():
-        return False
-    return bool(abs(there[0] - there[1]) <= ALIKE * abs(there[1]))
+    return there is not None and _is_near(*there)
+
+
+def _is_near(a: Any, b: Any) -> bool:
+    """Whether two numbers are one but for rounding; what is infinite is none."""
+    return bool(np.isfinite(a) and np.isfinite(b) and abs(a - b) <= ALIKE * abs(b))
 
 
 def may_have_kink(t: Term) -> bool:

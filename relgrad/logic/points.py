@@ -46,10 +46,11 @@ def point_of(condition: Term) -> tuple[Point, bool] | None:
     Of ranges, only those of sizes, lengths and squares end at a point where their arguments are told.
     """
     op = condition.op
+    if op is logical_not or op is invert:
+        found = point_of(condition.rands[0])
+        return found and (found[0], not found[1])
     if len(condition.rands) == 1 and condition.type.size == 1:
         found = point_of(condition.rands[0])
-        if op is logical_not or op is invert:
-            return found and (found[0], not found[1])
         within = (
             type(op) in (Squeeze, Expand) or type(op) is {True: All_, False: Any_}[bool(found and found[1])]
         )

@@ -31,7 +31,13 @@ from relgrad.trace.tracer import Tracer, wrap
 
 def _truth(x: Any) -> np.ndarray:
     """Return where entries are not zero, which is decided."""
-    return _decided(np.not_equal(x, 0) if is_symbolic(x) else np.asarray(x) != 0)
+    return _decided(_is_true(x))
+
+
+def _is_true(x: Any) -> Any:
+    """Return where entries are not zero."""
+    x = x if is_symbolic(x) else np.asarray(x)
+    return x if x.dtype.kind == "b" else np.not_equal(x, 0)
 
 
 def _decided(x: Any) -> np.ndarray:
@@ -363,14 +369,15 @@ def _piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kwa
     single = single or (
         isinstance(condlist, (list, tuple)) and condlist and np.ndim(condlist[0]) == 0 != np.ndim(x)
     )
-    conditions = [*np.array([_truth(c) for c in ([condlist] if single else condlist)])]  # all of one shape
+    conditions = [*map(_is_true, np.stack([condlist] if single else condlist))]  # all of one shape
     if len(funclist) == len(conditions) + 1:
-        conditions.append(~np.any(conditions, axis=0))
+        conditions.append(~np.any(np.stack(conditions), axis=0))
+    x, conditions, shape = np.atleast_1d(x), [*map(np.atleast_1d, conditions)], np.shape(x)
     y = np.zeros_like(x)
     for chosen, f in zip(conditions, funclist, strict=True):
         if chosen.any():
             y[chosen] = f(x[chosen], *args, **kwargs) if callable(f) else f
-    return y
+    return y.reshape(shape)
 
 
 def _sort(self: Tracer, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
