@@ -31,7 +31,7 @@ from relgrad.term import Term, reachable, rebuild, remade, substitute, subterms,
 from relgrad.trace.arguments import handed_in
 from relgrad.trace.assume import recording
 from relgrad.trace.containers import NONE, Structure, flatten
-from relgrad.trace.decisions import Decision, is_deciding, supposing
+from relgrad.trace.decisions import Decision, Elsewhere, is_deciding, supposing
 from relgrad.trace.numbers import traced_argument
 from relgrad.trace.outside import read
 from relgrad.trace.refusal import tentative
@@ -188,6 +188,13 @@ def _called(fun: Callable[..., Any], variables: _Variables, kwargs: Mapping[str,
         try:
             with tentative(), supposing(told), recording() as claims:
                 leaves, found = flatten(fun(*variables.args, **kwargs))
+        except Elsewhere as here:  # as x > 0 is next to 0
+            question = here.question
+            return (
+                None
+                if question is None or len(told) > ALTERNATIVES
+                else chosen(question, *(branch({**told, question: answer}) for answer in (True, False)))
+            )
         except Exception:
             return None
         alike = found == structure and all(
@@ -200,10 +207,12 @@ def _called(fun: Callable[..., Any], variables: _Variables, kwargs: Mapping[str,
             return branch(told) if told else outputs
         question, *rest = left
         taken, other = joined(rest, told), joined(rest, {**told, question: not points[question]})
-        if taken is None or other is None:
-            return taken
-        sides = (taken, other) if points[question] else (other, taken)
-        return [np.where(Tracer(question), x, y) for x, y in zip(*sides, strict=True)]
+        return chosen(question, *((taken, other) if points[question] else (other, taken))) or taken
+
+    def chosen(question: Term, true: list[Any] | None, false: list[Any] | None) -> list[Any] | None:
+        if true is None or false is None:
+            return None
+        return [np.where(Tracer(question), x, y) for x, y in zip(true, false, strict=True)]
 
     return result._replace(near=joined(list(points), {}) or outputs)
 

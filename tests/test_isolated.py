@@ -263,21 +263,59 @@ def test_python_branches_that_are_none_stay(fun: Callable[[Any], Any], slope: fl
         assert rg.value_and_grad(fun, strategy=strategy)(0.0) == (fun(0.0), slope)
 
 
-def test_the_other_way_is_not_taken_for_the_function_where_it_is_another() -> None:
-    """How often the loop runs depends on x as well: at 0, the loop that is not taken runs never."""
+def by_cases(x: Any) -> Any:
+    if x == 0:
+        return 1.0
+    elif x > 0:
+        return np.expm1(x) / x
+    return (np.exp(x) - 1) / x
 
-    def exponential(x: Any) -> Any:
-        if x == 0:
-            return 1.0
-        total, part, k = 1.0, 1.0, 0
-        while abs(part) > 1e-3:
-            k += 1
-            part = part * x / k
-            total = total + part
-        return total
 
-    assert rg.grad(exponential)(0.0) == 0.0
-    assert rg.grad(exponential)(0.5) == pytest.approx(np.exp(0.5), rel=2e-3)
+def with_a_check(x: Any) -> Any:
+    if x == 0:
+        return 1.0
+    y = np.expm1(x) / x
+    return y if x < 100 else np.inf
+
+
+def by_a_loop(x: Any) -> Any:
+    """The loop ends after one step where x is small: 1 + x."""
+    if x == 0:
+        return 1.0
+    total, part, k = 1.0, 1.0, 0
+    while abs(part) > 1e-3:
+        k += 1
+        part = part * x / k
+        total = total + part
+    return total
+
+
+def until_it_is_near(x: Any) -> Any:
+    """With NaN, which sin(x)/x is at 0, the loop would never end."""
+    if x == 0:
+        return 1.0
+    y = np.sin(x) / x
+    while not abs(y - 1) < 1e-3:
+        y = (y + 1) / 2
+    return y
+
+
+def size_by_cases(x: Any) -> Any:
+    if x == 0:
+        return 0.0
+    return x if x > 0 else -x
+
+
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+@pytest.mark.parametrize(
+    ("fun", "slope"),
+    [(by_cases, 0.5), (with_a_check, 0.5), (by_a_loop, 1.0), (until_it_is_near, 0.0), (size_by_cases, 0.0)],
+)
+def test_what_the_other_branch_asks_is_answered_by_continuity(
+    fun: Callable[[Any], Any], slope: float, strategy: str
+) -> None:
+    """Two numbers that differ at the point do so next to it; where they do not, both answers count, or none is known."""
+    np.testing.assert_allclose(rg.grad(fun, strategy=strategy)(0.0), slope, rtol=1e-13)
 
 
 def test_functions_that_change_what_is_outside_are_called_once() -> None:

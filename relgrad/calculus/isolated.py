@@ -32,6 +32,8 @@ DRAWS = 8
 """So many values of whatever else branches depend on are drawn."""
 ROUNDINGS = 64.0
 """Both branches agree where they differ by so many roundings at most."""
+ALIKE = 1e-3
+"""Slopes of both sides are one, and there is no kink, where they differ by so much of their sum at most."""
 STEEPER = 1.5
 """A slope that grows by this as the point comes nearer is infinite there, as that of x·log x at 0 is."""
 
@@ -173,7 +175,7 @@ def _asked(roots: Sequence[Term], x: Term) -> list[Term]:
 
 
 def _continues(values: Callable[[float], list[Any]], eps: float, partly: bool, partial: bool) -> bool:
-    """Whether both branches are one number at the point, from which the other one moves away with a slope.
+    """Whether both branches are one number at the point, from which the other one moves away with one slope.
 
     If `partly`, both may be none: the logarithm of a negative number; if `partial` as well, one of them.
     """
@@ -184,9 +186,15 @@ def _continues(values: Callable[[float], list[Any]], eps: float, partly: bool, p
     if not np.all(same | (partly & none)):
         return False
     with np.errstate(all="ignore"):
-        slopes = [[np.abs(values(side * h)[1] - a) / h for h in (eps**0.375, eps**0.75)] for side in (1, -1)]
-        grows = [far > STEEPER * near + ROUNDINGS * eps**0.25 * np.abs(a) for near, far in slopes]
+        slopes = [
+            [(values(side * h)[1] - a) / (side * h) for h in (eps**0.375, eps**0.75)] for side in (1, -1)
+        ]
+        noise = ROUNDINGS * eps**0.25 * np.abs(a)
+        grows = [np.abs(far) > STEEPER * np.abs(near) + noise for near, far in slopes]
     sides = [np.isfinite(near) & np.isfinite(far) for near, far in slopes]
-    return bool(np.all(sides[0] | sides[1] | ~same)) and not any(
-        np.any(s & g) for s, g in zip(sides, grows, strict=True)
+    (right, _), (left, _) = slopes
+    with np.errstate(all="ignore"):
+        turns = sides[0] & sides[1] & (np.abs(right - left) > noise + ALIKE * (np.abs(right) + np.abs(left)))
+    return bool(np.all(sides[0] | sides[1] | ~same)) and not np.any(
+        turns | (sides[0] & grows[0]) | (sides[1] & grows[1])
     )

@@ -35,6 +35,10 @@ Explicit = Callable[[Sequence[Term]], Sequence[Term]]
 """Returns terms with their implicit gradients expanded."""
 
 
+APART = 2.0**-20
+"""Numbers whose distance is more than this, compared with the larger one, are different next to a point as well."""
+
+
 class Decision(NamedTuple):
     """A term whose value a function asked for, the answer, and the user's line that asked."""
 
@@ -44,7 +48,11 @@ class Decision(NamedTuple):
 
 
 class Elsewhere(Exception):
-    """A function that goes another way where a question is supposed to have another answer than in this call."""
+    """A function that asks what has no answer where another question is supposed to have another than in this call."""
+
+    def __init__(self, question: Term | None = None):
+        super().__init__()
+        self.question = question
 
 
 class Call:
@@ -66,6 +74,10 @@ class Call:
         """What raised in this call, where a question asked for it."""
         self.supposed: dict[Term, bool] = {}
         """Answers that are not those of this call."""
+        self.sources: frozenset[Term] = frozenset()
+        """The inputs that such answers depend on."""
+        self.elsewhere: Elsewhere | None = None
+        """What has no answer where others are supposed, also if the function has caught that."""
         self.asked: dict[Term, Any] = {}
         """The questions of which `supposing` tells, with their answers."""
 
@@ -116,6 +128,9 @@ class Call:
         """
         if root in self.supposed:
             return np.bool_(self.supposed[root])
+        if self.sources and root not in self.decisions and not self._is_settled(root):
+            self.elsewhere = self.elsewhere or Elsewhere(root)
+            raise self.elsewhere
         try:
             value = self.value(root)
         except Exception:
@@ -132,6 +147,16 @@ class Call:
         if root in self.decisions:
             self.asked[root] = value
         return value
+
+    def _is_settled(self, t: Term) -> bool:
+        """Whether an answer is the same next to this call: by continuity, that of a < b is where a and b differ."""
+        if self.sources.isdisjoint(reachable(t)):
+            return True
+        if t.op.negation is None or any(x.type.dtype.kind != "f" for x in t.rands):
+            return t.type.dtype.kind == "b" and bool(t.rands) and all(map(self._is_settled, t.rands))
+        a, b = (self.value(x) for x in t.rands)
+        with np.errstate(all="ignore"):
+            return bool(np.all(np.abs(a - b) > APART * np.maximum(np.abs(a), np.abs(b))))
 
     def complete(self, outputs: Sequence[Term]) -> None:
         """Decide that what no output depends on is computed, too; raises what NumPy raises there."""
@@ -178,25 +203,36 @@ def deciding(given: Mapping[Term, Any], explicit: Explicit | None = None) -> Abs
 def supposing(told: Mapping[Term, bool]) -> Iterator[dict[Term, Any]]:
     """Answer questions as told, and collect others that are asked within, for the blocks around as well if they stay.
 
-    Raises Elsewhere where the function goes another way than in this call: where what is told may bear upon a question
-    that was not asked before, or upon what may raise.
+    x == 0 ⟶ False    as it is everywhere next to 0; x > 1 is False there, as at 0, and x > 0 may be either
+
+    Raises Elsewhere where the function asks what is told may bear upon, and what has no answer by continuity; or where
+    it computes what may raise.
     """
     top = _calls.values[-1]
-    supposed, asked, decisions, partial = top.supposed, top.asked, dict(top.decisions), dict(top.partial)
-    top.supposed, top.asked = {**supposed, **told}, {}
-    sources = {x for t in told for x in reachable(t) if not x.rands}
+    before = top.supposed, top.sources, top.asked
+    decisions, partial = dict(top.decisions), dict(top.partial)
+    sources = frozenset(x for t in told for x in reachable(t) if not x.rands)
+    top.supposed, top.sources, top.asked, top.elsewhere = (
+        {**top.supposed, **told},
+        top.sources | sources,
+        {},
+        None,
+    )
     try:
         yield top.asked
-        new = [*(top.decisions.keys() - decisions), *(top.partial.keys() - partial)]
-        if any(not sources.isdisjoint(reachable(t)) for t in new):
+        if top.elsewhere is not None:
+            raise top.elsewhere
+        if any(not sources.isdisjoint(reachable(t)) for t in top.partial.keys() - partial):
             raise Elsewhere
-        asked |= top.asked
+        if not told:
+            before[2].update(top.asked)
     except Exception:
         if told:
             top.decisions, top.partial = decisions, partial
         raise
     finally:
-        top.supposed, top.asked = supposed, asked
+        top.supposed, top.sources, top.asked = before
+        top.elsewhere = None
 
 
 def decided(x: Any) -> Any:
