@@ -266,7 +266,7 @@ def test_python_branches_that_are_none_stay(fun: Callable[[Any], Any], slope: fl
 def by_cases(x: Any) -> Any:
     if x == 0:
         return 1.0
-    elif x > 0:
+    if x > 0:
         return np.expm1(x) / x
     return (np.exp(x) - 1) / x
 
@@ -314,7 +314,7 @@ def size_by_cases(x: Any) -> Any:
 def test_what_the_other_branch_asks_is_answered_by_continuity(
     fun: Callable[[Any], Any], slope: float, strategy: str
 ) -> None:
-    """Two numbers that differ at the point do so next to it; where they do not, both answers count, or none is known."""
+    """Two numbers that differ at the point do so next to it; where they do not, both answers count, or none is."""
     np.testing.assert_allclose(rg.grad(fun, strategy=strategy)(0.0), slope, rtol=1e-13)
 
 
