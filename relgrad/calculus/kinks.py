@@ -12,7 +12,7 @@ Source: Griewank & Walther (2008), *Evaluating Derivatives*, 2nd ed., section 14
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import combinations
 from typing import Any
@@ -35,6 +35,8 @@ TINY = 2.0 ** -np.array([80.0, 120.0, 160.0])
 """What holds at all these distances, those of 0 also tiny, holds next to the point."""
 APART = np.multiply.outer((-1.0, 1.0), (0.5, 0.31, 0.13, 0.047, 2.0**-8, 2.0**-12)).ravel()
 """Both sides are one function if they agree so far from the point."""
+USUAL = np.array([0.0, 0.5, -0.5, 1.0, -1.0, 2.0, -2.0])
+"""What depends on x otherwise than by x - c has its zeros at these numbers, if people look at them: x - x**2."""
 LARGEST = 60
 """Choices of more ops are left as they are written."""
 LOSSES = 4
@@ -210,7 +212,8 @@ def _points(kinked: list[Term], x: Term) -> Iterator[float]:
         real = [r for r in dict.fromkeys(read) if _is_real(r)]
         both = [subtract.make_node(a, b) for a, b in combinations(real, 2)]
         for y in [*read, *both]:
-            zeros = [0.0] if x in subterms(y) and values_at([y], x, 0.0) == [0.0] else []
+            found = values_at([y], x, USUAL) if x in subterms(y) else None
+            zeros = [] if found is None else USUAL[np.equal(found[0], 0.0)].tolist()
             for node in subterms(y):
                 zeros += zeros_of(node, x)
             yield from [p for p in zeros if known.low < p < known.high]
@@ -233,6 +236,9 @@ def _beside(body: Term, x: Term, point: float, side: float) -> Term | None:
     if values is None:
         return None
     at = {t: np.broadcast_to(v, (len(near),)) for t, v in zip(nodes, values, strict=True)}
+    for t in nodes:
+        if t.rands and t.type.dtype.kind == "b":
+            at[t] = np.broadcast_to(_answer(t, at), (len(near),))
 
     def change(old: Term, rands: tuple[Any, ...]) -> Any:
         here = at[old]
@@ -253,6 +259,21 @@ def _beside(body: Term, x: Term, point: float, side: float) -> Term | None:
 
     (found,) = rebuild([body], change)
     return None if any(may_have_kink(t) and x in subterms(t) for t in subterms(found)) else found
+
+
+def _answer(t: Term, at: Mapping[Term, Any]) -> Any:
+    """Return whether a condition holds next to a point, where numbers may differ by less than a rounding.
+
+    1 + x² > 1    holds at x = 2⁻²⁰, and in floats no more at 2⁻³⁰
+    """
+    rands = [at[rand] for rand in t.rands]
+    if all(x.dtype.kind == "b" for x in rands):
+        return t.op.compute(*rands)
+    if t.op.negation is None or not all(map(_is_real, t.rands)):
+        return at[t]
+    with np.errstate(invalid="ignore"):
+        side = np.sign(rands[0] - rands[1])
+    return t.op.compute(side[0], 0.0) if np.all((side == side[0]) | (side == 0)) else at[t]
 
 
 def _are_one(right: Term, left: Term, x: Term, point: float) -> bool:
