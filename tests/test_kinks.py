@@ -54,6 +54,17 @@ SMOOTH: dict[str, tuple[Callable[[Any], Any], float, tuple[float, ...]]] = {
         (0.0, 0.0, 4.0),
     ),
     "signed branches": (lambda x: np.where(x > 0, x**2, -(x**2)) * np.sign(x), 0.0, (0.0, 0.0, 2.0)),
+    "a bound that is reached": (lambda x: np.clip(np.sqrt(1 + x**2), -1.0, 1.0), 0.0, (1.0, 0.0, 0.0)),
+    "roots of a square": (
+        lambda x: np.minimum(np.maximum(np.maximum(-x - x * x, x), 0.0), 0.0),
+        -1.0,
+        (0.0, 0.0, 0.0),
+    ),
+    "a condition beside a kink": (
+        lambda x: np.where(np.clip(x - 1, -1.0, 1.0) > -2, 1 + np.maximum(2 * x, 0.0) ** 2, x),
+        0.0,
+        (1.0, 0.0),
+    ),
     "copied sign": (lambda x: np.copysign(np.tanh(np.abs(x)), x), 0.0, (0.0, 1.0, 0.0)),
     "logaddexp by hand": (
         lambda x: np.maximum(x, 1.0) + np.log1p(np.exp(-np.abs(x - 1.0))),
