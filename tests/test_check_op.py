@@ -263,7 +263,7 @@ SIZES = [(1,), (3,), (2, 1), (2, 3)]
 @pytest.mark.parametrize("axes", [(-1,), (-2, -1)], ids=str)
 def test_weights_count_as_often_as_they_are_repeated(op, arity, axes):
     rng = np.random.default_rng(0)
-    for shapes in product(SIZES, repeat=arity):
+    for shapes in product(*[SIZES, SIZES, SIZES[::3]][:arity]):
         if max(map(len, shapes)) >= len(axes):
             over = type(op)(axes, *op.made_of()[1:])
             found = rg.check(over, *[rng.normal(size=s) for s in shapes])
