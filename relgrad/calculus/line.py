@@ -520,6 +520,8 @@ RANGES = (0.5, 2.0), (0.1, 0.9), (-1.0, 1.0), (2.0, 5.0)
 SIDES = 1.0, -1.0
 """and from where a line is looked at, until a program is defined there."""
 SAMPLES = 2
+DRAWS = 3
+"""Where the series is of no numbers for so many draws, it will be for none."""
 COUNT = 2
 """For whole numbers one is too special: (1 − xⁿ)/(1 − x) is constant then."""
 BITS = 1 << 8
@@ -761,6 +763,7 @@ def _start(
     They are those of the root of the distance, and the line is squared, where roots of it are taken.
     """
     tried = (FAR, CLOSE) if line.is_endless else (FAR, CLOSE, 0.0)
+    left = DRAWS
     for at, side in product(RANGES, SIDES):
         starts = set[tuple[int, ...] | None]()
         loses = False
@@ -784,7 +787,8 @@ def _start(
                     _loses(root, body, _moved(values, line, side * d, seed), line, start, paths)
                     for d in tried
                 )
-        if starts != {None}:
+        left -= 1
+        if starts != {None} or not left:
             return line, next(iter(starts)) if len(starts) == 1 and loses else None
     return line, None
 
