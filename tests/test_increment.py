@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+import flint
 import mpmath as mp
 import numpy as np
 import pytest
@@ -15,19 +16,20 @@ from scipy.special import betaln
 import relgrad as rg
 from relgrad import ops
 from relgrad.calculus.change import Change
-from relgrad.calculus.increment import _Over, incremented
+from relgrad.calculus.increment import _Over, _with_slope, incremented
 from relgrad.calculus.remainder import remaindered
 from relgrad.interpret import interpret
 from relgrad.op import as_term
 from relgrad.ops.arithmetic import multiply
 from relgrad.ops.elementwise import Elementwise
-from relgrad.ops.increments import Difference, MeanSlope
+from relgrad.ops.increments import Difference, MeanSlope, difference_of
 from relgrad.ops.reduction import Sum
 from relgrad.ops.scan import CumSum
 from relgrad.ops.structure import BroadcastTo, Expand, Squeeze
 from relgrad.term import subterms, term
 
 ULP = 2.0**-53
+TINY = 1e-300
 PLAIN = SimpleNamespace(
     sin=np.sin, cos=np.cos, exp=np.exp, log=np.log, log2=np.log2, sqrt=np.sqrt, arcsin=np.arcsin, cosh=np.cosh,
     arctan=np.arctan, tanh=np.tanh, hypot=np.hypot, exp2=np.exp2, erf=scipy.special.erf,
@@ -176,6 +178,50 @@ SMOOTH = sorted(
     ),
     key=str,
 )
+
+
+NEARLY = [
+    (y, side * d)
+    for y in (1e-3, 0.4, 1.25, 3.0, 17.0, -0.3, -1.25, -6.0)
+    for d in 2.0 ** -np.array([3.0, 13.0, 30.0, 48.0])
+    for side in (1, -1)
+]
+OF_TWO_POINTS = {
+    str(op): op
+    for of in vars(ops).values()
+    if isinstance(of, Elementwise) and of.distance is None and of.rules[0] is not None and of.arity <= 2
+    for of in [_with_slope(of)]
+    for op in ({Difference(of), difference_of(of), MeanSlope(of)} - {None})
+    if op.scalar_ball is not None
+} | {
+    op.label: op
+    for op in vars(ops).values()
+    if isinstance(op, Elementwise) and op.distance and op.scalar_ball
+}
+
+
+@pytest.mark.parametrize("name", sorted(OF_TWO_POINTS))
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_ops_of_two_points_are_accurate_where_these_nearly_meet(name):
+    """f(x) − f(y), told x − y, and its quotient by that, of points that differ by 2⁻³ to 2⁻⁴⁸ of their size."""
+    op = OF_TWO_POINTS[name]
+    at_x, at_y, at_d = op.distance or ()
+    ball = op.scalar_ball
+    assert ball is not None
+    for y, distance in NEARLY:
+        operands = np.full(op.arity, 0.5)
+        x = y + distance * max(1.0, abs(y))
+        operands[[at_x, at_y, at_d]] = x, y, x - y
+        moved = operands * (1 + 2.0**-52)
+        moved[at_d] = x - y
+        with flint.ctx.workprec(400):
+            exact, beside = (ball(*map(flint.arb, map(float, p))) for p in (operands, moved))
+            if not exact.is_finite() or not beside.is_finite() or not abs(exact) > TINY:
+                continue
+            off, moves = (
+                float(abs(v / exact - 1)) for v in (flint.arb(float(op.compute(*operands))), beside)
+            )
+        assert off <= 2.0**-46 + 16 * moves, (operands, float(op.compute(*operands)), float(exact))
 
 
 @pytest.mark.parametrize("op", SMOOTH, ids=str)

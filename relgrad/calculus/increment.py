@@ -14,18 +14,24 @@ Sources: Kahan & Fateman, "Symbolic computation of divided differences", SIGSAM 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from itertools import product
 from typing import Any, NamedTuple
 
 from relgrad.calculus.change import change_of
+from relgrad.calculus.fit import fitted as fit_of
 from relgrad.calculus.laurent import meaning_of
+from relgrad.calculus.series import Series, argument, expanded, slope
 from relgrad.calculus.walk import Walk
+from relgrad.conventions import DEFAULT
+from relgrad.errors import RelgradError
 from relgrad.logic.build import build_product, build_sum, fit, fitted
 from relgrad.logic.group import Number, ProductView, SumView, added, multiplied
 from relgrad.logic.parts import dtype_of
 from relgrad.logic.view import product_of, sum_of
 from relgrad.op import as_term, constant
 from relgrad.ops.arithmetic import multiply, subtract
+from relgrad.ops.elementwise import Elementwise
 from relgrad.ops.increments import Difference, Telescope, difference_of
 from relgrad.term import Term, is_term
 from relgrad.trace.tracer import Tracer
@@ -387,11 +393,30 @@ def _applied(x: Term, y: Term, distances: list[Term | None]) -> Term | None:
         before, after = y.rands[:i], x.rands[i + 1 :]
         if i in op.laws.linear:
             parts.append(op.make_node(*before, d, *after))
-        elif op.elementwise and (difference := difference_of(op, i)) is not None:
+        elif op.elementwise and (difference := difference_of(_with_slope(op), i)) is not None:
             parts.append(difference.make_node(a, b, *before, *after, d))
         else:
             return change_of(x, y, distances)
     return _total(x, y, parts)
+
+
+@lru_cache(maxsize=512)
+def _with_slope(op: Elementwise) -> Elementwise:
+    """Return a function as one whose slope is accurate, of which its difference is made: itself, or its series.
+
+    The slope of log(sinh(x)/x), 1/tanh(x) − 1/x, cancels near 0 as it is written.
+    """
+    known = difference_of(op) if op.arity == 1 and op.label != "series" else None
+    if known is None or known.by_kernel or op.dtype is not None:
+        return op
+    x = argument()
+    try:
+        body = op.make_node(x)
+        of_slope = expanded(slope(body, x, DEFAULT), x)[1]
+        terms = fit_of(body, x, of_slope[0].point, 0) if of_slope else None
+    except RelgradError:
+        return op
+    return op if terms is None else Series(body, x, of_slope[0].point, terms)
 
 
 def _total(x: Term, y: Term, parts: list[Term]) -> Term:

@@ -130,7 +130,7 @@ class Slope(Elementwise):
         return slope(self.body, self.argument, conventions)
 
     def _compute(self, x: Any) -> Any:
-        return values(self.explicit(DEFAULT), self.argument, x)
+        return values(expanded(self.explicit(DEFAULT), self.argument)[0], self.argument, x)
 
 
 @implements(near)

@@ -245,13 +245,14 @@ def sech_squared_difference(x: Any, y: Any, d: Any) -> Any:
 
 @entrywise
 def log_cosh_difference(x: Any, y: Any, d: Any) -> Any:
-    """log(cosh x/cosh y) = |x| − |y| + log((1 + e^−2|x|)/(1 + e^−2|y|)), where d = x − y."""
+    """log(cosh x/cosh y) = s + log(1 + (e⁻²ˢ − 1)·σ(−2|y|)), s = |x| − |y| ≥ 0, where d = x − y."""
     a, b = np.abs(x), np.abs(y)
-    size = np.where(np.sign(x) == np.sign(y), d * np.sign(x), a - b)
+    size = np.abs(np.where(np.sign(x) == np.sign(y), d, a - b))
+    far = size + np.log1p(np.expm1(-2 * size) * expit(-2 * np.minimum(a, b)))
     small = (a < 1) & (b < 1)
     p, q = np.where(small, x, 0), np.where(small, y, 0)
     near = np.log1p(2 * np.sinh(p / 2 + q / 2) * np.sinh(np.where(small, d, 0) / 2) / np.cosh(q))
-    return np.where(small, near, size + (np.log1p(np.exp(-2 * a)) - np.log1p(np.exp(-2 * b))))[()]
+    return np.where(small, near, np.where(a < b, -far, far))[()]
 
 
 @entrywise
