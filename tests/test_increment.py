@@ -205,13 +205,13 @@ OF_TWO_POINTS = {
 def test_ops_of_two_points_are_accurate_where_these_nearly_meet(name):
     """f(x) − f(y), told x − y, and its quotient by that, of points that differ by 2⁻³ to 2⁻⁴⁸ of their size."""
     op = OF_TWO_POINTS[name]
-    at_x, at_y, at_d = op.distance or ()
-    ball = op.scalar_ball
-    assert ball is not None
+    ball, places = op.scalar_ball, op.distance
+    assert ball is not None and places is not None
+    at_d = places[2]
     for y, distance in NEARLY:
         operands = np.full(op.arity, 0.5)
         x = y + distance * max(1.0, abs(y))
-        operands[[at_x, at_y, at_d]] = x, y, x - y
+        operands[[*places]] = x, y, x - y
         moved = operands * (1 + 2.0**-52)
         moved[at_d] = x - y
         with flint.ctx.workprec(400):
