@@ -363,3 +363,19 @@ def test_ops_are_left_out_where_they_say_so_bit_for_bit():
     assert op is not None
     assert rg.show(op(x, x, 0.0)) == "broadcast_to(0.0, (3,))"
     assert "power" in repr(as_term(np.power(1, rg.symbol("n", (3,), int))))  # it may raise
+
+
+@pytest.mark.parametrize(
+    ("program", "left"),
+    [
+        (lambda x, y, a: a / (x - y) ** 2 - a / (y - x) ** 2, lambda x, y, a: 0 * x),
+        (lambda x, y, a: a * np.exp(x) / (x - y) + a * np.exp(x) / (y - x) + x, lambda x, y, a: x),
+        (lambda x, y, a: a / (x - y) ** 3 + a / (y - x) ** 3 + a * (x - y), lambda x, y, a: a * (x - y)),
+        (lambda x, y, a: a / (x - y) - 2 * a / (y - x), lambda x, y, a: 3 * a / (x - y)),
+    ],
+)
+def test_summands_meet_those_with_the_negatives_of_their_factors(program, left):
+    """At x = y, where each is infinite, what is left has a value."""
+    x, y, a = np.array([1.5, 2.0, -1.0]), np.array([0.5, 2.0, 3.0]), np.array([3.0, -7.0, 0.3])
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(rg.stabilize(program)(x, y, a), left(x, y, a), rtol=1e-15)

@@ -71,8 +71,16 @@ def key_of(t: Any) -> Any:
 
 
 def product_key(factors: dict[Any, Number]) -> Key:
-    """Return the key of a product of several factors, whatever their order."""
-    return interned(("product", frozenset((key_of(b), e) for b, e in factors.items())))
+    """Return the key of a product of several factors, whatever their order: (x − y)²·z and z·(y − x)² are one."""
+    return interned(
+        ("product", frozenset((_either(b) if e % 2 == 0 else key_of(b), e) for b, e in factors.items()))
+    )
+
+
+def _either(t: Any) -> Any:
+    """Return what a sum and its negative are both known by, and anything else by itself."""
+    other = t.cache.get("opposite") if type(t) is Term else None
+    return key_of(t) if other is None else frozenset((key_of(t), other))
 
 
 def sum_key(view: SumView) -> Key:
@@ -155,20 +163,33 @@ def _aligned(parts: tuple[tuple[ProductView, Number], ...]) -> tuple[Any, Number
     """Write sums that are the negatives of earlier ones as those, and return the sign that this makes."""
     sign = 1
     seen: dict[Any, Any] = {}
-    aligned = []
+    found = []
     for view, exponent in parts:
-        factors: dict[Any, Number] = {}
-        for base, e in view.factors.items():
-            other = None
-            if key_of(base) not in seen and is_term(base):
-                other = seen.get(base.cache.get("opposite"))
-            if other is not None and (e * exponent).denominator == 1:
-                sign = -sign if e * exponent % 2 else sign
-                base = other
-            seen.setdefault(key_of(base), base)
-            factors[base] = factors.get(base, 0) + e
-        aligned.append((view._replace(factors=factors), exponent))
-    return tuple(aligned), sign
+        factors, turned = aligned(view.factors, exponent, seen)
+        sign *= turned
+        found.append((view._replace(factors=factors), exponent))
+    return tuple(found), sign
+
+
+def aligned(
+    factors: dict[Any, Number], exponent: Number, seen: dict[Any, Any]
+) -> tuple[dict[Any, Number], int]:
+    """Write sums among factors that are the negatives of ones that were seen as those, and return the sign of that.
+
+    (y − x)³·z, where x − y was seen ⟶ (x − y)³·z, −1
+    """
+    sign = 1
+    found: dict[Any, Number] = {}
+    for base, e in factors.items():
+        other = None
+        if key_of(base) not in seen and is_term(base):
+            other = seen.get(base.cache.get("opposite"))
+        if other is not None and (e * exponent).denominator == 1:
+            sign = -sign if e * exponent % 2 else sign
+            base = other
+        seen.setdefault(key_of(base), base)
+        found[base] = found.get(base, 0) + e
+    return found, sign
 
 
 def added(*parts: tuple[SumView, Number]) -> SumView:

@@ -21,6 +21,7 @@ from relgrad.logic.group import (
     ProductView,
     SumView,
     added,
+    aligned,
     float_root,
     key_of,
     multiplied,
@@ -327,9 +328,30 @@ def cancelled_sum(t: Term) -> Any:
     """Return a sum with what cancels cancelled, or None where nothing does: a + b - a = b."""
     view = sum_of(t)
     if not view.cancelled:
+        view = _turned(view, dtype_of(t))
+    if view is None:
         return _cancelled_inside(t)
     new = fit(build_sum(view, dtype_of(t)), t)
     return None if new is t else new
+
+
+def _turned(view: SumView, dtype: Any) -> SumView | None:
+    """Return a sum in which summands cancel that have the negatives of each other's factors, or None.
+
+    a/(x − y)² − a/(y − x)² ⟶ 0
+    """
+    views = {part: product_of(part) for part in view.terms if is_term(part)}
+    if sum("opposite" in base.cache for v in views.values() for base in v.factors if is_term(base)) < 2:
+        return None
+    seen: dict[Any, Any] = {}
+    parts: list[tuple[SumView, Number]] = [(SumView(view.constant, {}), 1)]
+    for part, k in view.terms.items():
+        factors, sign = aligned(views[part].factors, 1, seen) if part in views else ({}, 1)
+        same = part not in views or factors.keys() == views[part].factors.keys()
+        new = part if same else build_product(views[part]._replace(factors=factors), dtype)
+        parts.append((SumView(0, {new: 1}), sign * k))
+    found = added(*parts)
+    return found if len(found.terms) < len(view.terms) else None
 
 
 def _cancelled_inside(t: Term) -> Any:
