@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from relgrad.errors import RelgradError
 from relgrad.op import Constant
 from relgrad.term import Term, operands_first, rands_of
 from relgrad.types import TupleType
 
 Perturb = Callable[[Term, list[Any]], list[Any]]
+
+RAISED = (RelgradError, TypeError, ValueError, ArithmeticError, LookupError)
+"""What ops raise of numbers that they are not made for: of shapes, an index out of bounds, a singular matrix."""
 
 
 def interpret(

@@ -69,6 +69,24 @@ def test_entries_at_the_point_beside_others() -> None:
     np.testing.assert_allclose(rg.grad(fun)(x, z), z * slopes, rtol=1e-12)
 
 
+def test_what_does_not_take_any_number_stays() -> None:
+    """An index that is drawn may be out of bounds, and a decomposition has no numbers: nothing is said, or raised."""
+
+    def chosen(x: Any, k: Any) -> Any:
+        told = np.choose(k, [x, -x])
+        return np.sum(np.where(told != 0, np.sin(told) + x, x))
+
+    def reduced(x: Any) -> Any:
+        least = np.linalg.eigvalsh(np.diag(1 + x**2)).sum()
+        return np.hypot.reduce(np.where(x < least, -x, x))
+
+    x = np.array([0.5, -2.0])
+    for strategy in ("default", "eager"):
+        value = rg.stabilize(chosen, strategy=strategy)(x, np.array([0, 1]))
+        np.testing.assert_allclose(value, chosen(x, np.array([0, 1])))
+        np.testing.assert_allclose(rg.grad(reduced, strategy=strategy)(x), x / np.hypot(*x))
+
+
 def test_two_terms_that_meet() -> None:
     """(eˣ − eʸ)/(x − y) with eˣ where x = y: its slope in x is eˣ/2 there."""
 

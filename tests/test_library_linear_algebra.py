@@ -94,6 +94,14 @@ def test_the_trace_of_a_product_needs_no_product():
     np.testing.assert_array_equal(rg.grad(f)(A), B.T)
 
 
+def test_a_diagonal_of_what_is_repeated_along_an_axis_is_one_of_a_matrix():
+    """np.corrcoef of two equal vectors, whose covariances are those of one that is repeated, over a count."""
+    x = np.array([1.0, 2.0, 4.0])
+    np.testing.assert_allclose(rg.stabilize(lambda x: np.corrcoef(x, x)[0, 1])(x), 1.0, rtol=1e-15)
+    f = lambda x: np.diagonal(np.broadcast_to(x, (2, 3)) @ np.ones((3, 2)) / 2)
+    np.testing.assert_array_equal(rg.stabilize(f)(x), f(x))
+
+
 GAUSSIANS = {
     "log of density": lambda a: np.log(
         np.exp(-0.5 * b @ L.inv(a) @ b) / np.sqrt((2 * np.pi) ** 3 * L.det(a))

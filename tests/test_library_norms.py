@@ -91,6 +91,18 @@ def test_standard_deviation_of_equal_entries():
     np.testing.assert_allclose(rg.grad(np.std)(np.array([1.0, 3.0])), [-0.5, 0.5])
 
 
+def test_multiples_of_a_square_are_one_whatever_the_digits_of_their_sum():
+    """√(a·x² + b·x²) = √(a + b)·|x|, as in the second step of Adam, where a + b is no float."""
+
+    def step(g):
+        v = 0.99 * (0.01 * g**2) + 0.01 * g**2
+        return np.sum(1 / (np.sqrt(v / (1 - 0.99**2)) + 1e-8))
+
+    x = np.array([0.0, 1.0, -2.0])
+    np.testing.assert_allclose(rg.stabilize(step)(x), step(x), rtol=1e-14)
+    np.testing.assert_allclose(rg.grad(step)(x), [0.0, -1.0, 0.25], rtol=1e-7)
+
+
 def test_a_sum_of_squares_is_no_norm_squared():
     assert "norm2" not in rg.stabilize(lambda x: np.sum(x * x)).source(X)
     square = lambda x: np.sqrt(np.sum(x**2)) ** 2

@@ -206,6 +206,38 @@ def test_statistics_of_integers_are_rounded_where_they_are_padded():
         assert rg.stabilize(f)(n).dtype == n.dtype
 
 
+@pytest.mark.parametrize(
+    "options", [{}, {"keepdims": True}, {"initial": 1.5}, {"dtype": np.float32}], ids=repr
+)
+@pytest.mark.parametrize(
+    "x", [X.astype(np.float32), np.array([7, 2, 3]), np.outer(X, X)], ids=["single", "int", "rows"]
+)
+@pytest.mark.parametrize(
+    "ufunc",
+    [np.subtract, np.divide, np.hypot, np.fmin, np.remainder, np.floor_divide, np.logical_xor, np.add],
+)
+def test_ufuncs_fold_in_the_dtype_that_numpy_finds_for_it(ufunc: np.ufunc, x: Any, options: Any):
+    """What a fold starts with is cast to the dtype of its steps; the first step is an entry, cast as well."""
+    for fold in (
+        ufunc.reduce,
+        *([] if "keepdims" in options or "initial" in options else [ufunc.accumulate]),
+    ):
+        if ufunc is np.logical_xor and "dtype" in options:
+            continue
+        want, got = fold(x, **options), rg.stabilize(lambda x, fold=fold: fold(x, **options))(x)
+        assert (got.shape, got.dtype) == (want.shape, want.dtype)
+        np.testing.assert_allclose(got, want, rtol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(2, 0), (0, 2), (2, 0, 3)])
+@pytest.mark.parametrize("axis", [0, 1, None])
+def test_sums_of_nothing_start_somewhere(shape: tuple[int, ...], axis: int | None):
+    def total(x: Any) -> Any:
+        return np.sum(x, axis=axis, initial=1.5)
+
+    np.testing.assert_array_equal(rg.stabilize(total)(np.zeros(shape)), total(np.zeros(shape)))
+
+
 def test_vectors_that_are_not_determined_have_values_and_no_derivatives():
     f = lambda a: np.linalg.svd(a)[0][:, 3:]
     np.testing.assert_allclose(rg.stabilize(f)(M), f(M))

@@ -298,6 +298,7 @@ def test_outputs():
             "np.array(y)",
         ),
         (lambda x: np.power.reduce(x), "np.power.reduce cannot be traced", "write a loop"),
+        (lambda x: np.arctan2.reduce(x), "np.arctan2.reduce cannot be traced", "write a loop"),
         (lambda x: np.add(x, 1, where=MASK), "np.add cannot be traced with where=", "np.where"),
         (lambda x: x.sort(), "a traced array cannot be changed in place: `x.sort()`", "x = x.copy()"),
         (lambda x: x.fill(0), "a traced array cannot be changed in place: `x.fill(0)`", "x = x.copy()"),

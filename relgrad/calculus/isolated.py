@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from relgrad.calculus.kinks import may_have_kink
-from relgrad.errors import RelgradError
-from relgrad.interpret import interpret
+from relgrad.interpret import RAISED, interpret
 from relgrad.leaf import Input
 from relgrad.logic.build import fitted
 from relgrad.logic.points import Point, point_of
@@ -145,7 +144,7 @@ def _agree(choice: Isolated, new: Term, partial: bool = False) -> bool:
             sides.append([v.tolist() for v in values(0.0, asked)])
             if not _continues(values, eps, partly=draw % 2 == 1, partial=partial):
                 return False
-        except (RelgradError, TypeError, ValueError, ArithmeticError):
+        except RAISED:
             return False
     return all(one == sides[0] for one in sides)
 
@@ -166,7 +165,8 @@ def _asked(roots: Sequence[Term], x: Term) -> list[Term]:
     found: list[Term] = []
     for t in subterms(*roots):
         if may_have_kink(t) and not other.isdisjoint(subterms(t)):
-            told = [c for c in subterms(t.rands[0]) if c.type.dtype.kind == "b"] if t.op is where else [t]
+            arrays = [c for c in subterms(t.rands[0]) if isinstance(c.type, ArrayType)]
+            told = [c for c in arrays if c.type.dtype.kind == "b"] if t.op is where else [t]
             for c in told:
                 numbers = [r for r in c.rands if r.type.dtype.kind != "b"]
                 compared = len(numbers) == 2 and c.op.negation is not None

@@ -18,8 +18,7 @@ from quicktions import Fraction
 from relgrad.calculus.series import applied, argument, body_of, expanded, values_at
 from relgrad.calculus.walk import LOOKED, Walk
 from relgrad.contract import Contract
-from relgrad.errors import RelgradError
-from relgrad.interpret import interpret
+from relgrad.interpret import RAISED, interpret
 from relgrad.logic.build import build_product, build_sum, fitted
 from relgrad.logic.group import Number, ProductView, SumView, added, multiplied
 from relgrad.logic.parts import dtype_of
@@ -355,7 +354,7 @@ class Over(_OfLength):
             }
             with np.errstate(all="ignore"):
                 return bool(own) and not any(np.any(x) for x in interpret([self.length, t], values))
-        except (RelgradError, TypeError, ValueError, ArithmeticError):
+        except RAISED:
             return False
 
     def _is_square(self, t: Term) -> bool:

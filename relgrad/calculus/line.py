@@ -37,7 +37,7 @@ from relgrad.calculus.path import (
 )
 from relgrad.calculus.series import FACTORS, zeros_of
 from relgrad.errors import RelgradError
-from relgrad.interpret import interpret, unknown, value_of
+from relgrad.interpret import RAISED, interpret, unknown, value_of
 from relgrad.kernels.doubled import mixture_cancels
 from relgrad.kernels.doubled.number import Doubled, Undecided
 from relgrad.leaf import Input
@@ -672,7 +672,7 @@ class _Trials:
                         np.any(jump & _varies_little(values[x], near[x], once[x], twice[x]))
                         for x, jump in zip(self.roots, jumps, strict=True)
                     )
-            except (RelgradError, TypeError, ValueError, ArithmeticError, IndexError):
+            except RAISED:
                 return False
         return False
 
@@ -798,7 +798,7 @@ def _is_defined(t: Term, values: dict[Term, Any]) -> bool:
     try:
         with np.errstate(all="ignore"):
             return bool(np.isfinite(interpret([t], values, typed=False)[0]).all())
-    except (RelgradError, TypeError, ValueError, ArithmeticError, IndexError):
+    except RAISED:
         return False
 
 

@@ -18,10 +18,9 @@ from relgrad.calculus.fit import Terms, fitted, values
 from relgrad.calculus.laurent import Around, NoSeries
 from relgrad.calculus.orders import Orders
 from relgrad.conventions import DEFAULT, Conventions
-from relgrad.errors import RelgradError
 from relgrad.gradient import derivative
 from relgrad.implementations import implements
-from relgrad.interpret import interpret, value_of
+from relgrad.interpret import RAISED, interpret, value_of
 from relgrad.kernels.near import near
 from relgrad.leaf import Input
 from relgrad.logic.group import representable
@@ -184,7 +183,7 @@ def values_at(roots: Sequence[Term], x: Term, at: Any) -> list[Any] | None:
     try:
         with np.errstate(all="ignore"):
             return interpret(roots, {x: np.asarray(at, np.float64)}, typed=False)
-    except (RelgradError, TypeError, ValueError, ArithmeticError):
+    except RAISED:
         return None
 
 
@@ -236,7 +235,7 @@ def candidates(body: Term, x: Term) -> list[float]:
                 continue
             try:
                 found = value_of(node, here, typed=False)
-            except (RelgradError, TypeError, ValueError, ArithmeticError):
+            except RAISED:
                 return []
             here[node] = y = np.broadcast_to(np.asarray(found, float), grid.shape)
             if node.rands:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ def _cascaded(x: Any, axis: Axis) -> tuple[Any, Any]:
     """Return Σ x over axes, which stay, and its rounding error. Source: Ogita, Rump & Oishi 2005, algorithm 4.4."""
     axes = _axes(x, axis)
     shape = tuple([1 if a - x.ndim in axes else n for a, n in enumerate(x.shape)])
-    rows = np.moveaxis(x, axes, range(-len(axes), 0)).reshape(*shape, -1)
+    rows = np.moveaxis(x, axes, range(-len(axes), 0)).reshape(*shape, math.prod([x.shape[a] for a in axes]))
     error = np.zeros(shape, x.dtype)
     while rows.shape[-1] > 1:
         half = rows.shape[-1] // 2

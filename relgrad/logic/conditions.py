@@ -15,6 +15,7 @@ import numpy as np
 from quicktions import Fraction
 
 from relgrad.bounds import range_of, told
+from relgrad.errors import ShapeError
 from relgrad.leaf import Anchor
 from relgrad.logic.group import Number
 from relgrad.logic.unify import State, Test, reify_term, unknowns
@@ -55,7 +56,10 @@ def _condition(holds: Callable[..., bool]) -> Callable[..., Goal]:
         terms = tuple(getattr(t, "term", t) for t in terms)
 
         def test(s: State) -> bool:
-            known = [reify_term(t, s) for t in terms]
+            try:
+                known = [reify_term(t, s) for t in terms]
+            except ShapeError:  # what does not fit together is no array, and nothing holds of it
+                return False
             is_open = any(
                 (is_term(t) and not t.ground) or not (is_term(t) or isinstance(t, (tuple, int)))
                 for t in known

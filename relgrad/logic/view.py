@@ -71,9 +71,8 @@ def root(view: ProductView, exponent: Fraction) -> ProductView | None:
     factors: dict[Any, Number] = {}
     if coefficient is None:
         # Coefficients are rational: a root that is not is a factor.
-        if not (floats := _as_floats(view.coefficient)):
-            return None
         coefficient = 1
+        floats = _as_floats(view.coefficient)
         factors.update({number_term(float(c)): e * exponent for c, e in floats.items()})
     doubtful, vanishing = 0, False
     cancelled = view.cancelled
@@ -99,11 +98,11 @@ def whole_root(base: Any, e: Fraction) -> ProductView | None:
 
 
 def _as_floats(c: Number) -> dict[Number, int]:
-    """Return a number as a float, or a quotient of two, by exponents; nothing where it is neither."""
+    """Return a number as a float, or a quotient of two, by exponents; the nearest float where it is neither."""
     if float_exact(c):
         return {c: 1}
     parts: dict[Number, int] = {c.numerator: 1, c.denominator: -1}
-    return parts if all(map(float_exact, parts)) else {}
+    return parts if all(map(float_exact, parts)) else {Fraction(float(c)): 1}
 
 
 def _rational_power(c: Number, exponent: Fraction) -> Number | None:

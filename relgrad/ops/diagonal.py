@@ -27,6 +27,8 @@ class Diagonal(Rearrangement):
     read_only = True
 
     def output_type(self, *types: Any) -> Type:
+        if types[0].ndim < 2:
+            raise ShapeError(f"{types[0]} has no diagonal")
         *stack, rows, columns = types[0].shape
         return array_type(types[0].dtype, (*stack, _length(rows, columns, self.offset)))
 

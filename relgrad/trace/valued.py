@@ -7,6 +7,7 @@ np.add.at(y, i, v)    y[i[0]] += v[0]; y[i[1]] += v[1]; …, for the i of the ca
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -261,13 +262,22 @@ def _of_numbers(function: Any) -> Callable[..., Any]:
 
 def _accumulate(ufunc: np.ufunc, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
     """Trace `ufunc.accumulate` step by step, where nothing says how to do it at once."""
-    if not _is_stepwise(ufunc, "accumulate") or dtype is not None:
+    if not _is_stepwise(ufunc, "accumulate") or out is not None:
         return NotImplemented
+    rows, _ = _rows(ufunc, array, axis, dtype)
+    return np.moveaxis(np.stack([*itertools.accumulate(rows, ufunc)]), 0, axis) if len(rows) else rows
+
+
+def _rows(ufunc: np.ufunc, array: Any, axis: int, dtype: Any) -> tuple[Any, np.dtype[Any]]:
+    """Return an array with one axis first, in the dtype in which a ufunc folds it, whatever it starts with."""
+    if dtype is None:
+        kind = ufunc.resolve_dtypes((None, array.dtype, None), reduction=True)[-1]
+    else:
+        signature = (np.dtype(dtype), None, None)
+        given = (None, array.dtype, None)
+        kind = ufunc.resolve_dtypes(given, signature=signature, casting="unsafe", reduction=True)[-1]
     x = np.moveaxis(array, axis, 0)
-    steps = [x[0]] if len(x) else []
-    for row in x[1:]:
-        steps.append(ufunc(steps[-1], row))
-    return np.moveaxis(np.stack(steps), 0, axis) if steps else array.copy()
+    return (x if x.dtype == kind else x.astype(kind)), kind
 
 
 def _is_stepwise(ufunc: np.ufunc, method: str) -> bool:
@@ -287,17 +297,20 @@ def _reduce(
     where: Any = True,
 ) -> Any:
     """Trace `ufunc.reduce` step by step along one axis: a − b − c."""
-    if not _is_stepwise(ufunc, "reduce") or dtype is not None or out is not None or where is not True:
+    if not _is_stepwise(ufunc, "reduce") or out is not None or where is not True or initial is None:
         return NotImplemented
-    if ufunc is np.power:  # NumPy 2.4 answers with the first entry to the power of the last
+    if ufunc in (
+        np.power,
+        np.arctan2,
+    ):  # NumPy 2.4 may answer with what it is of the first entry and the last
         return NotImplemented
     axes = tuple(range(array.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     if len(axes) != 1:
         return NotImplemented
-    steps = [*np.moveaxis(array, axes[0], 0)]
+    rows, kind = _rows(ufunc, array, axes[0], dtype)
+    steps = [*rows]
     if initial is not np._NoValue:
-        shape = [n for i, n in enumerate(array.shape) if i != axes[0] % array.ndim]
-        steps = [np.broadcast_to(initial, shape), *steps]
+        steps = [np.broadcast_to(np.asarray(initial).astype(kind), rows.shape[1:]), *steps]
     if not steps:
         return NotImplemented
     if len(steps) == 1 and ufunc.identity is not None:  # one entry meets the identity: hypot(0, -3) is 3
