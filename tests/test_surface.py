@@ -238,6 +238,52 @@ def test_sums_of_nothing_start_somewhere(shape: tuple[int, ...], axis: int | Non
     np.testing.assert_array_equal(rg.stabilize(total)(np.zeros(shape)), total(np.zeros(shape)))
 
 
+SMALL = np.array([100, 100, -3], np.int8)
+BYTES = np.array([1, 200, 255], np.uint8)
+TRUTHS = np.array([True, False, True])
+DTYPES: dict[str, tuple[Callable[[Any], Any], Any]] = {
+    "ends of a range are floats before they are subtracted": (lambda x: np.linspace(x, x + 1, 3), BYTES),
+    "and their step": (lambda x: np.linspace(x, x + 1, 3, retstep=True)[1], BYTES),
+    "weights do not wrap": (lambda x: np.average(x, weights=np.ones_like(x) * 2), SMALL),
+    "weights of floats stay": (lambda x: np.average(x, weights=[1, 2, 3]), X[:3].astype(np.float32)),
+    "roots of truth values": (lambda x: x**0.5, TRUTHS),
+    "roots of bytes": (lambda x: x**0.5, BYTES),
+    "what is written to says nothing of what is computed": (
+        lambda x: np.multiply(x, 2, where=x > 0, out=np.full(x.shape, 9.0)),
+        SMALL,
+    ),
+    "SciPy's functions of bytes": (lambda x: scipy.special.expm1(x) + scipy.special.log1p(x), BYTES),
+    "SciPy's functions of truth values": (lambda x: scipy.special.cbrt(x), TRUTHS),
+    "SciPy's functions of halves": (lambda x: scipy.special.expit(x), X.astype(np.float16)),
+    "dtypes that are asked for": (lambda x: scipy.special.log1p(x, dtype=np.float32), BYTES),
+    "methods of truth values": (lambda x: x.conj(), TRUTHS),
+    "memory in order has an axis": (lambda x: np.ascontiguousarray(x), np.array(1.5)),
+    "zeros on all sides": (lambda x: np.trim_zeros(x), np.pad(np.eye(2), ((1, 2), (2, 1)))),
+    "zeros on one side": (lambda x: np.trim_zeros(x, "b", axis=1), np.pad(np.eye(2), ((1, 2), (2, 1)))),
+    "nothing but zeros": (lambda x: np.trim_zeros(x, "f"), np.zeros((2, 3))),
+    "even slopes ask their neighbours only": (
+        lambda x: np.gradient(x),
+        np.array([np.inf, 1.0, 3.0, 2.0, np.inf]),
+    ),
+    "and in several axes": (lambda x: np.gradient(x, 0.5, axis=0, edge_order=2), np.outer(X, X)),
+}
+
+
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+@pytest.mark.parametrize("name", DTYPES)
+def test_dtypes_and_shapes_are_numpys(name: str, strategy: str):
+    f, x = DTYPES[name]
+    with np.errstate(all="ignore"):
+        want, got = f(x), rg.stabilize(f, strategy=strategy)(x)
+    assert (np.shape(got), np.asarray(got).dtype) == (np.shape(want), want.dtype)
+    np.testing.assert_allclose(got, want, rtol=1e-6 if want.dtype.itemsize > 2 else 1e-3)
+
+
+def test_an_order_in_memory_is_refused():
+    with pytest.raises(rg.TraceError, match="cannot be traced with order="):
+        rg.stabilize(lambda x: np.ravel(x, "A"))(np.outer(X, X).T)
+
+
 def test_vectors_that_are_not_determined_have_values_and_no_derivatives():
     f = lambda a: np.linalg.svd(a)[0][:, 3:]
     np.testing.assert_allclose(rg.stabilize(f)(M), f(M))

@@ -164,7 +164,9 @@ def _is_distributed(view: ProductView, total: SumView) -> bool:
 
 def rooted_power(t: Term) -> Any:
     """Return a power with exponent one half as a root, which is rounded correctly, or None for another term."""
-    return sqrt(t.rands[0]) if t.op is power and number_of(t.rands[1]) == Fraction(1, 2) else None
+    if t.op is not power or number_of(t.rands[1]) != Fraction(1, 2) or dtype_of(t.rands[0]) != dtype_of(t):
+        return None
+    return sqrt(t.rands[0])
 
 
 def joined_reductions(t: Term) -> Iterator[tuple[Term, Term]]:

@@ -149,7 +149,13 @@ def real(val: Any) -> Any:
     return as_term(val)
 
 
-@implements(np.conjugate, "conj", "conjugate")
+@implements("conj", "conjugate")
+def conjugate_method(x: Any) -> Any:
+    """Trace `x.conj()`, which is the identity on real arrays."""
+    return as_term(x)
+
+
+@implements(np.conjugate)
 def conjugate(x: Any, **options: Any) -> Any:
     """Trace `np.conjugate`, which is the identity on real arrays; like NumPy's it makes booleans int8."""
     refuse("np.conjugate", **options)

@@ -152,24 +152,25 @@ def linspace(
         x if type(x) in (int, float) else require_ground("np.linspace", x).type.dtype for x in (start, stop)
     ]
     floating = np.result_type(*kinds, 0.0)
-    ends = [np.asarray(x, floating) if type(x) in (int, float) else x for x in (start, stop)]
+    ends = [
+        np.asarray(x, floating) if type(x) in (int, float) else cast(as_term(x), floating)
+        for x in (start, stop)
+    ]
     first, last = broadcast_together([require_ground("np.linspace", x) for x in ends])
+    rise = call(np.subtract, last, first)
     shape = first.type.shape
     axis = normalize_axis(axis, len(shape) + 1)
     gaps = num - 1 if endpoint else num
     k = np.arange(operator.index(num), dtype=floating).reshape(-1, *[1] * (-axis - 1))
     first, last = (expand(x, (axis,)) if shape else x for x in (first, last))
-    step = call(np.divide, call(np.subtract, last, first), floating.type(max(gaps, 1)))
+    step = call(np.divide, expand(rise, (axis,)) if shape else rise, floating.type(max(gaps, 1)))
     result = call(np.add, call(np.multiply, k, step), first)
     if endpoint and num > 1:
         result = call(np.where, k == num - 1, last, result)
     if dtype is not None:
         whole = np.dtype(dtype).kind in "iu"
         result = cast(call(np.floor, result) if whole else as_term(result), np.dtype(dtype))
-    if not retstep:
-        return result
-    step = call(np.divide, call(np.subtract, as_term(stop), as_term(start)), float(gaps) if gaps else np.nan)
-    return result, step
+    return (result, call(np.divide, rise, float(gaps) if gaps else np.nan)) if retstep else result
 
 
 @implements(np.logspace)

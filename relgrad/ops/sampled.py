@@ -89,7 +89,8 @@ def _slopes(f: Any, axis: int, h: Any, edge_order: int) -> Any:
     n = len(f)
     if n < edge_order + 1:
         raise ShapeError(f"np.gradient needs {edge_order + 1} samples along an axis, which has {n}")
-    if h.ndim == 0:
+    even = h.ndim == 0
+    if even:
         h = np.broadcast_to(h, n - 1)
     elif h.shape == (n,):
         h = np.diff(floating(h) if h.dtype.kind in "iu" else h)
@@ -99,7 +100,7 @@ def _slopes(f: Any, axis: int, h: Any, edge_order: int) -> Any:
     rises = (f[1:] - f[:-1]) / h
     # That of the parabola through three samples: r + h·(r' − r)/(h + h').
     bend = (rises[1:] - rises[:-1]) / (h[:-1] + h[1:])
-    inner = rises[:-1] + h[:-1] * bend
+    inner = (f[2:] - f[:-2]) / (2 * h[1:]) if even else rises[:-1] + h[:-1] * bend
     first, last = rises[:1], rises[-1:]
     if edge_order == 2:
         first, last = first - h[:1] * bend[:1], last + h[-1:] * bend[-1:]

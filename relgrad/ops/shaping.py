@@ -213,7 +213,7 @@ def reshape_function(
     a: Any, /, shape: Any = None, order: str = "C", *, newshape: Any = None, copy: Any = None
 ) -> Any:
     """Trace `np.reshape`."""
-    refuse("np.reshape", copy=copy)
+    refuse("np.reshape", copy=copy, order=None if order in ("C", "F") else order)
     shape = newshape if shape is None else shape
     x = require_ground("np.reshape", a)
     wanted = tuple([_extent(n) for n in several(shape)])

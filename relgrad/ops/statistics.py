@@ -179,8 +179,14 @@ def average(
         axes = normalize_axes(axis, x.type.ndim)
         return result, broadcast_like(strong(Size(axes).make_node(x), result.type.dtype), result)
     w = strong(as_term(weights))
-    if is_ground(x) and is_ground(w) and w.type.shape != x.type.shape:
-        w = _spread_weights(x, w, axis)
+    if is_ground(x) and is_ground(w):
+        from relgrad.ops.casting import cast
+
+        kind = np.result_type(
+            x.type.dtype, w.type.dtype, np.float64 if x.type.dtype.kind in "biu" else x.type.dtype
+        )
+        x, w = cast(x, kind), cast(w, kind)
+        w = w if w.type.shape == x.type.shape else _spread_weights(x, w, axis)
     total = sum_(w, axis, keepdims=keepdims)
     result = call(np.divide, sum_(call(np.multiply, x, w), axis, keepdims=keepdims), total)
     return (result, broadcast_like(total, result)) if returned else result

@@ -14,6 +14,7 @@ from relgrad.errors import RelgradError, TraceError
 from relgrad.implementations import IMPLEMENTATIONS
 from relgrad.kernels import logsumexp
 from relgrad.op import Symbolic, as_term
+from relgrad.ops.arguments import is_ground
 from relgrad.ops.casting import cast
 from relgrad.ops.structure import expand
 from relgrad.trace.construct import construct
@@ -208,25 +209,51 @@ def call_ufunc(ufunc: np.ufunc, method: str, inputs: Any, kwargs: dict[str, Any]
     if method == "outer":
         inputs = _outer_operands(*inputs)
     if method == "__call__" and "dtype" in options and ufunc.signature is None:
-        return _of_dtype(builder, ufunc, inputs, options)
+        dtype, casting = options.pop("dtype"), options.pop("casting", "same_kind")
+        if options:
+            _refuse_options(name, options)
+        return _of_dtypes(ufunc, inputs, _resolved(ufunc, inputs, dtype, casting))
     if options and (ufunc.signature is None or set(options) - {"axis", "axes", "keepdims"}):
         _refuse_options(name, options)
     return _build(builder, name, inputs, options)
 
 
-def _of_dtype(builder: Callable[..., Any], ufunc: np.ufunc, inputs: Any, options: dict[str, Any]) -> Any:
-    """Trace a ufunc that is told the dtype of its result, from which NumPy finds those that it computes in."""
-    dtype, casting = options.pop("dtype"), options.pop("casting", "same_kind")
-    if options:
-        _refuse_options(function_name(ufunc), options)
+def of_operands(builder: Callable[..., Any], ufunc: np.ufunc, inputs: Any) -> Any:
+    """Trace a ufunc of its operands alone, in the dtypes that it finds for them.
+
+    Ufuncs that are one op may differ in these for dtypes of at most two bytes, for which SciPy's have no loops.
+    """
+    result = builder(*inputs)
+    if ufunc.signature is None and any(map(_is_small, inputs)):
+        several = result if isinstance(result, tuple) else (result,)
+        found = _resolved(ufunc, inputs)
+        if any(as_term(y).type.dtype != kind for y, kind in zip(several, found[ufunc.nin :], strict=True)):
+            return _of_dtypes(ufunc, inputs, found)
+    return result
+
+
+def _is_small(x: Any) -> bool:
+    return _is_symbolic(x) and is_ground(x.term) and x.dtype.itemsize < 4
+
+
+def _resolved(ufunc: np.ufunc, inputs: Any, dtype: Any = None, casting: Any = "same_kind") -> tuple[Any, ...]:
+    """Return the dtypes in which a ufunc computes, those of its operands first."""
     kinds = [type(x) if type(x) in (int, float) else _result_type(x) for x in inputs]
     none: list[Any] = [None] * ufunc.nout
-    signature = (*[None] * ufunc.nin, *[np.dtype(dtype)] * ufunc.nout)
-    found = ufunc.resolve_dtypes((*kinds, *none), signature=signature, casting=casting)
-    given = [cast(as_term(x), kind) for x, kind in zip(inputs, found, strict=False)]
-    results = builder(*given)
+    signature = (*[None] * ufunc.nin, *[dtype if dtype is None else np.dtype(dtype)] * ufunc.nout)
+    return ufunc.resolve_dtypes((*kinds, *none), signature=signature, casting=casting)
+
+
+def _of_dtypes(ufunc: np.ufunc, inputs: Any, found: tuple[Any, ...]) -> Any:
+    """Trace a ufunc in the dtypes of its operands and results."""
+    results = ufunc(
+        *[
+            x.astype(kind) if _is_symbolic(x) else np.asarray(x, kind)
+            for x, kind in zip(inputs, found, strict=False)
+        ]
+    )
     several = results if isinstance(results, tuple) else (results,)
-    made = [cast(as_term(y), kind) for y, kind in zip(several, found[ufunc.nin :], strict=True)]
+    made = [cast(as_term(y), kind) for y, kind in zip(several, found[len(inputs) :], strict=True)]
     return tuple(made) if isinstance(results, tuple) else made[0]
 
 

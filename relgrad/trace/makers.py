@@ -93,6 +93,10 @@ def _asarray(
     return made if isinstance(obj, np.ndarray) else fresh(made)
 
 
+def _contiguous(a: Any, dtype: Any = None, **options: Any) -> Any:
+    return np.atleast_1d(_asarray(a, dtype, **options))
+
+
 def _made(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return what makes an array of a shape, or of numbers, as a NumPy function does."""
 
@@ -499,7 +503,7 @@ def _makers() -> dict[tuple[ModuleType, str], StandIn]:
         "empty": _empty, "arange": _arange, "linspace": _range(np.linspace),
         **{f.__name__: _like(f) for f in (np.zeros_like, np.ones_like, np.full_like)},
         "empty_like": _like(np.zeros_like), "frompyfunc": _frompyfunc, "vectorize": _vectorize,
-        **dict.fromkeys(("asanyarray", "ascontiguousarray", "asfortranarray"), _asarray),
+        "asanyarray": _asarray, **dict.fromkeys(("ascontiguousarray", "asfortranarray"), _contiguous),
     }  # fmt: skip
     places: dict[Any, Any] = {
         (np, name): StandIn(getattr(np, name), traced) for name, traced in by_name.items()

@@ -14,7 +14,7 @@ from relgrad.op import Symbolic, as_term
 from relgrad.term import Unknown, is_term
 from relgrad.trace.cures import ATTRIBUTES
 from relgrad.trace.decisions import attempted, computed
-from relgrad.trace.dispatch import asked, call_function, call_method, call_ufunc
+from relgrad.trace.dispatch import asked, call_function, call_method, call_ufunc, of_operands
 from relgrad.trace.handle import Handle
 from relgrad.trace.keys import settled
 from relgrad.trace.namespace import Namespace
@@ -45,12 +45,14 @@ class Tracer(Handle, np.lib.mixins.NDArrayOperatorsMixin):
         if not kwargs and method == "__call__":
             builder = IMPLEMENTATIONS.get(ufunc)
             if builder is not None:
-                return wrap(builder(*inputs))
+                return wrap(of_operands(builder, ufunc, inputs))
         out = kwargs.pop("out", None) or ()
         if any(x is not None for x in out):
             mask = kwargs.pop("where", True) if method == "__call__" else True
             if mask is not True:  # what is not computed does not warn
-                inputs = tuple([np.where(mask, x, np.ones_like(x)) for x in inputs])
+                inputs = tuple(
+                    [x if type(x) in (int, float) else np.where(mask, x, np.ones_like(x)) for x in inputs]
+                )
             result = self.__array_ufunc__(ufunc, method, *inputs, **kwargs)
             if mask is not True:  # elsewhere the entries stay as they are
                 result = _each(lambda y, x: np.where(mask, y, x), result, out)

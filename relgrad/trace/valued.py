@@ -61,15 +61,16 @@ def _argwhere(a: Any) -> Any:
     return np.argwhere(_truth(a))
 
 
-def _trim_zeros(filt: Any, trim: str = "fb") -> Any:
-    kept = np.flatnonzero(_truth(filt))
-    if not kept.size:
-        return filt[:0]
-    start, stop = (
-        (kept[0] if "f" in trim.lower() else 0),
-        (kept[-1] + 1 if "b" in trim.lower() else len(filt)),
-    )
-    return filt[start:stop]
+def _trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
+    """Trace `np.trim_zeros`: along each axis, or one, from the first slice with other entries up to the last."""
+    kept = np.argwhere(_truth(filt))
+    rank = kept.shape[1]
+    starts, stops = (kept.min(0), kept.max(0) + 1) if len(kept) else np.zeros((2, rank), int)
+    front, back = ("f" in trim.lower() or not len(kept)), ("b" in trim.lower() or not len(kept))
+    bounds = [slice(i if front else None, j if back else None) for i, j in zip(starts, stops, strict=True)]
+    if axis is not None:
+        bounds = [b if k == axis % rank else slice(None) for k, b in enumerate(bounds)]
+    return filt[bounds[0] if rank == 1 else tuple(bounds)]
 
 
 def _unique(
