@@ -103,6 +103,20 @@ def test_multiples_of_a_square_are_one_whatever_the_digits_of_their_sum():
     np.testing.assert_allclose(rg.grad(step)(x), [0.0, -1.0, 0.25], rtol=1e-7)
 
 
+def test_deviations_of_what_is_not_nan_are_flat_where_it_is_equal():
+    x = np.array([2.0, np.nan, 2.0])
+    np.testing.assert_array_equal(rg.grad(np.nanstd)(x), [0.0, 0.0, 0.0])
+    np.testing.assert_array_equal(rg.grad(np.nanstd)(np.ones(1)), [0.0])
+
+
+@pytest.mark.parametrize("order", [-1, -2, -0.5])
+def test_norms_of_negative_orders_are_flat_beside_a_zero(order):
+    """∂‖x‖ₚ/∂xᵢ = (|xᵢ|/‖x‖)^(p−1)·sign(xᵢ) → 0 where another entry, and so the norm, tends to 0."""
+    for strategy in ("default", "eager", "naive"):
+        slope = rg.grad(lambda x: np.linalg.norm(x, order), strategy=strategy)(np.array([-1.2, 0.0]))
+        np.testing.assert_array_equal(slope, [0.0, 0.0])
+
+
 def test_a_sum_of_squares_is_no_norm_squared():
     assert "norm2" not in rg.stabilize(lambda x: np.sum(x * x)).source(X)
     square = lambda x: np.sqrt(np.sum(x**2)) ** 2

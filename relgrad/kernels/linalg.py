@@ -113,7 +113,7 @@ def norm_p(x: Any, order: float, axis: Axis = None, keepdims: bool = False) -> A
 
 @kernel
 def unit_p(x: Any, order: float, axis: Axis = None) -> Any:
-    """sign(x)·(|x|/‖x‖)^(p-1) over axes, and 0 where x = 0: the gradient of `norm_p`.
+    """sign(x)·(|x|/‖x‖)^(p-1) over axes, and 0 where x = 0 or ‖x‖ = 0: the gradient of `norm_p`.
 
     >>> unit_p(np.array([1e200, -1e200, 0.0]), 4).round(6)
     array([ 0.594604, -0.594604,  0.      ])
@@ -123,7 +123,7 @@ def unit_p(x: Any, order: float, axis: Axis = None) -> Any:
     size = size / _scale(np.max(size, axis=axis, keepdims=True, initial=0))
     norm = norm_p(size, order, axis, keepdims=True)
     ratio = np.where(x == 0, 1, size / np.where(norm == 0, 1, norm)).astype(x.dtype)
-    return np.sign(x) * ratio ** (order - 1)
+    return np.sign(x) * (norm != 0) * ratio ** (order - 1)
 
 
 @kernel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -253,18 +253,28 @@ def nanvar(
 ) -> Any:
     """Trace `np.nanvar`: the variance of what is not NaN, which is more than ddof numbers."""
     refuse("np.nanvar", out=out)
-    if as_term(a).type.dtype.kind != "f":
-        return var(a, axis, dtype, ddof=ddof, keepdims=keepdims)
-    present = call(np.logical_not, call(np.isnan, as_term(a)))
-    result = var(a, axis, dtype, ddof=ddof, keepdims=keepdims, where=present)
-    enough = call(np.greater, sum_(present, axis, keepdims=keepdims), ddof)
-    return call(np.where, enough, result, constant(np.nan, result.type.dtype))
+    return _of_numbers(var, a, axis, dtype, ddof, keepdims)
 
 
 @implements(np.nanstd)
-def nanstd(a: Any, *args: Any, **kwargs: Any) -> Any:
-    """Trace `np.nanstd`: the root of the variance."""
-    return call(np.sqrt, nanvar(a, *args, **kwargs))
+def nanstd(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0, keepdims: bool = False
+) -> Any:
+    """Trace `np.nanstd`: the deviation of what is not NaN, which is more than ddof numbers."""
+    refuse("np.nanstd", out=out)
+    return _of_numbers(std, a, axis, dtype, ddof, keepdims)
+
+
+def _of_numbers(
+    spread: Callable[..., Any], a: Any, axis: Any, dtype: Any, ddof: float, keepdims: bool
+) -> Any:
+    """Trace a variance or a deviation of what is not NaN."""
+    if as_term(a).type.dtype.kind != "f":
+        return spread(a, axis, dtype, ddof=ddof, keepdims=keepdims)
+    present = call(np.logical_not, call(np.isnan, as_term(a)))
+    result = spread(a, axis, dtype, ddof=ddof, keepdims=keepdims, where=present)
+    enough = call(np.greater, sum_(present, axis, keepdims=keepdims), ddof)
+    return call(np.where, enough, result, constant(np.nan, result.type.dtype))
 
 
 @implements(np.nanmean)
