@@ -743,3 +743,62 @@ def test_variables_of_differentiation_are_told_apart() -> None:
     assert np.isclose(s(0.5, 0.25), np.cos(0.25))
     table["f"] = lambda a, b: np.sin(a) * a + b
     assert np.isclose(s(0.5, 0.25), 0.0)
+
+
+def test_what_is_made_once_and_kept_is_made_as_where_nothing_is_traced():
+    """A cache that is filled while a function is traced holds arrays, for the function as it is written, too."""
+    kept: dict[int, Any] = {}
+    made: list[Any] = []
+    drawn: list[int] = []
+
+    @functools.cache
+    def window(n: int) -> Any:
+        drawn.append(n)
+        return np.arange(float(n)) * len(drawn)
+
+    def basis(n: int) -> Any:
+        if n not in kept:
+            kept[n] = (np.eye(n), {"ones": np.ones(n)})
+            made.append(np.linspace(0.0, 1.0, n).sum())
+        return kept[n][0] + kept[n][1]["ones"]
+
+    class Layer:
+        def __init__(self) -> None:
+            self.scale: Any = None
+
+        @functools.cached_property
+        def weights(self) -> Any:
+            return np.full(4, 2.0)
+
+        def __call__(self, x: Any) -> Any:
+            if self.scale is None:
+                self.scale = np.ones(4)
+            return np.sum(self.weights * self.scale * x * window(4)) + np.sum(basis(4) @ x) + made[0]
+
+    layer, x = Layer(), np.array([1.0, -2.0, 0.5, 3.0])
+    value, slope = rg.stabilize(layer)(x), rg.grad(layer)(x)
+    for held in (layer.scale, layer.weights, kept[4][0], kept[4][1]["ones"], window(4)):
+        assert type(held) is np.ndarray
+    assert type(made[0]) is np.float64
+    assert drawn == [4]
+    np.testing.assert_allclose(layer(x), value, rtol=1e-15)
+    np.testing.assert_array_equal(slope, 2 * np.arange(4.0) + 5)
+
+
+def test_caches_are_asked_where_arguments_are_not_traced():
+    """What a cache holds counts, however long ago it was made; nothing traced is in one that outlasts the trace."""
+    scale = [1.0]
+
+    @functools.cache
+    def held(n: int) -> float:
+        return scale[0] * n
+
+    @functools.cache
+    def squared(v: float) -> Any:
+        return v * v
+
+    held(3)
+    scale[0] = 7.0
+    np.testing.assert_array_equal(rg.grad(lambda x: held(3) * squared(x))(2.0), 12.0)
+    assert squared.cache_info().currsize == 0
+    assert squared(2.0) == 4.0

@@ -28,6 +28,7 @@ from relgrad.op import Symbolic, constant
 from relgrad.ops.casting import cast
 from relgrad.ops.classical import multigammaln, polygamma
 from relgrad.ops.creation import holds_symbolic, stack_nested
+from relgrad.symbolic import tracing
 from relgrad.trace import samples
 from relgrad.trace.classes import Type
 from relgrad.trace.dispatch import ALIASES, QUERIES, of_constants
@@ -561,7 +562,31 @@ def _boxed(x: Any) -> np.ndarray:
 
 
 QUERIES[np.ufunc, "__call__"] = _of_objects
-_KINDS = {np.vectorize: _Vectorized}
+
+
+class _Cached(StandIn):
+    """A function with a cache, which outlasts the trace: it is called as it is, unless by traced arguments.
+
+    Of what does not depend on arguments of the trace, arrays are made, and kept, as they are where nothing is traced.
+    """
+
+    def __init__(self, original: Any):
+        super().__init__(original, self.traced_call)
+        self.own = functools.cache(original.__wrapped__)
+        """The function with a cache of the trace's."""
+
+    def traced_call(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Return what the cache holds, or a cache of the trace's where an argument is traced."""
+        if any(map(holds_symbolic, (*args, *kwargs.values()))):
+            return self.own(*args, **kwargs)
+        wrapper, tracing.wrapper = tracing.wrapper, None
+        try:
+            return self.original(*args, **kwargs)
+        finally:
+            tracing.wrapper = wrapper
+
+
+_KINDS = {np.vectorize: _Vectorized, functools._lru_cache_wrapper: _Cached}
 
 
 def stand_ins(held: frozenset[str] = frozenset()) -> Patches:

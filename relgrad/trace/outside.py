@@ -12,11 +12,14 @@ files, random numbers, clocks, objects of foreign code) the guard is never true,
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections import defaultdict, deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from enum import Enum
+from functools import partial
 from marshal import dumps
+from operator import setitem
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -92,6 +95,17 @@ def read(fun: Any, others: Iterable[Any] = (), seconds: float = 0.0) -> Guard:
         names = frozenset(walk.names)
 
 
+def settle(fun: Any, others: Iterable[Any], array: Callable[[Any], Any]) -> None:
+    """Put arrays where a trace has left constants of its own: in globals, cells, attributes, dicts and lists.
+
+    `array` makes what NumPy would have put there, or returns what it is given. Code that fills a cache when it runs
+    for the first time, `if n not in cache: cache[n] = np.eye(n)`, finds there later what it would find in NumPy.
+    """
+    walk = _Settling(frozenset(), 0.0, array)
+    with contextlib.suppress(Exception):  # of the user's own code, where looking at an object runs it
+        walk.run(fun, others)
+
+
 class _Walk(Writer):
     """One walk from a function to all that its code can reach, which writes the guard.
 
@@ -129,6 +143,9 @@ class _Walk(Writer):
                 unseen = unseen or found
         if unseen is not None:
             raise unseen
+
+    def held_by(self, value: Any, put: Callable[[Any], None]) -> None:
+        """Meet what is in a place where `put` puts another."""
 
     def visit(self, value: Any, text: str) -> None:
         """Write the lines that compare one value, and put what it holds on the list."""
@@ -199,6 +216,7 @@ class _Walk(Writer):
             return
         try:
             for i, cell in enumerate(value.__closure__ or ()):
+                self.held_by(cell.cell_contents, partial(setattr, cell, "cell_contents"))
                 self.work.append((cell.cell_contents, f"{name}.__closure__[{i}].cell_contents"))
                 self.spaces.append(cell)
         except ValueError:
@@ -240,6 +258,7 @@ class _Walk(Writer):
             self.lines.append(f"{space} = {name}.__globals__")
         for word in sorted(used.variables):
             if word in scope:
+                self.held_by(scope[word], partial(setitem, scope, word))
                 self.work.append((scope[word], f"{space}[{word!r}]"))
             elif word in OPEN and (word, value.__name__) != ("hash", "__hash__"):
                 raise _Unseen(f"`{word}`")
@@ -304,6 +323,7 @@ class _Walk(Writer):
         for slot in slots_of(kind):
             if not hasattr(value, slot):
                 raise _Unseen(f"the attribute {slot} of a {kind.__name__}, which has no value yet")
+            self.held_by(getattr(value, slot), partial(setattr, value, slot))
             self.work.append((getattr(value, slot), f"{name}.{slot}"))
 
     def contents(self, value: Any, kind: type, name: str) -> None:
@@ -314,6 +334,9 @@ class _Walk(Writer):
                 self.work.append((value.default_factory, f"{name}.default_factory"))
         elif isinstance(value, (list, tuple, deque)):
             self.unless(f"len({name}) != {len(value)}")
+            if not isinstance(value, tuple):
+                for i, x in enumerate(value):
+                    self.held_by(x, partial(setitem, value, i))
             self.work += [(x, f"{name}[{i}]") for i, x in enumerate(value)]
         elif isinstance(value, (set, frozenset)):
             if not is_plain(value):
@@ -322,7 +345,29 @@ class _Walk(Writer):
 
     def items(self, value: dict[Any, Any], name: str) -> None:
         keys = (*value,)
+        for key in keys:
+            self.held_by(value[key], partial(setitem, value, key))
         if not all(type(key) in ATOMS for key in keys):
             raise _Unseen("a dict with keys that are objects")
         self.unless(f"(*{name},) != {self.constant(keys)}")
         self.work += [(x, f"{name}[{self.constant(key)}]") for key, x in value.items()]
+
+
+class _Settling(_Walk):
+    """A walk that puts arrays in the place of what a trace has left."""
+
+    def __init__(self, names: frozenset[str], seconds: float, array: Callable[[Any], Any]):
+        super().__init__(names, seconds)
+        self.made = array
+
+    def held_by(self, value: Any, put: Callable[[Any], None]) -> None:
+        new = self.settled(value)
+        if new is not value:
+            put(new)
+
+    def settled(self, value: Any) -> Any:
+        """Return what NumPy would have put there, in tuples too."""
+        if type(value) is tuple:
+            parts = [self.settled(x) for x in value]
+            return tuple(parts) if any(x is not y for x, y in zip(value, parts, strict=True)) else value
+        return self.made(value) if isinstance(value, Symbolic) else value

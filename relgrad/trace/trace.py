@@ -35,12 +35,12 @@ from relgrad.trace.arguments import (
 from relgrad.trace.assume import recording
 from relgrad.trace.claims import Claim, Facts, apply
 from relgrad.trace.containers import NONE, Structure, flatten
-from relgrad.trace.decisions import Decision, Explicit, deciding
+from relgrad.trace.decisions import Decision, Explicit, as_numpy, deciding
 from relgrad.trace.foreign import Copies, with_fresh_results
 from relgrad.trace.guard import Guard
 from relgrad.trace.makers import stand_ins
 from relgrad.trace.numbers import traced_argument
-from relgrad.trace.outside import read
+from relgrad.trace.outside import read, settle
 from relgrad.trace.patches import Patches, patched
 from relgrad.trace.refusal import StoreError, refusals
 from relgrad.trace.tracer import Tracer
@@ -143,7 +143,23 @@ def trace(
 
     Raises TraceError for arguments and results that are no real arrays, and what the function raises.
     """
-    guard = guard or read(fun, handed_in(args, kwargs or {}))
+    others = handed_in(args, kwargs or {})
+    guard = guard or read(fun, others)
+    try:
+        return _again_with_copies(fun, args, kwargs, explicit, guard)
+    finally:
+        if tracing.wrapper is None and not guard.still_holds:
+            settle(fun, others, as_numpy)
+
+
+def _again_with_copies(
+    fun: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any] | None,
+    explicit: Explicit | None,
+    guard: Guard,
+) -> Traced:
+    """Trace a function; a copy of it, if it writes what is traced into what is computed of arrays from outside."""
     try:
         return _traced(fun, args, kwargs, explicit, guard, stand_ins(guard.held))
     except StoreError as error:
