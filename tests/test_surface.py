@@ -328,3 +328,27 @@ def test_numbers_of_python_are_joined_in_the_dtype_of_the_arrays(x, part):
 def test_a_number_has_an_axis_in_scipys_sum_of_exponentials(axis, keepdims):
     f = lambda x: scipy.special.logsumexp(x, axis=axis, keepdims=keepdims)
     assert np.shape(rg.stabilize(f)(0.5)) == np.shape(f(0.5))
+
+
+LISTS: dict[str, Callable[[Any], Any]] = {
+    "difference": lambda x: x - [x[0], 1.0],
+    "product from the left": lambda x: [1.0, x[0]] * x,
+    "matrix product": lambda x: x @ [x[0], 2.0],
+    "power": lambda x: x ** (x[1], 2.0),
+    "of ufuncs": lambda x: np.maximum(x, [x[1], 1.0]) + np.multiply.outer(x, [x[0], 1.0]).sum(0),
+    "nested": lambda x: x - [[x[0]], [x[1]]],
+    "in place": lambda x: _written(x, lambda y: y.__iadd__([x[1], 1.0])),
+    "at": lambda x: _written(x, lambda y: np.add.at(y, [0, 0], [x[0], x[1]])),
+    "put": lambda x: _written(x, lambda y: y.put([1], [x[0] * 2])),
+}
+
+
+def _written(x: Any, write: Callable[[Any], Any]) -> Any:
+    y = x.copy()
+    write(y)
+    return y
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_lists_of_traced_numbers_are_operands(name: str):
+    agree(LISTS[name], np.array([1.5, 0.75]))

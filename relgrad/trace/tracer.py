@@ -11,6 +11,7 @@ import numpy as np
 from relgrad.errors import RelationError, TraceError
 from relgrad.implementations import IMPLEMENTATIONS
 from relgrad.op import Symbolic, as_term
+from relgrad.ops.creation import holds_symbolic, stack_nested
 from relgrad.term import Unknown, is_term
 from relgrad.trace.cures import ATTRIBUTES
 from relgrad.trace.decisions import attempted, computed
@@ -39,9 +40,7 @@ class Tracer(Handle, np.lib.mixins.NDArrayOperatorsMixin):
     __array_priority__ = 1000
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        for x in inputs:
-            if type(x) not in _PLAIN:
-                _check_operand(x)
+        inputs = tuple([x if type(x) in _PLAIN else _operand(x) for x in inputs])
         if not kwargs and method == "__call__":
             builder = IMPLEMENTATIONS.get(ufunc)
             if builder is not None:
@@ -242,12 +241,13 @@ _item = SHARING["__getitem__"]
 _PLAIN = frozenset((Tracer, np.ndarray, float, int, bool, np.float64, np.float32, np.int64))
 
 
-def _check_operand(x: Any) -> None:
-    """Refuse operands that would lose their meaning as plain arrays."""
+def _operand(x: Any) -> Any:
+    """Return an operand, as an array if it is a list of traced ones; refuse what would lose its meaning as an array."""
     if isinstance(x, (np.matrix, np.ma.MaskedArray)) or x is None or isinstance(x, (complex, str, bytes)):
         refuse_operand(type(x))
     if hasattr(x, "toarray") and hasattr(x, "nnz"):
         refuse_operand(type(x))
+    return wrap(stack_nested(x)) if isinstance(x, (list, tuple)) and holds_symbolic(x) else x
 
 
 def _method(name: str) -> Any:

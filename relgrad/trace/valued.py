@@ -17,7 +17,7 @@ from relgrad.implementations import IMPLEMENTATIONS
 from relgrad.op import as_term, constant
 from relgrad.ops.arguments import call, is_symbolic
 from relgrad.ops.casting import cast
-from relgrad.ops.creation import stack_nested
+from relgrad.ops.creation import holds_symbolic, stack_nested
 from relgrad.ops.gather import ARRAY, Scatter
 from relgrad.ops.shaping import reshape
 from relgrad.trace.decisions import decided, is_deciding
@@ -178,6 +178,7 @@ def _cycled(values: Any, at: np.ndarray) -> Any:
 
 def _put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     x = _target("np.put", a)
+    v = wrap(stack_nested(v)) if holds_symbolic(v) else v
     places, ind = positions(x.kind.shape).ravel(), _decided(ind)
     _rehearse(np.put, x, ind, v, mode)
     chosen = np.take(places, np.ravel(ind), mode=mode)  # type: ignore[call-overload]
