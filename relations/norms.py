@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from relgrad.ops import unit, unit_pullback
-from relgrad.relation import nonnegative, relation, same_shape
+from relgrad.ops import leg, power_difference, unit, unit_pullback
+from relgrad.relation import direction_cosineo, nonnegative, relation, same_shape
 
 
 @relation(source="Blue 1978, A portable Fortran program to find the Euclidean norm of a vector")
@@ -62,6 +62,36 @@ def angle_of_vectors(x, y, axis):
         np.arctan2(across * np.linalg.norm(x, axis=axis, keepdims=True), along),
         same_shape(x, y),
     )
+
+
+@relation(source="Kahan 2006, How futile are mindless assessments of roundoff, section 13")
+def angle_from_axis(u, x, y):
+    """The angle between a vector and an axis, from what lies along the axis and across it."""
+    return np.arccos(u), np.arctan2(y, x), direction_cosineo(u, x, y)
+
+
+@relation(source="Kahan 2006, How futile are mindless assessments of roundoff, section 13")
+def elevation_of_vector(u, x, y):
+    """The angle between a vector and what is across an axis."""
+    return np.arcsin(u), np.arctan2(x, y), direction_cosineo(u, x, y)
+
+
+@relation(source="p = m·sinh w, E = m·cosh w; Einstein 1905")
+def rapidity_of_vector(u, x, y):
+    """The rapidity of a momentum, from that and the mass."""
+    return np.arctanh(u), np.arcsinh(x / y), direction_cosineo(u, x, y)
+
+
+@relation(source="sin²t = 1 - cos²t")
+def sine_of_angle_from_axis(u, x, y, z):
+    """The sine of the angle between a vector and an axis."""
+    return leg(1, u, z), y / np.hypot(x, y), direction_cosineo(u, x, y)
+
+
+@relation(source="sin²t = 1 - cos²t")
+def square_of_sine_of_angle_from_axis(u, x, y, z):
+    """The square of the sine of the angle between a vector and an axis."""
+    return power_difference(1, u, 2, z), (y / np.hypot(x, y)) ** 2, direction_cosineo(u, x, y)
 
 
 @relation(source="1 - cos t = sin²t/(1 + cos t)")

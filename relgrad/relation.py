@@ -34,6 +34,7 @@ from relgrad.logic.conditions import (
     unrelated,
     varying_along,
 )
+from relgrad.logic.directions import direction_cosineo
 from relgrad.logic.goals import relateo
 from relgrad.logic.index import Index, Pattern, compile_pattern
 from relgrad.logic.theory import in_product, in_sum, is_contraction, theories_of
@@ -59,6 +60,7 @@ __all__ = [
     "centred_exponentso",
     "centredo",
     "constant_along",
+    "direction_cosineo",
     "entrieso",
     "finite",
     "log_probabilityo",
