@@ -3,7 +3,7 @@
 import numpy as np
 
 from relgrad.ops import log_prod, prod_power
-from relgrad.relation import logarithmo, nonnegative, normalizedo, positive, relation
+from relgrad.relation import logarithmo, nonnegative, normalizedo, positive, product_logarithmo, relation
 
 
 @relation(
@@ -40,6 +40,18 @@ def log_of_signed_product_in_the_log_domain(x, y, axis):
         log_prod(x, axis=axis, keepdims=True),
         log + np.where(np.logical_or(signs >= 0, log == -np.inf), 0.0, np.nan),
         logarithmo(np.abs(x), y),
+    )
+
+
+@relation(source="functional equation of the logarithm, for factors of any sign")
+def log_of_product_of_factors(x, y, axis):
+    """The logarithm of a product over axes with a factor that may leave the floats, factor by factor."""
+    signs = np.prod(np.copysign(1.0, x), axis=axis, keepdims=True)
+    log = np.sum(y, axis=axis, keepdims=True)
+    return (
+        log_prod(x, axis=axis, keepdims=True),
+        log + np.where(np.logical_or(signs >= 0, log == -np.inf), 0.0, np.nan),
+        product_logarithmo(np.abs(x), y),
     )
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from relgrad.ops import leg, power_difference, unit, unit_pullback
+from relgrad.ops import leg, unit, unit_pullback
 from relgrad.relation import direction_cosineo, nonnegative, relation, same_shape
 
 
@@ -86,12 +86,6 @@ def rapidity_of_vector(u, x, y):
 def sine_of_angle_from_axis(u, x, y, z):
     """The sine of the angle between a vector and an axis."""
     return leg(1, u, z), y / np.hypot(x, y), direction_cosineo(u, x, y)
-
-
-@relation(source="sin²t = 1 - cos²t")
-def square_of_sine_of_angle_from_axis(u, x, y, z):
-    """The square of the sine of the angle between a vector and an axis."""
-    return power_difference(1, u, 2, z), (y / np.hypot(x, y)) ** 2, direction_cosineo(u, x, y)
 
 
 @relation(source="1 - cos t = sin²t/(1 + cos t)")

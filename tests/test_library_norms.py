@@ -181,3 +181,43 @@ def test_a_number_over_its_size_is_its_sign_and_undefined_at_zero():
         np.testing.assert_array_equal(
             rg.grad(lambda x, f=f: np.sum(x * f(x)))(x[[0, 2, 3]]), [-1.0, 1.0, 1.0]
         )
+
+
+NEAR_AXIS = np.array([[1.0, 1e-9, 2e-9], [-1.0, 3e-10, 0.0], [0.5, 2.0, -1.0]])
+ACROSS = np.hypot(NEAR_AXIS[:, 1], NEAR_AXIS[:, 2])
+ANGLES = {
+    "entry over norm": lambda q: np.arccos(q[:, 0] / np.linalg.norm(q, axis=1)),
+    "entry of unit": lambda q: np.arccos((q / np.sqrt(np.sum(q**2, axis=1, keepdims=True)))[:, 0]),
+    "all entries": lambda q: np.arccos(q / np.linalg.norm(q, axis=1, keepdims=True))[:, 0],
+    "hypotenuse": lambda q: np.arccos(q[:, 0] / np.sqrt(q[:, 0] ** 2 + q[:, 1] ** 2 + q[:, 2] ** 2)),
+    "complement": lambda q: np.pi / 2 - np.arcsin(q[:, 0] / np.linalg.norm(q, axis=1)),
+    "opposite": lambda q: np.pi - np.arccos(-q[:, 0] / np.linalg.norm(q, axis=1)),
+    "one by one": lambda q: np.stack([np.arccos(row[0] / np.linalg.norm(row)) for row in q]),
+}
+
+
+@pytest.mark.parametrize("name", ANGLES)
+def test_angles_from_an_axis_are_those_of_what_lies_across(name):
+    f = ANGLES[name]
+    angle = np.arctan2(ACROSS, NEAR_AXIS[:, 0])
+    tolerance = 1e-15 if name in ("complement", "opposite") else 0  # they subtract an angle from another
+    np.testing.assert_allclose(rg.stabilize(f)(NEAR_AXIS), angle, rtol=1e-15, atol=tolerance)
+    size = np.sum(NEAR_AXIS**2, axis=1)
+    along, across = -ACROSS / size, NEAR_AXIS[:, 0] / size
+    expected = np.column_stack([along, *(across * NEAR_AXIS[:, 1:].T / ACROSS)])
+    np.testing.assert_allclose(rg.grad(lambda q: np.sum(f(q)))(NEAR_AXIS), expected, rtol=1e-14, atol=1e-25)
+
+
+def test_a_momentum_over_the_energy_is_the_tangent_of_a_rapidity():
+    f = rg.stabilize(lambda p, m: np.arctanh(p / np.sqrt(p * p + m * m)))
+    np.testing.assert_allclose(f(1e12, 1.0), np.arcsinh(1e12), rtol=1e-15)
+    np.testing.assert_allclose(f(-1e-12, 1.0), -1e-12, rtol=1e-15)
+
+
+@pytest.mark.parametrize("q", [NEAR_AXIS.T, np.float32([[1.0], [1e-5]]), np.array([[2.0]])], ids=str)
+def test_entries_of_other_axes_and_of_one_number(q):
+    f = lambda q: np.arccos(q[0] / np.linalg.norm(q, axis=0))
+    wide = q.astype(float)
+    across = np.sqrt(np.sum(wide[1:] ** 2, axis=0))
+    eps = np.finfo(q.dtype).eps
+    np.testing.assert_allclose(rg.stabilize(f)(q), np.arctan2(across, wide[0]), rtol=4 * eps)

@@ -30,15 +30,19 @@ from relgrad.term import subterms
 SHAPE, SQUARE = (4,), (3, 3)
 """The shapes of the variables: vectors, or matrices where a row is of matrices."""
 WITHIN = {
+    "angle_from_axis",
+    "elevation_of_vector",
     "entry_minus_logsumexp",
     "log_of_share",
     "log_of_share_of_part",
     "log_of_share_of_two",
     "log_softmax_of_rounded_product",
     "logsumexp_of_distances_from_entry",
+    "rapidity_of_vector",
+    "sine_of_angle_from_axis",
     "softmax_of_rounded_product",
 }
-"""Rows of an array and entries of it, of shares, or of rounded multiples: the collection of cases has those."""
+"""Rows of an array and entries of it, of shares, of directions, or of rounded multiples: cases have those."""
 ROWS = list(rg.LIBRARY)
 TRIED = [row for row in ROWS if row.name not in WITHIN]
 NAMES = [row.name for row in TRIED]

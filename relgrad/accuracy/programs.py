@@ -173,7 +173,10 @@ def _left(row: Relation, rng: np.random.Generator) -> tuple[Grammar, Any]:
         {label_of(v) for condition in row.conditions for v in getattr(condition, role, ())}
         for role in ("finds", "reads")
     )
-    flat = any(condition.__name__ == "constant_along" for condition in row.conditions)
+    flat, directed = (
+        any(condition.__name__ == name for condition in row.conditions)
+        for name in ("constant_along", "direction_cosine")
+    )
     grammar = Grammar(rng)
     plain = grammar.chance(PLAIN)
     if plain or (axes and not grammar.frame):
@@ -188,7 +191,7 @@ def _left(row: Relation, rng: np.random.Generator) -> tuple[Grammar, Any]:
         if row_of_all is not None:
             made[n] = grammar.one_of(ENTRIES)(grammar, row_of_all)
         elif n in read:
-            made[n] = _deep(grammar, others)
+            made[n] = _direction(grammar) if directed else _deep(grammar, others)
         elif plain:
             made[n] = grammar.array(grammar.one_of(INTERVALS), grammar.frame)
         elif sought or (others and grammar.chance(0.25)):
@@ -218,6 +221,22 @@ def _value(grammar: Grammar) -> Any:
     if grammar.chance(0.5):
         return grammar.array(grammar.one_of(INTERVALS))
     return grammar.one_of(VALUES)(grammar)
+
+
+def _direction(grammar: Grammar) -> Any:
+    """Return an entry of a vector over its length, or all of them."""
+    x, y, z = (grammar.array(grammar.one_of(INTERVALS)) for _ in range(3))
+    v = grammar.array(shape=grammar.one_of(((2,), (3,), (2, 3), (3, 1))))
+    return grammar.one_of(
+        (
+            lambda: x / np.hypot(x, y),
+            lambda: -y / np.sqrt(x * x + y * y),
+            lambda: z / np.hypot(np.hypot(x, y), z),
+            lambda: v[..., 0] / np.linalg.norm(v, axis=-1),
+            lambda: grammar.one_of(ENTRIES)(grammar, v / np.linalg.norm(v, axis=-1, keepdims=True)),
+            lambda: v[0] / np.linalg.norm(v, axis=0),
+        )
+    )()
 
 
 def _deep(grammar: Grammar, others: Sequence[Any]) -> Any:

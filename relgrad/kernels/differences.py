@@ -301,6 +301,6 @@ def boxcox(x: Any, a: Any, d: Any) -> Any:
     Source: Box & Cox, Journal of the Royal Statistical Society B 26(2), 1964, eq. 1.
     """
     log = np.where(np.abs(d) <= 0.5, np.log1p(d), np.log(x))
-    t = a * log
+    t = np.where(a == 0, 0, a * log)
     near = np.abs(t) < 1
     return np.where(near, log * exprel_n(np.where(near, t, 0)), (np.power(x, a) - 1) / a)[()]

@@ -31,8 +31,25 @@ def gamma_ratio(x: Any, y: Any) -> Any:
     if far.any():
         sign = scipy.special.gammasgn(x) * scipy.special.gammasgn(y)
         logs = scipy.special.gammaln(x) - scipy.special.gammaln(y)
+        logs = np.where(np.minimum(x, y) > LARGE, _log_ratio(x, y, step), logs)
         result = np.where(far, sign * np.exp(logs), result)
     return result.astype(x.dtype)[()]
+
+
+LARGE = 64
+"""Above it five terms of Stirling's series are exact in floats."""
+
+
+def _log_ratio(x: Any, y: Any, d: Any) -> Any:
+    """log Γ(x)/Γ(y) = (y − ½)·log(x/y) + d·log x − d + s(x) − s(y), d = x − y, with Stirling's series s."""
+    relative = np.where(np.abs(d) < y / 2, np.log1p(d / y), np.log(x / y))
+    return (y - 0.5) * relative + d * (np.log(x) - 1) + (_stirling(x) - _stirling(y))
+
+
+def _stirling(x: Any) -> Any:
+    """Σ B₂ₖ/(2k·(2k − 1)·x^(2k−1)). Source: NIST DLMF 5.11.1."""
+    u = 1 / (x * x)
+    return (1 / 12 - u * (1 / 360 - u * (1 / 1260 - u * (1 / 1680 - u / 1188)))) / x
 
 
 def _by_steps(y: Any, step: Any, near: Any) -> Any:

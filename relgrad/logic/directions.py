@@ -20,7 +20,7 @@ from relgrad.logic.match import match
 from relgrad.logic.unify import State, reify_term
 from relgrad.logic.view import product_of
 from relgrad.op import constant
-from relgrad.ops.arithmetic import absolute, hypot
+from relgrad.ops.arithmetic import absolute, hypot, negative
 from relgrad.ops.lengths import Norm, Unit
 from relgrad.ops.selection import where
 from relgrad.ops.structure import BroadcastTo, Expand, Squeeze, broadcast_to, expand, squeeze
@@ -53,10 +53,10 @@ def along_and_across(u: Term) -> tuple[Term, Term] | None:
         y = _other_legs(rest, length) if length.op is hypot else _rest_of_row(x, length)
         if y is not None:
             return x, y
-    (only, e), *others = view.factors.items() if view.factors else ((None, 0),)
-    if others or e != 1 or not is_term(only):
+    bases = [b for b, e in view.factors.items() if e == 1 and is_term(b)]
+    if len(bases) != 1 or len(view.factors) != 1:
         return None
-    moves, inner = _moves_of(only)
+    moves, inner = _moves_of(bases[0])
     if type(inner.op) is not Unit:
         return None
     (v,) = inner.rands
@@ -65,7 +65,7 @@ def along_and_across(u: Term) -> tuple[Term, Term] | None:
     y = _rest_of_row(x, size)
     if y is None:
         return None
-    return build_product(multiplied((ProductView(view.coefficient, {}), 1), (product_of(x), 1))), y
+    return x if view.coefficient > 0 else negative(x), y
 
 
 def _other_legs(x: ProductView, length: Term) -> Term | None:
@@ -89,18 +89,28 @@ def _other_legs(x: ProductView, length: Term) -> Term | None:
 
 def _rest_of_row(x: Term, length: Term) -> Term | None:
     """Return ‖v without the entry x‖ where a length is that of v, for each entry of x."""
-    above, v = _moves_of(x if product_of(x).coefficient > 0 else -x)
     below, norm = _moves_of(length)
-    if type(norm.op) is not Norm or norm.rands[0] is not v or None in v.type.shape:
+    if type(norm.op) is not Norm or None in (shape := norm.rands[0].type.shape):
         return None
-    shape = v.type.shape
-    if not 0 < math.prod(shape) <= LARGEST:
+    (v,) = norm.rands
+    above, source = _moves_of(x if product_of(x).coefficient > 0 else negative(x))
+    inside, same = _moves_of(v)
+    if source is not same or None in source.type.shape:
+        return None
+    size = math.prod(source.type.shape)
+    if not 0 < max(size, math.prod(shape)) <= LARGEST:
+        return None
+    entries = _followed(inside, np.arange(size).reshape(source.type.shape)).ravel()
+    found = _followed(above, np.arange(size).reshape(source.type.shape))
+    order = np.argsort(entries, kind="stable")
+    at = np.searchsorted(entries[order], found)
+    if len(np.unique(entries)) < entries.size or np.any(at == entries.size):
+        return None
+    places = order[at]
+    if np.any(entries[places] != found):
         return None
     rows = np.arange(math.prod(norm.type.shape)).reshape(norm.type.shape)
-    places = _followed(above, np.arange(math.prod(shape)).reshape(shape))
     own = _followed(below, rows)
-    if places is None or own is None:
-        return None
     if np.any(np.broadcast_to(rows, shape).ravel()[places] != own):
         return None
     others = np.ones(shape, bool)
@@ -139,7 +149,8 @@ def _moved(moves: Sequence[Term], t: Term) -> Any:
     return t
 
 
-def _followed(moves: Sequence[Term], places: Any) -> Any:
+def _followed(moves: Sequence[Term], places: Any) -> np.ndarray:
+    """Return which entries of an array are selected and where they are moved."""
     for move in reversed(moves):
         places = move.op.compute(places)
     return np.asarray(places)
@@ -148,12 +159,12 @@ def _followed(moves: Sequence[Term], places: Any) -> Any:
 def direction_cosineo(u: Any, x: Any, y: Any) -> Goal:
     """Construct a goal stating that u = x/√(x² + y²), where y is not negative; u is given."""
 
-    def direction_goal(s: State) -> Iterator[State]:
+    def direction_cosine(s: State) -> Iterator[State]:
         t, a, b = (reify_term(getattr(v, "term", v), s) for v in (u, x, y))
         if is_term(t) and t.ground and (found := along_and_across(t)) is not None:
             for state in match(a, found[0], s):
                 yield from match(b, found[1], state)
 
-    goal = finding(direction_goal, u, x)
-    goal.finds |= finding(direction_goal, u, y).finds  # type: ignore[attr-defined]
+    goal = finding(direction_cosine, u, x)
+    goal.finds |= finding(direction_cosine, u, y).finds  # type: ignore[attr-defined]
     return goal

@@ -118,8 +118,8 @@ def _scaled_alike(
 
 
 def _scaled(base: Any) -> tuple[Term, Term] | None:
-    """Return w and x of a function of single entries that is w·e^x, and is told no distance."""
-    if not is_term(base) or not base.ground or not base.op.elementwise or base.op.distance is not None:
+    """Return w and x of a function of single entries that is w·e^x."""
+    if not is_term(base) or not base.ground or not base.op.elementwise:
         return None
     found = base.op.in_log_domain(base)
     return None if found is None or found[0] is None else found

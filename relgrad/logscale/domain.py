@@ -48,7 +48,7 @@ from relgrad.ops.reduction import Prod, Sum
 from relgrad.ops.scan import CumSum
 from relgrad.ops.selection import where
 from relgrad.ops.softmax import Gibbs, LogSumExp, Softmax
-from relgrad.ops.stable import expit, softplus
+from relgrad.ops.stable import expit, log1mexp, softplus
 from relgrad.ops.structure import broadcast_to, expand, squeeze
 from relgrad.term import Term, is_term, kept
 from relgrad.types import ArrayType, Extent, Shape, broadcast_shapes
@@ -251,8 +251,21 @@ class Joined(NamedTuple):
         plain = self.weights is None and all(piece.space == SINGLE for piece in self.pieces)
         return [piece.exponent for piece in self.pieces] if plain and len(self.pieces) == 2 else None
 
+    @property
+    def _one_less(self) -> tuple[Any, Any] | None:
+        """The two exponents, where all is e^x - e^y: None is an exponent of zero."""
+        pieces = sorted(self.pieces, key=lambda piece: -piece.weight.coefficient)
+        weights = [(piece.weight.coefficient, len(piece.weight.factors)) for piece in pieces]
+        if weights != [(1, 0), (-1, 0)] or any(piece.space != SINGLE for piece in pieces):
+            return None
+        return pieces[0].exponent, pieces[1].exponent
+
     def log(self) -> Any:
-        """Return log Σ weights·e^exponent."""
+        """Return log Σ weights·e^exponent; log(e^x - e^y) = x + log(1 - e^(y - x))."""
+        if self._one_less is not None:
+            x, y = self._one_less
+            odds = negative(x) if y is None else y if x is None else _distance(y, x)
+            return log1mexp(odds) if x is None else _plus(x, log1mexp(odds))
         if self._binary is not None:
             x, y = self._binary
             return softplus(y) if x is None else softplus(x) if y is None else logaddexp(x, y)

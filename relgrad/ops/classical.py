@@ -22,8 +22,9 @@ from relgrad.leaf import grad_not_implemented
 from relgrad.op import Op, as_term, is_constant
 from relgrad.ops.arithmetic import absolute, negative
 from relgrad.ops.casting import cast
+from relgrad.ops.differences import boxcox
 from relgrad.ops.elementwise import Elementwise
-from relgrad.ops.families import DigammaN, digamma
+from relgrad.ops.families import DigammaN, digamma, log1prel_n
 from relgrad.ops.special import betaln, gammaln
 from relgrad.ops.stable import xlog1py, xlogy
 from relgrad.term import Term
@@ -280,6 +281,17 @@ for _ufunc, _function in {
 implements(_sp.exp10)(lambda x: np.power(10.0, x))
 implements(_sp.kl_div)(lambda x, y: _sp.rel_entr(x, y) - x + y)
 implements(_sp.pseudo_huber)(lambda d, r: np.where(d < 0, np.inf, d * (np.hypot(d, r) - d)))
+implements(_sp.cosm1)(lambda x: np.cos(x) - 1)
+implements(_sp.powm1)(lambda x, y: np.power(x, y) - 1)
+implements(_sp.boxcox)(lambda x, a: np.where(x < 0, np.nan, boxcox(x, a, x - 1)))
+implements(_sp.boxcox1p)(lambda x, a: np.where(x < -1, np.nan, boxcox(1 + x, a, x)))
+implements(_sp.inv_boxcox)(lambda y, a: np.exp(y * log1prel_n(a * y, 0)))
+implements(_sp.inv_boxcox1p)(lambda y, a: np.expm1(y * log1prel_n(a * y, 0)))
+implements(_sp.poch)(lambda z, m: _sp.gamma(z + m) / _sp.gamma(z))
+implements(_sp.chdtr)(lambda v, x: gammainc(v / 2, x / 2))
+implements(_sp.chdtrc)(lambda v, x: gammaincc(v / 2, x / 2))
+implements(_sp.pdtr)(lambda k, m: np.where(k < 0, np.nan, gammaincc(np.floor(k) + 1, m)))
+implements(_sp.pdtrc)(lambda k, m: np.where(k < 0, np.nan, gammainc(np.floor(k) + 1, m)))
 implements(_sp.huber)(lambda d, r: np.where(d < 0, np.inf, _huber(d, np.abs(r))))
 
 

@@ -7,21 +7,24 @@ Derivatives are the plain ones, g·f'(x) and −g·f'(y); where they meet, they 
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from relgrad import kernels
-from relgrad.op import as_term, is_constant
-from relgrad.ops.arithmetic import cbrt, negative, power
-from relgrad.ops.comparison import greater_equal
+from relgrad.op import as_term, constant, is_constant
+from relgrad.ops.arithmetic import add, cbrt, multiply, negative, power, square
+from relgrad.ops.comparison import greater_equal, less
 from relgrad.ops.elementwise import Elementwise, elementwise
 from relgrad.ops.exponential import cosh, exp, expm1, log, log_cosh, sech_squared, sinh
-from relgrad.ops.families import exprel_n
-from relgrad.ops.increments import known_difference
-from relgrad.ops.selection import where
+from relgrad.ops.families import erfcx, exprel_n
+from relgrad.ops.increments import difference_of, known_difference
+from relgrad.ops.selection import minimum, where
+from relgrad.ops.special import erf, erfc, log_ndtr, ndtr
 from relgrad.ops.stable import bose, expit, softplus, xlog1py
 from relgrad.ops.trigonometric import arctan, cos, sin, tan
+from relgrad.term import Term
 from relgrad.types import POSITIVE, REAL, Interval
 
 __all__ = [
@@ -146,6 +149,37 @@ sech_squared_difference = known_difference(kernels.sech_squared_difference, sech
 log_cosh_difference = known_difference(kernels.log_cosh_difference, log_cosh)
 expit_difference = known_difference(kernels.expit_difference, expit)
 softplus_difference = known_difference(kernels.softplus_difference, softplus)
+
+
+def _between(of: Elementwise, factor: float, sign: int, squared: float) -> None:
+    """Let f(x) − f(y) be read in the log domain, where f(t) is c·Φ(±k·t) but for a constant, with k².
+
+    Φ(a) − Φ(b) = (1 − e^−Δ)·Φ(a), Δ = logΦ(a) − logΦ(b), with −b and −a in place of a and b in the upper tail, and
+    Φ(a) = ½erfcx(−a/√2)·e^(−a²/2) where a < 0
+    """
+    log_difference_of = difference_of(log_ndtr)
+
+    def read(node: Term) -> tuple[Any, Any]:
+        x, y, d = node.rands if sign > 0 else map(negative, node.rands)
+        dtype = x.type.dtype
+        k = constant(math.sqrt(squared), dtype)
+        upper = greater_equal(add(x, y), 0.0)
+        a, b = where(upper, negative(y), x), where(upper, negative(x), y)
+        up = greater_equal(d, 0.0)
+        change = log_difference_of(*[multiply(k, t) for t in (a, b, d)])  # type: ignore[misc]
+        weight = where(up, negative(expm1(negative(change))), expm1(change))
+        near = where(up, a, b)
+        low = minimum(near, 0.0)
+        tail = multiply(0.5, erfcx(multiply(-math.sqrt(squared / 2), low)))
+        size = where(less(near, 0.0), tail, ndtr(multiply(k, near)))
+        return multiply(constant(factor, dtype), multiply(weight, size)), multiply(-squared / 2, square(low))
+
+    difference_of(of).in_log_domain = read  # type: ignore[union-attr]
+
+
+_between(ndtr, 1.0, 1, 1.0)
+_between(erf, 2.0, 1, 2.0)
+_between(erfc, 2.0, -1, 2.0)
 kl_divergence = elementwise(
     kernels.kl_divergence,
     lambda g, out, x, y, d: g * log_quotient(x, y, d),

@@ -280,6 +280,12 @@ def _log1mexp(x: Any) -> Any:
     return pick(x.hi < -0.7, log1p(negative(exp(x))), log(negative(expm1(x))))
 
 
+@_entry("boxcox")
+def _boxcox(x: Any, a: Any, d: Any) -> Any:
+    zero = _is_zero(a)
+    return pick(zero, log(x), expm1(a * log(x)) / pick(zero, Doubled(1.0), a))
+
+
 _entry("logdiffexp")(lambda x, y: x + _log1mexp(y - x))
 _entry("log_cosh")(lambda x: absolute(x) + log1p(exp(-2.0 * absolute(x))) - constant("ln2"))
 
