@@ -151,7 +151,7 @@ BETWEEN = {
     "both tails": (38.0, 40.0),
     "lower tail": (-60.0, -45.0),
     "one side each": (-5.0, 40.0),
-    "near each other": (100.0, 100.000000001),
+    "near each other": (60.0, 60.000000001),
     "the middle": (0.3, 1.0),
     "nearly all": (-9.0, 9.0),
 }
