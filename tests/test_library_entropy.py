@@ -90,3 +90,26 @@ def test_a_log_mean_less_the_mean_of_exponents_is_a_divergence():
         )
     slope = rg.grad(lambda a, x: np.log(np.mean(np.exp(x / a))) * a)
     assert slope(0.001, np.array([1.0, 2.0, -1.5])) == pytest.approx(-np.log(3), rel=4e-16)
+
+
+@pytest.mark.parametrize("beta", [150.0, 1.0, 1e-9])
+def test_energies_of_opposite_signs_are_exponents_of_one_sum(beta):
+    """-log Z/β of energies ±1 and 1/2: its slope in β is the entropy over β², of which parts are far larger."""
+    free = lambda b: -np.log(np.exp(b) + np.exp(-b) + 2 * np.exp(-b / 2)) / b
+    written_otherwise = lambda b: -np.log(2 * np.cosh(b) + 2 * np.exp(-b / 2)) / b
+    energies, counts = np.array([-1.0, 1.0, 0.5]), np.array([1.0, 1.0, 2.0])
+    weights = counts * np.exp(-beta * (energies + 1))
+    p = weights / weights.sum()
+    entropy = -S(p * np.log(p / counts))
+    for f in (free, written_otherwise):
+        np.testing.assert_allclose(
+            rg.grad(f, precise=False)(beta), entropy / beta**2, rtol=1e-12, atol=1e-200
+        )
+
+
+@pytest.mark.parametrize("t", [2.0, 60.0, 900.0])
+def test_a_divisor_is_read_through_what_its_summands_mean(t):
+    """K·eˣ/(K - 1 + eˣ) has the slope K·(K - 1)·eˣ/(K - 1 + eˣ)²."""
+    f = lambda x, K: K * np.exp(x) / (K - 1 + np.exp(x))
+    e = np.exp(-t)
+    np.testing.assert_allclose(rg.grad(f, precise=False)(t, 100.0), 9900 * e / (1 + 99 * e) ** 2, rtol=1e-13)

@@ -221,7 +221,8 @@ def divided_pair(t: Term) -> Any:
 def divided_sum(t: Term, most: int = SHARED) -> Any:
     """Return a sum with two summands over the divisor that one of them has more, where a part of that goes, or None.
 
-    x/(x + z) - 1 = -z/(x + z), 1/expm1(x) + 1 = exp(x)/expm1(x), and 1/y - x/y² = (y - x)/y² with y = x + z
+    x/(x + z) - 1 = -z/(x + z), 1/expm1(x) + 1 = exp(x)/expm1(x), exp(x)/(z + expm1(x)) - 1 = (1 - z)/(z + expm1(x)),
+    and 1/y - x/y² = (y - x)/y² with y = x + z
     """
     view = sum_of(t)
     if not 1 < len(view.terms) + bool(view.constant) <= most:
@@ -232,18 +233,19 @@ def divided_sum(t: Term, most: int = SHARED) -> Any:
     for p, k in parts:
         factors = product_of(p).factors
         for d in [b for b, e in factors.items() if e < 0 and is_term(b) and b.ground]:
-            whole: SumView | None = None
             for q, c in parts:
                 others = product_of(q)
                 if q is p or not others.coefficient or others.factors.get(d, 0) != factors[d] + 1:
                     continue
-                whole = whole or sum_of(_meaning(d))
+                whole = sum_of(_meaning(d))
                 if len(whole.terms) + bool(whole.constant) < 2:
                     break  # nothing but the divisor would be left to meet
                 above = multiplied((product_of(p), 1), (ProductView(1, {d: 1}), 1), (others, -1))
                 key = summand_key(above)
                 if key is not None and key not in map(key_of, whole.terms) and not _holds_number(above):
-                    continue  # it meets nothing
+                    whole = _by_meaning(whole)
+                    if key not in map(key_of, whole.terms):
+                        continue  # it meets nothing
                 left = added((sum_of(build_product(above, dtype)), k), (whole, c))
                 if len(left.terms) + bool(left.constant) < len(whole.terms) + bool(whole.constant):
                     ratio = multiplied(
@@ -253,6 +255,18 @@ def divided_sum(t: Term, most: int = SHARED) -> Any:
                     new = added((view, 1), (gone, -1), (SumView(0, {build_product(ratio, dtype): 1}), 1))
                     return fit(build_sum(new, dtype), t)
     return None
+
+
+def _by_meaning(view: SumView) -> SumView:
+    """Return a sum in which summands that are sums by definition are read so: z + expm1(x) as z - 1 + exp(x)."""
+    meanings = {b: _meaning(b) for b in view.terms}
+    read = [
+        (sum_of(m), view.terms[b]) for b, m in meanings.items() if is_term(m) and m is not b and m.op.as_sum
+    ]
+    if not read:
+        return view
+    rest = {b: k for b, k in view.terms.items() if meanings[b] is b or not meanings[b].op.as_sum}
+    return added((SumView(view.constant, rest), 1), *read)
 
 
 def _holds_number(view: ProductView) -> bool:

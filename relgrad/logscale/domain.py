@@ -26,6 +26,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from quicktions import Fraction
 
 from relgrad.bounds import MODERATE, is_moderate, range_of
 from relgrad.logic.build import build_product, build_sum, number_term
@@ -37,7 +38,7 @@ from relgrad.logic.view import product_of, sum_of
 from relgrad.op import Constant, constant, is_zero
 from relgrad.ops.align import insert
 from relgrad.ops.arithmetic import absolute, float_power, multiply, negative, power, square
-from relgrad.ops.exponential import exp, log, logaddexp
+from relgrad.ops.exponential import cosh, exp, log, logaddexp
 from relgrad.ops.extremes import Max, Min
 from relgrad.ops.gather import FULL
 from relgrad.ops.indexing import getitem
@@ -644,12 +645,14 @@ def _pieces(
     with the number of their summands.
     """
     opened = next((b for b, e in view.factors.items() if e == 1 and depth and _opens(b)), None)
+    if opened is None and depth and not any(is_exponential(b) for b in view.factors):
+        opened = next((b for b, e in view.factors.items() if e == 1 and is_term(b) and b.op is cosh), None)
     if opened is None:
         yield _piece(view, dtype, summed, times)
         return
     others = multiplied((view, 1), (ProductView(1, {opened: 1}), -1))
-    if opened.op.as_sum:
-        total = summands_of(opened)
+    if opened.op.as_sum or opened.op is cosh:
+        total = _opposite(*opened.rands) if opened.op is cosh else summands_of(opened)
         parts = [(product_of(s), k) for s, k in total.terms.items()]
         parts += [(ProductView(1, {}), total.constant)] if total.constant else []
         seen[opened] = len(parts)
@@ -663,6 +666,11 @@ def _pieces(
         yield from _pieces(inner, dtype, below, product([times, met]), depth - 1, seen)
     else:
         yield _piece(view, dtype, summed, times)
+
+
+def _opposite(x: Term) -> SumView:
+    """Return cosh x = (eˣ + e⁻ˣ)/2."""
+    return SumView(0, {exp.make_node(x): Fraction(1, 2), exp.make_node(negative(x)): Fraction(1, 2)})
 
 
 def _piece(view: ProductView, dtype: Any, summed: Extents, times: Extent) -> Piece:
