@@ -141,6 +141,30 @@ def distance_from_mean_under_weighted_softmax(x, y, w, axis):
     )
 
 
+@relation(source="a distribution has mass one: max x - Σ p·x = Σ p·(max x - x)")
+def largest_minus_mean(x, y, axis):
+    """What a mean under a softmax lacks of the largest, from what each lacks: none of that is negative."""
+    p, largest = softmax(y, axis=axis), np.max(x, axis=axis, keepdims=True)
+    return (
+        largest - np.sum(p * x, axis=axis, keepdims=True),
+        np.sum(p * (largest - x), axis=axis, keepdims=True),
+        varying_along(x, axis),
+        varying_along(p, axis),
+    )
+
+
+@relation(source="a distribution has mass one: Σ p·x - min x = Σ p·(x - min x)")
+def mean_minus_smallest(x, y, axis):
+    """What a mean under a softmax has more than the smallest, from what each has more: none of that is negative."""
+    p, smallest = softmax(y, axis=axis), np.min(x, axis=axis, keepdims=True)
+    return (
+        np.sum(p * x, axis=axis, keepdims=True) - smallest,
+        np.sum(p * (x - smallest), axis=axis, keepdims=True),
+        varying_along(x, axis),
+        varying_along(p, axis),
+    )
+
+
 @relation(source="covariance: Σ x·p·(y - ȳ) = Σ p·(x - x̄)·(y - ȳ)")
 def sum_against_zero_sum(x, y, axis):
     """A sum against something that sums to zero depends on distances from a mean, which do not cancel."""
@@ -153,6 +177,17 @@ def logsumexp_minus_mean(x, axis):
     return (
         logsumexp(x, axis=axis, keepdims=True) - np.sum(softmax(x, axis=axis) * x, axis=axis, keepdims=True),
         -np.sum(softmax(x, axis=axis) * log_softmax(x, axis=axis), axis=axis, keepdims=True),
+    )
+
+
+@relation(source="Shannon 1948: log Σ w·e^x - Σ p·x = -Σ p·log(p/w)")
+def logsumexp_with_weights_minus_mean(x, w, axis):
+    """A log-sum-exp with weights, as degeneracies of levels are, less the mean of the exponents is an entropy."""
+    p = softmax(x, axis=axis, weights=w)
+    less = x - np.max(x, axis=axis, keepdims=True)
+    return (
+        logsumexp(x, axis=axis, keepdims=True, weights=w) - np.sum(p * x, axis=axis, keepdims=True),
+        -np.sum(p * (less - logsumexp(less, axis=axis, keepdims=True, weights=w)), axis=axis, keepdims=True),
     )
 
 
