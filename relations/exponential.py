@@ -35,6 +35,12 @@ def negated_bose_of_negated_minus_one(x):
     return -bose(-x) - 1, bose(x)
 
 
+@relation(source="Scharfetter & Gummel 1969: B(-x) - B(x) = x for Bernoulli's function x/(eˣ - 1)")
+def difference_of_opposite_bernoulli_functions(x):
+    """What drifts with an even concentration: two functions of Bernoulli, of opposite arguments, differ by these."""
+    return 1 / exprel_n(-x, 0) - 1 / exprel_n(x, 0), x
+
+
 @relation(source="Hamming, NMSE (1973), problem 3.4.4: e²ˣ - 1 = (eˣ - 1)(eˣ + 1)")
 def expm1_of_double(x):
     """e²ˣ - 1 over eˣ - 1."""

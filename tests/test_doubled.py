@@ -127,6 +127,17 @@ BEYOND = np.array([1e-300, 1e-6, 0.7, 1.0 + 1e-9, 3.0, 40.0, 1e200])
         (np.deg2rad, mpmath.radians, AROUND),
         (np.rad2deg, mpmath.degrees, AROUND),
         (sp.rgamma, mpmath.rgamma, BEYOND[[1, 2, 4, 5]]),
+        (
+            partial(kernels.ive, 0),
+            lambda x: mpmath.exp(-abs(x)) * mpmath.besseli(0, x),
+            np.r_[AROUND, 39.9, 40.1],
+        ),
+        (
+            partial(kernels.ive, 3),
+            lambda x: mpmath.exp(-abs(x)) * mpmath.besseli(3, x),
+            np.r_[AROUND, -800.0],
+        ),
+        (partial(kernels.iv, 1), lambda x: mpmath.besseli(1, x), AROUND),
         (kernels.log1mexp, lambda x: mpmath.log(-mpmath.expm1(x)), -BEYOND[1:6]),
         (kernels.log_cosh, lambda x: mpmath.log(mpmath.cosh(x)), AROUND[[0, 1, 2, 5, 6, 7, 8, 9]]),
     ],
@@ -145,6 +156,7 @@ def test_functions_lie_within_bounds_that_are_far_below_rounding(function, oracl
         (sp.beta, mpmath.beta),
         (sp.betaln, lambda x, y: mpmath.log(mpmath.beta(x, y))),
         (np.logaddexp2, lambda x, y: mpmath.log(mpf(2) ** x + mpf(2) ** y, 2)),
+        (lambda x, y: kernels.boxcox(x, y, x - 1.0), lambda x, y: mpmath.expm1(y * mpmath.log(x)) / y),
         (kernels.logdiffexp, lambda x, y: mpmath.log(mpmath.exp(x) - mpmath.exp(y))),
     ],
 )

@@ -112,3 +112,25 @@ def test_a_divisor_is_read_through_what_its_summands_mean(t):
     f = lambda x, K: K * np.exp(x) / (K - 1 + np.exp(x))
     e = np.exp(-t)
     np.testing.assert_allclose(rg.grad(f, precise=False)(t, 100.0), 9900 * e / (1 + 99 * e) ** 2, rtol=1e-13)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_the_largest_less_what_is_just_below_it(axis):
+    x = np.array([[100.0, 1.0, 2.0], [-1.0, -3.0, 90.0]])
+    y = np.sort(x, axis=axis)
+    largest, others = np.take(y, [-1], axis), np.delete(y, -1, axis)
+    gaps = S(np.exp(others - largest), axis=axis)
+    f = rg.stabilize(lambda x: np.max(x, axis=axis) - log(S(np.exp(x), axis=axis)), precise=False)
+    np.testing.assert_allclose(f(x), -log1p(gaps), rtol=1e-14)
+    mean = lambda x: S(np.exp(x) * x, axis=axis) / S(np.exp(x), axis=axis)
+    expected = S((largest - others) * np.exp(others - largest), axis=axis) / (1 + gaps)
+    g = rg.stabilize(lambda x: np.max(x, axis=axis) - mean(x), precise=False)
+    np.testing.assert_allclose(g(x), expected, rtol=1e-13)
+    h = rg.stabilize(lambda x: mean(x) - np.min(x, axis=axis), precise=False)
+    np.testing.assert_allclose(h(x), y.max(axis=axis) - y.min(axis=axis) - expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("x", [4e-15, -3e-9, 0.3, 40.0, -800.0])
+def test_bernoulli_functions_of_opposite_arguments(x):
+    f = rg.stabilize(lambda x: x / (1 - np.exp(-x)) - x / (np.exp(x) - 1), precise=False)
+    assert f(x) == x

@@ -45,6 +45,8 @@ _TERMS = 32
 """So many terms of exponential series where |x| < 1."""
 _SHIFT, _STIRLING, _LARGE = 32, 18, 1e6
 """Arguments of gamma functions are raised by so much, unless they are large, and have so many terms."""
+_ORDERS, _STEPS, _HANKEL = 120, 70, 40.0
+"""So many terms of series of Bessel functions, in powers and in reciprocals, below and beyond the point between."""
 
 
 def _entry(*names: str) -> Callable[[Any], Any]:
@@ -265,6 +267,36 @@ def _sinc(x: Any, n: int) -> Any:
     return pick(zero, Doubled(1.0), sin(x) / pick(zero, Doubled(1.0), x))
 
 
+def _scaled_bessel(n: int, x: Any) -> Any:
+    """Return e^−|x|·Iₙ(x), of a small order: Σ (x/2)^(2k + n)/(k!·(n + k)!), or Hankel's series of large numbers.
+
+    Source: NIST DLMF 10.25.2 and 10.40.1.
+    """
+    size = absolute(x)
+    near, far = minimum(size, Doubled(_HANKEL)), maximum(size, Doubled(_HANKEL))
+    u = square(HALF * near)
+    series = reduce(lambda t, k: 1.0 + t * u / float(k * (n + k)), range(_ORDERS, 0, -1), Doubled(1.0))
+    for k in range(1, n + 1):
+        series = series * HALF * near / float(k)
+    steps = [(k, float(4 * n * n - (2 * k - 1) ** 2)) for k in range(_STEPS, 0, -1)]
+    hankel = reduce(lambda t, step: 1.0 - t * step[1] / (8.0 * step[0] * far), steps, Doubled(1.0))
+    value = pick(size.hi < _HANKEL, exp(negative(near)) * series, hankel / sqrt(2.0 * constant("pi") * far))
+    return pick(x.hi < 0, negative(value), value) if n % 2 else value
+
+
+def _bessel(name: str, formula: Callable[[int, Any], Any]) -> None:
+    def rule(function: Any) -> Any:
+        def apply(order: int, x: Any) -> Any:
+            x = Doubled.of(x)
+            return formula(order, x) if order <= 4 else Doubled.lifted(function(order, x.floats()), ())
+
+        return apply
+
+    NAMED[name] = rule
+
+
+_bessel("ive", _scaled_bessel)
+_bessel("iv", lambda n, x: exp(absolute(x)) * _scaled_bessel(n, x))
 FUNCTIONS[np.sinc] = lambda x: _sinc(x * constant("pi"), 0)
 UFUNCS[np.deg2rad] = UFUNCS[np.radians] = lambda x: x * constant("pi") / 180.0
 UFUNCS[np.rad2deg] = UFUNCS[np.degrees] = lambda x: x * 180.0 / constant("pi")
