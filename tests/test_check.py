@@ -18,14 +18,18 @@ pytest.importorskip("flint")
 ROUNDS_A_SUM = {"difference_of_entropies_near_one"}
 """Rows whose right side forms x = y + d or 1 + x, which matters only far from what the row is about."""
 OF_ENTRIES = {
+    "angle_from_axis",
+    "elevation_of_vector",
     "entry_minus_logsumexp",
     "log_of_share_of_part",
     "log_of_share_of_two",
     "log_softmax_of_rounded_product",
     "logsumexp_of_distances_from_entry",
+    "rapidity_of_vector",
+    "sine_of_angle_from_axis",
     "softmax_of_rounded_product",
 }
-"""Rows whose goals want entries of an array, or rounded multiples, which are not sampled."""
+"""Rows whose goals want entries of an array, directions, or rounded multiples, which are not sampled."""
 
 
 FEW = 6

@@ -284,19 +284,17 @@ def _scaled_bessel(n: int, x: Any) -> Any:
     return pick(x.hi < 0, negative(value), value) if n % 2 else value
 
 
-def _bessel(name: str, formula: Callable[[int, Any], Any]) -> None:
-    def rule(function: Any) -> Any:
-        def apply(order: int, x: Any) -> Any:
-            x = Doubled.of(x)
-            return formula(order, x) if order <= 4 else Doubled.lifted(function(order, x.floats()), ())
+def _bessel(ufunc: Any, formula: Callable[[int, Any], Any]) -> None:
+    def rule(order: Any, x: Any) -> Any:
+        n = order.floats()
+        known = np.ndim(n) == 0 and n in range(5)
+        return formula(int(n), x) if known else Doubled.lifted(ufunc(n, x.floats()), ())
 
-        return apply
-
-    NAMED[name] = rule
+    UFUNCS[ufunc] = rule
 
 
-_bessel("ive", _scaled_bessel)
-_bessel("iv", lambda n, x: exp(absolute(x)) * _scaled_bessel(n, x))
+_bessel(scipy.special.ive, _scaled_bessel)
+_bessel(scipy.special.iv, lambda n, x: exp(absolute(x)) * _scaled_bessel(n, x))
 FUNCTIONS[np.sinc] = lambda x: _sinc(x * constant("pi"), 0)
 UFUNCS[np.deg2rad] = UFUNCS[np.radians] = lambda x: x * constant("pi") / 180.0
 UFUNCS[np.rad2deg] = UFUNCS[np.degrees] = lambda x: x * 180.0 / constant("pi")
