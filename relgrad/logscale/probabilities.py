@@ -1,7 +1,6 @@
 """Entries of an array, and means of them, less the log-sum-exp of the whole: log-probabilities, which do not cancel.
 
 x[i] − log Σ e^x      log_softmax(x)[i]
-max x − log Σ e^x     max log_softmax(x)
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from relgrad.logic.view import product_of
 from relgrad.op import Constant, constant
 from relgrad.ops.arithmetic import add, multiply, subtract
 from relgrad.ops.casting import Cast
-from relgrad.ops.extremes import Max, Min
+from relgrad.ops.extremes import Max
 from relgrad.ops.gather import FULL, Index
 from relgrad.ops.reduction import Sum
 from relgrad.ops.rounding import coarse
@@ -42,7 +41,7 @@ NEAR = 1e-6
 
 
 def log_probability(x: Term, y: Term, axes: tuple[int, ...]) -> Any:
-    """Return x less the log-sum-exp of y where x is an entry of y, the largest, or a mean of entries, or None."""
+    """Return x less the log-sum-exp of y where x is an entry of y, or a mean of entries, or None."""
     if y.type.ndim < -min(axes, default=0):
         return None
     moves: list[Term] = []
@@ -52,9 +51,7 @@ def log_probability(x: Term, y: Term, axes: tuple[int, ...]) -> Any:
         inner = inner.rands[0]
     total = LogSumExp(axes).make_node(y)
     selection, whole = chain_of(inner)
-    if type(inner.op) in (Max, Min) and inner.op.axes == axes and inner.rands == (y,):
-        found = inner.op.make_node(LogSoftmax(axes).make_node(y))
-    elif type(inner.op) is LogSumExp and inner.op.axes == axes:
+    if type(inner.op) is LogSumExp and inner.op.axes == axes:
         found = _part(inner, y, axes, total)
     elif selection and whole is y:
         if not commutes(selection, total, moves):
