@@ -224,12 +224,16 @@ def of_operands(builder: Callable[..., Any], ufunc: np.ufunc, inputs: Any) -> An
     Ufuncs that are one op may differ in these for dtypes of at most two bytes, for which SciPy's have no loops.
     """
     result = builder(*inputs)
-    if ufunc.signature is None and any(map(_is_small, inputs)):
+    if ufunc.signature is None and any(map(_is_small, inputs)) and all(map(_is_known, inputs)):
         several = result if isinstance(result, tuple) else (result,)
         found = _resolved(ufunc, inputs)
         if any(as_term(y).type.dtype != kind for y, kind in zip(several, found[ufunc.nin :], strict=True)):
             return _of_dtypes(ufunc, inputs, found)
     return result
+
+
+def _is_known(x: Any) -> bool:
+    return not _is_symbolic(x) or is_ground(x.term)
 
 
 def _is_small(x: Any) -> bool:

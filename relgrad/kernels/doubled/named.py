@@ -312,8 +312,9 @@ def _log1mexp(x: Any) -> Any:
 
 @_entry("boxcox")
 def _boxcox(x: Any, a: Any, d: Any) -> Any:
-    zero = _is_zero(a)
-    return pick(zero, log(x), expm1(a * log(x)) / pick(zero, Doubled(1.0), a))
+    zero, near = _is_zero(a), pick(np.abs(d.hi) <= 0.5, log1p(d), log(x))
+    t = pick(np.abs(a.hi * near.hi) < 1, near, log(x))
+    return pick(zero, near, expm1(a * t) / pick(zero, Doubled(1.0), a))
 
 
 _entry("logdiffexp")(lambda x, y: x + _log1mexp(y - x))
