@@ -31,14 +31,19 @@ def log_of_product_in_the_log_domain(x, y, axis):
     )
 
 
+def _log_of_signed(x, y, axis):
+    """Return log Π x where log|x| = y: NaN where the product is negative."""
+    signs = np.prod(np.copysign(1.0, x), axis=axis, keepdims=True)
+    log = np.sum(y, axis=axis, keepdims=True)
+    return log + np.where(np.logical_or(signs >= 0, log == -np.inf), 0.0, np.nan)
+
+
 @relation(source="functional equation of the logarithm, for factors of any sign")
 def log_of_signed_product_in_the_log_domain(x, y, axis):
     """The logarithm of a product of weighted exponentials, of which an even number may be negative."""
-    signs = np.prod(np.copysign(1.0, x), axis=axis, keepdims=True)
-    log = np.sum(y, axis=axis, keepdims=True)
     return (
         log_prod(x, axis=axis, keepdims=True),
-        log + np.where(np.logical_or(signs >= 0, log == -np.inf), 0.0, np.nan),
+        _log_of_signed(x, y, axis),
         logarithmo(np.abs(x), y),
     )
 
@@ -46,11 +51,9 @@ def log_of_signed_product_in_the_log_domain(x, y, axis):
 @relation(source="functional equation of the logarithm, for factors of any sign")
 def log_of_product_of_factors(x, y, axis):
     """The logarithm of a product over axes with a factor that may leave the floats, factor by factor."""
-    signs = np.prod(np.copysign(1.0, x), axis=axis, keepdims=True)
-    log = np.sum(y, axis=axis, keepdims=True)
     return (
         log_prod(x, axis=axis, keepdims=True),
-        log + np.where(np.logical_or(signs >= 0, log == -np.inf), 0.0, np.nan),
+        _log_of_signed(x, y, axis),
         product_logarithmo(np.abs(x), y),
     )
 

@@ -167,8 +167,8 @@ class Transformed(Shown):
             if compiled.program.guards:
                 plain = functools.partial(compile_program, traced, after, self._name, extended)
                 expand = functools.partial(explicit, conventions=how.conventions)
-                written = replace(traced, outputs=tuple(without_points(traced.outputs, how.library)))
-                compiled = mended(compiled, written, expand, plain)
+                near = functools.partial(without_points, library=how.library)
+                compiled = mended(compiled, traced, near, expand, plain)
             guards = compiled.program.guards
             became = domains.became(found.after[len(after) :])
             if keeps and (asked := tests(traced.outputs, after, became, rewrite)):

@@ -406,7 +406,7 @@ def _with_slope(op: Elementwise) -> Elementwise:
 
     The slope of log(sinh(x)/x), 1/tanh(x) − 1/x, cancels near 0 as it is written.
     """
-    known = difference_of(op) if op.arity == 1 and op.label != "series" else None
+    known = difference_of(op) if op.arity == 1 and not isinstance(op, Series) else None
     if known is None or known.by_kernel or op.dtype is not None:
         return op
     x = argument()

@@ -96,7 +96,8 @@ def near_points(roots: Sequence[Term], near: Callable[[Term], Term]) -> list[Ter
     known: dict[Term, Term] = {}
     choices = [t for t in subterms(*roots) if t.op is where]
     for t, plain in zip(choices, without_anchors(choices), strict=True):
-        found, there = isolated(t), isolated(plain)
+        found = isolated(t)
+        there = found if plain is t else isolated(plain)
         new = found and there and fitted(found.other, t)
         if new and there and _agree(there, near(there.other), partial=True):
             known[t] = new

@@ -149,8 +149,12 @@ def _is_float(t: Term) -> bool:
     return isinstance(t.type, ArrayType) and t.type.dtype.kind == "f"
 
 
-def mended(compiled: Compiled, traced: Traced, expand: Expand, plain: Callable[[], Compiled]) -> Compiled:
+def mended(
+    compiled: Compiled, traced: Traced, near: Expand, expand: Expand, plain: Callable[[], Compiled]
+) -> Compiled:
     """Return a program with guards as one that is computed again as written, when one of them trips.
+
+    `near` makes of what is written what it is next to points at which it chooses otherwise.
 
     As written means nothing where doubled arithmetic would not see all rounding, or where the function decided by what
     is computed. That is asked when a guard trips first; the `plain` program, without guards, is what counts then.
@@ -158,7 +162,7 @@ def mended(compiled: Compiled, traced: Traced, expand: Expand, plain: Callable[[
 
     @cache
     def written() -> Written | None:
-        roots = as_written(traced.outputs, expand)
+        roots = as_written(near(traced.outputs), expand)
         narrow = any(_is_float(t) and t.type.dtype != np.float64 for t in subterms(*roots))
         if not _fits(roots) or _computed([d.term for d in traced.decisions]):
             return None

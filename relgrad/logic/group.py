@@ -133,7 +133,7 @@ def multiplied(*parts: tuple[ProductView, Number]) -> ProductView:
     """Return ∏ part^exponent, bases in the order of first occurrence; whole exponents only for coefficients."""
     coefficient: Number = 1
     exponentials = 0
-    if _may_be_opposite(parts):
+    if may_be_opposite(parts):
         parts, coefficient = _aligned(parts)
     for view, exponent in parts:
         c = view.coefficient
@@ -147,7 +147,7 @@ def multiplied(*parts: tuple[ProductView, Number]) -> ProductView:
     return ProductView(whole(coefficient), factors, cancelled, exponentials)
 
 
-def _may_be_opposite(parts: tuple[tuple[ProductView, Number], ...]) -> bool:
+def may_be_opposite(parts: Iterable[tuple[ProductView, Number]]) -> bool:
     """Whether several of the factors are sums whose negatives are known."""
     one = False
     for view, _ in parts:

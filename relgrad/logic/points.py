@@ -51,10 +51,8 @@ def point_of(condition: Term) -> tuple[Point, bool] | None:
         return found and (found[0], not found[1])
     if len(condition.rands) == 1 and condition.type.size == 1:
         found = point_of(condition.rands[0])
-        within = (
-            type(op) in (Squeeze, Expand) or type(op) is {True: All_, False: Any_}[bool(found and found[1])]
-        )
-        return found if within else None
+        reduces = All_ if found and found[1] else Any_
+        return found if type(op) in (Squeeze, Expand, reduces) else None
     if len(condition.rands) != 2:
         return None
     u, c = condition.rands

@@ -24,6 +24,7 @@ from relgrad.logic.group import (
     aligned,
     float_root,
     key_of,
+    may_be_opposite,
     multiplied,
     number_of,
     quotient,
@@ -357,7 +358,7 @@ def _turned(view: SumView, dtype: Any) -> SumView | None:
     a/(x − y)² − a/(y − x)² ⟶ 0
     """
     views = {part: product_of(part) for part in view.terms if is_term(part)}
-    if sum("opposite" in base.cache for v in views.values() for base in v.factors if is_term(base)) < 2:
+    if not may_be_opposite((v, 1) for v in views.values()):
         return None
     seen: dict[Any, Any] = {}
     parts: list[tuple[SumView, Number]] = [(SumView(view.constant, {}), 1)]

@@ -263,8 +263,8 @@ class Joined(NamedTuple):
 
     def log(self) -> Any:
         """Return log Σ weights·e^exponent; log(e^x - e^y) = x + log(1 - e^(y - x))."""
-        if self._one_less is not None:
-            x, y = self._one_less
+        if (less := self._one_less) is not None:
+            x, y = less
             odds = negative(x) if y is None else y if x is None else _distance(y, x)
             return log1mexp(odds) if x is None else _plus(x, log1mexp(odds))
         if self._binary is not None:

@@ -13,6 +13,7 @@ from relgrad.errors import ShapeError
 from relgrad.implementations import implements
 from relgrad.op import Op, as_term, constant, strong
 from relgrad.ops.arguments import below_squeeze, call, is_ground, normalize_axes, normalize_axis, refuse
+from relgrad.ops.casting import cast
 from relgrad.ops.extremes import any_, max_, min_
 from relgrad.ops.reduction import Sum, is_given, mask_like, masked, pattern_axes, prod, reduce, single, sum_
 from relgrad.ops.structure import Squeeze, broadcast_like, expand
@@ -180,8 +181,6 @@ def average(
         return result, broadcast_like(strong(Size(axes).make_node(x), result.type.dtype), result)
     w = strong(as_term(weights))
     if is_ground(x) and is_ground(w):
-        from relgrad.ops.casting import cast
-
         kind = np.result_type(
             x.type.dtype, w.type.dtype, np.float64 if x.type.dtype.kind in "biu" else x.type.dtype
         )

@@ -448,7 +448,11 @@ class _Run:
 
     def _lined(self, t: Term) -> Term:
         """Return a term stabilised by itself, with its series along lines."""
-        return along_lines([self._stabilised(t)], lambda: [t])[0][0]
+        try:
+            return along_lines([self._stabilised(t)], lambda: [t])[0][0]
+        except Exception as error:
+            self._note("line", t, error)
+            return t
 
     def _again(self) -> _Run:
         """Return another run, whose steps are none of this one."""

@@ -11,7 +11,7 @@ Source: Griewank & Walther (2008), *Evaluating Derivatives*, 2nd ed., section 14
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from types import CodeType
 from typing import Any, NamedTuple
@@ -74,8 +74,6 @@ class Call:
         """What raised in this call, where a question asked for it."""
         self.supposed: dict[Term, bool] = {}
         """Answers that are not those of this call."""
-        self.sources: frozenset[Term] = frozenset()
-        """The inputs that such answers depend on."""
         self.elsewhere: Elsewhere | None = None
         """What has no answer where others are supposed, also if the function has caught that."""
         self.asked: dict[Term, Any] = {}
@@ -128,7 +126,7 @@ class Call:
         """
         if root in self.supposed:
             return np.bool_(self.supposed[root])
-        if self.sources and root not in self.decisions and not self._is_settled(root):
+        if self.supposed and root not in self.decisions and not self._is_settled(root):
             self.elsewhere = self.elsewhere or Elsewhere(root)
             raise self.elsewhere
         try:
@@ -150,7 +148,7 @@ class Call:
 
     def _is_settled(self, t: Term) -> bool:
         """Whether an answer is the same next to this call: by continuity, that of a < b is where a and b differ."""
-        if self.sources.isdisjoint(reachable(t)):
+        if _leaves(self.supposed).isdisjoint(reachable(t)):
             return True
         if t.op.negation is None or any(x.type.dtype.kind != "f" for x in t.rands):
             return t.type.dtype.kind == "b" and bool(t.rands) and all(map(self._is_settled, t.rands))
@@ -209,30 +207,28 @@ def supposing(told: Mapping[Term, bool]) -> Iterator[dict[Term, Any]]:
     it computes what may raise.
     """
     top = _calls.values[-1]
-    before = top.supposed, top.sources, top.asked
+    supposed, asked = top.supposed, top.asked
     decisions, partial = dict(top.decisions), dict(top.partial)
-    sources = frozenset(x for t in told for x in reachable(t) if not x.rands)
-    top.supposed, top.sources, top.asked, top.elsewhere = (
-        {**top.supposed, **told},
-        top.sources | sources,
-        {},
-        None,
-    )
+    top.supposed, top.asked, top.elsewhere = {**supposed, **told}, {}, None
     try:
         yield top.asked
         if top.elsewhere is not None:
             raise top.elsewhere
-        if any(not sources.isdisjoint(reachable(t)) for t in top.partial.keys() - partial):
+        if any(not _leaves(told).isdisjoint(reachable(t)) for t in top.partial.keys() - partial):
             raise Elsewhere
         if not told:
-            before[2].update(top.asked)
+            asked.update(top.asked)
     except Exception:
         if told:
             top.decisions, top.partial = decisions, partial
         raise
     finally:
-        top.supposed, top.sources, top.asked = before
-        top.elsewhere = None
+        top.supposed, top.asked, top.elsewhere = supposed, asked, None
+
+
+def _leaves(terms: Iterable[Term]) -> set[Term]:
+    """Return the inputs and constants below terms."""
+    return {x for t in terms for x in reachable(t) if not x.rands}
 
 
 def decided(x: Any) -> Any:

@@ -224,7 +224,7 @@ def of_operands(builder: Callable[..., Any], ufunc: np.ufunc, inputs: Any) -> An
     Ufuncs that are one op may differ in these for dtypes of at most two bytes, for which SciPy's have no loops.
     """
     result = builder(*inputs)
-    if ufunc.signature is None and any(map(_is_small, inputs)) and all(map(_is_known, inputs)):
+    if ufunc.signature is None and all(map(_is_known, inputs)) and any(map(_is_small, inputs)):
         several = result if isinstance(result, tuple) else (result,)
         found = _resolved(ufunc, inputs)
         if any(as_term(y).type.dtype != kind for y, kind in zip(several, found[ufunc.nin :], strict=True)):
@@ -237,7 +237,7 @@ def _is_known(x: Any) -> bool:
 
 
 def _is_small(x: Any) -> bool:
-    return _is_symbolic(x) and is_ground(x.term) and x.dtype.itemsize < 4
+    return _is_symbolic(x) and x.dtype.itemsize < 4
 
 
 def _resolved(ufunc: np.ufunc, inputs: Any, dtype: Any = None, casting: Any = "same_kind") -> tuple[Any, ...]:
