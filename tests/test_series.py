@@ -185,6 +185,19 @@ def test_a_function_of_a_product_of_two_arguments():
     assert np.allclose(slope[:2], x[:2] / 24, rtol=1e-11, atol=0)
 
 
+@pytest.mark.parametrize("c", [1e-300, 1e-30, -0.25])
+def test_the_argument_may_be_a_sum_whose_zero_has_powers_out_of_range(c):
+    def form_factor(q, r):
+        x = q * r + c
+        return 3 * (np.sin(x) - x * np.cos(x)) / x**3
+
+    for q, r in ((0.0, 2.0), (1e-12, 1.0), (0.125, 2.0), (0.125, 2.0 + 1e-9)):
+        x = q * r + c
+        want = 1 - x**2 / 10 + x**4 / 280, r * (-x / 5 + x**3 / 70)
+        got = rg.value_and_grad(form_factor)(q, r)
+        assert np.allclose(got, want, rtol=1e-13 if abs(x) < 1e-3 else 1e-4, atol=0), (q, r)
+
+
 def test_factors_of_a_product_meet_wherever_they_stand():
     f = lambda w, x: w * (x * np.cosh(x) - np.sinh(x)) / x**3
     assert np.allclose(rg.stabilize(f)(np.array([2.0, 3.0]), np.array([0.0, 1e-6])), [2 / 3, 1.0], rtol=1e-14)

@@ -46,6 +46,8 @@ WIDEST = 24
 LONGEST = 512
 """and products of more factors."""
 _Factors = list[tuple[Term, int]]
+_Other = tuple[Term, Term, Term]
+"""Another argument of a function, what stands for it, and the function of that."""
 
 
 class _Summand(NamedTuple):
@@ -102,20 +104,19 @@ def in_series(
             body = body_of(t, u, x, LARGEST)
             if body is None:
                 return None
-            better, series, of = body, (), new.get(u, u)
+            better, series, read, of = body, (), x, new.get(u, u)
             if singular:
                 better, series = expanded(body, x)
             if kinks and not series:
                 better, series = smoothed(body, x, kinks, derived)
-            if singular and not series and (even := _of_size(body, x)) is not None:
-                x, of = argument(NONNEGATIVE), absolute.make_node(of)
-                better, series = expanded(even, x)
-            elif singular and not series and (inverted := _inverted(body, x)) is not None:
-                x, of = argument(), reciprocal.make_node(of)
-                better, series = expanded(inverted, x)
+            for other in (_of_size, _inverted, _of_sum) if singular and not series else ():
+                if not series and (made := other(body, x)) is not None:
+                    whole, read, again = made
+                    better, series = expanded(again, read)
+                    of = applied(whole, x, new.get(u, u))
             if not series:
                 return None
-            after = applied(better, x, of)
+            after = applied(better, read, of)
         except Exception as error:
             note(t, error)
             return None
@@ -143,7 +144,7 @@ def in_series(
 
 
 @lru_cache(maxsize=2048)
-def _of_size(body: Term, x: Term) -> Term | None:
+def _of_size(body: Term, x: Term) -> _Other | None:
     """Return a function that reads its argument through |x| and even powers only as one of y = |x|, or None.
 
     tanh(|x|)/|x| − x² ⟶ tanh(y)/y − y²
@@ -162,12 +163,11 @@ def _of_size(body: Term, x: Term) -> Term | None:
             new[t] = build_product(view._replace(factors={y: e}), t.type.dtype)
         else:
             return None
-    (found,) = substitute([body], new)
-    return found
+    return absolute.make_node(x), y, substitute([body], new)[0]
 
 
 @lru_cache(maxsize=2048)
-def _inverted(body: Term, x: Term) -> Term | None:
+def _inverted(body: Term, x: Term) -> _Other | None:
     """Return a function that reads its argument in products and powers only as one of y = 1/x, or None.
 
     cos(2/x) − 1/x² ⟶ cos(2·y) − y²
@@ -190,7 +190,27 @@ def _inverted(body: Term, x: Term) -> Term | None:
                 new[t] = None if None in rands else t.op.with_rands(t, rands)
         return new[t]
 
-    return made(body)
+    found = made(body)
+    return None if found is None else (reciprocal.make_node(x), y, found)
+
+
+@lru_cache(maxsize=2048)
+def _of_sum(body: Term, x: Term) -> _Other | None:
+    """Return a function that reads its argument through one sum with a number only as one of y = x + c, or None.
+
+    sin(x + 1e-300)/(x + 1e-300) ⟶ sin(y)/y
+
+    A sum that is far smaller than its parts is exact, and where it is 0 need not be a float that powers of it reach.
+    """
+    reading = [t for t in subterms(body) if x in t.rands]
+    if (
+        len(reading) != 1
+        or reading[0].op not in (add, subtract)
+        or not any(map(is_constant, reading[0].rands))
+    ):
+        return None
+    y = argument(range_of(reading[0]))
+    return reading[0], y, substitute([body], {reading[0]: y})[0]
 
 
 def _divides_by(t: Term, x: Term) -> bool:
