@@ -27,9 +27,9 @@ import numpy as np
 from relgrad.calculus.change import tangent_of
 from relgrad.calculus.laurent import NoSeries
 from relgrad.interpret import interpret
-from relgrad.kernels.doubled.eft import two_product, two_sum
 from relgrad.kernels.doubled.named import written
 from relgrad.kernels.doubled.number import Doubled
+from relgrad.kernels.eft import two_product, two_sum
 from relgrad.leaf import Input
 from relgrad.op import Constant, as_term
 from relgrad.ops.arithmetic import (

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from relgrad.kernels.dispatch import arithmetic_kernel, entrywise, floats, tell_range
-from relgrad.kernels.doubled.eft import two_sum
+from relgrad.kernels.eft import two_sum
 from relgrad.kernels.entropies import xlog_ratio
 from relgrad.kernels.logexp import bose, expit, softplus
 from relgrad.kernels.remainders import log1p_gap, xlogx1p_minus_x

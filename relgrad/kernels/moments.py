@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from relgrad.kernels.dispatch import arithmetic_kernel, floats, kernel
-from relgrad.kernels.doubled.eft import two_sum
+from relgrad.kernels.eft import two_sum
 
 __all__ = [
     "centred",

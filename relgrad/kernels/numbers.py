@@ -36,6 +36,8 @@ class Numbers(NDArrayOperatorsMixin):
     named: ClassVar[dict[str, Callable[[Any], Rule]]]
     zero: ClassVar[tuple[Any, ...]]
     """The parts of the number 0."""
+    wider: ClassVar[type[Numbers] | None] = None
+    """Numbers that such ones are taken for where both meet."""
 
     def __init__(self, *parts: Any):
         raise NotImplementedError
@@ -44,6 +46,11 @@ class Numbers(NDArrayOperatorsMixin):
     def of(cls, x: Any, dtype: Any = None) -> Any:
         """Return an array, or a number, as such numbers."""
         raise NotImplementedError
+
+    @classmethod
+    def made(cls, parts: Sequence[Any]) -> Any:
+        """Return the numbers that consist of these parts."""
+        return cls(*parts)
 
     @property
     def parts(self) -> tuple[Any, ...]:
@@ -88,7 +95,7 @@ class Numbers(NDArrayOperatorsMixin):
 
     def moved(self, move: Callable[[Any], Any]) -> Any:
         """Return the numbers elsewhere."""
-        return type(self)(*map(move, self.parts))
+        return self.made([move(part) for part in self.parts])
 
     def reshape(self, *shape: Any) -> Any:
         return self.moved(lambda x: x.reshape(*shape))
@@ -106,6 +113,8 @@ class Numbers(NDArrayOperatorsMixin):
         return f"{type(self).__name__}({', '.join(map(repr, self.parts))})"
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
+        if self.wider is not None and any([type(x) is self.wider for x in inputs]):  # noqa: C419
+            return NotImplemented
         rule = self.ufuncs.get(ufunc)
         if method != "__call__" or rule is None:
             return self._in_floats(getattr(ufunc, method), inputs, kwargs)
@@ -118,7 +127,7 @@ class Numbers(NDArrayOperatorsMixin):
         return [cls.of(x, dtype) for x in inputs]
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        return self.applied(function, args, kwargs)
+        return NotImplemented if self.wider in types else self.applied(function, args, kwargs)
 
     @classmethod
     def applied(cls, function: Any, args: Any, kwargs: Any) -> Any:
@@ -146,6 +155,13 @@ def lowered(x: Any) -> Any:
     return x.floats() if isinstance(x, Numbers) else x
 
 
+def alike(*args: Any) -> list[Any]:
+    """Return arguments as numbers of one kind, the widest that is among them."""
+    kinds = {type(x) for x in args if isinstance(x, Numbers)}
+    kind = next(iter([k for k in kinds if k.wider not in kinds]))
+    return [kind.of(x) for x in args]
+
+
 class Twin:
     """A function with NumPy, kernels and constants that know other numbers: it computes in those."""
 
@@ -164,8 +180,7 @@ class Twin:
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Return the results as such numbers."""
-        with np.errstate(all="ignore"):
-            return self._twin(*[mapped(self._lifted, x) for x in args], **mapped(self._lifted, kwargs))
+        return self._twin(*[mapped(self._lifted, x) for x in args], **mapped(self._lifted, kwargs))
 
     def _lifted(self, x: Any) -> Any:
         return self._kind.of(x) if is_floating(x) else x
@@ -245,7 +260,7 @@ def share_rules(kind: type[Numbers]) -> None:
     def joining(function: Any) -> Rule:
         def rule(arrays: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
             columns = zip(*[kind.of(x).parts for x in arrays], strict=True)
-            return kind(*[function(parts, *args, **kwargs) for parts in columns])
+            return kind.made([function(parts, *args, **kwargs) for parts in columns])
 
         return rule
 
@@ -296,7 +311,7 @@ def share_rules(kind: type[Numbers]) -> None:
         parts = [np.full(shape, z, p.dtype) for z, p in zip(kind.zero, values.parts, strict=True)]
         for whole, part in zip(parts, values.parts, strict=True):
             whole[key] = part
-        return kind(*parts)
+        return kind.made(parts)
 
     def recurrence(a: Any, b: Any, axis: int, adjoint: bool = False) -> Any:
         a, b = kind.of(a), kind.of(b)

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.kernels.doubled import eft
-from relgrad.kernels.doubled.entries import add, multiply, one, pick, power, sqrt, square, subtract
+from relgrad.kernels import eft
+from relgrad.kernels.doubled.entries import multiply, pick, subtract
 from relgrad.kernels.doubled.number import BLOCK, Doubled, Undecided, with_error
 from relgrad.kernels.numbers import (
     LARGEST,
+    alike,
     axes_of,
     entrywise_products,
     of_matrices,
@@ -90,71 +91,86 @@ def _argsort(x: Doubled, axis: int = -1, kind: Any = None) -> Any:
     return order
 
 
-def _einsum(subscripts: str, *operands: Any, **_: Any) -> Doubled:
+def _einsum(subscripts: str, *operands: Any, **_: Any) -> Any:
     """Return the sum of the products of operands whose axes are those of all, in one order."""
     left, output = subscripts.split("->")
     every = [*output, *dict.fromkeys(c for c in left if c not in output and c != ",")]
-    product, count = one(), 1
-    for labels, x in zip(left.split(","), operands, strict=True):
+    product: Any = None
+    for labels, x in zip(left.split(","), alike(*operands), strict=True):
         if len(set(labels)) < len(labels):
             raise Undecided
         order = sorted(range(len(labels)), key=lambda i: every.index(labels[i]))
         missing = tuple([i for i, c in enumerate(every) if c not in labels])
-        x = Doubled.of(x).moved(lambda part: np.expand_dims(np.transpose(part, order), missing))  # noqa: B023
-        if np.prod(np.broadcast_shapes(product.shape, x.shape)) > LARGEST:
+        x = np.expand_dims(np.transpose(x, order), missing)
+        if product is not None and np.prod(np.broadcast_shapes(product.shape, x.shape)) > LARGEST:
             raise Undecided
-        product = multiply(product, x) if count > 1 else x
-        count += 1
+        product = x if product is None else product * x
     axes = tuple(range(len(output), len(every)))
-    return total(product, axes) if axes else product
+    return np.sum(product, axis=axes) if axes else product
+
+
+def _norm(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    return np.sqrt(np.sum(np.square(x), axis=axis, keepdims=keepdims))
+
+
+def _unit(x: Any, axis: Any = None) -> Any:
+    norm = _norm(x, axis, keepdims=True)
+    return x / np.where(norm.zeros(), 1.0, norm)
+
+
+def _unit_pullback(x: Any, v: Any, axis: Any = None) -> Any:
+    """Return (v - u·Σuv)/‖x‖ with u = x/‖x‖, and 0 where x = 0."""
+    x, v = alike(x, v)
+    norm = _norm(x, axis, keepdims=True)
+    zero = norm.zeros()
+    norm = np.where(zero, 1.0, norm)
+    u = x / norm
+    return np.where(zero, 0.0, (v - u * np.sum(u * v, axis=axis, keepdims=True)) / norm)
 
 
 NAMED["einsum"] = lambda _: _einsum
-NAMED["norm2"] = lambda _: (
-    lambda x, axis=None, keepdims=False: sqrt(total(square(x), axis, keepdims=keepdims))
+NAMED["norm2"], NAMED["unit"], NAMED["unit_pullback"] = (
+    lambda _, f=f: f for f in (_norm, _unit, _unit_pullback)
 )
-NAMED["trace"] = lambda _: lambda x: total(FUNCTIONS[np.diagonal](x, 0, -2, -1), -1)
+NAMED["trace"] = lambda _: lambda x: np.sum(np.diagonal(x, 0, -2, -1), axis=-1)
 NAMED["prod_power"] = lambda _: (
-    lambda x, p, axis=None, keepdims=False: power(
-        FUNCTIONS[np.prod](Doubled.of(x), axis, keepdims=keepdims), Doubled.of(p)
-    )
+    lambda x, p, axis=None, keepdims=False: np.power(np.prod(*alike(x), axis=axis, keepdims=keepdims), p)
 )
 
 
 @lambda f: NAMED.setdefault("add_at", lambda _: f)
-def _add_at(values: Doubled, key: Any, shape: tuple[int, ...]) -> Doubled:
+def _add_at(values: Any, key: Any, shape: tuple[int, ...]) -> Any:
     """Return zeros to which values are added at places: one after the other where a place is named twice."""
     place = np.zeros(shape, np.int64)
     where = np.arange(place.size).reshape(shape)[key]
     where, values = np.ravel(np.broadcast_to(where, values.shape)), values.reshape(-1)
-    found = Doubled(np.zeros(place.size))
+    found = values.of(np.zeros(place.size))
     while len(where):
         _, first = np.unique(where, return_index=True)
         parts = [np.array(p) for p in found.parts]
-        for part, new in zip(parts, add(found[where[first]], values[first]).parts, strict=True):
+        for part, new in zip(parts, (found[where[first]] + values[first]).parts, strict=True):
             part[where[first]] = new
-        found = Doubled(*parts)
+        found = values.made(parts)
         rest = np.setdiff1d(np.arange(len(where)), first)
         where, values = where[rest], values[rest]
     return found.reshape(shape)
 
 
-def _leave_one_out(x: Doubled, *directions: Any, axes: tuple[int, ...] = (-1,)) -> Doubled:
+def _leave_one_out(x: Any, *directions: Any, axes: tuple[int, ...] = (-1,)) -> Any:
     """Return the products of the other entries along axes: of those before each, and of those after."""
     if directions:
         raise Undecided
     n, tail = math.prod(x.shape[a] for a in axes), tuple(range(-len(axes), 0))
-    moved = x.moved(lambda part: np.moveaxis(part, axes, tail))
+    moved = np.moveaxis(x, axes, tail)
     flat = moved.reshape((*moved.shape[: x.ndim - len(axes)], n))
-    before = after = one()
+    before = after = x.of(np.ones(flat.shape[:-1]))
     found: list[Any] = [None] * n
     for i in range(n):
         j = n - 1 - i
-        found[i] = before if found[i] is None else multiply(found[i], before)
-        found[j] = after if found[j] is None else multiply(found[j], after)
-        before, after = multiply(before, flat[..., i]), multiply(after, flat[..., j])
-    products = FUNCTIONS[np.stack]([x + np.zeros(flat.shape[:-1]) for x in found], -1).reshape(moved.shape)
-    return products.moved(lambda part: np.moveaxis(part, tail, axes))
+        found[i] = before if found[i] is None else found[i] * before
+        found[j] = after if found[j] is None else found[j] * after
+        before, after = before * flat[..., i], after * flat[..., j]
+    return np.moveaxis(np.stack(found, -1).reshape(moved.shape), tail, axes)
 
 
 NAMED["leave_one_out_prod"] = lambda _: _leave_one_out

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.kernels.doubled.eft import (
+from relgrad.kernels.eft import (
     Pair,
     add,
     add_float,
@@ -33,9 +33,13 @@ from relgrad.kernels.doubled.eft import (
 
 ERROR = 2.0**-97
 """Relative errors of these functions: the largest that was measured is 2⁻⁹⁹·⁸."""
+MOST = 2.0**19
+"""So large are arguments of e^x at most."""
 FARTHEST = 2.0**15
 """Angles beyond this are not reduced."""
 _BITS = 220
+_EXACT = 2.0**20
+"""Multiples of parts of constants by whole numbers up to this are exact."""
 _STEPS = 32
 """2^(j/32) and the sine of jπ/32 are tabulated."""
 
@@ -123,8 +127,13 @@ def _sines() -> tuple[Pair, Pair, list[float]]:
 def _reduced(x: Pair, parts: list[float]) -> tuple[Any, Pair]:
     """Return the whole number k nearest to x/unit, and x - k·unit, for a unit in parts."""
     k = np.rint(x[0] / parts[0])
+    high = np.rint(k / _EXACT) * _EXACT
     for part in parts[:-1]:
-        x = add_float(x, -k * part)
+        x = (
+            add_float(add_float(x, -high * part), -(k - high) * part)
+            if np.any(high)
+            else add_float(x, -k * part)
+        )
     return np.where(np.isfinite(k), k, 0).astype(np.int64), add(x, negative(two_product(k, parts[-1])))
 
 
@@ -157,16 +166,21 @@ _COS = _inverse_factorials(2, 8, 4, 2, -1)
 def _exponential(x: Pair) -> tuple[Pair, Pair, Any]:
     """Return p, t and k with e^x = t·(1 + p)·2^k and p = e^r - 1 for some small r; where k and t are trivial, r = x."""
     table, unit = _exponentials()
-    k, r = _reduced((np.clip(x[0], -800.0, 800.0), x[1]), unit)
+    k, r = _reduced((np.clip(x[0], -MOST, MOST), x[1]), unit)
     p = add_smaller(r, multiply(square(r), _polynomial(r, _EXP)))
     j = k % _STEPS
     return p, (table[0][j], table[1][j]), k // _STEPS
 
 
+def exp_in_parts(x: Pair) -> tuple[Pair, Any]:
+    """Return m and k with e^x = m·2^k."""
+    p, t, k = _exponential(x)
+    return add_smaller(t, multiply(t, p)), k
+
+
 def exp(x: Pair) -> Pair:
     """Return e^x."""
-    p, t, k = _exponential(x)
-    return ldexp(add_smaller(t, multiply(t, p)), k)
+    return ldexp(*exp_in_parts(x))
 
 
 def expm1(x: Pair) -> Pair:
@@ -184,10 +198,10 @@ def _log_near_one(m: Pair) -> Pair:
     return fast_two_sum(y, d - 0.5 * d * d)
 
 
-def log(x: Pair) -> Pair:
-    """Return log x = log m + k·log 2, for m = x/2^k near 1."""
+def log(x: Pair, e: Any = 0) -> Pair:
+    """Return log(x·2^e) = log m + (k + e)·log 2, for m = x/2^k near 1."""
     k = np.frexp(x[0] * math.sqrt(0.5))[1]
-    return _raised(_log_near_one(add_float(ldexp(x, -k), -1.0)), k)
+    return _raised(_log_near_one(add_float(ldexp(x, -k), -1.0)), k + e)
 
 
 def log1p(x: Pair) -> Pair:

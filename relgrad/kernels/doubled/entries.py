@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.kernels.doubled import eft, elementary
+from relgrad.kernels import eft
+from relgrad.kernels.doubled import elementary
 from relgrad.kernels.doubled.number import TINY, Doubled, Undecided, with_error
 from relgrad.kernels.numbers import rules_in
 
@@ -65,6 +66,16 @@ def multiply(x: Doubled, y: Doubled) -> Doubled:
     return with_error(eft.multiply(x.pair, y.pair), bound)
 
 
+@_rule(np.ldexp)
+def ldexp(x: Doubled, k: Doubled) -> Doubled:
+    """Return x·2^k."""
+    whole = np.asarray(k.hi, np.int64)
+    hi, lo = eft.ldexp(x.pair, whole)
+    if x.exact and np.all((np.abs(hi) >= np.finfo(float).tiny) | (x.hi == 0)):
+        return Doubled(hi)
+    return Doubled(hi, lo + np.zeros(np.shape(hi)), np.ldexp(x.bound, whole) + TINY)
+
+
 @_rule(np.square)
 def square(x: Doubled) -> Doubled:
     """Return x²."""
@@ -73,7 +84,7 @@ def square(x: Doubled) -> Doubled:
     return with_error(eft.square(x.pair), x.bound * (2.0 * np.abs(x.hi) + 2.0 * x.bound))
 
 
-def _least(x: Doubled) -> Any:
+def least(x: Doubled) -> Any:
     """Return what |x| is at least; NaN where it may be 0."""
     least = np.abs(x.hi) * (1 - 2.0**-50) - x.bound
     return np.where(least > 0, least, np.nan)
@@ -85,7 +96,7 @@ def divide(x: Doubled, y: Doubled) -> Doubled:
     if _power_of_two(y) and abs(y.hi) <= 2.0:
         return multiply(x, Doubled(1.0 / y.hi))
     q = eft.divide(x.pair, y.pair)
-    return with_error(q, (x.bound + TINY + np.abs(q[0]) * y.bound) / _least(y))
+    return with_error(q, (x.bound + TINY + np.abs(q[0]) * y.bound) / least(y))
 
 
 @_rule(np.sqrt)
@@ -188,14 +199,14 @@ def expm1(x: Doubled) -> Doubled:
 @_rule(np.log)
 def log(x: Doubled) -> Doubled:
     """Return log x."""
-    return with_error(elementary.log(x.pair), x.bound / _least(x), elementary.ERROR)
+    return with_error(elementary.log(x.pair), x.bound / least(x), elementary.ERROR)
 
 
 @_rule(np.log1p)
 def log1p(x: Doubled) -> Doubled:
     """Return log(1 + x)."""
     whole = Doubled(*eft.add_float(x.pair, 1.0), x.bound)
-    return with_error(elementary.log1p(x.pair), x.bound / _least(whole), elementary.ERROR)
+    return with_error(elementary.log1p(x.pair), x.bound / least(whole), elementary.ERROR)
 
 
 def constant(name: str) -> Doubled:
@@ -203,9 +214,9 @@ def constant(name: str) -> Doubled:
     return with_error(elementary.pair(elementary.constants()[name]), 0.0)
 
 
-UFUNCS[np.exp2] = lambda x: exp(multiply(x, constant("ln2")))
-UFUNCS[np.log2] = lambda x: divide(log(x), constant("ln2"))
-UFUNCS[np.log10] = lambda x: divide(log(x), log(Doubled(10.0)))
+UFUNCS[np.exp2] = lambda x: np.exp(x * constant("ln2"))
+UFUNCS[np.log2] = lambda x: np.log(x) / constant("ln2")
+UFUNCS[np.log10] = lambda x: np.log(x) / log(Doubled(10.0))
 
 
 def _circular(index: int) -> Any:
@@ -223,7 +234,7 @@ UFUNCS[np.tan] = lambda x: divide(sin(x), cos(x))
 def arctan2(y: Doubled, x: Doubled) -> Doubled:
     """Return the angle of (x, y)."""
     r = elementary.arctan2(y.pair, x.pair)
-    away = _least(Doubled(np.maximum(np.abs(x.hi), np.abs(y.hi)), 0.0, np.maximum(x.bound, y.bound)))
+    away = least(Doubled(np.maximum(np.abs(x.hi), np.abs(y.hi)), 0.0, np.maximum(x.bound, y.bound)))
     change = (np.abs(x.hi) / away * y.bound + (np.abs(y.hi) + y.bound) / away * x.bound + TINY) / away
     # Across the cut the angle jumps.
     cut = (x.hi < 0) & (np.abs(y.hi) <= y.bound) & (y.bound > 0)
@@ -302,36 +313,39 @@ def arccosh(x: Doubled) -> Doubled:
     return log1p(add(t, sqrt(multiply(t, add(t, Doubled(2.0))))))
 
 
-@_rule(np.power, np.float_power)
-def power(x: Doubled, y: Doubled) -> Doubled:
+def power(x: Any, y: Any) -> Any:
     """Return x^y: a product where y is one small whole number, and else e^(y·log x)."""
-    if y.exact and y.ndim == 0 and y.hi == np.rint(y.hi) and abs(y.hi) <= LARGEST_POWER:
-        return _whole_power(x, int(y.hi))
-    if y.exact and y.ndim == 0 and y.hi == 0.5:
-        return sqrt(x)
-    positive = exp(multiply(y, log(absolute(x))))
+    n = y.floats()
+    if y.exact and y.ndim == 0 and n == np.rint(n) and abs(n) <= LARGEST_POWER:
+        return _whole_power(x, int(n))
+    if y.exact and y.ndim == 0 and n == 0.5:
+        return np.sqrt(x)
+    positive, sign = np.exp(y * np.log(np.absolute(x))), np.sign(x.leading)
     if not y.exact:
-        return pick(x.hi > 0, positive, Doubled(np.full(positive.shape, np.nan)))
-    whole, odd = y.hi == np.rint(y.hi), np.fmod(y.hi, 2.0) != 0
-    signed = pick((x.hi < 0) & odd, negative(positive), positive)
-    defined = pick((x.hi > 0) | ((x.hi < 0) & whole), signed, Doubled(np.full(signed.shape, np.nan)))
-    return pick((x.hi == 0) & (x.bound == 0) & (y.hi > 0), Doubled(np.zeros(defined.shape)), defined)
+        return np.where(sign > 0, positive, np.nan)
+    whole, odd = n == np.rint(n), np.fmod(n, 2.0) != 0
+    signed = np.where((sign < 0) & odd, -positive, positive)
+    defined = np.where((sign > 0) | ((sign < 0) & whole), signed, np.nan)
+    return np.where(x.zeros() & (n > 0), 0.0, defined)
 
 
-def _whole_power(x: Doubled, n: int) -> Doubled:
+def _whole_power(x: Any, n: int) -> Any:
     if n < 0:
-        return divide(one(), _whole_power(x, -n))
+        return 1.0 / _whole_power(x, -n)
     found = None
     while n:
         if n & 1:
-            found = x if found is None else multiply(found, x)
+            found = x if found is None else found * x
         n >>= 1
-        x = square(x) if n else x
-    return Doubled(np.ones(x.shape)) if found is None else found
+        x = np.square(x) if n else x
+    return x.of(np.ones(x.shape)) if found is None else found
+
+
+UFUNCS[np.power] = UFUNCS[np.float_power] = power
 
 
 @_rule(np.logaddexp)
-def logaddexp(x: Doubled, y: Doubled) -> Doubled:
+def logaddexp(x: Any, y: Any) -> Any:
     """Return log(e^x + e^y)."""
-    top, low = UFUNCS[np.maximum](x, y), UFUNCS[np.minimum](x, y)
-    return add(top, log1p(exp(subtract(low, top))))
+    top, low = np.maximum(x, y), np.minimum(x, y)
+    return top + np.log1p(np.exp(low - top))

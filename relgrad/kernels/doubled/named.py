@@ -17,28 +17,15 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from relgrad.kernels.doubled.arrays import FUNCTIONS, total
+from relgrad.kernels.doubled.arrays import FUNCTIONS
 from relgrad.kernels.doubled.elementary import constants, pair
-from relgrad.kernels.doubled.entries import (
-    UFUNCS,
-    absolute,
-    constant,
-    divide,
-    exp,
-    expm1,
-    log,
-    log1p,
-    negative,
-    pick,
-    sin,
-    sqrt,
-    square,
-)
+from relgrad.kernels.doubled.entries import constant
 from relgrad.kernels.doubled.number import TINY, Doubled, with_error
+from relgrad.kernels.numbers import alike
 
 NAMED = Doubled.named
-maximum, minimum = UFUNCS[np.maximum], UFUNCS[np.minimum]
-HALF = Doubled(0.5)
+FORMULAS: dict[Any, Any] = {}
+"""Of ufuncs, in those of numbers of any kind."""
 _SERIES, _FRACTION, _BETWEEN = 64, 170, 2.0
 """So many terms of the series of erf up to the point between, and of the fraction of erfc beyond."""
 _TERMS = 32
@@ -54,64 +41,62 @@ def _entry(*names: str) -> Callable[[Any], Any]:
 
     def register(formula: Any) -> Any:
         for name in names:
-            NAMED[name] = lambda _: lambda *args: formula(*map(Doubled.of, args))
+            NAMED[name] = lambda _: lambda *args: formula(*alike(*args))
             if isinstance(ufunc := getattr(scipy.special, name, None), np.ufunc):
-                UFUNCS[ufunc] = formula
+                FORMULAS[ufunc] = formula
         return formula
 
     return register
 
 
-def _is_zero(x: Doubled) -> Any:
-    return (x.floats() == 0) & (x.bound == 0)
-
-
 @_entry("expit")
 def _expit(x: Any) -> Any:
-    e = exp(negative(absolute(x)))
-    return divide(pick(x.hi >= 0, Doubled(np.ones(x.shape)), e), 1.0 + e)
+    e = np.exp(-np.absolute(x))
+    return np.where(x.floats() >= 0, 1.0, e) / (1.0 + e)
 
 
 @_entry("softplus", "log1pexp")
 def _softplus(x: Any) -> Any:
-    return maximum(x, Doubled(0.0)) + log1p(exp(negative(absolute(x))))
+    return np.maximum(x, 0.0) + np.log1p(np.exp(-np.absolute(x)))
 
 
-_entry("log_expit")(lambda x: negative(_softplus(negative(x))))
-_entry("logit")(lambda x: pick(x.hi < 0.25, log(x / (1.0 - x)), log1p((2.0 * x - 1.0) / (1.0 - x))))
+_entry("log_expit")(lambda x: np.negative(_softplus(-x)))
+_entry("logit")(
+    lambda x: np.where(x.floats() < 0.25, np.log(x / (1.0 - x)), np.log1p((2.0 * x - 1.0) / (1.0 - x)))
+)
 
 
 @_entry("xlogy")
 def _xlogy(x: Any, y: Any) -> Any:
-    return pick(_is_zero(x) & ~np.isnan(y.hi), Doubled(0.0), x * log(y))
+    return np.where(x.zeros() & ~np.isnan(y.floats()), 0.0, x * np.log(y))
 
 
 @_entry("xlog1py")
 def _xlog1py(x: Any, y: Any) -> Any:
-    return pick(_is_zero(x) & ~np.isnan(y.hi), Doubled(0.0), x * log1p(y))
+    return np.where(x.zeros() & ~np.isnan(y.floats()), 0.0, x * np.log1p(y))
 
 
 @_entry("rel_entr", "xlog_ratio")
 def _rel_entr(x: Any, y: Any) -> Any:
-    return pick(_is_zero(x) & (y.hi > 0), Doubled(0.0), x * log(x / y))
+    return np.where(x.zeros() & (y.floats() > 0), 0.0, x * np.log(x / y))
 
 
-_entry("entr")(lambda x: negative(_xlogy(x, x)))
+_entry("entr")(lambda x: -_xlogy(x, x))
 _entry("kl_div")(lambda x, y: _rel_entr(x, y) - x + y)
-_entry("xdivy")(lambda x, y: pick(_is_zero(x) & ~np.isnan(y.hi), Doubled(0.0), x / y))
+_entry("xdivy")(lambda x, y: np.where(x.zeros() & ~np.isnan(y.floats()), 0.0, x / y))
 
 
 def _logsumexp(x: Any, axis: Any = None, keepdims: bool = False, weights: Any = None) -> Any:
-    top = Doubled(np.max(x.hi, axis=axis, keepdims=True))
-    terms = exp(x - top) if weights is None else weights * exp(x - top)
-    result = top + log(total(terms, axis, keepdims=True))
-    return result if keepdims else FUNCTIONS[np.squeeze](result, axis)
+    top = np.max(x.floats(), axis=axis, keepdims=True)
+    terms = np.exp(x - top) if weights is None else weights * np.exp(x - top)
+    result = top + np.log(np.sum(terms, axis=axis, keepdims=True))
+    return result if keepdims else np.squeeze(result, axis)
 
 
 def _softmax(x: Any, axis: Any = -1, weights: Any = None) -> Any:
-    e = exp(x - Doubled(np.max(x.hi, axis=axis, keepdims=True)))
+    e = np.exp(x - np.max(x.floats(), axis=axis, keepdims=True))
     e = e if weights is None else weights * e
-    return e / total(e, axis, keepdims=True)
+    return e / np.sum(e, axis=axis, keepdims=True)
 
 
 NAMED["logsumexp"], NAMED["softmax"] = lambda _: _logsumexp, lambda _: _softmax
@@ -120,49 +105,49 @@ NAMED["log_softmax"] = lambda _: lambda x, axis=-1: x - _logsumexp(x, axis, keep
 
 def _near_erf(x: Any) -> Any:
     """Return erf x = 2x·e^(-x²)/√π · Σ (2x²)^n/(1·3·…·(2n + 1))."""
-    x = minimum(maximum(x, Doubled(-_BETWEEN)), Doubled(_BETWEEN))
-    u = 2.0 * square(x)
-    series = reduce(lambda tail, n: 1.0 + tail * u / (2.0 * n + 1.0), range(_SERIES, 0, -1), Doubled(1.0))
-    return x * exp(negative(square(x))) * series * _two_over_root_pi()
+    x = np.minimum(np.maximum(x, -_BETWEEN), _BETWEEN)
+    u = 2.0 * np.square(x)
+    series = reduce(lambda tail, n: 1.0 + tail * u / (2.0 * n + 1.0), range(_SERIES, 0, -1), 1.0)
+    return x * np.exp(-np.square(x)) * series * _two_over_root_pi()
 
 
 def _erfcx(x: Any) -> Any:
     """Return e^(x²)·erfc x = (1/√π)/(x + (1/2)/(x + (2/2)/(x + …))), of x ≥ 2."""
-    x = maximum(x, Doubled(_BETWEEN))
-    return HALF * _two_over_root_pi() / reduce(lambda t, n: x + 0.5 * n / t, range(_FRACTION, 0, -1), x)
+    x = np.maximum(x, _BETWEEN)
+    return 0.5 * _two_over_root_pi() / reduce(lambda t, n: x + 0.5 * n / t, range(_FRACTION, 0, -1), x)
 
 
 def _two_over_root_pi() -> Any:
-    return 2.0 / sqrt(constant("pi"))
+    return 2.0 / np.sqrt(constant("pi"))
 
 
 @_entry("erfc")
 def _erfc(x: Any) -> Any:
-    size = absolute(x)
-    far = exp(negative(square(x))) * _erfcx(size)
-    far = pick(x.hi < 0, 2.0 - far, far)
-    return pick(np.abs(x.hi) < _BETWEEN, 1.0 - _near_erf(x), far)
+    size = np.absolute(x)
+    far = np.exp(-np.square(x)) * _erfcx(size)
+    far = np.where(x.floats() < 0, 2.0 - far, far)
+    return np.where(np.abs(x.floats()) < _BETWEEN, 1.0 - _near_erf(x), far)
 
 
 @_entry("erf")
 def _erf(x: Any) -> Any:
-    return pick(np.abs(x.hi) < _BETWEEN, _near_erf(x), 1.0 - _erfc(x))
+    return np.where(np.abs(x.floats()) < _BETWEEN, _near_erf(x), 1.0 - _erfc(x))
 
 
 def _scaled(x: Any) -> Any:
-    return negative(x) / sqrt(Doubled(2.0))
+    return -x / np.sqrt(Doubled.of(2.0))
 
 
 @_entry("ndtr")
 def _ndtr(x: Any) -> Any:
-    return HALF * _erfc(_scaled(x))
+    return 0.5 * _erfc(_scaled(x))
 
 
 @_entry("log_ndtr")
 def _log_ndtr(x: Any) -> Any:
     t = _scaled(x)
-    near = pick(x.hi > 0, log1p(negative(_ndtr(negative(x)))), log(_ndtr(x)))
-    return pick(t.hi > _BETWEEN, log(HALF * _erfcx(t)) - square(t), near)
+    near = np.where(x.floats() > 0, np.log1p(np.negative(_ndtr(-x))), np.log(_ndtr(x)))
+    return np.where(t.floats() > _BETWEEN, np.log(0.5 * _erfcx(t)) - np.square(t), near)
 
 
 @cache
@@ -176,7 +161,7 @@ def _bernoulli(count: int) -> list[Fraction]:
 
 def _asymptotic(x: Any, coefficient: Callable[[int], int | Fraction]) -> Any:
     """Return Σ B₂ₖ/coefficient(k)·x^(2 - 2k)."""
-    u = 1.0 / square(x)
+    u = 1.0 / np.square(x)
     numbers = [pair(b / coefficient(k)) for k, b in enumerate(_bernoulli(_STIRLING), 1)]
     terms = [with_error(tuple(map(np.asarray, n)), 0.0) for n in numbers]
     return reduce(lambda tail, c: c + u * tail, terms[-2::-1], terms[-1])
@@ -184,28 +169,28 @@ def _asymptotic(x: Any, coefficient: Callable[[int], int | Fraction]) -> Any:
 
 def _raised(x: Any) -> Any:
     """Return a large number in place of a positive one: itself, or one that is greater by a whole number."""
-    raised = pick(x.hi < _LARGE, x + float(_SHIFT), x)
-    return pick(x.hi > 0, raised, Doubled(np.full(x.shape, np.nan)))
+    raised = np.where(x.floats() < _LARGE, x + float(_SHIFT), x)
+    return np.where(x.floats() > 0, raised, np.nan)
 
 
 @_entry("gammaln", "loggamma")
 def _gammaln(x: Any) -> Any:
-    y, small = _raised(x), minimum(x, Doubled(_LARGE))
+    y, small = _raised(x), np.minimum(x, _LARGE)
     product = reduce(lambda p, n: p * (small + float(n)), range(1, _SHIFT), small)
-    stirling = (y - 0.5) * log(y) - y + HALF * log(2.0 * constant("pi"))
+    stirling = (y - 0.5) * np.log(y) - y + 0.5 * np.log(2.0 * constant("pi"))
     stirling = stirling + _asymptotic(y, lambda k: 2 * k * (2 * k - 1)) / y
-    return pick(x.hi < _LARGE, stirling - log(product), stirling)
+    return np.where(x.floats() < _LARGE, stirling - np.log(product), stirling)
 
 
 def _digamma(x: Any) -> Any:
-    y, small = _raised(x), minimum(x, Doubled(_LARGE))
+    y, small = _raised(x), np.minimum(x, _LARGE)
     terms = reduce(lambda s, n: s + 1.0 / (small + float(n)), range(1, _SHIFT), 1.0 / small)
-    psi = log(y) - HALF / y - _asymptotic(y, lambda k: 2 * k) / square(y)
-    return pick(x.hi < _LARGE, psi - terms, psi)
+    psi = np.log(y) - 0.5 / y - _asymptotic(y, lambda k: 2 * k) / np.square(y)
+    return np.where(x.floats() < _LARGE, psi - terms, psi)
 
 
 _entry("digamma", "psi")(_digamma)
-_entry("gamma")(lambda x: exp(_gammaln(x)))
+_entry("gamma")(lambda x: np.exp(_gammaln(x)))
 _entry("betaln")(lambda x, y: _gammaln(x) + _gammaln(y) - _gammaln(x + y))
 
 
@@ -215,8 +200,8 @@ def _family(name: str, most: int) -> Callable[[Any], Any]:
     def register(formula: Any) -> Any:
         def rule(function: Any) -> Any:
             def apply(x: Any, order: int = 0) -> Any:
-                x = Doubled.of(x)
-                return formula(x, order) if order <= most else Doubled.lifted(function(x.floats(), order), ())
+                (x,) = alike(x)
+                return formula(x, order) if order <= most else x.lifted(function(x.floats(), order), ())
 
             return apply
 
@@ -231,40 +216,40 @@ def _polygamma(x: Any, n: int) -> Any:
     """Return ψ⁽ⁿ⁾(x) = (−1)ⁿ⁺¹·n!·Σ (x + k)⁻ⁿ⁻¹ over k ≥ 0, those of large numbers after Euler and Maclaurin."""
     if n == 0:
         return _digamma(x)
-    y, small = _raised(x), minimum(x, Doubled(_LARGE))
-    terms = reduce(lambda s, k: s + (small + float(k)) ** (-n - 1), range(_SHIFT), Doubled(0.0))
-    tail = _asymptotic(y, lambda k: Fraction(factorial(2 * k), prod(range(n + 1, n + 2 * k)))) / square(y)
-    tail = (1.0 / Doubled(float(n)) + HALF / y + tail) / y**n
-    return (-1.0) ** (n + 1) * factorial(n) * pick(x.hi < _LARGE, tail + terms, tail)
+    y, small = _raised(x), np.minimum(x, _LARGE)
+    terms = reduce(lambda s, k: s + (small + float(k)) ** (-n - 1), range(_SHIFT), 0.0)
+    tail = _asymptotic(y, lambda k: Fraction(factorial(2 * k), prod(range(n + 1, n + 2 * k)))) / np.square(y)
+    tail = (1.0 / Doubled(float(n)) + 0.5 / y + tail) / y**n
+    return (-1.0) ** (n + 1) * factorial(n) * np.where(x.floats() < _LARGE, tail + terms, tail)
 
 
 @_family("exprel_n", 8)
 def _exprel(x: Any, n: int) -> Any:
     """Return ∫₀¹ tⁿ·eˣᵗ dt = Σ xᵏ/(k!·(n + k + 1)), the n-th derivative of (eˣ − 1)/x: eˣ − n·∫ tⁿ⁻¹·eˣᵗ dt, over x."""
-    near = pick(np.abs(x.hi) < 1, x, Doubled(0.0))
-    far = pick(np.abs(x.hi) < 1, Doubled(1.0), x)
+    near = np.where(np.abs(x.floats()) < 1, x, 0.0)
+    far = np.where(np.abs(x.floats()) < 1, 1.0, x)
     terms = [Doubled(*pair(Fraction(1, factorial(k) * (n + k + 1))), 0.0) for k in range(_TERMS)]
     series = reduce(lambda tail, c: c + near * tail, terms[-2::-1], terms[-1])
-    e = exp(far)
-    value = reduce(lambda g, k: (e - float(k) * g) / far, range(1, n + 1), expm1(far) / far)
-    return pick(np.abs(x.hi) < 1, series, value)
+    e = np.exp(far)
+    value = reduce(lambda g, k: (e - float(k) * g) / far, range(1, n + 1), np.expm1(far) / far)
+    return np.where(np.abs(x.floats()) < 1, series, value)
 
 
 @_family("erfcx_n", 8)
 def _scaled_erfc(x: Any, n: int) -> Any:
     """Return e^(x²)·erfc x and derivatives: y′ = 2x·y − 2/√π, and y⁽ᵏ⁺¹⁾ = 2x·y⁽ᵏ⁾ + 2k·y⁽ᵏ⁻¹⁾ after that."""
-    low = minimum(x, Doubled(_BETWEEN))
-    before, y = Doubled(0.0), pick(x.hi < _BETWEEN, exp(square(low)) * _erfc(low), _erfcx(x))
+    low = np.minimum(x, _BETWEEN)
+    before, y = 0.0, np.where(x.floats() < _BETWEEN, np.exp(np.square(low)) * _erfc(low), _erfcx(x))
     for k in range(n):
-        slope = 2.0 * x * y + (2.0 * k * before if k else negative(_two_over_root_pi()))
+        slope = 2.0 * x * y + (2.0 * k * before if k else np.negative(_two_over_root_pi()))
         before, y = y, slope
     return y
 
 
 @_family("sinc_n", 0)
 def _sinc(x: Any, n: int) -> Any:
-    zero = _is_zero(x)
-    return pick(zero, Doubled(1.0), sin(x) / pick(zero, Doubled(1.0), x))
+    zero = x.zeros()
+    return np.where(zero, 1.0, np.sin(x) / np.where(zero, 1.0, x))
 
 
 def _scaled_bessel(n: int, x: Any) -> Any:
@@ -272,53 +257,58 @@ def _scaled_bessel(n: int, x: Any) -> Any:
 
     Source: NIST DLMF 10.25.2 and 10.40.1.
     """
-    size = absolute(x)
-    near, far = minimum(size, Doubled(_HANKEL)), maximum(size, Doubled(_HANKEL))
-    u = square(HALF * near)
-    series = reduce(lambda t, k: 1.0 + t * u / float(k * (n + k)), range(_ORDERS, 0, -1), Doubled(1.0))
+    size = np.absolute(x)
+    near, far = np.minimum(size, _HANKEL), np.maximum(size, _HANKEL)
+    u = np.square(0.5 * near)
+    series = reduce(lambda t, k: 1.0 + t * u / float(k * (n + k)), range(_ORDERS, 0, -1), 1.0)
     for k in range(1, n + 1):
-        series = series * HALF * near / float(k)
+        series = series * 0.5 * near / float(k)
     steps = [(k, float(4 * n * n - (2 * k - 1) ** 2)) for k in range(_STEPS, 0, -1)]
-    hankel = reduce(lambda t, step: 1.0 - t * step[1] / (8.0 * step[0] * far), steps, Doubled(1.0))
-    value = pick(size.hi < _HANKEL, exp(negative(near)) * series, hankel / sqrt(2.0 * constant("pi") * far))
-    return pick(x.hi < 0, negative(value), value) if n % 2 else value
+    hankel = reduce(lambda t, step: 1.0 - t * step[1] / (8.0 * step[0] * far), steps, 1.0)
+    value = np.where(
+        size.floats() < _HANKEL, np.exp(-near) * series, hankel / np.sqrt(2.0 * constant("pi") * far)
+    )
+    return np.where(x.floats() < 0, -value, value) if n % 2 else value
 
 
 def _bessel(ufunc: Any, formula: Callable[[int, Any], Any]) -> None:
     def rule(order: Any, x: Any) -> Any:
         n = order.floats()
         known = np.ndim(n) == 0 and n in range(5)
-        return formula(int(n), x) if known else Doubled.lifted(ufunc(n, x.floats()), ())
+        return formula(int(n), x) if known else x.lifted(ufunc(n, x.floats()), ())
 
-    UFUNCS[ufunc] = rule
+    FORMULAS[ufunc] = rule
 
 
 _bessel(scipy.special.ive, _scaled_bessel)
-_bessel(scipy.special.iv, lambda n, x: exp(absolute(x)) * _scaled_bessel(n, x))
+_bessel(scipy.special.iv, lambda n, x: np.exp(np.absolute(x)) * _scaled_bessel(n, x))
 FUNCTIONS[np.sinc] = lambda x: _sinc(x * constant("pi"), 0)
-UFUNCS[np.deg2rad] = UFUNCS[np.radians] = lambda x: x * constant("pi") / 180.0
-UFUNCS[np.rad2deg] = UFUNCS[np.degrees] = lambda x: x * 180.0 / constant("pi")
-UFUNCS[np.logaddexp2] = lambda x, y: (
-    maximum(x, y) + log1p(UFUNCS[np.exp2](negative(absolute(x - y)))) / constant("ln2")
+FORMULAS[np.deg2rad] = FORMULAS[np.radians] = lambda x: x * constant("pi") / 180.0
+FORMULAS[np.rad2deg] = FORMULAS[np.degrees] = lambda x: x * 180.0 / constant("pi")
+FORMULAS[np.logaddexp2] = lambda x, y: (
+    np.maximum(x, y) + np.log1p(np.exp2(-np.absolute(x - y))) / constant("ln2")
 )
-_entry("rgamma")(lambda x: exp(negative(_gammaln(x))))
-_entry("beta")(lambda x, y: exp(_gammaln(x) + _gammaln(y) - _gammaln(x + y)))
+_entry("rgamma")(lambda x: np.exp(np.negative(_gammaln(x))))
+_entry("beta")(lambda x, y: np.exp(_gammaln(x) + _gammaln(y) - _gammaln(x + y)))
 
 
 @_entry("log1mexp")
 def _log1mexp(x: Any) -> Any:
-    return pick(x.hi < -0.7, log1p(negative(exp(x))), log(negative(expm1(x))))
+    return np.where(x.floats() < -0.7, np.log1p(-np.exp(x)), np.log(-np.expm1(x)))
 
 
 @_entry("boxcox")
 def _boxcox(x: Any, a: Any, d: Any) -> Any:
-    zero, near = _is_zero(a), pick(np.abs(d.hi) <= 0.5, log1p(d), log(x))
-    t = pick(np.abs(a.hi * near.hi) < 1, near, log(x))
-    return pick(zero, near, expm1(a * t) / pick(zero, Doubled(1.0), a))
+    zero, near = a.zeros(), np.where(np.abs(d.floats()) <= 0.5, np.log1p(d), np.log(x))
+    t = np.where(np.abs(a.floats() * near.floats()) < 1, near, np.log(x))
+    return np.where(zero, near, np.expm1(a * t) / np.where(zero, 1.0, a))
 
 
 _entry("logdiffexp")(lambda x, y: x + _log1mexp(y - x))
-_entry("log_cosh")(lambda x: absolute(x) + log1p(exp(-2.0 * absolute(x))) - constant("ln2"))
+_entry("log_cosh")(lambda x: np.absolute(x) + np.log1p(np.exp(-2.0 * np.absolute(x))) - constant("ln2"))
+
+
+Doubled.ufuncs.update(FORMULAS)
 
 
 def given(x: Any) -> Any:

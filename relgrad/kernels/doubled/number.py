@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.kernels.doubled.eft import Pair
+from relgrad.kernels.eft import Pair
 from relgrad.kernels.numbers import Numbers, is_floating
 
 ERROR = 2.0**-102
@@ -123,6 +123,10 @@ class Doubled(Numbers):
             raise Undecided
         found = self.hi.astype(dtype)
         return Doubled.of(found) if is_floating(found) else found
+
+    def zeros(self) -> Any:
+        """Return where numbers are 0, and nothing else."""
+        return (self.floats() == 0) & (self.bound == 0)
 
     def signs(self) -> Any:
         """Return numbers of the same signs; raises Undecided where the bounds leave one open."""

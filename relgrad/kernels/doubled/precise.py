@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from relgrad.kernels.containers import mapped, parts
-from relgrad.kernels.doubled.number import BLOCK, Doubled
+from relgrad.kernels.doubled.extended import ExtendedDoubled
+from relgrad.kernels.doubled.number import BLOCK, Doubled, Undecided
 from relgrad.kernels.numbers import Twin, lowered
 
 CHANCE = 2.0**-7
@@ -238,18 +239,42 @@ def mending(
 
 
 class _Both:
-    """A function as written in doubled arithmetic, and where its decisions are those of floats."""
+    """A function as written in doubled arithmetic, and where its decisions are those of floats.
+
+    In extended range where one of doubled numbers leaves that of floats, and what is known of a result is not enough.
+    """
 
     def __init__(self, function: Callable[..., Any]):
-        self._function, self._twin = function, Twin(function, Doubled)
+        self._function = function
+        self._doubled, self._extended = Twin(function, Doubled), Twin(function, ExtendedDoubled)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        found, decided = self._twin(*args, **kwargs)
+        found, decided = self._computed(args, kwargs)
         alike = np.True_
         if decided:
             for a, b in zip(decided, self._function(*args, **kwargs)[1], strict=True):
                 alike = alike & (lowered(a) == b)
         return found, alike
+
+    def _computed(self, args: Any, kwargs: Any) -> Any:
+        left: list[str] = []
+        watch: dict[str, Any] = {"over": "call", "under": "call", "call": lambda what, _: left.append(what)}
+        try:
+            with np.errstate(**watch):
+                found, decided = self._doubled(*args, **kwargs)
+        except Undecided:
+            if not left:
+                raise
+        else:
+            if not (left and any(map(_is_open, parts(found)))):
+                return found, decided
+        found, decided = self._extended(*args, **kwargs)
+        return mapped(lambda x: x.plain if isinstance(x, ExtendedDoubled) else x, found), decided
+
+
+def _is_open(x: Any) -> bool:
+    """Whether an entry of doubled numbers may be another float than the nearest to it."""
+    return isinstance(x, Doubled) and not np.all(x.bound <= np.finfo(float).eps * np.abs(x.hi))
 
 
 def _by_entries(doubled: Any, args: Any, kwargs: Any, result: Any, lost: Any) -> Any:

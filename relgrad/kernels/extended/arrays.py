@@ -56,7 +56,7 @@ def sum_of(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdim
     axes = axes_of(axis, x.ndim)
     most = np.max(x.e, axis=axes, keepdims=True, initial=NOTHING)
     total = np.sum(scaled(x, most), axis=axes, keepdims=True)
-    result = Extended(total, most)
+    result = type(x)(total, most)
     return result if keepdims else result.moved(lambda part: np.squeeze(part, axes))
 
 
@@ -65,7 +65,7 @@ def _matmul(a: Extended, b: Extended) -> Extended:
         return entrywise_products(a, b, multiply, sum_of)
     rows = np.max(a.e, axis=-1, keepdims=True)
     columns = np.max(b.e, axis=-2, keepdims=True)
-    return Extended(np.matmul(scaled(a, rows), scaled(b, columns)), rows + columns)
+    return type(a)(np.matmul(scaled(a, rows), scaled(b, columns)), rows + columns)
 
 
 UFUNCS[np.matmul] = of_matrices(_matmul)

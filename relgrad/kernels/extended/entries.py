@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from relgrad.kernels.doubled.eft import two_product
+from relgrad.kernels.eft import two_product
 from relgrad.kernels.extended.number import FARTHEST, UFUNCS, Extended, whole
 from relgrad.kernels.numbers import rules_in
 
@@ -21,9 +21,9 @@ _HALF = 1 << 31
 _rule = rules_in(UFUNCS)
 
 
-def pick(c: Any, x: Extended, y: Extended) -> Extended:
+def pick(c: Any, x: Any, y: Any) -> Any:
     """Return where(c, x, y)."""
-    return Extended(np.where(c, x.m, y.m), np.where(c, x.e, y.e))
+    return type(x)(np.where(c, x.m, y.m), np.where(c, x.e, y.e))
 
 
 def aligned(*terms: Extended) -> tuple[list[Any], Any]:
@@ -41,34 +41,34 @@ def scaled(x: Extended, exponent: Any) -> Any:
 def add(x: Extended, y: Extended) -> Extended:
     """Return x + y."""
     (a, b), most = aligned(x, y)
-    return Extended(a + b, most)
+    return type(x)(a + b, most)
 
 
 @_rule(np.subtract)
 def subtract(x: Extended, y: Extended) -> Extended:
     """Return x - y."""
-    return add(x, Extended(-y.m, y.e))
+    return add(x, type(x)(-y.m, y.e))
 
 
 @_rule(np.multiply)
 def multiply(x: Extended, y: Extended) -> Extended:
     """Return x·y."""
-    return Extended(x.m * y.m, x.e + y.e)
+    return type(x)(x.m * y.m, x.e + y.e)
 
 
 @_rule(np.divide)
 def divide(x: Extended, y: Extended) -> Extended:
     """Return x/y."""
-    return Extended(x.m / y.m, x.e - y.e)
+    return type(x)(x.m / y.m, x.e - y.e)
 
 
-UFUNCS[np.negative] = lambda x: Extended(-x.m, x.e)
+UFUNCS[np.negative] = lambda x: type(x)(-x.m, x.e)
 UFUNCS[np.positive] = lambda x: x
-UFUNCS[np.absolute] = UFUNCS[np.fabs] = lambda x: Extended(np.abs(x.m), x.e)
+UFUNCS[np.absolute] = UFUNCS[np.fabs] = lambda x: type(x)(np.abs(x.m), x.e)
 UFUNCS[np.square] = lambda x: multiply(x, x)
-UFUNCS[np.reciprocal] = lambda x: Extended(1 / x.m, -x.e)
-UFUNCS[np.sign] = lambda x: np.sign(x.m)
-UFUNCS[np.copysign] = lambda x, y: Extended(np.copysign(x.m, y.m), np.broadcast_arrays(x.e, y.m)[0])
+UFUNCS[np.reciprocal] = lambda x: type(x)(1 / x.m, -x.e)
+UFUNCS[np.sign] = lambda x: x.of(np.sign(x.m))
+UFUNCS[np.copysign] = lambda x, y: type(x)(np.copysign(x.m, y.m), x.e)
 UFUNCS.update({f: lambda x, f=f: f(x.m) for f in (np.isfinite, np.isinf, np.isnan, np.signbit)})
 
 
@@ -76,30 +76,30 @@ UFUNCS.update({f: lambda x, f=f: f(x.m) for f in (np.isfinite, np.isinf, np.isna
 def sqrt(x: Extended) -> Extended:
     """Return √x."""
     odd = x.e & 1
-    return Extended(np.sqrt(np.ldexp(x.m, odd.astype(np.intc))), (x.e - odd) >> 1)
+    return type(x)(np.sqrt(np.ldexp(x.m, odd.astype(np.intc))), (x.e - odd) >> 1)
 
 
 @_rule(np.cbrt)
 def cbrt(x: Extended) -> Extended:
     """Return ∛x."""
     rest = x.e % 3
-    return Extended(np.cbrt(np.ldexp(x.m, rest.astype(np.intc))), (x.e - rest) // 3)
+    return type(x)(np.cbrt(np.ldexp(x.m, rest.astype(np.intc))), (x.e - rest) // 3)
 
 
 @_rule(np.hypot)
 def hypot(x: Extended, y: Extended) -> Extended:
     """Return √(x² + y²)."""
     (a, b), most = aligned(x, y)
-    return Extended(np.hypot(a, b), most)
+    return type(x)(np.hypot(a, b), most)
 
 
-UFUNCS[np.arctan2] = lambda x, y: Extended.of(np.arctan2(*aligned(x, y)[0]))
+UFUNCS[np.arctan2] = lambda x, y: x.of(np.arctan2(*aligned(x, y)[0]))
 
 
 def _compared(x: Extended, y: Extended) -> Any:
     """Return a number of the sign of x - y, and NaN where either is."""
-    gap = subtract(x, y).m
-    return np.where(np.isinf(x.m) & (x.m == y.m), 0, gap)
+    gap = subtract(x, y).signs()
+    return np.where(np.isinf(x.leading) & (x.leading == y.leading), 0, gap)
 
 
 UFUNCS.update(
@@ -132,20 +132,20 @@ UFUNCS[np.log10] = _logarithm(np.log10, 0.30102999566398120)
 @_rule(np.log1p)
 def log1p(x: Extended) -> Extended:
     """Return log(1 + x)."""
-    near = pick(x.outside, x, Extended.of(np.log1p(x.floats())))
-    return pick(x.outside & (x.e > 0), log(x), near)
+    near = pick(x.outside, x.nearly(), x.of(np.log1p(x.plain)))
+    return pick(x.outside & (x.e > 0), np.log(x), near)
 
 
 @_rule(scipy.special.xlogy)
 def xlogy(x: Extended, y: Extended) -> Extended:
     """Return x·log y, and 0 where x = 0."""
-    return pick((x.m == 0) & ~np.isnan(y.m), Extended.of(x.m), multiply(x, log(y)))
+    return pick(x.zeros() & ~np.isnan(y.m), x, multiply(x, np.log(y)))
 
 
 @_rule(scipy.special.xlog1py)
 def xlog1py(x: Extended, y: Extended) -> Extended:
     """Return x·log(1 + y), and 0 where x = 0."""
-    return pick((x.m == 0) & ~np.isnan(y.m), Extended.of(x.m), multiply(x, log1p(y)))
+    return pick(x.zeros() & ~np.isnan(y.m), x, multiply(x, log1p(y)))
 
 
 @_rule(np.exp)
@@ -176,33 +176,32 @@ def unless_normal(plain: Any, far: Extended) -> Extended:
     return pick(normal, Extended.of(plain), far)
 
 
+LARGE = 80.0
+"""Beyond this, e^x differs from e^x - 1, and from 2·sinh x and 2·cosh x, by less than any rounding."""
+
+
 @_rule(np.expm1)
 def expm1(x: Extended) -> Extended:
     """Return e^x - 1."""
-    near = pick(x.outside & (x.e < 0), x, Extended.of(np.expm1(x.floats())))
-    return pick(np.isinf(near.m), exp(x), near)
-
-
-def _hyperbolic(function: Any, odd: bool) -> Any:
-    def rule(x: Extended) -> Extended:
-        near = Extended.of(function(x.floats()))
-        if odd:
-            near = pick(x.outside & (x.e < 0), x, near)
-        far = exp(Extended(np.abs(x.m), x.e))
-        return pick(np.isinf(near.m), Extended(np.copysign(far.m / 2, near.m), far.e), near)
-
-    return rule
-
-
-UFUNCS[np.sinh] = _hyperbolic(np.sinh, True)
-UFUNCS[np.cosh] = _hyperbolic(np.cosh, False)
+    return pick(x.floats() > LARGE, np.exp(x), _near_identity(np.expm1)(x))
 
 
 def _near_identity(function: Any) -> Any:
     """Return the rule of a function that is x to the last bit where x is tiny."""
-    return lambda x: pick(x.outside & (x.e < 0), x, Extended.of(function(x.floats())))
+    return lambda x: pick(x.outside & (x.e < 0), x.nearly(), x.of(function(x.plain)))
 
 
+def _hyperbolic(function: Any, near: Any) -> Any:
+    def rule(x: Extended) -> Extended:
+        far: Any = np.exp(np.abs(x))
+        far = type(x)(far.m if function is np.cosh else np.copysign(far.m, x.m), far.e - 1)
+        return pick(np.abs(x.floats()) > LARGE, far, near(x))
+
+    return rule
+
+
+UFUNCS[np.sinh] = _hyperbolic(np.sinh, _near_identity(np.sinh))
+UFUNCS[np.cosh] = _hyperbolic(np.cosh, lambda x: x.of(np.cosh(x.plain)))
 UFUNCS.update({f: _near_identity(f) for f in (np.sin, np.tan, np.arcsin, np.arctan, np.tanh, np.arctanh)})
 
 
@@ -223,9 +222,9 @@ UFUNCS.update({f: _rounded(f) for f in (np.trunc, np.floor, np.ceil, np.rint)})
 @_rule(np.arcsinh)
 def arcsinh(x: Extended) -> Extended:
     """Return arsinh x."""
-    near = _near_identity(np.arcsinh)(x)
-    far = log(Extended(np.abs(x.m), x.e + 1))
-    return pick(x.outside & (x.e > 0), Extended(np.copysign(far.m, x.m), far.e), near)
+    far: Any = np.log(type(x)(np.abs(x.m), x.e + 1))
+    far = type(x)(np.copysign(far.m, x.m), far.e)
+    return pick(x.outside & (x.e > 0), far, _near_identity(np.arcsinh)(x))
 
 
 def _product(a: Any, b: Any) -> tuple[Any, Any]:

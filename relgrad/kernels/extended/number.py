@@ -1,7 +1,7 @@
 """Arrays of numbers m·2^e with whole exponents of 64 bits: neither a product nor a power leaves their range.
 
 Mantissas are floats of the array's dtype, 1/2 ≤ |m| < 1, so that rounding is that of floats. Zeros, infinities and
-NaN are mantissas themselves.
+NaN are mantissas themselves. Rules in which mantissas meet by NumPy's functions only hold of other mantissas as well.
 
 Source: Smith, Olver & Lozier 1981, Extended-range arithmetic and normalized Legendre polynomials, ACM TOMS 7(1).
 """
@@ -73,8 +73,25 @@ class Extended(Numbers):
         return np.ldexp(self.m, np.clip(self.e, -5000, 5000).astype(np.intc))[()]
 
     @property
-    def parts(self) -> tuple[Any, Any]:
+    def plain(self) -> Any:
+        """The numbers as mantissas are: ±inf and 0 where they are out of range."""
+        return np.asarray(self.floats())
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
         return self.m, self.e
+
+    def nearly(self) -> Any:
+        """Return what is as near to the numbers as their mantissas are exact."""
+        return self
+
+    def signs(self) -> Any:
+        """Return numbers of the same signs."""
+        return self.m
+
+    def zeros(self) -> Any:
+        """Return where numbers are 0, and nothing else."""
+        return self.m == 0
 
     @property
     def outside(self) -> Any:

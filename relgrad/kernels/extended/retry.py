@@ -35,7 +35,9 @@ def extended_range(function: Callable[..., Any]) -> Callable[..., Any]:
             if not str(error).startswith(("overflow", "underflow", "(34")):
                 raise
         try:
-            found = mapped(lowered, wide(*args, **kwargs))
+            with np.errstate(all="ignore"):
+                found = wide(*args, **kwargs)
+            found = mapped(lowered, found)
         except (TypeError, ValueError, AttributeError, IndexError, NotImplementedError):
             # What is written for arrays of floats only gets them, and their range.
             return function(*args, **kwargs)

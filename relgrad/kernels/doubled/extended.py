@@ -1,0 +1,187 @@
+"""Doubled arithmetic in extended range: numbers m·2^e whose mantissas are sums of two floats with their bounds.
+
+    |x − (hi + lo)·2^e| ≤ bound·2^e,   1/2 ≤ |hi| < 1
+
+The rules of extended range hold of such mantissas, and formulas of doubled arithmetic of such numbers. What has neither
+sees doubled numbers, of which nothing is known where they are out of range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from relgrad.kernels.containers import mapped
+from relgrad.kernels.doubled import elementary
+from relgrad.kernels.doubled.entries import least
+from relgrad.kernels.doubled.named import FORMULAS, computed, given, rounded
+from relgrad.kernels.doubled.number import ERROR, Doubled, Undecided, with_error
+from relgrad.kernels.extended.entries import aligned, pick, subtract
+from relgrad.kernels.extended.number import FARTHEST, NOTHING, Extended
+from relgrad.kernels.numbers import rules_in, share_rules
+
+_SURE = 400
+"""Hardly anything is lost of doubled numbers as sums of floats if exponents are no larger than this."""
+_EXACT = 1 << 20
+"""Multiples of log 2 by whole numbers up to this are exact."""
+
+
+class ExtendedDoubled(Extended):
+    """An array m·2^e of doubled mantissas."""
+
+    __slots__ = ()
+    ufuncs, functions, named = {}, {}, {}
+    zero = 0.0, 0.0, 0.0, NOTHING
+
+    def __init__(self, m: Any, e: Any):
+        m = Doubled.of(m)
+        shift = np.frexp(m.hi)[1].astype(np.int64)
+        exponent = np.asarray(e, np.int64) + shift
+        if np.any((np.abs(exponent) > FARTHEST) & (m.hi != 0)):
+            raise Undecided
+        self.m = np.ldexp(m, -shift)
+        nothing = np.where(m.zeros(), NOTHING, np.maximum(exponent, NOTHING))
+        self.e = np.where(m.hi == 0, nothing, np.where(np.isfinite(m.hi), exponent, 0))
+
+    @classmethod
+    def of(cls, x: Any, dtype: Any = None) -> ExtendedDoubled:
+        """Return an array, or a number, exactly."""
+        return x if isinstance(x, ExtendedDoubled) else cls(Doubled.of(x), 0)
+
+    @classmethod
+    def made(cls, parts: Sequence[Any]) -> ExtendedDoubled:
+        *m, e = parts
+        return cls(Doubled(*m), e)
+
+    @classmethod
+    def operands(cls, inputs: Sequence[Any]) -> Sequence[Any]:
+        return list(map(cls.of, inputs))
+
+    @classmethod
+    def lifted(cls, x: Any, args: Sequence[Any]) -> Any:
+        """Return doubled numbers, and floats of which nothing is known, as such numbers."""
+        if isinstance(x, tuple):
+            return tuple([cls.lifted(y, args) for y in x])
+        return cls.of(x) if isinstance(x, Doubled) else cls.lifted(Doubled.lifted(x, args), args)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if method == "__call__" and (rule := self.ufuncs.get(ufunc)) is not None:
+            return rule(*self.operands(inputs))
+        return self._by_mantissas(getattr(ufunc, method), inputs, kwargs)
+
+    @classmethod
+    def applied(cls, function: Any, args: Any, kwargs: Any) -> Any:
+        rule = cls.functions.get(function)
+        if rule is None and (make := cls.named.get(getattr(function, "__name__", ""))) is not None:
+            rule = make(function)
+        return cls._by_mantissas(function, args, kwargs) if rule is None else rule(*args, **kwargs)
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        return *self.m.parts, self.e
+
+    @property
+    def plain(self) -> Any:
+        return np.ldexp(self.m, np.clip(self.e, -5000, 5000))
+
+    @property
+    def exact(self) -> bool:
+        """Whether mantissas are floats."""
+        return self.m.exact
+
+    @property
+    def bound(self) -> Any:
+        return self.plain.bound
+
+    @property
+    def outside(self) -> Any:
+        return (np.abs(self.e) > _SURE) & (self.m.hi != 0) & np.isfinite(self.m.hi)
+
+    def floats(self) -> Any:
+        return self.plain.floats()
+
+    def nearly(self) -> ExtendedDoubled:
+        return type(self)(with_error(self.m.pair, self.m.bound), self.e)
+
+    def signs(self) -> Any:
+        return self.m.signs()
+
+    def zeros(self) -> Any:
+        return self.m.zeros()
+
+    def astype(self, dtype: Any, **_: Any) -> Any:
+        """Return the same numbers in a dtype that holds them."""
+        return self if np.dtype(dtype) == np.float64 else self.plain.astype(dtype)
+
+    @classmethod
+    def _by_mantissas(cls, function: Any, args: Any, kwargs: Any) -> Any:
+        args, kwargs = mapped(_plain, args), mapped(_plain, kwargs)
+        found = (
+            function(*args, **kwargs)
+            if isinstance(function, _METHOD)
+            else Doubled.applied(function, args, kwargs)
+        )
+        return cls.lifted(found, (*args, *kwargs.values()))
+
+
+_METHOD = type(np.add.__call__)
+
+
+def _plain(x: Any) -> Any:
+    return x.plain if isinstance(x, ExtendedDoubled) else x
+
+
+UFUNCS, FUNCTIONS, NAMED = ExtendedDoubled.ufuncs, ExtendedDoubled.functions, ExtendedDoubled.named
+_OF_FLOATS = (np.trunc, np.floor, np.ceil, np.rint)
+UFUNCS.update({f: rule for f, rule in Extended.ufuncs.items() if f not in _OF_FLOATS})
+UFUNCS.update(FORMULAS)
+_OF_ANY = (np.power, np.float_power, np.logaddexp, np.exp2, np.log2, np.log10)
+UFUNCS.update({f: Doubled.ufuncs[f] for f in _OF_ANY})
+_rule = rules_in(UFUNCS)
+
+
+@_rule(np.exp)
+def exp(x: ExtendedDoubled) -> ExtendedDoubled:
+    """Return e^x = m·2^k, of which far below only a bound is known, and far above nothing."""
+    v = x.plain
+    pair, k = elementary.exp_in_parts(v.pair)
+    known = with_error(pair, np.abs(pair[0]) * np.expm1(v.bound + np.abs(v.hi) * ERROR), elementary.ERROR)
+    low = v.hi < 0
+    beyond = Doubled(np.where(low, 0.0, np.inf), np.zeros(v.shape), np.where(low, 2.0, np.inf))
+    return ExtendedDoubled(np.where(np.abs(v.hi) > elementary.MOST, beyond, known), k)
+
+
+@_rule(np.log)
+def log(x: ExtendedDoubled) -> ExtendedDoubled:
+    """Return log(m·2^e) = log m + e·log 2."""
+    e = np.where(x.zeros(), 0, x.e)
+    bound = np.where(np.abs(e) <= _EXACT, x.m.bound / least(x.m), np.inf)
+    return ExtendedDoubled(with_error(elementary.log(x.m.pair, e), bound, elementary.ERROR), 0)
+
+
+def _extreme(function: Any, sign: int) -> Any:
+    def rule(x: ExtendedDoubled, y: ExtendedDoubled) -> ExtendedDoubled:
+        (a, b), most = aligned(x, y)
+        gap = subtract(x, y).m
+        decided = np.abs(gap.hi) > 2.0 * gap.bound
+        return pick(decided, pick(sign * gap.hi > 0, x, y), ExtendedDoubled(function(a, b), most))
+
+    return rule
+
+
+UFUNCS.update({f: _extreme(f, 1) for f in (np.maximum, np.fmax)})
+UFUNCS.update({f: _extreme(f, -1) for f in (np.minimum, np.fmin)})
+FUNCTIONS.update({f: Extended.functions[f] for f in (np.sum,)})
+FUNCTIONS.update(
+    {f: lambda x, f=f: ExtendedDoubled.of(Doubled.functions[f](x)) for f in (given, computed, rounded)}
+)
+FUNCTIONS[np.where] = lambda c, x, y: pick(c, ExtendedDoubled.of(x), ExtendedDoubled.of(y))
+FUNCTIONS[np.sinc] = Doubled.functions[np.sinc]
+FUNCTIONS.update(
+    {f: lambda x, *_, f=f, **__: ExtendedDoubled.of(f(x.e) * 1.0) for f in (np.zeros_like, np.ones_like)}
+)
+share_rules(ExtendedDoubled)
+NAMED.update({name: make for name, make in Doubled.named.items() if name not in (*NAMED, "cofactor")})
+Doubled.wider = ExtendedDoubled
