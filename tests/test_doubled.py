@@ -599,13 +599,23 @@ def test_what_leaves_the_range_of_floats_besides_is_right():
             (800.0, 1.5),
         ),
         (
+            lambda x, y: (x * x + y * y - 1.5 * x * x) / (x * x),
+            lambda x, y: (x * x + y * y - 1.5 * x * x) / (x * x),
+            (1e-200, 0.7071067811865476e-200),
+        ),
+        (
+            lambda x, y: np.sum(np.stack([x * x, y * y, -2.0 * x * y])) / (x * x),
+            lambda x, y: (x - y) ** 2 / x**2,
+            (1e180, 1.0000001e180),
+        ),
+        (
             lambda x, y: (np.sqrt(x**2 + y**2) - x) * x / y,
             lambda x, y: (mpmath.sqrt(x**2 + y**2) - x) * x / y,
             (1e-170, 1e-173),
         ),
     ],
 )
-def test_derivatives_where_digits_cancel_out_of_range(f, oracle, args):
+def test_values_and_derivatives_where_digits_cancel_out_of_range(f, oracle, args):
     got = [rg.stabilize(f)(*args), *rg.grad(f, argnums=(0, 1))(*args)]
     with mpmath.workdps(500):
         at = [mpf(a) for a in args]

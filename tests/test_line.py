@@ -778,3 +778,64 @@ def test_what_a_mask_leaves_out_needs_no_series(name: str):
 def test_a_line_is_looked_at_where_the_logarithm_of_a_mixture_hides_what_cancels():
     f = lambda x: np.log(1 - np.exp(-x) * (1 + x + x * x / 2))
     agree(f, lambda x: mpmath.log(1 - mpmath.exp(-x) * (1 + x + x * x / 2)), [0.5, 1e-5, 1e-60])
+
+
+def lagrange(m: Any, a: Any, b: Any, c: Any, t: Any) -> Any:
+    parts = ((a, b, c), (b, c, a), (c, a, b))
+    return sum(m.sin(x) * (t - y) * (t - z) / ((x - y) * (x - z)) for x, y, z in parts)
+
+
+CLUSTERS: dict[str, Callable[..., Any]] = {
+    "a chain of decays": lambda m, a, b, c, t: (
+        a * b * sum(m.exp(-x * t) / ((y - x) * (z - x)) for x, y, z in ((a, b, c), (b, c, a), (c, a, b)))
+    ),
+    "a second divided difference": lambda m, a, b, c, t: (
+        t
+        * ((m.log(1 + c * c) - m.log(1 + b * b)) / (c - b) - (m.log(1 + b * b) - m.log(1 + a * a)) / (b - a))
+        / (c - a)
+    ),
+    "interpolation": lagrange,
+}
+
+
+@pytest.mark.parametrize("name", CLUSTERS)
+def test_arguments_that_come_near_one_another_all_at_once(name: str):
+    f = CLUSTERS[name]
+    value = rg.stabilize(lambda *x: f(np, *x))
+    slope = rg.grad(lambda *x: f(np, *x), argnums=(0, 1, 2, 3))
+    for args in (
+        (1.0, 1.0 + 1e-9, 1.0 + 3e-9, 0.7),
+        (0.5, 0.5 - 1e-6, 0.5 + 1e-12, 0.7),
+        (1.0, 1.001, 0.998, 0.7),
+        (1.0, 2.5, 0.8, 0.7),
+    ):
+        with mpmath.workdps(150):
+            at = [mpmath.mpf(x) for x in args]
+            orders = [tuple(int(i == k) for i in range(4)) for k in range(4)]
+            want = [f(mpmath, *at)]
+            want += [mpmath.diff(lambda *x: f(mpmath, *x), at, n, h=mpmath.mpf(10) ** -60) for n in orders]
+            for got, exact in zip((value(*args), *slope(*args)), want, strict=True):
+                assert abs(got - exact) <= 4e-14 * abs(exact), (args, got, exact)
+
+
+def test_where_two_arguments_meet_and_a_third_is_near():
+    """Written, it is 0/0 all along the line; rewritten, it is none."""
+    f = rg.stabilize(lambda a, b, c: CLUSTERS["a second divided difference"](np, a, b, c, 1.0))
+    for a, c in ((1.0, 1.0 + 1e-7), (0.5, 0.5 - 1e-9), (2.0, 2.0 + 2.0**-20)):
+        d = c - a  # f[a, a, c] = f″/2 + f‴·d/6
+        u = 1 + a * a
+        second, third = (2 - 2 * a * a) / u**2, (4 * a**3 - 12 * a) / u**3
+        assert f(a, a, c) == pytest.approx(second / 2 + third * d / 6, abs=2 * d * d + 1e-15), (a, c)
+
+
+def test_nothing_is_divided_by_nothing_along_a_line():
+    x, y = (term(Input(name, array_type(np.float64))) for name in "xy")
+    same = (
+        Exact((np.float64(1.0), 0.0), (np.float64(0.5), 0.0)),
+        Exact((np.float64(1.0), 0.0), (np.float64(0.5), 0.0)),
+    )
+    path = Path({x: same[0], y: same[1]}, 6)
+    u, v = Tracer(x), Tracer(y)
+    assert path(as_term(np.exp(u) - np.exp(v))).at(3) is None
+    with pytest.raises(NoSeries):
+        path(as_term((np.exp(u) - np.exp(v)) / (u - v)))

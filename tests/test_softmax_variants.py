@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from functools import partial
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -375,3 +376,25 @@ def test_one_number_for_all_exponents_is_no_larger_than_its_place(f, shape):
             warnings.simplefilter("error", rg.RelgradWarning)
             got = rg.stabilize(program)(x)
         np.testing.assert_allclose(got, program(x), rtol=1e-14, strict=True)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("axis", [-1, 0])
+@pytest.mark.parametrize("distance", [1e-9, 1e-3, 1.0, 40.0])
+def test_what_flows_to_near_logits_is_the_difference_of_their_softmaxes(distance, axis, strategy):
+    def divergence(a, b, scale):
+        p, q = (np.exp(z) / np.sum(np.exp(z), axis=axis, keepdims=True) for z in (a, b))
+        return scale * np.mean(np.sum(p * np.log(p / q), axis=axis))
+
+    rng = np.random.default_rng(0)
+    a = 2 * rng.normal(size=(3, 4))
+    b = a + distance * rng.normal(size=a.shape)
+    with mpmath.workdps(40):
+        p, q = (
+            np.vectorize(mpmath.exp, otypes=[object])(z)
+            / np.sum(np.vectorize(mpmath.exp, otypes=[object])(z), axis, keepdims=True)
+            for z in (a, b)
+        )
+        want = np.array((q - p) * 0.7 / (3 if axis else 4), float)
+    got = rg.grad(divergence, 1, strategy=strategy, precise=False)(a, b, 0.7)
+    np.testing.assert_allclose(got, want, rtol=1e-10, atol=0)

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import islice, permutations, product
+from itertools import chain, combinations, islice, permutations, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -69,6 +69,8 @@ SOON = 6
 """Entries of one array lose up to so many terms more than others."""
 PARTS = 12
 """Arguments that are read in more parts are read as a whole."""
+CLUSTER = 4
+"""So many arguments meet in one point at most."""
 GOOD = 2.0**-20
 """The largest relative error with which a series stands for a program."""
 LARGEST = 400
@@ -128,14 +130,21 @@ class Part(NamedTuple):
 class Line(NamedTuple):
     """An argument, and what it comes near: another argument, a number, or infinity.
 
-    Where `whole`, all its entries at once. Where `squared`, series are of the root of the distance, which roots of what
-    vanishes there have: sinh(√k)/√k at k = t², √(x + 1) − √x = t/2 − … at x = t⁻².
+    Where `whole`, all its entries at once, and with them those of `more` arguments: b = a + t·u and c = a + t·v. Where
+    `squared`, series are of the root of the distance, which roots of what vanishes there have: sinh(√k)/√k at k = t²,
+    √(x + 1) − √x = t/2 − … at x = t⁻².
     """
 
     moved: Part
     base: Part | float
     whole: bool = False
     squared: bool = False
+    more: tuple[Part, ...] = ()
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """All that moves."""
+        return self.moved, *self.more
 
     def start(self, values: Mapping[Term, Any]) -> Any:
         """Return the value of what the argument comes near."""
@@ -145,15 +154,17 @@ class Line(NamedTuple):
     def is_endless(self) -> bool:
         return self.base == INFINITY
 
-    def at(self, values: Mapping[Term, Any], distance: Any) -> Any:
-        """Return the argument with what moves at a distance from what it comes near; 1/t from infinity."""
-        start = 0.0 if self.is_endless else self.start(values)
-        moved = 1 / distance if self.is_endless else start + distance
-        return self.moved.put(np.asarray(values[self.moved.leaf]), moved)
+    def at(self, values: Mapping[Term, Any], distances: Sequence[Any]) -> dict[Term, Any]:
+        """Return the arguments with what moves at distances from what it comes near; 1/t from infinity."""
+        start, new = 0.0 if self.is_endless else self.start(values), dict(values)
+        for part, distance in zip(self.parts, distances, strict=True):
+            moved = 1 / distance if self.is_endless else start + distance
+            new[part.leaf] = part.put(np.asarray(new[part.leaf]), moved)
+        return new
 
-    def met(self, values: Mapping[Term, Any]) -> Any:
-        """Return the argument with what moves at what it comes near."""
-        return self.moved.put(np.asarray(values[self.moved.leaf]), self.start(values))
+    def met(self, values: Mapping[Term, Any]) -> dict[Term, Any]:
+        """Return the arguments with what moves at what it comes near."""
+        return dict(values) if self.is_endless else self.at(values, [0.0] * len(self.parts))
 
     def spread(self, body: Term, x: Any, still: Any = 0.0) -> Any:
         """Return what belongs to an entry that moves, at the entries of a body that depend on it; else `still`."""
@@ -185,16 +196,19 @@ class Line(NamedTuple):
 
     @property
     def leaves(self) -> set[Term]:
-        return {end.leaf for end in (self.moved, self.base) if isinstance(end, Part)}
+        return {end.leaf for end in (*self.parts, self.base) if isinstance(end, Part)}
 
     def __str__(self) -> str:
-        return f"{self.moved} near {self.base if isinstance(self.base, Part) else f'{self.base:g}'}"
+        moved, base = ", ".join(map(str, self.parts)), self.base
+        return f"{moved} near {base if isinstance(base, Part) else f'{base:g}'}"
 
 
 class Approach(NamedTuple):
     """A program as a term of its arguments, the line near which its first terms vanish, and the first that does not."""
 
     body: Term
+    rewritten: Term
+    """The program as it has become: defined, it may be, where other arguments meet, and the body is not."""
     arguments: tuple[Term, ...]
     line: Line
     start: tuple[int, ...]
@@ -221,10 +235,12 @@ class AlongLine(Mended):
 
     def compute(self, *arrays: Any) -> Any:
         plain, *values = arrays
-        body, arguments, line, starts = self.approach
+        body, rewritten, arguments, line, starts = self.approach
         start = np.reshape(starts, np.shape(plain))
         at = dict(zip(arguments, values, strict=True))
         found = near_line(body, at, line, start)
+        if found is None or not np.isfinite(found[1]).any():
+            body, found = rewritten, near_line(rewritten, at, line, start)
         if found is None:
             return plain
         value, error = found
@@ -271,13 +287,17 @@ def path_along(
         moving = number(moved.put(np.zeros(whole.shape), part), True), 0.0
         of[moved.leaf] = Exact(moving, *between, still, start=-1 - line.squared)
         return path(part, number(np.ldexp(1.0, -size), True))
-    x, base = (number(v, True) for v in (whole, line.met(values)))
+    met = line.met(values)
+    base = number(met[moved.leaf], True)
     if line.whole:
-        moving = x - base
-        if np.any(size := np.abs(in_floats(moving))):
-            k = np.clip(np.frexp(np.max(size))[1], -1000, 1000)
-            way = moving * np.ldexp(1.0, -k)
-            of[moved.leaf] = Exact((base, 0.0), (way, 0.0))
+        leaves = dict.fromkeys([part.leaf for part in line.parts])
+        moving = {leaf: number(values[leaf], True) - number(met[leaf], True) for leaf in leaves}
+        if size := max([_size(in_floats(v)) for v in moving.values()]):
+            k = np.clip(np.frexp(size)[1], -1000, 1000)
+            ways = {leaf: v * np.ldexp(1.0, -k) for leaf, v in moving.items()}
+            for leaf, way in ways.items():
+                of[leaf] = Exact((number(met[leaf], True), 0.0), (way, 0.0))
+            way = np.concatenate([np.ravel(in_floats(v)) for v in ways.values()])
             return path(way, number(np.ldexp(1.0, k), True))
         # On the line itself, which may be reached from anywhere.
         step = side * _step(moved.shape, 2 + int(side))
@@ -323,6 +343,8 @@ def near_line(
     with np.errstate(all="ignore"):
         try:
             on_line = bool(np.any(near & (ratio == 0)))
+            if on_line and line.more:
+                return None  # from where several arguments meet there are too many ways to look
             both = on_line or (line.squared and not line.is_endless)
             ways = SIDES if both else SIDES[:1]
             differs, (total, error) = _alike(looked_at_from, ways, line.squared)
@@ -403,7 +425,9 @@ def _ratio(values: dict[Term, Any], line: Line) -> Any:
             return np.where(np.isfinite(x), max([1.0, *alike]) / np.abs(x), np.inf)
         size = size or max(alike, default=1.0) or 1.0
     gap = np.abs(x - base)
-    ratio = np.asarray((np.max(gap, initial=0.0) if line.whole else gap) / (size or 1.0))
+    if line.whole:
+        gap = max([_size(np.asarray(part.of(values), float) - base) for part in line.parts])
+    ratio = np.asarray(gap / (size or 1.0))
     return np.sqrt(ratio) if line.squared else ratio
 
 
@@ -419,6 +443,19 @@ def lines(roots: Sequence[Term]) -> Iterator[Line]:
     for x, y in permutations(parts, 2):
         if y.shape == x.shape and y.leaf.type.dtype == x.leaf.type.dtype and not x.meets(y):
             yield Line(x, y)
+
+
+def _clusters(parts: Sequence[Part], pairs: Collection[frozenset[Part]]) -> Iterator[Line]:
+    """Yield lines on which more than two arguments meet, of which two have a line that programs are suspect near.
+
+    Divided differences of higher order; sums of exponentials over the products of differences of their rates.
+    """
+    for count in range(3, CLUSTER + 1) if pairs else ():
+        for base, *others in combinations(parts, count):
+            alike = {(x.shape, x.leaf.type.dtype) for x in (base, *others)}
+            apart = not any(x.meets(y) for x, y in combinations([base, *others], 2))
+            if len(alike) == 1 and apart and any(pair.issubset([base, *others]) for pair in pairs):
+                yield Line(others[0], base, True, more=tuple(others[1:]))
 
 
 def _knots(node: Term, x: Term) -> list[float]:
@@ -525,7 +562,7 @@ DRAWS = 3
 COUNT = 2
 """For whole numbers one is too special: (1 − xⁿ)/(1 − x) is constant then."""
 BITS = 1 << 8
-CLOSE, FAR = 2.0**-20, 2.0**-10
+CLOSEST, CLOSE, FAR = 2.0**-34, 2.0**-20, 2.0**-10
 """Distances at which programs are tried,"""
 POINTS, BESIDE = 8, 1.7e-4
 """and at so many points beside each other, of all digits: rounding may be exact at those of few."""
@@ -547,7 +584,7 @@ def along_lines(
     `written` returns them as they are written, all derivatives written out. Series of a `precise` program are computed
     in doubled arithmetic where floats are not enough for them, either.
     """
-    new, found = list(roots), list[Along]()
+    plain, new, found = roots, list(roots), list[Along]()
     real = [root for root in roots if _is_real(root)]
     nodes = list(islice(subterms(*real), LARGEST))
     if not real or len(nodes) == LARGEST or not all(map(_may_be_tried, nodes)):
@@ -556,16 +593,20 @@ def along_lines(
     bodies: list[tuple[Term, tuple[Term, ...]]] | None = None
     done = set[frozenset[Any]]()
     tried = set[frozenset[Any]]()
+    pairs: dict[frozenset[Part], None] = {}
     with bounded(WORK):
-        for line in lines(real):
-            both = frozenset([line.moved, line.base])
-            if trials.left < 0:
-                break
+        for line in chain(lines(real), _clusters(list(_parts(nodes)), pairs)):
+            both = frozenset([*line.parts, line.base])
+            if trials.left < 0 and not line.more:
+                continue
+            trials.left = max(trials.left, len(nodes) * POINTS) if line.more else trials.left
             if both in (tried if line.moved.size == 1 else done):
                 continue
             tried.add(both)
             if not trials.are_suspect(line):
                 continue
+            if isinstance(line.base, Part) and not line.more:
+                pairs[frozenset([line.moved, line.base])] = None
             if bodies is None:
                 # What is written may have lost an argument, as a derivative does, which its rewriting has kept.
                 bodies = [
@@ -575,7 +616,7 @@ def along_lines(
             for i, (body, arguments) in enumerate(bodies):
                 if not _is_real(body):
                     continue
-                unit = line.moved.size == 1 or followed(body, line.moved) is not None
+                unit = not line.more and (line.moved.size == 1 or followed(body, line.moved) is not None)
                 if line.is_endless and not unit:
                     continue
                 if not line.leaves.issubset(arguments):
@@ -583,7 +624,7 @@ def along_lines(
                 there, start = _start(body, new[i], arguments, line._replace(whole=not unit))
                 if start is not None:
                     done.add(both)
-                    op = AlongLine(Approach(body, arguments, there, start), precise)
+                    op = AlongLine(Approach(body, plain[i], arguments, there, start), precise)
                     found.append(Along(new[i], term(op, new[i], *arguments), there))
                     new[i] = found[-1].after
     return new, found
@@ -607,14 +648,9 @@ def _drawn(leaves: Sequence[Term], at: tuple[float, float], seed: int) -> dict[T
     return values
 
 
-def _met(values: dict[Term, Any], line: Line) -> dict[Term, Any]:
-    """Return arguments with the one that moves at what it comes near."""
-    return values if line.is_endless else {**values, line.moved.leaf: line.met(values)}
-
-
 def _moved(values: dict[Term, Any], line: Line, distance: float, seed: int) -> dict[Term, Any]:
     """Return arguments at a distance from a line: exact numbers, if the distance is one."""
-    return {**values, line.moved.leaf: line.at(values, distance * _step(line.moved.shape, seed))}
+    return line.at(values, [distance * _step(part.shape, seed + 5 * i) for i, part in enumerate(line.parts)])
 
 
 @lru_cache(maxsize=16)
@@ -623,7 +659,7 @@ def _step(shape: tuple[int, ...], seed: int) -> Any:
 
 
 class _Still(NamedTuple):
-    """The values of what one argument does not move; the terms that it moves, in order, and those that may shrink."""
+    """The values of what stays; the terms that what moves moves, in order, and those of them that may shrink."""
 
     values: dict[Term, Any]
     order: list[Term]
@@ -650,13 +686,13 @@ class _Trials:
                 with np.errstate(all="ignore"):
                     if at not in self._drawn:
                         self._drawn[at] = _drawn(self.leaves, at, 1)
-                    on = _met(self._drawn[at], line)
+                    on = line.met(self._drawn[at])
                     near = self._values(line, at, _moved(on, line, side * CLOSE, 2))
                     if not self._are_finite(near):
                         if self._are_finite(self._values(line, at, _moved(on, line, side * FAR, 2))):
                             return True
                         continue
-                    suspects = self._still[line.moved.leaf, at].suspects
+                    suspects = self._still[_leaves(line), at].suspects
                     if any(_shrinks(t, near) for t in suspects) and self._are_noisy(line, at, on, near, side):
                         return True
                     if line.is_endless:
@@ -684,22 +720,22 @@ class _Trials:
 
         Raises ArithmeticError where that is more work than is left.
         """
-        leaf = line.moved.leaf
-        known = self._still.get((leaf, at))
+        leaves = _leaves(line)
+        known = self._still.get((leaves, at))
         if known is None:
-            moving = {leaf}
+            moving = set(leaves)
             for t in self.nodes:
                 if not moving.isdisjoint(t.rands):
                     moving.add(t)
             still = [t for t in self.nodes if t not in moving]
-            order = [t for t in self.nodes if t in moving and t is not leaf]
+            order = [t for t in self.nodes if t in moving and t not in leaves]
             values = _computed(still, arguments)
             suspects = list(filter(_may_shrink, order))
-            known = self._still[leaf, at] = _Still({t: values[t] for t in still}, order, suspects)
+            known = self._still[leaves, at] = _Still({t: values[t] for t in still}, order, suspects)
         self.left -= len(known.order)
         if self.left < 0:
             raise ArithmeticError("more ops than may be computed")
-        values = {**known.values, leaf: arguments[leaf]}
+        values = {**known.values, **{leaf: arguments[leaf] for leaf in leaves}}
         for node in known.order:
             values[node] = value_of(node, values, typed=False)
         return values
@@ -716,6 +752,10 @@ class _Trials:
             if np.any(~(noise <= 2.0**-42 * np.abs(values[0]))) or np.all(values == values[0]):
                 return True
         return False
+
+
+def _leaves(line: Line) -> frozenset[Term]:
+    return frozenset([part.leaf for part in line.parts])
 
 
 def _computed(roots: Sequence[Term], arguments: Mapping[Term, Any]) -> dict[Term, Any]:
@@ -762,12 +802,12 @@ def _start(
 
     They are those of the root of the distance, and the line is squared, where roots of it are taken.
     """
-    tried = (FAR, CLOSE) if line.is_endless else (FAR, CLOSE, 0.0)
+    tried = (FAR, CLOSE) if line.is_endless else (FAR, CLOSE, CLOSEST if line.more else 0.0)
     left = DRAWS
     for at, side in product(RANGES, SIDES):
         starts = set[tuple[int, ...] | None]()
         loses = False
-        met = [_met(_drawn(arguments, at, seed), line) for seed in range(SAMPLES)]
+        met = [line.met(_drawn(arguments, at, seed)) for seed in range(SAMPLES)]
         away = [_moved(v, line, side * NEAR, seed) for seed, v in enumerate(met)]
         if not all(_is_defined(body, v) or _is_defined(root, v) for v in away):
             continue

@@ -56,6 +56,7 @@ from relgrad.ops.comparison import (
 )
 from relgrad.ops.einsum import Einsum
 from relgrad.ops.exponential import log
+from relgrad.ops.increments import Increment, MeanSlope
 from relgrad.ops.joining import Concatenate
 from relgrad.ops.lengths import Norm
 from relgrad.ops.matmul import MatMul
@@ -216,6 +217,15 @@ class Exact(Power):
     @property
     def fixed(self) -> bool:
         return len(self.known) == 1 and not self.start
+
+    @property
+    def digits(self) -> Any:
+        """What tells it from others that are not the same numbers all the way."""
+        parts = [
+            () if c is None else c[0].parts if isinstance(c[0], Doubled) else (c[0],) for c in self.known
+        ]
+        arrays = [np.asarray(x) for part in parts for x in (np.nan, *part)]
+        return self.start, *[(x.dtype, x.shape, x.tobytes()) for x in arrays]
 
     def next(self, k: int) -> None:
         return None
@@ -532,7 +542,10 @@ class Path:
         number: Callable[[Any, bool], Any] = floats,
         log_t: Callable[[Term | None], Coefficient] | None = None,
     ):
-        self.of: dict[Term, Power] = dict(of)
+        alike: dict[Any, Power] = {}
+        self.of: dict[Term, Power] = {
+            t: alike.setdefault(x.digits, x) if isinstance(x, Exact) else x for t, x in of.items()
+        }
         self.log_t = log_t
         """The logarithm of the distance, at the entries of a term of the program; of all others where it is one."""
         self.number = number
@@ -645,6 +658,8 @@ class Path:
         op = node.op
         if _is_zero(op, operands):
             return ZERO
+        if op is subtract and operands[0] is operands[1] and not operands[0].has_pole:
+            return ZERO
         if op in (add, subtract):
             return _Sum(operands[0], operands[1], 1 if op is add else -1)
         if op in (multiply, square):
@@ -655,6 +670,11 @@ class Path:
             )
         if op in (negative, positive):
             return _Mapped(operands[0], op.compute, False) if op is positive else _Sum(ZERO, operands[0], -1)
+        kinds = tuple([rand.type for rand in node.rands])
+        meet = isinstance(op, Increment) and operands[-1] is ZERO
+        if isinstance(op, Increment) and (meet or not all(x.fixed for x in operands)):
+            leaves, root = _increment(op, kinds, meet)
+            return self._evaluate(root, dict(zip(leaves, operands, strict=True)))
         if (op is not where or node.type.dtype.kind != "f") and all(x.fixed for x in operands):
             return Exact(self._first(node, operands))
         if op.negation is not None:
@@ -703,7 +723,6 @@ class Path:
             return self._evaluate(root, dict(zip(leaves, operands, strict=True)))
         if op is log and _has_no_logarithm(operands[0]):
             return self._logarithm(node, operands[0])
-        kinds = tuple([rand.type for rand in node.rands])
         meant = _meant(op, kinds)
         if meant is None and op.elementwise:
             far = any(x.has_pole for x in operands)
@@ -878,7 +897,8 @@ def _is_zero(op: Any, operands: Sequence[Power]) -> bool:
         return operands[0] is ZERO or operands[1] is ZERO
     if op in (add, subtract, negative):
         return all(x is ZERO for x in operands)
-    return (op is divide or isinstance(op, (*_MOVES, Sum))) and operands[0] is ZERO
+    quotient = op is divide and operands[1] is not ZERO
+    return (quotient or isinstance(op, (*_MOVES, Sum))) and operands[0] is ZERO
 
 
 def is_accurate(op: Any) -> bool:
@@ -954,6 +974,20 @@ def _unbounded(op: Any, kinds: tuple[Any, ...], far: bool) -> tuple[list[Term], 
     leaves = _leaves("x", kinds)
     found = op.unbounded(far, *map(Tracer, leaves))
     return None if found is None else (leaves, as_term(found))
+
+
+@lru_cache(maxsize=1024)
+def _increment(op: Increment, kinds: tuple[Any, ...], meet: bool) -> tuple[list[Term], Term]:
+    """Return leaves for operands, and a difference or mean slope as written, or where the points meet: 0, and f′(x)."""
+    leaves = _leaves("x", kinds)
+    x, _, *others, _ = map(Tracer, leaves)
+    operands = op.operands(x, others)
+    if not meet:
+        return leaves, as_term(op.meaning(*map(Tracer, leaves)))
+    if not isinstance(op, MeanSlope):
+        return leaves, as_term(0.0 * x)
+    rule: Any = op.of.rules[op.position]
+    return leaves, as_term(rule(np.ones_like(x), op.of(*operands), *operands))
 
 
 @lru_cache(maxsize=1024)

@@ -471,6 +471,15 @@ def _rewrite_whole(
     for state in match(left.term, t, s):
         for final in _satisfying(conditions, state):
             yield from _placed(final, reify_term(right, final), t, left.term)
+    if t.ground and linear_positions(t.op):
+        # op(k·x) = k·op(x): what may stand before a linear op is left there.
+        view = product_of(t)
+        core = next((b for b in view.factors if is_term(b) and b.op == t.op), t)
+        for state, new in _rewrite_whole(left, right, conditions, core, s) if core is not t else ():
+            others = multiplied((view, 1), (ProductView(1, {core: 1}), -1))
+            yield Rewrite(
+                state, fit(build_product(multiplied((others, 1), (product_of(new), 1)), dtype_of(t)), t)
+            )
     if t.op.elementwise and len(t.rands) == 1 and t.ground and t.rands[0].op.laws.selects:
         # f(x[i]) = f(x)[i]: what is selected from is looked at in place of the selection.
         selection = t.rands[0]

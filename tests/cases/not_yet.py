@@ -7,7 +7,6 @@ NOT_YET = {
         models: hierarchical softmax [gradient]
     """,
     "expanded squares of differences": """
-        logsumexp: variance of exponentials, in logs [value]
         geometry: Gaussian kernel [value]
     """,
     "other": """

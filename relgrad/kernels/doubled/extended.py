@@ -16,8 +16,9 @@ import numpy as np
 from relgrad.kernels.containers import mapped
 from relgrad.kernels.doubled import elementary
 from relgrad.kernels.doubled.entries import least
+from relgrad.kernels.doubled.entries import pick as pick_doubled
 from relgrad.kernels.doubled.named import FORMULAS, computed, given, rounded
-from relgrad.kernels.doubled.number import ERROR, Doubled, Undecided, with_error
+from relgrad.kernels.doubled.number import ERROR, Doubled, with_error
 from relgrad.kernels.extended.entries import aligned, pick, subtract
 from relgrad.kernels.extended.number import FARTHEST, NOTHING, Extended
 from relgrad.kernels.numbers import rules_in, share_rules
@@ -39,8 +40,9 @@ class ExtendedDoubled(Extended):
         m = Doubled.of(m)
         shift = np.frexp(m.hi)[1].astype(np.int64)
         exponent = np.asarray(e, np.int64) + shift
-        if np.any((np.abs(exponent) > FARTHEST) & (m.hi != 0)):
-            raise Undecided
+        beyond = (np.abs(exponent) > FARTHEST) & (m.hi != 0)
+        if np.any(beyond):  # nothing is known of such numbers
+            m = pick_doubled(beyond, Doubled(np.nan), m)
         self.m = np.ldexp(m, -shift)
         nothing = np.where(m.zeros(), NOTHING, np.maximum(exponent, NOTHING))
         self.e = np.where(m.hi == 0, nothing, np.where(np.isfinite(m.hi), exponent, 0))

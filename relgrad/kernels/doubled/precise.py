@@ -259,17 +259,33 @@ class _Both:
     def _computed(self, args: Any, kwargs: Any) -> Any:
         left: list[str] = []
         watch: dict[str, Any] = {"over": "call", "under": "call", "call": lambda what, _: left.append(what)}
+        found = None
         try:
             with np.errstate(**watch):
-                found, decided = self._doubled(*args, **kwargs)
+                found = self._doubled(*args, **kwargs)
+            if not (left and any(map(_is_open, parts(found[0])))):
+                return found
         except Undecided:
             if not left:
                 raise
-        else:
-            if not (left and any(map(_is_open, parts(found)))):
-                return found, decided
-        found, decided = self._extended(*args, **kwargs)
-        return mapped(lambda x: x.plain if isinstance(x, ExtendedDoubled) else x, found), decided
+        try:
+            results, decided = self._extended(*args, **kwargs)
+        except Undecided:
+            if found is None:
+                raise
+            return found
+        results = mapped(lambda x: x.plain if isinstance(x, ExtendedDoubled) else x, results)
+        if found is not None:
+            known = iter(parts(found[0]))
+            results = mapped(lambda x: _surer(x, next(known)), results)
+        return results, decided
+
+
+def _surer(x: Any, y: Any) -> Any:
+    """Return of two enclosures of the same numbers those that say more."""
+    if not (isinstance(x, Doubled) and isinstance(y, Doubled)):
+        return x
+    return np.where(~(y.bound < x.bound) | np.isnan(y.hi), x, y)
 
 
 def _is_open(x: Any) -> bool:

@@ -151,6 +151,35 @@ def _xlog_ratio(x: Extended, y: Extended) -> Extended:
     return pick(x.m == 0, Extended.of(np.zeros_like(ratio.m)), multiply(x, log(ratio)))
 
 
+def _far_below(function: Any) -> Any:
+    """Return the rule of a test whether sums are far below their parts: at one exponent for each, or for all."""
+
+    def rule(result: Any, *parts: Any, axis: Any = None, chances: float = 1) -> Any:
+        products = [x if isinstance(x, tuple) else (x, 1.0) for x in (result, *parts)]
+        values = [multiply(Extended.of(x), Extended.of(factor)) for x, factor in products]
+        floats, most = aligned(*values)
+        if axis is None:
+            return function(*floats, chances=chances)
+        most = np.max(most, axis=axis, keepdims=True)
+        return function(*[scaled(x, most) for x in values], axis=axis, chances=chances)
+
+    return rule
+
+
+def _sum_cancels(function: Any) -> Any:
+    """Return the rule of a test whether sums along axes cancel: at one exponent for each of them."""
+
+    def rule(total: Any, x: Any, axis: Any = None, chances: float = 1) -> Any:
+        total, x = Extended.of(total), Extended.of(x)
+        most = np.max(x.e, axis=axis, keepdims=True, initial=NOTHING)
+        sums = scaled(total, most if total.ndim == x.ndim else np.squeeze(most, axis))
+        return function(sums, scaled(x, most), axis, chances)
+
+    return rule
+
+
+NAMED["cancels"] = NAMED["cancels_at"] = _far_below
+NAMED["sum_cancels"] = _sum_cancels
 NAMED["gibbs"], NAMED["softmax"], NAMED["logsumexp"] = _gibbs, _softmax, _logsumexp
 NAMED["expit"] = lambda function: _elementwise(function, _expit)
 NAMED["softplus"] = NAMED["log1pexp"] = lambda function: _elementwise(function, _softplus)
