@@ -35,7 +35,7 @@ from relgrad.calculus.path import (
     vanishes,
     vanishing,
 )
-from relgrad.calculus.series import FACTORS, zeros_of
+from relgrad.calculus.series import FACTORS, Series, zeros_of
 from relgrad.errors import RelgradError
 from relgrad.interpret import RAISED, interpret, unknown, value_of
 from relgrad.kernels.doubled import mixture_cancels
@@ -78,6 +78,8 @@ ENTRIES = 1 << 12
 """Programs of more ops, and of larger arrays, are left as they are."""
 WORK = 150_000
 """So many steps are taken to find the series of a program along all of its lines."""
+LESS = 20_000
+"""So many are taken along one of them, where the program as written has none there."""
 EVALUATIONS = 20_000
 """So many ops are computed to find the lines that a program is suspect near."""
 
@@ -207,8 +209,8 @@ class Approach(NamedTuple):
     """A program as a term of its arguments, the line near which its first terms vanish, and the first that does not."""
 
     body: Term
-    rewritten: Term
-    """The program as it has become: defined, it may be, where other arguments meet, and the body is not."""
+    rewritten: Term | None
+    """The program as it has become, if it has that series: defined, it may be, where arguments meet and body is not."""
     arguments: tuple[Term, ...]
     line: Line
     start: tuple[int, ...]
@@ -239,8 +241,10 @@ class AlongLine(Mended):
         start = np.reshape(starts, np.shape(plain))
         at = dict(zip(arguments, values, strict=True))
         found = near_line(body, at, line, start)
-        if found is None or not np.isfinite(found[1]).any():
-            body, found = rewritten, near_line(rewritten, at, line, start)
+        if rewritten is not None and (found is None or not np.isfinite(found[1]).any()):
+            body = rewritten
+            with bounded(LESS):
+                found = near_line(body, at, line, start)
         if found is None:
             return plain
         value, error = found
@@ -624,7 +628,8 @@ def along_lines(
                 there, start = _start(body, new[i], arguments, line._replace(whole=not unit))
                 if start is not None:
                     done.add(both)
-                    op = AlongLine(Approach(body, plain[i], arguments, there, start), precise)
+                    again = plain[i] if _is_another(plain[i], body, arguments, there, start) else None
+                    op = AlongLine(Approach(body, again, arguments, there, start), precise)
                     found.append(Along(new[i], term(op, new[i], *arguments), there))
                     new[i] = found[-1].after
     return new, found
@@ -831,6 +836,24 @@ def _start(
         if starts != {None} or not left:
             return line, next(iter(starts)) if len(starts) == 1 and loses else None
     return line, None
+
+
+def _is_another(t: Term, body: Term, arguments: Sequence[Term], line: Line, start: tuple[int, ...]) -> bool:
+    """Whether a program has the series of another, which is found in few steps."""
+    if t is body or any(isinstance(node.op, (Series, Mended)) for node in subterms(t)):
+        return False
+    found = []
+    for at in RANGES:
+        values = _moved(line.met(_drawn(arguments, at, 0)), line, FAR, 0)
+        for program in (body, t):
+            with bounded(LESS):
+                found.append(near_line(program, values, line, np.reshape(start, body.type.shape)))
+        if found[-2] is not None:
+            break
+    first, second = found[-2:]
+    if first is None or second is None:
+        return False
+    return bool(np.all(np.abs(first[0] - second[0]) <= first[1] + second[1]))
 
 
 def _is_defined(t: Term, values: dict[Term, Any]) -> bool:
