@@ -661,6 +661,8 @@ class Path:
             return ZERO
         if op is subtract and operands[0] is operands[1] and not operands[0].has_pole:
             return ZERO
+        if op.as_sum or op.as_product or op.negation is not None:
+            operands = [self._real(x, rand) for x, rand in zip(operands, node.rands, strict=True)]
         if op in (add, subtract):
             return _Sum(operands[0], operands[1], 1 if op is add else -1)
         if op in (multiply, square):
@@ -832,6 +834,14 @@ class Path:
             self.number(np.zeros(shape, like.type.dtype), True) if c is None else np.broadcast_to(c[0], shape)
         )
 
+    def _real(self, x: Power, like: Term) -> Power:
+        """Return integers and truth values, which do not move, as real numbers: bytes and truths have no negatives."""
+        if like.type.dtype.kind == "f" or not x.fixed:
+            return x
+        self.differs = self.differs or (like.type.dtype.kind == "b" and bool(np.any(_differs(x))))
+        value = self._value(x, like)
+        return Exact((np.asarray(value, float), 0.0)) if isinstance(value, np.ndarray) else x
+
     def _difference(self, operands: Sequence[Power]) -> Power:
         found = _Sum(operands[0], operands[1], -1)
         if all(x.fixed or x in self._radial for x in operands):
@@ -859,6 +869,8 @@ class Path:
         −δ mod 1 = 1 − δ, though 0 mod 1 = 0
         """
         x, y = operands
+        if x.has_pole or y.has_pole:
+            raise NoSeries("a remainder of what has no limit")
         at, by = [in_floats(self._value(u, rand)) for u, rand in zip(operands, node.rands, strict=True)]
 
         def less(k: Any) -> Power:

@@ -271,6 +271,8 @@ def _operator(name: str, ufunc: np.ufunc) -> Any:
 
     def method(self: Tracer, other: Any) -> Any:
         builder = IMPLEMENTATIONS.get(ufunc)
+        if name == "pow" and type(other) is int and other == 2 and _are_truths(self.kind):
+            return np.square(self)
         if builder is not None and type(other) in _PLAIN:
             return wrap(builder(self, other))
         if name == "mul" and isinstance(other, _SEQUENCES):
@@ -280,6 +282,11 @@ def _operator(name: str, ufunc: np.ufunc) -> Any:
     method.__name__ = f"__{name}__"
     method.__qualname__ = f"Tracer.__{name}__"
     return method
+
+
+def _are_truths(kind: Any) -> bool:
+    """Whether an array is one of truth values, whose squares NumPy's operator gives in another dtype than powers."""
+    return isinstance(kind, ArrayType) and kind.dtype.kind == "b" and kind.ndim > 0
 
 
 def _in_place(name: str, ufunc: np.ufunc) -> Any:
