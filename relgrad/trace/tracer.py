@@ -40,7 +40,8 @@ class Tracer(Handle, np.lib.mixins.NDArrayOperatorsMixin):
     __array_priority__ = 1000
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        inputs = tuple([x if type(x) in _PLAIN else _operand(x) for x in inputs])
+        index = 1 if method == "at" else None  # a tuple of indices is one for each axis, and no array
+        inputs = tuple([x if type(x) in _PLAIN or i == index else _operand(x) for i, x in enumerate(inputs)])
         if not kwargs and method == "__call__":
             builder = IMPLEMENTATIONS.get(ufunc)
             if builder is not None:
