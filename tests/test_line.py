@@ -841,6 +841,14 @@ def test_nothing_is_divided_by_nothing_along_a_line():
         path(as_term((np.exp(u) - np.exp(v)) / (u - v)))
 
 
+def test_a_sign_of_what_nothing_is_known_of_is_undecided():
+    """arccos(cos x) has no bound of its error at 0, where it is 0: it is not larger than 1 for that."""
+    x = np.array([1e-3, 0.05, -0.06, 0.3, 1.2])
+    angle = lambda x: (np.arccos(np.cos(x)) > 1.0) * 2 * np.arccos(np.cos(x))
+    fun = lambda x: np.mod(angle(x) + np.pi, 2 * np.pi) - np.pi
+    assert rg.stabilize(fun, validate=False)(x) == pytest.approx([0, 0, 0, 0, 2.4], rel=1e-12)
+
+
 @pytest.mark.parametrize("strategy", ["default", "eager"])
 @pytest.mark.parametrize("modulus", [1.0, -2.0, 2 * np.pi])
 @pytest.mark.parametrize("remainder", [np.mod, np.fmod])

@@ -852,7 +852,7 @@ class Path:
         """Return the sign next to t = 0, and there; the former must be that of the whole way."""
         for k in range(x.start, self.most):
             c = x.at(k)
-            if c is None or vanishes(c):
+            if c is None or (vanishes(c) and np.all(error_of(c) < np.inf)):
                 continue
             if not np.all(size(c[0]) > 8 * error_of(c)):
                 break
