@@ -89,7 +89,10 @@ def root(view: ProductView, exponent: Fraction) -> ProductView | None:
         cancelled = cancelled or (e % 2 == 0 and exponent.denominator == 2)
     if doubtful > 1 or (doubtful and vanishing):
         return None
-    return view._replace(coefficient=coefficient, factors=factors, cancelled=cancelled)
+    left = {base: e for base, e in factors.items() if e}  # √(|x|²/x²): both are powers of |x|
+    return view._replace(
+        coefficient=coefficient, factors=left, cancelled=cancelled or len(left) < len(factors)
+    )
 
 
 def whole_root(base: Any, e: Fraction) -> ProductView | None:
