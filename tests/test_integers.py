@@ -51,6 +51,8 @@ AS_NUMPY: dict[str, Callable[..., Any]] = {
     "a reduced number": lambda u, x, h: np.fmax.reduce(x.sum()),
     "truths are compared": lambda u, x, h: np.where(x < (x != 1.0), (x > 1) * x, -2.0),
     "bytes are subtracted": lambda u, x, h: np.clip(x, -1, 1) - np.uint8(3) * (u > 3),
+    "log of a power": lambda u, x, h: np.log(u**2),
+    "log of a power that wraps": lambda u, x, h: np.log2(np.uint8(2) ** u),
     "finite": lambda u, x, h: np.nan_to_num(x / 1e-310),
     "finite, told otherwise": lambda u, x, h: np.nan_to_num(1e300 * x * 1e300, posinf=3.0),
 }
