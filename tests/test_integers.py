@@ -25,6 +25,9 @@ REAL: dict[str, Callable[[Any, Any], Any]] = {
     "size": lambda i, x: np.sqrt((i * 1.0) ** 2),
     "size of a product": lambda i, x: np.sqrt((i * x) ** 2),
     "product": lambda i, x: i * 1.0 * i[::-1],
+    "opposite of bytes": lambda i, x: x + (-i),
+    "less the opposite": lambda i, x: x - np.negative(i),
+    "sum and a number": lambda i, x: x / (1.5 + np.sum(i)),
     "divisor": lambda i, x: x / (2.0 * i + 1e-3),
 }
 
@@ -34,7 +37,8 @@ REAL: dict[str, Callable[[Any, Any], Any]] = {
 @pytest.mark.parametrize("name", REAL)
 def test_integers_in_real_expressions_do_not_wrap_around(name: str, whole: Any, strategy: str):
     """−1.0·i is 128.0, and √(i²) is, where i is −128 among int8, which holds no 128."""
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("error", rg.RelgradWarning)
         found, expected = rg.stabilize(REAL[name], strategy=strategy)(whole, X), REAL[name](whole, X)
     assert found.dtype == expected.dtype
     assert found == pytest.approx(expected, rel=1e-12)
@@ -53,6 +57,7 @@ AS_NUMPY: dict[str, Callable[..., Any]] = {
     "bytes are subtracted": lambda u, x, h: np.clip(x, -1, 1) - np.uint8(3) * (u > 3),
     "log of a power": lambda u, x, h: np.log(u**2),
     "log of a power that wraps": lambda u, x, h: np.log2(np.uint8(2) ** u),
+    "smallest of bytes": lambda u, x, h: np.clip(np.maximum.reduce(np.maximum(u, x)), None, 0),
     "finite": lambda u, x, h: np.nan_to_num(x / 1e-310),
     "finite, told otherwise": lambda u, x, h: np.nan_to_num(1e300 * x * 1e300, posinf=3.0),
 }

@@ -661,7 +661,7 @@ class Path:
             return ZERO
         if op is subtract and operands[0] is operands[1] and not operands[0].has_pole:
             return ZERO
-        if op.as_sum or op.as_product or op.negation is not None:
+        if op.as_sum or op.as_product or op.kinks or op.negation is not None:
             operands = [self._real(x, rand) for x, rand in zip(operands, node.rands, strict=True)]
         if op in (add, subtract):
             return _Sum(operands[0], operands[1], 1 if op is add else -1)
