@@ -58,6 +58,8 @@ AS_NUMPY: dict[str, Callable[..., Any]] = {
     "log of a power": lambda u, x, h: np.log(u**2),
     "log of a power that wraps": lambda u, x, h: np.log2(np.uint8(2) ** u),
     "smallest of bytes": lambda u, x, h: np.clip(np.maximum.reduce(np.maximum(u, x)), None, 0),
+    "function of truths": lambda u, x, h: np.logaddexp(x > 0, x) * 2.0,
+    "a small divisor beside truths": lambda u, x, h: np.int8(2) / h * (x > 0),
     "finite": lambda u, x, h: np.nan_to_num(x / 1e-310),
     "finite, told otherwise": lambda u, x, h: np.nan_to_num(1e300 * x * 1e300, posinf=3.0),
 }

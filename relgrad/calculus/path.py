@@ -661,7 +661,14 @@ class Path:
             return ZERO
         if op is subtract and operands[0] is operands[1] and not operands[0].has_pole:
             return ZERO
-        if op.as_sum or op.as_product or op.kinks or op.negation is not None:
+        of_truths = op.elementwise and op is not where and any(x.type.dtype.kind == "b" for x in node.rands)
+        if (
+            op.as_sum
+            or op.as_product
+            or op.kinks
+            or op.negation is not None
+            or (of_truths and node.type.dtype.kind == "f")
+        ):
             operands = [self._real(x, rand) for x, rand in zip(operands, node.rands, strict=True)]
         if op in (add, subtract):
             return _Sum(operands[0], operands[1], 1 if op is add else -1)
