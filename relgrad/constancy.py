@@ -160,8 +160,7 @@ def _constancy(v: Term) -> Entries | None:
     if (
         len(moving) > 1
         and op.distance is None
-        and not op.times
-        and (meaning := op.meaning(*map(Tracer, v.rands))) is not None
+        and (meaning := op.definition(*map(Tracer, v.rands))) is not None
     ):
         return kept(as_term(meaning), "constancy", _constancy)
     known = [x.cache["constancy"] for x in v.rands]

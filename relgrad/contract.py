@@ -372,13 +372,17 @@ class Contract:
         """
         return None
 
+    def definition(self, *operands: Any) -> Any:
+        """Return what `meaning` says where the op is that, and no derivative of it: exprel(x) = (eˣ − 1)/x; or None."""
+        return None if self.times else self.meaning(*operands)
+
     def unbounded(self, far: bool, *operands: Any) -> Any:
         """Return what an elementwise op is in others near where it has no finite value: log x/LN2 of log₂ x near 0.
 
         arcsinh(x): log(x + √(x² + 1)). Near infinite operands (`far`) it may be the first terms of an asymptotic
         series, in as many powers as count.
         """
-        return None if self.times else self.meaning(*operands)
+        return self.definition(*operands)
 
     def ball(self, *balls: Any) -> Any:
         """Compute the op in ball arithmetic, on object arrays of `flint.arb`."""

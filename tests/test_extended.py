@@ -304,3 +304,21 @@ def test_what_is_mended_stays_where_it_is_no_float():
     mended = lambda values, *arguments: np.where(np.isinf(values), 4.0, values)
     mended.mends = True  # pyright: ignore[reportFunctionMemberAccess]
     assert exact(Extended.applied(mended, (wide,), {})) == [4, 4]
+
+
+@pytest.mark.parametrize("base", [0.684, 1.5, 1e308, 5e-324])
+@pytest.mark.parametrize("exponent", [1e6, -1e12, 9e15, -9007199254740991.0])
+def test_powers_with_large_exponents(base: float, exponent: float):
+    """log₂ of 0.684^(9·10¹⁵) is −4.9·10¹⁵: whole exponents of both signs would cancel in floats."""
+    found = np.power(Extended.of(np.float64(base)), Extended.of(np.float64(exponent)))
+    with mpmath.workdps(50):
+        size = mpf(exponent) * mpmath.log(mpf(base), 2)
+        if abs(size) < 2**60:
+            assert abs(mpmath.log(mpf(float(found.m)), 2) + int(found.e) - size) < abs(exponent) * 2.0**-50
+
+
+def test_nan_is_searched_for_behind_all_numbers():
+    table, sought = np.array([-1.0, 0.0, 1.0, np.nan]), np.array([np.nan, 0.0, 2.0, -3.0])
+    for side in ("left", "right"):
+        found = np.searchsorted(Extended.of(table), Extended.of(sought), side=side)
+        assert np.array_equal(found, np.searchsorted(table, sought, side=side))

@@ -22,6 +22,7 @@ from relgrad.calculus.change import Change
 from relgrad.calculus.increment import _Over, _with_slope, incremented
 from relgrad.calculus.remainder import remaindered
 from relgrad.interpret import interpret
+from relgrad.kernels import exprel_n
 from relgrad.op import as_term
 from relgrad.ops.arithmetic import multiply
 from relgrad.ops.elementwise import Elementwise
@@ -426,3 +427,10 @@ def test_a_distance_over_a_difference_is_over_a_mean_slope(log_ratio):
         for found, slope in zip(gradient(x, y), slopes, strict=True):
             np.testing.assert_allclose(found, float(slope) if abs(slope) < 1e308 else np.inf, rtol=3e-15)
     assert (f(2.0, 2.0) != 2.0, rg.stabilize(f)(2.0, 2.0), *gradient(2.0, 2.0)) == (True, 2.0, 0.5, 0.5)
+
+
+def test_derivatives_of_a_function_are_not_what_it_means():
+    """(eˣ − 1)/x and its derivative are two functions: their ratio is not 1."""
+    x = np.array([0.3, -2.0, 15.667])
+    fun = lambda x: exprel_n(x, 1) / exprel_n(x, 0) - 1
+    assert rg.stabilize(fun, validate=False)(x) == pytest.approx(fun(x), rel=1e-12)

@@ -183,8 +183,19 @@ def test_one_function_on_both_sides() -> None:
         np.where(x > 0, x, np.where(x == 0, 5.0, x)),
         np.where(x > 0, np.abs(x - 1), x - 1),
         np.where(x > 0, np.sin(x), 0.0),
+        np.where(x > 0, np.abs(np.sin(x)), -np.abs(np.sin(x))),  # turns at π as well
+        np.where(x >= 0, np.maximum(x, np.exp(x) - 30), x),
+        np.where(x >= np.cos(x) + x**3, x, np.abs(x)),
+        np.where(x >= 0, np.floor(x), np.floor(x) + 1),
     ):
         assert one_function(as_term(other)) is None
+
+
+def test_what_turns_with_an_increasing_function_turns_once() -> None:
+    x = Tracer(argument())
+    for turning in (np.sinh(x) + x, 2 * x, np.expm1(x), -np.arctan(x) / 3):
+        chosen = np.where(turning > 0, np.abs(turning), -np.abs(turning))
+        assert one_function(as_term(chosen)) is as_term(turning), turning
 
 
 REPLAYED: dict[str, tuple[Callable[[Any], Any], Any]] = {

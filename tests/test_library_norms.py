@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -221,3 +223,12 @@ def test_entries_of_other_axes_and_of_one_number(q):
     across = np.sqrt(np.sum(wide[1:] ** 2, axis=0))
     eps = np.finfo(q.dtype).eps
     np.testing.assert_allclose(rg.stabilize(f)(q), np.arctan2(across, wide[0]), rtol=4 * eps)
+
+
+def test_the_root_of_a_sign_squared_takes_no_power_of_nothing():
+    """√((√x²/x)²): |x| stands over |x|, and no factor with the exponent 0 is left."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", rg.RelgradWarning)
+        assert np.array_equal(
+            rg.stabilize(lambda x: np.sqrt((np.sqrt(x**2) / x) ** 2))(np.array([2.0, -3.0])), [1, 1]
+        )

@@ -839,3 +839,30 @@ def test_nothing_is_divided_by_nothing_along_a_line():
     assert path(as_term(np.exp(u) - np.exp(v))).at(3) is None
     with pytest.raises(NoSeries):
         path(as_term((np.exp(u) - np.exp(v)) / (u - v)))
+
+
+def test_a_sign_of_what_nothing_is_known_of_is_undecided():
+    """arccos(cos x) has no bound of its error at 0, where it is 0: it is not larger than 1 for that."""
+    x = np.array([1e-3, 0.05, -0.06, 0.3, 1.2])
+    angle = lambda x: (np.arccos(np.cos(x)) > 1.0) * 2 * np.arccos(np.cos(x))
+    fun = lambda x: np.mod(angle(x) + np.pi, 2 * np.pi) - np.pi
+    assert rg.stabilize(fun, validate=False)(x) == pytest.approx([0, 0, 0, 0, 2.4], rel=1e-12)
+
+
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+@pytest.mark.parametrize("modulus", [1.0, -2.0, 2 * np.pi])
+@pytest.mark.parametrize("remainder", [np.mod, np.fmod])
+def test_remainders_are_series_between_their_jumps(
+    remainder: Callable[..., Any], modulus: float, strategy: str
+):
+    """−δ mod 1 = 1 − δ, though 0 mod 1 = 0; and δ + 0.99 mod 1 jumps where δ is small, but not that small."""
+    x = np.array([1e-9, -1e-9, 1e-300, -1e-5, 0.3, -0.3, 0.0, 3.0])
+    for sign in (1, -1):
+        fun = lambda x, sign=sign: remainder(sign * x, modulus)
+        assert np.array_equal(rg.stabilize(fun, strategy=strategy)(x), fun(x))
+        beside = lambda x, sign=sign: np.sin(remainder(x + sign * 0.99, 1.0) - sign * 0.99) / (x + 2)
+        with np.errstate(all="ignore"):
+            found = rg.stabilize(beside, strategy=strategy)(x + 0.0123)
+        assert found == pytest.approx(beside(x + 0.0123), rel=1e-12)
+    angle = rg.stabilize(lambda x: np.sin((x + np.pi) % (2 * np.pi) - np.pi) / x, strategy=strategy)
+    assert angle(0.0) == 1.0

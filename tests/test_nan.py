@@ -316,3 +316,10 @@ def test_reach_is_told_by_axes() -> None:
     assert covered(own, does[share.term]) and covered(own, does[row.term])
     (whole,) = does[total.term]
     assert not covered(whole._replace(pattern=(None, None)), does[share.term])
+
+
+def test_a_difference_that_leaves_the_range_leaves_the_domain_as_well():
+    """log(y − e^x²) is NaN where e^x² overflows: −∞ is less than zero, by more than rounding."""
+    fun = lambda x: np.log(1.0 - np.exp(x * x)) / np.log(1.0 - np.exp(x * x))
+    with np.errstate(all="ignore"):
+        assert np.isnan(rg.stabilize(fun)(np.array([2.0, 800.0]))).all()

@@ -409,6 +409,7 @@ WRITERS: dict[str, Callable[[Any, Any], Any]] = {
     "put around": lambda y, x: np.put(y, [0, 7], x[:2], mode="wrap"),
     "put along": lambda y, x: np.put_along_axis(y, np.array([0, 1]), x[:2], 0),
     "add at": lambda y, x: np.add.at(y, [0, 0], x[:2]),
+    "add at a tuple": lambda y, x: np.add.at(y[:, None], (np.array([0, 1]), np.array([0, 0])), x[:2]),
     "add of another size": lambda y, x: np.add.at(y, np.flatnonzero(x > 9), y[:2]),
     "subtract one number": lambda y, x: np.subtract.at(y[:1], [0, 0], x[0]),
     "add beyond": lambda y, x: np.add.at(y, [5], x[0]),

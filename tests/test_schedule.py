@@ -146,3 +146,12 @@ def test_the_order_of_the_rows_means_nothing():
         np.random.default_rng(seed).shuffle(rows)
         texts.add(rg.grad(f, relations=rg.Library(rows)).source(X))
     assert len(texts) == 1
+
+
+def test_a_gradient_whose_values_are_rewritten_in_a_circle_is_expanded():
+    """∂/∂x of sinc(3/y) is 0, and so is what is differentiated once more, however sinc is written meanwhile."""
+    inner = lambda x, y: np.sum(np.sinc(3 / y) - (x - x) * (x * x))
+    second = rg.grad(lambda x, y: np.sum(rg.grad(inner)(x, y)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", rg.RelgradWarning)
+        assert not np.any(second(np.array([0.3, -2.0]), np.array([0.5, 2.0])))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
@@ -459,3 +460,17 @@ def test_a_formula_is_watched_far_from_the_point_of_its_series():
     assert "near(" in arcsinh.source(x) and "cancels_at(" in arcsinh.source(x)
     calm = rg.stabilize(lambda x: (np.exp(x) - 1 - x) / x**2)
     assert "near(" in calm.source(x) and "cancels" not in calm.source(x)
+
+
+def test_the_formula_of_a_series_is_computed_for_many_entries():
+    """Ops of a formula that write no source are made for a number, and applied to arrays."""
+
+    def fun(x: Any) -> Any:
+        gap = np.arccos(np.cos(x)) - np.abs(x)
+        size = np.degrees(np.arctan2(gap, -1.0)) * np.sqrt(gap**2)
+        root = np.sqrt((np.arctan2(size, x)) ** 2 + 1)
+        return np.sum(np.where(root >= 2, np.cos(root), np.log1p(root**2)) - np.cos(root))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", rg.RelgradWarning)
+        rg.grad(fun)(np.linspace(-2, 2, 7))

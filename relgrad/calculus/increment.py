@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from relgrad.calculus.change import change_of
 from relgrad.calculus.fit import fitted as fit_of
-from relgrad.calculus.laurent import meaning_of
+from relgrad.calculus.laurent import definition_of
 from relgrad.calculus.series import Series, argument, expanded, slope
 from relgrad.calculus.walk import Walk
 from relgrad.conventions import DEFAULT
@@ -189,8 +189,8 @@ def alike(view: SumView) -> dict[Any, list[tuple[Term, Number]]]:
 def _meanings(t: Term) -> tuple[Term, ...]:
     """Return what a function is by definition, and what that is: xlog1py(x, y) ⟶ xlogy(x, 1 + y) ⟶ x·log(1 + y)."""
     found: list[Term] = []
-    while t.rands and t.op.elementwise and meaning_of(t.op, len(t.rands)) is not None:
-        t = as_term(t.op.meaning(*map(Tracer, t.rands)))
+    while t.rands and t.op.elementwise and definition_of(t.op, len(t.rands)) is not None:
+        t = as_term(t.op.definition(*map(Tracer, t.rands)))
         found.append(t)
     return tuple(found)
 

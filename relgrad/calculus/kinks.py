@@ -25,7 +25,7 @@ from relgrad.calculus.series import Series, applied, argument, body_of, slope, v
 from relgrad.conventions import DEFAULT as CONVENTIONS
 from relgrad.logic.build import fitted as in_place
 from relgrad.op import constant, is_constant
-from relgrad.ops.arithmetic import negative, subtract
+from relgrad.ops.arithmetic import absolute, divide, multiply, negative, sign, subtract
 from relgrad.ops.comparison import equal, not_equal
 from relgrad.ops.selection import where
 from relgrad.term import Term, rebuild, remade, subterms
@@ -164,14 +164,65 @@ def one_function(t: Term) -> Term | None:
     body = body_of(t, u, x, LARGEST)
     if body is None:
         return None
-    points = set(_points([n for n in subterms(body) if may_have_kink(n)], x))
+    kinked = [n for n in subterms(body) if may_have_kink(n)]
+    points = set(_points(kinked, x))
     if len(points) != 1:
         return None
     (point,) = points
+    if not all(_turns_only_at(y, x, point) for n in kinked for y in _turning(n)):
+        return None
     right, left = (_beside(body, x, point, side) for side in (1.0, -1.0))
     if right is None or right is not left or not _meet(body, right, x, point):
         return None
     return in_place(applied(right, x, u), t)
+
+
+def _turning(t: Term) -> Iterator[Term | None]:
+    """Yield what a choice, a step or a kink turns with, where its sign changes; None where that is not known.
+
+    abs(u): u;    max(u, v): u - v;    where(u > v, ...): u - v
+    """
+    asked = [c for c in subterms(t.rands[0]) if c.type.dtype.kind == "b" and any(map(_is_real, c.rands))]
+    for c in asked if t.op is where else [t]:
+        if c.op in (absolute, sign):
+            yield c.rands[0]
+        elif len(c.rands) == 2 and (c.op.negation is not None or (c.op.kinks and not c.op.jumps)):
+            yield subtract.make_node(*c.rands)
+        else:
+            yield None
+
+
+def _turns_only_at(y: Term | None, x: Term, point: float) -> bool:
+    """Whether the sign of a function is known to change at one point at most, which is this."""
+    if y is None:
+        return False
+    known = range_of(y)
+    if known.positive or known.negative or x not in subterms(y):
+        return True
+    there = values_at([y], x, point + np.array([-1.0, 1.0]) * BESIDE[-1] * max(1.0, abs(point)))
+    return bool(_direction(y, x)) and there is not None and float(np.prod(there[0])) < 0
+
+
+def _direction(t: Term, x: Term) -> int | None:
+    """Return 1 where a function increases with x, and -1 where it decreases, by its ops; 0 for a number; else None."""
+    if t is x:
+        return 1
+    if x not in subterms(t):
+        return 0
+    known: list[int] = []
+    for rand in t.rands:
+        if (found := _direction(rand, x)) is None:
+            return None
+        known.append(found)
+    if t.op.as_sum:
+        signs = {c * k for c, k in zip(t.op.as_sum, known, strict=True) if k}
+        return signs.pop() if len(signs) == 1 else None
+    if t.op is divide and known[1]:
+        return None
+    if t.op in (multiply, divide) and 0 in known:
+        number = range_of(t.rands[known.index(0)])
+        return sum(known) * (1 if number.positive else -1) if number.positive or number.negative else None
+    return t.op.laws.monotone * known[0] or None if len(known) == 1 else None
 
 
 def _is_function_of(t: Term, u: Term) -> bool:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Context, Decimal, localcontext
 from functools import lru_cache
 from itertools import product
@@ -31,6 +31,7 @@ from quicktions import Fraction
 from relgrad.leaf import Input
 from relgrad.op import Constant, as_term, constant
 from relgrad.ops.arithmetic import float_power, power
+from relgrad.ops.rounding import fmod, remainder
 from relgrad.ops.selection import where
 from relgrad.term import Term, subterms, term
 from relgrad.trace.tracer import Tracer
@@ -329,6 +330,12 @@ def _multiple(c: Coefficient, above: int, below: int) -> Coefficient:
     return Coefficient(residue, number, c.error * abs(above) / below)
 
 
+def _moved(points: Sequence[float]) -> Iterator[list[float]]:
+    """Yield numbers next to others, on both sides of each."""
+    for signs in product((-1, 0, 1), repeat=len(points)):
+        yield [x + s * (abs(x) + 1e-3) * 2.0**-20 for x, s in zip(points, signs, strict=True)]
+
+
 def indeterminate(of: Any, number: float, error: float) -> Coefficient:
     """Return a number of which only the float is known as an indeterminate, drawn from what it is the value of."""
     residue = random.Random(repr(of)).randrange(1, PRIME)
@@ -403,13 +410,21 @@ class Around:
                 raise NoSeries(f"{op} of truth values and numbers")
             return bool(op.compute(*[np.bool_(x.holds) for x in operands if isinstance(x, Truth)]))
         points = [float(c.number) for c in self._firsts(op, operands)]
-        answers = set()
-        for signs in product((-1, 0, 1), repeat=len(points)):
-            moved = [x + s * (abs(x) + 1e-3) * 2.0**-20 for x, s in zip(points, signs, strict=True)]
-            answers.add(bool(op.compute(*map(np.float64, moved))))
+        answers = {bool(op.compute(*map(np.float64, moved))) for moved in _moved(points)}
         if len(answers) > 1:
             raise NoSeries(f"{op} turns at the point")
         return answers.pop()
+
+    def _remainder(self, op: Any, operands: Sequence[Laurent]) -> Laurent:
+        """x mod y = x − k·y, where k is the same for all numbers next to the operands' values."""
+        points = [float(c.number) for c in self._firsts(op, operands)]
+        whole = np.floor if op is remainder else np.trunc
+        with np.errstate(all="ignore"):
+            found = {float(whole(np.divide(x, y))) for x, y in _moved(points)}
+        k = found.pop()
+        if found or not math.isfinite(k):
+            raise NoSeries(f"{op} jumps at the point")
+        return self.sum(operands[0], self.product(self._constant(k, False), operands[1]), sign=-1)
 
     def _firsts(self, op: Any, operands: Sequence[Laurent]) -> list[Coefficient]:
         """Return the values of operands at the point itself."""
@@ -439,7 +454,7 @@ class Around:
             self._depth += 1
             if self._depth > NESTED or len(self.made) > MANY:
                 raise NoSeries(f"the rules of {op} lead to too many series")
-            found = self._in_ring(op, operands)
+            found = self._remainder(op, operands) if op in (remainder, fmod) else self._in_ring(op, operands)
             if found is None:
                 found = self._meant(op, operands) or self._by_rule(op, operands, key)
             self._known[key] = found
@@ -642,6 +657,11 @@ def meaning_of(op: Any, arity: int) -> Term | None:
     """Return what an op says that it means, as a term of its operands."""
     meaning = op.meaning(*[Tracer(x) for x in _places(arity)])
     return None if meaning is None else as_term(meaning)
+
+
+def definition_of(op: Any, arity: int) -> Term | None:
+    """Return the same where the op is what it means, and no derivative of it."""
+    return None if op.times else meaning_of(op, arity)
 
 
 def _general_power() -> Term:

@@ -175,7 +175,8 @@ class Line(NamedTuple):
         if self.moved.size == 1:
             return x.reshape(())
         follows = followed(body, self.moved)
-        assert follows is not None
+        if follows is None:
+            raise NoSeries("which entries follow what moves is not known")
         of = x.reshape(-1)[np.maximum(follows - 1, 0)]
         return of * (follows > 0) if still == 0.0 else np.where(follows > 0, of, still)
 

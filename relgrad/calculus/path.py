@@ -61,6 +61,7 @@ from relgrad.ops.joining import Concatenate
 from relgrad.ops.lengths import Norm
 from relgrad.ops.matmul import MatMul
 from relgrad.ops.reduction import Sum
+from relgrad.ops.rounding import fmod, remainder
 from relgrad.ops.selection import maximum, minimum, where
 from relgrad.ops.shaping import Rearrangement
 from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand, Squeeze
@@ -660,6 +661,15 @@ class Path:
             return ZERO
         if op is subtract and operands[0] is operands[1] and not operands[0].has_pole:
             return ZERO
+        of_truths = op.elementwise and op is not where and any(x.type.dtype.kind == "b" for x in node.rands)
+        if (
+            op.as_sum
+            or op.as_product
+            or op.kinks
+            or op.negation is not None
+            or (of_truths and node.type.dtype.kind == "f")
+        ):
+            operands = [self._real(x, rand) for x, rand in zip(operands, node.rands, strict=True)]
         if op in (add, subtract):
             return _Sum(operands[0], operands[1], 1 if op is add else -1)
         if op in (multiply, square):
@@ -723,6 +733,11 @@ class Path:
             return self._evaluate(root, dict(zip(leaves, operands, strict=True)))
         if op is log and _has_no_logarithm(operands[0]):
             return self._logarithm(node, operands[0])
+        if op is remainder:
+            return self._remainder(node, operands)
+        if op is fmod:
+            leaves, root = _fmod(kinds)
+            return self._evaluate(root, dict(zip(leaves, operands, strict=True)))
         meant = _meant(op, kinds)
         if meant is None and op.elementwise:
             far = any(x.has_pole for x in operands)
@@ -826,6 +841,14 @@ class Path:
             self.number(np.zeros(shape, like.type.dtype), True) if c is None else np.broadcast_to(c[0], shape)
         )
 
+    def _real(self, x: Power, like: Term) -> Power:
+        """Return integers and truth values, which do not move, as real numbers: bytes and truths have no negatives."""
+        if like.type.dtype.kind == "f" or not x.fixed:
+            return x
+        self.differs = self.differs or (like.type.dtype.kind == "b" and bool(np.any(_differs(x))))
+        value = self._value(x, like)
+        return Exact((np.asarray(value, float), 0.0)) if isinstance(value, np.ndarray) else x
+
     def _difference(self, operands: Sequence[Power]) -> Power:
         found = _Sum(operands[0], operands[1], -1)
         if all(x.fixed or x in self._radial for x in operands):
@@ -836,7 +859,7 @@ class Path:
         """Return the sign next to t = 0, and there; the former must be that of the whole way."""
         for k in range(x.start, self.most):
             c = x.at(k)
-            if c is None or vanishes(c):
+            if c is None or (vanishes(c) and np.all(error_of(c) < np.inf)):
                 continue
             if not np.all(size(c[0]) > 8 * error_of(c)):
                 break
@@ -846,6 +869,29 @@ class Path:
             nearby = np.sign(in_floats(c[0]))
             return nearby, 0.0 * nearby if k > 0 else nearby
         raise NoSeries("a sign is undecided")
+
+    def _remainder(self, node: Term, operands: Sequence[Power]) -> Power:
+        """x mod y = x − k·y, where k = ⌊x/y⌋ next to t = 0 must be so all the way.
+
+        −δ mod 1 = 1 − δ, though 0 mod 1 = 0
+        """
+        x, y = operands
+        if x.has_pole or y.has_pole:
+            raise NoSeries("a remainder of what has no limit")
+        at, by = [in_floats(self._value(u, rand)) for u, rand in zip(operands, node.rands, strict=True)]
+
+        def less(k: Any) -> Power:
+            return _Sum(x, _Product(Exact((k, 0.0)), y, np.multiply), -1)
+
+        with np.errstate(all="ignore"):
+            k = np.floor_divide(at, by)
+        if not np.isfinite(k).all():
+            raise NoSeries("a remainder is undecided")
+        nearby, there = self._signs(less(k))
+        self.differs = self.differs or there is not nearby
+        k = k - (nearby * np.sign(by) < 0)
+        self._signs(less(k + 1))
+        return less(k)
 
     def keeps_signs(self, delta: Any) -> bool:
         """Whether all signs that were asked for are the same all the way: |cₖδᵏ| + … is less than the first term."""
@@ -959,10 +1005,10 @@ def _spread(x: Power, like: Term) -> Power:
 @lru_cache(maxsize=1024)
 def _meant(op: Any, kinds: tuple[Any, ...]) -> tuple[list[Term], Term] | None:
     """Return leaves for operands, and what an op means, if its own derivative leads back to it; or None."""
-    if not op.elementwise or op.times:
+    if not op.elementwise:
         return None
     leaves, made = _leaves("x", kinds), _tangent(op, kinds)
-    meaning = op.meaning(*map(Tracer, leaves))
+    meaning = op.definition(*map(Tracer, leaves))
     if meaning is None or made is None or all(node.op is not op for node in subterms(made[2])):
         return None
     return leaves, as_term(meaning)
@@ -996,6 +1042,14 @@ def _power(kinds: tuple[Any, ...]) -> tuple[list[Term], Term]:
     leaves = _leaves("x", kinds)
     x, y = map(Tracer, leaves)
     return leaves, as_term(np.exp(y * np.log(x)))
+
+
+@lru_cache(maxsize=1024)
+def _fmod(kinds: tuple[Any, ...]) -> tuple[list[Term], Term]:
+    """Return leaves for a number and a modulus, and what is left with the sign of the number."""
+    leaves = _leaves("x", kinds)
+    x, y = map(Tracer, leaves)
+    return leaves, as_term(np.sign(x) * np.remainder(np.abs(x), np.abs(y)))
 
 
 @lru_cache(maxsize=1024)

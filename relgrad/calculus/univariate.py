@@ -17,7 +17,7 @@ import numpy as np
 
 from relgrad.bounds import range_of
 from relgrad.calculus.kinks import smoothed
-from relgrad.calculus.laurent import meaning_of
+from relgrad.calculus.laurent import definition_of
 from relgrad.calculus.series import Series, applied, argument, body_of, expanded
 from relgrad.logic.build import build_product
 from relgrad.logic.group import ProductView
@@ -180,11 +180,8 @@ def _inverted(body: Term, x: Term) -> _Other | None:
     def made(t: Term) -> Term | None:
         if t not in new:
             new[t] = _of_reciprocal(t, x, y) if x in t.rands else None
-            meaning = (
-                new[t] is None and t.op.elementwise and not t.op.times and meaning_of(t.op, len(t.rands))
-            )
-            if meaning:
-                new[t] = made(as_term(t.op.meaning(*map(Tracer, t.rands))))
+            if new[t] is None and t.op.elementwise and definition_of(t.op, len(t.rands)):
+                new[t] = made(as_term(t.op.definition(*map(Tracer, t.rands))))
             elif new[t] is None:
                 rands = [made(rand) for rand in t.rands]
                 new[t] = None if None in rands else t.op.with_rands(t, rands)

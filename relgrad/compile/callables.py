@@ -10,20 +10,25 @@ from typing import Any
 from relgrad.op import Op
 from relgrad.syntax import Names, slots
 from relgrad.term import Term
-from relgrad.types import TupleType
+from relgrad.types import ArrayType, TupleType
 
 
 class Bound:
     """An op together with the term that it is applied in, which its `perform` may consult."""
 
-    __slots__ = ("mends", "node", "op")
+    __slots__ = ("mends", "node", "of_entries", "op")
 
     def __init__(self, op: Op, node: Term):
         self.op, self.node = op, node
         self.mends = hasattr(op, "stand_in")
         """Whether it is its first operand, but for what floats lose."""
 
+        self.of_entries = op.elementwise and isinstance(node.type, ArrayType) and not node.type.shape
+        """Whether it is written for a number, as the formula of a series is, and may be computed for many."""
+
     def __call__(self, *arrays: Any) -> Any:
+        if self.of_entries:
+            return self.op.evaluate(self.node, arrays, typed=False)[0].astype(self.node.type.dtype)[()]
         return self.op.evaluate(self.node, arrays)[0]
 
     def evaluate(self, node: Term | None, arrays: Sequence[Any]) -> list[Any]:

@@ -67,7 +67,8 @@ def _beyond_rounding(test: Term | None) -> Term | None:
     if x.op not in (add, subtract):
         return test
     size = np.abs(Tracer(x.rands[0])) + np.abs(Tracer(x.rands[1]))
-    return test.op.make_node(x, as_term(sign * margin * size))
+    finite = np.minimum(size, np.finfo(x.type.dtype).max)  # a sum that leaves the range is beyond rounding
+    return test.op.make_node(x, as_term(sign * margin * finite))
 
 
 def _is_total(op: Any) -> bool:

@@ -27,7 +27,7 @@ def number_term(value: Number | float, dtype: Any = None) -> Any:
 
 def build_product(view: ProductView, dtype: Any = None) -> Any:
     """Return the term of a product; its dtype matters only where a number, or integers, are all that is left."""
-    factors = _floated(_widened(view.factors, dtype), dtype)
+    factors = _floated(_widened(view.factors, dtype), dtype, view.coefficient != 1)
     return _of_reals(_product(view._replace(factors=factors), dtype), dtype)
 
 
@@ -55,7 +55,7 @@ def _product(view: ProductView, dtype: Any) -> Any:
     if denominator is None:
         return number_term(c, dtype)
     if c == 1:
-        return reciprocal(_divisible(denominator))
+        return reciprocal(divisible(denominator))
     if _is_ratio(c):
         return divide(number_term(c.numerator), _scaled(denominator, c.denominator))
     return divide(number_term(c), denominator)
@@ -63,7 +63,10 @@ def _product(view: ProductView, dtype: Any) -> Any:
 
 def build_sum(view: SumView, dtype: Any = None) -> Any:
     """Return the term of a sum: what is added before what is subtracted, where there is any."""
-    return _of_reals(_sum(view._replace(terms=_widened(view.terms, dtype)), dtype), dtype)
+    terms = _floated(
+        _widened(view.terms, dtype), dtype, bool(view.constant) or max(view.terms.values(), default=1) < 0
+    )
+    return _of_reals(_sum(view._replace(terms=terms), dtype), dtype)
 
 
 def _sum(view: SumView, dtype: Any) -> Any:
@@ -161,16 +164,19 @@ def _widened(parts: dict[Any, Number], dtype: Any) -> dict[Any, Number]:
     return renamed(parts, lambda t: cast(t, dtype))
 
 
-def _floated(factors: dict[Any, Number], dtype: Any) -> dict[Any, Number]:
-    """Return factors without integers that would be multiplied with each other, which may not hold the product."""
+def _floated(parts: dict[Any, Number], dtype: Any, meets_number: bool) -> dict[Any, Number]:
+    """Return parts of a real product or sum without integers that would meet others, whose dtype may be too small.
+
+    2.0*i is 200.0, where i is 100 among int8, and i*2 is not
+    """
     if dtype is None or np.dtype(dtype).kind != "f":
-        return factors
+        return parts
     integers = {
-        b: e for b, e in factors.items() if is_term(b) and b.type is not None and b.type.dtype.kind in "iu"
+        b: e for b, e in parts.items() if is_term(b) and b.type is not None and b.type.dtype.kind in "iu"
     }
-    if sum(map(abs, integers.values())) <= 1:
-        return factors
-    return renamed(factors, lambda b: cast(b, dtype) if b in integers else b)
+    if not integers or (sum(map(abs, integers.values())) == 1 and not meets_number):
+        return parts
+    return renamed(parts, lambda b: cast(b, dtype) if b in integers else b)
 
 
 def _signed(t: Any) -> Any:
@@ -178,8 +184,8 @@ def _signed(t: Any) -> Any:
     return cast(t, np.int64) if getattr(t, "type", None) is not None and t.type.dtype.kind in "bu" else t
 
 
-def _divisible(t: Any) -> Any:
-    """Return a term whose reciprocal is no integer."""
+def divisible(t: Any) -> Any:
+    """Return a term whose reciprocal is no integer, and whose opposite is no other number."""
     return cast(t, np.float64) if getattr(t, "type", None) is not None and t.type.dtype.kind in "biu" else t
 
 

@@ -115,14 +115,14 @@ def number(*terms: Term) -> bool:
 def additive(*terms: Any) -> Goal:
     """Construct a goal stating that terms are data or sums of data, the first no constant: they may be near each other.
 
-    Data are inputs, multiples of them, and what is picked from them.
+    Data are inputs, multiples of them, and what is picked from them; integers are none, whose sums are exact.
     """
     return _goal("additive", tests_of([unknown(terms[0]), *map(_additive, terms)]))
 
 
 @_condition
 def _additive(term: Term) -> bool:
-    return is_additive(term)
+    return is_additive(term) and (term.type.differentiable or type(term.op) is Constant)
 
 
 def is_additive(t: Any) -> bool:

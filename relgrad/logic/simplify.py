@@ -277,10 +277,10 @@ def _holds_number(view: ProductView) -> bool:
 
 def _meaning(t: Any) -> Any:
     """Return a sum as it is, and another function as what it means, if it is defined by others; kept on the term."""
-    if not is_term(t) or t.op.as_sum or t.op.times:
+    if not is_term(t) or t.op.as_sum:
         return t
     if "meaning" not in t.cache:
-        meaning = t.op.meaning(*map(Tracer, t.rands))
+        meaning = t.op.definition(*map(Tracer, t.rands))
         t.cache["meaning"] = None if meaning is None else as_term(meaning)
     return t if t.cache["meaning"] is None else t.cache["meaning"]
 

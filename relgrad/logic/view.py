@@ -20,7 +20,7 @@ import numpy as np
 from quicktions import Fraction
 
 from relgrad.bounds import range_of
-from relgrad.logic.build import build_product, build_sum, number_term
+from relgrad.logic.build import build_product, build_sum, divisible, number_term
 from relgrad.logic.conditions import is_constant_along
 from relgrad.logic.group import (
     Number,
@@ -78,9 +78,9 @@ def root(view: ProductView, exponent: Fraction) -> ProductView | None:
     cancelled = view.cancelled
     for base, e in view.factors.items():
         if e % 2 == 0 and not range_of(base).nonnegative:
-            base = absolute(base) if is_term(base) else None
-            if base is None:
+            if not is_term(base):
                 return None
+            base = absolute(divisible(base))  # the least integer of its dtype has no opposite
         elif not range_of(base).nonnegative:
             doubtful += 1
         known = range_of(base)
@@ -89,7 +89,10 @@ def root(view: ProductView, exponent: Fraction) -> ProductView | None:
         cancelled = cancelled or (e % 2 == 0 and exponent.denominator == 2)
     if doubtful > 1 or (doubtful and vanishing):
         return None
-    return view._replace(coefficient=coefficient, factors=factors, cancelled=cancelled)
+    left = {base: e for base, e in factors.items() if e}  # √(|x|²/x²): both are powers of |x|
+    return view._replace(
+        coefficient=coefficient, factors=left, cancelled=cancelled or len(left) < len(factors)
+    )
 
 
 def whole_root(base: Any, e: Fraction) -> ProductView | None:

@@ -87,8 +87,10 @@ class _Log(NamedTuple):
 def logarithm_by_factors(t: Term) -> Any:
     """Return the logarithm of a product as the sum of those of its factors, or None where none of them grows fast.
 
-    log(2·Γ(x)/y) ⟶ log(2/y) + log|Γ(x)|, and NaN where the product is negative.
+    log(2·Γ(x)/y) ⟶ log(2/y) + log|Γ(x)|, and NaN where the product is negative. Powers of integers wrap around.
     """
+    if not t.type.differentiable:
+        return None
     view = product_of(t)
     logs = {b: _log(b) for b in view.factors}
     if view.coefficient <= 0 or not any(logs.values()) or _is_over_axes(t):

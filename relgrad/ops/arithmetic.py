@@ -33,8 +33,8 @@ def _is_one(x: Any) -> bool:
 
 
 def _negated(x: Any) -> Any:
-    """Return what a negation negates, or None."""
-    return x.rands[0] if x.op is negative else None
+    """Return what a negation negates, or None: the opposite of an integer among real numbers wraps around."""
+    return x.rands[0] if x.op is negative and getattr(x.type, "differentiable", True) else None
 
 
 def _sum(x: Any, y: Any) -> Any:

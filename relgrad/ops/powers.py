@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from relgrad.op import as_term, is_constant, strong
+from relgrad.ops.arguments import is_ground
+from relgrad.ops.casting import cast
 from relgrad.ops.elementwise import Elementwise, Rule
 from relgrad.term import Term
 
@@ -47,6 +49,15 @@ def power_rules(power: Any) -> tuple[Rule, Rule]:
 
 class Power(Elementwise):
     """xʸ: real for x < 0 if y is whole; x⁰ = 1ʸ = 1 whatever the other operand is, even NaN."""
+
+    def make_node(self, *inputs: Any) -> Term:
+        """Of truth values the power is that of numbers: NumPy's operator squares them in another dtype."""
+        if len(inputs) == 2 and all(map(is_ground, inputs)) and inputs[0].type.dtype.kind == "b":
+            inputs = (
+                cast(inputs[0], self._loop(tuple([x.type.dtype for x in self._promote(inputs)]))[-1]),
+                inputs[1],
+            )
+        return super().make_node(*inputs)
 
     def outside(self, *operands: Any) -> Any:
         x, y = operands

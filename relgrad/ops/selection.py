@@ -9,7 +9,7 @@ import numpy as np
 from relgrad.contract import FRESH, Laws
 from relgrad.errors import ShapeError, TraceError
 from relgrad.implementations import implements
-from relgrad.op import as_term
+from relgrad.op import as_term, constant, is_constant
 from relgrad.ops.arguments import call, hull, is_ground, is_symbolic, refuse, require_ground
 from relgrad.ops.casting import cast
 from relgrad.ops.comparison import not_equal
@@ -68,7 +68,15 @@ def where_(condition: Any, *branches: Any) -> Any:
             cause="the number of its results depends on the data",
             cure="use np.where(condition, x, y)",
         )
-    return where(as_term(condition), *[as_term(x) for x in branches])
+    x, y = map(as_term, branches)
+    if is_ground(x) and is_ground(y) and joint_dtype(x, y).kind in "iu":
+        x, y = (_wrapped(z, joint_dtype(x, y)) for z in (x, y))
+    return where(as_term(condition), x, y)
+
+
+def _wrapped(x: Any, dtype: np.dtype) -> Any:
+    """Return a Python number as an integer of a dtype, as C converts it: −1 among uint8 is 255."""
+    return constant(x.op.value.astype(dtype)) if is_constant(x) and x.op.weak else x
 
 
 def _winner(g: Any, wins: Any, ties: Any) -> Any:
@@ -164,6 +172,10 @@ def clip(
     refuse("np.clip", out=out, **options)
     low, high = (min if a_min is None else a_min), (max if a_max is None else a_max)
     x = as_term(a)
+    if is_ground(x) and x.type.dtype.kind in "iu":  # a Python number that is no such integer bounds nothing
+        fits = np.iinfo(x.type.dtype)
+        low = None if type(low) is int and low <= fits.min else low
+        high = None if type(high) is int and high >= fits.max else high
     bounds = [as_term(bound) for bound in (low, high) if bound is not None]
     if len(bounds) == 2 and all(map(is_ground, (x, *bounds))):
         # One dtype is that of all three: one bound after the other would take -1 for an integer beside truth values.
@@ -250,8 +262,8 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     below = dtype.type(largest.min if neginf is None else neginf)
     x_finite = call(
         np.where,
-        call(np.equal, x, np.inf),
+        call(np.greater, x, largest.max),  # what leaves the range on the way is infinite, too
         above,
-        call(np.where, call(np.equal, x, -np.inf), below, x),
+        call(np.where, call(np.less, x, largest.min), below, x),
     )
     return call(np.where, call(np.isnan, x), as_term(nan), x_finite)

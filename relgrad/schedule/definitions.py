@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from relgrad.calculus.laurent import meaning_of
+from relgrad.calculus.laurent import definition_of
 from relgrad.errors import RelgradError
 from relgrad.interpret import interpret, unknown, value_of
 from relgrad.leaf import Input
@@ -44,7 +44,7 @@ WORST, GAINED, LOST = 36.0, 10.0, 3.0
 def has_meaning(t: Term) -> bool:
     """Whether a term applies a function that is the same as an expression of others."""
     real = t.op.elementwise and isinstance(t.type, ArrayType) and t.type.dtype.kind == "f"
-    return real and not t.op.times and meaning_of(t.op, len(t.rands)) is not None
+    return real and definition_of(t.op, len(t.rands)) is not None
 
 
 class Reading(NamedTuple):
@@ -127,7 +127,7 @@ def _signs(known: Interval) -> Interval:
 def _written_out(t: Term) -> Term:
     def change(old: Term, rands: tuple[Any, ...]) -> Any:
         new = old if rands == old.rands else old.op.make_node(*rands)
-        return _written_out(as_term(new.op.meaning(*map(Tracer, new.rands)))) if has_meaning(new) else new
+        return _written_out(as_term(new.op.definition(*map(Tracer, new.rands)))) if has_meaning(new) else new
 
     return rebuild([t], change)[0]
 

@@ -203,7 +203,7 @@ def _logarithm(t: Term, v: Any, m: Any, library: Library, note: Note) -> Iterato
     (x,) = t.rands
     if not _may_be_logarithm(t.op):
         return
-    meaning = t.op.meaning(Tracer(x))
+    meaning = t.op.definition(Tracer(x))
     if meaning is None:
         return
     whole = as_term(meaning)
@@ -227,10 +227,10 @@ def _logarithm(t: Term, v: Any, m: Any, library: Library, note: Note) -> Iterato
 @lru_cache(maxsize=1024)
 def _may_be_logarithm(op: Any) -> bool:
     """Whether an op of one operand is a logarithm by what it means of any number."""
-    if op is log or op.times:
+    if op is log:
         return False
     try:
-        meaning = op.meaning(Tracer(term(Input("x", array_type("float64"), symbol=True))))
+        meaning = op.definition(Tracer(term(Input("x", array_type("float64"), symbol=True))))
     except Exception:  # where a user's op cannot say, it is asked of each term
         return True
     return meaning is not None and _without_divisor(as_term(meaning)).op is log

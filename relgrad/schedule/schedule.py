@@ -305,10 +305,12 @@ class _Run:
                     stack.pop()
                     continue
             successor = (new, within) if within else new
-            if leads_to(successor, key, became):
-                normal[key] = t
-            else:
+            if not leads_to(successor, key, became):
                 became[key] = successor
+            elif EXPAND in moves and is_implicit(t) and type(t.op) is not Slope:
+                became[key] = self._expand(t)  # whatever its values were rewritten to, none is left implicit
+            else:
+                normal[key] = t
 
     def _note(self, name: str, t: Term, error: Exception) -> None:
         # A warning that the caller has made an error, or an alarm that the caller has set.

@@ -196,6 +196,8 @@ def call_ufunc(ufunc: np.ufunc, method: str, inputs: Any, kwargs: dict[str, Any]
     if method in ("reduce", "accumulate"):
         # Unlike those of np.sum and np.cumsum, their axis is the first one where none is given.
         options.setdefault("axis", 0)
+        if method == "accumulate" and _shape(inputs[0]) == ():
+            raise TypeError("cannot accumulate on a scalar")
         if method == "reduce" and options["axis"] == 0 and _shape(inputs[0]) == ():
             options["axis"] = None
     builder = IMPLEMENTATIONS.get((ufunc, method)) or builder_of(REDUCTIONS.get((ufunc, method)))

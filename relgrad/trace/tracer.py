@@ -40,7 +40,8 @@ class Tracer(Handle, np.lib.mixins.NDArrayOperatorsMixin):
     __array_priority__ = 1000
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        inputs = tuple([x if type(x) in _PLAIN else _operand(x) for x in inputs])
+        index = 1 if method == "at" else None  # a tuple of indices is one for each axis, and no array
+        inputs = tuple([x if type(x) in _PLAIN or i == index else _operand(x) for i, x in enumerate(inputs)])
         if not kwargs and method == "__call__":
             builder = IMPLEMENTATIONS.get(ufunc)
             if builder is not None:
@@ -271,6 +272,8 @@ def _operator(name: str, ufunc: np.ufunc) -> Any:
 
     def method(self: Tracer, other: Any) -> Any:
         builder = IMPLEMENTATIONS.get(ufunc)
+        if name == "pow" and type(other) is int and other == 2 and _are_truths(self.kind):
+            return np.square(self)
         if builder is not None and type(other) in _PLAIN:
             return wrap(builder(self, other))
         if name == "mul" and isinstance(other, _SEQUENCES):
@@ -280,6 +283,11 @@ def _operator(name: str, ufunc: np.ufunc) -> Any:
     method.__name__ = f"__{name}__"
     method.__qualname__ = f"Tracer.__{name}__"
     return method
+
+
+def _are_truths(kind: Any) -> bool:
+    """Whether an array is one of truth values, whose squares NumPy's operator gives in another dtype than powers."""
+    return isinstance(kind, ArrayType) and kind.dtype.kind == "b" and kind.ndim > 0
 
 
 def _in_place(name: str, ufunc: np.ufunc) -> Any:

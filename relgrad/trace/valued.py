@@ -306,6 +306,8 @@ def _reduce(
         np.arctan2,
     ):  # NumPy 2.4 may answer with what it is of the first entry and the last
         return NotImplemented
+    if not array.ndim and axis in (None, 0, -1):
+        array, axis, keepdims = np.reshape(array, 1), 0, False
     axes = tuple(range(array.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     if len(axes) != 1:
         return NotImplemented

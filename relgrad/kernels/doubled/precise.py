@@ -109,6 +109,7 @@ def _squares(x: Any) -> Any:
     if not isinstance(x, np.ndarray):
         return x * x
     x = x.reshape(-1)
+    x = x if x.dtype.kind == "f" else x.astype(float)  # squares of integers wrap around
     if x.size <= 2 * BLOCK:
         return x.dot(x)
     return sum([part.dot(part) for part in np.split(x, range(BLOCK, x.size, BLOCK))])

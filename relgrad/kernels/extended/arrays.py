@@ -42,7 +42,9 @@ FUNCTIONS[np.argpartition] = lambda x, kth, axis=-1: _argsort(x, axis)
 @_rule(np.searchsorted)
 def _searchsorted(a: Any, v: Any, side: str = "left") -> Any:
     before = UFUNCS[np.less if side == "left" else np.less_equal]
-    return np.sum(before(Extended.of(a), Extended.of(v)[..., None]), axis=-1)
+    a, v = Extended.of(a), Extended.of(v)[..., None]
+    # NaN comes last.
+    return np.sum(before(a, v) | (np.isnan(v.m) & (~np.isnan(a.m) | (side == "right"))), axis=-1)
 
 
 def ranks(x: Extended, axis: int) -> Any:

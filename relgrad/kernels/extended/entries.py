@@ -250,7 +250,7 @@ def power(x: Extended, y: Extended) -> Extended:
     binary = wide * (e + np.log2(size))
     beyond = np.abs(binary) > FARTHEST
     e = np.where(beyond, 0, e)
-    low_part = e % _HALF
+    low_part = np.fmod(e, _HALF)  # of the sign of e: parts do not cancel
     parts = [*_product((e - low_part).astype(float), wide), *_product(low_part.astype(float), wide)]
     fraction: Any = sum(part - np.rint(part) for part in parts)
     exponent: Any = sum(whole(np.rint(part)) for part in parts)

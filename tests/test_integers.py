@@ -1,0 +1,89 @@
+"""Laws of integers and truth values among real numbers: dtypes are NumPy's, and no step on the way wraps around."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import relgrad as rg
+
+BYTES = np.array([0, 1, 7, 127, 200], np.uint8)
+SMALL = np.array([-128, 127, 100, -2, 3], np.int8)
+LARGE = np.array([-(2**63), 2**63 - 1, 2**62, -2, 3])
+X = np.array([0.5, -1.0, 2.0, 0.3, -0.7])
+HALF = np.array([1.5, 2.0, -3.0, 0.5, -0.5], np.float16)
+
+REAL: dict[str, Callable[[Any, Any], Any]] = {
+    "opposite": lambda i, x: 1 / (1 + np.exp(-1.0 * i)),
+    "multiple": lambda i, x: np.exp(2.0 * i / 100),
+    "number": lambda i, x: i * 1.0 + 1.0,
+    "sum": lambda i, x: 1.0 * i + 1.0 * i[::-1],
+    "size": lambda i, x: np.sqrt((i * 1.0) ** 2),
+    "size of a product": lambda i, x: np.sqrt((i * x) ** 2),
+    "product": lambda i, x: i * 1.0 * i[::-1],
+    "opposite of bytes": lambda i, x: x + (-i),
+    "less the opposite": lambda i, x: x - np.negative(i),
+    "sum and a number": lambda i, x: x / (1.5 + np.sum(i)),
+    "divisor": lambda i, x: x / (2.0 * i + 1e-3),
+}
+
+
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+@pytest.mark.parametrize("whole", [BYTES, SMALL, LARGE], ids=["uint8", "int8", "int64"])
+@pytest.mark.parametrize("name", REAL)
+def test_integers_in_real_expressions_do_not_wrap_around(name: str, whole: Any, strategy: str):
+    """−1.0·i is 128.0, and √(i²) is, where i is −128 among int8, which holds no 128."""
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("error", rg.RelgradWarning)
+        found, expected = rg.stabilize(REAL[name], strategy=strategy)(whole, X), REAL[name](whole, X)
+    assert found.dtype == expected.dtype
+    assert found == pytest.approx(expected, rel=1e-12)
+
+
+AS_NUMPY: dict[str, Callable[..., Any]] = {
+    "bounds of bytes": lambda u, x, h: np.clip(u, -1, 100),
+    "no bound of bytes": lambda u, x, h: u.clip(None, 300),
+    "a choice wraps": lambda u, x, h: np.where(x > 0, u, -1),
+    "square of truths": lambda u, x, h: (x > 0) ** 2,
+    "power of truths": lambda u, x, h: np.power(x > 0, 2),
+    "square of a truth": lambda u, x, h: h * np.any(x > 0) ** 2,
+    "root of bytes": lambda u, x, h: np.sqrt(u * (u < 100) ** 2),
+    "a reduced number": lambda u, x, h: np.fmax.reduce(x.sum()),
+    "truths are compared": lambda u, x, h: np.where(x < (x != 1.0), (x > 1) * x, -2.0),
+    "bytes are subtracted": lambda u, x, h: np.clip(x, -1, 1) - np.uint8(3) * (u > 3),
+    "log of a power": lambda u, x, h: np.log(u**2),
+    "log of a power that wraps": lambda u, x, h: np.log2(np.uint8(2) ** u),
+    "smallest of bytes": lambda u, x, h: np.clip(np.maximum.reduce(np.maximum(u, x)), None, 0),
+    "function of truths": lambda u, x, h: np.logaddexp(x > 0, x) * 2.0,
+    "a small divisor beside truths": lambda u, x, h: np.int8(2) / h * (x > 0),
+    "finite": lambda u, x, h: np.nan_to_num(x / 1e-310),
+    "finite, told otherwise": lambda u, x, h: np.nan_to_num(1e300 * x * 1e300, posinf=3.0),
+}
+
+
+@pytest.mark.parametrize("strategy", ["default", "naive"])
+@pytest.mark.parametrize("name", AS_NUMPY)
+def test_dtypes_and_values_are_those_of_numpy(name: str, strategy: str):
+    with np.errstate(all="ignore"):
+        expected = AS_NUMPY[name](BYTES, X, HALF)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", rg.RelgradWarning)
+        found = rg.stabilize(AS_NUMPY[name], strategy=strategy)(BYTES, X, HALF)
+    assert found.dtype == expected.dtype
+    assert np.array_equal(found, expected)
+
+
+def test_scalars_are_not_accumulated():
+    with pytest.raises(TypeError, match="accumulate on a scalar"):
+        rg.stabilize(lambda x: np.add.accumulate(x[0]))(X)
+
+
+def test_sizes_of_large_integers_are_those_of_real_numbers():
+    """Whether a product cancels is told by Σ i², which int64 does not hold."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", rg.RelgradWarning)
+        assert rg.stabilize(np.dot)(X, LARGE) == np.dot(X, LARGE)
