@@ -49,9 +49,12 @@ def align(operands: Sequence[Any]) -> tuple[list[Any], tuple[int, ...]]:
     return operands, ()
 
 
-def _float_order(x: Any) -> tuple[int, tuple[int, ...]]:
-    """Order squeezes by rank and axes, so that those that float do not depend on the order of operands."""
-    return -x.rands[0].type.ndim, x.op.axes
+def _float_order(x: Any) -> tuple[bool, int, tuple[int, ...]]:
+    """Order squeezes by rank and axes, so that those that float do not depend on the order of operands.
+
+    A single entry comes last: x[:, 0]/s, where s = Σx, is (x/s)[:, 0], and the axis that s has left need not be kept.
+    """
+    return x.type.ndim == 0, -x.rands[0].type.ndim, x.op.axes
 
 
 def _strip(x: Any, partners: Sequence[Any]) -> Any:
