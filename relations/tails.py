@@ -10,6 +10,8 @@ from relgrad.ops import (
     log_cloglog,
     log_cosh,
     log_cosh_difference,
+    mills,
+    ndtr,
     softplus,
 )
 from relgrad.relation import relation
@@ -28,6 +30,17 @@ def exponential_over_complementary_error_function(x, y):
     return (
         np.exp(y) / erfc(x),
         np.where(far, np.exp(y + x * x) / erfcx(np.where(far, x, 0)), np.exp(y) / np.where(far, 1, erfc(x))),
+    )
+
+
+@relation(source="NIST Digital Library of Mathematical Functions, eq. 7.2.3; the ratio of Mills")
+def exponential_over_normal_distribution_function(x, y):
+    """An exponential over the normal distribution function, both of which may underflow."""
+    far = x < 0
+    ratio = 2 * mills(np.where(far, x, 0)) / mills(0.0)
+    return (
+        np.exp(y) / ndtr(x),
+        np.where(far, np.exp(y + x * x / 2) * ratio, np.exp(y) / np.where(far, 1, ndtr(x))),
     )
 
 

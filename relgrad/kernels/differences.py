@@ -219,14 +219,16 @@ def arctan_difference(x: Any, y: Any, d: Any) -> Any:
 @entrywise
 def sinh_difference(x: Any, y: Any, d: Any) -> Any:
     """sinh x − sinh y = 2·cosh((x + y)/2)·sinh(d/2), where d = x − y."""
-    near = 2 * np.cosh(x / 2 + y / 2) * np.sinh(d / 2)
+    middle, rest = two_sum(y, d / 2)  # of a large argument, what rounding leaves counts
+    near = 2 * (np.cosh(middle) * np.cosh(rest) + np.sinh(middle) * np.sinh(rest)) * np.sinh(d / 2)
     return np.where(np.abs(d) <= 1, near, np.sinh(x) - np.sinh(y))[()]
 
 
 @entrywise
 def cosh_difference(x: Any, y: Any, d: Any) -> Any:
     """cosh x − cosh y = 2·sinh((x + y)/2)·sinh(d/2), where d = x − y."""
-    near = 2 * np.sinh(x / 2 + y / 2) * np.sinh(d / 2)
+    middle, rest = two_sum(y, d / 2)
+    near = 2 * (np.sinh(middle) * np.cosh(rest) + np.cosh(middle) * np.sinh(rest)) * np.sinh(d / 2)
     return np.where(np.minimum(np.abs(d), np.abs(x + y)) <= 1, near, np.cosh(x) - np.cosh(y))[()]
 
 

@@ -41,6 +41,22 @@ def _raised_or_silent() -> Any:
     return np.errstate(divide="ignore", invalid="ignore", **how)
 
 
+def ranged(numbers: Callable[..., Any]) -> Callable[[F], F]:
+    """Make a kernel that overflows and underflows where it leaves the range of floats at what `numbers` says."""
+
+    def decorate(function: F) -> F:
+        @wraps(function)
+        def call(*args: Any) -> Any:
+            with np.errstate(all="ignore"):
+                result = function(*args)
+            tell_range(result, numbers(*args))
+            return result
+
+        return arithmetic_kernel(cast(F, call))
+
+    return decorate
+
+
 def tell_range(result: Any, numbers: Any) -> None:
     """Raise FloatingPointError, where callers want it, for results out of range that are `numbers` but for that."""
     state = np.geterr()

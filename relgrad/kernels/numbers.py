@@ -132,10 +132,15 @@ class Numbers(NDArrayOperatorsMixin):
     @classmethod
     def applied(cls, function: Any, args: Any, kwargs: Any) -> Any:
         """Return what a function makes of arguments with such numbers among them."""
-        rule = cls.functions.get(function)
-        if rule is None and (make := cls.named.get(getattr(function, "__name__", ""))) is not None:
-            rule = make(function)
+        rule = cls.rule_of(function)
         return cls._in_floats(function, args, kwargs) if rule is None else rule(*args, **kwargs)
+
+    @classmethod
+    def rule_of(cls, function: Any) -> Rule | None:
+        """Return the rule of a function other than a ufunc, or None."""
+        rule = cls.functions.get(function)
+        make = cls.named.get(getattr(function, "__name__", "")) if rule is None else None
+        return rule if make is None else make(function)
 
     @classmethod
     def _in_floats(cls, function: Any, args: Any, kwargs: Any) -> Any:
@@ -176,7 +181,8 @@ class Twin:
         names = {name: self._widened(x) for name, x in f.__globals__.items() if not name.startswith("__")}
         twin = types.FunctionType(f.__code__, names, f.__name__, f.__defaults__, f.__closure__)
         twin.__kwdefaults__ = f.__kwdefaults__
-        return twin
+        owner = getattr(f, "__self__", None)
+        return twin if owner is None else types.MethodType(twin, owner)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Return the results as such numbers."""
@@ -191,6 +197,8 @@ class Twin:
         if isinstance(x, types.FunctionType):
             # What makes numbers of constants is asked for whatever its arguments are.
             return self._kind.functions.get(x) or self._dispatched(x)
+        if isinstance(computed := getattr(getattr(x, "op", x), "function", None), types.MethodType):
+            return self._dispatched(computed)  # an op that is called as it is
         return self._dispatched(x) if getattr(x, "mends", False) else self._lifted(x)
 
     def _dispatched(self, function: Any) -> Any:

@@ -22,15 +22,9 @@ from scipy.special import (
     erf,
     erfcinv,
     erfinv,
-    exp1,
     expi,
-    gamma,
-    gammainc,
-    gammaincc,
-    iv,
     ive,
     jv,
-    kv,
     kve,
     logit,
     ndtri,
@@ -39,7 +33,7 @@ from scipy.special import (
     yv,
 )
 
-from relgrad.kernels.dispatch import floats, kernel
+from relgrad.kernels.dispatch import floats, kernel, ranged
 
 __all__ = [
     "beta",
@@ -107,7 +101,7 @@ def _ndtr(x: Any) -> Any:
     return np.where(x < -1, _lower_tail(x) * _exp_square(x, -0.5), scipy.special.ndtr(x))
 
 
-@kernel
+@ranged(np.isfinite)
 def erfc(x: Any) -> Any:
     """1 − erf x; within 8 ulp (SciPy's: 220 in the tail)."""
     x, dtype = _double(x)
@@ -115,7 +109,7 @@ def erfc(x: Any) -> Any:
     return np.where(x > 0.5, tail, scipy.special.erfc(x)).astype(dtype)[()]
 
 
-@kernel
+@ranged(np.isfinite)
 def ndtr(x: Any) -> Any:
     """The normal distribution function; within 8 ulp (SciPy's: 360 in the tail)."""
     x, dtype = _double(x)
@@ -128,6 +122,74 @@ def log_ndtr(x: Any) -> Any:
     x, dtype = _double(x)
     low = np.log(_lower_tail(x)) - 0.5 * x * x
     return np.where(x < 0, low, np.log1p(-_ndtr(-x))).astype(dtype)[()]
+
+
+TERMS = 300
+"""So many terms of a series, or levels of a continued fraction, are enough where a < LARGEST and floats underflow."""
+LARGEST = 1e5
+
+
+@ranged(lambda x: np.isfinite(x) & np.greater(x, 0))
+def gamma(x: Any) -> Any:
+    """Γ(x); beyond the range of floats e^log Γ(x)."""
+    (x,) = floats(x)
+    return np.where(x > 171, np.exp(scipy.special.gammaln(x)), scipy.special.gamma(x))[()]
+
+
+def _gamma_term(a: Any, x: Any) -> Any:
+    return np.power(x, a) * np.exp(-x) / gamma(a)
+
+
+@ranged(lambda a, x: np.isfinite(a) & np.isfinite(x) & np.greater(a, 0) & np.greater(x, 0))
+def gammainc(a: Any, x: Any) -> Any:
+    """P(a, x); where that is no float xᵃ·e⁻ˣ/Γ(a + 1)·(1 + x/(a + 1)·(1 + x/(a + 2)·(1 + …))).
+
+    Source: NIST DLMF 8.11.4.
+    """
+    a, x = floats(a, x)
+    value = scipy.special.gammainc(a, x)
+    far = (value < np.finfo(x.dtype).tiny) & (x < a) & (x > 0) & (a < LARGEST)
+    if not np.any(far):
+        return value
+    t, total = np.where(far, x, 0), 1.0
+    for k in range(TERMS, 0, -1):
+        total = 1 + t / (a + k) * total
+    return np.where(far, _gamma_term(a, x) / a * total, value)[()]
+
+
+@ranged(lambda a, x: np.isfinite(a) & np.isfinite(x) & np.greater(a, 0))
+def gammaincc(a: Any, x: Any) -> Any:
+    """Q(a, x); where that is no float xᵃ·e⁻ˣ/Γ(a)/(x + 1 − a − 1·(1 − a)/(x + 3 − a − 2·(2 − a)/…)).
+
+    Source: NIST DLMF 8.9.2, contracted.
+    """
+    a, x = floats(a, x)
+    value = scipy.special.gammaincc(a, x)
+    far = (value < np.finfo(x.dtype).tiny) & (x > a) & (a < LARGEST)
+    if not np.any(far):
+        return value
+    t = np.where(far, x, a + 700)
+    rest = t + 2 * TERMS + 1 - a
+    for k in range(TERMS, 0, -1):
+        rest = t + 2 * k - 1 - a - k * (k - a) / rest
+    return np.where(far, _gamma_term(a, x) / rest, value)[()]
+
+
+@ranged(lambda x: np.isfinite(x) & np.greater(x, 0))
+def exp1(x: Any) -> Any:
+    """E₁(x) = ∫ₓ^∞ e⁻ᵗ/t dt; where that is no float e⁻ˣ/(x + 1 − 1/(x + 3 − 4/(x + 5 − …))).
+
+    Source: NIST DLMF 6.9.1, contracted.
+    """
+    (x,) = floats(x)
+    far = x > 500
+    if not np.any(far):
+        return scipy.special.exp1(x)
+    t = np.where(far, x, 500)
+    rest = t + 2 * TERMS + 1
+    for k in range(TERMS, 0, -1):
+        rest = t + 2 * k - 1 - k * k / rest
+    return np.where(far, np.exp(-x) / rest, scipy.special.exp1(x))[()]
 
 
 def _mills(x: Any) -> Any:
@@ -154,6 +216,20 @@ def mills_excess(x: Any) -> Any:
     x, dtype = _double(x)
     below = -_ROOT_HALF * _erfcx_relative(np.asarray(np.maximum(-x * _ROOT_HALF, 0)), 1)
     return np.where(x < -_ROOT_HALF, below, x + _mills(x)).astype(dtype)[()]
+
+
+@ranged(lambda n, x: np.isfinite(x) & np.not_equal(x, 0))
+def iv(n: Any, x: Any) -> Any:
+    """Iₙ(x) = iveₙ(x)·e^|x|."""
+    (x,) = floats(x)
+    return np.where(np.abs(x) > 500, scipy.special.ive(n, x) * np.exp(np.abs(x)), scipy.special.iv(n, x))[()]
+
+
+@ranged(lambda n, x: np.isfinite(x) & np.greater(x, 0))
+def kv(n: Any, x: Any) -> Any:
+    """Kₙ(x) = kveₙ(x)·e⁻ˣ."""
+    (x,) = floats(x)
+    return np.where(x > 500, scipy.special.kve(n, x) * np.exp(-x), scipy.special.kv(n, x))[()]
 
 
 @lru_cache

@@ -420,14 +420,10 @@ def _meeting(base: Any, k: Number, readings: list[dict[Any, Number]], whole_too:
     """
     if not k:
         return 0
-    met: Number = max(
-        (
-            abs(Fraction(e))
-            for reading in readings
-            if (e := reading.get(base, 0)) * k < 0 and (k > 0 or whole_too or len(reading) > 1)
-        ),
-        default=0,
-    )
+    meets = [reading for reading in readings if reading.get(base, 0) * k < 0]
+    if k < 0 and not whole_too and len(meets) < len(readings):
+        return 0
+    met: Number = max((abs(Fraction(reading[base])) for reading in meets), default=0)
     return whole(min(abs(Fraction(k)), met) * (1 if k > 0 else -1))
 
 

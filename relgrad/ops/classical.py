@@ -82,13 +82,25 @@ def _beta_density(a: Any, b: Any, x: Any) -> Any:
     return np.exp(xlogy(a - 1, x) + xlog1py(b - 1, -x) - betaln(a, b))
 
 
+def _of_moderate(ball: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the rule in ball arithmetic of moderate numbers; of others, which would take minutes, nothing is known."""
+
+    def known(*operands: Any) -> Any:
+        large = [x for x in operands if not abs(x) < 2000]
+        outside = len(large) > 1 or any(x < 0 for x in operands)
+        return operands[-1] * math.nan if outside else ball(*operands)
+
+    return known
+
+
 gammainc = _partial(
     "gammainc",
     None,
     lambda g, out, a, x: g * _gamma_density(a, x),
     range=UNIT,
     outside=_not_a_gamma,
-    ball=lambda a, x: x.gamma_lower(a, regularized=1),
+    ball=_of_moderate(lambda a, x: x.gamma_lower(a, regularized=1)),
+    grows=True,
 )
 gammaincc = _partial(
     "gammaincc",
@@ -96,7 +108,8 @@ gammaincc = _partial(
     lambda g, out, a, x: -(g * _gamma_density(a, x)),
     range=UNIT,
     outside=_not_a_gamma,
-    ball=lambda a, x: x.gamma_upper(a, regularized=1),
+    ball=_of_moderate(lambda a, x: x.gamma_upper(a, regularized=1)),
+    grows=True,
 )
 betainc = _partial(
     "betainc",
@@ -104,7 +117,7 @@ betainc = _partial(
     None,
     lambda g, out, a, b, x: g * _beta_density(a, b, x),
     range=UNIT,
-    ball=lambda a, b, x: x.beta_lower(a, b, regularized=1),
+    ball=_of_moderate(lambda a, b, x: x.beta_lower(a, b, regularized=1)),
 )
 betaincc = _partial(
     "betaincc",
@@ -112,7 +125,7 @@ betaincc = _partial(
     None,
     lambda g, out, a, b, x: -(g * _beta_density(a, b, x)),
     range=UNIT,
-    ball=lambda a, b, x: 1 - x.beta_lower(a, b, regularized=1),
+    ball=_of_moderate(lambda a, b, x: 1 - x.beta_lower(a, b, regularized=1)),
 )
 expi = _partial("expi", lambda g, out, x: g * (np.exp(x) / x), ball=lambda x: x.ei())
 exp1 = _partial(
@@ -122,6 +135,7 @@ exp1 = _partial(
     laws=Laws(monotone=-1),
     outside=lambda x: x < 0,
     ball=lambda x: x.expint(1),
+    grows=True,
 )
 
 
@@ -196,6 +210,7 @@ class Bessel(Elementwise):
             outside=(lambda x: x < 0) if kind in _OF_POSITIVE else None,
         )
         self.kind, self.order = kind, order
+        self.grows = kind in ("iv", "kv")
         self.imports = (str(kind),)
 
     def at(self, order: int) -> Bessel:

@@ -25,6 +25,8 @@ __all__ = [
     "gamma",
     "gammaln",
     "log_ndtr",
+    "mills",
+    "ndtr",
 ]
 
 
@@ -56,6 +58,7 @@ erfc = elementwise(
     laws=Laws(monotone=-1),
     ball=lambda x: x.erfc(),
     log=lambda x: 0.6931471805599453 + log_ndtr(-1.4142135623730951 * x),
+    grows=True,
 )
 implements(scipy.special.erfc)(erfc)
 
@@ -73,6 +76,7 @@ ndtr = elementwise(
     ball=_ball_ndtr,
     meaning=lambda x: 0.5 * erfc(-x / _root_of_two()),
     tolerant=True,
+    grows=True,
 )
 implements(scipy.special.ndtr)(ndtr)
 ndtri = elementwise(
@@ -115,6 +119,7 @@ gamma = elementwise(
     ball=lambda x: x.gamma(),
     log=lambda x: gammaln(x),
     sign=lambda x: np.where(np.logical_and(x < 0, np.floor(x) % 2 != 0), -1.0, 1.0),
+    grows=True,
 )
 gammaln = elementwise(
     kernels.gammaln,
@@ -124,6 +129,7 @@ gammaln = elementwise(
     rough=(0,),
     unbounded=lambda far, x: stirling(x) if far else gammaln(x + 1.0) - 0.5 * np.log(x * x),
 )
+implements(scipy.special.gamma)(gamma)
 implements(scipy.special.gammaln)(gammaln)
 beta = elementwise(
     kernels.beta,
