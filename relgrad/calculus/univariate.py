@@ -7,6 +7,7 @@ and so are the factors of a product that have one base, wherever they stand in i
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import lru_cache
@@ -242,22 +243,38 @@ def _of_reciprocal(t: Term, x: Term, y: Term) -> Term | None:
 
 
 def _rejoined(roots: Sequence[Term]) -> Sequence[Term]:
-    """Return the roots with x²·y² as (x·y)² where x·y stands beside it: powers of a product are functions of it."""
+    """Return the roots with multiples and powers of one product as such where it stands beside them: functions of it.
+
+    exp(−x·y) − x·y, (x·y)/(x²·y²)   ⟶   exp(−(x·y)) − (x·y), (x·y)/(x·y)²
+    """
     nodes = list(subterms(*roots))
     views = {t: product_of(t) for t in nodes if t.op in (multiply, divide) and t.type.differentiable}
+    degrees = {t: _degree(view) for t, view in views.items() if len(view.factors) > 1}
     wholes: dict[Any, Term] = {}
-    for t, view in views.items():
-        if view.coefficient == 1 and len(view.factors) > 1 and set(view.factors.values()) == {1}:
-            wholes.setdefault(frozenset(view.factors), t)
+    for t, (degree, key) in degrees.items():
+        if degree == 1 and abs(views[t].coefficient) == 1:
+            kept = wholes.setdefault(key, t)
+            if views[kept].coefficient != 1 == views[t].coefficient:
+                wholes[key] = t
     new: dict[Term, Term] = {}
-    for t, view in views.items() if wholes else ():
-        whole = wholes.get(frozenset(view.factors))
-        exponents = set(view.factors.values())
-        if whole is not None and whole.type == t.type and len(exponents) == 1 and exponents != {1}:
-            again = build_product(ProductView(view.coefficient, {whole: exponents.pop()}), t.type.dtype)
-            if again.type == t.type:
-                new[t] = again
+    for t, (degree, key) in degrees.items():
+        whole = wholes.get(key)
+        if whole is None or whole is t or whole.type != t.type:
+            continue
+        coefficient = views[t].coefficient * views[whole].coefficient ** abs(degree)
+        again = build_product(ProductView(coefficient, {whole: degree}), t.type.dtype)
+        if again.type == t.type and again is not t:
+            new[t] = again
     return substitute(roots, new) if new else roots
+
+
+def _degree(view: ProductView) -> tuple[int, Any]:
+    """Return the whole power that a product is, but for a number, and of what: (2, x·y³) for 5·x²·y⁶."""
+    exponents = list(view.factors.values())
+    if any(e != int(e) for e in exponents):
+        return 0, None
+    degree = math.gcd(*map(int, exponents)) * (-1 if sum(exponents) < 0 else 1)
+    return degree, frozenset((b, int(e) // degree) for b, e in view.factors.items())
 
 
 def _parted(roots: Sequence[Term]) -> Sequence[Term]:
@@ -339,7 +356,8 @@ def _products(nodes: Sequence[Term], base: dict[Term, Term]) -> dict[Term, list[
         factors = _factors(t, base)
         bases = [base[f] for f, _ in factors if f in base and base[f] is not f]
         divided = any(_divides(f, e) for f, e in factors)
-        if (divided and len(factors) > 2 and len(bases) != len(set(bases))) or _shared(factors, base):
+        again = divided and len(factors) > 2 and len(bases) != len(set(bases))
+        if again or _shared(factors, base) or (divided and any(_powers(u, factors) for u in set(bases))):
             found[t] = factors
     return found
 
@@ -434,6 +452,14 @@ def _alike(
             key = u, frozenset(rest.items())
             groups.setdefault(key, []).append(s)
             beside.setdefault(key, rest)  # in the order in which the factors stand
+    for s in summands:  # w − w·f(x) = w·(1 − f(x))
+        plain = Counter()
+        for f, e in s.factors:
+            if not _is_number(f):
+                plain[f] += e
+        for (_, rest), found in groups.items():
+            if rest and rest == frozenset(plain.items()) and s not in found:
+                found.append(s)
     return [
         (key[0], [(f, e) for f, e in beside[key].items() if e], found)
         for key, found in groups.items()
@@ -455,7 +481,8 @@ def _gathered(
         if not all(s in left for s in group):
             continue
         own = [[(f, e) for f, e in s.factors if base.get(f) is u or _is_number(f)] for s in group]
-        whole = function(_sum([(_product(f), s.sign) for f, s in zip(own, group, strict=True)]), u)
+        one = constant(1.0, u.type.dtype)
+        whole = function(_sum([(_product(f or [(one, 1)]), s.sign) for f, s in zip(own, group, strict=True)]), u)
         if whole is not None:
             left = [s for s in left if s not in group]
             parts.append(
@@ -501,6 +528,42 @@ def _is_product(t: Term | None) -> bool:
     return t is not None and t.op in (multiply, divide)
 
 
+def _powers(u: Term, factors: _Factors) -> dict[Term, tuple[Any, int]] | None:
+    """Return of each factor of x·y·… with which coefficient and power it stands in a product, if that divides by all."""
+    view = product_of(u)
+    if len(view.factors) < 2 or abs(view.coefficient) != 1 or set(view.factors.values()) != {1}:
+        return None
+    found: dict[Term, tuple[Any, int]] = {}
+    for f, e in factors:
+        own = product_of(f)
+        (x, k), *others = own.factors.items() or [(None, 0)]
+        if x in view.factors and not others and k == int(k):
+            coefficient, degree = found.get(x, (1, 0))
+            found[x] = coefficient * own.coefficient**e, degree + e * int(k)
+    return found if len(found) == len(view.factors) and all(k < 0 for _, k in found.values()) else None
+
+
+def _over_powers(
+    u: Term,
+    group: _Factors,
+    factors: _Factors,
+    function: Callable[[Term, Term], Term | None],
+) -> tuple[Term, list[Term], _Factors] | None:
+    """Return a function of a product over a power of it that it needs, the factors it was made of, and what is left.
+
+    f(x·y)/(x²·y)   ⟶   f(x·y)/(x·y)², y
+    """
+    powers = _powers(u, factors)
+    for m in range(-min(k for _, k in powers.values()), 0, -1) if powers else ():
+        whole = function(_product([*group, *[(u, -1)] * m]), u)
+        if whole is not None:
+            used = [f for f, _ in factors if len(own := product_of(f).factors) == 1 and next(iter(own)) in powers]
+            degrees = {x: {x: k + m} if k + m else {} for x, (_, k) in powers.items()}
+            left = [build_product(ProductView(powers[x][0], d), x.type.dtype) for x, d in degrees.items()]
+            return whole, used, [(x, 1) for x in left]
+    return None
+
+
 def _regrouped(
     factors: Sequence[tuple[Term, int]],
     base: dict[Term, Term],
@@ -514,6 +577,12 @@ def _regrouped(
     above: list[Term] = []
     below: list[Term] = []
     changed = False
+    for u, group in list(groups.items()):
+        over = None if u is group[0][0] else _over_powers(u, group, factors, function)
+        if over is not None:
+            whole, used, left = over
+            rest = [(f, e) for f, e in factors if f not in used and (f, e) not in group]
+            return _product([(whole, 1), *left, *[(new.get(f, f), e) for f, e in rest]])
     for u, group in groups.items():
         whole = None
         if len(group) > 1 and len({_divides(f, e) for f, e in group}) > 1:
