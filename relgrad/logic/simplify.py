@@ -234,6 +234,8 @@ def divided_sum(t: Term, most: int = SHARED) -> Any:
     for p, k in parts:
         factors = product_of(p).factors
         for d in [b for b, e in factors.items() if e < 0 and is_term(b) and b.ground]:
+            if factors[d] == -1 and (spread := _divided_spread(view, p, k, d, dtype)) is not None:
+                return fit(build_sum(spread, dtype), t)
             for q, c in parts:
                 others = product_of(q)
                 if q is p or not others.coefficient or others.factors.get(d, 0) != factors[d] + 1:
@@ -255,6 +257,27 @@ def divided_sum(t: Term, most: int = SHARED) -> Any:
                     gone = SumView(c, {p: k}) if q is one else SumView(0, {p: k, q: c})
                     new = added((view, 1), (gone, -1), (SumView(0, {build_product(ratio, dtype): 1}), 1))
                     return fit(build_sum(new, dtype), t)
+    return None
+
+
+def _divided_spread(view: SumView, p: Any, k: Number, d: Any, dtype: Any) -> SumView | None:
+    """Return a sum in which the square of a sum over a greater one meets that sum, whose summands stand apart, or None.
+
+    x + y − (x + y)²/(x + y + z) = (x + y)·z/(x + y + z)
+    """
+    for base, e in product_of(p).factors.items():
+        if e != 2 or not is_term(base) or not base.op.as_sum:
+            continue
+        own, factor = sum_of(base), multiplied((product_of(p), 1), (ProductView(1, {base: 2, d: -1}), -1))
+        rest = added((sum_of(d), 1), (own, -1))
+        if factor.factors or len(rest.terms) + bool(rest.constant) >= len(sum_of(d).terms) + bool(sum_of(d).constant):
+            continue
+        c = -k * factor.coefficient
+        standing = [(view.terms.get(b, 0), a) for b, a in own.terms.items()]
+        standing += [(view.constant, own.constant)] if own.constant else []
+        if all(there * c * a > 0 and abs(there) >= abs(c * a) for there, a in standing):
+            ratio = multiplied((product_of(build_sum(rest, dtype)), 1), (ProductView(1, {base: 1, d: -1}), 1))
+            return added((view, 1), (SumView(0, {p: k}), -1), (own, -c), (SumView(0, {build_product(ratio, dtype): 1}), c))
     return None
 
 
