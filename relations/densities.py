@@ -4,15 +4,11 @@ import numpy as np
 
 from relgrad.ops import (
     beta,
-    betainc,
-    betaincc,
     betaln,
     erf,
     erfc,
     gamma,
     gamma_ratio,
-    gammainc,
-    gammaincc,
     gammaln,
 )
 from relgrad.relation import product_logarithmo, relation
@@ -46,30 +42,6 @@ def logarithm_of_factors(x, y):
 def one_plus_error_function(x):
     """One plus an error function, which vanishes for large negative numbers."""
     return 1 + erf(x), erfc(-x)
-
-
-@relation(source="NIST Digital Library of Mathematical Functions, eq. 7.2.2")
-def one_minus_error_function(x):
-    """One less an error function, which vanishes for large numbers."""
-    return 1 - erf(x), erfc(x)
-
-
-@relation(source="NIST Digital Library of Mathematical Functions, eq. 8.2.5")
-def one_minus_lower_gamma(a, x):
-    """The complement of an incomplete gamma function, which vanishes for large numbers."""
-    return 1 - gammainc(a, x), gammaincc(a, x)
-
-
-@relation(source="NIST Digital Library of Mathematical Functions, eq. 8.2.5")
-def one_minus_upper_gamma(a, x):
-    """The complement of an incomplete gamma function, which vanishes at zero."""
-    return 1 - gammaincc(a, x), gammainc(a, x)
-
-
-@relation(source="NIST Digital Library of Mathematical Functions, eq. 8.17.4")
-def one_minus_lower_beta(a, b, x):
-    """The complement of an incomplete beta function, which vanishes at one."""
-    return 1 - betainc(a, b, x), betaincc(a, b, x)
 
 
 @relation(source="NIST Digital Library of Mathematical Functions, eq. 5.12.1")

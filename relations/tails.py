@@ -34,13 +34,13 @@ def exponential_over_complementary_error_function(x, y):
 
 
 @relation(source="NIST Digital Library of Mathematical Functions, eq. 7.2.3; the ratio of Mills")
-def exponential_over_normal_distribution_function(x, y):
-    """An exponential over the normal distribution function, both of which may underflow."""
+def normal_density_over_distribution_function(x):
+    """A normal density over its distribution function, both of which may underflow."""
     far = x < 0
     ratio = 2 * mills(np.where(far, x, 0)) / mills(0.0)
     return (
-        np.exp(y) / ndtr(x),
-        np.where(far, np.exp(y + x * x / 2) * ratio, np.exp(y) / np.where(far, 1, ndtr(x))),
+        np.exp(-x * x / 2) / ndtr(x),
+        np.where(far, ratio, np.exp(-x * x / 2) / np.where(far, 1, ndtr(x))),
     )
 
 

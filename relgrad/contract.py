@@ -321,6 +321,8 @@ class Contract:
     """What the names of rows call it; its own name if this is empty."""
     negation: Any = None
     """The comparison that holds where this one does not, but for NaN: x ≥ y of x < y."""
+    complement: Callable[..., Any] | None = None
+    """Of its operands, what is left of one, 1 − f(x), where that has a function of its own: σ(−x) of σ(x)."""
     mirrored: Any = None
     """The comparison of exchanged operands: y > x of x < y."""
     solutions: Callable[[float], Interval] | None = None

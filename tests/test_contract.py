@@ -38,6 +38,7 @@ KINDS: dict[str, Any] = {
     "out_of_range": str,
     "cancels": str,
     "word": str,
+    "complement": (Callable, type(None)),
     "times": (int, object),
     "as_sum": tuple,
     "connected": (tuple, type(None)),

@@ -447,6 +447,11 @@ def _parity(a: Application, rng: np.random.Generator) -> Sides:
         yield a.op(-a.arrays[0]), a.op.laws.parity * a.op(*a.arrays)
 
 
+def _complement(a: Application, rng: np.random.Generator) -> Sides:
+    if a.op.complement is not None:
+        yield 1 - a.op(*a.arrays), a.op.complement(*a.arrays)
+
+
 LAWS: dict[str, Callable[[Application, np.random.Generator], Sides]] = {
     "commutative": _commutative,
     "associative": _associative,
@@ -459,6 +464,7 @@ LAWS: dict[str, Callable[[Application, np.random.Generator], Sides]] = {
     "a homomorphism": _homomorphism,
     "a selection of entries": _selects,
     "odd or even": _parity,
+    "left of one by its complement": _complement,
 }
 
 CLAIMS: dict[str, Callable[[Application, np.random.Generator], Trial]] = {

@@ -482,7 +482,9 @@ def _gathered(
             continue
         own = [[(f, e) for f, e in s.factors if base.get(f) is u or _is_number(f)] for s in group]
         one = constant(1.0, u.type.dtype)
-        whole = function(_sum([(_product(f or [(one, 1)]), s.sign) for f, s in zip(own, group, strict=True)]), u)
+        whole = function(
+            _sum([(_product(f or [(one, 1)]), s.sign) for f, s in zip(own, group, strict=True)]), u
+        )
         if whole is not None:
             left = [s for s in left if s not in group]
             parts.append(
@@ -528,16 +530,18 @@ def _is_product(t: Term | None) -> bool:
     return t is not None and t.op in (multiply, divide)
 
 
-def _powers(u: Term, factors: _Factors) -> dict[Term, tuple[Any, int]] | None:
-    """Return of each factor of x·y·… with which coefficient and power it stands in a product, if that divides by all."""
+def _powers(u: Term, factors: Sequence[tuple[Term, int]]) -> dict[Term, tuple[Any, int]] | None:
+    """Return with which coefficient and power each factor of x·y·… stands in a product that divides by all, or None."""
     view = product_of(u)
     if len(view.factors) < 2 or abs(view.coefficient) != 1 or set(view.factors.values()) != {1}:
         return None
     found: dict[Term, tuple[Any, int]] = {}
     for f, e in factors:
         own = product_of(f)
-        (x, k), *others = own.factors.items() or [(None, 0)]
-        if x in view.factors and not others and k == int(k):
+        if len(own.factors) != 1:
+            continue
+        ((x, k),) = own.factors.items()
+        if x in view.factors and k == int(k):
             coefficient, degree = found.get(x, (1, 0))
             found[x] = coefficient * own.coefficient**e, degree + e * int(k)
     return found if len(found) == len(view.factors) and all(k < 0 for _, k in found.values()) else None
@@ -545,8 +549,8 @@ def _powers(u: Term, factors: _Factors) -> dict[Term, tuple[Any, int]] | None:
 
 def _over_powers(
     u: Term,
-    group: _Factors,
-    factors: _Factors,
+    group: Sequence[tuple[Term, int]],
+    factors: Sequence[tuple[Term, int]],
     function: Callable[[Term, Term], Term | None],
 ) -> tuple[Term, list[Term], _Factors] | None:
     """Return a function of a product over a power of it that it needs, the factors it was made of, and what is left.
@@ -554,10 +558,14 @@ def _over_powers(
     f(x·y)/(x²·y)   ⟶   f(x·y)/(x·y)², y
     """
     powers = _powers(u, factors)
-    for m in range(-min(k for _, k in powers.values()), 0, -1) if powers else ():
+    if powers is None:
+        return None
+    for m in range(-min(k for _, k in powers.values()), 0, -1):
         whole = function(_product([*group, *[(u, -1)] * m]), u)
         if whole is not None:
-            used = [f for f, _ in factors if len(own := product_of(f).factors) == 1 and next(iter(own)) in powers]
+            used = [
+                f for f, _ in factors if len(own := product_of(f).factors) == 1 and next(iter(own)) in powers
+            ]
             degrees = {x: {x: k + m} if k + m else {} for x, (_, k) in powers.items()}
             left = [build_product(ProductView(powers[x][0], d), x.type.dtype) for x, d in degrees.items()]
             return whole, used, [(x, 1) for x in left]

@@ -270,14 +270,21 @@ def _divided_spread(view: SumView, p: Any, k: Number, d: Any, dtype: Any) -> Sum
             continue
         own, factor = sum_of(base), multiplied((product_of(p), 1), (ProductView(1, {base: 2, d: -1}), -1))
         rest = added((sum_of(d), 1), (own, -1))
-        if factor.factors or len(rest.terms) + bool(rest.constant) >= len(sum_of(d).terms) + bool(sum_of(d).constant):
+        if factor.factors or len(rest.terms) + bool(rest.constant) >= len(sum_of(d).terms) + bool(
+            sum_of(d).constant
+        ):
             continue
         c = -k * factor.coefficient
         standing = [(view.terms.get(b, 0), a) for b, a in own.terms.items()]
         standing += [(view.constant, own.constant)] if own.constant else []
         if all(there * c * a > 0 and abs(there) >= abs(c * a) for there, a in standing):
             ratio = multiplied((product_of(build_sum(rest, dtype)), 1), (ProductView(1, {base: 1, d: -1}), 1))
-            return added((view, 1), (SumView(0, {p: k}), -1), (own, -c), (SumView(0, {build_product(ratio, dtype): 1}), c))
+            return added(
+                (view, 1),
+                (SumView(0, {p: k}), -1),
+                (own, -c),
+                (SumView(0, {build_product(ratio, dtype): 1}), c),
+            )
     return None
 
 
@@ -362,6 +369,45 @@ def shared_complement(t: Term) -> Any:
             whole_ = SumView(0, {build_product(taken, dtype): 1} | ({} if beyond is None else {beyond: 1}))
             return fit(build_sum(whole_, dtype), t)
     return None
+
+
+def complemented_sum(t: Term) -> Any:
+    """Return a sum in which one less a product is what is left of one, of each factor in turn, or None.
+
+    1 − σ(x)·(1 − y) = σ(−x) + σ(x)·y; nothing is left for one factor, 1 − Φ(x) = Φ(−x)
+    """
+    view, dtype = sum_of(t), dtype_of(t)
+    for part, k in view.terms.items() if view.constant else ():
+        product = product_of(part)
+        found = _complements(product) if k * product.coefficient == -view.constant else None
+        if found is None:
+            continue
+        new, before = added((view, 1), (SumView(view.constant, {part: k}), -1)), ProductView(1, {})
+        for factor, left in found:
+            beside = multiplied((before, 1), (product_of(left), 1))
+            new = added((new, 1), (summand(beside, None, dtype), view.constant))
+            before = multiplied((before, 1), (ProductView(1, {factor: 1}), 1))
+        return fit(build_sum(new, dtype), t)
+    return None
+
+
+def _complements(product: ProductView) -> list[tuple[Term, Term]] | None:
+    """Return the factors of a product with what each leaves of one: shares of a whole first, one other at most."""
+    shares: list[tuple[Term, Term]] = []
+    others: list[tuple[Term, Term]] = []
+    for base, e in product.factors.items():
+        if not is_term(base) or not base.ground or e < 1 or e > SHARED or e != int(e):
+            return None
+        if base.op.complement is not None:
+            left = as_term(base.op.complement(*map(Tracer, base.rands)))
+        elif base.op.as_sum and (inner := sum_of(base)).constant == 1:
+            left = build_sum(added((SumView(1, {}), 1), (inner, -1)), base.type.dtype)
+        else:
+            return None
+        among = range_of(base)
+        (shares if among.low >= 0 and among.high <= 1 else others).extend([(base, left)] * int(e))
+    known = any(base.op.complement is not None for base, _ in shares)
+    return [*shares, *others] if known and len(others) < 2 else None
 
 
 def cancelled_sum(t: Term) -> Any:

@@ -9,7 +9,6 @@ import pkgutil
 from relgrad.kernels import unit as unit
 from relgrad.kernels import unit_pullback as unit_pullback
 from relgrad.ops.averages import *
-from relgrad.ops.classical import *
 from relgrad.ops.deviation import *
 from relgrad.ops.differences import *
 from relgrad.ops.entropies import *

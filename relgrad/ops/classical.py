@@ -101,6 +101,7 @@ gammainc = _partial(
     outside=_not_a_gamma,
     ball=_of_moderate(lambda a, x: x.gamma_lower(a, regularized=1)),
     grows=True,
+    complement=lambda a, x: gammaincc(a, x),
 )
 gammaincc = _partial(
     "gammaincc",
@@ -110,6 +111,7 @@ gammaincc = _partial(
     outside=_not_a_gamma,
     ball=_of_moderate(lambda a, x: x.gamma_upper(a, regularized=1)),
     grows=True,
+    complement=lambda a, x: gammainc(a, x),
 )
 betainc = _partial(
     "betainc",
@@ -118,6 +120,7 @@ betainc = _partial(
     lambda g, out, a, b, x: g * _beta_density(a, b, x),
     range=UNIT,
     ball=_of_moderate(lambda a, b, x: x.beta_lower(a, b, regularized=1)),
+    complement=lambda a, b, x: betaincc(a, b, x),
 )
 betaincc = _partial(
     "betaincc",

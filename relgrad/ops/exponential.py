@@ -40,6 +40,7 @@ exp = elementwise(
     tolerant=True,
     elementary=True,
     word="exponential",
+    complement=lambda x: -expm1(x),
 )
 exp2 = elementwise(
     np.exp2,

@@ -50,6 +50,7 @@ erf = elementwise(
     ),
     laws=Laws(monotone=1),
     ball=lambda x: x.erf(),
+    complement=lambda x: erfc(x),
 )
 erfc = elementwise(
     kernels.erfc,
@@ -77,6 +78,7 @@ ndtr = elementwise(
     meaning=lambda x: 0.5 * erfc(-x / _root_of_two()),
     tolerant=True,
     grows=True,
+    complement=lambda x: ndtr(-x),
 )
 implements(scipy.special.ndtr)(ndtr)
 ndtri = elementwise(

@@ -72,6 +72,7 @@ expit = elementwise(
     out_of_range="absorbed",
     tolerant=True,
     word="logistic",
+    complement=lambda x: expit(-x),
 )
 implements(scipy.special.expit)(expit)
 logit = elementwise(

@@ -26,6 +26,7 @@ from relgrad.logic.simplify import (
     averaged_sum,
     cancelled_product,
     cancelled_sum,
+    complemented_sum,
     crossed_sum,
     distributed_product,
     divided_pair,
@@ -297,6 +298,12 @@ def relate_wide(t: Term, library: Library, note: Note, theory: int) -> tuple[Ter
 _DIVIDED = "a part of a divisor goes where two summands are brought over it"
 AFTER = (
     Law("cancel_summands", cancelled_sum, "summands meet their negatives", SUM),
+    Law(
+        "complement",
+        complemented_sum,
+        "what a product of shares leaves of one is what each of them leaves",
+        SUM,
+    ),
     Law("divide_sum", divided_sum, _DIVIDED, SUM),
     Law("factor_square", factored_square, "a number is taken from a square", SUM),
     Law("factor_to_cancel", factored_sum, "a summand meets its negative inside a product", SUM),
