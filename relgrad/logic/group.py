@@ -204,13 +204,21 @@ def added(*parts: tuple[SumView, Number]) -> SumView:
     return SumView(whole(constant), terms, cancelled or met)
 
 
+_ROUNDINGS = 1 << 53
+
+
+def _is_float(k: Number) -> bool:
+    return type(k) is int or Fraction(float(k)) == k
+
+
 def _merged(
     parts: list[tuple[dict[Any, Number], Number, bool]], of_summands: bool = False
 ) -> tuple[dict[Any, Number], bool]:
     """Add up scaled multisets; return also whether anything met its opposite, of which no more is left.
 
     Of factors, any that meet its inverse are gone. Of summands, no more may be left than there was of the smaller
-    one: in 2·x - x digits are lost, in x - x/100 none are, and nothing is gained by writing it as 0.99·x.
+    one: in 2·x - x digits are lost, in x - x/100 none are, and nothing is gained by writing it as 0.99·x. What is left
+    of a number and the float next to it, as of c⁻² and 1/c² as written, is rounding, and nothing is left.
     """
     total: dict[Any, Number] = {}
     named: dict[Any, Any] = {}
@@ -230,6 +238,14 @@ def _merged(
                 against = (more.numerator > 0) != (old.numerator > 0)
                 least = min(abs(old), abs(more)) if of_summands else abs(old)
                 cancelled = cancelled or (against and abs(new) <= least)
+                if (
+                    of_summands
+                    and against
+                    and new
+                    and abs(new) * _ROUNDINGS <= abs(old)
+                    and not (_is_float(old) and _is_float(more))
+                ):
+                    new = 0
             if new:
                 total[place] = new if type(new) is int else whole(new)
             elif old is not None:
