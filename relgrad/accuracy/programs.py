@@ -336,6 +336,7 @@ SPELLINGS: dict[str, Callable[..., Any]] = {
             (
                 lambda: a / (a + b) - 1,
                 lambda: c / (a + b) - a * c / (a + b) ** 2,
+                lambda: a + b - (a + b) ** 2 / (a + b + c),
                 lambda: g.one_of((2.0, c)) / np.expm1(a) + g.one_of((2.0, c)),
             )
         )(),
@@ -346,6 +347,13 @@ SPELLINGS: dict[str, Callable[..., Any]] = {
         (1.0 - (b + (1.0 - b) * c), 2.0 - b - (2.0 - b) * a * c)
     ),
     "read_square": lambda g, a, b, c, d: a**2 - g.one_of((2.0, -2.0)) * a * b + b**2,
+    "complement": lambda g, a, b, c, d: g.one_of(
+        (
+            lambda: 1.0 - scipy.special.expit(a) * (1.0 - b),
+            lambda: 2.0 - 2.0 * scipy.special.ndtr(a),
+            lambda: 1.0 - np.exp(-np.square(a)) * scipy.special.expit(b) * scipy.special.ndtr(c),
+        )
+    )(),
     "gather_over_divisor": lambda g, a, b, c, d: a / c - b / c,
     "cross_products": lambda g, a, b, c, d: crossed(g, *[g.new() for _ in range(4)]),
     "read_mean": lambda g, a, b, c, d: logsumexp(a, axis=-1, keepdims=True) - np.log(float(a.shape[-1])),

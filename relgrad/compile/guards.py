@@ -53,6 +53,7 @@ from relgrad.ops.arithmetic import (
 )
 from relgrad.ops.casting import Cast
 from relgrad.ops.determinant import SLogDet
+from relgrad.ops.increments import Difference
 from relgrad.ops.joining import Concatenate
 from relgrad.ops.matmul import MatMul
 from relgrad.ops.reduction import Reduction, Sum
@@ -153,6 +154,18 @@ def watched(roots: Sequence[Term]) -> list[Term]:
 
 
 _SIZES = 10.0 ** np.arange(-8, 16.5, 0.25)
+
+
+def _is_mirrored(t: Term) -> bool:
+    """Whether a term is f(x) − f(y) of an even f, which vanishes at x = −y as well, and x and y may be of two signs."""
+    if not isinstance(t.op, Difference) or t.op.position:
+        return False
+    x, y, *others = t.rands
+    even = t.op.of.laws.parity == 1
+    if t.op.of is power and is_constant(others[0]):
+        even = bool(np.all(others[0].op.value % 2 == 0))
+    ranges = range_of(x), range_of(y)
+    return even and not any(all(r.nonnegative for r in side) for side in (ranges, [-r for r in ranges]))
 
 
 @lru_cache(maxsize=1024)
@@ -274,6 +287,9 @@ class _Guards:
         elif op.cancels == "zeros" and not all(self._exact[x] for x in t.rands) and _may_vanish(t):
             unit = t.rands[0] if len(t.rands) == 2 else constant(1, t.type.dtype)
             yield self._cancelling(t, [(unit, ())], axes)
+        elif _is_mirrored(t) and not all(self._exact[x] for x in t.rands[:2]):
+            x, y, *_ = t.rands
+            yield self._cancelling(term(add, x, y), [(x, ())], axes)
         yield from _mixture_guard(t)
         if op.margin is not None and not self._exact[t.rands[0]]:
             distance = as_term(op.margin(Tracer(t.rands[0])))
