@@ -87,8 +87,7 @@ def _of_moderate(ball: Callable[..., Any]) -> Callable[..., Any]:
 
     def known(*operands: Any) -> Any:
         large = [x for x in operands if not abs(x) < 2000]
-        outside = len(large) > 1 or any(x < 0 for x in operands)
-        return operands[-1] * math.nan if outside else ball(*operands)
+        return operands[-1] * math.nan if len(large) > 1 else ball(*operands)
 
     return known
 
