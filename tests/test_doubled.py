@@ -977,3 +977,8 @@ def test_rules_are_tried_and_strays_are_seen():
         found = [strays(function, numbers) for numbers, _, function in RULES]
         assert sum(x is False for x in found) > 150
         assert strays(lambda x: x if isinstance(x, np.ndarray) else x * 2, Doubled)
+
+
+def test_differences_of_even_functions_are_watched_where_arguments_are_opposite():
+    f = rg.stabilize(lambda x: (1 - np.exp(-x)) ** 2 - x**2)
+    np.testing.assert_allclose(f(np.float64(1e-6)), -9.99999416666917e-19, rtol=1e-14)

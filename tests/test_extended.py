@@ -9,6 +9,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
+import scipy.special as sp
 from mpmath import mpf
 from op_table import ROWS
 
@@ -322,3 +323,17 @@ def test_nan_is_searched_for_behind_all_numbers():
     for side in ("left", "right"):
         found = np.searchsorted(Extended.of(table), Extended.of(sought), side=side)
         assert np.array_equal(found, np.searchsorted(table, sought, side=side))
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "expected"),
+    [
+        (lambda x, d: sp.ndtr(-(x + d)) / sp.ndtr(-x), (100.0, 0.0078125), 0.457783632822123),
+        (lambda x, d: d * np.exp(x) * sp.exp1(x), (750.0, 0.3), 0.000399468083230),
+        (lambda x, d: x**2 * np.exp(-d * x) / 2 / sp.gammaincc(3, d * x), (900.0, 1.0), 0.997780246907),
+        (lambda x, d: (1 - x) * x**1100 / (1 - x**1101) * d, (2.0, 1.0), 0.5),
+        (lambda x, d: (np.sinh(x + d) - np.sinh(x)) / np.cosh(x), (900.0, 1e-8), 1.000000005e-8),
+    ],
+)
+def test_what_has_no_rule_is_computed_by_its_text(function, arguments, expected):
+    np.testing.assert_allclose(rg.stabilize(function)(*arguments), expected, rtol=1e-11)

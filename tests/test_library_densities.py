@@ -210,3 +210,39 @@ def test_ratios_of_gamma_functions_of_large_numbers(x, y):
     with mp.workdps(60):
         exact = float(mp.gammaprod([mp.mpf(x)], [mp.mpf(y)]))
     np.testing.assert_allclose(gamma_ratio(x, y), exact, rtol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "expected"),
+    [
+        (lambda x, y: 1 - (1 - x) * (1 - sp.expit(y)), (1e-20, -45.0), 3.862518580549394e-20),
+        (lambda x, y: 1 - (1 - sp.ndtr(x)) * (1 - sp.ndtr(y)), (-12.0, -11.0), 1.9106773393197966e-28),
+        (lambda x, y: y - y * sp.gammainc(2.0, x), (100.0, 1.0), 101 * np.exp(-100.0)),
+        (lambda x, y: y - y * sp.betainc(2, 30, x), (0.9, 1.0), 2.799999999999981e-29),
+    ],
+)
+def test_what_a_product_of_shares_leaves_of_one(function, arguments, expected):
+    np.testing.assert_allclose(rg.stabilize(function, precise=False)(*arguments), expected, rtol=1e-13)
+
+
+def test_a_normal_density_over_its_distribution_function():
+    f = rg.stabilize(lambda x: np.exp(-(x**2) / 2) / sp.ndtr(x))
+    np.testing.assert_allclose(
+        f(np.array([-50.0, -30.0, 1.0])), [125.3816199, 75.28221786, 0.7209067], rtol=1e-6
+    )
+
+
+def test_the_variance_of_a_filter_is_no_difference():
+    def steps(p, r, q):
+        for _ in range(3):
+            s = p + r
+            p = p - p * p / s + q
+        return np.log(p - q)
+
+    f = rg.stabilize(steps, precise=False)
+    np.testing.assert_allclose(f(1e10, 1e-6, 0.1), np.log(1e-6) - np.log1p(1e-5), rtol=1e-10)
+
+
+def test_a_size_near_one():
+    f = rg.stabilize(lambda x: np.log(np.abs(1 + x)), precise=False)
+    np.testing.assert_array_equal(f(np.array([1e-20, -2 - 2**-40, -1.0])), [1e-20, np.log1p(2**-40), -np.inf])

@@ -474,3 +474,17 @@ def test_the_formula_of_a_series_is_computed_for_many_entries():
     with warnings.catch_warnings():
         warnings.simplefilter("error", rg.RelgradWarning)
         rg.grad(fun)(np.linspace(-2, 2, 7))
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (lambda r, t: (np.exp(-r * t) - 1 + r * t) / (r**2 * t), 0.9999999993333333),
+        (lambda r, t: t - (1 - np.exp(-r * t)) / r, 1.999999998666667e-09),
+        (lambda r, t: 3 * r * t - 3 * np.sin(t * r), 4e-27),
+    ],
+)
+def test_multiples_and_powers_of_one_product_are_functions_of_it(function, expected):
+    f = rg.stabilize(function, precise=False)
+    assert "along_line" not in f.source(1e-9, 2.0)
+    np.testing.assert_allclose(f(1e-9, 2.0), expected, rtol=1e-15)

@@ -398,3 +398,18 @@ def test_what_flows_to_near_logits_is_the_difference_of_their_softmaxes(distance
         want = np.array((q - p) * 0.7 / (3 if axis else 4), float)
     got = rg.grad(divergence, 1, strategy=strategy, precise=False)(a, b, 0.7)
     np.testing.assert_allclose(got, want, rtol=1e-10, atol=0)
+
+
+def test_attention_of_one_query_is_a_softmax():
+    def read(q, k, v):
+        s = k @ q
+        a = np.exp(s) / np.sum(np.exp(s))
+        return a @ v**2
+
+    q, k, v = (
+        np.array([30.0, 20.0]),
+        np.array([[30.0, 1.0], [2.0, 40.0], [0.0, 3.0]]),
+        np.array([3.0, 1.0, 2.0]),
+    )
+    assert "softmax(" in rg.stabilize(read).source(q, k, v)
+    assert rg.stabilize(read, precise=False)(q, k, v) == 9.0

@@ -23,8 +23,10 @@ from scipy.special import (
     erfcinv,
     erfinv,
     expi,
+    iv,
     ive,
     jv,
+    kv,
     kve,
     logit,
     ndtri,
@@ -216,20 +218,6 @@ def mills_excess(x: Any) -> Any:
     x, dtype = _double(x)
     below = -_ROOT_HALF * _erfcx_relative(np.asarray(np.maximum(-x * _ROOT_HALF, 0)), 1)
     return np.where(x < -_ROOT_HALF, below, x + _mills(x)).astype(dtype)[()]
-
-
-@ranged(lambda n, x: np.isfinite(x) & np.not_equal(x, 0))
-def iv(n: Any, x: Any) -> Any:
-    """Iₙ(x) = iveₙ(x)·e^|x|."""
-    (x,) = floats(x)
-    return np.where(np.abs(x) > 500, scipy.special.ive(n, x) * np.exp(np.abs(x)), scipy.special.iv(n, x))[()]
-
-
-@ranged(lambda n, x: np.isfinite(x) & np.greater(x, 0))
-def kv(n: Any, x: Any) -> Any:
-    """Kₙ(x) = kveₙ(x)·e⁻ˣ."""
-    (x,) = floats(x)
-    return np.where(x > 500, scipy.special.kve(n, x) * np.exp(-x), scipy.special.kv(n, x))[()]
 
 
 @lru_cache

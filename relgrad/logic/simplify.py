@@ -374,18 +374,27 @@ def shared_complement(t: Term) -> Any:
 def complemented_sum(t: Term) -> Any:
     """Return a sum in which one less a product is what is left of one, of each factor in turn, or None.
 
-    1 − σ(x)·(1 − y) = σ(−x) + σ(x)·y; nothing is left for one factor, 1 − Φ(x) = Φ(−x)
+    1 − σ(x)·(1 − y) = σ(−x) + σ(x)·y; nothing is left for one factor, w − w·Φ(x) = w·Φ(−x)
     """
     view, dtype = sum_of(t), dtype_of(t)
-    for part, k in view.terms.items() if view.constant else ():
+    for part, k in view.terms.items():
         product = product_of(part)
-        found = _complements(product) if k * product.coefficient == -view.constant else None
+        shares = {b: e for b, e in product.factors.items() if is_term(b) and b.op.complement is not None}
+        outside = multiplied((ProductView(1, product.factors), 1), (ProductView(1, shares), -1))
+        c = -k * product.coefficient
+        if not shares:
+            continue
+        if view.constant == c:
+            one, found, before = SumView(c, {}), _complements(product), ProductView(1, {})
+        elif outside.factors and view.terms.get(whole_ := build_product(outside, dtype), 0) == c:
+            one, found, before = SumView(0, {whole_: c}), _complements(ProductView(1, shares)), outside
+        else:
+            continue
         if found is None:
             continue
-        new, before = added((view, 1), (SumView(view.constant, {part: k}), -1)), ProductView(1, {})
+        new = added((view, 1), (SumView(0, {part: k}), -1), (one, -1))
         for factor, left in found:
-            beside = multiplied((before, 1), (product_of(left), 1))
-            new = added((new, 1), (summand(beside, None, dtype), view.constant))
+            new = added((new, 1), (summand(multiplied((before, 1), (product_of(left), 1)), None, dtype), c))
             before = multiplied((before, 1), (ProductView(1, {factor: 1}), 1))
         return fit(build_sum(new, dtype), t)
     return None

@@ -212,7 +212,6 @@ class Bessel(Elementwise):
             outside=(lambda x: x < 0) if kind in _OF_POSITIVE else None,
         )
         self.kind, self.order = kind, order
-        self.grows = kind in ("iv", "kv")
         self.imports = (str(kind),)
 
     def at(self, order: int) -> Bessel:
