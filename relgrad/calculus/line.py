@@ -46,6 +46,7 @@ from relgrad.logic.view import sum_of
 from relgrad.op import Constant, is_constant
 from relgrad.ops.arithmetic import add, subtract
 from relgrad.ops.gather import ARRAY, Scatter
+from relgrad.ops.increments import MeanSlope
 from relgrad.ops.joining import Concatenate
 from relgrad.ops.reduction import Sum
 from relgrad.ops.selection import where
@@ -450,17 +451,29 @@ def lines(roots: Sequence[Term]) -> Iterator[Line]:
             yield Line(x, y)
 
 
-def _clusters(parts: Sequence[Part], pairs: Collection[frozenset[Part]]) -> Iterator[Line]:
-    """Yield lines on which more than two arguments meet, of which two have a line that programs are suspect near.
+def _clusters(nodes: Sequence[Term], pairs: Collection[frozenset[Part]]) -> Iterator[Line]:
+    """Yield lines on which more than two arguments meet, that are joined by pairs: suspect ones, and those subtracted.
 
     Divided differences of higher order; sums of exponentials over the products of differences of their rates.
     """
-    for count in range(3, CLUSTER + 1) if pairs else ():
-        for base, *others in combinations(parts, count):
-            alike = {(x.shape, x.leaf.type.dtype) for x in (base, *others)}
-            apart = not any(x.meets(y) for x, y in combinations([base, *others], 2))
-            if len(alike) == 1 and apart and any(pair.issubset([base, *others]) for pair in pairs):
-                yield Line(others[0], base, True, more=tuple(others[1:]))
+    parts = _parts(nodes)
+    of = {t: part for part, terms in parts.items() for t in terms}
+    apart = [frozenset(of[x] for x in t.rands if x in of) for t in nodes if t.op is subtract]
+    joined = {*pairs, *[pair for pair in apart if len(pair) == 2]}
+    for count in range(3, CLUSTER + 1) if len(joined) > 1 else ():
+        for group in combinations(parts, count):
+            alike = {(x.shape, x.leaf.type.dtype) for x in group}
+            if len(alike) == 1 and _is_joined(group, joined):
+                base, moved, *more = group
+                yield Line(moved, base, True, more=tuple(more))
+
+
+def _is_joined(group: Sequence[Part], pairs: Collection[frozenset[Part]]) -> bool:
+    """Whether pairs lead from one of a group to all others, none of which has an entry of another."""
+    reached, left = {group[0]}, set(group[1:])
+    while left and (new := {x for x in left if any(frozenset([x, y]) in pairs for y in reached)}):
+        reached, left = reached | new, left - new
+    return not left and not any(x.meets(y) for x, y in combinations(group, 2))
 
 
 def _knots(node: Term, x: Term) -> list[float]:
@@ -600,7 +613,7 @@ def along_lines(
     tried = set[frozenset[Any]]()
     pairs: dict[frozenset[Part], None] = {}
     with bounded(WORK):
-        for line in chain(lines(real), _clusters(list(_parts(nodes)), pairs)):
+        for line in chain(lines(real), _clusters(nodes, pairs)):
             both = frozenset([*line.parts, line.base])
             if trials.left < 0 and not line.more:
                 continue
@@ -840,8 +853,11 @@ def _start(
 
 
 def _is_another(t: Term, body: Term, arguments: Sequence[Term], line: Line, start: tuple[int, ...]) -> bool:
-    """Whether a program has the series of another, which is found in few steps."""
-    if t is body or any(isinstance(node.op, (Series, Mended)) for node in subterms(t)):
+    """Whether a program with mean slopes, defined where points meet, has the series of another, found in few steps."""
+    ops = {node.op for node in subterms(t)}
+    if not any(isinstance(op, MeanSlope) for op in ops) or any(
+        isinstance(op, (Series, Mended)) for op in ops
+    ):
         return False
     found = []
     for at in RANGES:
