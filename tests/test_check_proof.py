@@ -133,6 +133,6 @@ def test_a_check_says_what_is_proved():
     assert str(found.boxes[0]).startswith("to 2^-")
 
 
-def test_every_other_row_is_proved():
-    rows = list(rg.LIBRARY)[::6]
+def test_more_than_half_of_the_rows_are_proved():
+    rows = list(rg.LIBRARY)
     assert sum(bool(proof.proved(instances(row, 1))) for row in rows) >= 0.5 * len(rows)

@@ -112,7 +112,6 @@ class LogSoftmaxPullback(_Map):
     """R(g, p) = g − p·Σg/Σp: the pullback of log_softmax where p is the softmax."""
 
     kernel = staticmethod(kernels.log_softmax_pullback)
-    cancels = "centre"
 
     def adjoint(self, h: Any, p: Any) -> Any:
         return Deviation(self.axes)(h, p)
