@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain, combinations, islice, permutations, product
+from itertools import combinations, islice, permutations, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,6 +72,8 @@ PARTS = 12
 """Arguments that are read in more parts are read as a whole."""
 CLUSTER = 4
 """So many arguments meet in one point at most."""
+UNTIED = 2.0**-20
+"""So far, of the distance at which others are, arguments that have met are taken apart."""
 GOOD = 2.0**-20
 """The largest relative error with which a series stands for a program."""
 LARGEST = 400
@@ -164,6 +166,18 @@ class Line(NamedTuple):
             moved = 1 / distance if self.is_endless else start + distance
             new[part.leaf] = part.put(np.asarray(new[part.leaf]), moved)
         return new
+
+    def stepped(self, values: Mapping[Term, Any], step: float) -> dict[Term, Any]:
+        """Return arrays like the arguments with one, two, … steps where the first, the second, … of what moves is."""
+        new = dict(values)
+        for i, part in enumerate(self.parts, 1):
+            new[part.leaf] = part.put(np.asarray(new[part.leaf]), step * i)
+        return new
+
+    def has_ties(self, values: Mapping[Term, Any]) -> bool:
+        """Whether two of several arguments have met already."""
+        ends = [np.asarray(end.of(values)) for end in (*self.parts, self.base) if isinstance(end, Part)]
+        return bool(self.more) and any(np.any(x == y) for x, y in combinations(ends, 2))
 
     def met(self, values: Mapping[Term, Any]) -> dict[Term, Any]:
         """Return the arguments with what moves at what it comes near."""
@@ -267,8 +281,11 @@ def path_along(
     side: float,
     number: Callable[[Any, bool], Any] = floats,
     paths: Paths | None = None,
+    apart: float = 0.0,
 ) -> tuple[Path, Any]:
     """Return the path along a line, and how far it leads; `side` is where it is looked at from on the line itself.
+
+    Several arguments that move at once may be taken `apart`, each by another part of the distance.
 
     x = y + t·sign(x − y), t = |x − y|; where the argument moves as a whole, x = y + t·e, e = (x − y)/t, t = 2ᵏ, or,
     where x is y, x = y + t·e, t = 0, for a direction e of the side;
@@ -300,7 +317,9 @@ def path_along(
         moving = {leaf: number(values[leaf], True) - number(met[leaf], True) for leaf in leaves}
         if size := max([_size(in_floats(v)) for v in moving.values()]):
             k = np.clip(np.frexp(size)[1], -1000, 1000)
-            ways = {leaf: v * np.ldexp(1.0, -k) for leaf, v in moving.items()}
+            still = {leaf: np.zeros(leaf.type.shape) for leaf in leaves}
+            steps = line.stepped(still, apart)
+            ways = {leaf: v * np.ldexp(1.0, -k) + steps[leaf] for leaf, v in moving.items()}
             for leaf, way in ways.items():
                 of[leaf] = Exact((number(met[leaf], True), 0.0), (way, 0.0))
             way = np.concatenate([np.ravel(in_floats(v)) for v in ways.values()])
@@ -338,8 +357,8 @@ def near_line(
     shrink = -math.log2(SPREAD * max(np.max(ratio[near]), TINY))
     terms = int(np.max(start)) + min(ORDER, math.ceil(DIGITS / shrink) + MORE)
 
-    def looked_at_from(side: float) -> Looked:
-        path, far = path_along(values, line, side, number, paths)
+    def looked_at_from(side: float, apart: float = 0.0) -> Looked:
+        path, far = path_along(values, line, side, number, paths, apart)
         far = far if line.whole else far * near
         found = _summed(path, body, line.spread(body, far), start, terms)
         if not path.keeps_signs(np.max(in_floats(far), initial=0.0)):
@@ -351,6 +370,8 @@ def near_line(
             on_line = bool(np.any(near & (ratio == 0)))
             if on_line and line.more:
                 return None  # from where several arguments meet there are too many ways to look
+            if line.has_ties(values):
+                return _untied(lambda apart: looked_at_from(1.0, apart)[1])
             both = on_line or (line.squared and not line.is_endless)
             ways = SIDES if both else SIDES[:1]
             differs, (total, error) = _alike(looked_at_from, ways, line.squared)
@@ -359,6 +380,18 @@ def near_line(
         except (NoSeries, RecursionError, Undecided):
             return None
     return total, error if line.whole else np.where(line.spread(body, near, True), error, np.inf)
+
+
+def _untied(near: Callable[[float], tuple[Any, Any]]) -> tuple[Any, Any]:
+    """Return what values of a program are as arguments that have met are taken apart less and less, with their errors.
+
+    F(0) = (F(η) + F(−η))/2 + O(η²), and as much is left of it as two such means differ by.
+    """
+    (once, less), (twice, more) = (
+        tuple(zip(near(step), near(-step), strict=True)) for step in (UNTIED, 2 * UNTIED)
+    )
+    found, other = sum(once) / 2, sum(twice) / 2
+    return found, sum(less) + sum(more) + np.abs(found - other)
 
 
 Looked = tuple[Path, tuple[Any, Any]]
@@ -602,51 +635,79 @@ def along_lines(
     `written` returns them as they are written, all derivatives written out. Series of a `precise` program are computed
     in doubled arithmetic where floats are not enough for them, either.
     """
-    plain, new, found = roots, list(roots), list[Along]()
     real = [root for root in roots if _is_real(root)]
     nodes = list(islice(subterms(*real), LARGEST))
     if not real or len(nodes) == LARGEST or not all(map(_may_be_tried, nodes)):
-        return new, found
-    trials = _Trials(real, nodes)
-    bodies: list[tuple[Term, tuple[Term, ...]]] | None = None
-    done = set[frozenset[Any]]()
-    tried = set[frozenset[Any]]()
-    pairs: dict[frozenset[Part], None] = {}
+        return list(roots), []
+    search = _Search(roots, written, precise, _Trials(real, nodes))
     with bounded(WORK):
-        for line in chain(lines(real), _clusters(nodes, pairs)):
+        search.along(lines(real))
+    with bounded(WORK):
+        search.along(_clusters(search.read(nodes), search.pairs))
+    return search.new, search.found
+
+
+class _Search:
+    """Programs, and what they become along one line after the other."""
+
+    def __init__(
+        self, roots: Sequence[Term], written: Callable[[], Sequence[Term]], precise: bool, trials: _Trials
+    ):
+        self.roots, self.new, self.found = roots, list(roots), list[Along]()
+        self.pairs = set[frozenset[Part]]()
+        """Of arguments, near the line of which programs are suspect."""
+        self._written, self._precise, self._trials = written, precise, trials
+        self._done, self._tried = set[frozenset[Any]](), set[frozenset[Any]]()
+        self._known: list[tuple[Term, tuple[Term, ...]]] | None = None
+
+    def along(self, some: Iterable[Line]) -> None:
+        """Look at programs near lines, and give those their series that need them."""
+        for line in some:
             both = frozenset([*line.parts, line.base])
-            if trials.left < 0 and not line.more:
+            if line.more:
+                self._trials.left = max(self._trials.left, 2 * POINTS * len(self._trials.nodes))
+            if self._trials.left < 0:
+                return
+            if both in (self._tried if line.moved.size == 1 else self._done):
                 continue
-            trials.left = max(trials.left, len(nodes) * POINTS) if line.more else trials.left
-            if both in (tried if line.moved.size == 1 else done):
+            self._tried.add(both)
+            if self._trials.are_suspect(line):
+                if isinstance(line.base, Part) and not line.more:
+                    self.pairs.add(frozenset([line.moved, line.base]))
+                if self._mended(line):
+                    self._done.add(both)
+
+    @property
+    def _bodies(self) -> list[tuple[Term, tuple[Term, ...]]]:
+        """What is written, and its arguments: it may lose some, as derivatives do, which its rewriting has kept."""
+        if self._known is None:
+            self._known = [
+                (body, tuple([t for t in subterms(body, root) if type(t.op) is Input]))
+                for body, root in zip(self._written(), self.roots, strict=True)
+            ]
+        return self._known
+
+    def read(self, nodes: Sequence[Term]) -> list[Term]:
+        """Return the terms of the programs, and of what is written if that is known."""
+        return list(dict.fromkeys([*nodes, *subterms(*[body for body, _ in self._known or ()])]))
+
+    def _mended(self, line: Line) -> bool:
+        """Give programs their series along a line; return whether one has any."""
+        count = len(self.found)
+        for i, (body, arguments) in enumerate(self._bodies):
+            if not _is_real(body) or not line.leaves.issubset(arguments):
                 continue
-            tried.add(both)
-            if not trials.are_suspect(line):
+            unit = not line.more and (line.moved.size == 1 or followed(body, line.moved) is not None)
+            if line.is_endless and not unit:
                 continue
-            if isinstance(line.base, Part) and not line.more:
-                pairs[frozenset([line.moved, line.base])] = None
-            if bodies is None:
-                # What is written may have lost an argument, as a derivative does, which its rewriting has kept.
-                bodies = [
-                    (body, tuple([t for t in subterms(body, root) if type(t.op) is Input]))
-                    for body, root in zip(written(), roots, strict=True)
-                ]
-            for i, (body, arguments) in enumerate(bodies):
-                if not _is_real(body):
-                    continue
-                unit = not line.more and (line.moved.size == 1 or followed(body, line.moved) is not None)
-                if line.is_endless and not unit:
-                    continue
-                if not line.leaves.issubset(arguments):
-                    continue
-                there, start = _start(body, new[i], arguments, line._replace(whole=not unit))
-                if start is not None:
-                    done.add(both)
-                    again = plain[i] if _is_another(plain[i], body, arguments, there, start) else None
-                    op = AlongLine(Approach(body, again, arguments, there, start), precise)
-                    found.append(Along(new[i], term(op, new[i], *arguments), there))
-                    new[i] = found[-1].after
-    return new, found
+            there, start = _start(body, self.new[i], arguments, line._replace(whole=not unit))
+            if start is None:
+                continue
+            again = self.roots[i] if _is_another(self.roots[i], body, arguments, there, start) else None
+            op = AlongLine(Approach(body, again, arguments, there, start), self._precise)
+            self.found.append(Along(self.new[i], term(op, self.new[i], *arguments), there))
+            self.new[i] = self.found[-1].after
+        return len(self.found) > count
 
 
 def _may_be_tried(node: Term) -> bool:
