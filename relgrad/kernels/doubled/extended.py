@@ -120,15 +120,9 @@ class ExtendedDoubled(Extended):
     @classmethod
     def _by_mantissas(cls, function: Any, args: Any, kwargs: Any) -> Any:
         args, kwargs = mapped(_plain, args), mapped(_plain, kwargs)
-        found = (
-            function(*args, **kwargs)
-            if isinstance(function, _METHOD)
-            else Doubled.applied(function, args, kwargs)
-        )
+        is_ufunc = isinstance(function, type(np.add.__call__))  # which dispatches by itself
+        found = function(*args, **kwargs) if is_ufunc else Doubled.applied(function, args, kwargs)
         return cls.lifted(found, (*args, *kwargs.values()))
-
-
-_METHOD = type(np.add.__call__)
 
 
 def _plain(x: Any) -> Any:
@@ -175,7 +169,7 @@ def _extreme(function: Any, sign: int) -> Any:
 
 UFUNCS.update({f: _extreme(f, 1) for f in (np.maximum, np.fmax)})
 UFUNCS.update({f: _extreme(f, -1) for f in (np.minimum, np.fmin)})
-FUNCTIONS.update({f: Extended.functions[f] for f in (np.sum,)})
+FUNCTIONS[np.sum] = Extended.functions[np.sum]
 FUNCTIONS.update(
     {f: lambda x, f=f: ExtendedDoubled.of(Doubled.functions[f](x)) for f in (given, computed, rounded)}
 )
