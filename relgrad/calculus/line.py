@@ -642,7 +642,7 @@ def along_lines(
     search = _Search(roots, written, precise, _Trials(real, nodes))
     with bounded(WORK):
         search.along(lines(real))
-    with bounded(WORK):
+    with bounded(WORK // 2):
         search.along(_clusters(search.read(nodes), search.pairs))
     return search.new, search.found
 
@@ -882,8 +882,8 @@ def _start(
 
     They are those of the root of the distance, and the line is squared, where roots of it are taken.
     """
-    tried = (FAR, CLOSE) if line.is_endless else (FAR, CLOSE, CLOSEST if line.more else 0.0)
-    left = DRAWS
+    tried = (CLOSEST, FAR) if line.more else (FAR, CLOSE) if line.is_endless else (FAR, CLOSE, 0.0)
+    left = 1 if line.more else DRAWS
     for at, side in product(RANGES, SIDES):
         starts = set[tuple[int, ...] | None]()
         loses = False
