@@ -2,8 +2,6 @@
 
 NOT_YET = {
     "one minus the largest of several probabilities": """
-        recursion: random field likelihood [gradient]
-        models: Cox partial likelihood [value]
         models: hierarchical softmax [gradient]
     """,
     "expanded squares of differences": """
