@@ -159,20 +159,19 @@ class Line(NamedTuple):
     def is_endless(self) -> bool:
         return self.base == INFINITY
 
-    def at(self, values: Mapping[Term, Any], distances: Sequence[Any]) -> dict[Term, Any]:
-        """Return the arguments with what moves at distances from what it comes near; 1/t from infinity."""
-        start, new = 0.0 if self.is_endless else self.start(values), dict(values)
-        for part, distance in zip(self.parts, distances, strict=True):
-            moved = 1 / distance if self.is_endless else start + distance
-            new[part.leaf] = part.put(np.asarray(new[part.leaf]), moved)
+    def put(self, values: Mapping[Term, Any], news: Sequence[Any]) -> dict[Term, Any]:
+        """Return the arguments with others in place of what moves."""
+        new = dict(values)
+        for part, value in zip(self.parts, news, strict=True):
+            new[part.leaf] = part.put(np.asarray(new[part.leaf]), value)
         return new
 
-    def stepped(self, values: Mapping[Term, Any], step: float) -> dict[Term, Any]:
-        """Return arrays like the arguments with one, two, … steps where the first, the second, … of what moves is."""
-        new = dict(values)
-        for i, part in enumerate(self.parts, 1):
-            new[part.leaf] = part.put(np.asarray(new[part.leaf]), step * i)
-        return new
+    def at(self, values: Mapping[Term, Any], distances: Sequence[Any]) -> dict[Term, Any]:
+        """Return the arguments with what moves at distances from what it comes near; 1/t from infinity."""
+        if self.is_endless:
+            return self.put(values, [1 / distance for distance in distances])
+        start = self.start(values)
+        return self.put(values, [start + distance for distance in distances])
 
     def has_ties(self, values: Mapping[Term, Any]) -> bool:
         """Whether two of several arguments have met already."""
@@ -317,9 +316,11 @@ def path_along(
         moving = {leaf: number(values[leaf], True) - number(met[leaf], True) for leaf in leaves}
         if size := max([_size(in_floats(v)) for v in moving.values()]):
             k = np.clip(np.frexp(size)[1], -1000, 1000)
-            still = {leaf: np.zeros(leaf.type.shape) for leaf in leaves}
-            steps = line.stepped(still, apart)
-            ways = {leaf: v * np.ldexp(1.0, -k) + steps[leaf] for leaf, v in moving.items()}
+            ways = {leaf: v * np.ldexp(1.0, -k) for leaf, v in moving.items()}
+            if apart:
+                still = {leaf: np.zeros(leaf.type.shape) for leaf in leaves}
+                steps = line.put(still, [apart * i for i in range(1, len(line.parts) + 1)])
+                ways = {leaf: way + steps[leaf] for leaf, way in ways.items()}
             for leaf, way in ways.items():
                 of[leaf] = Exact((number(met[leaf], True), 0.0), (way, 0.0))
             way = np.concatenate([np.ravel(in_floats(v)) for v in ways.values()])
@@ -470,9 +471,8 @@ def _ratio(values: dict[Term, Any], line: Line) -> Any:
     return np.sqrt(ratio) if line.squared else ratio
 
 
-def lines(roots: Sequence[Term]) -> Iterator[Line]:
-    """Yield the lines on which the programs may lose their leading terms."""
-    nodes = list(subterms(*roots))
+def lines(nodes: Sequence[Term]) -> Iterator[Line]:
+    """Yield the lines on which programs of these terms may lose their leading terms."""
     parts = _parts(nodes)
     for x, terms in parts.items():
         zeros = [zero for node in nodes for t in terms for zero in (*zeros_of(node, t), *_knots(node, t))]
@@ -490,6 +490,8 @@ def _clusters(nodes: Sequence[Term], pairs: Collection[frozenset[Part]]) -> Iter
     Divided differences of higher order; sums of exponentials over the products of differences of their rates.
     """
     parts = _parts(nodes)
+    if len(parts) < 3:
+        return
     of = {t: part for part, terms in parts.items() for t in terms}
     apart = [frozenset(of[x] for x in t.rands if x in of) for t in nodes if t.op is subtract]
     joined = {*pairs, *[pair for pair in apart if len(pair) == 2]}
@@ -641,7 +643,7 @@ def along_lines(
         return list(roots), []
     search = _Search(roots, written, precise, _Trials(real, nodes))
     with bounded(WORK):
-        search.along(lines(real))
+        search.along(lines(nodes))
     with bounded(WORK // 2):
         search.along(_clusters(search.read(nodes), search.pairs))
     return search.new, search.found

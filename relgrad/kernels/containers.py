@@ -15,6 +15,12 @@ def parts(x: Any) -> list[Any]:
     return found
 
 
+def paired(change: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
+    """Return a container with its arrays changed by those of another, which holds as many in the same order."""
+    others = iter(parts(y))
+    return mapped(lambda part: change(part, next(others)), x)
+
+
 def mapped(change: Callable[[Any], Any], x: Any) -> Any:
     """Return a container with its arrays changed."""
     if isinstance(x, dict):

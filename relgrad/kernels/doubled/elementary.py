@@ -127,13 +127,13 @@ def _sines() -> tuple[Pair, Pair, list[float]]:
 def _reduced(x: Pair, parts: list[float]) -> tuple[Any, Pair]:
     """Return the whole number k nearest to x/unit, and x - k·unit, for a unit in parts."""
     k = np.rint(x[0] / parts[0])
-    high = np.rint(k / _EXACT) * _EXACT
+    multiples = [k]
+    if np.any(np.abs(k) > _EXACT / 2):
+        high = np.rint(k / _EXACT) * _EXACT
+        multiples = [high, k - high]
     for part in parts[:-1]:
-        x = (
-            add_float(add_float(x, -high * part), -(k - high) * part)
-            if np.any(high)
-            else add_float(x, -k * part)
-        )
+        for n in multiples:
+            x = add_float(x, -n * part)
     return np.where(np.isfinite(k), k, 0).astype(np.int64), add(x, negative(two_product(k, parts[-1])))
 
 

@@ -68,17 +68,10 @@ class ExtendedDoubled(Extended):
             return tuple([cls.lifted(y, args) for y in x])
         return cls.of(x) if isinstance(x, Doubled) else cls.lifted(Doubled.lifted(x, args), args)
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        if method == "__call__" and (rule := self.ufuncs.get(ufunc)) is not None:
-            return rule(*self.operands(inputs))
-        return self._by_mantissas(getattr(ufunc, method), inputs, kwargs)
-
     @classmethod
     def applied(cls, function: Any, args: Any, kwargs: Any) -> Any:
-        rule = cls.functions.get(function)
-        if rule is None and (make := cls.named.get(getattr(function, "__name__", ""))) is not None:
-            rule = make(function)
-        return cls._by_mantissas(function, args, kwargs) if rule is None else rule(*args, **kwargs)
+        """Return what a function makes of arguments with such numbers among them: by its rule, or of its mantissas."""
+        return super(Extended, cls).applied(function, args, kwargs)
 
     @property
     def parts(self) -> tuple[Any, ...]:
@@ -118,14 +111,15 @@ class ExtendedDoubled(Extended):
         return self if np.dtype(dtype) == np.float64 else self.plain.astype(dtype)
 
     @classmethod
-    def _by_mantissas(cls, function: Any, args: Any, kwargs: Any) -> Any:
-        args, kwargs = mapped(_plain, args), mapped(_plain, kwargs)
+    def _in_floats(cls, function: Any, args: Any, kwargs: Any) -> Any:
+        args, kwargs = mapped(plain, args), mapped(plain, kwargs)
         is_ufunc = isinstance(function, type(np.add.__call__))  # which dispatches by itself
         found = function(*args, **kwargs) if is_ufunc else Doubled.applied(function, args, kwargs)
         return cls.lifted(found, (*args, *kwargs.values()))
 
 
-def _plain(x: Any) -> Any:
+def plain(x: Any) -> Any:
+    """Return doubled numbers for those of extended range."""
     return x.plain if isinstance(x, ExtendedDoubled) else x
 
 

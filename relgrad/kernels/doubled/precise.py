@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.kernels.containers import mapped, parts
-from relgrad.kernels.doubled.extended import ExtendedDoubled
+from relgrad.kernels.containers import mapped, paired, parts
+from relgrad.kernels.doubled.extended import ExtendedDoubled, plain
 from relgrad.kernels.doubled.number import BLOCK, Doubled, Undecided
 from relgrad.kernels.numbers import Twin, lowered
 
@@ -230,8 +230,7 @@ def mending(
                 if isinstance(lost, np.ndarray) and entrywise:
                     return _by_entries(made, args, kwargs, result, lost)
                 doubled, alike = made(*args, **kwargs)
-                doubled = iter(parts(doubled))
-                return mapped(lambda x: _mended(x, next(doubled), np.all(alike)), result)
+                return paired(lambda x, better: _mended(x, better, np.all(alike)), result, doubled)
         except (ArithmeticError, TypeError, ValueError, AttributeError, LookupError, RuntimeError):
             # What is written for arrays of floats only, or decides by digits that are not known.
             return result
@@ -275,11 +274,8 @@ class _Both:
             if found is None:
                 raise
             return found
-        results = mapped(lambda x: x.plain if isinstance(x, ExtendedDoubled) else x, results)
-        if found is not None:
-            known = iter(parts(found[0]))
-            results = mapped(lambda x: _surer(x, next(known)), results)
-        return results, decided
+        results = mapped(plain, results)
+        return results if found is None else paired(_surer, results, found[0]), decided
 
 
 def _surer(x: Any, y: Any) -> Any:

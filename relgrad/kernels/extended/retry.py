@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.kernels.containers import mapped, parts
+from relgrad.kernels.containers import mapped, paired, parts
 from relgrad.kernels.extended.number import Extended
 from relgrad.kernels.numbers import Twin, lowered
 
@@ -45,8 +45,7 @@ def extended_range(function: Callable[..., Any]) -> Callable[..., Any]:
             return found
         # What has no rule for extended range may not know huge numbers: NaN is what floats have there.
         with np.errstate(all="ignore"):
-            plain = iter(parts(function(*args, **kwargs)))
-        return mapped(lambda x: _filled(x, next(plain)), found)
+            return paired(_filled, found, function(*args, **kwargs))
 
     return call
 
