@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import copy
 import functools
 import gc
@@ -17,6 +18,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from decimal import Decimal, getcontext, localcontext
 from enum import Enum
 from typing import Any
 
@@ -420,8 +422,78 @@ def indices() -> Subject:
     ]
 
 
+class Scaled:
+    """A callable object that is no function."""
+
+    def __init__(self) -> None:
+        self.s = 1.5
+
+    def __call__(self, u: Any) -> Any:
+        return u * self.s
+
+
+def special_methods() -> Subject:
+    """What Python looks up on a class without naming it, and what a template names."""
+
+    class Base(abc.ABC):  # noqa: B024 it is registered with
+        kind = "b"
+
+    class Special(Base):
+        __call__ = Scaled()
+        __add__ = Scaled()
+
+    table, kind = {"a": 1.0, "b": 2.0}, "{0.kind}"
+    d = Special()
+
+    def f(x: Any) -> Any:
+        known = isinstance(2, Base)
+        return np.sum(x * d(2.0)) + np.sum(x * x) * (d + 3.0) + table[kind.format(d)] * x[0] + known * x[1]
+
+    return f, [
+        lambda rng: setattr(vars(Special)["__call__"], "s", number(rng)),
+        lambda rng: setattr(vars(Special)["__add__"], "s", number(rng)),
+        lambda rng: setattr(Base, "kind", rng.choice("ab")),
+        lambda rng: rng.random() < 0.2 and Base.register(int),
+    ]
+
+
+def members_of_enums() -> Subject:
+    first, second = [1.0, 2.0], [2.0]
+
+    class Member(Enum):
+        A = first
+        B = second
+
+        def __init__(self, value: list[float]) -> None:
+            self.gain = value[0]
+
+    chosen = {"k": Member.A}
+
+    def f(x: Any) -> Any:
+        return np.sum(x * chosen["k"].value[0]) + np.sum(x * x) * chosen["k"].gain
+
+    return f, [
+        lambda rng: Member.A.value.__setitem__(0, number(rng)),
+        lambda rng: setattr(Member.B, "gain", number(rng)),
+        lambda rng: chosen.__setitem__("k", rng.choice(list(Member))),
+    ]
+
+
+def settings() -> Subject:
+    """State of NumPy and of Decimals."""
+
+    def f(x: Any) -> Any:
+        third = float(Decimal(1) / Decimal(3))
+        return np.sum(x * third) * (2 if np.geterr()["over"] == "ignore" else 1)
+
+    return f, [
+        lambda rng: np.seterr(over=rng.choice(["ignore", "warn"])),
+        lambda rng: setattr(getcontext(), "prec", rng.choice([2, 3, 28])),
+    ]
+
+
 SUBJECTS = [
-    indices, globals_,
+    special_methods, members_of_enums, settings, indices, globals_,
     cells, attributes, slots, containers, table, classes, partials, computed_outside, aliases, decorated,
     dynamic, modules, nested_transformations,
 ]  # fmt: skip
@@ -431,7 +503,8 @@ SUBJECTS = [
 def _restored() -> Iterator[None]:
     """Put back what the subjects change."""
     before = SCALE, WEIGHTS, copy.deepcopy(TABLE), X.copy(), Model.factor
-    yield
+    with localcontext(), np.errstate():
+        yield
     set_global("SCALE", before[0])
     set_global("WEIGHTS", before[1])
     TABLE.clear()

@@ -8,7 +8,6 @@ import re
 import sys
 from collections import OrderedDict, defaultdict, deque, namedtuple
 from datetime import date, time, timedelta
-from decimal import Decimal
 from functools import cached_property, lru_cache, partial
 from marshal import dumps
 from types import (
@@ -41,7 +40,6 @@ _STANDARD = (
         "contextlib",
         "copy",
         "dataclasses",
-        "decimal",
         "enum",
     ),
     *(
@@ -60,7 +58,12 @@ _STANDARD = (
 )
 PURE = frozenset((*_STANDARD, "array_api_compat", "numpy", "relgrad", "scipy"))
 """Packages whose functions depend on their arguments only; other code is read as the user's own."""
-DRAWS = frozenset(("random", "rvs", "random_state", "load", "loadtxt", "genfromtxt", "fromfile", "memmap"))
+DRAWS = frozenset(
+    (
+        *("random", "rvs", "random_state", "load", "loadtxt", "genfromtxt", "fromfile", "memmap"),
+        *("geterr", "geterrcall", "getbufsize", "get_printoptions"),
+    )
+)
 """Names by which NumPy and SciPy give what differs from call to call."""
 OPEN = frozenset(
     (
@@ -110,7 +113,7 @@ CONSTRUCTORS = frozenset(("__init__", "__new__", "__post_init__", "__init_subcla
 """Methods that are called where an object is made of a class, and not where one is used."""
 ATOMS = (int, float, complex, str, bytes)
 FIXED = (
-    *(np.ufunc, np.dtype, type(np.sum), Decimal, date, time, timedelta, re.Pattern, range, slice),
+    *(np.ufunc, np.dtype, type(np.sum), date, time, timedelta, re.Pattern, range),
     *(MethodWrapperType, WrapperDescriptorType, MethodDescriptorType, GenericAlias, UnionType, CodeType),
     *(GetSetDescriptorType, MemberDescriptorType),
     type(vars(namedtuple("_Pair", "x"))["x"]),
@@ -124,8 +127,11 @@ PARTS = {
     cached_property: ("func",),
     staticmethod: ("__func__",),
     classmethod: ("__func__",),
+    slice: ("start", "stop", "step"),
 }
-"""What holds functions, and where."""
+"""What holds functions and numbers, and where."""
+TEMPLATES = frozenset(("format", "format_map", "vformat"))
+"""Methods of texts that read attributes which the text names, as in `"{0.kind}".format(x)`."""
 _FOREIGN = frozenset((MethodDescriptorType, WrapperDescriptorType, ClassMethodDescriptorType))
 """Classes, which have no subclasses, of methods that are not written in Python."""
 CONTAINERS = (list, tuple, dict, set, frozenset)
@@ -238,6 +244,11 @@ def is_written(cls: type) -> bool:
         if kind in _FOREIGN or (kind is GetSetDescriptorType and word not in ("__dict__", "__weakref__")):
             return False
     return True
+
+
+def is_called(member: Any) -> bool:
+    """Whether what a class holds under a name is called, or asked for what is, where Python looks the name up."""
+    return callable(member) or hasattr(type(member), "__get__")
 
 
 def is_plain(value: Any) -> bool:

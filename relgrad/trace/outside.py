@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from abc import ABCMeta, get_cache_token
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable
 from enum import Enum
@@ -39,7 +40,9 @@ from relgrad.trace.inspection import (
     PARTED,
     PARTS,
     REFLECTIVE,
+    TEMPLATES,
     digest,
+    is_called,
     is_plain,
     is_pure,
     is_standard,
@@ -194,6 +197,7 @@ class _Walk(Writer):
             self.work += [(getattr(value, part), f"{name}.{part}") for part in PARTS[kind]]
         elif isinstance(value, Enum):
             self.work.append((kind, f"type({name})"))
+            self.items(vars(value), f"{name}.__dict__")
         else:
             self.instance(value, kind, name)
 
@@ -285,6 +289,8 @@ class _Walk(Writer):
 
     def members(self, cls: type, name: str) -> None:
         """Compare what the code names of a class, and the methods that Python calls without naming them."""
+        if isinstance(cls, ABCMeta):
+            self.unless(f"{self.constant(get_cache_token)}() != {get_cache_token()}")
         if is_pure(cls.__module__):
             return
         if is_standard(cls.__module__) or not is_written(cls) or not is_pure(type(cls).__module__):
@@ -292,11 +298,13 @@ class _Walk(Writer):
         space = vars(cls)
         # What NumPy, SciPy or relgrad derive classes from, they call by names that stand in their own code.
         called = any(is_pure(base.__module__) and not is_standard(base.__module__) for base in cls.__mro__)
+        everything = not TEMPLATES.isdisjoint(self.before)
+        self.passed |= TEMPLATES
         self.lines.append(f"{name}_ = {name}.__dict__")
         self.unless(f"(*{name}_,) != {self.constant((*space,))}")
         for word, member in space.items():
-            implicit = called or (word.startswith("__") and word not in CONSTRUCTORS)
-            if word in self.before or (implicit and type(member) is FunctionType):
+            special = word.startswith("__") and word not in CONSTRUCTORS and is_called(member)
+            if everything or word in self.before or special or (called and type(member) is FunctionType):
                 self.work.append((member, f"{name}_[{word!r}]"))
             else:
                 self.passed.add(word)

@@ -14,6 +14,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from threading import Lock
 from types import CellType, ModuleType
 from typing import Any
@@ -81,7 +82,7 @@ class Patches:
 
 def _copy(module: ModuleType) -> ModuleType:
     like = ModuleType(module.__name__, module.__doc__)
-    vars(like).update(vars(module))
+    vars(like).update(vars(module), __getattr__=partial(getattr, module))
     return like
 
 
