@@ -9,9 +9,11 @@ import gc
 import itertools
 import os
 import random
+import sys
 import threading
 import time
 import types
+import warnings
 import weakref
 from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Iterator
@@ -398,6 +400,25 @@ def modules() -> Subject:
     return (lambda x: np.sum(module.scale(x)) * module.lam), [lambda rng: setattr(module, "lam", number(rng))]
 
 
+def packages() -> Subject:
+    """A statement `import a.b` in the function itself names a."""
+    package: Any = types.ModuleType("package_of_the_test")
+    package.lam, package.part = 0.5, types.ModuleType("package_of_the_test.part")
+    package.part.k = 2.0
+    sys.modules |= {m.__name__: m for m in (package, package.part)}
+    space: dict[str, Any] = {"np": np}
+    lines = (
+        "import package_of_the_test.part",
+        "p = package_of_the_test",
+        "return np.sum(x * p.lam) * p.part.k",
+    )
+    exec("def f(x):\n    " + "\n    ".join(lines), space)
+    return space["f"], [
+        lambda rng: setattr(package, "lam", number(rng)),
+        lambda rng: setattr(package.part, "k", number(rng)),
+    ]
+
+
 def nested_transformations() -> Subject:
     inner = rg.stabilize(lambda x: np.sum(WEIGHTS * x) * SCALE)
     return (lambda x: inner(x) * SCALE), [
@@ -493,7 +514,7 @@ def settings() -> Subject:
 
 
 SUBJECTS = [
-    special_methods, members_of_enums, settings, indices, globals_,
+    special_methods, members_of_enums, settings, packages, indices, globals_,
     cells, attributes, slots, containers, table, classes, partials, computed_outside, aliases, decorated,
     dynamic, modules, nested_transformations,
 ]  # fmt: skip
@@ -773,6 +794,24 @@ def test_a_traced_array_may_be_used_by_a_thread_within_the_call() -> None:
 
 
 # Guards and generalisations by themselves
+
+
+def test_what_numpy_raises_is_read_where_the_function_may_handle_it() -> None:
+    """It is set outside, by np.errstate around the call."""
+
+    def f(x: Any) -> Any:
+        try:
+            return np.sum(np.exp(1000 * x))
+        except FloatingPointError:
+            return np.sum(x)
+
+    s, d = rg.stabilize(f), rg.grad(f)
+    for over in ("ignore", "raise", "warn", "raise"):
+        with np.errstate(over=over), warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            assert s(X) == f(X)
+            if over == "raise":
+                assert list(d(X)) == [1.0, 1.0, 1.0]
 
 
 def test_a_guard_says_why_it_never_holds() -> None:

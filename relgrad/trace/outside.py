@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from relgrad.op import Constant, Symbolic
+from relgrad.trace.attempts import raising
 from relgrad.trace.guard import Guard, Writer, never
 from relgrad.trace.inspection import (
     ATOMS,
@@ -94,6 +95,8 @@ def read(fun: Any, others: Iterable[Any] = (), seconds: float = 0.0) -> Guard:
             held = frozenset(walk.held) if walk.identities else frozenset[str]()
             if reason:
                 return Guard(never, reason, held, walk.spaces, True, walk.asking, fun)
+            if walk.attends:  # then what raises matters, and that is what NumPy is set to
+                walk.unless(f"{walk.constant(raising)}() != {raising()}")
             return Guard(walk.compiled(), "", held, walk.spaces, walk.attends, walk.asking, fun)
         names = frozenset(walk.names)
 
@@ -268,7 +271,8 @@ class _Walk(Writer):
                 raise _Unseen(f"`{word}`")
             else:
                 self.unless(f"{word!r} in {space}")
-        for word in sorted(used.modules):
+        # `import a.b` names a, and takes b of it.
+        for word in sorted({*used.modules, *(word.partition(".")[0] for word in used.modules)}):
             if word not in sys.modules:
                 raise _Unseen(f"the module {word}, which is not loaded")
             self.work.append((sys.modules[word], f"{self.constant(sys.modules)}[{word!r}]"))
