@@ -267,8 +267,8 @@ def test_what_raises_beside_the_result_names_its_line():
 
 def test_a_refusal_is_not_hidden_behind_an_error_of_pythons():
     def f(x):
-        y = x * 1.0
-        flat = y[None].ravel()
+        y = np.outer(x, x)
+        flat = y.ravel()
         flat[0] = 0.0
         return functools.reduce(lambda a, b: a + b, y)  # "must support iteration", where y cannot be read
 

@@ -312,6 +312,56 @@ def test_reshaping_shares_memory_as_numpy_does_where_memory_is_known(view, flat)
     np.testing.assert_array_equal(rg.stabilize(write)(x), write(x))
 
 
+IN_ORDER: dict[str, Callable[[Any], Any]] = {
+    "ascontiguousarray": np.ascontiguousarray,
+    "asfortranarray": np.asfortranarray,
+    "asarray": lambda y: np.asarray(y, order="C"),
+    "array": lambda y: np.array(y, copy=None, order="F"),
+    "astype": lambda y: y.astype(float, order="C", copy=False),
+    "astype by position": lambda y: y.astype(float, "K", "unsafe", True, False),
+    "require": lambda y: np.require(y, requirements="C"),
+    "a copy, raveled": lambda y: np.array(y).ravel(),
+    "copied, raveled": lambda y: copy.copy(y).ravel(),
+    "a copy of it": lambda y: np.ascontiguousarray(np.copy(y)),
+}
+
+
+@pytest.mark.parametrize("view", [".T", "", "[::-1]", "[:, 0]", "[:, ::-1].T", "[:1]"])
+@pytest.mark.parametrize("convert", IN_ORDER.values(), ids=IN_ORDER)
+@pytest.mark.parametrize("backwards", [False, True])
+def test_what_is_brought_into_an_order_is_copied_where_numpy_does(view, convert, backwards):
+    def program(x):
+        y = x[0].copy()
+        a = eval("y.reshape(3, -1)" + view)
+        b = convert(a)
+        if backwards:
+            b[0] = 7.0
+        else:
+            a[0] = 7.0
+        return y, a, b
+
+    agree(program, np.arange(24.0).reshape(2, 12))
+
+
+def test_the_order_of_what_lies_somehow_is_refused():
+    def program(x):
+        y = np.outer(x[0], x[0])
+        z = np.ascontiguousarray(y.T)
+        y[0] = 7.0
+        return z + 0
+
+    assert "layout of memory" in refused(program, X).cause
+
+
+def test_the_real_part_is_written_to():
+    def program(x):
+        y = x * 2
+        y.real = x[0, 0]
+        return y
+
+    agree(program, X)
+
+
 @pytest.mark.parametrize("size", [3, 100_000])
 def test_a_plain_array_that_changes_while_it_is_traced_is_not_mistaken(size):
     outer = np.zeros(size)

@@ -39,7 +39,7 @@ from relgrad.trace.outside import ANY
 from relgrad.trace.patches import Patches, StandIn
 from relgrad.trace.refusal import refuse_function, tentative
 from relgrad.trace.tracer import Tracer, wrap
-from relgrad.trace.views import Origin
+from relgrad.trace.views import Origin, ordered
 
 KINDS = "biuf"
 
@@ -77,8 +77,8 @@ def _array(
     x: Any = gathered(obj)
     if dtype is not None and np.dtype(dtype) != x.dtype:
         x = x.astype(dtype)
-    elif x is obj and copy:
-        x = x.copy()
+    elif x is obj:
+        x = np.copy(x, order or "K") if copy else ordered(x, order)
     if x.ndim == 0 and x.origin is None:  # of a number, NumPy makes an array of rank 0
         x = Tracer(x.term)
         x.origin = Origin(np.ndarray)
@@ -89,13 +89,13 @@ def _asarray(
     obj: Any, dtype: Any = None, order: Any = None, *, copy: bool | None = None, **options: Any
 ) -> Any:
     if holds_symbolic(obj):
-        return _array(obj, dtype, copy=copy)
+        return _array(obj, dtype, copy=copy, order=order)
     made = np.asarray(obj, dtype, order, copy=copy, **options)
     return made if isinstance(obj, np.ndarray) else fresh(made)
 
 
-def _contiguous(a: Any, dtype: Any = None, **options: Any) -> Any:
-    return np.atleast_1d(_asarray(a, dtype, **options))
+def _contiguous(order: str) -> Callable[..., Any]:
+    return lambda a, dtype=None, **options: np.atleast_1d(_asarray(a, dtype, order, **options))
 
 
 def _made(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -504,7 +504,7 @@ def _makers() -> dict[tuple[ModuleType, str], StandIn]:
         "empty": _empty, "arange": _arange, "linspace": _range(np.linspace),
         **{f.__name__: _like(f) for f in (np.zeros_like, np.ones_like, np.full_like)},
         "empty_like": _like(np.zeros_like), "frompyfunc": _frompyfunc, "vectorize": _vectorize,
-        "asanyarray": _asarray, **dict.fromkeys(("ascontiguousarray", "asfortranarray"), _contiguous),
+        "asanyarray": _asarray, "ascontiguousarray": _contiguous("C"), "asfortranarray": _contiguous("F"),
     }  # fmt: skip
     places: dict[Any, Any] = {
         (np, name): StandIn(getattr(np, name), traced) for name, traced in by_name.items()

@@ -147,6 +147,10 @@ class Tracer(Handle, np.lib.mixins.NDArrayOperatorsMixin):
     def real(self) -> Any:
         return self
 
+    @real.setter
+    def real(self, value: Any) -> None:
+        self[...] = value
+
     @property
     def imag(self) -> Any:
         return np.imag(self)
@@ -231,10 +235,10 @@ class Tracer(Handle, np.lib.mixins.NDArrayOperatorsMixin):
         return other // self, other % self
 
     def __copy__(self) -> Tracer:
-        return self.copy()
+        return self.copy(order="K")
 
     def __deepcopy__(self, memo: Any) -> Tracer:
-        return memo.setdefault(id(self), self.copy())
+        return memo.setdefault(id(self), self.copy(order="K"))
 
 
 _SEQUENCES = (list, tuple, str)

@@ -179,21 +179,20 @@ def _raveled(function: Any, args: Any, kwargs: Any, y: Any) -> Any:
     if laid is not None:
         return _known_view(function, args, kwargs, y, laid, lambda: laid.ravel(*rest, **options))
     # Unlike x.reshape(-1), x.ravel() copies what has gaps: a view is one along a single axis of memory of its own.
-    own = x.origin is None or x.origin.view is None
-    long = sum(n != 1 for n in x.shape)
-    return _view(function, args, kwargs, y, certain=long == 0 or 0 in x.shape or (own and long == 1))
+    return _view(function, args, kwargs, y, certain=0 in x.shape or all(n == 1 for n in x.shape))
 
 
 def _layout(x: Any) -> np.ndarray | None:
     """Return an array that lies in memory as a traced one does: None where that is not known.
 
-    It does in arrays that are made row by row while tracing, and in the views of them that hold no traced index.
+    It does in arrays that are made row by row while tracing, in those along a single axis, and in the views of them
+    that hold no traced index.
     """
     at = x.origin
-    if at is None or None in x.shape:
+    if None in x.shape:
         return None
-    if at.view is None:
-        return np.empty(x.shape, bool) if at.rows else None
+    if at is None or at.view is None:
+        return np.empty(x.shape, bool) if _is_line(x) or (at is not None and at.rows) else None
     given = (*at.view.args, *(at.view.kwargs or {}).values())
     if not at.certain or any(
         isinstance(y, Symbolic) for v in given for y in (v if type(v) is tuple else [v])
@@ -201,6 +200,26 @@ def _layout(x: Any) -> np.ndarray | None:
         return None
     laid = _layout(at.parent)
     return None if laid is None else at.view(laid)
+
+
+def _is_ordered(x: Any, order: Any) -> bool | None:
+    """Whether `np.asarray(x, order=order)` is x; None where the layout of memory decides, which is not known."""
+    laid = _layout(x)
+    if order in (None, "K") or 0 in x.shape:
+        return True
+    return None if laid is None else np.asarray(laid, order=order) is laid
+
+
+def _is_line(x: Any) -> bool:
+    return sum(n != 1 for n in x.shape) <= 1
+
+
+def ordered(x: Any, order: Any) -> Any:
+    """Return `np.asarray(x, order=order)`: the array itself if it lies so in memory, or else a copy."""
+    same = _is_ordered(x, order) if _is_array(x) else True
+    if same is None:
+        return _view("__getitem__", (x, Ellipsis), {}, x, certain=False)
+    return x if same else np.copy(x, order)
 
 
 def _known_view(function: Any, args: Any, kwargs: Any, y: Any, laid: np.ndarray, call: Any) -> Any:
@@ -266,7 +285,11 @@ def _same(function: Any, args: Any, kwargs: Any, y: Any) -> Any:
 
 
 def _converted(function: Any, args: Any, kwargs: Any, y: Any) -> Any:
-    return _kept(function, args, kwargs, y) if kwargs.get("copy", True) else _same(function, args, kwargs, y)
+    options = dict(zip(("dtype", "order", "casting", "subok", "copy"), args[1:], strict=False)) | kwargs
+    if options.get("copy", True):
+        return _kept(function, args, kwargs, y)
+    made = _same(function, args, kwargs, y)
+    return ordered(made, options.get("order")) if made is args[0] else made
 
 
 def _kept(function: Any, args: Any, kwargs: Any, y: Any) -> Any:
@@ -274,11 +297,15 @@ def _kept(function: Any, args: Any, kwargs: Any, y: Any) -> Any:
 
 
 def _copied(function: Any, args: Any, kwargs: Any, y: Any) -> Any:
-    """Give the result of `x.copy()` memory row by row, which is its default order, unlike that of `np.copy`."""
-    if _rank(y) and [*args[1:], *kwargs.values()] in ([], ["C"]):
-        y.origin = Origin(np.ndarray, rows=True)
+    """Give a copy memory in the order that is asked for: `x.copy()` lies in rows, `np.copy(x)` as x does."""
+    x, rest, options = _argument(args, kwargs)
+    if _rank(y) is None or not (_is_array(x) or function is np.copy):
         return y
-    return _kept(function, args, kwargs, y)
+    order = rest[0] if rest else options.get("order", "C" if function == "copy" else "K")
+    laid = _layout(x) if _is_array(x) else None
+    rows = order == "C" or _is_line(y) if laid is None else np.array(laid, order=order).flags.c_contiguous
+    y.origin = Origin(np.ndarray, rows=rows)
+    return y
 
 
 def _array(function: Any, args: Any, kwargs: Any, y: Any) -> Any:
@@ -312,9 +339,9 @@ SHARING: dict[Any, Callable[..., Any]] = {
     np.einsum: _sum_of_one,
     **dict.fromkeys(["conj", "conjugate", np.linalg.matrix_power, np.diff], _same),
     **dict.fromkeys(["astype", *_ASTYPE], _converted),
-    "copy": _copied,
+    **dict.fromkeys(["copy", np.copy], _copied),
     np.imag: _zeros,
-    **dict.fromkeys([np.copy, np.full_like, np.zeros_like, np.ones_like, np.empty_like, np.full], _array),
+    **dict.fromkeys([np.full_like, np.zeros_like, np.ones_like, np.empty_like, np.full], _array),
     **dict.fromkeys([np.zeros, np.ones, np.empty, np.roll, np.tile, np.pad, np.where, np.cross], _array),
     **dict.fromkeys([np.tensordot, np.linalg.tensordot], _array),
 }
