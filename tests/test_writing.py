@@ -353,6 +353,20 @@ def test_the_order_of_what_lies_somehow_is_refused():
     assert "layout of memory" in refused(program, X).cause
 
 
+def test_views_at_axes_that_are_known_are_written_to():
+    """NumPy's own code asks `np.transpose` for axes that it makes with `np.arange`; so does a user's."""
+
+    def program(x):
+        y, made = x * 2, np.zeros((2, 3))
+        np.rot90(y)[0] = x[0, 0]
+        np.rot90(made)[1] = x[0, 1]
+        np.transpose(y, np.array([1, 0]))[2] += 1.0
+        np.flip(y, np.arange(2)[1])[0, 0] = x[1, 1]
+        return y, made
+
+    agree(program, X)
+
+
 def test_the_real_part_is_written_to():
     def program(x):
         y = x * 2

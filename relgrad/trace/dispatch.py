@@ -129,7 +129,7 @@ def call_function(function: Any, args: Any, kwargs: Any) -> Any:
 def of_constants(function: Any, args: Any, kwargs: Any) -> Any:
     """Call a function with the values of symbolic arrays, if none depends on an input of a trace.
 
-    What it writes into their memory is written to them. Where it answers with a part of that, it is refused.
+    What it writes into their memory is written to them. NotImplemented where it answers with a part of that.
     """
     leaves, structure = flatten((tuple(args), dict(kwargs)))
     symbolic = [x for x in leaves if _is_symbolic(x)]
@@ -143,7 +143,7 @@ def of_constants(function: Any, args: Any, kwargs: Any) -> Any:
     if any(
         isinstance(y, np.ndarray) and np.may_share_memory(x, y) for y in flatten(result)[0] for x in copies
     ):
-        refuse_function(function)
+        return NotImplemented
     for x, before, after in zip(symbolic, values, copies, strict=True):
         if after.tobytes() != np.asarray(before).tobytes():
             x.write(as_term(after))

@@ -241,9 +241,9 @@ def _apply(view: Viewing, x: Any) -> Any:
 def _decided(view: Viewing) -> Viewing:
     """Return a view of what it shows in the call that is traced, where which entries these are depends on values."""
     args = tuple([settled(key, written=True) for key in view.args])
-    if view.function != "__getitem__" or _is_traced(args):
+    if _is_traced(args):
         refuse_position()
-    return Viewing(view.function, args)
+    return Viewing(view.function, args, view.kwargs, view.part)
 
 
 def _is_traced(entries: tuple[Any, ...]) -> bool:
