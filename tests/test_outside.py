@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import builtins
 import copy
 import functools
 import gc
@@ -400,6 +401,23 @@ def modules() -> Subject:
     return (lambda x: np.sum(module.scale(x)) * module.lam), [lambda rng: setattr(module, "lam", number(rng))]
 
 
+def within_what_numpy_makes() -> Subject:
+    """Functions in cells of NumPy's decorators, methods of built-in objects, and names among the builtins."""
+    entries = [1.0, 2.0]
+    count: Any = entries.__len__
+
+    @np.errstate(all="ignore")
+    def f(x: Any) -> Any:
+        return SCALE * np.sum(x * count()) * added_to_builtins  # type: ignore[name-defined]  # noqa: F821
+
+    vars(builtins)["added_to_builtins"] = 1.0
+    return f, [
+        lambda rng: set_global("SCALE", number(rng)),
+        lambda rng: entries.append(1.0),
+        lambda rng: vars(builtins).update(added_to_builtins=number(rng)),
+    ]
+
+
 def packages() -> Subject:
     """A statement `import a.b` in the function itself names a."""
     package: Any = types.ModuleType("package_of_the_test")
@@ -514,7 +532,7 @@ def settings() -> Subject:
 
 
 SUBJECTS = [
-    special_methods, members_of_enums, settings, packages, indices, globals_,
+    special_methods, members_of_enums, settings, packages, within_what_numpy_makes, indices, globals_,
     cells, attributes, slots, containers, table, classes, partials, computed_outside, aliases, decorated,
     dynamic, modules, nested_transformations,
 ]  # fmt: skip
@@ -794,6 +812,20 @@ def test_a_traced_array_may_be_used_by_a_thread_within_the_call() -> None:
 
 
 # Guards and generalisations by themselves
+
+
+def test_what_numpy_writes_to_a_file_is_written_at_each_call(tmp_path: Any) -> None:
+    path = tmp_path / "w.npy"
+
+    def f(x: Any) -> Any:
+        np.save(path, WEIGHTS)
+        return np.sum(x)
+
+    s = rg.stabilize(f)
+    for _ in range(2):
+        s(X)
+        np.testing.assert_array_equal(np.load(path), WEIGHTS)
+        path.unlink()
 
 
 def test_what_numpy_raises_is_read_where_the_function_may_handle_it() -> None:

@@ -11,6 +11,7 @@ from datetime import date, time, timedelta
 from functools import cached_property, lru_cache, partial
 from marshal import dumps
 from types import (
+    BuiltinFunctionType,
     ClassMethodDescriptorType,
     CodeType,
     FunctionType,
@@ -62,9 +63,21 @@ DRAWS = frozenset(
     (
         *("random", "rvs", "random_state", "load", "loadtxt", "genfromtxt", "fromfile", "memmap"),
         *("geterr", "geterrcall", "getbufsize", "get_printoptions"),
+        *(
+            "save",
+            "savez",
+            "savez_compressed",
+            "savetxt",
+            "tofile",
+            "seterr",
+            "seterrcall",
+            "set_printoptions",
+        ),
     )
 )
-"""Names by which NumPy and SciPy give what differs from call to call."""
+"""Names by which NumPy and SciPy give what differs from call to call, or act on the outside."""
+BUILTIN = (BuiltinFunctionType, type)
+"""Classes of the builtins that are Python's."""
 OPEN = frozenset(
     (
         *(
@@ -114,7 +127,7 @@ CONSTRUCTORS = frozenset(("__init__", "__new__", "__post_init__", "__init_subcla
 ATOMS = (int, float, complex, str, bytes)
 FIXED = (
     *(np.ufunc, np.dtype, type(np.sum), date, time, timedelta, re.Pattern, range),
-    *(MethodWrapperType, WrapperDescriptorType, MethodDescriptorType, GenericAlias, UnionType, CodeType),
+    *(WrapperDescriptorType, MethodDescriptorType, GenericAlias, UnionType, CodeType),
     *(GetSetDescriptorType, MemberDescriptorType),
     type(vars(namedtuple("_Pair", "x"))["x"]),
 )
@@ -128,6 +141,7 @@ PARTS = {
     staticmethod: ("__func__",),
     classmethod: ("__func__",),
     slice: ("start", "stop", "step"),
+    MethodWrapperType: ("__self__", "__name__"),
 }
 """What holds functions and numbers, and where."""
 TEMPLATES = frozenset(("format", "format_map", "vformat"))

@@ -12,6 +12,7 @@ files, random numbers, clocks, objects of foreign code) the guard is never true,
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import sys
 from abc import ABCMeta, get_cache_token
@@ -31,6 +32,7 @@ from relgrad.trace.attempts import raising
 from relgrad.trace.guard import Guard, Writer, never
 from relgrad.trace.inspection import (
     ATOMS,
+    BUILTIN,
     CONSTRUCTORS,
     CONTAINERS,
     DRAWS,
@@ -219,15 +221,19 @@ class _Walk(Writer):
     def function(self, value: Any, name: str) -> None:
         home = value.__globals__.get("__name__", "")
         pure = is_pure(home) and not value.__code__.co_filename.startswith("<")
-        if pure and not is_standard(home):
-            return
+        own = not pure or is_standard(
+            home
+        )  # NumPy's decorators hold what they decorate, and what never changes
         try:
             for i, cell in enumerate(value.__closure__ or ()):
-                self.held_by(cell.cell_contents, partial(setattr, cell, "cell_contents"))
-                self.work.append((cell.cell_contents, f"{name}.__closure__[{i}].cell_contents"))
-                self.spaces.append(cell)
+                if own or callable(cell.cell_contents):
+                    self.held_by(cell.cell_contents, partial(setattr, cell, "cell_contents"))
+                    self.work.append((cell.cell_contents, f"{name}.__closure__[{i}].cell_contents"))
+                    self.spaces.append(cell)
         except ValueError:
             raise _Unseen(f"a variable of {value.__name__} that has no value yet") from None
+        if not own:
+            return
         for part in ("__defaults__", "__kwdefaults__"):
             self.work.append((getattr(value, part), f"{name}.{part}"))
         if not pure:
@@ -271,6 +277,8 @@ class _Walk(Writer):
                 raise _Unseen(f"`{word}`")
             else:
                 self.unless(f"{word!r} in {space}")
+                if word in vars(builtins) and type(builtin := getattr(builtins, word)) not in BUILTIN:
+                    self.work.append((builtin, f"{self.constant(vars(builtins))}[{word!r}]"))
         # `import a.b` names a, and takes b of it.
         for word in sorted({*used.modules, *(word.partition(".")[0] for word in used.modules)}):
             if word not in sys.modules:
