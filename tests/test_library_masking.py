@@ -184,3 +184,29 @@ def test_ordinary_masks_are_left_alone():
     relu = lambda x: np.sum(np.where(x > 0, x, 0.0) * np.tanh(x))
     assert "sink_into_mask" not in [step.name for step in rg.grad(relu).explain(X).steps]
     np.testing.assert_array_equal(rg.grad(relu)(X)[1], np.tanh(4.0) + 4 / np.cosh(4.0) ** 2)
+
+
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+@pytest.mark.parametrize("large", [1e4, 1e9, 1e30])
+def test_a_mask_that_is_a_large_number_takes_no_digits_of_what_it_lets_pass(large, strategy):
+    """s + k·(1 - m) is not s + k - k·m, nor is it up to a shift: next to k no digit of s is left."""
+    s, m = np.array([[0.25, -1.5, 0.75], [1.0, 2.0, -0.5]]), np.array([[1.0, 1.0, 0.0], [1.0, 0.0, 1.0]])
+
+    def masked(s, m):
+        return s + (1 - m) * -large
+
+    def softmax(s, m):
+        p = np.exp(masked(s, m))
+        return p / p.sum(axis=-1, keepdims=True)
+
+    def entropy(s):
+        p = softmax(s, m)
+        return -np.sum(p * np.log(p + 1e-9))
+
+    def log_sum(s, m):
+        return np.log(np.sum(np.exp(masked(s, m)), axis=-1))
+
+    for f in (softmax, log_sum, lambda s, m: entropy(s)):
+        np.testing.assert_allclose(rg.stabilize(f, strategy=strategy)(s, m), f(s, m), rtol=1e-14)
+    g = rg.grad(lambda s, m: np.sum(V[:2] * log_sum(s, m)), strategy=strategy)(s, m)
+    np.testing.assert_allclose(g, V[:2, None] * softmax(s, m), rtol=1e-14)

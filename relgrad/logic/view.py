@@ -317,11 +317,17 @@ def _power(t: Term) -> ProductView | None:
 def _exponential(t: Term) -> ProductView | None:
     """Read exp(c + Σ kᵢ·tᵢ) as exp(c)·∏ exp(tᵢ)^kᵢ."""
     constant, terms = sum_of(t.rands[0])[:2]
-    if terms == {t.rands[0]: 1} and not constant:
+    undistributed = {x: k for x, k in terms.items() if k != 1 and is_term(x) and x.op.as_sum}
+    if not constant and (terms == {t.rands[0]: 1} or (len(terms) == 1 and undistributed)):
         return ProductView(1, {t: 1}, exponentials=1)
     factors: dict[Any, Number] = {}
     if constant:
         factors[exp(number_term(constant, t.type.dtype if t.ground else None))] = 1
+    for x, k in undistributed.items():
+        factors[
+            exp(in_floats(build_product(ProductView(k, {x: 1}), t.type.dtype if t.ground else None), t))
+        ] = 1
+    terms = {x: k for x, k in terms.items() if x not in undistributed}
     factors |= renamed(terms, lambda inner: exp(in_floats(inner, t)))
     return ProductView(1, factors, exponentials=1)
 
@@ -459,6 +465,10 @@ def summand_key(view: ProductView) -> Any:
     return None if is_term(base) and base.op.as_sum else key_of(base)
 
 
+DISTRIBUTED = 1 << 10
+"""A multiple of a sum is distributed up to this constant: of s + k·(1 - m), s - k + k·m keeps no digit of s next to k."""
+
+
 def summand(view: ProductView, t: Term | None = None, dtype: Any = None) -> SumView:
     """Read a product as one summand with a coefficient; a multiple of a sum is distributed."""
     c, factors = view[:2]
@@ -467,7 +477,9 @@ def summand(view: ProductView, t: Term | None = None, dtype: Any = None) -> SumV
     if len(factors) == 1:
         ((base, e),) = factors.items()
         if e == 1 and is_term(base) and base is not t and base.op.as_sum:
-            return added((sum_of(base), c))
+            inner = sum_of(base)
+            if abs(c * inner.constant) <= DISTRIBUTED:
+                return added((inner, c))
     if len(factors) == 1 and next(iter(factors.values())) == 1:
         return SumView(0, {next(iter(factors)): c})
     if c != 1 or t is None:
