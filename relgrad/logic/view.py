@@ -466,7 +466,7 @@ def summand_key(view: ProductView) -> Any:
 
 
 DISTRIBUTED = 1 << 10
-"""A multiple of a sum is distributed up to this constant: of s + k·(1 - m), s - k + k·m keeps no digit of s next to k."""
+"""A multiple of a sum is distributed up to this constant: s - k + k·m, of s + k·(m - 1), keeps no digit of s by k."""
 
 
 def summand(view: ProductView, t: Term | None = None, dtype: Any = None) -> SumView:
