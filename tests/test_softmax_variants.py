@@ -413,3 +413,25 @@ def test_attention_of_one_query_is_a_softmax():
     )
     assert "softmax(" in rg.stabilize(read).source(q, k, v)
     assert rg.stabilize(read, precise=False)(q, k, v) == 9.0
+
+
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+@pytest.mark.parametrize("at", [0.0, 1e3, 1e6, 1e9])
+def test_multiples_of_differences_stay_as_they_are_in_exponents(at, strategy):
+    """0.3·(x - m) has digits that 0.3·x - 0.3·m has not, and that exponents need."""
+    x = at + np.array([0.25, -1.5, 0.75, 1.125])
+
+    def scaled(x):
+        return 0.3 * (x - np.max(x))
+
+    def softmax(x):
+        return np.exp(scaled(x)) / np.sum(np.exp(scaled(x)))
+
+    def of_two(x):
+        return np.exp(scaled(x)) / (np.exp(scaled(x)) + np.exp(-scaled(x)))
+
+    def log_sum(x):
+        return np.log(np.sum(np.exp(scaled(x))))
+
+    for f in (softmax, of_two, log_sum):
+        np.testing.assert_allclose(rg.stabilize(f, strategy=strategy)(x), f(x), rtol=1e-14)

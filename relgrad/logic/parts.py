@@ -24,7 +24,7 @@ from relgrad.logic.group import (
     quotient,
     whole,
 )
-from relgrad.logic.view import operands, product_of, sum_of
+from relgrad.logic.view import exponent_sum, operands, product_of, sum_of
 from relgrad.op import Op
 from relgrad.term import is_term
 
@@ -165,6 +165,6 @@ def exponent_of(view: ProductView, k: Number) -> Any:
     found = known.get(name)
     if found is None:
         dtype = first.type.dtype if first.ground else None
-        total = added(*[(sum_of(b.rands[0]), quotient(e, k)) for b, e in parts])
+        total = added(*[(exponent_sum(b.rands[0]), quotient(e, k)) for b, e in parts])
         found = known[name] = build_sum(total, dtype)
     return found

@@ -315,21 +315,46 @@ def _power(t: Term) -> ProductView | None:
 
 
 def _exponential(t: Term) -> ProductView | None:
-    """Read exp(c + Σ kᵢ·tᵢ) as exp(c)·∏ exp(tᵢ)^kᵢ."""
-    constant, terms = sum_of(t.rands[0])[:2]
-    undistributed = {x: k for x, k in terms.items() if k != 1 and is_term(x) and x.op.as_sum}
-    if not constant and (terms == {t.rands[0]: 1} or (len(terms) == 1 and undistributed)):
+    """Read exp(c + Σ kᵢ·tᵢ) as exp(c)·∏ exp(tᵢ)^kᵢ, multiples of sums as they are written."""
+    constant, terms = exponent_sum(t.rands[0])[:2]
+    multiples = {x: k for x, k in terms.items() if k != 1 and is_term(x) and x.op.as_sum}
+    if not constant and (terms == {t.rands[0]: 1} or (len(terms) == 1 and multiples)):
         return ProductView(1, {t: 1}, exponentials=1)
+    dtype = t.type.dtype if t.ground else None
     factors: dict[Any, Number] = {}
     if constant:
-        factors[exp(number_term(constant, t.type.dtype if t.ground else None))] = 1
-    for x, k in undistributed.items():
-        factors[
-            exp(in_floats(build_product(ProductView(k, {x: 1}), t.type.dtype if t.ground else None), t))
-        ] = 1
-    terms = {x: k for x, k in terms.items() if x not in undistributed}
-    factors |= renamed(terms, lambda inner: exp(in_floats(inner, t)))
+        factors[exp(number_term(constant, dtype))] = 1
+    factors |= {
+        exp(in_floats(build_product(ProductView(k, {x: 1}), dtype), t)): 1 for x, k in multiples.items()
+    }
+    rest = {x: k for x, k in terms.items() if x not in multiples}
+    factors |= renamed(rest, lambda inner: exp(in_floats(inner, t)))
     return ProductView(1, factors, exponentials=1)
+
+
+def exponent_sum(x: Any) -> SumView:
+    """Read an exponent as a sum in which k·(a - b) stays as it is written: k·a - k·b has fewer digits.
+
+    In sums that count, the digits that cancel are watched; in exponents they are not.
+    """
+    parts = list(zip(x.rands, x.op.as_sum, strict=True)) if is_term(x) and x.op.as_sum else [(x, 1)]
+    multiples = [_multiple_of_sum(part) for part, _ in parts]
+    if not any(multiples):
+        return sum_of(x)
+    views = [
+        sum_of(part) if m is None else SumView(0, {m[0]: m[1]})
+        for (part, _), m in zip(parts, multiples, strict=True)
+    ]
+    return added(*[(view, k) for view, (_, k) in zip(views, parts, strict=True)])
+
+
+def _multiple_of_sum(x: Any) -> tuple[Term, Number] | None:
+    """Return t and k where x is k·t, t is a sum, and distributing k would round."""
+    k, factors = product_of(x)[:2] if is_term(x) else (1, {})
+    t, e = next(iter(factors.items()), (x, 0))
+    if e != 1 or len(factors) > 1 or not (is_term(t) and t.op.as_sum) or abs(math.frexp(k)[0]) == 0.5:
+        return None
+    return t, k
 
 
 def _factored(t: Term) -> ProductView | None:

@@ -34,7 +34,7 @@ from relgrad.logic.conditions import is_constant_along
 from relgrad.logic.group import ProductView, SumView, added, multiplied
 from relgrad.logic.rewrite import raised
 from relgrad.logic.space import SINGLE, Extents, Space, nested, product, shape_of, space_of
-from relgrad.logic.view import product_of, sum_of
+from relgrad.logic.view import exponent_sum, product_of, sum_of
 from relgrad.op import Constant, constant, is_zero
 from relgrad.ops.align import insert
 from relgrad.ops.arithmetic import absolute, float_power, multiply, negative, power, square
@@ -293,7 +293,7 @@ class Joined(NamedTuple):
 
 
 def _distance(x: Any, y: Any) -> Any:
-    return build_sum(added((sum_of(x), 1), (sum_of(y), -1)), x.type.dtype)
+    return build_sum(added((exponent_sum(x), 1), (exponent_sum(y), -1)), x.type.dtype)
 
 
 def join(pieces: Sequence[Piece], like: Term) -> Joined | None:
@@ -577,7 +577,7 @@ def _product(view: ProductView) -> tuple[ProductView, SumView]:
             continue
         if found.weight is not None:
             weights.append((raised(found.weight, e), 1))
-        exponents.append((sum_of(found.exponent), e))
+        exponents.append((exponent_sum(found.exponent), e))
     return multiplied(*weights), added(*exponents)
 
 

@@ -23,7 +23,7 @@ from relgrad.logic.goals import computedo
 from relgrad.logic.group import Number, ProductView, added, multiplied, quotient, whole
 from relgrad.logic.parts import dtype_of, without
 from relgrad.logic.rewrite import chain_of, commutes, fits, pushed, raised, scopes, selected, selections_in
-from relgrad.logic.view import product_of, sum_of, summand
+from relgrad.logic.view import exponent_sum, product_of, sum_of, summand
 from relgrad.logscale.domain import (
     Joined,
     Piece,
@@ -282,7 +282,7 @@ def _quotient(available: ProductView, denominator: Denominator) -> Iterator[Take
         return
     k = 1 if k == int(k) else k
     found = [(reading(b), e) for b, e in taken.items()]
-    total = added(*[(sum_of(r.exponent), quotient(e, k)) for r, e in found if r is not None])
+    total = added(*[(exponent_sum(r.exponent), quotient(e, k)) for r, e in found if r is not None])
     weights = [(raised(r.weight, e), 1) for r, e in found if r is not None and r.weight is not None]
     left = multiplied((available, 1), (ProductView(1, {**taken, base: -k}), -1), *weights)
     yield left, joined.quotient(build_sum(total, base.type.dtype), k)
