@@ -92,7 +92,7 @@ def vjp(fun: Function, *primals: Any, **how: Unpack[How]) -> tuple[Any, Transfor
     """Return fun(*primals) and its pullback: cotangent of the result ↦ cotangents of the primals, a tuple.
 
     A primal without derivative (integers, text) has the cotangent None. The pullback's source is a function
-    of (primals, cotangent).
+    of (primals, cotangent). It keeps the primals; what fun reads beside them it reads when it is called.
 
     >>> y, pullback = vjp(lambda x, y: x * y, 3.0, 4.0)
     >>> float(y), [float(g) for g in pullback(1.0)]
