@@ -25,8 +25,8 @@ from relgrad.logic.group import Number, ProductView, SumView, multiplied, rename
 from relgrad.logic.parts import dtype_of
 from relgrad.logic.space import spread
 from relgrad.logic.view import product_of, sum_of
-from relgrad.op import Constant, constant, is_zero
-from relgrad.ops.arithmetic import copysign, sign, sqrt
+from relgrad.op import Constant, as_term, constant, is_zero
+from relgrad.ops.arithmetic import copysign, hypot, inverse_radius, sign, sqrt
 from relgrad.ops.casting import Cast, cast
 from relgrad.ops.comparison import logical_and, logical_not, logical_or, not_equal
 from relgrad.ops.gather import Index, Scatter
@@ -34,6 +34,7 @@ from relgrad.ops.reduction import Sum
 from relgrad.ops.selection import where
 from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand, Squeeze, broadcast_to
 from relgrad.term import Term, is_term, kept, operands_first
+from relgrad.trace.tracer import Tracer
 from relgrad.types import ArrayType, broadcast_shapes
 
 _MOVES = (Expand, Squeeze, BroadcastTo, BroadcastLike)
@@ -79,6 +80,28 @@ def sunk_product(t: Term) -> Any:
             rest = multiplied((others, 1), (ProductView(1, wild), -1))
             new = multiplied((rest, 1), (ProductView(1, {drawn: 1}), 1))
             return fit(build_product(new, dtype_of(t)), t)
+    return None
+
+
+def inverted_length(t: Term) -> Term | None:
+    """Return the length of which a term is the reciprocal, with 0 at 0, as it stands in the slopes of a hypotenuse."""
+    if not is_term(t) or t.op is not where:
+        return None
+    length = next((x for x in t.rands[0].rands if x.op is hypot), None)
+    return length if length is not None and as_term(inverse_radius(*map(Tracer, length.rands))) is t else None
+
+
+def bared_length(t: Term) -> Any:
+    """Return a product that is divided by a length anyway, without the 0 that a slope of the length has at 0, or None.
+
+    where(h == 0, 0, 1/h)·x/h ⟶ x/h², where h = hypot(x, y): at 0 nothing of it is known
+    """
+    view = product_of(t)
+    for base, e in view.factors.items():
+        length = inverted_length(base)
+        if length is not None and e > 0 and view.factors.get(length, 0) < 0:
+            bare = ProductView(1, {base: -e, length: -e})
+            return fit(build_product(multiplied((view, 1), (bare, 1)), dtype_of(t)), t)
     return None
 
 

@@ -359,5 +359,6 @@ hypot = elementwise(
     ball=lambda x, y: (x * x + y * y).sqrt(),
     strict=True,
     finite=True,
+    meaning=lambda x, y: np.sqrt(x * x + y * y),
     under=_under_norm_of_two,
 )

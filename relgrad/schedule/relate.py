@@ -20,7 +20,7 @@ from relgrad.leaf import Input
 from relgrad.logic.build import fit, fitted
 from relgrad.logic.conditions import Goal
 from relgrad.logic.goals import BinaryGoal, ldisj_seq
-from relgrad.logic.masks import sunk_product
+from relgrad.logic.masks import bared_length, sunk_product
 from relgrad.logic.rewrite import Wide, rewrites
 from relgrad.logic.simplify import (
     averaged_sum,
@@ -317,6 +317,7 @@ AFTER = (
         "factors meet their inverses, or exponentials each other",
         PRODUCT,
     ),
+    Law("bare_length", bared_length, "nothing is known where a length is 0 that divides", PRODUCT),
     Law("scale_factors", scaled_product, "factors that grow alike are scaled alike", PRODUCT),
     Law(
         "cancel_in_scatter",

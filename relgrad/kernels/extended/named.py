@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from relgrad.kernels.annuity import integral
 from relgrad.kernels.extended.arrays import concatenate, cumprod, prod, ranks
 from relgrad.kernels.extended.entries import (
     add,
@@ -25,7 +26,7 @@ from relgrad.kernels.extended.entries import (
 from relgrad.kernels.extended.number import NAMED, NOTHING, Extended, combined
 from relgrad.kernels.index import leave_one_out_prod
 from relgrad.kernels.linalg import cofactor
-from relgrad.kernels.numbers import lowered
+from relgrad.kernels.numbers import Twin, lowered
 from relgrad.kernels.removable import exprel_n
 
 
@@ -106,7 +107,6 @@ NAMED.update(
         "add_at": _added,
         "add_along": _added,
         "cauchy": _homogeneous(-1),
-        "deviation": _homogeneous(1, 0, by_axis=True),
         "leg": _one_scale,
         "sagitta": _one_scale,
         "trace": _homogeneous(1),
@@ -122,6 +122,33 @@ def _named(name: str) -> Callable[[Any], Any]:
         return rule
 
     return register
+
+
+def _deviation(g: Any, p: Any, axis: Any = -1) -> Any:
+    """g − Σpg/Σp, where g is measured from where p is largest: shares far below the range of floats count."""
+    g, p = Extended.of(g), Extended.of(p)
+    heaviest = np.abs(p) >= np.max(np.abs(p), axis=axis, keepdims=True)
+    g = g - np.sum(np.where(heaviest, g, 0.0), axis=axis, keepdims=True) / np.sum(
+        heaviest, axis=axis, keepdims=True
+    )
+    return g - np.sum(p * g, axis=axis, keepdims=True) / np.sum(p, axis=axis, keepdims=True)
+
+
+def _or_extended(formula: Any) -> Any:
+    """Return the rule of a function that is computed by a formula where floats are no help."""
+
+    def make(function: Any) -> Any:
+        def rule(*args: Any, **kwargs: Any) -> Extended:
+            plain = function(*map(lowered, args), **kwargs)
+            return _in_floats_first(plain, lambda: formula(*args, **kwargs))
+
+        return rule
+
+    return make
+
+
+NAMED["deviation"] = _or_extended(_deviation)
+NAMED["softmax_pullback"] = _or_extended(lambda g, p, axis=-1: Extended.of(p) * _deviation(g, p, axis))
 
 
 @_named("einsum")
@@ -159,6 +186,19 @@ def _exprel(x: Any, order: int = 0) -> Extended:
         above, below = (1.0 - n * above) * inverse, n * below * -inverse
     far = pick(at > 500, multiply(exp(x), Extended.of(above)), Extended.of(below))
     return pick(np.abs(at) > 500, far, Extended.of(exprel_n(at, order)))
+
+
+def _annuity(x: Any, a: Any, order: int = 0, logs: int = 0) -> Any:
+    """∫₀¹ sᵏ·(1 + xs)ᵃ·log(1 + xs)ˡ ds, where 1 + x > 0."""
+    x, a = Extended.of(x), Extended.of(a)
+    size = np.log1p(x)
+    if order or logs:
+        return Twin(integral, Extended)(x, a, size, order, logs)
+    slope = np.where(x.m == 0, 1.0, size / np.where(x.m == 0, 1.0, x))
+    return Extended.of(slope * _exprel((a + 1.0) * size))
+
+
+NAMED["annuity_n"] = _or_extended(_annuity)
 
 
 @_named("xdivy")
