@@ -21,11 +21,10 @@ from relgrad.contract import Contract
 from relgrad.interpret import RAISED, interpret
 from relgrad.logic.build import build_product, build_sum, fitted
 from relgrad.logic.group import Number, ProductView, SumView, added, multiplied
-from relgrad.logic.masks import inverted_length
 from relgrad.logic.parts import dtype_of
 from relgrad.logic.view import product_of, sum_of
 from relgrad.op import Constant, as_term, constant, is_constant, is_zero
-from relgrad.ops.arithmetic import absolute, divide, hypot, multiply, square
+from relgrad.ops.arithmetic import absolute, divide, hypot, inverse_radius, multiply, square
 from relgrad.ops.increments import difference_of
 from relgrad.ops.joining import Concatenate
 from relgrad.ops.lengths import Norm
@@ -143,7 +142,7 @@ def _as_direction(t: Term) -> Direction | None:
     if not isinstance(t.type, ArrayType) or t.type.dtype.kind != "f":
         return None
     if t.op is where:
-        length = inverted_length(t)
+        length = _inverted_length(t)
         return None if length is None else Direction(t, length, constant(1.0, t.type.dtype))
     said = t.op.over_length(*map(Tracer, t.rands)) if says_length(t.op) else None
     return None if said is None else Direction(t, *map(as_term, said))
@@ -152,6 +151,13 @@ def _as_direction(t: Term) -> Direction | None:
 def says_length(op: Any) -> bool:
     """Whether an op may be something over a length."""
     return getattr(op.over_length, "__func__", None) is not Contract.over_length
+
+
+def _inverted_length(t: Term) -> Term | None:
+    """Return the length of which a term is the reciprocal, with 0 at 0, as it stands in the slopes of a hypotenuse."""
+    condition = t.rands[0]
+    length = next((x for x in condition.rands if x.op is hypot), None)
+    return length if length is not None and as_term(inverse_radius(*map(Tracer, length.rands))) is t else None
 
 
 def _is_linear(t: Term) -> bool:

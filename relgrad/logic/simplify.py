@@ -246,11 +246,12 @@ def divided_sum(t: Term, most: int = SHARED) -> Any:
                     continue  # nothing but the divisor would be left to meet
                 above = multiplied((product_of(p), 1), (ProductView(1, {d: power}), 1), (others, -1))
                 key = summand_key(above)
+                part = sum_of(build_product(above, dtype))
                 if key is not None and key not in map(key_of, whole.terms) and not _holds_number(above):
-                    whole = _by_meaning(whole)
-                    if key not in map(key_of, whole.terms):
+                    part, whole = _by_meaning(part), _by_meaning(whole)
+                    if not {*map(key_of, part.terms)} & {*map(key_of, whole.terms)}:
                         continue  # it meets nothing
-                left = added((sum_of(build_product(above, dtype)), k), (whole, c))
+                left = added((part, k), (whole, c))
                 if len(left.terms) + bool(left.constant) < len(whole.terms) + bool(whole.constant):
                     ratio = multiplied(
                         (product_of(build_sum(left, dtype)), 1),

@@ -144,7 +144,9 @@ def needs(kind: str, t: Term) -> list[tuple[str, Any]]:
         return [("sum", rand) for rand in t.rands] if op.as_sum else [("product", t)]
     if op.as_product is not None or type(op) in (BroadcastTo, BroadcastLike, Expand) or is_widening(t):
         return [("product", rand) for rand in t.rands[: op.arity if op.as_product is not None else 1]]
-    if op is power or op is absolute or op.laws.parity:
+    if op.laws.parity:
+        return [("product", rand) for rand in t.rands]
+    if op is power or op is absolute:
         return [("product", t.rands[0])]
     if op is exp:
         return [("sum", t.rands[0])]
@@ -183,14 +185,19 @@ def holds_inverse(t: Term) -> bool:
     )
 
 
-def turned(t: Term, view: ProductView) -> ProductView | None:
-    """Read an odd or even function of -x as that of x, with its sign."""
-    (x,) = t.rands
-    c, factors = view[:2]
-    if not t.ground or c >= 0:
+def turned(t: Term) -> ProductView | None:
+    """Read an odd or even function of -x as that of x, with its sign: sin(-x) as -sin(x), hypot(-x, y) without it."""
+    if not t.ground:
         return None
-    x = x.rands[0] if x.op is negative else build_product(ProductView(-c, factors), x.type.dtype)
-    return ProductView(t.op.laws.parity, {t.op.make_node(x): 1})
+    views = [product_of(x) for x in t.rands]
+    if all(view.coefficient >= 0 for view in views):
+        return None
+    sign, rands = 1, list(t.rands)
+    for i, (x, (c, factors, *_)) in enumerate(zip(t.rands, views, strict=True)):
+        if c < 0:
+            bare = x.rands[0] if x.op is negative else build_product(ProductView(-c, factors), x.type.dtype)
+            sign, rands[i] = sign * t.op.laws.parity, bare
+    return ProductView(sign, {t.op.make_node(*rands): 1})
 
 
 def widened(t: Term, view: ProductView) -> ProductView:
@@ -288,7 +295,7 @@ def _product_rule(t: Term) -> ProductView | None:
     if op is exp:
         return _exponential(t)
     if op.laws.parity:
-        return turned(t, product_of(t.rands[0])) or _keep_key(t)
+        return turned(t) or _keep_key(t)
     if op.as_sum:
         return _factored(t)
     if type(op) in (BroadcastTo, BroadcastLike):

@@ -350,7 +350,7 @@ hypot = elementwise(
     np.hypot,
     lambda g, out, x, y: g * (x * inverse_radius(x, y)),
     lambda g, out, x, y: g * (y * inverse_radius(x, y)),
-    laws=Laws(associative=True, commutative=True),
+    laws=Laws(associative=True, commutative=True, parity=1),
     range=lambda x, y: Interval(
         larger(magnitude(x), magnitude(y)).low,
         added(magnitude(x), magnitude(y)).high,
