@@ -5,6 +5,7 @@ import numpy as np
 from relgrad.ops import (
     coshm1,
     coversin,
+    leg,
     power_difference,
     tan_difference,
     vercos,
@@ -60,6 +61,30 @@ def difference_of_tangents(x, y):
 def sine_of_difference(x, y):
     """The sine of a difference."""
     return np.sin(x) * np.cos(y) - np.cos(x) * np.sin(y), np.sin(x - y)
+
+
+@relation(source="NIST DLMF 4.16.3")
+def cosine_of_arctangent(x):
+    """The cosine of the angle with a tangent, which is large where the cosine vanishes."""
+    return np.cos(np.arctan(x)), 1 / np.hypot(1, x)
+
+
+@relation(source="NIST DLMF 4.16.3")
+def sine_of_arccosine(x):
+    """The sine of the angle with a cosine."""
+    return np.sin(np.arccos(x)), leg(1, x, 1 - x)
+
+
+@relation(source="NIST DLMF 4.16.3")
+def cosine_of_arcsine(x):
+    """The cosine of the angle with a sine."""
+    return np.cos(np.arcsin(x)), leg(1, x, 1 - x)
+
+
+@relation(source="NIST DLMF 4.16.3")
+def tangent_of_arccosine(x):
+    """The tangent of the angle with a cosine, which is infinite where that is zero."""
+    return np.tan(np.arccos(x)), leg(1, x, 1 - x) / x
 
 
 @relation(source="Sinnott 1984, Virtues of the haversine")
