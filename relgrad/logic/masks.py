@@ -34,7 +34,7 @@ from relgrad.ops.reduction import Sum
 from relgrad.ops.roots import hypot_excess
 from relgrad.ops.selection import where
 from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand, Squeeze, broadcast_to
-from relgrad.term import Term, is_term, kept, operands_first
+from relgrad.term import Term, is_term, kept, operands_first, subterms
 from relgrad.trace.tracer import Tracer
 from relgrad.types import ArrayType, broadcast_shapes
 
@@ -92,7 +92,13 @@ def bared_length(t: Term) -> Any:
     view = product_of(t)
     for base, e in view.factors.items():
         length, slope = _slope_of_length(base)
-        if slope is not None and e > 0 and any(k < 0 and _shorter(b, length) for b, k in view.factors.items()):
+        if slope is None or e < 0:
+            continue
+        others = {b: k for b, k in view.factors.items() if b is not base}
+        vanish = [b for b in others if _shorter(b, length)]
+        # A function of the length may vanish with it, as J₁(h) does in J₁(h)/h.
+        known = not any(is_term(b) and length in subterms(b) for b in others if b not in vanish)
+        if known and any(others[b] < 0 for b in vanish):
             rest = multiplied((view, 1), (ProductView(1, {base: -e}), 1), (product_of(slope), e))
             return fit(build_product(rest, dtype_of(t)), t)
     return None

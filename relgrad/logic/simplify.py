@@ -271,7 +271,9 @@ def _power_as_sum(base: Term, power: Number) -> SumView:
         return sum_of(meaning)
     view = product_of(meaning)
     ((root, e),) = view.factors.items() if len(view.factors) == 1 else ((None, 0),)
-    return sum_of(root) if view.coefficient == 1 and e * power == 1 and is_term(root) else SumView(0, {base: 1})
+    return (
+        sum_of(root) if view.coefficient == 1 and e * power == 1 and is_term(root) else SumView(0, {base: 1})
+    )
 
 
 def _divided_spread(view: SumView, p: Any, k: Number, d: Any, dtype: Any) -> SumView | None:

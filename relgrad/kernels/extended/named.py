@@ -12,7 +12,6 @@ from relgrad.kernels.annuity import integral
 from relgrad.kernels.extended.arrays import concatenate, cumprod, prod, ranks
 from relgrad.kernels.extended.entries import (
     add,
-    aligned,
     divide,
     exp,
     log,
@@ -23,11 +22,12 @@ from relgrad.kernels.extended.entries import (
     sqrt,
     subtract,
 )
-from relgrad.kernels.extended.number import NAMED, NOTHING, Extended, combined
+from relgrad.kernels.extended.number import FARTHEST, NAMED, NOTHING, Extended, combined
 from relgrad.kernels.index import leave_one_out_prod
 from relgrad.kernels.linalg import cofactor
 from relgrad.kernels.numbers import Twin, lowered
 from relgrad.kernels.removable import exprel_n
+from relgrad.kernels.roots import quadratic_root
 
 
 def _largest(x: Any, axis: Any = None) -> Any:
@@ -59,16 +59,6 @@ def _homogeneous(*degrees: int, by_axis: bool = False) -> Any:
         return rule
 
     return make
-
-
-def _one_scale(function: Any) -> Any:
-    """Return the rule of a function of single entries with f(2^k·x, 2^k·y, …) = 2^k·f(x, y, …)."""
-
-    def rule(*args: Any) -> Extended:
-        parts, most = aligned(*map(Extended.of, args))
-        return Extended(function(*parts), most)
-
-    return rule
 
 
 def _in_floats_first(plain: Any, wide: Callable[[], Extended]) -> Extended:
@@ -107,8 +97,6 @@ NAMED.update(
         "add_at": _added,
         "add_along": _added,
         "cauchy": _homogeneous(-1),
-        "leg": _one_scale,
-        "sagitta": _one_scale,
         "trace": _homogeneous(1),
         "running_argmax": _by_rank,
         "running_argmin": _by_rank,
@@ -147,6 +135,32 @@ def _or_extended(formula: Any) -> Any:
     return make
 
 
+def _leg(x: Any, y: Any, d: Any) -> Any:
+    return np.sqrt(Extended.of(d) * (Extended.of(x) + y))
+
+
+def _sagitta(x: Any, y: Any) -> Any:
+    x, y = Extended.of(x), Extended.of(y)
+    side = _leg(x, y, x - y)
+    return np.where(x > 0, y * (y / (x + side)), x - side)
+
+
+def _quadratic_root(w: Any, y: Any, e: Any) -> Any:
+    """The root r = 2ᵖ·s of w·r² + 2·y·r = e, from that of 4ᵖw·s² + 2·2ᵖy·s = e where these are floats."""
+    w, y, e = map(Extended.of, (w, y, e))
+    root = np.sqrt(y * y + e * w)
+    far = np.where((y > 0) | ((y == 0) & (w == 0)), e / (y + root), (root - y) / w)
+    p = np.minimum((e.e - w.e) // 2, e.e - y.e)
+    p = np.where((e == 0) | (np.abs(p) > FARTHEST // 4), 0, p)
+    parts = scaled(w, e.e - 2 * p), scaled(y, e.e - p)
+    tame = (e != 0) & np.isfinite(parts[0]) & np.isfinite(parts[1])
+    for part, x in zip(parts, (w, y), strict=True):
+        tame &= (x == 0) | (np.abs(part) > np.finfo(part.dtype).tiny)
+    return pick(tame, Extended(quadratic_root(*parts, e.m), p), far)
+
+
+NAMED["quadratic_root"] = _or_extended(_quadratic_root)
+NAMED["leg"], NAMED["sagitta"] = _or_extended(_leg), _or_extended(_sagitta)
 NAMED["deviation"] = _or_extended(_deviation)
 NAMED["softmax_pullback"] = _or_extended(lambda g, p, axis=-1: Extended.of(p) * _deviation(g, p, axis))
 
