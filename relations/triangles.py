@@ -27,19 +27,25 @@ def root_of_difference_of_squares(x, y, z):
 @relation(source="Higham, Accuracy and Stability of Numerical Algorithms (2002), problem 3.8")
 def root_of_negated_difference_of_squares(x, y, z):
     """The root of a difference of squares, however it is written, is a leg of a right triangle."""
-    return np.sqrt(-power_difference(x, y, 2, z)), leg(y, x, -z)
+    return np.sqrt(-power_difference(x, y, 2, z)), leg(y, y + z, -z)
 
 
 @relation(source="Hamming, NMSE (1973), section 3.2")
 def hypotenuse_minus_other_leg(x, y, z):
     """A hypotenuse less a leg, from the other leg: the height of an arc."""
-    return x - leg(x, y, z), sagitta(x, y)
+    return y + z - leg(x, y, z), sagitta(y + z, y)
 
 
 @relation(source="Hamming, NMSE (1973), section 3.2")
 def hypotenuse_plus_other_leg(x, y, z):
     """A hypotenuse plus a leg, where the hypotenuse may stand with a negative sign."""
-    return x + leg(x, y, z), -sagitta(-x, y)
+    return y + z + leg(x, y, z), -sagitta(-(y + z), y)
+
+
+@relation(source="Kahan 1987, Branch cuts for complex elementary functions, section 4")
+def leg_over_hypotenuse_minus_one(x, y):
+    """How far the cosine of an angle is from one, from the legs."""
+    return x / np.hypot(x, y) - 1, -hypot_excess(y, x) / np.hypot(x, y)
 
 
 @relation(source="Moler & Morrison 1983, Replacing square roots by Pythagorean sums")

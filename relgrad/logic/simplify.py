@@ -242,7 +242,7 @@ def divided_sum(t: Term, most: int = SHARED) -> Any:
                 if q is p or not others.coefficient or power < 1:
                     continue
                 whole = _power_as_sum(d, power)
-                if len(whole.terms) + bool(whole.constant) < 2:
+                if _width(whole) < 2:
                     continue  # nothing but the divisor would be left to meet
                 above = multiplied((product_of(p), 1), (ProductView(1, {d: power}), 1), (others, -1))
                 key = summand_key(above)
@@ -252,7 +252,7 @@ def divided_sum(t: Term, most: int = SHARED) -> Any:
                     if not {*map(key_of, part.terms)} & {*map(key_of, whole.terms)}:
                         continue  # it meets nothing
                 left = added((part, k), (whole, c))
-                if len(left.terms) + bool(left.constant) < len(whole.terms) + bool(whole.constant):
+                if _width(left) < _width(whole):
                     ratio = multiplied(
                         (product_of(build_sum(left, dtype)), 1),
                         (others, 1),
@@ -262,6 +262,11 @@ def divided_sum(t: Term, most: int = SHARED) -> Any:
                     new = added((view, 1), (gone, -1), (SumView(0, {build_product(ratio, dtype): 1}), 1))
                     return fit(build_sum(new, dtype), t)
     return None
+
+
+def _width(view: SumView) -> int:
+    """Return how many summands a sum has."""
+    return len(view.terms) + bool(view.constant)
 
 
 def _power_as_sum(base: Term, power: Number) -> SumView:
@@ -468,6 +473,13 @@ def cancelled_sum(t: Term) -> Any:
         return _cancelled_inside(t)
     new = fit(build_sum(view, dtype_of(t)), t)
     return None if new is t else new
+
+
+def meant_sum(t: Term) -> Any:
+    """Return a sum with summands read by definition where more cancels than comes, or None: 1 + (x/y - 1) = x/y."""
+    view = sum_of(t)
+    read = _by_meaning(view)
+    return fit(build_sum(read, dtype_of(t)), t) if _width(read) < _width(view) else None
 
 
 def _turned(view: SumView, dtype: Any) -> SumView | None:

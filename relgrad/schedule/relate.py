@@ -35,6 +35,7 @@ from relgrad.logic.simplify import (
     factored_sum,
     gathered_sum,
     joined_reductions,
+    meant_sum,
     perfect_square,
     rooted_power,
     scaled_product,
@@ -348,6 +349,7 @@ INTO_MASK = Law("sink_into_mask", sunk_product, "what a mask hides is not multip
 INCREMENTS = (
     Law("remainder", remaindered, "one function at several near points", SUM),
     Law("increment", incremented, "one program at two near points", SUM),
+    Law("read_summands", meant_sum, "summands are read by definition, and meet their negatives", SUM),
     Law("ratio_less_one", ratio_less_one, "a ratio near one", SUM),
     Law("difference_quotient", difference_quotient, "a difference over the distance", PRODUCT),
 )
