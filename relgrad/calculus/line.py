@@ -424,13 +424,9 @@ def _alike(
 
 
 def _is_better(value: Any, error: Any, plain: Any) -> Any:
-    """Return where a value with an error bound is accurate, and the plain one is none that the bound allows.
-
-    A value that is 0 may have underflowed: of numbers, it is none that is better.
-    """
+    """Return where a value with an error bound is accurate, and the plain one is none that the bound allows."""
     with np.errstate(all="ignore"):
         known = np.isfinite(value) & (error <= GOOD * np.abs(value))
-        known &= (value != 0) | ~np.isfinite(plain)
         return known & ~(np.abs(plain - value) <= error)
 
 

@@ -362,30 +362,6 @@ def factored_sum(t: Term) -> Any:
     return None
 
 
-def telescoped_sum(t: Term) -> Any:
-    """Return a number less a product of sums that hold numbers, one of them taken apart from its number, or None.
-
-    1 - (1 - x)·(1 - y)·(1 - z) = x·(1 - y)·(1 - z) + 1 - (1 - y)·(1 - z)
-    """
-    view, dtype = sum_of(t), dtype_of(t)
-    for part, k in view.terms.items() if view.constant else ():
-        product = product_of(part)
-        sums = [(b, sum_of(b)) for b, e in product.factors.items() if e == 1 and is_term(b) and b.op.as_sum]
-        numbers = [inner.constant for _, inner in sums]
-        if not 2 < len(sums) == len(product.factors) <= SHARED:
-            continue
-        if math.prod(numbers) * product.coefficient * k != -view.constant:
-            continue
-        (base, inner), number = sums[0], numbers[0]
-        rest = multiplied((product, 1), (ProductView(1, {base: 1}), -1))
-        apart = build_sum(added((inner, 1), (SumView(number, {}), -1)), dtype)
-        moved = build_product(multiplied((product_of(apart), 1), (rest, 1)), dtype)
-        steps = SumView(0, {moved: k}), SumView(0, {build_product(rest, dtype): k * number})
-        new = added((view, 1), (SumView(0, {part: k}), -1), *[(step, 1) for step in steps])
-        return fit(build_sum(new, dtype), t)
-    return None
-
-
 def shared_complement(t: Term) -> Any:
     """Return a sum that holds a complement, and a multiple of it, with the complement taken out, or None.
 

@@ -41,7 +41,6 @@ from relgrad.logic.simplify import (
     scaled_product,
     scattered_product,
     shared_complement,
-    telescoped_sum,
     undone,
 )
 from relgrad.logic.theory import PRODUCT, SUM, inner_product, theories_of
@@ -309,7 +308,6 @@ AFTER = (
     Law("divide_sum", divided_sum, _DIVIDED, SUM),
     Law("factor_square", factored_square, "a number is taken from a square", SUM),
     Law("factor_to_cancel", factored_sum, "a summand meets its negative inside a product", SUM),
-    Law("telescope", telescoped_sum, "a product of what is near numbers is near their product", SUM),
     Law("read_square", perfect_square, "a square has been multiplied out", SUM),
     Law("gather_over_divisor", gathered_sum, "two quotients are taken from each other", SUM),
     Law("cross_products", crossed_sum, "two products of data are taken from each other", SUM),
