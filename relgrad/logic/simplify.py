@@ -242,8 +242,6 @@ def divided_sum(t: Term, most: int = SHARED) -> Any:
                 if q is p or not others.coefficient or power < 1:
                     continue
                 whole = _power_as_sum(d, power)
-                if _width(whole) < 2:
-                    continue  # nothing but the divisor would be left to meet
                 above = multiplied((product_of(p), 1), (ProductView(1, {d: power}), 1), (others, -1))
                 key = summand_key(above)
                 part = sum_of(build_product(above, dtype))
@@ -252,7 +250,7 @@ def divided_sum(t: Term, most: int = SHARED) -> Any:
                     if not {*map(key_of, part.terms)} & {*map(key_of, whole.terms)}:
                         continue  # it meets nothing
                 left = added((part, k), (whole, c))
-                if _width(left) < _width(whole):
+                if _width(left) < max(_width(part), _width(whole)):
                     ratio = multiplied(
                         (product_of(build_sum(left, dtype)), 1),
                         (others, 1),
@@ -272,10 +270,10 @@ def _width(view: SumView) -> int:
 def _power_as_sum(base: Term, power: Number) -> SumView:
     """Return a power as the sum that it means, or as a single thing: hypot(x, y)² as x² + y²."""
     meaning = _meaning(base)
-    if power == 1:
+    if power == 1 and meaning.op.as_sum:
         return sum_of(meaning)
     view = product_of(meaning)
-    ((root, e),) = view.factors.items() if len(view.factors) == 1 else ((None, 0),)
+    ((root, e),) = view.factors.items() if len(view.factors) == 1 else ((base, 0),)
     return (
         sum_of(root) if view.coefficient == 1 and e * power == 1 and is_term(root) else SumView(0, {base: 1})
     )

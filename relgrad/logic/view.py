@@ -20,6 +20,7 @@ import numpy as np
 from quicktions import Fraction
 
 from relgrad.bounds import range_of
+from relgrad.key import interned
 from relgrad.logic.build import build_product, build_sum, divisible, number_term
 from relgrad.logic.conditions import is_constant_along
 from relgrad.logic.group import (
@@ -427,11 +428,15 @@ def _hoisted(t: Term) -> ProductView | None:
 
 
 def _keep_key(t: Term) -> None:
-    """Keep what a contraction or a function of one operand is known by: f(x/2) is f(0.5·x)."""
-    if t.ground and (is_contraction(t) or t.rands[0].op.as_product is not None) and "key" not in t.cache:
-        t.cache["key"] = applied_key(
-            t.op, [product_of(rand) for rand in t.rands], [bare(rand.type.shape) for rand in t.rands]
-        )
+    """Keep what a contraction or a function is known by: f(x/2) is f(0.5·x), and hypot(y, x) is hypot(x, y)."""
+    if not t.ground or "key" in t.cache:
+        return
+    reads = [([product_of(rand)], [bare(rand.type.shape)]) for rand in t.rands]
+    if t.op.laws.commutative:
+        t.cache["key"] = interned((t.type, frozenset(applied_key(t.op, *read) for read in reads)))
+    elif is_contraction(t) or t.rands[0].op.as_product is not None:
+        views, shapes = zip(*reads, strict=True)
+        t.cache["key"] = applied_key(t.op, [v for (v,) in views], [s for (s,) in shapes])
 
 
 def _read_sum(t: Term) -> SumView:
