@@ -87,6 +87,12 @@ def tangent_of_arccosine(x):
     return np.tan(np.arccos(x)), leg(1, x, 1 - x) / x
 
 
+@relation(source="NIST DLMF 4.23.41: the function of Gudermann")
+def latitude_of_mercator(x):
+    """The latitude at a height on a map by Mercator, which vanishes with the height."""
+    return 2 * np.arctan(np.exp(x)) - np.pi / 2, 2 * np.arctan(np.tanh(x / 2))
+
+
 @relation(source="Sinnott 1984, Virtues of the haversine")
 def angle_between_places(x, y, z):
     """The angle between two places at latitudes x and y, z apart in longitude, by haversines."""
