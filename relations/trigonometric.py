@@ -5,6 +5,7 @@ import numpy as np
 from relgrad.ops import (
     coshm1,
     coversin,
+    leg,
     power_difference,
     tan_difference,
     vercos,
@@ -60,6 +61,36 @@ def difference_of_tangents(x, y):
 def sine_of_difference(x, y):
     """The sine of a difference."""
     return np.sin(x) * np.cos(y) - np.cos(x) * np.sin(y), np.sin(x - y)
+
+
+@relation(source="NIST DLMF 4.16.3")
+def cosine_of_arctangent(x):
+    """The cosine of the angle with a tangent, which is large where the cosine vanishes."""
+    return np.cos(np.arctan(x)), 1 / np.hypot(1, x)
+
+
+@relation(source="NIST DLMF 4.16.3")
+def sine_of_arccosine(x):
+    """The sine of the angle with a cosine."""
+    return np.sin(np.arccos(x)), leg(1, x, 1 - x)
+
+
+@relation(source="NIST DLMF 4.16.3")
+def cosine_of_arcsine(x):
+    """The cosine of the angle with a sine."""
+    return np.cos(np.arcsin(x)), leg(1, x, 1 - x)
+
+
+@relation(source="NIST DLMF 4.16.3")
+def tangent_of_arccosine(x):
+    """The tangent of the angle with a cosine, which is infinite where that is zero."""
+    return np.tan(np.arccos(x)), leg(1, x, 1 - x) / x
+
+
+@relation(source="NIST DLMF 4.23.41: the function of Gudermann")
+def latitude_of_mercator(x):
+    """The latitude at a height on a map by Mercator, which vanishes with the height."""
+    return 2 * np.arctan(np.exp(x)) - np.pi / 2, 2 * np.arctan(np.tanh(x / 2))
 
 
 @relation(source="Sinnott 1984, Virtues of the haversine")

@@ -28,7 +28,8 @@ class Laws(Shown):
     f(a + b) = f(a)·f(b); `inverse` names f⁻¹; `monotone` is +1 or -1 where f is increasing or decreasing;
     `selects` says that every entry of the result is an entry of the first operand, so that it commutes with
     every function of single entries; `extreme` is +1 where no operand is larger than the result, -1 where none is
-    smaller; `parity` is +1 where f(−x) = f(x), -1 where f(−x) = −f(x), and 0 where theories need not know.
+    smaller; `parity` is +1 where f(−x) = f(x), -1 where f(−x) = −f(x), in each
+    operand, and 0 where theories need not know.
     """
 
     associative: bool = False

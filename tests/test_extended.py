@@ -337,3 +337,34 @@ def test_nan_is_searched_for_behind_all_numbers():
 )
 def test_what_has_no_rule_is_computed_by_its_text(function, arguments, expected):
     np.testing.assert_allclose(rg.stabilize(function)(*arguments), expected, rtol=1e-11)
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "expected"),
+    [
+        (lambda m, v, c: m * c * c * (1 / np.sqrt(1 - v * v / (c * c)) - 1), (1e174, 2e58, 3e109), 2e290),
+        (lambda p, r, n: p * r / (1 - (1 + r) ** -n), (1e203, 2e49, 2e294), 2e252),
+        (lambda i, n, x: x * ((1 + i / n) ** n - 1) / (i / n), (3e306, 2e-117, 1e120), 0.0),
+        (lambda a, b, c: -b / (2 * a) + np.sqrt((b / (2 * a)) ** 2 - c / a), (1e-64, 2e-14, -1e288), 1e176),
+        (lambda a, b, c: -b / (2 * a) + np.sqrt((b / (2 * a)) ** 2 - c / a), (1e-76, 1e255, 3e-43), -3e-298),
+    ],
+)
+def test_roots_arcs_and_annuities_out_of_range(function, arguments, expected):
+    np.testing.assert_allclose(rg.stabilize(function)(*arguments), expected, rtol=1e-13)
+
+
+def test_slopes_of_annuities_out_of_range():
+    slopes = rg.grad(lambda p, r, n: p * r / (1 - (1 + r) ** -n), argnums=(0, 1, 2))
+    np.testing.assert_allclose(slopes(1e203, 2e49, 2e294), (2e49, 1e203, 0.0), rtol=1e-13)
+
+
+@pytest.mark.parametrize("b", [-240.0, -300.0, -750.0, 300.0])
+def test_shares_far_below_the_range_count(b: float):
+    """What weighs e⁻³⁰⁰⁰ counts e³⁰⁰⁰ times."""
+
+    def mean(b, e):
+        weights = [np.exp(-b * e * k) for k in range(5)]
+        return sum(k * e * w for k, w in enumerate(weights)) / sum(weights)
+
+    slopes = rg.grad(mean, argnums=(0, 1))(b, 1.0)
+    np.testing.assert_allclose(slopes, (0.0, 4.0 if b < 0 else 0.0), atol=1e-11)

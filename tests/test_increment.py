@@ -434,3 +434,13 @@ def test_derivatives_of_a_function_are_not_what_it_means():
     x = np.array([0.3, -2.0, 15.667])
     fun = lambda x: exprel_n(x, 1) / exprel_n(x, 0) - 1
     assert rg.stabilize(fun, validate=False)(x) == pytest.approx(fun(x), rel=1e-12)
+
+
+@pytest.mark.parametrize("power", [2.0, 3.0, 5.0])
+@pytest.mark.parametrize("x", [1e-255, 1e-99, 3e-99, 5e-100])
+def test_a_change_below_the_range_may_be_that_of_a_large_distance(power: float, x: float):
+    """(x³ − y³)/(x − y) = x² + x·y + y², of which y alone may be left."""
+    slope = rg.stabilize(lambda x, y: (x**power - y**power) / (x - y))
+    y = 1.1e-99 if power < 5 else 1.1e-60
+    terms = [x**k * y ** (power - 1 - k) for k in range(int(power))]
+    np.testing.assert_allclose(slope(x, y), sum(terms), rtol=1e-14)

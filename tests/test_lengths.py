@@ -157,6 +157,24 @@ def test_what_has_no_derivative_is_as_conventions_say() -> None:
     np.testing.assert_array_equal(rg.hessian(np.linalg.norm, conventions=half)(zero), np.zeros((3, 3)))
 
 
+@pytest.mark.parametrize(
+    ("function", "arguments", "slope"),
+    [
+        (lambda x, y: x / np.sqrt(x * x + y * y), (1e20, 3.0), 9e-60),
+        (lambda x, y: x * y / np.sqrt(x * x * y * y + 1), (1e10, 2.0), 2.5e-31),
+        (lambda x, y: (np.sqrt(x * x + y * y) - y) / (np.sqrt(x * x + y * y) + y), (1.0, 1e-30), 2e-30),
+        (lambda x, y: y / np.hypot(y, -x) - 1, (1e-30, 1.0), -1e-30),
+    ],
+)
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_slope_of_a_length_that_divides_anyway_meets_what_is_beside_it(
+    function, arguments, slope, strategy
+) -> None:
+    """1/h − x²/h³ = y²/h³; with a 0 in place of x/h at h = 0, nothing would meet."""
+    gradient = rg.grad(function, strategy=strategy, precise=False)
+    np.testing.assert_allclose(gradient(*arguments), slope, rtol=1e-14)
+
+
 def vector(*shape: int) -> Tracer:
     return Tracer(term(Input("x", array_type("float64", shape), symbol=True)))
 

@@ -160,3 +160,11 @@ ORDINARY = {
 @pytest.mark.parametrize("name", ORDINARY)
 def test_what_is_right_already_is_left_alone(name):
     assert steps(ORDINARY[name], [0.5, 2.0]) == []
+
+
+@pytest.mark.parametrize("x", [1e72, -1e72, 800.0, -800.0, 1e-9, 2.0])
+def test_a_divisor_that_stands_twice_meets_an_exponential(x):
+    """eˣ/(eˣ − 1)² = −1/((eˣ − 1)·(e⁻ˣ − 1)), which is 0 far from 0, where the quotient is ∞/∞."""
+    slope = rg.grad(lambda x: np.exp(x) / (np.exp(x) - 1))
+    expected = 0.0 if abs(x) > 1e3 else -((2 * np.sinh(x / 2)) ** -2.0)
+    np.testing.assert_allclose(slope(x), expected, rtol=1e-13)

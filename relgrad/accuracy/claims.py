@@ -443,8 +443,9 @@ def _selects(a: Application, rng: np.random.Generator) -> Sides:
 
 
 def _parity(a: Application, rng: np.random.Generator) -> Sides:
-    if a.op.laws.parity and len(a.arrays) == 1:
-        yield a.op(-a.arrays[0]), a.op.laws.parity * a.op(*a.arrays)
+    if a.op.laws.parity:
+        for i, x in enumerate(a.arrays):
+            yield a.op(*a.arrays[:i], -x, *a.arrays[i + 1 :]), a.op.laws.parity * a.op(*a.arrays)
 
 
 def _complement(a: Application, rng: np.random.Generator) -> Sides:

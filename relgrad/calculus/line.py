@@ -424,9 +424,16 @@ def _alike(
 
 
 def _is_better(value: Any, error: Any, plain: Any) -> Any:
-    """Return where a value with an error bound is accurate, and the plain one is none that the bound allows."""
+    """Return where a value with an error bound is accurate, and the plain one is none that the bound allows.
+
+    What a difference has lost is no more than its rounding: a value that is absurdly larger than what is left has
+    terms that underflowed.
+    """
+    info = np.finfo(np.asarray(plain).dtype)
     with np.errstate(all="ignore"):
         known = np.isfinite(value) & (error <= GOOD * np.abs(value))
+        left = np.isfinite(plain) & (np.abs(plain) > info.tiny / info.eps)
+        known &= ~(left & (np.abs(value) > np.abs(plain) / info.eps))
         return known & ~(np.abs(plain - value) <= error)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from relgrad.kernels.differences import power1p
-from relgrad.kernels.dispatch import floats, kernel
+from relgrad.kernels.dispatch import floats, ranged
 from relgrad.kernels.removable import exprel_n
 
 __all__ = [
@@ -38,7 +38,7 @@ def _gauss_legendre(points: int) -> list[tuple[float, float]]:
     return list(zip(((x + 1) / 2).astype(float).tolist(), weights.astype(float).tolist(), strict=True))
 
 
-@kernel
+@ranged(lambda x, a, *_: np.isfinite(x) & np.isfinite(a) & (np.asarray(x) > -1))
 def annuity_n(x: Any, a: Any, order: int = 0, logs: int = 0) -> Any:
     """∫₀¹ sᵏ·(1 + xs)ᵃ·log(1 + xs)ˡ ds of order k with l logs; for l = 0 also where 1 + x < 0.
 
@@ -54,12 +54,12 @@ def annuity_n(x: Any, a: Any, order: int = 0, logs: int = 0) -> Any:
         beyond = np.where(a == -1, np.log(-1 - x), (np.power(1 + x, a + 1) - 1) / (a + 1)) / x
         value = np.where(x <= -1, beyond, value)
     else:
-        value = _integral(x, a, size, order, logs)
+        value = integral(x, a, size, order, logs)
         value = np.where(x < -1, _by_parts(x, a, order) if logs == 0 else np.nan, value)
     return value.astype(given_x.dtype)[()]
 
 
-def _integral(x: Any, a: Any, size: Any, order: int, logs: int) -> Any:
+def integral(x: Any, a: Any, size: Any, order: int, logs: int) -> Any:
     """Integrate over v in 1 + xs = exp(v·log(1 + x)), where the integrand is an exponential but for slow factors."""
     c = (a + 1) * size
     rising = c > 0

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.kernels.dispatch import arithmetic_kernel, entrywise, floats
+from relgrad.kernels.dispatch import arithmetic_kernel, entrywise, floats, ranged
 
 __all__ = [
     "hypot_excess",
@@ -76,7 +76,7 @@ def radical(w: Any, y: Any, e: Any) -> Any:
     return np.where(np.isfinite(w + y + e), value, plain)[()]
 
 
-@entrywise
+@ranged(lambda w, y, e: np.isfinite(w) & np.isfinite(y) & np.isfinite(e) & (e != 0))
 def quadratic_root(w: Any, y: Any, e: Any) -> Any:
     """The root (√(y² + e·w) − y)/w = e/(√(y² + e·w) + y) of w·r² + 2·y·r = e.
 
@@ -121,9 +121,10 @@ def hypot_excess(x: Any, y: Any) -> Any:
     return np.where((y > 0) & np.isfinite(near), near, h - y)[()]
 
 
-@entrywise
+@ranged(lambda x, y: (np.abs(x) < np.inf) & (y != 0) & (np.abs(y) <= np.abs(x)))
 def sagitta(x: Any, y: Any) -> Any:
     """x − √(x² − y²) = y²/(x + √(x² − y²)): the height of an arc of radius x and half chord y."""
+    x, y = floats(x, y)
     side = leg(x, y, x - y)
     near = y * (y / (x + side))
     return np.where((x > 0) & np.isfinite(near), near, x - side)[()]

@@ -25,15 +25,17 @@ from relgrad.logic.group import Number, ProductView, SumView, multiplied, rename
 from relgrad.logic.parts import dtype_of
 from relgrad.logic.space import spread
 from relgrad.logic.view import product_of, sum_of
-from relgrad.op import Constant, constant, is_zero
-from relgrad.ops.arithmetic import copysign, sign, sqrt
+from relgrad.op import Constant, as_term, constant, is_zero
+from relgrad.ops.arithmetic import copysign, hypot, negative, sign, sqrt
 from relgrad.ops.casting import Cast, cast
 from relgrad.ops.comparison import logical_and, logical_not, logical_or, not_equal
 from relgrad.ops.gather import Index, Scatter
 from relgrad.ops.reduction import Sum
+from relgrad.ops.roots import hypot_excess
 from relgrad.ops.selection import where
 from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand, Squeeze, broadcast_to
-from relgrad.term import Term, is_term, kept, operands_first
+from relgrad.term import Term, is_term, kept, operands_first, subterms
+from relgrad.trace.tracer import Tracer
 from relgrad.types import ArrayType, broadcast_shapes
 
 _MOVES = (Expand, Squeeze, BroadcastTo, BroadcastLike)
@@ -80,6 +82,48 @@ def sunk_product(t: Term) -> Any:
             new = multiplied((rest, 1), (ProductView(1, {drawn: 1}), 1))
             return fit(build_product(new, dtype_of(t)), t)
     return None
+
+
+def bared_length(t: Term) -> Any:
+    """Return a product with a divisor that vanishes where a length does, without the 0 of the length's slopes, or None.
+
+    where(h == 0, 0, x/where(h == 0, 1, h))·y/h ⟶ x·y/h², where h = hypot(x, y): at 0 nothing of it is known
+    """
+    view = product_of(t)
+    for base, e in view.factors.items():
+        length, slope = _slope_of_length(base)
+        if slope is None or e < 0:
+            continue
+        others = {b: k for b, k in view.factors.items() if b is not base}
+        vanish = [b for b in others if _shorter(b, length)]
+        # A function of the length may vanish with it, as J₁(h) does in J₁(h)/h.
+        known = not any(is_term(b) and length in subterms(b) for b in others if b not in vanish)
+        if known and any(others[b] < 0 for b in vanish):
+            rest = multiplied((view, 1), (ProductView(1, {base: -e}), 1), (product_of(slope), e))
+            return fit(build_product(rest, dtype_of(t)), t)
+    return None
+
+
+def _slope_of_length(t: Any) -> tuple[Any, Term | None]:
+    """Return the hypotenuse at whose 0 a quotient is taken to be 0, and the quotient; or None for it."""
+    if not is_term(t) or t.op is not where or not _is_zero(t.rands[1]):
+        return None, None
+    condition, _, quotient = t.rands
+    length = next((x for x in condition.rands if x.op is hypot), None)
+    if length is None or condition is not as_term(Tracer(length) == 0):
+        return None, None
+    divisor = as_term(np.where(Tracer(condition), 1.0, Tracer(length)))
+    if divisor not in quotient.rands or not quotient.op.elementwise:
+        return None, None
+    return length, quotient.op.make_node(*[length if x is divisor else x for x in quotient.rands])
+
+
+def _shorter(t: Any, length: Term) -> bool:
+    """Whether a term vanishes where a length does, as hypot(x, -y) and hypot(y, x) - x do where hypot(x, y) does."""
+    if not is_term(t) or t.op not in (hypot, hypot_excess):
+        return False
+    ours, theirs = ({x.rands[0] if x.op is negative else x for x in u.rands} for u in (t, length))
+    return ours == theirs
 
 
 def _written(t: Term) -> list[tuple[Term, Number]]:

@@ -147,7 +147,7 @@ def _match_operands(p: Term, t: Term, s: State) -> Iterator[State]:
     orders = [t.rands]
     if len(t.rands) == 2 and p.op.laws.commutative and not (t.ground and equal_ground(*t.rands)):
         orders.append(t.rands[::-1])
-    if p.op.laws.parity == 1 and t.ground:  # an even function of -x is that of x
+    if p.op.laws.parity == 1 and t.ground and len(t.rands) == 1:  # an even function of -x is that of x
         orders.append((negative(t.rands[0]),))
     for rands in orders:
         yield from _match_all(p.rands, rands, first, matching(p.op))

@@ -352,6 +352,8 @@ def powers(pattern: ProductView, subject: ProductView) -> list[Number]:
                     power = quotient(e, k)
                     if power.denominator in (1, e.denominator) or range_of(t).nonnegative:
                         powers[power] = None
+                        if power < -1:  # a divisor may be there more often than once
+                            powers[-1] = None
     if len(pattern.factors) == 1 and next(iter(pattern.factors.values())) < 0:
         # What is said of the reciprocal of an op alone is not meant for the op.
         return [power for power in powers if power > 0] or [1]

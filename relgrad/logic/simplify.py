@@ -223,7 +223,7 @@ def divided_sum(t: Term, most: int = SHARED) -> Any:
     """Return a sum with two summands over the divisor that one of them has more, where a part of that goes, or None.
 
     x/(x + z) - 1 = -z/(x + z), 1/expm1(x) + 1 = exp(x)/expm1(x), exp(x)/(z + expm1(x)) - 1 = (1 - z)/(z + expm1(x)),
-    and 1/y - x/y² = (y - x)/y² with y = x + z
+    1/y - x/y² = (y - x)/y² with y = x + z, and 1/h - x²/h³ = y²/h³ with h = hypot(x, y)
     """
     view = sum_of(t)
     if not 1 < len(view.terms) + bool(view.constant) <= most:
@@ -238,26 +238,45 @@ def divided_sum(t: Term, most: int = SHARED) -> Any:
                 return fit(build_sum(spread, dtype), t)
             for q, c in parts:
                 others = product_of(q)
-                if q is p or not others.coefficient or others.factors.get(d, 0) != factors[d] + 1:
+                power = others.factors.get(d, 0) - factors[d]
+                if q is p or not others.coefficient or power < 1:
                     continue
-                whole = sum_of(_meaning(d))
-                if len(whole.terms) + bool(whole.constant) < 2:
-                    break  # nothing but the divisor would be left to meet
-                above = multiplied((product_of(p), 1), (ProductView(1, {d: 1}), 1), (others, -1))
+                whole = _power_as_sum(d, power)
+                above = multiplied((product_of(p), 1), (ProductView(1, {d: power}), 1), (others, -1))
                 key = summand_key(above)
+                part = sum_of(build_product(above, dtype))
                 if key is not None and key not in map(key_of, whole.terms) and not _holds_number(above):
-                    whole = _by_meaning(whole)
-                    if key not in map(key_of, whole.terms):
+                    part, whole = _by_meaning(part), _by_meaning(whole)
+                    if not {*map(key_of, part.terms)} & {*map(key_of, whole.terms)}:
                         continue  # it meets nothing
-                left = added((sum_of(build_product(above, dtype)), k), (whole, c))
-                if len(left.terms) + bool(left.constant) < len(whole.terms) + bool(whole.constant):
+                left = added((part, k), (whole, c))
+                if _width(left) < max(_width(part), _width(whole)):
                     ratio = multiplied(
-                        (product_of(build_sum(left, dtype)), 1), (others, 1), (ProductView(1, {d: 1}), -1)
+                        (product_of(build_sum(left, dtype)), 1),
+                        (others, 1),
+                        (ProductView(1, {d: power}), -1),
                     )
                     gone = SumView(c, {p: k}) if q is one else SumView(0, {p: k, q: c})
                     new = added((view, 1), (gone, -1), (SumView(0, {build_product(ratio, dtype): 1}), 1))
                     return fit(build_sum(new, dtype), t)
     return None
+
+
+def _width(view: SumView) -> int:
+    """Return how many summands a sum has."""
+    return len(view.terms) + bool(view.constant)
+
+
+def _power_as_sum(base: Term, power: Number) -> SumView:
+    """Return a power as the sum that it means, or as a single thing: hypot(x, y)² as x² + y²."""
+    meaning = _meaning(base)
+    if power == 1 and meaning.op.as_sum:
+        return sum_of(meaning)
+    view = product_of(meaning)
+    ((root, e),) = view.factors.items() if len(view.factors) == 1 else ((base, 0),)
+    return (
+        sum_of(root) if view.coefficient == 1 and e * power == 1 and is_term(root) else SumView(0, {base: 1})
+    )
 
 
 def _divided_spread(view: SumView, p: Any, k: Number, d: Any, dtype: Any) -> SumView | None:
@@ -428,6 +447,13 @@ def cancelled_sum(t: Term) -> Any:
         return _cancelled_inside(t)
     new = fit(build_sum(view, dtype_of(t)), t)
     return None if new is t else new
+
+
+def meant_sum(t: Term) -> Any:
+    """Return a sum with summands read by definition where more cancels than comes, or None: 1 + (x/y - 1) = x/y."""
+    view = sum_of(t)
+    read = _by_meaning(view)
+    return fit(build_sum(read, dtype_of(t)), t) if _width(read) < _width(view) else None
 
 
 def _turned(view: SumView, dtype: Any) -> SumView | None:

@@ -20,6 +20,7 @@ import numpy as np
 from quicktions import Fraction
 
 from relgrad.bounds import range_of
+from relgrad.key import interned
 from relgrad.logic.build import build_product, build_sum, divisible, number_term
 from relgrad.logic.conditions import is_constant_along
 from relgrad.logic.group import (
@@ -144,7 +145,9 @@ def needs(kind: str, t: Term) -> list[tuple[str, Any]]:
         return [("sum", rand) for rand in t.rands] if op.as_sum else [("product", t)]
     if op.as_product is not None or type(op) in (BroadcastTo, BroadcastLike, Expand) or is_widening(t):
         return [("product", rand) for rand in t.rands[: op.arity if op.as_product is not None else 1]]
-    if op is power or op is absolute or op.laws.parity:
+    if op.laws.parity:
+        return [("product", rand) for rand in t.rands]
+    if op is power or op is absolute:
         return [("product", t.rands[0])]
     if op is exp:
         return [("sum", t.rands[0])]
@@ -183,14 +186,19 @@ def holds_inverse(t: Term) -> bool:
     )
 
 
-def turned(t: Term, view: ProductView) -> ProductView | None:
-    """Read an odd or even function of -x as that of x, with its sign."""
-    (x,) = t.rands
-    c, factors = view[:2]
-    if not t.ground or c >= 0:
+def turned(t: Term) -> ProductView | None:
+    """Read an odd or even function of -x as that of x, with its sign: sin(-x) as -sin(x), hypot(-x, y) without it."""
+    if not t.ground:
         return None
-    x = x.rands[0] if x.op is negative else build_product(ProductView(-c, factors), x.type.dtype)
-    return ProductView(t.op.laws.parity, {t.op.make_node(x): 1})
+    views = [product_of(x) for x in t.rands]
+    if all(view.coefficient >= 0 for view in views):
+        return None
+    sign, rands = 1, list(t.rands)
+    for i, (x, (c, factors, *_)) in enumerate(zip(t.rands, views, strict=True)):
+        if c < 0:
+            bare = x.rands[0] if x.op is negative else build_product(ProductView(-c, factors), x.type.dtype)
+            sign, rands[i] = sign * t.op.laws.parity, bare
+    return ProductView(sign, {t.op.make_node(*rands): 1})
 
 
 def widened(t: Term, view: ProductView) -> ProductView:
@@ -288,7 +296,7 @@ def _product_rule(t: Term) -> ProductView | None:
     if op is exp:
         return _exponential(t)
     if op.laws.parity:
-        return turned(t, product_of(t.rands[0])) or _keep_key(t)
+        return turned(t) or _keep_key(t)
     if op.as_sum:
         return _factored(t)
     if type(op) in (BroadcastTo, BroadcastLike):
@@ -451,11 +459,15 @@ def _hoisted(t: Term) -> ProductView | None:
 
 
 def _keep_key(t: Term) -> None:
-    """Keep what a contraction or a function of one operand is known by: f(x/2) is f(0.5·x)."""
-    if t.ground and (is_contraction(t) or t.rands[0].op.as_product is not None) and "key" not in t.cache:
-        t.cache["key"] = applied_key(
-            t.op, [product_of(rand) for rand in t.rands], [bare(rand.type.shape) for rand in t.rands]
-        )
+    """Keep what a contraction or a function is known by: f(x/2) is f(0.5·x), and hypot(y, x) is hypot(x, y)."""
+    if not t.ground or "key" in t.cache:
+        return
+    reads = [([product_of(rand)], [bare(rand.type.shape)]) for rand in t.rands]
+    if t.op.laws.commutative:
+        t.cache["key"] = interned((t.type, frozenset(applied_key(t.op, *read) for read in reads)))
+    elif is_contraction(t) or t.rands[0].op.as_product is not None:
+        views, shapes = zip(*reads, strict=True)
+        t.cache["key"] = applied_key(t.op, [v for (v,) in views], [s for (s,) in shapes])
 
 
 def _read_sum(t: Term) -> SumView:

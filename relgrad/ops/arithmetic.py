@@ -350,7 +350,7 @@ hypot = elementwise(
     np.hypot,
     lambda g, out, x, y: g * (x * inverse_radius(x, y)),
     lambda g, out, x, y: g * (y * inverse_radius(x, y)),
-    laws=Laws(associative=True, commutative=True),
+    laws=Laws(associative=True, commutative=True, parity=1),
     range=lambda x, y: Interval(
         larger(magnitude(x), magnitude(y)).low,
         added(magnitude(x), magnitude(y)).high,
@@ -359,5 +359,6 @@ hypot = elementwise(
     ball=lambda x, y: (x * x + y * y).sqrt(),
     strict=True,
     finite=True,
+    meaning=lambda x, y: np.sqrt(x * x + y * y),
     under=_under_norm_of_two,
 )

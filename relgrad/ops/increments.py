@@ -231,11 +231,18 @@ class MeanSlope(Increment):
             x, y, *others, d = np.broadcast_arrays(*floats(*operands))
             change = np.asarray(known.compute(x, y, *others, d))
             value = np.asarray(change / d)
-            # A change that leaves the range below is that of a small distance.
-            small = (np.abs(change) < RANGE) & (np.abs(d) < 1)
-            if small.any():
+            # A change that leaves the range below is mostly that of a small distance, on which one slope is all.
+            small = np.array((np.abs(change) < RANGE) & (np.abs(d) < 1))
+            eps = np.finfo(value.dtype).eps
+            for rules in (QUADRATURES, GRADED) if small.any() else ():
                 at_y, distance, *beside = [z[small] for z in (y, d, *others)]
-                value[small] = self._mean_slope(at_y, distance, beside, [(0.5, 1)])
+                once, few, many = [
+                    self._mean_slope(at_y, distance, beside, rule) for rule in ([(0.5, 1)], *rules)
+                ]
+                right = np.abs(few - many) <= eps**0.5 * np.abs(many)
+                mean = np.where(np.abs(once - many) <= TRUSTED * eps * np.abs(many), once, many)
+                value[small] = np.where(right, mean, value[small])
+                small[small] = ~right
             return value[()]
 
     def _far(self, plain: Any, d: Any) -> Any:

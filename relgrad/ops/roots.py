@@ -59,6 +59,7 @@ hypot_excess = elementwise(
     lambda g, out, x, y: -g * _divided(out, np.hypot(x, y)),
     range=NONNEGATIVE,
     ball=lambda x, y: (x * x + y * y).sqrt() - y,
+    meaning=lambda x, y: np.hypot(x, y) - y,
     grows=True,
 )
 sagitta = elementwise(

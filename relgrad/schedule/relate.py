@@ -20,7 +20,7 @@ from relgrad.leaf import Input
 from relgrad.logic.build import fit, fitted
 from relgrad.logic.conditions import Goal
 from relgrad.logic.goals import BinaryGoal, ldisj_seq
-from relgrad.logic.masks import sunk_product
+from relgrad.logic.masks import bared_length, sunk_product
 from relgrad.logic.rewrite import Wide, rewrites
 from relgrad.logic.simplify import (
     averaged_sum,
@@ -35,6 +35,7 @@ from relgrad.logic.simplify import (
     factored_sum,
     gathered_sum,
     joined_reductions,
+    meant_sum,
     perfect_square,
     rooted_power,
     scaled_product,
@@ -317,6 +318,7 @@ AFTER = (
         "factors meet their inverses, or exponentials each other",
         PRODUCT,
     ),
+    Law("bare_length", bared_length, "nothing is known where a length is 0 that divides", PRODUCT),
     Law("scale_factors", scaled_product, "factors that grow alike are scaled alike", PRODUCT),
     Law(
         "cancel_in_scatter",
@@ -345,6 +347,7 @@ INTO_MASK = Law("sink_into_mask", sunk_product, "what a mask hides is not multip
 INCREMENTS = (
     Law("remainder", remaindered, "one function at several near points", SUM),
     Law("increment", incremented, "one program at two near points", SUM),
+    Law("read_summands", meant_sum, "summands are read by definition, and meet their negatives", SUM),
     Law("ratio_less_one", ratio_less_one, "a ratio near one", SUM),
     Law("difference_quotient", difference_quotient, "a difference over the distance", PRODUCT),
 )

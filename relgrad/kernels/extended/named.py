@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from relgrad.kernels.annuity import integral
 from relgrad.kernels.extended.arrays import concatenate, cumprod, prod, ranks
 from relgrad.kernels.extended.entries import (
     add,
-    aligned,
     divide,
     exp,
     log,
@@ -22,11 +22,12 @@ from relgrad.kernels.extended.entries import (
     sqrt,
     subtract,
 )
-from relgrad.kernels.extended.number import NAMED, NOTHING, Extended, combined
+from relgrad.kernels.extended.number import FARTHEST, NAMED, NOTHING, Extended, combined
 from relgrad.kernels.index import leave_one_out_prod
 from relgrad.kernels.linalg import cofactor
-from relgrad.kernels.numbers import lowered
+from relgrad.kernels.numbers import Twin, lowered
 from relgrad.kernels.removable import exprel_n
+from relgrad.kernels.roots import quadratic_root
 
 
 def _largest(x: Any, axis: Any = None) -> Any:
@@ -58,16 +59,6 @@ def _homogeneous(*degrees: int, by_axis: bool = False) -> Any:
         return rule
 
     return make
-
-
-def _one_scale(function: Any) -> Any:
-    """Return the rule of a function of single entries with f(2^k·x, 2^k·y, …) = 2^k·f(x, y, …)."""
-
-    def rule(*args: Any) -> Extended:
-        parts, most = aligned(*map(Extended.of, args))
-        return Extended(function(*parts), most)
-
-    return rule
 
 
 def _in_floats_first(plain: Any, wide: Callable[[], Extended]) -> Extended:
@@ -106,9 +97,6 @@ NAMED.update(
         "add_at": _added,
         "add_along": _added,
         "cauchy": _homogeneous(-1),
-        "deviation": _homogeneous(1, 0, by_axis=True),
-        "leg": _one_scale,
-        "sagitta": _one_scale,
         "trace": _homogeneous(1),
         "running_argmax": _by_rank,
         "running_argmin": _by_rank,
@@ -122,6 +110,59 @@ def _named(name: str) -> Callable[[Any], Any]:
         return rule
 
     return register
+
+
+def _deviation(g: Any, p: Any, axis: Any = -1) -> Any:
+    """g − Σpg/Σp, where g is measured from where p is largest: shares far below the range of floats count."""
+    g, p = Extended.of(g), Extended.of(p)
+    heaviest = np.abs(p) >= np.max(np.abs(p), axis=axis, keepdims=True)
+    g = g - np.sum(np.where(heaviest, g, 0.0), axis=axis, keepdims=True) / np.sum(
+        heaviest, axis=axis, keepdims=True
+    )
+    return g - np.sum(p * g, axis=axis, keepdims=True) / np.sum(p, axis=axis, keepdims=True)
+
+
+def _or_extended(formula: Any) -> Any:
+    """Return the rule of a function that is computed by a formula where floats are no help."""
+
+    def make(function: Any) -> Any:
+        def rule(*args: Any, **kwargs: Any) -> Extended:
+            plain = function(*map(lowered, args), **kwargs)
+            return _in_floats_first(plain, lambda: formula(*args, **kwargs))
+
+        return rule
+
+    return make
+
+
+def _leg(x: Any, y: Any, d: Any) -> Any:
+    return np.sqrt(Extended.of(d) * (Extended.of(x) + y))
+
+
+def _sagitta(x: Any, y: Any) -> Any:
+    x, y = Extended.of(x), Extended.of(y)
+    side = _leg(x, y, x - y)
+    return np.where(x > 0, y * (y / (x + side)), x - side)
+
+
+def _quadratic_root(w: Any, y: Any, e: Any) -> Any:
+    """The root r = 2ᵖ·s of w·r² + 2·y·r = e, from that of 4ᵖw·s² + 2·2ᵖy·s = e where these are floats."""
+    w, y, e = map(Extended.of, (w, y, e))
+    root = np.sqrt(y * y + e * w)
+    far = np.where((y > 0) | ((y == 0) & (w == 0)), e / (y + root), (root - y) / w)
+    p = np.minimum((e.e - w.e) // 2, e.e - y.e)
+    p = np.where((e == 0) | (np.abs(p) > FARTHEST // 4), 0, p)
+    parts = scaled(w, e.e - 2 * p), scaled(y, e.e - p)
+    tame = (e != 0) & np.isfinite(parts[0]) & np.isfinite(parts[1])
+    for part, x in zip(parts, (w, y), strict=True):
+        tame &= (x == 0) | (np.abs(part) > np.finfo(part.dtype).tiny)
+    return pick(tame, Extended(quadratic_root(*parts, e.m), p), far)
+
+
+NAMED["quadratic_root"] = _or_extended(_quadratic_root)
+NAMED["leg"], NAMED["sagitta"] = _or_extended(_leg), _or_extended(_sagitta)
+NAMED["deviation"] = _or_extended(_deviation)
+NAMED["softmax_pullback"] = _or_extended(lambda g, p, axis=-1: Extended.of(p) * _deviation(g, p, axis))
 
 
 @_named("einsum")
@@ -159,6 +200,19 @@ def _exprel(x: Any, order: int = 0) -> Extended:
         above, below = (1.0 - n * above) * inverse, n * below * -inverse
     far = pick(at > 500, multiply(exp(x), Extended.of(above)), Extended.of(below))
     return pick(np.abs(at) > 500, far, Extended.of(exprel_n(at, order)))
+
+
+def _annuity(x: Any, a: Any, order: int = 0, logs: int = 0) -> Any:
+    """∫₀¹ sᵏ·(1 + xs)ᵃ·log(1 + xs)ˡ ds, where 1 + x > 0."""
+    x, a = Extended.of(x), Extended.of(a)
+    size = np.log1p(x)
+    if order or logs:
+        return Twin(integral, Extended)(x, a, size, order, logs)
+    slope = np.where(x.m == 0, 1.0, size / np.where(x.m == 0, 1.0, x))
+    return Extended.of(slope * _exprel((a + 1.0) * size))
+
+
+NAMED["annuity_n"] = _or_extended(_annuity)
 
 
 @_named("xdivy")
