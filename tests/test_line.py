@@ -874,3 +874,21 @@ def test_remainders_are_series_between_their_jumps(
         assert found == pytest.approx(beside(x + 0.0123), rel=1e-12)
     angle = rg.stabilize(lambda x: np.sin((x + np.pi) % (2 * np.pi) - np.pi) / x, strategy=strategy)
     assert angle(0.0) == 1.0
+
+
+@pytest.mark.parametrize("scale", [1e12, 1e15, 1e20, 1e30])
+@pytest.mark.parametrize("precise", [True, False])
+def test_what_is_left_beside_the_rounding_of_huge_numbers_does_not_vanish(scale, precise):
+    """s − c·(2 − 2m) is s at m = 1, though c·(2 − 2m) is known to no better than that nearby."""
+    f = lambda s, m: np.maximum(s - scale * (2 - 2 * m), 0) ** 2
+    s, m = np.array([3.0, 5.0, 2.0]), np.array([1.0, 0.0, 1.0])
+    np.testing.assert_array_equal(rg.stabilize(f, precise=precise)(s, m), f(s, m))
+    slope = rg.grad(lambda s, m: np.sum(f(s, m)), precise=precise)
+    np.testing.assert_array_equal(slope(s, m), 2 * np.maximum(s - scale * (2 - 2 * m), 0))
+
+
+def test_terms_that_underflow_are_no_series_where_the_distance_makes_numbers_of_them():
+    """p·r/(1 − (1 + r)^−n) is p·r for huge r and n, though n is so much larger that r seems near 0."""
+    payment = rg.stabilize(lambda p, r, n: p * r / (1 - (1 + r) ** -n))
+    assert payment(1e-45, 6e187, 4e306) == 1e-45 * 6e187
+    np.testing.assert_allclose(payment(1e-45, 1e-20, 30.0), 1e-45 / 30, rtol=1e-15)

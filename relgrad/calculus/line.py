@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from itertools import combinations, islice, permutations, product
 from typing import Any, NamedTuple
@@ -361,7 +362,9 @@ def near_line(
     def looked_at_from(side: float, apart: float = 0.0) -> Looked:
         path, far = path_along(values, line, side, number, paths, apart)
         far = far if line.whole else far * near
-        found = _summed(path, body, line.spread(body, far), start, terms)
+        # Terms that underflow are none where the distance to a power makes numbers of them.
+        with np.errstate(under="raise" if np.max(in_floats(far), initial=0.0) > 1 else "ignore"):
+            found = _summed(path, body, line.spread(body, far), start, terms)
         if not path.keeps_signs(np.max(in_floats(far), initial=0.0)):
             raise NoSeries("a sign changes on the way")
         return path, found
@@ -378,7 +381,7 @@ def near_line(
             differs, (total, error) = _alike(looked_at_from, ways, line.squared)
             if on_line and differs:
                 return None
-        except (NoSeries, RecursionError, Undecided):
+        except (NoSeries, RecursionError, Undecided, FloatingPointError):
             return None
     return total, error if line.whole else np.where(line.spread(body, near, True), error, np.inf)
 
@@ -952,15 +955,18 @@ def _is_defined(t: Term, values: dict[Term, Any]) -> bool:
         return False
 
 
-def _first(body: Term, values: dict[Term, Any], line: Line, paths: Paths) -> Any | None:
+def _first(
+    body: Term, values: dict[Term, Any], line: Line, paths: Paths, number: Callable[[Any, bool], Any] = floats
+) -> Any | None:
     """Return the powers of the first terms that do not vanish but for rounding, of each entry.
 
-    An entry that has none soon after the others begin where they do. Raises NoSeries where no entry has any.
+    An entry that has none soon after the others begin where they do. Raises NoSeries where no entry has any. What may
+    be rounding in floats vanishes if it does in doubled numbers: that of s − c·(1 − m) for a huge c is above s.
     """
     starts = np.full(body.type.shape, ORDER)
-    end = ORDER
+    end, unsure = ORDER, number is floats
     with np.errstate(all="ignore"):
-        path, _ = path_along(values, line, 1.0, paths=paths)
+        path, _ = path_along(values, line, 1.0, number, paths)
         series = path(body)
         k = series.start
         while k < end and np.any(starts == ORDER):
@@ -968,6 +974,10 @@ def _first(body: Term, values: dict[Term, Any], line: Line, paths: Paths) -> Any
             c = series.at(k)
             if c is not None and not np.isfinite(c[0]).all():
                 return None
+            if c is not None and unsure and np.any(vanishing(c) & (size(c[0]) > 0) & (k < starts)):
+                unsure = False
+                with suppress(Undecided):
+                    return _first(body, values, line, {}, doubled)
             if c is not None and not vanishes(c):
                 starts = np.where((starts == ORDER) & ~vanishing(c), k, starts)
                 end = min(end, k + SOON)
