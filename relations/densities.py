@@ -5,8 +5,6 @@ import numpy as np
 from relgrad.ops import (
     beta,
     betaln,
-    erf,
-    erfc,
     gamma,
     gamma_ratio,
     gammaln,
@@ -36,18 +34,6 @@ def binomial_of_gammas(x, y):
 def logarithm_of_factors(x, y):
     """The log of a product with a factor that may leave the floats, factor by factor."""
     return np.log(x), y, product_logarithmo(x, y)
-
-
-@relation(source="NIST Digital Library of Mathematical Functions, eq. 7.2.2 and 7.4.1")
-def one_plus_error_function(x):
-    """One plus an error function, which vanishes for large negative numbers."""
-    return 1 + erf(x), erfc(-x)
-
-
-@relation(source="NIST Digital Library of Mathematical Functions, eq. 5.12.1")
-def log_of_beta_by_gammas(x, y):
-    """The log of a beta function, by logs of gamma functions that are far larger."""
-    return gammaln(x) + gammaln(y) - gammaln(x + y), betaln(x, y)
 
 
 @relation(source="NIST Digital Library of Mathematical Functions, eq. 5.12.1 and 5.5.1")

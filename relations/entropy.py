@@ -12,7 +12,7 @@ from relgrad.ops import (
     xlog_ratio,
     xlogy,
 )
-from relgrad.relation import additive, finite, relation, same_shape, unrelated
+from relgrad.relation import finite, relation, same_shape, unrelated
 
 
 @relation(source="continuity: x·log x goes to 0 with x; scipy.special.xlogy")
@@ -80,34 +80,10 @@ def _divergence(x, y):
     return itakura_saito((x / y) ** 2, 1, ratio_minus_one(x, y, x - y) * (x / y + 1)) / 2
 
 
-@relation(source="Itakura & Saito 1968")
-def quotient_of_squares_minus_its_logarithm_minus_one(x, y):
-    """A quotient of squares, which may be out of range, less its logarithm and one."""
-    return x**2 / y**2 - np.log(x**2 / y**2) - 1, 2 * _divergence(x, y), additive(x, y)
-
-
 @relation(source="the divergence of two normal distributions; Cover & Thomas 2006, section 8.5")
 def divergence_of_normals(x, y, w):
     """The divergence of two normal distributions from their deviations: quadratic in how far these are apart."""
     return (
         log_quotient(y, x, y - x) + (x**2 + w) / (2 * y**2) - 0.5,
         np.where(y / x >= 0, _divergence(x, y) + w / y / y / 2, np.nan),
-    )
-
-
-@relation(source="the divergence of two normal distributions; Cover & Thomas 2006, section 8.5")
-def divergence_of_centred_normals(x, y):
-    """The divergence of two normal distributions of one mean."""
-    return (
-        log_quotient(y, x, y - x) + x**2 / (2 * y**2) - 0.5,
-        np.where(y / x >= 0, _divergence(x, y), np.nan),
-    )
-
-
-@relation(source="the divergence of two normal distributions; Cover & Thomas 2006, section 8.5")
-def divergence_of_normals_by_logs(x, y, w):
-    """The divergence of two normal distributions from their deviations, by the logs of these."""
-    return (
-        log_difference(y, x, y - x) + (x**2 + w) / (2 * y**2) - 0.5,
-        np.where(np.minimum(x, y) >= 0, _divergence(x, y) + w / y / y / 2, np.nan),
     )

@@ -3,8 +3,6 @@
 import numpy as np
 
 from relgrad.ops import (
-    bose,
-    bose_difference,
     exp_difference,
     exprel_n,
 )
@@ -27,12 +25,6 @@ def exponential_minus_one(x):
 def expm1_over_exponential(x):
     """An exponential less one, over the exponential."""
     return -np.exp(-x) * np.expm1(x), np.expm1(-x)
-
-
-@relation(source="eˣ/(eˣ - 1) - 1 = 1/(eˣ - 1)")
-def negated_bose_of_negated_minus_one(x):
-    """Bose functions of opposite arguments add up to minus one."""
-    return -bose(-x) - 1, bose(x)
 
 
 @relation(source="Scharfetter & Gummel 1969: B(-x) - B(x) = x for Bernoulli's function x/(eˣ - 1)")
@@ -62,31 +54,7 @@ def difference_quotient_of_exponential(x, y, z):
     )
 
 
-@relation(source="Higham, Accuracy and Stability of Numerical Algorithms (2002), section 1.14.1")
-def ratio_of_expm1(x, w):
-    """The ratio of two exponentials less one, the argument of one a multiple of that of the other."""
-    return np.expm1(x) / np.expm1(w * x), exprel_n(x, 0) / (w * exprel_n(w * x, 0))
-
-
-@relation(source="definition of the sign")
-def sign_of_positive(x):
-    """The sign of what is positive."""
-    return np.sign(x), 1, positive(x)
-
-
-@relation(source="Hamming, NMSE (1973), problem 3.4.2")
-def expm1_of_sum_over_product(x, y):
-    """An exponential less one, over those of the parts of its exponent."""
-    return np.expm1(x + y) / (np.expm1(x) * np.expm1(y)), bose_difference(x, -y, x + y)
-
-
 @relation(source="(eˣ - 1)/x with a scale")
 def relative_exponential_of_multiple(x, w):
     """(e^wx - 1)/x, continued to w at zero."""
     return np.expm1(w * x) / x, w * exprel_n(w * x, 0), unknown(x)
-
-
-@relation(source="NIST DLMF 24.2.1, with a scale")
-def argument_times_bose_of_multiple(x, w):
-    """x/(e^wx - 1), continued to 1/w at zero, however it is written."""
-    return x * bose(w * x), 1 / (w * exprel_n(w * x, 0)), unknown(x)

@@ -67,16 +67,3 @@ def power_of_product_in_the_log_domain(x, y, p, axis):
         positive(x),
         logarithmo(x, y),
     )
-
-
-@relation(source="functional equation of the logarithm, for factors of any sign")
-def power_of_signed_product_in_the_log_domain(x, y, p, axis):
-    """A power of a product of weighted exponentials over axes, of which some may be negative or zero."""
-    signs = np.prod(np.copysign(1.0, x), axis=axis, keepdims=True)
-    log = np.sum(y, axis=axis, keepdims=True)
-    multiple = np.where(np.logical_and(p == 0, log == -np.inf), 0, p * log)
-    return (
-        prod_power(x, p, axis=axis, keepdims=True),
-        np.power(np.where(log == -np.inf, 1.0, signs), p) * np.exp(multiple),
-        logarithmo(np.abs(x), y),
-    )

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from relgrad.ops import log1mexp, logsumexp, power1p, softplus, xlog1py
+from relgrad.ops import log1mexp, logsumexp, softplus
 from relgrad.relation import nonnegative, positive, relation
 
 
@@ -54,37 +54,7 @@ def log_of_reciprocal(x):
     return np.log(1 / x), -np.log(x), nonnegative(x)
 
 
-@relation(source="Goldberg 1991, What every computer scientist should know, section 1.4")
-def exponential_of_multiple_of_log1p(x, a):
-    """The exponential of a multiple of log(1 + x) is a power of one plus x."""
-    return np.exp(a * np.log1p(x)), power1p(x, a)
-
-
-@relation(source="Goldberg 1991, What every computer scientist should know, section 1.4")
-def exponential_of_weighted_log1p(x, a):
-    """The exponential of a multiple of log(1 + x), which is zero for an exponent of zero, is a power."""
-    return np.exp(xlog1py(a, x)), power1p(x, a)
-
-
-@relation(source="x + 1/x = 2·cosh(log x)")
-def sum_with_reciprocal_plus_hyperbolic_sine_of_logarithm(x):
-    """A number, its reciprocal and twice the hyperbolic sine of its logarithm are twice the number."""
-    return x + 1 / x + 2 * np.sinh(np.log(x)), 2 * x, positive(x)
-
-
-@relation(source="x + 1/x = 2·cosh(log x)")
-def sum_with_reciprocal_minus_hyperbolic_sine_of_logarithm(x):
-    """A number and its reciprocal less twice the hyperbolic sine of its logarithm are twice the reciprocal."""
-    return x + 1 / x - 2 * np.sinh(np.log(x)), 2 / x, positive(x)
-
-
 @relation(source="functional equation of the exponential")
 def exponential_of_negated_logarithm(x):
     """The exponential of a negated logarithm is the reciprocal of its argument."""
     return np.exp(-np.log(x)), 1 / x, positive(x)
-
-
-@relation(source="Goldberg 1991, What every computer scientist should know, section 1.4")
-def exponential_of_negated_weighted_log1p(x, a):
-    """The exponential of a negated multiple of log(1 + x) is the inverse of a power."""
-    return np.exp(-xlog1py(a, x)), power1p(x, -a)

@@ -7,10 +7,8 @@ from relgrad.ops import (
     expit_difference,
     expit_entropy,
     log1mexp,
-    log_cosh,
     log_expit,
     softplus,
-    softplus_difference,
 )
 from relgrad.relation import relation
 
@@ -27,22 +25,10 @@ def exponential_over_one_plus_exponential(x):
     return np.exp(x) / (1 + np.exp(x)), expit(x)
 
 
-@relation(source="σ(x) + σ(-x) = 1")
-def one_minus_logistic(x):
-    """The complement of a logistic function is the logistic function of the other tail."""
-    return 1 - expit(x), expit(-x)
-
-
 @relation(source="Maechler 2012, eq. 10")
 def log_of_logistic(x):
     """The log of a logistic function."""
     return np.log(expit(x)), log_expit(x)
-
-
-@relation(source="Maechler 2012, eq. 10")
-def log1p_of_negated_logistic(x):
-    """The log of the complement of a logistic function."""
-    return np.log1p(-expit(x)), log_expit(-x)
 
 
 @relation(source="log σ(x) = x - log(1 + e^x)")
@@ -64,49 +50,10 @@ def log_of_difference_of_logistics(x, y, z):
 
 
 @relation(source="Shannon 1948: the entropy of a Bernoulli trial with log odds x")
-def softplus_minus_mean(x):
-    """A softplus less its argument times the logistic function is an entropy, which both may exceed by far."""
-    return softplus(x) - x * expit(x), expit_entropy(x)
-
-
-@relation(source="Shannon 1948: the entropy of a Bernoulli trial with log odds x")
 def sum_of_softplus_minus_mean(x, w, axis):
     """Softplus functions less their arguments times logistic functions, summed apart, are entropies."""
     return (
         np.sum(w * softplus(x), axis=axis, keepdims=True)
         - np.sum(w * x * expit(x), axis=axis, keepdims=True),
         np.sum(w * expit_entropy(x), axis=axis, keepdims=True),
-    )
-
-
-@relation(source="(1 + e^x)/(1 + e^y) = 1 + (e^(x - y) - 1)·σ(y)")
-def log_logistic_plus_softplus_of_another(x, y):
-    """A log-logistic function and a softplus differ by what their arguments do."""
-    return log_expit(x) + softplus(y), softplus_difference(y, -x, x + y)
-
-
-@relation(source="softplus(x) - softplus(-x) = x")
-def difference_of_softplus_minus_argument(x, y):
-    """The difference of two softplus functions, less the argument of the first."""
-    return softplus_difference(x, y, x - y) - x, softplus_difference(-x, y, -x - y)
-
-
-@relation(source="softplus(x) - softplus(-x) = x")
-def difference_of_softplus_plus_argument(x, y):
-    """The difference of two softplus functions, plus the argument of the second."""
-    return softplus_difference(x, y, x - y) + y, softplus_difference(x, -y, x + y)
-
-
-@relation(source="σ(x) - σ(y) = (1 - e^(y - x))·σ(x)·σ(-y)")
-def log_of_negated_difference_of_logistics(x, y, z):
-    """The log of the probability of an interval under a logistic distribution, for x < y."""
-    return np.log(-expit_difference(x, y, z)), log_expit(y) + log_expit(-(y + z)) + log1mexp(z)
-
-
-@relation(source="2·σ(x) = 1 + tanh(x/2)")
-def log_of_twice_logistic(x):
-    """The log of twice a logistic function, which vanishes at zero."""
-    return (
-        np.log(2 * expit(x)),
-        np.where(x < 0, x / 2 - log_cosh(x / 2), -np.log1p(np.expm1(-x) / 2)),
     )

@@ -79,19 +79,6 @@ def sum_of_cubes_about_mean(x, axis):
     )
 
 
-@relation(source="the fourth central moment by moments about zero; Kendall & Stuart, section 3.2")
-def sum_of_fourth_powers_about_mean(x, axis):
-    """The fourth moment about the mean, from those about zero."""
-    total, mean = np.sum(x, axis=axis, keepdims=True), np.mean(x, axis=axis, keepdims=True)
-    return (
-        np.sum(x**4, axis=axis, keepdims=True)
-        - 4 * (mean * np.sum(x**3, axis=axis, keepdims=True))
-        + 6 * (mean * mean * np.sum(x * x, axis=axis, keepdims=True))
-        - 3 * (total * mean * mean * mean),
-        np.sum(centred(x, axis=axis) ** 4, axis=axis, keepdims=True),
-    )
-
-
 @relation(source="(x - y)² = x² + y² - 2xy")
 def squared_distance_expanded_in_two(x, y, axis):
     """A squared distance that was multiplied out, its squares summed together."""

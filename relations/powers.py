@@ -3,16 +3,12 @@
 import numpy as np
 
 from relgrad.ops import (
-    annuity,
     boxcox,
-    cbrt_difference,
     leg,
-    log_quotient,
     power1p,
     power1pm1,
     power_difference,
     quadratic_root,
-    xlogx1p_minus_x,
 )
 from relgrad.relation import (
     maybe_large,
@@ -50,22 +46,10 @@ def second_difference_of_reciprocals(x, y):
     return 1 / (x + y) - 2 / x + 1 / (x - y), 2 / x * (y / (x - y)) * (y / (x + y))
 
 
-@relation(source="Hamming, NMSE (1973), problem 3.3.4")
-def cube_root_minus_one(x):
-    """A cube root less one."""
-    return np.cbrt(x) - 1, cbrt_difference(x, 1, x - 1)
-
-
 @relation(source="Forsythe 1966, How do you solve a quadratic equation?")
 def root_minus_what_it_is_near(x, y):
     """The root of a square and something else, less what is squared, is a root of a quadratic equation."""
     return np.sqrt(x + y * y) - y, quadratic_root(1, y, x)
-
-
-@relation(source="Forsythe 1966, How do you solve a quadratic equation?")
-def root_minus_size_of_what_it_is_near(x, y):
-    """The root of a square and something else, less the size of what is squared."""
-    return np.sqrt(x + y * y) - np.abs(y), quadratic_root(1, np.abs(y), x)
 
 
 @relation(source="Forsythe 1966, How do you solve a quadratic equation?")
@@ -78,18 +62,6 @@ def root_plus_what_it_is_near(x, y):
 def quotient_of_quadratic_root(w, x, y):
     """The root of r² + 2·y·r = w·x over w is that of w·r² + 2·y·r = x."""
     return quadratic_root(1, y, w * x) / w, quadratic_root(w, y, x)
-
-
-@relation(source="Hamming, NMSE (1973), section 3.2")
-def difference_quotient_of_root(x, y, z):
-    """The difference quotient of a root."""
-    return power_difference(x, y, 0.5, z) / z, 1 / (np.sqrt(y + z) + np.sqrt(y))
-
-
-@relation(source="Hamming, NMSE (1973), section 3.2")
-def difference_quotient_of_reciprocal(x, y, z):
-    """The difference quotient of a reciprocal."""
-    return power_difference(x, y, -1, z) / z, -1 / ((y + z) * y)
 
 
 @relation(source="Hamming, NMSE (1973), section 3.2")
@@ -110,18 +82,6 @@ def power_of_one_plus_minus_one(x, a):
     return power1p(x, a) - 1, power1pm1(x, a)
 
 
-@relation(source="Hamming, NMSE (1973), problem 3.4.6")
-def difference_from_power_of_one_plus(x, y, a):
-    """The difference of two powers with one exponent, where one is of one plus something."""
-    return power1p(x, a) - np.power(y, a), power_difference(1 + x, y, a, 1 + x - y)
-
-
-@relation(source="Goldberg 1991, What every computer scientist should know, section 1.4")
-def value_of_annuity(x, a):
-    """What regular payments are worth with compound interest."""
-    return power1pm1(x, a) / x, a * annuity(x, a - 1)
-
-
 @relation(source="(1 - x)/x = 1/x - 1")
 def reciprocal_of_leg_less_one(x, y, d, z):
     """The reciprocal of a leg less one, as in a Lorentz factor, over what it vanishes with."""
@@ -132,22 +92,3 @@ def reciprocal_of_leg_less_one(x, y, d, z):
 def transformation_of_box_and_cox(x, z, a):
     """(xᵃ - 1)/a, continued to log x at a = 0."""
     return power_difference(x, 1, a, z) / a, boxcox(x, a, z), unknown(a)
-
-
-@relation(source="derivative of (1 + x/a)ᵃ in a")
-def power_of_one_plus_to_the_periods(x, a):
-    """How a power of one plus something changes where its exponent grows as its argument shrinks."""
-    return (
-        power1p(x, a) * np.log1p(x) - x * power1p(x, a - 1),
-        power1p(x, a - 1) * xlogx1p_minus_x(x),
-    )
-
-
-@relation(source="derivative of (1 + x/a)ᵃ in a")
-def power_of_one_plus_quotient_to_the_periods(y, z, a):
-    """How a power of one plus a quotient changes where its exponent grows as the quotient shrinks."""
-    x = z / y
-    return (
-        power1p(x, a) * log_quotient(y + z, y, z) - x * power1p(x, a - 1),
-        power1p(x, a - 1) * xlogx1p_minus_x(x),
-    )

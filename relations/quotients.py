@@ -3,9 +3,7 @@
 import numpy as np
 
 from relgrad.ops import (
-    cosc_n,
     sinc_n,
-    versin,
 )
 from relgrad.relation import relation
 
@@ -20,10 +18,3 @@ def relative_sine(x):
 def ratio_of_sines(x, w):
     """The ratio of two sines, the argument of one a multiple of that of the other."""
     return np.sin(x) / np.sin(w * x), sinc_n(x, 0) / (w * sinc_n(w * x, 0))
-
-
-@relation(source="NIST DLMF 4.19.2; the rotation formula of Rodrigues")
-def versine_of_length_over_its_square(x, axis):
-    """(1 - cos r)/r², where r is the length of a vector."""
-    r = np.linalg.norm(x, axis=axis, keepdims=True)
-    return versin(r) / np.sum(x * x, axis=axis, keepdims=True), cosc_n(r, 0)

@@ -109,12 +109,6 @@ def log_of_complement_of_softmax(x, axis):
     return np.log(complement(softmax(x, axis=axis), axis=axis)), log1mexp(log_softmax(x, axis=axis))
 
 
-@relation(source="Maechler 2012, eq. 7, for a log-probability")
-def log1p_of_negated_softmax(x, axis):
-    """The log of the share of all others, written with log1p."""
-    return np.log1p(-softmax(x, axis=axis)), log1mexp(log_softmax(x, axis=axis))
-
-
 @relation(source="Chan, Golub & LeVeque 1983: means are taken around a value nearby")
 def distance_from_mean(x, y, axis):
     """The distance from a mean under a softmax, measured from the entry that weighs most."""
@@ -312,12 +306,6 @@ def log_of_effective_sample_size(x, axis):
         -logsumexp(2 * log_softmax(x, axis=axis), axis=axis, keepdims=True),
         varying_along(x, axis),
     )
-
-
-@relation(source="log(eˣ + eʸ) = y + log(1 + eˣ⁻ʸ)")
-def log_of_two_exponentials_less_one(x, y):
-    """The log of the sum of two exponentials, less the exponent of one."""
-    return np.logaddexp(x, y) - y, softplus(x - y)
 
 
 @relation(

@@ -9,18 +9,11 @@ from relgrad.ops import (
     log1prel_n,
     log_cloglog,
     log_cosh,
-    log_cosh_difference,
     mills,
     ndtr,
     softplus,
 )
 from relgrad.relation import relation
-
-
-@relation(source="sinh x = cosh x·tanh x")
-def ratio_of_hyperbolic_sine_and_cosine(x, y):
-    """The ratio of a hyperbolic sine and a cosine, both of which may overflow."""
-    return np.sinh(x) / np.cosh(y), np.tanh(x) * np.exp(log_cosh_difference(x, y, x - y))
 
 
 @relation(source="NIST Digital Library of Mathematical Functions, eq. 7.2.3; the ratio of Mills")

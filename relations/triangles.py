@@ -36,22 +36,10 @@ def hypotenuse_minus_other_leg(x, y, z):
     return y + z - leg(x, y, z), sagitta(y + z, y)
 
 
-@relation(source="Hamming, NMSE (1973), section 3.2")
-def hypotenuse_plus_other_leg(x, y, z):
-    """A hypotenuse plus a leg, where the hypotenuse may stand with a negative sign."""
-    return y + z + leg(x, y, z), -sagitta(-(y + z), y)
-
-
 @relation(source="Kahan 1987, Branch cuts for complex elementary functions, section 4")
 def leg_over_hypotenuse_minus_one(x, y):
     """How far the cosine of an angle is from one, from the legs."""
     return x / np.hypot(x, y) - 1, -hypot_excess(y, x) / np.hypot(x, y)
-
-
-@relation(source="Moler & Morrison 1983, Replacing square roots by Pythagorean sums")
-def difference_quotient_of_hypotenuse(x, y):
-    """A hypotenuse less a leg, over the square of the other leg."""
-    return hypot_excess(x, y) / (x * x), 1 / (np.hypot(x, y) + y), positive(y)
 
 
 @relation(source="Hamming, NMSE (1973), section 3.2")

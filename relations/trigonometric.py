@@ -3,12 +3,7 @@
 import numpy as np
 
 from relgrad.ops import (
-    coshm1,
-    coversin,
     leg,
-    power_difference,
-    tan_difference,
-    vercos,
     versin,
 )
 from relgrad.relation import relation, unknown
@@ -27,34 +22,10 @@ def one_minus_multiple_of_cosine(x, y):
     return 1 - y * np.cos(x), np.where(np.cos(x) > 0.5, (1 - y) + y * versin(x), 1 - far), unknown(y)
 
 
-@relation(source="NIST DLMF 4.21.28")
-def one_plus_cosine(x):
-    """One plus a cosine, which vanishes at half a turn."""
-    return 1 + np.cos(x), vercos(x)
-
-
-@relation(source="cos²x = (1 - sin x)(1 + sin x)")
-def one_plus_sine(x):
-    """One plus a sine, which vanishes at three quarters of a turn."""
-    return 1 + np.sin(x), coversin(-x)
-
-
-@relation(source="NIST DLMF 4.21.12")
-def one_minus_square_of_cosine(x):
-    """One less the square of a cosine."""
-    return 1 - np.cos(x) ** 2, np.sin(x) ** 2
-
-
 @relation(source="NIST DLMF 4.21.12")
 def one_minus_square_of_sine(x):
     """One less the square of a sine."""
     return 1 - np.sin(x) ** 2, np.cos(x) ** 2
-
-
-@relation(source="NIST DLMF 4.21.10; Hamming, NMSE (1973), problem 3.3.2")
-def difference_of_tangents(x, y):
-    """The difference of two tangents, from that of the angles."""
-    return np.tan(x) - np.tan(y), tan_difference(x, y, x - y)
 
 
 @relation(source="NIST DLMF 4.21.2")
@@ -87,12 +58,6 @@ def tangent_of_arccosine(x):
     return np.tan(np.arccos(x)), leg(1, x, 1 - x) / x
 
 
-@relation(source="NIST DLMF 4.23.41: the function of Gudermann")
-def latitude_of_mercator(x):
-    """The latitude at a height on a map by Mercator, which vanishes with the height."""
-    return 2 * np.arctan(np.exp(x)) - np.pi / 2, 2 * np.arctan(np.tanh(x / 2))
-
-
 @relation(source="Sinnott 1984, Virtues of the haversine")
 def angle_between_places(x, y, z):
     """The angle between two places at latitudes x and y, z apart in longitude, by haversines."""
@@ -111,18 +76,6 @@ def arccosine_of_one_minus(x):
     return np.arccos(1 - x), 2 * np.arctan2(np.sqrt(x), np.sqrt(2 - x))
 
 
-@relation(source="NIST DLMF 4.21.26")
-def arccosine_of_one_minus_square(x):
-    """An angle from a chord."""
-    return np.arccos(-power_difference(x, 1, 2, x - 1)), 2 * np.arctan2(np.abs(x), np.sqrt(2 - x * x))
-
-
-@relation(source="NIST DLMF 4.21.26")
-def arccosine_of_product_of_one_plus_and_minus(x):
-    """An angle from a chord, where one less its square is written in factors."""
-    return np.arccos((1 - x) * (1 + x)), 2 * np.arctan2(np.abs(x), np.sqrt(2 - x * x))
-
-
 @relation(source="NIST DLMF 4.21.9")
 def second_difference_of_cosine(x, y):
     """The second difference of a cosine."""
@@ -139,9 +92,3 @@ def second_difference_of_sine(x, y):
 def law_of_cosines(x, y, z):
     """The square of a side of a triangle, from the difference of the other two and a versine."""
     return x**2 + y**2 - 2 * x * y * np.cos(z), (x - y) ** 2 + 2 * x * y * versin(z)
-
-
-@relation(source="NIST DLMF 4.21.27 and 4.35.27: neither part is negative")
-def hyperbolic_cosine_minus_cosine(x, y):
-    """A hyperbolic cosine less a cosine, from what both are away from one."""
-    return np.cosh(x) - np.cos(y), coshm1(x) + versin(y)

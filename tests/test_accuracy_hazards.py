@@ -206,7 +206,7 @@ def attention(q, k):
         (lambda x: np.prod(x) ** 0.02, (np.full(50, 1e10),), "overflow", "power_of_product_over_axes"),
         (lambda x: np.where(x > 0, np.log(x), 0.0), (1.0,), "0/0", "sink_into_mask"),
         (lambda x: np.linalg.norm(x) ** 2 / np.linalg.norm(x), (V,), "0/0", "cancel_factors"),
-        (lambda x: 1 + scipy.special.erf(x), (1.0,), "cancellation", "one_plus_error_function"),
+        (lambda x: 1 + scipy.special.erf(x), (1.0,), "cancellation", "complement"),
     ],
 )
 def test_a_hazard_has_a_line_an_input_and_what_removes_it(f, args, kind, relation):

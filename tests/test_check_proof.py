@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -133,6 +134,8 @@ def test_a_check_says_what_is_proved():
     assert str(found.boxes[0]).startswith("to 2^-")
 
 
-def test_more_than_half_of_the_rows_are_proved():
-    rows = list(rg.LIBRARY)
-    assert sum(bool(proof.proved(instances(row, 1))) for row in rows) >= 0.5 * len(rows)
+def test_most_rows_on_numbers_are_proved():
+    rows = [
+        row for row in rg.LIBRARY if not any(n.endswith("axis") for n in signature(row.function).parameters)
+    ]
+    assert sum(bool(proof.proved(instances(row, 1))) for row in rows) >= 0.7 * len(rows)

@@ -436,6 +436,49 @@ def test_derivatives_of_a_function_are_not_what_it_means():
     assert rg.stabilize(fun, validate=False)(x) == pytest.approx(fun(x), rel=1e-12)
 
 
+EVEN = {
+    "square": (np.square, lambda x: x * x),
+    "cos": (np.cos, mp.cos),
+    "cosh": (np.cosh, mp.cosh),
+    "log_cosh": (ops.log_cosh, lambda x: mp.log(mp.cosh(x))),
+    "sech_squared": (ops.sech_squared, lambda x: mp.sech(x) ** 2),
+}
+
+
+@pytest.mark.parametrize("name", EVEN)
+@pytest.mark.parametrize("x", [0.7, -2.0, 1e-5])
+def test_even_functions_are_compared_at_opposite_points(name, x):
+    f, exact = EVEN[name]
+    op: Any = as_term(f(rg.symbol("x"))).op
+    y = np.array([-x, -x * (1 + 1e-9), -x - 1e-13, x * (1 - 1e-9), -3 * x])
+    d = x - y
+    for new in (Difference(op), difference_of(op), MeanSlope(op)):
+        found = new(np.full(5, x), y, d)  # type: ignore[misc]
+        for got, b, distance in zip(found, y, d, strict=True):
+            want = exact(mp.mpf(x)) - exact(mp.mpf(b))
+            want = want / mp.mpf(distance) if isinstance(new, MeanSlope) else want
+            assert abs(got - want) <= 32 * ULP * abs(want)
+
+
+@pytest.mark.parametrize("n", [6.0, -4.0, np.array([2.0, 6.0])])
+def test_even_powers_are_compared_at_opposite_points(n):
+    x, y = 1.5, -1.5 * (1 - 1e-9)
+    found = rg.stabilize(lambda x, y: x**n - y**n)(x, y)
+    for got, k in np.broadcast(found, n):
+        assert abs(got - (mp.mpf(x) ** k - mp.mpf(y) ** k)) <= 32 * ULP * abs(got)
+
+
+@pytest.mark.parametrize("size", [1e200, 1e-200])
+@pytest.mark.parametrize("part", [1 - 1e-9, -1 - 1e-12, 0.5, 1.0])
+def test_increments_come_back_into_range(size, part):
+    f = lambda m, x, y: (m.square(x) - m.square(y)) / x / y
+    x, y = size, part * size
+    want = (mp.mpf(x) ** 2 - mp.mpf(y) ** 2) / mp.mpf(x) / mp.mpf(y)
+    for library in (rg.LIBRARY, rg.LIBRARY.without("difference_of_squares")):
+        got = rg.stabilize(partial(f, np), relations=library)(x, y)
+        assert abs(got - want) <= 32 * ULP * abs(want)
+
+
 @pytest.mark.parametrize("power", [2.0, 3.0, 5.0])
 @pytest.mark.parametrize("x", [1e-255, 1e-99, 3e-99, 5e-100])
 def test_a_change_below_the_range_may_be_that_of_a_large_distance(power: float, x: float):

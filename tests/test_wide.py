@@ -76,7 +76,7 @@ def sine_and_cosine(x):
 @pytest.mark.parametrize("n", [4, 40])
 def test_multiples_are_found_and_the_rest_keeps_its_order(n, scale):
     def f(x):
-        total = np.tanh(x)
+        total = np.cbrt(x)
         for i in range(n):
             total = total + np.arctan(x * (i + 2.0))
         total = total + scale * np.sin(x) ** 2
@@ -88,8 +88,8 @@ def test_multiples_are_found_and_the_rest_keeps_its_order(n, scale):
     assert names(f, X, relations=library)["sine_and_cosine"] == 1
     np.testing.assert_allclose(rg.stabilize(f, relations=library)(X), f(X), rtol=1e-12)
     (after,) = schedule([as_term(f(rg.symbol("x", (7,))))], library).after
-    order = [t.op.name for t in subterms(after) if t.op.name in ("tanh", "arctan", "arcsinh")]
-    assert order == ["tanh", *["arctan"] * n, *["arcsinh"] * n]
+    order = [t.op.name for t in subterms(after) if t.op.name in ("cbrt", "arctan", "arcsinh")]
+    assert order == ["cbrt", *["arctan"] * n, *["arcsinh"] * n]
 
 
 def test_the_result_has_the_dtype_and_shape_of_the_place():

@@ -365,6 +365,7 @@ SPELLINGS: dict[str, Callable[..., Any]] = {
     "draw_in_exponentials": lambda g, a, b, c, d: np.exp(a) * (b / g.reduced(np.exp(a)) + c),
     "read_root": lambda g, a, b, c, d: np.abs(a) ** 0.5 * b,
     "cancel_in_scatter": lambda g, a, b, c, d: scattered(g, a, b),
+    "bare_length": lambda g, a, b, c, d: leg_over_length(a, b) * c / np.hypot(a, b),
 }
 """Programs to which simplifications are meant to apply."""
 
@@ -372,6 +373,12 @@ SPELLINGS: dict[str, Callable[..., Any]] = {
 def crossed(grammar: Grammar, a: Any, b: Any, c: Any, d: Any) -> Any:
     """Return the difference of two products or quotients of data."""
     return a * b - c * d if grammar.chance(0.5) else a / b - c / d
+
+
+def leg_over_length(a: Any, b: Any) -> Any:
+    """Return how a hypotenuse changes with a leg, 0 where both are."""
+    h = np.hypot(a, b)
+    return np.where(h == 0, 0.0, a / np.where(h == 0, 1.0, h))
 
 
 def scattered(grammar: Grammar, a: Any, b: Any) -> Any:

@@ -5,7 +5,6 @@ The accuracy that each docstring states was measured against mpmath at 50 digits
 measurement. Each module says in `__all__` what of it is exported.
 """
 
-from relgrad.kernels.annuity import *
 from relgrad.kernels.decided import *
 from relgrad.kernels.differences import *
 from relgrad.kernels.doubled import cancels as cancels

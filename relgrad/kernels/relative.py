@@ -14,7 +14,6 @@ from relgrad.kernels.dispatch import floats, kernel
 
 __all__ = [
     "log_exprel",
-    "log_sinhc",
 ]
 
 
@@ -44,14 +43,3 @@ def log_exprel(x: Any) -> Any:
     # eˣ − 1 is eˣ·(1 − e⁻ˣ), where that may overflow.
     far = np.maximum(x, 0) + (np.log(-np.expm1(-a)) - np.log(a))
     return np.where(near, half + _near(half), far)[()]
-
-
-@kernel
-def log_sinhc(x: Any) -> Any:
-    """log(sinh(x)/x), about x²/6; within 4 ulp."""
-    (x,) = floats(x)
-    a = np.abs(x)
-    near = a < 1
-    large = np.where(near, 1, a)
-    far = large + (np.log(-np.expm1(-2 * large)) - np.log(2 * large))
-    return np.where(near, _near(np.where(near, x, 0)), far)[()]

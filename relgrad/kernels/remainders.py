@@ -15,11 +15,8 @@ import scipy.special
 from relgrad.kernels.dispatch import floats, kernel
 
 __all__ = [
-    "coshm1",
     "coversin",
-    "vercos",
     "versin",
-    "xlogx1p_minus_x",
 ]
 
 
@@ -32,27 +29,11 @@ def versin(x: Any) -> Any:
 
 
 @kernel
-def vercos(x: Any) -> Any:
-    """1 + cos x = 2·cos²(x/2); within 2 ulp."""
-    (x,) = floats(x)
-    c = np.cos(x / 2)
-    return 2 * c * c
-
-
-@kernel
 def coversin(x: Any) -> Any:
     """1 − sin x = cos²x/(1 + sin x); within 3 ulp."""
     (x,) = floats(x)
     s, c = np.sin(x), np.cos(x)
     return np.where(s > 0, c * (c / (1 + s)), 1 - s)[()]
-
-
-@kernel
-def coshm1(x: Any) -> Any:
-    """cosh x − 1 = 2·sinh²(x/2); within 3 ulp."""
-    (x,) = floats(x)
-    s = np.sinh(x / 2)
-    return s * (2 * s)
 
 
 def log1p_gap(x: Any) -> Any:

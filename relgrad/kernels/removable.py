@@ -24,7 +24,6 @@ import scipy.special
 from relgrad.kernels.dispatch import arithmetic_kernel, floats, kernel
 
 __all__ = [
-    "cosc_n",
     "exprel_n",
     "log1prel_n",
     "logrel_n",
@@ -92,28 +91,6 @@ def sinc_n(x: Any, order: int = 0) -> Any:
     """
     return _piecewise(
         x, order, lambda x: np.abs(x) < max(0.1, order / 2 + 0.5), lambda x, n: _series(x, n, 1), _sinc_outer
-    )
-
-
-def _cosc_outer(x: Any, order: int) -> Any:
-    half = np.sin(x / 2) / (x / 2)
-    f = half * half / 2
-    s = np.sin(x) / x
-    for n in range(order):
-        f = (s - (n + 2) * f) / x
-        s = (_cosine(x, n) - (n + 1) * s) / x
-    return np.where(np.isinf(x), 0, f)
-
-
-@kernel
-def cosc_n(x: Any, order: int = 0) -> Any:
-    """The order-th derivative of (1 − cos x)/x², ∫₀¹ (1−t)tⁿcos(xt + nπ/2) dt; series for |x| < (n + 3)/2."""
-    return _piecewise(
-        x,
-        order,
-        lambda x: np.abs(x) < order / 2 + (1.5 if order else 0.1),
-        lambda x, n: _series(x, n, 2),
-        _cosc_outer,
     )
 
 

@@ -35,7 +35,7 @@ from relgrad.logic.rewrite import scopes
 from relgrad.logic.space import product
 from relgrad.logic.view import LIMIT, SHARED, product_of, sum_of, summand, summand_key
 from relgrad.op import as_term, constant, is_constant
-from relgrad.ops.arithmetic import divide, power, reciprocal, sqrt
+from relgrad.ops.arithmetic import divide, negative, power, reciprocal, sqrt
 from relgrad.ops.averages import LogMeanExp
 from relgrad.ops.comparison import greater, less, logical_or
 from relgrad.ops.differences import power_difference, product_difference
@@ -393,30 +393,42 @@ def shared_complement(t: Term) -> Any:
 def complemented_sum(t: Term) -> Any:
     """Return a sum in which one less a product is what is left of one, of each factor in turn, or None.
 
-    1 − σ(x)·(1 − y) = σ(−x) + σ(x)·y; nothing is left for one factor, w − w·Φ(x) = w·Φ(−x)
+    1 − σ(x)·(1 − y) = σ(−x) + σ(x)·y; nothing is left for one factor, w − w·Φ(x) = w·Φ(−x), and of an odd function
+    1 + tanh x = 1 − tanh(−x)
     """
     view, dtype = sum_of(t), dtype_of(t)
     for part, k in view.terms.items():
-        product = product_of(part)
-        shares = {b: e for b, e in product.factors.items() if is_term(b) and b.op.complement is not None}
-        outside = multiplied((ProductView(1, product.factors), 1), (ProductView(1, shares), -1))
-        c = -k * product.coefficient
-        if not shares:
-            continue
-        if view.constant == c:
-            one, found, before = SumView(c, {}), _complements(product), ProductView(1, {})
-        elif outside.factors and view.terms.get(whole_ := build_product(outside, dtype), 0) == c:
-            one, found, before = SumView(0, {whole_: c}), _complements(ProductView(1, shares)), outside
-        else:
-            continue
-        if found is None:
-            continue
-        new = added((view, 1), (SumView(0, {part: k}), -1), (one, -1))
-        for factor, left in found:
-            new = added((new, 1), (summand(multiplied((before, 1), (product_of(left), 1)), None, dtype), c))
-            before = multiplied((before, 1), (ProductView(1, {factor: 1}), 1))
-        return fit(build_sum(new, dtype), t)
+        for taken in _either_way(product_of(part)):
+            shares = {b: e for b, e in taken.factors.items() if is_term(b) and b.op.complement is not None}
+            outside = multiplied((ProductView(1, taken.factors), 1), (ProductView(1, shares), -1))
+            c = -k * taken.coefficient
+            if not shares:
+                continue
+            if view.constant == c:
+                one, found, before = SumView(c, {}), _complements(taken), ProductView(1, {})
+            elif outside.factors and view.terms.get(whole_ := build_product(outside, dtype), 0) == c:
+                one, found, before = SumView(0, {whole_: c}), _complements(ProductView(1, shares)), outside
+            else:
+                continue
+            if found is None:
+                continue
+            new = added((view, 1), (SumView(0, {part: k}), -1), (one, -1))
+            for factor, left in found:
+                new = added(
+                    (new, 1), (summand(multiplied((before, 1), (product_of(left), 1)), None, dtype), c)
+                )
+                before = multiplied((before, 1), (product_of(factor), 1))
+            return fit(build_sum(new, dtype), t)
     return None
+
+
+def _either_way(product: ProductView) -> Iterator[ProductView]:
+    """Yield a product, and the same of f(−x) for each factor f(x) that is odd and has a complement."""
+    yield product
+    for base, e in product.factors.items():
+        if is_term(base) and base.op.laws.parity == -1 and base.op.complement is not None and e == 1:
+            factors = {b: n for b, n in product.factors.items() if b is not base}
+            yield ProductView(-product.coefficient, {**factors, base.op.make_node(negative(*base.rands)): 1})
 
 
 def _complements(product: ProductView) -> list[tuple[Term, Term]] | None:
@@ -434,8 +446,9 @@ def _complements(product: ProductView) -> list[tuple[Term, Term]] | None:
             return None
         among = range_of(base)
         (shares if among.low >= 0 and among.high <= 1 else others).extend([(base, left)] * int(e))
-    known = any(base.op.complement is not None for base, _ in shares)
-    return [*shares, *others] if known and len(others) < 2 else None
+    found = [*shares, *others]
+    known = any(is_term(b) and b.op.complement is not None for b in product.factors)
+    return found if known and len(others) < 2 and (shares or len(found) == 1) else None
 
 
 def cancelled_sum(t: Term) -> Any:

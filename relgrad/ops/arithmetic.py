@@ -179,7 +179,7 @@ reciprocal = elementwise(
 square = elementwise(
     np.square,
     lambda g, out, x: g * (2.0 * x),
-    laws=Laws(homomorphism=("multiply", "multiply")),
+    laws=Laws(homomorphism=("multiply", "multiply"), parity=1),
     range=squared,
     ball=lambda x: x * x,
     finite=True,

@@ -14,32 +14,26 @@ import numpy as np
 
 from relgrad import kernels
 from relgrad.op import as_term, constant, is_constant
-from relgrad.ops.arithmetic import add, cbrt, multiply, negative, power, square
+from relgrad.ops.arithmetic import add, multiply, negative, power, square
 from relgrad.ops.comparison import greater_equal, less
 from relgrad.ops.elementwise import Elementwise, elementwise
-from relgrad.ops.exponential import cosh, exp, expm1, log, log_cosh, sech_squared, sinh
+from relgrad.ops.exponential import exp, expm1, log
 from relgrad.ops.families import erfcx, exprel_n
 from relgrad.ops.increments import difference_of, known_difference
 from relgrad.ops.selection import minimum, where
 from relgrad.ops.special import erf, erfc, log_ndtr, ndtr
-from relgrad.ops.stable import bose, expit, softplus, xlog1py
-from relgrad.ops.trigonometric import arctan, cos, sin, tan
+from relgrad.ops.stable import expit, softplus, xlog1py
+from relgrad.ops.trigonometric import cos, sin, tan
 from relgrad.term import Term
 from relgrad.types import POSITIVE, REAL, Interval
 
 __all__ = [
-    "annuity",
-    "arctan_difference",
-    "bose_difference",
     "boxcox",
-    "cbrt_difference",
     "cos_difference",
-    "cosh_difference",
     "exp_difference",
     "expit_difference",
     "itakura_saito",
     "kl_divergence",
-    "log_cosh_difference",
     "log_difference",
     "log_quotient",
     "power1p",
@@ -47,9 +41,7 @@ __all__ = [
     "power_difference",
     "product_difference",
     "ratio_minus_one",
-    "sech_squared_difference",
     "sin_difference",
-    "sinh_difference",
     "softplus_difference",
     "tan_difference",
 ]
@@ -94,7 +86,6 @@ power_difference = known_difference(
     lambda g, out, x, y, a, d: g * _exponent_slope(out, x, y, a, d),
     grows=True,
 )
-cbrt_difference = known_difference(kernels.cbrt_difference, cbrt)
 exp_difference = known_difference(kernels.exp_difference, exp)
 exp_difference.in_log_domain = lambda node: _larger(*node.rands)
 
@@ -141,12 +132,6 @@ product_difference = elementwise(
 sin_difference = known_difference(kernels.sin_difference, sin)
 cos_difference = known_difference(kernels.cos_difference, cos)
 tan_difference = known_difference(kernels.tan_difference, tan)
-arctan_difference = known_difference(kernels.arctan_difference, arctan)
-sinh_difference = known_difference(kernels.sinh_difference, sinh)
-cosh_difference = known_difference(kernels.cosh_difference, cosh)
-bose_difference = known_difference(kernels.bose_difference, bose)
-sech_squared_difference = known_difference(kernels.sech_squared_difference, sech_squared)
-log_cosh_difference = known_difference(kernels.log_cosh_difference, log_cosh)
 expit_difference = known_difference(kernels.expit_difference, expit)
 softplus_difference = known_difference(kernels.softplus_difference, softplus)
 
@@ -224,49 +209,3 @@ def _boxcox_slope(x: Any, a: Any, d: Any) -> Any:
 
 for _op in (log_quotient, kl_divergence, ratio_minus_one, itakura_saito):
     _op.distance = 0, 1, 2
-
-
-class Annuity(Elementwise):
-    """∫₀¹ sᵏ·(1 + xs)ᵃ·log(1 + xs)ˡ ds, of which the derivatives of ((1 + x)ᵃ − 1)/x are made."""
-
-    __props__ = ("order", "logs")
-
-    def __init__(self, order: int = 0, logs: int = 0):
-        self.order, self.logs = order, logs
-        super().__init__(
-            "annuity_n",
-            lambda x, a: kernels.annuity_n(x, a, order, logs),
-            self._along_x,
-            lambda g, out, x, a: g * Annuity(order, logs + 1)(x, a),
-            code=f"annuity_n({{}}, {{}}, {order}, {logs})",
-        )
-        self.imports = ("annuity_n",)
-
-    def _along_x(self, g: Any, out: Any, x: Any, a: Any) -> Any:
-        slope = a * Annuity(self.order + 1, self.logs)(x, a - 1)
-        if self.logs:
-            slope = slope + self.logs * Annuity(self.order + 1, self.logs - 1)(x, a - 1)
-        return g * slope
-
-    def range_of(self, *ranges: Interval) -> Interval:
-        x = ranges[0]
-        return POSITIVE if self.logs == 0 and x.low > -1 else REAL
-
-    def ball(self, *balls: Any) -> Any:
-        return np.frompyfunc(self._exact, 2, 1)(*balls)
-
-    def _exact(self, x: Any, a: Any) -> Any:
-        from flint import acb
-
-        def inside(s: Any, _: Any) -> Any:
-            base = 1 + x * s
-            return s**self.order * base**a * (base.log() ** self.logs if self.logs else 1)
-
-        if self.order == self.logs == 0:
-            if (a + 1).is_zero():
-                return abs(1 + x).log() / x
-            return ((1 + x) ** (a + 1) - 1) / ((a + 1) * x)
-        return acb.integral(inside, 0, 1).real
-
-
-annuity = Annuity()

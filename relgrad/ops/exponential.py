@@ -177,6 +177,7 @@ sinh = elementwise(
 log_cosh = elementwise(
     kernels.log_cosh,
     lambda g, out, x: g * np.tanh(x),
+    laws=Laws(parity=1),
     range=NONNEGATIVE,
     ball=lambda x: (2 * (x / 2).sinh() ** 2).log1p(),
     finite=True,
@@ -201,6 +202,7 @@ sech_squared = Elementwise(
     lambda x: 4 * kernels.expit(2 * x) * kernels.expit(-2 * x),
     lambda g, out, x: -2.0 * g * out * np.tanh(x),
     code="4 * expit(2 * {0}) * expit(-2 * {0})",
+    laws=Laws(parity=1),
     range=Interval(0.0, 1.0, True),
     ball=lambda x: x.sech() ** 2,
     log=lambda x: -2.0 * log_cosh(x),
@@ -223,6 +225,7 @@ tanh = elementwise(
     log=_log_tanh,
     elementary=True,
     word="hyperbolic_tangent",
+    complement=lambda x: 2.0 * kernels.expit(-2.0 * x),
 )
 arcsinh = elementwise(
     np.arcsinh,

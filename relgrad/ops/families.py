@@ -19,7 +19,6 @@ from relgrad.ops.elementwise import Elementwise
 from relgrad.types import POSITIVE, REAL, Interval
 
 __all__ = [
-    "cosc_n",
     "erfcx",
     "exprel_n",
     "log1prel_n",
@@ -105,20 +104,6 @@ class SincN(Family):
 
     def exact(self, n: int, x: Any) -> Any:
         return _fourier(n, n + 2, x) / (n + 1)
-
-
-class CoscN(Family):
-    """The derivatives of (1 − cos x)/x²."""
-
-    kernel = staticmethod(kernels.cosc_n)
-    formula = staticmethod(lambda x: (1.0 - np.cos(x)) / (x * x))
-
-    def bounds(self, n: int, x: Interval) -> Interval:
-        bound = 1 / ((n + 1) * (n + 2))
-        return Interval(0.0 if n == 0 else -bound, bound)
-
-    def exact(self, n: int, x: Any) -> Any:
-        return _fourier(n, n + 3, x) / ((n + 1) * (n + 2))
 
 
 class ExprelN(Family):
@@ -253,7 +238,6 @@ def _function(family: type[Family], *also: Any) -> Callable[..., Any]:
 
 
 sinc_n = _function(SincN)
-cosc_n = _function(CoscN)
 exprel_n = _function(ExprelN, scipy.special.exprel)
 log1prel_n = _function(Log1prelN)
 logrel_n = _function(LogrelN)

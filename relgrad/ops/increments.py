@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 
 from relgrad.implementations import implements
-from relgrad.kernels.dispatch import floats
+from relgrad.kernels.differences import nearer
+from relgrad.kernels.dispatch import floats, tell_range
 from relgrad.op import constant, is_constant
+from relgrad.ops.arithmetic import power
 from relgrad.ops.elementwise import Elementwise, Rule
 from relgrad.ops.structure import broadcast_like
 
@@ -73,6 +75,7 @@ class Increment(Elementwise):
 
     __props__ = ("of", "position")
     name_of = "{}"
+    over_distance = False
 
     def __init__(self, of: Elementwise, position: int = 0, kernel: Callable[..., Any] | None = None):
         self.of, self.position = of, position
@@ -80,7 +83,7 @@ class Increment(Elementwise):
         label = self.name_of.format(of.label) + (f"_{position}" if position else "")
         super().__init__(
             label if kernel is None else kernel.__name__,
-            kernel or self._computed,
+            kernel or self.increment_in_floats,
             *[self._rule(j, side) for j, side in ((position, 1), (position, -1), *[(j, 0) for j in others])],
             None,
             ball=None if of.scalar_ball is None else self._exact,
@@ -89,6 +92,7 @@ class Increment(Elementwise):
             meaning=self._plain,
             kernel=kernel is not None,
             called=kernel is None,
+            grows=of.grows,
         )
         self.distance = 0, 1, of.arity + 1
         self.by_kernel = kernel is not None
@@ -137,19 +141,30 @@ class Increment(Elementwise):
         ball: Callable[..., Any] = self.of.scalar_ball  # type: ignore[assignment]
         return ball(*self.operands(y + d, others)) - ball(*self.operands(y, others))
 
-    def _computed(self, *operands: Any) -> Any:
+    def increment_in_floats(self, *operands: Any) -> Any:
+        """Compute the op of arrays."""
         with np.errstate(all="ignore"):
             x, y, *others, d = np.broadcast_arrays(*floats(*operands))
+            start, step = self._nearer(x, y, others, d)
             at_x, at_y = (np.asarray(self.of.compute(*self.operands(z, others))) for z in (x, y))
             plain = at_x - at_y
             value = np.array(self._far(plain, d))
             near = np.array(cancels(plain, at_x, at_y))
             for rules in (QUADRATURES, GRADED):
                 if near.any():
-                    mean, right = self._integrated(rules, *[z[near] for z in (plain, at_y, y, *others, d)])
-                    value[near] = np.where(right, self._near(mean, d[near]), value[near])
+                    mean, right = self._integrated(
+                        rules, *[z[near] for z in (plain, at_y, start, *others, step)]
+                    )
+                    value[near] = np.where(right, self._near(mean, step[near], d[near]), value[near])
                     near[near] = ~right
+        if self.of.grows:
+            tell_range(value, np.isfinite(x) & np.isfinite(y) & ((d != 0) | np.isnan(value)))
         return value[()]
+
+    def _nearer(self, x: Any, y: Any, others: Any, d: Any) -> tuple[Any, Any]:
+        """Return y and x − y; −y and x + y where f is even and signs differ: f(x) − f(y) = f(x) − f(−y)."""
+        even = self.of.laws.parity == 1 or (self.of is power and others[0] % 2 == 0)
+        return nearer(x, y, d) if np.all(even) else (y, d)
 
     def _integrated(self, rules: Any, plain: Any, at_y: Any, y: Any, *rest: Any) -> tuple[Any, Any]:
         """Return the mean slope, and where it is right: two rules agree, and with the plain difference."""
@@ -172,7 +187,7 @@ class Increment(Elementwise):
     def _far(self, plain: Any, d: Any) -> Any:
         raise NotImplementedError
 
-    def _near(self, mean: Any, d: Any) -> Any:
+    def _near(self, mean: Any, step: Any, d: Any) -> Any:
         raise NotImplementedError
 
 
@@ -200,8 +215,8 @@ class Difference(Increment):
     def _far(self, plain: Any, d: Any) -> Any:
         return plain
 
-    def _near(self, mean: Any, d: Any) -> Any:
-        return d * mean
+    def _near(self, mean: Any, step: Any, d: Any) -> Any:
+        return step * mean
 
 
 class MeanSlope(Increment):
@@ -213,6 +228,7 @@ class MeanSlope(Increment):
     """
 
     name_of = "mean_slope_of_{}"
+    over_distance = True
 
     def _scaled(self, change: Any, side: int, g: Any, out: Any, d: Any) -> Any:
         return (change - side * g * out) / d
@@ -223,10 +239,10 @@ class MeanSlope(Increment):
     def _exact(self, x: Any, y: Any, *rest: Any) -> Any:
         return super()._exact(x, y, *rest) / rest[-1]
 
-    def _computed(self, *operands: Any) -> Any:
+    def increment_in_floats(self, *operands: Any) -> Any:
         known = difference_of(self.of, self.position)
         if known is None or not known.by_kernel:
-            return super()._computed(*operands)
+            return super().increment_in_floats(*operands)
         with np.errstate(all="ignore"):
             x, y, *others, d = np.broadcast_arrays(*floats(*operands))
             change = np.asarray(known.compute(x, y, *others, d))
@@ -248,8 +264,8 @@ class MeanSlope(Increment):
     def _far(self, plain: Any, d: Any) -> Any:
         return plain / d
 
-    def _near(self, mean: Any, d: Any) -> Any:
-        return mean
+    def _near(self, mean: Any, step: Any, d: Any) -> Any:
+        return np.where(step == d, mean, step / d * mean)
 
 
 RANGE = 2.0**-960

@@ -5,15 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from relgrad import kernels
+from relgrad.contract import Laws
 from relgrad.ops.elementwise import elementwise
-from relgrad.types import NONNEGATIVE, Interval
+from relgrad.types import Interval
 
 __all__ = [
-    "coshm1",
     "coversin",
-    "vercos",
     "versin",
-    "xlogx1p_minus_x",
 ]
 
 
@@ -22,30 +20,13 @@ _UP_TO_TWO = Interval(0.0, 2.0)
 versin = elementwise(
     kernels.versin,
     lambda g, out, x: g * np.sin(x),
+    laws=Laws(parity=1),
     range=_UP_TO_TWO,
     ball=lambda x: 2 * (x / 2).sin() ** 2,
-)
-vercos = elementwise(
-    kernels.vercos,
-    lambda g, out, x: -g * np.sin(x),
-    range=_UP_TO_TWO,
-    ball=lambda x: 2 * (x / 2).cos() ** 2,
 )
 coversin = elementwise(
     kernels.coversin,
     lambda g, out, x: -g * np.cos(x),
     range=_UP_TO_TWO,
     ball=lambda x: 1 - x.sin(),
-)
-coshm1 = elementwise(
-    kernels.coshm1,
-    lambda g, out, x: g * np.sinh(x),
-    range=NONNEGATIVE,
-    ball=lambda x: 2 * (x / 2).sinh() ** 2,
-)
-xlogx1p_minus_x = elementwise(
-    kernels.xlogx1p_minus_x,
-    lambda g, out, x: g * np.log1p(x),
-    range=NONNEGATIVE,
-    ball=lambda x: (1 + x) * x.log1p() - x if x != -1 else -x,
 )

@@ -48,7 +48,7 @@ erf = elementwise(
         if x.high <= 0
         else Interval(-1.0, 1.0, True, True)
     ),
-    laws=Laws(monotone=1),
+    laws=Laws(monotone=1, parity=-1),
     ball=lambda x: x.erf(),
     complement=lambda x: erfc(x),
 )
@@ -60,6 +60,7 @@ erfc = elementwise(
     ball=lambda x: x.erfc(),
     log=lambda x: 0.6931471805599453 + log_ndtr(-1.4142135623730951 * x),
     grows=True,
+    complement=lambda x: erf(x),
 )
 implements(scipy.special.erfc)(erfc)
 

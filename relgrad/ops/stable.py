@@ -34,7 +34,6 @@ __all__ = [
     "log_cloglog",
     "log_expit",
     "log_exprel",
-    "log_sinhc",
     "logdiffexp",
     "logit",
     "rel_entr",
@@ -151,12 +150,6 @@ log_exprel = elementwise(
     lambda g, out, x: -g * (1.0 / x + bose(-x)),
     laws=Laws(monotone=1),
     ball=lambda x: x.hypgeom_1f1(1, 2).log(),
-)
-log_sinhc = elementwise(
-    kernels.log_sinhc,
-    lambda g, out, x: g * (1.0 / np.tanh(x) - 1.0 / x),
-    range=NONNEGATIVE,
-    ball=lambda x: x if x.is_zero() else (x.sinh() / x).log(),
 )
 
 

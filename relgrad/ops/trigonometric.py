@@ -12,6 +12,7 @@ from relgrad.implementations import implements
 from relgrad.ops.arithmetic import inverse_radius, one_minus_square
 from relgrad.ops.elementwise import elementwise
 from relgrad.ops.intervals import decreasing, increasing
+from relgrad.ops.remainders import coversin
 from relgrad.types import Interval
 
 # The floats next above π and π/2, which are not floats themselves.
@@ -26,6 +27,7 @@ sin = elementwise(
     range=_WAVE,
     ball=lambda x: x.sin(),
     word="sine",
+    complement=lambda x: coversin(x),
 )
 cos = elementwise(
     np.cos,

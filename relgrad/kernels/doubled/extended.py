@@ -8,7 +8,7 @@ sees doubled numbers, of which nothing is known where they are out of range.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,11 +20,16 @@ from relgrad.kernels.doubled.entries import pick as pick_doubled
 from relgrad.kernels.doubled.named import FORMULAS, computed, given, rounded
 from relgrad.kernels.doubled.number import ERROR, Doubled, with_error
 from relgrad.kernels.extended.entries import aligned, pick, subtract
+from relgrad.kernels.extended.functions import elementwise
 from relgrad.kernels.extended.number import FARTHEST, NOTHING, Extended
 from relgrad.kernels.numbers import rules_in, share_rules
 
 _SURE = 400
 """Hardly anything is lost of doubled numbers as sums of floats if exponents are no larger than this."""
+_TINY = 30
+"""A distance is tiny by so many powers of two: (d/y)² is below rounding."""
+_KNOWN = 2.0**-48
+"""Numbers are known to so much of themselves."""
 _EXACT = 1 << 20
 """Multiples of log 2 by whole numbers up to this are exact."""
 
@@ -173,5 +178,53 @@ FUNCTIONS.update(
     {f: lambda x, *_, f=f, **__: ExtendedDoubled.of(f(x.e) * 1.0) for f in (np.zeros_like, np.ones_like)}
 )
 share_rules(ExtendedDoubled)
+
+
+def _by_formula(formula: Callable[..., Any], exact: bool = False) -> Callable[[Any], Any]:
+    """Return the rule of a function in extended range: of floats, or a formula in doubled numbers where it is known.
+
+    Nothing is left where the last operand, a distance, is 0; if parts are `exact`, wherever none of them is left.
+    """
+
+    def otherwise(*args: Extended) -> Extended:
+        found = formula(*[ExtendedDoubled(x.m, x.e) for x in args])
+        nothing = (found.m.hi == 0) & (exact | args[-1].zeros())
+        known = nothing | (found.m.bound <= _KNOWN * np.abs(found.m.hi))
+        return Extended(np.where(known, found.m.hi, np.nan), found.e)
+
+    return lambda function: elementwise(function, otherwise)
+
+
+def _change(f: Callable[[Any], Any], slope: Callable[[Any], Any], x: Any, y: Any, d: Any) -> Any:
+    """Return f(x) − f(y), d·f′(y + d/2) for a tiny distance d; x is y + d where it is near y, and may be rounded."""
+    first = pick(d.e < y.e, y + d, x)
+    return pick(d.e < y.e - _TINY, d * slope(y + 0.5 * d), f(first) - f(y))
+
+
+def _increment(function: Any) -> Any:
+    """Return the rule of f(x) − f(y), over x − y or not, where f is that of an op."""
+    op = function.__self__
+
+    def formula(x: Any, y: Any, *rest: Any) -> Any:
+        *others, d = rest
+
+        def f(z: Any) -> Any:
+            return op.of.function(*op.operands(z, others))
+
+        change = _change(f, lambda z: op.of.rules[op.position](1.0, f(z), *op.operands(z, others)), x, y, d)
+        return change / d if op.over_distance else change
+
+    return _by_formula(formula)(function)
+
+
+def _power(x: Any, y: Any, a: Any, d: Any) -> Any:
+    return _change(lambda z: np.power(z, a), lambda z: a * np.power(z, a - 1.0), x, y, d)
+
+
+Extended.named.update(
+    increment_in_floats=_increment,
+    power_difference=_by_formula(_power),
+    product_difference=_by_formula(lambda a, b, c, d: a * b - c * d, exact=True),
+)
 NAMED.update({name: make for name, make in Doubled.named.items() if name not in (*NAMED, "cofactor")})
 Doubled.wider = ExtendedDoubled

@@ -19,7 +19,6 @@ from relgrad.kernels.extended.entries import (
     log1p,
     multiply,
     pick,
-    power,
     scaled,
     subtract,
     unless_normal,
@@ -29,7 +28,7 @@ from relgrad.kernels.normalize import gibbs
 from relgrad.kernels.numbers import lowered
 
 
-def _elementwise(function: Any, otherwise: Callable[..., Extended]) -> Any:
+def elementwise(function: Any, otherwise: Callable[..., Extended]) -> Any:
     """Return the rule of a function of single entries: what it is of floats, or a formula where those are no help."""
 
     def rule(*args: Any) -> Extended:
@@ -71,27 +70,7 @@ def _log_quotient(function: Any) -> Any:
         far = subtract(log(Extended(sign * x.m, x.e)), log(Extended(sign * y.m, y.e)))
         return pick(apart, far, Extended.of(function(a, b, c)))
 
-    return _elementwise(function, otherwise)
-
-
-def _power_difference(x: Extended, y: Extended, a: Extended, d: Extended) -> Extended:
-    """Return xᵃ − yᵃ = yᵃ·(exp(a·log(x/y)) − 1), where log(x/y) = log(1 + d/y) where x and y are near."""
-    ratio, subtrahend = divide(d, y), power(y, a)
-    t = multiply(a, pick(ratio.e < 0, log1p(ratio), log(divide(x, y))))
-    near = multiply(subtrahend, expm1(t))
-    return pick((t.e <= 0) & np.isfinite(near.m), near, subtract(power(x, a), subtrahend))
-
-
-def _product_difference(function: Any) -> Any:
-    """Return the rule of a·b − c·d, of mantissas where the products are no floats."""
-
-    def otherwise(a: Extended, b: Extended, c: Extended, d: Extended) -> Extended:
-        first, second = a.e + b.e, c.e + d.e
-        most = np.maximum(first, second)
-        left, right = scaled(Extended(a.m, first), most), scaled(Extended(c.m, second), most)
-        return Extended(function(left, b.m, right, d.m), most)
-
-    return _elementwise(function, otherwise)
+    return elementwise(function, otherwise)
 
 
 def _in_range(weights: Any, axis: Any) -> tuple[Any, Any]:
@@ -181,11 +160,9 @@ def _sum_cancels(function: Any) -> Any:
 NAMED["cancels"] = NAMED["cancels_at"] = _far_below
 NAMED["sum_cancels"] = _sum_cancels
 NAMED["gibbs"], NAMED["softmax"], NAMED["logsumexp"] = _gibbs, _softmax, _logsumexp
-NAMED["expit"] = lambda function: _elementwise(function, _expit)
-NAMED["softplus"] = NAMED["log1pexp"] = lambda function: _elementwise(function, _softplus)
-NAMED["bose"] = lambda function: _elementwise(function, lambda x: divide(_one(x), expm1(x)))
-NAMED["hypot_excess"] = lambda function: _elementwise(function, _hypot_excess)
+NAMED["expit"] = lambda function: elementwise(function, _expit)
+NAMED["softplus"] = NAMED["log1pexp"] = lambda function: elementwise(function, _softplus)
+NAMED["bose"] = lambda function: elementwise(function, lambda x: divide(_one(x), expm1(x)))
+NAMED["hypot_excess"] = lambda function: elementwise(function, _hypot_excess)
 NAMED["log_difference"] = NAMED["log_quotient"] = _log_quotient
-NAMED["power_difference"] = lambda function: _elementwise(function, _power_difference)
-NAMED["product_difference"] = _product_difference
-NAMED["xlog_ratio"] = lambda function: _elementwise(function, _xlog_ratio)
+NAMED["xlog_ratio"] = lambda function: elementwise(function, _xlog_ratio)

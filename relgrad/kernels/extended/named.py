@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.kernels.annuity import integral
 from relgrad.kernels.extended.arrays import concatenate, cumprod, prod, ranks
 from relgrad.kernels.extended.entries import (
     add,
@@ -25,7 +24,7 @@ from relgrad.kernels.extended.entries import (
 from relgrad.kernels.extended.number import FARTHEST, NAMED, NOTHING, Extended, combined
 from relgrad.kernels.index import leave_one_out_prod
 from relgrad.kernels.linalg import cofactor
-from relgrad.kernels.numbers import Twin, lowered
+from relgrad.kernels.numbers import lowered
 from relgrad.kernels.removable import exprel_n
 from relgrad.kernels.roots import quadratic_root
 
@@ -200,19 +199,6 @@ def _exprel(x: Any, order: int = 0) -> Extended:
         above, below = (1.0 - n * above) * inverse, n * below * -inverse
     far = pick(at > 500, multiply(exp(x), Extended.of(above)), Extended.of(below))
     return pick(np.abs(at) > 500, far, Extended.of(exprel_n(at, order)))
-
-
-def _annuity(x: Any, a: Any, order: int = 0, logs: int = 0) -> Any:
-    """∫₀¹ sᵏ·(1 + xs)ᵃ·log(1 + xs)ˡ ds, where 1 + x > 0."""
-    x, a = Extended.of(x), Extended.of(a)
-    size = np.log1p(x)
-    if order or logs:
-        return Twin(integral, Extended)(x, a, size, order, logs)
-    slope = np.where(x.m == 0, 1.0, size / np.where(x.m == 0, 1.0, x))
-    return Extended.of(slope * _exprel((a + 1.0) * size))
-
-
-NAMED["annuity_n"] = _or_extended(_annuity)
 
 
 @_named("xdivy")
