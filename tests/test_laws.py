@@ -338,6 +338,15 @@ def test_a_function_and_its_inverse_meet_wherever_the_function_is_defined():
         ),
         (lambda x, z: z / np.expm1(x) + z, lambda x, z: z * np.exp(x) / np.expm1(x)),
         (lambda x, z: z.sum() / (z.sum() + x) - 1, lambda x, z: -x / (z.sum() + x)),
+        (
+            lambda x, z: np.exp(-2 * x) - 1 / (np.exp(2 * x) + z + np.exp(x)),
+            lambda x, z: (z + np.exp(x)) * np.exp(-2 * x) / (np.exp(2 * x) + z + np.exp(x)),
+        ),
+        (lambda x, z: x**-3 - 1 / (x**3 + z), lambda x, z: z * x**-3 / (x**3 + z)),
+        (
+            lambda x, z: 1 / np.hypot(x, z) - x**2 / np.hypot(x, z) ** 3,
+            lambda x, z: z * z / np.hypot(x, z) ** 3,
+        ),
     ],
 )
 def test_a_part_of_a_divisor_goes_where_two_summands_are_brought_over_it(f, found):

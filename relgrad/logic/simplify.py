@@ -268,15 +268,15 @@ def _width(view: SumView) -> int:
 
 
 def _power_as_sum(base: Term, power: Number) -> SumView:
-    """Return a power as the sum that it means, or as a single thing: hypot(x, y)² as x² + y²."""
+    """Return a power as the sum that it means, hypot(x, y)² as x² + y², or as a single summand."""
     meaning = _meaning(base)
     if power == 1 and meaning.op.as_sum:
         return sum_of(meaning)
     view = product_of(meaning)
     ((root, e),) = view.factors.items() if len(view.factors) == 1 else ((base, 0),)
-    return (
-        sum_of(root) if view.coefficient == 1 and e * power == 1 and is_term(root) else SumView(0, {base: 1})
-    )
+    if view.coefficient == 1 and e * power == 1 and is_term(root):
+        return sum_of(root)
+    return SumView(0, {build_product(ProductView(1, {base: power}), base.type.dtype): 1})
 
 
 def _divided_spread(view: SumView, p: Any, k: Number, d: Any, dtype: Any) -> SumView | None:
