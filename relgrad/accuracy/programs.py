@@ -338,6 +338,8 @@ SPELLINGS: dict[str, Callable[..., Any]] = {
                 lambda: c / (a + b) - a * c / (a + b) ** 2,
                 lambda: a + b - (a + b) ** 2 / (a + b + c),
                 lambda: g.one_of((2.0, c)) / np.expm1(a) + g.one_of((2.0, c)),
+                lambda: np.exp(-2.0 * a) - 1.0 / (np.exp(2.0 * a) + b * b + np.exp(a)),
+                lambda: 1.0 / np.hypot(a, b) - a * a / np.hypot(a, b) ** 3,
             )
         )(),
     ),
@@ -351,6 +353,8 @@ SPELLINGS: dict[str, Callable[..., Any]] = {
         (
             lambda: 1.0 - scipy.special.expit(a) * (1.0 - b),
             lambda: 2.0 - 2.0 * scipy.special.ndtr(a),
+            lambda: b + b * np.tanh(a),
+            lambda: 1.0 + np.sin(a) * scipy.special.expit(b),
             lambda: 1.0 - np.exp(-np.square(a)) * scipy.special.expit(b) * scipy.special.ndtr(c),
         )
     )(),
