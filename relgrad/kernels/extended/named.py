@@ -21,6 +21,7 @@ from relgrad.kernels.extended.entries import (
     sqrt,
     subtract,
 )
+from relgrad.kernels.extended.functions import elementwise
 from relgrad.kernels.extended.number import FARTHEST, NAMED, NOTHING, Extended, combined
 from relgrad.kernels.index import leave_one_out_prod
 from relgrad.kernels.linalg import cofactor
@@ -135,18 +136,16 @@ def _or_extended(formula: Any) -> Any:
 
 
 def _leg(x: Any, y: Any, d: Any) -> Any:
-    return np.sqrt(Extended.of(d) * (Extended.of(x) + y))
+    return np.sqrt(d * (x + y))
 
 
 def _sagitta(x: Any, y: Any) -> Any:
-    x, y = Extended.of(x), Extended.of(y)
     side = _leg(x, y, x - y)
     return np.where(x > 0, y * (y / (x + side)), x - side)
 
 
 def _quadratic_root(w: Any, y: Any, e: Any) -> Any:
     """The root r = 2ᵖ·s of w·r² + 2·y·r = e, from that of 4ᵖw·s² + 2·2ᵖy·s = e where these are floats."""
-    w, y, e = map(Extended.of, (w, y, e))
     root = np.sqrt(y * y + e * w)
     far = np.where((y > 0) | ((y == 0) & (w == 0)), e / (y + root), (root - y) / w)
     p = np.minimum((e.e - w.e) // 2, e.e - y.e)
@@ -158,8 +157,8 @@ def _quadratic_root(w: Any, y: Any, e: Any) -> Any:
     return pick(tame, Extended(quadratic_root(*parts, e.m), p), far)
 
 
-NAMED["quadratic_root"] = _or_extended(_quadratic_root)
-NAMED["leg"], NAMED["sagitta"] = _or_extended(_leg), _or_extended(_sagitta)
+for _formula in (_quadratic_root, _leg, _sagitta):
+    NAMED[_formula.__name__[1:]] = lambda function, formula=_formula: elementwise(function, formula)
 NAMED["deviation"] = _or_extended(_deviation)
 NAMED["softmax_pullback"] = _or_extended(lambda g, p, axis=-1: Extended.of(p) * _deviation(g, p, axis))
 
