@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -437,3 +438,14 @@ def test_three_ways_at_a_point_where_both_sides_have_a_limit(
 
     assert rg.stabilize(fun, strategy=strategy)(0.0) == value
     np.testing.assert_allclose(rg.grad(fun, strategy=strategy)(0.0), slope, rtol=1e-13)
+
+
+def test_a_branch_may_hold_one_of_several_results() -> None:
+    def largest(x: Any) -> Any:
+        u = x[0] - 2
+        return np.where(u == 0, 1.0, u + np.linalg.eigh(np.diag(x))[0][-1])
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", rg.RelgradWarning)
+        assert rg.stabilize(largest)(np.array([2.0, 0.0, 1.0])) == 1
+        np.testing.assert_array_equal(rg.grad(largest)(np.array([3.0, 4.0, 1.0])), [1, 1, 0])
