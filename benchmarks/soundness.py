@@ -41,7 +41,7 @@ def tried(task: tuple[int, int, bool, str]) -> list[str]:
     for number in range(first, first + BATCH):
         p = made((seed, number))
         for fault in judge(p, (seed, number), further=number % 8 == 0, validate=validate) if p else ():
-            found.append(f"# {seed}, {number}: {[np.shape(x) for x in p[1]]}: {fault}\n{p.text}\n")
+            found.append(f"# {seed}, {number}: {[np.shape(x) for x in p[-1]]}: {fault}\n{p.text}\n")
     return found
 
 
