@@ -226,7 +226,7 @@ def divided_sum(t: Term, most: int = SHARED) -> Any:
     1/y - x/y² = (y - x)/y² with y = x + z, and 1/h - x²/h³ = y²/h³ with h = hypot(x, y)
     """
     view = sum_of(t)
-    if not 1 < len(view.terms) + bool(view.constant) <= most:
+    if not 1 < _width(view) <= most:
         return None
     dtype = dtype_of(t)
     one = constant(1.0, dtype)
@@ -337,7 +337,7 @@ def _meaning(t: Any) -> Any:
 def factored_sum(t: Term) -> Any:
     """Return a sum without two summands that meet where one is multiplied out, or None: a·(x + y) - a·x = a·y."""
     view = sum_of(t)
-    if not 1 < len(view.terms) + bool(view.constant) <= SHARED:
+    if not 1 < _width(view) <= SHARED:
         return None
     known = {key_of(part) for part in view.terms}
     for part, k in view.terms.items():

@@ -27,7 +27,7 @@ sin = elementwise(
     range=_WAVE,
     ball=lambda x: x.sin(),
     word="sine",
-    complement=lambda x: coversin(x),
+    complement=coversin,
 )
 cos = elementwise(
     np.cos,

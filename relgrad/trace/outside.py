@@ -221,9 +221,8 @@ class _Walk(Writer):
     def function(self, value: Any, name: str) -> None:
         home = value.__globals__.get("__name__", "")
         pure = is_pure(home) and not value.__code__.co_filename.startswith("<")
-        own = not pure or is_standard(
-            home
-        )  # NumPy's decorators hold what they decorate, and what never changes
+        # NumPy's decorators hold what they decorate, and what never changes.
+        own = not pure or is_standard(home)
         try:
             for i, cell in enumerate(value.__closure__ or ()):
                 if own or callable(cell.cell_contents):

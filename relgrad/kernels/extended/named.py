@@ -69,14 +69,22 @@ def _in_floats_first(plain: Any, wide: Callable[[], Extended]) -> Extended:
     return Extended.of(plain) if tame.all() else pick(tame, Extended.of(plain), wide())
 
 
+def _or_extended(formula: Any) -> Any:
+    """Return the rule of a function that is computed by a formula where floats are no help."""
+
+    def make(function: Any) -> Any:
+        def rule(*args: Any, **kwargs: Any) -> Extended:
+            plain = function(*map(lowered, args), **kwargs)
+            return _in_floats_first(plain, lambda: formula(*args, **kwargs))
+
+        return rule
+
+    return make
+
+
 def _added(function: Any) -> Any:
     """Return the rule of a function that adds entries up at places."""
-
-    def rule(x: Any, *args: Any, **kwargs: Any) -> Extended:
-        wide = _homogeneous(1)(function)
-        return _in_floats_first(function(lowered(x), *args, **kwargs), lambda: wide(x, *args, **kwargs))
-
-    return rule
+    return _or_extended(_homogeneous(1)(function))(function)
 
 
 def _by_rank(function: Any) -> Any:
@@ -120,19 +128,6 @@ def _deviation(g: Any, p: Any, axis: Any = -1) -> Any:
         heaviest, axis=axis, keepdims=True
     )
     return g - np.sum(p * g, axis=axis, keepdims=True) / np.sum(p, axis=axis, keepdims=True)
-
-
-def _or_extended(formula: Any) -> Any:
-    """Return the rule of a function that is computed by a formula where floats are no help."""
-
-    def make(function: Any) -> Any:
-        def rule(*args: Any, **kwargs: Any) -> Extended:
-            plain = function(*map(lowered, args), **kwargs)
-            return _in_floats_first(plain, lambda: formula(*args, **kwargs))
-
-        return rule
-
-    return make
 
 
 def _leg(x: Any, y: Any, d: Any) -> Any:
