@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import relgrad as rg
-from relgrad.accuracy.ball import Enclosure, enclose
+from relgrad.balls.graph import Enclosure, enclose
 from relgrad.accuracy.bits import bits_of_error
 from relgrad.accuracy.report import table
 from relgrad.accuracy.sample import floats

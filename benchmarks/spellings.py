@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import relgrad as rg
-from relgrad.accuracy.ball import Enclosure, enclose
+from relgrad.balls.graph import Enclosure, enclose
 from relgrad.accuracy.bits import bits_of_error
 from relgrad.accuracy.instance import Instance
 from relgrad.compile.extended import may_leave_range

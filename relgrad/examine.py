@@ -87,7 +87,7 @@ def accuracy(
     gradient x         32.0   64.0            0.0    0.0  x = 800.
 
     Raises what tracing the function raises, OpError for what is no function of the reals, AssumptionError where no
-    point is left, and MissingDependency without python-flint.
+    point is left.
     """
     return measure(
         assuming(fun, ranges_of(assume)),
@@ -135,8 +135,7 @@ def check(subject: Any, *operands: Any, samples: int = 96, seed: int = 0, subjec
     ranges, laws, pullback and pushforward must be as it says. If something is false, `witness` is an input at which it
     is; for relations, ball arithmetic makes it a proof.
 
-    Raises RelationError for what is neither, OpError for an op that can be applied to no operands that were tried, and
-    MissingDependency without python-flint.
+    Raises RelationError for what is neither, and OpError for an op that can be applied to no operands that were tried.
     """
     if isinstance(subject, Op):
         return check_op(subject, operands, seed)
@@ -146,8 +145,7 @@ def check(subject: Any, *operands: Any, samples: int = 96, seed: int = 0, subjec
 def check_simplifications(seed: int = 0, subjects: int = 32) -> list[Check]:
     """Return what is found out about each simplification of the scheduler by applying it to random programs.
 
-    Each has ten times as many as `subjects`, since it looks for its own places in them. Raises MissingDependency
-    without python-flint.
+    Each has ten times as many as `subjects`, since it looks for its own places in them.
     """
     with progress("checking simplifications", SIMPLIFICATIONS) as each:
         return [check_simplification(law.name, 10 * subjects, seed, show) for law in each]

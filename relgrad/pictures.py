@@ -54,7 +54,7 @@ def steps(subject: Callable[..., Any] | Explanation, *args: Any, bits: bool = Fa
       before: ⟦log(1.0 + exp(x))⟧
       after:  ⟦softplus(x)⟧
 
-    Raises what tracing the function raises; MissingDependency for bits without python-flint.
+    Raises what tracing the function raises.
     """
     if isinstance(subject, Explanation):
         return Steps(subject, bits=bits)
@@ -134,7 +134,7 @@ def error_along(
     (True, True)
 
     Raises RelgradError for a range that is none, what tracing the function raises, OpError for what is no function of
-    the reals, and MissingDependency without python-flint.
+    the reals.
     """
     index, name = _argument(fun, along, len(others) + 1)
     axis = _axis(low, high, spacing)

@@ -39,9 +39,9 @@ from cases.case import pattern
 from fuzzing import TimeUp, within
 
 import relgrad as rg
-from relgrad.accuracy.ball import Enclosure, evaluate, is_settled, nearest
 from relgrad.accuracy.bits import bits_of_error
 from relgrad.accuracy.limit import limits
+from relgrad.balls.graph import Enclosure, evaluate, is_settled, nearest
 from relgrad.ops.arguments import as_balls
 from relgrad.trace.trace import trace
 

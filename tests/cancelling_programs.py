@@ -28,7 +28,7 @@ import flint
 import numpy as np
 import scipy.special as sp
 
-from relgrad.accuracy.ball import evaluate
+from relgrad.balls.graph import evaluate
 from relgrad.ops.arguments import as_balls
 from relgrad.trace.trace import trace
 

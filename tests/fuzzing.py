@@ -35,8 +35,8 @@ import numpy as np
 from random_programs import Case, Program, size, smaller
 
 import relgrad as rg
-from relgrad.accuracy.ball import Enclosure, enclose, evaluate
 from relgrad.accuracy.bits import bits_of_error
+from relgrad.balls.graph import Enclosure, enclose, evaluate
 from relgrad.compile.function import Compiled, compile_program
 from relgrad.differentiate import pull_along
 from relgrad.interpret import interpret

@@ -15,10 +15,10 @@ import pytest
 
 import relgrad as rg
 import relgrad.ops
-from relgrad.accuracy.ball import Enclosure, enclose, is_settled, nearest
 from relgrad.accuracy.bits import bits_of_error
 from relgrad.accuracy.limit import limits
 from relgrad.accuracy.restricted import Restricted
+from relgrad.balls.graph import Enclosure, enclose, is_settled, nearest
 from relgrad.compile.guards import Test
 from relgrad.contract import Contract
 from relgrad.definedness.tests import Anywhere, HoldsNaN
@@ -214,16 +214,16 @@ def test_balls_round_to_the_nearest_float():
         assert np.isnan(nearest(flint.arb.nan()))
 
 
-def test_without_python_flint_the_cure_is_named():
+def test_without_matplotlib_the_cure_is_named():
     code = """
 import sys
-sys.modules["flint"] = None
+sys.modules["matplotlib.pyplot"] = None
 import numpy as np, relgrad as rg
 try:
-    rg.accuracy(np.exp, 1.0)
+    rg.accuracy(np.exp, 1.0).plot()
 except ImportError as error:
     print(error)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "python-flint is needed" in done.stdout
+    assert "matplotlib is needed" in done.stdout
     assert "pip install relgrad[accuracy]" in done.stdout

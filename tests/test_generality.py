@@ -23,8 +23,8 @@ from cancelling_programs import LAWS, Argument, Program, Undrawn, expansion, fra
 from cases.exact import ELEMENTWISE, SPECIAL, Exact, exact
 from relgrad.relations import LIBRARY
 
-from relgrad.accuracy.ball import enclose, nearest
 from relgrad.accuracy.measure import subjects_of
+from relgrad.balls.graph import enclose, nearest
 from relgrad.schedule.strategy import NAIVE
 
 SEED = "sample"

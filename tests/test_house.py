@@ -39,6 +39,7 @@ ORDER = (
     "bounds",
     "support",
     "trace",
+    "balls",
     "step",
     "logic",
     "logscale",

@@ -102,12 +102,6 @@ def test_an_expression_is_a_function_of_its_numbers():
     assert linecache.getline("<%relgrad>", 1) == "np.exp(a) + n"
 
 
-def test_a_missing_dependency_is_told_with_the_line_that_installs_it(shell, capsys, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "flint", None)
-    _, out = ran(shell, capsys, "%relgrad own(1.0)")
-    assert "pip install relgrad[accuracy]" in out
-
-
 def test_the_package_needs_no_ipython():
     assert callable(rg.load_ipython_extension)
 

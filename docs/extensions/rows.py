@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 import relgrad as rg
-from relgrad.accuracy.ball import Enclosure, enclose, nearest
+from relgrad.balls.graph import Enclosure, enclose, nearest
 from relgrad.accuracy.bits import bits_of_error
 from relgrad.accuracy.instance import Instance, instances
 from relgrad.compile.extended import may_leave_range

@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from relgrad.accuracy.ball import enclose
-from relgrad.accuracy.optional import optional
 from relgrad.accuracy.report import Witness
+from relgrad.balls.graph import enclose
 from relgrad.interpret import interpret
 from relgrad.op import Constant
 from relgrad.term import Term, subterms
@@ -79,6 +78,7 @@ def has_many_digits(value: Any) -> bool:
 
 def _ball(value: Any) -> Any:
     """Return balls of one ulp: a constant of a subject may have been rounded, and what is made of it again."""
-    flint = optional("flint")
+    import flint
+
     balls = [flint.arb(float(v), 2 * float(np.abs(np.spacing(v)))) for v in value.flat]
     return np.array(balls, dtype=object).reshape(value.shape)

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from relgrad.accuracy.optional import optional
-
 
 def _entire(name: str) -> Callable[[Analytic], Analytic]:
     """Return the method of a complex ball under its name in flint."""
@@ -32,7 +30,9 @@ class Analytic:
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, z: Any):
-        self.z = optional("flint").acb(_inner(z))
+        import flint
+
+        self.z = flint.acb(_inner(z))
 
     def size(self) -> Any:
         """Return a bound of the absolute value."""
@@ -71,7 +71,9 @@ class Analytic:
         return -self if self < 0 else self
 
     def sgn(self) -> Any:
-        return optional("flint").arb(-1 if self < 0 else 1)
+        import flint
+
+        return flint.arb(-1 if self < 0 else 1)
 
     def max(self, other: Any) -> Any:
         return other if self < other else self

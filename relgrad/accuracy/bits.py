@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.accuracy.ball import Enclosure, nearest
-from relgrad.accuracy.optional import optional
+from relgrad.balls.graph import Enclosure, nearest
 
 
 def all_bits(dtype: Any) -> int:
@@ -38,7 +37,8 @@ def bits_of_error(got: Any, truth: Enclosure, atol: float = 0.0) -> Any:
 
 
 def _bits(x: Any, truth: Any, atol: float) -> float:
-    flint = optional("flint")
+    import flint
+
     most = float(all_bits(x.dtype))
     if x.dtype.kind != "f":
         return 0.0 if truth == int(x) else most

@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from relgrad.accuracy.ball import Enclosure, enclose
 from relgrad.accuracy.bits import bits_of_error
 from relgrad.accuracy.instance import Instance, instances
 from relgrad.accuracy.proof import proved
 from relgrad.accuracy.report import Check, Loss, Witness
 from relgrad.accuracy.subjects import judged, simplified
 from relgrad.accuracy.subjects import subjects as made_of
+from relgrad.balls.graph import Enclosure, enclose
 from relgrad.errors import RelationError
 from relgrad.interpret import interpret
 from relgrad.relation import Relation
@@ -49,7 +49,7 @@ def check(
     `boxes` are some on which the equation is proved.
     `written` gives the text of a program.
 
-    Raises RelationError for what is no relation, MissingDependency without python-flint.
+    Raises RelationError for what is no relation.
     """
     if not isinstance(relation, Relation):
         raise RelationError(

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from relgrad.accuracy.ball import evaluate
 from relgrad.accuracy.sample import holds
+from relgrad.balls.graph import evaluate
 from relgrad.bounds import range_of
 from relgrad.compile.function import compile_program
 from relgrad.contract import Contract

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from relgrad.accuracy.alike import alike, nudged
-from relgrad.accuracy.ball import Enclosure, enclose, nearest
 from relgrad.accuracy.bits import all_bits, bits_of_error
 from relgrad.accuracy.limit import limits
 from relgrad.accuracy.lines import lines_of, lines_of_gradient
 from relgrad.accuracy.measure import Subject, subjects_of
+from relgrad.balls.graph import Enclosure, enclose, nearest
 from relgrad.interpret import interpret
 from relgrad.looks import Shown
 from relgrad.op import Constant

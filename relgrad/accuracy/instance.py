@@ -15,11 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from relgrad.accuracy.agree import has_many_digits
-from relgrad.accuracy.ball import evaluate
 from relgrad.accuracy.forms import forms
-from relgrad.accuracy.optional import optional
 from relgrad.accuracy.restricted import Restricted, leaf
 from relgrad.accuracy.sample import holds, practical
+from relgrad.balls.graph import evaluate
 from relgrad.errors import RelgradError
 from relgrad.gradient import fit_cotangent, is_implicit
 from relgrad.interpret import interpret
@@ -79,14 +78,16 @@ class Instance(NamedTuple):
 
     def exact(self, values: Mapping[Term, Any], bits: int = EXACT) -> dict[Term, Any]:
         """Return what the samples stand for: where x − y is sampled, x is not rounded, nor else is x − y."""
+        import flint
+
         known = {t: as_balls(x) for t, x in values.items()}
         for x, y, d in _distances(self.left):
             far, near = evaluate([y, d], known, bits)
-            with optional("flint").ctx.workprec(bits):
+            with flint.ctx.workprec(bits):
                 known[x] = np.asarray(far + near, dtype=object)
         for x, y, d in _distances(self.left, given=True):
             high, low = evaluate([x, y], known, bits)
-            with optional("flint").ctx.workprec(bits):
+            with flint.ctx.workprec(bits):
                 known[d] = np.asarray(high - low, dtype=object)
         return known
 
@@ -315,6 +316,7 @@ def _within(inner: Interval, outer: Interval) -> bool:
 
 
 def _blurred(value: Any) -> Any:
-    flint = optional("flint")
+    import flint
+
     balls = [flint.arb(float(v), float(np.abs(np.spacing(v))) / 2) for v in value.flat]
     return np.array(balls, dtype=object).reshape(value.shape)

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.accuracy.ball import BITS, Enclosure, evaluate
-from relgrad.accuracy.optional import optional
+from relgrad.balls.graph import BITS, Enclosure, evaluate
 from relgrad.ops.arguments import as_balls
 from relgrad.term import Term
 
@@ -24,7 +23,8 @@ def limits(roots: Sequence[Term], values: Mapping[Term, Any], seed: int = 0) -> 
     This is strong evidence and no proof. An entry is settled where the neighbours agree to 60 bits, or all vanish;
     at the border of a domain the neighbours inside count alone.
     """
-    flint = optional("flint")
+    import flint
+
     rng = np.random.default_rng(seed)
     steps = [{t: rng.uniform(0.5, 1.0, np.shape(v)) for t, v in values.items()} for _ in range(2)]
     turned = {t: s * rng.choice([-1.0, 1.0], np.shape(s)) for t, s in steps[0].items()}
@@ -45,7 +45,8 @@ def limits(roots: Sequence[Term], values: Mapping[Term, Any], seed: int = 0) -> 
 
 
 def _moved(values: Any, steps: Any) -> Any:
-    flint = optional("flint")
+    import flint
+
     values = np.asarray(values)
     balls = as_balls(values)
     if values.dtype.kind != "f":
@@ -59,7 +60,8 @@ def _moved(values: Any, steps: Any) -> Any:
 
 def _common(sides: list[Any]) -> Any:
     """Return a ball around values that agree, or None."""
-    flint = optional("flint")
+    import flint
+
     sides = [ball for ball in sides if not ball.is_nan()]
     if len(sides) < 2 or not all(ball.is_finite() for ball in sides):
         return None

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from relgrad.accuracy.ball import Enclosure, enclose
 from relgrad.accuracy.bits import bits_of_error
 from relgrad.accuracy.limit import limits
 from relgrad.accuracy.result import Accuracy, Errors
+from relgrad.balls.graph import Enclosure, enclose
 from relgrad.compile.function import Compiled, compile_program
 from relgrad.differentiate import pull_along
 from relgrad.errors import AssumptionError

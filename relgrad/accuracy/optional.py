@@ -7,7 +7,7 @@ from types import ModuleType
 
 from relgrad.errors import RelgradError
 
-PACKAGES = {"flint": "python-flint", "matplotlib.pyplot": "matplotlib"}
+PACKAGES = {"matplotlib.pyplot": "matplotlib"}
 
 
 class MissingDependency(RelgradError, ImportError):

@@ -20,10 +20,9 @@ from typing import Any
 import numpy as np
 
 from relgrad.accuracy.analytic import Analytic
-from relgrad.accuracy.ball import evaluate
 from relgrad.accuracy.instance import Instance
-from relgrad.accuracy.optional import optional
 from relgrad.accuracy.report import Box
+from relgrad.balls.graph import evaluate
 from relgrad.errors import RelgradError
 from relgrad.term import Term, subterms
 from relgrad.types import Interval
@@ -80,9 +79,11 @@ def _within(known: Interval, centre: float) -> float:
 
 def _proof(instance: Instance, centre: dict[Term, float]) -> Box | None:
     """Return the box around a centre if the sides are the same there, and that can be shown."""
-    arb = optional("flint").arb
+    import flint
+
+    arb = flint.arb
     d, n = len(centre), DEGREES[len(centre)]
-    with optional("flint").ctx.workprec(BITS):
+    with flint.ctx.workprec(BITS):
         most = _difference(instance, {t: _around(c) for t, c in centre.items()})
         if most is None:
             return None
@@ -103,17 +104,20 @@ def _proof(instance: Instance, centre: dict[Term, float]) -> Box | None:
 
 def _around(centre: float) -> list[Any]:
     """Return the complex numbers around a side of a box on which its functions are to be analytic."""
-    flint = optional("flint")
+    import flint
+
     wide, high = HALF * (RHO + 1 / RHO) / 2, HALF * (RHO - 1 / RHO) / 2
     return [Analytic(flint.acb(flint.arb(centre, wide), flint.arb(0, high)))]
 
 
 def _difference(instance: Instance, values: Mapping[Term, Sequence[Any]]) -> Any:
     """Return a bound of the difference of the sides at numbers or balls, or None where they need not have values."""
+    import flint
+
     try:
         known = instance.exact(values, BITS)
         left, right = np.broadcast_arrays(*evaluate([instance.left, instance.right], known, BITS))
-        most = optional("flint").arb(0)
+        most = flint.arb(0)
         for a, b in zip(left.flat, right.flat, strict=True):
             gap = a - b
             most = most.max(gap.size() if isinstance(gap, Analytic) else abs(gap).upper())

@@ -45,7 +45,7 @@ def new_relation(
     True
 
     Raises Refuted, with a witness, where the sides differ under all conditions that are tried; RelationError for sides
-    that make no row; MissingDependency without python-flint.
+    that make no row.
     """
     return draft(left, right, library_of(relations), name, doc, source, samples, seed)
 

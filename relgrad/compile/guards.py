@@ -14,6 +14,7 @@ A sum of computed parts that may have opposite signs loses digits where its resu
     arcsin u           cancels(1 − |u|, 1.0), for a computed u, and other functions with such branch points
     log1p u            cancels(1 + u, 1.0), for a computed u
     u ** n             cancels(1.0, n), for a computed u: a large power multiplies its error
+    sin u              cancels(1.0, u), for a computed u of many turns; so other functions of an angle
     u − mean u         cancels(centred_u, u), for a computed u
     a⁻¹, det a, a⁻¹·b  ill_conditioned(a), of few rows: elimination cancels where rows are nearly dependent
 
@@ -53,7 +54,7 @@ from relgrad.ops.arithmetic import (
 )
 from relgrad.ops.casting import Cast
 from relgrad.ops.determinant import SLogDet
-from relgrad.ops.increments import Difference
+from relgrad.ops.increments import Difference, Telescope
 from relgrad.ops.joining import Concatenate
 from relgrad.ops.matmul import MatMul
 from relgrad.ops.reduction import Reduction, Sum
@@ -277,6 +278,10 @@ class _Guards:
             yield term(Test("product_cancels"), t, *t.rands)
         elif op in (power, float_power) and not self._exact[t.rands[0]] and not _is_small(t.rands[1]):
             yield term(Test(self._cancels), constant(1, t.type.dtype), t.rands[1])
+        elif op.cancels == "turns" and not self._exact[t.rands[0]]:
+            yield self._cancelling(constant(1, t.type.dtype), [(t.rands[0], ())], axes)
+        elif isinstance(op, Telescope):
+            yield self._cancelling(t, [(x, ()) for x in t.rands[3:]], axes)
         elif op.cancels == "rows":
             if (t.rands[0].type.shape[-1] or ROWS + 1) <= ROWS:
                 yield term(Test("ill_conditioned"), t.rands[0])

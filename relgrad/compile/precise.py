@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from relgrad import balls as balls
 from relgrad import kernels
 from relgrad.compile.function import Compiled, compile_program
 from relgrad.compile.guards import is_entrywise

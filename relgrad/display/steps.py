@@ -13,8 +13,8 @@ from typing import Any, overload
 
 import numpy as np
 
-from relgrad.accuracy.ball import Enclosure, enclose
 from relgrad.accuracy.bits import bits_of_error
+from relgrad.balls.graph import Enclosure, enclose
 from relgrad.bounds import in_words
 from relgrad.display.brief import SHELL, brief, cut_of, painted, signed, unpainted
 from relgrad.display.derivation import Explanation

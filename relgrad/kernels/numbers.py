@@ -36,8 +36,8 @@ class Numbers(NDArrayOperatorsMixin):
     named: ClassVar[dict[str, Callable[[Any], Rule]]]
     zero: ClassVar[tuple[Any, ...]]
     """The parts of the number 0."""
-    wider: ClassVar[type[Numbers] | None] = None
-    """Numbers that such ones are taken for where both meet."""
+    surest: ClassVar[Any] = None
+    """The numbers that are asked where others know too little: balls, which the ops know how to compute in."""
 
     def __init__(self, *parts: Any):
         raise NotImplementedError
@@ -113,8 +113,6 @@ class Numbers(NDArrayOperatorsMixin):
         return f"{type(self).__name__}({', '.join(map(repr, self.parts))})"
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
-        if self.wider is not None and any([type(x) is self.wider for x in inputs]):  # noqa: C419
-            return NotImplemented
         rule = self.ufuncs.get(ufunc)
         if method != "__call__" or rule is None:
             return self._in_floats(getattr(ufunc, method), inputs, kwargs)
@@ -127,7 +125,7 @@ class Numbers(NDArrayOperatorsMixin):
         return [cls.of(x, dtype) for x in inputs]
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        return NotImplemented if self.wider in types else self.applied(function, args, kwargs)
+        return self.applied(function, args, kwargs)
 
     @classmethod
     def applied(cls, function: Any, args: Any, kwargs: Any) -> Any:
@@ -161,9 +159,8 @@ def lowered(x: Any) -> Any:
 
 
 def alike(*args: Any) -> list[Any]:
-    """Return arguments as numbers of one kind, the widest that is among them."""
-    kinds = {type(x) for x in args if isinstance(x, Numbers)}
-    kind = next(iter([k for k in kinds if k.wider not in kinds]))
+    """Return arguments as numbers of the kind that is among them."""
+    kind = next(type(x) for x in args if isinstance(x, Numbers))
     return [kind.of(x) for x in args]
 
 

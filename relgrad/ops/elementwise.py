@@ -11,7 +11,7 @@ import numpy as np
 
 from relgrad.contract import Contract, Laws
 from relgrad.errors import GradientError, OpError, ShapeError
-from relgrad.implementations import implements
+from relgrad.implementations import IMPLEMENTATIONS, implements
 from relgrad.op import Constant, Labelled, Op, constant, is_constant, strong
 from relgrad.ops.align import FLOATING, align
 from relgrad.ops.arguments import refuse
@@ -95,6 +95,7 @@ class Elementwise(Labelled):
         self.continues = continues
         self.is_strict = self.arity == 1 if strict is None else strict
         if kernel:
+            IMPLEMENTATIONS.setdefault(function, self)
             self.imports = (label,)
         self.says(**answers)
 

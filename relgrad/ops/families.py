@@ -97,6 +97,7 @@ class SincN(Family):
     """The derivatives of sin(x)/x."""
 
     kernel = staticmethod(kernels.sinc_n)
+    cancels = "turns"
     formula = staticmethod(lambda x: np.sin(x) / x)
 
     def bounds(self, n: int, x: Interval) -> Interval:

@@ -9,8 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from relgrad.accuracy.ball import enclose
-from relgrad.accuracy.optional import MissingDependency
+from relgrad.balls.graph import enclose
 from relgrad.conventions import DEFAULT
 from relgrad.display.text import show
 from relgrad.errors import DerivationError, OpError
@@ -237,7 +236,7 @@ def _agree(before: Sequence[Term], after: Sequence[Term], point: Values, in_ball
 def _agree_in_balls(before: Sequence[Term], after: Sequence[Term], point: Values) -> bool | None:
     try:
         sides = [enclose(roots, point, limit=512) for roots in (before, after)]
-    except (MissingDependency, OpError, ValueError, TypeError, ArithmeticError):
+    except (OpError, ValueError, TypeError, ArithmeticError):
         return None
     known = [x.settled & y.settled for x, y in zip(*sides, strict=True)]
     if not any(map(np.any, known)):

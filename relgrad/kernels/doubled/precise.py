@@ -1,4 +1,4 @@
-"""Programs that compute in floats, and once more in doubled arithmetic where digits have cancelled."""
+"""Programs that compute in floats, once more in doubled arithmetic where digits have cancelled, and then in balls."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from relgrad.kernels.containers import mapped, paired, parts
-from relgrad.kernels.doubled.extended import ExtendedDoubled, plain
-from relgrad.kernels.doubled.number import BLOCK, Doubled, Undecided
-from relgrad.kernels.numbers import Twin, lowered
+from relgrad.kernels.doubled.number import BLOCK, Doubled
+from relgrad.kernels.extended.retry import filled
+from relgrad.kernels.numbers import Numbers, Twin, is_floating, lowered
 
+Function = Callable[..., Any]
 CHANCE = 2.0**-7
 """A single number may lose so much; n entries, one of which is smaller by chance, lose n^(3/2) times more."""
 SMALL = 2.0**-16
@@ -215,96 +216,112 @@ def mending(
     """Return the function that is `precise` by another, which is asked for, and how, when it is needed; or by none."""
 
     @functools.cache
-    def again() -> tuple[_Both, bool] | None:
+    def again() -> tuple[_Again, bool] | None:
         found = by()
-        return found and (_Both(found[0]), found[1])
+        return found and (_Again(found[0]), found[1])
+
+    attempt = getattr(function, "attempt", lambda *a, **k: (function(*a, **k), True))
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        result, lost = function(*args, **kwargs)
-        if not (lost.any() if isinstance(lost, np.ndarray) else lost) or (found := again()) is None:
-            return result
-        made, entrywise = found
-        try:
+        (result, lost), in_floats = attempt(*args, **kwargs)
+        none = _has_nan(result) and not _has_nan((args, kwargs))
+        if (none or (lost.any() if isinstance(lost, np.ndarray) else lost)) and (
+            found := again()
+        ) is not None:
+            written, entrywise = found
+            if none and entrywise:
+                lost = functools.reduce(np.logical_or, map(_is_nan, parts(result)), lost)
+            by_entries = isinstance(lost, np.ndarray) and entrywise
             with np.errstate(all="ignore"):
-                if isinstance(lost, np.ndarray) and entrywise:
-                    return _by_entries(made, args, kwargs, result, lost)
-                doubled, alike = made(*args, **kwargs)
-                return paired(lambda x, better: _mended(x, better, np.all(alike)), result, doubled)
-        except (ArithmeticError, TypeError, ValueError, AttributeError, LookupError, RuntimeError):
-            # What is written for arrays of floats only, or decides by digits that are not known.
-            return result
+                if by_entries:
+                    result = written.mended_at(lost, result, args, kwargs)
+                else:
+                    result = written.mended(result, args, kwargs)
+        return result if in_floats else filled(result, lambda *a, **k: function(*a, **k)[0], args, kwargs)
 
     return call
 
 
-class _Both:
-    """A function as written in doubled arithmetic, and where its decisions are those of floats.
+_FAILURES = (ArithmeticError, TypeError, ValueError, AttributeError, LookupError, RuntimeError)
+"""What comes of programs for arrays of floats only, and of decisions by digits that are not known."""
 
-    In extended range where one of doubled numbers leaves that of floats, and what is known of a result is not enough.
-    """
 
-    def __init__(self, function: Callable[..., Any]):
+class _Again:
+    """A function as written: computed again in doubled numbers, and where these leave a result open in balls."""
+
+    def __init__(self, function: Function):
         self._function = function
-        self._doubled, self._extended = Twin(function, Doubled), Twin(function, ExtendedDoubled)
+        self._kinds = Twin(function, Doubled), Numbers.surest.program(function)
 
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        found, decided = self._computed(args, kwargs)
+    def mended(self, result: Any, args: Any, kwargs: Any) -> Any:
+        """Return a result with what is known better."""
+        given = parts((args, kwargs))
+        for numbers in self._kinds:
+            try:
+                found, alike = self._computed(numbers, args, kwargs)
+            except _FAILURES:
+                continue
+            result = paired(lambda x, better: _mended(x, better, np.all(alike)), result, found)  # noqa: B023
+            if not any(is_open(x).any() for x in parts(found)) or any(np.any(_is_nan(x)) for x in given):
+                break
+        return result
+
+    def mended_at(self, lost: Any, result: Any, args: Any, kwargs: Any) -> Any:
+        """Return a result with some entries computed again, so many at a time that they stay in the cache."""
+        shape = np.broadcast_shapes(*[np.shape(x) for x in parts(result)])
+        flat = lambda x: np.broadcast_to(x, shape).reshape(-1) if np.ndim(x) else x
+        args, kwargs = mapped(flat, args), mapped(flat, kwargs)
+        new = mapped(lambda x: np.array(x, order="C"), result)
+        whole = [x.reshape(-1) for x in parts(new)]
+        places = np.flatnonzero(flat(lost))
+        for numbers in self._kinds:
+            left = []
+            for some in np.split(places, range(BLOCK, len(places), BLOCK)):
+                at = lambda x: x[some] if np.ndim(x) else x  # noqa: B023
+                given = mapped(at, (args, kwargs))
+                known = ~functools.reduce(
+                    np.logical_or, map(_is_nan, parts(given)), np.zeros(len(some), bool)
+                )
+                try:
+                    found, alike = self._computed(numbers, *given)
+                except _FAILURES:
+                    left.append(some[known])
+                    continue
+                for x, better in zip(whole, parts(found), strict=True):
+                    x[some] = _mended(x[some], better, alike)
+                left.append(some[known & functools.reduce(np.logical_or, map(is_open, parts(found)))])
+            places = np.concatenate(left)
+            if len(places) > BLOCK:  # balls are slow
+                break
+        return new
+
+    def _computed(self, numbers: Function, args: Any, kwargs: Any) -> tuple[Any, Any]:
+        """Return results, and where what has been decided on the way comes out in floats as well."""
+        found, decided = numbers(*args, **kwargs)
         alike = np.True_
         if decided:
             for a, b in zip(decided, self._function(*args, **kwargs)[1], strict=True):
                 alike = alike & (lowered(a) == b)
         return found, alike
 
-    def _computed(self, args: Any, kwargs: Any) -> Any:
-        left: list[str] = []
-        watch: dict[str, Any] = {"over": "call", "under": "call", "call": lambda what, _: left.append(what)}
-        found = None
-        try:
-            with np.errstate(**watch):
-                found = self._doubled(*args, **kwargs)
-            if not (left and any(map(_is_open, parts(found[0])))):
-                return found
-        except Undecided:
-            if not left:
-                raise
-        try:
-            results, decided = self._extended(*args, **kwargs)
-        except Undecided:
-            if found is None:
-                raise
-            return found
-        results = mapped(plain, results)
-        return results if found is None else paired(_surer, results, found[0]), decided
+
+def _is_nan(x: Any) -> Any:
+    return np.isnan(x) if is_floating(x) else np.False_
 
 
-def _surer(x: Any, y: Any) -> Any:
-    """Return of two enclosures of the same numbers those that say more."""
-    if not (isinstance(x, Doubled) and isinstance(y, Doubled)):
-        return x
-    return np.where(~(y.bound < x.bound) | np.isnan(y.hi), x, y)
+def _has_nan(x: Any) -> bool:
+    """Whether NaN is among the floats of a container."""
+    if type(x) is np.float64:
+        return bool(x != x)
+    return any(np.count_nonzero(_is_nan(part)) for part in parts(x))
 
 
-def _is_open(x: Any) -> bool:
-    """Whether an entry of doubled numbers may be another float than the nearest to it."""
-    return isinstance(x, Doubled) and not np.all(x.bound <= np.finfo(float).eps * np.abs(x.hi))
-
-
-def _by_entries(doubled: Any, args: Any, kwargs: Any, result: Any, lost: Any) -> Any:
-    """Return the result with entries computed again, so many at a time that they stay in the cache."""
-    shape = np.broadcast_shapes(*[np.shape(x) for x in parts(result)])
-    flat = lambda x: np.broadcast_to(x, shape).reshape(-1) if np.ndim(x) else x
-    args, kwargs, lost = mapped(flat, args), mapped(flat, kwargs), flat(lost)
-    new = mapped(lambda x: np.array(x, order="C"), result)
-    whole = [x.reshape(-1) for x in parts(new)]
-    places = np.flatnonzero(lost)
-    for start in range(0, len(places), BLOCK):
-        some = places[start : start + BLOCK]
-        at = lambda x: x[some] if np.ndim(x) else x  # noqa: B023
-        found, alike = doubled(*mapped(at, args), **mapped(at, kwargs))
-        for x, better in zip(whole, parts(found), strict=True):
-            x[some] = _mended(x[some], better, alike)
-    return new
+def is_open(x: Any) -> Any:
+    """Return where doubled numbers may be other floats than the nearest to them."""
+    if not isinstance(x, Doubled):
+        return np.False_
+    return ~(x.bound <= np.finfo(float).eps * np.abs(x.hi))
 
 
 def _mended(x: Any, better: Any, alike: Any) -> Any:
@@ -313,5 +330,5 @@ def _mended(x: Any, better: Any, alike: Any) -> Any:
     # The result is none, or off by more than the doubled one, rounded, can be.
     floats = better.floats()
     sure = np.abs(floats - x) > 2.0 * better.bound + np.finfo(x.dtype).eps * np.abs(floats)
-    sure |= np.isnan(x) & (better.bound < np.abs(floats))
+    sure |= np.isnan(x) & (better.bound <= np.abs(floats))
     return np.where(sure & alike, floats, x).astype(x.dtype)[()]

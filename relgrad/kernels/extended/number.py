@@ -8,13 +8,12 @@ Source: Smith, Olver & Lozier 1981, Extended-range arithmetic and normalized Leg
 
 from __future__ import annotations
 
-import types
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from relgrad.kernels.numbers import Numbers, Twin, is_floating
+from relgrad.kernels.numbers import Numbers, is_floating
 
 NOTHING = -(1 << 61) - (1 << 60)
 """The exponent of zero: below that of any other number."""
@@ -64,7 +63,7 @@ class Extended(Numbers):
         """Return what a function makes of such numbers; what mends one leaves it where it is no float."""
         found = super().applied(function, args, kwargs)
         if not getattr(function, "mends", False):
-            return found if cls.rule_of(function) else _by_its_text(function, found, args, kwargs)
+            return found if cls.rule_of(function) else _surely(function, found, args, kwargs)
         values, found = cls.of(args[0]), cls.of(found)
         outside = values.outside & (found.floats() == values.floats())  # where nothing is mended
         return cls(np.where(outside, values.m, found.m), np.where(outside, values.e, found.e))
@@ -113,26 +112,21 @@ class Extended(Numbers):
         return np.asarray(self.floats(), dtype)
 
 
-def _by_its_text(function: Any, found: Any, args: Any, kwargs: Any) -> Any:
-    """Return what a function has no rule for and made of floats; where they were no help, what its text computes.
+def _surely(function: Any, found: Any, args: Any, kwargs: Any) -> Any:
+    """Return what a function has no rule for and made of floats; where they were no help, what it is in balls.
 
-    erfc(40) = 0 as a float, and 2^-2314 by its text: erfcx(x)·e^−x². What neither tells is NaN, and not infinite.
+    erfc(40) = 0 as a float, and 2^-2314 of a ball. What neither tells is NaN, and not infinite.
     """
-    if not isinstance(found, Extended) or not isinstance(function, (types.FunctionType, types.MethodType)):
+    if not isinstance(found, Extended):
         return found
     given = [Extended.of(x) for x in (*args, *kwargs.values()) if isinstance(x, Extended) or is_floating(x)]
     helped = ~found.outside & (found.m != 0) & np.isfinite(found.m)
     if helped.all() and not any(x.outside.any() for x in given):
         return found
-    try:
-        wide = Twin(function, Extended)(*args, **kwargs)
-    except (TypeError, ValueError, AttributeError, IndexError, NotImplementedError, RecursionError):
-        wide = None
-    if not isinstance(wide, Extended) or wide.shape != found.shape:
-        wide = Extended.of(np.full_like(found.m, np.nan))
+    m, e = Extended.surest.called(function, args, kwargs, found.shape)
     finite = all(np.isfinite(x.m).all() for x in given)
-    known = helped | (np.isnan(wide.m) & ~(np.isinf(found.m) & finite))
-    return Extended(np.where(known, found.m, wide.m), np.where(known, found.e, wide.e))
+    known = helped | (np.isnan(m) & ~(np.isinf(found.m) & finite))
+    return Extended(np.where(known, found.m, m), np.where(known, found.e, e))
 
 
 UFUNCS, FUNCTIONS, NAMED = Extended.ufuncs, Extended.functions, Extended.named

@@ -26,28 +26,38 @@ def extended_range(function: Callable[..., Any]) -> Callable[..., Any]:
     """
     wide = Twin(function, Extended)
 
-    @wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def attempt(*args: Any, **kwargs: Any) -> tuple[Any, bool]:
         try:
             with np.errstate(over="raise", under="raise"):
-                return function(*args, **kwargs)
+                return function(*args, **kwargs), True
         except (FloatingPointError, OverflowError) as error:
             if not str(error).startswith(("overflow", "underflow", "(34")):
                 raise
         try:
             with np.errstate(all="ignore"):
-                found = wide(*args, **kwargs)
-            found = mapped(lowered, found)
+                return mapped(lowered, wide(*args, **kwargs)), False
         except (TypeError, ValueError, AttributeError, IndexError, NotImplementedError):
             # What is written for arrays of floats only gets them, and their range.
-            return function(*args, **kwargs)
-        if not any(map(_has_nan, parts(found))):
-            return found
-        # What has no rule for extended range may not know huge numbers: NaN is what floats have there.
-        with np.errstate(all="ignore"):
-            return paired(_filled, found, function(*args, **kwargs))
+            return function(*args, **kwargs), True
 
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        found, in_floats = attempt(*args, **kwargs)
+        return found if in_floats else filled(found, function, args, kwargs)
+
+    call.attempt = attempt  # type: ignore[attr-defined]  # for who knows better than floats
     return call
+
+
+def filled(found: Any, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """Return what was found in extended range, and where that is NaN what floats have there.
+
+    What has no rule for extended range may not know huge numbers.
+    """
+    if not any(map(_has_nan, parts(found))):
+        return found
+    with np.errstate(all="ignore"):
+        return paired(_filled, found, function(*args, **kwargs))
 
 
 def _has_nan(x: Any) -> bool:

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from relgrad.accuracy.optional import optional
 from relgrad.errors import OpError
 from relgrad.op import Constant
 from relgrad.ops.arguments import as_balls
@@ -47,9 +46,11 @@ def nearest(ball: Any) -> float:
 
 def is_settled(ball: Any, bits: int = BITS) -> bool:
     """Whether a ball is an infinity, is known to so many bits, or is zero in every format."""
+    import flint
+
     if not ball.is_finite():
         return ball.is_exact() and not ball.is_nan()
-    return ball.rel_accuracy_bits() >= bits or bool(ball.abs_upper() < optional("flint").arb(2) ** _NOTHING)
+    return ball.rel_accuracy_bits() >= bits or bool(ball.abs_upper() < flint.arb(2) ** _NOTHING)
 
 
 def evaluate(roots: Sequence[Term], values: Mapping[Term, Any], bits: int) -> list[Any]:
@@ -58,7 +59,8 @@ def evaluate(roots: Sequence[Term], values: Mapping[Term, Any], bits: int) -> li
     Each op is evaluated by its own declaration, `Op.ball`; ops on integers whose values are certain are
     computed as they are. Raises OpError where an op declares none, KeyError for an input without a value.
     """
-    flint = optional("flint")
+    import flint
+
     known: dict[Term, Any] = {t: as_balls(v) for t, v in values.items()}
     with flint.ctx.workprec(bits), np.errstate(all="ignore"):
         for node in subterms(*roots):
@@ -74,6 +76,8 @@ def evaluate(roots: Sequence[Term], values: Mapping[Term, Any], bits: int) -> li
 
 
 def _ball(node: Term, balls: Sequence[Any]) -> Any:
+    import flint
+
     try:
         return node.op.ball(*balls)
     except (ArithmeticError, OpError) as error:
@@ -81,7 +85,7 @@ def _ball(node: Term, balls: Sequence[Any]) -> Any:
         if isinstance(error, OpError) and not _on_integers(node):
             raise
         types: Any = node.type.outputs if isinstance(node.type, TupleType) else (node.type,)
-        unknown = [np.full(t.shape, optional("flint").arb.nan(), dtype=object) for t in types]
+        unknown = [np.full(t.shape, flint.arb.nan(), dtype=object) for t in types]
         return unknown if isinstance(node.type, TupleType) else unknown[0]
 
 
@@ -118,7 +122,6 @@ def enclose(
 
     What is not settled at the limit stays so: it may be undefined, infinitely large, or cancel to zero.
     """
-    optional("flint")
     values = {t: as_balls(v) for t, v in values.items()}
     constants = {t: as_balls(t.op.ball()) for t in subterms(*roots) if type(t.op) is Constant}
     values = constants | values

@@ -1,0 +1,249 @@
+"""Arrays of balls in NumPy's protocols, and programs that compute in as many digits as it takes.
+
+    1 − (1 − x)·(1 − y)   at x = 1e-200, y = -1e-200   ⟶   1e-400, of 1024 bits
+
+A call of NumPy's, or of a kernel, on balls is traced to ops and evaluated by their declarations, `Op.ball`. A
+comparison that balls leave open raises `Undecided`, and so does a program that takes too much work.
+
+Source: Ziv 1991, Fast evaluation of elementary mathematical functions with correctly rounded last bit, ACM TOMS 17(3).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from operator import methodcaller
+from typing import Any
+
+import numpy as np
+
+from relgrad.balls.graph import BITS, evaluate, is_settled, nearest
+from relgrad.errors import RelgradError
+from relgrad.kernels.containers import mapped, parts
+from relgrad.kernels.doubled import computed, given, rounded
+from relgrad.kernels.doubled.number import Doubled, Undecided
+from relgrad.kernels.doubled.precise import is_open
+from relgrad.kernels.extended.number import Extended
+from relgrad.kernels.numbers import Numbers, Twin
+from relgrad.leaf import Input
+from relgrad.op import Op, Symbolic, as_term
+from relgrad.ops.arguments import as_balls
+from relgrad.term import Term, subterms, term
+from relgrad.trace.tracer import Tracer
+from relgrad.types import ArrayType, array_type
+
+PRECISIONS = (256, 1024, 4096)
+"""Bits of balls: as many as differences of two floats, of products, and of powers of them need."""
+WORK = 1 << 16
+"""A program is given up after so many operations on balls of the least precision."""
+BEYOND = 1 << 62
+"""The exponent of what is farther than all numbers of extended range."""
+_LOCK = threading.RLock()
+"""The precision of balls is that of the whole process."""
+
+
+class Balls(Numbers):
+    """An array of balls."""
+
+    __slots__ = ("balls",)
+    ufuncs, functions, named = {}, {}, {}
+    left = 0
+    """How much work is left."""
+
+    def __init__(self, balls: Any):
+        self.balls: Any = balls if isinstance(balls, np.ndarray) else as_balls(balls)
+
+    @classmethod
+    def of(cls, x: Any, dtype: Any = None) -> Balls:
+        """Return an array, or a number, exactly."""
+        return x if isinstance(x, Balls) else cls(as_balls(x))
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        return (self.balls,)
+
+    @property
+    def dtype(self) -> Any:
+        return np.dtype(np.float64)
+
+    def astype(self, dtype: Any, **_: Any) -> Any:
+        """Return the same numbers in a dtype."""
+        return (
+            self if np.dtype(dtype).kind == "f" else self.applied(methodcaller("astype", dtype), (self,), {})
+        )
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return self.applied(ufunc if method == "__call__" else getattr(ufunc, method), inputs, kwargs)
+
+    @classmethod
+    def applied(cls, function: Any, args: Any, kwargs: Any) -> Any:
+        """Return what a function makes of balls, by the declarations of the ops that it is traced to."""
+        if function in cls.functions:
+            return cls.functions[function](*args, **kwargs)
+        values: dict[Term, Any] = {}
+        symbols: dict[int, Tracer] = {}
+
+        def symbol(x: Any) -> Any:
+            if not isinstance(x, Balls):
+                return x
+            if id(x) not in symbols:
+                leaf = term(Input(f"x{len(values)}", array_type(x.dtype, x.shape), symbol=True))
+                values[leaf], symbols[id(x)] = x.balls, Tracer(leaf)
+            return symbols[id(x)]
+
+        owner = getattr(function, "__self__", None)
+        function = owner if isinstance(owner, Op) else function  # an op that is called as it is
+        found = function(*mapped(symbol, args), **mapped(symbol, kwargs))
+        roots = [as_term(x) for x in parts(found) if isinstance(x, Symbolic)]
+        cls._spend(roots)
+        results = iter(evaluate(roots, values, _bits()))
+        kinds = iter([t.type.dtype for t in roots])
+        known = lambda x: _known(next(kinds), next(results)) if isinstance(x, Symbolic) else x
+        return mapped(known, found)
+
+    @classmethod
+    @contextmanager
+    def _working(cls) -> Iterator[None]:
+        with _LOCK:
+            cls.left = WORK
+            yield
+
+    @classmethod
+    def _spend(cls, roots: Sequence[Term]) -> None:
+        cls.left -= sum(map(_work, subterms(*roots))) * _bits() // PRECISIONS[0]
+        if cls.left < 0:
+            raise Undecided
+
+    @classmethod
+    def program(cls, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function as written in balls, of so many digits that its results are known to the last.
+
+        Raises Undecided. What stays open, as 0/0 does, is infinitely far off.
+        """
+        twin = Twin(function, cls)
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            found: Any = None
+            with cls._working():
+                for bits in PRECISIONS:
+                    try:
+                        with _precision(bits):
+                            results, decided = twin(*args, **kwargs)
+                            found = (
+                                mapped(lambda x: x.enclosed() if isinstance(x, Balls) else x, results),
+                                decided,
+                            )
+                    except Undecided:
+                        continue
+                    if not any(is_open(x).any() for x in parts(found[0])):
+                        break
+            if found is None:
+                raise Undecided
+            return found
+
+        return call
+
+    @classmethod
+    def called(cls, function: Any, args: Any, kwargs: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
+        """Return the mantissas and exponents of what a function makes of numbers of extended range; NaN for others."""
+        found: Any = None
+        lifted, options = mapped(_of_extended, (args, kwargs))
+        with cls._working():
+            for bits in PRECISIONS:
+                with _precision(bits):
+                    try:
+                        found = cls.applied(function, lifted, options)
+                    except (RelgradError, Undecided):
+                        break
+                    if not isinstance(found, Balls) or all(map(_is_known, found.balls.flat)):
+                        break
+        known = isinstance(found, Balls) and found.shape == shape
+        return _in_parts(found if known else cls.of(np.full(shape, np.nan)))
+
+    def floats(self) -> Any:
+        """Return the floats nearest to the midpoints."""
+        return np.array([nearest(b) for b in self.balls.flat]).reshape(self.shape)[()]
+
+    def enclosed(self) -> Doubled:
+        """Return the floats nearest to the numbers, and nothing of numbers that are not known."""
+        known = np.array([is_settled(b) for b in self.balls.flat], bool).reshape(self.shape)
+        x = np.where(known, self.floats(), np.nan)
+        off = np.where(np.isfinite(x), np.abs(x) * 2.0**-53, 0.0)
+        return Doubled(x, np.zeros(x.shape), np.where(known, off, np.inf))
+
+
+def _bits() -> int:
+    import flint
+
+    return flint.ctx.prec
+
+
+@contextmanager
+def _precision(bits: int) -> Iterator[None]:
+    import flint
+
+    with flint.ctx.workprec(bits), np.errstate(all="ignore"):
+        yield
+
+
+def _work(t: Term) -> int:
+    """Return how many operations on entries an op makes: of rows times columns, a product for each entry of a row."""
+    types: list[Any] = [x.type for x in (t, *t.rands) if isinstance(x.type, ArrayType)]
+    entries = max([x.size for x in types], default=1)
+    entrywise = t.op.elementwise or t.op.laws.selects or not t.rands
+    return entries if entrywise else entries * max([x.shape[-1] for x in types if x.shape], default=1)
+
+
+def _known(dtype: Any, balls: Any) -> Any:
+    """Return balls, or of integers and truth values the numbers that they are; raises Undecided."""
+    if dtype.kind == "f":
+        return Balls(balls)
+    if dtype.kind not in "biu" or not all(b.is_exact() and b.is_finite() for b in balls.flat):
+        raise Undecided
+    return np.array([int(float(b)) for b in balls.flat], dtype).reshape(balls.shape)[()]
+
+
+def _of_extended(x: Any) -> Any:
+    import flint
+
+    if not isinstance(x, Extended):
+        return x
+    ball = np.frompyfunc(lambda m, e: flint.arb(m) * flint.arb(2) ** int(e) if m else flint.arb(0), 2, 1)
+    return Balls(as_balls(ball(x.m, x.e)))
+
+
+def _is_known(ball: Any) -> bool:
+    """Whether a ball is known to the last digit however small it is; as a float it may be 0."""
+    return not ball.is_nan() and (ball.is_exact() or ball.rel_accuracy_bits() >= BITS)
+
+
+def _in_parts(x: Balls) -> tuple[Any, Any]:
+    """Return mantissas and exponents of the midpoints of balls that are known, and NaN for others."""
+
+    def split(ball: Any) -> tuple[float, int]:
+        if not _is_known(ball):
+            return np.nan, 0
+        if not ball.is_finite() or ball == 0:
+            return nearest(ball), 0
+        man, exp = map(int, ball.mid().man_exp())
+        shift = max(man.bit_length() - 64, 0)
+        return float(man >> shift), min(max(exp + shift, -BEYOND), BEYOND)
+
+    pairs = [split(b) for b in x.balls.flat]
+    m, e = (np.array([p[i] for p in pairs], kind).reshape(x.shape) for i, kind in ((0, float), (1, np.int64)))
+    return m, e
+
+
+def _of_doubled(x: Doubled) -> Balls:
+    import flint
+
+    around = np.frompyfunc(lambda hi, lo, bound: flint.arb(hi) + flint.arb(lo) + flint.arb(0, bound), 3, 1)
+    return Balls(around(*[np.asarray(p, float) for p in x.parts]))
+
+
+Balls.functions.update({given: Balls.of, computed: lambda x: Balls.of(np.full(np.shape(x), np.nan))})
+Balls.functions[rounded] = lambda x: _of_doubled(Doubled.functions[rounded](x))
+
+
+Numbers.surest = Balls

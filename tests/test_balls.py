@@ -1,0 +1,157 @@
+"""Programs in balls: enclosures of any size, as many digits as it takes, and what is left open."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+import flint
+import mpmath
+import numpy as np
+import pytest
+import scipy.special as sp
+from mpmath import mp, mpf
+
+import relgrad as rg
+from relgrad import kernels
+from relgrad.balls import numbers
+from relgrad.balls.graph import BITS
+from relgrad.balls.numbers import Balls
+from relgrad.kernels.doubled.number import Undecided
+from relgrad.kernels.extended.number import Extended
+
+FAR = np.array([3e-200, 1e200, 700.0, -700.0, 9000.0, -9000.0, 1e5, -123456.7, 5e5, 25.0, -0.3])
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("function", "oracle", "at"),
+    [
+        (np.exp, mpmath.exp, FAR[[0, *range(2, 11)]]),
+        (lambda x: np.log(np.exp(x)), lambda x: x, FAR[2:]),
+        (np.expm1, mpmath.expm1, FAR[[0, *range(2, 11)]]),
+        (lambda x: np.log1p(np.exp(x)), lambda x: mpmath.log1p(mpmath.exp(x)), FAR[2:]),
+        (lambda x: np.log1p(x * x), lambda x: mpmath.log1p(x * x), FAR),
+        (np.sinh, mpmath.sinh, FAR[[0, *range(2, 11)]]),
+        (np.cosh, mpmath.cosh, FAR[[0, *range(2, 11)]]),
+        (np.tanh, mpmath.tanh, FAR),
+        (np.arcsinh, mpmath.asinh, FAR),
+        (lambda x: np.sqrt(x * x * x * x), lambda x: x * x, FAR),
+        (lambda x: np.cbrt(x * x * x), lambda x: x, FAR),
+        (lambda x: np.hypot(x * x, 3.0 * x), lambda x: mpmath.hypot(x * x, 3 * x), FAR),
+        (lambda x: x**-7.0, lambda x: x**-7, FAR),
+        (lambda x: np.abs(x) ** 30.25, lambda x: abs(x) ** mpf(30.25), FAR),
+        (lambda x: x * x - 1.0, lambda x: x * x - 1, FAR),
+        (lambda x: np.maximum(x * x, 1e-300), lambda x: max(x * x, mpf(1e-300)), FAR),
+        (lambda x: np.minimum(x * x, 1e300), lambda x: min(x * x, mpf(1e300)), FAR),
+        (sp.expit, lambda x: 1 / (1 + mpmath.exp(-x)), FAR[[0, *range(2, 11)]]),
+        (partial(kernels.iv, 1), lambda x: mpmath.besseli(1, x), FAR[[2, 3, 4, 6, 9]]),
+        (
+            lambda x: np.sum(np.exp([0.5, 1.0] * x[..., None]), axis=-1),
+            lambda x: mpmath.exp(x / 2) + mpmath.exp(x),
+            FAR[2:],
+        ),
+        (lambda x: np.prod(np.stack([x, x, x, 1 / x]), axis=0), lambda x: x * x, FAR),
+    ],
+)
+def test_nothing_is_lost_out_of_range(function, oracle, at):
+    with flint.ctx.workprec(256), mpmath.workprec(800):
+        Balls.left = numbers.WORK
+        got = function(Balls.of(at))
+        for a, ball in zip(at, got.balls, strict=True):
+            want = oracle(mpf(a))
+            man, exp = map(int, ball.mid().man_exp())
+            radius = mpf(int(ball.rad().man_exp()[0])) * mpf(2) ** int(ball.rad().man_exp()[1])
+            assert abs(mpf(man) * mpf(2) ** exp - want) <= radius, (a, ball)
+            assert radius <= abs(want) * mpf(2) ** -BITS
+
+
+@pytest.mark.parametrize(
+    ("function", "at"),
+    [
+        (lambda x, y, z: 1 - (1 - x) * (1 - y) * (1 - z), (1e-200, -1e-200, 1e-300)),
+        (lambda x, y, z: (x + y) * (x - y) - x * x + z, (1e160, 1.0, 2.0)),
+        (
+            lambda p, q, z: p * mp.log(p / q) + (1 - p) * mp.log((1 - p) / (1 - q)) + 0 * z,
+            (1e-30, 1e-290, 0.0),
+        ),
+        (lambda x, y, z: (mp.exp(x) - mp.exp(y)) / mp.exp(z), (800.0, 800.0 - 2e-13, 790.0)),
+        (lambda x, y, z: mp.sin((1 - x) * y) / mp.sin(y) + 0 * z, (0.3, 1e15 + 0.3, 0.0)),
+    ],
+)
+def test_as_many_digits_as_it_takes(function, at):
+    with mpmath.workprec(4000):
+        want = float(function(*map(mpf, at)))
+
+    def written(*args: Any) -> Any:
+        names = {name: getattr(np, name) for name in ("exp", "log", "sqrt", "sin")}
+        return type(function)(function.__code__, {"mp": type("mp", (), names)})(*args)
+
+    found = rg.stabilize(written)
+    np.testing.assert_allclose(found(*at), want, rtol=1e-15)
+    arrays = [np.array([a, 0.25, a]) for a in at]
+    np.testing.assert_allclose(found(*arrays)[[0, 2]], want, rtol=1e-15)
+
+
+def test_gradients_take_as_many_digits():
+    gradient = rg.grad(lambda c, v: c * c * (1 / np.sqrt(1 - v * v / (c * c)) - 1))
+    c, v = 1e80, 1e10
+    with mpmath.workprec(4000):
+        want = float(
+            mpmath.diff(lambda c: c * c * (1 / mp.sqrt(1 - v * v / (c * c)) - 1), mpf(c), h=mpf(10) ** -300)
+        )
+    np.testing.assert_allclose(gradient(c, v), want, rtol=1e-15)
+
+
+def test_what_balls_do_not_tell_is_undecided():
+    with flint.ctx.workprec(64):
+        third = Balls.of(np.array(1.0)) / 3.0
+        assert bool(third > 0.0) and not bool(third > 0.5)
+        with pytest.raises(Undecided):
+            np.less(3.0 * third, 1.0)
+        assert np.argmax(np.stack([third, 2.0 * third])) == 1
+
+
+def test_work_is_bounded(monkeypatch):
+    asked = []
+    compute = Balls.applied.__func__
+    monkeypatch.setattr(Balls, "applied", classmethod(lambda cls, *a: asked.append(1) or compute(cls, *a)))
+    f = rg.stabilize(lambda x, y: 1 - (1 - x) * (1 - y))
+    x = np.full(8, 1e-200)
+    assert np.all(f(x, -x * (1 + 1e-9)) != 0) and asked
+    asked.clear()
+    x = np.full(numbers.WORK, 1e-200)
+    f(x, -x)
+    assert len(asked) < 12
+
+
+def test_what_is_no_number_is_not_asked(monkeypatch):
+    monkeypatch.setattr(Balls, "applied", classmethod(lambda *_: pytest.fail("asked")))
+    f = rg.stabilize(lambda x, y: x * x - y * y + np.sum(x))
+    with np.errstate(all="ignore"):
+        assert np.isnan(f(np.array([np.nan, 1.0]), np.array([1.0, 1.0]))[0])
+
+
+def test_what_has_no_limit_stays_as_it_is():
+    f = rg.stabilize(lambda x, y: (x - y) / (x * x - y * y) * (x + y))
+    with np.errstate(all="ignore"):
+        assert f(0.0, 0.0) == 1 or np.isnan(f(0.0, 0.0))
+        assert np.isnan(rg.stabilize(lambda x: np.log(x) - np.log(2 * x))(-1.0))
+
+
+def test_threads_ask_for_digits_of_their_own():
+    f = rg.stabilize(lambda x, y, z: 1 - (1 - x) * (1 - y) * (1 - z))
+    points = [(10.0**-k, -(10.0**-k), 10.0 ** -(k + 40)) for k in range(20, 260, 10)]
+    want = [f(*p) for p in points]
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(lambda p: f(*p), points * 4)) == want * 4
+
+
+def test_a_function_without_a_rule_is_known_out_of_range():
+    with np.errstate(all="ignore"):
+        found = np.sqrt(Extended.of(np.array(1.0))) * kernels.erfc(Extended.of(np.array([40.0, 1.0])))
+    m, e = found.parts
+    with mpmath.workprec(200):
+        np.testing.assert_allclose(float(mpf(m[0]) * mpf(2) ** int(e[0]) / mpmath.erfc(40)), 1.0, rtol=1e-15)
+    np.testing.assert_allclose(found.floats()[1], sp.erfc(1.0), rtol=1e-15)
