@@ -20,10 +20,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import relgrad as rg
-from relgrad.balls.graph import Enclosure, enclose
 from relgrad.accuracy.bits import bits_of_error
 from relgrad.accuracy.report import table
 from relgrad.accuracy.sample import floats
+from relgrad.balls.graph import Enclosure, enclose
 from relgrad.schedule import schedule
 from relgrad.schedule.strategy import NAIVE
 from relgrad.trace.trace import trace

@@ -21,6 +21,8 @@ from relgrad.balls.numbers import Balls
 from relgrad.kernels.doubled.number import Undecided
 from relgrad.kernels.extended.number import Extended
 
+AROUND = np.array([-7.25, -1.5, -0.3, -1e-9, 1e-12, 0.2, 0.9999, 1.0001, 2.5, 11.0])
+BEYOND = np.array([1e-300, 1e-6, 0.7, 1.0 + 1e-9, 3.0, 40.0, 1e200])
 FAR = np.array([3e-200, 1e200, 700.0, -700.0, 9000.0, -9000.0, 1e5, -123456.7, 5e5, 25.0, -0.3])
 
 
@@ -53,9 +55,30 @@ FAR = np.array([3e-200, 1e200, 700.0, -700.0, 9000.0, -9000.0, 1e5, -123456.7, 5
             FAR[2:],
         ),
         (lambda x: np.prod(np.stack([x, x, x, 1 / x]), axis=0), lambda x: x * x, FAR),
+        (partial(kernels.digamma_n, order=1), lambda x: mpmath.polygamma(1, x), BEYOND[1:6]),
+        (partial(kernels.digamma_n, order=4), lambda x: mpmath.polygamma(4, x), BEYOND[2:6]),
+        (kernels.exprel_n, lambda x: mpmath.expm1(x) / x, AROUND),
+        (partial(kernels.exprel_n, order=3), lambda x: mpmath.hyp1f1(4, 5, x) / 4, AROUND),
+        (kernels.erfcx_n, lambda x: mpmath.exp(x * x) * mpmath.erfc(x), AROUND),
+        (
+            partial(kernels.erfcx_n, order=2),
+            lambda x: (2 + 4 * x * x) * mpmath.exp(x * x) * mpmath.erfc(x) - 4 * x / mpmath.sqrt(mpmath.pi),
+            AROUND[:-1],
+        ),
+        (
+            partial(kernels.ive, 0),
+            lambda x: mpmath.exp(-abs(x)) * mpmath.besseli(0, x),
+            np.r_[AROUND, 39.9, 40.1],
+        ),
+        (
+            partial(kernels.ive, 3),
+            lambda x: mpmath.exp(-abs(x)) * mpmath.besseli(3, x),
+            np.r_[AROUND, -800.0],
+        ),
+        (partial(kernels.iv, 1), lambda x: mpmath.besseli(1, x), AROUND),
     ],
 )
-def test_nothing_is_lost_out_of_range(function, oracle, at):
+def test_balls_hold_the_numbers_and_little_else(function, oracle, at):
     with flint.ctx.workprec(256), mpmath.workprec(800):
         Balls.left = numbers.WORK
         got = function(Balls.of(at))

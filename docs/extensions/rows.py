@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 import relgrad as rg
-from relgrad.balls.graph import Enclosure, enclose, nearest
 from relgrad.accuracy.bits import bits_of_error
 from relgrad.accuracy.instance import Instance, instances
+from relgrad.balls.graph import Enclosure, enclose, nearest
 from relgrad.compile.extended import may_leave_range
 from relgrad.compile.function import compile_source, fold_constants
 from relgrad.compile.sink import sink_squeezes

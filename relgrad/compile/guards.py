@@ -41,7 +41,6 @@ from relgrad.compile.literals import number
 from relgrad.compile.operands import supplied
 from relgrad.constancy import coincidence
 from relgrad.interpret import interpret
-from relgrad.kernels.doubled.matrices import ROWS
 from relgrad.leaf import Input
 from relgrad.op import Constant, Op, Project, as_term, constant, is_constant
 from relgrad.ops.arithmetic import (
@@ -71,6 +70,8 @@ MANY = 6
 """A sum of more parts is taken for a sum of sums."""
 FEW = 8
 """Each of more tests must be rarer to trip by chance, so that all together are not."""
+ROWS = 16
+"""Matrices of more rows are taken as floats give them: balls are slow."""
 LARGE = 64.0
 """Powers up to this are as accurate as their bases."""
 _SUMS = (add, subtract)

@@ -1,7 +1,6 @@
 """Doubled arithmetic: programs computed to twice the precision of floats, with bounds of what is wrong."""
 
 from relgrad.kernels.doubled import arrays as arrays
-from relgrad.kernels.doubled import matrices as matrices
 from relgrad.kernels.doubled.named import computed as computed
 from relgrad.kernels.doubled.named import given as given
 from relgrad.kernels.doubled.named import rounded as rounded

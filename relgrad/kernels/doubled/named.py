@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache, reduce
-from math import comb, factorial, prod
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -28,12 +28,8 @@ FORMULAS: dict[Any, Any] = {}
 """Of ufuncs, in those of numbers of any kind."""
 _SERIES, _FRACTION, _BETWEEN = 64, 170, 2.0
 """So many terms of the series of erf up to the point between, and of the fraction of erfc beyond."""
-_TERMS = 32
-"""So many terms of exponential series where |x| < 1."""
 _SHIFT, _STIRLING, _LARGE = 32, 18, 1e6
 """Arguments of gamma functions are raised by so much, unless they are large, and have so many terms."""
-_ORDERS, _STEPS, _HANKEL = 120, 70, 40.0
-"""So many terms of series of Bessel functions, in powers and in reciprocals, below and beyond the point between."""
 
 
 def _entry(*names: str) -> Callable[[Any], Any]:
@@ -182,6 +178,7 @@ def _gammaln(x: Any) -> Any:
     return np.where(x.floats() < _LARGE, stirling - np.log(product), stirling)
 
 
+@_entry("digamma", "psi")
 def _digamma(x: Any) -> Any:
     y, small = _raised(x), np.minimum(x, _LARGE)
     terms = reduce(lambda s, n: s + 1.0 / (small + float(n)), range(1, _SHIFT), 1.0 / small)
@@ -189,100 +186,24 @@ def _digamma(x: Any) -> Any:
     return np.where(x.floats() < _LARGE, psi - terms, psi)
 
 
-_entry("digamma", "psi")(_digamma)
 _entry("gamma")(lambda x: np.exp(_gammaln(x)))
 _entry("betaln")(lambda x, y: _gammaln(x) + _gammaln(y) - _gammaln(x + y))
 
 
-def _family(name: str, most: int) -> Callable[[Any], Any]:
-    """Register a function of single entries, and of the order of its derivative up to the most."""
-
-    def register(formula: Any) -> Any:
-        def rule(function: Any) -> Any:
-            def apply(x: Any, order: int = 0) -> Any:
-                (x,) = alike(x)
-                return formula(x, order) if order <= most else x.lifted(function(x.floats(), order), ())
-
-            return apply
-
-        NAMED[name] = rule
-        return formula
-
-    return register
-
-
-@_family("digamma_n", 8)
-def _polygamma(x: Any, n: int) -> Any:
-    """Return ψ⁽ⁿ⁾(x) = (−1)ⁿ⁺¹·n!·Σ (x + k)⁻ⁿ⁻¹ over k ≥ 0, those of large numbers after Euler and Maclaurin."""
-    if n == 0:
-        return _digamma(x)
-    y, small = _raised(x), np.minimum(x, _LARGE)
-    terms = reduce(lambda s, k: s + (small + float(k)) ** (-n - 1), range(_SHIFT), 0.0)
-    tail = _asymptotic(y, lambda k: Fraction(factorial(2 * k), prod(range(n + 1, n + 2 * k)))) / np.square(y)
-    tail = (1.0 / Doubled(float(n)) + 0.5 / y + tail) / y**n
-    return (-1.0) ** (n + 1) * factorial(n) * np.where(x.floats() < _LARGE, tail + terms, tail)
-
-
-@_family("exprel_n", 8)
-def _exprel(x: Any, n: int) -> Any:
-    """Return ∫₀¹ tⁿ·eˣᵗ dt = Σ xᵏ/(k!·(n + k + 1)), the n-th derivative of (eˣ − 1)/x: eˣ − n·∫ tⁿ⁻¹·eˣᵗ dt, over x."""
-    near = np.where(np.abs(x.floats()) < 1, x, 0.0)
-    far = np.where(np.abs(x.floats()) < 1, 1.0, x)
-    terms = [Doubled(*pair(Fraction(1, factorial(k) * (n + k + 1))), 0.0) for k in range(_TERMS)]
-    series = reduce(lambda tail, c: c + near * tail, terms[-2::-1], terms[-1])
-    e = np.exp(far)
-    value = reduce(lambda g, k: (e - float(k) * g) / far, range(1, n + 1), np.expm1(far) / far)
-    return np.where(np.abs(x.floats()) < 1, series, value)
-
-
-@_family("erfcx_n", 8)
-def _scaled_erfc(x: Any, n: int) -> Any:
-    """Return e^(x²)·erfc x and derivatives: y′ = 2x·y − 2/√π, and y⁽ᵏ⁺¹⁾ = 2x·y⁽ᵏ⁾ + 2k·y⁽ᵏ⁻¹⁾ after that."""
-    low = np.minimum(x, _BETWEEN)
-    before, y = 0.0, np.where(x.floats() < _BETWEEN, np.exp(np.square(low)) * _erfc(low), _erfcx(x))
-    for k in range(n):
-        slope = 2.0 * x * y + (2.0 * k * before if k else np.negative(_two_over_root_pi()))
-        before, y = y, slope
-    return y
-
-
-@_family("sinc_n", 0)
-def _sinc(x: Any, n: int) -> Any:
+def _sinc(x: Any) -> Any:
     zero = x.zeros()
     return np.where(zero, 1.0, np.sin(x) / np.where(zero, 1.0, x))
 
 
-def _scaled_bessel(n: int, x: Any) -> Any:
-    """Return e^−|x|·Iₙ(x), of a small order: Σ (x/2)^(2k + n)/(k!·(n + k)!), or Hankel's series of large numbers.
-
-    Source: NIST DLMF 10.25.2 and 10.40.1.
-    """
-    size = np.absolute(x)
-    near, far = np.minimum(size, _HANKEL), np.maximum(size, _HANKEL)
-    u = np.square(0.5 * near)
-    series = reduce(lambda t, k: 1.0 + t * u / float(k * (n + k)), range(_ORDERS, 0, -1), 1.0)
-    for k in range(1, n + 1):
-        series = series * 0.5 * near / float(k)
-    steps = [(k, float(4 * n * n - (2 * k - 1) ** 2)) for k in range(_STEPS, 0, -1)]
-    hankel = reduce(lambda t, step: 1.0 - t * step[1] / (8.0 * step[0] * far), steps, 1.0)
-    value = np.where(
-        size.floats() < _HANKEL, np.exp(-near) * series, hankel / np.sqrt(2.0 * constant("pi") * far)
+def _of_order_zero(formula: Callable[[Any], Any]) -> Any:
+    """Return the rule of a function and its derivatives, which tells the function alone."""
+    return lambda function: (
+        lambda x, order=0: x.lifted(function(x.floats(), order), ()) if order else formula(x)
     )
-    return np.where(x.floats() < 0, -value, value) if n % 2 else value
 
 
-def _bessel(ufunc: Any, formula: Callable[[int, Any], Any]) -> None:
-    def rule(order: Any, x: Any) -> Any:
-        n = order.floats()
-        known = np.ndim(n) == 0 and n in range(5)
-        return formula(int(n), x) if known else x.lifted(ufunc(n, x.floats()), ())
-
-    FORMULAS[ufunc] = rule
-
-
-_bessel(scipy.special.ive, _scaled_bessel)
-_bessel(scipy.special.iv, lambda n, x: np.exp(np.absolute(x)) * _scaled_bessel(n, x))
-FUNCTIONS[np.sinc] = lambda x: _sinc(x * constant("pi"), 0)
+NAMED.update(sinc_n=_of_order_zero(_sinc), digamma_n=_of_order_zero(_digamma))
+FUNCTIONS[np.sinc] = lambda x: _sinc(x * constant("pi"))
 FORMULAS[np.deg2rad] = FORMULAS[np.radians] = lambda x: x * constant("pi") / 180.0
 FORMULAS[np.rad2deg] = FORMULAS[np.degrees] = lambda x: x * 180.0 / constant("pi")
 FORMULAS[np.logaddexp2] = lambda x, y: (
