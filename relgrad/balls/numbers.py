@@ -20,6 +20,7 @@ import numpy as np
 
 from relgrad.balls.graph import BITS, evaluate, is_settled, nearest
 from relgrad.errors import RelgradError
+from relgrad.implementations import IMPLEMENTATIONS
 from relgrad.kernels.containers import mapped, parts
 from relgrad.kernels.doubled import computed, given, rounded
 from relgrad.kernels.doubled.number import Doubled, Undecided
@@ -29,6 +30,7 @@ from relgrad.kernels.numbers import Numbers, Twin
 from relgrad.leaf import Input
 from relgrad.op import Op, Symbolic, as_term
 from relgrad.ops.arguments import as_balls
+from relgrad.ops.elementwise import Elementwise
 from relgrad.term import Term, subterms, term
 from relgrad.trace.tracer import Tracer
 from relgrad.types import ArrayType, array_type
@@ -145,8 +147,16 @@ class Balls(Numbers):
         return call
 
     @classmethod
-    def called(cls, function: Any, args: Any, kwargs: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
-        """Return the mantissas and exponents of what a function makes of numbers of extended range; NaN for others."""
+    def called(cls, function: Any, args: Any, kwargs: Any, wanted: Any) -> tuple[Any, Any]:
+        """Return mantissas and exponents of what a function makes of numbers of extended range; NaN for others.
+
+        Of a function of single entries, those that are not wanted are NaN.
+        """
+        m, e = np.full(wanted.shape, np.nan), np.zeros(wanted.shape, np.int64)
+        some: Any = ...
+        if isinstance(IMPLEMENTATIONS.get(function, getattr(function, "__self__", None)), Elementwise):
+            some = wanted
+            args = mapped(lambda x: np.broadcast_to(x, wanted.shape)[wanted] if np.ndim(x) else x, args)
         found: Any = None
         lifted, options = mapped(_of_extended, (args, kwargs))
         with cls._working():
@@ -158,8 +168,9 @@ class Balls(Numbers):
                         break
                     if not isinstance(found, Balls) or all(map(_is_known, found.balls.flat)):
                         break
-        known = isinstance(found, Balls) and found.shape == shape
-        return _in_parts(found if known else cls.of(np.full(shape, np.nan)))
+        if isinstance(found, Balls) and found.size == m[some].size:
+            m[some], e[some] = _in_parts(found.reshape(m[some].shape))
+        return m, e
 
     def floats(self) -> Any:
         """Return the floats nearest to the midpoints."""

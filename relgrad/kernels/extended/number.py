@@ -123,8 +123,8 @@ def _surely(function: Any, found: Any, args: Any, kwargs: Any) -> Any:
     helped = ~found.outside & (found.m != 0) & np.isfinite(found.m)
     if helped.all() and not any(x.outside.any() for x in given):
         return found
-    m, e = Extended.surest.called(function, args, kwargs, found.shape)
     finite = all(np.isfinite(x.m).all() for x in given)
+    m, e = Extended.surest.called(function, args, kwargs, ~helped)
     known = helped | (np.isnan(m) & ~(np.isinf(found.m) & finite))
     return Extended(np.where(known, found.m, m), np.where(known, found.e, e))
 

@@ -35,7 +35,8 @@ def extended_range(function: Callable[..., Any]) -> Callable[..., Any]:
                 raise
         try:
             with np.errstate(all="ignore"):
-                return mapped(lowered, wide(*args, **kwargs)), False
+                found = wide(*args, **kwargs)
+            return mapped(lowered, found), False
         except (TypeError, ValueError, AttributeError, IndexError, NotImplementedError):
             # What is written for arrays of floats only gets them, and their range.
             return function(*args, **kwargs), True
