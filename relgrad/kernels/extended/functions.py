@@ -13,14 +13,10 @@ from relgrad.kernels.extended.entries import (
     aligned,
     divide,
     exp,
-    expm1,
-    hypot,
-    log,
     log1p,
     multiply,
     pick,
     scaled,
-    subtract,
     unless_normal,
 )
 from relgrad.kernels.extended.number import NAMED, NOTHING, Extended
@@ -28,49 +24,39 @@ from relgrad.kernels.normalize import gibbs
 from relgrad.kernels.numbers import lowered
 
 
-def elementwise(function: Any, otherwise: Callable[..., Extended]) -> Any:
-    """Return the rule of a function of single entries: what it is of floats, or a formula where those are no help."""
+def in_floats_first(plain: Any, wide: Callable[[], Extended]) -> Extended:
+    """Return floats where they are no less accurate: elsewhere what is largest may hide what is in range."""
+    plain = np.asarray(plain)
+    info = np.finfo(plain.dtype)
+    tame = np.isfinite(plain) & (np.abs(plain) > info.tiny / info.eps)
+    return Extended.of(plain) if tame.all() else pick(tame, Extended.of(plain), wide())
 
-    def rule(*args: Any) -> Extended:
-        x = [Extended.of(a) for a in args]
-        plain = np.asarray(function(*map(lowered, x)))
-        tame = np.isfinite(plain) & (np.abs(plain) >= np.finfo(plain.dtype).tiny)
-        tame &= ~np.any(np.broadcast_arrays(*[a.outside for a in x]), axis=0)
-        return pick(tame, Extended.of(plain), otherwise(*x))
 
-    return rule
+def or_extended(formula: Any) -> Any:
+    """Return the rule of a function that is computed by a formula where floats are no help."""
+
+    def make(function: Any) -> Any:
+        def rule(*args: Any, **kwargs: Any) -> Extended:
+            plain = function(*map(lowered, args), **kwargs)
+            return in_floats_first(plain, lambda: formula(*args, **kwargs))
+
+        return rule
+
+    return make
 
 
 def _one(x: Extended) -> Extended:
     return Extended.of(np.ones_like(x.m))
 
 
-def _expit(x: Extended) -> Extended:
-    e = exp(x)
-    return divide(e, add(_one(x), e))
+def _expit(x: Any) -> Extended:
+    e = exp(Extended.of(x))
+    return divide(e, add(_one(e), e))
 
 
-def _softplus(x: Extended) -> Extended:
+def _softplus(x: Any) -> Extended:
+    x = Extended.of(x)
     return pick((x.m > 0) & (x.e > 10), x, log1p(exp(x)))
-
-
-def _hypot_excess(x: Extended, y: Extended) -> Extended:
-    """Return √(x² + y²) − y = x²/(√(x² + y²) + y) where y > 0."""
-    h = hypot(x, y)
-    return pick(y.m > 0, multiply(x, divide(x, add(h, y))), subtract(h, y))
-
-
-def _log_quotient(function: Any) -> Any:
-    """Return the rule of log x - log y, where the distance is known too."""
-
-    def otherwise(x: Extended, y: Extended, d: Extended) -> Extended:
-        (a, b, c), _ = aligned(x, y, d)
-        apart = np.abs(x.e - y.e) >= 500
-        sign = np.where(y.m < 0, -1.0, 1.0).astype(y.dtype) if function.__name__ == "log_quotient" else 1.0
-        far = subtract(log(Extended(sign * x.m, x.e)), log(Extended(sign * y.m, y.e)))
-        return pick(apart, far, Extended.of(function(a, b, c)))
-
-    return elementwise(function, otherwise)
 
 
 def _in_range(weights: Any, axis: Any) -> tuple[Any, Any]:
@@ -125,11 +111,6 @@ def _softmax(function: Any) -> Any:
     return rule
 
 
-def _xlog_ratio(x: Extended, y: Extended) -> Extended:
-    ratio = divide(x, y)
-    return pick(x.m == 0, Extended.of(np.zeros_like(ratio.m)), multiply(x, log(ratio)))
-
-
 def _far_below(function: Any) -> Any:
     """Return the rule of a test whether sums are far below their parts: at one exponent for each, or for all."""
 
@@ -160,9 +141,5 @@ def _sum_cancels(function: Any) -> Any:
 NAMED["cancels"] = NAMED["cancels_at"] = _far_below
 NAMED["sum_cancels"] = _sum_cancels
 NAMED["gibbs"], NAMED["softmax"], NAMED["logsumexp"] = _gibbs, _softmax, _logsumexp
-NAMED["expit"] = lambda function: elementwise(function, _expit)
-NAMED["softplus"] = NAMED["log1pexp"] = lambda function: elementwise(function, _softplus)
-NAMED["bose"] = lambda function: elementwise(function, lambda x: divide(_one(x), expm1(x)))
-NAMED["hypot_excess"] = lambda function: elementwise(function, _hypot_excess)
-NAMED["log_difference"] = NAMED["log_quotient"] = _log_quotient
-NAMED["xlog_ratio"] = lambda function: elementwise(function, _xlog_ratio)
+NAMED["expit"] = or_extended(_expit)
+NAMED["softplus"] = NAMED["log1pexp"] = or_extended(_softplus)

@@ -10,24 +10,18 @@ import numpy as np
 
 from relgrad.kernels.extended.arrays import concatenate, cumprod, prod, ranks
 from relgrad.kernels.extended.entries import (
-    add,
     divide,
-    exp,
     log,
     multiply,
     pick,
     power,
     scaled,
-    sqrt,
-    subtract,
 )
-from relgrad.kernels.extended.functions import elementwise
-from relgrad.kernels.extended.number import FARTHEST, NAMED, NOTHING, Extended, combined
+from relgrad.kernels.extended.functions import in_floats_first, or_extended
+from relgrad.kernels.extended.number import NAMED, NOTHING, Extended, combined
 from relgrad.kernels.index import leave_one_out_prod
 from relgrad.kernels.linalg import cofactor
 from relgrad.kernels.numbers import lowered
-from relgrad.kernels.removable import exprel_n
-from relgrad.kernels.roots import quadratic_root
 
 
 def _largest(x: Any, axis: Any = None) -> Any:
@@ -61,30 +55,9 @@ def _homogeneous(*degrees: int, by_axis: bool = False) -> Any:
     return make
 
 
-def _in_floats_first(plain: Any, wide: Callable[[], Extended]) -> Extended:
-    """Return floats where they are no less accurate: elsewhere what is largest may hide what is in range."""
-    plain = np.asarray(plain)
-    info = np.finfo(plain.dtype)
-    tame = np.isfinite(plain) & (np.abs(plain) > info.tiny / info.eps)
-    return Extended.of(plain) if tame.all() else pick(tame, Extended.of(plain), wide())
-
-
-def _or_extended(formula: Any) -> Any:
-    """Return the rule of a function that is computed by a formula where floats are no help."""
-
-    def make(function: Any) -> Any:
-        def rule(*args: Any, **kwargs: Any) -> Extended:
-            plain = function(*map(lowered, args), **kwargs)
-            return _in_floats_first(plain, lambda: formula(*args, **kwargs))
-
-        return rule
-
-    return make
-
-
 def _added(function: Any) -> Any:
     """Return the rule of a function that adds entries up at places."""
-    return _or_extended(_homogeneous(1)(function))(function)
+    return or_extended(_homogeneous(1)(function))(function)
 
 
 def _by_rank(function: Any) -> Any:
@@ -130,39 +103,15 @@ def _deviation(g: Any, p: Any, axis: Any = -1) -> Any:
     return g - np.sum(p * g, axis=axis, keepdims=True) / np.sum(p, axis=axis, keepdims=True)
 
 
-def _leg(x: Any, y: Any, d: Any) -> Any:
-    return np.sqrt(d * (x + y))
-
-
-def _sagitta(x: Any, y: Any) -> Any:
-    side = _leg(x, y, x - y)
-    return np.where(x > 0, y * (y / (x + side)), x - side)
-
-
-def _quadratic_root(w: Any, y: Any, e: Any) -> Any:
-    """The root r = 2ᵖ·s of w·r² + 2·y·r = e, from that of 4ᵖw·s² + 2·2ᵖy·s = e where these are floats."""
-    root = np.sqrt(y * y + e * w)
-    far = np.where((y > 0) | ((y == 0) & (w == 0)), e / (y + root), (root - y) / w)
-    p = np.minimum((e.e - w.e) // 2, e.e - y.e)
-    p = np.where((e == 0) | (np.abs(p) > FARTHEST // 4), 0, p)
-    parts = scaled(w, e.e - 2 * p), scaled(y, e.e - p)
-    tame = (e != 0) & np.isfinite(parts[0]) & np.isfinite(parts[1])
-    for part, x in zip(parts, (w, y), strict=True):
-        tame &= (x == 0) | (np.abs(part) > np.finfo(part.dtype).tiny)
-    return pick(tame, Extended(quadratic_root(*parts, e.m), p), far)
-
-
-for _formula in (_quadratic_root, _leg, _sagitta):
-    NAMED[_formula.__name__[1:]] = lambda function, formula=_formula: elementwise(function, formula)
-NAMED["deviation"] = _or_extended(_deviation)
-NAMED["softmax_pullback"] = _or_extended(lambda g, p, axis=-1: Extended.of(p) * _deviation(g, p, axis))
+NAMED["deviation"] = or_extended(_deviation)
+NAMED["softmax_pullback"] = or_extended(lambda g, p, axis=-1: Extended.of(p) * _deviation(g, p, axis))
 
 
 @_named("einsum")
 def _einsum(subscripts: str, *operands: Any, **kwargs: Any) -> Extended:
     made = _homogeneous(*[1] * len(operands))(lambda *parts: np.einsum(subscripts, *parts, **kwargs))
     plain = np.einsum(subscripts, *map(lowered, operands), **kwargs)
-    return _in_floats_first(plain, lambda: made(*operands))
+    return in_floats_first(plain, lambda: made(*operands))
 
 
 @_named("det")
@@ -177,22 +126,6 @@ def _det(x: Extended) -> Extended:
 def _cofactor(x: Any) -> Extended:
     k = _largest(x, (-2, -1))
     return Extended(cofactor(scaled(x, k)), combined([k], [x.shape[-1] - 1]))
-
-
-@_named("exprel_n")
-def _exprel(x: Any, order: int = 0) -> Extended:
-    """The order-th derivative of (eˣ − 1)/x: beyond 500 only eˣ counts, and below −500 only 1."""
-    x = Extended.of(x)
-    at = lowered(x)
-    inverse = divide(
-        Extended.of(np.ones_like(x.m)), pick(np.abs(at) > 500, x, Extended.of(np.ones_like(x.m)))
-    )
-    above: Any = inverse
-    below: Any = -inverse
-    for n in range(1, order + 1):
-        above, below = (1.0 - n * above) * inverse, n * below * -inverse
-    far = pick(at > 500, multiply(exp(x), Extended.of(above)), Extended.of(below))
-    return pick(np.abs(at) > 500, far, Extended.of(exprel_n(at, order)))
 
 
 @_named("xdivy")
@@ -226,23 +159,6 @@ def _leave_one_out(x: Any, *directions: Any, axes: tuple[int, ...] = (-1,)) -> E
 @_named("log_prod")
 def _log_prod(x: Any, axis: Any = None, keepdims: bool = False) -> Extended:
     return log(prod(x, axis, keepdims=keepdims))
-
-
-@_named("radical")
-def _radical(w: Any, y: Any, e: Any) -> Extended:
-    w, y, e = map(Extended.of, (w, y, e))
-    return sqrt(add(multiply(y, y), multiply(e, w)))
-
-
-@_named("power1p")
-def _power1p(x: Any, a: Any) -> Extended:
-    """(1 + x)^a, where what rounding took from 1 + x is put back to first order."""
-    x, a = Extended.of(x), Extended.of(a)
-    one = Extended.of(np.ones_like(x.m))
-    base = add(one, x)
-    lost = subtract(x, subtract(base, one))
-    lost = pick(x.e <= 0, lost, Extended.of(np.zeros_like(x.m)))
-    return multiply(power(base, a), exp(multiply(a, divide(lost, base))))
 
 
 def _near(
