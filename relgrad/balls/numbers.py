@@ -26,7 +26,7 @@ from relgrad.kernels.doubled import computed, given, rounded
 from relgrad.kernels.doubled.number import Doubled, Undecided
 from relgrad.kernels.doubled.precise import is_open
 from relgrad.kernels.extended.number import Extended
-from relgrad.kernels.numbers import Numbers, Twin
+from relgrad.kernels.numbers import Numbers, Twin, share_rules
 from relgrad.leaf import Input
 from relgrad.op import Op, Symbolic, as_term
 from relgrad.ops.arguments import as_balls
@@ -45,11 +45,19 @@ _LOCK = threading.RLock()
 """The precision of balls is that of the whole process."""
 
 
+class _Traced(dict[Any, Any]):
+    """The rules of ufuncs: all are traced."""
+
+    def __missing__(self, ufunc: Any) -> Any:
+        return lambda *args: Balls.applied(ufunc, args, {})
+
+
 class Balls(Numbers):
     """An array of balls."""
 
     __slots__ = ("balls",)
-    ufuncs, functions, named = {}, {}, {}
+    ufuncs, functions, named = _Traced(), {}, {}
+    zero = (0,)
     left = 0
     """How much work is left."""
 
@@ -81,8 +89,9 @@ class Balls(Numbers):
     @classmethod
     def applied(cls, function: Any, args: Any, kwargs: Any) -> Any:
         """Return what a function makes of balls, by the declarations of the ops that it is traced to."""
-        if function in cls.functions:
-            return cls.functions[function](*args, **kwargs)
+        rule = cls.rule_of(function)
+        if rule is not None:
+            return rule(*args, **kwargs)
         values: dict[Term, Any] = {}
         symbols: dict[int, Tracer] = {}
 
@@ -253,6 +262,8 @@ def _of_doubled(x: Doubled) -> Balls:
     return Balls(around(*[np.asarray(p, float) for p in x.parts]))
 
 
+share_rules(Balls)
+Balls.named.update({name: Doubled.named[name] for name in ("add_at", "leave_one_out_prod")})
 Balls.functions.update({given: Balls.of, computed: lambda x: Balls.of(np.full(np.shape(x), np.nan))})
 Balls.functions[rounded] = lambda x: _of_doubled(Doubled.functions[rounded](x))
 
