@@ -45,6 +45,10 @@ _LOCK = threading.RLock()
 """The precision of balls is that of the whole process."""
 
 
+class GivenUp(Undecided):
+    """More digits would be of no use, or too much work."""
+
+
 class _Traced(dict[Any, Any]):
     """The rules of ufuncs: all are traced."""
 
@@ -124,7 +128,7 @@ class Balls(Numbers):
     def _spend(cls, roots: Sequence[Term]) -> None:
         cls.left -= sum(map(_work, subterms(*roots))) * _bits() // PRECISIONS[0]
         if cls.left < 0:
-            raise Undecided
+            raise GivenUp
 
     @classmethod
     def program(cls, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -145,6 +149,8 @@ class Balls(Numbers):
                                 mapped(lambda x: x.enclosed() if isinstance(x, Balls) else x, results),
                                 decided,
                             )
+                    except GivenUp:
+                        break
                     except Undecided:
                         continue
                     if not any(is_open(x).any() for x in parts(found[0])):
@@ -264,7 +270,13 @@ def _of_doubled(x: Doubled) -> Balls:
 
 share_rules(Balls)
 Balls.named.update({name: Doubled.named[name] for name in ("add_at", "leave_one_out_prod")})
-Balls.functions.update({given: Balls.of, computed: lambda x: Balls.of(np.full(np.shape(x), np.nan))})
+
+
+def _unknown(x: Any) -> Any:
+    raise GivenUp
+
+
+Balls.functions.update({given: Balls.of, computed: _unknown})
 Balls.functions[rounded] = lambda x: _of_doubled(Doubled.functions[rounded](x))
 
 
