@@ -500,15 +500,14 @@ class _Run:
 
     def _with_series(self, t: Term, moves: frozenset[Move]) -> Term | None:
         """Return an implicit derivative of series for what cancels in the values that it differentiates, or None."""
-        values = t.op.parts(t)[0]
+        values, wrt = t.op.parts(t)[0], t.op.wrt(t)
         if moves.isdisjoint({SERIES, LIMITS}) or not any(v.rands for v in values):
             return None
-        new = self._in_series(values, kinks=self.orders, singular=SERIES in moves)
-        return (
-            None
-            if all(a is b for a, b in zip(new, values, strict=True))
-            else t.op.with_rands(t, [*new, *t.rands[len(values) :]])
-        )
+        # What stands behind a variable of differentiation stays the same in the values and in the variable.
+        found = self._in_series([*values, *wrt], kinks=self.orders, singular=SERIES in moves)
+        new = dict(zip([*values, *wrt], found, strict=True))
+        changed = any(new[v] is not v for v in values)
+        return t.op.with_rands(t, [new.get(r, r) for r in t.rands]) if changed else None
 
     def _simplified(
         self, key: Key, t: Term, within: int, moves: frozenset[Move], became: dict[Key, Key]
