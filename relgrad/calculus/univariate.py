@@ -70,7 +70,6 @@ class Expanded(NamedTuple):
 def in_series(
     roots: Sequence[Term],
     allowed: Callable[[Term], bool] = lambda t: True,
-    note: Callable[[Term, Exception], None] = lambda t, error: None,
     kinks: int = 0,
     singular: bool = True,
     derived: bool = False,
@@ -80,8 +79,8 @@ def in_series(
     Where derivatives up to an order are asked for, `kinks`, those that cancel are places as well; or these alone, and
     not what is `singular`. At kinks, roots that are `derived` have the values that rules give them.
 
-    A place that is not `allowed`, or at which an op raises, is left as it is; `note` is told of the exception. Ops
-    that must not be computed while a program is made are no part of a function.
+    A place that is not `allowed`, or at which an op raises, is left as it is. Ops that must not be computed while a
+    program is made are no part of a function.
     """
     given, roots = roots, _rejoined(roots)
     if kinks:
@@ -117,8 +116,7 @@ def in_series(
             if not series:
                 return None
             after = applied(better, read, of)
-        except Exception as error:
-            note(t, error)
+        except Exception:
             return None
         if after.type != t.type:
             return None

@@ -501,12 +501,12 @@ class _Run:
 
     def _with_series(self, t: Term, moves: frozenset[Move]) -> Term | None:
         """Return an implicit derivative of series for what cancels in the values that it differentiates, or None."""
-        values, wrt = t.op.parts(t)[0], t.op.wrt(t)
+        values = t.op.parts(t)[0]
         if moves.isdisjoint({SERIES, LIMITS}) or not any(v.rands for v in values):
             return None
         # What stands behind a variable of differentiation stays the same in the values and in the variable.
-        found = self._in_series([*values, *wrt], kinks=self.orders, singular=SERIES in moves)
-        new = dict(zip([*values, *wrt], found, strict=True))
+        both = [*values, *t.op.wrt(t)]
+        new = dict(zip(both, self._in_series(both, kinks=self.orders, singular=SERIES in moves), strict=True))
         changed = any(new[v] is not v for v in values)
         return t.op.with_rands(t, [new.get(r, r) for r in t.rands]) if changed else None
 
