@@ -916,9 +916,7 @@ class Path:
             raise NoSeries(f"{op} has no derivative")
         first = self._first(node, operands)
         if op.elementwise:
-            check_continuous(
-                op, [in_floats(self._value(u, rand)) for u, rand in zip(operands, node.rands, strict=True)]
-            )
+            check_continuous(op, [in_floats(x) for x in map(self._value, operands, node.rands)])
         leaves, tangents, root = made
         operands = [
             u if u.start >= 0 else self._kept(("regular", u), lambda u=u: _Regular(u)) for u in operands

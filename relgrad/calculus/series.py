@@ -159,7 +159,7 @@ def applied(body: Term, x: Term, to: Term) -> Term:
 
 
 def body_of(t: Term, u: Term, x: Term, most: int) -> Term | None:
-    """Return a term as a function of one number, a term below it; None if entries move, and for more ops than `most`."""
+    """Return a term as a function of a number below it; None if entries move, and for more ops than `most`."""
     new: dict[Term, Term] = {u: x}
     stack = [t]
     while stack:
