@@ -220,3 +220,29 @@ def test_derivations_are_replayed(name: str, strategy: str) -> None:
     for transformed in (first, second):
         derivation = transformed.explain(at).derivation
         assert replay(derivation).after == derivation.after
+
+
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+@pytest.mark.parametrize(
+    "fun",
+    [
+        lambda t: np.where(np.append(t, t) == np.append(t, t).max(), np.append(t, t), 0),
+        lambda t: np.exp(np.tile(t, 2) - np.tile(t, 2).max()),
+        lambda t: np.broadcast_to(t, (3, 2)) / np.broadcast_to(t, (3, 2)).max(),
+    ],
+)
+def test_what_is_spread_is_compared_with_itself_in_one_form(fun, strategy):
+    """t == max(broadcast(t)): both are rewritten alike, so that rounding does not tell them apart."""
+    for seed in range(6):
+        x = np.random.default_rng(seed).uniform(0.3, 2, 2)
+        for inner in (
+            lambda x: 1 / x * np.exp(x).sum() * np.exp(x) * np.exp(x) * np.sqrt(x),
+            lambda x: np.sqrt(x + 0.5) ** 2,
+        ):
+            f = lambda x, inner=inner: fun(inner(x))
+            np.testing.assert_allclose(
+                rg.stabilize(f, strategy=strategy, validate=False)(x), f(x), rtol=1e-13
+            )
+            slope = rg.jvp(f, (x,), (x,), strategy=strategy, validate=False)[1]
+            steps = (f(x * (1 + 1e-6)) - f(x * (1 - 1e-6))) / 2e-6
+            np.testing.assert_allclose(slope, steps, rtol=1e-6, atol=1e-6)

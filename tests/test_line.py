@@ -892,3 +892,22 @@ def test_terms_that_underflow_are_no_series_where_the_distance_makes_numbers_of_
     payment = rg.stabilize(lambda p, r, n: p * r / (1 - (1 + r) ** -n))
     assert payment(1e-45, 6e187, 4e306) == 1e-45 * 6e187
     np.testing.assert_allclose(payment(1e-45, 1e-20, 30.0), 1e-45 / 30, rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("fun", "args"),
+    [
+        (lambda x: np.cosh(np.exp(2 * np.arctan2(x, x))), (np.array([0.5, 0.06, -1e-3, -0.5]),)),
+        (
+            lambda x: np.exp(np.arctan2(x, np.expm1(x))) * np.expm1(x) / x,
+            (np.array([0.5, 1e-9, -1e-9, -0.5]),),
+        ),
+        (lambda x, y: np.exp(2 * np.arctan2(x - y, x - y)), (np.array([1.5, 0.999]), 1.0)),
+        (lambda x: np.exp(np.arctan2(x, -1.0)) * np.expm1(x) / x, (np.array([0.02, -0.02]),)),
+    ],
+)
+def test_an_op_has_no_series_where_it_jumps(fun, args):
+    """arctan2(t, t) is π/4 for t > 0 and −3π/4 for t < 0: what it is at t = 0 says nothing of either."""
+    for strategy in ("default", "eager"):
+        f = rg.stabilize(fun, strategy=strategy, validate=False)
+        np.testing.assert_allclose(f(*args), fun(*args), rtol=1e-13)

@@ -488,3 +488,30 @@ def test_multiples_and_powers_of_one_product_are_functions_of_it(function, expec
     f = rg.stabilize(function, precise=False)
     assert "along_line" not in f.source(1e-9, 2.0)
     np.testing.assert_allclose(f(1e-9, 2.0), expected, rtol=1e-15)
+
+
+def test_what_stands_behind_a_variable_of_differentiation_has_one_series():
+    """∂u/∂u·d = d for u = log(max(exp(x), 1/2)), which becomes a series: the same u in the value and the variable."""
+    u = lambda x: np.log(np.clip(np.exp(x), 0.5, None))
+    x = np.array([0.65, -1.97, 0.01])
+    tangent = rg.stabilize(lambda x: rg.jvp(lambda v: v, (u(x),), (u(x),))[1], validate=False)
+    np.testing.assert_allclose(tangent(x), u(x), rtol=1e-13)
+    slope = rg.stabilize(lambda x: rg.grad(lambda v: np.sum(v**2))(u(x)), validate=False)
+    np.testing.assert_allclose(slope(x), 2 * u(x), rtol=1e-13)
+
+
+def test_lengths_and_guards_look_at_arrays_that_move_and_at_one_of_several_results():
+    """A branch that reads entries elsewhere is no function of a number; NaN of an op's second result is no point."""
+
+    def moved(x: Any) -> Any:
+        t = np.exp(np.log(np.linalg.norm(x, axis=(0, 1)) + 1).mean())
+        return np.sum(np.log(t.reshape(-1, 1) + t.ravel()))
+
+    def second(x: Any) -> Any:
+        size = np.linalg.slogdet(np.eye(3) + np.outer(x, x))[1]
+        return np.sum(np.hypot(np.nansum(size[None], 0), x))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", rg.RelgradWarning)
+        rg.grad(moved)(np.ones((3, 2)))
+        rg.grad(second)(np.ones(3))

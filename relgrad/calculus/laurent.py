@@ -330,10 +330,18 @@ def _multiple(c: Coefficient, above: int, below: int) -> Coefficient:
     return Coefficient(residue, number, c.error * abs(above) / below)
 
 
-def _moved(points: Sequence[float]) -> Iterator[list[float]]:
+def _moved(points: Sequence[Any]) -> Iterator[list[Any]]:
     """Yield numbers next to others, on both sides of each."""
     for signs in product((-1, 0, 1), repeat=len(points)):
         yield [x + s * (abs(x) + 1e-3) * 2.0**-20 for x, s in zip(points, signs, strict=True)]
+
+
+def check_continuous(op: Any, points: Sequence[Any]) -> None:
+    """Raise NoSeries where an op of several numbers jumps: arctan2(t, t) is π/4 for t > 0, and −3π/4 for t < 0."""
+    with np.errstate(all="ignore"):
+        found = np.array([op.compute(*moved) for moved in _moved(points)] if len(points) > 1 else [0.0])
+        if np.any(np.ptp(found, axis=0) > 1e-3 * (1 + np.abs(found[0]))):
+            raise NoSeries(f"{op} jumps at the point")
 
 
 def indeterminate(of: Any, number: float, error: float) -> Coefficient:
@@ -483,6 +491,7 @@ class Around:
         first = value(op, firsts)
         if all(isinstance(u, Polynomial) and (u.fixed or not u.settled) for u in operands):
             return Polynomial([first])
+        check_continuous(op, [float(c.number) for c in firsts])
         y = _Integral(first, None)
         self._known[key] = y
         if self._depth > self.length:

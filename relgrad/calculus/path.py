@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from relgrad.calculus.change import tangent_of
-from relgrad.calculus.laurent import NoSeries
+from relgrad.calculus.laurent import NoSeries, check_continuous
 from relgrad.interpret import interpret
 from relgrad.kernels.doubled.named import written
 from relgrad.kernels.doubled.number import Doubled
@@ -915,6 +915,8 @@ class Path:
         if made is None or any(rule is None and not u.fixed for rule, u in zip(rules, operands, strict=True)):
             raise NoSeries(f"{op} has no derivative")
         first = self._first(node, operands)
+        if op.elementwise:
+            check_continuous(op, [in_floats(x) for x in map(self._value, operands, node.rands)])
         leaves, tangents, root = made
         operands = [
             u if u.start >= 0 else self._kept(("regular", u), lambda u=u: _Regular(u)) for u in operands

@@ -159,7 +159,7 @@ def applied(body: Term, x: Term, to: Term) -> Term:
 
 
 def body_of(t: Term, u: Term, x: Term, most: int) -> Term | None:
-    """Return a term as a function of a term below it, of scalars in double precision; None for more ops than `most`."""
+    """Return a term as a function of a number below it; None if entries move, and for more ops than `most`."""
     new: dict[Term, Term] = {u: x}
     stack = [t]
     while stack:
@@ -167,7 +167,7 @@ def body_of(t: Term, u: Term, x: Term, most: int) -> Term | None:
         missing = [rand for rand in node.rands if rand not in new]
         if node in new:
             stack.pop()
-        elif len(new) + len(stack) > most:
+        elif len(new) + len(stack) > most or not (node.op.elementwise or type(node.op) is Constant):
             return None
         elif missing:
             stack += missing

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import Any, NamedTuple
@@ -70,8 +70,6 @@ class Expanded(NamedTuple):
 def in_series(
     roots: Sequence[Term],
     allowed: Callable[[Term], bool] = lambda t: True,
-    note: Callable[[Term, Exception], None] = lambda t, error: None,
-    opaque: Collection[Any] = frozenset(),
     kinks: int = 0,
     singular: bool = True,
     derived: bool = False,
@@ -81,14 +79,14 @@ def in_series(
     Where derivatives up to an order are asked for, `kinks`, those that cancel are places as well; or these alone, and
     not what is `singular`. At kinks, roots that are `derived` have the values that rules give them.
 
-    A place that is not `allowed`, or at which an op raises, is left as it is; `note` is told of the exception. `opaque`
-    ops are no part of a function, nor are those that must not be computed while a program is made.
+    A place that is not `allowed`, or at which an op raises, is left as it is. Ops that must not be computed while a
+    program is made are no part of a function.
     """
     given, roots = roots, _rejoined(roots)
     if kinks:
         roots = _parted(roots)
     nodes = list(subterms(*roots))
-    base = _bases(nodes, opaque)
+    base = _bases(nodes)
     exposed = _exposed(nodes, base, roots)
     products, sums = _products(nodes, base), _sums(nodes, base, bool(kinks))
     if not exposed and not products and not sums:
@@ -118,8 +116,7 @@ def in_series(
             if not series:
                 return None
             after = applied(better, read, of)
-        except Exception as error:
-            note(t, error)
+        except Exception:
             return None
         if after.type != t.type:
             return None
@@ -296,7 +293,7 @@ def _parted(roots: Sequence[Term]) -> Sequence[Term]:
     return substitute(roots, new) if new else roots
 
 
-def _bases(nodes: Sequence[Term], opaque: Collection[Any] = frozenset()) -> dict[Term, Term]:
+def _bases(nodes: Sequence[Term]) -> dict[Term, Term]:
     """Return of which term each float is a function, entry by entry."""
     base: dict[Term, Term] = {}
     numbers: set[Term] = set()
@@ -309,7 +306,7 @@ def _bases(nodes: Sequence[Term], opaque: Collection[Any] = frozenset()) -> dict
             continue
         if kind.dtype in _FLOATS:
             base[t] = t
-        if not (t.op.elementwise and t.rands) or t.op in opaque or not t.op.do_constant_folding(None, t):
+        if not (t.op.elementwise and t.rands) or not t.op.do_constant_folding(None, t):
             continue
         found = None
         for rand in t.rands:

@@ -195,7 +195,7 @@ class _Run:
                     stack.pop()
                     continue
                 t, within = (key, 0) if type(key) is Term else key
-                operands = operand_keys(t)
+                operands = operand_keys(t, within)
                 missing = [k for k in operands if k not in done and k not in waiting]
                 if missing:
                     stack[-1] = origin, key

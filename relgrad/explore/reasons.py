@@ -455,7 +455,7 @@ def _places(derivation: Derivation) -> dict[Term, int]:
             seen.add(key)
             t, within = (key, 0) if is_term(key) else key
             places[t] = places.get(t, within) & within
-            stack += operand_keys(t)[::-1] if theories_of(t.op) else t.rands[::-1]
+            stack += operand_keys(t, within)[::-1] if theories_of(t.op) else t.rands[::-1]
     return places
 
 

@@ -49,7 +49,7 @@ def point_of(condition: Term) -> tuple[Point, bool] | None:
     if op is logical_not or op is invert:
         found = point_of(condition.rands[0])
         return found and (found[0], not found[1])
-    if len(condition.rands) == 1 and condition.type.size == 1:
+    if type(op) in (Squeeze, Expand, All_, Any_) and condition.type.size == 1:
         found = point_of(condition.rands[0])
         reduces = All_ if found and found[1] else Any_
         return found if type(op) in (Squeeze, Expand, reduces) else None

@@ -15,7 +15,7 @@ from relgrad.op import Op, as_term, constant, strong
 from relgrad.ops.arguments import below_squeeze, call, is_ground, normalize_axes, normalize_axis, refuse
 from relgrad.ops.casting import cast
 from relgrad.ops.extremes import any_, max_, min_
-from relgrad.ops.reduction import Sum, is_given, mask_like, masked, pattern_axes, prod, reduce, single, sum_
+from relgrad.ops.reduction import Sum, is_given, mask_like, masked, pattern_axes, reduce, single, sum_
 from relgrad.ops.structure import Squeeze, broadcast_like, expand
 from relgrad.term import Term, term
 from relgrad.types import POSITIVE, Interval, Type, array_type
@@ -69,8 +69,6 @@ def _known_count(x: Any, axes: tuple[int, ...]) -> int | None:
 
 def _as_floating(a: Any, dtype: Any) -> Any:
     """Return the term of data in a floating dtype, as NumPy's mean computes with it."""
-    from relgrad.ops.casting import cast
-
     x = strong(as_term(a))
     if dtype is not None:
         return as_term(cast(x, dtype))
@@ -135,8 +133,7 @@ def var(
 ) -> Any:
     """Trace `np.var`: Σ(x − mean(x))² / (n − ddof), over what a mask chooses."""
     refuse("np.var", out=out)
-    if correction is not np._NoValue and correction is not None:
-        ddof = correction
+    ddof = ddof if correction is np._NoValue or correction is None else correction
     x = _as_floating(a, dtype)
     mask = _mask("np.var", where, x)
     middle = as_term(mean) if is_given(mean) else _mean(x, axis, keepdims=True, where=where)
@@ -215,18 +212,16 @@ def _without_nan(a: Any, fill: float) -> tuple[Any, Any]:
     return call(np.where, missing, single(fill, x), x), call(np.logical_not, missing)
 
 
-@implements(np.nansum)
-def nansum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
-    """Trace `np.nansum`: NaN counts as 0."""
-    refuse("np.nansum", out=out)
-    return sum_(_without_nan(a, 0.0)[0], axis, dtype, keepdims=keepdims)
+def _nan_total(function: Any, neutral: float) -> Any:
+    def trace(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+        refuse("np.nan" + function.__name__, out=out)
+        return call(function, _without_nan(a, neutral)[0], axis, dtype, keepdims=keepdims)
+
+    return trace
 
 
-@implements(np.nanprod)
-def nanprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
-    """Trace `np.nanprod`: NaN counts as 1."""
-    refuse("np.nanprod", out=out)
-    return prod(_without_nan(a, 1.0)[0], axis, dtype, keepdims=keepdims)
+implements(np.nansum)(_nan_total(np.sum, 0.0))
+implements(np.nanprod)(_nan_total(np.prod, 1.0))
 
 
 def _nan_extreme(function: Any, farthest: float) -> Any:
@@ -246,34 +241,25 @@ implements(np.nanmax)(_nan_extreme(np.max, -np.inf))
 implements(np.nanmin)(_nan_extreme(np.min, np.inf))
 
 
-@implements(np.nanvar)
-def nanvar(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0, keepdims: bool = False
-) -> Any:
-    """Trace `np.nanvar`: the variance of what is not NaN, which is more than ddof numbers."""
-    refuse("np.nanvar", out=out)
-    return _of_numbers(var, a, axis, dtype, ddof, keepdims)
+def _of_numbers(spread: Callable[..., Any]) -> Any:
+    """Return what traces a variance or a deviation of what is not NaN, which is more than ddof numbers."""
+
+    def trace(
+        a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0, keepdims: bool = False
+    ) -> Any:
+        refuse("np.nan" + spread.__name__, out=out)
+        if as_term(a).type.dtype.kind != "f":
+            return spread(a, axis, dtype, ddof=ddof, keepdims=keepdims)
+        present = call(np.logical_not, call(np.isnan, as_term(a)))
+        result = spread(a, axis, dtype, ddof=ddof, keepdims=keepdims, where=present)
+        enough = call(np.greater, sum_(present, axis, keepdims=keepdims), ddof)
+        return call(np.where, enough, result, constant(np.nan, result.type.dtype))
+
+    return trace
 
 
-@implements(np.nanstd)
-def nanstd(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0, keepdims: bool = False
-) -> Any:
-    """Trace `np.nanstd`: the deviation of what is not NaN, which is more than ddof numbers."""
-    refuse("np.nanstd", out=out)
-    return _of_numbers(std, a, axis, dtype, ddof, keepdims)
-
-
-def _of_numbers(
-    spread: Callable[..., Any], a: Any, axis: Any, dtype: Any, ddof: float, keepdims: bool
-) -> Any:
-    """Trace a variance or a deviation of what is not NaN."""
-    if as_term(a).type.dtype.kind != "f":
-        return spread(a, axis, dtype, ddof=ddof, keepdims=keepdims)
-    present = call(np.logical_not, call(np.isnan, as_term(a)))
-    result = spread(a, axis, dtype, ddof=ddof, keepdims=keepdims, where=present)
-    enough = call(np.greater, sum_(present, axis, keepdims=keepdims), ddof)
-    return call(np.where, enough, result, constant(np.nan, result.type.dtype))
+implements(np.nanvar)(_of_numbers(var))
+implements(np.nanstd)(_of_numbers(std))
 
 
 @implements(np.nanmean)

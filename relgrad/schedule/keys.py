@@ -7,6 +7,7 @@ from typing import Any
 from relgrad.logic.theory import BAG, shared_theories
 from relgrad.logic.view import LIMIT, is_open, product_of, width
 from relgrad.ops.arithmetic import power, sqrt
+from relgrad.ops.structure import BroadcastLike, BroadcastTo
 from relgrad.term import Term
 
 Key = Any
@@ -21,8 +22,14 @@ def leads_to(start: Key, goal: Key, became: dict[Key, Key]) -> bool:
     return place is not None
 
 
-def operand_keys(t: Term) -> list[Key]:
+SPREADS = BroadcastTo, BroadcastLike
+"""What is only spread is a product by itself: in t == max(broadcast(t)), t is rewritten the same way twice."""
+
+
+def operand_keys(t: Term, within: int = 0) -> list[Key]:
     """Return the operands, each with the theories under which it is part of the product or sum that t is."""
+    if not within and type(t.op) in SPREADS:
+        return list(t.rands)
     keys: list[Key] = []
     for rand in t.rands:
         shared = shared_theories(t.op, rand.op)

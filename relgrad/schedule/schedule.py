@@ -42,7 +42,7 @@ from relgrad.ops.selection import where
 from relgrad.relation import Library
 from relgrad.schedule.definitions import by_definition, has_meaning, improved
 from relgrad.schedule.fold import fold, is_surd
-from relgrad.schedule.keys import Key, leads_to, operand_keys
+from relgrad.schedule.keys import SPREADS, Key, leads_to, operand_keys
 from relgrad.schedule.likeness import Likeness
 from relgrad.schedule.patience import Patience
 from relgrad.schedule.pullbacks import pullbacks_of
@@ -281,12 +281,13 @@ class _Run:
             t, within = (key, 0) if type(key) is Term else key
             op = t.op
             theories = theories_of(op)
-            operands = operand_keys(t) if theories else t.rands
+            read = within or (PRODUCT if type(op) in SPREADS else 0)
+            operands = operand_keys(t, within) if theories else t.rands
             missing = [k for k in operands if k not in normal and k not in waiting]
             if missing:
                 if looks and theories and key not in seen:
                     seen.add(key)
-                    new = self._simplified(key, t, within, moves, became)
+                    new = self._simplified(key, t, read, moves, became)
                     if new is not None:
                         became[key] = (new, within) if within else new
                         continue
@@ -299,7 +300,7 @@ class _Run:
                 new = op.with_rands(t, rands)
             else:
                 idle = not op.implicit if not looks else not theories and self._is_idle(op, moves)
-                new = None if idle else self._move(key, t, within, moves, became)
+                new = None if idle else self._move(key, t, read, moves, became)
                 if new is None:
                     normal[key] = t
                     stack.pop()
@@ -503,12 +504,11 @@ class _Run:
         values = t.op.parts(t)[0]
         if moves.isdisjoint({SERIES, LIMITS}) or not any(v.rands for v in values):
             return None
-        new = self._in_series(values, kinks=self.orders, singular=SERIES in moves)
-        return (
-            None
-            if all(a is b for a, b in zip(new, values, strict=True))
-            else t.op.with_rands(t, [*new, *t.rands[len(values) :]])
-        )
+        # What stands behind a variable of differentiation stays the same in the values and in the variable.
+        both = [*values, *t.op.wrt(t)]
+        new = dict(zip(both, self._in_series(both, kinks=self.orders, singular=SERIES in moves), strict=True))
+        changed = any(new[v] is not v for v in values)
+        return t.op.with_rands(t, [new.get(r, r) for r in t.rands]) if changed else None
 
     def _simplified(
         self, key: Key, t: Term, within: int, moves: frozenset[Move], became: dict[Key, Key]
