@@ -37,6 +37,8 @@ from relgrad.types import ArrayType, array_type
 
 PRECISIONS = (256, 1024, 4096)
 """Bits of balls: as many as differences of two floats, of products, and of powers of them need."""
+ENOUGH = 160
+"""Bits for what doubled numbers hold."""
 WORK = 1 << 16
 """A program is given up after so many operations on balls of the least precision."""
 BEYOND = 1 << 62
@@ -187,6 +189,20 @@ class Balls(Numbers):
             m[some], e[some] = _in_parts(found.reshape(m[some].shape))
         return m, e
 
+    @classmethod
+    def doubled(cls, function: Any, args: Any, kwargs: Any) -> Any:
+        """Return what a function makes of doubled numbers, as such numbers, or None where that is too much work.
+
+        Raises Undecided.
+        """
+        lift = lambda x: _of_doubled(x) if isinstance(x, Doubled) else x
+        lower = lambda x: _to_doubled(x) if isinstance(x, Balls) else x
+        try:
+            with cls._working(), _precision(ENOUGH):
+                return mapped(lower, cls.applied(function, *mapped(lift, (args, kwargs))))
+        except (RelgradError, GivenUp):
+            return None
+
     def floats(self) -> Any:
         """Return the floats nearest to the midpoints."""
         return np.array([nearest(b) for b in self.balls.flat]).reshape(self.shape)[()]
@@ -270,6 +286,19 @@ def _of_doubled(x: Doubled) -> Balls:
 
 share_rules(Balls)
 Balls.named.update({name: Doubled.named[name] for name in ("add_at", "leave_one_out_prod")})
+
+
+def _to_doubled(x: Balls) -> Doubled:
+    def split(ball: Any) -> tuple[float, float, float]:
+        if not ball.is_finite():
+            return nearest(ball), 0.0, 0.0 if ball.is_exact() and not ball.is_nan() else np.inf
+        hi = float(ball.mid())
+        rest = ball - hi
+        lo = float(rest.mid())
+        return hi, lo, float((rest - lo).abs_upper())
+
+    parts = np.array([split(b) for b in x.balls.flat]).reshape((*x.shape, 3))
+    return Doubled(*[parts[..., i] for i in range(3)])
 
 
 def _unknown(x: Any) -> Any:

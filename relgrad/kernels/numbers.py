@@ -115,7 +115,7 @@ class Numbers(NDArrayOperatorsMixin):
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
         rule = self.ufuncs.get(ufunc)
         if method != "__call__" or rule is None:
-            return self._in_floats(getattr(ufunc, method), inputs, kwargs)
+            return self.unruled(getattr(ufunc, method), inputs, kwargs)
         return rule(*self.operands(inputs))
 
     @classmethod
@@ -131,7 +131,7 @@ class Numbers(NDArrayOperatorsMixin):
     def applied(cls, function: Any, args: Any, kwargs: Any) -> Any:
         """Return what a function makes of arguments with such numbers among them."""
         rule = cls.rule_of(function)
-        return cls._in_floats(function, args, kwargs) if rule is None else rule(*args, **kwargs)
+        return cls.unruled(function, args, kwargs) if rule is None else rule(*args, **kwargs)
 
     @classmethod
     def rule_of(cls, function: Any) -> Rule | None:
@@ -141,7 +141,7 @@ class Numbers(NDArrayOperatorsMixin):
         return rule if make is None else make(function)
 
     @classmethod
-    def _in_floats(cls, function: Any, args: Any, kwargs: Any) -> Any:
+    def unruled(cls, function: Any, args: Any, kwargs: Any) -> Any:
         found = function(*map(lowered, args), **{name: lowered(x) for name, x in kwargs.items()})
         return cls.lifted(found, (*args, *kwargs.values()))
 

@@ -196,9 +196,9 @@ def _sinc(x: Any) -> Any:
 
 
 def _of_order_zero(formula: Callable[[Any], Any]) -> Any:
-    """Return the rule of a function and its derivatives, which tells the function alone."""
+    """Return the rule of a function and its derivatives, whose formula is that of the function alone."""
     return lambda function: (
-        lambda x, order=0: x.lifted(function(x.floats(), order), ()) if order else formula(x)
+        lambda x, order=0: Doubled.unruled(function, (x, order), {}) if order else formula(x)
     )
 
 

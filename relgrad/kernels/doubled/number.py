@@ -2,8 +2,9 @@
 
     |x − (hi + lo)| ≤ bound
 
-for the value x that the program has in exact arithmetic. Floats are exact. What has no rule sees floats, and nothing is
-known of its result: the bound is infinite. A comparison that the bounds leave open raises `Undecided`.
+for the value x that the program has in exact arithmetic. Floats are exact. What has no rule is asked of balls; where
+they tell nothing it sees floats, and nothing is known of its result: the bound is infinite. A comparison that the
+bounds leave open raises `Undecided`.
 
 Source: Wilkinson 1986, Error analysis revisited, for running error bounds; those of each operation are in `eft`.
 """
@@ -68,6 +69,12 @@ class Doubled(Numbers):
         if any(isinstance(a, Doubled) and not a.exact for a in args):
             raise Undecided
         return x
+
+    @classmethod
+    def unruled(cls, function: Any, args: Any, kwargs: Any) -> Any:
+        """Return what has no rule as balls tell it, or where they tell nothing, of floats."""
+        found = cls.surest.doubled(function, args, kwargs)
+        return super().unruled(function, args, kwargs) if found is None else found
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         apply = super().__array_ufunc__
