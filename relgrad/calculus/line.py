@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import lru_cache
 from itertools import combinations, islice, permutations, product
 from typing import Any, NamedTuple
@@ -253,14 +253,16 @@ class AlongLine(Mended):
 
     def compute(self, *arrays: Any) -> Any:
         plain, *values = arrays
-        body, rewritten, arguments, line, starts = self.approach
+        written, rewritten, arguments, line, starts = self.approach
         start = np.reshape(starts, np.shape(plain))
         at = dict(zip(arguments, values, strict=True))
-        found = near_line(body, at, line, start)
-        if rewritten is not None and (found is None or not np.isfinite(found[1]).any()):
-            body = rewritten
-            with bounded(LESS):
+        bodies = [written] if rewritten is None else [written, rewritten]
+        found, body = None, written
+        for body in reversed(bodies) if line.has_ties(at) else bodies:
+            with nullcontext() if body is written else bounded(LESS):
                 found = near_line(body, at, line, start)
+            if found is not None and np.isfinite(found[1]).any():
+                break
         if found is None:
             return plain
         value, error = found
@@ -926,11 +928,10 @@ def _start(
 
 
 def _is_another(t: Term, body: Term, arguments: Sequence[Term], line: Line, start: tuple[int, ...]) -> bool:
-    """Whether a program with mean slopes, defined where points meet, has the series of another, found in few steps."""
+    """Whether a program that may be defined where points meet has the series of another, found in few steps."""
     ops = {node.op for node in subterms(t)}
-    if not any(isinstance(op, MeanSlope) for op in ops) or any(
-        isinstance(op, (Series, Mended)) for op in ops
-    ):
+    slopes = line.more or any(isinstance(op, MeanSlope) for op in ops)
+    if not slopes or any(isinstance(op, (Series, Mended)) for op in ops):
         return False
     found = []
     for at in RANGES:
