@@ -354,7 +354,7 @@ def near_line(
 
     `start` has the power of the first term that does not vanish of each entry; `paths` are those that are known.
     """
-    ratio = _ratio(values, line)
+    ratio = _ratio(body, values, line)
     near = ratio <= NEAR
     if not np.any(near):
         return None
@@ -464,14 +464,18 @@ def _summed(path: Path, body: Term, far: Any, start: Any, end: int) -> tuple[Any
     return in_floats(total), error + (EPS * size(total) + total.bound if isinstance(total, Doubled) else 0.0)
 
 
-def _ratio(values: dict[Term, Any], line: Line) -> Any:
+def _ratio(body: Term, values: dict[Term, Any], line: Line) -> Any:
     """Return the distances from a line, compared with the size of what is there: one if all entries move at once."""
     moved, leaf = line.moved, line.moved.leaf
     x = np.asarray(moved.of(values), float)
     base = np.asarray(line.start(values), float)
     size = _size(base)
     if not isinstance(line.base, Part):  # what else there is may say what is small, or large
-        alike = [_size(v) for t, v in values.items() if t.type == leaf.type and t is not leaf]
+        alike = [
+            _size(v)
+            for t, v in values.items()
+            if t.type == leaf.type and t is not leaf and not _is_linear(body, t)
+        ]
         alike = alike if moved.entries is None else [_size(moved.put(np.asarray(values[leaf]), 0.0))]
         if line.is_endless:
             return np.where(np.isfinite(x), max([1.0, *alike]) / np.abs(x), np.inf)
@@ -481,6 +485,24 @@ def _ratio(values: dict[Term, Any], line: Line) -> Any:
         gap = max([_size(np.asarray(part.of(values), float) - base) for part in line.parts])
     ratio = np.asarray(gap / (size or 1.0))
     return np.sqrt(ratio) if line.squared else ratio
+
+
+@lru_cache(maxsize=512)
+def _is_linear(body: Term, leaf: Term) -> bool:
+    """Whether a program is linear in an argument, the size of which says nothing of others then: u·f(x), not x + u."""
+    follows = {leaf}
+    for t in subterms(body):
+        at = [i for i, x in enumerate(t.rands) if x in follows]
+        others = [x for x in t.rands if x not in follows and not (is_constant(x) and not x.op.value.any())]
+        if not at:
+            continue
+        if t.op is where or t.op in (add, subtract) or type(t.op) is Concatenate:
+            if others != [t.rands[0]] * (t.op is where):
+                return False
+        elif len(at) > 1 or at[0] not in t.op.laws.linear:
+            return False
+        follows.add(t)
+    return body in follows
 
 
 def lines(nodes: Sequence[Term]) -> Iterator[Line]:
