@@ -29,7 +29,7 @@ from relgrad.kernels.doubled.named import is_decimal
 from relgrad.kernels.doubled.precise import mending
 from relgrad.leaf import Input
 from relgrad.op import Constant, Op, constant
-from relgrad.ops.arithmetic import multiply
+from relgrad.ops.arithmetic import add, multiply, negative, subtract
 from relgrad.ops.casting import Cast
 from relgrad.ops.selection import where
 from relgrad.syntax import slots
@@ -200,13 +200,9 @@ def _fits(roots: Sequence[Term]) -> bool:
             continue
         if type(t.op) in (Input, Literal) or any(x in lifted for x in t.rands):
             lifted.add(t)
-        elif not (t.op is where or type(t.op) is Cast or t.op.laws.selects or _masks(t)):
-            return False
+        elif not (t.op in (where, add, subtract, multiply, negative) or type(t.op) is Cast or t.op.laws.selects):
+            return False  # sums and products of whole numbers, and of masks, are exact in floats
     return True
-
-
-def _masks(x: Term) -> bool:
-    return x.op is multiply and any(y.type.dtype.kind == "b" for y in x.rands)
 
 
 def _decisions(roots: Sequence[Term]) -> list[Term]:
