@@ -50,10 +50,6 @@ def log_of_difference_of_logistics(x, y, z):
 
 
 @relation(source="Shannon 1948: the entropy of a Bernoulli trial with log odds x")
-def sum_of_softplus_minus_mean(x, w, axis):
-    """Softplus functions less their arguments times logistic functions, summed apart, are entropies."""
-    return (
-        np.sum(w * softplus(x), axis=axis, keepdims=True)
-        - np.sum(w * x * expit(x), axis=axis, keepdims=True),
-        np.sum(w * expit_entropy(x), axis=axis, keepdims=True),
-    )
+def softplus_minus_mean(x, w):
+    """A softplus function less its argument times a logistic function is an entropy."""
+    return w * softplus(x) - w * x * expit(x), w * expit_entropy(x)
