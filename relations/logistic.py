@@ -4,7 +4,6 @@ import numpy as np
 
 from relgrad.ops import (
     expit,
-    expit_difference,
     expit_entropy,
     log1mexp,
     log_expit,
@@ -44,9 +43,9 @@ def argument_plus_log_logistic(x):
 
 
 @relation(source="σ(x) - σ(y) = (1 - e^(y - x))·σ(x)·σ(-y)")
-def log_of_difference_of_logistics(x, y, z):
+def log_of_difference_of_logistics(x, y):
     """The log of the probability of an interval under a logistic distribution, for x > y."""
-    return np.log(expit_difference(x, y, z)), log_expit(y + z) + log_expit(-y) + log1mexp(-z)
+    return np.log(expit(x) - expit(y)), log_expit(x) + log_expit(-y) + log1mexp(y - x)
 
 
 @relation(source="Shannon 1948: the entropy of a Bernoulli trial with log odds x")

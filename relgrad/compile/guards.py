@@ -477,8 +477,8 @@ def _range(x: Term, factors: Sequence[Term], sign: int) -> Interval:
 def _along(t: Term, i: int, along: frozenset[int]) -> frozenset[int]:
     """Return along which axes of an operand its largest entries count, if along some of the term they do."""
     op, rank = t.op, t.rands[i].type.ndim
-    if op.elementwise:
-        return frozenset() if not along or i in told(op.rough, t) else along
+    if op.elementwise:  # where a choice is made, the largest entries may be those that are not chosen
+        return frozenset() if not along or op is where or i in told(op.rough, t) else along
     if isinstance(op, Reduction):
         return along.union(op.axes) if i in op.laws.linear else frozenset()
     if isinstance(op, MatMul):
