@@ -344,7 +344,7 @@ class Contract:
     operand is an angle of many; "rows": those of a matrix are nearly dependent, and eliminated.
     """
     margin: Callable[..., Any] | None = None
-    """How far computed operands are from where their errors are multiplied, if they are anywhere: 1 - |u| of arcsin u."""
+    """How far computed operands are from where their errors are multiplied, if anywhere: 1 - |u| of arcsin u."""
     rough: tuple[int, ...] | Callable[..., tuple[int, ...]] = ()
     """The operands in which there is no derivative where they are 0, as √x; or those, of the ranges of operands."""
 

@@ -2,8 +2,8 @@
 
 All derivatives are written out. Arguments are exact, and so are the numbers that the user wrote; a float that a rule of
 differentiation brings, as 2/√π, stands for the number that it is nearest to, and so does what is next to a fraction, a
-root or a logarithm, as 1/3. Another constant with more digits than people write was computed before, as f(x₀) in f(x) − f(x₀): how
-far it is off is not known, and nothing made of it stands.
+root or a logarithm, as 1/3. Another constant with more digits than people write was computed before, as f(x₀) in
+f(x) − f(x₀): how far it is off is not known, and nothing made of it stands.
 
     d/dx erf(0.1·x)   ⟶   given(0.1) * (rounded(1.1283791670955126) * exp(-(given(0.1)*x)**2))
 
@@ -200,7 +200,9 @@ def _fits(roots: Sequence[Term]) -> bool:
             continue
         if type(t.op) in (Input, Literal) or any(x in lifted for x in t.rands):
             lifted.add(t)
-        elif not (t.op in (where, add, subtract, multiply, negative) or type(t.op) is Cast or t.op.laws.selects):
+        elif not (
+            t.op in (where, add, subtract, multiply, negative) or type(t.op) is Cast or t.op.laws.selects
+        ):
             return False  # sums and products of whole numbers, and of masks, are exact in floats
     return True
 
