@@ -494,14 +494,13 @@ def _is_linear(body: Term, leaf: Term) -> bool:
     for t in subterms(body):
         at = [i for i, x in enumerate(t.rands) if x in follows]
         others = [x for x in t.rands if x not in follows and not (is_constant(x) and not x.op.value.any())]
-        if not at:
-            continue
-        if t.op is where or t.op in (add, subtract) or type(t.op) is Concatenate:
-            if others != [t.rands[0]] * (t.op is where):
-                return False
-        elif len(at) > 1 or at[0] not in t.op.laws.linear:
+        sums = t.op in (where, add, subtract) or type(t.op) is Concatenate
+        alike = (
+            others == [t.rands[0]] * (t.op is where) if sums else len(at) == 1 and at[0] in t.op.laws.linear
+        )
+        if at and not alike:
             return False
-        follows.add(t)
+        follows |= {t} if at else set()
     return body in follows
 
 

@@ -25,8 +25,7 @@ def _root(w: Any, y: Any, e: Any) -> Any:
 
 def _margin(w: Any, y: Any, e: Any) -> Any:
     """Return a discriminant over its parts, which is near 0 where it cancels."""
-    square, product = y * y, e * w
-    return (square + product) / (square + np.abs(product))
+    return (y * y + e * w) / (y * y + np.abs(e * w))
 
 
 def _divided(x: Any, y: Any) -> Any:
