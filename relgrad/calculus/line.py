@@ -471,11 +471,8 @@ def _ratio(body: Term, values: dict[Term, Any], line: Line) -> Any:
     base = np.asarray(line.start(values), float)
     size = _size(base)
     if not isinstance(line.base, Part):  # what else there is may say what is small, or large
-        alike = [
-            _size(v)
-            for t, v in values.items()
-            if t.type == leaf.type and t is not leaf and not _is_linear(body, t)
-        ]
+        others = [t for t in values if t.type == leaf.type and t is not leaf and not _is_linear(body, t)]
+        alike = [_size(values[t]) for t in others]
         alike = alike if moved.entries is None else [_size(moved.put(np.asarray(values[leaf]), 0.0))]
         if line.is_endless:
             return np.where(np.isfinite(x), max([1.0, *alike]) / np.abs(x), np.inf)
