@@ -171,21 +171,21 @@ def rooted_power(t: Term) -> Any:
 
 
 def joined_reductions(t: Term) -> Iterator[tuple[Term, Term]]:
-    """Yield what stands under two sums over the same axes as one sum, with t in which they are one: Σa + Σb = Σ(a + b).
+    """Yield what stands under two sums over the same axes as one sum, with t in which they are one.
 
-    What flows back to a parameter along several paths is summed on each of them, before it can cancel.
+    u·Σa + v·Σb = Σ(u·a + v·b). What flows back to a parameter along several paths is summed on each of them, before it can cancel.
     """
     view = sum_of(t)
     found: dict[Any, list[tuple[Any, SumView]]] = {}
     for part, k in view.terms.items():
-        factors = product_of(part).factors
-        if len(factors) > 1:
-            continue
-        base: Any = next(iter(factors), None)
-        if is_term(base) and factors[base] == 1 and type(base.op) is Sum:
-            inside = base.rands[0]
-            own = added((sum_of(inside), whole(Fraction(product_of(part).coefficient) * k)))
-            found.setdefault((base.op, inside.type), []).append((part, own))
+        product = product_of(part)
+        sums = [b for b, e in product.factors.items() if e == 1 and is_term(b) and type(b.op) is Sum]
+        for base in sums if len(sums) == 1 else ():
+            if base.type == part.type:
+                inside = base.rands[0]
+                outside = multiplied((product, 1), (ProductView(1, {base: 1}), -1))
+                own = added((_times(sum_of(inside), outside, inside.type.dtype), k))
+                found.setdefault((base.op, inside.type), []).append((part, own))
     for (op, kind), parts in found.items():
         for (p, x), (q, y) in islice(combinations(parts, 2), SHARED):
             inside: Any = fit_to(build_sum(added((x, 1), (y, 1)), kind.dtype), kind)
