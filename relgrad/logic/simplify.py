@@ -173,7 +173,7 @@ def rooted_power(t: Term) -> Any:
 def joined_reductions(t: Term) -> Iterator[tuple[Term, Term]]:
     """Yield what stands under two sums over the same axes as one sum, with t in which they are one.
 
-    u·Σa + v·Σb = Σ(u·a + v·b). What flows back to a parameter along several paths is summed on each of them, before it can cancel.
+    u·Σa + v·Σb = Σ(u·a + v·b): what flows back to a parameter along several paths is summed on each, before it cancels.
     """
     view = sum_of(t)
     found: dict[Any, list[tuple[Any, SumView]]] = {}
