@@ -4,7 +4,6 @@ import numpy as np
 
 from relgrad.ops import (
     expit,
-    expit_difference,
     expit_entropy,
     log1mexp,
     log_expit,
@@ -44,16 +43,12 @@ def argument_plus_log_logistic(x):
 
 
 @relation(source="σ(x) - σ(y) = (1 - e^(y - x))·σ(x)·σ(-y)")
-def log_of_difference_of_logistics(x, y, z):
+def log_of_difference_of_logistics(x, y):
     """The log of the probability of an interval under a logistic distribution, for x > y."""
-    return np.log(expit_difference(x, y, z)), log_expit(y + z) + log_expit(-y) + log1mexp(-z)
+    return np.log(expit(x) - expit(y)), log_expit(x) + log_expit(-y) + log1mexp(y - x)
 
 
 @relation(source="Shannon 1948: the entropy of a Bernoulli trial with log odds x")
-def sum_of_softplus_minus_mean(x, w, axis):
-    """Softplus functions less their arguments times logistic functions, summed apart, are entropies."""
-    return (
-        np.sum(w * softplus(x), axis=axis, keepdims=True)
-        - np.sum(w * x * expit(x), axis=axis, keepdims=True),
-        np.sum(w * expit_entropy(x), axis=axis, keepdims=True),
-    )
+def softplus_minus_mean(x, w):
+    """A softplus function less its argument times a logistic function is an entropy."""
+    return w * softplus(x) - w * x * expit(x), w * expit_entropy(x)

@@ -52,16 +52,29 @@ def size_over_its_number(x):
     return np.abs(x) / x, np.where(x == 0, np.nan, np.sign(x))
 
 
+def _across_and_along(x, y, axis):
+    """Return what a vector has across another, and along it, times the length of that."""
+    across = np.linalg.norm(unit_pullback(x, y, axis=axis), axis=axis, keepdims=True)
+    along = np.sum(unit(x, axis=axis) * y, axis=axis, keepdims=True)
+    return across * np.linalg.norm(x, axis=axis, keepdims=True), along
+
+
+def _cosine(x, y, axis):
+    return np.sum(unit(x, axis=axis) * unit(y, axis=axis), axis=axis, keepdims=True)
+
+
 @relation(source="Kahan 2006, How futile are mindless assessments of roundoff, section 13")
 def angle_of_vectors(x, y, axis):
     """The angle between two vectors, from what one has across and along the other."""
-    across = np.linalg.norm(unit_pullback(x, y, axis=axis), axis=axis, keepdims=True)
-    along = np.sum(unit(x, axis=axis) * y, axis=axis, keepdims=True)
-    return (
-        np.arccos(np.sum(unit(x, axis=axis) * unit(y, axis=axis), axis=axis, keepdims=True)),
-        np.arctan2(across * np.linalg.norm(x, axis=axis, keepdims=True), along),
-        same_shape(x, y),
-    )
+    across, along = _across_and_along(x, y, axis)
+    return np.arccos(_cosine(x, y, axis)), np.arctan2(across, along), same_shape(x, y)
+
+
+@relation(source="Kahan 2006, How futile are mindless assessments of roundoff, section 13")
+def angle_of_lines(x, y, axis):
+    """The angle between two lines, of which vectors point along either way."""
+    across, along = _across_and_along(x, y, axis)
+    return np.arccos(np.abs(_cosine(x, y, axis))), np.arctan2(across, np.abs(along)), same_shape(x, y)
 
 
 @relation(source="Kahan 2006, How futile are mindless assessments of roundoff, section 13")

@@ -343,8 +343,8 @@ class Contract:
     does not, as log u at 1; "centre": the operand is far from 0 beside the result, u less its mean; "turns": the
     operand is an angle of many; "rows": those of a matrix are nearly dependent, and eliminated.
     """
-    margin: Callable[[Any], Any] | None = None
-    """How far a computed operand is from where its errors are multiplied, if it is anywhere: 1 - |u| of arcsin u."""
+    margin: Callable[..., Any] | None = None
+    """How far computed operands are from where their errors are multiplied, if anywhere: 1 - |u| of arcsin u."""
     rough: tuple[int, ...] | Callable[..., tuple[int, ...]] = ()
     """The operands in which there is no derivative where they are 0, as √x; or those, of the ranges of operands."""
 

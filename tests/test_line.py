@@ -911,3 +911,20 @@ def test_an_op_has_no_series_where_it_jumps(fun, args):
     for strategy in ("default", "eager"):
         f = rg.stabilize(fun, strategy=strategy, validate=False)
         np.testing.assert_allclose(f(*args), fun(*args), rtol=1e-13)
+
+
+def test_slopes_of_divided_differences_are_right_where_two_nodes_have_met():
+    def second_difference(x):
+        a, b = np.where(x[0] == x[1], 1.0, x[1] - x[0]), x[2] - x[1]
+        first = np.where(x[0] == x[1], np.exp(x[0]), (np.exp(x[1]) - np.exp(x[0])) / a)
+        return ((np.exp(x[2]) - np.exp(x[1])) / b - first) / (x[2] - x[0])
+
+    slope = rg.grad(second_difference)(np.array([0.5, 0.5, 0.5 + 1e-9]))
+    np.testing.assert_allclose(slope, math.exp(0.5) / 6, rtol=1e-9)
+
+
+def test_small_directions_do_not_say_that_what_they_multiply_is_large():
+    """The product of a Hessian with u is linear in u: x is near 0 however small u is."""
+    g = rg.grad(lambda x: (np.log(1 + x) - x) / x**2)
+    product = rg.grad(lambda x, u: g(x) * u)
+    np.testing.assert_allclose(product(1e-9, 1e-12), -0.5e-12, rtol=1e-8)

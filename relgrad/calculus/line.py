@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import lru_cache
 from itertools import combinations, islice, permutations, product
 from typing import Any, NamedTuple
@@ -253,14 +253,16 @@ class AlongLine(Mended):
 
     def compute(self, *arrays: Any) -> Any:
         plain, *values = arrays
-        body, rewritten, arguments, line, starts = self.approach
+        written, rewritten, arguments, line, starts = self.approach
         start = np.reshape(starts, np.shape(plain))
         at = dict(zip(arguments, values, strict=True))
-        found = near_line(body, at, line, start)
-        if rewritten is not None and (found is None or not np.isfinite(found[1]).any()):
-            body = rewritten
-            with bounded(LESS):
+        bodies = [written] if rewritten is None else [written, rewritten]
+        found, body = None, written
+        for body in reversed(bodies) if line.has_ties(at) else bodies:
+            with nullcontext() if body is written else bounded(LESS):
                 found = near_line(body, at, line, start)
+            if found is not None and np.isfinite(found[1]).any():
+                break
         if found is None:
             return plain
         value, error = found
@@ -352,7 +354,7 @@ def near_line(
 
     `start` has the power of the first term that does not vanish of each entry; `paths` are those that are known.
     """
-    ratio = _ratio(values, line)
+    ratio = _ratio(body, values, line)
     near = ratio <= NEAR
     if not np.any(near):
         return None
@@ -462,14 +464,15 @@ def _summed(path: Path, body: Term, far: Any, start: Any, end: int) -> tuple[Any
     return in_floats(total), error + (EPS * size(total) + total.bound if isinstance(total, Doubled) else 0.0)
 
 
-def _ratio(values: dict[Term, Any], line: Line) -> Any:
+def _ratio(body: Term, values: dict[Term, Any], line: Line) -> Any:
     """Return the distances from a line, compared with the size of what is there: one if all entries move at once."""
     moved, leaf = line.moved, line.moved.leaf
     x = np.asarray(moved.of(values), float)
     base = np.asarray(line.start(values), float)
     size = _size(base)
     if not isinstance(line.base, Part):  # what else there is may say what is small, or large
-        alike = [_size(v) for t, v in values.items() if t.type == leaf.type and t is not leaf]
+        others = [t for t in values if t.type == leaf.type and t is not leaf and not _is_linear(body, t)]
+        alike = [_size(values[t]) for t in others]
         alike = alike if moved.entries is None else [_size(moved.put(np.asarray(values[leaf]), 0.0))]
         if line.is_endless:
             return np.where(np.isfinite(x), max([1.0, *alike]) / np.abs(x), np.inf)
@@ -479,6 +482,23 @@ def _ratio(values: dict[Term, Any], line: Line) -> Any:
         gap = max([_size(np.asarray(part.of(values), float) - base) for part in line.parts])
     ratio = np.asarray(gap / (size or 1.0))
     return np.sqrt(ratio) if line.squared else ratio
+
+
+@lru_cache(maxsize=512)
+def _is_linear(body: Term, leaf: Term) -> bool:
+    """Whether a program is linear in an argument, the size of which says nothing of others then: u·f(x), not x + u."""
+    follows = {leaf}
+    for t in subterms(body):
+        at = [i for i, x in enumerate(t.rands) if x in follows]
+        others = [x for x in t.rands if x not in follows and not (is_constant(x) and not x.op.value.any())]
+        sums = t.op in (where, add, subtract) or type(t.op) is Concatenate
+        alike = (
+            others == [t.rands[0]] * (t.op is where) if sums else len(at) == 1 and at[0] in t.op.laws.linear
+        )
+        if at and not alike:
+            return False
+        follows |= {t} if at else set()
+    return body in follows
 
 
 def lines(nodes: Sequence[Term]) -> Iterator[Line]:
@@ -926,11 +946,10 @@ def _start(
 
 
 def _is_another(t: Term, body: Term, arguments: Sequence[Term], line: Line, start: tuple[int, ...]) -> bool:
-    """Whether a program with mean slopes, defined where points meet, has the series of another, found in few steps."""
+    """Whether a program that may be defined where points meet has the series of another, found in few steps."""
     ops = {node.op for node in subterms(t)}
-    if not any(isinstance(op, MeanSlope) for op in ops) or any(
-        isinstance(op, (Series, Mended)) for op in ops
-    ):
+    slopes = line.more or any(isinstance(op, MeanSlope) for op in ops)
+    if not slopes or any(isinstance(op, (Series, Mended)) for op in ops):
         return False
     found = []
     for at in RANGES:

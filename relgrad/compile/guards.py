@@ -13,6 +13,7 @@ A sum of computed parts that may have opposite signs loses digits where its resu
     log Σ w·e^x        mixture_cancels(x, w), for weights of both signs; so a softmax of them
     arcsin u           cancels(1 − |u|, 1.0), for a computed u, and other functions with such branch points
     log1p u            cancels(1 + u, 1.0), for a computed u
+    √(y² + e·w)        cancels((y² + e·w)/(y² + |e·w|), 1.0), for a computed operand, and other roots of discriminants
     u ** n             cancels(1.0, n), for a computed u: a large power multiplies its error
     sin u              cancels(1.0, (u, 2⁻⁹)), for a computed u of many turns; so other functions of an angle
     u − mean u         cancels(centred_u, u), for a computed u
@@ -289,7 +290,7 @@ class _Guards:
         elif op.cancels == "rows":
             if (t.rands[0].type.shape[-1] or ROWS + 1) <= ROWS:
                 yield term(Test("ill_conditioned"), t.rands[0])
-        elif op.cancels == "centre" and not self._exact[t.rands[0]] and t.rands[0].op.cancels != "centre":
+        elif op.cancels == "centre" and not self._exact[t.rands[0]] and type(t.rands[0].op) is not type(op):
             yield term(Test("cancels", (-1,) * (t.type.ndim > 0)), t, t.rands[0])
         elif self._is_log_of_sum(t) and _may_vanish(t):
             yield self._cancelling(t, [(constant(1, t.type.dtype), ())], axes)
@@ -300,8 +301,8 @@ class _Guards:
             x, y, *_ = t.rands
             yield self._cancelling(term(add, x, y), [(x, ())], axes)
         yield from _mixture_guard(t)
-        if op.margin is not None and not self._exact[t.rands[0]]:
-            distance = as_term(op.margin(Tracer(t.rands[0])))
+        if op.margin is not None and not all(self._exact[x] for x in t.rands):
+            distance = as_term(op.margin(*map(Tracer, t.rands)))
             if _may_vanish(distance):
                 yield self._cancelling(distance, [(constant(1, t.type.dtype), ())], axes)
 
@@ -476,8 +477,8 @@ def _range(x: Term, factors: Sequence[Term], sign: int) -> Interval:
 def _along(t: Term, i: int, along: frozenset[int]) -> frozenset[int]:
     """Return along which axes of an operand its largest entries count, if along some of the term they do."""
     op, rank = t.op, t.rands[i].type.ndim
-    if op.elementwise:
-        return frozenset() if not along or i in told(op.rough, t) else along
+    if op.elementwise:  # where a choice is made, the largest entries may be those that are not chosen
+        return frozenset() if not along or op is where or i in told(op.rough, t) else along
     if isinstance(op, Reduction):
         return along.union(op.axes) if i in op.laws.linear else frozenset()
     if isinstance(op, MatMul):

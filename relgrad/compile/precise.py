@@ -1,9 +1,9 @@
 """Programs that are computed once more in doubled arithmetic, as written, where digits cancel.
 
 All derivatives are written out. Arguments are exact, and so are the numbers that the user wrote; a float that a rule of
-differentiation brings, as 2/√π, stands for the number that it is nearest to, and so does what is next to a fraction or
-a root, as 1/3. Another constant with more digits than people write was computed before, as f(x₀) in f(x) − f(x₀): how
-far it is off is not known, and nothing made of it stands.
+differentiation brings, as 2/√π, stands for the number that it is nearest to, and so does what is next to a fraction, a
+root or a logarithm, as 1/3. Another constant with more digits than people write was computed before, as f(x₀) in
+f(x) − f(x₀): how far it is off is not known, and nothing made of it stands.
 
     d/dx erf(0.1·x)   ⟶   given(0.1) * (rounded(1.1283791670955126) * exp(-(given(0.1)*x)**2))
 
@@ -29,7 +29,7 @@ from relgrad.kernels.doubled.named import is_decimal
 from relgrad.kernels.doubled.precise import mending
 from relgrad.leaf import Input
 from relgrad.op import Constant, Op, constant
-from relgrad.ops.arithmetic import multiply
+from relgrad.ops.arithmetic import add, multiply, negative, subtract
 from relgrad.ops.casting import Cast
 from relgrad.ops.selection import where
 from relgrad.syntax import slots
@@ -43,7 +43,7 @@ WHOLE, UNIT = 2.0**24, 64.0
 MANY = 1000
 """Constants of more entries are data that may have been computed."""
 SMALL = 1000
-"""The largest denominator of fractions, and radicand of roots, that floats are known by."""
+"""The largest denominator of fractions, and operand of roots and logarithms, that floats are known by."""
 NAMED = frozenset(
     sign * x
     for x in (
@@ -128,13 +128,13 @@ def _is_typed(v: float) -> bool:
 
 
 def _is_rounded(v: float) -> bool:
-    """Whether a number is the float next to a fraction, or to a root, of small whole numbers, as 1/3 is and √6."""
-    if not 1e-6 < abs(v) < 1e3:
+    """Whether a number is the float next to a fraction, root or logarithm of small whole numbers: 1/3, √6, log 3."""
+    size = abs(v)
+    if not 1e-6 < size < 1e3:
         return False
-    square = round(v * v)
-    return float(Fraction(v).limit_denominator(SMALL)) == v or (
-        square <= SMALL and math.sqrt(square) == abs(v)
-    )
+    square, power = round(v * v), round(math.exp(min(size, math.log(SMALL))))
+    near = float(Fraction(v).limit_denominator(SMALL)) == v
+    return near or (square <= SMALL and math.sqrt(square) == size) or math.log(power) == size
 
 
 def _is_long(t: Term) -> bool:
@@ -200,13 +200,11 @@ def _fits(roots: Sequence[Term]) -> bool:
             continue
         if type(t.op) in (Input, Literal) or any(x in lifted for x in t.rands):
             lifted.add(t)
-        elif not (t.op is where or type(t.op) is Cast or t.op.laws.selects or _masks(t)):
-            return False
+        elif not (
+            t.op in (where, add, subtract, multiply, negative) or type(t.op) is Cast or t.op.laws.selects
+        ):
+            return False  # sums and products of whole numbers, and of masks, are exact in floats
     return True
-
-
-def _masks(x: Term) -> bool:
-    return x.op is multiply and any(y.type.dtype.kind == "b" for y in x.rands)
 
 
 def _decisions(roots: Sequence[Term]) -> list[Term]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from relgrad.kernels.dispatch import arithmetic_kernel, entrywise, floats, kernel
+from relgrad.kernels.dispatch import arithmetic_kernel, entrywise, floats, kernel, ranged
 
 __all__ = [
     "bose",
@@ -35,7 +35,7 @@ xlogy = scipy.special.xlogy
 xlog1py = scipy.special.xlog1py
 
 
-@kernel
+@ranged(np.isfinite)
 def expit(x: Any) -> Any:
     """The logistic function, 1/(1 + e⁻ˣ) = eˣ/(1 + eˣ); within 4 ulp, subnormal results included.
 
@@ -123,7 +123,7 @@ def log_cosh(x: Any) -> Any:
     return np.where(a < 4, np.log1p(2 * s * s), far)[()]
 
 
-@kernel
+@ranged(lambda x: np.isfinite(x) & np.not_equal(x, 0))
 def bose(x: Any) -> Any:
     """1/(eˣ − 1), with derivative bose(x)·bose(−x); within 2 ulp where eˣ is in range."""
     (x,) = floats(x)

@@ -171,21 +171,21 @@ def rooted_power(t: Term) -> Any:
 
 
 def joined_reductions(t: Term) -> Iterator[tuple[Term, Term]]:
-    """Yield what stands under two sums over the same axes as one sum, with t in which they are one: Σa + Σb = Σ(a + b).
+    """Yield what stands under two sums over the same axes as one sum, with t in which they are one.
 
-    What flows back to a parameter along several paths is summed on each of them, before it can cancel.
+    u·Σa + v·Σb = Σ(u·a + v·b): what flows back to a parameter along several paths is summed on each, before it cancels.
     """
     view = sum_of(t)
     found: dict[Any, list[tuple[Any, SumView]]] = {}
     for part, k in view.terms.items():
-        factors = product_of(part).factors
-        if len(factors) > 1:
-            continue
-        base: Any = next(iter(factors), None)
-        if is_term(base) and factors[base] == 1 and type(base.op) is Sum:
-            inside = base.rands[0]
-            own = added((sum_of(inside), whole(Fraction(product_of(part).coefficient) * k)))
-            found.setdefault((base.op, inside.type), []).append((part, own))
+        product = product_of(part)
+        sums = [b for b, e in product.factors.items() if e == 1 and is_term(b) and type(b.op) is Sum]
+        for base in sums if len(sums) == 1 else ():
+            if base.type == part.type:
+                inside = base.rands[0]
+                outside = multiplied((product, 1), (ProductView(1, {base: 1}), -1))
+                own = added((_times(sum_of(inside), outside, inside.type.dtype), k))
+                found.setdefault((base.op, inside.type), []).append((part, own))
     for (op, kind), parts in found.items():
         for (p, x), (q, y) in islice(combinations(parts, 2), SHARED):
             inside: Any = fit_to(build_sum(added((x, 1), (y, 1)), kind.dtype), kind)
@@ -222,7 +222,7 @@ def divided_pair(t: Term) -> Any:
 def divided_sum(t: Term, most: int = SHARED) -> Any:
     """Return a sum with two summands over the divisor that one of them has more, where a part of that goes, or None.
 
-    x/(x + z) - 1 = -z/(x + z), 1/expm1(x) + 1 = exp(x)/expm1(x), exp(x)/(z + expm1(x)) - 1 = (1 - z)/(z + expm1(x)),
+    x/(x + z) - 1 = -z/(x + z), 1/expm1(x) + 1 = exp(x)/expm1(x), y·eˣ/(z + y·expm1(x)) - 1 = (y - z)/(z + y·expm1(x)),
     1/y - x/y² = (y - x)/y² with y = x + z, and 1/h - x²/h³ = y²/h³ with h = hypot(x, y)
     """
     view = sum_of(t)
@@ -308,15 +308,19 @@ def _divided_spread(view: SumView, p: Any, k: Number, d: Any, dtype: Any) -> Sum
 
 
 def _by_meaning(view: SumView) -> SumView:
-    """Return a sum in which summands that are sums by definition are read so: z + expm1(x) as z - 1 + exp(x)."""
-    meanings = {b: _meaning(b) for b in view.terms}
-    read = [
-        (sum_of(m), view.terms[b]) for b, m in meanings.items() if is_term(m) and m is not b and m.op.as_sum
-    ]
-    if not read:
-        return view
-    rest = {b: k for b, k in view.terms.items() if meanings[b] is b or not meanings[b].op.as_sum}
-    return added((SumView(view.constant, rest), 1), *read)
+    """Return a sum in which summands with a factor that is a sum by definition are read so: y·expm1(x) as y·eˣ − y."""
+    return added((SumView(view.constant, {}), 1), *[(_meant(b), k) for b, k in view.terms.items()])
+
+
+def _meant(summand: Any) -> SumView:
+    """Return a summand with a factor that is a sum by definition as the sum that it is."""
+    view = product_of(summand)
+    for base, e in view.factors.items():
+        meaning = _meaning(base)
+        if e == 1 and meaning is not base and meaning.op.as_sum:
+            outside = multiplied((view, 1), (ProductView(1, {base: 1}), -1))
+            return _times(sum_of(meaning), outside, base.type.dtype)
+    return SumView(0, {summand: 1})
 
 
 def _holds_number(view: ProductView) -> bool:

@@ -23,6 +23,11 @@ def _root(w: Any, y: Any, e: Any) -> Any:
     return ((y * y + e * w).sqrt() - y) / w
 
 
+def _margin(w: Any, y: Any, e: Any) -> Any:
+    """Return a discriminant over its parts, which is near 0 where it cancels."""
+    return (y * y + e * w) / (y * y + np.abs(e * w))
+
+
 def _divided(x: Any, y: Any) -> Any:
     """Return x/y, and 0 where y is 0: at the origin directions are taken to be 0."""
     return np.where(y == 0, 0.0, x / np.where(y == 0, 1.0, y))
@@ -35,6 +40,7 @@ radical = elementwise(
     lambda g, out, w, y, e: g * _divided(0.5 * w, out),
     range=NONNEGATIVE,
     ball=lambda w, y, e: (y * y + e * w).sqrt(),
+    margin=_margin,
 )
 # w·r² + 2·y·r = e gives dr = (de − 2·r·dy − r²·dw)/(2·√(y² + e·w)), whose terms do not cancel.
 quadratic_root = elementwise(
@@ -43,6 +49,7 @@ quadratic_root = elementwise(
     lambda g, out, w, y, e: -g * (out / radical(w, y, e)),
     lambda g, out, w, y, e: g * (0.5 / radical(w, y, e)),
     ball=_root,
+    margin=_margin,
 )
 leg = elementwise(
     kernels.leg,

@@ -96,7 +96,10 @@ def divide(x: Doubled, y: Doubled) -> Doubled:
     if _power_of_two(y) and abs(y.hi) <= 2.0:
         return multiply(x, Doubled(1.0 / y.hi))
     q = eft.divide(x.pair, y.pair)
-    return with_error(q, (x.bound + TINY + np.abs(q[0]) * y.bound) / least(y))
+    found = with_error(q, (x.bound + TINY + np.abs(q[0]) * y.bound) / least(y))
+    if not (x.exact and y.exact):
+        return found
+    return Doubled(*q, np.where(q[1] == 0, TINY / least(y), found.bound))  # an exact quotient leaves no rest
 
 
 @_rule(np.sqrt)

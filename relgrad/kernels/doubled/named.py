@@ -62,14 +62,15 @@ _entry("logit")(
 )
 
 
-@_entry("xlogy")
-def _xlogy(x: Any, y: Any) -> Any:
-    return np.where(x.zeros() & ~np.isnan(y.floats()), 0.0, x * np.log(y))
+def _unless_zero(x: Any, y: Any, product: Any) -> Any:
+    """Return a product, and 0 where its first factor is 0 and the other a number."""
+    return np.where(x.zeros() & ~np.isnan(y.floats()), 0.0, product)
 
 
-@_entry("xlog1py")
-def _xlog1py(x: Any, y: Any) -> Any:
-    return np.where(x.zeros() & ~np.isnan(y.floats()), 0.0, x * np.log1p(y))
+_entry("xlogy")(lambda x, y: _unless_zero(x, y, x * np.log(y)))
+_entry("xlog1py")(lambda x, y: _unless_zero(x, y, x * np.log1p(y)))
+_entry("xdivy")(lambda x, y: _unless_zero(x, y, x / y))
+_entry("entr")(lambda x: -_unless_zero(x, x, x * np.log(x)))
 
 
 @_entry("rel_entr", "xlog_ratio")
@@ -77,9 +78,7 @@ def _rel_entr(x: Any, y: Any) -> Any:
     return np.where(x.zeros() & (y.floats() > 0), 0.0, x * np.log(x / y))
 
 
-_entry("entr")(lambda x: -_xlogy(x, x))
 _entry("kl_div")(lambda x, y: _rel_entr(x, y) - x + y)
-_entry("xdivy")(lambda x, y: np.where(x.zeros() & ~np.isnan(y.floats()), 0.0, x / y))
 
 
 def _logsumexp(x: Any, axis: Any = None, keepdims: bool = False, weights: Any = None) -> Any:
@@ -125,9 +124,7 @@ def _erfc(x: Any) -> Any:
     return np.where(np.abs(x.floats()) < _BETWEEN, 1.0 - _near_erf(x), far)
 
 
-@_entry("erf")
-def _erf(x: Any) -> Any:
-    return np.where(np.abs(x.floats()) < _BETWEEN, _near_erf(x), 1.0 - _erfc(x))
+_entry("erf")(lambda x: np.where(np.abs(x.floats()) < _BETWEEN, _near_erf(x), 1.0 - _erfc(x)))
 
 
 def _scaled(x: Any) -> Any:

@@ -1,0 +1,79 @@
+"""What cancels inside kernels, behind choices, and at the ends of what floats can say."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import relgrad as rg
+from relgrad.kernels import expit, extended_range, log_expit
+from relgrad.kernels.doubled.number import Doubled
+
+
+def test_a_discriminant_that_cancels_is_computed_again():
+    """√(a² + b² + 2ab·cos C) is d where cos C = (d² − a² − b²)/(2ab), and small."""
+
+    def gap(a, b, d):
+        cosine = (d**2 - a**2 - b**2) / (2 * a * b)
+        return a + b - np.sqrt(a**2 + b**2 + 2 * a * b * cosine)
+
+    np.testing.assert_allclose(rg.stabilize(gap)(1.0, 1 - 1e-9, 1e-5), 2 - 1e-9 - 1e-5, rtol=1e-15)
+
+
+def test_the_gap_of_jensen_is_right_for_means_that_cancel():
+    x = np.array([1e-9, 3e-9, -1.7e-9])
+    found = rg.stabilize(lambda x: np.log(np.mean(np.exp(x))) - np.mean(x))(x)
+    np.testing.assert_allclose(found, np.var(x) / 2, rtol=1e-8)
+
+
+def test_the_largest_entries_may_be_those_that_are_not_chosen():
+    def loss(s, y, t):
+        share = np.exp(s * t) / (np.exp(s * t) + np.exp(-s * t))
+        return -np.sum(np.where(y > 0, np.log(share), np.log(1 - share)))
+
+    s, y = np.array([500.0, -600.0, 3.0]), np.array([1.0, -1.0, 1.0])
+    np.testing.assert_allclose(rg.stabilize(loss)(s, y, 2.0), -log_expit(12.0), rtol=1e-15)
+
+
+def test_logistic_functions_may_leave_the_range_of_floats_on_the_way():
+    root = extended_range(lambda x: expit(x) ** -0.5)
+    np.testing.assert_allclose(root(np.array([-800.0, 3.0])), [math.exp(400), expit(3.0) ** -0.5], rtol=1e-12)
+
+
+@pytest.mark.parametrize("ends", [(900.0, -800.0), (-3.0, 1.0)])
+def test_intervals_of_logistic_distributions_are_right_in_both_tails(ends):
+    f = rg.stabilize(lambda x: np.sum(np.log(1 / (1 + np.exp(-(0.5 - x))) - 1 / (1 + np.exp(-(-1.0 - x))))))
+    x = np.array(ends)
+    truth = np.sum(log_expit(0.5 - x) + log_expit(1.0 + x) + math.log1p(-math.exp(-1.5)))
+    np.testing.assert_allclose(f(x), truth, rtol=1e-15)
+
+
+def test_turns_that_quaternions_of_either_sign_stand_for():
+    def angle(p, q):
+        return 2 * np.arccos(np.abs(np.dot(p / np.linalg.norm(p), q / np.linalg.norm(q))))
+
+    p, q = np.array([1.0, 0.0, 0.0, 1e-8]), np.array([1.0, 0.0, 0.0, 0.0])
+    for sign in (1, -1):
+        np.testing.assert_allclose(rg.stabilize(angle)(sign * p, q), 2e-8, rtol=1e-15)
+        slope = rg.grad(angle)(sign * p, q)
+        np.testing.assert_allclose(slope, sign * np.array([-2e-8, 0, 0, 2]), rtol=1e-14)
+
+
+def test_an_exponential_less_its_share_is_taken_over_the_divisor():
+    """The growth rate of a logistic curve near its limit is exponentially small."""
+    slope = rg.grad(lambda t, k: k * np.exp(t) / (k + (np.exp(t) - 1)), precise=False)
+    t, k = 40.0, 3.0
+    np.testing.assert_allclose(slope(t, k), k * (k - 1) * np.exp(t) / (k + np.expm1(t)) ** 2, rtol=1e-14)
+
+
+def test_programs_of_counts_are_computed_again():
+    f = rg.grad(lambda x, k: np.log(x**k / (1 + x**k)) * np.asarray(k - 1.0))
+    x, k = 1e4, np.int64(3)
+    np.testing.assert_allclose(f(x, k), 2 * 3 / (x * (1 + x**3)), rtol=1e-14)
+
+
+def test_exact_quotients_have_no_error():
+    found = Doubled.of(np.array([6.0, 1.0])) / Doubled.of(np.array([3.0, 3.0]))
+    assert found.bound[0] < 1e-300 < found.bound[1] < 1e-30
