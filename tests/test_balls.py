@@ -127,6 +127,16 @@ def test_gradients_take_as_many_digits():
     np.testing.assert_allclose(gradient(c, v), want, rtol=1e-15)
 
 
+def test_numbers_that_rules_bring_are_known_to_all_digits():
+    """d/dd Φ(−x − d)/Φ(−x) = −φ(x + d)/Φ(−x), with 1/√(2π) rounded, out of range and cancelling."""
+    gradient = rg.grad(lambda x, d: sp.ndtr(-(x + d)) / sp.ndtr(-x), (0, 1))
+    x, d = 100.0, 0.01
+    with mpmath.workdps(60):
+        slope = lambda *at: mpmath.diff(lambda x, d: mpmath.ncdf(-(x + d)) / mpmath.ncdf(-x), (x, d), at)
+        want = [float(slope(1, 0)), float(slope(0, 1))]
+    np.testing.assert_allclose(gradient(x, d), want, rtol=1e-14)
+
+
 def test_what_balls_do_not_tell_is_undecided():
     with flint.ctx.workprec(64):
         third = Balls.of(np.array(1.0)) / 3.0

@@ -26,7 +26,7 @@ from relgrad.kernels.doubled import computed, given, rounded
 from relgrad.kernels.doubled.number import Doubled, Undecided
 from relgrad.kernels.doubled.precise import is_open
 from relgrad.kernels.extended.number import Extended
-from relgrad.kernels.numbers import Numbers, Twin, share_rules
+from relgrad.kernels.numbers import Numbers, Twin, lowered, share_rules
 from relgrad.leaf import Input
 from relgrad.op import Op, Symbolic, as_term
 from relgrad.ops.arguments import as_balls
@@ -306,7 +306,7 @@ def _unknown(x: Any) -> Any:
 
 
 Balls.functions.update({given: Balls.of, computed: _unknown})
-Balls.functions[rounded] = lambda x: _of_doubled(Doubled.functions[rounded](x))
+Balls.functions[rounded] = lambda x: _of_doubled(Doubled.functions[rounded](lowered(x)))
 
 
 Numbers.surest = Balls
