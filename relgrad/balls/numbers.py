@@ -51,6 +51,10 @@ class GivenUp(Undecided):
     """More digits would be of no use, or too much work."""
 
 
+_UNTOLD = (GivenUp, RelgradError, TypeError, ValueError, AttributeError, LookupError, RuntimeError)
+"""What comes of functions that know arrays of floats only, and of ops that know no balls."""
+
+
 class _Traced(dict[Any, Any]):
     """The rules of ufuncs: all are traced."""
 
@@ -147,11 +151,8 @@ class Balls(Numbers):
                     try:
                         with _precision(bits):
                             results, decided = twin(*args, **kwargs)
-                            found = (
-                                mapped(lambda x: x.enclosed() if isinstance(x, Balls) else x, results),
-                                decided,
-                            )
-                    except GivenUp:
+                            found = mapped(_enclosed, results), decided
+                    except _UNTOLD:
                         break
                     except Undecided:
                         continue
@@ -181,7 +182,7 @@ class Balls(Numbers):
                 with _precision(bits):
                     try:
                         found = cls.applied(function, lifted, options)
-                    except (RelgradError, Undecided):
+                    except (Undecided, *_UNTOLD):
                         break
                     if not isinstance(found, Balls) or all(map(_is_known, found.balls.flat)):
                         break
@@ -200,19 +201,12 @@ class Balls(Numbers):
         try:
             with cls._working(), _precision(ENOUGH):
                 return mapped(lower, cls.applied(function, *mapped(lift, (args, kwargs))))
-        except (RelgradError, GivenUp):
+        except _UNTOLD:
             return None
 
     def floats(self) -> Any:
         """Return the floats nearest to the midpoints."""
         return np.array([nearest(b) for b in self.balls.flat]).reshape(self.shape)[()]
-
-    def enclosed(self) -> Doubled:
-        """Return the floats nearest to the numbers, and nothing of numbers that are not known."""
-        known = np.array([is_settled(b) for b in self.balls.flat], bool).reshape(self.shape)
-        x = np.where(known, self.floats(), np.nan)
-        off = np.where(np.isfinite(x), np.abs(x) * 2.0**-53, 0.0)
-        return Doubled(x, np.zeros(x.shape), np.where(known, off, np.inf))
 
 
 def _bits() -> int:
@@ -235,6 +229,16 @@ def _work(t: Term) -> int:
     entries = max([x.size for x in types], default=1)
     entrywise = t.op.elementwise or t.op.laws.selects or not t.rands
     return entries if entrywise else entries * max([x.shape[-1] for x in types if x.shape], default=1)
+
+
+def _enclosed(x: Any) -> Any:
+    """Return the floats nearest to balls as doubled numbers; of those that are not known, nothing."""
+    if not isinstance(x, Balls):
+        return x
+    known = np.array([is_settled(b) for b in x.balls.flat], bool).reshape(x.shape)
+    floats = np.where(known, x.floats(), np.nan)
+    off = np.where(np.isfinite(floats), np.abs(floats) * 2.0**-53, 0.0)
+    return Doubled(floats, np.zeros(x.shape), np.where(known, off, np.inf))
 
 
 def _known(dtype: Any, balls: Any) -> Any:
