@@ -31,6 +31,7 @@ from relgrad.leaf import Input
 from relgrad.op import Op, Symbolic, as_term
 from relgrad.ops.arguments import as_balls
 from relgrad.ops.elementwise import Elementwise
+from relgrad.ops.increments import Increment
 from relgrad.term import Term, subterms, term
 from relgrad.trace.tracer import Tracer
 from relgrad.types import ArrayType, array_type
@@ -172,12 +173,15 @@ class Balls(Numbers):
         """
         m, e = np.full(wanted.shape, np.nan), np.zeros(wanted.shape, np.int64)
         some: Any = ...
-        if isinstance(IMPLEMENTATIONS.get(function, getattr(function, "__self__", None)), Elementwise):
+        op = IMPLEMENTATIONS.get(function, getattr(function, "__self__", None))
+        if isinstance(op, Elementwise):
             some = wanted
             args = mapped(lambda x: np.broadcast_to(x, wanted.shape)[wanted] if np.ndim(x) else x, args)
         found: Any = None
-        lifted, options = mapped(_of_extended, (args, kwargs))
         with cls._working():
+            with _precision(PRECISIONS[-1]):  # all are exact
+                lifted, options = mapped(_of_extended, (args, kwargs))
+                lifted = _with_distance(lifted) if isinstance(op, Increment) else lifted
             for bits in PRECISIONS:
                 with _precision(bits):
                     try:
@@ -229,6 +233,13 @@ def _work(t: Term) -> int:
     entries = max([x.size for x in types], default=1)
     entrywise = t.op.elementwise or t.op.laws.selects or not t.rands
     return entries if entrywise else entries * max([x.shape[-1] for x in types if x.shape], default=1)
+
+
+def _with_distance(operands: Sequence[Any]) -> list[Any]:
+    """Return operands with the distance that x and y have; where x is near y it may have been rounded."""
+    x, y, d = [Balls.of(x).balls for x in (operands[0], operands[1], operands[-1])]
+    distance = np.frompyfunc(lambda x, y, d: d if abs(d) < abs(y) / 2 else x - y, 3, 1)
+    return [*operands[:-1], Balls(as_balls(distance(x, y, d)))]
 
 
 def _enclosed(x: Any) -> Any:
@@ -289,7 +300,9 @@ def _of_doubled(x: Doubled) -> Balls:
 
 
 share_rules(Balls)
-Balls.named.update({name: Doubled.named[name] for name in ("add_at", "leave_one_out_prod")})
+Balls.named.update(
+    {name: Doubled.named[name] for name in ("add_at", "leave_one_out_prod", "unit", "unit_pullback")}
+)
 
 
 def _to_doubled(x: Balls) -> Doubled:

@@ -282,7 +282,7 @@ class _Guards:
             yield term(Test("product_cancels"), t, *t.rands)
         elif op in (power, float_power) and not self._exact[t.rands[0]] and not _is_small(t.rands[1]):
             yield term(Test(self._cancels), constant(1, t.type.dtype), t.rands[1])
-        elif op.cancels == "turns" and not self._exact[t.rands[0]]:
+        elif op.cancels == "turns" and not self._exact[t.rands[0]] and not _is_small(t.rands[0]):
             few = constant(TURNS, t.type.dtype)
             yield self._cancelling(constant(1, t.type.dtype), [(t.rands[0], (few,))], axes)
         elif isinstance(op, Telescope):
@@ -498,7 +498,7 @@ def _is_at_most_one(k: Any) -> bool:
 
 
 def _is_small(t: Term) -> bool:
-    """Whether a power to this multiplies the errors of its base by little."""
+    """Whether a power to this multiplies the errors of its base by little, and an angle is of few turns."""
     size = max(abs(range_of(t).low), abs(range_of(t).high))
     return size <= LARGE or (is_constant(t) and bool(np.all(np.abs(t.op.value) <= LARGE)))
 

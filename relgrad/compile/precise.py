@@ -7,6 +7,8 @@ f(x) − f(x₀): how far it is off is not known, and nothing made of it stands.
 
     d/dx erf(0.1·x)   ⟶   given(0.1) * (rounded(1.1283791670955126) * exp(-(given(0.1)*x)**2))
 
+What a rule takes by convention where there is no derivative, the sign of 0, is nothing that would be known better.
+
 Nothing is folded: what depends on constants only is computed in doubled arithmetic as well.
 """
 
@@ -28,13 +30,14 @@ from relgrad.compile.source import Source
 from relgrad.kernels.doubled.named import is_decimal
 from relgrad.kernels.doubled.precise import mending
 from relgrad.leaf import Input
-from relgrad.op import Constant, Op, constant
-from relgrad.ops.arithmetic import add, multiply, negative, subtract
+from relgrad.op import Constant, Op, as_term, constant
+from relgrad.ops.arithmetic import add, multiply, negative, sign, subtract
 from relgrad.ops.casting import Cast
 from relgrad.ops.selection import where
 from relgrad.syntax import slots
 from relgrad.term import Term, rebuild, remade, substitute, subterms, term
 from relgrad.trace.trace import Traced
+from relgrad.trace.tracer import Tracer
 from relgrad.types import ArrayType, Type, array_type
 
 Expand = Callable[[Sequence[Term]], Sequence[Term]]
@@ -99,11 +102,15 @@ def as_written(roots: Sequence[Term], expand: Expand) -> list[Term]:
 
     said = {t: _word(t.op.value) for t in subterms(*roots) if _is_long(t)}
     user = substitute(roots, {t: Literal.of(word, t) for t, word in said.items()})
+    own = set(subterms(*user))
 
     def told(old: Term, rands: tuple[Any, ...]) -> Any:
         if type(old.op) is not Literal:
             alone = all(type(x.op) is Constant for x in rands)
             rands = tuple([_told(x, alone) if _is_float(x) else x for x in rands])
+        if old.op is sign and old not in own:
+            x = Tracer(rands[0])
+            return as_term(x / np.abs(x))
         return remade(old, rands)
 
     return rebuild(expand(user), told)

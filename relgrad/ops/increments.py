@@ -138,11 +138,8 @@ class Increment(Elementwise):
 
     def _exact(self, x: Any, y: Any, *rest: Any) -> Any:
         *others, d = rest
-        if x == y and d == 0:
-            return d
         ball: Callable[..., Any] = self.of.scalar_ball  # type: ignore[assignment]
-        first = y + d if abs(d) < abs(y) / 2 else x  # where x is near y, it may have been rounded
-        return ball(*self.operands(first, others)) - ball(*self.operands(y, others))
+        return ball(*self.operands(y + d, others)) - ball(*self.operands(y, others))
 
     def increment_in_floats(self, *operands: Any) -> Any:
         """Compute the op of arrays."""

@@ -114,18 +114,16 @@ def _norm(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def _unit(x: Any, axis: Any = None) -> Any:
-    norm = _norm(x, axis, keepdims=True)
-    return x / np.where(norm.zeros(), 1.0, norm)
+    """Return x/‖x‖, and nothing at 0, where it is a matter of convention."""
+    return x / _norm(x, axis, keepdims=True)
 
 
 def _unit_pullback(x: Any, v: Any, axis: Any = None) -> Any:
-    """Return (v - u·Σuv)/‖x‖ with u = x/‖x‖, and 0 where x = 0."""
+    """Return (v - u·Σuv)/‖x‖ with u = x/‖x‖, and nothing at 0."""
     x, v = alike(x, v)
     norm = _norm(x, axis, keepdims=True)
-    zero = norm.zeros()
-    norm = np.where(zero, 1.0, norm)
     u = x / norm
-    return np.where(zero, 0.0, (v - u * np.sum(u * v, axis=axis, keepdims=True)) / norm)
+    return (v - u * np.sum(u * v, axis=axis, keepdims=True)) / norm
 
 
 NAMED["einsum"] = lambda _: _einsum

@@ -220,11 +220,11 @@ def mending(
         found = by()
         return found and (_Again(found[0]), found[1])
 
-    attempt = getattr(function, "attempt", lambda *a, **k: (function(*a, **k), True))
+    attempt = getattr(function, "attempt", None)
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        (result, lost), in_floats = attempt(*args, **kwargs)
+        (result, lost), in_floats = attempt(*args, **kwargs) if attempt else (function(*args, **kwargs), True)
         none = not in_floats and _has_nan(result) and not _has_nan((args, kwargs))
         if (none or (lost.any() if isinstance(lost, np.ndarray) else lost)) and (
             found := again()
