@@ -50,7 +50,7 @@ KINDS: dict[str, Any] = {
 }
 CHOICES = {
     "out_of_range": {"returns", "stays", "absorbed"},
-    "cancels": {"", "sum", "zeros", "centre", "turns", "rows"},
+    "cancels": {"", "sum", "zeros", "centre", "rows"},
 }
 
 

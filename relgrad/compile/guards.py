@@ -15,7 +15,6 @@ A sum of computed parts that may have opposite signs loses digits where its resu
     log1p u            cancels(1 + u, 1.0), for a computed u
     √(y² + e·w)        cancels((y² + e·w)/(y² + |e·w|), 1.0), for a computed operand, and other roots of discriminants
     u ** n             cancels(1.0, n), for a computed u: a large power multiplies its error
-    sin u              cancels(1.0, (u, 2⁻⁹)), for a computed u of many turns; so other functions of an angle
     u − mean u         cancels(centred_u, u), for a computed u
     a⁻¹, det a, a⁻¹·b  ill_conditioned(a), of few rows: elimination cancels where rows are nearly dependent
 
@@ -73,8 +72,6 @@ FEW = 8
 """Each of more tests must be rarer to trip by chance, so that all together are not."""
 ROWS = 16
 """Matrices of more rows are taken as floats give them: balls are slow."""
-TURNS = 2.0**-9
-"""Phases of signals are of many turns, and no more is asked of them than of floats: they trip later by this factor."""
 LARGE = 64.0
 """Powers up to this are as accurate as their bases."""
 _SUMS = (add, subtract)
@@ -282,9 +279,6 @@ class _Guards:
             yield term(Test("product_cancels"), t, *t.rands)
         elif op in (power, float_power) and not self._exact[t.rands[0]] and not _is_small(t.rands[1]):
             yield term(Test(self._cancels), constant(1, t.type.dtype), t.rands[1])
-        elif op.cancels == "turns" and not self._exact[t.rands[0]] and not _is_small(t.rands[0]):
-            few = constant(TURNS, t.type.dtype)
-            yield self._cancelling(constant(1, t.type.dtype), [(t.rands[0], (few,))], axes)
         elif isinstance(op, Telescope):
             yield self._cancelling(t, [(x, ()) for x in t.rands[3:]], axes)
         elif op.cancels == "rows":
@@ -498,7 +492,7 @@ def _is_at_most_one(k: Any) -> bool:
 
 
 def _is_small(t: Term) -> bool:
-    """Whether a power to this multiplies the errors of its base by little, and an angle is of few turns."""
+    """Whether a power to this multiplies the errors of its base by little."""
     size = max(abs(range_of(t).low), abs(range_of(t).high))
     return size <= LARGE or (is_constant(t) and bool(np.all(np.abs(t.op.value) <= LARGE)))
 

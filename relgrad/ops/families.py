@@ -97,7 +97,6 @@ class SincN(Family):
     """The derivatives of sin(x)/x."""
 
     kernel = staticmethod(kernels.sinc_n)
-    cancels = "turns"
     formula = staticmethod(lambda x: np.sin(x) / x)
 
     def bounds(self, n: int, x: Interval) -> Interval:

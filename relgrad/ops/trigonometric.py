@@ -26,7 +26,6 @@ sin = elementwise(
     laws=Laws(parity=-1),
     range=_WAVE,
     ball=lambda x: x.sin(),
-    cancels="turns",
     word="sine",
     complement=coversin,
 )
@@ -36,7 +35,6 @@ cos = elementwise(
     laws=Laws(parity=1),
     range=_WAVE,
     ball=lambda x: x.cos(),
-    cancels="turns",
     tolerant=True,
     word="cosine",
 )
@@ -45,7 +43,6 @@ tan = elementwise(
     lambda g, out, x: g * (1.0 + out * out),
     laws=Laws(parity=-1),
     ball=lambda x: x.tan(),
-    cancels="turns",
     word="tangent",
 )
 arcsin = elementwise(
