@@ -225,7 +225,7 @@ def mending(
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         (result, lost), in_floats = attempt(*args, **kwargs) if attempt else (function(*args, **kwargs), True)
-        none = not in_floats and _has_nan(result) and not _has_nan((args, kwargs))
+        none = _has_nan(result) and not _has_nan((args, kwargs))
         if (none or (lost.any() if isinstance(lost, np.ndarray) else lost)) and (
             found := again()
         ) is not None:
