@@ -165,6 +165,20 @@ def test_what_is_no_number_is_not_asked(monkeypatch):
         assert np.isnan(f(np.array([np.nan, 1.0]), np.array([1.0, 1.0]))[0])
 
 
+def test_nan_of_numbers_is_asked():
+    """∇² Σ log softmax at 1000, of which the eager strategy makes inf − inf."""
+
+    def score(x: Any) -> Any:
+        p = np.exp(x) / np.sum(np.exp(x))
+        return np.sum(np.log(p))
+
+    x = np.array([1000.0, 999.0, -3.0])
+    p = np.exp(x - 1000) / np.exp(x - 1000).sum()
+    with np.errstate(all="ignore"):
+        found = rg.hessian(score, strategy="eager")(x)
+    np.testing.assert_allclose(found, -3 * (np.diag(p) - np.outer(p, p)), rtol=1e-12, atol=1e-300)
+
+
 def test_what_has_no_limit_stays_as_it_is():
     f = rg.stabilize(lambda x, y: (x - y) / (x * x - y * y) * (x + y))
     with np.errstate(all="ignore"):
