@@ -192,6 +192,8 @@ class Balls(Numbers):
                         break
         if isinstance(found, Balls) and found.size == m[some].size:
             m[some], e[some] = _in_parts(found.reshape(m[some].shape))
+        if isinstance(op, Increment) and not op.over_distance:  # f(x) − f(x), of whatever size f is
+            m[some] = np.where(np.equal(lifted[-1].balls, 0), 0.0, m[some])
         return m, e
 
     @classmethod

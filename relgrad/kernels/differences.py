@@ -147,7 +147,7 @@ def power_difference(x: Any, y: Any, a: Any, d: Any) -> Any:
         else:
             value = formula(x, y, d)
         above, below = np.power(x, a), np.power(y, a)
-        value = np.where((d == 0) & ~np.isnan(above), d, _or_plain(value, above - below))[()]
+        value = _or_plain(value, above - below)
         given = np.isfinite(x) & np.isfinite(y) & (x != 0) & (y != 0) & ~(np.isnan(above) | np.isnan(below))
         numbers = given & ((np.abs(x) != np.abs(y)) | np.isnan(value)) & (a != 0)
     tell_range(value, numbers)
