@@ -10,9 +10,11 @@ from typing import Any
 
 def parts(x: Any) -> list[Any]:
     """Return what is in a container, in the order in which it is mapped."""
-    found: list[Any] = []
-    mapped(found.append, x)
-    return found
+    if isinstance(x, dict):
+        x = list(x.values())
+    elif is_dataclass(x) and not isinstance(x, type):
+        x = [getattr(x, f.name) for f in fields(x)]
+    return [part for item in x for part in parts(item)] if isinstance(x, (list, tuple)) else [x]
 
 
 def paired(change: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
@@ -25,7 +27,11 @@ def mapped(change: Callable[[Any], Any], x: Any) -> Any:
     """Return a container with its arrays changed."""
     if isinstance(x, dict):
         items = {key: mapped(change, value) for key, value in x.items()}
-        return items if type(x) is dict else type(x)(items)
+        if type(x) is dict:
+            return items
+        new = copy(x)  # of its kind, as a dictionary with defaults
+        new.update(items)
+        return new
     if isinstance(x, (list, tuple)):
         items = [mapped(change, value) for value in x]
         return x._make(items) if hasattr(x, "_make") else type(x)(items)  # pyright: ignore[reportAttributeAccessIssue]

@@ -312,9 +312,11 @@ def _is_nan(x: Any) -> Any:
 
 def _has_nan(x: Any) -> bool:
     """Whether NaN is among the floats of a container."""
-    if type(x) is np.float64:
+    if isinstance(x, (float, np.floating)):
         return bool(x != x)
-    return any(np.count_nonzero(_is_nan(part)) for part in parts(x))
+    if type(x) is np.ndarray:
+        return x.dtype.kind == "f" and bool(np.isnan(np.minimum.reduce(x, axis=None, initial=np.inf)))
+    return any([_has_nan(part) for part in parts(x) if part is not x])  # noqa: C419
 
 
 def is_open(x: Any) -> Any:
