@@ -26,7 +26,7 @@ from relgrad.kernels.doubled import computed, given, rounded
 from relgrad.kernels.doubled.number import Doubled, Undecided
 from relgrad.kernels.doubled.precise import is_open
 from relgrad.kernels.extended.number import Extended
-from relgrad.kernels.numbers import Numbers, Twin, lowered, share_rules
+from relgrad.kernels.numbers import OF_FLOATS_ONLY, Numbers, Twin, lowered, share_rules
 from relgrad.leaf import Input
 from relgrad.op import Op, Symbolic, as_term
 from relgrad.ops.arguments import as_balls
@@ -52,7 +52,7 @@ class GivenUp(Undecided):
     """More digits would be of no use, or too much work."""
 
 
-_UNTOLD = (GivenUp, RelgradError, TypeError, ValueError, AttributeError, LookupError, RuntimeError)
+_UNTOLD = (GivenUp, RelgradError, *OF_FLOATS_ONLY)
 """What comes of functions that know arrays of floats only, and of ops that know no balls."""
 
 
@@ -146,19 +146,12 @@ class Balls(Numbers):
         twin = Twin(function, cls)
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            found: Any = None
+            def compute() -> Any:
+                results, decided = twin(*args, **kwargs)
+                return mapped(_enclosed, results), decided
+
             with cls._working():
-                for bits in PRECISIONS:
-                    try:
-                        with _precision(bits):
-                            results, decided = twin(*args, **kwargs)
-                            found = mapped(_enclosed, results), decided
-                    except _UNTOLD:
-                        break
-                    except Undecided:
-                        continue
-                    if not any(is_open(x).any() for x in parts(found[0])):
-                        break
+                found = _in_digits(compute, lambda x: not any(is_open(part).any() for part in parts(x[0])))
             if found is None:
                 raise Undecided
             return found
@@ -177,19 +170,14 @@ class Balls(Numbers):
         if isinstance(op, Elementwise):
             some = wanted
             args = mapped(lambda x: np.broadcast_to(x, wanted.shape)[wanted] if np.ndim(x) else x, args)
-        found: Any = None
         with cls._working():
             with _precision(PRECISIONS[-1]):  # all are exact
                 lifted, options = mapped(_of_extended, (args, kwargs))
                 lifted = _with_distance(lifted) if isinstance(op, Increment) else lifted
-            for bits in PRECISIONS:
-                with _precision(bits):
-                    try:
-                        found = cls.applied(function, lifted, options)
-                    except (Undecided, *_UNTOLD):
-                        break
-                    if not isinstance(found, Balls) or all(map(_is_known, found.balls.flat)):
-                        break
+            found = _in_digits(
+                lambda: cls.applied(function, lifted, options),
+                lambda x: not isinstance(x, Balls) or all(map(_is_known, x.balls.flat)),
+            )
         if isinstance(found, Balls) and found.size == m[some].size:
             m[some], e[some] = _in_parts(found.reshape(m[some].shape))
         if isinstance(op, Increment) and not op.over_distance:  # f(x) − f(x), of whatever size f is
@@ -227,6 +215,22 @@ def _precision(bits: int) -> Iterator[None]:
 
     with flint.ctx.workprec(bits), np.errstate(all="ignore"):
         yield
+
+
+def _in_digits(compute: Callable[[], Any], is_enough: Callable[[Any], bool]) -> Any:
+    """Return what is computed with more and more digits until they are enough, or of no more use; or None."""
+    found = None
+    for bits in PRECISIONS:
+        try:
+            with _precision(bits):
+                found = compute()
+        except _UNTOLD:
+            break
+        except Undecided:
+            continue
+        if is_enough(found):
+            break
+    return found
 
 
 def _work(t: Term) -> int:
@@ -301,12 +305,6 @@ def _of_doubled(x: Doubled) -> Balls:
     return Balls(around(*[np.asarray(p, float) for p in x.parts]))
 
 
-share_rules(Balls)
-Balls.named.update(
-    {name: Doubled.named[name] for name in ("add_at", "leave_one_out_prod", "unit", "unit_pullback")}
-)
-
-
 def _to_doubled(x: Balls) -> Doubled:
     def split(ball: Any) -> tuple[float, float, float]:
         if not ball.is_finite():
@@ -324,8 +322,10 @@ def _unknown(x: Any) -> Any:
     raise GivenUp
 
 
+share_rules(Balls)
+Balls.named.update(
+    {name: Doubled.named[name] for name in ("add_at", "leave_one_out_prod", "unit", "unit_pullback")}
+)
 Balls.functions.update({given: Balls.of, computed: _unknown})
 Balls.functions[rounded] = lambda x: _of_doubled(Doubled.functions[rounded](lowered(x)))
-
-
 Numbers.surest = Balls

@@ -15,10 +15,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from relgrad.kernels.containers import mapped
+from relgrad.kernels.containers import mapped, parts
 from relgrad.kernels.index import delay
 
 Rule = Callable[..., Any]
+OF_FLOATS_ONLY = TypeError, ValueError, AttributeError, LookupError, RuntimeError
+"""What functions raise that are written for arrays of floats only."""
 LARGEST = 1 << 21
 """Products of matrices are formed entry by entry where they have at most so many products of entries."""
 
@@ -149,6 +151,18 @@ class Numbers(NDArrayOperatorsMixin):
 def is_floating(x: Any) -> bool:
     """Whether a value is an array, or a scalar, of floats."""
     return isinstance(x, (np.ndarray, np.floating)) and x.dtype.kind == "f"
+
+
+def is_nan(x: Any) -> Any:
+    """Return where floats are NaN; nowhere in what is none."""
+    return np.isnan(x) if is_floating(x) else np.False_
+
+
+def has_nan(x: Any) -> bool:
+    """Whether NaN is among the floats of a container."""
+    if is_floating(x):
+        return bool(np.isnan(np.minimum.reduce(x, axis=None, initial=np.inf)))
+    return any([has_nan(part) for part in parts(x) if part is not x])  # noqa: C419
 
 
 def lowered(x: Any) -> Any:

@@ -172,15 +172,10 @@ def _exponential(x: Pair) -> tuple[Pair, Pair, Any]:
     return p, (table[0][j], table[1][j]), k // _STEPS
 
 
-def exp_in_parts(x: Pair) -> tuple[Pair, Any]:
-    """Return m and k with e^x = m·2^k."""
-    p, t, k = _exponential(x)
-    return add_smaller(t, multiply(t, p)), k
-
-
 def exp(x: Pair) -> Pair:
     """Return e^x."""
-    return ldexp(*exp_in_parts(x))
+    p, t, k = _exponential(x)
+    return ldexp(add_smaller(t, multiply(t, p)), k)
 
 
 def expm1(x: Pair) -> Pair:

@@ -23,9 +23,7 @@ from relgrad.kernels.doubled.entries import constant
 from relgrad.kernels.doubled.number import TINY, Doubled, with_error
 from relgrad.kernels.numbers import alike
 
-NAMED = Doubled.named
-FORMULAS: dict[Any, Any] = {}
-"""Of ufuncs, in those of numbers of any kind."""
+UFUNCS, NAMED = Doubled.ufuncs, Doubled.named
 _SERIES, _FRACTION, _BETWEEN = 64, 170, 2.0
 """So many terms of the series of erf up to the point between, and of the fraction of erfc beyond."""
 _SHIFT, _STIRLING, _LARGE = 32, 18, 1e6
@@ -39,7 +37,7 @@ def _entry(*names: str) -> Callable[[Any], Any]:
         for name in names:
             NAMED[name] = lambda _: lambda *args: formula(*alike(*args))
             if isinstance(ufunc := getattr(scipy.special, name, None), np.ufunc):
-                FORMULAS[ufunc] = formula
+                UFUNCS[ufunc] = formula
         return formula
 
     return register
@@ -201,9 +199,9 @@ def _of_order_zero(formula: Callable[[Any], Any]) -> Any:
 
 NAMED.update(sinc_n=_of_order_zero(_sinc), digamma_n=_of_order_zero(_digamma))
 FUNCTIONS[np.sinc] = lambda x: _sinc(x * constant("pi"))
-FORMULAS[np.deg2rad] = FORMULAS[np.radians] = lambda x: x * constant("pi") / 180.0
-FORMULAS[np.rad2deg] = FORMULAS[np.degrees] = lambda x: x * 180.0 / constant("pi")
-FORMULAS[np.logaddexp2] = lambda x, y: (
+UFUNCS[np.deg2rad] = UFUNCS[np.radians] = lambda x: x * constant("pi") / 180.0
+UFUNCS[np.rad2deg] = UFUNCS[np.degrees] = lambda x: x * 180.0 / constant("pi")
+UFUNCS[np.logaddexp2] = lambda x, y: (
     np.maximum(x, y) + np.log1p(np.exp2(-np.absolute(x - y))) / constant("ln2")
 )
 _entry("rgamma")(lambda x: np.exp(np.negative(_gammaln(x))))
@@ -224,9 +222,6 @@ def _boxcox(x: Any, a: Any, d: Any) -> Any:
 
 _entry("logdiffexp")(lambda x, y: x + _log1mexp(y - x))
 _entry("log_cosh")(lambda x: np.absolute(x) + np.log1p(np.exp(-2.0 * np.absolute(x))) - constant("ln2"))
-
-
-Doubled.ufuncs.update(FORMULAS)
 
 
 def given(x: Any) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 from relgrad.kernels.containers import mapped, paired, parts
 from relgrad.kernels.doubled.number import BLOCK, Doubled
 from relgrad.kernels.extended.retry import filled
-from relgrad.kernels.numbers import Numbers, Twin, is_floating, lowered
+from relgrad.kernels.numbers import OF_FLOATS_ONLY, Numbers, Twin, has_nan, is_nan, lowered
 
 Function = Callable[..., Any]
 CHANCE = 2.0**-7
@@ -225,16 +225,18 @@ def mending(
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         (result, lost), in_floats = attempt(*args, **kwargs) if attempt else (function(*args, **kwargs), True)
-        none = _has_nan(result) and not _has_nan((args, kwargs))
-        if (none or (lost.any() if isinstance(lost, np.ndarray) else lost)) and (
-            found := again()
-        ) is not None:
+        if type(result) is np.ndarray and result.dtype.kind == "f":  # in C alone, since each call asks
+            none = np.isnan(np.minimum.reduce(result, axis=None, initial=np.inf))
+        else:
+            none = has_nan(result)
+        none = none and not has_nan((args, kwargs))
+        asked = none or (lost.any() if isinstance(lost, np.ndarray) else lost)
+        if asked and (found := again()) is not None:
             written, entrywise = found
             if none and entrywise:
-                lost = functools.reduce(np.logical_or, map(_is_nan, parts(result)), lost)
-            by_entries = isinstance(lost, np.ndarray) and entrywise
+                lost = functools.reduce(np.logical_or, map(is_nan, parts(result)), lost)
             with np.errstate(all="ignore"):
-                if by_entries:
+                if isinstance(lost, np.ndarray) and entrywise:
                     result = written.mended_at(lost, result, args, kwargs)
                 else:
                     result = written.mended(result, args, kwargs)
@@ -243,7 +245,7 @@ def mending(
     return call
 
 
-_FAILURES = (ArithmeticError, TypeError, ValueError, AttributeError, LookupError, RuntimeError)
+_FAILURES = (ArithmeticError, *OF_FLOATS_ONLY)
 """What comes of programs for arrays of floats only, and of decisions by digits that are not known."""
 
 
@@ -256,14 +258,13 @@ class _Again:
 
     def mended(self, result: Any, args: Any, kwargs: Any) -> Any:
         """Return a result with what is known better."""
-        given = parts((args, kwargs))
         for numbers in self._kinds:
             try:
                 found, alike = self._computed(numbers, args, kwargs)
             except _FAILURES:
                 continue
             result = paired(lambda x, better: _mended(x, better, np.all(alike)), result, found)  # noqa: B023
-            if not any(is_open(x).any() for x in parts(found)) or any(np.any(_is_nan(x)) for x in given):
+            if not any(is_open(x).any() for x in parts(found)) or has_nan((args, kwargs)):
                 break
         return result
 
@@ -280,9 +281,7 @@ class _Again:
             for some in np.split(places, range(BLOCK, len(places), BLOCK)):
                 at = lambda x: x[some] if np.ndim(x) else x  # noqa: B023
                 given = mapped(at, (args, kwargs))
-                known = ~functools.reduce(
-                    np.logical_or, map(_is_nan, parts(given)), np.zeros(len(some), bool)
-                )
+                known = ~functools.reduce(np.logical_or, map(is_nan, parts(given)), np.zeros(len(some), bool))
                 try:
                     found, alike = self._computed(numbers, *given)
                 except _FAILURES:
@@ -304,19 +303,6 @@ class _Again:
             for a, b in zip(decided, self._function(*args, **kwargs)[1], strict=True):
                 alike = alike & (lowered(a) == b)
         return found, alike
-
-
-def _is_nan(x: Any) -> Any:
-    return np.isnan(x) if is_floating(x) else np.False_
-
-
-def _has_nan(x: Any) -> bool:
-    """Whether NaN is among the floats of a container."""
-    if isinstance(x, (float, np.floating)):
-        return bool(x != x)
-    if type(x) is np.ndarray:
-        return x.dtype.kind == "f" and bool(np.isnan(np.minimum.reduce(x, axis=None, initial=np.inf)))
-    return any([_has_nan(part) for part in parts(x) if part is not x])  # noqa: C419
 
 
 def is_open(x: Any) -> Any:

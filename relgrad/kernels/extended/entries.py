@@ -132,7 +132,7 @@ UFUNCS[np.log10] = _logarithm(np.log10, 0.30102999566398120)
 @_rule(np.log1p)
 def log1p(x: Extended) -> Extended:
     """Return log(1 + x)."""
-    near = pick(x.outside, x.nearly(), x.of(np.log1p(x.plain)))
+    near = pick(x.outside, x, x.of(np.log1p(x.plain)))
     return pick(x.outside & (x.e > 0), np.log(x), near)
 
 
@@ -188,7 +188,7 @@ def expm1(x: Extended) -> Extended:
 
 def _near_identity(function: Any) -> Any:
     """Return the rule of a function that is x to the last bit where x is tiny."""
-    return lambda x: pick(x.outside & (x.e < 0), x.nearly(), x.of(function(x.plain)))
+    return lambda x: pick(x.outside & (x.e < 0), x, x.of(function(x.plain)))
 
 
 def _hyperbolic(function: Any, near: Any) -> Any:

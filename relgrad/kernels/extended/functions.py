@@ -45,13 +45,9 @@ def or_extended(formula: Any) -> Any:
     return make
 
 
-def _one(x: Extended) -> Extended:
-    return Extended.of(np.ones_like(x.m))
-
-
 def _expit(x: Any) -> Extended:
     e = exp(Extended.of(x))
-    return divide(e, add(_one(e), e))
+    return divide(e, add(Extended.of(np.ones_like(e.m)), e))
 
 
 def _softplus(x: Any) -> Extended:

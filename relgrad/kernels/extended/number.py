@@ -1,7 +1,7 @@
 """Arrays of numbers m·2^e with whole exponents of 64 bits: neither a product nor a power leaves their range.
 
 Mantissas are floats of the array's dtype, 1/2 ≤ |m| < 1, so that rounding is that of floats. Zeros, infinities and
-NaN are mantissas themselves. Rules in which mantissas meet by NumPy's functions only hold of other mantissas as well.
+NaN are mantissas themselves.
 
 Source: Smith, Olver & Lozier 1981, Extended-range arithmetic and normalized Legendre polynomials, ACM TOMS 7(1).
 """
@@ -81,10 +81,6 @@ class Extended(Numbers):
     def parts(self) -> tuple[Any, ...]:
         return self.m, self.e
 
-    def nearly(self) -> Any:
-        """Return what is as near to the numbers as their mantissas are exact."""
-        return self
-
     def signs(self) -> Any:
         """Return numbers of the same signs."""
         return self.m
@@ -119,10 +115,10 @@ def _surely(function: Any, found: Any, args: Any, kwargs: Any) -> Any:
     """
     if not isinstance(found, Extended):
         return found
-    given = [Extended.of(x) for x in (*args, *kwargs.values()) if isinstance(x, Extended) or is_floating(x)]
     helped = ~found.outside & (found.m != 0) & np.isfinite(found.m)
-    if helped.all() and not any(x.outside.any() for x in given):
+    if helped.all():
         return found
+    given = [Extended.of(x) for x in (*args, *kwargs.values()) if isinstance(x, Extended) or is_floating(x)]
     finite = all(np.isfinite(x.m).all() for x in given)
     m, e = Extended.surest.called(function, args, kwargs, ~helped)
     known = helped | (np.isnan(m) & ~(np.isinf(found.m) & finite))

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.kernels.containers import mapped, paired, parts
+from relgrad.kernels.containers import mapped, paired
 from relgrad.kernels.extended.number import Extended
-from relgrad.kernels.numbers import Twin, lowered
+from relgrad.kernels.numbers import Twin, has_nan, lowered
 
 
 def extended_range(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -25,28 +25,36 @@ def extended_range(function: Callable[..., Any]) -> Callable[..., Any]:
     The function consists of NumPy calls and of functions of arrays; what has no rule for extended range sees floats.
     """
     wide = Twin(function, Extended)
+    call = _retried(function, wide, told=False)
+    call.attempt = _retried(function, wide, told=True)  # type: ignore[attr-defined]  # for who knows better than floats
+    return call
 
-    def attempt(*args: Any, **kwargs: Any) -> tuple[Any, bool]:
+
+def _retried(function: Callable[..., Any], wide: Twin, told: bool) -> Callable[..., Any]:
+    """Return a function that is computed again where it leaves the range; `told` besides whether it stayed in it.
+
+    Who is told fills in what neither knows.
+    """
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
         try:
             with np.errstate(over="raise", under="raise"):
-                return function(*args, **kwargs), True
+                found = function(*args, **kwargs)
+            return (found, True) if told else found
         except (FloatingPointError, OverflowError) as error:
             if not str(error).startswith(("overflow", "underflow", "(34")):
                 raise
         try:
             with np.errstate(all="ignore"):
                 found = wide(*args, **kwargs)
-            return mapped(lowered, found), False
+            found = mapped(lowered, found)
         except (TypeError, ValueError, AttributeError, IndexError, NotImplementedError):
             # What is written for arrays of floats only gets them, and their range.
-            return function(*args, **kwargs), True
+            found = function(*args, **kwargs)
+            return (found, True) if told else found
+        return (found, False) if told else filled(found, function, args, kwargs)
 
-    @wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        found, in_floats = attempt(*args, **kwargs)
-        return found if in_floats else filled(found, function, args, kwargs)
-
-    call.attempt = attempt  # type: ignore[attr-defined]  # for who knows better than floats
     return call
 
 
@@ -55,15 +63,11 @@ def filled(found: Any, function: Callable[..., Any], args: Any, kwargs: Any) -> 
 
     What has no rule for extended range may not know huge numbers.
     """
-    if not any(map(_has_nan, parts(found))):
+    if not has_nan(found):
         return found
     with np.errstate(all="ignore"):
         return paired(_filled, found, function(*args, **kwargs))
 
 
-def _has_nan(x: Any) -> bool:
-    return isinstance(x, (np.ndarray, np.floating)) and x.dtype.kind == "f" and bool(np.isnan(x).any())
-
-
 def _filled(x: Any, plain: Any) -> Any:
-    return np.where(np.isnan(x), plain, x)[()] if _has_nan(x) and np.shape(plain) == np.shape(x) else x
+    return np.where(np.isnan(x), plain, x)[()] if has_nan(x) and np.shape(plain) == np.shape(x) else x
