@@ -515,3 +515,18 @@ def test_lengths_and_guards_look_at_arrays_that_move_and_at_one_of_several_resul
         warnings.simplefilter("error", rg.RelgradWarning)
         rg.grad(moved)(np.ones((3, 2)))
         rg.grad(second)(np.ones(3))
+
+
+@pytest.mark.parametrize("times", [1, 2, 3])
+def test_a_summand_that_stands_several_times_counts_each_time(times):
+    def f(x, t):
+        total = -(t * np.exp(x))
+        for _ in range(times):
+            total = total + t
+        return total
+
+    for x in (0.3, 1e-9, -2.0):
+        want = 1.7 * (times - 1 - np.expm1(x))
+        assert abs(rg.stabilize(f, validate=False)(x, 1.7) - want) <= 1e-14 * abs(want)
+    slope = rg.jvp(lambda x: np.expm1(x - (np.exp(x) - x)), (0.3,), (1.0,), validate=False)[1]
+    assert abs(slope - (2 - np.exp(0.3)) * np.exp(0.6 - np.exp(0.3))) < 1e-15

@@ -455,7 +455,8 @@ def _alike(
             if not _is_number(f):
                 plain[f] += e
         for (_, rest), found in groups.items():
-            if rest and rest == frozenset(plain.items()) and s not in found:
+            # A summand that stands twice counts twice: t − (t·eˣ − t) = t·(2 − eˣ).
+            if rest and rest == frozenset(plain.items()) and not any(s is other for other in found):
                 found.append(s)
     return [
         (key[0], [(f, e) for f, e in beside[key].items() if e], found)
