@@ -2,7 +2,8 @@
 
 The steps of a loop make the same terms of other operands, and most relations fail at most places. A place looks as
 the first terms below it do, in the order of a breadth-first walk: their heads, types and ranges, and which of them are
-one and the same. Relations look no further, but for sums and products that are longer than a view holds.
+one and the same; the names of inputs do not matter. Relations look no further, but for sums and products that are
+longer than a view holds.
 
 Not to look is always sound: a place is left as it is, as where no relation applies.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from relgrad.leaf import Input
 from relgrad.logic.conditions import range_of
 from relgrad.op import is_constant
 from relgrad.term import Term
@@ -72,7 +74,10 @@ class Likeness:
     def _label(self, t: Term) -> int:
         """Return the number of what tells a term from others of other heads, types or ranges."""
         known = _signs(range_of(t)) if isinstance(t.type, ArrayType) and t.type.differentiable else None
-        datum = t.type.size != 1 or not _is_plain(t) if is_constant(t) else t.op.laws.selects
+        if is_constant(t):
+            datum = t.type.size != 1 or not _is_plain(t)
+        else:
+            datum = t.op.laws.selects or type(t.op) is Input
         key = type(t.op) if datum else t.op, t.type, known
         label = self._label_of[t] = self._labels.setdefault(key, -1 - len(self._labels))
         return label
