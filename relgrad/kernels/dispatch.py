@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import wraps
 from typing import Any, TypeVar, cast
 
 import numpy as np
 
 F = TypeVar("F", bound=Callable[..., Any])
+BLOCK = 1 << 15
+"""So many entries at a time."""
+SHORT = 16
+"""Rows of so many entries are short."""
 _PLAIN = (np.ndarray, np.float64, np.float32, float, int)
 
 
@@ -21,13 +26,35 @@ def kernel(function: F) -> F:
 
 
 def entrywise(function: F) -> F:
-    """Make a kernel of single entries: its operands come as arrays of their common floating dtype."""
+    """Make a kernel of single entries, `by_entries`."""
+    return kernel(by_entries(function))
+
+
+def by_entries(function: F) -> F:
+    """Let a function of single entries have arrays of the common floating dtype of its operands, `in_blocks`."""
 
     @wraps(function)
     def call(*operands: Any) -> Any:
-        return function(*floats(*operands))
+        return in_blocks(function, floats(*operands))
 
-    return kernel(cast(F, call))
+    return cast(F, call)
+
+
+def in_blocks(function: Callable[..., Any], arrays: Sequence[Any]) -> Any:
+    """Return a function of single entries, of large arrays by blocks: what is computed on the way stays in the cache.
+
+    f(x) = (f(x₁), f(x₂), …)    for the blocks of x
+    """
+    size = max([x.size for x in arrays])
+    shape = max([x.shape for x in arrays], key=len) if size > 2 * BLOCK else None
+    if shape is None or any(x.ndim and (x.shape != shape or not x.flags.c_contiguous) for x in arrays):
+        return function(*arrays)
+    flat = [x.reshape(-1) if x.ndim else x for x in arrays]
+    result = np.empty(size, flat[0].dtype)
+    for start in range(0, size, BLOCK):
+        some = slice(start, start + BLOCK)
+        result[some] = function(*[x[some] if x.ndim else x for x in flat])
+    return result.reshape(shape)
 
 
 def arithmetic_kernel(function: F) -> F:
@@ -42,29 +69,32 @@ def _raised_or_silent() -> Any:
 
 
 def ranged(numbers: Callable[..., Any]) -> Callable[[F], F]:
-    """Make a kernel that overflows and underflows where it leaves the range of floats at what `numbers` says."""
+    """Make a kernel of single entries that overflows and underflows where results for `numbers` leave floats' range."""
 
     def decorate(function: F) -> F:
         @wraps(function)
-        def call(*args: Any) -> Any:
+        def call(*arrays: Any) -> Any:
             with np.errstate(all="ignore"):
-                result = function(*args)
-            tell_range(result, numbers(*args))
+                result = function(*arrays)
+            tell_range(result, lambda: numbers(*arrays))
             return result
 
-        return arithmetic_kernel(cast(F, call))
+        return _kernel(by_entries(cast(F, call)), nullcontext)
 
     return decorate
 
 
-def tell_range(result: Any, numbers: Any) -> None:
+def tell_range(result: Any, numbers: Callable[[], Any]) -> None:
     """Raise FloatingPointError, where callers want it, for results out of range that are `numbers` but for that."""
     state = np.geterr()
-    if state["over"] == "raise" and np.any(numbers & ~np.isfinite(result)):
+    if "raise" not in (state["over"], state["under"]):
+        return
+    size, limits = np.abs(result), np.finfo(np.asarray(result).dtype)
+    if ((size >= limits.tiny) & (size <= limits.max)).all():
+        return
+    if state["over"] == "raise" and np.any(numbers() & ~(size <= limits.max)):
         raise FloatingPointError("overflow encountered in a kernel")
-    if state["under"] == "raise" and np.any(
-        numbers & (np.abs(result) < np.finfo(np.result_type(result)).tiny)
-    ):
+    if state["under"] == "raise" and np.any(numbers() & (size < limits.tiny)):
         raise FloatingPointError("underflow encountered in a kernel")
 
 
@@ -91,3 +121,15 @@ def floats(*arrays: Any) -> list[np.ndarray]:
     if dtype.kind != "f":
         dtype = np.result_type(dtype, np.float64)
     return [np.asarray(x, dtype) for x in scalars]
+
+
+def reduced(ufunc: np.ufunc, x: Any, axis: int | tuple[int, ...] | None, **options: Any) -> Any:
+    """Reduce an array over axes, which stay; rows of few entries, for each of which NumPy takes as long as for many,
+    entry by entry of all rows.
+    """
+    if axis == -1 and 0 < x.shape[-1] <= SHORT and x.size > 4 * SHORT * SHORT:
+        total = np.array(x[..., :1], options.get("dtype"))
+        for i in range(1, x.shape[-1]):
+            ufunc(total, x[..., i : i + 1], out=total)
+        return total
+    return ufunc.reduce(x, axis=axis, keepdims=True, **options)

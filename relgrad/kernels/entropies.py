@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.kernels.dispatch import floats, kernel
+from relgrad.kernels.dispatch import entrywise
 
 __all__ = [
     "xlog_ratio",
 ]
 
 
-@kernel
+@entrywise
 def xlog_ratio(x: Any, y: Any) -> Any:
     """x·log(x/y), and 0 where x is, whatever y; near x = y the ratio is not rounded.
 
@@ -22,7 +22,7 @@ def xlog_ratio(x: Any, y: Any) -> Any:
 
     Source: scipy.special.rel_entr; changed from the source: two negative numbers have a ratio too.
     """
-    x, y = np.broadcast_arrays(*floats(x, y))
+    x, y = np.broadcast_arrays(x, y)
     distance = (x - y) / y
     ratio = x / y
     far = np.where((ratio > 0) & np.isfinite(ratio), np.log(ratio), np.log(np.abs(x)) - np.log(np.abs(y)))

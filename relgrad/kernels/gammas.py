@@ -7,21 +7,21 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from relgrad.kernels.dispatch import floats, kernel
+from relgrad.kernels.dispatch import entrywise
 
 __all__ = [
     "gamma_ratio",
 ]
 
 
-@kernel
+@entrywise
 def gamma_ratio(x: Any, y: Any) -> Any:
     """Γ(x)/Γ(y), though both may overflow.
 
     >>> gamma_ratio(200.0, 198.0).round(6)
     np.float64(39402.0)
     """
-    x, y = np.broadcast_arrays(*floats(x, y))
+    x, y = np.broadcast_arrays(x, y)
     above, below = scipy.special.gamma(x), scipy.special.gamma(y)
     usual = np.isfinite(above) & np.isfinite(below) & (above != 0) & (below != 0)
     step = x - y

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from relgrad.kernels.dispatch import arithmetic_kernel, entrywise, floats, kernel, ranged
+from relgrad.kernels.dispatch import arithmetic_kernel, by_entries, entrywise, ranged
 
 __all__ = [
     "bose",
@@ -41,36 +41,32 @@ def expit(x: Any) -> Any:
 
     SciPy's own flushes results below 1e-307 (1e-38 in float32) to zero.
     """
-    (x,) = floats(x)
     e = np.exp(-np.abs(x))
     return np.where(x < 0, e, 1)[()] / (1 + e)
 
 
-@kernel
+@entrywise
 def log_expit(x: Any) -> Any:
     """log(1/(1 + e⁻ˣ)) = min(x, 0) − log(1 + e^−|x|); within 2 ulp."""
-    (x,) = floats(x)
     return np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x)))
 
 
-@kernel
+@entrywise
 def softplus(x: Any) -> Any:
     """log(1 + eˣ) = max(x, 0) + log(1 + e^−|x|); within 2 ulp.
 
     >>> softplus(np.array([-5000.0, 0.0, 5000.0]))
     array([0.00000000e+00, 6.93147181e-01, 5.00000000e+03])
     """
-    (x,) = floats(x)
     return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
 
 
 log1pexp = softplus
 
 
-@kernel
+@entrywise
 def expit_entropy(x: Any) -> Any:
     """log(1 + eˣ) − x·σ(x) = log(1 + e^−|x|) + |x|·σ(−|x|), the entropy of a Bernoulli trial; within 4 ulp."""
-    (x,) = floats(x)
     a = np.abs(x)
     small = np.minimum(a, 800)  # 0 beyond, not ∞·0
     return np.log1p(np.exp(-small)) + small * expit(-small)
@@ -81,17 +77,15 @@ def _log1mexp(x: Any) -> Any:
     return np.where(near, np.log(-np.expm1(x)), np.log1p(-np.exp(x)))[()]
 
 
-@kernel
+@entrywise
 def log1mexp(x: Any) -> Any:
     """log(1 − eˣ) for x ≤ 0, NaN for x > 0; within 2 ulp. Source: Mächler 2012, eq. 7 (there with a = −x)."""
-    (x,) = floats(x)
     return _log1mexp(x)
 
 
-@kernel
+@entrywise
 def log_cloglog(x: Any) -> Any:
     """log(1 − exp(−eˣ)) = x + log((1 − e⁻ᵘ)/u), where u = eˣ; within 4 ulp."""
-    (x,) = floats(x)
     u = np.exp(x)
     small = np.exp(np.minimum(x, 0))
     ratio = np.where(small == 0, 1, -np.expm1(-small) / np.where(small == 0, 1, small))
@@ -113,10 +107,9 @@ def logdiffexp(a: Any, b: Any) -> Any:
     return np.where(b == -np.inf, a, a + distance)[()]
 
 
-@kernel
+@entrywise
 def log_cosh(x: Any) -> Any:
     """log cosh x = log(1 + 2 sinh²(x/2)), and |x| − log 2 + log(1 + e^−2|x|) from |x| = 4; within 3 ulp."""
-    (x,) = floats(x)
     a = np.abs(x)
     s = np.sinh(np.minimum(a, 4) / 2)
     far = a + (np.log1p(np.exp(-2 * a)) - 0.6931471805599453)
@@ -126,22 +119,20 @@ def log_cosh(x: Any) -> Any:
 @ranged(lambda x: np.isfinite(x) & np.not_equal(x, 0))
 def bose(x: Any) -> Any:
     """1/(eˣ − 1), with derivative bose(x)·bose(−x); within 2 ulp where eˣ is in range."""
-    (x,) = floats(x)
     # Beyond the range of eˣ the quotient is e⁻ˣ, which is subnormal rather than zero.
     return np.where(x > 40, np.exp(-x), 1 / np.expm1(x))[()]
 
 
 @arithmetic_kernel
+@by_entries
 def xdivy(x: Any, y: Any) -> Any:
     """x/y, but 0 where x = 0 and y is not NaN: what derivatives of xlogy and xlog1py become at 0·log 0."""
-    x, y = floats(x, y)
     return np.where((x == 0) & ~np.isnan(y), 0, x / y)[()]
 
 
-@kernel
+@entrywise
 def coarse(x: Any) -> Any:
     """x rounded to 8 bits; what is near x less this is exact. 0 where x is not finite."""
-    (x,) = floats(x)
     x = np.where(np.isfinite(x), x, 0)
     mantissa, exponent = np.frexp(x)
     return np.ldexp(np.rint(mantissa * 256) / 256, exponent)

@@ -33,8 +33,9 @@ def centred(x: Any, axis: Axis = None) -> Any:
     Source: Chan, Golub & LeVeque 1983, Algorithms for computing the sample variance, section 3.
     """
     (x,) = floats(x)
-    rest = x - np.mean(x, axis=axis, keepdims=True)
-    return rest - np.mean(rest, axis=axis, keepdims=True)
+    rest = np.asarray(x - np.mean(x, axis=axis, keepdims=True))
+    rest -= np.mean(rest, axis=axis, keepdims=True)
+    return rest[()]
 
 
 def _cascaded(x: Any, axis: Axis) -> tuple[Any, Any]:

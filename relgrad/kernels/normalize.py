@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.kernels.dispatch import floats, kernel
+from relgrad.kernels.dispatch import floats, kernel, reduced
 from relgrad.kernels.moments import sum_minus
 from relgrad.kernels.removable import exprel_n
 
@@ -34,7 +34,7 @@ def _finite(m: Any) -> Any:
 
 
 def _max(x: Any, axis: Axis) -> Any:
-    return np.max(x, axis=axis, keepdims=True, initial=-np.inf)
+    return reduced(np.maximum, x, axis, initial=-np.inf)
 
 
 def _log_of_total(first: Any, rest: Any) -> Any:
@@ -45,11 +45,16 @@ def _log_of_total(first: Any, rest: Any) -> Any:
 
 def _sum_at_max(x: Any, axis: Axis) -> tuple[Any, Any, Any]:
     """Return the shift m, how many entries equal it, and Σ e^(x − m) over all others."""
-    m = _max(x, axis)
-    top = (x == m) & np.isfinite(m)
-    m = _finite(m)
-    rest = np.sum(np.where(top, 0, np.exp(x - m)), axis=axis, keepdims=True)
-    return m, np.sum(top, axis=axis, keepdims=True, dtype=x.dtype), rest
+    m = _finite(_max(x, axis))
+    d = np.asarray(x - m)
+    top = d == 0
+    rest = np.exp(d, out=d)
+    rest[top] = 0
+    return (
+        m,
+        reduced(np.add, top, axis, dtype=x.dtype),
+        reduced(np.add, rest, axis),
+    )
 
 
 class _Weighted:
@@ -60,20 +65,24 @@ class _Weighted:
     """
 
     def __init__(self, x: Any, weights: Any, axis: Axis):
-        x, w = np.broadcast_arrays(*floats(x, weights))
-        x = np.where(w == 0, -np.inf, x)
-        size = np.where(w == 0, -np.inf, x + np.log(np.abs(w)))
-        largest = size == _max(size, axis)
-        # A sum of nothing is zero, whatever exponent stands before it.
-        self.m = np.where(np.any(w, axis=axis, keepdims=True), _max(np.where(largest, x, -np.inf), axis), 0)
-        exponent = np.frexp(_max(np.where(largest, np.abs(w), 0), axis))[1]
+        x, w = floats(x, weights)
+        nothing, size = w == 0, np.abs(w)
+        x = np.where(nothing, -np.inf, x) if np.any(nothing) else x
+        height = x + np.log(size)
+        largest = height == _max(height, axis)
+        self.m = _max(np.where(largest, x, -np.inf), axis)
+        if np.any(nothing):  # a sum of nothing is zero, whatever exponent stands before it
+            none = np.all(np.broadcast_to(nothing, height.shape), axis=axis, keepdims=True)
+            self.m = np.where(none, 0, self.m)
+        exponent = np.frexp(_max(np.where(largest, size, 0), axis))[1]
         self.exponent = np.where(np.abs(exponent) > 20, exponent, 0)
-        self.top = (x == self.m) & np.isfinite(self.m)
-        self.x, self.w = x, w
+        self.x, self.w = np.broadcast_arrays(x, w)
 
     def terms(self, d: Any) -> Any:
         half = np.exp(d / 2)
-        return (self.w * half) * np.ldexp(half, -self.exponent)
+        terms = np.asarray(self.w * half)
+        terms *= np.ldexp(half, -self.exponent) if np.any(self.exponent) else half
+        return terms
 
 
 @kernel
@@ -94,9 +103,12 @@ def logsumexp(x: Any, axis: Axis = None, keepdims: bool = False, weights: Any = 
         m, top, rest = _sum_at_max(x, axis)
     else:
         m = _finite(weighted.m)
-        terms = weighted.terms(weighted.x - m)
-        top = np.sum(np.where(weighted.top, terms, 0), axis=axis, keepdims=True)
-        rest = np.sum(np.where(weighted.top, 0, terms), axis=axis, keepdims=True)
+        d = weighted.x - m
+        at_top = d == 0
+        rest = weighted.terms(d)
+        top = np.sum(rest, axis=axis, keepdims=True, where=at_top)
+        rest[at_top] = 0
+        rest = reduced(np.add, rest, axis)
         m = m + weighted.exponent.astype(m.dtype) * 0.6931471805599453
     total = m + _log_of_total(top, rest)
     if weighted is not None:
@@ -107,7 +119,7 @@ def logsumexp(x: Any, axis: Axis = None, keepdims: bool = False, weights: Any = 
 def _near_one(total: Any, x: Any, w: Any, axis: Axis) -> Any:
     """Return log Σ w·eˣ as log(1 + Σ w·(eˣ − 1) + (Σ w − 1)) where all x are small, and weights nearly sum to one."""
     small = np.where(w == 0, 0, x)
-    near = np.max(np.abs(small), axis=axis, keepdims=True, initial=0) <= 1
+    near = reduced(np.maximum, np.abs(small), axis, initial=0) <= 1
     if not np.any(near):
         return total
     excess = sum_minus(np.broadcast_to(w, x.shape), 1, axis)
@@ -172,7 +184,7 @@ def softmax(x: Any, axis: Axis = -1, weights: Any = None) -> Any:
         e = np.asarray(weighted.terms(d))
     error *= e
     e += error
-    e /= np.sum(e, axis=axis, keepdims=True)
+    e /= reduced(np.add, e, axis)
     return e[()]
 
 
@@ -215,7 +227,7 @@ def gibbs(a: Any, x: Any, axis: Axis = -1, power: float = 1, weights: Any = None
         e = np.asarray(weighted.terms(e))
         error *= e
         e += error
-    total = np.sum(e, axis=axis, keepdims=True)
+    total = reduced(np.add, e, axis)
     d = np.where(np.isinf(a) & (a == m), np.where(a > 0, 0, np.nan).astype(a.dtype), a - m)
     back = d - a
     error = (a - (d - back)) - (back + m)
@@ -243,6 +255,6 @@ def log_softmax(x: Any, axis: Axis = -1) -> Any:
     error *= e
     e += error
     e[top] = 0
-    count = np.sum(top, axis=axis, keepdims=True, dtype=x.dtype)
-    d -= np.log1p((count - 1) + np.sum(e, axis=axis, keepdims=True))
+    count = reduced(np.add, top, axis, dtype=x.dtype)
+    d -= np.log1p((count - 1) + reduced(np.add, e, axis))
     return d[()]

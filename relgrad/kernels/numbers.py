@@ -160,6 +160,11 @@ def is_nan(x: Any) -> Any:
 
 def has_nan(x: Any) -> bool:
     """Whether NaN is among the floats of a container."""
+    kind = type(x)  # each call asks: floats and tuples first
+    if kind is np.float64:
+        return bool(x != x)
+    if kind is tuple or kind is list:
+        return any(map(has_nan, x))
     if is_floating(x):
         return bool(np.isnan(np.minimum.reduce(x, axis=None, initial=np.inf)))
     return any([has_nan(part) for part in parts(x) if part is not x])  # noqa: C419

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.kernels.dispatch import floats, kernel
+from relgrad.kernels.dispatch import floats, kernel, reduced
 
 __all__ = [
     "complement",
@@ -45,7 +45,7 @@ class _Rows:
 
 def _deviation(g: Any, p: Any, k: Any) -> Any:
     g = g - np.take_along_axis(g, k, -1)
-    return g - np.sum(p * g, axis=-1, keepdims=True) / np.sum(p, axis=-1, keepdims=True)
+    return g - reduced(np.add, p * g, -1) / reduced(np.add, p, -1)
 
 
 @kernel
@@ -91,7 +91,7 @@ def log_softmax_pullback(g: Any, p: Any, axis: Axis = -1) -> Any:
     g_rest, p_rest = np.array(g), np.array(p)
     np.put_along_axis(g_rest, k, 0, -1)
     np.put_along_axis(p_rest, k, 0, -1)
-    g_sum, p_sum = (np.sum(a, axis=-1, keepdims=True) for a in (g_rest, p_rest))
+    g_sum, p_sum = (reduced(np.add, a, -1) for a in (g_rest, p_rest))
     total = p_sum + pk
     result = g - p * ((g_sum + gk) / total)
     np.put_along_axis(result, k, (gk * p_sum - pk * g_sum) / total, -1)
@@ -112,7 +112,7 @@ def complement(p: Any, axis: Axis = -1) -> Any:
     k = rows.heaviest(p)
     rest = np.array(p)
     np.put_along_axis(rest, k, 0, -1)
-    others = np.sum(rest, axis=-1, keepdims=True)
+    others = reduced(np.add, rest, -1)
     total = others + np.take_along_axis(p, k, -1)
     result = 1 - p / total
     np.put_along_axis(result, k, others / total, -1)

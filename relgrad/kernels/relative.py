@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.kernels.dispatch import floats, kernel
+from relgrad.kernels.dispatch import entrywise
 
 __all__ = [
     "log_exprel",
@@ -30,14 +30,13 @@ def _near(x: Any) -> Any:
     return np.log1p(total * square)
 
 
-@kernel
+@entrywise
 def log_exprel(x: Any) -> Any:
     """log((eˣ − 1)/x), about x/2; within 4 ulp.
 
     >>> log_exprel(np.array([0.0, 1e-9, 1e4]))
     array([0.00000000e+00, 5.00000000e-10, 9.99078966e+03])
     """
-    (x,) = floats(x)
     near = np.abs(x) < 1
     half, a = np.where(near, x, 0) / 2, np.where(near, 1, np.abs(x))
     # eˣ − 1 is eˣ·(1 − e⁻ˣ), where that may overflow.

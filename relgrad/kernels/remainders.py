@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from relgrad.kernels.dispatch import floats, kernel
+from relgrad.kernels.dispatch import entrywise
 
 __all__ = [
     "coversin",
@@ -20,18 +20,16 @@ __all__ = [
 ]
 
 
-@kernel
+@entrywise
 def versin(x: Any) -> Any:
     """1 − cos x = 2·sin²(x/2); within 2 ulp."""
-    (x,) = floats(x)
     s = np.sin(x / 2)
     return 2 * s * s
 
 
-@kernel
+@entrywise
 def coversin(x: Any) -> Any:
     """1 − sin x = cos²x/(1 + sin x); within 3 ulp."""
-    (x,) = floats(x)
     s, c = np.sin(x), np.cos(x)
     return np.where(s > 0, c * (c / (1 + s)), 1 - s)[()]
 
@@ -46,10 +44,9 @@ def log1p_gap(x: Any) -> Any:
     return r * (x - 2 * square * total)
 
 
-@kernel
+@entrywise
 def xlogx1p_minus_x(x: Any) -> Any:
     """(1 + x)·log(1 + x) − x, about x²/2; within 4 ulp."""
-    (x,) = floats(x)
     near = np.abs(x) < 0.6
     small = np.where(near, x, 0)
     value = small * small - (1 + small) * log1p_gap(small)

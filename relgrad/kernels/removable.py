@@ -19,9 +19,8 @@ from math import factorial
 from typing import Any
 
 import numpy as np
-import scipy.special
 
-from relgrad.kernels.dispatch import arithmetic_kernel, floats, kernel
+from relgrad.kernels.dispatch import arithmetic_kernel, floats, in_blocks, kernel
 
 __all__ = [
     "exprel_n",
@@ -36,13 +35,18 @@ Branch = Callable[[Any, int], Any]
 
 def _piecewise(x: Any, order: int, near: Callable[[Any], Any], inner: Branch, outer: Branch) -> Any:
     """Evaluate `inner` where `near` holds and `outer` elsewhere, each only on its own entries."""
-    (given,) = floats(x)
-    x = np.asarray(given, np.float64)
-    where = near(x)
-    out = np.empty_like(x)
-    out[where] = inner(x[where], order)
-    out[~where] = outer(x[~where], order)
-    return out.astype(given.dtype)[()]
+
+    def pieces(given: Any) -> Any:
+        x = np.asarray(given, np.float64)
+        where = near(x)
+        if where.all():
+            return np.asarray(inner(x, order)).astype(given.dtype)[()]
+        out = np.empty_like(x)
+        out[where] = inner(x[where], order)
+        out[~where] = outer(x[~where], order)
+        return out.astype(given.dtype)[()]
+
+    return in_blocks(pieces, floats(x))
 
 
 def _horner(coefficients: tuple[float, ...], t: Any) -> Any:
@@ -117,6 +121,10 @@ def _exprel_outer(x: Any, order: int) -> Any:
     return np.where(x == np.inf, np.inf, (f * half) * half)
 
 
+def _expm1_ratio(x: Any) -> Any:
+    return np.where(x == 0, 1, np.expm1(x) / np.where(x == 0, 1, x))
+
+
 @arithmetic_kernel
 def exprel_n(x: Any, order: int = 0) -> Any:
     """The order-th derivative of (eˣ − 1)/x, ∫₀¹ tⁿ eˣᵗ dt; two series with positive terms for |x| < n + 2.
@@ -124,10 +132,8 @@ def exprel_n(x: Any, order: int = 0) -> Any:
     >>> exprel_n(np.array([0.0, 1e-9]), 1)
     array([0.5, 0.5])
     """
-    if order == 0:  # SciPy's overflows with eˣ, 7 units before its quotient by x does
-        return _piecewise(
-            x, 0, lambda x: np.abs(x) < 700, lambda x, n: scipy.special.exprel(x), _exprel_outer
-        )
+    if order == 0:  # eˣ overflows 7 units before its quotient by x does
+        return _piecewise(x, 0, lambda x: np.abs(x) < 700, lambda x, n: _expm1_ratio(x), _exprel_outer)
     return _piecewise(x, order, lambda x: np.abs(x) < order + 2, _exprel_inner, _exprel_outer)
 
 

@@ -158,7 +158,7 @@ class Increment(Elementwise):
                     value[near] = np.where(right, self._near(mean, step[near], d[near]), value[near])
                     near[near] = ~right
         if self.of.grows:
-            tell_range(value, np.isfinite(x) & np.isfinite(y) & ((d != 0) | np.isnan(value)))
+            tell_range(value, lambda: np.isfinite(x) & np.isfinite(y) & ((d != 0) | np.isnan(value)))
         return value[()]
 
     def _nearer(self, x: Any, y: Any, others: Any, d: Any) -> tuple[Any, Any]:

@@ -225,11 +225,7 @@ def mending(
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         (result, lost), in_floats = attempt(*args, **kwargs) if attempt else (function(*args, **kwargs), True)
-        if type(result) is np.ndarray and result.dtype.kind == "f":  # in C alone, since each call asks
-            none = np.isnan(np.minimum.reduce(result, axis=None, initial=np.inf))
-        else:
-            none = has_nan(result)
-        none = none and not has_nan((args, kwargs))
+        none = has_nan(result) and not has_nan((args, kwargs))
         asked = none or (lost.any() if isinstance(lost, np.ndarray) else lost)
         if asked and (found := again()) is not None:
             written, entrywise = found
