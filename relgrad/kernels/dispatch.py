@@ -90,7 +90,7 @@ def tell_range(result: Any, numbers: Callable[[], Any]) -> None:
     if "raise" not in (state["over"], state["under"]):
         return
     size, limits = np.abs(result), np.finfo(np.asarray(result).dtype)
-    if ((size >= limits.tiny) & (size <= limits.max)).all():
+    if np.logical_and.reduce((size >= limits.tiny) & (size <= limits.max), axis=None):
         return
     if state["over"] == "raise" and np.any(numbers() & ~(size <= limits.max)):
         raise FloatingPointError("overflow encountered in a kernel")

@@ -41,8 +41,7 @@ def expit(x: Any) -> Any:
 
     SciPy's own flushes results below 1e-307 (1e-38 in float32) to zero.
     """
-    e = np.exp(-np.abs(x))
-    return np.where(x < 0, e, 1)[()] / (1 + e)
+    return np.exp(np.minimum(x, 0)) / (1 + np.exp(-np.abs(x)))
 
 
 @entrywise

@@ -26,12 +26,16 @@ def number_term(value: Number | float, dtype: Any = None) -> Any:
 
 
 def build_product(view: ProductView, dtype: Any = None) -> Any:
-    """Return the term of a product; its dtype matters only where a number, or integers, are all that is left."""
+    """2·x¹·y⁻²·exp(z)·exp(w) → 2·x·exp(z + w)/y²: the term of a product, numerators before denominators.
+
+    Its dtype matters only where a number, or integers, are all that is left.
+    """
     factors = _floated(_widened(view.factors, dtype), dtype, view.coefficient != 1)
     return _of_reals(_product(view._replace(factors=factors), dtype), dtype)
 
 
 def _product(view: ProductView, dtype: Any) -> Any:
+    """3·x·y⁻¹ → 3·x/y, ⅓·x → x/3, y⁻¹ → 1/y: the term of factors of one dtype."""
     c, factors = view[:2]
     several = sum(is_term(base) and base.op is exp for base in factors) > 1
     above: list[Any] = []
@@ -62,7 +66,7 @@ def _product(view: ProductView, dtype: Any) -> Any:
 
 
 def build_sum(view: SumView, dtype: Any = None) -> Any:
-    """Return the term of a sum: what is added before what is subtracted, where there is any."""
+    """−1·x + 1·y + 2 → y − x + 2: the term of a sum, what is added before what is subtracted, where there is any."""
     terms = _floated(
         _widened(view.terms, dtype), dtype, bool(view.constant) or max(view.terms.values(), default=1) < 0
     )
@@ -70,6 +74,7 @@ def build_sum(view: SumView, dtype: Any = None) -> Any:
 
 
 def _sum(view: SumView, dtype: Any) -> Any:
+    """−2·x + 1·y → y − 2·x: the term of summands of one dtype."""
     offset, terms = view[:2]
     parts: list[tuple[Any, Number]] = list(terms.items())
     if not parts:
@@ -90,7 +95,7 @@ def _sum(view: SumView, dtype: Any) -> Any:
 
 
 def fit(t: Any, like: Any) -> Any:
-    """Bring a rewritten term back to the dtype and shape of the place where it goes.
+    """x − x → 0 → zeros of x's dtype and shape: a rewritten term in the dtype and shape of the place where it goes.
 
     Cancellation can shrink a shape, and a constant knows no dtype of its own.
     """
@@ -100,7 +105,7 @@ def fit(t: Any, like: Any) -> Any:
 
 
 def broadcasts(new: Any, t: Any) -> bool:
-    """Whether a term can take the place of another: a number may have been read as an array that is too large."""
+    """x[:, 0] of shape (3,) in place of a number: no. A number may have been read as an array that is too large."""
     if not (is_term(new) and new.ground and t.ground):
         return True
     shape = t.type.shape
@@ -134,7 +139,7 @@ def _exponent(t: Any) -> SumView:
 
 
 def _scaled(t: Any, c: Number) -> Any:
-    """Return c·t with float-exact constants only: a third is a division by 3."""
+    """(x, ⅓) → x/3, (x, −1) → −x, (x, 2) → x·2: a multiple of a term with float-exact constants only."""
     if c == 1:
         return t
     t = _signed(t)

@@ -66,7 +66,7 @@ def number_of(t: Any) -> Number | None:
 
 
 def key_of(t: Any) -> Any:
-    """Return what a base or summand is known by: x·y and y·x are two terms but one summand."""
+    """x·y and y·x → one key: what a base or summand is known by, for two terms that are one summand."""
     return t.cache.get("key", t) if type(t) is Term else t
 
 
@@ -113,7 +113,7 @@ def opposite(entries: dict[Any, Number], t: Any) -> Any:
 
 
 def entry(entries: dict[Any, Number], t: Any) -> Any:
-    """Return the member of a multiset that is equal to t modulo the theories, or None."""
+    """({x·y: 2}, y·x) → x·y: the member of a multiset that is equal to t modulo the theories, or None."""
     if t in entries:
         return t
     key = key_of(t)
@@ -121,7 +121,7 @@ def entry(entries: dict[Any, Number], t: Any) -> Any:
 
 
 def renamed(entries: dict[Any, Number], name: Callable[[Any], Any]) -> dict[Any, Number]:
-    """Return a multiset with other members in place of its own, those together that have become one."""
+    """({x: 1, y: 2, z: 3}, x and y ↦ u) → {u: 3, z: 3}: a multiset with other members, some of which become one."""
     found: dict[Any, Number] = {}
     for t, k in entries.items():
         key = name(t)
@@ -148,7 +148,7 @@ def multiplied(*parts: tuple[ProductView, Number]) -> ProductView:
 
 
 def may_be_opposite(parts: Iterable[tuple[ProductView, Number]]) -> bool:
-    """Whether several of the factors are sums whose negatives are known."""
+    """(x − y)·(y − x): yes: several of the factors are sums whose negatives are known."""
     one = False
     for view, _ in parts:
         for base in view.factors:
@@ -160,7 +160,7 @@ def may_be_opposite(parts: Iterable[tuple[ProductView, Number]]) -> bool:
 
 
 def _aligned(parts: tuple[tuple[ProductView, Number], ...]) -> tuple[Any, Number]:
-    """Write sums that are the negatives of earlier ones as those, and return the sign that this makes."""
+    """(x − y)·(y − x) → (x − y)·(x − y), −1: sums that are the negatives of earlier ones as those, with the sign."""
     sign = 1
     seen: dict[Any, Any] = {}
     found = []
@@ -214,7 +214,7 @@ def _is_float(k: Number) -> bool:
 def _merged(
     parts: list[tuple[dict[Any, Number], Number, bool]], of_summands: bool = False
 ) -> tuple[dict[Any, Number], bool]:
-    """Add up scaled multisets; return also whether anything met its opposite, of which no more is left.
+    """{x: 2} + {x: −1, y: 3} → {x: 1, y: 3}: scaled multisets added up, and whether anything met its opposite.
 
     Of factors, any that meet its inverse are gone. Of summands, no more may be left than there was of the smaller
     one: in 2·x - x digits are lost, in x - x/100 none are, and nothing is gained by writing it as 0.99·x. What is left
@@ -280,7 +280,7 @@ def float_exact(x: Number) -> bool:
 
 
 def float_root(x: Number) -> Number | None:
-    """Return the square root of a positive number, where that is a float."""
+    """9/4 → 3/2, 2 → None: the square root of a positive number, where that is a float."""
     if not representable(x):
         return None
     root = exact(math.sqrt(x))

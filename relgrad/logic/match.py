@@ -50,7 +50,7 @@ def is_one_sum(view: ProductView) -> bool:
 
 
 def as_powers(t: Term) -> Iterator[Term]:
-    """Read a subject as a power x**a in the ways that there are, however it is written: 1/x, √x, x·x, 1/(x·x·y)."""
+    """1/(x·x·y) → (x·x·y)^(−1), 1/x → x^(−1), √x → x^½, x·x → x²: a subject as a power in the ways that there are."""
     view = product_of(t)
     found = exponents(view) if view.coefficient == 1 and t.ground else []
     found = [a for a in found if all(_is_power(b, Fraction(e), Fraction(a)) for b, e in view.factors.items())]
@@ -70,7 +70,7 @@ def _is_power(base: Any, e: Fraction, a: Fraction) -> bool:
 
 
 def as_head(t: Term, op: Op) -> Term:
-    """Read a subject as its only factor where that has the head that is looked for."""
+    """f(x)·1 → f(x): a subject as its only factor, where that has the head that is looked for."""
     if type(t.op) is not type(op):
         view = product_of(t)
         if view.coefficient == 1 and len(view.factors) == 1:
@@ -104,6 +104,7 @@ def match(p: Any, t: Any, s: State) -> Iterator[State]:
 
 
 def _match_open(p: Term, t: Term, s: State) -> Iterator[State]:
+    """a + f(b), x·f(b), max(a, b), … matched by the theory that reads the head of the pattern."""
     view = product_of(p)
     if p.op.as_sum or (view.coefficient != 1 and is_one_sum(view)):
         for state, _ in match_parts(SUMS, sum_of(p), _summands(t), s, extend=False):
@@ -131,7 +132,7 @@ def _match_open(p: Term, t: Term, s: State) -> Iterator[State]:
 
 
 def _summands(t: Term) -> SumView:
-    """Read a term as a sum; one with an axis more, as the column (x + y)[:, None], as a sum of such columns."""
+    """(x + y)[:, None] → x[:, None] + y[:, None]; another term is read as the sum that it is."""
     if type(t.op) is Expand and t.ground and t.rands[0].op.as_sum:
         total = t.rands[0]
         view = sum_of(total)
@@ -141,6 +142,7 @@ def _summands(t: Term) -> SumView:
 
 
 def _match_operands(p: Term, t: Term, s: State) -> Iterator[State]:
+    """f(a, b) and f(x, y) → a = x, b = y; a = y, b = x too, of a commutative f; cos(a) and cos(x) → a = −x too."""
     first = unify_terms(p.op, t.op, s) if len(p) == len(t) else False
     if first is False:
         return
@@ -156,6 +158,7 @@ def _match_operands(p: Term, t: Term, s: State) -> Iterator[State]:
 def _match_all(
     ps: tuple[Any, ...], ts: tuple[Any, ...], s: State, matches: Callable[..., Iterator[State]]
 ) -> Iterator[State]:
+    """(a, b) and (x, y), one after the other: each match of the first pair with each of the others under it."""
     if not ps:
         yield s
         return
@@ -174,10 +177,7 @@ def match_shaped(p: Any, t: Any, s: State) -> Iterator[State]:
 
 
 def _fills(p: Any, t: Any, s: State, axes: tuple[int, ...] | None = None) -> bool:
-    """Whether a pattern has, under its bindings, the extents of what it matched; along axes, or along all.
-
-    A view may take an array for a smaller one that broadcasts to it: what counts entries or moves them may not.
-    """
+    """a = 3 for an x of shape (5,): no, where the entries of x are counted; the bindings of p have the extents of t."""
     if not (is_term(t) and t.ground and isinstance(t.type, ArrayType)):
         return True
     found = reify_term(p, s)
@@ -195,13 +195,13 @@ def _match_one_exponential(p: Term, t: Any, s: State) -> Iterator[State]:
 
 
 def _match_exponential(q: Any, view: ProductView, s: State, k: Number = 1) -> Iterator[State]:
-    """Match exp(q)^k against a product of nothing but exponentials: q = Σ (e/k)·u."""
+    """exp(q)² and exp(x)·exp(y) → q = ½·x + ½·y: a power of an exponential and a product of exponentials alone."""
     if view.coefficient == 1 and view.factors and all(is_term(b) and b.op is exp for b in view.factors):
         yield from match(q, exponent_of(view, k), s)
 
 
 def _match_reduction(p: Term, t: Term, s: State) -> Iterator[State]:
-    """Match sum(body) against a product: all that is constant along the axes is read as standing inside."""
+    """Σ(q) and c·Σ x → q = c·x: all that is constant along the axes is read as standing inside."""
     view = product_of(t)
     for base, e in view.factors.items():
         if e != 1 or not is_term(base) or type(base.op) is not Sum:
@@ -215,7 +215,7 @@ def _match_reduction(p: Term, t: Term, s: State) -> Iterator[State]:
 
 
 def _match_linear(p: Term, t: Term, s: State) -> Iterator[State]:
-    """Match op(…, body, …) against a product: what may stand before a linear op is read as standing inside."""
+    """f(q, …) and c·f(x, …) → q = c·x: what may stand before a linear op is read as standing inside."""
     view = product_of(t)
     for base, e in view.factors.items():
         if e != 1 or not is_term(base) or not base.ground or type(base.op) is not type(p.op):
@@ -310,7 +310,7 @@ def match_one(theory: Bags, p: Term, k: Number, part: Term, s: State) -> Iterato
 def match_factor(
     p: Term, k: Number, candidates: Parts, t: ProductView, s: State
 ) -> Iterator[tuple[State, ProductView]]:
-    """Match p^k against one factor of t, or several exponentials; yield also what is left of t."""
+    """exp(p)^k and the factors exp(x), exp(y), z of t → p = (x + y)/k and z is left; p^k and x^e → p = x and x^(e − k)."""
     if p.op is exp:
         groups = [tuple(candidates)] if len(candidates) > 1 else []
         groups += [(candidate,) for candidate in candidates]
@@ -338,7 +338,7 @@ def match_factor(
 
 
 def match_summand(p: Term, k: Number, t: Any, c: Number, s: State) -> Iterator[tuple[State, Number]]:
-    """Match k·p against c·t; yield how much of the coefficient was taken."""
+    """2·p and 6·x → p = x, with 2 of the 6 taken; 2·p·q and 6·x·y → p·q = 3·x·y, with all of them."""
     view = product_of(p)
     if type(p.op) is Sum or (p.op is exp and len(view.factors) == 1):
         if holds(c, k):
@@ -380,9 +380,10 @@ def _of_exponentials(view: ProductView) -> bool:
 
 
 def match_operands(p: Term, t: Any, s: State, extend: bool) -> Iterator[tuple[State, list[Any], list[Any]]]:
-    """Yield states in which an associative op's operands are some (or all) of t's, with those left before and behind.
+    """max(p, b) and max(a, b, c) → p = a with c left; of a word, c·d·e by p·d → p = c, with e behind.
 
-    Where order means nothing, all that is left stands before.
+    States in which an associative op's operands are some (or all) of t's, with those left before and behind. Where order
+    means nothing, all that is left stands before.
     """
     op = p.op
     if op.laws.commutative:
@@ -398,7 +399,7 @@ def match_operands(p: Term, t: Any, s: State, extend: bool) -> Iterator[tuple[St
 def _match_word(
     op: Op, ps: list[Any], ts: list[Any], at: int, s: State, extend: bool
 ) -> Iterator[tuple[State, int]]:
-    """Match operands in order, from one on; yield also where the match ends. A variable takes one operand or more."""
+    """p·b and a₁·a₂·b·c → p = a₁·a₂, to the end of b: operands in order, from one on, a variable one operand or more."""
     if not ps:
         if extend or at == len(ts):
             yield s, at

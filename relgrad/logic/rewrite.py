@@ -67,7 +67,7 @@ class Scope(NamedTuple):
 
 
 def scopes(view: ProductView) -> Iterator[Scope]:
-    """Yield the insides of the contractions among the factors of a product, itself first."""
+    """x·Σ(y·z) → x·Σ(y·z), y·z (with x, where it is constant along the axes), …: the insides of contractions, itself first."""
     return _scopes(view, {}, 3)
 
 
@@ -131,9 +131,7 @@ Selection = tuple[Term, ...]
 
 
 def pushed(selection: Selection, t: Any, known: Collection[Any] = ()) -> Any:
-    """Return a selection from a term, taken before its functions of single entries instead of after them.
-
-    (√x·x)[i]  ⟶  √(x[i])·x[i]
+    """(√x·x)[i]  ⟶  √(x[i])·x[i]: a selection is taken before functions of single entries instead of after them.
 
     What is `known` is selected from as it is. Entries of it that are not selected need not be in the domain of the
     functions: the derivative of √x[i] has nothing to do with them, that of (√x)[i] has 0·∞ there.
@@ -166,7 +164,7 @@ def selected(selection: Selection, t: Any) -> Any:
 
 
 def chain_of(t: Term) -> tuple[Selection, Term]:
-    """Return the selections at the root of a term, and what they select from."""
+    """x[0][:, 1] → ([:, 1], [0]), x: the selections at the root of a term, and the term that they select from."""
     steps: list[Term] = []
     while t.op.laws.selects:
         steps.append(t)
@@ -175,7 +173,7 @@ def chain_of(t: Term) -> tuple[Selection, Term]:
 
 
 def selections_in(t: Any) -> Iterator[Selection]:
-    """Yield the selections in a term, from its root down through functions of single entries."""
+    """x[0][1] + exp(y[2]) → [0][1], [1], [2]: the selections in a term, down through functions of single entries."""
     stack = [(t, DEEP)]
     while stack:
         node, depth = stack.pop()
@@ -194,10 +192,10 @@ def fits(selection: Selection, shape: Sequence[Any]) -> bool:
 
 
 def commutes(selection: Selection, total: Term, moves: Sequence[Term] = ()) -> bool:
-    """Whether selecting from x/total is selecting from x, and dividing by the total as it is.
+    """(x/total)[i] = x[i]/total, where each entry that is selected has the same total as before.
 
-    That is so where each entry that is selected has the same total as before. `moves` insert and take out axes of
-    what is selected, the innermost last.
+    x[:, 1]/Σ x over columns: yes; x[1]/Σ x over columns of a matrix: no. `moves` insert and take out axes of the
+    selected entries, the innermost last.
     """
     shape = selection[-1].rands[0].type.shape
     if None in shape or None in total.type.shape or np.prod(shape) > LARGEST:
@@ -272,7 +270,7 @@ def factors(pattern: SumView, subject: SumView) -> list[ProductView]:
 
 
 def times(view: SumView, factor: ProductView, power: int, dtype: Any) -> SumView:
-    """Return a sum with a power of a factor multiplied into each summand."""
+    """(x + y, f, p) → fᵖ·x + fᵖ·y: a sum with a power of a factor multiplied into each summand."""
     parts = [
         (summand(multiplied((product_of(t), 1), (factor, power)), None, dtype), k)
         for t, k in view.terms.items()
@@ -283,7 +281,7 @@ def times(view: SumView, factor: ProductView, power: int, dtype: Any) -> SumView
 
 
 def may_echo(p: Term, pattern: SumView, subject: SumView) -> bool:
-    """Whether x may stand beside f(x), for a pattern like x - f(x): the first, cheap test of the many that are so."""
+    """x − f(x) may be in z − f(z), and not in z − f(y): a cheap first test, whether x stands beside f(x)."""
     echo = p.cache.get("echo", False)
     if echo is False:
         echo = p.cache["echo"] = next(
@@ -302,7 +300,7 @@ def may_echo(p: Term, pattern: SumView, subject: SumView) -> bool:
 
 
 def scales(p: Term, pattern: SumView, subject: SumView) -> list[Number]:
-    """List the multiples of the pattern that the subject may hold, judged by the pattern's heads."""
+    """2·exp(a) + b, by the pattern exp(x) − 1 → 2: the multiples of the pattern that a subject may hold, by its heads."""
     heads: dict[Any, dict[Number, None]] | None = p.cache.get("scaling heads")
     if heads is None:
         heads = p.cache["scaling heads"] = {}
@@ -333,9 +331,9 @@ def _has_mean(p: Term) -> bool:
 
 
 def powers(pattern: ProductView, subject: ProductView) -> list[Number]:
-    """List the powers of the pattern that the subject may hold, judged by the pattern's heads: itself before others.
+    """x/cosh(y)², by the pattern cosh(a) → 1, −2, −1: the powers of a pattern that a subject may hold, itself before others.
 
-    Exponentials say nothing of it, since a power of one is another. Where a root of a factor stands, it is real.
+    They are judged by heads. Exponentials say nothing, since a power of one is another. The root of a factor is real.
     """
     heads: dict[Any, set[Number]] = {}
     for p, k in pattern.factors.items():
@@ -361,7 +359,7 @@ def powers(pattern: ProductView, subject: ProductView) -> list[Number]:
 
 
 def left_over(before: Number, rest: ProductView, power: Number) -> ProductView | None:
-    """Return what stands beside a power of a match: of a number that the match took, the same power is gone."""
+    """4·x² of which a match to the power 2 took 2·x → 1: of a number that the match took, the same power is gone."""
     left = Fraction(rest.coefficient) / before
     if left != 1 and power != int(power):
         return None
@@ -409,7 +407,7 @@ def to_the(view: ProductView, power: Number) -> ProductView:
 
 
 def raised(t: Any, power: Number) -> ProductView:
-    """Return a term to a power as a product: x²/y to the power ½ is |x|/√y, and x·y, of unknown signs, √(x·y)."""
+    """(x²/y)^½ → |x|/√y, and (x·y)^½ → √(x·y) where the signs of x and y are unknown: a term to a power as a product."""
     view = product_of(t)
     if power == int(power):
         return multiplied((view, power))
@@ -460,6 +458,7 @@ def rewrites(left: Pattern, right: Any, conditions: Sequence[Goal], t: Term, s: 
 
 
 def _satisfying(conditions: Sequence[Goal], s: State) -> Iterator[State]:
+    """{x: a}, with conditions c₁ and c₂ → the states in which both hold, as each binds variables for the next."""
     if not conditions:
         yield s
         return
@@ -470,6 +469,7 @@ def _satisfying(conditions: Sequence[Goal], s: State) -> Iterator[State]:
 def _rewrite_whole(
     left: Pattern, right: Any, conditions: Sequence[Goal], t: Term, s: State
 ) -> Iterator[Rewrite]:
+    """f(a) by f(x) = g(x) → g(a); k·f(a) → k·g(a) for a linear f; f(a[i]) → g(a)[i] where f and g are of single entries."""
     for state in match(left.term, t, s):
         for final in _satisfying(conditions, state):
             yield from _placed(final, reify_term(right, final), t, left.term)
@@ -493,7 +493,7 @@ def _rewrite_whole(
 def _rewrite_bag(
     left: Pattern, right: Any, conditions: Sequence[Goal], t: Term, s: State
 ) -> Iterator[Rewrite]:
-    """Rewrite some of the operands of an op that is associative; what is made of them takes their place."""
+    """max(a, b, c, d) by max(b, x, d) = h(x) → max(a, h(c)): some of the operands of an op that is associative."""
     op = left.term.op
     if t.op != op or width(t, BAG, MOST) > MOST:
         return
@@ -525,6 +525,7 @@ def _is_derivative(t: Term) -> bool:
 def _rewrite_sum(
     left: Pattern, right: Any, conditions: Sequence[Goal], t: Term, s: State
 ) -> Iterator[Rewrite]:
+    """2·a − 2·b + c by x − y = d(x, y) → 2·d(a, b) + c: a multiple of some of the summands, which are taken whole."""
     pattern, subject = sum_of(left.term), sum_of(t)
     if _is_multiple(t) or not may_echo(left.term, pattern, subject):
         return
@@ -541,7 +542,7 @@ def _rewrite_sum(
 
 
 def _divided(t: Term, scale: Number) -> SumView:
-    """Return a sum divided by a number: the relations that are tried at a place ask for the same few."""
+    """(2·a + 6, 2) → a + 3: a sum divided by a number; the relations that are tried at a place ask for the same few."""
     if type(scale) is int and scale == 1:
         return sum_of(t)
     known: dict[Number, SumView] = t.cache.setdefault("divided", {})
@@ -552,7 +553,7 @@ def _divided(t: Term, scale: Number) -> SumView:
 
 
 def _without(t: Term, factor: ProductView) -> SumView:
-    """Return a sum with each summand divided by a factor, which the relations tried at a place ask for alike."""
+    """(w·a + w·b, w) → a + b: a sum without a factor of its summands, which the relations tried at a place ask for alike."""
     known: dict[Any, SumView] = t.cache.setdefault("without", {})
     name = tuple(factor.factors.items())
     found = known.get(name)
@@ -578,7 +579,7 @@ def _rewrite_factored(
 
 
 def _is_multiple(t: Term) -> bool:
-    """Whether a term is read as a number times another sum, which has been looked at with all its multiples."""
+    """2·(a + b): yes, since a + b has been looked at with all its multiples; 2·a + b: no."""
     view = product_of(t)
     return len(view.factors) == 1 and all(
         e == 1 and base is not t and is_term(base) and base.ground and base.op.as_sum
@@ -633,6 +634,7 @@ def _rewrite_entries(
 def _rewrite_product(
     left: Pattern, right: Any, conditions: Sequence[Goal], t: Term, s: State
 ) -> Iterator[Rewrite]:
+    """a·sin(b)²·cos(b)² by sin(x)·cos(x) = s(x) → a·s(b)²: a power of some of the factors, in a product or a contraction."""
     pattern = product_of(left.term)
     for scope in scopes(product_of(t)):
         available = scope.available
@@ -738,7 +740,7 @@ class Wide:
     def _change(
         self, left: Pattern, right: Any, conditions: Sequence[Goal], p: Term, part: Term
     ) -> Change | None:
-        """Rewrite the parts that an equation concerns where one of its heads, p, is a part."""
+        """a₁ − b₁ + c by x − y = d(x, y) → d(a₁, b₁) + c, where the head of one of the pattern's parts, p, is `part`."""
         offset, pattern = self.theory.view(left.term)[:2]
         amounts, k = self.parts.amounts, pattern[p]
         scale = Fraction(amounts[part]) / k
@@ -761,7 +763,7 @@ class Wide:
         return None
 
     def _concerned(self, pattern: dict[Any, Number], taken: Any, s: State) -> dict[Any, Number] | None:
-        """Return the other parts that an equation may concern; None where one that must be there is missing."""
+        """f(x) + g(x) where f(a) is taken → g(a), with its amount; None where a part that must be there is missing."""
         chosen: dict[Any, Number] = {}
         amounts = self.parts.amounts
         for q, amount in pattern.items():
