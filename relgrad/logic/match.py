@@ -310,7 +310,7 @@ def match_one(theory: Bags, p: Term, k: Number, part: Term, s: State) -> Iterato
 def match_factor(
     p: Term, k: Number, candidates: Parts, t: ProductView, s: State
 ) -> Iterator[tuple[State, ProductView]]:
-    """exp(p)^k and the factors exp(x), exp(y), z of t → p = (x + y)/k and z is left; p^k and x^e → p = x and x^(e − k)."""
+    """exp(p)^k and the factors exp(x), exp(y), z → p = (x + y)/k, and z is left; p^k and x^e → p = x, and x^(e − k)."""
     if p.op is exp:
         groups = [tuple(candidates)] if len(candidates) > 1 else []
         groups += [(candidate,) for candidate in candidates]
@@ -382,7 +382,7 @@ def _of_exponentials(view: ProductView) -> bool:
 def match_operands(p: Term, t: Any, s: State, extend: bool) -> Iterator[tuple[State, list[Any], list[Any]]]:
     """max(p, b) and max(a, b, c) → p = a with c left; of a word, c·d·e by p·d → p = c, with e behind.
 
-    States in which an associative op's operands are some (or all) of t's, with those left before and behind. Where order
+    An associative op's operands are some (or all) of t's; those left before and behind come, too. Where order
     means nothing, all that is left stands before.
     """
     op = p.op
@@ -399,7 +399,7 @@ def match_operands(p: Term, t: Any, s: State, extend: bool) -> Iterator[tuple[St
 def _match_word(
     op: Op, ps: list[Any], ts: list[Any], at: int, s: State, extend: bool
 ) -> Iterator[tuple[State, int]]:
-    """p·b and a₁·a₂·b·c → p = a₁·a₂, to the end of b: operands in order, from one on, a variable one operand or more."""
+    """p·b and a₁·a₂·b·c → p = a₁·a₂, to the end of b: operands in order, from one on; variables take one or more."""
     if not ps:
         if extend or at == len(ts):
             yield s, at

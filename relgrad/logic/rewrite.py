@@ -67,7 +67,7 @@ class Scope(NamedTuple):
 
 
 def scopes(view: ProductView) -> Iterator[Scope]:
-    """x·Σ(y·z) → x·Σ(y·z), y·z (with x, where it is constant along the axes), …: the insides of contractions, itself first."""
+    """x·Σ(y·z) → x·Σ(y·z) itself, and y·z, with x where it is constant along the axes: the insides of contractions."""
     return _scopes(view, {}, 3)
 
 
@@ -300,7 +300,7 @@ def may_echo(p: Term, pattern: SumView, subject: SumView) -> bool:
 
 
 def scales(p: Term, pattern: SumView, subject: SumView) -> list[Number]:
-    """2·exp(a) + b, by the pattern exp(x) − 1 → 2: the multiples of the pattern that a subject may hold, by its heads."""
+    """2·exp(a) + b, by the pattern exp(x) − 1 → 2: the multiples of the pattern that may be there, by its heads."""
     heads: dict[Any, dict[Number, None]] | None = p.cache.get("scaling heads")
     if heads is None:
         heads = p.cache["scaling heads"] = {}
@@ -331,7 +331,7 @@ def _has_mean(p: Term) -> bool:
 
 
 def powers(pattern: ProductView, subject: ProductView) -> list[Number]:
-    """x/cosh(y)², by the pattern cosh(a) → 1, −2, −1: the powers of a pattern that a subject may hold, itself before others.
+    """x/cosh(y)², by the pattern cosh(a) → 1, −2, −1: the powers of the pattern that may be there.
 
     They are judged by heads. Exponentials say nothing, since a power of one is another. The root of a factor is real.
     """
@@ -407,7 +407,7 @@ def to_the(view: ProductView, power: Number) -> ProductView:
 
 
 def raised(t: Any, power: Number) -> ProductView:
-    """(x²/y)^½ → |x|/√y, and (x·y)^½ → √(x·y) where the signs of x and y are unknown: a term to a power as a product."""
+    """(x²/y)^½ → |x|/√y, and (x·y)^½ → √(x·y) where signs are unknown: a term to a power as a product."""
     view = product_of(t)
     if power == int(power):
         return multiplied((view, power))
@@ -469,7 +469,7 @@ def _satisfying(conditions: Sequence[Goal], s: State) -> Iterator[State]:
 def _rewrite_whole(
     left: Pattern, right: Any, conditions: Sequence[Goal], t: Term, s: State
 ) -> Iterator[Rewrite]:
-    """f(a) by f(x) = g(x) → g(a); k·f(a) → k·g(a) for a linear f; f(a[i]) → g(a)[i] where f and g are of single entries."""
+    """f(a) by f(x) = g(x) → g(a); k·f(a) → k·g(a) for a linear f; f(a[i]) → g(a)[i] for functions of single entries."""
     for state in match(left.term, t, s):
         for final in _satisfying(conditions, state):
             yield from _placed(final, reify_term(right, final), t, left.term)
@@ -553,7 +553,7 @@ def _divided(t: Term, scale: Number) -> SumView:
 
 
 def _without(t: Term, factor: ProductView) -> SumView:
-    """(w·a + w·b, w) → a + b: a sum without a factor of its summands, which the relations tried at a place ask for alike."""
+    """(w·a + w·b, w) → a + b: a sum without a factor of its summands, which relations tried at a place ask for."""
     known: dict[Any, SumView] = t.cache.setdefault("without", {})
     name = tuple(factor.factors.items())
     found = known.get(name)
@@ -634,7 +634,7 @@ def _rewrite_entries(
 def _rewrite_product(
     left: Pattern, right: Any, conditions: Sequence[Goal], t: Term, s: State
 ) -> Iterator[Rewrite]:
-    """a·sin(b)²·cos(b)² by sin(x)·cos(x) = s(x) → a·s(b)²: a power of some of the factors, in a product or a contraction."""
+    """a·sin(b)²·cos(b)² by sin(x)·cos(x) = s(x) → a·s(b)²: a power of some factors, in a product or a contraction."""
     pattern = product_of(left.term)
     for scope in scopes(product_of(t)):
         available = scope.available
@@ -740,7 +740,7 @@ class Wide:
     def _change(
         self, left: Pattern, right: Any, conditions: Sequence[Goal], p: Term, part: Term
     ) -> Change | None:
-        """a₁ − b₁ + c by x − y = d(x, y) → d(a₁, b₁) + c, where the head of one of the pattern's parts, p, is `part`."""
+        """a₁ − b₁ + c by x − y = d(x, y) → d(a₁, b₁) + c, where one of the pattern's heads, p, is found in `part`."""
         offset, pattern = self.theory.view(left.term)[:2]
         amounts, k = self.parts.amounts, pattern[p]
         scale = Fraction(amounts[part]) / k
