@@ -19,6 +19,7 @@ from relgrad.balls import numbers
 from relgrad.balls.graph import BITS
 from relgrad.balls.numbers import Balls
 from relgrad.kernels.doubled.number import Undecided
+from relgrad.kernels.doubled.precise import _Again
 from relgrad.kernels.extended.number import Extended
 
 AROUND = np.array([-7.25, -1.5, -0.3, -1e-9, 1e-12, 0.2, 0.9999, 1.0001, 2.5, 11.0])
@@ -177,6 +178,25 @@ def test_nan_of_numbers_is_asked():
     with np.errstate(all="ignore"):
         found = rg.hessian(score, strategy="eager")(x)
     np.testing.assert_allclose(found, -3 * (np.diag(p) - np.outer(p, p)), rtol=1e-12, atol=1e-300)
+
+
+def test_nan_of_what_leaves_its_domain_is_not_asked(monkeypatch):
+    asked = []
+    for name in ("mended", "mended_at"):
+        whole = getattr(_Again, name)
+        monkeypatch.setattr(_Again, name, lambda *args, whole=whole: asked.append(args[1]) or whole(*args))
+    x = np.array([-1.0, 2.0, 3.0])
+    with np.errstate(all="ignore"):
+        for f in (
+            lambda x: np.sum(np.log(x) * np.sqrt(x + 1) + np.log(3.5 - x)),
+            lambda x: np.sqrt(x * x - 3.0) - np.sqrt(x + 1e9),
+            lambda x: np.log(np.sum(x) - 1e7) ** 2,
+            lambda x: np.sum(np.arccos(2 + x / 7)) - 1,
+        ):
+            assert np.isnan(rg.stabilize(f)(x)).any() and not asked
+        arccos = kernels.precise(by=lambda x: (np.arccos(x), []))(lambda x: (np.arccos(x), False))
+        assert np.isnan(arccos(np.float64(2))) and not asked
+        assert np.isnan(arccos(np.float64(1 + 2**-52))) and asked  # it may be 1 but for rounding
 
 
 def test_what_has_no_limit_stays_as_it_is():

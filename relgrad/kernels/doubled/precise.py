@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from relgrad.kernels.containers import mapped, paired, parts
+from relgrad.kernels.domains import Inside
 from relgrad.kernels.doubled.number import BLOCK, Doubled
 from relgrad.kernels.extended.retry import filled
 from relgrad.kernels.numbers import OF_FLOATS_ONLY, Numbers, Twin, has_nan, is_nan, lowered
@@ -205,7 +206,8 @@ def precise(by: Callable[..., Any], entrywise: bool = False) -> Callable[[Any], 
 
     Doubled results come with bounds of their errors. Where they prove that an entry is further off than they are, they
     stand in its place, if what the other function has decided, and returns besides, comes out in floats as well.
-    Of an `entrywise` function, only the entries that are asked for are computed again.
+    Of an `entrywise` function, only the entries that are asked for are computed again. NaN is asked for, too, where
+    arguments are none, unless the function is far outside its domain.
     """
     return lambda function: mending(function, lambda: (by, entrywise))
 
@@ -226,15 +228,21 @@ def mending(
     def call(*args: Any, **kwargs: Any) -> Any:
         (result, lost), in_floats = attempt(*args, **kwargs) if attempt else (function(*args, **kwargs), True)
         none = has_nan(result) and not has_nan((args, kwargs))
-        asked = none or (lost.any() if isinstance(lost, np.ndarray) else lost)
-        if asked and (found := again()) is not None:
+        asked = lost.any() if isinstance(lost, np.ndarray) else lost
+        if (none or asked) and (found := again()) is not None:
             written, entrywise = found
-            if none and entrywise:
-                lost = functools.reduce(np.logical_or, map(is_nan, parts(result)), lost)
             with np.errstate(all="ignore"):
-                if isinstance(lost, np.ndarray) and entrywise:
+                if none:
+                    inside = written.inside(result, args, kwargs)
+                    asked = asked or has_nan(inside)
+                    lost = (
+                        functools.reduce(np.logical_or, map(is_nan, parts(inside)), lost)
+                        if entrywise
+                        else lost
+                    )
+                if asked and isinstance(lost, np.ndarray) and entrywise:
                     result = written.mended_at(lost, result, args, kwargs)
-                else:
+                elif asked:
                     result = written.mended(result, args, kwargs)
         return result if in_floats else filled(result, lambda *a, **k: function(*a, **k)[0], args, kwargs)
 
@@ -251,6 +259,14 @@ class _Again:
     def __init__(self, function: Function):
         self._function = function
         self._kinds = Twin(function, Doubled), Numbers.surest.program(function)
+        self._inside = Twin(function, Inside)
+
+    def inside(self, result: Any, args: Any, kwargs: Any) -> Any:
+        """Return a result with numbers where the function is NaN because it leaves its domain."""
+        try:
+            return mapped(lowered, self._inside(*args, **kwargs)[0])
+        except _FAILURES:
+            return result
 
     def mended(self, result: Any, args: Any, kwargs: Any) -> Any:
         """Return a result with what is known better."""
