@@ -18,6 +18,7 @@ from relgrad.kernels.containers import mapped
 from relgrad.kernels.extended import extended_range
 from relgrad.kernels.extended.number import Extended
 from relgrad.kernels.numbers import Twin, lowered
+from relgrad.kernels.watched import Shaken
 from relgrad.trace.containers import flatten
 
 SPREAD = [3e-320, 2e-200, -1e-3, 0.7, -1.0, 5.0, 1e3, -4e200, 3e307]
@@ -138,7 +139,30 @@ def test_a_program_is_computed_again_only_where_a_float_leaves_its_range():
     assert calls == [np.ndarray]
     assert g(np.array([3e200, 4e200])) == pytest.approx(5e200, rel=1e-15)
     assert g(np.array([3e-200, 4e-200])) == pytest.approx(5e-200, rel=1e-15)
-    assert calls[1:] == [np.ndarray, Extended] * 2
+    assert calls[1:] == [np.ndarray, np.ndarray, Shaken, Extended] * 2
+
+
+def test_a_program_stays_in_floats_where_what_leaves_the_range_does_not_matter():
+    calls = []
+
+    def f(x):
+        calls.append(type(x))
+        e = np.exp(-x * x)
+        return np.sum(x * e) / np.sum(e), np.tanh(np.exp(x))
+
+    x = np.array([0.5, 40.0, -30.0, 800.0])
+    mean, limit = extended_range(f)(x)
+    assert mean == 0.5 and limit[3] == 1 and calls == [np.ndarray, np.ndarray, Shaken]
+    for g in (  # it matters here, though the results in floats are numbers
+        lambda x: 1 + np.exp(-x) ** 1e-3,
+        lambda x: np.log(np.log(np.exp(x))),
+        lambda x: np.where(np.exp(-x) == 0, 1.0, 2.0),
+        lambda x: np.sum((np.exp(-x) - np.exp(-x - 1)) * 1e300),
+        lambda x: np.exp(-x) * 1e10 / 1e-300,
+    ):
+        calls.clear()
+        extended_range(lambda x, g=g: (calls.append(type(x)), g(x))[1])(np.array([800.0, 801.0]))
+        assert calls[-1] is Extended
 
 
 def test_float32_has_its_own_range():

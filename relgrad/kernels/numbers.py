@@ -160,13 +160,13 @@ def is_nan(x: Any) -> Any:
 
 def has_nan(x: Any) -> bool:
     """Whether NaN is among the floats of a container."""
-    kind = type(x)  # each call asks: floats and tuples first
+    kind = type(x)  # each call asks: what is usual first
     if kind is np.float64:
         return bool(x != x)
     if kind is tuple or kind is list:
         return any(map(has_nan, x))
-    if is_floating(x):
-        return bool(np.isnan(np.minimum.reduce(x, axis=None, initial=np.inf)))
+    if kind is np.ndarray or is_floating(x):
+        return x.dtype.kind == "f" and bool(np.isnan(np.minimum.reduce(x, axis=None, initial=np.inf)))
     return any([has_nan(part) for part in parts(x) if part is not x])  # noqa: C419
 
 

@@ -44,12 +44,15 @@ class Extended(Numbers):
         mantissa, shift = np.frexp(m)
         mantissa = np.asarray(mantissa)
         exponent = np.broadcast_to(np.asarray(e, np.int64) + shift, mantissa.shape)
-        beyond = np.abs(exponent) > FARTHEST
-        if beyond.any():
+        if exponent.size and not -FARTHEST <= exponent.min() <= exponent.max() <= FARTHEST:
+            beyond = (np.abs(exponent) > FARTHEST) & (mantissa != 0) & ~np.isnan(mantissa)
             limit = np.copysign(np.where(exponent > 0, np.inf, 0).astype(mantissa.dtype), mantissa)
-            mantissa = np.where(beyond & (mantissa != 0) & ~np.isnan(mantissa), limit, mantissa)
+            mantissa = np.where(beyond, limit, mantissa)
+        numbers = (mantissa != 0) & np.isfinite(mantissa)
         self.m = mantissa
-        self.e = np.where(mantissa == 0, NOTHING, np.where(np.isfinite(mantissa), exponent, 0))
+        self.e = (
+            exponent if numbers.all() else np.where(numbers, exponent, np.where(mantissa == 0, NOTHING, 0))
+        )
 
     @classmethod
     def of(cls, x: Any, dtype: Any = None) -> Extended:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import wraps
 from typing import Any
 
@@ -10,7 +11,8 @@ import numpy as np
 
 from relgrad.kernels.containers import mapped, paired
 from relgrad.kernels.extended.number import Extended
-from relgrad.kernels.numbers import Twin, has_nan, lowered
+from relgrad.kernels.numbers import OF_FLOATS_ONLY, Twin, has_nan, lowered
+from relgrad.kernels.watched import Shaken, is_steady
 
 
 def extended_range(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -24,14 +26,14 @@ def extended_range(function: Callable[..., Any]) -> Callable[..., Any]:
 
     The function consists of NumPy calls and of functions of arrays; what has no rule for extended range sees floats.
     """
-    wide = Twin(function, Extended)
-    call = _retried(function, wide, told=False)
-    call.attempt = _retried(function, wide, told=True)  # type: ignore[attr-defined]  # for who knows better than floats
+    wide, shaken = Twin(function, Extended), Twin(function, Shaken)
+    call = _retried(function, wide, shaken, told=False)
+    call.attempt = _retried(function, wide, shaken, told=True)  # type: ignore[attr-defined]  # for who knows better than floats
     return call
 
 
-def _retried(function: Callable[..., Any], wide: Twin, told: bool) -> Callable[..., Any]:
-    """Return a function that is computed again where it leaves the range; `told` besides whether it stayed in it.
+def _retried(function: Callable[..., Any], wide: Twin, shaken: Twin, told: bool) -> Callable[..., Any]:
+    """Return a function that is computed again where it leaves the range, and it matters; `told` besides whether not.
 
     Who is told fills in what neither knows.
     """
@@ -45,17 +47,29 @@ def _retried(function: Callable[..., Any], wide: Twin, told: bool) -> Callable[.
         except (FloatingPointError, OverflowError) as error:
             if not str(error).startswith(("overflow", "underflow", "(34")):
                 raise
-        try:
-            with np.errstate(all="ignore"):
-                found = wide(*args, **kwargs)
-            found = mapped(lowered, found)
-        except (TypeError, ValueError, AttributeError, IndexError, NotImplementedError):
-            # What is written for arrays of floats only gets them, and their range.
+        stayed = True
+        with np.errstate(all="ignore"):
+            found = _steady(function, shaken, args, kwargs)
+            if found is None:
+                with suppress(TypeError, ValueError, AttributeError, IndexError, NotImplementedError):
+                    found, stayed = wide(*args, **kwargs), False
+        if found is None:  # what is written for arrays of floats only gets them, and their range
             found = function(*args, **kwargs)
-            return (found, True) if told else found
-        return (found, False) if told else filled(found, function, args, kwargs)
+        found = mapped(lowered, found)
+        if told:
+            return found, stayed
+        return found if stayed else filled(found, function, args, kwargs)
 
     return call
+
+
+def _steady(function: Callable[..., Any], shaken: Twin, args: Any, kwargs: Any) -> Any:
+    """Return what floats make, if that is what floats make that are shaken where they leave the range; or None."""
+    with suppress(ArithmeticError, *OF_FLOATS_ONLY):
+        found = function(*args, **kwargs)
+        if is_steady(found, mapped(lowered, shaken(*args, **kwargs))):
+            return found
+    return None
 
 
 def filled(found: Any, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:

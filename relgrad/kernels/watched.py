@@ -1,0 +1,137 @@
+"""Floats that are watched as a program computes in them: whether NaN, and what leaves the range, have a meaning.
+
+Σ log(x)   at x = -1, 2        Inside   Σ (1, log 2), a number: it is NaN for leaving the domain of the logarithm alone
+arccos(x)  at x = 1 + 2⁻⁵²     Inside   NaN: x may be 1 but for rounding, as the cosine of an angle is
+1 + e⁻⁸⁰⁰                      Shaken   1: the same for any number between 0 and what floats can hold
+log(e⁻⁸⁰⁰)                     Shaken   -708.9 in place of -∞: it depends on that number
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from relgrad.kernels.containers import parts
+from relgrad.kernels.numbers import Numbers, is_floating, lowered
+
+NEAR = 2.0**-20
+"""What is outside by more than so much of itself is no rounding of what is inside."""
+BOUNDED = frozenset(
+    [
+        np.log,
+        np.log2,
+        np.log10,
+        np.log1p,
+        np.sqrt,
+        np.power,
+        np.arcsin,
+        np.arccos,
+        np.arccosh,
+        np.arctanh,
+    ]
+)
+"""The functions of NumPy that are NaN outside their domains."""
+
+_RANDOM = np.random.default_rng(0)
+
+
+class Watched(Numbers):
+    """An array of floats; `made` says what each function makes of such."""
+
+    __slots__ = ("x",)
+    ufuncs, functions, named = {}, {}, {}
+    zero = (0.0,)
+
+    def __init__(self, x: Any):
+        self.x = x
+
+    @classmethod
+    def of(cls, x: Any, dtype: Any = None) -> Any:
+        """Return floats as they are."""
+        return x if isinstance(x, cls) else cls(np.asarray(x, dtype))
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        return (self.x,)
+
+    def floats(self) -> Any:
+        return self.x[()]
+
+    def astype(self, dtype: Any, **_: Any) -> Any:
+        """Return the same numbers in a dtype."""
+        return self.lifted(self.x.astype(dtype), ())
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
+        return self.unruled(ufunc if method == "__call__" else getattr(ufunc, method), inputs, kwargs)
+
+    @classmethod
+    def unruled(cls, function: Any, args: Any, kwargs: Any) -> Any:
+        args = list(map(lowered, args))
+        return cls.lifted(cls.seen(function, args, {k: lowered(x) for k, x in kwargs.items()}), args)
+
+    @classmethod
+    def seen(cls, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """Return what becomes of the result of a function of floats."""
+        raise NotImplementedError
+
+
+class Inside(Watched):
+    """An array of floats, with a number where a function was far outside its domain."""
+
+    __slots__ = ()
+
+    @classmethod
+    def seen(cls, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """log(-1) → 1, log(NaN) → NaN, arccos(1 + 2⁻⁵²) → NaN: 1 where a function is NaN at all near numbers."""
+        found = function(*args, **kwargs)
+        if (
+            not isinstance(function, np.ufunc)
+            or function not in BOUNDED
+            or not (none := np.isnan(found)).any()
+        ):
+            return found
+        x, *others = [a[none] for a in np.broadcast_arrays(*args)]
+        far = ~np.logical_or.reduce(list(map(np.isnan, (x, *others))))
+        for scale in (1 - NEAR, 1 + NEAR):
+            far &= np.isnan(function(x * scale, *others))
+        found = np.array(found)
+        found[none] = np.where(far, 1, np.nan)
+        return found
+
+
+class Shaken(Watched):
+    """An array of floats, with others where a function left their range: near its ends, at random."""
+
+    __slots__ = ()
+
+    @classmethod
+    def seen(cls, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """e⁻⁸⁰⁰ → 2⁻¹⁰²²·u, e⁸⁰⁰ → 2¹⁰²⁴·u, 0·2 → 0, for u between ½ and 1, where overflow and underflow are told."""
+        try:
+            with np.errstate(over="raise", under="raise"):
+                return function(*args, **kwargs)
+        except FloatingPointError:
+            found = function(*args, **kwargs)
+        return _shaken(found) if is_floating(found) else found
+
+
+def _shaken(x: Any) -> Any:
+    limits, size = np.finfo(x.dtype), np.abs(x)
+    small, large = size < limits.tiny, size == np.inf
+    x = np.array(x)
+    for some, end in ((small, limits.tiny), (large, limits.max)):
+        x[some] = np.copysign(end * _RANDOM.uniform(0.5, 1, np.count_nonzero(some)), x[some])
+    return x
+
+
+def is_steady(found: Any, shaken: Any) -> bool:
+    """Whether results are the same numbers, to the last digit, as those of shaken floats."""
+    return all(map(_is_same, parts(found), parts(shaken)))
+
+
+def _is_same(x: Any, y: Any) -> bool:
+    if not is_floating(x):
+        return bool(np.array_equal(x, y))
+    near = np.isfinite(x) & (np.abs(x - y) <= np.finfo(x.dtype).epsneg * np.abs(x))
+    return np.shape(x) == np.shape(y) and bool(np.all(near | (x == y)))
