@@ -12,6 +12,7 @@ since sum(b/a) = sum(b)/a. This is what lets exp(x)·sum(g·exp(x)/S²) hold a s
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import cached_property
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
@@ -676,6 +677,12 @@ def _rewrite_quotient(
         yield from _placed(final, reify_term(right, final), t, left.term)
 
 
+def _sums_in(t: Any) -> Number:
+    """Σx·(Σy)²/n → 3: how many sums are factors of a term."""
+    factors = product_of(t).factors.items()
+    return sum([abs(e) for base, e in factors if is_term(base) and type(base.op) is Sum])
+
+
 CHOICE = 4
 """So many parts are looked at where any of a kind would do."""
 
@@ -731,11 +738,18 @@ class Wide:
         if not found:
             return
         p, key = min(found, key=lambda entry: found[entry])
+        if max(map(_sums_in, pattern)) > self._most_sums:
+            return
         for part in list(self.parts.like(key)):
             if part in self.parts.amounts:
                 change = self._change(left, right, conditions, p, part)
                 if change is not None:
                     yield change
+
+    @cached_property
+    def _most_sums(self) -> Number:
+        """The most sums that are factors of one part: x·y − Σx·Σy/n cannot be where each part has one."""
+        return max(map(_sums_in, self.parts.amounts))
 
     def _change(
         self, left: Pattern, right: Any, conditions: Sequence[Goal], p: Term, part: Term

@@ -107,6 +107,9 @@ def _parameters(fun: Callable[..., Any], count: int) -> list[str]:
     return (names + [f"x{i}" for i in range(len(names), count)])[:count]
 
 
+_SCALARS = float, np.float64, bool
+
+
 def signature(args: Sequence[Any], kwargs: Mapping[str, Any] | None = None) -> Hashable:
     """Return a key that is equal for calls which `trace` cannot tell apart.
 
@@ -121,7 +124,7 @@ def signature(args: Sequence[Any], kwargs: Mapping[str, Any] | None = None) -> H
             cls = type(x)
             if cls is np.ndarray:
                 key += (x.dtype, x.shape)
-            elif cls is float or cls is bool or (cls is int and -LARGEST <= x <= LARGEST):
+            elif cls in _SCALARS or (cls is int and -LARGEST <= x <= LARGEST):
                 key.append(cls)
             else:
                 break
