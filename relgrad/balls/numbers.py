@@ -44,6 +44,8 @@ WORK = 1 << 16
 """A program is given up after so many operations on balls of the least precision."""
 BEYOND = 1 << 62
 """The exponent of what is farther than all numbers of extended range."""
+MOST = 1 << 12
+"""Arrays of more entries are too much work at once."""
 _LOCK = threading.RLock()
 """The precision of balls is that of the whole process."""
 
@@ -77,7 +79,9 @@ class Balls(Numbers):
 
     @classmethod
     def of(cls, x: Any, dtype: Any = None) -> Balls:
-        """Return an array, or a number, exactly."""
+        """Return an array, or a number, exactly; raises GivenUp for many."""
+        if not isinstance(x, Balls) and np.size(x) > MOST:
+            raise GivenUp
         return x if isinstance(x, Balls) else cls(as_balls(x))
 
     @property
