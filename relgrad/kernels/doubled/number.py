@@ -108,7 +108,8 @@ class Doubled(Numbers):
     @property
     def parts(self) -> tuple[Any, Any, Any]:
         shape = self.hi.shape
-        return self.hi, *[np.broadcast_to(x, shape) for x in (self.pair[1], self.bound)]
+        others = self.pair[1], self.bound
+        return self.hi, *[x if np.shape(x) == shape else np.broadcast_to(x, shape) for x in others]
 
     @property
     def leading(self) -> Any:
