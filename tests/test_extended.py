@@ -165,6 +165,25 @@ def test_a_program_stays_in_floats_where_what_leaves_the_range_does_not_matter()
         assert calls[-1] is Extended
 
 
+@pytest.mark.parametrize(
+    "order",
+    [
+        lambda x: np.where(x < x[::-1], 1.0, 2.0),
+        lambda x: np.where(x == np.max(x), 1.0, 2.0),
+        lambda x: np.take(np.arange(5.0), np.argsort(x)),
+        lambda x: np.argmax(x) * 1.0,
+        lambda x: np.searchsorted(np.sort(x), x) * 1.0,
+    ],
+)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_an_order_out_of_range_is_no_matter_of_chance(order, sign):
+    rng = np.random.default_rng(7)
+    program = extended_range(lambda x: order(np.exp(x)))
+    for _ in range(20):
+        x = sign * rng.uniform(800, 900, 5)
+        np.testing.assert_array_equal(program(x), order(x))
+
+
 def test_float32_has_its_own_range():
     g = extended_range(lambda x: np.sqrt(x * x))
     got = g(np.array([1e30, 1e-30, 2.0], np.float32))

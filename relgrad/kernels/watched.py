@@ -107,13 +107,45 @@ class Shaken(Watched):
 
     @classmethod
     def seen(cls, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        """e⁻⁸⁰⁰ → 2⁻¹⁰²²·u, e⁸⁰⁰ → 2¹⁰²⁴·u, 0·2 → 0, for u between ½ and 1, where overflow and underflow are told."""
+        """e⁻⁸⁰⁰ → 2⁻¹⁰²²·u, e⁸⁰⁰ → 2¹⁰²⁴·u, 0·2 → 0, for u between ½ and 1, where overflow and underflow are told.
+
+        Raises Unordered for e⁸⁰⁰ < e⁹⁰⁰, which would come out either way.
+        """
         try:
             with np.errstate(over="raise", under="raise"):
-                return function(*args, **kwargs)
+                found = function(*args, **kwargs)
         except FloatingPointError:
             found = function(*args, **kwargs)
-        return _shaken(found) if is_floating(found) else found
+            found = _shaken(found) if is_floating(found) else found
+        if not is_floating(found) and _are_unordered(function, args):
+            raise Unordered
+        return found
+
+
+class Unordered(ArithmeticError):
+    """An order is asked for of numbers that are out of range."""
+
+
+def _of_floats(function: Any) -> Any:
+    return lambda *args, **kwargs: function(*map(lowered, args), **kwargs)
+
+
+_TESTS = "cancels", "cancels_at", "sum_cancels", "mixture_cancels", "product_cancels", "ill_conditioned"
+"""What asks for sizes, and is told of none out of range whatever their order is."""
+Shaken.named = dict.fromkeys(_TESTS, _of_floats)
+
+
+def _are_unordered(function: Any, args: list[Any]) -> bool:
+    """Whether a decision is made between numbers out of range: of two operands at an entry, or of two entries."""
+    out = [_is_out(x) for x in args if is_floating(x)]
+    if isinstance(function, np.ufunc):
+        return len(out) > 1 and bool(np.any(np.logical_and(*np.broadcast_arrays(*out))))
+    return sum(map(np.count_nonzero, out)) > 1
+
+
+def _is_out(x: Any) -> Any:
+    limits, size = np.finfo(x.dtype), np.abs(x)
+    return ((size > 0) & (size < limits.tiny)) | ((size >= limits.max / 2) & (size < np.inf))
 
 
 def _shaken(x: Any) -> Any:
