@@ -47,6 +47,19 @@ def _searchsorted(a: Any, v: Any, side: str = "left") -> Any:
     return np.sum(before(a, v) | (np.isnan(v.m) & (~np.isnan(a.m) | (side == "right"))), axis=-1)
 
 
+def _place_of(extreme: Any) -> Any:
+    """argmax(x) is the first place where x = max(x), or NaN."""
+
+    def rule(x: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+        best = extreme(x, axis=axis, keepdims=True)
+        return np.argmax(np.equal(x, best) | np.isnan(x.m), axis=axis, keepdims=keepdims)
+
+    return rule
+
+
+FUNCTIONS.update({np.argmax: _place_of(np.max), np.argmin: _place_of(np.min)})
+
+
 def ranks(x: Extended, axis: int) -> Any:
     """Return whole numbers in the order of numbers of extended range along an axis."""
     return np.argsort(_argsort(x, axis), axis=axis)
