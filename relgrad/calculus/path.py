@@ -26,6 +26,7 @@ import numpy as np
 
 from relgrad.calculus.change import tangent_of
 from relgrad.calculus.laurent import NoSeries, check_continuous
+from relgrad.calculus.series import Slope
 from relgrad.interpret import interpret
 from relgrad.kernels.doubled.named import written
 from relgrad.kernels.doubled.number import Doubled
@@ -77,6 +78,8 @@ SMALLEST = 2.0**-900
 _MOVES = (Rearrangement, Expand, Squeeze, BroadcastTo, BroadcastLike, Cast)
 MANY = 500
 """So many series are made of one program, if not told otherwise."""
+STEEP = 12
+"""So many steps for each op of a function whose slope has a series."""
 DEEP = 20
 """Rules of rules are followed so far; those of ops over axes, whose derivatives branch, a quarter of that."""
 
@@ -910,6 +913,8 @@ class Path:
     def _by_rule(self, node: Term, operands: Sequence[Power]) -> Power:
         """y = f(u₀) + ∫ Df(u)·u′ dt."""
         op = node.op
+        if type(op) is Slope:  # each derivative of which is longer, and looked through for series
+            _spend(STEEP * sum(1 for _ in subterms(op.body)))
         made = _tangent(op, tuple(rand.type for rand in node.rands))
         rules = op.rules if op.elementwise else (True,) * len(operands)
         if made is None or any(rule is None and not u.fixed for rule, u in zip(rules, operands, strict=True)):
