@@ -22,7 +22,7 @@ from relgrad.types import ArrayType, Type
 def tangent_of(
     op: Op, kinds: tuple[Any, ...], moved: tuple[int, ...]
 ) -> tuple[list[Term], list[Term], Term] | None:
-    """Return leaves for the operands of an op and for the tangents of those that move, and its tangent, or None."""
+    """f, of which x₀ moves → ∂f/∂x₀·d₀, with leaves x₀, x₁, … for operands, and d₀ for the tangent; or None."""
     leaves = [term(Input(f"x{i}", kind, symbol=True)) for i, kind in enumerate(kinds)]
     tangents = {i: term(Input(f"d{i}", kinds[i], symbol=True)) for i in moved}
     points = [Tracer(tangents[i]) if i in tangents else None for i in range(len(kinds))]
@@ -34,7 +34,7 @@ def tangent_of(
 
 
 class Change(Op):
-    """f(x) − f(y), told the distance of each operand that has moved.
+    """f(x) − f(y), told x − y of each operand that has moved: ∫₀¹ Df(y + t·d)·d dt where the difference cancels.
 
     Operands: those of f at x; at y, those that have moved; as many distances x − y.
     """
@@ -52,7 +52,7 @@ class Change(Op):
         return self.of.type_of(rands[: -2 * len(self.moved)])
 
     def _parts(self, operands: Sequence[Any]) -> tuple[list[Any], list[Any], list[Any]]:
-        """Return the operands of f at x and at y, and the distances."""
+        """x₀, x₁, y₀, d₀ → (x₀, x₁), (y₀, x₁), (d₀): the operands of f at x and at y, and the distances."""
         n = len(operands) - 2 * len(self.moved)
         at_x, at_y, distances = [*operands[:n]], [*operands[:n]], [*operands[n + len(self.moved) :]]
         for i, y in zip(self.moved, operands[n:], strict=False):
@@ -60,6 +60,7 @@ class Change(Op):
         return at_x, at_y, distances
 
     def compute(self, *arrays: Any) -> Any:
+        """f(x) − f(y), or, in entries where that cancels and two quadratures agree, ∫₀¹ Df(y + t·d)·d dt."""
         with np.errstate(all="ignore"):
             xs, ys, distances = self._parts(arrays)
             at_x, at_y = (np.asarray(self.of.compute(*zs)) for zs in (xs, ys))
@@ -68,14 +69,14 @@ class Change(Op):
             if not np.any(near):
                 return plain
             few, many = (self._mean(ys, distances, rule) for rule in QUADRATURES)
-            # What rounding does to operands, the op may make larger: as much larger as it makes their distances.
+            # The op may enlarge the rounding of its operands: as much as it enlarges their distances.
             sizes = [np.max(np.abs(xs[i]), initial=0) for i in self.moved]
             steps = [np.max(np.abs(d), initial=0) for d in distances]
             scale = np.abs(at_x) + np.abs(many) * np.divide(max(sizes), max(steps))
             return np.where(near & converged(plain, few, many, scale), many, plain)
 
     def _mean(self, ys: list[Any], distances: list[Any], quadrature: Any) -> Any:
-        """Return ∫₀¹ Df(y + t·d)·d dt, where each of y and d may be repeated along axes of the other."""
+        """∫₀¹ Df(y + t·d)·d dt ≈ Σ wᵢ·Df(y + tᵢ·d)·d, where each of y and d may be repeated along axes of the other."""
         ys, distances = list(ys), list(distances)
         for k, i in enumerate(self.moved):
             ys[i], distances[k] = np.broadcast_arrays(ys[i], distances[k])
@@ -93,6 +94,7 @@ class Change(Op):
         return total
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        """g → f*(x)·g, −f*(y)·g: the pullbacks at both points, added for operands that have not moved."""
         xs, ys, distances = self._parts(inputs)
         (g,) = output_gradients
         at_x, at_y = ([*self.of.L_op(zs, [self.of(*zs)], [h])] for zs, h in ((xs, g), (ys, -g)))
@@ -103,6 +105,7 @@ class Change(Op):
         return [*at_x, *moved, *[None] * len(distances)]
 
     def ball(self, *balls: Any) -> Any:
+        """f(y + d) − f(y) in balls, with the distances as they are told."""
         xs, ys, distances = self._parts(balls)
         for i, d in zip(self.moved, distances, strict=True):
             xs[i] = ys[i] + d
@@ -110,7 +113,7 @@ class Change(Op):
 
 
 def change_of(x: Term, y: Term, distances: Sequence[Term | None]) -> Term | None:
-    """Return f(x) − f(y) for an op of one array that has a pushforward, or None."""
+    """f(x), f(y), (x − y, …) → Change(f)(x, y, x − y): for an op of one array that has a pushforward; else None."""
     if not isinstance(x.type, ArrayType):
         return None
     moved = tuple([i for i, d in enumerate(distances) if d is not None])

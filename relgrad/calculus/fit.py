@@ -38,7 +38,7 @@ _SHORTEST = 12
 
 
 class Terms(NamedTuple):
-    """What `kernels.near` sums within a radius: t^power · Σ cₖ·t^(k·step)."""
+    """t^power · Σ cₖ·t^(k·step) within a radius, as `kernels.near` sums it: 1 − t²/6 + … has power 0 and step 2."""
 
     radius: float
     power: int
@@ -47,7 +47,7 @@ class Terms(NamedTuple):
 
     @property
     def limit(self) -> float:
-        """The value at t = 0."""
+        """The value at t = 0: c₀ for the power 0, 0 for a positive one, and NaN at a pole."""
         return self.coefficients[0] if self.power == 0 else 0.0 if self.power > 0 else math.nan
 
     def __str__(self) -> str:
@@ -57,16 +57,17 @@ class Terms(NamedTuple):
 
 
 def values(body: Term, x: Term, at: Any) -> Any:
-    """Return a body's values at an array of numbers, silently."""
+    """x², x, (1, 2) → (1, 4): a body's values at an array of numbers, silently."""
     with np.errstate(all="ignore"):
         return interpret([body], {x: np.asarray(at)}, typed=False)[0]
 
 
 @lru_cache(maxsize=1024)
 def fitted(body: Term, x: Term, point: float, loss: int) -> Terms | None:
-    """Return the terms of a body's series and the radius within which they stand for it, or None where none will do.
+    """sin(x)/x at 0 → 1 − t²/6 + …, |t| < r: the terms of a body's series, and the radius within which they serve.
 
-    The formula's error may grow towards the point as t^(−loss), and no faster: else the two are not one function.
+    None where none will do. The formula's error may grow towards the point as t^(−loss), and no faster: else the two
+    are not one function.
     """
     best: tuple[float, Terms] | None = None
     for length in LENGTHS:
@@ -85,7 +86,12 @@ def fitted(body: Term, x: Term, point: float, loss: int) -> Terms | None:
 
 
 def _fit(y: Laurent, body: Term, x: Term, point: float, loss: int) -> tuple[float, Terms] | None:
-    """Return the shortest series within whose end and beyond the formula is good, and how good it is."""
+    """Σ cₖ·tᵏ for |t| < r, the formula beyond: the shortest such series, and the formula's error in ulp at r; or None.
+
+    Radii are tried from half the radius of convergence down. At one that is good the formula is, from the end of the
+    series on, within a tolerance, its error grows inwards by no more than t^(−loss − 1), and no terms cancel in the
+    series.
+    """
     c = np.array([abs(float(n)) for n in y.numbers])
     if not np.isfinite(c).all() or not 1e-300 < (widest := _converges(c, y.whole)) < 1e300:
         return None
@@ -130,7 +136,7 @@ def _fit(y: Laurent, body: Term, x: Term, point: float, loss: int) -> tuple[floa
 
 
 def _undivided(body: Term, x: Term, point: float, radius: float) -> float:
-    """Return a radius within which all that a body asks of its argument has one answer, as samples show it."""
+    """where(x < 1, …), 0, 2 → 0.84…: a radius within which all conditions of a body have one answer, by samples."""
     asked = [node for node in subterms(body) if node.type.dtype.kind == "b"]
     if not asked:
         return radius
@@ -146,7 +152,7 @@ def _undivided(body: Term, x: Term, point: float, radius: float) -> float:
 
 
 def _converges(c: Any, whole: bool) -> float:
-    """Return the largest radius within which the last quarter of the terms counts for nothing; 1 for a single term."""
+    """(1, 1, 1/2, 1/6, …) of n terms → r with |cₖ|·rᵏ < 2⁻⁵⁸·max for k ≥ 3·n/4, or 1 for a single term."""
     powers = np.flatnonzero(c)
     if len(powers) < 2:
         return 1.0
@@ -164,7 +170,7 @@ def _converges(c: Any, whole: bool) -> float:
 
 
 def _summed(y: Laurent, t: float) -> Decimal:
-    """Return the sum of all terms that are known."""
+    """Σ cₖ·tᵏ of all terms that are known, by Horner's rule with gaps, in decimals."""
     at, total, gap = Decimal(t), Decimal(0), 0
     for number in reversed(y.numbers):
         if number or not gap:
@@ -175,7 +181,7 @@ def _summed(y: Laurent, t: float) -> Decimal:
 
 
 def _cut(y: Laurent, c: Any, radius: float, least: float) -> Terms | None:
-    """Return the first terms, as many as count within a radius, where values are at least so large."""
+    """c₀ + … + cₙ·tⁿ → its first m terms, with Σ_{k ≥ m} |cₖ|·rᵏ ≤ 2⁻⁵⁵·least; None where all known ones are needed."""
     rest, n = 0.0, len(c)
     while n > 1 and rest + c[n - 1] * radius ** (n - 1 + y.start) <= _LEFT_OUT * least:
         n -= 1

@@ -51,7 +51,7 @@ class Distance(NamedTuple):
 
 
 def incremented(t: Term) -> Term | None:
-    """Return a sum with two summands that are one program at two points as an increment, or None.
+    """f(x) − f(y) → Δf(x, y, x − y): a sum with two summands that are one program at two points; or None.
 
     exp(sin(x + h)) - exp(sin(x)) ⟶ Δexp(sin(x + h), sin(x), Δsin(x + h, x, h))
     """
@@ -59,13 +59,14 @@ def incremented(t: Term) -> Term | None:
 
 
 def _once(t: Term, name: str, make: Callable[[Term], Any]) -> Any:
-    """Return what is made of a term, kept on it: whether there is anything is asked before the move is made."""
+    """name, t → make(t), kept on the term: a move asks first whether there is anything, and then for the same."""
     if name not in t.cache:
         t.cache[name] = make(t)
     return t.cache[name]
 
 
 def _incremented(t: Term) -> Term | None:
+    """k·f(x) − k·f(y) + … → k·Δf(x, y, x − y) + …: the first pair of opposite summands that has a distance; or None."""
     view = sum_of(t)
     if not t.ground or len(view.terms) < 2 or len({k > 0 for k in view.terms.values()}) < 2:
         return None
@@ -78,13 +79,13 @@ def _incremented(t: Term) -> Term | None:
 
 
 def exchanged(t: Term, parts: Sequence[tuple[Term, Number]], new: SumView) -> Term:
-    """Return a sum with others in place of some summands."""
+    """a + 2·b + c, [(a, 1), (b, 2)], d → c + d: a sum with others in place of some summands."""
     view = added((sum_of(t), 1), *[(SumView(0, {p: 1}), -k) for p, k in parts], (new, 1))
     return fit(build_sum(view, dtype_of(t)), t)
 
 
 def ratio_less_one(t: Term) -> Term | None:
-    """Return a sum of 1 and a ratio of one program at two near points by their increment, x/y − 1 = (x − y)/y, or None.
+    """x/y − 1 = (x − y)/y for x and y that are one program at two near points: their increment over y; or None.
 
     1 - exp(sin(x))/exp(sin(x + h)) ⟶ Δexp(sin(x + h), sin(x), Δsin(x + h, x, h))/exp(sin(x + h))
     """
@@ -92,6 +93,7 @@ def ratio_less_one(t: Term) -> Term | None:
 
 
 def _ratio_less_one(t: Term) -> Term | None:
+    """k·(x/y − 1) → k·(x − y)/y, where Search finds x − y; else None."""
     view = sum_of(t)
     dtype = dtype_of(t)
     for p, k in view.terms.items():
@@ -110,7 +112,7 @@ def _ratio_less_one(t: Term) -> Term | None:
 
 
 def has_increment(t: Term) -> bool:
-    """Whether a term is an increment, or a sum that holds one."""
+    """Whether a term is an increment, or a sum that holds one: exp(x + h) − exp(x): yes; exp(x) − y: no."""
     if isinstance(t.op, (Difference, Telescope)):
         return True
     if not (t.op.as_sum and len(t.rands) == 2 and isinstance(t.type, ArrayType) and t.type.differentiable):
@@ -119,9 +121,7 @@ def has_increment(t: Term) -> bool:
 
 
 def difference_quotient(t: Term) -> Term | None:
-    """Return a product with an increment over its own distance as a mean slope, or None.
-
-    (f(x) − f(y))/(x − y) = ∫₀¹ f′(y + t·(x − y)) dt, which is f′(x) where the points meet.
+    """(f(x) − f(y))/(x − y) = ∫₀¹ f′(y + t·(x − y)) dt, a mean slope, which is f′(x) where the points meet; or None.
 
     Δarcsin(x + h, x, h)/h ⟶ mean_slope_of_arcsin(x + h, x, h), and its reciprocal the other way round
     """
@@ -148,6 +148,7 @@ class _Over(Walk):
         self.known[d] = constant(1.0, d.type.dtype)
 
     def of(self, t: Term) -> Term | None:
+        """Σ tᵢ → Σ tᵢ/d;    Δf(x, y, e) → mean_slope(x, y, e)·(e/d);    L(t) → L(t/d), L linear;    a·d → a"""
         if t.op.as_sum:
             return self.sum(t)
         if isinstance(t.op, Difference):
@@ -158,14 +159,14 @@ class _Over(Walk):
             rests = self.every(steps)
             return None if rests is None else t.op.make_node(x, y, multiply(by, self.d), *rests)
         if t.op.laws.linear == (0,) and not t.op.elementwise and self.d.type.size == 1:
-            # What reduces or moves entries must see as many of them.
+            # An op that reduces or moves entries must see as many of them.
             rest = fitted(self(t.rands[0]), t.rands[0])
             return None if rest is None else t.op.make_node(rest, *t.rands[1:])
         return self.product(t)
 
 
 def _opposite(view: SumView) -> Iterator[tuple[Term, Term, Number]]:
-    """Yield the pairs of summands that may cancel, and how much of both: they are alike, and add up to nothing."""
+    """2·p − 2·q + r → (p, q, 2): pairs of summands that may cancel, and how much of both; alike, and adding up to 0."""
     for parts in alike(view).values():
         above, below = ([p for p in parts if (p[1] > 0) == sign] for sign in (True, False))
         balanced = not sum(k for _, k in parts)
@@ -175,7 +176,7 @@ def _opposite(view: SumView) -> Iterator[tuple[Term, Term, Number]]:
 
 
 def alike(view: SumView) -> dict[Any, list[tuple[Term, Number]]]:
-    """Return the summands, with their coefficients, by what they look like: as products, and by their ops."""
+    """f(x)·y − f(z)·y → {f, y: …}: summands, with coefficients, by ops of their factors, their own, and of meanings."""
     found: dict[Any, list[tuple[Term, Number]]] = {}
     for part, k in view.terms.items():
         if is_term(part) and part.ground and part.type.differentiable:
@@ -187,7 +188,7 @@ def alike(view: SumView) -> dict[Any, list[tuple[Term, Number]]]:
 
 
 def _meanings(t: Term) -> tuple[Term, ...]:
-    """Return what a function is by definition, and what that is: xlog1py(x, y) ⟶ xlogy(x, 1 + y) ⟶ x·log(1 + y)."""
+    """xlog1py(x, y) ⟶ xlogy(x, 1 + y), x·log(1 + y): a function by definition, and that by definition, and so on."""
     found: list[Term] = []
     while t.rands and t.op.elementwise and definition_of(t.op, len(t.rands)) is not None:
         t = as_term(t.op.definition(*map(Tracer, t.rands)))
@@ -196,7 +197,7 @@ def _meanings(t: Term) -> tuple[Term, ...]:
 
 
 def _likeness(t: Term) -> Any:
-    """Return what two summands must have in common: the ops of their factors."""
+    """sin(x)·y² → {sin, None}: the ops of a summand's factors, which two summands must have in common."""
     return frozenset([head(b) for b in product_of(t).factors])
 
 
@@ -206,7 +207,7 @@ def head(t: Term) -> Any:
 
 
 class Search:
-    """The distances between pairs of terms, each looked for once."""
+    """x, y → x − y where it does not cancel: the distances between pairs of terms, each looked for once."""
 
     def __init__(self) -> None:
         self.known: dict[tuple[Term, Term], Distance | None] = {}
@@ -216,7 +217,11 @@ class Search:
         """At which depth the pair is compared that a failure has waited for, or -1: where a limit was the reason."""
 
     def of(self, x: Term, y: Term) -> Distance | None:
-        """Return x − y where it does not cancel, or None."""
+        """x + h, x → h: x − y as a term that does not cancel, or None.
+
+        A pair found to have none is remembered on x beyond the search, unless a limit, or a pair that waits, was the
+        reason.
+        """
         key = x, y
         if not _comparable(x, y) or y in x.cache.get("apart", ()):
             return None
@@ -239,7 +244,10 @@ class Search:
         return found
 
     def _of_sums(self, x: Term, y: Term) -> Distance | None:
-        """x − y = Σ (pᵢ − qᵢ) + what is left, of one sign: (a + h) − a ⟶ h, (f(x) + h) − f(y) ⟶ Δf(x, y) + h."""
+        """x − y = Σ (pᵢ − qᵢ) + what is left, of one sign: (a + h) − a ⟶ h, (f(x) + h) − f(y) ⟶ Δf(x, y) + h; or None.
+
+        Neither is near the other if nothing of both is the same: x + 1 and y + 1 share 1, 2·x and x share nothing.
+        """
         ours, theirs = sum_of(x), sum_of(y)
         left = added((ours, 1), (theirs, -1))
         # Some of x is some of y: 2x and x lie no nearer to each other than to zero, nor do 1 - x and x.
@@ -263,27 +271,28 @@ class Search:
         return Distance(build_sum(added((total, 1), (left._replace(constant=0), 1)), dtype), taken)
 
     def is_shift(self, x: Term, y: Term) -> bool:
-        """Whether x − y is found without looking into what is summed: (a + h) − a."""
+        """Whether x − y is found without looking into summands: a + h and a: yes; sin(a + h) and sin(a): no."""
         if not _comparable(x, y) or not (x.op.as_sum or y.op.as_sum):
             return False
         left = added((sum_of(x), 1), (sum_of(y), -1))
         return next(_opposite(left), None) is None and self.of(x, y) is not None
 
     def of_summands(self, x: Term, y: Term) -> Distance | None:
-        """x − y of two products: the factors that they share, times Σᵢ y₁…yᵢ₋₁·(xᵢ − yᵢ)·xᵢ₊₁…xₙ."""
+        """x₁…xₙ − y₁…yₙ = Σᵢ y₁…yᵢ₋₁·(xᵢ − yᵢ)·xᵢ₊₁…xₙ, times shared factors; or f(x) − f(y) = Δf(x, y)."""
         return self._of_products(x, y) or self._of_applications(x, y) or self._of_meanings(x, y)
 
     def _of_meanings(self, x: Term, y: Term) -> Distance | None:
-        """The same of functions of two names that are one by definition: xlog1py(1 + x, x) − xlogy(x, x)."""
+        """xlog1py(x, y) − xlogy(x, z) = xlogy(x, 1 + y) − xlogy(x, z): of two names, one by definition; or None."""
         ours, theirs = [(t, *_once(t, "meanings", _meanings)) for t in (x, y)]
         pair = next(((a, b) for a in ours for b in theirs if a.op is b.op), None)
         return None if pair in (None, (x, y)) else self._of_applications(*pair)
 
     def _of_products(self, x: Term, y: Term) -> Distance | None:
+        """x₁·x₂ − y₁·y₂ = (x₁ − y₁)·x₂ + y₁·(x₂ − y₂), times shared factors: 1/x − 1/y = (y − x)/(x·y); or None."""
         ours, theirs = product_of(x), product_of(y)
         if ours.coefficient != theirs.coefficient:
             return None
-        # What divides either of them is taken out: 1/x - 1/y = (y - x)/(x·y).
+        # Divisors of either are taken out: 1/x - 1/y = (y - x)/(x·y).
         bases = {**ours.factors, **theirs.factors}
         common = {b: e for b in bases if (e := min(ours.factors.get(b, 0), theirs.factors.get(b, 0)))}
         left, right = (
@@ -318,7 +327,10 @@ class Search:
         return self._of_applications(x, y)
 
     def _of_applications(self, x: Term, y: Term) -> Distance | None:
-        """f(…, x, …) − f(…, y, …), from the distances of the operands that differ."""
+        """f(…, x, …) − f(…, y, …) → Δf(x, y, x − y) from the distances of operands that differ; of two inputs x − y.
+
+        None where an operand has no distance.
+        """
         if not _comparable(x, y) or head(x) != head(y) or len(x.rands) != len(y.rands):
             return None
         if not x.rands:
@@ -337,7 +349,7 @@ class Search:
 
 
 def _taken(distances: Sequence[Distance | None]) -> frozenset[frozenset[Term]] | None:
-    """Return the inputs that several distances rest on; None where their parts may cancel, as in x·v − u·y."""
+    """{(x, y)}, {(u, v)} → None: the inputs that distances rest on, if their parts cannot cancel, as in x·v − u·y."""
     known = [d for d in distances if d is not None]
     taken = frozenset[frozenset[Term]]().union(*[d.taken for d in known])
     return None if len(taken) > 1 and len(known) > 1 else taken
@@ -348,7 +360,7 @@ def _is_real(x: Any) -> bool:
 
 
 def _comparable(x: Any, y: Any) -> bool:
-    """Whether two terms are arrays of reals of one type, or functions entry by entry of arrays that are stretched."""
+    """Whether two terms are real arrays of one type, or stretched, entry by entry: sin(x) of (3,), y of (1,): yes."""
     if not (_is_real(x) and is_term(y) and isinstance(y.type, ArrayType)):
         return False
     stretched = x.type.dtype == y.type.dtype and x.type.ndim == y.type.ndim and bool(x.rands or y.rands)
@@ -360,7 +372,7 @@ def _comparable(x: Any, y: Any) -> bool:
 def _matched(
     ours: list[tuple[Any, Number]], theirs: list[tuple[Any, Number]]
 ) -> list[tuple[Any, Any, Number]] | None:
-    """Return factors in pairs of one op and exponent, or None where some are left over."""
+    """[f(x), y], [f(z), u] → [(f(x), f(z)), (y, u)]: factors in pairs of one op and exponent, or None."""
     pairs = []
     for a, e in ours:
         partner = next((f for f in theirs if f[1] == e and head(f[0]) == head(a)), None)
@@ -372,11 +384,14 @@ def _matched(
 
 
 def _applied(x: Term, y: Term, distances: list[Term | None]) -> Term | None:
-    """Return f(x₁, …) − f(y₁, …) = Σᵢ f(y₁, …, xᵢ, xᵢ₊₁, …) − f(y₁, …, yᵢ, xᵢ₊₁, …), one operand after the other."""
+    """f(x₁, …) − f(y₁, …) = Σᵢ f(y₁, …, xᵢ, xᵢ₊₁, …) − f(y₁, …, yᵢ, xᵢ₊₁, …), one operand after the other.
+
+    a·b → a·Δb + Δa·b;    Σ x − Σ y → Σ (x − y);    f(x) − f(y) → Δf(x, y, x − y), or the op's own increment; or None.
+    """
     op = x.op
     parts: list[Term] = []
     if not op.elementwise:
-        # What reduces or moves entries must see as many of them: Σ (x + h) − Σ x is Σ h over the extent of x.
+        # An op that reduces or moves entries must see as many of them: Σ (x + h) − Σ x is Σ h over the extent of x.
         if any(a.type != b.type for a, b in zip(x.rands, y.rands, strict=True)):
             return None
         distances = [None if d is None else fit(d, a) for d, a in zip(distances, x.rands, strict=True)]
@@ -402,9 +417,9 @@ def _applied(x: Term, y: Term, distances: list[Term | None]) -> Term | None:
 
 @lru_cache(maxsize=512)
 def _with_slope(op: Elementwise) -> Elementwise:
-    """Return a function as one whose slope is accurate, of which its difference is made: itself, or its series.
+    """log(sinh(x)/x) ⟶ its series, as its slope 1/tanh(x) − 1/x cancels near 0: an op to make a difference of.
 
-    The slope of log(sinh(x)/x), 1/tanh(x) − 1/x, cancels near 0 as it is written.
+    An op of which the slope does not cancel is itself.
     """
     known = difference_of(op) if op.arity == 1 and not isinstance(op, Series) else None
     if known is None or known.by_kernel or op.dtype is not None:
@@ -420,7 +435,7 @@ def _with_slope(op: Elementwise) -> Elementwise:
 
 
 def _total(x: Term, y: Term, parts: list[Term]) -> Term:
-    """Return x − y as the sum of its parts, unless they cancel."""
+    """[a, b], the parts of x − y → a + b as a telescope, which takes x − y itself where the parts cancel."""
     if len(parts) == 1:
         return parts[0]
     return Telescope(len(parts)).make_node(x, y, constant(1.0, x.type.dtype), *parts)

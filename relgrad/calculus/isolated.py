@@ -46,10 +46,7 @@ class Isolated(NamedTuple):
 
 
 def isolated(t: Term) -> Isolated | None:
-    """Return a choice by one point as such, or None.
-
-    where(x**2 > 0, sin(x)/where(x != 0, x, 1), 1) ⟶ x == 0, 1, sin(x)/x
-    """
+    """where(x**2 > 0, sin(x)/where(x != 0, x, 1), 1) ⟶ x == 0, 1, sin(x)/x: a choice by one point as such, or None."""
     if (
         t.op is not where
         or not t.ground
@@ -71,6 +68,7 @@ def isolated(t: Term) -> Isolated | None:
             elsewhere[x] = 2 if known[1] else 1
 
     def told(old: Term, rands: tuple[Any, ...]) -> Any:
+        """where(x != 0, x, 1) → x: in the branch taken elsewhere, a choice by the same point is its own such branch."""
         if old in elsewhere and (new := fitted(rands[elsewhere[old]], old)) is not None:
             return new
         return remade(old, rands)
@@ -79,7 +77,7 @@ def isolated(t: Term) -> Isolated | None:
 
 
 def unguarded(t: Term, better: Callable[[Term], Term]) -> Term | None:
-    """Return the other branch of a choice by one point, as `better` makes it, if it is the same there; or None."""
+    """where(x == 0, 1, sin(x)/x) → better(sin(x)/x), if that is 1 at x = 0; or None."""
     found = isolated(t)
     if found is None:
         return None
@@ -89,9 +87,10 @@ def unguarded(t: Term, better: Callable[[Term], Term]) -> Term | None:
 
 
 def near_points(roots: Sequence[Term], near: Callable[[Term], Term]) -> list[Term]:
-    """Return roots with the other branch of each choice by one point whose limit `near` shows to be the one there.
+    """where(x == y, x, (x − y)/log(x/y)) ⟶ (x − y)/log(x/y), of which `near` gives the limit x at y.
 
-    where(x == y, x, (x − y)/log(x/y)) ⟶ (x − y)/log(x/y)    as what a series along x = y is of; it is none at x = y
+    A series along x = y is of such a program: the other branch of each choice by one point whose limit is the one
+    there.
     """
     known: dict[Term, Term] = {}
     choices = [t for t in subterms(*roots) if t.op is where]
@@ -105,12 +104,12 @@ def near_points(roots: Sequence[Term], near: Callable[[Term], Term]) -> list[Ter
 
 
 def _agree(choice: Isolated, new: Term, partial: bool = False) -> bool:
-    """Whether a term is, at the point, the branch that is taken there, whatever else both depend on.
+    """Whether f(c) = a in where(u == c, a, f(u)), with one slope, whatever both depend on: 1, sin(x)/x at 0: yes.
 
     If `partial`, they are defined for positive numbers, and of others need not be both or none.
 
-    Functions without kinks that agree at random numbers are one. What tells a branch, or the side of a kink, must not
-    depend on them: |a| is a where numbers are positive.
+    Functions without kinks that agree at random numbers are one. The numbers that tell a branch, or the side of a kink,
+    must not depend on these: |a| is a where numbers are positive.
     """
     (u, value), at, _ = choice
     x = u if not u.rands else term(Input("u", u.type, symbol=True))
@@ -139,6 +138,7 @@ def _agree(choice: Isolated, new: Term, partial: bool = False) -> bool:
             def values(
                 h: float, of: Sequence[Term] = roots[:2], start: Any = start, drawn: dict[Term, Any] = drawn
             ) -> list[Any]:
+                """h → (a, f(c + h·max(1, |c|))), the values of both branches at a distance."""
                 moved = np.broadcast_to(start + h * np.maximum(1.0, np.abs(start)), x.type.shape)
                 with np.errstate(all="ignore"):
                     found = interpret(of, {**drawn, x: np.asarray(moved, x.type.dtype)})
@@ -155,6 +155,7 @@ def _agree(choice: Isolated, new: Term, partial: bool = False) -> bool:
 
 
 def _numbers(kind: Any, rng: np.random.Generator, signed: bool) -> Any:
+    """float64 → 2·normal if `signed`, else lognormal;    bool → a toss;    int → 0 … 5: draws for one input."""
     if kind.dtype.kind == "b":
         return rng.random(kind.shape) < 0.5
     if kind.dtype.kind in "iu":
@@ -165,7 +166,7 @@ def _numbers(kind: Any, rng: np.random.Generator, signed: bool) -> Any:
 
 
 def _asked(roots: Sequence[Term], x: Term) -> list[Term]:
-    """Return the numbers by which branches, steps and kinks are told, where these depend on more than x."""
+    """where(a > x, …) → a − x;    |a| → a: the numbers that tell branches and kinks which depend on more than x."""
     other = {n for n in subterms(*roots) if not n.rands and n is not x and type(n.op) is not Constant}
     found: list[Term] = []
     for t in subterms(*roots):
@@ -180,7 +181,7 @@ def _asked(roots: Sequence[Term], x: Term) -> list[Term]:
 
 
 def _continues(values: Callable[[float], list[Any]], eps: float, partly: bool, partial: bool) -> bool:
-    """Whether both branches are one number at the point, from which the other one moves away with one slope.
+    """Whether f(0) = a, and (f(h) − a)/h is one finite slope on both sides: sin(x)/x, 1: yes; |x|, 0; √|x|, 0: no.
 
     If `partly`, both may be none: the logarithm of a negative number; if `partial` as well, one of them.
     """

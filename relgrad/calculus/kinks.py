@@ -32,11 +32,11 @@ from relgrad.term import Term, rebuild, remade, subterms
 
 BESIDE = 2.0 ** -np.array([20.0, 23.0, 30.0, 40.0, 48.0])
 TINY = 2.0 ** -np.array([80.0, 120.0, 160.0])
-"""What holds at all these distances, those of 0 also tiny, holds next to the point."""
+"""An answer that is the same at all these distances, those of 0 also tiny, is the one next to the point."""
 APART = np.multiply.outer((-1.0, 1.0), (0.5, 0.31, 0.13, 0.047, 2.0**-8, 2.0**-12)).ravel()
 """Both sides are one function if they agree so far from the point."""
 USUAL = np.array([0.0, 0.5, -0.5, 1.0, -1.0, 2.0, -2.0])
-"""What depends on x otherwise than by x - c has its zeros at these numbers, if people look at them: x - x**2."""
+"""Terms that depend on x otherwise than by x - c have zeros at these numbers, if people look at them: x - x**2."""
 LARGEST = 60
 """Choices of more ops are left as they are written."""
 LOSSES = 4
@@ -47,13 +47,11 @@ ALIKE = 2.0**-40
 
 @lru_cache(maxsize=1024)
 def smoothed(body: Term, x: Term, orders: int = 2, derived: bool = False) -> tuple[Term, tuple[Series, ...]]:
-    """Return a function with a series at each point where kinks cancel, and these series.
+    """max(x, 0) + log1p(exp(-abs(x))) ⟶ series{0.6931 + 0.5·t + 0.125·t^2 - …, t = x - 0}
 
-    max(x, 0) + log1p(exp(-abs(x))) ⟶ series{0.6931 + 0.5·t + 0.125·t^2 - …, t = x - 0}
-
-    Only where rules miss one of the first derivatives, of so many `orders`: softplus itself is fine for its gradient.
-    At the point itself the function has the value of both sides, unless it is a derivative, of which rules for kinks
-    make something else.
+    Returns a function with a series at each point where kinks cancel, and these series. Only where rules miss one of
+    the first derivatives, of so many `orders`: softplus itself is fine for its gradient. At the point itself the
+    function has the value of both sides, unless it is a derivative, of which rules for kinks make something else.
     """
     kinked = [t for t in subterms(body) if may_have_kink(t)]
     found: list[Series] = []
@@ -91,9 +89,9 @@ def smoothed(body: Term, x: Term, orders: int = 2, derived: bool = False) -> tup
 
 
 def _through(right: Term, x: Term, point: float) -> Terms | None:
-    """Return the series of both sides of a point at which they have no value, but a limit; None where they have none.
+    """where(x < 0, sin(x)/x, where(x == 0, 1, sin(x)/x)) ⟶ the series of sin(x)/x
 
-    where(x < 0, sin(x)/x, where(x == 0, 1, sin(x)/x)) ⟶ the series of sin(x)/x
+    The series of both sides of a point at which they have no value, but a limit; None where they have none.
     """
     fits = (fitted(right, x, point, loss) for loss in range(LOSSES))
     terms = next((terms for terms in fits if terms is not None), None)
@@ -101,7 +99,10 @@ def _through(right: Term, x: Term, point: float) -> Terms | None:
 
 
 def _turns(kinked: list[Term], x: Term, point: float) -> bool:
-    """Whether something with kinks is another of its operands on either side of a point, or several of them at it."""
+    """Whether some kink is another of its operands on either side of a point: |x| at 0: yes; |x| at 1: no.
+
+    So is one that is several of its operands at the point.
+    """
     nodes = [n for t in kinked for n in (t, *t.rands)]
     side = BESIDE[-1] * max(1.0, abs(point))
     values = values_at(nodes, x, [point, point - side, point + side])
@@ -117,7 +118,10 @@ def _turns(kinked: list[Term], x: Term, point: float) -> bool:
 
 
 def _misses(body: Term, x: Term, point: float, orders: int, derived: bool) -> bool:
-    """Whether one of the first derivatives exists at a point, since both sides have it, and rules give another."""
+    """Whether one of the first derivatives exists at a point, both sides having it, and rules give another.
+
+    max(x, 0) + log1p(e^−|x|) at 0: 1/4 for the second, by rules 0.
+    """
     derivatives = [body]
     for _ in range(orders - derived):
         derivatives.append(slope(derivatives[-1], x, CONVENTIONS))
@@ -131,7 +135,7 @@ def _misses(body: Term, x: Term, point: float, orders: int, derived: bool) -> bo
 
 
 def _reach(body: Term, right: Term, x: Term, point: float, radius: float) -> float:
-    """Return how far from a point a function is what it is next to it, at most so far: there may be other kinks."""
+    """r → half the least step up to r at which f is another than beside the point; r itself without other kinks."""
     steps = radius * np.concatenate([np.linspace(0.0, 1.0, 257)[1:], 2.0 ** -np.arange(9.0, 60.0)])
     found = values_at([body, right], x, point + np.multiply.outer((1.0, -1.0), steps))
     if found is None:
@@ -143,16 +147,13 @@ def _reach(body: Term, right: Term, x: Term, point: float, radius: float) -> flo
 
 
 def _between(right: Term, left: Term, x: Term, point: float) -> float:
-    """Return the mean of the values of both sides at a point."""
+    """(f(0⁺) + f(0⁻))/2, the mean of both sides' values at a point; NaN where an op raises."""
     there = values_at([right, left], x, point)
     return math.nan if there is None else float(there[0] + there[1]) / 2
 
 
 def one_function(t: Term) -> Term | None:
-    """Return a choice between two sides of one point that has one function on both, or None.
-
-    where(z >= 0, expit(abs(z)), expit(-abs(z))) ⟶ expit(z)
-    """
+    """where(z >= 0, expit(abs(z)), expit(-abs(z))) ⟶ expit(z): a choice of one function on both sides; or None."""
     if t.op is not where or not t.ground or len(t.rands[0].rands) != 2:
         return None
     if t.rands[0].op in (equal, not_equal):  # a guard, of which the slope counts as well
@@ -178,9 +179,9 @@ def one_function(t: Term) -> Term | None:
 
 
 def _turning(t: Term) -> Iterator[Term | None]:
-    """Yield what a choice, a step or a kink turns with, where its sign changes; None where that is not known.
+    """|u| → u;    max(u, v) → u − v;    where(u > v, …) → u − v: the term whose sign a kink or choice turns with.
 
-    abs(u): u;    max(u, v): u - v;    where(u > v, ...): u - v
+    None where that is not known.
     """
     asked = [c for c in subterms(t.rands[0]) if c.type.dtype.kind == "b" and any(map(_is_real, c.rands))]
     for c in asked if t.op is where else [t]:
@@ -193,7 +194,7 @@ def _turning(t: Term) -> Iterator[Term | None]:
 
 
 def _turns_only_at(y: Term | None, x: Term, point: float) -> bool:
-    """Whether the sign of a function is known to change at one point at most, which is this."""
+    """Whether the sign of a function changes at this point alone, or nowhere: x − 1 at 1: yes; x² − 1 at 1: no."""
     if y is None:
         return False
     known = range_of(y)
@@ -204,7 +205,7 @@ def _turns_only_at(y: Term | None, x: Term, point: float) -> bool:
 
 
 def _direction(t: Term, x: Term) -> int | None:
-    """Return 1 where a function increases with x, and -1 where it decreases, by its ops; 0 for a number; else None."""
+    """2·x + 1 → 1;    −x → −1;    3 → 0;    x² → None: whether a function increases or decreases with x, by its ops."""
     if t is x:
         return 1
     if x not in subterms(t):
@@ -226,7 +227,7 @@ def _direction(t: Term, x: Term) -> int | None:
 
 
 def _is_function_of(t: Term, u: Term) -> bool:
-    """Whether a term is a function of another and of numbers, entry by entry."""
+    """Whether a term is a function of u and of numbers, entry by entry: sin(u) + 2·u: yes; u·v, Σ u: no."""
     stack, seen = [t], {u}
     while stack:
         node = stack.pop()
@@ -240,23 +241,23 @@ def _is_function_of(t: Term, u: Term) -> bool:
 
 
 def _meet(body: Term, right: Term, x: Term, point: float) -> bool:
-    """Whether a function has at the point the value that it has next to it."""
+    """Whether a function has at a point the value of one side's: |x| and x at 0: yes; sign(x) and 1: no."""
     there = values_at([body, right], x, point)
     return there is not None and _is_near(*there)
 
 
 def _is_near(a: Any, b: Any) -> bool:
-    """Whether two numbers are one but for rounding; what is infinite is none."""
+    """Whether two finite numbers are one but for rounding: 1 and 1 + 2⁻⁵⁰: yes; ∞ and ∞: no."""
     return bool(np.isfinite(a) and np.isfinite(b) and abs(a - b) <= ALIKE * abs(b))
 
 
 def may_have_kink(t: Term) -> bool:
-    """Whether a term is a choice, a step, or in parts one of its operands, as |x| and max(x, y) are."""
+    """Whether a term is a choice, a step, or in parts one of its operands: |x|, max(x, y), floor(x): yes; x²: no."""
     return bool(t.rands) and (t.op is where or t.op.jumps or t.op.kinks)
 
 
 def _points(kinked: list[Term], x: Term) -> Iterator[float]:
-    """Yield where what a kink depends on is zero: x of |x|, x − 1 of max(x, 1) and of x > 1."""
+    """|x| → 0;    max(x, 1) → 0, 1: the points where what a kink depends on, or the difference of two such, is zero."""
     known = x.op.range
     for t in kinked:
         read = list(t.rands) if t.op is not where else [r for c in subterms(t.rands[0]) for r in c.rands]
@@ -276,9 +277,9 @@ def _is_real(t: Term) -> bool:
 
 @lru_cache(maxsize=1024)
 def _beside(body: Term, x: Term, point: float, side: float) -> Term | None:
-    """Return what a function is on one side of a point, next to it; None where it has kinks that are none of operands.
+    """abs(x) ⟶ x right of 0, −x left of it;    where(x < 1, x, 1) ⟶ x left of 1: a function next to a point.
 
-    abs(x) ⟶ x right of 0, -x left of it;    where(x < 1, x, 1) ⟶ x left of 1
+    None where a kink there is none of its operands.
     """
     nodes = list(subterms(body))
     near = point + side * BESIDE * max(1.0, abs(point))
@@ -292,6 +293,7 @@ def _beside(body: Term, x: Term, point: float, side: float) -> Term | None:
             at[t] = np.broadcast_to(_answer(t, at), (len(near),))
 
     def change(old: Term, rands: tuple[Any, ...]) -> Any:
+        """x > 0 → True, where(c, a, b) → a, |x| → −x: a term next to the point, if it is the same at all distances."""
         here = at[old]
         if old.rands and old.type.dtype.kind == "b":
             return constant(here[0]) if np.all(here == here[0]) else old
@@ -313,9 +315,9 @@ def _beside(body: Term, x: Term, point: float, side: float) -> Term | None:
 
 
 def _answer(t: Term, at: Mapping[Term, Any]) -> Any:
-    """Return whether a condition holds next to a point, where numbers may differ by less than a rounding.
+    """1 + x² > 1    holds at x = 2⁻²⁰, and in floats no more at 2⁻³⁰
 
-    1 + x² > 1    holds at x = 2⁻²⁰, and in floats no more at 2⁻³⁰
+    Whether a condition holds next to a point, where numbers may differ by less than a rounding.
     """
     rands = [at[rand] for rand in t.rands]
     if all(x.dtype.kind == "b" for x in rands):
@@ -328,7 +330,7 @@ def _answer(t: Term, at: Mapping[Term, Any]) -> Any:
 
 
 def _are_one(right: Term, left: Term, x: Term, point: float) -> bool:
-    """Whether two functions agree on both sides of a point, up to rounding."""
+    """Whether two functions agree on both sides of a point, up to rounding: log1p(eˣ), x + log1p(e⁻ˣ): yes; ±x: no."""
     nodes = [*subterms(right), *subterms(left)]
     values = values_at([right, left, *nodes], x, point + APART * max(1.0, abs(point)))
     if values is None:

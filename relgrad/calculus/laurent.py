@@ -57,7 +57,7 @@ class NoSeries(Exception):
 
 
 class Coefficient(NamedTuple):
-    """A number modulo a prime, as a decimal, and a bound of the decimal's error."""
+    """(c mod p, c in decimals, the decimals' error): 1/3 → (1537228672809129301, 0.333…, 0)."""
 
     residue: int
     number: Decimal
@@ -68,7 +68,7 @@ NULL = Coefficient(0, Decimal(0), 0.0)
 
 
 def exactly(value: float | int | Fraction) -> Coefficient:
-    """Return a rational number as a coefficient."""
+    """1/3 → (1/3 mod p, 0.333…, 0): a rational number as a coefficient without error."""
     exact = Fraction(value)
     residue = exact.numerator * pow(exact.denominator, -1, PRIME) % PRIME
     return Coefficient(residue, Decimal(exact.numerator) / Decimal(exact.denominator), 0.0)
@@ -85,6 +85,7 @@ class Laurent:
     """Whether `start` is a bound, and not a guess."""
 
     def __init__(self, start: int = 0):
+        """Nothing but the first power is known, which may be a guess as long as no coefficient is."""
         self.start = start
         self.residues: list[int] = []
         self.numbers: list[Decimal] = []
@@ -100,11 +101,11 @@ class Laurent:
 
     @property
     def settled(self) -> bool:
-        """Whether the first coefficient that does not vanish is known."""
+        """Whether the first coefficient that does not vanish is known: t + …: yes; 0 + 0·t + …: not yet."""
         return bool(self.residues)
 
     def bound(self) -> int | None:
-        """Return a power below which all coefficients vanish, or None while none is known: where a divisor is not."""
+        """(t·a)·(t·b) → 2: a power below which all coefficients vanish; None where it is open, as a divisor's is."""
         if not (self.bounded or self.whole or self.residues):
             low = self.lowest()
             if low is None:
@@ -113,22 +114,25 @@ class Laurent:
         return self.start
 
     def lowest(self) -> int | None:
-        """Return a bound by those of its operands."""
+        """A bound of the first power by those of the operands: the smaller one of a sum, their sum of a product."""
         return self.start
 
     def at(self, k: int) -> Coefficient:
-        """Return the coefficient of a power that is known."""
+        """cₖ of a power that is known; zero below the first: t² → 0, 0, 1."""
         i = k - self.start
         if i < 0 or i >= len(self.residues):
             return NULL
         return Coefficient(self.residues[i], self.numbers[i], self.errors[i])
 
     def value(self) -> Any:
-        """Return what it is at the point itself, as a float."""
+        """c₀, the value at the point itself, as a float."""
         return np.float64(self.at(0).number)
 
     def append(self, c: Coefficient) -> None:
-        """Add the next coefficient."""
+        """c₀, …, cₙ₋₁ → c₀, …, cₙ: adds the next coefficient; a leading zero moves the start instead.
+
+        Raises NoSeries where the first one other than zero, modulo the prime, may be zero as a number.
+        """
         if not self.residues and c.residue == 0:
             self.start += 1
             return
@@ -143,7 +147,7 @@ class Laurent:
         self.exact = self.exact and not c.error
 
     def grow(self, most: int) -> bool:
-        """Add what coefficients can be added, up to so many; return whether there were any."""
+        """c₀, c₁ → c₀, …, cₙ, n < `most`, as far as operands are known; returns whether there were any more."""
         before = self.end
         while not self.whole and len(self.residues) < most and self.start < most:
             found = self.next()
@@ -158,7 +162,7 @@ class Laurent:
 
 
 class Polynomial(Laurent):
-    """What is known of it is all: a constant, or the variable."""
+    """c₀ + … + cₙ·tⁿ: a series of which all is known, as of a constant, or of the variable a + t."""
 
     whole = True
 
@@ -169,12 +173,12 @@ class Polynomial(Laurent):
 
     @property
     def fixed(self) -> bool:
-        """Whether it is a number other than zero."""
+        """Whether the series is a number other than zero: 2: yes; 0, 2 + t: no."""
         return self.start == 0 and len(self.residues) == 1
 
 
 class Truth(Polynomial):
-    """A truth value that holds all around the point."""
+    """x > 0 at 1 → Truth(True): a truth value that holds all around the point."""
 
     def __init__(self, holds: bool):
         super().__init__([])
@@ -185,6 +189,8 @@ class Truth(Polynomial):
 
 
 class _Sum(Laurent):
+    """(a ± b)ₖ = aₖ ± bₖ"""
+
     def __init__(self, a: Laurent, b: Laurent, sign: int):
         super().__init__(min(a.start, b.start))
         self.a, self.b, self.sign = a, b, sign
@@ -194,6 +200,7 @@ class _Sum(Laurent):
         return None if low[0] is None or low[1] is None else min(low[0], low[1])
 
     def next(self) -> Coefficient | None:
+        """(a ± b)ₖ = aₖ ± bₖ; raises NoSeries where the sum is zero modulo the prime only, by chance."""
         if self.bound() is None:
             return None
         k = int(self.end)
@@ -208,6 +215,8 @@ class _Sum(Laurent):
 
 
 class _Product(Laurent):
+    """(a·b)ₙ = Σᵢ aᵢ·bₙ₋ᵢ, counted from the starts."""
+
     def __init__(self, a: Laurent, b: Laurent):
         super().__init__(a.start + b.start)
         self.a, self.b = a, b
@@ -217,6 +226,7 @@ class _Product(Laurent):
         return None if low[0] is None or low[1] is None else low[0] + low[1]
 
     def next(self) -> Coefficient | None:
+        """(a·b)ₙ = Σᵢ aᵢ·bₙ₋ᵢ, counted from the starts; None until both first coefficients are known."""
         a, b = self.a, self.b
         if not (a.settled and b.settled):
             return None
@@ -229,7 +239,7 @@ class _Product(Laurent):
 
 
 def _convolved(a: Laurent, b: Laurent, n: int, first: int = 0) -> Coefficient:
-    """Return Σ aᵢ·bₙ₋ᵢ over i ≥ `first`, counted from the starts."""
+    """Σ aᵢ·bₙ₋ᵢ over i ≥ `first`, counted from the starts; where a or b is even, over every other i."""
     low, high = max(first, n - len(b.residues) + 1), min(n, len(a.residues) - 1)
     step = 2 if a.even or b.even else 1
     if step == 2:
@@ -252,6 +262,8 @@ def _convolved(a: Laurent, b: Laurent, n: int, first: int = 0) -> Coefficient:
 
 
 class _Quotient(Laurent):
+    """q = a/b: q·b = a."""
+
     def __init__(self, a: Laurent, b: Laurent):
         super().__init__(0)
         self.a, self.b = a, b
@@ -261,6 +273,7 @@ class _Quotient(Laurent):
         return above - self.b.start if above is not None and self.b.settled else None
 
     def next(self) -> Coefficient | None:
+        """qₙ = (aₙ − Σ_{i ≥ 1} bᵢ·qₙ₋ᵢ)/b₀, counted from the starts, where b₀ does not vanish."""
         a, b = self.a, self.b
         if not (a.settled and b.settled):
             return None
@@ -283,6 +296,8 @@ class _Quotient(Laurent):
 
 
 class _Derivative(Laurent):
+    """(u′)ₖ = (k + 1)·uₖ₊₁"""
+
     def __init__(self, u: Laurent):
         super().__init__(u.start - 1)
         self.u = u
@@ -292,6 +307,7 @@ class _Derivative(Laurent):
         return None if low is None else low - 1
 
     def next(self) -> Coefficient | None:
+        """(k + 1)·uₖ₊₁"""
         if self.bound() is None:
             return None
         k = int(self.end)
@@ -299,7 +315,7 @@ class _Derivative(Laurent):
 
 
 class _Integral(Laurent):
-    """y₀ + ∫ s dt."""
+    """y₀ + ∫ s dt: yₖ = sₖ₋₁/k, where s may read y itself."""
 
     def __init__(self, first: Coefficient, s: Laurent | None):
         super().__init__(0)
@@ -307,6 +323,7 @@ class _Integral(Laurent):
         self.append(first)
 
     def next(self) -> Coefficient | None:
+        """yₖ = sₖ₋₁/k; raises NoSeries where s has a pole, of which the integral is a logarithm."""
         if self.s is None or self.s.bound() is None:
             return None
         k = int(self.end)
@@ -316,7 +333,7 @@ class _Integral(Laurent):
 
 
 def added(a: Coefficient, b: Coefficient, sign: int = 1) -> Coefficient:
-    """Return a + b, or a − b."""
+    """a + b, or a − b; raises NoSeries where the sum is no zero modulo the prime, and yet rounding as a number."""
     number = a.number + b.number if sign > 0 else a.number - b.number
     residue = (a.residue + sign * b.residue) % PRIME
     if residue and abs(number) < _NOISE * max(abs(a.number), abs(b.number)):
@@ -325,13 +342,14 @@ def added(a: Coefficient, b: Coefficient, sign: int = 1) -> Coefficient:
 
 
 def _multiple(c: Coefficient, above: int, below: int) -> Coefficient:
+    """c·above/below, with the error multiplied alike."""
     residue = c.residue * above * pow(below, -1, PRIME) % PRIME
     number = c.number * above / below
     return Coefficient(residue, number, c.error * abs(above) / below)
 
 
 def _moved(points: Sequence[Any]) -> Iterator[list[Any]]:
-    """Yield numbers next to others, on both sides of each."""
+    """(x, y) → (x − δ, y − δ), (x − δ, y), …, (x + δ, y + δ): numbers next to others, on both sides of each."""
     for signs in product((-1, 0, 1), repeat=len(points)):
         yield [x + s * (abs(x) + 1e-3) * 2.0**-20 for x, s in zip(points, signs, strict=True)]
 
@@ -345,15 +363,22 @@ def check_continuous(op: Any, points: Sequence[Any]) -> None:
 
 
 def indeterminate(of: Any, number: float, error: float) -> Coefficient:
-    """Return a number of which only the float is known as an indeterminate, drawn from what it is the value of."""
+    """e = 2.718… → (random mod p, 2.718…, error): a number known as a float only, drawn from what it is the value of.
+
+    One value is one indeterminate: exp(1) − exp(1) vanishes; whether exp(1) − 2.718281828459045 does is undecided.
+    """
     residue = random.Random(repr(of)).randrange(1, PRIME)
     return Coefficient(residue, Decimal(number), error)
 
 
 class Around:
-    """The series at t = 0 of terms in which one argument is `point` + t."""
+    """x = point + t → Σ cₖ·tᵏ: the series at t = 0 of terms of one argument, `length` coefficients of each.
+
+    sin(x) at 0 → t − t³/6 + …
+    """
 
     def __init__(self, argument: Term, point: float, length: int):
+        """x = point + t as a polynomial, in the decimals of CONTEXT; no other series is known yet."""
         self.point, self.length = point, length
         with localcontext(CONTEXT):
             self.variable = Polynomial([exactly(point), exactly(1)])
@@ -364,7 +389,10 @@ class Around:
         self._depth = 0
 
     def expand(self, t: Term) -> Laurent:
-        """Return the series of a term whose operands' series are known; raises NoSeries where there is none."""
+        """log(x) at 1 → t − t²/2 + …: the series of a term of which the operands' are known.
+
+        Raises NoSeries where there is none, as of log(x) at 0, or no coefficient that does not vanish is known.
+        """
         with localcontext(CONTEXT):
             for node in (*[x for x in t.rands if type(x.op) is Constant], t):
                 if node not in self.of:
@@ -380,7 +408,7 @@ class Around:
         return found
 
     def grow(self) -> None:
-        """Extend all series as far as they are asked for."""
+        """sₙ → sₙ₊₁, … for all series by turns, until each has `length` coefficients, or none can be extended."""
         growing = list(self.made)
         while growing:
             # No generator: a series may be made complete before those that it needs are.
@@ -390,11 +418,16 @@ class Around:
             growing = [s for s in growing if len(s.residues) < self.length]
 
     def slope(self, op: Any, y: Laurent, i: int) -> Laurent | None:
-        """Return the series of an op's derivative in its i-th operand, if its own rule was asked for y."""
+        """y = exp(u) → the series of exp(u): ∂y/∂uᵢ, if the op's own rule was asked for y; else None."""
         slopes = self._slopes.get((op, y))
         return None if slopes is None else slopes[i]
 
     def _term(self, t: Term, of: Mapping[Term, Laurent], rounded: bool = False) -> Laurent:
+        """f(u, v) → the series of f; 2 → 2 + 0·t; where(c, u, v) → u or v, as c is around the point.
+
+        A constant of a rule is `rounded`, unless it has few digits. Raises NoSeries where entries move, or nothing is
+        real.
+        """
         op = t.op
         if type(op) is Constant:
             if op.value.size != 1 or not np.isfinite(op.value).all():
@@ -412,7 +445,10 @@ class Around:
         return self.apply(op, operands)
 
     def _decided(self, op: Any, operands: Sequence[Laurent]) -> bool:
-        """Return a truth value that is the same for all numbers next to the operands' values."""
+        """x > 0 at 1 → True: a truth value that is the same for all numbers next to the operands' values.
+
+        Raises NoSeries where it is not: x > 0 at 0.
+        """
         if any(isinstance(x, Truth) for x in operands):
             if not all(isinstance(x, Truth) for x in operands):
                 raise NoSeries(f"{op} of truth values and numbers")
@@ -435,7 +471,7 @@ class Around:
         return self.sum(operands[0], self.product(self._constant(k, False), operands[1]), sign=-1)
 
     def _firsts(self, op: Any, operands: Sequence[Laurent]) -> list[Coefficient]:
-        """Return the values of operands at the point itself."""
+        """(t², 1 + t) → [0, 1]: the values of operands at the point itself; raises NoSeries at a pole."""
         if any(u.end <= 0 for u in operands):
             self.grow()
         if any(u.end <= 0 or (u.settled and u.start < 0) for u in operands):
@@ -443,6 +479,7 @@ class Around:
         return [u.at(0) for u in operands]
 
     def _constant(self, value: float, rounded: bool) -> Laurent:
+        """c → c + 0·t; with the error of a rounding where it is `rounded` and has many digits, as π in a rule."""
         key = ("constant", value, rounded)
         if key not in self._known:
             if value == 0:
@@ -455,7 +492,7 @@ class Around:
         return self._known[key]
 
     def apply(self, op: Any, operands: Sequence[Laurent]) -> Laurent:
-        """Return the series of an op applied to series."""
+        """x mod y → x − k·y, a + b → Σ, exprel → its meaning, exp → its rule: an op of series, made once."""
         key = (op, *operands)
         found = self._known.get(key)
         if found is None:
@@ -470,7 +507,7 @@ class Around:
         return found
 
     def evaluate(self, t: Term, of: Mapping[Term, Laurent], rounded: bool = False) -> Laurent:
-        """Return the series of a term of placeholders."""
+        """x₀·x₁, {x₀: t, x₁: 1 + t} → t + t²: the series of a term of placeholders."""
         known = dict(of)
         for node in subterms(t):
             if node not in known:
@@ -478,6 +515,7 @@ class Around:
         return known[t]
 
     def _meant(self, op: Any, operands: Sequence[Laurent]) -> Laurent | None:
+        """f⁽ⁿ⁾ = (d/dt)ⁿ of the series of what f means, each time over u′: exprel_n(u) → (eᵘ − 1)/u; else None."""
         meaning = meaning_of(op, len(operands))
         if meaning is None:
             return None
@@ -487,6 +525,10 @@ class Around:
         return found
 
     def _by_rule(self, op: Any, operands: Sequence[Laurent], key: Any) -> Laurent:
+        """y = f(u₀) + ∫ Σ ∂f/∂uᵢ·uᵢ′ dt, where the derivatives are terms of u and y themselves: eᵘ → y.
+
+        Raises NoSeries where f jumps at the point, or is not analytic.
+        """
         firsts = self._firsts(op, operands)
         first = value(op, firsts)
         if all(isinstance(u, Polynomial) and (u.fixed or not u.settled) for u in operands):
@@ -520,10 +562,7 @@ class Around:
     # The ring.
 
     def _in_ring(self, op: Any, operands: Sequence[Laurent]) -> Laurent | None:
-        """Return what sums, products and quotients of series are, and whole powers: exact, without any rule.
-
-        −a, a + b, a − b, a·b, a/b, 1/a, a², and aⁿ; None for other ops.
-        """
+        """−a, a + b, a − b, a·b, a/b, 1/a, a², aⁿ → the same of series: exact, without any rule; None for other ops."""
         if op is power or op is float_power:
             return self.power(*operands)
         if op.as_sum in ((1,), (-1,)):
@@ -542,7 +581,7 @@ class Around:
         return None
 
     def sum(self, a: Laurent, b: Laurent, sign: int = 1) -> Laurent:
-        """a + b, or a − b."""
+        """a ± b, at once where both are polynomials: (1 + t) − t → 1."""
         if a.whole and b.whole:
             low = min(a.start, b.start)
             high = max(a.start + len(a.residues), b.start + len(b.residues))
@@ -550,7 +589,7 @@ class Around:
         return self._put(_Sum(a, b, sign))
 
     def product(self, a: Laurent, b: Laurent) -> Laurent:
-        """a·b."""
+        """a·b, at once where both are polynomials: (1 + t)·(1 − t) → 1 − t²."""
         for x in (a, b):
             if x.whole and not x.settled:
                 return Polynomial([])
@@ -560,7 +599,7 @@ class Around:
         return self._put(_Product(a, b))
 
     def quotient(self, a: Laurent, b: Laurent) -> Laurent:
-        """a/b."""
+        """(a/b)·b = a: 1/(1 − t) → 1 + t + t² + …; raises NoSeries where b is zero all around."""
         if a.whole and not a.settled:
             return a
         if b.whole and not b.settled:
@@ -585,7 +624,7 @@ class Around:
         return self._known[key]
 
     def power(self, a: Laurent, b: Laurent) -> Laurent | None:
-        """a to a whole power by multiplication, and to others as exp(b·log a)."""
+        """aⁿ by squaring, 1/a⁻ⁿ for n < 0, and a^b = exp(b·log a) for others: (1 + t)^½ → 1 + t/2 − …"""
         n = float(b.at(0).number) if isinstance(b, Polynomial) and b.fixed and not b.errors[0] else math.nan
         if isinstance(b, Polynomial) and not b.settled:
             n = 0.0
@@ -602,7 +641,7 @@ class Around:
 
 
 def value(op: Any, operands: Sequence[Coefficient]) -> Coefficient:
-    """Return the value of an op: a rational number where it is one for certain, and else an indeterminate.
+    """√4 → 2, exp(1) → an indeterminate ± error: the value of an op, rational where that is certain.
 
     At a number of few digits a function with a value of few digits has that value exactly, unless it is so flat there
     that another value would look the same, as tanh(40) does.
@@ -630,12 +669,13 @@ def value(op: Any, operands: Sequence[Coefficient]) -> Coefficient:
 
 
 def _is_short(x: float) -> bool:
-    """Whether a float has few digits before and after the point, as 0, -2 and 0.375 do."""
+    """Whether a float has few digits before and after the point: 0, −2, 0.375: yes; 0.1, 2²⁰: no."""
     scaled = x * 1024
     return abs(x) < 1 << 20 and scaled == int(scaled)
 
 
 def _is_simple(c: Coefficient) -> bool:
+    """Whether a coefficient is a float of few digits, known exactly: 3/8: yes; 1/3, exp(1): no."""
     x = float(c.number)
     return not c.error and _is_short(x) and c.residue == exactly(x).residue
 
@@ -650,7 +690,7 @@ def _places(arity: int) -> tuple[Term, ...]:
 
 @lru_cache(maxsize=4096)
 def rules_of(op: Any, arity: int) -> tuple[Term | None, ...]:
-    """Return the derivatives of an op in its operands, as terms of those and of its result."""
+    """f, 2 → (∂f/∂x₀, ∂f/∂x₁), as terms of x₀, x₁ and `out`, the result: of exp, out; None where f is constant."""
     one = Tracer(constant(1.0, np.float64))
     try:
         found = op.L_op([Tracer(x) for x in _places(arity)], [Tracer(_RESULT)], [one])
@@ -663,17 +703,18 @@ def rules_of(op: Any, arity: int) -> tuple[Term | None, ...]:
 
 @lru_cache(maxsize=4096)
 def meaning_of(op: Any, arity: int) -> Term | None:
-    """Return what an op says that it means, as a term of its operands."""
+    """exprel_n(x₀) → expm1(x₀)/x₀: the meaning of an op as a term of its operands, or None."""
     meaning = op.meaning(*[Tracer(x) for x in _places(arity)])
     return None if meaning is None else as_term(meaning)
 
 
 def definition_of(op: Any, arity: int) -> Term | None:
-    """Return the same where the op is what it means, and no derivative of it."""
+    """exprel_n(x₀) → expm1(x₀)/x₀, as `meaning_of`; None for ops that are derivatives of their meaning."""
     return None if op.times else meaning_of(op, arity)
 
 
 def _general_power() -> Term:
+    """x^y = exp(y·log x), as a term of two places."""
     x, y = map(Tracer, _places(2))
     return as_term(np.exp(y * np.log(x)))
 

@@ -44,7 +44,7 @@ NEAR = 1e-300
 
 
 class Direction(NamedTuple):
-    """A term that is something over a length, as x/‖x‖ is, 0 where that is 0; the length; and what is over it."""
+    """unit(x) → unit(x), norm(x), x: a term v/‖x‖, 0 where that is 0; the length ‖x‖; and the vector v."""
 
     term: Term
     length: Term
@@ -52,7 +52,7 @@ class Direction(NamedTuple):
 
 
 def length_taken_out(t: Term) -> Term | None:
-    """Return a product with the length out of a direction, over which another factor is a function of it, or None.
+    """g(‖x‖)·(x/‖x‖) → (g(‖x‖)/‖x‖)·x: the length out of a direction beside a factor that vanishes with it; or None.
 
     sin(norm(x)) * unit(x) ⟶ series_of_sin(x)_over_x(norm(x)) * x
     """
@@ -70,9 +70,10 @@ def length_taken_out(t: Term) -> Term | None:
 
 
 def _directed(view: ProductView) -> Iterator[tuple[Any, ProductView, Direction]]:
-    """Yield factors that hold a direction, and what multiplies the product as it becomes one of the vector.
+    """2·unit(x)[0] ⟶ 2·unit(x)[0], x[0]/unit(x)[0];    x/norm(x) ⟶ 1/norm(x), norm(x)
 
-    2*unit(x)[0] ⟶ x[0]/unit(x)[0];    x/norm(x) ⟶ norm(x)
+    Yields factors that hold a direction, what multiplies the product as each becomes one of the vector, and the
+    direction.
     """
     for base, e in view.factors.items():
         if e >= 1 and is_term(base):
@@ -85,14 +86,12 @@ def _directed(view: ProductView) -> Iterator[tuple[Any, ProductView, Direction]]
 
 
 def _measured(t: Term) -> Any:
-    """Return the vector, or number, of which a term is the length, or None."""
+    """norm(x) → x, |x| → x: the vector, or number, of which a term is the length, or None."""
     return t.rands[0] if type(t.op) is Norm or t.op is absolute else None
 
 
 def turned_by_little(t: Term) -> Term | None:
-    """Return what is over a length, and linear in what vanishes with it, or None.
-
-    P(x)·g(‖x‖)·v/‖x‖ = P(x)·(g(‖x‖)/‖x‖)·v with P(x) = I − x·xᵀ/‖x‖²
+    """P(x)·g(‖x‖)·v/‖x‖ = P(x)·(g(‖x‖)/‖x‖)·v, P(x) = I − x·xᵀ/‖x‖²: an op over a length, and linear in v; or None.
 
     unit_pullback(x, sin(norm(x)) * v) ⟶ where(norm(x) == 0, s*v, unit_pullback(unit(x), s*v)), s = sin(norm)/norm
     """
@@ -108,14 +107,14 @@ def turned_by_little(t: Term) -> Term | None:
 
 
 def turns(op: Any) -> bool:
-    """Whether an op is something over a length, and linear in an operand."""
+    """Whether an op is something over a length, and linear in an operand: the pullback of x/‖x‖: yes; x/‖x‖: no."""
     return bool(op.laws.linear) and says_length(op)
 
 
 def directions(t: Term) -> tuple[Direction, ...]:
-    """Return the directions that a term is a multiple of, or a sum of multiples, entry by entry or through linear ops.
+    """2*unit(x)[0] - 3*unit(x)[2] ⟶ unit(x)
 
-    2*unit(x)[0] - 3*unit(x)[2] ⟶ unit(x)
+    The directions that a term is a sum of multiples of, entry by entry or through linear ops.
     """
     if (found := t.cache.get("directions")) is not None:
         return found
@@ -138,7 +137,7 @@ def directions(t: Term) -> tuple[Direction, ...]:
 
 
 def _as_direction(t: Term) -> Direction | None:
-    """Return a term with the length that it is something over, and that; of 1/√(x² + y²), 1."""
+    """unit(x) → itself, norm(x), x;    1/√(x² + y²) → itself, hypot(x, y), 1: a term over a length as such, or None."""
     if not isinstance(t.type, ArrayType) or t.type.dtype.kind != "f":
         return None
     if t.op is where:
@@ -154,14 +153,14 @@ def says_length(op: Any) -> bool:
 
 
 def _inverted_length(t: Term) -> Term | None:
-    """Return the length of which a term is the reciprocal, with 0 at 0, as it stands in the slopes of a hypotenuse."""
+    """where(h == 0, 0, 1/h) → h = hypot(x, y), as it stands in the slopes of a hypotenuse; or None."""
     condition = t.rands[0]
     length = next((x for x in condition.rands if x.op is hypot), None)
     return length if length is not None and as_term(inverse_radius(*map(Tracer, length.rands))) is t else None
 
 
 def _is_linear(t: Term) -> bool:
-    """Whether a term is a sum, a product, or of an op that is linear in some of its operands."""
+    """Whether a term is a sum, a product, or of an op linear in some operands: a + b, a·b, Σ a: yes; exp(a): no."""
     real = isinstance(t.type, ArrayType) and t.type.dtype.kind == "f"
     return real and (bool(t.op.as_sum) or t.op.as_product is not None or _moves_or_sums(t))
 
@@ -176,14 +175,14 @@ def _is_reshaped(t: Term) -> bool:
 
 
 def _bare(t: Term) -> Term:
-    """Return a term without axes of extent 1 that are put around it, or taken off."""
+    """x[None, :] → x: a term without axes of extent 1 that are put around it, or taken off."""
     while type(t.op) in (Expand, Squeeze):
         (t,) = t.rands
     return t
 
 
 def _crosses(t: Term, length: Term) -> bool:
-    """Whether the length stands outside a linear op as it stands inside: as one number, or constant where is summed."""
+    """Whether ‖x‖·L(t) = L(‖x‖·t): of one number, or of one that is constant where L sums: yes."""
     if length.type.size == 1:
         return True
     shape = length.type.shape
@@ -191,7 +190,7 @@ def _crosses(t: Term, length: Term) -> bool:
 
 
 class _OfLength(Walk):
-    """A map of terms that goes through linear ops as well; zeros stay zeros."""
+    """A map of terms that goes through linear ops as well: f(L(t)) = L(f(t)); zeros stay zeros."""
 
     deepest = DEPTH
 
@@ -200,7 +199,7 @@ class _OfLength(Walk):
         return None if None in new else [x for x in new if x is not None]
 
     def _linear(self, t: Term, length: Term) -> Term | None:
-        """Return a linear op of what its operand becomes; entries side by side become something together."""
+        """L(t) → L(f(t));    concatenate(a, b) → concatenate(f(a), f(b)): None where the length does not cross L."""
         if not _crosses(t, length):
             return None
         if type(t.op) is Concatenate:
@@ -217,16 +216,14 @@ class _OfLength(Walk):
 
 
 class _Times(_OfLength):
-    """t·‖x‖ without a product, for a multiple of a direction.
-
-    2*unit(x)[0] - 3*unit(x)[2] ⟶ 2*x[0] - 3*x[2]
-    """
+    """t·‖x‖ without a product, for a multiple of a direction: 2*unit(x)[0] - 3*unit(x)[2] ⟶ 2*x[0] - 3*x[2]"""
 
     def __init__(self, direction: Direction):
         super().__init__()
         self.direction = direction
 
     def of(self, t: Term) -> Term | None:
+        """unit(x) → x;    Σ tᵢ → Σ f(tᵢ);    L(t) → L(f(t));    a·b → a·f(b); None for no multiple of the direction."""
         if t is self.direction.term:
             return self.direction.vector
         if self.direction not in directions(t):
@@ -249,6 +246,7 @@ class Over(_OfLength):
         self.length = length
 
     def of(self, t: Term) -> Term | None:
+        """‖x‖ → 1;    Σ x² → ‖x‖;    a + b → a/‖x‖ + b/‖x‖;    L(t) → L(t/‖x‖);    f(u) → (f(u)/u)·(u/‖x‖)"""
         if self._is_length(t):
             return constant(1.0, t.type.dtype)
         if self._is_square(t):
@@ -264,14 +262,16 @@ class Over(_OfLength):
         return (None if t.op.as_sum else self.product(t)) or self._function(t)
 
     def product(self, t: Term) -> Term | None:
-        """Return a product with one factor over the length; none that is divided by what vanishes with the length."""
+        """a·b → a·(b/‖x‖), of the first factor that has one; None where a divisor vanishes with the length."""
         below = [base for base, e in product_of(t).factors.items() if e < 0 and is_term(base)]
         return None if any(self(base) is not None for base in below if base is not t) else super().product(t)
 
     def _branches(self, condition: Term, *branches: Term) -> Term | None:
-        """Return the same of each branch; one that is not taken near the length 0 is divided by it.
+        """where(norm(x) < 1, norm(x), 1) ⟶ where(norm(x) < 1, 1, 1/norm(x))
 
-        where(norm(x) < 1, norm(x), 1) ⟶ where(norm(x) < 1, 1, 1/norm(x))
+        Each branch over the length; one that is not taken near the length 0 is divided by it. None where the one near 0
+        has no quotient. A guard at 0 itself, as in where(n > 0, sin(n), 0), which is sin(n), becomes one that lets 0
+        pass.
         """
         parts = [x if _is_zero(x) else self(x) for x in branches]
         guarded = False
@@ -301,13 +301,14 @@ class Over(_OfLength):
         return as_term(np.where(Tracer(condition), *map(Tracer, parts)))
 
     def _is_length(self, t: Term) -> bool:
-        """Whether a term is the length; one length, in whatever shape, of several those of the same rows."""
+        """Whether a term is the length: norm(x), norm(x)[None] of one vector: yes; of several, in that shape only."""
         return t is self.length or (self.length.type.size == 1 and _bare(t) is _bare(self.length))
 
     def sum(self, t: Term) -> Term | None:
-        """Return a sum of what its summands become, (x² + y²)/hypot(x, y) = hypot(x, y) among them.
+        """a + b → a/‖x‖ + b/‖x‖, with (x² + y²)/hypot(x, y) = hypot(x, y); None unless a summand has a quotient.
 
-        What vanishes with x otherwise is over ‖x‖ but where that is 0: it is 0 beside x/‖x‖ as conventions have it.
+        A summand that vanishes with x otherwise is over ‖x‖ but where that is 0: there it is 0, as x/‖x‖ is by
+        convention.
         """
         view, dtype = sum_of(t), dtype_of(t)
         if view.constant or t in view.terms:
@@ -330,7 +331,7 @@ class Over(_OfLength):
         return build_sum(added(*found), dtype)
 
     def _squared(self, view: SumView) -> tuple[Number, set[Term]]:
-        """Return the squares of the legs of a hypotenuse among summands, and their multiple; 0 without them all."""
+        """2·x² + z + 2·y² → 2, {x², y²}: the squares of hypot(x, y)'s legs, and their multiple; 0 without them all."""
         legs = list(_legs(self.length)) if self.length.op is hypot else []
         squares, multiples = set[Term](), set[Number]()
         for leg in legs:
@@ -343,7 +344,7 @@ class Over(_OfLength):
         return (multiples.pop(), squares) if len(multiples) == 1 and len(squares) == len(legs) else (0, set())
 
     def _is_zero_with(self, t: Term) -> bool:
-        """Whether a term is 0 where all arguments are that the length depends on, as numbers show it."""
+        """Whether a term is 0 where all arguments of the length are: x·y of ‖x‖: yes; y: no. By one draw of others."""
         nodes = list(islice(subterms(self.length, t), LOOKED))
         leaves = [x for x in nodes if not x.rands and type(x.op) is not Constant]
         own = {x for x in subterms(self.length) if not x.rands} if len(nodes) < LOOKED else set()
@@ -358,14 +359,14 @@ class Over(_OfLength):
             return False
 
     def _is_square(self, t: Term) -> bool:
-        """Whether a term is the square of the length, as a sum of squares."""
+        """Whether a term is the square of the length: Σ x² of norm(x), x² of |x|: yes; Σ x²·y: no."""
         op = self.length.op
         if type(op) is Norm and type(t.op) is Sum and t.op.axes == op.axes:
             return product_of(t.rands[0]) == product_of(square.make_node(*self.length.rands))
         return op is absolute and product_of(t) == product_of(square.make_node(*self.length.rands))
 
     def _function(self, t: Term) -> Term | None:
-        """f(u)/‖x‖ = (f(u)/u)·(u/‖x‖), where f(0) = 0 and u vanishes with the length."""
+        """f(u)/‖x‖ = (f(u)/u)·(u/‖x‖), where f(0) = 0 and u vanishes with the length; or None."""
         if not t.op.elementwise:
             return None
         u = self._argument(t)
@@ -381,7 +382,7 @@ class Over(_OfLength):
         return self._slope(t)
 
     def _slope(self, t: Term) -> Term | None:
-        """f(u)/‖x‖ = f[u, 0]·(u/‖x‖) with the mean slope of one op: Hadamard's lemma."""
+        """f(u)/‖x‖ = f[u, 0]·(u/‖x‖), with the mean slope f[u, 0] of one op: Hadamard's lemma."""
         difference = difference_of(t.op, 0) if len(t.rands) == 1 else None
         if difference is None or (rest := self(t.rands[0])) is None:
             return None
@@ -391,7 +392,7 @@ class Over(_OfLength):
         return multiply(difference.mean_slope.make_node(u, constant(0.0, u.type.dtype), u), rest)
 
     def _argument(self, t: Term) -> Term | None:
-        """Return the one term of which another is a function, entry by entry: the length, or what vanishes with it."""
+        """sin(2·‖x‖) → ‖x‖: the one term that another is a function of, entry by entry, and that vanishes with ‖x‖."""
         for whole in (False, True):
             found = list(islice(self._arguments(t, whole), 2))
             if len(found) == 1:
@@ -399,9 +400,9 @@ class Over(_OfLength):
         return None
 
     def _arguments(self, t: Term, whole: bool) -> Iterator[Term]:
-        """Yield the length, its multiples, and what else a function reads; where `whole`, the largest that vanish.
+        """sin(norm(x) + norm(x)**2) ⟶ norm(x), and as a whole norm(x) + norm(x)**2
 
-        sin(norm(x) + norm(x)**2) ⟶ norm(x), and as a whole norm(x) + norm(x)**2
+        Yields the length, and what else a function reads; where `whole`, the largest terms that vanish with the length.
         """
         stack, seen = list(t.rands), set[Term]()
         while stack:
@@ -419,7 +420,7 @@ class Over(_OfLength):
 
 
 def _legs(t: Term) -> Iterator[Term]:
-    """Yield the numbers of whose squares a hypotenuse is the root: hypot(hypot(x, y), z) ⟶ x, y, z."""
+    """hypot(hypot(x, y), z) ⟶ x, y, z: the numbers of whose squares a hypotenuse is the root."""
     for x in t.rands:
         if x.op is hypot:
             yield from _legs(x)
@@ -428,13 +429,13 @@ def _legs(t: Term) -> Iterator[Term]:
 
 
 def _limit(body: Term, x: Term) -> Any:
-    """Return the value of a function of one number at 0, that of its series where it is open; or None."""
+    """sin(x)/x → 1: the value of a function of one number at 0, that of its series where it is open; or None."""
     found = _value(body, x, 0.0)
     return _value(expanded(body, x)[0], x, 0.0) if found is not None and np.isnan(found) else found
 
 
 def _value(body: Term, x: Term, at: float) -> Any:
-    """Return the value of a function of one number, or None."""
+    """cos(x), 0 → 1: the value of a function at one number; None where an op raises."""
     found = values_at([body], x, at)
     return None if found is None else found[0]
 

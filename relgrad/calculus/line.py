@@ -99,12 +99,12 @@ class Part(NamedTuple):
     entries: tuple[int, ...] | None = None
 
     def of(self, values: Mapping[Term, Any]) -> Any:
-        """Return its value."""
+        """(5, 7, 9), entries 0 and 1 → (5, 7): the value of the part in the arguments' values."""
         x = np.asarray(values[self.leaf])
         return x if self.entries is None else x.reshape(-1)[list(self.entries)].reshape(self.shape)
 
     def put(self, x: Any, value: Any) -> Any:
-        """Return an array like the argument with the value at its entries."""
+        """(5, 7, 9), entries 0 and 1, (1, 2) → (1, 2, 9): an array like the argument, with other entries."""
         value = np.broadcast_to(np.asarray(value, x.dtype), self.shape)
         if self.entries is None:
             return value
@@ -117,7 +117,7 @@ class Part(NamedTuple):
         return math.prod(self.shape)
 
     def meets(self, other: Part) -> bool:
-        """Whether both have an entry in common."""
+        """Whether both have an entry in common: t[0:1] and t[1:2]: yes; t[0] and t[1]: no."""
         same, whole = self.leaf is other.leaf, self.entries is None or other.entries is None
         return same and (whole or not set(self.entries or ()).isdisjoint(other.entries or ()))
 
@@ -128,7 +128,7 @@ class Part(NamedTuple):
         return f"{self.leaf.op.label}[{where}]"
 
     def _ends(self) -> list[tuple[Any, ...]]:
-        """Return the first and the last index along each axis."""
+        """(0, 1, 2) of a vector → [(0, 2)]: the first and the last index along each axis."""
         places = np.unravel_index(np.asarray(self.entries or (0,)), self.leaf.type.shape)
         return [(axis.min(), axis.max()) for axis in places]
 
@@ -153,7 +153,7 @@ class Line(NamedTuple):
         return self.moved, *self.more
 
     def start(self, values: Mapping[Term, Any]) -> Any:
-        """Return the value of what the argument comes near."""
+        """y of the line x = y + t·e: the value of another argument, or the number."""
         return self.base.of(values) if isinstance(self.base, Part) else self.base
 
     @property
@@ -161,30 +161,33 @@ class Line(NamedTuple):
         return self.base == INFINITY
 
     def put(self, values: Mapping[Term, Any], news: Sequence[Any]) -> dict[Term, Any]:
-        """Return the arguments with others in place of what moves."""
+        """x, y = … → x, y = news: the arguments' values with others in place of those that move."""
         new = dict(values)
         for part, value in zip(self.parts, news, strict=True):
             new[part.leaf] = part.put(np.asarray(new[part.leaf]), value)
         return new
 
     def at(self, values: Mapping[Term, Any], distances: Sequence[Any]) -> dict[Term, Any]:
-        """Return the arguments with what moves at distances from what it comes near; 1/t from infinity."""
+        """y, t → y + t, or 1/t from infinity: the arguments' values with those that move at distances t."""
         if self.is_endless:
             return self.put(values, [1 / distance for distance in distances])
         start = self.start(values)
         return self.put(values, [start + distance for distance in distances])
 
     def has_ties(self, values: Mapping[Term, Any]) -> bool:
-        """Whether two of several arguments have met already."""
+        """Whether two of several arguments have met in an entry: a, b, c = 1, 2, 2: yes; 1, 2, 3: no."""
         ends = [np.asarray(end.of(values)) for end in (*self.parts, self.base) if isinstance(end, Part)]
         return bool(self.more) and any(np.any(x == y) for x, y in combinations(ends, 2))
 
     def met(self, values: Mapping[Term, Any]) -> dict[Term, Any]:
-        """Return the arguments with what moves at what it comes near."""
+        """x = y: the arguments' values on the line itself; from infinity, the values as they are."""
         return dict(values) if self.is_endless else self.at(values, [0.0] * len(self.parts))
 
     def spread(self, body: Term, x: Any, still: Any = 0.0) -> Any:
-        """Return what belongs to an entry that moves, at the entries of a body that depend on it; else `still`."""
+        """(t₁, t₂), body x·Σ y → (t₁, t₂): numbers of the entries that move, at the body's entries that depend on them.
+
+        Entries of the body that depend on none have `still`. Raises NoSeries where an entry depends on several.
+        """
         if self.whole:
             return x
         if self.moved.size == 1:
@@ -196,7 +199,7 @@ class Line(NamedTuple):
         return of * (follows > 0) if still == 0.0 else np.where(follows > 0, of, still)
 
     def logarithm(self, distance: Any) -> Callable[[Term | None], Coefficient]:
-        """Return what gives the logarithm of a distance at the entries of a term; on the line it is no number."""
+        """t → log t ± 4ε·|log t| at the entries of a term, as a function of that; ± |log t| on the line, at t = 0."""
         on = in_floats(distance) == 0
         value = np.log(distance + on * TINY)
         error = np.where(
@@ -237,7 +240,7 @@ class Approach(NamedTuple):
 
 
 class AlongLine(Mended):
-    """A program by its series near a line on which its first terms vanish, where that is the more accurate.
+    """f(x) → Σ cₖ·δᵏ near a line on which the first cₖ vanish, where the sum is known better than f(x) as written.
 
     Operands: the program's values, and its arguments.
     """
@@ -252,6 +255,7 @@ class AlongLine(Mended):
         return "along_line"
 
     def compute(self, *arrays: Any) -> Any:
+        """f(x), x → Σ cₖ·δᵏ in the entries where that is the better; in doubled numbers if floats are coarse."""
         plain, *values = arrays
         written, rewritten, arguments, line, starts = self.approach
         start = np.reshape(starts, np.shape(plain))
@@ -285,18 +289,17 @@ def path_along(
     paths: Paths | None = None,
     apart: float = 0.0,
 ) -> tuple[Path, Any]:
-    """Return the path along a line, and how far it leads; `side` is where it is looked at from on the line itself.
+    """x = y + t·sign(x − y), t = |x − y| → the path along a line, and how far it leads, t.
 
-    Several arguments that move at once may be taken `apart`, each by another part of the distance.
-
-    x = y + t·sign(x − y), t = |x − y|; where the argument moves as a whole, x = y + t·e, e = (x − y)/t, t = 2ᵏ, or,
-    where x is y, x = y + t·e, t = 0, for a direction e of the side;
-    x = m/t, t = 2⁻ᵉ, where it is near infinity and m·2ᵉ; on a squared line, t² stands for t.
+    x = y + t·e, e = (x − y)/t, t = 2ᵏ, where the argument moves as a whole, or, where x is y, t = 0 and e is a
+    direction of the `side` from which the line is looked at; x = m/t, t = 2⁻ᵉ, for x = m·2ᵉ near infinity; on a squared
+    line, t² stands for t. Arguments that move at once may be taken `apart`, each by another part of the distance.
     """
     paths = {} if paths is None else paths
     moved, whole = line.moved, np.asarray(values[line.moved.leaf])
 
     def path(way: Any, far: Any) -> tuple[Path, Any]:
+        """y + t·e → its path, and the distance; one path for all distances, unless their logarithms are in it."""
         key = np.asarray(in_floats(way)).tobytes()
         if key not in paths or paths[key].has_logarithms:  # which are of the distance
             paths[key] = Path(of, ORDER, number=number, log_t=line.logarithm(far))
@@ -350,9 +353,9 @@ def near_line(
     number: Callable[[Any, bool], Any] = floats,
     paths: Paths | None = None,
 ) -> tuple[Any, Any] | None:
-    """Return a program's values by its series along a line, with bounds of their errors; None where it has none.
+    """f(y + δ) → Σ cₖ·δᵏ ± error, from k = `start` of each entry; None where there is no series, or no entry near.
 
-    `start` has the power of the first term that does not vanish of each entry; `paths` are those that are known.
+    cosh(x) − 1 at x = 10⁻⁵ near 0 → 5·10⁻¹¹ + …. `paths` are those known already.
     """
     ratio = _ratio(body, values, line)
     near = ratio <= NEAR
@@ -362,6 +365,7 @@ def near_line(
     terms = int(np.max(start)) + min(ORDER, math.ceil(DIGITS / shrink) + MORE)
 
     def looked_at_from(side: float, apart: float = 0.0) -> Looked:
+        """side → the path on that side, and Σ cₖ·δᵏ ± error on it; raises NoSeries where a sign changes on the way."""
         path, far = path_along(values, line, side, number, paths, apart)
         far = far if line.whole else far * near
         # Terms that underflow are none where the distance to a power makes numbers of them.
@@ -389,9 +393,9 @@ def near_line(
 
 
 def _untied(near: Callable[[float], tuple[Any, Any]]) -> tuple[Any, Any]:
-    """Return what values of a program are as arguments that have met are taken apart less and less, with their errors.
+    """F(0) = (F(η) + F(−η))/2 + O(η²): a program where arguments have met, from where they are taken apart by η.
 
-    F(0) = (F(η) + F(−η))/2 + O(η²), and as much is left of it as two such means differ by.
+    Two such means, of η and 2η, differ by as much as is left out, which counts as error.
     """
     (once, less), (twice, more) = (
         tuple(zip(near(step), near(-step), strict=True)) for step in (UNTIED, 2 * UNTIED)
@@ -406,9 +410,10 @@ Looked = tuple[Path, tuple[Any, Any]]
 def _alike(
     looked_at_from: Callable[[float], Looked], ways: Sequence[float], one_will_do: bool
 ) -> tuple[bool, tuple[Any, Any]]:
-    """Return what a line shows from all sides alike, some of which may be outside of the domain if one will do.
+    """F(0⁺), F(0⁻) → F where both agree within the error, else an error of ∞: what a line shows from all sides alike.
 
-    On the line itself, a program decides as it does on one of them, or differs.
+    One side may lie outside of the domain if `one_will_do`. The flag tells whether every path decides otherwise on the
+    line.
     """
     found: list[Looked] = []
     for side in ways:
@@ -429,10 +434,9 @@ def _alike(
 
 
 def _is_better(value: Any, error: Any, plain: Any) -> Any:
-    """Return where a value with an error bound is accurate, and the plain one is none that the bound allows.
+    """dF ≤ GOOD·|F| and |F − f| > dF: where a value F has an accurate bound, which the plain value f lies outside.
 
-    What a difference has lost is no more than its rounding: a value that is absurdly larger than what is left has
-    terms that underflowed.
+    A difference has lost no more than its rounding: an F larger than |f|/ε has terms that underflowed, and is none.
     """
     info = np.finfo(np.asarray(plain).dtype)
     with np.errstate(all="ignore"):
@@ -443,7 +447,10 @@ def _is_better(value: Any, error: Any, plain: Any) -> Any:
 
 
 def _summed(path: Path, body: Term, far: Any, start: Any, end: int) -> tuple[Any, Any]:
-    """Return the sum of the terms from a power on, with a bound of its error; raises NoSeries where it is no value."""
+    """Σ cₖ·δᵏ for start ≤ k < end, with the error Σ dcₖ·δᵏ + 4ε·|cₖ·δᵏ| and the last MORE terms.
+
+    Raises NoSeries where a coefficient before `start` is more than rounding.
+    """
     series = path(body)
     total: Any = np.zeros(body.type.shape)
     error: Any = np.zeros(body.type.shape)
@@ -465,7 +472,10 @@ def _summed(path: Path, body: Term, far: Any, start: Any, end: int) -> tuple[Any
 
 
 def _ratio(body: Term, values: dict[Term, Any], line: Line) -> Any:
-    """Return the distances from a line, compared with the size of what is there: one if all entries move at once."""
+    """|x − y|/max|y|, or max(1, |z|)/|x| from infinity; the root of that on a squared line; one number on a whole one.
+
+    Where y is a number, other arguments z of the same type tell what is small.
+    """
     moved, leaf = line.moved, line.moved.leaf
     x = np.asarray(moved.of(values), float)
     base = np.asarray(line.start(values), float)
@@ -502,7 +512,7 @@ def _is_linear(body: Term, leaf: Term) -> bool:
 
 
 def lines(nodes: Sequence[Term]) -> Iterator[Line]:
-    """Yield the lines on which programs of these terms may lose their leading terms."""
+    """log(x/y) → x near 0, ∞, y; y near 0, ∞, x: the lines on which leading terms of programs may vanish."""
     parts = _parts(nodes)
     for x, terms in parts.items():
         zeros = [zero for node in nodes for t in terms for zero in (*zeros_of(node, t), *_knots(node, t))]
@@ -515,9 +525,9 @@ def lines(nodes: Sequence[Term]) -> Iterator[Line]:
 
 
 def _clusters(nodes: Sequence[Term], pairs: Collection[frozenset[Part]]) -> Iterator[Line]:
-    """Yield lines on which more than two arguments meet, that are joined by pairs: suspect ones, and those subtracted.
+    """(x, y), (y, z) → y, z near x: lines on which more than two arguments meet, joined by suspect pairs or subtracted.
 
-    Divided differences of higher order; sums of exponentials over the products of differences of their rates.
+    f[x, y, z] = (f[x, y] − f[y, z])/(x − z), and sums of exponentials over the products of differences of their rates.
     """
     parts = _parts(nodes)
     if len(parts) < 3:
@@ -534,7 +544,10 @@ def _clusters(nodes: Sequence[Term], pairs: Collection[frozenset[Part]]) -> Iter
 
 
 def _is_joined(group: Sequence[Part], pairs: Collection[frozenset[Part]]) -> bool:
-    """Whether pairs lead from one of a group to all others, none of which has an entry of another."""
+    """Whether pairs lead from one of a group to all others: x, y, z by (x, y), (y, z): yes; by (x, y) alone: no.
+
+    None of the group may have an entry of another.
+    """
     reached, left = {group[0]}, set(group[1:])
     while left and (new := {x for x in left if any(frozenset([x, y]) in pairs for y in reached)}):
         reached, left = reached | new, left - new
@@ -542,10 +555,7 @@ def _is_joined(group: Sequence[Part], pairs: Collection[frozenset[Part]]) -> boo
 
 
 def _knots(node: Term, x: Term) -> list[float]:
-    """Return the few numbers that differences of a term and all of them vanish at, or that a branch is taken at alone.
-
-    x − (0, 1, 2) ⟶ 0, 1, 2;    where(x == 1, …) ⟶ 1
-    """
+    """x − (0, 1, 2) → 0, 1, 2;    where(x == 1, …) → 1: the few numbers at which x meets a constant, or a branch."""
     if node.op is where and (found := point_of(node.rands[0])) and found[0].u is x:
         return [found[0].value] if isinstance(found[0].value, float) else []
     if node.op not in (add, subtract):
@@ -561,7 +571,7 @@ def _knots(node: Term, x: Term) -> list[float]:
 
 
 def _parts(nodes: Sequence[Term]) -> dict[Part, list[Term]]:
-    """Return the arguments, and the entries of them that are read by themselves, and the terms that read them.
+    """u, k = t → t, t[0], t[1]: the arguments, and the entries of them read by themselves, with the terms of each.
 
     An argument that is read in many parts is data, of which no entry is a parameter.
     """
@@ -581,7 +591,7 @@ def _parts(nodes: Sequence[Term]) -> dict[Part, list[Term]]:
 
 
 def _moves_entries(t: Term) -> bool:
-    """Whether a term has entries of its first operand, which no other operand but numbers chooses."""
+    """Whether a term has entries of its first operand, chosen by numbers alone: x[1]: yes; x[i], i an argument: no."""
     return t.op.laws.selects and _is_real(t) and all(type(rand.op) is Constant for rand in t.rands[1:])
 
 
@@ -591,9 +601,9 @@ def _is_real(t: Term) -> bool:
 
 @lru_cache(maxsize=512)
 def followed(body: Term, part: Part) -> Any | None:
-    """Return which entry of a part, counted from 1, each entry of a body depends on, 0 being none; None if on several.
+    """x·Σ y, by x of two entries  ⟶  [1, 2];    put (x[0], x[1]) in reverse  ⟶  [2, 1];    Σ x  ⟶  None
 
-    x·Σ y, by x of two entries  ⟶  [1, 2];    put (x[0], x[1]) in reverse  ⟶  [2, 1];    Σ x  ⟶  None
+    The entry of a part, counted from 1, that each entry of a body depends on, 0 being none; None if on several.
     """
     of: dict[Term, Any] = {}
     for node in subterms(body):
@@ -610,7 +620,7 @@ def followed(body: Term, part: Part) -> Any | None:
 
 
 def _followed(node: Term, rands: Sequence[Any]) -> Any | None:
-    """Return what the entries of an application depend on, if those of its operands are known, and depend on one."""
+    """f(x₁, x₂) + c → [1, 2]: the entries that an application depends on, by its operands'; None if on several."""
     op, moving = node.op, [x for x in rands if x is not None]
     if op.elementwise:
         every = np.broadcast_arrays(*moving, np.zeros(node.type.shape, int))
@@ -652,7 +662,7 @@ POINTS, BESIDE = 8, 1.7e-4
 
 
 class Along(NamedTuple):
-    """A program, what it became, and the line on which its first terms vanish."""
+    """f, along_line(f, x, y), x near y: a program, its form with a series, and the line of that."""
 
     before: Term
     after: Term
@@ -662,10 +672,10 @@ class Along(NamedTuple):
 def along_lines(
     roots: Sequence[Term], written: Callable[[], Sequence[Term]], precise: bool = True
 ) -> tuple[list[Term], list[Along]]:
-    """Return the roots with their series along each line near which they still lose digits, and what became of what.
+    """f(x, y) → along_line(f(x, y), x, y), for each line near which f loses digits; with what became of each root.
 
-    `written` returns them as they are written, all derivatives written out. Series of a `precise` program are computed
-    in doubled arithmetic where floats are not enough for them, either.
+    `written` returns the roots as they are written, all derivatives written out. A `precise` program's series are
+    computed in doubled numbers where floats are too coarse for them.
     """
     real = [root for root in roots if _is_real(root)]
     nodes = list(islice(subterms(*real), LARGEST))
@@ -680,11 +690,12 @@ def along_lines(
 
 
 class _Search:
-    """Programs, and what they become along one line after the other."""
+    """Programs, and their forms with series along one line after the other."""
 
     def __init__(
         self, roots: Sequence[Term], written: Callable[[], Sequence[Term]], precise: bool, trials: _Trials
     ):
+        """`written` is asked once, as the first line is suspect; `trials` evaluate the programs beside lines."""
         self.roots, self.new, self.found = roots, list(roots), list[Along]()
         self.pairs = set[frozenset[Part]]()
         """Of arguments, near the line of which programs are suspect."""
@@ -693,7 +704,7 @@ class _Search:
         self._known: list[tuple[Term, tuple[Term, ...]]] | None = None
 
     def along(self, some: Iterable[Line]) -> None:
-        """Look at programs near lines, and give those their series that need them."""
+        """f → along_line(f, …) for each line near which f is suspect and has a series; stops where the work is done."""
         for line in some:
             both = frozenset([*line.parts, line.base])
             if line.more:
@@ -711,7 +722,7 @@ class _Search:
 
     @property
     def _bodies(self) -> list[tuple[Term, tuple[Term, ...]]]:
-        """What is written, and its arguments: it may lose some, as derivatives do, which its rewriting has kept."""
+        """f′ → f′ as written, (x, y): each program as written, with its rewriting's arguments: f′ may have lost one."""
         if self._known is None:
             self._known = [
                 (body, tuple([t for t in subterms(body, root) if type(t.op) is Input]))
@@ -724,7 +735,7 @@ class _Search:
         return list(dict.fromkeys([*nodes, *subterms(*[body for body, _ in self._known or ()])]))
 
     def _mended(self, line: Line) -> bool:
-        """Give programs their series along a line; return whether one has any."""
+        """f → along_line(f, …) for programs that have a series along a line; whether there is any."""
         count = len(self.found)
         for i, (body, arguments) in enumerate(self._bodies):
             if not _is_real(body) or not line.leaves.issubset(arguments):
@@ -743,14 +754,14 @@ class _Search:
 
 
 def _may_be_tried(node: Term) -> bool:
-    """Whether a term is small, and may be computed while the program is made."""
+    """Whether a term is small, and may be computed as the program is made: x·y, up to 4,096 entries: yes."""
     if not node.op.do_constant_folding(None, node) and type(node.op) is not BroadcastTo:
         return False
     return not isinstance(node.type, ArrayType) or (node.type.size is not None and node.type.size <= ENTRIES)
 
 
 def _drawn(leaves: Sequence[Term], at: tuple[float, float], seed: int) -> dict[Term, Any]:
-    """Return arguments of few bits drawn at random."""
+    """(0.5, 2), seed 0 → 1.45703125: arguments drawn with 8 bits after the point, of which products are exact."""
     rng = np.random.default_rng(seed)
     values: dict[Term, Any] = {}
     for t in leaves:
@@ -761,7 +772,7 @@ def _drawn(leaves: Sequence[Term], at: tuple[float, float], seed: int) -> dict[T
 
 
 def _moved(values: dict[Term, Any], line: Line, distance: float, seed: int) -> dict[Term, Any]:
-    """Return arguments at a distance from a line: exact numbers, if the distance is one."""
+    """y, δ → y + δ·s, ½ ≤ s < 1 with 8 bits: arguments at a distance from a line, exact numbers for δ = 2⁻ᵏ."""
     return line.at(values, [distance * _step(part.shape, seed + 5 * i) for i, part in enumerate(line.parts)])
 
 
@@ -771,7 +782,7 @@ def _step(shape: tuple[int, ...], seed: int) -> Any:
 
 
 class _Still(NamedTuple):
-    """The values of what stays; the terms that what moves moves, in order, and those of them that may shrink."""
+    """{t: value}, [t, …], [t, …]: values of terms that stay; terms that move; and those of them that may shrink."""
 
     values: dict[Term, Any]
     order: list[Term]
@@ -779,9 +790,10 @@ class _Still(NamedTuple):
 
 
 class _Trials:
-    """Programs evaluated near lines: what does not depend on the argument that moves is computed once."""
+    """f(y + δ): programs evaluated near lines; terms without the argument that moves are computed once."""
 
     def __init__(self, roots: Sequence[Term], nodes: Sequence[Term]):
+        """`left` is how many ops may still be computed; drawn values, and those that do not move, are kept."""
         self.roots, self.nodes = roots, nodes
         self.leaves = [t for t in nodes if type(t.op) is Input]
         self.left = EVALUATIONS
@@ -789,9 +801,9 @@ class _Trials:
         self._still: dict[Any, _Still] = {}
 
     def are_suspect(self, line: Line) -> bool:
-        """Whether programs are noisy near a line, or undefined or otherwise on it though they vary little nearby.
+        """(eˣ − eʸ)/(x − y) for x near y: yes; x·y: no: whether programs are noisy near a line, or others on it.
 
-        A necessary test, which costs a few evaluations.
+        A necessary test, which costs a few evaluations. Undefined is another, unless values vary much nearby.
         """
         for at, side in product(RANGES, SIDES):
             try:
@@ -828,7 +840,7 @@ class _Trials:
         return all(np.isfinite(values[root]).all() for root in self.roots)
 
     def _values(self, line: Line, at: tuple[float, float], arguments: dict[Term, Any]) -> dict[Term, Any]:
-        """Return the values of all terms for arguments of which one has moved from where it was drawn.
+        """x + δ → the values of all terms, where those that do not depend on x are known.
 
         Raises ArithmeticError where that is more work than is left.
         """
@@ -855,7 +867,7 @@ class _Trials:
     def _are_noisy(
         self, line: Line, at: tuple[float, float], on: dict[Term, Any], near: dict[Term, Any], side: float
     ) -> bool:
-        """Whether values near a line do not vary at all, or their fourth differences more than a smooth function's."""
+        """Δ⁴f > 2⁻⁴²·|f|, or all f alike: whether values side by side near a line vary as no smooth function's do."""
         further = [_moved(on, line, side * CLOSE * (1 + j * BESIDE), 2) for j in range(1, POINTS)]
         points = [near, *[self._values(line, at, values) for values in further]]
         for root in self.roots:
@@ -871,7 +883,7 @@ def _leaves(line: Line) -> frozenset[Term]:
 
 
 def _computed(roots: Sequence[Term], arguments: Mapping[Term, Any]) -> dict[Term, Any]:
-    """Return the values of all terms below some."""
+    """x → the values of all terms between the arguments and some roots."""
     values = dict(arguments)
     for node in unknown(roots, values):
         values[node] = value_of(node, values, typed=False)
@@ -879,13 +891,13 @@ def _computed(roots: Sequence[Term], arguments: Mapping[Term, Any]) -> dict[Term
 
 
 def _varies_little(on: Any, near: Any, once: Any, twice: Any) -> Any:
-    """Return where a function is as good as constant near a line; or, undefined on the line, as good as linear."""
+    """f(δ) ≈ f(1.5·δ): where a function is nearly constant beside a line; or linear, if undefined on the line."""
     linear = np.abs(near - once) <= 3 * np.abs(once - twice)
     return _is_close(once, twice) | (~np.isfinite(on) & linear)
 
 
 def _is_close(x: Any, y: Any) -> Any:
-    """Return where two numbers have more than a digit in common."""
+    """Where |x − y| ≤ 0.02·|y|: 1 and 1.01: yes; 1 and 1.1: no."""
     return np.abs(x - y) <= 0.02 * np.abs(y)
 
 
@@ -894,13 +906,16 @@ def _size(x: Any) -> float:
 
 
 def _may_shrink(node: Term) -> bool:
-    """Whether a term is a sum, or a function, of what is computed, and may lose digits."""
+    """Whether a term is a sum or function of computed terms, and may lose digits: exp(x) − 1: yes; x·y, x + y: no."""
     factor = getattr(node.op, "function", None) in FACTORS or getattr(node.op, "distance", None) is not None
     return not factor and any(rand.rands for rand in node.rands) and _is_real(node)
 
 
 def _shrinks(node: Term, values: Mapping[Term, Any]) -> bool:
-    """Whether a term is small though its operands are not, or the logarithm of a mixture that is."""
+    """|t| < 10⁻³·max|operands|: whether a term is small though its operands are not: exp(10⁻⁹) − 1: yes.
+
+    Of the logarithm of a mixture, whether its weights cancel.
+    """
     if type(node.op) in (LogSumExp, Softmax) and len(node.rands) > 1:
         return mixture_cancels(*[values[rand] for rand in node.rands], axis=node.op.axes)
     size = max([_size(values[rand]) for rand in node.rands if _is_real(rand)], default=0.0)
@@ -910,9 +925,10 @@ def _shrinks(node: Term, values: Mapping[Term, Any]) -> bool:
 def _start(
     body: Term, root: Term, arguments: Sequence[Term], line: Line
 ) -> tuple[Line, tuple[int, ...] | None]:
-    """Return the powers of the first terms that do not vanish, where the root loses digits by those that do.
+    """f, line → the powers of the first terms that do not vanish, of each entry, if the root loses digits by others.
 
-    They are those of the root of the distance, and the line is squared, where roots of it are taken.
+    They are those of √δ on a squared line, which is tried where roots of the distance are taken. None where draws
+    disagree.
     """
     tried = (CLOSEST, FAR) if line.more else (FAR, CLOSE) if line.is_endless else (FAR, CLOSE, 0.0)
     left = 1 if line.more else DRAWS
@@ -946,7 +962,10 @@ def _start(
 
 
 def _is_another(t: Term, body: Term, arguments: Sequence[Term], line: Line, start: tuple[int, ...]) -> bool:
-    """Whether a program that may be defined where points meet has the series of another, found in few steps."""
+    """Whether a program has the series of the one as written, within errors, and may be defined where points meet.
+
+    Asked only of mean slopes and clusters, of which the series must be found in few steps.
+    """
     ops = {node.op for node in subterms(t)}
     slopes = line.more or any(isinstance(op, MeanSlope) for op in ops)
     if not slopes or any(isinstance(op, (Series, Mended)) for op in ops):
@@ -966,7 +985,7 @@ def _is_another(t: Term, body: Term, arguments: Sequence[Term], line: Line, star
 
 
 def _is_defined(t: Term, values: dict[Term, Any]) -> bool:
-    """Whether a term is a number."""
+    """Whether all entries of a term are finite numbers: log(x) at x = 1: yes; at x = −1, or at 0: no."""
     try:
         with np.errstate(all="ignore"):
             return bool(np.isfinite(interpret([t], values, typed=False)[0]).all())
@@ -977,10 +996,11 @@ def _is_defined(t: Term, values: dict[Term, Any]) -> bool:
 def _first(
     body: Term, values: dict[Term, Any], line: Line, paths: Paths, number: Callable[[Any, bool], Any] = floats
 ) -> Any | None:
-    """Return the powers of the first terms that do not vanish but for rounding, of each entry.
+    """x·(eˣ − 1), 1 → 2, 0: the powers of the first terms that do not vanish but for rounding, entry by entry.
 
-    An entry that has none soon after the others begin where they do. Raises NoSeries where no entry has any. What may
-    be rounding in floats vanishes if it does in doubled numbers: that of s − c·(1 − m) for a huge c is above s.
+    An entry without one soon after the others' begins where they do. Raises NoSeries where no entry has any. A
+    coefficient that may be rounding in floats vanishes if it does in doubled numbers: that of s − c·(1 − m) for a huge
+    c is more than s.
     """
     starts = np.full(body.type.shape, ORDER)
     end, unsure = ORDER, number is floats
@@ -1008,7 +1028,7 @@ def _first(
 
 
 def _loses(root: Term, body: Term, values: dict[Term, Any], line: Line, start: Any, paths: Paths) -> bool:
-    """Whether a program has wrong digits near a line where its series has not."""
+    """Whether |f − F| > 2⁻⁴⁵·|F| beside a line, where the series F is known better: e^x − 1 at 10⁻⁶: yes."""
     found = near_line(body, values, line, start, paths=paths)
     if found is None:
         return False

@@ -10,7 +10,7 @@ from relgrad.types import Interval, Type
 
 
 class Mended(Op):
-    """A program's values, and after them the arguments that they are computed of anew where that is more accurate.
+    """f(x), x → F(x) = f(x) over the reals: a program's values, and the arguments of which they are computed anew.
 
     Types, ranges, balls and derivatives are those of the values.
     """

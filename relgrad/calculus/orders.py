@@ -1,4 +1,4 @@
-"""What a function computed in floats loses near a point: orders of values and of errors, in the distance t from it.
+"""Digits that a function computed in floats loses near a point: orders of values and errors, in the distance t.
 
 A value is about t^v, where v is the start of its Laurent series, and its error about ε·t^e: relatively ε·t^(e − v),
 which has no bound near the point if e < v. Errors propagate by derivatives, e = min(eᵢ + order of ∂f/∂xᵢ) over the
@@ -27,7 +27,7 @@ SMALL = 1e-3
 
 
 class Order(NamedTuple):
-    """The orders of a value and of its error, and whether floats give it at the point itself."""
+    """t^v ± ε·t^e: the orders v of a value and e of its error, and whether floats give the value at the point."""
 
     value: float
     error: float
@@ -45,9 +45,10 @@ class Order(NamedTuple):
 
 
 class Orders:
-    """The orders of a function's terms around a point, as far as they have series there."""
+    """1 − cos x at 0 → (2, 0): the orders of a function's terms around a point, as far as they have series there."""
 
     def __init__(self, root: Term, argument: Term, around: Around):
+        """x → (1, ∞) at 0, (0, ∞) elsewhere, constants → (0, ∞): exact leaves; the orders of other terms follow."""
         self.argument, self.around = argument, around
         self.of: dict[Term, Order] = {}
         for node in subterms(root):
@@ -62,7 +63,7 @@ class Orders:
                     continue
 
     def places(self, root: Term) -> list[Term]:
-        """Return the terms that are to be computed in another way near the point, for the root to be computed well."""
+        """(1 − cos x)/x² → itself: the terms to be computed otherwise near the point, for the root to be good."""
         found: dict[Term, None] = {}
         seen: set[Term] = set()
         stack = [root]
@@ -76,7 +77,7 @@ class Orders:
                 stack.extend(self._felt(node))
             elif order.lost:
                 operands = [self.of[rand] for rand in node.rands]
-                # What is zero around the point is part of the whole, of which another part may hold further away.
+                # A part that is zero around the point belongs to the whole: another part may hold further away.
                 split = node.op is not where and any(x.value == math.inf for x in operands)
                 if split or self._order(node, [x.good for x in operands]).lost:
                     found[node] = None
@@ -87,7 +88,7 @@ class Orders:
         return list(found)
 
     def _felt(self, node: Term) -> Sequence[Term]:
-        """Return the operands whose last digits count near the point: of a sum, not those that are small in it."""
+        """x + eˣ near 0 → eˣ: the operands whose last digits count near the point; of a sum, the large ones."""
         if getattr(node.op, "function", None) not in (np.add, np.subtract):
             return node.rands
         with np.errstate(all="ignore"):
@@ -100,7 +101,10 @@ class Orders:
         ]
 
     def _order(self, node: Term, operands: Sequence[Order]) -> Order:
-        """Return the orders of a term, and whether its op gives its value at the point, of those of its operands."""
+        """e = min(v, eᵢ + order of ∂f/∂xᵢ): the orders of a term from those of its operands.
+
+        1 − cos x at 0 → v = 2, e = min(2, 0 + 0), with the error of cos x. A difference of exact parts has none.
+        """
         y = self.around.expand(node)
         if y.whole and not y.settled:  # a truth value, or zero
             return Order(0 if isinstance(y, Truth) else math.inf, math.inf, True)
@@ -128,12 +132,15 @@ class Orders:
         return Order(y.start, error, defined)
 
     def _taken(self, node: Term) -> Term:
-        """Return what is chosen around the point."""
+        """where(x > 0, a, b) at 1 → a: the operand that is chosen around the point."""
         holds = self.around.of[node.rands[0]]
         return node.rands[1 if isinstance(holds, Truth) and holds.holds else 2]
 
     def _slopes(self, op: Any, function: Any, y: Laurent, series: Sequence[Laurent]) -> list[float]:
-        """Return the orders of an op's derivatives in its operands."""
+        """∂f/∂xᵢ → its order for each operand: of a·b, those of b and a; of a/b, −v(b) and v(a/b) − v(b).
+
+        Else that of the op's own rule, or of y − y(0) less that of u − u(0).
+        """
         if function is np.multiply:
             return [series[1].start, series[0].start]
         if function is np.divide:
@@ -152,5 +159,5 @@ class Orders:
 
 
 def _first(y: Laurent) -> int | None:
-    """Return the order of what a series varies by, y − y(0); None where it is constant."""
+    """3 + t² → 2: the order of y − y(0); None where a series is constant."""
     return next((y.start + i for i, r in enumerate(y.residues) if r and y.start + i), None)

@@ -106,6 +106,7 @@ def bounded(most: int) -> Iterator[None]:
 
 
 def _spend(steps: int = 1) -> None:
+    """left → left − steps; raises NoSeries below 0."""
     left = _left.get()
     if left is not None:
         left[0] -= steps
@@ -119,12 +120,15 @@ def vanishes(c: Coefficient) -> bool:
 
 
 def vanishing(c: Coefficient) -> Any:
-    """Return which entries of a coefficient are zero but for rounding."""
+    """|c| ≤ 8·dc: which entries of a coefficient are zero but for rounding.
+
+    (1e-17, 1e-3) ± 1e-16 → (True, False)
+    """
     return size(c[0]) <= 8 * error_of(c)
 
 
 def _is_some(c: Coefficient) -> bool:
-    """Whether an entry of a coefficient, or of the bound of its error, is other than zero."""
+    """c ≠ 0 or dc ≠ 0 in an entry: 0 ± 1e-16 is some coefficient, 0 ± 0 is none."""
     x, error = in_floats(c[0]), error_of(c)
     some = x.any() if isinstance(x, (np.ndarray, np.generic)) else x
     return bool(some) or bool(error if type(error) is float else np.any(error))
@@ -148,17 +152,17 @@ def in_floats(x: Any) -> Any:
 
 
 def size(x: Any) -> Any:
-    """Return |x| in floats."""
+    """|x| in floats, entry by entry: of a doubled number, |hi|."""
     return np.abs(in_floats(x))
 
 
 def error_of(c: Coefficient) -> Any:
-    """Return the bound of a coefficient's error."""
+    """dc, and of a doubled number dc + bound: the whole bound of a coefficient's error."""
     return c[1] + c[0].bound if isinstance(c[0], Doubled) else c[1]
 
 
 class Power:
-    """Σ cₖ·tᵏ from k = `start` on, found one after the other."""
+    """Σ cₖ·tᵏ from k = `start` on: a series whose coefficients are found one after the other, by `next`."""
 
     def __init__(self, start: int = 0):
         self.start = start
@@ -168,11 +172,14 @@ class Power:
 
     @property
     def fixed(self) -> bool:
-        """Whether it does not depend on t."""
+        """Whether the series is c₀ alone, the same for all t."""
         return False
 
     def at(self, k: int) -> Coefficient | None:
-        """Return a coefficient; raises NoSeries where it depends on itself."""
+        """cₖ, or None where that is zero: 1/(1 − t) has 1 at every k ≥ 0, and None below.
+
+        All coefficients before are found first. Raises NoSeries where a coefficient depends on itself.
+        """
         i = k - self.start
         while i >= len(self.known):
             if self._is_busy:
@@ -187,7 +194,7 @@ class Power:
         return self.known[i] if i >= 0 else None
 
     def size_at(self, k: int, c: Coefficient) -> tuple[Any, Any]:
-        """Return |c| of a known coefficient, and what stands for it in the error of a product: dc + 2ε·|c|."""
+        """|c| and dc + 2ε·|c| of a known coefficient: the factors of which the error of a product is made."""
         found = self._sizes.get(k)
         if found is None:
             x = size(c[0])
@@ -196,7 +203,7 @@ class Power:
 
     @property
     def has_pole(self) -> bool:
-        """Whether a coefficient of a negative power is more than the rounding of zero."""
+        """Whether a coefficient of a negative power is more than rounding: 1/t + 1: yes; (1e-17 ± 1e-16)/t: no."""
         return any((c := self.at(k)) is not None and not vanishes(c) for k in range(self.start, 0))
 
     def next(self, k: int) -> Coefficient | None:
@@ -209,7 +216,7 @@ class BranchPoint(NoSeries):
 
 
 class Exact(Power):
-    """A polynomial, from a power on: a leaf, m/t + c of one near infinity, or what does not depend on t."""
+    """a + e·t, m/t + c, or c: a polynomial from a power on, of a leaf, one near infinity, or a term without t."""
 
     def __init__(self, *coefficients: Coefficient | None, start: int = 0):
         super().__init__(start)
@@ -224,7 +231,7 @@ class Exact(Power):
 
     @property
     def digits(self) -> Any:
-        """What tells it from others that are not the same numbers all the way."""
+        """The bits of all coefficients, with their powers: two series of the same numbers all the way have the same."""
         parts = [
             () if c is None else c[0].parts if isinstance(c[0], Doubled) else (c[0],) for c in self.known
         ]
@@ -240,7 +247,7 @@ ONE = Exact((np.ones(()), 0.0))
 
 
 class _Missing(Power):
-    """What has no series: where a mask leaves it out, none is asked for."""
+    """log(t), in 0·log(t) never asked for: the series of a term that has none, which raises NoSeries if it is."""
 
     def __init__(self, why: NoSeries):
         self.why = why
@@ -258,11 +265,14 @@ class _Missing(Power):
 
 
 class _Sum(Power):
+    """(a ± b)ₖ = aₖ ± bₖ"""
+
     def __init__(self, a: Power, b: Power, sign: int):
         super().__init__(min(a.start, b.start))
         self.a, self.b, self.sign = a, b, sign
 
     def next(self, k: int) -> Coefficient | None:
+        """(a ± b)ₖ = aₖ ± bₖ, with the error da + db + |rest|, where two_sum gives the rest that rounding took."""
         a, b = self.a.at(k), self.b.at(k)
         if a is None or b is None:
             return a if b is None else b if self.sign > 0 else (-b[0], b[1])
@@ -281,6 +291,7 @@ class _Product(Power):
         self.a, self.b, self.times = a, b, times
 
     def next(self, k: int) -> Coefficient | None:
+        """(a∘b)ₖ = Σᵢ aᵢ∘bₖ₋ᵢ"""
         return _convolved(self.a, self.b, k, self.a.start, self.times)
 
 
@@ -292,6 +303,10 @@ class _Multilinear(Power):
         self.parts, self.times = parts, times
 
     def next(self, k: int) -> Coefficient | None:
+        """f(a, b, …)ₖ = Σ f(aᵢ, bⱼ, …) over i + j + … = k
+
+        with the error Σ f(daᵢ, |bⱼ|, …) + f(|aᵢ|, dbⱼ, …) + … + n·ε·f(|aᵢ|, |bⱼ|, …).
+        """
         value: Any = None
         error: Any = 0.0
         for chosen in self._chosen(len(self.parts), k):
@@ -308,7 +323,7 @@ class _Multilinear(Power):
         return None if value is None else (value, error)
 
     def _chosen(self, n: int, k: int) -> Iterator[list[Coefficient]]:
-        """Yield coefficients of the first n series whose powers add up to k."""
+        """(aᵢ, bⱼ, …), i + j + … = k: coefficients of the first n series with powers of this sum, none of them 0."""
         if not n:
             yield from [[]] if k == 0 else []
             return
@@ -319,7 +334,7 @@ class _Multilinear(Power):
 
 
 def _convolved(a: Power, b: Power, k: int, first: int, times: Any) -> Coefficient | None:
-    """Return Σ aᵢ·bₖ₋ᵢ over i ≥ `first`."""
+    """Σ aᵢ·bₖ₋ᵢ over i ≥ `first`, with the error Σ |a|·db + da·|b| + 2ε·|a|·|b|; None where all products are zero."""
     total: Any = None
     error: Any = 0.0
     last = k - b.start
@@ -351,9 +366,13 @@ def _convolved(a: Power, b: Power, k: int, first: int, times: Any) -> Coefficien
 
 
 class Quotient(Power):
-    """A quotient of Laurent series, whose entries may begin with different powers."""
+    """q = a/b: q·b = a, so qₖ = (aₖ₊ₛ − Σ bₛ₊ᵢ·qₖ₋ᵢ)/bₛ, where bₛ is the first coefficient of the divisor.
+
+    (t + t²)/t = 1 + t. Entries of the divisor may begin with different powers: each is moved to begin with the same.
+    """
 
     def __init__(self, a: Power, b: Power, most: int):
+        """a/b with the leading zeros of b left out, entry by entry where these are not equally many."""
         b, leading = _led(b, most)
         if not np.all(in_floats(leading[0])):
             order = _orders(b)
@@ -362,6 +381,7 @@ class Quotient(Power):
         self.a, self.b, self.leading = a, b, leading
 
     def next(self, k: int) -> Coefficient | None:
+        """qₖ = (aₖ₊ₛ − Σ_{i ≥ 1} bₛ₊ᵢ·qₖ₋ᵢ)/bₛ, with no error of rounding where the quotient by bₛ is exact."""
         above = self.a.at(k + self.b.start)
         if self.known:
             less = _convolved(self.b, self, k + self.b.start, self.b.start + 1, np.multiply)
@@ -381,7 +401,10 @@ class Quotient(Power):
 
 
 def _led(b: Power, most: int) -> tuple[Power, Coefficient]:
-    """Return a series from its first coefficient that is not zero, and that one."""
+    """0 + 0·t + c·t² + … → c·t² + …, c: a series from its first coefficient that is not zero, and that one.
+
+    Raises NoSeries where all coefficients up to the power `most` are zero: a divisor vanishes.
+    """
     while (leading := b.at(b.start)) is None or not np.any(in_floats(leading[0])):
         if b.start > most or (isinstance(b, Exact) and b.start >= len(b.known)):
             raise NoSeries("a divisor vanishes")
@@ -390,7 +413,10 @@ def _led(b: Power, most: int) -> tuple[Power, Coefficient]:
 
 
 def _orders(b: Power) -> Any:
-    """Return how many coefficients come before the first that is not zero, entry by entry; none where many do."""
+    """(1 + t, t + t²) → (0, 1): how many coefficients of each entry come before the first that is not zero.
+
+    An entry with FEW or more of them counts as one with none.
+    """
     order: Any = FEW
     for k in reversed(range(FEW)):
         c = b.at(b.start + k)
@@ -399,13 +425,14 @@ def _orders(b: Power) -> Any:
 
 
 class _Aligned(Power):
-    """A series without the first coefficients of each entry, so many as `order` says: Σ cₖ₊ₚ·tᵏ."""
+    """Σ cₖ₊ₚ·tᵏ: each entry of a series without its first p coefficients, so many as `order` says."""
 
     def __init__(self, a: Power, order: Any):
         super().__init__(a.start - int(np.max(order)))
         self.a, self.order = a, order
 
     def next(self, k: int) -> Coefficient | None:
+        """cₖ ← cₖ₊ₚ entry by entry, where p is the entry of `order`."""
         parts = [(self.a.at(k + int(p)), self.order == p) for p in np.unique(self.order)]
         zero = 0.0, 0.0
         value, error = [sum(np.where(here, (c or zero)[i], 0.0) for c, here in parts) for i in (0, 1)]
@@ -413,7 +440,7 @@ class _Aligned(Power):
 
 
 class _Shifted(Power):
-    """A series whose first coefficient is zero, without it."""
+    """0·tˢ + c·tˢ⁺¹ + … → c·tˢ⁺¹ + …: a series whose first coefficient is zero, without it."""
 
     def __init__(self, a: Power):
         super().__init__(a.start + 1)
@@ -424,7 +451,7 @@ class _Shifted(Power):
 
 
 class _Moved(Power):
-    """A series times a power of t."""
+    """tⁿ·a, where n = `by`: (tⁿ·a)ₖ = aₖ₋ₙ"""
 
     def __init__(self, a: Power, by: int):
         super().__init__(a.start + by)
@@ -435,13 +462,14 @@ class _Moved(Power):
 
 
 class _Mapped(Power):
-    """A linear op of each coefficient."""
+    """f(a)ₖ = f(aₖ) for a linear op f, as a transpose or Σ is."""
 
     def __init__(self, a: Power, apply: Callable[[Any], Any], sums: bool):
         super().__init__(a.start)
         self.a, self.apply, self.sums = a, apply, sums
 
     def next(self, k: int) -> Coefficient | None:
+        """f(aₖ), with the error f(daₖ), and ε·f(|aₖ|) more for an op that sums."""
         a = self.a.at(k)
         if a is None:
             return None
@@ -454,7 +482,7 @@ class _Mapped(Power):
 
 
 class _Regular(Power):
-    """A series without its negative powers, which vanish."""
+    """Σ cₖ·tᵏ → Σ_{k ≥ 0} cₖ·tᵏ: a series without its negative powers, which vanish but for rounding."""
 
     def __init__(self, a: Power):
         super().__init__()
@@ -465,6 +493,8 @@ class _Regular(Power):
 
 
 class _Derivative(Power):
+    """(a′)ₖ = (k + 1)·aₖ₊₁"""
+
     def __init__(self, a: Power):
         super().__init__(max(a.start - 1, 0) if a.start >= 0 else a.start - 1)
         self.a = a
@@ -475,7 +505,7 @@ class _Derivative(Power):
 
 
 class _Integral(Power):
-    """y₀ + ∫ s dt, where s is made when it is asked for: it may lead to derivatives of any order."""
+    """y₀ + ∫ s dt: yₖ = sₖ₋₁/k, where s is made as late as a coefficient is asked for: s may read y itself."""
 
     def __init__(self, first: Coefficient, slope: Callable[[], Power]):
         super().__init__()
@@ -484,6 +514,7 @@ class _Integral(Power):
         self.s: Power | None = None
 
     def next(self, k: int) -> Coefficient | None:
+        """yₖ = sₖ₋₁/k; raises NoSeries where s divides by y, as the derivative 1/(2·√x) of √x does, or has a pole."""
         if self.s is None:
             if self.slope is None:
                 raise NoSeries(
@@ -498,6 +529,8 @@ class _Integral(Power):
 
 
 class _Chosen(Power):
+    """where(c, a, b): (where(c, a, b))ₖ = where(c, aₖ, bₖ)"""
+
     def __init__(self, c: Any, a: Power, b: Power):
         super().__init__(min(a.start, b.start))
         self.c, self.a, self.b = c, a, b
@@ -512,7 +545,7 @@ class _Chosen(Power):
 
 
 def _chosen(c: Any, a: Power, b: Power, node: Term) -> Power:
-    """Return the series of where(c, a, b): what no entry chooses may have none."""
+    """where(c, a, b) → a if all of c is true, b if nothing is, and the other has no series perhaps; else both."""
     if np.all(c) or not np.any(c):
         taken = a if np.all(c) else b
         return taken if taken is ZERO else _spread(taken, node)
@@ -520,13 +553,14 @@ def _chosen(c: Any, a: Power, b: Power, node: Term) -> Power:
 
 
 class _Joined(Power):
-    """Arrays side by side."""
+    """concatenate(a, b, …)ₖ = concatenate(aₖ, bₖ, …): arrays side by side."""
 
     def __init__(self, parts: Sequence[Power], like: Sequence[Term], join: Callable[..., Any]):
         super().__init__(min([part.start for part in parts]))
         self.parts, self.like, self.join = parts, like, join
 
     def next(self, k: int) -> Coefficient | None:
+        """concatenate(aₖ, bₖ, …) → cₖ, each part stretched to the shape of its own term."""
         found = [part.at(k) or (0.0, 0.0) for part in self.parts]
         spread = [
             [np.broadcast_to(c[i], t.type.shape) for c, t in zip(found, self.like, strict=True)]
@@ -536,7 +570,7 @@ class _Joined(Power):
 
 
 class Path:
-    """The series of terms along a line, on which leaves are what `of` says."""
+    """x(t) = y + t·e → the series of terms of x, leaves being as `of` says: x² − 1 → 2·t + t² on 1 + t."""
 
     def __init__(
         self,
@@ -546,6 +580,7 @@ class Path:
         number: Callable[[Any, bool], Any] = floats,
         log_t: Callable[[Term | None], Coefficient] | None = None,
     ):
+        """`most`: the largest power looked at for what vanishes; `many`: of series; `number`: how numbers are read."""
         alike: dict[Any, Power] = {}
         self.of: dict[Term, Power] = {
             t: alike.setdefault(x.digits, x) if isinstance(x, Exact) else x for t, x in of.items()
@@ -572,7 +607,10 @@ class Path:
         self._radial = set[Power]()
 
     def leaves_centre(self, x: Power, size: int) -> None:
-        """Let so many entries move in any direction: nothing that depends on it may be divided by where it vanishes."""
+        """x = y + t·e with any direction e, of `size` entries that move at once.
+
+        Nothing that vanishes as its direction has it may be divided by: 1/‖x‖² is expanded near 0, 1/Σ x is not.
+        """
         self.has_centre = True
         self._leaf, self._size = x, size
         self._single.add(x)
@@ -586,7 +624,7 @@ class Path:
                 series.at(k)
 
     def __call__(self, t: Term) -> Power:
-        """Return the series of a term; raises NoSeries where it has none."""
+        """x² − 1 → 2·t + t² on x = 1 + t: the series of a term; raises NoSeries where it has none."""
         with np.errstate(all="ignore"):
             series = self._evaluate(t, self.of)
         if isinstance(series, _Missing):
@@ -594,6 +632,7 @@ class Path:
         return series
 
     def _evaluate(self, t: Term, of: dict[Term, Power]) -> Power:
+        """x² − 1 → {x², 1, x² − 1}: series of a term and all below, operands first; `_Missing` for those without."""
         for node in subterms(t):
             if node not in of:
                 try:
@@ -603,6 +642,7 @@ class Path:
         return of[t]
 
     def _term(self, node: Term, of: Mapping[Term, Power]) -> Power:
+        """The series of an application, the operands' being known in `of`; of a constant c, c + 0·t."""
         if type(node.op) is Constant:
             value = node.op.value
             return self._kept(
@@ -613,7 +653,7 @@ class Path:
         return self.apply(node, [of[rand] for rand in node.rands])
 
     def apply(self, node: Term, operands: Sequence[Power]) -> Power:
-        """Return the series of an application to series."""
+        """f, (a, b, …) → f(a, b, …): the series of an application, one object for one op and the same operands."""
         key = (node.op, tuple([rand.type for rand in node.rands]), *operands)
         found = self._kept(key, lambda: self._applied(node, operands))
         if self.has_centre:
@@ -621,7 +661,10 @@ class Path:
         return found
 
     def _note(self, node: Term, operands: Sequence[Power], found: Power) -> None:
-        """Note what depends on the distance from the centre alone, √(Σ v²), or entry by entry on what moves, v."""
+        """v = x − y → centre; v² → square; Σ v² → radial; √(Σ v²) → radial: notes how a series depends on what moves.
+
+        Radial is what depends on the distance from the centre alone; single, what depends on what moves entry by entry.
+        """
         op, size = node.op, node.type.size
         moving = [x for x in operands if not x.fixed]
         sizes = {rand.type.size for rand, x in zip(node.rands, operands, strict=True) if not x.fixed}
@@ -644,14 +687,17 @@ class Path:
             self._radial.add(found)
 
     def _divisible(self, x: Power) -> Power:
-        """Return what may be divided by: what vanishes at a centre does so alike all round, or is an entry's alone."""
+        """x itself where all may be divided by it: near a centre ‖x‖² may be; Σ x, which is 0 in some directions, not.
+
+        An entry's own series is divisible as well. Raises NoSeries for others that vanish, or end, at t = 0.
+        """
         known = not self.has_centre or x in self._radial or x in self._single
         if not known and (x.has_pole or _vanishes_or_ends(x)):
             raise NoSeries("what vanishes depends on the direction")
         return x
 
     def _kept(self, key: Any, make: Callable[[], Power]) -> Power:
-        """Return the one series of a key: a rule that leads back to what is known finds that."""
+        """One series for one key: a rule that leads back to a series known already finds that, as (eᵗ)′ = eᵗ does."""
         if key not in self._known:
             if len(self._known) > self.many:
                 raise NoSeries("too many series")
@@ -659,6 +705,11 @@ class Path:
         return self._known[key]
 
     def _applied(self, node: Term, operands: Sequence[Power]) -> Power:
+        """f(a, b, …) by the first that holds of laws: of the ring, signs, choices, linear ops, roots, meaning, rule.
+
+        x − x → 0;    a·b → Σᵢ aᵢ·bₖ₋ᵢ;    |a| → sign(a)·a;    max(a, b) → where(a − b > 0, a, b);    else y₀ + ∫
+        Df(u)·u′ dt
+        """
         op = node.op
         if _is_zero(op, operands):
             return ZERO
@@ -752,7 +803,7 @@ class Path:
         return self._by_rule(node, operands)
 
     def _to_the(self, x: Power, n: int) -> Power:
-        """Return a whole power by products."""
+        """xⁿ = (xᵐ)²·x for n = 2m + 1, (xᵐ)² for n = 2m, and 1/x⁻ⁿ for n < 0."""
         if n < 0:
             return self._kept(
                 ("to the", x, n), lambda: Quotient(ONE, self._to_the(self._divisible(x), -n), self.most)
@@ -764,9 +815,9 @@ class Path:
         return self._kept(("to the", x, n), lambda: _Product(both, x, np.multiply)) if n % 2 else both
 
     def _root(self, node: Term, operands: Sequence[Power], p: Fraction) -> Power:
-        """Return a root or power of what vanishes, or is infinite, at t = 0.
+        """√(t²·w) = t·√w,    √(x² + x) at x = 1/t: √(t⁻²·(1 + t)) = t⁻¹·√(1 + t)
 
-        √(t²·w) = t·√w,    √(x² + x) at x = 1/t: √(t⁻²·(1 + t)) = t⁻¹·√(1 + t)
+        A root or power of a series that vanishes, or is infinite, at t = 0. Raises BranchPoint for √t.
         """
         x = self._divisible(operands[0])
         while x.start <= self.most and (c := x.at(x.start)) is not None and vanishes(c):
@@ -780,7 +831,7 @@ class Path:
         return _Moved(self.apply(node, [inner, *operands[1:]]), int(by))
 
     def _logarithm(self, node: Term, x: Power) -> Power:
-        """Return log(tˢ·w) = s·λ + log w, where each entry begins with a power s of its own."""
+        """log(tˢ·w) = s·λ + log w, where each entry begins with a power s of its own, and λ = log t."""
         x, _ = _led(self._divisible(x), self.most)
         order = _orders(x)
         first = self._kept(("aligned", x), lambda: _Aligned(x, order))
@@ -795,12 +846,15 @@ class Path:
         return _Sum(self.apply(node, [w]), Exact((times * value, np.abs(times) * error)), 1)
 
     def _is_infinite(self, node: Term, operands: Sequence[Power]) -> bool:
-        """Whether an op, of operands without poles, has no finite value at t = 0."""
+        """Whether f(u₀) is not finite, where no operand has a pole: log(t): yes; log(1 + t): no."""
         values = [self._value(x, rand) for x, rand in zip(operands, node.rands, strict=True)]
         return not np.all(np.isfinite(in_floats(node.op.compute(*values))))
 
     def _first(self, node: Term, operands: Sequence[Power]) -> Coefficient:
-        """Return an op's value at t = 0, with what the errors of its operands and rounding make uncertain."""
+        """f(u₀) ± (ε·|f(u₀)| + Σ |∂f/∂uᵢ|·duᵢ): the value at t = 0, with the bound of its error.
+
+        Of a truth value the error says whether another holds at t = 0 itself than nearby. Raises NoSeries at a pole.
+        """
         if any(x.has_pole for x in operands):
             raise NoSeries(f"{node.op} is applied to a pole")
         values = [self._value(x, rand) for x, rand in zip(operands, node.rands, strict=True)]
@@ -838,6 +892,7 @@ class Path:
         return found, error
 
     def _value(self, x: Power, like: Term) -> Any:
+        """2 + t, of a term of shape (3,) → (2, 2, 2): u₀, of the shape of the term that u is the series of."""
         c = x.at(0)
         shape = like.type.shape
         return (
@@ -845,7 +900,7 @@ class Path:
         )
 
     def _real(self, x: Power, like: Term) -> Power:
-        """Return integers and truth values, which do not move, as real numbers: bytes and truths have no negatives."""
+        """(True, False) → (1.0, 0.0): fixed integers and truth values as real numbers, which have negatives."""
         if like.type.dtype.kind == "f" or not x.fixed:
             return x
         self.differs = self.differs or (like.type.dtype.kind == "b" and bool(np.any(_differs(x))))
@@ -853,13 +908,17 @@ class Path:
         return Exact((np.asarray(value, float), 0.0)) if isinstance(value, np.ndarray) else x
 
     def _difference(self, operands: Sequence[Power]) -> Power:
+        """a − b, noted as radial where a and b are: its sign is then that of all directions."""
         found = _Sum(operands[0], operands[1], -1)
         if all(x.fixed or x in self._radial for x in operands):
             self._radial.add(found)
         return found
 
     def _signs(self, x: Power) -> tuple[Any, Any]:
-        """Return the sign next to t = 0, and there; the former must be that of the whole way."""
+        """sign(x) next to t = 0, and there: t² → (1, 0), −1 + t → (−1, −1), by the first coefficient that is not 0.
+
+        The former must be that of the whole way, which `keeps_signs` asks.
+        """
         for k in range(x.start, self.most):
             c = x.at(k)
             if c is None or (vanishes(c) and np.all(error_of(c) < np.inf)):
@@ -874,7 +933,7 @@ class Path:
         raise NoSeries("a sign is undecided")
 
     def _remainder(self, node: Term, operands: Sequence[Power]) -> Power:
-        """x mod y = x − k·y, where k = ⌊x/y⌋ next to t = 0 must be so all the way.
+        """x mod y = x − k·y, where k = ⌊x/y⌋ next to t = 0 must be the same all the way.
 
         −δ mod 1 = 1 − δ, though 0 mod 1 = 0
         """
@@ -897,7 +956,7 @@ class Path:
         return less(k)
 
     def keeps_signs(self, delta: Any) -> bool:
-        """Whether all signs that were asked for are the same all the way: |cₖδᵏ| + … is less than the first term."""
+        """|cₖ₊₁·δ| + |cₖ₊₂·δ²| + … < |cₖ|: whether all signs that were asked for are the same all the way."""
         for x, first in self.signs:
             if not np.any(delta):
                 continue
@@ -911,7 +970,10 @@ class Path:
         return True
 
     def _by_rule(self, node: Term, operands: Sequence[Power]) -> Power:
-        """y = f(u₀) + ∫ Df(u)·u′ dt."""
+        """y = f(u₀) + ∫ Df(u)·u′ dt, with the op's own derivative Df as a series: of eᵗ that is eᵗ, so yₖ = yₖ₋₁/k.
+
+        Raises NoSeries where f jumps, has no rule, or has derivatives that lead on for more than DEEP levels.
+        """
         op = node.op
         if type(op) is Slope:  # each derivative of which is longer, and looked through for series
             _spend(STEEP * sum(1 for _ in subterms(op.body)))
@@ -935,6 +997,7 @@ class Path:
             raise NoSeries(f"the derivatives of {op} lead on and on")
 
         def slope() -> Power:
+            """Df(u)·u′ as a series, one level deeper."""
             self._level, before = level, self._level
             try:
                 return self._evaluate(root, of)
@@ -945,7 +1008,10 @@ class Path:
 
 
 def _is_zero(op: Any, operands: Sequence[Power]) -> bool:
-    """Whether a result is zero whatever operands are that have no series: what a mask leaves out stays out."""
+    """0·x, 0 + 0, 0/x, Σ 0: whether a result is zero whatever an operand is that has no series, as one behind a mask.
+
+    0·log(t): yes; 0/0: no.
+    """
     if op is multiply:
         return operands[0] is ZERO or operands[1] is ZERO
     if op in (add, subtract, negative):
@@ -955,7 +1021,7 @@ def _is_zero(op: Any, operands: Sequence[Power]) -> bool:
 
 
 def is_accurate(op: Any) -> bool:
-    """Whether an op has correct digits wherever its operands have: as NumPy's own functions, near their zeros, too."""
+    """Whether an op has correct digits wherever its operands have, near its zeros, too: NumPy's functions do."""
     function = getattr(op, "function", None)
     return function is not None and getattr(np, getattr(function, "__name__", ""), None) is function
 
@@ -967,7 +1033,7 @@ def _differs(x: Power) -> Any:
 
 
 def _exponent(op: Any, operands: Sequence[Power]) -> Fraction | None:
-    """Return p where an op is xᵖ, for a number p."""
+    """√x → 1/2, ∛x → 1/3, x^1.5 → 3/2: p where an op is xᵖ, for a number p; else None."""
     if op in (sqrt, cbrt):
         return Fraction(1, 2 if op is sqrt else 3)
     p = _number(operands[1]) if op in (power, float_power) and operands[1].fixed else None
@@ -975,7 +1041,7 @@ def _exponent(op: Any, operands: Sequence[Power]) -> Fraction | None:
 
 
 def _number(x: Power) -> float | None:
-    """Return the finite number that all entries of a fixed series are, if it is exact."""
+    """(2 ± 0, 2 ± 0) → 2.0: the finite number that all entries of a fixed series are; None if there is an error."""
     c = x.at(0)
     found = np.unique(0.0 if c is None else in_floats(c[0]))
     exact = found.size == 1 and np.isfinite(found[0]) and not (c and np.any(error_of(c)))
@@ -983,35 +1049,39 @@ def _number(x: Power) -> float | None:
 
 
 def _vanishes_or_ends(x: Power) -> bool:
-    """Whether a series has no number other than 0 at t = 0."""
+    """Whether a series has no number other than 0 at t = 0: t, 1/t: yes; 1 + t: no."""
     return not x.fixed and (x.has_pole or (c := x.at(0)) is None or vanishes(c))
 
 
 def _has_no_logarithm(x: Power) -> bool:
-    """Whether an entry of a series vanishes, or is infinite, at t = 0."""
+    """Whether an entry of a series vanishes, or is infinite, at t = 0: (t, 1 + t): yes; (1 + t, 2): no."""
     c = x.at(0)
     return not x.fixed and (x.has_pole or c is None or not np.all(in_floats(c[0])))
 
 
 def _is_squared(op: Any, operands: Sequence[Power]) -> bool:
+    """Whether an op is x², written as a power."""
     return op in (power, float_power) and _number(operands[1]) == 2
 
 
 def _whole(x: Power) -> int | None:
-    """Return the whole number that a series is, if it is a small one."""
+    """(3.0, 3.0) → 3, 0.5 → None: the whole number that a series is, up to WHOLE."""
     n = _number(x)
     return int(n) if n is not None and n == np.rint(n) and abs(n) <= WHOLE else None
 
 
 def _spread(x: Power, like: Term) -> Power:
-    """Return a series whose coefficients have the shape of a term, where they may be smaller."""
+    """cₖ → broadcast(cₖ): a series whose coefficients have the shape of a term, where they may be smaller."""
     shape: Any = like.type.shape
     return _Mapped(x, lambda c: np.broadcast_to(c, shape), False)
 
 
 @lru_cache(maxsize=1024)
 def _meant(op: Any, kinds: tuple[Any, ...]) -> tuple[list[Term], Term] | None:
-    """Return leaves for operands, and what an op means, if its own derivative leads back to it; or None."""
+    """expit(x) → 1/(1 + e⁻ˣ): leaves for operands, and the meaning of an op with a derivative made of the op; or None.
+
+    The rule of any other op is enough.
+    """
     if not op.elementwise:
         return None
     leaves, made = _leaves("x", kinds), _tangent(op, kinds)
@@ -1023,7 +1093,7 @@ def _meant(op: Any, kinds: tuple[Any, ...]) -> tuple[list[Term], Term] | None:
 
 @lru_cache(maxsize=1024)
 def _unbounded(op: Any, kinds: tuple[Any, ...], far: bool) -> tuple[list[Term], Term] | None:
-    """Return leaves for operands, and what an op is where it has no finite value; or None."""
+    """log₂ x → log x/LN2 near 0: leaves for operands, and the op in others that show its pole or branch; or None."""
     leaves = _leaves("x", kinds)
     found = op.unbounded(far, *map(Tracer, leaves))
     return None if found is None else (leaves, as_term(found))
@@ -1031,7 +1101,7 @@ def _unbounded(op: Any, kinds: tuple[Any, ...], far: bool) -> tuple[list[Term], 
 
 @lru_cache(maxsize=1024)
 def _increment(op: Increment, kinds: tuple[Any, ...], meet: bool) -> tuple[list[Term], Term]:
-    """Return leaves for operands, and a difference or mean slope as written, or where the points meet: 0, and f′(x)."""
+    """f(x) − f(y) or its quotient by x − y, as written; 0 or f′(x) where the points meet. With leaves for operands."""
     leaves = _leaves("x", kinds)
     x, _, *others, _ = map(Tracer, leaves)
     operands = op.operands(x, others)
@@ -1045,7 +1115,7 @@ def _increment(op: Increment, kinds: tuple[Any, ...], meet: bool) -> tuple[list[
 
 @lru_cache(maxsize=1024)
 def _power(kinds: tuple[Any, ...]) -> tuple[list[Term], Term]:
-    """Return leaves for base and exponent, and the power as an exponential."""
+    """x, y → exp(y·log x), with leaves x and y."""
     leaves = _leaves("x", kinds)
     x, y = map(Tracer, leaves)
     return leaves, as_term(np.exp(y * np.log(x)))
@@ -1053,7 +1123,7 @@ def _power(kinds: tuple[Any, ...]) -> tuple[list[Term], Term]:
 
 @lru_cache(maxsize=1024)
 def _fmod(kinds: tuple[Any, ...]) -> tuple[list[Term], Term]:
-    """Return leaves for a number and a modulus, and what is left with the sign of the number."""
+    """x, y → sign(x)·(|x| mod |y|), with leaves x and y."""
     leaves = _leaves("x", kinds)
     x, y = map(Tracer, leaves)
     return leaves, as_term(np.sign(x) * np.remainder(np.abs(x), np.abs(y)))
@@ -1061,7 +1131,7 @@ def _fmod(kinds: tuple[Any, ...]) -> tuple[list[Term], Term]:
 
 @lru_cache(maxsize=1024)
 def _norm(axes: tuple[int, ...], kind: Any) -> tuple[list[Term], Term]:
-    """Return a leaf for an array, and its norm as the root of a sum of squares."""
+    """x → √(Σ x²) along axes, with a leaf x."""
     leaves = _leaves("x", [kind])
     x = Tracer(leaves[0])
     return leaves, as_term(np.sqrt(np.sum(x * x, axis=axes, keepdims=True)))
@@ -1073,7 +1143,10 @@ def _leaves(name: str, kinds: Sequence[Any]) -> list[Term]:
 
 @lru_cache(maxsize=4096)
 def _tangent(op: Any, kinds: tuple[Any, ...]) -> tuple[list[Term], list[Term | None], Term] | None:
-    """Return leaves for the operands of an op, and for the tangents of those that are real, and the tangent of f."""
+    """f, (x, y) → ∂f/∂x·dx + ∂f/∂y·dy, with leaves x, y of the operands, and dx, dy of those that are real.
+
+    xᵘ, for a number u, has the tangent xᵘ·(u·dx/x), which leads back to xᵘ. None where the op has no derivative.
+    """
     if op in (power, float_power):
         leaves, (d,) = _leaves("x", kinds), _leaves("d", kinds[:1])
         x, u, dx = map(Tracer, (*leaves, d))

@@ -36,14 +36,14 @@ HIGHEST = 6
 
 
 class Curve(NamedTuple):
-    """A function of a number, z ↦ root, and of others that stay as they are."""
+    """z ↦ f(z; c₁, …), entry by entry: a function of a number, and of others that stay as they are."""
 
     root: Term
     z: Term
     others: tuple[Term, ...]
 
     def derivative(self) -> Curve:
-        """Return the derivative in z."""
+        """z ↦ f(z) → z ↦ f′(z)"""
         return self._replace(root=derivative(self.root, self.z))
 
     def __call__(self, z: Any, others: Sequence[Any]) -> Any:
@@ -52,11 +52,12 @@ class Curve(NamedTuple):
 
 
 class Remainder(Elementwise):
-    """f(x) − Σ_{j<m} f⁽ʲ⁾(y)·dʲ/j! as an op of x, y, what else f depends on, and d = x − y."""
+    """Rₘ(x, y) = f(x) − Σ_{j<m} f⁽ʲ⁾(y)·dʲ/j! as an op of x, y, what else f depends on, and d = x − y."""
 
     __props__ = ("curve", "order")
 
     def __init__(self, curve: Curve, order: int):
+        """d = x − y is told, so that the op is no worse than its distance; its own derivatives are not known."""
         self.curve, self.order = curve, order
         self._curves = [curve]
         super().__init__(
@@ -74,6 +75,7 @@ class Remainder(Elementwise):
         return self._curves[order]
 
     def _computed(self, *operands: Any) -> Any:
+        """f(x) − Σ_{j<m} f⁽ʲ⁾(y)·dʲ/j!, and by its integral where that cancels and two quadratures agree."""
         with np.errstate(all="ignore"):
             x, y, *others, d = np.broadcast_arrays(*floats(*operands))
             parts = [-self._derivative(j)(y, others) * (d**j / factorial(j)) for j in range(self.order)]
@@ -89,6 +91,7 @@ class Remainder(Elementwise):
         return plain[()]
 
     def _integral(self, y: Any, d: Any, others: Any, quadrature: Any) -> Any:
+        """dᵐ/(m − 1)!·∫₀¹ (1 − t)ᵐ⁻¹·f⁽ᵐ⁾(y + t·d) dt"""
         m, last = self.order, self._derivative(self.order)
         return (
             d**m
@@ -106,7 +109,7 @@ class Point(NamedTuple):
 
 
 def remaindered(t: Term) -> Term | None:
-    """Return a sum with one function at several near points as remainders of a higher order than one, or None."""
+    """f(x + h) − 2·f(x) + f(x − h) ⟶ R₂(x + h, x, h) + R₂(x − h, x, −h): one function at near points; or None."""
     view = sum_of(t)
     if not t.ground or len(view.terms) < 3:
         return None
@@ -125,7 +128,7 @@ def remaindered(t: Term) -> Term | None:
 
 
 def _inside(t: Term, parts: Sequence[tuple[Term, Number]]) -> Term | None:
-    """Σ cₖ·L(aₖ) = L(Σ cₖ·aₖ) for a linear op of one array."""
+    """Σ cₖ·L(aₖ) = L(Σ cₖ·aₖ) for a linear op L of one array; or None."""
     first = parts[0][0]
     if first.op.elementwise or first.op.laws.linear != (0,) or len(first.rands) != 1:
         return None
@@ -136,7 +139,7 @@ def _inside(t: Term, parts: Sequence[tuple[Term, Number]]) -> Term | None:
 
 
 def _expanded(parts: Sequence[tuple[Term, Number]], base: Term) -> Term | None:
-    """Return Σ cₖ·f(xₖ), with f(y) at a base of the opposite weight, as remainders, or None."""
+    """Σ cₖ·f(xₖ) − (Σ cₖ)·f(y) = Σ cₖ·Rₘ(xₖ, y), where Σ cₖ·(xₖ − y)ʲ = 0 for 0 < j < m; None for m < 2."""
     search = Search()
     points: list[Point] = []
     known: tuple[Curve, tuple[Term, ...], Term] | None = None
@@ -163,7 +166,7 @@ def _expanded(parts: Sequence[tuple[Term, Number]], base: Term) -> Term | None:
 
 
 def _vanishes(points: Sequence[Point], order: int) -> bool:
-    """Whether Σ cₖ·dₖʲ = 0."""
+    """Whether Σ cₖ·dₖʲ = 0: of 1·h + 1·(−h), j = 1: yes; j = 2: no."""
     moment = added(
         *[
             (summand(multiplied((product_of(p.distance), order)), None, dtype_of(p.distance)), p.factor)
@@ -176,7 +179,7 @@ def _vanishes(points: Sequence[Point], order: int) -> bool:
 
 
 def _hole(p: Term, q: Term, search: Search) -> tuple[Term, Term, Term] | None:
-    """Return the one pair of terms in which two terms differ, and its distance, or None."""
+    """sin(x + h)·y, sin(x)·y → x + h, x, h: the one pair in which two terms differ, and its distance; or None."""
     found: set[tuple[Term, Term]] = set()
     stack, seen = [(p, q)], set[tuple[Term, Term]]()
     while stack:
@@ -198,7 +201,7 @@ def _hole(p: Term, q: Term, search: Search) -> tuple[Term, Term, Term] | None:
 
 
 def _curve(p: Term, x: Term) -> tuple[Curve, tuple[Term, ...]] | None:
-    """Return a term as a function of one subterm, entry by entry, and the terms that stand for its other operands."""
+    """y·sin(x + h), x + h → c₀·sin(z), (y): a term as a function of one subterm, entry by entry, and of others."""
     moving = {x}
     others: dict[Term, Term] = {}
     for node in subterms(p):
@@ -218,5 +221,5 @@ def _curve(p: Term, x: Term) -> tuple[Curve, tuple[Term, ...]] | None:
 
 
 def _leaf(name: str, like: Term) -> Term:
-    """Return a leaf for one entry of an array."""
+    """x of shape (3,) → a leaf for one of its entries."""
     return term(Input(name, ArrayType(like.type.dtype, ()), symbol=True))

@@ -40,7 +40,7 @@ SCALAR = array_type(np.float64)
 
 
 class Series(Elementwise):
-    """A function of one argument, `body` of `argument(range)`, by its series near `point` and as written elsewhere.
+    """f near `point` → Σ cₖ·tᵏ, elsewhere as written: a function f, `body` of `argument(range)`, with its own series.
 
     Its derivative is the derivative of the body, in which what cancels near the point is found again.
     """
@@ -76,6 +76,7 @@ class Series(Elementwise):
         return Tracer(applied(self.body, self.argument, as_term(operands[0])))
 
     def outside(self, *operands: Any) -> Any:
+        """∨ of the ops' own tests: where x is outside of the domain of an op in the body; None for no test."""
         (x,) = operands
         found = None
         for node in subterms(self.body):
@@ -85,6 +86,7 @@ class Series(Elementwise):
         return found
 
     def range_of(self, *ranges: Interval) -> Interval:
+        """f(range of x), op by op; closed at both ends, as a limit may be a value that others only come near."""
         known: dict[Term, Interval] = {self.argument: ranges[0]}
         for node in subterms(self.body):
             if type(node.op) is Constant:
@@ -95,6 +97,7 @@ class Series(Elementwise):
         return Interval(found.low, found.high)  # a limit may be what other values only come near
 
     def ball(self, *balls: Any) -> Any:
+        """f(ball of x), op by op."""
         known: dict[Term, Any] = {self.argument: balls[0]}
         for node in subterms(self.body):
             if node not in known:
@@ -103,7 +106,7 @@ class Series(Elementwise):
 
 
 class Slope(Elementwise):
-    """The derivative of a body, implicit: the scheduler writes it out, and stabilises it, as a function by itself.
+    """f′ of a body f, implicit: the scheduler writes it out, and stabilises it, as a function by itself.
 
     So the cotangent that it is multiplied with does not get between its parts, in which a cancellation is found.
     """
@@ -121,7 +124,7 @@ class Slope(Elementwise):
         return self
 
     def parts(self, node: Term) -> tuple[tuple[Term, ...], tuple[Term, ...], tuple[Term, ...]]:
-        """Return what is differentiated, its cotangents, and for what: nothing of the graph around."""
+        """The body, cotangents and arguments that are differentiated in the graph around: none of each."""
         return (), (), ()
 
     def explicit(self, conventions: Conventions) -> Term:
@@ -140,14 +143,15 @@ def _near(x: Any, point: float, radius: float, power: int, step: int, coefficien
 
 @lru_cache(maxsize=256)
 def argument(range: Interval = REAL) -> Term:
-    """Return what stands for the argument in a body, with where it lies."""
+    """(0, ∞) → x > 0: the leaf that stands for the argument in a body, with where it lies."""
     return term(Input("x", SCALAR, symbol=True, range=range))
 
 
 def applied(body: Term, x: Term, to: Term) -> Term:
-    """Return a body as a function of a term, in the dtype and shape of that term."""
+    """sin(x)/x, x, u·v → sin(u·v)/(u·v): a body as a function of a term, in the dtype and shape of that term."""
 
     def change(old: Term, rands: tuple[Any, ...]) -> Any:
+        """The argument → the term, constants → the term's dtype, other terms made again."""
         if old is x:
             return to
         if type(old.op) is Constant:
@@ -159,7 +163,7 @@ def applied(body: Term, x: Term, to: Term) -> Term:
 
 
 def body_of(t: Term, u: Term, x: Term, most: int) -> Term | None:
-    """Return a term as a function of a number below it; None if entries move, and for more ops than `most`."""
+    """exp(u) − 1, u → exp(x) − 1: a term as a function of a number; None if entries move, or of many ops."""
     new: dict[Term, Term] = {u: x}
     stack = [t]
     while stack:
@@ -179,7 +183,7 @@ def body_of(t: Term, u: Term, x: Term, most: int) -> Term | None:
 
 
 def values_at(roots: Sequence[Term], x: Term, at: Any) -> list[Any] | None:
-    """Return the values of functions of one number, or of an array of numbers; None where an op raises."""
+    """[x², x³], (1, 2) → [(1, 4), (1, 8)]: the values of functions of one number, or array; None where an op raises."""
     try:
         with np.errstate(all="ignore"):
             return interpret(roots, {x: np.asarray(at, np.float64)}, typed=False)
@@ -189,15 +193,15 @@ def values_at(roots: Sequence[Term], x: Term, at: Any) -> list[Any] | None:
 
 @lru_cache(maxsize=1024)
 def slope(body: Term, x: Term, conventions: Conventions) -> Term:
-    """Return the explicit derivative of a body, written out once."""
+    """sin(x)/x → its derivative by the rules, as a body: written out once."""
     return derivative(body, x, conventions)
 
 
 @lru_cache(maxsize=2048)
 def expanded(body: Term, x: Term) -> tuple[Term, tuple[Series, ...]]:
-    """Return the body with a series wherever it loses its leading terms or is 0/0, and these series.
+    """(eˣ − 1)/x → series{1 + 0.5·t + …}(x): a series wherever a body loses its leading terms or is 0/0; and these.
 
-    Cached by structure: whatever the function is of, it is looked at once.
+    Cached by structure: one body is looked at once, whatever terms are its arguments.
     """
     found: list[Series] = []
     for point in candidates(body, x):
@@ -217,7 +221,7 @@ FACTORS = (np.multiply, np.divide, np.square, np.reciprocal, np.power, np.float_
 
 
 def candidates(body: Term, x: Term) -> list[float]:
-    """Return the points at which floats show that a part of the body is undefined or loses digits.
+    """(eˣ − 1)/x → 0;    log(x)/(x − 1) → 0, 1: points at which floats show a part of a body open, or losing digits.
 
     A necessary test, which costs a few evaluations: a part that is no number at the point though it does not grow
     nearby, or a sum or function that is small there though its operands are not.
@@ -248,9 +252,9 @@ def candidates(body: Term, x: Term) -> list[float]:
 
 
 def zeros_of(node: Term, x: Term) -> list[float]:
-    """Return where a sum of a number and a whole power of the argument vanishes, or a logarithm of the argument.
+    """1 − 2·x ⟶ 1/2;    x² − 4 ⟶ 2, −2;    log(x) ⟶ 1;    x² − 2 ⟶ none: no float is a zero of it
 
-    1 − 2·x ⟶ 1/2;    x² − 4 ⟶ 2, −2;    x² − 2 ⟶ none: no float is a zero of it
+    Where a sum of a number and a whole power of the argument vanishes, or a logarithm of the argument.
     """
     function = getattr(node.op, "function", None)
     if function is np.log and node.rands[0] is x:
@@ -277,7 +281,7 @@ def zeros_of(node: Term, x: Term) -> list[float]:
 
 
 def places(body: Term, x: Term, point: float) -> list[tuple[Term, int]]:
-    """Return the terms of a body that a series must stand for near a point, and of which order their losses are.
+    """(1 − cos x)/x², 0 → the terms that a series must stand for near a point, and the orders of their losses.
 
     Away from 0 only those that are undefined at the point itself: a loss there is one of the last digits of x.
     """

@@ -47,7 +47,7 @@ ROUGH = 2.0**-10
 
 
 class Spectral(NamedTuple):
-    """A program as a term of arguments: the spectra by whose gaps it divides, factors, and what depends on neither."""
+    """D(w, v, c): a program as a term of spectra w by whose gaps it divides, of factors v, and of other arguments c."""
 
     body: Term
     gaps: tuple[Term, ...]
@@ -60,7 +60,7 @@ class Spectral(NamedTuple):
 
 
 class AtTies(Mended):
-    """A program that divides by gaps of spectra, by its limit where values tie.
+    """D(w) → lim D(w + t·e), t → 0, where values tie: a program that divides by gaps of spectra.
 
     Operands: the program's values, and its arguments.
     """
@@ -83,7 +83,7 @@ class AtTies(Mended):
 
 
 def at_ties(roots: Sequence[Term]) -> list[Term]:
-    """Return the roots, those that divide by gaps of spectra with their limits where values tie."""
+    """D → at_ties(D, w, v, …): the roots, those that divide by gaps of spectra with their limits where values tie."""
     return [
         _with_limit(root) if isinstance(root.type, ArrayType) and root.type.differentiable else root
         for root in roots
@@ -91,6 +91,7 @@ def at_ties(roots: Sequence[Term]) -> list[Term]:
 
 
 def _with_limit(root: Term) -> Term:
+    """D(w, v, …) as a body of leaves for the spectra, the factors, and the rest; D itself where no gaps are in it."""
     nodes = list(subterms(root))
     spectra = dict.fromkeys([t.rands[0] for t in nodes if type(t.op) is Cauchy])
     if not spectra:
@@ -113,7 +114,7 @@ def _with_limit(root: Term) -> Term:
 
 
 def _doubt(w: Any, sign: int) -> float:
-    """Return the largest relative error of the gaps of values that may tie; 0 where none do.
+    """max ε·max|w|/gap: the largest relative error of the gaps of values that may tie; 0 where none do.
 
     Values are in order, so that those next to each other tie first, and the smallest with the negatives of others.
     """
@@ -128,7 +129,7 @@ def _doubt(w: Any, sign: int) -> float:
 
 
 def _limit(program: Spectral, values: Mapping[Term, Any], plain: Any, doubt: float) -> Any:
-    """Return the values of a program with the limits of its entries, where they are the more accurate, or NaN."""
+    """D → lim D(w + t·e) in entries where that is the more accurate, NaN where there is none, else D."""
     rows = ROUNDINGS * max(values[w].shape[-1] for w in program.spectra)
     result = np.full(plain.shape, np.nan) if doubt >= 1 / 8 else plain
     known = np.zeros(plain.shape, bool)
@@ -151,7 +152,10 @@ def _limit(program: Spectral, values: Mapping[Term, Any], plain: Any, doubt: flo
 def _estimated(
     program: Spectral, values: Mapping[Term, Any], local: bool, shape: tuple[int, ...]
 ) -> tuple[Any, Any, Any]:
-    """Return limits, bounds of their errors, and where there are none; raises NoSeries."""
+    """c₀ + c₁ + c₂ of the series in t, as the limit; the bound of its error, with |c₂|; and where there is none.
+
+    There is none where c₋₁, … do not vanish, or c₀ is another for another e. Raises NoSeries.
+    """
     mirrored = {t.rands[0] for t in program.gaps if t.op.sign >= 0}
     apart = {w: _apart(values[w], w in mirrored, local) for w in program.spectra}
     found = _series(program, values, {w: (base, step) for w, (base, step, _) in apart.items()}, TERMS)
@@ -172,7 +176,7 @@ def _estimated(
 def _series(
     program: Spectral, values: Mapping[Term, Any], apart: Mapping[Term, tuple[Any, Any]], terms: int
 ) -> dict[int, Coefficient]:
-    """Return the coefficients of a program as values that tie are moved apart; raises NoSeries."""
+    """w → b + t·e: the coefficients of a program, as values that tie are moved apart; raises NoSeries."""
     of: dict[Term, Power] = {x: Exact((values[x], 0.0)) for x in program.others}
     for x in program.factors:
         # Vectors are orthogonal up to rounding, and limits are those of all that are.
@@ -188,7 +192,7 @@ def _series(
 
 
 def _gaps(base: Any, step: Any, sign: int) -> Power:
-    """Return the series of a Cauchy matrix."""
+    """1/(wⱼ − wᵢ), i ≠ j, else 0, for w = b + t·e: the series of a Cauchy matrix; by `sign`, 1/(wⱼ + wᵢ), or 1/wⱼ."""
     spread = lambda w: w[..., None, :] + sign * w[..., :, None] if sign else w[..., None, :]
     off = 1 - np.eye(base.shape[-1]) if sign else np.ones(1)
     return Quotient(
@@ -197,7 +201,7 @@ def _gaps(base: Any, step: Any, sign: int) -> Power:
 
 
 def _apart(w: Any, mirrored: bool, local: bool) -> list[Any]:
-    """Return b, e and d with w ≈ b + e, where values that may tie are equal in b and apart in e, and otherwise in d.
+    """w → b, e, d with w ≈ b + e: values that may tie are equal in b and apart in e, and otherwise in d.
 
     They are close by their own size if `local`, else by that of the largest. Where they are `mirrored`, w ties with −w,
     and what may be 0 is 0 in b.
@@ -208,6 +212,7 @@ def _apart(w: Any, mirrored: bool, local: bool) -> list[Any]:
 
 
 def _row_apart(w: Any, eps: Any, mirrored: bool, local: bool) -> tuple[Any, Any, Any]:
+    """(1, 1 + ε, 2) → b = (1, 1, 2) but for rounding, e and d with different first entries: the same of one row."""
     size, rise = np.abs(w), np.diff(w)
     most = np.max(size)
     noise = ROUNDINGS * len(w) * eps * most

@@ -52,7 +52,7 @@ _Other = tuple[Term, Term, Term]
 
 
 class _Summand(NamedTuple):
-    """A summand, its sign, and its factors with their exponents."""
+    """A summand, its sign, and its factors with their exponents: −x/y → (x/y, −1, [(x, 1), (y, −1)])."""
 
     term: Term
     sign: int
@@ -60,7 +60,7 @@ class _Summand(NamedTuple):
 
 
 class Expanded(NamedTuple):
-    """A term, what it became, and the series in it."""
+    """(eˣ − 1)/x, series(x), (series,): a term, its form with series, and these."""
 
     before: Term
     after: Term
@@ -74,10 +74,11 @@ def in_series(
     singular: bool = True,
     derived: bool = False,
 ) -> tuple[list[Term], list[Expanded]]:
-    """Return the roots with a series wherever a function of one term cancels near a point, and what became of what.
+    """(eˣ − 1)/x → series{1 + 0.5·t + …, t = x}(x): wherever a function of one term cancels near a point.
 
-    Where derivatives up to an order are asked for, `kinks`, those that cancel are places as well; or these alone, and
-    not what is `singular`. At kinks, roots that are `derived` have the values that rules give them.
+    Returns the roots, and the changes. Where derivatives up to an order are asked for, `kinks`, those that cancel are
+    places as well; or these alone, and not what is `singular`. At kinks, roots that are `derived` have the values that
+    rules give them.
 
     A place that is not `allowed`, or at which an op raises, is left as it is. Ops that must not be computed while a
     program is made are no part of a function.
@@ -95,7 +96,10 @@ def in_series(
     found: list[Expanded] = []
 
     def function(t: Term, u: Term) -> Term | None:
-        """Return a function of u with the series that it needs, of what u has become; None if it needs none."""
+        """t = f(u) → f(u) with the series that f needs, of what u has become; None if f needs none.
+
+        Else f is tried as a function of |u|, of 1/u, and of the one sum u + c that f reads.
+        """
         if all(rand is u or type(rand.op) is Constant for rand in t.rands) or not allowed(t):
             return None  # one op has no parts that could cancel
         x = argument(range_of(u))
@@ -143,10 +147,7 @@ def in_series(
 
 @lru_cache(maxsize=2048)
 def _of_size(body: Term, x: Term) -> _Other | None:
-    """Return a function that reads its argument through |x| and even powers only as one of y = |x|, or None.
-
-    tanh(|x|)/|x| − x² ⟶ tanh(y)/y − y²
-    """
+    """tanh(|x|)/|x| − x² ⟶ tanh(y)/y − y², y = |x|: a function that reads |x| and even powers of x only; or None."""
     reading = [t for t in subterms(body) if x in t.rands]
     if not any(t.op is absolute for t in reading):
         return None
@@ -166,16 +167,14 @@ def _of_size(body: Term, x: Term) -> _Other | None:
 
 @lru_cache(maxsize=2048)
 def _inverted(body: Term, x: Term) -> _Other | None:
-    """Return a function that reads its argument in products and powers only as one of y = 1/x, or None.
-
-    cos(2/x) − 1/x² ⟶ cos(2·y) − y²
-    """
+    """cos(2/x) − 1/x² ⟶ cos(2·y) − y², y = 1/x: a function that reads x in products and powers only; or None."""
     if not any(_divides_by(t, x) for t in subterms(body)):
         return None
     y = argument()
     new: dict[Term, Term | None] = {x: None}
 
     def made(t: Term) -> Term | None:
+        """2/x → 2·y: a term as one of y, by products and powers of x, or by its op's meaning; None without either."""
         if t not in new:
             new[t] = _of_reciprocal(t, x, y) if x in t.rands else None
             if new[t] is None and t.op.elementwise and definition_of(t.op, len(t.rands)):
@@ -191,9 +190,7 @@ def _inverted(body: Term, x: Term) -> _Other | None:
 
 @lru_cache(maxsize=2048)
 def _of_sum(body: Term, x: Term) -> _Other | None:
-    """Return a function that reads its argument through one sum with a number only as one of y = x + c, or None.
-
-    sin(x + 1e-300)/(x + 1e-300) ⟶ sin(y)/y
+    """sin(x + 1e-300)/(x + 1e-300) ⟶ sin(y)/y, y = x + 1e-300: a function that reads x through one sum only; or None.
 
     A sum that is far smaller than its parts is exact, and where it is 0 need not be a float that powers of it reach.
     """
@@ -209,6 +206,7 @@ def _of_sum(body: Term, x: Term) -> _Other | None:
 
 
 def _divides_by(t: Term, x: Term) -> bool:
+    """Whether a term divides by x: 1/x, 2/x, x**-2: yes; x/2, 1/x²: no."""
     if t.op in (reciprocal, divide):
         return t.rands[-1] is x
     return (
@@ -220,7 +218,7 @@ def _divides_by(t: Term, x: Term) -> bool:
 
 
 def _of_reciprocal(t: Term, x: Term, y: Term) -> Term | None:
-    """Return one product, or power, of x and numbers as one of y = 1/x."""
+    """2/x → 2·y;    x/2 → 1/(2·y);    xⁿ → y⁻ⁿ: one product or power of x and numbers as one of y = 1/x, or None."""
     if t.op is reciprocal:
         return y
     if t.op is square:
@@ -240,9 +238,9 @@ def _of_reciprocal(t: Term, x: Term, y: Term) -> Term | None:
 
 
 def _rejoined(roots: Sequence[Term]) -> Sequence[Term]:
-    """Return the roots with multiples and powers of one product as such where it stands beside them: functions of it.
+    """exp(−x·y) − x·y, (x·y)/(x²·y²)   ⟶   exp(−(x·y)) − (x·y), (x·y)/(x·y)²
 
-    exp(−x·y) − x·y, (x·y)/(x²·y²)   ⟶   exp(−(x·y)) − (x·y), (x·y)/(x·y)²
+    Multiples and powers of one product become those of the product itself, where that stands beside them.
     """
     nodes = list(subterms(*roots))
     views = {t: product_of(t) for t in nodes if t.op in (multiply, divide) and t.type.differentiable}
@@ -266,7 +264,7 @@ def _rejoined(roots: Sequence[Term]) -> Sequence[Term]:
 
 
 def _degree(view: ProductView) -> tuple[int, Any]:
-    """Return the whole power that a product is, but for a number, and of what: (2, x·y³) for 5·x²·y⁶."""
+    """5·x²·y⁶ → 2, x·y³: the whole power that a product is, but for a number, and of what; 0 for x^½."""
     exponents = list(view.factors.values())
     if any(e != int(e) for e in exponents):
         return 0, None
@@ -275,9 +273,9 @@ def _degree(view: ProductView) -> tuple[int, Any]:
 
 
 def _parted(roots: Sequence[Term]) -> Sequence[Term]:
-    """Return the roots with max(x, y) as y + max(x − y, 0) where x − y stands beside it: a function of that.
+    """max(x, y) + log1p(exp(−|x − y|)) ⟶ y + (max(x − y, 0) + log1p(exp(−|x − y|)))
 
-    maximum(x, y) + log1p(exp(-abs(x - y))) ⟶ y + (maximum(x - y, 0) + log1p(exp(-abs(x - y))))
+    Only where x − y stands in the program: the whole may be a function of that.
     """
     nodes = list(subterms(*roots))
     apart = {t for t in nodes if t.op is subtract}
@@ -294,7 +292,7 @@ def _parted(roots: Sequence[Term]) -> Sequence[Term]:
 
 
 def _bases(nodes: Sequence[Term]) -> dict[Term, Term]:
-    """Return of which term each float is a function, entry by entry."""
+    """sin(x)·x → x;    exp(x·y) → x·y;    Σ x → Σ x: the term that each float is a function of, entry by entry."""
     base: dict[Term, Term] = {}
     numbers: set[Term] = set()
     for t in nodes:
@@ -331,7 +329,7 @@ def _is_number(t: Term) -> bool:
 
 
 def _exposed(nodes: Sequence[Term], base: dict[Term, Term], roots: Sequence[Term]) -> set[Term]:
-    """Return the functions that are read by others than functions of the same term."""
+    """sin(x)/x·y → sin(x)/x: the functions that are read by others than functions of the same term, or are roots."""
     found = {t for t in roots if base.get(t, t) is not t and t.type.dtype.kind == "f"}
     for t in nodes:
         own = base.get(t)
@@ -343,7 +341,10 @@ def _exposed(nodes: Sequence[Term], base: dict[Term, Term], roots: Sequence[Term
 
 
 def _products(nodes: Sequence[Term], base: dict[Term, Term]) -> dict[Term, list[tuple[Term, int]]]:
-    """Return the largest products of functions of several terms: their factors, each with the exponent 1 or -1."""
+    """sin(x)·y/x → [(sin(x), 1), (y, 1), (x, −1)]: the largest products in which functions of one term may cancel.
+
+    Each factor with the exponent 1 or −1.
+    """
     inner: set[Term] = set()
     found: dict[Term, list[tuple[Term, int]]] = {}
     for t in reversed(nodes):
@@ -360,19 +361,19 @@ def _products(nodes: Sequence[Term], base: dict[Term, Term]) -> dict[Term, list[
 
 
 def _shared(factors: Sequence[tuple[Term, int]], base: dict[Term, Term]) -> bool:
-    """Whether a divisor and another factor are functions of one term, which may be one of them."""
+    """Whether a divisor and another factor are functions of one term: sin(x)·y/x: yes; sin(x)·y/z: no."""
     below = {base[f] for f, e in factors if _divides(f, e) and f in base}
     return any(not _divides(f, e) and base.get(f) in below for f, e in factors)
 
 
 def _divides(factor: Term, exponent: int) -> bool:
-    """Whether a factor is a divisor, or a function of a name that is infinite at zero, as 1/(eˣ - 1) is."""
+    """Whether a factor is a divisor, or infinite at zero by its name, as an op for 1/(eˣ − 1) is: y of x/y: yes."""
     return exponent < 0 or _has_pole(factor.op)
 
 
 @lru_cache(maxsize=1024)
 def _has_pole(op: Any) -> bool:
-    """Whether an op of one operand is infinite at zero."""
+    """Whether an op of one operand is infinite at zero: 1/x, log: yes; eˣ: no."""
     if not op.elementwise or op.arity != 1:
         return False
     with np.errstate(all="ignore"):
@@ -383,10 +384,10 @@ def _has_pole(op: Any) -> bool:
 
 
 def _sums(nodes: Sequence[Term], base: dict[Term, Term], kinks: bool) -> dict[Term, list[_Summand]]:
-    """Return the largest sums in which several summands differ by functions of one term: their summands.
+    """w·x·f(x) − w·g(x) → its summands: the largest sums in which several summands differ by functions of one term.
 
-    In w·x·f(x) - w·g(x), as it flows back to x from w·h(x), the terms x·f(x) and g(x) may cancel; kinks also with
-    nothing beside them, as in max(x, 0) - x·y + log(1 + e^−|x|).
+    So is the gradient that flows back to x from w·h(x). With `kinks` also those with nothing beside the functions, as
+    max(x, 0) − x·y + log(1 + e^−|x|).
     """
     inner: set[Term] = set()
     found: dict[Term, list[_Summand]] = {}
@@ -402,7 +403,7 @@ def _sums(nodes: Sequence[Term], base: dict[Term, Term], kinks: bool) -> dict[Te
 
 
 def _opened(t: Term, base: dict[Term, Term], is_part: Callable[[Term, dict[Term, Term]], bool]) -> set[Term]:
-    """Return the sums in a sum, or the products in a product, itself among them; what is shared is visited once."""
+    """(a + b) − c → {(a + b) − c, a + b}: the sums in a sum, or the products in a product, each once."""
     found: set[Term] = set()
     stack = [t]
     while stack:
@@ -414,11 +415,13 @@ def _opened(t: Term, base: dict[Term, Term], is_part: Callable[[Term, dict[Term,
 
 
 def _is_part_of_sum(t: Term, base: dict[Term, Term]) -> bool:
+    """Whether a term is opened as a sum: x + y, −(x + y): yes; sin(x) + x, a function of x alone: no."""
     mixed = base.get(t)
     return (t.op in (add, subtract) and mixed is t) or (t.op is negative and _is_sum(mixed))
 
 
 def _added(t: Term, base: dict[Term, Term]) -> Iterator[tuple[Term, int]]:
+    """x − (y − z) → (x, 1), (y, −1), (z, 1): the summands of a sum, with their signs."""
     stack = [(t, 1)]
     while stack:
         node, sign = stack.pop()
@@ -437,7 +440,7 @@ def _is_sum(t: Term | None) -> bool:
 def _alike(
     summands: Sequence[_Summand], base: dict[Term, Term], kinks: bool = False
 ) -> list[tuple[Term, _Factors, list[_Summand]]]:
-    """Return the terms, and the factors beside their functions, that several summands have in common."""
+    """w·sin(x) − w·x + y → x, [w], [w·sin(x), −w·x]: summands that differ by functions of one term, x, and the rest."""
     groups: dict[Any, list[_Summand]] = {}
     beside: dict[Any, Counter[Term]] = {}
     for s in summands:
@@ -472,7 +475,7 @@ def _gathered(
     function: Callable[[Term, Term], Term | None],
     kinks: bool,
 ) -> Term | None:
-    """Return a sum with the summands that differ by functions of one term together, where they need a series."""
+    """w·x·f(x) − w·g(x) + y → w·series(x·f(x) − g(x)) + y, where that function of x needs a series; else None."""
     left = list(summands)
     parts: list[Term] = []
     for u, rest, group in _alike(summands, base, kinks):
@@ -494,6 +497,7 @@ def _gathered(
 
 
 def _sum(parts: Sequence[tuple[Term, int]]) -> Term:
+    """[(x, 1), (y, −1)] → x − y: a sum of terms with signs, those with + first."""
     (first, sign), *others = sorted(parts, key=lambda part: -part[1])
     found = first if sign > 0 else negative.make_node(first)
     for term, sign in others:
@@ -502,7 +506,7 @@ def _sum(parts: Sequence[tuple[Term, int]]) -> Term:
 
 
 def _factors(t: Term, base: dict[Term, Term]) -> list[tuple[Term, int]]:
-    """Return the factors of a product, each with the exponent 1 or -1; the product itself where they are many."""
+    """−(a·b)/c → [(−1, 1), (a, 1), (b, 1), (c, −1)]: the factors of a product; itself alone where they are many."""
     found: list[tuple[Term, int]] = []
     stack = [(t, 1)]
     while stack:
@@ -520,6 +524,7 @@ def _factors(t: Term, base: dict[Term, Term]) -> list[tuple[Term, int]]:
 
 
 def _is_part_of_product(t: Term, base: dict[Term, Term]) -> bool:
+    """Whether a term is opened as a product: x·y, −(x·y): yes; x·sin(x), a function of x alone: no."""
     mixed = base.get(t)
     return t.op in (multiply, divide, negative) and (mixed is t or _is_product(mixed))
 
@@ -529,7 +534,10 @@ def _is_product(t: Term | None) -> bool:
 
 
 def _powers(u: Term, factors: Sequence[tuple[Term, int]]) -> dict[Term, tuple[Any, int]] | None:
-    """Return with which coefficient and power each factor of x·y·… stands in a product that divides by all, or None."""
+    """x·y, f/(x²·y) → {x: (1, −2), y: (1, −1)}: with which coefficient and power the product divides by each factor.
+
+    None unless a product of several factors without a power is divided by all of them.
+    """
     view = product_of(u)
     if len(view.factors) < 2 or abs(view.coefficient) != 1 or set(view.factors.values()) != {1}:
         return None
@@ -551,9 +559,9 @@ def _over_powers(
     factors: Sequence[tuple[Term, int]],
     function: Callable[[Term, Term], Term | None],
 ) -> tuple[Term, list[Term], _Factors] | None:
-    """Return a function of a product over a power of it that it needs, the factors it was made of, and what is left.
+    """f(x·y)/(x²·y)   ⟶   f(x·y)/(x·y), the divisors x² and y, and 1/x that is left
 
-    f(x·y)/(x²·y)   ⟶   f(x·y)/(x·y)², y
+    A function over the lowest power of its product with which it needs a series; None if there is none.
     """
     powers = _powers(u, factors)
     if powers is None:
@@ -576,7 +584,7 @@ def _regrouped(
     new: dict[Term, Term],
     function: Callable[[Term, Term], Term | None],
 ) -> Term | None:
-    """Return a product with the factors that are functions of one term together, where they need a series together."""
+    """sin(x)·y/x → series(sin(x)/x)·y: factors that are functions of one term together, where they need a series."""
     groups: dict[Any, list[tuple[Term, int]]] = {}
     for f, e in factors:
         groups.setdefault(base.get(f, f), []).append((f, e))
@@ -603,6 +611,7 @@ def _regrouped(
 
 
 def _product(factors: Sequence[tuple[Term, int]]) -> Term:
+    """[(x, 1), (y, −1), (z, 1)] → x·z/y"""
     above = [f for f, e in factors if e > 0]
     below = [f for f, e in factors if e < 0]
     if not above:

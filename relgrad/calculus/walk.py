@@ -29,7 +29,7 @@ class Walk:
         self.depth = 0
 
     def __call__(self, t: Term) -> Term | None:
-        """Return what a term becomes, or None."""
+        """t → its image, or None: each term is looked at once, none below `deepest`, and no more than LOOKED."""
         if t not in self.known:
             self.known[t] = None  # so it stays beyond the bounds
             if len(self.known) <= LOOKED and self.depth < self.deepest and isinstance(t.type, ArrayType):
@@ -42,7 +42,7 @@ class Walk:
         raise NotImplementedError
 
     def every(self, parts: Sequence[Term]) -> list[Term] | None:
-        """Return what all parts become; None if one of them becomes nothing."""
+        """[a, b] → [f(a), f(b)]; None if one of them has no image."""
         new: list[Term] = []
         for part in parts:
             if (found := self(part)) is None:
@@ -51,7 +51,7 @@ class Walk:
         return new
 
     def sum(self, t: Term) -> Term | None:
-        """Return a sum of what its summands become, or None for one that has a number among them."""
+        """2·a − b → 2·f(a) − f(b); None for a sum that has a number among its summands, or for no sum."""
         view = sum_of(t)
         if view.constant or t in view.terms:
             return None
@@ -62,7 +62,7 @@ class Walk:
         return build_sum(whole, dtype_of(t))
 
     def product(self, t: Term) -> Term | None:
-        """Return a product with the first factor that becomes something as what it becomes."""
+        """a·b/c → f(a)·b/c: the image in place of the first factor that has one; None without any."""
         view = product_of(t)
         for base, e in view.factors.items():
             if e >= 1 and is_term(base) and base is not t and (new := self(base)) is not None:

@@ -46,7 +46,7 @@ class Callables:
         self.definitions: list[str] = []
 
     def call(self, node: Term) -> str:
-        """Return the template that applies such an op."""
+        """f(x, y) of an op without a text → "f_op(x, y)", or "f_op.evaluate(None, [x, y])" for several results."""
         op = node.op
         # An overridden perform may ask its node for what it likes, so it gets an object of its own.
         key = (op, node.type if type(op).perform is Op.perform else node)
@@ -60,6 +60,7 @@ class Callables:
         return f"{name}({arguments})"
 
     def _define(self, op: Op) -> str:
+        """exp of a module → "from module import exp";    MyOp(3) → "my_op = MyOp(3)";    else a stand-in, or remark."""
         name = self._names.take(op.name, f"{op.name}_op")
         cls = type(op)
         held, made = _held(op), self._made(op)
@@ -83,7 +84,7 @@ class Callables:
         return name
 
     def _made(self, op: Op) -> str | None:
-        """Return the arguments that make an op of its class, importing the ops among them; None where nothing does."""
+        """MyOp(3, exp) → "3, exp": the arguments that make an op of its class, importing ops among them; or None."""
         if op.__props__ is None or getattr(_home(op), type(op).__name__, None) is not type(op):
             return None
         if not all(is_plain(prop) or (isinstance(prop, Op) and _held(prop)) for prop in op._props()):
@@ -99,7 +100,10 @@ class Callables:
 
 
 def _held(op: Op) -> tuple[str, str] | None:
-    """Return the module that holds an op, and the name there: that of its class, or one of the room of ops."""
+    """exp → relgrad.ops.exponential, "exp": the module that holds an op, and the name there; None where none does.
+
+    That of its class is asked first, then those of the room of ops.
+    """
     home = _home(op)
     if home is None:
         return None
@@ -113,7 +117,7 @@ def _held(op: Op) -> tuple[str, str] | None:
 
 
 def _home(op: Op) -> Any:
-    """Return the module of the class of an op; None for a class of the script, or one inside something else."""
+    """The module of an op's class; None for a class of the script, or one inside a function or class."""
     cls = type(op)
     inside = cls.__module__ == "__main__" or not cls.__qualname__.isidentifier()
     return None if inside else sys.modules.get(cls.__module__)
@@ -123,7 +127,7 @@ _ROOMS = [(name, module) for name, module in sys.modules.items() if name.startsw
 
 
 def is_plain(x: Any) -> bool:
-    """Whether the `repr` of a value gives the value back."""
+    """Whether `eval(repr(x))` gives x back: 3, (1.5, "a"), None: yes; inf, [1]: no."""
     if type(x) is tuple:
         return all(map(is_plain, x))
     return x is None or type(x) in (bool, int, str) or (type(x) is float and math.isfinite(x))

@@ -15,7 +15,7 @@ from relgrad.trace.trace import Traced
 
 
 def decide(compiled: Compiled, traced: Traced) -> Compiled:
-    """Return a program that knows what a trace decided; the program itself, if that is nothing."""
+    """f, x > 0 → f that knows [x > 0]: a program with the decisions of its trace; the program itself without any."""
     return _Deciding(compiled, traced, _decisions(traced, compiled.program)) if traced.decisions else compiled
 
 

@@ -18,7 +18,7 @@ ORDINARY = 1e-30
 
 
 def may_leave_range(roots: Sequence[Term]) -> bool:
-    """Whether an op that may come back into the range of floats reads what may have left it."""
+    """Whether an op that may come back into range reads a term that may have left: √(x²), x²/y: yes; x², x² + y: no."""
     left: dict[Term, bool] = {}
     for node in subterms(*roots):
         if isinstance(node.op, Series) and may_leave_range([node.op.body]):
@@ -39,7 +39,7 @@ def _leaves(node: Term) -> bool:
 
 
 def _is_multiple(node: Term) -> bool:
-    """Whether a term is an ordinary multiple of another, which is out of range only where that nearly is."""
+    """Whether a term is an ordinary multiple of another, out of range where that nearly is: x/3: yes; 1e200·x: no."""
     if node.op is not multiply and node.op is not divide:
         return False
     plain = [is_constant(rand) and _is_ordinary(rand.op.value) for rand in node.rands]

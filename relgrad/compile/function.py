@@ -47,7 +47,7 @@ class Compiled:
         return self.function(*args, **kwargs)
 
     def at(self, outside: Mapping[Term, Any]) -> Compiled:
-        """Return the same program with other values of the inputs that are no arguments."""
+        """f, {c: 2.0} → f with 2.0 for c: the same program with other values of the inputs that are no arguments."""
         names = self.program.outside
         if not names:
             return self
@@ -55,7 +55,7 @@ class Compiled:
         return Compiled(replace(self.program, constants={**self.program.constants, **values}), self.code)
 
     def asked(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Hashable, ...]:
-        """Return what a call decides, of what the program depends on."""
+        """f, x → (True, 3): the answers to the questions by which the program decides; none for one that does not."""
         return ()
 
     def whole(self) -> Source:
@@ -82,7 +82,7 @@ def compile_program(
     decorator: str = "",
     **options: Any,
 ) -> Compiled:
-    """Return the function of a trace's arguments that computes the roots, in the structure of its results.
+    """f(x), [x·2] → def f(x): return x * 2: the function of a trace's arguments, with results in their structure.
 
     Constants are folded first, if it `folds`. An `extended` program is computed again in extended range where it leaves
     that of floats on the way, if it can. A `precise` one returns besides whether digits have cancelled, if they can.
@@ -105,7 +105,7 @@ def compile_program(
 
 
 def fold_constants(roots: Sequence[Term]) -> list[Term]:
-    """Return the roots with every application to constants replaced by its value, where that may be done."""
+    """x·(2 + 3) → x·5: every application to constants replaced by its value, where that may be done."""
 
     def change(old: Term, rands: tuple[Any, ...]) -> Any:
         new = remade(old, rands)
@@ -132,6 +132,7 @@ def _distinct(taken: Sequence[str]) -> bool:
 
 @lru_cache(maxsize=1024)
 def _is_expression(path: str) -> bool:
+    """Whether a path to an argument can be written: x, params['W'][0]: yes; a key with a name in its repr: no."""
     if path.isidentifier():
         return True
     try:
@@ -143,7 +144,7 @@ def _is_expression(path: str) -> bool:
 
 
 def parameters(traced: Traced) -> list[str]:
-    """Return the parameters that take a trace's arguments as its caller passed them.
+    """f(x, n=3, *, y) → [x, n, *, y]: the parameters that take a trace's arguments as its caller passed them.
 
     Arguments without arrays are accepted and have no effect: what they were is part of the program.
     """
@@ -169,7 +170,7 @@ def parameters(traced: Traced) -> list[str]:
 
 
 def compile_source(source: Source) -> Compiled:
-    """Return the function that a source defines, its constants handed in rather than parsed."""
+    """Source → f: its function, constants handed in rather than parsed."""
     text = "\n".join(source.imports) + "\n\n\n" + source.function
     filename = f"<relgrad {source.name} {next(_serial)}>"
     code = compile(text, filename, "exec")

@@ -19,7 +19,7 @@ A sum of computed parts that may have opposite signs loses digits where its resu
     a⁻¹, det a, a⁻¹·b  ill_conditioned(a), of few rows: elimination cancels where rows are nearly dependent
 
 A difference of two floats that are given is right to the last digit. An operand of exp, or of a softmax, need not be
-right to more digits than it has after the point. What is summed with an argument as a factor, Σ x·f, is as sensitive to
+right to more digits than it has after the point. A sum with an argument as a factor, Σ x·f, is as sensitive to
 the argument as it is to rounding; so is a product of matrices with a computed one.
 
 Errors of entries that are summed over axes matter beside the largest entries there, if the way is smooth where entries
@@ -78,7 +78,7 @@ _SUMS = (add, subtract)
 
 
 class Test(Op):
-    """Whether the first operand is far below the others, as a kernel tells it, along axes if there are any.
+    """cancels(t, a, (b, k)): whether t is far below a, or k·b, as a kernel tells it, along axes if there are any.
 
     The last operands are factors, of the operands at the places that `scaled` lists.
     """
@@ -93,7 +93,7 @@ class Test(Op):
         self.chances = chances
 
     def among(self, chances: float) -> Test:
-        """Return the same test, one of so many that each must be rarer by this factor to trip by chance."""
+        """cancels(t, a) → cancels(t, a, chances=2): one of so many tests that each must trip less often by chance."""
         return Test(self.kernel, self.axes, self.scaled, float(f"{chances:.2g}"))
 
     @property
@@ -104,12 +104,14 @@ class Test(Op):
         return array_type(bool)
 
     def compute(self, *arrays: Any) -> Any:
+        """any(kernel(t, a, (b, k), axis=…, chances=…)) as a truth value."""
         options: dict[str, Any] = {"axis": self.axes} if self.axes else {}
         if self.chances != 1:
             options["chances"] = self.chances
         return np.bool_(np.any(getattr(kernels, self.kernel)(*self._paired(arrays, tuple), **options)))
 
     def source(self, node: Term, names: Sequence[str]) -> str | None:
+        """t, a, b, k → "cancels(t, a, (b, k), axis=-1)", numbers written out."""
         axis = self.axes[0] if len(self.axes) == 1 else self.axes
         plain = [is_constant(x) and x.type.ndim == 0 for x in node.rands]
         names = [
@@ -121,6 +123,7 @@ class Test(Op):
         return f"{self.kernel}({', '.join([*texts, *options])})"
 
     def _paired(self, operands: Sequence[Any], pair: Callable[[list[Any]], Any]) -> list[Any]:
+        """(t, a, b, k), scaled=(2,) → t, a, (b, k): operands, with the last ones as factors of those they belong to."""
         count = len(operands) - len(self.scaled)
         found = list(operands[:count])
         for i, factor in zip(self.scaled, operands[count:], strict=True):
@@ -129,7 +132,7 @@ class Test(Op):
 
 
 def guards(roots: Sequence[Term]) -> list[Term]:
-    """Return the tests, in the order in which their operands are computed; none for a program that cannot cancel."""
+    """y·y − x → [cancels_at(y·y − x, x)]: the tests, in the order of computation; none where nothing can cancel."""
     found = list(dict.fromkeys(_Guards(roots).found))
     if len(found) <= FEW:
         return found
@@ -137,9 +140,9 @@ def guards(roots: Sequence[Term]) -> list[Term]:
 
 
 def watched(roots: Sequence[Term]) -> list[Term]:
-    """Return the roots with the formula of a series beside it where it may cancel far from the series' point, too.
+    """near(x, …, f) ⟶ where(|x − p| < r, near(x, …, f), f(where(|x − p| < r, nan, x))), in which f is tested
 
-    near(x, …, f) ⟶ where(|x − p| < r, near(x, …, f), f(where(|x − p| < r, nan, x))), in which f is tested
+    Only for series with a formula that may cancel far from their point, too.
     """
 
     def change(old: Term, rands: tuple[Any, ...]) -> Any:
@@ -159,7 +162,7 @@ _SIZES = 10.0 ** np.arange(-8, 16.5, 0.25)
 
 
 def _is_mirrored(t: Term) -> bool:
-    """Whether a term is f(x) − f(y) of an even f, which vanishes at x = −y as well, and x and y may be of two signs."""
+    """Whether a term is f(x) − f(y) of an even f, which is 0 at x = −y, too: Δcosh(x, y, …): yes; for x, y ≥ 0: no."""
     if not isinstance(t.op, Difference) or t.op.position:
         return False
     x, y, *others = t.rands
@@ -172,7 +175,10 @@ def _is_mirrored(t: Term) -> bool:
 
 @lru_cache(maxsize=1024)
 def _cancels_far_from_its_point(op: Series) -> bool:
-    """Whether a test of the formula trips at some distance of any size that is no smaller than the series' radius."""
+    """Whether a test of the formula trips at some distance beyond the series' radius: 1 − cos x: yes; sin(x)/x: no.
+
+    Tried at four distances of each power of ten, on both sides.
+    """
     sizes = _SIZES[op.terms.radius <= _SIZES]
     x = op.point + np.concatenate([-sizes, sizes])
     known = op.argument.op.range
@@ -186,7 +192,7 @@ def _cancels_far_from_its_point(op: Series) -> bool:
 
 
 def is_entrywise(roots: Sequence[Term]) -> bool:
-    """Whether each entry of the roots is one of an argument, or computed of single entries where it stands."""
+    """Whether each entry is one of an argument, or computed of single entries in its place: x·y + 1: yes; x/Σ x: no."""
     return len({root.type.shape for root in roots}) == 1 and all(
         type(t.op) is Input or (type(t.op) is Constant and t.type.ndim == 0) or t.op.elementwise
         for t in _needed(roots)
@@ -194,7 +200,7 @@ def is_entrywise(roots: Sequence[Term]) -> bool:
 
 
 def _needed(roots: Sequence[Term]) -> Iterator[Term]:
-    """Yield the terms of which roots are computed, without those that only lend their shapes."""
+    """x + broadcast(y) → itself, x, y: the terms that roots are computed of, without those lent for shapes."""
     nodes = list(dict.fromkeys(roots))
     seen = set(nodes)
     for node in nodes:  # which grows meanwhile
@@ -208,15 +214,16 @@ class _Guards:
     """The terms below some roots: which are exact, and which matter to the last digit."""
 
     def __init__(self, roots: Sequence[Term]):
+        """Exactness passes from operands to results, demands from results to operands; then each term is tested."""
         order = list(subterms(*roots))
         self._cancels = "cancels_at" if is_entrywise(roots) else "cancels"
         self._exact: dict[Term, bool] = {}
         for t in order:
             self._exact[t] = isinstance(t.type, ArrayType) and self._is_exact(t)
         self._needed, self._matters = set(roots), set(roots)
-        """What is not absorbed, and what of it is not only a part of sums."""
+        """Terms that are not absorbed, and those of them that are not only parts of sums."""
         self._alone = set(roots)
-        """What of it is no part of a sum, moved or not."""
+        """Those that are no part of a sum, moved or not."""
         self._largest: dict[Term, frozenset[int]] = dict.fromkeys(roots, frozenset[int]())
         """Along which axes the largest entries count."""
         for t in reversed(order):
@@ -225,6 +232,7 @@ class _Guards:
         self.found = [guard for t in floats if t in self._needed for guard in self._guard(t)]
 
     def _is_exact(self, t: Term) -> bool:
+        """Whether a term has no rounding: x, 2·x, −x, x[i], float64(x): yes; 3·x, x + y: no."""
         op = t.op
         if type(op) in (Input, Constant) or t.type.dtype.kind != "f":
             return True
@@ -237,7 +245,10 @@ class _Guards:
         return all(given) and _moves(op)
 
     def _pass(self, t: Term) -> None:
-        """Tell the operands of a term what is asked of them."""
+        """exp(a − b) → nothing of a − b;    log(a − b) → its last digit;    c + (a − b) → as much as the sum needs
+
+        Tells the operands of a term what is asked of them.
+        """
         op, whole = t.op, isinstance(t.type, ArrayType)
         along = self._largest.get(t, frozenset())
         for i, x in enumerate(t.rands):
@@ -258,6 +269,10 @@ class _Guards:
             self._largest[x] = axes & self._largest.get(x, axes)
 
     def _guard(self, t: Term) -> Iterator[Term]:
+        """a·b − c → cancels_at(t, c);    Σ x → sum_cancels(s, x);    a @ b → product_cancels(p, a, b)
+
+        Yields the tests of one term by itself; see the table at the top.
+        """
         op, axes = t.op, self._axes(t)
         if op in _SUMS:
             parts = _parts(t, self._is_closed) if t in self._matters else {}
@@ -301,6 +316,7 @@ class _Guards:
                 yield self._cancelling(distance, [(constant(1, t.type.dtype), ())], axes)
 
     def _cancelling(self, t: Term, parts: Sequence[Part], axes: tuple[int, ...]) -> Term:
+        """t, [(a, ()), (b, (k, n))] → cancels(t, a, (b, k·n)): the test of a sum and its parts."""
         scaled = tuple([i for i, (_, factors) in enumerate(parts, 1) if factors])
         factors = [reduce(lambda a, b: term(multiply, a, b), k) for _, k in parts if k]
         return term(
@@ -308,17 +324,19 @@ class _Guards:
         )
 
     def _axes(self, t: Term) -> tuple[int, ...]:
+        """The axes along which the largest entries count for a term, those of extent 1 left out."""
         return tuple(
             sorted(a for a in self._largest.get(t, ()) if -a <= t.type.ndim and t.type.shape[a] != 1)
         )
 
     def _is_product(self, t: Term) -> bool:
+        """Whether a term is a product of exact matrices, and entries may be negative: a @ b: yes; |a| @ |b|: no."""
         return (
             isinstance(t.op, MatMul) and all(self._exact[x] for x in t.rands) and not range_of(t).nonnegative
         )
 
     def _is_log_of_sum(self, t: Term) -> bool:
-        """Whether a term is log Σ w·eˣ, by itself, of computed x or w, or log|det a|."""
+        """Whether a term is log Σ w·eˣ by itself, of computed x or w, or log|det a|: logsumexp(x·y): yes; of x: no."""
         if type(t.op) is Project:
             return t.op.index == 1 and isinstance(t.rands[0].op, SLogDet)
         if type(t.op) is not LogSumExp or t not in self._alone:
@@ -337,7 +355,7 @@ class _Guards:
         return not is_constant(x), x.type.ndim, bool(factors), not self._exact[x]
 
     def _is_weighted(self, x: Term) -> bool:
-        """Whether a product has an argument as a factor of its own, and a factor that is computed."""
+        """Whether a product has an argument as a factor of its own, and a computed one: x·eʸ: yes; x·eˣ, x·y: no."""
         factors = _factors(x)
         if all(self._exact[y] for y in factors):
             return False
@@ -353,12 +371,12 @@ def _is_floating(t: Term) -> bool:
 
 
 def _moves(op: Op) -> bool:
-    """Whether an op moves or picks entries, or changes their signs, and nothing else."""
+    """Whether an op moves or picks entries, or changes signs, and no more: xᵀ, −x, |x|: yes; x + y, floor(x): no."""
     return op.laws.selects or (op.elementwise and not op.rounds and not op.jumps)
 
 
 def _inputs(t: Term) -> frozenset[Term]:
-    """Return the inputs below a term; terms of the same inputs keep one set."""
+    """x·eʸ → {x, y}: the inputs below a term; terms of the same inputs keep one set."""
     if type(t.op) is Input:
         return frozenset([t])
     sets = [x.cache["inputs"] for x in t.rands]
@@ -367,7 +385,7 @@ def _inputs(t: Term) -> frozenset[Term]:
 
 
 def _parts(t: Term, is_closed: Callable[[Term], bool]) -> dict[Part, int]:
-    """Return the parts of a sum of open sums and their multiples, with their factors, and how often each is added."""
+    """a − 2·(b + c) → {a: 1, (b, 2): −1, (c, 2): −1}: parts of a sum of open sums, with factors and counts."""
     parts: list[tuple[Term, tuple[Term, ...], int]] = [(t, (), 1)]
 
     def is_open(x: Term) -> bool:
@@ -392,7 +410,7 @@ def _parts(t: Term, is_closed: Callable[[Term], bool]) -> dict[Part, int]:
 
 
 def _is_zero_or_nan(t: Term) -> bool:
-    """Whether a part says where a sum has a value, and adds nothing: where(x > 0, 0, nan)."""
+    """Whether a part says where a sum has a value, and adds nothing: where(x > 0, 0, nan): yes."""
     return t.op is where and all(
         is_constant(x) and wanted(x.op.value).all()
         for x, wanted in zip(t.rands[1:], (np.logical_not, np.isnan), strict=True)
@@ -400,7 +418,7 @@ def _is_zero_or_nan(t: Term) -> bool:
 
 
 def _has_unit(x: Term, weights: Sequence[Term]) -> bool:
-    """Whether 1 is among the parts of a mixture: log(1 + w·eˣ) is as accurate as w·eˣ."""
+    """Whether 1 is among the parts of a mixture: log(1·e⁰ + w·eˣ), which is as accurate as w·eˣ: yes."""
     pieces = [p.rands if isinstance(p.op, Concatenate) else (p,) for p in (x, *weights)]
     return len(set(map(len, pieces))) == 1 and any(
         all(is_constant(p) and bool(np.all(p.op.value == n)) for p, n in zip(part, (0, 1), strict=False))
@@ -409,7 +427,7 @@ def _has_unit(x: Term, weights: Sequence[Term]) -> bool:
 
 
 def _mixture_guard(t: Term) -> Iterator[Term]:
-    """Yield the test of a function of Σ w·eˣ whose weights may have both signs."""
+    """softmax(x, w) → mixture_cancels(x, w), for weights w that may have both signs."""
     op: Any = t.op
     if type(op) in (LogSumExp, Softmax, Gibbs) and op.axes:
         x, *weights = t.rands[1:] if type(op) is Gibbs else t.rands
@@ -418,7 +436,7 @@ def _mixture_guard(t: Term) -> Iterator[Term]:
 
 
 def _multiple(t: Term) -> tuple[Term, Term] | None:
-    """Return x and k of a multiple k·x by a single number."""
+    """2·x → x, 2;    k·x of a single number k and an array x → x, k;    x·y → None"""
     if t.op is not multiply:
         return None
     x, k = t.rands
@@ -428,10 +446,7 @@ def _multiple(t: Term) -> tuple[Term, Term] | None:
 
 
 def _apart(t: Term, parts: dict[Part, int]) -> Term:
-    """Return a difference, infinite where an entry is taken from itself: that loses no digits.
-
-    x[:, None] - x   ⟶   where(eye, inf, x[:, None] - x)
-    """
+    """x[:, None] − x ⟶ where(eye, inf, x[:, None] − x): an entry taken from itself loses no digits."""
     if len(parts) != 2 or sum(parts.values()) or any(factors for _, factors in parts):
         return t
     (x, _), (y, _) = parts
@@ -440,6 +455,7 @@ def _apart(t: Term, parts: dict[Part, int]) -> Term:
 
 
 def _factors(t: Term) -> list[Term]:
+    """−(a·Σ b)[i] → a, b: the factors of a product, seen through signs, sums and selections."""
     found, stack = [], [t]
     while stack:
         x = stack.pop()
@@ -451,7 +467,7 @@ def _factors(t: Term) -> list[Term]:
 
 
 def _is_mixed(*parts: tuple[Part, int]) -> bool:
-    """Whether some parts may be positive and others negative."""
+    """Whether some parts may be positive and others negative: a − b of a, b ≥ 0: yes; a + b: no."""
     ranges = [_range(x, factors, sign) for (x, factors), sign in parts]
     return not all(r.nonnegative for r in ranges) and not all(r.high <= 0 for r in ranges)
 
@@ -462,6 +478,7 @@ def _may_vanish(t: Term) -> bool:
 
 
 def _range(x: Term, factors: Sequence[Term], sign: int) -> Interval:
+    """[1, 2], (−1,), 1 → [−2, −1]: the range of a multiple, with respect to signs only."""
     found = range_of(x) if sign > 0 else -range_of(x)
     for r in map(range_of, factors):
         found = found if r.nonnegative else -found if r.high <= 0 else REAL
@@ -469,7 +486,7 @@ def _range(x: Term, factors: Sequence[Term], sign: int) -> Interval:
 
 
 def _along(t: Term, i: int, along: frozenset[int]) -> frozenset[int]:
-    """Return along which axes of an operand its largest entries count, if along some of the term they do."""
+    """Σ (a − b)² over −1 → {−1} for (a − b)²: along which axes an operand's largest entries count, by the term's."""
     op, rank = t.op, t.rands[i].type.ndim
     if op.elementwise:  # where a choice is made, the largest entries may be those that are not chosen
         return frozenset() if not along or op is where or i in told(op.rough, t) else along
@@ -492,10 +509,11 @@ def _is_at_most_one(k: Any) -> bool:
 
 
 def _is_small(t: Term) -> bool:
-    """Whether a power to this multiplies the errors of its base by little."""
+    """Whether a power to this multiplies errors by little: x², x^64: yes; x^100: no."""
     size = max(abs(range_of(t).low), abs(range_of(t).high))
     return size <= LARGE or (is_constant(t) and bool(np.all(np.abs(t.op.value) <= LARGE)))
 
 
 def _are_powers_of_two(value: Any) -> bool:
+    """Whether factors are exact: 2, −1/4: yes; 3, 0: no."""
     return bool(np.all(np.abs(np.frexp(np.asarray(value, float))[0]) == 0.5))

@@ -41,7 +41,7 @@ def wrap(text: str, used: int = 0) -> str:
 
 
 def _filled(parts: list[str], width: int) -> list[str]:
-    """Put short parts on common lines."""
+    """["a,", "b,", "c,"] → ["a, b, c,"]: short parts on common lines."""
     if len(parts) < 8 or max(map(len, parts)) > 30:
         return parts
     lines: list[str] = []

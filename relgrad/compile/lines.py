@@ -65,6 +65,7 @@ class Lines:
         callables: Callables,
         formulas: dict[Series, tuple[str, list[str]]] | None = None,
     ):
+        """Each term is written once, operands first; one that is used once waits for the line that uses it."""
         self.names, self.callables = names, callables
         self.formulas = {} if formulas is None else formulas
         """The functions that series are of, as names and lines: they stand before all other lines."""
@@ -87,7 +88,7 @@ class Lines:
             self._visit(node)
 
     def _live(self, roots: Sequence[Term]) -> list[Term]:
-        """Return the terms that are needed, operands first, and count their uses."""
+        """The terms that are needed, operands first, with counts of their uses; squeeze(Σ x) becomes one line."""
         order = list(subterms(*roots))
         uses = self._uses
         for root in roots:
@@ -107,6 +108,7 @@ class Lines:
         return [node for node in order if node in uses and node not in self._named]
 
     def _visit(self, node: Term) -> None:
+        """A constant array → a name for it;    an output of a known op → nothing;    any other term → its line."""
         op = node.op
         if type(op) is Constant:
             if node.type.ndim or self._is_root(node):
@@ -128,6 +130,7 @@ class Lines:
         return node in self._root_set
 
     def _apply(self, node: Term, rands: tuple[Term, ...]) -> None:
+        """exp(x + y) → a line of its own, or a text that waits to be written into the one line that reads the term."""
         fused = self._fused.get(node)
         if isinstance(op := (fused or node).op, Series):
             text = self._series(op, *slots(1))
@@ -169,7 +172,7 @@ class Lines:
             self._emit(line)
 
     def _series(self, op: Series, x: str) -> str:
-        """Return the text that applies a series, whose formula is a function within the function."""
+        """near(x, 0.0, 0.1, 0, 2, (1.0, …), formula_1): the text of a series, with its formula as a function."""
         if op not in self.formulas:
             name, z = self.names.take("formula", numbered=True), self.names.take("z", numbered=True)
             inner = Lines([op.body], {op.argument: z}, self.names, self.callables, self.formulas)
@@ -183,13 +186,13 @@ class Lines:
         """Whether a root may be written into the return statement."""
         if len(self._root_set) == 1 or entry.line.template.head in ("np.broadcast_to", STRETCHED):
             return True
-        # What is read in the return statement stays in memory until then.
+        # Arrays that the return statement reads stay in memory until then.
         return len(entry.expr.text) <= 32 and not any(map(is_large, entry.line.reads))
 
     def _unfit(
         self, node: Term, whole: Template, rands: tuple[Term, ...], waiting: list[Term]
     ) -> Iterable[Term]:
-        """Return the waiting operands that must have lines of their own, lest this one becomes unreadable."""
+        """The waiting operands that must have lines of their own: used twice, deep, long, or worth writing into."""
         entries = {x: self._waiting[x] for x in waiting}
         kept = []
         for i, x in enumerate(rands):
@@ -221,6 +224,7 @@ class Lines:
         self.lines.append(line)
 
     def _emit_several(self, line: Line) -> None:
+        """w, v = np.linalg.eigh(a): a line with a target for each output, "_" for one that is not used."""
         node = line.node
         outputs = self._outputs.get(node, [])
         if self._uses[node] > len(outputs):
@@ -236,6 +240,7 @@ class Lines:
         self.lines.append(line)
 
     def _name(self, line: Line) -> str:
+        """exp(x) → exp_x, x + y → t1, matmul(a, b) → matmul_a: the name of a line's result."""
         head = line.template.head
         label = head.removeprefix("np.").rpartition(".")[2] if "(" not in head else ""
         if head in ("BinOp", "UnaryOp", "Compare", "Subscript", "Attribute", ""):
@@ -248,7 +253,7 @@ class Lines:
         return self.names.take(label, numbered=True)
 
     def computed(self, node: Term) -> Term:
-        """Return what the line of a term applies: of a squeeze, the reduction that drops the axes itself."""
+        """squeeze(Σ x) → Σ x, in one line that drops the axes; else the term itself, whose line that is."""
         return self._fused.get(node, node)
 
     def refer(self, root: Term) -> Expr:
@@ -272,7 +277,7 @@ _KEEPDIMS = re.compile(r",? ?keepdims=True")
 
 
 def _reusable(node: Term, whole: Template, x: Term) -> bool:
-    """Whether an operand should have a name because the result can then be written into it.
+    """Whether an operand should have a name because the result can then be written into it: np.exp(x), x large: yes.
 
     Where the ufunc is spelled as an operator, NumPy does the same by itself with nameless operands.
     """

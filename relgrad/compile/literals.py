@@ -83,6 +83,7 @@ def array(value: np.ndarray) -> str:
 
 
 def _encoded(raw: np.ndarray) -> str:
+    """bits → np.frombuffer(base64.b64decode("…"), dtype=…).reshape(…), in lines of _CHUNK letters."""
     code = base64.b64encode(raw.tobytes()).decode()
     chunks = [code[i : i + _CHUNK] for i in range(0, len(code), _CHUNK)]
     body = "\n".join(f'        "{chunk}"' for chunk in chunks)
@@ -91,7 +92,7 @@ def _encoded(raw: np.ndarray) -> str:
 
 
 def _entries(raw: np.ndarray) -> str | None:
-    """Return nested lists of the entries, or None where a Python number cannot hold one."""
+    """[[1., 2.], [3., 4.]] → "[[1.0, 2.0], [3.0, 4.0]]", or None where a Python number cannot hold an entry."""
     texts = [number(x, raw.dtype) for x in raw.reshape(-1)]
     if None in texts:
         return None

@@ -25,17 +25,17 @@ def is_scalar(x: Any) -> bool:
 
 
 def is_large(x: Any) -> bool:
-    """Whether a term is an array of known size that is worth reusing."""
+    """Whether a term is an array of known size that is worth reusing: 4,096 entries: yes; 4,095, (n,): no."""
     return isinstance(x.type, ArrayType) and x.type.ndim > 0 and (x.type.size or 0) >= LARGE
 
 
 def is_ufunc(node: Term) -> bool:
-    """Whether a term applies a NumPy ufunc, which takes `out=`."""
+    """Whether a term applies a NumPy ufunc, which takes `out=`: exp(x), x + y: yes; Σ x: no."""
     return bool(node.op.elementwise) and isinstance(getattr(node.op, "function", None), np.ufunc)
 
 
 def dropped(node: Term) -> Term | None:
-    """Return the reduction whose axes a squeeze drops, exactly."""
+    """squeeze(Σ x, keepdims) → Σ x: the reduction whose axes a squeeze drops, exactly; else None."""
     if not isinstance(node.op, Squeeze):
         return None
     inner = node.rands[0]
@@ -48,7 +48,7 @@ def dropped(node: Term) -> Term | None:
 
 
 def supplied(node: Term) -> tuple[Any, ...]:
-    """Return the operands, without the broadcasts and leading axes that their elementwise partners supply."""
+    """x·broadcast(y, like x) → x, y: the operands, without broadcasts and leading axes that others supply."""
     rands = node.rands
     if not node.op.elementwise or len(rands) < 2:
         return rands
@@ -71,7 +71,7 @@ def supplied(node: Term) -> tuple[Any, ...]:
 
 
 def literals(node: Any, rands: Sequence[Any], exprs: list[Expr | None]) -> list[Expr]:
-    """Fill in the scalar constants among the operands of an application.
+    """x: float32, 0.1 → x, "0.1": the operands' texts, with the scalar constants among them filled in.
 
     A bare Python number stands where NumPy's promotion gives the same loop with it, a NumPy scalar elsewhere.
     """
@@ -93,7 +93,7 @@ def _keys(rands: Sequence[Any]) -> tuple[np.dtype, ...]:
 
 
 def _fits(value: np.ndarray, dtype: np.dtype) -> bool:
-    """Whether a loop of this dtype sees the same number whether it gets a Python number or the constant."""
+    """Whether a loop of a dtype sees one number, a Python number or the constant: int8 1 in a loop of int64: yes."""
     return value.dtype == dtype or (value.dtype.kind in "iu" and dtype.kind in "iu") or dtype == np.float64
 
 
@@ -101,7 +101,10 @@ def _fits(value: np.ndarray, dtype: np.dtype) -> bool:
 def _weak_loop(
     function: Any, dtypes: tuple[np.dtype, ...], scalars: tuple[bool, ...]
 ) -> tuple[np.dtype, ...] | None:
-    """Return the loop's dtypes if they are the same with Python numbers in place of the scalars."""
+    """add of (float32, float64) → None;    of (float64, float64) → these, and the result's: the dtypes of a loop.
+
+    None where they are others with a Python number in place of a scalar.
+    """
     weak = tuple(PYTHON[d.kind] if s and d.kind != "b" else d for d, s in zip(dtypes, scalars, strict=True))
     if function is np.where:
         branches = [

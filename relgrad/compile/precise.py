@@ -65,7 +65,7 @@ NAMED = frozenset(
 
 
 class Literal(Op):
-    """A constant in doubled arithmetic: as it is `given`, or `rounded` to a float."""
+    """given(0.1), rounded(1.128…): a constant in doubled arithmetic, exact if `given`, or `rounded` to a float."""
 
     __props__ = ("kernel", "dtype")
     elementwise = numpy_scalar = True
@@ -76,7 +76,7 @@ class Literal(Op):
 
     @classmethod
     def of(cls, kernel: str, t: Term) -> Term:
-        """Return a constant that says what it is; it is written with all its digits, those of float64."""
+        """rounded, 0.33333334 → rounded(0.3333333432674408): a constant with its word, and all digits of a float64."""
         value = t.op.value
         return term(cls(kernel, value.dtype), constant(value.astype(np.float64)))
 
@@ -98,13 +98,14 @@ class Literal(Op):
 
 
 def as_written(roots: Sequence[Term], expand: Expand) -> list[Term]:
-    """Return roots with all derivatives written out, and constants that say whether they are exact."""
+    """d/dx erf(x/10) → rounded(2/√π)·…: all derivatives written out, and constants that say whether they are exact."""
 
     said = {t: _word(t.op.value) for t in subterms(*roots) if _is_long(t)}
     user = substitute(roots, {t: Literal.of(word, t) for t, word in said.items()})
     own = set(subterms(*user))
 
     def told(old: Term, rands: tuple[Any, ...]) -> Any:
+        """A constant that a rule has brought is rounded;    sign(x) of a rule → x/|x|, which is open at 0."""
         if type(old.op) is not Literal:
             alone = all(type(x.op) is Constant for x in rands)
             rands = tuple([_told(x, alone) if _is_float(x) else x for x in rands])
@@ -117,12 +118,12 @@ def as_written(roots: Sequence[Term], expand: Expand) -> list[Term]:
 
 
 def _told(x: Term, alone: bool) -> Term:
-    """Return a constant that a rule brings, and one that stands among constants only, with the word for it."""
+    """2/√π → rounded(2/√π), beside other terms;    0.5 → given(0.5), among constants alone."""
     return Literal.of("rounded", x) if _is_long(x) else Literal.of("given", x) if alone else x
 
 
 def _word(x: Any) -> str:
-    """Return whether numbers are `given`, `rounded` to floats, or `computed`, how far off is not known."""
+    """0.1 → given;    1/3 → rounded;    0.12345678901234567 → computed: how far off is known of rounded ones only."""
     values = x.ravel().tolist() if x.size <= MANY else [math.nan]
     if all(map(_is_typed, values)):
         return "given"
@@ -130,7 +131,7 @@ def _word(x: Any) -> str:
 
 
 def _is_typed(v: float) -> bool:
-    """Whether a number is a decimal of up to 15 digits, as people write them, or has a name."""
+    """Whether a number is a decimal of up to 15 digits, as people write them, or has a name: 0.1, π: yes; 1/3: no."""
     return v in NAMED or is_decimal(v)
 
 
@@ -145,7 +146,7 @@ def _is_rounded(v: float) -> bool:
 
 
 def _is_long(t: Term) -> bool:
-    """Whether a float may be the result of rounding."""
+    """Whether a float may be the result of rounding: 0.1, 1/3: yes; 3, 0.25, 2²⁴: no."""
     if type(t.op) is not Constant or not _is_float(t):
         return False
     x = t.op.value
@@ -160,7 +161,7 @@ def _is_float(t: Term) -> bool:
 def mended(
     compiled: Compiled, traced: Traced, near: Expand, expand: Expand, plain: Callable[[], Compiled]
 ) -> Compiled:
-    """Return a program with guards as one that is computed again as written, when one of them trips.
+    """f → f that is computed again as written, in doubled arithmetic, where a guard trips.
 
     `near` makes of what is written what it is next to points at which it chooses otherwise.
 
@@ -170,6 +171,7 @@ def mended(
 
     @cache
     def written() -> Written | None:
+        """f → f as written, and whether for single entries; None where that would not be known better."""
         roots = as_written(near(traced.outputs), expand)
         narrow = any(_is_float(t) and t.type.dtype != np.float64 for t in subterms(*roots))
         if not _fits(roots) or _computed([d.term for d in traced.decisions]):
@@ -192,9 +194,10 @@ class Written(NamedTuple):
 
 
 def _fits(roots: Sequence[Term]) -> bool:
-    """Whether each float is known exactly, or computed of such that the twin of a program has made doubled numbers.
+    """Whether each float is known exactly, or computed of such that a twin has made doubled numbers: x·eˣ: yes.
 
-    An op that is called, and not written as NumPy, is its author's: it may ask of arrays what it likes.
+    Not so for complex numbers, nor for an op that is called, and not written as NumPy: such an op is its author's, and
+    may ask of arrays anything.
     """
     lifted = set[Term]()
     for t in subterms(*roots):
@@ -215,7 +218,7 @@ def _fits(roots: Sequence[Term]) -> bool:
 
 
 def _decisions(roots: Sequence[Term]) -> list[Term]:
-    """Return what jumps where computed floats change: comparisons, orders, signs, whole parts."""
+    """exp(x) > 1, floor(x·y) → themselves: terms that jump where computed floats change; x > 0 of an argument: none."""
     computed = _computed(roots)
     every = (t for t in subterms(*roots) if isinstance(t.type, ArrayType))
     jumps = (t for t in every if not _is_float(t) or t.op.jumps)
@@ -223,7 +226,7 @@ def _decisions(roots: Sequence[Term]) -> list[Term]:
 
 
 def _computed(roots: Sequence[Term]) -> set[Term]:
-    """Return the terms that need not have the value in floats that they have in numbers."""
+    """x·y + 1 → x·y, x·y + 1: the terms that need not have the value in floats that they have in numbers."""
     found = set[Term]()
     for t in subterms(*roots):
         if (_is_float(t) and t.rands and type(t.op) is not Literal) or not found.isdisjoint(t.rands):
@@ -232,7 +235,7 @@ def _computed(roots: Sequence[Term]) -> set[Term]:
 
 
 class _Mended(Compiled):
-    """A program with guards, and the program as written, which is made when it is first asked for."""
+    """f with guards, and f as written, which is made when a guard first trips."""
 
     __slots__ = ("_made", "_main", "_outside", "_plain")
 

@@ -55,7 +55,7 @@ class Returns:
         yield closing
 
     def _brackets(self, structure: Structure, cls: Any) -> tuple[str, str, list[str]]:
-        """Return what stands before the parts, after them, and before each of them."""
+        """(x, y) → "(", ")", ["", ""];    {"a": x} → "{", "}", ["'a': "]: texts around the parts, and before each."""
         blank = [""] * len(structure.keys)
         if cls is list:
             return "[", "]", blank
@@ -87,7 +87,7 @@ class Returns:
         return self._object(value, getattr(value, "__name__", f"static_{type(value).__name__}"))
 
     def _object(self, value: Any, wish: str, what: str = "") -> str:
-        """Return a name for an object, imported or handed in."""
+        """OrderedDict → "OrderedDict", imported;    a class of the script → its name, handed in with a remark."""
         found = self._held.get(id(value))
         if found is not None:
             return found[1]
@@ -107,7 +107,7 @@ class Returns:
 
 
 def _transparent(cls: Any, keys: tuple[Any, ...]) -> bool:
-    """Whether calling a dataclass with its fields does nothing but store them."""
+    """Whether calling a dataclass with its fields does nothing but store them: with a __post_init__: no."""
     fields = dataclasses.fields(cls)
     parameters = cls.__dataclass_params__
     generated = parameters.init and "__init__" in vars(cls) and not hasattr(cls, "__post_init__")

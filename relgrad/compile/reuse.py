@@ -17,13 +17,13 @@ from relgrad.term import Term, subterms
 from relgrad.types import ArrayType
 
 OPERATORS = ("BinOp", "UnaryOp", "Compare")
-"""What a template is, where it is no call: its result is a fresh array."""
+"""Templates that are no calls, and whose results are fresh arrays."""
 FREE = 1 << 17
 """Dead arrays of this many bytes are freed: beyond it, the allocator asks the system for fresh pages."""
 
 
 def is_view(node: Term, whole: Template) -> bool:
-    """Whether the result may share memory with an operand.
+    """Whether a result may share memory with an operand: x[1:], xᵀ: yes; x + y, np.exp(x): no.
 
     A `view_map` tells; without one, operators, ufuncs and kernels are known to return fresh arrays.
     """
@@ -33,9 +33,10 @@ def is_view(node: Term, whole: Template) -> bool:
 
 
 class Ownership:
-    """Which arrays a term's value lives in; an array is named by the term that allocates it."""
+    """xᵀ → {x}, x + y → {x + y}: the arrays that a term's value lives in, each named by the term that allocates it."""
 
     def __init__(self, lines: Lines, roots: Sequence[Term]):
+        """A fresh array owns itself; a view has its operands' owners, and is stiff if that or these are read-only."""
         self._owners: dict[Term, frozenset[Term]] = {}
         self._stiff: set[Term] = set()
         self._fresh: set[Term] = set()
@@ -49,7 +50,7 @@ class Ownership:
                 if whole is not None and isinstance(node.type, ArrayType):
                     self._fresh.add(node)
                 continue
-            # What a view without operands shows is nobody's: it owns itself, but is not fresh.
+            # A view without operands shows nobody's memory: such a term owns itself, but is not fresh.
             owners = [self._owners[x] for x in node.rands] or [frozenset([node])]
             self._owners[node] = frozenset().union(*owners)
             if (
@@ -74,7 +75,10 @@ class Ownership:
 
 
 def plan(lines: Lines, ownership: Ownership, roots: Sequence[Term]) -> None:
-    """Let large elementwise results be written into dead arrays, and free what else is large and dead."""
+    """exp_x = np.exp(x); t = np.sin(exp_x) → np.sin(exp_x, out=exp_x): large results are written into dead arrays.
+
+    Other large arrays that are dead are freed: del t.
+    """
     body = lines.lines
     last, names = _lifetimes(lines, ownership, roots)
     dying: dict[int, list[Term]] = {}
@@ -113,7 +117,7 @@ def plan(lines: Lines, ownership: Ownership, roots: Sequence[Term]) -> None:
 def _lifetimes(
     lines: Lines, ownership: Ownership, roots: Sequence[Term]
 ) -> tuple[dict[Term, int], dict[Term, list[str]]]:
-    """Return for each array the last line that reads it, and the names that hold it or a view of it."""
+    """t = x + y; u = t.T; z = u·2 → z, [t, u] for t: the last line that reads an array, and the names that hold it."""
     last: dict[Term, int] = {}
     names: dict[Term, list[str]] = {}
     for i, line in enumerate(lines.lines):
@@ -133,7 +137,7 @@ def _lifetimes(
 
 
 def _takes_out(line: Line) -> bool:
-    """Whether the line is one large ufunc call to which `out=` can be given with profit."""
+    """Whether a line is one large ufunc call to which `out=` may be given: np.exp(x): yes; np.exp(x) + 1: no."""
     if not is_ufunc(line.node) or not is_large(line.node) or line.node.op.function.nout != 1:
         return False
     if line.template.head not in OPERATORS:
@@ -146,7 +150,7 @@ def _takes_out(line: Line) -> bool:
 
 
 def _into(line: Line, name: str) -> Template:
-    """Return the template of a line with `out=name`."""
+    """x + y → np.add(x, y, out=t);    np.exp(x) → np.exp(x, out=t)"""
     if line.template.head in OPERATORS:
         operands = ", ".join(slots(len(line.rands)))
         return template(f"np.{line.node.op.function.__name__}({operands}, out={name})")

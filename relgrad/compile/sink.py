@@ -21,7 +21,7 @@ Axes = tuple[int, ...]
 
 
 def sink_squeezes(roots: Sequence[Term]) -> list[Term]:
-    """Return the roots with squeezes moved through elementwise ops to reductions, which then drop their axes.
+    """squeeze(f(Σ x, c)) → f(squeeze(Σ x), c): through elementwise ops to reductions, which then drop their axes.
 
     A term loses axes only where all that use it want just these gone, and that takes no further squeeze.
     """
@@ -52,7 +52,7 @@ class _Wanted:
         return next(iter(axes)) if len(axes) == 1 and node not in self._stuck else ()
 
     def from_operands(self, node: Term) -> list[Axes]:
-        """Return the axes that a term wants its operands to lose, so that it can lose its own."""
+        """squeeze(x) wants x to lose its axes;    x + y, to lose axes, the same of x and y;    others nothing."""
         own, op = self.of(node), node.op
         if isinstance(op, Squeeze):
             return [op.axes]
@@ -73,6 +73,7 @@ class _Wanted:
         return len(self._stuck) > before
 
     def _loses(self, node: Term, own: Axes) -> bool:
+        """Whether a term can lose its axes: Σ over them, a constant, x + y if both can: yes; an argument: no."""
         op = node.op
         if op.elementwise or isinstance(op, Expand):
             wishes = zip(node.rands, self.from_operands(node), strict=True)
@@ -85,9 +86,10 @@ class _Wanted:
 
 
 def _without(roots: Sequence[Term], wanted: _Wanted) -> list[Term]:
-    """Return the roots with the axes gone that are wanted gone."""
+    """f(Σ x, c), wanted gone → f(squeeze(Σ x), c): the roots with the axes gone that are wanted gone."""
 
     def change(old: Term, rands: tuple[Any, ...]) -> Any:
+        """f(Σ x, c) → f(squeeze(Σ x), c) where the axes are wanted gone; nothing is brought back to canonical form."""
         own = wanted.of(old)
         if type(old.op) is Constant:
             return constant(np.squeeze(old.op.value, own)) if own else old

@@ -70,7 +70,7 @@ class Source:
         return taken | {word: node for node, word in self.outside.items()}
 
     def decorated(self, decorator: str, by: str, companions: Sequence[Source]) -> Source:
-        """Return the function under a decorator, a kernel, which is applied `by` a line that names companions."""
+        """f, "@precise(by=g)", g → "g …  @precise(by=g) f …": the function under a kernel, after its companions."""
         every = (self, *companions)
         return replace(
             self,
@@ -86,7 +86,7 @@ class Source:
 
 
 def _merged(kernel: str, imports: Sequence[str]) -> tuple[str, ...]:
-    """Return import lines with one for all kernels, and one more kernel in it."""
+    """ "from relgrad.kernels import near", precise → "… import near, precise": import lines with one for kernels."""
     start = "from relgrad.kernels import "
     kernels, others = {kernel}, []
     for line in imports:
@@ -115,7 +115,7 @@ def write_source(
     outside: Mapping[Term, Any] | None = None,
     reserved: Mapping[str, Term | None] | None = None,
 ) -> Source:
-    """Return the source of a function that computes the roots.
+    """x, [x·2 + 1] → "def f(x): return x * 2.0 + 1.0": the source of a function that computes the roots.
 
     `parameters` are the parts of its signature (`x`, `*`, `n=3`, `**options`); `inputs` says for each input
     how the argument is reached from them (`params['W']`); `results` is the structure of the result, or makes
@@ -199,7 +199,7 @@ def _tuple(texts: Sequence[str]) -> str:
 
 
 def _signature(parameters: Sequence[str], names: Names) -> tuple[list[str], dict[str, str]]:
-    """Return the parameters, renamed where they would hide NumPy or a kernel, and the names that changed."""
+    """[np, *xs] → [np_1, *xs], {np: np_1}: parameters, renamed where they would hide NumPy or a kernel, and changes."""
     signature, renamed = [], {}
     for parameter in parameters:
         match = _PARAMETER.match(parameter)
@@ -222,7 +222,7 @@ def _rename(path: str, renamed: Mapping[str, str]) -> str:
 
 
 def _unpack(node: Term, path: str, names: Names, convert: bool, head: list[str]) -> str:
-    """Write the line that gives an argument its own name and type, if it needs one; return the name."""
+    """params['W'] → "W = params['W']": the line that gives an argument its own name and type; and the name."""
     name = path
     if not path.isidentifier():
         words = re.findall(r"\w+", path)
@@ -240,7 +240,7 @@ def _unpack(node: Term, path: str, names: Names, convert: bool, head: list[str])
 
 
 def _any(tests: Sequence[str]) -> str:
-    """Return the disjunction of tests, many of them in groups, since CPython's parser recurses on a | b | c | ….
+    """(a | b | …) | (k | l | …): the disjunction of tests, in groups, since CPython's parser recurses on a | b | c | ….
 
     >>> _any(["a", "b"])
     'a | b'
@@ -251,7 +251,7 @@ def _any(tests: Sequence[str]) -> str:
 
 
 def _results(lines: Lines, ownership: Ownership, roots: Sequence[Term]) -> list[str]:
-    """Return the texts of the roots, copied where an array would otherwise be shared or read-only."""
+    """x → np.array(x), a root twice → x.copy(): the roots' texts, copied where they would be shared or read-only."""
     taken: set[Term] = set()
     texts = []
     for root in roots:
@@ -280,7 +280,7 @@ def _results(lines: Lines, ownership: Ownership, roots: Sequence[Term]) -> list[
 
 
 def _literal(root: Term) -> str:
-    """Return the text of a constant that is quickly made anew, or nothing."""
+    """0.0 → np.zeros(…): the text of a constant that is quickly made anew, or nothing."""
     if type(root.op) is not Constant or root.op.value.nbytes > 1 << 16:
         return ""
     text = array(root.op.value)
@@ -288,7 +288,7 @@ def _literal(root: Term) -> str:
 
 
 def _is_numpy_scalar(root: Term, lines: Lines) -> bool:
-    """Whether NumPy returns a scalar for a result of rank 0 by itself."""
+    """Whether NumPy returns a scalar for a result of rank 0 by itself: np.sum(x), x + y: yes; a kernel's: not known."""
     whole = lines.templates.get(root)
     if isinstance(root.op, Squeeze) and whole is not None:
         return whole.head == "Subscript" or whole.head.startswith("np.")

@@ -20,7 +20,7 @@ QUIET = '@np.errstate(all="ignore")\n'
 def keep_undefined(
     compiled: Compiled, traced: Traced, tests: Sequence[Term], masks: Callable[[], Sequence[Term]]
 ) -> Compiled:
-    """Return a program that is NaN where masks are true, which are asked for when any of the tests is.
+    """f → where(masks, nan, f), where any(tests): a program that is NaN where the one as written is undefined.
 
     The masks are made the first time that they, or the source, are asked for.
     """
@@ -54,6 +54,7 @@ class _Companions:
         quiet: bool,
         results: Callable[[Sequence[str]], str] | None = None,
     ) -> Compiled:
+        """tests → "f_leaves", masks → "f_undefined": functions of the same arguments, of names that are not taken."""
         quietly = QUIET if quiet else ""
         made = compile_program(
             self._traced, roots, name, results=results, decorator=quietly, reserved=self._taken
@@ -90,7 +91,7 @@ class _Keeping(Compiled):
 
 
 def _computes(tests: Sequence[Term]) -> bool:
-    """Whether a test computes with floats, rather than compares arguments."""
+    """Whether a test computes with floats, rather than compares arguments: log(x) < y: yes; x < 0, isnan(x): no."""
     return any(
         x.rands and not (isinstance(x.type, ArrayType) and x.type.dtype.kind != "f") for x in subterms(*tests)
     )

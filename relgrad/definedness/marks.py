@@ -24,7 +24,7 @@ Labels = Sequence[Hashable]
 
 
 class Mark(NamedTuple):
-    """NaN of an atom reaches entries as a pattern says, where the conditions are true under which it stands."""
+    """(x, (0, None)): t[i, j] is NaN if x[i, k] is, for some k: an atom, a pattern, and conditions for that to hold."""
 
     atom: Any
     pattern: tuple[int | None, ...]
@@ -38,7 +38,7 @@ MANY = 48
 
 
 def covered(mark: Mark, marks: Iterable[Mark]) -> bool:
-    """Whether entries that a mark reaches are reached by one of the others for certain."""
+    """Whether a mark is reached by another for certain: (x, (0, 1)) by (x, (0, None)): yes; the reverse: no."""
     return any(
         other.atom == mark.atom
         and other.under <= mark.under
@@ -50,12 +50,12 @@ def covered(mark: Mark, marks: Iterable[Mark]) -> bool:
 
 
 def lifted(mark: Mark, rank: int) -> tuple[int | None, ...]:
-    """Return the pattern of a mark on what broadcasting makes of its term, or on the trailing axes."""
+    """(0, 1), 3 → (None, 0, 1);    (0, 1), 1 → (1,): a mark's pattern on a broadcast term, or on its trailing axes."""
     return (None,) * (rank - len(mark.pattern)) + mark.pattern[max(len(mark.pattern) - rank, 0) :]
 
 
 def origins(marks: Iterable[Mark]) -> Iterator[Term]:
-    """Yield the arguments, constants and tests of domains that marks come from, those that atoms share once."""
+    """Marks of x, and of op(x, y) as an atom → x, y: the arguments, constants and tests that marks come from."""
     stack, seen = list(marks), set()
     while stack:
         atom = stack.pop().atom
@@ -74,23 +74,23 @@ def is_test(atom: Any) -> bool:
 
 
 def own_mark(atom: Any, shape: Sequence[int | None]) -> Mark:
-    """Return the mark of an atom on itself."""
+    """x of shape (3, 1, 4) → (x, (0, None, 2)): the mark of an atom on itself."""
     return Mark(atom, tuple([None if n == 1 else i for i, n in enumerate(shape)]))
 
 
 def everywhere(marks: Iterable[Mark], x: Term) -> Marks:
-    """Return marks of the same origins on all entries of a term."""
+    """(x, (0, 1)) → (x, (None, None)): marks of the same origins, by which each reaches all entries of a term."""
     pattern = (None,) * x.type.ndim if isinstance(x.type, ArrayType) else ()
     return frozenset([Mark(atom, pattern) for atom in origins(marks)])
 
 
 def lift(marks: Iterable[Mark], rank: int) -> Marks:
-    """Return marks on what broadcasting makes of a term."""
+    """(x, (0,)), 2 → (x, (None, 0)): marks on a term that broadcasting has made of another."""
     return frozenset([m if len(m.pattern) == rank else Mark(m.atom, lifted(m, rank), m.under) for m in marks])
 
 
 def along(marks: Iterable[Mark], axes: Sequence[int]) -> Marks:
-    """Return marks on entries that are tied along axes."""
+    """(x, (0, 1)), (−1,) → (x, (0, None)): marks on entries that are tied along axes."""
     return frozenset(
         [
             _with(m, [None if k - len(m.pattern) in axes else p for k, p in enumerate(m.pattern)], axes)
@@ -100,7 +100,7 @@ def along(marks: Iterable[Mark], axes: Sequence[int]) -> Marks:
 
 
 def summed(marks: Iterable[Mark], v: Term, x: Term) -> Marks:
-    """Return marks on a cotangent that is summed down to the shape of an operand."""
+    """(x, (0, 1)) on (3, 4), to (1, 4) → (x, (None, 1)): marks on a cotangent summed down to an operand's shape."""
     if x.type.shape == v.type.shape:
         return frozenset(marks)
     rank = x.type.ndim
@@ -115,7 +115,7 @@ def summed(marks: Iterable[Mark], v: Term, x: Term) -> Marks:
 
 
 def relabelled(marks: Iterable[Mark], own: Labels, output: Labels) -> Marks:
-    """Return marks on an array whose axes are those of the operand that bear the same labels."""
+    """(x, (0, 1)), ij → ji: (x, (1, 0)): marks on an array with an operand's axes, which bear the same labels."""
     return frozenset(
         [
             _with(
@@ -135,7 +135,7 @@ def _with(mark: Mark, pattern: Sequence[int | None], how: Hashable) -> Mark:
 
 
 def labels_of(node: Term) -> tuple[list[Labels], Labels] | None:
-    """Return labels of the axes of operands and result of an op that only permutes, inserts and contracts axes."""
+    """a @ b → [ij, jk], ik;    aᵀ → [01], 10: the labels of the axes of operands and result; None for other ops."""
     op, rank = node.op, node.type.ndim
     if isinstance(op, Expand):
         output: Labels = range(rank)

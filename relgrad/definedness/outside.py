@@ -26,7 +26,7 @@ from relgrad.trace.tracer import Tracer
 
 
 class Plain:
-    """Terms without variables of differentiation: each stands for its value."""
+    """variable(x) → x: terms without variables of differentiation, each of which stands for its value."""
 
     def __init__(self) -> None:
         self._known: dict[Term, Term] = {}
@@ -44,7 +44,7 @@ class Plain:
 
 
 def outside(node: Term, plain: Plain) -> Term | None:
-    """Return where an application leaves the reals at real operands; None where it is known that it does nowhere."""
+    """log(x) → x < 0: where an application leaves the reals at real operands; None if that is known to be nowhere."""
     if _is_total(node.op):
         return None
     test = node.op.outside(*[Tracer(plain(x)) for x in node.rands])
@@ -52,7 +52,7 @@ def outside(node: Term, plain: Plain) -> Term | None:
 
 
 def _beyond_rounding(test: Term | None) -> Term | None:
-    """Return a test with a margin, where what it compares is computed: rounding may take that across the bound."""
+    """a + b < 0 → a + b < −ε^¾·(|a| + |b|): a test with a margin, as rounding may take a computed term across."""
     if test is None or test.op in (logical_or, logical_and):
         return None if test is None else test.op.make_node(*map(_beyond_rounding, test.rands))
     if test.op is not less and test.op is not greater:
@@ -72,17 +72,17 @@ def _beyond_rounding(test: Term | None) -> Term | None:
 
 
 def _is_total(op: Any) -> bool:
-    """Whether an op is known to have no domain to leave."""
+    """Whether an op is known to have no domain to leave: exp, add: yes; log, sqrt: no."""
     return type(op).outside is Contract.outside or (
         op.beyond is None if type(op).outside is Elementwise.outside else False
     )
 
 
 class Domains:
-    """The tests of all domains in a program, so that they can be rewritten together with it.
+    """√(x·y − 1) → [x·y − 1 < 0]: the tests of all domains in a program, to be rewritten together with the program.
 
     `terms` are tests as written, whose operands stand in the program; after they have been rewritten, `became` tells
-    for each test what it is.
+    for each test the one that it is.
     """
 
     def __init__(self, roots: Sequence[Term]):
@@ -99,15 +99,15 @@ class Domains:
         return list(self._found.values())
 
     def became(self, rewritten: Sequence[Term]) -> dict[Term, Term | None]:
-        """Return what each test is, from what their terms have been rewritten to; None is never true."""
+        """[x, …] → {x < 0: its simplest form, …}: each test after its term has been rewritten; None is never true."""
         plain = map(self._plain, rewritten)
         return {t: _beyond_rounding(possible(x)) for t, x in zip(self._found, plain, strict=True)}
 
 
 def possible(test: Term) -> Term | None:
-    """Return a test of operands in its simplest form, or None for one that is never true.
+    """1 − x < 0 → x > 1, e^x < 0 → None: a test of operands in its simplest form, or None for one that is never true.
 
-    1 - x < 0 is x > 1, and log(1 - x) and log1p(-x) are tested alike.
+    log(1 − x) and log1p(−x) are tested alike.
     """
     if test.op in (logical_or, logical_and):
         parts = [possible(x) for x in test.rands]
@@ -121,6 +121,7 @@ def possible(test: Term) -> Term | None:
 
 
 def _comparison(test: Term) -> Term | None:
+    """2·x + 1 < 0 → x < −1/2, peeled until x is no affine function; None where the range of x excludes it."""
     op, (x, bound) = test.op, test.rands
     if not _is_number(bound):
         return test
@@ -133,7 +134,7 @@ def _comparison(test: Term) -> Term | None:
 
 
 def _peeled(op: Any, x: Term, limit: float) -> tuple[Any, Term, float] | None:
-    """Return an equivalent comparison with a part of x, where that is an affine function of it."""
+    """a + x < c → x < c − a;    −x < c → x > −c;    k·x < c → x < c/k, or x > c/k for k < 0; None for others."""
     if x.op is negative:
         return op.mirrored, x.rands[0], -limit
     if len(x.rands) != 2 or x.op not in (add, subtract, multiply, divide):
@@ -162,7 +163,7 @@ def _is_number(x: Term) -> bool:
 
 
 def given(test: Term, condition: Term, truth: bool) -> Term | None:
-    """Return a test where a condition is true (or false), or None where the one excludes the other.
+    """x < 0, x > 0 → None;    x < 0, y > 0 → x < 0 ∧ y > 0: a test where a condition holds (or not); None if excluded.
 
     `where(x > 0, log(x), 0)` is nowhere undefined: x < 0 excludes x > 0.
     """
@@ -176,6 +177,7 @@ def given(test: Term, condition: Term, truth: bool) -> Term | None:
 
 
 def _excludes(test: Term, condition: Term, truth: bool) -> bool:
+    """Whether a test is false wherever a condition is true (or false): x < 0 and x > 0: yes; x < 1 and x > 0: no."""
     if truth and condition.op is logical_and:
         return any(_excludes(test, part, truth) for part in condition.rands)
     if not truth and condition.op is logical_or:

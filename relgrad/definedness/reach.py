@@ -46,7 +46,7 @@ from relgrad.types import ArrayType
 
 
 def sources(t: Term, plain: Plain) -> dict[Term, None]:
-    """Return the arguments and constants below a term that may hold NaN, and the tests of domains, in order."""
+    """log(x) + y → x, x < 0, y: the arguments and constants that may hold NaN, and tests of domains, below a term."""
     found: dict[Term, None] = {}
     for node in subterms(t):
         if type(node.op) in (Input, Constant):
@@ -58,7 +58,7 @@ def sources(t: Term, plain: Plain) -> dict[Term, None]:
 
 
 class Reach:
-    """The marks on each term below some roots: `certain` ones, or else all that there may be.
+    """x/x.sum(axis=1) → {(x, (0, 1)), (x, (0, None))}: the marks on each term, `certain` ones, or all there may be.
 
     An op whose way with NaN is not known in detail is an atom of its own: where two programs apply it alike, NaN
     reaches the same entries.
@@ -74,12 +74,13 @@ class Reach:
             self.of[node] = self._few(self._marks(node), node)
 
     def _few(self, marks: Marks, x: Term) -> Marks:
-        """Return marks on a term, or less that is known where they are many: all that may be, none for certain."""
+        """Many marks → none for certain, or all origins everywhere: the same of a term with less known."""
         if len(marks) <= MANY:
             return marks
         return NONE if self.certain else everywhere(marks, x)
 
     def _marks(self, node: Term) -> Marks:
+        """x → {(x, own)};    op(a, …) → marks of a, …, and of its test of domain;    integers → none"""
         op = node.op
         if type(op) is Gradient or type(op) is Pushforward:
             self._outputs[node] = self._gradient(node) if type(op) is Gradient else self._pushforward(node)
@@ -108,7 +109,7 @@ class Reach:
         return own_mark(t, t.type.shape)
 
     def _passed(self, node: Term) -> Marks:
-        """Return the marks that come from operands."""
+        """a + b → marks(a) ∪ marks(b);    Σ a → marks(a) along its axes;    where(c, a, b) → by c;    else one atom"""
         op, rank = node.op, node.type.ndim
         each = [self.of[x] for x in node.rands]
         if op is where:
@@ -130,14 +131,14 @@ class Reach:
         return frozenset([own_mark(interned((op, *self._operands(node))), node.type.shape)])
 
     def _operands(self, node: Term) -> list[Any]:
-        """Return what the entries that an op makes NaN depend on: the marks of operands, or their values too."""
+        """[marks(a), …] of operands in which an op is linear; for others the operands themselves, and their marks."""
         linear = node.op.laws.linear
         return [self.of[x] if i in linear else x for i, x in enumerate(node.rands)] + [
             self.of[x] for i, x in enumerate(node.rands) if i not in linear
         ]
 
     def _chosen(self, condition: Term, yes: Marks, no: Marks) -> Marks:
-        """Return the marks on a choice between two terms."""
+        """where(c, a, b) → marks of both, those of a under c, those of b under ¬c; a test that c excludes is none."""
         found, condition = set(yes & no), self.plain(condition)
         for marks, truth in ((yes - no, True), (no - yes, False)):
             for m in marks:
@@ -154,6 +155,7 @@ class Reach:
     # Derivatives, from which only what may be marked is asked.
 
     def _gradient(self, node: Term) -> list[Marks]:
+        """x̄ ← marks of all cotangents that flow to x: for each argument that is differentiated for."""
         values, cotangents, wrt = node.op.parts(node)
         relevant = dependent(values, wrt)
         flows: dict[Term, Marks] = {}
@@ -176,7 +178,7 @@ class Reach:
         return [flows.get(x, NONE) for x in wrt]
 
     def _back(self, v: Term, i: int, g: Marks, masks: Under) -> Iterable[Mark]:
-        """Return the marks on what flows back from a value to an operand."""
+        """a·b → marks(g) ∪ marks(b) on ā: the marks on what flows back from a value to an operand."""
         op, x = v.op, v.rands[i]
         if not (isinstance(v.type, ArrayType) and isinstance(x.type, ArrayType)):
             return self._anywhere(v, x, g)
@@ -205,12 +207,13 @@ class Reach:
         return self._anywhere(v, x, g)
 
     def _masked(self, marks: Marks, masks: Under) -> Marks:
-        """Return marks where all conditions are as they should be."""
+        """{(x, …)}, {c} → {(x, …) under c}: marks where all conditions are as they should be."""
         for condition, truth in masks:
             marks = self._chosen(condition, marks, NONE) if truth else self._chosen(condition, NONE, marks)
         return marks
 
     def _pushforward(self, node: Term) -> list[Marks]:
+        """ẏ → marks of all that y depends on, and of the tangents, on all entries."""
         values, _, tangents = node.op.parts(node)
         return [
             frozenset(self._anywhere(v, v, frozenset().union(*[self.of[t] for t in tangents])))
@@ -218,7 +221,7 @@ class Reach:
         ]
 
     def _anywhere(self, v: Term, x: Term, g: Marks) -> Iterable[Mark]:
-        """Return marks of all that a value depends on, on all entries of a term."""
+        """log(x)·y → marks of x, x < 0 and y on all entries: of all that a value depends on."""
         found = self._below.get(v)
         if found is None:
             found = self._below[v] = sources(v, self.plain)

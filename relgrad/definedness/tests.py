@@ -1,4 +1,4 @@
-"""What to ask of arguments, to know that a rewritten program is NaN wherever the written one is undefined."""
+"""Questions to arguments, by which a rewritten program is NaN wherever the written one is undefined."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from relgrad.types import Type, array_type
 
 
 class Anywhere(Op):
-    """How many entries are true: quicker to tell than whether any is."""
+    """Σ [xᵢ], a number that is true where any xᵢ is: count_nonzero is quicker to tell than any."""
 
     __props__ = ()
     numpy_scalar = True
@@ -33,7 +33,7 @@ class Anywhere(Op):
 
 
 class HoldsNaN(Op):
-    """Whether an array holds NaN: so is then, and only then, its minimum, for which no threads are woken."""
+    """isnan(min x): whether an array holds NaN, as its minimum is then, and only then; that wakes no threads."""
 
     __props__ = ()
     numpy_scalar = True
@@ -59,10 +59,10 @@ def tests(
     became: Mapping[Term, Term | None],
     rewrite: Callable[[Sequence[Term]], Derivation],
 ) -> list[Term]:
-    """Return truth values; unless one is true, the rewritten roots are NaN where the written ones are undefined.
+    """x·y/y → x: [isnan(y)]: unless one is true, the rewritten roots are NaN where the written ones are undefined.
 
     They ask whether an argument holds NaN that the rewritten roots may not show, or an op of the written ones is
-    outside its domain. What tests of domains `became` when they were rewritten may be known; others are rewritten here.
+    outside its domain. Tests of domains that have been rewritten `became` others; the rest are rewritten here.
     """
     may, does = Reach(written, certain=False), Reach(rewritten, certain=True)
     pairs = list(zip(written, rewritten, strict=True))

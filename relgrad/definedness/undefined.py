@@ -53,16 +53,16 @@ nan_where = Elementwise(
 def undefined(
     roots: Sequence[Term], rewrite: Callable[[Sequence[Term]], Derivation], conventions: Conventions
 ) -> list[Term]:
-    """Return for each root where it is undefined as written: true values that broadcast to its shape.
+    """log(x) + y → isnan(x) ∨ isnan(y) ∨ x < 0: for each root, where it is undefined as written, broadcasting to it.
 
-    What tests of domains and conditions compare is rewritten, so that rounding undefines nothing.
+    The operands of tests of domains, and of conditions, are rewritten, so that rounding undefines nothing.
     """
     plain = Plain()
     derived = [any(is_implicit(node) for node in reachable(root)) for root in roots]
     if any(derived):
         roots = schedule(roots, Library(()), strategy("naive"), conventions=conventions).after
     explicit = [plain(x) for x in roots]
-    # What is multiplied by a mask need not lie in a domain, but NaN in an argument is NaN, unless nothing flows to it.
+    # Factors of a mask need not lie in a domain, but NaN in an argument is NaN, unless nothing flows there.
     flows = isnan(conventions.untaken)
     found: dict[Term, Term] = {}
     for d in set(derived):
@@ -78,12 +78,13 @@ _FILLING = (Scatter, AddAlong, Delay, Triangle)
 
 
 class _Masks:
-    """The mask of each term below some roots; None is one that is nowhere true.
+    """def(op(a, …)) = def(a) ∧ … ∧ "in the domain of op": the mask ¬def of each term; None is one that is nowhere true.
 
     They are those of NaN in arguments, or of ops outside their domains.
     """
 
     def __init__(self, roots: Sequence[Term], domains: Plain | None, flows: bool, derived: bool):
+        """¬def of each term, operands first; with the places at which masks make terms 0, unless NaN `flows` there."""
         self.of: dict[Term, Term | None] = {}
         self._domains, self._derived = domains, derived
         self._vague: dict[Term, Term] = {}
@@ -95,6 +96,7 @@ class _Masks:
                 self._zero[node] = zero
 
     def _mask(self, node: Term) -> Term | None:
+        """x → isnan(x);    where(c, a, b) → where(c, ¬def a, ¬def b);    op(a, …) → ¬def a ∨ … ∨ outside; or None"""
         op = node.op
         kind = node.type
         if isinstance(kind, ArrayType) and kind.dtype.kind != "f":
@@ -120,7 +122,7 @@ class _Masks:
         return _either([m for m in (passed, test) if m is not None])
 
     def _given(self, node: Term, i: int) -> Term | None:
-        """Return where an operand is undefined and that matters: not where it is multiplied by a mask's zero."""
+        """x·m → ¬def x ∧ m ≠ 0, m a mask's zero: where an operand is undefined and that matters."""
         mask = self.of.get(node.rands[i])
         if self._derived and isinstance(
             node.op, Sum
@@ -134,7 +136,10 @@ class _Masks:
         return as_term(np.logical_and(Tracer(mask), np.logical_not(Tracer(zero))))
 
     def _masked(self, node: Term) -> Term | None:
-        """Return where a term is 0 because a condition or a constant of some zeros makes it so, or None for nowhere."""
+        """where(x > 0, y, 0) → x ≤ 0: where a condition, or a constant of some zeros, makes a term 0; None for nowhere.
+
+        A product is 0 where a factor is, a sum where both summands are, Σ a where no entry is added up.
+        """
         op, zeros = node.op, [self._zero.get(x) for x in node.rands]
         if type(op) is Constant:
             zero = op.value == 0
@@ -167,12 +172,12 @@ class _Masks:
         return as_term(Tracer(op.make_node(*counted)) == 0)
 
     def _certain(self, zero: Term, condition: Term) -> Term:
-        """Return what a condition makes zero where the condition is defined."""
+        """zero ∧ def(condition): the entries that a condition makes zero, where the condition is defined."""
         vague = self._vague.get(condition)
         return zero if vague is None else logical_and.make_node(zero, logical_not.make_node(vague))
 
     def _nonzero(self, x: Term) -> Term:
-        """Return 1 where a term may be other than 0, and 0 elsewhere."""
+        """where(zero, 0, 1): 1 where a term may be other than 0."""
         zero = self._zero.get(x)
         return (
             ones_like(x)
@@ -181,6 +186,7 @@ class _Masks:
         )
 
     def _choice(self, node: Term) -> Term | None:
+        """where(c, a, b) → where(c, ¬def a, ¬def b); None where both branches are defined everywhere."""
         condition, *branches = node.rands
         masks = [self.of.get(x) for x in branches]
         if masks == [None, None]:
@@ -189,7 +195,7 @@ class _Masks:
         return as_term(np.where(Tracer(self._guarded.get(condition, condition)), yes, no))
 
     def _passed(self, node: Term, given: list[Term]) -> Term | None:
-        """Return the entries that undefined operands undefine."""
+        """op(a, …) → the entries that undefined operands undefine: tied ones, or those that are NaN of NaN operands."""
         op = node.op
         if isinstance(node.type, ArrayType) and type(op) is not Project and op.strict(node):
             return self._tied(node, given)
@@ -205,20 +211,21 @@ class _Masks:
         return found if linear else as_term(np.logical_and(Tracer(found), Tracer(anywhere)))
 
     def _tied(self, node: Term, given: Sequence[Term]) -> Term:
-        """Return the entries that an op ties to some of which one is given."""
+        """Σ a over axes → any(¬def a) along these: the entries that an op ties to some of which one is given."""
         mask, op = _either(given), node.op
         assert mask is not None
         axes = () if op.elementwise else tuple([a for a in op.axes if -a <= mask.type.ndim])
         return as_term(np.any(Tracer(mask), axis=axes, keepdims=True)) if axes else mask
 
     def _applied(self, node: Term, ones: bool = False) -> Term:
-        """Return an application to operands that are NaN where they are undefined."""
+        """op(a, …) → op(nan where ¬def a, …); with `ones`, of 1 in place of numbers."""
         rands = [self._guard(x, ones) for x in node.rands]
         return (
             node if all(a is b for a, b in zip(rands, node.rands, strict=True)) else node.op.make_node(*rands)
         )
 
     def _guard(self, x: Term, ones: bool) -> Any:
+        """x → where(¬def x, nan, x); an argument, which is NaN itself, as it is."""
         mask = self.of.get(x)
         if x in self._guarded or mask is None or (type(x.op) is Input and not ones):
             return self._guarded.get(x, x)
@@ -230,7 +237,7 @@ MANY = 16
 
 
 def _either(masks: Sequence[Term]) -> Term | None:
-    """Return where one of some masks is true, each of which is asked once: (a ∨ b) ∨ a = a ∨ b."""
+    """[a ∨ b, a] → a ∨ b: where one of some masks is true, each of which is asked once."""
     found: Term | None = None
     for mask in _alternatives(masks):
         found = mask if found is None else as_term(np.logical_or(Tracer(found), Tracer(mask)))
@@ -238,7 +245,7 @@ def _either(masks: Sequence[Term]) -> Term | None:
 
 
 def _alternatives(masks: Sequence[Term]) -> list[Term]:
-    """Return what disjunctions are made of, in order, or the disjunctions themselves if that is too much."""
+    """[a ∨ b, c] → [a, b, c]: the parts of disjunctions, in order, or the disjunctions themselves if they are many."""
     found, pending = dict[Term, None](), list(masks)[::-1]
     while pending and len(found) < MANY:
         mask = pending.pop()

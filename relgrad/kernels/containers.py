@@ -9,7 +9,7 @@ from typing import Any
 
 
 def parts(x: Any) -> list[Any]:
-    """Return what is in a container, in the order in which it is mapped."""
+    """{"a": x, "b": (y, z)} → [x, y, z]: the arrays in a container, in the order in which it is mapped."""
     if isinstance(x, dict):
         x = list(x.values())
     elif is_dataclass(x) and not isinstance(x, type):
@@ -18,13 +18,13 @@ def parts(x: Any) -> list[Any]:
 
 
 def paired(change: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
-    """Return a container with its arrays changed by those of another, which holds as many in the same order."""
+    """change, (x, (y,)), (u, (v,)) → (change(x, u), (change(y, v),)): one container changed by another's arrays."""
     others = iter(parts(y))
     return mapped(lambda part: change(part, next(others)), x)
 
 
 def mapped(change: Callable[[Any], Any], x: Any) -> Any:
-    """Return a container with its arrays changed."""
+    """change, {"a": (x, y)} → {"a": (change(x), change(y))}: a container of the same kind, its arrays changed."""
     if isinstance(x, dict):
         items = {key: mapped(change, value) for key, value in x.items()}
         if type(x) is dict:

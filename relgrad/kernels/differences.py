@@ -41,12 +41,12 @@ __all__ = [
 
 
 def _or_plain(value: Any, plain: Any) -> Any:
-    """Return the difference as it stands where the stable formula has left the range of floats, and it has not."""
+    """∞, 1.5 → 1.5: the plain difference where the stable formula alone has left the range of floats."""
     return np.where(np.isfinite(value) | np.isnan(plain), value, plain)[()]
 
 
 def nearer(x: Any, y: Any, d: Any) -> tuple[Any, Any]:
-    """Return y and d = x − y, or −y and x + y where x and y have opposite signs, as even functions do not tell.
+    """x, y, x − y → y, x − y, or −y, x + y where x and y have opposite signs, as even functions do not tell.
 
     >>> nearer(1.0, -1.0, 2.0)
     (array(1.), array(0.))
@@ -87,7 +87,7 @@ def _minus_half(x: Any, y: Any, d: Any) -> Any:
 
 
 def _apart(x: Any, y: Any, d: Any) -> Any:
-    """Whether nothing, or a bit at most, cancels in the difference of two reciprocals."""
+    """|d| > |y|/2: whether nothing, or a bit at most, cancels in the difference of two reciprocals."""
     return ~(np.abs(d) <= np.abs(y) / 2)
 
 
@@ -114,9 +114,9 @@ _ALGEBRAIC: dict[float, Callable[..., Any]] = {
 
 
 def _any_power(x: Any, y: Any, d: Any, a: Any) -> Any:
-    """yᵃ(exp(a·log(x/y)) − 1) where x and y have one sign and the exponent is small."""
+    """xᵃ − yᵃ = yᵃ·(exp(a·log(x/y)) − 1) where x and y have one sign and the exponent is small."""
     t = a * log_quotient(x, y, d)
-    # What rounding took from x = y + d is put back to first order.
+    # The rounding of x = y + d is put back to first order.
     total = y + d
     added = total - y
     lost = (total - x) + ((y - (total - added)) + (d - added))

@@ -1,4 +1,4 @@
-"""What every kernel shares: NumPy's override protocol, silence, and floating dtypes."""
+"""Common to all kernels: NumPy's override protocol, silence, and floating dtypes."""
 
 from __future__ import annotations
 
@@ -41,10 +41,7 @@ def by_entries(function: F) -> F:
 
 
 def in_blocks(function: Callable[..., Any], arrays: Sequence[Any]) -> Any:
-    """Return a function of single entries, of large arrays by blocks: what is computed on the way stays in the cache.
-
-    f(x) = (f(x₁), f(x₂), …)    for the blocks of x
-    """
+    """f(x) = (f(x₁), f(x₂), …) for the blocks of large arrays, so that intermediate results stay in the cache."""
     size = max([x.size for x in arrays])
     shape = max([x.shape for x in arrays], key=len) if size > 2 * BLOCK else None
     if shape is None or any(x.ndim and (x.shape != shape or not x.flags.c_contiguous) for x in arrays):
@@ -69,7 +66,7 @@ def _raised_or_silent() -> Any:
 
 
 def ranged(numbers: Callable[..., Any]) -> Callable[[F], F]:
-    """Make a kernel of single entries that overflows and underflows where results for `numbers` leave floats' range."""
+    """1/(eˣ − 1) at 1e-310 → overflow: a kernel of entries that tells if results for `numbers` leave the range."""
 
     def decorate(function: F) -> F:
         @wraps(function)
@@ -85,7 +82,7 @@ def ranged(numbers: Callable[..., Any]) -> Callable[[F], F]:
 
 
 def tell_range(result: Any, numbers: Callable[[], Any]) -> None:
-    """Raise FloatingPointError, where callers want it, for results out of range that are `numbers` but for that."""
+    """(1e-310, inf), numbers True → FloatingPointError, where callers want it: results out of range, but of numbers."""
     state = np.geterr()
     if "raise" not in (state["over"], state["under"]):
         return
@@ -99,6 +96,8 @@ def tell_range(result: Any, numbers: Callable[[], Any]) -> None:
 
 
 def _kernel(function: F, errors: Callable[[], Any]) -> F:
+    """f(x) → x.__array_function__(f, …) for an x that is no array of NumPy's, else f(x) under `errors()`."""
+
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         for x in (*args, *kwargs.values()):
@@ -115,7 +114,10 @@ def _kernel(function: F, errors: Callable[[], Any]) -> F:
 
 
 def floats(*arrays: Any) -> list[np.ndarray]:
-    """Return the operands as arrays of their common floating dtype; Python numbers take their partners'."""
+    """(1, float32 x) → float32 arrays, (1, 2) → float64: operands as arrays of their common floating dtype.
+
+    Python numbers take their partners'.
+    """
     scalars = [x if type(x) in (bool, int, float) else np.asarray(x) for x in arrays]
     dtype = np.result_type(*scalars)
     if dtype.kind != "f":
@@ -124,9 +126,7 @@ def floats(*arrays: Any) -> list[np.ndarray]:
 
 
 def reduced(ufunc: np.ufunc, x: Any, axis: int | tuple[int, ...] | None, **options: Any) -> Any:
-    """Reduce an array over axes, which stay; rows of few entries, for each of which NumPy takes as long as for many,
-    entry by entry of all rows.
-    """
+    """Σ x over axes, which stay: of short rows entry by entry of all, since NumPy is as slow for each as for many."""
     if axis == -1 and 0 < x.shape[-1] <= SHORT and x.size > 4 * SHORT * SHORT:
         total = np.array(x[..., :1], options.get("dtype"))
         for i in range(1, x.shape[-1]):

@@ -22,41 +22,41 @@ _SPLIT = 2.0**27 + 1
 
 
 def two_sum(a: Any, b: Any) -> Pair:
-    """Return fl(a + b) and what rounding took from it."""
+    """a, b → s, t with s = fl(a + b) and s + t = a + b."""
     s = a + b
     z = s - a
     return s, (a - (s - z)) + (b - z)
 
 
 def fast_two_sum(a: Any, b: Any) -> Pair:
-    """Return the same where |a| ≥ |b|, or a = 0."""
+    """a, b → s, t with s = fl(a + b) and s + t = a + b, where |a| ≥ |b|, or a = 0."""
     s = a + b
     return s, b - (s - a)
 
 
 def split(a: Any) -> Pair:
-    """Return a as the sum of two floats of 26 bits."""
+    """a → h, a − h, two floats of 26 bits."""
     c = _SPLIT * a
     high = c - (c - a)
     return high, a - high
 
 
 def two_product(a: Any, b: Any) -> Pair:
-    """Return fl(a·b) and what rounding took from it."""
+    """a, b → p, t with p = fl(a·b) and p + t = a·b."""
     p = a * b
     (a1, a2), (b1, b2) = split(a), split(b)
     return p, a2 * b2 - (((p - a1 * b1) - a2 * b1) - a1 * b2)
 
 
 def two_square(a: Any) -> Pair:
-    """Return fl(a²) and what rounding took from it."""
+    """a → p, t with p = fl(a²) and p + t = a²."""
     p = a * a
     a1, a2 = split(a)
     return p, a2 * a2 - ((p - a1 * a1) - 2.0 * (a1 * a2))
 
 
 def add(x: Pair, y: Pair) -> Pair:
-    """Return x + y."""
+    """(x₀ + x₁) + (y₀ + y₁), within 3u²."""
     s, t = two_sum(x[0], y[0])
     v, w = two_sum(x[1], y[1])
     s, t = fast_two_sum(s, t + v)
@@ -64,13 +64,13 @@ def add(x: Pair, y: Pair) -> Pair:
 
 
 def add_smaller(x: Pair, y: Pair) -> Pair:
-    """Return x + y where |x| ≥ |y|, or x = 0."""
+    """x + y where |x| ≥ |y|, or x = 0."""
     s, t = fast_two_sum(x[0], y[0])
     return fast_two_sum(s, t + (x[1] + y[1]))
 
 
 def add_float(x: Pair, y: Any) -> Pair:
-    """Return x + y for floats y."""
+    """x + y for floats y, within 2u²."""
     s, t = two_sum(x[0], y)
     return fast_two_sum(s, t + x[1])
 
@@ -81,25 +81,25 @@ def negative(x: Pair) -> Pair:
 
 
 def multiply(x: Pair, y: Pair) -> Pair:
-    """Return x·y."""
+    """(x₀ + x₁)·(y₀ + y₁) ≈ x₀·y₀ + (x₀·y₁ + x₁·y₀), the first product exact."""
     p, t = two_product(x[0], y[0])
     return fast_two_sum(p, t + (x[0] * y[1] + x[1] * y[0]))
 
 
 def multiply_float(x: Pair, y: Any) -> Pair:
-    """Return x·y for floats y."""
+    """(x₀ + x₁)·y for floats y: x₀·y exact, and x₁·y."""
     p, t = two_product(x[0], y)
     return fast_two_sum(p, t + x[1] * y)
 
 
 def square(x: Pair) -> Pair:
-    """Return x²."""
+    """(x₀ + x₁)² ≈ x₀² + 2·x₀·x₁, the first square exact."""
     p, t = two_square(x[0])
     return fast_two_sum(p, t + 2.0 * (x[0] * x[1]))
 
 
 def divide(x: Pair, y: Pair) -> Pair:
-    """Return x/y."""
+    """x/y = q + (x − q·y)/y, with q = x₀/y₀ in floats."""
     q = x[0] / y[0]
     p, t = two_product(q, y[0])
     rest = (x[0] - p) - t + x[1] - q * y[1]
@@ -107,7 +107,7 @@ def divide(x: Pair, y: Pair) -> Pair:
 
 
 def sqrt(x: Pair) -> Pair:
-    """Return √x."""
+    """√x = s + (x − s²)/(2·s), with s = √x₀ in floats."""
     s = np.sqrt(x[0])
     p, t = two_square(s)
     rest = (x[0] - p) - t + x[1]
@@ -115,7 +115,7 @@ def sqrt(x: Pair) -> Pair:
 
 
 def ldexp(x: Pair, k: Any) -> Pair:
-    """Return x·2^k, where 2^k itself need not be a float."""
+    """x·2ᵏ = x·2^(k/2)·2^(k/2), where 2ᵏ itself need not be a float."""
     half = k >> 1
     return np.ldexp(np.ldexp(x[0], half), k - half), np.ldexp(np.ldexp(x[1], half), k - half)
 

@@ -19,7 +19,7 @@ __all__ = [
 
 
 def put_at(values: Any, key: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """Return zeros of a shape with `out[key] = values`; no entry may be named twice."""
+    """(1, 2), [0, 2], (3,) → (1, 0, 2): zeros with `out[key] = values`; no entry may be named twice."""
     values = np.asarray(values)
     out = np.zeros(shape, values.dtype)
     out[key] = values
@@ -27,7 +27,7 @@ def put_at(values: Any, key: Any, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def add_at(values: Any, key: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """Return zeros of a shape with `out[key] += values`, where entries named twice receive both."""
+    """(1, 2, 3), [0, 2, 0], (3,) → (4, 0, 2): zeros to which values are added, at one place one after the other."""
     values = np.asarray(values)
     out = np.zeros(shape, values.dtype)
     np.add.at(out, key, values)
@@ -35,14 +35,14 @@ def add_at(values: Any, key: Any, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def add_along(values: Any, indices: np.ndarray, axis: int, shape: tuple[int, ...]) -> np.ndarray:
-    """Scatter what `np.take_along_axis(x, indices, axis)` gathers from an x of the given shape, adding up."""
+    """The transpose of np.take_along_axis(x, indices, axis), x of the given shape: gathered entries are added up."""
     key = [np.arange(n).reshape((-1,) + (1,) * (len(shape) - 1 - i)) for i, n in enumerate(shape)]
     key[axis] = indices
     return add_at(values, tuple(key), shape)
 
 
 def running_argmax(x: Any, axis: int) -> np.ndarray:
-    """Return where the largest of x₀ … xₖ stands along an axis, the first of those that tie; NaN counts as largest.
+    """argmax(x₀, …, xₖ) for each k along an axis, the first of those that tie; NaN counts as largest.
 
     >>> running_argmax([1.0, 3.0, 2.0, 3.0, 4.0], 0)
     array([0, 1, 1, 1, 4])
@@ -51,11 +51,12 @@ def running_argmax(x: Any, axis: int) -> np.ndarray:
 
 
 def running_argmin(x: Any, axis: int) -> np.ndarray:
-    """Return where the smallest of x₀ … xₖ stands along an axis, as `running_argmax` does for the largest."""
+    """(3, 1, 2, 1) → (0, 1, 1, 1): where the smallest of x₀ … xₖ stands along an axis, as in `running_argmax`."""
     return _running_arg(np.asarray(x), axis, np.minimum, np.less)
 
 
 def _running_arg(x: np.ndarray, axis: int, extreme: np.ufunc, beyond: np.ufunc) -> np.ndarray:
+    """(1, 3, 2), max → (0, 1, 1): where the extreme entry so far stands along an axis."""
     rows = np.moveaxis(x, axis, 0)
     best = extreme.accumulate(rows, axis=0)
     new = np.ones(rows.shape, bool)
@@ -67,7 +68,7 @@ def _running_arg(x: np.ndarray, axis: int, extreme: np.ufunc, beyond: np.ufunc) 
 
 
 def delay(x: np.ndarray, axis: int, step: int) -> np.ndarray:
-    """Shift entries along an axis by `step` places, to the left if negative, and fill with zeros."""
+    """(1, 2, 3), 1 → (0, 1, 2);    −1 → (2, 3, 0): entries shifted along an axis, and zeros."""
     x = np.asarray(x)
     out = np.zeros_like(x)
     source, target = np.moveaxis(x, axis, 0), np.moveaxis(out, axis, 0)
@@ -79,7 +80,7 @@ def delay(x: np.ndarray, axis: int, step: int) -> np.ndarray:
 
 
 def linear_recurrence(a: Any, b: Any, axis: int, adjoint: bool = False) -> np.ndarray:
-    """Solve sₖ = aₖ sₖ₋₁ + bₖ along an axis, from zero on; or its adjoint, sₖ = bₖ + aₖ₊₁ sₖ₊₁."""
+    """sₖ = aₖ·sₖ₋₁ + bₖ along an axis, from zero on; or its adjoint, sₖ = bₖ + aₖ₊₁·sₖ₊₁."""
     a, b = np.broadcast_arrays(a, b)
     out = np.empty(a.shape, np.result_type(a, b))
     a, b, s = (np.moveaxis(z, axis, 0) for z in (a, b, out))
@@ -96,7 +97,7 @@ def linear_recurrence(a: Any, b: Any, axis: int, adjoint: bool = False) -> np.nd
 
 
 def leave_one_out_prod(x: np.ndarray, *directions: Any, axes: tuple[int, ...] = (-1,)) -> np.ndarray:
-    """Return ∇ₓ Dᵐ(Π xⱼ)[t₁, …, tₘ] for the product over `axes`: without directions, Π_{j≠i} xⱼ for each i.
+    """∇ₓ Dᵐ(Π xⱼ)[t₁, …, tₘ] for the product over `axes`: without directions, Π_{j≠i} xⱼ for each i.
 
     No division, so zeros do no harm; mantissas and exponents are apart, so only the results can overflow.
     With directions, the products are of xⱼ + Σ εₐ tₐⱼ, in the ring of polynomials in ε₁ … εₘ with εₐ² = 0.
@@ -124,7 +125,7 @@ def leave_one_out_prod(x: np.ndarray, *directions: Any, axes: tuple[int, ...] = 
     c, e = one, np.zeros((*batch, 1), np.int64)
     if width > 1:
         for below, exponents in reversed(levels):
-            # What is outside a child: what is outside its parent, times its sibling.
+            # The product outside a child: that outside its parent, times its sibling.
             siblings = below.reshape((*below.shape[:-1], -1, 2))[..., ::-1]
             sibling_exponents = exponents.reshape((*exponents.shape[:-1], -1, 2))[..., ::-1]
             outside = _ring_product(c[..., None], siblings)
@@ -136,7 +137,7 @@ def leave_one_out_prod(x: np.ndarray, *directions: Any, axes: tuple[int, ...] = 
 
 
 def _ring_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Multiply polynomials in εs of square zero: coefficients are indexed by sets of εs, written as bits."""
+    """(a + a′·ε)·(b + b′·ε) = a·b + (a·b′ + a′·b)·ε, ε² = 0: coefficients are indexed by sets of εs, as bits."""
     if len(a) == 1:
         return a * b
     rows = []
@@ -150,7 +151,7 @@ def _ring_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _normalized(c: np.ndarray, exponents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Move the powers of two of ring elements into their exponents."""
+    """12, 0 → 0.75, 4: the powers of two of ring elements in their exponents."""
     largest = np.max(np.abs(c), axis=0)
     shift = np.where(np.isfinite(largest), np.frexp(largest)[1], 0)
     return np.ldexp(c, -shift), exponents + shift

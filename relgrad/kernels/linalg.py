@@ -26,7 +26,7 @@ Axis = int | tuple[int, ...] | None
 
 
 def _scale(size: np.ndarray) -> np.ndarray:
-    """Return the power of two next below each entry, by which division is exact; 1 for 0, inf and NaN."""
+    """3 → 2, 0.3 → 1/4: the power of two next below each entry, by which division is exact; 1 for 0, inf and NaN."""
     usable = np.isfinite(size) & (size > 0)
     # One division by a power of two never rounds a normal number, so scaling costs no accuracy.
     _, exponent = np.frexp(np.where(usable, size, 1))
@@ -74,7 +74,7 @@ def unit(x: Any, axis: Axis = None) -> Any:
 def unit_pullback(x: Any, v: Any, axis: Axis = None) -> Any:
     """(v - u·Σuv)/‖x‖ with u = x/‖x‖, over axes, and 0 where x = 0: the derivative of `unit` along v.
 
-    Linear and self-adjoint in v. What lies along x is taken off twice, the first time with exact products, so that
+    Linear and self-adjoint in v. The part along x is taken off twice, the first time with exact products, so that
     of two vectors that are nearly parallel the distance is known to full precision.
 
     >>> unit_pullback(np.array([3e200, 4e200]), np.array([4e200, -3e200]))
@@ -173,16 +173,16 @@ def _leave_one_out(mantissa: np.ndarray) -> np.ndarray:
 
 
 def _singular(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return U, Vᵀ, det(U)·det(V) and the singular values as mantissas and exponents."""
+    """x = U·diag(s)·Vᵀ → U, Vᵀ, det U·det V, and s as mantissas and exponents."""
     u, s, vt = np.linalg.svd(x)
     sign = np.sign(np.linalg.det(u)) * np.sign(np.linalg.det(vt))
     return u, vt, sign[..., None, None], *np.frexp(s)
 
 
 def _minors(x: np.ndarray) -> np.ndarray | None:
-    """Return the cofactors of up to three rows by their definition, or None where a product leaves the range.
+    """x[i+1, j+1]·x[i+2, j+2] − x[i+1, j+2]·x[i+2, j+1], the indices modulo three: cofactors of up to three rows.
 
-    x[i+1, j+1]·x[i+2, j+2] − x[i+1, j+2]·x[i+2, j+1], the indices modulo three
+    None where a product leaves the range of floats.
     """
     n = x.shape[-1]
     if n == 1:
@@ -221,7 +221,7 @@ def cofactor(x: Any) -> np.ndarray:
 
 @entrywise
 def cofactor_derivative(x: Any, v: Any) -> np.ndarray:
-    """The derivative of `cofactor` at x along v; linear and self-adjoint in v, finite for singular x too."""
+    """lim (cofactor(x + t·v) − cofactor(x))/t, t → 0; linear and self-adjoint in v, finite for singular x too."""
     n = x.shape[-1]
     if n == 0:
         return v

@@ -72,6 +72,7 @@ def expit_entropy(x: Any) -> Any:
 
 
 def _log1mexp(x: Any) -> Any:
+    """log(1 − eˣ) = log(−expm1(x)) near 0, log1p(−eˣ) below −log 2."""
     near = x > -0.6931471805599453  # Mächler's switch: eˣ = ½, where both forms lose at most one bit
     return np.where(near, np.log(-np.expm1(x)), np.log1p(-np.exp(x)))[()]
 
@@ -99,7 +100,7 @@ def logdiffexp(a: Any, b: Any) -> Any:
     """
     d = b - a
     d = np.where((a == b) & (a != np.inf), 0, d)
-    # What rounding took from d is carried along to first order, because e^d is sensitive where |d| is large.
+    # The rounding of d is carried along to first order, because e^d is sensitive where |d| is large.
     back = d + a
     carried = ((b - back) + ((back - d) - a)) / np.expm1(-d)
     distance = _log1mexp(d) - np.where(np.isfinite(carried), carried, 0)

@@ -39,7 +39,10 @@ def centred(x: Any, axis: Axis = None) -> Any:
 
 
 def _cascaded(x: Any, axis: Axis) -> tuple[Any, Any]:
-    """Return Σ x over axes, which stay, and its rounding error. Source: Ogita, Rump & Oishi 2005, algorithm 4.4."""
+    """x → s, e with s + e = Σ x over axes, which stay: the sum and its rounding error.
+
+    Source: Ogita, Rump & Oishi 2005, algorithm 4.4.
+    """
     axes = _axes(x, axis)
     shape = tuple([1 if a - x.ndim in axes else n for a, n in enumerate(x.shape)])
     rows = np.moveaxis(x, axes, range(-len(axes), 0)).reshape(*shape, math.prod([x.shape[a] for a in axes]))
@@ -82,7 +85,7 @@ def mean_minus(x: Any, y: Any, axis: Axis = None) -> Any:
 
 
 def _scaled_product(x: Any, axis: Axis) -> tuple[Any, Any]:
-    """Return Π x over axes as m·2ᵏ: m is the product itself and k zero, wherever that is a normal number."""
+    """Π x = m·2ᵏ over axes: m is the product itself and k zero, wherever that is a normal number."""
     plain = np.prod(x, axis=axis, keepdims=True)
     size = np.abs(x)
     info = np.finfo(x.dtype)
@@ -161,7 +164,7 @@ def prod_power(x: Any, power: Any, axis: Axis = None, keepdims: bool = False) ->
 
 
 def _fraction(exponent: Any, power: Any, whole: Any) -> Any:
-    """Return exponent·power - whole without the rounding of the product, which is split as Dekker does."""
+    """exponent·power − whole, without the rounding of the product, which is split as Dekker does."""
     product = exponent * power
     split = power * 134217729.0 if power.dtype == np.float64 else power * power.dtype.type(4097.0)
     high = split - (split - power)

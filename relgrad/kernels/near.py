@@ -47,7 +47,7 @@ def near(
 
 
 def polynomial(t: Any, power: int, step: int, coefficients: Sequence[float]) -> Any:
-    """Return t^power · Σₖ coefficients[k]·t^(k·step), by Horner's rule; what underflows is silent."""
+    """t^power·Σₖ coefficients[k]·t^(k·step), by Horner's rule; underflow is silent."""
     with np.errstate(all="ignore"):
         factor = t**step if len(coefficients) > 1 else t
         total = np.full_like(t, coefficients[-1])

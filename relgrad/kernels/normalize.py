@@ -29,7 +29,7 @@ Axis = int | tuple[int, ...] | None
 
 
 def _finite(m: Any) -> Any:
-    """Return a shift: infinite and NaN maxima shift nothing."""
+    """3 → 3, −∞ → 0: a shift; infinite and NaN maxima shift nothing."""
     return np.where(np.isfinite(m), m, 0)
 
 
@@ -44,7 +44,7 @@ def _log_of_total(first: Any, rest: Any) -> Any:
 
 
 def _sum_at_max(x: Any, axis: Axis) -> tuple[Any, Any, Any]:
-    """Return the shift m, how many entries equal it, and Σ e^(x − m) over all others."""
+    """x → m, #{x = m}, Σ_{x ≠ m} e^(x − m), with m = max x over axes."""
     m = _finite(_max(x, axis))
     d = np.asarray(x - m)
     top = d == 0
@@ -65,6 +65,7 @@ class _Weighted:
     """
 
     def __init__(self, x: Any, weights: Any, axis: Axis):
+        """w·eˣ → w·e^(x − m)/2ᵏ, m at the largest |w|·eˣ, k its weight's exponent where that is large, else 0."""
         x, w = floats(x, weights)
         nothing, size = w == 0, np.abs(w)
         x = np.where(nothing, -np.inf, x) if np.any(nothing) else x
@@ -117,7 +118,7 @@ def logsumexp(x: Any, axis: Axis = None, keepdims: bool = False, weights: Any = 
 
 
 def _near_one(total: Any, x: Any, w: Any, axis: Axis) -> Any:
-    """Return log Σ w·eˣ as log(1 + Σ w·(eˣ − 1) + (Σ w − 1)) where all x are small, and weights nearly sum to one."""
+    """log Σ w·eˣ = log(1 + Σ w·(eˣ − 1) + (Σ w − 1)) where all x are small, and weights nearly sum to one."""
     small = np.where(w == 0, 0, x)
     near = reduced(np.maximum, np.abs(small), axis, initial=0) <= 1
     if not np.any(near):
@@ -147,7 +148,7 @@ def logmeanexp(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
 
 
 def _difference(x: Any, m: Any, axis: Axis) -> tuple[Any, Any]:
-    """Return x − m and its rounding error, for a maximum m; a lone +inf is at 0, several are at NaN.
+    """x, m → d, e with d + e = x − m for a maximum m; a lone +inf is at 0, several are at NaN.
 
     Source: D. E. Knuth, The Art of Computer Programming 2, section 4.2.2, theorem B (the error of a sum).
     """
@@ -189,7 +190,7 @@ def softmax(x: Any, axis: Axis = -1, weights: Any = None) -> Any:
 
 
 def _product(x: Any, y: float) -> tuple[Any, Any]:
-    """Return x·y and its rounding error. Source: T. J. Dekker, Numerische Mathematik 18, 1971, section 5."""
+    """x, y → p, e with p + e = x·y. Source: T. J. Dekker, Numerische Mathematik 18, 1971, section 5."""
     product = x * y
     bits = 2.0 ** (np.finfo(x.dtype).nmant // 2 + 1) + 1
     high = x * bits - (x * bits - x)

@@ -20,16 +20,16 @@ from relgrad.kernels.index import delay
 
 Rule = Callable[..., Any]
 OF_FLOATS_ONLY = TypeError, ValueError, AttributeError, LookupError, RuntimeError
-"""What functions raise that are written for arrays of floats only."""
+"""Exceptions of functions that are written for arrays of floats only."""
 LARGEST = 1 << 21
 """Products of matrices are formed entry by entry where they have at most so many products of entries."""
 
 
 class Numbers(NDArrayOperatorsMixin):
-    """An array of numbers that takes part in NumPy's protocols; `of` makes one of floats.
+    """np.exp(n) → `ufuncs[np.exp](n)`: an array of numbers that takes part in NumPy's protocols; `of` makes floats one.
 
     `ufuncs` and `functions` say how NumPy's act on such numbers, `named` makes rules of functions that are known by
-    their names, those of `relgrad.kernels` among them. What has no rule sees floats.
+    their names, those of `relgrad.kernels` among them. A function without a rule sees floats.
     """
 
     __slots__ = ()
@@ -70,7 +70,7 @@ class Numbers(NDArrayOperatorsMixin):
 
     @classmethod
     def lifted(cls, x: Any, args: Sequence[Any]) -> Any:
-        """Return what a function made of floats in place of these arguments; floats are such numbers again."""
+        """1.5, (2.0, 3) → numbers of 1.5, (numbers of 2.0, 3): floats that a function has made, as such numbers."""
         if isinstance(x, (tuple, list)):
             return tuple([cls.lifted(y, args) for y in x])
         return cls.of(x) if is_floating(x) else x
@@ -96,7 +96,7 @@ class Numbers(NDArrayOperatorsMixin):
         return self.moved(np.transpose)
 
     def moved(self, move: Callable[[Any], Any]) -> Any:
-        """Return the numbers elsewhere."""
+        """(hi, lo, bound) → (hiᵀ, loᵀ, boundᵀ), say: the numbers elsewhere, all parts moved alike."""
         return self.made([move(part) for part in self.parts])
 
     def reshape(self, *shape: Any) -> Any:
@@ -131,19 +131,20 @@ class Numbers(NDArrayOperatorsMixin):
 
     @classmethod
     def applied(cls, function: Any, args: Any, kwargs: Any) -> Any:
-        """Return what a function makes of arguments with such numbers among them."""
+        """np.sum, (n,) → `functions[np.sum](n)`, or `unruled`: a function of arguments with such numbers among them."""
         rule = cls.rule_of(function)
         return cls.unruled(function, args, kwargs) if rule is None else rule(*args, **kwargs)
 
     @classmethod
     def rule_of(cls, function: Any) -> Rule | None:
-        """Return the rule of a function other than a ufunc, or None."""
+        """np.concatenate, logsumexp → their rules: of a function, no ufunc, by itself or by its name; or None."""
         rule = cls.functions.get(function)
         make = cls.named.get(getattr(function, "__name__", "")) if rule is None else None
         return rule if make is None else make(function)
 
     @classmethod
     def unruled(cls, function: Any, args: Any, kwargs: Any) -> Any:
+        """f, (n,) → numbers of f(floats of n): a function without a rule."""
         found = function(*map(lowered, args), **{name: lowered(x) for name, x in kwargs.items()})
         return cls.lifted(found, (*args, *kwargs.values()))
 
@@ -159,7 +160,7 @@ def is_nan(x: Any) -> Any:
 
 
 def has_nan(x: Any) -> bool:
-    """Whether NaN is among the floats of a container."""
+    """Whether NaN is among the floats of a container: (1.0, [nan]): yes; {"a": 3}: no."""
     kind = type(x)  # each call asks: what is usual first
     if kind is np.float64:
         return bool(x != x)
@@ -171,7 +172,7 @@ def has_nan(x: Any) -> bool:
 
 
 def lowered(x: Any) -> Any:
-    """Return floats for other numbers, in tuples and lists as well."""
+    """[n, (n, 3)] → [floats, (floats, 3)]: floats for other numbers, in tuples and lists as well."""
     if isinstance(x, (tuple, list)):
         return type(x)(map(lowered, x)) if type(x) in (tuple, list) else x
     return x.floats() if isinstance(x, Numbers) else x
@@ -184,13 +185,14 @@ def alike(*args: Any) -> list[Any]:
 
 
 class Twin:
-    """A function with NumPy, kernels and constants that know other numbers: it computes in those."""
+    """f, kind → f with NumPy, kernels and constants that know numbers of the kind: the same function, in those."""
 
     def __init__(self, function: Any, kind: type[Numbers]):
         self._function, self._kind = function, kind
 
     @cached_property
     def _twin(self) -> Callable[..., Any]:
+        """The function's code with other globals, those of the innermost function that is wrapped."""
         f = self._function
         while hasattr(f, "__wrapped__"):  # a wrapper's names are its own; warnings are off here anyway
             f = f.__wrapped__
@@ -208,16 +210,18 @@ class Twin:
         return self._kind.of(x) if is_floating(x) else x
 
     def _widened(self, x: Any) -> Any:
+        """np → a namespace of these numbers;    kernel → its rule, if an argument is one;    0.1 → the number 0.1"""
         if x is np:
             return _Namespace(self._kind)
         if isinstance(x, types.FunctionType):
-            # What makes numbers of constants is asked for whatever its arguments are.
+            # Functions that make numbers of constants have their rules whatever the arguments are.
             return self._kind.functions.get(x) or self._dispatched(x)
         if isinstance(computed := getattr(getattr(x, "op", x), "function", None), types.MethodType):
             return self._dispatched(computed)  # an op that is called as it is
         return self._dispatched(x) if getattr(x, "mends", False) else self._lifted(x)
 
     def _dispatched(self, function: Any) -> Any:
+        """f → f of floats, and the kind's rule of f where such a number is among the arguments."""
         kind = self._kind
 
         @wraps(function)
@@ -229,7 +233,7 @@ class Twin:
 
 
 class _Namespace:
-    """NumPy, with other numbers where its own functions would make floats of them."""
+    """np, with other numbers where its own functions make floats of them: np.asarray(n) → n, np.float64(n) → n."""
 
     def __init__(self, kind: type[Numbers]) -> None:
         self._kind = kind
@@ -239,7 +243,7 @@ class _Namespace:
         return getattr(np, name)
 
     def asarray(self, x: Any, dtype: Any = None) -> Any:
-        """Return the same numbers in a dtype."""
+        """n → n, 0.1 → the number 0.1: the same numbers in a dtype."""
         if isinstance(x, self._kind):
             return x if dtype is None else x.astype(dtype)  # pyright: ignore[reportAttributeAccessIssue]
         array = np.asarray(x, dtype)
@@ -248,7 +252,7 @@ class _Namespace:
     array = asarray
 
     def full(self, shape: Any, x: Any, dtype: Any = None) -> Any:
-        """Return an array of equal numbers."""
+        """(2, 3), n → 2 × 3 numbers that equal n."""
         if isinstance(x, self._kind):
             return self.asarray(np.broadcast_to(x, shape), dtype)  # pyright: ignore[reportCallIssue, reportArgumentType]
         return np.full(shape, x, dtype)
@@ -274,7 +278,7 @@ JOINS: tuple[Any, ...] = (np.concatenate, np.stack, np.hstack, np.vstack, np.col
 
 
 def share_rules(kind: type[Numbers]) -> None:
-    """Give numbers the rules that follow from what they are made of, and from their own sums and products."""
+    """Numbers with +, ·, / → moves, joins, Π, max, min, mean, dot, cumsum, cumprod, put_at, recurrences of the same."""
     functions, ufuncs = kind.functions, kind.ufuncs
     add, multiply, divide = ufuncs[np.add], ufuncs[np.multiply], ufuncs[np.divide]
 
@@ -282,6 +286,8 @@ def share_rules(kind: type[Numbers]) -> None:
         return lambda x, *args, **kwargs: kind.of(x).moved(lambda part: function(part, *args, **kwargs))
 
     def joining(function: Any) -> Rule:
+        """concatenate([x, y]) → (concatenate(x.hi, y.hi), …): parts joined alike."""
+
         def rule(arrays: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
             columns = zip(*[kind.of(x).parts for x in arrays], strict=True)
             return kind.made([function(parts, *args, **kwargs) for parts in columns])
@@ -289,9 +295,10 @@ def share_rules(kind: type[Numbers]) -> None:
         return rule
 
     def reduced(operation: Any, start: float | None) -> Rule:
-        """Return a reduction by halves, which takes few steps of the operation."""
+        """a∘b∘c∘d → (a∘c)∘(b∘d): a reduction by halves, in ⌈log₂ n⌉ steps of the operation."""
 
         def rule(x: Any, axis: Any = None, out: Any = None, keepdims: bool = False, **_: Any) -> Any:
+            """a∘b∘c → (a∘b)∘c: reduced axes come together in front, rows are combined by halves; `start` for none."""
             axes = axes_of(axis, x.ndim)
             kept = tuple(1 if a in axes else n for a, n in enumerate(x.shape))
             lead = tuple(range(len(axes)))
@@ -311,6 +318,8 @@ def share_rules(kind: type[Numbers]) -> None:
         return rule
 
     def accumulated(operation: Any) -> Rule:
+        """(a, b, c) → (a, a∘b, a∘b∘c): one step of the operation for each row."""
+
         def rule(x: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
             axis = -1 if axis is None else axis
             moved = (x.reshape(-1) if x.ndim == 0 else x).moved(lambda part: np.moveaxis(part, axis, 0))
@@ -332,12 +341,14 @@ def share_rules(kind: type[Numbers]) -> None:
         return multiply(a, b) if 0 in (a.ndim, b.ndim) else ufuncs[np.matmul](a, b)
 
     def put_at(values: Any, key: Any, shape: tuple[int, ...]) -> Any:
+        """(u, v), [0, 2], (3,) → (u, 0, v): zeros with numbers at places."""
         parts = [np.full(shape, z, p.dtype) for z, p in zip(kind.zero, values.parts, strict=True)]
         for whole, part in zip(parts, values.parts, strict=True):
             whole[key] = part
         return kind.made(parts)
 
     def recurrence(a: Any, b: Any, axis: int, adjoint: bool = False) -> Any:
+        """sₖ = bₖ + aₖ·sₖ₋₁ along an axis; the adjoint one, sₖ = bₖ + aₖ₊₁·sₖ₊₁."""
         a, b = kind.of(a), kind.of(b)
         full = np.broadcast_shapes(a.shape, b.shape)
         a, b = [x.moved(lambda part: np.moveaxis(np.broadcast_to(part, full), axis, 0)) for x in (a, b)]
@@ -361,7 +372,7 @@ def share_rules(kind: type[Numbers]) -> None:
 
 
 def rules_in(table: dict[Any, Any]) -> Callable[..., Callable[[Rule], Rule]]:
-    """Return a decorator that enters what computes functions into a table: `@_rule(np.add)`."""
+    """rule(np.add)(f) → table[np.add] = f: a decorator that enters functions into a table of rules."""
 
     def of(*functions: Any) -> Callable[[Rule], Rule]:
         def register(rule: Rule) -> Rule:
@@ -374,19 +385,19 @@ def rules_in(table: dict[Any, Any]) -> Callable[..., Callable[[Rule], Rule]]:
 
 
 def axes_of(axis: Any, rank: int) -> tuple[int, ...]:
-    """Return the axes that an argument of that name means, counted from the left."""
+    """None, 3 → (0, 1, 2);    −1, 3 → (2,): the axes that an argument of that name means, counted from the left."""
     if axis is None:
         return tuple(range(rank))
     return tuple(a % rank for a in (axis if isinstance(axis, (tuple, list)) else (axis,)))
 
 
 def entrywise_products(a: Any, b: Any, multiply: Rule, total: Rule) -> Any:
-    """Return a·b of stacks of matrices as the sum of the products of their entries."""
+    """(a·b)_ik = Σ_j a_ij·b_jk of stacks of matrices, entry by entry."""
     return total(multiply(a[..., None], b[..., None, :, :]), axis=-2)
 
 
 def of_matrices(product: Rule) -> Rule:
-    """Return the product that takes vectors too."""
+    """(n,)·(n, m) → (m,), (n,)·(n,) → (): the product of matrices as one that takes vectors, too."""
 
     def rule(a: Any, b: Any) -> Any:
         left, right = a.ndim == 1, b.ndim == 1

@@ -1,4 +1,4 @@
-"""What is made of a softmax: its pullback and that of its log, deviations from means, and complements."""
+"""Functions of a softmax: its pullback and that of its log, deviations from means, and complements."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ Axis = int | tuple[int, ...] | None
 
 
 class _Rows:
-    """Arrays with their reduced axes joined into a last one, and the way back."""
+    """(2, 3, 4) over axes 0, 2 → (3, 8), and back: arrays with their reduced axes joined into a last one."""
 
     def __init__(self, axis: Axis, *arrays: Any):
+        """(2, 3, 4) over axes 0, 2 → (3, 8): arrays with their reduced axes joined into the last one."""
         arrays = tuple(np.broadcast_arrays(*floats(*arrays)))
         ndim = arrays[0].ndim
         axes = range(ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
@@ -36,7 +37,7 @@ class _Rows:
         self.arrays = moved if self.plain else [a.reshape((*kept, length)) for a in moved]
 
     def heaviest(self, p: Any) -> Any:
-        """Return the place of the largest |p| in each row."""
+        """(0.1, −0.7, 0.2) → 1: the place of the largest |p| in each row."""
         return np.argmax(np.abs(p), axis=-1, keepdims=True)
 
     def back(self, x: Any) -> Any:
@@ -44,6 +45,7 @@ class _Rows:
 
 
 def _deviation(g: Any, p: Any, k: Any) -> Any:
+    """g − Σpg/Σp = h − Σph/Σp, h = g − gₖ, measured from the heaviest entry k."""
     g = g - np.take_along_axis(g, k, -1)
     return g - reduced(np.add, p * g, -1) / reduced(np.add, p, -1)
 

@@ -1,4 +1,4 @@
-"""What functions are away from their values at 0, or at a quarter of a turn, where the difference would cancel.
+"""Functions less their values at 0, or at a quarter of a turn, where the difference would cancel.
 
 Sources: R. W. Hamming, "Numerical Methods for Scientists and Engineers", 2nd ed., sections 3.3 and 3.4; NIST DLMF
 4.21.27 (1 − cos x = 2·sin²(x/2)); C. Loader, "Fast and accurate computation of binomial probabilities", 2000 (x −

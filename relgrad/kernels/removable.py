@@ -34,9 +34,10 @@ Branch = Callable[[Any, int], Any]
 
 
 def _piecewise(x: Any, order: int, near: Callable[[Any], Any], inner: Branch, outer: Branch) -> Any:
-    """Evaluate `inner` where `near` holds and `outer` elsewhere, each only on its own entries."""
+    """where(near(x), inner(x), outer(x)), each computed on its own entries only."""
 
     def pieces(given: Any) -> Any:
+        """x → inner(x) near 0, outer(x) elsewhere, in float64."""
         x = np.asarray(given, np.float64)
         where = near(x)
         if where.all():
@@ -50,6 +51,7 @@ def _piecewise(x: Any, order: int, near: Callable[[Any], Any], inner: Branch, ou
 
 
 def _horner(coefficients: tuple[float, ...], t: Any) -> Any:
+    """c₀ + t·(c₁ + t·(c₂ + …))"""
     total = np.full_like(t, coefficients[-1])
     for c in coefficients[-2::-1]:
         total *= t
@@ -80,6 +82,7 @@ def _series(x: Any, order: int, power: int) -> Any:
 
 
 def _sinc_outer(x: Any, order: int) -> Any:
+    """f = sin(x)/x, f⁽ⁿ⁾ = (cos(x + (n + 3)·π/2) − n·f⁽ⁿ⁻¹⁾)/x; 0 at infinity."""
     f = np.sin(x) / x
     for n in range(1, order + 1):
         f = (_cosine(x, n + 3) - n * f) / x
@@ -99,6 +102,7 @@ def sinc_n(x: Any, order: int = 0) -> Any:
 
 
 def _exprel_inner(x: Any, order: int) -> Any:
+    """Σ xᵏ/(k!·(n + 1 + k)) for x ≥ 0, and eˣ·Σ |x|ᵏ·n!/(n + 1 + k)! for x < 0: all terms are positive."""
     # Σ xᵏ/(k!(n+1+k)) for x ≥ 0; for x < 0, by Kummer, eˣ Σ |x|ᵏ n!/(n+1+k)!: all terms are positive.
     terms = 30 + 4 * order
     positive = tuple(1 / (factorial(k) * (order + 1 + k)) for k in range(terms))
@@ -111,6 +115,7 @@ def _exprel_inner(x: Any, order: int) -> Any:
 
 
 def _exprel_outer(x: Any, order: int) -> Any:
+    """f⁽ⁿ⁾ = (eˣ − n·f⁽ⁿ⁻¹⁾)/x from f = (eˣ − 1)/x on; for x > 0 of f·e⁻ˣ, with eˣ put back in halves."""
     # For x > 0 the recurrence runs on f·e⁻ˣ, and eˣ is put back in halves, so that f alone may overflow.
     up = x > 0
     e = np.where(up, 1, np.exp(x))
@@ -145,6 +150,7 @@ def _gauss_legendre(points: int) -> list[tuple[float, float]]:
 
 
 def _log1prel_inner(x: Any, order: int) -> Any:
+    """(−1)ⁿ·n!·∫₀¹ tⁿ/(1 + x·t)ⁿ⁺¹ dt by Gauss-Legendre quadrature."""
     total = np.zeros_like(x)
     for t, weight in _gauss_legendre(24 + order):
         scale = 1 / (1 + x * t)
@@ -157,6 +163,7 @@ def _log1prel_inner(x: Any, order: int) -> Any:
 
 
 def _log1prel_outer(x: Any, order: int) -> Any:
+    """G₀ = log(1 + x)/x, Gₙ = (n + 1)/n·((1 + x)·Gₙ₋₁ − 1)/x, and f⁽ⁿ⁾ = (−1)ⁿ·n!·Gₙ/((n + 1)·(1 + x)ⁿ)."""
     # G = (n+1)(1+x)ⁿ ∫ tⁿ/(1+xt)ⁿ⁺¹ dt neither overflows nor vanishes, and its recurrence starts at order 0.
     f = np.log1p(x) / x
     for n in range(1, order + 1):
@@ -183,7 +190,7 @@ def log1prel_n(x: Any, order: int = 0) -> Any:
 
 
 def _log_ratio_outer(x: Any, order: int) -> Any:
-    """Leibniz' rule on log(x)·(x − 1)⁻¹."""
+    """(log x·(x − 1)⁻¹)⁽ⁿ⁾ by Leibniz' rule."""
     total = np.log(x) * (-1) ** order * factorial(order) / (x - 1) ** (order + 1)
     for k in range(1, order + 1):
         total += (-1) ** (order - 1) * factorial(order) / k / x**k / (x - 1) ** (order - k + 1)

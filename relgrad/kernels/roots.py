@@ -24,7 +24,7 @@ __all__ = [
 
 
 def two_product(a: Any, b: Any) -> tuple[Any, Any]:
-    """Return a·b and its rounding error. Source: Dekker 1971."""
+    """a, b → p, e with p + e = a·b. Source: Dekker 1971."""
     split = 2 ** ((np.finfo(a.dtype).nmant + 2) // 2) + 1
     p = a * b
     ah, bh = split * a, split * b
@@ -49,7 +49,7 @@ def product_difference(x: Any, y: Any, u: Any, v: Any) -> Any:
 
 
 def _discriminant(w: Any, y: Any, e: Any) -> tuple[Any, Any]:
-    """Return √(y² + e·w)/2ᵏ and k, with both products exact."""
+    """w, y, e → r, k with r·2ᵏ = √(y² + e·w), both products exact."""
     (mw, kw), (my, ky), (me, ke) = np.frexp(w), np.frexp(y), np.frexp(e)
     product = kw + ke
     k = np.where(me * mw == 0, ky, np.where(my == 0, (product + 1) // 2, np.maximum(ky, (product + 1) // 2)))

@@ -84,7 +84,7 @@ def _double(x: Any) -> tuple[Any, np.dtype]:
 
 
 def _exp_square(x: Any, factor: float) -> Any:
-    """exp(factor·x²) without the rounding error of x²: x in two parts, the first with an exact square."""
+    """e^(c·x²) = e^(c·h²)·e^(c·(x − h)·(x + h)), h = x in float32: x² is not rounded."""
     x = np.clip(x, -1e3, 1e3)
     high = x.astype(np.float32).astype(np.float64)
     return np.exp(factor * high * high) * np.exp(factor * (x - high) * (x + high))
@@ -191,6 +191,7 @@ def exp1(x: Any) -> Any:
 
 
 def _mills(x: Any) -> Any:
+    """φ(x)/Φ(x) = √(2/π)/erfcx(−x/√2), and φ(x)/Φ(x) as it stands for x ≥ 0."""
     return np.where(
         x < 0,
         _ROOT_TWO_OVER_PI / _erfcx(-x * _ROOT_HALF),
@@ -218,7 +219,7 @@ def mills_excess(x: Any) -> Any:
 
 @lru_cache
 def _half_gaussian(order: int) -> list[tuple[float, float]]:
-    """Points s and weights for ∫₀^∞ (2/√π)·(−2s)ⁿ·exp(−s²)·f(s) ds."""
+    """∫₀^∞ (2/√π)·(−2s)ⁿ·exp(−s²)·f(s) ds ≈ Σ wᵢ·f(sᵢ): points s and weights."""
     nodes, weights = np.polynomial.legendre.leggauss(60)
     s = 4.5 * (nodes + 1)
     weights = weights * 4.5 * _TWO_OVER_ROOT_PI * (-2 * s) ** order * np.exp(-s * s)
@@ -295,10 +296,10 @@ def digamma_n(x: Any, order: int = 0) -> Any:
 
 
 def _hurwitz(s: int, x: Any) -> Any:
-    """Return ζ(s, x) = Σ (x + k)⁻ˢ over k ≥ 0.
+    """ζ(s, x) = Σ (x + k)⁻ˢ over k ≥ 0, and for x < 0
 
-    ζ(s, x) = ζ(s, 1 − r) + (−1)ˢ(ζ(s, r) − ζ(s, 1 − x)) with r = −x − ⌊−x⌋ where x < 0, since SciPy's adds the
-    terms below 0 one by one: a second for each 10⁸.
+    ζ(s, x) = ζ(s, 1 − r) + (−1)ˢ(ζ(s, r) − ζ(s, 1 − x)) with r = −x − ⌊−x⌋, since SciPy's adds the terms below 0 one
+    by one: a second for each 10⁸.
     """
     order, zeta = x.dtype.type(s), scipy.special.zeta
     if np.all(x >= 0):

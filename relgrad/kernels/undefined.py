@@ -16,7 +16,7 @@ __all__ = [
 
 
 def keeps_nan(when: Callable[..., Any], where: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a decorator of functions that are NaN `where` masks say so, which are asked `when` a test is true.
+    """f → where(mask, nan, f), in a decorator: NaN `where` masks say so, which are asked `when` a test is true.
 
     >>> @keeps_nan(when=lambda x: np.any(x < 0), where=lambda x: x < 0)
     ... def square_of_root(x):

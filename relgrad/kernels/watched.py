@@ -16,7 +16,7 @@ from relgrad.kernels.containers import parts
 from relgrad.kernels.numbers import Numbers, is_floating, lowered
 
 NEAR = 2.0**-20
-"""What is outside by more than so much of itself is no rounding of what is inside."""
+"""A number that is outside by more than so much of itself is no rounding of one inside."""
 BOUNDED = frozenset(
     [
         np.log,
@@ -37,7 +37,7 @@ _RANDOM = np.random.default_rng(0)
 
 
 class Watched(Numbers):
-    """An array of floats; `made` says what each function makes of such."""
+    """f(x) → seen(f, x): an array of floats of which each function's result may be changed."""
 
     __slots__ = ("x",)
     ufuncs, functions, named = {}, {}, {}
@@ -72,12 +72,12 @@ class Watched(Numbers):
 
     @classmethod
     def seen(cls, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        """Return what becomes of the result of a function of floats."""
+        """f, (x,) → f(x), or another result that is to be seen in its place."""
         raise NotImplementedError
 
 
 class Inside(Watched):
-    """An array of floats, with a number where a function was far outside its domain."""
+    """log(−1) → 1: an array of floats, with a number where a function was far outside its domain."""
 
     __slots__ = ()
 
@@ -101,7 +101,7 @@ class Inside(Watched):
 
 
 class Shaken(Watched):
-    """An array of floats, with others where a function left their range: near its ends, at random."""
+    """e⁻⁸⁰⁰ → 2⁻¹⁰²²·u: an array of floats, with others where a function left their range: near its ends, at random."""
 
     __slots__ = ()
 
@@ -149,6 +149,7 @@ def _is_out(x: Any) -> Any:
 
 
 def _shaken(x: Any) -> Any:
+    """0 → ±2⁻¹⁰²²·u, ∞ → 2¹⁰²⁴·u, ½ ≤ u < 1 at random: floats out of range as others near its ends."""
     limits, size = np.finfo(x.dtype), np.abs(x)
     small, large = size < limits.tiny, size == np.inf
     x = np.array(x)
@@ -158,11 +159,12 @@ def _shaken(x: Any) -> Any:
 
 
 def is_steady(found: Any, shaken: Any) -> bool:
-    """Whether results are the same numbers, to the last digit, as those of shaken floats."""
+    """Whether results are the numbers, to the last digit, that shaken floats give: 1 + e⁻⁸⁰⁰: yes; log(e⁻⁸⁰⁰): no."""
     return all(map(_is_same, parts(found), parts(shaken)))
 
 
 def _is_same(x: Any, y: Any) -> bool:
+    """|x − y| ≤ 2⁻⁵³·|x| in all entries, or equal: whether two arrays are the same numbers."""
     if not is_floating(x):
         return bool(np.array_equal(x, y))
     near = np.isfinite(x) & (np.abs(x - y) <= np.finfo(x.dtype).epsneg * np.abs(x))

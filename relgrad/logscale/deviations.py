@@ -1,4 +1,4 @@
-"""What sums to zero, and sums against it, in which only distances from a mean count.
+"""Terms that sum to zero, and sums against these, in which only distances from a mean count.
 
     Σ x·t = Σ (x − c)·t      for every c, where Σ t = 0
 
@@ -24,7 +24,7 @@ Balance = tuple[Any, tuple[int, ...]]
 
 
 def balance_of(t: Any) -> Balance | None:
-    """Return under which weights, along which axes, a term sums to zero, if it is seen to; kept on the term."""
+    """softmax_pullback(g, p) → p, axes: the weights and axes along which a term is seen to sum to zero; or None."""
     if not is_term(t):
         return None
     return kept(t, "balance", _balance, lambda x: [b for part in _summands(x) for b in _sums_in(part)])
@@ -52,6 +52,7 @@ def _sums_in(t: Any) -> list[Term]:
 
 
 def _balance(t: Term) -> Balance | None:
+    """t = Σ tᵢ sums to zero along axes where all tᵢ do; pullbacks of softmax and log_softmax do by themselves."""
     if type(t.op) in (SoftmaxPullback, LogSoftmaxPullback):
         return t.rands[1], t.op.axes
     found = [_of_summand(part) for part in _summands(t)]
@@ -61,6 +62,7 @@ def _balance(t: Term) -> Balance | None:
 
 
 def _of_summand(t: Any) -> Balance | None:
+    """c·t sums to zero where t does and c is constant along the axes: the balance of t; else None."""
     factors = product_of(t).factors
     for base in _sums_in(t):
         found = base.cache["balance"]
@@ -70,7 +72,7 @@ def _of_summand(t: Any) -> Balance | None:
 
 
 def centred(t: Term) -> Any:
-    """Return a sum against a factor that sums to zero, with the other factors measured from their mean; or None."""
+    """Σ x·t = Σ (x − mean x)·t where Σ t = 0: a sum against such a factor, with the others from their mean; or None."""
     if type(t.op) is not Sum:
         return None
     body = t.rands[0]
@@ -101,7 +103,7 @@ def centred(t: Term) -> Any:
 
 
 def _against(t: Any, weights: Any) -> ProductView:
-    """Return what stands against distances from a mean: of g - p·Σg only g counts."""
+    """g − p·Σg → g, other factors kept: from the mean under p only g counts, since Σ p·(x − mean x) = 0."""
     view = product_of(t)
     for base, e in view.factors.items():
         if e == 1 and type(base.op) is LogSoftmaxPullback and base.rands[1] is weights:

@@ -59,14 +59,14 @@ LARGEST = 1 << 21
 
 
 def is_exponential(t: Any) -> bool:
-    """Whether there is an exponential in a term where the log domain can reach it, and has something to gain."""
+    """Whether the log domain reaches an exponential in a term, and gains: 1 + eˣ: yes; x + 1, sin(eˣ): no."""
     if not is_term(t) or not t.ground:
         return False
     return kept(t, "exponential", _is_exponential, _looked_through)
 
 
 def _looked_through(t: Term) -> Sequence[Term]:
-    """Return the terms whose exponentials are a term's, that has none of its own."""
+    """a·b → a, b;    a + b → a, b;    eˣ → none: the terms whose exponentials are a term's that has none of its own."""
     if not _may_hold_exponential(t) or is_stated(t):
         return []
     # A long sum is looked through step by step, so that its beginnings cost nothing.
@@ -74,6 +74,7 @@ def _looked_through(t: Term) -> Sequence[Term]:
 
 
 def _is_exponential(t: Term) -> bool:
+    """a·b, with eˣ in a or b: yes, unless floats lose nothing of the term; notes if the exponential may be large."""
     if not _may_hold_exponential(t):
         return False
     parts = _looked_through(t)
@@ -87,7 +88,7 @@ def _may_hold_exponential(t: Term) -> bool:
 
 
 def is_stated(t: Term) -> bool:
-    """Whether the logarithm of a term is known from its op alone."""
+    """Whether the logarithm of a term is known from its op alone: eˣ, softmax(x): yes; eˣ + 1: no."""
     return t.op is exp or stated_logarithm(t) is not None
 
 
@@ -97,14 +98,12 @@ def may_overflow(t: Term) -> bool:
 
 
 def _is_tame(t: Term) -> bool:
-    """Whether nothing of a term is lost in floats: it stays away from zero, and no exponential in it is large.
-
-    1 + x²/(1 + e⁻ʸ)
-    """
+    """1 + x²/(1 + e⁻ʸ): whether floats lose nothing of a term, far from zero and with no large exponential in it."""
     return is_moderate(t) or (range_of(t).low >= 1 / MODERATE and not t.cache["overflows"])
 
 
 def _overflows(t: Term, parts: Sequence[Term]) -> bool:
+    """Whether an exponential in a term of these parts may be large: eˣ, 1 + eˣ: yes; 1/(1 + eˣ): no."""
     if range_of(t).high <= MODERATE:
         return False
     if not parts:
@@ -120,7 +119,7 @@ def _overflows(t: Term, parts: Sequence[Term]) -> bool:
 
 
 def mentions_exponential(t: Term) -> bool:
-    """Whether there is an exponential anywhere below a term: where there is none, no reading of it has one."""
+    """Whether an exponential is anywhere below a term: where none is, no reading has one. sin(eˣ): yes; sin(x): no."""
     return kept(t, "exponential below", _mentions)
 
 
@@ -129,7 +128,10 @@ def _mentions(t: Term) -> bool:
 
 
 def parts_of(t: Term) -> Iterator[Term]:
-    """Yield the terms of which the log domain makes its reading of a term."""
+    """a·b → a, b;    a + b → a, b;    A @ B → Σ a·b;    Σ a, Π a, max a, |a|, a[i] → a;    where(c, a, b) → a, b
+
+    The terms of which the log domain makes its reading of a term.
+    """
     factors = product_of(t).factors
     if t not in factors:
         yield from (b for b in factors if is_term(b))
@@ -148,7 +150,7 @@ def parts_of(t: Term) -> Iterator[Term]:
 
 
 def summands_of(t: Term) -> SumView:
-    """Return all summands of a sum, however many there are."""
+    """a − (b + 2·c) → {a: 1, b: −1, c: −2}: all summands of a sum, however many there are."""
     parts: list[tuple[SumView, Any]] = []
     stack: list[tuple[Any, Any]] = [(t, 1)]
     while stack:
@@ -163,7 +165,7 @@ def summands_of(t: Term) -> SumView:
 
 
 def as_sum(t: Term) -> Term | None:
-    """Return a product of matrices, or a cumulative sum, as a sum over an axis, where it has not too many terms."""
+    """(A @ B)_ik = Σ_j a_ij·b_jk, cumsum(a)_i = Σ_j [j ≤ i]·a_j: as one sum over an axis; None of too many products."""
     if type(t.op) is MatMul:
         a, b = t.rands
         a, b, axis = expand(a, (-1,)), expand(b, (-3,)), -2
@@ -181,7 +183,10 @@ def as_sum(t: Term) -> Term | None:
 
 
 def stated_logarithm(t: Term) -> Any:
-    """Return the op's own answer. The quotient of two negative numbers has a logarithm, and they have none."""
+    """softmax(x) → 1·e^log_softmax(x): the op's own answer, a weight and an exponent, or None.
+
+    None as well for shares that may be negative: the quotient of two negative numbers has a logarithm, they have none.
+    """
     if type(t.op) in (Softmax, Gibbs) and not range_of(t).nonnegative:
         return None
     return t.op.in_log_domain(t)
@@ -207,14 +212,14 @@ class Piece(NamedTuple):
 
     @property
     def counted(self) -> Piece:
-        """The same summand over the axes along which it varies, how often it is counted in its coefficient."""
+        """Σ e^x over n × m, x varying along m → n·Σ e^x over m: how often a summand counts, as a coefficient."""
         count = ProductView(self.space.multiplicity or 0, {})
         factors, weight = multiplied((self.factors, 1), (count, 1)), multiplied((self.weight, 1), (count, 1))
         return Piece(factors, weight, self.exponent, Space(self.space.varying, {}))
 
     @property
     def nonnegative(self) -> bool:
-        """Whether the weight is known not to be negative."""
+        """Whether the weight is known not to be negative: 2·|w|, w²: yes; w: no."""
         signed = [b for b, e in self.weight.factors.items() if e % 2 or not range_of(b).nonnegative]
         return self.weight.coefficient > 0 and all(range_of(b).nonnegative for b in signed)
 
@@ -248,13 +253,13 @@ class Joined(NamedTuple):
 
     @property
     def _binary(self) -> list[Any] | None:
-        """The two exponents, where all is e^x + e^y: None is an exponent of zero."""
+        """e^x + e^y → [x, y], 1 + e^y → [None, y]: the two exponents, where there is nothing else."""
         plain = self.weights is None and all(piece.space == SINGLE for piece in self.pieces)
         return [piece.exponent for piece in self.pieces] if plain and len(self.pieces) == 2 else None
 
     @property
     def _one_less(self) -> tuple[Any, Any] | None:
-        """The two exponents, where all is e^x - e^y: None is an exponent of zero."""
+        """e^x − e^y → (x, y), 1 − e^y → (None, y): the two exponents, where there is nothing else."""
         pieces = sorted(self.pieces, key=lambda piece: -piece.weight.coefficient)
         weights = [(piece.weight.coefficient, len(piece.weight.factors)) for piece in pieces]
         if weights != [(1, 0), (-1, 0)] or any(piece.space != SINGLE for piece in pieces):
@@ -262,7 +267,10 @@ class Joined(NamedTuple):
         return pieces[0].exponent, pieces[1].exponent
 
     def log(self) -> Any:
-        """Return log Σ weights·e^exponent; log(e^x - e^y) = x + log(1 - e^(y - x))."""
+        """log(e^x + e^y) = logaddexp(x, y), log(1 + e^x) = softplus(x), log(e^x − e^y) = x + log(1 − e^(y − x))
+
+        Else log Σ w·e^x = logsumexp(x, weights=w).
+        """
         if (less := self._one_less) is not None:
             x, y = less
             odds = negative(x) if y is None else y if x is None else _distance(y, x)
@@ -273,7 +281,7 @@ class Joined(NamedTuple):
         return self._without_lead(LogSumExp(self.axes).make_node(*self._operands))
 
     def share(self, i: int) -> Any:
-        """Return the share that the entries of a piece have of the sum."""
+        """eˣ/(eˣ + eʸ) = expit(x − y), eˣ/Σ eᶻ = softmax(z)[i]: the share that a piece's entries have of the sum."""
         if self._binary is not None:
             own, other = self._binary if i == 0 else self._binary[::-1]
             odds = own if other is None else negative(other) if own is None else _distance(own, other)
@@ -282,7 +290,7 @@ class Joined(NamedTuple):
         return shares if len(self.pieces) == 1 else getitem(shares, self.keys[i])
 
     def quotient(self, a: Any, power: Any) -> Any:
-        """Return (eᵃ / Σ weights·e^exponent)^power."""
+        """(eᵃ/Σ weights·e^exponent)^power"""
         if self.lead is not None:
             a = insert(a, (self.lead,))
         power = int(power) if power == int(power) else float(power)
@@ -293,11 +301,12 @@ class Joined(NamedTuple):
 
 
 def _distance(x: Any, y: Any) -> Any:
+    """x, y → x − y"""
     return build_sum(added((exponent_sum(x), 1), (exponent_sum(y), -1)), x.type.dtype)
 
 
 def join(pieces: Sequence[Piece], like: Term) -> Joined | None:
-    """Return the one sum that several pieces are, of the type of `like`, or None where shapes are unknown."""
+    """[e^x₀, Σ w·e^y] → Σ w′·e^z, z = (x₀, y): the one sum that pieces are, of the type of `like`; or None."""
     dtype = like.type.dtype
     if len(pieces) == 1:
         piece = pieces[0].counted
@@ -314,13 +323,13 @@ def join(pieces: Sequence[Piece], like: Term) -> Joined | None:
 
 
 def _together(pieces: Sequence[Piece], like: Term) -> Joined | None:
-    """Join pieces that are not summed: along an axis of extent 1 if there is one, so that ranks do not grow."""
+    """[e^x, e^y] → Σ e^z, z = (x, y): joins pieces that are not summed, along an axis of extent 1 if there is one."""
     unit = next((axis for axis in range(-1, -like.type.ndim - 1, -1) if like.type.extent(axis) == 1), None)
     return _stacked(pieces, like.type.dtype) if unit is None else _concatenated(pieces, unit, like)
 
 
 def _is_common(pieces: Sequence[Piece]) -> bool:
-    """Whether all pieces are summed over the same axes, along each of which one of them varies."""
+    """Whether all pieces are summed over the same axes, and one varies along each: Σᵢ e^xᵢ, Σᵢ w·e^yᵢ: yes."""
     spaces = [piece.space for piece in pieces]
     axes = {**spaces[0].varying, **spaces[0].repeated}
     same = all(space.times == 1 and {**space.varying, **space.repeated} == axes for space in spaces)
@@ -332,7 +341,7 @@ def _exponent(piece: Piece, dtype: Any) -> Any:
 
 
 def _summed(piece: Piece, dtype: Any) -> Piece:
-    """Return a piece with its own sum taken in the log domain: under the sum of all, it stands as one factor."""
+    """Σ w·e^x → e^logsumexp(x, weights=w): a piece with its own sum in the log domain, one factor in the sum of all."""
     axes = piece.space.axes
     if not axes:
         return piece
@@ -345,7 +354,7 @@ def _summed(piece: Piece, dtype: Any) -> Piece:
 
 
 def _stacked(pieces: Sequence[Piece], dtype: Any) -> Joined | None:
-    """Join pieces along a new leading axis."""
+    """[Σᵢ u·e^xᵢ, Σᵢ v·e^yᵢ] → Σ over the new axis and i of (u, v)·e^(x, y): joins pieces along a new leading axis."""
     shapes = [piece.shape for piece in pieces]
     shape = broadcast_shapes(*shapes)
     if len(shape) >= SUMMANDS or (None in shape and any(s != shape for s in shapes)):
@@ -372,7 +381,7 @@ def _first_along(axes: Extents) -> list[slice]:
 
 
 def _concatenated(pieces: Sequence[Piece], axis: int, like: Term) -> Joined | None:
-    """Join pieces along the one axis that some of them are summed over."""
+    """[Σᵢ e^xᵢ, e^y] → Σ e^z, z = (x₁, …, xₙ, y): joins pieces along the one axis that some of them are summed over."""
     dtype, rank = like.type.dtype, like.type.ndim
     extents = [piece.space.varying.get(axis, 1) for piece in pieces]
     if None in extents or None in like.type.shape or rank < -axis:
@@ -398,7 +407,7 @@ def _concatenated(pieces: Sequence[Piece], axis: int, like: Term) -> Joined | No
 
 
 def _scaled(exponents: Sequence[Any], axes: tuple[int, ...]) -> tuple[ProductView, list[Any]]:
-    """Return the factors that all exponents share, constant along axes, and the exponents without them.
+    """[x/T, y/T] → 1/T, [x, y]: the factors that all exponents share, constant along axes, and what is left of each.
 
     A temperature is divided by once, so that derivatives in it see all exponents together.
     """
@@ -426,7 +435,7 @@ def _times(scale: ProductView, x: Any, dtype: Any) -> Any:
 
 
 def _placed(x: Any, shape: Shape, lead: int | None, missing: int, dtype: Any) -> Any:
-    """Stretch an operand to a shape, and insert the axis along which it is joined with others."""
+    """x, (3, 4) → x stretched to (3, 4), or to (1, 3, 4) with a lead; for None, an array of the number `missing`."""
     x = constant(np.full(tuple(n or 1 for n in shape), missing, dtype)) if x is None else x
     if x.type.shape != shape:
         x = broadcast_to(x, shape)
@@ -455,14 +464,14 @@ class Reading(NamedTuple):
 
 
 def reading(t: Term) -> Reading | None:
-    """Return how the log domain reads a term, or None: no exponential is in it, or its sign is unknown."""
+    """2·e^x·e^y → 2, x + y;    e^x + e^y → 1, logaddexp(x, y): how the log domain reads a term; None of open signs."""
     if not is_exponential(t):
         return None
     return kept(t, "log domain", _read, lambda x: [] if is_stated(x) else filter(is_exponential, parts_of(x)))
 
 
 def logarithm(t: Term) -> Any:
-    """Return the logarithm of a term, formed in the log domain, or None where no exponential is in it."""
+    """log(w·e^x) = x + log w: the logarithm of a term, formed in the log domain; None where no exponential is in it."""
     if not is_exponential(t):
         return None
     view = product_of(t)
@@ -482,6 +491,7 @@ def logarithm(t: Term) -> Any:
 
 
 def _read(t: Term) -> Reading | None:
+    """e^x → x;    u·v → weights multiply, exponents add;    a + b, Σ a → one log-sum-exp;    others entry by entry"""
     if t.op is exp:
         return Reading(None, t.rands[0])
     known = stated_logarithm(t)
@@ -505,7 +515,10 @@ def _read(t: Term) -> Reading | None:
 
 
 def _read_entries(t: Term) -> Reading | None:
-    """Read an op that treats the weights of its operands, and the exponents, entry by entry."""
+    """|w·e^x| = |w|·e^x;    Π w·e^x = Π w·e^Σx;    max e^x = e^max(x);    ‖w·e^x‖ = e^(½·logsumexp(2·x, weights=w²))
+
+    An op that treats the weights of its operands, and the exponents, entry by entry; None for others.
+    """
     if t.op is where:
         return _branches(t)
     if type(t.op) is Concatenate:
@@ -534,7 +547,7 @@ def _like(x: Any, t: Term) -> Any:
 
 
 def _split(t: Any) -> tuple[Any, Any]:
-    """Return weight and exponent of a term as terms; one and zero where there is none."""
+    """w·e^x → w, x;    w → w, 0;    e^x → 1, x: weight and exponent of a term as terms."""
     found = reading(t) if is_exponential(t) else None
     if found is None:
         return t, constant(0.0, t.type.dtype)
@@ -542,6 +555,7 @@ def _split(t: Any) -> tuple[Any, Any]:
 
 
 def _branches(t: Term) -> Reading:
+    """where(c, u·e^x, v·e^y) = where(c, u, v)·e^where(c, x, y); of where(c, u·e^x, 0) the exponent is x."""
     c, *branches = t.rands
     (u, x), (v, y) = [_split(b) for b in branches]
     if is_zero(branches[1]):
@@ -553,6 +567,7 @@ def _branches(t: Term) -> Reading:
 
 
 def _row(t: Term) -> Reading | None:
+    """concatenate(u·e^x, v·e^y) = concatenate(u, v)·e^concatenate(x, y); None for unknown shapes."""
     if None in t.type.shape:
         return None
     pairs = [_split(rand) for rand in t.rands]
@@ -565,7 +580,7 @@ def _row(t: Term) -> Reading | None:
 
 
 def _product(view: ProductView) -> tuple[ProductView, SumView]:
-    """Return the weight and the exponent of a product."""
+    """2·a·e^x·e^y → 2·a, x + y: the weight and the exponent of a product."""
     weights: list[tuple[ProductView, Any]] = [(ProductView(view.coefficient, {}), 1)]
     exponents: list[tuple[SumView, Any]] = []
     for base, e in view.factors.items():
@@ -582,7 +597,7 @@ def _product(view: ProductView) -> tuple[ProductView, SumView]:
 
 
 def _is_extreme(base: Any) -> bool:
-    """Whether a weight is so far from one that a product of a few would leave the floats."""
+    """Whether a constant weight is so far from one that a product of a few leaves the floats: 1e-40: yes; 1e-20: no."""
     if (
         not (is_term(base) and type(base.op) is Constant and base.op.value.size)
         or base.type.dtype.kind != "f"
@@ -593,7 +608,7 @@ def _is_extreme(base: Any) -> bool:
 
 
 def joined_sum(t: Term) -> Joined | None:
-    """Return a sum, or a contraction, as one sum of weighted exponentials; None where there are none in it."""
+    """e^x + Σ w·e^y → Σ w′·e^z: a sum, or a contraction, as one sum of weighted exponentials; None without any."""
     if "joined" not in t.cache:
         pieces = _few_pieces(t)
         usable = any(p.exponent is not None for p in pieces)
@@ -604,7 +619,7 @@ def joined_sum(t: Term) -> Joined | None:
 
 
 def _few_pieces(t: Term) -> list[Piece]:
-    """Return the summands of a term; none where multiplying them out makes many of few: (a + b)·(c + d)·(e + f)·…"""
+    """(a + eˣ)·b → a·b, b·eˣ: the summands of a term; none where many come of few, as of (a + b)·(c + d)·(e + f)·…"""
     pieces: list[Piece] = []
     opened: dict[Term, int] = {}
     for piece in _pieces(product_of(t), t.type.dtype, {}, 1, 4, opened):
@@ -615,7 +630,7 @@ def _few_pieces(t: Term) -> list[Piece]:
 
 
 def _grows(weight: Any) -> bool:
-    """Whether a weight may grow like an exponential: xⁿ beside 2ⁿ, or Σ(eˣ - c)² that is scaled by e⁻²ᵐ elsewhere."""
+    """Whether a weight may grow like an exponential: xⁿ beside 2ⁿ: yes; Σ(eˣ − c)², scaled by e⁻²ᵐ elsewhere: yes."""
     if not is_term(weight):
         return False
     if weight.op in (power, float_power) and type(weight.rands[1].op) is not Constant:
@@ -639,10 +654,10 @@ def _grows(weight: Any) -> bool:
 def _pieces(
     view: ProductView, dtype: Any, summed: Extents, times: Extent, depth: int, seen: dict[Term, int]
 ) -> Iterator[Piece]:
-    """Yield the summands of a product in which one factor is a sum: those inside, each with all the rest.
+    """c·(a + Σ b) → c·a, Σ c·b: the summands of a product in which one factor is a sum, each with all the rest.
 
     The product stands under a sum over some axes, which counts it so many times. Sums that are opened are `seen`,
-    with the number of their summands.
+    with the number of their summands. cosh x counts as (eˣ + e⁻ˣ)/2.
     """
     opened = next((b for b, e in view.factors.items() if e == 1 and depth and _opens(b)), None)
     if opened is None and depth and not any(is_exponential(b) for b in view.factors):
@@ -669,11 +684,12 @@ def _pieces(
 
 
 def _opposite(x: Term) -> SumView:
-    """Return cosh x = (eˣ + e⁻ˣ)/2."""
+    """cosh x = (eˣ + e⁻ˣ)/2"""
     return SumView(0, {exp.make_node(x): Fraction(1, 2), exp.make_node(negative(x)): Fraction(1, 2)})
 
 
 def _piece(view: ProductView, dtype: Any, summed: Extents, times: Extent) -> Piece:
+    """2·w·e^x → the piece of weight 2·w, of exponent x."""
     weight, exponents = _product(view)
     some = exponents.terms or exponents.constant
     exponent = build_sum(exponents, dtype) if some else None
@@ -687,7 +703,7 @@ def _opens(base: Any) -> bool:
 
 
 def _plain(weight: ProductView) -> ProductView:
-    """Read weights that are all the same number as that number."""
+    """w·[1, 1, 1] → w: weights that are all the same number, one, as that number."""
     parts: list[tuple[ProductView, Any]] = [(ProductView(weight.coefficient, {}), 1)]
     for base, e in weight.factors.items():
         one = type(base.op) is Constant and base.op.value.size > 0 and np.all(base.op.value == 1)

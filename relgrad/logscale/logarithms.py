@@ -38,7 +38,7 @@ from relgrad.trace.tracer import Tracer
 
 
 def without_exponentials(*terms: Any) -> Goal:
-    """Construct a goal stating that no exponential is in terms where the log domain can reach it."""
+    """x + 1: holds; 1 + eˣ: fails: construct a goal stating that the log domain reaches no exponential in terms."""
 
     def plain_goal(s: State) -> Iterator[State]:
         if not any(is_exponential(reify_term(getattr(t, "term", t), s)) for t in terms):
@@ -48,7 +48,7 @@ def without_exponentials(*terms: Any) -> Goal:
 
 
 def unlike_exponentials(*terms: Any) -> Goal:
-    """Construct a goal stating that no factor of terms is an exponential, or a sum of exponentials over axes."""
+    """2·x: holds; x·eʸ, Σ eˣ: fails: construct a goal stating that no factor is an exponential, or a sum of such."""
 
     def unlike_goal(s: State) -> Iterator[State]:
         known = [reify_term(getattr(t, "term", t), s) for t in terms]
@@ -60,7 +60,7 @@ def unlike_exponentials(*terms: Any) -> Goal:
 
 
 def logarithmo(x: Any, y: Any) -> Goal:
-    """Construct a goal stating that y is the logarithm of x, formed in the log domain.
+    """log(w·e^x) = x + log w: construct a goal stating that y is the logarithm of x, formed in the log domain.
 
     Where only y is known, x is e^y.
     """
@@ -85,9 +85,9 @@ class _Log(NamedTuple):
 
 
 def logarithm_by_factors(t: Term) -> Any:
-    """Return the logarithm of a product as the sum of those of its factors, or None where none of them grows fast.
+    """log(2·Γ(x)/y) ⟶ log(2/y) + log|Γ(x)|, and NaN where the product is negative; None where no factor grows fast.
 
-    log(2·Γ(x)/y) ⟶ log(2/y) + log|Γ(x)|, and NaN where the product is negative. Powers of integers wrap around.
+    Powers of integers wrap around, and are left.
     """
     if not t.type.differentiable:
         return None
@@ -124,12 +124,12 @@ def logarithm_by_factors(t: Term) -> Any:
 
 
 def _is_over_axes(t: Term) -> bool:
-    """Whether a term is a product over axes, or its size: relations know the logarithm of a whole one."""
+    """Whether a term is a product over axes, or its size: Π x, |Π x|: yes. Relations know the logarithm of such."""
     return type((t.rands[0] if t.op is absolute else t).op) is Prod
 
 
 def _log(base: Any) -> _Log | None:
-    """Return log|f| of a factor that may grow fast; that of a power is a multiple of its base's, and 0 of 0⁰."""
+    """x^y → y·log|x|;    Π x → log|Π x|;    Γ(x) → log|Γ(x)|: size and sign of a factor that may grow fast; or None."""
     if not is_term(base) or not base.ground:
         return None
     if base.op is absolute:

@@ -41,7 +41,7 @@ NEAR = 1e-6
 
 
 def log_probability(x: Term, y: Term, axes: tuple[int, ...]) -> Any:
-    """Return x less the log-sum-exp of y where x is an entry of y, or a mean of entries, or None."""
+    """x[i] − log Σ e^x = log_softmax(x)[i], or a mean of entries less the same; None where x is no such thing of y."""
     if y.type.ndim < -min(axes, default=0):
         return None
     moves: list[Term] = []
@@ -67,7 +67,7 @@ def log_probability(x: Term, y: Term, axes: tuple[int, ...]) -> Any:
 
 
 def _multiple(t: Term, y: Term, axes: tuple[int, ...], total: Term, moves: list[Term]) -> Any:
-    """k·z[i] - lse(k·z) = (k·z - lse(k·z))[i], for one number k."""
+    """k·z[i] − lse(k·z) = (k·z − lse(k·z))[i], for one number k; or None."""
     above, below = product_of(t), product_of(y)
     for base, e in above.factors.items() if above.coefficient == below.coefficient else ():
         selection, whole = chain_of(base) if e == 1 and is_term(base) else ((), base)
@@ -85,7 +85,7 @@ def _multiple(t: Term, y: Term, axes: tuple[int, ...], total: Term, moves: list[
 
 
 def _part(t: Term, y: Term, axes: tuple[int, ...], total: Term) -> Any:
-    """log Σ w·e^y[i] - lse = log Σ w·e^(y - lse)[i]."""
+    """log Σ w·e^y[i] − lse(y) = log Σ w·e^(y − lse(y))[i]; or None."""
     inner, *weights = t.rands
     selection, whole = chain_of(inner)
     if whole is not y or (not selection and not weights):
@@ -96,7 +96,7 @@ def _part(t: Term, y: Term, axes: tuple[int, ...], total: Term) -> Any:
 
 
 def _rows(selection: Selection, axes: tuple[int, ...]) -> bool:
-    """Whether a selection takes the same entries out of every row along axes."""
+    """Whether a selection takes the same entries of each row along axes: x[:, 1:3] along the last: yes; x[1]: no."""
     return all(
         type(step.op) is Index
         and step.type.ndim == step.rands[0].type.ndim
@@ -106,7 +106,7 @@ def _rows(selection: Selection, axes: tuple[int, ...]) -> bool:
 
 
 def mask_of(x: Any, y: Any = None) -> tuple[Any, Any] | None:
-    """Return of which row terms are entries, and the weights, zeros and ones, under which the row's sum is theirs.
+    """x[0], x[2] → x, (1, 0, 1): the row that terms are entries of, and weights that make its sum theirs; or None.
 
     Two terms are one entry each: a function of both takes them entry by entry.
     """
@@ -128,7 +128,7 @@ def mask_of(x: Any, y: Any = None) -> tuple[Any, Any] | None:
 
 
 def entrieso(x: Any, y: Any, row: Any, weights: Any) -> Goal:
-    """Construct a goal stating that x and y are entries of a row: its weighted sum is what they sum to.
+    """x[0], x[2] of x, (1, 0, 1): construct a goal stating that x and y are entries of a row, its weighted sum theirs.
 
     Where y is None, x alone is.
     """
@@ -149,7 +149,7 @@ def entrieso(x: Any, y: Any, row: Any, weights: Any) -> Goal:
 
 
 def _mean(t: Term, y: Term, axes: tuple[int, ...], total: Term) -> Any:
-    """Σ w·y - lse = Σ w·(y - lse) + (Σ w - 1)·lse, where what weights lack of one is known or small."""
+    """Σ w·y − lse = Σ w·(y − lse) + (Σ w − 1)·lse, where Σ w − 1 is known or small; or None."""
     t = inner_product(t) or t
     if type(t.op) is not Sum or t.op.axes != axes:
         return None
@@ -165,7 +165,7 @@ def _mean(t: Term, y: Term, axes: tuple[int, ...], total: Term) -> Any:
 
 
 def _excess(w: Term, axes: tuple[int, ...]) -> Any:
-    """Return by how much weights sum to more than one, True for nothing, None where they are not known to be a mean."""
+    """(0.5, 0.5) → True, (0.1, 0.9000001) → 1e-7: Σ w − 1, True for nothing, None where w is not known to be a mean."""
     moves: list[Term] = []
     bare = w
     while type(bare.op) in (*_MOVES, BroadcastTo):
@@ -183,7 +183,10 @@ def _excess(w: Term, axes: tuple[int, ...]) -> Any:
 
 
 def log_probabilityo(x: Any, y: Any, axes: Any, z: Any) -> Goal:
-    """Construct a goal stating that z is x less the log-sum-exp of y, of which x is an entry, or a mean of entries."""
+    """x[i], x → log_softmax(x)[i]: construct a goal stating that z is x less the log-sum-exp of y.
+
+    Of y, x is an entry, or a mean of entries.
+    """
 
     def log_probability_goal(s: State) -> Iterator[State]:
         u, v, w, a = (reify_term(getattr(t, "term", t), s) for t in (x, y, z, axes))
@@ -197,7 +200,7 @@ def log_probabilityo(x: Any, y: Any, axes: Any, z: Any) -> Goal:
 
 
 def centred_exponents(x: Term, axes: tuple[int, ...]) -> Any:
-    """Return exponents k·z as k·(z - c), where c is near the largest, and k·z is rounded; or None."""
+    """0.1·z → 0.1·(z − c), c near max z: exponents k·z of which the product is rounded; None for k = 2, 1/4, …."""
     view = product_of(x)
     k = Fraction(view.coefficient)
     if abs(k.numerator).bit_length() <= SHORT and k.denominator & (k.denominator - 1) == 0:
@@ -210,7 +213,7 @@ def centred_exponents(x: Term, axes: tuple[int, ...]) -> Any:
 
 
 def centred_exponentso(x: Any, axes: Any, y: Any) -> Goal:
-    """Construct a goal stating that y are exponents x, up to a shift, with a number that rounds them outside."""
+    """0.1·z → 0.1·(z − c): construct a goal stating that y are exponents x, up to a shift, with the number outside."""
 
     def centred_exponents_goal(s: State) -> Iterator[State]:
         u, v, a = (reify_term(getattr(t, "term", t), s) for t in (x, y, axes))

@@ -45,7 +45,7 @@ from relgrad.term import Term, is_term
 
 
 def turned_product(t: Term) -> tuple[Op, Term] | None:
-    """Return a permutation of axes, and the product of which t is the transpose; None where none of it is simpler."""
+    """aᵀ/b → (a/bᵀ)ᵀ, b a row: a permutation of axes, and the product of which t is the transpose; None for most b."""
     view = product_of(t)
     order = next((b.op.order for b in view.factors if is_term(b) and type(b.op) is Transpose), None)
     if order is None or len(view.factors) < 2 or t.type.ndim != len(order):
@@ -62,7 +62,7 @@ def turned_product(t: Term) -> tuple[Op, Term] | None:
 
 
 def _turned(base: Any, back: Transpose, rank: int) -> Any:
-    """Return a factor with its axes turned back, if that needs no transpose of its own."""
+    """aᵀ → a, a scalar → itself: a factor with its axes turned back, if that needs no transpose of its own."""
     if not is_term(base) or all(n == 1 for n in base.type.shape) or is_constant(base):
         return base if is_term(base) and base.type.size == 1 else None
     lead = rank - base.type.ndim
@@ -71,13 +71,13 @@ def _turned(base: Any, back: Transpose, rank: int) -> Any:
 
 
 Taken = tuple[ProductView, Any]
-"""What is left of a product, and the term that takes the place of what was taken."""
+"""The rest of a product, and the term that takes the place of the factors that were taken."""
 Denominator = tuple[Term, Number, Joined]
 """A sum of exponentials, the power to which it is divided by, and how it is read."""
 
 
 def normalized_product(t: Term) -> Any:
-    """Return a product with an exponential over a sum of exponentials made one, or None where there is none."""
+    """g·e^x/Σ e^x → g·softmax(x);    e^a/Σ e^x → gibbs(a, x): exponentials over a sum of them as one op; or None."""
     if not is_exponential(t):
         return None
     turned = turned_product(t)
@@ -105,7 +105,7 @@ def normalizedo(x: Any, y: Any) -> Goal:
 
 
 def _may_be_normalized(t: Term) -> bool:
-    """Whether a sum of exponentials is divided by in a product, or stands beside an exponential that may meet it."""
+    """Whether a sum of exponentials is divided by, or stands beside an exponential: a/(1 + e^x): yes; a/b: no."""
     if not mentions_exponential(t):
         return False
     if any(is_term(b) and type(b.op) is Transpose for b in product_of(t).factors):
@@ -116,6 +116,7 @@ def _may_be_normalized(t: Term) -> bool:
 
 
 def _denominators(view: ProductView) -> list[Denominator]:
+    """g/S² → (S, 2, Σ e^x): the sums of exponentials in a product, the powers they divide to, and their readings."""
     found = []
     for base, e in view.factors.items():
         if is_exponential(base) and base.op is not exp and (e < 0 or _meets_inverse(base, view)):
@@ -126,7 +127,7 @@ def _denominators(view: ProductView) -> list[Denominator]:
 
 
 def _meets_inverse(base: Term, view: ProductView) -> bool:
-    """Whether the inverse of an exponential in a sum stands beside the sum."""
+    """Whether the inverse of an exponential in a sum stands beside the sum: e⁻ˣ·(1 + e^x): yes."""
     outside = {b: e for b, e in view.factors.items() if is_term(b) and b.op is exp}
     if not outside or not _is_sum(base):
         return False
@@ -135,7 +136,7 @@ def _meets_inverse(base: Term, view: ProductView) -> bool:
 
 
 def _single(base: Term) -> Joined | None:
-    """Read what is divided by as one exponential, where it is neither that nor a sum: an entry, a product, a norm."""
+    """max(e^x) → e^max(x): a divisor that is one exponential, and neither written so nor a sum; else None."""
     found = reading(base) if base.op.in_log_domain(base) is None else None
     if found is None or found.weight is not None or found.exponent is None:
         return None
@@ -147,12 +148,12 @@ def _is_sum(base: Any) -> bool:
 
 
 def _share(available: ProductView, denominator: Denominator) -> Iterator[Taken]:
-    """Yield a summand over the sum that it is part of."""
+    """e^x/(e^x + e^y) → a share: a summand over the sum that it is part of."""
     yield from _parts(available, denominator, lambda piece: piece.exponent is not None)
 
 
 def _constant_share(available: ProductView, denominator: Denominator) -> Iterator[Taken]:
-    """Yield a summand without exponential, such as 1 in 1/(1 + e^x), over the sum that it is part of."""
+    """1/(1 + e^x) → a share: a summand without exponential over the sum that it is part of."""
     yield from _parts(
         available, denominator, lambda piece: piece.exponent is None and not piece.space.varying
     )
@@ -161,6 +162,7 @@ def _constant_share(available: ProductView, denominator: Denominator) -> Iterato
 def _parts(
     available: ProductView, denominator: Denominator, which: Callable[[Piece], bool]
 ) -> Iterator[Taken]:
+    """a·p/Σ p → a, share of p: yields a product without a piece and its sum, and the share in their place."""
     base, k, joined = denominator
     if k < 1:
         return
@@ -176,9 +178,9 @@ def _parts(
 
 
 def _balanced(available: ProductView, denominator: Denominator) -> Iterator[Taken]:
-    """Yield the exponential of a summand over the sum, to the largest power that is in both.
+    """e^(x/2)/√(e^x + e^y) → (e^x/(e^x + e^y))^½: a summand's exponential over the sum, once, or to a common fraction.
 
-    What has more of the one than of the other is left so: in derivatives the rest is a factor of what is outside.
+    The rest of the one or the other is left so: in derivatives it is a factor of what is outside.
     """
     base, k, joined = denominator
     for piece in joined.pieces:
@@ -190,7 +192,7 @@ def _balanced(available: ProductView, denominator: Denominator) -> Iterator[Take
 
 
 def _inverse(available: ProductView, denominator: Denominator) -> Iterator[Taken]:
-    """Yield a sum over the exponential of one of its summands, to the largest power that is in both."""
+    """(1 + e^x)·e⁻ˣ → (e^x/(1 + e^x))⁻¹: a sum over the exponential of a summand, once, or to a common fraction."""
     base, k, joined = denominator
     for piece in joined.pieces:
         if piece.exponent is None:
@@ -201,7 +203,7 @@ def _inverse(available: ProductView, denominator: Denominator) -> Iterator[Taken
 
 
 def _part_of(q: Number, denominator: Denominator) -> Number:
-    """Return how much of a power that two have in common is taken: one, or a fraction where a root is real, or none."""
+    """5/2 → 1, 1/2 → 1/2 or 0: how much of a common power is taken; a fraction only where a root is real."""
     base, k, _ = denominator
     if q >= 1:
         return 1
@@ -209,7 +211,7 @@ def _part_of(q: Number, denominator: Denominator) -> Number:
 
 
 def _multiple(view: ProductView, t: Term) -> Number:
-    """Return which power of a term is in a product; negative where only its inverse is."""
+    """a³·b, a → 3;    a⁻², a → −2: which power of a term is in a product; negative where only its inverse is."""
     factors = product_of(t).factors
     ratios = [Fraction(view.factors.get(b, 0)) / Fraction(e) for b, e in factors.items()]
     if not ratios:
@@ -219,7 +221,7 @@ def _multiple(view: ProductView, t: Term) -> Number:
 
 
 def _selected(available: ProductView, denominator: Denominator) -> Iterator[Taken]:
-    """Yield entries of a summand over the sum: e^x[i] / Σ e^x is an entry of the quotient."""
+    """e^x[i]/Σ e^x = (e^x/Σ e^x)[i]: entries of a summand over the sum, as entries of the quotient."""
     base, k, joined = denominator
     selections = {s: None for b in available.factors if _is_selected(b) for s in selections_in(_inside(b))}
     if not selections:
@@ -251,7 +253,7 @@ def _selected(available: ProductView, denominator: Denominator) -> Iterator[Take
 
 
 def _forms(piece: Piece, i: int, joined: Joined) -> list[tuple[Term, Callable[[Number], Any]]]:
-    """List how a summand may stand above the sum, with its weight or without, and what each becomes."""
+    """w·e^x → w·e^x, its share;  e^x, its quotient: how a summand may stand above the sum, and what each becomes."""
     plain = exp(piece.exponent)
     if not piece.weight.factors and piece.weight.coefficient == 1:
         return [(plain, lambda q: joined.share(i) if q == 1 else joined.quotient(piece.exponent, q))]
@@ -273,7 +275,7 @@ def _inside(b: Term) -> Any:
 
 
 def _quotient(available: ProductView, denominator: Denominator) -> Iterator[Taken]:
-    """Yield all exponentials over a sum that does not hold them."""
+    """e^a·e^b/Σ e^x → (e^(a + b)/Σ e^x): all exponentials over a sum that does not hold them."""
     base, k, joined = denominator
     if any(p.exponent is not None and _multiple(available, exp(p.exponent)) for p in joined.pieces):
         return
@@ -289,7 +291,7 @@ def _quotient(available: ProductView, denominator: Denominator) -> Iterator[Take
 
 
 def _is_unbounded(b: Any, e: Number) -> bool:
-    """Whether a power of a factor is an exponential, or may grow like one, and is not looked into otherwise."""
+    """Whether a power of a factor is an exponential, or may grow like one unseen: e^x, max(e^x): yes; 1 + e^x: no."""
     if not is_term(b) or not is_exponential(b) or type(b.op) is Gibbs:
         return False
     if b.op is exp:
@@ -299,7 +301,7 @@ def _is_unbounded(b: Any, e: Number) -> bool:
 
 
 def drawn_product(t: Term) -> Any:
-    """Return a product with its exponentials drawn into a factor that divides by a sum of exponentials, or None."""
+    """e^x·(a/S + b) → e^x·a/S + e^x·b;    e^x·put(a/S, i) → put(e^x[i]·a/S, i), where a quotient is formed; or None."""
     view = product_of(t)
     outside = {b: e for b, e in view.factors.items() if _is_drawn(b)}
     if not outside:
@@ -321,7 +323,7 @@ def drawn_product(t: Term) -> Any:
 
 
 def _is_drawn(b: Any) -> bool:
-    """Whether a factor is an exponential, or entries of one."""
+    """Whether a factor is an exponential, or entries of one: e^x, (e^x)[i]: yes; e², 1 + e^x: no."""
     if not is_term(b) or not b.ground:
         return False
     b = chain_of(b)[1]
@@ -329,7 +331,7 @@ def _is_drawn(b: Any) -> bool:
 
 
 def _divides(t: Any) -> bool:
-    """Whether a sum of exponentials is among what a term divides by, inside a scatter or not."""
+    """Whether a sum of exponentials divides a term, inside a scatter or not: a/(1 + e^x): yes; (1 + e^x)/a: no."""
     for base, e in product_of(t).factors.items():
         if e < 0 and is_exponential(base) and base.op is not exp:
             return True
@@ -339,6 +341,7 @@ def _divides(t: Any) -> bool:
 
 
 def _into_sum(total: Term, outside: ProductView) -> Any:
+    """e^x·(a/S + b) → e^x·a/S + e^x·b, where the first becomes one op; else None."""
     view = sum_of(total)
     if view.constant or not any(_divides(part) for part in view.terms):
         return None
@@ -352,12 +355,13 @@ def _into_sum(total: Term, outside: ProductView) -> Any:
 
 
 def _is_formed(t: Any) -> bool:
-    """Whether an exponential over a sum of exponentials is made one op, now that they stand in one product."""
+    """Whether an exponential over a sum of exponentials becomes one op, now that they stand in one product."""
     scattered = (b for b, e in product_of(t).factors.items() if e == 1 and type(b.op) in (Scatter, AddAlong))
     return any(map(_divides, scattered)) or normalized_product(t) is not None
 
 
 def _into_scatter(scatter: Term, outside: Any) -> Any:
+    """e^x·put(v, i) = put(e^x[i]·v, i)"""
     if outside.type.shape != scatter.type.shape:
         return None
     values, *rest = scatter.rands

@@ -32,6 +32,7 @@ def _where(c: Any, x: Any, y: Any) -> Doubled:
 
 
 def _matmul(a: Doubled, b: Doubled) -> Doubled:
+    """(a·b)_ik = Σ_j a_ij·b_jk in pairs of floats; large products in floats, ± ∞."""
     if a.size * b.shape[-1] > LARGEST:
         return Doubled.lifted(np.matmul(a.floats(), b.floats()), ())
     return entrywise_products(a, b, multiply, total)
@@ -41,7 +42,7 @@ def _matmul(a: Doubled, b: Doubled) -> Doubled:
 def total(
     x: Doubled, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False
 ) -> Doubled:
-    """Return Σ x: leading parts without error, block by block and then by halves, and in floats what remains of them.
+    """Σ x = Σ hi + Σ lo: leading parts without error, by blocks and then by halves, the rest in floats.
 
     Source: Ogita, Rump & Oishi 2005, Accurate sum and dot product, §4.
     """
@@ -83,6 +84,7 @@ FUNCTIONS.update({np.zeros_like: _like(0.0), np.ones_like: _like(1.0)})
 
 @_rule(np.argsort)
 def _argsort(x: Doubled, axis: int = -1, kind: Any = None) -> Any:
+    """(3, 1, 2) → (1, 2, 0): the order of the floats, if neighbours differ by more than their bounds; or Undecided."""
     order = np.argsort(x.floats(), axis=axis, kind="stable")
     if not x.exact:
         sorted_ = x.moved(lambda part: np.moveaxis(np.take_along_axis(part, order, axis), axis, 0))
@@ -92,7 +94,10 @@ def _argsort(x: Doubled, axis: int = -1, kind: Any = None) -> Any:
 
 
 def _einsum(subscripts: str, *operands: Any, **_: Any) -> Any:
-    """Return the sum of the products of operands whose axes are those of all, in one order."""
+    """ij,jk->ik → Σ_j a_ij·b_jk: a product of operands with the axes of all in one order, summed.
+
+    Raises Undecided for diagonals, as in ii->i, and where the product is too large.
+    """
     left, output = subscripts.split("->")
     every = [*output, *dict.fromkeys(c for c in left if c not in output and c != ",")]
     product: Any = None
@@ -114,12 +119,12 @@ def _norm(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def _unit(x: Any, axis: Any = None) -> Any:
-    """Return x/‖x‖, and nothing at 0, where it is a matter of convention."""
+    """x/‖x‖; NaN at 0, where the value is a matter of convention."""
     return x / _norm(x, axis, keepdims=True)
 
 
 def _unit_pullback(x: Any, v: Any, axis: Any = None) -> Any:
-    """Return (v - u·Σuv)/‖x‖ with u = x/‖x‖, and nothing at 0."""
+    """(v − u·Σuv)/‖x‖ with u = x/‖x‖; NaN at 0."""
     x, v = alike(x, v)
     norm = _norm(x, axis, keepdims=True)
     u = x / norm
@@ -138,7 +143,7 @@ NAMED["prod_power"] = lambda _: (
 
 @lambda f: NAMED.setdefault("add_at", lambda _: f)
 def _add_at(values: Any, key: Any, shape: tuple[int, ...]) -> Any:
-    """Return zeros to which values are added at places: one after the other where a place is named twice."""
+    """(u, v, w), [0, 2, 0], (3,) → (u + w, 0, v): zeros to which numbers are added, at one place one by one."""
     place = np.zeros(shape, np.int64)
     where = np.arange(place.size).reshape(shape)[key]
     where, values = np.ravel(np.broadcast_to(where, values.shape)), values.reshape(-1)
@@ -155,7 +160,7 @@ def _add_at(values: Any, key: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _leave_one_out(x: Any, *directions: Any, axes: tuple[int, ...] = (-1,)) -> Any:
-    """Return the products of the other entries along axes: of those before each, and of those after."""
+    """(a, b, c) → (b·c, a·c, a·b): products of the entries before each, times those of the entries after."""
     if directions:
         raise Undecided
     n, tail = math.prod(x.shape[a] for a in axes), tuple(range(-len(axes), 0))

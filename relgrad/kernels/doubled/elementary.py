@@ -45,13 +45,13 @@ _STEPS = 32
 
 
 def pair(x: Fraction) -> tuple[float, float]:
-    """Return the sum of two floats nearest to a number."""
+    """1/3 → (0.333…, 1.85e-17): the sum hi + lo of two floats nearest to a number."""
     hi = float(x)
     return hi, float(x - Fraction(hi))
 
 
 def _shortened(x: Fraction, count: int) -> list[float]:
-    """Return floats that sum to a number; all but the last have 33 bits, so that their multiples by 2^20 are exact."""
+    """log 2, 3 → a + b + c: floats that sum to a number, all but the last of 33 bits: k·a is exact for k ≤ 2²⁰."""
     parts = []
     for _ in range(count - 1):
         unit = Fraction(2) ** (math.frexp(float(x))[1] - 33)
@@ -61,7 +61,7 @@ def _shortened(x: Fraction, count: int) -> list[float]:
 
 
 def _series(x: Fraction, first: Fraction, ratio: Any) -> Fraction:
-    """Return Σ of terms, the k-th of which is ratio(k)·x times the one before, to 2^-220."""
+    """Σ aₖ, a₀ = first, aₖ = ratio(k)·x·aₖ₋₁, to 2⁻²²⁰: x = 1, 1, k ↦ 1/k gives e."""
     unit = 1 << _BITS
     total = term = int(first * unit)
     k = 1
@@ -75,7 +75,7 @@ def _series(x: Fraction, first: Fraction, ratio: Any) -> Fraction:
 
 @cache
 def constants() -> dict[str, Fraction]:
-    """Return log 2 and π, and other numbers that derivatives of NumPy's and SciPy's functions have as factors."""
+    """log 2 = 2·artanh(1/3), π = 16·arctan(1/5) − 4·arctan(1/239), and others that derivatives have as factors."""
     ln2 = 2 * _series(Fraction(1, 9), Fraction(1, 3), lambda k: Fraction(2 * k - 1, 2 * k + 1))
     ln5_4 = 2 * _series(Fraction(1, 81), Fraction(1, 9), lambda k: Fraction(2 * k - 1, 2 * k + 1))
     arctan = [
@@ -97,12 +97,13 @@ def constants() -> dict[str, Fraction]:
 
 
 def exp_of(x: Fraction) -> Fraction:
-    """Return e^x of a number in [-1, 1]."""
+    """e^x = Σ xᵏ/k! of a number in [−1, 1], as a fraction."""
     return _series(x, Fraction(1), lambda k: Fraction(1, k))
 
 
 @cache
 def _exponentials() -> tuple[Pair, list[float]]:
+    """2^(j/32) for j < 32 in pairs, and log 2/32 in three parts."""
     ln2 = constants()["ln2"]
     values = [pair(exp_of(ln2 * j / _STEPS)) for j in range(_STEPS)]
     hi, lo = np.array(values).T
@@ -111,6 +112,7 @@ def _exponentials() -> tuple[Pair, list[float]]:
 
 @cache
 def _sines() -> tuple[Pair, Pair, list[float]]:
+    """sin(jπ/32) and cos(jπ/32) for j < 64 in pairs, and π/32 in four parts."""
     pi = constants()["pi"]
     quarter = []
     for j in range(_STEPS // 2 + 1):
@@ -125,7 +127,7 @@ def _sines() -> tuple[Pair, Pair, list[float]]:
 
 
 def _reduced(x: Pair, parts: list[float]) -> tuple[Any, Pair]:
-    """Return the whole number k nearest to x/unit, and x - k·unit, for a unit in parts."""
+    """x → k, x − k·unit with k = round(x/unit), the unit being Σ parts: |x − k·unit| ≤ unit/2, without cancellation."""
     k = np.rint(x[0] / parts[0])
     multiples = [k]
     if np.any(np.abs(k) > _EXACT / 2):
@@ -141,7 +143,7 @@ Coefficients = tuple[list[tuple[float, float]], list[float]]
 
 
 def _polynomial(x: Pair, coefficients: Coefficients) -> Pair:
-    """Return Σ c_k·x^k: the leading coefficients in pairs, those after them in floats."""
+    """Σ cₖ·xᵏ by Horner's rule: the leading coefficients in pairs, those after them in floats."""
     leading, tail = coefficients
     rest: Any = 0.0
     for c in tail[::-1]:
@@ -154,6 +156,7 @@ def _polynomial(x: Pair, coefficients: Coefficients) -> Pair:
 
 
 def _inverse_factorials(first: int, count: int, leading: int, step: int = 1, sign: int = 1) -> Coefficients:
+    """2, 3 → 1/2!, 1/3!, 1/4!: Σ (±1)ᵏ/(first + step·k)!, the leading coefficients in pairs."""
     numbers = [Fraction(sign**k, math.factorial(first + step * k)) for k in range(count)]
     return list(map(pair, numbers[:leading])), list(map(float, numbers[leading:]))
 
@@ -164,7 +167,7 @@ _COS = _inverse_factorials(2, 8, 4, 2, -1)
 
 
 def _exponential(x: Pair) -> tuple[Pair, Pair, Any]:
-    """Return p, t and k with e^x = t·(1 + p)·2^k and p = e^r - 1 for some small r; where k and t are trivial, r = x."""
+    """e^x = t·(1 + p)·2ᵏ: p = e^r − 1 for a small r, t = 2^(j/32); where k and t are trivial, r = x."""
     table, unit = _exponentials()
     k, r = _reduced((np.clip(x[0], -MOST, MOST), x[1]), unit)
     p = add_smaller(r, multiply(square(r), _polynomial(r, _EXP)))
@@ -173,20 +176,20 @@ def _exponential(x: Pair) -> tuple[Pair, Pair, Any]:
 
 
 def exp(x: Pair) -> Pair:
-    """Return e^x."""
+    """e^x = t·(1 + p)·2ᵏ = (t + t·p)·2ᵏ"""
     p, t, k = _exponential(x)
     return ldexp(add_smaller(t, multiply(t, p)), k)
 
 
 def expm1(x: Pair) -> Pair:
-    """Return e^x - 1."""
+    """e^x − 1 = (2ᵏ·t − 1) + 2ᵏ·t·p"""
     p, t, k = _exponential(x)
     t = ldexp(t, k)
     return add_smaller(add_float(t, -1.0), multiply(t, p))
 
 
 def _log_near_one(m: Pair) -> Pair:
-    """Return log(1 + m): for y near it, y + d - d²/2 with d = (m - (e^y - 1))/e^y."""
+    """log(1 + m) = y + d − d²/2 + …, with y = log1p(m) in floats and d = (m − (e^y − 1))/e^y."""
     y = np.log1p(m[0])
     e = expm1((y, 0.0))
     d = add(m, negative(e))[0] / (1.0 + e[0])
@@ -194,13 +197,13 @@ def _log_near_one(m: Pair) -> Pair:
 
 
 def log(x: Pair, e: Any = 0) -> Pair:
-    """Return log(x·2^e) = log m + (k + e)·log 2, for m = x/2^k near 1."""
+    """log(x·2^e) = log m + (k + e)·log 2, m = x/2ᵏ between √½ and √2."""
     k = np.frexp(x[0] * math.sqrt(0.5))[1]
     return _raised(_log_near_one(add_float(ldexp(x, -k), -1.0)), k + e)
 
 
 def log1p(x: Pair) -> Pair:
-    """Return log(1 + x)."""
+    """log(1 + x) = log(1 + m) + k·log 2, (1 + m)·2ᵏ = 1 + x; k = 0 where x is small."""
     whole = add_float(x, 1.0)
     k = np.where(np.abs(x[0] - 0.1) < 0.4, 0, np.frexp(whole[0] * math.sqrt(0.5))[1])
     m = pick(k == 0, x, add_float(ldexp(whole, -k), -1.0))
@@ -208,14 +211,14 @@ def log1p(x: Pair) -> Pair:
 
 
 def _raised(y: Pair, k: Any) -> Pair:
-    """Return y + k·log 2."""
+    """y + k·log 2, with log 2 in three parts."""
     first, second, third = _exponentials()[1]
     shift = add_float(fast_two_sum(k * (first * _STEPS), k * (second * _STEPS)), k * (third * _STEPS))
     return add_smaller(shift, y)
 
 
 def sincos(x: Pair) -> tuple[Pair, Pair]:
-    """Return sin x and cos x; NaN where |x| is large."""
+    """sin(a + r) = sin a + (sin a·(cos r − 1) + cos a·sin r), a = jπ/32; likewise cos. NaN where |x| is large."""
     s, c, unit = _sines()
     k, r = _reduced((np.where(np.abs(x[0]) < FARTHEST, x[0], np.nan), x[1]), unit)
     j = k % (2 * _STEPS)
@@ -230,7 +233,7 @@ def sincos(x: Pair) -> tuple[Pair, Pair]:
 
 
 def arctan2(y: Pair, x: Pair) -> Pair:
-    """Return the angle of (x, y): for a near it, a + (y·cos a - x·sin a)/(x·cos a + y·sin a)."""
+    """a + (y·cos a − x·sin a)/(x·cos a + y·sin a), the angle of (x, y), for the angle a in floats."""
     a = np.arctan2(y[0], x[0])
     s, c = sincos((a, np.zeros_like(a)))
     off = add(multiply(y, c), negative(multiply(x, s)))[0]
@@ -239,7 +242,7 @@ def arctan2(y: Pair, x: Pair) -> Pair:
 
 
 def cbrt(x: Pair) -> Pair:
-    """Return ∛x: for y near it, y + (x - y³)/(3y²)."""
+    """∛x = y + (x − y³)/(3·y²), for y = ∛x in floats."""
     y = np.cbrt(x[0])
     cube = multiply_float(two_product(y, y), y)
     return fast_two_sum(y, np.where(y == 0, 0.0, add(x, negative(cube))[0] / (3.0 * y * y)))

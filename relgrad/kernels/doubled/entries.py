@@ -22,7 +22,7 @@ _rule = rules_in(UFUNCS)
 
 @_rule(np.add)
 def add(x: Doubled, y: Doubled) -> Doubled:
-    """Return x + y."""
+    """(x ± dx) + (y ± dy) = x + y ± (dx + dy), and no error but of the pair."""
     if x.exact and y.exact:
         return Doubled(*eft.two_sum(x.hi, y.hi), 0.0)
     if x.exact or y.exact:
@@ -49,7 +49,7 @@ def _power_of_two(x: Doubled) -> bool:
 
 @_rule(np.multiply)
 def multiply(x: Doubled, y: Doubled) -> Doubled:
-    """Return x·y."""
+    """(x ± dx)·(y ± dy) = x·y ± (|x|·dy + dx·(|y| + 2·dy)); by a power of two without rounding."""
     if _power_of_two(x):
         x, y = y, x
     if _power_of_two(y):
@@ -68,7 +68,7 @@ def multiply(x: Doubled, y: Doubled) -> Doubled:
 
 @_rule(np.ldexp)
 def ldexp(x: Doubled, k: Doubled) -> Doubled:
-    """Return x·2^k."""
+    """x·2ᵏ ± dx·2ᵏ, exact unless it underflows."""
     whole = np.asarray(k.hi, np.int64)
     hi, lo = eft.ldexp(x.pair, whole)
     if x.exact and np.all((np.abs(hi) >= np.finfo(float).tiny) | (x.hi == 0)):
@@ -78,21 +78,21 @@ def ldexp(x: Doubled, k: Doubled) -> Doubled:
 
 @_rule(np.square)
 def square(x: Doubled) -> Doubled:
-    """Return x²."""
+    """(x ± dx)² = x² ± dx·(2·|x| + 2·dx)"""
     if x.exact:
         return Doubled(*eft.two_square(x.hi), TINY)
     return with_error(eft.square(x.pair), x.bound * (2.0 * np.abs(x.hi) + 2.0 * x.bound))
 
 
 def least(x: Doubled) -> Any:
-    """Return what |x| is at least; NaN where it may be 0."""
+    """|x| − dx: the least that |x| may be; NaN where it may be 0."""
     least = np.abs(x.hi) * (1 - 2.0**-50) - x.bound
     return np.where(least > 0, least, np.nan)
 
 
 @_rule(np.divide)
 def divide(x: Doubled, y: Doubled) -> Doubled:
-    """Return x/y."""
+    """(x ± dx)/(y ± dy) = x/y ± (dx + |x/y|·dy)/least |y|"""
     if _power_of_two(y) and abs(y.hi) <= 2.0:
         return multiply(x, Doubled(1.0 / y.hi))
     q = eft.divide(x.pair, y.pair)
@@ -104,7 +104,7 @@ def divide(x: Doubled, y: Doubled) -> Doubled:
 
 @_rule(np.sqrt)
 def sqrt(x: Doubled) -> Doubled:
-    """Return √x."""
+    """√(x ± dx) = √x ± min(dx/√x, √dx)"""
     s = eft.sqrt(x.pair)
     with np.errstate(all="ignore"):
         bound = np.fmin((x.bound + TINY) / s[0], np.sqrt(x.bound + TINY))
@@ -135,7 +135,7 @@ def absolute(x: Doubled) -> Doubled:
 
 
 def compared(x: Doubled, y: Doubled) -> Any:
-    """Return a number of the sign of x - y, and NaN where a float among them is; raises Undecided."""
+    """x − y, or a number of its sign; 0 for equal floats. Raises Undecided where the bounds leave the sign open."""
     if x.exact and y.exact:
         return np.where(x.hi == y.hi, 0.0, x.hi - y.hi)
     return subtract(x, y).signs()
@@ -155,7 +155,10 @@ def copysign(x: Doubled, y: Doubled) -> Doubled:
 
 
 def _extreme(sign: int, skips_nan: bool) -> Any:
+    """max(x, y), or min for −1: by hi and then lo, with the larger of both bounds; NaN wins, unless skipped."""
+
     def rule(x: Doubled, y: Doubled) -> Doubled:
+        """The larger, with x for ties; the larger of both bounds, since either may be the one."""
         above = (sign * (x.hi - y.hi) > 0) | ((x.hi == y.hi) & (sign * (x.pair[1] - y.pair[1]) >= 0))
         above |= np.isnan(y.hi) if skips_nan else np.isnan(x.hi)
         found = pick(above, x, y)
@@ -169,7 +172,7 @@ UFUNCS.update({np.fmax: _extreme(1, True), np.fmin: _extreme(-1, True)})
 
 
 def _rounded(function: Any, shift: float) -> Any:
-    """Return the rule of a rounding that jumps at whole numbers, or between them."""
+    """⌊2.7 ± 0.1⌋ = 2, ⌊3 ± 0.1⌋ → Undecided: the rule of a rounding that jumps at whole numbers, or by `shift` off."""
 
     def rule(x: Doubled) -> Doubled:
         if not x.exact:
@@ -187,33 +190,33 @@ UFUNCS[np.rint] = _rounded(np.rint, 0.5)
 
 @_rule(np.exp)
 def exp(x: Doubled) -> Doubled:
-    """Return e^x."""
+    """e^(x ± dx) = e^x ± e^x·(e^dx − 1)"""
     r = elementary.exp(x.pair)
     return with_error(r, np.abs(r[0]) * np.expm1(x.bound), elementary.ERROR)
 
 
 @_rule(np.expm1)
 def expm1(x: Doubled) -> Doubled:
-    """Return e^x - 1."""
+    """e^(x ± dx) − 1 = (e^x − 1) ± e^x·(e^dx − 1)"""
     r = elementary.expm1(x.pair)
     return with_error(r, (np.abs(r[0]) + 1.0) * np.expm1(x.bound), elementary.ERROR)
 
 
 @_rule(np.log)
 def log(x: Doubled) -> Doubled:
-    """Return log x."""
+    """log(x ± dx) = log x ± dx/least |x|"""
     return with_error(elementary.log(x.pair), x.bound / least(x), elementary.ERROR)
 
 
 @_rule(np.log1p)
 def log1p(x: Doubled) -> Doubled:
-    """Return log(1 + x)."""
+    """log(1 + (x ± dx)) = log(1 + x) ± dx/least |1 + x|"""
     whole = Doubled(*eft.add_float(x.pair, 1.0), x.bound)
     return with_error(elementary.log1p(x.pair), x.bound / least(whole), elementary.ERROR)
 
 
 def constant(name: str) -> Doubled:
-    """Return log 2 or π."""
+    """ "pi" → π ± ε·π: a number in a pair."""
     return with_error(elementary.pair(elementary.constants()[name]), 0.0)
 
 
@@ -223,6 +226,8 @@ UFUNCS[np.log10] = lambda x: np.log(x) / log(Doubled(10.0))
 
 
 def _circular(index: int) -> Any:
+    """sin(x ± dx) = sin x ± dx, cos(x ± dx) = cos x ± dx"""
+
     def rule(x: Doubled) -> Doubled:
         return with_error(elementary.sincos(x.pair)[index], x.bound, elementary.ERROR)
 
@@ -235,7 +240,7 @@ UFUNCS[np.tan] = lambda x: divide(sin(x), cos(x))
 
 @_rule(np.arctan2)
 def arctan2(y: Doubled, x: Doubled) -> Doubled:
-    """Return the angle of (x, y)."""
+    """The angle of (x, y) ± (|x|·dy + |y|·dx)/r², r = max(|x|, |y|); ± ∞ across the cut, where the angle jumps."""
     r = elementary.arctan2(y.pair, x.pair)
     away = least(Doubled(np.maximum(np.abs(x.hi), np.abs(y.hi)), 0.0, np.maximum(x.bound, y.bound)))
     change = (np.abs(x.hi) / away * y.bound + (np.abs(y.hi) + y.bound) / away * x.bound + TINY) / away
@@ -256,7 +261,7 @@ UFUNCS[np.arccos] = lambda x: arctan2(leg(x), x)
 
 @_rule(np.cbrt)
 def cbrt(x: Doubled) -> Doubled:
-    """Return ∛x."""
+    """∛(x ± dx) = ∛x ± min(dx/(∛x)², ∛(4·dx))"""
     y = elementary.cbrt(x.pair)
     bound = np.fmin((x.bound + TINY) / np.square(y[0]), np.cbrt(4.0 * x.bound + TINY))
     return with_error(y, bound, elementary.ERROR)
@@ -269,7 +274,7 @@ def hypot(x: Doubled, y: Doubled) -> Doubled:
 
 
 def _odd(function: Any) -> Any:
-    """Return the rule of an odd function that is known for x ≥ 0."""
+    """f(x) = −f(−x) for x < 0: the rule of an odd function that is known for x ≥ 0."""
 
     def rule(x: Doubled) -> Doubled:
         r = function(absolute(x))
@@ -279,21 +284,25 @@ def _odd(function: Any) -> Any:
 
 
 def _sinh(x: Doubled) -> Doubled:
+    """sinh x = (u + u/(u + 1))/2, u = e^x − 1"""
     u = expm1(x)
     return multiply(Doubled(0.5), add(u, divide(u, add(u, one()))))
 
 
 def _tanh(x: Doubled) -> Doubled:
+    """tanh x = −u/(u + 2), u = e^(−2x) − 1"""
     u = expm1(multiply(Doubled(-2.0), x))
     return negative(divide(u, add(u, Doubled(2.0))))
 
 
 def _arcsinh(x: Doubled) -> Doubled:
+    """arsinh x = log(1 + x + x²/(1 + √(x² + 1)))"""
     s = square(x)
     return log1p(add(x, divide(s, add(one(), sqrt(add(s, one()))))))
 
 
 def _arctanh(x: Doubled) -> Doubled:
+    """artanh x = log(1 + 2·x/(1 − x))/2"""
     return multiply(Doubled(0.5), log1p(divide(multiply(Doubled(2.0), x), subtract(one(), x))))
 
 
@@ -304,20 +313,20 @@ UFUNCS.update(
 
 @_rule(np.cosh)
 def cosh(x: Doubled) -> Doubled:
-    """Return cosh x."""
+    """cosh x = (e + 1/e)/2, e = e^|x|"""
     e = exp(absolute(x))
     return multiply(Doubled(0.5), add(e, divide(one(), e)))
 
 
 @_rule(np.arccosh)
 def arccosh(x: Doubled) -> Doubled:
-    """Return arcosh x."""
+    """arcosh x = log(1 + t + √(t·(t + 2))), t = x − 1"""
     t = subtract(x, one())
     return log1p(add(t, sqrt(multiply(t, add(t, Doubled(2.0))))))
 
 
 def power(x: Any, y: Any) -> Any:
-    """Return x^y: a product where y is one small whole number, and else e^(y·log x)."""
+    """xⁿ by products for a small whole n, √x for ½, else e^(y·log|x|) with the sign of x, NaN where undefined."""
     n = y.floats()
     if y.exact and y.ndim == 0 and n == np.rint(n) and abs(n) <= LARGEST_POWER:
         return _whole_power(x, int(n))
@@ -333,6 +342,7 @@ def power(x: Any, y: Any) -> Any:
 
 
 def _whole_power(x: Any, n: int) -> Any:
+    """x⁵ = (x²)²·x, x⁻ⁿ = 1/xⁿ, x⁰ = 1"""
     if n < 0:
         return 1.0 / _whole_power(x, -n)
     found = None
@@ -349,6 +359,6 @@ UFUNCS[np.power] = UFUNCS[np.float_power] = power
 
 @_rule(np.logaddexp)
 def logaddexp(x: Any, y: Any) -> Any:
-    """Return log(e^x + e^y)."""
+    """log(e^x + e^y) = t + log(1 + e^(l − t)), with the larger one, t, and the smaller one, l."""
     top, low = np.maximum(x, y), np.minimum(x, y)
     return top + np.log1p(np.exp(low - top))

@@ -1,6 +1,6 @@
 """Functions that are known by their names in doubled arithmetic: logistic, of entropies, of errors, gamma functions.
 
-Each is a formula in the others, which bounds its own error. What series and fractions leave out is far below it.
+Each is a formula in the others, which bounds its own error. Terms that series and fractions leave out are far below.
 
 Sources: Abramowitz & Stegun 1964, 7.1.6 and 7.1.14 for erf and erfc; 6.1.40 and 6.3.18 for log Γ and ψ, of arguments
 that the recurrence has made large.
@@ -31,7 +31,7 @@ _SHIFT, _STIRLING, _LARGE = 32, 18, 1e6
 
 
 def _entry(*names: str) -> Callable[[Any], Any]:
-    """Register a function of single entries under names, and for the ufuncs of that name."""
+    """_entry("xlogy")(f) → NAMED["xlogy"], UFUNCS[scipy.special.xlogy]: registers a function of single entries."""
 
     def register(formula: Any) -> Any:
         for name in names:
@@ -45,12 +45,14 @@ def _entry(*names: str) -> Callable[[Any], Any]:
 
 @_entry("expit")
 def _expit(x: Any) -> Any:
+    """1/(1 + e^−|x|), or e^−|x|/(1 + e^−|x|) for x < 0."""
     e = np.exp(-np.absolute(x))
     return np.where(x.floats() >= 0, 1.0, e) / (1.0 + e)
 
 
 @_entry("softplus", "log1pexp")
 def _softplus(x: Any) -> Any:
+    """log(1 + e^x) = max(x, 0) + log(1 + e^−|x|)"""
     return np.maximum(x, 0.0) + np.log1p(np.exp(-np.absolute(x)))
 
 
@@ -61,7 +63,7 @@ _entry("logit")(
 
 
 def _unless_zero(x: Any, y: Any, product: Any) -> Any:
-    """Return a product, and 0 where its first factor is 0 and the other a number."""
+    """0·log 0 → 0: a product, and 0 where its first factor is 0 and the other a number."""
     return np.where(x.zeros() & ~np.isnan(y.floats()), 0.0, product)
 
 
@@ -73,6 +75,7 @@ _entry("entr")(lambda x: -_unless_zero(x, x, x * np.log(x)))
 
 @_entry("rel_entr", "xlog_ratio")
 def _rel_entr(x: Any, y: Any) -> Any:
+    """x·log(x/y), and 0 where x = 0 < y."""
     return np.where(x.zeros() & (y.floats() > 0), 0.0, x * np.log(x / y))
 
 
@@ -80,6 +83,7 @@ _entry("kl_div")(lambda x, y: _rel_entr(x, y) - x + y)
 
 
 def _logsumexp(x: Any, axis: Any = None, keepdims: bool = False, weights: Any = None) -> Any:
+    """log Σ w·e^x = m + log Σ w·e^(x − m), m = max x in floats."""
     top = np.max(x.floats(), axis=axis, keepdims=True)
     terms = np.exp(x - top) if weights is None else weights * np.exp(x - top)
     result = top + np.log(np.sum(terms, axis=axis, keepdims=True))
@@ -87,6 +91,7 @@ def _logsumexp(x: Any, axis: Any = None, keepdims: bool = False, weights: Any = 
 
 
 def _softmax(x: Any, axis: Any = -1, weights: Any = None) -> Any:
+    """w·e^x/Σ w·e^x, with m = max x in floats taken from x."""
     e = np.exp(x - np.max(x.floats(), axis=axis, keepdims=True))
     e = e if weights is None else weights * e
     return e / np.sum(e, axis=axis, keepdims=True)
@@ -97,7 +102,7 @@ NAMED["log_softmax"] = lambda _: lambda x, axis=-1: x - _logsumexp(x, axis, keep
 
 
 def _near_erf(x: Any) -> Any:
-    """Return erf x = 2x·e^(-x²)/√π · Σ (2x²)^n/(1·3·…·(2n + 1))."""
+    """erf x = 2x·e^(−x²)/√π·Σ (2x²)ⁿ/(1·3·…·(2n + 1)), for |x| ≤ 2."""
     x = np.minimum(np.maximum(x, -_BETWEEN), _BETWEEN)
     u = 2.0 * np.square(x)
     series = reduce(lambda tail, n: 1.0 + tail * u / (2.0 * n + 1.0), range(_SERIES, 0, -1), 1.0)
@@ -105,7 +110,7 @@ def _near_erf(x: Any) -> Any:
 
 
 def _erfcx(x: Any) -> Any:
-    """Return e^(x²)·erfc x = (1/√π)/(x + (1/2)/(x + (2/2)/(x + …))), of x ≥ 2."""
+    """e^(x²)·erfc x = (1/√π)/(x + (1/2)/(x + (2/2)/(x + …))), for x ≥ 2."""
     x = np.maximum(x, _BETWEEN)
     return 0.5 * _two_over_root_pi() / reduce(lambda t, n: x + 0.5 * n / t, range(_FRACTION, 0, -1), x)
 
@@ -116,6 +121,7 @@ def _two_over_root_pi() -> Any:
 
 @_entry("erfc")
 def _erfc(x: Any) -> Any:
+    """1 − erf x for |x| < 2, e^(−x²)·erfcx(x) beyond, and 2 − erfc(−x) for negative x."""
     size = np.absolute(x)
     far = np.exp(-np.square(x)) * _erfcx(size)
     far = np.where(x.floats() < 0, 2.0 - far, far)
@@ -136,6 +142,7 @@ def _ndtr(x: Any) -> Any:
 
 @_entry("log_ndtr")
 def _log_ndtr(x: Any) -> Any:
+    """log Φ(x) = log(erfcx(t)/2) − t², t = −x/√2, far below; else log Φ(x), or log(1 − Φ(−x)) for x > 0."""
     t = _scaled(x)
     near = np.where(x.floats() > 0, np.log1p(np.negative(_ndtr(-x))), np.log(_ndtr(x)))
     return np.where(t.floats() > _BETWEEN, np.log(0.5 * _erfcx(t)) - np.square(t), near)
@@ -143,7 +150,7 @@ def _log_ndtr(x: Any) -> Any:
 
 @cache
 def _bernoulli(count: int) -> list[Fraction]:
-    """Return the Bernoulli numbers B₂, B₄, …"""
+    """2 → [1/6, −1/30]: the Bernoulli numbers B₂, B₄, …"""
     b = [Fraction(1)]
     for n in range(1, 2 * count + 1):
         b.append(-sum((comb(n + 1, k) * b[k] for k in range(n)), Fraction(0)) / (n + 1))
@@ -151,7 +158,7 @@ def _bernoulli(count: int) -> list[Fraction]:
 
 
 def _asymptotic(x: Any, coefficient: Callable[[int], int | Fraction]) -> Any:
-    """Return Σ B₂ₖ/coefficient(k)·x^(2 - 2k)."""
+    """Σ B₂ₖ/coefficient(k)·x^(2 − 2k), by Horner's rule in 1/x²."""
     u = 1.0 / np.square(x)
     numbers = [pair(b / coefficient(k)) for k, b in enumerate(_bernoulli(_STIRLING), 1)]
     terms = [with_error(tuple(map(np.asarray, n)), 0.0) for n in numbers]
@@ -159,13 +166,14 @@ def _asymptotic(x: Any, coefficient: Callable[[int], int | Fraction]) -> Any:
 
 
 def _raised(x: Any) -> Any:
-    """Return a large number in place of a positive one: itself, or one that is greater by a whole number."""
+    """x → x + 32 for x < 10⁶, x beyond, NaN for x ≤ 0: the argument at which Stirling's series is summed."""
     raised = np.where(x.floats() < _LARGE, x + float(_SHIFT), x)
     return np.where(x.floats() > 0, raised, np.nan)
 
 
 @_entry("gammaln", "loggamma")
 def _gammaln(x: Any) -> Any:
+    """log Γ(x) = (y − ½)·log y − y + log(2π)/2 + Σ B₂ₖ/(2k·(2k − 1)·y^(2k − 1)) − log(x·(x + 1)·…), y = x + 32."""
     y, small = _raised(x), np.minimum(x, _LARGE)
     product = reduce(lambda p, n: p * (small + float(n)), range(1, _SHIFT), small)
     stirling = (y - 0.5) * np.log(y) - y + 0.5 * np.log(2.0 * constant("pi"))
@@ -175,6 +183,7 @@ def _gammaln(x: Any) -> Any:
 
 @_entry("digamma", "psi")
 def _digamma(x: Any) -> Any:
+    """ψ(x) = log y − 1/(2y) − Σ B₂ₖ/(2k·y^(2k)) − Σ 1/(x + n), y = x + 32."""
     y, small = _raised(x), np.minimum(x, _LARGE)
     terms = reduce(lambda s, n: s + 1.0 / (small + float(n)), range(1, _SHIFT), 1.0 / small)
     psi = np.log(y) - 0.5 / y - _asymptotic(y, lambda k: 2 * k) / np.square(y)
@@ -191,7 +200,7 @@ def _sinc(x: Any) -> Any:
 
 
 def _of_order_zero(formula: Callable[[Any], Any]) -> Any:
-    """Return the rule of a function and its derivatives, whose formula is that of the function alone."""
+    """f, 0 → its formula;    f, n → f⁽ⁿ⁾ by balls: the rule of a function and its derivatives."""
     return lambda function: (
         lambda x, order=0: Doubled.unruled(function, (x, order), {}) if order else formula(x)
     )
@@ -210,11 +219,13 @@ _entry("beta")(lambda x, y: np.exp(_gammaln(x) + _gammaln(y) - _gammaln(x + y)))
 
 @_entry("log1mexp")
 def _log1mexp(x: Any) -> Any:
+    """log(1 − e^x) = log1p(−e^x) for x < −0.7, log(−expm1(x)) nearer to 0."""
     return np.where(x.floats() < -0.7, np.log1p(-np.exp(x)), np.log(-np.expm1(x)))
 
 
 @_entry("boxcox")
 def _boxcox(x: Any, a: Any, d: Any) -> Any:
+    """(x^a − 1)/a = expm1(a·t)/a, t = log x, or log1p(d) where d = x − 1 is small; t at a = 0."""
     zero, near = a.zeros(), np.where(np.abs(d.floats()) <= 0.5, np.log1p(d), np.log(x))
     t = np.where(np.abs(a.floats() * near.floats()) < 1, near, np.log(x))
     return np.where(zero, near, np.expm1(a * t) / np.where(zero, 1.0, a))
@@ -244,13 +255,14 @@ FUNCTIONS[given] = Doubled.of
 
 @lambda rule: FUNCTIONS.setdefault(computed, rule)
 def _computed(x: Any) -> Doubled:
+    """x → x ± ∞"""
     x = Doubled.of(x).hi
     return Doubled(x, np.zeros(x.shape), np.full(x.shape, np.inf))
 
 
 @lambda rule: FUNCTIONS.setdefault(rounded, rule)
 def _rounded(x: Any) -> Doubled:
-    """Return the number that is known to have been rounded to x, or x and half a unit in its last place."""
+    """0.6931471805599453 → log 2; else x ± half a unit in its last place, that of float32 for such numbers."""
     x = Doubled.of(x).hi
     single = np.all(x.astype(np.float32) == x)
     for value in constants().values() if x.ndim == 0 else ():
@@ -267,7 +279,7 @@ def is_decimal(v: float) -> bool:
 
 
 def written(x: Any) -> Doubled:
-    """Return numbers that may have been rounded: exactly if they are decimals, otherwise to half a unit."""
+    """0.1 → 0.1 exactly, 0.12345678901234567 → ± half a unit: numbers that may be rounded, unless decimals."""
     x = Doubled.of(x).hi
     if all(map(is_decimal, np.ravel(x).tolist())):
         return Doubled(x)

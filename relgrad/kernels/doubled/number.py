@@ -2,8 +2,8 @@
 
     |x − (hi + lo)| ≤ bound
 
-for the value x that the program has in exact arithmetic. Floats are exact. What has no rule is asked of balls; where
-they tell nothing it sees floats, and nothing is known of its result: the bound is infinite. A comparison that the
+for the value x that the program has in exact arithmetic. Floats are exact. A function without a rule is asked of balls;
+where these tell nothing, of floats, and nothing is known of the result: the bound is infinite. A comparison that the
 bounds leave open raises `Undecided`.
 
 Source: Wilkinson 1986, Error analysis revisited, for running error bounds; those of each operation are in `eft`.
@@ -20,20 +20,20 @@ from relgrad.kernels.eft import Pair
 from relgrad.kernels.numbers import Numbers, is_floating
 
 ERROR = 2.0**-102
-"""What an operation adds, relative to its result: 16u², with u = 2⁻⁵³."""
+"""The error that an operation adds, relative to its result: 16u², with u = 2⁻⁵³."""
 TINY = 2.0**-1060
-"""What underflow adds."""
+"""The error that underflow adds."""
 BLOCK = 4096
 """So many entries are computed at once, that they stay in the cache."""
 _WHOLE = 2.0**53
 
 
 class Undecided(ArithmeticError):
-    """What a program asks of numbers is not known of their enclosures."""
+    """x > 0 of x = 10⁻²⁰ ± 10⁻¹⁹: a program asks a question of numbers that their enclosures leave open."""
 
 
 class Doubled(Numbers):
-    """An array hi + lo ± bound; without lo, it is exact."""
+    """hi + lo ± bound, an array; without lo, it is exact."""
 
     __slots__ = ("_bound", "hi", "lo")
     ufuncs, functions, named = {}, {}, {}
@@ -45,7 +45,7 @@ class Doubled(Numbers):
 
     @classmethod
     def of(cls, x: Any, dtype: Any = None) -> Doubled:
-        """Return an array, or a number, exactly."""
+        """0.1 → 0.1 exactly, as the float that it is; raises Undecided for integers beyond 2⁵³."""
         if isinstance(x, Doubled):
             return x
         if isinstance(x, float):
@@ -61,7 +61,7 @@ class Doubled(Numbers):
 
     @classmethod
     def lifted(cls, x: Any, args: Sequence[Any]) -> Any:
-        """Return what a function made of floats in place of these arguments: of nothing in it the error is known."""
+        """y = f(floats) → y ± ∞: a result of unknown error; whole numbers made of inexact ones raise Undecided."""
         if isinstance(x, (tuple, list)):
             return tuple([cls.lifted(y, args) for y in x])
         if is_floating(x):
@@ -72,11 +72,12 @@ class Doubled(Numbers):
 
     @classmethod
     def unruled(cls, function: Any, args: Any, kwargs: Any) -> Any:
-        """Return what has no rule as balls tell it, or where they tell nothing, of floats."""
+        """f, (x,) → f in balls, rounded to hi + lo ± bound; where these tell nothing, f of floats ± ∞."""
         found = cls.surest.doubled(function, args, kwargs)
         return super().unruled(function, args, kwargs) if found is None else found
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        """f(x) = (f(x₁), f(x₂), …) for blocks of a large x, which stay in the cache."""
         apply = super().__array_ufunc__
         large = [getattr(x, "ndim", 0) > 0 for x in inputs]
         shapes = {x.shape for x, is_array in zip(inputs, large, strict=True) if is_array}
@@ -102,7 +103,7 @@ class Doubled(Numbers):
 
     @property
     def bound(self) -> Any:
-        """The bound of the error, of the shape of the array or of none."""
+        """The bound of the error, of the shape of the array or of none; 0 for floats."""
         return 0.0 if self._bound is None else self._bound
 
     @property
@@ -120,11 +121,11 @@ class Doubled(Numbers):
         return Doubled(move(self.hi)) if self.exact else Doubled(*map(move, self.parts))
 
     def floats(self) -> Any:
-        """Return the floats nearest to the numbers."""
+        """fl(hi + lo): the floats nearest to the numbers."""
         return (self.hi if self.exact else self.hi + self.lo)[()]
 
     def astype(self, dtype: Any, **_: Any) -> Any:
-        """Return the same numbers in a dtype that holds them; others are rounded only where they are exact."""
+        """x → x in float64; in others fl(x) if x is exact, else Undecided."""
         if np.dtype(dtype) == np.float64:
             return self
         if not self.exact:
@@ -133,11 +134,11 @@ class Doubled(Numbers):
         return Doubled.of(found) if is_floating(found) else found
 
     def zeros(self) -> Any:
-        """Return where numbers are 0, and nothing else."""
+        """hi + lo = 0 and bound = 0: where numbers are 0, and nothing else."""
         return (self.floats() == 0) & (self.bound == 0)
 
     def signs(self) -> Any:
-        """Return numbers of the same signs; raises Undecided where the bounds leave one open."""
+        """|hi| > 2·bound → hi: numbers of the same signs; raises Undecided where a bound leaves one open."""
         known = (np.abs(self.hi) > 2.0 * self.bound) | (self.bound == 0.0)
         if not np.all(known & np.isfinite(self.pair[1])):
             raise Undecided
@@ -151,5 +152,5 @@ class Doubled(Numbers):
 
 
 def with_error(result: Pair, bound: Any, relative: float = ERROR) -> Doubled:
-    """Return a pair that was computed to a relative error besides those that its operands brought."""
+    """hi + lo ± (bound + ε·|hi| + TINY): a pair computed to a relative error ε besides the errors of its operands."""
     return Doubled(*result, bound + (relative * np.abs(result[0]) + TINY))

@@ -25,7 +25,7 @@ TINY = 2.0**-26
 
 
 def cancels_at(result: Any, *parts: Any, chances: float = 1) -> Any:
-    """Return which entries of a sum are far below a part of it, |result| < ε·|part|, or False for none.
+    """|result| < ε·|part|: which entries of a sum are far below a part of the sum; False for none.
 
     ε is 2⁻⁷·n^(-3/2) for n entries, over the `chances` that a program has to ask by chance, and at least 2⁻¹⁶. A part
     may come with a factor, as (part, factor).
@@ -38,9 +38,9 @@ def cancels_at(result: Any, *parts: Any, chances: float = 1) -> Any:
 
 
 def cancels(result: Any, *parts: Any, axis: Any = None, chances: float = 1) -> bool:
-    """Return whether an entry of a sum is far below a part of it, with ε at least 2⁻²⁶.
+    """Whether |result| < ε·|part| in an entry of a sum, with ε at least 2⁻²⁶.
 
-    Along axes it is mean squares that are compared, as of residuals that are squared and summed.
+    Along axes mean squares are compared, as of residuals that are squared and summed.
 
     >>> x = np.array([1.0, 2.0])
     >>> cancels(x - 1.0001, x), cancels(x - 1.0001, x, axis=-1)
@@ -66,7 +66,7 @@ def _chance(sums: int, chances: float, products: int = 1, least: float = TINY) -
 
 
 def _below(result: Any, parts: Sequence[Any], least: float, chances: float) -> Any:
-    """Return where |result| < ε·|part| for a part, or False for nowhere; large arrays are looked at in the cache."""
+    """|result| < ε·|part| for a part, entry by entry, or False for nowhere; large arrays by blocks, in the cache."""
     kind = type(result)
     if kind is np.float64:
         sizes = [abs(x[0] * x[1]) if type(x) is tuple else abs(x) for x in parts]
@@ -93,13 +93,14 @@ def _first(x: Any) -> Any:
 
 
 def _any_below(result: Any, parts: Sequence[Any], small: float) -> Any:
+    """|result| < small·max |part|, entry by entry, or False for nowhere."""
     sizes = [abs(x[0]) * abs(x[1]) if type(x) is tuple else abs(x) for x in parts]
     below = abs(result) < functools.reduce(np.maximum, sizes) * small
     return below if np.count_nonzero(below) else False
 
 
 def _mean_square(x: Any, axes: tuple[int, ...]) -> Any:
-    """Return the mean squares along axes, which stay, or of all entries."""
+    """Σ x²/n along axes, which stay, or of all entries."""
     axes = tuple([a for a in axes if a >= -np.ndim(x)])
     if not axes:
         return _squares(x) / (np.size(x) or 1)
@@ -107,7 +108,7 @@ def _mean_square(x: Any, axes: tuple[int, ...]) -> Any:
 
 
 def _squares(x: Any) -> Any:
-    """Return Σ x²: by blocks, for which BLAS wakes no other threads."""
+    """Σ x², by blocks, for which BLAS wakes no other threads."""
     if not isinstance(x, np.ndarray):
         return x * x
     x = x.reshape(-1)
@@ -118,7 +119,7 @@ def _squares(x: Any) -> Any:
 
 
 def sum_cancels(total: Any, x: Any, axis: Any = None, chances: float = 1) -> bool:
-    """Return whether a sum is below ε·Σ |x|, where ε = 2⁻⁷·s^(-3/2)·n^(-1/2) for s sums of n entries, at least 2⁻²⁶.
+    """Whether |Σ x| < ε·Σ |x|, where ε = 2⁻⁷·s^(-3/2)·n^(-1/2) for s sums of n entries, at least 2⁻²⁶.
 
     ε is divided by the `chances` that a program has.
 
@@ -136,7 +137,7 @@ def sum_cancels(total: Any, x: Any, axis: Any = None, chances: float = 1) -> boo
 
 
 def mixture_cancels(x: Any, weights: Any, axis: Any = None, chances: float = 1) -> bool:
-    """Return whether Σ w·eˣ over axes is below ε·Σ |w|·eˣ, ε as in a sum.
+    """Whether |Σ w·eˣ| < ε·Σ |w|·eˣ over axes, ε as in a sum.
 
     >>> mixture_cancels(np.array([800.0, 800.0]), np.array([1.0, -1.0]))
     True
@@ -152,7 +153,7 @@ def mixture_cancels(x: Any, weights: Any, axis: Any = None, chances: float = 1) 
 
 
 def product_cancels(product: Any, a: Any, b: Any, chances: float = 1) -> bool:
-    """Return whether an entry of a product of matrices, or of a sum with one, is below ε·Σ |a|·|b|, ε as in a sum.
+    """Whether |(a·b)_ik| < ε·Σ_j |a_ij|·|b_jk| in an entry of a product of matrices, or of a sum with one.
 
     >>> a = np.array([[1.0, 1.0]])
     >>> product_cancels(np.array([[0.0]]), a, np.array([[1.0], [-1.0]]))
@@ -171,7 +172,7 @@ def product_cancels(product: Any, a: Any, b: Any, chances: float = 1) -> bool:
 
 
 def ill_conditioned(a: Any, chances: float = 1) -> bool:
-    """Return whether a matrix is nearly singular: an entry of |a⁻¹|·|a|·1 is above 1/ε, ε as in a sum of n² entries.
+    """Whether an entry of |a⁻¹|·|a|·1 is above 1/ε: a matrix is nearly singular. ε is that of a sum of n² entries.
 
     Rows of different sizes do not count. A matrix without an inverse is nearly singular; one that is not finite is not.
 
@@ -215,7 +216,7 @@ def precise(by: Callable[..., Any], entrywise: bool = False) -> Callable[[Any], 
 def mending(
     function: Callable[..., Any], by: Callable[[], tuple[Callable[..., Any], bool] | None]
 ) -> Callable[..., Any]:
-    """Return the function that is `precise` by another, which is asked for, and how, when it is needed; or by none."""
+    """f, by → f that is `precise` by another function, which is asked for, and how, when it is needed; or by none."""
 
     @functools.cache
     def again() -> tuple[_Again, bool] | None:
@@ -226,6 +227,7 @@ def mending(
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
+        """f(x), lost → f as written where digits are lost, or NaN has come of numbers inside the domain; else f(x)."""
         (result, lost), in_floats = attempt(*args, **kwargs) if attempt else (function(*args, **kwargs), True)
         if type(result) is np.ndarray and result.dtype.kind == "f":  # in C alone, since each call asks
             none = np.isnan(np.minimum.reduce(result, axis=None, initial=np.inf))
@@ -254,11 +256,11 @@ def mending(
 
 
 _FAILURES = (ArithmeticError, *OF_FLOATS_ONLY)
-"""What comes of programs for arrays of floats only, and of decisions by digits that are not known."""
+"""Exceptions of programs for arrays of floats only, and of decisions by digits that are not known."""
 
 
 class _Again:
-    """A function as written: computed again in doubled numbers, and where these leave a result open in balls."""
+    """f as written → f in doubled numbers, and in balls where these leave a result open."""
 
     def __init__(self, function: Function):
         self._function = function
@@ -266,14 +268,14 @@ class _Again:
         self._inside = Twin(function, Inside)
 
     def inside(self, result: Any, args: Any, kwargs: Any) -> Any:
-        """Return a result with numbers where the function is NaN because it leaves its domain."""
+        """log(x), x < 0: NaN → 1: a result with numbers where the function is NaN because it leaves its domain."""
         try:
             return mapped(lowered, self._inside(*args, **kwargs)[0])
         except _FAILURES:
             return result
 
     def mended(self, result: Any, args: Any, kwargs: Any) -> Any:
-        """Return a result with what is known better."""
+        """result → hi + lo where that is known better, tried in doubled numbers and then in balls."""
         for numbers in self._kinds:
             try:
                 found, alike = self._computed(numbers, args, kwargs)
@@ -285,7 +287,7 @@ class _Again:
         return result
 
     def mended_at(self, lost: Any, result: Any, args: Any, kwargs: Any) -> Any:
-        """Return a result with some entries computed again, so many at a time that they stay in the cache."""
+        """(True, False), (x, y) → (x again, y): a result with the entries that are lost computed again, by blocks."""
         shape = np.broadcast_shapes(*[np.shape(x) for x in parts(result)])
         flat = lambda x: np.broadcast_to(x, shape).reshape(-1) if np.ndim(x) else x
         args, kwargs = mapped(flat, args), mapped(flat, kwargs)
@@ -312,7 +314,7 @@ class _Again:
         return new
 
     def _computed(self, numbers: Function, args: Any, kwargs: Any) -> tuple[Any, Any]:
-        """Return results, and where what has been decided on the way comes out in floats as well."""
+        """f(numbers), and where each decision, x > 0 say, comes out in floats as well."""
         found, decided = numbers(*args, **kwargs)
         alike = np.True_
         if decided:
@@ -322,13 +324,14 @@ class _Again:
 
 
 def is_open(x: Any) -> Any:
-    """Return where doubled numbers may be other floats than the nearest to them."""
+    """bound > ε·|hi|: where doubled numbers may be other floats than the nearest to them."""
     if not isinstance(x, Doubled):
         return np.False_
     return ~(x.bound <= np.finfo(float).eps * np.abs(x.hi))
 
 
 def _mended(x: Any, better: Any, alike: Any) -> Any:
+    """|y − x| > 2·bound + ε·|y| → y: a float x that is NaN, or off by more than y can be, if decisions are alike."""
     if not isinstance(better, Doubled) or np.shape(x) != better.shape or np.asarray(x).dtype.kind != "f":
         return x
     # The result is none, or off by more than the doubled one, rounded, can be.

@@ -29,7 +29,7 @@ def _where(c: Any, x: Any, y: Any) -> Extended:
 
 @_rule(np.argsort)
 def _argsort(x: Extended, axis: int = -1, kind: Any = None) -> Any:
-    """Return the permutation that sorts: by sign, exponent and mantissa, with NaN last."""
+    """(2²⁰⁰⁰, −1, NaN) → (1, 0, 2): the order by sign, exponent and mantissa, with NaN last."""
     number = ~np.isnan(x.m)
     sign = np.sign(np.where(number, x.m, 0)).astype(np.int64)
     exponent = sign * np.where(np.isinf(x.m), 2 * FARTHEST, x.e)
@@ -41,6 +41,7 @@ FUNCTIONS[np.argpartition] = lambda x, kth, axis=-1: _argsort(x, axis)
 
 @_rule(np.searchsorted)
 def _searchsorted(a: Any, v: Any, side: str = "left") -> Any:
+    """#{a < v}, or #{a ≤ v} on the right: places of v in a sorted a, where NaN comes last."""
     before = UFUNCS[np.less if side == "left" else np.less_equal]
     a, v = Extended.of(a), Extended.of(v)[..., None]
     # NaN comes last.
@@ -67,7 +68,7 @@ def ranks(x: Extended, axis: int) -> Any:
 
 @_rule(np.sum)
 def sum_of(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Extended:
-    """Return Σ x over axes: one common exponent for each sum."""
+    """Σ mᵢ·2^eᵢ = (Σ mᵢ·2^(eᵢ − k))·2ᵏ, k = max eᵢ for each sum."""
     axes = axes_of(axis, x.ndim)
     most = np.max(x.e, axis=axes, keepdims=True, initial=NOTHING)
     total = np.sum(scaled(x, most), axis=axes, keepdims=True)
@@ -76,6 +77,7 @@ def sum_of(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdim
 
 
 def _matmul(a: Extended, b: Extended) -> Extended:
+    """a·b entry by entry, or (a/2ᵏ)·(b/2ˡ)·2^(k + l) with k for each row of a and l for each column of b, if large."""
     if a.size * b.shape[-1] <= LARGEST:
         return entrywise_products(a, b, multiply, sum_of)
     rows = np.max(a.e, axis=-1, keepdims=True)

@@ -27,19 +27,19 @@ def pick(c: Any, x: Any, y: Any) -> Any:
 
 
 def aligned(*terms: Extended) -> tuple[list[Any], Any]:
-    """Return mantissas of one common exponent, the largest, and that exponent."""
+    """m₁·2^e₁, m₂·2^e₂ → [m₁·2^(e₁ − k), m₂·2^(e₂ − k)], k = max(e₁, e₂)"""
     most = reduce(np.maximum, [t.e for t in terms])
     return [scaled(t, most) for t in terms], most
 
 
 def scaled(x: Extended, exponent: Any) -> Any:
-    """Return x/2^exponent as floats."""
+    """x, k → x/2ᵏ as floats."""
     return np.ldexp(x.m, np.clip(x.e - exponent, -5000, 5000).astype(np.intc))
 
 
 @_rule(np.add)
 def add(x: Extended, y: Extended) -> Extended:
-    """Return x + y."""
+    """m₁·2^e₁ + m₂·2^e₂ = (m₁·2^(e₁ − k) + m₂·2^(e₂ − k))·2ᵏ, k = max(e₁, e₂)"""
     (a, b), most = aligned(x, y)
     return type(x)(a + b, most)
 
@@ -52,13 +52,13 @@ def subtract(x: Extended, y: Extended) -> Extended:
 
 @_rule(np.multiply)
 def multiply(x: Extended, y: Extended) -> Extended:
-    """Return x·y."""
+    """m₁·2^e₁·m₂·2^e₂ = m₁·m₂·2^(e₁ + e₂)"""
     return type(x)(x.m * y.m, x.e + y.e)
 
 
 @_rule(np.divide)
 def divide(x: Extended, y: Extended) -> Extended:
-    """Return x/y."""
+    """m₁·2^e₁/(m₂·2^e₂) = m₁/m₂·2^(e₁ − e₂)"""
     return type(x)(x.m / y.m, x.e - y.e)
 
 
@@ -74,21 +74,21 @@ UFUNCS.update({f: lambda x, f=f: f(x.m) for f in (np.isfinite, np.isinf, np.isna
 
 @_rule(np.sqrt)
 def sqrt(x: Extended) -> Extended:
-    """Return √x."""
+    """√(m·2^e) = √(m·2^r)·2^((e − r)/2), r = e mod 2"""
     odd = x.e & 1
     return type(x)(np.sqrt(np.ldexp(x.m, odd.astype(np.intc))), (x.e - odd) >> 1)
 
 
 @_rule(np.cbrt)
 def cbrt(x: Extended) -> Extended:
-    """Return ∛x."""
+    """∛(m·2^e) = ∛(m·2^r)·2^((e − r)/3), r = e mod 3"""
     rest = x.e % 3
     return type(x)(np.cbrt(np.ldexp(x.m, rest.astype(np.intc))), (x.e - rest) // 3)
 
 
 @_rule(np.hypot)
 def hypot(x: Extended, y: Extended) -> Extended:
-    """Return √(x² + y²)."""
+    """√(x² + y²) = hypot(x/2ᵏ, y/2ᵏ)·2ᵏ, 2ᵏ the common scale."""
     (a, b), most = aligned(x, y)
     return type(x)(np.hypot(a, b), most)
 
@@ -97,7 +97,7 @@ UFUNCS[np.arctan2] = lambda x, y: x.of(np.arctan2(*aligned(x, y)[0]))
 
 
 def _compared(x: Extended, y: Extended) -> Any:
-    """Return a number of the sign of x - y, and NaN where either is."""
+    """x − y, or a number of its sign; 0 for equal infinities, NaN where either is NaN."""
     gap = subtract(x, y).signs()
     return np.where(np.isinf(x.leading) & (x.leading == y.leading), 0, gap)
 
@@ -115,7 +115,7 @@ UFUNCS[np.fmin] = lambda x, y: pick((_compared(x, y) <= 0) | np.isnan(y.m), x, y
 
 
 def _logarithm(function: Any, unit: float) -> Any:
-    """Return log m + e·unit where the number is no float."""
+    """log(m·2^e) = log m + e·log 2, where the number is no float."""
 
     def log(x: Extended) -> Any:
         far = function(x.m) + (x.e * unit).astype(x.dtype)
@@ -131,7 +131,7 @@ UFUNCS[np.log10] = _logarithm(np.log10, 0.30102999566398120)
 
 @_rule(np.log1p)
 def log1p(x: Extended) -> Extended:
-    """Return log(1 + x)."""
+    """log(1 + x) = x where x is tiny, log x where huge, both beyond the range of floats."""
     near = pick(x.outside, x, x.of(np.log1p(x.plain)))
     return pick(x.outside & (x.e > 0), np.log(x), near)
 
@@ -163,14 +163,14 @@ def exp(x: Extended) -> Extended:
 
 @_rule(np.exp2)
 def exp2(x: Extended) -> Extended:
-    """Return 2^x."""
+    """2^x = 2^(x − k)·2ᵏ, k = round(x), where the result is no normal float."""
     v = np.clip(np.asarray(x.floats(), np.float64), -2 * FARTHEST, 2 * FARTHEST)
     k = np.rint(v)
     return unless_normal(np.exp2(x.floats()), Extended(np.exp2(v - k).astype(x.dtype), whole(k)))
 
 
 def unless_normal(plain: Any, far: Extended) -> Extended:
-    """Return results as floats have them, but for those that floats have not."""
+    """y, m·2^e → y, or m·2^e where the float y is 0, subnormal or not finite."""
     plain = np.asarray(plain)
     normal = (np.abs(plain) >= np.finfo(plain.dtype).tiny) & np.isfinite(plain)
     return pick(normal, Extended.of(plain), far)
@@ -182,16 +182,18 @@ LARGE = 80.0
 
 @_rule(np.expm1)
 def expm1(x: Extended) -> Extended:
-    """Return e^x - 1."""
+    """e^x − 1 = e^x for x > 80, x for tiny x, and as floats have it between."""
     return pick(x.floats() > LARGE, np.exp(x), _near_identity(np.expm1)(x))
 
 
 def _near_identity(function: Any) -> Any:
-    """Return the rule of a function that is x to the last bit where x is tiny."""
+    """f(x) = x to the last bit where x is below the range of floats: sin, tanh, …."""
     return lambda x: pick(x.outside & (x.e < 0), x, x.of(function(x.plain)))
 
 
 def _hyperbolic(function: Any, near: Any) -> Any:
+    """cosh x = e^|x|/2, sinh x = sign(x)·e^|x|/2, for |x| > 80."""
+
     def rule(x: Extended) -> Extended:
         far: Any = np.exp(np.abs(x))
         far = type(x)(far.m if function is np.cosh else np.copysign(far.m, x.m), far.e - 1)
@@ -206,7 +208,7 @@ UFUNCS.update({f: _near_identity(f) for f in (np.sin, np.tan, np.arcsin, np.arct
 
 
 def _rounded(function: Any) -> Any:
-    """Return the rule of a rounding to whole numbers: what is huge is one."""
+    """⌊x⌋ = x where x is huge, ⌊±tiny⌋ where it is below the range of floats: 0 or −1."""
 
     def rule(x: Extended) -> Extended:
         smallest = np.copysign(np.finfo(x.dtype).tiny, x.m)
@@ -221,7 +223,7 @@ UFUNCS.update({f: _rounded(f) for f in (np.trunc, np.floor, np.ceil, np.rint)})
 
 @_rule(np.arcsinh)
 def arcsinh(x: Extended) -> Extended:
-    """Return arsinh x."""
+    """arsinh x = sign(x)·log(2·|x|), for huge x."""
     far: Any = np.log(type(x)(np.abs(x.m), x.e + 1))
     far = type(x)(np.copysign(far.m, x.m), far.e)
     return pick(x.outside & (x.e > 0), far, _near_identity(np.arcsinh)(x))
@@ -267,5 +269,5 @@ def power(x: Extended, y: Extended) -> Extended:
 
 @_rule(np.float_power)
 def float_power(x: Extended, y: Extended) -> Extended:
-    """Return x^y in double precision."""
+    """x^y in double precision."""
     return power(Extended.of(x, np.float64), Extended.of(y, np.float64))

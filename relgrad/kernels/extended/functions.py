@@ -25,7 +25,7 @@ from relgrad.kernels.numbers import lowered
 
 
 def in_floats_first(plain: Any, wide: Callable[[], Extended]) -> Extended:
-    """Return floats where they are no less accurate: elsewhere what is largest may hide what is in range."""
+    """y, m·2^e → y where the float is far from underflow and overflow, else m·2^e, made only where needed."""
     plain = np.asarray(plain)
     info = np.finfo(plain.dtype)
     tame = np.isfinite(plain) & (np.abs(plain) > info.tiny / info.eps)
@@ -33,9 +33,11 @@ def in_floats_first(plain: Any, wide: Callable[[], Extended]) -> Extended:
 
 
 def or_extended(formula: Any) -> Any:
-    """Return the rule of a function that is computed by a formula where floats are no help."""
+    """f, formula → f of floats, and the formula where these are no help."""
 
     def make(function: Any) -> Any:
+        """f, formula → the rule that takes f of floats, and the formula where these are no help."""
+
         def rule(*args: Any, **kwargs: Any) -> Extended:
             plain = function(*map(lowered, args), **kwargs)
             return in_floats_first(plain, lambda: formula(*args, **kwargs))
@@ -46,17 +48,19 @@ def or_extended(formula: Any) -> Any:
 
 
 def _expit(x: Any) -> Extended:
+    """e^x/(1 + e^x)"""
     e = exp(Extended.of(x))
     return divide(e, add(Extended.of(np.ones_like(e.m)), e))
 
 
 def _softplus(x: Any) -> Extended:
+    """log(1 + e^x), x for x ≥ 2¹⁰."""
     x = Extended.of(x)
     return pick((x.m > 0) & (x.e > 10), x, log1p(exp(x)))
 
 
 def _in_range(weights: Any, axis: Any) -> tuple[Any, Any]:
-    """Return weights/2^k as floats, and the whole numbers k, with which the largest along axes is none too large."""
+    """w → w/2ᵏ, k: weights as floats, and whole numbers k, with which the largest along axes is none too large."""
     if weights is None:
         return None, np.zeros((), np.int64)
     w = Extended.of(weights)
@@ -68,9 +72,10 @@ def _in_range(weights: Any, axis: Any) -> tuple[Any, Any]:
 
 
 def _gibbs(function: Any) -> Any:
-    """Return the rule of (eᵃ/Σ w·eˣ)^power: what it is of floats, or the exponential formed in extended range."""
+    """(eᵃ/Σ w·eˣ)^p = e^(p·(a − max x))·(e^(max x)/Σ w·eˣ)^p, where floats have lost it."""
 
     def rule(a: Any, x: Any, axis: Any = -1, power: float = 1, weights: Any = None) -> Extended:
+        """e^(p·(a − max x))·(e^(max x)/Σ w·eˣ)^p, the first factor in extended range where it is no normal float."""
         a, x = lowered(a), lowered(x)
         weights, scale = _in_range(weights, axis)
         plain = np.asarray(function(a, x, axis=axis, power=power, weights=weights))
@@ -86,7 +91,7 @@ def _gibbs(function: Any) -> Any:
 
 
 def _logsumexp(function: Any) -> Any:
-    """Return the rule of log Σ w·eˣ, where weights that are no floats are scaled: log Σ (w/2^k)·eˣ + k·log 2."""
+    """log Σ w·eˣ = log Σ (w/2ᵏ)·eˣ + k·log 2, with k = 0 for weights that are floats."""
 
     def rule(x: Any, axis: Any = None, keepdims: bool = False, weights: Any = None) -> Any:
         weights, scale = _in_range(weights, axis)
@@ -98,7 +103,7 @@ def _logsumexp(function: Any) -> Any:
 
 
 def _softmax(function: Any) -> Any:
-    """Return the rule of eˣ/Σ w·eˣ, where small shares are formed in extended range."""
+    """w·eˣ/Σ w·eˣ = w·gibbs(x, x), where small shares are formed in extended range."""
 
     def rule(x: Any, axis: Any = -1, weights: Any = None) -> Extended:
         shares = _gibbs(gibbs)(x, x, axis=axis, weights=weights)
@@ -108,7 +113,7 @@ def _softmax(function: Any) -> Any:
 
 
 def _far_below(function: Any) -> Any:
-    """Return the rule of a test whether sums are far below their parts: at one exponent for each, or for all."""
+    """cancels(t, a) = cancels(t/2ᵏ, a/2ᵏ): a test of sums far below their parts, at one exponent, or one a slice."""
 
     def rule(result: Any, *parts: Any, axis: Any = None, chances: float = 1) -> Any:
         products = [x if isinstance(x, tuple) else (x, 1.0) for x in (result, *parts)]
@@ -123,7 +128,7 @@ def _far_below(function: Any) -> Any:
 
 
 def _sum_cancels(function: Any) -> Any:
-    """Return the rule of a test whether sums along axes cancel: at one exponent for each of them."""
+    """sum_cancels(s, x) = sum_cancels(s/2ᵏ, x/2ᵏ), k = max e for each sum."""
 
     def rule(total: Any, x: Any, axis: Any = None, chances: float = 1) -> Any:
         total, x = Extended.of(total), Extended.of(x)

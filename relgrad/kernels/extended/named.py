@@ -25,19 +25,22 @@ from relgrad.kernels.numbers import lowered
 
 
 def _largest(x: Any, axis: Any = None) -> Any:
-    """Return the largest exponent along axes, which stay; 0 where there are only zeros."""
+    """max e along axes, which stay; 0 where there are only zeros."""
     most = np.max(x.e, axis=axis, keepdims=True, initial=NOTHING)
     return np.where(most > NOTHING, most, 0)
 
 
 def _homogeneous(*degrees: int, by_axis: bool = False) -> Any:
-    """Return the rule of f(2^k·x, 2^l·y) = 2^(a·k + b·l)·f(x, y), which may have slices along an axis of their own.
+    """f(2ᵏ·x, 2ˡ·y) = 2^(a·k + b·l)·f(x, y): the rule of a function of degrees a, b; if told so, by slices.
 
     Entries that are smaller than the largest by more than the range of floats are zeros.
     """
 
     def make(function: Any) -> Any:
+        """f → the rule f(x) = 2^(Σ dᵢ·kᵢ)·f(x₁/2^k₁, …), with kᵢ the largest exponent of each operand."""
+
         def rule(*args: Any, **kwargs: Any) -> Any:
+            """f(x/2ᵏ, y/2ˡ)·2^(a·k + b·l), with k and l the largest exponents."""
             arrays = [Extended.of(x) for x in args[: len(degrees)]]
             axis = kwargs.get("axis") if by_axis else None
             exponents = [_largest(x, axis) for x in arrays]
@@ -56,12 +59,12 @@ def _homogeneous(*degrees: int, by_axis: bool = False) -> Any:
 
 
 def _added(function: Any) -> Any:
-    """Return the rule of a function that adds entries up at places."""
+    """add_at(v) = 2ᵏ·add_at(v/2ᵏ), where floats are no help."""
     return or_extended(_homogeneous(1)(function))(function)
 
 
 def _by_rank(function: Any) -> Any:
-    """Return the rule of a function that asks for nothing but the order of entries along an axis."""
+    """argmax(x) = argmax(ranks of x): the rule of a function that asks only for the order of entries along an axis."""
     return lambda x, axis: function(ranks(x, axis), axis)
 
 
@@ -94,7 +97,7 @@ def _named(name: str) -> Callable[[Any], Any]:
 
 
 def _deviation(g: Any, p: Any, axis: Any = -1) -> Any:
-    """g − Σpg/Σp, where g is measured from where p is largest: shares far below the range of floats count."""
+    """g − Σpg/Σp, with g measured from where p is largest: shares far below the range of floats count."""
     g, p = Extended.of(g), Extended.of(p)
     heaviest = np.abs(p) >= np.max(np.abs(p), axis=axis, keepdims=True)
     g = g - np.sum(np.where(heaviest, g, 0.0), axis=axis, keepdims=True) / np.sum(
@@ -109,6 +112,7 @@ NAMED["softmax_pullback"] = or_extended(lambda g, p, axis=-1: Extended.of(p) * _
 
 @_named("einsum")
 def _einsum(subscripts: str, *operands: Any, **kwargs: Any) -> Extended:
+    """einsum(2ᵏ·a, 2ˡ·b) = 2^(k + l)·einsum(a, b), where floats are no help."""
     made = _homogeneous(*[1] * len(operands))(lambda *parts: np.einsum(subscripts, *parts, **kwargs))
     plain = np.einsum(subscripts, *map(lowered, operands), **kwargs)
     return in_floats_first(plain, lambda: made(*operands))
@@ -116,6 +120,7 @@ def _einsum(subscripts: str, *operands: Any, **kwargs: Any) -> Extended:
 
 @_named("det")
 def _det(x: Extended) -> Extended:
+    """det(diag(2^kᵢ)·x) = 2^(Σ kᵢ)·det x, with kᵢ the largest exponent of each row."""
     rows = np.max(x.e, axis=-1, keepdims=True)
     rows = np.where(rows > NOTHING, rows, 0)
     exponents = list(np.moveaxis(rows[..., 0], -1, 0))
@@ -124,12 +129,14 @@ def _det(x: Extended) -> Extended:
 
 @_named("cofactor")
 def _cofactor(x: Any) -> Extended:
+    """cof(2ᵏ·x) = 2^(k·(n − 1))·cof(x)"""
     k = _largest(x, (-2, -1))
     return Extended(cofactor(scaled(x, k)), combined([k], [x.shape[-1] - 1]))
 
 
 @_named("xdivy")
 def _xdivy(x: Any, y: Any) -> Extended:
+    """x/y, and 0 where x = 0 and y is not NaN."""
     x, y = Extended.of(x), Extended.of(y)
     return pick((x.m == 0) & ~np.isnan(y.m), Extended.of(x.m), divide(x, y))
 
@@ -141,6 +148,7 @@ def _prod_power(x: Any, p: Any, axis: Any = None, keepdims: bool = False) -> Ext
 
 @_named("leave_one_out_prod")
 def _leave_one_out(x: Any, *directions: Any, axes: tuple[int, ...] = (-1,)) -> Extended:
+    """(a, b, c) → (b·c, a·c, a·b) by products before and after each; derivatives in directions are homogeneous."""
     if directions:
         count = math.prod(x.shape[a] for a in axes)
         degrees = (count - 1 - len(directions), *[1] * len(directions))
@@ -164,7 +172,7 @@ def _log_prod(x: Any, axis: Any = None, keepdims: bool = False) -> Extended:
 def _near(
     x: Any, point: float, radius: float, power: int, step: int, coefficients: Any, far: Callable[[Any], Any]
 ) -> Any:
-    """The series of what is near, in the same arithmetic, and the formula of the rest."""
+    """t^power·Σ cₖ·t^(k·step), t = x − point, where |t| < radius, else far(x): in extended range."""
     t = x - point
     inside = np.abs(t.floats()) < radius
     total: Any = Extended.of(np.asarray(coefficients[-1], x.dtype))

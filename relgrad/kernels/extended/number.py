@@ -22,25 +22,26 @@ FARTHEST = 1 << 61
 
 
 def whole(x: Any) -> Any:
-    """Return whole numbers that are floats as exponents, those of what is infinite or 0 where they are too large."""
+    """3.0 → 3, NaN → 0, 1e300 → beyond FARTHEST: floats as exponents, those of ∞ or 0 where they are too large."""
     return np.where(np.isnan(x), 0, np.clip(x, -1.5 * FARTHEST, 1.5 * FARTHEST)).astype(np.int64)
 
 
 def combined(exponents: Sequence[Any], degrees: Sequence[int]) -> Any:
-    """Return Σ dᵢ·eᵢ as exponents, those of what is infinite or 0 where that is too large for whole numbers."""
+    """(e₁, e₂), (2, −1) → 2·e₁ − e₂: Σ dᵢ·eᵢ as exponents, those of ∞ or 0 where that is too large."""
     nearest = sum(d * np.asarray(e, float) for d, e in zip(degrees, exponents, strict=True))
     exact = sum(d * e for d, e in zip(degrees, exponents, strict=True))
     return np.where(np.abs(nearest) <= FARTHEST, exact, whole(nearest))
 
 
 class Extended(Numbers):
-    """An array m·2^e that takes part in NumPy's protocols; `Extended.of(x)` makes one of floats."""
+    """m·2^e with ½ ≤ |m| < 1, an array that takes part in NumPy's protocols; `Extended.of(x)` makes one of floats."""
 
     __slots__ = ("e", "m")
     ufuncs, functions, named = {}, {}, {}
     zero = 0.0, NOTHING
 
     def __init__(self, m: Any, e: Any):
+        """3·2⁴ → 0.75·2⁶: mantissas are brought between ½ and 1; beyond FARTHEST a number is ∞ or 0."""
         mantissa, shift = np.frexp(m)
         mantissa = np.asarray(mantissa)
         exponent = np.broadcast_to(np.asarray(e, np.int64) + shift, mantissa.shape)
@@ -56,14 +57,14 @@ class Extended(Numbers):
 
     @classmethod
     def of(cls, x: Any, dtype: Any = None) -> Extended:
-        """Return an array, or a number, as numbers of extended range."""
+        """1e300 → m·2⁹⁹⁷: an array, or a number, exactly in extended range."""
         if isinstance(x, Extended):
             return x if dtype is None or x.dtype == dtype else cls(x.m.astype(dtype), x.e)
         return cls(np.asarray(x, dtype), 0)
 
     @classmethod
     def applied(cls, function: Any, args: Any, kwargs: Any) -> Any:
-        """Return what a function makes of such numbers; what mends one leaves it where it is no float."""
+        """f, (x,) → f(x) by its rule, else of floats or balls; an op that mends a value leaves one that is no float."""
         found = super().applied(function, args, kwargs)
         if not getattr(function, "mends", False):
             return found if cls.rule_of(function) else _surely(function, found, args, kwargs)
@@ -72,7 +73,7 @@ class Extended(Numbers):
         return cls(np.where(outside, values.m, found.m), np.where(outside, values.e, found.e))
 
     def floats(self) -> Any:
-        """Return the floats nearest to the numbers: ±inf and 0 where they are out of range."""
+        """m·2^e as floats: ±∞ and 0 where they are out of range."""
         return np.ldexp(self.m, np.clip(self.e, -5000, 5000).astype(np.intc))[()]
 
     @property
@@ -94,7 +95,7 @@ class Extended(Numbers):
 
     @property
     def outside(self) -> Any:
-        """Where numbers are no normal floats though they are neither 0 nor infinite."""
+        """Where numbers are no normal floats: 2⁻²⁰⁰⁰, 2²⁰⁰⁰: yes; 0, ∞, 1: no."""
         info = np.finfo(self.dtype)
         beyond = (self.e <= info.minexp) | (self.e > info.maxexp)
         return beyond & (self.m != 0) & np.isfinite(self.m)
@@ -112,9 +113,9 @@ class Extended(Numbers):
 
 
 def _surely(function: Any, found: Any, args: Any, kwargs: Any) -> Any:
-    """Return what a function has no rule for and made of floats; where they were no help, what it is in balls.
+    """erfc(40) = 0 as a float → 2⁻²³¹⁴·… of a ball: a function without a rule, where floats were no help.
 
-    erfc(40) = 0 as a float, and 2^-2314 of a ball. What neither tells is NaN, and not infinite.
+    A result that neither floats nor balls tell is NaN, and not infinite.
     """
     if not isinstance(found, Extended):
         return found

@@ -16,7 +16,7 @@ from relgrad.kernels.watched import Shaken, is_steady
 
 
 def extended_range(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that is computed again in extended range where a float overflows or underflows on the way.
+    """f → f, computed again in extended range where a float overflows or underflows on the way.
 
     >>> @extended_range
     ... def f(x):
@@ -33,13 +33,14 @@ def extended_range(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _retried(function: Callable[..., Any], wide: Twin, shaken: Twin, told: bool) -> Callable[..., Any]:
-    """Return a function that is computed again where it leaves the range, and it matters; `told` besides whether not.
+    """f → f in floats, and again in extended range where it leaves theirs, and that matters.
 
-    Who is told fills in what neither knows.
+    A caller that is `told` whether floats were enough, besides, fills in NaN by itself.
     """
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
+        """f(x); where that overflows or underflows, still f(x) if shaken floats make that, else f in extended range."""
         try:
             with np.errstate(over="raise", under="raise"):
                 found = function(*args, **kwargs)
@@ -64,7 +65,7 @@ def _retried(function: Callable[..., Any], wide: Twin, shaken: Twin, told: bool)
 
 
 def _steady(function: Callable[..., Any], shaken: Twin, args: Any, kwargs: Any) -> Any:
-    """Return what floats make, if that is what floats make that are shaken where they leave the range; or None."""
+    """f(x), if f of floats shaken out of range is the same: 1 + e⁻⁸⁰⁰ → 1, log(e⁻⁸⁰⁰) → None."""
     with suppress(ArithmeticError, *OF_FLOATS_ONLY):
         found = function(*args, **kwargs)
         if is_steady(found, mapped(lowered, shaken(*args, **kwargs))):
@@ -73,9 +74,9 @@ def _steady(function: Callable[..., Any], shaken: Twin, args: Any, kwargs: Any) 
 
 
 def filled(found: Any, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """Return what was found in extended range, and where that is NaN what floats have there.
+    """NaN, y → y: a result of extended range with the floats' own where that is NaN.
 
-    What has no rule for extended range may not know huge numbers.
+    A function without a rule for extended range may not know huge numbers.
     """
     if not has_nan(found):
         return found
