@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.op import Constant
-from relgrad.ops.arithmetic import multiply, subtract
+from relgrad.op import Constant, is_constant
+from relgrad.ops.arithmetic import multiply, negative, subtract
 from relgrad.ops.intervals import TRUTH
 from relgrad.term import Term, is_term, kept
 from relgrad.types import NONNEGATIVE, REAL, ArrayType, Interval
@@ -55,12 +55,41 @@ def _range(node: Term) -> Interval:
         return Interval(float(value.min()), float(value.max()))
     ranges = [rand.cache["range"] for rand in node.rands]
     found = node.op.range_of(*ranges)
-    # x·x is a square whatever the sign of x, which ranges of the two operands alone do not show.
-    if node.op is multiply and node.rands[0] is node.rands[1]:
-        found = meet(found, Interval(0.0, math.inf, ranges[0].positive or ranges[0].negative))
+    if node.op is multiply:
+        found = meet(found, _of_square(*node.rands))
     if node.op is subtract:
         found = meet(found, _beside_extreme(*node.rands))
     return _wrapped(node.type.dtype, found) if isinstance(node.type, ArrayType) else found
+
+
+def _of_square(a: Any, b: Any) -> Interval:
+    """x·x ≥ 0 and (−2·x)·x ≤ 0 whatever the sign of x, which the ranges of the two operands alone do not show."""
+    (sign, x), (other, y) = _multiple(a), _multiple(b)
+    if x is not y:
+        return REAL
+    known = range_of(x)
+    nonzero = known.positive or known.negative
+    return (
+        Interval(0.0, math.inf, nonzero) if sign * other > 0 else Interval(-math.inf, 0.0, open_high=nonzero)
+    )
+
+
+def _multiple(t: Any, deep: int = 4) -> tuple[int, Any]:
+    """−2·x → −1, x: the sign of the numbers by which a term is multiplied, a few at most, and the term."""
+    if not deep:
+        return 1, t
+    if t.op is negative:
+        sign, x = _multiple(t.rands[0], deep - 1)
+        return -sign, x
+    for number, other in (t.rands, t.rands[::-1]) if t.op is multiply else ():
+        if (
+            is_constant(number)
+            and number.type.size == 1
+            and (value := number.op.value.item()) * 0 == 0 != value
+        ):
+            sign, x = _multiple(other, deep - 1)
+            return sign if value > 0 else -sign, x
+    return 1, t
 
 
 def _beside_extreme(a: Any, b: Any) -> Interval:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from linear_checks import evaluate, inputs_like, jvp, vjp
 from mpmath import mp, mpf
 
+import relgrad as rg
 from relgrad import kernels, stabilize, symbol
 from relgrad.bounds import range_of
 from relgrad.errors import GradientError, TraceError
@@ -763,3 +764,21 @@ def test_undecided_comparisons_widen_what_is_chosen():
     chosen = ROWS["where"].scalar_ball(undecided, flint.arb(3), flint.arb(5))
     assert chosen.contains(flint.arb(3)) and chosen.contains(flint.arb(5))
     assert ROWS["logical_and"].scalar_ball(undecided, flint.arb(0)) == 0
+
+
+@pytest.mark.parametrize(
+    ("f", "low", "high"),
+    [
+        (lambda x: x * x, 0, np.inf),
+        (lambda x: -x * x / 2, -np.inf, 0),
+        (lambda x: (-0.5 * x) * (x * 3), -np.inf, 0),
+        (lambda x: (-2 * (x - 1)) * (-3 * (x - 1)), 0, np.inf),
+        (lambda x: (-x) * (x + 1), -np.inf, np.inf),
+        (lambda x: x * (0 * x), -np.inf, np.inf),
+    ],
+)
+def test_a_square_has_a_sign_however_it_is_multiplied(f, low, high):
+    known = range_of(as_term(f(rg.symbol("x", (3,)))))
+    assert known.low >= low and known.high <= high
+    y = f(np.array([-3.0, 0.0, 2.5]))
+    assert known.low <= y.min() and y.max() <= known.high
