@@ -1,4 +1,4 @@
-"""Programs that stay NaN where the program as written is undefined: a cheap test, and masks where it is true."""
+"""Programs that are NaN where the program as written is undefined, and, of arguments not finite, only where it is NaN."""
 
 from __future__ import annotations
 
@@ -6,9 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from relgrad.compile.function import Compiled, compile_program
 from relgrad.compile.source import Source
 from relgrad.kernels import keeps_nan
+from relgrad.kernels.containers import parts
+from relgrad.kernels.extended.retry import filled
+from relgrad.kernels.numbers import has_nan, is_floating
 from relgrad.term import Term, subterms
 from relgrad.trace.trace import Traced
 from relgrad.types import ArrayType
@@ -25,6 +30,47 @@ def keep_undefined(
     The masks are made the first time that they, or the source, are asked for.
     """
     return _Keeping(compiled, _Companions(compiled.program, traced, tests, masks), traced.outside)
+
+
+def keep_numbers(
+    compiled: Compiled, written: Callable[[], Compiled], outside: Mapping[Term, Any]
+) -> Compiled:
+    """Return a program that has what is `written` where that is a number, it is NaN, and an argument is not finite.
+
+    The equations that it was made by hold for numbers: t·(1 − e⁻ᵃᵗ)/(at) is 1/a at t = ∞, but not as t·∫₀¹ e⁻ᵃᵗˢ ds.
+    """
+    return _Numbered(compiled, written, outside)
+
+
+class _Numbered(Compiled):
+    """A program, and the program as written, which is made when it is first asked for."""
+
+    __slots__ = ("_main", "_written")
+
+    def __init__(self, main: Compiled, written: Callable[[], Compiled], outside: Mapping[Term, Any]):
+        self.program, self.code = main.program, main.code
+        self._main, self._written = main, written
+        function = main.function
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            found = function(*args, **kwargs)
+            if not has_nan(found) or all(_is_finite(x) for x in parts((args, kwargs))):
+                return found
+            return filled(found, written().at(outside).function, args, kwargs)
+
+        self.function = call
+
+    def at(self, outside: Mapping[Term, Any]) -> Compiled:
+        """Return the same program with other values of the inputs that are no arguments."""
+        return _Numbered(self._main.at(outside), self._written, outside)
+
+    def whole(self) -> Source:
+        """Return the program alone."""
+        return self._main.whole()
+
+
+def _is_finite(x: Any) -> bool:
+    return not is_floating(x) or bool(np.isfinite(x).all())
 
 
 class _Companions:
