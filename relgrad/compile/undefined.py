@@ -1,4 +1,4 @@
-"""Programs that are NaN where the program as written is undefined, and, of arguments not finite, only where it is NaN."""
+"""Programs that are NaN where, as written, they are undefined, and at what is not finite only where they are NaN."""
 
 from __future__ import annotations
 
