@@ -175,7 +175,8 @@ class Transformed(Shown):
                 masks = functools.partial(undefined, traced.outputs, rewrite, how.conventions)
                 compiled = keep_undefined(compiled, traced, asked, masks)
             if keeps and found.steps:
-                written = functools.cache(lambda: compile_program(traced, expand(traced.outputs), self._name))
+                name = self._name  # the program must not keep the function alive
+                written = functools.cache(lambda: compile_program(traced, expand(traced.outputs), name))
                 compiled = keep_numbers(compiled, written, traced.outside)
             derivation = replace(
                 found,
