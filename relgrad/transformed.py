@@ -19,7 +19,7 @@ from relgrad.collector import uncollected
 from relgrad.compile.decided import decide
 from relgrad.compile.function import Compiled, compile_program
 from relgrad.compile.precise import mended
-from relgrad.compile.undefined import keep_undefined
+from relgrad.compile.undefined import keep_numbers, keep_undefined
 from relgrad.conventions import Conventions
 from relgrad.definedness import Domains, tests, undefined
 from relgrad.differentiate import as_decided
@@ -164,9 +164,9 @@ class Transformed(Shown):
             after = found.after[: len(traced.outputs)]
             extended = strategy.extended and len(how.library) > 0
             compiled = compile_program(traced, after, self._name, extended, how.precise and extended)
+            expand = functools.partial(explicit, conventions=how.conventions)
             if compiled.program.guards:
                 plain = functools.partial(compile_program, traced, after, self._name, extended)
-                expand = functools.partial(explicit, conventions=how.conventions)
                 near = functools.partial(without_points, library=how.library)
                 compiled = mended(compiled, traced, near, expand, plain)
             guards = compiled.program.guards
@@ -174,6 +174,10 @@ class Transformed(Shown):
             if keeps and (asked := tests(traced.outputs, after, became, rewrite)):
                 masks = functools.partial(undefined, traced.outputs, rewrite, how.conventions)
                 compiled = keep_undefined(compiled, traced, asked, masks)
+            if keeps and found.steps:
+                name = self._name  # the program must not keep the function alive
+                written = functools.cache(lambda: compile_program(traced, expand(traced.outputs), name))
+                compiled = keep_numbers(compiled, written, traced.outside)
             derivation = replace(
                 found,
                 before=traced.outputs,

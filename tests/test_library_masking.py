@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -210,3 +212,20 @@ def test_a_mask_that_is_a_large_number_takes_no_digits_of_what_it_lets_pass(larg
         np.testing.assert_allclose(rg.stabilize(f, strategy=strategy)(s, m), f(s, m), rtol=1e-14)
     g = rg.grad(lambda s, m: np.sum(V[:2] * log_sum(s, m)), strategy=strategy)(s, m)
     np.testing.assert_allclose(g, V[:2, None] * softmax(s, m), rtol=1e-14)
+
+
+def test_what_cannot_be_reached_has_no_part_in_a_derivative() -> None:
+    """∂ log Σ w·eˣ = 0 where w = 0, be it put together of several numbers, as by a recursion from the first states."""
+
+    def reached(x: Any) -> Any:
+        p = np.exp(x) / np.sum(np.exp(x))
+        a = np.zeros((4, 2))
+        a[0, 0], a[1, 0] = p[0], p[1]
+        a[:, 0] /= np.sum(a[:, 0])
+        for s in range(1, 4):
+            a[s, 1] = (a[s, 0] + a[s - 1, 0]) * p[s - 1]
+        return np.log(np.sum(a[:, 1]))
+
+    x = np.array([0.1, -0.2, 0.6])
+    found = rg.grad(reached, precise=False)(x)
+    np.testing.assert_allclose(found, rg.grad(reached, strategy="naive")(x), rtol=1e-13)

@@ -13,6 +13,7 @@ import relgrad as rg
 from relgrad.definedness.marks import covered
 from relgrad.definedness.reach import Reach
 from relgrad.errors import ConventionError
+from relgrad.kernels.containers import parts
 from relgrad.op import Op
 from relgrad.ops.elementwise import Elementwise
 from relgrad.ops.lengths import Unit
@@ -323,3 +324,37 @@ def test_a_difference_that_leaves_the_range_leaves_the_domain_as_well():
     fun = lambda x: np.log(1.0 - np.exp(x * x)) / np.log(1.0 - np.exp(x * x))
     with np.errstate(all="ignore"):
         assert np.isnan(rg.stabilize(fun)(np.array([2.0, 800.0]))).all()
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda t, k: k / (2 - k) * (np.exp(-k * t) - np.exp(-2 * t)),
+        lambda t, k: 1 / np.sqrt(1 - k / t) - 1,
+        lambda t, k: k / (1 + t) + k / (1 - t) - 2 * k,
+        lambda t, k: np.log(k / t),
+        lambda t, k: (1.05 + k) ** 5 / (1 + t) ** 5 - 1,
+        lambda t, k: {"a": [t - k, np.log(1 - k / t)]},
+    ],
+)
+def test_what_is_a_number_at_infinity_as_written_is_one(f: Any, sign: float) -> None:
+    """f̃(∞) = f(∞) where f̃ is NaN and f is not: equations hold for numbers, and t·(1 − e⁻ᵃᵗ)/(at) is 1/a at t = ∞."""
+    for t, k in [(sign * np.inf, 0.3), (np.array([2.0, sign * np.inf]), np.array([0.3, 0.5]))]:
+        with np.errstate(all="ignore"):
+            written = f(np.asarray(t)[()], np.asarray(k)[()])
+            for how in ({}, {"strategy": "eager"}, {"precise": False}):
+                made = rg.stabilize(f, **how)(t, k)
+                for x, y in zip(parts(made), parts(written), strict=True):
+                    np.testing.assert_allclose(x, y, rtol=1e-12)
+        assert type(made) is type(written)
+
+
+def test_a_derivative_at_infinity_is_what_the_chain_rule_makes_of_it() -> None:
+    decay = lambda t: 0.3 / 0.7 * (np.exp(-0.3 * t) - np.exp(-t))
+    assert rg.grad(decay)(np.inf) == 0.0
+    assert rg.grad(lambda x: np.sum(decay(x)))(np.array([np.inf, 1.0]))[0] == 0.0
+
+
+def test_what_nan_is_replaced_by_as_written_replaces_it() -> None:
+    assert rg.stabilize(lambda x: np.where(np.isnan(x / x), 5.0, x))(np.nan) == 5.0

@@ -71,6 +71,31 @@ class Compiled:
         return f"<compiled {self.program.name}: {self.program.function.count(chr(10))} lines>"
 
 
+class Beside(Compiled):
+    """A program with others beside it: `joined(function, outside)` computes, `shown(main, outside)` is its source."""
+
+    __slots__ = ("_joined", "_main", "_outside", "_shown")
+
+    def __init__(
+        self,
+        main: Compiled,
+        outside: Mapping[Term, Any],
+        joined: Callable[[Callable[..., Any], Mapping[Term, Any]], Callable[..., Any]],
+        shown: Callable[[Compiled, Mapping[Term, Any]], Source],
+    ):
+        self.program, self.code = main.program, main.code
+        self._main, self._outside, self._joined, self._shown = main, outside, joined, shown
+        self.function = joined(main.function, outside)
+
+    def at(self, outside: Mapping[Term, Any]) -> Compiled:
+        """Return the same program with other values of the inputs that are no arguments."""
+        return Beside(self._main.at(outside), outside, self._joined, self._shown)
+
+    def whole(self) -> Source:
+        """Return the program with all that it needs."""
+        return self._shown(self._main, self._outside)
+
+
 def compile_program(
     traced: Traced,
     roots: Sequence[Term],

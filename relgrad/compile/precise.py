@@ -24,7 +24,7 @@ import numpy as np
 
 from relgrad import balls as balls
 from relgrad import kernels
-from relgrad.compile.function import Compiled, compile_program
+from relgrad.compile.function import Beside, Compiled, compile_program
 from relgrad.compile.guards import is_entrywise
 from relgrad.compile.source import Source
 from relgrad.kernels.doubled.named import is_decimal
@@ -183,7 +183,18 @@ def mended(
         program = compile_program(traced, roots, name, folds=False, decisions=decisions, reserved=reserved)
         return Written(program, not traced.outside and is_entrywise(roots))
 
-    return _Mended(compiled, written, cache(plain), traced.outside)
+    def joined(function: Callable[..., Any], outside: Mapping[Term, Any]) -> Callable[..., Any]:
+        return mending(function, lambda: (w := written()) and (w.program.at(outside).function, w.entrywise))
+
+    def shown(main: Compiled, outside: Mapping[Term, Any]) -> Source:
+        if (found := written()) is None:
+            return alone().at(outside).whole()
+        other = found.program.at(outside).program
+        how = ", entrywise=True" if found.entrywise else ""
+        return main.whole().decorated("precise", f"@precise(by={other.name}{how})", [other])
+
+    alone = cache(plain)
+    return Beside(compiled, traced.outside, joined, shown)
 
 
 class Written(NamedTuple):
@@ -232,37 +243,3 @@ def _computed(roots: Sequence[Term]) -> set[Term]:
         if (_is_float(t) and t.rands and type(t.op) is not Literal) or not found.isdisjoint(t.rands):
             found.add(t)
     return found
-
-
-class _Mended(Compiled):
-    """f with guards, and f as written, which is made when a guard first trips."""
-
-    __slots__ = ("_made", "_main", "_outside", "_plain")
-
-    def __init__(
-        self,
-        main: Compiled,
-        made: Callable[[], Written | None],
-        plain: Callable[[], Compiled],
-        outside: Mapping[Term, Any],
-    ):
-        self.program, self.code = main.program, main.code
-        self._main, self._made, self._plain, self._outside = main, made, plain, outside
-        self.function = mending(main.function, self._by)
-
-    def _by(self) -> tuple[Callable[..., Any], bool] | None:
-        written = self._made()
-        return written and (written.program.at(self._outside).function, written.entrywise)
-
-    def at(self, outside: Mapping[Term, Any]) -> Compiled:
-        """Return the same program with other values of the inputs that are no arguments."""
-        return _Mended(self._main.at(outside), self._made, self._plain, outside)
-
-    def whole(self) -> Source:
-        """Return the program with the program as written, or the plain one if there is none."""
-        written = self._made()
-        if written is None:
-            return self._plain().at(self._outside).whole()
-        other = written.program.at(self._outside).program
-        how = ", entrywise=True" if written.entrywise else ""
-        return self.program.decorated("precise", f"@precise(by={other.name}{how})", [other])

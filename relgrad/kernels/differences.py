@@ -173,7 +173,7 @@ def log_quotient(x: Any, y: Any, d: Any) -> Any:
     normal = (quotient > np.finfo(quotient.dtype).tiny) & (quotient < np.inf)
     sign = np.where(y < 0, -1, 1)
     far = np.where(normal, np.log(quotient), np.log(sign * x) - np.log(sign * y))
-    return np.where(np.abs(d) <= np.abs(y) / 2, np.log1p(d / y), far).astype(x.dtype)[()]
+    return np.where(np.abs(d) < np.abs(y) / 2, np.log1p(d / y), far).astype(x.dtype)[()]
 
 
 @entrywise
@@ -231,7 +231,7 @@ def softplus_difference(x: Any, y: Any, d: Any) -> Any:
 @entrywise
 def kl_divergence(x: Any, y: Any, d: Any) -> Any:
     """x·log(x/y) − x + y, about d²/(2y), where d = x − y; 0·log 0 is 0."""
-    near = (np.abs(d) <= np.abs(y) / 2) & (y != 0)
+    near = np.abs(d) < np.abs(y) / 2
     return np.where(near, y * xlogx1p_minus_x(np.where(near, d / y, 0)), xlog_ratio(x, y) - d)[()]
 
 
@@ -245,7 +245,7 @@ def ratio_minus_one(x: Any, y: Any, d: Any) -> Any:
 @entrywise
 def itakura_saito(x: Any, y: Any, d: Any) -> Any:
     """x/y − log(x/y) − 1, about (d/y)²/2, where d = x − y."""
-    near = np.abs(d) <= np.abs(y) / 2
+    near = np.abs(d) < np.abs(y) / 2
     return np.where(near, log1p_gap(np.where(near, d / y, 0)), x / y - log_quotient(x, y, d) - 1)[()]
 
 

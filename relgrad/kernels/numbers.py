@@ -151,7 +151,7 @@ class Numbers(NDArrayOperatorsMixin):
 
 def is_floating(x: Any) -> bool:
     """Whether a value is an array, or a scalar, of floats."""
-    return isinstance(x, (np.ndarray, np.floating)) and x.dtype.kind == "f"
+    return isinstance(x, float) or (isinstance(x, (np.ndarray, np.floating)) and x.dtype.kind == "f")
 
 
 def is_nan(x: Any) -> Any:
@@ -162,7 +162,7 @@ def is_nan(x: Any) -> Any:
 def has_nan(x: Any) -> bool:
     """Whether NaN is among the floats of a container: (1.0, [nan]): yes; {"a": 3}: no."""
     kind = type(x)  # each call asks: what is usual first
-    if kind is np.float64:
+    if isinstance(x, float):
         return bool(x != x)
     if kind is tuple or kind is list:
         return any(map(has_nan, x))

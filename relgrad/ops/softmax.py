@@ -10,13 +10,14 @@ import numpy as np
 from relgrad import kernels
 from relgrad.contract import total
 from relgrad.implementations import implements
+from relgrad.interpret import interpret
 from relgrad.op import Symbolic, as_term, constant, is_constant
 from relgrad.ops.arguments import is_ground, is_symbolic, normalize_axes
 from relgrad.ops.arithmetic import multiply, subtract
 from relgrad.ops.deviation import Deviation, LogSoftmaxPullback, SoftmaxPullback
 from relgrad.ops.reduction import pattern_axes
 from relgrad.ops.rows import Reduced, RowsOp, build, differentiable, promoted
-from relgrad.term import Term, Unknown, term
+from relgrad.term import Term, Unknown, subterms, term
 from relgrad.types import REAL, Interval, Shape, Type, array_type, broadcast_shapes
 
 __all__ = [
@@ -155,12 +156,9 @@ def _shares(axes: Any, x: Any, *weights: Any) -> Any:
 
 
 def _number(t: Term) -> Any:
-    """Return the value of an array of numbers, or of an op applied to such, as in 1 - mask; else None."""
-    if is_constant(t):
-        return t.op.value
-    return (
-        t.op.compute(*[x.op.value for x in t.rands]) if t.rands and all(map(is_constant, t.rands)) else None
-    )
+    """Return the value of an array of numbers, or of what is made of such, as 1 - mask is; else None."""
+    leaves = (x for x in subterms(t) if not x.rands)
+    return interpret([t], {})[0] if all(map(is_constant, leaves)) else None
 
 
 def _over_weight(axes: Any, x: Any, w: Any) -> Any:
