@@ -174,7 +174,7 @@ class Transformed(Shown):
             if keeps and (asked := tests(traced.outputs, after, became, rewrite)):
                 masks = functools.partial(undefined, traced.outputs, rewrite, how.conventions)
                 compiled = keep_undefined(compiled, traced, asked, masks)
-            if keeps and found.steps:
+            if keeps and any(step.move != "expand" for step in found.steps):
                 name = self._name  # the program must not keep the function alive
                 written = functools.cache(lambda: compile_program(traced, expand(traced.outputs), name))
                 compiled = keep_numbers(compiled, written, traced.outside)

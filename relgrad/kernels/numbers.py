@@ -161,14 +161,19 @@ def is_nan(x: Any) -> Any:
 
 def has_nan(x: Any) -> bool:
     """Whether NaN is among the floats of a container: (1.0, [nan]): yes; {"a": 3}: no."""
-    kind = type(x)  # each call asks: what is usual first
-    if isinstance(x, float):
-        return bool(x != x)
-    if kind is tuple or kind is list:
-        return any(map(has_nan, x))
-    if kind is np.ndarray or is_floating(x):
-        return x.dtype.kind == "f" and bool(np.isnan(np.minimum.reduce(x, axis=None, initial=np.inf)))
-    return any([has_nan(part) for part in parts(x) if part is not x])  # noqa: C419
+    within = [x]
+    for x in within:  # in one Python call, since each call asks
+        if isinstance(x, float):
+            if x != x:
+                return True
+        elif isinstance(x, (np.ndarray, np.floating)):
+            if x.dtype.kind == "f" and np.isnan(np.minimum.reduce(x, axis=None, initial=np.inf)):
+                return True
+        elif type(x) in (tuple, list):
+            within += x
+        else:
+            within += [part for part in parts(x) if part is not x]
+    return False
 
 
 def lowered(x: Any) -> Any:

@@ -144,15 +144,15 @@ def _are_unordered(function: Any, args: list[Any]) -> bool:
 
 
 def _is_out(x: Any) -> Any:
-    limits, size = np.finfo(x.dtype), np.abs(x)
+    limits, size = np.finfo(np.result_type(x)), np.abs(x)
     return ((size > 0) & (size < limits.tiny)) | ((size >= limits.max / 2) & (size < np.inf))
 
 
 def _shaken(x: Any) -> Any:
     """0 → ±2⁻¹⁰²²·u, ∞ → 2¹⁰²⁴·u, ½ ≤ u < 1 at random: floats out of range as others near its ends."""
+    x = np.array(x)
     limits, size = np.finfo(x.dtype), np.abs(x)
     small, large = size < limits.tiny, size == np.inf
-    x = np.array(x)
     for some, end in ((small, limits.tiny), (large, limits.max)):
         x[some] = np.copysign(end * _RANDOM.uniform(0.5, 1, np.count_nonzero(some)), x[some])
     return x
@@ -167,5 +167,5 @@ def _is_same(x: Any, y: Any) -> bool:
     """|x − y| ≤ 2⁻⁵³·|x| in all entries, or equal: whether two arrays are the same numbers."""
     if not is_floating(x):
         return bool(np.array_equal(x, y))
-    near = np.isfinite(x) & (np.abs(x - y) <= np.finfo(x.dtype).epsneg * np.abs(x))
+    near = np.isfinite(x) & (np.abs(x - y) <= np.finfo(np.result_type(x)).epsneg * np.abs(x))
     return np.shape(x) == np.shape(y) and bool(np.all(near | (x == y)))
