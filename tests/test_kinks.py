@@ -246,3 +246,16 @@ def test_what_is_spread_is_compared_with_itself_in_one_form(fun, strategy):
             slope = rg.jvp(f, (x,), (x,), strategy=strategy, validate=False)[1]
             steps = (f(x * (1 + 1e-6)) - f(x * (1 - 1e-6))) / 2e-6
             np.testing.assert_allclose(slope, steps, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+def test_a_logistic_function_by_sides_has_its_slope_where_they_meet(strategy: str) -> None:
+    """−log(1 − σ(z)) has the slope σ(z) and the curvature σ(z)·(1 − σ(z)), at 0 too."""
+
+    def loss(z):
+        e = np.exp(-np.abs(z))
+        return -np.log(1 - np.where(z >= 0, 1 / (1 + e), e / (1 + e)))
+
+    slope = rg.grad(loss, strategy=strategy)
+    assert float(slope(0.0)) == pytest.approx(0.5, rel=1e-15)
+    assert float(rg.grad(slope)(0.0)) == pytest.approx(0.25, rel=1e-15)

@@ -248,3 +248,10 @@ def test_lengths_of_rows_stay_with_their_rows() -> None:
     assert length_taken_out(as_term(np.sin(np.squeeze(n, -1)) * u)) is None
     whole = length_taken_out(as_term(np.sin(n) * u))
     assert whole is not None and directions(whole) == ()
+
+
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+def test_what_is_infinite_where_a_length_vanishes_has_no_slope_there(strategy):
+    for f in (lambda x, y: np.log(np.hypot(x, y)), lambda x, y: 1 / np.hypot(x, y)):
+        with np.errstate(all="ignore"):
+            assert np.isnan(rg.grad(f, (0, 1), strategy=strategy)(0.0, 0.0)).all()

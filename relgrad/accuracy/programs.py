@@ -20,7 +20,6 @@ from relgrad.logic.unify import fresh, is_variable, label_of, reify_term, unknow
 from relgrad.logic.view import LIMIT, sum_of
 from relgrad.op import as_term
 from relgrad.ops import log_softmax, logsumexp, softmax, softmax_pullback
-from relgrad.ops.gather import Index, Scatter
 from relgrad.relation import Relation
 from relgrad.term import Term, subterms
 from relgrad.trace.tracer import Tracer
@@ -358,7 +357,6 @@ SPELLINGS: dict[str, Callable[..., Any]] = {
             lambda: 1.0 - np.exp(-np.square(a)) * scipy.special.expit(b) * scipy.special.ndtr(c),
         )
     )(),
-    "gather_over_divisor": lambda g, a, b, c, d: a / c - b / c,
     "cross_products": lambda g, a, b, c, d: crossed(g, *[g.new() for _ in range(4)]),
     "read_mean": lambda g, a, b, c, d: logsumexp(a, axis=-1, keepdims=True) - np.log(float(a.shape[-1])),
     "cancel_factors": lambda g, a, b, c, d: g.one_of(
@@ -367,8 +365,6 @@ SPELLINGS: dict[str, Callable[..., Any]] = {
     "scale_factors": lambda g, a, b, c, d: scipy.special.i1(a) * b / scipy.special.i0(a),
     "distribute_to_cancel": lambda g, a, b, c, d: a * (b / a + c),
     "draw_in_exponentials": lambda g, a, b, c, d: np.exp(a) * (b / g.reduced(np.exp(a)) + c),
-    "read_root": lambda g, a, b, c, d: np.abs(a) ** 0.5 * b,
-    "cancel_in_scatter": lambda g, a, b, c, d: scattered(g, a, b),
     "bare_length": lambda g, a, b, c, d: leg_over_length(a, b) * c / np.hypot(a, b),
 }
 """Programs to which simplifications are meant to apply."""
@@ -383,12 +379,3 @@ def leg_over_length(a: Any, b: Any) -> Any:
     """Return how a hypotenuse changes with a leg, 0 where both are."""
     h = np.hypot(a, b)
     return np.where(h == 0, 0.0, a / np.where(h == 0, 1.0, h))
-
-
-def scattered(grammar: Grammar, a: Any, b: Any) -> Any:
-    """Return b times a scatter of entries over those of b, as the gradient of a selection is, and a."""
-    picked = b[..., :1]
-    if type(picked.term.op) is not Index:
-        return a  # the whole of it was picked
-    scatter = Scatter(picked.term.op.pattern, b.shape)
-    return b * Tracer(scatter.make_node((np.cosh(picked) / picked).term)) + a

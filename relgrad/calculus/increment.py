@@ -84,40 +84,13 @@ def exchanged(t: Term, parts: Sequence[tuple[Term, Number]], new: SumView) -> Te
     return fit(build_sum(view, dtype_of(t)), t)
 
 
-def ratio_less_one(t: Term) -> Term | None:
-    """x/y − 1 = (x − y)/y for x and y that are one program at two near points: their increment over y; or None.
-
-    1 - exp(sin(x))/exp(sin(x + h)) ⟶ Δexp(sin(x + h), sin(x), Δsin(x + h, x, h))/exp(sin(x + h))
-    """
-    return _once(t, "ratio less one", _ratio_less_one)
-
-
-def _ratio_less_one(t: Term) -> Term | None:
-    """k·(x/y − 1) → k·(x − y)/y, where Search finds x − y; else None."""
-    view = sum_of(t)
-    dtype = dtype_of(t)
-    for p, k in view.terms.items():
-        if not t.ground or k != -view.constant or not is_term(p) or not p.type.differentiable:
-            continue
-        factors = product_of(p).factors
-        above, below = (
-            build_product(ProductView(1, {b: abs(e) for b, e in factors.items() if (e > 0) == sign}), dtype)
-            for sign in (True, False)
-        )
-        found = Search().of_summands(above, below) if above.type == below.type else None
-        if found is not None:
-            change = multiplied((product_of(found.term), 1), (product_of(below), -1))
-            return exchanged(t, [(p, k)], SumView(-view.constant, {build_product(change, dtype): k}))
-    return None
-
-
 def has_increment(t: Term) -> bool:
     """Whether a term is an increment, or a sum that holds one: exp(x + h) − exp(x): yes; exp(x) − y: no."""
     if isinstance(t.op, (Difference, Telescope)):
         return True
     if not (t.op.as_sum and len(t.rands) == 2 and isinstance(t.type, ArrayType) and t.type.differentiable):
         return False
-    return incremented(t) is not None or ratio_less_one(t) is not None
+    return incremented(t) is not None
 
 
 def difference_quotient(t: Term) -> Term | None:

@@ -40,7 +40,6 @@ from relgrad.ops.averages import LogMeanExp
 from relgrad.ops.comparison import greater, less, logical_or
 from relgrad.ops.differences import power_difference, product_difference
 from relgrad.ops.exponential import exp, log
-from relgrad.ops.gather import Index, Scatter
 from relgrad.ops.reduction import Sum
 from relgrad.ops.softmax import LogSumExp
 from relgrad.term import Term, is_term
@@ -163,13 +162,6 @@ def _is_distributed(view: ProductView, total: SumView) -> bool:
     return len(view.factors) == 1 and len(total.terms) > 1 and all(abs(k) == 1 for k in total.terms.values())
 
 
-def rooted_power(t: Term) -> Any:
-    """Return a power with exponent one half as a root, which is rounded correctly, or None for another term."""
-    if t.op is not power or number_of(t.rands[1]) != Fraction(1, 2) or dtype_of(t.rands[0]) != dtype_of(t):
-        return None
-    return sqrt(t.rands[0])
-
-
 def joined_reductions(t: Term) -> Iterator[tuple[Term, Term]]:
     """Yield what stands under two sums over the same axes as one sum, with t in which they are one.
 
@@ -192,26 +184,6 @@ def joined_reductions(t: Term) -> Iterator[tuple[Term, Term]]:
             left = added((view, 1), (SumView(0, {p: view.terms[p], q: view.terms[q]}), -1))
             new = added((left, 1), (SumView(0, {op.make_node(inside): 1}), 1))
             yield inside, fit(build_sum(new, dtype_of(t)), t)
-
-
-def gathered_sum(t: Term) -> Any:
-    """Return a difference of two quotients over what both divide by, or None: a/c - b/c = (a - b)/c.
-
-    There a and b may be exact, and one of them one, where the quotients have been rounded. Products are not
-    gathered, since others of their factors may be out of range by themselves.
-    """
-    constant, terms = sum_of(t)[:2]
-    if constant or sorted(terms.values()) != [-1, 1]:
-        return None
-    readings = [list(product_of(part).factors.values()) for part in terms]
-    if not all(es and sum(e > 0 for e in es) <= 1 and max(es) <= 1 and min(es) < 0 for es in readings):
-        return None
-    view = product_of(t)
-    below = sorted(e for e in view.factors.values() if e < 0)
-    if any(below != sorted(e for e in es if e < 0) for es in readings):
-        return None
-    new = fit(build_product(view, dtype_of(t)), t)
-    return None if new is t else new
 
 
 def divided_pair(t: Term) -> Any:
@@ -466,13 +438,6 @@ def cancelled_sum(t: Term) -> Any:
     return None if new is t else new
 
 
-def meant_sum(t: Term) -> Any:
-    """Return a sum with summands read by definition where more cancels than comes, or None: 1 + (x/y - 1) = x/y."""
-    view = sum_of(t)
-    read = _by_meaning(view)
-    return fit(build_sum(read, dtype_of(t)), t) if _width(read) < _width(view) else None
-
-
 def _turned(view: SumView, dtype: Any) -> SumView | None:
     """Return a sum in which summands cancel that have the negatives of each other's factors, or None.
 
@@ -510,7 +475,7 @@ def distributed_product(t: Term) -> Any:
         if e != 1 or not is_term(base) or not base.op.as_sum or len(view.factors) < 2:
             continue
         sum_view = sum_of(base)
-        readings = [_reading(part) for part in sum_view.terms]
+        readings = [product_of(part).factors for part in sum_view.terms]
         moved = {
             b: amount
             for b, k in view.factors.items()
@@ -556,51 +521,6 @@ def _times(view: SumView, factor: ProductView, dtype: Any) -> SumView:
     if view.constant:
         parts.append((summand(factor, None, dtype), view.constant))
     return added(*parts)
-
-
-def scattered_product(t: Term) -> Any:
-    """Return a product whose factors are drawn into a scatter in which they cancel, or None.
-
-    put(a/b[i], i)·b = put(a, i): elsewhere both sides are zero, where the left one computes 0·b.
-    """
-    view = product_of(t)
-    for base, e in view.factors.items():
-        if e != 1 or not is_term(base) or type(base.op) is not Scatter:
-            continue
-        for whole_, (selection, k) in _selections(base).items():
-            amount = _meeting(whole_, view.factors.get(whole_, 0), [{whole_: k}])
-            if not amount:
-                continue
-            values = multiplied((product_of(base.rands[0]), 1), (ProductView(1, {selection: amount}), 1))
-            inner = fit(build_product(values, dtype_of(t)), base.rands[0])
-            new = base.op.make_node(inner, *base.rands[1:])
-            left = multiplied(
-                (view, 1), (ProductView(1, {base: 1}), -1), (ProductView(1, {whole_: amount}), -1)
-            )
-            return fit(build_product(multiplied((left, 1), (product_of(new), 1)), dtype_of(t)), t)
-    return None
-
-
-def _selections(scatter: Term) -> dict[Any, tuple[Any, Number]]:
-    """Return what the scattered values have as factors, of which they take the entries that are scattered to."""
-    found: dict[Any, tuple[Any, Number]] = {}
-    for factor, k in product_of(scatter.rands[0]).factors.items():
-        if is_term(factor) and type(factor.op) is Index and factor.op.pattern == scatter.op.pattern:
-            arrays = factor.rands[1:]
-            if arrays == scatter.rands[1 : 1 + len(arrays)]:
-                found[factor.rands[0]] = factor, k
-    return found
-
-
-def _reading(part: Any) -> dict[Any, Number]:
-    """Return a summand's factors, those included that stand inside a scatter."""
-    factors = dict(product_of(part).factors)
-    for base in list(factors):
-        if is_term(base) and type(base.op) is Scatter:
-            factors.update(
-                {inside: k for inside, (_, k) in _selections(base).items() if inside not in factors}
-            )
-    return factors
 
 
 def undone(t: Term) -> Term | None:

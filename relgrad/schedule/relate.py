@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from relgrad.calculus.increment import difference_quotient, incremented, ratio_less_one
+from relgrad.calculus.increment import difference_quotient, incremented
 from relgrad.calculus.kinks import one_function
 from relgrad.calculus.lengths import length_taken_out, turned_by_little, turns
 from relgrad.calculus.remainder import remaindered
@@ -33,13 +33,9 @@ from relgrad.logic.simplify import (
     divided_sum,
     factored_square,
     factored_sum,
-    gathered_sum,
     joined_reductions,
-    meant_sum,
     perfect_square,
-    rooted_power,
     scaled_product,
-    scattered_product,
     shared_complement,
     undone,
 )
@@ -309,7 +305,6 @@ AFTER = (
     Law("factor_square", factored_square, "a number is taken from a square", SUM),
     Law("factor_to_cancel", factored_sum, "a summand meets its negative inside a product", SUM),
     Law("read_square", perfect_square, "a square has been multiplied out", SUM),
-    Law("gather_over_divisor", gathered_sum, "two quotients are taken from each other", SUM),
     Law("cross_products", crossed_sum, "two products of data are taken from each other", SUM),
     Law("read_mean", averaged_sum, "a sum of exponentials over their number is a mean", SUM),
     Law(
@@ -320,16 +315,8 @@ AFTER = (
     ),
     Law("bare_length", bared_length, "nothing is known where a length is 0 that divides", PRODUCT),
     Law("scale_factors", scaled_product, "factors that grow alike are scaled alike", PRODUCT),
-    Law(
-        "cancel_in_scatter",
-        scattered_product,
-        "a factor meets its inverse where entries are put",
-        PRODUCT,
-        False,
-    ),
     Law("distribute_to_cancel", distributed_product, "a factor meets its inverse inside a sum", PRODUCT),
     Law("draw_in_exponentials", drawn_product, "an exponential meets a sum of its kind inside", PRODUCT),
-    Law("read_root", rooted_power, "a power of one half is a root", PRODUCT, False),
 )
 BEFORE = (
     Law("divide_pair", divided_pair, _DIVIDED, SUM),
@@ -347,8 +334,6 @@ INTO_MASK = Law("sink_into_mask", sunk_product, "what a mask hides is not multip
 INCREMENTS = (
     Law("remainder", remaindered, "one function at several near points", SUM),
     Law("increment", incremented, "one program at two near points", SUM),
-    Law("read_summands", meant_sum, "summands are read by definition, and meet their negatives", SUM),
-    Law("ratio_less_one", ratio_less_one, "a ratio near one", SUM),
     Law("difference_quotient", difference_quotient, "a difference over the distance", PRODUCT),
 )
 """A sum, or a quotient, with one program at two near points in it becomes an increment."""
