@@ -35,8 +35,8 @@ def fast_two_sum(a: Any, b: Any) -> Pair:
 
 
 def split(a: Any) -> Pair:
-    """a → h, a − h, two floats of 26 bits."""
-    c = _SPLIT * a
+    """a → h, a − h, two floats of 26 bits; of 12 in single precision."""
+    c = (2.0**12 + 1 if getattr(a, "dtype", None) == np.float32 else _SPLIT) * a
     high = c - (c - a)
     return high, a - high
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from relgrad.kernels.dispatch import arithmetic_kernel, entrywise, floats, kernel
-from relgrad.kernels.roots import product_difference, two_product
+from relgrad.kernels.eft import two_product
+from relgrad.kernels.roots import product_difference
 
 __all__ = [
     "cauchy",

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from relgrad.kernels.dispatch import floats, kernel, reduced
+from relgrad.kernels.eft import two_product
 from relgrad.kernels.moments import sum_minus
 from relgrad.kernels.removable import exprel_n
 
@@ -189,17 +190,6 @@ def softmax(x: Any, axis: Axis = -1, weights: Any = None) -> Any:
     return e[()]
 
 
-def _product(x: Any, y: float) -> tuple[Any, Any]:
-    """x, y → p, e with p + e = x·y. Source: T. J. Dekker, Numerische Mathematik 18, 1971, section 5."""
-    product = x * y
-    bits = 2.0 ** (np.finfo(x.dtype).nmant // 2 + 1) + 1
-    high = x * bits - (x * bits - x)
-    first = type(x.dtype.type(0))(y) * bits
-    first = first - (first - y)
-    error = ((high * first - product) + high * (y - first) + (x - high) * first) + (x - high) * (y - first)
-    return product, np.where(np.isfinite(error), error, 0)
-
-
 @kernel
 def gibbs(a: Any, x: Any, axis: Axis = -1, power: float = 1, weights: Any = None) -> Any:
     """(eᵃ / Σ w·eˣ)^power, where the sum stays with extent 1 and a broadcasts against it; within 8 ulp.
@@ -236,7 +226,8 @@ def gibbs(a: Any, x: Any, axis: Axis = -1, power: float = 1, weights: Any = None
     if power == 1 and weights is None:
         return (np.exp(d) * (1 + error) / total)[()]
     # By halves, so that tiny and huge weights are met before anything overflows or underflows.
-    half, rounding = _product(d, power / 2)
+    half, rounding = two_product(d, d.dtype.type(power / 2))
+    rounding = np.where(np.isfinite(rounding), rounding, 0)
     half = np.exp(half) * (1 + (error * (power / 2) + rounding))
     half *= np.exp2(exponent * (-power / 2))
     return (half * total**-power * half)[()]

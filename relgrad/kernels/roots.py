@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from relgrad.kernels.dispatch import arithmetic_kernel, by_entries, entrywise, ranged
+from relgrad.kernels.eft import two_product
 
 __all__ = [
     "hypot_excess",
@@ -21,16 +22,6 @@ __all__ = [
     "radical",
     "sagitta",
 ]
-
-
-def two_product(a: Any, b: Any) -> tuple[Any, Any]:
-    """a, b → p, e with p + e = a·b. Source: Dekker 1971."""
-    split = 2 ** ((np.finfo(a.dtype).nmant + 2) // 2) + 1
-    p = a * b
-    ah, bh = split * a, split * b
-    ah, bh = ah - (ah - a), bh - (bh - b)
-    al, bl = a - ah, b - bh
-    return p, ((ah * bh - p) + ah * bl + al * bh) + al * bl
 
 
 @arithmetic_kernel
