@@ -140,11 +140,13 @@ class _Over(Walk):
 
 def _opposite(view: SumView) -> Iterator[tuple[Term, Term, Number]]:
     """2·p − 2·q + r → (p, q, 2): pairs of summands that may cancel, and how much of both; alike, and adding up to 0."""
+    found: set[tuple[Term, Term]] = set()
     for parts in alike(view).values():
         above, below = ([p for p in parts if (p[1] > 0) == sign] for sign in (True, False))
         balanced = not sum(k for _, k in parts)
         for (p, k), (q, n) in product(above, below):
-            if balanced or k == -n:
+            if (balanced or k == -n) and (p, q) not in found:
+                found.add((p, q))
                 yield p, q, min(k, -n)
 
 

@@ -116,7 +116,7 @@ def remaindered(t: Term) -> Term | None:
     for parts in alike(view).values():
         if len(parts) < 3 or sum(k for _, k in parts):
             continue
-        inner = _inside(t, parts)
+        inner = _inside(parts)
         if inner is not None:
             return exchanged(t, parts, sum_of(inner))
         # The middle of a stencil is asked before its ends.
@@ -127,7 +127,7 @@ def remaindered(t: Term) -> Term | None:
     return None
 
 
-def _inside(t: Term, parts: Sequence[tuple[Term, Number]]) -> Term | None:
+def _inside(parts: Sequence[tuple[Term, Number]]) -> Term | None:
     """Σ cₖ·L(aₖ) = L(Σ cₖ·aₖ) for a linear op L of one array; or None."""
     first = parts[0][0]
     if first.op.elementwise or first.op.laws.linear != (0,) or len(first.rands) != 1:

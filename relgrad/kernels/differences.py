@@ -86,18 +86,18 @@ def _minus_half(x: Any, y: Any, d: Any) -> Any:
     return -(d / (p + q) / p / q)
 
 
-def _apart(x: Any, y: Any, d: Any) -> Any:
+def _apart(y: Any, d: Any) -> Any:
     """|d| > |y|/2: whether nothing, or a bit at most, cancels in the difference of two reciprocals."""
     return ~(np.abs(d) <= np.abs(y) / 2)
 
 
 def _minus_one(x: Any, y: Any, d: Any) -> Any:
-    return np.where(_apart(x, y, d), 1 / x - 1 / y, -(d / x / y))
+    return np.where(_apart(y, d), 1 / x - 1 / y, -(d / x / y))
 
 
 def _minus_two(x: Any, y: Any, d: Any) -> Any:
     p, q = 1 / x, 1 / y
-    return np.where(_apart(x, y, d), p * p - q * q, -(d / x / y) * (p + q))
+    return np.where(_apart(y, d), p * p - q * q, -(d / x / y) * (p + q))
 
 
 _ALGEBRAIC: dict[float, Callable[..., Any]] = {

@@ -52,7 +52,7 @@ def log_probability(x: Term, y: Term, axes: tuple[int, ...]) -> Any:
     total = LogSumExp(axes).make_node(y)
     selection, whole = chain_of(inner)
     if type(inner.op) is LogSumExp and inner.op.axes == axes:
-        found = _part(inner, y, axes, total)
+        found = _part(inner, y, axes)
     elif selection and whole is y:
         if not commutes(selection, total, moves):
             return None
@@ -84,7 +84,7 @@ def _multiple(t: Term, y: Term, axes: tuple[int, ...], total: Term, moves: list[
     return None
 
 
-def _part(t: Term, y: Term, axes: tuple[int, ...], total: Term) -> Any:
+def _part(t: Term, y: Term, axes: tuple[int, ...]) -> Any:
     """log Σ w·e^y[i] − lse(y) = log Σ w·e^(y − lse(y))[i]; or None."""
     inner, *weights = t.rands
     selection, whole = chain_of(inner)
