@@ -263,7 +263,7 @@ def _numpy(text: str) -> str:
         return text
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in OPS:
-            _keep_axes(node, inspect.signature(OPS[node.func.id]).parameters)
+            _keep_names(node, inspect.signature(OPS[node.func.id]).parameters)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             home = np if hasattr(np, node.func.id) else np.linalg
             if hasattr(home, node.func.id):
@@ -273,7 +273,12 @@ def _numpy(text: str) -> str:
     return ast.unparse(tree)
 
 
-def _keep_axes(call: ast.Call, parameters: Mapping[str, Any]) -> None:
-    """Have an op keep its axes, as all do in a relation: its term does not say so."""
+def _keep_names(call: ast.Call, parameters: Mapping[str, Any]) -> None:
+    """logsumexp(x, w, axis=a) → logsumexp(x, weights=w, axis=a, keepdims=True): what the term of an op does not say.
+
+    In a relation all ops keep their axes.
+    """
+    if "weights" in parameters and len(call.args) > 1:
+        call.keywords.insert(0, ast.keyword("weights", call.args.pop()))
     if "keepdims" in parameters and "keepdims" not in [k.arg for k in call.keywords]:
         call.keywords.append(ast.keyword("keepdims", ast.Constant(True)))
