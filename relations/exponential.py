@@ -33,6 +33,12 @@ def difference_of_opposite_bernoulli_functions(x):
     return 1 / exprel_n(-x, 0) - 1 / exprel_n(x, 0), x
 
 
+@relation(source="Hamming, NMSE (1973), problem 3.4.4: e²ˣ - 1 = (eˣ - 1)(eˣ + 1)")
+def expm1_of_double(x):
+    """e²ˣ - 1 over eˣ - 1."""
+    return np.expm1(2 * x) / np.expm1(x), 1 + np.exp(x)
+
+
 @relation(source="Hamming, NMSE (1973), section 3.3")
 def difference_of_exponentials(x, y):
     """The difference of two exponentials, from that of the exponents."""

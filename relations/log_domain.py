@@ -3,7 +3,7 @@
 import numpy as np
 
 from relgrad.ops import log_prod, prod_power
-from relgrad.relation import logarithmo, normalizedo, positive, relation
+from relgrad.relation import logarithmo, nonnegative, normalizedo, positive, product_logarithmo, relation
 
 
 @relation(
@@ -20,6 +20,17 @@ def quotient_in_the_log_domain(x, y, z):
     return x / y, z, normalizedo(x / y, z)
 
 
+@relation(source="functional equation of the logarithm")
+def log_of_product_in_the_log_domain(x, y, axis):
+    """The logarithm of a product of exponentials over axes is the sum of the exponents."""
+    return (
+        log_prod(x, axis=axis, keepdims=True),
+        np.sum(y, axis=axis, keepdims=True),
+        nonnegative(x),
+        logarithmo(x, y),
+    )
+
+
 def _log_of_signed(x, y, axis):
     """Return log Π x where log|x| = y: NaN where the product is negative."""
     signs = np.prod(np.copysign(1.0, x), axis=axis, keepdims=True)
@@ -34,6 +45,16 @@ def log_of_signed_product_in_the_log_domain(x, y, axis):
         log_prod(x, axis=axis, keepdims=True),
         _log_of_signed(x, y, axis),
         logarithmo(np.abs(x), y),
+    )
+
+
+@relation(source="functional equation of the logarithm, for factors of any sign")
+def log_of_product_of_factors(x, y, axis):
+    """The logarithm of a product over axes with a factor that may leave the floats, factor by factor."""
+    return (
+        log_prod(x, axis=axis, keepdims=True),
+        _log_of_signed(x, y, axis),
+        product_logarithmo(np.abs(x), y),
     )
 
 

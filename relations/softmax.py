@@ -316,6 +316,12 @@ def softmax_pullback_of_log_softmax(z, p, axis):
     return softmax_pullback(log_softmax(z, axis=axis), p, axis=axis), softmax_pullback(z, p, axis=axis)
 
 
+@relation(source="Q(p, p) = p - p·Σp/Σp")
+def log_softmax_pullback_of_shares(p, axis):
+    """Of the shares themselves, nothing flows back through a log-softmax."""
+    return log_softmax_pullback(p, p, axis=axis), p - p
+
+
 @relation(source="g - p·Σg/Σp, where Σg = Σp = 1")
 def log_softmax_pullback_of_softmax(x, y, axis):
     """Two softmaxes both sum to one: their difference is what is left, and small where they are near."""

@@ -80,7 +80,7 @@ def test_the_library_is_what_is_checked_by_default(monkeypatch, capsys):
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize("module", ["limits", "norms", "logistic"])
+@pytest.mark.parametrize("module", ["masking", "norms", "logistic"])
 def test_a_file_of_the_library_can_be_checked(module, capsys):
     assert main(["check", "--samples", "6", str(RELATIONS / f"{module}.py")]) == 0
     assert " 0 of them false, refused or never compared" in capsys.readouterr().out
