@@ -1,9 +1,9 @@
 """Floats that are watched as a program computes in them: whether NaN, and what leaves the range, have a meaning.
 
-Σ log(x)   at x = -1, 2        Inside   Σ (1, log 2), a number: it is NaN for leaving the domain of the logarithm alone
-arccos(x)  at x = 1 + 2⁻⁵²     Inside   NaN: x may be 1 but for rounding, as the cosine of an angle is
-1 + e⁻⁸⁰⁰                      Shaken   1: the same for any number between 0 and what floats can hold
-log(e⁻⁸⁰⁰)                     Shaken   -708.9 in place of -∞: it depends on that number
+Σ log(x)   at x = -1, 2      Inside   Σ (1, log 2), a number: it is NaN for leaving the logarithm's domain alone
+arccos(x)  at x = 1 + 2⁻⁵²   Inside   NaN: x may be 1 but for rounding, as the cosine of an angle is
+1 + e⁻⁸⁰⁰                    Shaken   1: the same for any number between 0 and those that floats can hold
+log(e⁻⁸⁰⁰)                   Shaken   -708.9 in place of -∞: it depends on that number
 """
 
 from __future__ import annotations
@@ -48,8 +48,10 @@ class Watched(Numbers):
 
     @classmethod
     def of(cls, x: Any, dtype: Any = None) -> Any:
-        """Return floats as they are."""
-        return x if isinstance(x, cls) else cls(np.asarray(x, dtype))
+        """Return floats as they are, in a dtype if one is given."""
+        if isinstance(x, cls):
+            return x if dtype is None or x.dtype == dtype else x.astype(dtype)
+        return cls(np.asarray(x, dtype))
 
     @property
     def parts(self) -> tuple[Any, ...]:
@@ -60,7 +62,7 @@ class Watched(Numbers):
 
     def astype(self, dtype: Any, **_: Any) -> Any:
         """Return the same numbers in a dtype."""
-        return self.lifted(self.x.astype(dtype), ())
+        return self.unruled(lambda x: x.astype(dtype), (self,), {})
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
         return self.unruled(ufunc if method == "__call__" else getattr(ufunc, method), inputs, kwargs)
