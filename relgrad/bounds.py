@@ -82,11 +82,8 @@ def _multiple(t: Any, deep: int = 4) -> tuple[int, Any]:
         sign, x = _multiple(t.rands[0], deep - 1)
         return -sign, x
     for number, other in (t.rands, t.rands[::-1]) if t.op is multiply else ():
-        if (
-            is_constant(number)
-            and number.type.size == 1
-            and (value := number.op.value.item()) * 0 == 0 != value
-        ):
+        value = number.op.value.item() if is_constant(number) and number.type.size == 1 else 0
+        if value and math.isfinite(value):
             sign, x = _multiple(other, deep - 1)
             return sign if value > 0 else -sign, x
     return 1, t

@@ -204,7 +204,6 @@ def test_a_kernel_imports_only_numpy_and_scipy(name):
         "scipy",
         "__future__",
         "collections",
-        "contextlib",
         "typing",
         "fractions",
         "functools",

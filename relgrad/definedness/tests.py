@@ -9,6 +9,7 @@ import numpy as np
 from relgrad.definedness.marks import covered, origins
 from relgrad.definedness.outside import possible
 from relgrad.definedness.reach import Reach
+from relgrad.kernels.numbers import has_nan
 from relgrad.leaf import Input
 from relgrad.op import Constant, Op
 from relgrad.step import Derivation
@@ -42,7 +43,7 @@ class HoldsNaN(Op):
         return array_type(bool)
 
     def compute(self, *arrays: np.ndarray) -> object:
-        return np.isnan(np.minimum.reduce(arrays[0], axis=None, initial=np.inf))
+        return has_nan(arrays[0])
 
     def source(self, node: Term, names: Sequence[str]) -> str | None:
         (x,) = names

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from functools import wraps
 from typing import Any, TypeVar, cast
 
@@ -76,7 +75,7 @@ def ranged(numbers: Callable[..., Any]) -> Callable[[F], F]:
             tell_range(result, lambda: numbers(*arrays))
             return result
 
-        return _kernel(by_entries(cast(F, call)), nullcontext)
+        return _kernel(by_entries(cast(F, call)), np.errstate)
 
     return decorate
 

@@ -41,10 +41,11 @@ def _piecewise(x: Any, order: int, near: Callable[[Any], Any], inner: Branch, ou
         x = np.asarray(given, np.float64)
         where = near(x)
         if where.all():
-            return np.asarray(inner(x, order)).astype(given.dtype)[()]
-        out = np.empty_like(x)
-        out[where] = inner(x[where], order)
-        out[~where] = outer(x[~where], order)
+            out = np.asarray(inner(x, order))
+        else:
+            out = np.empty_like(x)
+            out[where] = inner(x[where], order)
+            out[~where] = outer(x[~where], order)
         return out.astype(given.dtype)[()]
 
     return in_blocks(pieces, floats(x))

@@ -74,11 +74,10 @@ class Likeness:
     def _label(self, t: Term) -> int:
         """Return the number of what tells a term from others of other heads, types or ranges."""
         known = _signs(range_of(t)) if isinstance(t.type, ArrayType) and t.type.differentiable else None
-        if is_constant(t):
-            kind = type(t.op) if t.type.size != 1 or not _is_plain(t) else t.op
-        else:
-            kind = type(t.op) if t.op.laws.selects or type(t.op) is Input else t.op
-        label = self._label_of[t] = self._labels.setdefault((kind, t.type, known), -1 - len(self._labels))
+        datum = is_constant(t) and (t.type.size != 1 or not _is_plain(t))
+        nameless = datum or t.op.laws.selects or type(t.op) is Input
+        key = type(t.op) if nameless else t.op, t.type, known
+        label = self._label_of[t] = self._labels.setdefault(key, -1 - len(self._labels))
         return label
 
 

@@ -136,7 +136,7 @@ def signature(args: Sequence[Any], kwargs: Mapping[str, Any] | None = None) -> H
 
 def _leaf_key(leaf: Any) -> Hashable:
     cls = type(leaf)
-    if cls is float or cls is bool or (cls is int and -LARGEST <= leaf <= LARGEST):
+    if cls in _SCALARS or (cls is int and -LARGEST <= leaf <= LARGEST):
         return cls
     if cls is np.ndarray:
         return leaf.dtype, leaf.shape

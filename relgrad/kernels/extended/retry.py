@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from functools import wraps
 from typing import Any
 
@@ -48,12 +47,14 @@ def _retried(function: Callable[..., Any], wide: Twin, shaken: Twin, told: bool)
         except (FloatingPointError, OverflowError) as error:
             if not str(error).startswith(("overflow", "underflow", "(34")):
                 raise
-        stayed = True
         with np.errstate(all="ignore"):
             found = _steady(function, shaken, args, kwargs)
-            if found is None:
-                with suppress(TypeError, ValueError, AttributeError, IndexError, NotImplementedError):
-                    found, stayed = wide(*args, **kwargs), False
+            stayed = found is not None
+            if not stayed:
+                try:
+                    found = wide(*args, **kwargs)
+                except (TypeError, ValueError, AttributeError, IndexError, NotImplementedError):
+                    stayed = True
         if found is None:  # what is written for arrays of floats only gets them, and their range
             found = function(*args, **kwargs)
         found = mapped(lowered, found)
@@ -66,11 +67,11 @@ def _retried(function: Callable[..., Any], wide: Twin, shaken: Twin, told: bool)
 
 def _steady(function: Callable[..., Any], shaken: Twin, args: Any, kwargs: Any) -> Any:
     """f(x), if f of floats shaken out of range is the same: 1 + e⁻⁸⁰⁰ → 1, log(e⁻⁸⁰⁰) → None."""
-    with suppress(ArithmeticError, *OF_FLOATS_ONLY):
+    try:
         found = function(*args, **kwargs)
-        if is_steady(found, mapped(lowered, shaken(*args, **kwargs))):
-            return found
-    return None
+        return found if is_steady(found, mapped(lowered, shaken(*args, **kwargs))) else None
+    except (ArithmeticError, *OF_FLOATS_ONLY):
+        return None
 
 
 def filled(found: Any, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
