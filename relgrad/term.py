@@ -58,6 +58,9 @@ class Rator(Protocol):
     def ground(self) -> bool: ...
 
     @property
+    def implicit(self) -> bool: ...
+
+    @property
     def arity(self) -> int | None: ...
 
     def type_of(self, rands: tuple[Any, ...]) -> Type: ...
@@ -82,17 +85,19 @@ class Rands(ExpressionTuple):
 class Term(Shown, ExpressionTuple):
     """One application of an op to operands, hash-consed: build terms with `term(op, *rands)`.
 
-    `type` is the array type (None while a logic variable is inside), `ground` says that none is, and
-    `cache` holds what the rooms above have computed of this term; it dies with it.
+    `type` is the array type (None while a logic variable is inside), `ground` says that none is, `orders` how deep
+    implicit derivatives stand in each other, and `cache` holds what the rooms above have computed of this term; it
+    dies with it.
     """
 
-    __slots__ = ("__weakref__", "cache", "ground", "op", "rands", "type")
+    __slots__ = ("__weakref__", "cache", "ground", "op", "orders", "rands", "type")
 
     op: Any
     """The rator: the op that is applied."""
     rands: tuple[Any, ...]
     """The operands: terms, or logic variables in a pattern."""
     ground: bool
+    orders: int
     type: Any  # a Type, or None when not ground; Any, because every reader knows which of the two it holds
     cache: dict[Hashable, Any]
 
@@ -180,10 +185,12 @@ def term(op: Rator, *rands: Any, type_: Type | None = None) -> Term:
         found = entry()
         if found is not None:
             return found
-    ground = op.ground
+    ground, orders = op.ground, 0
     for rand in rands:
         if type(rand) is Term:
             ground = ground and rand.ground
+            if rand.orders > orders:
+                orders = rand.orders
         elif isinstance(rand, Unknown):
             ground = False
         else:
@@ -198,6 +205,7 @@ def term(op: Rator, *rands: Any, type_: Type | None = None) -> Term:
     new.op = op
     new.rands = rands
     new.ground = ground
+    new.orders = orders + 1 if op.implicit else orders
     new.type = (type_ if type_ is not None else op.type_of(rands)) if ground else None
     new.cache = {}
     with _lock:

@@ -28,7 +28,7 @@ from relgrad.logic.group import Number, ProductView, SumView, key_of, whole
 from relgrad.logic.theory import BAG, PRODUCT, SUM, linear_positions, theories_of
 from relgrad.logic.view import operands, product_of, sum_of
 from relgrad.op import Op, is_constant
-from relgrad.ops.arithmetic import add, divide, power, reciprocal, subtract
+from relgrad.ops.arithmetic import absolute, add, divide, power, reciprocal, subtract
 from relgrad.ops.exponential import cosh, exp, sinh
 from relgrad.ops.reduction import Sum
 from relgrad.ops.statistics import Size
@@ -291,7 +291,7 @@ def heads_of(t: Term, kind: str) -> frozenset[Key]:
     found = t.cache.get(name)
     if found is None:
         if kind == "product":
-            found = frozenset(product_heads(product_of(t), 3))
+            found = _own_head(t.op) or frozenset(product_heads(product_of(t), 3))
         elif kind == "bag":
             found = frozenset(
                 key for q in operands(t, t.op, each_once=True) for key in product_heads(product_of(q), 3)
@@ -304,6 +304,19 @@ def heads_of(t: Term, kind: str) -> frozenset[Key]:
             )
         t.cache[name] = found
     return found
+
+
+def _own_head(op: Any) -> frozenset[Key] | None:
+    """tanh → {tanh}; exp, Σ → None: all that an op offers as a product, if it is the same whatever it is applied to.
+
+    Kept on the op, which is asked often.
+    """
+    try:
+        return op._own_head
+    except AttributeError:
+        opaque = op.elementwise and op.arity == 1 and not theories_of(op)
+        op._own_head = frozenset([head_key(op)]) if opaque and op not in (exp, absolute) else None
+        return op._own_head
 
 
 def offered(t: Term, position: int, kind: str) -> frozenset[Key]:

@@ -154,7 +154,7 @@ def needs(kind: str, t: Term) -> list[tuple[str, Any]]:
     if op.as_sum:
         return [("sum", t)]
     if t.ground and op.elementwise and len(t.rands) == 1:
-        return [("product", t.rands[0])]
+        return [("product", t.rands[0])] if _of_product(t) else []
     if t.ground:
         dot = inner_product(t)
         return [("product", t.rands[i]) for i, _ in linear_operands(t)] if dot is None else [("product", dot)]
@@ -462,12 +462,17 @@ def _keep_key(t: Term) -> None:
     """Keep what a contraction or a function is known by: f(x/2) is f(0.5·x), and hypot(y, x) is hypot(x, y)."""
     if not t.ground or "key" in t.cache:
         return
-    reads = [([product_of(rand)], [bare(rand.type.shape)]) for rand in t.rands]
     if t.op.laws.commutative:
-        t.cache["key"] = interned((t.type, frozenset(applied_key(t.op, *read) for read in reads)))
-    elif is_contraction(t) or t.rands[0].op.as_product is not None:
-        views, shapes = zip(*reads, strict=True)
-        t.cache["key"] = applied_key(t.op, [v for (v,) in views], [s for (s,) in shapes])
+        reads = [applied_key(t.op, [product_of(rand)], [bare(rand.type.shape)]) for rand in t.rands]
+        t.cache["key"] = interned((t.type, frozenset(reads)))
+    elif is_contraction(t) or _of_product(t):
+        shapes = [bare(rand.type.shape) for rand in t.rands]
+        t.cache["key"] = applied_key(t.op, map(product_of, t.rands), shapes)
+
+
+def _of_product(t: Term) -> bool:
+    """sin(2*x): yes; sin(cos(x)): no: whether a function is of a product, and so may be known by how that is read."""
+    return t.rands[0].op.as_product is not None
 
 
 def _read_sum(t: Term) -> SumView:

@@ -23,14 +23,17 @@ SEEN = 32
 ALWAYS = 256
 """At so many places of a program everything is tried, whatever they look like."""
 
+_Look = tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]
+"""The labels of the first terms of a walk, and where their operands are in it."""
+
 
 class Likeness:
     """The looks of places at which nothing applied."""
 
     def __init__(self) -> None:
-        self._labels: dict[Any, int] = {}
-        self._label_of: dict[Term, int] = {}
-        self._looks: dict[Term, Any] = {}
+        self._numbers: dict[Any, int] = {}
+        self._labels: dict[Term, int] = {}
+        self._looks: dict[Term, _Look] = {}
         self._failed: set[Any] = set()
         self._places: list[tuple[Term, Any]] = []
         self._tried = 0
@@ -49,27 +52,33 @@ class Likeness:
         """Say that nothing applied at a place."""
         self._places.append((t, how))
 
-    def _look(self, t: Term) -> Any:
+    def _look(self, t: Term) -> _Look:
+        """x + sin(x) → (+, x, sin), ((1, 2), (), (-1,)): the first terms below t, and where the operands of each are.
+
+        Places of operands are counted from the term that has them, so that f(x) looks as f before what x looks like.
+        """
         found = self._looks.get(t)
         if found is None:
-            order = [t]
-            number = {t: 0}
-            count = 1
-            look: list[int] = []
-            for node in order:
-                for rand in node.rands:
-                    i = number.setdefault(rand, count)
-                    if i == count:
-                        count += 1
-                        order.append(rand)
-                    look.append(i)
-                look.append(-1)
-                if count > SEEN:
-                    break
-            labels = self._label_of
-            look += [labels[node] if node in labels else self._label(node) for node in order]
-            found = self._looks[t] = hash(tuple(look))
+            if len(t.rands) == 1 and (below := self._looks.get(t.rands[0])) is not None:
+                own = self._labels.get(t) or self._label(t)
+                found = (own, *below[0][: SEEN - 1]), ((1,), *below[1][: SEEN - 1])
+            else:
+                found = self._walked(t)
+            self._looks[t] = found
         return found
+
+    def _walked(self, t: Term) -> _Look:
+        order, number, places = [t], {t: 0}, list[tuple[int, ...]]()
+        for i, node in enumerate(order):
+            if i == SEEN:
+                break
+            for rand in node.rands:
+                if rand not in number:
+                    number[rand] = len(order)
+                    order.append(rand)
+            places.append(tuple([number[rand] - i for rand in node.rands]))
+        labels = self._labels
+        return tuple([labels[x] if x in labels else self._label(x) for x in order[:SEEN]]), tuple(places)
 
     def _label(self, t: Term) -> int:
         """Return the number of what tells a term from others of other heads, types or ranges."""
@@ -77,7 +86,7 @@ class Likeness:
         datum = is_constant(t) and (t.type.size != 1 or not _is_plain(t))
         nameless = datum or t.op.laws.selects or type(t.op) is Input
         key = type(t.op) if nameless else t.op, t.type, known
-        label = self._label_of[t] = self._labels.setdefault(key, -1 - len(self._labels))
+        label = self._labels[t] = self._numbers.setdefault(key, len(self._numbers) + 1)
         return label
 
 

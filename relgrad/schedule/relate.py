@@ -144,6 +144,26 @@ def relations(t: Term, v: Any, m: Any, library: Library, note: Note, within: int
         yield _joined(t, v, m, library, note)
 
 
+def may_relate(t: Term, library: Library) -> bool:
+    """sin(tanh(x)): no; sinh(arcsinh(x)): yes: whether heads show that relations or laws have anything to say of t.
+
+    Sums and products always may; an op that no theory reads, where a row is offered, or its inverse stands in it.
+    """
+    op = t.op
+    return (
+        theories_of(op) > 0
+        or _is_asked(op)
+        or (len(t.rands) == 1 and t.rands[0].op.laws.inverse == op.name)
+        or any(True for _ in library.candidates(t, 0))
+    )
+
+
+@lru_cache(maxsize=1024)
+def _is_asked(op: Any) -> bool:
+    """Whether laws look at an op that no theory reads: a choice, a logarithm, what turns a direction."""
+    return op is where or turns(op) or (op.elementwise and op.arity == 1 and _may_be_logarithm(op))
+
+
 def lengths(t: Term, v: Any, m: Any, readings: int, note: Note) -> Iterator[Goal]:
     """Yield the goals that v is t with a length taken out of a direction, or out of the slope of one."""
     yield from laws(t, v, m, (OUT_OF_DIRECTION,), readings, readings, note)

@@ -57,6 +57,7 @@ from relgrad.schedule.relate import (
     laws,
     lengths,
     made_by,
+    may_relate,
     relate_wide,
     relations,
     rows,
@@ -230,7 +231,7 @@ class _Run:
     def follow(self, roots: Sequence[Term], phases: Sequence[frozenset[Move]]) -> list[Term]:
         """Do the phases of a strategy one after the other, and write out what is left of gradients."""
         after = list(roots)
-        self.orders = _orders(roots)
+        self.orders = min(2, max([1, *[root.orders for root in roots]]))
         for self.phase, moves in enumerate(phases):
             if isnan(self.conventions.untaken):
                 moves -= {SINK}
@@ -242,7 +243,7 @@ class _Run:
         """Make all moves of a phase, bottom-up, until none is left."""
         if moves <= {SINK, FOLD} and not any(_of_constants(t) or is_masking(t) for t in reachable(*roots)):
             return list(roots)
-        if moves <= {EXPAND} and not any(map(is_implicit, reachable(*roots))):
+        if moves <= {EXPAND} and not any(root.orders for root in roots):
             return list(roots)
         if INCREMENT in moves and not any(map(has_increment, reachable(*roots))):
             return list(roots)
@@ -364,7 +365,7 @@ class _Run:
     def _goals(self, t: Term, v: Any, m: Any, moves: frozenset[Move], within: int) -> Iterator[Goal]:
         """Yield the goals that v is what a phase makes of t, and that m names the move: their disjunction is a move."""
         if RELATE in moves and self.fuel >= 0 and not self.patience.ended:
-            if not self._likeness.is_hopeless(t, within):
+            if may_relate(t, self.library) and not self._likeness.is_hopeless(t, within):
                 yield from relations(t, v, m, self.library, self._note, within)
                 if not self._barred:  # none of them had an answer
                     self._likeness.failed(t, within)
@@ -685,14 +686,6 @@ def _folded(t: Term, v: Any, m: Any) -> Goal:
             yield extended(s, {v: value, m: Named("fold", "fold", "all operands are constants")})
 
     return folded_goal
-
-
-def _orders(roots: Sequence[Term]) -> int:
-    """Return how deep derivatives stand in derivatives, from 1 to 2."""
-    depth: dict[Term, int] = {}
-    for t in subterms(*roots):
-        depth[t] = min(2, max([depth[x] for x in t.rands], default=0) + is_implicit(t))
-    return max([1, *[depth[root] for root in roots]])
 
 
 def _of_constants(t: Term) -> bool:
