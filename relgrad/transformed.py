@@ -21,7 +21,7 @@ from relgrad.compile.function import Compiled, compile_program
 from relgrad.compile.precise import mended
 from relgrad.compile.undefined import keep_numbers, keep_undefined
 from relgrad.conventions import Conventions
-from relgrad.definedness import Domains, tests, undefined
+from relgrad.definedness import Domains, tests, undefined, undefined_where_tested
 from relgrad.differentiate import as_decided
 from relgrad.display.derivation import Explanation
 from relgrad.display.text import show
@@ -159,9 +159,14 @@ class Transformed(Shown):
                 )
 
             keeps = how.conventions.nan == "propagate" and strategy.relates
-            domains = Domains(traced.outputs if keeps else ())
-            found = rewrite([*traced.outputs, *domains.terms])
-            after = found.after[: len(traced.outputs)]
+            outputs = list(traced.outputs)
+            domains = Domains(outputs if keeps else ())
+            found = rewrite([*outputs, *domains.terms])
+            if keeps:
+                outputs = undefined_where_tested(outputs, found.after, rewrite, how.conventions)
+                if any(map(is_not, outputs, traced.outputs)):
+                    found = rewrite([*outputs, *domains.terms])
+            after = found.after[: len(outputs)]
             extended = strategy.extended and len(how.library) > 0
             compiled = compile_program(traced, after, self._name, extended, how.precise and extended)
             expand = functools.partial(explicit, conventions=how.conventions)
@@ -171,8 +176,8 @@ class Transformed(Shown):
                 compiled = mended(compiled, traced, near, expand, plain)
             guards = compiled.program.guards
             became = domains.became(found.after[len(after) :])
-            if keeps and (asked := tests(traced.outputs, after, became, rewrite)):
-                masks = functools.partial(undefined, traced.outputs, rewrite, how.conventions)
+            if keeps and (asked := tests(outputs, after, became, rewrite)):
+                masks = functools.partial(undefined, outputs, rewrite, how.conventions)
                 compiled = keep_undefined(compiled, traced, asked, masks)
             if keeps and any(step.move != "expand" for step in found.steps):
                 name = self._name  # the program must not keep the function alive
@@ -180,7 +185,7 @@ class Transformed(Shown):
                 compiled = keep_numbers(compiled, written, traced.outside)
             derivation = replace(
                 found,
-                before=traced.outputs,
+                before=tuple(outputs),
                 after=after,
                 besides=tuple(domains.terms),
                 assumed=traced.stated,

@@ -98,6 +98,46 @@ def test_derivatives_are_nan_where_the_chain_rule_as_written_is(name: str) -> No
             assert pattern(orders(f, x)) == pattern(orders(f, x, strategy="naive")), where
 
 
+ABSORBED: dict[str, Any] = {
+    "greater": lambda v: v > 0.4,
+    "not less": lambda v: ~(v < 0.4),
+    "equal": lambda v: v == v,
+    "unequal": lambda v: v != 1.0,
+    "isnan": np.isnan,
+    "isfinite": np.isfinite,
+    "fmax": lambda v: np.fmax(v, 0.4),
+    "fmin": lambda v: np.fmin(0.4, v),
+    "nan_to_num": np.nan_to_num,
+    "nansum": np.nansum,
+    "argmax": np.argmax,
+    "a choice": lambda v: np.where(v > 0.4, 1.0, 2.0),
+    "a sum of some": lambda v: np.sum(W, where=v > 0.4),
+    "how many": lambda v: np.count_nonzero(v <= 0.4),
+}
+"""Functions that are numbers of numbers that are none."""
+DEFINED_BY_EQUATIONS = ["sqrt(x)**2", "exp(log(x))", "x/x", "x - x", "0*x", "log(x) - log(x)", "moved"]
+
+
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+@pytest.mark.parametrize("tested", ABSORBED)
+@pytest.mark.parametrize("name", DEFINED_BY_EQUATIONS)
+def test_what_is_undefined_as_written_is_tested_as_numpy_tests_it(
+    name: str, tested: str, strategy: str
+) -> None:
+    f = lambda x: ABSORBED[tested](PROGRAMS[name](x))
+    found = rg.stabilize(f, strategy=strategy)
+    for x in POINTS.values():
+        with np.errstate(all="ignore"):
+            expected = f(x)
+        np.testing.assert_allclose(found(x), expected, rtol=1e-12, atol=1e-12)
+
+
+def test_a_test_that_shows_what_is_undefined_stays_as_written() -> None:
+    f = lambda x, y: np.where(x * y - 1.0 > 0.0, np.log(np.exp(x) / np.sum(np.exp(x))), y)
+    assert "isnan" not in rg.stabilize(f).source(V, W)
+    assert "isnan" in rg.stabilize(lambda x: np.where(x / x > 0.5, x, 0.0)).source(V)
+
+
 @pytest.mark.parametrize("name", ["sqrt(x)**2", "exp(log(x))", "x/x", "shares", "x - x"])
 def test_a_hessian_is_nan_where_it_is_that_of_what_is_undefined(name: str) -> None:
     f = lambda x: np.sum(PROGRAMS[name](x))

@@ -4,8 +4,9 @@ The program that is computed in its stead may be a number there, as x is for exp
 a convention; here is what it takes to keep the first.
 """
 
+from relgrad.definedness.absorbed import undefined_where_tested
 from relgrad.definedness.outside import Domains
 from relgrad.definedness.tests import tests
 from relgrad.definedness.undefined import undefined
 
-__all__ = ["Domains", "tests", "undefined"]
+__all__ = ["Domains", "tests", "undefined", "undefined_where_tested"]
