@@ -114,6 +114,7 @@ class Slope(Elementwise):
     __props__ = ("body", "argument")
     implicit = True
     ground = True  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]
+    times = 1
 
     def __init__(self, body: Term, argument: Term):
         again = lambda g, out, x: g * Slope(self.explicit(DEFAULT), argument)(x)
@@ -126,6 +127,10 @@ class Slope(Elementwise):
     def parts(self, node: Term) -> tuple[tuple[Term, ...], tuple[Term, ...], tuple[Term, ...]]:
         """The body, cotangents and arguments that are differentiated in the graph around: none of each."""
         return (), (), ()
+
+    def meaning(self, *operands: Any) -> Any:
+        """The body, of which this is the derivative."""
+        return Tracer(applied(self.body, self.argument, as_term(operands[0])))
 
     def explicit(self, conventions: Conventions) -> Term:
         """Return the derivative, one layer after the other written out, as a body."""

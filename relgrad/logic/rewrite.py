@@ -30,10 +30,11 @@ from relgrad.logic.multisets import PRODUCTS, SUMS, THEORIES
 from relgrad.logic.parts import dtype_of
 from relgrad.logic.space import entries
 from relgrad.logic.theory import BAG, SUM, linear_operands, linear_positions, stands_outside
-from relgrad.logic.unify import State, Tested, bind, is_variable, reify_term, unknowns
+from relgrad.logic.unify import State, Tested, bind, is_variable, reify_term, unknowns, walked
 from relgrad.logic.view import LIMIT, MOST, applied, flat, product_of, root, sum_of, summand, width
 from relgrad.op import Pack, is_constant
 from relgrad.ops.arithmetic import divide
+from relgrad.ops.casting import cast
 from relgrad.ops.exponential import exp
 from relgrad.ops.gather import ARRAY, Index, TakeAlong
 from relgrad.ops.joining import Part
@@ -41,7 +42,7 @@ from relgrad.ops.reduction import Sum
 from relgrad.ops.statistics import Size
 from relgrad.ops.structure import broadcast_to
 from relgrad.term import Term, is_term, subterms, term
-from relgrad.types import TupleType
+from relgrad.types import ArrayType, TupleType
 
 
 class Scope(NamedTuple):
@@ -473,7 +474,7 @@ def _rewrite_whole(
     """f(a) by f(x) = g(x) → g(a); k·f(a) → k·g(a) for a linear f; f(a[i]) → g(a)[i] for functions of single entries."""
     for state in match(left.term, t, s):
         for final in _satisfying(conditions, state):
-            yield from _placed(final, reify_term(right, final), t, left.term)
+            yield from _placed(final, _instantiated(right, final), t, left.term)
     if t.ground and linear_positions(t.op):
         # op(k·x) = k·op(x): what may stand before a linear op is left there.
         view = product_of(t)
@@ -500,7 +501,38 @@ def _rewrite_bag(
         return
     for state, before, behind in islice(match_operands(left.term, t, s, extend=True), TRIED):
         for final in _satisfying(conditions, state):
-            yield from _placed(final, applied(op, [*before, reify_term(right, final), *behind]), t, left.term)
+            yield from _placed(
+                final, applied(op, [*before, _instantiated(right, final), *behind]), t, left.term
+            )
+
+
+def _instantiated(right: Any, s: State) -> Any:
+    """{x: −k}, k bytes, −x → −float(−k): a right side with its variables bound, machine integers as numbers.
+
+    An equation over the reals computes with them, where integers would wrap.
+    """
+    integers = {x: t for x in _computed_with(right) if _is_integer(t := walked(x, s))}
+    return reify_term(
+        right, {**s, **{x: cast(t, np.float64) for x, t in integers.items()}} if integers else s
+    )
+
+
+def _computed_with(right: Any) -> frozenset[Any]:
+    """−x·f(y)[i] → {x, y}: the variables that a right side computes with, entry by entry; indices stay integers."""
+    if not is_term(right) or right.ground:
+        return frozenset()
+    found = right.cache.get("computed with")
+    if found is None:
+        real = [t for t in subterms(right) if t.op.elementwise]
+        found = right.cache["computed with"] = frozenset(x for t in real for x in t.rands if is_variable(x))
+    return found
+
+
+def _is_integer(t: Any) -> bool:
+    """Whether a term is of machine integers, and no number as written, which has no size."""
+    if not (is_term(t) and t.ground and isinstance(t.type, ArrayType)) or (is_constant(t) and t.op.weak):
+        return False
+    return t.type.dtype.kind in "iu"
 
 
 def _placed(state: State, new: Any, t: Term, left: Any) -> Iterator[Rewrite]:
@@ -536,7 +568,7 @@ def _rewrite_sum(
             if not takes_whole(scaled, rest):
                 continue
             for final in _satisfying(conditions, state):
-                new = reify_term(right, final)
+                new = _instantiated(right, final)
                 if scale != 1 or rest.terms or rest.constant:
                     new = build_sum(added((rest, scale), (sum_of(new), scale)), dtype_of(t))
                 yield from _placed(final, new, t, left.term)
@@ -608,7 +640,7 @@ def _rewrite_scaled(
                 if not takes_whole(scaled, rest):
                     continue
                 for final in _satisfying(conditions, state):
-                    new = sum_of(reify_term(right, final))
+                    new = sum_of(_instantiated(right, final))
                     total = times(added((rest, scale), (new, scale)), factor, 1, dtype)
                     yield from _placed(final, build_sum(total, dtype), t, left.term)
 
@@ -648,7 +680,7 @@ def _rewrite_product(
                 if not adds_no_zero(available, unused):
                     continue
                 for final in _satisfying(conditions, state):
-                    new = raised(reify_term(right, final), power)
+                    new = raised(_instantiated(right, final), power)
                     own, inherited = scope.split(unused)
                     view = scope.rebuild(multiplied((own, 1), (new, 1)), inherited)
                     whole_term = None if view is None else build_product(view, dtype_of(t))
@@ -674,7 +706,7 @@ def _rewrite_quotient(
     for variable, part in zip(left.term.rands, (above, ProductView(1, below)), strict=True):
         state = bind(variable, build_product(part, dtype_of(t)), state)
     for final in _satisfying(conditions, state):
-        yield from _placed(final, reify_term(right, final), t, left.term)
+        yield from _placed(final, _instantiated(right, final), t, left.term)
 
 
 def _sums_in(t: Any) -> Number:
