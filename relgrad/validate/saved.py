@@ -27,6 +27,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass
 from fractions import Fraction as Ratio
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -102,6 +103,7 @@ class _Table:
     def __init__(self) -> None:
         self.nodes: list[Any] = []
         self._ids: dict[Term, int] = {}
+        self._home_of = cache(home_of)  # all modules are looked through
 
     def of(self, x: Any) -> Any:
         """Return a value as JSON has it."""
@@ -139,7 +141,7 @@ class _Table:
     def op(self, op: Op) -> Any:
         if op.__props__ is not None:
             return self._made(op, op.made_of())
-        home = home_of(op)
+        home = self._home_of(op)
         if home is None:
             raise DerivationError(
                 f"a derivation with the op {op} cannot be saved",
