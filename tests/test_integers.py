@@ -44,6 +44,33 @@ def test_integers_in_real_expressions_do_not_wrap_around(name: str, whole: Any, 
     assert found == pytest.approx(expected, rel=1e-12)
 
 
+WHOLE: dict[str, Callable[[Any], Any]] = {
+    "logistic function": lambda k: 1 / (1 + np.exp(-k)),
+    "logistic function of a difference": lambda k: 1 / (1 + np.exp(3 - k)),
+    "softplus": lambda k: np.log(1 + np.exp(-k)),
+    "log of a logistic function": lambda k: np.log(1 / (1 + np.exp(-k))),
+    "shares": lambda k: np.exp(-k) / np.sum(np.exp(-k)),
+    "log of a sum": lambda k: np.log(np.sum(np.exp(k - 1))),
+    "square of a secant": lambda k: 1 - np.tanh(3 - k) ** 2,
+    "difference of hyperbolic functions": lambda k: np.cosh(k - 2) - np.sinh(k - 2),
+    "size": lambda k: np.sqrt(1 + (k - 3) * (k - 3)) - 1,
+}
+
+
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"])
+@pytest.mark.parametrize("name", WHOLE)
+def test_what_wraps_as_written_is_what_equations_are_about(name: str, dtype: str, strategy: str):
+    """−k of bytes is 256 − k: a right side about that computes with it as a number, and wraps no more."""
+    k = np.array([0, 1, 2, 5, 4], dtype)
+    with np.errstate(all="ignore"):
+        expected, found = WHOLE[name](k), rg.stabilize(WHOLE[name], strategy=strategy)(k)
+    assert found.dtype == expected.dtype
+    right = np.isfinite(expected) & (np.abs(expected) > np.finfo(expected.dtype).tiny)
+    rel = {2: 1e-2, 4: 1e-5, 8: 1e-10}[expected.dtype.itemsize]
+    np.testing.assert_allclose(found[right], expected[right], rtol=rel, atol=rel)
+
+
 AS_NUMPY: dict[str, Callable[..., Any]] = {
     "bounds of bytes": lambda u, x, h: np.clip(u, -1, 100),
     "no bound of bytes": lambda u, x, h: u.clip(None, 300),
