@@ -173,6 +173,12 @@ def _is_mirrored(t: Term) -> bool:
     return even and not any(all(r.nonnegative for r in side) for side in (ranges, [-r for r in ranges]))
 
 
+def _told(t: Term) -> list[Term]:
+    """leg(x, y, x − y) → [x, y]: the operands but for the distance, which is as exact as those that it is between."""
+    distance = t.op.distance[2] if t.op.distance is not None else -1
+    return [x for i, x in enumerate(t.rands) if i != distance]
+
+
 @lru_cache(maxsize=1024)
 def _cancels_far_from_its_point(op: Series) -> bool:
     """Whether a test of the formula trips at some distance beyond the series' radius: 1 − cos x: yes; sin(x)/x: no.
@@ -310,7 +316,7 @@ class _Guards:
             x, y, *_ = t.rands
             yield self._cancelling(term(add, x, y), [(x, ())], axes)
         yield from _mixture_guard(t)
-        if op.margin is not None and not all(self._exact[x] for x in t.rands):
+        if op.margin is not None and not all(self._exact[x] for x in _told(t)):
             distance = as_term(op.margin(*map(Tracer, t.rands)))
             if _may_vanish(distance):
                 yield self._cancelling(distance, [(constant(1, t.type.dtype), ())], axes)

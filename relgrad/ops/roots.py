@@ -58,6 +58,7 @@ leg = elementwise(
     None,
     range=NONNEGATIVE,
     ball=lambda x, y, d: (d * (2 * y + d)).sqrt(),
+    margin=lambda x, y, d: 1.0 + _divided(y, x),
 )
 leg.distance = 0, 1, 2
 hypot_excess = elementwise(
