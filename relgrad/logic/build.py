@@ -105,7 +105,10 @@ def fit(t: Any, like: Any) -> Any:
 
 
 def broadcasts(new: Any, t: Any) -> bool:
-    """x[:, 0] of shape (3,) in place of a number: no. A number may have been read as an array that is too large."""
+    """(3,) in place of (): no;    () or (1, 3) → (2, 3): yes: whether a new term broadcasts to the shape of a place.
+
+    A number may have been read as an array that is too large for where it stands.
+    """
     if not (is_term(new) and new.ground and t.ground):
         return True
     shape = t.type.shape
@@ -121,7 +124,7 @@ def fitted(new: Any, like: Any) -> Any:
 
 
 def fit_to(t: Any, kind: Any) -> Any:
-    """Bring a term to a dtype and a known shape; a pattern has neither."""
+    """x : float32 () → cast(x) : float64 (3,): a term in a dtype and a known shape; a pattern has neither."""
     if t.type is None:
         return t
     t = _as(t, kind.dtype)
@@ -160,7 +163,10 @@ def _of_reals(t: Any, dtype: Any) -> Any:
 
 
 def _widened(parts: dict[Any, Number], dtype: Any) -> dict[Any, Number]:
-    """Return parts that a constant of a wider dtype stood among in that dtype, since as a number it has none."""
+    """({x₃₂: 1}, float64) → {cast(x₃₂): 1}: parts in the wider dtype that a constant among them had.
+
+    As a number it has none, and so it would not widen them again.
+    """
     if dtype is None or not parts or np.dtype(dtype).kind != "f":
         return parts
     types = [t.type.dtype if is_term(t) and t.type is not None else None for t in parts]
@@ -170,9 +176,9 @@ def _widened(parts: dict[Any, Number], dtype: Any) -> dict[Any, Number]:
 
 
 def _floated(parts: dict[Any, Number], dtype: Any, meets_number: bool) -> dict[Any, Number]:
-    """Return parts of a real product or sum without integers that would meet others, whose dtype may be too small.
+    """({i: 2, x: 1}, float) → {cast(i): 2, x: 1}: integers among real parts as reals, where one would meet another.
 
-    2.0*i is 200.0, where i is 100 among int8, and i*2 is not
+    2.0·i = 200.0, where i is 100 among int8, and i·2 is not: their dtype may be too small.
     """
     if dtype is None or np.dtype(dtype).kind != "f":
         return parts
@@ -207,6 +213,7 @@ def _product_of(parts: list[Any]) -> Any:
 
 
 def _power(base: Any, e: Number) -> Any:
+    """(x, 2) → square(x), (x, ½) → √x, (x, 3) → x³: a base with an exponent, by the op that is nearest."""
     if e == 1:
         return base
     if e == 2:

@@ -33,7 +33,10 @@ Goal = Callable[[State], Iterator[State]]
 
 
 def _goal(name: str, tests: Sequence[Test]) -> Goal:
-    """Return a goal that binds nothing and holds where all tests do; they may be made one by one (`tests_of`)."""
+    """goal(s) → s where all tests hold of s, else nothing: a goal that binds nothing.
+
+    The tests may be made one by one, each as soon as its variables are known (`tests_of`).
+    """
 
     def condition_goal(s: State) -> Iterator[State]:
         if all(holds(s) for _, holds in tests):
@@ -50,12 +53,19 @@ def tests_of(conditions: Sequence[Goal]) -> list[Test]:
 
 
 def _condition(holds: Callable[..., bool]) -> Callable[..., Goal]:
-    """Make a goal constructor of a predicate on ground terms; what is still open is left open."""
+    """range(x).positive → positive(x): a goal constructor of a predicate on ground terms; what is open is left open.
+
+    positive(x) holds under {x: 2} and under {}, and fails under {x: −2}.
+    """
 
     def construct(*terms: Any) -> Goal:
+        """(x, …) → the goal that the predicate holds of these terms, which may be variables or tracers."""
         terms = tuple(getattr(t, "term", t) for t in terms)
 
         def test(s: State) -> bool:
+            """{x: 2} → holds(2), {} → True: whether the predicate holds of the terms under a state, or is open
+            there.
+            """
             try:
                 known = [reify_term(t, s) for t in terms]
             except ShapeError:  # what does not fit together is no array, and nothing holds of it
@@ -113,9 +123,11 @@ def number(*terms: Term) -> bool:
 
 
 def additive(*terms: Any) -> Goal:
-    """Construct a goal stating that terms are data or sums of data, the first no constant: they may be near each other.
+    """x and y[0] − 2·x → holds; 3 first, x·y, eˣ, integers → fails:
+    construct a goal stating that terms are sums of data.
 
-    Data are inputs, multiples of them, and what is picked from them; integers are none, whose sums are exact.
+    Data are inputs, multiples of them, and what is picked from them; integers are none, whose sums are exact. The first
+    is no constant: so the terms may be near each other.
     """
     return _goal("additive", tests_of([unknown(terms[0]), *map(_additive, terms)]))
 
@@ -126,7 +138,9 @@ def _additive(term: Term) -> bool:
 
 
 def is_additive(t: Any) -> bool:
-    """Whether a term is data, a multiple of data or a sum of them."""
+    """x − 2·y, x/2, v[0] + v[1:] → True; x·y, eˣ → False:
+    whether a term is data, a multiple of data or a sum of them.
+    """
     stack = [t]
     while stack:
         node = stack.pop()
@@ -154,6 +168,9 @@ def unrelated(x: Term, y: Term) -> bool:
 
 
 def _holds(total: Term, part: Term) -> bool:
+    """(x − 2·y, 2·y), (x − y + z, y) → True; (x·y, y), (y, y) → False:
+    whether a sum has a term as a summand, at any depth.
+    """
     stack = [total] if total is not part else []
     while stack:
         node = stack.pop()
@@ -166,7 +183,10 @@ def _holds(total: Term, part: Term) -> bool:
 
 @_condition
 def maybe_one(x: Term) -> bool:
-    """Construct a goal stating that entries of x may be exactly one: those of labels, or an array with ones in it."""
+    """x, x[0], [1, 2] → holds; 1, eˣ → fails: construct a goal stating that entries of x may be exactly one.
+
+    Those of labels may, and those of an array with ones in it.
+    """
     while type(x.op) in (Expand, Squeeze, BroadcastTo) or x.op.laws.selects:
         x = x.rands[0]
     return (
@@ -200,7 +220,7 @@ def is_constant_along(x: Any, axes: tuple[int, ...]) -> bool:
 
 
 def finding(goal: Goal, given: Any, found: Any, needs: Callable[[Term], bool] | None = None) -> Goal:
-    """Return a goal that says of itself which variables it `reads`, looking into their terms, and which it `finds`.
+    """f(given) = found: a goal that says of itself which variables it `reads`, looking into their terms, and `finds`.
 
     `needs` is asked of a place: the goal fails of all that is read from a term, or from a part of it, without that.
     """
@@ -211,7 +231,11 @@ def finding(goal: Goal, given: Any, found: Any, needs: Callable[[Term], bool] | 
 
 
 def may_hold(conditions: Sequence[Goal], left: Any, t: Term) -> bool:
-    """Whether conditions may hold where a left side is found at a place: on that side, or on a variable of it."""
+    """needs(t) = False → no: whether conditions may hold where a left side is found at a place, on that side or a
+    variable of it.
+
+    A goal that needs exponentials fails at x/y, whatever of it is divided by what.
+    """
     for condition in conditions:
         needs = getattr(condition, "needs", None)
         if needs is not None and t.ground and not needs(t):
@@ -222,7 +246,10 @@ def may_hold(conditions: Sequence[Goal], left: Any, t: Term) -> bool:
 
 
 def is_finite(base: Any, e: Number) -> bool:
-    """Whether a factor is finite wherever the leaves of the program are, short of overflow."""
+    """(x² + 1, 1) → True; (x, −1), (log x, 1) → False: whether base^e is finite wherever the leaves are.
+
+    Overflow apart.
+    """
     if not is_term(base):
         return False
     if (e < 0 or isinstance(e, Fraction)) and not is_nonzero(base):
@@ -242,7 +269,10 @@ def is_nonzero(t: Term) -> bool:
 
 
 def finite(x: Any) -> Goal:
-    """Construct a goal stating that x is finite wherever the leaves of the program are, short of overflow."""
+    """x·y + 1 → holds; 1/x, log x → fails: construct a goal stating that x is finite wherever the program's leaves are.
+
+    Overflow apart.
+    """
 
     def finite_goal(s: State) -> Iterator[State]:
         known = reify_term(getattr(x, "term", x), s)
@@ -257,6 +287,11 @@ def _finite(t: Term) -> bool:
 
 
 def _finite_node(node: Term) -> bool:
+    """finite(f(x)) = finite(x) ∧ f is finite where x is, with divisors ≠ 0; or its range is bounded:
+    tanh(x) for finite x.
+
+    A function with jumps is finite even where its operands are not: sign(1/x) → True, tanh(1/x) → False.
+    """
     op = node.op
     if type(op) is Constant:
         return node.op.value.dtype.kind in "biuf" and bool(np.isfinite(node.op.value).all())

@@ -88,7 +88,12 @@ def _other_legs(x: ProductView, length: Term) -> Term | None:
 
 
 def _rest_of_row(x: Term, length: Term) -> Term | None:
-    """Return ‖v without the entry x‖ where a length is that of v, for each entry of x."""
+    """x = v[0], ‖v‖ → ‖v[1:]‖: the length of v without the entry x, where a length is that of v, for each entry of x.
+
+    None where an entry of x is no entry of its row of v, or not known to be. Entries are followed by their numbers
+    through
+    all that selects or moves them.
+    """
     below, norm = _moves_of(length)
     if type(norm.op) is not Norm or None in (shape := norm.rands[0].type.shape):
         return None
@@ -125,7 +130,7 @@ def _rest_of_row(x: Term, length: Term) -> Term | None:
 
 
 def _rest_of_each(v: Term, axes: tuple[int, ...]) -> Term | None:
-    """Return for each entry of short rows the length of the others."""
+    """v → (‖v without vᵢ‖)ᵢ: for each entry of short rows the length of the others."""
     if len(axes) != 1 or (n := v.type.extent(axes[0]) or ROW) >= ROW:
         return None
     (axis,) = axes
@@ -135,7 +140,9 @@ def _rest_of_each(v: Term, axes: tuple[int, ...]) -> Term | None:
 
 
 def _moves_of(t: Term) -> tuple[list[Term], Term]:
-    """Return what selects from an array, or moves its axes, at the root of a term, and the array."""
+    """v[1:].T[0] → [[0], .T, [1:]], v: all that selects from an array, or moves its axes, at the root of a term, and
+    the array.
+    """
     moves: list[Term] = []
     while len(t.rands) == 1 and (type(t.op) in _MOVES or t.op.laws.selects):
         moves.append(t)

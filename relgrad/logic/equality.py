@@ -25,7 +25,7 @@ def equal_ground(u: Any, v: Any) -> bool:
 
 
 def canonical_key(t: Term) -> Key:
-    """Return the key of a term: of a sum or product its multiset, of anything else its op and operands' keys.
+    """key(y·x) = key(x·y) = (product, 1, {(x, 1), (y, 1)}): of anything else, the op and its operands' keys.
 
     Each distinct term has its key computed once, bottom-up; keys are interned, so comparing them never recurses.
     """
@@ -38,7 +38,7 @@ def _key(t: Term) -> Key:
 
 
 def _parts(t: Term) -> tuple[list[Term], Any]:
-    """Return the terms whose keys a key is made of, and how."""
+    """2·x + y → [x, y], keys ↦ (sum, 0, {(x, 2), (y, 1)}): the terms whose keys a key is made of, and how."""
     if type(t.op) is Constant and t.op.value.size == 1 and not np.isfinite(t.op.value).all():
         # Infinities and NaN are no numbers of the theories, but equal whatever dtype their partners gave them.
         unnumbered = str(t.op.value.item())

@@ -29,9 +29,13 @@ from relgrad.term import ExpressionTuple, Term, is_term, term
 
 
 class Graph:
-    """A term as numbered nodes; terms that differ from it in one place are added to the same numbering."""
+    """sin(x) + x → nodes [x, sin(x), sin(x) + x]: a term as numbered nodes, operands first.
+
+    Terms that differ from it in one place are added to the same numbering.
+    """
 
     def __init__(self, root: Any, s: State):
+        """sin(x) + x → nodes 0, 1, 2 and the root 2: numbers the subterms of a root under a state."""
         self.nodes: list[Any] = []
         self.operands: list[tuple[int, ...]] = []
         self._numbers: dict[Hashable, int] = {}
@@ -39,7 +43,7 @@ class Graph:
         self.size = len(self.nodes)
 
     def add(self, x: Any, s: State) -> int:
-        """Return the number of a term, under a substitution, and number those of its subterms that are new."""
+        """x·x → number of x·x, new nodes [x, x·x]: a term under a state; its new subterms are numbered before it."""
         found: dict[int, int] = {}
         keep = [x]  # numbers are found by identity while they are given
         stack = [_read(x, s)]
@@ -62,6 +66,9 @@ class Graph:
         return found[id(_read(x, s))]
 
     def _number(self, x: Any, operands: tuple[int, ...]) -> int:
+        """(sin(x), (0,)) → 1, again → 1: the number of a node that has these operands, a new one at its first
+        occurrence.
+        """
         key = _key(x, operands)
         number = self._numbers.setdefault(key, len(self.nodes))
         if number == len(self.nodes):
@@ -71,7 +78,7 @@ class Graph:
 
     @cached_property
     def parents(self) -> list[list[int]]:
-        """For each place the nodes that use it."""
+        """x + sin(x) → [[1, 2], [2], []]: for each place the nodes that use it."""
         parents: list[list[int]] = [[] for _ in range(self.size)]
         for number in range(self.size):
             for operand in dict.fromkeys(self.operands[number]):
@@ -79,7 +86,10 @@ class Graph:
         return parents
 
     def places(self) -> Iterator[int]:
-        """Yield the root and then every other node that is no variable, from the left, before its operands."""
+        """x + sin(y) → x + sin(y), x, sin(y), y: the numbers of the root and of all other nodes that are no variables.
+
+        From the left, each before its operands.
+        """
         seen = {self.root}
         stack = [self.root]
         while stack:
@@ -91,7 +101,7 @@ class Graph:
                     stack.append(operand)
 
     def replaced(self, place: int, x: Any, s: State) -> int:
-        """Return the number of the term in which x stands at a place, wherever that occurs."""
+        """x·x + 1, x ↦ y → y·y + 1: the number of the term in which another stands at a place, wherever that occurs."""
         new = {place: self.add(x, s)}
         if new[place] == place:
             return self.root
@@ -107,7 +117,7 @@ class Graph:
         return new[self.root]
 
     def with_operands(self, number: int, operands: Sequence[int], s: State) -> int:
-        """Return the number of a node with other operands."""
+        """(x + y, [x, z]) → x + z: the number of a node with other operands."""
         if tuple(operands) == self.operands[number]:
             return number
         node = _rebuilt(self.nodes[number], [self.nodes[y] for y in operands])
@@ -118,7 +128,7 @@ class Graph:
         return [x for x in self.nodes[: self.size] if is_variable(x)]
 
     def holds(self, number: int, x: Any) -> bool:
-        """Whether a variable occurs in a node."""
+        """(x + sin(v), v) → True: whether a variable occurs in a node."""
         target = self._numbers.get(_key(x, ()))
         if target is None:
             return False
@@ -148,6 +158,7 @@ def _read(x: Any, s: State) -> Any:
 
 
 def _key(x: Any, operands: tuple[int, ...]) -> Hashable:
+    """x : term → x;    (f, …) → (tuple, key(f), operands);    2 → (int, 2): a node as something that can be hashed."""
     if type(x) is Term:
         return x
     if isinstance(x, ExpressionTuple) or (isinstance(x, (tuple, list)) and x):
@@ -161,6 +172,9 @@ def _key(x: Any, operands: tuple[int, ...]) -> Hashable:
 
 
 def _rebuilt(x: Any, operands: list[Any]) -> Any:
+    """(x + y, [x, 2]) → x + 2, ("f", a, b) with [c, d] → ("f", c, d):
+    a node with other operands, of the kind that it was.
+    """
     if is_term(x):
         ground = x.op.ground and all(is_term(y) and y.ground for y in operands)
         return x.op.make_node(*operands) if ground else term(x.op, *operands)
@@ -173,15 +187,17 @@ BinaryGoal = Callable[[Any, Any], Goal]
 
 
 def anywhereo(relation: BinaryGoal, u: Any, v: Any) -> Goal:
-    """Construct a goal stating that v is u with a relation applied at exactly one place.
+    """x + sin(−y) = u, sin(−y) ↦ −sin(y) ⟶ v = x − sin(y):
+    construct a goal stating that v is u with one place rewritten.
 
     Places are tried from the root downwards, and take turns where they have several answers; each distinct result
     is given once. Where u is unknown, the places are those of v, and the relation is run backwards at each; where
-    both are, it holds at the root. A relation rooted in a sum or product is tried at maximal ones only, where it
-    carries along what surrounds it.
+    both are, the relation holds at the root. A relation rooted in a sum or product is tried at maximal ones only, where
+    what surrounds is carried along.
     """
 
     def anywhere_goal(s: State) -> Iterator[State]:
+        """s → the states in which the relation holds at one place of the known side, and the other is the result."""
         before, after = _walked(u, s), _walked(v, s)
         backwards = is_variable(before)
         if backwards and is_variable(after):
@@ -192,6 +208,9 @@ def anywhereo(relation: BinaryGoal, u: Any, v: Any) -> Goal:
         can_hold = _filter(relation, backwards)
 
         def at(place: int) -> Iterator[tuple[Hashable, State]]:
+            """place → (result and bindings, state), …: the answers at one place, with keys by which equal ones are
+            known.
+            """
             here, there = graph.nodes[place], fresh("there")
             goal = relation(there, here) if backwards else relation(here, there)
             for state in goal(s):
@@ -211,13 +230,15 @@ def anywhereo(relation: BinaryGoal, u: Any, v: Any) -> Goal:
 
 
 def rewriteso(relation: BinaryGoal, u: Any, v: Any, fuel: int | None = None) -> Goal:
-    """Construct a goal stating that u turns into v where a relation is applied at any places, any number of times.
+    """u ⟶ … ⟶ v: construct a goal stating that u turns into v where a relation is applied at any places, any number of
+    times.
 
-    The nearest results come first, u itself before all; each once. Where u is unknown, it is looked for from v.
+    The nearest results come first, u itself before all; each once. Where u is unknown, the search begins at v.
     There may be infinitely many; `fuel` bounds the number of results that are looked at further.
     """
 
     def rewrites_goal(s: State) -> Iterator[State]:
+        """s → the states of u itself, then of all that is one step away, two steps, …: breadth first."""
         before, after = _walked(u, s), _walked(v, s)
         backwards = is_variable(before)
         start, other = (after, before) if backwards else (before, after)
@@ -248,7 +269,7 @@ def _walked(x: Any, s: State) -> Any:
 
 
 def _filter(relation: Any, backwards: bool) -> Callable[[Graph, int], bool] | None:
-    """Return the test whether a row can hold at a place, by heads; None for goals whose heads are not known."""
+    """(graph, place) → whether a row can hold there, by heads; None for goals whose heads are not known."""
     pattern = getattr(relation, "pattern", None)
     if pattern is None:
         return None
@@ -268,7 +289,7 @@ def _filter(relation: Any, backwards: bool) -> Callable[[Graph, int], bool] | No
 
 
 def _readings(graph: Graph, place: int, t: Term) -> int:
-    """Return the theories under which a term is a maximal sum or product in one of its uses."""
+    """x + y in sin(x + y) → SUM, in (x + y) + z → 0: the theories under which a term is maximal in one of its uses."""
     theories = theories_of(t.op)
     if not theories or place == graph.root:
         return theories
@@ -280,7 +301,9 @@ def _readings(graph: Graph, place: int, t: Term) -> int:
 
 
 def _bound(graph: Graph, state: State, s: State, there: Any, private: bool) -> Hashable:
-    """Return what an answer binds besides its result: nothing where the variables are the relation's own."""
+    """s, s ∪ {a: x} → ((a, x),): an answer's bindings besides its result; none where the variables are the relation's
+    own.
+    """
     if len(state) - len(s) <= 1:
         return None
     names = graph.variables() if private else [x for x in state if x not in s and x is not there]
@@ -288,7 +311,7 @@ def _bound(graph: Graph, state: State, s: State, there: Any, private: bool) -> H
 
 
 def _equal(other: Any, graph: Graph, new: int, s: State) -> Iterator[State]:
-    """Yield the states in which a result is what is on the other side of the relation."""
+    """v, x − sin(y) → s ∪ {v: x − sin(y)}: the states in which a result is the other side of the relation."""
     result = graph.nodes[new]
     if is_variable(other):
         other = walk(other, s)
@@ -311,7 +334,7 @@ fail: Goal = cast(Any, core.fail)
 def computedo(
     function: Callable[[Term], Any], x: Any, y: Any, needs: Callable[[Term], bool] | None = None
 ) -> Goal:
-    """Construct a goal stating that y is what a function makes of the term x, if that is anything; x is given.
+    """y = f(x): construct a goal stating that y is the value of a function at the term x, if there is one; x is given.
 
     `needs` is as for `finding`.
     """
@@ -325,7 +348,7 @@ def computedo(
 
 
 def in_turn(streams: Iterable[Iterator[Any]]) -> Iterator[Any]:
-    """Yield the first of each stream as it comes, then the second of each, and so on."""
+    """[1, 2, 3], [a, b] → 1, a, 2, b, 3: the first of each stream as it comes, then the second of each, and so on."""
     going: deque[Iterator[Any]] = deque()
     for stream in streams:
         for x in stream:
@@ -354,7 +377,7 @@ def _bare(x: Any) -> Any:
 
 
 def equalo(u: Any, v: Any) -> Goal:
-    """Construct a goal stating that u and v are equal modulo the theories: AC, inverses, linearity."""
+    """u = v, as in x·y/y = x: construct a goal stating that two terms are equal modulo AC, inverses and linearity."""
 
     def equal_goal(s: State) -> Iterator[State]:
         yield from match(_bare(u), _bare(v), s)
@@ -378,6 +401,7 @@ def relateo(
     """
 
     def relate_goal(s: State) -> Iterator[State]:
+        """s → s ∪ {v: right} where left is found in u; s ∪ {u: left} where right is found in v, and u is unknown."""
         before, after = (reify_term(_bare(x), s) for x in (u, v))
         if is_term(before) and before.ground and not can_hold(before):
             return

@@ -19,7 +19,10 @@ BITS = 1000
 
 
 class ProductView(NamedTuple):
-    """coefficient · ∏ base^exponent; whether factors met their inverses, and how many exponentials were read."""
+    """coefficient · ∏ base^exponent: ½·x²/y = (½, {x: 2, y: −1}).
+
+    And whether factors met their inverses, and how many exponentials were read.
+    """
 
     coefficient: Number
     factors: dict[Any, Number]
@@ -28,7 +31,7 @@ class ProductView(NamedTuple):
 
 
 class SumView(NamedTuple):
-    """constant + Σ coefficient · term; and whether summands met their negatives."""
+    """constant + Σ coefficient · term: 1 + 2·x − y = (1, {x: 2, y: −1}); and whether summands met their negatives."""
 
     constant: Number
     terms: dict[Any, Number]
@@ -50,7 +53,7 @@ def exact(value: float) -> Number:
 
 
 def number_of(t: Any) -> Number | None:
-    """Return the exact value of a constant with one entry that is finite, else None.
+    """0.5 → ½, [2.0] → 2;    −0.0, ∞, True, x → None: the exact value of a finite constant with one entry.
 
     A negative zero is not a number here: exact arithmetic would lose its sign.
     """
@@ -89,9 +92,9 @@ def sum_key(view: SumView) -> Key:
 
 
 def applied_key(op: Any, views: Iterable[ProductView], shapes: Iterable[Any]) -> Key:
-    """Return the key of an op applied to operands that are known by how they are read: Σx·x and Σx² are one.
+    """Σ x·x = Σ x²: the key of an op applied to operands that are known by how they are read, and by their shapes.
 
-    With their shapes: what is read alike may still be counted differently, where one is broadcast.
+    What is read alike may still be counted differently, where one is broadcast.
     """
     read = [
         (v.coefficient, frozenset((key_of(b), e) for b, e in v.factors.items()), shape)
@@ -130,7 +133,10 @@ def renamed(entries: dict[Any, Number], name: Callable[[Any], Any]) -> dict[Any,
 
 
 def multiplied(*parts: tuple[ProductView, Number]) -> ProductView:
-    """Return ∏ part^exponent, bases in the order of first occurrence; whole exponents only for coefficients."""
+    """(2·x·y, 1), (3·y, −1) → ⅔·x: ∏ part^exponent, bases in the order of first occurrence.
+
+    Coefficients have whole exponents only.
+    """
     coefficient: Number = 1
     exponentials = 0
     if may_be_opposite(parts):
@@ -148,7 +154,7 @@ def multiplied(*parts: tuple[ProductView, Number]) -> ProductView:
 
 
 def may_be_opposite(parts: Iterable[tuple[ProductView, Number]]) -> bool:
-    """(x − y)·(y − x): yes: several of the factors are sums whose negatives are known."""
+    """(x − y)·(y − x) → True, (x − y)·z → False: whether several of the factors are sums whose negatives are known."""
     one = False
     for view, _ in parts:
         for base in view.factors:
@@ -193,7 +199,7 @@ def aligned(
 
 
 def added(*parts: tuple[SumView, Number]) -> SumView:
-    """Return Σ coefficient · part, terms in the order of first occurrence."""
+    """(x + 2·y, 1), (y, −1) → x + y: Σ coefficient · part, terms in the order of first occurrence."""
     constant: Number = 0
     for view, coefficient in parts:
         constant += view.constant * coefficient
@@ -271,7 +277,7 @@ def representable(x: Number) -> bool:
 
 
 def float_exact(x: Number) -> bool:
-    """Whether a number is a float."""
+    """½, 2⁵³ → True, ⅓ → False: whether a number is a float."""
     if type(x) is int and x.bit_length() <= 53:
         return True
     if x.denominator & (x.denominator - 1):

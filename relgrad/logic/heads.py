@@ -44,7 +44,9 @@ Parts = list[tuple[Any, Number]]
 
 
 def divided(p: ProductView, t: ProductView, s: State) -> ProductView | None:
-    """Divide a product by a variable's value of which it has a part only, or None: f(w·x)/x is w·f(w·x)/(w·x)."""
+    """a⁻¹ where a = w·x, f(w·x)/x → w·f(w·x): a product divided by a variable whose value is in it only in part;
+    or None.
+    """
     if len(p.factors) != 1 or p.coefficient != 1:
         return None
     ((variable, k),) = p.factors.items()
@@ -59,7 +61,10 @@ def divided(p: ProductView, t: ProductView, s: State) -> ProductView | None:
 
 
 def factors_like(head: tuple[Any, Number], t: ProductView) -> list[tuple[Any, Number]]:
-    """List the factors that a head may match, with their exponents; exponentials whatever those are."""
+    """(sin(a), 2), sin(x)²·y·eᶻ → [(sin(x), 2)]: the factors that a head may match, with exponents.
+
+    Of an exponential all are, whatever their exponents: exp(y)^k = exp(k·y).
+    """
     p, k = head
     if p.op is exp:
         return [(b, e) for b, e in t.factors.items() if is_term(b) and b.op is exp]
@@ -69,7 +74,10 @@ def factors_like(head: tuple[Any, Number], t: ProductView) -> list[tuple[Any, Nu
 
 
 def summands_like(p: Term, k: Number, t: SumView, s: State) -> list[tuple[Any, Number]]:
-    """List the summands that a head may match: by that head, or by the factors that a product begins with."""
+    """(sin(a), 1), sin(x) − 2·cos(y) + z·sin(w) → sin(x), z·sin(w): the summands that a head may match.
+
+    By that head, or by the factors that a product begins with.
+    """
     view = product_of(p)
     if p not in view.factors:
         heads = [
@@ -91,7 +99,9 @@ def summands_like(p: Term, k: Number, t: SumView, s: State) -> list[tuple[Any, N
 
 
 def may_have_coefficient(p: ProductView, t: ProductView, s: State) -> bool:
-    """Whether products agree in their numbers, where the pattern is made of sums and sizes: a mean of three is Σx/3."""
+    """Σa/n, Σx/3 where x has 3 entries → True, Σx/2 → False:
+    whether products of sums and sizes agree in their numbers.
+    """
     if not all(is_term(q) and type(q.op) in (Sum, Size) for q in p.factors):
         return True
     if any(v in s for q in p.factors for v in unknowns(q.rands[0])):
@@ -110,7 +120,7 @@ def may_have_coefficient(p: ProductView, t: ProductView, s: State) -> bool:
 
 
 def fewest(heads: list[tuple[Any, Number]], t: ProductView, s: State) -> int:
-    """Return the position of the head that the fewest factors are like."""
+    """[a + b, sin(a)], (x + y)·(x − y)·sin(x) → 1: the position of the head that the fewest factors are like."""
     # The size of what is not known yet is no factor to be found: it is a number once the rest is.
     return min(
         range(len(heads)),
@@ -147,7 +157,9 @@ def _is_open_sum(p: Term) -> bool:
 def joint(
     heads: Parts, variables: Parts, t: ProductView, s: State, extend: bool
 ) -> tuple[Any, list[Any]] | None:
-    """Return a variable that several factors share, and what it can be; None where there is none."""
+    """(a + b)/a, (x + z)/x → a, [x, z…]: a variable that several factors share, and all that it can be;
+    None without one.
+    """
     alone = not extend and len(heads) == len(variables) == 1
     sums = [(p, k) for p, k in heads if p.op.as_sum and sum(v not in s for v in unknowns(p)) > 1]
     for i, (p, k) in enumerate(sums):
@@ -163,7 +175,7 @@ def joint(
 
 
 def _rests(head: tuple[Any, Number], e: Number, t: ProductView) -> Iterator[Any]:
-    """Yield what is left beside each sum, where that is part of it."""
+    """(a + b)/a, (x + z)/x → x: the part of each sum that is left of the product beside that sum."""
     if abs(e) != 1:
         return
     if e < 0 and sum(n > 0 for n in t.factors.values()) > 1:
@@ -182,7 +194,11 @@ def _rests(head: tuple[Any, Number], e: Number, t: ProductView) -> Iterator[Any]
 
 
 def _may_be_part(factors: dict[Any, Number], view: SumView) -> bool:
-    """Whether a product may be a summand, judged by its size, or hold several."""
+    """{x: 1, y: 1}, x·y + z → True; {x: 1, y: 1}, x + z → False:
+    whether a product may be a summand, judged by its size.
+
+    A sum among its factors may be several summands.
+    """
     if not factors and view.constant:
         return True
     several = any(e == 1 and is_term(b) and b.op.as_sum for b, e in factors.items())
@@ -190,7 +206,9 @@ def _may_be_part(factors: dict[Any, Number], view: SumView) -> bool:
 
 
 def _summands_of_all(v: Any, head: tuple[Any, Number], e: Number, t: ProductView) -> Iterator[Any]:
-    """Yield the summands that v can be, and the factors, one or all of them, that may be several summands."""
+    """a·(a + b), x·(x + z) → x, z: the summands that v can be, and the factors, one or all, that may be several
+    summands.
+    """
     share = sum_of(head[0]).terms[v]
     for base, _ in factors_like(head, t):
         yield from _parts(sum_of(base), share, dtype_of(base))
@@ -202,7 +220,10 @@ def _summands_of_all(v: Any, head: tuple[Any, Number], e: Number, t: ProductView
 
 
 def _common(v: Any, one: tuple[Any, Number], other: tuple[Any, Number], t: ProductView) -> Iterator[Any]:
-    """Yield what two sums have in common, all of it and each part; of -(y - x)·(x + y) also what x - y has."""
+    """(a + b)/(a + c), (x + y)/(x + z) → x: all that two sums have in common, and each part of that.
+
+    Of −(y − x)·(x + y) also what x − y and x + y have.
+    """
     for base, _ in factors_like(one, t):
         for second, _ in factors_like(other, t):
             if base is not second:
@@ -211,6 +232,7 @@ def _common(v: Any, one: tuple[Any, Number], other: tuple[Any, Number], t: Produ
 
 
 def _shared(v: Any, *sums: tuple[Any, Any, int]) -> Iterator[Any]:
+    """x + y + 1, x + z + 1 → x + 1, x, 1: the common summands of two sums, together and one by one."""
     u, w = (added((sum_of(base), Fraction(sign) / sum_of(p).terms[v])) for base, p, sign in sums)
     terms = {part: c for part, c in u.terms.items() if w.terms.get(part) == c}
     shared = SumView(u.constant if u.constant == w.constant else 0, terms)

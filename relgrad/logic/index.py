@@ -55,7 +55,9 @@ INSIDE = "inside"
 
 
 class Demand(NamedTuple):
-    """An operand, the theory under which it is read, and the heads that it must offer."""
+    """exp(a)/b → (0, product, {exp}): an operand, the theory under which it is read, and the heads that it must
+    offer.
+    """
 
     position: int
     kind: str
@@ -63,7 +65,9 @@ class Demand(NamedTuple):
 
 
 class Pattern(NamedTuple):
-    """One side of an equation, read once: how its root is matched, and the heads without which it cannot be."""
+    """exp(a)·b → (product, {exp}): one side of an equation, read once:
+    how its root is matched, and the heads that it needs.
+    """
 
     term: Any
     kind: str
@@ -72,9 +76,8 @@ class Pattern(NamedTuple):
 
 
 def head_key(op: Op) -> Key:
-    """Return what patterns are indexed by: the op itself, or its class where it has parameters of its own.
-
-    A difference is a sum.
+    """sin → sin, a − b → add, Sum(axis) → Sum: a pattern's key in the index:
+    the op, or its class where it has parameters.
     """
     if op is subtract:
         return add
@@ -82,7 +85,9 @@ def head_key(op: Op) -> Key:
 
 
 def compile_pattern(p: Any) -> Pattern:
-    """Read a side of an equation: as a product, a sum, an op applied, or a variable, which matches anything."""
+    """exp(a)·b → product, {exp};    a → anything: reads a side of an equation as product, sum, bag, op applied or
+    variable.
+    """
     if not is_term(p):
         return Pattern(p, "anything", frozenset())
     kind, heads = _read(p)
@@ -95,6 +100,9 @@ def compile_pattern(p: Any) -> Pattern:
 
 
 def _read(p: Term) -> tuple[str, frozenset[Key]]:
+    """a·√b → product, {root};    sin(a) − b → sum, {sin};    sin(a) → op, {sin}:
+    the kind of a pattern, and its heads.
+    """
     view = product_of(p)
     if (p.op.as_product is not None or p.op is power) and p not in view.factors:
         heads = _keys(view.factors) | frozenset(_demanded_inside(view.factors))
@@ -111,7 +119,11 @@ def _bag_needs(p: Term) -> frozenset[Key]:
 
 
 def _offered_as(p: Term) -> tuple[str, frozenset[Key]]:
-    """Return how an operand of a pattern is read; what is neither a product nor a sum is a factor of one."""
+    """sin(a) → product, {sin};    sin(a) + b → sum, {sin};    2 → …, {}:
+    how an operand of a pattern is read, and its heads.
+
+    A constant is compared by value, and anything ground by what equals it, which may have another head.
+    """
     kind, heads = _read(p)
     if not p.ground:
         return ("product", heads) if kind == "op" else (kind, heads)
@@ -127,7 +139,9 @@ def _keys(bases: Iterable[Any]) -> frozenset[Key]:
 
 
 def _demanded_inside(bases: Iterable[Any]) -> Iterator[Key]:
-    """Yield the heads of functions among the summands of a factor, where all factors that are looked for are sums."""
+    """(1 + eᵃ)·(1 − cos(b)) → (inside, exp), (inside, cos):
+    heads of summands within factors, where all factors are sums.
+    """
     sums = [b for b in bases if is_term(b) and not b.ground and type(b.op) is not Size]
     for part in [part for b in sums for part in sum_of(b).terms] if all(b.op.as_sum for b in sums) else ():
         # A power may be written as a product or a quotient, which has other heads.
@@ -137,7 +151,9 @@ def _demanded_inside(bases: Iterable[Any]) -> Iterator[Key]:
 
 
 def _demanded(summand: Any) -> Iterator[Key]:
-    """Yield what a summand of a pattern demands of those of the place: heads, to be a power or a quotient."""
+    """a·sin(b) → sin;    a/sin(b) → sin, quotient: heads and forms that a summand of a pattern demands of those of the
+    place.
+    """
     if not is_term(summand) or summand.ground:
         return
     view = product_of(summand)
@@ -160,7 +176,7 @@ def _is_rooted(view: ProductView) -> bool:
 
 
 def _forms(view: ProductView) -> Iterator[Key]:
-    """Yield what can be seen of a product besides its heads: that it holds a root, a divisor, or is a power."""
+    """√x → root, x/y → quotient, x²·y² → power: all that can be seen of a product besides its heads."""
     if _is_rooted(view):
         yield ROOT
     if any(e < 0 and not (is_term(b) and b.op is exp) for b, e in view.factors.items()):
@@ -170,7 +186,7 @@ def _forms(view: ProductView) -> Iterator[Key]:
 
 
 def _joint(view: ProductView) -> Iterator[Key]:
-    """Yield the pairs of functions of single entries that are factors of one product."""
+    """sin(x)·cos(y) → (joint, {sin, cos}): the pairs of functions of single entries that are factors of one product."""
     if len(view.factors) < 2:
         return
     bases = [b for b in view.factors if is_term(b) and b.rands]
@@ -182,9 +198,9 @@ def _joint(view: ProductView) -> Iterator[Key]:
 
 
 def _demanded_pairs(p: SumView) -> set[Key]:
-    """Return the relative signs that a pattern demands of the summands that have a head of their own.
+    """sin(a) − cos(b) → {({sin, cos}, False)}: the relative signs of the summands that have a head of their own.
 
-    A linear op may have the sign of its operand outside.
+    A linear op may have the sign of its operand outside, so it demands none.
     """
     atoms = [
         (head_key(t.op), k)
@@ -208,7 +224,11 @@ def _counts(parts: int, totals: int) -> set[Key]:
 
 
 def _pairs(signs: Mapping[tuple[Key, bool], int], constant: Number) -> set[Key]:
-    """Return which heads occur together with equal and with opposite signs, and with the constant."""
+    """{(sin, +): 2, (cos, −): 1} → ({sin}, True), ({sin, cos}, False):
+    pairs of heads, and whether their signs are equal.
+
+    A constant is a head among these.
+    """
     found: set[Key] = set()
     entries = list(signs.items())
     if constant:
@@ -223,7 +243,9 @@ def _pairs(signs: Mapping[tuple[Key, bool], int], constant: Number) -> set[Key]:
 
 
 def sum_heads(view: SumView) -> set[Key]:
-    """Return what a sum offers: the heads of its summands, and which of them have equal or opposite signs."""
+    """eˣ − sin(y) → exp, sin, ({exp, sin}, ≠), (part, 2): all that a sum offers:
+    heads, relative signs, and how many parts.
+    """
     signs: Counter[tuple[Key, bool]] = Counter()
     for t, k in view.terms.items():
         for key in summand_heads(t):
@@ -234,7 +256,9 @@ def sum_heads(view: SumView) -> set[Key]:
 
 
 def _offered_sums(t: Term) -> Iterator[SumView]:
-    """Yield the sum that a term is, and those behind the factors that its summands share."""
+    """x·y − x·sin(y) → x·y − x·sin(y), y − sin(y): the sum that a term is, and those behind the factors that all
+    share.
+    """
     view = sum_of(t)
     yield view
     if t.op.as_sum and (len(view.terms) > 1 or view.constant):
@@ -248,7 +272,7 @@ LARGEST = 64
 
 
 def exponents(view: ProductView) -> list[Number]:
-    """List the numbers a, the largest first, for which a product is a power xᵃ: -2 and -1 for 1/x², ½ for √(x·y)."""
+    """x⁻² → [−2, −1], x⁴·y⁴ → [4, 2], x·y → []: the numbers k for which a product is a power k, the largest first."""
     es = [Fraction(e) for e in view.factors.values()]
     if not es or any((e > 0) != (es[0] > 0) for e in es):
         return []
@@ -262,7 +286,7 @@ def exponents(view: ProductView) -> list[Number]:
 
 
 def summand_heads(t: Any) -> tuple[Key, ...]:
-    """Return the heads of a summand, each once: those of its factors, and that of a power where it is one."""
+    """eˣ/sin(y) → (exp, sin, quotient): the heads of a summand, each once: those of its factors, and its forms."""
     if not is_term(t):
         return tuple(dict.fromkeys(_summand_heads(t)))
     found = t.cache.get("summand heads")
@@ -272,6 +296,7 @@ def summand_heads(t: Any) -> tuple[Key, ...]:
 
 
 def _summand_heads(t: Any) -> Iterator[Key]:
+    """1 − p[i]: p[i] → Index, head(p);    x/y → …, quotient: heads of factors, of all below selections, and forms."""
     view = product_of(t)
     yield from product_heads(view, 0)
     while is_term(t) and t.op.laws.selects:  # 1 - p[i] is an entry of 1 - p
@@ -284,7 +309,9 @@ def _summand_heads(t: Any) -> Iterator[Key]:
 
 
 def heads_of(t: Term, kind: str) -> frozenset[Key]:
-    """Return the heads that a term offers when it is read as a product, as a sum, or as an op applied."""
+    """(eˣ/y, product) → {exp, head(y)}: the heads that a term offers when it is read as a product, a sum, a bag or an
+    op.
+    """
     if kind == "op":
         return frozenset([head_key(t.op)])
     name = f"{kind} heads"
@@ -320,7 +347,10 @@ def _own_head(op: Any) -> frozenset[Key] | None:
 
 
 def offered(t: Term, position: int, kind: str) -> frozenset[Key]:
-    """Return the heads that an operand of a term offers, what a function of single entries looks through included."""
+    """(sin(v[0]), 0, product) → heads of v[0] and of v: an operand's heads, all that is selected from included.
+
+    Only a function of single entries is looked through so.
+    """
     rand = t.rands[position]
     heads = heads_of(rand, kind)
     if t.op.elementwise and len(t.rands) == 1:
@@ -331,7 +361,7 @@ def offered(t: Term, position: int, kind: str) -> frozenset[Key]:
 
 
 def product_heads(view: ProductView, depth: int) -> Iterator[Key]:
-    """Yield the heads of the factors, and of those below so many linear contractions."""
+    """x·Σ eʸ, depth 1 → head(x), Sum, exp: the heads of the factors, and of those below so many linear contractions."""
     if _is_rooted(view):
         yield ROOT
     for base in view.factors:
@@ -358,9 +388,12 @@ Place = tuple[int, str]
 
 
 class Index:
-    """Patterns by position, filed under the heads that they demand; `candidates` gives positions in order."""
+    """[sin(a), eᵃ·b], eˣ·y → (1,): patterns by position, filed under the heads that they demand."""
 
     def __init__(self, patterns: Sequence[Pattern]):
+        """[sin(a), eᵃ·b] → {sin: [0], product: [1]}: files patterns under their roots, and there under demanded
+        heads.
+        """
         self._roots: dict[Any, _Shelf] = {}
         grouped: dict[Any, list[tuple[int, tuple[Demand, ...]]]] = {}
         for i, p in enumerate(patterns):
@@ -370,7 +403,9 @@ class Index:
             self._roots[root] = _Shelf(entries)
 
     def candidates(self, t: Term, readings: int) -> tuple[int, ...]:
-        """Return in order the patterns that a term can match at its root: as an op, and as what `readings` says."""
+        """(x + sin(x), SUM) → positions, in order, of the patterns that may match at the root:
+        as an op, and as `readings` says.
+        """
         found: tuple[int, ...] = ()
         shelf = self._roots.get(head_key(t.op))
         if shelf is not None and (readings & BAG or not theories_of(t.op) & BAG):
@@ -393,9 +428,10 @@ def _filed(p: Pattern) -> list[tuple[Any, tuple[Demand, ...]]]:
 
 
 class _Shelf:
-    """The patterns of one root, each filed under the rarest of the heads that it demands."""
+    """product → {exp: [1, 4], log: [2]}: the patterns of one root, each filed under the rarest of its heads."""
 
     def __init__(self, entries: list[tuple[int, tuple[Demand, ...]]]):
+        """[(i, demands), …] → files by (operand, theory, head), and `open`: the patterns that demand nothing."""
         self.demands = dict(entries)
         self.places: list[Place] = sorted({(d.position, d.kind) for _, ds in entries for d in ds})
         count = Counter((d.position, d.kind, key) for _, ds in entries for d in ds for key in d.heads)
@@ -410,6 +446,9 @@ class _Shelf:
         self.known: dict[tuple[frozenset[Key], ...], tuple[int, ...]] = {}
 
     def candidates(self, t: Term) -> tuple[int, ...]:
+        """eˣ·y → positions of the patterns whose demands this place meets, in order; kept for all places that offer the
+        same.
+        """
         offers = tuple([offered(t, at, kind) if at >= 0 else heads_of(t, kind) for at, kind in self.places])
         found = self.known.get(offers)
         if found is None:
@@ -419,6 +458,7 @@ class _Shelf:
         return found
 
     def _search(self, offers: tuple[frozenset[Key], ...]) -> list[int]:
+        """offers → [i, …] with demands(i) ≤ offers: looks only in the files of the heads that are offered."""
         by_place = dict(zip(self.places, offers, strict=True))
         rows = list(self.open)
         for (at, kind), heads in by_place.items():
@@ -432,9 +472,12 @@ class _Shelf:
 
 
 class Filed:
-    """The parts of a sum or product with their amounts, found by their heads and by what they are known by."""
+    """sin(x) − y → like(sin) = {sin(x)}: the parts of a sum or product with their amounts, found by heads and by
+    keys.
+    """
 
     def __init__(self, view: ProductView | SumView):
+        """2·x − y → {x: 2, y: −1}: files all parts of a view."""
         self.heads: Callable[[Any], tuple[Key, ...]] = (
             summand_heads if isinstance(view, SumView) else lambda b: (head_key(b.op),)
         )
@@ -453,7 +496,7 @@ class Filed:
         return part if part in self.amounts else None
 
     def add(self, parts: Mapping[Any, Number]) -> None:
-        """Put further parts among these; what amounts to nothing goes."""
+        """{x: 1, y: 1} + {x: −1} → {y: 1}: puts further parts among these; what amounts to nothing goes."""
         for new, amount in parts.items():
             part = self._known.setdefault(key_of(new), new)
             old = self.amounts.get(part, 0)
@@ -468,7 +511,7 @@ class Filed:
                     self._by_head.setdefault(name, {})[part] = None
 
     def remove(self, parts: Iterable[Any]) -> None:
-        """Take parts out."""
+        """{x: 1, y: 1} less x → {y: 1}: takes parts out."""
         for part in parts:
             amount = self.amounts.pop(part)
             for key in self.heads(part):
@@ -480,7 +523,11 @@ _MOST = 16
 
 
 def shows_elementary(t: Term) -> bool:
-    """Whether exponentials or hyperbolic functions, or quotients of sums, stand in a sum or product at few steps."""
+    """eˣ + 1, x·sinh(y), 1 + (x + y)/(x − y) → True; x·eˣ, x + 1 → False:
+    whether such functions stand openly in a term.
+
+    Exponentials of a sum or beside a number, hyperbolic functions, or quotients of sums, at few steps.
+    """
     of_sum = t.op.as_sum or any(map(is_constant, t.rands))
     stack = [(t, False)]
     for _ in range(_MOST):
@@ -501,7 +548,9 @@ def shows_elementary(t: Term) -> bool:
 
 
 def sums_multiples(t: Term) -> bool:
-    """Whether a sum has a multiple of another sum by a number among its summands, as (a + b)/2 - (a - b)/2 has."""
+    """(a + b)/2 − (a − b)/2 → True, a/2 − b → False:
+    whether a sum has a multiple of a sum by a number among its summands.
+    """
     stack = [t] if t.op.as_sum else []
     for _ in range(_MOST):
         if not stack:

@@ -28,7 +28,10 @@ Row = tuple[Any, ...]
 
 
 class Law(Facts):
-    """A law as a relation between an op and what the law says of it; `kanren.fact` states it of a head."""
+    """associative(add) → holds, associative(subtract) → fails: a law as a relation of an op to what the law says of it.
+
+    `kanren.fact` states it of a head.
+    """
 
     def __init__(self, name: str, read: Callable[[Laws], Iterable[Row]], facts: Facts | None = None):
         super().__init__(name)
@@ -38,12 +41,14 @@ class Law(Facts):
 
     # What it overrides is not annotated, but for the names of what it returns.
     def __call__(self, *args: Any) -> Goal:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Construct a goal stating that the law holds of an op, with what it says of it; each answer once.
+        """identity(add, v) → v = 0: construct a goal stating that the law holds of an op, with what it says;
+        each answer once.
 
         A NumPy function stands for the op that it is traced to.
         """
 
         def law_goal(s: State) -> Iterator[State]:
+            """s → s with the arguments unified with a row of the law, for each row."""
             known = tuple([walk(x, s) if is_variable(x) else x for x in args])
             ops = tuple(map(_op_of, known))
             for form in [ops] if all(map(is_, ops, known)) else [ops, known]:
@@ -55,7 +60,9 @@ class Law(Facts):
         return law_goal
 
     def stated(self, head: Any) -> list[Row]:
-        """Return the facts that are stated of a head, which stands first in each."""
+        """fact(identity, "plus", 0) → stated("plus") = [("plus", 0)]:
+        the facts of a head, which stands first in each.
+        """
         try:
             return sorted(self.index.get((0, head), ()), key=repr)
         except TypeError:  # what cannot be hashed has no facts
@@ -66,6 +73,7 @@ class Law(Facts):
         return [(op, *rest) for rest in self._read(op.laws)]
 
     def _rows(self, head: Any) -> Iterator[Row]:
+        """add → the rows declared and stated of add;    v → those of all ops."""
         if is_variable(head):
             for op in known_ops():
                 yield from self.declared(op)
@@ -77,7 +85,9 @@ class Law(Facts):
             yield from self.stated(head)
 
     def _of_class(self, op: Op) -> Iterator[Row]:
-        """Yield the facts stated of an op whose parameters are logic variables, where this op is one of them."""
+        """Sum((−1,)) → rows of Sum(a): the facts stated of an op whose parameters are logic variables, where this op is
+        one.
+        """
         if op.__props__:
             yield from [
                 row for row in sorted(self.facts, key=repr) if type(row[0]) is type(op) and row[0] != op
@@ -91,7 +101,7 @@ class Law(Facts):
 
 @cache
 def known_ops() -> tuple[Op, ...]:
-    """Return the ops of `relgrad.ops`; one with parameters has logic variables for them, as in a pattern."""
+    """→ (add, sin, Sum(axes), …): the ops of `relgrad.ops`; one with parameters has logic variables for them."""
     found: dict[Op, None] = {}
     for info in iter_modules(ops.__path__):
         module = import_module(f"{ops.__name__}.{info.name}")
@@ -110,7 +120,7 @@ def _is_class(x: Any, module: str) -> bool:
 
 
 def _pattern_of(kind: Any) -> Op | None:
-    """Return the op of a class with unknown parameters; None where it must know them to be made."""
+    """Sum → Sum(axes) with a logic variable for axes: the op of a class; None where parameters must be known."""
     try:
         return kind(*[fresh(prop) for prop in kind.__props__])
     except (TypeError, AttributeError):

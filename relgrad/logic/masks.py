@@ -45,7 +45,10 @@ MANY = 64
 
 
 def sunk_product(t: Term) -> Any:
-    """Return a product whose factors are drawn into a mask among them, or None where none needs to be."""
+    """f·where(c, g, 0) → where(c, f·g, 0): a product whose factors are drawn into a mask among them; or None.
+
+    None where all is finite, or already inside.
+    """
     written = _written(t)
     if not 1 < len(written) < MANY or not _stands_beside_mask(written):
         return None
@@ -105,7 +108,9 @@ def bared_length(t: Term) -> Any:
 
 
 def _slope_of_length(t: Any) -> tuple[Any, Term | None]:
-    """Return the hypotenuse at whose 0 a quotient is taken to be 0, and the quotient; or None for it."""
+    """where(h = 0, 0, x/where(h = 0, 1, h)) → h, x/h:
+    a length at whose 0 a quotient is taken to be 0, and the quotient.
+    """
     if not is_term(t) or t.op is not where or not _is_zero(t.rands[1]):
         return None, None
     condition, _, quotient = t.rands
@@ -119,7 +124,7 @@ def _slope_of_length(t: Any) -> tuple[Any, Term | None]:
 
 
 def _shorter(t: Any, length: Term) -> bool:
-    """Whether a term vanishes where a length does, as hypot(x, -y) and hypot(y, x) - x do where hypot(x, y) does."""
+    """hypot(x, −y), hypot(y, x) − x, where h = hypot(x, y) → True: whether a term vanishes where a length does."""
     if not is_term(t) or t.op not in (hypot, hypot_excess):
         return False
     ours, theirs = ({x.rands[0] if x.op is negative else x for x in u.rands} for u in (t, length))
@@ -127,7 +132,9 @@ def _shorter(t: Any, length: Term) -> bool:
 
 
 def _written(t: Term) -> list[tuple[Term, Number]]:
-    """List the factors of a product as they are written, with their exponents; the first of them where it is long."""
+    """(x/y)·exp(z) → [(exp(z), 1), (y, −1), (x, 1)]:
+    a product's factors as they are written; the first ones where many.
+    """
     found: list[tuple[Term, Number]] = []
     stack: list[tuple[Term, Number]] = [(t, 1)]
     while stack and len(found) < MANY:
@@ -152,7 +159,7 @@ def _stands_beside_mask(written: list[tuple[Term, Number]]) -> bool:
 
 
 def _is_masked(t: Any, place: Term) -> bool:
-    """Whether a factor is 1 outside of a support, as where(place, f, 1) is, or outside of many others."""
+    """where(c, f, 1), c → True: whether a factor is 1 outside of a support; of many nested ones that is assumed."""
     for _ in range(_DEPTH):
         if not is_term(t) or t.op is not where or not _is_one(t.rands[2]):
             return False
@@ -241,7 +248,9 @@ def _folded(t: Any) -> Any:
 
 
 def _filling(place: Any, t: Term) -> Any:
-    """Return a condition with the shape of a term; None where it holds everywhere."""
+    """c of shape (3,), t of shape (2, 3) → c of shape (2, 3);    all true → None:
+    a condition in the shape of a term.
+    """
     if place is None or place is _NOWHERE:
         return place
     if type(place.op) is Constant and place.op.value.all():
@@ -250,15 +259,19 @@ def _filling(place: Any, t: Term) -> Any:
 
 
 def _drawn_in_already(base: Term, written: list[tuple[Term, Number]]) -> dict[Any, Number]:
-    """Return the factors that stand inside the mask that is written, and are read as standing outside of it.
+    """put(a·v, i) = a·put(v, i): the factors that stand inside the mask as written, and are read as standing outside.
 
-    put(a·v, i) is read as a·put(v, i): to draw a in once more would gain nothing, again and again.
+    To draw a in once more would gain nothing, again and again.
     """
     return next((own for m, _ in written if base is not m and base in (own := product_of(m).factors)), {})
 
 
 def _choice(base: Term) -> tuple[Any, Any, Any] | None:
-    """Return a mask as a condition, and what the mask is where that holds, and elsewhere: zero, or another mask."""
+    """where(c, g, 0) → c, g, 0;    sign(x) → x ≠ 0, ±1, 0:
+    a mask as a condition and its values where that holds, and not.
+
+    One of the two is zero or another mask.
+    """
     op, zero = base.op, constant(0.0, base.type.dtype if base.type.differentiable else np.float64)
     if op is where:
         return base.rands[0], base.rands[1], base.rands[2]
@@ -290,9 +303,10 @@ def _choice(base: Term) -> tuple[Any, Any, Any] | None:
 
 
 def _with(t: Term, base: Term, new: Any) -> Any:
-    """Return a product with a factor replaced, or as it is where that factor is only read, not written.
+    """(a/b)·c, c ↦ d → (a/b)·d: a product with a factor replaced, or as it is where that factor is only read, not
+    written.
 
-    Nothing else about it changes: what is written as (a/b)·c may be finite where (a·c)/b is not.
+    Nothing else about it changes: (a/b)·c may be finite where (a·c)/b is not.
     """
     done: dict[Any, Any] = {base: new}
     factors = lambda x: () if x.op.as_product is None or x.op is sqrt else x.rands
@@ -324,7 +338,11 @@ def _is_zero(t: Any) -> bool:
 
 
 def _is_mask(t: Term, depth: int) -> bool:
-    """Whether a factor has entries that are known to be zero, into which other factors can be drawn."""
+    """where(c, g, 0), sign(x), put(v, i), x > 0 → True; x → False:
+    whether a factor has entries that are known to be zero.
+
+    Such that other factors can be drawn into it; sums of masks and what moves their entries are masks, to a depth.
+    """
     op = t.op
     if op is where:
         parts = t.rands[1:]
@@ -360,7 +378,9 @@ def _body(t: Term) -> ProductView:
 
 
 def _drawn(base: Term, factor: ProductView, dtype: Any) -> Any:
-    """Return a mask times a factor that is drawn into it, or None where it cannot be."""
+    """Σ m, f → Σ m·f;    m + n, f → m·f + n·f: a mask times a factor that is drawn into it, or None where it cannot
+    be.
+    """
     op = base.op
     if type(op) is Scatter:
         return _scattered(base, build_product(factor, dtype), dtype)

@@ -81,7 +81,9 @@ def as_head(t: Term, op: Op) -> Term:
 
 
 def match(p: Any, t: Any, s: State) -> Iterator[State]:
-    """Yield the states in which a pattern and a subject are equal modulo the theories."""
+    """a·exp(b), x·exp(y)·z → {a: x·z, b: y}: the states in which a pattern and a subject are equal modulo the
+    theories.
+    """
     p, t = walked(p, s), walked(t, s)
     if p is t:
         yield s
@@ -104,7 +106,9 @@ def match(p: Any, t: Any, s: State) -> Iterator[State]:
 
 
 def _match_open(p: Term, t: Term, s: State) -> Iterator[State]:
-    """a + f(b), x·f(b), max(a, b), … matched by the theory that reads the head of the pattern."""
+    """a + f(b) by sums, x·f(b) by products, max(a, b) by bags → states:
+    the theory that reads a pattern's head matches it.
+    """
     view = product_of(p)
     if p.op.as_sum or (view.coefficient != 1 and is_one_sum(view)):
         for state, _ in match_parts(SUMS, sum_of(p), _summands(t), s, extend=False):
@@ -158,7 +162,9 @@ def _match_operands(p: Term, t: Term, s: State) -> Iterator[State]:
 def _match_all(
     ps: tuple[Any, ...], ts: tuple[Any, ...], s: State, matches: Callable[..., Iterator[State]]
 ) -> Iterator[State]:
-    """(a, b) and (x, y), one after the other: each match of the first pair with each of the others under it."""
+    """(a, b), (x, y) → {a: x, b: y}: pairs one after the other, each match of the first with each of the others under
+    it.
+    """
     if not ps:
         yield s
         return
@@ -238,7 +244,9 @@ def _match_linear(p: Term, t: Term, s: State) -> Iterator[State]:
 def _match_body(
     p: Any, body: ProductView, like: Term, s: State, axes: tuple[int, ...] | None = None
 ) -> Iterator[State]:
-    """Match what stands under a linear op, read as `body`, where nothing is lost of how often `like` counts there."""
+    """Σ a·b, Σ x·y → a·b with x·y: matches below a linear op, read as `body`, without losing how often `like` counts
+    there.
+    """
     p = walked(p, s)
     if is_term(p) and p.op.as_sum:
         found = match_parts(SUMS, sum_of(p), summand(body, None, dtype_of(like)), s, extend=False)
@@ -250,7 +258,7 @@ def _match_body(
 def match_parts(
     theory: Bags, p: Any, t: Any, s: State, extend: bool, dtype: Any = None
 ) -> Iterator[tuple[State, Any]]:
-    """Yield states in which a pattern is part of (or all of) a subject, with what is left: multisets of one theory.
+    """a·exp(b), x·exp(y) → ({a: x, b: y}, 1): states in which a pattern is part of a subject, or all, with the rest.
 
     Known parts first, then the head with the fewest candidates, then the rest under what it binds; variables last.
     """
@@ -281,7 +289,9 @@ def match_parts(
 def _match_head(
     theory: Bags, p: Term, k: Number, candidates: Any, t: Any, s: State
 ) -> Iterator[tuple[State, Any]]:
-    """Match a head that stands so often against each of its candidates; yield also what is left of t."""
+    """exp(a)·…, exp(x)·y → ({a: x}, y): a head that stands so often against each of its candidates, with the rest of
+    t.
+    """
     if theory is PRODUCTS:
         yield from match_factor(p, k, candidates, t, s)
     elif theory is SUMS:
@@ -298,7 +308,7 @@ def _match_head(
 
 
 def match_one(theory: Bags, p: Term, k: Number, part: Term, s: State) -> Iterator[State]:
-    """Yield the states in which k times a head is so often a part."""
+    """(sin(a), 2), sin(x) → {a: x}: the states in which k times a head is so often a part."""
     if p.op.elementwise and p.op is part.op and len(p.rands) == 1 and is_variable(p.rands[0]):
         yield from match(p.rands[0], part.rands[0], s)
         return
@@ -358,7 +368,9 @@ def match_summand(p: Term, k: Number, t: Any, c: Number, s: State) -> Iterator[t
 
 
 def _match_first(p: Term, t: Any, s: State) -> Iterator[State]:
-    """Match a summand; that it is unlike a pattern, where nothing is bound, is kept on it: it stands in many sums."""
+    """(1 − a, sin x) → none, kept on sin x: matches a summand; that a pattern is unlike it holds in all sums it stands
+    in.
+    """
     if s or not (is_term(t) and t.ground):
         yield from match(p, t, s)
         return

@@ -52,7 +52,9 @@ SELECTIONS = 1024
 
 
 class Demands(NamedTuple):
-    """The demands of a pattern: the parts that are known, as a multiset, those with a head, and variables."""
+    """2·a + sin(b) + x → x, [(sin(b), 1)], [(a, 2)]:
+    the parts that are known, as a multiset, those with a head, variables.
+    """
 
     known: Any
     heads: Parts
@@ -60,9 +62,8 @@ class Demands(NamedTuple):
 
 
 class Bags:
-    """The operands of an op that is associative and commutative, each so often: sums without negatives.
-
-        max(x, max(y, x))     {x: 2, y: 1}
+    """max(x, max(y, x)) → {x: 2, y: 1}: the operands of an op that is associative and commutative:
+    sums without negatives.
 
     A theory reads terms as multisets, `(number, parts)`; those of products and sums say below where they differ.
     """
@@ -83,7 +84,7 @@ class Bags:
         return BagView(self.op, parts)
 
     def joined(self, *views: tuple[Any, Number]) -> Any:
-        """Return several multisets, each so often, as one."""
+        """({x: 1}, 2), ({x: 1, y: 1}, 1) → {x: 3, y: 1}: several multisets, each so often, as one."""
         parts: dict[Any, Number] = {}
         for view, k in views:
             for part, n in view.parts.items():
@@ -109,7 +110,9 @@ class Bags:
         return i, candidates[i]
 
     def shares(self, t: Any, k: Number, others: Parts, extend: bool) -> Iterator[tuple[Any, Any]]:
-        """Yield what a variable that stands k times may take, and what is then left for others."""
+        """{x: 3, y: 1}, k = 1 → ({x: 1}, {x: 2, y: 1}), …:
+        the shares of a variable that stands k times, and what is then left.
+        """
         total = sum(t.parts.values())
         available = [(x, int(n // k)) for x, n in t.parts.items() if n >= k]
         most = min(sum(n for _, n in available), int((total - sum(n for _, n in others)) // k))
@@ -131,7 +134,10 @@ class Bags:
         return None
 
     def demands(self, p: Any, s: State) -> Demands | None:
-        """Return what a pattern asks for under a state; None where it can stand nowhere: shapes do not fit, or 1/0."""
+        """a·exp(b)·x under {b: y} → known x·exp(y), variable a: the demands of a pattern under a state.
+
+        None where it can stand nowhere: shapes do not fit, or 1/0.
+        """
         known, heads, variables = self.made(p[0], {}), [], dict[Any, Number]()
         for part, k in p[1].items():
             try:
@@ -157,7 +163,7 @@ class Bags:
         return Demands(known, heads, [(q, k) for q, k in variables.items() if k])
 
     def pending(self, demands: Demands, i: int) -> Any:
-        """Return what is left of a pattern once one of its heads is matched."""
+        """a·sin(b)·cos(c) less cos(c) → a·sin(b): the rest of a pattern once one of its heads is matched."""
         parts: dict[Any, Number] = {}
         for part, k in (*demands.heads[:i], *demands.heads[i + 1 :], *demands.variables):
             parts[part] = parts.get(part, 0) + k
@@ -166,7 +172,10 @@ class Bags:
     def shared(
         self, variables: Parts, t: Any, s: State, extend: bool, dtype: Any
     ) -> Iterator[tuple[State, Any]]:
-        """Give each variable a share, few parts first; the last takes all that is left, unless some may be."""
+        """[(a, 1), (b, 1)], {x: 1, y: 1} → {a: x, b: y}, {a: y, b: x}: a share for each variable, few parts first.
+
+        The last takes all that is left, unless some may be.
+        """
         (variable, k), *others = variables
         for taken, left in self.shares(t, k, others, extend):
             bound = bind(variable, self.built(taken, dtype), s)
@@ -179,7 +188,7 @@ class Bags:
 
 
 class Products(Bags):
-    """Factors with exponents, and a coefficient, an abelian group: x·x/(2·y) is ½·{x: 2, y: -1}."""
+    """x·x/(2·y) → ½·{x: 2, y: −1}: factors with exponents, and a coefficient, an abelian group."""
 
     def view(self, t: Any) -> ProductView:
         return product_of(t)
@@ -219,6 +228,7 @@ class Products(Bags):
         return i, factors_like(heads[i], t)
 
     def shares(self, t: Any, k: Number, others: Parts, extend: bool) -> Iterator[tuple[Any, Any]]:
+        """x²·y, k = 2 → (x, y): powers p with p^k part of t, and t/p^k; the k-th root of t for the last."""
         if others or extend:
             for taken in islice(_selections(t, k, allow_empty=not extend), SELECTIONS):
                 yield taken, multiplied((t, 1), (taken, -k))
@@ -227,7 +237,7 @@ class Products(Bags):
 
 
 class Sums(Bags):
-    """Summands with coefficients, and a constant, an abelian group: 2·x - y + 1 is 1 + {x: 2, y: -1}."""
+    """2·x − y + 1 → 1 + {x: 2, y: −1}: summands with coefficients, and a constant, an abelian group."""
 
     def view(self, t: Any) -> SumView:
         return sum_of(t)
@@ -257,6 +267,9 @@ class Sums(Bags):
         return added((super().pending(demands, i), 1), (demands.known, 1))
 
     def first(self, heads: Parts, t: Any, s: State) -> tuple[int, Any] | None:
+        """[a·b, sin(c)], x·y + z·w + sin(v) → 1, [sin(v)]:
+        the head with the fewest candidates, and these; None without any.
+        """
         candidates: list[Parts] = []
         for part, k in heads:
             candidates.append(summands_like(part, k, t, s))
@@ -268,6 +281,9 @@ class Sums(Bags):
         return i, candidates[i]
 
     def shares(self, t: Any, k: Number, others: Parts, extend: bool) -> Iterator[tuple[Any, Any]]:
+        """x + y + 1, k = 2 → (x/2, y + 1), …: parts p of a sum, each divided by k, and the rest;
+        all of it for the last.
+        """
         parts: list[tuple[Any, Number]] = [*t.terms.items(), *([(None, t.constant)] if t.constant else [])]
         sizes = list(range(1, len(parts) + 1)) if others or extend else [len(parts)] if parts else []
         if len(sizes) > MANY:  # there would be 2ⁿ shares: one summand, all but one, or all
@@ -288,7 +304,9 @@ def _may_match(p: Any, t: Any) -> bool:
 
 
 def _selections(t: ProductView, k: Number, allow_empty: bool) -> Iterator[ProductView]:
-    """Yield the products p of factors of t for which p^k is part of t: those of one factor, of two, … of all; 1."""
+    """x²·y, k = 1 → x, x², y, x·y, x²·y: the products p of factors of t for which p^k is part of t, few factors first;
+    1.
+    """
     fitting = [(b, _shares(e, k)) for b, e in t.factors.items() if holds(e, k)]
     for size in [*range(1, len(fitting) + 1), *([0] if allow_empty else [])]:
         for chosen in combinations(fitting, size):
@@ -297,7 +315,7 @@ def _selections(t: ProductView, k: Number, allow_empty: bool) -> Iterator[Produc
 
 
 def _shares(e: Number, k: Number) -> list[Number]:
-    """List how much of base^e a variable with exponent k may take: one, two, … or all."""
+    """(6, 2) → [1, 2, 3], (½, 1) → [½]: how much of base^e a variable with exponent k may take: one, two, … or all."""
     most = Fraction(e) / Fraction(k)
     if most > LIMIT or (most.denominator != 1 and abs(k) == 1):
         return [whole(most)]
@@ -324,7 +342,7 @@ def _rooted(t: ProductView, k: Number) -> ProductView | None:
 
 
 def _rational_root(c: Number, k: Number) -> Number | None:
-    """Return c^(1/k) where that is rational."""
+    """(9/4, 2) → 3/2, (2, 2) → None, (3, −1) → ⅓: c^(1/k) where that is rational."""
     if c == 1 or (c and k == -1):
         return quotient(1, c)
     if k != 2 or c <= 0:

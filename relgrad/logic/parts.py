@@ -42,7 +42,9 @@ def holds(e: Number, k: Number) -> bool:
 
 
 def _member(entries: dict[Any, Number], t: Any) -> Any:
-    """Return the member of a multiset that is equal to t modulo the theories at every depth: σ(2·-x) for σ(-(2·x))."""
+    """{σ(−(2·x)): 1}, σ(2·−x) → σ(−(2·x)): the member of a multiset that is equal to t modulo the theories at every
+    depth.
+    """
     found = entry(entries, t)
     if found is None and is_term(t) and t.rands:
         alike = [other for other in entries if is_term(other) and other.op == t.op and other.ground]
@@ -51,7 +53,7 @@ def _member(entries: dict[Any, Number], t: Any) -> Any:
 
 
 def _signed_member(entries: dict[Any, Number], part: Any) -> tuple[Any, int]:
-    """Return the summand that is equal to a part or to its negative, and which: -(y - x)/z for (x - y)/z."""
+    """{(y − x)/z: 1}, (x − y)/z → (y − x)/z, −1: the summand that is equal to a part or to its negative, and which."""
     found = _member(entries, part)
     if found is not None or not (is_term(part) and part.op.as_product is not None):
         return found, 1
@@ -66,7 +68,9 @@ def _signed_member(entries: dict[Any, Number], part: Any) -> tuple[Any, int]:
 
 
 def _divisor(factors: dict[Any, Number], t: Any) -> tuple[Any, Number]:
-    """Return the factor that a sum is a multiple of, and the multiple: -1 of y - x for x - y, ½ of it for x/2 - y/2."""
+    """{x − y}, y − x → x − y, −1;    {x/2 − y/2}, x − y → …, 2:
+    the factor that a sum is a multiple of, and the multiple.
+    """
     found = opposite(factors, t)
     if found is not None or not (is_term(t) and t.op.as_sum):
         return found, -1
@@ -84,7 +88,7 @@ def _divisor(factors: dict[Any, Number], t: Any) -> tuple[Any, Number]:
 
 
 def without(t: ProductView, needed: ProductView) -> ProductView | None:
-    """Divide a product by factors that must be in it; None where one is missing."""
+    """x·y·z, y → x·z;    (y − x)·z, x − y → −z;    x, y → None: a product divided by factors that must be in it."""
     factors = dict(t.factors)
     c = needed.coefficient
     for base, k in needed.factors.items():
@@ -112,7 +116,7 @@ def has_constant(t: SumView, needed: SumView) -> bool:
 
 
 def minus(t: SumView, needed: SumView) -> SumView | None:
-    """Subtract summands that must be in a sum; None where one is missing."""
+    """x + 2·y + 1, y → x + y + 1;    x, y → None: a sum less summands that must be in it."""
     taken = []
     for part, k in needed.terms.items():
         member, sign = _signed_member(t.terms, part)
@@ -131,7 +135,9 @@ def key_of_operand(t: Any) -> Any:
 
 
 def bag_of(t: Any, op: Op) -> BagView:
-    """Return how an op that is associative and commutative reads a term: its operands, equal ones together."""
+    """max(x, max(y, x)) → {x: 2, y: 1}: the operands of an op that is associative and commutative, equal ones
+    together.
+    """
     parts: dict[Any, Number] = {}
     named: dict[Any, Any] = {}
     for x in operands(t, op):
@@ -141,7 +147,7 @@ def bag_of(t: Any, op: Op) -> BagView:
 
 
 def less(t: BagView, known: BagView) -> BagView | None:
-    """Take operands out of a bag that must be there; None where one is missing."""
+    """{x: 2, y: 1}, {x: 1} → {x: 1, y: 1};    {x: 1}, {y: 1} → None: a bag without operands that must be in it."""
     if not known.parts:
         return t
     members = {key_of_operand(x): x for x in t.parts}
@@ -155,7 +161,7 @@ def less(t: BagView, known: BagView) -> BagView | None:
 
 
 def exponent_of(view: ProductView, k: Number) -> Any:
-    """Return q where a product of exponentials is exp(q)^k."""
+    """eˣ·eʸ, 2 → x/2 + y/2: the q for which a product of exponentials is exp(q)^k."""
     parts = list(view.factors.items())
     if len(parts) == 1 and parts[0][1] == k:
         return parts[0][0].rands[0]

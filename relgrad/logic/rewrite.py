@@ -46,7 +46,7 @@ from relgrad.types import ArrayType, TupleType
 
 
 class Scope(NamedTuple):
-    """The inside of nested contractions: its own factors and those it may draw in from outside."""
+    """a·Σ b·x → own {b, x}, inherited {a}: the inside of nested contractions, with the factors that may be drawn in."""
 
     own: ProductView
     inherited: dict[Any, Number]
@@ -61,7 +61,7 @@ class Scope(NamedTuple):
         return not self.inherited or any(rest.factors.get(b, 0) != e for b, e in self.own.factors.items())
 
     def split(self, rest: ProductView) -> tuple[ProductView, dict[Any, Number]]:
-        """Divide what a match left into the scope's own factors and those outside."""
+        """b·a, inherited {a} → b, {a: 1}: the rest of a match as the scope's own factors, and those outside."""
         own = {b: e for b, e in rest.factors.items() if b not in self.inherited}
         return ProductView(rest.coefficient, own), {
             b: e for b, e in rest.factors.items() if b in self.inherited
@@ -74,6 +74,7 @@ def scopes(view: ProductView) -> Iterator[Scope]:
 
 
 def _scopes(view: ProductView, inherited: dict[Any, Number], depth: int) -> Iterator[Scope]:
+    """a·Σ b·x → a·Σ b·x, then b·x with a: a product, and the insides of the linear contractions in it, to a depth."""
     yield Scope(view, inherited, lambda own, outside: multiplied((own, 1), (ProductView(1, outside), 1)))
     if not depth or len(view.factors) > LIMIT:
         return
@@ -99,9 +100,12 @@ def _scopes(view: ProductView, inherited: dict[Any, Number], depth: int) -> Iter
 def _around(
     inner: Scope, base: Term, amount: Number, position: int, others: ProductView, movable: dict[Any, Number]
 ) -> Callable[[ProductView, dict[Any, Number]], ProductView | None]:
-    """Return how a contraction is put back around its rewritten operand."""
+    """Σ_i a·x_i, a·x ↦ y → Σ_i y_i: how a contraction is put back around its rewritten operand."""
 
     def rebuild(own: ProductView, outside: dict[Any, Number]) -> ProductView | None:
+        """(y, {a: 1}) → a·Σ y: own factors inside, those that were only drawn in outside again;
+        None where shapes do not fit.
+        """
         view = inner.rebuild(own, outside)
         if view is None:
             return None
@@ -141,6 +145,7 @@ def pushed(selection: Selection, t: Any, known: Collection[Any] = ()) -> Any:
     made: dict[Any, Any] = {}
 
     def push(x: Any) -> Any:
+        """sin(v) at [0] → sin(v[0]): the selection moved below functions of single entries, each term once."""
         if x not in made:
             inside = (
                 x not in known and x.op.elementwise and x.rands and x.type.ndim and None not in x.type.shape
@@ -221,7 +226,9 @@ def commutes(selection: Selection, total: Term, moves: Sequence[Term] = ()) -> b
 
 
 def _operands(step: Term, total: Term) -> list[Any] | None:
-    """Return the operands of a selection as arrays; what is not known may be anything where totals are constant."""
+    """v[i] → [array of i]: the operands of a selection; any numbers for what is not known, along axes of extent 1;
+    or None.
+    """
     arrays = list(step.rands[1:])
     if type(step.op) is Part:
         return None if any(None in x.type.shape for x in arrays) else [np.empty(x.type.shape) for x in arrays]
@@ -283,7 +290,7 @@ def times(view: SumView, factor: ProductView, power: int, dtype: Any) -> SumView
 
 
 def may_echo(p: Term, pattern: SumView, subject: SumView) -> bool:
-    """x − f(x) may be in z − f(z), and not in z − f(y): a cheap first test, whether x stands beside f(x)."""
+    """x − f(x) in z − f(z): yes, in z − f(y): no → a cheap first test, whether some z stands beside f(z)."""
     echo = p.cache.get("echo", False)
     if echo is False:
         echo = p.cache["echo"] = next(
@@ -325,7 +332,9 @@ def scales(p: Term, pattern: SumView, subject: SumView) -> list[Number]:
 
 
 def _has_mean(p: Term) -> bool:
-    """Whether a pattern has a mean in it, which is a sum with a coefficient that is known once the sum is."""
+    """Σa/n → True: whether a pattern has a mean in it, which is a sum with a coefficient that is known once the sum
+    is.
+    """
     found = p.cache.get("mean")
     if found is None:
         found = p.cache["mean"] = any(type(t.op) is Size for t in subterms(p))
@@ -430,10 +439,10 @@ class Rewrite(NamedTuple):
 
 
 def rewrites(left: Pattern, right: Any, conditions: Sequence[Goal], t: Term, s: State) -> Iterator[Rewrite]:
-    """Yield the terms that an equation makes of a term at its root, the best-fitting matches first.
+    """2·sin(a)·cos(a) = sin(2·a), x·sin(y)·cos(y) → x·sin(2·y)/2: the terms that an equation makes of one at its root.
 
-    Conditions that bind nothing are asked as soon as what they are about is known, and not once for each way in which
-    the rest can be matched.
+    The best-fitting matches first. Conditions that bind nothing are asked as soon as what they are about is known, and
+    not once for each way in which the rest can be matched.
     """
     if not may_hold(conditions, left.term, t):
         return
@@ -598,7 +607,7 @@ def _without(t: Term, factor: ProductView) -> SumView:
 def _rewrite_factored(
     left: Pattern, right: Any, conditions: Sequence[Goal], t: Term, s: State
 ) -> Iterator[Rewrite]:
-    """Rewrite a sum behind the factors that its summands share: w - w·σ(x) holds 1 - σ(x)."""
+    """w − w·σ(x) = w·(1 − σ(x)) → w·σ(−x): a sum rewritten behind the factors that its summands share."""
     summands = sum_of(t)
     if len(summands.terms) < 2 and not summands.constant:
         return  # the factors are operands, which have been looked at
@@ -612,7 +621,7 @@ def _rewrite_factored(
 
 
 def _is_multiple(t: Term) -> bool:
-    """2·(a + b): yes, since a + b has been looked at with all its multiples; 2·a + b: no."""
+    """2·(a + b) → True, since a + b has been looked at with all its multiples;    2·a + b → False."""
     view = product_of(t)
     return len(view.factors) == 1 and all(
         e == 1 and base is not t and is_term(base) and base.ground and base.op.as_sum
@@ -696,7 +705,10 @@ def _is_quotient(p: Term) -> bool:
 def _rewrite_quotient(
     left: Pattern, right: Any, conditions: Sequence[Goal], t: Term, s: State
 ) -> Iterator[Rewrite]:
-    """Rewrite a product with all that is divided by below; what else it may be divided into is left to goals."""
+    """a/b = …, x·y/z → {a: x·y, b: z}: a product with all that is divided by below.
+
+    All else that it may be divided into is left to goals.
+    """
     view = product_of(t)
     below = {b: -e for b, e in view.factors.items() if e < 0}
     if not below and not any(is_term(b) and linear_operands(b) for b in view.factors):
@@ -720,7 +732,9 @@ CHOICE = 4
 
 
 class Change(NamedTuple):
-    """Some parts rewritten: the bindings, and these parts as a term before and after."""
+    """sin(x)² + cos(x)² → 1 under {a: x}: some parts rewritten:
+    the bindings, and these parts as a term before and after.
+    """
 
     state: State
     before: Term
@@ -728,7 +742,7 @@ class Change(NamedTuple):
 
 
 class Wide:
-    """A sum or product of any number of parts, filed under their heads, which equations change in place.
+    """x₁ + … + sin(y)² + … + cos(y)² + … → x₁ + … + 1: a sum or product of any number of parts, changed in place.
 
     An equation is tried on the few parts that it can concern: a part that has one of its heads, the parts which are
     then known, and some that have its other heads. The result takes their place, and the search goes on with the
@@ -737,6 +751,9 @@ class Wide:
     """
 
     def __init__(self, t: Term, theory: int):
+        """2·x − y + 1 → number 1, parts {x: 2, y: −1}:
+        the parts filed under their heads; those are kept on the term.
+        """
         self.term, self.theory = t, THEORIES[theory]
         view = flat(t, theory)
         self.number, self.parts = view[0], Filed(view)
@@ -758,7 +775,9 @@ class Wide:
         return self.theory.built(self.theory.made(number, parts), dtype_of(self.term))
 
     def apply(self, left: Pattern, right: Any, conditions: Sequence[Goal]) -> Iterator[Change]:
-        """Apply an equation wherever it applies among the parts, each time as soon as it is asked for the next."""
+        """sin(a)² + cos(a)² = 1 → Change, …: an equation applied wherever it applies, each time as the next is asked
+        for.
+        """
         pattern = self.theory.view(left.term)[1]
         # Of exponentials any number may belong together, so they are no good place to begin.
         found = {

@@ -65,10 +65,11 @@ def cancelled_product(t: Term) -> Any:
 
 
 def _opposed(t: Term) -> ProductView | None:
-    """Return a product as it is written, if one of its exponentials may be large where another is small, or None.
+    """eˣ·e⁻ʸ → that as it is written;    e^(−x²)·e^(−y²) → None:
+    a product if one exponential may be large and one small.
 
-    What stands under an exponential is not divided, nor is an exponential taken out of a sum: exp(x - max x) is at
-    most one, where exp(x) and exp(-max x) may both be out of range.
+    What stands under an exponential is not divided, nor is an exponential taken out of a sum: exp(x − max x) is at
+    most one, where exp(x) and exp(−max x) may both be out of range.
     """
     view = _written(t)
     exponents = [(range_of(b.rands[0]), e) for b, e in view.factors.items() if is_term(b) and b.op is exp]
@@ -101,7 +102,9 @@ def scaled_product(t: Term) -> Any:
 def _scaled_alike(
     view: ProductView,
 ) -> tuple[ProductView, list[tuple[ProductView, Number]], SumView] | None:
-    """Return a product without what grows, the weights of that, and the sum of its exponents; or None."""
+    """y·f(x)·eᶻ, f(x) = w·eˣ → y, [(w, 1)], x + z: a product without what grows, its weights, and the exponents' sum;
+    or None.
+    """
     grown = {b: found for b, e in view.factors.items() if e.denominator == 1 and (found := _scaled(b))}
     if not grown:
         return None
@@ -118,7 +121,9 @@ def _scaled_alike(
 
 
 def _scaled(base: Any) -> tuple[Term, Term] | None:
-    """Return w and x of a function of single entries that is w·e^x."""
+    """f(x) = w·eˣ → w, x: the weight and the exponent of a function of single entries that says so in the log
+    domain.
+    """
     if not is_term(base) or not base.ground or not base.op.elementwise:
         return None
     found = base.op.in_log_domain(base)
@@ -126,7 +131,7 @@ def _scaled(base: Any) -> tuple[Term, Term] | None:
 
 
 def _written(t: Term) -> ProductView:
-    """Return the factors that a product is written with, which are not looked into: a·exp(b - c)/d."""
+    """a·exp(b − c)/d → {a: 1, exp(b − c): 1, d: −1}: the factors that a product is written with, not looked into."""
     parts: list[tuple[ProductView, Number]] = []
     stack: list[tuple[Any, Number]] = [(t, 1)]
     while stack:
@@ -149,7 +154,7 @@ def _written(t: Term) -> ProductView:
 
 
 def _is_single(view: ProductView, t: Term) -> bool:
-    """Whether what is written as a product is one factor: inverses of inverses, 1/(2/a), or 2·(a/2)."""
+    """1/(2/a), 2·(a/2) → True; 1/a, 2·a → False: whether what is written as a product is one factor."""
     if len(view.factors) != 1 or not (t.op.as_product is not None or t.op is power):
         return False
     ((base, e),) = view.factors.items()
@@ -240,7 +245,7 @@ def _width(view: SumView) -> int:
 
 
 def _power_as_sum(base: Term, power: Number) -> SumView:
-    """Return a power as the sum that it means, hypot(x, y)² as x² + y², or as a single summand."""
+    """hypot(x, y)² → x² + y², hypot(x, y) → hypot(x, y): a power as the sum that it means, or as a single summand."""
     meaning = _meaning(base)
     if power == 1 and meaning.op.as_sum:
         return sum_of(meaning)
@@ -285,7 +290,7 @@ def _by_meaning(view: SumView) -> SumView:
 
 
 def _meant(summand: Any) -> SumView:
-    """Return a summand with a factor that is a sum by definition as the sum that it is."""
+    """y·expm1(x) → y·eˣ − y: a summand with a factor that is a sum by definition as the sum that it is."""
     view = product_of(summand)
     for base, e in view.factors.items():
         meaning = _meaning(base)
@@ -301,7 +306,7 @@ def _holds_number(view: ProductView) -> bool:
 
 
 def _meaning(t: Any) -> Any:
-    """Return a sum as it is, and another function as what it means, if it is defined by others; kept on the term."""
+    """expm1(x) → eˣ − 1, sin(x) → sin(x): a function as what it means, if it is defined by others; kept on the term."""
     if not is_term(t) or t.op.as_sum:
         return t
     if "meaning" not in t.cache:
@@ -399,7 +404,9 @@ def complemented_sum(t: Term) -> Any:
 
 
 def _either_way(product: ProductView) -> Iterator[ProductView]:
-    """Yield a product, and the same of f(−x) for each factor f(x) that is odd and has a complement."""
+    """y·erf(x) → y·erf(x), −y·erf(−x): a product, and the same of f(−x) for each odd factor f(x) that has a
+    complement.
+    """
     yield product
     for base, e in product.factors.items():
         if is_term(base) and base.op.laws.parity == -1 and base.op.complement is not None and e == 1:
@@ -408,7 +415,11 @@ def _either_way(product: ProductView) -> Iterator[ProductView]:
 
 
 def _complements(product: ProductView) -> list[tuple[Term, Term]] | None:
-    """Return the factors of a product with what each leaves of one: shares of a whole first, one other at most."""
+    """erf(x) → [(erf(x), erfc(x))], where erfc = 1 − erf:
+    the factors of a product with what each leaves of one; or None.
+
+    Shares of a whole first, one other at most.
+    """
     shares: list[tuple[Term, Term]] = []
     others: list[tuple[Term, Term]] = []
     for base, e in product.factors.items():
@@ -499,9 +510,9 @@ def _adds_up(view: SumView) -> bool:
 
 
 def _meeting(base: Any, k: Number, readings: list[dict[Any, Number]], whole_too: bool = True) -> Number:
-    """Return how much of base^k meets its inverse in one of the summands.
+    """(x, −1), {x: 1}, {y: 1} → −1, 0 if not whole_too: how much of base^k meets its inverse in one of the summands.
 
-    Whole summands count where nothing cancels: (eˣ + 1)/eˣ is 1 + e⁻ˣ, but (x - y)/y stays, since x/y - 1 would round
+    Whole summands count where nothing cancels: (eˣ + 1)/eˣ is 1 + e⁻ˣ, but (x − y)/y stays, since x/y − 1 would round
     the quotient before it cancels, where the difference may be exact.
     """
     if not k:
@@ -514,6 +525,7 @@ def _meeting(base: Any, k: Number, readings: list[dict[Any, Number]], whole_too:
 
 
 def _times(view: SumView, factor: ProductView, dtype: Any) -> SumView:
+    """(x + 1)·y → x·y + y: a sum, each summand times a factor."""
     parts = [
         (summand(multiplied((product_of(part), 1), (factor, 1)), None, dtype), k)
         for part, k in view.terms.items()
@@ -548,7 +560,9 @@ def _never(test: Term) -> bool:
 
 
 def factored_square(t: Term) -> Any:
-    """Return a square less a number that is one as their difference, or None: of x² - 9 and 3, of x²/9 - 1 and 1."""
+    """x² − 9 = (x − 3)·(x + 3): as `power_difference`, from x, 3 and their distance; of x²/9 − 1, from x/3 and 1;
+    or None.
+    """
     constant, terms = sum_of(t)[:2]
     if not constant or len(terms) != 1:
         return None
@@ -604,7 +618,7 @@ def _summands(terms: dict[Any, Number]) -> list[ProductView]:
 
 
 def _root(view: ProductView) -> ProductView | None:
-    """Return the root of a product that is a square, or None."""
+    """4·x² → 2·x, x³ → None: the root of a product that is a square."""
     root = float_root(view.coefficient)
     if root is None or not view.factors or any(e % 2 for e in view.factors.values()):
         return None
@@ -612,9 +626,9 @@ def _root(view: ProductView) -> ProductView | None:
 
 
 def crossed_sum(t: Term) -> Any:
-    """Return a difference of two products of data, or of two quotients, with exact products, or None.
+    """x·y − u·v → product_difference(x, y, u, v), x/y − u/v = (x·v − u·y)/(y·v): with exact products, of data; or None.
 
-    x·y - u·v is the determinant of two rows, or an area, and x/y - u/v is (x·v - u·y)/(y·v).
+    The one is the determinant of two rows, or an area.
     """
     constant, terms = sum_of(t)[:2]
     if constant or len(terms) != 2:
@@ -648,7 +662,7 @@ def crossed_sum(t: Term) -> Any:
 
 
 def averaged_sum(t: Term) -> Any:
-    """Return the log-sum-exp of n numbers less log n as the log of their exponentials' mean, or None."""
+    """logsumexp(x) − log n = log(mean(eˣ)), where x has n entries: the log of the exponentials' mean; or None."""
     view = sum_of(t)
     numbers = [
         (part, k, found) for part, k in view.terms.items() if (found := _log_of_number(part)) is not None

@@ -40,9 +40,9 @@ def entries(total: Any) -> Extent:
 
 
 class Space(NamedTuple):
-    """The axes that a sum runs over: along some its summand varies, along others it is repeated.
+    """Σ over (3, 4) of x : (3, 1) → varying {−2: 3}, repeated {−1: 4}, times 1: the axes that a sum runs over.
 
-    All of that is counted so many `times`.
+    Along some its summand varies, along others it is repeated. All of that is counted so many `times`.
     """
 
     varying: Extents
@@ -110,7 +110,7 @@ def nested(outer: Extents, axes: Iterable[int], shape: Shape) -> tuple[Extents, 
 
 
 def shape_of(parts: Iterable[Any]) -> Shape | None:
-    """Return the shape that factors or summands broadcast to, or None where one is a pattern.
+    """x : (3, 1), y : (4,) → (3, 4): the shape that factors or summands broadcast to, or None where one is a pattern.
 
     It may be smaller than that of the term which they are read from: what cancels takes its extents with it.
     """

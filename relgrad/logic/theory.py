@@ -25,7 +25,7 @@ _READ_THROUGH = (BroadcastTo, BroadcastLike, Expand, Squeeze, Cast)
 
 
 def inner_product(t: Term) -> Term | None:
-    """Return the sum of products, Σ aᵢ·bᵢ, that a row times a column is, or None; kept on the term.
+    """a @ b = Σᵢ aᵢ·bᵢ: the sum of products that a row times a column is, or None; kept on the term.
 
     A matrix times a vector is read so as well where exponentials are summed: it may be a normalisation.
     """
@@ -46,7 +46,7 @@ def inner_product(t: Term) -> Term | None:
 
 
 def _turned(x: Any, axis: int) -> Any:
-    """Transpose a row or column, whose extent along an axis is 1."""
+    """x : (n, 1) → x.T : (1, n): a row or column, whose extent along an axis is 1, transposed."""
     if is_constant(x):
         return constant(np.swapaxes(x.op.value, -1, -2), x.type.dtype)
     if type(x.op) is Expand and axis in x.op.axes:
@@ -55,7 +55,9 @@ def _turned(x: Any, axis: int) -> Any:
 
 
 def _is_exponential(x: Any, depth: int = 4) -> bool:
-    """Whether an exponential is among the factors of a term, as far as one sees at a glance."""
+    """x·eʸ, (eˣ)[0] → True; x + eʸ → False: whether an exponential is among the factors, as far as one sees at a
+    glance.
+    """
     if x.op is exp:
         return True
     if not depth or not (x.op.as_product is not None or x.op.laws.selects or type(x.op) in _READ_THROUGH):
@@ -64,7 +66,7 @@ def _is_exponential(x: Any, depth: int = 4) -> bool:
 
 
 def linear_positions(op: Op) -> tuple[int, ...]:
-    """Return the operands of which factors may stand before the op: those in which it is linear.
+    """matmul → (0, 1), sin → (): the operands of which factors may stand before the op: those in which it is linear.
 
     Elementwise ops are read as products, or not at all: xlogy(0, 0) is 0, but 0·xlogy(1, 0) is not.
     """
@@ -72,7 +74,9 @@ def linear_positions(op: Op) -> tuple[int, ...]:
 
 
 def linear_operands(t: Term) -> tuple[tuple[int, tuple[int, ...]], ...]:
-    """Return each operand in which an op is linear with the axes along which factors that leave it are constant."""
+    """Σ_{−1} x → ((0, (−1,)),): each operand in which an op is linear, with the axes along which factors leaving it are
+    constant.
+    """
     found = []
     for i in linear_positions(t.op):
         # Truth values and machine integers are no factors.
@@ -112,7 +116,10 @@ PRODUCT, SUM, BAG = 1, 2, 4
 
 
 def theories_of(op: Op) -> int:
-    """Return which theories read through an op, as a sum of their numbers; kept on the op, which is asked often."""
+    """multiply → PRODUCT, add → SUM, maximum → BAG: the theories that read through an op, as a sum of their numbers.
+
+    Kept on the op, which is asked often.
+    """
     try:
         return op._theories  # type: ignore[attr-defined]
     except AttributeError:

@@ -26,7 +26,7 @@ Test = tuple[frozenset[Any], Callable[[State], bool]]
 
 
 class Tested(dict[Any, Any]):
-    """A state with tests of variables, each of which is made as soon as all of its variables are bound."""
+    """{a: x} with x > 0 to be tested of a: a state with tests, each made as soon as all of its variables are bound."""
 
     __slots__ = ("tests",)
     tests: Sequence[Test]
@@ -39,7 +39,7 @@ class Tested(dict[Any, Any]):
         return state
 
     def extended(self, bindings: Mapping[Any, Any]) -> Any:
-        """Return the state with more bindings, or False where a test that they decide fails."""
+        """{}, {a: 2} → {a: 2}; → False where a test that the bindings decide fails."""
         state = Tested.of({**self, **bindings}, self.tests)
         for variables, holds in self.tests:
             if not variables.isdisjoint(bindings) and variables <= state.keys() and not holds(state):
@@ -67,7 +67,7 @@ def label_of(variable: Any) -> str:
 
 
 def unknowns(x: Any) -> frozenset[Any]:
-    """Return the logic variables in a pattern, its props included."""
+    """sin(a) + Sum(axes)(b) → {a, b, axes}: the logic variables in a pattern, its props included."""
     if is_variable(x):
         return frozenset([x])
     if not is_term(x) or x.ground:
@@ -82,7 +82,7 @@ def unknowns(x: Any) -> frozenset[Any]:
 
 
 def _open_subterms(root: Term) -> Iterator[Term]:
-    """Yield the distinct subterms that are not ground."""
+    """sin(a) + cos(x) → sin(a) + cos(x), sin(a): the distinct subterms that are not ground."""
     stack, seen = [root], {root}
     while stack:
         node = stack.pop()
@@ -94,7 +94,7 @@ def _open_subterms(root: Term) -> Iterator[Term]:
 
 
 def occurs(variable: Any, x: Any, s: State) -> bool:
-    """Whether a variable occurs in a term under a substitution."""
+    """(a, sin(b), {b: a + 1}) → True: whether a variable occurs in a term under a substitution."""
     stack, seen = [x], set()
     while stack:
         node = walk(stack.pop(), s)
@@ -114,7 +114,9 @@ def bind(variable: Any, x: Any, s: State) -> Any:
 
 
 def extended(s: State, bindings: Mapping[Any, Any]) -> Any:
-    """Return the state with more bindings, or False where one breaks a test or constraint that the state carries."""
+    """{}, {a: x} → {a: x}: the state with more bindings, or False where one breaks a test or constraint that it
+    carries.
+    """
     if type(s) is dict:
         return {**s, **bindings}
     if type(s) is Tested:
@@ -128,7 +130,9 @@ def extended(s: State, bindings: Mapping[Any, Any]) -> Any:
 
 
 def unify_terms(u: Any, v: Any, s: Any) -> Any:
-    """Return the most general state that makes two terms, ops or variables equal, or False."""
+    """sin(a), sin(x) → {a: x};    sin(a), cos(x) → False:
+    the most general state that makes terms, ops or variables equal.
+    """
     todo, seen = [(u, v)], set()
     while todo:
         u, v = todo.pop()
@@ -160,7 +164,7 @@ def unify_terms(u: Any, v: Any, s: Any) -> Any:
 
 
 def reify_term(x: Any, s: State) -> Any:
-    """Return a pattern with its bound variables replaced; what stays open stays a pattern."""
+    """sin(a) + b under {a: x} → sin(x) + b: a pattern with its bound variables replaced; open, it stays a pattern."""
     x = walk(x, s) if is_variable(x) else x
     if not is_term(x) or x.ground or not s:
         return x
@@ -193,7 +197,9 @@ def reify_term(x: Any, s: State) -> Any:
 
 
 def walked(x: Any, s: State) -> Any:
-    """Return what a variable is bound to, and a pattern whose variables are all bound as the term that it is."""
+    """a under {a: x} → x;    sin(a) → sin(x);    a + b → a + b:
+    a variable's value, and a pattern all of whose are bound.
+    """
     if not s:
         return x
     if is_variable(x):
@@ -204,7 +210,9 @@ def walked(x: Any, s: State) -> Any:
 
 
 def _applied(node: Term, op: Any, rands: list[Any]) -> Any:
-    """Return the op applied to new operands: as a term of the graph where nothing is open any more."""
+    """sin, [x] → sin(x), [a] → the pattern sin(a): the op applied to new operands, a term of the graph where nothing is
+    open.
+    """
     if op.ground and all(map(_is_ground, rands)):
         return op.make_node(*rands)
     if op is node.op and all(map(is_, rands, node.rands)):
@@ -217,7 +225,9 @@ def _is_ground(x: Any) -> bool:
 
 
 def _open_order(root: Term) -> tuple[Term, ...]:
-    """Return the distinct subterms that are not ground, operands before the terms that use them."""
+    """sin(a) + b → (sin(a), sin(a) + b): the distinct subterms that are not ground, operands before the terms that use
+    them.
+    """
     found = root.cache.get("open order")
     if found is None:
         order: dict[Term, None] = {}
@@ -229,7 +239,9 @@ def _open_order(root: Term) -> tuple[Term, ...]:
 
 
 def _reify_open(x: Any, s: State) -> Any:
-    """Reify a term or op as `unification` does: what is open shows its variables, for which `isground` looks."""
+    """sin(a) under {} → sin(a) showing a: a term or op reified; what is open shows its variables, for `isground` to
+    see.
+    """
     if x.ground:
         return x
     found = reify_term(x, s) if is_term(x) else reify_op(x, s)

@@ -102,7 +102,9 @@ def whole_root(base: Any, e: Fraction) -> ProductView | None:
 
 
 def _as_floats(c: Number) -> dict[Number, int]:
-    """Return a number as a float, or a quotient of two, by exponents; the nearest float where it is neither."""
+    """½ → {½: 1}, ⅓ → {1: 1, 3: −1}: a number as a float, or a quotient of two; the nearest float where it is
+    neither.
+    """
     if float_exact(c):
         return {c: 1}
     parts: dict[Number, int] = {c.numerator: 1, c.denominator: -1}
@@ -110,6 +112,7 @@ def _as_floats(c: Number) -> dict[Number, int]:
 
 
 def _rational_power(c: Number, exponent: Fraction) -> Number | None:
+    """(9/4, ½) → 3/2, (2, ½) → None: a power of a number, with an exponent of halves, where that is rational."""
     if c == 1:
         return 1
     if exponent.denominator != 2:
@@ -129,7 +132,9 @@ def is_real(t: Any) -> bool:
 
 
 def is_widening(t: Term) -> bool:
-    """Whether a term is made of floats of a smaller precision, as they are."""
+    """float32 → float64: yes; float64 → float32, int → float: no:
+    whether floats are cast to a precision that holds them.
+    """
     if type(t.op) is not Cast or not t.ground:
         return False
     before = t.rands[0].type.dtype
@@ -137,7 +142,9 @@ def is_widening(t: Term) -> bool:
 
 
 def needs(kind: str, t: Term) -> list[tuple[str, Any]]:
-    """List the views of operands from which a view is computed."""
+    """(product, x/y) → products of x and y, (sum, x·y) → its product:
+    the views of operands that a view is computed from.
+    """
     op = t.op
     if not is_real(t):
         return []
@@ -169,7 +176,7 @@ def without_leading_axes(t: Term) -> ProductView | None:
 
 
 def inverts(t: Term, divisors: list[ProductView]) -> bool:
-    """Whether an inverse is divided by, or a quotient inverted: x/(1/y) is x·y, and 1/(x/y) is y/x."""
+    """x/(1/y) = x·y, 1/(x/y) = y/x: whether an inverse is divided by, or a quotient inverted."""
     whole = all(number_of(rand) is not None for rand in t.rands[:-1]) or t.op is power
     return any(
         (any if whole else all)(e < 0 and not (is_term(b) and b.op is exp) for b, e in view.factors.items())
@@ -179,7 +186,7 @@ def inverts(t: Term, divisors: list[ProductView]) -> bool:
 
 
 def holds_inverse(t: Term) -> bool:
-    """Whether a factor is written as an inverse, which would be rounded before it is multiplied: x·y⁻¹ is x/y."""
+    """x·y⁻¹ = x/y: whether a factor is written as an inverse, which would be rounded before it is multiplied."""
     return any(
         is_term(rand) and (rand.op is reciprocal or (rand.op is power and number_of(rand.rands[1]) == -1))
         for rand in t.rands
@@ -187,7 +194,9 @@ def holds_inverse(t: Term) -> bool:
 
 
 def turned(t: Term) -> ProductView | None:
-    """Read an odd or even function of -x as that of x, with its sign: sin(-x) as -sin(x), hypot(-x, y) without it."""
+    """sin(−x) = −sin(x), hypot(−x, y) = hypot(x, y):
+    an odd or even function of −x read as that of x; None without a sign.
+    """
     if not t.ground:
         return None
     views = [product_of(x) for x in t.rands]
@@ -202,7 +211,9 @@ def turned(t: Term) -> ProductView | None:
 
 
 def widened(t: Term, view: ProductView) -> ProductView:
-    """Read a product in a larger precision as that of its factors, each in the larger one before they meet."""
+    """cast(x·y) → cast(x)·cast(y): a product in a larger precision as that of its factors, each widened before they
+    meet.
+    """
     cast = t.op.make_node
 
     def wide(b: Term) -> Term:
@@ -213,7 +224,9 @@ def widened(t: Term, view: ProductView) -> ProductView:
 
 
 def is_repeated(t: Term, view: ProductView) -> bool:
-    """Whether what is summed over an axis are equal entries, all factors being broadcast along it."""
+    """Σ_j x_i → True, Σ_j x_ij → False: whether what is summed over an axis are equal entries, all broadcast along
+    it.
+    """
     if type(t.op) is not Sum or not t.ground:
         return False
     (rand,) = t.rands
@@ -247,6 +260,9 @@ def sum_of(t: Any) -> SumView:
 
 
 def _view(kind: str, t: Any) -> Any:
+    """(product, x/(2·y)) → ½·{x: 1, y: −1}: a term's view, those that it needs first; kept on each term, nothing
+    recurses.
+    """
     if not is_term(t):
         return ProductView(1, {t: 1}) if kind == "product" else SumView(0, {t: 1})
     stack = [(kind, t, False)]
@@ -265,6 +281,9 @@ def _view(kind: str, t: Any) -> Any:
 
 
 def _read_product(t: Term) -> ProductView:
+    """2 → 2·{};    x·y → {x: 1, y: 1};    too many factors, no real → {t: 1}:
+    a term as coefficient · ∏ base^exponent.
+    """
     atom = ProductView(1, {t: 1})
     value = number_of(t)
     if value is not None:
@@ -278,6 +297,9 @@ def _read_product(t: Term) -> ProductView:
 
 
 def _product_rule(t: Term) -> ProductView | None:
+    """x/y → x·y⁻¹, xᵏ → {x: k}, e^(x + y) → eˣ·eʸ, |x| = x for x ≥ 0, Σ 2·x → 2·Σ x:
+    how products read an op; or None.
+    """
     op = t.op
     if op.as_product is not None:
         sign, exponents = op.as_product
@@ -311,6 +333,7 @@ def _product_rule(t: Term) -> ProductView | None:
 
 
 def _power(t: Term) -> ProductView | None:
+    """(x·y)³ → x³·y³, x^½ → {x: ½} where signs are known: a power with a number as its exponent, or None."""
     base, exponent = t.rands
     e = number_of(exponent)
     if e is None or abs(e) > 64:
@@ -323,7 +346,7 @@ def _power(t: Term) -> ProductView | None:
 
 
 def _exponential(t: Term) -> ProductView | None:
-    """Read exp(c + Σ kᵢ·tᵢ) as exp(c)·∏ exp(tᵢ)^kᵢ, multiples of sums as they are written."""
+    """exp(c + Σ kᵢ·tᵢ) = exp(c)·∏ exp(tᵢ)^kᵢ, multiples of sums as they are written: exp(0.3·(x − y)) is one factor."""
     constant, terms = exponent_sum(t.rands[0])[:2]
     multiples = {x: k for x, k in terms.items() if k != 1 and is_term(x) and x.op.as_sum}
     if not constant and (terms == {t.rands[0]: 1} or (len(terms) == 1 and multiples)):
@@ -341,7 +364,8 @@ def _exponential(t: Term) -> ProductView | None:
 
 
 def exponent_sum(x: Any) -> SumView:
-    """Read an exponent as a sum in which k·(a - b) stays as it is written: k·a - k·b has fewer digits.
+    """0.3·(a − b) + c → {a − b: 0.3, c: 1}: an exponent as a sum, multiples of sums as written where distributing
+    rounds.
 
     In sums that count, the digits that cancel are watched; in exponents they are not.
     """
@@ -357,7 +381,7 @@ def exponent_sum(x: Any) -> SumView:
 
 
 def _multiple_of_sum(x: Any) -> tuple[Term, Number] | None:
-    """Return t and k where x is k·t, t is a sum, and distributing k would round."""
+    """0.3·(x − y) → x − y, 0.3;    2·(x − y) → None: a sum and its multiple, where distributing that would round."""
     k, factors = product_of(x)[:2] if is_term(x) else (1, {})
     t, e = next(iter(factors.items()), (x, 0))
     if e != 1 or len(factors) > 1 or not (is_term(t) and t.op.as_sum) or abs(math.frexp(k)[0]) == 0.5:
@@ -409,7 +433,10 @@ def _factored(t: Term) -> ProductView | None:
 
 
 def _expanded(t: Term) -> ProductView | None:
-    """Read an inserted axis as inserted into every factor; leading ones are those that broadcasting supplies."""
+    """(x·y)[:, None] → x[:, None]·y[:, None]: an inserted axis as inserted into every factor.
+
+    Leading ones are those that broadcasting supplies.
+    """
     view = product_of(t.rands[0])
     axes = t.op.axes
     if all(n == 1 for n in t.type.shape):
@@ -420,7 +447,7 @@ def _expanded(t: Term) -> ProductView | None:
 
 
 def _hoisted(t: Term) -> ProductView | None:
-    """Read a linear contraction with the factors outside that are constant along its axes."""
+    """Σ a·xᵢ → a·Σ xᵢ: a linear contraction with the factors outside that are constant along its axes."""
     dot = inner_product(t)
     if dot is not None:
         return product_of(dot)
@@ -459,7 +486,7 @@ def _hoisted(t: Term) -> ProductView | None:
 
 
 def _keep_key(t: Term) -> None:
-    """Keep what a contraction or a function is known by: f(x/2) is f(0.5·x), and hypot(y, x) is hypot(x, y)."""
+    """f(x/2) = f(0.5·x), hypot(y, x) = hypot(x, y): keeps on a contraction or function the key that it is known by."""
     if not t.ground or "key" in t.cache:
         return
     if t.op.laws.commutative:
@@ -476,6 +503,9 @@ def _of_product(t: Term) -> bool:
 
 
 def _read_sum(t: Term) -> SumView:
+    """x − 2·(y + 1) → −2 + {x: 1, y: −2}: a term as constant + Σ coefficient · term; operands as they are of too
+    many.
+    """
     atom = SumView(0, {t: 1})
     value = number_of(t)
     if value is not None:
@@ -497,7 +527,9 @@ def _read_sum(t: Term) -> SumView:
 
 
 def summand_key(view: ProductView) -> Any:
-    """Return what a product is known by as a summand, or None where it is a number or a multiple of a sum."""
+    """{x: 1, y: 1} → key of x·y, {x: 1} → key of x: a product's key as a summand; None of a number or multiple of a
+    sum.
+    """
     factors = view.factors
     if len(factors) != 1:
         return product_key(factors) if factors else None
@@ -512,7 +544,7 @@ DISTRIBUTED = 1 << 10
 
 
 def summand(view: ProductView, t: Term | None = None, dtype: Any = None) -> SumView:
-    """Read a product as one summand with a coefficient; a multiple of a sum is distributed."""
+    """3·x·y → {x·y: 3}, 2·(x + 1) → 2 + {x: 2}: a product as one summand; a multiple of a sum is distributed."""
     c, factors = view[:2]
     if not factors:
         return SumView(c, {})
@@ -536,9 +568,9 @@ MOST = 128
 
 
 def inside(t: Any, theory: int, like: Any) -> list[tuple[Any, Number]]:
-    """List the operands that are read through, with coefficients, exponents or 1; none where a term is a part.
+    """(a − b, SUM) → [(a, 1), (b, −1)], (−a, PRODUCT) → [(a, 1), (None, 1)]: the operands read through; none of a part.
 
-    A root is not read through, since signs decide how it splits. `like` is the op of a bag. None stands for -1.
+    A root is not read through, since signs decide how it splits. `like` is the op of a bag. None stands for −1.
     """
     if not is_term(t):
         return []
@@ -558,7 +590,9 @@ def is_open(op: Op, theory: int) -> bool:
 
 
 def width(t: Term, theory: int, most: int) -> int:
-    """Count the parts of a sum, a product or a bag as it is written, up to just above a bound."""
+    """(a + b + c, SUM, 8) → 3: counts the parts of a sum, a product or a bag as it is written, up to just above a
+    bound.
+    """
     count, stack = 0, [t]
     while stack and count + len(stack) <= most:
         inner = inside(stack.pop(), theory, t.op)
@@ -570,7 +604,7 @@ def width(t: Term, theory: int, most: int) -> int:
 
 
 def flat(t: Term, theory: int) -> Any:
-    """Read a term as the sum or product of the views of its parts, however many there are."""
+    """a + (b − 2·c) → {a: 1, b: 1, c: −2}: a term as the sum or product of its parts' views, however many there are."""
     parts: list[tuple[Any, Number]] = []
     stack: list[tuple[Any, Number]] = [(t, 1)]
     while stack:
@@ -587,7 +621,7 @@ def flat(t: Term, theory: int) -> Any:
 
 
 def operands(t: Any, op: Op, each_once: bool = False) -> list[Any]:
-    """Return the operands of an associative op applied again and again, from left to right."""
+    """max(x, max(y, z)) → [x, y, z]: the operands of an associative op applied again and again, from left to right."""
     found: list[Any] = []
     stack, seen = [t], {t}
     while stack:
