@@ -38,6 +38,7 @@ def chain(*moves: BinaryGoal) -> BinaryGoal:
     """
 
     def chained(u: Any, v: Any) -> Goal:
+        """∃w₁ …: a(u, w₁) ∧ b(w₁, w₂) ∧ … ∧ c(wₙ, v);    no moves: u = v."""
         places = [u, *[fresh("between") for _ in moves[1:]], v]
         steps = [
             move(before, after) for move, (before, after) in zip(moves, pairwise(places), strict=bool(moves))
@@ -72,7 +73,12 @@ def exhaust(move: BinaryGoal, fuel: int = FUEL) -> BinaryGoal:
     """
 
     def exhausted(u: Any, v: Any) -> Goal:
+        """u → u₁ → … → v, each by the first answer of the move at the root, until there is none, or one that was there
+        before.
+        """
+
         def exhaust_goal(s: State) -> Iterator[State]:
+            """s → the one state in which v is where the moves end, with all that they have bound."""
             graph = Graph(u, s)
             here, seen = graph.root, {graph.root}
             for _ in range(fuel):
@@ -93,10 +99,16 @@ def exhaust(move: BinaryGoal, fuel: int = FUEL) -> BinaryGoal:
 
 
 def bottom_up(move: BinaryGoal) -> BinaryGoal:
-    """Do a move once at each subterm where it can be done, operands before what uses them, a shared one once."""
+    """−(−x) ↦ x: sin(−(−y)) + −(−y) ⟶ sin(y) + y: a move once at each subterm where it can be made.
+
+    Operands come before the terms that use them, and a shared one is done once.
+    """
 
     def ascending(u: Any, v: Any) -> Goal:
+        """u → v with the move made at each subterm of u, where it can be."""
+
         def bottom_up_goal(s: State) -> Iterator[State]:
+            """s → the one state in which v is that, with all that the moves have bound."""
             graph = Graph(u, s)
             became: list[int] = []
             for number in range(graph.size):
@@ -111,13 +123,17 @@ def bottom_up(move: BinaryGoal) -> BinaryGoal:
 
 
 def innermost(move: BinaryGoal, fuel: int = FUEL) -> BinaryGoal:
-    """Do a move wherever it can be done, operands first, until that is nowhere, as exhaust(bottom_up(move)) does.
+    """exhaust(bottom_up(move)) = innermost(move): a move wherever it can be made, operands first, until that is
+    nowhere.
 
     Each distinct place is looked at once. Where the moves run in a circle, the place stays where they began.
     """
 
     def saturated(u: Any, v: Any) -> Goal:
+        """u → v, where the move can be made nowhere in v, unless the fuel ends before that."""
+
         def innermost_goal(s: State) -> Iterator[State]:
+            """s → the one state in which v is that, with all that the moves have bound."""
             graph = Graph(u, s)
             normal: dict[int, int] = {}
             became: dict[int, int] = {}
@@ -158,13 +174,17 @@ def innermost(move: BinaryGoal, fuel: int = FUEL) -> BinaryGoal:
 
 
 def search(move: BinaryGoal, cost: Callable[[Any], float], fuel: int = FUEL) -> BinaryGoal:
-    """Do a move anywhere, any number of times, and keep the cheapest of the `fuel` nearest results, the first of these.
+    """u ⟶ argmin cost(w) over the `fuel` nearest w that a move makes of u, anywhere, any number of times;
+    the first of these.
 
     `cost` takes a term, tuple or etuple.
     """
 
     def cheapest(u: Any, v: Any) -> Goal:
+        """u → v, the cheapest of the results of u; u itself is one."""
+
         def search_goal(s: State) -> Iterator[State]:
+            """s → the one state in which v is that, with all that the moves to it have bound."""
             best, least, there = None, inf, fresh("there")
             for state in islice(rewriteso(move, u, there)(s), fuel):
                 price = cost(walked(there, state))

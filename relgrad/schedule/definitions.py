@@ -48,7 +48,11 @@ def has_meaning(t: Term) -> bool:
 
 
 class Reading(NamedTuple):
-    """What a place becomes, the functions that are read as what they mean, and the terms that this makes anew."""
+    """logaddexp(0, x) − x → softplus(−x), (logaddexp,):
+    a place as rewritten, the functions that were read as their meaning.
+
+    And the terms that this makes anew.
+    """
 
     term: Term
     functions: tuple[str, ...]
@@ -56,7 +60,11 @@ class Reading(NamedTuple):
 
 
 def by_definition(t: Term, better: Callable[[Term], Term | None]) -> Reading | None:
-    """Return what a place is with `better` of its pattern, in which functions are read by definition, or None."""
+    """logaddexp(0, x) − x → softplus(−x), with the right `better`:
+    a place with its pattern bettered, functions by definition.
+
+    None where no function in it has a meaning, or nothing is better.
+    """
     whole, of = _pattern(t)
     nodes = [node for node in subterms(whole) if node.rands]
     functions = dict.fromkeys(str(node.op) for node in nodes if has_meaning(node))
@@ -68,7 +76,7 @@ def by_definition(t: Term, better: Callable[[Term], Term | None]) -> Reading | N
 
 
 def _above(root: Term, leaves: set[Term]) -> frozenset[Term]:
-    """Return the terms between a root and leaves."""
+    """(sin(x + y) with leaves x, y) → {sin(x + y), x + y}: the terms between a root and leaves."""
     found: set[Term] = set()
     pending = [root]
     while pending:
@@ -80,7 +88,9 @@ def _above(root: Term, leaves: set[Term]) -> frozenset[Term]:
 
 
 def improved(whole: Term, rewrite: Callable[[Term], Term]) -> Term | None:
-    """Return what a rewriting makes of a pattern with all meanings written out, if it gains; or None."""
+    """logaddexp(0, x) − x = log(e⁰ + eˣ) − x → rewrite(that), if it gains:
+    a pattern with all meanings written out; or None.
+    """
     rng = np.random.default_rng(0)
     of = {node: _drawn(rng, node) for node in reachable(whole) if type(node.op) is Input}
     at_first = _sensitivity(whole, of, rng, 1)
@@ -94,11 +104,16 @@ def improved(whole: Term, rewrite: Callable[[Term], Term]) -> Term | None:
 
 
 def _pattern(t: Term) -> tuple[Term, dict[Term, Term]]:
-    """Return a term of scalars like one to some depth, with leaves for what is below, and what these stand for."""
+    """sin(v[0] + w) → sin(x0 + x1), {x0: v[0], x1: w}:
+    a term of scalars like one to some depth, and its leaves' terms.
+    """
     new: dict[Term, Term] = {}
     of: dict[Term, Term] = {}
 
     def copied(node: Term, depth: int) -> Term:
+        """(v[0] + w, 0) → x0 + x1: a node of the pattern, a leaf where the term is no function of single entries, or
+        too deep.
+        """
         if node not in new:
             if is_constant(node) and node.type.shape == ():
                 new[node] = node
@@ -114,7 +129,7 @@ def _pattern(t: Term) -> tuple[Term, dict[Term, Term]]:
 
 
 def _signs(known: Interval) -> Interval:
-    """Return what a range says of signs, so that many places have one pattern."""
+    """[1, 2] → (0, ∞), [0, 2] → [0, ∞), [−1, 2] → ℝ: a range's signs alone, so that many places have one pattern."""
     if known.positive:
         return POSITIVE
     if known.negative:
@@ -125,6 +140,8 @@ def _signs(known: Interval) -> Interval:
 
 
 def _written_out(t: Term) -> Term:
+    """logaddexp(x, y) → log(eˣ + eʸ): a term with all functions that have a meaning as what they mean."""
+
     def change(old: Term, rands: tuple[Any, ...]) -> Any:
         new = old if rands == old.rands else old.op.make_node(*rands)
         return _written_out(as_term(new.op.definition(*map(Tracer, new.rands)))) if has_meaning(new) else new
@@ -133,6 +150,9 @@ def _written_out(t: Term) -> Term:
 
 
 def _drawn(rng: np.random.Generator, leaf: Term) -> Any:
+    """x ≥ 0 → 0, 0.5, 40, 1.07, 0.0011, …: points within the range of a leaf, of which the second half is of no special
+    kind.
+    """
     drawn, known = rng.choice(POINTS, DRAWS), leaf.op.range
     drawn[DRAWS // 2 :] *= rng.uniform(0.7, 1.4, DRAWS // 2)
     inside = (drawn >= known.low) & (drawn <= known.high)
@@ -141,7 +161,9 @@ def _drawn(rng: np.random.Generator, leaf: Term) -> Any:
 
 
 class Sensitivity(NamedTuple):
-    """Values, how many bits rounding on the way to them costs, and the size of the largest number there."""
+    """(1 + x) − 1 at x = 1e-9 → 1e-9, 30, 1: values, the bits that rounding on the way costs, and the largest size
+    there.
+    """
 
     values: Any
     bits: Any
@@ -149,9 +171,12 @@ class Sensitivity(NamedTuple):
 
 
 def _sensitivity(t: Term, of: Mapping[Term, Any], rng: np.random.Generator, times: int) -> Sensitivity | None:
-    """Return how sensitive to rounding a pattern is at some arguments; None where it cannot be computed."""
+    """(1 + x) − 1 at x = 1e-9 → 30 bits: how sensitive to rounding a pattern is, of all operands shaken;
+    None if it fails.
+    """
 
     def rounded(node: Term, operands: list[Any]) -> list[Any]:
+        """(node, [x, y]) → [x·(1 + ε), y·(1 + δ)]: the operands that were computed, rounded in another way."""
         return [
             x * (1 + ROUNDED * rng.uniform(-1, 1, DRAWS)) if rand.rands and _is_real(rand) else x
             for rand, x in zip(node.rands, operands, strict=True)
@@ -174,7 +199,9 @@ def _sensitivity(t: Term, of: Mapping[Term, Any], rng: np.random.Generator, time
 
 
 def _gains(old: Sensitivity, new: Sensitivity) -> bool:
-    """Whether values are the same as others, nowhere more sensitive to rounding, and somewhere less."""
+    """values alike, new.bits ≤ old.bits + LOST everywhere, new.bits ≤ old.bits − GAINED somewhere:
+    whether a rewriting gains.
+    """
     with np.errstate(all="ignore"):
         wrong = np.isfinite(old.values) & ~(np.abs(new.values - old.values) <= ALIKE * old.size)
     worse = new.bits > old.bits + LOST

@@ -20,7 +20,7 @@ LIMIT = 1 << 16
 
 
 def fold(t: Term) -> Term | None:
-    """Return the constant that an application to constants is, as NumPy computes it, or None.
+    """2.0 + 3.0 → 5.0, x + 3.0 → None: the constant that an application to constants is, as NumPy computes it; or None.
 
     Left alone: an op whose `do_constant_folding` says so, one that raises, overflows or underflows, one whose result
     is larger than 64 KiB or not of the inferred type, and broadcasts, which cost nothing as long as they stay views.
@@ -33,7 +33,9 @@ def fold(t: Term) -> Term | None:
 
 
 def is_surd(t: Term) -> bool:
-    """Whether a term is an irrational root of a whole number: the square of √2 is 2, that of its float is not."""
+    """√2 → True, √4, √x → False: whether a term is an irrational root of a whole number:
+    (√2)² = 2, that of its float is not.
+    """
     if t.op is not sqrt or not is_constant(t.rands[0]) or t.type.ndim:
         return False
     x = t.rands[0].op.value.item()
@@ -41,7 +43,7 @@ def is_surd(t: Term) -> bool:
 
 
 def _values(node: Term) -> list[Any] | None:
-    """Return the outputs of an application to constants; computed once, however many are asked for."""
+    """2.0 + 3.0 → [5.0]: the outputs of an application to constants; computed once, however many are asked for."""
     if not node.rands or not all(map(is_constant, node.rands)):
         return None
     if "folded" not in node.cache:
@@ -50,6 +52,7 @@ def _values(node: Term) -> list[Any] | None:
 
 
 def _computed(node: Term) -> list[Any] | None:
+    """2.0 + 3.0 → [5.0], exp(1000.0) → None: the outputs computed; None if an op raises, overflows, or is large."""
     types: Any = node.type.outputs if isinstance(node.type, TupleType) else (node.type,)
     if isinstance(node.op, (BroadcastTo, BroadcastLike)) or not all(map(_is_small, types)):
         return None

@@ -15,7 +15,7 @@ Key = Any
 
 
 def leads_to(start: Key, goal: Key, became: dict[Key, Key]) -> bool:
-    """Whether one term has been rewritten into another: relations that run in a circle stop where they began."""
+    """(a, c, {a: b, b: c}) → True: whether one term has been rewritten into another; circles stop where they began."""
     place: Key | None = start
     while place is not None and place != goal:
         place = became.get(place)
@@ -27,7 +27,7 @@ SPREADS = BroadcastTo, BroadcastLike
 
 
 def operand_keys(t: Term, within: int = 0) -> list[Key]:
-    """Return the operands, each with the theories under which it is part of the product or sum that t is."""
+    """x·(y·z) → [x, (y·z, PRODUCT)]: the operands, each with the theories under which it is part of what t is."""
     if not within and type(t.op) in SPREADS:
         return list(t.rands)
     keys: list[Key] = []

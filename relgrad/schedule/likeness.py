@@ -28,7 +28,7 @@ _Look = tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]
 
 
 class Likeness:
-    """The looks of places at which nothing applied."""
+    """failed(sin(x) + y) → is_hopeless(sin(u) + w) = True: the looks of places at which nothing applied."""
 
     def __init__(self) -> None:
         self._numbers: dict[Any, int] = {}
@@ -39,7 +39,10 @@ class Likeness:
         self._tried = 0
 
     def is_hopeless(self, t: Term, how: Any) -> bool:
-        """Whether nothing applied at a place of these looks, tried in the same way."""
+        """(sin(u) + w, how) → True after failed(sin(x) + y, how): whether nothing applied at a place of these looks.
+
+        The first places are always tried.
+        """
         self._tried += 1
         if self._tried <= ALWAYS:
             return False
@@ -68,6 +71,11 @@ class Likeness:
         return found
 
     def _walked(self, t: Term) -> _Look:
+        """sin(x) + x → labels (add, sin, x), places ((1, 2), (1,), ()):
+        a place's looks, down to so many terms, breadth first.
+
+        A place is a distance, so that shared operands are seen to be shared.
+        """
         order, number, places = [t], {t: 0}, list[tuple[int, ...]]()
         for i, node in enumerate(order):
             if i == SEEN:
@@ -81,7 +89,9 @@ class Likeness:
         return tuple([labels[x] if x in labels else self._label(x) for x in order[:SEEN]]), tuple(places)
 
     def _label(self, t: Term) -> int:
-        """Return the number of what tells a term from others of other heads, types or ranges."""
+        """sin(x) ≠ sin(y > 0), x : float64 = y : float64:
+        the number of a term's head, type and sign; data have no names.
+        """
         known = _signs(range_of(t)) if isinstance(t.type, ArrayType) and t.type.differentiable else None
         datum = is_constant(t) and (t.type.size != 1 or not _is_plain(t))
         nameless = datum or t.op.laws.selects or type(t.op) is Input

@@ -15,7 +15,7 @@ log = logging.getLogger("relgrad")
 
 
 class Patience:
-    """The clock of one search: whether its `seconds` are over, and its progress past two of them.
+    """Patience(2.0).is_over(…) → False for two seconds, then True: the clock of one search, and its progress.
 
     Progress is one line that is overwritten where stderr is a terminal, and else a record of level INFO of the logger
     `relgrad`. None is a search without bounds.
@@ -30,7 +30,9 @@ class Patience:
         self.ended = False
 
     def is_over(self, places: int, applied: int) -> bool:
-        """Whether the time is over; says on the way how many places were visited, and what was applied there."""
+        """now ≥ start + seconds: whether the time is over; says on the way how many places were visited, and steps made
+        there.
+        """
         now = monotonic()
         if now >= self._next:
             self._next = now + EVERY
@@ -48,6 +50,7 @@ class Patience:
             self._written = False
 
     def _say(self, text: str) -> None:
+        """ "relgrad: 2.1 s, …" → over the last line of a terminal, or into the log."""
         if sys.stderr is not None and sys.stderr.isatty():
             sys.stderr.write(f"\r\x1b[K{text}")
             sys.stderr.flush()

@@ -37,7 +37,9 @@ class _Rule(NamedTuple):
 
 
 class Pullbacks:
-    """The rows of a library whose left side is a gradient with respect to one variable, by what is differentiated."""
+    """∂⟨g, f(x)⟩/∂x = r(x, g) → found under f: the rows on gradients with respect to one variable, by what is
+    differentiated.
+    """
 
     def __init__(self, library: Library):
         self.rules = [rule for row in library if (rule := _read(row)) is not None]
@@ -49,7 +51,9 @@ class Pullbacks:
         return bool(self.rules) and any(map(offered, subterms(t)))
 
     def goals(self, pullback: Pullback, v: Any, m: Any, note: Note) -> Iterator[Goal]:
-        """Yield the goals that v is an array with what a row lets flow to it from the next value; m names the row."""
+        """⟨g, f(X)⟩ → goals that v = (X, r(X, g)): that v is a row's flow to an array from the next value;
+        m names the row.
+        """
         value, g = pullback.next
         if self.rules and is_term(g):
             for i in self._index.candidates(value, theories_of(value.op)):
@@ -63,6 +67,9 @@ def pullbacks_of(library: Library) -> Pullbacks:
 
 
 def _read(row: Relation) -> _Rule | None:
+    """∂⟨g, f(x)⟩/∂x = r → (row, f(x), g, x): a row as a rule for what flows; None if its left side is no such
+    gradient.
+    """
     node = row.left.rands[0] if type(row.left.op) is Project else row.left
     if not is_term(node) or type(node.op) is not Gradient or len(node.rands) != 3:
         return None
@@ -71,7 +78,10 @@ def _read(row: Relation) -> _Rule | None:
 
 
 def _flow(rule: _Rule, pullback: Pullback, value: Term, g: Term, v: Any, m: Any, note: Note) -> Goal:
+    """f(X), g → {v: (X, r(X, g)), m: row}: the goal of one row at one value with its cotangent."""
+
     def flow_goal(s: State) -> Iterator[State]:
+        """s → the states in which the row's value and cotangent match, and its conditions hold."""
         try:
             for state in lall(*_premises(rule, value, g))(s):
                 flow = _contribution(rule, pullback, value, g, state)
@@ -93,7 +103,7 @@ def _premises(rule: _Rule, value: Term, g: Term) -> list[Goal]:
 def _contribution(
     rule: _Rule, pullback: Pullback, value: Term, g: Term, s: State
 ) -> tuple[Term, Term] | None:
-    """Return the value that a row's variable stands for and what flows there; None where that is not all there is.
+    """⟨g, f(X)⟩, ∂⟨g, f(x)⟩/∂x = r(x, g) → (X, r(X, g)): an array and its flow; None where that is not all there is.
 
     What has been matched may stand beside the array that it is differentiated for; a part that depends on what is asked
     for in another way would get nothing.

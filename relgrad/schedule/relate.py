@@ -53,7 +53,9 @@ from relgrad.types import ArrayType, array_type
 
 
 class Named(NamedTuple):
-    """A move as states name it: its kind, name and reason, and the variables of its relation."""
+    """(relation, sine_of_double, "sin 2x = …", (x,)) → a move as states name it:
+    kind, name, reason, its relation's variables.
+    """
 
     move: str
     name: str
@@ -62,7 +64,9 @@ class Named(NamedTuple):
 
 
 class Found(NamedTuple):
-    """A move that can be made: its kind, name, result, reason and bindings."""
+    """(relation, log_of_exp, x, why, {x: x}): log(eˣ) → x by a move that can be made:
+    kind, name, result, reason, bindings.
+    """
 
     move: str
     name: str
@@ -83,7 +87,7 @@ Note = Callable[[str, Term, Exception], None]
 
 
 class Law(NamedTuple):
-    """A move that theories license without a row: `make` gives what a term becomes, or None."""
+    """a·b/a → b: a move that theories license without a row: `make` gives the result of it, or None."""
 
     name: str
     make: Callable[[Term], Term | None]
@@ -93,9 +97,10 @@ class Law(NamedTuple):
     """Whether only a product or sum that is no part of a larger one is looked at."""
 
     def goal(self, t: Term, v: Any, m: Any, note: Note) -> Goal:
-        """Construct a goal stating that v is what this law makes of t, and that m names it."""
+        """v = make(t): construct a goal stating that v is this law's result at t, and that m names it."""
 
         def law_goal(s: State) -> Iterator[State]:
+            """s → s ∪ {v: make(t), m: the law}, where that is not None; an exception is noted."""
             try:
                 new = self.make(t)
             except Exception as error:
@@ -120,9 +125,10 @@ def relate(t: Term, library: Library, note: Note, within: int = 0) -> Iterator[F
 
 
 def relations(t: Term, v: Any, m: Any, library: Library, note: Note, within: int = 0) -> Iterator[Goal]:
-    """Yield the goals that v is what relations, and laws, make of t at its root: m says which, the most specific first.
+    """sin(a)·cos(a) → {v: sin(2·a)/2, m: row}, …: the goals that v is t as relations and laws rewrite it at its root.
 
-    `within` are the theories under which the term is part of a larger product or sum, and not read by itself.
+    m says which, the most specific first. `within` are the theories under which the term is part of a larger product or
+    sum, and not read by itself.
     """
     if isinstance(t.type, ArrayType) and not t.type.differentiable:
         return
@@ -145,7 +151,7 @@ def relations(t: Term, v: Any, m: Any, library: Library, note: Note, within: int
 
 
 def may_relate(t: Term, library: Library) -> bool:
-    """sin(tanh(x)): no; sinh(arcsinh(x)): yes: whether heads show that relations or laws have anything to say of t.
+    """sin(tanh(x)) → no, sinh(arcsinh(x)) → yes: whether heads show that relations or laws have anything to say of t.
 
     Sums and products always may; an op that no theory reads, where a row is offered, or its inverse stands in it.
     """
@@ -174,7 +180,7 @@ def lengths(t: Term, v: Any, m: Any, readings: int, note: Note) -> Iterator[Goal
 def laws(
     t: Term, v: Any, m: Any, which: Sequence[Law], readings: int, theories: int, note: Note
 ) -> Iterator[Goal]:
-    """Yield the goals of the laws that look at products and sums as t is read."""
+    """[cancel, …] at a·b/a → goal(cancel): the goals of the laws that look at products and sums as t is read."""
     for law in which:
         if (readings if law.whole else theories) & law.theory:
             yield law.goal(t, v, m, note)
@@ -187,9 +193,12 @@ def rows(t: Term, v: Any, m: Any, library: Library, note: Note, readings: int) -
 
 
 def _row(row: Relation, t: Term, v: Any, m: Any, note: Note) -> Goal:
-    """Construct the goal of one use of a row: its variables are the row's own, and the state holds their bindings."""
+    """left = right at t → {v: right, m: row}: the goal of one use of a row; the state holds its own variables'
+    bindings.
+    """
 
     def row_goal(s: State) -> Iterator[State]:
+        """s → one state for each rewrite of t by the row; an exception is noted."""
         try:
             for rewrite in rewrites(row.pattern, row.right, row.conditions, t, s):
                 named = Named("relation", row.name, row.summary, row.variables)
@@ -201,9 +210,10 @@ def _row(row: Relation, t: Term, v: Any, m: Any, note: Note) -> Goal:
 
 
 def made_by(name: str, move: BinaryGoal, t: Term, v: Any, m: Any, note: Note) -> Goal:
-    """Construct the goal that v is what a binary goal, `move(t, v)`, relates t to, of the type of t."""
+    """move(t, v): the goal that v is the term to which a binary goal relates t, brought to the type of t."""
 
     def move_goal(s: State) -> Iterator[State]:
+        """s → one state for each ground term ≠ t that fits the place; an exception is noted."""
         w = fresh("other")
         try:
             for state in move(t, w)(s):
@@ -232,6 +242,9 @@ def _logarithm(t: Term, v: Any, m: Any, library: Library, note: Note) -> Iterato
     for of_row in rows(part, w, n, library, note, 0):
 
         def by_definition(s: State, of_row: Goal = of_row) -> Iterator[State]:
+            """logit(x) = log(x/(1 − x)) → the row's result of the log, in its place:
+            one state for each, unless t is in it again.
+            """
             for state in of_row(s):
                 (new,) = substitute([whole], {part: state[w]})
                 if t not in subterms(new):
@@ -244,7 +257,9 @@ def _logarithm(t: Term, v: Any, m: Any, library: Library, note: Note) -> Iterato
 
 @lru_cache(maxsize=1024)
 def _may_be_logarithm(op: Any) -> bool:
-    """Whether an op of one operand is a logarithm by what it means of any number."""
+    """logit → True, since logit(x) = log(x/(1 − x)); log, sin → False:
+    whether an op of one operand means a logarithm.
+    """
     if op is log:
         return False
     try:
@@ -259,9 +274,10 @@ def _without_divisor(whole: Term) -> Term:
 
 
 def _inner_product(t: Term, v: Any, m: Any, library: Library, note: Note, theories: int) -> Goal:
-    """Construct the goal that a relation holds of a row times a column as the sum of products that it is."""
+    """a @ b = Σ aᵢ·bᵢ → v: the goal that a relation holds of a row times a column as the sum of products that it is."""
 
     def inner_product_goal(s: State) -> Iterator[State]:
+        """s → one state for each result of a relation at the sum, fitted to the product's place."""
         try:
             dot = inner_product(t)
             if dot is not None:
@@ -275,9 +291,10 @@ def _inner_product(t: Term, v: Any, m: Any, library: Library, note: Note, theori
 
 
 def _joined(t: Term, v: Any, m: Any, library: Library, note: Note) -> Goal:
-    """Construct the goal that two reductions are one where a row knows of what both run over."""
+    """Σ f + Σ g → Σ (f + g): the goal that two reductions are one where a row knows of what both run over."""
 
     def joined_goal(s: State) -> Iterator[State]:
+        """s → one state for each pair of reductions such that a relation applies to f + g."""
         try:
             for inside, joined in joined_reductions(t):
                 if any(found.move == "relation" for found in relate(inside, library, note)):
@@ -290,7 +307,10 @@ def _joined(t: Term, v: Any, m: Any, library: Library, note: Note) -> Goal:
 
 
 def relate_wide(t: Term, library: Library, note: Note, theory: int) -> tuple[Term, list[Found]]:
-    """Return what the relations make of a wide sum or product, and the moves, each on the parts that it concerns."""
+    """x₁ + … + sin²y + cos²y → x₁ + … + 1, [move]: a wide sum or product as relations rewrite it, and the moves.
+
+    Each move is on the parts that it concerns.
+    """
     wide = Wide(t, theory)
     moves: list[Found] = []
     for row in library.candidates(t, theory):

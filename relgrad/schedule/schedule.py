@@ -96,7 +96,8 @@ def schedule(
     left: Left = frozenset(),
     seconds: float | None = None,
 ) -> Derivation:
-    """Return the derivation that a strategy finds: equal roots, without implicit gradients, stabilised.
+    """[log(Σ eˣ)] → [logsumexp(x)], steps: the derivation that a strategy finds:
+    equal roots, stabilised, all gradients explicit.
 
     `fuel` bounds the number of relations applied (by default in proportion to the graph). When it runs out, the
     relation that was applied most often is set aside and the search begins anew: the result is the best program
@@ -151,7 +152,8 @@ def schedule(
 
 
 def replay(derivation: Derivation) -> Derivation:
-    """Return the derivation that the steps of another make of its roots, without any search.
+    """replay(d).after = d.after, if the steps of d are right:
+    the derivation that they make of its roots, without any search.
 
     Steps on places are applied where they were made, and as they are; gradients are expanded by their rules, and
     series and lines are computed again at the places that have them.
@@ -163,7 +165,9 @@ def replay(derivation: Derivation) -> Derivation:
 
 
 def _limits(roots: Sequence[Term], conventions: Conventions) -> tuple[list[Term], list[Step]]:
-    """Return roots with what conventions say where they are open, and with limits where values tie; the steps."""
+    """roots → roots with the values of the conventions where they are open, and with limits where values tie;
+    the steps.
+    """
     after, steps = settled(roots, conventions)
     limits = at_ties(after)
     return limits, steps + [
@@ -183,9 +187,10 @@ def without_points(roots: Sequence[Term], library: Library) -> list[Term]:
 
 
 def moves(t: Term, library: Library) -> Iterator[Found]:
-    """Yield all moves that can be made at the root of a term, those that the scheduler would try first before others.
+    """log(eˣ) → Found(x), …: all moves that can be made at the root of a term, those first that the scheduler tries
+    first.
 
-    What several moves make comes once. Moves that raise are left out.
+    Equal results of several moves come once. Moves that raise are left out.
     """
     with Patience(None) as patience:
         run = _Run(library, 0, 0, 0, USUAL, frozenset(), patience)
@@ -197,7 +202,7 @@ def moves(t: Term, library: Library) -> Iterator[Found]:
 
 
 class _Run:
-    """The state of one run: fuel and steps, and what raised."""
+    """follow(roots, phases) → roots after: the state of one run, its fuel and steps, and all that raised."""
 
     def __init__(
         self,
@@ -229,7 +234,9 @@ class _Run:
         """So often something is differentiated, twice at most."""
 
     def follow(self, roots: Sequence[Term], phases: Sequence[frozenset[Move]]) -> list[Term]:
-        """Do the phases of a strategy one after the other, and write out what is left of gradients."""
+        """[log(eˣ)], phases → [x]: does the phases of a strategy one after the other, and expands the gradients that
+        are left.
+        """
         after = list(roots)
         self.orders = min(2, max([1, *[root.orders for root in roots]]))
         for self.phase, moves in enumerate(phases):
@@ -240,7 +247,7 @@ class _Run:
         return self.saturate(after, frozenset({EXPAND}))
 
     def saturate(self, roots: Sequence[Term], moves: frozenset[Move]) -> list[Term]:
-        """Make all moves of a phase, bottom-up, until none is left."""
+        """[log(exp(log(eʸ)))], {RELATE} → [y]: all moves of a phase, bottom-up, until none is left."""
         if moves <= {SINK, FOLD} and not any(_of_constants(t) or is_masking(t) for t in reachable(*roots)):
             return list(roots)
         if moves <= {EXPAND} and not any(root.orders for root in roots):
@@ -259,6 +266,11 @@ class _Run:
     def _visit(
         self, start: Key, moves: frozenset[Move], normal: dict[Key, Term], became: dict[Key, Key]
     ) -> None:
+        """start → normal[start]: every term below is visited after its operands, and again as long as it becomes
+        another.
+
+        x + y, y ↦ z: became[x + y] = x + z, normal[x + y] = normal[x + z].
+        """
         stack = [start]
         looks = self._looks(moves)
         # What has been rewritten and waits for its successor. A relation may put a term inside its own successor,
@@ -325,7 +337,9 @@ class _Run:
         return not moves <= {EXPAND, SERIES}
 
     def _is_idle(self, op: Any, moves: frozenset[Move]) -> bool:
-        """Whether no move can be made where an op is applied, whatever it is applied to."""
+        """(Transpose, {RELATE}) → True unless a row is rooted in it:
+        whether no move can be made where an op is applied.
+        """
         found = self._idle.get(op)
         if found is None:
             found = not (
@@ -342,7 +356,7 @@ class _Run:
     def _move(
         self, key: Key, t: Term, within: int, moves: frozenset[Move], became: dict[Key, Key]
     ) -> Term | None:
-        """Make one move at a term whose operands are normal, or return None."""
+        """log(eˣ) → x, ∂… → its expansion, x → None: one move at a term whose operands are normal."""
         if is_implicit(t):
             if EXPAND not in moves:
                 return None
@@ -363,7 +377,10 @@ class _Run:
         return self._first(self._goals(t, self.result, self.named, moves, within), key, t, within, became)
 
     def _goals(self, t: Term, v: Any, m: Any, moves: frozenset[Move], within: int) -> Iterator[Goal]:
-        """Yield the goals that v is what a phase makes of t, and that m names the move: their disjunction is a move."""
+        """v = log(eˣ) → x by relations, by folding, by sinking, …: the goals of a phase at t, with m naming the move.
+
+        Their disjunction is a move.
+        """
         if RELATE in moves and self.fuel >= 0 and not self.patience.ended:
             if may_relate(t, self.library) and not self._likeness.is_hopeless(t, within):
                 yield from relations(t, v, m, self.library, self._note, within)
@@ -387,7 +404,7 @@ class _Run:
             yield from laws(t, v, m, (INTO_MASK,), theories, theories, self._note)
 
     def moves(self, t: Term) -> Iterator[Found]:
-        """Yield all moves at a term that stands by itself."""
+        """log(eˣ) → Found(x), …: all moves at a term that stands by itself."""
         if is_implicit(t) or (type(t.op) is Project and is_implicit(t.rands[0])):
             yield Found("expand", "expand", self.saturate([t], frozenset({EXPAND}))[0], "written out", {})
             return
@@ -397,7 +414,7 @@ class _Run:
     def _first(
         self, goals: Iterable[Goal], key: Key, t: Term, within: int, became: dict[Key, Key]
     ) -> Term | None:
-        """Make the move of the first state that is allowed, and return its result; none leads back, or is left out."""
+        """goals → the result of the first state that is allowed: none that leads back, as x → y → x, or is left out."""
         self._barred = False
 
         for state in ldisj_seq(goals)({}):
@@ -411,12 +428,14 @@ class _Run:
         return None
 
     def _by_definition(self, t: Term, v: Any, m: Any) -> Goal:
-        """Construct the goal that v is t with stable functions read as what they mean, where that gains.
+        """logaddexp(0, x) − x → softplus(−x): the goal that v is t with stable functions read as what they mean, if
+        that gains.
 
-        What this has made is not read again.
+        Results of this are not read again.
         """
 
         def by_definition_goal(s: State) -> Iterator[State]:
+            """s → s ∪ {v: that, m: by_definition}, if it gains."""
             if t in self._read:
                 return
             try:
@@ -432,9 +451,12 @@ class _Run:
         return by_definition_goal
 
     def _unguarded(self, t: Term, v: Any, m: Any) -> Goal:
-        """Construct the goal that v is a choice by one point without it, where the other branch has the limit."""
+        """where(x = 0, 1, sin(x)/x) → sin(x)/x: the goal that v is a choice by one point without it, where limits are
+        equal.
+        """
 
         def unguarded_goal(s: State) -> Iterator[State]:
+            """s → s ∪ {v: the other branch, m: unguard}, if it has the limit that the branch at the point gives."""
             try:
                 new = unguarded(t, self._stabilised)
             except Exception as error:
@@ -451,7 +473,7 @@ class _Run:
         return self._again().saturate([t], frozenset({RELATE, SERIES}))[0]
 
     def _lined(self, t: Term) -> Term:
-        """Return a term stabilised by itself, with its series along lines."""
+        """t → t stabilised by itself, with its series along lines; t where that raises."""
         try:
             return along_lines([self._stabilised(t)], lambda: [t])[0][0]
         except Exception as error:
@@ -465,7 +487,11 @@ class _Run:
     def _in_series(
         self, roots: Sequence[Term], *, kinks: int = 0, singular: bool = True, derived: bool = False
     ) -> list[Term]:
-        """Return the roots with series for functions of one term that cancel near a point, and for kinks that do."""
+        """(1 − cos x)/x² → ½ − x²/24 + … near 0: the roots with series for functions of one term that cancel near a
+        point.
+
+        And for kinks that do.
+        """
         if self.fuel < 0 or self.patience.ended:
             return list(roots)
         may = lambda t: self._may("series", t) and not self.pullbacks.may_tell(t)
@@ -477,7 +503,9 @@ class _Run:
         return new
 
     def along(self, written: Sequence[Term], roots: Sequence[Term]) -> list[Term]:
-        """Return the roots with series along the lines near which they still lose digits."""
+        """(eˣ − e^y)/(x − y) → … near x = y: the roots with series along the lines near which they still lose
+        digits.
+        """
         if self.fuel < 0 or self.patience.ended or not self._may("line", None):
             return list(roots)
         explicit = lambda: self._again().saturate(near_points(written, self._lined), frozenset({EXPAND}))
@@ -491,7 +519,7 @@ class _Run:
         return new
 
     def _slope(self, t: Term, moves: frozenset[Move]) -> Term:
-        """Return the derivative of a series, stabilised by itself."""
+        """(½ − x²/24 + …)′ → −x/12 + …: the derivative of a series, stabilised by itself."""
         op = t.op
         explicit = op.explicit(self.conventions)
         (body,) = self.saturate([explicit], moves)
@@ -501,7 +529,9 @@ class _Run:
         return applied(body if scalar else explicit, op.argument, t.rands[0])
 
     def _with_series(self, t: Term, moves: frozenset[Move]) -> Term | None:
-        """Return an implicit derivative of series for what cancels in the values that it differentiates, or None."""
+        """∂((1 − cos x)/x²) → ∂(series): an implicit derivative with series for all that cancels in its values, or
+        None.
+        """
         values = t.op.parts(t)[0]
         if moves.isdisjoint({SERIES, LIMITS}) or not any(v.rands for v in values):
             return None
@@ -514,14 +544,19 @@ class _Run:
     def _simplified(
         self, key: Key, t: Term, within: int, moves: frozenset[Move], became: dict[Key, Key]
     ) -> Term | None:
-        """Cancel, divide, or apply an elementary row, where operands still show what they have in common."""
+        """a·(b/a) → b before b/a is rewritten: cancels, divides, or applies an elementary row; or None.
+
+        There operands still show what they have in common.
+        """
         readings = theories_of(t.op) & ~within & (PRODUCT | SUM)
         if not readings or RELATE not in moves or not t.type.differentiable:
             return None
         return self._first(self._elementary(t, self.result, self.named, readings), key, t, within, became)
 
     def _elementary(self, t: Term, v: Any, m: Any, readings: int) -> Iterator[Goal]:
-        """Yield the goals of what is looked for before operands are rewritten."""
+        """(eˣ − 1)/(eˣ + 1) → goals of BEFORE and elementary rows:
+        all that is looked for before operands are rewritten.
+        """
         if readings & SUM and sums_multiples(t) and sum_of(t).cancelled and len(sum_of(t).terms) < 2:
             yield from laws(t, v, m, AFTER[:1], readings, readings, self._note)
         if not self._may_look() or not shows_elementary(t):
@@ -540,7 +575,8 @@ class _Run:
         return self.fuel >= 0 and not self.patience.is_over(self.visited, len(self.steps))
 
     def _is_wide(self, t: Term, theory: int) -> bool:
-        """Whether a sum or product has more parts than a view holds, and reading them all is still affordable.
+        """x₁ + … + x₂₅ → True: whether a sum or product has more parts than a view holds, and reading them is
+        affordable.
 
         Where sums share their beginnings, to read each of them whole would take quadratic time.
         """
@@ -556,6 +592,7 @@ class _Run:
         return bool(self.left) and ((name, t) in self.left or (name, None) in self.left)
 
     def _record(self, t: Any, found: Found, within: int, fuel: int = 1) -> None:
+        """(log(eˣ), Found(x), within) → steps + [Step(log(eˣ) → x)], fuel − 1."""
         self.fuel -= fuel
         bindings = found.bindings
         self.steps.append(
@@ -563,6 +600,7 @@ class _Run:
         )
 
     def _expand(self, t: Term) -> Term:
+        """∂⟨g, sin(x)⟩/∂x → g·cos(x): an implicit gradient written out, layer by layer, each a step."""
         if type(t.op) is Pushforward:
             return self._expand_pushforward(t)
         pullback = Pullback(t, self.conventions)
@@ -579,7 +617,7 @@ class _Run:
         return packed(pullback.results(), pullback.wrt)
 
     def _by_row(self, pullback: Pullback) -> list[tuple[Term, Term]] | None:
-        """Return what a relation on gradients lets flow back from the next value, or None."""
+        """⟨g, f(X)⟩ → [(X, r(X, g))]: what flows back from the next value by a relation on gradients, or None."""
         if not self.pullbacks.rules or not self._may_look():
             return None
         for s in ldisj_seq(self.pullbacks.goals(pullback, self.result, self.named, self._note))({}):
@@ -591,6 +629,7 @@ class _Run:
         return None
 
     def _expand_pushforward(self, t: Term) -> Term:
+        """sin(x), ẋ → cos(x)·ẋ: an implicit pushforward written out, layer by layer, each a step."""
         tangents = Tangents(t, self.conventions)
         while (layer := tangents.expand()) is not None:
             v, out = layer
@@ -601,9 +640,10 @@ class _Run:
 
 
 class _Replay(_Run):
-    """A run whose moves at places are those of a derivation."""
+    """script[phase, place, within] = step: a run whose moves at places are those of a derivation."""
 
     def __init__(self, derivation: Derivation):
+        """derivation → the steps by their places, and by the pairs from which a row lets flow."""
         patience = Patience(None)
         super().__init__(NO_ROWS, 1 << 62, 0, 0, derivation.conventions or USUAL, frozenset(), patience)
         places = [step for step in (*derivation.steps, *derivation.wholes) if step.move in _AT_PLACES]
@@ -616,6 +656,7 @@ class _Replay(_Run):
     def _move(
         self, key: Key, t: Term, within: int, moves: frozenset[Move], became: dict[Key, Key]
     ) -> Term | None:
+        """log(eˣ) → x where a step says so, else None; raises DerivationError for a step that leads back."""
         step = self.script.get((self.phase, t, within))
         if step is None:
             return (
@@ -648,6 +689,7 @@ class _Replay(_Run):
         return any(move == name and (t is None or t is before) for move, before in self.places)
 
     def _by_row(self, pullback: Pullback) -> list[tuple[Term, Term]] | None:
+        """⟨g, f(X)⟩ → [(X, r(X, g))] where a step says so, else None."""
         step = self.flows.get((self.phase, *pullback.next)) if self.flows else None
         if step is None:
             return None
@@ -667,9 +709,12 @@ _AT_PLACES = frozenset({"relation", "simplify", "goal", "fold", "whole"})
 
 @lru_cache(maxsize=4096)
 def _improved(whole: Term, library: Library) -> Term | None:
-    """Return what relations make of a pattern with meanings written out, if it gains."""
+    """log(e⁰ + eˣ) − x → softplus(−x): a pattern with meanings written out, rewritten by relations, if it gains;
+    or None.
+    """
 
     def rewrite(t: Term) -> Term:
+        """t → t after RELATE and FOLD, with little fuel."""
         with Patience(None) as patience:
             run = _Run(library, 200, 0, 1000, USUAL, frozenset(), patience)
             return run.saturate([t], frozenset({RELATE, FOLD}))[0]
@@ -678,9 +723,10 @@ def _improved(whole: Term, library: Library) -> Term | None:
 
 
 def _folded(t: Term, v: Any, m: Any) -> Goal:
-    """Construct the goal that v is the finite constant that t is, and no root that is kept."""
+    """2.0 + 3.0 → {v: 5.0}: the goal that v is the finite constant that t is, and no root that is kept."""
 
     def folded_goal(s: State) -> Iterator[State]:
+        """s → s ∪ {v: the constant, m: fold}, if it is finite and t no surd."""
         value = None if is_surd(t) else fold(t)
         if value is not None and np.isfinite(value.op.value).all():
             yield extended(s, {v: value, m: Named("fold", "fold", "all operands are constants")})

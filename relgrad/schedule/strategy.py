@@ -50,7 +50,7 @@ class Strategy:
 
 
 def interleave(*moves: Move) -> Strategy:
-    """Return the strategy that saturates with all these moves at once, operands before what uses them.
+    """interleave(RELATE, FOLD) → one phase {RELATE, FOLD}: all these moves at once, operands before what uses them.
 
     A goal of one's own, `move(t, v)`, is tried where relations have had their say. Raises ValueError for a move that
     there is not.
@@ -98,10 +98,7 @@ STRATEGIES = {strategy.name: strategy for strategy in (DEFAULT, EAGER, NAIVE)}
 
 
 def strategy(which: str | Strategy) -> Strategy:
-    """Return a strategy by name, or the given one.
-
-    Raises ValueError for a name that there is not.
-    """
+    """ "default" → DEFAULT, a strategy → itself; raises ValueError for a name that there is not."""
     if isinstance(which, Strategy):
         return which
     if which not in STRATEGIES:
