@@ -181,7 +181,10 @@ def symbol(
 
 
 def _settings(fun: Function, how: How) -> tuple[Settings, Function]:
-    """Return the settings that options mean, and the function under its assumptions."""
+    """f, {strategy: "eager"} → Settings(…, EAGER, …), f: the settings that options mean, and the function as assumed.
+
+    Raises TypeError for an option that there is not, and what says of a value that it is none of its option.
+    """
     unknown = sorted(set(how) - set(How.__annotations__))
     if unknown:
         raise TypeError(f"unknown option {unknown[0]!r}; there are {', '.join(How.__annotations__)}")
@@ -243,6 +246,7 @@ def ranges_of(assume: Any) -> Ranges:
 
 
 def _range(key: str | int, value: Any) -> Interval:
+    """positive → (0, ∞), (0, 1) → [0, 1], Interval → itself; raises AssumptionError for what is no range."""
     if isinstance(value, Interval):
         known = value
     elif isinstance(value, tuple) and len(value) == 2 and all(isinstance(v, (int, float)) for v in value):

@@ -39,7 +39,7 @@ def told(answer: Any, t: Term) -> Any:
 
 
 def narrow(t: Term, known: Interval) -> Interval:
-    """Let the range of a term be what it is and `known` together, for as long as the term lives; return it.
+    """range(t) := range(t) ∩ known: narrows the range of a term for as long as it lives; returns it.
 
     Terms are shared by all programs: `known` must follow from the term alone, that is from its leaves.
     """
@@ -48,6 +48,9 @@ def narrow(t: Term, known: Interval) -> Interval:
 
 
 def _range(node: Term) -> Interval:
+    """range(f(x)) = f(range x) for each op, and x·x ≥ 0, x − max x ≤ 0:
+    the range of a term from those of its operands.
+    """
     if type(node.op) is Constant:
         value = node.op.value
         if value.size == 0 or value.dtype.kind == "O" or np.isnan(value).any():
@@ -96,7 +99,11 @@ def _beside_extreme(a: Any, b: Any) -> Interval:
 
 
 def _wrapped(dtype: np.dtype, x: Interval) -> Interval:
-    """Return where truth values lie, and machine integers, which wrap; those of 64 bits are taken to be wide enough."""
+    """(int8, [0, 300]) → [−128, 127], (bool, [0, 300]) → [0, 1]:
+    where truth values lie, and machine integers, which wrap.
+
+    Those of 64 bits are taken to be wide enough.
+    """
     if dtype.kind == "b":
         return meet(x, TRUTH)
     if dtype.kind not in "iu":

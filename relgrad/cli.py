@@ -31,7 +31,7 @@ INTERRUPTED, UNREAD = 130, 141
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command; return 0, 1 where it found something wrong, or 2 where it could not run."""
+    """["check"] → 0, or 1 where something wrong was found, 2 where it could not run: runs a command."""
     options = _parser().parse_args(argv)
     try:
         code = options.run(options)
@@ -50,6 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
+    """["lint", "f.py:loss"] → options with run = _lint: the parser of all commands."""
     parser = argparse.ArgumentParser(prog="relgrad", description=str(__doc__).partition("\n")[0])
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_check(commands)
@@ -62,6 +63,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_check(commands: Any) -> None:
+    """relgrad check [FILE …] → _check: adds the command."""
     command = commands.add_parser(
         "check", help="check the relations of files, or the library and the simplifications"
     )
@@ -74,6 +76,7 @@ def _add_check(commands: Any) -> None:
 
 
 def _add_lint(commands: Any) -> None:
+    """relgrad lint FILE:FUNCTION → _lint: adds the command."""
     command = commands.add_parser(
         "lint", help="list the places of a function where floating point goes wrong"
     )
@@ -88,6 +91,7 @@ def _add_lint(commands: Any) -> None:
 
 
 def _add_accuracy(commands: Any) -> None:
+    """relgrad accuracy FILE:FUNCTION → _accuracy: adds the command."""
     command = commands.add_parser(
         "accuracy", help="measure a function and its gradient, as written and as rewritten"
     )
@@ -96,6 +100,7 @@ def _add_accuracy(commands: Any) -> None:
 
 
 def _add_explain(commands: Any) -> None:
+    """relgrad explain FILE:FUNCTION → _explain: adds the command."""
     command = commands.add_parser(
         "explain", help="show the steps by which a function becomes what is computed"
     )
@@ -106,6 +111,7 @@ def _add_explain(commands: Any) -> None:
 
 
 def _add_relations(commands: Any) -> None:
+    """relgrad relations --search WORDS → _relations: adds the command."""
     command = commands.add_parser("relations", help="list the relations of the library, or of files")
     command.add_argument("files", nargs="*", metavar="FILE", help="a Python file that defines relations")
     command.add_argument("--search", metavar="WORDS", default="", help='such as "sum of exponentials"')
@@ -114,6 +120,7 @@ def _add_relations(commands: Any) -> None:
 
 
 def _add_new_relation(commands: Any) -> None:
+    """relgrad new-relation LEFT RIGHT → _new_relation: adds the command."""
     command = commands.add_parser(
         "new-relation", help="write a relation that states that two sides are equal"
     )
@@ -134,7 +141,7 @@ def _add_subject(command: argparse.ArgumentParser) -> None:
 
 
 def _positive(text: str) -> int:
-    """Return a number of inputs."""
+    """3 → 3; raises ArgumentTypeError for numbers < 1."""
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text} is not positive")
@@ -142,6 +149,7 @@ def _positive(text: str) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
+    """files → 0 if all their rows hold, else 1; of no files, the library and the simplifications."""
     rows = [row for file in options.files for row in relations_of(file)] if options.files else list(LIBRARY)
     checks: list[Check] = []
     with progress("checking relations", rows) as each:
@@ -164,6 +172,7 @@ def _lint(options: argparse.Namespace) -> int:
 
 
 def _accuracy(options: argparse.Namespace) -> int:
+    """FILE:FUNCTION, arguments → a table of the bits lost, and 0."""
     function, arguments = subject(options.function, options.arguments)
     with of_users(options.function):
         measured = accuracy(function, *arguments, points=options.points)
@@ -172,6 +181,7 @@ def _accuracy(options: argparse.Namespace) -> int:
 
 
 def _explain(options: argparse.Namespace) -> int:
+    """FILE:FUNCTION, arguments → the steps from the function to what is computed, all or one by one, and 0."""
     function, arguments = subject(options.function, options.arguments)
     with of_users(options.function):
         found = steps(function, *arguments)
@@ -183,6 +193,7 @@ def _explain(options: argparse.Namespace) -> int:
 
 
 def _relations(options: argparse.Namespace) -> int:
+    """words → the rows that are about them, and 0; 1 if there is none."""
     rows = [row for file in options.files for row in relations_of(file)] if options.files else list(LIBRARY)
     found = search(options.search, rows)
     for row in found:
@@ -193,6 +204,7 @@ def _relations(options: argparse.Namespace) -> int:
 
 
 def _new_relation(options: argparse.Namespace) -> int:
+    """LEFT, RIGHT → the source of a row, and 0; 1 if the sides are not equal."""
     if options.template:
         print(TEMPLATE, end="")
         return 0

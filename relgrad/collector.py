@@ -9,8 +9,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Pause the cyclic collector: what a run makes stays alive, and to look through it all, again and again as it
-    grows, takes as long as the run itself.
+    """`with uncollected(): …` → no cyclic collection within.
+
+    All that a run makes stays alive, and to look through it again and again as it grows takes as long as the run
+    itself.
     """
     enabled = gc.isenabled()
     gc.disable()

@@ -41,9 +41,10 @@ CHOICES = 3
 
 
 class Entries(NamedTuple):
-    """Masks of the entries that are constant, and of those that are 0; None where there are none.
+    """x − max(x) → constant where x = max(x), and 0 there:
+    masks of the entries that are constant, and of those that are 0.
 
-    `value` is the number that all of them are, where it is known, as that of x/x is.
+    None where there are none. `value` is the number that all of them are, where it is known: 1 for x/x.
     """
 
     constant: Any
@@ -81,7 +82,7 @@ def without_infinite(v: Term, g: Term, flow: Term) -> Term:
 
 
 def _infinite(v: Term) -> Any:
-    """Return a mask of the entries that are infinite since a constant is, or None."""
+    """[0, −∞] + x → [False, True]: a mask of the entries that are infinite since a constant is, or None."""
     op = v.op
     if type(op) is Constant:
         found = np.isinf(op.value) if op.value.dtype.kind == "f" and op.value.size <= LARGEST else None
@@ -97,7 +98,7 @@ def _infinite(v: Term) -> Any:
 
 
 def _moved_mask(v: Term, known: list[Any]) -> Any:
-    """Return what an op that moves entries makes of masks."""
+    """v[::−1], [True, False] → [False, True]: the masks of operands moved as an op moves their entries."""
     kinds: list[Any] = [x.type for x in v.rands]
     masks = [np.broadcast_to(False if k is None else k, x.shape) for k, x in zip(known, kinds, strict=False)]
     found = _applied(v, *[m.astype(float) for m in masks])
@@ -105,7 +106,7 @@ def _moved_mask(v: Term, known: list[Any]) -> Any:
 
 
 def _applied(v: Term, *arrays: Any) -> Any:
-    """Return what an op makes of other arrays in the places of its first operands; None where it raises."""
+    """v[::−1], [1, 2] → [2, 1]: an op at other arrays in the places of its first operands; None where it raises."""
     try:
         return v.op.compute(*arrays, *[x.op.value for x in v.rands[len(arrays) :]])
     except IndexError:  # the program shall raise when it runs, not now
@@ -125,7 +126,7 @@ def _may_be_infinite(g: Term, v: Term) -> bool:
 
 
 def _vanishing_divisors(t: Term) -> frozenset[Term]:
-    """Return what a term divides by that may be 0, there and below."""
+    """x/y + 1/exp(x) → {y}: all that a term divides by and that may be 0, there and below."""
     found = functools.reduce(_joined, [x.cache["vanishing divisors"] for x in t.rands], frozenset[Term]())
     divisor = _divisor(t)
     if divisor is None or divisor in found or (kind := range_of(divisor)).positive or kind.negative:
@@ -139,6 +140,7 @@ def _joined(a: frozenset[Term], b: frozenset[Term]) -> frozenset[Term]:
 
 
 def _divisor(t: Term) -> Term | None:
+    """x/y → y, 1/x → x, x^−2 → x, x·y → None: what the root of a term divides by."""
     if t.op is reciprocal:
         return t.rands[0]
     if t.op is divide:
@@ -148,7 +150,9 @@ def _divisor(t: Term) -> Term | None:
 
 
 def _constancy(v: Term) -> Entries | None:
-    """Return the constant entries of a term, from those of its operands; None if there are none."""
+    """x − max(x) → 0 where x is the one largest; x/x → 1; x → None:
+    a term's constant entries, from those of its operands.
+    """
     op = v.op
     if not isinstance(v.type, ArrayType) or type(op) is Anchor:
         return None  # what is differentiated for moves, whatever its value is
@@ -176,7 +180,7 @@ def _constancy(v: Term) -> Entries | None:
 
 
 def _zeros(x: Term) -> Any:
-    """Return where a term is 0, whatever the arguments are."""
+    """[0, 2] → [True, False], x − x → all: where a term is 0, whatever the arguments are; None where nowhere."""
     if type(x.op) is not Constant:
         found = x.cache["constancy"]
         return found and found.zero
@@ -189,7 +193,9 @@ def _is_whole(found: Entries | None) -> bool:
 
 
 def _of_constants(v: Term) -> Entries:
-    """Return a function of operands that are constant everywhere, with its value where theirs are known."""
+    """exp(x − x) → 1 everywhere: a function of operands that are constant everywhere, with its value where theirs are
+    known.
+    """
     values = [_value(x) for x in v.rands]
     if v.op.elementwise and None not in values:
         with np.errstate(all="ignore"):
@@ -218,10 +224,10 @@ def _union(a: Any, b: Any) -> Any:
 
 
 def coincidence(x: Term, y: Term, depth: int = CHOICES) -> Any:
-    """Return where x and y are one and the same entry, a mask that broadcasts; None if that is nowhere.
+    """(x, max(x)) → where x is the one largest, (x, x) → True, (x, y) → None: where two terms are the same entries.
 
-    Where both are one function of single entries, its operands are compared: log(x) and log(max(x)), x − a and y − a,
-    x·x and x[0]·x[0].
+    A mask that broadcasts; None if that is nowhere. Where both are one function of single entries, its operands are
+    compared: log(x) and log(max(x)), x − a and y − a, x·x and x[0]·x[0].
     """
     while True:
         x, y = _whole(x), _whole(y)
@@ -243,7 +249,7 @@ def coincidence(x: Term, y: Term, depth: int = CHOICES) -> Any:
 
 
 def _everywhere(pairs: list[tuple[Term, Term]], depth: int) -> Any:
-    """Return where all of several pairs coincide."""
+    """[(x, x), (x, max(x))] → where x is largest: where all of several pairs coincide, or None."""
     found: Any = np.True_
     for x, y in pairs:
         if (mask := coincidence(x, y, depth)) is None:
@@ -253,7 +259,9 @@ def _everywhere(pairs: list[tuple[Term, Term]], depth: int) -> Any:
 
 
 def _whole(x: Term) -> Term:
-    """Return a term with the leading axes of extent 1 that broadcasting supplies."""
+    """x[0] : (3,), where x : (1, 3), as a squeeze → x:
+    a term with the leading axes of extent 1 that broadcasting supplies.
+    """
     if type(x.op) is not Squeeze:
         return x
     before: Any = x.rands[0].type
@@ -262,7 +270,9 @@ def _whole(x: Term) -> Term:
 
 
 def _of_extreme(x: Term, m: Term) -> Any:
-    """Return where x is the only largest, or smallest, of the entries of which m is the extreme."""
+    """(x, max(x)) → x = max(x) where that holds once:
+    where x is the only extreme of the entries of which m is; or None.
+    """
     if type(m.op) not in (Max, Min) or m.rands[0] is not x:
         return None
     mask = np.equal(Tracer(x), Tracer(m))  # type: ignore[call-overload]
@@ -270,7 +280,7 @@ def _of_extreme(x: Term, m: Term) -> Any:
 
 
 def _is_mean(x: Term, y: Term) -> bool:
-    """Whether y is the mean of x over axes along which all entries of x are the same."""
+    """(x, Σ x/n) → True where x is repeated along the sum's axes: whether y is the mean of equal entries of x."""
     if y.op is not divide or type(y.rands[0].op) is not Sum or y.rands[0].rands[0] is not x:
         return False
     axes, kind = y.rands[0].op.axes, x.type
@@ -280,7 +290,10 @@ def _is_mean(x: Term, y: Term) -> bool:
 
 
 def _repeated_axes(t: Term) -> frozenset[int]:
-    """Return the axes along which all entries of a term are the same: those that a stack of equal arrays has, too."""
+    """broadcast(x, (3, 4)) with x : (3, 1) → {−1}: the axes along which all entries of a term are the same.
+
+    Those that a stack of equal arrays has, too.
+    """
     kind, op = t.type, t.op
     if not isinstance(kind, ArrayType):
         return frozenset()
@@ -318,7 +331,7 @@ def _of_choice(x: Term, y: Term, depth: int = CHOICES) -> Any:
 
 
 def _of_positions(x: Term, y: Term) -> Any:
-    """Return where x and y, which take entries of one array, take the same."""
+    """(x[1:], x[:−1]) → None, (x[0], x) → [True, False, …]: where two selections of one array take the same entries."""
     first, second = _chain(x), _chain(y)
     root = next((t for t in first if t in second), None)
     if root is None or any(_size(t) > LARGEST for t in (*first, *second)):
@@ -336,7 +349,7 @@ def _size(t: Term) -> int:
 
 
 def _chain(t: Term) -> list[Term]:
-    """Return a term, and what it takes entries of, the last first."""
+    """x[1:][0] → [x[1:][0], x[1:], x]: a term, and all that it takes entries of, the last first."""
     found = [t]
     while _takes(t):
         t = t.rands[0]
@@ -345,7 +358,7 @@ def _chain(t: Term) -> list[Term]:
 
 
 def _moved(root: Term, chain: list[Term]) -> Any:
-    """Return the positions in the root of the entries that the first term of a chain takes."""
+    """(x, [x[1:][0], x[1:], x]) → 1: the positions in the root of the entries that the first term of a chain takes."""
     kind: Any = root.type
     places: Any = np.arange(_size(root)).reshape(kind.shape)
     for t in reversed(chain[: chain.index(root)]):

@@ -46,6 +46,9 @@ class Laws(Shown):
     parity: int = 0
 
     def __post_init__(self) -> None:
+        """identity = absorbing, monotone = 2, linear = (−1,) → LawError:
+        laws that contradict each other are refused.
+        """
         joins = self.associative or self.commutative
         if self.identity is not None and self.identity == self.absorbing:
             raise LawError(
@@ -82,7 +85,10 @@ FRESH: Mapping[int, Sequence[int]] = MappingProxyType({})
 
 
 class Contract:
-    """The questions to an op about evaluation, differentiation and reasoning; `Op` adds identity and application."""
+    """result type, value, pullback, laws of f(x, …) ⟶ one class: the questions to an op, with the answers of most.
+
+    `Op` adds identity and application.
+    """
 
     default_output: int | None = None
     arity: int | None = None
@@ -107,7 +113,7 @@ class Contract:
     # Evaluating
 
     def perform(self, node: Term | None, inputs: list[Any], output_storage: list[list[Any]]) -> None:
-        """Compute the op on arrays and put the results into the storage cells."""
+        """cells[i] := f(x)ᵢ: computes the op on arrays and puts the results into the storage cells."""
         results = self.compute(*inputs)
         if not isinstance(results, tuple):
             results = (results,)
@@ -127,7 +133,8 @@ class Contract:
     def evaluate(
         self, node: Term | None, inputs: Sequence[Any], debug: bool = False, typed: bool = True
     ) -> list[Any]:
-        """Return what `perform` (`debug_perform`) stores, in arrays of the types that the application has.
+        """[x, y] → [f(x, y)]: the arrays that `perform` (`debug_perform`) stores, of the types that the application
+        has.
 
         `perform` gets copies of the inputs that `destroy_map` lists, and the others read-only. Raises OpError where it
         writes to those, or stores something else than arrays of the declared dtypes and shapes, if these are `typed`.
@@ -162,6 +169,7 @@ class Contract:
         return False
 
     def _checked(self, i: int, value: Any, kind: Any) -> Any:
+        """value → array of the declared type; raises OpError for another dtype or shape."""
         if not isinstance(kind, ArrayType):
             return value
         array = value if isinstance(value, np.generic) else np.asarray(value)
@@ -198,14 +206,15 @@ class Contract:
     # Differentiating
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
-        """Return the pullback: for each input its cotangent, or None where the cost does not depend on it.
+        """x, y = f(x), ȳ → x̄ = (∂y/∂x)ᵀ·ȳ: the pullback, for each input its cotangent; None where the cost depends not
+        on it.
 
         All arguments are symbolic arrays: write the rule in NumPy. An unused output's gradient is None.
         """
         return self.grad(inputs, output_gradients)
 
     def grad(self, inputs: list[Any], output_gradients: list[Any]) -> list[Any]:
-        """Return the pullback, as `L_op`, without the outputs."""
+        """x, ȳ → x̄: the pullback, as `L_op`, without the outputs."""
         raise GradientError(
             f"op {self} has no gradient",
             cause="neither grad nor L_op is defined",
@@ -213,14 +222,15 @@ class Contract:
         )
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
-        """Return the pushforward: the tangent of each output from those of the inputs (None is a known zero).
+        """x, ẋ → ẏ = (∂y/∂x)·ẋ: the pushforward, the tangent of each output from those of the inputs (None is a known
+        zero).
 
         At least one input has a tangent. By default f(ẋ, y) + f(x, ẏ), where f is linear in each of x and y.
         """
         raise OpError(f"op {self} has no pushforward", cure="define R_op(self, inputs, eval_points)")
 
     def increment(self, inputs: list[Any], others: list[Any], increments: list[Any]) -> Any:
-        """Return f(x) − f(y) for inputs x and others y, told the increments x − y (None where both are the same).
+        """x, y, x − y → f(x) − f(y): told the inputs, others and increments (None where both are the same).
 
         All arguments are symbolic arrays, as those of `L_op`. None leaves it to the system: ops are applied to the
         increment of an operand in which they are linear, and what is elementwise has an op of its difference.
@@ -231,7 +241,9 @@ class Contract:
     """The inputs whose entries affect those of the outputs; None is all of them."""
 
     def connection_pattern(self, node: Term) -> list[list[bool]]:
-        """For each input, for each output: whether the entries of the one affect those of the other."""
+        """where(c, x, y) → [[False], [True], [True]]: for each input, for each output, whether entries affect each
+        other.
+        """
         inputs = range(len(node.rands))
         return [
             [i in (inputs if self.connected is None else self.connected)] * self.n_outputs for i in inputs
@@ -261,7 +273,8 @@ class Contract:
         return None
 
     def entries(self, node: Term, pattern: Sequence[Any]) -> Any:
-        """Return the entries of an application at a pattern, as those of an operand that they stand in; or None.
+        """concatenate([x, y])[:n] → x, where x has n entries:
+        entries of an application as those of an operand; or None.
 
         A pattern has an integer or a slice, as a tuple, for each axis, as that of `Index` has.
         """
@@ -283,9 +296,10 @@ class Contract:
         return None
 
     def over_length(self, *operands: Any) -> tuple[Any, Any] | None:
-        """Return a length, and what the application is over it where it is not 0; it is 0 there. Or None.
+        """x/‖x‖ → (‖x‖, x): a length, and the numerator over it where the length is not 0;
+        the quotient is 0 there. Or None.
 
-        x/‖x‖: (‖x‖, x). Operands and answer are symbolic arrays.
+        Operands and answer are symbolic arrays.
         """
         return None
 
@@ -359,7 +373,8 @@ class Contract:
         return None
 
     def strict(self, node: Term) -> bool:
-        """Whether NaN in an operand, the others finite, makes all entries NaN that it can reach.
+        """NaN ∈ x → NaN = f(x, y) wherever x reaches: whether NaN in an operand, the others finite, makes all those
+        entries NaN.
 
         It can reach those of an elementwise op that it meets, and of an op over axes those along them.
         """
@@ -369,7 +384,7 @@ class Contract:
     """How often what `meaning` returns is differentiated in its only operand."""
 
     def meaning(self, *operands: Any) -> Any:
-        """Return what an elementwise op is in others, on symbolic arrays: `np.sin(x) / x`; None where its rule says it.
+        """sinc(x) → np.sin(x) / x: an elementwise op in others, on symbolic arrays; None where its rule says it.
 
         Only the function counts, not how well it is computed so; at single points it may be undefined.
         """
@@ -380,7 +395,7 @@ class Contract:
         return None if self.times else self.meaning(*operands)
 
     def unbounded(self, far: bool, *operands: Any) -> Any:
-        """Return what an elementwise op is in others near where it has no finite value: log x/LN2 of log₂ x near 0.
+        """log₂ x → log x/LN2 near 0: an elementwise op in others near where it has no finite value.
 
         arcsinh(x): log(x + √(x² + 1)). Near infinite operands (`far`) it may be the first terms of an asymptotic
         series, in as many powers as count.
@@ -403,7 +418,7 @@ def _outputs(kind: Any) -> Sequence[Any]:
 
 
 def _protected(x: Any) -> Any:
-    """Return a view of an array that cannot be written to."""
+    """x → a view of x that cannot be written to; what is no array → itself."""
     if type(x) is not np.ndarray:
         return x
     view = x.view()

@@ -52,6 +52,9 @@ class Conventions:
     nan: str = "propagate"
 
     def __post_init__(self) -> None:
+        """ties = "all" → ConventionError, 0 → 0.0: refuses what a convention cannot be; all NaN are one, so equal ones
+        are equal.
+        """
         for field in fields(self):
             value = getattr(self, field.name)
             if field.name == "ties":
@@ -88,12 +91,15 @@ DEFAULT = Conventions()
 
 
 def settled(roots: Sequence[Term], conventions: Conventions) -> tuple[list[Term], list[Step]]:
-    """Return roots with the values that the conventions give them where they are open, and the steps to them."""
+    """0·log 0 → 0 by `zero_log`: roots with the values that the conventions give where they are open, and the steps
+    there.
+    """
     steps: list[Step] = []
     if not math.isnan(conventions.zero_log) and conventions.masked != 0:
         return list(roots), steps
 
     def change(old: Term, rands: tuple[Any, ...]) -> Any:
+        """(xlogy(x, y), rands) → its value under the conventions, or the op at the new operands."""
         new = remade(old, rands)
         arrays = all(isinstance(x.type, ArrayType) for x in rands)
         found = old.op.settled(conventions, *map(Tracer, rands)) if arrays else None

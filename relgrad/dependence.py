@@ -8,7 +8,7 @@ from relgrad.term import Term, subterms
 
 
 def depths(roots: Sequence[Term]) -> dict[Term, int]:
-    """Return the longest path from each term below the roots to a leaf."""
+    """sin(x) + x → {x: 1, sin(x): 2, sin(x) + x: 3}: the longest path from each term below the roots to a leaf."""
     depth: dict[Term, int] = {}
     for node in subterms(*roots):
         depth[node] = 1 + max((depth[rand] for rand in node.rands), default=0)
@@ -16,7 +16,9 @@ def depths(roots: Sequence[Term]) -> dict[Term, int]:
 
 
 def dependent(roots: Sequence[Term], sources: Sequence[Term]) -> set[Term]:
-    """Return the terms below the roots whose entries depend on those of the sources."""
+    """(sin(x) + y, [x]) → {x, sin(x), sin(x) + y}: the terms below the roots whose entries depend on those of the
+    sources.
+    """
     found = set(sources)
     for node in subterms(*roots):
         if node in found or not any(rand in found for rand in node.rands):

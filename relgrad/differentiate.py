@@ -43,7 +43,7 @@ _serial = itertools.count()
 
 
 def positions_of(argnums: Any) -> tuple[int, ...]:
-    """Return argnums as a tuple of integers; raises GradientError for what is none."""
+    """0 → (0,), [0, 2] → (0, 2): argnums as a tuple of integers; raises GradientError for what is none."""
     try:
         return tuple([operator.index(n) for n in (argnums if isinstance(argnums, Iterable) else (argnums,))])
     except TypeError:
@@ -55,6 +55,9 @@ def positions_of(argnums: Any) -> tuple[int, ...]:
 
 
 def _positions(argnums: int | Sequence[int], count: int, fun: Callable[..., Any]) -> list[int]:
+    """(−1, 3) → [2]: argnums as positions among so many arguments; raises GradientError for those that there are
+    not.
+    """
     chosen = positions_of(argnums)
     if not chosen:
         raise GradientError("argnums is empty", cause="nothing is asked for", cure="name an argument")
@@ -69,12 +72,13 @@ def _positions(argnums: int | Sequence[int], count: int, fun: Callable[..., Any]
 
 
 class _Argument:
-    """An argument with its leaves made variables of differentiation, each distinct from everything else.
+    """{"w": [1.0, 2.0]} → {"w": variables}: an argument with its leaves made variables, distinct from everything else.
 
     A leaf without derivative (an integer, a boolean) is refused, or, if `lenient`, stays as it is.
     """
 
     def __init__(self, x: Any, name: str, lenient: bool):
+        """x → leaves [Anchor(x)], value: the variables in the structure of the argument."""
         leaves, self.structure = flatten(x)
         terms = [strong(as_term(leaf)) for leaf in leaves]
         self.varies = [not lenient or t.type.differentiable for t in terms]
@@ -96,7 +100,7 @@ class _Argument:
         )
 
     def directions(self, tangent: Any) -> list[Any]:
-        """Return a tangent for each variable; those of what has no derivative may be None: it is ignored."""
+        """{"w": ẇ} → [ẇ]: a tangent for each variable; those of what has no derivative may be None, and are ignored."""
         given, structure = flatten(tangent)
         if structure == self.structure:
             return [t for t, varies in zip(given, self.varies, strict=True) if varies]
@@ -109,7 +113,9 @@ class _Argument:
 
 
 def _outline(structure: Structure, varies: Iterator[bool]) -> Structure:
-    """Return the structure with None for static values, and for leaves that do not vary."""
+    """(x, 2, "relu") with only x varying → (x, None, None):
+    a structure with None for static values and what does not vary.
+    """
     if not structure.form.is_container:
         return structure if structure.size and next(varies) else NONE
     children = tuple([_outline(child, varies) for child in structure.children])
@@ -117,7 +123,7 @@ def _outline(structure: Structure, varies: Iterator[bool]) -> Structure:
 
 
 class _Variables:
-    """The arguments of a call with those that are differentiated made variables, leaf by leaf."""
+    """f(x, y), argnums = 0 → f(x̃, y): the arguments of a call with those that are differentiated made variables."""
 
     def __init__(
         self,
@@ -126,6 +132,7 @@ class _Variables:
         args: tuple[Any, ...],
         lenient: bool = False,
     ):
+        """argnums, args → positions, arguments by position, and `args` for the call."""
         self.positions = _positions(argnums, len(args), fun)
         self.single = not isinstance(argnums, Iterable)
         # A position that is named twice is one argument.
@@ -136,7 +143,9 @@ class _Variables:
         self.args = [self.arguments[i].value if i in self.arguments else x for i, x in enumerate(args)]
 
     def unflatten(self, values: Iterable[Any]) -> Any:
-        """Arrange one value a variable as the differentiated arguments are arranged."""
+        """[g_x, g_y] → (g_x, g_y), or g_x for argnums = 0:
+        one value a variable, arranged as the differentiated arguments are.
+        """
         rest = iter(values)
         parts = {
             p: argument.outline.unflatten(itertools.islice(rest, argument.outline.size))
@@ -150,7 +159,7 @@ ALTERNATIVES = 3
 
 
 class _Called(NamedTuple):
-    """What a function returns in this call, leaf by leaf, and as what it is differentiated."""
+    """f(x) → [y], structure, [y near x]: the outputs in this call, leaf by leaf, and as they are differentiated."""
 
     outputs: list[Any]
     structure: Structure
@@ -184,7 +193,9 @@ def _called(fun: Callable[..., Any], variables: _Variables, kwargs: Mapping[str,
         return result
 
     def branch(told: Mapping[Term, bool]) -> list[Any] | None:
-        """Return the leaves where questions have other answers than in this call; None if the function has none."""
+        """{x > 0: False} → [the other formula]: the leaves where questions have other answers;
+        None if the function has none.
+        """
         try:
             with tentative(), supposing(told), recording() as claims:
                 leaves, found = flatten(fun(*variables.args, **kwargs))
@@ -203,6 +214,7 @@ def _called(fun: Callable[..., Any], variables: _Variables, kwargs: Mapping[str,
         return leaves if alike and not claims else None
 
     def joined(left: Sequence[Term], told: Mapping[Term, bool]) -> list[Any] | None:
+        """[x ≥ 0] → where(x ≥ 0, taken, other): the leaves chosen by the questions that are asked at one point."""
         if not left:
             return branch(told) if told else outputs
         question, *rest = left
@@ -244,6 +256,7 @@ def as_decided(terms: Sequence[Term], decisions: Iterable[Decision]) -> list[Ter
 
 
 def _scalar(out: Any, fun: Callable[..., Any]) -> Term:
+    """f(x) : () → its term; raises GradientError for an output that is no scalar float."""
     name = getattr(fun, "__name__", "the function")
     try:
         cost = strong(as_term(out))
@@ -267,7 +280,7 @@ def _scalar(out: Any, fun: Callable[..., Any]) -> Term:
 def value_and_gradient(
     fun: Callable[..., Any], argnums: int | Sequence[int], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Any, Any]:
-    """Return fun's value and its implicit gradient in the structure of the arguments named by argnums."""
+    """f, x → f(x), ∂f/∂x: a value and its implicit gradient in the structure of the arguments named by argnums."""
     if _holds_unknowns(args):
         value = as_term(fun(*args, **kwargs))
         chosen = [args[p] for p in _positions(argnums, len(args), fun)]
@@ -298,7 +311,9 @@ def _plain(value: Term, variables: _Variables) -> Term:
 
 
 def pull_along(fun: Callable[..., Any], primals: tuple[Any, ...], cotangent: Any) -> tuple[Any, ...]:
-    """Return the implicit cotangents of the primals, given one for the result in the result's structure."""
+    """f, x, ȳ → ȳᵀ·∂f/∂x: the implicit cotangents of the primals, given one for the result in the result's
+    structure.
+    """
     if _holds_unknowns((*primals, cotangent)):
         return _of_pattern(as_term(fun(*primals)), as_term(cotangent), primals)
     variables = _Variables(fun, range(len(primals)), primals, lenient=True)
@@ -322,7 +337,9 @@ def pull_along(fun: Callable[..., Any], primals: tuple[Any, ...], cotangent: Any
 
 
 def push_along(fun: Callable[..., Any], primals: Any, tangents: Any) -> tuple[Any, Any]:
-    """Return fun's value and its implicit derivative along tangents, both in the structure of the result."""
+    """f, x, ẋ → f(x), ∂f/∂x·ẋ: a value and its implicit derivative along tangents, both in the structure of the
+    result.
+    """
     if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
         raise GradientError(
             "primals and tangents must be tuples", cure="write (x,) and (v,) for one argument"
@@ -349,7 +366,7 @@ def push_along(fun: Callable[..., Any], primals: Any, tangents: Any) -> tuple[An
 def jacobian_of(
     fun: Callable[..., Any], argnums: int | Sequence[int], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """Return the implicit Jacobian: for each entry of each result, the gradient, stacked.
+    """J_ij = ∂f_i/∂x_j: the implicit Jacobian, for each entry of each result the gradient, stacked.
 
     Its shape is the result's shape followed by the argument's. Results may be nested; their shapes must be
     known.
@@ -360,6 +377,9 @@ def jacobian_of(
 
 
 def _rows(value: Term, variables: _Variables) -> Any:
+    """y : (2,), x : (3,) → array of shape (2, 3): the Jacobian of one result, an implicit gradient for each of its
+    entries.
+    """
     size = value.type.size
     if size is None:
         raise GradientError("the Jacobian of a result of unknown shape cannot be laid out")

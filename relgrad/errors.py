@@ -51,7 +51,9 @@ def is_users(filename: str) -> bool:
 
 
 def _user_frame() -> tuple[FrameType | None, int]:
-    """Return the user's innermost frame, and the `stacklevel` that it has for who asks."""
+    """relgrad ← relgrad ← user's line → that frame, 2:
+    the innermost frame of the user's, and its `stacklevel` for the caller.
+    """
     frame, depth = sys._getframe(2), 2
     while frame is not None:
         name = frame.f_code.co_filename
@@ -77,6 +79,7 @@ class RelgradError(Exception):
     """
 
     def __init__(self, what: str, *, where: str | None = None, cause: str = "", cure: str = ""):
+        """(what, where, cause, cure) → lines of text; `where` is the user's innermost line by default."""
         self.what, self.where, self.cause, self.cure = what, where or user_line(), cause, cure
         lines = [what, f"  where: {readable(self.where)}"]
         if cause:

@@ -111,7 +111,7 @@ def lint(
     strategy: Named = "default",
     assume: Mapping[str | int, Range] | None = None,
 ) -> Callable[..., Hazards]:
-    """Return the function of fun's arguments that lists the hazards of fun and its gradient.
+    """lint(f)(x) → Hazards: the function of fun's arguments that lists the hazards of fun and its gradient.
 
     Besides the arguments, `points` inputs of their structure, shapes and dtypes are tried; an argument that is a
     sampler is drawn from. `assume` says where arguments lie: no other is tried. Only what makes a result wrong is a
@@ -127,7 +127,7 @@ def lint(
 
 
 def check(subject: Any, *operands: Any, samples: int = 96, seed: int = 0, subjects: int = 32) -> Any:
-    """Return what is found out about a relation or an op; `.ok` says that it was not refuted.
+    """check(row).ok ⟺ left = right was not refuted: the findings about a relation, or about an op.
 
     Of a relation, both sides are evaluated at `samples` inputs of its domain: wherever the left one has a value, the
     right one must have the same. So must `subjects` random programs that the left side stands in, and what the row
@@ -143,9 +143,9 @@ def check(subject: Any, *operands: Any, samples: int = 96, seed: int = 0, subjec
 
 
 def check_simplifications(seed: int = 0, subjects: int = 32) -> list[Check]:
-    """Return what is found out about each simplification of the scheduler by applying it to random programs.
+    """t = law(t), tried on random programs t: the findings about each simplification of the scheduler.
 
-    Each has ten times as many as `subjects`, since it looks for its own places in them.
+    Each has ten times as many programs as `subjects`, since it looks for its own places in them.
     """
     with progress("checking simplifications", SIMPLIFICATIONS) as each:
         return [check_simplification(law.name, 10 * subjects, seed, show) for law in each]
@@ -183,6 +183,7 @@ def stabilizedo(u: Any, v: Any, relations: Relations = None, strategy: Named = "
         return schedule([t], library, how).after[0]
 
     def stabilized_goal(s: State) -> Iterator[State]:
+        """s → {v: stabilized(u)}, or where u is unknown, {u: t} for each spelling t of v that is stabilised to v."""
         before, after = (walked(as_term(x), s) for x in (u, v))
         if is_term(before) and before.ground:
             yield from equalo(after, stabilized(before))(s)
@@ -253,7 +254,7 @@ def rewrites(expression: Any, relations: Relations = None) -> Rewrites:
 
 
 def load_derivation(path: str | Path, relations: Relations = None) -> Proof:
-    """Return a derivation that was saved, as `grad(fun).explain(*args).derivation.save(path)` does.
+    """load_derivation(path) = d after d.save(path), where d = `grad(fun).explain(*args).derivation`.
 
     `relations` are those that its rows are matched with again when it is verified. Raises DerivationError for what is
     no derivation, of another version, or made with ops of modules that are not imported.
@@ -262,7 +263,7 @@ def load_derivation(path: str | Path, relations: Relations = None) -> Proof:
 
 
 def row_of(subject: Any, library: Library) -> Relation:
-    """Return a row, or the row of a library that has a name; raises RelationError, with the nearest, where none has."""
+    """log_of_exp → the row of that name, a row → itself; raises RelationError, with the nearest, where none has it."""
     if isinstance(subject, Relation):
         return subject
     names = [row.name for row in library]
@@ -279,6 +280,9 @@ def row_of(subject: Any, library: Library) -> Relation:
 def _remaining(
     fun: Function, args: tuple[Any, ...], library: Library, strategy: Named, points: int, seed: int
 ) -> Hopes:
+    """f, x → [(hazard, rows near it), …]: the hazards that no relation removes, each with the rows that come
+    nearest.
+    """
     how = strategy_of(strategy)
     found = hazards(fun, args, library=library, strategy=how, points=points, seed=seed)
     return Hopes(
@@ -306,6 +310,7 @@ class Hazards(Listed[Hazard]):
 
 
 def _described(hazard: Hazard) -> str:
+    """Hazard → "f.py:3: overflow in exp(x) / the value loses 52 bits at x = 800 / removed by …": a hazard in words."""
     file, _, number = hazard.where.rpartition(":")
     code = linecache.getline(file, int(number)).strip() if number.isdigit() else ""
     removed = (

@@ -42,7 +42,10 @@ class Ignored(NamedTuple):
 
 
 class Findings(NamedTuple):
-    """The hazards that remain, those that are ignored, and what is wrong with the comments on their lines."""
+    """[overflow, cancellation # relgrad: ignore[…] …] → ([overflow], ignored): the hazards that remain, and the others.
+
+    And complaints about comments on their lines.
+    """
 
     hazards: Hazards
     ignored: tuple[Ignored, ...] = ()
@@ -50,7 +53,7 @@ class Findings(NamedTuple):
 
     @classmethod
     def of(cls, hazards: Sequence[Hazard]) -> Findings:
-        """Sort out what comments `# relgrad: ignore[kind] reason` ignore."""
+        """hazards → those that remain, those that comments `# relgrad: ignore[kind] reason` ignore, complaints."""
         remaining, ignored, complaints = [], [], {}
         for hazard in hazards:
             reason, complaint = _ignored(hazard)
@@ -69,7 +72,7 @@ class Findings(NamedTuple):
 
     @property
     def remarks(self) -> list[str]:
-        """The lines that are said beside the hazards: complaints, and how many are ignored."""
+        """→ ["1 hazard is ignored by comments"]: the lines beside the hazards, complaints first."""
         count = len(self.ignored)
         if not count:
             return [*self.complaints]
@@ -83,7 +86,7 @@ class Findings(NamedTuple):
 
 
 def examined(place: str, expressions: Sequence[str] = (), points: int = 100) -> Findings:
-    """Return the findings of a function of a file, FILE:FUNCTION or FILE:FUNCTION(ARGUMENTS).
+    """f.py:loss(1.0) → Findings of loss at 1.0: of a function of a file, FILE:FUNCTION or FILE:FUNCTION(ARGUMENTS).
 
     Raises RelgradError where there is none, or where it raises.
     """
@@ -93,7 +96,10 @@ def examined(place: str, expressions: Sequence[str] = (), points: int = 100) -> 
 
 
 def _ignored(hazard: Hazard) -> tuple[str, str]:
-    """Return the reason for which a hazard is ignored, and what is wrong with the comment on its line; "" for none."""
+    """# relgrad: ignore[overflow] x is small → ("x is small", ""): a hazard's reason to be ignored, and a complaint.
+
+    "" for none.
+    """
     found = _COMMENT.search(_comment(*_file_and_line(hazard)))
     if found is None:
         return "", ""
@@ -112,7 +118,7 @@ def _ignored(hazard: Hazard) -> tuple[str, str]:
 
 
 def _comment(file: str, line: int) -> str:
-    """Return the comment of a line, and no text that looks like one."""
+    """`y = "#"  # z` → "# z": the comment of a line, and no text that looks like one."""
     linecache.checkcache(file)  # a file may have changed since it was read
     text = linecache.getline(file, line)
     if "#" not in text:
@@ -132,6 +138,7 @@ def _file_and_line(hazard: Hazard) -> tuple[str, int]:
 
 
 def _message(hazard: Hazard) -> str:
+    """Hazard → "overflow in exp(x): the value loses 52 bits at x = 800; no relation removes it"."""
     removed = f"removed by {', '.join(hazard.relations)}" if hazard.relations else "no relation removes it"
     return (
         f"{hazard.kind} in {show(hazard.term, limit=8)}: the {hazard.output} loses {hazard.bits:.0f} bits at "
@@ -140,7 +147,7 @@ def _message(hazard: Hazard) -> str:
 
 
 def sarif(findings: Findings) -> str:
-    """Return findings as a log of SARIF 2.1.0; what is ignored is a suppressed result."""
+    """Findings → JSON of SARIF 2.1.0; what is ignored is a suppressed result."""
     results = [
         *[_result(hazard, None) for hazard in findings.hazards],
         *[_result(hazard, reason) for hazard, reason in findings.ignored],
@@ -156,6 +163,7 @@ def sarif(findings: Findings) -> str:
 
 
 def _result(hazard: Hazard, reason: str | None) -> dict[str, Any]:
+    """(hazard, reason) → {"ruleId": "relgrad/overflow", …, "suppressions": …}: one result of the log."""
     result: dict[str, Any] = {
         "ruleId": f"relgrad/{hazard.kind}",
         "ruleIndex": list(KINDS).index(hazard.kind),
@@ -184,7 +192,7 @@ def _relative(file: str) -> str:
 
 
 def github(findings: Findings) -> str:
-    """Return findings as annotations of a workflow of GitHub, one a line."""
+    """Findings → "::warning file=…,line=…,title=…::…": annotations of a workflow of GitHub, one a line."""
     lines = []
     for hazard in findings.hazards:
         file, line = _file_and_line(hazard)

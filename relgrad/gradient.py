@@ -31,7 +31,7 @@ from relgrad.types import ArrayType, NullType, Shape, TupleType, Type
 
 
 class Gradient(Op):
-    """∂(Σ ⟨cotangent, value⟩)/∂wrt, implicit: never computed, only expanded.
+    """∂(Σ ⟨cotangent, value⟩)/∂wrt → expanded, never computed: an implicit gradient.
 
     Operands: `pairs` values, as many cotangents, and then what is differentiated for, an output each.
     """
@@ -54,7 +54,7 @@ class Gradient(Op):
 
 
 class Pushforward(Op):
-    """The tangents of values, given those of some inputs; implicit like `Gradient`.
+    """ẏ = Σ ∂y/∂x·ẋ, implicit like `Gradient`: the tangents of values, given those of some inputs.
 
     Operands: `values` values, an output each; then the inputs; then as many tangents.
     """
@@ -83,7 +83,9 @@ def gradient(pairs: Sequence[tuple[Term, Term]], wrt: Sequence[Term]) -> list[Te
 
 
 def derivative(root: Term, x: Term, conventions: Conventions = DEFAULT) -> Term:
-    """Return the explicit derivative of the sum of a term's entries, one layer after the other written out."""
+    """sin(x) → cos(x): the explicit derivative of the sum of a term's entries, one layer after the other written
+    out.
+    """
     pullback = Pullback(gradient([(root, ones_like(root))], [x])[0].rands[0], conventions)
     while pullback.pending:
         pullback.expand()
@@ -106,7 +108,7 @@ def zeros_like(x: Term) -> Term:
 
 
 def fit_cotangent(g: Term, like: Term) -> Term:
-    """Sum a cotangent down to the shape of its value, and give it the value's dtype.
+    """g : (2, 3), x : (3,) → Σ₀ g: a cotangent summed down to the shape of its value, in the value's dtype.
 
     Broadcasting copies entries, so its pullback sums over the copies.
     """
@@ -127,7 +129,8 @@ def fit_cotangent(g: Term, like: Term) -> Term:
 
 
 def _check_shape(what: str, g: Term, of: Term, shapes: Sequence[Shape]) -> None:
-    """Raise GradientError unless g has the extents of a value, 1 where it broadcasts, or those that others have there.
+    """g : (2, 3) for (3,) beside (2, 1) → passes, g : (4,) for (3,) → GradientError:
+    extents are those of the value, or 1.
 
     A rule may leave it to the system to sum over the copies that broadcasting made: along an axis where the value has
     extent 1, or none, an extent of another operand or of the result.
@@ -144,9 +147,10 @@ def _check_shape(what: str, g: Term, of: Term, shapes: Sequence[Shape]) -> None:
 
 
 class Pullback:
-    """A gradient while it is expanded: the pairs that are left, kept in topological order."""
+    """⟨g, sin(x)·y⟩ → ⟨g·y, sin(x)⟩, ⟨g·sin(x), y⟩ → …: a gradient while it is expanded, pairs in topological order."""
 
     def __init__(self, node: Term, conventions: Conventions = DEFAULT):
+        """∂⟨g, v⟩/∂x → cotangents {v: g}, of the values that depend on x."""
         self.conventions = conventions
         values, cotangents, self.wrt = node.op.parts(node)
         self.relevant = dependent(values, self.wrt)
@@ -159,6 +163,7 @@ class Pullback:
             self._accumulate(v, g)
 
     def _accumulate(self, v: Term, g: Term) -> None:
+        """{v: g} + (v, h) → {v: g + h}: one more contribution to a value; none to what nothing asked for depends on."""
         if v not in self.relevant:
             return
         if v.op.__class__ is Project:
@@ -190,7 +195,8 @@ class Pullback:
     def expand(
         self, flows: Sequence[tuple[Term, Term]] | None = None
     ) -> tuple[Term, Any, Sequence[tuple[Term, Term]]]:
-        """Do one layer: return the value, its cotangent, and its operands with what flows back to them.
+        """⟨g, sin(x)⟩ → (sin(x), g, [(x, g·cos(x))]): one layer:
+        the value, its cotangent, and the flows to its operands.
 
         `flows`, if given, are what a relation knows: they may go further down than to the operands.
         """
@@ -205,7 +211,7 @@ class Pullback:
         return v, g, flows
 
     def term(self) -> Term:
-        """Return the implicit gradient that is left to expand."""
+        """cotangents {v: g}, done {x: h} → ∂(⟨h, x⟩ + ⟨g, v⟩)/∂x: the implicit gradient that is left to expand."""
         pairs: list[tuple[Term, Term]] = list(self.done.items())
         for v, g in self.cotangents.items():
             if isinstance(g, dict):
@@ -222,7 +228,9 @@ class Pullback:
 def flows_of(
     v: Term, g: Any, relevant: set[Term], conventions: Conventions = DEFAULT
 ) -> list[tuple[Term, Term]]:
-    """Return the operands of a value with what flows back to them of its cotangent: one layer of an expansion."""
+    """(x·y, g) → [(x, g·y), (y, g·x)]: the operands of a value with the flows of its cotangent:
+    one layer of an expansion.
+    """
     moving = g if isinstance(g, dict) or conventions.ieee else where_moving(v, g)
     return list(pull_back(v, moving, relevant, conventions)) if v.rands else []
 
@@ -230,7 +238,9 @@ def flows_of(
 def pull_back(
     v: Term, g: Any, relevant: set[Term], conventions: Conventions = DEFAULT
 ) -> Iterator[tuple[Term, Term]]:
-    """Yield the operands of a value with what flows back to them, one layer deep."""
+    """(x·y, g) → (x, g·y), (y, g·x): the operands of a value with the flows to them, one layer deep, by the op's own
+    rule.
+    """
     own = outputs_of(v)
     outputs = [Tracer(x) for x in own]
     parts = g if isinstance(g, dict) else dict.fromkeys(range(len(outputs)), g)
@@ -263,9 +273,12 @@ def pull_back(
 
 
 class Tangents:
-    """A pushforward while it is expanded: values in topological order, and the tangents known so far."""
+    """sin(x), ẋ → cos(x)·ẋ: a pushforward while it is expanded:
+    values in topological order, and the tangents so far.
+    """
 
     def __init__(self, node: Term, conventions: Conventions = DEFAULT):
+        """ẏ of x, ẋ → tangents {x: ẋ}, and the values that depend on x, operands first."""
         self.conventions = conventions
         self.values, inputs, tangents = node.op.parts(node)
         self.relevant = dependent(self.values, inputs)
@@ -275,7 +288,9 @@ class Tangents:
         )
 
     def expand(self) -> tuple[Term, list[Any]] | None:
-        """Do one layer: return the next value and the tangents of its outputs, or None at the end."""
+        """sin(x) → (sin(x), [cos(x)·ẋ]): one layer: the next value and the tangents of its outputs, or None at the
+        end.
+        """
         v = next(self.order, None)
         if v is None:
             return None
@@ -345,7 +360,9 @@ def grounded(roots: Sequence[Term]) -> list[Term]:
 
 
 def _outermost(roots: Sequence[Term]) -> list[Term]:
-    """Return the implicit derivatives below the roots that stand in no other one."""
+    """∂(∂f/∂x)/∂y + ∂g/∂x → the first and the last: the implicit derivatives below the roots that stand in no other
+    one.
+    """
     found: dict[Term, None] = {}
     seen, stack = set(roots), list(roots)
     while stack:
@@ -367,7 +384,7 @@ def _reached(roots: Sequence[Term], border: Container[Term]) -> set[Term]:
 
 
 def check_differentiable(x: Term, name: str) -> None:
-    """Raise GradientError where a derivative with respect to x makes no sense."""
+    """x : float → passes, x : int → GradientError: where a derivative with respect to x makes no sense."""
     if not (isinstance(x.type, ArrayType) and x.type.differentiable):
         raise GradientError(
             f"cannot differentiate with respect to {name}, which has dtype {x.type.dtype}",

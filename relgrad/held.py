@@ -32,7 +32,11 @@ def _sum(array: np.ndarray) -> int:
 
 @contextmanager
 def unchanged_arrays(where: str | None) -> Iterator[None]:
-    """Raise TraceError at the end of the outermost trace if an array was changed in place after a constant held it."""
+    """sum(before) ≠ sum(after) → TraceError: no array may be changed in place once a constant holds it, until the trace
+    ends.
+
+    The outermost trace asks.
+    """
     if _held.arrays is not None:
         yield
         return

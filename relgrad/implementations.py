@@ -10,7 +10,9 @@ IMPLEMENTATIONS: dict[Any, Callable[..., Any]] = {}
 
 
 def implements(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Declare that the decorated function traces these NumPy functions, ufuncs or array methods (by name)."""
+    """implements(np.add)(f) → IMPLEMENTATIONS[np.add] = f:
+    f traces these NumPy functions, ufuncs or array methods (by name).
+    """
 
     def register(builder: Callable[..., Any]) -> Callable[..., Any]:
         for function in functions:

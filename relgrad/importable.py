@@ -42,7 +42,7 @@ def home_of(x: Any) -> tuple[str, str] | None:
 
 
 class Immutable:
-    """A value whose copies are itself."""
+    """copy(x) is deepcopy(x) is x → True: a value whose copies are itself."""
 
     def __copy__(self) -> Self:
         return self

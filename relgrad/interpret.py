@@ -23,7 +23,7 @@ def interpret(
     perturb: Perturb | None = None,
     typed: bool = True,
 ) -> list[Any]:
-    """Return the values of the roots, given those of the input terms.
+    """[x + 1], {x: 2.0} → [3.0]: the values of the roots, given those of the input terms.
 
     Each distinct term is computed once, of its operands or of what `perturb(term, operands)` makes of them. Raises
     KeyError for an input without a value, and what an op raises. Where values are not `typed`, arguments may have other
@@ -47,7 +47,7 @@ def value_of(
     perturb: Perturb | None = None,
     typed: bool = True,
 ) -> Any:
-    """Return the value of a term whose operands have values: an array, or a tuple of several."""
+    """x + 1, {x: 2.0, 1: 1.0} → 3.0: the value of a term whose operands have values; a tuple of several outputs."""
     if type(node.op) is Constant:
         return node.op.value
     operands = [values[rand] for rand in node.rands]

@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 
 
 class Key:
-    """What equal contents have in common: build keys with `interned(parts)`."""
+    """interned(p) is interned(q) ⟺ p = q: what equal contents have in common; build keys with `interned(parts)`."""
 
     __slots__ = ("__weakref__", "parts")
 

@@ -11,7 +11,7 @@ from relgrad.types import REAL, ArrayType, DisconnectedType, Interval, NullType,
 
 
 class Leaf(Labelled):
-    """What stands for an array of a type, by its label: its entries lie in a range."""
+    """x : float64 (3,), 0 ≤ x: what stands for an array of a type, by its label; its entries lie in a range."""
 
     arity = 0
     array: ArrayType
@@ -28,7 +28,7 @@ class Leaf(Labelled):
 
 
 class Input(Leaf):
-    """A leaf that stands for an argument, or for a symbol that is none: a name, an array type, and its assumptions.
+    """x : float64 (3,), x > 0: a leaf that stands for an argument, or for a symbol that is none.
 
     `range` is where its entries are assumed to lie; `facts` are the values that are computed of it with their
     assumed ranges, each a term of inputs without assumptions. Inputs that are assumed to differ are different terms,
@@ -52,7 +52,7 @@ class Input(Leaf):
 
 
 class Anchor(Op):
-    """The identity, opaque to relations: a variable of differentiation that is itself a computed value.
+    """Anchor(x) = x, opaque to relations: a variable of differentiation that is itself a computed value.
 
     It keeps what a gradient is taken for distinct from everything else with the same value, until it is expanded.
     """
@@ -81,7 +81,7 @@ class Anchor(Op):
 
 
 class Known(Op):
-    """A leaf that is no array: the cotangent of what is disconnected, or undefined."""
+    """∂y/∂c = Known(DisconnectedType): a leaf that is no array: the cotangent of what is disconnected, or undefined."""
 
     __props__ = ("kind",)
     kind: DisconnectedType | NullType

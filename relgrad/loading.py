@@ -37,7 +37,7 @@ def nearest(name: str, names: Sequence[str]) -> str:
 
 
 def names_of(file: str | Path) -> dict[str, Any]:
-    """Return what a Python file defines; a file of a package is imported as part of it.
+    """f.py → {"loss": loss, …}: all that a Python file defines; a file of a package is imported as part of it.
 
     Raises RelgradError for a file that there is not, or that cannot be imported, and names the line.
     """
@@ -65,7 +65,9 @@ def names_of(file: str | Path) -> dict[str, Any]:
 
 
 def relations_of(file: str | Path) -> list[Relation]:
-    """Return the relations that a file defines or imports, each once; raises RelgradError where there is none."""
+    """rows.py → [row, …]: the relations that a file defines or imports, each once; raises RelgradError where there is
+    none.
+    """
     rows = {id(v): v for v in names_of(file).values() if isinstance(v, Relation)}
     if not rows:
         raise RelgradError(
@@ -75,7 +77,7 @@ def relations_of(file: str | Path) -> list[Relation]:
 
 
 def subject(place: str, expressions: Sequence[str] = ()) -> tuple[Callable[..., Any], list[Any]]:
-    """Return a function of a file and its arguments: FILE:FUNCTION and expressions, or FILE:FUNCTION(EXPRESSIONS).
+    """f.py:loss(1.0) → loss, [1.0]: a function of a file and its arguments, with expressions or without.
 
     Arguments that are missing are 1.0. Raises RelgradError for a name that there is not, with the nearest that are,
     and for an argument that cannot be evaluated.
@@ -95,7 +97,7 @@ def subject(place: str, expressions: Sequence[str] = ()) -> tuple[Callable[..., 
 
 
 def evaluated(text: str, names: Mapping[str, Any], place: str) -> Any:
-    """Return the value of an expression of NumPy, `floats` and a file's names.
+    """np.ones(2) → [1, 1]: the value of an expression of NumPy, `floats` and a file's names.
 
     Raises RelgradError where it has none.
     """
@@ -113,7 +115,7 @@ def evaluated(text: str, names: Mapping[str, Any], place: str) -> Any:
 
 @contextmanager
 def of_users(place: str) -> Iterator[None]:
-    """Tell of an exception that is raised in the user's code by a RelgradError that names the line."""
+    """exception in the user's code → RelgradError that names the line; others pass."""
     try:
         yield
     except RelgradError:
@@ -130,7 +132,7 @@ def of_users(place: str) -> Iterator[None]:
 
 
 def count_of(function: Callable[..., Any]) -> int:
-    """Return how many arguments a function must be given by position."""
+    """f(x, y=1, *, z) → 1: how many arguments a function must be given by position."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -165,6 +167,7 @@ def _depth(parents: Sequence[Path]) -> int:
 
 @contextmanager
 def _imported_from(folder: Path) -> Iterator[None]:
+    """`with _imported_from(folder): …` → sys.path = [folder, …] within."""
     sys.path.insert(0, str(folder))
     try:
         yield
@@ -178,7 +181,9 @@ def _told(error: BaseException) -> str:
 
 
 def _line(error: BaseException, path: Path | None = None) -> str | None:
-    """Return the innermost line of the user's, or of one file, at which an exception was raised."""
+    """error → "f.py:12": the innermost line of the user's, or of one file, at which an exception was raised;
+    or None.
+    """
     if isinstance(error, SyntaxError) and error.lineno:
         return f"{error.filename}:{error.lineno}"
     lines = [

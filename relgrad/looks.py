@@ -87,7 +87,7 @@ class Shown:
 
 
 class Listed(Sequence[T], Shown):
-    """What was found, in its order; a subclass says how it is told."""
+    """Listed([a, b])[0] → a, two lines a, b: what was found, in its order; a subclass says how it is told."""
 
     def __init__(self, found: Iterable[T]):
         self.found = tuple(found)

@@ -19,7 +19,7 @@ FILE = "<%relgrad>"
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Make `%relgrad` and `%%relgrad` known to IPython: what `%load_ext relgrad` calls."""
+    """%load_ext relgrad → `%relgrad` and `%%relgrad` are known to IPython."""
 
     def relgrad(line: str, cell: str | None = None) -> None:
         """Show the hazards of a call or an expression, or of the functions that a cell defines.
@@ -57,6 +57,7 @@ def _statements(line: str) -> list[str]:
 
 
 def _unreadable(line: str, cause: str) -> RelgradError:
+    """(line, cause) → RelgradError: that the magic cannot read a line, with the cure."""
     return RelgradError(
         f"%relgrad cannot read {line.strip()!r}",
         where="the line of the magic",
@@ -75,7 +76,7 @@ def _defined(cell: str) -> list[str]:
 
 
 def _show(texts: list[str], names: Mapping[str, Any]) -> None:
-    """Show what is found out about each function or expression; what cannot be examined says why."""
+    """["loss(1.0)"] → its hazards, displayed; what cannot be examined says why."""
     from IPython.display import display
 
     if not texts:
@@ -94,9 +95,10 @@ def _show(texts: list[str], names: Mapping[str, Any]) -> None:
 
 
 def subject_of(text: str, names: Mapping[str, Any]) -> tuple[Any, list[Any]]:
-    """Return the function and the arguments that a text means: a call, a function, or an expression of names.
+    """loss(np.ones(3)) → loss, [array]; "loss" → loss, [1.0]; "np.log(x)" → a function of x, [x]: what a text means.
 
-    Raises RelgradError for a name that there is not, and for what cannot be evaluated.
+    A call, a function, or an expression of names. Raises RelgradError for a name that there is not, and for what cannot
+    be evaluated.
     """
     scope = {"np": np, "floats": floats, **names}
     node = ast.parse(text, mode="eval").body
@@ -129,6 +131,7 @@ def _floating(x: Any) -> Any:
 
 
 def _evaluated(text: str, scope: Mapping[str, Any]) -> Any:
+    """(x + 1, {"x": 2}) → 3; raises RelgradError, with the nearest name, where it has no value."""
     try:
         return eval(text, dict(scope))
     except Exception as error:

@@ -31,7 +31,7 @@ class Op(Contract):
     __props__: ClassVar[tuple[str, ...] | None] = None
 
     def __init__(self, *props: Any) -> None:
-        """Make an op of its props, in the order of `__props__`."""
+        """Sum((−1,)).axes = (−1,): an op of its props, in the order of `__props__`."""
         names = self.__props__ or ()
         if props and len(props) != len(names):
             raise TypeError(f"{type(self).__name__} has the props {names}, and not {props}")
@@ -39,6 +39,7 @@ class Op(Contract):
             setattr(self, name, value)
 
     def __init_subclass__(cls, **options: Any) -> None:
+        """__props__ = None → equality by identity, a tuple → by props: as each class that sets it says."""
         super().__init_subclass__(**options)
         if "__props__" in cls.__dict__:
             # Heads are looked up more often than anything else: what equals only itself is compared as an object.
@@ -61,6 +62,9 @@ class Op(Contract):
         return tuple([getattr(self, prop) for prop in self.__props__ or ()])
 
     def __eq__(self, other: object) -> bool:
+        """Sum((−1,)) == Sum((−1,)), Sum((−1,)) ≠ Sum((−2,)):
+        equal class and props; ops without props equal only themselves.
+        """
         if self is other:
             return True
         if type(self) is not type(other) or self.__props__ is None:
@@ -68,6 +72,7 @@ class Op(Contract):
         return self._props() == other._props()  # type: ignore[attr-defined]
 
     def __hash__(self) -> int:
+        """hash(op) = hash((class, props)), kept."""
         try:
             return self._hash
         except AttributeError:
@@ -77,7 +82,7 @@ class Op(Contract):
 
     @property
     def ground(self) -> bool:
-        """Whether no prop holds a logic variable."""
+        """Sum((−1,)) → True, Sum(a) → False: whether no prop holds a logic variable."""
         try:
             return self._ground
         except AttributeError:
@@ -93,6 +98,7 @@ class Op(Contract):
         return self._props()
 
     def __reduce__(self) -> Any:
+        """op → (class, props), or (imported, its home) for one that equals only itself: how it is pickled."""
         if type(self).__props__ is not None:
             return type(self), self.made_of()
         # What equals only itself is what a module holds.
@@ -107,6 +113,7 @@ class Op(Contract):
         return super().L_op(inputs, outputs, output_gradients)
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+        """ẏ = f(ẋ, y) + f(x, ẏ), where f is linear in each operand that moves; else as the contract says."""
         connected = range(len(inputs)) if self.connected is None else self.connected
         moved = [i for i in connected if eval_points[i] is not None]
         if self.n_outputs > 1 or not set(moved) <= set(self.laws.linear):
@@ -116,7 +123,8 @@ class Op(Contract):
     # Building
 
     def __call__(self, *inputs: Any, **options: Any) -> Any:
-        """Apply the op: to arrays, giving arrays; to symbolic arrays or terms, giving the same.
+        """add(1.0, 2.0) → 3.0, add(x, 2.0) → x + 2.0: applies the op to arrays, or to symbolic arrays or terms, giving
+        the same.
 
         While a function is traced, an op that must not be folded is applied to arrays when the program runs.
         """
@@ -161,7 +169,7 @@ class Op(Contract):
         return self.make_node(*rands)
 
     def type_of(self, rands: tuple[Term, ...]) -> Type:
-        """Return the type of an application to ground terms."""
+        """(x : float64 (3,), y : float64) → float64 (3,): the type of an application to ground terms."""
         if type(self).output_type is not Op.output_type:
             return self.output_type(*[rand.type for rand in rands])
         if type(self).make_node is Op.make_node:
@@ -169,7 +177,9 @@ class Op(Contract):
         return self.make_node(*rands).type
 
     def output_type(self, *types: Any) -> Type:
-        """Return the type of the result (a `TupleType` for several) from the types of the inputs."""
+        """float64 (3,), float64 → float64 (3,): the type of the result (a `TupleType` for several) from those of the
+        inputs.
+        """
         raise OpError(
             f"op {self} says nothing of its output type",
             cure="define output_type(self, *types), or make_node(self, *inputs) returning apply(self, inputs, types)",
@@ -177,7 +187,7 @@ class Op(Contract):
 
 
 class Labelled(Op):
-    """An op that is called by a label of its own."""
+    """str(op) = op.label: an op that is called by a label of its own."""
 
     label: str
 
@@ -192,9 +202,10 @@ class Labelled(Op):
 
 
 class Constant(Op):
-    """A leaf that holds an array, told apart by dtype, shape and bits; large arrays by identity.
+    """constant(0.0) ≠ constant(−0.0), NaN = NaN: a leaf that holds an array, told apart by dtype, shape and bits.
 
-    `weak` marks a bare Python number, whose dtype gives way to its partners' (NumPy's promotion rules).
+    Large arrays by identity. `weak` marks a bare Python number, whose dtype gives way to its partners' (NumPy's
+    promotion rules).
     """
 
     __props__ = ("key",)
@@ -202,6 +213,7 @@ class Constant(Op):
     LARGE = 1 << 16
 
     def __init__(self, value: Any, weak: bool = False):
+        """value → key (dtype, shape, bytes, weak), or its identity for bytes where it is large."""
         # A private copy of what is small; what is large is held, not copied, and must not be changed in place.
         self.value = np.asarray(value)
         if self.value.nbytes <= self.LARGE and self.value.dtype.kind != "O":
@@ -244,6 +256,7 @@ class Constant(Op):
         return self.value
 
     def ball(self, *balls: Any) -> Any:
+        """[0.5, 1] → [ball(0.5), ball(1)]: each entry as a ball of radius 0."""
         import flint
 
         return np.vectorize(lambda v: flint.arb(v.item() if hasattr(v, "item") else v), otypes=[object])(
@@ -252,7 +265,9 @@ class Constant(Op):
 
 
 class Pack(Op):
-    """Several terms as the outputs of one: what stands for an op of several outputs once it is written out."""
+    """(x, y) → outputs 0 and 1: several terms as the outputs of one:
+    an op of several outputs once it is written out.
+    """
 
     __props__ = ()
     rounds = False
@@ -268,7 +283,7 @@ class Pack(Op):
 
 
 class Project(Op):
-    """One output of an op that has several; of a pack, the term itself."""
+    """Project(1)(Pack(x, y)) = y: one output of an op that has several; of a pack, the term itself."""
 
     __props__ = ("index",)
     index: int
@@ -342,7 +357,11 @@ def _weak(kind: type, value: Any) -> Constant:
 
 
 def as_term(x: Any) -> Any:
-    """Return the term of a symbolic array, array, number or nested list of them; terms and variables stay."""
+    """2.0 → constant, Tracer(t) → t, [1, 2] → constant:
+    the term of a symbolic array, array, number or nested list of them.
+
+    Terms and variables stay. Raises TraceError for complex numbers, and OpError for what holds no numbers.
+    """
     if type(x) is Term:
         return x
     if isinstance(x, Symbolic):

@@ -96,7 +96,9 @@ def graph(subject: Any, *args: Any, rewritten: bool = False, most: int = MOST) -
 
 
 def _terms(subject: Any) -> list[Any]:
-    """Return the terms of an expression, or of a container of them."""
+    """[x + 1, sin(x)] → their terms: of an expression, or of a container of them; raises TraceError if any has
+    variables.
+    """
     parts = subject if isinstance(subject, (list, tuple)) and not is_term(subject) else [subject]
     terms = [as_term(x) for x in parts]
     if not terms or not all(is_term(t) and t.ground for t in terms):
@@ -221,7 +223,9 @@ def difference(a: float, b: float, format: Any = "float64") -> Difference:
 
 
 def _argument(fun: Callable[..., Any], along: int | str, count: int) -> tuple[int, str]:
-    """Return the position and the name of an argument."""
+    """(f(x, y), "y") → 1, "y": the position and the name of an argument; raises RelgradError where there is none
+    such.
+    """
     try:
         names = list(inspect.signature(fun).parameters)
     except (TypeError, ValueError):
@@ -238,6 +242,7 @@ def _argument(fun: Callable[..., Any], along: int | str, count: int) -> tuple[in
 
 
 def _axis(low: float, high: float, spacing: str | None) -> Axis:
+    """(0, 1, "linear") → Axis: raises RelgradError for bounds that are not low < high, both finite."""
     if spacing not in (None, "linear", "log"):
         raise RelgradError(f"spacing={spacing!r} is none", cure='pass "linear" or "log"')
     low, high = float(low), float(high)
@@ -251,7 +256,10 @@ def _axis(low: float, high: float, spacing: str | None) -> Axis:
 def _measured(
     fun: Callable[..., Any], places: Sequence[Any], library: Library, how: Any, wrt: int | None, seed: int
 ) -> tuple[list[float], list[float]]:
-    """Return the most bits lost at each place, as written and as rewritten: of the value, or of a derivative."""
+    """f at [x₁, x₂] → [0, 52], [0, 0]: the most bits lost at each place, as written and as rewritten.
+
+    Of the value, or of a derivative.
+    """
     # Samplers that are drawn from once a point, in order.
     columns = [iter(column) for column in zip(*places, strict=True)]
     samplers = [lambda rng, column=column: next(column) for column in columns]
@@ -282,11 +290,14 @@ def _measured(
 def _changes(
     subject: Subject, arguments: Callable[[float], Any], numbers: Sequence[float]
 ) -> list[tuple[float, str]]:
-    """Return where a test of the rewritten program changes its answer, and the tests in words."""
+    """where(x < 1, …) on [0, 2] → [(1.0, "x < 1")]: where a test of the rewritten program changes its answer, in
+    words.
+    """
     found: list[tuple[float, str]] = []
     for said, term, holds in _tests(subject):
 
         def answer(x: float, term: Any = term, holds: Any = holds) -> bytes:
+            """1.5 → bytes of x < 1 there: the answers of a test at a number."""
             with np.errstate(all="ignore"):
                 return np.asarray(holds(interpret([term], subject.values(arguments(x)))[0])).tobytes()
 
@@ -301,7 +312,11 @@ def _changes(
 
 
 def _tests(subject: Subject) -> list[tuple[str, Any, Callable[[Any], Any]]]:
-    """Return what decides between formulas in the rewritten program: in words, the term it asks, and the answer."""
+    """Series near 0 → ("the series within …", x, |v| < r), …:
+    all that decides between formulas in the rewritten program.
+
+    In words, the term that it asks, and the answer.
+    """
     line = lambda t: show(t, width=10_000, limit=12).split("\n")[0]
     found: list[tuple[str, Any, Callable[[Any], Any]]] = []
     for t in subterms(*subject.derived.after):
@@ -318,7 +333,7 @@ def _tests(subject: Subject) -> list[tuple[str, Any, Callable[[Any], Any]]]:
 
 
 def _bisected(answer: Callable[[float], bytes], low: float, high: float, before: bytes) -> float:
-    """Return where an answer changes between two numbers."""
+    """(x < 1, 0, 2) → 1.0: where an answer changes between two numbers."""
     for _ in range(60):
         middle = low / 2 + high / 2
         if low * high > 0 and max(abs(low), abs(high)) > 4 * min(abs(low), abs(high)):

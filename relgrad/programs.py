@@ -31,14 +31,14 @@ BRANCHES = 64
 
 
 class Program(NamedTuple):
-    """What a trace became: its derivation and compiled form."""
+    """trace → derivation → compiled: all that a trace became."""
 
     traced: Traced
     derivation: Derivation
     compiled: Compiled
 
     def run(self, values: Sequence[Any]) -> list[Any]:
-        """Return the arrays of the results, given those of the inputs: arguments first, then what is outside."""
+        """[x, …, outside …] → [f(x)]: the arrays of the results, given those of the inputs, arguments first."""
         count = len(self.traced.inputs)
         args, kwargs = self.traced.in_structure.unflatten(values[:count])
         outside = dict(zip(self.traced.outside, values[count:], strict=True))
@@ -50,7 +50,9 @@ Path = tuple[tuple[Term, Hashable], ...]
 
 
 class Run(NamedTuple):
-    """A program with values of its outside inputs: a function, and the guard of the state in which it is the one."""
+    """holds(f) → call(x): a program with values of its outside inputs, and the guard of the state in which it is the
+    one.
+    """
 
     holds: Callable[[Any], bool]
     call: Callable[..., Any]
@@ -59,7 +61,11 @@ class Run(NamedTuple):
     path: Path = ()
 
     def taken(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Path:
-        """Return what a call decides as far as it is known: as this program does, and then once otherwise."""
+        """path [(x > 0, True)] at x = −1 → [(x > 0, False)]:
+        the decisions of a call, as far as this program's are its own.
+
+        As this program does, and then once otherwise.
+        """
         try:
             given = self.compiled.asked(args, kwargs)
         except Exception:  # on a way that the call may not take
@@ -71,7 +77,7 @@ class Run(NamedTuple):
 
 
 class Variants:
-    """The programs and runs of one signature, those used last first."""
+    """signature → programs, runs: those used last first."""
 
     __slots__ = ("__weakref__", "branches", "programs", "runs", "seconds", "used")
 
@@ -86,9 +92,10 @@ class Variants:
         """How many programs were made that depend on decisions."""
 
     def find(self, fun: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Run | None:
-        """Return the run of a call: the guard of the outside state holds, and the call decides as the program does.
+        """f(2.0) → the run with path x > 0 = True: the guard of the outside state holds, and the call decides as the
+        program does.
 
-        What one program finds out of the call tells which others to ask.
+        Each program's decisions tell which others to ask.
         """
         path: Path = ()
         for run in self.runs:
@@ -108,7 +115,7 @@ class Variants:
         return max(shared, default=0)
 
     def keep(self, run: Run, guarded: bool) -> None:
-        """Put a program first, and its run, if its guard may ever hold."""
+        """run → runs [run, …]: puts a program first, and its run, if its guard may ever hold."""
         self.used = bool(self.programs)
         most = BRANCHES if run.path else VARIANTS
         self.programs = [run.program, *[p for p in self.programs if p is not run.program]][:most]
@@ -117,10 +124,12 @@ class Variants:
 
 
 class Programs(dict[Hashable, Variants]):
-    """The variants of each signature."""
+    """signature → Variants: the variants of each signature."""
 
     def at(self, key: Hashable) -> Variants:
-        """Return the variants of a signature; for a new one, drop what was not used for longest (the clock's rule)."""
+        """key → its variants; for a new one, those that were not used for longest are dropped (the clock's rule), ≤
+        SIGNATURES.
+        """
         found = self.get(key)
         if found is None:
             with _lock:
@@ -138,7 +147,7 @@ _kept: dict[tuple[int, ...], tuple[tuple[ref[Any], ...], dict[Hashable, Programs
 
 
 def programs_of(fun: Callable[..., Any], key: Hashable) -> Programs:
-    """Return the programs of a function under a key, as long as it lives.
+    """(f, key) → the same Programs as long as f lives.
 
     Functions are told apart by identity, methods by that of their objects and functions.
     """

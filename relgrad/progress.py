@@ -29,6 +29,7 @@ def progress(work: str, items: Sequence[T]) -> Iterator[Iterator[T]]:
     written = False
 
     def told() -> Iterator[T]:
+        """[a, b, …] → a, b, …, and a line about how far it is, every now and then."""
         nonlocal written
         start = monotonic()
         due = start + AFTER

@@ -121,7 +121,9 @@ class Relation(Immutable, Shown):
 
     @cached_property
     def specificity(self) -> tuple[int, int, int, int]:
-        """How much the left side demands: its heads, its constants, few variables, its sums and products."""
+        """sin(a)·cos(a) → (2, 0, −1, 1): how much the left side demands:
+        its heads, its constants, few variables, its products.
+        """
         parts = list(subterms(self.left))
         constants = sum(1 for t in parts if is_constant(t))
         read = sum(1 for t in parts if (in_product(t.op) or in_sum(t.op)) and not is_contraction(t))
@@ -154,6 +156,7 @@ class Relation(Immutable, Shown):
         return f"<relation {self.name}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
+        """row → (imported, its home), or what authors it anew: how it is pickled."""
         home = self.function.__module__, self.function.__qualname__
         # A decorated row hides its function, which pickle could not find.
         return (
@@ -180,6 +183,9 @@ def relation(function: Callable[..., Any] | None = None, *, source: str = "") ->
     """
 
     def author(function: Callable[..., Any]) -> Relation:
+        """f(x) = (left, right, conditions) → Relation; raises RelationError for a right side with variables that
+        nothing binds.
+        """
         name = getattr(function, "__name__", "relation")
         variables = tuple(fresh(p) for p in inspect.signature(function).parameters)
         left, right, conditions = _authored_sides(function, variables)
@@ -211,6 +217,9 @@ def _authored(function: Callable[..., Any], name: str, source: str) -> Relation:
 
 
 def _sides(function: Callable[..., Any], variables: Sequence[Any]) -> tuple[Any, Any, Sequence[Goal]]:
+    """f(a) → sin(−a), −sin(a), []: the sides and conditions that a function returns; raises RelationError for what is
+    none.
+    """
     names = list(inspect.signature(function).parameters)
     arguments = [
         v if n == "axis" or n.endswith("_axis") else Tracer(v) for n, v in zip(names, variables, strict=True)
@@ -242,7 +251,7 @@ def _sides(function: Callable[..., Any], variables: Sequence[Any]) -> tuple[Any,
 def _authored_sides(
     function: Callable[..., Any], variables: Sequence[Any]
 ) -> tuple[Any, Any, Sequence[Goal]]:
-    """Return both sides and the conditions; an exception names the part in which it was raised."""
+    """f(a) → sin(−a), −sin(a), []: as `_sides`; an exception names the part in which it was raised."""
     try:
         return _sides(function, variables)
     except Exception as error:
@@ -272,7 +281,7 @@ def _part(i: int) -> str:
 
 
 def _raising(function: Any, error: Exception) -> tuple[str, str] | None:
-    """Return the part of a row in which an exception was raised, and its line; None where it cannot be told."""
+    """error → ("left side", "rows.py:7"): the part of a row in which an exception was raised, and its line; or None."""
     traced = error.__traceback__
     while traced is not None and traced.tb_frame.f_code is not getattr(function, "__code__", None):
         traced = traced.tb_next
@@ -299,13 +308,15 @@ def _raising(function: Any, error: Exception) -> tuple[str, str] | None:
 
 
 class Library(Immutable, Shown):
-    """A set of relations, indexed by the heads that they need; the order of the rows carries no meaning.
+    """Library([a, b]) = Library([b, a]): a set of relations, indexed by the heads that they need;
+    their order means nothing.
 
     Precedence is derived: the most specific left side first, then by name. Raises RelationError where two different
     rows have one name; `extended` is how one replaces another.
     """
 
     def __init__(self, relations: Iterable[Relation]):
+        """[a, a, b] → (a, b) in order of precedence, and an index of their left sides."""
         unique: dict[str, Relation] = {}
         for r in relations:
             other = unique.setdefault(r.name, r)
@@ -327,7 +338,7 @@ class Library(Immutable, Shown):
         )
 
     def candidates(self, t: Term, readings: int) -> Iterator[Relation]:
-        """Yield in order of precedence the rows that a term can match at its root.
+        """log(eˣ) → log_of_exp, …: in order of precedence the rows that a term can match at its root.
 
         `readings` are the theories, PRODUCT and SUM, under which it is read as well as for the op that it is.
         """

@@ -44,6 +44,7 @@ def signatures_of(program: Transformed) -> list[tuple[str, int]]:
 
 
 def _typed(inputs: Sequence[Term]) -> str:
+    """[x : float64 (3,)] → "x: float64[3]": inputs with their types, in words."""
     parts = []
     for x in inputs[:ARGUMENTS]:
         kind = x.type
@@ -54,7 +55,7 @@ def _typed(inputs: Sequence[Term]) -> str:
 
 
 def options_of(program: Transformed) -> list[tuple[str, str]]:
-    """Return how a function is rewritten, as far as it is not as usual."""
+    """grad(f, strategy="eager") → [("strategy", "eager"), …]: a function's options, as far as they are not as usual."""
     how = program.settings
     changed = [
         f"{f.name}={getattr(how.conventions, f.name)!r}"
@@ -221,6 +222,7 @@ def _(reason: Reason) -> str:
 
 
 def _reason(reason: Reason) -> Markup:
+    """Reason → a list of facts: relation = …, at = …, place, gate, and the change with which the row would fire."""
     return facts(
         [
             ("relation", coded(reason.row)),

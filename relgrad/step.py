@@ -10,7 +10,9 @@ from relgrad.looks import Shown
 
 @dataclass(frozen=True)
 class Step(Shown):
-    """One move: what was applied (a relation's name, or `expand …`, `fold`), and the place before and after it."""
+    """log(eˣ) → x by log_of_exp: one move: its relation's name, or `expand …`, `fold`, and the place before and after
+    it.
+    """
 
     move: str
     name: str
@@ -26,7 +28,7 @@ class Step(Shown):
 
 @dataclass(frozen=True)
 class Failure:
-    """A move that raised an exception where it was tried first: its name, that place, and the exception."""
+    """(row, place, ZeroDivisionError): a move that raised at its place ⟶ the place was left as it is."""
 
     name: str
     place: Any
@@ -35,7 +37,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Derivation(Shown):
-    """What the scheduler did: the roots before and after, every step in between, and what was assumed."""
+    """before → steps → after: all that the scheduler did: the roots, every step in between, and the assumptions."""
 
     before: tuple[Any, ...]
     after: tuple[Any, ...]

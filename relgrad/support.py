@@ -39,7 +39,9 @@ def vanishes(t: Term) -> bool:
 
 
 def _support(node: Term) -> Any:
-    """Return in which entries a term may be other than zero, or None where that may be all."""
+    """x·[1, 0, 2] → [True, False, True], x → None: in which entries a term may be other than zero;
+    None where maybe all.
+    """
     op, kind = node.op, node.type
     if type(op) is Constant:
         value = op.value
@@ -65,7 +67,7 @@ def _support(node: Term) -> Any:
 
 
 def _of_entries(op: Any, known: list[Any]) -> Any:
-    """Return the support of a function of single entries: a product's is that of all factors, a sum's that of any."""
+    """x·y → s(x) ∩ s(y), x + y → s(x) ∪ s(y): the support of a function of single entries."""
     if op in (add, subtract, where):
         x, y = known[-2:]
         return None if x is None or y is None else x | y
@@ -77,7 +79,10 @@ def _of_entries(op: Any, known: list[Any]) -> Any:
 
 
 def _moved(node: Term, known: list[Any]) -> Any:
-    """Return the support of what moves or adds up entries: the op applied to zeros and ones, which do not cancel."""
+    """concatenate([0, x]) → [False, True]: the support of what moves or adds up entries.
+
+    The op applied to zeros and ones, which do not cancel.
+    """
     count = 1 if isinstance(node.op, Rearrangement) else len(node.rands)
     moved, positions = node.rands[:count], node.rands[count:]
     if any((x.type.size or LARGEST + 1) > LARGEST for x in moved) or not all(map(is_constant, positions)):

@@ -9,7 +9,7 @@ from relgrad.looks import Shown
 
 
 class Symbolic(Shown):
-    """An array that stands for a term: what user code and derivative rules compute with while a graph is built."""
+    """x + 1 → Symbolic(add(x, 1)): an array that stands for a term: user code and derivative rules compute with it."""
 
     __slots__ = ("term",)
 

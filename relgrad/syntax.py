@@ -39,7 +39,7 @@ _SLOT = re.compile(r"_slot(\d+)_")
 
 
 class Expr(NamedTuple):
-    """The text of an expression and how tightly it binds."""
+    """(a + b, SUM).within(PRODUCT) → "(a + b)": the text of an expression and how tightly it binds."""
 
     text: str
     binding: int = ATOM
@@ -56,7 +56,10 @@ def slots(count: int) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """An expression with holes: its pieces of text, and each hole's operand and required binding."""
+    """{} * {} → pieces ("", " * ", ""), holes ((0, 10), (1, 11)): an expression with holes.
+
+    Its pieces of text, and each hole's operand and required binding.
+    """
 
     pieces: tuple[str, ...]
     holes: tuple[tuple[int, int], ...]
@@ -84,7 +87,9 @@ class Template:
 
 @lru_cache(maxsize=8192)
 def template(text: str) -> Template:
-    """Return the template of a text in which `slots(n)` stand for the operands."""
+    """_slot0_ * _slot1_ → ("", " * ", ""), holes ((0, 10), (1, 11)):
+    the template of a text with `slots(n)` for operands.
+    """
     root = ast.parse(text, mode="eval").body
     required: dict[int, int] = {}
     for parent in ast.walk(root):
@@ -114,6 +119,7 @@ def _head(root: ast.expr) -> str:
 
 
 def _binding(node: ast.expr, text: str) -> int:
+    """a + b → SUM, f(a) → ATOM, −a → UNARY: how tightly a syntax node binds."""
     match node:
         case ast.BinOp(op=op):
             return _OPERATORS[type(op)]
@@ -135,7 +141,7 @@ def _binding(node: ast.expr, text: str) -> int:
 
 
 def _requirements(parent: ast.AST) -> Iterable[tuple[ast.AST, int]]:
-    """Yield the children of a syntax node with the binding that their place requires."""
+    """a + b → (a, SUM), (b, SUM + 1): the children of a syntax node with the binding that their place requires."""
     match parent:
         case ast.BinOp(left=left, op=ast.Pow(), right=right):
             yield left, ATOM - 1
@@ -170,7 +176,7 @@ _RESERVED = frozenset((*keyword.kwlist, *keyword.softkwlist, *dir(builtins), "np
 
 
 class Names:
-    """Hands out names that are valid Python, tell something, and are given out once."""
+    """take("x"), take("x") → x, x2: hands out names that are valid Python, tell something, and are given out once."""
 
     def __init__(self, taken: Iterable[str] = ()):
         self._taken = set(taken)
@@ -187,7 +193,7 @@ class Names:
         return name
 
     def take(self, *wishes: str, numbered: bool = False) -> str:
-        """Return the first wish that is free, or the last with a number; `numbered` always adds one."""
+        """(x,) → "x", then "x2": the first wish that is free, or the last with a number; `numbered` always adds one."""
         wishes = tuple(tidy(wish) for wish in wishes) or ("v",)
         for wish in wishes:
             if not numbered and wish not in self._taken and wish not in _RESERVED:

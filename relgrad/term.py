@@ -40,9 +40,11 @@ __all__ = [
 
 
 class Unknown(ABC):  # noqa: B024 - a marker that the logic room registers its variables with
-    """What may stand for a term that is not known yet: a logic variable, of a subclass or exactly the registered class.
+    """isinstance(var(), Unknown) → True: what may stand for a term that is not known yet, a logic variable.
 
-    kanren shows constraints with variables of a class of their own, which equal others and are not identical to them.
+    Of a subclass or exactly the registered class: kanren shows constraints with variables of a class of their own,
+    which
+    equal others and are not identical to them.
     """
 
     @classmethod
@@ -52,7 +54,7 @@ class Unknown(ABC):  # noqa: B024 - a marker that the logic room registers its v
 
 
 class Rator(Protocol):
-    """What a term asks of its head: an op."""
+    """op.ground, op.implicit, op.arity, op.type_of(rands) → the questions of a term to its head: an op."""
 
     @property
     def ground(self) -> bool: ...
@@ -67,7 +69,7 @@ class Rator(Protocol):
 
 
 class Rands(ExpressionTuple):
-    """The operands of a term as an etuple, `cons` of an op onto which is the term again, or what is no term yet."""
+    """cons(op, Rands(x, y)) = op(x, y): the operands of a term as an etuple, or what is no term yet."""
 
     __slots__ = ()
 
@@ -83,7 +85,8 @@ class Rands(ExpressionTuple):
 
 
 class Term(Shown, ExpressionTuple):
-    """One application of an op to operands, hash-consed: build terms with `term(op, *rands)`.
+    """add(x, y) is add(x, y) → True: one application of an op to operands, hash-consed:
+    build terms with `term(op, *rands)`.
 
     `type` is the array type (None while a logic variable is inside), `ground` says that none is, `orders` how deep
     implicit derivatives stand in each other, and `cache` holds what the rooms above have computed of this term; it
@@ -102,7 +105,7 @@ class Term(Shown, ExpressionTuple):
     cache: dict[Hashable, Any]
 
     def __new__(cls, parts: Iterable[Any] = ()) -> Any:
-        """Return the term of a head and its operands, as unification and kanren make containers of one class.
+        """(add, x, y) → x + y, () → (): the term of a head and its operands, as unification and kanren make containers.
 
         What is no term, of no parts at all or of too many operands, is a plain etuple.
         """
@@ -230,7 +233,9 @@ def is_term(x: object) -> bool:
 
 
 def rebuilt(parts: tuple[Any, ...]) -> Any:
-    """Return the term of a head and its operands, or a plain etuple where the head cannot be applied to them."""
+    """(sin, x) → sin(x), (sin, x, y) → etuple: the term of a head and its operands; a plain etuple where there is
+    none.
+    """
     if parts and hasattr(parts[0], "type_of") and parts[0].arity in (None, len(parts) - 1):
         try:
             return term(*parts)
@@ -246,7 +251,9 @@ def _apply_to_rands(rator: Any, rands: Rands) -> Any:
 
 
 def subterms(*roots: Any) -> Iterator[Term]:
-    """Yield every distinct term below the roots once, operands before the terms that use them."""
+    """sin(x) + x → x, sin(x), sin(x) + x: every distinct term below the roots once, operands before the terms that use
+    them.
+    """
     seen: set[Term] = set()
     for root in roots:
         if not is_term(root) or root in seen:
@@ -271,7 +278,7 @@ def subterms(*roots: Any) -> Iterator[Term]:
 def operands_first(
     roots: Iterable[Any], known: Callable[[Any], bool], below: Callable[[Any], Iterable[Any]]
 ) -> Iterator[Any]:
-    """Yield the roots and what is below them, if it is not known, each after what is below it.
+    """[sin(x) + x], x known → sin(x), sin(x) + x: the roots and all below them that is not known, operands first.
 
     Whoever asks makes each known before the next. Nothing recurses.
     """
@@ -295,7 +302,9 @@ def rands_of(t: Term) -> tuple[Any, ...]:
 def kept(
     t: Term, name: str, of: Callable[[Term], Any], below: Callable[[Term], Iterable[Term]] = rands_of
 ) -> Any:
-    """Return what is kept on a term under a name; for each below that is without it, operands first, `of` says it."""
+    """cache[name] = of(t): what is kept on a term under a name; of each below that is without it first, operands
+    first.
+    """
     if name not in t.cache:
         for node in operands_first([t], lambda x: name in x.cache, below):
             node.cache[name] = of(node)
@@ -303,7 +312,7 @@ def kept(
 
 
 def reachable(*roots: Any, below: Callable[[Term], Iterable[Any]] = rands_of) -> set[Term]:
-    """Return the distinct terms below the roots, for questions that need no order."""
+    """sin(x) + x → {x, sin(x), sin(x) + x}: the distinct terms below the roots, for questions that need no order."""
     seen = {root for root in roots if type(root) is Term}
     stack = list(seen)
     while stack:
@@ -315,7 +324,9 @@ def reachable(*roots: Any, below: Callable[[Term], Iterable[Any]] = rands_of) ->
 
 
 def rebuild(roots: Iterable[Any], change: Callable[[Term, tuple[Any, ...]], Any]) -> list[Any]:
-    """Map terms bottom-up: `change(old, new_rands)` gives what stands for `old`; each distinct term once."""
+    """[sin(x)], x ↦ y → [sin(y)]: terms mapped bottom-up:
+    `change(old, new_rands)` stands for `old`; each distinct term once.
+    """
     roots = list(roots)
     new: dict[Any, Any] = {}
     for node in subterms(*roots):
@@ -329,7 +340,9 @@ def remade(old: Term, rands: tuple[Any, ...]) -> Any:
 
 
 def substitute(roots: Iterable[Any], replacements: dict[Term, Any]) -> list[Any]:
-    """Replace terms by others wherever they stand below the roots; the rest stays the same objects."""
+    """[sin(x) + x], {x: y} → [sin(y) + y]: terms replaced wherever they stand below the roots;
+    the rest stays the same.
+    """
 
     def change(old: Term, rands: tuple[Any, ...]) -> Any:
         return replacements[old] if old in replacements else remade(old, rands)

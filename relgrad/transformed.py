@@ -61,7 +61,11 @@ SINGLE = 4
 
 @dataclass(frozen=True)
 class Settings:
-    """How functions are rewritten, and under which conventions and assumptions: what tells their programs apart."""
+    """(library, strategy, …) = (library, strategy, …) → one program:
+    how functions are rewritten, under which conventions.
+
+    And under which assumptions: all that tells their programs apart.
+    """
 
     library: Library
     strategy: Strategy
@@ -73,7 +77,7 @@ class Settings:
 
 
 class Transformed(Shown):
-    """A function that is traced, rewritten and compiled on its first call with each signature of arguments.
+    """f → f′, rewritten: a function that is traced, rewritten and compiled on its first call with each signature.
 
     `explain(*args)`, `source(*args)` and `term(*args)` show what becomes of a call; within another
     transformation it is traced like any other code. What the function reads beside its arguments is compared at each
@@ -89,6 +93,7 @@ class Transformed(Shown):
         options: tuple[Any, ...] = (),
         first: tuple[Any, ...] = (),
     ):
+        """f, rule → a function with f's name and docstring; raises TraceError for what is not callable."""
         if not callable(fun):
             raise TraceError(
                 f"{name} needs a function, not {type(fun).__name__}: {fun!r}", cure="pass a callable"
@@ -105,6 +110,7 @@ class Transformed(Shown):
         self._programs = programs_of(fun, (name, options, settings))
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        """x → rule(x), by the program of the call's signature; inside a trace, traced."""
         args = self._first + args
         if not is_tracing():
             # Programs of symbolic arguments have keys of their own, so that what is found here is numeric.
@@ -123,6 +129,7 @@ class Transformed(Shown):
         return self if instance is None else MethodType(self, instance)
 
     def _call_while_tracing(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """tracer → rule(tracer); number → its value, unless the function closes over something traced."""
         if not has_tracer(args, kwargs):
             # Nothing traced goes in; unless the function closes over something traced, this is a number.
             run = self._find(args, kwargs, nested=True)
@@ -132,7 +139,9 @@ class Transformed(Shown):
         return self._rule(*args, **kwargs)
 
     def _finish(self, traced: Traced, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Program:
-        """Return the program of a trace; where a branch at one point is none of the other's limits, as it is taken."""
+        """trace → program; where a branch at one point is not the other's limit, the trace is taken as decided:
+        x ≠ 0.
+        """
         plain = as_decided(traced.outputs, traced.decisions)
         if any(map(is_not, plain, traced.outputs)):
             if self.settings.strategy.relates:
@@ -145,10 +154,16 @@ class Transformed(Shown):
         return self._validated(traced, args, kwargs)
 
     def _validated(self, traced: Traced, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Program:
+        """trace → program that agrees with the function as written, moves that are at fault left out."""
         how = self.settings
 
         def make(strategy: Strategy, left: Left) -> Program:
+            """(strategy, left) → the program by a strategy without some moves:
+            rewritten, compiled, with guards and masks.
+            """
+
             def rewrite(roots: Sequence[Term]) -> Derivation:
+                """roots → their derivation by this strategy."""
                 return schedule(
                     roots,
                     how.library,
@@ -223,7 +238,7 @@ class Transformed(Shown):
         return run
 
     def _find(self, args: tuple[Any, ...], kwargs: dict[str, Any], nested: bool = False) -> Run | None:
-        """Return the run of a call; None if it depends on what a trace around it traces."""
+        """f(x) → its run; None if it depends on what a trace around it traces."""
         key = signature(args, kwargs)
         if has_tracer(args, kwargs):
             key = Tracer, key
@@ -235,6 +250,7 @@ class Transformed(Shown):
     def _make(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], variants: Variants, nested: bool
     ) -> Run | None:
+        """f(x) → trace → run, kept among the variants of its signature where the outside state is stable."""
         guard = read(self._fun, handed_in(args, kwargs), variants.seconds)
         begin = perf_counter()
         traced = self._traced(args, kwargs, guard)
@@ -258,7 +274,8 @@ class Transformed(Shown):
     def _fitting(
         self, traced: Traced, variants: Variants, args: tuple[Any, ...], kwargs: dict[str, Any], drawn: bool
     ) -> tuple[Program, Compiled]:
-        """Return a program that a trace is an instance of, and what computes the instance.
+        """trace → (program, at outside = values): a program that a trace is an instance of, and what computes the
+        instance.
 
         Where numbers may be `drawn` at each call, they are inputs as soon as they differ. A trace that is the one of
         another signature, as that of 1.0 may be the one of np.float64(1.0), has the program of that.
@@ -275,7 +292,7 @@ class Transformed(Shown):
         return program, program.compiled
 
     def _of_same(self, traced: Traced, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Program | None:
-        """Return the program that has been made of an equal trace, whatever its signature; None where there is none."""
+        """trace = trace′ → the program of trace′, whatever its signature; None where there is none."""
         if has_tracer(args, kwargs) or traced.outside:
             return None
         for key, variants in list(self._programs.items()):
@@ -291,7 +308,10 @@ class Transformed(Shown):
         return replace(traced, outputs=tuple(grounded(traced.outputs)))
 
     def _count(self, variants: Variants, path: Path, traced: Traced) -> None:
-        """Warn of a function whose calls decide in very many ways: of the first `MANY` of them, and of multiples."""
+        """`MANY` programs of one signature → ManyBranches: warns of a function whose calls decide in very many ways.
+
+        Of the first `MANY` of them, and of multiples.
+        """
         variants.branches += 1
         if variants.branches % MANY:
             return
@@ -311,7 +331,7 @@ class Transformed(Shown):
         )
 
     def _failed(self, failure: Failure) -> str:
-        """Return in words that a move raised."""
+        """(row, place, error) → "row raised … / where: … / cure: …": in words that a move raised."""
         row = {row.name: row.place for row in self.settings.library}.get(failure.name)
         error = RelgradError(
             f"{failure.name} raised {type(failure.error).__name__}: {failure.error}",
@@ -340,7 +360,7 @@ class Transformed(Shown):
         return (imported, home) if is_importable(self, *home) else (Transformed, self._made_of)
 
     def explain(self, /, *args: Any, **kwargs: Any) -> Explanation:
-        """Return the steps that lead from the function as written to what is computed; to be printed."""
+        """x → Explanation: the steps that lead from the function as written to what is computed; to be printed."""
         args = self._first + args
         program = self._run(args, kwargs).program
         values: dict[Term, Any] = dict(program.traced.outside)

@@ -31,7 +31,7 @@ class ArrayType:
 
     @property
     def size(self) -> int | None:
-        """The number of entries, or None where an extent is unknown."""
+        """(2, 3) → 6, (None, 3) → None: the number of entries, or None where an extent is unknown."""
         total = 1
         for extent in self.shape:
             if extent is None:
@@ -60,7 +60,7 @@ class ArrayType:
 
 
 class Interval(NamedTuple):
-    """Where all entries of an array lie: its range, with open ends where a bound is never reached.
+    """[0, 1), low ≤ x ≤ high: where all entries of an array lie, with open ends where a bound is never reached.
 
     Infinities and NaN in the data are the caller's affair: a range speaks of finite arguments.
     """

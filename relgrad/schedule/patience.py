@@ -30,8 +30,8 @@ class Patience:
         self.ended = False
 
     def is_over(self, places: int, applied: int) -> bool:
-        """now ≥ start + seconds: whether the time is over; says on the way how many places were visited, and steps made
-        there.
+        """now − start ≥ seconds → True: whether the time is over; says on the way how many places were visited, and
+        steps made.
         """
         now = monotonic()
         if now >= self._next:

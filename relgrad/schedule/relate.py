@@ -210,7 +210,7 @@ def _row(row: Relation, t: Term, v: Any, m: Any, note: Note) -> Goal:
 
 
 def made_by(name: str, move: BinaryGoal, t: Term, v: Any, m: Any, note: Note) -> Goal:
-    """move(t, v): the goal that v is the term to which a binary goal relates t, brought to the type of t."""
+    """move(t, v) → {v: w}: the goal that v is the term to which a binary goal relates t, brought to the type of t."""
 
     def move_goal(s: State) -> Iterator[State]:
         """s → one state for each ground term ≠ t that fits the place; an exception is noted."""
