@@ -15,7 +15,9 @@ NOTHING = "equal as they stand"
 
 
 class Question(NamedTuple):
-    """What answers are answers to: the two sides as terms, the variables by name, and the theory in words."""
+    """a·exp(b) = x·exp(y)? → the two sides as terms, the variables by name, and the theory in words:
+    answers are answers to it.
+    """
 
     left: Any
     right: Any
@@ -42,6 +44,7 @@ class Answer(Mapping[str, Any], Shown):
         return self._bindings[name]
 
     def __getattr__(self, name: str) -> Any:
+        """answer.a → x; raises AttributeError, with the names that there are, for a variable that it has not."""
         try:
             return self.__dict__["_bindings"][name]
         except KeyError:
@@ -69,7 +72,9 @@ def question_of(answer: Answer) -> Question | None:
 
 
 class Answers(Lazy[Answer]):
-    """A lazy sequence of answers, of which slices are such sequences too."""
+    """answers[0] → Answer, answers[:3] → Answers: a lazy sequence of answers, of which slices are such sequences
+    too.
+    """
 
     nothing = "no answers"
 
@@ -89,7 +94,7 @@ def _(answers: Any, width: int = 100, limit: int = 200) -> str:
 
 
 def _texts(values: Sequence[Any]) -> tuple[list[str], list[str]]:
-    """Return the text of each value, and the lines that define what the texts have named."""
+    """[sin(x), 2] → ["np.sin(x)", "2"], []: the text of each value, and the lines that define the names in these."""
     shown = [as_term(x) for x in values if isinstance(x, Tracer)]
     lines = show(shown, width=10_000).split("\n") if shown else []
     texts = iter(lines)

@@ -42,7 +42,7 @@ _DIGITS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 class Reading(NamedTuple):
-    """What a variable stands for in an answer: its mark, its value, where that is written, and a remark."""
+    """a = x, written at one place, mark 1: a variable's value in an answer, where that is written, and a remark."""
 
     name: str
     mark: int
@@ -52,7 +52,9 @@ class Reading(NamedTuple):
 
 
 def readings(answer: Answer, question: Question) -> list[Reading]:
-    """Return for each variable of an answer where its value stands in the subject, and what was read otherwise."""
+    """a = −y in x − y → Reading(a, …, "read as the opposite of what is written"):
+    for each variable, its value's places.
+    """
     subject = _Subject(question.right)
     found = []
     for mark, name in enumerate(answer, 1):
@@ -68,7 +70,7 @@ def readings(answer: Answer, question: Question) -> list[Reading]:
 
 
 class _Subject:
-    """What a pattern is matched against, in which values are looked for."""
+    """x·exp(y) → places of values in it: the side that a pattern is matched against, in which values are looked for."""
 
     def __init__(self, root: Any):
         self._root = root
@@ -76,7 +78,7 @@ class _Subject:
         self._reduced = below_reductions(root)
 
     def read(self, value: Term, pattern: Any, variable: Any) -> tuple[tuple[Term, ...], str]:
-        """Return where a value is written, and a remark where it is not simply written there."""
+        """value → (places, remark): where a value is written, and a remark where it is not simply written there."""
         places, said = self._places(value, pattern, variable)
         if places and not self._reduced.issuperset(places) and variable in below_reductions(pattern):
             inside = "taken into the reduction, of which it stands outside"
@@ -84,6 +86,7 @@ class _Subject:
         return places, said
 
     def _places(self, value: Term, pattern: Any, variable: Any) -> tuple[tuple[Term, ...], str]:
+        """x → (x,), "";    1 → (), "absent";    exp(−y) → exp(y), "read as the reciprocal …": places, and a remark."""
         if value in self._terms:
             return (value,), ""
         if is_constant(value):
@@ -102,6 +105,7 @@ class _Subject:
         return (), "read so; it is written nowhere"
 
     def _written_otherwise(self, value: Term) -> Iterator[Term]:
+        """y·x → x·y: the subterms that are equal to a value modulo the theories, and of its type."""
         if len(self._terms) > SEARCHED or not value.ground:
             return
         key = canonical_key(value)
@@ -110,7 +114,7 @@ class _Subject:
                 yield t
 
     def _turned(self, value: Term) -> Iterator[tuple[tuple[Term, ...], str]]:
-        """Yield a term of which a value is the reciprocal or the opposite: exp(y) of exp(-y), -y of y."""
+        """exp(−y) → exp(y), −y → y: a term of which a value is the reciprocal or the opposite."""
         if len(self._terms) > SEARCHED or not value.ground:
             return
         product, total = product_of(value), sum_of(value)
@@ -124,7 +128,7 @@ class _Subject:
 
 
 def below_reductions(root: Any) -> set[Any]:
-    """Return the terms and variables that a reduction is applied to, with all below them."""
+    """Σ x·a + b → {x·a, x, a}: the terms and variables that a reduction is applied to, with all below them."""
     if not is_term(root):
         return set()
     found: set[Any] = set()
@@ -155,7 +159,7 @@ def _absence(value: Term, pattern: Any, variable: Any) -> str:
 
 
 def _joined_parts(value: Term) -> list[Term]:
-    """Return the operands of a sum or product that are joined by the same op, in order: those of (a + b) + c."""
+    """(a + b) + c → [a, b, c]: the operands of a sum or product that are joined by the same op, in order."""
     if not value.op.laws.associative:
         return []
     parts, stack = [], [value]
@@ -203,7 +207,7 @@ _READINGS: tuple[tuple[Callable[[Any], bool], Any, Any, Any], ...] = (
 
 
 class Sides(NamedTuple):
-    """The texts of pattern and subject, with marks."""
+    """pattern a·exp(b), subject x·exp(y) → their texts, with marks."""
 
     names: tuple[str, str]
     left: str
@@ -212,7 +216,7 @@ class Sides(NamedTuple):
 
 
 def sides(found: Sequence[Reading], question: Question) -> Sides:
-    """Return both sides of a question with the marks of a reading."""
+    """[a = x] → "a₁·exp(b)", "x₁·exp(y)": both sides of a question with the marks of a reading."""
     marks: dict[Any, list[int]] = {}
     for reading in found:
         for part in {question.variables[reading.name]: None, **dict.fromkeys(reading.places)}:
@@ -223,7 +227,7 @@ def sides(found: Sequence[Reading], question: Question) -> Sides:
 
 
 def view_of(question: Question) -> str:
-    """Say as what the root is read, where it may be read otherwise than written."""
+    """a·b, x/y → "both read as products": the theory of the root, where it may be read otherwise than written."""
     ops = [side.op for side in (question.left, question.right) if is_term(side)]
     if len({str(op) for op in ops}) < 2:
         return ""
@@ -275,6 +279,7 @@ def _line(number: int, answer: Answer) -> str:
 
 
 def _fragment(answer: Answer) -> Markup:
+    """Answer → HTML: pattern beside subject, each variable in its colour, and a table of their values."""
     question = question_of(answer)
     if question is None:
         found = [Reading(name, i, as_term(answer[name])) for i, name in enumerate(answer, 1)]
@@ -284,6 +289,7 @@ def _fragment(answer: Answer) -> Markup:
 
 
 def _side_by_side(shown: Sides) -> Markup:
+    """Sides → <div class="sides">: pattern and subject beside each other."""
     both = element(
         "div",
         *[
@@ -296,6 +302,7 @@ def _side_by_side(shown: Sides) -> Markup:
 
 
 def _bindings(found: Sequence[Reading]) -> Markup:
+    """[Reading] → a table: variable, value, and how it was read where any was read otherwise."""
     if not found:
         return note(NOTHING)
     remarks = any(reading.said for reading in found)
@@ -319,7 +326,7 @@ def _(found: Rewrites) -> str:
 
 
 def _move(move: Found, found: Rewrites) -> Markup:
-    """Return the left side of a row beside the place that it matches, in colour, and what comes of it."""
+    """Found → HTML: the left side of a row beside the place that it matches, in colour, and its result."""
     made = ("makes", term_fragment(move.term))
     row = next((row for row in found.library if row.name == move.name), None)
     variables = {} if row is None else {label_of(v): v for v in row.variables}
@@ -375,6 +382,7 @@ def _(answers: Any) -> Any:
 
 
 def _rich_lines(answer: Answer) -> Iterator[Any]:
+    """Answer → the lines "pattern …", "subject …", "a = x": as styled text of rich."""
     from rich.text import Text
 
     question = question_of(answer)
@@ -398,6 +406,7 @@ def _painted(text: str) -> Any:
 
 
 def _paint(inner: str, n: int) -> str:
+    """(x, 1) → "[… underline]x[/]₁": a text in the style of a mark, for rich's markup."""
     if n == SHELL:
         return f"[italic]{inner}[/italic]"
     style = _STYLES[(n - 1) % len(_STYLES)]

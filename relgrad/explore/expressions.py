@@ -93,7 +93,9 @@ def _value(x: Any) -> Any:
 
 
 def _applied(parts: Sequence[Any], written: Any) -> Any:
-    """Return what a head makes of operands whose values are known."""
+    """(np.add, x, y) → x + y: a head applied to operands whose values are known; raises TraceError where it is no
+    function.
+    """
     head, names = parts[0] if parts else None, [getattr(x, "arg", None) for x in written]
     if not callable(head) or isinstance(head, Symbolic):
         raise TraceError(
@@ -118,6 +120,7 @@ def _wrapped(x: Any) -> Any:
 
 
 def _part(node: Term, operands: Sequence[Any], values: dict[str, Any]) -> Any:
+    """2·x → (multiply, 2, x): a node as an etuple of its operands; inputs by name become the values given."""
     if is_constant(node):
         return node.op.value.item() if node.op.weak else node.op.value[()]
     if type(node.op) is Input:
@@ -137,7 +140,7 @@ def _outputs(op: Op, *operands: Any) -> Any:
 
 
 def _of_type(value: Any, node: Term) -> Any:
-    """Return a value as an array of the dtype that a symbol has."""
+    """(2, x : float64) → 2.0: a value as an array of the dtype of a symbol; raises ShapeError where it does not fit."""
     label, kind = node.op.label, node.type
     if isinstance(value, (Symbolic, ExpressionTuple, Unknown)):
         return value

@@ -33,7 +33,7 @@ class Lazy(Sequence[T], Shown):
         self._rest: Iterator[T] | None = iter(members)
 
     def _compute(self, count: int | None) -> None:
-        """Have the first members ready; all of them where no count is given."""
+        """count = 3 → three members ready; None → all."""
         while self._rest is not None and (count is None or len(self._found) < count):
             before = len(self._found)
             self._found += islice(self._rest, 1)
@@ -41,6 +41,7 @@ class Lazy(Sequence[T], Shown):
                 self._rest = None
 
     def __getitem__(self, index: Any) -> Any:
+        """lazy[2] → the third member, lazy[:3] → as lazy; a negative index computes all."""
         if isinstance(index, slice):
             bounds = (index.start or 0, index.stop, index.step or 1)
             lazy = index.stop is not None and min(bounds) >= 0
@@ -52,6 +53,7 @@ class Lazy(Sequence[T], Shown):
         return list(members)
 
     def __iter__(self) -> Iterator[T]:
+        """→ members one after the other, each computed once, when asked for."""
         position = 0
         while True:
             self._compute(position + 1)

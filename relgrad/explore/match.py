@@ -109,7 +109,11 @@ def symbolic(x: Any) -> Any:
 
 
 def _expression(x: Any, role: str, argument: Callable[[str], Any]) -> Any:
-    """Return the term of an expression, of what a function of its names returns, or of a number."""
+    """lambda a: sin(a) → sin(a), 2 → constant: the term of an expression, or of a function of its names, or of a
+    number.
+
+    Raises TraceError for what is none.
+    """
     if callable(x) and not isinstance(x, Tracer):
         try:
             parameters = inspect.signature(x).parameters.values()
@@ -138,6 +142,9 @@ def _expression(x: Any, role: str, argument: Callable[[str], Any]) -> Any:
 def _answers(
     what: str, left: Any, right: Any, named: Mapping[str, Any], theory: Any, fuel: int | None
 ) -> Answers:
+    """(left, right) → Answers: lazily, the distinct states of the goal that the sides are equal, by variables'
+    names.
+    """
     if fuel is not None and (isinstance(fuel, bool) or not isinstance(fuel, int) or fuel < 0):
         raise TraceError(f"{what}: fuel={fuel!r} is no number of steps", cure="pass an integer, or None")
     by_name = _by_name([as_term(x) for x in named.values()], left, right)
@@ -147,6 +154,7 @@ def _answers(
 
 
 def _theory_in_words(theory: Any) -> str:
+    """AC → "associativity and commutativity": a theory in words."""
     if theory == REALS:
         return "the laws of real arithmetic"
     known = {
@@ -158,6 +166,9 @@ def _theory_in_words(theory: Any) -> str:
 
 
 def _goal(what: str, left: Any, right: Any, theory: Any, fuel: int | None) -> Any:
+    """(left, right, "reals") → equalo(left, right), AC → eq_aco(…):
+    the goal of a theory; RelationError for what is none.
+    """
     if isinstance(theory, str) and theory == REALS:
         return equalo(left, right)
     if not isinstance(theory, Theory):
@@ -178,7 +189,9 @@ def _unsqueezed(x: Any, other: Any) -> Any:
 
 
 def _promoted(x: Any, other: Any) -> Any:
-    """Give the bare numbers of a pattern the dtype that the other side has: there they met their partners."""
+    """a + 1, beside x : float32 → a + float32(1): a pattern's bare numbers in the dtype that they have beside their
+    partners.
+    """
     if not is_term(x) or x.ground or not is_term(other) or not other.ground:
         return x
     dtype = other.type.dtype
@@ -190,7 +203,7 @@ def _promoted(x: Any, other: Any) -> Any:
 
 
 def _by_name(given: Iterable[Any], *sides: Any) -> dict[str, Any]:
-    """Return the variables of two sides by their names, in the order in which they come."""
+    """a·b, a + c → {a: …, b: …, c: …}: the variables of two sides by their names, in the order in which they come."""
     found = dict.fromkeys(given)
     stack, seen = [*reversed(sides)], set()
     while stack:
@@ -212,6 +225,7 @@ def _by_name(given: Iterable[Any], *sides: Any) -> dict[str, Any]:
 
 
 def _distinct(goal: Any, by_name: Mapping[str, Any], question: Question) -> Iterator[Answer]:
+    """states → Answer, …, each once: those whose values are equal modulo the theories are one."""
     seen = set()
     for state in goal({}):
         values = [reify_term(x, state) for x in by_name.values()]

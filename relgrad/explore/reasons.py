@@ -61,7 +61,7 @@ _RANGES = {"positive": POSITIVE, "nonnegative": NONNEGATIVE, "negative": -POSITI
 
 @dataclass(frozen=True)
 class Reason(Shown):
-    """What became of a row at a place: the gate that refused it, in words, and a change that would let it fire.
+    """(row, condition, place, "positive(x) is not known to hold", "with assume=…") → why a row did not fire at a place.
 
     `gate` is one of `GATES`; `place` is None, and `where` empty, of a program without any place. `change` is empty
     where none was found.
@@ -82,7 +82,9 @@ class Reason(Shown):
 
 
 class Reasons(Listed[Reason]):
-    """The reasons of a row at the places of a program, the nearest to its firing first; `str` tells them."""
+    """[Reason, …] → "row did not fire / …": the reasons of a row at the places of a program, the nearest to its firing
+    first.
+    """
 
     def __init__(self, row: str, reasons: Iterable[Reason]):
         super().__init__(reasons)
@@ -98,7 +100,9 @@ class Reasons(Listed[Reason]):
 
 
 class Rewrites(Lazy[Found]):
-    """What may be done at a place, lazily; printed one move a line: its name, what it makes, and why."""
+    """log(eˣ) → "log_of_exp: x — …": all moves at a place, lazily; printed one a line:
+    its name, its result, and why.
+    """
 
     nothing = "nothing can be done here"
 
@@ -124,7 +128,9 @@ def reasons(row: Relation, derivation: Derivation, library: Library, lines: Mapp
 
 
 def nearest_rows(place: Term, library: Library, lines: Mapping[Term, str], count: int = NEAR) -> list[Reason]:
-    """Return for the rows that come nearest to firing at a place why they do not."""
+    """place → [Reason, …]: for the rows that come nearest to firing at a place why they do not;
+    at least half of each is there.
+    """
     nothing = Derivation((place,), (place,), ())
     found: list[tuple[float, Reason]] = []
     for row in library:
@@ -137,9 +143,10 @@ def nearest_rows(place: Term, library: Library, lines: Mapping[Term, str], count
 
 
 class _Trial:
-    """A row held against the places of a derivation."""
+    """row, derivation → reasons: a row held against the places of a derivation."""
 
     def __init__(self, row: Relation, derivation: Derivation, library: Library, lines: Mapping[Term, str]):
+        """steps → moves {place: [step, …]}, and an index of the one row."""
         self.row, self.derivation, self.library = row, derivation, library
         self.lines = {_unanchored(t): line for t, line in lines.items()}
         self.index = Index([row.pattern])
@@ -149,6 +156,7 @@ class _Trial:
                 self.moves.setdefault(step.before, []).append(step)
 
     def reasons(self) -> list[Reason]:
+        """→ [Reason at each place where it matched], or the nearest misses, or that the program lacks its head."""
         places = _places(self.derivation)
         found = [near for t, within in places.items() if (near := self.at(t, within)) is not None]
         missed = [near for near in found if near[1].gate == PATTERN]
@@ -160,7 +168,9 @@ class _Trial:
         return told or [self._without_head(places)]
 
     def at(self, t: Term, within: int) -> tuple[float, Reason] | None:
-        """Return how near a row came to firing at a place, from 0 to 1, and why it did not; None where it cannot."""
+        """place → (0.6, Reason): how near a row came to firing there, from 0 to 1, and why it did not;
+        None where it cannot.
+        """
         if not (isinstance(t.type, ArrayType) and t.type.differentiable) or _is_wide(t):
             return None
         if any(step.name == self.row.name for step in self.moves.get(t, ())):
@@ -186,7 +196,9 @@ class _Trial:
         )
 
     def _states(self, t: Term) -> list[State]:
-        """Return the states in which the left side matches, whatever the conditions say."""
+        """sin(a)·cos(a) at sin(x)·cos(x) → [{a: x}]: the states in which the left side matches, whatever the conditions
+        say.
+        """
         states: list[State] = []
 
         def note(s: State) -> Iterator[State]:
@@ -203,7 +215,9 @@ class _Trial:
         return states
 
     def _refused(self, t: Term, states: Sequence[State]) -> Reason:
-        """Return the reason of a place at which the left side matches."""
+        """{a: x}, positive(a) → "positive(x) is not known to hold":
+        the reason of a place at which the left side matches.
+        """
         best: tuple[int, Any, State] | None = None
         for s in states:
             passed, condition = self._passed(s)
@@ -234,7 +248,7 @@ class _Trial:
         return self._reason(CONDITION, t, text, self._assumption(t, about, condition))
 
     def _passed(self, s: State) -> tuple[int, Any]:
-        """Return how many conditions hold one after the other, and the first that does not."""
+        """{a: x} → (1, positive(a)): how many conditions hold one after the other, and the first that does not."""
         states = [s]
         for i, condition in enumerate(self.row.conditions):
             states = list(islice(chain.from_iterable(map(condition, states)), STATES))
@@ -247,7 +261,7 @@ class _Trial:
         return ", ".join(f"{name} = {_text(x)}" for name, x in pairs) or "no variables"
 
     def fires(self, t: Term) -> Term | None:
-        """Return what the row makes of a term, or None."""
+        """sin(x)·cos(x) → sin(2·x)/2: the row's result at a term, or None."""
         if not self.index.candidates(t, theories_of(t.op)):
             return None
         try:
@@ -263,7 +277,9 @@ class _Trial:
             return self.row.name in schedule([t], library).relations
 
     def _not_made(self, t: Term, s: State) -> Reason:
-        """Return the reason of a place at which the row matches and its conditions hold."""
+        """matches, conditions hold → left out, raised, came later, out of fuel, or no change:
+        the reason of such a place.
+        """
         new = self.fires(t)
         bindings = f"it matches with {self._bindings(s)}"
         if new is None:
@@ -296,7 +312,11 @@ class _Trial:
         return self._reason(ORDER, t, f"{makes}\nwhat it stands in was rewritten before it was looked at")
 
     def _assumption(self, t: Term, about: Sequence[Any], condition: Any) -> str:
-        """Return an assumption of inputs, or of what a condition is about, under which the row fires at a place."""
+        """positive(x) refused → "with assume={'x': relgrad.positive}":
+        an assumption under which the row fires at a place.
+
+        Of inputs, or of the term that a condition is about; "" for none.
+        """
         inputs = [x for x in subterms(*filter(is_term, about)) if type(x.op) is Input]
         inputs = [x for x in inputs if x.type.differentiable]
         for several in (1, 2):
@@ -319,7 +339,7 @@ class _Trial:
         return f"after relgrad.assume({in_words(_text(u), known)}) in the function"
 
     def with_change(self, reason: Reason) -> Reason:
-        """Return the reason of a pattern that almost matches with an equation that lets it, applied first."""
+        """log(x·eʸ) missed → "if x·eʸ were written …": a pattern that almost matches, with an equation that lets it."""
         place = reason.place
         if place is None or reason.gate != PATTERN:
             return reason
@@ -332,7 +352,9 @@ class _Trial:
         return reason
 
     def _without_head(self, places: Iterable[Term]) -> Reason:
-        """Return the reason of a program in which nothing comes near the left side."""
+        """log(exp(a)), x + y → "the program has no log, no exp":
+        the reason of a program in which nothing is like the left side.
+        """
         there = {_head(t) for t in places}
         needed = [t for t in subterms(self.row.left) if t.rands and not theories_of(t.op)]
         missing = dict.fromkeys(str(t.op.name) for t in needed if _head(t) not in there)
@@ -347,7 +369,9 @@ class _Enough(Exception):
 
 
 class _Near(NamedTuple):
-    """A pattern beside a term: how many of its parts have a partner, of how many, and the rows of a table."""
+    """sin(a) + 1 beside sin(x) + 2 → 2 points of 3: a pattern beside a term, how many of its parts have partners, and a
+    table.
+    """
 
     points: int
     whole: int
@@ -355,7 +379,9 @@ class _Near(NamedTuple):
     state: State
 
     def table(self) -> str:
-        """Return pattern and place side by side, what has no partner marked."""
+        """→ "pattern  here / sin(a)   sin(x) / 1        2   ← no 1":
+        pattern and place side by side, lacking partners marked.
+        """
         cells = [("  " * depth + left, right, note) for depth, left, right, note in self.rows]
         wide = max(len("pattern"), *[len(left) for left, _, _ in cells])
         lines = [f"{'pattern':{wide}}  here"]
@@ -364,7 +390,7 @@ class _Near(NamedTuple):
 
 
 def _aligned(p: Any, t: Any, s: State, depth: int) -> _Near:
-    """Return a pattern beside a term, each part beside the one that it is most like."""
+    """sin(a) + 1, sin(x) + 2 → _Near: a pattern beside a term, each part beside the one that it is most like."""
     state = next(iter(match(p, t, s)), None)
     if state is not None:
         return _Near(_size(p), _size(p), ((depth, _text(p), _text(t), ""),), state)
@@ -381,7 +407,7 @@ def _aligned(p: Any, t: Any, s: State, depth: int) -> _Near:
 
 
 def _operands(p: Term, t: Term, s: State, depth: int) -> _Near:
-    """Return one op beside another of its kind, operand by operand."""
+    """sin(a), sin(x) → sin(…) beside sin(…), a beside x: one op beside another of its kind, operand by operand."""
     props: Any = unify_terms(p.op, t.op, s)
     same = props is not False
     rows = [(depth, f"{p.op.name}(…)" if same else str(p.op), f"{t.op.name}(…)" if same else str(t.op), "")]
@@ -395,7 +421,9 @@ def _operands(p: Term, t: Term, s: State, depth: int) -> _Near:
 
 
 def _shared(wanted: list[Any], t: Term, s: State, depth: int, kind: int) -> _Near:
-    """Return the parts of a sum or product, each beside the part of another that it is most like, variables last."""
+    """a·exp(b), x·exp(y) → exp(b) beside exp(y), a beside x:
+    parts of a sum or product beside their likes, variables last.
+    """
     there = _parts(t, kind)
     wanted.sort(key=lambda part: (is_variable(part), -_size(part)))
     rows = [(depth, "a sum of" if kind == SUM else "a product of", "", "")]
@@ -421,7 +449,7 @@ def _shared(wanted: list[Any], t: Term, s: State, depth: int, kind: int) -> _Nea
 
 
 def _parts(t: Term, kind: int) -> list[Any]:
-    """Return the summands of a sum or the factors of a product, with their coefficients or exponents."""
+    """x − 2·y → [x, −2·y]: the summands of a sum or the factors of a product, with their coefficients or exponents."""
     if kind == SUM:
         view = sum_of(t)
         parts = [build_sum(SumView(0, {x: k})) for x, k in view.terms.items()]
@@ -441,7 +469,11 @@ def _size(p: Any) -> int:
 
 
 def _places(derivation: Derivation) -> dict[Term, int]:
-    """Return the terms that a row may be tried at, with the theories under which each is part of a larger one only."""
+    """log(eˣ) + y → {log(eˣ) + y: 0, log(eˣ): 0, …}:
+    the terms that a row may be tried at, with the theories around each.
+
+    A term that is part of a larger sum or product only is one under that theory alone.
+    """
     steps = [step for step in derivation.steps if is_term(step.before) and is_term(step.after)]
     roots = [*derivation.before, *chain.from_iterable((x.before, x.after) for x in steps), *derivation.after]
     places: dict[Term, int] = {}
@@ -460,7 +492,9 @@ def _places(derivation: Derivation) -> dict[Term, int]:
 
 
 def _equal(part: Term, library: Library) -> Iterator[tuple[str, Term, Term]]:
-    """Yield what a part may be written as: by a row, from left to right or back, or by a law of arithmetic."""
+    """2·x → x + x by a law, …: other ways to write a part, by a row, from left to right or back, or by a law of
+    arithmetic.
+    """
     for found in relate(part, library, lambda *_: None):
         yield found.name, part, found.term
     for name, new in rewordings(part, library):
@@ -468,7 +502,9 @@ def _equal(part: Term, library: Library) -> Iterator[tuple[str, Term, Term]]:
 
 
 def _assuming(x: Term, known: Interval) -> Term | None:
-    """Return an input of which a range is assumed as well; None where nothing new or nothing possible is assumed."""
+    """x, positive → x > 0: an input of which a range is assumed as well; None where nothing new or nothing possible
+    is.
+    """
     both = meet(x.op.range, known)
     if both == x.op.range or is_empty(both):
         return None

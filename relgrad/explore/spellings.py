@@ -43,7 +43,7 @@ IDLE = 50
 
 
 class Spellings(Lazy[Term]):
-    """A lazy sequence of terms, printed as NumPy."""
+    """spellings[0] → log(Σ eˣ): a lazy sequence of terms, printed as NumPy."""
 
     nothing = "no spellings"
 
@@ -52,7 +52,8 @@ class Spellings(Lazy[Term]):
 
 
 def spellings(subject: Any, library: Library, seed: int = 0) -> Spellings:
-    """Return what people may write for a stable form: the right side of a row, or an expression.
+    """logsumexp(x) → log(Σ eˣ), …: all that people may write for a stable form:
+    the right side of a row, or an expression.
 
     Rows are run from right to left, laws in reverse, at any place, any number of times. Spellings that are few
     moves away and such that are many take turns; each comes once, and all that there are come in the end. They are
@@ -67,7 +68,8 @@ def spellings(subject: Any, library: Library, seed: int = 0) -> Spellings:
 
 
 def instance_of(row: Relation, count: int = ROWS) -> Instance:
-    """Return the two sides of a row with arrays on its domain for the variables, and the last axis for axes.
+    """log(eᵃ) = a → log(eˣ) = x: the two sides of a row with arrays on its domain for the variables, and the last axis
+    for axes.
 
     Raises RelationError where the right side is found by a condition only.
     """
@@ -88,7 +90,9 @@ def instance_of(row: Relation, count: int = ROWS) -> Instance:
 
 
 def _distances(root: Term) -> dict[Term, Any]:
-    """Return what leaves stand for that an op takes for accuracy alone: the distance of its first two operands."""
+    """f(x, y, d) → {d: x − y}: leaves that an op takes for accuracy alone, as the distance of its first two
+    operands.
+    """
     found: dict[Term, Any] = {}
     for node in subterms(root):
         *rest, last = getattr(node.op, "rules", (None,))
@@ -101,7 +105,11 @@ def _distances(root: Term) -> dict[Term, Any]:
 
 
 class _Moves:
-    """The moves back from a term: rows from right to left, and laws, each at all of its places, in some order."""
+    """softplus(x) → log(1 + eˣ): the moves back from a term:
+    rows from right to left, and laws, each at all of its places.
+
+    In some order.
+    """
 
     def __init__(self, library: Library, rng: random.Random):
         self._rng = rng
@@ -109,7 +117,7 @@ class _Moves:
         self._index = Index([compile_pattern(row.right) for row in self._rows])
 
     def back(self, t: Term) -> Iterator[Term]:
-        """Yield what is one move away from a term, the moves in turn."""
+        """softplus(x) → log(1 + eˣ), …: the terms that are one move away, the moves in turn."""
         places = [x for x in subterms(t) if isinstance(x.type, ArrayType) and x.type.differentiable]
         self._rng.shuffle(places)
         by_move: dict[Any, list[Term]] = {}
@@ -133,6 +141,7 @@ class _Moves:
         return [*_wordings(place.type.dtype).at(place), *rows]
 
     def _anywhere(self, whole: Term, move: Relation | Wording, places: Sequence[Term]) -> Iterator[Term]:
+        """(t, move, places) → t with one place reworded, …"""
         for place in places:
             found = _backwards(move, place) if isinstance(move, Relation) else move.reword(place)
             for new in _fitting(found):
@@ -141,7 +150,7 @@ class _Moves:
 
 
 def _fitting(found: Iterator[Term]) -> Iterator[Term]:
-    """Yield what is found until something does not fit together."""
+    """[t₁, t₂, error] → t₁, t₂: terms until something does not fit together."""
     try:
         yield from found
     except RelgradError:
@@ -161,6 +170,7 @@ def _wordings(dtype: Any) -> Wordings:
 
 
 def _backwards(row: Relation, t: Term) -> Iterator[Term]:
+    """log(eᵃ) = a at x → log(eˣ): a row read from right to left at a term, a few answers at most."""
     before = fresh("before")
     for state in islice(row(before, t)({}), 4):
         new = state[before]
@@ -169,7 +179,9 @@ def _backwards(row: Relation, t: Term) -> Iterator[Term]:
 
 
 def rewordings(t: Term, library: Library) -> Iterator[tuple[str, Term]]:
-    """Yield what a term may be written as by one row read from right to left, or one law, with the name of either."""
+    """2·x → ("a + a = 2·a", x + x), …: the other ways to write a term by one row read backwards, or one law, with its
+    name.
+    """
     for move in _moves(library).at(t):
         if isinstance(move, Relation):
             found = [(move.name, _backwards(move, t))]
@@ -191,7 +203,7 @@ def is_plain(t: Term, also: Container[Any] = ()) -> bool:
 
 
 def _spelled(starts: Sequence[Term], moves: _Moves) -> Iterator[Term]:
-    """Yield what is some moves away: as many of each distance, a further distance whenever the number has doubled."""
+    """starts → terms at distance 1, 2, …: as many of each, a further distance whenever the number has doubled."""
     *written, _ = starts
     # What a row is about is written by people, such as SciPy's gamma function; what it becomes is not.
     also = {x.op for x in subterms(*written) if isinstance(getattr(x.op, "function", None), np.ufunc)}
@@ -214,7 +226,7 @@ def _spelled(starts: Sequence[Term], moves: _Moves) -> Iterator[Term]:
 
 
 def _further(level: Terms, further: Terms, seen: set[Term], moves: _Moves) -> Iterator[Term]:
-    """Yield some new terms of a distance; what is one move further waits for its turn."""
+    """level → some new terms of a distance; their successors → the level one move further."""
     for _ in range(IDLE):
         if not level:
             return

@@ -106,14 +106,16 @@ LAWS = (*ARITHMETIC, *INVARIANTS, *DEFINITIONS)
 
 @dataclass(frozen=True, eq=False)
 class Wording:
-    """One of the expressions of a law, as a pattern of a dtype; the others; and the conditions of the law."""
+    """a + a, of [a + a, 2·a] → 2·a: one of the expressions of a law, as a pattern of a dtype; the others;
+    the conditions.
+    """
 
     pattern: Any
     others: tuple[Any, ...]
     conditions: tuple[Goal, ...]
 
     def reword(self, t: Term) -> Iterator[Term]:
-        """Yield what else the law writes for a term that is written as this wording."""
+        """x + x → 2·x: the other expressions of the law for a term that is written as this wording."""
         state = unify_terms(self.pattern, t, {})
         if state is False or not all(any(True for _ in goal(state)) for goal in self.conditions):
             return
@@ -124,9 +126,10 @@ class Wording:
 
 
 class Wordings:
-    """The laws filed by the heads of their wordings, for terms of one dtype."""
+    """x + x → [a + a of a law, …]: the laws filed by the heads of their wordings, for terms of one dtype."""
 
     def __init__(self, dtype: Any, laws: Sequence[Law] = LAWS):
+        """[a + a, 2·a] → {add: [a + a], multiply: [2·a]}: files the wordings of each law."""
         self._by_head: dict[Any, list[Wording]] = {}
         for law in laws:
             sides, conditions = _sides(law)
@@ -142,6 +145,7 @@ class Wordings:
 
 
 def _sides(law: Law) -> tuple[tuple[Any, ...], tuple[Goal, ...]]:
+    """law(a) = [a + a, 2·a], conditions → the sides as patterns, and the conditions."""
     names = list(inspect.signature(law).parameters)
     variables = [fresh(name) for name in names]
     parts = law(*[v if n == "axis" else Tracer(v) for n, v in zip(names, variables, strict=True)])
@@ -151,7 +155,9 @@ def _sides(law: Law) -> tuple[tuple[Any, ...], tuple[Goal, ...]]:
 
 
 def _promoted(pattern: Any, dtype: Any) -> Any:
-    """Give the bare numbers of a pattern a dtype: where they met their partners they have one."""
+    """2·a, float32 → float32(2)·a: the bare numbers of a pattern in a dtype:
+    where they met their partners they have one.
+    """
     if is_variable(pattern):
         return pattern
     return rebuild(

@@ -58,7 +58,9 @@ def _float_order(x: Any) -> tuple[bool, int, tuple[int, ...]]:
 
 
 def _strip(x: Any, partners: Sequence[Any]) -> Any:
-    """Drop the leading axes and the broadcast of an operand that its partners supply."""
+    """x : (1, 3) beside (2, 3) → x : (3,): an operand without the leading axes and the broadcast that its partners
+    supply.
+    """
     try:
         shape = broadcast_shapes(*[y.type.shape for y in partners])
         covered = broadcast_shapes(x.type.shape, shape) == shape
@@ -70,7 +72,7 @@ def _strip(x: Any, partners: Sequence[Any]) -> Any:
 
 
 def insert(x: Any, axes: tuple[int, ...]) -> Any:
-    """Insert axes into an operand, leaving out those that would lead."""
+    """(x : (3,), (−1,)) → x : (3, 1), (−2,) → x: axes inserted into an operand, but for those that would lead."""
     chosen: list[int] = []
     for axis in sorted(axes, reverse=True):
         if -axis > x.type.ndim + len(chosen):
@@ -80,7 +82,7 @@ def insert(x: Any, axes: tuple[int, ...]) -> Any:
 
 
 def _compose(axes: tuple[int, ...], inner: tuple[int, ...], rank: int) -> tuple[int, ...]:
-    """Return the one squeeze that does `inner` first and then `axes`."""
+    """((−1,), (−2,), 3) → (−2, −1): the one squeeze that does `inner` first and then `axes`."""
     if not inner:
         return axes
     kept = [a for a in range(-rank, 0) if a not in inner]

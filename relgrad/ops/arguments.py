@@ -47,7 +47,7 @@ def is_symbolic(x: Any) -> bool:
 
 
 def require_ground(function: str, x: Any) -> Any:
-    """Return a strong term; raises RelationError where the rank of a pattern would have to be known."""
+    """x → its term with a dtype; raises RelationError for a pattern, of which the rank would have to be known."""
     x = strong(as_term(x))
     if not is_ground(x):
         raise RelationError(
@@ -97,7 +97,9 @@ def normalize_axis(axis: Any, ndim: int) -> int:
 
 
 def below_squeeze(x: Any, axes: Sequence[int]) -> tuple[Any, tuple[int, ...], tuple[int, ...]]:
-    """Return the operand of a squeeze, where the given axes lie in it, and the axes to squeeze afterwards."""
+    """(squeeze(x, −2), (−2,)) → x, (−3,), (−2,): a squeeze's operand, the axes as they lie in it, and those to squeeze
+    then.
+    """
     if not isinstance(x.op, Squeeze):
         return x, tuple(axes), ()
     inner = x.rands[0]
@@ -118,10 +120,13 @@ def hull(*ranges: Interval) -> Interval:
 
 
 def as_balls(array: Any) -> Any:
-    """Return an array of balls: of numbers, exactly; of what NumPy made of balls, with its zeros between them."""
+    """[0.5, ball] → [ball(0.5), ball]: an array of balls:
+    of numbers, exactly; of what NumPy made of balls, with its zeros.
+    """
     import flint
 
     def ball(v: Any) -> Any:
+        """0.5 → ball(0.5), array(ball) → ball: an entry without the arrays around it."""
         while isinstance(v, (np.ndarray, np.generic)):
             v = v.item()
         return v if hasattr(v, "is_finite") else flint.arb(v)
@@ -138,9 +143,10 @@ ZERO = Interval(0.0, 0.0)
 
 
 def predicate_ball(true: Callable[..., Any], false: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a predicate in ball arithmetic: 1, 0, or the ball around both where the balls do not tell."""
+    """x < 0 at [1, 2] → 0, at [−1, 1] → [0, 1]: a predicate in ball arithmetic, around both where balls do not tell."""
 
     def decide(*balls: Any) -> Any:
+        """balls → 1 where it is true for certain, 0 where false, else ½ ± ½."""
         import flint
 
         return flint.arb(1) if true(*balls) else flint.arb(0) if false(*balls) else flint.arb(0.5, 0.5)

@@ -334,7 +334,7 @@ def inverse_radius(x: Any, y: Any) -> Any:
 
 
 def _under_norm_of_two(op: Elementwise, conventions: Any) -> Op:
-    """√(x² + y²) with the slopes at 0 that a convention says."""
+    """x/√(x² + y²) = c at 0: √(x² + y²) with the slopes at 0 that a convention says."""
     zero = conventions.norm_at_zero
     if zero == 0:
         return op

@@ -25,7 +25,7 @@ def _ball_sum(op: Reduced, x: Any) -> Any:
 
 
 class SumMinus(Reduced):
-    """Σ x - y over axes, along which y is constant."""
+    """Σ x − y = Σ x − y, exactly rounded, over axes along which y is constant."""
 
     kernel = staticmethod(kernels.sum_minus)
 
@@ -54,7 +54,7 @@ class SumMinus(Reduced):
 
 
 class MeanMinus(SumMinus):
-    """The mean of x over axes, less y, which is constant along them."""
+    """Σ x/n − y = mean(x) − y over axes along which y is constant."""
 
     kernel = staticmethod(kernels.mean_minus)
     cancels = "centre"
@@ -69,7 +69,7 @@ class MeanMinus(SumMinus):
 
 
 class LogMeanExp(Reduced):
-    """The log of the mean of eˣ over axes; its derivative is a softmax."""
+    """log(Σ eˣ/n) = logmeanexp(x) over axes; ∂/∂x = softmax(x)."""
 
     kernel = staticmethod(kernels.logmeanexp)
     positional = 1

@@ -20,7 +20,7 @@ from relgrad.types import broadcast_shapes
 
 @implements(np.moveaxis)
 def moveaxis(a: Any, source: Any, destination: Any) -> Any:
-    """Trace `np.moveaxis`."""
+    """moveaxis(x, 0, −1)[j, k, i] = x[i, j, k]: traces `np.moveaxis`."""
     x = require_ground("np.moveaxis", a)
     rank = x.type.ndim
     sources, targets = ([normalize_axis(i, rank) for i in several(axes)] for axes in (source, destination))
@@ -34,7 +34,7 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
 
 @implements(np.rollaxis)
 def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
-    """Trace `np.rollaxis`."""
+    """rollaxis(x, 2, 0)[k, i, j] = x[i, j, k]: traces `np.rollaxis`."""
     x = require_ground("np.rollaxis", a)
     rank = x.type.ndim
     moved = normalize_axis(axis, rank) + rank
@@ -44,7 +44,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
 
 @implements(np.expand_dims)
 def expand_dims(a: Any, axis: Any) -> Any:
-    """Trace `np.expand_dims`; of patterns too, if the axes are negative."""
+    """expand_dims(x, −1)[i, 0] = x[i]: traces `np.expand_dims`; of patterns too, if the axes are negative."""
     x = strong(as_term(a))
     axes = axis if isinstance(axis, (tuple, list)) else (axis,)
     if not is_ground(x):
@@ -56,7 +56,7 @@ def expand_dims(a: Any, axis: Any) -> Any:
 
 @implements(np.squeeze, "squeeze")
 def squeeze_function(a: Any, axis: Any = None) -> Any:
-    """Trace `np.squeeze`."""
+    """squeeze(x)[i] = x[i, 0]: traces `np.squeeze`; raises ShapeError for axes whose extent is not 1."""
     x = strong(as_term(a))
     if not is_ground(x):
         named = axis if isinstance(axis, (tuple, list)) else (axis,)
@@ -79,7 +79,7 @@ def squeeze_function(a: Any, axis: Any = None) -> Any:
 
 @implements(np.broadcast_to)
 def broadcast_to_function(array: Any, shape: Any, subok: bool = False) -> Any:
-    """Trace `np.broadcast_to`."""
+    """broadcast_to(x, (2, 3))[i, j] = x[j]: traces `np.broadcast_to`; None is the extent that x has."""
     x = require_ground("np.broadcast_to", array)
     wanted = several(shape)
     if len(wanted) == x.type.ndim and None in wanted:
@@ -94,7 +94,9 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> Any:
 
 
 def broadcast_together(terms: Sequence[Any]) -> tuple[Any, ...]:
-    """Return terms stretched to the shape that they have in common; raises ShapeError if there is none."""
+    """(3,), (2, 1) → (2, 3), (2, 3): terms stretched to the shape that they have in common;
+    raises ShapeError without one.
+    """
     try:
         shape = broadcast_shapes(*[x.type.shape for x in terms])
     except ValueError as error:
@@ -107,7 +109,7 @@ def broadcast_together(terms: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def at_least(a: Any, rank: int) -> Any:
-    """Return a term with axes inserted as `np.atleast_1d`, `_2d` and `_3d` do."""
+    """(x : (3,), 2) → (1, 3), (x : (3,), 3) → (1, 3, 1): axes inserted as `np.atleast_1d`, `_2d` and `_3d` do."""
     x = require_ground(f"np.atleast_{rank}d", a)
     missing = max(rank - x.type.ndim, 0)
     if rank < 3 or missing == 0:
@@ -116,6 +118,8 @@ def at_least(a: Any, rank: int) -> Any:
 
 
 def _several(rank: int) -> Any:
+    """rank 2: f(x) → x : (1, n), f(x, y) → (…, …): traces `np.atleast_1d` and its likes, of one or several."""
+
     def trace(*arys: Any) -> Any:
         results = [at_least(a, rank) for a in arys]
         return results[0] if len(results) == 1 else tuple(results)

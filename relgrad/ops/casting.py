@@ -21,7 +21,7 @@ from relgrad.types import Interval, Type, array_type
 
 
 class Cast(Op):
-    """Entries in another dtype, as `ndarray.astype` converts them.
+    """cast(1.7, int) = 1: entries in another dtype, as `ndarray.astype` converts them.
 
     From float to float it is the identity of the reals, and the cotangent is cast back. To and from integers
     there is no derivative.
@@ -35,6 +35,9 @@ class Cast(Op):
     rounds = False
 
     def make_node(self, *inputs: Any) -> Term:
+        """cast(x : dtype, dtype) → x, cast(2, float32) → float32(2):
+        a cast that does nothing, or names a number's dtype, is none.
+        """
         (x,) = inputs
         if not (is_ground(x) and self.ground):
             return term(self, x)
@@ -66,6 +69,9 @@ class Cast(Op):
         return [[node.rands[0].type.differentiable and self.dtype.kind == "f"]]
 
     def range_of(self, *ranges: Interval) -> Interval:
+        """([0.5, 2.7], int) → [0, 2], ([0, 300], int8) → [−128, 127]:
+        truncated; all of the dtype where something wraps.
+        """
         (x,) = ranges
         if self.dtype.kind == "f":
             return x
@@ -78,6 +84,7 @@ class Cast(Op):
         return Interval(low, high)
 
     def ball(self, *balls: Any) -> Any:
+        """float → the ball, bool → 0 or 1, int → truncated towards 0."""
         if self.dtype.kind == "f":
             return balls[0]
         if self.dtype.kind == "b":
@@ -124,7 +131,7 @@ def astype(
     copy: bool = True,
     device: Any = None,
 ) -> Any:
-    """Trace `x.astype(dtype)` and `np.astype`; order and copy mean nothing for symbolic arrays."""
+    """astype(x, float32) = cast(x, float32): traces `x.astype` and `np.astype`; order and copy mean nothing here."""
     node = as_term(x)
     if is_ground(node) and not np.can_cast(node.type.dtype, np.dtype(dtype), casting):
         raise TraceError(

@@ -47,9 +47,10 @@ __all__ = [
 
 
 class Partial(Elementwise):
-    """An elementwise op with rules for some operands; of derivatives in the others no formula is known (None)."""
+    """∂f/∂x by a rule, ∂f/∂a = not known: an elementwise op with rules for some operands (None for the others)."""
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        """x̄ᵢ = ruleᵢ(ȳ), or `grad_not_implemented` where there is no rule."""
         cotangents = super().L_op(inputs, outputs, output_gradients)
         return [
             grad_not_implemented(self, i) if self.rules[i] is None and inputs[i].dtype.kind == "f" else c
@@ -83,9 +84,13 @@ def _beta_density(a: Any, b: Any, x: Any) -> Any:
 
 
 def _of_moderate(ball: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the rule in ball arithmetic of moderate numbers; of others, which would take minutes, nothing is known."""
+    """f(x) for |x| < 2000, NaN for several larger: the rule in ball arithmetic of moderate numbers.
+
+    Others would take minutes.
+    """
 
     def known(*operands: Any) -> Any:
+        """operands → ball(operands), NaN where more than one is large."""
         large = [x for x in operands if not abs(x) < 2000]
         return operands[-1] * math.nan if len(large) > 1 else ball(*operands)
 
@@ -196,7 +201,7 @@ _OF_POSITIVE = {"yv", "kv", "kve"}
 
 
 class Bessel(Elementwise):
-    """A Bessel function of a kind, by SciPy's name of it, and of a whole order from 0."""
+    """Bessel("jv", n)(x) = Jₙ(x): a Bessel function of a kind, by SciPy's name of it, and of a whole order from 0."""
 
     __props__ = ("kind", "order")
     # The props may be logic variables, so the general answer holds again.
@@ -204,6 +209,7 @@ class Bessel(Elementwise):
     __repr__ = __str__ = Op.__repr__
 
     def __init__(self, kind: Any, order: Any):
+        """(jv, 0) → code jv(0, {}), and the rule of the kind."""
         super().__init__(
             "bessel",
             self._at_order,
@@ -231,6 +237,7 @@ class Bessel(Elementwise):
         ).make_node(x)
 
     def range_of(self, *ranges: Interval) -> Interval:
+        """Jₙ → [−1, 1], Iₙ(x ≥ 0) → [0, ∞), Kₙ → (0, ∞)."""
         (x,) = ranges
         if not self.ground:
             return REAL
@@ -245,7 +252,7 @@ class Bessel(Elementwise):
 
 
 def _of_order(kind: str, also: dict[Any, int]) -> None:
-    """Let the SciPy function of a kind be traced, and functions that are of one order."""
+    """(jv, {j0: 0}) → jv(n, x) and j0(x) are traced: the SciPy function of a kind, and those of one order."""
 
     def apply(v: Any, z: Any) -> Any:
         return Bessel(kind, _whole(kind, v))(z)
@@ -256,7 +263,7 @@ def _of_order(kind: str, also: dict[Any, int]) -> None:
 
 
 def _whole(kind: str, v: Any) -> int:
-    """Return an order as an integer from 0; raises TraceError for others."""
+    """(jv, 2.0) → 2: an order as an integer ≥ 0; raises TraceError for others."""
     given = as_term(v)
     value = given.op.value if is_constant(given) else operator.index(v)
     if np.ndim(value) or value != np.floor(value) or not 0 <= value < math.inf:

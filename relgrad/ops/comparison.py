@@ -17,7 +17,7 @@ from relgrad.types import Interval
 
 
 class Predicate(Elementwise):
-    """An elementwise op that says what is true of numbers, whose own dtypes do not matter."""
+    """x < y ∈ {False, True}: an elementwise op that says what is true of numbers, whose own dtypes do not matter."""
 
     rounds = False
 

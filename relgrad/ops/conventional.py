@@ -31,7 +31,7 @@ def at_zero(slope: Any, x: Any, value: float) -> Any:
 
 
 class Under(Op):
-    """Derivative rules that stand for those of another op, which is what is applied."""
+    """Under(f)(x) = f(x): derivative rules that stand for those of another op, which is what is applied."""
 
     original: Op
 
@@ -40,7 +40,7 @@ class Under(Op):
 
 
 class Ruled(Under, Elementwise):
-    """An elementwise op with other rules."""
+    """Ruled(max, r, s)(x, y) = max(x, y), with rules r and s: an elementwise op with other rules."""
 
     def __init__(self, original: Elementwise, *rules: Any):
         super().__init__(original.label, original.function, *rules)
@@ -57,6 +57,7 @@ def picking(wins: Callable[[Any, Any], Any]) -> Callable[[Elementwise, Any], Op]
         return np.logical_or(wins(x, y), np.equal(x, y))
 
     def under(op: Elementwise, conventions: Any) -> Op:
+        """ties = "first" → ∂max/∂x = [x ≥ y], ∂max/∂y = [y > x]: an op that picks, under a convention."""
         if conventions.ties == "share":
             return op
         first, second = (wins, or_tie) if conventions.ties == "last" else (or_tie, wins)

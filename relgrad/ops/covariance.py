@@ -50,7 +50,10 @@ def cov(
 
 
 def _variables(x: Any, rowvar: bool, row: bool) -> Any:
-    """Return a matrix of which each row is a variable; a vector is one, whatever `rowvar` says."""
+    """(3,) → (1, 3), X with rowvar = False → Xᵀ: a matrix of which each row is a variable.
+
+    A vector is one variable, whatever `rowvar` says.
+    """
     x = array(x)
     if x.ndim > 2:
         raise ShapeError(f"np.cov takes vectors and matrices, not an array of shape {x.shape}")

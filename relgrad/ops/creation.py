@@ -17,7 +17,8 @@ from relgrad.ops.structure import broadcast_like, broadcast_to, expand
 
 
 def stack_nested(x: Any) -> Any:
-    """Return the term of a nested list that may hold symbolic arrays, as `np.array` reads one.
+    """[[x, 1], [2, y]] → stack of the parts: the term of a nested list that may hold symbolic arrays, as `np.array`
+    reads one.
 
     Raises ShapeError where the parts differ in shape.
     """
@@ -42,7 +43,7 @@ def holds_symbolic(x: Any) -> bool:
 
 
 def filled(like: Any, value: Any, dtype: Any = None, shape: Any = None) -> Any:
-    """Return the term of an array of one value, of the shape (and dtype, unless given) of a term."""
+    """(x : (3,), 2) → [2, 2, 2]: an array of one value, of the shape (and dtype, unless given) of a term."""
     x = require_ground("np.full_like", like)
     dtype = x.type.dtype if dtype is None else np.dtype(dtype)
     if isinstance(value, Symbolic) or is_symbolic(value):
@@ -73,12 +74,14 @@ def full_like(
     *,
     device: Any = None,
 ) -> Any:
-    """Trace `np.full_like`; the value may be traced, and broadcasts."""
+    """full_like(x, v)ᵢ = v: traces `np.full_like`; the value may be traced, and broadcasts."""
     refuse("np.full_like", device=None if device == "cpu" else device)
     return filled(a, fill_value, dtype, shape)
 
 
 def _filled_with(name: str, value: int) -> Any:
+    """ones_like(x)ᵢ = 1: the function that traces `np.ones_like` or `np.zeros_like`."""
+
     def trace(
         a: Any,
         dtype: Any = None,
@@ -88,6 +91,7 @@ def _filled_with(name: str, value: int) -> Any:
         *,
         device: Any = None,
     ) -> Any:
+        """x → an array of the value in the shape of x."""
         refuse(name, device=None if device == "cpu" else device)
         return filled(a, value, dtype, shape)
 
@@ -99,6 +103,8 @@ implements(np.ones_like)(_filled_with("np.ones_like", 1))
 
 
 def _from_shape(name: str, value: int) -> Any:
+    """ones((2, 3))ᵢⱼ = 1: the function that traces `np.ones` or `np.zeros`."""
+
     def trace(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Any:
         refuse(name, device=None if device == "cpu" else device)
         return broadcast_to(constant(value, np.float64 if dtype is None else dtype), _shape(shape))
@@ -183,13 +189,13 @@ def logspace(
     dtype: Any = None,
     axis: int = 0,
 ) -> Any:
-    """Trace `np.logspace`: the base to the powers of a linspace."""
+    """bᵏ for k in linspace(start, stop): traces `np.logspace`, = base ** np.linspace(…)."""
     return call(np.power, as_term(base), linspace(start, stop, num, endpoint, dtype=dtype, axis=axis))
 
 
 @implements(np.meshgrid)
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
-    """Trace `np.meshgrid`."""
+    """meshgrid(x, y) → X[j, i] = x[i], Y[j, i] = y[j]: traces `np.meshgrid`."""
     rank = len(xi)
     vectors = [call(np.ravel, x) for x in xi]
     places = list(range(rank))

@@ -14,9 +14,13 @@ from relgrad.ops.creation import stack_nested
 
 
 def derived(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Declare that the decorated function, written in NumPy, traces these; its results are new arrays."""
+    """derived(np.ptp)(f): np.ptp(x) → f(x): declares that a function written in NumPy traces these;
+    results are new arrays.
+    """
 
     def register(formula: Callable[..., Any]) -> Callable[..., Any]:
+        """formula → trace, registered for each of the functions."""
+
         @functools.wraps(formula)
         def trace(*args: Any, **kwargs: Any) -> Any:
             return _terms(formula(*args, **kwargs))
@@ -31,7 +35,7 @@ def _terms(x: Any) -> Any:
 
 
 def array(x: Any) -> Any:
-    """Return an argument as `np.asarray` does: a symbolic array stays, as does a nested list that holds one."""
+    """[x, 1] → symbolic array, [1, 2] → np.array: an argument as `np.asarray` returns it; a symbolic array stays."""
     if isinstance(x, Symbolic):
         return x
     wrapper = _wrapper(x)

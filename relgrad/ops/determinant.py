@@ -20,7 +20,7 @@ SlogdetResult: Any = type(np.linalg.slogdet(np.eye(1)))
 
 
 class Det(Square):
-    """det(a); its gradient is the matrix of cofactors, which singular matrices have too."""
+    """det(a), ā = ȳ·C with the cofactors C = ∂det(a)/∂a, which singular matrices have too."""
 
     code = "np.linalg.det"
     grows = True
@@ -43,7 +43,7 @@ class Det(Square):
 
 
 class Cofactor(Square):
-    """The matrix of cofactors, det(a)·a⁻ᵀ; its Jacobian is the Hessian of the determinant, so symmetric."""
+    """C = det(a)·a⁻ᵀ: the matrix of cofactors; its Jacobian is the Hessian of the determinant, so symmetric."""
 
     code = "cofactor"
     imports = ("cofactor",)
@@ -79,6 +79,7 @@ class CofactorDerivative(SecondDerivative, Square):
         return array_type(self.check(a, v), broadcast_shapes(square_shape(a.shape), v.shape))
 
     def third(self, x: Any, v: Any, w: Any) -> Any:
+        """third(x, v, w) = ∂(C′(x)·v)/∂x·w: the second derivative of the cofactors along v and w."""
         c = Cofactor()(x)
         cv, cw = _wide(_inner(c, v)), _wide(_inner(c, w))
         crossed = np.matmul(np.matmul(w, swap(c)), v) + np.matmul(np.matmul(v, swap(c)), w)
@@ -87,6 +88,7 @@ class CofactorDerivative(SecondDerivative, Square):
         return (change - second * c) / _wide(np.linalg.det(x))
 
     def ball(self, *balls: Any) -> Any:
+        """C′·v = (C·⟨C, v⟩ − C·vᵀ·C)/det(a), in ball arithmetic."""
         a, v = balls
         c = Cofactor().ball(a)
         along = np.asarray(np.sum(c * v, axis=(-1, -2), keepdims=True))
@@ -105,7 +107,7 @@ def _inner(a: Any, b: Any) -> Any:
 
 
 class SLogDet(Square):
-    """The sign of det(a) and log|det(a)|, whose gradient is a⁻ᵀ; the sign's is zero."""
+    """sign(det a), log|det a|: two outputs; ∂log|det a|/∂a = a⁻ᵀ, the sign's derivative is 0."""
 
     code = "np.linalg.slogdet"
     n_outputs = 2

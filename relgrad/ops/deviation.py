@@ -28,7 +28,10 @@ __all__ = [
 
 
 class _Map(RowsOp):
-    """A map of g, linear, under weights p; a change of a common offset of g, or scale of p, is exact."""
+    """L(a·g + h, p) = a·L(g, p) + L(h, p): a map of g under weights p.
+
+    A change of a common offset of g, or scale of p, is exact.
+    """
 
     laws = Laws(linear=(0,))
 
@@ -39,6 +42,7 @@ class _Map(RowsOp):
         return self.axes
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        """ḡ = L*(h, p), p̄ = pull_p(h, g, p), for the cotangent h."""
         g, p = inputs
         (h,) = output_gradients
         return [
@@ -55,6 +59,7 @@ class _Map(RowsOp):
         return self._sum(broadcast_like(g, like)) / self._sum(broadcast_like(p, like))
 
     def settled(self, conventions: Any, *operands: Any) -> tuple[str, Any] | None:
+        """Σ|p| = 0 → of_nothing(g): the value of a row without weights, by the convention `masked`."""
         if conventions.masked != 0:
             return None
         g, p = operands

@@ -18,7 +18,7 @@ from relgrad.types import Extent, Interval, Type, array_type
 
 
 class Diagonal(Rearrangement):
-    """The diagonal of the last two axes, `offset` above the main one, as a last axis."""
+    """y[…, i] = x[…, i, i + offset]: the diagonal of the last two axes, as a last axis."""
 
     __props__ = ("offset",)
     offset: int
@@ -33,6 +33,7 @@ class Diagonal(Rearrangement):
         return array_type(types[0].dtype, (*stack, _length(rows, columns, self.offset)))
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        """x̄ = embed(ȳ): the cotangent on the diagonal of zeros."""
         (x,), (g,) = inputs, output_gradients
         rows, columns = x.shape[-2:]
         if rows is None or columns is None:
@@ -41,7 +42,7 @@ class Diagonal(Rearrangement):
 
 
 class Embed(Rearrangement):
-    """Matrices of zeros but for one diagonal, the last axis of the operand; square if `shape` is None."""
+    """y[…, i, i + offset] = x[…, i], else 0: matrices of zeros but for one diagonal; square if `shape` is None."""
 
     __props__ = ("offset", "shape")
     text = "diag_embed({0}, {offset}, {shape})"
@@ -59,6 +60,7 @@ class Embed(Rearrangement):
         return hull(ranges[0], ZERO)
 
     def ball(self, *balls: Any) -> Any:
+        """[a, b] → [[a, 0], [0, b]], of balls."""
         import flint
 
         zeros = diag_embed(np.zeros(balls[0].shape), self.offset, self.shape)
@@ -73,7 +75,9 @@ class Embed(Rearrangement):
 
 
 class EmbedLike(Embed):
-    """`Embed` into the shape of a second operand, where that is not known yet; its entries do not matter."""
+    """`Embed` into the shape of a second operand, where that is not known yet:
+    y = embed(x, shape of z), whatever z's entries.
+    """
 
     __props__ = ("offset",)
     text = "diag_embed({0}, {offset}, np.shape({1})[-2:])"
@@ -103,7 +107,7 @@ def embed(x: Any, offset: int = 0, shape: tuple[int, int] | None = None) -> Any:
 
 @implements(np.diagonal, "diagonal")
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    """Trace `np.diagonal`."""
+    """diagonal(x)[i] = x[i, i]: traces `np.diagonal`."""
     if (axis1, axis2) == (-2, -1) and not is_ground(as_term(a)):
         return term(Diagonal(int(offset)), as_term(a))
     x = require_ground("np.diagonal", a)
@@ -142,7 +146,7 @@ def matrix_trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
 
 @implements(np.diag)
 def diag(v: Any, k: int = 0) -> Any:
-    """Trace `np.diag`: a matrix of a vector, the vector of a matrix."""
+    """diag([a, b]) = [[a, 0], [0, b]], diag(X)[i] = X[i, i]: traces `np.diag`."""
     x = require_ground("np.diag", v)
     if x.type.ndim not in (1, 2):
         raise ShapeError(

@@ -48,7 +48,9 @@ __all__ = [
 
 
 def _power_slope(g: Any, x: Any, a: Any, y: Any) -> Any:
-    """Return g·a·xᵃ⁻¹; a - 1 may round where the slope at y is taken from it, since they must look alike to cancel."""
+    """g·a·xᵃ⁻¹, a − 1 unrounded where n is small: = the slope of xᵃ at x, in the form that the one at y has, so as to
+    cancel.
+    """
     rule, exponent = power.rules[0], as_term(a)
     if not is_constant(exponent):
         return g * (a * np.power(x, a - 1))
@@ -98,7 +100,7 @@ def _exponent_slope(out: Any, x: Any, y: Any, a: Any, d: Any) -> Any:
 
 
 def _instead_of_zero(x: Any, y: Any, a: Any) -> Any:
-    """Return x, in place of a 0 of which a power vanishes y, or 1 where that is 0, too."""
+    """x = 0 → y, or 1 where y = 0: in place of a 0 of which a power vanishes; x elsewhere."""
     value = as_term(x)
     if is_constant(value) and np.all(value.op.value > 0):
         return x
@@ -145,6 +147,7 @@ def _between(of: Elementwise, factor: float, sign: int, squared: float) -> None:
     log_difference_of = difference_of(log_ndtr)
 
     def read(node: Term) -> tuple[Any, Any]:
+        """∫ from y to x of e^(−k·t²) → weight, exponent: the difference as weight·e^exponent, from the end near 0."""
         x, y, d = node.rands if sign > 0 else map(negative, node.rands)
         dtype = x.type.dtype
         k = constant(math.sqrt(squared), dtype)
@@ -200,7 +203,7 @@ boxcox = elementwise(
 
 
 def _boxcox_slope(x: Any, a: Any, d: Any) -> Any:
-    """Return the derivative of (xᵃ − 1)/a along a: 1/a² where x is 0."""
+    """∂((xᵃ − 1)/a)/∂a, = 1/a² where x is 0."""
     vanishes = np.logical_and(x == 0, a > 0)
     log = log_difference(np.where(vanishes, 1.0, x), 1, np.where(vanishes, 0.0, d))
     at_zero = np.square(np.reciprocal(np.where(vanishes, a, 1.0)))

@@ -41,6 +41,7 @@ class Einsum(Expression):
     read_only = True
 
     def __init__(self, subscripts: str):
+        """ij,jk->ik → operands (ij, jk), output ik, linear in each."""
         self.subscripts = subscripts
         left, self.output = subscripts.split("->")
         self.operands = left.split(",")
@@ -64,6 +65,7 @@ class Einsum(Expression):
         return tuple([a for a in places if -a > len(kept) or not kept[-a - 1] or own.count(own[a]) > 1])
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        """ij,jk->ik: x̄ = einsum(jk,ik->ij, y, ḡ): each operand's cotangent is an Einstein sum of the others."""
         (g,) = output_gradients
         cotangents = []
         for i, own in enumerate(self.operands):
@@ -88,7 +90,9 @@ class Einsum(Expression):
 
 
 def _extents(operands: Sequence[Labels], types: Sequence[Any]) -> dict[Hashable, int | None]:
-    """Return the extent of each label; 1 gives way to others, and what is known to what is not."""
+    """(ij, jk), ((2, 3), (3, 4)) → {i: 2, j: 3, k: 4}:
+    the extent of each label; 1 gives way to others, known to unknown.
+    """
     extents: dict[Hashable, int | None] = {}
     for labels, type_ in zip(operands, types, strict=True):
         if len(labels) != type_.ndim:
@@ -114,7 +118,10 @@ def _extents(operands: Sequence[Labels], types: Sequence[Any]) -> dict[Hashable,
 
 
 def contract(labels: list[Labels], operands: list[Any], output: Labels) -> Term:
-    """Return the simplest term for an Einstein sum over ground terms, whose axes any values may label."""
+    """ij,j->i → a @ b, i,i->i → a·b, ij->i → Σ a: the simplest term for an Einstein sum over ground terms.
+
+    Any values may label axes.
+    """
     operands = [strong(x) for x in operands]
     extents = _extents(labels, [x.type for x in operands])
     dtype = np.result_type(*[x.type.dtype for x in operands])
@@ -160,7 +167,7 @@ def traced_cast(x: Any, dtype: np.dtype) -> Any:
 
 
 def _distinct(labels: Labels, x: Any) -> tuple[Labels, Any]:
-    """Take the diagonals that repeated labels ask for."""
+    """(ii, x) → i, diagonal(x): the diagonals that repeated labels ask for, taken."""
     while len(set(labels)) < len(labels):
         label = next(label for label, n in Counter(labels).items() if n > 1)
         i, j = [a for a, other in enumerate(labels) if other == label][:2]
@@ -170,7 +177,7 @@ def _distinct(labels: Labels, x: Any) -> tuple[Labels, Any]:
 
 
 def _arrange(labels: Labels, x: Any, order: Labels) -> Any:
-    """Bring axes to an order, inserting those of extent 1 that are missing."""
+    """(ij, x, order jik) → xᵀ with an axis k of extent 1: axes brought to an order, missing ones inserted."""
     perm = tuple(labels.index(label) for label in order if label in labels)
     if perm != tuple(range(len(perm))):
         x = traced(np.transpose, x, perm)
@@ -178,7 +185,9 @@ def _arrange(labels: Labels, x: Any, order: Labels) -> Any:
 
 
 def _matmul(a: tuple[Labels, Any], b: tuple[Labels, Any], s: Hashable, output: Labels) -> Term | None:
-    """Return the matrix product that sums over s, if the stacking axes stand in order; else None."""
+    """(ij, a), (jk, b), j → a @ b: the matrix product that sums over s, if the stacking axes stand in order;
+    else None.
+    """
     left, right = set(a[0]) - set(b[0]), set(b[0]) - set(a[0])
     column = output[-1:] if output and output[-1] in right else ()
     rest = output[: len(output) - len(column)]
@@ -205,6 +214,7 @@ def _matmul(a: tuple[Labels, Any], b: tuple[Labels, Any], s: Hashable, output: L
 
 
 def _einsum(labels: Sequence[Labels], operands: Sequence[Any], output: Labels) -> Term:
+    """[(0, 1), (1, 2)], (0, 2) → Einsum("ab,bc->ac")(a, b): an application with letters for labels."""
     names: dict[Hashable, str] = {}
     for own in labels:
         for label in own:
@@ -250,7 +260,7 @@ def parse(subscripts: str, ranks: Sequence[int]) -> tuple[list[Labels], Labels]:
 
 
 def _interleaved(args: Sequence[Any]) -> tuple[str, list[Any]]:
-    """Return subscripts and operands of the form einsum(x, [0, 1], y, [1, 2], [0, 2])."""
+    """(x, [0, 1], y, [1, 2], [0, 2]) → "ab,bc->ac", [x, y]: subscripts and operands of that form of a call."""
 
     def spell(sublist: Any) -> str:
         return "".join("..." if s is Ellipsis else string.ascii_letters[s] for s in sublist)
@@ -264,7 +274,7 @@ def _interleaved(args: Sequence[Any]) -> tuple[str, list[Any]]:
 
 @implements(np.einsum)
 def einsum(*args: Any, optimize: Any = False, **options: Any) -> Any:
-    """Trace `np.einsum`; the path is chosen when the program runs."""
+    """einsum("ij,jk->ik", a, b) = a @ b: traces `np.einsum`; the path is chosen when the program runs."""
     refuse("np.einsum", **options)
     subscripts, operands = (args[0], args[1:]) if isinstance(args[0], str) else _interleaved(args)
     operands = [as_term(x) for x in operands]

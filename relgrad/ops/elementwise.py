@@ -27,7 +27,7 @@ _PREPARED = frozenset((Constant, *FLOATING))
 
 
 class Elementwise(Labelled):
-    """An op that acts entry by entry under NumPy's broadcasting.
+    """f(x, y)ᵢ = f(xᵢ, yᵢ): an op that acts entry by entry under NumPy's broadcasting.
 
     `rules` holds, for each operand, the cotangent as a function of `(g, out, *operands)`. Since the Jacobian of an
     elementwise op is diagonal, the same rule applied to a tangent gives the pushforward. A rule of None says that
@@ -76,6 +76,7 @@ class Elementwise(Labelled):
         zero_log: Callable[..., Any] | None = None,
         **answers: Any,
     ):
+        """(sin, np.sin, rule) → code np.sin({}): an op by its label, function, and a rule for each operand."""
         self.label = label
         self.function = function
         self.rules = rules
@@ -115,6 +116,7 @@ class Elementwise(Labelled):
         return super().__call__(*inputs)
 
     def make_node(self, *inputs: Any) -> Term:
+        """f(x, 2) → f(x, float64(2)), f(squeeze x) → squeeze(f(x)): operands promoted and aligned, squeezes outside."""
         if len(inputs) != self.arity:
             raise TypeError(f"{self.label} takes {self.arity} operands, not {len(inputs)}")
         same, kind = True, None
@@ -138,7 +140,9 @@ class Elementwise(Labelled):
         return node if self.exactly is None else _in_place_of(node, self.exactly(*operands))
 
     def with_rands(self, t: Term, rands: Sequence[Any]) -> Term:
-        """Return `make_node`, spared where operands of the same types take the place of those that were aligned."""
+        """f(x) with y → f(y): `make_node`, spared where operands of the same types take the place of those that were
+        aligned.
+        """
         for new, old in zip(rands, t.rands, strict=True):
             if new.type is not old.type or isinstance(new.op, FLOATING):
                 return self.make_node(*rands)
@@ -151,7 +155,9 @@ class Elementwise(Labelled):
         return broadcast_to(node, shape)
 
     def _promote(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
-        """Give weak constants the dtype that NumPy's promotion gives them among these partners."""
+        """(x : float32, 2) → x, float32(2): weak constants in the dtype that NumPy's promotion gives them among these
+        partners.
+        """
         for x in inputs:
             if type(x.op) is Constant and x.op.weak:
                 break
@@ -161,7 +167,9 @@ class Elementwise(Labelled):
         return tuple([strong(x, loop[i]) for i, x in enumerate(inputs)])
 
     def _widen(self, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Make explicit that floats of different precisions are brought to the larger one."""
+        """(x₃₂, y₆₄) → cast(x₃₂, float64), y₆₄: explicit that floats of different precisions are brought to the larger
+        one.
+        """
         dtype = inputs[0].type.dtype
         for x in inputs:
             if x.type.dtype is not dtype:
@@ -180,6 +188,7 @@ class Elementwise(Labelled):
         return (_common(keys),) * (len(keys) + 1)
 
     def type_of(self, rands: tuple[Any, ...]) -> Type:
+        """(float64 (3,), float64 (3,)) → float64 (3,): mostly one type, of which only the dtype may change."""
         # Mostly all are of one type: then only the dtype may be another.
         kind = rands[0].type
         for x in rands:
@@ -191,6 +200,7 @@ class Elementwise(Labelled):
         return kind if found is kind.dtype else array_type(found, kind.shape)
 
     def output_type(self, *types: Any) -> Type:
+        """(float32 (3,), float64 (2, 1)) → float64 (2, 3); raises ShapeError for shapes that do not broadcast."""
         keys = tuple([t.dtype for t in types])
         dtype = self.dtype(*keys) if self.dtype is not None else self._loop(keys)[-1]
         try:
@@ -231,6 +241,7 @@ class Elementwise(Labelled):
     def evaluate(
         self, node: Term | None, inputs: Sequence[Any], debug: bool = False, typed: bool = True
     ) -> list[Any]:
+        """[x] → [f(x)]: a ufunc writes to none of its operands, so that there is nothing to protect."""
         if type(self) is not Elementwise or not isinstance(self.function, np.ufunc):
             return super().evaluate(node, inputs, debug, typed)
         # A ufunc writes to none of its operands: there is nothing to protect.
@@ -241,6 +252,7 @@ class Elementwise(Labelled):
         return None if self.called else self.code.format(*names)
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        """x̄ᵢ = ruleᵢ(ȳ, y, x₁, …); None for integers, constants, and rules that are None."""
         self._check_defined()
         (out,), (g,) = outputs, output_gradients
         return [
@@ -249,6 +261,7 @@ class Elementwise(Labelled):
         ]
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+        """ẏ = Σᵢ ruleᵢ(ẋᵢ, y, x₁, …), since the Jacobian is diagonal."""
         self._check_defined()
         out = self(*inputs)
         parts = [
@@ -283,7 +296,9 @@ def _widened(x: Term, dtype: np.dtype) -> Term:
 
 
 def _in_place_of(node: Term, simpler: Any) -> Term:
-    """Return a simpler term where it is of the same type, but for leading axes of extent 1, and else the node."""
+    """(f(x) : (1, 3), x : (3,)) → x : (1, 3): a simpler term where it is of the same type but for leading axes;
+    else the node.
+    """
     if simpler is None or simpler.type.dtype != node.type.dtype:
         return node
     lead = node.type.ndim - simpler.type.ndim
@@ -293,6 +308,7 @@ def _in_place_of(node: Term, simpler: Any) -> Term:
 
 
 def _dtype_key(x: Any) -> Any:
+    """x → float64, 2.0 → float, True → bool: a dtype, or the Python type of a bare number."""
     if is_constant(x) and x.op.weak:
         # Python's bool is NumPy's: only int and float give way to their partners.
         kind = type(x.op.value.item())

@@ -56,7 +56,7 @@ exp2.in_log_domain = lambda node: (None, multiply(constant(LN2, node.type.dtype)
 
 
 def _number_to_power(node: Term) -> tuple[Any, Any] | None:
-    """Return the logarithm of a positive number raised to what is none."""
+    """2ˣ → (None, x·log 2): a positive number raised to what is none, as e^exponent; or None."""
     base, x = node.rands
     if not is_constant(base) or is_constant(x) or not (base.op.value > 0).all():
         return None

@@ -39,7 +39,9 @@ class Expression(Op):
 
 
 class Entries(Expression):
-    """An expression whose entries are some of its first operand's, or 0: linear in it, finite, of the same range."""
+    """y ⊆ x ∪ {0}, range(y) = range(x): an expression whose entries are some of its first operand's, or 0;
+    linear in it.
+    """
 
     laws = Laws(linear=(0,))
     finite = True
@@ -67,7 +69,9 @@ class SecondDerivative(Op):
 
 
 class OverAxes(Expression):
-    """An expression in which {axis} is a single axis, or all axes of several."""
+    """axes (−1,) → {axis} = −1, (−2, −1) → (−2, −1):
+    an expression in which {axis} is a single axis, or all of several.
+    """
 
     axes: Any
 
@@ -78,7 +82,9 @@ class OverAxes(Expression):
 
 
 class _Attributes(Mapping[str, Any]):
-    """The attributes of an op by name, and the names of its operands in a row."""
+    """{axis} → op.axis, {operands} → "x, y": the attributes of an op by name, and the names of its operands in a
+    row.
+    """
 
     def __init__(self, op: Op, names: Sequence[str]):
         self.op, self.names = op, names

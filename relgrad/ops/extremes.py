@@ -23,7 +23,9 @@ from relgrad.types import NONNEGATIVE, Interval, Shape, Type
 
 
 class _Extreme(Reduction):
-    """The largest or smallest entry; entries that tie for it share its cotangent equally, as in JAX."""
+    """max(x), x̄ = ȳ·[x = max]/count: the largest or smallest entry; those that tie share its cotangent equally, as in
+    JAX.
+    """
 
     def output_type(self, *types: Any) -> Type:
         _require_entries(self, types[0].shape)
@@ -49,6 +51,7 @@ class _Extreme(Reduction):
         return self if conventions.ties == "share" else _Picking(self, conventions.ties == "last")
 
     def ball(self, *balls: Any) -> Any:
+        """max(a, b) of balls, along each axis in turn."""
         pick = np.frompyfunc(lambda a, b: getattr(a, self.numpy_name)(b), 2, 1)
         (x,) = balls
         for axis in self.axes:
@@ -57,13 +60,14 @@ class _Extreme(Reduction):
 
 
 class _Picking(Under, _Extreme):
-    """A largest or smallest entry that is the first or last of those that tie."""
+    """x̄ = ȳ at the first (last) x = max: a largest or smallest entry that is the first or last of those that tie."""
 
     def __init__(self, original: _Extreme, last: bool):
         super().__init__(original.axes)
         self.original, self.last = original, last
 
     def _ties(self, x: Any, out: Any) -> tuple[Any, Any]:
+        """[1, 2, 2], 2 → [0, 1, 0], 1: the mask of the one entry that is picked, and that it is one."""
         extents = [x.shape[a] if a - len(x.shape) in self.axes else 1 for a in range(len(x.shape))]
         if None in extents:
             raise GradientError(
@@ -78,7 +82,7 @@ class _Picking(Under, _Extreme):
 
 
 class Max(_Extreme):
-    """The largest entry over axes."""
+    """max(x) ≥ x: the largest entry over axes."""
 
     numpy_name = "max"
     laws = Laws(extreme=1)
@@ -88,7 +92,7 @@ class Max(_Extreme):
 
 
 class Min(_Extreme):
-    """The smallest entry over axes."""
+    """min(x) ≤ x: the smallest entry over axes."""
 
     numpy_name = "min"
     laws = Laws(extreme=-1)
@@ -98,7 +102,7 @@ class Min(_Extreme):
 
 
 class _Flat(Reduction):
-    """A reduction whose value is locally constant: its derivative is zero wherever it exists."""
+    """∂y/∂x = 0 wherever it exists: a reduction whose value is locally constant."""
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         return [None]
@@ -108,7 +112,7 @@ class _Flat(Reduction):
 
 
 class Any_(_Flat):
-    """Whether any entry over axes is nonzero."""
+    """any(x) = (x₀ ≠ 0) ∨ (x₁ ≠ 0) ∨ …, over axes."""
 
     numpy_name = "any"
 
@@ -123,6 +127,7 @@ class Any_(_Flat):
         return Interval(0.0, 1.0)
 
     def ball(self, *balls: Any) -> Any:
+        """x ≠ 0 joined by ∨ (∧) along each axis, of balls."""
         decide: Any = (logical_or if self.numpy_name == "any" else logical_and).scalar_ball
         join = np.frompyfunc(decide, 2, 1)
         truth = not_equal.ball(balls[0], 0)
@@ -138,7 +143,7 @@ class All_(Any_):
 
 
 class ArgMax(_Flat):
-    """Where the first largest entry stands along one axis, or in the flattened array.
+    """argmax([1, 3, 3]) = 1: where the first largest entry stands along one axis, or in the flattened array.
 
     Several axes are all that have more than one entry: the others were squeezed from the operand.
     """
@@ -174,7 +179,9 @@ class ArgMax(_Flat):
         return self._ball_position(x.ravel()).reshape((1,) * x.ndim)
 
     def _ball_position(self, row: Any) -> Any:
-        """Return, as the only entry of an array, the ball around the positions that may be the first extreme."""
+        """[1 ± 1, 1.5] → [0, 1]: the ball around the positions that may be the first extreme, in an array of one
+        entry.
+        """
         import flint
 
         values = list(-row if self.numpy_name == "argmin" else row)
@@ -195,6 +202,7 @@ class ArgMin(ArgMax):
 
 
 def _require_entries(op: Reduction, shape: Shape) -> None:
+    """extent 0 along a reduced axis → ShapeError: there is no largest or smallest of no numbers."""
     if any(shape[a] == 0 for a in op.axes):
         raise ShapeError(
             f"{op.numpy_name} over axes {op.axes} of an array of shape {shape} does not exist",
@@ -204,7 +212,7 @@ def _require_entries(op: Reduction, shape: Shape) -> None:
 
 
 def _extreme(op: type[_Extreme], a: Any, axis: Any, keepdims: bool, initial: Any, where: Any) -> Any:
-    """Return the extreme of an initial value v, if there is one, and of where(m, x, v)."""
+    """max(x, initial=v, where=m) = max(v, max(where(m, x, v))): the extreme with an initial value, if there is one."""
     name = f"np.{op.numpy_name}"
     if not is_given(initial):
         if is_given(where, True):
@@ -226,7 +234,7 @@ def _extreme(op: type[_Extreme], a: Any, axis: Any, keepdims: bool, initial: Any
 
 
 def _traced(op: type[_Extreme]) -> Any:
-    """Return what traces `np.max`, or `np.min`; entries that tie share the cotangent equally."""
+    """Max → the function that traces `np.max`: max(x, axis)ᵢ = the largest of row i."""
 
     def trace(
         a: Any,
@@ -236,6 +244,7 @@ def _traced(op: type[_Extreme]) -> Any:
         initial: Any = None,
         where: Any = True,
     ) -> Any:
+        """x, axis → max(x, axis); raises for `out`."""
         refuse(f"np.{op.numpy_name}", out=out)
         return _extreme(op, a, axis, keepdims, initial, where)
 

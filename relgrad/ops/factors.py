@@ -36,6 +36,7 @@ class Cholesky(Square):
     partial = True
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        """ā = sym(l⁻ᵀ·Φ(lᵀ·l̄)·l⁻¹), Φ: the lower triangle with half of its diagonal (Murray 2016)."""
         upper = swap(outputs[0])
         inner = _half_lower(np.matmul(upper, np.tril(output_gradients[0])))
         # l⁻ᵀ·m·l⁻¹ by two solves: the second one acts on the transpose.
@@ -43,6 +44,7 @@ class Cholesky(Square):
         return [(full + swap(full)) / 2]
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+        """l̇ = l·Φ(l⁻¹·ȧ·l⁻ᵀ), Φ: the lower triangle with half of its diagonal."""
         (t,) = eval_points
         lower = self(*inputs)
         symmetric = (t + swap(t)) / 2
@@ -58,6 +60,7 @@ def _half_lower(x: Any) -> Any:
 
 
 def _cholesky_ball(a: Any) -> Any:
+    """l·lᵀ = a, row by row, of balls."""
     import flint
 
     n = a.nrows()
@@ -70,7 +73,7 @@ def _cholesky_ball(a: Any) -> Any:
 
 
 class Cauchy(Expression):
-    """The Cauchy matrix 1/(wⱼ + sign·wᵢ) of the last axis, 0 on its diagonal; the row 1/wⱼ if the sign is 0.
+    """cᵢⱼ = 1/(wⱼ + sign·wᵢ), cᵢᵢ = 0: the Cauchy matrix of the last axis; the row 1/wⱼ if the sign is 0.
 
     Derivatives of matrix factors divide by these gaps of their spectrum. What does not depend on the choice of
     vectors where values tie has a limit there, which `calculus/ties.py` takes; here the entry is NaN.
@@ -97,6 +100,7 @@ class Cauchy(Expression):
         return [-gaps * self(*inputs) ** 2]
 
     def ball(self, *balls: Any) -> Any:
+        """1/(wⱼ + sign·wᵢ), and 0 on the diagonal, of balls."""
         import flint
 
         w = balls[0]
@@ -135,6 +139,7 @@ class Eigh(Square):
         return values, vectors
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        """ā = sym(v·(diag(w̄) + C·skew(vᵀ·v̄))·vᵀ), Cᵢⱼ = 1/(wⱼ − wᵢ) (Giles 2008, 3.1)."""
         (w, v), (gw, gv) = outputs, output_gradients
         inner = [None if gw is None else Embed(0)(gw)]
         if gv is not None:
@@ -156,7 +161,9 @@ def skew(x: Any) -> Any:
 
 
 def eigh_ball(a: Any) -> tuple[Any, Any]:
-    """Return balls of eigenvalues, ascending, and eigenvectors with LAPACK's signs; no numbers where values tie."""
+    """a·v = v·diag(w): balls of eigenvalues, ascending, and eigenvectors with LAPACK's signs;
+    no numbers where values tie.
+    """
     import flint
 
     n = len(a)

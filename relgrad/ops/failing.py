@@ -14,7 +14,10 @@ from relgrad.types import Type, array_type
 
 
 class Fails(Op):
-    """Whether an op raises for its operands, with NumPy told to raise floating-point errors of some `kinds`."""
+    """fails(inv)(singular) = True: whether an op raises for its operands.
+
+    With NumPy told to raise floating-point errors of some `kinds`.
+    """
 
     __props__ = ("op", "kinds")
     imports = ("fails",)

@@ -31,7 +31,9 @@ _NEGATIVE = Interval(-math.inf, 0.0, open_high=True)
 
 
 class Family(Elementwise):
-    """A function and its derivatives: `order` counts them, and the next one is the rule of each."""
+    """f, f′, f″, …: f⁽ⁿ⁾′ = f⁽ⁿ⁺¹⁾: a function and its derivatives, `order` counts them, the next one is the rule of
+    each.
+    """
 
     __props__ = ("order",)
     kernel: ClassVar[Callable[..., Any]]
@@ -40,6 +42,7 @@ class Family(Elementwise):
     __repr__ = __str__ = Op.__repr__
 
     def __init__(self, order: Any = 0):
+        """order n → code kernel({}, n), rule g·f⁽ⁿ⁺¹⁾(x)."""
         name = self.kernel.__name__
         super().__init__(
             name, self._at_order, lambda g, out, x: g * self.derivative(x), code=f"{name}({{}}, {order})"
@@ -94,7 +97,7 @@ def _alternating(self: Family, n: int, x: Interval) -> Interval:
 
 
 class SincN(Family):
-    """The derivatives of sin(x)/x."""
+    """dⁿ/dxⁿ (sin(x)/x) = SincN(n)(x)."""
 
     kernel = staticmethod(kernels.sinc_n)
     formula = staticmethod(lambda x: np.sin(x) / x)
@@ -107,7 +110,7 @@ class SincN(Family):
 
 
 class ExprelN(Family):
-    """The derivatives of (eˣ − 1)/x."""
+    """dⁿ/dxⁿ ((eˣ − 1)/x) = ExprelN(n)(x)."""
 
     kernel = staticmethod(kernels.exprel_n)
     formula = staticmethod(lambda x: np.expm1(x) / x)
@@ -120,7 +123,7 @@ class ExprelN(Family):
 
 
 class Log1prelN(Family):
-    """The derivatives of log(1 + x)/x."""
+    """dⁿ/dxⁿ (log(1 + x)/x) = Log1prelN(n)(x)."""
 
     kernel = staticmethod(kernels.log1prel_n)
     formula = staticmethod(lambda x: np.log1p(x) / x)
@@ -134,7 +137,7 @@ class Log1prelN(Family):
 
 
 class LogrelN(Family):
-    """The derivatives of log(x)/(x − 1)."""
+    """dⁿ/dxⁿ (log(x)/(x − 1)) = LogrelN(n)(x)."""
 
     kernel = staticmethod(kernels.logrel_n)
     formula = staticmethod(lambda x: np.log(x) / (x - 1.0))
@@ -148,7 +151,7 @@ class LogrelN(Family):
 
 
 class ErfcxN(Family):
-    """The derivatives of exp(x²)·erfc(x)."""
+    """dⁿ/dxⁿ (e^(x²)·erfc(x)) = ErfcxN(n)(x)."""
 
     kernel = staticmethod(kernels.erfcx_n)
     formula = staticmethod(lambda x: np.exp(x * x) * scipy.special.erfc(x))
@@ -156,6 +159,7 @@ class ErfcxN(Family):
     bounds = _alternating
 
     def exact(self, n: int, x: Any) -> Any:
+        """f⁽ⁿ⁺¹⁾ = 2·x·f⁽ⁿ⁾ + 2·n·f⁽ⁿ⁻¹⁾, f′ = 2·x·f − 2/√π, of balls."""
         below: Any = 0
         value = (x * x).exp() * x.erfc()
         for k in range(n):
@@ -203,7 +207,7 @@ def stirling(x: Any, n: int = -1) -> Any:
 
 
 class DigammaN(Family):
-    """The derivatives of the digamma function."""
+    """dⁿ/dxⁿ ψ(x) = DigammaN(n)(x)."""
 
     kernel = staticmethod(kernels.digamma_n)
 

@@ -27,7 +27,7 @@ BACKWARDS = (None, None, -1)
 
 
 class Index(Rearrangement):
-    """x[pattern], where arrays of integers follow x as operands."""
+    """y = x[pattern], where arrays of integers follow x as operands."""
 
     __props__ = ("pattern",)
     pattern: tuple[Any, ...]
@@ -56,7 +56,7 @@ class Index(Rearrangement):
 
 
 class Scatter(Rearrangement):
-    """Zeros of a shape to which values are added at x[pattern]: the adjoint of `Index`.
+    """y = 0, y[pattern] += v: zeros of a shape to which values are added at x[pattern], the adjoint of `Index`.
 
     Operands: the values, the arrays of integers, and, where `shape` is None, an array that has the shape.
     """
@@ -104,7 +104,7 @@ class Scatter(Rearrangement):
 
 
 class TakeAlong(Rearrangement):
-    """`np.take_along_axis(x, indices, axis)`."""
+    """y[i, j] = x[i, indices[i, j]]: `np.take_along_axis(x, indices, axis)`."""
 
     __props__ = ("axis",)
     axis: int
@@ -121,6 +121,7 @@ class TakeAlong(Rearrangement):
         return (self.axis,)
 
     def output_type(self, *types: Any) -> Type:
+        """(float64 (2, 5), int (2, 3)), axis −1 → float64 (2, 3); raises ShapeError for shapes that do not fit."""
         x, indices = types
         if len(x.shape) != len(indices.shape):
             raise ShapeError(
@@ -138,6 +139,7 @@ class TakeAlong(Rearrangement):
         return True
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        """x̄[i, indices[i, j]] += ȳ[i, j]."""
         x, indices = inputs
         (g,) = output_gradients
         if None in x.shape:
@@ -149,7 +151,7 @@ class TakeAlong(Rearrangement):
 
 
 class AddAlong(Rearrangement):
-    """Zeros of a shape to which values are added where `TakeAlong` took them: its adjoint.
+    """y = 0, y[i, indices[i, j]] += v[i, j]: values added where `TakeAlong` took them, its adjoint.
 
     Operands: the values, the indices, and, where `shape` is None, an array that has the shape.
     """
@@ -214,6 +216,7 @@ def _key(pattern: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _key_source(pattern: tuple[Any, ...], names: Sequence[str]) -> str:
+    """((0, 2, None), ARRAY, 1), [i] → "0:2, i, 1": a pattern as it is written in brackets."""
     rest = iter(names)
     parts = []
     for p in pattern:
@@ -228,7 +231,9 @@ def _key_source(pattern: tuple[Any, ...], names: Sequence[str]) -> str:
 
 
 def _result_shape(shape: Shape, pattern: tuple[Any, ...], arrays: Sequence[Shape]) -> Shape:
-    """Return the shape of x[pattern]; advanced indices that are not neighbours put their axes first."""
+    """((5, 6, 7), (0, ARRAY), [(2,)]) → (2, 7): the shape of x[pattern]; arrays that are not neighbours put their axes
+    first.
+    """
     result: list[Extent] = []
     places: list[int] = []
     at = 0
@@ -265,7 +270,7 @@ def _sliced_extent(entry: tuple[Any, ...]) -> Extent:
 
 
 def scatter(values: Any, pattern: tuple[Any, ...], arrays: Sequence[Any], like: Any) -> Any:
-    """Add values into zeros of the shape of `like`, at like[pattern]."""
+    """y = 0 of the shape of `like`, y[pattern] += v."""
     shape = as_term(like).type.shape
     if None in shape:
         return Scatter(pattern, None)(values, *arrays, like)

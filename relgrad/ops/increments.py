@@ -78,6 +78,9 @@ class Increment(Elementwise):
     over_distance = False
 
     def __init__(self, of: Elementwise, position: int = 0, kernel: Callable[..., Any] | None = None):
+        """f, position → (x, y, others, x − y) ↦ f(x) − f(y):
+        the op of three and more operands, by a kernel or by quadrature.
+        """
         self.of, self.position = of, position
         others = [j for j in range(of.arity) if j != position]
         label = self.name_of.format(of.label) + (f"_{position}" if position else "")
@@ -107,13 +110,15 @@ class Increment(Elementwise):
         return found
 
     def _rule(self, j: int, side: int) -> Rule | None:
-        """Return the rule of f(x) − f(y) for operand j of f: at x (side 1), at y (side -1), or at both (0)."""
+        """side 1 → ∂f/∂xⱼ at x, −1 → −∂f/∂xⱼ at y, 0 → their difference: the rule of f(x) − f(y) for operand j of f."""
         rule = self.of.rules[j]
 
         def slope(g: Any, out: Any, x: Any, y: Any, *rest: Any) -> Any:
+            """g, out, x, y, … → g·(the slope at x, less that at y), scaled as the op is."""
             *others, d = rest
 
             def at(z: Any) -> Any:
+                """z → rule(g, f(z), z): the slope of f at one of the two."""
                 operands = self.operands(z, others)
                 return rule(g, self.of(*operands), *operands)  # type: ignore[misc]
 
@@ -142,7 +147,7 @@ class Increment(Elementwise):
         return ball(*self.operands(y + d, others)) - ball(*self.operands(y, others))
 
     def increment_in_floats(self, *operands: Any) -> Any:
-        """Compute the op of arrays."""
+        """f(x) − f(y) = d·∫₀¹ f′(y + t·d) dt where that is more accurate: the op of arrays."""
         with np.errstate(all="ignore"):
             x, y, *others, d = np.broadcast_arrays(*floats(*operands))
             start, step = self._nearer(x, y, others, d)
@@ -167,7 +172,10 @@ class Increment(Elementwise):
         return nearer(x, y, d) if np.all(even) else (y, d)
 
     def _integrated(self, rules: Any, plain: Any, at_y: Any, y: Any, *rest: Any) -> tuple[Any, Any]:
-        """Return the mean slope, and where it is right: two rules agree, and with the plain difference."""
+        """two rules agree → (∫₀¹ f′(y + t·d) dt, True): the mean slope, and where it is right.
+
+        Also with the plain difference.
+        """
         *others, d = rest
         few, many = (self._mean_slope(y, d, others, rule) for rule in rules)
         # The rounding of values, and of their arguments.
@@ -175,10 +183,11 @@ class Increment(Elementwise):
         return many, converged(plain, d * few, d * many, scale)
 
     def _mean_slope(self, y: Any, d: Any, others: Any, quadrature: Any) -> Any:
-        """Return ∫₀¹ f′(y + t·d) dt, entry by entry."""
+        """∫₀¹ f′(y + t·d) dt = Σ wₖ·f′(y + tₖ·d), entry by entry."""
         rule: Any = self.of.rules[self.position]
 
         def slope(t: Any) -> Any:
+            """t → f′(y + t·d)."""
             operands = self.operands(y + t * d, others)
             return rule(y.dtype.type(1), self.of.compute(*operands), *operands)
 
@@ -240,6 +249,7 @@ class MeanSlope(Increment):
         return super()._exact(x, y, *rest) / rest[-1]
 
     def increment_in_floats(self, *operands: Any) -> Any:
+        """(f(x) − f(y))/d = ∫₀¹ f′(y + t·d) dt: the kernel's difference over d, or the integral where that is small."""
         known = difference_of(self.of, self.position)
         if known is None or not known.by_kernel:
             return super().increment_in_floats(*operands)
@@ -285,6 +295,7 @@ class Telescope(Elementwise):
     __props__ = ("count",)
 
     def __init__(self, count: int):
+        """(p, q, d, parts) ↦ (p − q)/d: the op for so many parts, with their sum in floats."""
         self.count = count
         super().__init__(
             "telescope",
@@ -308,7 +319,7 @@ _KNOWN: dict[tuple[Elementwise, int], Difference] = {}
 
 
 def known_difference(kernel: Callable[..., Any], of: Elementwise, *rules: Rule, **answers: Any) -> Difference:
-    """Return, and keep, the op of f(x) − f(y) in the first operand of f that a kernel computes; with its own rules."""
+    """f(x) − f(y) = kernel(x, y, …, x − y): returns and keeps the op in the first operand of f; with its own rules."""
     op = Difference(of, kernel=kernel)
     op.rules = (*rules, *op.rules[len(rules) :])
     op.says(**answers)
@@ -317,7 +328,7 @@ def known_difference(kernel: Callable[..., Any], of: Elementwise, *rules: Rule, 
 
 
 def difference_of(op: Elementwise, position: int = 0) -> Difference | None:
-    """Return the op of f(…, x, …) − f(…, y, …) in one operand of f, or None where f has no derivative there."""
+    """f → the op of f(…, x, …) − f(…, y, …) = d·slope; None where f has no derivative there."""
     if op.undefined is not None or op.rules[position] is None:
         return None
     found = _KNOWN.get((op, position))

@@ -29,8 +29,9 @@ def select(x: Any, axis: int, entry: Any) -> Any:
 
 @implements("__getitem__")
 def getitem(a: Any, key: Any) -> Any:
-    """Trace `x[key]`: integers, slices, None, an ellipsis, arrays of integers, and masks that are not traced.
+    """x[0, :, None] → its selections and axes: traces `x[key]`.
 
+    Keys are integers, slices, None, an ellipsis, arrays of integers, and masks that are not traced.
     Raises ShapeError for too many indices and for integers out of bounds, TraceError for a traced mask.
     """
     x = strong(as_term(a))
@@ -60,7 +61,7 @@ def getitem(a: Any, key: Any) -> Any:
 
 
 def _check_masks(key: Any, shape: tuple[int | None, ...]) -> None:
-    """Raise ShapeError for masks whose extents are not those of the axes that they choose of."""
+    """x : (3,), mask : (4,) → ShapeError: masks have the extents of the axes that they choose of."""
     parts = [e for e in (key if isinstance(key, tuple) else (key,)) if e is not None]
     parts = [np.array(e) if _is_list_of_booleans(e) else e for e in parts]
     masks = [e if isinstance(e, np.ndarray) and e.dtype.kind == "b" else None for e in parts]
@@ -87,7 +88,9 @@ def _is_list_of_booleans(e: Any) -> bool:
 
 
 def _flat_key(key: Any) -> list[Any]:
-    """Return the entries of a key, with masks as arrays of integers, and arrays as terms."""
+    """(0, [True, False], i) → [0, [0], i]: the entries of a key, with masks as arrays of integers, and arrays as
+    terms.
+    """
     entries: list[Any] = []
     for e in key if isinstance(key, tuple) else (key,):
         if e is None or e is Ellipsis:
@@ -106,6 +109,7 @@ def _flat_key(key: Any) -> list[Any]:
 
 
 def _integer(e: Any) -> int:
+    """np.int64(2) → 2; raises TraceError for what is no integer."""
     try:
         return operator.index(e)
     except TypeError:
@@ -116,6 +120,7 @@ def _integer(e: Any) -> int:
 
 
 def _plain_slice(s: slice) -> slice:
+    """slice(np.int64(1), None) → slice(1, None, None); raises TraceError for a traced bound."""
     for bound in (s.start, s.stop, s.step):
         if isinstance(bound, (Symbolic, Unknown)) or is_term(bound):
             raise TraceError(
@@ -127,6 +132,7 @@ def _plain_slice(s: slice) -> slice:
 
 
 def _traced_index(x: Any) -> Any:
+    """i : int → i; raises TraceError for traced masks and floats, RelationError for variables."""
     if not is_ground(x):
         raise RelationError("a logic variable cannot be an index")
     kind = x.type.dtype.kind
@@ -144,6 +150,9 @@ def _traced_index(x: Any) -> Any:
 
 
 def _array_entries(e: Any) -> list[Any]:
+    """[True, False, True] → [[0, 2]], [0, 2] → [[0, 2]]:
+    an array as an index; a mask gives one for each of its axes.
+    """
     from relgrad.ops.creation import stack_nested
 
     x = stack_nested(e)
@@ -168,7 +177,9 @@ def _constant_index(values: np.ndarray) -> Any:
 
 
 def _pattern_getitem(x: Any, entries: list[Any]) -> Any:
-    """Index a pattern: whole axes, an ellipsis first, and new axes, so that the rank does not matter."""
+    """a[..., None] → expand(a, −1): a pattern indexed with an ellipsis, whole axes and None, so that the rank matters
+    not.
+    """
     tail = entries[1:] if entries and entries[0] is Ellipsis else None
     if tail is None or any(e is not None and e != FULL for e in tail):
         raise RelationError(
@@ -180,7 +191,7 @@ def _pattern_getitem(x: Any, entries: list[Any]) -> Any:
 
 
 def _bounded(index: int, n: Extent, axis: int) -> int:
-    """Return an integer index, counted from the left if the extent is known; raises out of bounds."""
+    """(−1, 3, 0) → 2: an integer index, counted from the left if the extent is known; raises out of bounds."""
     if n is None:
         return index
     if not -n <= index < n:
@@ -189,7 +200,9 @@ def _bounded(index: int, n: Extent, axis: int) -> int:
 
 
 def _slice_entry(s: slice, n: Extent) -> tuple[Any, Any, Any]:
-    """Return the one form of a slice, for what is known of the extent."""
+    """(::−1, 3) → BACKWARDS, (0:9, 3) → WHOLE, (2:9:5, 4) → (2, 3, None):
+    the one form of a slice, for a known extent.
+    """
     if s.step == 0:
         raise ShapeError("the step of a slice cannot be zero")
     if n is None:
@@ -208,7 +221,9 @@ def _slice_entry(s: slice, n: Extent) -> tuple[Any, Any, Any]:
 
 
 def _basic(x: Any, entries: list[Any]) -> Any:
-    """Index with integers, slices and None: by expand, squeeze, flip and what is left for `Index`."""
+    """x[0, None, ::−1] → expand(flip(x[0])): an index of integers, slices and None, by expand, squeeze, flip and
+    `Index`.
+    """
     shape = x.type.shape
     pattern: list[Any] = []
     kept: list[str] = []  # for each axis of the result before squeezing: new, unit (to squeeze) or whole
@@ -233,7 +248,7 @@ def _basic(x: Any, entries: list[Any]) -> Any:
 
 
 def _index(x: Any, pattern: list[Any]) -> Any:
-    """Apply a basic pattern without new axes; squeezes of the operand float outwards."""
+    """squeeze(x)[p] → squeeze(x[p′]), x[::−1] → flip(x): a basic pattern without new axes."""
     if isinstance(x.op, Squeeze) and any(p != WHOLE for p in pattern):
         inner, axes = x.rands[0], x.op.axes
         rest = iter(pattern)
@@ -255,7 +270,7 @@ def _trimmed(pattern: list[Any]) -> tuple[Any, ...]:
 
 
 def _advanced(x: Any, entries: list[Any]) -> Any:
-    """Index with arrays of integers among the entries, and no new axes."""
+    """x[i, 1:] → Index((ARRAY, (1, n, None)))(x, i): an index with arrays of integers, and no new axes."""
     shape = x.type.shape
     pattern: list[Any] = []
     arrays = []
@@ -278,6 +293,7 @@ def _check_bounds(values: np.ndarray, n: int, axis: int) -> None:
 
 
 def _out_of_bounds(index: int, n: int, axis: int) -> OutOfBoundsError:
+    """(5, 3, 0) → OutOfBoundsError: that index 5 is out of bounds for axis 0 of extent 3."""
     which = f"an index from {-n} to {n - 1}" if n else "an array that is not empty"
     return OutOfBoundsError(
         f"index {index} is out of bounds for axis {axis} of extent {n}",
@@ -288,7 +304,7 @@ def _out_of_bounds(index: int, n: int, axis: int) -> OutOfBoundsError:
 
 @implements(np.take, "take")
 def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise") -> Any:
-    """Trace `np.take`; positions out of bounds are read as its modes say."""
+    """take(x, i, axis=0)[k] = x[i[k]]: traces `np.take`; positions out of bounds are read as its modes say."""
     refuse("np.take", out=out)
     x = require_ground("np.take", a)
     if axis is None or (not x.type.ndim and axis in (0, -1)):  # NumPy takes a number for a row of one entry
@@ -301,7 +317,9 @@ def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: s
 
 
 def _inside(indices: Any, n: Extent, mode: str) -> Any:
-    """Return positions along an axis of so many entries as a mode of `np.take` reads them."""
+    """([5], 3, "wrap") → [2], ([5], 3, "clip") → [2]:
+    positions along an axis of so many entries, by a mode of `np.take`.
+    """
     indices = list(indices) if isinstance(indices, range) else indices
     if mode == "raise" or n == 0:
         return indices
@@ -318,7 +336,7 @@ def _inside(indices: Any, n: Extent, mode: str) -> Any:
 
 @implements(np.take_along_axis)
 def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
-    """Trace `np.take_along_axis`."""
+    """take_along_axis(x, k, −1)[i, j] = x[i, k[i, j]]: traces `np.take_along_axis`."""
     from relgrad.ops.creation import stack_nested
 
     x, chosen = strong(as_term(arr)), stack_nested(indices)
@@ -349,6 +367,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 
 
 def _end(x: Any, axis: int, end: Any) -> Any:
+    """(x : (3, 4), 1, 0.0) → zeros (3, 1): the entries put before or after x along an axis; None if none are."""
     if end is None or end is np._NoValue:
         return None
     node = strong(as_term(end))

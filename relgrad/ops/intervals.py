@@ -27,7 +27,7 @@ Exact = Fraction | float
 
 
 def _end(value: Exact, open_: bool, up: bool) -> tuple[float, bool]:
-    """Round an exact bound outwards to a float, which is open if it is not the bound itself."""
+    """(⅓, closed, up) → (the float above ⅓, open), (½, closed, up) → (½, closed): an exact bound rounded outwards."""
     if isinstance(value, float):
         return value, open_
     try:
@@ -50,7 +50,7 @@ def _exact(value: float) -> Exact:
 
 
 def _interval(ends: Iterable[tuple[Exact, bool]]) -> Interval:
-    """Return the interval between the least and the greatest of some ends, each with whether it is open."""
+    """[(1, closed), (3, open), (2, closed)] → [1, 3): the interval between the least and the greatest of some ends."""
     ends = list(ends)
     least, greatest = min(v for v, _ in ends), max(v for v, _ in ends)
     low, open_low = _end(least, all(o for v, o in ends if v == least), up=False)
@@ -93,6 +93,7 @@ def multiplied(x: Interval, y: Interval) -> Interval:
 
 
 def _products(x: Interval, y: Interval) -> Iterator[tuple[Exact, bool]]:
+    """[a, b]·[c, d] → a·c, a·d, b·c, b·d, 0·∞ = 0: the products of ends, each with whether it is open."""
     for a, a_open in _ends(x):
         for b, b_open in _ends(y):
             if a == 0 or b == 0:
@@ -114,6 +115,7 @@ def divided(x: Interval, y: Interval) -> Interval:
 
 
 def _quotients(x: Interval, y: Interval, pole: float) -> Iterator[tuple[Exact, bool]]:
+    """[a, b]/[c, d] → a/c, …, a/0 = ±pole, a/∞ = 0: the quotients of ends, each with whether it is open."""
     for a, a_open in _ends(x):
         for b, b_open in _ends(y):
             if a == 0 or math.isinf(b):
@@ -125,7 +127,7 @@ def _quotients(x: Interval, y: Interval, pole: float) -> Iterator[tuple[Exact, b
 
 
 def magnitude(x: Interval) -> Interval:
-    """Return the range of |x|."""
+    """[−1, 3) → [0, 3): the range of |x|."""
     if x.nonnegative:
         return x
     if x.high <= 0:
@@ -158,7 +160,7 @@ def smaller(x: Interval, y: Interval) -> Interval:
 
 
 def clipped(x: Interval, image: Interval) -> Interval:
-    """Return what an interval has in common with the image of a function, or the image if that is nothing."""
+    """([−1, 2], [0, ∞)) → [0, 2]: the intersection with the image of a function, or the image if that is empty."""
     low, open_low = max((x.low, x.open_low), (image.low, image.open_low))
     high, not_open = min((x.high, not x.open_high), (image.high, not image.open_high))
     if low > high or (low == high and (open_low or not not_open)):
@@ -169,12 +171,13 @@ def clipped(x: Interval, image: Interval) -> Interval:
 def increasing(
     function: Callable[[Any], Any], image: Interval = REAL, fixed: tuple[float, ...] = (0.0,)
 ) -> Callable[[Interval], Interval]:
-    """Return the range of an increasing function, from its values at the ends.
+    """[a, b] → [f(a), f(b)], rounded outwards: the range of an increasing function, from its values at the ends.
 
     `image` bounds what it can be anywhere; at the points `fixed` its computed value is exact.
     """
 
     def at(x: float, up: bool) -> float:
+        """x, up → f(x) and two floats further, where it is not exact."""
         with np.errstate(all="ignore"):
             value = float(function(x))
         if math.isnan(value):  # outside the domain
@@ -185,6 +188,7 @@ def increasing(
         return math.nextafter(math.nextafter(value, way), way)
 
     def range_(x: Interval) -> Interval:
+        """[a, b] → [f(a), f(b)] within the image."""
         found = Interval(at(x.low, False), at(x.high, True), x.open_low, x.open_high)
         return clipped(found, image)
 
@@ -194,7 +198,7 @@ def increasing(
 def decreasing(
     function: Callable[[Any], Any], image: Interval = REAL, fixed: tuple[float, ...] = (0.0,)
 ) -> Callable[[Interval], Interval]:
-    """Return the range of a decreasing function, from its values at the ends."""
+    """[a, b] → [f(b), f(a)], rounded outwards: the range of a decreasing function, from its values at the ends."""
     mirrored = increasing(lambda x: function(-x), image, tuple([-x for x in fixed]))
     return lambda x: mirrored(-x)
 
@@ -216,6 +220,7 @@ def raised(x: Interval, y: Interval) -> Interval:
 
 
 def _raised_to(x: Interval, n: float) -> Interval:
+    """([−2, 1], 2) → [0, 4], ([−2, 1], 3) → [−8, 1], ([1, 2], −1) → [½, 1]: the range of xⁿ."""
     if n == 0:
         return Interval(1.0, 1.0)
     if n == 1:

@@ -33,7 +33,7 @@ from relgrad.types import ArrayType, Extent, Interval, Type, array_type
 
 
 class Concatenate(Expression):
-    """Join operands along an axis."""
+    """concatenate(([a], [b, c])) = [a, b, c]: operands joined along an axis."""
 
     __props__ = ("axis",)
     axis: int
@@ -44,6 +44,7 @@ class Concatenate(Expression):
     view_map = FRESH
 
     def output_type(self, *types: Any) -> Type:
+        """(2, 3), (2, 4), axis −1 → (2, 7); raises ShapeError where other extents differ."""
         first = types[0]
         if any(len(t.shape) != len(first.shape) for t in types) or not first.shape:
             raise ShapeError(
@@ -114,7 +115,7 @@ def _listed(types: Sequence[ArrayType]) -> str:
 
 
 class Part(Rearrangement):
-    """The part of the first operand that the operand `index` of a concatenation of the others became."""
+    """Part(−1, 1)(concatenate((x, y)), x, y) = y: the part of the first operand where operand `index` was joined."""
 
     __props__ = ("axis", "index")
     axis: int
@@ -129,6 +130,7 @@ class Part(Rearrangement):
         return array_type(types[0].dtype, types[1 + self.index].shape)
 
     def make_node(self, *inputs: Any) -> Term:
+        """g, x, y → g[m : m + n] where the extents are known, else the op."""
         g, *parts = inputs
         if is_ground(g) and all(map(is_ground, parts)):
             extents = [x.type.shape[self.axis] for x in parts[: self.index + 1]]
@@ -163,7 +165,7 @@ class Part(Rearrangement):
 def concatenate(
     arrays: Any, /, axis: int | None = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Any:
-    """Trace `np.concatenate`."""
+    """concatenate((x, y)) = [x₀, …, y₀, …]: traces `np.concatenate`; one entry repeated is a broadcast."""
     refuse("np.concatenate", out=out, casting=None if casting == "same_kind" else casting)
     parts = [stack_nested(x) for x in (arrays if isinstance(arrays, (list, tuple)) else list(arrays))]
     if not parts:
@@ -190,7 +192,7 @@ def concatenate(
 def stack(
     arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Any:
-    """Trace `np.stack`."""
+    """stack((x, y))[i] = (x, y)[i]: traces `np.stack`."""
     parts = [require_ground("np.stack", stack_nested(x)) for x in arrays]
     if len({x.type.ndim for x in parts}) > 1:
         raise ShapeError(
@@ -234,7 +236,9 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Any:
 
 @implements(np.block)
 def block(arrays: Any) -> Any:
-    """Trace `np.block`: the innermost lists are joined along the last axis, those around them along the one before."""
+    """block([[a, b], [c, d]]) = rows joined, then their columns:
+    traces `np.block`, innermost lists along the last axis.
+    """
     depth = _depth(arrays)
     leaves = list(_leaves(arrays))
     rank = max(depth, *[x.type.ndim for x in leaves])
@@ -242,7 +246,7 @@ def block(arrays: Any) -> Any:
 
 
 def _depth(x: Any) -> int:
-    """Return how deep lists are nested, in all places equally deep."""
+    """[[a], [b]] → 2: how deep lists are nested; raises ShapeError where that differs."""
     if not isinstance(x, list):
         return 0
     depths = {_depth(part) for part in x}
@@ -255,6 +259,7 @@ def _depth(x: Any) -> int:
 
 
 def _leaves(x: Any) -> Iterator[Any]:
+    """[[a, b], [c]] → a, b, c: the arrays in nested lists."""
     if not isinstance(x, list):
         yield require_ground("np.block", x)
         return
@@ -271,7 +276,7 @@ def _block(x: Any, depth: int, rank: int) -> Any:
 
 @implements(np.array_split)
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
-    """Trace `np.array_split`."""
+    """array_split(x, 3) → x[:2], x[2:4], x[4:5] for 5 entries: traces `np.array_split`."""
     x = require_ground("np.array_split", ary)
     axis = normalize_axis(axis, x.type.ndim)
     if np.iterable(indices_or_sections):
@@ -287,7 +292,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
 
 @implements(np.split)
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
-    """Trace `np.split`: as `np.array_split`, but all sections must be equal."""
+    """split(x, 3) → x[:2], x[2:4], x[4:6]: traces `np.split`, as `np.array_split`, but all sections must be equal."""
     x = require_ground("np.split", ary)
     n = x.type.shape[normalize_axis(axis, x.type.ndim)]
     if not np.iterable(indices_or_sections) and n is not None and n % indices_or_sections:

@@ -25,11 +25,14 @@ def _float(dtype: np.dtype) -> np.dtype:
 
 
 class _OfVectors(OverAxes):
-    """A function of the vectors along axes; `of_numbers` is the same function of vectors of one entry."""
+    """f(x) along axes; x : (3, 1), axis −1 → of_numbers(x):
+    a function of the vectors along axes, and of their one entry.
+    """
 
     of_numbers: Callable[..., Any]
 
     def make_node(self, *inputs: Any) -> Term:
+        """‖x‖ over extents of 1 → |x|, ‖squeeze x‖ → squeeze ‖x‖."""
         x = strong(as_term(inputs[0]))
         if not (is_ground(x) and self.ground):
             return term(self, x)
@@ -41,7 +44,7 @@ class _OfVectors(OverAxes):
 
 
 class Norm(_OfVectors, Reduction):
-    """√(Σ x²) over axes; its gradient is x/‖x‖, and 0 at 0."""
+    """‖x‖ = √(Σ x²) over axes; its gradient is x/‖x‖, and 0 at 0."""
 
     text = "norm2({0}, axis={axis}, keepdims=True)"
     of_numbers = staticmethod(absolute)
@@ -59,6 +62,7 @@ class Norm(_OfVectors, Reduction):
         return [np.sum(t * self.slope(x), axis=self.axes, keepdims=True)]
 
     def increment(self, inputs: list[Any], others: list[Any], increments: list[Any]) -> Any:
+        """‖x‖ − ‖y‖ = Σ d·(x + y)/(‖x‖ + ‖y‖), d = x − y."""
         if type(self) is not Norm:
             return None
         (x,), (y,), (d,) = inputs, others, increments
@@ -81,7 +85,7 @@ class Norm(_OfVectors, Reduction):
 
 
 class _Sloped(Under, Norm):
-    """A norm with another slope at 0."""
+    """∂‖x‖/∂x = c at 0: a norm with another slope there."""
 
     def __init__(self, original: Norm, value: float):
         super().__init__(original.axes)
@@ -93,7 +97,7 @@ class _Sloped(Under, Norm):
 
 
 class PNorm(Norm):
-    """(Σ |x|ᵖ)^(1/p) over axes, p not 0 nor infinite; its gradient is sign(x)·(|x|/‖x‖)^(p-1), and 0 at 0."""
+    """‖x‖ₚ = (Σ |x|ᵖ)^(1/p) over axes, p not 0 nor infinite; its gradient is sign(x)·(|x|/‖x‖)^(p−1), and 0 at 0."""
 
     __props__ = ("axes", "order")
     order: float
@@ -178,6 +182,7 @@ class UnitPullback(SecondDerivative, RowsOp):
         return norm, np.where(norm == 0, v, self(Unit(self.axes)(x), v))
 
     def third(self, x: Any, v: Any, w: Any) -> Any:
+        """−(Pv·⟨u, w⟩ + Pw·⟨u, v⟩ + u·⟨w, Pv⟩)/‖x‖ = ∂(Pv)/∂x·w, with u = x/‖x‖; 0 at 0."""
         x = broadcast_like(x, self(x, v))  # an entry that an axis repeats counts so often in the norm
         u, norm = Unit(self.axes)(x), Norm(self.axes)(x)
         pv = self(x, v)
@@ -185,7 +190,10 @@ class UnitPullback(SecondDerivative, RowsOp):
         return np.where(norm == 0, 0.0, -third / np.where(norm == 0, 1.0, norm))
 
     def ball(self, *balls: Any) -> Any:
+        """(v − x·⟨x, v⟩/‖x‖²)/‖x‖, and 0 at 0, of balls."""
+
         def row(xs: list[Any], vs: list[Any]) -> list[Any]:
+            """x, v → (v − x·⟨x, v⟩/‖x‖²)/‖x‖ of one vector."""
             square: Any = sum(x * x for x in xs)
             along: Any = sum(x * v for x, v in zip(xs, vs, strict=True))
             if not xs or square.is_zero():
@@ -207,6 +215,9 @@ class PUnit(Unit):
         return None
 
     def project(self, x: Any, v: Any) -> Any:
+        """(p − 1)·(|x/‖x‖|^(p−2)·v − u·⟨u, v⟩)/‖x‖ = ∂u/∂x·v, u the gradient of ‖x‖ₚ; entries that are 0 count as
+        constant.
+        """
         u, norm = self(x), PNorm(self.axes, self.order)(x)
         norm = np.where(norm == 0, 1, norm)
         # For p < 2 the curvature is infinite at entries that are 0; they count as constant there.
@@ -217,6 +228,7 @@ class PUnit(Unit):
         return REAL if self.order < 1 else super().range_of(*ranges)
 
     def ball(self, *balls: Any) -> Any:
+        """sign(x)·(|x|/‖x‖)^(p−1), and 0 at 0, of balls."""
         (x,) = balls
         norm = np.broadcast_to(PNorm(self.axes, self.order).ball(x), x.shape)
         power = _exact(self.order) - 1

@@ -38,6 +38,7 @@ class Solve(Square):
         return (-2,)
 
     def output_type(self, *types: Any) -> Type:
+        """(n, n), (n, m) → (n, m), stacks broadcast; raises ShapeError where they do not fit."""
         a, b = types
         dtype = self.check(a, b)
         n = square_shape(a.shape)[-1]
@@ -72,7 +73,7 @@ class Solve(Square):
 
 
 class Inv(Square):
-    """a⁻¹; x̄ flows back as -a⁻ᵀ·x̄·a⁻ᵀ."""
+    """y = a⁻¹, ā = −yᵀ·ȳ·yᵀ."""
 
     laws = Laws(inverse="inv")
     code = "np.linalg.inv"
@@ -122,7 +123,9 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
 
 @implements(np.linalg.matrix_power)
 def matrix_power(a: Any, n: int) -> Any:
-    """Trace `np.linalg.matrix_power`, by squaring; negative powers are those of the inverse."""
+    """a³ = a·a², a⁻² = (a⁻¹)²: traces `np.linalg.matrix_power`, by squaring; negative powers are those of the
+    inverse.
+    """
     x = as_term(a)
     if not is_ground(x):
         raise RelationError(

@@ -44,6 +44,9 @@ class MatMul(Expression):
         return (-1,) if i == 0 else (-2,)
 
     def make_node(self, *inputs: Any) -> Term:
+        """(n,) @ (n,) → squeeze((1, n) @ (n, 1)), (n, 1) @ (1, m) → a·b:
+        vectors as matrices, outer products as products.
+        """
         a, b = [strong(as_term(x)) for x in inputs]
         if not (is_term(a) and is_term(b) and a.ground and b.ground):
             return term(self, a, b)
@@ -70,6 +73,7 @@ class MatMul(Expression):
         return term(self, a, b)
 
     def output_type(self, *types: Any) -> Type:
+        """(k, n) @ (n, m) → (k, m), stacks broadcast; raises ShapeError for n that differ."""
         a, b = types
         dtype = np.matmul.resolve_dtypes((a.dtype, b.dtype, None))[-1]
         known = a.shape[-1] is not None and b.shape[-2] is not None
@@ -88,6 +92,7 @@ class MatMul(Expression):
         return array_type(dtype, (*batch, a.shape[-2], b.shape[-1]))
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        """ā = ḡ·bᵀ, b̄ = aᵀ·ḡ; where one matrix meets a stack, the stack is contracted at once."""
         (a, b), (g,) = inputs, output_gradients
         # One matrix that meets a stack: contract the stack at once instead of summing a stack of products.
         stack = string.ascii_lowercase[: max(a.ndim, b.ndim) - 2]
@@ -104,7 +109,9 @@ class MatMul(Expression):
 
 
 def _strip(x: Any, partner: Any) -> Any:
-    """Drop the leading stacking axes and the stacking broadcast of an operand that its partner supplies."""
+    """(1, k, n) beside (2, n, m) → (k, n): an operand without the stacking axes and broadcast that its partner
+    supplies.
+    """
     stack = partner.type.shape[:-2]
     if isinstance(x.op, (BroadcastTo, BroadcastLike)):
         inner = x.rands[0]
@@ -128,7 +135,7 @@ def matmul(x1: Any, x2: Any, /, **options: Any) -> Any:
 
 
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, **options: Any) -> Any:
-    """Trace `np.vecdot`: Σ x1·x2 over one axis."""
+    """vecdot(x, y)ᵢ = Σⱼ xᵢⱼ·yᵢⱼ: traces `np.vecdot`."""
     refuse("np.vecdot", **options)
     x1, x2 = [x if axis == -1 else traced(np.moveaxis, x, axis, -1) for x in (as_term(x1), as_term(x2))]
     node = MatMul().make_node(expand(x1, (-2,)), expand(x2, (-1,)))

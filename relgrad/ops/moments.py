@@ -25,7 +25,7 @@ __all__ = [
 
 
 class Centred(RowsOp):
-    """x - mean(x) over axes; linear and its own adjoint."""
+    """x − mean(x) = centred(x) over axes; linear and its own adjoint."""
 
     laws = Laws(linear=(0,))
     kernel = staticmethod(kernels.centred)
@@ -44,7 +44,10 @@ class Centred(RowsOp):
         return [self(output_gradients[0])]
 
     def ball(self, *balls: Any) -> Any:
+        """x − Σ x/n, of balls."""
+
         def row(xs: list[Any]) -> list[Any]:
+            """[1, 3] → [−1, 1]: one row less its mean."""
             mean = sum(xs) / len(xs)
             return [x - mean for x in xs]
 
@@ -59,7 +62,7 @@ class _ProductOp(Reduced):
 
 
 class LogProd(_ProductOp):
-    """log Π x over axes; its derivative is 1/x."""
+    """log Π x = log_prod(x) over axes; its derivative is 1/x."""
 
     kernel = staticmethod(kernels.log_prod)
     positional = 1
@@ -75,7 +78,7 @@ class LogProd(_ProductOp):
 
 
 class Prod1pm1(_ProductOp):
-    """Π (1 + x) − 1 over axes."""
+    """Π (1 + x) − 1 = prod1pm1(x) over axes."""
 
     kernel = staticmethod(kernels.prod1pm1)
     positional = 1
@@ -91,12 +94,13 @@ class Prod1pm1(_ProductOp):
 
 
 class ProdPower(_ProductOp):
-    """(Π x)ᵖ over axes; its derivative is p·out/x."""
+    """(Π x)ᵖ = prod_power(x, p) over axes; its derivative is p·out/x."""
 
     kernel = staticmethod(kernels.prod_power)
     grows = True
 
     def make_node(self, *inputs: Any) -> Term:
+        """axes of extent 1 of x → none: neither operand stands for what the other repeats."""
         x, p = promoted(inputs)
         if not (self.ground and is_ground(x) and is_ground(p)):
             return term(self, x, p)
@@ -120,7 +124,7 @@ class ProdPower(_ProductOp):
         return None, np.where(np.logical_and(p == 0, log == -np.inf), 0.0, p * log)
 
     def _with_zeros(self, x: Any, p: Any) -> tuple[Any, Any, Any, Any]:
-        """Return where a product is 0, there p·(Π x)ᵖ⁻¹ and the products of others, and elsewhere log Π x."""
+        """Π x = 0 → p·(Π x)ᵖ⁻¹ and the products of others; else log Π x: where a product is 0, and the slopes there."""
         vanishes = np.any(x == 0, axis=self.axes, keepdims=True)
         # No product is formed of what may overflow, but where it is 0.
         some, others = np.where(vanishes, x, 1.0), np.where(vanishes, 1.0, x)
@@ -134,6 +138,7 @@ class ProdPower(_ProductOp):
         return [along, g * out * np.where(np.logical_and(vanishes, p > 0), 0.0, log)]
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+        """ẏ = p·y·Σ ẋ/x + ṗ·y·log Π x, by the products of others where Π x = 0."""
         (x, p), (dx, dp) = inputs, eval_points
         out = self(x, p)
         vanishes, slope, others, log = self._with_zeros(x, p)

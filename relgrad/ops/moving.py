@@ -30,7 +30,7 @@ from relgrad.types import Interval, Type
 
 
 class Flip(OverAxes, Rearrangement):
-    """Turn the order of entries along axes around; its own inverse and adjoint."""
+    """flip(x)[i] = x[n − 1 − i] along axes; its own inverse and adjoint."""
 
     __props__ = ("axes",)
     axes: tuple[int, ...]
@@ -44,6 +44,7 @@ class Flip(OverAxes, Rearrangement):
         return types[0]
 
     def make_node(self, *inputs: Any) -> Term:
+        """flip(flip(x)) → x, flip(squeeze(x)) → squeeze(flip(x)); extents of 0 and 1 stay."""
         x = strong(inputs[0])
         if not is_ground(x):
             return term(self, x)
@@ -61,7 +62,7 @@ class Flip(OverAxes, Rearrangement):
 
 
 class Roll(OverAxes, Rearrangement):
-    """Shift entries round along axes, each by its own number of places."""
+    """roll(x, k)[i] = x[(i − k) mod n] along axes, each by its own number of places."""
 
     __props__ = ("axes", "shifts")
     axes: tuple[int, ...]
@@ -77,6 +78,7 @@ class Roll(OverAxes, Rearrangement):
         return types[0]
 
     def make_node(self, *inputs: Any) -> Term:
+        """roll(roll(x, 1), 2) → roll(x, 3), roll(x, n) → x."""
         x = strong(inputs[0])
         if not is_ground(x):
             return term(self, x)
@@ -106,7 +108,7 @@ class Roll(OverAxes, Rearrangement):
 
 
 class Triangle(Rearrangement):
-    """The entries of matrices on one side of the k-th diagonal, which belongs to it, with zeros elsewhere."""
+    """tril(x)[i, j] = x[i, j] for j ≤ i + k, else 0: the entries of matrices on one side of the k-th diagonal."""
 
     __props__ = ("k", "upper")
     k: int
@@ -144,7 +146,7 @@ class Triangle(Rearrangement):
 
 @implements(np.flip)
 def flip(m: Any, axis: Any = None) -> Any:
-    """Trace `np.flip`."""
+    """flip(x)[i] = x[n − 1 − i]: traces `np.flip`."""
     x = strong(as_term(m))
     if not is_ground(x):
         named = several(axis)
@@ -168,7 +170,7 @@ def flipud(m: Any) -> Any:
 
 @implements(np.roll)
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
-    """Trace `np.roll`."""
+    """roll(x, k)[i] = x[(i − k) mod n]: traces `np.roll`."""
     x = require_ground("np.roll", a)
     if axis is None:
         flat = roll(reshape(x, (-1,)), int(np.sum(shift)), 0)
@@ -182,6 +184,8 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
 
 
 def _triangle(upper: bool) -> Any:
+    """tril(m)[i, j] = m[i, j] for j ≤ i, else 0: the function that traces `np.tril` or `np.triu`."""
+
     def trace(m: Any, k: int = 0) -> Any:
         x = strong(as_term(m))
         if is_ground(x) and x.type.ndim == 1:

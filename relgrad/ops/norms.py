@@ -20,6 +20,7 @@ INF = float("inf")
 
 
 def _floating(x: Any) -> Any:
+    """x : int → cast(x, float64), x : float32 → x: as norms take it."""
     if x.type.dtype.kind == "f":
         return x
     from relgrad.ops.casting import cast
@@ -28,7 +29,7 @@ def _floating(x: Any) -> Any:
 
 
 def _vector(x: Any, order: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
-    """Return the norm of a given order over axes taken together."""
+    """order 1 → Σ |x|, ∞ → max |x|, 0 → how many are not 0, 2 → ‖x‖: the norm of a given order over axes together."""
     x = _floating(x)
     if order is None or order == 2:
         node = Norm(axes).make_node(x)
@@ -49,7 +50,7 @@ def _vector(x: Any, order: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
 
 
 def _matrix(x: Any, order: Any, rows: int, columns: int, keepdims: bool) -> Any:
-    """Return the norm of a given order of the matrices that lie in two axes."""
+    """fro → ‖x‖, 2 → max σ, "nuc" → Σ σ, 1 → max Σᵢ |xᵢⱼ|: the norm of a given order of matrices in two axes."""
     axes = tuple(sorted((rows, columns)))
     if order in (None, "fro"):
         return _vector(x, 2, axes, keepdims)
@@ -72,7 +73,7 @@ def _matrix(x: Any, order: Any, rows: int, columns: int, keepdims: bool) -> Any:
 
 @implements(np.linalg.norm)
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    """Trace `np.linalg.norm`."""
+    """norm(x) = √(Σ x²): traces `np.linalg.norm`."""
     x = strong(as_term(x))
     if not is_ground(x):
         axes = pattern_axes(axis, keepdims)
@@ -104,7 +105,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 
 @implements(np.linalg.vector_norm)
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
-    """Trace `np.linalg.vector_norm`."""
+    """vector_norm(x) = √(Σ x²): traces `np.linalg.vector_norm`."""
     x = strong(as_term(x))
     if not is_ground(x):
         return norm(x, ord, axis, keepdims)
@@ -131,7 +132,7 @@ def norm_p_(x: Any, order: float, axis: Any = None, keepdims: bool = False) -> A
 
 @implements(unit)
 def unit_(x: Any, axis: Any = None) -> Any:
-    """Trace the kernel `unit`."""
+    """unit(x) = x/‖x‖: traces the kernel `unit`."""
     x = strong(as_term(x))
     if not is_ground(x):
         return Unit(pattern_axes(axis, True)).make_node(x)

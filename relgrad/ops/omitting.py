@@ -21,7 +21,9 @@ def _known(x: Any) -> Any:
 
 
 def _along(function: str, a: Any, axis: Any) -> tuple[Any, int, int]:
-    """Return a term, a negative axis of it and its extent; None is that of the flattened array."""
+    """(x : (2, 3), None) → ravel(x), −1, 6: a term, a negative axis of it and its extent;
+    None is the flattened array's.
+    """
     x = require_ground(function, a)
     if axis is None:
         x, axis = call(np.ravel, x), -1
@@ -34,7 +36,7 @@ def _along(function: str, a: Any, axis: Any) -> tuple[Any, int, int]:
 
 @implements(np.compress)
 def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> Any:
-    """Trace `np.compress`: the slices where a mask, which is not traced, is true."""
+    """compress([True, False, True], x) = x[[0, 2]]: traces `np.compress`, by a mask that is not traced."""
     refuse("np.compress", out=out)
     of_number = axis in (0, -1) and not np.ndim(a)  # which NumPy takes for a vector of one entry
     x, axis, n = _along("np.compress", a, None if of_number else axis)
@@ -63,7 +65,7 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
 
 @implements(np.insert)
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
-    """Trace `np.insert`: NumPy itself says where the entries of both stand in the result."""
+    """insert(x, 1, v) = [x₀, v, x₁, …]: traces `np.insert`: NumPy itself says where the entries of both stand."""
     x, axis, _ = _along("np.insert", arr, axis)
     y = as_term(cast(stack_nested(values), x.type.dtype))
     if None in (*x.type.shape, *y.type.shape):

@@ -27,7 +27,9 @@ from relgrad.types import NONNEGATIVE, Interval, Type, array_type
 
 
 class Places(Expression):
-    """Integers that say where entries of the first operand stand along an axis: constant wherever continuous."""
+    """argsort(x) ∈ {0, …, n − 1} ≥ 0: integers that say where entries stand along an axis:
+    constant wherever continuous.
+    """
 
     axis: int
     connected = ()
@@ -41,7 +43,7 @@ class Places(Expression):
 
 
 class ArgSort(Places):
-    """The permutation along an axis that sorts: x[argsort(x)] increases, with NaN last."""
+    """x[argsort(x)]₀ ≤ x[argsort(x)]₁ ≤ …, NaN last: the permutation along an axis that sorts."""
 
     __props__ = ("axis", "kind")
     rounds = False
@@ -61,7 +63,7 @@ class ArgSort(Places):
 
 
 class ArgPartition(Places):
-    """A permutation along an axis that puts the k-th smallest entry at k, with what is smaller before it."""
+    """x[p]ᵢ ≤ x[p]ₖ for i < k: a permutation along an axis that puts the k-th smallest entry at k."""
 
     __props__ = ("axis", "kth")
     axis: int
@@ -74,7 +76,7 @@ class ArgPartition(Places):
 
 
 class RunningArg(Places):
-    """Where the largest (smallest) of x₀ … xₖ stands along an axis: the first of those that tie."""
+    """x[running_argmax(x)ₖ] = max(x₀, …, xₖ): where it stands along an axis, the first of those that tie."""
 
     __props__ = ("axis", "largest")
     text = "{name}({0}, {axis})"
@@ -89,7 +91,10 @@ class RunningArg(Places):
         return self.imports[0]
 
     def ball(self, *balls: Any) -> Any:
+        """the running position of the extreme, of balls: [1, 3, 2] → [0, 1, 1]."""
+
         def row(x: Any) -> Any:
+            """[1, 3, 2] → [0, 1, 1], for one row."""
             best = [0]
             for i in range(1, len(x)):
                 before = x[best[-1]]
@@ -113,13 +118,14 @@ def _ball_order(row: Any) -> Any:
 
 
 class SearchSorted(Places):
-    """How many entries of a sorted vector are less than v (right: not greater): where v belongs among them."""
+    """searchsorted(a, v) = how many aᵢ < v (right: aᵢ ≤ v): where v belongs among the sorted."""
 
     __props__ = ("side",)
     side: str
     rounds = False
 
     def output_type(self, *types: Any) -> Type:
+        """(n,), (2, 3) → int (2, 3); raises ShapeError where a is no vector."""
         a, v = types
         if len(a.shape) != 1:
             raise ShapeError(
@@ -142,7 +148,10 @@ class SearchSorted(Places):
 
 
 def _axis(function: str, a: Any, axis: Any, numbers: bool = False) -> tuple[Any, int]:
-    """Return a term and a negative axis of it; None is that of the flattened array, and the axis of `numbers`."""
+    """(x, None) → ravel(x), −1; (x, 0) → x, −2: a term and a negative axis of it; that of the flattened array for None.
+
+    Also for the axis of `numbers`.
+    """
     x = require_ground(function, a)
     if axis is None or (numbers and not x.type.ndim and axis in (0, -1)):
         return call(np.ravel, x), -1
@@ -170,7 +179,7 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable:
 
 
 def _partition(function: str, a: Any, kth: Any, axis: Any) -> tuple[Any, Any]:
-    """Return what is partitioned, and its permutation."""
+    """(x, k) → x, p with x[p]ᵢ ≤ x[p]ₖ for i < k: the array, and its permutation."""
     x, axis = _axis(function, a, axis, numbers=function == "np.argpartition")
     n = x.type.shape[axis]
     places = [operator.index(k) for k in np.atleast_1d(kth)]
@@ -196,7 +205,9 @@ def partition(a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order
 
 @derived(np.lexsort)
 def lexsort(keys: Any, axis: Any = -1) -> Any:
-    """Trace `np.lexsort`: stable sorts by one key after the other, of which the last counts most."""
+    """lexsort((b, a)) sorts by a, then b: = stable sorts by one key after the other, the last counts most:
+    `np.lexsort`.
+    """
     first, *others = [array(key) for key in keys]
     if not first.ndim:
         return np.zeros_like(first, dtype=np.intp)
@@ -209,7 +220,7 @@ def lexsort(keys: Any, axis: Any = -1) -> Any:
 
 @implements(np.searchsorted, "searchsorted")
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
-    """Trace `np.searchsorted`."""
+    """searchsorted(a, v) = how many aᵢ < v: traces `np.searchsorted`."""
     from relgrad.ops.creation import stack_nested
 
     if side not in ("left", "right"):
@@ -222,7 +233,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
 
 @derived(np.digitize)
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
-    """Trace `np.digitize`: how many edges lie below (or at) x, where edges increase; above, where they decrease."""
+    """digitize(x, edges) = how many edges ≤ x (right: < x): traces `np.digitize`; above, where edges decrease."""
     x, bins = array(x), array(bins)
     side = "left" if right else "right"
     increasing = np.searchsorted(bins, x, side)
@@ -234,9 +245,10 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
 
 
 def _running(function: np.ufunc, largest: bool) -> Callable[..., Any]:
-    """Return what traces `np.maximum.accumulate`, or that of the minimum: x at its running argmax (argmin)."""
+    """maximum.accumulate(x)ₖ = max(x₀, …, xₖ): the function that traces it, x at its running argmax."""
 
     def trace(a: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
+        """x → x[running_argmax(x)]; raises ShapeError for a number."""
         name = f"np.{function.__name__}.accumulate"
         refuse(name, dtype=dtype, out=out)
         x = strong(as_term(a))

@@ -28,6 +28,7 @@ Widths = tuple[tuple[int, int], ...]
 
 
 def _median(x: Any, axis: int, keepdims: bool) -> Any:
+    """[1, 2, 4, 8] → 3: the mean of the middle entries of the sorted; NaN where one is."""
     n, ordered = x.type.shape[axis], call(np.sort, x, axis=axis)
     middle = select(ordered, axis, slice((n - 1) // 2, n // 2 + 1))
     found = call(np.mean, middle, axis=axis, keepdims=keepdims)
@@ -55,7 +56,9 @@ _OPTIONS = {
 
 @implements(np.pad)
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
-    """Trace `np.pad`; the vectors that a function pads are written to, which is traced elsewhere."""
+    """pad(x, 1) = [0, x₀, …, 0]: traces `np.pad`; the vectors that a function pads are written to, which is traced
+    elsewhere.
+    """
     x = require_ground("np.pad", array)
     widths = _pairs(x, pad_width)
     _check(x, widths, mode, options)
@@ -73,7 +76,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> A
 
 
 def _check(x: Any, widths: Widths, mode: Any, options: dict[str, Any]) -> None:
-    """Raise what NumPy does for a mode, its options, and axes without entries."""
+    """mode "x" → TraceError, an unknown option → ValueError, an empty axis → ShapeError: as NumPy raises."""
     if mode not in ("empty", "linear_ramp", "constant", *_REPEATING, *_STATISTICS):
         raise TraceError(
             f"np.pad cannot be traced in the mode {mode!r}",
@@ -92,7 +95,7 @@ def _check(x: Any, widths: Widths, mode: Any, options: dict[str, Any]) -> None:
 
 
 def _pairs(x: Any, pad_width: Any) -> Widths:
-    """Return how much is padded before and after each axis."""
+    """1 → ((1, 1), …), {0: 2} → ((2, 2), (0, 0)): how much is padded before and after each axis."""
     rank = x.type.ndim
     if isinstance(pad_width, dict):
         full: list[Any] = [(0, 0)] * rank
@@ -106,7 +109,7 @@ def _pairs(x: Any, pad_width: Any) -> Widths:
 
 
 def _sides(mode: str, x: Any, given: Any) -> Callable[..., Any]:
-    """Return what pads one axis in a mode."""
+    """mean → (x, axis, width, i) ↦ padded x: the function that pads one axis in a mode."""
     rank = x.type.ndim
     if mode in _STATISTICS:
         lengths = np.broadcast_to(np.array(given, object), (rank, 2))
@@ -121,7 +124,9 @@ def _sides(mode: str, x: Any, given: Any) -> Callable[..., Any]:
 
 
 def _again(x: Any, axis: int, width: tuple[int, int], mode: str, options: dict[str, Any]) -> Any:
-    """Pad one axis with its own entries: sums of them, Σₖ wᵢₖ·x[pᵢₖ], of whole weights where they are turned over."""
+    """[a, b, c] → [c, b, a, b, c, b]: one axis padded with its own entries:
+    Σₖ wᵢₖ·x[pᵢₖ], whole weights where turned over.
+    """
     n = x.type.shape[axis]
     if options.get("reflect_type", "even") != "odd":
         return select(x, axis, np.pad(np.arange(n), width, mode=mode, **options))  # type: ignore[call-overload]
@@ -138,7 +143,9 @@ def _again(x: Any, axis: int, width: tuple[int, int], mode: str, options: dict[s
 
 
 def _statistics(function: Any, x: Any, axis: int, lengths: Any) -> list[Any]:
-    """Return a statistic of so many of the first and the last entries along an axis, of all for None."""
+    """mean of [x₀, x₁] and of [xₙ₋₁, xₙ] → two values:
+    a statistic of the first and of the last entries, of all for None.
+    """
     n = x.type.shape[axis]
     counts = [n if k is None else min(int(k), n) for k in lengths]
     found = []
@@ -150,7 +157,7 @@ def _statistics(function: Any, x: Any, axis: int, lengths: Any) -> list[Any]:
 
 
 def _ramps(x: Any, axis: int, width: tuple[int, int], ends: list[Any]) -> Any:
-    """Pad one axis with equal steps from the entries at its ends to other values."""
+    """(0, x, 0) → [0, x₀/2, x₀, …]: one axis padded with equal steps from the entries at its ends to other values."""
     edges = [select(x, axis, 0), select(x, axis, -1)]
     made = [
         call(np.linspace, end, edge, count, endpoint=False, dtype=x.type.dtype, axis=axis) if count else None
@@ -168,7 +175,7 @@ def _joined(x: Any, axis: int, width: tuple[int, int], values: list[Any]) -> Any
 
 
 def _pad_values(x: Any, widths: Widths, values: Any) -> Any:
-    """Pad with values other than zero, axis by axis, as NumPy does."""
+    """(x, 1, v) → [v, x₀, …, v]: padded with values other than zero, axis by axis, as NumPy does."""
     if not is_symbolic(values) and not isinstance(values, (list, tuple)):
         values = constant(values, x.type.dtype)
     both = broadcast_to(stack_nested(values), (len(widths), 2))
@@ -178,6 +185,7 @@ def _pad_values(x: Any, widths: Widths, values: Any) -> Any:
 
 
 def _block(x: Any, axis: int, count: int, value: Any) -> Any:
+    """(v, count 2) → [v, v] along an axis, in the shape of x; None for 0."""
     if count == 0:
         return None
     value = as_term(cast(value, x.type.dtype))

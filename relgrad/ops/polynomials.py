@@ -13,7 +13,7 @@ from relgrad.ops.derived import array, derived
 
 @derived(np.polyval)
 def polyval(p: Any, x: Any) -> Any:
-    """Trace `np.polyval`: p₀·xⁿ + … + pₙ, by Horner's rule."""
+    """p₀·xⁿ + … + pₙ = (…(p₀·x + p₁)·x + …) + pₙ: traces `np.polyval`, by Horner's rule."""
     p, x = array(p), array(x)
     y = np.zeros_like(x)
     for k, coefficient in enumerate(p):
@@ -23,7 +23,7 @@ def polyval(p: Any, x: Any) -> Any:
 
 @derived(np.polyder)
 def polyder(p: Any, m: int = 1) -> Any:
-    """Trace `np.polyder`: the coefficients of the m-th derivative."""
+    """polyder([a, b, c]) = [2·a, b]: traces `np.polyder`: the coefficients of the m-th derivative."""
     p, m = array(p), operator.index(m)
     if m < 0:
         raise ValueError("Order of derivative must be positive (see polyint)")
@@ -34,7 +34,7 @@ def polyder(p: Any, m: int = 1) -> Any:
 
 @derived(np.polyint)
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
-    """Trace `np.polyint`: the coefficients of the m-th integral, with constants of integration."""
+    """polyint([a, b]) = [a/2, b, k]: traces `np.polyint`: the m-th integral, with constants of integration."""
     p, m = array(p), operator.index(m)
     if m < 0:
         raise ValueError("Order of integral must be positive (see polyder)")
@@ -50,7 +50,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
 
 @derived(np.vander)
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
-    """Trace `np.vander`: the matrix of the powers of x, of which the highest stands first."""
+    """vander(x)[i, j] = xᵢ^(n − 1 − j): traces `np.vander`, the highest power first."""
     x = array(x)
     if x.ndim != 1:
         raise ShapeError("x must be a one-dimensional array or sequence.")

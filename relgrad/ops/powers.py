@@ -20,9 +20,10 @@ def _fixed(x: Any) -> Any:
 
 
 def power_rules(power: Any) -> tuple[Rule, Rule]:
-    """Return the derivatives of a power, whose factors are finite wherever their product is."""
+    """∂xʸ/∂x = y·xʸ⁻¹, ∂xʸ/∂y = xʸ·log x: the derivatives of a power, with factors finite wherever their product is."""
 
     def base(g: Any, out: Any, x: Any, y: Any) -> Any:
+        """g·y·xʸ⁻¹, and 0 for x⁰ = 1 at 0 too."""
         n = _fixed(y)
         if n is None or not np.all(n):
             # x⁰ is constant at x = 0 too, where x⁻¹ is not finite.
@@ -38,6 +39,7 @@ def power_rules(power: Any) -> tuple[Rule, Rule]:
         return g * (n * np.where(x == 0, power(x, less), out / np.where(x == 0, 1.0, x)))
 
     def exponent(g: Any, out: Any, x: Any, y: Any) -> Any:
+        """g·xʸ·log x, and 0 for 0ʸ = 0, y > 0."""
         b = _fixed(x)
         if b is not None and np.all(b > 0):
             return g * out * np.log(b)
@@ -51,7 +53,10 @@ class Power(Elementwise):
     """xʸ: real for x < 0 if y is whole; x⁰ = 1ʸ = 1 whatever the other operand is, even NaN."""
 
     def make_node(self, *inputs: Any) -> Term:
-        """Of truth values the power is that of numbers: NumPy's operator squares them in another dtype."""
+        """True ** True → cast(True) ** True: of truth values the power is that of numbers.
+
+        NumPy's operator squares them in another dtype.
+        """
         if len(inputs) == 2 and all(map(is_ground, inputs)) and inputs[0].type.dtype.kind == "b":
             inputs = (
                 cast(inputs[0], self._loop(tuple([x.type.dtype for x in self._promote(inputs)]))[-1]),
@@ -60,6 +65,7 @@ class Power(Elementwise):
         return super().make_node(*inputs)
 
     def outside(self, *operands: Any) -> Any:
+        """x < 0 and y no integer → True; None where no operand can be."""
         x, y = operands
         n = _fixed(y)
         if n is None:

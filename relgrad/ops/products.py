@@ -32,7 +32,7 @@ def _pair(name: str, a: Any, b: Any) -> tuple[Any, Any]:
 
 
 def _sum_over(a: Any, b: Any, pairs: Sequence[tuple[int, int]]) -> Any:
-    """Sum the products over pairs of nonnegative axes; the other axes of a, then those of b, stay."""
+    """(a, b, [(1, 0)]) → Σⱼ aᵢⱼ·bⱼₖ: products summed over pairs of axes; the other axes of a, then those of b, stay."""
     left = [("a", i) for i in range(a.type.ndim)]
     right = [("b", i) for i in range(b.type.ndim)]
     for i, j in pairs:
@@ -50,7 +50,7 @@ def _sum_over(a: Any, b: Any, pairs: Sequence[tuple[int, int]]) -> Any:
 
 @implements(np.dot, "dot")
 def dot(a: Any, b: Any, out: Any = None) -> Any:
-    """Trace `np.dot`: Σ over the last axis of a and the last but one of b."""
+    """dot(a, b)ᵢₖ = Σⱼ aᵢⱼ·bⱼₖ: traces `np.dot`: Σ over the last axis of a and the last but one of b."""
     refuse("np.dot", out=out)
     a, b = strong(as_term(a)), strong(as_term(b))
     if not (is_ground(a) and is_ground(b)):
@@ -64,7 +64,7 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
 
 @implements(np.vdot)
 def vdot(a: Any, b: Any, /) -> Any:
-    """Trace `np.vdot`: Σ of all products of entries."""
+    """vdot(a, b) = Σ a·b: traces `np.vdot`."""
     a, b = _pair("np.vdot", a, b)
     if a.type.shape == b.type.shape and a.type.ndim > 1 and None not in a.type.shape:
         return _sum_over(a, b, [(i, i) for i in range(a.type.ndim)])
@@ -73,7 +73,7 @@ def vdot(a: Any, b: Any, /) -> Any:
 
 @implements(np.inner)
 def inner(a: Any, b: Any, /) -> Any:
-    """Trace `np.inner`: Σ over the last axes."""
+    """inner(a, b)ᵢₖ = Σⱼ aᵢⱼ·bₖⱼ: traces `np.inner`."""
     a, b = _pair("np.inner", a, b)
     if a.type.ndim == 0 or b.type.ndim == 0:
         return call(np.multiply, a, b)
@@ -92,7 +92,7 @@ def outer(a: Any, b: Any, out: Any = None) -> Any:
 
 @implements(np.linalg.outer)
 def vector_outer(x1: Any, x2: Any, /) -> Any:
-    """Trace `np.linalg.outer`, which takes vectors only."""
+    """outer(x, y)ᵢⱼ = xᵢ·yⱼ: traces `np.linalg.outer`, which takes vectors only."""
     x1, x2 = _pair("np.linalg.outer", x1, x2)
     if x1.type.ndim != 1 or x2.type.ndim != 1:
         raise ShapeError(
@@ -103,7 +103,7 @@ def vector_outer(x1: Any, x2: Any, /) -> Any:
 
 @implements(np.tensordot)
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
-    """Trace `np.tensordot`: Σ over pairs of axes."""
+    """tensordot(a, b, 1)ᵢₖ = Σⱼ aᵢⱼ·bⱼₖ: traces `np.tensordot`."""
     a, b = _pair("np.tensordot", a, b)
     if np.iterable(axes):
         left, right = map(several, axes)
@@ -128,7 +128,7 @@ def linalg_tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
 
 @implements(np.kron)
 def kron(a: Any, b: Any) -> Any:
-    """Trace `np.kron`: the blocks a[i]·b."""
+    """kron(a, b) = the blocks aᵢⱼ·b: traces `np.kron`."""
     a, b = _pair("np.kron", a, b)
     rank = max(a.type.ndim, b.type.ndim)
     shapes = [(1,) * (rank - x.type.ndim) + x.type.shape for x in (a, b)]
@@ -145,7 +145,7 @@ def kron(a: Any, b: Any) -> Any:
 
 @implements(np.cross)
 def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
-    """Trace `np.cross` of vectors with three entries."""
+    """cross(a, b)₀ = a₁·b₂ − a₂·b₁, …: traces `np.cross` of vectors with three entries."""
     if axis is not None:
         axisa = axisb = axisc = axis
     a, b = _pair("np.cross", a, b)
@@ -168,7 +168,7 @@ def linalg_cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 
 @implements(np.linalg.multi_dot)
 def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> Any:
-    """Trace `np.linalg.multi_dot`: the product in the order that takes the fewest multiplications."""
+    """multi_dot([a, b, c]) = a @ b @ c: traces `np.linalg.multi_dot`, in the order of the fewest multiplications."""
     refuse("np.linalg.multi_dot", out=out)
     factors = [require_ground("np.linalg.multi_dot", x) for x in arrays]
     if len(factors) < 2:
@@ -191,7 +191,7 @@ def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> Any:
 
 
 def _chain(factors: Sequence[Any], extents: Sequence[Any]) -> Any:
-    """Multiply in the cheapest order, by dynamic programming over parts of the chain (CLRS, section 15.2)."""
+    """(a, b, c) → (a @ b) @ c or a @ (b @ c), whichever is cheaper: by dynamic programming (CLRS, section 15.2)."""
     best: dict[tuple[int, int], tuple[int, Any]] = {(i, i + 1): (0, x) for i, x in enumerate(factors)}
     count = len(factors)
     for length in range(2, count + 1):
@@ -205,6 +205,7 @@ def _chain(factors: Sequence[Any], extents: Sequence[Any]) -> Any:
             best[i, j] = costs[k], (best[i, k][1], best[k, j][1])
 
     def build(plan: Any) -> Any:
+        """(plan, plan) → product of both, x → x."""
         if isinstance(plan, tuple) and len(plan) == 2:
             return MatMul().make_node(build(plan[0]), build(plan[1]))
         return plan
@@ -222,6 +223,7 @@ class Convolve(Expression):
     view_map = FRESH
 
     def output_type(self, *types: Any) -> Type:
+        """(m,), (n,) → (m + n − 1,); raises ShapeError for what is no vector, or empty."""
         a, b = types
         for t in types:
             if t.ndim != 1 or t.shape[0] == 0:

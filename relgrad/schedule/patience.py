@@ -50,7 +50,7 @@ class Patience:
             self._written = False
 
     def _say(self, text: str) -> None:
-        """ "relgrad: 2.1 s, …" → over the last line of a terminal, or into the log."""
+        """relgrad: 2.1 s, … → over the last line of a terminal, or into the log."""
         if sys.stderr is not None and sys.stderr.isatty():
             sys.stderr.write(f"\r\x1b[K{text}")
             sys.stderr.flush()

@@ -98,7 +98,7 @@ STRATEGIES = {strategy.name: strategy for strategy in (DEFAULT, EAGER, NAIVE)}
 
 
 def strategy(which: str | Strategy) -> Strategy:
-    """ "default" → DEFAULT, a strategy → itself; raises ValueError for a name that there is not."""
+    """default → DEFAULT, a strategy → itself: a strategy by name; raises ValueError for a name that there is not."""
     if isinstance(which, Strategy):
         return which
     if which not in STRATEGIES:

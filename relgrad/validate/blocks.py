@@ -21,7 +21,10 @@ class Unfit(Exception):
 
 
 class Blocks:
-    """Small extents for the large ones of some inputs: distinct where those are, and not among those that stay."""
+    """x : (1000, 3) → (5, 3): small extents for the large ones of some inputs, distinct where those are.
+
+    None of them is among the extents that stay.
+    """
 
     def __init__(self, inputs: Sequence[Term]):
         extents = {n for x in inputs for n in x.type.shape}
@@ -47,6 +50,7 @@ class Blocks:
         return term(Input(op.label, kind, op.symbol, op.range))
 
     def _changed(self, old: Term, rands: tuple[Any, ...]) -> Term:
+        """Σ over (1000,) → Σ over (5,): a node at the small extents; raises Unfit where its type is not of these."""
         op: Any = old.op
         if old in self.inputs:
             return self.inputs[old]
@@ -76,7 +80,11 @@ def _small() -> Iterator[int]:
 def in_blocks(
     inputs: Mapping[Term, Any], written: Sequence[Term], rewritten: Sequence[Term]
 ) -> tuple[dict[Term, Any], list[Term], list[Term]] | None:
-    """Return smaller inputs with the caller's values, and two graphs of them; None where that cannot be done."""
+    """{x : (1000, 3)}, f(x), g(x) → {x : (5, 3)}, f(x), g(x):
+    smaller inputs with the caller's values, and two graphs of them.
+
+    None where that cannot be done.
+    """
     blocks = Blocks(list(inputs))
     if not blocks.extents:
         return None

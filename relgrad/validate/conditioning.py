@@ -32,7 +32,9 @@ NOTHING = 1e-14
 
 
 class Difference(NamedTuple):
-    """Where two results differ: which output, which entry, and what it is in each."""
+    """written[0][2] = 1.0, rewritten[0][2] = 1.5: where two results differ:
+    which output, which entry, and both there.
+    """
 
     output: int
     entry: tuple[int, ...]
@@ -41,7 +43,9 @@ class Difference(NamedTuple):
 
 
 class Written:
-    """The program as written: its values, and how far rounding may carry them."""
+    """f(x), and the spread of f(x·(1 + η)) → the program as written:
+    its values, and how far rounding may carry them.
+    """
 
     def __init__(self, roots: Sequence[Term], differentiated: Sequence[Term] = ()):
         self.roots, self.differentiated = list(roots), list(differentiated)
@@ -55,7 +59,7 @@ class Written:
         return sum(t.type.size or 0 for t in self.nodes if isinstance(t.type, ArrayType))
 
     def at(self, point: Values) -> list[Any] | None:
-        """Return the values at a point, or None where they cannot be computed.
+        """{x: 2.0} → [f(2.0)]: the values at a point, or None where they cannot be computed.
 
         What is differentiated must have a value there: 1/x has one at -1, but as the slope of log(x) it has none.
         """
@@ -67,7 +71,8 @@ class Written:
     def difference(
         self, point: Values, written: Sequence[Any], rewritten: Sequence[Any], roots: Sequence[Term] = ()
     ) -> Difference | None:
-        """Return where the results differ by more than rounding explains, or None.
+        """|written − rewritten| > MARGIN·spread → Difference:
+        where the results differ by more than rounding explains, or None.
 
         What the rewritten `roots` lose by rounding is no difference where both results are next to nothing, as are a
         0 that underflowed and the 1e-17 that two summands leave of each other.
@@ -83,7 +88,9 @@ class Written:
         return self._beyond(point, written, rewritten, doubtful, MORE, roots)
 
     def _overflows(self, point: Values) -> bool:
-        """Whether finite numbers become infinite on the way: nobody knows what the result would be but for that."""
+        """exp(1000)/exp(1000) → True: whether finite numbers become infinite on the way; the result is not known
+        then.
+        """
         found = _computed(self.nodes, point)
         if found is None:
             return True
@@ -99,7 +106,9 @@ class Written:
         runs: int,
         roots: Sequence[Term],
     ) -> Difference | None:
-        """Return where results differ by more than so many perturbed runs do, or None."""
+        """|a − b| > MARGIN·(spread + η·|a|) → Difference:
+        where results differ by more than so many perturbed runs do, or None.
+        """
         spreads = self._spreads(self.roots, point, written, runs)
         if spreads is None:
             return None
@@ -124,6 +133,7 @@ class Written:
         return None
 
     def _same(self, a: Any, b: Any) -> bool:
+        """|a − b| ≤ MARGIN·η·|a|, or a is not finite: whether two results are the same but for rounding."""
         a, b = np.asarray(a), np.asarray(b)
         if a.shape != b.shape:
             return False
@@ -136,7 +146,9 @@ class Written:
     def _spreads(
         self, roots: Sequence[Term], point: Values, results: Sequence[Any], runs: int
     ) -> list[Any] | None:
-        """Return how far perturbations carry each result of roots, or None where it cannot be computed."""
+        """max over runs |f(x·(1 + η)) − f(x)| → how far perturbations carry each result of roots;
+        None without a result.
+        """
         rng = np.random.default_rng(len(self.nodes) + runs)
         spreads = [np.zeros(np.shape(a)) for a in results]
         for _ in range(runs):
@@ -161,6 +173,7 @@ class _Noise:
         self.eta, self.rng = eta, rng
 
     def __call__(self, node: Term, operands: Sequence[Any]) -> list[Any]:
+        """[x, 2.0] → [x·(1 + η), 2.0]: the operands perturbed; constants stay, as do those of what does not round."""
         op = node.op
         if not op.rounds or op.laws.selects:
             pairs = zip(node.rands, operands, strict=True)
@@ -170,6 +183,7 @@ class _Noise:
         ]
 
     def _perturbed(self, x: Any) -> Any:
+        """x → x·(1 ± η), 0 → tiny, ∞ → almost the largest: an array with each entry moved by itself."""
         x = np.asarray(x)
         if x.dtype.kind != "f":
             return x
@@ -197,6 +211,7 @@ def _flat(values: Sequence[Any]) -> list[Any]:
 
 
 def _computed(roots: Sequence[Term], point: Values, noise: _Noise | None = None) -> list[Any] | None:
+    """roots at a point → their values, under noise if given; None if any op raises."""
     try:
         with np.errstate(all="ignore"):
             return interpret(roots, point, perturb=noise)

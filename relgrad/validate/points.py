@@ -23,7 +23,9 @@ TRIES = 16
 
 
 class Sample:
-    """The inputs of a program, the caller's arrays for them if there are any, and what is assumed."""
+    """x : (3,), given [1, 2, 3], assumed x > 0 → points:
+    the inputs of a program, the caller's arrays, and the assumptions.
+    """
 
     def __init__(
         self,
@@ -31,13 +33,14 @@ class Sample:
         given: Sequence[Any] | None = None,
         assumed: Sequence[tuple[Term, Interval]] = (),
     ):
+        """inputs, given → {x: array or None}, and their ranges."""
         arrays = [None if x is None else np.asarray(x) for x in given or [None] * len(inputs)]
         self.given: dict[Term, Any] = dict(zip(inputs, arrays, strict=True))
         self.ranges = {x: x.op.range for x in inputs if type(x.op) is Input}
         self.assumed = [(t, known) for t, known in assumed if t.rands]
 
     def points(self, rng: np.random.Generator) -> Iterator[Values]:
-        """Yield a few points, different ones each."""
+        """→ {x: near what is given}, {x: normal}, {x: positive}, {x: in (0, 1)}: a few points, different ones each."""
         for kind in KINDS:
             if kind != "given" or any(x is not None for x in self.given.values()):
                 for _ in range(TRIES if self.assumed else 1):
@@ -47,7 +50,9 @@ class Sample:
                         break
 
     def near(self, point: Mapping[Term, Any], rng: np.random.Generator) -> Values:
-        """Return a point so close that a fault of the program shows there too, unless it is one of that point only."""
+        """{x: 2.0} → {x: 2.0013}: a point so close that a fault of the program shows there too, unless it is of that
+        point only.
+        """
         found = {}
         for x, value in point.items():
             kind = value.dtype.kind
@@ -58,7 +63,7 @@ class Sample:
         return found
 
     def _holds(self, point: Values) -> bool:
-        """Whether what is assumed of computed values is true."""
+        """{x: 2.0}, x² > 1 assumed → True: whether all that is assumed of computed values is true."""
         for t, known in self.assumed:
             labels = {x.op.label: value for x, value in point.items() if type(x.op) is Input}
             leaves = [leaf for leaf in reachable(t) if type(leaf.op) is Input]
@@ -73,6 +78,7 @@ class Sample:
         return True
 
     def _drawn(self, x: Term, kind: str, rng: np.random.Generator) -> Any:
+        """x : float64 (3,), x > 0 → [0.4, 1.3, 2.1]: random entries of an input's type, within its range."""
         shape, dtype, given = x.type.shape, x.type.dtype, self.given[x]
         if dtype.kind == "b":
             return rng.random(shape) < 0.6
@@ -83,6 +89,7 @@ class Sample:
 
 
 def _numbers(shape: tuple[int, ...], given: Any, kind: str, rng: np.random.Generator) -> Any:
+    """((3,), given, kind) → near the given, positive, in (0, 1) or normal: random numbers of one kind."""
     if kind == "given" and given is not None and np.all(np.abs(given) < 1e3):
         # Values that repeat, or are zero, would hide which of them are counted.
         return np.asarray(given, float) * (1 + 0.2 * rng.normal(size=shape)) + 0.05 * rng.normal(size=shape)
@@ -94,7 +101,9 @@ def _numbers(shape: tuple[int, ...], given: Any, kind: str, rng: np.random.Gener
 
 
 def _structured(value: Any, like: Any) -> Any:
-    """Return a value that is symmetric, or positive definite, where the caller's matrix is."""
+    """A, like symmetric → (A + Aᵀ)/2, like positive definite → A·Aᵀ/n + 1:
+    random numbers structured as the caller's matrix.
+    """
     if like is None or like.ndim < 2 or like.shape[-1] != like.shape[-2] or like.shape[-1] < 2:
         return value
     if not np.all(np.isfinite(like)) or not np.array_equal(like, np.swapaxes(like, -1, -2)) or not like.any():
@@ -108,7 +117,7 @@ def _structured(value: Any, like: Any) -> Any:
 
 
 def _moved(value: Any, known: Interval) -> Any:
-    """Return numbers within a range: as they are where they lie in it, otherwise in order and as generic."""
+    """[−1, 2] within x > 0 → [e^(−½), e]: numbers within a range, as they are where all lie in it, else in order."""
     low, high = known.low, known.high
     inside = (value > low) & (value < high)
     if np.all(inside):
@@ -123,7 +132,7 @@ def _moved(value: Any, known: Interval) -> Any:
 def _whole_numbers(
     shape: tuple[int, ...], dtype: np.dtype, given: Any, known: Interval, kind: str, rng: np.random.Generator
 ) -> Any:
-    """Return whole numbers where the caller's lie, who may use them as indices, counts or labels."""
+    """given [0, 4] → [2, 0]: whole numbers where the caller's lie, who may use them as indices, counts or labels."""
     if kind == "given" and given is not None:
         return np.array(given, dtype)
     low, high = (0, 2) if given is None or given.size == 0 else (int(given.min()), int(given.max()))

@@ -39,7 +39,8 @@ ALIKE, APART = 2.0**-40, 2.0**-30
 
 @dataclass(frozen=True)
 class Checked:
-    """A step as it was verified: whether its row matches there again, at how many points its sides agree, and a fault.
+    """(log(eˣ) → x, True, 3): a step as verified: whether its row matches again, at how many points its sides agree, a
+    fault.
 
     `matched` is None of a move that is no match, and of rows that the library lacks.
     """
@@ -57,7 +58,10 @@ class Checked:
 
 @dataclass(frozen=True)
 class Verified(Shown):
-    """A derivation as it was verified; its `str` says what holds, and names what does not."""
+    """5 steps: 4 match again, 5 agree at 15 points → ok: a derivation as it was verified; its `str` says so.
+
+    And names what does not hold.
+    """
 
     steps: tuple[Checked, ...]
     replayed: str = ""
@@ -69,6 +73,7 @@ class Verified(Shown):
         return not self.replayed and all(checked.ok for checked in self.steps)
 
     def __str__(self) -> str:
+        """→ "5 steps: 4 match again, …", and a line for each step that does not hold."""
         matched = sum(checked.matched is True for checked in self.steps)
         tried = sum(checked.points > 0 for checked in self.steps)
         points = sum(checked.points for checked in self.steps)
@@ -87,7 +92,9 @@ class Verified(Shown):
 
 @dataclass(frozen=True)
 class Proof(Derivation):
-    """A derivation with what it takes to check it: the library that it used, if it is at hand."""
+    """proof.verify().ok = True where each step is true:
+    a derivation with the library that it used, if that is at hand.
+    """
 
     library: Library | None = field(default=None, compare=False)
 
@@ -98,7 +105,7 @@ class Proof(Derivation):
         return cls(**parts, library=library)
 
     def replay(self) -> tuple[Term, ...]:
-        """Return the roots that the steps make of those before, without a search; they are those after.
+        """proof.replay() = proof.after: the roots that the steps make of those before, without a search.
 
         Raises DerivationError where they are not.
         """
@@ -122,7 +129,8 @@ class Proof(Derivation):
         return found
 
     def verify(self, seed: int = 0) -> Verified:
-        """Return what is found out about the steps: they are replayed, matched again, and their equations checked.
+        """before = after at a few points, for each step:
+        the steps are replayed, matched again, and their equations checked.
 
         An equation is checked at a few points in ball arithmetic, with derivatives written out; without python-flint,
         and where an op has no balls, in floats, as far as these are known there.
@@ -137,6 +145,7 @@ class Proof(Derivation):
         return Verified(tuple([self._checked(step, rng) for step in steps]), replayed)
 
     def _checked(self, step: Step, rng: np.random.Generator) -> Checked:
+        """step → Checked: matched again, its equation tried at points; an exception is a fault."""
         try:
             matched = self._matches(step)
         except Exception as error:  # whatever a row or a rule raises
@@ -147,7 +156,9 @@ class Proof(Derivation):
         return Checked(step, matched, count, fault)
 
     def _matches(self, step: Step) -> bool | None:
-        """Return whether a move can be made there again with the same result; None where it is no match."""
+        """log(eˣ) → x by log_of_exp → True: whether a move can be made there again with the same result;
+        None where none matches.
+        """
         before, library = step.before, self.library
         if step.move == "expand" and isinstance(before, tuple):
             v, g = before
@@ -172,7 +183,7 @@ class Proof(Derivation):
         return None
 
     def _agreeing(self, step: Step, rng: np.random.Generator) -> tuple[int, str]:
-        """Return at how many points the sides of a step agree, and a point at which they do not."""
+        """log(eˣ) → x → (4, ""): at how many points the sides of a step agree, and a point at which they do not."""
         try:
             before, after = (explicit([t], self.conventions or DEFAULT) for t in (step.before, step.after))
         except Exception:  # what cannot be differentiated is judged by what it is part of
@@ -193,7 +204,7 @@ class Proof(Derivation):
         return count, ""
 
     def to_json(self) -> str:
-        """Return the derivation as text, in the format of `relgrad.validate.saved`; the library is not part of it.
+        """from_json(proof.to_json()) = proof, without its library: text in the format of `relgrad.validate.saved`.
 
         Raises DerivationError for an op that exists in this process only.
         """
@@ -219,7 +230,7 @@ def _is_equation(step: Step) -> bool:
 
 
 def _agree(before: Sequence[Term], after: Sequence[Term], point: Values, in_balls: bool) -> bool | None:
-    """Return whether two programs agree at a point; None where one has no value, or none that is known well there."""
+    """(log(eˣ), x, {x: 2}) → True: whether two programs agree at a point; None where that is not known well there."""
     program = Written(before)
     if (
         in_balls
@@ -234,6 +245,7 @@ def _agree(before: Sequence[Term], after: Sequence[Term], point: Values, in_ball
 
 
 def _agree_in_balls(before: Sequence[Term], after: Sequence[Term], point: Values) -> bool | None:
+    """|a − b| ≤ ALIKE·(|a| + |b|) → True, > APART·(|a| + |b|) → False, else None: judged in ball arithmetic."""
     try:
         sides = [enclose(roots, point, limit=512) for roots in (before, after)]
     except (OpError, ValueError, TypeError, ArithmeticError):

@@ -47,7 +47,7 @@ _PARTS = ("before", "after", "besides", "assumed", "decided", "guards", "phases"
 
 
 def written(derivation: Derivation) -> str:
-    """Return a derivation as JSON. Raises DerivationError for an op that exists in this process only."""
+    """read(written(d)) = d: a derivation as JSON. Raises DerivationError for an op that exists in this process only."""
     table = _Table()
     parts: dict[str, Any] = {name: table.of(getattr(derivation, name)) for name in _PARTS}
     for name in ("steps", "wholes"):
@@ -61,7 +61,10 @@ def written(derivation: Derivation) -> str:
 
 
 def read(text: str) -> dict[str, Any]:
-    """Return the parts of a derivation by name; raises DerivationError for what is none, or is of another version."""
+    """{"format": …, "nodes": …, "before": [0]} → before, after, steps, …: the parts of a derivation by name.
+
+    Raises DerivationError for what is none, or is of another version.
+    """
     try:
         file = json.loads(text)
         found = file["format"], file["version"]
@@ -98,7 +101,9 @@ def read(text: str) -> dict[str, Any]:
 
 
 class _Table:
-    """The terms that are written, each once, and how values refer to them."""
+    """sin(x) + x → nodes [[x, []], [sin, [0]], [add, [1, 0]]]:
+    the terms that are written, each once; values refer to them.
+    """
 
     def __init__(self) -> None:
         self.nodes: list[Any] = []
@@ -106,7 +111,9 @@ class _Table:
         self._home_of = cache(home_of)  # all modules are looked through
 
     def of(self, x: Any) -> Any:
-        """Return a value as JSON has it."""
+        """2.0 → 2.0, (1, x) → {"tuple": [1, {"term": 0}]}:
+        a value as JSON has it; raises DerivationError for what cannot be saved.
+        """
         if x is None or type(x) in (bool, int, str) or (type(x) is float and math.isfinite(x)):
             return x
         for kind, write in _WRITERS:
@@ -128,6 +135,7 @@ class _Table:
         )
 
     def term(self, t: Term) -> Any:
+        """sin(x) → {"term": 1}, with the nodes below it; a pattern → {"text": …}."""
         if not t.ground:
             return {"text": show(t)}
         if t not in self._ids:
@@ -139,6 +147,9 @@ class _Table:
         return {"term": self._ids[t]}
 
     def op(self, op: Op) -> Any:
+        """Sum((−1,)) → {"made": [module, "Sum"], "of": [[−1]]}, sin → {"name": [module, "sin"]}:
+        an op as JSON has it.
+        """
         if op.__props__ is not None:
             return self._made(op, op.made_of())
         home = self._home_of(op)
@@ -156,6 +167,7 @@ class _Table:
         return [x.dtype.str, list(x.shape), base64.b64encode(x.tobytes()).decode()]
 
     def _made(self, x: Any, parts: Sequence[Any]) -> Any:
+        """Interval(0, 1) → {"made": [module, "Interval"], "of": [0, 1, …]}: a value by its class and parts."""
         home = type(x).__module__, type(x).__qualname__
         if not is_importable(type(x), *home):
             raise DerivationError(
@@ -182,7 +194,7 @@ _WRITERS: tuple[tuple[Any, Callable[[_Table, Any], Any]], ...] = (
 
 
 class _Reader:
-    """The terms of a table, and what refers to them."""
+    """nodes [[x, []], [sin, [0]]] → terms [x, sin(x)]: the terms of a table, and all that refers to them."""
 
     def __init__(self, nodes: Sequence[Any]):
         self._terms: list[Term] = []
@@ -190,7 +202,7 @@ class _Reader:
             self._terms.append(term(self.of(op), *[self._terms[i] for i in rands]))
 
     def of(self, x: Any) -> Any:
-        """Return the value that JSON stands for."""
+        """{"term": 1} → sin(x), {"tuple": [1, 2]} → (1, 2), 2.0 → 2.0: the value that JSON stands for."""
         if not isinstance(x, dict):
             return x
         if "made" in x:
@@ -209,6 +221,9 @@ class _Reader:
 
 
 def _named(module: str, name: str) -> Any:
+    """(relgrad.ops.reduction, "Sum") → Sum; raises DerivationError for modules that are not imported:
+    nothing is executed.
+    """
     if module not in sys.modules and not module.startswith("relgrad."):
         raise DerivationError(
             f"the derivation uses {module}.{name}",

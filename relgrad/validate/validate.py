@@ -34,7 +34,9 @@ MEND = f"{REPORT}; if it is yours, relgrad.check(relation) finds where its sides
 
 
 class Program(Protocol):
-    """What a trace became: a derivation, and a function of the arrays that stand for its inputs."""
+    """run([x]) → [f(x)]: all that a trace became: a derivation, and a function of the arrays that stand for its
+    inputs.
+    """
 
     derivation: Derivation
 
@@ -42,7 +44,9 @@ class Program(Protocol):
 
 
 class Fault(NamedTuple):
-    """A point at which a program is wrong, where it differs there, and what it raised if it did."""
+    """point → written and rewritten differ: a point at which a program is wrong, where it differs there, or its
+    exception.
+    """
 
     point: Values
     difference: Difference | None
@@ -51,9 +55,9 @@ class Fault(NamedTuple):
 
 @dataclass(frozen=True)
 class Subject:
-    """What is validated: the roots as written, with what they depend on, and how a program is made of them.
+    """make(strategy, left) → program: the roots as written, with their inputs, and how a program is made of them.
 
-    `make(strategy, left)` returns the program that a strategy finds without the moves that are left out. `lines`
+    `make` returns the program that a strategy finds without the moves that are left out. `lines`
     gives the user's lines of terms, `where` that of the function, `name` what it is called. Where it is not `tried`,
     only what raises is left out.
     """
@@ -72,7 +76,8 @@ class Subject:
 
 
 def validated(subject: Subject) -> Any:
-    """Return the program that is made of a subject, without the moves that make it differ from what is written.
+    """program(x) = written(x) at random x, wherever that is well-conditioned:
+    the program without the moves that break this.
 
     Warns `WrongRewrite` of each. What the program as written raises, when it is differentiated or compiled, is raised.
     """
@@ -80,7 +85,7 @@ def validated(subject: Subject) -> Any:
 
 
 class _Validation:
-    """One subject, its program as written, and the points at which that has values."""
+    """subject → program: one subject, its program as written, and the points at which that has values."""
 
     def __init__(self, subject: Subject):
         self.subject = subject
@@ -89,7 +94,7 @@ class _Validation:
         self.points: list[tuple[Values, list[Any]]] | None = None
 
     def program(self) -> Any:
-        """Make the program; where it is wrong, without what is at fault, or else as written."""
+        """right → the program; wrong → without the moves at fault; wrong all the same → as written."""
         program, error = self._made(frozenset())
         fault = self._fault(program, error)
         if fault is None:
@@ -110,6 +115,7 @@ class _Validation:
         return naive
 
     def _made(self, left: Left) -> tuple[Any, Exception | None]:
+        """left → (program, None), or (None, the exception) where it raises; as written, it may raise."""
         try:
             return self.subject.make(self.subject.strategy, left), None
         except RelgradWarning:  # one that the caller has made an error
@@ -120,6 +126,7 @@ class _Validation:
             return None, error
 
     def _miscomputed(self, fault: Fault) -> RelgradError:
+        """fault → RelgradError: that a program is compiled to something else than is written."""
         return RelgradError(
             f"{self.subject.name} is compiled to something else than is written",
             where=self.subject.where or "<unknown>",
@@ -133,7 +140,9 @@ class _Validation:
         return program if self._fault(program, error) is None else None
 
     def _found_points(self, written: Written) -> list[tuple[Values, list[Any]]]:
-        """Find points at which the program as written has values."""
+        """→ [(point, values), …] until each entry is finite at ENOUGH of them:
+        points where the program as written has values.
+        """
         covered: list[Any] | None = None
         points = []
         for point in self.subject.sample.points(self.rng):
@@ -148,7 +157,9 @@ class _Validation:
         return points
 
     def _fault(self, program: Any, error: Exception | None) -> Fault | None:
-        """Return where a program is wrong, or None where it is right as far as can be told."""
+        """program(x) ≠ written(x) → Fault: where a program is wrong, and nearby too; None where it is right as far as
+        can be told.
+        """
         subject = self.subject
         if program is None:
             return Fault({}, None, error)
@@ -175,7 +186,7 @@ class _Validation:
         return None
 
     def _agree_in_blocks(self, program: Any) -> bool | None:
-        """Whether the graphs agree at small extents; they need not where extents became numbers. None is unknown."""
+        """f = g at small extents → True: they need not agree where extents became numbers; None is unknown."""
         assert self.written is not None
         sample = self.subject.sample
         found = (
@@ -197,6 +208,7 @@ class _Validation:
         return None
 
     def _fault_at(self, program: Any, point: Values, values: Sequence[Any]) -> Fault | None:
+        """program(point) ≠ values → Fault: where a program is wrong at a point, or raises there; or None."""
         assert self.written is not None
         try:
             with np.errstate(all="ignore"):
@@ -208,7 +220,10 @@ class _Validation:
         return None if difference is None else Fault(point, difference)
 
     def _remedies(self, program: Any, fault: Fault) -> Iterator[tuple[Left, list[Guilty]]]:
-        """Yield what might be left out: steps that differ at the fault, at their places, everywhere; any one move."""
+        """[step₁ here], [step₁ everywhere], [half of the rows], … → what might be left out, with the steps that it is.
+
+        Steps that differ at the fault, at their places, then everywhere; then the one move without which it is right.
+        """
         if program is not None:
             guilty = list(guilty_steps(program.derivation, fault.point, self.subject.conventions))
             if guilty:
@@ -224,7 +239,9 @@ class _Validation:
         yield _everywhere(names), [Guilty(steps[name], None) for name in names]
 
     def _warn(self, fault: Fault, guilty: Sequence[Guilty], wrong: Any) -> None:
-        """Say once of each move at fault what it was, where, and how it showed; or that nothing is rewritten."""
+        """[guilty] → WrongRewrite: says once of each move at fault its place and how it showed;
+        or that nothing is rewritten.
+        """
         subject = self.subject
         lines = subject.lines() if guilty else {}
         rows = {row.name: row.place for row in subject.library}
@@ -269,7 +286,9 @@ def _shown(t: Any) -> str:
 
 
 def _seen(fault: Fault, inputs: Sequence[Term]) -> str:
-    """Return in words how a fault showed."""
+    """Fault → "at random inputs (x of shape (3,)) entry [1] of output 0 is 1 as written and 2 as rewritten":
+    in words.
+    """
     shapes = ", ".join(f"{x.op.name} of shape {x.type.shape}" for x in inputs)
     at = f"at random inputs ({shapes})" if inputs else "when it is computed"
     if fault.error is not None:
