@@ -51,7 +51,7 @@ class _Extreme(Reduction):
         return self if conventions.ties == "share" else _Picking(self, conventions.ties == "last")
 
     def ball(self, *balls: Any) -> Any:
-        """max(a, b) of balls, along each axis in turn."""
+        """max(max(a, b), c), along each axis in turn, = max(a, b, c) of balls."""
         pick = np.frompyfunc(lambda a, b: getattr(a, self.numpy_name)(b), 2, 1)
         (x,) = balls
         for axis in self.axes:
@@ -82,7 +82,7 @@ class _Picking(Under, _Extreme):
 
 
 class Max(_Extreme):
-    """max(x) ≥ x: the largest entry over axes."""
+    """max([1, 3, 2]) = 3: the largest entry over axes."""
 
     numpy_name = "max"
     laws = Laws(extreme=1)
@@ -92,7 +92,7 @@ class Max(_Extreme):
 
 
 class Min(_Extreme):
-    """min(x) ≤ x: the smallest entry over axes."""
+    """min([1, 3, 2]) = 1: the smallest entry over axes."""
 
     numpy_name = "min"
     laws = Laws(extreme=-1)
@@ -127,7 +127,7 @@ class Any_(_Flat):
         return Interval(0.0, 1.0)
 
     def ball(self, *balls: Any) -> Any:
-        """x ≠ 0 joined by ∨ (∧) along each axis, of balls."""
+        """[0, 2] → 1: entries other than 0 joined by ∨ (∧) along each axis, of balls."""
         decide: Any = (logical_or if self.numpy_name == "any" else logical_and).scalar_ball
         join = np.frompyfunc(decide, 2, 1)
         truth = not_equal.ball(balls[0], 0)

@@ -100,7 +100,7 @@ class Cauchy(Expression):
         return [-gaps * self(*inputs) ** 2]
 
     def ball(self, *balls: Any) -> Any:
-        """1/(wⱼ + sign·wᵢ), and 0 on the diagonal, of balls."""
+        """cᵢⱼ = 1/(wⱼ + sign·wᵢ), and cᵢᵢ = 0, of balls."""
         import flint
 
         w = balls[0]

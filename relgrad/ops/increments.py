@@ -295,7 +295,7 @@ class Telescope(Elementwise):
     __props__ = ("count",)
 
     def __init__(self, count: int):
-        """(p, q, d, parts) ↦ (p − q)/d: the op for so many parts, with their sum in floats."""
+        """(p, q, d, parts) → (p − q)/d: the op for so many parts, with their sum in floats."""
         self.count = count
         super().__init__(
             "telescope",

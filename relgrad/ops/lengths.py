@@ -190,7 +190,7 @@ class UnitPullback(SecondDerivative, RowsOp):
         return np.where(norm == 0, 0.0, -third / np.where(norm == 0, 1.0, norm))
 
     def ball(self, *balls: Any) -> Any:
-        """(v − x·⟨x, v⟩/‖x‖²)/‖x‖, and 0 at 0, of balls."""
+        """x, v → (v − x·⟨x, v⟩/‖x‖²)/‖x‖, and 0 at 0, of balls."""
 
         def row(xs: list[Any], vs: list[Any]) -> list[Any]:
             """x, v → (v − x·⟨x, v⟩/‖x‖²)/‖x‖ of one vector."""
@@ -228,7 +228,7 @@ class PUnit(Unit):
         return REAL if self.order < 1 else super().range_of(*ranges)
 
     def ball(self, *balls: Any) -> Any:
-        """sign(x)·(|x|/‖x‖)^(p−1), and 0 at 0, of balls."""
+        """x → sign(x)·(|x|/‖x‖)^(p−1), and 0 at 0, of balls."""
         (x,) = balls
         norm = np.broadcast_to(PNorm(self.axes, self.order).ball(x), x.shape)
         power = _exact(self.order) - 1

@@ -44,7 +44,7 @@ class Centred(RowsOp):
         return [self(output_gradients[0])]
 
     def ball(self, *balls: Any) -> Any:
-        """x − Σ x/n, of balls."""
+        """x → x − Σ x/n, of balls."""
 
         def row(xs: list[Any]) -> list[Any]:
             """[1, 3] → [−1, 1]: one row less its mean."""

@@ -27,9 +27,7 @@ from relgrad.types import NONNEGATIVE, Interval, Type, array_type
 
 
 class Places(Expression):
-    """argsort(x) ∈ {0, …, n − 1} ≥ 0: integers that say where entries stand along an axis:
-    constant wherever continuous.
-    """
+    """0 ≤ argsort(x) < n: integers that say where entries stand along an axis: constant wherever continuous."""
 
     axis: int
     connected = ()

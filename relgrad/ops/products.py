@@ -239,6 +239,7 @@ class Convolve(Expression):
         return MatMul().range_of(*ranges)
 
     def ball(self, *balls: Any) -> Any:
+        """yₖ = Σᵢ aᵢ·bₖ₋ᵢ, of balls."""
         import flint
 
         a, b = balls
@@ -250,7 +251,7 @@ class Convolve(Expression):
 
 
 def _window(a: Any, b: Any, mode: str, reversed_: bool = False) -> Any:
-    """Convolve and cut out the entries that a mode of `np.convolve` keeps, or keeps after a reversal."""
+    """full[start : start + extent] = convolve(a, b, mode): the entries that a mode keeps, or keeps after a reversal."""
     full = Convolve().make_node(a, b)
     m, n = a.type.shape[0], b.type.shape[0]
     if mode == "full":
@@ -274,7 +275,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
 
 @implements(np.correlate)
 def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
-    """Trace `np.correlate`: the convolution with v reversed."""
+    """correlate(a, v)ₖ = Σᵢ aᵢ₊ₖ·vᵢ: traces `np.correlate`, as the convolution with v reversed."""
     a, v = [call(np.atleast_1d, x) for x in _pair("np.correlate", a, v)]
     a, v = as_term(a), as_term(call(np.flip, v))
     # NumPy correlates the longer operand with the shorter and reverses the result, which moves the middle.

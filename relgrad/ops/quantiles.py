@@ -41,7 +41,7 @@ def _nearest_even(place: Any) -> Any:
 
 
 def _sorted_last(function: str, a: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
-    """Return data sorted along its last axis, into which the axes that are asked for were joined; and those axes."""
+    """(a : (2, 3), axis 0) → sort(aᵀ) along its last axis, (−2,): data sorted along the joined axes, and those axes."""
     x = array(a)
     require_ground(function, x)
     axes = normalize_axes(axis, x.ndim)
@@ -64,7 +64,7 @@ def _or_nan(result: Any, rows: Any) -> Any:
 def median(
     a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False
 ) -> Any:
-    """Trace `np.median`: the mean of the one or two entries in the middle."""
+    """median([1, 2, 4, 8]) = 3: traces `np.median`: the mean of the one or two entries in the middle."""
     refuse("np.median", out=out)
     rows, axes = _sorted_last("np.median", a, axis)
     n = len(rows.T)
@@ -73,7 +73,7 @@ def median(
 
 
 def _quantile(function: str, a: Any, q: Any, weak: bool, axis: Any, method: str, keepdims: bool) -> Any:
-    """Return the quantiles of data; a `weak` q gives way to the dtype of the data."""
+    """([1, 2, 4], ½) → 2: the quantiles of data; a `weak` q gives way to the dtype of the data."""
     # NumPy says what is wrong with methods, and with numbers that are known.
     if is_symbolic(q):
         a, q = arrays(a, q)
@@ -101,7 +101,7 @@ def _place(place: Any, n: int) -> Any:
 
 
 def _interpolated(method: str, n: int, q: Any) -> tuple[Any, Any]:
-    """Return the place between two entries, and the share of the second."""
+    """(linear, 5, 0.3) → 1.2, 0.2: the place between two entries, (n − 1)·q, and the share of the second."""
     if method == "midpoint":
         place = 0.5 * (np.floor((n - 1) * q) + np.ceil((n - 1) * q))
         return place, np.where(place % 1 == 0, 0.0, 0.5).astype(place.dtype)
@@ -117,7 +117,7 @@ def _interpolated(method: str, n: int, q: Any) -> tuple[Any, Any]:
 
 
 def _between(a: Any, b: Any, share: Any) -> Any:
-    """Return a + (b − a)·share, exact at both ends."""
+    """a + (b − a)·share = b − (b − a)·(1 − share): from the nearer end, exact at both."""
     gap = b - a
     near_a, near_b = a + gap * share, b - gap * (1 - share)
     if type(share) is float:
@@ -126,7 +126,7 @@ def _between(a: Any, b: Any, share: Any) -> Any:
 
 
 def _of_shares(function: Any, whole: int) -> Any:
-    """Return what traces the quantile of q/whole, of data and of q; without weights."""
+    """quantile(x, q) = percentile(x, 100·q): the function that traces the quantile of q/whole; without weights."""
     name = f"np.{function.__name__}"
 
     def trace(
@@ -140,6 +140,7 @@ def _of_shares(function: Any, whole: int) -> Any:
         *,
         weights: Any = None,
     ) -> Any:
+        """a, q → the quantile of q/whole; raises for `out` and weights."""
         refuse(name, out=out, weights=weights)
         share = array(q) if whole == 1 else np.true_divide(array(q), whole)
         return _quantile(name, a, share, type(q) in (int, float), axis, method, keepdims)

@@ -29,9 +29,10 @@ QRResult: Any = type(np.linalg.qr(np.eye(1)))
 
 
 class Rectangular(Square):
-    """An op on the matrices in the last two axes of its operand."""
+    """f(a : (…, m, n)): = an op on the matrices in the last two axes of its operand."""
 
     def check(self, *types: Any) -> np.dtype:
+        """float64 (…, m, n) → float64; raises ShapeError where there are fewer than two axes."""
         if len(types[0].shape) < 2:
             raise ShapeError(
                 f"{self.code}: an operand of shape {types[0].shape}",
@@ -73,6 +74,7 @@ class SVD(Rectangular):
         return TupleType(tuple([array_type(dtype, (*stack, *part)) for part in ((m, k), (k,), (k, n))]))
 
     def ball(self, *balls: Any) -> Any:
+        """a = u·diag(s)·vᵀ, matrix by matrix, of balls."""
         a = balls[0]
         parts = [np.empty(shape, dtype=object) for shape in _svd_shapes(a.shape)]
         for place in np.ndindex(a.shape[:-2]):
@@ -81,6 +83,10 @@ class SVD(Rectangular):
         return tuple(parts)
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        """ā = u·(diag(s̄) + C₋·(L + R) + C₊·(L − R))·vᵀ + …, L = skew(uᵀ·ū), R = skew(vᵀ·v̄), C±ᵢⱼ = 1/(sⱼ ± sᵢ).
+
+        And what is outside of the span of u, or of v, over s (Townsend 2016).
+        """
         (u, s, vh), (gu, gs, gvh) = outputs, output_gradients
         v = swap(vh)
         inner, outer = [None if gs is None else Embed(0)(gs)], []
@@ -101,6 +107,7 @@ class SVD(Rectangular):
         return [total([np.matmul(np.matmul(u, total(inner)), vh), *outer])]
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+        """ṡ = diag(p), u̇ = u·(E + O) + …, v̇ = v·(E − O) + …, p = uᵀ·ȧ·v: E and O are its parts over sⱼ ∓ sᵢ."""
         (t,) = eval_points
         u, s, vh = self(*inputs)
         v = swap(vh)
@@ -118,7 +125,9 @@ def _svd_shapes(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
 
 
 def _svd_ball(a: Any) -> tuple[Any, Any, Any]:
-    """Return balls of singular values and vectors with LAPACK's signs: of the eigenvalues of aᵀ·a, or of a·aᵀ."""
+    """aᵀ·a = v·diag(s²)·vᵀ, u = a·v/s: balls of singular values and vectors with LAPACK's signs;
+    of a wide a, from a·aᵀ.
+    """
     wide = a.shape[0] < a.shape[1]
     tall = a.T if wide else a
     squares, vectors = eigh_ball(tall.T @ tall)
@@ -150,6 +159,7 @@ class QR(Rectangular):
         return TupleType((array_type(dtype, shape), array_type(dtype, (*shape[:-2], shape[-1], shape[-1]))))
 
     def ball(self, *balls: Any) -> Any:
+        """a = q·r, matrix by matrix, of balls."""
         a = balls[0]
         q, r = np.empty(a.shape, dtype=object), np.empty((*a.shape[:-2], *a.shape[-1:] * 2), dtype=object)
         for place in np.ndindex(a.shape[:-2]):
@@ -157,6 +167,7 @@ class QR(Rectangular):
         return q, r
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        """ā = (q̄ + q·sym(tril(r·r̄ᵀ − q̄ᵀ·q)))·r⁻ᵀ, sym(m): the symmetric matrix with the lower triangle m."""
         (q, r), (gq, gr) = outputs, output_gradients
         inner = total(
             [
@@ -170,6 +181,7 @@ class QR(Rectangular):
         return [swap(np.linalg.solve(r, swap(back)))]
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+        """q̇ = q·W + (1 − q·qᵀ)·ȧ·r⁻¹, ṙ = (c − W)·r, c = qᵀ·ȧ·r⁻¹, W: the skew matrix with its lower triangle."""
         (t,) = eval_points
         q, r = self(*inputs)
         change = swap(np.linalg.solve(swap(r), swap(t)))
@@ -179,7 +191,7 @@ class QR(Rectangular):
 
 
 def _qr_ball(a: Any) -> tuple[Any, Any]:
-    """Return balls of the factors by the Gram-Schmidt process, with LAPACK's signs."""
+    """a = q·r by the Gram-Schmidt process, with LAPACK's signs, of balls."""
     import flint
 
     n = a.shape[1]
@@ -197,7 +209,7 @@ def _qr_ball(a: Any) -> tuple[Any, Any]:
 
 
 class Completion(Rectangular):
-    """The orthonormal vectors that NumPy adds to those of a rectangular matrix, so that there is a whole basis.
+    """[q, c]·[q, c]ᵀ = 1: the orthonormal vectors c that NumPy adds to those of a rectangular matrix, to a whole basis.
 
     They are determined up to a rotation among themselves, which LAPACK chooses: they have no derivatives.
     """
@@ -224,6 +236,7 @@ class Completion(Rectangular):
         return array_type(dtype, (*stack, *rows))
 
     def compute(self, *arrays: Any) -> Any:
+        """a : (m, n) → c : (m, m − n), or (n − m, n) for the rows of vᵀ."""
         (a,) = arrays
         k = min(a.shape[-2:])
         if self.basis == "vh":
@@ -263,15 +276,18 @@ class Pinv(Rectangular):
         return array_type(self.check(*types), (*stack, n, m))
 
     def ball(self, *balls: Any) -> Any:
+        """a⁺ = (aᵀ·a)⁻¹·aᵀ, or aᵀ·(a·aᵀ)⁻¹ of a wide a, of balls."""
         m, n = balls[0].shape[-2:]
 
         def full_rank(a: Any) -> Any:
+            """a → (aᵀ·a)⁻¹·aᵀ of one matrix of full rank."""
             t = a.transpose()
             return (t * a).solve(t) if m >= n else t * (a * t).inv()
 
         return over_matrices(full_rank, balls[0])
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        """ā = −pᵀ·p̄·pᵀ + (1 − a·p)·p̄ᵀ·p·pᵀ + pᵀ·p·p̄ᵀ·(1 − p·a), p = a⁺ (Golub & Pereyra 1973)."""
         (a,), (p,), (g,) = inputs, outputs, output_gradients
         t, back = swap(p), swap(g)
         left = np.matmul(np.matmul(back, p), t)
@@ -287,6 +303,7 @@ class Pinv(Rectangular):
         ]
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+        """ṗ = −p·ȧ·p + p·pᵀ·ȧᵀ·(1 − a·p) + (1 − p·a)·ȧᵀ·pᵀ·p, p = a⁺ (Golub & Pereyra 1973)."""
         (a,), (d,) = inputs, eval_points
         p = self(a)
         t, back = swap(p), swap(d)
@@ -312,7 +329,7 @@ def _extents(name: str, a: Any) -> tuple[int, int]:
 
 @implements(np.linalg.svd)
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
-    """Trace `np.linalg.svd`; the result is NumPy's named tuple, or the singular values."""
+    """a = u @ diag(s) @ vh: traces `np.linalg.svd`; the result is NumPy's named tuple, or the singular values."""
     if hermitian and compute_uv:
         raise TraceError(
             "np.linalg.svd cannot be traced with hermitian=True",
@@ -342,7 +359,7 @@ def svdvals(x: Any, /) -> Any:
 
 @implements(np.linalg.qr)
 def qr(a: Any, mode: str = "reduced") -> Any:
-    """Trace `np.linalg.qr`: of a wide matrix (b, c), the factors of b, and qᵀ·c beside r."""
+    """a = q @ r: traces `np.linalg.qr`: of a wide matrix (b, c), the factors of b, and qᵀ·c beside r."""
     m, n = _extents("np.linalg.qr", a)
     if mode not in ("reduced", "r", "complete"):
         raise TraceError(
@@ -361,7 +378,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
 
 @implements(np.linalg.pinv)
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue) -> Any:
-    """Trace `np.linalg.pinv`."""
+    """a @ pinv(a) @ a = a: traces `np.linalg.pinv`."""
     given = rcond if rtol is np._NoValue else rtol
     if given is None:
         given = (

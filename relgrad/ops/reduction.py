@@ -22,7 +22,7 @@ from relgrad.types import REAL, Interval, Type, array_type
 
 
 class Reduction(Op):
-    """A reduction over `axes` (negative, sorted) that leaves them with extent 1."""
+    """(2, 3), axes (−1,) → (2, 1): a reduction over `axes` (negative, sorted) that leaves them with extent 1."""
 
     __props__ = ("axes",)
     axes: Any
@@ -43,6 +43,7 @@ class Reduction(Op):
         return dtype
 
     def make_node(self, *inputs: Any) -> Term:
+        """Σ squeeze(x) → squeeze(Σ x), Σ over extents of 1 → x, Σ over extents of 0 → 0."""
         (x,) = inputs
         if not (is_ground(x) and self.ground):
             return term(self, strong(x))
@@ -67,6 +68,7 @@ class Reduction(Op):
         return getattr(np, self.numpy_name)(arrays[0], axis=self.axes, keepdims=True)
 
     def source(self, node: Term, names: Sequence[str]) -> str | None:
+        """Σ over (−1,) → "np.sum(x, axis=-1, keepdims=True)"."""
         axis = self.axes[0] if len(self.axes) == 1 else self.axes
         if self.axes == tuple(range(-node.rands[0].type.ndim, 0)) and node.type.ndim != 1:
             axis = None
@@ -75,7 +77,7 @@ class Reduction(Op):
 
 
 class Sum(Reduction):
-    """Σ over axes; linear."""
+    """Σ (a·x + y) = a·Σ x + Σ y over axes; linear."""
 
     numpy_name = "sum"
     of_nothing = 0
@@ -105,7 +107,7 @@ class Sum(Reduction):
 
 
 class Prod(Reduction):
-    """Π over axes; its derivative is the product of all others, so that zeros do no harm."""
+    """∂(Π x)/∂xᵢ = Π_{j ≠ i} xⱼ, a product over axes; zeros do no harm to that."""
 
     numpy_name = "prod"
     of_nothing = 1
@@ -150,6 +152,7 @@ class ProdOthers(Expression):
         return array_type(np.result_type(*[t.dtype for t in types]), types[0].shape)
 
     def ball(self, *balls: Any) -> Any:
+        """yᵢ = Π_{j ≠ i} xⱼ, as ahead·behind, along the directions too, of balls."""
         if not balls[0].size:
             return balls[0]
         x, *directions = np.broadcast_arrays(*balls)
@@ -180,6 +183,7 @@ class ProdOthers(Expression):
         return [self(x, *directions, g), *[self(x, *rest, g) for rest in others]]
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+        """ẏ = others(x, …, ẋ) + Σ others(x, …, ṫᵢ, …): one direction more for x, another one in place of each tᵢ."""
         x, *directions = inputs
         others = [directions[:i] + directions[i + 1 :] for i in range(len(directions))]
         parts = [
@@ -198,7 +202,7 @@ def _accumulator(dtype: np.dtype) -> np.dtype:
 
 
 def reduce(op: type[Reduction], x: Any, axis: Any, keepdims: bool) -> Any:
-    """Apply a reduction as NumPy's functions spell it: any axes, kept or not; x is a term."""
+    """(Sum, x : (2, 3), 1, False) → squeeze(Σ₋₁ x) : (2,): a reduction as NumPy's functions spell it; x is a term."""
     x = as_term(x)
     if not is_ground(x):
         return op(pattern_axes(axis, keepdims)).make_node(x)
@@ -210,7 +214,10 @@ def reduce(op: type[Reduction], x: Any, axis: Any, keepdims: bool) -> Any:
 
 
 def pattern_axes(axis: Any, keepdims: bool) -> Any:
-    """Check and return the axes of a reduction in a relation, where the rank is not known."""
+    """−1 → (−1,), a variable → itself: the axes of a reduction in a relation, where the rank is not known.
+
+    Raises RelationError where axes are not kept, or counted from the left.
+    """
     if not keepdims:
         raise RelationError(
             "a reduction in a relation must keep its axes",
@@ -230,7 +237,7 @@ def pattern_axes(axis: Any, keepdims: bool) -> Any:
 
 
 def cast_to(a: Any, dtype: Any) -> Any:
-    """Return x in a dtype, or as it is where none is asked for."""
+    """(x, float32) → cast(x, float32), (x, None) → x."""
     if dtype is None:
         return a
     from relgrad.ops.casting import cast
@@ -271,7 +278,7 @@ def mask_like(function: str, where: Any, x: Any) -> Any:
 
 
 def masked(function: str, a: Any, where: Any, fill: Any) -> Any:
-    """Return where(m, x, fill), or x where there is no mask: what is left out counts as `fill`."""
+    """(x, m, 0) → where(m, x, 0), without a mask → x: what is left out counts as `fill`."""
     if not is_given(where, True):
         return a
     x = require_ground(f"{function} with where=", a)
@@ -287,7 +294,7 @@ def single(value: Any, like: Any) -> Any:
 
 
 def _folded(op: type[Reduction], join: Any, neutral: int) -> Any:
-    """Return what traces `np.sum`, initial + Σ where(m, x, 0), or the like of another reduction."""
+    """sum(x, initial=v, where=m) = v + Σ where(m, x, 0): the function that traces `np.sum`, or another reduction."""
     function = f"np.{op.numpy_name}"
 
     def trace(
@@ -299,6 +306,7 @@ def _folded(op: type[Reduction], join: Any, neutral: int) -> Any:
         initial: Any = None,
         where: Any = True,
     ) -> Any:
+        """x, axis → v + Σ where(m, x, 0); raises for `out`."""
         refuse(function, out=out)
         x = masked(function, cast_to(a, dtype), where, neutral)
         result = cast_to(reduce(op, x, axis, keepdims), dtype)

@@ -31,7 +31,9 @@ from relgrad.types import Interval, Type, array_type
 
 
 class Pad(Rearrangement):
-    """Zeros around the entries: `widths` holds, for each axis, how many before and after."""
+    """pad([a, b]) = [0, a, b, 0, 0], widths ((1, 2),):
+    zeros around the entries, for each axis how many before and after.
+    """
 
     __props__ = ("widths",)
     widths: tuple[tuple[int, int], ...]
@@ -39,6 +41,7 @@ class Pad(Rearrangement):
     view_map = FRESH
 
     def output_type(self, *types: Any) -> Type:
+        """(2,), widths ((1, 2),) → (5,)."""
         shape = [
             None if n is None else n + before + after
             for n, (before, after) in zip(types[0].shape, self.widths, strict=True)
@@ -62,7 +65,7 @@ class Pad(Rearrangement):
 
 @implements(np.tile)
 def tile(A: Any, reps: Any) -> Any:
-    """Trace `np.tile`."""
+    """tile([a, b], 2) = [a, b, a, b]: traces `np.tile`."""
     x = require_ground("np.tile", A)
     counts = [operator.index(r) for r in several(reps)]
     counts = [1] * (x.type.ndim - len(counts)) + counts
@@ -77,7 +80,7 @@ def tile(A: Any, reps: Any) -> Any:
 
 @implements(np.repeat, "repeat")
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
-    """Trace `np.repeat`; the counts decide a shape, and so are decided."""
+    """repeat([a, b], 2) = [a, a, b, b]: traces `np.repeat`; the counts decide a shape, and so are decided."""
     x = require_ground("np.repeat", a)
     if axis is None:
         x, axis = call(np.ravel, x), -1
@@ -126,7 +129,7 @@ def repeated(x: Any, axis: int, count: int) -> Any:
 def sliding_window_view(
     x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
 ) -> Any:
-    """Trace `sliding_window_view`: x[i + k], with the places k in a window along axes of their own at the end."""
+    """windows(x, n)[i, k] = x[i + k]: traces `sliding_window_view`, places k along axes of their own at the end."""
     name = "np.lib.stride_tricks.sliding_window_view"
     if writeable:
         refuse(name, writeable="True")

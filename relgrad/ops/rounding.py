@@ -19,9 +19,10 @@ from relgrad.types import NONNEGATIVE, REAL, Interval
 
 
 def _rounded(function: Any) -> Any:
-    """Return the range of a rounding function: its values at the ends, which are reached."""
+    """(floor, [0.5, 2.7]) → [0, 2]: the range of a rounding function, its values at the ends, which are reached."""
 
     def range_(x: Interval) -> Interval:
+        """[a, b] → [f(a), f(b)]."""
         low, high = (v if math.isinf(v) else float(function(v)) for v in (x.low, x.high))
         return Interval(low, high)
 
@@ -39,6 +40,7 @@ def _ball_rint(x: Any) -> Any:
 
 
 def _ball_exponent(x: Any) -> Any:
+    """[3, 5] → [2, 3]: the exponents e of numbers m·2ᵉ, ½ ≤ m < 1, in a ball."""
     import flint
 
     if not x.is_finite():
@@ -174,7 +176,7 @@ def divmod_(x: Any, y: Any, **options: Any) -> tuple[Any, Any]:
 
 @implements(np.modf)
 def modf(x: Any, **options: Any) -> tuple[Any, Any]:
-    """Trace `np.modf`: the fraction and the integer, both with the sign of x."""
+    """modf(−1.5) = (−0.5, −1.0): traces `np.modf`: the fraction and the integer, both with the sign of x."""
     refuse("np.modf", **options)
     x = require_ground("np.modf", x)
     x = cast(x, np.modf.resolve_dtypes((x.type.dtype, None, None))[1])
@@ -192,7 +194,7 @@ def fix(x: Any, out: Any = None) -> Any:
 
 @implements(np.round, np.around, "round")
 def round_(a: Any, decimals: int = 0, out: Any = None) -> Any:
-    """Trace `np.round`: to a number of decimals, halves to even, by scaling as NumPy does it."""
+    """round(2.5) = 2, round(1.25, 1) = 1.2: traces `np.round`, halves to even, by scaling as NumPy does it."""
     refuse("np.round", out=out)
     x = as_term(a)
     if decimals == 0 and not is_ground(x):

@@ -21,7 +21,10 @@ from relgrad.types import Shape, Type, array_type, broadcast_shapes
 
 
 class RowsOp(Op):
-    """An op on operands that broadcast, with `axes` (negative, sorted) along which entries are tied."""
+    """f(x : (2, 3), w : (3,)), axes (−1,) → row by row: an op on operands that broadcast.
+
+    Entries are tied along `axes` (negative, sorted).
+    """
 
     __props__ = ("axes",)
     kernel: ClassVar[Callable[..., Any]]
@@ -38,6 +41,7 @@ class RowsOp(Op):
         return len(node.rands) == 1
 
     def make_node(self, *inputs: Any) -> Term:
+        """f(squeeze x) → squeeze(f(x)), operands aligned, axes of the larger rank."""
         inputs = promoted(inputs)
         if not (self.ground and all(is_ground(x) for x in inputs)):
             return term(self, *inputs)
@@ -61,6 +65,7 @@ class RowsOp(Op):
         return array_type(dtype, self.result_shape(self._broadcast(types)))
 
     def _broadcast(self, types: Sequence[Any]) -> Shape:
+        """(2, 3), (3,) → (2, 3); raises ShapeError for shapes that do not broadcast."""
         try:
             return broadcast_shapes(*[t.shape for t in types])
         except ValueError as error:
@@ -91,7 +96,7 @@ class RowsOp(Op):
         return np.sum(x, axis=self.axes, keepdims=True)
 
     def _ball_rows(self, function: Callable[..., Any], *balls: Any) -> Any:
-        """Apply `function(*rows)` to the entries along the axes, as flat lists, and put its results back."""
+        """y[i, :] = function(x[i, :], …): applied to the entries along the axes, as flat lists, results put back."""
         balls = tuple(np.broadcast_arrays(*[np.asarray(b, dtype=object) for b in balls]))
         ndim, count = balls[0].ndim, len(self.axes)
         ends = tuple(range(-count, 0))
@@ -106,7 +111,7 @@ class RowsOp(Op):
 
 
 class Reduced(RowsOp):
-    """A function of the entries along axes, which stay with extent 1."""
+    """(2, 3), axes (−1,) → (2, 1): a function of the entries along axes, which stay with extent 1."""
 
     def result_shape(self, shape: Shape) -> Shape:
         return tuple([1 if i - len(shape) in self.axes else n for i, n in enumerate(shape)])
@@ -136,6 +141,7 @@ def over_axes(op: type[RowsOp]) -> Callable[..., Any]:
 
     @implements(kernel)
     def apply(*args: Any, **options: Any) -> Any:
+        """arrays → kernel(arrays), tracers → the op over the axes."""
         given = parameters.bind(*args, **options)
         given.apply_defaults()
         operands = dict(given.arguments)
@@ -150,7 +156,7 @@ def over_axes(op: type[RowsOp]) -> Callable[..., Any]:
 
 
 def build(op: type[RowsOp], operands: Sequence[Any], axis: Any, keepdims: bool = True) -> Any:
-    """Apply an op as SciPy spells it: axes of either sign, kept or not."""
+    """(op, [x], 1, False) → squeeze(op((−1,))(x)): an op as SciPy spells it, axes of either sign, kept or not."""
     terms = [as_term(x) for x in operands]
     wrapper = next((x.family for x in operands if isinstance(x, Symbolic)), lambda x: x)
     if isinstance(axis, Unknown) or not all(is_ground(x) for x in terms):

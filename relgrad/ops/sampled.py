@@ -15,7 +15,9 @@ from relgrad.ops.gather import ARRAY, Scatter
 
 @derived(np.interp)
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
-    """Trace `np.interp`: fᵢ + (x − xᵢ)·(fᵢ₊₁ − fᵢ)/(xᵢ₊₁ − xᵢ) between xᵢ and xᵢ₊₁, constant beyond the ends."""
+    """interp(x) = fᵢ + (x − xᵢ)·(fᵢ₊₁ − fᵢ)/(xᵢ₊₁ − xᵢ) between xᵢ and xᵢ₊₁:
+    traces `np.interp`, constant beyond the ends.
+    """
     x, xp, fp = map(floating, arrays(x, xp, fp))
     if xp.ndim != 1 or xp.shape != fp.shape or len(xp) == 0:
         raise ShapeError(
@@ -39,7 +41,9 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
 
 
 def _unrolled(x: Any, xp: Any, fp: Any, period: Any) -> tuple[Any, Any, Any]:
-    """Return points within one period, in order, with one more on either side."""
+    """period 1, [0.2, 0.7] → [−0.3, 0.2, 0.7, 1.2]: points within one period, in order, with one more on either
+    side.
+    """
     period = abs(period)
     xp = xp % period
     order = np.argsort(xp)
@@ -50,7 +54,7 @@ def _unrolled(x: Any, xp: Any, fp: Any, period: Any) -> tuple[Any, Any, Any]:
 
 @derived(np.trapezoid)
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
-    """Trace `np.trapezoid`: Σ (xᵢ₊₁ − xᵢ)·(yᵢ₊₁ + yᵢ)/2."""
+    """Σ (xᵢ₊₁ − xᵢ)·(yᵢ₊₁ + yᵢ)/2 = trapezoid(y, x): traces `np.trapezoid`."""
     y = array(y)
     place = normalize_axis(axis, y.ndim)
     rest = (slice(None),) * (-place - 1)
@@ -65,7 +69,9 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 
 @derived(np.gradient)
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
-    """Trace `np.gradient`: central differences, and differences of the first or second order at the edges."""
+    """gradient(f, h)ᵢ = (fᵢ₊₁ − fᵢ₋₁)/(2·h): traces `np.gradient`, differences of the first or second order at the
+    edges.
+    """
     f = array(f)
     if f.dtype.kind != "f":
         f = floating(f)
@@ -84,7 +90,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
 
 
 def _slopes(f: Any, axis: int, h: Any, edge_order: int) -> Any:
-    """Return the slopes of samples along an axis, whose distance or places are h."""
+    """r = Δf/h → r + h·(r′ − r)/(h + h′): the slopes of samples along an axis, whose distance or places are h."""
     f = np.moveaxis(f, axis, 0)
     n = len(f)
     if n < edge_order + 1:
@@ -109,7 +115,7 @@ def _slopes(f: Any, axis: int, h: Any, edge_order: int) -> Any:
 
 @derived(np.ediff1d)
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
-    """Trace `np.ediff1d`: differences of neighbours, between what stands before and after them."""
+    """ediff1d(x) = [x₁ − x₀, x₂ − x₁, …], ends before and after: traces `np.ediff1d`."""
     x = np.ravel(array(ary))
     ends = [None if end is None else np.ravel(array(end)) for end in (to_begin, to_end)]
     for end in ends:
@@ -121,7 +127,9 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
 
 @derived(np.unwrap)
 def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.pi) -> Any:
-    """Trace `np.unwrap`: multiples of the period are added where neighbours are more than half of it apart."""
+    """unwrap([0, 6.2]) = [0, 6.2 − 2π]: traces `np.unwrap`:
+    multiples of the period where neighbours are half of it apart.
+    """
     p = array(p)
     axis = normalize_axis(axis, p.ndim)
     steps = np.diff(p, axis=axis)

@@ -28,7 +28,7 @@ from relgrad.types import REAL, Interval, Type, array_type
 
 
 class _Along(Expression):
-    """An op that keeps the shape of its operand and acts along one axis."""
+    """(2, 3) → (2, 3): an op that keeps the shape of its operand and acts along one axis."""
 
     __props__ = ("axis",)
     axis: int
@@ -42,6 +42,7 @@ class _Along(Expression):
         return array_type(Sum((self.axis,)).result_dtype(types[0].dtype), types[0].shape)
 
     def make_node(self, *inputs: Any) -> Term:
+        """f(squeeze x) → squeeze(f(x)), along an extent of 1 → x."""
         x = strong(inputs[0])
         if is_ground(x) and isinstance(x.op, Squeeze):
             inner, (axis,), squeezed = below_squeeze(x, (self.axis,))
@@ -52,7 +53,7 @@ class _Along(Expression):
 
 
 class CumSum(_Along, Rearrangement):
-    """Running sums along an axis; the adjoint runs from the other end."""
+    """yₖ = x₀ + … + xₖ along an axis; the adjoint runs from the other end."""
 
     grows = True
     out_of_range = "stays"
@@ -95,7 +96,7 @@ class CumProd(_Along):
 
 
 class Delay(Rearrangement):
-    """Shift entries along an axis by some places, and fill with zeros: xₖ₋ₛ at k."""
+    """yₖ = xₖ₋ₛ along an axis, 0 where there is none."""
 
     __props__ = ("axis", "step")
     axis: int
@@ -148,6 +149,7 @@ class Recurrence(Expression):
         return [s * later(back) if self.adjoint else back * later(s), back]
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+        """ṡ = recurrence(a, ȧ·delay(s) + ḃ), where s = recurrence(a, b)."""
         (a, b), (ta, tb) = inputs, eval_points
         change = None
         if ta is not None:
@@ -157,6 +159,7 @@ class Recurrence(Expression):
 
 
 def _scan(op: type[_Along], function: str, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
+    """(CumSum, x, axis) → CumSum(axis)(x), of ravel(x) for None; raises for `out`."""
     refuse(function, out=out)
     x = strong(as_term(cast_to(a, dtype)))
     if axis is None or (axis in (0, -1) and is_ground(x) and x.type.ndim == 0):

@@ -23,7 +23,7 @@ from relgrad.types import Interval, Type, array_type
 
 
 class Where(Elementwise):
-    """Entries of the second operand where the first is true, of the third elsewhere: numbers are true but 0."""
+    """where(c, x, y)ᵢ = xᵢ where cᵢ, else yᵢ: numbers are true but 0."""
 
     def make_node(self, *inputs: Any) -> Term:
         condition, *branches = inputs
@@ -61,7 +61,7 @@ where = Where(
 
 @implements(np.where)
 def where_(condition: Any, *branches: Any) -> Any:
-    """Trace `np.where(condition, x, y)`."""
+    """where(c, x, y)ᵢ = xᵢ where cᵢ, else yᵢ: traces `np.where`; raises TraceError for a condition alone."""
     if len(branches) != 2:
         raise TraceError(
             "np.where(condition) cannot be traced without x and y",
@@ -168,7 +168,7 @@ def clip(
     max: Any = None,
     **options: Any,
 ) -> Any:
-    """Trace `np.clip`: min(max(a, a_min), a_max), where each bound may be missing."""
+    """clip(a, l, h) = min(max(a, l), h): traces `np.clip`, where each bound may be missing."""
     refuse("np.clip", out=out, **options)
     low, high = (min if a_min is None else a_min), (max if a_max is None else a_max)
     x = as_term(a)
@@ -187,7 +187,7 @@ def clip(
 
 @derived(np.select)
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
-    """Trace `np.select`: the choice of the first condition that is true."""
+    """select([c, d], [x, y], z) = where(c, x, where(d, y, z)): traces `np.select`."""
     if len(condlist) != len(choicelist) or not len(condlist):
         raise ShapeError(f"np.select: {len(condlist)} conditions for {len(choicelist)} choices")
     conditions = [array(c) for c in condlist]
@@ -207,7 +207,7 @@ def _of_one_dtype(choices: Any) -> list[Any]:
 
 
 class Choice(Expression):
-    """Whole numbers from 0 to n − 1 as they are: others, and negative ones, are a ValueError."""
+    """choice(k) = k for 0 ≤ k < n: whole numbers as they are: others, and negative ones, are a ValueError."""
 
     __props__ = ("count",)
     count: int
@@ -230,7 +230,7 @@ class Choice(Expression):
 
 @derived(np.choose, "choose")
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
-    """Trace `np.choose`: the entries of the aᵢ-th choice."""
+    """choose(a, [x, y])ᵢ = [xᵢ, yᵢ][aᵢ]: traces `np.choose`."""
     refuse("np.choose", out=out)
     which, several = array(a), _of_one_dtype(choices)
     n = len(several)
@@ -250,7 +250,9 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
 
 @implements(np.nan_to_num)
 def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
-    """Trace `np.nan_to_num`; infinities become the largest floats unless told otherwise."""
+    """nan_to_num([NaN, ∞]) = [0, largest]: traces `np.nan_to_num`; infinities become the largest floats unless told
+    otherwise.
+    """
     if not copy:
         refuse("np.nan_to_num", copy=copy)
     x = require_ground("np.nan_to_num", x)

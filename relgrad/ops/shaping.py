@@ -29,7 +29,9 @@ class Rearrangement(Entries):
 
 
 class Reshape(Rearrangement):
-    """The entries, read row by row, in another shape without extents of 1."""
+    """reshape([[a, b], [c, d]], (4,)) = [a, b, c, d]:
+    entries, read row by row, in another shape without extents of 1.
+    """
 
     __props__ = ("shape",)
     shape: tuple[int, ...]
@@ -83,7 +85,7 @@ class Transpose(Rearrangement):
 
 
 def inverse_order(order: Sequence[int]) -> tuple[int, ...]:
-    """Return the permutation that undoes another."""
+    """(−1, −3, −2) → (−2, −1, −3): the permutation that undoes another."""
     inverse = [0] * len(order)
     for i, a in enumerate(order):
         inverse[a] = i - len(order)
@@ -91,7 +93,7 @@ def inverse_order(order: Sequence[int]) -> tuple[int, ...]:
 
 
 def reshape(x: Any, shape: Sequence[Any]) -> Any:
-    """Return the term of x in a shape, of which one extent may be -1.
+    """(x : (2, 3), (3, −1)) → (3, 2): the term of x in a shape, of which one extent may be −1.
 
     Raises ShapeError where the numbers of entries differ, and where extents are unknown that must be known.
     """
@@ -108,7 +110,10 @@ def reshape(x: Any, shape: Sequence[Any]) -> Any:
 
 
 def _resolve(old: tuple[Any, ...], new: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Replace -1 in a shape, for unknown extents where only axes of extent 1 come and go."""
+    """((2, 3), (3, −1)) → (3, 2), ((None, 1), (−1,)) → (None,): −1 in a shape replaced by its extent.
+
+    For unknown extents only where axes of extent 1 come and go.
+    """
     failure = f"cannot reshape an array of shape {old} to {new}"
     if new.count(-1) > 1 or any(n is not None and n < -1 for n in new):
         raise ShapeError(failure, cause="at most one extent may be -1, the others are counts")
@@ -133,7 +138,9 @@ def _resolve(old: tuple[Any, ...], new: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _units_only(x: Any, shape: Shape) -> Any:
-    """Return x in a shape if only axes of extent 1 must be inserted or removed for that, or None."""
+    """(x : (3, 1), (1, 3)) → x by squeeze and expand, (x : (2, 3), (6,)) → None:
+    x in a shape if only extents of 1 differ.
+    """
     old = x.type.shape
     if old == shape:
         return x
@@ -154,9 +161,10 @@ def _units_only(x: Any, shape: Shape) -> Any:
 
 
 def transpose(x: Any, order: Sequence[int]) -> Any:
-    """Return the term of x with its trailing axes in another order, negative axes of the operand.
+    """transpose(x, (−1, −2)) = xᵀ, of a transpose → one, of x : (3, 1) → squeeze and expand:
+    trailing axes in another order.
 
-    Transposes compose, and one that only moves axes of extent 1 inserts and removes them instead.
+    `order` are negative axes of the operand.
     """
     x = strong(as_term(x))
     order = tuple(order)
@@ -212,7 +220,7 @@ def _turned(x: Any, order: tuple[int, ...]) -> Any:
 def reshape_function(
     a: Any, /, shape: Any = None, order: str = "C", *, newshape: Any = None, copy: Any = None
 ) -> Any:
-    """Trace `np.reshape`."""
+    """reshape(x, (3, −1)): (2, 3) → (3, 2): traces `np.reshape`."""
     refuse("np.reshape", copy=copy, order=None if order in ("C", "F") else order)
     shape = newshape if shape is None else shape
     x = require_ground("np.reshape", a)
@@ -244,7 +252,7 @@ def ravel(a: Any, order: str = "C") -> Any:
 
 @implements(np.transpose, np.permute_dims)
 def transpose_function(a: Any, axes: Any = None) -> Any:
-    """Trace `np.transpose`."""
+    """transpose(x, (1, 0))[j, i] = x[i, j]: traces `np.transpose`."""
     x = require_ground("np.transpose", a)
     rank = x.type.ndim
     if axes is None:
@@ -265,7 +273,7 @@ def transpose_method(a: Any, *axes: Any) -> Any:
 
 @implements(np.swapaxes, "swapaxes")
 def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
-    """Trace `np.swapaxes`; of patterns too, if the axes are negative."""
+    """swapaxes(x, 0, 1)[j, i] = x[i, j]: traces `np.swapaxes`; of patterns too, if the axes are negative."""
     x = strong(as_term(a))
     first, second = operator.index(axis1), operator.index(axis2)
     if is_ground(x):

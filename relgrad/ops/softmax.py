@@ -29,7 +29,7 @@ __all__ = [
 
 
 class _Weighted(RowsOp):
-    """An op of x and, optionally, weights."""
+    """f(x), f(x, w) = f with weights w·eˣ: an op of x and, optionally, weights."""
 
     positional = 1
 
@@ -42,7 +42,9 @@ class _Weighted(RowsOp):
 
 
 class LogSumExp(Reduced, _Weighted):
-    """log Σ w·eˣ over axes, which stay with extent 1: `LogSumExp(axes)(x)`, `LogSumExp(axes)(x, w)`."""
+    """logsumexp(x, w) = log Σ w·eˣ over axes, which stay with extent 1:
+    `LogSumExp(axes)(x)`, `LogSumExp(axes)(x, w)`.
+    """
 
     kernel = staticmethod(kernels.logsumexp)
     finite = True
@@ -55,6 +57,7 @@ class LogSumExp(Reduced, _Weighted):
         )
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        """x̄ = ḡ·softmax(x, w), w̄ = ḡ·eˣ/Σ w·eˣ, which is not 0 where w is."""
         (g,) = output_gradients
         cotangents = [g * _shares(self.axes, *inputs) if differentiable(inputs[0]) else None]
         if len(inputs) > 1:
@@ -68,6 +71,7 @@ class LogSumExp(Reduced, _Weighted):
         return [total([self._sum(slope(self.axes, *inputs) * t) for slope, t in moved])]
 
     def increment(self, inputs: list[Any], others: list[Any], increments: list[Any]) -> Any:
+        """log Σ w·eˣ − log Σ w·eʸ = log Σ p·eᵈ = log1p(Σ p·expm1(d)), d = x − y, p = softmax(y, w)."""
         if any(d is not None for d in increments[1:]):
             return None
         # log Σ w·eˣ − log Σ w·eʸ = log Σ p·eᵈ with the shares p of y, which add up to 1.
@@ -83,7 +87,7 @@ class LogSumExp(Reduced, _Weighted):
 
 
 class Softmax(_Weighted):
-    """w·eˣ / Σ w·eˣ: `Softmax(axes)(x)`, `Softmax(axes)(x, w)`."""
+    """softmax(x, w) = w·eˣ / Σ w·eˣ: `Softmax(axes)(x)`, `Softmax(axes)(x, w)`."""
 
     kernel = staticmethod(kernels.softmax)
     tolerant = True
@@ -106,6 +110,7 @@ class Softmax(_Weighted):
         return Interval(0.0, 1.0) if ranges[1].nonnegative else REAL
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        """x̄ = p·(ḡ − Σ p·ḡ), w̄ = eˣ/Σ w·eˣ·(ḡ − Σ p·ḡ)."""
         (p,), (g,) = outputs, output_gradients
         cotangents = [SoftmaxPullback(self.axes)(g, p) if differentiable(inputs[0]) else None]
         if len(inputs) > 1:
@@ -116,6 +121,7 @@ class Softmax(_Weighted):
         return cotangents
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+        """ṗ = p·(ẋ − Σ p·ẋ) + (1 − p·Σ)(eˣ/Σ w·eˣ·ẇ)."""
         p = self(*inputs)
         parts = []
         if eval_points[0] is not None:
@@ -125,6 +131,7 @@ class Softmax(_Weighted):
         return [total(parts)]
 
     def increment(self, inputs: list[Any], others: list[Any], increments: list[Any]) -> Any:
+        """p(x) − p(y) = ±max(p(x), p(y))·(1 − e^(−|l|)), l = d − (log Σ eˣ − log Σ eʸ) = log(p(x)/p(y))."""
         change = LogSumExp(self.axes).increment(inputs, others, increments)
         if change is None:
             return None
@@ -134,7 +141,10 @@ class Softmax(_Weighted):
         )
 
     def ball(self, *balls: Any) -> Any:
+        """w·eˣ/Σ w·eˣ, row by row, = softmax of balls."""
+
         def row(xs: list[Any], ws: list[Any] | None = None) -> list[Any]:
+            """xs, ws → w·e^(x − x₀)/Σ w·e^(x − x₀) of one row."""
             if ws is None:
                 total = _ball_logsumexp(xs)
                 return [(x - total).exp() for x in xs]
@@ -145,7 +155,7 @@ class Softmax(_Weighted):
 
 
 def _shares(axes: Any, x: Any, *weights: Any) -> Any:
-    """The derivative of a log-sum-exp: a softmax, and zero where a constant mask leaves nothing to be summed."""
+    """∂ log Σ w·eˣ/∂x = softmax(x, w), and 0 where a constant mask leaves nothing to be summed."""
     w = _number(weights[0].term) if weights else None
     if w is not None:
         empty = ~np.any(w, axis=tuple([a for a in axes if -a <= w.ndim]), keepdims=True)
@@ -167,7 +177,7 @@ def _over_weight(axes: Any, x: Any, w: Any) -> Any:
 
 
 class Gibbs(RowsOp):
-    """(eᵃ / Σ w·eˣ)^power: `Gibbs(axes, power)(a, x)`, `Gibbs(axes, power)(a, x, w)`; the sum keeps its axes."""
+    """gibbs(a, x, w) = (eᵃ / Σ w·eˣ)^power: `Gibbs(axes, power)(a, x)`, `…(a, x, w)`; the sum keeps its axes."""
 
     __props__ = ("axes", "power")
     kernel = staticmethod(kernels.gibbs)
@@ -178,6 +188,7 @@ class Gibbs(RowsOp):
         self.power = power
 
     def output_type(self, *types: Any) -> Type:
+        """a : (2, 3), x : (2, 3), axes (−1,) → (2, 3): the shape of a with that of the sum."""
         dtype = np.result_type(*[t.dtype for t in types])
         dtype = dtype if dtype.kind == "f" else np.result_type(dtype, np.float64)
         summed = self._broadcast(types[1:])
@@ -189,6 +200,7 @@ class Gibbs(RowsOp):
         return {**power, **({"weights": operands[2]} if len(operands) > 2 else {})}
 
     def in_log_domain(self, node: Term) -> tuple[Any, Any] | None:
+        """gibbs(a, x, w) = e^(power·(a − logsumexp(x, w))): no weight, and that exponent."""
         a, x, *weights = node.rands
         log = subtract(a, LogSumExp(self.axes).make_node(x, *weights))
         if a is x and not weights:
@@ -196,6 +208,7 @@ class Gibbs(RowsOp):
         return None, log if self.power == 1 else multiply(constant(self.power), log)
 
     def make_node(self, *inputs: Any) -> Term:
+        """axes along which x and w have extent 1 → none; operands stay as they are."""
         operands = promoted(inputs)
         if not (self.ground and all(map(is_ground, operands))):
             return term(self, *operands)
@@ -223,6 +236,7 @@ class Gibbs(RowsOp):
         return np.sum(p, axis=tuple(axes), keepdims=True) if axes else p
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
+        """ā = h, x̄ = −Σh·softmax(x, w), h = power·ḡ·y; of x = a, x̄ = h − p·Σh at once."""
         a, x, *weights = inputs
         h = self.power * output_gradients[0] * outputs[0]
         slope = self._slope(*inputs)
@@ -240,6 +254,7 @@ class Gibbs(RowsOp):
         return [c if differentiable(y) else None for c, y in zip(cotangents, inputs, strict=True)]
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
+        """ẏ = power·y·(ȧ − Σ p·ẋ − Σ eˣ·ẇ/Σ w·eˣ), p = softmax(x, w)."""
         (a, x, *weights), (ta, tx, *tw) = inputs, eval_points
         slope = self._slope(*inputs)
         if slope is not None:
@@ -268,7 +283,7 @@ class Gibbs(RowsOp):
 
 
 class LogSoftmax(RowsOp):
-    """x − log Σ eˣ: `LogSoftmax(axes)(x)`."""
+    """log_softmax(x) = x − log Σ eˣ: `LogSoftmax(axes)(x)`."""
 
     kernel = staticmethod(kernels.log_softmax)
     positional = 1
@@ -287,7 +302,10 @@ class LogSoftmax(RowsOp):
         return [Deviation(self.axes)(eval_points[0], Softmax(self.axes)(inputs[0]))]
 
     def ball(self, *balls: Any) -> Any:
+        """yᵢ = −log(1 + Σ_{j ≠ i} e^(xⱼ − xᵢ)), of balls."""
+
         def row(xs: list[Any]) -> list[Any]:
+            """xs → −log(1 + Σ_{j ≠ i} e^(xⱼ − xᵢ)) for each i of one row."""
             # −log(1 + Σ' e^(xᵢ − x)) for each x, where Σ' leaves it out.
             others = [[(y - x).exp() for j, y in enumerate(xs) if j != i] for i, x in enumerate(xs)]
             return [-_plus(es, x * 0).log1p() for x, es in zip(xs, others, strict=True)]
@@ -300,6 +318,7 @@ def _plus(terms: Iterable[Any], start: Any) -> Any:
 
 
 def _ball_logsumexp(xs: list[Any], ws: list[Any] | None = None) -> Any:
+    """top + log Σ w·e^(x − top) = log Σ w·eˣ, of balls; −∞ of none."""
     if not xs:
         from flint import arb
 

@@ -17,7 +17,9 @@ from relgrad.types import Type, array_type
 
 
 class Square(Expression):
-    """An op on the square matrices in the last two axes of its first operand."""
+    """f(a : (…, n, n)) = row of matrices by row: an op on the square matrices in the last two axes of its first
+    operand.
+    """
 
     __props__ = ()
     text = "{code}({operands})"
@@ -31,7 +33,9 @@ class Square(Expression):
         return self.partial
 
     def check(self, *types: Any) -> np.dtype:
-        """Return the dtype of the result; raises for matrices that are not square, as early as possible."""
+        """float32 (…, n, n) → float32, int (…, n, n) → float64:
+        the dtype of the result; raises for matrices that are not square.
+        """
         square_shape(types[0].shape, self.code)
         dtypes = [t.dtype if t.dtype.kind == "f" else np.dtype(np.float64) for t in types]
         dtype = np.result_type(*dtypes)
@@ -47,7 +51,7 @@ class Square(Expression):
 
 
 def square_shape(shape: Any, name: str = "np.linalg") -> tuple[Any, ...]:
-    """Use what is known of one side of a square for the other; raises ShapeError where it is none."""
+    """(5, None, 3) → (5, 3, 3): the known side of a square for the other; raises ShapeError where it is none."""
     if len(shape) < 2:
         raise ShapeError(
             f"{name}: an operand with {len(shape)} axes",
@@ -61,7 +65,10 @@ def square_shape(shape: Any, name: str = "np.linalg") -> tuple[Any, ...]:
 
 
 def over_matrices(f: Callable[..., Any], *stacks: Any) -> Any:
-    """Apply a function of `flint.arb_mat` to stacks of object matrices; a scalar or matrix for each."""
+    """(f, a : (2, n, n)) → [f(a₀), f(a₁)]: a function of `flint.arb_mat` over stacks of object matrices.
+
+    A scalar or matrix for each.
+    """
     import flint
 
     stack = np.broadcast_shapes(*[x.shape[:-2] for x in stacks])

@@ -22,7 +22,9 @@ from relgrad.types import POSITIVE, Interval, Type, array_type
 
 
 class Size(Op):
-    """The number of entries along axes, as a rank-0 float: a constant as soon as the extents are known."""
+    """size(x : (2, 3), axes (−1,)) = 3.0: the number of entries along axes, a constant as soon as the extents are
+    known.
+    """
 
     __props__ = ("axes",)
     axes: Any
@@ -32,6 +34,7 @@ class Size(Op):
         return array_type(_floating(types[0].dtype))
 
     def make_node(self, *inputs: Any) -> Term:
+        """x : (2, 3) → 3.0, x : (2, None) → size(x), of a squeeze → of its operand."""
         x = strong(inputs[0])
         if not (is_ground(x) and self.ground):
             return term(self, x)
@@ -68,7 +71,7 @@ def _known_count(x: Any, axes: tuple[int, ...]) -> int | None:
 
 
 def _as_floating(a: Any, dtype: Any) -> Any:
-    """Return the term of data in a floating dtype, as NumPy's mean computes with it."""
+    """x : int → cast(x, float64), x : float32 → x: data in a floating dtype, as NumPy's mean computes with it."""
     x = strong(as_term(a))
     if dtype is not None:
         return as_term(cast(x, dtype))
@@ -76,7 +79,7 @@ def _as_floating(a: Any, dtype: Any) -> Any:
 
 
 def _over_count(total: Any, x: Any, axis: Any, ddof: float = 0, mask: Any = None) -> Any:
-    """Divide a sum by the number of summands, or of those that a mask chooses, less ddof."""
+    """(Σx, x : (3,), ddof 1) → Σx/2: a sum over the number of summands, or of those that a mask chooses, less ddof."""
     if mask is not None:
         kept = total.type.ndim == x.type.ndim
         count = sum_(mask, axis, total.type.dtype, keepdims=kept)
@@ -107,7 +110,7 @@ def mean(
     *,
     where: Any = True,
 ) -> Any:
-    """Trace `np.mean`: Σx / n, over what a mask chooses."""
+    """mean(x) = Σx / n: traces `np.mean`, over what a mask chooses."""
     refuse("np.mean", out=out)
     x = _as_floating(a, dtype)
     mask = _mask("np.mean", where, x)
@@ -168,7 +171,7 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
 def average(
     a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False
 ) -> Any:
-    """Trace `np.average`: Σwx / Σw, and Σw too if it is to be returned."""
+    """average(x, w) = Σwx / Σw: traces `np.average`, and Σw too if it is to be returned."""
     x = strong(as_term(a))
     if weights is None:
         result = mean(x, axis, keepdims=keepdims)
@@ -189,7 +192,7 @@ def average(
 
 
 def _spread_weights(x: Any, w: Any, axis: Any) -> Any:
-    """Give weights that belong to some axes the rank of the data."""
+    """w : (3,) for axis 0 of x : (3, 4) → w[:, None]: weights that belong to some axes in the rank of the data."""
     if axis is None:
         raise ShapeError(
             f"np.average: weights of shape {w.type.shape} for data of shape {x.type.shape}",
@@ -213,6 +216,8 @@ def _without_nan(a: Any, fill: float) -> tuple[Any, Any]:
 
 
 def _nan_total(function: Any, neutral: float) -> Any:
+    """nansum(x) = Σ where(isnan(x), 0, x): the function that traces `np.nansum` or `np.nanprod`."""
+
     def trace(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
         refuse("np.nan" + function.__name__, out=out)
         return call(function, _without_nan(a, neutral)[0], axis, dtype, keepdims=keepdims)
@@ -225,7 +230,12 @@ implements(np.nanprod)(_nan_total(np.prod, 1.0))
 
 
 def _nan_extreme(function: Any, farthest: float) -> Any:
+    """nanmax(x) = max(where(isnan(x), −∞, x)): the function that traces `np.nanmax` or `np.nanmin`;
+    NaN of nothing else.
+    """
+
     def trace(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+        """x → the extreme of the others, NaN where there are none."""
         refuse("np.nan" + function.__name__, out=out)
         x = strong(as_term(a))
         if x.type.dtype.kind != "f":
@@ -242,11 +252,12 @@ implements(np.nanmin)(_nan_extreme(np.min, np.inf))
 
 
 def _of_numbers(spread: Callable[..., Any]) -> Any:
-    """Return what traces a variance or a deviation of what is not NaN, which is more than ddof numbers."""
+    """nanvar(x) = var(x, where=~isnan(x)): the function that traces it; NaN of no more than ddof numbers."""
 
     def trace(
         a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0, keepdims: bool = False
     ) -> Any:
+        """x → the spread of the others, NaN where they are ≤ ddof many."""
         refuse("np.nan" + spread.__name__, out=out)
         if as_term(a).type.dtype.kind != "f":
             return spread(a, axis, dtype, ddof=ddof, keepdims=keepdims)
@@ -264,7 +275,7 @@ implements(np.nanstd)(_of_numbers(std))
 
 @implements(np.nanmean)
 def nanmean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
-    """Trace `np.nanmean`: the mean of what is not NaN."""
+    """nanmean(x) = Σ where(isnan(x), 0, x)/Σ ~isnan(x): traces `np.nanmean`."""
     refuse("np.nanmean", out=out)
     x, present = _without_nan(_as_floating(a, dtype), 0.0)
     total = sum_(x, axis, keepdims=keepdims)

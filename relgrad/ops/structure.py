@@ -28,9 +28,10 @@ class _Axes(Entries):
 
 
 class Expand(_Axes):
-    """Insert axes of extent 1; `axes` are negative positions in the result."""
+    """expand(x : (3,), (−1,)) → (3, 1): inserts axes of extent 1; `axes` are negative positions in the result."""
 
     def output_type(self, *types: Any) -> Type:
+        """(3,), axes (−1,) → (3, 1)."""
         shape = list(types[0].shape)
         rank = len(shape) + len(self.axes)
         for axis in self.axes:
@@ -54,9 +55,10 @@ class Expand(_Axes):
 
 
 class Squeeze(_Axes):
-    """Remove axes of extent 1; `axes` are negative positions in the operand."""
+    """squeeze(x : (3, 1), (−1,)) → (3,): removes axes of extent 1; `axes` are negative positions in the operand."""
 
     def output_type(self, *types: Any) -> Type:
+        """(3, 1), axes (−1,) → (3,); raises ShapeError where an extent is not 1."""
         shape = types[0].shape
         rank = len(shape)
         if any(isinstance(shape[a], int) and shape[a] != 1 for a in self.axes):
@@ -82,7 +84,7 @@ class Squeeze(_Axes):
 
 
 class BroadcastTo(Entries):
-    """Stretch axes of extent 1, and add leading ones, up to a known shape."""
+    """x : (3, 1) → (2, 3, 4): stretches axes of extent 1, and adds leading ones, up to a known shape."""
 
     __props__ = ("shape",)
     shape: Shape
@@ -104,7 +106,9 @@ class BroadcastTo(Entries):
 
 
 class BroadcastLike(Entries):
-    """Stretch the first operand to the shape that it has with the second, whose entries do not matter."""
+    """(x : (3, 1), y : (3, n)) → x : (3, n): stretches the first operand as the second needs, whose entries do not
+    matter.
+    """
 
     __props__ = ()
     text = "np.broadcast_arrays({0}, {1})[0]"
@@ -133,7 +137,7 @@ def _op(kind: Callable[[Any], Op], prop: Any) -> Op:
 
 
 def broadcast_to(x: Any, shape: Shape) -> Any:
-    """Return x stretched to a shape; the last of several broadcasts counts.
+    """broadcast_to(broadcast_to(x, s), t) = broadcast_to(x, t): x stretched to a shape; the last of several counts.
 
     Raises ShapeError where NumPy would.
     """
@@ -150,7 +154,7 @@ def broadcast_to(x: Any, shape: Shape) -> Any:
 
 
 def broadcast_like(g: Any, x: Any) -> Any:
-    """Return g stretched to the shape of x, whether or not that shape is known yet."""
+    """(g : (1,), x : (n,)) → g : (n,): g stretched to the shape of x, whether or not that shape is known yet."""
     node, like = strong(as_term(g)), strong(as_term(x))
     shape = broadcast_shapes(node.type.shape, like.type.shape)
     if node.type.shape == shape:
@@ -209,7 +213,7 @@ def squeeze(x: Any, axes: tuple[int, ...]) -> Any:
 
 
 def without_leading(x: Any) -> Any:
-    """Drop the leading axes that were inserted into x."""
+    """expand(x, (−3, −1)) → expand(x, (−1,)): x without the leading axes that were inserted."""
     if not isinstance(x.op, Expand):
         return x
     rank = x.type.ndim

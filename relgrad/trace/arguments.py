@@ -20,7 +20,7 @@ LARGEST = 2**63 - 1
 
 
 def as_array(leaf: Any, path: str = "") -> Any:
-    """Return a leaf as an ndarray of real numbers or booleans.
+    """2.0 → array(2.0): a leaf as an ndarray of real numbers or booleans.
 
     Raises TraceError for what is none: masked arrays, matrices, arrays with a protocol of their own, and
     complex, extended precision, text, object and date dtypes.
@@ -35,7 +35,7 @@ def as_array(leaf: Any, path: str = "") -> Any:
 
 
 def type_of(leaf: Any, path: str = "") -> ArrayType:
-    """Return the array type of a leaf; raises what `as_array` raises."""
+    """np.ones(3) → float64 (3,): the array type of a leaf; raises what `as_array` raises."""
     if isinstance(leaf, Symbolic):
         return strong(leaf.term).type
     array = as_array(leaf, path)
@@ -43,6 +43,9 @@ def type_of(leaf: Any, path: str = "") -> ArrayType:
 
 
 def _check_subclass(cls: type, path: str) -> None:
+    """np.matrix → TraceError, a plain subclass → passes:
+    classes that change what arrays mean are refused, with the cure.
+    """
     cause, cure = "", "pass np.asarray(x), if a plain array means the same"
     if issubclass(cls, np.ma.MaskedArray):
         cause, cure = "its mask would be lost", "pass x.data, and x.mask as an array of its own for np.where"
@@ -60,6 +63,7 @@ def _check_subclass(cls: type, path: str) -> None:
 
 
 def _refuse_dtype(dtype: np.dtype, leaf: Any, path: str) -> None:
+    """complex128 → TraceError: that an array of a dtype cannot be traced, why, and the cure."""
     cause, cure = {
         "c": ("derivatives are taken over the real numbers", "pass real and imaginary parts as two arrays"),
         "U": (
@@ -81,7 +85,9 @@ def _at(path: str) -> str:
 
 
 def argument_paths(fun: Callable[..., Any], structure: Structure) -> list[str]:
-    """Return, for each leaf among the arguments, the Python expression for it inside the function."""
+    """f(x, p), p a dict of w → ["x", "p['w']"]: for each leaf of the arguments, the Python expression for it in the
+    function.
+    """
     positional, keywords = structure.children
     names = _parameters(fun, len(positional.children))
     paths: list[str] = []
@@ -93,7 +99,9 @@ def argument_paths(fun: Callable[..., Any], structure: Structure) -> list[str]:
 
 
 def _parameters(fun: Callable[..., Any], count: int) -> list[str]:
-    """Return what a function calls its first `count` positional arguments."""
+    """f(x, *rest), 3 → ["x", "rest[0]", "rest[1]"]: the function's own names of its first `count` positional
+    arguments.
+    """
     try:
         parameters = list(inspect.signature(fun).parameters.values())
     except (TypeError, ValueError):
@@ -135,6 +143,7 @@ def signature(args: Sequence[Any], kwargs: Mapping[str, Any] | None = None) -> H
 
 
 def _leaf_key(leaf: Any) -> Hashable:
+    """2.0 → float, np.ones(3) → (float64, (3,)): all that tells calls apart by a leaf."""
     cls = type(leaf)
     if cls in _SCALARS or (cls is int and -LARGEST <= leaf <= LARGEST):
         return cls
@@ -149,7 +158,7 @@ def _leaf_key(leaf: Any) -> Hashable:
 
 
 def arrays(args: Sequence[Any], kwargs: Mapping[str, Any] | None = None) -> list[Any]:
-    """Return the leaves of a call's arguments as arrays, in the order of a trace's inputs.
+    """(2.0, {"w": x}) → [array(2.0), x]: the leaves of a call's arguments as arrays, in the order of a trace's inputs.
 
     Symbolic arrays stay as they are. Raises what `as_array` raises.
     """
@@ -171,7 +180,7 @@ def arrays(args: Sequence[Any], kwargs: Mapping[str, Any] | None = None) -> list
 
 
 def has_tracer(args: Sequence[Any], kwargs: Mapping[str, Any] | None = None) -> bool:
-    """Return whether a symbolic array is among the arguments or inside their containers."""
+    """({"w": tracer},) → True: whether a symbolic array is among the arguments or inside their containers."""
     for x in args:
         if type(x) is not np.ndarray and type(x) is not float:
             break
@@ -183,7 +192,10 @@ def has_tracer(args: Sequence[Any], kwargs: Mapping[str, Any] | None = None) -> 
 
 
 def handed_in(args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
-    """Return what a call hands in that has state beside its arrays: objects, functions, classes of containers."""
+    """(x, model, np.tanh) → [model, tanh]: all that a call hands in that has state beside its arrays.
+
+    Objects, functions, classes of containers.
+    """
     _, structure = flatten((tuple(args), dict(kwargs)))
     parts = [part for _, part in structure.walk()]
     found = [part.static for part in parts if part.form is STATIC_FORM]

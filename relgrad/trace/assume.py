@@ -89,14 +89,15 @@ def assume(*conditions: Any) -> None:
 
 
 def assuming(fun: Callable[..., Any], ranges: Ranges) -> Callable[..., Any]:
-    """Return a function that assumes ranges of its arguments, and of all arrays within them, before it runs.
+    """(f, {x: (0, ∞)}) → f with x > 0 assumed: a function that assumes ranges of its arguments before it runs.
 
-    Raises AssumptionError when it is called without an argument of such a name.
+    And of all arrays within them. Raises AssumptionError when it is called without an argument of such a name.
     """
     return update_wrapper(partial(_call_assuming, fun, ranges), fun, updated=()) if ranges else fun
 
 
 def _call_assuming(fun: Callable[..., Any], ranges: Ranges, /, *args: Any, **kwargs: Any) -> Any:
+    """f(x), x > 0 → the claim, then f(x); raises AssumptionError where no argument has the name."""
     leaves, structure = flatten((args, kwargs))
     paths = argument_paths(fun, structure)
     for key, known in ranges:
@@ -113,6 +114,7 @@ def _call_assuming(fun: Callable[..., Any], ranges: Ranges, /, *args: Any, **kwa
 
 
 def _assume_range(x: Any, known: Interval, path: str) -> None:
+    """tracer, (0, ∞) → a claim; 2.0 → passes, −1.0 → AssumptionError."""
     if isinstance(x, Symbolic):
         if _claims.values:
             text = in_words(path, known)
@@ -122,7 +124,9 @@ def _assume_range(x: Any, known: Interval, path: str) -> None:
 
 
 def _chosen(key: str | int, paths: Sequence[str], positional: Structure) -> list[int]:
-    """Return which leaves an argument's name or position means: the array itself, or those inside."""
+    """(p, ["x", "p['w']", "p['b']"]) → [1, 2]: the leaves that an argument's name or position means, those inside as
+    well.
+    """
     if isinstance(key, str):
         return [i for i, p in enumerate(paths) if p == key or p.startswith((f"{key}[", f"{key}."))]
     count = len(positional.children)
@@ -134,7 +138,9 @@ def _chosen(key: str | int, paths: Sequence[str], positional: Structure) -> list
 
 
 def _is_parameter(fun: Callable[..., Any], key: str | int) -> bool:
-    """Whether a key names an argument that a call may leave out, or that need not be an array."""
+    """(f(x, y=None), "y") → True: whether a key names an argument that a call may leave out, or that need not be an
+    array.
+    """
     try:
         return key in inspect.signature(fun).parameters
     except (TypeError, ValueError):
@@ -142,7 +148,7 @@ def _is_parameter(fun: Callable[..., Any], key: str | int) -> bool:
 
 
 def _check(condition: Any) -> None:
-    """Check a condition without symbolic arrays: it is true or false already."""
+    """2 > 1 → passes, 1 > 2 → AssumptionError: a condition without symbolic arrays is true or false already."""
     truth = np.asarray(condition)
     if truth.dtype != bool:
         at = construct()

@@ -28,7 +28,8 @@ SUPPRESSORS = frozenset(("suppress", "raises", "assertRaises"))
 
 @lru_cache(maxsize=2048)
 def handled(code: CodeType) -> tuple[tuple[int, int], ...]:
-    """Return the ranges of instructions, in bytes, in which what is raised is handled by the code itself.
+    """try: … except: … → ((start, end),): the ranges of instructions, in bytes, in which exceptions are handled by the
+    code.
 
     What leaves a `with` statement is handled where that stands, unless it catches itself.
     """
@@ -39,6 +40,9 @@ def handled(code: CodeType) -> tuple[tuple[int, int], ...]:
     suppresses = not SUPPRESSORS.isdisjoint((*code.co_names, *code.co_freevars))
 
     def catches(entry: Any) -> bool:
+        """entry → whether its handler is the user's, and no clean-up that raises again; or lies within one:
+        start ≤ target < end.
+        """
         first = after.get(entry.target)
         if first is not None and (suppresses or first.opname != "WITH_EXCEPT_START"):
             return True
@@ -54,7 +58,9 @@ def attends(code: CodeType) -> bool:
 
 
 def is_attempt(top: CodeType) -> bool:
-    """Whether what is raised at this place may be handled below a frame of the given code."""
+    """start ≤ at < end in some frame below `top` → True:
+    whether an exception at this place may be handled by the user.
+    """
     frame = sys._getframe(1)
     while frame is not None and frame.f_code is not top:
         if is_users(frame.f_code.co_filename):

@@ -30,7 +30,9 @@ _SAME_ENTRIES = (Anchor, Expand, Squeeze, BroadcastTo, BroadcastLike)
 
 
 class Claim(NamedTuple):
-    """That all entries of a term lie in an interval; the text that says so, and where it stands."""
+    """x : [0, ∞), "x >= 0", "f.py:3": that all entries of a term lie in an interval; the text that says so, and its
+    line.
+    """
 
     term: Term
     range: Interval
@@ -39,7 +41,7 @@ class Claim(NamedTuple):
 
 
 def claims_of(condition: Term, text: str, where: str | None) -> Iterator[Claim]:
-    """Yield what follows for ranges if a condition is true of every entry.
+    """(x > 0) & (y < 1) → x : (0, ∞), y : (−∞, 1): all that follows for ranges if a condition is true of every entry.
 
     Raises AssumptionError for what is no comparison, and for a comparison of constants that is false.
     """
@@ -62,7 +64,7 @@ def claims_of(condition: Term, text: str, where: str | None) -> Iterator[Claim]:
 
 
 def refuse(text: str, where: str | None, what: str) -> NoReturn:
-    """Raise the AssumptionError of what is no comparison."""
+    """sin(x) → AssumptionError: that nothing follows for a range from what is no comparison."""
     raise AssumptionError(
         f"nothing follows for a range from an assumption: {_quoted(text)}",
         where=where,
@@ -101,9 +103,10 @@ def _constant(t: Term) -> np.ndarray | None:
 
 
 class Known:
-    """What is known of terms: ranges that follow from claims, from one another, and from how terms are computed."""
+    """x < y, y < 1 → x < 1: ranges that follow from claims, from one another, and from how terms are computed."""
 
     def __init__(self, claims: Sequence[Claim]):
+        """[x < y, y < 1] → {x − y: < 0, y: < 1, x: < 1}: rounds of comparisons, until nothing follows any more."""
         self.ranges: dict[Term, Interval] = {}
         for claim in claims:
             self.learn(claim)
@@ -123,7 +126,7 @@ class Known:
         return self.ranges.get(t) or range_of(t)
 
     def learn(self, claim: Claim) -> None:
-        """Take in a claim, and what it says of the operands."""
+        """−x < 0 → x > 0: takes in a claim, and all that it says of the operands."""
         stack = [claim]
         while stack:
             t, interval = stack.pop()[:2]
@@ -137,6 +140,7 @@ class Known:
             stack += [claim._replace(term=u, range=r) for u, r in _implied(t, after)]
 
     def _compare(self, claim: Claim) -> None:
+        """y − x ≥ 0, y < 1 → x < 1: bounds carried over one comparison, either way."""
         t = claim.term
         if t.op is subtract and self.of(t).nonnegative:
             (y, x), strict = t.rands, self.of(t).positive
@@ -150,7 +154,9 @@ class Known:
 
 
 def _implied(t: Term, known: Interval) -> Iterator[tuple[Term, Interval]]:
-    """Yield what a range says of the operands, and of the opposite of a difference."""
+    """−x : [0, 1] → x : [−1, 0], max(x, y) ≤ 1 → x ≤ 1, y ≤ 1:
+    the ranges of operands, and of the opposite of a difference.
+    """
     op = t.op
     if type(op) in _SAME_ENTRIES:
         yield t.rands[0], known
@@ -178,6 +184,7 @@ def _whole(x: Interval) -> Interval:
 
 
 def _contradicted(t: Term, before: Interval, claim: Claim) -> NoReturn:
+    """x > 0, x < 0 → AssumptionError: that an assumption cannot hold."""
     while type(t.op) in _SAME_ENTRIES:
         t = t.rands[0]
     name = t.op.label if type(t.op) is Input else f"the result of {t.op.name}"
@@ -190,9 +197,9 @@ def _contradicted(t: Term, before: Interval, claim: Claim) -> NoReturn:
 
 
 def _without_anchors(t: Term) -> Iterator[Term]:
-    """Yield a term without the outermost and the innermost variables of differentiation, however many of each.
+    """A₁(A₂(x)) → A₁(x), A₂(x), x: a term without the outermost and the innermost variables of differentiation.
 
-    Gradients of inputs do without the outermost, and expansions leave out the innermost first.
+    However many of each: gradients of inputs do without the outermost, and expansions leave out the innermost first.
     """
     serials = sorted({node.op.serial for node in reachable(t) if type(node.op) is Anchor})
     some = [serials[i:j] for i, j in combinations(range(len(serials) + 1), 2)]
@@ -200,6 +207,8 @@ def _without_anchors(t: Term) -> Iterator[Term]:
 
 
 def _with_anchors(t: Term, kept: Container[int]) -> Term:
+    """(A₁(A₂(x)), {1}) → A₁(x): a term with these variables of differentiation only."""
+
     def change(old: Term, rands: tuple[Term, ...]) -> Term:
         if type(old.op) is Anchor and old.op.serial not in kept:
             return rands[0]
@@ -211,9 +220,9 @@ def _with_anchors(t: Term, kept: Container[int]) -> Term:
 def apply(
     inputs: Sequence[Term], outputs: Sequence[Term], claims: Sequence[Claim]
 ) -> tuple[tuple[Term, ...], tuple[Term, ...], Facts]:
-    """Return a trace's inputs and outputs, and what is assumed of them, once the claims are known to the terms.
+    """x, log(x), x > 0 → x : (0, ∞), log(x), ((x, (0, ∞)),): a trace once the claims are known to its terms.
 
-    The inputs carry what is assumed; so does all that is computed of them, and nothing else.
+    The inputs carry the assumptions; so does all that is computed of them, and nothing else.
     """
     ranges = Known(claims).ranges
     below = {t: reachable(t) for t in ranges}

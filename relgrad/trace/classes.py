@@ -11,9 +11,10 @@ from relgrad.symbolic import Symbolic
 
 
 class _Meta(type):
-    """The class of what stands in for `type`: it is called, asked for instances and compared as `type` is."""
+    """type(tracer) → np.ndarray: the class of what stands in for `type`, called, asked and compared as `type` is."""
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        """tracer → tracer.__class__, 2 → int, ("C", (), {}) → a class."""
         if cls is not Type:  # a metaclass that was made of it
             return super().__call__(*args, **kwargs)
         if len(args) == 1 and not kwargs and isinstance(args[0], Symbolic):

@@ -26,7 +26,10 @@ _SIGNS = (POSITIVE, -POSITIVE, NONNEGATIVE, -NONNEGATIVE)
 
 
 def lifted(traced: Traced) -> Traced:
-    """Return a trace with its large arrays as inputs: they are passed, never copied, and may change in place."""
+    """x + array → x + outside_1, {outside_1: array}: a trace with its large arrays as inputs.
+
+    They are passed, never copied, and may change in place.
+    """
     large = [
         t for t in subterms(*traced.computed) if type(t.op) is Constant and t.op.value.nbytes > Constant.LARGE
     ]
@@ -38,10 +41,13 @@ def lifted(traced: Traced) -> Traced:
 
 
 def common(a: Traced, b: Traced, scalars: bool = False) -> Traced | None:
-    """Return a with inputs in place of the constants in which it differs from b, or None where more differs.
+    """2·x + 3, 2·x + 4 → 2·x + h, h = 4: a trace with inputs in place of the constants in which it differs from
+    another.
 
-    `outside` holds the values that these inputs have in b. The outputs are those of a if b is an instance of it. What
-    is a single number stays, and differs, unless `scalars` may be inputs too: programs for one number are better.
+    None where more differs. `outside` holds the values that these inputs have in b. The outputs are those of a if b is
+    an
+    instance of it. A single number stays, and differs, unless `scalars` may be inputs too: programs for one number are
+    better.
     """
     if a.inputs != b.inputs or a.out_structure != b.out_structure or len(a.assumed) != len(b.assumed):
         return None
@@ -55,7 +61,7 @@ def common(a: Traced, b: Traced, scalars: bool = False) -> Traced | None:
 
 
 class _Walk:
-    """Two traces gone through together: pairs of terms with what they have in common."""
+    """(2·x + 3, 2·x + 4) → 2·x + h: two traces gone through together: pairs of terms with what they have in common."""
 
     def __init__(self, a: Traced, scalars: bool):
         self.known, self.scalars, self.labels = a.outside, scalars, _labels(a)
@@ -65,7 +71,7 @@ class _Walk:
         self.opposite: dict[int, int] = {}
 
     def run(self, pairs: list[tuple[Term, Term]]) -> bool:
-        """Return whether all pairs have something in common; `done` holds it."""
+        """[(2·x + 3, 2·x + 4)] → True, done[pair] = 2·x + h: whether all pairs have something in common."""
         stack = list(pairs)
         while stack:
             pair = a, b = stack[-1]
@@ -87,14 +93,18 @@ class _Walk:
         return True
 
     def agree(self, a: Any, b: Any) -> bool:
-        """Whether two ops are one, where each trace has variables of differentiation of its own."""
+        """sin, sin → True, Anchor(1), Anchor(5) → True, if they are always paired: whether two ops are one."""
         if type(a) is Anchor and type(b) is Anchor:
             paired = self.anchors.setdefault(a.serial, b.serial), self.opposite.setdefault(b.serial, a.serial)
             return paired == (b.serial, a.serial)
         return a is b or a == b
 
     def leaves(self, a: Term, b: Term) -> bool:
-        """Pair an input that stands for constants, or a constant, with a constant; say whether that is possible."""
+        """3, 4 → done[3, 4] = h, outside[h] = 4: pairs an input that stands for constants, or a constant, with a
+        constant.
+
+        Says whether that is possible.
+        """
         kind = a.type
         if kind != b.type or not isinstance(kind, ArrayType) or b.op.weak:
             return False
@@ -115,6 +125,7 @@ def _roots(traced: Traced) -> list[Term]:
 
 
 def _with(traced: Traced, roots: list[Any], outside: dict[Term, Any]) -> Traced:
+    """roots → the trace with these as outputs, assumptions and decisions, and the values of `outside`."""
     count, end = len(traced.outputs), len(roots) - len(traced.decisions)
     assumed = tuple([(t, known) for t, (_, known) in zip(roots[count:end], traced.assumed, strict=True)])
     decisions = tuple([d._replace(term=t) for t, d in zip(roots[end:], traced.decisions, strict=True)])
@@ -126,7 +137,7 @@ def _with(traced: Traced, roots: list[Any], outside: dict[Term, Any]) -> Traced:
 
 
 def _labels(traced: Traced) -> Iterator[str]:
-    """Yield names for inputs that a trace does not have yet."""
+    """{outside_1} → outside_2, outside_3, …: names for inputs that a trace does not have yet."""
     taken = {t.op.label for t in (*traced.inputs, *traced.outside)}
     n = 0
     while True:

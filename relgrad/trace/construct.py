@@ -33,7 +33,7 @@ _LIBRARIES = (
 
 @dataclass(frozen=True, slots=True)
 class Construct:
-    """What the user wrote: the text of the expression (empty where there is no source), and its kind.
+    """`if x > 0:` → ("f.py:3", "x > 0", "if"): the user's text of an expression (empty without source), and its kind.
 
     The kind is "if", "while", "assert", "conditional", "comprehension", "boolean", "comparison", "not", "in",
     "call", "subscript", "store", "inplace", or "" where nothing is known; `called` is the name called.
@@ -50,7 +50,7 @@ class Construct:
 
 
 def construct() -> Construct:
-    """Return the construct of the innermost frame that belongs to neither relgrad, NumPy nor SciPy."""
+    """→ Construct of the innermost frame that belongs to neither relgrad, NumPy nor SciPy."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if not frame.f_code.co_filename.startswith(_LIBRARIES):
@@ -73,6 +73,7 @@ def _remainders(code: CodeType) -> frozenset[int]:
 
 
 def _read(frame: FrameType) -> Construct:
+    """frame at `if x > 0:` → Construct("f.py:3", "x > 0", "if"): by its instruction and its source text."""
     code = frame.f_code
     where = f"{code.co_filename}:{frame.f_lineno}"
     opname = _instruction(code.co_code, frame.f_lasti)
@@ -99,7 +100,7 @@ def _read(frame: FrameType) -> Construct:
 
 
 def _called(text: str) -> str:
-    """Return the name that is called: the last of `np.random.default_rng(0).normal(x)` is `normal`."""
+    """np.random.default_rng(0).normal(x) → normal: the name that is called."""
     match = re.match(r"[\w.]+(?=\()", text)
     try:
         node: Any = ast.parse(text, mode="eval").body
@@ -124,6 +125,7 @@ def _instruction(code: bytes, position: int) -> str:
 
 
 def _kind(opname: str) -> str:
+    """STORE_SUBSCR → "store", CALL → "call": the kind of a construct by the name of its instruction."""
     kinds = {
         "CONTAINS_OP": "in",
         "STORE_SUBSCR": "store",
@@ -137,7 +139,7 @@ def _kind(opname: str) -> str:
 
 
 def _text(frame: FrameType, line: int, end_line: int, column: int, end_column: int) -> str:
-    """Return the source between two positions, whose columns count UTF-8 bytes, on one line."""
+    """(3, 3, 4, 9) → "x > 0": the source between two positions, whose columns count UTF-8 bytes, on one line."""
     rows = [_line(frame, n).encode() for n in range(line, end_line + 1)]
     rows[-1] = rows[-1][:end_column]
     rows[0] = rows[0][column:]
@@ -149,7 +151,7 @@ def _line(frame: FrameType, number: int) -> str:
 
 
 def _condition(frame: FrameType, line: int, column: int, text: str) -> tuple[str, str]:
-    """Return which construct tests the expression at a position, and the text of what it tests."""
+    """position in `if x > 0:` → ("if", "x > 0"): the construct that tests the expression there, and its text."""
     lines = linecache.getlines(frame.f_code.co_filename, frame.f_globals)
     try:
         tree = ast.parse("".join(lines))
@@ -169,6 +171,7 @@ def _condition(frame: FrameType, line: int, column: int, text: str) -> tuple[str
 
 
 def _tests(node: ast.AST) -> list[tuple[str, ast.expr]]:
+    """ast of `if a: …` → [("if", a)]: the expressions that a syntax node tests, and as which construct."""
     match node:
         case ast.If(test=test):
             return [("if", test)]

@@ -31,6 +31,7 @@ class Structure:
         children: tuple[Structure, ...],
         order: Any = None,
     ):
+        """{"w": *} → form of dict, keys ("w",), children (LEAF,), size 1."""
         self.form, self.detail, self.keys, self.children, self.order = form, detail, keys, children, order
         self.size: int = 1 if form is LEAF_FORM else sum([child.size for child in children])
         self._hash = hash((id(form), detail, keys, children))
@@ -39,6 +40,7 @@ class Structure:
         return self._hash
 
     def __eq__(self, other: object) -> bool:
+        """{"w": *} = {"w": *} ≠ {"b": *}: equal forms, keys, details and children."""
         if self is other:
             return True
         return (
@@ -54,7 +56,7 @@ class Structure:
         return f"Structure({self.describe()})"
 
     def describe(self) -> str:
-        """Return the container as text, with `*` for each leaf."""
+        """→ "{'w': *}": the container as text, with `*` for each leaf."""
         if self is LEAF:
             return "*"
         if self.form is STATIC_FORM:
@@ -78,13 +80,16 @@ class Structure:
         return self.detail.value if self.form is STATIC_FORM else None
 
     def unflatten(self, leaves: Iterable[Any]) -> Any:
-        """Return a new container with these leaves; raises ValueError unless there are as many as it has."""
+        """{"w": *}, [2] → {"w": 2}: a new container with these leaves; raises ValueError unless there are as many as it
+        has.
+        """
         leaves = list(leaves)
         if len(leaves) != self.size:
             raise ValueError(f"{self} has {self.size} leaves, not {len(leaves)}")
         return self._build(iter(leaves))
 
     def _build(self, leaves: Iterator[Any]) -> Any:
+        """leaves → the container, each leaf taken in order."""
         if self is LEAF:
             return next(leaves)
         if self.form is STATIC_FORM:
@@ -92,7 +97,7 @@ class Structure:
         return self.form.build(self, [child._build(leaves) for child in self.children])
 
     def walk(self, path: str = "") -> Iterator[tuple[str, Structure]]:
-        """Yield the Python expression that accesses each leaf and static value, and its structure."""
+        """{"w": *} as p → ("p['w']", LEAF): the Python expression for each leaf and static value, and its structure."""
         if not self.form.is_container:
             yield path, self
         for i, (key, child) in enumerate(zip(self.keys, self.children, strict=True)):
@@ -112,7 +117,7 @@ class Structure:
         return [(where, value) for where, value in found if value is not None]
 
     def classes(self) -> set[type]:
-        """Return the classes of the containers that are none of Python's own."""
+        """{"m": Model(*)} → {Model}: the classes of the containers that are none of Python's own."""
         own = (
             set() if self.form.cls.__module__ == "builtins" or not self.form.is_container else {self.form.cls}
         )
@@ -173,7 +178,9 @@ def flatten(x: Any) -> tuple[list[Any], Structure]:
 
 
 class _Unfit(Exception):
-    """A value that is no part of a container, and the steps that lead to it, innermost first."""
+    """{"w": [set()]} → set(), ["[0]", "['w']"]: a value that is no part of a container, and the steps to it, innermost
+    first.
+    """
 
     def __init__(self, value: Any):
         super().__init__()
@@ -182,6 +189,7 @@ class _Unfit(Exception):
 
 
 def _flatten(x: Any, leaves: list[Any], depth: int) -> Structure:
+    """{"w": 2}, [] → {"w": *}, [2]: a container's structure, its leaves put into a list."""
     form = form_of(type(x))
     if form is LEAF_FORM:
         leaves.append(x)

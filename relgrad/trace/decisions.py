@@ -40,7 +40,7 @@ APART = 2.0**-20
 
 
 class Decision(NamedTuple):
-    """A term whose value a function asked for, the answer, and the user's line that asked."""
+    """x > 0 → (x > 0, True, "f.py:3"): a term whose value a function asked for, the answer, and the user's line."""
 
     term: Term
     answer: Hashable
@@ -48,7 +48,9 @@ class Decision(NamedTuple):
 
 
 class Elsewhere(Exception):
-    """A function that asks what has no answer where another question is supposed to have another than in this call."""
+    """x > 0 supposed, y > 0 asked → Elsewhere(y > 0):
+    a question without an answer where another is answered otherwise.
+    """
 
     def __init__(self, question: Term | None = None):
         super().__init__()
@@ -56,9 +58,10 @@ class Elsewhere(Exception):
 
 
 class Call:
-    """The call that is traced: the values of its inputs and of what is computed of them, and what was decided."""
+    """x = 2.0 → value(x > 0) = True: the call that is traced: the values of its inputs and terms, and its decisions."""
 
     def __init__(self, given: Mapping[Term, Any], explicit: Explicit | None):
+        """{x: 2.0} → values {x: 2.0}, varying {x}."""
         self.values = dict(given)
         self.varying = set(given)
         """The terms that depend on inputs."""
@@ -80,7 +83,7 @@ class Call:
         """The questions of which `supposing` tells, with their answers."""
 
     def attempt(self, root: Term) -> None:
-        """Raise what NumPy raises where it computes a term.
+        """cholesky(a) → its value, or LinAlgError as NumPy raises it, where it computes a term.
 
         Where the function may handle that, the program is one of the calls that raise the same.
         """
@@ -109,7 +112,7 @@ class Call:
                 self.varying.add(node)
 
     def value(self, root: Term) -> Any:
-        """Return the value of a term in this call; None where it depends on what has no value."""
+        """x > 0 → True at x = 2: the value of a term in this call; None where it depends on what has no value."""
         with np.errstate(all="ignore"):
             for node in unknown([root], self.values):
                 if type(node.op) is Input or node.op.implicit:
@@ -120,7 +123,7 @@ class Call:
         return self.values[root]
 
     def decide(self, root: Term) -> Any:
-        """Return the value of a term, and make the program one of calls that have the same.
+        """x > 0 → True, decisions {x > 0: True}: the value of a term; the program is one of calls that have the same.
 
         Where computing it raises, the function may catch that: the program is one of calls that raise it, too.
         """
@@ -157,7 +160,7 @@ class Call:
             return bool(np.all(np.abs(a - b) > APART * np.maximum(np.abs(a), np.abs(b))))
 
     def complete(self, outputs: Sequence[Term]) -> None:
-        """Decide that what no output depends on is computed, too; raises what NumPy raises there."""
+        """inv(a), unused → decided: what no output depends on is computed, too; raises what NumPy raises there."""
         live = _counted([*outputs, *self.decisions]) if self.partial else set[Term]()
         for t, where in reversed(self.partial.items()):
             if t in live or not self.raised.isdisjoint(subterms(t)):
@@ -174,7 +177,10 @@ class Call:
 
 
 def _counted(roots: Sequence[Term]) -> set[Term]:
-    """Return the terms below roots, but for what is multiplied by the number zero: no program computes that."""
+    """x·0 + y → {x·0 + y, x·0, y}: the terms below roots, but for what is multiplied by the number zero.
+
+    No program computes that.
+    """
     found = set(roots)
     stack = list(found)
     while stack:
@@ -232,7 +238,7 @@ def _leaves(terms: Iterable[Term]) -> set[Term]:
 
 
 def decided(x: Any) -> Any:
-    """Return the discrete value of a term in the call that is traced; None where it has no value.
+    """x > 0 → True: the discrete value of a term in the call that is traced; None where it has no value.
 
     The program is that of the calls in which the value is the same.
     """
@@ -240,7 +246,9 @@ def decided(x: Any) -> Any:
 
 
 def _answered(x: Any, by: Callable[[Call], Any]) -> Any:
-    """Return the value of a constant, or what the call that is traced answers; None where nothing has a value."""
+    """2.0 → 2.0, x → by(call): the value of a constant, or the answer of the call that is traced;
+    None without a value.
+    """
     if not _has_value(x):
         return None
     if is_constant(x):
@@ -261,7 +269,7 @@ def is_attempted() -> bool:
 
 
 def value_of_call(x: Term) -> Any:
-    """Return the value that a number has in the call that is traced, as Python's own; no guard tells it.
+    """x → 2.0: the value that a number has in the call that is traced, as Python's own; no guard tells it.
 
     None where it has no value.
     """
@@ -270,9 +278,10 @@ def value_of_call(x: Term) -> Any:
 
 
 def told(x: Any) -> Any:
-    """Return the value of a term for a text, which no guard tells: the function is traced at each call."""
+    """x → 2.0: the value of a term for a text, which no guard tells: the function is traced at each call."""
 
     def by(call: Call) -> Any:
+        """call → the value, and every call around is `told`."""
         value = call.value(x)
         if value is None and call.explicit is not None:
             value = call.value(*call.explicit([x]))
@@ -284,7 +293,7 @@ def told(x: Any) -> Any:
 
 
 def computed(t: Term) -> Term:
-    """Return a term that a function computes, and keep in mind whether that may raise."""
+    """inv(a) → inv(a), partial {inv(a): line}: a term that a function computes, kept in mind where that may raise."""
     if _calls.values and is_term(t):
         inner = t
         while len(inner.rands) == 1 and inner.op.laws.selects and not inner.op.may_raise(inner):
@@ -305,9 +314,10 @@ def is_given(x: Term) -> bool:
 
 
 def known(x: Any) -> Any:
-    """Return the value of a term that depends on no input, in whatever trace; None of others."""
+    """ones(3) + 1 → [2, 2, 2], x → None: the value of a term that depends on no input, in whatever trace."""
 
     def by(call: Call) -> Any:
+        """call → the value, None where it varies or raises."""
         try:
             value = call.value(x)
         except Exception:  # what raises there raises where the program computes it
@@ -318,7 +328,7 @@ def known(x: Any) -> Any:
 
 
 def as_numpy(x: Any) -> Any:
-    """Return a symbolic array that depends on no input as NumPy has it; others as they are."""
+    """Tracer(1 + 1) → 2, Tracer(x) → itself: a symbolic array that depends on no input as NumPy has it."""
     t = x.term
     if not _has_value(t) or any(not node.rands and type(node.op) is not Constant for node in subterms(t)):
         return x

@@ -102,7 +102,7 @@ def asked(key: Any, args: Any, kwargs: Any) -> Any:
 
 
 def builder_of(function: Any) -> Callable[..., Any] | None:
-    """Return what traces a NumPy function or ufunc, or None."""
+    """np.sin → sin, np.foo → None: the function that traces a NumPy function or ufunc."""
     builder = IMPLEMENTATIONS.get(function)
     if builder is None and function in ALIASES:
         builder = IMPLEMENTATIONS.get(ALIASES[function])
@@ -110,7 +110,9 @@ def builder_of(function: Any) -> Callable[..., Any] | None:
 
 
 def call_function(function: Any, args: Any, kwargs: Any) -> Any:
-    """Trace a call of a NumPy function; raises TraceError if it, or one of its options, is not supported."""
+    """(np.sum, (x,)) → Σ x: a call of a NumPy function traced; raises TraceError if it, or an option, is not
+    supported.
+    """
     answer = asked(function, args, kwargs)
     if answer is not NotImplemented:
         return answer
@@ -127,7 +129,7 @@ def call_function(function: Any, args: Any, kwargs: Any) -> Any:
 
 
 def of_constants(function: Any, args: Any, kwargs: Any) -> Any:
-    """Call a function with the values of symbolic arrays, if none depends on an input of a trace.
+    """(np.linalg.eig, (known,)) → its value: a call with the values of symbolic arrays, if none depends on an input.
 
     What it writes into their memory is written to them. NotImplemented where it answers with a part of that.
     """
@@ -151,7 +153,7 @@ def of_constants(function: Any, args: Any, kwargs: Any) -> Any:
 
 
 def call_method(name: str, args: Any, kwargs: Any) -> Any:
-    """Trace a call of the array method of a name, or of the NumPy function of that name."""
+    """(sum, (x,)) → Σ x: a call traced of the array method of a name, or of the NumPy function of that name."""
     answer = asked(name, args, kwargs)
     if answer is not NotImplemented:
         return answer
@@ -164,6 +166,7 @@ def call_method(name: str, args: Any, kwargs: Any) -> Any:
 
 
 def _build(builder: Callable[..., Any], name: str, args: Any, kwargs: Any) -> Any:
+    """(builder, name, args) → builder(*args); TraceError, with the cure, for options that it does not take."""
     kwargs = {key: value for key, value in kwargs.items() if value is not np._NoValue}
     try:
         return builder(*args, **kwargs)
@@ -187,7 +190,7 @@ def _build(builder: Callable[..., Any], name: str, args: Any, kwargs: Any) -> An
 
 
 def call_ufunc(ufunc: np.ufunc, method: str, inputs: Any, kwargs: dict[str, Any]) -> Any:
-    """Trace a ufunc, or one of its methods reduce, accumulate and outer."""
+    """(np.add, "reduce", (x,)) → Σ₀ x: a ufunc traced, or one of its methods reduce, accumulate and outer."""
     answer = asked((np.ufunc, method), (ufunc, *inputs), kwargs)
     if answer is not NotImplemented:
         return answer
@@ -221,7 +224,8 @@ def call_ufunc(ufunc: np.ufunc, method: str, inputs: Any, kwargs: dict[str, Any]
 
 
 def of_operands(builder: Callable[..., Any], ufunc: np.ufunc, inputs: Any) -> Any:
-    """Trace a ufunc of its operands alone, in the dtypes that it finds for them.
+    """(builder, np.add, (x : int8, y : int8)) → x + y : int8:
+    a ufunc of its operands alone, in the dtypes that it finds.
 
     Ufuncs that are one op may differ in these for dtypes of at most two bytes, for which SciPy's have no loops.
     """
@@ -243,7 +247,9 @@ def _is_small(x: Any) -> bool:
 
 
 def _resolved(ufunc: np.ufunc, inputs: Any, dtype: Any = None, casting: Any = "same_kind") -> tuple[Any, ...]:
-    """Return the dtypes in which a ufunc computes, those of its operands first."""
+    """(np.add, (int8, 2.0)) → (float16, float16, float16):
+    the dtypes in which a ufunc computes, those of its operands first.
+    """
     kinds = [type(x) if type(x) in (int, float) else _result_type(x) for x in inputs]
     none: list[Any] = [None] * ufunc.nout
     signature = (*[None] * ufunc.nin, *[dtype if dtype is None else np.dtype(dtype)] * ufunc.nout)
@@ -251,7 +257,9 @@ def _resolved(ufunc: np.ufunc, inputs: Any, dtype: Any = None, casting: Any = "s
 
 
 def _of_dtypes(ufunc: np.ufunc, inputs: Any, found: tuple[Any, ...]) -> Any:
-    """Trace a ufunc in the dtypes of its operands and results."""
+    """(np.add, (x,  y), (float32, float32, float32)) → cast(x) + cast(y):
+    a ufunc in the dtypes of its operands and results.
+    """
     results = ufunc(
         *[
             x.astype(kind) if _is_symbolic(x) else np.asarray(x, kind)
@@ -264,7 +272,7 @@ def _of_dtypes(ufunc: np.ufunc, inputs: Any, found: tuple[Any, ...]) -> Any:
 
 
 def _is_given(key: str, value: Any) -> bool:
-    """Whether an option differs from what a ufunc does without it."""
+    """(where, True) → False, ("axis", None) → True: whether an option differs from what a ufunc does without it."""
     if value is None:
         return key == "axis"
     default = _DEFAULTS.get(key)
@@ -277,6 +285,7 @@ def _outer_operands(a: Any, b: Any) -> tuple[Any, Any]:
 
 
 def _refuse_options(name: str, options: dict[str, Any]) -> NoReturn:
+    """(np.add, {"where": m}) → TraceError: that these options are not supported, with the cure."""
     cures = {"dtype": "convert the result, with .astype(dtype)", "where": "write np.where(mask, new, old)"}
     given = sorted(options)
     error = TraceError(
@@ -289,6 +298,7 @@ def _refuse_options(name: str, options: dict[str, Any]) -> NoReturn:
 
 
 def _refuse_ufunc_method(name: str, method: str) -> NoReturn:
+    """(np.add.at, "at") → TraceError: that this method is not supported, with the cure."""
     cures = {"reduce": "reduce one axis at a time, without dtype= and where=; or write a loop, x = f(x, row)"}
     error = TraceError(
         f"{name} cannot be traced",

@@ -25,12 +25,14 @@ from relgrad.trace.patches import Patches, StandIn
 
 
 class Copies:
-    """Copies of functions: what they find in their globals and cells, and the scopes that hold it.
+    """f → f′ with f′.__globals__ = traced arrays for arrays:
+    copies of functions, and the scopes that hold what they find.
 
     Code that compares functions by identity would tell a copy from the original: then only the first one is copied.
     """
 
     def __init__(self, scopes: Sequence[Any], held: frozenset[str]):
+        """scopes, held → no copies yet; helpers are copied where held = {}."""
         self.scopes: list[Any] = []
         self._seen, self._helpers = {id(s) for s in scopes if isinstance(s, dict)}, not held
         self._made: dict[int, Any] = {}
@@ -43,7 +45,7 @@ class Copies:
         return any(_names(scope) != self._before[id(scope)] for scope in self.scopes)
 
     def of(self, fun: Any) -> Any:
-        """Return the copy of a function, a method or a partial call; other objects are returned as they are."""
+        """f → its copy, partial(f, x) → partial of the copy, 2 → 2: copies of functions, methods and partial calls."""
         if type(fun) is FunctionType and id(fun.__globals__) in self._seen:
             return self._function(fun)
         if type(fun) is MethodType:
@@ -54,6 +56,7 @@ class Copies:
         return fun
 
     def _function(self, fun: FunctionType) -> FunctionType:
+        """f → f′ of the same code, with copies of its scope, cells and defaults; made once."""
         if id(fun) not in self._made:
             cells = tuple(map(self._cell, fun.__closure__ or ()))
             scope = self._scope(fun.__globals__)
@@ -66,6 +69,7 @@ class Copies:
         return self._made[id(fun)]
 
     def _scope(self, scope: dict[str, Any]) -> dict[str, Any]:
+        """{"u0": array, "f": f} → {"u0": traced array, "f": f or its copy}: a copy of globals, made once."""
         made = self._made.get(id(scope))
         if made is None:
             made = self._made[id(scope)] = dict(scope)
@@ -75,6 +79,7 @@ class Copies:
         return made
 
     def _cell(self, cell: CellType) -> CellType:
+        """cell of an array → cell of a traced array: a copy, made once."""
         made = self._made.get(id(cell))
         if made is None:
             made = self._made[id(cell)] = CellType()
@@ -98,7 +103,9 @@ def _names(scope: Any) -> dict[str, int]:
 
 
 def with_fresh_results(held: frozenset[str]) -> Patches:
-    """Return stand-ins among which are NumPy's functions: they make arrays that traced values can be written into."""
+    """np.linalg.solve(a, b) → a traced array: stand-ins among which are NumPy's functions, with arrays to be written
+    into.
+    """
     patches = stand_ins(held)
     if held:
         return patches
@@ -112,7 +119,7 @@ def with_fresh_results(held: frozenset[str]) -> Patches:
 
 
 def _answering(name: str, value: Any) -> Any:
-    """Return what answers with fresh arrays in place of a function; other values as they are."""
+    """(solve, np.linalg.solve) → a stand-in with fresh results, ("pi", 3.14…) → 3.14…: a function's stand-in."""
     if type(value) is StandIn:
         return StandIn(value.original, _fresh_results(value.traced))
     if name.startswith("_") or isinstance(value, (type, StandIn, ModuleType)) or not callable(value):
@@ -121,6 +128,8 @@ def _answering(name: str, value: Any) -> Any:
 
 
 def _fresh_results(function: Callable[..., Any]) -> Callable[..., Any]:
+    """f → (args ↦ fresh(f(args))), where all arguments are plain."""
+
     def call(*args: Any, **kwargs: Any) -> Any:
         result = function(*args, **kwargs)
         given = list(_parts((args, kwargs)))
@@ -130,7 +139,9 @@ def _fresh_results(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _fresh(result: Any, given: Sequence[Any]) -> Any:
-    """Return an array, or those of a list or a tuple, as traced ones, if their memory is nobody else's."""
+    """array → traced array, view of another → itself:
+    an array, or those of a list or a tuple, if its memory is nobody else's.
+    """
     if type(result) in (list, tuple):
         return type(result)(_fresh(x, given) for x in result)
     if type(result) is not np.ndarray or result.dtype.kind not in KINDS or not result.flags.writeable:
@@ -143,6 +154,7 @@ def _fresh(result: Any, given: Sequence[Any]) -> Any:
 
 
 def _parts(x: Any) -> Iterator[Any]:
+    """[1, {"a": x}] → 1, x: the values in lists, tuples and mappings."""
     if isinstance(x, (list, tuple, Mapping)):
         for part in x.values() if isinstance(x, Mapping) else x:
             yield from _parts(part)

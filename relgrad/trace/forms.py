@@ -17,7 +17,7 @@ from relgrad.op import Symbolic
 
 
 class Form:
-    """How containers of one class are taken apart and put together."""
+    """build(parts(x)) = x: how containers of one class are taken apart and put together."""
 
     __slots__ = ("build", "cls", "is_container", "mapping", "parts")
 
@@ -28,6 +28,7 @@ class Form:
         build: Callable[[Any, list[Any]], Any] | None = None,
         mapping: bool = False,
     ):
+        """(dict, parts, build) → a form; without `parts` one of leaves or static values."""
         self.cls, self.mapping, self.is_container = cls, mapping, parts is not None
         self.parts: Any = parts
         """Gives the keys (None for a position), the values, the order of keys, and what else to keep."""
@@ -40,6 +41,9 @@ class Static:
     __slots__ = ("key", "value")
 
     def __init__(self, value: Any):
+        """relu → key (str, "relu"): a value by its class and itself, or by identity where its class compares in its own
+        way.
+        """
         self.value = value
         # Slices cannot be hashed before Python 3.12.
         part = (value.start, value.stop, value.step) if isinstance(value, slice) else value
@@ -64,6 +68,8 @@ STATIC_FORM = Form(object)
 
 
 def _sequence_form(cls: type) -> Form:
+    """[a, b] → keys (None, None), values a, b: the form of lists and tuples."""
+
     def parts(x: Any) -> Any:
         return (None,) * len(x), x, None, None
 
@@ -78,6 +84,8 @@ def _namedtuple_form(cls: Any) -> Form:
 
 
 def _dict_form(cls: Any) -> Form:
+    """{"b": x, "a": y} → keys (a, b), values y, x, order (b, a): the form of dicts and their subclasses."""
+
     def parts(x: Any) -> Any:
         order = tuple(x)
         keys = tuple(_sorted(order))
@@ -85,6 +93,7 @@ def _dict_form(cls: Any) -> Form:
         return keys, [x[key] for key in keys], order, detail
 
     def build(structure: Any, values: list[Any]) -> Any:
+        """keys (a, b), [y, x], order (b, a) → {"b": x, "a": y}."""
         values_of = dict(zip(structure.keys, values, strict=True))
         items = {key: values_of[key] for key in structure.order}
         if cls is dict:
@@ -106,6 +115,7 @@ def _sorted(keys: tuple[Any, ...]) -> list[Any]:
 
 
 def _dataclass_form(cls: type) -> Form:
+    """Model(w, b) → keys (w, b), and attributes beside the fields: the form of dataclasses."""
     fields = tuple([field.name for field in dataclasses.fields(cls)])
 
     def parts(x: Any) -> Any:
@@ -114,6 +124,7 @@ def _dataclass_form(cls: type) -> Form:
         return keys, [getattr(x, key) for key in keys], None, None
 
     def build(structure: Any, values: list[Any]) -> Any:
+        """keys (w, b), [x, y] → Model with w = x, b = y; neither `__init__` nor `__post_init__` runs."""
         # Neither __init__ nor __post_init__ runs: they may check or convert what is an array.
         new = object.__new__(cls)
         for key, value in zip(structure.keys, values, strict=True):
@@ -125,7 +136,7 @@ def _dataclass_form(cls: type) -> Form:
 
 @cache
 def form_of(cls: type) -> Form:
-    """Return how values of a class are treated: as leaves, as static values, or as containers."""
+    """float → LEAF_FORM, str → STATIC_FORM, dict → its form: how values of a class are treated."""
     if issubclass(cls, (str, bytes, enum.Enum)):
         return STATIC_FORM
     if issubclass(cls, (np.ndarray, np.generic, bool, int, float, complex, Symbolic)):

@@ -12,7 +12,7 @@ from weakref import ref
 
 
 class Guard(NamedTuple):
-    """Whether outside state is as it was: `holds(fun)`; never, where `reason` says what is not seen.
+    """holds(f) = outside state is as it was; never, where `reason` says what is not seen.
 
     `held` are names of functions that the code that is seen may compare by identity; `scopes` are its globals and
     cells; `attends` says whether it may handle exceptions; `asking` are the globals of the code that names `type`,
@@ -39,9 +39,12 @@ def never(fun: Any) -> bool:
 
 
 class Writer:
-    """A guard while it is written: its lines, and what they refer to."""
+    """["v0 = root.__globals__['k']", …] → holds(root): a guard while it is written:
+    its lines, and what they refer to.
+    """
 
     def __init__(self, constants: Mapping[str, Any]):
+        """constants → no lines yet = []."""
         self.lines: list[str] = []
         self.constants = dict(constants)
         self.seen: dict[int, str] = {}
@@ -51,7 +54,9 @@ class Writer:
         """The function that the guard is called with."""
 
     def compiled(self) -> Callable[[Any], bool]:
-        """Return the guard's function, which takes the root."""
+        """lines → holds(root) = True, False where any is not so, or raises:
+        the guard's function, which takes the root.
+        """
         body = [f"        {line}" for line in self.lines]
         text = ["def holds(root):", "    try:", *body, "        return True"]
         text += ["    except Exception:", "        return False"]
@@ -70,7 +75,9 @@ class Writer:
         self.lines.append(f"if {condition}: return False")
 
     def named(self, value: Any, text: str) -> str:
-        """Give a value a name in the guard, where it must be the same object as here; return the name."""
+        """(k, "root.__globals__['k']") → "v0", line "v0 = …":
+        a name for a value in the guard, where it must be the same object.
+        """
         name = f"v{len(self.lines)}"
         self.lines.append(f"{name} = {text}")
         self.seen[id(value)] = name

@@ -31,11 +31,15 @@ from relgrad.types import ArrayType
 
 
 class Handle(Valueless):
-    """A symbolic array with memory: what is written to it, all see who hold it, or a view of it."""
+    """x += y → x.term = (x + y).term for all names of x: a symbolic array with memory.
+
+    What is written to it, all see who hold it, or a view of it.
+    """
 
     __slots__ = ("origin", "parts")
 
     def __init__(self, term: Any):
+        """term → an array of memory of its own: origin = parts = None."""
         self.term = term
         self.origin: Origin | None = None
         """Where its memory comes from; None for a fresh array, and for a number."""
@@ -48,7 +52,7 @@ class Handle(Valueless):
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _read(self) -> Any:
-        """Return the term of a view: v(x.term), for a view v of x; or that of an array, with its parts joined."""
+        """v(x.term), for a view v of x; or the term of an array, with its parts joined."""
         at = self.origin
         if self.parts is not None:
             self.term = folded(self.parts.whole())
@@ -72,7 +76,9 @@ class Handle(Valueless):
         return value
 
     def write(self, value: Any) -> None:
-        """Replace the term of the memory: the array's own, or a part of what it is a view of."""
+        """x[1:].write(y) → x.term = put(x, [1:], y): replaces the term of the memory, its own, or a part of what it is
+        a view of.
+        """
         x, term = self, value
         written: list[tuple[Origin, Any]] = []
         while (at := _writable(x)) is not None and at.certain:
@@ -94,7 +100,9 @@ class Handle(Valueless):
             view.seen, view.value = x.state, part
 
     def own_part(self, key: Any) -> Prefix | None:
-        """Return the prefix that a key of integers names in memory of the array's own; None for others."""
+        """(2,) in x : (3, 4) → the prefix (2,): the prefix that a key of integers names in memory of its own;
+        None for others.
+        """
         at = self.origin
         own = at is None or (at.view is None and at.guard is None and at.lost is None)
         kind = self.kind if own else None
@@ -106,7 +114,7 @@ class Handle(Valueless):
         return getattr(self.term if self.parts is None else self.parts.base, "type", None)
 
     def write_part(self, prefix: Prefix, value: Any) -> None:
-        """Write to the entries with a prefix."""
+        """((2,), y) → parts {(2,): y}: writes to the entries with a prefix."""
         if self.parts is None:
             self.parts = Parts(self.term)
         self.parts.put(prefix, value)
@@ -137,6 +145,7 @@ class Handle(Valueless):
         self[...] = value
 
     def _class(self) -> type:
+        """x : (3,) → np.ndarray, a number → np.float64: the class that NumPy's array has."""
         at = self.origin
         if at is not None:
             return at.cls
@@ -148,6 +157,7 @@ class Handle(Valueless):
     __class__ = property(_class)  # type: ignore[assignment]
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        """x[k] = y → x.term = put(x, k, y); masks by where(mask, y, x)."""
         if self.is_number:
             refuse_write("a number cannot be changed", "write x = v, or keep an array of rank 1")
         kind = self.kind
@@ -187,7 +197,7 @@ class Handle(Valueless):
 
 
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
-    """Trace `np.copyto` into a traced array."""
+    """copyto(x, y, where=m) → x.term = where(m, y, x): traces `np.copyto` into a traced array."""
     if not isinstance(dst, Handle):
         refuse_function(np.copyto)
     y = fitted(stack_nested(src), dst.term.type.shape)
@@ -197,7 +207,10 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
 
 
 def shares_memory(a: Any, b: Any, max_work: Any = None) -> bool:
-    """Answer `np.shares_memory` and `np.may_share_memory`; raises TraceError for what only the layout tells."""
+    """(x, x) → True, (x, x.copy()) → False: answers `np.shares_memory` and `np.may_share_memory`.
+
+    Raises TraceError for what only the layout tells.
+    """
     first, second = map(_root, (a, b))
     if first is second and (a is first or b is second):
         return bool(a.size and b.size)
@@ -215,7 +228,7 @@ QUERIES.update({np.copyto: copyto, np.shares_memory: shares_memory, np.may_share
 
 
 def _writable(x: Handle) -> Any:
-    """Return where the memory of a view comes from, None for other arrays; raises TraceError for what is protected."""
+    """x[1:] → its origin, x → None: where the memory of a view comes from; raises TraceError for what is protected."""
     at = x.origin
     if at is not None and at.guard is not None:
         refuse_write(*at.guard)
@@ -223,7 +236,9 @@ def _writable(x: Handle) -> Any:
 
 
 def _forget(x: Handle) -> None:
-    """Make it impossible to read an array: whether it was written to depends on the layout of memory."""
+    """x → x.term raises: makes it impossible to read an array:
+    whether it was written to depends on the layout of memory.
+    """
     while (at := _writable(x)) is not None:
         x = at.parent
     x.origin, x.parts = Origin(np.ndarray, lost=construct()), None
@@ -239,7 +254,9 @@ def _apply(view: Viewing, x: Any) -> Any:
 
 
 def _decided(view: Viewing) -> Viewing:
-    """Return a view of what it shows in the call that is traced, where which entries these are depends on values."""
+    """x[i] with i = 2 in this call → x[2]: a view of the entries that are decided by values of the call that is
+    traced.
+    """
     args = tuple([settled(key, written=True) for key in view.args])
     if _is_traced(args):
         refuse_position()

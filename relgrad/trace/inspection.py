@@ -155,10 +155,12 @@ WIDEST = 1 << 16
 
 
 class Names(NamedTuple):
-    """The names in a code object and those nested in it: of globals, of attributes, of modules imported.
+    """f: return np.sin(k) → variables {np, k}, attributes {sin}: the names in a code object and those nested in it.
 
-    `values` are those whose value is used otherwise than to be called at once; `identities` says whether `is` compares
-    with what is not written out; `attends` whether the code may handle what is raised.
+    Of globals, of attributes, of modules imported. `values` are those whose value is used otherwise than to be called
+    at
+    once; `identities` says whether `is` compares with what is not written out; `attends` whether the code may handle
+    exceptions.
     """
 
     variables: frozenset[str]
@@ -171,7 +173,7 @@ class Names(NamedTuple):
 
 @lru_cache(maxsize=2048)
 def names_in(code: CodeType) -> Names:
-    """Return the names in a code object and in those within it."""
+    """code of f → Names(variables {np, k}, …): the names in a code object and in those within it."""
     variables, attributes, modules, values = set[str](), set[str](), set[str](), set[str]()
     identities = listens = False
     stack = [code]
@@ -202,7 +204,7 @@ def names_in(code: CodeType) -> Names:
 
 
 def _values(instructions: list[dis.Instruction]) -> set[str]:
-    """Return the names whose values are used otherwise than to be called at once.
+    """g(f), np.sin(x) → {f, x}: the names whose values are used otherwise than to be called at once.
 
     A null on the stack tells what is called: below it as of Python 3.13, above it before, and a bit of the instruction
     stands for one. In between, attributes are taken: `np.linalg.norm(x)` uses no function as a value.
@@ -250,7 +252,9 @@ def is_standard(module: str) -> bool:
 
 
 def is_written(cls: type) -> bool:
-    """Whether a class was written in Python, so that its objects hold nothing but their attributes."""
+    """class C: … → True, dict → False: whether a class was written in Python, so that its objects hold their attributes
+    only.
+    """
     if not cls.__flags__ & 1 << 9:
         return False
     for word, member in vars(cls).items():
@@ -266,7 +270,9 @@ def is_called(member: Any) -> bool:
 
 
 def is_plain(value: Any) -> bool:
-    """Whether a container holds numbers and text only, in containers again: what `marshal` tells apart by value."""
+    """{"a": [1, "x"]} → True, [f] → False: whether a container holds numbers and text only, which `marshal` tells
+    apart.
+    """
     work = [value]
     for x in work:
         kind = type(x)

@@ -15,9 +15,9 @@ from relgrad.trace.decisions import decided
 
 
 def settled(key: Any, written: bool = False) -> Any:
-    """Return a key with decided values in place of what is traced in it: of masks, of bounds, of all that is `written`.
+    """x[mask] → x[[True, False]], x[i:] → x[2:]: a key with decided values in place of traced masks and bounds.
 
-    Traced integers stay in a key that is only read: entries are gathered by them.
+    And of all that is `written`. Traced integers stay in a key that is only read: entries are gathered by them.
     """
     if type(key) is int:
         return key
@@ -25,6 +25,7 @@ def settled(key: Any, written: bool = False) -> Any:
 
 
 def _entry(e: Any, written: bool) -> Any:
+    """slice(i, None) → slice(2, None), range(3) → [0, 1, 2]: one entry of a key, settled."""
     if isinstance(e, slice):
         bounds: tuple[Any, ...] = (e.start, e.stop, e.step)
         if not any(isinstance(b, Symbolic) for b in bounds):

@@ -35,7 +35,7 @@ Range = tuple[int, int, int]
 
 
 def positions(shape: Sequence[int | None]) -> np.ndarray:
-    """Return an array whose entries are their own places, read row by row.
+    """(2, 3) → [[0, 1, 2], [3, 4, 5]]: an array whose entries are their own places, read row by row.
 
     Raises TraceError where an extent is unknown.
     """
@@ -49,7 +49,7 @@ def positions(shape: Sequence[int | None]) -> np.ndarray:
 
 
 def put(x: Any, view: Callable[[np.ndarray], np.ndarray], y: Any) -> Any:
-    """Return the term of x once y, of the view's shape, is written into a view of it."""
+    """v(put(x, v, y)) = y: the term of x once y, of the view's shape, is written into a view v of it."""
     places = positions(x.type.shape)
     chosen = view(places)
     if chosen.size == 0:
@@ -76,7 +76,10 @@ def assigned(x: Any, key: Any, y: Any) -> Any:
 
 
 def fitted(y: Any, shape: tuple[int | None, ...]) -> Any:
-    """Return a term as assignment broadcasts it; leading axes of extent 1 may be too many."""
+    """(y : (), (3,)) → (3,), (y : (1, 3), (3,)) → (3,): a term as assignment broadcasts it.
+
+    Leading axes of extent 1 may be too many.
+    """
     extra = y.type.ndim - len(shape)
     if extra > 0 and all(n == 1 for n in y.type.shape[:extra]):
         y = squeeze(y, tuple(range(-y.type.ndim, -len(shape))))
@@ -93,7 +96,8 @@ def fitted(y: Any, shape: tuple[int | None, ...]) -> Any:
 
 
 def converted(y: Any, kind: ArrayType, function: Any, casting: Any, stretch: bool) -> Any:
-    """Return what a function leaves in an array of a type: its result y in that dtype and, if `stretch`, of that shape.
+    """(y : float64, float32 (3,)) → cast(y, float32):
+    a function's result y in the dtype of an array, and its shape if `stretch`.
 
     Raises TraceError and ShapeError where NumPy raises UFuncTypeError and ValueError.
     """
@@ -118,9 +122,12 @@ def converted(y: Any, kind: ArrayType, function: Any, casting: Any, stretch: boo
 
 
 def _region(places: np.ndarray, chosen: np.ndarray) -> tuple[list[Range], list[int], tuple[int, ...]] | None:
-    """Return a view as a product of ranges, the order of its axes (those of extent 1 left out), and those reversed.
+    """x[1:3, ::−1] → [(1, 2, 1), (0, n, 1)], [0, 1], (−1,):
+    a view as a product of ranges, the order of its axes, those reversed.
 
-    None stands for views that are no such product: diagonals, and shapes that join or split axes.
+    Axes of extent 1 are left out. None stands for views that are no such product:
+    diagonals, and shapes that join or split
+    axes.
     """
     shape = places.shape
     first = np.unravel_index(int(chosen.flat[0]), shape)
@@ -152,7 +159,7 @@ def _region(places: np.ndarray, chosen: np.ndarray) -> tuple[list[Range], list[i
 
 
 def _placed(x: Any, ranges: Sequence[Range], y: Any) -> Any:
-    """Return x with y in the place of a product of ranges."""
+    """(x, [(1, 2, 1)], y) → concatenate(x[:1], y, x[3:]): x with y in the place of a product of ranges."""
     extents = x.type.shape
     partial = [a for a, (_, n, _) in enumerate(ranges) if n != extents[a]]
     if not partial:
@@ -175,7 +182,9 @@ def _placed(x: Any, ranges: Sequence[Range], y: Any) -> Any:
 
 
 def _pieces(x: Any, axis: int, start: int, stop: int) -> list[Any]:
-    """Return terms that make up x[start:stop] along an axis: of a concatenation, its operands where they are whole."""
+    """concatenate(a, b)[: m + n] → [a, b]: terms that make up x[start:stop] along an axis, operands where they are
+    whole.
+    """
     if start >= stop:
         return []
     if not (type(x.op) is Concatenate and x.op.axis == axis):
@@ -193,7 +202,7 @@ def _pieces(x: Any, axis: int, start: int, stop: int) -> list[Any]:
 
 
 def scattered(x: Any, chosen: np.ndarray, y: Any) -> Any:
-    """Return x with the entries of y, of the shape of `chosen`, at these positions."""
+    """(x, [2, 0], y) → z with z[2] = y[0], z[0] = y[1], else x: x with the entries of y at these positions."""
     shape, size = x.type.shape, x.type.size
     single = _single(y)
     if single is not None:
@@ -212,7 +221,7 @@ def scattered(x: Any, chosen: np.ndarray, y: Any) -> Any:
 
 
 def _single(y: Any) -> Any:
-    """Return the number that an array repeats, or None."""
+    """broadcast(1.0, (3,)) → 1.0, x → None: the number that an array repeats."""
     from relgrad.ops.structure import BroadcastTo
 
     inner = y.rands[0] if type(y.op) is BroadcastTo else y

@@ -27,7 +27,9 @@ def _is_numpys(module: Any) -> bool:
 
 
 class Library:
-    """Copies of NumPy's modules, made as they are needed, in which stand-ins take the places of functions."""
+    """np.rot90 → a copy whose np.flip traces: copies of NumPy's modules, made as they are needed, with stand-ins in
+    them.
+    """
 
     def __init__(self, patches: Patches):
         self.patches = patches
@@ -35,7 +37,7 @@ class Library:
         """Copies by the identity of the globals that they are copies of."""
 
     def copied(self, function: FunctionType) -> Callable[..., Any]:
-        """Return a copy of a function of NumPy's."""
+        """f → f′ of the same code, with the copy of its module for globals = {…}: a copy of a function of NumPy's."""
         scope = vars(self._module(function.__globals__))
         copy = FunctionType(
             function.__code__, scope, function.__name__, function.__defaults__, function.__closure__
@@ -44,6 +46,7 @@ class Library:
         return functools.update_wrapper(copy, function)
 
     def _module(self, scope: dict[str, Any]) -> ModuleType:
+        """globals of np.lib → a module with stand-ins in their places, made once."""
         found = self.modules.get(id(scope))
         if found is None:
             found = self.modules[id(scope)] = ModuleType(scope["__name__"])
@@ -52,7 +55,7 @@ class Library:
         return found
 
     def _instead(self, value: Any) -> Any:
-        """Return what a name of a module means in its copy."""
+        """np.flip → its stand-in, a helper → its copy, 2 → 2: the meaning of a module's name in its copy."""
         if isinstance(value, ModuleType):
             return self._module(vars(value)) if _is_numpys(value.__name__) else value
         new = self.patches.instead(value)

@@ -45,7 +45,7 @@ KINDS = "biuf"
 
 
 def fresh(x: Any) -> Any:
-    """Return what stands for a new array of NumPy's, so that traced values can be written into it."""
+    """np.zeros(3) → a traced array of zeros: a new array of NumPy's, so that traced values can be written into it."""
     if type(x) is not np.ndarray or x.dtype.kind not in KINDS or x.dtype.itemsize > 8:
         return x
     made = Tracer(constant(x))
@@ -54,7 +54,7 @@ def fresh(x: Any) -> Any:
 
 
 def gathered(x: Any) -> Any:
-    """Return the traced array of nested lists that hold traced arrays."""
+    """[[0, x], [y, 0]] → the traced array of these entries: nested lists that hold traced arrays."""
     if isinstance(x, Symbolic):
         return x
     made = wrap(stack_nested(x))
@@ -72,6 +72,7 @@ def _array(
     ndmin: int = 0,
     like: Any = None,
 ) -> Any:
+    """np.array([x, 1]) → the traced array of them; without tracers, fresh(np.array(…))."""
     if not holds_symbolic(obj):
         return fresh(np.array(obj, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin))
     x: Any = gathered(obj)
@@ -88,6 +89,7 @@ def _array(
 def _asarray(
     obj: Any, dtype: Any = None, order: Any = None, *, copy: bool | None = None, **options: Any
 ) -> Any:
+    """np.asarray([x, 1]) → the traced array of them, tracers → themselves."""
     if holds_symbolic(obj):
         return _array(obj, dtype, copy=copy, order=order)
     made = np.asarray(obj, dtype, order, copy=copy, **options)
@@ -99,7 +101,7 @@ def _contiguous(order: str) -> Callable[..., Any]:
 
 
 def _made(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what makes an array of a shape, or of numbers, as a NumPy function does."""
+    """np.zeros → (shape ↦ fresh(np.zeros(shape))): a function that makes an array of a shape, or of numbers, traced."""
 
     def make(*args: Any, **kwargs: Any) -> Any:
         if "like" in kwargs:
@@ -110,7 +112,7 @@ def _made(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _plain(x: Any) -> Any:
-    """Return a number in place of a traced integer; arguments that are traced floats stay."""
+    """(tracer of 3, 2) → (3, 2): a number in place of a traced integer; arguments that are traced floats stay."""
     if isinstance(x, (list, tuple)) and type(x) in (list, tuple):
         return type(x)(map(_plain, x))
     if isinstance(x, Symbolic) and x.dtype.kind in "iub" and not x.shape:  # type: ignore[attr-defined]
@@ -119,6 +121,7 @@ def _plain(x: Any) -> Any:
 
 
 def _full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", **options: Any) -> Any:
+    """np.full(3, x) → a traced array of x's; without tracers, fresh(np.full(…))."""
     if not holds_symbolic(fill_value):
         return fresh(np.full(_plain(shape), fill_value, dtype, order, **options))
     value = gathered(fill_value)
@@ -128,6 +131,8 @@ def _full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", **op
 
 
 def _like(function: Callable[..., Any]) -> Callable[..., Any]:
+    """np.zeros_like → (a ↦ fresh(np.zeros_like(a)), traced where a or the value is."""
+
     def make(a: Any, *args: Any, **kwargs: Any) -> Any:
         if holds_symbolic(a) or any(map(holds_symbolic, (*args, *kwargs.values()))):
             return function(gathered(a) if holds_symbolic(a) else fresh(np.asarray(a)), *args, **kwargs)
@@ -148,6 +153,7 @@ def _ix(*args: Any) -> Any:
 
 
 def _frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, **options: Any) -> Any:
+    """np.frompyfunc(f, 1, 1) → x ↦ f of each entry, traced where an argument is."""
     made = np.frompyfunc(func, nin, nout, **options)
 
     def apply(*args: Any) -> Any:
@@ -157,9 +163,11 @@ def _frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, **options: Any
 
 
 def entrywise(function: Callable[..., Any], args: Iterable[Any], dtypes: str | None = "") -> Any:
-    """Return the array, or the tuple of arrays, of a Python function's results for the entries of broadcast arrays.
+    """(f, [[x, y], 2]) → [f(x, 2), f(y, 2)]: a Python function's results for the entries of broadcast arrays.
 
-    Their `dtypes` are given, one character for each; None stands for those of the results for the first entry.
+    An array, or a tuple of arrays. Their `dtypes` are given, one character for each; None stands for those of the
+    results
+    for the first entry.
     """
     arrays = [gathered(x) if holds_symbolic(x) else np.asarray(x) for x in args]
     shape = np.broadcast_shapes(*[x.shape for x in arrays])
@@ -181,13 +189,13 @@ def entrywise(function: Callable[..., Any], args: Iterable[Any], dtypes: str | N
 
 
 class _Vectorized(StandIn):
-    """A function made by `np.vectorize`."""
+    """np.vectorize(f)([x, y]) → [f(x), f(y)]: a function made by `np.vectorize`."""
 
     def __init__(self, original: Any):
         super().__init__(original, self.traced_call)
 
     def traced_call(self, /, *args: Any, **kwargs: Any) -> Any:
-        """Return the results for the entries of broadcast arrays, joined."""
+        """([x, y],) → [f(x), f(y)]: the results for the entries of broadcast arrays, joined."""
         values, made = (*args, *kwargs.values()), self.original
         if not any(map(holds_symbolic, values)):
             return made(*args, **kwargs)
@@ -214,7 +222,9 @@ def _vectorize(*args: Any, **kwargs: Any) -> Any:
 
 
 class _Joined(StandIn):
-    """`np.r_` and `np.c_`: what stands in the brackets, joined along an axis."""
+    """np.r_[x, 1] → concatenate(x, [1]), np.c_[x, y] → columns:
+    all that stands in the brackets, joined along an axis.
+    """
 
     def __init__(self, original: Any, columns: bool):
         super().__init__(original, original)
@@ -224,6 +234,7 @@ class _Joined(StandIn):
         return 0
 
     def __getitem__(self, key: Any) -> Any:
+        """(x, 1, 0:3) → concatenate(x, [1], [0, 1, 2]); raises TraceError for directives."""
         parts = key if isinstance(key, tuple) else (key,)
         if not any(map(holds_symbolic, parts)):
             return fresh(self.original[key])
@@ -253,7 +264,7 @@ class _Joined(StandIn):
 
 
 def _of_lists(function: Any) -> Callable[..., Any]:
-    """Return a function of arrays that takes lists of traced arrays for arrays, too."""
+    """f(array) → f([x, y]): a function of arrays that takes lists of traced arrays for arrays, too."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if not any(isinstance(x, (list, tuple)) for x in args):
@@ -264,7 +275,10 @@ def _of_lists(function: Any) -> Callable[..., Any]:
 
 
 def _joined_list(x: Any, is_first: bool) -> Any:
-    """Return a list of traced arrays as an array; what may be a shape or axes, a few integers, stays."""
+    """[x, y] → traced array, [i, j] as a shape → itself: a list of traced arrays as an array.
+
+    A few integers may be a shape or axes, and stay.
+    """
     if not isinstance(x, (list, tuple)) or not holds_symbolic(x):
         return x
     made = gathered(x)
@@ -272,7 +286,10 @@ def _joined_list(x: Any, is_first: bool) -> Any:
 
 
 def _of_values(function: Any) -> Callable[..., Any]:
-    """Return a function that writes into an array, of lists in its dtype: NumPy converts them, unlike arrays."""
+    """np.put(x, [0], [y, 1]) → values in x's dtype: a function that writes into an array, of lists in its dtype.
+
+    NumPy converts them, unlike arrays.
+    """
     joined = _of_lists(function)
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -285,7 +302,7 @@ def _of_values(function: Any) -> Callable[..., Any]:
 
 
 def _where_traced(original: Any, instead: Callable[..., Any]) -> StandIn:
-    """Return a stand-in for a function that is called instead of it where an argument is traced."""
+    """math.sin → stand-in: tracer → instead(tracer), 2.0 → math.sin(2.0)."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         given = [list(x) if isinstance(x, Iterator) else x for x in args]  # which cannot be looked at twice
@@ -301,7 +318,9 @@ def _scalar(instead: Any, original: Any) -> Callable[..., Any]:
 
 
 def _as_float(x: Any) -> Any:
-    """Return a traced number in the dtype of Python's floats; raises TypeError for arrays and lists, as `math` does."""
+    """tracer of int → cast(tracer, float64), 2 → 2.0:
+    a number as Python's float; raises TypeError for arrays and lists.
+    """
     if not isinstance(x, Symbolic):
         return float(x)
     float(np.ones(x.shape))  # type: ignore[attr-defined]
@@ -314,7 +333,10 @@ def _fsum(seq: Any, /) -> Any:
 
 
 def _prod(iterable: Any, /, *, start: Any = 1) -> Any:
-    """Return a product, at once where it is of an array of floats: else of the dtype that Python's product has."""
+    """math.prod([x, y]) = x·y: a product, at once where it is of an array of floats.
+
+    Else of the dtype that Python's product has.
+    """
     if isinstance(iterable, Symbolic) and iterable.dtype.kind == "f":  # type: ignore[attr-defined]
         return start * np.prod(iterable)  # type: ignore[call-overload]
     factors: Any = iterable
@@ -328,6 +350,7 @@ def _logarithm(x: Any, base: Any = None) -> Any:
 def _scipy_logsumexp(
     a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
 ) -> Any:
+    """scipy's logsumexp(a, b=w) = log Σ w·eᵃ, traced; raises TraceError for `return_sign`."""
     if return_sign:
         raise TraceError(
             "scipy.special.logsumexp cannot be traced with return_sign=",
@@ -409,6 +432,7 @@ _WHOLE_MATH: dict[str, Any] = {
 
 
 def _functions() -> dict[tuple[ModuleType, str], StandIn]:
+    """→ {(np, "sum"): stand-in, (math, "sin"): …}: the stand-ins of functions that are traced, by their places."""
     places: dict[tuple[ModuleType, str], StandIn] = {}
     for function in [f for f in (*IMPLEMENTATIONS, *QUERIES) if callable(f)]:
         name = getattr(function, "__name__", "")
@@ -437,7 +461,9 @@ def _functions() -> dict[tuple[ModuleType, str], StandIn]:
 
 
 def _public() -> dict[tuple[ModuleType, str], Any]:
-    """Return NumPy's public functions that are written in Python, and that nothing else traces."""
+    """→ {(np, "rot90"): np.rot90, …}: NumPy's public functions that are written in Python, and that nothing else
+    traces.
+    """
     owners = [np, np.linalg, np.fft, np.emath, np.lib.stride_tricks]
     owners += [module for module in vars(np.polynomial).values() if isinstance(module, ModuleType)]
     return {
@@ -450,9 +476,12 @@ def _public() -> dict[tuple[ModuleType, str], Any]:
 
 
 def _written(function: Any) -> Callable[..., Any]:
-    """Return what traces a function of NumPy's by its own code; it is refused as a whole, where a part of it is."""
+    """np.rot90 → (x ↦ its own code at x): the function that traces one of NumPy's; refused as a whole, where a part of
+    it is.
+    """
 
     def call(*args: Any, **kwargs: Any) -> Any:
+        """no tracer → function(…), known values → their result, else the copied code."""
         if not any(map(holds_symbolic, (*args, *kwargs.values()))):
             return function(*args, **kwargs)
         result = of_constants(function, args, kwargs)
@@ -470,7 +499,7 @@ def _library() -> Library:
 
 
 def _by_numpy(function: Any, args: Any, kwargs: Any) -> Any:
-    """Trace a function of NumPy's by its own code; NotImplemented where that cannot be traced, or is compiled."""
+    """(np.rot90, (x,)) → its result by its own code; NotImplemented where that cannot be traced, or is compiled."""
     code = implementation(function)
     if code is None:
         return NotImplemented
@@ -497,6 +526,7 @@ def _matrices() -> dict[tuple[ModuleType, str], StandIn]:
 
 
 def _makers() -> dict[tuple[ModuleType, str], StandIn]:
+    """→ {(np, "zeros"): stand-in, …}: the stand-ins of functions that make arrays, by their places."""
     by_name: dict[str, Callable[..., Any]] = {
         "array": _array, "asarray": _asarray, "full": _full, "fromiter": _fromiter, "ix_": _ix,
         "zeros": _made(np.zeros), "ones": _made(np.ones), "eye": _made(np.eye),
