@@ -52,7 +52,9 @@ class Handle(Valueless):
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _read(self) -> Any:
-        """v(x.term), for a view v of x; or the term of an array, with its parts joined."""
+        """x[1:] → [1:] of x.term, x with parts → their concatenation:
+        the term of a view, or of an array, its parts joined.
+        """
         at = self.origin
         if self.parts is not None:
             self.term = folded(self.parts.whole())

@@ -551,6 +551,7 @@ def _empty(*args: Any, **kwargs: Any) -> Any:
 
 
 def _arange(*args: Any, **kwargs: Any) -> Any:
+    """np.arange(a, b, h) → a + h·(0, 1, …, n − 1), traced where a bound is; else fresh(np.arange(…))."""
     plain = [_plain(x) for x in args]
     if not any(map(holds_symbolic, plain)) or kwargs or len(plain) > 3:
         return _range(np.arange)(*args, **kwargs)
@@ -565,7 +566,10 @@ def _ndenumerate(arr: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _range(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what makes an array of numbers between bounds; bounds that are traced floats are for what traces them."""
+    """np.linspace(0, 1, 5) → a fresh array; (x, 1, 5) → traced: a function that makes numbers between bounds.
+
+    Bounds that are traced floats are for the op that traces them.
+    """
     make = _made(function)
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -595,9 +599,11 @@ QUERIES[np.ufunc, "__call__"] = _of_objects
 
 
 class _Cached(StandIn):
-    """A function with a cache, which outlasts the trace: it is called as it is, unless by traced arguments.
+    """@cache f: f(2) → the cache's value, f(tracer) → that of a cache of the trace's.
 
-    Of what does not depend on arguments of the trace, arrays are made, and kept, as they are where nothing is traced.
+    A cache outlasts the trace. Of what does not depend on arguments of the trace, arrays are made, and kept, as they
+    are
+    where nothing is traced.
     """
 
     def __init__(self, original: Any):
@@ -606,7 +612,7 @@ class _Cached(StandIn):
         """The function with a cache of the trace's."""
 
     def traced_call(self, /, *args: Any, **kwargs: Any) -> Any:
-        """Return what the cache holds, or a cache of the trace's where an argument is traced."""
+        """(tracer,) → own(tracer), (2,) → original(2), with nothing traced."""
         if any(map(holds_symbolic, (*args, *kwargs.values()))):
             return self.own(*args, **kwargs)
         wrapper, tracing.wrapper = tracing.wrapper, None
@@ -620,7 +626,7 @@ _KINDS = {np.vectorize: _Vectorized, functools._lru_cache_wrapper: _Cached}
 
 
 def stand_ins(held: frozenset[str] = frozenset()) -> Patches:
-    """Return what stands in for functions that make arrays, and for others that are given lists or numbers.
+    """→ {np.zeros: stand-in, np.sum: …}: Patches for functions that make arrays, and for others given lists or numbers.
 
     Code that tells functions apart by identity would see the others: those with names that are `held` are left out.
     What is called at once is never compared.
@@ -631,6 +637,7 @@ def stand_ins(held: frozenset[str] = frozenset()) -> Patches:
 
 @functools.lru_cache(maxsize=64)
 def _stand_ins(held: frozenset[str], matrices: bool) -> Patches:
+    """held = {sum} → Patches without np.sum, but with those that make arrays."""
     others = {
         place: new
         for place, new in _others(matrices).items()

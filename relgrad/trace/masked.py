@@ -35,7 +35,9 @@ _EXTREMES = {"max": -np.inf, "min": np.inf}
 
 
 class Masked(Tracer):
-    """x[mask], a vector: the term of x is `whole`; if `filled`, its functions are defined outside the mask, too."""
+    """x[x > 0] → whole x, mask x > 0: a vector of chosen entries; if `filled`, its functions are defined outside the
+    mask, too.
+    """
 
     __slots__ = ("filled", "mask", "whole")
 
@@ -48,7 +50,7 @@ class Masked(Tracer):
         self.origin, self.parts = Origin(np.ndarray), None
 
     def _read(self) -> Any:
-        """Return the term with the mask decided, and what was written to it since."""
+        """x[mask] → x[[0, 2]]: the term with the mask decided, and all that was written to it since."""
         if self.parts is not None:
             return super()._read()
         self.term = as_term(call_method("__getitem__", (self.whole, decided(self.mask)), {}))
@@ -56,7 +58,7 @@ class Masked(Tracer):
 
     @property
     def pending(self) -> bool:
-        """Whether the mask has not been decided."""
+        """→ True until the term is asked for: whether the mask has not been decided."""
         if self.parts is not None:
             return False
         try:
@@ -81,6 +83,7 @@ class Masked(Tracer):
         return super().__array_ufunc__(ufunc, method, *inputs, **kwargs) if found is None else found
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        """np.sum(x[mask]) → np.sum(x, where=mask), others with the mask decided."""
         name = getattr(function, "__name__", "")
         if args and args[0] is self and _REDUCTIONS.get(name) is function:
             found = _reduced(self, name, args[1:], kwargs)
@@ -90,7 +93,10 @@ class Masked(Tracer):
 
 
 def _chosen(x: Any, key: Any) -> Any:
-    """Return x[mask] for a traced mask of the shape of x, whose values are not known without the arguments."""
+    """(x, x > 0) → Masked(x, x > 0): x[mask] for a traced mask of the shape of x; NotImplemented for others.
+
+    Its values are not known without the arguments.
+    """
     if not is_deciding() or isinstance(x, Masked) or x.kind is None or key.dtype.kind != "b":
         return NotImplemented
     if not key.ndim or key.shape != x.shape or None in key.shape or known(key.term) is not None:
@@ -99,7 +105,10 @@ def _chosen(x: Any, key: Any) -> Any:
 
 
 def _entrywise(ufunc: np.ufunc, inputs: tuple[Any, ...]) -> Any:
-    """Return what one mask chooses of a function of entries; None unless all operands are chosen by it, or numbers."""
+    """log(x[m]) → log(x)[m]: a function of entries of what one mask has chosen; None unless it has chosen all operands.
+
+    Numbers may stand among these.
+    """
     chosen = [x for x in inputs if isinstance(x, Masked)]
     builder = IMPLEMENTATIONS.get(ufunc)
     if (
@@ -122,7 +131,9 @@ def _entrywise(ufunc: np.ufunc, inputs: tuple[Any, ...]) -> Any:
 
 
 def _leaves_domain(t: Any, operands: list[Any]) -> bool:
-    """Whether a function of operands has no value, or an infinite one, for some of theirs."""
+    """log(x) → True, x² → False: whether a function of operands has no value, or an infinite one, for some of
+    theirs.
+    """
     stack = [t]
     for node in stack:
         if node.rands and not _is_total(node.op, tuple([_number(x) for x in node.rands])):
@@ -137,7 +148,11 @@ def _number(t: Any) -> Any:
 
 @lru_cache(maxsize=4096)
 def _is_total(op: Any, operands: tuple[Any, ...]) -> bool:
-    """Whether a function of entries is finite at all small numbers, zero among them, of the dtypes of its operands."""
+    """(exp, (float64,)) → True, (log, (float64,)) → False:
+    whether a function of entries is finite at all small numbers.
+
+    Zero among them, of the dtypes of its operands.
+    """
     if not op.elementwise:
         return True
     axes = [SMALL.astype(x) if isinstance(x, np.dtype) else np.array([x]) for x in operands]
@@ -148,7 +163,7 @@ def _is_total(op: Any, operands: tuple[Any, ...]) -> bool:
 
 
 def _filled(x: Masked) -> Any:
-    """Return the whole array with the first entry that the mask chooses wherever it is false."""
+    """x[m] → where(m, x, x[first of m]): the whole array with the first chosen entry wherever the mask is false."""
     if x.filled:
         return x.whole
     mask, whole = Tracer(x.mask), Tracer(x.whole)
@@ -158,7 +173,9 @@ def _filled(x: Masked) -> Any:
 
 
 def _reduced(x: Masked, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Return a reduction over all that a mask chooses; None where its options need the shape."""
+    """(sum, x[m]) → sum(x, where=m): a reduction over all that a mask chooses; None where its options need the
+    shape.
+    """
     options = kwargs | ({"axis": args[0]} if args else {})
     if len(args) > 1 or not x.pending or options.pop("axis", None) not in (None, 0, -1):
         return None
@@ -175,6 +192,7 @@ def _reduced(x: Masked, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 
 
 def _method(name: str) -> Callable[..., Any]:
+    """sum → (x[m].sum() = np.sum(x, where=m), or with the mask decided)."""
     general = getattr(Tracer, name)
 
     def method(self: Masked, *args: Any, **kwargs: Any) -> Any:
@@ -186,9 +204,11 @@ def _method(name: str) -> Callable[..., Any]:
 
 
 def _in_place(name: str, ufunc: np.ufunc) -> Callable[..., Any]:
+    """(add, np.add) → (x[m] += y ⟶ whole x + y): the in-place operator of what a mask has chosen."""
     general = getattr(Tracer, f"__i{name}__")
 
     def method(self: Masked, other: Any) -> Any:
+        """(x[m], y) → x[m] with whole = x + y, or with the mask decided."""
         found = _entrywise(ufunc, (self, other)) if self.pending else None
         if found is None or not np.can_cast(found.dtype, self.dtype, "same_kind"):
             return general(self, other)

@@ -30,6 +30,7 @@ def _array(x: Any) -> Any:
 
 
 def _refuse(name: str, what: str, cure: str) -> NoReturn:
+    """(expm, "several matrices", cure) → TraceError: that a function of scipy.linalg is not traced so."""
     refuse(
         TraceError(
             f"scipy.linalg.{name} cannot be traced with {what}",
@@ -90,6 +91,7 @@ def eigh(
 
 
 def _eigen(name: str, a: Any, b: Any, lower: bool, which: Any, options: Any) -> tuple[Any, Any]:
+    """a·v = w·b·v → (w, v): eigenvalues and vectors of a, or of a and b, of one half; some of them."""
     if options.get("subset_by_value") is not None or options.get("type", 1) != 1:
         _refuse(name, "these options", "write np.linalg.eigh(a), and select of its results")
     half = _triangle(_array(a), lower)
@@ -163,7 +165,7 @@ def lu(a: Any, permute_l: bool = False, *args: Any, p_indices: bool = False, **o
 
 
 def block_diag(*arrs: Any) -> Any:
-    """Return the matrix of blocks along its diagonal."""
+    """block_diag(a, b) = [[a, 0], [0, b]]: the matrix of blocks along its diagonal."""
     blocks = [np.atleast_2d(_array(x)) for x in arrs]
     width, left, rows = sum(x.shape[1] for x in blocks), 0, []
     for x in blocks:
@@ -245,7 +247,7 @@ _PADE = [math.comb(13, k) * math.factorial(26 - k) // math.factorial(13) for k i
 
 
 def expm(A: Any) -> Any:
-    """Return Σ aᵏ/k!, by a Padé approximant of a/2ˢ that is squared s times.
+    """expm(a) = Σ aᵏ/k!, by a Padé approximant of a/2ˢ that is squared s times.
 
     Source: Higham, "The scaling and squaring method for the matrix exponential revisited", SIAM J. Matrix Anal. Appl.
     26, 2005, algorithm 2.3, with the degree 13 throughout.

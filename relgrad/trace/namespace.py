@@ -13,7 +13,9 @@ from relgrad.trace.dispatch import call_function
 
 
 class Namespace:
-    """NumPy as code for the array API sees it when its arguments are traced (`x.__array_namespace__()`)."""
+    """x.__array_namespace__().exp(x) → np.exp(x): NumPy as code for the array API sees it when its arguments are
+    traced.
+    """
 
     __name__ = "relgrad.trace.namespace"
 
@@ -38,7 +40,8 @@ class Namespace:
 
 
 class Special:
-    """The functions of scipy.special, which SciPy looks for here if SCIPY_ARRAY_API is set.
+    """special.erf(x) → erf(x), traced: the functions of scipy.special, which SciPy looks for here if SCIPY_ARRAY_API is
+    set.
 
     They are no ufuncs then, so that tracers do not see their calls. `wrap` makes tracers of terms.
     """

@@ -11,14 +11,16 @@ T = TypeVar("T")
 
 
 class Nesting(threading.local, Generic[T]):
-    """The values of the blocks that this thread is within, the innermost last."""
+    """within(a): within(b): → values = [a, b]: the values of the blocks that this thread is within, the innermost
+    last.
+    """
 
     def __init__(self) -> None:
         self.values: list[T] = []
 
     @contextmanager
     def within(self, value: T) -> Iterator[T]:
-        """Add a value for as long as a block lasts."""
+        """`with nesting.within(a): …` → values = […, a] there."""
         self.values.append(value)
         try:
             yield value

@@ -40,7 +40,10 @@ FLOATS = ("as_integer_ratio", "hex")
 
 
 class Number(Tracer):
-    """A traced number of a class of Python's own; an integer has at most so many `bits`, None until it is asked."""
+    """f(2): x → Number of int, x + x → Number: a traced number of a class of Python's own.
+
+    An integer has at most so many `bits`, None until it is asked.
+    """
 
     __slots__ = ("bits",)
 
@@ -70,7 +73,7 @@ class Number(Tracer):
         return super().__array_function__(function, types, args, kwargs)
 
     def __getattr__(self, name: str) -> Any:
-        """Return what Python's own number has under a name: of integers, which are decided."""
+        """x.bit_length → that of the decided integer, x.is_integer() → x == floor(x)."""
         if name != "term" and self.python is not float and hasattr(int, name):
             return getattr(_known(self), name)
         if name == "is_integer":
@@ -98,7 +101,10 @@ class Number(Tracer):
 
 
 def traced_argument(t: Any, leaf: Any, path: str) -> Tracer:
-    """Return what stands for a leaf of the arguments: it shows the leaf's class, and is not to be written to."""
+    """(t, 2.0, "x") → Number, (t, array, "x") → Tracer of the caller's array: a leaf's stand-in.
+
+    Its class is the leaf's, and it is not to be written to.
+    """
     if leaf.__class__ in PYTHON:
         return Number(t, leaf.__class__, 1 if leaf.__class__ is bool else None)
     x = Tracer(t)
@@ -107,7 +113,9 @@ def traced_argument(t: Any, leaf: Any, path: str) -> Tracer:
 
 
 def number(x: Any) -> Any:
-    """Return an array of rank 0 as a number of Python's, of the dtype that those have; a large integer is decided."""
+    """array of rank 0 → Number of float: a number of Python's, of the dtype that those have;
+    a large integer is decided.
+    """
     if not isinstance(x, Tracer):
         return x.item() if isinstance(x, np.generic) else x
     cls = {"b": bool, "i": int, "u": int}.get(x.dtype.kind, float)
@@ -117,7 +125,9 @@ def number(x: Any) -> Any:
 
 
 def _weakened(inputs: Any, integers: bool = True) -> tuple[Any, ...]:
-    """Return operands with Python's numbers in the dtypes that they take beside those of arrays."""
+    """(float32 array, Number 2.5) → 2.5 in float32: operands with Python's numbers in the dtypes that they take beside
+    arrays.
+    """
     others = [x for x in inputs if not isinstance(x, Number) and type(x) not in PYTHON]
     strong = [dtype for x in others if (dtype := _dtype(x)) is not None]
     if not strong:
@@ -126,7 +136,9 @@ def _weakened(inputs: Any, integers: bool = True) -> tuple[Any, ...]:
 
 
 def _dtype(x: Any) -> np.dtype | None:
-    """Return the dtype of an array of real numbers, or of a list that is one; None of others."""
+    """np.ones(3) → float64, [1, 2] → int64, "x" → None:
+    the dtype of an array of real numbers, or of a list that is one.
+    """
     found = getattr(x, "dtype", None)
     if isinstance(x, (list, tuple)) and not holds_symbolic(x):
         found = np.asarray(x).dtype
@@ -134,6 +146,7 @@ def _dtype(x: Any) -> np.dtype | None:
 
 
 def _beside(x: Number, strong: list[np.dtype], integers: bool) -> Tracer:
+    """(Number 2, [float32]) → float32(2): a number in the dtype beside arrays; OverflowError where it does not fit."""
     dtype = np.result_type(*strong, x.python(1))
     if dtype == x.dtype or (dtype.kind in "iu" and not integers):
         return Tracer(x.term)
@@ -148,7 +161,7 @@ def _beside(x: Number, strong: list[np.dtype], integers: bool) -> Tracer:
 
 
 def _unary(x: Number, ufunc: np.ufunc) -> Any:
-    """Return −x, +x, |x| or ~x; of a truth value, that of an integer."""
+    """−x, +x, |x|, ~x, −True = −1: the operator of a number; of a truth value, that of an integer."""
     if x.python is float:
         return Number(as_term(wrap(IMPLEMENTATIONS[ufunc](x.term))), float)
     bits = _bits(x)
@@ -162,7 +175,7 @@ _UNARY = {np.negative: operator.neg, np.positive: operator.pos, np.abs: abs, np.
 
 
 def _bits(x: Any) -> int | None:
-    """Return how many bits an integer has at most; None where that is not bounded."""
+    """5 → 3, Number of bool → 1: how many bits an integer has at most; None where that is not bounded."""
     if not isinstance(x, Number):
         return int(x).bit_length()
     if x.bits is None:
@@ -181,7 +194,9 @@ def _known(x: Any) -> Any:
 
 
 def _integers(name: str, x: Any, y: Any) -> Any:
-    """Return what an operator makes of two integers, or None where Python decides: large ones, and what it raises."""
+    """(add, x, y) → Number(x + y): an operator of two integers, or None where Python decides:
+    large ones, and errors.
+    """
     first, second = _bits(x), _bits(y)
     if first is None or second is None or name not in ("add", "sub", "mul", "truediv", "floordiv", "mod"):
         return None
@@ -197,7 +212,7 @@ def _integers(name: str, x: Any, y: Any) -> Any:
 
 
 def _binary(name: str, x: Any, y: Any) -> Any:
-    """Return what an operator of Python makes of two of its numbers, one of them traced."""
+    """(add, x, 2.0) → Number(x + 2.0): an operator of Python on two of its numbers, one of them traced."""
     kinds = [v.python if isinstance(v, Number) else type(v) for v in (x, y)]
     if name in _COMPARISONS:
         return Number(call(_COMPARISONS[name], as_term(x), as_term(y)), bool, 1)
@@ -218,7 +233,7 @@ def _binary(name: str, x: Any, y: Any) -> Any:
 
 
 def _check_real(x: Any, y: Any) -> None:
-    """Raise TraceError for a power of the call that is traced which is complex in Python, and NaN in NumPy."""
+    """(−8.0) ** ⅓ → TraceError: a power that is complex in Python, and NaN in NumPy."""
     base, exponent = [value_of_call(v.term) if isinstance(v, Tracer) else v for v in (x, y)]
     if base is not None and exponent is not None and base < 0 and float(exponent) % 1 > 0:
         raise TraceError(
@@ -229,7 +244,7 @@ def _check_real(x: Any, y: Any) -> None:
 
 
 def python_raises(result: Any, function: Callable[..., Any], args: Any) -> Any:
-    """Return the result of a function of Python's numbers; raise as Python does, where it may be handled.
+    """1.0/0.0 → ZeroDivisionError where it may be handled, else ∞: the result of a function of Python's numbers.
 
     Python raises where NumPy answers with infinities and NaN: `1.0 / 0.0`, `math.sqrt(-1.0)`, `math.exp(1e3)`.
     """
@@ -255,11 +270,13 @@ def _is_python(x: Any) -> bool:
 
 
 def _operator(name: str, reflected: bool) -> Callable[..., Any]:
+    """(add, False) → Number.__add__: (x, y) → x + y as Python, or as an array's where y is one."""
     dunder = f"__r{name}__" if reflected else f"__{name}__"
     # What is no number meets a ufunc, in which dtypes are settled.
     general = getattr(np.lib.mixins.NDArrayOperatorsMixin, dunder)
 
     def method(self: Number, other: Any) -> Any:
+        """(x, other) → the operator of two numbers, or the general one."""
         if name == "mul" and isinstance(other, (list, tuple, str)):
             return Tracer.__rmul__(self, other)
         if isinstance(other, Fraction) and self.python is float:

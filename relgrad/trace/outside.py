@@ -115,12 +115,13 @@ def settle(fun: Any, others: Iterable[Any], array: Callable[[Any], Any]) -> None
 
 
 class _Walk(Writer):
-    """One walk from a function to all that its code can reach, which writes the guard.
+    """f, k a global → "v0.__globals__['k'] is …": one walk from a function to all that its code can reach = the guard.
 
     `names` are the attributes that the code names: those of modules and classes that count. Instances count whole.
     """
 
     def __init__(self, names: frozenset[str], seconds: float):
+        """names → no work = deque(), nothing held."""
         super().__init__({"same": same, "dumps": dumps, "digest": digest})
         self.before, self.names, self.seconds = names, set(names), seconds
         self.identities = self.attends = False
@@ -137,7 +138,9 @@ class _Walk(Writer):
         return not (self.names - self.before).isdisjoint(self.passed)
 
     def run(self, fun: Any, others: Iterable[Any]) -> None:
-        """Visit the function, which the guard is called with, and what else is handed in, until nothing is left."""
+        """f → lines: visits the function, which the guard is called with, and all else handed in, until nothing is
+        left.
+        """
         self.root = fun
         self.work.append((fun, "root"))
         self.work += [(x, self.constant(x)) for x in others]
@@ -156,7 +159,7 @@ class _Walk(Writer):
         """Meet what is in a place where `put` puts another."""
 
     def visit(self, value: Any, text: str) -> None:
-        """Write the lines that compare one value, and put what it holds on the list."""
+        """(2.0, "g['k']") → "g['k'] is …": the lines that compare one value; all that it holds goes on the list."""
         kind = type(value)
         if value is None or kind is bool or value is Ellipsis or value is NotImplemented:
             self.unless(f"{text} is not {self.constant(value)}")
@@ -174,7 +177,7 @@ class _Walk(Writer):
             self.object(value, kind, text)
 
     def object(self, value: Any, kind: type, text: str) -> None:
-        """Compare what has an identity."""
+        """(array, ndarray, "g['a']") → lines: compares a value that has an identity, by its kind."""
         if kind not in PARTED and isinstance(value, FIXED) and not isinstance(value, type):
             if isinstance(value, np.ufunc) and value.types == ["O" * value.nin + "->" + "O" * value.nout]:
                 raise _Unseen(f"the Python function within {value}")
@@ -207,6 +210,7 @@ class _Walk(Writer):
             self.instance(value, kind, name)
 
     def array(self, value: np.ndarray, kind: type, name: str) -> None:
+        """a → "v.shape != … or v.dtype != …", "v.tobytes() != …", or a digest; raises where it is too large."""
         if kind is not np.ndarray or value.dtype.hasobject:
             raise _Unseen(f"a {kind.__name__} of {value.dtype}")
         shape, dtype = self.constant(value.shape), self.constant(value.dtype)
@@ -219,6 +223,7 @@ class _Walk(Writer):
             raise _Unseen(f"an array of {value.nbytes:,} bytes")
 
     def function(self, value: Any, name: str) -> None:
+        """f → its cells, defaults, and its code where it is the user's = all on the list."""
         home = value.__globals__.get("__name__", "")
         pure = is_pure(home) and not value.__code__.co_filename.startswith("<")
         # NumPy's decorators hold what they decorate, and what never changes.
@@ -239,7 +244,7 @@ class _Walk(Writer):
             self.code(value, name)
 
     def code(self, value: Any, name: str) -> None:
-        """Compare what a function's code names."""
+        """code naming k → "f.__code__ is …", work (k, "g['k']"): compares all that a function's code names."""
         self.unless(f"{name}.__code__ is not {self.constant(value.__code__)}")
         if value.__dict__:
             self.work.append((value.__dict__, f"{name}.__dict__"))
@@ -285,6 +290,7 @@ class _Walk(Writer):
             self.work.append((sys.modules[word], f"{self.constant(sys.modules)}[{word!r}]"))
 
     def module(self, value: ModuleType, name: str) -> None:
+        """m → the members that the code names, len(m.__dict__) = n; raises for modules of the standard library."""
         if is_pure(value.__name__):
             if value.__name__.partition(".")[0] in ("numpy", "scipy") and (drawn := DRAWS & self.names):
                 raise _Unseen(f"{value.__name__}'s `{min(drawn)}`")
@@ -299,7 +305,7 @@ class _Walk(Writer):
         self.work += [(space[word], f"{name}_[{word!r}]") for word in sorted(self.before & space.keys())]
 
     def members(self, cls: type, name: str) -> None:
-        """Compare what the code names of a class, and the methods that Python calls without naming them."""
+        """C → members named by the code, and the methods that Python calls without naming them: compared."""
         if isinstance(cls, ABCMeta):
             self.unless(f"{self.constant(get_cache_token)}() != {get_cache_token()}")
         if is_pure(cls.__module__):
@@ -324,7 +330,7 @@ class _Walk(Writer):
         ]
 
     def instance(self, value: Any, kind: type, name: str) -> None:
-        """Compare an object by its class, what it contains, and all its attributes."""
+        """model → its class, contents, all attributes and slots: compared."""
         if kind.__module__.startswith("relgrad."):  # a function that is transformed, or what never changes
             self.work.append((getattr(value, "__wrapped__", None), f"getattr({name}, '__wrapped__', None)"))
             return
@@ -346,7 +352,7 @@ class _Walk(Writer):
             self.work.append((getattr(value, slot), f"{name}.{slot}"))
 
     def contents(self, value: Any, kind: type, name: str) -> None:
-        """Compare what a container holds."""
+        """[a, b] → "len(v) = 2", work a, b: compares all that a container holds."""
         if isinstance(value, dict):
             self.items(value, name)
             if isinstance(value, defaultdict):
@@ -363,6 +369,7 @@ class _Walk(Writer):
             self.unless(f"dumps([*{name}], 2) != {self.constant(dumps([*value], 2))}")
 
     def items(self, value: dict[Any, Any], name: str) -> None:
+        """{"w": a} → "(*v,) = ('w',)", work (a, "v['w']"): compares the keys and values of a dict."""
         keys = (*value,)
         for key in keys:
             self.held_by(value[key], partial(setitem, value, key))
@@ -373,7 +380,7 @@ class _Walk(Writer):
 
 
 class _Settling(_Walk):
-    """A walk that puts arrays in the place of what a trace has left."""
+    """f.cache = tracer → f.cache = array: a walk that puts arrays in the place of what a trace has left."""
 
     def __init__(self, names: frozenset[str], seconds: float, array: Callable[[Any], Any]):
         super().__init__(names, seconds)
@@ -385,7 +392,7 @@ class _Settling(_Walk):
             put(new)
 
     def settled(self, value: Any) -> Any:
-        """Return what NumPy would have put there, in tuples too."""
+        """tracer → array, (tracer, 2) → (array, 2): NumPy's own values in place of tracers, in tuples too."""
         if type(value) is tuple:
             parts = [self.settled(x) for x in value]
             return tuple(parts) if any(x is not y for x, y in zip(value, parts, strict=True)) else value

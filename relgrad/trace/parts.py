@@ -46,7 +46,9 @@ def prefix_of(key: Any, shape: tuple[Any, ...]) -> Prefix | None:
 
 
 def folded(t: Any) -> Any:
-    """Return a constant in place of integers, booleans and entries of constants: nothing is rounded in them."""
+    """[1, 2] + 1 → [2, 3]: a constant in place of integers, booleans and entries of constants:
+    nothing is rounded in them.
+    """
     kind = t.type
     if not t.rands or not isinstance(kind, ArrayType) or not all(map(is_constant, t.rands)):
         return t
@@ -60,11 +62,15 @@ def folded(t: Any) -> Any:
 
 
 class Parts:
-    """The parts of an array that were written to, all with prefixes of one length, and what it was before."""
+    """y[2] = a; y[0] = b → base y, cells {(2,): a, (0,): b}: the parts of an array that were written to.
+
+    All have prefixes of one length.
+    """
 
     __slots__ = ("base", "cells", "depth", "state")
 
     def __init__(self, base: Any):
+        """base → no cells = {}."""
         self.base = base
         self.cells: dict[Prefix, Any] = {}
         self.depth = 0
@@ -72,7 +78,7 @@ class Parts:
         """What tells the array from itself before and after a write."""
 
     def put(self, prefix: Prefix, y: Any) -> None:
-        """Write a part, of the shape that entries with this prefix have."""
+        """((2,), a) → cells {(2,): a}: writes a part, of the shape that entries with this prefix have."""
         outer = prefix[: self.depth]
         if self.cells and len(prefix) > self.depth and outer in self.cells:
             rest = prefix[self.depth :]
@@ -85,7 +91,7 @@ class Parts:
         self.state = object()
 
     def at(self, prefix: Prefix) -> Any:
-        """Return the part with a prefix; None where several parts make it up."""
+        """(2,) → a, (1,) → base[1], () → None: the part with a prefix; None where several parts make it up."""
         if len(prefix) < self.depth:
             return None
         outer, rest = prefix[: self.depth], prefix[self.depth :]
@@ -98,7 +104,7 @@ class Parts:
         return self._joined((), self.cells)
 
     def _joined(self, prefix: Prefix, cells: Mapping[Prefix, Any]) -> Any:
-        """Return the entries with a prefix, of cells by the rest of theirs."""
+        """{(2,): a} → concatenate(base[:2], a, base[3:]): the entries with a prefix, of cells by the rest of theirs."""
         if () in cells:
             return cells[()]
         groups: dict[int, dict[Prefix, Any]] = {}

@@ -23,7 +23,9 @@ from relgrad.symbolic import tracing
 
 
 class StandIn:
-    """What takes a function's place while a function is traced; equal to it, and like it otherwise."""
+    """stand_in == np.zeros → True, stand_in(3) → a traced array while tracing:
+    it takes a function's place, and is like it.
+    """
 
     def __init__(self, original: Any, traced: Callable[..., Any]):
         self.original, self.traced = original, traced
@@ -54,9 +56,12 @@ Scope = dict[str, Any] | CellType
 
 
 class Patches:
-    """What stands in for functions, and for the modules that hold them."""
+    """instead(np) → a copy of np with stand-ins, instead(np.zeros) → its stand-in:
+    for functions, and modules that hold them.
+    """
 
     def __init__(self, places: Places, kinds: Mapping[type, Callable[[Any], Any]]):
+        """{(np, "zeros"): s} → copies of np and its parents with zeros = s."""
         self.kinds = kinds
         self.of: dict[int, tuple[Any, Any]] = {
             id(new.original): (new.original, new) for new in places.values()
@@ -73,7 +78,7 @@ class Patches:
                 vars(modules[sys.modules[parent]])[name] = like
 
     def instead(self, x: Any) -> Any:
-        """Return what stands in for an object, or the object."""
+        """np.zeros → its stand-in, 2 → 2: the stand-in of an object, or the object."""
         original, new = self.of.get(id(x), (None, None))
         if original is x and x is not None:
             return new
@@ -90,9 +95,14 @@ _BUILTIN = object()
 
 
 class _Placed:
-    """Which names hold stand-ins at this moment, and for how many traces: several threads may trace."""
+    """counts {(g, "zeros"): 2}: two traces → put once, restored after both:
+    the names that hold stand-ins at this moment.
+
+    Several threads may trace.
+    """
 
     def __init__(self) -> None:
+        """→ nothing placed: traces = 0."""
         self.lock = Lock()
         self.traces = 0
         self.importing = builtins.__import__
@@ -102,7 +112,9 @@ class _Placed:
         """What the names meant; `_BUILTIN` where no global hid a builtin."""
 
     def place(self, scope: Scope, name: str, patches: Patches) -> bool:
-        """Put a stand-in under a name, or count one more trace that needs it; say whether there is one."""
+        """(g, "np") → True: puts a stand-in under a name, or counts one more trace that needs it;
+        says whether there is one.
+        """
         at = id(scope), name
         value = _get(scope, name)
         if at in self.counts:
@@ -117,6 +129,7 @@ class _Placed:
         return True
 
     def restore(self, scope: Scope, name: str) -> None:
+        """(g, "np") → the former value, when no trace needs the stand-in any more: count = 0."""
         at = id(scope), name
         self.counts[at] -= 1
         if not self.counts[at]:
@@ -163,9 +176,9 @@ def _importing(name: str, globals: Any = None, locals: Any = None, fromlist: Any
 
 @contextmanager
 def patched(patches: Patches, scopes: Sequence[Scope], asking: Sequence[Scope] = ()) -> Iterator[None]:
-    """Let stand-ins be found in globals, in cells, and by import statements in functions with these globals.
+    """`with patched(patches, [g]): …` → g["np"] = stand-in within: in globals, cells, and for import statements.
 
-    Code with the globals `asking` finds what stands in for `type`.
+    Code with the globals `asking` finds the stand-in for `type`.
     """
     found: list[tuple[Scope, str]] = []
     around = _imports.scopes

@@ -36,16 +36,16 @@ _refused: Nesting[list[TraceError]] = Nesting()
 
 
 def refusals() -> AbstractContextManager[list[TraceError]]:
-    """Collect what is refused within, where NumPy would not have raised.
+    """`with refusals() as refused: …` → refused = [TraceError, …]: those within, where NumPy would not have raised.
 
-    A function that catches a refusal goes on elsewhere than with arrays: what it returns is not its value.
+    A function that catches a refusal goes on elsewhere than with arrays: its result is not its value.
     """
     return _refused.within([])
 
 
 @contextmanager
 def tentative() -> Iterator[None]:
-    """Let the trace go on where what is refused within is caught."""
+    """`with tentative(): …` raises → refused as before: lets the trace go on where a refusal within is caught."""
     before = [len(refused) for refused in _refused.values]
     try:
         yield
@@ -88,7 +88,10 @@ def _refuse(
     numpy_too: bool = False,
     kind: type[TraceError] = TraceError,
 ) -> NoReturn:
-    """Raise a refusal of a term, which quotes a construct; it may be caught if NumPy raises a TypeError there, too."""
+    """(x depends on …, at) → TraceError: raises a refusal of a term, which quotes a construct.
+
+    It may be caught if NumPy raises a TypeError there, too.
+    """
     said = f"{what}: {at.quoted}" if at is not None and at.text else what
     where = (at or construct()).where
     error = kind(said, where=where, cause=cause, cure=GONE if _is_kept(of) else cure)
@@ -98,7 +101,7 @@ def _refuse(
 
 
 def refuse_condition(of: Term | None = None, numpy_too: bool = False) -> NoReturn:
-    """Raise the TraceError of `bool(x)`, saying which construct asked for it."""
+    """if x > 0: → TraceError: the refusal of `bool(x)`, saying which construct asked for it."""
     at = construct()
     name, cure = CONDITIONS.get(at.kind, ("the truth value of a traced array", CONDITIONS["if"][1]))
     if at.kind == "call":
@@ -114,7 +117,7 @@ def refuse_condition(of: Term | None = None, numpy_too: bool = False) -> NoRetur
 
 
 def refuse_number(kind: str, of: Term | None = None, numpy_too: bool = False) -> NoReturn:
-    """Raise the TraceError of `float(x)`, `int(x)`, `operator.index(x)` or `complex(x)`."""
+    """float(x) → TraceError: the refusal of `float(x)`, `int(x)`, `operator.index(x)` or `complex(x)`."""
     at = construct()
     if at.kind == "store":
         _refuse_store(at)
@@ -139,7 +142,7 @@ def refuse_number(kind: str, of: Term | None = None, numpy_too: bool = False) ->
 
 
 def refuse_array(of: Term | None = None) -> NoReturn:
-    """Raise the TraceError of `np.asarray(x)`: of everything that wants NumPy's own array."""
+    """np.asarray(x) → TraceError: the refusal of everything that wants NumPy's own array."""
     at = construct()
     if at.kind == "store":
         _refuse_store(at)
@@ -157,7 +160,7 @@ def refuse_array(of: Term | None = None) -> NoReturn:
 
 
 def refuse_hash(numpy_too: bool = False) -> NoReturn:
-    """Raise the TraceError of `hash(x)`, which sets, dict keys and memoising functions ask for."""
+    """{x} → TraceError: the refusal of `hash(x)`, which sets, dict keys and memoising functions ask for."""
     _refuse(
         "a traced array cannot be hashed",
         construct(),
@@ -169,7 +172,7 @@ def refuse_hash(numpy_too: bool = False) -> NoReturn:
 
 
 def refuse_pickle() -> NoReturn:
-    """Raise the TraceError of pickling, which other processes ask for."""
+    """pickle.dumps(x) → TraceError: the refusal of pickling, which other processes ask for."""
     _refuse(
         "a traced array cannot be pickled",
         construct(),
@@ -179,7 +182,7 @@ def refuse_pickle() -> NoReturn:
 
 
 def refuse_operand(cls: type) -> NoReturn:
-    """Raise the TraceError of an operand that would lose its meaning as an array of real numbers."""
+    """x + None → TraceError: the refusal of an operand that would lose its meaning as an array of real numbers."""
     name = cls.__name__
     if issubclass(cls, np.ma.MaskedArray):
         cause, cure = (
@@ -206,7 +209,9 @@ def refuse_operand(cls: type) -> NoReturn:
 
 
 def refuse_write(cause: str, cure: str, kind: type[TraceError] = TraceError) -> NoReturn:
-    """Raise the TraceError of writing where NumPy would refuse to, or would change the caller's arrays."""
+    """x[0] = 1 of an argument → TraceError: the refusal of writing where NumPy would, or would change the caller's
+    arrays.
+    """
     _refuse(
         "a traced array cannot be changed in place",
         construct(),
@@ -217,7 +222,7 @@ def refuse_write(cause: str, cure: str, kind: type[TraceError] = TraceError) -> 
 
 
 def refuse_position() -> NoReturn:
-    """Raise the TraceError of writing to entries whose positions depend on values."""
+    """x[i, j] = y, i traced → TraceError: the refusal of writing to entries whose positions depend on values."""
     _refuse(
         "entries at traced positions cannot be written to",
         construct(),
@@ -227,7 +232,7 @@ def refuse_position() -> NoReturn:
 
 
 def refuse_layout(at: Construct) -> NoReturn:
-    """Raise the TraceError of reading an array that was written to, or was not, by the given construct."""
+    """y = x.reshape(n); x += 1; y → TraceError: the refusal of reading an array that may have been written to."""
     _refuse(
         "whether a traced array was written to is not known",
         at,
@@ -238,6 +243,7 @@ def refuse_layout(at: Construct) -> NoReturn:
 
 
 def _refuse_store(at: Construct) -> NoReturn:
+    """a[i] = x, a an ndarray → StoreError: the refusal of writing a traced array into an ndarray."""
     _refuse(
         f"a traced array cannot be written into an ndarray: {at.quoted or 'a[i] = x'}",
         cause=LOST if is_deciding() else VALUES,
@@ -261,7 +267,7 @@ def refuse_output(ufunc: str) -> NoReturn:
 
 
 def _call_cure(at: Construct) -> str:
-    """Return the cure for a call by its name, or an empty string."""
+    """math.sin(x) → "write np.sin(...) instead of math.sin(...)": the cure for a call by its name, or ""."""
     if at.kind != "call":
         return ""
     module, _, name = at.called.rpartition(".")
@@ -294,7 +300,7 @@ def refuse_function(function: Any) -> NoReturn:
 
 
 def function_name(function: Any) -> str:
-    """Return how users call a function: `np.sum`, `np.linalg.norm`, `scipy.special.erf`."""
+    """np.linalg.norm → "np.linalg.norm", erf → "scipy.special.erf": a function's name as users call it."""
     name = getattr(function, "__name__", str(function))
     if isinstance(function, np.ufunc):
         return f"np.{name}" if getattr(np, name, None) is function else f"scipy.special.{name}"

@@ -24,7 +24,9 @@ from relgrad.trace.tracer import wrap
 
 
 def _sample(data: Any) -> Any:
-    """Return a sample as an array; raises TraceError for numbers of other classes, which have results of theirs."""
+    """[x, y] → the traced array of them; raises TraceError for numbers of other classes, which have results of
+    theirs.
+    """
     if not holds_symbolic(data):
         return np.asarray(data, float)
     x = data if isinstance(data, Symbolic) else wrap(stack_nested(data))
@@ -49,6 +51,8 @@ def _harmonic_mean(x: Any, weights: Any = None) -> Any:
 
 
 def _spread(root: bool, ddof: int) -> Callable[..., Any]:
+    """stdev(x) = √(Σ(x − mean)²/(n − 1)): the function that stands in for `statistics.stdev` and its likes."""
+
     def of(x: Any, center: Any = None) -> Any:
         if center is None:
             return np.std(x, ddof=ddof) if root else np.var(x, ddof=ddof)
@@ -91,10 +95,11 @@ OF_SAMPLE = frozenset(
 
 
 def stand_in(name: str) -> StandIn:
-    """Return what stands in for a function of `statistics`; what it raises for samples that are too small stays."""
+    """statistics.mean([x, y]) → (x + y)/2: the stand-in of a function; its exceptions for too small samples stay."""
     original, traced = getattr(statistics, name), TRACED[name]
 
     def call(*args: Any, **kwargs: Any) -> Any:
+        """no tracer → original(…), else the traced function of the sample, as a number."""
         given, others = [_listed(x) for x in args], {k: _listed(v) for k, v in kwargs.items()}
         if not any(map(holds_symbolic, (*given, *others.values()))):
             return original(*given, **others)

@@ -59,7 +59,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Traced:
-    """What a function computes from the arrays among its arguments.
+    """f(x) → inputs (x,), outputs (sin(x),): all that a function computes from the arrays among its arguments.
 
     `inputs` and `outputs` are the terms of the leaves of `in_structure` (it holds the positional arguments, a
     tuple, and the keyword arguments, a dict) and of `out_structure`. `paths` names each input as Python code
@@ -90,7 +90,7 @@ class Traced:
         return (*self.outputs, *[d.term for d in self.decisions])
 
     def is_same(self, other: Traced) -> bool:
-        """Whether a program of one is one of the other: dicts with their keys in one order, too."""
+        """traced = other, keys of dicts in one order → True: whether a program of one is one of the other."""
         return self == other and all(
             a.exact == b.exact
             for a, b in (
@@ -106,7 +106,7 @@ class Traced:
 
     @property
     def stated(self) -> Facts:
-        """What is assumed, said once: of x - y and y - x only one, and nothing of variables of differentiation."""
+        """x − y ≥ 0, y − x ≤ 0 → x − y ≥ 0: the assumptions, each once, and none of variables of differentiation."""
         return tuple(
             [
                 (t, known)
@@ -159,7 +159,10 @@ def _again_with_copies(
     explicit: Explicit | None,
     guard: Guard,
 ) -> Traced:
-    """Trace a function; a copy of it, if it writes what is traced into what is computed of arrays from outside."""
+    """u = u0.copy(); u[1:] = x → traced on a copy of f in which u0 is a traced array; else the trace of f.
+
+    A copy is traced only if f writes traced values into what is computed of arrays from outside.
+    """
     try:
         return _traced(fun, args, kwargs, explicit, guard, stand_ins(guard.held))
     except StoreError as error:
@@ -188,6 +191,7 @@ def _traced(
     guard: Guard,
     patches: Patches,
 ) -> Traced:
+    """f, (2.0,) → Traced: calls the function with tracers, and settles inputs, claims and decisions."""
     leaves, structure = flatten((tuple(args), dict(kwargs or {})))
     paths = argument_paths(fun, structure)
     types = [type_of(leaf, path) for leaf, path in zip(leaves, paths, strict=True)]
@@ -236,7 +240,7 @@ def _traced(
 
 
 def with_symbolic_arrays(args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, Any]:
-    """Return the arguments of a call inside a trace with their floating arrays as constants of the graph.
+    """(array of floats, 2) → (Tracer(constant), 2): a call's arguments inside a trace, floating arrays as constants.
 
     NumPy would compute with them on the spot, overflow included, before any relation can look.
     """
@@ -253,6 +257,7 @@ def with_symbolic_arrays(args: Sequence[Any], kwargs: Mapping[str, Any]) -> tupl
 
 
 def _call(fun: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """f, args → f(*args); a hidden TraceError is raised itself, endless recursion → TraceError."""
     try:
         return fun(*args, **kwargs)
     except ValueError as error:
@@ -272,7 +277,9 @@ def _call(fun: Callable[..., Any], args: Any, kwargs: Any) -> Any:
 
 
 def _check_arguments(fun: Callable[..., Any], call: Any, tracers: list[Tracer], structure: Structure) -> None:
-    """Raise the TraceError of a function that changed the containers among its arguments: they are copies."""
+    """p["w"] = x, p an argument → TraceError: a function must not change the containers among its arguments:
+    they are copies.
+    """
     leaves, after = flatten(call)
     if after == structure and all(x is y for x, y in zip(leaves, tracers, strict=True)):
         return
@@ -285,7 +292,7 @@ def _check_arguments(fun: Callable[..., Any], call: Any, tracers: list[Tracer], 
 
 
 def without_anchors(terms: Sequence[Term]) -> list[Term]:
-    """Return terms with values in place of variables of differentiation, which stand for them."""
+    """A(x)·2 → x·2: terms with values in place of variables of differentiation, which stand for them."""
 
     def change(old: Term, rands: tuple[Any, ...]) -> Term:
         if type(old.op) is Anchor:
@@ -299,12 +306,13 @@ def without_anchors(terms: Sequence[Term]) -> list[Term]:
 def _settled(
     outputs: Sequence[Term], claims: Sequence[Claim], inputs: Mapping[Term, Term]
 ) -> tuple[list[Term], list[Claim]]:
-    """Replace the inputs of a trace by those of every trace with the same signature.
+    """sin(x of trace 7) → sin(x): the inputs of a trace replaced by those of every trace with the same signature.
 
     Raises TraceError for inputs of other traces, unless this one is nested in them.
     """
 
     def change(old: Term, rands: tuple[Any, ...]) -> Term:
+        """input of this trace → the common one, of a trace around → itself, of another → TraceError."""
         if rands:
             same = all(a is b for a, b in zip(rands, old.rands, strict=True))
             return old if same else term(old.op, *rands, type_=old.type)
@@ -331,6 +339,9 @@ TEXTS = (str, bytes, Enum)
 
 
 def _outputs(result: Any, fun: Callable[..., Any]) -> tuple[list[Term], Structure]:
+    """{"a": tracer, "b": 2} → [term, 2], structure: the terms of a result; raises TraceError for what holds no
+    array.
+    """
     leaves, structure = flatten(result)
     name = _name(fun)
     where = definition(fun)
@@ -371,7 +382,7 @@ def definition(fun: Any) -> str | None:
 
 
 class _Active(threading.local):
-    """The traces that this thread is in the middle of: labels of their inputs, and numbers."""
+    """labels = {x}, numbers = (7,): the traces that this thread is in the middle of."""
 
     def __init__(self) -> None:
         self.labels: set[str] = set()
@@ -384,10 +395,12 @@ _number = itertools.count(1)
 
 @contextmanager
 def _labels(paths: Sequence[str]) -> Iterator[tuple[list[str], int]]:
-    """Give labels to inputs, and a number to their trace: distinct identifiers, none of a trace around this one.
+    """["x", "p['w']"] → ["x", "p_w"], 7: labels for inputs, and a number for their trace.
 
-    Equal inputs are one term. If a function that is traced inside another had inputs of the same names and
-    types, its own would be taken for those of the other, which it may see through its closure.
+    Distinct identifiers, none of a trace around this one. Equal inputs are one term. If a function that is traced
+    inside
+    another had inputs of the same names and types, its own would be taken for those of the other, which it may see
+    through its closure.
     """
     taken = set(_active.labels)
     labels: list[str] = []

@@ -34,12 +34,15 @@ from relgrad.types import ArrayType
 
 
 class Tracer(Handle, np.lib.mixins.NDArrayOperatorsMixin):
-    """A symbolic array: a handle of a term, or in a relation of a pattern or a logic variable."""
+    """np.sin(Tracer(x)) → Tracer(sin(x)): a symbolic array:
+    a handle of a term, or in a relation of a pattern or a variable.
+    """
 
     __slots__ = ()
     __array_priority__ = 1000
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        """np.add(x, 1) → Tracer(x + 1), np.add(x, 1, out=y) → y written to."""
         index = 1 if method == "at" else None  # a tuple of indices is one for each axis, and no array
         inputs = tuple([x if type(x) in _PLAIN or i == index else _operand(x) for i, x in enumerate(inputs)])
         if not kwargs and method == "__call__":
@@ -60,6 +63,7 @@ class Tracer(Handle, np.lib.mixins.NDArrayOperatorsMixin):
         return wrap(call_ufunc(ufunc, method, inputs, kwargs))
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        """np.sum(x) → Tracer(Σ x), by the builder of the function; views share memory."""
         for cls in types:
             if cls is Tracer or cls is np.ndarray:
                 continue
@@ -86,6 +90,7 @@ class Tracer(Handle, np.lib.mixins.NDArrayOperatorsMixin):
 
     @property
     def _type(self) -> ArrayType:
+        """x → float64 (3,); raises RelationError for a logic variable."""
         type_ = self.kind
         if isinstance(type_, ArrayType):
             return type_
@@ -114,6 +119,7 @@ class Tracer(Handle, np.lib.mixins.NDArrayOperatorsMixin):
 
     @property
     def size(self) -> int:
+        """x : (2, 3) → 6; raises TraceError where an extent is unknown."""
         size = self._type.size
         if size is None:
             raise TraceError(
@@ -172,6 +178,7 @@ class Tracer(Handle, np.lib.mixins.NDArrayOperatorsMixin):
     # Python's own protocols
 
     def __repr__(self) -> str:
+        """→ "Tracer(float64, (3,))", or its value where the call that is traced tells it."""
         type_ = self.kind
         if not isinstance(type_, ArrayType):
             return f"Tracer({self.term})"
@@ -181,6 +188,7 @@ class Tracer(Handle, np.lib.mixins.NDArrayOperatorsMixin):
         return f"Tracer{repr(type_).removeprefix('ArrayType')}"
 
     def __len__(self) -> int:
+        """x : (2, 3) → 2; raises TraceError for numbers, and unknown extents."""
         shape = self.shape
         if not shape:
             raise TraceError(
@@ -202,6 +210,7 @@ class Tracer(Handle, np.lib.mixins.NDArrayOperatorsMixin):
         return (self[i] for i in range(n))
 
     def __getitem__(self, key: Any) -> Any:
+        """x[0] → a number or a view, x[mask] → chosen entries."""
         if isinstance(key, Symbolic):
             chosen = asked((np.ndarray, "mask"), (self, key), {})
             if chosen is not NotImplemented:
@@ -219,6 +228,7 @@ class Tracer(Handle, np.lib.mixins.NDArrayOperatorsMixin):
         return super().__rmul__(other)
 
     def __round__(self, digits: int | None = None) -> Any:
+        """round(x) → a whole number, round(x, 2) → np.round(x, 2); raises TraceError for arrays."""
         if not self.is_number:
             raise TraceError(
                 "arrays do not define __round__, nor do NumPy's",
@@ -247,7 +257,7 @@ _PLAIN = frozenset((Tracer, np.ndarray, float, int, bool, np.float64, np.float32
 
 
 def _operand(x: Any) -> Any:
-    """Return an operand, as an array if it is a list of traced ones; refuse what would lose its meaning as an array."""
+    """[x, 1] → traced array, 2 → 2: an operand; raises TraceError for what would lose its meaning as an array."""
     if isinstance(x, (np.matrix, np.ma.MaskedArray)) or x is None or isinstance(x, (complex, str, bytes)):
         refuse_operand(type(x))
     if hasattr(x, "toarray") and hasattr(x, "nnz"):
@@ -256,6 +266,7 @@ def _operand(x: Any) -> Any:
 
 
 def _method(name: str) -> Any:
+    """sum → (x.sum(…) = np.sum(x, …)): the array method of a name."""
     memory = SHARING.get(name)
 
     def method(self: Tracer, *args: Any, **kwargs: Any) -> Any:
@@ -271,10 +282,14 @@ def _method(name: str) -> Any:
 
 
 def _operator(name: str, ufunc: np.ufunc) -> Any:
-    """Return the operator of the mixin, made faster for the usual operands, which need no protocol."""
+    """(add, np.add) → (x + y = np.add(x, y)): the operator of the mixin, faster for the usual operands.
+
+    These need no protocol.
+    """
     general = getattr(np.lib.mixins.NDArrayOperatorsMixin, f"__{name}__")
 
     def method(self: Tracer, other: Any) -> Any:
+        """(x, other) → x + other, by the builder, or by the mixin."""
         builder = IMPLEMENTATIONS.get(ufunc)
         if name == "pow" and type(other) is int and other == 2 and _are_truths(self.kind):
             return np.square(self)
@@ -295,9 +310,10 @@ def _are_truths(kind: Any) -> bool:
 
 
 def _in_place(name: str, ufunc: np.ufunc) -> Any:
-    """Return the operator that writes into an array, and makes another number of a number."""
+    """(add, np.add) → (x += y): x.term = x + y, or another number of a number."""
 
     def method(self: Tracer, other: Any) -> Any:
+        """(x, other) → x, written to; x + other of a number."""
         result = getattr(self, f"__{name}__")(other)
         if result is NotImplemented or self.is_number:
             return result
@@ -317,7 +333,10 @@ def _each(change: Callable[[Any, Any], Any], results: Any, out: tuple[Any, ...])
 
 
 def _computed_into(function: Any, compute: Callable[..., Any], kwargs: dict[str, Any]) -> Any:
-    """Write the result of a function that is no ufunc into the array that is given for it, of its dtype and shape."""
+    """np.dot(a, b, out=y) → y.term = a @ b: a result written into an array of its dtype and shape.
+
+    Of a function that is no ufunc.
+    """
     out = kwargs["out"]
     if type(out) is not Tracer:
         refuse_output(function_name(function))
@@ -335,7 +354,7 @@ def _computed_into(function: Any, compute: Callable[..., Any], kwargs: dict[str,
 
 
 def _into(out: tuple[Any, ...], result: Any, ufunc: np.ufunc, stretch: bool) -> Any:
-    """Write the results of a ufunc into the arrays that are given for them."""
+    """np.add(a, b, out=y) → y.term = a + b: the results of a ufunc written into the arrays that are given for them."""
     if any(x is not None and type(x) is not Tracer for x in out):
         refuse_output(function_name(ufunc))
     results = result if isinstance(result, tuple) else (result,)
@@ -378,7 +397,7 @@ for _name, _ufunc in OPERATORS.items():
 
 
 def wrap(x: Any) -> Any:
-    """Wrap the terms of a result, in tuples and lists too, as tracers."""
+    """term → Tracer, (term, 2) → (Tracer, 2): the terms of a result, in tuples and lists too, as tracers."""
     if type(x) is Tracer:
         if x.origin is None and x.parts is None:
             attempted(x.term)

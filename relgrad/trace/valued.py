@@ -42,7 +42,7 @@ def _is_true(x: Any) -> Any:
 
 
 def _decided(x: Any) -> np.ndarray:
-    """Return an array of integers or booleans in place of a traced one."""
+    """x > 0 → [True, False]: an array of integers or booleans in place of a traced one."""
     if not is_symbolic(x):
         return np.asarray(x)
     value = decided(x.term)
@@ -62,7 +62,9 @@ def _argwhere(a: Any) -> Any:
 
 
 def _trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
-    """Trace `np.trim_zeros`: along each axis, or one, from the first slice with other entries up to the last."""
+    """trim_zeros([0, x, 0]) = [x]: traces `np.trim_zeros`:
+    along each axis, or one, from the first other slice to the last.
+    """
     kept = np.argwhere(_truth(filt))
     rank = kept.shape[1]
     starts, stops = (kept.min(0), kept.max(0) + 1) if len(kept) else np.zeros((2, rank), int)
@@ -83,6 +85,7 @@ def _unique(
     equal_nan: bool = True,
     sorted: bool = True,
 ) -> Any:
+    """unique([b, a, b]) = [a, b]: traces `np.unique` where the order of the entries is decided."""
     if axis is not None or not is_symbolic(ar):
         refuse_function(np.unique)
     x: Any = np.ravel(ar)  # type: ignore[call-overload]
@@ -108,6 +111,7 @@ def _unique(
 
 
 def _bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
+    """bincount([0, 1, 1]) = [1, 2]: traces `np.bincount`, positions decided where they tell the shape."""
     if not is_symbolic(x) or not is_deciding():
         return NotImplemented
     if minlength > 0 and np.size(x) and bool(np.max(x) < minlength):  # as many bins for all such x
@@ -127,6 +131,7 @@ def _allclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_na
 
 
 def _fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
+    """fill_diagonal(x, v): x[i, i] = v: traces `np.fill_diagonal`."""
     x = _target("np.fill_diagonal", a)
     mask = np.zeros(x.kind.shape, bool)
     np.fill_diagonal(mask, True, wrap)
@@ -135,7 +140,7 @@ def _fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
 
 
 def _target(function: Any, x: Any) -> Handle:
-    """Return the array that a function writes to; raises TraceError where that is no traced one."""
+    """tracer → itself, ndarray → StoreError: the array that a function writes to."""
     if isinstance(x, Handle):
         return x
     return refuse_write(
@@ -146,7 +151,7 @@ def _target(function: Any, x: Any) -> Handle:
 
 
 def _rehearse(function: Callable[..., Any], x: Handle, *args: Any) -> None:
-    """Raise what NumPy raises where arrays of these shapes and dtypes are written so."""
+    """(np.put, x, [5], v) → IndexError as NumPy raises it, for arrays of these shapes and dtypes."""
 
     def like(a: Any) -> Any:
         return np.ones(np.shape(a), _dtype(a)) if is_symbolic(a) else a
@@ -163,6 +168,7 @@ def _write_at(x: Handle, places: np.ndarray, values: Any) -> None:
 
 
 def _put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None:
+    """x[i, k[i, j]] = v[i, j]: traces `np.put_along_axis`, indices decided."""
     x = _target("np.put_along_axis", arr)
     places, indices = positions(x.kind.shape), _decided(indices)
     _rehearse(np.put_along_axis, x, indices, values, axis)
@@ -177,6 +183,7 @@ def _cycled(values: Any, at: np.ndarray) -> Any:
 
 
 def _put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+    """x.flat[i] = v: traces `np.put`, indices decided."""
     x = _target("np.put", a)
     v = wrap(stack_nested(v)) if holds_symbolic(v) else v
     places, ind = positions(x.kind.shape).ravel(), _decided(ind)
@@ -187,6 +194,7 @@ def _put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
 
 
 def _place(arr: Any, mask: Any, vals: Any) -> None:
+    """x[mask] = v, the first values again and again: traces `np.place`, the mask decided."""
     x = _target("np.place", arr)
     mask = _truth(mask)
     _rehearse(np.place, x, mask, vals)
@@ -195,6 +203,7 @@ def _place(arr: Any, mask: Any, vals: Any) -> None:
 
 
 def _putmask(a: Any, mask: Any, values: Any) -> None:
+    """x[mask] = v[mask], values repeated by their places: traces `np.putmask`, the mask decided."""
     x = _target("np.putmask", a)
     mask = _truth(mask)
     _rehearse(np.putmask, x, mask, values)
@@ -233,7 +242,7 @@ def _dtype(x: Any) -> np.dtype:
 
 
 def _lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
-    """Return a⁺·b, the squared residuals, the rank, which is decided, and the singular values."""
+    """x = a⁺·b, Σ(b − a·x)², rank, s: traces `np.linalg.lstsq`; the rank is decided."""
     (m, n), eps = np.shape(a), np.finfo(_dtype(a) if _dtype(a).kind == "f" else float).eps
     rtol = float(eps * max(m, n) if rcond is None else eps if rcond < 0 else rcond)
     s = np.linalg.svdvals(a)
@@ -251,7 +260,9 @@ def _cond(x: Any, p: Any = None) -> Any:
 
 
 def _of_numbers(function: Any) -> Callable[..., Any]:
-    """Return a quantile that leaves out NaN, whose places are decided, of an array taken as a whole."""
+    """nanquantile(x, q) = quantile(x[~isnan(x)], q):
+    a quantile without NaN, whose places are decided, of a whole array.
+    """
 
     def call(a: Any, q: Any, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
         if axis not in (None, -1, 0) or (axis is not None and np.ndim(a) != 1):
@@ -263,7 +274,9 @@ def _of_numbers(function: Any) -> Callable[..., Any]:
 
 
 def _accumulate(ufunc: np.ufunc, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
-    """Trace `ufunc.accumulate` step by step, where nothing says how to do it at once."""
+    """ufunc.accumulate([a, b, c]) = [a, f(a, b), f(f(a, b), c)]:
+    traced step by step, where nothing says how at once.
+    """
     if not _is_stepwise(ufunc, "accumulate") or out is not None:
         return NotImplemented
     rows, _ = _rows(ufunc, array, axis, dtype)
@@ -271,7 +284,7 @@ def _accumulate(ufunc: np.ufunc, array: Any, axis: int = 0, dtype: Any = None, o
 
 
 def _rows(ufunc: np.ufunc, array: Any, axis: int, dtype: Any) -> tuple[Any, np.dtype[Any]]:
-    """Return an array with one axis first, in the dtype in which a ufunc folds it, whatever it starts with."""
+    """(np.add, x : int8, 0) → x in the dtype of its sum, int64: an array with one axis first, as a ufunc folds it."""
     if dtype is None:
         kind = ufunc.resolve_dtypes((None, array.dtype, None), reduction=True)[-1]
     else:
@@ -298,7 +311,7 @@ def _reduce(
     initial: Any = np._NoValue,
     where: Any = True,
 ) -> Any:
-    """Trace `ufunc.reduce` step by step along one axis: a − b − c."""
+    """subtract.reduce([a, b, c]) = a − b − c: traces `ufunc.reduce` step by step along one axis."""
     if not _is_stepwise(ufunc, "reduce") or out is not None or where is not True or initial is None:
         return NotImplemented
     if ufunc in (
@@ -326,7 +339,9 @@ def _reduce(
 def _reduceat(
     ufunc: np.ufunc, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None
 ) -> Any:
-    """Trace `ufunc.reduceat`: an axis from each index to the next, or one entry, reduced."""
+    """add.reduceat(x, [0, 2]) = [x₀ + x₁, x₂ + …]: traces `ufunc.reduceat`, from each index to the next, or one
+    entry.
+    """
     if out is not None:
         return NotImplemented
     x = np.moveaxis(array, axis, 0)
@@ -342,7 +357,9 @@ def _reduceat(
 
 
 def _rounds(places: np.ndarray) -> list[np.ndarray]:
-    """Return indices into places, in order, so that no place is named twice in one of the groups."""
+    """[2, 0, 2] → [[0, 1], [2]]: indices into places, in order, so that no place is named twice in one of the
+    groups.
+    """
     order = np.argsort(places, kind="stable")
     ordered = places[order]
     starts = np.concatenate([[0], np.flatnonzero(ordered[1:] != ordered[:-1]) + 1])
@@ -352,6 +369,7 @@ def _rounds(places: np.ndarray) -> list[np.ndarray]:
 
 
 def _apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
+    """y[i] = f(x[i, :]): traces `np.apply_along_axis`, in the dtype of the first result."""
     x = np.moveaxis(arr, axis, -1)
     outer = x.shape[:-1]
     results: list[Any] = [func1d(x[at], *args, **kwargs) for at in np.ndindex(*outer)]
@@ -366,7 +384,10 @@ def _apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: An
 
 
 def _pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
-    """Trace `np.pad` with a function, which writes to vectors along each axis that zeros were put around."""
+    """np.pad(x, 1, f) → f(vector, (1, 1), axis, options) for each vector = zeros around x, written to.
+
+    NotImplemented for other modes.
+    """
     if not callable(mode):
         return NotImplemented
     x: Any = np.pad(array, pad_width)
@@ -382,6 +403,7 @@ def _pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> 
 
 
 def _piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
+    """piecewise(x, [c, d], [f, g]) = f(x[c]) at c, g(x[d]) at d: traces `np.piecewise`, conditions decided."""
     single = not isinstance(condlist, (list, tuple)) and np.ndim(condlist) == np.ndim(x)
     single = single or (
         isinstance(condlist, (list, tuple)) and condlist and np.ndim(condlist[0]) == 0 != np.ndim(x)
@@ -406,6 +428,7 @@ def _partition(self: Tracer, kth: Any, axis: int = -1, kind: Any = None, order: 
 
 
 def _array_equiv(a1: Any, a2: Any) -> Any:
+    """all(a == b) after broadcasting, False where shapes do not: = `np.array_equiv`."""
     try:
         np.broadcast_shapes(np.shape(a1), np.shape(a2))
     except ValueError:
@@ -439,7 +462,9 @@ def _item(self: Tracer, *args: Any) -> Any:
 
 
 def _round(rounded: Tracer) -> Any:
-    """Return a whole number as Python's integer, which gives way to the dtypes of arrays; a large one is decided."""
+    """round(2.5) = 2: a whole number as Python's integer, which gives way to the dtypes of arrays;
+    a large one is decided.
+    """
     if rounded.dtype.kind == "f":
         small = decided(call(np.less, call(np.abs, rounded.term), 2.0**SURE))
         if small is not None and not small:

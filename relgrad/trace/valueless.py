@@ -26,7 +26,7 @@ from relgrad.types import ArrayType
 
 
 class Text(str):
-    """The text of a traced array's value."""
+    """f"{x}" → Text("2.0"), float(Text) → TraceError: the text of a traced array's value."""
 
     __slots__ = ()
 
@@ -38,7 +38,10 @@ class Text(str):
 
 
 class Valueless(Symbolic):
-    """A symbolic array as Python's own protocols see it: truth, integers and hashes by decision, no memory to read."""
+    """bool(x > 0) → True, decided; float(x) → TraceError: a symbolic array as Python's own protocols see it.
+
+    Truth, integers and hashes by decision, no memory to read.
+    """
 
     __slots__ = ()
 
@@ -55,7 +58,7 @@ class Valueless(Symbolic):
 
     @property
     def _is_no_index(self) -> bool:
-        """Whether NumPy refuses to make an index of it, too."""
+        """x : (3,) → True, x : int () → False: whether NumPy refuses to make an index of it, too."""
         type_ = self.kind
         if not isinstance(type_, ArrayType):
             return False
@@ -70,6 +73,7 @@ class Valueless(Symbolic):
         return bool(np.any(equal))
 
     def __float__(self) -> float:
+        """integer or known → float(value), else TraceError, unless for a text."""
         value = None if self._has_many else self._discrete()
         if value is None and not self._has_many and is_formatting(sys._getframe(1)):
             value = told(self.term)
@@ -92,7 +96,7 @@ class Valueless(Symbolic):
         return self._whole("int", math.ceil, np.ceil)
 
     def _whole(self, kind: str, function: Callable[[Any], int], rounded: Any) -> int:
-        """Return an integer near the value of a number, which the program is made for: the derivative of each is 0."""
+        """int(x) → ⌊x⌋ of the call, decided: an integer near the value of a number; the derivative of each is 0."""
         term = self.term
         if not self._has_many and isinstance(self.kind, ArrayType):
             shape: Any = self.kind.shape
@@ -104,6 +108,7 @@ class Valueless(Symbolic):
         return refuse_number(kind, self.term, self._has_many)
 
     def __index__(self) -> int:
+        """x : int → its value, decided; raises TraceError for others."""
         value = None if self._is_no_index else decided(self.term)
         return (
             refuse_number("index", self.term, self._is_no_index)
@@ -119,7 +124,9 @@ class Valueless(Symbolic):
         return refuse_array(self.term) if value is None else np.array(value, dtype)
 
     def _discrete(self) -> Any:
-        """Return the value of integers and booleans, which is decided, and of what depends on no input; or None."""
+        """x : int → its value, decided, ones(3) → [1, 1, 1], x : float → None:
+        the value of integers, booleans, known terms.
+        """
         value = known(self.term)
         kind = self.kind
         if value is None and isinstance(kind, ArrayType) and kind.dtype.kind in "biu":
@@ -142,6 +149,7 @@ class Valueless(Symbolic):
         return repr(self) if value is None else Text(value)
 
     def __format__(self, spec: str) -> str:
+        """f"{x:.2f}" → Text("2.00") in a call that tells its values, else TraceError for a format."""
         value = self._shown()
         if value is not None:
             return Text(format(value, spec))
@@ -150,7 +158,7 @@ class Valueless(Symbolic):
         return repr(self)
 
     def _shown(self) -> Any:
-        """Return the value as an object of the class that it shows, for a text: integers and booleans are decided."""
+        """x → 2.0 as an object of the class that it shows, for a text: integers and booleans are decided."""
         value = self._discrete()
         value = told(self.term) if value is None else value
         if value is None or self.__class__ is np.ndarray:

@@ -23,7 +23,8 @@ PROTECTED = (
 
 @dataclass(slots=True)
 class Viewing:
-    """A call of a NumPy function, or of the array method of a name, as a function of its first argument.
+    """Viewing("__getitem__", (0,))(x) = x[0]: a call of a NumPy function, or method, as a function of its first
+    argument.
 
     Of several results it gives the one named by `part`.
     """
@@ -34,6 +35,7 @@ class Viewing:
     part: int | None = None
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
+        """x → function(x, *args), or its result number `part`."""
         kwargs = self.kwargs or {}
         if isinstance(self.function, str):
             result = getattr(x, self.function)(*self.args, **kwargs)
@@ -44,7 +46,7 @@ class Viewing:
 
 @dataclass(slots=True)
 class Origin:
-    """Where the memory of a traced array comes from, if it is not a fresh array, or a number.
+    """y = x[1:] → parent x, view [1:]: where the memory of a traced array comes from, unless fresh, or a number.
 
     `cls` is the class that it shows, `guard` a cause and a cure why it must not be written to. As a view, it is `view`
     of `parent`: its term was `value` when that of `root`, the array at the end of the parents, was `seen`. Where
@@ -66,7 +68,9 @@ class Origin:
 
 
 def argument(leaf: Any, path: str) -> Origin:
-    """Return the origin of what stands for an argument: NumPy would write into the caller's array."""
+    """(array, "x") → Origin guarded by "NumPy would change the caller's array, x":
+    the origin of an argument's stand-in.
+    """
     name = "x" if " " in path else path
     cause = f"NumPy would change the caller's array, {path}; a transformed function returns results, and changes none"
     cure = f"copy it first, {name} = {name}.copy(), or write {name} = {name} + y, which makes a new array"
@@ -102,7 +106,7 @@ def _rank(x: Any) -> int | None:
 
 
 def _argument(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
-    """Return the first argument, though it may be given by name, and the others."""
+    """((x, 0), {}) → x, (0,), {}: the first argument, though it may be given by name, and the others."""
     if args:
         return args[0], args[1:], kwargs
     name = next(iter(kwargs))
@@ -118,7 +122,9 @@ def _view(
     guard: Guard = None,
     certain: bool = True,
 ) -> Any:
-    """Make the result y a view of the first argument, if that is an array."""
+    """(reshape, (x, 6), {}, y) → y with origin (x, reshape to 6):
+    makes a result a view of the first argument, if an array.
+    """
     if _rank(y) is None:
         return y
     x, rest, options = _argument(args, kwargs)
@@ -140,6 +146,7 @@ def _entry_or_view(function: Any, args: Any, kwargs: Any, y: Any) -> Any:
 
 
 def _item(function: Any, args: Any, kwargs: Any, y: Any) -> Any:
+    """x[0:2] → a view of x, x[0] → a number of a vector, x[[0, 1]] → a copy."""
     x, key = args
     entries = key if type(key) is tuple else (key,)
     if not _rank(y) and not any(e is Ellipsis for e in entries):
@@ -150,7 +157,7 @@ def _item(function: Any, args: Any, kwargs: Any, y: Any) -> Any:
 
 
 def _is_integer(e: Any) -> bool:
-    """Whether an entry of a key is one integer: arrays of rank 0 are, booleans are not."""
+    """2 → True, array(2) → True, True, [2] → False: whether an entry of a key is one integer."""
     if type(e) is int:
         return True
     if isinstance(e, (Symbolic, np.ndarray)):
@@ -159,6 +166,7 @@ def _is_integer(e: Any) -> bool:
 
 
 def _reshaped(function: Any, args: Any, kwargs: Any, y: Any) -> Any:
+    """x.reshape(6) → a view, certain where axes are only split, or the layout is known."""
     x, rest, options = _argument(args, kwargs)
     if _rank(y) is None or not _is_array(x):
         return y
@@ -172,6 +180,7 @@ def _reshaped(function: Any, args: Any, kwargs: Any, y: Any) -> Any:
 
 
 def _raveled(function: Any, args: Any, kwargs: Any, y: Any) -> Any:
+    """x.ravel() → a view where the layout is known to be in rows, else uncertain."""
     x, rest, options = _argument(args, kwargs)
     if _rank(y) is None or not _is_array(x):
         return y
@@ -183,10 +192,12 @@ def _raveled(function: Any, args: Any, kwargs: Any, y: Any) -> Any:
 
 
 def _layout(x: Any) -> np.ndarray | None:
-    """Return an array that lies in memory as a traced one does: None where that is not known.
+    """np.zeros((2, 3)).T → an array that lies so in memory, argument → None:
+    the layout of a traced array, where it is known.
 
-    It does in arrays that are made row by row while tracing, in those along a single axis, and in the views of them
-    that hold no traced index.
+    Of arrays that are made row by row while tracing, those along a single axis, and the views of them that hold no
+    traced
+    index.
     """
     at = x.origin
     if None in x.shape:
@@ -223,7 +234,7 @@ def ordered(x: Any, order: Any) -> Any:
 
 
 def _known_view(function: Any, args: Any, kwargs: Any, y: Any, laid: np.ndarray, call: Any) -> Any:
-    """Make the result y a view, or a copy, as NumPy answers for an array that lies so in memory."""
+    """(ravel, x.T) → a copy, (ravel, x) → a view: the result as NumPy answers for an array that lies so in memory."""
     made = call()
     if np.may_share_memory(made, laid) or not made.size:
         return _view(function, args, kwargs, y)
@@ -243,6 +254,7 @@ def _parts(function: Any, args: Any, kwargs: Any, parts: Any) -> Any:
 
 
 def _each(function: Any, args: Any, kwargs: Any, result: Any) -> Any:
+    """np.atleast_1d(x, y) → views of x, and of y."""
     several = isinstance(result, (tuple, list))
     # Of a plain array among the arguments the result is a view of that array.
     found = [
@@ -253,6 +265,7 @@ def _each(function: Any, args: Any, kwargs: Any, result: Any) -> Any:
 
 
 def _spread(function: Any, args: Any, kwargs: Any, result: Any) -> Any:
+    """np.broadcast_arrays(x, y) → protected views of both."""
     return type(result)(
         [
             _view(np.broadcast_to, (x, y.shape), {}, y, guard=PROTECTED)
@@ -262,6 +275,7 @@ def _spread(function: Any, args: Any, kwargs: Any, result: Any) -> Any:
 
 
 def _mesh(function: Any, args: Any, kwargs: Any, result: Any) -> Any:
+    """np.meshgrid(x, y, copy=False) → protected views; fresh arrays otherwise."""
     if kwargs.get("copy", True):
         return result
     return type(result)(
@@ -285,6 +299,7 @@ def _same(function: Any, args: Any, kwargs: Any, y: Any) -> Any:
 
 
 def _converted(function: Any, args: Any, kwargs: Any, y: Any) -> Any:
+    """x.astype(float, copy=False) → x where it is of that dtype, else a copy."""
     options = dict(zip(("dtype", "order", "casting", "subok", "copy"), args[1:], strict=False)) | kwargs
     if options.get("copy", True):
         return _kept(function, args, kwargs, y)
@@ -297,7 +312,7 @@ def _kept(function: Any, args: Any, kwargs: Any, y: Any) -> Any:
 
 
 def _copied(function: Any, args: Any, kwargs: Any, y: Any) -> Any:
-    """Give a copy memory in the order that is asked for: `x.copy()` lies in rows, `np.copy(x)` as x does."""
+    """x.copy() → rows, np.copy(x) → as x lies: gives a copy memory in the order that is asked for."""
     x, rest, options = _argument(args, kwargs)
     if _rank(y) is None or not (_is_array(x) or function is np.copy):
         return y
