@@ -241,8 +241,8 @@ class Contract:
     """The inputs whose entries affect those of the outputs; None is all of them."""
 
     def connection_pattern(self, node: Term) -> list[list[bool]]:
-        """where(c, x, y) → [[False], [True], [True]]: for each input, for each output, whether entries affect each
-        other.
+        """broadcast_like(x, y) → [[True], [False]]: for each input, for each output, whether the one's entries affect
+        the other's.
         """
         inputs = range(len(node.rands))
         return [

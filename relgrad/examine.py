@@ -263,7 +263,9 @@ def load_derivation(path: str | Path, relations: Relations = None) -> Proof:
 
 
 def row_of(subject: Any, library: Library) -> Relation:
-    """log_of_exp → the row of that name, a row → itself; raises RelationError, with the nearest, where none has it."""
+    """the name of a row → the row, a row → itself; raises RelationError, with the nearest names, where none has that
+    one.
+    """
     if isinstance(subject, Relation):
         return subject
     names = [row.name for row in library]

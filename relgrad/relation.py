@@ -338,7 +338,7 @@ class Library(Immutable, Shown):
         )
 
     def candidates(self, t: Term, readings: int) -> Iterator[Relation]:
-        """log(eˣ) → log_of_exp, …: in order of precedence the rows that a term can match at its root.
+        """log(eˣ) → the row log(eᵃ) = a, …: in order of precedence the rows that a term can match at its root.
 
         `readings` are the theories, PRODUCT and SUM, under which it is read as well as for the op that it is.
         """

@@ -10,9 +10,7 @@ from relgrad.looks import Shown
 
 @dataclass(frozen=True)
 class Step(Shown):
-    """log(eˣ) → x by log_of_exp: one move: its relation's name, or `expand …`, `fold`, and the place before and after
-    it.
-    """
+    """log(eˣ) → x by a row: one move: its relation's name, or `expand …`, `fold`, and the place before and after it."""
 
     move: str
     name: str

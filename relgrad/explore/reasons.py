@@ -100,9 +100,7 @@ class Reasons(Listed[Reason]):
 
 
 class Rewrites(Lazy[Found]):
-    """log(eˣ) → "log_of_exp: x — …": all moves at a place, lazily; printed one a line:
-    its name, its result, and why.
-    """
+    """log(eˣ) → "name: x — why": all moves at a place, lazily; printed one a line: its name, its result, and why."""
 
     nothing = "nothing can be done here"
 

@@ -179,7 +179,7 @@ def _backwards(row: Relation, t: Term) -> Iterator[Term]:
 
 
 def rewordings(t: Term, library: Library) -> Iterator[tuple[str, Term]]:
-    """2·x → ("a + a = 2·a", x + x), …: the other ways to write a term by one row read backwards, or one law, with its
+    """2·x → ("2·a = a + a", x + x), …: the other ways to write a term by one row read backwards, or one law, with its
     name.
     """
     for move in _moves(library).at(t):

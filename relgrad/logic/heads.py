@@ -157,7 +157,7 @@ def _is_open_sum(p: Term) -> bool:
 def joint(
     heads: Parts, variables: Parts, t: ProductView, s: State, extend: bool
 ) -> tuple[Any, list[Any]] | None:
-    """(a + b)/a, (x + z)/x → a, [x, z…]: a variable that several factors share, and all that it can be;
+    """(a + b)/a, (x + z)/x → a, [x]: a variable that several factors share, and all that it can be;
     None without one.
     """
     alone = not extend and len(heads) == len(variables) == 1
@@ -206,8 +206,10 @@ def _may_be_part(factors: dict[Any, Number], view: SumView) -> bool:
 
 
 def _summands_of_all(v: Any, head: tuple[Any, Number], e: Number, t: ProductView) -> Iterator[Any]:
-    """a·(a + b), x·(x + z) → x, z: the summands that v can be, and the factors, one or all, that may be several
-    summands.
+    """a·(a + b), x·(x + z) → x, z, x + z, x·(x + z):
+    the summands that v can be, and factors that may be several summands.
+
+    One or all of these.
     """
     share = sum_of(head[0]).terms[v]
     for base, _ in factors_like(head, t):

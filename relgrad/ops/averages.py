@@ -25,7 +25,7 @@ def _ball_sum(op: Reduced, x: Any) -> Any:
 
 
 class SumMinus(Reduced):
-    """Σ x − y = Σ x − y, exactly rounded, over axes along which y is constant."""
+    """sum_minus(x, y) = Σ x − y over axes, along which y is constant."""
 
     kernel = staticmethod(kernels.sum_minus)
 
@@ -54,7 +54,7 @@ class SumMinus(Reduced):
 
 
 class MeanMinus(SumMinus):
-    """Σ x/n − y = mean(x) − y over axes along which y is constant."""
+    """mean_minus(x, y) = mean(x) − y over axes, along which y is constant."""
 
     kernel = staticmethod(kernels.mean_minus)
     cancels = "centre"

@@ -53,8 +53,8 @@ from relgrad.types import ArrayType, array_type
 
 
 class Named(NamedTuple):
-    """(relation, sine_of_double, "sin 2x = …", (x,)) → a move as states name it:
-    kind, name, reason, its relation's variables.
+    """(relation, name, summary, (x,)) → a move as states name it:
+    its kind, name and reason, and its relation's variables.
     """
 
     move: str
@@ -64,9 +64,7 @@ class Named(NamedTuple):
 
 
 class Found(NamedTuple):
-    """(relation, log_of_exp, x, why, {x: x}): log(eˣ) → x by a move that can be made:
-    kind, name, result, reason, bindings.
-    """
+    """log(eˣ) → x, {a: x}: a move that can be made: its kind, name, result, reason and bindings."""
 
     move: str
     name: str

@@ -247,7 +247,7 @@ def _is_small(x: Any) -> bool:
 
 
 def _resolved(ufunc: np.ufunc, inputs: Any, dtype: Any = None, casting: Any = "same_kind") -> tuple[Any, ...]:
-    """(np.add, (int8, 2.0)) → (float16, float16, float16):
+    """(np.add, (int8, 2.0)) → (float64, float64, float64):
     the dtypes in which a ufunc computes, those of its operands first.
     """
     kinds = [type(x) if type(x) in (int, float) else _result_type(x) for x in inputs]

@@ -204,7 +204,7 @@ def names_in(code: CodeType) -> Names:
 
 
 def _values(instructions: list[dis.Instruction]) -> set[str]:
-    """g(f), np.sin(x) → {f, x}: the names whose values are used otherwise than to be called at once.
+    """g(f), np.sin(x) → {f, np, x}: the names whose values are used otherwise than to be called at once.
 
     A null on the stack tells what is called: below it as of Python 3.13, above it before, and a bit of the instruction
     stands for one. In between, attributes are taken: `np.linalg.norm(x)` uses no function as a value.

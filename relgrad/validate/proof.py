@@ -156,7 +156,7 @@ class Proof(Derivation):
         return Checked(step, matched, count, fault)
 
     def _matches(self, step: Step) -> bool | None:
-        """log(eˣ) → x by log_of_exp → True: whether a move can be made there again with the same result;
+        """log(eˣ) → x by a row → True: whether a move can be made there again with the same result;
         None where none matches.
         """
         before, library = step.before, self.library
