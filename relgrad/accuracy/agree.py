@@ -28,7 +28,8 @@ class Agreement(NamedTuple):
 
 
 def agree(before: Term, after: Term, values: Mapping[Term, Any]) -> Agreement:
-    """Compare two terms entry by entry: wherever the first has a value, the second must have the same.
+    """x·y/y, x at {x: 2, y: 3} → 1 entry compared: two terms entry by entry:
+    where the first has a value, the second has it, too.
 
     Constants of many digits are balls around what they may have been rounded from.
     """
@@ -69,7 +70,10 @@ def blurred(*roots: Term) -> dict[Term, Any]:
 
 
 def has_many_digits(value: Any) -> bool:
-    """Whether a constant has an entry that takes more than half of a float's digits: it may be rounded."""
+    """0.5 → False, 0.1 → True: whether a constant has an entry that takes more than half of a float's digits.
+
+    It may be rounded then.
+    """
     if value.dtype.kind != "f":
         return False
     numerators = [float(v).as_integer_ratio()[0] for v in value.flat if np.isfinite(v)]
@@ -77,7 +81,7 @@ def has_many_digits(value: Any) -> bool:
 
 
 def _ball(value: Any) -> Any:
-    """Return balls of one ulp: a constant of a subject may have been rounded, and what is made of it again."""
+    """0.1 → 0.1 ± 2 ulp: a constant of a subject may have been rounded, and what is made of it again."""
     import flint
 
     balls = [flint.arb(float(v), 2 * float(np.abs(np.spacing(v)))) for v in value.flat]

@@ -39,7 +39,11 @@ EXTREME = 7
 
 
 def alike(args: Sequence[Any], rng: np.random.Generator, number: int) -> tuple[tuple[Any, ...], bool]:
-    """Return inputs, and whether they are extreme: samplers are drawn from, floats drawn anew, the rest is as it is."""
+    """((1.0, 2), rng, 7) → (1e-3, 2), False: inputs, and whether they are extreme:
+    floats are drawn anew, the rest stays.
+
+    Samplers are drawn from.
+    """
     leaves, structure = flatten(tuple([x(rng) if callable(x) else x for x in args]))
     given = [x for x in args if not callable(x)]
     fixed = {id(x) for x in flatten(tuple(given))[0]}
@@ -49,6 +53,9 @@ def alike(args: Sequence[Any], rng: np.random.Generator, number: int) -> tuple[t
 
 
 def _sampled(x: Any, rng: np.random.Generator, which: int, seed: int) -> Any:
+    """[0.2, 0.8, 0.5, …] → other numbers in (0, 1): floats of another scale, of the sign and range that many entries
+    show.
+    """
     array = np.asarray(x)
     if array.dtype.kind != "f" or array.size == 0:
         return x
@@ -69,6 +76,7 @@ def nudged(args: Sequence[Any], rng: np.random.Generator) -> tuple[Any, ...]:
 
 
 def _nudged(x: Any, rng: np.random.Generator) -> Any:
+    """1.0 → 1.0 ± ulp: floats moved by their last bit, of a matrix by that of its largest entry."""
     array = np.asarray(x)
     if array.dtype.kind != "f":
         return x

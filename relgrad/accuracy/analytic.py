@@ -20,7 +20,7 @@ def _cut(function: Callable[[Any], Any]) -> Callable[[Analytic], Analytic]:
 
 
 class Analytic:
-    """A complex ball in which an op computes as in a real one, continued from the real numbers in the ball.
+    """f(x + i·y) for balls x, y: = f continued from the real numbers in the ball; raises where it is not analytic.
 
     Numbers are compared, and |x| and max(x, y) chosen, by their real parts, where all in the balls decide alike: on
     the reals the choice is the same, and so is what continues it.

@@ -40,9 +40,9 @@ def check(
     subjects: int = 32,
     written: Callable[[Term], str] = str,
 ) -> Check:
-    """Return what is found out about a relation by evaluating both sides on samples of its domain, and in programs.
+    """check(row).ok ⟺ left = right was not refuted, at samples of the row's domain and in programs: → Check.
 
-    `check(row).ok` says that the row was not refuted: wherever the left side has a value, the right side has the
+    Wherever the left side has a value, the right side has the
     same, to 200 bits (40 where the row holds constants that may be rounded); and so have programs that the left side
     stands in, and what the row makes of them. If not, `witness` is an input at which it is false, and a proof of that.
     A row without docstring or source is refused. Where the sides are analytic functions of up to three numbers,
@@ -72,7 +72,7 @@ def check(
 def check_simplification(
     name: str, subjects: int = 200, seed: int = 0, written: Callable[[Term], str] = str
 ) -> Check:
-    """Return what is found out about a simplification of the scheduler by applying it to random expressions."""
+    """t = law(t) for random expressions t → Check: the findings about a simplification of the scheduler."""
     rng = np.random.default_rng([seed, *name.encode()])
     none = np.zeros(0)
     found = judged(simplified(name, rng, subjects), rng, written)
@@ -80,7 +80,7 @@ def check_simplification(
 
 
 class _Trial(NamedTuple):
-    """What became of one instance; per entry: was it compared, and both errors."""
+    """instance → compared, before, after = bits of error per entry: the outcome of one instance, and its witness."""
 
     instance: Instance
     values: dict[Any, Any]
@@ -91,6 +91,7 @@ class _Trial(NamedTuple):
 
 
 def _wrong_shape(instance: Instance) -> Witness | None:
+    """left : (3,), right : (2,) → Witness: that the right side does not broadcast to the left one; or None."""
     left, right = instance.left.type.shape, instance.right.type.shape
     try:
         fits = broadcast_shapes(left, right) == left
@@ -103,6 +104,9 @@ def _wrong_shape(instance: Instance) -> Witness | None:
 
 
 def _trial(instance: Instance, rng: np.random.Generator) -> _Trial:
+    """left = right at samples → _Trial: balls that do not meet are a witness; errors in bits of both sides in
+    floats.
+    """
     values = instance.sample(rng)
     exact, rounded = instance.exact(values), instance.rounded
     bits = ROUNDED if rounded else EXACTLY
@@ -140,7 +144,7 @@ def _difference(left: Any, right: Any) -> str:
 
 
 def _inputs(instance: Instance, values: dict[Any, Any], place: tuple[int, ...]) -> dict[str, Any]:
-    """Return what the entry at a place depends on: the sample that it belongs to, without the others."""
+    """((2, 0), {x: samples}) → {x: the third sample}: the sample that the entry at a place belongs to, by names."""
     samples = {name: values[leaf] for name, leaf in instance.leaves.items()}
     return {
         name: x[int(place[0]) if place and len(x) > 1 else 0] for name, x in samples.items()
@@ -148,6 +152,7 @@ def _inputs(instance: Instance, values: dict[Any, Any], place: tuple[int, ...]) 
 
 
 def _summary(relation: Relation, trials: list[_Trial]) -> Check:
+    """[trial, …] → Check: the first witness, how many entries were compared, the errors of both sides."""
     done = [t for t in trials if t.compared is not None]
     witness = next((t.witness for t in trials if t.witness is not None), None)
     compared = _joined(t.compared for t in done)
@@ -174,7 +179,7 @@ def _joined(arrays: Iterable[Any]) -> Any:
 
 
 def _worst(trials: list[_Trial]) -> Loss | None:
-    """Return where applying the row loses most."""
+    """[trial, …] → Loss(12.5 bits, inputs): where applying the row loses most; None where it loses nothing."""
     worst: Loss | None = None
     for t in trials:
         losses = np.where(np.isnan(t.after - t.before), -1.0, t.after - t.before)
@@ -185,9 +190,11 @@ def _worst(trials: list[_Trial]) -> Loss | None:
 
 
 def _too_wide(instance: Instance, values: dict[Any, Any], extended: Any) -> Witness | None:
-    """Return a witness that the right side has a value where the left side has none, at no single points only.
+    """log(x²) = 2·log(x), the other way round → Witness: that the right side has a value where the left side has none.
 
-    Only moderate numbers tell: where they are extreme, the precision may not suffice for a value of the left side.
+    At no single points only. Only moderate numbers tell:
+    where they are extreme, the precision may not suffice for a value
+    of the left side.
     """
     moderate = np.ones((1,) * extended.ndim, dtype=bool)
     for x in values.values():

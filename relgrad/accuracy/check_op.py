@@ -35,7 +35,9 @@ ENOUGH, MIXED = 4, 12
 
 
 class Claim(NamedTuple):
-    """Something that an op says of itself, at how many applications it was tried, and a witness against it."""
+    """(pullback, 12, None): not refuted at 12 inputs:
+    = a claim of an op, how often it was tried, a witness against it.
+    """
 
     what: str
     tried: int
@@ -47,7 +49,7 @@ class Claim(NamedTuple):
 
 @dataclass(frozen=True)
 class OpCheck(Shown):
-    """What was found out about an op; `ok` says that nothing that it declares was refuted."""
+    """check(op).ok ⟺ no claim has a witness: → the findings about an op."""
 
     name: str
     claims: tuple[Claim, ...]
@@ -74,7 +76,7 @@ class OpCheck(Shown):
 
 
 def check_op(op: Op, examples: Sequence[Any] = (), seed: int = 0) -> OpCheck:
-    """Return what is found out about an op by applying it to numbers, of the shapes and dtypes of examples if given.
+    """op at numbers → OpCheck: the findings about an op, by applying it to operands like the examples, if given.
 
     Without examples, operands are floats of equal or broadcasting shapes, as many as the op takes.
 
@@ -102,7 +104,9 @@ def check_op(op: Op, examples: Sequence[Any] = (), seed: int = 0) -> OpCheck:
 
 
 def _asked(claim: Any, application: Application, rng: np.random.Generator) -> Iterator[Found | None]:
-    """Yield what comes of a claim; an error is a lie too, but where the op says that it has no answer."""
+    """claim(application) → None, Found, …: the outcome of a claim; an error is a lie too, but where the op has no
+    answer.
+    """
     try:
         with np.errstate(all="ignore"):
             yield from claim(application, rng)
@@ -119,7 +123,7 @@ def _witness(application: Application, found: Found) -> Witness:
 
 
 def _applications(op: Op, examples: Sequence[Any], rng: np.random.Generator) -> Iterator[Application]:
-    """Yield applications that the op can be evaluated at, of several shapes and in several ranges."""
+    """op → op(x : (3,)), op(x : (2, 3) > 0), …: applications that the op can be evaluated at, of shapes and ranges."""
     if examples:
         given = [np.asarray(x) for x in examples]
         for interval in (None, REAL, POSITIVE, UNIT):
@@ -135,7 +139,10 @@ def _applications(op: Op, examples: Sequence[Any], rng: np.random.Generator) -> 
 
 
 def _of_shapes(op: Op, arity: int, rng: np.random.Generator, drawn: Any) -> Iterator[Application]:
-    """Yield applications to arrays of one shape, and of shapes that broadcast, so many of each as are enough."""
+    """arity 2 → (3,) and (3,), (2, 1) and (3,), …: applications to arrays of one shape, and of shapes that broadcast.
+
+    So many of each as are enough.
+    """
     mixed = [c for c in product(BROADCAST, repeat=arity) if len(set(c)) > 1] if arity > 1 else []
     mixed = [mixed[int(i)] for i in rng.permutation(len(mixed))]
     for combinations, enough in (([(shape,) * arity for shape in SHAPES], ENOUGH), (mixed, MIXED)):
@@ -157,7 +164,7 @@ def _integers(rng: np.random.Generator, shape: tuple[int, ...], where: Interval)
 
 
 def _arities(op: Op) -> Sequence[int]:
-    """Return how many operands an op may take, the likeliest first."""
+    """add → (2,), an op that does not say → 1, 2, …: how many operands an op may take, the likeliest first."""
     known = op.arity
     if isinstance(known, int):
         return (known - (op.distance is not None),)
@@ -173,6 +180,9 @@ def _like(rng: np.random.Generator, x: Any, interval: Interval) -> Any:
 
 
 def _applied(op: Op, arrays: Sequence[Any], interval: Interval) -> Iterator[Application]:
+    """op, [x, y] → Application, or nothing where it cannot be evaluated to finite numbers:
+    shapes do not fit, for instance.
+    """
     inputs = [
         term(Input(f"x{i}", array_type(x.dtype, x.shape), range=interval if x.dtype.kind == "f" else REAL))
         for i, x in enumerate(arrays)

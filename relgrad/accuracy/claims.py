@@ -40,7 +40,7 @@ STEP, ROUGH = 1e-6, 2e-5
 
 
 class Found(NamedTuple):
-    """What refutes a claim: a sentence, both sides, and the inputs if they are not those of the application."""
+    """(the op is not linear, "2", "3"): left ≠ right → a sentence, both sides, and the inputs if they are its own."""
 
     why: str
     left: str = ""
@@ -50,7 +50,7 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True)
 class Application:
-    """An op applied to inputs, and arrays for them that lie in an interval."""
+    """op(x₀, x₁) at arrays in an interval → its node, and its results: an op applied to inputs."""
 
     op: Op
     inputs: Sequence[Term]
@@ -65,7 +65,7 @@ class Application:
     """The errors by which an op says that it has no answer."""
 
     def applied(self, operands: Sequence[Term]) -> Term:
-        """Return the op applied to operands; where it is told a distance besides, that is formed."""
+        """[x, y] → op(x, y), of a difference op → op(x, y, x − y): the op applied to operands, a distance formed."""
         if self.op.distance is not None:
             i, j, d = self.op.distance
             whole = [*operands[:d], None, *operands[d:]]
@@ -94,7 +94,8 @@ class Application:
         return [i for i, x in enumerate(self.arrays) if x.dtype.kind == "f"]
 
     def moves(self) -> Iterator[tuple[Application, tuple[int, ...]]]:
-        """Yield places in which one array stands: each by itself, and two of one shape, as in gibbs(x, x, w).
+        """(x, y, w) → (0,), (1,), (2,), (0, 1) with x = y:
+        places in which one array stands, each by itself, and two of one shape.
 
         In two where the op is smooth in each of them, unlike √(x² − y²) where x is y.
         """
@@ -114,7 +115,7 @@ Trial = Iterator[Found | None]
 
 
 def types(a: Application, rng: np.random.Generator) -> Trial:
-    """Each output has the dtype and shape that its type says."""
+    """result.dtype = type.dtype, result.shape = type.shape, for each output."""
     try:
         results = a.results(a.arrays)
     except OpError as error:
@@ -132,7 +133,7 @@ def types(a: Application, rng: np.random.Generator) -> Trial:
 
 
 def shapes(a: Application, rng: np.random.Generator) -> Trial:
-    """`infer_shape` gives the shapes of the outputs."""
+    """`infer_shape` = the shapes of the outputs."""
     if a.node.op != a.op:
         return
     said = [tuple(s) for s in a.op.infer_shape(None, a.node, [x.shape for x in a.arrays])]
@@ -145,7 +146,7 @@ def shapes(a: Application, rng: np.random.Generator) -> Trial:
 
 
 def inputs_alone(a: Application, rng: np.random.Generator) -> Trial:
-    """Evaluation leaves the operands as they are, unless `destroy_map` says that it does not."""
+    """x before = x after an evaluation, unless `destroy_map` says that it is overwritten."""
     if a.node.op != a.op or a.op.distance is not None or getattr(a.op, "destroy_map", None):
         return
     given = [x.copy() for x in a.arrays]
@@ -160,7 +161,7 @@ def inputs_alone(a: Application, rng: np.random.Generator) -> Trial:
 
 
 def repeated(a: Application, rng: np.random.Generator) -> Trial:
-    """Evaluated twice, the op gives the same, unless it must not be evaluated before its time."""
+    """f(x) = f(x), evaluated twice, unless the op must not be evaluated before its time."""
     if not a.op.do_constant_folding(None, a.node):
         return
     for x, y in zip(a.results(a.arrays), a.results(a.arrays), strict=True):
@@ -168,9 +169,10 @@ def repeated(a: Application, rng: np.random.Generator) -> Trial:
 
 
 def readings(a: Application, rng: np.random.Generator) -> Trial:
-    """Applied to operands that are stretched, or squeezed, the op gives what it gives for arrays like these.
+    """f(broadcast(x)) = f(an array like it): applied to operands that are stretched, or squeezed, the results are the
+    same.
 
-    Its canonical form may leave out what operands repeat, where it counts entries as often all the same.
+    A canonical form may leave out what operands repeat, where it counts entries as often all the same.
     """
     singly = [(i,) for i in range(len(a.arrays))]
     for moved in (*singly, tuple(range(len(a.arrays)))) if len(singly) > 1 else singly:
@@ -212,7 +214,7 @@ VIEWS: dict[str, Callable[[Any], tuple[Any, Callable[[Term], Any]]]] = {
 
 
 def ranges(a: Application, rng: np.random.Generator) -> Trial:
-    """The entries lie in `range_of` the operands' ranges."""
+    """low ≤ f(x)ᵢ ≤ high, where [low, high] = `range_of` the operands' ranges."""
     if isinstance(a.node.type, TupleType) or not a.node.type.differentiable:
         return
     said = range_of(a.node)
@@ -225,7 +227,7 @@ def ranges(a: Application, rng: np.random.Generator) -> Trial:
 
 
 def connections(a: Application, rng: np.random.Generator) -> Trial:
-    """An output depends on no input that `connection_pattern` says is not connected to it."""
+    """f(x + ¼) = f(x) for each output that `connection_pattern` says is not connected to x."""
     if a.node.op != a.op:
         return
     pattern = a.op.connection_pattern(a.node)
@@ -239,7 +241,7 @@ def connections(a: Application, rng: np.random.Generator) -> Trial:
 
 
 def source(a: Application, rng: np.random.Generator) -> Trial:
-    """The generated source computes what `perform` does."""
+    """source(x) = perform(x): the generated source computes the same."""
     traced = trace(
         lambda *xs: [Tracer(out) for out in outputs_of(a.applied([as_term(x) for x in xs]))], a.arrays
     )
@@ -251,7 +253,7 @@ def source(a: Application, rng: np.random.Generator) -> Trial:
 
 
 def balls(a: Application, rng: np.random.Generator) -> Trial:
-    """Ball arithmetic encloses what floats compute."""
+    """f(x) in floats ≈ f(x) in balls: ball arithmetic encloses what floats compute; |difference| ≤ CLOSE."""
     if isinstance(a.node.type, TupleType) or type(a.op).ball is Contract.ball:
         return
     (found,) = evaluate([a.node], dict(zip(a.inputs, a.arrays, strict=True)), 200)
@@ -263,7 +265,9 @@ def balls(a: Application, rng: np.random.Generator) -> Trial:
 
 
 def pullback(a: Application, rng: np.random.Generator) -> Trial:
-    """The pullback of a cotangent, along a direction, is the difference quotient in it."""
+    """⟨pullback(w), v⟩ = Σ w·(f(x + h·v) − f(x − h·v))/(2·h):
+    the pullback along a direction is the difference quotient.
+    """
     weights = [np.asarray(rng.normal(size=y.shape)) for y in _floating(a, a.arrays)]
     for b, i in a.moves() if weights else ():
         direction = b.along(i, rng)
@@ -283,7 +287,7 @@ def pullback(a: Application, rng: np.random.Generator) -> Trial:
 
 
 def pushforward(a: Application, rng: np.random.Generator) -> Trial:
-    """The pushforward along a direction is the difference quotient in it."""
+    """pushforward(v) = (f(x + h·v) − f(x − h·v))/(2·h): the pushforward is the difference quotient."""
     own = type(a.op).R_op is not Op.R_op
     for b, i in a.moves() if _floating(a, a.arrays) else ():
         if not own and not set(i) <= set(a.op.laws.linear):
@@ -291,6 +295,7 @@ def pushforward(a: Application, rng: np.random.Generator) -> Trial:
         direction, outputs = b.along(i, rng), partial(_outputs, b, i)
 
         def pushed(x: Any, f: Any = outputs, v: Any = direction[i[0]]) -> Any:
+            """x → the pushforward along v, of a symbolic operand."""
             return push_along(f, (x,), (v,))[1]
 
         for y, (found, smooth) in zip(_computed(pushed, b, i), _quotients(b, direction), strict=True):
@@ -305,7 +310,7 @@ def pushforward(a: Application, rng: np.random.Generator) -> Trial:
 
 
 def _quotients(a: Application, direction: Sequence[Any]) -> list[tuple[Any, Any]]:
-    """Return the difference quotients along a direction, by two steps, and where they agree: f is smooth there."""
+    """v → [((f(x + h·v) − f(x − h·v))/(2·h), smooth)]: the difference quotients by two steps, and where they agree."""
     found = []
     for h in (STEP, STEP / 2):
         ends = [[x + s * h * v for x, v in zip(a.arrays, direction, strict=True)] for s in (1, -1)]
@@ -332,7 +337,7 @@ def _outputs(a: Application, places: Sequence[int], y: Any) -> list[Any]:
 
 
 def _computed(fun: Callable[..., Any], a: Application, places: Sequence[int]) -> list[Any]:
-    """Return what a function of a symbolic operand gives, its gradients expanded and nothing rewritten."""
+    """fun, x → [fun(x)]: a function of a symbolic operand, its gradients expanded and nothing rewritten."""
     x = a.arrays[places[0]]
     traced = trace(fun, (x,))
     after = schedule(traced.outputs, Library([]), NAIVE).after
@@ -340,7 +345,7 @@ def _computed(fun: Callable[..., Any], a: Application, places: Sequence[int]) ->
 
 
 def laws(a: Application, rng: np.random.Generator) -> Trial:
-    """The op obeys its laws."""
+    """left = right, for each law that the op declares and each pair of sides."""
     for name, law in LAWS.items():
         for left, right in law(a, rng):
             same = _close(np.asarray(left), np.asarray(right))
@@ -348,6 +353,7 @@ def laws(a: Application, rng: np.random.Generator) -> Trial:
 
 
 def _close(x: Any, y: Any) -> bool:
+    """|x − y| ≤ CLOSE·(1 + |y|), NaN = NaN: whether arrays that broadcast are close."""
     try:
         x, y = np.broadcast_arrays(x, y)
     except ValueError:
@@ -386,6 +392,7 @@ def _of_its_kind(a: Application) -> Any:
 
 
 def _identity(a: Application, rng: np.random.Generator) -> Sides:
+    """f(x, e) = x, and f(e, x) = x where it is commutative."""
     if a.op.laws.identity is not None and len(a.arrays) == 2:
         x = _of_its_kind(a)
         e = np.asarray(a.op.laws.identity, dtype=x.dtype)
@@ -401,6 +408,7 @@ def _absorbing(a: Application, rng: np.random.Generator) -> Sides:
 
 
 def _inverse(a: Application, rng: np.random.Generator) -> Sides:
+    """f(g(f(x))) = f(x) for the inverse g."""
     other = _named(a.op.laws.inverse) if a.op.laws.inverse else None
     if other is not None and len(a.arrays) == 1:
         (x,) = a.arrays
@@ -409,6 +417,7 @@ def _inverse(a: Application, rng: np.random.Generator) -> Sides:
 
 
 def _linear(a: Application, rng: np.random.Generator) -> Sides:
+    """f(x + c·u, y) = f(x, y) + c·f(u, y) for each operand in which it is linear."""
     for i in a.op.laws.linear:
         if i < len(a.arrays) and a.arrays[i].dtype.kind == "f":
             u, c = np.asarray(rng.normal(size=a.arrays[i].shape)), float(rng.normal())
@@ -428,6 +437,7 @@ def _monotone(a: Application, rng: np.random.Generator) -> Sides:
 
 
 def _homomorphism(a: Application, rng: np.random.Generator) -> Sides:
+    """f(x + y) = f(x)·f(y) for + and · of the law, as eˣ⁺ʸ = eˣ·eʸ."""
     if a.op.laws.homomorphism is not None and len(a.arrays) == 1:
         add, multiply = map(_named, a.op.laws.homomorphism)
         (x,) = a.arrays

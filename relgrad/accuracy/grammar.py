@@ -68,9 +68,13 @@ NUMBERS = (1.0, 1.0, 2.0, 3.0, 0.5, 1e-3, 1e-8)
 
 
 class Grammar:
-    """Random expressions over one frame; `leaves` are the arrays that stand in them."""
+    """frame (2, 3) → x·np.sum(x, axis=1, keepdims=True) + y: random expressions over one frame.
+
+    `leaves` are the arrays that stand in them.
+    """
 
     def __init__(self, rng: np.random.Generator, frame: Shape | None = None):
+        """frame, or one with extents 1, 2 and 3 → no leaves = {}."""
         self.rng = rng
         if frame is None:
             frame = tuple(int(n) for n in rng.choice(EXTENTS, rng.choice(RANKS)))
@@ -93,14 +97,18 @@ class Grammar:
         return self.one_of(sets) if sets else (-1,)
 
     def shape(self) -> Shape:
-        """Return a shape that broadcasts into the frame: that of the frame half of the time."""
+        """frame (2, 3) → (2, 3) or (1, 3), (3,), (): a shape that broadcasts into the frame, itself half of the
+        time.
+        """
         if self.chance(0.5):
             return self.frame
         shape = self.frame[int(self.rng.integers(len(self.frame) + 1)) :]
         return tuple(1 if self.chance(0.4) else n for n in shape)
 
     def array(self, interval: Interval = REAL, shape: Shape | None = None) -> Any:
-        """Return an array with entries in an interval: one that stands in the expression already, or a new one."""
+        """[0, ∞) → x ≥ 0: an array with entries in an interval, one that stands in the expression already, or a new
+        one.
+        """
         known = [t for t in self.leaves.values() if t.op.range == interval and shape in (None, t.type.shape)]
         if known and (len(self.leaves) >= MOST or self.chance(0.5)):
             return Tracer(self.one_of(known))
@@ -113,14 +121,14 @@ class Grammar:
         return Tracer(self.leaves[name])
 
     def fits(self, x: Any) -> bool:
-        """Whether an expression broadcasts into the frame."""
+        """x : (1, 3) in the frame (2, 3) → True: whether an expression broadcasts into the frame."""
         try:
             return broadcast_shapes(x.shape, self.frame) == self.frame
         except ValueError:
             return False
 
     def expression(self, depth: int, positive: bool = False) -> Any:
-        """Return a random expression of a depth."""
+        """depth 2 → np.exp(x) + y: a random expression of a depth."""
         if self.pool and self.chance(0.15):
             return self.one_of(self.pool)
         made = self._positive(depth) if positive or self.chance(0.7) else self._real(depth)
@@ -129,6 +137,7 @@ class Grammar:
         return made
 
     def _real(self, depth: int) -> Any:
+        """depth 1 → x + y, np.sum(x), np.where(x > 0, x, y), …: a random expression of any sign."""
         if depth <= 0:
             return self.array(self.one_of((REAL, REAL, REAL, NONNEGATIVE, POSITIVE, UNIT)))
         x = self.expression(depth - 1)
@@ -140,6 +149,7 @@ class Grammar:
         )()
 
     def _positive(self, depth: int) -> Any:
+        """depth 0 → np.exp(x), …: a random expression with entries > 0."""
         if depth <= 0 or self.chance(0.15):
             x = self.array()
             if self.chance(0.2) and x.ndim:
@@ -150,7 +160,7 @@ class Grammar:
         return self.one_of(JOINTS)(self, depth - 1)
 
     def reduced(self, x: Any, reductions: Sequence[Callable[..., Any]] = REDUCTIONS[:5]) -> Any:
-        """Return a reduction of an expression over any of its axes; with kept ones, unless it fits without."""
+        """x : (2, 3) → np.sum(x, axis=1, keepdims=True), …: a reduction over any axes; kept, unless it fits without."""
         if not x.ndim:
             return x
         places = range(-x.ndim, 0)

@@ -41,7 +41,7 @@ FINE = 4.0
 
 @dataclass(frozen=True)
 class Hazard(Shown):
-    """A place where accuracy is lost, and an input that shows it.
+    """np.exp(x) at x = 800 → overflow in f.py:3: a place where accuracy is lost, and an input that shows it.
 
     `kind` is one of overflow, underflow, cancellation, 0/0, NaN and rounding; `relations` are those that remove it,
     and empty where nothing in the library does.
@@ -65,7 +65,10 @@ def hazards(
     points: int,
     seed: int,
 ) -> list[Hazard]:
-    """Return the hazards of a function and its gradient, at `args` and at inputs like them; samplers are drawn from."""
+    """f, (1.0,) → [Hazard, …]: the hazards of a function and its gradient, at `args` and at inputs like them.
+
+    Samplers are drawn from.
+    """
     rng = np.random.default_rng(seed)
     start = tuple([x(rng) if callable(x) else x for x in args])
     lines = lines_of(fun, start)
@@ -96,7 +99,9 @@ def _weights(shape: Any) -> Any:
 def _at(
     subject: Subject, labels: Sequence[str], args: Any, lines: Mapping[Term, str], extreme: bool
 ) -> Iterator[Hazard]:
-    """Yield the hazards that one input shows; of an extreme one, those that the library removes."""
+    """subject at x = 800 → Hazard, …: the hazards that one input shows; of an extreme one, those that the library
+    removes.
+    """
     values = subject.values(args)
     roots = subject.written.after
     nodes = [t for t in subterms(*roots) if isinstance(t.type, ArrayType)]
@@ -134,7 +139,7 @@ def _at(
 
 
 def _lost(got: Any, better: Any, truth: Enclosure) -> bool:
-    """Whether NaN is computed where there is no value to compare with, but the rewritten function has one."""
+    """NaN where the truth is not settled, and `better` finite → True: NaN is computed where a rewriting has a value."""
     got = np.asarray(got)
     if got.dtype.kind != "f" or got.shape != truth.settled.shape:
         return False
@@ -148,7 +153,9 @@ def _first_nan(root: Term, computed: Mapping[Term, Any]) -> list[Term]:
 
 
 def _is_ill_conditioned(subject: Subject, args: Any, index: int, truth: Enclosure, wrong: float) -> bool:
-    """Whether the last bits of the inputs matter so much that no program can do better than this error."""
+    """|f(x·(1 + ε)) − f(x)| ≥ the error → True: whether the last bits of the inputs matter so much that none can do
+    better.
+    """
     for seed in range(2):
         moved, _ = subject.truth(nudged(args, np.random.default_rng(seed)))
         change = np.where(moved[index].settled, moved[index].middle, np.nan)
@@ -159,7 +166,9 @@ def _is_ill_conditioned(subject: Subject, args: Any, index: int, truth: Enclosur
 
 
 def _line(lines: Mapping[Term, str], *terms: Term) -> str:
-    """Return the line of the first term that has one; of sums of cotangents, that of one of them."""
+    """(lines, log(x)) → "f.py:3": the line of the first term that has one; of sums of cotangents, that of one of
+    them.
+    """
     near = next((t for t in terms if t in lines), None) or next(
         (t for t in subterms(*terms) if t in lines), None
     )
@@ -167,7 +176,7 @@ def _line(lines: Mapping[Term, str], *terms: Term) -> str:
 
 
 def _error(got: Any, truth: Enclosure) -> float:
-    """Return the largest error that matters in an array.
+    """max over entries of bits_of_error → 52.0: the largest error that matters in an array.
 
     Noise far below its largest entry does not, nor what lies below the smallest normal number.
     """
@@ -191,7 +200,10 @@ def _culprits(
     errors: Mapping[Term, float],
     truth: Enclosure,
 ) -> list[Term]:
-    """Return the terms that are wrong though their operands are right, and without whose error the root is right."""
+    """log(exp(x)) at 800 → [exp(x)]: the terms that are wrong though their operands are right.
+
+    Without whose error the root is right, if there are such.
+    """
     below = [t for t in subterms(root) if t in errors]
     first = [t for t in below if errors[t] > ALARM and all(errors.get(rand, 0.0) <= FINE for rand in t.rands)]
     confirmed = []
@@ -205,7 +217,7 @@ def _culprits(
 
 
 def _birth(node: Term, computed: Mapping[Term, Any], exact: Mapping[Term, Enclosure]) -> tuple[Term, str]:
-    """Return the term at which a wrong term's error is born, and its kind."""
+    """eˣ/Σeˣ at 800 → eˣ, overflow: the term at which a wrong term's error is born, and its kind."""
     for kind, happens in (("overflow", _overflows), ("underflow", _underflows)):
         place = node
         while True:
@@ -238,7 +250,9 @@ def _any(got: Any, truth: Enclosure, happens: Callable[[Any, Any], Any]) -> bool
 
 
 def _removing(derivation: Derivation, *terms: Term) -> tuple[str, ...]:
-    """Return the relations that rewrote the terms away, or the simplifications; where none is seen to, all of them."""
+    """log(eˣ) → (the row that made x of it,): the relations that rewrote the terms away, or simplifications;
+    else all of them.
+    """
     relations = [step for step in derivation.steps if step.move == "relation"]
     simplified = [step for step in derivation.steps if step.move in ("simplify", "series")]
     for steps in (relations, simplified):

@@ -57,7 +57,7 @@ EXACT = 4096
 
 
 class Instance(NamedTuple):
-    """Two ground sides; the leaves that stand for the variables, by name; the axes that stand for axes."""
+    """log(eᵃ) = a → log(eˣ), x, {a: x}, {}: two ground sides, the leaves for the variables, and the axes for axes."""
 
     left: Term
     right: Term
@@ -65,7 +65,10 @@ class Instance(NamedTuple):
     axes: dict[str, tuple[int, ...]]
 
     def sample(self, rng: np.random.Generator) -> dict[Term, Any]:
-        """Return arrays for the leaves, in part of which numbers nearly meet; distances are what they should be."""
+        """→ {x: [0.3, 1e-9, …], y: [0.3 + 1e-12, …]}: arrays for the leaves, in part of which numbers nearly meet.
+
+        Distances are those of their operands: d = x − y.
+        """
         values = {t: practical(rng, t.type.shape, t.op.range) for t in self.leaves.values()}
         first, *others = self.leaves.values()
         for t in others:
@@ -77,7 +80,10 @@ class Instance(NamedTuple):
         return values
 
     def exact(self, values: Mapping[Term, Any], bits: int = EXACT) -> dict[Term, Any]:
-        """Return what the samples stand for: where x − y is sampled, x is not rounded, nor else is x − y."""
+        """{y, d} → x = y + d, unrounded: the numbers that the samples stand for, as balls.
+
+        Where x − y is sampled, x is not rounded, nor else is x − y.
+        """
         import flint
 
         known = {t: as_balls(x) for t, x in values.items()}
@@ -105,7 +111,9 @@ class Instance(NamedTuple):
 
 
 def _bring_near(x: Any, y: Any, where: Interval, rng: np.random.Generator) -> None:
-    """Move some of the arrays along the first axis to others, or what is opposite, but for a small part."""
+    """x, y → x[1::4] = y·(1 ± 2⁻ᵏ), x[3::8] = −y·(1 ± 2⁻ᵏ):
+    some of the arrays along the first axis near others, or opposites.
+    """
     if x.shape != y.shape:
         return
     for some, sign in ((slice(1, None, 4), 1), (slice(3, None, 8), -1)):
@@ -115,7 +123,7 @@ def _bring_near(x: Any, y: Any, where: Interval, rng: np.random.Generator) -> No
 
 
 def _distances(left: Term, *, given: bool = False) -> Iterator[tuple[Term, Term, Term]]:
-    """Yield what ops take together with a distance, x, y and x − y, where x is a leaf that follows from the others.
+    """op(x, y, d) → (x, y, d) with d = x − y: operands that ops take together with a distance, x a leaf that follows.
 
     With `given` it is x − y that follows: where x is restricted, it cannot.
     """
@@ -133,7 +141,7 @@ def _is_restricted(x: Term) -> bool:
 
 
 def instances(row: Relation, count: int) -> list[Instance]:
-    """Return the instances of a row, each with about `count` independent entries or rows of them.
+    """row, 96 → [Instance, …]: the instances of a row, each with about `count` independent entries or rows of them.
 
     Axes stand for each axis of a matrix, and both; variables are constant along what is reduced in turn, but not all.
     Raises RelationError where the row has no instance at all.
@@ -165,7 +173,9 @@ def instances(row: Relation, count: int) -> list[Instance]:
 
 
 def _layouts(row: Relation, count: int, axes: int) -> Iterator[tuple[tuple[int, ...], tuple[Any, ...]]]:
-    """Yield shapes for the variables and axes for the parameters, the simplest first."""
+    """(row, 96, 1) → (32, 2, 3) with (−1,), (−2,), (−2, −1):
+    shapes for variables and axes for parameters, the simplest first.
+    """
     if axes:
         for chosen in product(((-1,), (-2,), (-2, -1)), repeat=axes):
             yield (count // 3 or 1, 2, 3), chosen
@@ -178,7 +188,10 @@ def _layouts(row: Relation, count: int, axes: int) -> Iterator[tuple[tuple[int, 
 
 
 def _shapes(shape: tuple[int, ...], axes: Sequence[Any], names: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield a shape for each name: that of all; then, for fewer samples, extent 1 along the axes for some of them."""
+    """(32, 2, 3), [a, b] → both (32, 2, 3); then a : (n, 2, 3), b : (n, 2, 1), …: a shape for each name.
+
+    That of all; then, for fewer samples, extent 1 along the axes for some of them.
+    """
     yield dict.fromkeys(names, shape)
     reduced = {a for group in axes for a in group} or {-1}
     few = (max(shape[0] // FEWER, 2), *shape[1:])
@@ -191,7 +204,7 @@ def _shapes(shape: tuple[int, ...], axes: Sequence[Any], names: Sequence[str]) -
 def _on_domain(
     row: Relation, names: Sequence[str], shapes: dict[str, Any], axes: dict[str, tuple[int, ...]]
 ) -> list[Instance]:
-    """Return an instance for each widest choice of ranges with which the conditions hold."""
+    """positive(a) → [x > 0]: an instance for each widest choice of ranges with which the conditions hold."""
     found: list[tuple[tuple[Interval, ...], Instance]] = []
     asked = _asked(row)
     for ranges in product(*[REGIONS if n in asked else (REAL,) for n in shapes]):
@@ -205,7 +218,7 @@ def _on_domain(
 
 
 def _asked(row: Relation) -> set[str]:
-    """Return the names of the variables that conditions are about."""
+    """positive(a) → {a}: the names of the variables that conditions are about."""
     named = set[str]()
     for condition in row.conditions:
         tests = getattr(condition, "tests", None)
@@ -221,7 +234,9 @@ def _in_forms(
     axes: dict[str, tuple[int, ...]],
     read: set[str],
 ) -> list[Instance]:
-    """Return an instance for each choice of expressions of which the conditions find the right side."""
+    """logarithmo(a, b) → a = x·eʸ, …: an instance for each choice of expressions of which the conditions find the right
+    side.
+    """
     found = []
     for chosen in forms([n for n in shapes if n in read]):
         leaves = {n: leaf(n, shape, REAL) for n, shape in shapes.items() if n not in read}
@@ -243,7 +258,7 @@ def _instance(
     leaves: dict[str, Term],
     axes: dict[str, tuple[int, ...]],
 ) -> Instance | None:
-    """Return a row with terms for its variables, if the conditions hold; those without are found by the conditions."""
+    """row, {a: x} → Instance: a row with terms for its variables, if the conditions hold; these find the others."""
     sought = {n: fresh(n) for n in names if n not in axes and n not in values}
     arguments = {**axes, **values, **{n: Tracer(v) for n, v in sought.items()}}
     if any(map(is_implicit, subterms(row.left))):
@@ -277,10 +292,7 @@ def is_of_gradient(row: Relation) -> bool:
 
 
 def bound(row: Relation, arguments: Mapping[str, Any]) -> dict[Any, Any]:
-    """Return the state in which the variables of a row on gradients are what arguments are by name.
-
-    A cotangent has the type of its value.
-    """
+    """∂⟨g, f(x)⟩/∂x, {x, g} → {x: …, g: of f(x)'s type}: the state of a row's variables, by the arguments' names."""
     values = {v: arguments[label_of(v)] for v in row.variables}
     state = {v: as_term(x) if isinstance(x, Tracer) else x for v, x in values.items()}
     for node in subterms(row.left):
@@ -302,6 +314,7 @@ def written_out(terms: Sequence[Term]) -> Sequence[Term]:
 
 
 def _satisfied(conditions: Sequence[Any], state: Any) -> Iterator[Any]:
+    """[c, d], s → the states in which c, and then d, hold; s → s for no conditions."""
     if not conditions:
         yield state
         return

@@ -18,7 +18,7 @@ _AGREE, _ZERO = 60, 150
 
 
 def limits(roots: Sequence[Term], values: Mapping[Term, Any], seed: int = 0) -> list[Enclosure]:
-    """Return what the roots tend to: the values at neighbours on several sides, where these agree.
+    """sin(x)/x at 0 → 1: the limits of the roots, = the values at neighbours on several sides, where these agree.
 
     This is strong evidence and no proof. An entry is settled where the neighbours agree to 60 bits, or all vanish;
     at the border of a domain the neighbours inside count alone.
@@ -45,6 +45,7 @@ def limits(roots: Sequence[Term], values: Mapping[Term, Any], seed: int = 0) -> 
 
 
 def _moved(values: Any, steps: Any) -> Any:
+    """x → x + |x|·s/2ᴺ, 0 → s/2ᴺ: numbers moved by a step, as balls."""
     import flint
 
     values = np.asarray(values)
@@ -59,7 +60,7 @@ def _moved(values: Any, steps: Any) -> Any:
 
 
 def _common(sides: list[Any]) -> Any:
-    """Return a ball around values that agree, or None."""
+    """[1 + δ, 1 − δ, NaN] → 1: a ball around values that agree, or None."""
     import flint
 
     sides = [ball for ball in sides if not ball.is_nan()]

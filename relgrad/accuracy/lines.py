@@ -20,7 +20,7 @@ Lines = dict[Term, str]
 
 
 def lines_of(fun: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any] | None = None) -> Lines:
-    """Return the lines of a function at which its terms are made first.
+    """f → {sin(x): "f.py:3"}: the lines of a function at which its terms are made first.
 
     Terms do not know where they come from, since equal ones are one. So the interpreter is watched while the
     function is traced: whatever hands a symbolic array back does so to some line of the user's.
@@ -45,6 +45,8 @@ def lines_of(fun: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, 
 
 @contextmanager
 def _watching(see: Callable[[Any], None]) -> Iterator[None]:
+    """`with _watching(see): …` → see(array) for each symbolic array that a function returns."""
+
     def profile(frame: Any, event: str, value: Any) -> None:
         if event == "return" and isinstance(value, Symbolic):
             see(value)
@@ -58,6 +60,7 @@ def _watching(see: Callable[[Any], None]) -> Iterator[None]:
 
 
 def _mark(root: Any, line: str, lines: Lines) -> None:
+    """(sin(x), "f.py:3") → lines {sin(x): "f.py:3"}, and all below that has no line yet."""
     stack = [root]
     while stack:
         node = stack.pop()
@@ -67,7 +70,9 @@ def _mark(root: Any, line: str, lines: Lines) -> None:
 
 
 def lines_of_gradient(derivation: Derivation, lines: Lines) -> Lines:
-    """Return the lines of what the pullbacks of terms are made of: those of the terms themselves."""
+    """cos(x)·g of sin(x) at f.py:3 → {cos(x)·g: "f.py:3"}:
+    the lines of pullbacks' terms are those of the terms themselves.
+    """
     pulled = [step for step in derivation.steps if step.move == "expand" and isinstance(step.before, tuple)]
     values = [step.before[0] for step in pulled]
     flows = [[flow for _, flow in step.after if flow is not None] for step in pulled]

@@ -30,7 +30,7 @@ Rule = Callable[..., Any]
 
 
 class Subject(NamedTuple):
-    """A function traced: its graph as written, gradients expanded, its graph as rewritten, and both compiled."""
+    """f → written, derived, naive, rewritten: a function traced, as written and as rewritten, both compiled."""
 
     traced: Traced
     written: Derivation
@@ -40,7 +40,7 @@ class Subject(NamedTuple):
 
     @classmethod
     def of(cls, rule: Rule, args: Sequence[Any], library: Library, strategy: Strategy) -> Subject:
-        """Trace a function of these arguments and rewrite it."""
+        """rule, (2.0,) → Subject: traces a function of these arguments and rewrites it."""
         traced = trace(rule, args, explicit=lambda roots: schedule(roots, library, NAIVE).after)
         written = schedule(traced.outputs, library, NAIVE)
         derived = schedule(traced.outputs, library, strategy)
@@ -49,7 +49,7 @@ class Subject(NamedTuple):
         return cls(traced, written, derived, naive, rewritten)
 
     def decides(self, args: Sequence[Any]) -> bool:
-        """Whether these arguments decide as those do of which the function was traced."""
+        """x = −1 where x = 2 was traced, `if x > 0` → False: whether arguments decide as those of the trace do."""
         asked = [d.term for d in self.traced.decisions]
         try:
             given = answers(interpret(asked, self.values(args))) if asked else ()
@@ -58,7 +58,9 @@ class Subject(NamedTuple):
         return given == self.traced.answers
 
     def accepts(self, args: Sequence[Any]) -> bool:
-        """Whether all that is assumed is true of these arguments, as far as it can be computed."""
+        """x = −1, x > 0 assumed → False: whether all assumptions are true of these arguments, as far as they can be
+        computed.
+        """
         stated = self.traced.stated
         if not stated:
             return True
@@ -72,7 +74,9 @@ class Subject(NamedTuple):
         return {t: np.asarray(x, t.type.dtype) for t, x in zip(self.traced.inputs, leaves, strict=True)}
 
     def truth(self, args: Sequence[Any]) -> tuple[list[Enclosure], list[Any]]:
-        """Return the outputs over the reals, and for each which entries are limits: they have no value there."""
+        """x = 0 → [sin(x)/x = 1], [True]: the outputs over the reals, and which entries are limits:
+        they have no value there.
+        """
         values = self.values(args)
         found = enclose(self.written.after, values)
         limiting = [np.zeros(e.settled.shape, dtype=bool) for e in found]
@@ -86,7 +90,9 @@ class Subject(NamedTuple):
         return found, limiting
 
     def errors(self, args: Sequence[Any], atol: float) -> list[tuple[Any, Any, Any]]:
-        """Return for each output the errors in bits as written and as rewritten, and which entries are limits."""
+        """x = 800 → [(64.0, 0.0, False)]: the errors in bits of each output as written and as rewritten, and which are
+        limits.
+        """
         truth, limiting = self.truth(args)
         with np.errstate(all="ignore"):
             outputs = [flatten(program(*args))[0] for program in (self.naive, self.rewritten)]
@@ -108,7 +114,7 @@ def measure(
     gradient: bool,
     atol: float,
 ) -> Accuracy:
-    """Return the errors of a function and of its gradient, as written and as rewritten.
+    """f, samplers → Accuracy: the errors of a function and of its gradient, as written and as rewritten.
 
     Arguments that are callable are samplers: functions of a random generator, drawn from for each point. Points at
     which the function assumes what is false are left out. Raises AssumptionError where there is no other.
@@ -155,7 +161,7 @@ def subjects_of(
     gradient: bool = True,
     weights: Callable[[Any], Any] = lambda shape: np.ones(shape),
 ) -> list[tuple[Subject, list[str]]]:
-    """Return a function and its gradient, traced for these arguments, each with the labels of its outputs.
+    """f, (x,) → [(f, ["value"]), (∂f, ["gradient x"])]: a function and its gradient, traced, with labels of outputs.
 
     The gradient is that of the sum of all outputs, each weighted, with respect to the floats among the arguments.
     """
@@ -172,6 +178,8 @@ def subjects_of(
 
     @functools.wraps(fun)
     def pullback(*primals: Any) -> Any:
+        """primals → the cotangents of those that are chosen, Σ w·∂f/∂x."""
+
         def of_chosen(*some: Any) -> Any:
             given = dict(zip(chosen, some, strict=True))
             return fun(*[given.get(i, x) for i, x in enumerate(primals)])

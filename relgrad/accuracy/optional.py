@@ -15,10 +15,7 @@ class MissingDependency(RelgradError, ImportError):
 
 
 def optional(name: str) -> ModuleType:
-    """Return a module of an optional dependency.
-
-    Raises MissingDependency, which names the cure, where it is not installed.
-    """
+    """flint → the module; raises MissingDependency, with the cure, where it is not installed."""
     try:
         return importlib.import_module(name)
     except ImportError as error:

@@ -113,7 +113,7 @@ class Program(NamedTuple):
 
 
 def around_row(row: Relation, rng: np.random.Generator) -> Program:
-    """Return a random program that holds the left side of a row.
+    """log(eᵃ) = a → y·log(exp(Σ x)) + 2, …: a random program that holds the left side of a row.
 
     Raises what NumPy and the ops raise where the shapes that were drawn do not go together.
     """
@@ -122,9 +122,10 @@ def around_row(row: Relation, rng: np.random.Generator) -> Program:
 
 
 def beside_row(row: Relation, rng: np.random.Generator) -> Program:
-    """Return a random program that differs from the left side of a row in a place or two: what is no instance of it.
+    """√(x + y²) − y → y − √(s − y²), …: a random program that differs from a left side in a place or two:
+    no instance of it.
 
-    y - √(s - y²) beside √(x + y²) - y: what takes one for the other loses a sign. Raises as `around_row` does.
+    Whatever takes one for the other loses a sign. Raises as `around_row` does.
     """
     grammar, left = _left(row, rng)
     t = as_term(left)
@@ -134,7 +135,7 @@ def beside_row(row: Relation, rng: np.random.Generator) -> Program:
 
 
 def _changed(t: Term, grammar: Grammar, others: Sequence[Term]) -> Term:
-    """Return a term with one occurrence of a subterm changed, or with operands exchanged."""
+    """x − y → y − x, x − √y, …: a term with one occurrence of a subterm changed, or with operands exchanged."""
     inside = [i for i, u in enumerate(t.rands) if is_float(u)]
     if not inside or grammar.chance(0.3):
         return as_term(grammar.one_of(CHANGES)(grammar, Tracer(t), Tracer(grammar.one_of(others))))
@@ -150,7 +151,7 @@ def is_float(t: Any) -> bool:
 
 
 def around_simplification(name: str, rng: np.random.Generator) -> Program:
-    """Return a random program in which sums and products meet as a simplification of the scheduler wants them to."""
+    """cancel → (x·y + z)/y, …: a random program in which sums and products meet as a simplification wants them to."""
     grammar = Grammar(rng)
     spelling = SPELLINGS.get(name)
     if spelling is None or grammar.chance(0.3):
@@ -165,7 +166,7 @@ def around_simplification(name: str, rng: np.random.Generator) -> Program:
 
 
 def _left(row: Relation, rng: np.random.Generator) -> tuple[Grammar, Any]:
-    """Return a grammar and the left side of a row on expressions of it."""
+    """log(eᵃ) = a → grammar, log(exp(x·y)): a grammar and the left side of a row on expressions of it."""
     names = [label_of(v) for v in row.variables]
     axes = {n for n in names if n == "axis" or n.endswith("_axis")}
     sought, read = (
@@ -223,7 +224,7 @@ def _value(grammar: Grammar) -> Any:
 
 
 def _direction(grammar: Grammar) -> Any:
-    """Return an entry of a vector over its length, or all of them."""
+    """→ x/hypot(x, y), v[…, 0]/‖v‖, …: an entry of a vector over its length, or all of them."""
     x, y, z = (grammar.array(grammar.one_of(INTERVALS)) for _ in range(3))
     v = grammar.array(shape=grammar.one_of(((2,), (3,), (2, 3), (3, 1))))
     return grammar.one_of(
@@ -239,7 +240,9 @@ def _direction(grammar: Grammar) -> Any:
 
 
 def _deep(grammar: Grammar, others: Sequence[Any]) -> Any:
-    """Return an expression for a variable that conditions look into: a deep one, or a sum of another one."""
+    """→ exp(x)·y, Σ z + 2, …: an expression for a variable that conditions look into:
+    a deep one, or a sum of another.
+    """
     if not others or grammar.chance(0.4):
         return grammar.expression(int(grammar.rng.integers(1, 4)), grammar.chance(0.8))
     more = grammar.one_of((0.0, *NUMBERS)) if grammar.chance(0.7) else grammar.expression(1, True)
@@ -247,7 +250,7 @@ def _deep(grammar: Grammar, others: Sequence[Any]) -> Any:
 
 
 def _distances(row: Relation, values: dict[str, Any]) -> dict[str, Any]:
-    """Return the distances that ops take together with two operands, as their differences: z is x - y."""
+    """{x, y} → {d: x − y}: the distances that ops take together with two operands, as their differences."""
     found: dict[str, Any] = {}
     state = {
         v: as_term(values[label_of(v)]) for v in row.variables if not isinstance(values[label_of(v)], tuple)
@@ -264,7 +267,7 @@ def _distances(row: Relation, values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _extended(row: Relation, left: Any, grammar: Grammar) -> Any:
-    """Return the left side in a larger sum or product, or a power or multiple of it, or by itself."""
+    """t → t, t + more, t·more, √t·more, …: the left side in a larger sum or product, or a power or multiple of it."""
     if grammar.chance(0.4) or row.pattern.kind == "op":
         return left
     left = Tracer(as_term(left))
@@ -297,7 +300,7 @@ def _extended(row: Relation, left: Any, grammar: Grammar) -> Any:
 
 
 def _times(total: Any, factor: Any) -> Any:
-    """Return a sum with a factor multiplied into its summands."""
+    """(x + y)·z → x·z + y·z: a sum with a factor multiplied into its summands."""
     view = sum_of(as_term(total))
     parts = [float(k) * Tracer(part) * factor for part, k in view.terms.items()]
     return (
@@ -306,7 +309,9 @@ def _times(total: Any, factor: Any) -> Any:
 
 
 def _arithmetic(grammar: Grammar) -> Any:
-    """Return sums and products of few parts that meet each other again, above, below, and inside reductions."""
+    """→ x·y/x − Σ y, …: sums and products of few parts that meet each other again, above, below, and inside
+    reductions.
+    """
     parts = [_value(grammar) for _ in range(3)]
     for _ in range(int(grammar.rng.integers(2, 6))):
         made = grammar.one_of(MEETINGS)(grammar, grammar.one_of(parts), grammar.one_of(parts))

@@ -43,7 +43,10 @@ ENOUGH = 40
 
 
 def proved(tried: Iterable[Instance]) -> list[Box]:
-    """Return a box for each instance of a relation that can be proved on one, such as those of analytic functions."""
+    """[Instance, …] → [Box, …]: |left − right| ≤ 2^(−bits) on a box for each instance that can be proved on one.
+
+    Such as those of analytic functions.
+    """
     found = []
     for instance in tried:
         shapes = {t.type.shape for t in instance.leaves.values()}
@@ -57,7 +60,7 @@ def proved(tried: Iterable[Instance]) -> list[Box]:
 
 
 def _boxes(instance: Instance) -> Iterator[dict[Term, float]]:
-    """Yield the centres of boxes within the domain."""
+    """x > 0 → {x: 0.7}, {x: 2.3}, …: the centres of boxes within the domain, sides that differ first."""
     free = instance.free
     if 0 < len(free) <= len(DEGREES):
         # Sides that differ come first: x = y is a special case.
@@ -68,7 +71,7 @@ def _boxes(instance: Instance) -> Iterator[dict[Term, float]]:
 
 
 def _within(known: Interval, centre: float) -> float:
-    """Return a centre in an interval, as it is if it lies there with its box."""
+    """([0, ∞), −1) → half + 1, (ℝ, −1) → −1: a centre in an interval, as it is if it lies there with its box."""
     low, high = known.low + HALF, known.high - HALF
     if low <= centre <= high:
         return centre
@@ -78,7 +81,9 @@ def _within(known: Interval, centre: float) -> float:
 
 
 def _proof(instance: Instance, centre: dict[Term, float]) -> Box | None:
-    """Return the box around a centre if the sides are the same there, and that can be shown."""
+    """|f − g| ≤ M around, ≤ δ at the nodes → |f − g| ≤ Λ·δ + 4·M·ρ⁻ⁿ/(ρ − 1) on the box, if that is little:
+    Box, or None.
+    """
     import flint
 
     arb = flint.arb
@@ -103,7 +108,7 @@ def _proof(instance: Instance, centre: dict[Term, float]) -> Box | None:
 
 
 def _around(centre: float) -> list[Any]:
-    """Return the complex numbers around a side of a box on which its functions are to be analytic."""
+    """c → c ± a + i·(0 ± b), the ellipse with a + b = ρ half-lengths: where the sides are to be analytic."""
     import flint
 
     wide, high = HALF * (RHO + 1 / RHO) / 2, HALF * (RHO - 1 / RHO) / 2
@@ -111,7 +116,7 @@ def _around(centre: float) -> list[Any]:
 
 
 def _difference(instance: Instance, values: Mapping[Term, Sequence[Any]]) -> Any:
-    """Return a bound of the difference of the sides at numbers or balls, or None where they need not have values."""
+    """max |left − right| ≤ bound at numbers or balls; None where they need not have values."""
     import flint
 
     try:

@@ -15,7 +15,10 @@ from relgrad.looks import Shown
 
 @dataclass
 class Errors:
-    """The errors of one output in bits, naive and rewritten: one array for each point, NaN where nothing is known."""
+    """value → naive [52.0, …], rewritten [0.0, …]: the errors of one output in bits, an array for each point.
+
+    NaN where nothing is known.
+    """
 
     label: str
     points: list[int] = field(default_factory=list)
@@ -24,7 +27,7 @@ class Errors:
     limiting: list[Any] = field(default_factory=list)
 
     def add(self, point: int, naive: Any, rewritten: Any, limiting: Any) -> None:
-        """Add what was found at a point."""
+        """(0, 52.0, 0.0, False) → points [0], naive [52.0], …: adds the findings at a point."""
         for row, found in zip(
             (self.points, self.naive, self.rewritten, self.limiting),
             (point, naive, rewritten, limiting),
@@ -43,7 +46,9 @@ class Errors:
         return float(known.max()) if known.size else float("nan")
 
     def worst_inputs(self, which: str, inputs: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        """Return the inputs with the largest error; of arrays of the output's shape, the entry that belongs to it."""
+        """→ {x: 800.0}: the inputs with the largest error; of arrays of the output's shape, the entry that belongs to
+        it.
+        """
         worst = self.worst(which)
         for point, errors in zip(self.points, getattr(self, which), strict=True):
             places = np.argwhere(errors == worst)
@@ -75,7 +80,8 @@ HEAD = ("bits lost", "naive: mean", "worst", "relgrad: mean", "worst", "naive is
 
 @dataclass
 class Accuracy(Shown):
-    """The errors of a function's value and gradient: `print` it, display it, or `plot` it.
+    """accuracy(f)(x)["value"] → Errors: the errors of a function's value and gradient:
+    `print` it, display it, or `plot` it.
 
     `inputs` holds the arrays of each point by name, `outputs` the errors of each output there.
     """
@@ -103,7 +109,9 @@ class Accuracy(Shown):
         return max((e.worst("rewritten") for e in self.outputs), default=float("nan"))
 
     def rows(self) -> list[tuple[str, ...]]:
-        """Return the table's rows: label, mean and worst error of both, where the naive one is worst."""
+        """→ [("value", "12.3", "64.0", "0.1", "0.5", "x = 800")]:
+        label, mean and worst error of both, where the naive is worst.
+        """
         found = []
         for e in self.outputs:
             numbers = [f(which) for which in ("naive", "rewritten") for f in (e.mean, e.worst)]
@@ -112,7 +120,7 @@ class Accuracy(Shown):
         return found
 
     def notes(self) -> list[str]:
-        """Return what has to be known to read the numbers."""
+        """→ ["2 entries have no value and are compared with a limit"]: all that has to be known to read the numbers."""
         limits = sum(e.limits for e in self.outputs)
         unknown = sum(e.undetermined for e in self.outputs)
         lines = ", ".join(self.asked[:4]) + (", …" if len(self.asked) > 4 else "")
@@ -130,7 +138,7 @@ class Accuracy(Shown):
     __repr__ = __str__
 
     def series(self, label: str, argument: str | None = None) -> tuple[Any, Any, Any]:
-        """Return the entries of an input with the errors, naive and rewritten, of the output that they belong to.
+        """(value, "x") → x, naive, rewritten, sorted by x: the entries of an input with the errors of their output.
 
         An input of one number belongs to the largest error of the point; an array to the output of its shape.
         Raises ValueError for an input of another shape.
@@ -154,7 +162,7 @@ class Accuracy(Shown):
         return x[order], naive[order], rewritten[order]
 
     def plot(self, argument: str | None = None) -> Any:
-        """Return a matplotlib figure of the errors along an input, by default the first; one panel an output.
+        """x → a matplotlib figure of the errors along an input, by default the first; one panel an output.
 
         Raises MissingDependency without matplotlib, and what `series` raises.
         """

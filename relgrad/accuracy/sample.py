@@ -65,7 +65,8 @@ SPECIAL = np.array([0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5, 1e-8, -1e-8])
 
 
 def practical(rng: np.random.Generator, shape: tuple[int, ...], where: Interval = REAL) -> Any:
-    """Return numbers in an interval as they occur: moderate ones, and such of every order of magnitude.
+    """[0, ∞) → 0.3, 1e-12, 4.0, …: numbers in an interval as they occur:
+    moderate ones, and such of every order of magnitude.
 
     Along the first axis every other array is wholly moderate. A few special numbers come first.
     """
@@ -89,7 +90,7 @@ def moderate(rng: np.random.Generator, shape: tuple[int, ...], where: Interval =
 
 
 def _into(x: Any, where: Interval) -> Any:
-    """Map real numbers into an interval, tails to its ends."""
+    """(−2.0, [0, ∞)) → 2.0, (x, [0, 1]) → near either end: real numbers mapped into an interval, tails to its ends."""
     low, high = where.low, where.high
     if math.isinf(low) and math.isinf(high):
         return x

@@ -39,7 +39,7 @@ MISFITS = (RelgradError, ValueError, TypeError, IndexError, ArithmeticError)
 
 
 class Subject(NamedTuple):
-    """A term, what a move makes of it, and the arrays in both; an error where the move raised one."""
+    """y·log(eˣ) → y·x: a term, its result by a move, and the arrays in both; an error where the move raised one."""
 
     before: Term
     after: Any
@@ -53,7 +53,9 @@ class Subject(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """A witness, if a subject and what was made of it differ; how many subjects there were, and were matched."""
+    """(None, 32, 20) → a witness, if a subject and its result differ; how many subjects there were, and were
+    matched.
+    """
 
     witness: Witness | None
     subjects: int
@@ -61,7 +63,9 @@ class Judgement(NamedTuple):
 
 
 def subjects(row: Relation, rng: np.random.Generator, count: int) -> Iterator[list[Subject]]:
-    """Yield what a row makes of each of `count` programs: a list, empty where it does not match."""
+    """row, 32 → [y·log(eˣ) → y·x], [], …: a row's results in each of `count` programs; empty where it does not
+    match.
+    """
     library = Library([row])
     deeper = any(getattr(condition, "finds", None) for condition in row.conditions)
     for _ in range(count * DEEPER if deeper else count):
@@ -70,7 +74,7 @@ def subjects(row: Relation, rng: np.random.Generator, count: int) -> Iterator[li
 
 
 def simplified(name: str, rng: np.random.Generator, count: int) -> Iterator[list[Subject]]:
-    """Yield what a simplification makes of each of `count` programs."""
+    """cancel, 32 → [x·y/y → x], …: a simplification's results in each of `count` programs."""
     law = next(law for law in SIMPLIFICATIONS if law.name == name)
     for _ in range(count):
         program = _fitting(lambda: around_simplification(name, rng))
@@ -93,7 +97,9 @@ def _fitting(make: Callable[[], Program]) -> Program | None:
 def judged(
     made: Iterable[list[Subject]], rng: np.random.Generator, written: Callable[[Term], str]
 ) -> Judgement:
-    """Compare subjects with what was made of them; the witness is the smallest one that is wrong."""
+    """[before → after, …] → Judgement: subjects compared with their results; the witness is the smallest one that is
+    wrong.
+    """
     number = matched = 0
     worst: tuple[int, Witness] | None = None
     for found in made:
@@ -113,6 +119,7 @@ def judged(
 
 
 def _witness(subject: Subject, rng: np.random.Generator) -> Witness | None:
+    """before, after at moderate numbers → Witness where they differ, or where the move raised; else None."""
     values = {t: moderate(rng, t.type.shape, t.op.range) for t in subject.leaves.values()}
     if subject.error is None:
         return agree(subject.before, subject.after, values).witness
@@ -125,7 +132,9 @@ def _is_real(t: Term) -> bool:
 
 
 def _matched(library: Library, program: Program) -> Iterator[Subject]:
-    """Yield what the only row of a library makes of the terms in a program, the whole first."""
+    """y·log(eˣ) → log(eˣ) → x, …: the results of the only row of a library at the terms in a program, the whole
+    first.
+    """
     for t in reversed(list(subterms(program.term))):
         if not _is_real(t):
             continue
@@ -154,7 +163,7 @@ def _sides(row: Relation, t: Term, program: Program) -> list[tuple[Term, Any]]:
 
 
 def _flows(row: Relation, t: Term, program: Program) -> list[tuple[Term, Any]]:
-    """Return ∂⟨g, v⟩/∂z and ∂⟨r, x⟩/∂z where a row says that r flows from v to x.
+    """∂⟨g, v⟩/∂z = ∂⟨r, x⟩/∂z, where a row says that r flows from v to x: → both sides, for each z.
 
     An array z of the program is in x, and other parts of v do not depend on it.
     """
@@ -176,7 +185,7 @@ def _answers(row: Relation, t: Term) -> list[Any]:
 
 
 def _tried(t: Term, program: Program, move: Callable[[], list[tuple[Any, Any]]]) -> Iterator[Subject]:
-    """Yield what a move makes of a term; an error that it raises is one of the things to be found out."""
+    """t, move → Subject(t, move(t)), …: a move's results at a term; an error that it raises is one of the findings."""
     try:
         made = move()
     except Exception as error:
