@@ -364,7 +364,7 @@ def in_turn(streams: Iterable[Iterator[Any]]) -> Iterator[Any]:
 
 
 def ldisj_seq(goals: Iterable[Goal]) -> Goal:
-    """Construct kanren's disjunction, g₁ ∨ g₂ ∨ …: the answers take turns, and a goal is made when it is asked for.
+    """g₁ ∨ g₂ ∨ … = kanren's disjunction: the answers take turns, and a goal is made when it is asked for.
 
     Changed from the source: a goal that fails is gone, where kanren asks each answer after it whether it is of that
     one; so n goals that fail take n steps, and not n². `goals` are gone through once.

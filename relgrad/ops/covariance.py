@@ -23,7 +23,9 @@ def cov(
     *,
     dtype: Any = None,
 ) -> Any:
-    """Trace `np.cov`: Σₖ wₖ·(xᵢₖ − x̄ᵢ)·(xⱼₖ − x̄ⱼ) / (Σw − ddof·Σwa/Σw), with a 1 or the weights `aweights`."""
+    """cov(x)ᵢⱼ = Σₖ wₖ·(xᵢₖ − x̄ᵢ)·(xⱼₖ − x̄ⱼ) / (Σw − ddof·Σwa/Σw), with a = 1 or the weights `aweights`:
+    traces `np.cov`.
+    """
     X = _variables(m, rowvar, np.ndim(m) == 1)
     if len(X) == 0:
         return np.zeros((0, 0))
@@ -70,7 +72,7 @@ def _weights(w: Any, n: int) -> Any:
 
 @derived(np.corrcoef)
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Any:
-    """Trace `np.corrcoef`: cᵢⱼ / √(cᵢᵢ·cⱼⱼ), of which rounding leaves none beyond ±1."""
+    """corrcoef(x)ᵢⱼ = cᵢⱼ / √(cᵢᵢ·cⱼⱼ), c = cov(x), of which rounding leaves none beyond ±1: traces `np.corrcoef`."""
     c = np.cov(x, y, rowvar, dtype=dtype)
     if c.ndim == 0:
         return c / c

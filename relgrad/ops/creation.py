@@ -151,7 +151,9 @@ def linspace(
     *,
     device: Any = None,
 ) -> Any:
-    """Trace `np.linspace` between traced ends: start + k·(stop − start)/n, to the last bit as NumPy rounds it."""
+    """linspace(a, b)ₖ = a + k·(b − a)/n, between traced ends, to the last bit as NumPy rounds it:
+    traces `np.linspace`.
+    """
     refuse("np.linspace", device=None if device == "cpu" else device)
     # Python numbers give way to the dtype of the other end.
     kinds = [

@@ -354,7 +354,7 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
 
 @implements(np.diff)
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
-    """Trace `np.diff`: xᵢ₊₁ − xᵢ, n times."""
+    """diff(x)ᵢ = xᵢ₊₁ − xᵢ, n times: traces `np.diff`."""
     x = require_ground("np.diff", a)
     axis = normalize_axis(axis, x.type.ndim)
     ends = [_end(x, axis, end) for end in (prepend, append)]

@@ -221,7 +221,8 @@ class Gibbs(RowsOp):
         return Interval(0.0, np.inf, open_low=True) if positive else REAL
 
     def _slope(self, a: Any, x: Any, *weights: Any) -> Any:
-        """−power·(Σ w·eˣ / eᵃ)^(−power − 1), by which the derivative of the inverse quotient Σ w·eˣ / eᵃ is multiplied.
+        """∂(q^−power)/∂q = −power·q^(−power − 1), q = Σ w·eˣ / eᵃ:
+        the factor of the derivative of the inverse quotient q.
 
         None where that is not the way: weights of any sign may add up to zero, and only then softmax has no value.
         """

@@ -134,7 +134,7 @@ def var(
     mean: Any = np._NoValue,
     correction: Any = np._NoValue,
 ) -> Any:
-    """Trace `np.var`: Σ(x − mean(x))² / (n − ddof), over what a mask chooses."""
+    """var(x) = Σ(x − mean(x))² / (n − ddof), over what a mask chooses: traces `np.var`."""
     refuse("np.var", out=out)
     ddof = ddof if correction is np._NoValue or correction is None else correction
     x = _as_floating(a, dtype)
