@@ -26,7 +26,7 @@ UNDEFINED = ("propagate", "real")
 
 @dataclass(frozen=True)
 class Conventions:
-    """What to take at the points that analysis leaves open; see docs/conventions.md.
+    """0·log 0 = 0, …: the values to take at the points that analysis leaves open; see docs/conventions.md.
 
     - `zero_log`: 0·log 0, as in `x*np.log(x)` and `scipy.special.xlogy`: 0 (default), or NaN as in IEEE arithmetic.
     - `norm_at_zero`: each entry of the gradient of a norm, of `abs` and `hypot`, at 0: 0 (default), a number, or NaN.

@@ -65,7 +65,7 @@ def wrapped(text: str, width: int = WIDTH) -> str:
 
 
 class Shown:
-    """What shows itself in notebooks and terminals, by the functions above; in rich as well.
+    """x._repr_html_() = html(x): an object that shows itself in notebooks, terminals and rich, by the functions above.
 
     >>> Shown()._repr_html_() is None
     True

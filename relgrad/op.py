@@ -22,7 +22,8 @@ from relgrad.types import TupleType, Type, array_type
 
 
 class Op(Contract):
-    """What is applied in a term. A subclass answers the questions of the contract; an instance is immutable.
+    """add in add(x, y) → the op that is applied. A subclass answers the questions of the contract;
+    an instance is immutable.
 
     `__props__` names the attributes that distinguish instances of one class: they give `==`, `hash` and `str`.
     Without it, an op equals only itself. Props may hold logic variables: such an op is not `ground`.
@@ -55,7 +56,7 @@ class Op(Contract):
 
     @property
     def name(self) -> str:
-        """What the op is called in graphs, steps and error messages."""
+        """Sum((−1,)) → "sum": the op's name in graphs, steps and error messages."""
         return type(self).__name__.lower()
 
     def _props(self) -> tuple[Any, ...]:

@@ -100,7 +100,7 @@ class Relation(Immutable, Shown):
 
     @property
     def doc(self) -> str:
-        """What the row says, in the author's words."""
+        """The docstring of the row: its law in the author's words."""
         return inspect.getdoc(self.function) or ""
 
     @cached_property

@@ -346,12 +346,12 @@ class Transformed(Shown):
 
     @property
     def name(self) -> str:
-        """What it is called in generated code: the transformation, and the function."""
+        """grad(loss) → "grad_loss": the name in generated code, of the transformation and the function."""
         return self._name
 
     @property
     def programs(self) -> list[Program]:
-        """What it has been compiled to so far, by signature."""
+        """→ [Program, …]: those that the function has been compiled to so far, by signature."""
         return [program for variants in list(self._programs.values()) for program in variants.programs]
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -100,7 +100,7 @@ UNIT = Interval(0.0, 1.0, True, True)
 
 @dataclass(frozen=True, slots=True)
 class TupleType:
-    """What an op with several outputs returns."""
+    """(float64 (3,), float64 ()): the type of an op with several outputs → one type each."""
 
     outputs: tuple[Type, ...]
 

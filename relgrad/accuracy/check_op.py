@@ -66,7 +66,7 @@ class OpCheck(Shown):
 
     @property
     def verdict(self) -> str:
-        """What is known of the op, in a word or two."""
+        """→ "not refuted", "false" or "never defined"."""
         return "not refuted" if self.ok else "false" if self.witness else "never defined"
 
     def __str__(self) -> str:

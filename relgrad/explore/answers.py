@@ -26,7 +26,7 @@ class Question(NamedTuple):
 
 
 class Answer(Mapping[str, Any], Shown):
-    """What makes two expressions equal: an expression for each variable, by name or as an attribute.
+    """a·exp(b) = x·exp(y) → a = x, b = y: an expression for each variable, by name or as an attribute.
 
     >>> from relgrad.leaf import Input
     >>> from relgrad.term import term

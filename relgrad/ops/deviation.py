@@ -67,7 +67,7 @@ class _Map(RowsOp):
         return "masked", np.where(nothing, self.of_nothing(g), self(g, p))
 
     def of_nothing(self, g: Any) -> Any:
-        """What the map of g is where nothing has weight, if a convention says that shares of nothing are 0."""
+        """g where Σ p = 0 → the map of g there, if a convention says that shares of nothing are 0."""
         return g
 
     def adjoint(self, h: Any, p: Any) -> Any:

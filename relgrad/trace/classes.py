@@ -39,6 +39,6 @@ class _Meta(type):
 
 
 class Type(type, metaclass=_Meta):
-    """What stands in for `type`."""
+    """Type(tracer) → np.ndarray, Type(2) → int: the stand-in for `type`."""
 
     original = type

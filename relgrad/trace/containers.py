@@ -15,7 +15,7 @@ from relgrad.trace.forms import LEAF_FORM, STATIC_FORM, Form, Static, form_of
 
 
 class Structure:
-    """What remains of a container without its leaves; hashable, and equal for equal containers.
+    """{"w": x, "b": y} → {"b": *, "w": *}: a container without its leaves; hashable, and equal for equal containers.
 
     The order of a dict's keys makes no difference to `==` (leaves come in the order of the sorted keys), yet
     `unflatten` restores it, and `exact` tells apart structures that differ in it.

@@ -125,7 +125,9 @@ class Handle(Valueless):
 
     @property
     def state(self) -> Any:
-        """What tells the array from itself before and after a write."""
+        """before write → a, after → b, a is not b: an object that tells the array from itself before and after a
+        write.
+        """
         return self.term if self.parts is None else self.parts.state
 
     def update(self, value: Any, ufunc: np.ufunc, casting: Any = "same_kind", stretch: bool = False) -> None:

@@ -66,7 +66,7 @@ COMPARED, DIGESTED = 1 << 32, 1 << 30
 
 
 class _Unseen(Exception):
-    """What a function reads has no bound that is known; the message says why."""
+    """`open` in the code → _Unseen("`open`"): a function reads state without a known bound; the message says why."""
 
 
 def read(fun: Any, others: Iterable[Any] = (), seconds: float = 0.0) -> Guard:

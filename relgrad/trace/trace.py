@@ -81,7 +81,7 @@ class Traced:
 
     @property
     def answers(self) -> tuple[Hashable, ...]:
-        """What was decided."""
+        """[x > 0: True] → (True,): the answers of the decisions."""
         return tuple([d.answer for d in self.decisions])
 
     @property
