@@ -246,7 +246,7 @@ def may_hold(conditions: Sequence[Goal], left: Any, t: Term) -> bool:
 
 
 def is_finite(base: Any, e: Number) -> bool:
-    """(x² + 1, 1) → True; (x, −1), (log x, 1) → False: whether base^e is finite wherever the leaves are.
+    """(x·x + 1, 1) → True; (x, −1), (log x, 1) → False: whether base^e is finite wherever the leaves are.
 
     Overflow apart.
     """
