@@ -237,6 +237,11 @@ def _rough_power(x: Interval, y: Interval) -> tuple[int, ...]:
     return (0,) if y.low < 1.0 else ()
 
 
+def _finite_power(x: Interval, y: Interval) -> bool:
+    """x², xʸ for x, y ≥ 0: yes; 1/x, (−1)^½: no: whether a power of what is finite is."""
+    return y.nonnegative and (x.nonnegative or (y.low == y.high and y.low.is_integer()))
+
+
 power, float_power = (
     Power(
         f.__name__,
@@ -248,6 +253,7 @@ power, float_power = (
         exactly=_power,
         grows=True,
         rough=_rough_power,
+        finite=_finite_power,
     )
     for f, code in ((np.power, "{} ** {}"), (np.float_power, "np.float_power({}, {})"))
 )
