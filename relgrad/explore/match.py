@@ -14,15 +14,16 @@ import numpy as np
 
 from relgrad.errors import RelationError, TraceError
 from relgrad.explore.answers import Answer, Answers, Question
+from relgrad.explore.wordings import promoted
 from relgrad.leaf import Input
 from relgrad.logic.aco.goal import eq_aco
 from relgrad.logic.aco.theory import AC, DECLARED, FREE, Theory
 from relgrad.logic.equality import canonical_key
 from relgrad.logic.goals import equalo
 from relgrad.logic.unify import fresh, is_variable, label_of, reify_term, unify_terms, unknowns
-from relgrad.op import as_term, is_constant, strong
+from relgrad.op import as_term
 from relgrad.ops.structure import Squeeze
-from relgrad.term import is_term, rebuild, term
+from relgrad.term import is_term, term
 from relgrad.trace.tracer import Tracer, wrap
 from relgrad.types import array_type
 
@@ -176,7 +177,7 @@ def _goal(what: str, left: Any, right: Any, theory: Any, fuel: int | None) -> An
             f"{what}: unknown theory {theory!r}",
             cure='use "reals", or relgrad.AC, relgrad.ACU, relgrad.DECLARED, relgrad.FREE',
         )
-    left, right = _promoted(left, right), _promoted(right, left)
+    left, right = _beside(left, right), _beside(right, left)
     if theory is FREE:
         return lambda s: [state for state in [unify_terms(left, right, s)] if state is not False]
     return eq_aco(left, right, theory, fuel)
@@ -188,18 +189,10 @@ def _unsqueezed(x: Any, other: Any) -> Any:
     return x.rands[0] if is_pattern and is_term(x) and type(x.op) is Squeeze else x
 
 
-def _promoted(x: Any, other: Any) -> Any:
-    """a + 1, beside x : float32 → a + float32(1): a pattern's bare numbers in the dtype that they have beside their
-    partners.
-    """
-    if not is_term(x) or x.ground or not is_term(other) or not other.ground:
-        return x
-    dtype = other.type.dtype
-
-    def change(old: Any, rands: tuple[Any, ...]) -> Any:
-        return strong(old, dtype) if is_constant(old) else term(old.op, *rands)
-
-    return rebuild([x], change)[0]
+def _beside(x: Any, other: Any) -> Any:
+    """a + 1, beside x : float32 → a + float32(1): a pattern's bare numbers as they are beside a term."""
+    is_pattern = is_term(x) and not x.ground and is_term(other) and other.ground
+    return promoted(x, other.type.dtype) if is_pattern else x
 
 
 def _by_name(given: Iterable[Any], *sides: Any) -> dict[str, Any]:

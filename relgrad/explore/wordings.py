@@ -134,7 +134,7 @@ class Wordings:
         for law in laws:
             sides, conditions = _sides(law)
             for i, side in enumerate(sides):
-                pattern = _promoted(side, dtype)
+                pattern = promoted(side, dtype)
                 others = sides[:i] + sides[i + 1 :]
                 key = head_key(pattern.op) if is_term(pattern) else None
                 self._by_head.setdefault(key, []).append(Wording(pattern, others, conditions))
@@ -154,10 +154,8 @@ def _sides(law: Law) -> tuple[tuple[Any, ...], tuple[Goal, ...]]:
     return sides, tuple([x for x in parts if not isinstance(x, Tracer)])
 
 
-def _promoted(pattern: Any, dtype: Any) -> Any:
-    """2·a, float32 → float32(2)·a: the bare numbers of a pattern in a dtype:
-    where they met their partners they have one.
-    """
+def promoted(pattern: Any, dtype: Any) -> Any:
+    """2·a, float32 → float32(2)·a: the bare numbers of a pattern in the dtype that they have beside their partners."""
     if is_variable(pattern):
         return pattern
     return rebuild(
