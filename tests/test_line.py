@@ -15,9 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import relgrad as rg
-from relgrad.calculus.laurent import NoSeries
+from relgrad.calculus.arrays import doubled, error_of, polynomial
 from relgrad.calculus.line import Part, followed
-from relgrad.calculus.path import Exact, Path, doubled, error_of
+from relgrad.calculus.path import Path
+from relgrad.calculus.ring import NoSeries
 from relgrad.conventions import DEFAULT
 from relgrad.interpret import interpret
 from relgrad.kernels.doubled.number import Doubled
@@ -51,7 +52,7 @@ CURVES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
 
 def path_of(f: Callable[[Any], Any], leaf: Any, at: Any, step: Any, order: int = 9) -> list[Any]:
     """Return the coefficients of f along at + t·step, with their bounds."""
-    path = Path({leaf: Exact((np.asarray(at), 0.0), (np.asarray(step), 0.0))}, order)
+    path = Path({leaf: polynomial((np.asarray(at), 0.0), (np.asarray(step), 0.0))}, order)
     series = path(as_term(f(Tracer(leaf))))
     return [series.at(k) or (0.0, 0.0) for k in range(order)]
 
@@ -69,7 +70,7 @@ def test_coefficients_are_taylors_but_for_what_their_bounds_say(name: str, at: f
 @given(st.sampled_from(sorted(CURVES)), st.floats(0.3, 3))
 def test_in_doubled_arithmetic_coefficients_have_twice_the_digits(name: str, at: float):
     f, exact = CURVES[name]
-    leaf = Exact((Doubled(np.float64(at)), 0.0), (Doubled(np.float64(1.0)), 0.0))
+    leaf = polynomial((Doubled(np.float64(at)), 0.0), (Doubled(np.float64(1.0)), 0.0))
     series = Path({X: leaf}, 7, number=doubled)(as_term(f(Tracer(X))))
     with mpmath.workdps(60):
         want = mpmath.taylor(exact, mpmath.mpf(at), 6)
@@ -839,8 +840,8 @@ def test_where_two_arguments_meet_and_a_third_is_near():
 def test_nothing_is_divided_by_nothing_along_a_line():
     x, y = (term(Input(name, array_type(np.float64))) for name in "xy")
     same = (
-        Exact((np.float64(1.0), 0.0), (np.float64(0.5), 0.0)),
-        Exact((np.float64(1.0), 0.0), (np.float64(0.5), 0.0)),
+        polynomial((np.float64(1.0), 0.0), (np.float64(0.5), 0.0)),
+        polynomial((np.float64(1.0), 0.0), (np.float64(0.5), 0.0)),
     )
     path = Path({x: same[0], y: same[1]}, 6)
     u, v = Tracer(x), Tracer(y)

@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from relgrad.calculus.laurent import CONTEXT, Around, Laurent, NoSeries
+from relgrad.calculus.laurent import CONTEXT, Around, Laurent
+from relgrad.calculus.ring import NoSeries
 from relgrad.interpret import interpret
 from relgrad.term import Term, subterms
 
@@ -72,8 +73,7 @@ def fitted(body: Term, x: Term, point: float, loss: int) -> Terms | None:
     best: tuple[float, Terms] | None = None
     for length in LENGTHS:
         try:
-            around = Around(x, point, length)
-            y = [around.expand(node) for node in subterms(body)][-1]
+            y = Around(x, point, length).expand(body)
         except NoSeries:
             break
         enough = y.settled and (y.whole or len(y.residues) > length // 2)

@@ -19,23 +19,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from relgrad.calculus.laurent import NoSeries
-from relgrad.calculus.mended import Mended
-from relgrad.calculus.path import (
+from relgrad.calculus.arrays import (
     EPS,
-    BranchPoint,
     Coefficient,
-    Exact,
-    Path,
-    Power,
     bounded,
     doubled,
     floats,
     in_floats,
+    polynomial,
     size,
-    vanishes,
     vanishing,
 )
+from relgrad.calculus.mended import Mended
+from relgrad.calculus.path import Path
+from relgrad.calculus.ring import BranchPoint, NoSeries, Power
 from relgrad.calculus.series import FACTORS, Series, zeros_of
 from relgrad.errors import RelgradError
 from relgrad.interpret import RAISED, interpret, unknown, value_of
@@ -305,7 +302,7 @@ def path_along(
             paths[key] = Path(of, ORDER, number=number, log_t=line.logarithm(far))
         return paths[key], far
 
-    of: dict[Term, Power] = {leaf: Exact((number(value, True), 0.0)) for leaf, value in values.items()}
+    of: dict[Term, Power] = {leaf: polynomial((number(value, True), 0.0)) for leaf, value in values.items()}
     between = (None,) * line.squared
     if line.is_endless:
         part, size = np.frexp(np.asarray(moved.of(values), float))
@@ -313,7 +310,7 @@ def path_along(
             part, size = np.ldexp(part, size % 2 - 2), (size - size % 2) // 2 + 1
         still = (number(moved.put(whole, 0.0), True), 0.0) if moved.size < whole.size else None
         moving = number(moved.put(np.zeros(whole.shape), part), True), 0.0
-        of[moved.leaf] = Exact(moving, *between, still, start=-1 - line.squared)
+        of[moved.leaf] = polynomial(moving, *between, still, start=-1 - line.squared)
         return path(part, number(np.ldexp(1.0, -size), True))
     met = line.met(values)
     base = number(met[moved.leaf], True)
@@ -328,12 +325,12 @@ def path_along(
                 steps = line.put(still, [apart * i for i in range(1, len(line.parts) + 1)])
                 ways = {leaf: way + steps[leaf] for leaf, way in ways.items()}
             for leaf, way in ways.items():
-                of[leaf] = Exact((number(met[leaf], True), 0.0), (way, 0.0))
+                of[leaf] = polynomial((number(met[leaf], True), 0.0), (way, 0.0))
             way = np.concatenate([np.ravel(in_floats(v)) for v in ways.values()])
             return path(way, number(np.ldexp(1.0, k), True))
         # On the line itself, which may be reached from anywhere.
         step = side * _step(moved.shape, 2 + int(side))
-        of[moved.leaf] = Exact((base, 0.0), (number(moved.put(np.zeros(whole.shape), step), True), 0.0))
+        of[moved.leaf] = polynomial((base, 0.0), (number(moved.put(np.zeros(whole.shape), step), True), 0.0))
         far = number(np.zeros(()), True)
         found = Path(of, ORDER, number=number, log_t=line.logarithm(far))
         found.leaves_centre(of[moved.leaf], whole.size)
@@ -341,7 +338,9 @@ def path_along(
     delta = number(moved.of(values), True) - number(np.broadcast_to(line.start(values), moved.shape), True)
     signs = np.sign(in_floats(delta))
     signs = np.where(signs == 0, side, signs)
-    of[moved.leaf] = Exact((base, 0.0), *between, (number(moved.put(np.zeros_like(whole), signs), True), 0.0))
+    of[moved.leaf] = polynomial(
+        (base, 0.0), *between, (number(moved.put(np.zeros_like(whole), signs), True), 0.0)
+    )
     return path(signs, np.sqrt(delta * signs) if line.squared else delta * signs)
 
 
@@ -422,7 +421,7 @@ def _alike(
         except NoSeries:
             if not one_will_do or (side == ways[-1] and not found):
                 raise
-        if found and not (found[0][0].has_centre or found[0][0].signs or found[0][0].has_roots):
+        if found and not (found[0][0].has_centre or found[0][0].decisions or found[0][0].has_roots):
             break  # the other side shows the same
     _, (total, error) = found[0]
     for _, (other, less) in found[1:]:
@@ -1017,7 +1016,7 @@ def _first(
                 unsure = False
                 with suppress(Undecided):
                     return _first(body, values, line, {}, doubled)
-            if c is not None and not vanishes(c):
+            if c is not None and not np.all(vanishing(c)):
                 starts = np.where((starts == ORDER) & ~vanishing(c), k, starts)
                 end = min(end, k + SOON)
             k += 1

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from relgrad.calculus.laurent import Around, Laurent, NoSeries, Truth
+from relgrad.calculus.laurent import Around, Laurent
+from relgrad.calculus.ring import NoSeries
 from relgrad.interpret import interpret
 from relgrad.op import Constant
 from relgrad.ops.selection import where
@@ -107,8 +108,8 @@ class Orders:
         """
         y = self.around.expand(node)
         if y.whole and not y.settled:  # a truth value, or zero
-            return Order(0 if isinstance(y, Truth) else math.inf, math.inf, True)
-        series = [self.around.of[rand] for rand in node.rands]
+            return Order(math.inf if y.holds is None else 0, math.inf, True)
+        series = [self.around.expand(rand) for rand in node.rands]
         op, rounding = node.op, float(y.start)
         function = getattr(op, "function", None)
         slopes: Iterable[float]
@@ -122,7 +123,7 @@ class Orders:
             # Such an op is told the distance, so that the relative error of each operand counts.
             slopes = [y.start - x.value for x in operands]
         else:
-            slopes = self._slopes(op, function, y, series)
+            slopes = self._slopes(node, function, y, series)
             rounding = math.inf if function in (np.negative, np.positive) else rounding
         error = min([rounding, *[x.error + slope for x, slope in zip(operands, slopes, strict=True)]])
         defined = y.start >= 0 and all(x.defined and x.value >= 0 for x in operands)
@@ -133,10 +134,9 @@ class Orders:
 
     def _taken(self, node: Term) -> Term:
         """where(x > 0, a, b) at 1 → a: the operand that is chosen around the point."""
-        holds = self.around.of[node.rands[0]]
-        return node.rands[1 if isinstance(holds, Truth) and holds.holds else 2]
+        return node.rands[1 if self.around.expand(node.rands[0]).holds else 2]
 
-    def _slopes(self, op: Any, function: Any, y: Laurent, series: Sequence[Laurent]) -> list[float]:
+    def _slopes(self, node: Term, function: Any, y: Laurent, series: Sequence[Laurent]) -> list[float]:
         """∂f/∂xᵢ → its order for each operand: of a·b, those of b and a; of a/b, −v(b) and v(a/b) − v(b).
 
         Else that of the op's own rule, or of y − y(0) less that of u − u(0).
@@ -147,7 +147,7 @@ class Orders:
             return [-series[1].start, y.start - series[1].start]
         found: list[float] = []
         for i, u in enumerate(series):
-            own = self.around.slope(op, y, i)
+            own = self.around.slope(node, i)
             if own is not None:
                 found.append(own.start if own.settled else math.inf)
             elif (below := _first(u)) is None:

@@ -15,8 +15,9 @@ import numpy as np
 from quicktions import Fraction
 
 from relgrad.calculus.fit import Terms, fitted, values
-from relgrad.calculus.laurent import Around, NoSeries
+from relgrad.calculus.laurent import Around
 from relgrad.calculus.orders import Orders
+from relgrad.calculus.ring import NoSeries
 from relgrad.conventions import DEFAULT, Conventions
 from relgrad.gradient import derivative
 from relgrad.implementations import implements

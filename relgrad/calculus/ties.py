@@ -18,9 +18,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from relgrad.calculus.laurent import NoSeries
+from relgrad.calculus.arrays import Coefficient, polynomial
 from relgrad.calculus.mended import Mended
-from relgrad.calculus.path import MANY, Coefficient, Exact, Path, Power, Quotient
+from relgrad.calculus.path import MANY, Path, quotient
+from relgrad.calculus.ring import NoSeries, Power
 from relgrad.errors import RelgradError
 from relgrad.leaf import Input
 from relgrad.op import Constant, Project
@@ -177,11 +178,11 @@ def _series(
     program: Spectral, values: Mapping[Term, Any], apart: Mapping[Term, tuple[Any, Any]], terms: int
 ) -> dict[int, Coefficient]:
     """w → b + t·e: the coefficients of a program, as values that tie are moved apart; raises NoSeries."""
-    of: dict[Term, Power] = {x: Exact((values[x], 0.0)) for x in program.others}
+    of: dict[Term, Power] = {x: polynomial((values[x], 0.0)) for x in program.others}
     for x in program.factors:
         # Vectors are orthogonal up to rounding, and limits are those of all that are.
-        of[x] = Exact((values[x].astype(float), 4 * np.finfo(values[x].dtype).eps * np.abs(values[x])))
-    of |= {w: Exact((base, 0.0), (step, 0.0)) for w, (base, step) in apart.items()}
+        of[x] = polynomial((values[x].astype(float), 4 * np.finfo(values[x].dtype).eps * np.abs(values[x])))
+    of |= {w: polynomial((base, 0.0), (step, 0.0)) for w, (base, step) in apart.items()}
     of |= {t: _gaps(*apart[t.rands[0]], t.op.sign) for t in program.gaps}
     path = Path(of, MOST, many=EACH * sum(1 for _ in subterms(program.body)) + MANY)
     series = path(program.body)
@@ -195,8 +196,8 @@ def _gaps(base: Any, step: Any, sign: int) -> Power:
     """1/(wⱼ − wᵢ), i ≠ j, else 0, for w = b + t·e: the series of a Cauchy matrix; by `sign`, 1/(wⱼ + wᵢ), or 1/wⱼ."""
     spread = lambda w: w[..., None, :] + sign * w[..., :, None] if sign else w[..., None, :]
     off = 1 - np.eye(base.shape[-1]) if sign else np.ones(1)
-    return Quotient(
-        Exact((off, 0.0)), Exact((spread(base) + (1 - off), 0.0), (spread(step) * off, 0.0)), MOST
+    return quotient(
+        polynomial((off, 0.0)), polynomial((spread(base) + (1 - off), 0.0), (spread(step) * off, 0.0)), MOST
     )
 
 
