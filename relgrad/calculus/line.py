@@ -77,9 +77,9 @@ GOOD = 2.0**-20
 LARGEST = 400
 ENTRIES = 1 << 12
 """Programs of more ops, and of larger arrays, are left as they are."""
-WORK = 150_000
+WORK = 100_000
 """So many steps are taken to find the series of a program along all of its lines."""
-LESS = 20_000
+LESS = 14_000
 """So many are taken along one of them, where the program as written has none there."""
 EVALUATIONS = 20_000
 """So many ops are computed to find the lines that a program is suspect near."""

@@ -74,7 +74,7 @@ class Power:
         """`fixed` is what is c₀ alone, and does not depend on what moves."""
         self.algebra, self.start, self.end, self.fixed = algebra, start, end, fixed
         self.known: Any = algebra.column()
-        self._leading = start
+        self._leading, self._is_led = start, False
         self._is_busy = False
 
     def at(self, k: int) -> Coefficient:
@@ -99,11 +99,10 @@ class Power:
 
     def order(self, last: int) -> int | None:
         """0 + 0·t + 3·t² → 2: the first power, up to a last one, with a coefficient; None if there is none."""
-        while self._leading <= last and self._leading < self.end:
-            if self.at(self._leading) is not None:
-                return self._leading
-            self._leading += 1
-        return None
+        while not self._is_led and self._leading <= last and self._leading < self.end:
+            self._is_led = self.at(self._leading) is not None
+            self._leading += not self._is_led
+        return self._leading if self._is_led and self._leading <= last else None
 
     @property
     def has_pole(self) -> bool:
@@ -193,8 +192,9 @@ def _convolved(a: Power, b: Power, k: int, first: int) -> Coefficient:
         high = int(a.end) - 1
     if low > high:
         return None
-    a.at(high)
-    b.at(k - low)
+    for x, last in (a, high), (b, k - low):
+        if last - x.start >= len(x.known):
+            x.at(last)
     return a.algebra.convolved(a, b, k, low, high)
 
 
