@@ -114,11 +114,20 @@ class _Arrays(Algebra):
         some = x.any() if isinstance(x, (np.ndarray, np.generic)) else x
         return c if some or (error if type(error) is float else np.any(error)) else None
 
-    def is_null(self, c: Coefficient) -> bool:
-        return not np.any(in_floats(c[0]))
+    def exact(self, value: Any) -> Coefficient:
+        return value, 0.0
 
-    def vanishes(self, c: Coefficient) -> bool:
-        return bool(np.all(vanishing(c)))
+    def number(self, c: Coefficient) -> Any:
+        return c[0]
+
+    def size(self, c: Coefficient) -> Any:
+        return size(c[0])
+
+    def error(self, c: Coefficient) -> Any:
+        return error_of(c)
+
+    def vanishing(self, c: Coefficient) -> Any:
+        return vanishing(c)
 
     def added(self, a: Coefficient, b: Coefficient, sign: int) -> Coefficient:
         """a ± b, with the error da + db + |rest|, where two_sum gives the rest that rounding took."""

@@ -85,6 +85,8 @@ class Expansion:
         self.most, self.many = most, many
         self.differs = False
         """Whether the program decides otherwise at t = 0 than nearby."""
+        self.decisions: list[tuple[Power, int]] = []
+        """Series whose signs are asked, and the powers that tell."""
         self._known: dict[Any, Power] = {}
         self._level = 0
 
@@ -110,8 +112,10 @@ class Expansion:
         """The series of an application, the operands' being known in `of`; of a constant c, c + 0·t."""
         if type(node.op) is Constant:
             value, in_rule = node.op.value, of is not self.of
-            zero = self.algebra.zero
-            return self.kept((node, in_rule), lambda: self.number(value, in_rule) if np.any(value) else zero)
+            if not np.any(value):
+                return self.algebra.zero
+            number = lambda: Polynomial(self.algebra, [self.constant(value, in_rule)])
+            return self.kept((node, in_rule), number)
         if not isinstance(node.type, ArrayType):
             raise NoSeries(f"{node.op} has several results")
         return self.apply(node, [of[rand] for rand in node.rands])
@@ -136,25 +140,67 @@ class Expansion:
 
     # What coefficients are, and what is decided at t = 0.
 
-    def number(self, value: Any, in_rule: bool) -> Polynomial:
-        """c → c + 0·t: a constant, which may have been rounded, as one in a rule that stands for π."""
+    def constant(self, value: Any, in_rule: bool) -> Coefficient:
+        """Return a constant as a coefficient; it may have been rounded, as one in a rule that stands for π."""
         raise NotImplementedError
 
     def exact(self, value: Any) -> Polynomial:
         """c → c + 0·t: a number that is known."""
-        raise NotImplementedError
+        return Polynomial(self.algebra, [self.algebra.exact(value)])
+
+    def zeros(self, like: Term) -> Any:
+        """Return the value that a term has where its series has none."""
+        return np.zeros(like.type.shape, like.type.dtype)
 
     def value(self, x: Power, like: Term) -> Any:
-        """2 + t → 2: the value at t = 0 of a series, that of a term, as a float or a truth value."""
-        raise NotImplementedError
+        """2 + t, of a term of shape (3,) → (2, 2, 2): u₀, of the shape of the term that u is the series of."""
+        c = x.at(0)
+        if c is None:
+            return self.zeros(like)
+        return np.broadcast_to(c[0] if isinstance(x, Truth) else self.algebra.number(c), like.type.shape)
 
-    def first(self, node: Term, operands: Sequence[Power]) -> Coefficient:
-        """f, u → f(u₀): the value of an application at t = 0; raises NoSeries at a pole."""
+    def values(self, node: Term, operands: Sequence[Power]) -> list[Any]:
+        """Return the values of all operands at t = 0; raises NoSeries at a pole."""
+        if any(x.has_pole for x in operands):
+            raise NoSeries(f"{node.op} is applied to a pole")
+        return [self.value(x, rand) for x, rand in zip(operands, node.rands, strict=True)]
+
+    def function(self, node: Term, operands: Sequence[Power], values: Sequence[Any]) -> Coefficient:
+        """f, u, u₀ → f(u₀): the real value of an application at t = 0, with its error."""
         raise NotImplementedError
 
     def signs(self, x: Power) -> tuple[Any, Any]:
-        """sign(x) next to t = 0, and there: −1 + t → (−1, −1). Raises NoSeries where it is undecided."""
-        raise NotImplementedError
+        """sign(x) next to t = 0, and there: t² → (1, 0), −1 + t → (−1, −1), by the first coefficient that is not 0.
+
+        The former must be that of the whole way, which `keeps_signs` asks. Raises NoSeries where it is undecided.
+        """
+        algebra = self.algebra
+        for k in range(x.start, self.most):
+            c = x.at(k)
+            if c is None or (algebra.vanishes(c) and np.all(algebra.error(c) < np.inf)):
+                continue
+            if np.any(algebra.vanishing(c)):
+                break
+            self.decided(x, k)
+            nearby = np.sign(in_floats(algebra.number(c)))
+            return nearby, 0.0 * nearby if k > 0 else nearby
+        raise NoSeries("a sign is undecided")
+
+    def decided(self, x: Power, k: int) -> None:
+        """Note that the sign of a series is asked, and that of its coefficient of tᵏ, which tells it."""
+        self.decisions.append((x, k))
+
+    def keeps_signs(self, delta: Any) -> bool:
+        """|cₖ₊₁·δ| + |cₖ₊₂·δ²| + … < |cₖ|: whether all signs that were asked for are the same all the way."""
+        for x, first in self.decisions if np.any(delta) else ():
+            leading, rest = 0.0, 0.0
+            for k in range(first, self.most):
+                c = x.at(k)
+                part = 0.0 if c is None else self.algebra.size(c) * np.abs(delta) ** (k - first)
+                leading, rest = (part, rest) if k == first else (leading, rest + part)
+            if not np.all(rest < leading):
+                return False
+        return True
 
     def divisible(self, x: Power) -> Power:
         """Return the series itself where it may be divided by it; raises NoSeries where not."""
@@ -253,10 +299,16 @@ class Expansion:
 
     def _fixed(self, node: Term, operands: Sequence[Power]) -> Power:
         """f(c) + 0·t, or a truth value that holds all the way."""
-        if node.type.dtype.kind == "f":
-            return Polynomial(self.algebra, [self.first(node, operands)])
-        value, *differs = self.first(node, operands)
-        return Truth(self.algebra, value, *differs)
+        values, real = self.values(node, operands), node.type.dtype.kind == "f"
+        other: Any = False
+        if any(rand.type.dtype.kind == "b" for rand in node.rands):
+            both = zip(values, operands, strict=True)
+            there = [v ^ differs(x) if v.dtype.kind == "b" else v for v, x in both]
+            other = node.op.compute(*values) != node.op.compute(*there)
+            self.differs = self.differs or (real and bool(np.any(other)))
+        if real:
+            return Polynomial(self.algebra, [self.function(node, operands, values)])
+        return Truth(self.algebra, node.op.compute(*values), other)
 
     def _decided(self, node: Term, operands: Sequence[Power]) -> Power | None:
         """a > b → True;    |a| → sign(a)·a;    max(a, b) → where(a − b > 0, a, b);    x mod y → x − k·y
@@ -329,7 +381,10 @@ class Expansion:
 
     def exponent(self, x: Power, like: Term) -> float | None:
         """(2 ± 0, 2 ± 0) → 2.0: the finite number that all entries of a fixed series are; None if there is an error."""
-        raise NotImplementedError
+        c = x.at(0)
+        found = np.unique(in_floats(self.value(x, like)))
+        exact = found.size == 1 and np.isfinite(found[0]) and not (c and np.any(self.algebra.error(c)))
+        return float(found[0]) if exact else None
 
     def vanishes_or_ends(self, x: Power) -> bool:
         """Whether a series has no number other than 0 at t = 0: t, 1/t: yes; 1 + t: no."""
@@ -359,15 +414,11 @@ class Expansion:
             first += 1
         first, c = leading(self.without(x, 0, first), self.most)
         by = first * p
-        if by.denominator != 1 or not self.is_certain(c):
+        if by.denominator != 1 or np.any(self.algebra.vanishing(c)):
             raise BranchPoint(f"{node.op} has a branch point")
         self.found_root(first, int(by))
         root = self.apply(node, [self.without(x, -first, first), *operands[1:]])
         return Moved(root, int(by), root.start)
-
-    def is_certain(self, c: Coefficient) -> bool:
-        """Whether no entry of a coefficient vanishes."""
-        return not self.algebra.vanishes(c)
 
     def without(self, x: Power, by: int, first: int) -> Power:
         """tⁿ·x without coefficients before the first."""
@@ -384,9 +435,10 @@ class Expansion:
         made = tangent(op, tuple(rand.type for rand in node.rands))
         if made is None or any(d is None and not u.fixed for d, u in zip(made[1], operands, strict=True)):
             raise NoSeries(f"{op} has no derivative")
-        first = self.first(node, operands)
+        values = self.values(node, operands)
+        first = self.function(node, operands, values)
         if op.elementwise:
-            check_continuous(op, [in_floats(x) for x in map(self.value, operands, node.rands)])
+            check_continuous(op, list(map(in_floats, values)))
         level = self._level + (1 if op.elementwise else 4)
         if level > self.deepest:
             raise NoSeries(f"the derivatives of {op} lead on and on")

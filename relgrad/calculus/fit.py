@@ -20,7 +20,7 @@ import numpy as np
 from relgrad.calculus.laurent import CONTEXT, Around, Laurent
 from relgrad.calculus.ring import NoSeries
 from relgrad.interpret import interpret
-from relgrad.term import Term, subterms
+from relgrad.term import Term
 
 LENGTHS = 64, 112, 160
 """So many coefficients are computed, and so many where those are too few."""
@@ -73,11 +73,12 @@ def fitted(body: Term, x: Term, point: float, loss: int) -> Terms | None:
     best: tuple[float, Terms] | None = None
     for length in LENGTHS:
         try:
-            y = Around(x, point, length).expand(body)
+            around = Around(x, point, length)
+            y = around.expand(body)
         except NoSeries:
             break
         enough = y.settled and (y.whole or len(y.residues) > length // 2)
-        found = _fit(y, body, x, point, loss) if enough else None
+        found = _fit(y, around, body, x, loss) if enough else None
         if found is not None and (best is None or found[0] < best[0]):
             best = found
         if y.whole or (best is not None and best[0] <= ENOUGH):
@@ -85,7 +86,7 @@ def fitted(body: Term, x: Term, point: float, loss: int) -> Terms | None:
     return None if best is None else best[1]
 
 
-def _fit(y: Laurent, body: Term, x: Term, point: float, loss: int) -> tuple[float, Terms] | None:
+def _fit(y: Laurent, around: Around, body: Term, x: Term, loss: int) -> tuple[float, Terms] | None:
     """Σ cₖ·tᵏ for |t| < r, the formula beyond: the shortest such series, and the formula's error in ulp at r; or None.
 
     Radii are tried from half the radius of convergence down. At one that is good the formula is, from the end of the
@@ -96,8 +97,8 @@ def _fit(y: Laurent, body: Term, x: Term, point: float, loss: int) -> tuple[floa
     if not np.isfinite(c).all() or not 1e-300 < (widest := _converges(c, y.whole)) < 1e300:
         return None
     radii = widest * 2.0 ** (-np.arange(_HALVINGS) / 2)
-    grid = point + np.multiply.outer(radii, [1.0, -1.0])
-    t = grid - point
+    grid = around.point + np.multiply.outer(radii, [1.0, -1.0])
+    t = grid - around.point
     inside = (x.op.range.low <= grid) & (grid <= x.op.range.high)
     far = np.broadcast_to(np.asarray(values(body, x, grid), float), grid.shape)
     with localcontext(CONTEXT):
@@ -117,14 +118,13 @@ def _fit(y: Laurent, body: Term, x: Term, point: float, loss: int) -> tuple[floa
         bad = np.where(inside, errors * 2.0**53 / scale, 0.0)
         spread = np.where(inside, (sizes.sum(-1) + doubt * 2.0**50) / scale, 0.0)
     bad, spread = bad.max(1), spread.max(1)
-    decided = radii <= _undivided(body, x, point, float(radii[0]))
     for most in _TOLERANCES:
         good = [
             j
             for j in range(len(radii))
             if bad[max(j - 4, 0) : j + 1].max() <= most
             and spread[j:].max() <= _SPREAD
-            and decided[j]
+            and around.keeps_signs(radii[j])
             and np.all(bad[j:] <= 64 * most * (radii[j] / radii[j:]) ** (loss + 1))
         ]
         if good:
@@ -133,22 +133,6 @@ def _fit(y: Laurent, body: Term, x: Term, point: float, loss: int) -> tuple[floa
             terms = _cut(y, c, float(radii[j]), least)
             return None if terms is None else (float(bad[max(j - 4, 0) : j + 1].max()), terms)
     return None
-
-
-def _undivided(body: Term, x: Term, point: float, radius: float) -> float:
-    """where(x < 1, …), 0, 2 → 0.84…: a radius within which all conditions of a body have one answer, by samples."""
-    asked = [node for node in subterms(body) if node.type.dtype.kind == "b"]
-    if not asked:
-        return radius
-    steps = np.multiply.outer(radius * 2.0 ** (-np.arange(240) / 4), [1.0, -1.0])
-    with np.errstate(all="ignore"):
-        answers = interpret(asked, {x: point + steps}, typed=False)
-    same = np.ones(len(steps), bool)
-    for answer in answers:
-        answer = np.broadcast_to(answer, steps.shape)
-        same &= (answer == answer[-1, 0]).all(1)
-    first = len(same) - int(np.argmin(same[::-1])) if not same.all() else 0
-    return float(steps[first, 0]) if first < len(steps) else 0.0
 
 
 def _converges(c: Any, whole: bool) -> float:

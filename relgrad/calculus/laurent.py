@@ -111,6 +111,21 @@ class _Exact(Algebra):
     def some(self, c: Coefficient) -> Coefficient | None:
         return c if c.residue else None
 
+    def exact(self, value: Any) -> Coefficient:
+        return exactly(float(value))
+
+    def number(self, c: Coefficient) -> Any:
+        return np.float64(c.number)
+
+    def size(self, c: Coefficient) -> Any:
+        return np.abs(self.number(c))
+
+    def error(self, c: Coefficient) -> Any:
+        return c.error
+
+    def vanishing(self, c: Coefficient) -> bool:
+        return False
+
     def added(self, a: Coefficient, b: Coefficient, sign: int) -> Coefficient:
         """a ± b; raises NoSeries where that is zero modulo the prime only, by chance, or rounding as a number only."""
         number = a.number + b.number if sign > 0 else a.number - b.number
@@ -254,46 +269,34 @@ class Around(Expansion):
 
     # What coefficients are, and what is decided at the point.
 
-    def number(self, value: Any, in_rule: bool) -> Polynomial:
-        if value.size != 1 or not np.isfinite(value).all():
+    def constant(self, value: Any, in_rule: bool) -> Coefficient:
+        number = float(value.item() if value.size == 1 else math.nan)
+        if not math.isfinite(number):
             raise NoSeries("a constant that is no number")
-        c, number = exactly(value.item()), value.item()
-        return Polynomial(
-            EXACT, [c if _is_short(number) or not in_rule else c._replace(error=abs(number) * _ROUNDED)]
-        )
+        rounded = in_rule and not _is_short(number)
+        return exactly(number)._replace(error=abs(number) * _ROUNDED if rounded else 0.0)
 
-    def exact(self, value: Any) -> Polynomial:
-        return Polynomial(EXACT, [exactly(float(value))])
+    def function(self, node: Term, operands: Sequence[Power], values: Sequence[Any]) -> Coefficient:
+        real = all(rand.type.dtype.kind == "f" for rand in node.rands)
+        return value(node.op, [x.at(0) or NULL for x in operands] if real else list(map(exactly, values)))
 
-    def value(self, x: Power, like: Term) -> Any:
-        c = x.at(0)
-        if isinstance(x, Truth):
-            return c[0]
-        return np.float64(0.0 if c is None else c.number)
-
-    def exponent(self, x: Power, like: Term) -> float | None:
-        c = x.at(0) or NULL
-        return None if c.error else float(c.number)
-
-    def signs(self, x: Power) -> tuple[Any, Any]:
-        """−1 + t → (−1, −1); raises NoSeries where it is undecided: of t it is another on either side, and there."""
-        if x.has_pole or (c := x.at(0)) is None:
+    def decided(self, x: Power, k: int) -> None:
+        """−1 + t → −1; of t it is another on either side, and there."""
+        if k:
             raise NoSeries("a sign is undecided")
-        found = np.float64(1 if c.number > 0 else -1)
-        return found, found
+        super().decided(x, k)
+
+    def keeps_signs(self, delta: Any) -> bool:
+        with localcontext(CONTEXT):
+            try:
+                return super().keeps_signs(delta)
+            except NoSeries:
+                return False
 
     def found_root(self, of: int, to: int) -> None:
         """√(t⁴·w) = t²·√w; but √(t²·w) = |t|·√w."""
         if of % 2 or to % 2:
             raise BranchPoint("a root is another on the other side")
-
-    def first(self, node: Term, operands: Sequence[Power]) -> Any:
-        if any(x.has_pole for x in operands):
-            raise NoSeries(f"{node.op} is applied to a pole")
-        if node.type.dtype.kind == "f" and all(rand.type.dtype.kind == "f" for rand in node.rands):
-            return value(node.op, [x.at(0) or NULL for x in operands])
-        found = node.op.compute(*[self.value(x, rand) for x, rand in zip(operands, node.rands, strict=True)])
-        return exactly(float(found)) if node.type.dtype.kind == "f" else (found,)
 
     # How other ops extend series.
 

@@ -26,16 +26,13 @@ from relgrad.calculus.arrays import (
     Multilinear,
     Together,
     digits,
-    error_of,
     floats,
     in_floats,
     orders,
     polynomial,
-    size,
     spread,
-    vanishing,
 )
-from relgrad.calculus.expansion import Expansion, differs, tangent
+from relgrad.calculus.expansion import Expansion, tangent
 from relgrad.calculus.ring import NoSeries, Polynomial, Power, Quotient, Sum, leading
 from relgrad.calculus.series import Slope
 from relgrad.interpret import interpret
@@ -178,28 +175,11 @@ class Path(Expansion):
 
     # What coefficients are.
 
-    def number(self, value: Any, in_rule: bool) -> Polynomial:
-        return self.exact(self.read(value, False))
+    def constant(self, value: Any, in_rule: bool) -> Coefficient:
+        return self.read(value, False), 0.0
 
-    def exact(self, value: Any) -> Polynomial:
-        return polynomial((value, 0.0))
-
-    def value(self, x: Power, like: Term) -> Any:
-        """2 + t, of a term of shape (3,) → (2, 2, 2): u₀, of the shape of the term that u is the series of."""
-        c = x.at(0)
-        shape = like.type.shape
-        return (
-            self.read(np.zeros(shape, like.type.dtype), True) if c is None else np.broadcast_to(c[0], shape)
-        )
-
-    def exponent(self, x: Power, like: Term) -> float | None:
-        c = x.at(0)
-        found = np.unique(0.0 if c is None else in_floats(c[0]))
-        exact = found.size == 1 and np.isfinite(found[0]) and not (c and np.any(error_of(c)))
-        return float(found[0]) if exact else None
-
-    def is_certain(self, c: Coefficient) -> bool:
-        return not np.any(vanishing(c))
+    def zeros(self, like: Term) -> Any:
+        return self.read(super().zeros(like), True)
 
     def quotient(self, a: Power, b: Power) -> Power:
         return quotient(a, b, self.most)
@@ -211,26 +191,9 @@ class Path(Expansion):
             return taken if taken is ARRAYS.zero else spread(taken, node)
         return Together([a, b], [node.type.shape] * 2, lambda x, y: np.where(c, x, y))
 
-    def first(self, node: Term, operands: Sequence[Power]) -> Coefficient:
-        """f(u₀) ± (ε·|f(u₀)| + Σ |∂f/∂uᵢ|·duᵢ): the value at t = 0, with the bound of its error.
-
-        Of a truth value the error says whether another holds at t = 0 itself than nearby. Raises NoSeries at a pole.
-        """
-        if any(x.has_pole for x in operands):
-            raise NoSeries(f"{node.op} is applied to a pole")
-        values = [self.value(x, rand) for x, rand in zip(operands, node.rands, strict=True)]
+    def function(self, node: Term, operands: Sequence[Power], values: Sequence[Any]) -> Coefficient:
+        """f(u₀) ± (ε·|f(u₀)| + Σ |∂f/∂uᵢ|·duᵢ)"""
         found = node.op.compute(*values)
-        if any(rand.type.dtype.kind == "b" for rand in node.rands):
-            # A truth value's error says where it is another at t = 0 itself.
-            there = [
-                v ^ differs(x) if v.dtype.kind == "b" else v for v, x in zip(values, operands, strict=True)
-            ]
-            other = found != node.op.compute(*there)
-            if node.type.dtype.kind == "b":
-                return found, other
-            self.differs = self.differs or bool(np.any(other))
-        if node.type.dtype.kind != "f":
-            return found, 0.0
         if isinstance(found, Doubled):
             if not np.all(np.isfinite(found.bound) | ~np.isfinite(found.hi)):
                 raise NoSeries(f"{node.op} is computed in floats only")
@@ -252,39 +215,8 @@ class Path(Expansion):
             error = error + np.abs(interpret([root], at, typed=False)[0])
         return found, error
 
-    # What is decided at t = 0.
-
-    def signs(self, x: Power) -> tuple[Any, Any]:
-        """sign(x) next to t = 0, and there: t² → (1, 0), −1 + t → (−1, −1), by the first coefficient that is not 0.
-
-        The former must be that of the whole way, which `keeps_signs` asks.
-        """
-        for k in range(x.start, self.most):
-            c = x.at(k)
-            if c is None or (ARRAYS.vanishes(c) and np.all(error_of(c) < np.inf)):
-                continue
-            if not self.is_certain(c):
-                break
-            if k:
-                self.divisible(x)
-            self.decisions.append((x, k))
-            nearby = np.sign(in_floats(c[0]))
-            return nearby, 0.0 * nearby if k > 0 else nearby
-        raise NoSeries("a sign is undecided")
-
-    def keeps_signs(self, delta: Any) -> bool:
-        """|cₖ₊₁·δ| + |cₖ₊₂·δ²| + … < |cₖ|: whether all signs that were asked for are the same all the way."""
-        for x, first in self.decisions:
-            if not np.any(delta):
-                continue
-            leading, rest = 0.0, 0.0
-            for k in range(first, self.most):
-                c = x.at(k)
-                part = 0.0 if c is None else size(c[0]) * np.abs(delta) ** (k - first)
-                leading, rest = (part, rest) if k == first else (leading, rest + part)
-            if not np.all(rest < leading):
-                return False
-        return True
+    def decided(self, x: Power, k: int) -> None:
+        super().decided(self.divisible(x) if k else x, k)
 
     def found_root(self, of: int, to: int) -> None:
         self.has_roots = True

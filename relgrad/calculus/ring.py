@@ -14,6 +14,8 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
+
 Coefficient = Any
 """A number of an algebra; None stands for zero."""
 
@@ -40,13 +42,29 @@ class Algebra:
         """0 → None, c → c: zero has one form."""
         raise NotImplementedError
 
-    def is_null(self, c: Coefficient) -> bool:
-        """Whether a coefficient is nowhere a number other than 0, and no divisor."""
-        return False
+    def exact(self, value: Any) -> Coefficient:
+        """Return a number that is known as a coefficient."""
+        raise NotImplementedError
+
+    def number(self, c: Coefficient) -> Any:
+        """Return a coefficient without its error, as ops are applied to it."""
+        raise NotImplementedError
+
+    def size(self, c: Coefficient) -> Any:
+        """|c| in floats"""
+        raise NotImplementedError
+
+    def error(self, c: Coefficient) -> Any:
+        """dc in floats"""
+        raise NotImplementedError
+
+    def vanishing(self, c: Coefficient) -> Any:
+        """Which entries of a coefficient are zero but for rounding."""
+        raise NotImplementedError
 
     def vanishes(self, c: Coefficient) -> bool:
         """Whether a coefficient is zero but for rounding."""
-        return False
+        return bool(np.all(self.vanishing(c)))
 
     def added(self, a: Coefficient, b: Coefficient, sign: int) -> Coefficient:
         """a ± b"""
@@ -225,7 +243,7 @@ def leading(b: Power, most: int) -> tuple[int, Coefficient]:
     Raises NoSeries where all coefficients up to the power `most` are zero: a divisor vanishes.
     """
     for k in range(b.start, int(min(most + 1, b.end - 1)) + 1):
-        if (c := b.at(k)) is not None and not b.algebra.is_null(c):
+        if (c := b.at(k)) is not None and np.any(b.algebra.size(c)):
             return k, c
     raise NoSeries("a divisor vanishes")
 
