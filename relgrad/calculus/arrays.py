@@ -298,4 +298,4 @@ def orders(b: Power, first: int) -> Any:
 def spread(x: Power, like: Term) -> Power:
     """cₖ → broadcast(cₖ): a series whose coefficients have the shape of a term, where they may be smaller."""
     shape: Any = like.type.shape
-    return Mapped(x, lambda c: np.broadcast_to(c, shape))
+    return x if shape == () else Mapped(x, lambda c: np.broadcast_to(c, shape))

@@ -19,8 +19,8 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from relgrad.calculus.change import change_of
-from relgrad.calculus.expansion import definition_of
 from relgrad.calculus.fit import fitted as fit_of
+from relgrad.calculus.path import definition_of
 from relgrad.calculus.series import Series, argument, expanded, slope
 from relgrad.calculus.walk import Walk
 from relgrad.conventions import DEFAULT

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from quicktions import Fraction
 
-from relgrad.calculus.expansion import Expansion, tangent
+from relgrad.calculus.path import Path, tangent
 from relgrad.calculus.ring import (
     Algebra,
     BranchPoint,
@@ -206,7 +206,7 @@ class Laurent(NamedTuple):
         return np.float64(self.at(0).number) if self.holds is None else np.bool_(self.holds)
 
 
-class Around(Expansion):
+class Around(Path):
     """x = point + t → Σ cₖ·tᵏ: the series at t = 0 of terms of one argument, `length` coefficients of each.
 
     sin(x) at 0 → t − t³/6 + …, on both sides of 0

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from relgrad.bounds import range_of
-from relgrad.calculus.expansion import definition_of
 from relgrad.calculus.kinks import smoothed
+from relgrad.calculus.path import definition_of
 from relgrad.calculus.series import Series, applied, argument, body_of, expanded
 from relgrad.logic.build import build_product
 from relgrad.logic.group import ProductView

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from relgrad.calculus.expansion import definition_of
+from relgrad.calculus.path import definition_of
 from relgrad.errors import RelgradError
 from relgrad.interpret import interpret, unknown, value_of
 from relgrad.leaf import Input
