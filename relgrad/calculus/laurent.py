@@ -25,7 +25,6 @@ from relgrad.calculus.path import Path, tangent
 from relgrad.calculus.ring import (
     Algebra,
     BranchPoint,
-    Integral,
     NoSeries,
     Polynomial,
     Power,
@@ -256,16 +255,19 @@ class Around(Path):
         c, these = series.known, slice(start - series.start, end - series.start)
         return Laurent(start, c.residues[these], c.numbers[these], c.errors[these], whole)
 
-    def slope(self, t: Term, i: int) -> Laurent | None:
-        """exp(u) → the series of exp(u): ∂f/∂uᵢ, if the op's own rule was asked for the series of a term; else None."""
-        made = tangent(t.op, tuple([rand.type for rand in t.rands]))
-        if made is None or not isinstance(self.of[t], Integral):
-            return None
+    def slope(self, t: Term, i: int) -> float:
+        """x·eˣ, 0 → 0: the power with which the series of ∂f/∂uᵢ begins, by the op's own rule; ∞ where that is zero."""
+        if self.of[t.rands[i]].fixed:
+            return math.inf
+        made = tangent(t.op, tuple([rand.type for rand in t.rands]), i)
+        if made is None:
+            raise NoSeries(f"{t.op} has no derivative")
         leaves, tangents, root = made
         of = {x: self.of[rand] for x, rand in zip(leaves, t.rands, strict=True)}
-        of |= {d: EXACT.one if j == i else EXACT.zero for j, d in enumerate(tangents) if d is not None}
+        of |= {d: EXACT.one for d in tangents if d is not None}
         with localcontext(CONTEXT), np.errstate(all="ignore"):
-            return self._expanded(self.evaluate(root, of))
+            found = self.evaluate(root, of).order(self.length - 1)
+        return math.inf if found is None else found
 
     # What coefficients are, and what is decided at the point.
 

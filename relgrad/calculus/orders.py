@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from relgrad.calculus.laurent import Around, Laurent
+from relgrad.calculus.laurent import Around
 from relgrad.calculus.ring import NoSeries
 from relgrad.interpret import interpret
 from relgrad.op import Constant
@@ -123,7 +123,7 @@ class Orders:
             # Such an op is told the distance, so that the relative error of each operand counts.
             slopes = [y.start - x.value for x in operands]
         else:
-            slopes = self._slopes(node, function, y, series)
+            slopes = [self.around.slope(node, i) for i in range(len(series))]
             rounding = math.inf if function in (np.negative, np.positive) else rounding
         error = min([rounding, *[x.error + slope for x, slope in zip(operands, slopes, strict=True)]])
         defined = y.start >= 0 and all(x.defined and x.value >= 0 for x in operands)
@@ -135,29 +135,3 @@ class Orders:
     def _taken(self, node: Term) -> Term:
         """where(x > 0, a, b) at 1 → a: the operand that is chosen around the point."""
         return node.rands[1 if self.around.expand(node.rands[0]).holds else 2]
-
-    def _slopes(self, node: Term, function: Any, y: Laurent, series: Sequence[Laurent]) -> list[float]:
-        """∂f/∂xᵢ → its order for each operand: of a·b, those of b and a; of a/b, −v(b) and v(a/b) − v(b).
-
-        Else that of the op's own rule, or of y − y(0) less that of u − u(0).
-        """
-        if function is np.multiply:
-            return [series[1].start, series[0].start]
-        if function is np.divide:
-            return [-series[1].start, y.start - series[1].start]
-        found: list[float] = []
-        for i, u in enumerate(series):
-            own = self.around.slope(node, i)
-            if own is not None:
-                found.append(own.start if own.settled else math.inf)
-            elif (below := _first(u)) is None:
-                found.append(0.0)
-            else:
-                above = _first(y)
-                found.append(math.inf if above is None else above - below)
-        return found
-
-
-def _first(y: Laurent) -> int | None:
-    """3 + t² → 2: the order of y − y(0); None where a series is constant."""
-    return next((y.start + i for i, r in enumerate(y.residues) if r and y.start + i), None)

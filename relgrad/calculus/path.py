@@ -696,17 +696,21 @@ def _met(op: Increment, x: Any, y: Any, *rest: Any) -> Any:
 
 
 @lru_cache(maxsize=4096)
-def tangent(op: Any, kinds: tuple[Any, ...]) -> tuple[list[Term], list[Term | None], Term] | None:
+def tangent(
+    op: Any, kinds: tuple[Any, ...], only: int | None = None
+) -> tuple[list[Term], list[Term | None], Term] | None:
     """f, (x, y) → ∂f/∂x·dx + ∂f/∂y·dy, with leaves x, y of the operands, and dx, dy of those that f is smooth in.
 
-    xᵘ, for a number u, has the tangent xᵘ·(u·dx/x), which leads back to xᵘ. None where the op has no derivative.
+    Or of `only` one of these. xᵘ, for a number u, has the tangent xᵘ·(u·dx/x), which leads back to xᵘ. None where the
+    op has no derivative.
     """
-    if op in _POWERS:
+    if op in _POWERS and not only:
         leaves, (d,) = _leaves("x", kinds), _leaves("d", kinds[:1])
         x, u, dx = map(Tracer, (*leaves, d))
         return leaves, [d, None], as_term(op(x, u) * (u * dx / x))
-    real = [i for i, kind in enumerate(kinds) if isinstance(kind, ArrayType) and kind.differentiable]
     rules = getattr(op, "rules", None)
+    asked = range(len(kinds)) if only is None else [only]
+    real = [i for i in asked if isinstance(kinds[i], ArrayType) and kinds[i].differentiable]
     smooth = tuple([i for i in real if rules is None or rules[i] is not None])
     found = tangent_of(op, kinds, smooth) if smooth else None
     if found is None:
