@@ -135,6 +135,23 @@ def test_values_and_two_derivatives_are_right_near_zero_and_at_it(name):
         assert math.isclose(program(np.float64(1e-300)), limit, rel_tol=1e-14, abs_tol=1e-30)
 
 
+TURNS = {
+    "a branch": lambda u: np.where(u > 0, u, 0.0),
+    "a kink": lambda u: np.maximum(0.0, u),
+    "a size": lambda u: np.abs(u) + u,
+}
+
+
+@pytest.mark.parametrize("centre", [0.02, 0.06, 0.1, 0.14])
+@pytest.mark.parametrize("name", TURNS)
+def test_decisions_hold_as_far_as_a_series_is_used(name, centre):
+    """u > 0 in a window of width 0.006: no sample need fall into it."""
+    f = lambda x: (1 - np.cos(x) + 1e3 * x**2 * TURNS[name](1e-5 - (x - centre) ** 2)) / x**2
+    x = np.array([centre, centre + 1e-3, 1e-9])
+    assert np.allclose(rg.stabilize(f, validate=False)(x)[:2], f(x)[:2], rtol=1e-9, atol=0)
+    assert math.isclose(rg.stabilize(f, validate=False)(x)[2], 0.5, rel_tol=1e-12)
+
+
 STAY = {
     "a pole": lambda x: (np.cos(x) - 1 - x) / x**2,
     "a pole at a number that is nearly π": lambda x: np.sin(x + np.pi) / x,

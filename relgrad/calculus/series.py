@@ -114,7 +114,6 @@ class Slope(Elementwise):
 
     __props__ = ("body", "argument")
     implicit = True
-    times = 1
     ground = True  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]
     times = 1
 
@@ -137,9 +136,6 @@ class Slope(Elementwise):
     def explicit(self, conventions: Conventions) -> Term:
         """Return the derivative, one layer after the other written out, as a body."""
         return slope(self.body, self.argument, conventions)
-
-    def meaning(self, *operands: Any) -> Any:
-        return Tracer(applied(self.body, self.argument, as_term(operands[0])))
 
     def _compute(self, x: Any) -> Any:
         return values(expanded(self.explicit(DEFAULT), self.argument)[0], self.argument, x)
