@@ -321,6 +321,28 @@ def test_an_op_of_a_user_takes_part():
     assert np.allclose(rg.grad(f)(1e-6), 1e-6 / 12, rtol=1e-9)  # gd(x) = x - x³/6 + x⁵/24 - …
 
 
+class _Sinh(rg.Op):
+    """A user's op that has but a pullback."""
+
+    __props__ = ()
+    elementwise = True
+
+    def make_node(self, x):
+        return rg.apply(self, [x], [x.type])
+
+    def compute(self, x):
+        return np.sinh(x)
+
+    def L_op(self, inputs, outputs, output_gradients):
+        return [output_gradients[0] * np.cosh(inputs[0])]
+
+
+def test_an_op_of_a_user_needs_no_pushforward():
+    sinh = _Sinh()
+    f = lambda x: (sinh(x) - x) / x**3
+    assert np.allclose(rg.stabilize(f)(np.array([0.0, 1e-9, 1e-5])), 1 / 6, rtol=1e-10)
+
+
 def test_derivatives_that_lead_to_each_other_without_end():
     f = lambda x: scipy.special.gammaln(1 + x) / x
     got = rg.stabilize(f)(np.array([0.0, 1e-9, 0.2]))

@@ -1,13 +1,17 @@
 """Series of programs along a line, x(t) = y + t·e in one of the arguments: arrays of floats, with error bounds.
 
-    linear ops apply to every coefficient, products are Cauchy's
-    quotients have entries that begin with powers of their own
-    y = log(tˢ·w), w₀ ≠ 0:    y = s·λ + log w,    λ = log t
+    −a, a ± b, a·b, a/b, aⁿ    those of the ring, entry by entry; a linear op is that of every coefficient
+    a > b, |a|, max(a, b)      by the sign of a − b, or a, next to t = 0
+    √(t²·w)                    t·√w
+    y = f(u)                   y₀ + ∫ Df(u)·u′ dt, by the op's own pushforward, evaluated on series, y among them
+    y = log(tˢ·w), w₀ ≠ 0      s·λ + log w,    λ = log t
 
 λ is a number like any other: what is expanded is y(t, λ) in t, for which all of these laws hold, with λ as it is at the
 distance that the series is summed for. So log(x² + 1) − 2·log x at x = 1/t is −2λ + log(1 + t²) + 2λ = t² − …
 
-Where leaves are doubled numbers, so are all coefficients.
+Where leaves are doubled numbers, so are all coefficients; what else they may be, `laurent` says.
+
+Source: A. Griewank & A. Walther, "Evaluating Derivatives", 2nd ed., chapter 13.
 """
 
 from __future__ import annotations
