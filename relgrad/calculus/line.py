@@ -713,10 +713,10 @@ class _Search:
             if both in (self._tried if line.moved.size == 1 else self._done):
                 continue
             self._tried.add(both)
-            if self._trials.are_suspect(line):
+            if suspects := self._trials.suspects(line):
                 if isinstance(line.base, Part) and not line.more:
                     self.pairs.add(frozenset([line.moved, line.base]))
-                if self._mended(line):
+                if self._mended(line, suspects):
                     self._done.add(both)
 
     @property
@@ -733,11 +733,11 @@ class _Search:
         """Return the terms of the programs, and of what is written if that is known."""
         return list(dict.fromkeys([*nodes, *subterms(*[body for body, _ in self._known or ()])]))
 
-    def _mended(self, line: Line) -> bool:
-        """f → along_line(f, …) for programs that have a series along a line; whether there is any."""
+    def _mended(self, line: Line, suspects: Collection[Term]) -> bool:
+        """f → along_line(f, …) for suspect programs that have a series along a line; whether there is any."""
         count = len(self.found)
         for i, (body, arguments) in enumerate(self._bodies):
-            if not _is_real(body) or not line.leaves.issubset(arguments):
+            if self.roots[i] not in suspects or not _is_real(body) or not line.leaves.issubset(arguments):
                 continue
             unit = not line.more and (line.moved.size == 1 or followed(body, line.moved) is not None)
             if line.is_endless and not unit:
@@ -799,8 +799,8 @@ class _Trials:
         self._drawn: dict[Any, dict[Term, Any]] = {}
         self._still: dict[Any, _Still] = {}
 
-    def are_suspect(self, line: Line) -> bool:
-        """(eˣ − eʸ)/(x − y) for x near y: yes; x·y: no: whether programs are noisy near a line, or others on it.
+    def suspects(self, line: Line) -> Collection[Term]:
+        """[(eˣ − eʸ)/(x − y), x·y], x near y → the first: programs that may be noisy near a line, or others on it.
 
         A necessary test, which costs a few evaluations. Undefined is another, unless values vary much nearby.
         """
@@ -813,27 +813,28 @@ class _Trials:
                     near = self._values(line, at, _moved(on, line, side * CLOSE, 2))
                     if not self._are_finite(near):
                         if self._are_finite(self._values(line, at, _moved(on, line, side * FAR, 2))):
-                            return True
+                            return self.roots
                         continue
-                    suspects = self._still[_leaves(line), at].suspects
-                    if any(_shrinks(t, near) for t in suspects) and self._are_noisy(line, at, on, near, side):
-                        return True
+                    small = {t for t in self._still[_leaves(line), at].suspects if _shrinks(t, near)}
+                    if small and self._are_noisy(line, at, on, near, side):
+                        return [root for root in self.roots if not small.isdisjoint(subterms(root))]
                     if line.is_endless:
-                        return False
+                        return ()
                     values = self._values(line, at, on)
                     jumps = [~_is_close(values[x], near[x]) for x in self.roots]
                     if not any(map(np.any, jumps)):
-                        return False
+                        return ()
                     once, twice = (
                         self._values(line, at, _moved(on, line, side * d, 2)) for d in (FAR, 1.5 * FAR)
                     )
-                    return any(
+                    jumping = any(
                         np.any(jump & _varies_little(values[x], near[x], once[x], twice[x]))
                         for x, jump in zip(self.roots, jumps, strict=True)
                     )
+                    return self.roots if jumping else ()
             except RAISED:
-                return False
-        return False
+                return ()
+        return ()
 
     def _are_finite(self, values: Mapping[Term, Any]) -> bool:
         return all(np.isfinite(values[root]).all() for root in self.roots)
