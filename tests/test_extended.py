@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import warnings
 from typing import Any
 
@@ -14,6 +15,8 @@ from mpmath import mpf
 from op_table import ROWS
 
 import relgrad as rg
+from relgrad import kernels
+from relgrad.balls.numbers import Balls
 from relgrad.kernels.containers import mapped
 from relgrad.kernels.extended import extended_range
 from relgrad.kernels.extended.number import Extended
@@ -412,3 +415,93 @@ def test_shares_far_below_the_range_count(b: float):
 
     slopes = rg.grad(mean, argnums=(0, 1))(b, 1.0)
     np.testing.assert_allclose(slopes, (0.0, 4.0 if b < 0 else 0.0), atol=1e-11)
+
+
+def _counted(monkeypatch: pytest.MonkeyPatch) -> dict[Any, int]:
+    """Count the entries that rules of extended range are asked for."""
+    counts: dict[Any, int] = {}
+    for ufunc, rule in list(Extended.ufuncs.items()):
+
+        def counting(*args: Any, ufunc: Any = ufunc, rule: Any = rule) -> Any:
+            counts[ufunc] = counts.get(ufunc, 0) + max(x.size for x in args)
+            return rule(*args)
+
+        monkeypatch.setitem(Extended.ufuncs, ufunc, counting)
+    return counts
+
+
+def test_entries_in_range_are_computed_in_floats(monkeypatch):
+    counts = _counted(monkeypatch)
+    x = np.linspace(-5, 5, 1000)
+    x[[3, 700]] = 40.0, -50.0
+    with np.errstate(all="ignore"):
+        got = np.exp(-np.square(Extended.of(x))) * (2.0 * Extended.of(x))
+        want = np.exp(-np.square(x)) * (2.0 * x)
+    assert counts == {np.exp: 2, np.multiply: 2}
+    inside = np.abs(x) < 20
+    np.testing.assert_array_equal(got.floats()[inside], want[inside])
+    assert got[3].e.item() == pytest.approx((math.log(80) - 1600) / math.log(2), abs=1)
+
+
+@pytest.mark.parametrize(
+    "move",
+    [
+        lambda x: x[::-2],
+        lambda x: x.T[1:],
+        lambda x: x[:, None] * np.ones((2, 1)),
+        lambda x: np.broadcast_to(x, (2, 4, 3)),
+        lambda x: np.concatenate([x, 2 * x[:1], x / 2]),
+        lambda x: np.stack([x[0], x[3]], -1),
+        lambda x: np.where(np.array([True, False, True]), x, x[::-1]),
+        lambda x: x + x[:1] * x[:, :1],
+        lambda x: np.sum(x, 0),
+        lambda x: np.sum(x, 1, keepdims=True) - np.sum(x),
+        lambda x: np.max(x, 0) * np.min(x),
+        lambda x: np.sqrt(x * x),
+        lambda x: x < x[1, 1],
+        lambda x: np.reshape(x, (2, 6)) / x[2, 2],
+    ],
+)
+def test_numbers_beyond_the_range_are_where_they_belong(move):
+    """f(2ᵏ·x) = 2^(d·k)·f(x): what is far out moves as what is not."""
+    x = np.arange(12.0).reshape(4, 3) - 4
+    x[0, 0], x[1, 2], x[3, 1] = 2.0**1000, -(2.0**-1000), 2.0**1010
+    far = Extended.of(x) * Extended(1.0, 40)
+    assert far.form[1].tolist() == [0, 10]
+    got, wide = move(far), move(Extended(far.m, far.e))
+    if isinstance(got, Extended):
+        np.testing.assert_array_equal(got.m, wide.m)
+        np.testing.assert_array_equal(got.e, wide.e)
+    else:
+        np.testing.assert_array_equal(got, wide)
+
+
+def test_sums_need_what_is_out_of_range_only_where_it_counts(monkeypatch):
+    x = np.ones((3, 1000))
+    x[0, 5] = x[2, :] = 1e-200
+    x[1, 7] = 1e200
+    square = np.square(Extended.of(x))
+    counts = _counted(monkeypatch)
+    total = np.sum(square, axis=-1)
+    np.testing.assert_array_equal(total.floats()[0], 999.0)
+    assert counts == {np.add: 3}
+    np.testing.assert_allclose(
+        np.sqrt(total).floats(), [math.sqrt(999), 1e200, math.sqrt(1e3) * 1e-200], rtol=1e-15
+    )
+
+
+def test_a_function_of_entries_is_asked_of_balls_where_floats_are_no_help(monkeypatch):
+    asked = []
+    called = Balls.called
+
+    def counting(function: Any, args: Any, kwargs: Any, wanted: Any) -> Any:
+        asked.append(np.count_nonzero(wanted))
+        return called(function, args, kwargs, wanted)
+
+    monkeypatch.setattr(Balls, "called", counting)
+    x = np.linspace(0.1, 10, 6000)
+    x[17] = 800.0
+    with np.errstate(all="ignore"):
+        got = 1 / kernels.exprel_n(Extended.of(x), 0)
+    assert asked == [1]
+    assert np.log(got[17]).floats() == pytest.approx(math.log(800) - 800, rel=1e-15)

@@ -30,7 +30,6 @@ from relgrad.kernels.numbers import OF_FLOATS_ONLY, Numbers, Twin, lowered, shar
 from relgrad.leaf import Input
 from relgrad.op import Op, Symbolic, as_term
 from relgrad.ops.arguments import as_balls
-from relgrad.ops.elementwise import Elementwise
 from relgrad.ops.increments import Increment
 from relgrad.term import Term, subterms, term
 from relgrad.trace.tracer import Tracer
@@ -107,23 +106,10 @@ class Balls(Numbers):
         rule = cls.rule_of(function)
         if rule is not None:
             return rule(*args, **kwargs)
-        values: dict[Term, Any] = {}
-        symbols: dict[int, Tracer] = {}
-
-        def symbol(x: Any) -> Any:
-            if not isinstance(x, Balls):
-                return x
-            if id(x) not in symbols:
-                leaf = term(Input(f"x{len(values)}", array_type(x.dtype, x.shape), symbol=True))
-                values[leaf], symbols[id(x)] = x.balls, Tracer(leaf)
-            return symbols[id(x)]
-
-        owner = getattr(function, "__self__", None)
-        function = owner if isinstance(owner, Op) else function  # an op that is called as it is
-        found = function(*mapped(symbol, args), **mapped(symbol, kwargs))
+        found, values = _traced(function, args, kwargs)
         roots = [as_term(x) for x in parts(found) if isinstance(x, Symbolic)]
         cls._spend(roots)
-        results = iter(evaluate(roots, values, _bits()))
+        results = iter(evaluate(roots, {leaf: x.balls for leaf, x in values.items()}, _bits()))
         kinds = iter([t.type.dtype for t in roots])
         known = lambda x: _known(next(kinds), next(results)) if isinstance(x, Symbolic) else x
         return mapped(known, found)
@@ -171,7 +157,7 @@ class Balls(Numbers):
         m, e = np.full(wanted.shape, np.nan), np.zeros(wanted.shape, np.int64)
         some: Any = ...
         op = IMPLEMENTATIONS.get(function, getattr(function, "__self__", None))
-        if isinstance(op, Elementwise):
+        if _is_entrywise(function, args, kwargs):
             some = wanted
             args = mapped(lambda x: np.broadcast_to(x, wanted.shape)[wanted] if np.ndim(x) else x, args)
         with cls._working():
@@ -205,6 +191,35 @@ class Balls(Numbers):
     def floats(self) -> Any:
         """Return the floats nearest to the midpoints."""
         return np.array([nearest(b) for b in self.balls.flat]).reshape(self.shape)[()]
+
+
+def _traced(function: Any, args: Any, kwargs: Any) -> tuple[Any, dict[Term, Any]]:
+    """f, (x,) → f(symbol of x), {symbol: x}: what a function makes of symbols for numbers, and what they stand for."""
+    values: dict[Term, Any] = {}
+    symbols: dict[int, Tracer] = {}
+
+    def symbol(x: Any) -> Any:
+        if not isinstance(x, Numbers):
+            return x
+        if id(x) not in symbols:
+            leaf = term(Input(f"x{len(values)}", array_type(x.dtype, x.shape), symbol=True))
+            values[leaf], symbols[id(x)] = x, Tracer(leaf)
+        return symbols[id(x)]
+
+    owner = getattr(function, "__self__", None)
+    function = owner if isinstance(owner, Op) else function  # an op that is called as it is
+    return function(*mapped(symbol, args), **mapped(symbol, kwargs)), values
+
+
+def _is_entrywise(function: Any, args: Any, kwargs: Any) -> bool:
+    """Whether each entry of a result is one of single entries of numbers: exprel_n(x, 1): yes; logsumexp(x): no."""
+    try:
+        found, _ = _traced(function, args, kwargs)
+    except (RelgradError, *OF_FLOATS_ONLY):
+        return False
+    return isinstance(found, Tracer) and all(
+        t.op.elementwise or not t.rands for t in subterms(as_term(found))
+    )
 
 
 def _bits() -> int:

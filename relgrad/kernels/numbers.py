@@ -99,6 +99,11 @@ class Numbers(NDArrayOperatorsMixin):
         """(hi, lo, bound) → (hiᵀ, loᵀ, boundᵀ), say: the numbers elsewhere, all parts moved alike."""
         return self.made([move(part) for part in self.parts])
 
+    @classmethod
+    def joined(cls, join: Callable[[Any], Any], arrays: Sequence[Any]) -> Any:
+        """join, (x, y) → (join(x.hi, y.hi), …): arrays of numbers joined as their parts are."""
+        return cls.made([join(parts) for parts in zip(*[x.parts for x in arrays], strict=True)])
+
     def reshape(self, *shape: Any) -> Any:
         return self.moved(lambda x: x.reshape(*shape))
 
@@ -294,8 +299,7 @@ def share_rules(kind: type[Numbers]) -> None:
         """concatenate([x, y]) → (concatenate(x.hi, y.hi), …): parts joined alike."""
 
         def rule(arrays: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
-            columns = zip(*[kind.of(x).parts for x in arrays], strict=True)
-            return kind.made([function(parts, *args, **kwargs) for parts in columns])
+            return kind.joined(lambda parts: function(parts, *args, **kwargs), list(map(kind.of, arrays)))
 
         return rule
 

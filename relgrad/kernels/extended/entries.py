@@ -99,7 +99,7 @@ UFUNCS[np.arctan2] = lambda x, y: x.of(np.arctan2(*aligned(x, y)[0]))
 def _compared(x: Extended, y: Extended) -> Any:
     """x − y, or a number of its sign; 0 for equal infinities, NaN where either is NaN."""
     gap = subtract(x, y).signs()
-    return np.where(np.isinf(x.leading) & (x.leading == y.leading), 0, gap)
+    return np.where(np.isinf(x.m) & (x.m == y.m), 0, gap)
 
 
 UFUNCS.update(
@@ -237,7 +237,9 @@ def _product(a: Any, b: Any) -> tuple[Any, Any]:
 
 @_rule(np.power)
 def power(x: Extended, y: Extended) -> Extended:
-    """x^y = m^y·2^f·2^k with e·y = k + f, exactly."""
+    """x^y = m^y·2^f·2^k with e·y = k + f, exactly; x² = x·x."""
+    if y.ndim == 0 and y.floats() == 2:
+        return multiply(x, x)
     base, p = np.broadcast_arrays(x.floats(), y.floats())
     plain = np.power(base, p)
     # √½ ≤ |m| < √2, so that m^y stays in range for |y| up to 2000 (200 in float32); beyond, it is a square.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -112,17 +113,30 @@ def _softmax(function: Any) -> Any:
     return rule
 
 
+_ORDINARY = 2.0**-400, 2.0**400
+"""Floats between these have squares, and sums of them, in range."""
+
+
+def _at_one_scale(arrays: Sequence[Extended], axis: Any) -> list[Any]:
+    """(x, y) → (x/2ᵏ, y/2ᵏ) as floats, k the largest exponent of each slice; as they are if that is ordinary."""
+    floats, (low, high) = [x.floats() for x in arrays], _ORDINARY
+    sizes = [np.max(np.abs(x), axis=axis if np.ndim(x) else None, initial=0) for x in floats]
+    if all(np.all((size > low) & (size < high)) for size in sizes):
+        return floats
+    most = [np.max(x.e, axis=axis if x.ndim else None, keepdims=True, initial=NOTHING) for x in arrays]
+    return [scaled(x, reduce(np.maximum, most)) for x in arrays]
+
+
 def _far_below(function: Any) -> Any:
     """cancels(t, a) = cancels(t/2ᵏ, a/2ᵏ): a test of sums far below their parts, at one exponent, or one a slice."""
 
     def rule(result: Any, *parts: Any, axis: Any = None, chances: float = 1) -> Any:
         products = [x if isinstance(x, tuple) else (x, 1.0) for x in (result, *parts)]
-        values = [multiply(Extended.of(x), Extended.of(factor)) for x, factor in products]
-        floats, most = aligned(*values)
-        if axis is None:
-            return function(*floats, chances=chances)
-        most = np.max(most, axis=axis, keepdims=True)
-        return function(*[scaled(x, most) for x in values], axis=axis, chances=chances)
+        values = [Extended.of(x) * Extended.of(factor) for x, factor in products]
+        if axis is not None:
+            return function(*_at_one_scale(values, axis), axis=axis, chances=chances)
+        in_range = not any(x.form[1].size for x in values)
+        return function(*[x.floats() for x in values] if in_range else aligned(*values)[0], chances=chances)
 
     return rule
 
@@ -132,6 +146,10 @@ def _sum_cancels(function: Any) -> Any:
 
     def rule(total: Any, x: Any, axis: Any = None, chances: float = 1) -> Any:
         total, x = Extended.of(total), Extended.of(x)
+        low, high = _ORDINARY
+        sizes = np.max(np.abs(x.floats()), axis=axis, initial=0)
+        if np.all((sizes > low) & (sizes < high)):
+            return function(total.floats(), x.floats(), axis, chances)
         most = np.max(x.e, axis=axis, keepdims=True, initial=NOTHING)
         sums = scaled(total, most if total.ndim == x.ndim else np.squeeze(most, axis))
         return function(sums, scaled(x, most), axis, chances)
