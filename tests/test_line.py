@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import relgrad as rg
+from relgrad.calculus import line
 from relgrad.calculus.arrays import doubled, error_of, polynomial
 from relgrad.calculus.line import Part, followed
 from relgrad.calculus.path import Path
@@ -929,3 +930,39 @@ def test_small_directions_do_not_say_that_what_they_multiply_is_large():
     g = rg.grad(lambda x: (np.log(1 + x) - x) / x**2)
     product = rg.grad(lambda x, u: g(x) * u)
     np.testing.assert_allclose(product(1e-9, 1e-12), -0.5e-12, rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("a", "looked"), [(1.02, False), (1 + 1e-6, False), (1 + 2.0**-52, True), (1.0, True)]
+)
+def test_no_series_is_made_where_doubled_numbers_know_the_last_digit(monkeypatch, a, looked):
+    looks = []
+    near_line = line.near_line
+
+    def counting(*args: Any) -> Any:
+        looks.append(args)
+        return near_line(*args)
+
+    f = rg.stabilize(lambda p, a: np.log(np.sum((p / np.sum(p)) ** a)) / (1 - a))
+    p = np.array([0.2, 0.3, 0.5])
+    f(p, 2.0)
+    monkeypatch.setattr(line, "near_line", counting)
+    with mpmath.workdps(60):
+        q = [mpmath.mpf(x) / sum(map(mpmath.mpf, p.tolist())) for x in p.tolist()]
+        want = mpmath.log(sum(x ** mpmath.mpf(a) for x in q)) / (1 - mpmath.mpf(a)) if a != 1 else None
+        want = want or -sum(x * mpmath.log(x) for x in q)
+        assert f(p, a) == pytest.approx(float(want), rel=4e-16)
+    assert bool(looks) is looked
+
+
+def test_what_is_undefined_where_arguments_meet_is_not_known_there():
+    f = rg.stabilize(lambda x, y: (np.exp(x) - np.exp(y)) / (x - y) - np.exp(y))
+    x = np.array([1.0, 1.0, 2.0])
+    y = np.array([1.0, 1.0 + 1e-13, 2.1])
+    with mpmath.workdps(60):
+        gaps = [mpmath.mpf(a) - mpmath.mpf(b) for a, b in zip(x.tolist(), y.tolist(), strict=True)]
+        want = [
+            float(mpmath.exp(b) * (mpmath.expm1(d) / d - 1)) if d else 0.0
+            for d, b in zip(gaps, y.tolist(), strict=True)
+        ]
+    np.testing.assert_allclose(f(x, y), want, rtol=1e-15)

@@ -35,8 +35,9 @@ from relgrad.term import Term, subterms, term
 from relgrad.trace.tracer import Tracer
 from relgrad.types import ArrayType, array_type
 
-PRECISIONS = (256, 1024, 4096)
-"""Bits of balls: as many as differences of two floats, of products, and of powers of them need."""
+PRECISIONS = (256, 1280, 4096)
+"""Bits of balls: as many as differences of two floats, of products, and of powers of them need; with the second, what
+is 0 is below all floats, and settled."""
 ENOUGH = 160
 """Bits for what doubled numbers hold."""
 WORK = 1 << 16
@@ -45,6 +46,9 @@ BEYOND = 1 << 62
 """The exponent of what is farther than all numbers of extended range."""
 MOST = 1 << 12
 """Arrays of more entries are too much work at once."""
+MANY = 1 << 10
+"""So many graphs of functions of NumPy are kept."""
+_GRAPHS: dict[Any, tuple[Any, list[Term]]] = {}
 _LOCK = threading.RLock()
 """The precision of balls is that of the whole process."""
 
@@ -195,20 +199,31 @@ class Balls(Numbers):
 
 def _traced(function: Any, args: Any, kwargs: Any) -> tuple[Any, dict[Term, Any]]:
     """f, (x,) → f(symbol of x), {symbol: x}: what a function makes of symbols for numbers, and what they stand for."""
-    values: dict[Term, Any] = {}
-    symbols: dict[int, Tracer] = {}
-
-    def symbol(x: Any) -> Any:
-        if not isinstance(x, Numbers):
-            return x
-        if id(x) not in symbols:
-            leaf = term(Input(f"x{len(values)}", array_type(x.dtype, x.shape), symbol=True))
-            values[leaf], symbols[id(x)] = x, Tracer(leaf)
-        return symbols[id(x)]
-
-    owner = getattr(function, "__self__", None)
-    function = owner if isinstance(owner, Op) else function  # an op that is called as it is
-    return function(*mapped(symbol, args), **mapped(symbol, kwargs)), values
+    numbers: dict[int, Any] = {}
+    mapped(lambda x: numbers.setdefault(id(x), x) if isinstance(x, Numbers) else None, (args, kwargs))
+    places = {key: i for i, key in enumerate(numbers)}
+    key = None
+    if (
+        isinstance(function, np.ufunc)
+        and not kwargs
+        and all(np.ndim(x) == 0 for x in args if id(x) not in places)
+    ):
+        kinds = [(x.dtype, x.shape) for x in numbers.values()]
+        key = function, *kinds, *[places[id(x)] if id(x) in places else (type(x), repr(x)) for x in args]
+    if key in _GRAPHS:
+        found, leaves = _GRAPHS[key]
+    else:
+        leaves = [
+            term(Input(f"x{i}", array_type(x.dtype, x.shape), symbol=True))
+            for i, x in enumerate(numbers.values())
+        ]
+        symbol = lambda x: Tracer(leaves[places[id(x)]]) if id(x) in places else x
+        owner = getattr(function, "__self__", None)
+        function = owner if isinstance(owner, Op) else function  # an op that is called as it is
+        found = function(*mapped(symbol, args), **mapped(symbol, kwargs))
+        if key is not None and len(_GRAPHS) < MANY:
+            _GRAPHS[key] = found, leaves
+    return found, dict(zip(leaves, numbers.values(), strict=True))
 
 
 def _is_entrywise(function: Any, args: Any, kwargs: Any) -> bool:

@@ -131,7 +131,11 @@ def as_balls(array: Any) -> Any:
             v = v.item()
         return v if hasattr(v, "is_finite") else flint.arb(v)
 
-    return np.vectorize(ball, otypes=[object])(np.asarray(array, dtype=object))
+    array = np.asarray(array, dtype=object)
+    entries = array.reshape(-1).tolist()
+    if set(map(type, entries)) <= {flint.arb}:
+        return array
+    return np.fromiter(map(ball, entries), object, len(entries)).reshape(array.shape)
 
 
 def log_or_infinite(ball: Any) -> Any:
