@@ -255,3 +255,24 @@ def test_what_is_infinite_where_a_length_vanishes_has_no_slope_there(strategy):
     for f in (lambda x, y: np.log(np.hypot(x, y)), lambda x, y: 1 / np.hypot(x, y)):
         with np.errstate(all="ignore"):
             assert np.isnan(rg.grad(f, (0, 1), strategy=strategy)(0.0, 0.0)).all()
+
+
+def test_a_term_is_looked_through_once_for_a_length_however_often_it_is_met(monkeypatch):
+    x, y = (Tracer(term(Input(name, array_type(np.dtype(float), (3,))))) for name in "xy")
+    norm = Tracer(Norm((-1,)).make_node(as_term(x)))
+    looks = []
+    of = Over.of
+
+    def counting(self: Over, t: Any) -> Any:
+        looks.append(t)
+        return of(self, t)
+
+    monkeypatch.setattr(Over, "of", counting)
+    factor = as_term(np.sin(norm) * np.cos(np.sum(y)) + norm**2 * np.exp(np.sum(y)))
+    length = as_term(norm)
+    first = Over(length)(factor)
+    once = len(looks)
+    assert first is not None
+    assert once > 1
+    assert Over(length)(factor) is first
+    assert len(looks) == once

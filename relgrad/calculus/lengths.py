@@ -190,9 +190,25 @@ def _crosses(t: Term, length: Term) -> bool:
 
 
 class _OfLength(Walk):
-    """A map of terms that goes through linear ops as well: f(L(t)) = L(f(t)); zeros stay zeros."""
+    """A map of terms that goes through linear ops as well: f(L(t)) = L(f(t)); zeros stay zeros.
+
+    A term knows its image, which is asked for again as the program around it changes.
+    """
 
     deepest = DEPTH
+
+    def __init__(self, about: Any):
+        super().__init__()
+        self._key = type(self), about
+        self.products: dict[Term, Term | None] = {}
+
+    def __call__(self, t: Term) -> Term | None:
+        if self.depth:
+            return super().__call__(t)
+        if self._key not in t.cache:
+            self.known, self.products = {}, {}  # so that the image is that of the term alone
+            t.cache[self._key] = super().__call__(t)
+        return t.cache[self._key]
 
     def every(self, parts: Sequence[Term]) -> list[Term] | None:
         new = [part if _is_zero(part) else self(part) for part in parts]
@@ -219,7 +235,7 @@ class _Times(_OfLength):
     """t·‖x‖ without a product, for a multiple of a direction: 2*unit(x)[0] - 3*unit(x)[2] ⟶ 2*x[0] - 3*x[2]"""
 
     def __init__(self, direction: Direction):
-        super().__init__()
+        super().__init__(direction)
         self.direction = direction
 
     def of(self, t: Term) -> Term | None:
@@ -242,7 +258,7 @@ class Over(_OfLength):
     """
 
     def __init__(self, length: Term):
-        super().__init__()
+        super().__init__(length)
         self.length = length
 
     def of(self, t: Term) -> Term | None:
@@ -263,8 +279,12 @@ class Over(_OfLength):
 
     def product(self, t: Term) -> Term | None:
         """a·b → a·(b/‖x‖), of the first factor that has one; None where a divisor vanishes with the length."""
-        below = [base for base, e in product_of(t).factors.items() if e < 0 and is_term(base)]
-        return None if any(self(base) is not None for base in below if base is not t) else super().product(t)
+        if t not in self.products:
+            self.products[t] = None
+            below = [base for base, e in product_of(t).factors.items() if e < 0 and is_term(base)]
+            if not any(self(base) is not None for base in below if base is not t):
+                self.products[t] = super().product(t)
+        return self.products[t]
 
     def _branches(self, condition: Term, *branches: Term) -> Term | None:
         """where(norm(x) < 1, norm(x), 1) ⟶ where(norm(x) < 1, 1, 1/norm(x))
