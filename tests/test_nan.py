@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 
 import relgrad as rg
+from relgrad.compile import undefined
 from relgrad.definedness.marks import covered
 from relgrad.definedness.reach import Reach
 from relgrad.errors import ConventionError
 from relgrad.kernels.containers import parts
+from relgrad.kernels.numbers import has_nan
 from relgrad.op import Op
 from relgrad.ops.elementwise import Elementwise
 from relgrad.ops.lengths import Unit
@@ -398,3 +400,15 @@ def test_a_derivative_at_infinity_is_what_the_chain_rule_makes_of_it() -> None:
 
 def test_what_nan_is_replaced_by_as_written_replaces_it() -> None:
     assert rg.stabilize(lambda x: np.where(np.isnan(x / x), 5.0, x))(np.nan) == 5.0
+
+
+def test_results_are_looked_through_for_nan_once(monkeypatch):
+    f = rg.value_and_grad(lambda x, y: np.sum((x - 2 * y) ** 2) + np.log(np.sum(np.exp(x))))
+    x = np.array([1.0, -2.0, 0.5])
+    f(x, x + 1)
+    looks = []
+    monkeypatch.setattr(undefined, "has_nan", lambda found: looks.append(found) or has_nan(found))
+    f(x, x + 1)
+    assert not looks
+    f(np.array([1.0, np.nan, 0.5]), x)
+    assert looks

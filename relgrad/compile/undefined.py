@@ -62,9 +62,15 @@ def keep_numbers(
     """
 
     def joined(function: Callable[..., Any], outside: Mapping[Term, Any]) -> Callable[..., Any]:
+        told = getattr(function, "told", None)
+
         def call(*args: Any, **kwargs: Any) -> Any:
-            found = function(*args, **kwargs)
-            if not has_nan(found) or all(_is_finite(x) for x in parts((args, kwargs, [*outside.values()]))):
+            found, nan = told(*args, **kwargs) if told else (function(*args, **kwargs), True)
+            if (
+                not nan
+                or not has_nan(found)
+                or all(_is_finite(x) for x in parts((args, kwargs, [*outside.values()])))
+            ):
                 return found
             return filled(found, written().at(outside).function, args, kwargs)
 

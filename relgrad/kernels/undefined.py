@@ -37,6 +37,7 @@ def keeps_nan(when: Callable[..., Any], where: Callable[..., Any]) -> Callable[.
             masks = iter(parts(where(*args, **kwargs)))
             return mapped(lambda x: _filled(x, next(masks)), result)
 
+        vars(call).pop("told", None)  # the function's own, which knows of no masks
         return call
 
     return decorate

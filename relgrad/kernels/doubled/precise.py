@@ -223,6 +223,15 @@ def mending(
         found = by()
         return found and (_Again(found[0]), found[1])
 
+    call = _asking(function, again, told=False)
+    call.told = _asking(function, again, told=True)  # type: ignore[attr-defined]  # for who asks for NaN besides
+    return call
+
+
+def _asking(
+    function: Callable[..., Any], again: Callable[[], tuple[_Again, bool] | None], told: bool
+) -> Callable[..., Any]:
+    """f, again → f(x), mended by another function where that is needed; and whether NaN may be in it, if `told`."""
     attempt = getattr(function, "attempt", None)
 
     @functools.wraps(function)
@@ -230,10 +239,10 @@ def mending(
         """f(x), lost → f as written where digits are lost, or NaN has come of numbers inside the domain; else f(x)."""
         (result, lost), in_floats = attempt(*args, **kwargs) if attempt else (function(*args, **kwargs), True)
         if type(result) is np.ndarray and result.dtype.kind == "f":  # in C alone, since each call asks
-            none = np.isnan(np.minimum.reduce(result, axis=None, initial=np.inf))
+            nan = np.isnan(np.minimum.reduce(result, axis=None, initial=np.inf))
         else:
-            none = has_nan(result)
-        none = none and not has_nan((args, kwargs))
+            nan = has_nan(result)
+        none = nan and not has_nan((args, kwargs))
         asked = lost.any() if isinstance(lost, np.ndarray) else lost
         if (none or asked) and (found := again()) is not None:
             written, entrywise = found
@@ -250,7 +259,9 @@ def mending(
                     result = written.mended_at(lost, result, args, kwargs)
                 elif asked:
                     result = written.mended(result, args, kwargs)
-        return result if in_floats else filled(result, lambda *a, **k: function(*a, **k)[0], args, kwargs)
+        if not in_floats:
+            result = filled(result, lambda *a, **k: function(*a, **k)[0], args, kwargs)
+        return (result, nan) if told else result
 
     return call
 
