@@ -1,6 +1,6 @@
 """Arrays of balls in NumPy's protocols, and programs that compute in as many digits as it takes.
 
-    1 − (1 − x)·(1 − y)   at x = 1e-200, y = -1e-200   ⟶   1e-400, of 1024 bits
+    1 − (1 − x)·(1 − y)   at x = 1e-200, y = -1e-200   ⟶   1e-400, of 1280 bits
 
 A call of NumPy's, or of a kernel, on balls is traced to ops and evaluated by their declarations, `Op.ball`. A
 comparison that balls leave open raises `Undecided`, and so does a program that takes too much work.
