@@ -864,3 +864,13 @@ def test_rules_are_tried_and_strays_are_seen():
 def test_differences_of_even_functions_are_watched_where_arguments_are_opposite():
     f = rg.stabilize(lambda x: (1 - np.exp(-x)) ** 2 - x**2)
     np.testing.assert_allclose(f(np.float64(1e-6)), -9.99999416666917e-19, rtol=1e-14)
+
+
+def test_blocks_of_floats_are_floats_and_bounds_that_are_one_number_stay_one():
+    x = Doubled(np.linspace(1, 2, 3 * BLOCK))
+    assert (2.0 * x).exact
+    assert np.concatenate([x, x[:5]]).exact
+    assert np.ndim((x + 0.1).bound) == 0
+    mixed = np.concatenate([x[:2], x[:2] * 0.1, x[:2] / 3.0])
+    np.testing.assert_array_equal(mixed.parts[2][:2], 0.0)
+    assert (mixed.parts[2][2:] > 0).all()

@@ -118,7 +118,20 @@ class Doubled(Numbers):
 
     def moved(self, move: Callable[[Any], Any]) -> Doubled:
         """Return the numbers elsewhere."""
-        return Doubled(move(self.hi)) if self.exact else Doubled(*map(move, self.parts))
+        if self.exact:
+            return Doubled(move(self.hi))
+        hi, lo, bound = self.parts
+        return Doubled(move(hi), move(lo), move(bound) if np.ndim(self.bound) else self.bound)
+
+    @classmethod
+    def joined(cls, join: Callable[[Any], Any], arrays: Sequence[Any]) -> Doubled:
+        """Return arrays of numbers joined: floats stay floats, and a bound that is one number stays one."""
+        hi = join([x.hi for x in arrays])
+        if all(x.exact for x in arrays):
+            return cls(hi)
+        if any(np.ndim(x.bound) for x in arrays):
+            return cls(hi, *[join([x.parts[i] for x in arrays]) for i in (1, 2)])
+        return cls(hi, join([x.parts[1] for x in arrays]), max([x.bound for x in arrays]))
 
     def floats(self) -> Any:
         """fl(hi + lo): the floats nearest to the numbers."""
