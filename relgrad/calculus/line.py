@@ -50,6 +50,7 @@ from relgrad.ops.reduction import Sum
 from relgrad.ops.selection import where
 from relgrad.ops.softmax import LogSumExp, Softmax
 from relgrad.ops.structure import BroadcastTo
+from relgrad.syntax import slots
 from relgrad.term import Term, subterms, term
 from relgrad.types import ArrayType
 
@@ -380,6 +381,8 @@ def _in_doubled(body: Term, given: tuple[tuple[Term, str, bytes], ...]) -> tuple
             for node in unknown([body], known):
                 if type(node.op) is Constant:
                     known[node] = doubled(node.op.value, False)
+                elif node.op.source(node, slots(len(node.rands))) is None:
+                    return None  # what is called, and not written, may ask of arrays anything
                 else:
                     known[node] = node.op.compute(*[known[rand] for rand in node.rands])
     except (*RAISED, AttributeError):
