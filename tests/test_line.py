@@ -25,7 +25,7 @@ from relgrad.interpret import interpret
 from relgrad.kernels.doubled.number import Doubled
 from relgrad.leaf import Input
 from relgrad.op import as_term
-from relgrad.term import term
+from relgrad.term import subterms, term
 from relgrad.trace.tracer import Tracer
 from relgrad.types import array_type
 from relgrad.validate import explicit
@@ -966,3 +966,25 @@ def test_what_is_undefined_where_arguments_meet_is_not_known_there():
             for d, b in zip(gaps, y.tolist(), strict=True)
         ]
     np.testing.assert_allclose(f(x, y), want, rtol=1e-15)
+
+
+def test_where_one_result_is_noisy_near_a_line_others_may_be_undefined_on_it():
+    """y = −log(1 − k·x)/k is x at k = 0; near it y′ loses digits, and y, as log1p(−k·x)/−k, does not."""
+    f = lambda x, k: np.sum((1 - k) * -np.log(1 - k * x) / k)
+    x = np.array([0.5, -1.25, 2.0])
+    value, (to_x, to_k) = rg.value_and_grad(f, argnums=(0, 1))(x, 0.0)
+    assert value == pytest.approx(np.sum(x), rel=1e-14)
+    assert to_x == pytest.approx(np.ones(3), rel=1e-14)
+    assert to_k == pytest.approx(np.sum(x * x / 2 - x), rel=1e-14)
+
+
+def test_results_without_what_cancels_are_not_looked_at_along_a_line():
+    y = lambda x, k: (np.exp(-np.log(1 - k * x) / k) - np.exp(x)) / (2 - x)
+    f = lambda x, k: [y(x, k), *[np.cosh(k * x + i) for i in range(8)]]
+    assert rg.stabilize(f)(0.5, 1e-9)[0] == pytest.approx(np.exp(0.5) * 0.125e-9 / 1.5, rel=1e-8)
+    x, k = (term(Input(name, array_type(np.float64))) for name in "xk")
+    roots = [as_term(r) for r in f(Tracer(x), Tracer(k))]
+    (to_zero,) = [
+        there for there in line.lines(list(subterms(*roots))) if there.leaves == {k} and not there.is_endless
+    ]
+    assert line._Trials(roots, list(subterms(*roots))).suspects(to_zero) == {roots[0]}

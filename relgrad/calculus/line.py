@@ -854,6 +854,7 @@ class _Trials:
 
         A necessary test, which costs a few evaluations. Undefined is another, unless values vary much nearby.
         """
+        found = set[Term]()
         for at, side in product(RANGES, SIDES):
             try:
                 with np.errstate(all="ignore"):
@@ -867,24 +868,26 @@ class _Trials:
                         continue
                     small = {t for t in self._still[_leaves(line), at].suspects if _shrinks(t, near)}
                     if small and self._are_noisy(line, at, on, near, side):
-                        return [root for root in self.roots if not small.isdisjoint(subterms(root))]
-                    if line.is_endless:
-                        return ()
-                    values = self._values(line, at, on)
-                    jumps = [~_is_close(values[x], near[x]) for x in self.roots]
-                    if not any(map(np.any, jumps)):
-                        return ()
-                    once, twice = (
-                        self._values(line, at, _moved(on, line, side * d, 2)) for d in (FAR, 1.5 * FAR)
-                    )
-                    jumping = any(
-                        np.any(jump & _varies_little(values[x], near[x], once[x], twice[x]))
-                        for x, jump in zip(self.roots, jumps, strict=True)
-                    )
-                    return self.roots if jumping else ()
+                        found = {x for x in self.roots if not small.isdisjoint(subterms(x))}
+                    return found if line.is_endless else found | self._jumping(line, at, on, near, side)
             except RAISED:
-                return ()
-        return ()
+                return found
+        return found
+
+    def _jumping(
+        self, line: Line, at: tuple[float, float], on: dict[Term, Any], near: dict[Term, Any], side: float
+    ) -> set[Term]:
+        """f(y) ≠ f(y + δ) ≈ f(y + 1.5·δ): the programs that are others on a line, and vary little beside it."""
+        values = self._values(line, at, on)
+        jumps = {x: ~_is_close(values[x], near[x]) for x in self.roots}
+        if not any(map(np.any, jumps.values())):
+            return set()
+        once, twice = (self._values(line, at, _moved(on, line, side * d, 2)) for d in (FAR, 1.5 * FAR))
+        return {
+            x
+            for x, jump in jumps.items()
+            if np.any(jump & _varies_little(values[x], near[x], once[x], twice[x]))
+        }
 
     def _are_finite(self, values: Mapping[Term, Any]) -> bool:
         return all(np.isfinite(values[root]).all() for root in self.roots)
