@@ -874,3 +874,13 @@ def test_blocks_of_floats_are_floats_and_bounds_that_are_one_number_stay_one():
     mixed = np.concatenate([x[:2], x[:2] * 0.1, x[:2] / 3.0])
     np.testing.assert_array_equal(mixed.parts[2][:2], 0.0)
     assert (mixed.parts[2][2:] > 0).all()
+
+
+@pytest.mark.parametrize("x", [1e-17, np.array([[1e-17]]), np.array([1e-17, 0.2])], ids=np.shape)
+def test_what_entries_are_not_computed_of_need_not_fit_them(x: Any) -> None:
+    """f(x, y) = √(1 − (2x − 1)²), y of another shape: y is read by no entry that is computed again."""
+    f = lambda x, y: np.sqrt(1 - (2 * x - 1) ** 2)
+    found = rg.stabilize(f, validate=False)(x, np.zeros((5, 3)))
+    np.testing.assert_allclose(found, 2 * np.sqrt(x * (1 - x)), rtol=1e-15)
+    _, slope = rg.jvp(f, (x, np.zeros((5, 3))), (np.ones_like(x), np.ones((5, 3))), validate=False)
+    np.testing.assert_allclose(slope, (1 - 2 * x) / np.sqrt(x * (1 - x)), rtol=1e-14)

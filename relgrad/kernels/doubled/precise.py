@@ -301,7 +301,7 @@ class _Again:
         """(True, False), (x, y) → (x again, y): a result with the entries that are lost computed again, by blocks."""
         shape = np.broadcast_shapes(*[np.shape(x) for x in parts(result)])
         flat = lambda x: np.broadcast_to(x, shape).reshape(-1) if np.ndim(x) else x
-        args, kwargs = mapped(flat, args), mapped(flat, kwargs)
+        args, kwargs = mapped(lambda x: flat(x) if _fits(x, shape) else 0.0, (args, kwargs))
         new = mapped(lambda x: np.array(x, order="C"), result)
         whole = [x.reshape(-1) for x in parts(new)]
         places = np.flatnonzero(flat(lost))
@@ -339,6 +339,14 @@ def is_open(x: Any) -> Any:
     if not isinstance(x, Doubled):
         return np.False_
     return ~(x.bound <= np.finfo(float).eps * np.abs(x.hi))
+
+
+def _fits(x: Any, shape: tuple[int, ...]) -> bool:
+    """x : (3,), (2, 3) → True; x : (5, 3), (1, 1) → False: whether entries may be computed of x, or it is not read."""
+    try:
+        return np.broadcast_shapes(np.shape(x), shape) == shape
+    except ValueError:
+        return False
 
 
 def _mended(x: Any, better: Any, alike: Any) -> Any:
