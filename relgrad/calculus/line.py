@@ -867,8 +867,8 @@ class _Trials:
                             return self.roots
                         continue
                     small = {t for t in self._still[_leaves(line), at].suspects if _shrinks(t, near)}
-                    if small and self._are_noisy(line, at, on, near, side):
-                        found = {x for x in self.roots if not small.isdisjoint(subterms(x))}
+                    if small and (noisy := self._noisy(line, at, on, near, side)):
+                        found = noisy | {x for x in self.roots if not small.isdisjoint(subterms(x))}
                     return found if line.is_endless else found | self._jumping(line, at, on, near, side)
             except RAISED:
                 return found
@@ -917,18 +917,19 @@ class _Trials:
             values[node] = value_of(node, values, typed=False)
         return values
 
-    def _are_noisy(
+    def _noisy(
         self, line: Line, at: tuple[float, float], on: dict[Term, Any], near: dict[Term, Any], side: float
-    ) -> bool:
-        """Δ⁴f > 2⁻⁴²·|f|, or all f alike: whether values side by side near a line vary as no smooth function's do."""
+    ) -> set[Term]:
+        """Δ⁴f > 2⁻⁴²·|f|, or all f alike: programs whose values side by side near a line vary as no smooth one's do."""
         further = [_moved(on, line, side * CLOSE * (1 + j * BESIDE), 2) for j in range(1, POINTS)]
         points = [near, *[self._values(line, at, values) for values in further]]
+        found = set[Term]()
         for root in self.roots:
             values = np.stack([values[root] for values in points])
             noise = np.abs(np.diff(values, 4, axis=0))
             if np.any(~(noise <= 2.0**-42 * np.abs(values[0]))) or np.all(values == values[0]):
-                return True
-        return False
+                found.add(root)
+        return found
 
 
 def _leaves(line: Line) -> frozenset[Term]:
