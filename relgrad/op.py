@@ -18,7 +18,7 @@ from relgrad.held import hold
 from relgrad.importable import home_of, imported
 from relgrad.symbolic import Symbolic, tracing
 from relgrad.term import Term, Unknown, is_term, term
-from relgrad.types import TupleType, Type, array_type
+from relgrad.types import ArrayType, TupleType, Type, array_type
 
 
 class Op(Contract):
@@ -327,6 +327,11 @@ def constant(value: Any, dtype: Any = None) -> Term:
 def is_constant(x: Any) -> bool:
     """Whether x is a term that holds an array or a number."""
     return type(x) is Term and type(x.op) is Constant
+
+
+def is_float(t: Term) -> bool:
+    """x : float32 → True; x > 0, or a tuple of arrays → False: whether a term is an array of floats."""
+    return isinstance(t.type, ArrayType) and t.type.dtype.kind == "f"
 
 
 def is_zero(x: Any) -> bool:

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from relgrad.calculus.series import Series
-from relgrad.op import is_constant
+from relgrad.op import is_constant, is_float
 from relgrad.ops.arithmetic import divide, multiply
 from relgrad.term import Term, subterms
-from relgrad.types import ArrayType
 
 ORDINARY = 1e-30
 """Constants of at least this size, whose reciprocals are too, are ordinary."""
@@ -26,7 +25,7 @@ def may_leave_range(roots: Sequence[Term]) -> bool:
         below = node.op.out_of_range != "absorbed" and any(left[rand] for rand in node.rands)
         if below and not _stays(node):
             return True
-        left[node] = _is_float(node) and (below or _leaves(node))
+        left[node] = is_float(node) and (below or _leaves(node))
     return False
 
 
@@ -49,7 +48,3 @@ def _is_multiple(node: Term) -> bool:
 def _is_ordinary(value: Any) -> bool:
     size = np.abs(np.asarray(value, float))
     return bool(np.all((size == 0) | ((size > ORDINARY) & (size < 1 / ORDINARY))))
-
-
-def _is_float(node: Term) -> bool:
-    return isinstance(node.type, ArrayType) and node.type.dtype.kind == "f"

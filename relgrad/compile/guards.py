@@ -173,7 +173,7 @@ def _is_mirrored(t: Term) -> bool:
     return even and not any(all(r.nonnegative for r in side) for side in (ranges, [-r for r in ranges]))
 
 
-def _told(t: Term) -> list[Term]:
+def _without_distance(t: Term) -> list[Term]:
     """leg(x, y, x − y) → [x, y]: the operands but for the distance, which is as exact as those that it is between."""
     distance = t.op.distance[2] if t.op.distance is not None else -1
     return [x for i, x in enumerate(t.rands) if i != distance]
@@ -316,7 +316,7 @@ class _Guards:
             x, y, *_ = t.rands
             yield self._cancelling(term(add, x, y), [(x, ())], axes)
         yield from _mixture_guard(t)
-        if op.margin is not None and not all(self._exact[x] for x in _told(t)):
+        if op.margin is not None and not all(self._exact[x] for x in _without_distance(t)):
             distance = as_term(op.margin(*map(Tracer, t.rands)))
             if _may_vanish(distance):
                 yield self._cancelling(distance, [(constant(1, t.type.dtype), ())], axes)

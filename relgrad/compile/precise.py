@@ -30,7 +30,7 @@ from relgrad.compile.source import Source
 from relgrad.kernels.doubled.named import is_decimal
 from relgrad.kernels.doubled.precise import mending
 from relgrad.leaf import Input
-from relgrad.op import Constant, Op, as_term, constant
+from relgrad.op import Constant, Op, as_term, constant, is_float
 from relgrad.ops.arithmetic import add, multiply, negative, sign, subtract
 from relgrad.ops.casting import Cast
 from relgrad.ops.selection import where
@@ -108,7 +108,7 @@ def as_written(roots: Sequence[Term], expand: Expand) -> list[Term]:
         """A constant that a rule has brought is rounded;    sign(x) of a rule → x/|x|, which is open at 0."""
         if type(old.op) is not Literal:
             alone = all(type(x.op) is Constant for x in rands)
-            rands = tuple([_told(x, alone) if _is_float(x) else x for x in rands])
+            rands = tuple([_told(x, alone) if is_float(x) else x for x in rands])
         if old.op is sign and old not in own:
             x = Tracer(rands[0])
             return as_term(x / np.abs(x))
@@ -147,15 +147,11 @@ def _is_rounded(v: float) -> bool:
 
 def _is_long(t: Term) -> bool:
     """Whether a float may be the result of rounding: 0.1, 1/3: yes; 3, 0.25, 2²⁴: no."""
-    if type(t.op) is not Constant or not _is_float(t):
+    if type(t.op) is not Constant or not is_float(t):
         return False
     x = t.op.value
     with np.errstate(all="ignore"):
         return bool(np.any(np.isfinite(x) & ((np.rint(x * UNIT) != x * UNIT) | (np.abs(x) > WHOLE))))
-
-
-def _is_float(t: Term) -> bool:
-    return isinstance(t.type, ArrayType) and t.type.dtype.kind == "f"
 
 
 def mended(
@@ -173,7 +169,7 @@ def mended(
     def written() -> Written | None:
         """f → f as written, and whether for single entries; None where that would not be known better."""
         roots = as_written(near(traced.outputs), expand)
-        narrow = any(_is_float(t) and t.type.dtype != np.float64 for t in subterms(*roots))
+        narrow = any(is_float(t) and t.type.dtype != np.float64 for t in subterms(*roots))
         if not _fits(roots) or _computed([d.term for d in traced.decisions]):
             return None
         decisions = _decisions(roots)
@@ -232,14 +228,14 @@ def _decisions(roots: Sequence[Term]) -> list[Term]:
     """exp(x) > 1, floor(x·y) → themselves: terms that jump where computed floats change; x > 0 of an argument: none."""
     computed = _computed(roots)
     every = (t for t in subterms(*roots) if isinstance(t.type, ArrayType))
-    jumps = (t for t in every if not _is_float(t) or t.op.jumps)
-    return [t for t in jumps if any(_is_float(x) and x in computed for x in t.rands)]
+    jumps = (t for t in every if not is_float(t) or t.op.jumps)
+    return [t for t in jumps if any(is_float(x) and x in computed for x in t.rands)]
 
 
 def _computed(roots: Sequence[Term]) -> set[Term]:
     """x·y + 1 → x·y, x·y + 1: the terms that need not have the value in floats that they have in numbers."""
     found = set[Term]()
     for t in subterms(*roots):
-        if (_is_float(t) and t.rands and type(t.op) is not Literal) or not found.isdisjoint(t.rands):
+        if (is_float(t) and t.rands and type(t.op) is not Literal) or not found.isdisjoint(t.rands):
             found.add(t)
     return found

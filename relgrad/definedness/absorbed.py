@@ -14,7 +14,7 @@ import numpy as np
 from relgrad.conventions import Conventions
 from relgrad.definedness.tests import tests
 from relgrad.definedness.undefined import undefined
-from relgrad.op import as_term, constant
+from relgrad.op import as_term, constant, is_float
 from relgrad.step import Derivation
 from relgrad.term import Term, reachable, rebuild, subterms
 from relgrad.trace.tracer import Tracer
@@ -33,7 +33,7 @@ def undefined_where_tested(
     """
     there = reachable(*rewritten)
     gone = {t for t in subterms(*written) if _absorbs(t) and t not in there}
-    operands = list(dict.fromkeys(x for t in gone for x in t.rands if x.rands and _is_floating(x)))
+    operands = list(dict.fromkeys(x for t in gone for x in t.rands if x.rands and is_float(x)))
     if not operands:
         return list(written)
     pairs = zip(operands, rewrite(operands).after, strict=True)
@@ -50,13 +50,9 @@ def undefined_where_tested(
 
 def _absorbs(t: Term) -> bool:
     """x > y, argmax(x), fmax(x, y): yes; x + y: no: whether floats that are NaN may have a result that is none."""
-    if not isinstance(t.type, ArrayType) or not any(map(_is_floating, t.rands)):
+    if not isinstance(t.type, ArrayType) or not any(map(is_float, t.rands)):
         return False
-    return not _is_floating(t) or bool(t.op.kinks and not t.op.strict(t))
-
-
-def _is_floating(t: Term) -> bool:
-    return isinstance(t.type, ArrayType) and t.type.dtype.kind == "f"
+    return not is_float(t) or bool(t.op.kinks and not t.op.strict(t))
 
 
 def _masked(x: Term, mask: Term | None) -> Term:
