@@ -394,6 +394,13 @@ class Contract:
         """Return what `meaning` says where the op is that, and no derivative of it: exprel(x) = (eˣ − 1)/x; or None."""
         return None if self.times else self.meaning(*operands)
 
+    def beside(self, *operands: Any) -> Any:
+        """⌊x⌋ → np.floor_divide(x, 1), copysign(x, y) → |x|·sign(y): an elementwise op next to where it turns or jumps.
+
+        By quotients rounded down and signs, on symbolic arrays; another at single points, perhaps. None for others.
+        """
+        return None
+
     def unbounded(self, far: bool, *operands: Any) -> Any:
         """log₂ x → log x/LN2 near 0: an elementwise op in others near where it has no finite value.
 

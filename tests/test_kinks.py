@@ -259,3 +259,28 @@ def test_a_logistic_function_by_sides_has_its_slope_where_they_meet(strategy: st
     slope = rg.grad(loss, strategy=strategy)
     assert float(slope(0.0)) == pytest.approx(0.5, rel=1e-15)
     assert float(rg.grad(slope)(0.0)) == pytest.approx(0.25, rel=1e-15)
+
+
+@pytest.mark.parametrize("centre", np.random.default_rng(0).uniform(0.01, 0.6, 20))
+def test_a_series_ends_before_the_next_kink(centre: float) -> None:
+    """A bump of the width 1e-5 beside the kinks that cancel is seen wherever it is."""
+
+    def bumped(x: Any) -> Any:
+        inside = 1e-10 - (x - centre) ** 2
+        softplus = np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
+        return softplus + 1000 * np.where(inside > 0, inside, 0)
+
+    share = 1 / (1 + np.exp(-centre))
+    np.testing.assert_allclose(rg.grad(rg.grad(bumped))(centre), share * (1 - share) - 2000, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("fun", "at", "second"),
+    [
+        (lambda x: (x - np.floor(x)) * np.floor(x + 1) + np.ceil(x) * 0, 0.0, 0.0),
+        (lambda x: np.where(np.floor(x) < 0, np.exp(x), np.exp(np.abs(x))), 0.0, 1.0),
+        (lambda x: np.where(np.rint(x + 0.5) > 0.5, np.exp(x), np.exp(-np.abs(x))), 0.0, 1.0),
+    ],
+)
+def test_what_jumps_where_kinks_cancel(fun: Callable[[Any], Any], at: float, second: float) -> None:
+    np.testing.assert_allclose(rg.grad(rg.grad(fun))(at), second, rtol=1e-13)

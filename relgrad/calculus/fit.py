@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from relgrad.calculus.laurent import CONTEXT, Around, Laurent
+from relgrad.calculus.laurent import CONTEXT, Around, BothSides, Laurent
 from relgrad.calculus.ring import NoSeries
 from relgrad.interpret import interpret
 from relgrad.term import Term
@@ -64,7 +64,9 @@ def values(body: Term, x: Term, at: Any) -> Any:
 
 
 @lru_cache(maxsize=1024)
-def fitted(body: Term, x: Term, point: float, loss: int) -> Terms | None:
+def fitted(
+    body: Term, x: Term, point: float, loss: int, series: type[Around | BothSides] = Around
+) -> Terms | None:
     """sin(x)/x at 0 → 1 − t²/6 + …, |t| < r: the terms of a body's series, and the radius within which they serve.
 
     None where none will do. The formula's error may grow towards the point as t^(−loss), and no faster: else the two
@@ -73,7 +75,7 @@ def fitted(body: Term, x: Term, point: float, loss: int) -> Terms | None:
     best: tuple[float, Terms] | None = None
     for length in LENGTHS:
         try:
-            around = Around(x, point, length)
+            around = series(x, point, length)
             y = around.expand(body)
         except NoSeries:
             break
@@ -86,7 +88,9 @@ def fitted(body: Term, x: Term, point: float, loss: int) -> Terms | None:
     return None if best is None else best[1]
 
 
-def _fit(y: Laurent, around: Around, body: Term, x: Term, loss: int) -> tuple[float, Terms] | None:
+def _fit(
+    y: Laurent, around: Around | BothSides, body: Term, x: Term, loss: int
+) -> tuple[float, Terms] | None:
     """Σ cₖ·tᵏ for |t| < r, the formula beyond: the shortest such series, and the formula's error in ulp at r; or None.
 
     Radii are tried from half the radius of convergence down. At one that is good the formula is, from the end of the

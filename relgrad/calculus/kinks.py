@@ -12,7 +12,8 @@ Source: Griewank & Walther (2008), *Evaluating Derivatives*, 2nd ed., section 14
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from contextlib import suppress
 from functools import lru_cache
 from itertools import combinations
 from typing import Any
@@ -21,7 +22,9 @@ import numpy as np
 
 from relgrad.bounds import range_of
 from relgrad.calculus.fit import Terms, fitted
-from relgrad.calculus.series import Series, applied, argument, body_of, slope, values_at, zeros_of
+from relgrad.calculus.laurent import BothSides, Laurent
+from relgrad.calculus.ring import NoSeries
+from relgrad.calculus.series import FEW, Series, applied, argument, body_of, slope, values_at, zeros_of
 from relgrad.conventions import DEFAULT as CONVENTIONS
 from relgrad.logic.build import fitted as in_place
 from relgrad.op import constant, is_constant
@@ -30,11 +33,8 @@ from relgrad.ops.comparison import equal, not_equal
 from relgrad.ops.selection import where
 from relgrad.term import Term, rebuild, remade, subterms
 
-BESIDE = 2.0 ** -np.array([20.0, 23.0, 30.0, 40.0, 48.0])
-TINY = 2.0 ** -np.array([80.0, 120.0, 160.0])
-"""An answer that is the same at all these distances, those of 0 also tiny, is the one next to the point."""
-APART = np.multiply.outer((-1.0, 1.0), (0.5, 0.31, 0.13, 0.047, 2.0**-8, 2.0**-12)).ravel()
-"""Both sides are one function if they agree so far from the point."""
+BESIDE = 2.0**-48
+"""So far from a point kinks are looked at first."""
 USUAL = np.array([0.0, 0.5, -0.5, 1.0, -1.0, 2.0, -2.0])
 """Terms that depend on x otherwise than by x - c have zeros at these numbers, if people look at them: x - x**2."""
 LARGEST = 60
@@ -42,7 +42,7 @@ LARGEST = 60
 LOSSES = 4
 """A formula may lose fewer powers of the distance than this where both sides of a point are its limit."""
 ALIKE = 2.0**-40
-"""The largest difference, relative to the largest number on the way."""
+"""The largest relative difference of what is one number."""
 
 
 @lru_cache(maxsize=1024)
@@ -57,45 +57,27 @@ def smoothed(body: Term, x: Term, orders: int = 2, derived: bool = False) -> tup
     found: list[Series] = []
     better = body
     for point in dict.fromkeys(_points(kinked, x)) if kinked else ():
-        if not _turns(kinked, x, point):
+        nodes = list(subterms(body))
+        there = values_at(nodes, x, point)
+        if there is None or not _turns(kinked, x, point):
             continue
-        right, left = (_beside(body, x, point, side) for side in (1.0, -1.0))
-        if right is None or left is None:
-            continue
-        terms = None
-        there = values_at([body, right], x, point)
-        if there is None:
-            continue
-        if not np.isfinite(there[1]):
-            terms = _through(right, x, point) if _are_one(right, left, x, point) else None
-            if terms is None or not (derived or _is_near(float(there[0]), terms.limit)):
+        with suppress(NoSeries):
+            right, left = BothSides(x, point, FEW).expand_each(body)
+            if min(right.start, left.start) < 0 or not (derived or _is_near(there[-1], right.value())):
+                continue  # a pole, or a jump
+            is_open = not np.all([np.isfinite(y) for y in there])
+            if not is_open and not _misses(body, x, point, (right, left), orders, derived):
                 continue
-        elif not (derived or _is_near(*there)):
-            continue  # a jump
-        elif not _misses(body, x, point, orders, derived):
-            continue
-        elif _are_one(right, left, x, point):
-            terms = fitted(right, x, point, 0)
-        if terms is not None:
-            terms = terms._replace(radius=_reach(body, right, x, point, terms.radius))
-        else:
-            value = _between(right, left, x, point)
-            if not math.isfinite(value):
-                continue
-            terms = Terms(np.finfo(float).smallest_subnormal, 0, 1, (value,))
-        found.append(Series(better, x, point, terms))
-        better = found[-1].make_node(x)
+            losses = range(LOSSES if is_open else 1)
+            fits = (fitted(body, x, point, loss, BothSides) for loss in losses)
+            terms = next((terms for terms in fits if terms is not None), None)
+            if terms is None and not is_open:
+                value = float(right.value() + left.value()) / 2
+                terms = Terms(np.finfo(float).smallest_subnormal, 0, 1, (value,))
+            if terms is not None:
+                found.append(Series(better, x, point, terms))
+                better = found[-1].make_node(x)
     return better, tuple(found)
-
-
-def _through(right: Term, x: Term, point: float) -> Terms | None:
-    """where(x < 0, sin(x)/x, where(x == 0, 1, sin(x)/x)) ⟶ the series of sin(x)/x
-
-    The series of both sides of a point at which they have no value, but a limit; None where they have none.
-    """
-    fits = (fitted(right, x, point, loss) for loss in range(LOSSES))
-    terms = next((terms for terms in fits if terms is not None), None)
-    return terms if terms is not None and terms.power >= 0 else None
 
 
 def _turns(kinked: list[Term], x: Term, point: float) -> bool:
@@ -104,7 +86,7 @@ def _turns(kinked: list[Term], x: Term, point: float) -> bool:
     So is one that is several of its operands at the point.
     """
     nodes = [n for t in kinked for n in (t, *t.rands)]
-    side = BESIDE[-1] * max(1.0, abs(point))
+    side = BESIDE * max(1.0, abs(point))
     values = values_at(nodes, x, [point, point - side, point + side])
     at = dict(zip(nodes, values or (), strict=False))
     for t in kinked if values is not None else ():
@@ -117,39 +99,26 @@ def _turns(kinked: list[Term], x: Term, point: float) -> bool:
     return False
 
 
-def _misses(body: Term, x: Term, point: float, orders: int, derived: bool) -> bool:
+def _misses(
+    body: Term, x: Term, point: float, sides: tuple[Laurent, Laurent], orders: int, derived: bool
+) -> bool:
     """Whether one of the first derivatives exists at a point, both sides having it, and rules give another.
 
     max(x, 0) + log1p(e^−|x|) at 0: 1/4 for the second, by rules 0.
     """
-    derivatives = [body]
-    for _ in range(orders - derived):
-        derivatives.append(slope(derivatives[-1], x, CONVENTIONS))
-    for t in derivatives[not derived :]:
-        right, left = (_beside(t, x, point, side) for side in (1.0, -1.0))
-        if right is None or left is None or not _meet(left, right, x, point):
+    derivative = body
+    for k in range(orders - derived + 1):
+        if k:
+            derivative = slope(derivative, x, CONVENTIONS)
+        if not k and not derived:
+            continue
+        right, left = (math.factorial(k) * float(side.at(k).number) for side in sides)
+        if not _is_near(left, right):
             return False
-        if not _meet(t, right, x, point):
+        there = values_at([derivative], x, point)
+        if there is not None and not _is_near(there[0], right):
             return True
     return False
-
-
-def _reach(body: Term, right: Term, x: Term, point: float, radius: float) -> float:
-    """r → half the least step up to r at which f is another than beside the point; r itself without other kinks."""
-    steps = radius * np.concatenate([np.linspace(0.0, 1.0, 257)[1:], 2.0 ** -np.arange(9.0, 60.0)])
-    found = values_at([body, right], x, point + np.multiply.outer((1.0, -1.0), steps))
-    if found is None:
-        return 0.0
-    a, b = (np.broadcast_to(v, (2, len(steps))) for v in found)
-    with np.errstate(all="ignore"):
-        other = ~(np.abs(a - b) <= ALIKE * np.maximum(np.abs(a), np.abs(b))).all(0)
-    return float(steps[other].min() / 2) if other.any() else radius
-
-
-def _between(right: Term, left: Term, x: Term, point: float) -> float:
-    """(f(0⁺) + f(0⁻))/2, the mean of both sides' values at a point; NaN where an op raises."""
-    there = values_at([right, left], x, point)
-    return math.nan if there is None else float(there[0] + there[1]) / 2
 
 
 def one_function(t: Term) -> Term | None:
@@ -173,7 +142,8 @@ def one_function(t: Term) -> Term | None:
     if not all(_turns_only_at(y, x, point) for n in kinked for y in _turning(n)):
         return None
     right, left = (_beside(body, x, point, side) for side in (1.0, -1.0))
-    if right is None or right is not left or not _meet(body, right, x, point):
+    there = values_at([body, right], x, point) if right is not None and right is left else None
+    if right is None or there is None or not _is_near(*there):
         return None
     return in_place(applied(right, x, u), t)
 
@@ -200,7 +170,7 @@ def _turns_only_at(y: Term | None, x: Term, point: float) -> bool:
     known = range_of(y)
     if known.positive or known.negative or x not in subterms(y):
         return True
-    there = values_at([y], x, point + np.array([-1.0, 1.0]) * BESIDE[-1] * max(1.0, abs(point)))
+    there = values_at([y], x, point + np.array([-1.0, 1.0]) * BESIDE * max(1.0, abs(point)))
     return bool(_direction(y, x)) and there is not None and float(np.prod(there[0])) < 0
 
 
@@ -240,12 +210,6 @@ def _is_function_of(t: Term, u: Term) -> bool:
     return True
 
 
-def _meet(body: Term, right: Term, x: Term, point: float) -> bool:
-    """Whether a function has at a point the value of one side's: |x| and x at 0: yes; sign(x) and 1: no."""
-    there = values_at([body, right], x, point)
-    return there is not None and _is_near(*there)
-
-
 def _is_near(a: Any, b: Any) -> bool:
     """Whether two finite numbers are one but for rounding: 1 and 1 + 2⁻⁵⁰: yes; ∞ and ∞: no."""
     return bool(np.isfinite(a) and np.isfinite(b) and abs(a - b) <= ALIKE * abs(b))
@@ -275,68 +239,27 @@ def _is_real(t: Term) -> bool:
     return t.type.dtype.kind == "f"
 
 
-@lru_cache(maxsize=1024)
 def _beside(body: Term, x: Term, point: float, side: float) -> Term | None:
-    """abs(x) ⟶ x right of 0, −x left of it;    where(x < 1, x, 1) ⟶ x left of 1: a function next to a point.
+    """abs(x) ⟶ x right of 0, −x left of it;    where(x < 1, x, 1) ⟶ x left of 1: a function whose kinks turn there.
 
     None where a kink there is none of its operands.
     """
     nodes = list(subterms(body))
-    near = point + side * BESIDE * max(1.0, abs(point))
-    near = near if point else np.concatenate([near, side * TINY])
-    values = values_at(nodes, x, near)
+    values = values_at(nodes, x, point + side * BESIDE * max(1.0, abs(point)))
     if values is None:
         return None
-    at = {t: np.broadcast_to(v, (len(near),)) for t, v in zip(nodes, values, strict=True)}
-    for t in nodes:
-        if t.rands and t.type.dtype.kind == "b":
-            at[t] = np.broadcast_to(_answer(t, at), (len(near),))
+    at = dict(zip(nodes, values, strict=True))
 
     def change(old: Term, rands: tuple[Any, ...]) -> Any:
-        """x > 0 → True, where(c, a, b) → a, |x| → −x: a term next to the point, if it is the same at all distances."""
-        here = at[old]
+        """x > 0 → True, where(c, a, b) → a, |x| → −x: a term next to the point."""
         if old.rands and old.type.dtype.kind == "b":
-            return constant(here[0]) if np.all(here == here[0]) else old
+            return constant(at[old])
         if old.op is where:
-            taken = at[old.rands[0]]
-            return rands[1 if taken[0] else 2] if np.all(taken == taken[0]) else old
-        if may_have_kink(old):
-            for rand, new in zip(old.rands, rands, strict=True):
-                if _is_real(rand) and np.array_equal(here, at[rand]):
-                    return new
-                if _is_real(rand) and np.array_equal(here, -at[rand]):
-                    return negative.make_node(new)
-            if old.op.jumps and np.all(here == here[0]):
-                return constant(here[0], old.type.dtype)
-        return remade(old, rands)
+            return rands[1 if at[old.rands[0]] else 2]
+        for rand, new in zip(old.rands, rands, strict=True) if may_have_kink(old) else ():
+            if _is_real(rand) and abs(at[old]) == abs(at[rand]):
+                return new if at[old] == at[rand] else negative.make_node(new)
+        return constant(at[old], old.type.dtype) if old.op.jumps else remade(old, rands)
 
     (found,) = rebuild([body], change)
     return None if any(may_have_kink(t) and x in subterms(t) for t in subterms(found)) else found
-
-
-def _answer(t: Term, at: Mapping[Term, Any]) -> Any:
-    """1 + x² > 1    holds at x = 2⁻²⁰, and in floats no more at 2⁻³⁰
-
-    Whether a condition holds next to a point, where numbers may differ by less than a rounding.
-    """
-    rands = [at[rand] for rand in t.rands]
-    if all(x.dtype.kind == "b" for x in rands):
-        return t.op.compute(*rands)
-    if t.op.negation is None or not all(map(_is_real, t.rands)):
-        return at[t]
-    with np.errstate(invalid="ignore"):
-        side = np.sign(rands[0] - rands[1])
-    return t.op.compute(side[0], 0.0) if np.all((side == side[0]) | (side == 0)) else at[t]
-
-
-def _are_one(right: Term, left: Term, x: Term, point: float) -> bool:
-    """Whether two functions agree on both sides of a point, up to rounding: log1p(eˣ), x + log1p(e⁻ˣ): yes; ±x: no."""
-    nodes = [*subterms(right), *subterms(left)]
-    values = values_at([right, left, *nodes], x, point + APART * max(1.0, abs(point)))
-    if values is None:
-        return False
-    a, b, *others = [np.broadcast_to(v, APART.shape) for v in values]
-    with np.errstate(all="ignore"):
-        size = np.max([np.abs(v) for v in others if v.dtype.kind == "f"], axis=0)
-        known = np.isfinite(a) & np.isfinite(b) & np.isfinite(size)
-        return bool(known.sum() >= 8 and np.all(np.abs(a - b)[known] <= ALIKE * size[known]))

@@ -208,19 +208,19 @@ class Laurent(NamedTuple):
 class Around(Path):
     """x = point + t → Σ cₖ·tᵏ: the series at t = 0 of terms of one argument, `length` coefficients of each.
 
-    sin(x) at 0 → t − t³/6 + …, on both sides of 0
+    sin(x) at 0 → t − t³/6 + …, on both sides of 0; with a side, x = point ± t for t > 0: |x| → t.
     """
 
     algebra = EXACT
     deepest = 100
     whole = 64
 
-    def __init__(self, argument: Term, point: float, length: int):
+    def __init__(self, argument: Term, point: float, length: int, side: int = 0):
         """x = point + t as a polynomial, in the decimals of CONTEXT; no other series is known yet."""
         with localcontext(CONTEXT):
-            variable = Polynomial(EXACT, [exactly(point), exactly(1)])
+            variable = Polynomial(EXACT, [exactly(point), exactly(side or 1)])
         super().__init__({argument: variable}, length, MANY)
-        self.point, self.length = point, length
+        self.point, self.length, self.side = point, length, side
         self.found: dict[Term, Laurent | NoSeries] = {}
 
     def expand(self, t: Term) -> Laurent:
@@ -284,7 +284,7 @@ class Around(Path):
 
     def decided(self, x: Power, k: int) -> None:
         """−1 + t → −1; of t it is another on either side, and there."""
-        if k:
+        if k and not self.side:
             raise NoSeries("a sign is undecided")
         super().decided(x, k)
 
@@ -296,8 +296,8 @@ class Around(Path):
                 return False
 
     def found_root(self, of: int, to: int) -> None:
-        """√(t⁴·w) = t²·√w; but √(t²·w) = |t|·√w."""
-        if of % 2 or to % 2:
+        """√(t⁴·w) = t²·√w; but √(t²·w) = |t|·√w, which is t·√w on one side."""
+        if not self.side and (of % 2 or to % 2):
             raise BranchPoint("a root is another on the other side")
 
     # How other ops extend series.
@@ -313,6 +313,43 @@ class Around(Path):
         for _ in range(node.op.times):
             found = found and Quotient(self.derivative(found), self.derivative(operands[0]), self.most)
         return found
+
+
+class BothSides:
+    """|x|·sin|x| at 0 → t² − t⁴/6 + …: series of functions that are one on both sides of a point, as parts may not be.
+
+    Source: A. Griewank & A. Walther, "Evaluating Derivatives", 2nd ed., section 14.2, for derivatives at kinks.
+    """
+
+    def __init__(self, argument: Term, point: float, length: int):
+        self.point = point
+        self.sides = [Around(argument, point, length, side) for side in (1, -1)]
+
+    def expand(self, t: Term) -> Laurent:
+        """max(x, 0) + log1p(e^−|x|) at 0 → log 2 + t/2 + t²/8 + …; raises NoSeries where sides differ: |x|."""
+        right, left = self.expand_each(t)
+        powers = range(min(right.start, left.start), self.sides[0].length)
+        if right.holds != left.holds or not all(_agree(right.at(k), left.at(k)) for k in powers):
+            raise NoSeries("it is another function on the other side")
+        return right
+
+    def expand_each(self, t: Term) -> tuple[Laurent, Laurent]:
+        """|x| at 0 → t, −t: the series right of a point and left of it, both in t = x − point."""
+        right, left = (side.expand(t) for side in self.sides)
+        odd = [(left.start + i) % 2 for i in range(len(left.residues))]
+        residues = [-c % PRIME if k else c for k, c in zip(odd, left.residues, strict=True)]
+        numbers = [-c if k else c for k, c in zip(odd, left.numbers, strict=True)]
+        return right, left._replace(residues=residues, numbers=numbers)
+
+    def keeps_signs(self, delta: Any) -> bool:
+        return all(side.keeps_signs(delta) for side in self.sides)
+
+
+def _agree(a: Coefficient, b: Coefficient) -> bool:
+    """Whether two coefficients are one: modulo the prime, or within their errors, as log(2) and log1p(1)."""
+    error = a.error + b.error
+    known = error <= _ROUNDED * 64 * abs(float(a.number))
+    return a.residue == b.residue or (known and abs(float(a.number - b.number)) <= error)
 
 
 def value(op: Any, operands: Sequence[Coefficient]) -> Coefficient:

@@ -1,7 +1,7 @@
 """Series of programs along a line, x(t) = y + t·e in one of the arguments: arrays of floats, with error bounds.
 
     −a, a ± b, a·b, a/b, aⁿ    those of the ring, entry by entry; a linear op is that of every coefficient
-    a > b, |a|, max(a, b)      by the sign of a − b, or a, next to t = 0
+    a > b, |a|, max(a, b), ⌊a⌋ by signs next to t = 0: of a − b, of a, of a − k and a − k − 1
     √(t²·w)                    t·√w
     y = f(u)                   y₀ + ∫ Df(u)·u′ dt, by the op's own pushforward, evaluated on series, y among them
     y = log(tˢ·w), w₀ ≠ 0      s·λ + log w,    λ = log t
@@ -83,7 +83,7 @@ from relgrad.ops.joining import Concatenate
 from relgrad.ops.lengths import Norm
 from relgrad.ops.matmul import MatMul
 from relgrad.ops.reduction import Sum as Summed
-from relgrad.ops.rounding import fmod, remainder
+from relgrad.ops.rounding import floor_divide, remainder
 from relgrad.ops.selection import maximum, minimum, where
 from relgrad.ops.shaping import Rearrangement
 from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand, Squeeze
@@ -468,12 +468,12 @@ class Path:
         if op in (maximum, minimum):
             nearby, _ = self.signs(self.difference(*operands))
             return self.chosen(nearby > 0 if op is maximum else nearby < 0, operands[0], operands[1], node)
-        if op is remainder:
-            return self._remainder(node, operands)
-        return self.as_written(_fmod, node, operands) if op is fmod else None
+        if op in (remainder, floor_divide):
+            return self._divided(node, operands)
+        return self.as_written(op.beside, node, operands)
 
-    def _remainder(self, node: Term, operands: Sequence[Power]) -> Power:
-        """x mod y = x − k·y, where k = ⌊x/y⌋ next to t = 0 must be the same all the way.
+    def _divided(self, node: Term, operands: Sequence[Power]) -> Power:
+        """⌊x/y⌋ → k, x mod y → x − k·y, where k next to t = 0 must be the same all the way.
 
         −δ mod 1 = 1 − δ, though 0 mod 1 = 0
         """
@@ -493,7 +493,7 @@ class Path:
         self.differs = self.differs or there is not nearby
         k = k - (nearby * np.sign(by) < 0)
         self.signs(less(k + 1))
-        return less(k)
+        return less(k) if node.op is remainder else self.exact(k)
 
     def _power(self, node: Term, operands: Sequence[Power]) -> Power | None:
         """xⁿ by squaring;    √(t²·w) → t·√w;    x^y → exp(y·log x); None for other ops, and other powers of numbers."""
@@ -684,10 +684,6 @@ def written(form: Any, kinds: tuple[Any, ...], *how: Any) -> Written | None:
 
 def _general_power(x: Any, y: Any) -> Any:
     return np.exp(y * np.log(x))
-
-
-def _fmod(x: Any, y: Any) -> Any:
-    return np.sign(x) * np.remainder(np.abs(x), np.abs(y))
 
 
 def _met(op: Increment, x: Any, y: Any, *rest: Any) -> Any:

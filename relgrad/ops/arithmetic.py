@@ -330,6 +330,7 @@ copysign = elementwise(
     finite=True,
     jumps=True,
     kinks=True,
+    beside=lambda x, y: np.abs(x) * np.sign(y),
 )
 
 

@@ -50,10 +50,10 @@ def _ball_exponent(x: Any) -> Any:
     return low.union(high)
 
 
-floor = _row(np.floor, ball=lambda x: x.floor(), tolerant=True)
-ceil = _row(np.ceil, ball=lambda x: x.ceil(), tolerant=True)
-trunc = _row(np.trunc, ball=truncated_ball)
-rint = _row(np.rint, ball=_ball_rint, tolerant=True)
+floor = _row(np.floor, ball=lambda x: x.floor(), tolerant=True, beside=lambda x: x // 1.0)
+ceil = _row(np.ceil, ball=lambda x: x.ceil(), tolerant=True, beside=lambda x: -(-x // 1.0))
+trunc = _row(np.trunc, ball=truncated_ball, beside=lambda x: np.sign(x) * (np.abs(x) // 1.0))
+rint = _row(np.rint, ball=_ball_rint, tolerant=True, beside=lambda x: (x + 0.5) // 1.0)
 coarse = elementwise(
     kernels.coarse,
     None,
@@ -109,6 +109,7 @@ fmod = elementwise(
     outside=lambda x, y: y == 0,
     continues=True,
     strict=True,
+    beside=lambda x, y: np.sign(x) * (np.abs(x) % np.abs(y)),
 )
 nextafter = elementwise(
     np.nextafter,
