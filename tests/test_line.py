@@ -988,3 +988,22 @@ def test_results_without_what_cancels_are_not_looked_at_along_a_line():
         there for there in line.lines(list(subterms(*roots))) if there.leaves == {k} and not there.is_endless
     ]
     assert line._Trials(roots, list(subterms(*roots))).suspects(to_zero) == {roots[0]}
+
+
+@pytest.mark.parametrize("precise", [True, False])
+@pytest.mark.parametrize(
+    "feature",
+    [
+        lambda u: 0.01 * np.exp(-(u**2)),
+        lambda u: 0.001 * np.tanh(u),
+        lambda u: 0.01 * np.exp(-np.abs(u)),
+        lambda u: 0.01 / (1 + u**2),
+        lambda u: 0.01 * np.sin(u),
+    ],
+)
+def test_a_series_knows_nothing_of_narrow_features_beside_the_line(feature, precise):
+    """(x − y)/log(x/y) + h((x − c)/w), where h and all its derivatives vanish at x = y, but for rounding."""
+    for centre, width in ((1.5017805, 4.13e-5), (1.45, 2e-3), (1.50000085, 1e-8)):
+        f = lambda x, y: (x - y) / np.log(x / y) + feature((x - centre) / width)  # noqa: B023
+        plain, stable = f(centre, 1.5), rg.stabilize(f, precise=precise)(centre, 1.5)
+        assert stable == pytest.approx(plain, rel=1e-9)

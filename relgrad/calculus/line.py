@@ -258,8 +258,9 @@ class AlongLine(Mended):
         written, rewritten, arguments, line, starts = self.approach
         start = np.reshape(starts, np.shape(plain))
         at = dict(zip(arguments, values, strict=True))
-        if self.precise and (known := known_near(written, at, line)) is not None:
-            return np.where(_is_better(*known, plain), known[0], plain).astype(np.asarray(plain).dtype)
+        known = known_near(written, at, line)
+        if known is not None and self.precise and known.is_sure:
+            return np.where(_is_better(*known[:2], plain), known.value, plain).astype(np.asarray(plain).dtype)
         bodies = [written] if rewritten is None else [written, rewritten]
         found, body = None, written
         for body in reversed(bodies) if line.has_ties(at) else bodies:
@@ -274,6 +275,8 @@ class AlongLine(Mended):
         if self.precise and np.any(np.isfinite(error) & (error > FINE * np.finfo(dtype).eps * np.abs(value))):
             twice, less = near_line(body, at, line, start, doubled) or found
             value, error = np.where(less < error, (twice, less), (value, error))
+        if known is not None:  # a narrow feature between here and the line, of which the series knows nothing
+            error = np.where(np.abs(value - known.value) > error + known.error, np.inf, error)
         return np.where(_is_better(value, error, plain), value, plain).astype(dtype)
 
 
@@ -347,10 +350,18 @@ def path_along(
     return path(signs, np.sqrt(delta * signs) if line.squared else delta * signs)
 
 
-def known_near(body: Term, values: dict[Term, Any], line: Line) -> tuple[Any, Any] | None:
-    """1 − cos x at x = 1e-3 → 4.9…e-07 ± 1e-32: f(x) ± error in doubled numbers, if these know it wherever x is near.
+class Known(NamedTuple):
+    """f(x) ± error in doubled numbers, and whether that `is_sure` of all digits wherever x is near a line."""
 
-    Then no series knows better. None where an entry is in doubt.
+    value: Any
+    error: Any
+    is_sure: bool
+
+
+def known_near(body: Term, values: dict[Term, Any], line: Line) -> Known | None:
+    """1 − cos x at x = 1e-3 → 4.9…e-07 ± 1e-32: f(x) in doubled numbers, which each series must agree with.
+
+    Where these are sure, no series knows better. None where no entry is near, or doubled numbers have no value.
     """
     near = _ratio(body, values, line) <= NEAR
     if not np.any(near):
@@ -361,18 +372,17 @@ def known_near(body: Term, values: dict[Term, Any], line: Line) -> tuple[Any, An
     )
     if found is None:
         return None
+    value, error = found
+    sure = (error <= EPS * np.abs(value)) & np.isfinite(value)
     with suppress(NoSeries):
-        if np.all(np.isfinite(found[1]) | ~np.asarray(line.whole or line.spread(body, near))):
-            return found
-    return None
+        sure = sure | ~np.asarray(line.whole or line.spread(body, near))
+        return Known(value, error, bool(np.all(sure)))
+    return Known(value, error, False)
 
 
 @lru_cache(maxsize=16)
 def _in_doubled(body: Term, given: tuple[tuple[Term, str, bytes], ...]) -> tuple[Any, Any] | None:
-    """f, {x: bytes} → f(x) ± error in doubled numbers, ± ∞ where the last digit is in doubt; None without a value.
-
-    Lines of one program ask it at one point.
-    """
+    """f, {x: bytes} → f(x) ± error in doubled numbers; None without a value. Lines of one program ask at one point."""
     known: dict[Term, Any] = {
         t: doubled(np.frombuffer(data, dtype).reshape(t.type.shape), True) for t, dtype, data in given
     }
@@ -388,10 +398,7 @@ def _in_doubled(body: Term, given: tuple[tuple[Term, str, bytes], ...]) -> tuple
     except (*RAISED, AttributeError):
         return None
     found = known[body]
-    if not isinstance(found, Doubled):
-        return None
-    value, error = np.asarray(found.floats()), found.bound
-    return value, np.where((error <= EPS * np.abs(value)) & np.isfinite(value), error, np.inf)
+    return (np.asarray(found.floats()), found.bound) if isinstance(found, Doubled) else None
 
 
 def near_line(
