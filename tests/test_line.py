@@ -1010,3 +1010,14 @@ def test_a_series_knows_nothing_of_narrow_features_beside_the_line(feature, prec
         f = lambda x, y: (x - y) / np.log(x / y) + feature((x - centre) / width)  # noqa: B023
         plain, stable = f(centre, 1.5), rg.stabilize(f, precise=precise)(centre, 1.5)
         assert stable == pytest.approx(plain, rel=1e-9)
+
+
+def test_gradients_by_entries_see_narrow_features():
+    """∇(Σ (p − q)/log(p/q) + h(p₀ − q₀)), where the series of the mean says nothing of h."""
+    q = np.array([1.25, 0.75, 1.5])
+    p = q + np.array([1.3e-6, 2.1e-6, -0.7e-6])
+    centre, width = float((p - q)[0]) * 1.01, 5.123456789012345e-8
+    f = lambda p, q: np.sum((p - q) / np.log(p / q)) + np.exp(-((((p - q)[0] - centre) / width) ** 2))
+    u = ((p - q)[0] - centre) / width
+    expected = 0.5 - 2 * u * np.exp(-(u**2)) / width
+    assert rg.grad(f)(p, q)[0] == pytest.approx(expected, rel=1e-7)

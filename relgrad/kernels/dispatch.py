@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import wraps
 from typing import Any, TypeVar, cast
 
@@ -22,6 +23,11 @@ def kernel(function: F) -> F:
     Programs that call kernels can thus be traced again.
     """
     return _kernel(function, lambda: np.errstate(all="ignore"))
+
+
+def overridable(function: F) -> F:
+    """Make a kernel that only moves, adds and multiplies, and has the floating point errors of these."""
+    return _kernel(function, nullcontext)
 
 
 def entrywise(function: F) -> F:

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from relgrad.kernels.dispatch import overridable
+
 __all__ = [
     "add_along",
     "add_at",
@@ -18,6 +20,7 @@ __all__ = [
 ]
 
 
+@overridable
 def put_at(values: Any, key: Any, shape: tuple[int, ...]) -> np.ndarray:
     """(1, 2), [0, 2], (3,) → (1, 0, 2): zeros with `out[key] = values`; no entry may be named twice."""
     values = np.asarray(values)
@@ -26,6 +29,7 @@ def put_at(values: Any, key: Any, shape: tuple[int, ...]) -> np.ndarray:
     return out
 
 
+@overridable
 def add_at(values: Any, key: Any, shape: tuple[int, ...]) -> np.ndarray:
     """(1, 2, 3), [0, 2, 0], (3,) → (4, 0, 2): zeros to which values are added, at one place one after the other."""
     values = np.asarray(values)
@@ -34,6 +38,7 @@ def add_at(values: Any, key: Any, shape: tuple[int, ...]) -> np.ndarray:
     return out
 
 
+@overridable
 def add_along(values: Any, indices: np.ndarray, axis: int, shape: tuple[int, ...]) -> np.ndarray:
     """The transpose of np.take_along_axis(x, indices, axis), x of the given shape: gathered entries are added up."""
     key = [np.arange(n).reshape((-1,) + (1,) * (len(shape) - 1 - i)) for i, n in enumerate(shape)]
@@ -67,6 +72,7 @@ def _running_arg(x: np.ndarray, axis: int, extreme: np.ufunc, beyond: np.ufunc) 
     return np.moveaxis(np.maximum.accumulate(np.where(new, places, 0), axis=0), 0, axis)
 
 
+@overridable
 def delay(x: np.ndarray, axis: int, step: int) -> np.ndarray:
     """(1, 2, 3), 1 → (0, 1, 2);    −1 → (2, 3, 0): entries shifted along an axis, and zeros."""
     x = np.asarray(x)
@@ -79,6 +85,7 @@ def delay(x: np.ndarray, axis: int, step: int) -> np.ndarray:
     return out
 
 
+@overridable
 def linear_recurrence(a: Any, b: Any, axis: int, adjoint: bool = False) -> np.ndarray:
     """sₖ = aₖ·sₖ₋₁ + bₖ along an axis, from zero on; or its adjoint, sₖ = bₖ + aₖ₊₁·sₖ₊₁."""
     a, b = np.broadcast_arrays(a, b)
@@ -96,6 +103,7 @@ def linear_recurrence(a: Any, b: Any, axis: int, adjoint: bool = False) -> np.nd
     return out
 
 
+@overridable
 def leave_one_out_prod(x: np.ndarray, *directions: Any, axes: tuple[int, ...] = (-1,)) -> np.ndarray:
     """∇ₓ Dᵐ(Π xⱼ)[t₁, …, tₘ] for the product over `axes`: without directions, Π_{j≠i} xⱼ for each i.
 
