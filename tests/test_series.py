@@ -570,3 +570,16 @@ def test_a_summand_that_stands_several_times_counts_each_time(times):
         assert abs(rg.stabilize(f, validate=False)(x, 1.7) - want) <= 1e-14 * abs(want)
     slope = rg.jvp(lambda x: np.expm1(x - (np.exp(x) - x)), (0.3,), (1.0,), validate=False)[1]
     assert abs(slope - (2 - np.exp(0.3)) * np.exp(0.6 - np.exp(0.3))) < 1e-15
+
+
+@pytest.mark.parametrize("precise", [True, False])
+@pytest.mark.parametrize("ratio", [8.0, 14.0, 20.0, 25.7])
+def test_a_series_ends_before_a_narrow_feature_that_its_coefficients_do_not_show(ratio, precise):
+    """1/(1 + x) + e^(−((x − c)/w)²): at 0 the second part, and all of its first derivatives, are below all floats."""
+    centre = 9.2294e-4
+    width = centre / ratio
+    part = lambda x: 1 / (1 + x) + np.exp(-(((x - centre) / width) ** 2))
+    slope = rg.stabilize(lambda x: (part(x) - part(-x)) / (2 * x), precise=precise)
+    for x in centre + width * np.array([0.0, 0.4, -0.9, 3.0]):
+        expected = -1 / (1 - x * x) + np.exp(-(((x - centre) / width) ** 2)) / (2 * x)
+        assert slope(x) == pytest.approx(expected, rel=1e-10)

@@ -20,6 +20,7 @@ import numpy as np
 from relgrad.calculus.laurent import CONTEXT, Around, BothSides, Laurent
 from relgrad.calculus.ring import NoSeries
 from relgrad.interpret import interpret
+from relgrad.kernels.near import polynomial
 from relgrad.term import Term
 
 LENGTHS = 64, 112, 160
@@ -36,6 +37,11 @@ _HALVINGS = 16
 """Radii are tried in steps of √2, from half the radius of convergence down."""
 _SHORTEST = 12
 """No radius is shorter than 1/64 of the widest without need."""
+_DENSE = 2.0 ** -np.linspace(0.0, 13.0, 6144)
+"""Where, of its radius, a series is compared with the formula: a feature that the coefficients do not show, as they
+would be below all floats, is wider than the gaps. e^(−(x − c)²/w²) has c < 27·w then, tanh′((x − c)/w) c < 360·w."""
+_APART = 1024.0
+"""So many roundings of a series are no difference."""
 
 
 class Terms(NamedTuple):
@@ -89,13 +95,13 @@ def fitted(
 
 
 def _fit(
-    y: Laurent, around: Around | BothSides, body: Term, x: Term, loss: int
+    y: Laurent, around: Around | BothSides, body: Term, x: Term, loss: int, within: float = math.inf
 ) -> tuple[float, Terms] | None:
     """Σ cₖ·tᵏ for |t| < r, the formula beyond: the shortest such series, and the formula's error in ulp at r; or None.
 
     Radii are tried from half the radius of convergence down. At one that is good the formula is, from the end of the
-    series on, within a tolerance, its error grows inwards by no more than t^(−loss − 1), and no terms cancel in the
-    series.
+    series on, `within` a distance and a tolerance, its error grows inwards by no more than t^(−loss − 1), and no terms
+    cancel in the series.
     """
     c = np.array([abs(float(n)) for n in y.numbers])
     if not np.isfinite(c).all() or not 1e-300 < (widest := _converges(c, y.whole)) < 1e300:
@@ -126,7 +132,8 @@ def _fit(
         good = [
             j
             for j in range(len(radii))
-            if bad[max(j - 4, 0) : j + 1].max() <= most
+            if radii[j] < within
+            and bad[max(j - 4, 0) : j + 1].max() <= most
             and spread[j:].max() <= _SPREAD
             and around.keeps_signs(radii[j])
             and np.all(bad[j:] <= 64 * most * (radii[j] / radii[j:]) ** (loss + 1))
@@ -135,8 +142,31 @@ def _fit(
             j = max([j for j in good if j <= _SHORTEST] or [good[0]])
             least = float(np.where(inside[j], scale[j], math.inf).min())
             terms = _cut(y, c, float(radii[j]), least)
-            return None if terms is None else (float(bad[max(j - 4, 0) : j + 1].max()), terms)
+            if terms is None:
+                return None
+            apart = math.inf if y.whole else _parting(terms, around.point, body, x, 64 * most, loss)
+            if apart < math.inf:
+                return _fit(y, around, body, x, loss, apart)
+            return float(bad[max(j - 4, 0) : j + 1].max()), terms
     return None
+
+
+def _parting(terms: Terms, point: float, body: Term, x: Term, most: float, loss: int) -> float:
+    """|t| → where the formula is another than the series first, by more than `most`·(r/t)^(loss + 1) ulp; ∞ if nowhere.
+
+    (1 − cos x)/x² + e^(−((x − c)/w)²) is so near c, where the second part has no term of size at 0.
+    """
+    at = point + terms.radius * np.concatenate([_DENSE, -_DENSE])
+    at = at[(x.op.range.low <= at) & (at <= x.op.range.high)]
+    t = at - point
+    near = polynomial(t, *terms[1:])
+    with np.errstate(all="ignore"):
+        further = at + 2.0**-20 * t
+        turn = 2.0**20 / 8 * np.abs(polynomial(further - point, *terms[1:]) - near)  # |t·f′|/8
+        far = np.broadcast_to(np.asarray(values(body, x, at), float), at.shape)
+        known = (most * (terms.radius / np.abs(t)) ** (loss + 1) + _APART) * 2.0**-53
+        wrong = np.abs(far - near) > known * np.maximum(np.abs(near), turn)
+    return float(np.abs(t[wrong]).min(initial=math.inf))
 
 
 def _converges(c: Any, whole: bool) -> float:

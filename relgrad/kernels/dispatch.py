@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from functools import wraps
 from typing import Any, TypeVar, cast
 
@@ -27,7 +26,7 @@ def kernel(function: F) -> F:
 
 def overridable(function: F) -> F:
     """Make a kernel that only moves, adds and multiplies, and has the floating point errors of these."""
-    return _kernel(function, nullcontext)
+    return _kernel(function, np.errstate)
 
 
 def entrywise(function: F) -> F:
