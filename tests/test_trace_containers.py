@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections import OrderedDict, defaultdict, namedtuple
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -238,3 +239,55 @@ def test_what_is_nested_deeply_but_not_too_deeply_is_taken():
     assert rg.stabilize(innermost)(deep) == 4.0
     gradient = rg.grad(innermost)(deep)
     assert flatten(gradient)[0] == [4.0] and flatten(gradient)[1] == flatten(deep)[1]
+
+
+VECTORIZED: dict[str, tuple[Any, Callable[..., Any]]] = {
+    "dot": (
+        np.vectorize(lambda a, b: np.sum(a * b), signature="(n),(n)->()"),
+        lambda f, x: f(x, x[0]),
+    ),
+    "softmax": (
+        np.vectorize(lambda z: np.exp(z) / np.sum(np.exp(z)), signature="(k)->(k)"),
+        lambda f, x: f(x),
+    ),
+    "matrix": (
+        np.vectorize(lambda m, v: m @ v, signature="(n,m),(m)->(n)"),
+        lambda f, x: f(np.stack([x, x]), x[0]),
+    ),
+    "two": (
+        np.vectorize(lambda v: (v.sum(), 2 * v), signature="(n)->(),(n)"),
+        lambda f, x: f(x)[0] + f(x)[1].prod(axis=-1),
+    ),
+    "excluded": (
+        np.vectorize(lambda v, p: np.sum(v**p), signature="(n)->()", excluded=[1]),
+        lambda f, x: f(x, 3),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", VECTORIZED)
+def test_vectorize_with_a_signature_has_arrays_for_entries(name: str) -> None:
+    f, call = VECTORIZED[name]
+    x = np.random.default_rng(1).normal(size=(4, 3))
+    fun = lambda x: call(f, x)
+    assert rg.stabilize(fun)(x) == pytest.approx(fun(x), rel=1e-14)
+    loss, step = lambda x: np.sum(np.sin(fun(x))), 1e-6 * np.cos(np.arange(12.0)).reshape(4, 3)
+    slope = (loss(x + step) - loss(x - step)) / 2
+    assert np.sum(rg.grad(loss)(x) * step) == pytest.approx(slope, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "error"),
+    [
+        ("dot", lambda f, x: f(x, x[:, :2]), ValueError),
+        ("dot", lambda f, x: f(x), TypeError),
+        ("matrix", lambda f, x: f(x[0], x), ValueError),
+    ],
+)
+def test_vectorize_refuses_what_does_not_fit_its_signature_as_numpy_does(name, given, error) -> None:
+    f, _ = VECTORIZED[name]
+    x = np.ones((4, 3))
+    with pytest.raises(error):
+        given(f, x)
+    with pytest.raises(error, match="vectorize"):
+        rg.stabilize(lambda x: given(f, x))(x)

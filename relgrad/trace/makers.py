@@ -12,9 +12,10 @@ import builtins
 import functools
 import math
 import operator
+import re
 import statistics
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -162,16 +163,21 @@ def _frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, **options: Any
     return apply
 
 
-def entrywise(function: Callable[..., Any], args: Iterable[Any], dtypes: str | None = "") -> Any:
+def entrywise(
+    function: Callable[..., Any],
+    args: Iterable[Any],
+    dtypes: str | None = "",
+    cores: Sequence[Sequence[str]] | None = None,
+) -> Any:
     """(f, [[x, y], 2]) → [f(x, 2), f(y, 2)]: a Python function's results for the entries of broadcast arrays.
 
     An array, or a tuple of arrays. Their `dtypes` are given, one character for each; None stands for those of the
-    results
-    for the first entry.
+    results for the first entry. With `cores`, names of last axes, arrays of these take the place of entries.
     """
     arrays = [gathered(x) if holds_symbolic(x) else np.asarray(x) for x in args]
-    shape = np.broadcast_shapes(*[x.shape for x in arrays])
-    arrays = [np.broadcast_to(x, shape) for x in arrays]
+    loops = [x.ndim for x in arrays] if cores is None else _loops(arrays, cores)
+    shape = np.broadcast_shapes(*[x.shape[:n] for x, n in zip(arrays, loops, strict=True)])
+    arrays = [np.broadcast_to(x, shape + x.shape[n:]) for x, n in zip(arrays, loops, strict=True)]
     results = [function(*[x[at] for x in arrays]) for at in np.ndindex(*shape)]
     if not results:
         raise TraceError(
@@ -184,8 +190,25 @@ def entrywise(function: Callable[..., Any], args: Iterable[Any], dtypes: str | N
     kinds = [np.asarray(x).dtype if not holds_symbolic(x) else gathered(x).dtype for x in first]
     kinds = kinds if dtypes is None else list(dtypes) or [None] * len(first)
     parts = zip(*results, strict=True) if several else [results]
-    made = [_array(list(part), kind).reshape(shape) for part, kind in zip(parts, kinds, strict=True)]
+    made = []
+    for part, kind in zip(parts, kinds, strict=True):
+        core = () if cores is None else np.shape(part[0])
+        made.append(_array(list(part), kind).reshape(shape + core))
     return tuple(made) if several else made[0][()]
+
+
+def _loops(arrays: Sequence[Any], cores: Sequence[Sequence[str]]) -> list[int]:
+    """x : (5, 3), y : (3,), n and n → 1, 0: how many axes come before those that a function has; sizes must agree."""
+    if len(arrays) != len(cores):
+        raise TypeError(f"np.vectorize: {len(cores)} arguments are in the signature, and {len(arrays)} given")
+    sizes: dict[str, int] = {}
+    for x, names in zip(arrays, cores, strict=True):
+        if x.ndim < len(names):
+            raise ValueError(f"np.vectorize: an argument of {x.ndim} axes has none for {', '.join(names)}")
+        for name, size in zip(names, x.shape[x.ndim - len(names) :], strict=True):
+            if sizes.setdefault(name, size) != size:
+                raise ValueError(f"np.vectorize: the axis {name} has {sizes[name]} entries, and {size}")
+    return [x.ndim - len(names) for x, names in zip(arrays, cores, strict=True)]
 
 
 class _Vectorized(StandIn):
@@ -199,12 +222,6 @@ class _Vectorized(StandIn):
         values, made = (*args, *kwargs.values()), self.original
         if not any(map(holds_symbolic, values)):
             return made(*args, **kwargs)
-        if made.signature is not None:
-            raise TraceError(
-                f"np.vectorize cannot be traced with signature={made.signature!r}",
-                cause="only functions of entries are traced",
-                cure="write a loop, and np.stack of its results",
-            )
         names = [*range(len(args)), *kwargs]
         varied = [name for name in names if name not in made.excluded]
         given: dict[Any, Any] = dict(zip(names, values, strict=True))
@@ -213,7 +230,10 @@ class _Vectorized(StandIn):
             taken = given | dict(zip(varied, entries, strict=True))
             return made.pyfunc(*[taken[i] for i in range(len(args))], **{k: taken[k] for k in kwargs})
 
-        return entrywise(at_entry, [given[name] for name in varied], made.otypes)
+        cores = made.signature and [
+            re.findall(r"\w+", core) for core in re.findall(r"\(.*?\)", made.signature.partition("->")[0])
+        ]
+        return entrywise(at_entry, [given[name] for name in varied], made.otypes, cores)
 
 
 def _vectorize(*args: Any, **kwargs: Any) -> Any:
