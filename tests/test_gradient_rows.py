@@ -141,3 +141,12 @@ def test_second_derivatives_pass_through_what_a_row_knows():
         warnings.simplefilter("error", rg.RelgradWarning)
         found = rg.hessian(f, relations=library)(X[0])
     np.testing.assert_allclose(found, rg.hessian(f, strategy="naive")(X[0]), rtol=1e-12)
+
+
+def test_a_row_beside_an_op_of_several_outputs_is_replayed():
+    f = rg.grad(
+        lambda x: np.sum(np.log(np.cosh(x))) + np.linalg.slogdet(x)[1], relations=rg.Library(ROWS[:1])
+    )
+    derivation = f.explain(np.array([[1.0, 0.2], [0.3, 2.0]])).derivation
+    assert derivation.relations == ["pullback_of_log_cosh"]
+    assert derivation.verify().ok

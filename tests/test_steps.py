@@ -43,6 +43,16 @@ def long_sum(x):
     return sum(i * np.log(1 + np.exp(i * x)) for i in range(1, 50))
 
 
+def log_cosh(x):
+    return np.log(np.cosh(x))
+
+
+@rg.relation(source="d log cosh = tanh")
+def pullback_of_log_cosh(x, g):
+    """What flows back through a logarithm of a hyperbolic cosine."""
+    return rg.vjp(log_cosh, x)[1](g)[0], g * np.tanh(x)
+
+
 def derivations():
     vector = np.arange(3.0)
     tangent = lambda x: rg.jvp(lambda t: np.log(np.sum(np.exp(t))), (x,), (np.ones(3),))[1]
@@ -55,6 +65,11 @@ def derivations():
     yield rg.value_and_grad(lambda x: np.sum(np.log1p(np.exp(x)) / (x + 1))).explain(vector).derivation
     yield rg.grad(lambda x: np.log(np.mean(x**2) - np.mean(x) ** 2)).explain(vector + 1e9).derivation
     yield rg.stabilize(lambda x, y: {"a": np.log(np.exp(x)), "b": [x - y, y]}).explain(1.0, 2.0).derivation
+    for wrap in (
+        lambda x: np.sum(np.log(np.cosh(np.sin(x)))),
+        lambda x: np.sum(3 * log_cosh(x)) + np.sum(x**2),
+    ):
+        yield rg.grad(wrap, relations=rg.Library([pullback_of_log_cosh])).explain(Z / 1000).derivation
     for case in CASES[::60]:
         yield rg.stabilize(lambda *a, case=case: case.function(np, *a)).explain(*case.arguments).derivation
 
@@ -84,6 +99,14 @@ def test_nearly_all_steps_have_a_place():
     places = [bool(change.places) for d in DERIVATIONS for change in changes(d)]
     assert len(places) > 60
     assert sum(places) > 0.9 * len(places)
+
+
+def test_a_step_of_a_row_on_gradients_has_its_place_in_the_gradient_that_waits():
+    f = rg.grad(lambda x: np.sum(log_cosh(x)) + x[0], relations=rg.Library([pullback_of_log_cosh]))
+    (frame,) = [x for x in rg.steps(f, np.ones(2)) if x.step.name == "pullback_of_log_cosh"]
+    assert (frame.note, frame.law) == ("", "g · ∂[log(cosh(x))]/∂x = g * tanh(x)")
+    assert "∂[log(cosh(x))]/∂x" in frame.before and "log(cosh(x))" not in frame.after
+    assert "tanh(x)" in frame.after and OPEN in frame.after
 
 
 @pytest.mark.parametrize("derivation", DERIVATIONS)

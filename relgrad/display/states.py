@@ -17,6 +17,7 @@ from relgrad.conventions import DEFAULT, Conventions
 from relgrad.gradient import Gradient, Pullback, Pushforward, Tangents, is_implicit, packed
 from relgrad.op import Pack
 from relgrad.schedule.keys import Key, leads_to, operand_keys
+from relgrad.schedule.pullbacks import PAIR, Told, told, told_of
 from relgrad.step import Derivation, Step
 from relgrad.term import Term, is_term, reachable, substitute, subterms, term
 
@@ -88,6 +89,7 @@ class _Run:
         self._phase = 0
         self._conventions = derivation.conventions or DEFAULT
         self._wholes = list(derivation.wholes)
+        self._told = told_of(derivation.steps)
         self._series: dict[Term, Term] = {}
         self._expanding: _Expanding | None = None
         self._last: Key | None = None
@@ -99,7 +101,7 @@ class _Run:
 
     def place(self, step: Step) -> Term | None:
         """Return where in the roots a step that comes next is made; None where there is no such place."""
-        if isinstance(step.before, tuple) or step.move == "expand":
+        if _is_layer(step):
             return self._implicit(step)
         key = self._key(step)
         if step.within < 0 and self._wholes:
@@ -111,7 +113,7 @@ class _Run:
         """Return what stands at the place of a step that has been made."""
         if step.move in _AT_ONCE:
             return step.after
-        key = self._last if step.within < 0 or step.move == "expand" else self._key(step)
+        key = self._last if step.within < 0 or _is_layer(step) else self._key(step)
         return self._resolved([key])[0] if key is not None else None
 
     def make(self, step: Step) -> None:
@@ -126,7 +128,7 @@ class _Run:
             return
         if self._series:
             self._base, self._series = self.roots(), {}
-        if step.move == "expand":
+        if _is_layer(step):
             self._expand(step)
             return
         self.settle(step)
@@ -151,7 +153,8 @@ class _Run:
         """Return the implicit derivative whose next layer is a step, and get ready to expand it."""
         if self._expanding is None or not self._expanding.meets(step):
             self.settle(step)
-            found = (_Expanding(t, self._conventions) for t in subterms(*self.roots()) if is_implicit(t))
+            waiting = [t for t in subterms(*self.roots()) if is_implicit(t)]
+            found = (_Expanding(t, self._conventions, self._told, self._phase) for t in waiting)
             self._expanding = next((e for e in found if e.meets(step)), None)
         return self._expanding and self._expanding.term
 
@@ -163,9 +166,7 @@ class _Run:
 
     def settle(self, step: Step | None) -> None:
         """Put results in the place of a derivative that is done, if the step that comes next is not its next layer."""
-        if self._expanding is not None and not (
-            step and step.move == "expand" and self._expanding.meets(step)
-        ):
+        if self._expanding is not None and not (step and _is_layer(step) and self._expanding.meets(step)):
             old = self._expanding.term
             self._put(old, self._expanding.rest(step and step.before))
             self._expanding = None
@@ -216,14 +217,14 @@ class _Run:
 class _Expanding:
     """An implicit derivative that is being expanded, layer by layer, as the term that is left of it."""
 
-    def __init__(self, t: Term, conventions: Conventions):
+    def __init__(self, t: Term, conventions: Conventions, steps: Told, phase: int):
         self.term = t
-        self._layers = _layers(t, conventions)
+        self._layers = _layers(t, conventions, steps, phase)
         self._ahead: list[tuple[Term | None, Term]] = []
 
     def meets(self, step: Step) -> bool:
         """Whether a step is the next layer; layers without any flow are no steps."""
-        value = step.before[0] if isinstance(step.before, tuple) else step.before
+        value = _value(step)
         while not self._ahead or self._ahead[-1][0] is None:
             layer = next(self._layers, None)
             if layer is None:
@@ -246,12 +247,25 @@ class _Expanding:
         return self.term
 
 
-def _layers(t: Term, conventions: Conventions) -> Iterator[tuple[Term | None, Term]]:
+def _is_layer(step: Step) -> bool:
+    """Whether a step is a layer of an implicit derivative: expanded, or told by a row on gradients."""
+    return step.move == "expand" or step.within == PAIR
+
+
+def _value(step: Step) -> Term:
+    """⟨g, sin(x)⟩ → sin(x): the value that a layer is about."""
+    if step.within == PAIR:
+        return step.before.rands[0].rands[0]
+    return step.before[0] if isinstance(step.before, tuple) else step.before
+
+
+def _layers(t: Term, conventions: Conventions, steps: Told, phase: int) -> Iterator[tuple[Term | None, Term]]:
     """Yield the layers of an implicit derivative: the value, None where nothing flows, and what is left then."""
     if isinstance(t.op, Gradient):
         pullback = Pullback(t, conventions)
         while pullback.pending:
-            value, _, flows = pullback.expand()
+            row = told(steps, phase, pullback)
+            value, _, flows = pullback.expand(row and [(row.before.rands[0].rands[-1], row.after)])
             left = pullback.term() if pullback.pending else packed(pullback.results(), pullback.wrt)
             yield (value if flows else None), left
     elif isinstance(t.op, Pushforward):

@@ -9,7 +9,7 @@ functions.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -18,13 +18,17 @@ from relgrad.gradient import Gradient, Pullback, fit_cotangent
 from relgrad.logic.conditions import Goal
 from relgrad.logic.goals import equalo, lall
 from relgrad.logic.index import Index, compile_pattern
-from relgrad.logic.theory import theories_of
+from relgrad.logic.theory import BAG, PRODUCT, SUM, theories_of
 from relgrad.logic.unify import State, extended, is_variable, reify_term, unknowns
 from relgrad.op import Project, is_constant
 from relgrad.ops.arithmetic import multiply
 from relgrad.relation import Library, Relation
 from relgrad.schedule.relate import Named, Note
+from relgrad.step import Step
 from relgrad.term import Term, is_term, subterms
+
+PAIR = PRODUCT | SUM | BAG
+"""What stands for the theories of a row's step on a pair ⟨g, f(X)⟩ of a gradient, which is no place of its own."""
 
 
 class _Rule(NamedTuple):
@@ -123,6 +127,21 @@ def _contribution(
             return None
         right = multiply(g, right)
     return x, fit_cotangent(right, x)
+
+
+Told = Mapping[tuple[int, Term, Term], Step]
+"""The steps of rows on gradients, by phase, value and cotangent."""
+
+
+def told_of(steps: Iterable[Step]) -> Told:
+    """∂⟨g, f(X)⟩/∂X → r(X, g), in phase 1 ⟶ {(1, f(X), g): step}."""
+    return {(s.phase, *s.before.rands[0].rands[:2]): s for s in steps if s.within == PAIR}
+
+
+def told(steps: Told, phase: int, pullback: Pullback) -> Step | None:
+    """⟨g, f(X)⟩ → the step of a row on what is expanded next, or None; of several outputs no row tells."""
+    value, g = pullback.next
+    return steps.get((phase, value, g)) if is_term(g) else None
 
 
 def _is_elementwise(pattern: Term) -> bool:

@@ -45,7 +45,7 @@ from relgrad.schedule.fold import fold, is_surd
 from relgrad.schedule.keys import SPREADS, Key, leads_to, operand_keys
 from relgrad.schedule.likeness import Likeness
 from relgrad.schedule.patience import Patience
-from relgrad.schedule.pullbacks import pullbacks_of
+from relgrad.schedule.pullbacks import PAIR, pullbacks_of, told, told_of
 from relgrad.schedule.relate import (
     AFTER,
     BEFORE,
@@ -624,7 +624,7 @@ class _Run:
             found, (x, flow) = Found.of(s, self.result, self.named), s[self.result]
             before = gradient([pullback.next], [x])[0]
             if not self._is_left(found.name, before):
-                self._record(before, found._replace(term=flow), _ALL)
+                self._record(before, found._replace(term=flow), PAIR)
                 return [(x, flow)]
         return None
 
@@ -648,7 +648,7 @@ class _Replay(_Run):
         super().__init__(NO_ROWS, 1 << 62, 0, 0, derivation.conventions or USUAL, frozenset(), patience)
         places = [step for step in (*derivation.steps, *derivation.wholes) if step.move in _AT_PLACES]
         self.script = {(step.phase, step.before, step.within): step for step in places}
-        self.flows = {(s.phase, *s.before.rands[0].rands[:2]): s for s in places if s.within == _ALL}
+        self.flows = told_of(places)
         self.places = {
             (step.move, step.before) for step in derivation.steps if step.move in ("series", "line")
         }
@@ -690,7 +690,7 @@ class _Replay(_Run):
 
     def _by_row(self, pullback: Pullback) -> list[tuple[Term, Term]] | None:
         """⟨g, f(X)⟩ → [(X, r(X, g))] where a step says so, else None."""
-        step = self.flows.get((self.phase, *pullback.next)) if self.flows else None
+        step = told(self.flows, self.phase, pullback)
         if step is None:
             return None
         self.steps.append(step)
@@ -703,7 +703,6 @@ def _within(key: Key) -> int:
 
 _PARTS = -1
 """What stands for the theories of a step on parts of a wide sum or product, which are no place of their own."""
-_ALL = PRODUCT | SUM | BAG
 _AT_PLACES = frozenset({"relation", "simplify", "goal", "fold", "whole"})
 
 
