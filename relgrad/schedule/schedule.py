@@ -34,7 +34,7 @@ from relgrad.logic.conditions import Goal
 from relgrad.logic.goals import BinaryGoal, ldisj_seq
 from relgrad.logic.index import head_key, shows_elementary, sums_multiples
 from relgrad.logic.masks import is_masking
-from relgrad.logic.theory import BAG, PRODUCT, SUM, theories_of
+from relgrad.logic.theory import PRODUCT, SUM, theories_of
 from relgrad.logic.unify import State, extended, fresh
 from relgrad.logic.view import LIMIT, sum_of, width
 from relgrad.op import Project, is_constant
