@@ -37,7 +37,7 @@ def is_source(path: Path) -> bool:
 
 def built_site(temporary: pytest.TempPathFactory) -> Site:
     """Return the site; of several processes of a test run the first builds it, and the others wait."""
-    for name in ("sphinx", "myst_nb", "furo", "latex2mathml"):
+    for name in ("sphinx", "myst_nb", "furo"):
         pytest.importorskip(name, reason=MISSING)
     base = temporary.getbasetemp()
     shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base

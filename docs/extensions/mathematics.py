@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from docutils import nodes
-from latex2mathml.converter import convert
 
-NAME = re.compile(r"\\(?:operatorname|mathit|mathrm)\{([^{}]*)\}")
-
-
-def mathml(latex: str, display: str = "inline") -> str:
-    """Return a formula as MathML, in which a name is one piece.
-
-    >>> mathml(r"\\operatorname{gamma\\_ratio}")[-46:]
-    '<mrow><mtext>gamma_ratio</mtext></mrow></math>'
-    """
-    return convert(NAME.sub(lambda m: rf"\text{{{m[1]}}}".replace(r"\_", "_"), latex), display=display)
+from relgrad.display.mathml import mathml
 
 
 def visit_inline(writer: Any, node: nodes.Element) -> None:

@@ -382,7 +382,7 @@ class _Reading:
     def _axes(self, axis: ast.AST) -> str:
         if isinstance(axis, ast.Name):
             return symbol(axis.id)
-        return rf"\mathrm{{axis}}\,{self.of(axis).text}"
+        return rf"\mathrm{{axis}}\ {self.of(axis).text}"
 
 
 _FUNCTIONS = frozenset(

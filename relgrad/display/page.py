@@ -14,6 +14,7 @@ from typing import Any
 COLOURS = 8
 """So many marks differ in colour; those after them begin again, with other numbers."""
 
+MATHEMATICS = "'STIX Two Math','Cambria Math','Latin Modern Math','DejaVu Math TeX Gyre',math"
 _LIGHT = ["#a3282f", "#1f57a8", "#19692c", "#8a4b00", "#6d2fa0", "#00666e", "#9b1f73", "#555555"]
 _DARK = ["#ff8f8f", "#8bbcff", "#7fd68f", "#f2b25c", "#cfa3f7", "#6fd3dc", "#f79ad3", "#bdbdbd"]
 _EITHER = ["#c4474d", "#4a7cc9", "#3f8a50", "#a86a1c", "#9160bd", "#2c8790", "#bd4f98", "#7a7a7a"]
@@ -156,13 +157,14 @@ STYLE = (
     "white-space:pre-wrap;font-family:var(--jp-code-font-family,ui-monospace,Menlo,Consolas,monospace)}"
     ".relgrad p{margin:.3em 0}"
     ".relgrad pre,.relgrad pre code{font-size:1em}"
-    ".relgrad .wide{overflow-x:auto}"
+    f".relgrad .wide{{overflow-x:auto}}.relgrad math{{font-family:{MATHEMATICS}}}"
     ".relgrad table{border-collapse:collapse;margin:.4em 0;font-size:1em}"
     ".relgrad caption{text-align:left;font-weight:600;padding:.2em 0}"
     ".relgrad.relgrad th,.relgrad.relgrad td{text-align:left;vertical-align:top;padding:.2em .8em .2em 0;"
     "background:none;color:inherit;border:0;border-bottom:1px solid var(--relgrad-line);overflow-wrap:normal}"
     ".relgrad.relgrad .number{text-align:right;font-variant-numeric:tabular-nums}"
-    ".relgrad dl{display:grid;grid-template-columns:max-content minmax(0,1fr);gap:.1em 1em;margin:.3em 0}"
+    ".relgrad dl{display:grid;grid-template-columns:fit-content(9em) minmax(0,1fr);gap:.1em 1em;"
+    "align-items:baseline;margin:.3em 0}"
     ".relgrad dt{font-weight:600}.relgrad dt,.relgrad dd{float:none;width:auto;margin:0}"
     ".relgrad .note{opacity:.85}"
     ".relgrad summary{cursor:pointer}"

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from relgrad.contract import Laws
 from relgrad.display.brief import brief, unpainted
 from relgrad.display.latex import escaped, formulas, stacked
+from relgrad.display.mathml import mathml
 from relgrad.display.page import Markup, details, element, facts, framed, joined, note, table
 from relgrad.display.reports import near
 from relgrad.display.terms import coded, displayed
@@ -42,6 +43,12 @@ def equation_in_latex(row: Relation) -> str:
     """Return the equation that a row states, in LaTeX."""
     (left, right), definitions, cut = formulas([row.left, row.right])
     return stacked([f"{left} = {right}"], definitions, cut)
+
+
+def law_of(row: Relation) -> Markup:
+    """Return the equation of a row for a page: as mathematics, and below as NumPy."""
+    shown = mathml(equation_in_latex(row))
+    return joined([element("div", shown, class_="wide"), element("div", coded(equation(row)))])
 
 
 def condition_name(condition: Any) -> str:
@@ -90,7 +97,7 @@ def _(row: Relation) -> str:
     )
     head = element("p", element("strong", coded(row.name)))
     doc = note(row.doc) if row.doc else ""
-    return framed(joined([head, coded(equation(row)), doc, said]), f"relation {row.name}")
+    return framed(joined([head, law_of(row), doc, said]), f"relation {row.name}")
 
 
 @latex.register

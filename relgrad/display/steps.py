@@ -30,7 +30,7 @@ from relgrad.display.page import (
     shelled,
     text,
 )
-from relgrad.display.rows import equation
+from relgrad.display.rows import equation, law_of
 from relgrad.display.states import Change, changes
 from relgrad.display.terms import IMPLICIT
 from relgrad.errors import RelgradError
@@ -174,7 +174,8 @@ class Frame(Shown):
             element("div", _titled(name), element("pre", element("code", highlighted(shown))))
             for name, shown in (("before", self.old), ("after", self.new))
         ]
-        said = [(name, code(x) if name in ("law", "flow") else x) for name, x in self.said]
+        law = law_of(self.row) if self.row else ""
+        said = [(name, law if name == "law" else code(x) if name == "flow" else x) for name, x in self.said]
         return joined(
             [facts(said), element("div", *sides, class_="sides"), note(self.note) if self.note else ""]
         )

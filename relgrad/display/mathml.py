@@ -1,0 +1,163 @@
+r"""Mathematics in pages: LaTeX read as MathML, which browsers render without a script.
+
+\frac{a}{b} ⟶ <mfrac>a b</mfrac>, with a sign between that is not displayed: where elements are stripped, a/b is left.
+Roots are a sign and a line above: without a font for mathematics browsers leave out the sign of <msqrt>.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from relgrad.display.page import Markup, element
+
+_NAMES = """
+alpha α beta β gamma γ delta δ epsilon ϵ varepsilon ε zeta ζ eta η theta θ iota ι kappa κ lambda λ mu μ nu ν xi ξ pi π
+rho ρ sigma σ tau τ upsilon υ phi ϕ chi χ psi ψ omega ω Gamma Γ Delta Δ Theta Θ Lambda Λ Xi Ξ Pi Π Sigma Σ Upsilon Υ
+Phi Φ Psi Ψ Omega Ω ell ℓ infty ∞ partial ∂ emptyset ∅
+"""
+_SIGNS = r"""
+cdot ⋅ times × bmod mod lor ∨ land ∧ lnot ¬ oplus ⊕ ll ≪ gg ≫ ne ≠ le ≤ ge ≥ in ∈ equiv ≡ sum ∑ prod ∏ int ∫ dots …
+lfloor ⌊ rfloor ⌋ lceil ⌈ rceil ⌉ lVert ‖ rVert ‖ lbrace { rbrace } backslash \ sim ∼ wedge ∧ prime ′ backprime ‵
+- − ' ′
+"""
+_LETTERS, _OPERATORS = (
+    dict(zip(names.split()[::2], names.split()[1::2], strict=True)) for names in (_NAMES, _SIGNS)
+)
+_SPACES = {r"\,": 0.17, r"\;": 0.28, r"\ ": 0.33, r"\quad": 1.0, r"\qquad": 2.0}
+_WORDS = {r"\operatorname", r"\mathrm", r"\mathit", r"\mathsf", r"\text"}
+_ENCLOSING = set("()[]|")
+_TOKEN = re.compile(r"\\[a-zA-Z]+|\\.|[0-9]+(?:\.[0-9]+)?|\S", re.DOTALL)
+_WHOLE = "<mi", "<mn", "<mo", "<mt", "<ms", "<mu", "<mrow><mo>"
+
+
+def mathml(latex: str, display: str | None = None) -> Markup:
+    r"""Return a formula as an element of MathML, for the LaTeX that `latex` writes and its like.
+
+    >>> mathml(r"x \ge 2")
+    '<math displaystyle="true"><mi>x</mi><mo>≥</mo><mn>2</mn></math>'
+    >>> re.sub("<[^>]*>", "", mathml(r"\frac{a + 1}{\sqrt{b}} = x^{2}\,y"))
+    '(a+1)/√b=x^2⋅y'
+    """
+    return element("math", *_Reader(latex).until("")[0], display=display, displaystyle="true")
+
+
+class _Reader:
+    """a + b} → [a, +, b], "}": the elements of a formula, token by token."""
+
+    def __init__(self, latex: str):
+        self._tokens = _TOKEN.findall(re.sub(r"(\\text\{[^{}]*) \}", r"\1\\ }", latex))[::-1]
+
+    def _take(self, *expected: str) -> str:
+        """Return the next token, if it is expected or nothing is; empty otherwise, and at the end."""
+        fits = self._tokens and (not expected or self._tokens[-1] in expected)
+        return self._tokens.pop() if fits else ""
+
+    def until(self, *ends: str) -> tuple[list[Markup], str]:
+        """Return the elements before one of the ends, or before the end of all, and which it was."""
+        parts: list[Markup] = []
+        while (token := self._take()) and token not in ends:
+            if token in _SPACES:
+                product = token == r"\," and parts and "," not in parts[-1]
+                parts += [_hidden("⋅")] * product + [element("mspace", width=f"{_SPACES[token]}em")]
+            elif token == "-" and (not parts or re.match("<mspace|<mo[^>]*>[^])]", parts[-1])):
+                parts.append(element("mo", "−", form="prefix"))
+            elif token != r"\displaystyle":
+                parts += self._scripted(self._atom(token))
+        return parts, token
+
+    def _argument(self) -> Markup:
+        """{a + b} → <mrow>a + b</mrow>, x → <mi>x</mi>."""
+        return _one(self._atom(self._take()))
+
+    def _scripted(self, base: list[Markup]) -> list[Markup]:
+        """∑_{i} → <munder>, x_{i} → <msub>, x^{2} → <msup>: a base with what stands below and above it."""
+        large = base and base[0][4:5] in "∑∏"
+        for sign, tag in (("_", "munder" if large else "msub"), ("^", "mover" if large else "msup")):
+            if self._take(sign):
+                base = [element(tag, _one(base), _hidden(sign), self._argument())]
+                base += [_hidden("\u00a0")] * bool(large)
+        return base
+
+    def _atom(self, token: str) -> list[Markup]:
+        """\\frac, a, b → [<mfrac>a b</mfrac>]: the elements of what begins with a token."""
+        name = token.removeprefix("\\")
+        match token:
+            case "{":
+                return self.until("}")[0]
+            case r"\frac":
+                return [element("mfrac", self._argument(), _hidden("/"), self._argument())]
+            case r"\sqrt":
+                sign = "∛" if self._take("[") and self.until("]") else "√"
+                line = "border-top:.06em solid;padding-top:.1em"
+                return [element("mrow", element("mo", sign), element("mrow", self._argument(), style=line))]
+            case r"\left":
+                left, (inner, _), right = self._take(), self.until(r"\right"), self._take()
+                return [element("mrow", _sign(left), *inner, _sign(right))]
+            case r"\begin":
+                return self._table(self._words())
+        if token in _WORDS:
+            words = self._words()
+            return [
+                element("mi", words, style="font-style:italic")
+                if name == "mathit"
+                else element("mtext", words)
+            ]
+        if name in _OPERATORS or not name[0].isalnum():
+            # Outside of \left … \right what encloses is as high as a line.
+            return [_sign(token, stretchy="false" if name in _ENCLOSING else None)]
+        if name.isdigit() or name[0].isdigit():
+            return [element("mn", name)]
+        function = token != name and name not in _LETTERS
+        apart = function and self._tokens and self._tokens[-1] not in ("(", r"\left", "_", "^", "{")
+        thin = [element("mspace", width="0.17em")] * bool(apart)
+        return [element("mi", _LETTERS.get(name, name)), *thin]
+
+    def _words(self) -> str:
+        r"""{log\_softmax} → log_softmax: the argument of a command as text."""
+        self._take("{")
+        found, depth = "", 1
+        while depth and (token := self._take()):
+            depth += (token == "{") - (token == "}")
+            if token not in ("{", "}", r"\text"):
+                name = token.removeprefix("\\")
+                found += (
+                    "\u00a0" if token in _SPACES else _OPERATORS.get(name, name) if token != name else name
+                )
+        return found
+
+    def _table(self, kind: str) -> list[Markup]:
+        """cases, aligned → <mtable>: rows up to \\end."""
+        rows: list[Markup] = []
+        cells: list[Markup] = []
+        end = ""
+        while end != r"\end":
+            parts, end = self.until("&", r"\\", r"\end", "")
+            last = [_hidden(";\u00a0")] if end == r"\\" else []
+            apart = [_hidden("\u00a0")] * bool(cells)
+            cells += [element("mtd", *apart, *parts, *last, style="text-align:left")] * bool(parts)
+            if end != "&":
+                rows.append(element("mtr", *cells))
+                cells = []
+        self._words()
+        if kind == "cases":
+            return [element("mrow", element("mo", "{"), element("mtable", *rows))]
+        return [element("mtable", *rows, displaystyle="true")]
+
+
+def _sign(token: str, **attributes: Any) -> Markup:
+    name = token.removeprefix("\\")
+    return element("mo", _OPERATORS.get(name, name), **attributes)
+
+
+def _hidden(sign: str) -> Markup:
+    """Return a sign that no browser displays, and that is left where elements are stripped."""
+    return element("mo", sign, style="display:none")
+
+
+def _one(parts: Sequence[Markup]) -> Markup:
+    """[a, +, b] → <mrow>(a + b)</mrow> with hidden parentheses; one element that stands for itself is left alone."""
+    if len(parts) == 1 and parts[0].startswith(_WHOLE):
+        return parts[0]
+    return element("mrow", _hidden("("), *parts, _hidden(")"))
