@@ -12,7 +12,7 @@ import numpy as np
 
 from relgrad.accuracy.measure import Subject, measure, subjects_of
 from relgrad.accuracy.result import Accuracy
-from relgrad.api import LIBRARY, Named, Relations, stabilize  # pyright: ignore[reportAttributeAccessIssue]  # from relations/
+from relgrad.api import Named, Relations, library_of, stabilize
 from relgrad.calculus.series import Series
 from relgrad.display.charts import Axis, ErrorCurve, ErrorMap
 from relgrad.display.comb import Comb, Difference, Format
@@ -142,7 +142,7 @@ def error_along(
     axis = _axis(low, high, spacing)
     numbers = axis.points(points, np.random.default_rng(seed))
     argument = lambda x: (*others[:index], x, *others[index:])
-    library, how = _library(relations), strategy_of(strategy)
+    library, how = library_of(relations), strategy_of(strategy)
     found = _measured(fun, [argument(x) for x in numbers], library, how, index if gradient else None, seed)
     subjects = subjects_of(fun, argument(numbers[0]), library, how, [index], gradient)
     changes = _changes(subjects[-1][0], argument, numbers)
@@ -186,7 +186,7 @@ def error_map(
         return tuple([x if n == i else y if n == j else next(rest) for n in range(len(others) + 2)])
 
     places = [arguments(x, y) for y in ys for x in xs]
-    library, how = _library(relations), strategy_of(strategy)
+    library, how = library_of(relations), strategy_of(strategy)
     found = _measured(fun, places, library, how, i if gradient else None, seed)
     naive, rewritten = (np.reshape(errors, (points, points)) for errors in found)
     title = f"the derivative of {_name(fun)} by {x_name}" if gradient else _name(fun)
@@ -280,10 +280,7 @@ def _measured(
             continue
         for position, *both in zip(errors.points, errors.naive, errors.rewritten, strict=True):
             for series, bits in zip(worst, both, strict=True):
-                known = np.ravel(bits)[~np.isnan(np.ravel(bits))]
-                series[position] = float(
-                    max([*known, *[v for v in [series[position]] if v == v]], default=math.nan)
-                )
+                series[position] = float(np.fmax.reduce([series[position], *np.ravel(bits)]))
     return worst[0], worst[1]
 
 
@@ -346,9 +343,3 @@ def _bisected(answer: Callable[[float], bytes], low: float, high: float, before:
 
 def _name(fun: Any) -> str:
     return getattr(fun, "__name__", "f")
-
-
-def _library(relations: Relations) -> Library:
-    if relations is None:
-        return LIBRARY
-    return relations if isinstance(relations, Library) else Library(relations)

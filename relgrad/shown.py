@@ -16,13 +16,13 @@ from relgrad.display.derivation import Explanation
 from relgrad.display.latex import formula, formulas, stacked, worded
 from relgrad.display.page import Markup, code, details, element, facts, framed, joined, note, table
 from relgrad.display.reports import hazard_fragment, hazard_title, near
+from relgrad.display.steps import Steps
 from relgrad.display.terms import coded, displayed, term_fragment
 from relgrad.examine import Hazards, Hopes
 from relgrad.explore import coloured
-from relgrad.explore.lazy import Lazy
 from relgrad.explore.reasons import Reason, Reasons, Rewrites
 from relgrad.explore.spellings import Spellings
-from relgrad.looks import html, latex, plain, wrapped
+from relgrad.looks import Lazy, html, latex, plain, wrapped
 from relgrad.step import Derivation, Step
 from relgrad.term import Term, Unknown, is_term
 from relgrad.transformed import Transformed
@@ -160,8 +160,9 @@ def _(derivation: Derivation) -> str:
     return displayed(stacked(equations, definitions, cut))
 
 
-@latex.register
-def _(explained: Explanation) -> str | None:
+@latex.register(Explanation)
+@latex.register(Steps)
+def _(explained: Any) -> str | None:
     return latex(explained.derivation)
 
 
@@ -244,7 +245,14 @@ def _(found: Spellings) -> str:
 
 @html.register
 def _(found: Lazy) -> str:
-    return framed(code(repr(found)), "the first members")
+    first, rest = found.first()
+    parts = [
+        details(coded(repr(x).partition("\n")[0]), Markup(html(x) or code(repr(x))), opened=i == 0)
+        for i, x in enumerate(first)
+    ]
+    return framed(
+        joined([*(parts or [note(found.nothing)]), note(rest) if rest else ""]), "the first members"
+    )
 
 
 @latex.register(Rewrites)

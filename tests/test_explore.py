@@ -13,8 +13,8 @@ from kanren import fact
 
 import relgrad as rg
 from relgrad.explore.answers import Answer, Answers
-from relgrad.explore.lazy import SHOWN
 from relgrad.logic.equality import equal_ground
+from relgrad.looks import SHOWN
 from relgrad.ops.arithmetic import add
 
 X, Y, Z = (rg.symbol(name) for name in "xyz")

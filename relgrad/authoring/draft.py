@@ -14,12 +14,17 @@ from relgrad.accuracy.check import check as quick_check
 from relgrad.accuracy.report import Check, Witness
 from relgrad.authoring.grounded import grounded, normal_form
 from relgrad.authoring.written import Equation, Row, as_written, expression, of_terms
+from relgrad.display.page import code, facts, framed, joined
+from relgrad.display.reports import check_fragment, witness_fragment
+from relgrad.display.rows import law_of
+from relgrad.display.terms import coded
 from relgrad.display.text import show
 from relgrad.errors import RelationError
 from relgrad.examine import check
 from relgrad.logic.equality import canonical_key
 from relgrad.logic.index import head_key
 from relgrad.logic.unify import is_variable
+from relgrad.looks import Shown, html
 from relgrad.op import as_term, is_constant
 from relgrad.ops.arithmetic import add, subtract
 from relgrad.ops.reduction import Reduction
@@ -46,7 +51,7 @@ class Refuted(RelationError):
 
 
 @dataclass(frozen=True)
-class Draft:
+class Draft(Shown):
     """A row that is proposed; its `str` is the text to be pasted into `file`.
 
     `relation` is the row of this text, `check` what was found out about it, and `known` the relations by which the
@@ -78,6 +83,17 @@ class Draft:
         return "\n".join([str(self), "", *self.notes])
 
 
+@html.register
+def _(found: Draft) -> str:
+    said = [
+        ("file", coded(found.file)),
+        ("otherwise", witness_fragment(found.refuted) if found.refuted else ""),
+        ("known", f"the library does it already, by {', '.join(found.known)}" if found.known else ""),
+    ]
+    parts = [law_of(found.relation), code(str(found)), check_fragment(found.check), facts(said)]
+    return framed(joined(parts), f"a row that is proposed, {found.row.name}")
+
+
 def draft(
     left: Any, right: Any, library: Library, name: str, doc: str, source: str, samples: int, seed: int
 ) -> Draft:
@@ -102,10 +118,9 @@ def draft(
         stated = doc or _sentence(example, conditions)
         row = Row(name, variables, equation, conditions, stated, source)
         made = row.compiled()
-        if not _holds(quick_check(made, FEW, seed, 0)):
-            first = first or quick_check(made, FEW, seed, 0).witness
-            continue
-        found = check(made, samples=samples, seed=seed)
+        found = quick_check(made, FEW, seed, 0)
+        if _holds(found):
+            found = check(made, samples=samples, seed=seed)
         if _holds(found):
             known = _already(made, library) if conditions or not first else ()
             return Draft(row, made, found, _file(example, library), known, first)

@@ -13,14 +13,17 @@ from itertools import islice
 from typing import Any
 
 from relgrad.authoring.grounded import FUEL, grounded, normal_form, rewritten
+from relgrad.display.brief import brief
+from relgrad.display.page import element, framed, joined, table
+from relgrad.display.terms import coded, term_fragment
 from relgrad.display.text import show
-from relgrad.explore.lazy import Lazy
 from relgrad.logic.aco.goal import eq_aco
 from relgrad.logic.aco.theory import DECLARED
 from relgrad.logic.equality import canonical_key
 from relgrad.logic.index import head_key
 from relgrad.logic.theory import theories_of
 from relgrad.logic.unify import fresh, is_variable, label_of, reify_term, unknowns
+from relgrad.looks import Lazy, Shown, html, shortened
 from relgrad.op import is_constant
 from relgrad.ops.arithmetic import add, multiply
 from relgrad.relation import Library, Relation
@@ -35,7 +38,7 @@ WIDTH = 60
 
 
 @dataclass(frozen=True)
-class Overlap:
+class Overlap(Shown):
     """A term that two rows rewrite, `outer` at its root and `inner` at `place`, by their names.
 
     `results` are what they make of it, `normal` what the scheduler makes of these.
@@ -56,12 +59,17 @@ class Overlap:
 
     def __str__(self) -> str:
         lines = [f"{_text(self.term)}: {'joined' if self.joined else 'not joined'}"]
-        for name, result, normal in zip((self.outer, self.inner), self.results, self.normal, strict=True):
+        for name, result, normal in self.ways:
             further = "" if normal is result else f", and then {_text(normal)}"
             lines.append(f"  {name}: {_text(result)}{further}")
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    @property
+    def ways(self) -> list[tuple[str, Term, Term]]:
+        """By each row's name, its result, and what the scheduler makes of that."""
+        return list(zip((self.outer, self.inner), self.results, self.normal, strict=True))
 
 
 class Overlaps(Lazy[Overlap]):
@@ -76,7 +84,7 @@ class Overlaps(Lazy[Overlap]):
 
 
 @dataclass(frozen=True)
-class Loop:
+class Loop(Shown):
     """Rows that lead from a term back to it, or, of one row, to a term that it rewrites again.
 
     `rows` are their names in order, `terms` the terms before and after each.
@@ -87,13 +95,10 @@ class Loop:
     grows: bool
 
     def __str__(self) -> str:
-        first, *others = self.terms
         lines = [f"{'rewrites what it makes' if self.grows else 'runs in a circle'}: {' → '.join(self.rows)}"]
-        lines += [f"  {'':{_widest(self.rows)}}  {_text(first)}"]
-        lines += [
-            f"  {row:{_widest(self.rows)}}  {_text(t)}" for row, t in zip(self.rows, others, strict=True)
-        ]
-        return "\n".join(lines)
+        widest = max(map(len, self.rows))
+        pairs = zip(("", *self.rows), self.terms, strict=True)
+        return "\n".join([*lines, *[f"  {row:{widest}}  {_text(t)}" for row, t in pairs]])
 
     __repr__ = __str__
 
@@ -104,13 +109,24 @@ class Loops(Lazy[Loop]):
     nothing = "no row leads back"
 
 
-def _widest(names: Sequence[str]) -> int:
-    return max(map(len, names))
-
-
 def _text(t: Term) -> str:
-    text = show(t, width=10_000, limit=40).replace("\n", " ")
-    return text if len(text) <= 2 * WIDTH else f"{text[: 2 * WIDTH - 1]}…"
+    return shortened(show(t, width=10_000, limit=40).replace("\n", " "), 2 * WIDTH)
+
+
+@html.register
+def _(found: Overlap) -> str:
+    head = element("p", coded(brief(found.term, marks={found.place: (1,)}).text), f", at 1 by {found.inner}")
+    rows = [
+        (coded(name), term_fragment(result), term_fragment(normal)) for name, result, normal in found.ways
+    ]
+    shown = joined([head, table(("row", "makes", "and then"), rows)])
+    return framed(shown, "two rows on one term, " + ("joined" if found.joined else "not joined"))
+
+
+@html.register
+def _(found: Loop) -> str:
+    rows = zip(map(coded, ("", *found.rows)), map(term_fragment, found.terms), strict=True)
+    return framed(table(("row", "makes"), rows), "rows that lead back")
 
 
 def overlaps_of(row: Relation, library: Library, fuel: int = FUEL) -> Iterator[Overlap]:

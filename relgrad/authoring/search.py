@@ -12,29 +12,14 @@ from relgrad.relation import Relation
 
 _WEIGHTS = 4.0, 3.0, 2.0, 1.0
 """What a word counts in the name, the docstring, the heads and the source of a row."""
-_SAME = {
-    "exp": "exponential",
-    "log": "logarithm",
-    "sqrt": "root",
-    "abs": "size",
-    "absolute": "size",
-    "sigmoid": "logistic",
-    "expit": "logistic",
-    "sin": "sine",
-    "cos": "cosine",
-    "tan": "tangent",
-    "std": "deviation",
-    "add": "sum",
-    "plus": "sum",
-    "subtract": "difference",
-    "minus": "difference",
-    "multiply": "product",
-    "times": "product",
-    "divide": "quotient",
-    "over": "quotient",
-    "lse": "logsumexp",
-    "1": "one",
-}
+_SAME = dict(
+    re.findall(
+        r"(\w+) (\w+)",
+        """exp exponential, log logarithm, sqrt root, abs size, absolute size, sigmoid logistic, expit logistic,
+        sin sine, cos cosine, tan tangent, std deviation, add sum, plus sum, subtract difference, minus difference,
+        1 one, multiply product, times product, divide quotient, over quotient, lse logsumexp""",
+    )
+)
 _IDLE = re.compile(r"an?|and|as|at|by|for|from|in|is|its?|of|on|out|than|th(at|eir|e)|to|wh(at|ich)|with")
 
 

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from relgrad.display.text import Picture
+from relgrad.display.text import Lines, Picture
 from relgrad.gradient import Gradient, Pushforward
+from relgrad.looks import shortened
 from relgrad.op import Constant, Project, Symbolic, as_term, is_constant
 from relgrad.ops.structure import BroadcastTo
 from relgrad.syntax import ATOM, PRODUCT, SUM, Expr
@@ -115,27 +116,12 @@ class Brief(Picture):
         return Expr(f"{self.text(flow.factor).within(PRODUCT)} · {shell}", PRODUCT)
 
 
-class Shown(NamedTuple):
-    """Lines of text with signs in them, and what is said of what they leave out."""
-
-    lines: list[str]
-    where: list[str]
-    cut: str
-
-    @property
-    def text(self) -> str:
-        """The whole text, definitions after `where`."""
-        named = [f"{'        ' if i else '  where '}{line}" for i, line in enumerate(self.where)]
-        return "\n".join([*self.lines, *named])
-
-
-def brief(terms: Any, width: int = 90, limit: int = APPLICATIONS, marks: Marks | None = None) -> Shown:
+def brief(terms: Any, width: int = 90, limit: int = APPLICATIONS, marks: Marks | None = None) -> Lines:
     """Return the text of a term, a pattern or a symbolic array, or of several, with marks on parts of it."""
     roots = roots_of(terms)
-    picture = Brief(roots, width, limit, marks)
-    lines = [picture.text(root).text for root in roots]
-    where = [f"{picture.names[node]} = {picture.definition(node).text}" for node in picture.named]
-    return Shown([*map(_cut, lines)], [*map(_cut, where)], cut_of(roots, limit))
+    told = Brief(roots, width, limit, marks).told(roots)
+    lines, where = ([shortened(line, LONGEST) for line in some] for some in told)
+    return Lines(lines, where, cut_of(roots, limit))
 
 
 def roots_of(terms: Any) -> list[Any]:
@@ -192,7 +178,3 @@ def unpainted(text: str) -> str:
 
 def _unsigned(text: str, instead: str = "�") -> str:
     return re.sub("[\ue000-\uf8ff]", instead, text)
-
-
-def _cut(line: str) -> str:
-    return line if len(line) <= LONGEST else line[:LONGEST] + "…"

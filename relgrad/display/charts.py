@@ -11,7 +11,7 @@ import numpy as np
 
 from relgrad.accuracy.report import table
 from relgrad.display.page import Markup, element, joined
-from relgrad.display.svg import NAIVE, RELGRAD, Picture, group, label, legible, line, width_of
+from relgrad.display.svg import NAIVE, RELGRAD, Picture, fitted, group, label, legible, line, rect, width_of
 
 DECADES = 3.0
 """Over so many orders of magnitude an axis is logarithmic."""
@@ -134,7 +134,7 @@ class ErrorCurve(Picture):
     def __str__(self) -> str:
         count = len(self.x)
         rows = []
-        for i in sorted({round(k * (count - 1) / max(ROWS - 1, 1)) for k in range(ROWS)}) if count else []:
+        for i in _some(count, ROWS):
             part = range(max(0, i - count // (2 * ROWS)), min(count, i + count // (2 * ROWS) + 1))
             worst = [_worst([series[j] for j in part]) for series in (self.naive, self.rewritten)]
             rows.append((f"{self.x[i]:.4g}", *worst))
@@ -153,7 +153,7 @@ class ErrorCurve(Picture):
         x_of = lambda x: left + inner * self.axis.place(x)
         y_of = lambda bits: top + tall * (1 - min(bits, self.most) / self.most)
         parts = [_frame(left, top, inner, tall), *_legend(left, 34.0, bool(self.changes))]
-        parts.append(label(_fitted(self.title, width - 32), left, 18, "start", font_weight="bold"))
+        parts.append(label(fitted(self.title, width - 32), left, 18, "start", font_weight="bold"))
         for bits in range(0, int(self.most) + 1, 16 if self.most > 32 else 8):
             parts.append(line(left, y_of(bits), left + inner, y_of(bits), stroke_opacity=0.15))
             parts.append(label(bits, left - 6, y_of(bits) + 4, "end", font_size=11))
@@ -201,7 +201,7 @@ class ErrorMap(Picture):
 
     def __str__(self) -> str:
         lines = [self.title]
-        xs, ys = (sorted({round(k * (len(v) - 1) / 5) for k in range(6)}) for v in (self.x, self.y))
+        xs, ys = _some(len(self.x), 6), _some(len(self.y), 6)
         for name, errors in (("naive", self.naive), ("relgrad", self.rewritten)):
             head = (f"{name}: {self.arguments[1]} \\ {self.arguments[0]}", *[f"{self.x[i]:.3g}" for i in xs])
             lines.append(
@@ -218,7 +218,7 @@ class ErrorMap(Picture):
     def drawn(self) -> tuple[float, float, Markup]:
         side, left, top, between = 280.0, 62.0, 60.0, 30.0
         width, height = left + 2 * side + between + 20, top + side + 86
-        parts = [label(_fitted(self.title, width - 32), left, 18, "start", font_weight="bold")]
+        parts = [label(fitted(self.title, width - 32), left, 18, "start", font_weight="bold")]
         cell = side / max(len(self.x), len(self.y))
         for n, (name, errors) in enumerate(self._panels()):
             x0 = left + n * (side + between)
@@ -233,7 +233,7 @@ class ErrorMap(Picture):
         for y, said in self.axes[1].ticks(6):
             at = top + side * (1 - self.axes[1].place(y))
             parts += [line(left - 4, at, left, at), label(said, left - 7, at + 4, "end", font_size=11)]
-        parts.append(label(_fitted(self.arguments[1], left + 60), 8, top - 10, "start"))
+        parts.append(label(fitted(self.arguments[1], left + 60), 8, top - 10, "start"))
         parts.append(label("bits lost:", left, height - 20, "start", font_size=11))
         for k, bits in enumerate([1, *[self.most * q / 4 for q in range(1, 5)]]):
             at = left + 100 + 76 * k
@@ -246,35 +246,17 @@ def _cell(x: float, y: float, cell: float, bits: float, most: float, where: str)
     """Return a square that is larger the more bits are lost, and red where many are; a ring where nothing is known."""
     said = element("title", legible(f"{where}: {_bits(bits)} bits"))
     if math.isnan(bits):
-        ring = element(
-            "circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=1.5, stroke="currentColor", stroke_opacity=0.5
-        )
+        ring = element("circle", cx=x, cy=y, r=1.5, stroke="currentColor", stroke_opacity=0.5)
         return group(said, ring, class_="cell")
     share = min(bits / most, 1.0)
     size = max(math.sqrt(share) * cell * 0.96, 1.4)
     fill = RELGRAD if bits <= 4 else NAIVE
-    square = element(
-        "rect",
-        x=f"{x - size / 2:.1f}",
-        y=f"{y - size / 2:.1f}",
-        width=f"{size:.1f}",
-        height=f"{size:.1f}",
-        fill=fill,
-        fill_opacity=f"{0.45 + 0.55 * share:.2f}",
-    )
+    square = rect(x - size / 2, y - size / 2, size, size, fill=fill, fill_opacity=0.45 + 0.55 * share)
     return group(said, square, class_="cell")
 
 
 def _frame(x: float, y: float, width: float, height: float) -> Markup:
-    return element(
-        "rect",
-        x=f"{x:g}",
-        y=f"{y:g}",
-        width=f"{width:g}",
-        height=f"{height:g}",
-        stroke="currentColor",
-        stroke_opacity=0.5,
-    )
+    return rect(x, y, width, height, stroke="currentColor", stroke_opacity=0.5)
 
 
 def _along(
@@ -310,12 +292,12 @@ def _cross(x: float, y: float) -> Markup:
 
 
 def _ring(x: float, y: float) -> Markup:
-    return element("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=2.6, stroke=RELGRAD, stroke_width=1.5)
+    return element("circle", cx=x, cy=y, r=2.6, stroke=RELGRAD, stroke_width=1.5)
 
 
-def _fitted(said: str, width: float) -> str:
-    room = int(width / width_of("m"))
-    return said if len(said) <= room else said[: room - 1] + "…"
+def _some(count: int, most: int) -> list[int]:
+    """10, 4 → [0, 3, 6, 9]: at most so many positions of a list, evenly from the first to the last."""
+    return sorted({round(k * (count - 1) / (most - 1)) for k in range(most)}) if count else []
 
 
 def _bits(bits: float) -> str:
@@ -323,5 +305,4 @@ def _bits(bits: float) -> str:
 
 
 def _worst(errors: Sequence[float]) -> str:
-    known = [e for e in errors if not math.isnan(e)]
-    return _bits(max(known)) if known else "unknown"
+    return _bits(float(np.fmax.reduce(errors)))

@@ -12,7 +12,7 @@ import numpy as np
 
 from relgrad.accuracy.report import table
 from relgrad.display.page import Markup, element, joined
-from relgrad.display.svg import NAIVE, RELGRAD, Picture, group, label, legible, line
+from relgrad.display.svg import NAIVE, RELGRAD, Picture, group, label, legible, line, rect
 from relgrad.errors import RelgradError
 
 TEETH = 260
@@ -236,10 +236,8 @@ class Difference(Picture):
                 for s in (-1, 1)
             )
             said = element("title", legible(f"{name} may be anything within {off:.3g} of {x:.17g}"))
-            shade = element(
-                "rect", x=f"{low:.1f}", y=f"{base - 50:.1f}", width=f"{high - low:.1f}", height=50,
-                fill=NAIVE, fill_opacity=0.22, stroke=NAIVE, stroke_dasharray="4 3",
-            )  # fmt: skip
+            style = {"fill": NAIVE, "fill_opacity": 0.22, "stroke": NAIVE, "stroke_dasharray": "4 3"}
+            shade = rect(low, base - 50, high - low, 50, **style)
             parts.append(group(said, shade))
             parts += _teeth(floats, x_of, base, self.format, each)
             parts.append(label(name, 16, base - 26, "start", font_weight="bold"))

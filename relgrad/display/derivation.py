@@ -9,7 +9,7 @@ from typing import Any
 from relgrad.bounds import in_words
 from relgrad.display.text import show
 from relgrad.errors import readable
-from relgrad.looks import Shown
+from relgrad.looks import Shown, shortened
 from relgrad.step import Derivation, Step
 from relgrad.term import Term
 
@@ -103,8 +103,7 @@ def _labelled(label: str, t: Any, suffix: str = "") -> list[str]:
 
 
 def _one_line(t: Any, width: int) -> str:
-    line = _shown(t, LIMIT).split("\n")[0]
-    return line if len(line) <= width else line[: width - 1] + "…"
+    return shortened(_shown(t, LIMIT).split("\n")[0], width)
 
 
 def _shown(t: Any, limit: int = 200) -> str:

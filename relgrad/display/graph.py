@@ -14,10 +14,11 @@ import numpy as np
 from relgrad.dependence import dependent
 from relgrad.display.layers import Layout, layered
 from relgrad.display.page import Markup, element, joined
-from relgrad.display.svg import OTHER, RELGRAD, Picture, group, label, legible, width_of
+from relgrad.display.svg import OTHER, RELGRAD, Picture, group, label, legible, rect, width_of
 from relgrad.display.text import ordered
 from relgrad.gradient import Gradient, is_implicit
 from relgrad.leaf import Anchor, Input
+from relgrad.looks import shortened
 from relgrad.op import Constant, Project
 from relgrad.ops.arithmetic import add, multiply
 from relgrad.term import Term, is_term, rands_of, reachable, subterms
@@ -178,14 +179,7 @@ class Graph(Picture):
             options |= {"stroke": OTHER, "stroke_width": 2, "stroke_dasharray": "5 3"}
         if v in self.roots:
             options |= {"stroke_width": 3}
-        box = element(
-            "rect",
-            x=f"{x - wide / 2:.1f}",
-            y=f"{y:.1f}",
-            width=f"{wide:.1f}",
-            height=f"{HEIGHT:g}",
-            **options,
-        )
+        box = rect(x - wide / 2, y, wide, HEIGHT, **options)
         said = element("title", legible(f"{kind}: {_full(v)} {below}".strip()))
         name = label(name_of(v), x, y + HEIGHT / 2 + 4, font_weight="bold" if kind == "input" else None)
         kinds = [label(below, x, y + HEIGHT + 12, font_size=10)] if below else []
@@ -262,8 +256,7 @@ def _plain(prop: Any) -> Any:
 
 def name_of(v: Any) -> str:
     """Return what a box says, shortened where it is long."""
-    said = re.sub(r"\s+", " ", _full(v))
-    return said if len(said) <= LONGEST else said[: LONGEST - 1] + "…"
+    return shortened(re.sub(r"\s+", " ", _full(v)), LONGEST)
 
 
 def box_width(v: Any) -> float:
@@ -329,16 +322,8 @@ def _shell(
         left_side += [(low - left, y0), (low - left, y1)]
         right_side += [(high - left, y0), (high - left, y1)]
     points = " ".join(f"{x:.1f},{y:.1f}" for x, y in [*left_side, *reversed(right_side)])
-    outline = element(
-        "polygon",
-        points=points,
-        stroke=OTHER,
-        stroke_width=1.6,
-        stroke_dasharray="6 4",
-        stroke_linejoin="round",
-        fill=OTHER,
-        fill_opacity=0.07,
-    )
+    style = {"stroke_dasharray": "6 4", "stroke_linejoin": "round", "fill": OTHER, "fill_opacity": 0.07}
+    outline = element("polygon", points=points, stroke=OTHER, stroke_width=1.6, **style)
     return group(element("title", legible(f"what {_full(t)} differentiates")), outline, class_="shell")
 
 

@@ -15,7 +15,9 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from relgrad.display.brief import APPLICATIONS, OPERANDS, Brief, cut_of, flows, roots_of
+from relgrad.display.mathml import GREEK
 from relgrad.leaf import Input
+from relgrad.looks import shortened
 from relgrad.op import Constant
 from relgrad.ops.reduction import Reduction
 from relgrad.ops.structure import Expand, Squeeze
@@ -93,7 +95,7 @@ def symbol(name: str, upright: bool = False) -> str:
     """
     match = re.fullmatch(r"([^\W\d_]+)_?(\d+)", name) or re.fullmatch(r"([^\W\d_]+)_(\w+)", name)
     stem, below = match.groups() if match else (name, "")
-    if stem in _GREEK:
+    if stem in GREEK:
         stem = f"\\{stem}"
     elif upright or len(stem) != 1:
         stem = rf"\mathrm{{{escaped(stem)}}}" if upright else rf"\mathit{{{escaped(stem)}}}"
@@ -104,14 +106,6 @@ def symbol(name: str, upright: bool = False) -> str:
     return f"{stem}_{{{below}}}" if below else stem
 
 
-_GREEK = frozenset(
-    re.findall(
-        r"\w+",
-        """alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi
-    omega
-    Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega""",
-    )
-)
 # A sign that would open a tag, or an entity, where LaTeX is put into HTML as it is, is never followed by a letter.
 _SPECIAL = {c: f"\\{c}" for c in "_%#$"} | {
     "{": r"\lbrace{}",
@@ -135,8 +129,8 @@ def escaped(name: str, longest: int = 40) -> str:
     >>> escaped("a_b")
     'a\\_b'
     """
-    name = name if len(name) <= longest else name[: longest - 1] + "…"
-    return "".join([_SPECIAL.get(c, c if c.isprintable() else r"\ ") for c in name]).replace("…", r"\dots{}")
+    printed = [_SPECIAL.get(c, c if c.isprintable() else r"\ ") for c in shortened(name, longest)]
+    return "".join(printed).replace("…", r"\dots{}")
 
 
 def worded(sentence: str) -> str:
@@ -236,7 +230,11 @@ def _sum(parts: Sequence[Formula]) -> Formula:
 def _applied(name: str, operands: Sequence[Formula], below: str = "") -> Formula:
     known = rf"\{name}" if name in _FUNCTIONS else rf"\operatorname{{{escaped(name)}}}"
     inner = Formula(_COMMA.join([x.text for x in operands]), ANY, any(x.tall for x in operands))
-    return Formula(f"{known}{f'_{{{below}}}' * bool(below)}{_enclosed('(', inner, ')')}", ATOM, inner.tall)
+    return Formula(f"{known}{_under(below)}{_enclosed('(', inner, ')')}", ATOM, inner.tall)
+
+
+def _under(below: str) -> str:
+    return f"_{{{below}}}" if below else ""
 
 
 def _constant(value: Any) -> Formula:
@@ -372,12 +370,10 @@ class _Reading:
         below = ""
         if axis is not None and not self._whole:
             below = self._axes(axis)
-        if not options and name in _CALLS:
-            found = _CALLS[name](arguments, below)
-            if found is not None:
-                return found
+        if not options and name in _CALLS and len(arguments) == _ARITIES.get(name, 1):
+            return _CALLS[name](arguments, below)
         named = [Formula(rf"\mathrm{{{escaped(k)}}}{{=}}{self.of(v).text}") for k, v in options.items()]
-        return _applied(name, [*arguments, *named], below)
+        return _applied(_SHORT.get(name, name), [*arguments, *named], below)
 
     def _axes(self, axis: ast.AST) -> str:
         if isinstance(axis, ast.Name):
@@ -392,45 +388,32 @@ _FUNCTIONS = frozenset(
 )
 """Functions that LaTeX has a sign for, under the names that NumPy gives them."""
 
-Call = Callable[[list[Formula], str], Formula | None]
+_SHORT = {"maximum": "max", "minimum": "min"}
+_ARITIES = {"where": 3, "matmul": 2}
+"""How many operands those have that are written otherwise and have not one."""
+Call = Callable[[list[Formula], str], Formula]
 
 
 def _between(left: str, right: str) -> Call:
-    def write(operands: list[Formula], below: str) -> Formula | None:
-        if len(operands) != 1:
-            return None
-        (x,) = operands
-        lower = f"_{{{below}}}" if below else ""
-        return Formula(rf"\left{left} {x.text} \right{right}{lower}", ATOM, x.tall)
-
-    return write
+    return lambda operands, below: Formula(
+        rf"\left{left} {operands[0].text} \right{right}{_under(below)}", ATOM, operands[0].tall
+    )
 
 
 def _over(sign: str) -> Call:
-    def write(operands: list[Formula], below: str) -> Formula | None:
-        if len(operands) != 1:
-            return None
-        (x,) = operands
-        lower = f"_{{{below}}}" if below else ""
-        return Formula(rf"{sign}{lower} {x.within(PRODUCT)}", _LARGE_SIGN, True)
-
-    return write
+    return lambda operands, below: Formula(
+        rf"{sign}{_under(below)} {operands[0].within(PRODUCT)}", _LARGE_SIGN, True
+    )
 
 
-def _extreme(sign: str) -> Call:
-    return lambda operands, below: _applied(sign, operands, below)
-
-
-def _exponential(operands: list[Formula], below: str) -> Formula | None:
+def _exponential(operands: list[Formula], below: str) -> Formula:
     (x,) = operands
     if x.tall or len(x.text) > _EXPONENT:
         return _applied("exp", operands)
     return Formula(f"e^{{{x.text}}}", POWER)
 
 
-def _cases(operands: list[Formula], below: str) -> Formula | None:
-    if len(operands) != 3:
-        return None
+def _cases(operands: list[Formula], below: str) -> Formula:
     test, yes, no = [x.text for x in operands]
     rows = rf"{yes} & \text{{if }} {test}\\ {no} & \text{{otherwise}}"
     return Formula(rf"\begin{{cases}}{rows}\end{{cases}}", UNARY, True)
@@ -455,8 +438,6 @@ _CALLS: dict[str, Call] = {
     "ceil": _between(r"\lceil", r"\rceil"),
     "sum": _over(r"\sum"),
     "prod": _over(r"\prod"),
-    "maximum": _extreme("max"),
-    "minimum": _extreme("min"),
     "where": _cases,
     "gamma": lambda operands, below: Formula(
         rf"\Gamma{_enclosed('(', operands[0], ')')}", ATOM, operands[0].tall
@@ -464,8 +445,6 @@ _CALLS: dict[str, Call] = {
     "matmul": lambda operands, below: Formula(
         rf"{operands[0].within(PRODUCT)}\,{operands[1].within(UNARY)}", PRODUCT, any(x.tall for x in operands)
     ),
-    "transpose": lambda operands, below: (
-        Formula(rf"{operands[0].within(ATOM)}^{{\mathsf{{T}}}}", POWER) if len(operands) == 1 else None
-    ),
+    "transpose": lambda operands, below: Formula(rf"{operands[0].within(ATOM)}^{{\mathsf{{T}}}}", POWER),
 }
 """What mathematics writes otherwise than as a function of operands, by the name that NumPy gives it."""

@@ -12,6 +12,9 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+import numpy as np
+from scipy.optimize import isotonic_regression
+
 Node = Hashable
 SWEEPS = 12
 BEND = 12.0
@@ -172,14 +175,5 @@ def _spread(
     for i, v in enumerate(row):
         offset += distance[row[i - 1], v] if i else 0.0
         offsets.append(offset)
-    pools: list[list[float]] = []
-    for wish, o in zip(wishes, offsets, strict=True):
-        pools.append([wish - o, 1])
-        while len(pools) > 1 and pools[-2][0] > pools[-1][0]:
-            mean, count = pools.pop()
-            pools[-1] = [
-                (pools[-1][0] * pools[-1][1] + mean * count) / (pools[-1][1] + count),
-                pools[-1][1] + count,
-            ]
-    levels = [mean for mean, count in pools for _ in range(int(count))]
-    return [level + o for level, o in zip(levels, offsets, strict=True)]
+    levels = isotonic_regression(np.subtract(wishes, offsets)).x
+    return [float(x) for x in levels + offsets]

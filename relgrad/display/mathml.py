@@ -12,19 +12,19 @@ from typing import Any
 
 from relgrad.display.page import Markup, element
 
-_NAMES = """
-alpha α beta β gamma γ delta δ epsilon ϵ varepsilon ε zeta ζ eta η theta θ iota ι kappa κ lambda λ mu μ nu ν xi ξ pi π
-rho ρ sigma σ tau τ upsilon υ phi ϕ chi χ psi ψ omega ω Gamma Γ Delta Δ Theta Θ Lambda Λ Xi Ξ Pi Π Sigma Σ Upsilon Υ
-Phi Φ Psi Ψ Omega Ω ell ℓ infty ∞ partial ∂ emptyset ∅
+_GREEK = """
+alpha α beta β gamma γ delta δ epsilon ϵ zeta ζ eta η theta θ iota ι kappa κ lambda λ mu μ nu ν xi ξ pi π rho ρ sigma σ
+tau τ upsilon υ phi ϕ chi χ psi ψ omega ω Gamma Γ Delta Δ Theta Θ Lambda Λ Xi Ξ Pi Π Sigma Σ Upsilon Υ Phi Φ Psi Ψ
+Omega Ω
 """
 _SIGNS = r"""
 cdot ⋅ times × bmod mod lor ∨ land ∧ lnot ¬ oplus ⊕ ll ≪ gg ≫ ne ≠ le ≤ ge ≥ in ∈ equiv ≡ sum ∑ prod ∏ int ∫ dots …
 lfloor ⌊ rfloor ⌋ lceil ⌈ rceil ⌉ lVert ‖ rVert ‖ lbrace { rbrace } backslash \ sim ∼ wedge ∧ prime ′ backprime ‵
 - − ' ′
 """
-_LETTERS, _OPERATORS = (
-    dict(zip(names.split()[::2], names.split()[1::2], strict=True)) for names in (_NAMES, _SIGNS)
-)
+_LETTERS, _OPERATORS = (dict(re.findall(r"(\S+)\s(\S+)\s", some)) for some in (_GREEK, _SIGNS))
+GREEK = frozenset(_LETTERS)
+_LETTERS |= {"varepsilon": "ε", "ell": "ℓ", "infty": "∞", "partial": "∂", "emptyset": "∅"}
 _SPACES = {r"\,": 0.17, r"\;": 0.28, r"\ ": 0.33, r"\quad": 1.0, r"\qquad": 2.0}
 _WORDS = {r"\operatorname", r"\mathrm", r"\mathit", r"\mathsf", r"\text"}
 _ENCLOSING = set("()[]|")
@@ -60,7 +60,7 @@ class _Reader:
         while (token := self._take()) and token not in ends:
             if token in _SPACES:
                 product = token == r"\," and parts and "," not in parts[-1]
-                parts += [_hidden("⋅")] * product + [element("mspace", width=f"{_SPACES[token]}em")]
+                parts += [_hidden("⋅")] * bool(product) + [element("mspace", width=f"{_SPACES[token]}em")]
             elif token == "-" and (not parts or re.match("<mspace|<mo[^>]*>[^])]", parts[-1])):
                 parts.append(element("mo", "−", form="prefix"))
             elif token != r"\displaystyle":

@@ -44,8 +44,8 @@ def joined(parts: Iterable[Any], between: str = "") -> Markup:
 def element(tag: str, *parts: Any, **attributes: Any) -> Markup:
     """Return an element; of attributes, True stands alone, None and False are left out, and `_` is written `-`.
 
-    >>> element("th", "a & b", scope="col", class_="number")
-    '<th scope="col" class="number">a &amp; b</th>'
+    >>> element("th", "a & b", scope="col", class_="number", width=1 / 3)
+    '<th scope="col" class="number" width="0.333333">a &amp; b</th>'
     """
     words = [tag]
     for name, value in attributes.items():
@@ -53,7 +53,8 @@ def element(tag: str, *parts: Any, **attributes: Any) -> Markup:
         if value is True:
             words.append(name)
         elif value is not None and value is not False:
-            words.append(f'{name}="{escape(str(value))}"')
+            said = f"{value:.6g}" if isinstance(value, float) else str(value)
+            words.append(f'{name}="{escape(said)}"')
     return Markup(f"<{' '.join(words)}>{joined(parts)}</{tag}>")
 
 

@@ -123,6 +123,11 @@ def witness_fragment(witness: Witness) -> Markup:
 
 @html.register
 def _(check: Check) -> str:
+    return framed(check_fragment(check), f"check of {check.name}: {check.verdict}")
+
+
+def check_fragment(check: Check) -> Markup:
+    """Return the verdict on a relation, and what was found."""
     boxes = joined([_boxed(box) for box in check.boxes[:4]], Markup("<br>"))
     wins = f"{check.gain:.1f} bits on average; more than two at {check.better:.0%} of the points, "
     said = [
@@ -135,7 +140,7 @@ def _(check: Check) -> str:
         ("wins", f"{wins}loses as much at {check.worse:.0%}" if len(check.before) else ""),
         ("loses most", _loss(check)),
     ]
-    return framed(joined([_verdict(check), facts(said)]), f"check of {check.name}: {check.verdict}")
+    return joined([_verdict(check), facts(said)])
 
 
 def _boxed(box: Box) -> Markup:

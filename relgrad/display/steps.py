@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -36,7 +36,7 @@ from relgrad.display.terms import IMPLICIT
 from relgrad.errors import RelgradError
 from relgrad.gradient import is_implicit
 from relgrad.interpret import interpret
-from relgrad.looks import Shown, html, latex
+from relgrad.looks import Lazy, Shown, html, latex, shortened
 from relgrad.op import Project
 from relgrad.relation import Library, Relation
 from relgrad.schedule import NAIVE, schedule
@@ -44,6 +44,7 @@ from relgrad.schedule.relate import INCREMENTS, SIMPLIFICATIONS
 from relgrad.step import Derivation, Step
 from relgrad.term import Term, reachable, subterms
 
+T = TypeVar("T")
 WIDTH = 88
 LIMIT = 40
 """So many applications of a program are shown."""
@@ -190,7 +191,18 @@ def _titled(name: str) -> Markup:
     return element("p", element("b", name), style="margin:.5em 0 0")
 
 
-class Steps(Shown, Sequence[Frame]):
+def _once(method: Callable[[Any, Any], T]) -> Callable[[Any, Any], T]:
+    """Return a method that computes no answer twice for one object."""
+    name = f"_known{method.__name__}"
+
+    def asked(self: Any, x: Any) -> T:
+        known = self.__dict__.setdefault(name, {})
+        return known[x] if x in known else known.setdefault(x, method(self, x))
+
+    return asked
+
+
+class Steps(Lazy[Frame]):
     """The steps of a derivation, to go through: `print(steps[0])`; in a notebook they open and close.
 
     What a step gains is counted in operations; with the `values` of inputs, also in places that overflow or become
@@ -208,8 +220,7 @@ class Steps(Shown, Sequence[Frame]):
         self.derivation: Derivation = explained.derivation if of_call else explained
         self.values = values if values is not None else explained.values if of_call else {}
         self._bits, self._remark = bits, remark
-        self._found: list[Frame] = []
-        self._rest: Iterator[Frame] | None = None
+        super().__init__(self._frames(range(len(self))))
         if bits and not self.values:
             raise RelgradError(
                 "bits are lost at arguments, and there are none here",
@@ -218,22 +229,6 @@ class Steps(Shown, Sequence[Frame]):
 
     def __len__(self) -> int:
         return len(self.derivation.steps)
-
-    @overload
-    def __getitem__(self, index: int) -> Frame: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Frame]: ...
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        number = index + len(self) if index < 0 else index
-        if not 0 <= number < len(self):
-            raise IndexError(f"there are {len(self)} steps")
-        if self._rest is None:
-            self._rest = self._frames(range(len(self)))
-        while len(self._found) <= number:
-            self._found.append(next(self._rest))
-        return self._found[number]
 
     def some(self, limit: int = SHOWN) -> list[Frame]:
         """Return the steps, or half of them the first and half the last where there are more."""
@@ -286,15 +281,15 @@ class Steps(Shown, Sequence[Frame]):
 
     def _gains(self, change: Change) -> Iterator[str]:
         both = change.before, change.after
-        operations, waiting = _both(_operations, both), _both(_waiting, both)
+        operations, waiting = ([*map(count, both)] for count in (_operations, _waiting))
         yield f"operations {_arrow(*operations)}"
         if waiting[0] != waiting[1]:
             yield f"derivatives that wait {_arrow(*waiting)}"
-        faults = _both(self._faults, both)
+        faults = [*map(self._faults, both)]
         if None not in faults and faults[0] != faults[1]:
             yield f"places that overflow or become NaN at the arguments {_arrow(*faults)}"
         if self._bits:
-            lost = ["unknown" if x is None else f"{x:.1f}" for x in _both(self._lost, both)]
+            lost = ["unknown" if x is None else f"{x:.1f}" for x in map(self._lost, both)]
             yield f"bits lost at the arguments {_arrow(*lost)}"
 
     def _explicit(self, roots: Sequence[Term]) -> Sequence[Term]:
@@ -306,40 +301,33 @@ class Steps(Shown, Sequence[Frame]):
             else roots
         )
 
+    @_once
     def _faults(self, roots: Sequence[Term]) -> int | None:
         """Return how many terms are not finite though their operands are; None where that is not known."""
         if not self.values or sum(np.size(x) for x in self.values.values()) > FEW:
             return None
         if len(reachable(*roots)) > SMALL:
             return None
-        known: dict[Any, int | None] = self.__dict__.setdefault("_counted", {})
-        key = tuple(roots)
-        if key not in known:
-            try:
-                nodes = [t for t in subterms(*self._explicit(roots)) if not is_implicit(t)]
-                with np.errstate(all="ignore"):
-                    values = dict(zip(nodes, interpret(nodes, self.values), strict=True))
-                bad = {t for t, x in values.items() if not _is_finite(x)}
-                known[key] = sum(all(rand not in bad for rand in t.rands) for t in bad)
-            except Exception:  # whatever an op raises at these arguments: nothing is said of them then
-                known[key] = None
-        return known[key]
+        try:
+            nodes = [t for t in subterms(*self._explicit(roots)) if not is_implicit(t)]
+            with np.errstate(all="ignore"):
+                values = dict(zip(nodes, interpret(nodes, self.values), strict=True))
+        except Exception:  # whatever an op raises at these arguments: nothing is said of them then
+            return None
+        bad = {t for t, x in values.items() if not _is_finite(x)}
+        return sum(all(rand not in bad for rand in t.rands) for t in bad)
 
     @cached_property
     def _truth(self) -> list[Enclosure]:
         return enclose(self._explicit(self.derivation.before), self.values)
 
+    @_once
     def _lost(self, roots: Sequence[Term]) -> float | None:
         """Return the most bits that an entry of the roots loses; None where no true value is known."""
-        known: dict[Any, float | None] = self.__dict__.setdefault("_measured", {})
-        key = tuple(roots)
-        if key not in known:
-            with np.errstate(all="ignore"):
-                got = interpret(self._explicit(roots), self.values)
-            errors = [bits_of_error(x, t) for x, t in zip(got, self._truth, strict=True)]
-            worst = [float(np.nanmax(e)) for e in errors if not np.isnan(e).all()]
-            known[key] = max(worst, default=None)
-        return known[key]
+        with np.errstate(all="ignore"):
+            got = interpret(self._explicit(roots), self.values)
+        errors = [bits_of_error(x, t) for x, t in zip(got, self._truth, strict=True)]
+        return max((float(np.nanmax(e)) for e in errors if not np.isnan(e).all()), default=None)
 
     def __str__(self) -> str:
         shown = self.some()
@@ -432,18 +420,14 @@ def _flows(step: Step) -> str:
     for part in step.after:
         if isinstance(part, tuple):
             operand, flow = (_line(t) for t in part)
-            lines.append(f"to {_short(operand, 30)} flows {_short(flow, 60)}")
+            lines.append(f"to {shortened(operand, 30)} flows {shortened(flow, 60)}")
         elif part is not None:
-            lines.append(f"tangent {_short(_line(part), 80)}")
+            lines.append(f"tangent {shortened(_line(part), 80)}")
     return "\n".join(lines)
 
 
 def _line(t: Any) -> str:
     return unpainted(brief([t], 10_000, 12).lines[0])
-
-
-def _short(line: str, width: int) -> str:
-    return line if len(line) <= width else line[: width - 1] + "…"
 
 
 def _operations(roots: Sequence[Term]) -> int:
@@ -452,10 +436,6 @@ def _operations(roots: Sequence[Term]) -> int:
 
 def _waiting(roots: Sequence[Term]) -> int:
     return sum(map(is_implicit, reachable(*roots)))
-
-
-def _both(count: Callable[[Sequence[Term]], Any], sides: Sequence[Sequence[Term]]) -> list[Any]:
-    return [count(roots) for roots in sides]
 
 
 def _arrow(old: Any, new: Any) -> str:

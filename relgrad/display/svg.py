@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from relgrad.display.page import Markup, element, joined
-from relgrad.looks import Shown
+from relgrad.looks import Shown, shortened
 
 FONT = "ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace"
 SIZE = 12
@@ -47,10 +47,7 @@ class Picture(Shown):
     def _made(self, paper: dict[str, str]) -> str:
         width, height, body = self.drawn()
         box = f"0 0 {width:g} {height:g}"
-        sheet = [
-            element("style", Markup(_PAPER)),
-            element("rect", width=f"{width:g}", height=f"{height:g}", fill="#fff", class_="paper"),
-        ]
+        sheet = [element("style", Markup(_PAPER)), rect(0, 0, width, height, fill="#fff", class_="paper")]
         said = [element("title", legible(self.title)), element("desc", legible(str(self)))]
         return element(
             "svg",
@@ -59,8 +56,8 @@ class Picture(Shown):
             body,
             xmlns="http://www.w3.org/2000/svg",
             viewBox=box,
-            width=f"{width:g}",
-            height=f"{height:g}",
+            width=width,
+            height=height,
             style="max-width:100%;height:auto",
             role="img",
             aria_label=legible(self.title),
@@ -80,18 +77,28 @@ def legible(said: str) -> str:
 def label(said: Any, x: float, y: float, anchor: str = "middle", **attributes: Any) -> Markup:
     """Return text at a place, in the page's ink."""
     attributes = {"fill": "currentColor", "text_anchor": anchor, **attributes}
-    return element("text", legible(str(said)), x=f"{x:g}", y=f"{y:g}", **attributes)
+    return element("text", legible(str(said)), x=x, y=y, **attributes)
 
 
 def line(x1: float, y1: float, x2: float, y2: float, **attributes: Any) -> Markup:
     """Return a straight line, in the page's ink."""
     attributes = {"stroke": "currentColor", **attributes}
-    return element("line", x1=f"{x1:g}", y1=f"{y1:g}", x2=f"{x2:g}", y2=f"{y2:g}", **attributes)
+    return element("line", x1=x1, y1=y1, x2=x2, y2=y2, **attributes)
+
+
+def rect(x: float, y: float, width: float, height: float, **attributes: Any) -> Markup:
+    """Return a rectangle, by its upper left corner."""
+    return element("rect", x=x, y=y, width=width, height=height, **attributes)
 
 
 def group(*parts: Any, **attributes: Any) -> Markup:
     """Return parts as one."""
     return element("g", joined(parts), **attributes)
+
+
+def fitted(said: str, width: float) -> str:
+    """Return a line of text, cut where it takes more room."""
+    return shortened(said, int(width / LETTER))
 
 
 def width_of(said: str) -> float:

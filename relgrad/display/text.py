@@ -6,7 +6,7 @@ import re
 from collections import Counter, deque
 from collections.abc import Callable, Container, Iterable, Sequence
 from functools import singledispatch
-from typing import Any
+from typing import Any, NamedTuple
 
 from relgrad.leaf import Input
 from relgrad.looks import Shown, plain
@@ -38,13 +38,21 @@ def show(terms: Any, width: int = 100, limit: int = 200) -> str:
     elif isinstance(terms, Shown):
         return plain(terms)
     roots = [as_term(x) for x in terms]
-    picture = Picture(roots, width, limit)
-    lines = [picture.text(root).text for root in roots]
-    for i, node in enumerate(picture.named):
-        lines.append(
-            f"{'        ' if i else '  where '}{picture.names[node]} = {picture.definition(node).text}"
-        )
-    return "\n".join(lines)
+    return Lines(*Picture(roots, width, limit).told(roots)).text
+
+
+class Lines(NamedTuple):
+    """Lines of text, definitions of what is named in them, and what is said of what they leave out."""
+
+    lines: list[str]
+    where: list[str]
+    cut: str = ""
+
+    @property
+    def text(self) -> str:
+        """The whole text, definitions after `where`."""
+        named = [f"{'        ' if i else '  where '}{line}" for i, line in enumerate(self.where)]
+        return "\n".join([*self.lines, *named])
 
 
 class Picture:
@@ -85,6 +93,11 @@ class Picture:
         self.names = {node: next(free) for node in self.named}
         for node in order:
             self._texts[node] = Expr(self.names[node]) if node in self.names else self.definition(node)
+
+    def told(self, roots: Sequence[Any]) -> tuple[list[str], list[str]]:
+        """Return the texts of the roots, and the definitions of what has a name in them."""
+        definitions = [f"{self.names[node]} = {self.definition(node).text}" for node in self.named]
+        return [self.text(root).text for root in roots], definitions
 
     def operands(self, node: Term) -> tuple[Any, ...]:
         """Return what the text of a term is made of."""

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from relgrad.display.text import show
-from relgrad.explore.lazy import Lazy
-from relgrad.looks import Shown
+from relgrad.looks import Lazy, Shown
 from relgrad.op import as_term
 from relgrad.trace.tracer import Tracer
 

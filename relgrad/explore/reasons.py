@@ -18,7 +18,6 @@ from relgrad.bounds import in_words, is_empty, meet, range_of
 from relgrad.display.rows import condition_name
 from relgrad.display.text import show
 from relgrad.errors import readable
-from relgrad.explore.lazy import Lazy
 from relgrad.explore.spellings import rewordings
 from relgrad.leaf import Anchor, Input
 from relgrad.logic.build import build_product, build_sum, number_term
@@ -29,7 +28,7 @@ from relgrad.logic.rewrite import rewrites
 from relgrad.logic.theory import PRODUCT, SUM, theories_of
 from relgrad.logic.unify import State, is_variable, label_of, reify_term, unify_terms, unknowns
 from relgrad.logic.view import LIMIT, product_of, sum_of, width
-from relgrad.looks import Listed, Shown
+from relgrad.looks import Lazy, Listed, Shown, shortened
 from relgrad.ops.arithmetic import add, multiply
 from relgrad.relation import Library, Relation
 from relgrad.schedule import schedule
@@ -530,4 +529,4 @@ def _kind(p: Any) -> str:
 
 def _text(x: Any) -> str:
     text = show(x, width=10_000, limit=12).split("\n")[0] if is_term(x) or is_variable(x) else repr(x)
-    return text if len(text) <= WIDTH else text[: WIDTH - 1] + "…"
+    return shortened(text, WIDTH)

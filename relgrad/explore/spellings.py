@@ -20,7 +20,6 @@ from relgrad.accuracy.instance import Instance, instances
 from relgrad.accuracy.restricted import Restricted
 from relgrad.display.text import show
 from relgrad.errors import RelationError, RelgradError
-from relgrad.explore.lazy import Lazy
 from relgrad.explore.match import symbolic
 from relgrad.explore.wordings import Wording, Wordings
 from relgrad.logic.build import fit
@@ -28,6 +27,7 @@ from relgrad.logic.index import Index, compile_pattern
 from relgrad.logic.theory import theories_of
 from relgrad.logic.unify import fresh, is_variable
 from relgrad.logic.view import product_of
+from relgrad.looks import Lazy
 from relgrad.op import Constant
 from relgrad.ops.arithmetic import subtract
 from relgrad.relation import Library, Relation
