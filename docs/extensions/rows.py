@@ -38,6 +38,7 @@ SPELLINGS, TRIED, SECONDS = 4, 40, 3.0
 BITS = 2.0
 """So much less accurate than the right side a rewritten spelling may be."""
 DATA = Path(__file__).resolve().parent.parent / "catalogue.json"
+PICTURES = DATA.parent / "pictures"
 
 
 def equation(row: rg.Relation) -> str:
@@ -182,9 +183,25 @@ def _within(seconds: float, found: Iterator[Term]) -> Iterator[Term]:
         yield t
 
 
+def draw() -> None:
+    """Draw the pictures of docs/pictures.md, with what the page says that they are made of."""
+    naive, log_sum = lambda x: (1 - np.cos(x)) / x**2, lambda x, y: np.log(np.exp(x) + np.exp(y))
+    pictures = {
+        "graph": rg.graph(rg.grad(lambda x: np.log(1 + np.exp(x))), 1.0),
+        "error_along": rg.error_along(naive, 1e-9, 1.0),
+        "error_map": rg.error_map(log_sum, (-900, 900), (-900, 900), points=12),
+        "comb": rg.comb(1, 8, 3),
+        "difference": rg.difference(1.0000001, 1.0),
+    }
+    PICTURES.mkdir(exist_ok=True)
+    for name, picture in pictures.items():
+        picture.save(PICTURES / f"{name}.svg")
+
+
 def main() -> None:
-    """Measure every row."""
+    """Draw the pictures, and measure every row."""
     warnings.simplefilter("ignore")
+    draw()
     data = {row.name: measured(row) for row in sorted(rg.LIBRARY, key=lambda r: r.name)}
     lines = [f"{json.dumps(name)}: {json.dumps(found, ensure_ascii=False)}" for name, found in data.items()]
     DATA.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")

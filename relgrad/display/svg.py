@@ -13,6 +13,8 @@ FONT = "ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace"
 SIZE = 12
 LETTER = 0.62 * SIZE
 """How wide a letter is, rounded up: lines of text are given room without a browser that measures them."""
+READABLE = 560.0
+"""So wide a picture is at least."""
 NAIVE, RELGRAD, OTHER = "#c4474d", "#4a7cc9", "#a86a1c"
 """Colours that are legible on white and on black."""
 
@@ -58,7 +60,8 @@ class Picture(Shown):
             viewBox=box,
             width=width,
             height=height,
-            style="max-width:100%;height:auto",
+            # Where there is little room a picture scrolls before its letters are too small to be read.
+            style=f"max-width:max(100%,{min(width, READABLE):g}px);height:auto",
             role="img",
             aria_label=legible(self.title),
             fill="none",
