@@ -32,7 +32,7 @@ from relgrad.explore.spellings import spellings as spellings_of
 from relgrad.logic.conditions import Goal
 from relgrad.logic.goals import equalo
 from relgrad.logic.unify import State, walked
-from relgrad.looks import Listed
+from relgrad.looks import Listed, wrapped
 from relgrad.op import Op, as_term
 from relgrad.progress import progress
 from relgrad.relation import Library, Relation
@@ -325,7 +325,7 @@ def _described(hazard: Hazard) -> str:
     lines = [
         f"{readable(hazard.where)}: {hazard.kind} in {show(hazard.term, limit=8)}",
         *([f"    {code}"] if code else []),
-        f"  the {hazard.output} loses {hazard.bits:.0f} bits at {assignments(hazard.inputs)}",
+        wrapped(f"  the {hazard.output} loses {hazard.bits:.0f} bits at {assignments(hazard.inputs)}"),
         f"  {removed}",
     ]
     return "\n".join(lines)

@@ -115,11 +115,14 @@ def evaluated(text: str, names: Mapping[str, Any], place: str) -> Any:
 
 @contextmanager
 def of_users(place: str) -> Iterator[None]:
-    """exception in the user's code → RelgradError that names the line; others pass."""
+    """exception in the user's code → RelgradError that names the line; one without a cure gets that of arguments."""
+    cure = "pass arguments that it takes, such as np.ones(3): those that are not given are 1.0"
     try:
         yield
-    except RelgradError:
-        raise
+    except RelgradError as error:
+        if error.cure:
+            raise
+        raise type(error)(error.what, where=error.where, cause=error.cause, cure=cure) from error
     except Exception as error:
         line = _line(error)
         if line is None:
@@ -127,7 +130,7 @@ def of_users(place: str) -> Iterator[None]:
         raise RelgradError(
             f"{place} raised {_told(error)}",
             where=line,
-            cure="pass arguments that it takes, such as np.ones(3)",
+            cure=cure,
         ) from error
 
 

@@ -9,6 +9,7 @@ import re
 import sys
 from html.parser import HTMLParser
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urldefrag, urlsplit
@@ -107,6 +108,13 @@ def test_links_within_the_site_lead_to_a_page_and_a_place_on_it(site, read):
             ):
                 lost.append((name, link))
     assert lost == []
+
+
+def test_blocks_of_the_tutorial_can_be_pasted_into_an_interpreter():
+    text = (DOCS / "tutorial" / "first_ten_minutes.md").read_text(encoding="utf-8")
+    lines = "\n".join(block.code for block in blocks(text)).split("\n")
+    ends = [b for a, b in pairwise(lines) if a.startswith(" ") and b and not b.startswith(" ")]
+    assert ends == []  # a line of its own ends what is indented
 
 
 def test_a_page_loads_nothing_from_the_network(read):

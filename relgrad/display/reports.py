@@ -16,7 +16,7 @@ from relgrad.display.latex import formula, worded
 from relgrad.display.page import Markup, code, details, element, facts, framed, joined, note, table
 from relgrad.display.terms import coded, displayed, term_fragment
 from relgrad.errors import readable
-from relgrad.looks import html, latex, plain
+from relgrad.looks import html, latex, plain, wrapped
 
 
 def line_of(where: str) -> str:
@@ -76,7 +76,7 @@ def _(hazard: Hazard) -> str:
         f"  loses       {hazard.bits:.0f} bits of the {hazard.output} at {assignments(hazard.inputs)}",
         f"  removed by  {removed_by(hazard)}",
     ]
-    return "\n".join(lines)
+    return wrapped("\n".join(lines))
 
 
 @html.register
