@@ -43,7 +43,7 @@ FEW = 24
 
 
 class Refuted(RelationError):
-    """Two sides that differ under all conditions that were tried; `witness` is where they do without any."""
+    """√x² = x − 1 → Refuted: two sides that differ under all conditions that were tried; without any at `witness`."""
 
     def __init__(self, what: str, witness: Witness | None, **kwargs: Any):
         super().__init__(what, **kwargs)
@@ -52,7 +52,8 @@ class Refuted(RelationError):
 
 @dataclass(frozen=True)
 class Draft(Shown):
-    """A row that is proposed; its `str` is the text to be pasted into `file`.
+    """ "np.sqrt(x**2)", "x" → √x² = x where nonnegative(x): a row that is proposed; its `str` is the text to be pasted
+    into `file`.
 
     `relation` is the row of this text, `check` what was found out about it, and `known` the relations by which the
     library makes the one side of the other already: empty where it does not.
@@ -71,7 +72,7 @@ class Draft(Shown):
 
     @property
     def notes(self) -> list[str]:
-        """The lines that say what was found out, and where the row belongs."""
+        """→ ["root_of_power: not refuted", …, "file relations/norms.py"]: the findings, and the place of the row."""
         lines = [*str(self.check).split("\n"), f"  file       {self.file}"]
         if self.refuted:
             lines += f"  otherwise  {self.refuted}".split("\n")
@@ -97,7 +98,7 @@ def _(found: Draft) -> str:
 def draft(
     left: Any, right: Any, library: Library, name: str, doc: str, source: str, samples: int, seed: int
 ) -> Draft:
-    """Return the row of fewest conditions under which two sides are not refuted.
+    """√x², x → √x² = x where nonnegative(x): the row of fewest conditions under which two sides are not refuted.
 
     Raises Refuted where there is none, RelationError where the sides make no relation.
     """
@@ -135,7 +136,7 @@ def draft(
 
 
 def _holds(found: Check) -> bool:
-    """Whether a row was compared and not refuted, be it with a source or not."""
+    """check → True: whether a row was compared and not refuted, be it with a source or not."""
     return found.witness is None and found.compared > 0
 
 
@@ -162,7 +163,7 @@ def _function(side: Any, role: str) -> Callable[..., Any]:
 
 
 def _example(left: Callable[..., Any], right: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function of the left side's variables that returns both sides."""
+    """x ↦ √x², x ↦ x → x ↦ (√x², x): the function of the left side's variables that returns both sides."""
     named, used = ([*inspect.signature(side).parameters] for side in (left, right))
     missing = [n for n in used if n not in named]
     if missing:
@@ -189,7 +190,7 @@ def _example(left: Callable[..., Any], right: Callable[..., Any]) -> Callable[..
 
 
 def _equation(example: Relation, sides: Sequence[Callable[..., Any]]) -> Equation:
-    """Return both sides as text: as written if that makes the same terms, else as the terms are."""
+    """x ↦ √x², x ↦ x → "np.sqrt(x**2)", "x": as written if that makes the same terms, else as the terms are."""
     written = [as_written(side) for side in sides]
     texts = [Equation(*written)] if None not in written else []  # pyright: ignore[reportArgumentType]
     variables = tuple(inspect.signature(example.function).parameters)
@@ -216,7 +217,7 @@ def _is_axis(name: str) -> bool:
 
 
 def _conditions(variables: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Yield sets of conditions, the smaller and the weaker first; of each variable at most one sign."""
+    """x → (), (nonnegative(x),), …: the smaller and the weaker first; of each variable at most one sign."""
     plain, axes = [n for n in variables if not _is_axis(n)], [n for n in variables if _is_axis(n)]
     atoms = [(sign, n) for sign in SIGNS for n in plain]
     atoms += [("constant_along", f"{n}, {axis}") for n in plain for axis in axes]
@@ -228,13 +229,13 @@ def _conditions(variables: Sequence[str]) -> Iterator[tuple[str, ...]]:
 
 
 def _sentence(example: Relation, conditions: Sequence[str]) -> str:
-    """Return what the equation says, as a docstring of one line."""
+    """√x² = x → "sqrt(x ** 2) is x, for nonnegative(x).": the equation in words, as a docstring of one line."""
     left, right = (show(side, limit=12).partition("\n")[0] for side in (example.left, example.right))
     return f"{left} is {right}, for {' and '.join(conditions)}." if conditions else f"{left} is {right}."
 
 
 def _named(left: Any) -> str:
-    """Return a name for what a left side is: its heads from the root down, each `of` the next."""
+    """log(sum(exp(x))) → "log_of_sum_of_exponentials": the heads from the root down, each `of` the next."""
     words: list[str] = []
     node: Any = left
     plural = ""
@@ -256,7 +257,7 @@ def _word(op: Any) -> str:
 
 
 def _free(name: str, example: Relation, library: Library) -> str:
-    """Return a name that no row of a library has."""
+    """ "root", which there is → "root_as_abs", "root2": a name that no row of a library has."""
     taken = {row.name for row in library}
     if name in taken and is_term(example.right):
         name = f"{name}_as_{_word(example.right.op)}"
@@ -273,7 +274,7 @@ def _heads(row: Relation) -> frozenset[Any]:
 
 
 def _file(example: Relation, library: Library) -> str:
-    """Return the file of the three rows that share most heads with an example, the rarer the head the more."""
+    """√x² = |x| → "relations/norms.py": of the three rows that share most heads, the rarer the head the more."""
     heads = {row: _heads(row) for row in library}
     count = Counter(chain.from_iterable(heads.values()))
     mine = _heads(example)
@@ -290,7 +291,7 @@ def _file(example: Relation, library: Library) -> str:
 
 
 def _already(row: Relation, library: Library) -> tuple[str, ...]:
-    """Return the relations by which a library makes the same of both sides; none where it does not."""
+    """log eˣ = x → ("log_of_exponential",): the relations by which a library makes both sides the same."""
     for left, right in grounded(row, (row.left, row.right)):
         first, names = normal_form(left, library)
         second, _ = normal_form(right, library)

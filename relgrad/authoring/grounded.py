@@ -25,7 +25,7 @@ _RANGES = (REAL, POSITIVE, -POSITIVE, UNIT)
 
 
 def grounded(row: Relation, patterns: Sequence[Any]) -> Iterator[tuple[Term, ...]]:
-    """Yield patterns with symbols for their variables, in each shape and range with which a row fires at the first."""
+    """log eˣ → log(exp(x)), x a symbol of shape (), (3,), …: each shape and range in which the row fires."""
     variables = sorted(frozenset[Any]().union(*map(unknowns, patterns)), key=str)
     for shape in _SHAPES:
         for interval in _RANGES:
@@ -40,7 +40,8 @@ def grounded(row: Relation, patterns: Sequence[Any]) -> Iterator[tuple[Term, ...
 
 
 def _told(terms: Sequence[Term]) -> Sequence[Term] | None:
-    """Return terms in which ops that are told a distance x − y are told the right one: x is y + d where x is a symbol.
+    """f(x, y, d) told d = x − y → f(y + d, y, d): terms in which ops that are told a distance x − y are told the right
+    one: x is y + d where x is a symbol.
 
     None where a distance is wrong whatever the symbols are.
     """
@@ -66,12 +67,12 @@ def _symbols(variables: Sequence[Any], shape: tuple[int, ...], interval: Any) ->
 
 
 def rewritten(row: Relation, t: Term) -> Term | None:
-    """Return what a row makes of a term at its root, the best match first; None where it does not fire."""
+    """log eˣ = x, log(exp(y)) → y: a row at the root of a term, by its best match; None where there is none."""
     return next((found.term for found in rewrites(row.pattern, row.right, row.conditions, t, {})), None)
 
 
 def normal_form(t: Term, library: Library, fuel: int = FUEL) -> tuple[Term, tuple[str, ...]]:
-    """Return what the scheduler makes of a term, and the relations that it applies on the way."""
+    """log(exp(log(x))) → log(x), ("log_of_exponential",): a term by the scheduler, and the relations."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OutOfFuel)
         found = schedule([t], library, DEFAULT, fuel=fuel)

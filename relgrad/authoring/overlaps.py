@@ -39,7 +39,8 @@ WIDTH = 60
 
 @dataclass(frozen=True)
 class Overlap(Shown):
-    """A term that two rows rewrite, `outer` at its root and `inner` at `place`, by their names.
+    """log(exp(log x)), by log eˣ = x at the root and e^log x = x inside → log x, log x: a term that two rows rewrite,
+    `outer` at its root and `inner` at `place`, by their names.
 
     `results` are what they make of it, `normal` what the scheduler makes of these.
     """
@@ -53,7 +54,7 @@ class Overlap(Shown):
 
     @property
     def joined(self) -> bool:
-        """Whether the scheduler makes the same of both results."""
+        """log x and log x → True: whether the scheduler makes the same of both results."""
         first, second = map(canonical_key, self.normal)
         return first == second
 
@@ -68,24 +69,24 @@ class Overlap(Shown):
 
     @property
     def ways(self) -> list[tuple[str, Term, Term]]:
-        """By each row's name, its result, and what the scheduler makes of that."""
+        """→ [("log_of_exponential", log x, log x), …]: by each row, its result, and the normal form of that."""
         return list(zip((self.outer, self.inner), self.results, self.normal, strict=True))
 
 
 class Overlaps(Lazy[Overlap]):
-    """The overlaps of a row with a library, lazily; those that are not joined are `apart`."""
+    """row, library → log(exp(x)): joined, …: the overlaps of a row, lazily; those not joined are `apart`."""
 
     nothing = "no other row meets it"
 
     @property
     def apart(self) -> list[Overlap]:
-        """The overlaps whose results the scheduler does not make the same; looks at all."""
+        """→ [overlap, …]: the overlaps whose results the scheduler does not make the same; looks at all."""
         return [overlap for overlap in self if not overlap.joined]
 
 
 @dataclass(frozen=True)
 class Loop(Shown):
-    """Rows that lead from a term back to it, or, of one row, to a term that it rewrites again.
+    """a → b → a: rows that lead from a term back to it, or, of one row, to a term that it rewrites again.
 
     `rows` are their names in order, `terms` the terms before and after each.
     """
@@ -104,7 +105,7 @@ class Loop(Shown):
 
 
 class Loops(Lazy[Loop]):
-    """The loops of some rows, lazily."""
+    """rows → a → b → a, …: the loops of some rows, lazily."""
 
     nothing = "no row leads back"
 
@@ -130,7 +131,7 @@ def _(found: Loop) -> str:
 
 
 def overlaps_of(row: Relation, library: Library, fuel: int = FUEL) -> Iterator[Overlap]:
-    """Yield the overlaps of a row with each of a library, itself among them."""
+    """log eˣ = x, {e^log x = x} → log(exp(log x)), exp(log(exp x)): with each row, itself among them."""
     known, library = set(), library.extended(row)
     for other in reversed(library.relations):  # what is met by the simplest is read first
         for outer, inner in [(row, other), (other, row)][: 1 if other is row else 2]:
@@ -146,7 +147,7 @@ def overlaps_of(row: Relation, library: Library, fuel: int = FUEL) -> Iterator[O
 
 
 def _places(row: Relation) -> Iterator[Term]:
-    """Yield the parts of a left side that another may be unified with: no variables, and no constants."""
+    """log eˣ → log eˣ, eˣ: the parts of a left side that are neither variables nor constants."""
     return (t for t in subterms(row.left) if not t.ground)
 
 
@@ -183,7 +184,7 @@ def _results(
 
 
 def loops_of(rows: Iterable[Relation], length: int = 3, most: int = 60) -> Iterator[Loop]:
-    """Yield the loops of up to so many steps that start with each row; `most` terms are looked at from each."""
+    """{a = b, b = a} → a → b → a: from each row, of up to `length` steps; `most` terms are looked at."""
     library = Library(rows)
     known = set()
     for row in library:
@@ -221,7 +222,7 @@ def _from(
 
 
 def _steps(t: Term, library: Library) -> Iterator[tuple[str, Term]]:
-    """Yield what each row makes of each place of a term."""
+    """log(exp x) → ("log_of_exponential", x), …: each row's name, and its result at each place of a term."""
     for place in subterms(t):
         if is_constant(place) or not place.rands:
             continue
@@ -232,4 +233,4 @@ def _steps(t: Term, library: Library) -> Iterator[tuple[str, Term]]:
 
 
 def _unheard(name: str, place: Term, error: Exception) -> None:
-    """Leave a place alone at which a row raises."""
+    """a row that raises → nothing: a place at which a row raises is left alone."""

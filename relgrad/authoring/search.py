@@ -40,7 +40,8 @@ def _singular(word: str) -> str:
 
 
 def search(text: str, rows: Iterable[Relation]) -> list[Relation]:
-    """Return the rows that a text is about, those that have most of its words first.
+    """ "sum of exponentials" → [log_of_sum_of_exponentials, …]: the rows that a text is about, those that have most of
+    its words first.
 
     A word counts by where it stands and by how rare it is; the beginning of a word counts half. Without words, all
     rows in the order of their files.
@@ -74,7 +75,7 @@ def _fields(row: Relation) -> tuple[str, ...]:
 
 
 def _found(word: str, fields: list[set[str]]) -> float:
-    """Return what a word counts in the fields of a row: the most that it does in one."""
+    """ "sum", in the name → 4.0…: the weight of a word in the fields of a row: the most that it has in one."""
     scores = [
         weight * (1.0 if word in field else 0.5 if any(w.startswith(word) for w in field) else 0.0)
         for weight, field in zip(_WEIGHTS, fields, strict=True)
@@ -88,7 +89,7 @@ def _rarity(word: str, fields: Iterable[list[set[str]]]) -> float:
 
 
 def told(row: Relation, verbose: bool = False) -> Iterator[str]:
-    """Yield the lines that tell of a row: its name, place and summary; its equation as well if asked."""
+    """row → "log_of_exponential  logarithm.py:9", "  The logarithm …"; its equation as well if asked."""
     file, _, line = row.place.rpartition(":")
     path = Path(file)
     place = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path

@@ -57,7 +57,7 @@ def log_sum(x, axis):
 
 
 class Equation(NamedTuple):
-    """Both sides as text, and what is defined before them."""
+    """ "np.log(np.exp(x))", "x", (): both sides as text, and what is defined before them."""
 
     left: str
     right: str
@@ -65,7 +65,7 @@ class Equation(NamedTuple):
 
 
 class Row(NamedTuple):
-    """All that the text of a row says; `str` of it can be pasted into a file of relations."""
+    """ "root", ("x",), √x² = x → "@relation(source=…) def root(x): …": the parts of a text that can be pasted."""
 
     name: str
     variables: tuple[str, ...]
@@ -78,7 +78,8 @@ class Row(NamedTuple):
         return f"{self._imports()}\n\n\n{self._function()}"
 
     def compiled(self) -> Relation:
-        """Return the relation that the text defines; its lines can be read by whoever asks for them.
+        """ "@relation … def f(x): …" → Relation: the relation that the text defines; its lines can be read by whoever
+        asks for them.
 
         Raises RelationError where the text defines none.
         """
@@ -182,7 +183,7 @@ def as_written(function: Callable[..., Any]) -> str | None:
 
 
 class _Plain(ast.NodeTransformer):
-    """Gives NumPy its usual name, and the ops theirs; says `failed` where a name means anything else."""
+    """numpy.exp(x) → np.exp(x): usual names of NumPy and the ops; `failed` where a name means anything else."""
 
     def __init__(self, names: dict[str, Any], parameters: Sequence[str]):
         self.names, self.parameters, self.failed = names, parameters, False
@@ -210,7 +211,7 @@ class _Plain(ast.NodeTransformer):
 
 
 def _returned(function: Any) -> ast.expr | None:
-    """Return the expression of a lambda, or of a function that does nothing but return it."""
+    """lambda x: x + 1 → x + 1: the expression of a lambda, or of a function that does nothing but return it."""
     node = definition_of(getattr(function, "__code__", None))
     if isinstance(node, ast.Lambda):
         return node.body
@@ -222,7 +223,7 @@ def _returned(function: Any) -> ast.expr | None:
 
 
 def definition_of(code: CodeType | None) -> ast.Lambda | ast.FunctionDef | None:
-    """Return where a function is defined, in the tree of its file; None where its source is not to be had."""
+    """code of f → def f(x): …, in the tree of its file; None where its source is not to be had."""
     if code is None:
         return None
     lines = linecache.getlines(code.co_filename)
@@ -244,7 +245,7 @@ def definition_of(code: CodeType | None) -> ast.Lambda | ast.FunctionDef | None:
 
 
 def of_terms(left: Any, right: Any) -> Equation:
-    """Return two patterns as the text that makes them again; what is used twice is defined before."""
+    """log(exp(x)), x → "np.log(np.exp(x))", "x": patterns as text; a part that is used twice is named."""
     (*sides,) = show((left, right), width=WIDTH).split("\n")
     defined = [line.strip().removeprefix("where ").strip() for line in sides[2:]]
     pairs = [line.partition(" = ")[::2] for line in reversed(defined)]

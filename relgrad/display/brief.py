@@ -37,7 +37,7 @@ Marks = Mapping[Any, Sequence[int]]
 
 
 class Flow(NamedTuple):
-    """A summand of an implicit derivative: ∂value/∂by, times `factor` where it is not one."""
+    """g · ∂y/∂x → Flow(y, x, g): a summand of an implicit derivative; no `factor` where it is one."""
 
     value: Any
     by: Any
@@ -45,7 +45,7 @@ class Flow(NamedTuple):
 
 
 def flows(node: Term) -> list[Flow] | None:
-    """Return what an output of an implicit gradient or pushforward is the sum of; None of any other term."""
+    """output 0 of gradient(y, g, x) → [Flow(y, x, g)]: of an implicit derivative; None of any other term."""
     inner: Any = node.rands[0] if type(node.op) is Project else None
     if not is_term(inner):
         return None
@@ -61,14 +61,14 @@ def flows(node: Term) -> list[Flow] | None:
 
 
 def is_one(x: Any) -> bool:
-    """Whether a term is a one, or an array of them."""
+    """broadcast_to(1.0, (3,)) → True: whether a term is a one, or an array of them."""
     if is_term(x) and type(x.op) is BroadcastTo:
         return is_one(x.rands[0])
     return is_constant(x) and x.op.value.size > 0 and bool(np.all(x.op.value == 1))
 
 
 class Brief(Picture):
-    """A picture with shells, and with marks on some terms and variables."""
+    """gradient(y, 1.0, x)[0] → ∂[y]/∂x: a picture with shells, and with marks on some terms and variables."""
 
     def __init__(self, roots: Sequence[Any], width: int, limit: int, marks: Marks | None = None):
         self._marks = marks or {}
@@ -117,7 +117,7 @@ class Brief(Picture):
 
 
 def brief(terms: Any, width: int = 90, limit: int = APPLICATIONS, marks: Marks | None = None) -> Lines:
-    """Return the text of a term, a pattern or a symbolic array, or of several, with marks on parts of it."""
+    """exp(x) + y, {x: (1,)} → "exp(⟨x⟩₁) + y": the text of one or several terms, with marks on parts."""
     roots = roots_of(terms)
     told = Brief(roots, width, limit, marks).told(roots)
     lines, where = ([shortened(line, LONGEST) for line in some] for some in told)
@@ -125,25 +125,25 @@ def brief(terms: Any, width: int = 90, limit: int = APPLICATIONS, marks: Marks |
 
 
 def roots_of(terms: Any) -> list[Any]:
-    """Return the terms of a symbolic array, a term or a pattern, or of several."""
+    """np.exp(x) → [exp(x)]: the terms of a symbolic array, a term or a pattern, or of several."""
     if is_term(terms) or isinstance(terms, (Unknown, Symbolic)):
         terms = [terms]
     return [as_term(x) for x in terms]
 
 
 def cut_of(roots: Sequence[Any], limit: int) -> str:
-    """Return how much of some terms is shown, in words; nothing of those that are shown whole."""
+    """100,000 operations → "60 of 100,000 operations are shown, …"; nothing of terms that are shown whole."""
     count = applications(*roots)
     return f"{limit:,} of {count:,} operations are shown, those nearest to the root" if count > limit else ""
 
 
 def applications(*roots: Any) -> int:
-    """Return how many applications there are below the roots."""
+    """exp(x) + 1 → 2: the number of applications below the roots."""
     return sum(1 for node in reachable(*roots) if node.rands)
 
 
 def signed(text: str, *numbers: int) -> str:
-    """Return text within the signs of marks, those of the first number outside."""
+    """ "x", 1 → "⟨x⟩₁": text within the signs of marks, those of the first number outside."""
     opening = "".join([chr(min(_OPEN + n, _LAST)) for n in numbers])
     return f"{opening}{text}{_CLOSE * len(numbers)}"
 
@@ -172,7 +172,7 @@ def painted(text: str, plain: Callable[[str], str], paint: Callable[[str, int], 
 
 
 def unpainted(text: str) -> str:
-    """Return a text without its marks."""
+    """ "exp(⟨x⟩₁)" → "exp(x)": a text without its marks."""
     return _unsigned(text, "")
 
 

@@ -21,7 +21,8 @@ ROWS = 12
 
 @dataclass(frozen=True)
 class Axis:
-    """Numbers from `low` to `high` as places from 0 to 1: evenly, by their logarithms, or both sides of 0 by these.
+    """1e-9 … 1, "log": 1e-9 ↦ 0, 1 ↦ 1: numbers from `low` to `high` as places from 0 to 1: evenly, by their
+    logarithms, or both sides of 0 by these.
 
     `least` is the size below which an axis on both sides of zero is even.
     """
@@ -55,14 +56,14 @@ class Axis:
         return x
 
     def place(self, x: float) -> float:
-        """Return where a number stands."""
+        """3.0 on 0 … 10 → 0.3: the place of a number."""
         low, high = self._coordinate(self.low), self._coordinate(self.high)
         if self.kind == "linear" and math.isinf(high - low):
             return (x / 2 - low / 2) / (high / 2 - low / 2)
         return (self._coordinate(x) - low) / (high - low)
 
     def number(self, place: float) -> float:
-        """Return the number at a place."""
+        """0.3 on 0 … 10 → 3.0: the number at a place."""
         low, high = self._coordinate(self.low), self._coordinate(self.high)
         at = low * (1 - place) + high * place
         if self.kind == "log":
@@ -74,11 +75,11 @@ class Axis:
         return min(max(found, self.low), self.high)
 
     def points(self, count: int, rng: np.random.Generator) -> list[float]:
-        """Return numbers along the axis, one drawn in each of as many parts of one size."""
+        """4 on 0 … 1 → [0.2, 0.4, 0.6, 0.9]: numbers along the axis, one drawn in each of as many parts of one size."""
         return [self.number((i + u) / count) for i, u in enumerate(rng.random(count))]
 
     def ticks(self, most: int = 6) -> list[tuple[float, str]]:
-        """Return the numbers that are written along the axis, and their texts."""
+        """0 … 1 → [(0, "0"), (0.2, "0.2"), …]: the numbers that are written along the axis, and their texts."""
         if self.kind == "linear":
             step = 10.0 ** math.floor(math.log10(max((self.high - self.low) / most, 1e-320)))
             step *= next(k for k in (1, 2, 5, 10) if (self.high - self.low) / (k * step) <= most)
@@ -111,7 +112,8 @@ def _power(sign: int, exponent: int) -> str:
 
 @dataclass
 class ErrorCurve(Picture):
-    """Errors in bits along an input, as written and as rewritten, and where formulas change.
+    """(1 − cos x)/x² at x = 1e-9, …, 1 → 53, …, 1 bits as written, 0 as rewritten: errors in bits along an input, as
+    written and as rewritten, and where formulas change.
 
     `x` are the numbers tried, `naive` and `rewritten` the bits that are lost there, NaN where no true value is known.
     """
@@ -128,7 +130,7 @@ class ErrorCurve(Picture):
 
     @property
     def title(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """What the picture shows."""
+        """ "Bits lost by f along x": the picture in a line."""
         return f"Bits lost by {self.name} along {self.argument}"
 
     def __str__(self) -> str:
@@ -180,7 +182,8 @@ class ErrorCurve(Picture):
 
 @dataclass
 class ErrorMap(Picture):
-    """Errors in bits over two inputs, as written and as rewritten side by side.
+    """log(eˣ + eʸ) over x, y → two maps of squares: errors in bits over two inputs, as written and as rewritten side by
+    side.
 
     `naive` and `rewritten` are arrays, a row for each number along the second input, NaN where nothing is known.
     """
@@ -196,7 +199,7 @@ class ErrorMap(Picture):
 
     @property
     def title(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """What the picture shows."""
+        """ "Bits lost by f over x and y": the picture in a line."""
         return f"Bits lost by {self.name} over {self.arguments[0]} and {self.arguments[1]}"
 
     def __str__(self) -> str:
@@ -243,7 +246,7 @@ class ErrorMap(Picture):
 
 
 def _cell(x: float, y: float, cell: float, bits: float, most: float, where: str) -> Markup:
-    """Return a square that is larger the more bits are lost, and red where many are; a ring where nothing is known."""
+    """64 bits → a large red square, 1 bit → a small blue one, NaN → a ring."""
     said = element("title", legible(f"{where}: {_bits(bits)} bits"))
     if math.isnan(bits):
         ring = element("circle", cx=x, cy=y, r=1.5, stroke="currentColor", stroke_opacity=0.5)
@@ -262,7 +265,7 @@ def _frame(x: float, y: float, width: float, height: float) -> Markup:
 def _along(
     axis: Axis, x_of: Callable[[float], float], y: float, low: float, high: float, most: int = 8
 ) -> list[Markup]:
-    """Return the ticks below a panel with their texts, those that have room between two borders."""
+    """axis → ticks below a panel, with those of their texts that have room between two borders."""
     parts, end = [], low - 4
     for x, said in axis.ticks(most):
         at, half = x_of(x), width_of(said) / 2

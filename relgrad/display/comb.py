@@ -21,7 +21,7 @@ TEETH = 260
 
 @dataclass(frozen=True)
 class Format:
-    """Binary floats: how many bits the significand has, and the exponents of the least and largest normal numbers."""
+    """float64 → 53, −1022, 1023: bits of the significand, least and largest exponent of normal numbers."""
 
     name: str
     digits: int
@@ -54,19 +54,19 @@ class Format:
 
     @property
     def most(self) -> float:
-        """The largest float."""
+        """float16 → 65504.0: the largest float."""
         return math.ldexp(2.0 - math.ldexp(1.0, 1 - self.digits), self.largest)
 
     def exponent(self, x: float) -> int:
-        """Return e of the binade 2^e ≤ |x| < 2^(e+1) that a number is in; subnormals are in the least."""
+        """5.0 → 2: e of the binade 2^e ≤ |x| < 2^(e+1) that a number is in; subnormals are in the least."""
         return max(math.frexp(x)[1] - 1, self.least) if x else self.least
 
     def spacing(self, x: float) -> float:
-        """Return how far the floats next to x are apart, on the side away from zero."""
+        """1.0 in float64 → 2⁻⁵²: the distance of the floats next to x, on the side away from zero."""
         return math.ldexp(1.0, self.exponent(x) + 1 - self.digits)
 
     def nearest(self, x: float | Fraction) -> float:
-        """Return the float nearest to x, ties to even; raises RelgradError where it overflows."""
+        """1/3 → 0.3333333333333333: the float nearest to x, ties to even; raises RelgradError where it overflows."""
         if abs(Fraction(x)) > Fraction(self.most):
             raise RelgradError(
                 f"a result is larger than {self.most:.6g}, the largest float of {self.name}",
@@ -76,25 +76,25 @@ class Format:
         return float(round(Fraction(x) / step) * step)
 
     def count(self, low: float, high: float) -> int:
-        """Return how many floats lie from low to high."""
+        """1, 2 with 3 bits → 5: the number of floats from low to high."""
         return self._ordinal(high, math.floor) - self._ordinal(low, math.ceil) + 1
 
     def _ordinal(self, x: float, rounding: Any) -> int:
-        """Return the number of the float at x, or of the next by a rounding, counted from 0 at zero."""
+        """the least positive float → 1: the number of the float at x, or of the next by a rounding; 0 → 0."""
         step = Fraction(self.spacing(x))
         whole = rounding(Fraction(x) / step)
         above = (self.exponent(x) - self.least) << (self.digits - 1)
         return whole + above if x > 0 else whole - above if x < 0 else 0
 
     def number(self, ordinal: int) -> float:
-        """Return the float with a number."""
+        """1 → the least positive float: the float with a number."""
         size = abs(ordinal)
         above = max((size >> (self.digits - 1)) - 1, 0)
         whole = size - (above << (self.digits - 1))
         return math.copysign(math.ldexp(whole, self.least + above + 1 - self.digits), ordinal)
 
     def between(self, low: float, high: float, most: int = TEETH) -> tuple[list[float], int]:
-        """Return floats from low to high, each `step`-th, and the step; a power of two, 1 where there are few."""
+        """1, 2 with 3 bits, at most 3 → [1, 1.5, 2], 2: floats, each `step`-th, and the step, a power of two."""
         first, last = self._ordinal(low, math.ceil), self._ordinal(high, math.floor)
         step = 1
         while (last - first) // step + 1 > most:
@@ -104,7 +104,7 @@ class Format:
 
 @dataclass
 class Comb(Picture):
-    """The floats of an interval as the teeth of a comb; the longer the tooth, the rounder the number."""
+    """1, 8, 3 bits → 13 teeth: the floats of an interval; the longer the tooth, the rounder the number."""
 
     low: float
     high: float
@@ -117,7 +117,7 @@ class Comb(Picture):
 
     @property
     def title(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """What the picture shows."""
+        """ "Floats from 1 to 8 (3-bit significands): 13": the picture in a line."""
         low, high = self._said(self.low), self._said(self.high)
         return f"Floats from {low} to {high} ({self.format.name}): {_many(self.count)}"
 
@@ -126,7 +126,7 @@ class Comb(Picture):
         return f"{x:.6g}" if short else f"{x:.17g}"
 
     def binades(self) -> list[tuple[float, float, float, int]]:
-        """Return the pieces in which floats are evenly spaced: from, to, spacing, and how many there are."""
+        """1 … 4 with 3 bits → [(1, 2, 0.25, 4), (2, 4, 0.5, 5)]: from, to, spacing, and number of floats."""
         f, found = self.format, []
         edges = {self.low, self.high, 0.0}
         for end in (self.low, self.high):
@@ -168,7 +168,8 @@ class Comb(Picture):
 
 @dataclass
 class Difference(Picture):
-    """What is left of a − b: the floats around a, around b, and around their difference, and how many digits are lost.
+    """1.0000001 − 1.0 → 1.0000000005838672e-07, of whose 53 bits 25 are lost: what is left of a − b: the floats around
+    a, around b, and around their difference, and how many digits are lost.
 
     a and b stand for all numbers that are rounded to them; their difference is known no better than these are.
     """
@@ -188,7 +189,7 @@ class Difference(Picture):
 
     @property
     def lost(self) -> float:
-        """How many of the last bits of the difference say nothing about the numbers that were rounded."""
+        """1.0000001 − 1.0 → 25: the last bits of the difference that say nothing of the rounded numbers."""
         if self.result == 0:
             return float(self.format.digits)
         bits = math.log2(self.unknown) - math.log2(self.format.spacing(self.result)) + 1
@@ -196,7 +197,7 @@ class Difference(Picture):
 
     @property
     def title(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """What the picture shows."""
+        """ "What is left of 1.0000001000000001 − 1": the picture in a line."""
         return f"What is left of {self.a:.17g} − {self.b:.17g}"
 
     def __str__(self) -> str:
@@ -261,7 +262,7 @@ class Difference(Picture):
 
 
 def _bounds(low: float, high: float, format: Format, same: bool = False) -> tuple[float, float]:
-    """Return two numbers as floats, within what a format holds; raises RelgradError for what is no interval there."""
+    """1, 8 → 1.0, 8.0: the ends of an interval; raises RelgradError where the format has none such."""
     low, high = float(low), float(high)
     if not (math.isfinite(low) and math.isfinite(high)) or not (low <= high if same else low < high):
         raise RelgradError(
@@ -291,7 +292,7 @@ def _teeth(floats: list[float], x_of: Any, base: float, format: Format, step: in
 
 
 def _roundness(x: float, format: Format, step: int) -> float:
-    """Return how round a float is among every `step`-th: the share of zeros that its significand ends in; 1 of 2^e."""
+    """2.0 → 1.0, 1.25 with 3 bits → 0: the share of zeros at the end of a significand of every `step`-th."""
     whole = int(Fraction(abs(x)) / Fraction(format.spacing(x)))
     if not whole or whole.bit_count() == 1:
         return 1.0
@@ -300,7 +301,7 @@ def _roundness(x: float, format: Format, step: int) -> float:
 
 
 def _numbers(numbers: dict[float, str], x_of: Any, y: float, width: float) -> list[Markup]:
-    """Return the texts of numbers below their places, those that have room; earlier ones come first."""
+    """{1.0: "1", 8.0: "8"} → texts below their places, those that have room; earlier ones come first."""
     parts: list[Markup] = []
     taken: list[tuple[float, float]] = []
     for x, said in numbers.items():

@@ -19,7 +19,7 @@ LIMIT = 16
 
 
 class Explanation(Shown):
-    """The steps of a derivation, and the values of the inputs of which it was asked; its `str` has 100 columns."""
+    """f.explain(x) → "from … 1. log_of_exponential … to …": the steps, and the values of the inputs."""
 
     def __init__(self, derivation: Derivation, values: Mapping[Term, Any] | None = None):
         self.derivation = derivation
@@ -31,7 +31,7 @@ class Explanation(Shown):
 
     @property
     def relations(self) -> list[str]:
-        """The names of the relations that were applied, in order."""
+        """→ ["log_of_exponential", …]: the names of the relations that were applied, in order."""
         return self.derivation.relations
 
     def __str__(self) -> str:
@@ -44,7 +44,7 @@ class Explanation(Shown):
 
 
 def explain(derivation: Derivation, limit: int = 60) -> str:
-    """Return the derivation as text; of a very long one, the first and the last steps."""
+    """derivation → "from … 1. log_of_exponential … to …"; of a very long one, the first and last steps."""
     lines = ["from", *_indented(_shown(derivation.before))]
     if derivation.assumed:
         lines += [
@@ -86,7 +86,7 @@ def _expansion_lines(step: Step) -> list[str]:
 
 
 def _decision(decision: Any) -> str:
-    """Return a question, its answer, and the line that asked."""
+    """x > 0, True → "x > 0 is True, at f.py:3": a question, its answer, and the line that asked."""
     kind, answer = decision.term.type, decision.answer
     if isinstance(answer, bytes):
         answer = f"as in this call, of shape {kind.shape}"

@@ -37,7 +37,7 @@ Stub = tuple[str, Term]
 
 
 class Graph(Picture):
-    """The graph of some terms, as SVG; `dot()` is that of Graphviz, and `str` lists it line by line.
+    """x → exp → add ← 1: the graph of some terms, as SVG; `dot()` is that of Graphviz, and `str` lists it line by line.
 
     Data flows downwards. A dashed shell stands around what an implicit derivative differentiates.
     """
@@ -51,7 +51,7 @@ class Graph(Picture):
 
     @cached_property
     def terms(self) -> list[Term]:
-        """The terms that are drawn, operands first."""
+        """→ [x, exp(x), …]: the terms that are drawn, operands first."""
         found = dict.fromkeys(self.roots[: self.most])
         queue = deque(found)
         while queue and len(found) < self.most:
@@ -63,7 +63,8 @@ class Graph(Picture):
 
     @cached_property
     def shells(self) -> list[tuple[Term, frozenset[Term]]]:
-        """The implicit derivatives that are drawn, each with what it differentiates; outer ones first.
+        """gradient(y, g, x) → [(gradient, {y, …})]: the implicit derivatives that are drawn, each with what it
+        differentiates; outer ones first.
 
         Those that would overlap others in part have no shell.
         """
@@ -84,14 +85,14 @@ class Graph(Picture):
 
     @property
     def note(self) -> str:
-        """What is not shown; empty where all is."""
+        """→ "60 of 1,000 terms are shown, …": the share that is shown, in words; empty where all is."""
         if len(self.terms) == self.size:
             return ""
         return f"{len(self.terms)} of {self.size:,} terms are shown, those nearest to the results"
 
     @cached_property
     def names(self) -> dict[Term, str]:
-        """The names by which `str` speaks of the terms that are drawn."""
+        """{exp(x): "t1", x: "x"}: the names by which `str` speaks of the terms that are drawn."""
         taken = {t.op.label for t in self.terms if type(t.op) is Input}
         free = (name for i in range(1, 10**9) if (name := f"t{i}") not in taken)
         return {t: next(free) if t.rands else name_of(t) for t in self.terms}
@@ -115,7 +116,7 @@ class Graph(Picture):
         return ["result" if len(self.roots) == 1 else f"result {self.roots.index(t) + 1}"]
 
     def _nodes(self) -> tuple[dict[Any, str], list[tuple[Any, Any]]]:
-        """Return the lines below each box, by box, and the edges."""
+        """→ {exp(x): "float64"}, [(x, exp(x))]: the lines below each box, by box, and the edges."""
         below: dict[Any, str] = {}
         edges: list[tuple[Any, Any]] = []
         drawn = set(self.terms)
@@ -129,7 +130,7 @@ class Graph(Picture):
         return below, edges
 
     def layout(self) -> Layout:
-        """Return where the boxes of the terms stand."""
+        """→ the middle of each box, and its layer: the places of the boxes of the terms."""
         below, edges = self._nodes()
         widths = {v: max(box_width(v), width_of(said) * 0.85) for v, said in below.items()}
         return layered(widths, edges, [inside for _, inside in self.shells])
@@ -212,7 +213,7 @@ class Graph(Picture):
         return "\n".join(["digraph {", *lines, *opened, "}"])
 
     def save(self, path: str | Path) -> None:
-        """Write the picture to a file: SVG, or Graphviz source where its name ends in `.dot`."""
+        """ "g.svg" → SVG, "g.dot" → Graphviz source: writes the picture to a file."""
         if str(path).endswith((".dot", ".gv")):
             Path(path).write_text(self.dot(), encoding="utf-8")
         else:
@@ -230,7 +231,7 @@ def _kind(v: Any) -> str:
 
 
 def _full(v: Any) -> str:
-    """Return what a box says, in full."""
+    """constant 2.0 → "2", sum{axes=(-1,)} → "sum -1": the text of a box, in full."""
     if not is_term(v):
         return "…"
     op = v.op
@@ -255,12 +256,12 @@ def _plain(prop: Any) -> Any:
 
 
 def name_of(v: Any) -> str:
-    """Return what a box says, shortened where it is long."""
+    """a long name → "a lon…": the text of a box, shortened where it is long."""
     return shortened(re.sub(r"\s+", " ", _full(v)), LONGEST)
 
 
 def box_width(v: Any) -> float:
-    """Return how wide the box of a term is."""
+    """ "exp" → 38.3: the width of the box of a term."""
     return max(width_of(name_of(v)) + 16, 34.0)
 
 
@@ -310,7 +311,7 @@ def _edge(
 def _shell(
     t: Term, band: Mapping[int, tuple[float, float]], left: float, top: float, row: float, inner: int
 ) -> Markup:
-    """Return the outline of what an implicit derivative differentiates."""
+    """gradient of log(exp x) → a dashed polygon around log and exp."""
     rows = sorted(band)
     above, below = 12.0 + INSET * inner, HEIGHT + 18.0 + INSET * inner
     ys = [top + row * rows[0] - above]
@@ -328,6 +329,6 @@ def _shell(
 
 
 def _quoted(said: str) -> str:
-    """Return text as a string of Graphviz: backslashes and quotes are escaped, and lines are one."""
+    r"""say "x" → "say \"x\"": text as a string of Graphviz: backslashes and quotes are escaped, and lines are one."""
     text = re.sub(r"\s+", " ", legible(said)).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{text}"'

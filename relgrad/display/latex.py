@@ -38,14 +38,14 @@ _COMMA, _TIMES = r",\, ", r" \times "
 
 
 class Formula(NamedTuple):
-    """Mathematics in LaTeX, how tightly it binds, and whether it is higher than a line."""
+    r"""\frac{a}{b}, UNARY, tall: mathematics in LaTeX, how tightly it binds, and whether it is higher than a line."""
 
     text: str
     binding: float = ATOM
     tall: bool = False
 
     def within(self, required: float) -> str:
-        """Return the text, in parentheses where it binds less tightly than required."""
+        """a + b in a product → (a + b): the text, in parentheses where it binds less tightly than required."""
         return self.text if self.binding >= required else _enclosed("(", self, ")")
 
 
@@ -64,7 +64,7 @@ def formula(terms: Any, width: int = WIDTH, limit: int = APPLICATIONS) -> str:
 
 
 def formulas(terms: Any, width: int = WIDTH, limit: int = APPLICATIONS) -> tuple[list[str], list[str], str]:
-    """Return the LaTeX of each of some terms, the definitions of what is named in them, and what is left out."""
+    """[exp(x), 2] → ["e^{x}", "2"], [], "": formulas, definitions of their names, and a remark on the rest."""
     roots = roots_of(terms)
     written = _Written(Brief(roots, width, limit))
     lines = [written.operand(root).text for root in roots]
@@ -143,7 +143,7 @@ def worded(sentence: str) -> str:
 
 
 class _Written:
-    """The mathematics of what a picture shows, under the names that it gives."""
+    r"""exp(x)/t1, t1 = … → \frac{e^{x}}{t_{1}}: the terms of a picture, under the names that it gives."""
 
     def __init__(self, picture: Brief):
         self._picture = picture
@@ -154,20 +154,20 @@ class _Written:
             self._formulas[node] = self._symbol(name) if name else self._definition(node)
 
     def definitions(self) -> list[str]:
-        """Return the definition of each name, in the order in which they come up."""
+        """→ ["t_{1} = e^{x}"]: the definition of each name, in the order in which they come up."""
         return [
             f"{self._formulas[node].text} = {self._definition(node).text}" for node in self._picture.named
         ]
 
     def _symbol(self, name: str, upright: bool = False) -> Formula:
-        """Return a name's symbol: of names that would have one symbol, as x1 and x_1, only the first has it."""
+        r"""x1 → x_{1}, and then x_1 → \mathit{x\_1}: of names with one symbol only the first has it."""
         written = symbol(name, upright)
         if self._names.setdefault(written, name) != name:
             written = rf"\mathit{{{escaped(name)}}}"
         return Formula(written)
 
     def operand(self, part: Any) -> Formula:
-        """Return an operand: a variable, a name, what it is, or dots."""
+        r"""x → x, t1 → t_{1}, too deep → \dots: an operand: a variable, a name, the formula of a term, or dots."""
         if not is_term(part):
             return self._symbol(self._picture.label(part))
         return self._formulas.get(part) or Formula(r"\dots ")
@@ -293,7 +293,7 @@ _SIGNS: dict[type[ast.AST], tuple[str, int]] = {
 
 
 class _Reading:
-    """The mathematics of one template, read from its syntax tree, which is as deep as an op is intricate."""
+    r""" "np.exp(_slot0_)/2" over x → \frac{e^{x}}{2}: a template, as deep as an op is intricate."""
 
     def __init__(self, operands: Sequence[Formula], whole: bool = False):
         self._operands = dict(zip(slots(len(operands)), operands, strict=True))
@@ -301,7 +301,7 @@ class _Reading:
         """Whether a reduction is over all entries, so that its axes need not be told."""
 
     def of(self, node: ast.AST) -> Formula:
-        """Return the mathematics of a part of the template."""
+        """ast of a + b → a + b: the mathematics of a part of the template."""
         match node:
             case ast.Name(id=name):
                 return self._operands.get(name) or Formula(worded(name))

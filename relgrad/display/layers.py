@@ -23,7 +23,7 @@ BEND = 12.0
 
 @dataclass
 class Layout:
-    """Where boxes are: the middle of each, its layer, and by edge the middles that it passes on its way."""
+    """{a: 12.0}, {a: 0}: the middle of each box, its layer, and by edge the middles that it passes on its way."""
 
     x: dict[Node, float]
     layer: dict[Node, int]
@@ -81,7 +81,7 @@ def layered(
 
 
 def _layers(nodes: Sequence[Node], edges: Sequence[tuple[Node, Node]]) -> dict[Node, int]:
-    """Return the layer of each node: below all that lead to it, and as near as may be to what it leads to."""
+    """a → b, a → c, b → c ⟶ {a: 0, b: 1, c: 2}: below all that leads to a node, near its successors."""
     to: dict[Node, list[Node]] = defaultdict(list)
     for start, end in edges:
         to[start].append(end)
@@ -98,7 +98,7 @@ def _layers(nodes: Sequence[Node], edges: Sequence[tuple[Node, Node]]) -> dict[N
 def _ordered(
     rows: list[list[Node]], pieces: Sequence[tuple[Node, Node]], inside: Mapping[Node, list[int]]
 ) -> None:
-    """Order each row by where its neighbours are, downwards and upwards; members of a shell stay side by side."""
+    """rows with crossing edges → rows with fewer: sweeps down and up; shells stay side by side."""
     above: dict[Node, list[Node]] = defaultdict(list)
     below: dict[Node, list[Node]] = defaultdict(list)
     for a, b in pieces:
@@ -126,7 +126,7 @@ def _ordered(
 def _side_by_side(
     row: Sequence[Node], wish: Mapping[Node, float], inside: Mapping[Node, list[int]], depth: int
 ) -> list[Node]:
-    """Return a row in the order of wishes, in which the members of each shell are one."""
+    """[a, s, b, s'] with s, s' in a shell → [a, s, s', b]: in the order of wishes."""
     parts: dict[Node, list[Node]] = {}
     for v in row:
         parts.setdefault(("shell", inside[v][depth]) if len(inside[v]) > depth else v, []).append(v)
@@ -152,7 +152,7 @@ def _placed(
     pieces: Sequence[tuple[Node, Node]],
     distance: Mapping[tuple[Node, Node], float],
 ) -> dict[Node, float]:
-    """Return where boxes stand: as near to their neighbours as their order and distances allow."""
+    """rows, edges → {a: 12.0, b: −12.0}: as near to neighbours as order and distances allow."""
     near: dict[Node, list[Node]] = defaultdict(list)
     for a, b in pieces:
         near[a].append(b)
@@ -170,7 +170,7 @@ def _placed(
 def _spread(
     wishes: Sequence[float], row: Sequence[Node], distance: Mapping[tuple[Node, Node], float]
 ) -> list[float]:
-    """Return the places nearest to the wishes, in the sense of least squares, that keep the distances of a row."""
+    """wishes [0, 0], distance 10 → [−5, 5]: the places nearest to the wishes, by least squares."""
     offset, offsets = 0.0, []
     for i, v in enumerate(row):
         offset += distance[row[i - 1], v] if i else 0.0

@@ -50,12 +50,12 @@ class _Reader:
         self._tokens = _TOKEN.findall(re.sub(r"(\\text\{[^{}]*) \}", r"\1\\ }", latex))[::-1]
 
     def _take(self, *expected: str) -> str:
-        """Return the next token, if it is expected or nothing is; empty otherwise, and at the end."""
+        """ "^", "^" → "^": the next token, if it is expected or nothing is; empty otherwise, and at the end."""
         fits = self._tokens and (not expected or self._tokens[-1] in expected)
         return self._tokens.pop() if fits else ""
 
     def until(self, *ends: str) -> tuple[list[Markup], str]:
-        """Return the elements before one of the ends, or before the end of all, and which it was."""
+        """a + b} and "}" → [a, +, b], "}": the elements before one of the ends, or of all, and the end."""
         parts: list[Markup] = []
         while (token := self._take()) and token not in ends:
             if token in _SPACES:
@@ -152,7 +152,7 @@ def _sign(token: str, **attributes: Any) -> Markup:
 
 
 def _hidden(sign: str) -> Markup:
-    """Return a sign that no browser displays, and that is left where elements are stripped."""
+    """ "⋅" → <mo style="display:none">⋅</mo>: not displayed, and left where elements are stripped."""
     return element("mo", sign, style="display:none")
 
 

@@ -32,12 +32,12 @@ class Markup(str):
 
 
 def text(x: Any) -> Markup:
-    """Return x as HTML: escaped, unless it is markup."""
+    """ "a < b" → a &lt; b: x as HTML: escaped, unless it is markup."""
     return x if isinstance(x, Markup) else Markup(escape(str(x)))
 
 
 def joined(parts: Iterable[Any], between: str = "") -> Markup:
-    """Return fragments one after the other."""
+    """["a", "b"], ", " → a, b: fragments one after the other."""
     return Markup(str(text(between)).join(map(text, parts)))
 
 
@@ -89,18 +89,18 @@ def _cell(position: int, content: Any) -> Markup:
 
 
 def details(summary: Any, *body: Any, opened: bool = False) -> Markup:
-    """Return what opens and closes without a script, and is printed open where it is open."""
+    """ "more", body → <details><summary>more</summary>body</details>: opens and closes without a script."""
     return element("details", element("summary", summary), *body, open=opened)
 
 
 def facts(pairs: Iterable[tuple[Any, Any]]) -> Markup:
-    """Return names with what is said of them, one a line; pairs without content are left out."""
+    """[("bits", "3")] → <dl><dt>bits</dt><dd>3</dd></dl>; pairs without content are left out."""
     rows = [joined([element("dt", name), element("dd", said)]) for name, said in pairs if said]
     return element("dl", *rows) if rows else Markup("")
 
 
 def note(said: Any) -> Markup:
-    """Return a remark."""
+    """ "…" → <p class="note">…</p>: a remark."""
     return element("p", said, class_="note")
 
 
@@ -120,12 +120,13 @@ def marked(shown: Any, n: int) -> Markup:
 
 
 def shelled(shown: Any, label: str) -> Markup:
-    """Return text within a shell: a frame with a title, such as that of an implicit gradient."""
+    """ "∂y/∂x" → a frame around it: text within a shell: a frame with a title, such as that of an implicit gradient."""
     return element("span", shown, class_="shell", title=label)
 
 
 def framed(body: Any, label: str) -> str:
-    """Return a fragment in relgrad's frame, which is called `label` where it is read aloud.
+    """body, "term" → <style>…</style><div class="relgrad" aria-label="term">body</div>: a fragment in relgrad's frame,
+    which is called `label` where it is read aloud.
 
     The style element comes with each frame, since a notebook may show any of them alone.
     """

@@ -20,7 +20,7 @@ from relgrad.looks import html, latex, plain, wrapped
 
 
 def line_of(where: str) -> str:
-    """Return the line of code at `file:number`, or nothing where there is none."""
+    """ "loss.py:3" → "return np.log(x)": the line of code at `file:number`, or nothing where there is none."""
     file, _, number = where.rpartition(":")
     return linecache.getline(file, int(number)).strip() if number.isdigit() else ""
 
@@ -35,12 +35,12 @@ def near(where: str) -> str:
 
 
 def removed_by(hazard: Hazard) -> str:
-    """Return what removes a hazard, in words."""
+    """hazard → "log_of_one_plus, …": the names of the rows that remove a hazard."""
     return ", ".join(hazard.relations) or "nothing in the library"
 
 
 def hazard_fragment(hazard: Hazard) -> Markup:
-    """Return where a hazard is, what is lost, at which input, and what removes it."""
+    """hazard → its place, line and term, the loss, an input, and the rows that remove it."""
     said = [
         ("at", coded(near(hazard.where))),
         ("line", coded(line_of(hazard.where))),
@@ -53,7 +53,7 @@ def hazard_fragment(hazard: Hazard) -> Markup:
 
 
 def hazard_title(hazard: Hazard) -> str:
-    """Return a hazard in a line."""
+    """hazard → "overflow, 64 bits, at loss.py:3": a hazard in a line."""
     return f"{hazard.kind}, {hazard.bits:.0f} bits, at {near(hazard.where)}"
 
 
@@ -92,7 +92,7 @@ def _(found: Accuracy) -> str:
 
 
 def title_of(found: Accuracy) -> str:
-    """Return what was measured, and at how many points."""
+    """accuracy → "loss at 100 points": the function that was measured, and the number of points."""
     count = len(found.inputs)
     return f"{found.name} at {count} point{'s' * (count != 1)}"
 
@@ -109,7 +109,7 @@ def array(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def witness_fragment(witness: Witness) -> Markup:
-    """Return an input at which something is false, and what stands there."""
+    """witness → the sides differ, left, right: an input at which something is false, and the values there."""
     return facts(
         [
             (witness.why, code(assignments(witness.inputs))),
@@ -127,7 +127,7 @@ def _(check: Check) -> str:
 
 
 def check_fragment(check: Check) -> Markup:
-    """Return the verdict on a relation, and what was found."""
+    """check → "not refuted", compared, applied, wins: the verdict on a relation, and the findings."""
     boxes = joined([_boxed(box) for box in check.boxes[:4]], Markup("<br>"))
     wins = f"{check.gain:.1f} bits on average; more than two at {check.better:.0%} of the points, "
     said = [

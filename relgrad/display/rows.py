@@ -40,25 +40,25 @@ def equation(row: Relation) -> str:
 
 
 def equation_in_latex(row: Relation) -> str:
-    """Return the equation that a row states, in LaTeX."""
+    r"""log eˣ = x → "\log(e^{x}) = x": the equation that a row states, in LaTeX."""
     (left, right), definitions, cut = formulas([row.left, row.right])
     return stacked([f"{left} = {right}"], definitions, cut)
 
 
 def law_of(row: Relation) -> Markup:
-    """Return the equation of a row for a page: as mathematics, and below as NumPy."""
+    """log eˣ = x → <math>…</math> and log(exp(x)) = x: the equation of a row for a page."""
     shown = mathml(equation_in_latex(row))
     return joined([element("div", shown, class_="wide"), element("div", coded(equation(row)))])
 
 
 def condition_name(condition: Any) -> str:
-    """Return what an author calls a condition."""
+    """positive(x) → "positive": the author's name of a condition."""
     inner = "<locals>" in condition.__qualname__ and not hasattr(condition, "about")
     return condition.__qualname__.split(".")[0] if inner else condition.__name__
 
 
 def condition_texts(row: Relation) -> list[str]:
-    """Return the conditions of a row as they are called, with what they are about as far as it is told."""
+    """row → ["positive(x)"]: the conditions of a row by their names, with their operands as far as these are told."""
     found = []
     for condition in row.conditions:
         about = getattr(condition, "about", None)
@@ -70,17 +70,17 @@ def condition_texts(row: Relation) -> list[str]:
 
 
 def place_of(row: Relation) -> str:
-    """Return the file and line in which a row is written, below the folder that it is in."""
+    """row → "relations/logarithm.py:21": its file, below the folder that it is in, and line."""
     return near(row.place)
 
 
 def family_of(row: Relation) -> str:
-    """Return the name of the module in which a row is written."""
+    """row → "logarithm": the name of the module in which a row is written."""
     return row.function.__module__.rpartition(".")[2]
 
 
 def families(library: Library) -> Iterator[tuple[str, list[Relation]]]:
-    """Yield the families of a library by name, with their rows by name."""
+    """library → ("logarithm", [row, …]), …: the families of a library by name, with their rows by name."""
 
     def key(row: Relation) -> tuple[str, str]:
         return family_of(row), row.name
@@ -153,7 +153,7 @@ def _counted(count: int) -> str:
 
 
 class Law(NamedTuple):
-    """A law that holds of an op f: what it is called, and its equation, or what it says in words."""
+    """("commutative", "f(x, y) = f(y, x)"): a law that holds of an op f: its name, and its equation, or its words."""
 
     name: str
     equation: str

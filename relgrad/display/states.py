@@ -27,7 +27,8 @@ _AT_ONCE = frozenset({"series", "line", "ties", "convention"})
 
 @dataclass(frozen=True)
 class Change:
-    """One step in the whole program: the roots before and after it, and the places that it changed in them.
+    """log(eˣ) + 1 ⟶ x + 1, at log(eˣ), which became x: one step in the whole program: the roots before and after it,
+    and the places that it changed in them.
 
     There is no place before where the step was made beside the program, as in the derivative of a series, and none
     after where what came of it has merged with what uses it, as -(2) becomes -2.
@@ -41,7 +42,8 @@ class Change:
 
 
 def changes(derivation: Derivation, shown: Sequence[int] | None = None) -> Iterator[Change]:
-    """Yield what each step of a derivation changes in the whole program; of the steps numbered `shown`, if given.
+    """derivation → Change, Change, …: the change of the whole program by each step of a derivation; by the steps
+    numbered `shown`, if given.
 
     The last one ends in the roots after the derivation.
     """
@@ -72,7 +74,7 @@ def changes(derivation: Derivation, shown: Sequence[int] | None = None) -> Itera
 
 
 def _within(roots: Sequence[Term], place: Term | None) -> tuple[Term, ...]:
-    """Return a place, or the parts of one that is packed, as far as they stand below the roots."""
+    """roots, (a, b) packed → (a, b): a place, or the parts of a packed one, as far as below the roots."""
     if place is None:
         return ()
     parts = place.rands if type(place.op) is Pack else (place,)
@@ -81,7 +83,7 @@ def _within(roots: Sequence[Term], place: Term | None) -> tuple[Term, ...]:
 
 
 class _Run:
-    """The program while steps are made: its roots at the beginning of a phase, and what terms have become since."""
+    """log(eˣ) + 1, {log(eˣ): x} → x + 1: the program while steps are made, by its roots and successors."""
 
     def __init__(self, derivation: Derivation):
         self._base = [*derivation.before, *derivation.besides]
@@ -95,12 +97,12 @@ class _Run:
         self._last: Key | None = None
 
     def roots(self) -> list[Term]:
-        """Return the roots as they have become so far."""
+        """→ [x + 1]: the roots as they have become so far."""
         found = self._resolved(self._base)
         return substitute(found, self._series) if self._series else found
 
     def place(self, step: Step) -> Term | None:
-        """Return where in the roots a step that comes next is made; None where there is no such place."""
+        """step log(eˣ) → x ⟶ log(eˣ), the place in the roots of the next step; None where there is none such."""
         if _is_layer(step):
             return self._implicit(step)
         key = self._key(step)
@@ -110,14 +112,14 @@ class _Run:
         return found if found in reachable(*self.roots()) else None
 
     def successor(self, step: Step) -> Term | None:
-        """Return what stands at the place of a step that has been made."""
+        """step log(eˣ) → x ⟶ x: the term at the place of a step that has been made."""
         if step.move in _AT_ONCE:
             return step.after
         key = self._last if step.within < 0 or _is_layer(step) else self._key(step)
         return self._resolved([key])[0] if key is not None else None
 
     def make(self, step: Step) -> None:
-        """Make a step."""
+        """{…} → {log(eˣ): x, …}: makes a step."""
         if step.phase != self._phase:
             self.settle(None)
             self._base, self._phase = self.roots(), step.phase
@@ -150,7 +152,7 @@ class _Run:
             self._became[key] = successor
 
     def _implicit(self, step: Step) -> Term | None:
-        """Return the implicit derivative whose next layer is a step, and get ready to expand it."""
+        """step on sin(x) → ∂⟨g, sin(x)⟩/∂x, whose next layer is the step, ready to be expanded."""
         if self._expanding is None or not self._expanding.meets(step):
             self.settle(step)
             waiting = [t for t in subterms(*self.roots()) if is_implicit(t)]
@@ -165,7 +167,7 @@ class _Run:
             self._put(old, self._expanding.expand())
 
     def settle(self, step: Step | None) -> None:
-        """Put results in the place of a derivative that is done, if the step that comes next is not its next layer."""
+        """∂⟨…⟩ with no layer left → its results, unless the next step is its next layer."""
         if self._expanding is not None and not (step and _is_layer(step) and self._expanding.meets(step)):
             old = self._expanding.term
             self._put(old, self._expanding.rest(step and step.before))
@@ -176,7 +178,7 @@ class _Run:
             self._became[old] = new
 
     def _resolved(self, keys: Sequence[Key]) -> list[Term]:
-        """Return what terms have become, operands first."""
+        """[log(eˣ) + 1] → [x + 1]: the successors of terms, operands first."""
         done: dict[Key, Term] = {}
         became = self._became
         for start in keys:
@@ -215,7 +217,7 @@ class _Run:
 
 
 class _Expanding:
-    """An implicit derivative that is being expanded, layer by layer, as the term that is left of it."""
+    """∂⟨g, sin(x)·y⟩/∂x ⟶ ∂⟨g·y, sin(x)⟩/∂x: an implicit derivative, layer by layer."""
 
     def __init__(self, t: Term, conventions: Conventions, steps: Told, phase: int):
         self.term = t
@@ -223,7 +225,7 @@ class _Expanding:
         self._ahead: list[tuple[Term | None, Term]] = []
 
     def meets(self, step: Step) -> bool:
-        """Whether a step is the next layer; layers without any flow are no steps."""
+        """step on sin(x) → True: whether a step is the next layer; layers without any flow are no steps."""
         value = _value(step)
         while not self._ahead or self._ahead[-1][0] is None:
             layer = next(self._layers, None)
@@ -233,13 +235,13 @@ class _Expanding:
         return self._ahead[-1][0] is value
 
     def expand(self) -> Term:
-        """Do the layer that is next, and return what is left."""
+        """∂⟨g·y, sin(x)⟩/∂x → g·y·cos(x): does the next layer, and returns the rest."""
         self.term = self._ahead[-1][1]
         self._ahead = []
         return self.term
 
     def rest(self, until: Any) -> Term:
-        """Return what is left where no layer is a step any more, or where a relation knows the rest."""
+        """layers without flows → the results, or the rest that a relation knows."""
         for value, left in chain(self._ahead, self._layers):
             if self.term is until or value is not None:
                 break
@@ -248,7 +250,7 @@ class _Expanding:
 
 
 def _is_layer(step: Step) -> bool:
-    """Whether a step is a layer of an implicit derivative: expanded, or told by a row on gradients."""
+    """pullback of sin → True: expanded, or told by a row on gradients."""
     return step.move == "expand" or step.within == PAIR
 
 
@@ -260,7 +262,7 @@ def _value(step: Step) -> Term:
 
 
 def _layers(t: Term, conventions: Conventions, steps: Told, phase: int) -> Iterator[tuple[Term | None, Term]]:
-    """Yield the layers of an implicit derivative: the value, None where nothing flows, and what is left then."""
+    """∂⟨g, sin(x)⟩/∂x → (sin(x), g·cos(x)), …: each layer's value, None where nothing flows, and the rest."""
     if isinstance(t.op, Gradient):
         pullback = Pullback(t, conventions)
         while pullback.pending:
@@ -277,7 +279,7 @@ def _layers(t: Term, conventions: Conventions, steps: Told, phase: int) -> Itera
 
 
 def _known(tangents: Tangents, values: Sequence[Term]) -> list[Term]:
-    """Return the values nearest to the results whose tangents are known, and after them the tangents."""
+    """tangents {u: u̇}, values [f(u)] → [u, u̇]: the known values nearest to the results, and their tangents."""
     known = {v: g for v, g in tangents.tangents.items() if is_term(g)}
     found: dict[Term, Term] = {}
     seen, stack = set(values), list(values)

@@ -59,7 +59,7 @@ export default { render };
 
 
 def stepper(steps: Any) -> Any:
-    """Return the widget of the steps of a derivation; None where anywidget is not installed."""
+    """steps → widget: the widget of the steps of a derivation; None where anywidget is not installed."""
     kind = _widget()
     if kind is None:
         return None
@@ -92,7 +92,7 @@ def _widget() -> Any:
         return None
 
     class Stepper(anywidget.AnyWidget):
-        """The steps of a derivation; `index` is the one that is shown, counted from 0."""
+        """index = 0 → the first step: the steps of a derivation; `index` is the one that is shown, counted from 0."""
 
         _esm = _MODULE
         shell = traitlets.Unicode().tag(sync=True)

@@ -81,12 +81,12 @@ def marked(roots: Sequence[Term], places: Collection[Term] = (), limit: int = LI
 
 
 def bracketed(shown: str) -> str:
-    """Return text with signs of marks as plain text, in which places stand in brackets."""
+    """ "⟨x⟩₁ + 1" → "⟦x⟧ + 1": text with signs of marks as plain text, in which places stand in brackets."""
     return painted(shown, str, lambda inner, n: inner if n == SHELL else f"{OPEN}{inner}{CLOSE}")
 
 
 def highlighted(shown: str) -> Markup:
-    """Return text with signs of marks as HTML, in which places are marked and implicit derivatives stand in shells."""
+    """ "⟨x⟩₁ + 1" → <mark>⟦x⟧</mark> + 1, implicit derivatives in shells."""
     return Markup(painted(shown, text, _painted))
 
 
@@ -115,7 +115,8 @@ def _defined(shown: str) -> str:
 
 @dataclass(frozen=True)
 class Frame(Shown):
-    """One step as it is shown: the program before and after it with the place marked, its law, and what it gains.
+    """⟦log(eˣ)⟧ + 1 ⟶ ⟦x⟧ + 1 by log eˣ = x; operations 3 → 1: a step: the program before and after it with the place
+    marked, its law, and its gain.
 
     `old` and `new` are the texts of the program with signs around the place, `before` and `after` those with brackets.
     """
@@ -134,23 +135,23 @@ class Frame(Shown):
 
     @property
     def before(self) -> str:
-        """The program before the step, with the place that changes in brackets."""
+        """ "⟦log(exp(x))⟧ + 1": the program before the step, with the place that changes in brackets."""
         return bracketed(self.old)
 
     @property
     def after(self) -> str:
-        """The program after the step, with what has come of the place in brackets."""
+        """ "⟦x⟧ + 1": the program after the step, with what has come of the place in brackets."""
         return bracketed(self.new)
 
     @property
     def title(self) -> str:
-        """The step's number, its name, and why it was made."""
+        """ "1 of 3: log_of_exponential — The logarithm …": the step's number, its name, and why it was made."""
         why = f" — {self.step.why}" if self.step.why else ""
         return f"{self.number} of {self.count}: {self.step.name}{why}"
 
     @property
     def said(self) -> list[tuple[str, str]]:
-        """What is known of the step besides, by name."""
+        """[("law", "log(exp(x)) = x"), ("source", …), …]: further facts of the step, by name."""
         pairs = [
             ("flow" if self.step.move == "expand" else "law", self.law),
             ("says", self.says),
@@ -170,7 +171,7 @@ class Frame(Shown):
     __repr__ = __str__
 
     def body(self) -> Markup:
-        """Return the step in HTML, without its title."""
+        """frame → facts, before, after: the step in HTML, without its title."""
         sides = [
             element("div", _titled(name), element("pre", element("code", highlighted(shown))))
             for name, shown in (("before", self.old), ("after", self.new))
@@ -192,7 +193,7 @@ def _titled(name: str) -> Markup:
 
 
 def _once(method: Callable[[Any, Any], T]) -> Callable[[Any, Any], T]:
-    """Return a method that computes no answer twice for one object."""
+    """f(x), f(x) → computed once: a method that computes no answer twice for one object."""
     name = f"_known{method.__name__}"
 
     def asked(self: Any, x: Any) -> T:
@@ -203,7 +204,8 @@ def _once(method: Callable[[Any, Any], T]) -> Callable[[Any, Any], T]:
 
 
 class Steps(Lazy[Frame]):
-    """The steps of a derivation, to go through: `print(steps[0])`; in a notebook they open and close.
+    """explained → steps[0], steps[1], …: the steps of a derivation, to go through: `print(steps[0])`; in a notebook
+    they open and close.
 
     What a step gains is counted in operations; with the `values` of inputs, also in places that overflow or become
     NaN there, and in the bits that are lost where `bits` are asked for.
@@ -231,7 +233,7 @@ class Steps(Lazy[Frame]):
         return len(self.derivation.steps)
 
     def some(self, limit: int = SHOWN) -> list[Frame]:
-        """Return the steps, or half of them the first and half the last where there are more."""
+        """100 steps → the first 30 and the last 30; all where there are no more than `limit`."""
         count = len(self)
         if count <= limit:
             return list(self)
@@ -268,7 +270,7 @@ class Steps(Lazy[Frame]):
         return Frame(number, len(self), step, before, after, law, says, source, gains, remark, row)
 
     def _law(self, step: Step) -> tuple[str, str, str, Relation | None]:
-        """Return the law of a step as an equation, in words, its source, and its row."""
+        """step by log eˣ = x → "log(exp(x)) = x", "", "definition", row: equation, words, source, row."""
         if step.move == "relation":
             row = self._rows.get(step.name)
             return ("", "", "", None) if row is None else (unpainted(equation(row)), "", row.source, row)
@@ -303,7 +305,7 @@ class Steps(Lazy[Frame]):
 
     @_once
     def _faults(self, roots: Sequence[Term]) -> int | None:
-        """Return how many terms are not finite though their operands are; None where that is not known."""
+        """log(exp(800)) → 1: the terms that are not finite though their operands are; None where not known."""
         if not self.values or sum(np.size(x) for x in self.values.values()) > FEW:
             return None
         if len(reachable(*roots)) > SMALL:
@@ -323,7 +325,7 @@ class Steps(Lazy[Frame]):
 
     @_once
     def _lost(self, roots: Sequence[Term]) -> float | None:
-        """Return the most bits that an entry of the roots loses; None where no true value is known."""
+        """log(1 + exp(800)) → 64.0: the most bits that an entry loses; None where no true value is known."""
         with np.errstate(all="ignore"):
             got = interpret(self._explicit(roots), self.values)
         errors = [bits_of_error(x, t) for x, t in zip(got, self._truth, strict=True)]
@@ -339,7 +341,7 @@ class Steps(Lazy[Frame]):
     __repr__ = __str__
 
     def html(self, limit: int = SHOWN) -> str:
-        """Return the steps as HTML in which each opens and closes, without a script; the first and last are open."""
+        """steps → <details>…</details> …: each opens and closes without a script; the first and last are open."""
         derivation, shown = self.derivation, self.some(limit)
         parts: list[Any] = [note(self._remark)] if self._remark else []
         parts += [_titled("from"), _program(derivation.before)]
@@ -359,7 +361,7 @@ class Steps(Lazy[Frame]):
         return framed(joined([element("p", element("b", label)), *parts]), label)
 
     def save(self, path: str | Path) -> None:
-        """Write the steps to a file, a page that needs no script."""
+        """ "steps.html" ← a page that needs no script: writes the steps to a file."""
         head = '<!doctype html><html lang="en"><meta charset="utf-8">'
         head += '<meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">'
         Path(path).write_text(
@@ -367,7 +369,8 @@ class Steps(Lazy[Frame]):
         )
 
     def widget(self) -> Any:
-        """Return the steps as a widget with buttons, a slider and keys; as static HTML that says so without anywidget.
+        """steps → buttons, a slider, keys: the steps as a widget with buttons, a slider and keys; as static HTML that
+        says so without anywidget.
 
         The widget needs `pip install 'relgrad[notebook]'`.
         """
@@ -407,7 +410,7 @@ def _program(roots: Sequence[Term]) -> Markup:
 
 
 def _sides(step: Step) -> tuple[str, str]:
-    """Return the texts of a place before and after a step, by themselves."""
+    """step log(eˣ) → x ⟶ "⟦log(exp(x))⟧", "⟦x⟧": the texts of a place before and after a step, by themselves."""
     if step.move == "expand":
         value = step.before[0] if isinstance(step.before, tuple) else step.before
         return marked([value]), _flows(step)
@@ -415,7 +418,7 @@ def _sides(step: Step) -> tuple[str, str]:
 
 
 def _flows(step: Step) -> str:
-    """Return what a layer of a derivative says: what flows back to each operand, or its tangents."""
+    """pullback of x·y → "to x flows g * y", …: the flows back to each operand of a layer, or its tangents."""
     lines = []
     for part in step.after:
         if isinstance(part, tuple):
@@ -448,7 +451,7 @@ def _is_finite(x: Any) -> bool:
 
 
 def _sentence(function: Any) -> str:
-    """Return the first paragraph of a docstring, in a line."""
+    """f → "Return x." of its docstring: the first paragraph of a docstring, in a line."""
     return re.sub(r"\s+", " ", (inspect.getdoc(function) or "").partition("\n\n")[0])
 
 

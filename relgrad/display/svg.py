@@ -26,24 +26,24 @@ _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class Picture(Shown):
-    """A picture: `svg()` is its text, `save(path)` writes it, and `str` says in words or in a table what it shows."""
+    """picture → .svg(), .save("p.svg"), and str, which says in words or in a table what is drawn."""
 
     title: str
 
     def drawn(self) -> tuple[float, float, Markup]:
-        """Return the width, the height, and what is drawn."""
+        """→ 640.0, 330.0, <g>…</g>: the width, the height, and the content."""
         raise NotImplementedError
 
     def svg(self) -> str:
-        """Return the picture to be put into a page, whose ink it takes."""
+        """→ "<svg>…</svg>": the picture to be put into a page, whose ink it takes."""
         return self._made({})
 
     def _repr_svg_(self) -> str:
-        """Return the picture on paper of its own, which is dark where the reader's is."""
+        """→ "<svg>…</svg>" with a sheet: the picture on paper of its own, which is dark where the reader's is."""
         return self._made({"class_": "relgrad-paper", "color": "#1b1b1b"})
 
     def save(self, path: str | Path) -> None:
-        """Write the picture, on paper of its own, to a file of SVG."""
+        """ "p.svg" ← picture: writes the picture, on paper of its own, to a file of SVG."""
         Path(path).write_text(self._repr_svg_(), encoding="utf-8")
 
     def _made(self, paper: dict[str, str]) -> str:
@@ -73,37 +73,37 @@ class Picture(Shown):
 
 
 def legible(said: str) -> str:
-    """Return text without the characters that XML has not."""
+    r""" "a\0b" → "a�b": text without the characters that XML has not."""
     return _NO_XML.sub("�", said)
 
 
 def label(said: Any, x: float, y: float, anchor: str = "middle", **attributes: Any) -> Markup:
-    """Return text at a place, in the page's ink."""
+    """ "x", 3, 4 → <text x="3" y="4">x</text>: text at a place, in the page's ink."""
     attributes = {"fill": "currentColor", "text_anchor": anchor, **attributes}
     return element("text", legible(str(said)), x=x, y=y, **attributes)
 
 
 def line(x1: float, y1: float, x2: float, y2: float, **attributes: Any) -> Markup:
-    """Return a straight line, in the page's ink."""
+    """0, 0, 1, 1 → <line x1="0" …>: a straight line, in the page's ink."""
     attributes = {"stroke": "currentColor", **attributes}
     return element("line", x1=x1, y1=y1, x2=x2, y2=y2, **attributes)
 
 
 def rect(x: float, y: float, width: float, height: float, **attributes: Any) -> Markup:
-    """Return a rectangle, by its upper left corner."""
+    """0, 0, 2, 1 → <rect width="2" height="1" …>: a rectangle, by its upper left corner."""
     return element("rect", x=x, y=y, width=width, height=height, **attributes)
 
 
 def group(*parts: Any, **attributes: Any) -> Markup:
-    """Return parts as one."""
+    """a, b → <g>ab</g>: parts as one."""
     return element("g", joined(parts), **attributes)
 
 
 def fitted(said: str, width: float) -> str:
-    """Return a line of text, cut where it takes more room."""
+    """ "a long title", 30 → "a l…": a line of text, cut where it takes more room."""
     return shortened(said, int(width / LETTER))
 
 
 def width_of(said: str) -> float:
-    """Return how much room a line of text takes."""
+    """ "abc" → 22.32: the room that a line of text takes."""
     return LETTER * len(said)

@@ -50,7 +50,7 @@ def in_type_words(kind: Any) -> str:
 
 
 def term_fragment(terms: Any, marks: Marks | None = None) -> Markup:
-    """Return the text of terms as code, with marks on parts of them, and what is left out."""
+    """exp(x) → <code>exp(x)</code>: terms as code, with marks on parts, and a remark on the rest."""
     shown = brief(terms, marks=marks)
     return Markup(coded(shown.text) + (note(shown.cut) if shown.cut else ""))
 

@@ -42,7 +42,7 @@ def show(terms: Any, width: int = 100, limit: int = 200) -> str:
 
 
 class Lines(NamedTuple):
-    """Lines of text, definitions of what is named in them, and what is said of what they leave out."""
+    """["exp(t1)"], ["t1 = x + y"], "" → lines, definitions of the names in them, and a remark on the rest."""
 
     lines: list[str]
     where: list[str]
@@ -50,13 +50,13 @@ class Lines(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The whole text, definitions after `where`."""
+        r"""→ "exp(t1)\n  where t1 = x + y": the whole text, definitions after `where`."""
         named = [f"{'        ' if i else '  where '}{line}" for i, line in enumerate(self.where)]
         return "\n".join([*self.lines, *named])
 
 
 class Picture:
-    """What is shown of some roots, what has a name there, and the text of each part."""
+    """exp(x + y)·(x + y) → t1 = x + y, "exp(t1) * t1": terms, their names, and the text of each part."""
 
     def __init__(self, roots: Sequence[Any], width: int, limit: int):
         self._shown, unknowns, inputs = _nearest(roots, limit, self.operands)
@@ -95,30 +95,30 @@ class Picture:
             self._texts[node] = Expr(self.names[node]) if node in self.names else self.definition(node)
 
     def told(self, roots: Sequence[Any]) -> tuple[list[str], list[str]]:
-        """Return the texts of the roots, and the definitions of what has a name in them."""
+        """[exp(x + y)] → ["exp(t1)"], ["t1 = x + y"]: the texts of the roots, and definitions of the names."""
         definitions = [f"{self.names[node]} = {self.definition(node).text}" for node in self.named]
         return [self.text(root).text for root in roots], definitions
 
     def operands(self, node: Term) -> tuple[Any, ...]:
-        """Return what the text of a term is made of."""
+        """exp(x) → (x,): the parts of a term's text."""
         return node.rands
 
     def label(self, variable: Any) -> str:
-        """Return what a logic variable is called here."""
+        """~x_7 → "x": the name of a logic variable here."""
         return self._labels.get(variable) or _label(variable)
 
     def fused(self, node: Term) -> Term:
-        """Return the reduction that is written together with the squeeze around it; any other term is itself."""
+        """sum(x)[0] → sum(x): the reduction that is written together with a squeeze; other terms as they are."""
         return self._fused.get(node, node)
 
     def text(self, part: Any) -> Expr:
-        """Return the text of an operand: a variable's label, a name, an expression, or `…`."""
+        """x + y → "x + y" or "t1" or "…": the text of an operand: a variable's label, a name, an expression, or `…`."""
         if not is_term(part):
             return Expr(self.label(part))
         return self._texts.get(part) or Expr("…")
 
     def definition(self, node: Term) -> Expr:
-        """Return the text of a term in terms of its operands' texts."""
+        """exp(x + y) → "exp(t1)": the text of a term in terms of its operands' texts."""
         op = node.op
         if type(op) is Constant:
             return _constant(op)
@@ -128,7 +128,7 @@ class Picture:
         return expr._replace(text=expr.text.replace("keepdims=True", "keepdims"))
 
     def template(self, node: Term) -> str:
-        """Return the NumPy of a term, in which `slots` stand for its operands."""
+        """exp(x) → "exp(_slot0_)": the NumPy of a term, in which `slots` stand for its operands."""
         keepdims, node = node not in self._fused, self.fused(node)
         op, count = node.op, len(node.rands)
         if isinstance(op, Reduction):
@@ -152,7 +152,7 @@ class Picture:
         return self._value(axes[0] if type(axes) is tuple and len(axes) == 1 else axes)
 
     def _value(self, value: Any) -> str:
-        """Return the text of a prop, as an expression that Python can parse."""
+        """(0,) → "(0,)": the text of a prop, as an expression that Python can parse."""
         if isinstance(value, Unknown):
             return self.label(value)
         if type(value) is tuple:
@@ -179,13 +179,13 @@ def _constant(op: Constant) -> Expr:
 
 
 def _label(variable: Any) -> str:
-    """Return what a logic variable was called: `~x_7` was `x`."""
+    """~x_7 → "x": the name that a logic variable was given."""
     text = str(variable).lstrip("~")
     return re.sub(r"_\d+$", "", text) or text
 
 
 def labels_of(unknowns: Sequence[Any]) -> dict[Any, str]:
-    """Return a label for each variable; those that share one get numbers.
+    """x, x, y ↦ x, x2, y: a label for each variable; those that share one get numbers.
 
     x, x, y   ↦   x, x2, y
     """
@@ -203,7 +203,7 @@ Operands = Callable[[Term], Sequence[Any]]
 
 
 def _nearest(roots: Sequence[Any], limit: int, operands: Operands) -> tuple[set[Term], list[Any], set[Term]]:
-    """Return the terms nearest to the roots, and the variables and leaves among their operands."""
+    """[exp(x + y)], 1 → {exp}, …: the terms nearest to the roots, and the variables and leaves among their operands."""
     shown: set[Term] = set()
     unknowns: dict[Any, None] = {}
     leaves: set[Term] = set()
@@ -234,7 +234,7 @@ def _flat(props: Any) -> list[Any]:
 
 
 def ordered(roots: Iterable[Any], shown: Container[Any], operands: Operands) -> list[Term]:
-    """Return the terms that are shown, operands before what uses them."""
+    """[exp(x)] → [x, exp(x)]: the terms that are shown, operands before what uses them."""
     order: dict[Any, None] = {}
     for node in operands_first(roots, lambda x: x in order or x not in shown, operands):
         order[node] = None

@@ -56,7 +56,7 @@ def walk(
 
 
 def _coloured(shown: str) -> str:
-    """Return text with the marked places in reverse video, where the terminal has it."""
+    """ "⟦x⟧" → reverse video: text with the marked places in reverse video, where the terminal has it."""
     if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
         return shown
     return shown.replace(OPEN, f"\x1b[7m{OPEN}").replace(CLOSE, f"{CLOSE}\x1b[27m")

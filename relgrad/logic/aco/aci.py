@@ -23,7 +23,7 @@ Sets = dict[Any, dict[Any, int]]
 
 
 def solve(equation: Equation, symbol: Symbol) -> Iterator[list[Equation]]:
-    """Yield cases, lists of simpler equations, whose solutions together are those of u = v modulo ACI or ACUI."""
+    """x ∪ {a} = {a, b} → [x = {b}], [x = {a, b}]: cases that together are u = v modulo ACI or ACUI."""
     left, right = list(parts_of(equation.left, symbol)), list(parts_of(equation.right, symbol))
     unit = symbol.admits_unit([*left, *right])
     if not left or not right:
@@ -47,7 +47,7 @@ def solve(equation: Equation, symbol: Symbol) -> Iterator[list[Equation]]:
 
 
 def _partitions(aliens: Sequence[Any], rigid: frozenset[Any]) -> Iterator[list[list[Any]]]:
-    """Yield the ways to divide aliens into classes that may be equal, the finest first."""
+    """[f(x), f(y)] → [[f(x)], [f(y)]], [[f(x), f(y)]]: classes that may be equal, the finest first."""
     stack: list[tuple[int, list[list[Any]]]] = [(0, [])]
     while stack:
         place, classes = stack.pop()
@@ -70,7 +70,7 @@ def _elementary(
     rigid: frozenset[Any],
     names: Names,
 ) -> Iterator[list[Equation]]:
-    """Solve an equation none of whose aliens collapses, those of one class being equal."""
+    """x ∪ {a} = y ∪ {b} → [x = {b} ∪ z, y = {a} ∪ z], …: none collapses, those of a class are equal."""
     variables = [x for x in dict.fromkeys((*left, *right)) if type(x) is Var]
     equal = [Equation(members[0], x, rigid) for members in classes for x in members[1:]]
     only_left = [x for x in variables if x not in right]

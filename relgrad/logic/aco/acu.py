@@ -20,7 +20,8 @@ from relgrad.logic.aco.selections import selections, subsets
 
 
 def solve(equation: Equation, symbol: Symbol) -> Iterator[list[Equation]]:
-    """Yield cases, lists of simpler equations, whose solutions together are those of u = v modulo AC or ACU.
+    """x + a = y + b → [x = b + z, y = a + z], [x = b, y = a]: cases, lists of simpler equations, whose solutions
+    together are those of u = v modulo AC or ACU.
 
     What stands on both sides is cancelled: sums are cancellative.
     """
@@ -50,7 +51,7 @@ def solve(equation: Equation, symbol: Symbol) -> Iterator[list[Equation]]:
 def _elementary(
     left: dict[Any, int], right: dict[Any, int], symbol: Symbol, unit: bool, rigid: frozenset[Any]
 ) -> Iterator[list[Equation]]:
-    """Solve an equation none of whose aliens collapses."""
+    """x + a = y + b → [x = b + z, y = a + z], …: solves an equation none of whose aliens collapses."""
     columns = [*left, *right]
     if not unit and not (_can_cover(left, right) and _can_cover(right, left)):
         return
@@ -65,12 +66,12 @@ def _elementary(
 
 
 def _can_cover(parts: dict[Any, int], other: dict[Any, int]) -> bool:
-    """Whether the parts, if no variable is among them, are enough to give each of the others a value."""
+    """{a: 2}, {x: 1, b: 1} → True: a variable, or enough parts to give each of the others a value."""
     return any(type(x) is Var for x in parts) or sum(parts.values()) >= sum(other.values())
 
 
 def basis_of(left: dict[Any, int], right: dict[Any, int], rigid: frozenset[Any]) -> list[Vector]:
-    """Return the minimal solutions that use each alien at most once, and together only what may be equal."""
+    """x + a = y → (x, y), (a, y): minimal solutions, each alien at most once, together if they may be equal."""
     columns = [*left, *right]
     weights = [*left.values(), *(-n for n in right.values())]
     classes = [((w, _kind(x)), type(x) is Var) for w, x in zip(weights, columns, strict=True)]
@@ -88,7 +89,7 @@ def basis_of(left: dict[Any, int], right: dict[Any, int], rigid: frozenset[Any])
 
 
 def _kind(x: Any) -> Any:
-    """Return what aliens that may be equal share: the head; None for ground ones, no two of which are equal."""
+    """f(x) → f, f(a) → None: the head that equal aliens share; no two ground ones are equal."""
     return x.symbol if type(x) is Node and not x.ground else None
 
 
@@ -100,7 +101,8 @@ def _unifier(
     rigid: frozenset[Any],
     names: Names,
 ) -> list[Equation]:
-    """Return the equations that a choice of vectors stands for: each column is the sum of what its vectors stand for.
+    """[(x, y), (a, y)] → [x = z, y = z + a]: the equations of a choice of vectors: each column is the sum of the values
+    of its vectors.
 
     A vector stands for the aliens in it, which are equal; else for the variable that it alone makes up; else for a
     new one.

@@ -12,7 +12,7 @@ from relgrad.logic.aco.node import NONE, UNKNOWN, Node, Symbol, is_ground, term_
 
 
 class Index:
-    """The distinct arguments `parts` of a node (child -> how often) by their symbols and their arguments."""
+    """{f(a): 1, g(b): 2} → f: [f(a)], g: [g(b)]: arguments with their multiplicity, by symbol and argument."""
 
     def __init__(self, parts: Mapping[Any, int]):
         self.parts = parts
@@ -25,20 +25,20 @@ class Index:
 
     @cached_property
     def places(self) -> dict[Any, int]:
-        """Which of the distinct arguments each is."""
+        """{f(a): 0, g(b): 1}: the position of each distinct argument."""
         return {x: i for i, x in enumerate(self.parts)}
 
     @cached_property
     def written(self) -> list[Any]:
-        """The terms of the distinct arguments."""
+        """→ [("f", "a"), ("g", "b")]: the terms of the distinct arguments."""
         return [term_of(x) for x in self.parts]
 
     def of(self, symbol: Symbol) -> Sequence[Node]:
-        """Return the arguments with this symbol."""
+        """f → [f(a)]: the arguments with this symbol."""
         return self._by_symbol.get(symbol, ())
 
     def having(self, symbol: Symbol, position: int, x: Any) -> Sequence[Node]:
-        """Return the arguments with this symbol that have x among their own: at a position, if the symbol is free."""
+        """f, 0, a → [f(a)]: the arguments of a symbol that have x among their own, at a position if it is free."""
         found = self._by_argument.get(symbol)
         if found is None:
             found = self._by_argument[symbol] = {}
@@ -49,7 +49,7 @@ class Index:
 
 
 def index_of(node: Node) -> Index:
-    """Return the index of a node's arguments, made once."""
+    """f(a) + g(b) → Index: the index of a node's arguments, made once."""
     if node.index is None:
         node.index = Index(node.parts)
     return node.index
@@ -60,7 +60,8 @@ Item = tuple[Any, int]
 
 
 def is_rigid(p: Any) -> bool:
-    """Whether every instance of an item is one argument: it is ground, or has a head that stays.
+    """f(x) → True, x → False: whether every instance of an item is one argument: it is ground, or has a head that
+    stays.
 
     A variable may take more, an application whose head has a unit or is idempotent may be one of its arguments, and
     one whose head is not known yet may turn out to be nested.
@@ -72,28 +73,29 @@ def is_rigid(p: Any) -> bool:
 
 
 def within(symbol: Symbol, child: Any, zero: bool = True) -> Mapping[Any, int]:
-    """Return which arguments a child stands for under a commutative symbol: its own, none for the unit, or itself."""
+    """+, a + b → {a: 1, b: 1}, 0 → {}, a → {a: 1}: the arguments of a child under a commutative symbol."""
     if type(child) is Node and child.symbol is symbol and symbol.associative and child.parts:
         return child.parts
     return {} if zero and symbol.has_unit and symbol.is_unit(child) else {child: 1}
 
 
 def most_determined(items: Sequence[Item], bindings: Mapping[Any, Any], index: Index) -> Item:
-    """Return the item with the fewest candidates."""
+    """[f(a), f(y)] in f(a) + f(b) → f(a): the item with the fewest candidates."""
     if len(items) == 1:
         return items[0]
     return min(items, key=lambda item: (len(_narrowed(item[0], bindings, index)), -item[1]))
 
 
 def least_candidates(items: Sequence[Item], bindings: Mapping[Any, Any], index: Index) -> int:
-    """Return how many candidates the most determined item has."""
+    """[f(x), g(y)] in f(a) + f(b) + g(c) → 1: the number of candidates of the most determined item."""
     return min(len(_narrowed(p, bindings, index)) for p, _ in items)
 
 
 def candidates(
     p: Node, bindings: Mapping[Any, Any], index: Index, others: Iterable[Item], shared: bool
 ) -> Iterator[Node]:
-    """Yield the arguments that a pattern with a fixed head may equal: those that agree with it in what is known.
+    """f(x, b) in f(a, b) + f(a, c) → f(a, b): the arguments that a pattern with a fixed head may equal: those that
+    agree with all that is known.
 
     What an unbound variable would have to equal must also occur where the variable stands in another item, in
     another argument of the subject (in the same, if arguments may be `shared`).
@@ -125,7 +127,7 @@ def _narrowed(p: Node, bindings: Mapping[Any, Any], index: Index) -> Sequence[No
 
 
 def _joins(p: Node, bindings: Mapping[Any, Any], others: Iterable[Item]) -> Iterator[tuple[int, Symbol, int]]:
-    """Yield where an unbound variable of p stands in other items too: position in p, symbol and position there."""
+    """f(x) beside g(x) → (0, g, 0): position of an unbound variable in p, symbol and position elsewhere."""
     symbol = p.symbol
     if symbol.has_unit:
         return

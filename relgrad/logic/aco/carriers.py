@@ -27,11 +27,11 @@ _apply: Any = _term
 
 
 class Improper(Exception):
-    """What is read has variables where no carrier looks: in a `cons` with an unknown tail, a dictionary or a set."""
+    """(a . x) → Improper: variables where no carrier looks: in a `cons` with an unknown tail, a dictionary or a set."""
 
 
 class Carrier:
-    """A way to take a term apart into its rator and rands, and to put it together again."""
+    """TUPLE: ("f", x) ⟷ "f", x: a way to take a term apart into its rator and rands, and to put it together again."""
 
     keeps = True
     """Whether the parts live as long as the term."""
@@ -40,11 +40,11 @@ class Carrier:
         self.name, self.kind = name, kind
 
     def parts(self, x: Any) -> Sequence[Any]:
-        """Return the rator and the rands in one sequence."""
+        """("f", x) → "f", x: the rator and the rands in one sequence."""
         return x
 
     def write(self, parts: list[Any], associative: bool, ground: bool) -> Any:
-        """Return the term of a rator and its rands; `ground` says that no variable is inside."""
+        """["f", x] → ("f", x): the term of a rator and its rands; `ground` says that no variable is inside."""
         return self.kind(parts)
 
     def __repr__(self) -> str:
@@ -52,13 +52,13 @@ class Carrier:
 
 
 class GroundTuple(tuple[Any, ...]):
-    """A plain tuple without variables, which reification need not walk."""
+    """("f", 1): a plain tuple without variables, which reification need not walk."""
 
     __slots__ = ()
 
 
 class GroundExpression(ExpressionTuple):
-    """An etuple without variables, which reification need not walk; what is made of it is a plain etuple."""
+    """f(1): an etuple without variables, which reification need not walk; whoever builds on it gets a plain etuple."""
 
     __slots__ = ()
 
@@ -110,7 +110,7 @@ class _Term(Carrier):
 
 
 class _Op(Carrier):
-    """An op whose props hold variables, written as its class applied to them."""
+    """Sum(axis) → (Sum, axis): an op whose props hold variables, written as its class applied to them."""
 
     def parts(self, x: Any) -> Sequence[Any]:
         return (type(x), *x._props())
@@ -120,7 +120,7 @@ class _Op(Carrier):
 
 
 class _Object(Carrier):
-    """What `kanren.term.operator` and `arguments` are registered for, put together by `kanren.term.term`."""
+    """an object ⟷ its rator and rands: registered with `kanren.term.operator` and `arguments`."""
 
     keeps = False
 
@@ -148,7 +148,7 @@ _objects: dict[type, Carrier] = {}
 
 
 def carrier_of(x: Any) -> Carrier | None:
-    """Return how x is written as a term, or None where it is an atom; raises Improper."""
+    """("f", x) → TUPLE, 1.5 → None: the way in which a term is written; raises Improper."""
     kind = type(x)
     if kind is tuple or kind is GroundTuple:
         return TUPLE if x else None
@@ -187,7 +187,7 @@ def _of_object(x: Any, kind: type) -> Carrier | None:
 
 
 class Opaque:
-    """An atom that cannot be hashed, compared by identity, or else by `==` where that says yes or no."""
+    """an array → Opaque(array): an atom without a hash, compared by identity, or by `==` if that says so."""
 
     __slots__ = ("value",)
 
@@ -212,7 +212,7 @@ class Opaque:
 
 
 def atom(x: Any) -> Any:
-    """Return x, wrapped where it cannot be hashed."""
+    """ "a" → "a", {} → Opaque({}): x, wrapped where it cannot be hashed."""
     try:
         hash(x)
     except Exception:  # whatever a foreign `__hash__` raises

@@ -14,7 +14,8 @@ from relgrad.logic.aco.node import Node, make
 
 
 def collapses(node: Node) -> Iterator[tuple[list[Equation], Any]]:
-    """Yield `(equations, result)`: under the equations the node is the result, no application of its symbol itself.
+    """x + y modulo a unit → ([y = 0], x), ([x = 0], y): `(equations, result)`: under the equations the node is the
+    result, no application of its symbol itself.
 
     Of the arguments of a symbol with a unit all but one are the unit; where it is idempotent, all but some equal
     ones.
@@ -56,7 +57,7 @@ def _all_equal(node: Node) -> Iterator[tuple[list[Equation], Any]]:
 
 
 def dissolved(equation: Equation) -> Iterator[list[Equation]]:
-    """Yield the ways in which x = t, with x inside t, may hold: t collapses."""
+    """x = x + y → [y = 0]: the ways in which x = t, with x inside t, may hold: t collapses."""
     for equations, result in collapses(equation.right):
         yield [*equations, Equation(equation.left, result)]
 
@@ -64,7 +65,7 @@ def dissolved(equation: Equation) -> Iterator[list[Equation]]:
 def with_collapsed(
     equation: Equation, sides: tuple[list[Any], list[Any]], build: Callable[[list[Any]], Any]
 ) -> Iterator[list[Equation]]:
-    """Yield the ways in which some alien of an equation collapses: each time the first that does."""
+    """(x·y) + a = b + c → [y = 1, x + a = b + c], …: each time the first alien that collapses."""
     rigid = equation.rigid
     for side, args in enumerate(sides):
         for alien in dict.fromkeys(args):
@@ -78,12 +79,13 @@ def with_collapsed(
 
 
 def aliens_of(equation: Equation, parts: Any) -> frozenset[Any]:
-    """Return the aliens that have not collapsed: the equation's, and those among the parts."""
+    """x + f(y)·z = … → {f(y)·z}: the aliens that have not collapsed: the equation's, and those among the parts."""
     return equation.rigid | {x for x in parts if is_flexible(x)}
 
 
 def paired(equation: Equation) -> Iterator[list[Equation]]:
-    """Yield cases: the arguments in pairs, in every order that may hold; or one side collapses.
+    """f(x, a) = f(a, b), f commutative → [x = b]: cases: the arguments in pairs, in every order that may hold; or one
+    side collapses.
 
     What stands on both sides is paired with itself.
     """
@@ -102,7 +104,7 @@ def paired(equation: Equation) -> Iterator[list[Equation]]:
 
 
 def _paired(left: list[Any], right: list[Any]) -> Iterator[list[Equation]]:
-    """Yield the ways to pair two lists of arguments, equal arguments once, those with few partners first."""
+    """[x, y], [a, b] → [x = a, y = b], [x = b, y = a]: equal ones once, those with few partners first."""
     left = sorted(left, key=lambda x: sum(not apart(x, y) for y in right))
     stack: list[tuple[list[Equation], list[Any]]] = [([], right)]
     while stack:

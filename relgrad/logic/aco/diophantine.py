@@ -52,7 +52,7 @@ def solutions(
     classes: Sequence[tuple[Hashable, bool]],
     allowed: Callable[[dict[Any, int]], bool] = lambda _: True,
 ) -> Iterator[Vector]:
-    """Yield the minimal solutions of Σ wᵢ·vᵢ = 0 in ℕ other than zero.
+    """2x − y − z = 0 → (1, 2, 0), (1, 1, 1), (1, 0, 2): the minimal solutions of Σ wᵢ·vᵢ = 0 in ℕ other than zero.
 
     Each column has a class, `(key, repeats)`: columns of one class have one weight; without `repeats` a column's
     value is at most 1. `allowed` judges the number of times that each class is used; what it rejects, it must also
@@ -84,7 +84,7 @@ def solutions(
 
 
 def _minimal(weights: Sequence[int], fits: Callable[[tuple[int, ...]], bool]) -> Iterator[tuple[int, ...]]:
-    """Yield the minimal solutions that fit, smaller ones first.
+    """(1, −1) → (1, 1): the minimal solutions that fit, smaller ones first.
 
     A walk adds a column of the sign that brings the sum back to zero, columns of one sign in order: one walk for
     each solution. A sum that comes twice encloses a smaller solution, so that the walk is given up.

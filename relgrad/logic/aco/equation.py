@@ -22,14 +22,14 @@ Substitution = Mapping[Any, Any]
 
 
 def walk(x: Any, s: Substitution) -> Any:
-    """Return what a variable is bound to, as far as its head; anything else as it is."""
+    """x, {x: f(y), y: a} → f(y): the value of a variable, as far as its head; anything else as it is."""
     while type(x) is Var and x in s:
         x = s[x]
     return x
 
 
 def apply(x: Any, s: Substitution) -> Any:
-    """Return the normal form of a child under a substitution without cycles; the same object if nothing changes."""
+    """x + b, {x: a} → a + b: a normal form, without cycles; the same object if nothing changes."""
     x = walk(x, s)
     if is_ground(x) or type(x) is Var or s.keys().isdisjoint(x.variables):
         return x
@@ -37,7 +37,7 @@ def apply(x: Any, s: Substitution) -> Any:
 
 
 def inside(x: Any, s: Substitution) -> Iterator[Any]:
-    """Yield the open children directly below: what a variable is bound to, or the arguments of a node."""
+    """f(x, a) → x: the open children directly below: the value of a variable, or the arguments of a node."""
     if type(x) is Var:
         if x in s:
             yield s[x]
@@ -46,7 +46,7 @@ def inside(x: Any, s: Substitution) -> Iterator[Any]:
 
 
 def cycle(roots: Iterable[Any], s: Substitution) -> list[Any]:
-    """Return the variables of a cycle, each bound to something that holds the next; empty where there is none."""
+    """[x], {x: f(y), y: g(x)} → [x, y]: variables, each in the value of the one before; empty if none."""
     done: set[Any] = set()
     for root in roots:
         path, below = [root], [inside(root, s)]
@@ -68,7 +68,7 @@ def cycle(roots: Iterable[Any], s: Substitution) -> list[Any]:
 
 
 class Names:
-    """Variables z1, z2, … in the order in which they are asked for first; shared by the answers of one question."""
+    """names[0] → z1, names[1] → z2: shared by the answers of one question."""
 
     def __init__(self) -> None:
         self._made: list[Any] = []
@@ -80,7 +80,8 @@ class Names:
 
 
 def tidy(s: Substitution, variables: Iterable[Any], names: Names) -> dict[Any, Any]:
-    """Return what the variables are under a substitution: idempotent, with as few new variables as there can be.
+    """{x: f(w), w: v}, [x] → {x: f(z1)}: the values of the variables under a substitution: idempotent, with as few new
+    variables as there can be.
 
     A variable whose value is a new variable stands for it; the other new ones are z1, z2, …
     """
@@ -101,14 +102,14 @@ def tidy(s: Substitution, variables: Iterable[Any], names: Names) -> dict[Any, A
 
 
 def in_order(x: Any) -> Iterable[Any]:
-    """Return the variables inside a child, in the order in which they stand in its arguments where it is flat."""
+    """x + a + y → [x, y]: the variables inside a child, as they stand in its arguments where it is flat."""
     if type(x) is Node and not x.ground and all(type(y) is Var or is_ground(y) for y in x.args):
         return [y for y in dict.fromkeys(x.args) if type(y) is Var]
     return sorted(variables_in(x), key=lambda v: str(v.token))
 
 
 class Equation(NamedTuple):
-    """An equation between two children.
+    """f(x) = f(a): an equation between two children.
 
     `rigid` lists aliens that are taken not to collapse; `cyclic` says that the left side, a variable, is in the right.
     """
@@ -120,24 +121,24 @@ class Equation(NamedTuple):
 
 
 class State(NamedTuple):
-    """A substitution, and the equations that are left: both sides under the substitution, a choice needed."""
+    """{x: a}, (y + z = a + b,): a substitution, and the equations under it that need a choice."""
 
     s: dict[Any, Any]
     hard: tuple[Equation, ...]
 
 
 def may_collapse(symbol: Symbol) -> bool:
-    """Whether an application of a symbol may be equal to something with another head."""
+    """+ with a unit → True, f → False: its applications may equal a term with another head."""
     return symbol.has_unit or symbol.idempotent
 
 
 def is_flexible(x: Any, rigid: frozenset[Any] = frozenset()) -> bool:
-    """Whether an instance of a child may have another head; those in `rigid` are taken to have none."""
+    """x + y modulo a unit → True, f(x) → False: an instance may have another head, unless in `rigid`."""
     return type(x) is Node and not x.ground and may_collapse(x.symbol) and x not in rigid
 
 
 def apart(x: Any, y: Any, rigid: frozenset[Any] = frozenset()) -> bool:
-    """Whether two children certainly have no common instance, seen from their heads."""
+    """f(x), g(y) → True, f(x), y → False: certainly without a common instance, seen from the heads."""
     if type(x) is Var or type(y) is Var or is_flexible(x, rigid) or is_flexible(y, rigid):
         return False
     if is_ground(x) and is_ground(y):
@@ -154,7 +155,7 @@ def _is_headless(x: Any) -> bool:
 
 
 def _may_be_read_as(x: Any, y: Any) -> bool:
-    """Whether an open node may be an atom: an op, or a term without operands."""
+    """an open node, op → True: whether an open node may be an atom: an op, or a term without operands."""
     if type(x) is not Node:
         return False
     if x.symbol.carrier is OP:
@@ -165,7 +166,7 @@ def _may_be_read_as(x: Any, y: Any) -> bool:
 def simplify(
     equations: Iterable[Equation], s: dict[Any, Any], hard: tuple[Equation, ...] = ()
 ) -> State | None:
-    """Solve what needs no choice; None where an equation has no solution."""
+    """f(x, y + b) = f(a, c + b) → {x: a}, (y + b = c + b,): all that needs no choice; None at a clash."""
     s = dict(s)
     todo = [*hard, *reversed(list(equations))]
     while True:
@@ -189,7 +190,7 @@ def simplify(
 
 
 def _decompose(todo: list[Equation], s: dict[Any, Any], bound: list[Any]) -> list[Equation] | None:
-    """Bind and decompose; return the equations that need a choice, or None where there is no solution."""
+    """f(x) = f(a) → {x: a}, []: binds, and returns the equations that need a choice; None at a clash."""
     seen: set[tuple[Any, Any]] = set()
     hard: list[Equation] = []
     while todo:
@@ -221,7 +222,7 @@ def _decompose(todo: list[Equation], s: dict[Any, Any], bound: list[Any]) -> lis
 
 
 def _heads(u: Any, v: Any) -> Iterator[Equation]:
-    """Equate the head of a node whose head is not known with that of the other; then both are compared again."""
+    """h(x) = f(a), h unknown → h = f, h(x) = f(a): the heads are equated, and both compared again."""
     if type(v) is Node and (type(u) is not Node or _is_headless(v)):
         u, v = v, u
     if isinstance(v, Op):
@@ -234,7 +235,7 @@ def _heads(u: Any, v: Any) -> Iterator[Equation]:
 
 
 def _headed(x: Any, s: dict[Any, Any]) -> Any:
-    """Return a node under its own symbol, where its head has become known."""
+    """h(x), {h: f} → f(x): a node under its own symbol, where its head has become known."""
     if not _is_headless(x):
         return x
     head = walk(x.args[0], s)

@@ -37,7 +37,7 @@ GLANCES = 32
 
 
 def clash(x: Any, y: Any, s: Mapping[Any, Any], reading: Reading) -> bool:
-    """Whether two terms are seen to differ under a state; False says nothing. Takes constant time; raises Improper."""
+    """f(x), g(y) → True; False says nothing. Takes constant time; raises Improper."""
     pairs = [(x, y)]
     for _ in range(GLANCES):
         if not pairs:
@@ -68,7 +68,7 @@ def clash(x: Any, y: Any, s: Mapping[Any, Any], reading: Reading) -> bool:
 
 
 def _lasting(x: Any, reading: Reading) -> tuple[Symbol, Any] | None:
-    """Return the symbol and the parts of an application that stays one of its head, whatever its arguments are."""
+    """("f", x) → f, ("f", x): an application that stays one of its head, whatever its arguments are."""
     carrier = carrier_of(x)
     if carrier is None:
         return None
@@ -90,7 +90,8 @@ _remembered: dict[int, tuple[Any, Reading, Any]] = {}
 
 
 class Reader:
-    """Reads two sides in one reading: the lasting one if they are terms, else one whose nodes are ordered as they are.
+    """("f", x), ("f", 1) → f(x), f(1): reads two sides in one reading: the lasting one if they are terms, else one
+    whose nodes are ordered as they are.
 
     The normal form of a ground tuple is remembered with its reading, so that matching it again costs nothing.
     """
@@ -111,7 +112,7 @@ class Reader:
         return None
 
     def read(self, s: Mapping[Any, Any]) -> tuple[Any, Any]:
-        """Return the normal forms of both sides under a state; raises Cyclic and Improper."""
+        """{x: 1} → f(1), f(1): the normal forms of both sides under a state; raises Cyclic and Improper."""
         x, y = [self._child(side) for side in self.sides]
         bound = self._bound(s, x, y)
         return instantiate(x, bound), instantiate(y, bound)
@@ -128,11 +129,11 @@ class Reader:
         return child
 
     def _lasts(self) -> bool:
-        """Whether nothing has been read that may be changed later, as a list may."""
+        """a list was read → False: whether nothing has been read that may be changed later, as a list may."""
         return all(symbol.carrier in (TUPLE, ETUPLE, TERM, OP) for symbol in self.reading.symbols.values())
 
     def _bound(self, s: Mapping[Any, Any], *children: Any) -> dict[Any, Any]:
-        """Return what the variables inside children are bound to, and the variables inside that, as far as they are."""
+        """f(x), {x: g(y), y: a} → {x: g(y), y: a}: the variables inside children and their values, if bound."""
         bound: dict[Any, Any] = {}
         if not s or all(map(is_ground, children)):
             return bound
@@ -211,7 +212,7 @@ def _written(value: Any) -> Any:
 
 
 def _needed(found: Mapping[Any, Any], variables: frozenset[Any]) -> dict[Any, Any]:
-    """Return the bindings of the variables of the question, and of those that these need."""
+    """{x: z1, w: 2}, [x] → {x: z1}: the bindings of the variables of the question, and of those that these need."""
     needed: dict[Any, Any] = {}
     stack = sorted(variables, key=str)
     while stack:

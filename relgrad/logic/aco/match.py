@@ -23,7 +23,8 @@ Problem = Bag | Either | Word
 
 
 def match(pattern: Any, subject: Any, s: Mapping[Any, Any]) -> Iterator[dict[Any, Any]]:
-    """Yield the extensions of a substitution under which a pattern equals a ground subject, each once, lazily.
+    """a + x, a + b + c → {x: b + c}: the extensions of a substitution under which a pattern equals a ground subject,
+    each once, lazily.
 
     All three are over children of one reading.
     """
@@ -32,7 +33,8 @@ def match(pattern: Any, subject: Any, s: Mapping[Any, Any]) -> Iterator[dict[Any
 
 
 def matches(pattern: Any, subject: Any) -> Iterator[Bindings]:
-    """Yield what `match` adds to a substitution that binds none of the pattern's variables.
+    """a + x, a + b + c → {x: Rest(b, c)}: the additions of `match` to a substitution that binds none of the pattern's
+    variables.
 
     A variable that occurs once may be bound to a `Rest`: what is left over, not yet made a child.
     """
@@ -58,7 +60,7 @@ def matches(pattern: Any, subject: Any) -> Iterator[Bindings]:
 
 
 def _occurring_once(pattern: Any) -> frozenset[Any]:
-    """Return variables that stand at one place of a pattern only."""
+    """x + y + y → {x}: variables that stand at one place of a pattern only."""
     if type(pattern) is not Node or not pattern.symbol.commutative:
         return frozenset()
     single = {x for x, n in pattern.parts.items() if type(x) is Var and n == 1}
@@ -68,7 +70,7 @@ def _occurring_once(pattern: Any) -> frozenset[Any]:
 def _settled(
     bindings: Bindings, pairs: Pairs, problems: tuple[Problem, ...]
 ) -> tuple[Bindings, tuple[Problem, ...]] | None:
-    """Take equations apart as far as there is only one way; return None where there is none."""
+    """f(x) = f(a) → {x: a}, (): as far as there is only one way; None where there is none."""
     todo = list(pairs)
     new: list[Problem] = []
     owned = False
@@ -103,7 +105,7 @@ def _settled(
 
 
 def _arguments(p: Node, t: Any) -> list[tuple[Any, Any]] | None:
-    """Return the equations between the arguments of a free application and a subject, or None at a clash."""
+    """f(x, y), f(a, b) → [(x, a), (y, b)]: a free application against a subject; None at a clash."""
     symbol = p.symbol
     if symbol.carrier is OP and type(t) is symbol.rator:
         return [(x, normal(prop, symbol.reading)) for x, prop in zip(p.args, t._props(), strict=True)]

@@ -25,7 +25,7 @@ from relgrad.term import Term
 
 
 class _Unknown:
-    """The rator of a symbol whose nodes have their head as first argument."""
+    """x(a) → UNKNOWN(x, a): the rator of a symbol whose nodes have their head as first argument."""
 
     def __repr__(self) -> str:
         return "?"
@@ -37,7 +37,7 @@ NONE: Any = object()
 
 
 class Symbol:
-    """A rator, how its applications are written, and the laws that hold of it; interned per reading.
+    """+: a rator, the carrier of its applications, and the laws that hold of it; interned per reading.
 
     `unit` is the child that stands for no arguments, `NONE` where there is none.
     A symbol with the rator `UNKNOWN` heads nodes whose head is not known yet, or is a term: it is their `args[0]`.
@@ -69,17 +69,17 @@ class Symbol:
 
     @property
     def has_unit(self) -> bool:
-        """Whether there is an identity."""
+        """+ with 0 → True: whether there is an identity."""
         return self.unit is not NONE
 
     def is_unit(self, x: Any) -> bool:
-        """Whether a child is the identity, in one of the ways in which it may be written."""
+        """0 under + → True: whether a child is the identity, in one of the ways in which it may be written."""
         if self.carrier is TERM:
             return self.has_unit and is_number(x, self.unit.op.value)
         return x == self.unit
 
     def admits_unit(self, others: Iterable[Any], unit: Any = None) -> bool:
-        """Whether a unit may stand beside, or be left out beside, the other arguments."""
+        """0 beside x → True: whether a unit may stand beside, or be left out beside, the other arguments."""
         if self.carrier is not TERM or not self.has_unit:
             return self.has_unit
         unit = self.unit if unit is None else unit
@@ -87,7 +87,7 @@ class Symbol:
 
 
 def symbol_of(carrier: Carrier, rator: Any, reading: Reading, as_grouped: bool = False) -> Symbol:
-    """Return the one symbol of a rator, which can be hashed; another for what must stay grouped as it is."""
+    """ "+" → +: the one symbol of a rator, which can be hashed; another for what must stay grouped as it is."""
     key = (carrier, rator, as_grouped) if as_grouped else (carrier, rator)
     found = reading.symbols.get(key)
     if found is None:
@@ -109,7 +109,8 @@ def _unit(rator: Any, identity: Any) -> Any:
 
 
 class Node:
-    """A normal application: `symbol` of `args`, or of the multiset `parts` (child -> how often) if commutative.
+    """+(a, b): a normal application: `symbol` of `args`, or of the multiset `parts` (child -> how often) if
+    commutative.
 
     `ground` says that no variable is inside, `variables` which are. Arguments stand in the order in which they first
     occurred. Equality is identity.
@@ -147,7 +148,7 @@ class Node:
 
 
 class _Entry(ref):
-    """A weak reference to a node that knows where it is kept (a WeakValueDictionary's look-ups cost more)."""
+    """key → node: a weak reference to a node that knows its key (a WeakValueDictionary's look-ups cost more)."""
 
     __slots__ = ("key", "table")
     key: Any
@@ -165,7 +166,7 @@ _lock = RLock()
 
 
 def interned(symbol: Symbol, key: Any, args: tuple[Any, ...] | None, parts: dict[Any, int] | None) -> Node:
-    """Return the one node of a symbol and its arguments, or parts, which are normalised; the key tells them apart."""
+    """+, {a, b} → a + b: the one node of a symbol and its arguments, or parts; the key tells them apart."""
     entry = symbol.nodes.get(key)
     found = entry() if entry is not None else None
     if found is not None:
@@ -181,7 +182,7 @@ def interned(symbol: Symbol, key: Any, args: tuple[Any, ...] | None, parts: dict
 
 
 def ground_node(symbol: Symbol, args: tuple[Any, ...], origin: Any) -> Node:
-    """Return the application of a free symbol to atoms that can be hashed, read from a tuple or etuple."""
+    """("f", 1) → f(1): the application of a free symbol to atoms that can be hashed, read from a tuple or etuple."""
     entry = symbol.nodes.get(args)
     found = entry() if entry is not None else None
     if found is not None:
@@ -207,13 +208,13 @@ def _kept(node: Node, symbol: Symbol, key: Any) -> Node:
 
 
 def is_ground(child: Any) -> bool:
-    """Whether no variable is inside a child."""
+    """f(x) → False, f(1) → True: whether no variable is inside a child."""
     kind = type(child)
     return child.ground if kind is Node else kind is not Var
 
 
 def same(x: Any, y: Any) -> bool:
-    """Whether two ground children are equal."""
+    """1, 1.0 → True: whether two ground children are equal."""
     if x is y:
         return True
     if type(x) is Node or type(y) is Node:
@@ -225,7 +226,7 @@ def same(x: Any, y: Any) -> bool:
 
 
 def variables_in(*children: Any) -> frozenset[Any]:
-    """Return the variables inside children."""
+    """f(x, y) → {x, y}: the variables inside children."""
     found, seen, stack = set(), set(), list(children)
     while stack:
         x = stack.pop()
@@ -238,7 +239,7 @@ def variables_in(*children: Any) -> frozenset[Any]:
 
 
 def counted(children: Iterable[Any]) -> dict[Any, int]:
-    """Return how often each child occurs, in the order of first occurrence."""
+    """a, b, a → {a: 2, b: 1}: the number of times that each child occurs, in the order of first occurrence."""
     counts: dict[Any, int] = {}
     for x in children:
         counts[x] = counts.get(x, 0) + 1
@@ -246,28 +247,28 @@ def counted(children: Iterable[Any]) -> dict[Any, int]:
 
 
 def expanded(parts: dict[Any, int]) -> Iterator[Any]:
-    """Yield each child as often as it occurs."""
+    """{a: 2, b: 1} → a, a, b: each child as often as it occurs."""
     for x, n in parts.items():
         for _ in range(n):
             yield x
 
 
 def parts_of(x: Any, symbol: Symbol) -> dict[Any, int]:
-    """Return the arguments of a child read as an application of an associative and commutative symbol."""
+    """a + a + b → {a: 2, b: 1}: the arguments of a child under an associative and commutative symbol."""
     if type(x) is Node and x.symbol is symbol and x.parts:
         return dict(x.parts)
     return {} if symbol.is_unit(x) else {x: 1}
 
 
 def word_of(x: Any, symbol: Symbol) -> list[Any]:
-    """Return the arguments of a child read as an application of an associative symbol."""
+    """a·b·a → [a, b, a]: the arguments of a child read as an application of an associative symbol."""
     if type(x) is Node and x.symbol is symbol and x.args:
         return list(x.args)
     return [] if symbol.is_unit(x) else [x]
 
 
 def term_of(child: Any) -> Any:
-    """Return the term of a child: the one that was read, where there was one; else flat, or in terms left-nested."""
+    """+(a, b) → ("+", a, b): the term that was read, where there was one; else flat, or left-nested."""
     if type(child) is not Node:
         return child.value if type(child) is Opaque else child
     done: dict[Node, Any] = {}
@@ -300,19 +301,20 @@ def _written(node: Node, args: list[Any]) -> Any:
 
 
 def original(node: Node) -> Any:
-    """Return the term that a node was read from or last written as, or None."""
+    """+(a, b) → ("+", a, b) or None: the term that a node was read from or last written as, or None."""
     origin = node.origin
     return origin() if type(origin) is ref else origin
 
 
 def remember(node: Node, term: Any) -> None:
-    """Let a node be written as this term."""
+    """+(a, b) ↔ ("+", a, b): lets a node be written as this term."""
     # A term holds its node in its cache, so the node must not hold the term.
     node.origin = ref(term) if type(term) is Term else term
 
 
 def make(symbol: Symbol, args: Iterable[Any]) -> Any:
-    """Return the normal form of a symbol applied to children: flattened, without units and repetitions.
+    """+, [a, b + a, 0] → a + a + b: the normal form of a symbol applied to children: flattened, without units and
+    repetitions.
 
     One argument that is left is that argument, where the symbol is associative or has a unit; none is the unit.
     """
@@ -333,7 +335,8 @@ def make(symbol: Symbol, args: Iterable[Any]) -> Any:
 
 
 def bag(symbol: Symbol, counts: dict[Any, int]) -> Any:
-    """Return the normal form of a commutative symbol applied to children, each as often as given.
+    """+, {a: 1, b + a: 1} → a + a + b: the normal form of a commutative symbol applied to children, each as often as
+    given.
 
     The dictionary is not used again by the caller.
     """
@@ -380,7 +383,7 @@ def _spliced_bag(symbol: Symbol, counts: dict[Any, int]) -> dict[Any, int]:
 
 
 def _without_units(symbol: Symbol, args: Any) -> Any:
-    """Leave the units out of a tuple or a dictionary of arguments, as far as the others admit it."""
+    """(a, 0) → (a,): leaves the units out of a tuple or a dictionary of arguments, as far as the others admit it."""
     found = [x for x in args if symbol.is_unit(x)]
     if not found:
         return args
@@ -392,7 +395,7 @@ def _without_units(symbol: Symbol, args: Any) -> Any:
 
 
 def _most_general(symbol: Symbol, units: list[Any]) -> list[Any]:
-    """Return the unit that stands for several where there is nothing else: none, unless they have types to keep."""
+    """[0, 0] → []: the unit that is left of several: none, unless they have types to keep."""
     if symbol.carrier is not TERM:
         return []
     keeping = [x for x in units if all(x is y or symbol.admits_unit([x], y) for y in units)]
@@ -400,7 +403,7 @@ def _most_general(symbol: Symbol, units: list[Any]) -> list[Any]:
 
 
 def _headed(symbol: Symbol, args: tuple[Any, ...]) -> Any:
-    """Return the application of a head, `args[0]`, under the head's own symbol where it has become known."""
+    """UNKNOWN, ("f", a) → f(a): an application under its head's own symbol where that is known."""
     head = args[0]
     if type(head) is Node and head.ground and head.symbol.carrier is OP:
         head = term_of(head)
@@ -410,11 +413,11 @@ def _headed(symbol: Symbol, args: tuple[Any, ...]) -> Any:
 
 
 class Cyclic(Exception):
-    """A variable is bound to a term that holds it: no finite term is its value."""
+    """{x: f(x)} → Cyclic: no finite term is the value of x."""
 
 
 def instantiate(child: Any, s: Mapping[Any, Any]) -> Any:
-    """Return the normal form of a child with its bound variables replaced, all the way down; raises Cyclic."""
+    """f(x), {x: y + a, y: b} → f(b + a): bound variables replaced, all the way down; raises Cyclic."""
     if not s or is_ground(child):
         return child
     done: dict[Any, Any] = {}

@@ -69,7 +69,7 @@ def normal(x: Any, theory: Theory | Reading) -> Any:
 
 
 def _closed(frame: _Frame, reading: Reading) -> Any:
-    """Return the normal form of an application whose arguments have been read."""
+    """("+", a, ("+", b, a)), read → a + a + b: the normal form of an application whose arguments have been read."""
     if frame.counts is None:
         child = make(frame.symbol, frame.children)
     else:
@@ -85,7 +85,7 @@ def _closed(frame: _Frame, reading: Reading) -> Any:
 
 
 class _Frame:
-    """An application whose arguments are being read: those still to read, and how often each occurs."""
+    """("f", a, b) with a read: an application, its arguments still to read, and their multiplicities."""
 
     __slots__ = ("children", "counts", "is_flat", "rands", "rest", "symbol", "term")
 
@@ -103,7 +103,7 @@ class _Frame:
 
 
 def _opened(x: Any, reading: Reading, kept: list[Any]) -> Any:
-    """Return the child of an atom, a variable or a term that is small or has been read before; of others a frame."""
+    """ "a" → "a", ("f", x) → frame: the child of whatever is small or has been read before, or a frame."""
     kind = type(x)
     if kind is Var:
         return x
@@ -131,7 +131,7 @@ def _opened(x: Any, reading: Reading, kept: list[Any]) -> Any:
 
 
 def _flattened(frame: _Frame) -> _Frame:
-    """Return the frame of a nest of applications of an associative symbol, with all its arguments."""
+    """("+", a, ("+", b, a)) → a, b, a: the frame of a nest of applications of an associative symbol."""
     x, symbol = frame.term, frame.symbol
     if not symbol.commutative:
         return _Frame(x, symbol, list(_word(frame.rands, symbol)), None, True)
@@ -140,7 +140,7 @@ def _flattened(frame: _Frame) -> _Frame:
 
 
 def _inner(raw: Any, symbol: Symbol) -> Sequence[Any]:
-    """Return the operands of an application of the same symbol; of anything else nothing."""
+    """("+", b, c) under + → b, c: the operands of an application of the same symbol; of anything else nothing."""
     if type(raw) is Var or type(raw) in ATOMS or carrier_of(raw) is not symbol.carrier:
         return ()
     if type(raw) is Term and raw.op is symbol.rator and stays_grouped(raw):
@@ -154,7 +154,7 @@ def _inner(raw: Any, symbol: Symbol) -> Sequence[Any]:
 
 
 def _word(rands: Sequence[Any], symbol: Symbol) -> Iterator[Any]:
-    """Yield the arguments of nested applications of an associative symbol, from left to right."""
+    """a, (b·c) → a, b, c: the arguments of nested applications of an associative symbol, from left to right."""
     stack = [iter(rands)]
     while stack:
         for raw in stack[-1]:
@@ -168,7 +168,8 @@ def _word(rands: Sequence[Any], symbol: Symbol) -> Iterator[Any]:
 
 
 def _region(x: Any, symbol: Symbol) -> list[tuple[Any, int]]:
-    """Return the arguments of nested applications of a symbol, with the number of paths that lead to each.
+    """t + t of t = a + b → [(a, 2), (b, 2)]: the arguments of nested applications of a symbol, with the number of paths
+    that lead to each.
 
     Each distinct object is looked at once, so t + t of a t + t of … is linear in the number of sums.
     """

@@ -18,7 +18,7 @@ from relgrad.logic.unify import fresh
 
 
 def solve(equation: Equation, symbol: Symbol) -> Iterator[list[Equation]]:
-    """Yield cases: one step of Plotkin's procedure, after the ends that are equal are cut off."""
+    """x·a = b·y → [x = b·z, z·a = y], …: one step of Plotkin's procedure, equal ends cut off before."""
     left, right = _cut(word_of(equation.left, symbol), word_of(equation.right, symbol))
     unit = symbol.admits_unit([*left, *right])
     if not left or not right:
@@ -37,7 +37,7 @@ def solve(equation: Equation, symbol: Symbol) -> Iterator[list[Equation]]:
 
 
 def _cut(left: list[Any], right: list[Any]) -> tuple[list[Any], list[Any]]:
-    """Cut off the common beginning and the common end of two words."""
+    """a·x·b, a·y·b → x, y: cuts off the common beginning and the common end of two words."""
     for _ in range(2):
         while left and right and left[-1] == right[-1]:
             left.pop()
@@ -47,7 +47,7 @@ def _cut(left: list[Any], right: list[Any]) -> tuple[list[Any], list[Any]]:
 
 
 def _is_balanced(left: list[Any], right: list[Any]) -> bool:
-    """Whether a word without variables is as long as the other at least."""
+    """a·b, x → True, a, x·y → False: whether a word without variables is as long as the other at least."""
     return all(
         len(one) >= len(other) or any(type(x) is Var for x in one)
         for one, other in ((left, right), (right, left))
@@ -55,7 +55,7 @@ def _is_balanced(left: list[Any], right: list[Any]) -> bool:
 
 
 def _same_letters(left: list[Any], right: list[Any], rigid: frozenset[Any]) -> bool:
-    """Whether words in which each variable is as often on both sides may have the same other arguments."""
+    """x·a, b·x → False: each variable as often on both sides, and the other arguments may be equal."""
     ours, theirs = counted(left), counted(right)
     surplus = {x: ours.get(x, 0) - theirs.get(x, 0) for x in (*ours, *theirs)}
     if any(n and type(x) is Var for x, n in surplus.items()):
@@ -69,7 +69,7 @@ def _same_letters(left: list[Any], right: list[Any], rigid: frozenset[Any]) -> b
 def _step(
     left: list[Any], right: list[Any], symbol: Symbol, unit: bool, rigid: frozenset[Any]
 ) -> Iterator[list[Equation]]:
-    """Compare the words at one end: with a rigid argument there if there is one, for there is less to choose."""
+    """x·a = b·y → [x = b·z, …], [x = b, …]: at one end, that of a rigid argument if there is one."""
     ends = [(left[0], right[0], False), (left[-1], right[-1], True)]
     if any(_are_rigid(x, y) and apart(x, y, rigid) for x, y, _ in ends):
         return

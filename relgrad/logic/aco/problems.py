@@ -30,7 +30,7 @@ State = tuple[dict[Any, Any], tuple[tuple[Any, Any], ...], tuple[Any, ...]]
 
 
 class Rest:
-    """The arguments of a subject that are left over: a child that is made when it is needed."""
+    """a + b + c without a → b + c: the arguments that are left over, a child only when needed."""
 
     __slots__ = ("index", "symbol", "taken")
 
@@ -38,15 +38,15 @@ class Rest:
         self.symbol, self.index, self.taken = symbol, index, taken
 
     def parts(self) -> dict[Any, int]:
-        """Return the arguments, with how often each is left."""
+        """→ {b: 1, c: 1}: the arguments, with the number of times that each is left."""
         return without(self.index.parts, self.taken)
 
     def child(self) -> Any:
-        """Return the normal form."""
+        """→ b + c: the normal form."""
         return _child(self.symbol, self.parts())
 
     def term(self) -> Any:
-        """Return the term, without making it a child first where each argument is there once."""
+        """→ ("+", b, c): the term, without making it a child first where each argument is there once."""
         symbol, index = self.symbol, self.index
         if index.total - len(self.taken) < 2 or index.total > len(index.parts):
             return term_of(self.child())
@@ -59,7 +59,7 @@ class Rest:
 
 
 def without(parts: Mapping[Any, int], taken: Mapping[Any, int]) -> dict[Any, int]:
-    """Return the difference of two multisets."""
+    """{a: 2, b: 1}, {a: 1} → {a: 1, b: 1}: the difference of two multisets."""
     left = dict(parts)
     for x, n in taken.items():
         if n == left[x]:
@@ -70,7 +70,8 @@ def without(parts: Mapping[Any, int], taken: Mapping[Any, int]) -> dict[Any, int
 
 
 class Bag:
-    """Items of a pattern (child, multiplicity) that have to take what is left of a multiset of arguments, all of it.
+    """f(x) + y = f(a) + b + c: items of a pattern (child, multiplicity) that have to take what is left of a multiset of
+    arguments, all of it.
 
     A variable takes one or more arguments under an associative symbol, exactly one otherwise; none where there is
     a unit (`zero`).
@@ -85,7 +86,7 @@ class Bag:
         self.left = index.total - sum(taken.values())
 
     def width(self, bindings: Mapping[Any, Any]) -> int:
-        """Return a guess how many ways there are for the item that comes next."""
+        """→ 1: a guess of the number of ways for the item that comes next."""
         rigid = [item for item in self.items if is_rigid(item[0])]
         if rigid:
             return least_candidates(rigid, bindings, self.index)
@@ -94,7 +95,7 @@ class Bag:
     def branches(
         self, bindings: dict[Any, Any], others: tuple[Any, ...], once: frozenset[Any]
     ) -> Iterator[State]:
-        """Yield the states that follow: the most determined item takes its arguments in every way."""
+        """x + y = a + b → x = a, y = b;  x = b, y = a: the most determined item in every way."""
         now = self._without_bound(bindings)
         if now is None or not now.fits():
             return
@@ -122,7 +123,7 @@ class Bag:
                 yield bindings, ((p, value),), following
 
     def fits(self) -> bool:
-        """Whether there may be enough for every item, and items for everything."""
+        """x + y = a + b → True, x + y = a → False: enough for every item, and items for everything."""
         least = sum(m for p, m in self.items if not (self.zero and not is_rigid(p)))
         if least > self.left:
             return False
@@ -134,7 +135,7 @@ class Bag:
         return 1 if unbound < 2 else self.left ** min(unbound - 1, 3)
 
     def _without_bound(self, bindings: Mapping[Any, Any]) -> Bag | None:
-        """Return the problem without the items that are known, and what they take; None where it is not there."""
+        """x + y = a + b, {x: a} → y = b: without known items and their parts; None where one is not there."""
         if not bindings:
             return self
         items: list[Item] = []
@@ -152,7 +153,7 @@ class Bag:
         return self._after(tuple(items), more)
 
     def _after(self, items: tuple[Item, ...], more: Mapping[Any, int]) -> Bag | None:
-        """Return what is to be done for other items once more is taken, or None where there is not so much."""
+        """x = a + b, a taken → x = b: the rest once more is taken; None where there is not so much."""
         taken = dict(self.taken)
         for x, n in more.items():
             taken[x] = taken.get(x, 0) + n
@@ -163,7 +164,7 @@ class Bag:
     def _shares(
         self, item: Item, rest: tuple[Item, ...], once: frozenset[Any]
     ) -> Iterator[tuple[Any, Bag | None]]:
-        """Yield what an item may take, and what is then to be done: nothing, if it has all."""
+        """x + y = a + b → (a, y = b), (b, y = a): values of an item, and the rest; None if there is none."""
         p, m = item
         if type(p) is Var and not rest:
             value = self._all_left(p, m, once)
@@ -179,7 +180,7 @@ class Bag:
             yield _child(self.symbol, share), self._after(rest, {x: n * m for x, n in share.items()})
 
     def _all_left(self, p: Any, m: int, once: frozenset[Any]) -> Any:
-        """Return the m-th part of all that is left, or None where it has none."""
+        """2·x = a + a + b + b → a + b: the m-th part of all that is left, or None where it has none."""
         rest = Rest(self.symbol, self.index, self.taken)
         if m == 1 and p in once and self.symbol.associative:
             return rest
@@ -192,7 +193,7 @@ class Bag:
 
 
 class Cover(Bag):
-    """Items of a pattern that have to cover a set of arguments, of which some are already; they may overlap."""
+    """x ∪ f(y) = {f(a), b}: items that have to cover a set of arguments, and may overlap."""
 
     __slots__ = ()
 
@@ -222,7 +223,7 @@ class Cover(Bag):
 
 
 def _child(symbol: Symbol, parts: dict[Any, int]) -> Any:
-    """Return the child that takes some arguments: one stands for itself, though the symbol be not associative."""
+    """{a: 1} → a, {a: 1, b: 1} → a + b: one stands for itself, though the symbol be not associative."""
     if len(parts) == 1:
         ((x, n),) = parts.items()
         if n == 1:
@@ -231,7 +232,7 @@ def _child(symbol: Symbol, parts: dict[Any, int]) -> Any:
 
 
 def open_bag(p: Node, t: Any) -> Bag | Either | None:
-    """Return the problem of a commutative pattern and a ground subject, or None where heads or numbers clash."""
+    """x + y, a + b → Bag: a commutative pattern against a ground subject; None at a clash."""
     symbol = p.symbol
     nested = type(t) is Node and t.symbol is symbol
     opened = _filled(p, index_of(t)) if nested else None
@@ -261,7 +262,7 @@ def _filled(p: Node, index: Index) -> Bag | None:
 
 
 class Either:
-    """Problems one of which has to be solved; none has an answer of another."""
+    """x + f(y) = f(a), with or without the unit: one of several problems has to be solved."""
 
     __slots__ = ("alternatives",)
 
@@ -269,19 +270,19 @@ class Either:
         self.alternatives = alternatives
 
     def width(self, bindings: Mapping[Any, Any]) -> int:
-        """Return the number of alternatives."""
+        """→ 2: the number of alternatives."""
         return len(self.alternatives)
 
     def branches(
         self, bindings: dict[Any, Any], others: tuple[Any, ...], once: frozenset[Any]
     ) -> Iterator[State]:
-        """Yield a state for each alternative."""
+        """x·y = a·b·c → x = a, y = b·c;  x = a·b, y = c: an item at an end in every way."""
         for problem in self.alternatives:
             yield bindings, (), (problem, *others)
 
 
 class Word:
-    """Items of a pattern that have to take letters `low` to `high` of a word, in order and all of them.
+    """x·y = a·b·c: items of a pattern that have to take letters `low` to `high` of a word, in order and all of them.
 
     A variable takes one letter or more; none where there is a unit (`zero`).
     """
@@ -301,14 +302,14 @@ class Word:
         self.low, self.high, self.zero = low, high, zero
 
     def width(self, bindings: Mapping[Any, Any]) -> int:
-        """Return a guess how many ways there are for the item that comes next."""
+        """→ 3: a guess of the number of ways for the item that comes next."""
         flexible = sum(not is_rigid(p) and p not in bindings for p in self.items)
         return 1 if flexible < 2 else self.high - self.low
 
     def branches(
         self, bindings: dict[Any, Any], others: tuple[Any, ...], once: frozenset[Any]
     ) -> Iterator[State]:
-        """Yield the states that follow: an item at an end takes letters in every way."""
+        """x·y = a·b·c → x = a, y = b·c;  x = a·b, y = c: an item at an end in every way."""
         word = self._without_bound(bindings)
         if word is None:
             return
@@ -342,7 +343,7 @@ class Word:
         return Word(self.symbol, items, self.letters, low, high, self.zero)
 
     def _without_bound(self, bindings: Mapping[Any, Any]) -> Word | None:
-        """Return the word without the known items at its ends, which must be the letters there; None if they aren't."""
+        """a·x = a·b → x = b: known items at the ends taken off with their letters; None if they differ."""
         items: list[Any] = []
         for p in self.items:
             value = bindings.get(p, NONE) if type(p) is Var else instantiate(p, bindings)
@@ -370,7 +371,7 @@ class Word:
 
 
 def open_word(p: Node, t: Any) -> Word | None:
-    """Return the problem of an associative pattern and a ground subject, or None where their ends clash."""
+    """x·y, a·b·c → Word: the problem of an associative pattern and a ground subject, or None where their ends clash."""
     symbol = p.symbol
     if type(t) is Node and t.symbol is symbol:
         letters = t.args

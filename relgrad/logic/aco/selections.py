@@ -11,7 +11,8 @@ from typing import Any
 def selections(
     vectors: Sequence[Collection[int]], needed: Collection[int], once: Collection[int]
 ) -> Iterator[tuple[list[int], list[int]]]:
-    """Yield `(chosen, optional)`: the chosen vectors cover all needed columns, those in `once` exactly once.
+    """[{0}, {1}, {0, 1}], needed {0, 1} → ([2], …), ([0, 1], …): `(chosen, optional)`: the chosen vectors cover all
+    needed columns, those in `once` exactly once.
 
     Any subset of the optional vectors may be added. Each admissible subset is represented exactly once. Columns with
     few vectors are covered first; an earlier vector of a column is out where a later one was chosen for it.
@@ -62,7 +63,7 @@ def _fits(
 
 
 def subsets(items: Sequence[int]) -> Iterator[list[int]]:
-    """Yield every subset, the empty one first."""
+    """[1, 2] → [], [1], [2], [1, 2]: every subset, the empty one first."""
     for number in range(1 << len(items)):
         yield [item for place, item in enumerate(items) if number >> place & 1]
 
@@ -94,7 +95,7 @@ def shares(available: Sequence[tuple[Any, int]], sizes: Iterable[int]) -> Iterat
 
 
 def _picks(limits: list[int], room: list[int], size: int) -> Iterator[list[tuple[int, int]]]:
-    """Yield the ways to take `size` in all, at most so many at each position, as (position, how many)."""
+    """limits [1, 2], size 2 → [(0, 1), (1, 1)], [(1, 2)]: `size` in all, as (position, how many)."""
     picks: list[tuple[int, int]] = []
     position, wanted = 0, size
     while True:

@@ -19,7 +19,7 @@ from relgrad.term import Term
 
 @lru_cache(maxsize=256)
 def unit_of_op(identity: float) -> Term:
-    """Return the bare number that an op's identity is written as: an integer where it can be one.
+    """0.0 → 0, −inf → −inf: the bare number that an op's identity is written as: an integer where it can be one.
 
     Bare numbers have no shape and give way to their partners' dtype.
     """
@@ -28,12 +28,13 @@ def unit_of_op(identity: float) -> Term:
 
 
 def is_number(x: Any, value: Any) -> bool:
-    """Whether a child is a scalar constant of this value; an array of ones has a shape of its own."""
+    """constant 1.0, 1 → True: a scalar constant of this value; an array of ones has its own shape."""
     return type(x) is Term and type(x.op) is Constant and x.op.value.shape == () and x.op.value == value
 
 
 def is_neutral(op: Any, unit: Any, others: Iterable[Any]) -> bool:
-    """Whether a unit, a scalar constant, may be left out beside the other operands of an op, or be added.
+    """add, 0, [x : float64] → True, add, 0.0, [i : int64] → False: whether a unit, a scalar constant, may be left out
+    beside the other operands of an op, or be added.
 
     dtype: with some operand it must leave the dtype alone: 0.0 + i is no integer, max(-inf, i) neither, b + 0 no
     longer boolean. Shape: units are scalars, which stretch to any shape. Signed zero: -0.0 + 0 is 0, so 0 stays
@@ -65,7 +66,8 @@ def _keeps_dtype(op: Any, unit: Term, x: Term) -> bool:
 
 
 def stays_grouped(t: Term) -> bool:
-    """Whether an operand is an application of the same op to other machine numbers than those of the result.
+    """(b + c) + x, b and c booleans → True: whether an operand is an application of the same op to other machine
+    numbers than those of the result.
 
     b + c of two booleans is their disjunction and i + j of two bytes wraps, so (b + c) + x is not b + (c + x).
     """
@@ -106,7 +108,8 @@ class Theory:
         self._current: Reading | None = None
 
     def laws_of(self, head: Any) -> Laws:
-        """Return the laws of a head, as far as this theory honours them; raises LawError where it cannot.
+        """add → associative, commutative, identity 0: the laws of a head, as far as this theory honours them; raises
+        LawError where it cannot.
 
         An identity needs a head that joins operands, so it is ignored without associativity and commutativity where
         it might be one-sided. Idempotence of such a head, f(f(x)) = f(x), is no law of joining and is ignored too.
@@ -151,7 +154,7 @@ class Theory:
         )
 
     def reading(self) -> Reading:
-        """Return the present reading: the same one until a fact changes."""
+        """theory → Reading: the present reading: the same one until a fact changes."""
         current = self._current
         if current is None or not current.is_valid():
             current = self._current = Reading(self)
@@ -159,7 +162,7 @@ class Theory:
 
 
 class Reading:
-    """A theory as it is at one time, and the symbols under which terms have been read in it.
+    """DECLARED, {add: +, …}: a theory as it is at one time, and the symbols under which terms have been read in it.
 
     Nodes of one reading are equal exactly when they are one object; nodes of different readings don't mix.
     """
@@ -173,21 +176,21 @@ class Reading:
         self._laws: dict[Any, Laws] = like._laws if like else {}
 
     def is_valid(self) -> bool:
-        """Whether the facts are still those that were read."""
+        """a fact was added → False: whether the facts are still those that were read."""
         return not self.theory.facts or all(
             relation.facts == facts for relation, facts in zip(RELATIONS, self._facts, strict=True)
         )
 
     def is_like(self, other: Reading) -> bool:
-        """Whether another reading knows the same laws."""
+        """DECLARED, DECLARED → True: whether another reading knows the same laws."""
         return self._laws is other._laws
 
     def fresh(self) -> Reading:
-        """Return the same laws without any symbols: a reading whose nodes are ordered as its own terms are."""
+        """→ the same laws without any symbols: a reading whose nodes are ordered as its own terms are."""
         return Reading(self.theory, self)
 
     def laws_of(self, head: Any) -> Laws:
-        """Return the laws of a head in this reading."""
+        """add → associative, commutative, identity 0: the laws of a head in this reading."""
         try:
             return self._laws[head]
         except KeyError:

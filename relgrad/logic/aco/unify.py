@@ -51,7 +51,7 @@ _END: Any = object()
 
 
 def search(start: State, variables: Sequence[Any], fuel: int | None) -> Iterator[dict[Any, Any] | None]:
-    """Yield the substitutions of solved states, and None for each step without one.
+    """x + y = a + b → {x: a, y: b}, …: the substitutions of solved states, and None for each step without one.
 
     Depth first, in several threads in turn: a step on words, which might go on for ever, starts new ones.
     """
@@ -92,7 +92,7 @@ def search(start: State, variables: Sequence[Any], fuel: int | None) -> Iterator
 
 
 def warn(fuel: int | None) -> None:
-    """Warn that the search has ended early."""
+    """1000 → OutOfFuel("stopped after 1000 steps …"): warns that the search has ended early."""
     if fuel is None:
         text = f"stopped after {WORD_FUEL} steps: words may have infinitely many unifiers; give fuel for more"
     else:
@@ -106,12 +106,12 @@ def _successors(state: State, equation: Equation) -> Iterator[State | None]:
 
 
 def _composed(state: State, variables: Sequence[Any]) -> State:
-    """Return a state whose substitution binds the variables of the question only: no chains of new ones."""
+    """{x: w, w: a}, [x] → {x: a}: bindings of the question's variables, without chains of new ones."""
     return State({x: apply(x, state.s) for x in variables if x in state.s}, state.hard)
 
 
 def cases(equation: Equation) -> Iterator[list[Equation]]:
-    """Yield lists of equations whose solutions together are those of one equation."""
+    """x + a = y + b → [x = b, y = a], [x = b + z, y = a + z]: together the solutions of an equation."""
     u, v = equation.left, equation.right
     symbol = symbol_for(equation)
     if equation.cyclic:
@@ -127,7 +127,7 @@ def cases(equation: Equation) -> Iterator[list[Equation]]:
 
 
 def symbol_for(equation: Equation) -> Symbol:
-    """Return the symbol whose laws an equation is solved with: that of both heads, or of one that may collapse."""
+    """x + a = y + b → +: the symbol whose laws are used: of both heads, or of one that may collapse."""
     u, v = equation.left, equation.right
     return v.symbol if type(u) is not Node or (type(v) is Node and not is_flexible(u)) else u.symbol
 
@@ -139,7 +139,7 @@ def _is_on_words(equation: Equation) -> bool:
 
 
 def _cost(equation: Equation) -> tuple[int, int]:
-    """Return a guess how many cases an equation has: those with few come first, words last."""
+    """x + a = b, AC → (2, 2): a guess of the number of cases of an equation: those with few come first, words last."""
     if equation.cyclic:
         return 0, 0
     kind = 1 if not symbol_for(equation).associative else 3 if _is_on_words(equation) else 2
@@ -151,7 +151,7 @@ COMPARED = 10
 
 
 class _Frozen:
-    """A variable taken as a constant."""
+    """x → Frozen(x): a variable taken as a constant."""
 
     __slots__ = ("variable",)
 
@@ -167,13 +167,13 @@ def _frozen(variable: Any, in_terms: bool) -> Any:
 
 
 class _Row:
-    """The head of a row of values; it has no laws."""
+    """(x, y) → row(x, y): the head of a row of values; it has no laws."""
 
 
 def is_instance(
     special: Substitution, general: Substitution, variables: Iterable[Any], reading: Reading
 ) -> bool:
-    """Whether some θ makes θ(general(x)) = special(x) modulo the theory, for all the variables x."""
+    """{x: a}, {x: z} → True: some θ makes θ(general(x)) = special(x) for all the variables x."""
     row = symbol_of(TUPLE, _Row, reading)
     variables = list(variables)
     values = [apply(x, special) for x in variables]
@@ -192,7 +192,8 @@ def is_instance(
 
 
 def minimal(answers: Sequence[Substitution], variables: Iterable[Any], reading: Reading) -> list[Any]:
-    """Return the answers that are no instances of others, the first of those that are instances of each other.
+    """[{x: a}, {x: z}] → [{x: z}]: the answers that are no instances of others, the first of those that are instances
+    of each other.
 
     The instances of what is returned are those of what was given: a complete set of unifiers stays complete. Answers
     whose idempotent parts have more than `COMPARED` elements are kept: the cost of comparing them is exponential.
@@ -210,7 +211,7 @@ def minimal(answers: Sequence[Substitution], variables: Iterable[Any], reading: 
 
 
 def _elements(children: Iterable[Any]) -> int:
-    """Return how many elements the idempotent parts of children have."""
+    """f({a, b}) → 2: the number of elements of the idempotent parts of children."""
     count, stack, seen = 0, list(children), set()
     while stack:
         x = stack.pop()
@@ -228,7 +229,8 @@ STEPS_AHEAD = 1_000
 
 
 def unify(u: Any, v: Any, s: dict[Any, Any], fuel: int | None = None) -> Iterator[dict[Any, Any]]:
-    """Yield extensions of s under which u = v: every other is an instance of one of them, modulo the theory.
+    """x + a = y + b → {x: b, y: a}, {x: b + z1, y: a + z1}: extensions of s under which u = v: every other is an
+    instance of one of them, modulo the theory.
 
     So it is for C, AC, with units, and idempotence, in any combination with symbols without laws. For words (A without
     C), whose unifiers may be infinitely many, the search is fair. Up to `LOOK_AHEAD` unifiers are a minimal set; so are
@@ -254,7 +256,7 @@ def unify(u: Any, v: Any, s: dict[Any, Any], fuel: int | None = None) -> Iterato
 
 
 def _is_elementary(state: State) -> bool:
-    """Whether all that is left is one AC or ACU equation between variables and ground arguments."""
+    """x + y = a + b → True: one AC or ACU equation between variables and ground arguments is left."""
     equation, *others = state.hard
     if state.s or others:
         return False
@@ -274,7 +276,7 @@ def _has(symbol: Any, x: Any) -> bool:
 
 
 def _bindings(equation: Equation, fuel: int | None) -> Iterator[dict[Any, Any]]:
-    """Yield the solutions of an elementary equation, whose cases bind distinct variables to what holds none."""
+    """x + y = a + b → {x: a, y: b}, {x: b, y: a}: distinct variables bound to terms without any."""
     for steps, case in enumerate(cases(equation)):
         if fuel is not None and steps >= fuel:
             warn(fuel)
@@ -288,7 +290,7 @@ def _bindings(equation: Equation, fuel: int | None) -> Iterator[dict[Any, Any]]:
 def _few_or_all(
     start: State, u: Any, v: Any, variables: Sequence[Any], fuel: int | None
 ) -> Iterator[dict[Any, Any]]:
-    """Yield what the search finds: a minimal set if it is small and found soon; else as it comes."""
+    """x + y = a + b → {x: a, y: b}, …: a minimal set if it is small and soon found; else as they come."""
     names = Names()
     # Whether a unit may be left out beside an array depends on the array, which was not always known.
     guarded = any(type(x) is Node and x.symbol.carrier is TERM for x in (u, v))
