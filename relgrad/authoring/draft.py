@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, combinations
 from pathlib import Path
@@ -15,9 +16,8 @@ from relgrad.accuracy.report import Check, Witness
 from relgrad.authoring.grounded import grounded, normal_form
 from relgrad.authoring.written import Equation, Row, as_written, expression, of_terms
 from relgrad.display.page import code, facts, framed, joined
-from relgrad.display.reports import check_fragment, witness_fragment
+from relgrad.display.reports import check_fragment
 from relgrad.display.rows import law_of
-from relgrad.display.terms import coded
 from relgrad.display.text import show
 from relgrad.errors import RelationError
 from relgrad.examine import check
@@ -73,12 +73,15 @@ class Draft(Shown):
     @property
     def notes(self) -> list[str]:
         """→ ["root_of_power: not refuted", …, "file relations/norms.py"]: the findings, and the place of the row."""
-        lines = [*str(self.check).split("\n"), f"  file       {self.file}"]
-        if self.refuted:
-            lines += f"  otherwise  {self.refuted}".split("\n")
-        if self.known:
-            lines.append(f"  known      the library does it already, by {', '.join(self.known)}")
-        return lines
+        lines = [f"  {name:10} {said}" for name, said in self.besides]
+        return "\n".join([str(self.check), *lines]).split("\n")
+
+    @property
+    def besides(self) -> list[tuple[str, str]]:
+        """→ [("file", "relations/norms.py"), …]: the place of the row, and further findings, by name."""
+        known = f"the library does it already, by {', '.join(self.known)}" if self.known else ""
+        pairs = [("file", self.file), ("otherwise", str(self.refuted or "")), ("known", known)]
+        return [pair for pair in pairs if pair[1]]
 
     def __repr__(self) -> str:
         return "\n".join([str(self), "", *self.notes])
@@ -86,12 +89,7 @@ class Draft(Shown):
 
 @html.register
 def _(found: Draft) -> str:
-    said = [
-        ("file", coded(found.file)),
-        ("otherwise", witness_fragment(found.refuted) if found.refuted else ""),
-        ("known", f"the library does it already, by {', '.join(found.known)}" if found.known else ""),
-    ]
-    parts = [law_of(found.relation), code(str(found)), check_fragment(found.check), facts(said)]
+    parts = [law_of(found.relation), code(str(found)), check_fragment(found.check), facts(found.besides)]
     return framed(joined(parts), f"a row that is proposed, {found.row.name}")
 
 
@@ -143,23 +141,18 @@ def _holds(found: Check) -> bool:
 def _function(side: Any, role: str) -> Callable[..., Any]:
     if isinstance(side, str):
         return expression(side, role)
-    if not callable(side) or isinstance(side, Tracer):
-        raise RelationError(
-            f"the {role} is no function but {type(side).__name__}: {side!r}",
-            cause="the names of its parameters are the variables",
-            cure='write a lambda, such as lambda x: np.log(np.exp(x)), or text, "np.log(np.exp(x))"',
-        )
-    try:
-        kinds = {p.kind for p in inspect.signature(side).parameters.values()}
-    except (TypeError, ValueError):
-        kinds = {inspect.Parameter.VAR_POSITIONAL}
-    if not kinds <= {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}:
-        raise RelationError(
-            f"the {role} is a function whose parameters are no variables: {getattr(side, '__name__', side)}",
-            cause="each is one variable, given by position",
-            cure="write a lambda, such as lambda x: np.log(np.exp(x))",
-        )
-    return side
+    what = f"no function but {type(side).__name__}: {side!r}"
+    if callable(side) and not isinstance(side, Tracer):
+        what = f"a function whose parameters are no variables: {getattr(side, '__name__', side)}"
+        with suppress(TypeError, ValueError):
+            kinds = {p.kind for p in inspect.signature(side).parameters.values()}
+            if kinds <= {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}:
+                return side
+    raise RelationError(
+        f"the {role} is {what}",
+        cause="the names of its parameters are the variables, each given by position",
+        cure='write a lambda, such as lambda x: np.log(np.exp(x)), or text, "np.log(np.exp(x))"',
+    )
 
 
 def _example(left: Callable[..., Any], right: Callable[..., Any]) -> Callable[..., Any]:

@@ -118,9 +118,7 @@ class Row(NamedTuple):
 
 
 def _quoted(text: str) -> str:
-    return (
-        repr(text) if '"' in text else f'"{text}"' if text.isprintable() and "\\" not in text else repr(text)
-    )
+    return f'"{text}"' if text.isprintable() and not {'"', "\\"} & {*text} else repr(text)
 
 
 def _docstring(text: str) -> str:

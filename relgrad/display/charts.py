@@ -164,14 +164,9 @@ class ErrorCurve(Picture):
         for at, why in self.changes:
             if 0 <= self.axis.place(at) <= 1:
                 said = element("title", legible(f"at {at:.6g} a formula changes: {why}"))
-                parts.append(
-                    group(
-                        said,
-                        line(x_of(at), top, x_of(at), top + tall, stroke_dasharray="2 3", stroke_width=1.5),
-                        element("path", d=f"M{x_of(at) - 4:.1f} {top - 7:.1f}h8l-4 7Z", fill="currentColor"),
-                        class_="change",
-                    )
-                )
+                mark = line(x_of(at), top, x_of(at), top + tall, stroke_dasharray="2 3", stroke_width=1.5)
+                tip = element("path", d=f"M{x_of(at) - 4:.1f} {top - 7:.1f}h8l-4 7Z", fill="currentColor")
+                parts.append(group(said, mark, tip, class_="change"))
         for x, naive, rewritten in zip(self.x, self.naive, self.rewritten, strict=True):
             if not math.isnan(naive):
                 parts.append(_cross(x_of(x), y_of(naive)))

@@ -186,6 +186,9 @@ class Difference(Picture):
         """The difference of the two floats, rounded."""
         self.unknown = (self.format.spacing(self.a) + self.format.spacing(self.b)) / 2
         """How far the difference of the two numbers may be from that of the floats."""
+        off = [self.format.spacing(x) / 2 for x in (self.a, self.b)]
+        self.numbers = [("a", self.a, off[0]), ("b", self.b, off[1]), ("a − b", self.result, self.unknown)]
+        """Each by its name, with how far the number may be off that was rounded to it."""
 
     @property
     def lost(self) -> float:
@@ -202,14 +205,7 @@ class Difference(Picture):
 
     def __str__(self) -> str:
         f = self.format
-        rows = [
-            (name, f"{x:.17g}", f"{f.spacing(x):.3g}", f"{off:.3g}")
-            for name, x, off in (
-                ("a", self.a, f.spacing(self.a) / 2),
-                ("b", self.b, f.spacing(self.b) / 2),
-                ("a − b", self.result, self.unknown),
-            )
-        ]
+        rows = [(name, f"{x:.17g}", f"{f.spacing(x):.3g}", f"{off:.3g}") for name, x, off in self.numbers]
         head = ("", "float", "next float is off by", "the number may be off by")
         return "\n".join([self.title, table(head, rows), self._says()])
 
@@ -221,21 +217,15 @@ class Difference(Picture):
 
     def drawn(self) -> tuple[float, float, Markup]:
         width, left, right = 720.0, 150.0, 690.0
+        middle, half = (left + right) / 2, (right - left) / 2
         parts = [label(self.title, 16, 20, "start", font_weight="bold", font_size=11)]
-        rows = [("a", self.a, 0.5), ("b", self.b, 0.5), ("a − b", self.result, 0.0)]
-        for n, (name, x, share) in enumerate(rows):
+        for n, (name, x, off) in enumerate(self.numbers):
             base, step = 104.0 + 100 * n, self.format.spacing(x)
-            off = step * share or self.unknown
             reach = max(4 * step, 1.6 * off)
-            x_of = lambda v, x=x, reach=reach: (
-                (left + right) / 2 + (right - left) / 2 * (float(Fraction(v) - Fraction(x)) / reach)
-            )
+            x_of = lambda v, x=x, reach=reach: middle + half * (float(Fraction(v) - Fraction(x)) / reach)
             floats, each = self._near(x, reach)
             floats = [v for v in floats if left <= x_of(v) <= right]
-            low, high = (
-                max(min((left + right) / 2 + s * (right - left) / 2 * off / reach, right), left)
-                for s in (-1, 1)
-            )
+            low, high = (max(min(middle + s * half * off / reach, right), left) for s in (-1, 1))
             said = element("title", legible(f"{name} may be anything within {off:.3g} of {x:.17g}"))
             style = {"fill": NAIVE, "fill_opacity": 0.22, "stroke": NAIVE, "stroke_dasharray": "4 3"}
             shade = rect(low, base - 50, high - low, 50, **style)
@@ -243,22 +233,15 @@ class Difference(Picture):
             parts += _teeth(floats, x_of, base, self.format, each)
             parts.append(label(name, 16, base - 26, "start", font_weight="bold"))
             parts.append(label(f"{x:.12g}", 16, base - 10, "start", font_size=11))
-            parts.append(
-                label(f"± {off:.3g}, floats {step:.3g} apart", (left + right) / 2, base + 18, font_size=11)
-            )
-        parts.append(
-            label("red, dashed: where the number may be that was rounded", 16, 350, "start", font_size=11)
-        )
+            parts.append(label(f"± {off:.3g}, floats {step:.3g} apart", middle, base + 18, font_size=11))
+        said = "red, dashed: where the number may be that was rounded"
+        parts.append(label(said, 16, 350, "start", font_size=11))
         parts.append(label(self._says(), 16, 370, "start", font_size=11))
         return width, 384.0, joined(parts)
 
     def _near(self, x: float, reach: float) -> tuple[list[float], int]:
         most = self.format.most
-        low, high = (
-            max(float(Fraction(x) - Fraction(reach)), -most),
-            min(float(Fraction(x) + Fraction(reach)), most),
-        )
-        return self.format.between(low, high, 120)
+        return self.format.between(max(x - reach, -most), min(x + reach, most), 120)
 
 
 def _bounds(low: float, high: float, format: Format, same: bool = False) -> tuple[float, float]:

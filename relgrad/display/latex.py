@@ -8,7 +8,6 @@ where logic variables, which are italic, stand beside them.
 from __future__ import annotations
 
 import ast
-import math
 import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -251,16 +250,15 @@ def _entries(values: Any) -> str:
     return f"[{_COMMA.join([_entries(x) for x in values])}]"
 
 
+_ODD = {"nan": Formula(r"\mathrm{NaN}"), "inf": Formula(r"\infty"), "-inf": Formula(r"-\infty", UNARY)}
+
+
 def _number(value: Any) -> Formula:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return Formula(worded(str(value)))
-    if isinstance(value, float) and not math.isfinite(value):
-        return (
-            Formula(r"\mathrm{NaN}")
-            if math.isnan(value)
-            else Formula(r"\infty" if value > 0 else r"-\infty", ATOM if value > 0 else UNARY)
-        )
     digits = repr(value)
+    if digits in _ODD:
+        return _ODD[digits]
     # 1.0 is 1 in mathematics, and -0.0 is 0.
     mantissa, _, exponent = digits.removesuffix(".0").partition("e")
     if digits == "-0.0":
@@ -367,9 +365,7 @@ class _Reading:
     def _call(self, name: str, arguments: list[Formula], keywords: list[ast.keyword]) -> Formula:
         options = {word.arg or "": word.value for word in keywords if word.arg != "keepdims"}
         axis = options.pop("axis", None)
-        below = ""
-        if axis is not None and not self._whole:
-            below = self._axes(axis)
+        below = "" if axis is None or self._whole else self._axes(axis)
         if not options and name in _CALLS and len(arguments) == _ARITIES.get(name, 1):
             return _CALLS[name](arguments, below)
         named = [Formula(rf"\mathrm{{{escaped(k)}}}{{=}}{self.of(v).text}") for k, v in options.items()]
@@ -383,12 +379,13 @@ class _Reading:
 
 _FUNCTIONS = frozenset(
     re.findall(
-        r"\w+", "log sin cos tan sinh cosh tanh arcsin arccos arctan exp max min det sec csc cot gcd arg"
+        r"\w+",
+        "log sin cos tan sinh cosh tanh arcsin arccos arctan exp max min det sec csc cot gcd arg Gamma",
     )
 )
 """Functions that LaTeX has a sign for, under the names that NumPy gives them."""
 
-_SHORT = {"maximum": "max", "minimum": "min"}
+_SHORT = {"maximum": "max", "minimum": "min", "gamma": "Gamma"}
 _ARITIES = {"where": 3, "matmul": 2}
 """How many operands those have that are written otherwise and have not one."""
 Call = Callable[[list[Formula], str], Formula]
@@ -439,9 +436,6 @@ _CALLS: dict[str, Call] = {
     "sum": _over(r"\sum"),
     "prod": _over(r"\prod"),
     "where": _cases,
-    "gamma": lambda operands, below: Formula(
-        rf"\Gamma{_enclosed('(', operands[0], ')')}", ATOM, operands[0].tall
-    ),
     "matmul": lambda operands, below: Formula(
         rf"{operands[0].within(PRODUCT)}\,{operands[1].within(UNARY)}", PRODUCT, any(x.tall for x in operands)
     ),

@@ -131,15 +131,11 @@ def _side_by_side(
     for v in row:
         parts.setdefault(("shell", inside[v][depth]) if len(inside[v]) > depth else v, []).append(v)
     ordered = sorted(parts.items(), key=lambda part: sum(wish[v] for v in part[1]) / len(part[1]))
-    return [
-        v
-        for key, members in ordered
-        for v in (
-            _side_by_side(members, wish, inside, depth + 1)
-            if type(key) is tuple and key[0] == "shell"
-            else members
-        )
-    ]
+    found: list[Node] = []
+    for key, members in ordered:
+        is_shell = type(key) is tuple and key[0] == "shell"
+        found += _side_by_side(members, wish, inside, depth + 1) if is_shell else members
+    return found
 
 
 def _crossings(row: Sequence[Node], below: Mapping[Node, list[Node]], place: Mapping[Node, float]) -> int:

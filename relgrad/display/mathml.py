@@ -26,9 +26,12 @@ _LETTERS, _OPERATORS = (dict(re.findall(r"(\S+)\s(\S+)\s", some)) for some in (_
 GREEK = frozenset(_LETTERS)
 _LETTERS |= {"varepsilon": "ε", "ell": "ℓ", "infty": "∞", "partial": "∂", "emptyset": "∅"}
 _SPACES = {r"\,": 0.17, r"\;": 0.28, r"\ ": 0.33, r"\quad": 1.0, r"\qquad": 2.0}
-_WORDS = {r"\operatorname", r"\mathrm", r"\mathit", r"\mathsf", r"\text"}
+_WORDS = tuple(rf"\{kind}{{" for kind in ("operatorname", "mathrm", "mathit", "mathsf", "text"))
 _ENCLOSING = set("()[]|")
-_TOKEN = re.compile(r"\\[a-zA-Z]+|\\.|[0-9]+(?:\.[0-9]+)?|\S", re.DOTALL)
+_TOKEN = re.compile(
+    r"\\(?:operatorname|math(?:rm|it|sf)|text|begin|end)\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}"
+    r"|\\[a-zA-Z]+|\\.|[0-9]+(?:\.[0-9]+)?|\S"
+)
 _WHOLE = "<mi", "<mn", "<mo", "<mt", "<ms", "<mu", "<mrow><mo>"
 
 
@@ -47,7 +50,7 @@ class _Reader:
     """a + b} → [a, +, b], "}": the elements of a formula, token by token."""
 
     def __init__(self, latex: str):
-        self._tokens = _TOKEN.findall(re.sub(r"(\\text\{[^{}]*) \}", r"\1\\ }", latex))[::-1]
+        self._tokens = _TOKEN.findall(latex)[::-1]
 
     def _take(self, *expected: str) -> str:
         """ "^", "^" → "^": the next token, if it is expected or nothing is; empty otherwise, and at the end."""
@@ -95,15 +98,13 @@ class _Reader:
             case r"\left":
                 left, (inner, _), right = self._take(), self.until(r"\right"), self._take()
                 return [element("mrow", _sign(left), *inner, _sign(right))]
-            case r"\begin":
-                return self._table(self._words())
-        if token in _WORDS:
-            words = self._words()
-            return [
-                element("mi", words, style="font-style:italic")
-                if name == "mathit"
-                else element("mtext", words)
-            ]
+            case r"\begin{cases}":
+                return [element("mrow", element("mo", "{"), self._table(token))]
+            case r"\begin{aligned}":
+                return [self._table(token, displaystyle="true")]
+        if token.startswith(_WORDS):
+            style = "font-style:italic" if token.startswith(r"\mathit") else None
+            return [element("mi" if style else "mtext", _words(token), style=style)]
         if name in _OPERATORS or not name[0].isalnum():
             # Outside of \left … \right what encloses is as high as a line.
             return [_sign(token, stretchy="false" if name in _ENCLOSING else None)]
@@ -114,36 +115,26 @@ class _Reader:
         thin = [element("mspace", width="0.17em")] * bool(apart)
         return [element("mi", _LETTERS.get(name, name)), *thin]
 
-    def _words(self) -> str:
-        r"""{log\_softmax} → log_softmax: the argument of a command as text."""
-        self._take("{")
-        found, depth = "", 1
-        while depth and (token := self._take()):
-            depth += (token == "{") - (token == "}")
-            if token not in ("{", "}", r"\text"):
-                name = token.removeprefix("\\")
-                found += (
-                    "\u00a0" if token in _SPACES else _OPERATORS.get(name, name) if token != name else name
-                )
-        return found
-
-    def _table(self, kind: str) -> list[Markup]:
-        """cases, aligned → <mtable>: rows up to \\end."""
+    def _table(self, begin: str, **attributes: Any) -> Markup:
+        """\\begin{cases}, a & b \\\\ … → <mtable>: rows up to the end."""
         rows: list[Markup] = []
         cells: list[Markup] = []
-        end = ""
-        while end != r"\end":
-            parts, end = self.until("&", r"\\", r"\end", "")
-            last = [_hidden(";\u00a0")] if end == r"\\" else []
-            apart = [_hidden("\u00a0")] * bool(cells)
+        ends = "&", r"\\", begin.replace("begin", "end")
+        end = "&"
+        while end in ends[:2]:
+            parts, end = self.until(*ends)
+            apart, last = [_hidden("\u00a0")] * bool(cells), [_hidden(";\u00a0")] * (end == r"\\")
             cells += [element("mtd", *apart, *parts, *last, style="text-align:left")] * bool(parts)
             if end != "&":
                 rows.append(element("mtr", *cells))
                 cells = []
-        self._words()
-        if kind == "cases":
-            return [element("mrow", element("mo", "{"), element("mtable", *rows))]
-        return [element("mtable", *rows, displaystyle="true")]
+        return element("mtable", *rows, **attributes)
+
+
+def _words(token: str) -> str:
+    r"""\mathrm{log\_softmax} → log_softmax: the argument of a command as text."""
+    inner = re.sub(r"\\text|[{}]", "", token.partition("{")[2])
+    return re.sub(r"\\([a-zA-Z]+|.)", lambda m: _OPERATORS.get(m[1], m[1]), inner).replace(" ", "\u00a0")
 
 
 def _sign(token: str, **attributes: Any) -> Markup:

@@ -9,7 +9,7 @@ from typing import Any
 
 from relgrad.accuracy.check_op import OpCheck
 from relgrad.accuracy.hazards import Hazard
-from relgrad.accuracy.report import Box, Check, Witness, assignments
+from relgrad.accuracy.report import Check, Witness, assignments
 from relgrad.accuracy.result import HEAD, Accuracy
 from relgrad.display.brief import brief, unpainted
 from relgrad.display.latex import formula, worded
@@ -128,7 +128,7 @@ def _(check: Check) -> str:
 
 def check_fragment(check: Check) -> Markup:
     """check → "not refuted", compared, applied, wins: the verdict on a relation, and the findings."""
-    boxes = joined([_boxed(box) for box in check.boxes[:4]], Markup("<br>"))
+    boxes = joined([code(str(box)) for box in check.boxes[:4]], Markup("<br>"))
     wins = f"{check.gain:.1f} bits on average; more than two at {check.better:.0%} of the points, "
     said = [
         ("source", check.source),
@@ -141,10 +141,6 @@ def check_fragment(check: Check) -> Markup:
         ("loses most", _loss(check)),
     ]
     return joined([_verdict(check), facts(said)])
-
-
-def _boxed(box: Box) -> Markup:
-    return code(str(box))
 
 
 def _loss(check: Check) -> Any:

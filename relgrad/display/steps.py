@@ -16,6 +16,7 @@ import numpy as np
 from relgrad.accuracy.bits import bits_of_error
 from relgrad.balls.graph import Enclosure, enclose
 from relgrad.bounds import in_words
+from relgrad.conventions import DEFAULT
 from relgrad.display.brief import SHELL, brief, cut_of, painted, signed, unpainted
 from relgrad.display.derivation import Explanation
 from relgrad.display.page import (
@@ -295,13 +296,10 @@ class Steps(Lazy[Frame]):
             yield f"bits lost at the arguments {_arrow(*lost)}"
 
     def _explicit(self, roots: Sequence[Term]) -> Sequence[Term]:
-        conventions = self.derivation.conventions
-        options = {} if conventions is None else {"conventions": conventions}
-        return (
-            schedule(roots, Library([]), NAIVE, **options).after
-            if any(map(is_implicit, reachable(*roots)))
-            else roots
-        )
+        if not any(map(is_implicit, reachable(*roots))):
+            return roots
+        conventions = self.derivation.conventions or DEFAULT
+        return schedule(roots, Library([]), NAIVE, conventions=conventions).after
 
     @_once
     def _faults(self, roots: Sequence[Term]) -> int | None:
@@ -451,8 +449,9 @@ def _is_finite(x: Any) -> bool:
 
 
 def _sentence(function: Any) -> str:
-    """f → "Return x." of its docstring: the first paragraph of a docstring, in a line."""
-    return re.sub(r"\s+", " ", (inspect.getdoc(function) or "").partition("\n\n")[0])
+    """f → "x." of "Return x, or None.": what a docstring says of a result, in a line."""
+    said = re.sub(r"\s+", " ", (inspect.getdoc(function) or "").partition("\n\n")[0])
+    return re.sub("^Return |[,;] or None(?: where nothing does)?", "", said)
 
 
 _SAYS = {law.name: _sentence(law.make) for law in (*SIMPLIFICATIONS, *INCREMENTS)}

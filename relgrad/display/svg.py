@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from relgrad.display.page import Markup, element, joined
+from relgrad.display.page import Markup, element
 from relgrad.looks import Shown, shortened
 
 FONT = "ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace"
@@ -48,28 +48,18 @@ class Picture(Shown):
 
     def _made(self, paper: dict[str, str]) -> str:
         width, height, body = self.drawn()
-        box = f"0 0 {width:g} {height:g}"
+        # Where there is little room a picture scrolls before its letters are too small to be read.
+        style = f"max-width:max(100%,{min(width, READABLE):g}px);height:auto"
+        options = {
+            "xmlns": "http://www.w3.org/2000/svg",
+            "viewBox": f"0 0 {width:g} {height:g}",
+            "style": style,
+        }
+        options |= {"width": width, "height": height, "role": "img", "aria_label": legible(self.title)}
+        options |= {"fill": "none", "stroke": "none", "font_family": FONT, "font_size": SIZE, **paper}
         sheet = [element("style", Markup(_PAPER)), rect(0, 0, width, height, fill="#fff", class_="paper")]
         said = [element("title", legible(self.title)), element("desc", legible(str(self)))]
-        return element(
-            "svg",
-            *said,
-            *(sheet if paper else []),
-            body,
-            xmlns="http://www.w3.org/2000/svg",
-            viewBox=box,
-            width=width,
-            height=height,
-            # Where there is little room a picture scrolls before its letters are too small to be read.
-            style=f"max-width:max(100%,{min(width, READABLE):g}px);height:auto",
-            role="img",
-            aria_label=legible(self.title),
-            fill="none",
-            stroke="none",
-            font_family=FONT,
-            font_size=SIZE,
-            **paper,
-        )
+        return element("svg", *said, *(sheet if paper else []), body, **options)
 
 
 def legible(said: str) -> str:
@@ -96,7 +86,7 @@ def rect(x: float, y: float, width: float, height: float, **attributes: Any) -> 
 
 def group(*parts: Any, **attributes: Any) -> Markup:
     """a, b → <g>ab</g>: parts as one."""
-    return element("g", joined(parts), **attributes)
+    return element("g", *parts, **attributes)
 
 
 def fitted(said: str, width: float) -> str:
