@@ -19,6 +19,7 @@ import pytest
 import relgrad as rg
 from relgrad.display.brief import applications, brief, painted, signed, unpainted
 from relgrad.display.latex import formula, symbol
+from relgrad.display.mathml import mathml
 from relgrad.display.page import Markup, code, details, element, framed, marked, table
 from relgrad.display.rows import equation, families
 from relgrad.explore.answers import Answer, question_of
@@ -552,3 +553,71 @@ def test_show_takes_what_shows_itself():
     ):
         assert rg.show(thing) == plain(thing)
     assert rg.show(rg.symbol("x", ())) == "x"
+
+
+def stripped(fragment: str) -> str:
+    return entities.unescape(re.sub("<[^>]*>", "", re.sub("<style>.*?</style>", "", fragment, flags=re.S)))
+
+
+def test_mathematics_is_right_where_its_elements_are_stripped():
+    latexes = {
+        r"\frac{a + 1}{b\,c}": "(a+1)/(b⋅c)",
+        r"\sqrt{x_{1} + y}": "√(x_1+y)",
+        r"-x^{y - 1} = -2": "−x^(y−1)=−2",
+        r"\sum_{\mathit{axis}} \operatorname{log\_softmax}(x,\, y)": "∑_axis\u00a0log_softmax(x,y)",
+        r"\begin{cases}x & \text{if } x > 0\\ 0 & \text{otherwise}\end{cases}": "{x\u00a0if\u00a0x>0;\u00a00\u00a0otherwise",
+    }
+    assert {source: stripped(mathml(source)) for source in latexes} == latexes
+
+
+def test_roots_are_drawn_by_signs_that_every_font_has():
+    assert "msqrt" not in mathml(r"\sqrt{x}") and "<mo>√</mo>" in mathml(r"\sqrt{x}")
+
+
+def test_each_row_of_the_library_shows_its_law_as_mathematics_and_as_numpy():
+    for row in rg.LIBRARY:
+        shown = html(row)
+        tree = Tree(shown)
+        assert [tag for tag, _ in tree.tags].count("math") == 1, row.name
+        inside = stripped(shown[shown.index("<math") : shown.index("</math>")])
+        assert "=" in inside and not {"\\", "{}"} & set(inside), row.name
+        assert unpainted(equation(row)) in stripped(shown)
+
+
+def test_names_with_html_are_escaped_in_mathematics():
+    assert "<script" not in mathml(rf"\mathit{{{'<script>x</script>'}}}").replace("&lt;script", "")
+    assert "<b>" not in mathml("a<b>c")
+
+
+def test_drafts_overlaps_and_loops_show_themselves():
+    draft = rg.new_relation("np.sqrt(x**2)", "x", source="definition")
+    assert {"math", "pre"} <= {tag for tag, _ in Tree(html(draft)).tags}
+    assert "the sides differ" in stripped(html(draft))
+    found = rg.overlaps(
+        "log_of_exponential", rg.LIBRARY.restricted("exponential_of_logarithm", "log_of_exponential")
+    )
+    assert "exponential_of_logarithm" in Tree(html(found[0])).text
+    assert Tree(html(found)).text.count("and then") == len(found)
+
+    @rg.relation(source="none")
+    def grows(x):
+        """A term that holds itself."""
+        return np.sin(x), np.sin(x) * np.cos(0 * x)
+
+    for loop in rg.loops(grows):
+        assert "grows" in Tree(html(loop)).text
+
+
+def test_ipython_shows_what_plain_says():
+    pretty = pytest.importorskip("IPython.lib.pretty").pretty
+    explained = rg.grad(lambda x: np.log(1 + np.exp(x))).explain(800.0)
+    for x in (explained.derivation, explained.steps[0], rg.Laws(commutative=True), rg.LIBRARY, X.term):
+        assert pretty(x) == plain(x)
+
+
+def test_hazards_have_a_hundred_columns_whatever_their_inputs():
+    found = rg.lint(lambda w, z: np.log(np.sum(np.exp(z))) + np.sum(w))(
+        np.linspace(0, 1, 40), np.linspace(700, 1000, 40)
+    )
+    for text in (plain(found), str(found), plain(found[0])):
+        assert max(map(len, text.split("\n"))) <= 100
