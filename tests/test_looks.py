@@ -565,7 +565,7 @@ def test_mathematics_is_right_where_its_elements_are_stripped():
         r"\sqrt{x_{1} + y}": "√(x_1+y)",
         r"-x^{y - 1} = -2": "−x^(y−1)=−2",
         r"\sum_{\mathit{axis}} \operatorname{log\_softmax}(x,\, y)": "∑_axis\u00a0log_softmax(x,y)",
-        r"\begin{cases}x & \text{if } x > 0\\ 0 & \text{otherwise}\end{cases}": "{x\u00a0if\u00a0x>0;\u00a00\u00a0otherwise",
+        r"\begin{cases}x & \text{if } y\\ 0 & \text{otherwise}\end{cases}": "{x\u00a0if\u00a0y;\u00a00\u00a0otherwise",
     }
     assert {source: stripped(mathml(source)) for source in latexes} == latexes
 

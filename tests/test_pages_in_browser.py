@@ -27,6 +27,7 @@ KINDS = [
     "ideas/views",
     "ideas/bibliography",
     "conventions",
+    "pictures",
     "architecture",
     "genindex",
 ]
