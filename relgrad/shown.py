@@ -186,11 +186,6 @@ def _(found: Hazards) -> str:
     return framed(joined([element("p", element("strong", count)), *parts]), count)
 
 
-@plain.register
-def _(found: Hazards) -> str:
-    return "\n".join(map(plain, found)) or "no hazard found"
-
-
 @html.register
 def _(found: Hopes) -> str:
     parts = [
