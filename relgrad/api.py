@@ -167,7 +167,7 @@ def symbol(
     real numbers; AssumptionError for what is no range.
 
     >>> symbol("x", shape=(None, 3))
-    Tracer(float64, (?, 3))
+    Tracer(x, float64, (?, 3))
     """
     extents = tuple(shape) if isinstance(shape, Iterable) else (shape,)
     if not all(n is None or (isinstance(n, (int, np.integer)) and n >= 0) for n in extents):

@@ -524,7 +524,7 @@ class TestSymbols:
             assert rg.symbol("x", shape).shape == expected
         assert rg.symbol("x", (2,), "float32").dtype == np.float32
         assert rg.symbol("n", (), int).dtype == np.int64
-        assert repr(rg.symbol("x", (None, 3))) == "Tracer(float64, (?, 3))"
+        assert repr(rg.symbol("x", (None, 3))) == "Tracer(x, float64, (?, 3))"
 
     @pytest.mark.parametrize("shape", [(-1,), (2.5,), ("n",), -3])
     def test_shapes_are_extents(self, shape: Any) -> None:

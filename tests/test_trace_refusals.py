@@ -353,7 +353,7 @@ def test_unknown_extents():
     for use in (len, list, lambda x: x.size, lambda x: x.nbytes):
         with pytest.raises(TraceError, match="not known"):
             use(x)
-    assert repr(x) == "Tracer(float64, (?, 3))"
+    assert repr(x) == "Tracer(x, float64, (?, 3))"
 
 
 def test_logic_variables_have_no_shape():

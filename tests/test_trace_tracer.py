@@ -190,8 +190,8 @@ def test_transposes_and_parts():
 
 def test_repr_and_text():
     x = Tracer(term(Input("x", array_type("float64", (3,)))))
-    assert repr(x) == str(x) == f"{x}" == "Tracer(float64, (3,))"
-    assert repr(x[0]) == "Tracer(float64, ())"
+    assert repr(x) == str(x) == f"{x}" == "Tracer(x, float64, (3,))"
+    assert repr(x[0]) == "Tracer(x[0], float64, ())"
     assert np.array_repr(x) == repr(x)
 
 

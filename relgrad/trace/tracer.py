@@ -10,8 +10,10 @@ import numpy as np
 
 from relgrad.errors import RelationError, TraceError
 from relgrad.implementations import IMPLEMENTATIONS
+from relgrad.looks import plain, shortened
 from relgrad.op import Symbolic, as_term
 from relgrad.ops.creation import holds_symbolic, stack_nested
+from relgrad.symbolic import tracing
 from relgrad.term import Unknown, is_term
 from relgrad.trace.cures import ATTRIBUTES
 from relgrad.trace.decisions import attempted, computed
@@ -178,14 +180,18 @@ class Tracer(Handle, np.lib.mixins.NDArrayOperatorsMixin):
     # Python's own protocols
 
     def __repr__(self) -> str:
-        """→ "Tracer(float64, (3,))", or its value where the call that is traced tells it."""
+        """→ "Tracer(exp(x) + 1.0, float64, (3,))"; in a trace without that, or its value if the call tells it."""
         type_ = self.kind
         if not isinstance(type_, ArrayType):
             return f"Tracer({self.term})"
         value = self._shown()
         if value is not None:
             return Text(repr(value))
-        return f"Tracer{repr(type_).removeprefix('ArrayType')}"
+        kind = repr(type_).removeprefix("ArrayType(")
+        if tracing.wrapper is not None:
+            return f"Tracer({kind}"
+        expression = plain(self).splitlines()[0]
+        return f"Tracer({shortened(expression, 60)}, {kind}"
 
     def __len__(self) -> int:
         """x : (2, 3) → 2; raises TraceError for numbers, and unknown extents."""
