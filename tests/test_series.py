@@ -250,6 +250,27 @@ def test_ranges_that_exclude_the_point_need_no_series():
     assert np.allclose(program(x), kepler(x), rtol=1e-15)
 
 
+@pytest.mark.parametrize("name", ["1/tan x - 1/x", "1/x² - 1/sinh²x", "(1 - cos x)/x²"])
+@pytest.mark.parametrize(("low", "high"), [(-0.5, 1.01), (-1e-3, 1e-3), (-3e-2, 0.0), (0.0, 0.1)])
+def test_a_domain_within_the_radius_needs_all_terms(name, low, high):
+    """|x| ≤ 1/10: cot(x) − 1/x = −x/3 − x³/45 − …, and not −x/3, though no end of the series is in the domain."""
+    f = {
+        "1/tan x - 1/x": lambda m, x: 1 / m.tan(x) - 1 / x,
+        "1/x² - 1/sinh²x": lambda m, x: 1 / x**2 - 1 / m.sinh(x) ** 2,
+        "(1 - cos x)/x²": lambda m, x: (1 - m.cos(x)) / x**2,
+    }[name]
+
+    def assumed(x):
+        rg.assume((x >= low) & (x <= high))
+        return f(NUMPY, x)
+
+    made = (rg.stabilize(assumed), rg.grad(assumed), rg.grad(rg.grad(assumed)))
+    for x in low + (high - low) * np.array([0.03, 0.31, 0.77, 0.999]):
+        with mp.workdps(60):
+            expected = [float(mp.diff(lambda t: f(PRECISE, t), mp.mpf(float(x)), n)) for n in range(3)]
+        np.testing.assert_allclose([g(x) for g in made], expected, rtol=1e-12)
+
+
 def test_outside_the_domain_stays_undefined():
     f = lambda x: (np.log(1 + x) - np.sin(x)) / x**2
     got = rg.stabilize(f)(np.array([-2.0, 0.0, np.nan, 1e-9]))

@@ -140,7 +140,9 @@ def _fit(
         ]
         if good:
             j = max([j for j in good if j <= _SHORTEST] or [good[0]])
-            least = float(np.where(inside[j], scale[j], math.inf).min())
+            # Where the domain lies within the radius, its own ends are at a smaller one.
+            end = next((k for k in range(j, len(radii)) if inside[k].any()), j)
+            least = float(scale[end][inside[end] | ~inside[end].any()].min())
             terms = _cut(y, c, float(radii[j]), least)
             if terms is None:
                 return None
