@@ -342,9 +342,12 @@ def remade(old: Term, rands: tuple[Any, ...]) -> Any:
 def substitute(roots: Iterable[Any], replacements: dict[Term, Any]) -> list[Any]:
     """[sin(x) + x], {x: y} → [sin(y) + y]: terms replaced wherever they stand below the roots;
     the rest stays the same.
+
+    What stands below a replaced term alone is not made again, and need not fit what is replaced there.
     """
-
-    def change(old: Term, rands: tuple[Any, ...]) -> Any:
-        return replacements[old] if old in replacements else remade(old, rands)
-
-    return rebuild(roots, change)
+    roots = list(roots)
+    new: dict[Any, Any] = dict(replacements)
+    below = lambda t: [rand for rand in t.rands if type(rand) is Term]
+    for node in operands_first(filter(is_term, roots), new.__contains__, below):
+        new[node] = remade(node, tuple([new.get(rand, rand) for rand in node.rands]))
+    return [new.get(root, root) for root in roots]

@@ -14,6 +14,7 @@ from hypothesis.extra import numpy as hnp
 from relgrad.leaf import Input
 from relgrad.op import constant
 from relgrad.ops.exponential import exp
+from relgrad.ops.structure import squeeze
 from relgrad.ops.trigonometric import sin
 from relgrad.term import intern_table_size, rebuild, substitute, subterms, term
 from relgrad.types import array_type
@@ -127,6 +128,14 @@ def test_subterms_come_after_their_operands(seed):
 def test_rebuilding_without_change_returns_the_same_objects():
     t = exp(sin(x))
     assert rebuild([t], lambda old, rands: term(old.op, *rands)) == [t]
+
+
+def test_below_what_is_replaced_nothing_is_made_again():
+    """[squeeze(m)], {m: z, squeeze(m): w} → [w]: a squeeze of z, which has no axes, is not asked for."""
+    shapes = {"m": (3, 1), "z": (), "w": (3,)}
+    m, z, w = (term(Input(name, array_type("float64", shape))) for name, shape in shapes.items())
+    inner = squeeze(m, (-1,))
+    assert substitute([exp(m), inner], {m: z, inner: w}) == [exp(z), w]
 
 
 def test_an_operand_must_be_a_term():
