@@ -111,6 +111,22 @@ def test_two_arguments_that_meet(strategy: str, last: Callable[[Any, Any], Any])
     np.testing.assert_allclose(far, [1.0, 0.0], atol=1e-15)
 
 
+@pytest.mark.parametrize(
+    ("x", "y"), [((-0.5, 0.2, 0.5), (0.5,)), ((0.5,), (-0.5, 0.2, 0.5)), ((0.5, 0.1), 0.5), (0.5, (0.5, 0.1))]
+)
+def test_an_argument_that_is_spread_meets_each_entry(x: Any, y: Any) -> None:
+    """max(x, y) + log1p(exp(−|x − y|)) = log(eˣ + e^y), whichever of the two has fewer entries."""
+    x, y = np.array(x), np.array(y)
+    smooth = lambda x, y: np.maximum(x, y) + np.log1p(np.exp(-np.abs(x - y)))
+    found, expected = (
+        rg.hessian(lambda x, y, f=f: np.sum(np.sin(f(x, y))), argnums=(0, 1))(x, y)
+        for f in (smooth, np.logaddexp)
+    )
+    for rows in zip(found, expected, strict=True):
+        for block, other in zip(*rows, strict=True):
+            np.testing.assert_allclose(block, other, rtol=1e-12, atol=1e-15)
+
+
 def test_logistic_regression_from_zero_weights() -> None:
     """The Hessian of the cross-entropy at w = 0 is XᵀX/4, however the loss keeps from overflowing."""
     rng = np.random.default_rng(0)

@@ -285,7 +285,7 @@ def _parted(roots: Sequence[Term]) -> Sequence[Term]:
             continue
         for x, y in (t.rands, t.rands[::-1]):
             u = subtract.make_node(x, y)
-            if u in apart and u.type == t.type == y.type:
+            if u in apart and u.type == t.type:
                 new[t] = add.make_node(y, t.op.make_node(u, constant(0.0, t.type.dtype)))
                 break
     return substitute(roots, new) if new else roots
