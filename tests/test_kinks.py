@@ -112,6 +112,25 @@ def test_two_arguments_that_meet(strategy: str, last: Callable[[Any, Any], Any])
 
 
 @pytest.mark.parametrize(
+    "how",
+    [{"ties": "first"}, {"ties": "last"}, {"norm_at_zero": 1.0}, {"norm_at_zero": np.nan}],
+    ids=str,
+)
+@pytest.mark.parametrize("name", ["softplus", "x·|x|", "|x|³", "softplus of x"])
+def test_conventions_change_no_derivative_that_exists(name: str, how: dict[str, Any]) -> None:
+    """∂(max(x, 0) + log1p(e^−|x|)) = 1/2 at 0, ∂(x·|x|) = 0, whatever a part is said to have there."""
+    fun, slopes = {
+        "softplus": (SMOOTH["softplus"][0], (0.5, 0.25)),
+        "x·|x|": (lambda x: x * np.abs(x), (0.0,)),
+        "|x|³": (lambda x: np.abs(x) ** 3, (0.0, 0.0)),
+        "softplus of x": (lambda x: np.sin(SMOOTH["softplus"][0](x)), (np.cos(LOG2) / 2,)),
+    }[name]
+    for slope in slopes:
+        fun = rg.grad(fun, conventions=rg.Conventions(**how))
+        np.testing.assert_allclose(fun(0.0), slope, rtol=1e-14, atol=1e-300)
+
+
+@pytest.mark.parametrize(
     ("x", "y"), [((-0.5, 0.2, 0.5), (0.5,)), ((0.5,), (-0.5, 0.2, 0.5)), ((0.5, 0.1), 0.5), (0.5, (0.5, 0.1))]
 )
 def test_an_argument_that_is_spread_meets_each_entry(x: Any, y: Any) -> None:

@@ -25,7 +25,7 @@ from relgrad.calculus.fit import Terms, fitted
 from relgrad.calculus.laurent import BothSides, Laurent
 from relgrad.calculus.ring import NoSeries
 from relgrad.calculus.series import FEW, Series, applied, argument, body_of, slope, values_at, zeros_of
-from relgrad.conventions import DEFAULT as CONVENTIONS
+from relgrad.conventions import DEFAULT, Conventions
 from relgrad.logic.build import fitted as in_place
 from relgrad.op import constant, is_constant
 from relgrad.ops.arithmetic import absolute, divide, multiply, negative, sign, subtract
@@ -46,12 +46,15 @@ ALIKE = 2.0**-40
 
 
 @lru_cache(maxsize=1024)
-def smoothed(body: Term, x: Term, orders: int = 2, derived: bool = False) -> tuple[Term, tuple[Series, ...]]:
+def smoothed(
+    body: Term, x: Term, orders: int = 2, derived: bool = False, conventions: Conventions = DEFAULT
+) -> tuple[Term, tuple[Series, ...]]:
     """max(x, 0) + log1p(exp(-abs(x))) ⟶ series{0.6931 + 0.5·t + 0.125·t^2 - …, t = x - 0}
 
-    Returns a function with a series at each point where kinks cancel, and these series. Only where rules miss one of
-    the first derivatives, of so many `orders`: softplus itself is fine for its gradient. At the point itself the
-    function has the value of both sides, unless it is a derivative, of which rules for kinks make something else.
+    Returns a function with a series at each point where kinks cancel, and these series. Only where rules, under the
+    conventions, miss one of the first derivatives, of so many `orders`: softplus is fine for its gradient if ties
+    share. At the point itself the function has the value of both sides, unless it is a derivative, of which rules for
+    kinks make something else.
     """
     kinked = [t for t in subterms(body) if may_have_kink(t)]
     found: list[Series] = []
@@ -66,12 +69,12 @@ def smoothed(body: Term, x: Term, orders: int = 2, derived: bool = False) -> tup
             if min(right.start, left.start) < 0 or not (derived or _is_near(there[-1], right.value())):
                 continue  # a pole, or a jump
             is_open = not np.all([np.isfinite(y) for y in there])
-            if not is_open and not _misses(body, x, point, (right, left), orders, derived):
+            if not is_open and not _misses(body, x, point, (right, left), orders, derived, conventions):
                 continue
             losses = range(LOSSES if is_open else 1)
             fits = (fitted(body, x, point, loss, BothSides) for loss in losses)
             terms = next((terms for terms in fits if terms is not None), None)
-            if terms is None and not is_open:
+            if terms is None and (not is_open or _is_near(left.value(), right.value())):
                 value = float(right.value() + left.value()) / 2
                 terms = Terms(np.finfo(float).smallest_subnormal, 0, 1, (value,))
             if terms is not None:
@@ -100,7 +103,13 @@ def _turns(kinked: list[Term], x: Term, point: float) -> bool:
 
 
 def _misses(
-    body: Term, x: Term, point: float, sides: tuple[Laurent, Laurent], orders: int, derived: bool
+    body: Term,
+    x: Term,
+    point: float,
+    sides: tuple[Laurent, Laurent],
+    orders: int,
+    derived: bool,
+    conventions: Conventions,
 ) -> bool:
     """Whether one of the first derivatives exists at a point, both sides having it, and rules give another.
 
@@ -109,7 +118,7 @@ def _misses(
     derivative = body
     for k in range(orders - derived + 1):
         if k:
-            derivative = slope(derivative, x, CONVENTIONS)
+            derivative = slope(derivative, x, conventions)
         if not k and not derived:
             continue
         right, left = (math.factorial(k) * float(side.at(k).number) for side in sides)

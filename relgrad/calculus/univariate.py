@@ -20,6 +20,7 @@ from relgrad.bounds import range_of
 from relgrad.calculus.kinks import smoothed
 from relgrad.calculus.path import definition_of
 from relgrad.calculus.series import Series, applied, argument, body_of, expanded
+from relgrad.conventions import DEFAULT, Conventions
 from relgrad.logic.build import build_product
 from relgrad.logic.group import ProductView
 from relgrad.logic.view import product_of
@@ -73,12 +74,13 @@ def in_series(
     kinks: int = 0,
     singular: bool = True,
     derived: bool = False,
+    conventions: Conventions = DEFAULT,
 ) -> tuple[list[Term], list[Expanded]]:
     """(eˣ − 1)/x → series{1 + 0.5·t + …, t = x}(x): wherever a function of one term cancels near a point.
 
     Returns the roots, and the changes. Where derivatives up to an order are asked for, `kinks`, those that cancel are
     places as well; or these alone, and not what is `singular`. At kinks, roots that are `derived` have the values that
-    rules give them.
+    rules give them, under the conventions.
 
     A place that is not `allowed`, or at which an op raises, is left as it is. Ops that must not be computed while a
     program is made are no part of a function.
@@ -111,7 +113,7 @@ def in_series(
             if singular:
                 better, series = expanded(body, x)
             if kinks and not series:
-                better, series = smoothed(body, x, kinks, derived)
+                better, series = smoothed(body, x, kinks, derived, conventions)
             for other in (_of_size, _inverted, _of_sum) if singular and not series else ():
                 if not series and (made := other(body, x)) is not None:
                     whole, read, again = made

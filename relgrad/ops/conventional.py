@@ -22,6 +22,7 @@ vanishing = Elementwise(
     strict=False,
     view_map=FRESH,
     named=False,
+    beside=lambda x: 0.0 * np.sign(x),
 )
 
 

@@ -495,7 +495,7 @@ class _Run:
         if self.fuel < 0 or self.patience.ended:
             return list(roots)
         may = lambda t: self._may("series", t) and not self.pullbacks.may_tell(t)
-        new, found = in_series(roots, may, kinks=kinks, singular=singular, derived=derived)
+        new, found = in_series(roots, may, kinks, singular, derived, self.conventions)
         for before, after, series in found:
             self.fuel -= 1
             why = "; ".join(str(op) for op in series)
