@@ -319,3 +319,9 @@ def test_a_series_ends_before_the_next_kink(centre: float) -> None:
 )
 def test_what_jumps_where_kinks_cancel(fun: Callable[[Any], Any], at: float, second: float) -> None:
     np.testing.assert_allclose(rg.grad(rg.grad(fun))(at), second, rtol=1e-13)
+
+
+@pytest.mark.parametrize("ties", ["first", "last", "share"])
+def test_a_power_of_nothing_is_nothing_beside_a_kink(ties: Any) -> None:
+    fun = lambda y: np.maximum(y, 0.0) - np.minimum(y, 0.0) ** 2 / 2 - np.abs(y) / 2
+    assert rg.grad(fun, conventions=rg.Conventions(ties=ties))(0.0) == 0.5

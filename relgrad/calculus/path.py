@@ -385,11 +385,13 @@ class Path:
         return self._by_rule(node, operands) if found is None else found
 
     def is_zero(self, op: Any, operands: Sequence[Power]) -> bool:
-        """0·x, 0 + 0, 0/x, Σ 0: whether a result is zero whatever operands are that have no series, as behind a mask.
+        """0·x, 0 + 0, 0/x, 0², Σ 0: whether a result is zero even if operands have no series, as behind a mask.
 
-        0·log(t): yes; 0/0: no.
+        0·log(t): yes; 0/0, 0⁰: no.
         """
         are_zero = [x is self.algebra.zero for x in operands]
+        if op in _POWERS and are_zero[0] and operands[1].fixed and not are_zero[1]:
+            return bool(np.all(in_floats(self.algebra.number(operands[1].at(0))) > 0))
         if op is multiply:
             return any(are_zero)
         if op in (add, subtract, negative):
