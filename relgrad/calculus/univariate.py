@@ -91,7 +91,7 @@ def in_series(
     nodes = list(subterms(*roots))
     base = _bases(nodes)
     exposed = _exposed(nodes, base, roots)
-    products, sums = _products(nodes, base), _sums(nodes, base, bool(kinks))
+    products, sums = _products(nodes, base), _sums(nodes, base)
     if not exposed and not products and not sums:
         return list(given), []
     new: dict[Term, Term] = {}
@@ -136,7 +136,7 @@ def in_series(
             after = _regrouped(products[t], base, new, function)
             after = after if after is None or after.type == t.type else None
         if after is None and t in sums:
-            after = _gathered(sums[t], base, new, function, bool(kinks))
+            after = _gathered(sums[t], base, new, function)
             after = after if after is None or after.type == t.type else None
         if after is None:
             rands = [new.get(rand, rand) for rand in t.rands]
@@ -385,11 +385,10 @@ def _has_pole(op: Any) -> bool:
             return False
 
 
-def _sums(nodes: Sequence[Term], base: dict[Term, Term], kinks: bool) -> dict[Term, list[_Summand]]:
+def _sums(nodes: Sequence[Term], base: dict[Term, Term]) -> dict[Term, list[_Summand]]:
     """w·x·f(x) − w·g(x) → its summands: the largest sums in which several summands differ by functions of one term.
 
-    So is the gradient that flows back to x from w·h(x). With `kinks` also those with nothing beside the functions, as
-    max(x, 0) − x·y + log(1 + e^−|x|).
+    So is the gradient that flows back to x from w·h(x), and y² + eˣ − 1 − x, with nothing beside the functions.
     """
     inner: set[Term] = set()
     found: dict[Term, list[_Summand]] = {}
@@ -399,7 +398,7 @@ def _sums(nodes: Sequence[Term], base: dict[Term, Term], kinks: bool) -> dict[Te
         inner |= _opened(t, base, _is_part_of_sum)
         added = list(islice(_added(t, base), WIDEST + 1))
         summands = [_Summand(node, sign, _factors(node, base)) for node, sign in added]
-        if len(summands) <= WIDEST and _alike(summands, base, kinks):
+        if len(summands) <= WIDEST and _alike(summands, base):
             found[t] = summands
     return found
 
@@ -440,7 +439,7 @@ def _is_sum(t: Term | None) -> bool:
 
 
 def _alike(
-    summands: Sequence[_Summand], base: dict[Term, Term], kinks: bool = False
+    summands: Sequence[_Summand], base: dict[Term, Term]
 ) -> list[tuple[Term, _Factors, list[_Summand]]]:
     """w·sin(x) − w·x + y → x, [w], [w·sin(x), −w·x]: summands that differ by functions of one term, x, and the rest."""
     groups: dict[Any, list[_Summand]] = {}
@@ -461,12 +460,12 @@ def _alike(
                 plain[f] += e
         for (_, rest), found in groups.items():
             # A summand that stands twice counts twice: t − (t·eˣ − t) = t·(2 − eˣ).
-            if rest and rest == frozenset(plain.items()) and not any(s is other for other in found):
+            if rest == frozenset(plain.items()) and not any(s is other for other in found):
                 found.append(s)
     return [
         (key[0], [(f, e) for f, e in beside[key].items() if e], found)
         for key, found in groups.items()
-        if len(found) > 1 and (beside[key] or kinks)
+        if len(found) > 1
     ]
 
 
@@ -475,12 +474,11 @@ def _gathered(
     base: dict[Term, Term],
     new: dict[Term, Term],
     function: Callable[[Term, Term], Term | None],
-    kinks: bool,
 ) -> Term | None:
     """w·x·f(x) − w·g(x) + y → w·series(x·f(x) − g(x)) + y, where that function of x needs a series; else None."""
     left = list(summands)
     parts: list[Term] = []
-    for u, rest, group in _alike(summands, base, kinks):
+    for u, rest, group in _alike(summands, base):
         if not all(s in left for s in group):
             continue
         own = [[(f, e) for f, e in s.factors if base.get(f) is u or _is_number(f)] for s in group]

@@ -24,6 +24,7 @@ from relgrad.leaf import Input
 from relgrad.logic.build import fit
 from relgrad.logic.conditions import range_of
 from relgrad.op import as_term, is_constant
+from relgrad.ops.increments import Increment
 from relgrad.term import Term, reachable, rebuild, substitute, subterms, term
 from relgrad.trace.tracer import Tracer
 from relgrad.types import NONNEGATIVE, POSITIVE, REAL, ArrayType, Interval, array_type
@@ -117,7 +118,7 @@ def _pattern(t: Term) -> tuple[Term, dict[Term, Term]]:
         if node not in new:
             if is_constant(node) and node.type.shape == ():
                 new[node] = node
-            elif depth < DEEP and len(new) < MANY and node.rands and node.op.elementwise:
+            elif depth < DEEP and len(new) < MANY and node.rands and node.op.elementwise and not isinstance(node.op, Increment):
                 new[node] = node.op.make_node(*[copied(rand, depth + 1) for rand in node.rands])
             else:
                 kind = array_type(node.type.dtype, ())
