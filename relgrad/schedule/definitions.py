@@ -118,7 +118,7 @@ def _pattern(t: Term) -> tuple[Term, dict[Term, Term]]:
         if node not in new:
             if is_constant(node) and node.type.shape == ():
                 new[node] = node
-            elif depth < DEEP and len(new) < MANY and node.rands and node.op.elementwise and not isinstance(node.op, Increment):
+            elif depth < DEEP and len(new) < MANY and _is_opened(node):
                 new[node] = node.op.make_node(*[copied(rand, depth + 1) for rand in node.rands])
             else:
                 kind = array_type(node.type.dtype, ())
@@ -127,6 +127,11 @@ def _pattern(t: Term) -> tuple[Term, dict[Term, Term]]:
         return new[node]
 
     return copied(t, 0), of
+
+
+def _is_opened(t: Term) -> bool:
+    """sin(x) → True, an increment → False, since it stands for its meaning: whether a pattern shows what is in a term."""
+    return bool(t.rands) and t.op.elementwise and not isinstance(t.op, Increment)
 
 
 def _signs(known: Interval) -> Interval:
