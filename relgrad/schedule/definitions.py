@@ -130,7 +130,7 @@ def _pattern(t: Term) -> tuple[Term, dict[Term, Term]]:
 
 
 def _is_opened(t: Term) -> bool:
-    """sin(x) → True, an increment → False, since it stands for its meaning: whether a pattern shows what is in a term."""
+    """sin(x) → True, an increment → False: whether a pattern shows what a term is made of."""
     return bool(t.rands) and t.op.elementwise and not isinstance(t.op, Increment)
 
 
