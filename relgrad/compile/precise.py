@@ -169,12 +169,9 @@ def mended(
     def written() -> Written | None:
         """f → f as written, and whether for single entries; None where that would not be known better."""
         roots = as_written(near(traced.outputs), expand)
-        narrow = any(is_float(t) and t.type.dtype != np.float64 for t in subterms(*roots))
         if not _fits(roots) or _computed([d.term for d in traced.decisions]):
             return None
         decisions = _decisions(roots)
-        if narrow and decisions:
-            return None
         name, reserved = f"{compiled.program.name}_as_written", compiled.program.reserved
         program = compile_program(traced, roots, name, folds=False, decisions=decisions, reserved=reserved)
         return Written(program, not traced.outside and is_entrywise(roots))
