@@ -52,8 +52,8 @@ def floats(x: Any, exact: bool) -> Any:
 
 def doubled(x: Any, exact: bool) -> Any:
     """Return floats as doubled numbers; what is not `exact` may have been rounded, if it has many digits."""
-    x = floats(x, exact)
-    return x if x.dtype.kind != "f" else Doubled(x) if exact else written(x)
+    y = floats(x, exact)
+    return y if y.dtype.kind != "f" else Doubled(y) if exact else written(x)
 
 
 def in_floats(x: Any) -> Any:

@@ -46,7 +46,7 @@ WHOLE, UNIT = 2.0**24, 64.0
 MANY = 1000
 """Constants of more entries are data that may have been computed."""
 SMALL = 1000
-"""The largest denominator of fractions, and operand of roots and logarithms, that floats are known by."""
+"""The largest denominator of fractions, and operand of roots and logarithms, that floats of 15 digits are known by."""
 NAMED = frozenset(
     sign * x
     for x in (
@@ -124,25 +124,26 @@ def _told(x: Term, alone: bool) -> Term:
 
 def _word(x: Any) -> str:
     """0.1 → given;    1/3 → rounded;    0.12345678901234567 → computed: how far off is known of rounded ones only."""
-    values = x.ravel().tolist() if x.size <= MANY else [math.nan]
+    values = list(x.ravel()) if x.size <= MANY else [math.nan]
     if all(map(_is_typed, values)):
         return "given"
     return "rounded" if all(_is_typed(v) or _is_rounded(v) for v in values) else "computed"
 
 
-def _is_typed(v: float) -> bool:
-    """Whether a number is a decimal of up to 15 digits, as people write them, or has a name: 0.1, π: yes; 1/3: no."""
-    return v in NAMED or is_decimal(v)
+def _is_typed(v: Any) -> bool:
+    """Whether a number is a decimal, as people write them, or has a name: 0.1, π: yes; 1/3: no."""
+    return is_decimal(v) or any(type(v)(name) == v for name in NAMED)
 
 
-def _is_rounded(v: float) -> bool:
+def _is_rounded(v: Any) -> bool:
     """Whether a number is the float next to a fraction, root or logarithm of small whole numbers: 1/3, √6, log 3."""
-    size = abs(v)
+    kind, size = type(v), abs(float(v))
+    most = round(SMALL ** (np.finfo(kind).precision / 15))
     if not 1e-6 < size < 1e3:
         return False
-    square, power = round(v * v), round(math.exp(min(size, math.log(SMALL))))
-    near = float(Fraction(v).limit_denominator(SMALL)) == v
-    return near or (square <= SMALL and math.sqrt(square) == size) or math.log(power) == size
+    square, power = round(v * v), round(math.exp(min(size, math.log(most))))
+    near = kind(Fraction(float(v)).limit_denominator(most)) == v
+    return near or (square <= most and kind(math.sqrt(square)) == size) or kind(math.log(power)) == size
 
 
 def _is_long(t: Term) -> bool:

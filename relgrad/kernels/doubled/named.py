@@ -224,14 +224,15 @@ def _rounded(x: Any) -> Doubled:
     return Doubled(x, np.zeros(x.shape), np.abs(x) * (2.0**-24 if single else 2.0**-53) + TINY)
 
 
-def is_decimal(v: float) -> bool:
-    """Whether a number is a decimal of up to 15 digits, as people write them."""
-    return float(f"{v:.15g}") == v
+def is_decimal(v: Any) -> bool:
+    """Whether a number is a decimal of up to 15 digits, or 6 in float32, as people write them."""
+    kind = type(v)
+    return kind(f"{v:.{np.finfo(kind).precision}g}") == v
 
 
 def written(x: Any) -> Doubled:
     """0.1 → 0.1 exactly, 0.12345678901234567 → ± half a unit: numbers that may be rounded, unless decimals."""
-    x = Doubled.of(x).hi
-    if all(map(is_decimal, np.ravel(x).tolist())):
-        return Doubled(x)
-    return Doubled(x, np.zeros(x.shape), np.abs(x) * 2.0**-53)
+    hi = Doubled.of(x).hi
+    if all(map(is_decimal, np.ravel(x))):
+        return Doubled(hi)
+    return Doubled(hi, np.zeros(hi.shape), np.abs(hi) * np.finfo(np.asarray(x).dtype).eps / 2)
