@@ -9,9 +9,11 @@ import scipy.special as sp
 
 import relgrad as rg
 from relgrad.op import as_term
+from relgrad.ops.increments import Difference
 from relgrad.ops.special import log_ndtr, ndtr
 from relgrad.ops.stable import expit, log1mexp, log_expit, logit, softplus, xlogy
 from relgrad.schedule.definitions import by_definition, improved
+from relgrad.term import subterms
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
@@ -171,3 +173,12 @@ def test_what_reading_by_definition_made_is_not_read_again(inner):
         f = lambda v: mp.log(mp.log1p(mp.exp(getattr(mp, inner)(v))))
         want = [float(mp.diff(f, v)) for v in x]
     np.testing.assert_allclose(slope(x), want, rtol=1e-14)
+
+
+def test_an_increment_is_a_leaf_of_what_is_read():
+    """Increments of increments are integrals of integrals, of which a trial takes seconds."""
+    x, y = (rg.symbol(name, ()) for name in "xy")
+    seen: list[int] = []
+    t = as_term(x + softplus(Difference(ndtr)(np.sin(x), np.sin(y), x - y)))
+    by_definition(t, lambda pattern: seen.append(len(list(subterms(pattern)))))
+    assert seen == [4]  # x0, x1, softplus(x1), x0 + softplus(x1)

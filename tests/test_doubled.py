@@ -24,6 +24,7 @@ from relgrad import kernels
 from relgrad.balls.graph import evaluate
 from relgrad.compile.function import compile_program
 from relgrad.compile.precise import Literal, as_written
+from relgrad.compile.precise import _word as word_of
 from relgrad.kernels import cancels, cancels_at, eft, leave_one_out_prod, rounded
 from relgrad.kernels.containers import parts
 from relgrad.kernels.doubled.number import BLOCK, Doubled, Undecided
@@ -464,6 +465,35 @@ def test_what_a_program_rounds_itself_stays_rounded():
 
     x = np.array([0.1, 1 / 3])
     np.testing.assert_array_equal(rg.stabilize(low, precise=True)(x, x), rg.stabilize(low)(x, x))
+
+
+def test_what_a_program_rounds_itself_is_no_ball():
+    def low(x, y):
+        high = (x * y).astype(np.float32).astype(np.float64)
+        return (x * y - high) / (x - 1)
+
+    x, y = np.array([0.1, 1.0000000001, 1e-9]), np.array([1e-9])
+    np.testing.assert_array_equal(rg.stabilize(low)(x, y), low(x, y))
+
+
+def test_float32_is_mended_where_it_decides():
+    """(1 + x)ⁿ⁺¹/(1 + x) − 1, of which the gradient asks whether 1 + x is 0."""
+    f = lambda x, n: (1.7 * (1 + x)) ** (n + 1) / (1.7 * (1 + x)) - 1.7**n
+    at = np.float32(1e-4), np.float32(0.1)
+    got = rg.grad(f, argnums=(0, 1))(*at)
+    with mpmath.workdps(40):
+        c, x, n = (mpf(float(v)) for v in (np.float32(1.7), *at))
+        want = (
+            n * c**n * (1 + x) ** (n - 1),
+            (c * (1 + x)) ** n * mpmath.log(c * (1 + x)) - c**n * mpmath.log(c),
+        )
+    np.testing.assert_allclose(got, [float(w) for w in want], rtol=4e-7)
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_constants_are_read_by_the_digits_of_their_type(kind):
+    words = [word_of(np.asarray(kind(x))) for x in (1.7, math.pi, 1 / 3, math.sqrt(6), 0.12345678901234567)]
+    assert words == ["given", "given", "rounded", "rounded", "computed"]
 
 
 def test_blocks_give_what_the_whole_gives():

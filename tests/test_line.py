@@ -1021,3 +1021,14 @@ def test_gradients_by_entries_see_narrow_features():
     u = ((p - q)[0] - centre) / width
     expected = 0.5 - 2 * u * np.exp(-(u**2)) / width
     assert rg.grad(f)(p, q)[0] == pytest.approx(expected, rel=1e-7)
+
+
+def test_constants_of_float32_are_rounded_to_it_beside_a_line():
+    """(Σ w·xᵉ)^(1/e)/x at e = 0, where the log of 1.7 that a rule brings leaves a pole of its rounding."""
+
+    def ces(rho, beta):
+        e = 1 - rho
+        return ((1 - beta) * 2.0**e + beta * 1.7**e) ** (1 / e)
+
+    got = rg.grad(ces)(np.float32(1), np.float32(0.5))
+    assert got == pytest.approx(rg.grad(ces)(1.0, 0.5), rel=1e-5)

@@ -604,3 +604,28 @@ def test_a_series_ends_before_a_narrow_feature_that_its_coefficients_do_not_show
     for x in centre + width * np.array([0.0, 0.4, -0.9, 3.0]):
         expected = -1 / (1 - x * x) + np.exp(-(((x - centre) / width) ** 2)) / (2 * x)
         assert slope(x) == pytest.approx(expected, rel=1e-10)
+
+
+def test_summands_of_one_term_stand_together_beside_others():
+    """y² + eˣ − 1 − x: the function of x is looked at by itself."""
+    f = rg.stabilize(lambda x, y: y**2 + np.exp(x) - 1 - x, precise=False)
+    assert f(1e-9, 1e-9) == pytest.approx(1.5e-18, rel=1e-9)
+    g = rg.stabilize(lambda x, y: np.sum(y**2 - x + np.log(1 + x)), precise=False)
+    assert g(np.array([1e-9, 1.0]), np.array([0.0, 0.0])) == pytest.approx(np.log(2) - 1)
+    assert g(np.array([1e-9]), np.array([1e-9])) == pytest.approx(5e-19, rel=1e-8)
+
+
+def test_a_formula_of_what_is_computed_is_watched_where_it_vanishes():
+    """log((1 + r)/(1 − r)), a series near r = 0, of r that rounds to 1."""
+    x, y = np.array([1.0, 2.0, 3.0, 4.0]), np.array([2.0, 4.0, 6.0, 8.0 + 2e-8])
+
+    def fisher(x, y):
+        u, v = x - np.mean(x), y - np.mean(y)
+        r = np.sum(u * v) / np.sqrt(np.sum(u * u) * np.sum(v * v))
+        return np.log((1 + r) / (1 - r)) / 2
+
+    with mp.workdps(60):
+        u, v = ([mp.mpf(float(a)) - sum(map(mp.mpf, map(float, z))) / 4 for a in z] for z in (x, y))
+        dot = lambda a, b: mp.fsum(p * q for p, q in zip(a, b, strict=True))
+        want = float(mp.atanh(dot(u, v) / mp.sqrt(dot(u, u) * dot(v, v))))
+    assert rg.stabilize(fisher)(x, y) == pytest.approx(want, rel=1e-14)

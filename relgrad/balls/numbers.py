@@ -96,10 +96,11 @@ class Balls(Numbers):
         return np.dtype(np.float64)
 
     def astype(self, dtype: Any, **_: Any) -> Any:
-        """Return the same numbers in a dtype."""
-        return (
-            self if np.dtype(dtype).kind == "f" else self.applied(methodcaller("astype", dtype), (self,), {})
-        )
+        """x → x in float64, whole numbers in integers; raises GivenUp in others, to which the program rounds itself."""
+        kind = np.dtype(dtype)
+        if kind.kind == "f" and kind != self.dtype:
+            raise GivenUp
+        return self if kind == self.dtype else self.applied(methodcaller("astype", dtype), (self,), {})
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         return self.applied(ufunc if method == "__call__" else getattr(ufunc, method), inputs, kwargs)

@@ -28,7 +28,7 @@ are 0: a factor, a square, an exponential. A logarithm, a reciprocal or a root o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import lru_cache, reduce
 from typing import Any
 
@@ -36,7 +36,7 @@ import numpy as np
 
 from relgrad import kernels
 from relgrad.bounds import range_of, told
-from relgrad.calculus.series import Series, applied
+from relgrad.calculus.series import Series, applied, zeros_of
 from relgrad.compile.literals import number
 from relgrad.compile.operands import supplied
 from relgrad.constancy import coincidence
@@ -131,9 +131,12 @@ class Test(Op):
         return found
 
 
-def guards(roots: Sequence[Term]) -> list[Term]:
-    """y·y − x → [cancels_at(y·y − x, x)]: the tests, in the order of computation; none where nothing can cancel."""
-    found = list(dict.fromkeys(_Guards(roots).found))
+def guards(roots: Sequence[Term], rounded: Collection[Term] = ()) -> list[Term]:
+    """y·y − x → [cancels_at(y·y − x, x)]: the tests, in the order of computation; none where nothing can cancel.
+
+    Leaves may stand for what is computed: 1 − z cancels where z is `rounded`.
+    """
+    found = list(dict.fromkeys(_Guards(roots, rounded).found))
     if len(found) <= FEW:
         return found
     return [term(t.op.among(len(found) / FEW), *t.rands) for t in found]
@@ -148,7 +151,7 @@ def watched(roots: Sequence[Term]) -> list[Term]:
     def change(old: Term, rands: tuple[Any, ...]) -> Any:
         new = old if rands == old.rands else old.op.make_node(*rands)
         op = new.op
-        if not isinstance(op, Series) or not _cancels_far_from_its_point(op):
+        if not isinstance(op, Series) or not _cancels_far_from_its_point(op, bool(new.rands[0].rands)):
             return new
         (x,) = map(Tracer, new.rands)
         near = np.abs(x - op.point) < op.terms.radius
@@ -180,15 +183,16 @@ def _without_distance(t: Term) -> list[Term]:
 
 
 @lru_cache(maxsize=1024)
-def _cancels_far_from_its_point(op: Series) -> bool:
+def _cancels_far_from_its_point(op: Series, rounded: bool) -> bool:
     """Whether a test of the formula trips at some distance beyond the series' radius: 1 − cos x: yes; sin(x)/x: no.
 
-    Tried at four distances of each power of ten, on both sides.
+    Tried at four distances of each power of ten, on both sides, and at zeros, as that of 1 − x, where x is `rounded`.
     """
-    sizes = _SIZES[op.terms.radius <= _SIZES]
-    x = op.point + np.concatenate([-sizes, sizes])
+    zeros = [zero for t in subterms(op.body) for zero in zeros_of(t, op.argument)]
+    away = np.concatenate([-_SIZES, _SIZES, np.subtract(zeros, op.point)])
+    x = op.point + away[np.abs(away) >= op.terms.radius]
     known = op.argument.op.range
-    tests = guards([op.body])
+    tests = guards([op.body], [op.argument] if rounded else [])
     with np.errstate(all="ignore"):
         return any(
             bool(test)
@@ -219,13 +223,13 @@ def _needed(roots: Sequence[Term]) -> Iterator[Term]:
 class _Guards:
     """The terms below some roots: which are exact, and which matter to the last digit."""
 
-    def __init__(self, roots: Sequence[Term]):
+    def __init__(self, roots: Sequence[Term], rounded: Collection[Term]):
         """Exactness passes from operands to results, demands from results to operands; then each term is tested."""
         order = list(subterms(*roots))
         self._cancels = "cancels_at" if is_entrywise(roots) else "cancels"
         self._exact: dict[Term, bool] = {}
         for t in order:
-            self._exact[t] = isinstance(t.type, ArrayType) and self._is_exact(t)
+            self._exact[t] = isinstance(t.type, ArrayType) and t not in rounded and self._is_exact(t)
         self._needed, self._matters = set(roots), set(roots)
         """Terms that are not absorbed, and those of them that are not only parts of sums."""
         self._alone = set(roots)
