@@ -52,3 +52,10 @@ def log_of_difference_of_logistics(x, y):
 def softplus_minus_mean(x, w):
     """A softplus function less its argument times a logistic function is an entropy."""
     return w * softplus(x) - w * x * expit(x), w * expit_entropy(x)
+
+
+@relation(source="Shannon 1948: log(e^x + e^y) - p·x - q·y = -p·log p - q·log q")
+def logaddexp_minus_mean(x, y):
+    """The log of a sum of two exponentials less the mean of the exponents is an entropy."""
+    p, q = (expit(u - np.where(np.isinf(u), 0.0, v)) for u, v in ((x, y), (y, x)))
+    return np.logaddexp(x, y) - p * x - q * y, expit_entropy(x - y)

@@ -817,13 +817,17 @@ def _may_be_tried(node: Term) -> bool:
 
 
 def _drawn(leaves: Sequence[Term], at: tuple[float, float], seed: int) -> dict[Term, Any]:
-    """(0.5, 2), seed 0 → 1.45703125: arguments drawn with 8 bits after the point, of which products are exact."""
+    """(0.5, 2), seed 0 → 1.45703125: arguments drawn with 8 bits after the point, of which products are exact.
+
+    In float64, whatever they are: a program of float32 is a function of real numbers, too, seen without its noise.
+    """
     rng = np.random.default_rng(seed)
     values: dict[Term, Any] = {}
     for t in leaves:
         shape: Any = t.type.shape
-        drawn = rng.uniform(*at, shape) if t.type.dtype.kind == "f" else np.full(shape, COUNT)
-        values[t] = (np.rint(drawn * BITS) / BITS).astype(t.type.dtype)
+        real = t.type.dtype.kind == "f"
+        drawn = rng.uniform(*at, shape) if real else np.full(shape, COUNT)
+        values[t] = (np.rint(drawn * BITS) / BITS).astype(float if real else t.type.dtype)
     return values
 
 
@@ -1095,6 +1099,6 @@ def _loses(root: Term, body: Term, values: dict[Term, Any], line: Line, start: A
         return False
     value, error = found
     with np.errstate(all="ignore"):
-        plain = np.asarray(interpret([root], values)[0], float)
+        plain = np.asarray(interpret([root], values, typed=False)[0], float)
         wrong = ~(np.abs(plain - value) <= 2.0**-45 * np.abs(value))
     return bool(np.any(wrong & _is_better(value, error, plain)))

@@ -558,8 +558,10 @@ class Path:
         return self.kept(("moved", x, by, first), lambda: Moved(x, by, first))
 
     def special(self, node: Term, operands: Sequence[Power]) -> Power | None:
-        """Σ a → Σ aₖ;    A·B → Σᵢ Aᵢ·Bₖ₋ᵢ;    log(tˢ·w) → s·λ + log w;    expit(u) → 1/(1 + e⁻ᵘ)"""
+        """Σ a → Σ aₖ;    float32(a) → a ± ε·|a|;    A·B → Σᵢ Aᵢ·Bₖ₋ᵢ;    log(tˢ·w) → s·λ + log w"""
         op, (a, *others), like = node.op, operands, node.rands[0]
+        if type(op) is Cast and op.dtype == np.float32 and like.type.dtype == np.float64:
+            return Product(a, polynomial((self.read(1.0, True), np.finfo(op.dtype).eps / 2)))
         if isinstance(op, (*_MOVES, Summed)) and (type(op) is BroadcastLike or all(x.fixed for x in others)):
             rest = [self.value(x, rand) for x, rand in zip(others, node.rands[1:], strict=True)]
             return Mapped(spread(a, like), lambda x: op.compute(x, *rest), isinstance(op, Summed))

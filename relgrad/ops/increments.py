@@ -95,7 +95,7 @@ class Increment(Elementwise):
             meaning=self._plain,
             kernel=kernel is not None,
             called=kernel is None,
-            grows=of.grows,
+            grows=of.grows or self.over_distance,
         )
         self.distance = 0, 1, of.arity + 1
         self.by_kernel = kernel is not None
@@ -162,9 +162,12 @@ class Increment(Elementwise):
                     )
                     value[near] = np.where(right, self._near(mean, step[near], d[near]), value[near])
                     near[near] = ~right
-        if self.of.grows:
-            tell_range(value, lambda: np.isfinite(x) & np.isfinite(y) & ((d != 0) | np.isnan(value)))
+        if self.grows:
+            self._tell_range(value, x, y, d)
         return value[()]
+
+    def _tell_range(self, value: Any, x: Any, y: Any, d: Any) -> None:
+        tell_range(value, lambda: np.isfinite(x) & np.isfinite(y) & ((d != 0) | ~np.isfinite(value)))
 
     def _nearer(self, x: Any, y: Any, others: Any, d: Any) -> tuple[Any, Any]:
         """Return y and x − y; −y and x + y where f is even and signs differ: f(x) − f(y) = f(x) − f(−y)."""
@@ -269,7 +272,8 @@ class MeanSlope(Increment):
                 mean = np.where(np.abs(once - many) <= TRUSTED * eps * np.abs(many), once, many)
                 value[small] = np.where(right, mean, value[small])
                 small[small] = ~right
-            return value[()]
+        self._tell_range(value, x, y, d)
+        return value[()]
 
     def _far(self, plain: Any, d: Any) -> Any:
         return plain / d
