@@ -1032,3 +1032,18 @@ def test_constants_of_float32_are_rounded_to_it_beside_a_line():
 
     got = rg.grad(ces)(np.float32(1), np.float32(0.5))
     assert got == pytest.approx(rg.grad(ces)(1.0, 0.5), rel=1e-5)
+
+
+def test_an_entry_that_stays_is_put_among_others():
+    """Rodrigues' formula, of which the gradient puts single numbers into vectors, along w = 0."""
+
+    def turned(w, v):
+        angle = np.sqrt(w @ w)
+        wv = np.cross(w, v)
+        return (
+            v + (1 - np.cos(angle)) / angle**2 * wv + (angle - np.sin(angle)) / angle**3 * np.cross(w, wv)
+        )[0]
+
+    w = np.array([1e-3, 2e-3, 1e-3])
+    got = rg.grad(turned)(w, np.array([1.0, 0.0, 0.0]))
+    np.testing.assert_allclose(got[1:], -w[1:] / 3, rtol=1e-5)

@@ -351,7 +351,7 @@ def share_rules(kind: type[Numbers]) -> None:
 
     def put_at(values: Any, key: Any, shape: tuple[int, ...]) -> Any:
         """(u, v), [0, 2], (3,) → (u, 0, v): zeros with numbers at places."""
-        parts = [np.full(shape, z, p.dtype) for z, p in zip(kind.zero, values.parts, strict=True)]
+        parts = [np.full(shape, z, np.result_type(p)) for z, p in zip(kind.zero, values.parts, strict=True)]
         for whole, part in zip(parts, values.parts, strict=True):
             whole[key] = part
         return kind.made(parts)
