@@ -112,13 +112,14 @@ def _pattern(t: Term) -> tuple[Term, dict[Term, Term]]:
     of: dict[Term, Term] = {}
 
     def copied(node: Term, depth: int) -> Term:
-        """(v[0] + w, 0) → x0 + x1: a node of the pattern, a leaf where the term is no function of single entries, or
-        too deep.
+        """(v[0] + w, 0) → x0 + x1: a node of the pattern, a leaf where the term is no function of single entries, too
+        deep, or an increment, which stands for its meaning.
         """
         if node not in new:
+            opened = node.rands and node.op.elementwise and not isinstance(node.op, Increment)
             if is_constant(node) and node.type.shape == ():
                 new[node] = node
-            elif depth < DEEP and len(new) < MANY and _is_opened(node):
+            elif opened and depth < DEEP and len(new) < MANY:
                 new[node] = node.op.make_node(*[copied(rand, depth + 1) for rand in node.rands])
             else:
                 kind = array_type(node.type.dtype, ())
@@ -127,11 +128,6 @@ def _pattern(t: Term) -> tuple[Term, dict[Term, Term]]:
         return new[node]
 
     return copied(t, 0), of
-
-
-def _is_opened(t: Term) -> bool:
-    """sin(x) → True, an increment → False: whether a pattern shows what a term is made of."""
-    return bool(t.rands) and t.op.elementwise and not isinstance(t.op, Increment)
 
 
 def _signs(known: Interval) -> Interval:
