@@ -487,3 +487,17 @@ def test_a_change_below_the_range_may_be_that_of_a_large_distance(power: float, 
     y = 1.1e-99 if power < 5 else 1.1e-60
     terms = [x**k * y ** (power - 1 - k) for k in range(int(power))]
     np.testing.assert_allclose(slope(x, y), sum(terms), rtol=1e-14)
+
+
+def test_a_mean_slope_may_leave_the_range_and_come_back():
+    """(a − b)/(log a − log b) of denormal numbers, whose slope is infinite; Stolarsky's mean of large ones."""
+    mean = rg.stabilize(lambda a, b: (a - b) / (np.log(a) - np.log(b)))
+    assert mean(1e-310, 2e-310) == pytest.approx(1e-310 / np.log(2), rel=1e-12, abs=0)
+    stolarsky = rg.stabilize(lambda a, b, p=2.5: ((a**p - b**p) / (p * (a - b))) ** (1 / (p - 1)))
+    assert stolarsky(1e200, 3e200) == pytest.approx(1e200 * stolarsky(1.0, 3.0), rel=1e-13)
+
+
+def test_the_slope_of_a_soft_minimum_by_its_temperature_is_an_entropy():
+    slope = rg.grad(lambda t, a, b: -t * np.log(np.exp(-a / t) + np.exp(-b / t)), precise=False)
+    assert slope(1.0, -900.0, -901.0) == pytest.approx(-0.5822031088882180, rel=1e-14)
+    assert slope(1e-9, 0.5, 0.5) == pytest.approx(-np.log(2), rel=1e-14)
