@@ -817,17 +817,14 @@ def _may_be_tried(node: Term) -> bool:
 
 
 def _drawn(leaves: Sequence[Term], at: tuple[float, float], seed: int) -> dict[Term, Any]:
-    """(0.5, 2), seed 0 → 1.45703125: arguments drawn with 8 bits after the point, of which products are exact.
-
-    In float64, whatever they are: a program of float32 is a function of real numbers, too, seen without its noise.
-    """
+    """(0.5, 2), seed 0 → 1.45703125: float64, for float32 too, of 8 bits after the point: their products are exact."""
     rng = np.random.default_rng(seed)
     values: dict[Term, Any] = {}
     for t in leaves:
         shape: Any = t.type.shape
         real = t.type.dtype.kind == "f"
-        drawn = rng.uniform(*at, shape) if real else np.full(shape, COUNT)
-        values[t] = (np.rint(drawn * BITS) / BITS).astype(float if real else t.type.dtype)
+        drawn = np.rint(rng.uniform(*at, shape) * BITS) / BITS
+        values[t] = drawn if real else np.full(shape, COUNT, t.type.dtype)
     return values
 
 

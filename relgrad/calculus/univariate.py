@@ -386,10 +386,7 @@ def _has_pole(op: Any) -> bool:
 
 
 def _sums(nodes: Sequence[Term], base: dict[Term, Term]) -> dict[Term, list[_Summand]]:
-    """w·x·f(x) − w·g(x) → its summands: the largest sums in which several summands differ by functions of one term.
-
-    So is the gradient that flows back to x from w·h(x), and y² + eˣ − 1 − x, with nothing beside the functions.
-    """
+    """w·x·f(x) − w·g(x), y² + eˣ − x → summands: of the largest sums in which several differ by functions of a term."""
     inner: set[Term] = set()
     found: dict[Term, list[_Summand]] = {}
     for t in reversed(nodes):
@@ -460,7 +457,7 @@ def _alike(
                 plain[f] += e
         for (_, rest), found in groups.items():
             # A summand that stands twice counts twice: t − (t·eˣ − t) = t·(2 − eˣ).
-            if rest == frozenset(plain.items()) and not any(s is other for other in found):
+            if rest and rest == frozenset(plain.items()) and not any(s is other for other in found):
                 found.append(s)
     return [
         (key[0], [(f, e) for f, e in beside[key].items() if e], found)

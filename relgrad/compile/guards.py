@@ -132,10 +132,7 @@ class Test(Op):
 
 
 def guards(roots: Sequence[Term], rounded: Collection[Term] = ()) -> list[Term]:
-    """y·y − x → [cancels_at(y·y − x, x)]: the tests, in the order of computation; none where nothing can cancel.
-
-    Leaves may stand for what is computed: 1 − z cancels where z is `rounded`.
-    """
+    """y·y − x → [cancels_at(y·y − x, x)]: the tests, in the order of computation; none where nothing can cancel."""
     found = list(dict.fromkeys(_Guards(roots, rounded).found))
     if len(found) <= FEW:
         return found
@@ -184,12 +181,9 @@ def _without_distance(t: Term) -> list[Term]:
 
 @lru_cache(maxsize=1024)
 def _cancels_far_from_its_point(op: Series, rounded: bool) -> bool:
-    """Whether a test of the formula trips at some distance beyond the series' radius: 1 − cos x: yes; sin(x)/x: no.
-
-    Tried at four distances of each power of ten, on both sides, and at zeros, as that of 1 − x, where x is `rounded`.
-    """
-    zeros = [zero for t in subterms(op.body) for zero in zeros_of(t, op.argument)]
-    away = np.concatenate([-_SIZES, _SIZES, np.subtract(zeros, op.point)])
+    """Whether a test of the formula trips at zeros or elsewhere beyond the radius: 1 − cos x: yes; sin(x)/x: no."""
+    zeros = [zero - op.point for t in subterms(op.body) for zero in zeros_of(t, op.argument)]
+    away = np.concatenate([-_SIZES, _SIZES, zeros])
     x = op.point + away[np.abs(away) >= op.terms.radius]
     known = op.argument.op.range
     tests = guards([op.body], [op.argument] if rounded else [])
@@ -224,7 +218,7 @@ class _Guards:
     """The terms below some roots: which are exact, and which matter to the last digit."""
 
     def __init__(self, roots: Sequence[Term], rounded: Collection[Term]):
-        """Exactness passes from operands to results, demands from results to operands; then each term is tested."""
+        """Exactness passes to results, if leaves are not `rounded`, and demands to operands; then terms are tested."""
         order = list(subterms(*roots))
         self._cancels = "cancels_at" if is_entrywise(roots) else "cancels"
         self._exact: dict[Term, bool] = {}

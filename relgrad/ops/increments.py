@@ -162,12 +162,13 @@ class Increment(Elementwise):
                     )
                     value[near] = np.where(right, self._near(mean, step[near], d[near]), value[near])
                     near[near] = ~right
-        if self.grows:
-            self._tell_range(value, x, y, d)
-        return value[()]
+        return self._told(value, x, y, d)
 
-    def _tell_range(self, value: Any, x: Any, y: Any, d: Any) -> None:
-        tell_range(value, lambda: np.isfinite(x) & np.isfinite(y) & ((d != 0) | ~np.isfinite(value)))
+    def _told(self, value: Any, x: Any, y: Any, d: Any) -> Any:
+        """value → value; raises FloatingPointError where callers want it, of a value out of range."""
+        if self.grows:
+            tell_range(value, lambda: np.isfinite(x) & np.isfinite(y) & ((d != 0) | ~np.isfinite(value)))
+        return value[()]
 
     def _nearer(self, x: Any, y: Any, others: Any, d: Any) -> tuple[Any, Any]:
         """Return y and x − y; −y and x + y where f is even and signs differ: f(x) − f(y) = f(x) − f(−y)."""
@@ -272,8 +273,7 @@ class MeanSlope(Increment):
                 mean = np.where(np.abs(once - many) <= TRUSTED * eps * np.abs(many), once, many)
                 value[small] = np.where(right, mean, value[small])
                 small[small] = ~right
-        self._tell_range(value, x, y, d)
-        return value[()]
+        return self._told(value, x, y, d)
 
     def _far(self, plain: Any, d: Any) -> Any:
         return plain / d
