@@ -822,9 +822,8 @@ def _drawn(leaves: Sequence[Term], at: tuple[float, float], seed: int) -> dict[T
     values: dict[Term, Any] = {}
     for t in leaves:
         shape: Any = t.type.shape
-        real = t.type.dtype.kind == "f"
         drawn = np.rint(rng.uniform(*at, shape) * BITS) / BITS
-        values[t] = drawn if real else np.full(shape, COUNT, t.type.dtype)
+        values[t] = drawn if t.type.dtype.kind == "f" else np.full(shape, COUNT, t.type.dtype)
     return values
 
 
