@@ -112,7 +112,7 @@ def _pattern(t: Term) -> tuple[Term, dict[Term, Term]]:
     of: dict[Term, Term] = {}
 
     def copied(node: Term, depth: int) -> Term:
-        """(v[0] + w, 0) → x0 + x1: a node of the pattern; a leaf for increments, what is deep, or of no single entries."""
+        """(v[0] + w, 0) → x0 + x1: a node of the pattern; a leaf for increments, what is deep, or of an axis."""
         if node not in new:
             opened = node.rands and node.op.elementwise and not isinstance(node.op, Increment)
             if is_constant(node) and node.type.shape == ():
