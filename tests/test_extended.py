@@ -505,3 +505,17 @@ def test_a_function_of_entries_is_asked_of_balls_where_floats_are_no_help(monkey
         got = 1 / kernels.exprel_n(Extended.of(x), 0)
     assert asked == [1]
     assert np.log(got[17]).floats() == pytest.approx(math.log(800) - 800, rel=1e-15)
+
+
+def test_a_quotient_of_exponentials_that_underflows_is_met_by_a_factor_that_is_as_large():
+    """eⁿ/e^(3·n)·e^(2·n) = 1, where the quotient is less than all floats; a share of a sum that is, is 0."""
+
+    @extended_range
+    def one(n):
+        return kernels.gibbs(n, 3 * n, axis=()) * np.exp(2 * n / 4) ** 4
+
+    assert one(389.0) == pytest.approx(1, rel=1e-13)
+    with np.errstate(under="raise"):
+        kernels.gibbs(np.array([0.0, 800.0]), np.array([0.0, 800.0]))
+        with pytest.raises(FloatingPointError):
+            kernels.gibbs(0.0, 800.0, axis=())

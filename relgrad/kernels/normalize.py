@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.kernels.dispatch import floats, kernel, reduced
+from relgrad.kernels.dispatch import floats, kernel, overridable, reduced, tell_range
 from relgrad.kernels.eft import two_product
 from relgrad.kernels.moments import sum_minus
 from relgrad.kernels.removable import exprel_n
@@ -190,18 +190,27 @@ def softmax(x: Any, axis: Axis = -1, weights: Any = None) -> Any:
     return e[()]
 
 
-@kernel
+@overridable
 def gibbs(a: Any, x: Any, axis: Axis = -1, power: float = 1, weights: Any = None) -> Any:
     """(eᵃ / Σ w·eˣ)^power, where the sum stays with extent 1 and a broadcasts against it; within 8 ulp.
 
     a need not be among the x; neither power nor quotient is lost where eᵃ, the sum or their quotient overflows
-    or underflows.
+    or underflows. A quotient of two exponentials, eᵃ/eˣ, tells callers if it does, as np.exp(a − x) would.
 
     >>> gibbs(np.array(800.0), np.array([801.0, 801.0]), weights=0.5)
     array([0.36787944])
     >>> gibbs(np.array([-1000.0]), np.array([0.0]), power=0.5) == np.exp(-500.0)
     array([ True])
     """
+    with np.errstate(all="ignore"):
+        result = _gibbs(a, x, axis, power, weights)
+    if axis == ():
+        tell_range(result, lambda: np.isfinite(a) & np.isfinite(x))
+    return result
+
+
+def _gibbs(a: Any, x: Any, axis: Axis, power: float, weights: Any) -> Any:
+    """(eᵃ/e^max x)^p·(Σ w·e^(x − max x))^−p, each to the last digits."""
     if weights is None:
         a, x = floats(a, x)
         m = _max(x, axis)
