@@ -1047,3 +1047,14 @@ def test_an_entry_that_stays_is_put_among_others():
     w = np.array([1e-3, 2e-3, 1e-3])
     got = rg.grad(turned)(w, np.array([1.0, 0.0, 0.0]))
     np.testing.assert_allclose(got[1:], -w[1:] / 3, rtol=1e-5)
+
+
+def test_a_remainder_has_no_series_and_what_is_written_has_one():
+    """∂/∂x (g(x + h) + g(x − h) − 2·g(x))/h² = g‴(x) + O(h²), though no derivative is taken of Taylor's remainders."""
+    g = lambda x: np.expm1(x) * np.sqrt(1 + x**2)
+    f = lambda x, h: (g(x + h) + g(x - h) - 2 * g(x)) / h**2
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        to_x, to_h = rg.grad(f, argnums=(0, 1), precise=False)(1.0728266765273655, 0.00012433340488081693)
+    assert to_x == pytest.approx(12.571653881401862, rel=1e-14)
+    assert to_h == pytest.approx(0.00029593473958211644, rel=1e-12)

@@ -716,6 +716,8 @@ def tangent(
         x, u, dx = map(Tracer, (*leaves, d))
         return leaves, [d, None], as_term(op(x, u) * (u * dx / x))
     rules = getattr(op, "rules", None)
+    if rules == ():  # Taylor's remainder, of which no derivative is taken
+        return None
     asked = range(len(kinds)) if only is None else [only]
     real = [i for i in asked if isinstance(kinds[i], ArrayType) and kinds[i].differentiable]
     smooth = tuple([i for i in real if rules is None or rules[i] is not None])
