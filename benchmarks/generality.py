@@ -24,8 +24,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 from cancelling import KINDS, SECONDS, ask, described, law_of
 from cancelling_programs import LAWS
 
-from relgrad.errors import RelgradWarning
-
 
 class Task(NamedTuple):
     """Questions about one program."""
@@ -53,7 +51,6 @@ class Line(NamedTuple):
 def run(task: Task) -> list[Line]:
     """Ask the questions about a program."""
     warnings.simplefilter("ignore")
-    warnings.simplefilter("error", RelgradWarning)  # what fails inside is no answer
     found = []
     for number in task.numbers:
         v = ask(task.seed, number, task.seconds, precise=task.precise)

@@ -42,6 +42,7 @@ import relgrad as rg
 from relgrad.accuracy.bits import bits_of_error
 from relgrad.accuracy.limit import limits
 from relgrad.balls.graph import Enclosure, evaluate, is_settled, nearest
+from relgrad.errors import RelgradWarning
 from relgrad.ops.arguments import as_balls
 from relgrad.trace.trace import trace
 
@@ -248,6 +249,7 @@ def answered(ask: Callable[[], Any], truth: Truth, seconds: float) -> Answer:
     try:
         with within(PATIENCE * seconds), warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
+            warnings.simplefilter("error", RelgradWarning)  # what fails inside is no answer
             got = ask()
         if time.process_time() - start > seconds:
             raise TimeUp
