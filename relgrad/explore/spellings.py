@@ -90,8 +90,9 @@ def instance_of(row: Relation, count: int = ROWS) -> Instance:
 
 
 def _distances(root: Term) -> dict[Term, Any]:
-    """f(x, y, d) → {d: x − y}: leaves that an op takes for accuracy alone, as the distance of its first two
-    operands.
+    """f(x, y, d) → {d: x − y}: leaves that an op takes for accuracy alone, as the distance of its first two operands.
+
+    f(g(x, y, d), 1, e) → {d: x − y, e: g(x, y, x − y) − 1}
     """
     found: dict[Term, Any] = {}
     for node in subterms(root):
@@ -100,7 +101,7 @@ def _distances(root: Term) -> dict[Term, Any]:
             continue
         leaf = node.rands[-1]
         if type(leaf.op) is Restricted and leaf not in subterms(*node.rands[:-1]):
-            found[leaf] = subtract.make_node(*node.rands[:2])
+            (found[leaf],) = substitute([subtract.make_node(*node.rands[:2])], found)
     return found
 
 
