@@ -453,3 +453,18 @@ def test_the_documentation_is_true():
     failed, tried = doctest.testfile(str(file), module_relative=False)
     assert failed == 0
     assert tried > 8
+
+
+def test_ties_that_are_rounding_are_no_proof_against_a_program():
+    """min(e^(−x²), 1) is e^(−x²), with the curvature −2 at 0; in floats it is 1 for all |x| < 1e-8, and ties."""
+
+    def cut(x):
+        rg.assume(np.abs(x) <= 1.11e-8)
+        return np.sum(np.clip(np.exp(-(x**2)), -1, 1))
+
+    x = np.array([-1e-8])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        slope, curvature = rg.jvp(rg.grad(cut), (x,), (np.ones(1),))
+    assert slope == pytest.approx([2e-8], rel=1e-12)
+    assert curvature == pytest.approx([-2.0], rel=1e-12)

@@ -173,11 +173,18 @@ class _Noise:
         self.eta, self.rng = eta, rng
 
     def __call__(self, node: Term, operands: Sequence[Any]) -> list[Any]:
-        """[x, 2.0] → [x·(1 + η), 2.0]: the operands perturbed; constants stay, as do those of what does not round."""
+        """[x, 2.0] → [x·(1 + η), 2.0]: the operands perturbed; constants stay, as do those of what does not round.
+
+        Computed numbers that are compared have been rounded: e^(−x²) > 1 may be false for x = 10⁻⁹, and e^(−x²) = 1.
+        """
         op = node.op
         if not op.rounds or op.laws.selects:
+            compares = op.kinks or op.negation is not None
             pairs = zip(node.rands, operands, strict=True)
-            return [self._perturbed(x) if _underflowed(t, x) else x for t, x in pairs]
+            return [
+                self._perturbed(x) if (compares and _is_rounded(t, x)) or _underflowed(t, x) else x
+                for t, x in pairs
+            ]
         return [
             x if is_constant(t) else self._perturbed(x) for t, x in zip(node.rands, operands, strict=True)
         ]
@@ -198,6 +205,11 @@ class _Noise:
 def _is_infinite(value: Any) -> bool:
     parts = map(np.asarray, _flat([value]))
     return any(bool(np.any(np.isinf(x))) for x in parts if x.dtype.kind == "f")
+
+
+def _is_rounded(t: Term, x: Any) -> bool:
+    """Whether an operand is the result of what rounds, and no entry is 0: exp(x): yes; x, x − x: no."""
+    return bool(t.rands) and t.op.rounds and isinstance(t.type, ArrayType) and bool(np.all(x))
 
 
 def _underflowed(t: Term, x: Any) -> bool:
