@@ -95,13 +95,13 @@ def fitted(
 
 
 def _fit(
-    y: Laurent, around: Around | BothSides, body: Term, x: Term, loss: int, within: float = math.inf
+    y: Laurent, around: Around | BothSides, body: Term, x: Term, loss: int
 ) -> tuple[float, Terms] | None:
     """Σ cₖ·tᵏ for |t| < r, the formula beyond: the shortest such series, and the formula's error in ulp at r; or None.
 
     Radii are tried from half the radius of convergence down. At one that is good the formula is, from the end of the
-    series on, `within` a distance and a tolerance, its error grows inwards by no more than t^(−loss − 1), and no terms
-    cancel in the series.
+    series on, within a tolerance, its error grows inwards by no more than t^(−loss − 1), and no terms cancel in the
+    series. Where series and formula part within a radius, smaller ones are tried.
     """
     c = np.array([abs(float(n)) for n in y.numbers])
     if not np.isfinite(c).all() or not 1e-300 < (widest := _converges(c, y.whole)) < 1e300:
@@ -128,17 +128,17 @@ def _fit(
         bad = np.where(inside, errors * 2.0**53 / scale, 0.0)
         spread = np.where(inside, (sizes.sum(-1) + doubt * 2.0**50) / scale, 0.0)
     bad, spread = bad.max(1), spread.max(1)
+    within = math.inf
     for most in _TOLERANCES:
         good = [
             j
             for j in range(len(radii))
-            if radii[j] < within
-            and bad[max(j - 4, 0) : j + 1].max() <= most
+            if bad[max(j - 4, 0) : j + 1].max() <= most
             and spread[j:].max() <= _SPREAD
             and around.keeps_signs(radii[j])
             and np.all(bad[j:] <= 64 * most * (radii[j] / radii[j:]) ** (loss + 1))
         ]
-        if good:
+        while good := [j for j in good if radii[j] < within]:
             j = max([j for j in good if j <= _SHORTEST] or [good[0]])
             # Where the domain lies within the radius, its own ends are at a smaller one.
             end = next((k for k in range(j, len(radii)) if inside[k].any()), j)
@@ -146,10 +146,9 @@ def _fit(
             terms = _cut(y, c, float(radii[j]), least)
             if terms is None:
                 return None
-            apart = math.inf if y.whole else _parting(terms, around.point, body, x, 64 * most, loss)
-            if apart < math.inf:
-                return _fit(y, around, body, x, loss, apart)
-            return float(bad[max(j - 4, 0) : j + 1].max()), terms
+            within = math.inf if y.whole else _parting(terms, around.point, body, x, 64 * most, loss)
+            if within == math.inf:
+                return float(bad[max(j - 4, 0) : j + 1].max()), terms
     return None
 
 

@@ -56,11 +56,11 @@ def smoothed(
     share. At the point itself the function has the value of both sides, unless it is a derivative, of which rules for
     kinks make something else.
     """
-    kinked = [t for t in subterms(body) if may_have_kink(t)]
+    nodes = list(subterms(body))
+    kinked = [t for t in nodes if may_have_kink(t)]
     found: list[Series] = []
     better = body
     for point in dict.fromkeys(_points(kinked, x)) if kinked else ():
-        nodes = list(subterms(body))
         there = values_at(nodes, x, point)
         if there is None or not _turns(kinked, x, point):
             continue

@@ -338,7 +338,7 @@ class BothSides:
         right, left = (side.expand(t) for side in self.sides)
         odd = [(left.start + i) % 2 for i in range(len(left.residues))]
         residues = [-c % PRIME if k else c for k, c in zip(odd, left.residues, strict=True)]
-        numbers = [-c if k else c for k, c in zip(odd, left.numbers, strict=True)]
+        numbers = [c.copy_negate() if k else c for k, c in zip(odd, left.numbers, strict=True)]
         return right, left._replace(residues=residues, numbers=numbers)
 
     def keeps_signs(self, delta: Any) -> bool:

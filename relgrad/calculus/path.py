@@ -267,9 +267,8 @@ class Path:
 
     def constant(self, value: Any, in_rule: bool) -> Coefficient:
         """Return a constant as a coefficient; it may have been rounded, as one in a rule that stands for π."""
-        return self.read(value, False), doubled(value, False).bound if np.result_type(
-            value
-        ) == np.float32 else 0.0
+        narrow = np.result_type(value) == np.float32
+        return self.read(value, False), doubled(value, False).bound if narrow else 0.0
 
     def exact(self, value: Any) -> Polynomial:
         """c → c + 0·t: a number that is known."""

@@ -186,9 +186,8 @@ class Gibbs(RowsOp):
     def __init__(self, axes: Any, power: Any = 1):
         super().__init__(axes)
         self.power = power
-        self.grows = (
-            not self.axes
-        )  # a share of a sum that underflows is 0 in any company but a factor as large
+        # A share of a sum that underflows is 0 in any company but that of a factor as large.
+        self.grows = not self.axes
 
     def output_type(self, *types: Any) -> Type:
         """a : (2, 3), x : (2, 3), axes (−1,) → (2, 3): the shape of a with that of the sum."""
