@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from relgrad.looks import Shown
@@ -23,9 +25,23 @@ class Symbolic(Shown):
 
 
 class _Tracing(threading.local):
-    """The class of the symbolic arrays of the trace that a thread is in the middle of, or None."""
+    """The class of the symbolic arrays of the trace that a thread is in the middle of, or None.
+
+    `numbers` are the functions of numbers, as exp(0.1), that are traced; None where they stay what they are.
+    """
 
     wrapper: Any = None
+    numbers: list[Any] | None = None
 
 
 tracing = _Tracing()
+
+
+@contextmanager
+def numbers_as_terms(all_is_seen: bool) -> Iterator[list[Any]]:
+    """`with numbers_as_terms(True) as made: …` → made = [exp(0.1)]: functions of numbers are traced within, or not."""
+    before, tracing.numbers = tracing.numbers, [] if all_is_seen else None
+    try:
+        yield [] if tracing.numbers is None else tracing.numbers
+    finally:
+        tracing.numbers = before

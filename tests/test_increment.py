@@ -501,3 +501,39 @@ def test_the_slope_of_a_soft_minimum_by_its_temperature_is_an_entropy():
     slope = rg.grad(lambda t, a, b: -t * np.log(np.exp(-a / t) + np.exp(-b / t)), precise=False)
     assert slope(1.0, -900.0, -901.0) == pytest.approx(-0.5822031088882180, rel=1e-14)
     assert slope(1e-9, 0.5, 0.5) == pytest.approx(-np.log(2), rel=1e-14)
+
+
+OF_NUMBERS = [
+    ("m.exp(x)", 0.1),
+    ("3.22 * m.exp(x) + 0.3", 0.0),
+    ("0.76 * m.sqrt(x) + 0.3 * m.sin(x)", 0.1),
+    ("m.exp(m.sin(m.sqrt(x)))", 0.7),
+    ("m.log(m.cosh(x)) * m.exp(-x)", 1.7),
+]
+
+
+@pytest.mark.parametrize(
+    ("form", "f", "x0", "precise"),
+    [
+        *[("f(x) - f(c)", f, x0, False) for f, x0 in OF_NUMBERS[:4]],
+        *[
+            (form, f, x0, True)
+            for f, x0 in OF_NUMBERS
+            for form in ("f(x) - f(c)", "(f(x) - f(c)) / (x - c)", "f(x) / f(c) - 1")
+        ],
+    ],
+)
+def test_a_function_at_a_number_is_that_function(form, f, x0, precise):
+    def made(m, c):
+        """form, f → x ↦ f(x) − f(c)"""
+        space = {"m": m, "c": c}
+        exec(f"def f(x):\n    return {f}\ndef g(x):\n    return {form}\n", space)
+        return space["g"]
+
+    stable = rg.stabilize(made(np, x0), precise=precise)
+    if "x - c" not in form:
+        assert stable(x0) == 0
+    for h in (1e-9, 3e-6, 1e-3, 0.3):
+        with mp.workdps(60):
+            want = made(mp, mp.mpf(x0))(mp.mpf(x0 + h))
+            assert abs(stable(x0 + h) - want) <= 64 * ULP * abs(want), h

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fractions
 import functools
+import math
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NamedTuple
@@ -16,7 +18,7 @@ from relgrad.errors import TraceError
 from relgrad.interpret import interpret
 from relgrad.leaf import Input
 from relgrad.op import is_constant
-from relgrad.term import term
+from relgrad.term import subterms, term
 from relgrad.trace.containers import flatten
 from relgrad.trace.trace import Traced, arrays, has_tracer, signature, trace
 from relgrad.trace.tracer import Tracer
@@ -396,3 +398,52 @@ def test_deep_programs(n):
     traced = trace(deep, (X,))
     np.testing.assert_array_equal(run(traced, X), deep(X))
     assert n > 2000 or calls(lambda: trace(deep, (X,))) < 150 * n  # 65 measured
+
+
+def test_functions_of_numbers_are_terms_beside_the_same_of_an_input():
+    def numbers(f):
+        return {t.op.value.item() for t in subterms(*trace(f, (0.3,)).outputs) if is_constant(t)}
+
+    assert numbers(lambda x: np.exp(x) - 3.0 * np.exp(0.1)) == {3.0, 0.1}
+    assert numbers(lambda x: np.sin(x) * (3.0 * np.exp(0.1))) == {3.0 * np.exp(0.1)}
+    assert numbers(lambda x: np.sqrt(x) * np.sqrt(4.0)) == {2.0}
+
+
+def test_numbers_are_numbers_to_code_that_takes_no_others():
+    def f(x):
+        y = np.exp(0.1)
+        assert isinstance(y, np.float64)
+        assert np.isscalar(y)
+        assert float(f"{y:.3f}") == 1.105 == round(float(y), 3)
+        assert y.hex() == float(np.exp(0.1)).hex()
+        assert complex(y) == np.real(y * 1j / 1j) == abs(complex(0.0, y)) == float(y)
+        return np.exp(x) * int(y) * [1.0, 2.0][int(y)]
+
+    assert rg.stabilize(f)(0.7) == 2 * np.exp(0.7)
+
+
+def test_a_function_that_takes_no_terms_gets_numbers():
+    def f(x):
+        return np.exp(x) * float(
+            fractions.Fraction(np.exp(0.5)).limit_denominator(100) + decimal_of(np.exp(0.5))
+        )
+
+    def decimal_of(y):
+        if not isinstance(y, float) or type(y).__name__ == "Tracer":
+            raise TypeError("a float is needed")
+        return round(float(y), 2)
+
+    assert rg.stabilize(f)(0.7) == f(0.7)
+
+
+def test_numbers_that_a_function_holds_are_told_from_those_that_it_computes():
+    scale, shares = 0.7, {"a": [0.1, 0.25]}
+
+    def f(x):
+        return x * scale + shares["a"][0] - 1.5e-3 + math.pi + 0.3 * 0.2
+
+    numbers = trace(f, (0.3,)).numbers
+    assert numbers is not None
+    assert {0.7, 0.1, 1.5e-3, math.pi} <= numbers
+    assert scale * 0.1 not in numbers
+    assert trace(lambda x: x * getattr(np, "pi"), (0.3,)).numbers is None  # noqa: B009

@@ -29,7 +29,7 @@ from relgrad.logic.build import build_product, build_sum, fit, fitted
 from relgrad.logic.group import Number, ProductView, SumView, added, multiplied
 from relgrad.logic.parts import dtype_of
 from relgrad.logic.view import product_of, sum_of
-from relgrad.op import as_term, constant
+from relgrad.op import as_term, constant, is_constant
 from relgrad.ops.arithmetic import multiply, subtract
 from relgrad.ops.elementwise import Elementwise
 from relgrad.ops.increments import Difference, Telescope, difference_of
@@ -221,8 +221,11 @@ class Search:
     def _of_sums(self, x: Term, y: Term) -> Distance | None:
         """x − y = Σ (pᵢ − qᵢ) + what is left, of one sign: (a + h) − a ⟶ h, (f(x) + h) − f(y) ⟶ Δf(x, y) + h; or None.
 
-        Neither is near the other if nothing of both is the same: x + 1 and y + 1 share 1, 2·x and x share nothing.
+        Neither is near the other if nothing of both is the same: x + 1 and y + 1 share 1, 2·x and x share nothing. An
+        input may be near a number.
         """
+        if not x.rands and not y.rands and is_constant(x) != is_constant(y):
+            return _between(x, y)
         ours, theirs = sum_of(x), sum_of(y)
         left = added((ours, 1), (theirs, -1))
         # Some of x is some of y: 2x and x lie no nearer to each other than to zero, nor do 1 - x and x.
@@ -309,7 +312,7 @@ class Search:
         if not _comparable(x, y) or head(x) != head(y) or len(x.rands) != len(y.rands):
             return None
         if not x.rands:
-            return Distance(subtract(x, y), frozenset({frozenset({x, y})}))
+            return _between(x, y)
         if x.op.as_sum:
             return self.of(x, y)
         found: list[Distance | None] = []
@@ -321,6 +324,11 @@ class Search:
         taken = _taken(found)
         new = None if taken is None else _applied(x, y, [None if d is None else d.term for d in found])
         return None if new is None or taken is None else Distance(new, taken)
+
+
+def _between(x: Term, y: Term) -> Distance:
+    """x, y → x − y: the distance of two inputs, or of an input and a number."""
+    return Distance(subtract(x, y), frozenset({frozenset({x, y})}))
 
 
 def _taken(distances: Sequence[Distance | None]) -> frozenset[frozenset[Term]] | None:

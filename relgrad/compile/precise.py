@@ -97,10 +97,10 @@ class Literal(Op):
         return balls[0]
 
 
-def as_written(roots: Sequence[Term], expand: Expand) -> list[Term]:
+def as_written(roots: Sequence[Term], expand: Expand, numbers: frozenset[float] | None = None) -> list[Term]:
     """d/dx erf(x/10) → rounded(2/√π)·…: all derivatives written out, and constants that say whether they are exact."""
 
-    said = {t: _word(t.op.value) for t in subterms(*roots) if _is_long(t)}
+    said = {t: _word(t.op.value, numbers) for t in subterms(*roots) if _is_long(t)}
     user = substitute(roots, {t: Literal.of(word, t) for t, word in said.items()})
     own = set(subterms(*user))
 
@@ -122,9 +122,16 @@ def _told(x: Term, alone: bool) -> Term:
     return Literal.of("rounded", x) if _is_long(x) else Literal.of("given", x) if alone else x
 
 
-def _word(x: Any) -> str:
-    """0.1 → given;    1/3 → rounded;    0.12345678901234567 → computed: how far off is known of rounded ones only."""
+def _word(x: Any, numbers: frozenset[float] | None = None) -> str:
+    """0.1 → given;    1/3 → rounded;    0.12345678901234567 → computed: how far off is known of rounded ones only.
+
+    A number that is neither an entry of data, nor among the `numbers` that the function holds, was computed.
+    """
     values = list(x.ravel()) if x.size <= MANY else [math.nan]
+    if all(map(_is_named, values)):
+        return "given"
+    if x.size == 1 and numbers is not None and not _is_one_of(numbers, abs(values[0])):
+        return "computed"
     if all(map(_is_typed, values)):
         return "given"
     return "rounded" if all(_is_typed(v) or _is_rounded(v) for v in values) else "computed"
@@ -132,7 +139,17 @@ def _word(x: Any) -> str:
 
 def _is_typed(v: Any) -> bool:
     """Whether a number is a decimal, as people write them, or has a name: 0.1, π: yes; 1/3: no."""
-    return is_decimal(v) or any(type(v)(name) == v for name in NAMED)
+    return is_decimal(v) or _is_named(v)
+
+
+def _is_named(v: Any) -> bool:
+    """Whether a number is π, 2π, √2, …, as NumPy has it."""
+    return _is_one_of(NAMED, v)
+
+
+def _is_one_of(numbers: frozenset[float], v: Any) -> bool:
+    """Whether a number, of float32 perhaps, is what one of those is rounded to."""
+    return float(v) in numbers or (type(v) is np.float32 and v in map(np.float32, numbers))
 
 
 def _is_rounded(v: Any) -> bool:
@@ -169,7 +186,7 @@ def mended(
     @cache
     def written() -> Written | None:
         """f → f as written, and whether for single entries; None where that would not be known better."""
-        roots = as_written(near(traced.outputs), expand)
+        roots = as_written(near(traced.outputs), expand, traced.numbers)
         if not _fits(roots) or _computed([d.term for d in traced.decisions]):
             return None
         decisions = _decisions(roots)

@@ -138,7 +138,7 @@ def of_constants(function: Any, args: Any, kwargs: Any) -> Any:
     values = [known(x.term) for x in symbolic]
     if any(v is None for v in values):
         return NotImplemented
-    copies = [np.array(v) for v in values]
+    copies = [np.array(v)[()] if x.is_number else np.array(v) for x, v in zip(symbolic, values, strict=True)]
     given = iter(copies)
     args, kwargs = structure.unflatten([next(given) if _is_symbolic(x) else x for x in leaves])
     result = function(*args, **kwargs)

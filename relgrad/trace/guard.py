@@ -16,7 +16,7 @@ class Guard(NamedTuple):
 
     `held` are names of functions that the code that is seen may compare by identity; `scopes` are its globals and
     cells; `attends` says whether it may handle exceptions; `asking` are the globals of the code that names `type`,
-    and `root` is what the guard was made for.
+    and `root` is what the guard was made for. `numbers` are the floats in all that is seen, unless there is a reason.
     """
 
     holds: Callable[[Any], bool]
@@ -26,6 +26,7 @@ class Guard(NamedTuple):
     attends: bool = False
     asking: Sequence[Any] = ()
     root: Any = None
+    numbers: frozenset[float] | None = None
 
     @property
     def still_holds(self) -> bool:

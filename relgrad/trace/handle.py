@@ -20,6 +20,7 @@ from relgrad.ops.casting import cast
 from relgrad.ops.creation import stack_nested
 from relgrad.ops.structure import expand
 from relgrad.trace.construct import construct
+from relgrad.trace.decisions import known
 from relgrad.trace.dispatch import QUERIES, call_function, call_method
 from relgrad.trace.keys import settled
 from relgrad.trace.lens import assigned, converted, fitted, put
@@ -28,6 +29,9 @@ from relgrad.trace.refusal import refuse_function, refuse_layout, refuse_positio
 from relgrad.trace.valueless import Valueless
 from relgrad.trace.views import Origin, Viewing
 from relgrad.types import ArrayType
+
+FLOATS = ("as_integer_ratio", "hex")
+"""Methods of floats that ask for all their digits."""
 
 
 class Handle(Valueless):
@@ -49,6 +53,8 @@ class Handle(Valueless):
     def __getattr__(self, name: str) -> Any:
         if name == "term":
             return self._read()
+        if name in FLOATS and self.is_number and (value := known(self.term)) is not None:
+            return getattr(value.item(), name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _read(self) -> Any:

@@ -158,9 +158,8 @@ class Names(NamedTuple):
     """f: return np.sin(k) → variables {np, k}, attributes {sin}: the names in a code object and those nested in it.
 
     Of globals, of attributes, of modules imported. `values` are those whose value is used otherwise than to be called
-    at
-    once; `identities` says whether `is` compares with what is not written out; `attends` whether the code may handle
-    exceptions.
+    at once; `identities` says whether `is` compares with what is not written out; `attends` whether the code may handle
+    exceptions. `numbers` are the floats that are written out.
     """
 
     variables: frozenset[str]
@@ -169,17 +168,20 @@ class Names(NamedTuple):
     values: frozenset[str]
     identities: bool
     attends: bool
+    numbers: frozenset[float]
 
 
 @lru_cache(maxsize=2048)
 def names_in(code: CodeType) -> Names:
     """code of f → Names(variables {np, k}, …): the names in a code object and in those within it."""
     variables, attributes, modules, values = set[str](), set[str](), set[str](), set[str]()
+    numbers = set[float]()
     identities = listens = False
     stack = [code]
     while stack:
         part = stack.pop()
         stack += [c for c in part.co_consts if isinstance(c, CodeType)]
+        numbers |= floats_in(part.co_consts)
         listens = listens or attends(part)
         before = ""
         instructions = list(dis.get_instructions(part))
@@ -200,7 +202,15 @@ def names_in(code: CodeType) -> Names:
         frozenset(w for w in found if isinstance(w, str))
         for found in (variables, attributes, modules, values)
     )
-    return Names(named, parts, imported, used, identities, listens)
+    return Names(named, parts, imported, used, identities, listens, frozenset(numbers))
+
+
+def floats_in(value: Any) -> set[float]:
+    """[0.1, (2, -0.3)] → {0.1, 0.3}: the sizes of Python's floats in a container, and in those within it."""
+    work = [value]
+    for x in work:
+        work += [*x, *x.values()] if type(x) is dict else x if type(x) in CONTAINERS else ()
+    return {abs(x) for x in work if type(x) is float}
 
 
 def _values(instructions: list[dis.Instruction]) -> set[str]:

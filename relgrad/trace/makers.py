@@ -25,7 +25,7 @@ import scipy.special
 from relgrad.errors import TraceError
 from relgrad.implementations import IMPLEMENTATIONS
 from relgrad.kernels import log_softmax, logsumexp, softmax
-from relgrad.op import Symbolic, constant
+from relgrad.op import Symbolic, as_term, constant
 from relgrad.ops.casting import cast
 from relgrad.ops.classical import multigammaln, polygamma
 from relgrad.ops.creation import holds_symbolic, stack_nested
@@ -288,10 +288,27 @@ def _of_lists(function: Any) -> Callable[..., Any]:
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if not any(isinstance(x, (list, tuple)) for x in args):
-            return function(*args, **kwargs)
+            return function(*args, **kwargs) if kwargs else _of_numbers(function, function, args)
         return function(*[_joined_list(x, i == 0) for i, x in enumerate(args)], **kwargs)
 
     return call
+
+
+def _of_numbers(function: Callable[..., Any], instead: Callable[..., Any], args: Sequence[Any]) -> Any:
+    """np.exp(0.1) → the traced exp(0.1), np.sqrt(4) → 2.0: what a function that rounds makes of numbers is a term.
+
+    So exp(x) − exp(0.1) is the increment of one function, and 0 at 0.1. Whole results are exact, as 3! = Γ(4), but may
+    be those of a function at 0.
+    """
+    result = function(*args)
+    plain = all(issubclass(type(x), (int, float, np.integer, np.floating)) for x in args)
+    if tracing.numbers is None or not plain or not issubclass(type(result), (float, np.floating)):
+        return result
+    traced = instead(Tracer(as_term(args[0])), *args[1:])
+    if not as_term(traced).op.rounds or (all(args) and result == np.round(result)):
+        return result
+    tracing.numbers.append(traced)
+    return traced
 
 
 def _joined_list(x: Any, is_first: bool) -> Any:
@@ -326,8 +343,9 @@ def _where_traced(original: Any, instead: Callable[..., Any]) -> StandIn:
 
     def call(*args: Any, **kwargs: Any) -> Any:
         given = [list(x) if isinstance(x, Iterator) else x for x in args]  # which cannot be looked at twice
-        is_traced = any(map(holds_symbolic, (*given, *kwargs.values())))
-        return (instead if is_traced else original)(*given, **kwargs)
+        if any(map(holds_symbolic, (*given, *kwargs.values()))):
+            return instead(*given, **kwargs)
+        return original(*given, **kwargs) if kwargs else _of_numbers(original, instead, given)
 
     return StandIn(original, call)
 

@@ -21,7 +21,8 @@ from relgrad.op import as_term
 from relgrad.ops.arguments import call
 from relgrad.ops.casting import cast
 from relgrad.ops.creation import holds_symbolic
-from relgrad.trace.decisions import decided, is_attempted, value_of_call
+from relgrad.trace.decisions import decided, is_attempted, known, value_of_call
+from relgrad.trace.handle import FLOATS
 from relgrad.trace.refusal import refuse_method
 from relgrad.trace.tracer import OPERATORS, Tracer, wrap
 from relgrad.trace.views import Origin, argument
@@ -35,8 +36,6 @@ _WEAK = (np.where, np.clip)
 _COMPARISONS = {"lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal,
                 "ne": np.not_equal}  # fmt: skip
 _LOGIC = frozenset(("and", "or", "xor"))
-FLOATS = ("as_integer_ratio", "hex")
-"""Methods of Python's floats that ask for all their digits."""
 
 
 class Number(Tracer):
@@ -78,7 +77,7 @@ class Number(Tracer):
             return getattr(_known(self), name)
         if name == "is_integer":
             return lambda: self == np.floor(self)
-        if name in FLOATS:
+        if name in FLOATS and known(self.term) is None:
             refuse_method(name)
         return super().__getattr__(name)
 

@@ -45,6 +45,7 @@ from relgrad.trace.inspection import (
     REFLECTIVE,
     TEMPLATES,
     digest,
+    floats_in,
     is_called,
     is_plain,
     is_pure,
@@ -59,6 +60,8 @@ ANY = "*"
 """Stands for all names, where what is compared by identity has a name that the code does not tell."""
 MOST = 512
 """No guard looks at more places than this: tracing again costs no more."""
+FEW = 1000
+"""Arrays of so many numbers may be parameters, which are looked at one by one."""
 COPIED = 1 << 22
 """Arrays of more bytes than this are not copied to be compared."""
 COMPARED, DIGESTED = 1 << 32, 1 << 30
@@ -99,7 +102,8 @@ def read(fun: Any, others: Iterable[Any] = (), seconds: float = 0.0) -> Guard:
                 return Guard(never, reason, held, walk.spaces, True, walk.asking, fun)
             if walk.attends:  # then what raises matters, and that is what NumPy is set to
                 walk.unless(f"{walk.constant(raising)}() != {raising()}")
-            return Guard(walk.compiled(), "", held, walk.spaces, walk.attends, walk.asking, fun)
+            numbers = frozenset(walk.numbers)
+            return Guard(walk.compiled(), "", held, walk.spaces, walk.attends, walk.asking, fun, numbers)
         names = frozenset(walk.names)
 
 
@@ -126,6 +130,7 @@ class _Walk(Writer):
         self.before, self.names, self.seconds = names, set(names), seconds
         self.identities = self.attends = False
         self.held: set[str] = set()
+        self.numbers: set[float] = set()
         self.asking: list[Any] = []
         self.spaces: list[Any] = []
         self.scopes: dict[int, str] = {}
@@ -165,6 +170,7 @@ class _Walk(Writer):
             self.unless(f"{text} is not {self.constant(value)}")
         elif kind in ATOMS or issubclass(kind, np.generic):
             known = self.constant(value)
+            self.numbers |= floats_in([value])
             self.unless(f"(x := {text}) is not {known} and not same(x, {known})")
         elif kind is MethodType:
             self.unless(f"type({text}) is not {self.constant(MethodType)}")
@@ -214,6 +220,8 @@ class _Walk(Writer):
         if kind is not np.ndarray or value.dtype.hasobject:
             raise _Unseen(f"a {kind.__name__} of {value.dtype}")
         shape, dtype = self.constant(value.shape), self.constant(value.dtype)
+        if value.size <= FEW:
+            self.numbers |= floats_in(value.ravel().tolist())
         self.unless(f"{name}.shape != {shape} or {name}.dtype != {dtype}")
         if value.nbytes <= max(Constant.LARGE, min(COPIED, self.seconds * COMPARED)):
             self.unless(f"{name}.tobytes() != {self.constant(value.tobytes())}")
@@ -251,6 +259,7 @@ class _Walk(Writer):
         else:
             self.unless(f"{name}.__dict__")
         used = names_in(value.__code__)
+        self.numbers |= used.numbers
         self.identities = self.identities or used.identities
         self.attends = self.attends or used.attends
         self.held |= used.values
@@ -292,6 +301,7 @@ class _Walk(Writer):
     def module(self, value: ModuleType, name: str) -> None:
         """m → the members that the code names, len(m.__dict__) = n; raises for modules of the standard library."""
         if is_pure(value.__name__):
+            self.numbers |= floats_in([x for name, x in vars(value).items() if name in self.names])
             if value.__name__.partition(".")[0] in ("numpy", "scipy") and (drawn := DRAWS & self.names):
                 raise _Unseen(f"{value.__name__}'s `{min(drawn)}`")
             self.passed |= DRAWS
@@ -337,6 +347,7 @@ class _Walk(Writer):
         if not all(base in KNOWN or is_written(base) for base in kind.__mro__):
             raise _Unseen(f"a {kind.__module__}.{kind.__qualname__}")
         if kind in CONTAINERS and is_plain(value):
+            self.numbers |= floats_in(value)
             self.unless(f"dumps({name}, 2) != {self.constant(dumps(value, 2))}")
             return
         if kind not in KNOWN:

@@ -17,11 +17,12 @@ import numpy as np
 
 from relgrad.errors import RelgradError, TraceError
 from relgrad.held import unchanged_arrays
+from relgrad.interpret import interpret
 from relgrad.leaf import Anchor, Input
-from relgrad.op import as_term, strong
+from relgrad.op import Constant, as_term, constant, strong
 from relgrad.ops.arithmetic import subtract
-from relgrad.symbolic import Symbolic, tracing
-from relgrad.term import Term, reachable, rebuild, subterms, term
+from relgrad.symbolic import Symbolic, numbers_as_terms, tracing
+from relgrad.term import Term, reachable, rebuild, remade, subterms, term
 from relgrad.trace import masked, valued  # noqa: F401 - for what importing them declares
 from relgrad.trace.arguments import (
     argument_paths,
@@ -66,7 +67,8 @@ class Traced:
     inside the function does: `params['W']`. `assumed` holds ranges of inputs, and of what is computed of them.
     `outside` holds further inputs, with their values: arrays that the function did not get as arguments. `decisions`
     are the questions that the function asked of values: this is what it computes where they have the same answers.
-    `told` says that it got a text of values as well.
+    `told` says that it got a text of values as well. `numbers` are the floats that code and outside state hold, where
+    all of that is seen: others were computed.
     """
 
     inputs: tuple[Term, ...]
@@ -78,6 +80,7 @@ class Traced:
     outside: Mapping[Term, Any] = field(default_factory=dict)
     decisions: tuple[Decision, ...] = ()
     told: bool = False
+    numbers: frozenset[float] | None = field(default=None, compare=False)
 
     @property
     def answers(self) -> tuple[Hashable, ...]:
@@ -145,7 +148,13 @@ def trace(
     """
     others = handed_in(args, kwargs or {})
     guard = guard or read(fun, others)
+    made: list[Any] = []
     try:
+        with numbers_as_terms(not guard.reason) as made:
+            return _again_with_copies(fun, args, kwargs, explicit, guard)
+    except (TypeError, AttributeError):  # of code that takes no other number than Python's or NumPy's own
+        if not made or not guard.still_holds:
+            raise
         return _again_with_copies(fun, args, kwargs, explicit, guard)
     finally:
         if tracing.wrapper is None and not guard.still_holds:
@@ -223,6 +232,7 @@ def _traced(
     inputs = [term(Input(label, type_)) for label, type_ in zip(labels, types, strict=True)]
     decisions = tuple(asked.decisions.values())
     roots = [*outputs, *without_anchors([d.term for d in decisions])]
+    roots = _with_numbers(roots, {as_term(x) for x in tracing.numbers or ()})
     roots, claims = _settled(roots, claims, dict(zip(own, inputs, strict=True)))
     known, results, assumed = apply(inputs, roots, claims) if claims else (inputs, roots, ())
     count = len(outputs)
@@ -236,6 +246,7 @@ def _traced(
         assumed,
         decisions=decisions,
         told=asked.told,
+        numbers=guard.numbers,
     )
 
 
@@ -301,6 +312,30 @@ def without_anchors(terms: Sequence[Term]) -> list[Term]:
         return old if same else term(old.op, *rands, type_=old.type)
 
     return rebuild(terms, change)
+
+
+def _with_numbers(roots: Sequence[Term], made: set[Term]) -> list[Term]:
+    """x·exp(0.1) → x·1.105…, exp(x) − exp(0.1) → itself: functions of numbers are terms beside those of an input.
+
+    Elsewhere nothing would be known better of them than of numbers.
+    """
+    if not made:
+        return list(roots)
+    every, fixed = list(subterms(*roots)), set[Term]()
+    for t in every:
+        if type(t.op) is Constant or (t.rands and fixed.issuperset(t.rands)):
+            fixed.add(t)
+    met = {t.op for t in every if t not in fixed}
+
+    def change(old: Term, rands: tuple[Any, ...]) -> Term:
+        """exp(0.1) → 1.105…, 2·exp(0.1) → 2.21…, unless exp is met."""
+        new = remade(old, rands)
+        alone = old in made and old.op not in met
+        if alone or (new is not old and all(type(x.op) is Constant for x in rands)):
+            return constant(interpret([new], {})[0])
+        return new
+
+    return rebuild(roots, change)
 
 
 def _settled(

@@ -17,12 +17,13 @@ from relgrad.symbolic import tracing
 from relgrad.term import Unknown, is_term
 from relgrad.trace.cures import ATTRIBUTES
 from relgrad.trace.decisions import attempted, computed
-from relgrad.trace.dispatch import asked, call_function, call_method, call_ufunc, of_operands
+from relgrad.trace.dispatch import asked, call_function, call_method, call_ufunc, of_constants, of_operands
 from relgrad.trace.handle import Handle
 from relgrad.trace.keys import settled
 from relgrad.trace.namespace import Namespace
 from relgrad.trace.parts import folded
 from relgrad.trace.refusal import (
+    forgive,
     function_name,
     refuse,
     refuse_attribute,
@@ -44,7 +45,17 @@ class Tracer(Handle, np.lib.mixins.NDArrayOperatorsMixin):
     __array_priority__ = 1000
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        """np.add(x, 1) → Tracer(x + 1), np.add(x, 1, out=y) → y written to."""
+        """np.add(x, 1) → Tracer(x + 1), np.add(x, 1, out=y) → y written to, np.multiply(known, 1j) → NumPy's own."""
+        try:
+            return self._ufunc(ufunc, method, inputs, dict(kwargs))
+        except TraceError as error:
+            forgive(error)
+            whole = ufunc if method == "__call__" else getattr(ufunc, method)
+            result = of_constants(whole, inputs, kwargs)
+            return refuse(error) if result is NotImplemented else result
+
+    def _ufunc(self, ufunc: np.ufunc, method: str, inputs: Any, kwargs: dict[str, Any]) -> Any:
+        """np.add, "__call__", (x, 1) → Tracer(x + 1): a call of a ufunc, or of one of its methods, traced."""
         index = 1 if method == "at" else None  # a tuple of indices is one for each axis, and no array
         inputs = tuple([x if type(x) in _PLAIN or i == index else _operand(x) for i, x in enumerate(inputs)])
         if not kwargs and method == "__call__":
@@ -58,7 +69,7 @@ class Tracer(Handle, np.lib.mixins.NDArrayOperatorsMixin):
                 inputs = tuple(
                     [x if type(x) in (int, float) else np.where(mask, x, np.ones_like(x)) for x in inputs]
                 )
-            result = self.__array_ufunc__(ufunc, method, *inputs, **kwargs)
+            result = self._ufunc(ufunc, method, inputs, kwargs)
             if mask is not True:  # elsewhere the entries stay as they are
                 result = _each(lambda y, x: np.where(mask, y, x), result, out)
             return _into(out, result, ufunc, method == "__call__" and ufunc.signature is None)

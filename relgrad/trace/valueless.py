@@ -117,7 +117,8 @@ class Valueless(Symbolic):
         )
 
     def __complex__(self) -> complex:
-        refuse_number("complex", self.term, self._has_many)
+        value = None if self._has_many else known(self.term)
+        return refuse_number("complex", self.term, self._has_many) if value is None else complex(value.item())
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         value = self._discrete()
@@ -146,16 +147,20 @@ class Valueless(Symbolic):
     def __str__(self) -> str:
         """Return the text that NumPy shows; of a symbolic array without a value, its type."""
         value = self._shown()
-        return repr(self) if value is None else Text(value)
+        return repr(self) if value is None else self._text(str(value))
 
     def __format__(self, spec: str) -> str:
         """f"{x:.2f}" → Text("2.00") in a call that tells its values, else TraceError for a format."""
         value = self._shown()
         if value is not None:
-            return Text(format(value, spec))
+            return self._text(format(value, spec))
         if spec:
             refuse_number("str", self.term, self._has_many)
         return repr(self)
+
+    def _text(self, text: str) -> str:
+        """The text of a value, which may be read as a number again only if it depends on no input."""
+        return Text(text) if known(self.term) is None else text
 
     def _shown(self) -> Any:
         """x → 2.0 as an object of the class that it shows, for a text: integers and booleans are decided."""

@@ -197,7 +197,7 @@ def rounded(x: Any) -> Any:
 
 
 def computed(x: Any) -> Any:
-    """Return a constant that was computed in floats, of which nobody knows how far it is off."""
+    """Return a constant that was computed in floats, and is off by few units, as far as is known."""
     return x
 
 
@@ -206,22 +206,27 @@ FUNCTIONS[given] = Doubled.of
 
 @lambda rule: FUNCTIONS.setdefault(computed, rule)
 def _computed(x: Any) -> Doubled:
-    """x → x ± ∞"""
+    """x → x ± 64 units in its last place, that of float32 for such numbers"""
     x = Doubled.of(x).hi
-    return Doubled(x, np.zeros(x.shape), np.full(x.shape, np.inf))
+    return Doubled(x, np.zeros(x.shape), np.abs(x) * 128.0 * _unit(x))
 
 
 @lambda rule: FUNCTIONS.setdefault(rounded, rule)
 def _rounded(x: Any) -> Doubled:
     """0.6931471805599453 → log 2; else x ± half a unit in its last place, that of float32 for such numbers."""
     x = Doubled.of(x).hi
-    single = np.all(x.astype(np.float32) == x)
+    half = _unit(x)
     for value in constants().values() if x.ndim == 0 else ():
         for sign in (-1, 1):
             hi = float(sign * value)
-            if x == (np.float32(hi) if single else hi):
+            if x == (np.float32(hi) if half > 2.0**-53 else hi):
                 return with_error(pair(sign * value), 0.0)
-    return Doubled(x, np.zeros(x.shape), np.abs(x) * (2.0**-24 if single else 2.0**-53) + TINY)
+    return Doubled(x, np.zeros(x.shape), np.abs(x) * half + TINY)
+
+
+def _unit(x: Any) -> float:
+    """Half a unit in the last place of floats in [1, 2), of float32 where all numbers are such."""
+    return 2.0**-24 if np.all(x.astype(np.float32) == x) else 2.0**-53
 
 
 def is_decimal(v: Any) -> bool:
