@@ -537,3 +537,19 @@ def test_a_function_at_a_number_is_that_function(form, f, x0, precise):
         with mp.workdps(60):
             want = made(mp, mp.mpf(x0))(mp.mpf(x0 + h))
             assert abs(stable(x0 + h) - want) <= 64 * ULP * abs(want), h
+
+
+@pytest.mark.parametrize("precise", [True, False])
+def test_a_function_of_data_is_that_function(precise):
+    q, d = np.array([0.2, 0.3, 0.5]), 1e-7 * np.array([1.0, -2.0, 1.0])
+
+    def divergence(p):
+        return np.sum(p * (np.log(p) - np.log(q)))
+
+    p = q + d
+    with mp.workdps(60):
+        want = sum(mp.mpf(a) * mp.log(mp.mpf(a) / mp.mpf(b)) for a, b in zip(p, q, strict=True))
+        got = rg.stabilize(divergence, precise=precise)(p)
+        assert abs(got - want) <= (64 * ULP if precise else 1e-10) * want
+    assert rg.stabilize(divergence, precise=precise)(q) == 0
+    np.testing.assert_allclose(rg.grad(divergence, precise=precise)(p), np.log1p(d / q) + 1, rtol=1e-15)

@@ -25,7 +25,7 @@ import scipy.special
 from relgrad.errors import TraceError
 from relgrad.implementations import IMPLEMENTATIONS
 from relgrad.kernels import log_softmax, logsumexp, softmax
-from relgrad.op import Symbolic, as_term, constant
+from relgrad.op import Constant, Symbolic, as_term, constant
 from relgrad.ops.casting import cast
 from relgrad.ops.classical import multigammaln, polygamma
 from relgrad.ops.creation import holds_symbolic, stack_nested
@@ -298,17 +298,26 @@ def _of_numbers(function: Callable[..., Any], instead: Callable[..., Any], args:
     """np.exp(0.1) → the traced exp(0.1), np.sqrt(4) → 2.0: what a function that rounds makes of numbers is a term.
 
     So exp(x) − exp(0.1) is the increment of one function, and 0 at 0.1. Whole results are exact, as 3! = Γ(4), but may
-    be those of a function at 0.
+    be those of a function at 0. Arrays of a few numbers are such, too.
     """
     result = function(*args)
-    plain = all(issubclass(type(x), (int, float, np.integer, np.floating)) for x in args)
-    if tracing.numbers is None or not plain or not issubclass(type(result), (float, np.floating)):
+    if tracing.numbers is None or not _is_number(result) or not all(map(_is_number, args)):
         return result
     traced = instead(Tracer(as_term(args[0])), *args[1:])
-    if not as_term(traced).op.rounds or (all(args) and result == np.round(result)):
+    if not as_term(traced).op.rounds or (all(map(np.all, args)) and np.all(result == np.round(result))):
         return result
-    tracing.numbers.append(traced)
+    tracing.numbers.append(as_term(traced))
+    if type(result) is np.ndarray:
+        traced.origin = Origin(np.ndarray, rows=result.flags.c_contiguous)
     return traced
+
+
+def _is_number(x: Any) -> bool:
+    """2, np.float64(0.1), array([0.1, 0.2]) → True; True, (1 + 2j), a subclass of arrays → False."""
+    cls = type(x)
+    if cls is np.ndarray:
+        return x.dtype.kind == "f" and 0 < x.nbytes <= Constant.LARGE
+    return issubclass(cls, (int, float, np.integer, np.floating)) and cls is not bool
 
 
 def _joined_list(x: Any, is_first: bool) -> Any:

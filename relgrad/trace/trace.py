@@ -232,7 +232,7 @@ def _traced(
     inputs = [term(Input(label, type_)) for label, type_ in zip(labels, types, strict=True)]
     decisions = tuple(asked.decisions.values())
     roots = [*outputs, *without_anchors([d.term for d in decisions])]
-    roots = _with_numbers(roots, {as_term(x) for x in tracing.numbers or ()})
+    roots = _with_numbers(roots, set(tracing.numbers or ()))
     roots, claims = _settled(roots, claims, dict(zip(own, inputs, strict=True)))
     known, results, assumed = apply(inputs, roots, claims) if claims else (inputs, roots, ())
     count = len(outputs)
