@@ -458,3 +458,17 @@ def test_logarithms_of_gamma_near_its_zeros():
         np.testing.assert_allclose(K.gammaln(x), want, rtol=2e-15)
     assert K.gammaln(1.0) == K.gammaln(2.0) == 0
     assert K.gammaln(np.float32(1.1)).dtype == np.float32
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_beta_functions_of_arguments_of_any_size(seed):
+    rng = np.random.default_rng(seed)
+    for a, b in 10.0 ** rng.uniform(-8, rng.choice([1.3, 2.3, 6, 15], (100, 2))):
+        with mp.workdps(60):
+            x, y = mp.mpf(a), mp.mpf(b)
+            log = mp.loggamma(x) + mp.loggamma(y) - mp.loggamma(x + y)
+            slopes = [abs(z * (mp.psi(0, z) - mp.psi(0, x + y))) for z in (x, y)]
+            assert abs(K.betaln(a, b) - log) <= 32 * 2.0**-53 * max(abs(log), *slopes), (a, b)
+            value = mp.exp(log)
+            if value > 1e-290:
+                assert abs(K.beta(a, b) - value) <= 48 * 2.0**-53 * max(1, *slopes) * value, (a, b)

@@ -14,10 +14,8 @@ from typing import Any
 import numpy as np
 import scipy.special
 from scipy.special import (
-    beta,
     betainc,
     betaincc,
-    betaln,
     entr,
     erf,
     erfcinv,
@@ -38,10 +36,8 @@ from scipy.special import (
 from relgrad.kernels.dispatch import entrywise, floats, kernel, ranged
 
 __all__ = [
-    "beta",
     "betainc",
     "betaincc",
-    "betaln",
     "digamma_n",
     "entr",
     "erf",

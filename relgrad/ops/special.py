@@ -151,3 +151,5 @@ betaln = elementwise(
     ball=lambda x, y: abs(x.gamma() * y.gamma() / (x + y).gamma()).log(),
     unbounded=lambda far, x, y: gammaln(x) + gammaln(y) - gammaln(x + y),
 )
+implements(scipy.special.beta)(beta)
+implements(scipy.special.betaln)(betaln)
