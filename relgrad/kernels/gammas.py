@@ -17,24 +17,24 @@ __all__ = [
 
 
 @entrywise
-def gamma_ratio(x: Any, y: Any) -> Any:
-    """Γ(x)/Γ(y), though both may overflow.
+def gamma_ratio(x: Any, y: Any, d: Any) -> Any:
+    """Γ(x)/Γ(y), d = x − y, though both may overflow.
 
-    >>> gamma_ratio(200.0, 198.0).round(6)
+    >>> gamma_ratio(200.0, 198.0, 2.0).round(6)
     np.float64(39402.0)
     """
-    x, y = np.broadcast_arrays(x, y)
+    x, y, d = np.broadcast_arrays(x, y, d)
     above, below = scipy.special.gamma(x), scipy.special.gamma(y)
+    whole = (d == np.round(d)) & (np.abs(d) <= 64)
+    result = np.where(whole, _by_steps(y, d, whole), above / below)
+    large = ~whole & (np.minimum(x, y) > LARGE)
+    if large.any():
+        result = np.where(large, np.exp(_log_ratio(*[np.where(large, z, LARGE) for z in (x, y, d)])), result)
     usual = np.isfinite(above) & np.isfinite(below) & (above != 0) & (below != 0)
-    step = x - y
-    near = (step == np.round(step)) & (np.abs(step) <= 64)
-    result = np.where(usual, above / below, _by_steps(y, step, near))
-    far = ~usual & ~near
+    far = ~usual & ~whole & ~large
     if far.any():
         sign = scipy.special.gammasgn(x) * scipy.special.gammasgn(y)
-        logs = scipy.special.gammaln(x) - scipy.special.gammaln(y)
-        logs = np.where(np.minimum(x, y) > LARGE, _log_ratio(x, y, step), logs)
-        result = np.where(far, sign * np.exp(logs), result)
+        result = np.where(far, sign * np.exp(scipy.special.gammaln(x) - scipy.special.gammaln(y)), result)
     return result.astype(x.dtype)[()]
 
 
@@ -60,19 +60,19 @@ def beta(x: Any, y: Any) -> Any:
 
 
 def _by_distance(x: Any, y: Any, plain: Any, of_gamma: Any, over: Any, of_log: Any) -> Any:
-    """Γ(b) over Γ(a + b)/Γ(a), a ≥ b > 0, where a > 16; by Stirling's series where b is, too; `plain` elsewhere."""
+    """Γ(b) over Γ(a + b)/Γ(a), a ≥ b > 0, where a is large; by Stirling's series where b is, too; `plain` elsewhere."""
     value, above, below = plain(x, y), np.maximum(x, y), np.minimum(x, y)
-    known = (below > 0) & (above > 16) & (above < 1e300)
+    known = (below > 0) & (above > LARGE) & (above < 1e300)
     if not known.any():
         return value
-    a, b = (np.where(known, z, 16).astype(np.float64) for z in (above, below))
-    apart = over(of_gamma(np.minimum(b, 16)), _log_ratio(a + b, a, b))
+    a, b = (np.where(known, z, LARGE).astype(np.float64) for z in (above, below))
+    apart = over(of_gamma(np.minimum(b, LARGE)), _log_ratio(a + b, a, b))
     log = (b - 0.5) * np.log(b / (a + b)) - a * np.log1p(b / a) - 0.5 * np.log(a / (2 * np.pi))
     log += _stirling(a) + _stirling(b) - _stirling(a + b)
-    return np.where(known, np.where(b > 16, of_log(log), apart), value).astype(value.dtype)[()]
+    return np.where(known, np.where(b > LARGE, of_log(log), apart), value).astype(value.dtype)[()]
 
 
-LARGE = 64
+LARGE = 16
 """Above it five terms of Stirling's series are exact in floats."""
 
 

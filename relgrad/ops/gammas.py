@@ -15,9 +15,11 @@ __all__ = [
 
 gamma_ratio = elementwise(
     kernels.gamma_ratio,
-    lambda g, out, x, y: g * out * digamma(x),
-    lambda g, out, x, y: -(g * out) * digamma(y),
-    range=lambda x, y: POSITIVE if x.nonnegative and y.nonnegative else REAL,
-    ball=lambda x, y: x.gamma() / y.gamma(),
-    log=lambda x, y: gammaln(x) - gammaln(y),
+    lambda g, out, x, y, d: g * out * digamma(x),
+    lambda g, out, x, y, d: -(g * out) * digamma(y),
+    None,
+    range=lambda x, y, d: POSITIVE if x.nonnegative and y.nonnegative else REAL,
+    ball=lambda x, y, d: (y + d).gamma() / y.gamma(),
+    log=lambda x, y, d: gammaln(x) - gammaln(y),
 )
+gamma_ratio.distance = 0, 1, 2
