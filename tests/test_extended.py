@@ -519,3 +519,31 @@ def test_a_quotient_of_exponentials_that_underflows_is_met_by_a_factor_that_is_a
         kernels.gibbs(np.array([0.0, 800.0]), np.array([0.0, 800.0]))
         with pytest.raises(FloatingPointError):
             kernels.gibbs(0.0, 800.0, axis=())
+
+
+def test_a_share_that_overflows_is_met_by_a_factor_that_is_as_small():
+    """eᵃ/(e^-a + e^-a)·e^(-2·a) = 1/2, where the quotient is more than all floats; nothing is told of e⁰/0."""
+
+    @extended_range
+    def half(a):
+        return kernels.gibbs(a, np.stack([-a, -a])) * np.exp(-a) ** 2
+
+    assert half(389.0) == pytest.approx(0.5, rel=1e-13)
+    with np.errstate(over="raise"):
+        assert np.isnan(kernels.gibbs(np.array(0.0), np.array([-np.inf, -np.inf])))
+
+
+def test_plans_of_transport_keep_their_gradient_where_kernels_are_far_below_one():
+    """P = diag(u)·K·diag(v) has given margins, so Σ P·c of equal costs c has the slope 1 in each, whatever K."""
+
+    def transport(cost, offset, temperature):
+        k = np.exp(-cost / np.exp(temperature))
+        u = np.ones(cost.shape[0])
+        for _ in range(2):
+            v = 1 / (k.T @ u)
+            u = 1 / (k @ v)
+        plan = u[:, None] * k * v[None, :]
+        return np.sum(plan * cost) + np.sum(plan * offset)
+
+    found = rg.grad(transport, precise=False)(np.full((2, 1), 100.0), np.zeros((2, 1)), -1.42)
+    assert found == pytest.approx(np.ones((2, 1)), rel=1e-9)

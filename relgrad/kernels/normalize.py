@@ -195,7 +195,8 @@ def gibbs(a: Any, x: Any, axis: Axis = -1, power: float = 1, weights: Any = None
     """(eᵃ / Σ w·eˣ)^power, where the sum stays with extent 1 and a broadcasts against it; within 8 ulp.
 
     a need not be among the x; neither power nor quotient is lost where eᵃ, the sum or their quotient overflows
-    or underflows. A quotient of two exponentials, eᵃ/eˣ, tells callers if it does, as np.exp(a − x) would.
+    or underflows. It tells callers if the quotient overflows, and if one of two exponentials, eᵃ/eˣ, underflows, as
+    np.exp(a − x) would: small shares are ordinary.
 
     >>> gibbs(np.array(800.0), np.array([801.0, 801.0]), weights=0.5)
     array([0.36787944])
@@ -204,8 +205,8 @@ def gibbs(a: Any, x: Any, axis: Axis = -1, power: float = 1, weights: Any = None
     """
     with np.errstate(all="ignore"):
         result = _gibbs(a, x, axis, power, weights)
-    if axis == ():
-        tell_range(result, lambda: np.isfinite(a) & np.isfinite(x))
+    with np.errstate(under=None if axis == () else "ignore"):
+        tell_range(result, lambda: np.isfinite(a) & np.isfinite(_max(np.asarray(x), axis)))
     return result
 
 
