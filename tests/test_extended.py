@@ -547,3 +547,32 @@ def test_plans_of_transport_keep_their_gradient_where_kernels_are_far_below_one(
 
     found = rg.grad(transport, precise=False)(np.full((2, 1), 100.0), np.zeros((2, 1)), -1.42)
     assert found == pytest.approx(np.ones((2, 1)), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("f", "args", "truth"),
+    [
+        (lambda x, y: np.log(1 + np.exp(x)) / np.log(1 + np.exp(y)), (-800.0, -801.0), math.e),
+        (lambda x: np.sqrt(np.log(1 + np.exp(x))), (-800.0,), math.exp(-400)),
+        (lambda x: np.sqrt(1 - 1 / (1 + np.exp(-x))), (800.0,), math.exp(-400)),
+        (lambda x: np.log(1 - np.exp(x)) * 1e200 * 1e200, (-800.0,), -((1e200 * math.exp(-400)) ** 2)),
+        (lambda x: np.sqrt(1 - np.cos(x)), (1e-180,), math.sqrt(0.5) * 1e-180),
+        (lambda x: np.log(np.log(np.cosh(x))), (1e-180,), 2 * math.log(1e-180) - math.log(2)),
+        (lambda x, y: (np.exp(x) - np.exp(y)) / 1e200, (720.0, 0.0), 1e-200 * math.exp(360) * math.exp(360)),
+        (lambda x, p: ((1 + x) ** p - 1) * 1e200 * 1e200, (1e-180, 1e-180), 1e40),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+def test_functions_of_entries_tell_where_they_leave_the_range_of_floats(f, args, truth, strategy):
+    """log(1 + e⁻⁸⁰⁰) is no float, and so many times another that is none: kernels tell, as np.exp does."""
+    assert rg.stabilize(f, strategy=strategy)(*args) == pytest.approx(truth, rel=1e-12)
+
+
+def test_what_is_exact_where_an_operand_is_zero_is_told_by_no_kernel():
+    """log(1 + (e⁰ − 1)·σ(x)) = 0 has not underflowed, nor has e^−∞; log(eᵃ − eᵃ) = −∞ is a pole."""
+    with np.errstate(over="raise", under="raise"):
+        assert kernels.softplus_difference(-800.0, -800.0, 0.0) == 0
+        assert kernels.log_cosh(0.0) == kernels.softplus(-np.inf) == kernels.gammaln(1.0) == 0
+        assert kernels.logdiffexp(1.0, 1.0) == -np.inf
+        with pytest.raises(FloatingPointError):
+            kernels.log1mexp(-800.0)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.kernels.dispatch import arithmetic_kernel, by_entries, entrywise, floats, tell_range
+from relgrad.kernels.dispatch import arithmetic_kernel, by_entries, entrywise, floats, ranged, tell_range
 from relgrad.kernels.eft import two_sum
 from relgrad.kernels.entropies import xlog_ratio
 from relgrad.kernels.logexp import expit, softplus
@@ -70,7 +70,7 @@ def power1p(x: Any, a: Any) -> Any:
     return np.where(np.isnan(value), np.exp(a * np.log1p(x)), value)[()]
 
 
-@entrywise
+@ranged(lambda x, a: np.isfinite(x) & np.isfinite(a) & (x != 0) & (x != -1) & (a != 0))
 def power1pm1(x: Any, a: Any) -> Any:
     """(1 + x)ᵃ − 1 = exp(a·log(1 + x)) − 1."""
     t = a * np.log1p(x)
@@ -154,7 +154,7 @@ def power_difference(x: Any, y: Any, a: Any, d: Any) -> Any:
     return value
 
 
-@entrywise
+@ranged(lambda x, y, d: np.isfinite(x) & np.isfinite(y) & (d != 0))
 def exp_difference(x: Any, y: Any, d: Any) -> Any:
     """eˣ − eʸ = eʸ·(eᵈ − 1), where d = x − y; the sign of d where both overflow."""
     far = np.exp(x) - np.exp(y)

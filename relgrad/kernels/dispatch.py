@@ -30,8 +30,13 @@ def overridable(function: F) -> F:
 
 
 def entrywise(function: F) -> F:
-    """Make a kernel of single entries, `by_entries`."""
-    return kernel(by_entries(function))
+    """log(1 + eˣ) at −800 → underflow: a kernel of entries that is `ranged` for numbers other than 0."""
+    return ranged(_are_numbers)(function)
+
+
+def _are_numbers(*arrays: Any) -> Any:
+    """(1, 0, ∞) → (True, False, False): where all operands are numbers other than 0, at which results may be exact."""
+    return np.logical_and.reduce([np.isfinite(x) & (x != 0) for x in np.broadcast_arrays(*arrays)])
 
 
 def by_entries(function: F) -> F:
@@ -80,7 +85,9 @@ def ranged(numbers: Callable[..., Any]) -> Callable[[F], F]:
             tell_range(result, lambda: numbers(*arrays))
             return result
 
-        return _kernel(by_entries(cast(F, call)), np.errstate)
+        told = _kernel(by_entries(cast(F, call)), np.errstate)
+        told.tells = True  # type: ignore[attr-defined]  # what the op asks that calls it
+        return told
 
     return decorate
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.kernels.dispatch import arithmetic_kernel, entrywise, floats, kernel
+from relgrad.kernels.dispatch import arithmetic_kernel, floats, kernel
 from relgrad.kernels.eft import two_product
 from relgrad.kernels.roots import product_difference
 
@@ -220,9 +220,10 @@ def cofactor(x: Any) -> np.ndarray:
     return sign * (u * products[..., None, :]) @ vt
 
 
-@entrywise
+@kernel
 def cofactor_derivative(x: Any, v: Any) -> np.ndarray:
     """lim (cofactor(x + t·v) − cofactor(x))/t, t → 0; linear and self-adjoint in v, finite for singular x too."""
+    x, v = floats(x, v)
     n = x.shape[-1]
     if n == 0:
         return v

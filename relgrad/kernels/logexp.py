@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from relgrad.kernels.dispatch import arithmetic_kernel, by_entries, entrywise, ranged
+from relgrad.kernels.dispatch import arithmetic_kernel, by_entries, entrywise, kernel, ranged
 
 __all__ = [
     "bose",
@@ -92,7 +92,7 @@ def log_cloglog(x: Any) -> Any:
     return np.where(x < 0, x + np.log(ratio), _log1mexp(-u))[()]
 
 
-@entrywise
+@ranged(lambda a, b: np.isfinite(a) & np.isfinite(b) & np.not_equal(a, b))
 def logdiffexp(a: Any, b: Any) -> Any:
     """log(eᵃ − eᵇ) = a + log1mexp(b − a); −inf where a = b, NaN where a < b.
 
@@ -130,7 +130,8 @@ def xdivy(x: Any, y: Any) -> Any:
     return np.where((x == 0) & ~np.isnan(y), 0, x / y)[()]
 
 
-@entrywise
+@kernel
+@by_entries
 def coarse(x: Any) -> Any:
     """x rounded to 8 bits; what is near x less this is exact. 0 where x is not finite."""
     x = np.where(np.isfinite(x), x, 0)

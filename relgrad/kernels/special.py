@@ -33,7 +33,7 @@ from scipy.special import (
     yv,
 )
 
-from relgrad.kernels.dispatch import entrywise, floats, kernel, ranged
+from relgrad.kernels.dispatch import by_entries, floats, kernel, ranged
 
 __all__ = [
     "betainc",
@@ -261,7 +261,8 @@ def erfcx_n(x: Any, order: int = 0) -> Any:
     return np.where(x < 0, low, y * _erfcx_relative(np.asarray(np.maximum(x, 0)), order)).astype(dtype)[()]
 
 
-@entrywise
+@kernel
+@by_entries
 def gammaln(x: Any) -> Any:
     """log|Γ(x)|; within 1/4 of its zeros 1 and 2, where SciPy's loses all digits, ∫ ψ from there; within 8 ulp of it.
 

@@ -95,6 +95,7 @@ class Elementwise(Labelled):
         self.choice, self.zero_log = under, zero_log
         self.continues = continues
         self.is_strict = self.arity == 1 if strict is None else strict
+        self.grows = getattr(function, "tells", False)
         if kernel:
             IMPLEMENTATIONS.setdefault(function, self)
             self.imports = (label,)

@@ -157,8 +157,25 @@ def _sum_cancels(function: Any) -> Any:
     return rule
 
 
+def _log_expit(x: Any) -> Extended:
+    """−log(1 + e^−x)"""
+    return -_softplus(-Extended.of(x))
+
+
+def _log1mexp(x: Any) -> Extended:
+    """log(1 − e^x)"""
+    return log1p(-exp(Extended.of(x)))
+
+
+def _logdiffexp(a: Any, b: Any) -> Extended:
+    """a + log(1 − e^(b − a))"""
+    return add(Extended.of(a), _log1mexp(Extended.of(b) - a))
+
+
 NAMED["cancels"] = NAMED["cancels_at"] = _far_below
 NAMED["sum_cancels"] = _sum_cancels
 NAMED["gibbs"], NAMED["softmax"], NAMED["logsumexp"] = _gibbs, _softmax, _logsumexp
 NAMED["expit"] = or_extended(_expit)
 NAMED["softplus"] = NAMED["log1pexp"] = or_extended(_softplus)
+NAMED["log_expit"], NAMED["log1mexp"] = or_extended(_log_expit), or_extended(_log1mexp)
+NAMED["logdiffexp"] = or_extended(_logdiffexp)
