@@ -19,7 +19,7 @@ from relgrad import kernels
 from relgrad.balls.numbers import Balls
 from relgrad.kernels.containers import mapped
 from relgrad.kernels.extended import extended_range
-from relgrad.kernels.extended.number import Extended
+from relgrad.kernels.extended.number import NAMED, Extended
 from relgrad.kernels.numbers import Twin, lowered
 from relgrad.kernels.watched import Shaken
 from relgrad.trace.containers import flatten
@@ -576,3 +576,11 @@ def test_what_is_exact_where_an_operand_is_zero_is_told_by_no_kernel():
         assert kernels.logdiffexp(1.0, 1.0) == -np.inf
         with pytest.raises(FloatingPointError):
             kernels.log1mexp(-800.0)
+
+
+def test_digits_are_watched_along_axes_that_a_part_of_a_sum_does_not_have():
+    """x − c of shape (2, 3, 2), c of shape (3, 2), watched along the first axis, in extended range too."""
+    watched = NAMED["cancels"](kernels.cancels)
+    x, huge = np.arange(12.0).reshape(2, 3, 2), Extended(np.full((3, 2), 0.5), np.full((3, 2), 2000))
+    assert watched(x - 1.0, huge, axis=-3)
+    assert not watched(huge * x, huge, axis=-3)

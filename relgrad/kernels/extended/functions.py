@@ -118,12 +118,14 @@ _ORDINARY = 2.0**-400, 2.0**400
 
 
 def _at_one_scale(arrays: Sequence[Extended], axis: Any) -> list[Any]:
-    """(x, y) → (x/2ᵏ, y/2ᵏ) as floats, k the largest exponent of each slice; as they are if that is ordinary."""
+    """(x, y) → (x/2ᵏ, y/2ᵏ) as floats of one rank, k the largest exponent of each slice, or 0 if that is ordinary."""
+    rank = max(x.ndim for x in arrays)
+    arrays = [x.reshape((1,) * (rank - x.ndim) + x.shape) for x in arrays]
     floats, (low, high) = [x.floats() for x in arrays], _ORDINARY
-    sizes = [np.max(np.abs(x), axis=axis if np.ndim(x) else None, initial=0) for x in floats]
+    sizes = [np.max(np.abs(x), axis=axis, initial=0) for x in floats]
     if all(np.all((size > low) & (size < high)) for size in sizes):
         return floats
-    most = [np.max(x.e, axis=axis if x.ndim else None, keepdims=True, initial=NOTHING) for x in arrays]
+    most = [np.max(x.e, axis=axis, keepdims=True, initial=NOTHING) for x in arrays]
     return [scaled(x, reduce(np.maximum, most)) for x in arrays]
 
 
