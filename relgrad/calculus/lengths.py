@@ -81,13 +81,18 @@ def _directed(view: ProductView) -> Iterator[tuple[Any, ProductView, Direction]]
                 if (straight := _Times(direction)(base)) is not None:
                     new = multiplied((product_of(straight), 1), (ProductView(1, {base: 1}), -1))
                     yield base, new, direction
-        elif e <= -1 and is_term(base) and (vector := _measured(base)) in view.factors:
+        elif e <= -1 and is_term(base) and (vector := _measured(base)) and _divides(vector, view):
             yield base, ProductView(1, {base: 1}), Direction(base, base, vector)
 
 
 def _measured(t: Term) -> Any:
     """norm(x) → x, |x| → x: the vector, or number, of which a term is the length, or None."""
     return t.rands[0] if type(t.op) is Norm or t.op is absolute else None
+
+
+def _divides(t: Term, view: ProductView) -> bool:
+    """2·x·y, x·y²·z → True: whether a product has all factors of a term, but for numbers."""
+    return all(view.factors.get(x, 0) / n >= 1 for x, n in product_of(t).factors.items())
 
 
 def turned_by_little(t: Term) -> Term | None:
