@@ -276,3 +276,30 @@ def test_a_term_is_looked_through_once_for_a_length_however_often_it_is_met(monk
     assert once > 1
     assert Over(length)(factor) is first
     assert len(looks) == once
+
+
+@pytest.mark.parametrize("size", [lambda u: np.sin(abs(u)), lambda u: np.log1p(abs(u))], ids=["sin", "log1p"])
+@pytest.mark.parametrize(
+    ("argument", "slope"),
+    [
+        (lambda x, y: 2 * y, 2.0),
+        (lambda x, y: x * y, 2.0),
+        (lambda x, y: x**2 * np.sin(y), 4.0),
+        (lambda x, y: y / x, 0.5),
+        (lambda x, y: x + 3 * y - 2, 3.0),
+    ],
+    ids=["2y", "xy", "x²·sin y", "y/x", "x+3y-2"],
+)
+def test_the_vector_of_a_direction_may_be_a_product_and_a_difference_that_cancels(size, argument, slope):
+    """g(|u|)·u/|u| and g(|u|)·sign(u) have the slope g'(0)·u' where u = 0, also computed again with more digits."""
+    for sign in (np.sign, lambda u: u / np.abs(u)):
+        for how in ({}, {"precise": False}):
+            found = rg.grad(lambda x, y: size(argument(x, y)) * sign(argument(x, y)), 1, **how)  # noqa: B023
+            assert found(2.0, 0.0) == slope
+
+
+def test_a_length_is_taken_out_of_the_products_that_are_summed():
+    """Σ w·log(1 + |x − y|)·sign(x − y), with weights before the rest, has the slopes w where x = y."""
+    w = np.array([0.6, 0.8])
+    loss = lambda x, y: np.sum(w * np.log1p(np.abs(x - y)) * np.sign(x - y))
+    np.testing.assert_allclose(rg.grad(loss)(np.array([1.0, 0.4]), np.array([1.0, 0.4])), w, rtol=1e-15)

@@ -102,19 +102,27 @@ def as_written(roots: Sequence[Term], expand: Expand, numbers: frozenset[float] 
 
     said = {t: _word(t.op.value, numbers) for t in subterms(*roots) if _is_long(t)}
     user = substitute(roots, {t: Literal.of(word, t) for t, word in said.items()})
-    own = set(subterms(*user))
+    ruled = any(t.op.implicit for t in subterms(*user))
+    if ruled:
+        user = substitute(user, {t: _defined(t) for t in subterms(*user) if t.op is sign})
 
     def told(old: Term, rands: tuple[Any, ...]) -> Any:
         """A constant that a rule has brought is rounded;    sign(x) of a rule → x/|x|, which is open at 0."""
         if type(old.op) is not Literal:
             alone = all(type(x.op) is Constant for x in rands)
             rands = tuple([_told(x, alone) if is_float(x) else x for x in rands])
-        if old.op is sign and old not in own:
+        if ruled and old.op is sign:
             x = Tracer(rands[0])
             return as_term(x / np.abs(x))
         return remade(old, rands)
 
     return rebuild(expand(user), told)
+
+
+def _defined(t: Term) -> Term:
+    """sign(x) → where(x == 0, 0, sign(x)): what the user takes the sign of 0 for, beside rules that leave it open."""
+    x = Tracer(t.rands[0])
+    return as_term(np.where(x == 0, Tracer(constant(0.0, t.type.dtype)), Tracer(t)))
 
 
 def _told(x: Term, alone: bool) -> Term:

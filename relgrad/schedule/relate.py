@@ -133,7 +133,7 @@ def relations(t: Term, v: Any, m: Any, library: Library, note: Note, within: int
     theories = theories_of(t.op)
     readings = theories & ~within
     yield from laws(t, v, m, BEFORE, readings, theories, note)
-    yield from lengths(t, v, m, readings, note)
+    yield from lengths(t, v, m, note)
     if t.op is where:
         yield ONE_FUNCTION.goal(t, v, m, note)
     yield from rows(t, v, m, library, note, readings)
@@ -168,9 +168,9 @@ def _is_asked(op: Any) -> bool:
     return op is where or turns(op) or (op.elementwise and op.arity == 1 and _may_be_logarithm(op))
 
 
-def lengths(t: Term, v: Any, m: Any, readings: int, note: Note) -> Iterator[Goal]:
+def lengths(t: Term, v: Any, m: Any, note: Note) -> Iterator[Goal]:
     """Yield the goals that v is t with a length taken out of a direction, or out of the slope of one."""
-    yield from laws(t, v, m, (OUT_OF_DIRECTION,), readings, readings, note)
+    yield from laws(t, v, m, (OUT_OF_DIRECTION,), 0, theories_of(t.op), note)
     if turns(t.op):
         yield OUT_OF_SLOPE.goal(t, v, m, note)
 
@@ -363,7 +363,7 @@ BEFORE = (
 """What is done before a row is looked for, and what after."""
 _OUT = "what vanishes with a length takes it out of a direction"
 ONE_FUNCTION = Law("one_function", one_function, "both sides of a point have one function")
-OUT_OF_DIRECTION = Law("take_out_length", length_taken_out, _OUT, PRODUCT)
+OUT_OF_DIRECTION = Law("take_out_length", length_taken_out, _OUT, PRODUCT, False)
 OUT_OF_SLOPE = Law("take_out_length_of_slope", turned_by_little, _OUT)
 SIMPLIFICATIONS = (*AFTER, *BEFORE)
 UNDONE = Law("cancel_inverse", undone, "a function meets its inverse")

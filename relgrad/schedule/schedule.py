@@ -389,7 +389,7 @@ class _Run:
             if self.defines and not within and t.op.elementwise and t.type.differentiable:
                 yield self._by_definition(t, v, m)
         elif LIMITS in moves and t.type.differentiable:
-            yield from lengths(t, v, m, theories_of(t.op) & ~within, self._note)
+            yield from lengths(t, v, m, self._note)
         if t.op is where and not moves.isdisjoint({RELATE, LIMITS}) and self._may_look():
             yield self._unguarded(t, v, m)
         for name, move in self._own if isinstance(t.type, ArrayType) else ():
