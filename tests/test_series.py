@@ -629,3 +629,11 @@ def test_a_formula_of_what_is_computed_is_watched_where_it_vanishes():
         dot = lambda a, b: mp.fsum(p * q for p, q in zip(a, b, strict=True))
         want = float(mp.atanh(dot(u, v) / mp.sqrt(dot(u, u) * dot(v, v))))
     assert rg.stabilize(fisher)(x, y) == pytest.approx(want, rel=1e-14)
+
+
+def test_a_choice_has_the_series_of_the_branch_that_is_taken():
+    """where(x > 0, x², ∞) at 1 → 1 + 2·t + t²: the other branch, a constant or not, need not have one."""
+    x = argument()
+    for other in (np.inf, np.nan, np.log(Tracer(x) - 1)):
+        found = Around(x, 1.0, 4).expand(as_term(np.where(Tracer(x) > 0, Tracer(x) ** 2, other)))
+        assert [float(c) for c in found.numbers] == [1, 2, 1]

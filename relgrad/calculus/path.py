@@ -375,12 +375,13 @@ class Path:
         ):
             operands = [self._real(x, rand) for x, rand in zip(operands, node.rands, strict=True)]
         meet = isinstance(op, Increment) and operands[-1] is zero
-        moves = not all(x.fixed for x in operands)
+        chooses = op is where and node.type.dtype.kind == "f"  # of what need not have a series
+        moves = chooses or not all(x.fixed for x in operands)
         found = self._in_ring(op, operands)
         if found is None and isinstance(op, Increment) and (meet or moves):
             how = (op,) if meet else ()
             found = self.as_written(_met if meet else op.meaning, node, operands, *how)
-        if found is None and not moves and (op is not where or node.type.dtype.kind != "f"):
+        if found is None and not moves:
             found = self._fixed(node, operands)
         for law in (self._decided, self._power, self.special):
             found = law(node, operands) if found is None else found
