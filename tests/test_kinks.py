@@ -42,6 +42,11 @@ SMOOTH: dict[str, tuple[Callable[[Any], Any], float, tuple[float, ...]]] = {
         0.0,
         (0.0, 1.0, 0.0),
     ),
+    "a kink beside 0/0": (
+        lambda x: np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x))) - (1 - np.cos(x)) / x**2,
+        0.0,
+        (LOG2 - 0.5, 0.5, 1 / 3),
+    ),
     "square of a maximum": (lambda x: np.maximum(x, -x) ** 2, 0.0, (0.0, 0.0, 2.0, 0.0)),
     "squares of two parts": (
         lambda x: np.maximum(x, 0) ** 2 + np.maximum(-x, 0) ** 2,

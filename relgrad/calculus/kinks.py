@@ -27,7 +27,7 @@ from relgrad.calculus.ring import NoSeries
 from relgrad.calculus.series import FEW, Series, applied, argument, body_of, slope, values_at, zeros_of
 from relgrad.conventions import DEFAULT, Conventions
 from relgrad.logic.build import fitted as in_place
-from relgrad.op import constant, is_constant
+from relgrad.op import Constant, constant, is_constant, is_float
 from relgrad.ops.arithmetic import absolute, divide, multiply, negative, sign, subtract
 from relgrad.ops.comparison import equal, not_equal
 from relgrad.ops.selection import where
@@ -54,10 +54,11 @@ def smoothed(
     Returns a function with a series at each point where kinks cancel, and these series. Only where rules, under the
     conventions, miss one of the first derivatives, of so many `orders`: softplus is fine for its gradient if ties
     share. At the point itself the function has the value of both sides, unless it is a derivative, of which rules for
-    kinks make something else.
+    kinks make something else, and where 0/0 leaves it open. What is NaN as it is written is not open.
     """
     nodes = list(subterms(body))
     kinked = [t for t in nodes if may_have_kink(t)]
+    written = any(type(t.op) is Constant and is_float(t) and np.isnan(t.op.value).any() for t in nodes)
     found: list[Series] = []
     better = body
     for point in dict.fromkeys(_points(kinked, x)) if kinked else ():
@@ -66,7 +67,8 @@ def smoothed(
             continue
         with suppress(NoSeries):
             right, left = BothSides(x, point, FEW).expand_each(body)
-            if min(right.start, left.start) < 0 or not (derived or _is_near(there[-1], right.value())):
+            has_limit = derived or (np.isnan(there[-1]) and not written) or _is_near(there[-1], right.value())
+            if min(right.start, left.start) < 0 or not has_limit:
                 continue  # a pole, or a jump
             is_open = not np.all([np.isfinite(y) for y in there])
             if not is_open and not _misses(body, x, point, (right, left), orders, derived, conventions):
