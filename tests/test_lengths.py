@@ -278,7 +278,16 @@ def test_a_term_is_looked_through_once_for_a_length_however_often_it_is_met(monk
     assert len(looks) == once
 
 
-@pytest.mark.parametrize("size", [lambda u: np.sin(abs(u)), lambda u: np.log1p(abs(u))], ids=["sin", "log1p"])
+@pytest.mark.parametrize(
+    "size",
+    [
+        lambda u: np.sin(abs(u)),
+        lambda u: np.log1p(abs(u)),
+        lambda u: np.sqrt(u**2),
+        lambda u: np.tanh(np.sqrt(u**2)),
+    ],
+    ids=["sin", "log1p", "root", "tanh of root"],
+)
 @pytest.mark.parametrize(
     ("argument", "slope"),
     [
@@ -287,8 +296,9 @@ def test_a_term_is_looked_through_once_for_a_length_however_often_it_is_met(monk
         (lambda x, y: x**2 * np.sin(y), 4.0),
         (lambda x, y: y / x, 0.5),
         (lambda x, y: x + 3 * y - 2, 3.0),
+        (lambda x, y: x * (y + 1) - x, 2.0),
     ],
-    ids=["2y", "xy", "x²·sin y", "y/x", "x+3y-2"],
+    ids=["2y", "xy", "x²·sin y", "y/x", "x+3y-2", "x(y+1)-x"],
 )
 def test_the_vector_of_a_direction_may_be_a_product_and_a_difference_that_cancels(size, argument, slope):
     """g(|u|)·u/|u| and g(|u|)·sign(u) have the slope g'(0)·u' where u = 0, also computed again with more digits."""

@@ -61,6 +61,10 @@ def length_taken_out(t: Term) -> Term | None:
     view = product_of(t)
     for base, straight, direction in _directed(view):
         over = Over(direction.length)
+        if _has(view, over.size):
+            return fitted(
+                build_product(multiplied((view, 1), (over.size, -1), (straight, 1)), dtype_of(t)), t
+            )
         for other, n in view.factors.items():
             if other is base or n < 1 or not is_term(other) or (rest := over(other)) is None:
                 continue
@@ -81,7 +85,7 @@ def _directed(view: ProductView) -> Iterator[tuple[Any, ProductView, Direction]]
                 if (straight := _Times(direction)(base)) is not None:
                     new = multiplied((product_of(straight), 1), (ProductView(1, {base: 1}), -1))
                     yield base, new, direction
-        elif e <= -1 and is_term(base) and (vector := _measured(base)) and _divides(vector, view):
+        elif e <= -1 and is_term(base) and (vector := _measured(base)) and _has(view, product_of(vector)):
             yield base, ProductView(1, {base: 1}), Direction(base, base, vector)
 
 
@@ -90,9 +94,17 @@ def _measured(t: Term) -> Any:
     return t.rands[0] if type(t.op) is Norm or t.op is absolute else None
 
 
-def _divides(t: Term, view: ProductView) -> bool:
-    """2·x·y, x·y²·z → True: whether a product has all factors of a term, but for numbers."""
-    return all(view.factors.get(x, 0) / n >= 1 for x, n in product_of(t).factors.items())
+def _has(view: ProductView, part: ProductView) -> bool:
+    """x·y²·z, 2·x·y → True: whether a product has all factors of another, but for numbers."""
+    return all(view.factors.get(x, 0) / n >= 1 for x, n in part.factors.items())
+
+
+def _size(t: Term) -> ProductView:
+    """|2·x·y| → 2·|x|·|y|, as roots of squares are read; norm(x) → norm(x): the factors of a length."""
+    coefficient, factors = product_of(t.rands[0])[:2] if t.op is absolute else (1, {})
+    if not factors or not all(map(is_term, factors)):
+        return ProductView(1, {t: 1})
+    return ProductView(abs(coefficient), {absolute.make_node(x): n for x, n in factors.items()})
 
 
 def turned_by_little(t: Term) -> Term | None:
@@ -264,7 +276,7 @@ class Over(_OfLength):
 
     def __init__(self, length: Term):
         super().__init__(length)
-        self.length = length
+        self.length, self.size = length, _size(length)
 
     def of(self, t: Term) -> Term | None:
         """‖x‖ → 1;    Σ x² → ‖x‖;    a + b → a/‖x‖ + b/‖x‖;    L(t) → L(t/‖x‖);    f(u) → (f(u)/u)·(u/‖x‖)"""
@@ -326,8 +338,14 @@ class Over(_OfLength):
         return as_term(np.where(Tracer(condition), *map(Tracer, parts)))
 
     def _is_length(self, t: Term) -> bool:
-        """Whether a term is the length: norm(x), norm(x)[None] of one vector: yes; of several, in that shape only."""
-        return t is self.length or (self.length.type.size == 1 and _bare(t) is _bare(self.length))
+        """Whether a term is the length: norm(x), norm(x)[None] of one vector: yes; of several, in that shape only.
+
+        So is |x|·|y| where that is |x·y|.
+        """
+        if t is self.length or (self.length.type.size == 1 and _bare(t) is _bare(self.length)):
+            return True
+        split = self.length not in self.size.factors
+        return split and t.type == self.length.type and product_of(t)[:2] == self.size[:2]
 
     def sum(self, t: Term) -> Term | None:
         """a + b → a/‖x‖ + b/‖x‖, with (x² + y²)/hypot(x, y) = hypot(x, y); None unless a summand has a quotient.
