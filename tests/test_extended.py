@@ -557,6 +557,7 @@ def test_plans_of_transport_keep_their_gradient_where_kernels_are_far_below_one(
         (lambda x: np.sqrt(1 - 1 / (1 + np.exp(-x))), (800.0,), math.exp(-400)),
         (lambda x: np.log(1 - np.exp(x)) * 1e200 * 1e200, (-800.0,), -((1e200 * math.exp(-400)) ** 2)),
         (lambda x: np.sqrt(1 - np.cos(x)), (1e-180,), math.sqrt(0.5) * 1e-180),
+        (lambda x, y: np.sqrt(np.cos(x) - np.cos(y)), (1e-180, 2e-180), math.sqrt(1.5) * 1e-180),
         (lambda x: np.log(np.log(np.cosh(x))), (1e-180,), 2 * math.log(1e-180) - math.log(2)),
         (lambda x, y: (np.exp(x) - np.exp(y)) / 1e200, (720.0, 0.0), 1e-200 * math.exp(360) * math.exp(360)),
         (lambda x, p: ((1 + x) ** p - 1) * 1e200 * 1e200, (1e-180, 1e-180), 1e40),

@@ -104,7 +104,6 @@ gammainc = _partial(
     range=UNIT,
     outside=_not_a_gamma,
     ball=_of_moderate(lambda a, x: x.gamma_lower(a, regularized=1)),
-    grows=True,
     complement=lambda a, x: gammaincc(a, x),
 )
 gammaincc = _partial(
@@ -114,7 +113,6 @@ gammaincc = _partial(
     range=UNIT,
     outside=_not_a_gamma,
     ball=_of_moderate(lambda a, x: x.gamma_upper(a, regularized=1)),
-    grows=True,
     complement=lambda a, x: gammainc(a, x),
 )
 betainc = _partial(
@@ -142,7 +140,6 @@ exp1 = _partial(
     laws=Laws(monotone=-1),
     outside=lambda x: x < 0,
     ball=lambda x: x.expint(1),
-    grows=True,
 )
 
 

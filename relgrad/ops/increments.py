@@ -95,8 +95,8 @@ class Increment(Elementwise):
             meaning=self._plain,
             kernel=kernel is not None,
             called=kernel is None,
-            grows=of.grows or self.over_distance,
         )
+        self.grows = self.grows or of.grows or self.over_distance
         self.distance = 0, 1, of.arity + 1
         self.by_kernel = kernel is not None
 

@@ -59,7 +59,6 @@ erfc = elementwise(
     laws=Laws(monotone=-1),
     ball=lambda x: x.erfc(),
     log=lambda x: 0.6931471805599453 + log_ndtr(-1.4142135623730951 * x),
-    grows=True,
     complement=lambda x: erf(x),
 )
 implements(scipy.special.erfc)(erfc)
@@ -78,7 +77,6 @@ ndtr = elementwise(
     ball=_ball_ndtr,
     meaning=lambda x: 0.5 * erfc(-x / _root_of_two()),
     tolerant=True,
-    grows=True,
     complement=lambda x: ndtr(-x),
 )
 implements(scipy.special.ndtr)(ndtr)
@@ -122,7 +120,6 @@ gamma = elementwise(
     ball=lambda x: x.gamma(),
     log=lambda x: gammaln(x),
     sign=lambda x: np.where(np.logical_and(x < 0, np.floor(x) % 2 != 0), -1.0, 1.0),
-    grows=True,
 )
 gammaln = elementwise(
     kernels.gammaln,
