@@ -23,6 +23,7 @@ from relgrad.gradient import (
     pushforward,
     zeros_like,
 )
+from relgrad.leaf import without_anchors
 from relgrad.logic.build import fitted
 from relgrad.logic.points import point_of
 from relgrad.op import Project, as_term, constant, strong
@@ -35,7 +36,6 @@ from relgrad.trace.decisions import Decision, Elsewhere, is_deciding, supposing
 from relgrad.trace.numbers import traced_argument
 from relgrad.trace.outside import read
 from relgrad.trace.refusal import tentative
-from relgrad.trace.trace import without_anchors
 from relgrad.trace.tracer import Tracer
 from relgrad.types import ArrayType
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
 from relgrad.op import Labelled, Op
-from relgrad.term import Term, term
+from relgrad.term import Term, rebuild, term
 from relgrad.types import REAL, ArrayType, DisconnectedType, Interval, NullType, Type
 
 
@@ -78,6 +78,19 @@ class Anchor(Op):
 
     def R_op(self, inputs: list[Any], eval_points: list[Any]) -> list[Any]:
         return [eval_points[0]]
+
+
+def without_anchors(terms: Iterable[Term], kept: Container[int] = ()) -> list[Term]:
+    """A₁(A₂(x)), {1} → A₁(x): terms with values in place of variables of differentiation, but for those that are
+    kept by their serial numbers.
+    """
+
+    def change(old: Term, rands: tuple[Any, ...]) -> Term:
+        if type(old.op) is Anchor and old.op.serial not in kept:
+            return rands[0]
+        return term(old.op, *rands, type_=old.type)
+
+    return rebuild(terms, change)
 
 
 class Known(Op):

@@ -34,8 +34,7 @@ def lines_of(fun: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, 
     def change(old: Term, rands: tuple[Any, ...]) -> Term:
         if type(old.op) is Input:
             return inputs.get(old.op.label, old) if old.op.trace else old
-        same = all(a is b for a, b in zip(rands, old.rands, strict=True))
-        return old if same else term(old.op, *rands, type_=old.type)
+        return term(old.op, *rands, type_=old.type)
 
     settled = dict(zip(rebuild(lines, change), lines.values(), strict=True))
     for t in traced.inputs:

@@ -15,14 +15,13 @@ import numpy as np
 
 from relgrad.calculus.kinks import may_have_kink
 from relgrad.interpret import RAISED, interpret
-from relgrad.leaf import Input
+from relgrad.leaf import Input, without_anchors
 from relgrad.logic.build import fitted
 from relgrad.logic.points import Point, point_of
 from relgrad.op import Constant, constant, is_constant
 from relgrad.ops.arithmetic import subtract
 from relgrad.ops.selection import where
 from relgrad.term import Term, rebuild, remade, substitute, subterms, term
-from relgrad.trace.trace import without_anchors
 from relgrad.types import ArrayType
 
 LARGEST = 200
@@ -100,7 +99,7 @@ def near_points(roots: Sequence[Term], near: Callable[[Term], Term]) -> list[Ter
         new = found and there and fitted(found.other, t)
         if new and there and _agree(there, near(there.other), partial=True):
             known[t] = new
-    return rebuild(roots, lambda old, rands: known.get(old) or remade(old, rands)) if known else list(roots)
+    return substitute(roots, known)
 
 
 def _agree(choice: Isolated, new: Term, partial: bool = False) -> bool:

@@ -98,8 +98,7 @@ def _without(roots: Sequence[Term], wanted: _Wanted) -> list[Term]:
         if isinstance(old.op, Expand) and own and (own == old.op.axes or wanted.of(old.rands[0])):
             return rands[0]
         # Nothing is brought back to canonical form: that would let the squeezes float again.
-        same = all(a is b for a, b in zip(rands, old.rands, strict=True))
-        new = old if same else term(old.op, *rands)
+        new = term(old.op, *rands)
         return new if not own or old.op.elementwise else squeeze(new, own)
 
     return rebuild(roots, change)

@@ -20,8 +20,7 @@ from relgrad.ops.comparison import (
     logical_not,
     logical_or,
 )
-from relgrad.ops.elementwise import Elementwise
-from relgrad.term import Term, subterms
+from relgrad.term import Term, remade, subterms
 from relgrad.trace.tracer import Tracer
 
 
@@ -35,11 +34,7 @@ class Plain:
         known = self._known
         for node in unknown([t], known):
             rands = tuple([known[x] for x in node.rands])
-            if type(node.op) is Anchor:
-                known[node] = rands[0]
-            else:
-                same = all(a is b for a, b in zip(rands, node.rands, strict=True))
-                known[node] = node if same else node.op.make_node(*rands)
+            known[node] = rands[0] if type(node.op) is Anchor else remade(node, rands)
         return known[t]
 
 
@@ -73,9 +68,7 @@ def _beyond_rounding(test: Term | None) -> Term | None:
 
 def _is_total(op: Any) -> bool:
     """Whether an op is known to have no domain to leave: exp, add: yes; log, sqrt: no."""
-    return type(op).outside is Contract.outside or (
-        op.beyond is None if type(op).outside is Elementwise.outside else False
-    )
+    return getattr(op.outside, "__func__", None) is Contract.outside
 
 
 class Domains:

@@ -33,7 +33,7 @@ from relgrad.ops.selection import where
 from relgrad.relation import Library
 from relgrad.schedule import schedule, strategy
 from relgrad.step import Derivation
-from relgrad.term import Term, reachable, subterms
+from relgrad.term import Term, reachable, remade, subterms
 from relgrad.trace.tracer import Tracer
 from relgrad.types import ArrayType
 
@@ -219,10 +219,7 @@ class _Masks:
 
     def _applied(self, node: Term, ones: bool = False) -> Term:
         """op(a, …) → op(nan where ¬def a, …); with `ones`, of 1 in place of numbers."""
-        rands = [self._guard(x, ones) for x in node.rands]
-        return (
-            node if all(a is b for a, b in zip(rands, node.rands, strict=True)) else node.op.make_node(*rands)
-        )
+        return remade(node, tuple([self._guard(x, ones) for x in node.rands]))
 
     def _guard(self, x: Term, ones: bool) -> Any:
         """x → where(¬def x, nan, x); an argument, which is NaN itself, as it is."""

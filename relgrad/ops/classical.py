@@ -212,7 +212,6 @@ class Bessel(Elementwise):
             self._at_order,
             lambda g, out, x: _RULES[kind](self, g, out, x),
             code=f"{kind}({order}, {{}})",
-            outside=(lambda x: x < 0) if kind in _OF_POSITIVE else None,
         )
         self.kind, self.order = kind, order
         self.imports = (str(kind),)
@@ -232,6 +231,9 @@ class Bessel(Elementwise):
         return Bessel(f"{self.kind}e", self.order).make_node(x), (
             absolute if self.kind == "iv" else negative
         ).make_node(x)
+
+    def outside(self, *operands: Any) -> Any:
+        return operands[0] < 0 if self.kind in _OF_POSITIVE else None
 
     def range_of(self, *ranges: Interval) -> Interval:
         """Jₙ → [−1, 1], Iₙ(x ≥ 0) → [0, ∞), Kₙ → (0, ∞)."""

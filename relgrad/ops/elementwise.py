@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.contract import Contract, Laws
 from relgrad.errors import GradientError, OpError, ShapeError
 from relgrad.implementations import IMPLEMENTATIONS, implements
 from relgrad.op import Constant, Labelled, Op, constant, is_constant, strong
@@ -31,12 +30,10 @@ class Elementwise(Labelled):
 
     `rules` holds, for each operand, the cotangent as a function of `(g, out, *operands)`. Since the Jacobian of an
     elementwise op is diagonal, the same rule applied to a tangent gives the pushforward. A rule of None says that
-    the derivative is zero wherever it exists. `exactly` may return a simpler term that is equal bit for bit.
-    `outside` says where operands are outside the domain, and `continues` that the rules are real there even so, as
-    1/x is where log x is not; a `strict` op is NaN wherever a finite operand's partner is NaN (by default, one of a
-    single operand). `meaning` is the same function in others, where its rules do not say it. `under` takes the op and
-    conventions to an op with other rules, and `zero_log` says where a value is 0·log 0. An op that is `called` has no
-    source of its own: generated code calls it. Further `answers` are those to other questions of the contract.
+    the derivative is zero wherever it exists. A `strict` op is NaN wherever a finite operand's partner is NaN (by
+    default, one of a single operand). `under` takes the op and conventions to an op with other rules. An op that is
+    `called` has no source of its own: generated code calls it. All other `answers` are those to questions of the
+    contract, as where operands are `outside` the domain, and to those below.
     """
 
     __props__ = None
@@ -45,6 +42,19 @@ class Elementwise(Labelled):
     ground = True  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]
     # A number of each, where other ops may leave it open.
     arity: int  # pyright: ignore[reportIncompatibleVariableOverride]
+    range: Interval | Callable[..., Interval] = REAL
+    """Where results lie, or that, of the ranges of operands."""
+    dtype: Callable[..., np.dtype] | None = None
+    """The dtype of results, of those of operands, where NumPy's promotion does not say it."""
+    undefined: str | None = None
+    """Why there is no gradient."""
+    exactly: Callable[..., Any] | None = None
+    """Of operands, a simpler term that is equal bit for bit, or None."""
+    log: Callable[..., Any] | None = None
+    """Of operands, the logarithm of the size of the result; and its sign, where it has both."""
+    sign: Callable[..., Any] | None = None
+    zero_log: Callable[..., Any] | None = None
+    """Of operands, where a value is 0·log 0."""
 
     @cached_property
     def _results(self) -> dict[np.dtype, np.dtype]:
@@ -58,22 +68,11 @@ class Elementwise(Labelled):
         *rules: Rule | None,
         arity: int | None = None,
         code: str | None = None,
-        laws: Laws | None = None,
-        range: Interval | Callable[..., Interval] = REAL,
         ball: Callable[..., Any] | None = None,
         kernel: bool = False,
-        dtype: Callable[..., np.dtype] | None = None,
-        undefined: str | None = None,
-        exactly: Callable[..., Any] | None = None,
-        outside: Callable[..., Any] | None = None,
-        continues: bool = False,
         strict: bool | None = None,
-        meaning: Callable[..., Any] | None = None,
-        log: Callable[..., Any] | None = None,
-        sign: Callable[..., Any] | None = None,
         called: bool = False,
         under: Callable[..., Op] | None = None,
-        zero_log: Callable[..., Any] | None = None,
         **answers: Any,
     ):
         """(sin, np.sin, rule) → code np.sin({}): an op by its label, function, and a rule for each operand."""
@@ -82,18 +81,7 @@ class Elementwise(Labelled):
         self.rules = rules
         self.arity = len(rules) if arity is None else arity  # pyright: ignore[reportIncompatibleVariableOverride]
         self.code = code or (label if kernel else f"np.{label}") + "(" + ", ".join(["{}"] * self.arity) + ")"
-        self.called = called
-        self.laws = laws or Laws()
-        self.range = range
-        self.scalar_ball = ball
-        self.dtype = dtype
-        self.undefined = undefined
-        self.exactly = exactly
-        self.beyond = outside
-        self.plain = meaning
-        self.log, self.sign = log, sign
-        self.choice, self.zero_log = under, zero_log
-        self.continues = continues
+        self.called, self.scalar_ball, self.choice = called, ball, under
         self.is_strict = self.arity == 1 if strict is None else strict
         self.grows = getattr(function, "tells", False)
         if kernel:
@@ -104,7 +92,7 @@ class Elementwise(Labelled):
     def says(self, **answers: Any) -> None:
         """Answer questions of the contract: `op.says(grows=True)`."""
         for question, answer in answers.items():
-            if not hasattr(Contract, question):
+            if not hasattr(Elementwise, question):
                 raise OpError(
                     f"op {self.label} answers {question!r}, which nobody asks",
                     cure="see relgrad/contract.py for the questions",
@@ -214,9 +202,6 @@ class Elementwise(Labelled):
             ) from None
         return array_type(dtype, shape)
 
-    def outside(self, *operands: Any) -> Any:
-        return None if self.beyond is None else self.beyond(*operands)
-
     def log_size(self, *operands: Any) -> tuple[Any, Any] | None:
         if self.log is None:
             return None
@@ -232,9 +217,6 @@ class Elementwise(Labelled):
 
     def strict(self, node: Term) -> bool:
         return self.is_strict
-
-    def meaning(self, *operands: Any) -> Any:
-        return None if self.plain is None else self.plain(*operands)
 
     def compute(self, *arrays: Any) -> Any:
         return self.function(*arrays)

@@ -91,8 +91,6 @@ class Increment(Elementwise):
             None,
             ball=None if of.scalar_ball is None else self._exact,
             exactly=self._simpler,
-            outside=None if kernel is not None or of.beyond is None else self._outside,
-            meaning=self._plain,
             kernel=kernel is not None,
             called=kernel is None,
         )
@@ -135,11 +133,15 @@ class Increment(Elementwise):
         """Return the cotangent of the op from that of f(x) − f(y)."""
         return change
 
-    def _outside(self, x: Any, y: Any, *rest: Any) -> Any:
-        return np.logical_or(*[self.of.outside(*self.operands(z, rest[:-1])) for z in (x, y)])
+    def outside(self, *operands: Any) -> Any:
+        """Δlog(x, y) → x < 0 or y < 0; None of what a kernel computes."""
+        x, y, *others, _ = operands
+        at_x, at_y = [self.of.outside(*self.operands(z, others)) for z in (x, y)]
+        return None if self.by_kernel or at_x is None or at_y is None else np.logical_or(at_x, at_y)
 
-    def _plain(self, x: Any, y: Any, *rest: Any) -> Any:
-        return self.of(*self.operands(x, rest[:-1])) - self.of(*self.operands(y, rest[:-1]))
+    def meaning(self, *operands: Any) -> Any:
+        x, y, *others, _ = operands
+        return self.of(*self.operands(x, others)) - self.of(*self.operands(y, others))
 
     def _exact(self, x: Any, y: Any, *rest: Any) -> Any:
         *others, d = rest
@@ -246,8 +248,8 @@ class MeanSlope(Increment):
     def _scaled(self, change: Any, side: int, g: Any, out: Any, d: Any) -> Any:
         return (change - side * g * out) / d
 
-    def _plain(self, x: Any, y: Any, *rest: Any) -> Any:
-        return super()._plain(x, y, *rest) / rest[-1]
+    def meaning(self, *operands: Any) -> Any:
+        return super().meaning(*operands) / operands[-1]
 
     def _exact(self, x: Any, y: Any, *rest: Any) -> Any:
         return super()._exact(x, y, *rest) / rest[-1]

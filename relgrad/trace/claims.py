@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import NamedTuple, NoReturn
 
@@ -11,14 +11,14 @@ import numpy as np
 
 from relgrad.bounds import in_words, is_empty, meet, narrow, range_of
 from relgrad.errors import AssumptionError
-from relgrad.leaf import Anchor, Input
+from relgrad.leaf import Anchor, Input, without_anchors
 from relgrad.op import is_constant
 from relgrad.ops.arithmetic import absolute, fabs, negative, subtract
 from relgrad.ops.comparison import bitwise_and, equal, greater, greater_equal, less, less_equal, logical_and
 from relgrad.ops.extremes import All_, Max, Min
 from relgrad.ops.selection import maximum, minimum
 from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand, Squeeze
-from relgrad.term import Term, reachable, rebuild, remade, substitute, subterms, term
+from relgrad.term import Term, reachable, substitute, subterms, term
 from relgrad.types import NONNEGATIVE, POSITIVE, REAL, Interval
 
 Facts = tuple[tuple[Term, Interval], ...]
@@ -203,18 +203,7 @@ def _without_anchors(t: Term) -> Iterator[Term]:
     """
     serials = sorted({node.op.serial for node in reachable(t) if type(node.op) is Anchor})
     some = [serials[i:j] for i, j in combinations(range(len(serials) + 1), 2)]
-    yield from (_with_anchors(t, kept) for kept in [*some, []] if kept != serials)
-
-
-def _with_anchors(t: Term, kept: Container[int]) -> Term:
-    """(A₁(A₂(x)), {1}) → A₁(x): a term with these variables of differentiation only."""
-
-    def change(old: Term, rands: tuple[Term, ...]) -> Term:
-        if type(old.op) is Anchor and old.op.serial not in kept:
-            return rands[0]
-        return remade(old, rands)
-
-    return rebuild([t], change)[0]
+    yield from (without_anchors([t], kept)[0] for kept in [*some, []] if kept != serials)
 
 
 def apply(

@@ -88,8 +88,7 @@ class _Walk:
                 stack += missing
             else:
                 rands = [self.done[p] for p in zip(a.rands, b.rands, strict=True)]
-                same = all(x is y for x, y in zip(rands, a.rands, strict=True))
-                self.done[pair] = a if same else term(a.op, *rands, type_=a.type)
+                self.done[pair] = term(a.op, *rands, type_=a.type)
         return True
 
     def agree(self, a: Any, b: Any) -> bool:

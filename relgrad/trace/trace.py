@@ -18,7 +18,7 @@ import numpy as np
 from relgrad.errors import RelgradError, TraceError
 from relgrad.held import unchanged_arrays
 from relgrad.interpret import interpret
-from relgrad.leaf import Anchor, Input
+from relgrad.leaf import Anchor, Input, without_anchors
 from relgrad.op import Constant, as_term, constant, strong
 from relgrad.ops.arithmetic import subtract
 from relgrad.symbolic import Symbolic, numbers_as_terms, tracing
@@ -302,18 +302,6 @@ def _check_arguments(fun: Callable[..., Any], call: Any, tracers: list[Tracer], 
     )
 
 
-def without_anchors(terms: Sequence[Term]) -> list[Term]:
-    """A(x)·2 → x·2: terms with values in place of variables of differentiation, which stand for them."""
-
-    def change(old: Term, rands: tuple[Any, ...]) -> Term:
-        if type(old.op) is Anchor:
-            return rands[0]
-        same = all(a is b for a, b in zip(rands, old.rands, strict=True))
-        return old if same else term(old.op, *rands, type_=old.type)
-
-    return rebuild(terms, change)
-
-
 def _with_numbers(roots: Sequence[Term], made: set[Term]) -> list[Term]:
     """x·exp(0.1) → x·1.105…, exp(x) − exp(0.1) → itself: functions of numbers are terms beside those of an input.
 
@@ -349,8 +337,7 @@ def _settled(
     def change(old: Term, rands: tuple[Any, ...]) -> Term:
         """input of this trace → the common one, of a trace around → itself, of another → TraceError."""
         if rands:
-            same = all(a is b for a, b in zip(rands, old.rands, strict=True))
-            return old if same else term(old.op, *rands, type_=old.type)
+            return term(old.op, *rands, type_=old.type)
         if (
             type(old.op) is Input
             and old.op.trace
