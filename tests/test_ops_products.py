@@ -189,7 +189,7 @@ def test_tensordot(shapes, axes):
 
 
 def test_tensordot_refuses_extents_that_differ():
-    with pytest.raises(ShapeError, match="does not fit"):
+    with pytest.raises(ValueError, match="shape-mismatch"):
         evaluate(lambda x, y: np.tensordot(x, y, 1), *arrays((2, 3), (1, 4)))
 
 
@@ -223,7 +223,6 @@ def test_multi_dot_takes_the_cheapest_order():
     operands = arrays((10, 2), (2, 30), (30, 3))
     agrees(lambda *xs: np.linalg.multi_dot(xs), *operands)
     agrees(lambda *xs: np.linalg.multi_dot(xs), *arrays((4,), (4, 5), (5, 2), (2,)))
-    agrees(lambda *xs: np.linalg.multi_dot(xs), *operands, unknown=True)
     a, b, c = inputs_like(operands)
     assert np.linalg.multi_dot([a, b, c]).term is (a @ (b @ c)).term
 

@@ -12,7 +12,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from source_checks import both_ways, same_as_numpy
 
 import relgrad as rg
-from relgrad.errors import RelgradError, ShapeError, TraceError
+from relgrad.errors import RelgradError, TraceError
 
 rng = np.random.default_rng(6)
 DTYPES = [np.float64, np.float32, np.int64, np.uint8, np.bool_]
@@ -234,14 +234,15 @@ def test_a_window_is_a_view_that_is_read_only():
 
 def test_what_depends_on_values_of_symbols_is_refused():
     (x,) = inputs_like([np.ones((3, 4))])
-    for f in (np.compress, np.extract):
-        with pytest.raises(TraceError, match="cannot become an ndarray"):
-            f(x > 0, x)
     with pytest.raises(TraceError, match="cannot become an ndarray"):
+        np.compress(x > 0, x)
+    with pytest.raises(TraceError, match=r"np.extract cannot be traced"):
+        np.extract(x > 0, x)
+    with pytest.raises(TraceError, match=r"np.delete cannot be traced"):
         np.delete(x, np.argmax(x[0]), axis=0)
-    with pytest.raises(TraceError, match="truth values"):
+    with pytest.raises(TypeError, match="should be boolean"):
         np.select([x], [x])
-    with pytest.raises(ShapeError, match="different depths"):
+    with pytest.raises(ValueError, match="depths are mismatched"):
         np.block([[x], x])
     with pytest.raises(TraceError, match="does not fit"):
         np.ediff1d(np.argmax(x, axis=0), to_end=0.5)

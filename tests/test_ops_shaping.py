@@ -250,7 +250,7 @@ def test_what_does_not_fit_is_refused():
         np.concatenate([x, x[0]])
     with pytest.raises(ShapeError, match="no permutation"):
         np.transpose(x, (0, 0))
-    with pytest.raises(ShapeError, match="equal sections"):
+    with pytest.raises(ValueError, match="equal division"):
         np.split(x, 2)
     with pytest.raises(TraceError, match="mode 'mirror'"):
         np.pad(x, 1, mode="mirror")

@@ -32,16 +32,6 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     return transpose(x, order)
 
 
-@implements(np.rollaxis)
-def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
-    """rollaxis(x, 2, 0)[k, i, j] = x[i, j, k]: traces `np.rollaxis`."""
-    x = require_ground("np.rollaxis", a)
-    rank = x.type.ndim
-    moved = normalize_axis(axis, rank) + rank
-    target = start + rank if start < 0 else start
-    return moveaxis(x, moved, target - 1 if moved < target else target)
-
-
 @implements(np.expand_dims)
 def expand_dims(a: Any, axis: Any) -> Any:
     """expand_dims(x, −1)[i, 0] = x[i]: traces `np.expand_dims`; of patterns too, if the axes are negative."""

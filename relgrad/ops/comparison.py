@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from relgrad.contract import Laws
-from relgrad.implementations import implements
-from relgrad.op import as_term, strong
-from relgrad.ops.arguments import call, predicate_ball, refuse
+from relgrad.op import strong
+from relgrad.ops.arguments import predicate_ball
 from relgrad.ops.elementwise import Elementwise, elementwise
 from relgrad.ops.intervals import TRUTH
 from relgrad.types import Interval
@@ -74,23 +73,6 @@ for one, other in ((equal, equal), (not_equal, not_equal), (less, greater), (les
     one.mirrored, other.mirrored = other, one
 
 
-@implements(np.isclose)
-def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
-    """Trace `np.isclose`: |a − b| ≤ atol + rtol·|b| for a finite b, or a = b."""
-    from relgrad.ops.casting import cast
-    from relgrad.ops.creation import stack_nested
-
-    x, y = stack_nested(a), stack_nested(b)
-    if y.type.dtype.kind != "f":
-        y = as_term(cast(y, np.float64))
-    bound = call(np.add, as_term(atol), call(np.multiply, as_term(rtol), call(np.absolute, y)))
-    near = less_equal(call(np.absolute, call(np.subtract, x, y)), bound)
-    result = logical_or(logical_and(near, call(np.isfinite, y)), equal(x, y))
-    if not equal_nan:
-        return result
-    return logical_or(result, logical_and(call(np.isnan, x), call(np.isnan, y)))
-
-
 logical_and = _row(
     np.logical_and,
     laws=Laws(associative=True, commutative=True, idempotent=True, identity=1.0, absorbing=0.0),
@@ -126,23 +108,6 @@ isfinite = _row(
     ball=predicate_ball(lambda x: x.is_finite(), lambda x: x.is_exact() and not x.is_finite()),
 )
 signbit = _row(np.signbit, ball=predicate_ball(lambda x: x < 0, lambda x: x > 0))
-
-
-@implements(np.isposinf)
-def isposinf(x: Any, out: Any = None) -> Any:
-    """Trace `np.isposinf`."""
-    return _is(np.isposinf, x, np.inf, out)
-
-
-@implements(np.isneginf)
-def isneginf(x: Any, out: Any = None) -> Any:
-    """Trace `np.isneginf`."""
-    return _is(np.isneginf, x, -np.inf, out)
-
-
-def _is(function: Any, x: Any, value: float, out: Any) -> Any:
-    refuse(f"np.{function.__name__}", out=out)
-    return equal(as_term(x), value)
 
 
 def _bitwise(ufunc: np.ufunc, code: str | None = None, **laws: Any) -> Elementwise:

@@ -181,20 +181,6 @@ def linspace(
     return (result, call(np.divide, rise, float(gaps) if gaps else np.nan)) if retstep else result
 
 
-@implements(np.logspace)
-def logspace(
-    start: Any,
-    stop: Any,
-    num: int = 50,
-    endpoint: bool = True,
-    base: Any = 10.0,
-    dtype: Any = None,
-    axis: int = 0,
-) -> Any:
-    """bᵏ for k in linspace(start, stop): traces `np.logspace`, = base ** np.linspace(…)."""
-    return call(np.power, as_term(base), linspace(start, stop, num, endpoint, dtype=dtype, axis=axis))
-
-
 @implements(np.meshgrid)
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
     """meshgrid(x, y) → X[j, i] = x[i], Y[j, i] = y[j]: traces `np.meshgrid`."""

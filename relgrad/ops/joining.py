@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,11 +19,10 @@ from relgrad.ops.arguments import (
     refuse,
     require_ground,
 )
-from relgrad.ops.axes import at_least
 from relgrad.ops.creation import stack_nested
 from relgrad.ops.expression import Expression
 from relgrad.ops.gather import FULL, WHOLE
-from relgrad.ops.indexing import getitem, select
+from relgrad.ops.indexing import getitem
 from relgrad.ops.shaping import Rearrangement
 from relgrad.ops.structure import broadcast_to, expand
 from relgrad.term import Term
@@ -200,113 +197,3 @@ def stack(
         )
     place = normalize_axis(axis, (parts[0].type.ndim if parts else 0) + 1)
     return concatenate([expand(x, (place,)) for x in parts], place, out, dtype=dtype, casting=casting)
-
-
-@implements(np.vstack)
-def vstack(tup: Any, **options: Any) -> Any:
-    """Trace `np.vstack`."""
-    return concatenate([at_least(stack_nested(x), 2) for x in tup], 0, **options)
-
-
-@implements(np.hstack)
-def hstack(tup: Any, **options: Any) -> Any:
-    """Trace `np.hstack`."""
-    parts = [at_least(stack_nested(x), 1) for x in tup]
-    return concatenate(parts, 0 if parts and parts[0].type.ndim == 1 else 1, **options)
-
-
-@implements(np.dstack)
-def dstack(tup: Any) -> Any:
-    """Trace `np.dstack`."""
-    return concatenate([at_least(stack_nested(x), 3) for x in tup], 2)
-
-
-@implements(np.column_stack)
-def column_stack(tup: Any) -> Any:
-    """Trace `np.column_stack`: vectors become columns."""
-    parts = [require_ground("np.column_stack", stack_nested(x)) for x in tup]
-    return concatenate([expand(x, {0: (-2, -1), 1: (-1,)}.get(x.type.ndim, ())) for x in parts], 1)
-
-
-@implements(np.append)
-def append(arr: Any, values: Any, axis: int | None = None) -> Any:
-    """Trace `np.append`."""
-    return concatenate([arr, values], axis)
-
-
-@implements(np.block)
-def block(arrays: Any) -> Any:
-    """block([[a, b], [c, d]]) = rows joined, then their columns:
-    traces `np.block`, innermost lists along the last axis.
-    """
-    depth = _depth(arrays)
-    leaves = list(_leaves(arrays))
-    rank = max(depth, *[x.type.ndim for x in leaves])
-    return _block(arrays, depth, rank)
-
-
-def _depth(x: Any) -> int:
-    """[[a], [b]] → 2: how deep lists are nested; raises ShapeError where that differs."""
-    if not isinstance(x, list):
-        return 0
-    depths = {_depth(part) for part in x}
-    if len(depths) != 1:
-        raise ShapeError(
-            "np.block: lists are empty, or nested to different depths",
-            cause="each block stands in as many lists as every other",
-        )
-    return 1 + depths.pop()
-
-
-def _leaves(x: Any) -> Iterator[Any]:
-    """[[a, b], [c]] → a, b, c: the arrays in nested lists."""
-    if not isinstance(x, list):
-        yield require_ground("np.block", x)
-        return
-    for part in x:
-        yield from _leaves(part)
-
-
-def _block(x: Any, depth: int, rank: int) -> Any:
-    if depth:
-        return concatenate([_block(part, depth - 1, rank) for part in x], -depth)
-    leaf = require_ground("np.block", x)
-    return expand(leaf, tuple(range(-rank, -leaf.type.ndim)))
-
-
-@implements(np.array_split)
-def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
-    """array_split(x, 3) → x[:2], x[2:4], x[4:5] for 5 entries: traces `np.array_split`."""
-    x = require_ground("np.array_split", ary)
-    axis = normalize_axis(axis, x.type.ndim)
-    if np.iterable(indices_or_sections):
-        cuts = [0, *[operator.index(i) for i in indices_or_sections], None]
-    else:
-        sections, n = operator.index(indices_or_sections), x.type.shape[axis]
-        if n is None or sections < 1:
-            raise ShapeError(f"cannot split extent {n} into {sections} sections")
-        each, extra = divmod(n, sections)
-        cuts = [i * each + min(i, extra) for i in range(sections + 1)]
-    return [select(x, axis, slice(a, b)) for a, b in pairwise(cuts)]
-
-
-@implements(np.split)
-def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
-    """split(x, 3) → x[:2], x[2:4], x[4:6]: traces `np.split`, as `np.array_split`, but all sections must be equal."""
-    x = require_ground("np.split", ary)
-    n = x.type.shape[normalize_axis(axis, x.type.ndim)]
-    if not np.iterable(indices_or_sections) and n is not None and n % indices_or_sections:
-        raise ShapeError(f"cannot split extent {n} into {indices_or_sections} equal sections")
-    return array_split(x, indices_or_sections, axis)
-
-
-@implements(np.vsplit)
-def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
-    """Trace `np.vsplit`."""
-    return split(ary, indices_or_sections, 0)
-
-
-@implements(np.hsplit)
-def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
-    """Trace `np.hsplit`."""
-    return split(ary, indices_or_sections, 0 if as_term(ary).type.ndim == 1 else 1)

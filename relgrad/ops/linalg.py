@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 
 from relgrad.contract import Laws, total
-from relgrad.errors import RelationError, ShapeError, TraceError
+from relgrad.errors import ShapeError
 from relgrad.implementations import implements
 from relgrad.op import as_term, strong
 from relgrad.ops import determinant, factors, rectangular  # noqa: F401 - the rest of np.linalg, for who imports this alone
 from relgrad.ops.arguments import is_ground
 from relgrad.ops.derived import arrays, derived
-from relgrad.ops.matmul import MatMul, swap
+from relgrad.ops.matmul import swap
 from relgrad.ops.square import Square, over_matrices, square_shape
-from relgrad.ops.structure import broadcast_to, expand, squeeze
+from relgrad.ops.structure import expand, squeeze
 from relgrad.term import Term, term
 from relgrad.types import Type, array_type, broadcast_shapes
 
@@ -119,32 +119,3 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
     if a.size != size**2:
         raise ShapeError(f"np.linalg.tensorsolve: {b.size} equations for {size} unknowns")
     return np.linalg.solve(a.reshape(size, size), b.reshape(-1)).reshape(unknown)
-
-
-@implements(np.linalg.matrix_power)
-def matrix_power(a: Any, n: int) -> Any:
-    """a³ = a·a², a⁻² = (a⁻¹)²: traces `np.linalg.matrix_power`, by squaring; negative powers are those of the
-    inverse.
-    """
-    x = as_term(a)
-    if not is_ground(x):
-        raise RelationError(
-            "np.linalg.matrix_power cannot stand in a relation", cure="write the product with @"
-        )
-    if not isinstance(n, (int, np.integer)):
-        raise TraceError(f"np.linalg.matrix_power: the exponent {n!r} is not an integer")
-    side = square_shape(x.type.shape)[-1]
-    if n < 0:
-        x, n = Inv().make_node(x), -n
-    if n == 0:
-        if side is None:
-            raise ShapeError("np.linalg.matrix_power with n=0 of a matrix whose extents are not known")
-        return strong(broadcast_to(as_term(np.eye(side, dtype=x.type.dtype)), x.type.shape))
-    product = None
-    while n:
-        if n & 1:
-            product = x if product is None else MatMul().make_node(product, x)
-        n >>= 1
-        if n:
-            x = MatMul().make_node(x, x)
-    return product

@@ -156,18 +156,6 @@ def flip(m: Any, axis: Any = None) -> Any:
     return Flip(normalize_axes(axis if axis is None else several(axis), x.type.ndim)).make_node(x)
 
 
-@implements(np.fliplr)
-def fliplr(m: Any) -> Any:
-    """Trace `np.fliplr`."""
-    return flip(m, 1)
-
-
-@implements(np.flipud)
-def flipud(m: Any) -> Any:
-    """Trace `np.flipud`."""
-    return flip(m, 0)
-
-
 @implements(np.roll)
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     """roll(x, k)[i] = x[(i − k) mod n]: traces `np.roll`."""

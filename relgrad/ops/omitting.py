@@ -49,20 +49,6 @@ def compress_method(a: Any, condition: Any, axis: int | None = None, out: Any = 
     return compress(condition, a, axis, out)
 
 
-@implements(np.extract)
-def extract(condition: Any, arr: Any) -> Any:
-    """Trace `np.extract`: the entries where a mask, which is not traced, is true."""
-    x, axis, n = _along("np.extract", arr, None)
-    return select(x, axis, np.extract(_known(condition), np.arange(n)))
-
-
-@implements(np.delete)
-def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
-    """Trace `np.delete`: the slices that are not named."""
-    x, axis, n = _along("np.delete", arr, axis)
-    return select(x, axis, np.delete(np.arange(n), _known(obj)))
-
-
 @implements(np.insert)
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     """insert(x, 1, v) = [x₀, v, x₁, …]: traces `np.insert`: NumPy itself says where the entries of both stand."""

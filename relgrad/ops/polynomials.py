@@ -11,27 +11,6 @@ from relgrad.errors import ShapeError
 from relgrad.ops.derived import array, derived
 
 
-@derived(np.polyval)
-def polyval(p: Any, x: Any) -> Any:
-    """p₀·xⁿ + … + pₙ = (…(p₀·x + p₁)·x + …) + pₙ: traces `np.polyval`, by Horner's rule."""
-    p, x = array(p), array(x)
-    y = np.zeros_like(x)
-    for k, coefficient in enumerate(p):
-        y = y + coefficient if k == 0 else y * x + coefficient
-    return y
-
-
-@derived(np.polyder)
-def polyder(p: Any, m: int = 1) -> Any:
-    """polyder([a, b, c]) = [2·a, b]: traces `np.polyder`: the coefficients of the m-th derivative."""
-    p, m = array(p), operator.index(m)
-    if m < 0:
-        raise ValueError("Order of derivative must be positive (see polyint)")
-    for _ in range(m):
-        p = p[:-1] * np.arange(len(p) - 1, 0, -1)
-    return p
-
-
 @derived(np.polyint)
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     """polyint([a, b]) = [a/2, b, k]: traces `np.polyint`: the m-th integral, with constants of integration."""

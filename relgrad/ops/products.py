@@ -14,16 +14,12 @@ from relgrad.op import as_term, strong
 from relgrad.ops.arguments import (
     call,
     is_ground,
-    normalize_axes,
-    normalize_axis,
     refuse,
     require_ground,
-    several,
 )
 from relgrad.ops.einsum import contract
 from relgrad.ops.expression import Expression
 from relgrad.ops.matmul import MatMul, swap
-from relgrad.ops.structure import expand
 from relgrad.types import Interval, Type, array_type
 
 
@@ -82,67 +78,6 @@ def inner(a: Any, b: Any, /) -> Any:
     return _sum_over(a, b, [(a.type.ndim - 1, b.type.ndim - 1)])
 
 
-@implements(np.outer)
-def outer(a: Any, b: Any, out: Any = None) -> Any:
-    """Trace `np.outer`: a[:, None]·b[None, :] of the entries read row by row."""
-    refuse("np.outer", out=out)
-    a, b = _pair("np.outer", a, b)
-    return call(np.multiply, expand(call(np.ravel, a), (-1,)), expand(call(np.ravel, b), (-2,)))
-
-
-@implements(np.linalg.outer)
-def vector_outer(x1: Any, x2: Any, /) -> Any:
-    """outer(x, y)ᵢⱼ = xᵢ·yⱼ: traces `np.linalg.outer`, which takes vectors only."""
-    x1, x2 = _pair("np.linalg.outer", x1, x2)
-    if x1.type.ndim != 1 or x2.type.ndim != 1:
-        raise ShapeError(
-            "np.linalg.outer takes vectors", cure="use np.outer, or np.multiply with inserted axes"
-        )
-    return outer(x1, x2)
-
-
-@implements(np.tensordot)
-def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
-    """tensordot(a, b, 1)ᵢₖ = Σⱼ aᵢⱼ·bⱼₖ: traces `np.tensordot`."""
-    a, b = _pair("np.tensordot", a, b)
-    if np.iterable(axes):
-        left, right = map(several, axes)
-    else:
-        n = int(axes)
-        left, right = range(a.type.ndim - n, a.type.ndim), range(n)
-    ranks = a.type.ndim, b.type.ndim
-    pairs = [
-        (normalize_axis(i, ranks[0]) + ranks[0], normalize_axis(j, ranks[1]) + ranks[1])
-        for i, j in zip(left, right, strict=True)
-    ]
-    normalize_axes(tuple(left), ranks[0])
-    normalize_axes(tuple(right), ranks[1])
-    return _sum_over(a, b, pairs)
-
-
-@implements(np.linalg.tensordot)
-def linalg_tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
-    """Trace `np.linalg.tensordot`."""
-    return tensordot(x1, x2, axes)
-
-
-@implements(np.kron)
-def kron(a: Any, b: Any) -> Any:
-    """kron(a, b) = the blocks aᵢⱼ·b: traces `np.kron`."""
-    a, b = _pair("np.kron", a, b)
-    rank = max(a.type.ndim, b.type.ndim)
-    shapes = [(1,) * (rank - x.type.ndim) + x.type.shape for x in (a, b)]
-    if any(None in shape for shape in shapes):
-        raise ShapeError("np.kron: the extents of its operands must be known")
-    a, b = [call(np.reshape, x, shape) for x, shape in zip((a, b), shapes, strict=True)]
-    blocks = call(
-        np.multiply,
-        expand(a, tuple(range(-1, -2 * rank, -2))),
-        expand(b, tuple(range(-2, -2 * rank - 1, -2))),
-    )
-    return call(np.reshape, blocks, tuple(m * n for m, n in zip(*shapes, strict=True)))
-
-
 @implements(np.cross)
 def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
     """cross(a, b)₀ = a₁·b₂ − a₂·b₁, …: traces `np.cross` of vectors with three entries."""
@@ -158,59 +93,6 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     a1, b1, a2, b2 = [call(np.roll, x, -k, axis=-1) for k in (1, 2) for x in (a, b)]
     product = call(np.subtract, call(np.multiply, a1, b2), call(np.multiply, a2, b1))
     return call(np.moveaxis, product, -1, axisc)
-
-
-@implements(np.linalg.cross)
-def linalg_cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    """Trace `np.linalg.cross`."""
-    return cross(x1, x2, axis=axis)
-
-
-@implements(np.linalg.multi_dot)
-def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> Any:
-    """multi_dot([a, b, c]) = a @ b @ c: traces `np.linalg.multi_dot`, in the order of the fewest multiplications."""
-    refuse("np.linalg.multi_dot", out=out)
-    factors = [require_ground("np.linalg.multi_dot", x) for x in arrays]
-    if len(factors) < 2:
-        raise ShapeError("np.linalg.multi_dot takes at least two operands")
-    if any(x.type.ndim != 2 for x in factors[1:-1]) or any(x.type.ndim not in (1, 2) for x in factors):
-        raise ShapeError("np.linalg.multi_dot takes matrices, and vectors first and last")
-    columns = [x.type.shape[-1] for x in factors]
-    rows = [x.type.shape[0] for x in factors]
-    if factors[0].type.ndim == 1:
-        rows[0] = 1
-    if factors[-1].type.ndim == 1:
-        columns[-1] = 1
-    extents = [*rows, columns[-1]]
-    if None in extents:
-        product = factors[0]
-        for x in factors[1:]:
-            product = MatMul().make_node(product, x)
-        return product
-    return _chain(factors, extents)
-
-
-def _chain(factors: Sequence[Any], extents: Sequence[Any]) -> Any:
-    """(a, b, c) → (a @ b) @ c or a @ (b @ c), whichever is cheaper: by dynamic programming (CLRS, section 15.2)."""
-    best: dict[tuple[int, int], tuple[int, Any]] = {(i, i + 1): (0, x) for i, x in enumerate(factors)}
-    count = len(factors)
-    for length in range(2, count + 1):
-        for i in range(count - length + 1):
-            j = i + length
-            costs = {
-                k: best[i, k][0] + best[k, j][0] + extents[i] * extents[k] * extents[j]
-                for k in range(i + 1, j)
-            }
-            k = min(costs, key=lambda k: costs[k])
-            best[i, j] = costs[k], (best[i, k][1], best[k, j][1])
-
-    def build(plan: Any) -> Any:
-        """(plan, plan) → product of both, x → x."""
-        if isinstance(plan, tuple) and len(plan) == 2:
-            return MatMul().make_node(build(plan[0]), build(plan[1]))
-        return plan
-
-    return build(best[0, count][1])
 
 
 class Convolve(Expression):

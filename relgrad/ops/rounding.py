@@ -186,13 +186,6 @@ def modf(x: Any, **options: Any) -> tuple[Any, Any]:
     return fraction, whole
 
 
-@implements(np.fix)
-def fix(x: Any, out: Any = None) -> Any:
-    """Trace `np.fix`: rounding towards zero."""
-    refuse("np.fix", out=out)
-    return trunc(as_term(x))
-
-
 @implements(np.round, np.around, "round")
 def round_(a: Any, decimals: int = 0, out: Any = None) -> Any:
     """round(2.5) = 2, round(1.25, 1) = 1.2: traces `np.round`, halves to even, by scaling as NumPy does it."""

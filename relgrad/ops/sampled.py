@@ -52,21 +52,6 @@ def _unrolled(x: Any, xp: Any, fp: Any, period: Any) -> tuple[Any, Any, Any]:
     return x % period, xp, np.concatenate((fp[-1:], fp, fp[:1]))
 
 
-@derived(np.trapezoid)
-def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
-    """Σ (xᵢ₊₁ − xᵢ)·(yᵢ₊₁ + yᵢ)/2 = trapezoid(y, x): traces `np.trapezoid`."""
-    y = array(y)
-    place = normalize_axis(axis, y.ndim)
-    rest = (slice(None),) * (-place - 1)
-    if x is None:
-        steps = dx
-    else:
-        x = array(x)
-        steps = np.diff(x, axis=axis) if x.ndim != 1 else np.diff(x)[(..., *[None] * len(rest))]
-    both = y[(..., slice(1, None), *rest)] + y[(..., slice(None, -1), *rest)]
-    return np.sum(steps * both / 2.0, axis=place)
-
-
 @derived(np.gradient)
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """gradient(f, h)ᵢ = (fᵢ₊₁ − fᵢ₋₁)/(2·h): traces `np.gradient`, differences of the first or second order at the
@@ -111,37 +96,6 @@ def _slopes(f: Any, axis: int, h: Any, edge_order: int) -> Any:
     if edge_order == 2:
         first, last = first - h[:1] * bend[:1], last + h[-1:] * bend[-1:]
     return np.moveaxis(np.concatenate((first, inner, last)), 0, axis).astype(f.dtype)
-
-
-@derived(np.ediff1d)
-def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
-    """ediff1d(x) = [x₁ − x₀, x₂ − x₁, …], ends before and after: traces `np.ediff1d`."""
-    x = np.ravel(array(ary))
-    ends = [None if end is None else np.ravel(array(end)) for end in (to_begin, to_end)]
-    for end in ends:
-        if end is not None and not np.can_cast(end.dtype, x.dtype, "same_kind"):
-            raise TraceError(f"np.ediff1d: dtype {end.dtype} of an end does not fit into {x.dtype}")
-    parts = [ends[0], x[1:] - x[:-1], ends[1]]
-    return np.concatenate([part.astype(x.dtype) for part in parts if part is not None])
-
-
-@derived(np.unwrap)
-def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.pi) -> Any:
-    """unwrap([0, 6.2]) = [0, 6.2 − 2π]: traces `np.unwrap`:
-    multiples of the period where neighbours are half of it apart.
-    """
-    p = array(p)
-    axis = normalize_axis(axis, p.ndim)
-    steps = np.diff(p, axis=axis)
-    whole = np.result_type(steps.dtype, period).kind in "iu"
-    half, odd = divmod(period, 2) if whole else (period / 2, 0)
-    folded = np.mod(steps + half, period) - half
-    if odd == 0:
-        folded = np.where((folded == -half) & (steps > 0), half, folded)
-    shift = np.where(np.abs(steps) < (period / 2 if discont is None else discont), 0, folded - steps)
-    p = np.moveaxis(p, axis, 0)
-    later = p[1:] + np.moveaxis(np.cumsum(shift, axis=axis), axis, 0)
-    return np.moveaxis(np.concatenate((p[:1].astype(np.result_type(p.dtype, later.dtype)), later)), 0, axis)
 
 
 @derived(np.bincount)

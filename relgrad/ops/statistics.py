@@ -14,7 +14,7 @@ from relgrad.implementations import implements
 from relgrad.op import Op, as_term, constant, strong
 from relgrad.ops.arguments import below_squeeze, call, is_ground, normalize_axes, normalize_axis, refuse
 from relgrad.ops.casting import cast
-from relgrad.ops.extremes import any_, max_, min_
+from relgrad.ops.extremes import any_
 from relgrad.ops.reduction import Sum, is_given, mask_like, masked, pattern_axes, reduce, single, sum_
 from relgrad.ops.structure import Squeeze, broadcast_like, expand
 from relgrad.term import Term, term
@@ -151,14 +151,6 @@ _mean = mean
 def std(a: Any, *args: Any, **kwargs: Any) -> Any:
     """Trace `np.std`: the root of the variance."""
     return call(np.sqrt, var(a, *args, **kwargs))
-
-
-@implements(np.ptp, "ptp")
-def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
-    """Trace `np.ptp`: the largest entry less the smallest."""
-    refuse("np.ptp", out=out)
-    x = as_term(a)
-    return call(np.subtract, max_(x, axis, keepdims=keepdims), min_(x, axis, keepdims=keepdims))
 
 
 @implements(np.count_nonzero)

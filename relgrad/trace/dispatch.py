@@ -196,6 +196,9 @@ def call_ufunc(ufunc: np.ufunc, method: str, inputs: Any, kwargs: dict[str, Any]
         return answer
     name = function_name(ufunc) + ("" if method == "__call__" else f".{method}")
     options = {key: value for key, value in kwargs.items() if _is_given(key, value)}
+    kind: Any = options.get("dtype")
+    if isinstance(kind, type) and issubclass(kind, np.dtype):
+        options["dtype"] = kind()  # pyright: ignore[reportCallIssue]
     if method in ("reduce", "accumulate"):
         # Unlike those of np.sum and np.cumsum, their axis is the first one where none is given.
         options.setdefault("axis", 0)

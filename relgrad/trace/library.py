@@ -9,20 +9,26 @@ functions call is copied or stood in for in turn.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import FunctionType, ModuleType
 from typing import Any
 
+import numpy as np
+
 from relgrad.trace.patches import Patches
+
+_ASKING = {id(f.__wrapped__): f for f in vars(np).values() if hasattr(f, "__wrapped__")}
+"""What NumPy calls where it does not ask for overrides, by identity, and the function that asks for them."""
 
 
 def implementation(function: Any) -> FunctionType | None:
     """Return the Python function that NumPy calls where nothing overrides it; None of what is compiled."""
     inner = getattr(function, "__wrapped__", function)
-    return inner if type(inner) is FunctionType and _is_numpys(inner.__globals__.get("__name__")) else None
+    return inner if type(inner) is FunctionType and is_numpys(inner.__globals__.get("__name__")) else None
 
 
-def _is_numpys(module: Any) -> bool:
+def is_numpys(module: Any) -> bool:
+    """Whether a module of this name is one of NumPy's."""
     return isinstance(module, str) and module.partition(".")[0] == "numpy"
 
 
@@ -31,8 +37,8 @@ class Library:
     them.
     """
 
-    def __init__(self, patches: Patches):
-        self.patches = patches
+    def __init__(self, patches: Patches, helpers: Mapping[int, Any]):
+        self.patches, self.helpers = patches, helpers
         self.modules: dict[int, ModuleType] = {}
         """Copies by the identity of the globals that they are copies of."""
 
@@ -57,7 +63,8 @@ class Library:
     def _instead(self, value: Any) -> Any:
         """np.flip → its stand-in, a helper → its copy, 2 → 2: the meaning of a module's name in its copy."""
         if isinstance(value, ModuleType):
-            return self._module(vars(value)) if _is_numpys(value.__name__) else value
+            return self._module(vars(value)) if is_numpys(value.__name__) else value
+        value = _ASKING.get(id(value)) or self.helpers.get(id(value), value)
         new = self.patches.instead(value)
         if new is not value or type(value) is not FunctionType or implementation(value) is not value:
             return new

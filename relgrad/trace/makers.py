@@ -32,6 +32,7 @@ from relgrad.ops.creation import holds_symbolic, stack_nested
 from relgrad.symbolic import tracing
 from relgrad.trace import samples
 from relgrad.trace.classes import Type
+from relgrad.trace.containers import flatten
 from relgrad.trace.dispatch import ALIASES, QUERIES, of_constants
 from relgrad.trace.library import Library, implementation
 from relgrad.trace.matrices import MATRICES
@@ -534,15 +535,46 @@ def _written(function: Any) -> Callable[..., Any]:
         result = of_constants(function, args, kwargs)
         if result is not NotImplemented:
             return result
-        result = _by_numpy(function, args, kwargs)
+        around, tracing.wrapper = tracing.wrapper, Tracer  # symbols come from outside of traces, too
+        try:
+            result = _by_numpy(function, args, kwargs)
+        finally:
+            tracing.wrapper = around
         return refuse_function(function) if result is NotImplemented else result
 
     return call
 
 
+class _Converter:
+    """x, 2.0 → x, array(2.0): arguments as NumPy's own code makes arrays of them, traced ones as they are."""
+
+    def __init__(self, *args: Any):
+        self.args = args
+        self.scalar_input = tuple([isinstance(x, (int, float, np.generic)) for x in args])
+
+    def __getitem__(self, i: int) -> Any:
+        return self.as_arrays(pyscalars="convert")[i]
+
+    def as_arrays(self, subok: bool = True, pyscalars: str = "convert_if_no_array") -> tuple[Any, ...]:
+        """(x, 2.0) → x, 2.0: traced arrays, and Python's numbers as they are beside arrays."""
+        keeps = pyscalars == "preserve" or (pyscalars != "convert" and not all(self.scalar_input))
+        return tuple([x if keeps and type(x) in PYTHON else _asarray(x) for x in self.args])
+
+    def result_type(self, extra_dtype: Any = None, ensure_inexact: bool = False) -> np.dtype:
+        """(x : float32, 2.0) → float32: the dtype of what is computed of the arguments."""
+        kinds = [*self.as_arrays(pyscalars="preserve"), *([] if extra_dtype is None else [extra_dtype])]
+        dtype = np.result_type(*kinds)
+        return np.result_type(dtype, 0.0) if ensure_inexact and dtype.kind not in "fc" else dtype
+
+    def wrap(self, arr: Any, /, to_scalar: bool | None = None) -> Any:
+        """array(2.0) of numbers → 2.0: a result as that of the arguments."""
+        return arr[()] if to_scalar or (to_scalar is None and all(self.scalar_input)) else arr
+
+
 @functools.cache
 def _library() -> Library:
-    return Library(stand_ins())
+    converter = getattr(sys.modules["numpy._core._multiarray_umath"], "_array_converter", None)
+    return Library(stand_ins(), {id(converter): _Converter})
 
 
 def _by_numpy(function: Any, args: Any, kwargs: Any) -> Any:
@@ -555,6 +587,10 @@ def _by_numpy(function: Any, args: Any, kwargs: Any) -> Any:
             return _library().copied(code)(*args, **kwargs)
     except (TraceError, AttributeError):  # what a traced array does not have
         return NotImplemented
+    except TypeError:
+        if all(None not in x.shape for x in flatten((args, kwargs))[0] if isinstance(x, Tracer)):
+            raise
+        return NotImplemented  # an extent that is not known is no number
 
 
 QUERIES["otherwise"] = _by_numpy
@@ -588,6 +624,7 @@ def _makers() -> dict[tuple[ModuleType, str], StandIn]:
     }
     places[builtins, "type"] = Type
     places[np, "ndenumerate"] = _where_traced(np.ndenumerate, _ndenumerate)
+    places[np, "broadcast"] = _where_traced(np.broadcast, _broadcast)
     places[np, "nditer"] = _where_traced(np.nditer, lambda *args, **kwargs: refuse_function(np.nditer))
     places[np, "r_"], places[np, "c_"] = _Joined(np.r_, False), _Joined(np.c_, True)
     return places
@@ -610,6 +647,10 @@ def _arange(*args: Any, **kwargs: Any) -> Any:
 def _ndenumerate(arr: Any) -> Iterator[tuple[Any, Any]]:
     x = gathered(arr)
     return ((place, x[place]) for place in np.ndindex(*x.shape))
+
+
+def _broadcast(*args: Any) -> np.broadcast:
+    return np.broadcast(*[np.broadcast_to(0.0, np.shape(x)) for x in args])
 
 
 def _range(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -20,6 +21,7 @@ from relgrad.trace.decisions import attempted, computed
 from relgrad.trace.dispatch import asked, call_function, call_method, call_ufunc, of_constants, of_operands
 from relgrad.trace.handle import Handle
 from relgrad.trace.keys import settled
+from relgrad.trace.library import is_numpys
 from relgrad.trace.namespace import Namespace
 from relgrad.trace.parts import folded
 from relgrad.trace.refusal import (
@@ -65,14 +67,16 @@ class Tracer(Handle, np.lib.mixins.NDArrayOperatorsMixin):
         out = kwargs.pop("out", None) or ()
         if any(x is not None for x in out):
             mask = kwargs.pop("where", True) if method == "__call__" else True
+            mask = True if mask is np._NoValue else mask
             if mask is not True:  # what is not computed does not warn
                 inputs = tuple(
                     [x if type(x) in (int, float) else np.where(mask, x, np.ones_like(x)) for x in inputs]
                 )
+            casting = kwargs.pop("casting") if kwargs.get("casting") == "unsafe" else "same_kind"
             result = self._ufunc(ufunc, method, inputs, kwargs)
             if mask is not True:  # elsewhere the entries stay as they are
                 result = _each(lambda y, x: np.where(mask, y, x), result, out)
-            return _into(out, result, ufunc, method == "__call__" and ufunc.signature is None)
+            return _into(out, result, ufunc, casting, method == "__call__" and ufunc.signature is None)
         return wrap(call_ufunc(ufunc, method, inputs, kwargs))
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
@@ -184,6 +188,12 @@ class Tracer(Handle, np.lib.mixins.NDArrayOperatorsMixin):
     @flat.setter
     def flat(self, values: Any) -> None:
         np.put(self, np.arange(self.size), values)  # type: ignore[arg-type]
+
+    @property
+    def flags(self) -> Any:
+        """The layout of a fresh array, for NumPy's own code, whose results do not depend on it; refused otherwise."""
+        ours = is_numpys(sys._getframe(1).f_globals.get("__name__"))
+        return np.empty((1,) * self.ndim).flags if ours else refuse_attribute("flags")
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
         return self
@@ -370,14 +380,14 @@ def _computed_into(function: Any, compute: Callable[..., Any], kwargs: dict[str,
     return out
 
 
-def _into(out: tuple[Any, ...], result: Any, ufunc: np.ufunc, stretch: bool) -> Any:
+def _into(out: tuple[Any, ...], result: Any, ufunc: np.ufunc, casting: str, stretch: bool) -> Any:
     """np.add(a, b, out=y) → y.term = a + b: the results of a ufunc written into the arrays that are given for them."""
     if any(x is not None and type(x) is not Tracer for x in out):
         refuse_output(function_name(ufunc))
     results = result if isinstance(result, tuple) else (result,)
     for x, y in zip(out, results, strict=True):
         if x is not None:
-            x.update(y, ufunc, stretch=stretch)
+            x.update(y, ufunc, casting, stretch)
     written = tuple([y if x is None else x for x, y in zip(out, results, strict=True)])
     return written if isinstance(result, tuple) else written[0]
 
@@ -404,7 +414,7 @@ def _refused(name: str) -> Any:
 
 
 for _name in dir(np.ndarray):
-    if _name in ATTRIBUTES:
+    if _name in ATTRIBUTES and _name != "flags":
         setattr(Tracer, _name, _refused(_name))
     elif not _name.startswith("_") and not hasattr(Tracer, _name):
         setattr(Tracer, _name, _method(_name))

@@ -61,20 +61,6 @@ def _argwhere(a: Any) -> Any:
     return np.argwhere(_truth(a))
 
 
-def _trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
-    """trim_zeros([0, x, 0]) = [x]: traces `np.trim_zeros`:
-    along each axis, or one, from the first other slice to the last.
-    """
-    kept = np.argwhere(_truth(filt))
-    rank = kept.shape[1]
-    starts, stops = (kept.min(0), kept.max(0) + 1) if len(kept) else np.zeros((2, rank), int)
-    front, back = ("f" in trim.lower() or not len(kept)), ("b" in trim.lower() or not len(kept))
-    bounds = [slice(i if front else None, j if back else None) for i, j in zip(starts, stops, strict=True)]
-    if axis is not None:
-        bounds = [b if k == axis % rank else slice(None) for k, b in enumerate(bounds)]
-    return filt[bounds[0] if rank == 1 else tuple(bounds)]
-
-
 def _unique(
     ar: Any,
     return_index: bool = False,
@@ -119,17 +105,6 @@ def _bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
     return np.bincount(_decided(x), weights, minlength)
 
 
-def _array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
-    if np.shape(a1) != np.shape(a2):
-        return False
-    equal = np.equal(a1, a2)
-    return np.all(np.logical_or(equal, np.logical_and(np.isnan(a1), np.isnan(a2))) if equal_nan else equal)
-
-
-def _allclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
-    return np.all(np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan))
-
-
 def _fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     """fill_diagonal(x, v): x[i, i] = v: traces `np.fill_diagonal`."""
     x = _target("np.fill_diagonal", a)
@@ -165,15 +140,6 @@ def _write_at(x: Handle, places: np.ndarray, values: Any) -> None:
     if places.size:
         y = fitted(as_term(cast(stack_nested(values), x.kind.dtype)), places.shape)
         x.write(scattered(x.term, places, y))
-
-
-def _put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None:
-    """x[i, k[i, j]] = v[i, j]: traces `np.put_along_axis`, indices decided."""
-    x = _target("np.put_along_axis", arr)
-    places, indices = positions(x.kind.shape), _decided(indices)
-    _rehearse(np.put_along_axis, x, indices, values, axis)
-    chosen = np.take_along_axis(places.ravel() if axis is None else places, indices, axis)
-    _write_at(x, chosen, values)
 
 
 def _cycled(values: Any, at: np.ndarray) -> Any:
@@ -368,21 +334,6 @@ def _rounds(places: np.ndarray) -> list[np.ndarray]:
     return [np.flatnonzero(rank == r) for r in range(rank.max() + 1)]
 
 
-def _apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
-    """y[i] = f(x[i, :]): traces `np.apply_along_axis`, in the dtype of the first result."""
-    x = np.moveaxis(arr, axis, -1)
-    outer = x.shape[:-1]
-    results: list[Any] = [func1d(x[at], *args, **kwargs) for at in np.ndindex(*outer)]
-    if not results:
-        refuse_function(np.apply_along_axis)
-    results = [np.asarray(r) if not is_symbolic(r) else r for r in results]
-    stacked = np.stack([r.astype(results[0].dtype) for r in results])  # as the first one says
-    inner = stacked.shape[1:]
-    axis = axis % (len(outer) + 1)
-    places = [*range(len(outer), len(outer) + len(inner))]
-    return np.moveaxis(stacked.reshape(outer + inner), places, [*range(axis, axis + len(inner))])
-
-
 def _pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
     """np.pad(x, 1, f) → f(vector, (1, 1), axis, options) for each vector = zeros around x, written to.
 
@@ -486,10 +437,7 @@ QUERIES.update(
         np.flatnonzero: _flatnonzero,
         np.argwhere: _argwhere,
         np.unique: _unique,
-        np.trim_zeros: _trim_zeros,
-        np.array_equal: _array_equal,
         np.bincount: _bincount,
-        np.allclose: _allclose,
         np.array_equiv: _array_equiv,
         np.linalg.lstsq: _lstsq,
         np.linalg.cond: _cond,
@@ -497,12 +445,10 @@ QUERIES.update(
         np.nanpercentile: _of_numbers(np.percentile),
         np.polymul: _polymul,
         **{f: _of_integers(f) for f in (np.unravel_index, np.ravel_multi_index)},
-        np.put_along_axis: _put_along_axis,
         np.put: _put,
         np.place: _place,
         np.putmask: _putmask,
         np.fill_diagonal: _fill_diagonal,
-        np.apply_along_axis: _apply_along_axis,
         np.pad: _pad,
         np.piecewise: _piecewise,
         np.where: _where,
