@@ -244,7 +244,7 @@ def test_what_depends_on_values_of_symbols_is_refused():
         np.select([x], [x])
     with pytest.raises(ValueError, match="depths are mismatched"):
         np.block([[x], x])
-    with pytest.raises(TraceError, match="does not fit"):
+    with pytest.raises(TypeError, match="same_kind"):
         np.ediff1d(np.argmax(x, axis=0), to_end=0.5)
     with pytest.raises(TraceError, match="writeable="):
         sliding_window_view(x, 2, writeable=True)
