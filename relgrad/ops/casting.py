@@ -150,12 +150,6 @@ if hasattr(np, "astype"):  # since NumPy 2.1
         return astype(x, dtype)
 
 
-@implements(np.real)
-def real(val: Any) -> Any:
-    """Trace `np.real`, which is the identity on real arrays."""
-    return as_term(val)
-
-
 @implements("conj", "conjugate")
 def conjugate_method(x: Any) -> Any:
     """Trace `x.conj()`, which is the identity on real arrays."""

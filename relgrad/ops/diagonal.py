@@ -125,23 +125,11 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     return term(Diagonal(int(offset)), x)
 
 
-@implements(np.linalg.diagonal)
-def matrix_diagonal(x: Any, /, *, offset: int = 0) -> Any:
-    """Trace `np.linalg.diagonal`."""
-    return diagonal(x, offset, -2, -1)
-
-
 @implements(np.trace, "trace")
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
     """Trace `np.trace`: Σ of the diagonal."""
     refuse("np.trace", out=out)
     return call(np.sum, diagonal(a, offset, axis1, axis2), axis=-1, dtype=dtype)
-
-
-@implements(np.linalg.trace)
-def matrix_trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
-    """Trace `np.linalg.trace`."""
-    return trace(x, offset, -2, -1, dtype)
 
 
 @implements(np.diag)

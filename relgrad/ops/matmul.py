@@ -157,5 +157,3 @@ def vecmat(x1: Any, x2: Any, /, **options: Any) -> Any:
 for _name, _builder in {"vecdot": vecdot, "matvec": matvec, "vecmat": vecmat}.items():
     if hasattr(np, _name):  # they came with NumPy 2.0 and 2.2
         implements(getattr(np, _name))(_builder)
-implements(np.linalg.matmul)(matmul)
-implements(np.linalg.vecdot)(vecdot)

@@ -112,12 +112,6 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     return _vector(x, ord, normalize_axes(axis, x.type.ndim), keepdims)
 
 
-@implements(np.linalg.matrix_norm)
-def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
-    """Trace `np.linalg.matrix_norm`."""
-    return _matrix(strong(as_term(x)), ord, -2, -1, keepdims)
-
-
 @implements(norm2)
 def norm2_(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """Trace the kernel `norm2`."""

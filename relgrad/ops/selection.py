@@ -10,7 +10,7 @@ from relgrad.contract import FRESH, Laws
 from relgrad.errors import TraceError
 from relgrad.implementations import implements
 from relgrad.op import as_term, constant, is_constant
-from relgrad.ops.arguments import call, hull, is_ground, is_symbolic, refuse, require_ground
+from relgrad.ops.arguments import hull, is_ground, is_symbolic, refuse
 from relgrad.ops.casting import cast
 from relgrad.ops.comparison import not_equal
 from relgrad.ops.conventional import picking
@@ -232,26 +232,3 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
         which = Choice(n)(which)
     which, *several = np.broadcast_arrays(which, *several)
     return np.take_along_axis(np.stack(several), which.astype(np.intp)[None], axis=0)[0]
-
-
-@implements(np.nan_to_num)
-def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
-    """nan_to_num([NaN, ∞]) = [0, largest]: traces `np.nan_to_num`; infinities become the largest floats unless told
-    otherwise.
-    """
-    if not copy:
-        refuse("np.nan_to_num", copy=copy)
-    x = require_ground("np.nan_to_num", x)
-    dtype = x.type.dtype
-    if dtype.kind != "f":
-        return x
-    largest = np.finfo(dtype)
-    above = dtype.type(largest.max if posinf is None else posinf)
-    below = dtype.type(largest.min if neginf is None else neginf)
-    x_finite = call(
-        np.where,
-        call(np.greater, x, largest.max),  # what leaves the range on the way is infinite, too
-        above,
-        call(np.where, call(np.less, x, largest.min), below, x),
-    )
-    return call(np.where, call(np.isnan, x), as_term(nan), x_finite)

@@ -283,9 +283,3 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     order = list(range(min(first, second), 0))
     order[first], order[second] = order[second], order[first]
     return transpose(x, order)
-
-
-@implements(np.matrix_transpose)
-def matrix_transpose(x: Any, /) -> Any:
-    """Trace `np.matrix_transpose`: the last two axes change places."""
-    return swapaxes(x, -1, -2)

@@ -62,7 +62,9 @@ def _size(a: Any, axis: Any = None) -> Any:
 
 
 def _result_type(*arguments: Any) -> np.dtype:
-    return np.result_type(*[a.dtype if _is_symbolic(a) else a for a in arguments])
+    """(x : float32, Number 2.0) → float32: Python's numbers give way to the dtypes of arrays."""
+    kinds = [a.python() if hasattr(a, "python") else a.dtype if _is_symbolic(a) else a for a in arguments]
+    return np.result_type(*kinds)
 
 
 def _can_cast(from_: Any, to: Any, casting: Any = "same_kind") -> bool:
@@ -80,11 +82,6 @@ QUERIES: dict[Any, Callable[..., Any]] = {
     np.size: _size,
     np.result_type: _result_type,
     np.can_cast: _can_cast,
-    np.triu_indices_from: lambda arr, k=0: np.triu_indices(arr.shape[-2], k, arr.shape[-1]),
-    np.tril_indices_from: lambda arr, k=0: np.tril_indices(arr.shape[-2], k, arr.shape[-1]),
-    np.diag_indices_from: lambda arr: np.diag_indices(arr.shape[0], arr.ndim),
-    np.iscomplexobj: lambda x: False,
-    np.isrealobj: lambda x: True,
     np.array_repr: lambda arr, *args, **kwargs: _shown(np.array_repr, arr, args, kwargs),
     np.array_str: lambda a, *args, **kwargs: _shown(np.array_str, a, args, kwargs),
     np.array2string: lambda a, *args, **kwargs: _shown(np.array2string, a, args, kwargs),

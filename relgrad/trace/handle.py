@@ -259,8 +259,7 @@ def _forget(x: Handle) -> None:
 def _apply(view: Viewing, x: Any) -> Any:
     """Return the term of a view of a term."""
     call_ = call_method if isinstance(view.function, str) else call_function
-    result = call_(view.function, (x, *view.args), view.kwargs or {})
-    return as_term(result if view.part is None else result[view.part])
+    return as_term(call_(view.function, (x, *view.args), view.kwargs or {}))
 
 
 def _decided(view: Viewing) -> Viewing:
@@ -270,7 +269,7 @@ def _decided(view: Viewing) -> Viewing:
     args = tuple([settled(key, written=True) for key in view.args])
     if _is_traced(args):
         refuse_position()
-    return Viewing(view.function, args, view.kwargs, view.part)
+    return Viewing(view.function, args, view.kwargs)
 
 
 def _is_traced(entries: tuple[Any, ...]) -> bool:

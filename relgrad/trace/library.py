@@ -58,6 +58,7 @@ class Library:
             found = self.modules[id(scope)] = ModuleType(scope["__name__"])
             vars(found).update(scope)
             vars(found).update({name: self._instead(value) for name, value in scope.items()})
+            vars(found).setdefault("type", self.patches.instead(type))
         return found
 
     def _instead(self, value: Any) -> Any:

@@ -36,7 +36,7 @@ from relgrad.trace.containers import flatten
 from relgrad.trace.dispatch import ALIASES, QUERIES, of_constants
 from relgrad.trace.library import Library, implementation
 from relgrad.trace.matrices import MATRICES
-from relgrad.trace.numbers import PYTHON, Number, number, python_raises
+from relgrad.trace.numbers import PYTHON, number, python_raises
 from relgrad.trace.outside import ANY
 from relgrad.trace.patches import Patches, StandIn
 from relgrad.trace.refusal import refuse_function, tentative
@@ -243,45 +243,21 @@ def _vectorize(*args: Any, **kwargs: Any) -> Any:
 
 
 class _Joined(StandIn):
-    """np.r_[x, 1] → concatenate(x, [1]), np.c_[x, y] → columns:
-    all that stands in the brackets, joined along an axis.
+    """np.r_[x, 1] → concatenate(x, [1]), np.c_[x, y] → columns: all that stands in the brackets, joined along an axis
+    by the code of NumPy's class.
     """
 
-    def __init__(self, original: Any, columns: bool):
+    def __init__(self, original: Any):
         super().__init__(original, original)
-        self.columns = columns
 
     def __len__(self) -> int:
         return 0
 
     def __getitem__(self, key: Any) -> Any:
-        """(x, 1, 0:3) → concatenate(x, [1], [0, 1, 2]); raises TraceError for directives."""
-        parts = key if isinstance(key, tuple) else (key,)
-        if not any(map(holds_symbolic, parts)):
+        """(x, 1, 0:3) → concatenate(x, [1], [0, 1, 2])."""
+        if not any(map(holds_symbolic, key if isinstance(key, tuple) else (key,))):
             return fresh(self.original[key])
-        if any(isinstance(p, str) for p in parts):
-            raise TraceError(
-                f"np.{'c' if self.columns else 'r'}_ cannot be traced with a directive, {parts[0]!r}",
-                cause="only arrays, numbers and slices are joined",
-                cure="write np.concatenate, or np.stack, with axis=",
-            )
-        arrays = [self._part(p) for p in parts]
-        # Python's own numbers give way to the dtypes of arrays.
-        kinds = [
-            p.python() if isinstance(p, Number) else p if type(p) in PYTHON else x.dtype
-            for p, x in zip(parts, arrays, strict=True)
-        ]
-        dtype = np.result_type(*kinds)
-        arrays = [x if x.dtype == dtype else x.astype(dtype) for x in arrays]
-        if self.columns:
-            arrays = [x[:, None] if x.ndim == 1 else x for x in arrays]
-        return np.concatenate(arrays, axis=-1 if self.columns else 0)
-
-    def _part(self, p: Any) -> Any:
-        """Return what stands between two commas as an array."""
-        if isinstance(p, slice):
-            return self.original[slice(_plain(p.start), _plain(p.stop), _plain(p.step))].ravel()
-        return np.atleast_1d(gathered(p) if holds_symbolic(p) else p)
+        return _library().copied(type(self.original).__getitem__)(self.original, key)
 
 
 def _of_lists(function: Any) -> Callable[..., Any]:
@@ -529,17 +505,16 @@ def _written(function: Any) -> Callable[..., Any]:
     """
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        """no tracer → function(…), known values → their result, else the copied code."""
+        """no tracer → function(…), tracer → the copied code, known values → their result where that is refused."""
         if not any(map(holds_symbolic, (*args, *kwargs.values()))):
             return function(*args, **kwargs)
-        result = of_constants(function, args, kwargs)
-        if result is not NotImplemented:
-            return result
         around, tracing.wrapper = tracing.wrapper, Tracer  # symbols come from outside of traces, too
         try:
             result = _by_numpy(function, args, kwargs)
         finally:
             tracing.wrapper = around
+        if result is NotImplemented:
+            result = of_constants(function, args, kwargs)
         return refuse_function(function) if result is NotImplemented else result
 
     return call
@@ -626,7 +601,7 @@ def _makers() -> dict[tuple[ModuleType, str], StandIn]:
     places[np, "ndenumerate"] = _where_traced(np.ndenumerate, _ndenumerate)
     places[np, "broadcast"] = _where_traced(np.broadcast, _broadcast)
     places[np, "nditer"] = _where_traced(np.nditer, lambda *args, **kwargs: refuse_function(np.nditer))
-    places[np, "r_"], places[np, "c_"] = _Joined(np.r_, False), _Joined(np.c_, True)
+    places[np, "r_"], places[np, "c_"] = _Joined(np.r_), _Joined(np.c_)
     return places
 
 

@@ -378,15 +378,6 @@ def _partition(self: Tracer, kth: Any, axis: int = -1, kind: Any = None, order: 
     self.write(as_term(np.partition(self, kth, axis=axis)))  # type: ignore[call-overload]
 
 
-def _array_equiv(a1: Any, a2: Any) -> Any:
-    """all(a == b) after broadcasting, False where shapes do not: = `np.array_equiv`."""
-    try:
-        np.broadcast_shapes(np.shape(a1), np.shape(a2))
-    except ValueError:
-        return False
-    return np.all(np.equal(a1, a2))
-
-
 def _polymul(a1: Any, a2: Any) -> Any:
     if isinstance(a1, np.poly1d) or isinstance(a2, np.poly1d):
         return NotImplemented
@@ -438,7 +429,6 @@ QUERIES.update(
         np.argwhere: _argwhere,
         np.unique: _unique,
         np.bincount: _bincount,
-        np.array_equiv: _array_equiv,
         np.linalg.lstsq: _lstsq,
         np.linalg.cond: _cond,
         np.nanquantile: _of_numbers(np.quantile),

@@ -25,23 +25,15 @@ PROTECTED = (
 class Viewing:
     """Viewing("__getitem__", (0,))(x) = x[0]: a call of a NumPy function, or method, as a function of its first
     argument.
-
-    Of several results it gives the one named by `part`.
     """
 
     function: Any
     args: tuple[Any, ...] = ()
     kwargs: Any = None
-    part: int | None = None
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
-        """x → function(x, *args), or its result number `part`."""
-        kwargs = self.kwargs or {}
-        if isinstance(self.function, str):
-            result = getattr(x, self.function)(*self.args, **kwargs)
-        else:
-            result = self.function(x, *self.args, **kwargs)
-        return np.asarray(result if self.part is None else result[self.part])
+        function = getattr(type(x), self.function) if isinstance(self.function, str) else self.function
+        return np.asarray(function(x, *self.args, **(self.kwargs or {})))
 
 
 @dataclass(slots=True)
@@ -118,7 +110,6 @@ def _view(
     args: Any,
     kwargs: Any,
     y: Any,
-    part: int | None = None,
     guard: Guard = None,
     certain: bool = True,
 ) -> Any:
@@ -132,7 +123,7 @@ def _view(
         at = x.origin
         root = at.root if at is not None and at.view is not None and at.certain else x
         view: Any = object.__new__(type(y))
-        viewing = Viewing(function, rest, options, part)
+        viewing = Viewing(function, rest, options)
         view.origin = Origin(np.ndarray, guard, x, root, viewing, root.state, y.term, certain)
         view.parts = None
         return view
@@ -249,10 +240,6 @@ def _protected(function: Any, args: Any, kwargs: Any, y: Any) -> Any:
     return _view(function, args, kwargs, y, guard=PROTECTED) if is_view else y
 
 
-def _parts(function: Any, args: Any, kwargs: Any, parts: Any) -> Any:
-    return [_view(function, args, kwargs, y, part=i) for i, y in enumerate(parts)]
-
-
 def _each(function: Any, args: Any, kwargs: Any, result: Any) -> Any:
     """np.atleast_1d(x, y) → views of x, and of y."""
     several = isinstance(result, (tuple, list))
@@ -339,26 +326,23 @@ _ASTYPE = [np.astype] if hasattr(np, "astype") else []  # since NumPy 2.1
 
 SHARING: dict[Any, Callable[..., Any]] = {
     **dict.fromkeys(["transpose", "swapaxes", "squeeze", np.transpose, np.permute_dims, np.swapaxes], _view),
-    **dict.fromkeys([np.matrix_transpose, np.moveaxis, np.rollaxis, np.expand_dims, np.squeeze], _view),
-    np.real: _view,
-    **dict.fromkeys([np.flip, np.fliplr, np.flipud], _entry_or_view),
+    **dict.fromkeys([np.moveaxis, np.expand_dims, np.squeeze], _view),
+    np.flip: _entry_or_view,
     "__getitem__": _item,
     **dict.fromkeys(["reshape", np.reshape], _reshaped),
     **dict.fromkeys(["ravel", np.ravel], _raveled),
-    **dict.fromkeys(["diagonal", np.diagonal, np.linalg.diagonal, np.diag, np.broadcast_to], _protected),
+    **dict.fromkeys(["diagonal", np.diagonal, np.diag, np.broadcast_to], _protected),
     np.lib.stride_tricks.sliding_window_view: _protected,
-    **dict.fromkeys([np.split, np.array_split, np.vsplit, np.hsplit], _parts),
     **dict.fromkeys([np.atleast_1d, np.atleast_2d, np.atleast_3d], _each),
     np.broadcast_arrays: _spread,
     np.meshgrid: _mesh,
     np.einsum: _sum_of_one,
-    **dict.fromkeys(["conj", "conjugate", np.linalg.matrix_power, np.diff], _same),
+    **dict.fromkeys(["conj", "conjugate", np.diff], _same),
     **dict.fromkeys(["astype", *_ASTYPE], _converted),
     **dict.fromkeys(["copy", np.copy], _copied),
     np.imag: _zeros,
     **dict.fromkeys([np.full_like, np.zeros_like, np.ones_like, np.empty_like, np.full], _array),
     **dict.fromkeys([np.zeros, np.ones, np.empty, np.roll, np.tile, np.pad, np.where, np.cross], _array),
-    **dict.fromkeys([np.tensordot, np.linalg.tensordot], _array),
 }
 """How the results of functions, and of methods by name, are given the memory that NumPy's have.
 
