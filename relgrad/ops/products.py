@@ -14,8 +14,11 @@ from relgrad.op import as_term, strong
 from relgrad.ops.arguments import (
     call,
     is_ground,
+    normalize_axes,
+    normalize_axis,
     refuse,
     require_ground,
+    several,
 )
 from relgrad.ops.einsum import contract
 from relgrad.ops.expression import Expression
@@ -76,6 +79,25 @@ def inner(a: Any, b: Any, /) -> Any:
     if b.type.ndim <= 2:
         return MatMul().make_node(a, swap(b) if b.type.ndim == 2 else b)
     return _sum_over(a, b, [(a.type.ndim - 1, b.type.ndim - 1)])
+
+
+@implements(np.tensordot)
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+    """tensordot(a, b, 1)ᵢₖ = Σⱼ aᵢⱼ·bⱼₖ: traces `np.tensordot`."""
+    a, b = _pair("np.tensordot", a, b)
+    if np.iterable(axes):
+        left, right = map(several, axes)
+    else:
+        n = int(axes)
+        left, right = range(a.type.ndim - n, a.type.ndim), range(n)
+    ranks = a.type.ndim, b.type.ndim
+    pairs = [
+        (normalize_axis(i, ranks[0]) + ranks[0], normalize_axis(j, ranks[1]) + ranks[1])
+        for i, j in zip(left, right, strict=True)
+    ]
+    normalize_axes(tuple(left), ranks[0])
+    normalize_axes(tuple(right), ranks[1])
+    return _sum_over(a, b, pairs)
 
 
 @implements(np.cross)

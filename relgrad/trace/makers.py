@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from relgrad.errors import TraceError
+from relgrad.errors import ShapeError, TraceError
 from relgrad.implementations import IMPLEMENTATIONS
 from relgrad.kernels import log_softmax, logsumexp, softmax
 from relgrad.op import Constant, Symbolic, as_term, constant
@@ -39,7 +39,7 @@ from relgrad.trace.matrices import MATRICES
 from relgrad.trace.numbers import PYTHON, number, python_raises
 from relgrad.trace.outside import ANY
 from relgrad.trace.patches import Patches, StandIn
-from relgrad.trace.refusal import refuse_function, tentative
+from relgrad.trace.refusal import function_name, refuse_function, tentative
 from relgrad.trace.tracer import Tracer, wrap
 from relgrad.trace.views import Origin, ordered
 
@@ -513,11 +513,18 @@ def _written(function: Any) -> Callable[..., Any]:
             result = _by_numpy(function, args, kwargs)
         finally:
             tracing.wrapper = around
+        if result is NotImplemented and _has_unknown_extents(args, kwargs):
+            raise ShapeError(f"{function_name(function)} needs all extents, of which some are not known")
         if result is NotImplemented:
             result = of_constants(function, args, kwargs)
         return refuse_function(function) if result is NotImplemented else result
 
     return call
+
+
+def _has_unknown_extents(args: Any, kwargs: Any) -> bool:
+    arrays = [x for x in flatten((args, kwargs))[0] if isinstance(x, Tracer)]
+    return any(x.kind is None or None in x.shape for x in arrays)
 
 
 class _Converter:
@@ -562,10 +569,10 @@ def _by_numpy(function: Any, args: Any, kwargs: Any) -> Any:
             return _library().copied(code)(*args, **kwargs)
     except (TraceError, AttributeError):  # what a traced array does not have
         return NotImplemented
-    except TypeError:
-        if all(None not in x.shape for x in flatten((args, kwargs))[0] if isinstance(x, Tracer)):
+    except TypeError:  # an extent that is not known is no number
+        if not _has_unknown_extents(args, kwargs):
             raise
-        return NotImplemented  # an extent that is not known is no number
+        return NotImplemented
 
 
 QUERIES["otherwise"] = _by_numpy
