@@ -417,6 +417,8 @@ NEED_EXTENTS = (
     "reduced: polyval",
     "indexed: insert",
     "indexed: block",
+    "reduced: unwrap",
+    "linalg: multi_dot",
     "linalg: qr q",
     "linalg: qr r",
     "reduced: bincount of traced integers",
