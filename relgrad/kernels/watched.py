@@ -18,18 +18,7 @@ from relgrad.kernels.numbers import Numbers, is_floating, lowered
 NEAR = 2.0**-20
 """A number that is outside by more than so much of itself is no rounding of one inside."""
 BOUNDED = frozenset(
-    [
-        np.log,
-        np.log2,
-        np.log10,
-        np.log1p,
-        np.sqrt,
-        np.power,
-        np.arcsin,
-        np.arccos,
-        np.arccosh,
-        np.arctanh,
-    ]
+    (np.log, np.log2, np.log10, np.log1p, np.sqrt, np.power, np.arcsin, np.arccos, np.arccosh, np.arctanh)
 )
 """The functions of NumPy that are NaN outside their domains."""
 

@@ -32,47 +32,17 @@ import numpy as np
 from relgrad.trace.attempts import attends
 
 _STANDARD = (
-    *(
-        "abc",
-        "argparse",
-        "builtins",
-        "cmath",
-        "collections",
-        "contextlib",
-        "copy",
-        "dataclasses",
-        "enum",
-    ),
-    *(
-        "fractions",
-        "functools",
-        "itertools",
-        "math",
-        "numbers",
-        "operator",
-        "pathlib",
-        "re",
-        "statistics",
-        "string",
-    ),
-    *("textwrap", "types", "typing"),
+    *("abc", "argparse", "builtins", "cmath", "collections", "contextlib", "copy", "dataclasses", "enum"),
+    *("fractions", "functools", "itertools", "math", "numbers", "operator", "pathlib", "re", "statistics"),
+    *("string", "textwrap", "types", "typing"),
 )
 PURE = frozenset((*_STANDARD, "array_api_compat", "numpy", "relgrad", "scipy"))
 """Packages whose functions depend on their arguments only; other code is read as the user's own."""
 DRAWS = frozenset(
     (
-        *("random", "rvs", "random_state", "load", "loadtxt", "genfromtxt", "fromfile", "memmap"),
-        *("geterr", "geterrcall", "getbufsize", "get_printoptions"),
-        *(
-            "save",
-            "savez",
-            "savez_compressed",
-            "savetxt",
-            "tofile",
-            "seterr",
-            "seterrcall",
-            "set_printoptions",
-        ),
+        *("random", "rvs", "random_state", "load", "loadtxt", "genfromtxt", "fromfile", "memmap", "geterr"),
+        *("geterrcall", "getbufsize", "get_printoptions", "save", "savez", "savez_compressed", "savetxt"),
+        *("tofile", "seterr", "seterrcall", "set_printoptions"),
     )
 )
 """Names by which NumPy and SciPy give what differs from call to call, or act on the outside."""
@@ -80,20 +50,8 @@ BUILTIN = (BuiltinFunctionType, type)
 """Classes of the builtins that are Python's."""
 OPEN = frozenset(
     (
-        *(
-            "__import__",
-            "compile",
-            "delattr",
-            "dir",
-            "eval",
-            "exec",
-            "getattr",
-            "globals",
-            "hash",
-            "id",
-            "input",
-        ),
-        *("locals", "open", "print", "setattr", "vars"),
+        *("__import__", "compile", "delattr", "dir", "eval", "exec", "getattr", "globals", "hash", "id"),
+        *("input", "locals", "open", "print", "setattr", "vars"),
     )
 )
 """Builtins that read what no name in the code tells, or that act on the outside."""
@@ -101,24 +59,9 @@ LOOKING = frozenset(("eval", "exec", "getattr", "globals", "locals", "vars", "__
 """Builtins that find objects by names which the code does not tell."""
 REFLECTIVE = frozenset(
     (
-        *(
-            "__dict__",
-            "__globals__",
-            "__closure__",
-            "__code__",
-            "__getattribute__",
-            "__subclasses__",
-            "attrgetter",
-        ),
-        *(
-            "cell_contents",
-            "currentframe",
-            "f_globals",
-            "f_locals",
-            "methodcaller",
-            "_getframe",
-            "getattr_static",
-        ),
+        *("__dict__", "__globals__", "__closure__", "__code__", "__getattribute__", "__subclasses__"),
+        *("attrgetter", "cell_contents", "currentframe", "f_globals", "f_locals", "methodcaller"),
+        *("_getframe", "getattr_static"),
     )
 )
 """Names by which code reads what has other names."""

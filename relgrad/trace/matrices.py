@@ -276,27 +276,13 @@ def _ignoring(function: Any, *names: str) -> Callable[..., Any]:
 
 _HOW = ("overwrite_a", "overwrite_b", "check_finite", "assume_a")
 """Options that say how to compute, and nothing of the result."""
+_WRITTEN = (
+    *(solve_triangular, cholesky, cho_solve, eigh, svd, qr, lu, lu_factor, lu_solve, block_diag, toeplitz),
+    *(hankel, circulant, solve_banded, solveh_banded, solve_toeplitz, solve_sylvester, expm),
+    *(solve_continuous_lyapunov, solve_discrete_lyapunov),
+)
 MATRICES: dict[str, Callable[..., Any]] = {
-    **{
-        f.__name__: f
-        for f in (
-            *(
-                solve_triangular,
-                cholesky,
-                cho_solve,
-                eigh,
-                svd,
-                qr,
-                lu,
-                lu_factor,
-                lu_solve,
-                block_diag,
-                toeplitz,
-            ),
-            *(hankel, circulant, solve_banded, solveh_banded, solve_toeplitz, solve_sylvester, expm),
-            *(solve_continuous_lyapunov, solve_discrete_lyapunov),
-        )
-    },
+    **{f.__name__: f for f in _WRITTEN},
     "cho_factor": lambda a, lower=False, **options: (cholesky(a, lower), lower),
     "eigvalsh": eigenvalues,
     "svdvals": lambda a, **options: svd(a, compute_uv=False),

@@ -19,18 +19,8 @@ NOTHING = -(1 << 61) - (1 << 60)
 """The exponent of zero: below that of any other number."""
 TELLING = frozenset(
     [
-        *(
-            np.add,
-            np.subtract,
-            np.multiply,
-            np.divide,
-            np.square,
-            np.sqrt,
-            np.reciprocal,
-            np.negative,
-            np.absolute,
-        ),
-        *(np.maximum, np.minimum, np.fmax, np.fmin, np.copysign, np.sign, np.positive, np.fabs),
+        *(np.add, np.subtract, np.multiply, np.divide, np.square, np.sqrt, np.reciprocal, np.negative),
+        *(np.absolute, np.fabs, np.positive, np.maximum, np.minimum, np.fmax, np.fmin, np.copysign, np.sign),
     ]
 )
 """Functions of NumPy that tell for certain when a result leaves the range."""
