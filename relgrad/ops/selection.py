@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from relgrad.contract import FRESH, Laws
-from relgrad.errors import TraceError
+from relgrad.errors import ShapeError, TraceError
 from relgrad.implementations import implements
 from relgrad.op import as_term, constant, is_constant
-from relgrad.ops.arguments import hull, is_ground, is_symbolic, refuse
+from relgrad.ops.arguments import call, hull, is_ground, is_symbolic, refuse, require_ground
 from relgrad.ops.casting import cast
 from relgrad.ops.comparison import not_equal
 from relgrad.ops.conventional import picking
@@ -185,6 +185,20 @@ def clip(
     return x
 
 
+@derived(np.select)
+def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+    """select([c, d], [x, y], z) = where(c, x, where(d, y, z)): traces `np.select`."""
+    if len(condlist) != len(choicelist) or not len(condlist):
+        raise ShapeError(f"np.select: {len(condlist)} conditions for {len(choicelist)} choices")
+    conditions = [array(c) for c in condlist]
+    if any(c.dtype.kind != "b" for c in conditions):
+        raise TraceError("np.select needs conditions of truth values", cure="compare, as in mask != 0")
+    *chosen, result = _of_one_dtype((*choicelist, default))
+    for condition, choice in zip(conditions[::-1], chosen[::-1], strict=True):
+        result = np.where(condition, choice, result)
+    return result
+
+
 def _of_one_dtype(choices: Any) -> list[Any]:
     """Return arrays in the dtype that they have in common, to which Python numbers give way."""
     several = [x if type(x) in (int, float) else array(x) for x in choices]
@@ -232,3 +246,26 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
         which = Choice(n)(which)
     which, *several = np.broadcast_arrays(which, *several)
     return np.take_along_axis(np.stack(several), which.astype(np.intp)[None], axis=0)[0]
+
+
+@implements(np.nan_to_num)
+def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    """nan_to_num([NaN, ∞]) = [0, largest]: traces `np.nan_to_num`; infinities become the largest floats unless told
+    otherwise.
+    """
+    if not copy:
+        refuse("np.nan_to_num", copy=copy)
+    x = require_ground("np.nan_to_num", x)
+    dtype = x.type.dtype
+    if dtype.kind != "f":
+        return x
+    largest = np.finfo(dtype)
+    above = dtype.type(largest.max if posinf is None else posinf)
+    below = dtype.type(largest.min if neginf is None else neginf)
+    x_finite = call(
+        np.where,
+        call(np.greater, x, largest.max),  # what leaves the range on the way is infinite, too
+        above,
+        call(np.where, call(np.less, x, largest.min), below, x),
+    )
+    return call(np.where, call(np.isnan, x), as_term(nan), x_finite)

@@ -555,7 +555,7 @@ class _Converter:
 
 @functools.cache
 def _library() -> Library:
-    converter = getattr(sys.modules["numpy._core._multiarray_umath"], "_array_converter", None)
+    converter = getattr(sys.modules["numpy._core._multiarray_umath"], "_array_converter", _Converter)
     return Library(stand_ins(), {id(converter): _Converter})
 
 
