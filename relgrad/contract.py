@@ -321,6 +321,8 @@ class Contract:
 
     grows: bool = False
     """Whether results may leave the range of floats though operands are in it, as eˣ and x·y do."""
+    vanishes: bool = False
+    """Whether results may be too small for floats though operands are in their range, as log(1 + eˣ) is."""
     out_of_range: str = "returns"
     """What becomes of operands that have left the range of floats.
 

@@ -585,3 +585,19 @@ def test_digits_are_watched_along_axes_that_a_part_of_a_sum_does_not_have():
     x, huge = np.arange(12.0).reshape(2, 3, 2), Extended(np.full((3, 2), 0.5), np.full((3, 2), 2000))
     assert watched(x - 1.0, huge, axis=-3)
     assert not watched(huge * x, huge, axis=-3)
+
+
+@pytest.mark.parametrize(
+    ("f", "may"),
+    [
+        (lambda x, y: np.sum(y * np.log(1 + np.exp(x))), False),
+        (lambda x, y: np.log(1 + np.exp(x)) / (2 + np.sum(y)), False),
+        (lambda x, y: y / (1 + np.log(1 + np.exp(x))), False),
+        (lambda x, y: np.sqrt(np.log(1 + np.exp(x))) * y, True),
+        (lambda x, y: y / np.log(1 + np.exp(x)), True),
+        (lambda x, y: y * np.log(1 + np.exp(x)) * 1e200, True),
+        (lambda x, y: np.exp(y) * np.log(1 + np.exp(x)), True),
+    ],
+)
+def test_what_is_too_small_stays_so_in_products_of_what_is_in_range(f, may):
+    assert ("@extended_range" in rg.stabilize(f).source(np.zeros(3), np.zeros(3))) is may

@@ -9,7 +9,8 @@ import numpy as np
 
 from relgrad.calculus.series import Series
 from relgrad.op import is_constant, is_float
-from relgrad.ops.arithmetic import divide, multiply
+from relgrad.ops.arithmetic import add, divide, multiply, subtract
+from relgrad.ops.softmax import Softmax
 from relgrad.term import Term, subterms
 
 ORDINARY = 1e-30
@@ -17,24 +18,43 @@ ORDINARY = 1e-30
 
 
 def may_leave_range(roots: Sequence[Term]) -> bool:
-    """Whether an op that may come back into range reads a term that may have left: √(x²), x²/y: yes; x², x² + y: no."""
-    left: dict[Term, bool] = {}
+    """Whether an op that may come back into range reads a term that may have left: √(x²), x²/y: yes; x², x² + y: no.
+
+    What has only become too small stays so in products with what is in range: y·log(1 + eˣ): no; √log(1 + eˣ): yes.
+    """
+    left: dict[Term, str] = {}
     for node in subterms(*roots):
         if isinstance(node.op, Series) and may_leave_range([node.op.body]):
             return True
-        below = node.op.out_of_range != "absorbed" and any(left[rand] for rand in node.rands)
-        if below and not _stays(node):
+        ways = {left[rand] for rand in node.rands if node.op.out_of_range != "absorbed"} - {""}
+        if ways == {"below"} and _is_lost(node, left):
+            ways = set()
+        if ways and not _stays(node) and not (ways == {"below"} and _is_small(node, left)):
             return True
-        left[node] = is_float(node) and (below or _leaves(node))
+        if is_float(node) and not _is_multiple(node):
+            ways |= {"anywhere"} if node.op.grows else {"below"} if node.op.vanishes else set()
+        left[node] = min(ways, default="") if is_float(node) else ""
     return False
+
+
+def _is_lost(node: Term, left: dict[Term, str]) -> bool:
+    """1 + y, softmax(y) → True: what is too small makes no difference beside an ordinary number, or in exponents."""
+    if type(node.op) is Softmax:
+        return not any(left[weight] for weight in node.rands[1:])
+    numbers = [rand.op.value for rand in node.rands if is_constant(rand)]
+    return node.op in (add, subtract) and any(np.all(x) and _is_ordinary(x) for x in numbers)
+
+
+def _is_small(node: Term, left: dict[Term, str]) -> bool:
+    """y·log(1 + eˣ), log(1 + eˣ)/y → True: a product, or quotient by what is in range, without a large constant."""
+    if node.op is divide and left[node.rands[1]]:
+        return False
+    large = any(is_constant(rand) and not _is_ordinary(rand.op.value) for rand in node.rands)
+    return (node.op is multiply or node.op is divide) and not large
 
 
 def _stays(node: Term) -> bool:
     return node.op.out_of_range == "stays" or node.op.laws.selects or _is_multiple(node)
-
-
-def _leaves(node: Term) -> bool:
-    return node.op.grows and not _is_multiple(node)
 
 
 def _is_multiple(node: Term) -> bool:

@@ -30,8 +30,8 @@ def overridable(function: F) -> F:
 
 
 def entrywise(function: F) -> F:
-    """log(1 + eˣ) at −800 → underflow: a kernel of entries that is `ranged` for numbers other than 0."""
-    return ranged(_are_numbers)(function)
+    """log(1 + eˣ) at −800 → underflow: a kernel of entries that is `ranged` for numbers other than 0, and vanishes."""
+    return ranged(_are_numbers, "vanishes")(function)
 
 
 def _are_numbers(*arrays: Any) -> Any:
@@ -74,8 +74,11 @@ def _raised_or_silent() -> Any:
     return np.errstate(divide="ignore", invalid="ignore", **how)
 
 
-def ranged(numbers: Callable[..., Any]) -> Callable[[F], F]:
-    """1/(eˣ − 1) at 1e-310 → overflow: a kernel of entries that tells if results for `numbers` leave the range."""
+def ranged(numbers: Callable[..., Any], how: str = "grows") -> Callable[[F], F]:
+    """1/(eˣ − 1) at 1e-310 → overflow: a kernel of entries that tells if results for `numbers` leave the range.
+
+    `how` is the question of the contract that its op answers.
+    """
 
     def decorate(function: F) -> F:
         @wraps(function)
@@ -86,7 +89,7 @@ def ranged(numbers: Callable[..., Any]) -> Callable[[F], F]:
             return result
 
         told = _kernel(by_entries(cast(F, call)), np.errstate)
-        told.tells = True  # type: ignore[attr-defined]  # what the op asks that calls it
+        told.tells = how  # type: ignore[attr-defined]  # what the op asks that calls it
         return told
 
     return decorate

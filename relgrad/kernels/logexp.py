@@ -35,7 +35,7 @@ xlogy = scipy.special.xlogy
 xlog1py = scipy.special.xlog1py
 
 
-@ranged(np.isfinite)
+@ranged(np.isfinite, "vanishes")
 def expit(x: Any) -> Any:
     """The logistic function, 1/(1 + e⁻ˣ) = eˣ/(1 + eˣ); within 4 ulp, subnormal results included.
 

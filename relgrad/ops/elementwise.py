@@ -83,7 +83,8 @@ class Elementwise(Labelled):
         self.code = code or (label if kernel else f"np.{label}") + "(" + ", ".join(["{}"] * self.arity) + ")"
         self.called, self.scalar_ball, self.choice = called, ball, under
         self.is_strict = self.arity == 1 if strict is None else strict
-        self.grows = getattr(function, "tells", False)
+        told = getattr(function, "tells", "")
+        self.grows, self.vanishes = told == "grows", told == "vanishes"
         if kernel:
             IMPLEMENTATIONS.setdefault(function, self)
             self.imports = (label,)
