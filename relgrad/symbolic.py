@@ -40,8 +40,9 @@ tracing = _Tracing()
 @contextmanager
 def numbers_as_terms(all_is_seen: bool) -> Iterator[list[Any]]:
     """`with numbers_as_terms(True) as made: …` → made = [exp(0.1)]: functions of numbers are traced within, or not."""
-    before, tracing.numbers = tracing.numbers, [] if all_is_seen else None
+    made: list[Any] = []
+    before, tracing.numbers = tracing.numbers, made if all_is_seen else None
     try:
-        yield [] if tracing.numbers is None else tracing.numbers
+        yield made
     finally:
         tracing.numbers = before

@@ -22,32 +22,35 @@ def may_leave_range(roots: Sequence[Term]) -> bool:
 
     What has only become too small stays so in products with what is in range: y·log(1 + eˣ): no; √log(1 + eˣ): yes.
     """
-    left: dict[Term, str] = {}
+    left, small = set[Term](), set[Term]()
     for node in subterms(*roots):
         if isinstance(node.op, Series) and may_leave_range([node.op.body]):
             return True
-        ways = {left[rand] for rand in node.rands if node.op.out_of_range != "absorbed"} - {""}
-        if ways == {"below"} and _is_lost(node, left):
-            ways = set()
-        if ways and not _stays(node) and not (ways == {"below"} and _is_small(node, left)):
+        reads = node.op.out_of_range != "absorbed"
+        out = reads and not left.isdisjoint(node.rands)
+        tiny = reads and not out and not small.isdisjoint(node.rands) and not _is_lost(node, small)
+        if (out or (tiny and not _is_small(node, small))) and not _stays(node):
             return True
-        if is_float(node) and not _is_multiple(node):
-            ways |= {"anywhere"} if node.op.grows else {"below"} if node.op.vanishes else set()
-        left[node] = min(ways, default="") if is_float(node) else ""
+        if is_float(node):
+            own = not _is_multiple(node)
+            if out or (own and node.op.grows):
+                left.add(node)
+            elif tiny or (own and node.op.vanishes):
+                small.add(node)
     return False
 
 
-def _is_lost(node: Term, left: dict[Term, str]) -> bool:
+def _is_lost(node: Term, small: set[Term]) -> bool:
     """1 + y, softmax(y) → True: what is too small makes no difference beside an ordinary number, or in exponents."""
     if type(node.op) is Softmax:
-        return not any(left[weight] for weight in node.rands[1:])
+        return small.isdisjoint(node.rands[1:])
     numbers = [rand.op.value for rand in node.rands if is_constant(rand)]
     return node.op in (add, subtract) and any(np.all(x) and _is_ordinary(x) for x in numbers)
 
 
-def _is_small(node: Term, left: dict[Term, str]) -> bool:
+def _is_small(node: Term, small: set[Term]) -> bool:
     """y·log(1 + eˣ), log(1 + eˣ)/y → True: a product, or quotient by what is in range, without a large constant."""
-    if node.op is divide and left[node.rands[1]]:
+    if node.op is divide and node.rands[1] in small:
         return False
     large = any(is_constant(rand) and not _is_ordinary(rand.op.value) for rand in node.rands)
     return (node.op is multiply or node.op is divide) and not large
