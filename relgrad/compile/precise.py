@@ -97,7 +97,7 @@ class Literal(Op):
         return balls[0]
 
 
-def as_written(roots: Sequence[Term], expand: Expand, numbers: frozenset[float] | None) -> list[Term]:
+def as_written(roots: Sequence[Term], expand: Expand, numbers: frozenset[float] | None = None) -> list[Term]:
     """d/dx erf(x/10) → rounded(2/√π)·…: all derivatives written out, and constants that say whether they are exact."""
 
     said = {t: _word(t.op.value, numbers) for t in subterms(*roots) if _is_long(t)}
