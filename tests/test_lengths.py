@@ -15,7 +15,7 @@ from relgrad.interpret import interpret
 from relgrad.leaf import Input
 from relgrad.op import as_term
 from relgrad.ops import unit
-from relgrad.ops.lengths import Norm
+from relgrad.ops.lengths import Norm, UnitPullback
 from relgrad.term import Term, term
 from relgrad.trace.tracer import Tracer
 from relgrad.types import array_type
@@ -313,3 +313,17 @@ def test_a_length_is_taken_out_of_the_products_that_are_summed():
     w = np.array([0.6, 0.8])
     loss = lambda x, y: np.sum(w * np.log1p(np.abs(x - y)) * np.sign(x - y))
     np.testing.assert_allclose(rg.grad(loss)(np.array([1.0, 0.4]), np.array([1.0, 0.4])), w, rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("of_x", "of_v", "axes"),
+    [((1,), (1, 2, 1), (-2,)), ((3, 1), (3, 2), (-1,)), ((2,), (3, 2), (-2, -1)), ((1, 1), (4, 2), (-2,))],
+)
+def test_an_entry_that_an_axis_repeats_counts_so_often_in_the_length_of_a_pullback(of_x, of_v, axes):
+    x, v = (term(Input(n, array_type("float64", s))) for n, s in (("x", of_x), ("v", of_v)))
+    pullback = as_term(UnitPullback(axes)(Tracer(x), Tracer(v)))
+    length, rest = map(as_term, pullback.op.over_length(*map(Tracer, pullback.rands)))
+    rng = np.random.default_rng(0)
+    values = {x: rng.normal(size=of_x), v: rng.normal(size=of_v)}
+    whole, size, other = interpret([pullback, length, rest], values)
+    np.testing.assert_allclose(other / size, whole, rtol=1e-14)

@@ -83,6 +83,12 @@ def test_the_judge_tells_what_raises():
         ),
         ("(lambda t: t*(t/(t.sum()*t.sum(axis=-1))).sum(axis=0))(np.exp(x0).sum(axis=(-2, -1)))", (1, 2, 3)),
         ("(lambda t: t - np.log(np.exp(t).sum(axis=-1, keepdims=True)))(x0.std(axis=-1))", (2, 3, 1)),
+        ("np.exp(np.stack([x0, x0]))[..., None]*np.exp(np.linalg.norm(np.stack([x0, x0]) + 0.1))", (1,)),
+        (
+            "(lambda t: np.sqrt(t/(t + 1))/np.sqrt(t/(t + 1)).sum(axis=0, keepdims=True))"
+            "((lambda t: (t/t.sum(axis=(0, -1))).mean(axis=0))(np.exp(-(x0[..., None] - x0)**2)).reshape(-1, 1))",
+            (3,),
+        ),
     ],
 )
 def test_programs_that_extents_of_one_once_made_raise_or_nan(body, shape):

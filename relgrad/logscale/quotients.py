@@ -226,18 +226,11 @@ def _selected(available: ProductView, denominator: Denominator) -> Iterator[Take
     selections = {s: None for b in available.factors if _is_selected(b) for s in selections_in(_inside(b))}
     if not selections:
         return
-    view = multiplied(
-        *[
-            (
-                product_of(pushed(*chain_of(b)))
-                if _is_selected(b) and b.op is not exp
-                else ProductView(1, {b: 1}),
-                e,
-            )
-            for b, e in available.factors.items()
-        ],
-        (ProductView(available.coefficient, {}), 1),
-    )
+    inward = [
+        (_pushed_inwards(b, e) if _is_selected(b) and b.op is not exp else ProductView(1, {b: 1}), e)
+        for b, e in available.factors.items()
+    ]
+    view = multiplied(*inward, (ProductView(available.coefficient, {}), 1))
     for i, piece in enumerate(joined.pieces):
         if piece.exponent is None:
             continue
@@ -250,6 +243,12 @@ def _selected(available: ProductView, denominator: Denominator) -> Iterator[Take
                     new = term_of(q)
                     if new is not None and fits(selection, new.type.shape):
                         yield multiplied((view, 1), (taken, -1)), selected(selection, new)
+
+
+def _pushed_inwards(b: Term, e: Number) -> ProductView:
+    """(x·y)[i] → x[i]·y[i]; √((−x)[i]), whose coefficient has no real root → itself: a selection of factors."""
+    view = product_of(pushed(*chain_of(b)))
+    return view if view.coefficient == 1 or e == int(e) else ProductView(1, {b: 1})
 
 
 def _forms(piece: Piece, i: int, joined: Joined) -> list[tuple[Term, Callable[[Number], Any]]]:

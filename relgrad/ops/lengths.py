@@ -178,12 +178,17 @@ class UnitPullback(SecondDerivative, RowsOp):
     def over_length(self, *operands: Any) -> tuple[Any, Any] | None:
         """P(x)·v/‖x‖; where x = 0, P is I: what knows the direction of x cancels in every derivative that exists."""
         x, v = operands
+        x = self._repeated(x, v)
         norm = Norm(self.axes)(x)
         return norm, np.where(norm == 0, v, self(Unit(self.axes)(x), v))
 
+    def _repeated(self, x: Any, v: Any) -> Any:
+        """x : (1,), v : (2, 1) → x of (2, 1): an entry that an axis repeats counts so often in the norm."""
+        return broadcast_like(x, self(x, v))
+
     def third(self, x: Any, v: Any, w: Any) -> Any:
         """−(Pv·⟨u, w⟩ + Pw·⟨u, v⟩ + u·⟨w, Pv⟩)/‖x‖ = ∂(Pv)/∂x·w, with u = x/‖x‖; 0 at 0."""
-        x = broadcast_like(x, self(x, v))  # an entry that an axis repeats counts so often in the norm
+        x = self._repeated(x, v)
         u, norm = Unit(self.axes)(x), Norm(self.axes)(x)
         pv = self(x, v)
         third = pv * self._sum(u * w) + self(x, w) * self._sum(u * v) + u * self._sum(w * pv)
