@@ -685,6 +685,36 @@ def test_near_minus_infinity_gamma_functions_have_no_series():
     assert f(-100.5) == pytest.approx(exact[0], rel=1e-13)
 
 
+POLES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "Γ(x) − 1/x": (lambda x: sp.gamma(x) - 1 / x, lambda x: mpmath.gamma(x) - 1 / x),
+    "x·(x + 3)·Γ(x − 3)": (
+        lambda x: x * (x + 3) * sp.gamma(x - 3),
+        lambda x: x * (x + 3) * mpmath.gamma(x - 3),
+    ),
+    "Γ(x)/Γ(2x)": (lambda x: sp.gamma(x) / sp.gamma(2 * x), lambda x: mpmath.gamma(x) / mpmath.gamma(2 * x)),
+    "B(x, 2.5) − 1/x": (lambda x: sp.beta(x, 2.5) - 1 / x, lambda x: mpmath.beta(x, 2.5) - 1 / x),
+    "1/(x·Γ(x))": (lambda x: sp.rgamma(x) / x, lambda x: mpmath.rgamma(x) / x),
+}
+
+
+@pytest.mark.parametrize("name", POLES)
+def test_gamma_functions_have_poles_that_others_meet(name: str):
+    f, exact = POLES[name]
+    agree(f, exact, [1e-12, 3e-6, -1e-3])
+    with mpmath.workdps(120):
+        near = mpmath.mpf("1e-40")
+        limit, slope = exact(near), (exact(near) - exact(-near)) / (2 * near)
+    assert rg.stabilize(f)(0.0) == pytest.approx(float(limit), rel=1e-13)
+    assert rg.grad(f)(0.0) == pytest.approx(float(slope), rel=1e-13)
+
+
+def test_gamma_functions_beyond_all_floats_lead_on_for_so_long_only():
+    """Γ(180) is infinite, and no pole: Γ(181)/180 is no nearer to a number."""
+    f = rg.stabilize(lambda x, y: x * sp.gamma(x) / sp.gamma(y))
+    assert f(180.0, 180.0) == pytest.approx(180.0, rel=1e-12)
+    assert rg.stabilize(lambda x: x * sp.gamma(x) - sp.gamma(x + 1))(180.0) == 0.0
+
+
 FAR_ROOTS: dict[str, Callable[[Any, Any], Any]] = {
     "√x·arctan(1/√x)": lambda m, x: m.sqrt(x) * (m.arctan if m is np else m.atan)(1 / m.sqrt(x)) - 1,
     "√(x + √x)": lambda m, x: m.sqrt(x + m.sqrt(x)) - m.sqrt(x) - 0.5,

@@ -60,6 +60,7 @@ FUNCTIONS = {
     "(e^sin x - eˣ)/x³": lambda m, x: (m.exp(m.sin(x)) - m.exp(x)) / x**3,
     "(log(1+x) - sin x)/x²": lambda m, x: (m.log1p(x) - m.sin(x)) / x**2,
     "(√(1+x) - 1 - x/2)/x²": lambda m, x: (m.sqrt(1 + x) - 1 - x / 2) / x**2,
+    "(√(1+sin x) - 1 - x/2)/x²": lambda m, x: (m.sqrt(1 + m.sin(x)) - 1 - x / 2) / x**2,
     "1/log(1+x) - 1/x - 1/2": lambda m, x: 1 / m.log1p(x) - 1 / x - 0.5,
     "1/(eˣ - 1) - 1/sin x": lambda m, x: 1 / m.expm1(x) - 1 / m.sin(x),
     "(tan x - sin x)/x³": lambda m, x: (m.tan(x) - m.sin(x)) / x**3,

@@ -17,7 +17,7 @@ Source: A. Griewank & A. Walther, "Evaluating Derivatives", 2nd ed., chapter 13.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from fractions import Fraction
 from functools import lru_cache
 from itertools import product
@@ -587,7 +587,10 @@ class Path:
                 return found
         far = any(x.has_pole for x in operands)
         unbounded = far or self._is_infinite(node, operands)
-        return self.as_written(op.unbounded, node, operands, far) if unbounded else None
+        if not unbounded:
+            return None
+        with self.below(op):
+            return self.as_written(op.unbounded, node, operands, far)
 
     def _logarithm(self, node: Term, x: Power) -> Power:
         """log(tˢ·w) = s·λ + log w, where each entry begins with a power s of its own, and λ = log t."""
@@ -623,9 +626,7 @@ class Path:
         first = self.function(node, operands, values)
         if op.elementwise:
             check_continuous(op, list(map(in_floats, values)))
-        level = self._level + (1 if op.elementwise else 4)
-        if level > self.deepest:
-            raise NoSeries(f"the derivatives of {op} lead on and on")
+        within = self.below(op)
         leaves, tangents, root = made
         operands = [self.without(u, 0, max(u.start, 0)) for u in operands]
         of: dict[Term, Power] = dict(zip(leaves, operands, strict=True))
@@ -635,13 +636,29 @@ class Path:
 
         def slope() -> Power:
             """Df(u)·u′ as a series, one level deeper."""
+            with within:
+                return self.evaluate(root, of)
+
+        return Integral(self.algebra, first, slope)
+
+    def below(self, op: Any) -> AbstractContextManager[None]:
+        """Γ(x) → Γ(x + 1)/x → …: one level deeper than here, in what an op means, or in its derivative.
+
+        Raises NoSeries where that leads on for more levels than are followed.
+        """
+        level = self._level + (1 if op.elementwise else 4)
+        if level > self.deepest:
+            raise NoSeries(f"{op} leads on and on")
+
+        @contextmanager
+        def entered() -> Iterator[None]:
             self._level, before = level, self._level
             try:
-                return self.evaluate(root, of)
+                yield
             finally:
                 self._level = before
 
-        return Integral(self.algebra, first, slope)
+        return entered()
 
     def derivative(self, u: Power) -> Power:
         """u → u′, one series for each."""

@@ -25,7 +25,7 @@ from relgrad.ops.casting import cast
 from relgrad.ops.differences import boxcox
 from relgrad.ops.elementwise import Elementwise
 from relgrad.ops.families import DigammaN, digamma, log1prel_n
-from relgrad.ops.special import betaln, gammaln
+from relgrad.ops.special import betaln, gamma, gammaln
 from relgrad.ops.stable import xlog1py, xlogy
 from relgrad.term import Term
 from relgrad.types import NONNEGATIVE, POSITIVE, REAL, UNIT, Interval
@@ -158,7 +158,12 @@ erfcinv = _partial(
     outside=lambda x: np.logical_or(x < 0, x > 2),
     ball=lambda x: x.erfcinv(),
 )
-rgamma = _partial("rgamma", lambda g, out, x: -(g * out * digamma(x)), ball=lambda x: x.rgamma())
+rgamma = _partial(
+    "rgamma",
+    lambda g, out, x: -(g * out * digamma(x)),
+    ball=lambda x: x.rgamma(),
+    meaning=lambda x: 1.0 / gamma(x),
+)
 
 
 def _mean_rule(sign: float, scaled: Callable[..., Any] | None = None) -> Callable[..., Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from relgrad import kernels
 from relgrad.ops.elementwise import elementwise
 from relgrad.ops.families import digamma
-from relgrad.ops.special import gammaln
+from relgrad.ops.special import gamma, gammaln
 from relgrad.types import POSITIVE, REAL
 
 __all__ = [
@@ -21,5 +21,6 @@ gamma_ratio = elementwise(
     range=lambda x, y, d: POSITIVE if x.nonnegative and y.nonnegative else REAL,
     ball=lambda x, y, d: (y + d).gamma() / y.gamma(),
     log=lambda x, y, d: gammaln(x) - gammaln(y),
+    unbounded=lambda far, x, y, d: gamma(x) / gamma(y),
 )
 gamma_ratio.distance = 0, 1, 2

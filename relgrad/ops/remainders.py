@@ -23,10 +23,12 @@ versin = elementwise(
     laws=Laws(parity=1),
     range=_UP_TO_TWO,
     ball=lambda x: 2 * (x / 2).sin() ** 2,
+    complement=lambda x: np.cos(x),
 )
 coversin = elementwise(
     kernels.coversin,
     lambda g, out, x: -g * np.cos(x),
     range=_UP_TO_TWO,
     ball=lambda x: 1 - x.sin(),
+    complement=lambda x: np.sin(x),
 )

@@ -120,6 +120,7 @@ gamma = elementwise(
     ball=lambda x: x.gamma(),
     log=lambda x: gammaln(x),
     sign=lambda x: np.where(np.logical_and(x < 0, np.floor(x) % 2 != 0), -1.0, 1.0),
+    unbounded=lambda far, x: None if far else gamma(x + 1.0) / x,
 )
 gammaln = elementwise(
     kernels.gammaln,
@@ -139,6 +140,7 @@ beta = elementwise(
     range=lambda x, y: POSITIVE if x.nonnegative and y.nonnegative else REAL,
     ball=lambda x, y: x.gamma() * y.gamma() / (x + y).gamma(),
     log=lambda x, y: betaln(x, y),
+    unbounded=lambda far, x, y: gamma(x) * gamma(y) / gamma(x + y),
 )
 betaln = elementwise(
     kernels.betaln,
