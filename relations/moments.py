@@ -11,6 +11,7 @@ from relgrad.ops import (
     xlogy,
 )
 from relgrad.relation import (
+    maybe_nonpositive,
     positive,
     relation,
     same_shape,
@@ -117,17 +118,14 @@ def log_of_product_of_complements(x, axis):
             np.sum(logs, axis=axis, keepdims=True),
             log_prod(1 + x, axis=axis, keepdims=True),
         ),
+        maybe_nonpositive(1 + x),
     )
 
 
-@relation(source="products commute")
-def ratio_of_products(x, y, axis):
-    """A ratio of products is a product of ratios."""
-    return (
-        np.prod(x, axis=axis, keepdims=True) / np.prod(y, axis=axis, keepdims=True),
-        np.prod(x / y, axis=axis, keepdims=True),
-        same_shape(x, y),
-    )
+@relation(source="the absolute value is multiplicative")
+def size_of_product_over_axes(x, axis):
+    """The size of a product is the product of the sizes."""
+    return np.abs(np.prod(x, axis=axis, keepdims=True)), np.prod(np.abs(x), axis=axis, keepdims=True)
 
 
 @relation(source="definition of the geometric mean")

@@ -6,7 +6,7 @@ term that Aesara's `Apply` node is; `output_type` infers types where `make_node`
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -53,6 +53,11 @@ class Op(Contract):
         return f"{self.name}{{{inner}}}" if inner else self.name
 
     __str__ = __repr__
+
+    @property
+    def computation(self) -> Callable[..., Any] | None:
+        """`compute`, where that is all that an op of one result does: of other numbers balls may tell it."""
+        return self.compute if self.n_outputs == 1 and type(self).perform is Contract.perform else None
 
     @property
     def name(self) -> str:

@@ -140,6 +140,57 @@ def test_programs_on_arrays_do_not_cancel(name):
     np.testing.assert_allclose(got, ours(v + far) - ours(v), rtol=1e-13)
 
 
+OF_QUOTIENTS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    "f(x)/f(y) - 1": (lambda f, v, h: f(v + h) / f(v) - 1, lambda x, y: x / y - 1),
+    "2 - 2·f(x)/f(y)": (lambda f, v, h: 2 - 2 * f(v + h) / f(v), lambda x, y: 2 - 2 * x / y),
+    "(f(x) - f(y))/f(y)": (lambda f, v, h: (f(v + h) - f(v)) / f(v), lambda x, y: x / y - 1),
+    "log(f(x)/f(y))": (lambda f, v, h: np.log(f(v + h) / f(v)), lambda x, y: mp.log(x / y)),
+}
+FACTORED = {
+    "a product": PROGRAMS["a product"],
+    "a product of sines": (lambda v: np.prod(2 + np.sin(v)), lambda v: mp.fprod(2 + mp.sin(z) for z in v)),
+    "odds": (lambda v: np.prod(1 + np.exp(v)), lambda v: mp.fprod(1 + mp.exp(z) for z in v)),
+    "pairs": (
+        lambda v: np.sum(np.exp(v[:, None] * v)),
+        lambda v: mp.fsum(mp.exp(y * z) for y in v for z in v),
+    ),
+    "a network": (lambda v: 9 + PROGRAMS["a network"][0](v), lambda v: 9 + PROGRAMS["a network"][1](v)),
+}
+
+
+@pytest.mark.parametrize("form", OF_QUOTIENTS)
+@pytest.mark.parametrize("name", FACTORED)
+def test_quotients_of_programs_do_not_cancel_near_one(name, form):
+    (ours, exact), (written, truth) = FACTORED[name], OF_QUOTIENTS[form]
+    v, h = np.array([0.4, -0.2, 0.9, 0.1]), np.array([1e-10, 2e-12, -3e-9, 1e-13])
+    x = [mp.mpf(a) + mp.mpf(b) for a, b in zip(v.tolist(), h.tolist(), strict=True)]
+    want = truth(exact(x), exact([mp.mpf(a) for a in v.tolist()]))
+    for precise in (True, False):
+        got = rg.stabilize(lambda v, h: written(ours, v, h), precise=precise)(v, h)
+        assert abs(mp.mpf(float(got)) - want) / abs(want) < 1e-13
+
+
+@pytest.mark.parametrize("n", [4, 60, 400])
+def test_changes_of_products_out_of_range_come_back(n):
+    """Of n factors with the product 1e-1200 floats see nothing; a change of 0 would be no news, but a wrong answer."""
+    x = np.full(n, 10.0 ** (-1200 / n))
+    y, want = 1.001 * x, 1.001**-n - 1
+    for f in (
+        lambda x, y: (np.prod(x) - np.prod(y)) / np.prod(y),
+        lambda x, y: np.prod(x) / np.prod(y) - 1,
+        lambda x, y: np.expm1(np.log(np.abs(np.prod(x))) - np.log(np.abs(np.prod(y)))),
+        lambda x, y: np.expm1(np.log(np.prod(x) / np.prod(y))),
+    ):
+        assert rg.stabilize(f)(x, y) == pytest.approx(want, rel=1e-12)
+
+
+def test_the_second_derivative_of_the_log_of_a_product_out_of_range():
+    slope = rg.grad(lambda x, y: np.log(np.prod(x) / np.prod(y)))
+    x, y = np.array([1e-150, 2e-250, 3.0]), np.array([3e-200, 1e-200, 0.5])
+    twice = rg.grad(lambda x, y: np.sum(slope(x, y) * np.array([1e-160, 0.0, 1.0])))
+    np.testing.assert_allclose(twice(x, y), [-1e140, -0.0, -1 / 9], rtol=1e-14)
+
+
 @pytest.mark.parametrize(
     "f",
     [

@@ -269,11 +269,13 @@ def _in_digits(compute: Callable[[], Any], is_enough: Callable[[Any], bool]) -> 
 
 
 def _work(t: Term) -> int:
-    """Return how many operations on entries an op makes: of rows times columns, a product for each entry of a row."""
+    """Return how many operations on entries an op makes: for each entry of the result those of a row, or of all."""
     types: list[Any] = [x.type for x in (t, *t.rands) if isinstance(x.type, ArrayType)]
     entries = max([x.size for x in types], default=1)
-    entrywise = t.op.elementwise or t.op.laws.selects or not t.rands
-    return entries if entrywise else entries * max([x.shape[-1] for x in types if x.shape], default=1)
+    if t.op.elementwise or t.op.laws.selects or not t.rands:
+        return entries
+    made: int = types[0].size if isinstance(t.type, ArrayType) else entries
+    return max(entries, made * max([x.shape[-1] for x in types if x.shape], default=1))
 
 
 def _with_distance(operands: Sequence[Any]) -> list[Any]:

@@ -71,10 +71,14 @@ class Change(Op):
         return at_x, at_y, distances
 
     def compute(self, *arrays: Any) -> Any:
-        """f(x) − f(y), or, in entries where that cancels and two quadratures agree, ∫₀¹ Df(y + t·d)·d dt."""
-        with np.errstate(all="ignore"):
-            xs, ys, distances = self._parts(arrays)
+        """f(x) − f(y), or, in entries where that cancels and two quadratures agree, ∫₀¹ Df(y + t·d)·d dt.
+
+        Raises FloatingPointError where callers want it, of values f(x) and f(y) out of range.
+        """
+        xs, ys, distances = self._parts(arrays)
+        with np.errstate(divide="ignore", invalid="ignore"):
             at_x, at_y = (np.asarray(self.of.compute(*zs)) for zs in (xs, ys))
+        with np.errstate(all="ignore"):
             plain = at_x - at_y
             near = cancels(plain, at_x, at_y)
             if not np.any(near):

@@ -66,15 +66,23 @@ def _once(t: Term, name: str, make: Callable[[Term], Any]) -> Any:
 
 
 def _incremented(t: Term) -> Term | None:
-    """k·f(x) − k·f(y) + … → k·Δf(x, y, x − y) + …: the first pair of opposite summands that has a distance; or None."""
-    view = sum_of(t)
-    if not t.ground or len(view.terms) < 2 or len({k > 0 for k in view.terms.values()}) < 2:
+    """k·f(x) − k·f(y) + … → k·Δf(x, y, x − y) + …: the first pair of opposite summands that has a distance; or None.
+
+    f(x)/f(y) − 1 → Δf(x, y, x − y)/f(y): of a quotient and a number as well.
+    """
+    view, search = sum_of(t), Search()
+    if not t.ground:
         return None
-    search = Search()
     for p, q, k in _opposite(view):
         found = search.of_summands(p, q)
         if found is not None:
             return exchanged(t, [(p, k), (q, -k)], SumView(0, {found.term: k}))
+    for p, k in view.terms.items() if view.constant else ():
+        if is_term(p) and _is_real(p) and any(e < 0 for e in product_of(p).factors.values()):
+            one = constant(float(-view.constant / k), p.type.dtype)
+            found = search.of_summands(p, one)
+            if found is not None:
+                return exchanged(t, [(p, k)], SumView(-view.constant, {found.term: k}))
     return None
 
 

@@ -226,9 +226,10 @@ class Twin:
         if isinstance(x, types.FunctionType):
             # Functions that make numbers of constants have their rules whatever the arguments are.
             return self._kind.functions.get(x) or self._dispatched(x)
-        if isinstance(computed := getattr(getattr(x, "op", x), "function", None), types.MethodType):
-            return self._dispatched(computed)  # an op that is called as it is
-        return self._dispatched(x) if getattr(x, "mends", False) else self._lifted(x)
+        if getattr(x, "mends", False):
+            return self._dispatched(x)
+        computation = getattr(getattr(x, "op", x), "computation", None)  # of an op that is called as it is
+        return self._lifted(x) if computation is None else self._dispatched(computation)
 
     def _dispatched(self, function: Any) -> Any:
         """f → f of floats, and the kind's rule of f where such a number is among the arguments."""

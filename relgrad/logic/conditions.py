@@ -104,6 +104,12 @@ def negative(x: Term) -> bool:
 
 
 @_condition
+def maybe_nonpositive(x: Term) -> bool:
+    """Construct a goal stating that an entry of x may be <= 0, as far as is known."""
+    return not range_of(x).positive
+
+
+@_condition
 def maybe_large(x: Term) -> bool:
     """Construct a goal stating that no entry of x is known to be at most 8 in size."""
     known = range_of(x)

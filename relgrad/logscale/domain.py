@@ -290,7 +290,16 @@ class Joined(NamedTuple):
         return shares if len(self.pieces) == 1 else getitem(shares, self.keys[i])
 
     def quotient(self, a: Any, power: Any) -> Any:
-        """(eᵃ/Σ weights·e^exponent)^power"""
+        """(eᵃ/Σ weights·e^exponent)^power, which of a single entry without weight is e^(power·(a − exponent))"""
+        if (
+            self.weights is None
+            and self.lead is None
+            and all(self.exponent.type.extent(k) == 1 for k in self.axes)
+        ):
+            odds = build_sum(
+                added((exponent_sum(a), power), (exponent_sum(self.exponent), -power)), a.type.dtype
+            )
+            return exp(odds)
         if self.lead is not None:
             a = insert(a, (self.lead,))
         power = int(power) if power == int(power) else float(power)

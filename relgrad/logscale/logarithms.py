@@ -129,7 +129,7 @@ def _is_over_axes(t: Term) -> bool:
 
 
 def _log(base: Any) -> _Log | None:
-    """x^y → y·log|x|;    Π x → log|Π x|;    Γ(x) → log|Γ(x)|: size and sign of a factor that may grow fast; or None."""
+    """x^y → y·log|x|;    Π x → log Π |x|;    Γ(x) → log|Γ(x)|: size and sign of a factor that grows fast; or None."""
     if not is_term(base) or not base.ground:
         return None
     if base.op is absolute:
@@ -146,7 +146,8 @@ def _log(base: Any) -> _Log | None:
         size = xlog1py(y, x if range_of(x).low >= -1 else where(below, subtract(constant(-2.0), x), x))
         return _Log(size, base)
     if type(base.op) is Prod:
-        return _of_row(base) or _Log(log(base if range_of(base).nonnegative else absolute(base)), base)
+        sizes = base if range_of(base).nonnegative else base.op.make_node(absolute(*base.rands))
+        return _of_row(base) or _Log(log(sizes), base)
     found = base.op.log_size(*map(Tracer, base.rands))
     return found and _Log(as_term(found[1]), base if found[0] is None else as_term(found[0]))
 

@@ -330,6 +330,12 @@ def relate_wide(t: Term, library: Library, note: Note, theory: int) -> tuple[Ter
     return new, moves
 
 
+def crossed(t: Term) -> Term | None:
+    """x·y − u·v → product_difference(x, y, u, v), unless that is one product at two near points: (x + h)·z − x·u"""
+    new = crossed_sum(t)
+    return None if new is None or incremented(t) is not None else new
+
+
 _DIVIDED = "a part of a divisor goes where two summands are brought over it"
 AFTER = (
     Law("cancel_summands", cancelled_sum, "summands meet their negatives", SUM),
@@ -343,7 +349,7 @@ AFTER = (
     Law("factor_square", factored_square, "a number is taken from a square", SUM),
     Law("factor_to_cancel", factored_sum, "a summand meets its negative inside a product", SUM),
     Law("read_square", perfect_square, "a square has been multiplied out", SUM),
-    Law("cross_products", crossed_sum, "two products of data are taken from each other", SUM),
+    Law("cross_products", crossed, "two products of data are taken from each other", SUM),
     Law("read_mean", averaged_sum, "a sum of exponentials over their number is a mean", SUM),
     Law(
         "cancel_factors",

@@ -163,12 +163,19 @@ class Extended(Numbers):
     @classmethod
     def applied(cls, function: Any, args: Any, kwargs: Any) -> Any:
         """f, (x,) → f(x) by its rule, else of floats or balls; an op that mends a value leaves one that is no float."""
-        found = super().applied(function, args, kwargs)
-        if not getattr(function, "mends", False):
-            return found if cls.rule_of(function) else _surely(function, found, args, kwargs)
-        values, found = cls.of(args[0]), cls.of(found)
-        outside = values.outside & (found.floats() == values.floats())  # where nothing is mended
-        return cls(np.where(outside, values.m, found.m), np.where(outside, values.e, found.e))
+        if getattr(function, "mends", False):
+            values, found = cls.of(args[0]), cls.of(super().applied(function, args, kwargs))
+            outside = values.outside & (found.floats() == values.floats())  # where nothing is mended
+            return cls(np.where(outside, values.m, found.m), np.where(outside, values.e, found.e))
+        if cls.rule_of(function):
+            return super().applied(function, args, kwargs)
+        left = False
+        try:
+            with np.errstate(over="raise", under="raise"):
+                found = cls.unruled(function, args, kwargs)
+        except FloatingPointError:
+            found, left = cls.unruled(function, args, kwargs), True
+        return _surely(function, found, args, kwargs, left)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
         rule = self.ufuncs.get(ufunc)
@@ -286,10 +293,10 @@ def _taken(x: Any, at: Any, shape: tuple[int, ...]) -> Any:
     return Extended.made((m, e))
 
 
-def _surely(function: Any, found: Any, args: Any, kwargs: Any) -> Any:
+def _surely(function: Any, found: Any, args: Any, kwargs: Any, left: bool) -> Any:
     """erfc(40) = 0 as a float → 2⁻²³¹⁴·… of a ball: a function without a rule, where floats were no help.
 
-    A result that neither floats nor balls tell is NaN, and not infinite.
+    A result that neither floats nor balls tell is NaN, and not infinite; nor 0 where floats have `left` their range.
     """
     if not isinstance(found, Extended):
         return found
@@ -301,7 +308,7 @@ def _surely(function: Any, found: Any, args: Any, kwargs: Any) -> Any:
     given = [Extended.of(x) for x in (*args, *kwargs.values()) if isinstance(x, Extended) or is_floating(x)]
     finite = all(np.all(np.isfinite(x)) for x in given)
     m, e = Extended.surest.called(function, args, kwargs, wanted)
-    at = (wanted & ~(np.isnan(m) & ~(np.isinf(near) & finite))).reshape(-1).nonzero()[0]
+    at = (wanted & (~np.isnan(m) | left | (np.isinf(near) & finite))).reshape(-1).nonzero()[0]
     near = np.array(near)
     near.flat[at], out, far = Extended(m.reshape(-1)[at], e.reshape(-1)[at]).form
     return Extended.near(near, at[out], far)
