@@ -43,6 +43,13 @@ class Where(Elementwise):
         return chosen if c.term is e.term else np.where(c == e, chosen, self(*inputs) - self(*others))
 
 
+def _decided(c: Any, x: Any, y: Any) -> Any:
+    """where(True, x, y) = x, where(False, x, y) = y: of a condition that is known at all entries; where(c, x, x) = x."""
+    if x is y or (is_constant(c) and np.all(c.op.value)):
+        return x
+    return y if is_constant(c) and not np.any(c.op.value) else None
+
+
 where = Where(
     "where",
     np.where,
@@ -51,6 +58,7 @@ where = Where(
     lambda g, out, c, x, y: np.where(c, 0.0, g),
     range=lambda c, x, y: y if c.low == c.high == 0 else x if c.positive or c.negative else hull(x, y),
     ball=lambda c, x, y: x if c != 0 else y if c == 0 else x.union(y),
+    exactly=_decided,
     finite=True,
     out_of_range="stays",
     rounds=False,
