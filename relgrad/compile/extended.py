@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 
 from relgrad.calculus.series import Series
+from relgrad.bounds import range_of
 from relgrad.op import is_constant, is_float
-from relgrad.ops.arithmetic import add, divide, multiply, subtract
+from relgrad.ops.arithmetic import add, divide, float_power, multiply, power, square, subtract
+from relgrad.ops.einsum import Einsum
+from relgrad.ops.matmul import MatMul
 from relgrad.ops.softmax import Softmax
 from relgrad.term import Term, subterms
 
@@ -32,10 +35,11 @@ def may_leave_range(roots: Sequence[Term]) -> bool:
         if (out or (tiny and not _is_small(node, small))) and not _stays(node):
             return True
         if is_float(node):
-            own = not _is_multiple(node)
-            if out or (own and node.op.grows):
+            grows = node.op.grows and not _is_multiple(node)
+            part = grows and _is_part(node)
+            if out or (grows and not part):
                 left.add(node)
-            elif tiny or (own and node.op.vanishes):
+            elif tiny or part or node.op.vanishes:
                 small.add(node)
     return False
 
@@ -49,11 +53,23 @@ def _is_lost(node: Term, small: set[Term]) -> bool:
 
 
 def _is_small(node: Term, small: set[Term]) -> bool:
-    """y·log(1 + eˣ), log(1 + eˣ)/y → True: a product, or quotient by what is in range, without a large constant."""
-    if node.op is divide and node.rands[1] in small:
+    """y·log(1 + eˣ), log(1 + eˣ)/y, σ(x)² → True: a product, a quotient by what is in range, a power from 1 up.
+
+    Without a large constant.
+    """
+    op, rands = node.op, node.rands
+    if op is divide and rands[1] in small:
         return False
-    large = any(is_constant(rand) and not _is_ordinary(rand.op.value) for rand in node.rands)
-    return (node.op is multiply or node.op is divide) and not large
+    if op is power or op is float_power:
+        return is_constant(rands[1]) and bool(np.all(rands[1].op.value >= 1))
+    large = any(is_constant(rand) and not _is_ordinary(rand.op.value) for rand in rands)
+    return (op in (multiply, divide, square) or type(op) in (MatMul, Einsum)) and not large
+
+
+def _is_part(node: Term) -> bool:
+    """x·σ(y), x·cos(y) → True: a product with what is no larger than 1 may become too small, but not too large."""
+    shares = [range_of(rand) for rand in node.rands] if node.op is multiply else []
+    return any(-1 <= share.low and share.high <= 1 for share in shares)
 
 
 def _stays(node: Term) -> bool:
