@@ -21,7 +21,6 @@ from relgrad.relation import (
     constant_along,
     entrieso,
     log_probabilityo,
-    maybe_one,
     nonnegative,
     relation,
     unlike_exponentials,
@@ -95,12 +94,6 @@ def variance_under_softmax(x, y, axis):
         varying_along(x, axis),
         varying_along(p, axis),
     )
-
-
-@relation(source="a distribution has mass one")
-def one_minus_softmax(x, axis):
-    """The complement of a share is that of all others, which does not cancel where one has nearly all."""
-    return 1 - softmax(x, axis=axis), complement(softmax(x, axis=axis), axis=axis)
 
 
 @relation(source="Maechler 2012, eq. 7, for a log-probability")
@@ -277,13 +270,6 @@ def one_minus_largest_share(x, axis, its_axis):
     return 1 - np.max(softmax(x, axis=axis), axis=its_axis, keepdims=True), np.min(
         complement(softmax(x, axis=axis), axis=axis), axis=its_axis, keepdims=True
     )
-
-
-@relation(source="p - y = (1 - y)·p - y·(1 - p)")
-def softmax_minus_label(x, y, axis):
-    """A softmax less what is one at the right class: what it lacks there does not cancel."""
-    p = softmax(x, axis=axis)
-    return p - y, (1 - y) * p - y * complement(p, axis=axis), maybe_one(y)
 
 
 @relation(source="Blanchard, Higham & Higham 2021, section 1: a softmax does not change with a shift")

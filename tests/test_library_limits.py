@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.special as sp
 from scalar_checks import errors, naive_error, steps
 
 import relgrad as rg
@@ -105,6 +106,34 @@ def test_complements_of_complements_are_no_differences_of_what_is_near_one(name,
     x, y = [40.0, 1e-9, 30.0], [45.0, 2e-9, 31.0]
     assert naive_error(f, x, y) > 30
     assert max(errors(f, x, y, orders=2)) <= 11
+
+
+RESIDUALS = {
+    "logistic": (lambda x: 1 / (1 + np.exp(-x)), lambda x: sp.expit(x), lambda x: -sp.expit(-x)),
+    "normal": (lambda x: sp.ndtr(x / 20), lambda x: sp.ndtr(x / 20), lambda x: -sp.ndtr(-x / 20)),
+}
+
+
+@pytest.mark.parametrize("name", RESIDUALS)
+def test_a_share_less_its_label_is_what_it_lacks(name):
+    share, of_zero, of_one = RESIDUALS[name]
+    x, y = np.array([700.0, 45.0, 0.3, -0.3, -45.0]), np.array([1.0, 1.0, 1.0, 0.0, 0.0])
+    expected = np.where(y == 1, of_one(x), of_zero(x))
+    for how in ({"precise": False}, {}):
+        found = rg.stabilize(lambda x, y: 3 * y - 3 * share(x), **how)(x, y)
+        np.testing.assert_allclose(found, -3 * expected, rtol=1e-14)
+    logits = np.stack([x, 0 * x], axis=1)
+    found = rg.stabilize(lambda z, y: np.exp(z) / np.sum(np.exp(z), axis=1, keepdims=True) - y, precise=False)
+    np.testing.assert_allclose(
+        found(logits, np.stack([y, 1 - y], axis=1))[:, 0],
+        np.where(y == 1, -sp.expit(-x), sp.expit(x)),
+        rtol=1e-13,
+    )
+    # Where labels are none, nothing is lost.
+    smooth = np.array([0.7, 0.2, 0.5, 0.9, 2.0])
+    np.testing.assert_allclose(
+        rg.stabilize(lambda x, y: share(x) - y)(x, smooth), of_zero(x) - smooth, rtol=1e-14
+    )
 
 
 def test_logarithms_of_independent_numbers_that_are_close():

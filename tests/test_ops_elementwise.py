@@ -782,3 +782,17 @@ def test_a_square_has_a_sign_however_it_is_multiplied(f, low, high):
     assert known.low >= low and known.high <= high
     y = f(np.array([-3.0, 0.0, 2.5]))
     assert known.low <= y.min() and y.max() <= known.high
+
+
+def test_a_choice_that_is_known_is_no_choice():
+    yes, x = np.array([True, True]), np.array([0.5, 2.0])
+    for choice in (
+        lambda x: np.where(yes, np.log(x), np.nan),
+        lambda x: np.where(~yes, np.nan, np.log(x)),
+        lambda x: np.where(x > 1, np.log(x), np.log(x)),
+    ):
+        assert "where" not in rg.stabilize(choice).source(x)
+        np.testing.assert_array_equal(rg.stabilize(choice)(x), np.log(x))
+    np.testing.assert_array_equal(rg.stabilize(lambda x: np.where(yes[:, None], x, 2.0))(x), [x, x])
+    assert rg.stabilize(lambda x: np.where(True, x, np.float64(2)))(x.astype(np.float32)).dtype == np.float64
+    assert rg.stabilize(lambda x: np.where(yes[:0], x, 2.0))(x[:0]).shape == (0,)

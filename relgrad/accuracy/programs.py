@@ -353,6 +353,7 @@ SPELLINGS: dict[str, Callable[..., Any]] = {
         (1.0 - (b + (1.0 - b) * c), 2.0 - b - (2.0 - b) * a * c)
     ),
     "read_square": lambda g, a, b, c, d: a**2 - g.one_of((2.0, -2.0)) * a * b + b**2,
+    "residual": lambda g, a, b, c, d: 2.0 * scipy.special.expit(a) - 2.0 * g.new(),
     "complement": lambda g, a, b, c, d: g.one_of(
         (
             lambda: 1.0 - scipy.special.expit(a) * (1.0 - b),

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from relgrad.calculus.series import Series
 from relgrad.bounds import range_of
+from relgrad.calculus.series import Series
 from relgrad.op import is_constant, is_float
 from relgrad.ops.arithmetic import add, divide, float_power, multiply, power, square, subtract
 from relgrad.ops.einsum import Einsum
@@ -69,7 +69,7 @@ def _is_small(node: Term, small: set[Term]) -> bool:
 def _is_part(node: Term) -> bool:
     """x·σ(y), x·cos(y) → True: a product with what is no larger than 1 may become too small, but not too large."""
     shares = [range_of(rand) for rand in node.rands] if node.op is multiply else []
-    return any(-1 <= share.low and share.high <= 1 for share in shares)
+    return any(share.low >= -1 and share.high <= 1 for share in shares)
 
 
 def _stays(node: Term) -> bool:

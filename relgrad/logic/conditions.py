@@ -187,14 +187,18 @@ def _holds(total: Term, part: Term) -> bool:
     return False
 
 
-@_condition
-def maybe_one(x: Term) -> bool:
-    """x, x[0], [1, 2] → holds; 1, eˣ → fails: construct a goal stating that entries of x may be exactly one.
+def whole_of(t: Term) -> Term:
+    """x[i, None] → x: the array that a term repeats, or is entries of."""
+    while type(t.op) in (Expand, Squeeze, BroadcastTo) or t.op.laws.selects:
+        t = t.rands[0]
+    return t
 
-    Those of labels may, and those of an array with ones in it.
+
+def maybe_one(x: Term) -> bool:
+    """x, x[0], [1, 2] → True; 1, eˣ → False: whether entries may be exactly one, as those of labels, and of an array
+    with ones in it.
     """
-    while type(x.op) in (Expand, Squeeze, BroadcastTo) or x.op.laws.selects:
-        x = x.rands[0]
+    x = whole_of(x)
     return (
         bool(np.any(x.op.value == 1)) and x.op.value.size > 1
         if type(x.op) is Constant

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from itertools import combinations, islice
+from itertools import combinations, islice, permutations
 from typing import Any
 
 from quicktions import Fraction
 
 from relgrad.bounds import is_moderate, range_of
 from relgrad.logic.build import build_product, build_sum, fit, fit_to, fitted, number_term
-from relgrad.logic.conditions import is_additive
+from relgrad.logic.conditions import is_additive, maybe_one
 from relgrad.logic.group import (
     Number,
     ProductView,
@@ -400,6 +400,30 @@ def complemented_sum(t: Term) -> Any:
                 )
                 before = multiplied((before, 1), (product_of(factor), 1))
             return fit(build_sum(new, dtype), t)
+    return None
+
+
+def labelled_sum(t: Term) -> Any:
+    """σ(x) − y = (1 − y)·σ(x) − y·σ(−x): a share less what may be exactly one, as labels are, by what is left of one;
+    or None.
+
+    What a share lacks of one does not cancel then.
+    """
+    view, dtype = sum_of(t), dtype_of(t)
+    if view.constant or len(view.terms) != 2:
+        return None
+    for (p, k), (y, n) in permutations(view.terms.items()):
+        if k != -n or not is_term(p) or p.op.complement is None or not is_term(y) or not maybe_one(y):
+            continue
+        among = range_of(p)
+        if among.low < 0 or among.high > 1:
+            continue
+        rest, left = build_sum(SumView(1, {y: -1}), dtype), as_term(p.op.complement(*map(Tracer, p.rands)))
+        parts = [
+            (summand(multiplied((product_of(a), 1), (product_of(b), 1)), None, dtype), c)
+            for a, b, c in ((rest, p, k), (y, left, -k))
+        ]
+        return fit(build_sum(added(*parts), dtype), t)
     return None
 
 

@@ -18,7 +18,7 @@ from quicktions import Fraction
 
 from relgrad.bounds import range_of
 from relgrad.logic.build import build_product, build_sum, fit, fitted
-from relgrad.logic.conditions import Goal
+from relgrad.logic.conditions import Goal, whole_of
 from relgrad.logic.goals import computedo
 from relgrad.logic.group import Number, ProductView, added, multiplied, quotient, whole
 from relgrad.logic.parts import dtype_of, without
@@ -291,7 +291,7 @@ def _quotient(available: ProductView, denominator: Denominator) -> Iterator[Take
 
 def _is_unbounded(b: Any, e: Number) -> bool:
     """Whether a power of a factor is an exponential, or may grow like one unseen: e^x, max(e^x): yes; 1 + e^x: no."""
-    if not is_term(b) or not is_exponential(b) or type(b.op) is Gibbs:
+    if not is_term(b) or not is_exponential(b) or type(whole_of(b).op) is Gibbs:
         return False
     if b.op is exp:
         return True

@@ -44,7 +44,7 @@ class Where(Elementwise):
 
 
 def _decided(c: Any, x: Any, y: Any) -> Any:
-    """where(True, x, y) = x, where(False, x, y) = y: of a condition that is known at all entries; where(c, x, x) = x."""
+    """where(True, x, y) = x, where(False, x, y) = y, of a condition that is known; where(c, x, x) = x."""
     if x is y or (is_constant(c) and np.all(c.op.value)):
         return x
     return y if is_constant(c) and not np.any(c.op.value) else None

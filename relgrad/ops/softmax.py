@@ -98,6 +98,10 @@ class Softmax(_Weighted):
             return None
         return "masked", np.where(LogSumExp(self.axes)(*operands) == -np.inf, 0.0, self(*operands))
 
+    def complement(self, *operands: Any) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """1 − softmax(x) = the share of all others, which does not cancel where one has nearly all."""
+        return kernels.complement(self(*operands), axis=self.axes)
+
     def in_log_domain(self, node: Term) -> tuple[Any, Any] | None:
         x, *weights = node.rands
         if not weights:
