@@ -337,13 +337,12 @@ class Library(Immutable, Shown):
             value for module in modules for value in vars(module).values() if isinstance(value, Relation)
         )
 
-    def candidates(self, t: Term, readings: int) -> Iterator[Relation]:
+    def candidates(self, t: Term, readings: int) -> list[Relation]:
         """log(eˣ) → the row log(eᵃ) = a, …: in order of precedence the rows that a term can match at its root.
 
         `readings` are the theories, PRODUCT and SUM, under which it is read as well as for the op that it is.
         """
-        for i in self._index.candidates(t, readings):
-            yield self.relations[i]
+        return [self.relations[i] for i in self._index.candidates(t, readings)]
 
     def has_root(self, key: Any) -> bool:
         """Whether a left side is rooted in an op, or in a class of ops."""

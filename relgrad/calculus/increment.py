@@ -28,16 +28,17 @@ from relgrad.errors import RelgradError
 from relgrad.logic.build import build_product, build_sum, fit, fitted
 from relgrad.logic.group import Number, ProductView, SumView, added, multiplied
 from relgrad.logic.parts import dtype_of
-from relgrad.logic.view import product_of, sum_of
+from relgrad.logic.theory import SUM
+from relgrad.logic.view import LIMIT, product_of, sum_of, width
 from relgrad.op import as_term, constant, is_constant
 from relgrad.ops.arithmetic import multiply, subtract
 from relgrad.ops.elementwise import Elementwise
 from relgrad.ops.increments import Difference, Telescope, difference_of
-from relgrad.term import Term, is_term
+from relgrad.term import Term, is_term, reachable
 from relgrad.trace.tracer import Tracer
 from relgrad.types import ArrayType
 
-LIMIT = 200
+PAIRS = 200
 """So many pairs of terms are compared, at most, for one increment."""
 DEPTH = 50
 """No two terms are compared further below a sum."""
@@ -68,11 +69,11 @@ def _once(t: Term, name: str, make: Callable[[Term], Any]) -> Any:
 def _incremented(t: Term) -> Term | None:
     """k·f(x) − k·f(y) + … → k·Δf(x, y, x − y) + …: the first pair of opposite summands that has a distance; or None.
 
-    f(x)/f(y) − 1 → Δf(x, y, x − y)/f(y): of a quotient and a number as well.
+    f(x)/f(y) − 1 → Δf(x, y, x − y)/f(y): of a quotient and a number as well. Of a sum that a view holds.
     """
-    view, search = sum_of(t), Search()
-    if not t.ground:
+    if not t.ground or width(t, SUM, LIMIT) > LIMIT:
         return None
+    view, search = sum_of(t), Search()
     for p, q, k in _opposite(view):
         found = search.of_summands(p, q)
         if found is not None:
@@ -92,13 +93,18 @@ def exchanged(t: Term, parts: Sequence[tuple[Term, Number]], new: SumView) -> Te
     return fit(build_sum(view, dtype_of(t)), t)
 
 
-def has_increment(t: Term) -> bool:
-    """Whether a term is an increment, or a sum that holds one: exp(x + h) − exp(x): yes; exp(x) − y: no."""
-    if isinstance(t.op, (Difference, Telescope)):
-        return True
-    if not (t.op.as_sum and len(t.rands) == 2 and isinstance(t.type, ArrayType) and t.type.differentiable):
-        return False
-    return incremented(t) is not None
+def have_increments(roots: Sequence[Term]) -> bool:
+    """[exp(x + h) − exp(x)] → True, [exp(x) − y] → False: whether an increment, or a sum with one in it, is in roots.
+
+    A sum that is part of a sum is looked at in that.
+    """
+    nodes = reachable(*roots)
+    outermost = {x for t in nodes if not t.op.as_sum for x in t.rands}.union(roots)
+    return any(isinstance(t.op, (Difference, Telescope)) for t in nodes) or any(
+        incremented(t) is not None
+        for t in outermost
+        if len(t.op.as_sum) == 2 and isinstance(t.type, ArrayType) and t.type.differentiable
+    )
 
 
 def difference_quotient(t: Term) -> Term | None:
@@ -212,7 +218,7 @@ class Search:
             if self.known[key] is None:
                 self.rests_on = min(self.rests_on, self.pending.get(key, -1))
             return self.known[key]
-        if len(self.known) > LIMIT or self.depth > DEPTH:
+        if len(self.known) > PAIRS or self.depth > DEPTH:
             self.rests_on = -1
             return None
         before, self.rests_on = self.rests_on, DEPTH

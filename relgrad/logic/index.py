@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 
 from quicktions import Fraction
 
+from relgrad.leaf import Leaf
 from relgrad.logic.group import Number, ProductView, SumView, key_of, whole
 from relgrad.logic.theory import BAG, PRODUCT, SUM, linear_positions, theories_of
 from relgrad.logic.view import operands, product_of, sum_of
@@ -312,13 +313,16 @@ def heads_of(t: Term, kind: str) -> frozenset[Key]:
     """(eˣ/y, product) → {exp, head(y)}: the heads that a term offers when it is read as a product, a sum, a bag or an
     op.
     """
+    found = _own_head(t.op)
+    if found is not None:
+        return found
     if kind == "op":
         return frozenset([head_key(t.op)])
     name = f"{kind} heads"
     found = t.cache.get(name)
     if found is None:
         if kind == "product":
-            found = _own_head(t.op) or frozenset(product_heads(product_of(t), 3))
+            found = frozenset(product_heads(product_of(t), 3))
         elif kind == "bag":
             found = frozenset(
                 key for q in operands(t, t.op, each_once=True) for key in product_heads(product_of(q), 3)
@@ -334,14 +338,14 @@ def heads_of(t: Term, kind: str) -> frozenset[Key]:
 
 
 def _own_head(op: Any) -> frozenset[Key] | None:
-    """tanh → {tanh}; exp, Σ → None: all that an op offers as a product, if it is the same whatever it is applied to.
+    """tanh → {tanh}, x → {Input}; exp, Σ → None: all that an op offers however it is read, if no theory reads through.
 
     Kept on the op, which is asked often.
     """
     try:
         return op._own_head
     except AttributeError:
-        opaque = op.elementwise and op.arity == 1 and not theories_of(op)
+        opaque = isinstance(op, Leaf) or (op.elementwise and op.arity == 1 and not theories_of(op))
         op._own_head = frozenset([head_key(op)]) if opaque and op not in (exp, absolute) else None
         return op._own_head
 

@@ -46,6 +46,7 @@ from relgrad.logscale.quotients import drawn_product
 from relgrad.op import as_term, constant, is_constant
 from relgrad.ops.arithmetic import add, divide
 from relgrad.ops.exponential import log
+from relgrad.ops.matmul import MatMul
 from relgrad.ops.selection import where
 from relgrad.relation import Library, Relation
 from relgrad.term import Term, is_term, substitute, subterms, term
@@ -92,8 +93,7 @@ class Law(NamedTuple):
     make: Callable[[Term], Term | None]
     why: str
     theory: int = 0
-    whole: bool = True
-    """Whether only a product or sum that is no part of a larger one is looked at."""
+    """Under which a term is read, no part of a larger product or sum; 0 for a law of other ops."""
 
     def goal(self, t: Term, v: Any, m: Any, note: Note) -> Goal:
         """v = make(t): construct a goal stating that v is this law's result at t, and that m names it."""
@@ -133,8 +133,8 @@ def relations(t: Term, v: Any, m: Any, library: Library, note: Note, within: int
         return
     theories = theories_of(t.op)
     readings = theories & ~within
-    yield from laws(t, v, m, BEFORE, readings, theories, note)
-    yield from lengths(t, v, m, note)
+    yield from laws(t, v, m, BEFORE, readings, note)
+    yield from lengths(t, v, m, readings, note)
     if t.op is where:
         yield ONE_FUNCTION.goal(t, v, m, note)
     yield from rows(t, v, m, library, note, readings)
@@ -144,44 +144,44 @@ def relations(t: Term, v: Any, m: Any, library: Library, note: Note, within: int
     if not theories:
         return
     yield _inner_product(t, v, m, library, note, theories)
-    yield from laws(t, v, m, AFTER, readings, theories, note)
+    yield from laws(t, v, m, AFTER, readings, note)
     if readings & SUM:
         yield _joined(t, v, m, library, note)
 
 
-def may_relate(t: Term, library: Library) -> bool:
+def may_relate(t: Term, library: Library, within: int) -> bool:
     """sin(tanh(x)) → no, sinh(arcsinh(x)) → yes: whether heads show that relations or laws have anything to say of t.
 
-    Sums and products always may; an op that no theory reads, where a row is offered, or its inverse stands in it.
+    Sums and products always may, if they are no part of larger ones; what no theory reads, where a row is offered, or
+    its inverse stands in it.
     """
     op = t.op
     return (
-        theories_of(op) > 0
-        or _is_asked(op)
+        theories_of(op) & ~within > 0
+        or is_asked(op)
         or (len(t.rands) == 1 and t.rands[0].op.laws.inverse == op.name)
-        or any(True for _ in library.candidates(t, 0))
+        or bool(library.candidates(t, 0))
     )
 
 
 @lru_cache(maxsize=1024)
-def _is_asked(op: Any) -> bool:
-    """Whether laws look at an op that no theory reads: a choice, a logarithm, what turns a direction."""
-    return op is where or turns(op) or (op.elementwise and op.arity == 1 and _may_be_logarithm(op))
+def is_asked(op: Any) -> bool:
+    """Whether laws look at an op however it is read: a choice, a logarithm, an inner product, what turns a direction."""
+    of_log = op.elementwise and op.arity == 1 and _may_be_logarithm(op)
+    return op is where or of_log or type(op) is MatMul or turns(op)
 
 
-def lengths(t: Term, v: Any, m: Any, note: Note) -> Iterator[Goal]:
+def lengths(t: Term, v: Any, m: Any, readings: int, note: Note) -> Iterator[Goal]:
     """Yield the goals that v is t with a length taken out of a direction, or out of the slope of one."""
-    yield from laws(t, v, m, (OUT_OF_DIRECTION,), 0, theories_of(t.op), note)
+    yield from laws(t, v, m, (OUT_OF_DIRECTION,), readings, note)
     if turns(t.op):
         yield OUT_OF_SLOPE.goal(t, v, m, note)
 
 
-def laws(
-    t: Term, v: Any, m: Any, which: Sequence[Law], readings: int, theories: int, note: Note
-) -> Iterator[Goal]:
+def laws(t: Term, v: Any, m: Any, which: Sequence[Law], readings: int, note: Note) -> Iterator[Goal]:
     """[cancel, …] at a·b/a → goal(cancel): the goals of the laws that look at products and sums as t is read."""
     for law in which:
-        if (readings if law.whole else theories) & law.theory:
+        if readings & law.theory:
             yield law.goal(t, v, m, note)
 
 
@@ -371,11 +371,11 @@ BEFORE = (
 """What is done before a row is looked for, and what after."""
 _OUT = "what vanishes with a length takes it out of a direction"
 ONE_FUNCTION = Law("one_function", one_function, "both sides of a point have one function")
-OUT_OF_DIRECTION = Law("take_out_length", length_taken_out, _OUT, PRODUCT, False)
+OUT_OF_DIRECTION = Law("take_out_length", length_taken_out, _OUT, PRODUCT)
 OUT_OF_SLOPE = Law("take_out_length_of_slope", turned_by_little, _OUT)
 SIMPLIFICATIONS = (*AFTER, *BEFORE)
 UNDONE = Law("cancel_inverse", undone, "a function meets its inverse")
-INTO_MASK = Law("sink_into_mask", sunk_product, "what a mask hides is not multiplied by zero", PRODUCT, False)
+INTO_MASK = Law("sink_into_mask", sunk_product, "what a mask hides is not multiplied by zero", PRODUCT)
 """Factors of a product are drawn into a mask among them, if they may be infinite where it is zero."""
 INCREMENTS = (
     Law("remainder", remaindered, "one function at several near points", SUM),

@@ -12,15 +12,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import chain
 from math import isnan
 from operator import is_not
 from typing import Any
 
 import numpy as np
 
-from relgrad.calculus.increment import has_increment
+from relgrad.calculus.increment import have_increments
 from relgrad.calculus.isolated import near_points, unguarded
-from relgrad.calculus.lengths import turns
 from relgrad.calculus.line import along_lines
 from relgrad.calculus.series import Slope, applied
 from relgrad.calculus.ties import at_ties
@@ -54,6 +54,7 @@ from relgrad.schedule.relate import (
     Found,
     Named,
     answers,
+    is_asked,
     laws,
     lengths,
     made_by,
@@ -252,7 +253,7 @@ class _Run:
             return list(roots)
         if moves <= {EXPAND} and not any(root.orders for root in roots):
             return list(roots)
-        if INCREMENT in moves and not any(map(has_increment, reachable(*roots))):
+        if INCREMENT in moves and not have_increments(roots):
             return list(roots)
         normal: dict[Key, Term] = {}
         became: dict[Key, Key] = {}
@@ -276,55 +277,50 @@ class _Run:
         # What has been rewritten and waits for its successor. A relation may put a term inside its own successor,
         # as x = f(f⁻¹(x)) does; there it stays as it is.
         waiting: set[Key] = set()
-        seen: set[Key] = set()
         while stack:
             key = stack[-1]
             if key in normal:
                 waiting.discard(key)
                 stack.pop()
                 continue
-            if key in became:
-                successor = became[key]
-                if successor in normal:
-                    normal[key] = normal[successor]
-                else:
-                    waiting.add(key)
-                    stack.append(successor)
-                continue
-            t, within = (key, 0) if type(key) is Term else key
-            op = t.op
-            theories = theories_of(op)
-            read = within or (PRODUCT if type(op) in SPREADS else 0)
-            operands = operand_keys(t, within) if theories else t.rands
-            missing = [k for k in operands if k not in normal and k not in waiting]
-            if missing:
-                if looks and theories and key not in seen:
-                    seen.add(key)
-                    new = self._simplified(key, t, read, moves, became)
-                    if new is not None:
-                        became[key] = (new, within) if within else new
+            successor = became.get(key)
+            if successor is None:
+                t, within = (key, 0) if type(key) is Term else key
+                op = t.op
+                theories = theories_of(op)
+                read = within or (PRODUCT if type(op) in SPREADS else 0)
+                operands = operand_keys(t, within) if theories else t.rands
+                missing = [k for k in operands if k not in normal and k not in waiting]
+                if missing:
+                    new = self._simplified(key, t, read, moves, became) if looks and theories & ~read else None
+                    if new is None:
+                        stack.extend(missing)
                         continue
-                stack.extend(missing)
-                continue
-            rands: list[Any] = [normal.get(k, old) for k, old in zip(operands, t.rands, strict=True)]
-            if any(map(is_not, rands, t.rands)):
-                for k, new in zip(operands, rands, strict=True):
-                    normal.setdefault(new if type(k) is Term else (new, k[1]), new)
-                new = op.with_rands(t, rands)
-            else:
-                idle = not op.implicit if not looks else not theories and self._is_idle(op, moves)
-                new = None if idle else self._move(key, t, read, moves, became)
-                if new is None:
-                    normal[key] = t
-                    stack.pop()
-                    continue
-            successor = (new, within) if within else new
-            if not leads_to(successor, key, became):
+                else:
+                    rands: list[Any] = [normal.get(k, old) for k, old in zip(operands, t.rands, strict=True)]
+                    if any(map(is_not, rands, t.rands)):
+                        for k, new in zip(operands, rands, strict=True):
+                            normal.setdefault(new if type(k) is Term else (new, k[1]), new)
+                        new = op.with_rands(t, rands)
+                    else:
+                        idle = self._is_idle(op, theories & ~read, moves) if looks else not op.implicit
+                        new = None if idle else self._move(key, t, read, moves, became)
+                        if new is None:
+                            normal[key] = t
+                            stack.pop()
+                            continue
+                successor = (new, within) if within else new
+                if leads_to(successor, key, became):
+                    if not (EXPAND in moves and is_implicit(t) and type(t.op) is not Slope):
+                        normal[key] = t
+                        continue
+                    successor = self._expand(t)  # whatever its values were rewritten to, none is left implicit
                 became[key] = successor
-            elif EXPAND in moves and is_implicit(t) and type(t.op) is not Slope:
-                became[key] = self._expand(t)  # whatever its values were rewritten to, none is left implicit
+            if successor in normal:
+                normal[key] = normal[successor]
             else:
-                normal[key] = t
+                waiting.add(key)
+                stack.append(successor)
 
     def _note(self, name: str, t: Term, error: Exception) -> None:
         # A warning that the caller has made an error, or an alarm that the caller has set.
@@ -336,21 +332,21 @@ class _Run:
         """Whether there is anything to do at a place but to expand it."""
         return not moves <= {EXPAND, SERIES}
 
-    def _is_idle(self, op: Any, moves: frozenset[Move]) -> bool:
-        """(Transpose, {RELATE}) → True unless a row is rooted in it:
-        whether no move can be made where an op is applied.
+    def _is_idle(self, op: Any, readings: int, moves: frozenset[Move]) -> bool:
+        """(Transpose, 0, {RELATE}) → True unless a row is rooted in it:
+        whether no move can be made where an op is applied, and read so.
         """
-        found = self._idle.get(op)
+        found = self._idle.get((op, readings))
         if found is None:
-            found = not (
-                FOLD in moves
+            found = self._idle[op, readings] = not (
+                readings
                 or op.implicit
-                or op.elementwise
-                or turns(op)
-                or self.library.has_root(head_key(op))
                 or self._own
+                or not moves.isdisjoint({FOLD, SINK})
+                or (op.elementwise and (op.arity == 1 or self.defines))
+                or is_asked(op)
+                or self.library.has_root(head_key(op))
             )
-            self._idle[op] = found
         return found
 
     def _move(
@@ -363,9 +359,9 @@ class _Run:
             if type(t.op) is Slope:
                 return self._slope(t, moves)
             return self._with_series(t, moves) or self._expand(t)
-        if RELATE in moves and self._may_look():
+        if RELATE in moves and self._may_look() and (readings := theories_of(t.op) & ~within):
             for theory in (PRODUCT, SUM):
-                if theories_of(t.op) & theory & ~within and self._is_wide(t, theory):
+                if readings & theory and self._is_wide(t, theory):
                     new, found = relate_wide(t, self.library, self._note, theory)
                     if new is not t and not any(self._is_left(move.name, move.before or t) for move in found):
                         for move in found:
@@ -374,34 +370,42 @@ class _Run:
                         self.wholes.append(Step("whole", "", t, new, why, {}, self.phase, _within(key)))
                         return new
                     within |= theory
-        return self._first(self._goals(t, self.result, self.named, moves, within), key, t, within, became)
+        goals = self._goals(t, self.result, self.named, moves, within)
+        return self._first(chain.from_iterable(goals), key, t, within, became) if goals else None
 
-    def _goals(self, t: Term, v: Any, m: Any, moves: frozenset[Move], within: int) -> Iterator[Goal]:
+    def _goals(self, t: Term, v: Any, m: Any, moves: frozenset[Move], within: int) -> list[Iterable[Goal]]:
         """v = log(eˣ) → x by relations, by folding, by sinking, …: the goals of a phase at t, with m naming the move.
 
-        Their disjunction is a move.
+        Their disjunction is a move. Where nothing can be made, the list is empty.
         """
-        if RELATE in moves and self.fuel >= 0 and not self.patience.ended:
-            if may_relate(t, self.library) and not self._likeness.is_hopeless(t, within):
-                yield from relations(t, v, m, self.library, self._note, within)
-                if not self._barred:  # none of them had an answer
-                    self._likeness.failed(t, within)
-            if self.defines and not within and t.op.elementwise and t.type.differentiable:
-                yield self._by_definition(t, v, m)
-        elif LIMITS in moves and t.type.differentiable:
-            yield from lengths(t, v, m, self._note)
-        if t.op is where and not moves.isdisjoint({RELATE, LIMITS}) and self._may_look():
-            yield self._unguarded(t, v, m)
-        for name, move in self._own if isinstance(t.type, ArrayType) else ():
-            yield made_by(name, move, t, v, m, self._note)
+        found: list[Iterable[Goal]] = []
         theories = theories_of(t.op)
-        is_real = bool(theories) and t.type.differentiable
-        if INCREMENT in moves and self._may_look() and is_real:
-            yield from laws(t, v, m, INCREMENTS, theories & ~within, theories, self._note)
+        readings = theories & ~within
+        is_real = t.type.differentiable if theories or self.defines else False
+        if RELATE in moves and self.fuel >= 0 and not self.patience.ended:
+            if may_relate(t, self.library, within) and not self._likeness.is_hopeless(t, within):
+                found.append(self._related(t, v, m, within))
+            if self.defines and not within and t.op.elementwise and is_real:
+                found.append((self._by_definition(t, v, m),))
+        elif LIMITS in moves and t.type.differentiable:
+            found.append(lengths(t, v, m, readings, self._note))
+        if t.op is where and not moves.isdisjoint({RELATE, LIMITS}) and self._may_look():
+            found.append((self._unguarded(t, v, m),))
+        if self._own and isinstance(t.type, ArrayType):
+            found.append([made_by(name, move, t, v, m, self._note) for name, move in self._own])
+        if readings and is_real and INCREMENT in moves and self._may_look():
+            found.append(laws(t, v, m, INCREMENTS, readings, self._note))
         if FOLD in moves and (type(t.op) is Project or _of_constants(t)):
-            yield _folded(t, v, m)
-        if SINK in moves and self.fuel >= 0 and is_real:
-            yield from laws(t, v, m, (INTO_MASK,), theories, theories, self._note)
+            found.append((_folded(t, v, m),))
+        if SINK in moves and theories and is_real and self.fuel >= 0:
+            found.append(laws(t, v, m, (INTO_MASK,), theories, self._note))
+        return found
+
+    def _related(self, t: Term, v: Any, m: Any, within: int) -> Iterator[Goal]:
+        """v = log(eˣ) → x: the goals of relations and laws; where none has an answer, the place is known as one."""
+        yield from relations(t, v, m, self.library, self._note, within)
+        if not self._barred:
+            self._likeness.failed(t, within)
 
     def moves(self, t: Term) -> Iterator[Found]:
         """log(eˣ) → Found(x), …: all moves at a term that stands by itself."""
@@ -409,7 +413,7 @@ class _Run:
             yield Found("expand", "expand", self.saturate([t], frozenset({EXPAND}))[0], "written out", {})
             return
         self.defines = True
-        yield from answers(lambda v, m: self._goals(t, v, m, MOVES, 0))
+        yield from answers(lambda v, m: chain.from_iterable(self._goals(t, v, m, MOVES, 0)))
 
     def _first(
         self, goals: Iterable[Goal], key: Key, t: Term, within: int, became: dict[Key, Key]
@@ -558,13 +562,13 @@ class _Run:
         all that is looked for before operands are rewritten.
         """
         if readings & SUM and sums_multiples(t) and sum_of(t).cancelled and len(sum_of(t).terms) < 2:
-            yield from laws(t, v, m, AFTER[:1], readings, readings, self._note)
+            yield from laws(t, v, m, AFTER[:1], readings, self._note)
         if not self._may_look() or not shows_elementary(t):
             return
         if any(readings & theory and width(t, theory, LIMIT) > LIMIT for theory in (PRODUCT, SUM)):
             return
         if not self._likeness.is_hopeless(t, ("elementary", readings)):
-            yield from laws(t, v, m, BEFORE, readings, readings, self._note)
+            yield from laws(t, v, m, BEFORE, readings, self._note)
             yield from rows(t, v, m, self.library.elementary, self._note, readings)
             if not self._barred:
                 self._likeness.failed(t, ("elementary", readings))
@@ -682,7 +686,7 @@ class _Replay(_Run):
     def _looks(self, moves: frozenset[Move]) -> bool:
         return True
 
-    def _is_idle(self, op: Any, moves: frozenset[Move]) -> bool:
+    def _is_idle(self, op: Any, readings: int, moves: frozenset[Move]) -> bool:
         return False
 
     def _may(self, name: str, t: Term | None) -> bool:
