@@ -629,13 +629,13 @@ def joined_sum(t: Term) -> Joined | None:
 
 def _few_pieces(t: Term) -> list[Piece]:
     """(a + eˣ)·b → a·b, b·eˣ: the summands of a term; none where many come of few, as of (a + b)·(c + d)·(e + f)·…"""
-    pieces: list[Piece] = []
+    found: list[tuple[ProductView, Extents, Extent]] = []
     opened: dict[Term, int] = {}
-    for piece in _pieces(product_of(t), t.type.dtype, {}, 1, 4, opened):
-        pieces.append(piece)
-        if len(pieces) > min(MOST, MULTIPLIED + 2 * sum(opened.values())):
+    for part in _parts(product_of(t), {}, 1, 4, opened):
+        found.append(part)
+        if len(found) > min(MOST, MULTIPLIED + 2 * sum(opened.values())):
             return []
-    return pieces
+    return [_piece(view, t.type.dtype, summed, times) for view, summed, times in found]
 
 
 def _grows(weight: Any) -> bool:
@@ -660,19 +660,19 @@ def _grows(weight: Any) -> bool:
     return False
 
 
-def _pieces(
-    view: ProductView, dtype: Any, summed: Extents, times: Extent, depth: int, seen: dict[Term, int]
-) -> Iterator[Piece]:
+def _parts(
+    view: ProductView, summed: Extents, times: Extent, depth: int, seen: dict[Term, int]
+) -> Iterator[tuple[ProductView, Extents, Extent]]:
     """c·(a + Σ b) → c·a, Σ c·b: the summands of a product in which one factor is a sum, each with all the rest.
 
-    The product stands under a sum over some axes, which counts it so many times. Sums that are opened are `seen`,
+    Each stands under a sum over some axes, which counts it so many times. Sums that are opened are `seen`,
     with the number of their summands. cosh x counts as (eˣ + e⁻ˣ)/2.
     """
     opened = next((b for b, e in view.factors.items() if e == 1 and depth and _opens(b)), None)
     if opened is None and depth and not any(is_exponential(b) for b in view.factors):
         opened = next((b for b, e in view.factors.items() if e == 1 and is_term(b) and b.op is cosh), None)
     if opened is None:
-        yield _piece(view, dtype, summed, times)
+        yield view, summed, times
         return
     others = multiplied((view, 1), (ProductView(1, {opened: 1}), -1))
     if opened.op.as_sum or opened.op is cosh:
@@ -682,14 +682,14 @@ def _pieces(
         seen[opened] = len(parts)
         for part, k in parts:
             inner = multiplied((others, 1), (part, 1), (ProductView(k, {}), 1))
-            yield from _pieces(inner, dtype, summed, times, depth - 1, seen)
+            yield from _parts(inner, summed, times, depth - 1, seen)
     elif all(is_constant_along(b, opened.op.axes) for b in others.factors):
         body = opened.rands[0]
         below, met = nested(summed, opened.op.axes, body.type.shape)
         inner = multiplied((others, 1), (product_of(body), 1))
-        yield from _pieces(inner, dtype, below, product([times, met]), depth - 1, seen)
+        yield from _parts(inner, below, product([times, met]), depth - 1, seen)
     else:
-        yield _piece(view, dtype, summed, times)
+        yield view, summed, times
 
 
 def _opposite(x: Term) -> SumView:
