@@ -103,7 +103,7 @@ def have_increments(roots: Sequence[Term]) -> bool:
     return any(isinstance(t.op, (Difference, Telescope)) for t in nodes) or any(
         incremented(t) is not None
         for t in outermost
-        if len(t.op.as_sum) == 2 and isinstance(t.type, ArrayType) and t.type.differentiable
+        if t.op.as_sum and isinstance(t.type, ArrayType) and t.type.differentiable
     )
 
 

@@ -24,14 +24,14 @@ from relgrad.logic.group import Number, ProductView, SumView, added, multiplied
 from relgrad.logic.parts import dtype_of
 from relgrad.logic.view import product_of, sum_of
 from relgrad.op import Constant, as_term, constant, is_constant, is_zero
-from relgrad.ops.arithmetic import absolute, divide, hypot, inverse_radius, multiply, square
+from relgrad.ops.arithmetic import absolute, divide, hypot, inverse_radius, multiply, power, sqrt, square
 from relgrad.ops.increments import difference_of
 from relgrad.ops.joining import Concatenate
 from relgrad.ops.lengths import Norm
 from relgrad.ops.reduction import Sum
 from relgrad.ops.selection import where
 from relgrad.ops.structure import BroadcastTo, Expand, Squeeze
-from relgrad.term import Term, is_term, subterms
+from relgrad.term import Term, is_term, kept, subterms
 from relgrad.trace.tracer import Tracer
 from relgrad.types import NONNEGATIVE, ArrayType
 
@@ -71,6 +71,17 @@ def length_taken_out(t: Term) -> Term | None:
             parts = [(ProductView(1, {other: 1}), -1), (product_of(rest), 1), (straight, 1)]
             return fitted(build_product(multiplied((view, 1), *parts), dtype_of(t)), t)
     return None
+
+
+def shows_length(t: Term) -> bool:
+    """y·norm(x), √(x²)·y → True; x·sin(y) → False: whether any op below may be, or be read as, a length or over one."""
+    return kept(
+        t, "shows length", lambda x: _is_of_length(x.op) or any(y.cache["shows length"] for y in x.rands)
+    )
+
+
+def _is_of_length(op: Any) -> bool:
+    return type(op) is Norm or op in (absolute, hypot, sqrt, power, where) or says_length(op)
 
 
 def _directed(view: ProductView) -> Iterator[tuple[Any, ProductView, Direction]]:

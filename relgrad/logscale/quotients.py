@@ -110,9 +110,12 @@ def _may_be_normalized(t: Term) -> bool:
         return False
     if any(is_term(b) and type(b.op) is Transpose for b in product_of(t).factors):
         return True
-    bases = [(b, e) for scope in scopes(product_of(t)) for b, e in scope.own.factors.items()]
-    sums = [(b, e) for b, e in bases if is_exponential(b) and b.op is not exp]
-    return any(e < 0 for _, e in sums) or (bool(sums) and any(is_term(b) and b.op is exp for b, _ in bases))
+    for scope in scopes(product_of(t)):
+        factors = {b: e for b, e in scope.available.factors.items() if is_exponential(b)}
+        sums = [e for b, e in factors.items() if b.op is not exp]
+        if any(e < 0 for e in sums) or 0 < len(sums) < len(factors):
+            return True
+    return False
 
 
 def _denominators(view: ProductView) -> list[Denominator]:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from relgrad.calculus.increment import difference_quotient, incremented
 from relgrad.calculus.kinks import one_function
-from relgrad.calculus.lengths import length_taken_out, turned_by_little, turns
+from relgrad.calculus.lengths import length_taken_out, shows_length, turned_by_little, turns
 from relgrad.calculus.remainder import remaindered
 from relgrad.leaf import Input
 from relgrad.logic.build import fit, fitted
@@ -93,7 +93,7 @@ class Law(NamedTuple):
     make: Callable[[Term], Term | None]
     why: str
     theory: int = 0
-    """Under which a term is read, no part of a larger product or sum; 0 for a law of other ops."""
+    """The theory under which a term is looked at; 0 for a law of other ops."""
 
     def goal(self, t: Term, v: Any, m: Any, note: Note) -> Goal:
         """v = make(t): construct a goal stating that v is this law's result at t, and that m names it."""
@@ -134,7 +134,7 @@ def relations(t: Term, v: Any, m: Any, library: Library, note: Note, within: int
     theories = theories_of(t.op)
     readings = theories & ~within
     yield from laws(t, v, m, BEFORE, readings, note)
-    yield from lengths(t, v, m, readings, note)
+    yield from lengths(t, v, m, note)
     if t.op is where:
         yield ONE_FUNCTION.goal(t, v, m, note)
     yield from rows(t, v, m, library, note, readings)
@@ -152,13 +152,15 @@ def relations(t: Term, v: Any, m: Any, library: Library, note: Note, within: int
 def may_relate(t: Term, library: Library, within: int) -> bool:
     """sin(tanh(x)) → no, sinh(arcsinh(x)) → yes: whether heads show that relations or laws have anything to say of t.
 
-    Sums and products always may, if they are no part of larger ones; what no theory reads, where a row is offered, or
-    its inverse stands in it.
+    Sums and products always may, if they are no part of larger ones; others where a row is offered, or an inverse
+    stands in its function; and parts of products if there are lengths.
     """
     op = t.op
+    theories = theories_of(op)
     return (
-        theories_of(op) & ~within > 0
+        theories & ~within > 0
         or is_asked(op)
+        or (theories & PRODUCT > 0 and shows_length(t))
         or (len(t.rands) == 1 and t.rands[0].op.laws.inverse == op.name)
         or bool(library.candidates(t, 0))
     )
@@ -166,14 +168,17 @@ def may_relate(t: Term, library: Library, within: int) -> bool:
 
 @lru_cache(maxsize=1024)
 def is_asked(op: Any) -> bool:
-    """Whether laws look at an op however it is read: a choice, a logarithm, an inner product, what turns a direction."""
+    """Whether laws look at an op however it is read: a choice, a logarithm, a matrix product, a direction."""
     of_log = op.elementwise and op.arity == 1 and _may_be_logarithm(op)
     return op is where or of_log or type(op) is MatMul or turns(op)
 
 
-def lengths(t: Term, v: Any, m: Any, readings: int, note: Note) -> Iterator[Goal]:
-    """Yield the goals that v is t with a length taken out of a direction, or out of the slope of one."""
-    yield from laws(t, v, m, (OUT_OF_DIRECTION,), readings, note)
+def lengths(t: Term, v: Any, m: Any, note: Note) -> Iterator[Goal]:
+    """Yield the goals that v is t with a length taken out of a direction, or out of the slope of one.
+
+    Parts of products are looked at as well, since several products may share one.
+    """
+    yield from laws(t, v, m, (OUT_OF_DIRECTION,), theories_of(t.op), note)
     if turns(t.op):
         yield OUT_OF_SLOPE.goal(t, v, m, note)
 

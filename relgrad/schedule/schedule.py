@@ -292,7 +292,9 @@ class _Run:
                 operands = operand_keys(t, within) if theories else t.rands
                 missing = [k for k in operands if k not in normal and k not in waiting]
                 if missing:
-                    new = self._simplified(key, t, read, moves, became) if looks and theories & ~read else None
+                    new = (
+                        self._simplified(key, t, read, moves, became) if looks and theories & ~read else None
+                    )
                     if new is None:
                         stack.extend(missing)
                         continue
@@ -314,7 +316,9 @@ class _Run:
                     if not (EXPAND in moves and is_implicit(t) and type(t.op) is not Slope):
                         normal[key] = t
                         continue
-                    successor = self._expand(t)  # whatever its values were rewritten to, none is left implicit
+                    successor = self._expand(
+                        t
+                    )  # whatever its values were rewritten to, none is left implicit
                 became[key] = successor
             if successor in normal:
                 normal[key] = normal[successor]
@@ -340,6 +344,7 @@ class _Run:
         if found is None:
             found = self._idle[op, readings] = not (
                 readings
+                or theories_of(op) & PRODUCT
                 or op.implicit
                 or self._own
                 or not moves.isdisjoint({FOLD, SINK})
@@ -388,7 +393,7 @@ class _Run:
             if self.defines and not within and t.op.elementwise and is_real:
                 found.append((self._by_definition(t, v, m),))
         elif LIMITS in moves and t.type.differentiable:
-            found.append(lengths(t, v, m, readings, self._note))
+            found.append(lengths(t, v, m, self._note))
         if t.op is where and not moves.isdisjoint({RELATE, LIMITS}) and self._may_look():
             found.append((self._unguarded(t, v, m),))
         if self._own and isinstance(t.type, ArrayType):
