@@ -22,6 +22,7 @@ from relgrad.interpret import RAISED, interpret
 from relgrad.logic.build import build_product, build_sum, fitted
 from relgrad.logic.group import Number, ProductView, SumView, added, multiplied
 from relgrad.logic.parts import dtype_of
+from relgrad.logic.theory import theories_of
 from relgrad.logic.view import product_of, sum_of
 from relgrad.op import Constant, as_term, constant, is_constant, is_zero
 from relgrad.ops.arithmetic import absolute, divide, hypot, inverse_radius, multiply, power, sqrt, square
@@ -74,14 +75,20 @@ def length_taken_out(t: Term) -> Term | None:
 
 
 def shows_length(t: Term) -> bool:
-    """y·norm(x), √(x²)·y → True; x·sin(y) → False: whether any op below may be, or be read as, a length or over one."""
-    return kept(
-        t, "shows length", lambda x: _is_of_length(x.op) or any(y.cache["shows length"] for y in x.rands)
-    )
+    """y·norm(x), √(x²)·y → True; x·sin(y), sin(norm(x)) → False:
+    whether a product or sum may be read with a length in it, or with something over one.
+    """
+    return kept(t, "shows length", _shows_length, _opened)
 
 
-def _is_of_length(op: Any) -> bool:
-    return type(op) is Norm or op in (absolute, hypot, sqrt, power, where) or says_length(op)
+def _shows_length(t: Term) -> bool:
+    of_length = type(t.op) is Norm or t.op in (absolute, hypot, sqrt, power, where) or says_length(t.op)
+    return of_length or any(x.cache["shows length"] for x in _opened(t))
+
+
+def _opened(t: Term) -> Sequence[Term]:
+    """x·y → x, y;    sin(x) → none: the operands into which views look, or linear ops."""
+    return () if t.op.elementwise and not theories_of(t.op) else t.rands
 
 
 def _directed(view: ProductView) -> Iterator[tuple[Any, ProductView, Direction]]:

@@ -21,6 +21,7 @@ from quicktions import Fraction
 
 from relgrad.bounds import range_of
 from relgrad.key import interned
+from relgrad.leaf import Leaf
 from relgrad.logic.build import build_product, build_sum, divisible, number_term
 from relgrad.logic.conditions import is_constant_along
 from relgrad.logic.group import (
@@ -50,6 +51,7 @@ from relgrad.logic.theory import (
     is_contraction,
     linear_operands,
     stands_outside,
+    theories_of,
 )
 from relgrad.op import Op
 from relgrad.ops.arithmetic import absolute, multiply, negative, power, reciprocal, sqrt
@@ -153,7 +155,7 @@ def needs(kind: str, t: Term) -> list[tuple[str, Any]]:
     if op.as_product is not None or type(op) in (BroadcastTo, BroadcastLike, Expand) or is_widening(t):
         return [("product", rand) for rand in t.rands[: op.arity if op.as_product is not None else 1]]
     if op.laws.parity:
-        return [("product", rand) for rand in t.rands]
+        return [("product", rand) for rand in t.rands if op.laws.commutative or not is_unsigned(rand)]
     if op is power or op is absolute:
         return [("product", t.rands[0])]
     if op is exp:
@@ -166,6 +168,14 @@ def needs(kind: str, t: Term) -> list[tuple[str, Any]]:
         dot = inner_product(t)
         return [("product", t.rands[i]) for i, _ in linear_operands(t)] if dot is None else [("product", dot)]
     return []
+
+
+def is_unsigned(x: Any) -> bool:
+    """x, cos(−x) → True; −x, a·b, sin(−x) → False: whether ops say that a term is read with no sign in front."""
+    if not is_term(x):
+        return True
+    opaque = x.op.elementwise and x.op.arity == 1 and not theories_of(x.op) and x.op is not absolute
+    return isinstance(x.op, Leaf) or (opaque and x.op.laws.parity >= 0)
 
 
 def without_leading_axes(t: Term) -> ProductView | None:
@@ -199,12 +209,13 @@ def turned(t: Term) -> ProductView | None:
     """
     if not t.ground:
         return None
-    views = [product_of(x) for x in t.rands]
-    if all(view.coefficient >= 0 for view in views):
+    views = {i: product_of(x)[:2] for i, x in enumerate(t.rands) if not is_unsigned(x)}
+    if all(c >= 0 for c, _ in views.values()):
         return None
     sign, rands = 1, list(t.rands)
-    for i, (x, (c, factors, *_)) in enumerate(zip(t.rands, views, strict=True)):
+    for i, (c, factors) in views.items():
         if c < 0:
+            x = rands[i]
             bare = x.rands[0] if x.op is negative else build_product(ProductView(-c, factors), x.type.dtype)
             sign, rands[i] = sign * t.op.laws.parity, bare
     return ProductView(sign, {t.op.make_node(*rands): 1})
