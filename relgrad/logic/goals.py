@@ -152,8 +152,7 @@ def operands_of(x: Any) -> tuple[Any, ...]:
 
 def _read(x: Any, s: State) -> Any:
     x = getattr(x, "term", x) if not isinstance(x, (tuple, list, ExpressionTuple)) else x
-    if is_variable(x):
-        x = walk(x, s)
+    x = walk(x, s)
     return reify_term(x, s) if type(x) is Term and not x.ground else x
 
 
@@ -313,8 +312,7 @@ def _bound(graph: Graph, state: State, s: State, there: Any, private: bool) -> H
 def _equal(other: Any, graph: Graph, new: int, s: State) -> Iterator[State]:
     """v, x − sin(y) → s ∪ {v: x − sin(y)}: the states in which a result is the other side of the relation."""
     result = graph.nodes[new]
-    if is_variable(other):
-        other = walk(other, s)
+    other = walk(other, s)
     if is_term(other) and is_term(result):
         yield from match(other, result, s)
     elif not (is_variable(other) and other is not result and graph.holds(new, other)):

@@ -49,7 +49,7 @@ class Law(Facts):
 
         def law_goal(s: State) -> Iterator[State]:
             """s → s with the arguments unified with a row of the law, for each row."""
-            known = tuple([walk(x, s) if is_variable(x) else x for x in args])
+            known = tuple([walk(x, s) for x in args])
             ops = tuple(map(_op_of, known))
             for form in [ops] if all(map(is_, ops, known)) else [ops, known]:
                 for row in dict.fromkeys(self._rows(form[0])):

@@ -11,7 +11,6 @@ from operator import is_
 from typing import Any
 
 from unification.core import _reify, _unify, construction_sentinel, unify
-from unification.utils import transitive_get as walk
 from unification.variable import Var
 
 from relgrad.op import Op
@@ -64,6 +63,13 @@ def fresh(label: str) -> Var:
 def label_of(variable: Any) -> str:
     """Return the label that a variable was made with."""
     return str(variable.token).rsplit("_", 1)[0] or str(variable.token)
+
+
+def walk(x: Any, s: State) -> Any:
+    """a under {a: b, b: x} → x, sin(a) → sin(a): a variable's value, as far as it is known; anything else as it is."""
+    while type(x) is Var and x in s:
+        x = s[x]
+    return x
 
 
 def unknowns(x: Any) -> frozenset[Any]:
@@ -136,7 +142,7 @@ def unify_terms(u: Any, v: Any, s: Any) -> Any:
     todo, seen = [(u, v)], set()
     while todo:
         u, v = todo.pop()
-        u, v = (walk(u, s) if is_variable(u) else u), (walk(v, s) if is_variable(v) else v)
+        u, v = walk(u, s), walk(v, s)
         if u is v:
             continue
         if is_variable(u):
@@ -165,7 +171,7 @@ def unify_terms(u: Any, v: Any, s: Any) -> Any:
 
 def reify_term(x: Any, s: State) -> Any:
     """sin(a) + b under {a: x} → sin(x) + b: a pattern with its bound variables replaced; open, it stays a pattern."""
-    x = walk(x, s) if is_variable(x) else x
+    x = walk(x, s)
     if not is_term(x) or x.ground or not s:
         return x
     done: dict[Any, Any] = {}
@@ -179,7 +185,7 @@ def reify_term(x: Any, s: State) -> Any:
                 continue
             rands: list[Any] = []
             for rand in node.rands:
-                value = walk(rand, s) if is_variable(rand) else rand
+                value = walk(rand, s)
                 if is_term(value) and not value.ground:
                     if value in done:
                         value = done[value]
@@ -200,13 +206,9 @@ def walked(x: Any, s: State) -> Any:
     """a under {a: x} → x;    sin(a) → sin(x);    a + b → a + b:
     a variable's value, and a pattern all of whose are bound.
     """
-    if not s:
-        return x
-    if is_variable(x):
-        return walk(x, s)
-    if is_term(x) and not x.ground and all(v in s for v in unknowns(x)):
+    if s and is_term(x) and not x.ground and all(v in s for v in unknowns(x)):
         return reify_term(x, s)
-    return x
+    return walk(x, s)
 
 
 def _applied(node: Term, op: Any, rands: list[Any]) -> Any:
@@ -273,7 +275,7 @@ def reify_op(op: Any, s: State) -> Any:
     """Return an op with the bound variables among its props replaced."""
     if op.ground:
         return op
-    return op.with_props([walk(p, s) if is_variable(p) else p for p in op._props()])
+    return op.with_props([walk(p, s) for p in op._props()])
 
 
 # multipledispatch's dispatchers, which their stubs show as plain functions.
