@@ -345,8 +345,8 @@ def _own_head(op: Any) -> frozenset[Key] | None:
     try:
         return op._own_head
     except AttributeError:
-        opaque = isinstance(op, Leaf) or (op.elementwise and op.arity == 1 and not theories_of(op))
-        op._own_head = frozenset([head_key(op)]) if opaque and op not in (exp, absolute) else None
+        is_function = op.elementwise and op.arity == 1 and not theories_of(op) and op not in (exp, absolute)
+        op._own_head = frozenset([head_key(op)]) if is_function or issubclass(type(op), Leaf) else None
         return op._own_head
 
 

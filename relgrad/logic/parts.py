@@ -162,15 +162,8 @@ def less(t: BagView, known: BagView) -> BagView | None:
 
 def exponent_of(view: ProductView, k: Number) -> Any:
     """eˣ·eʸ, 2 → x/2 + y/2: the q for which a product of exponentials is exp(q)^k."""
-    parts = list(view.factors.items())
-    if len(parts) == 1 and parts[0][1] == k:
-        return parts[0][0].rands[0]
-    first = parts[0][0]
-    known: dict[Any, Any] = first.cache.setdefault("exponents", {})
-    name = k, *parts
-    found = known.get(name)
-    if found is None:
-        dtype = first.type.dtype if first.ground else None
-        total = added(*[(exponent_sum(b.rands[0]), quotient(e, k)) for b, e in parts])
-        found = known[name] = build_sum(total, dtype)
-    return found
+    first, *others = view.factors
+    if not others and view.factors[first] == k:
+        return first.rands[0]
+    total = added(*[(exponent_sum(b.rands[0]), quotient(e, k)) for b, e in view.factors.items()])
+    return build_sum(total, dtype_of(first))

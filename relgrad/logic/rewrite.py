@@ -31,13 +31,11 @@ from relgrad.logic.parts import dtype_of
 from relgrad.logic.space import entries
 from relgrad.logic.theory import BAG, SUM, linear_operands, linear_positions, stands_outside
 from relgrad.logic.unify import State, Tested, bind, is_variable, reify_term, unknowns, walked
-from relgrad.logic.view import LIMIT, MOST, applied, flat, product_of, root, sum_of, summand, width
+from relgrad.logic.view import LIMIT, MOST, applied, flat, product_of, root, sum_of, times, width
 from relgrad.op import Pack, is_constant
 from relgrad.ops.arithmetic import divide
 from relgrad.ops.casting import cast
 from relgrad.ops.exponential import exp
-from relgrad.ops.gather import ARRAY, Index, TakeAlong
-from relgrad.ops.joining import Part
 from relgrad.ops.reduction import Sum
 from relgrad.ops.statistics import Size
 from relgrad.ops.structure import broadcast_to
@@ -128,10 +126,6 @@ def _around(
     return rebuild
 
 
-LARGEST = 1 << 22
-"""Arrays of more entries than this are not followed entry by entry."""
-DEEP = 6
-
 Selection = tuple[Term, ...]
 """Applications of ops that select, the outermost first, each to the next; the last to what is selected from."""
 
@@ -179,77 +173,6 @@ def chain_of(t: Term) -> tuple[Selection, Term]:
     return tuple(steps), t
 
 
-def selections_in(t: Any) -> Iterator[Selection]:
-    """x[0][1] + exp(y[2]) → [0][1], [1], [2]: the selections in a term, down through functions of single entries."""
-    stack = [(t, DEEP)]
-    while stack:
-        node, depth = stack.pop()
-        if not is_term(node):
-            continue
-        steps, _ = chain_of(node)
-        if steps:
-            yield from (steps[:n] for n in range(len(steps), 0, -1))
-        elif depth and node.op.elementwise:
-            stack.extend((rand, depth - 1) for rand in node.rands)
-
-
-def fits(selection: Selection, shape: Sequence[Any]) -> bool:
-    """Whether what is selected from has a shape."""
-    return selection[-1].rands[0].type.shape == tuple(shape)
-
-
-def commutes(selection: Selection, total: Term, moves: Sequence[Term] = ()) -> bool:
-    """(x/total)[i] = x[i]/total, where each entry that is selected has the same total as before.
-
-    x[:, 1]/Σ x over columns: yes; x[1]/Σ x over columns of a matrix: no. `moves` insert and take out axes of the
-    selected entries, the innermost last.
-    """
-    shape = selection[-1].rands[0].type.shape
-    if None in shape or None in total.type.shape or np.prod(shape) > LARGEST:
-        return False
-    size = int(np.prod(total.type.shape))
-    if size == 1:
-        return True
-    try:
-        places = np.arange(size).reshape(total.type.shape)
-        found = np.broadcast_to(places, shape)
-        for step in reversed(selection):
-            operands = _operands(step, total)
-            if operands is None:
-                return False
-            found = step.op.compute(found, *operands)
-        for move in reversed(moves):
-            found = move.op.compute(found)
-        return bool(np.all(found == places))
-    except ValueError:
-        return False
-
-
-def _operands(step: Term, total: Term) -> list[Any] | None:
-    """v[i] → [array of i]: the operands of a selection; any numbers for what is not known, along axes of extent 1;
-    or None.
-    """
-    arrays = list(step.rands[1:])
-    if type(step.op) is Part:
-        return None if any(None in x.type.shape for x in arrays) else [np.empty(x.type.shape) for x in arrays]
-    if type(step.op) is TakeAlong:
-        free = [total.type.extent(step.op.axis) == 1]
-    elif type(step.op) is Index:
-        rank = step.rands[0].type.ndim
-        free = [total.type.extent(i - rank) == 1 for i, e in enumerate(step.op.pattern) if e == ARRAY]
-    else:
-        free = [False] * len(arrays)
-    values = []
-    for x, anything in zip(arrays, free, strict=True):
-        if is_constant(x):
-            values.append(x.op.value)
-        elif anything and None not in x.type.shape:
-            values.append(np.zeros(x.type.shape, int))
-        else:
-            return None
-    return values
-
-
 def takes_whole(subject: SumView, rest: SumView) -> bool:
     """Whether a match takes summands whole: of 2/x - 1/y, taking 1/x - 1/y leaves 1/x, which nothing is gained by."""
     taken = [t for t, k in subject.terms.items() if rest.terms.get(t, 0) != k]
@@ -276,17 +199,6 @@ def factors(pattern: SumView, subject: SumView) -> list[ProductView]:
                 others = {b: k for b, k in factors.items() if beside(b)}
                 found.setdefault(frozenset(others.items()), ProductView(1, others))
     return [factor for factor in found.values() if factor.factors]
-
-
-def times(view: SumView, factor: ProductView, power: int, dtype: Any) -> SumView:
-    """(x + y, f, p) → fᵖ·x + fᵖ·y: a sum with a power of a factor multiplied into each summand."""
-    parts = [
-        (summand(multiplied((product_of(t), 1), (factor, power)), None, dtype), k)
-        for t, k in view.terms.items()
-    ]
-    if view.constant:
-        parts.append((summand(multiplied((factor, power)), None, dtype), view.constant))
-    return added(*parts)
 
 
 def may_echo(p: Term, pattern: SumView, subject: SumView) -> bool:
@@ -572,7 +484,7 @@ def _rewrite_sum(
     if _is_multiple(t) or not may_echo(left.term, pattern, subject):
         return
     for scale in scales(left.term, pattern, subject):
-        scaled = _divided(t, scale)
+        scaled = subject if scale == 1 else added((subject, quotient(1, scale)))
         for state, rest in match_parts(SUMS, pattern, scaled, s, extend=True):
             if not takes_whole(scaled, rest):
                 continue
@@ -581,27 +493,6 @@ def _rewrite_sum(
                 if scale != 1 or rest.terms or rest.constant:
                     new = build_sum(added((rest, scale), (sum_of(new), scale)), dtype_of(t))
                 yield from _placed(final, new, t, left.term)
-
-
-def _divided(t: Term, scale: Number) -> SumView:
-    """(2·a + 6, 2) → a + 3: a sum divided by a number; the relations that are tried at a place ask for the same few."""
-    if type(scale) is int and scale == 1:
-        return sum_of(t)
-    known: dict[Number, SumView] = t.cache.setdefault("divided", {})
-    found = known.get(scale)
-    if found is None:
-        found = known[scale] = added((sum_of(t), quotient(1, scale)))
-    return found
-
-
-def _without(t: Term, factor: ProductView) -> SumView:
-    """(w·a + w·b, w) → a + b: a sum without a factor of its summands, which relations tried at a place ask for."""
-    known: dict[Any, SumView] = t.cache.setdefault("without", {})
-    name = tuple(factor.factors.items())
-    found = known.get(name)
-    if found is None:
-        found = known[name] = times(sum_of(t), factor, -1, dtype_of(t))
-    return found
 
 
 def _rewrite_factored(
@@ -641,7 +532,7 @@ def _rewrite_scaled(
         return
     dtype = dtype_of(t)
     for factor in factors(pattern, subject):
-        scaled = _without(t, factor)
+        scaled = times(subject, factor, dtype, -1)
         for scale in scales(left.term, pattern, scaled):
             for state, rest in match_parts(
                 SUMS, pattern, added((scaled, quotient(1, scale))), s, extend=True
@@ -650,7 +541,7 @@ def _rewrite_scaled(
                     continue
                 for final in _satisfying(conditions, state):
                     new = sum_of(_instantiated(right, final))
-                    total = times(added((rest, scale), (new, scale)), factor, 1, dtype)
+                    total = times(added((rest, scale), (new, scale)), factor, dtype)
                     yield from _placed(final, build_sum(total, dtype), t, left.term)
 
 
@@ -661,16 +552,13 @@ def _rewrite_entries(
     constant, terms = sum_of(t)[:2]
     if not constant or len(terms) != 1:
         return
-    ((inner, k),) = terms.items()
-    steps: list[Term] = []
-    while is_term(inner) and inner.op.laws.selects:
-        steps.append(inner)
-        inner = inner.rands[0]
-    if not steps or not inner.ground:
+    ((part, k),) = terms.items()
+    selection, inner = chain_of(part) if is_term(part) else ((), part)
+    if not selection or not inner.ground:
         return
     total = build_sum(SumView(constant, {inner: k}), dtype_of(t))
     for state, new in _rewrite_sum(left, right, conditions, total, s):
-        yield from _placed(state, pushed(tuple(steps), new, {inner, *state.values()}), t, left.term)
+        yield from _placed(state, pushed(selection, new, {inner, *state.values()}), t, left.term)
 
 
 def _rewrite_product(

@@ -33,7 +33,7 @@ from relgrad.logic.group import (
 from relgrad.logic.parts import dtype_of
 from relgrad.logic.rewrite import scopes
 from relgrad.logic.space import product
-from relgrad.logic.view import LIMIT, SHARED, product_of, sum_of, summand, summand_key
+from relgrad.logic.view import LIMIT, SHARED, product_of, sum_of, summand, summand_key, times
 from relgrad.op import as_term, constant, is_constant
 from relgrad.ops.arithmetic import divide, negative, power, reciprocal, sqrt
 from relgrad.ops.averages import LogMeanExp
@@ -181,7 +181,7 @@ def joined_reductions(t: Term) -> Iterator[tuple[Term, Term]]:
             if base.type == part.type:
                 inside = base.rands[0]
                 outside = multiplied((product, 1), (ProductView(1, {base: 1}), -1))
-                own = added((_times(sum_of(inside), outside, inside.type.dtype), k))
+                own = added((times(sum_of(inside), outside, inside.type.dtype), k))
                 found.setdefault((base.op, inside.type), []).append((part, own))
     for (op, kind), parts in found.items():
         for (p, x), (q, y) in islice(combinations(parts, 2), SHARED):
@@ -266,9 +266,7 @@ def _divided_spread(view: SumView, p: Any, k: Number, d: Any, dtype: Any) -> Sum
             continue
         own, factor = sum_of(base), multiplied((product_of(p), 1), (ProductView(1, {base: 2, d: -1}), -1))
         rest = added((sum_of(d), 1), (own, -1))
-        if factor.factors or len(rest.terms) + bool(rest.constant) >= len(sum_of(d).terms) + bool(
-            sum_of(d).constant
-        ):
+        if factor.factors or _width(rest) >= _width(sum_of(d)):
             continue
         c = -k * factor.coefficient
         standing = [(view.terms.get(b, 0), a) for b, a in own.terms.items()]
@@ -296,7 +294,7 @@ def _meant(summand: Any) -> SumView:
         meaning = _meaning(base)
         if e == 1 and meaning is not base and meaning.op.as_sum:
             outside = multiplied((view, 1), (ProductView(1, {base: 1}), -1))
-            return _times(sum_of(meaning), outside, base.type.dtype)
+            return times(sum_of(meaning), outside, base.type.dtype)
     return SumView(0, {summand: 1})
 
 
@@ -333,9 +331,9 @@ def factored_sum(t: Term) -> Any:
                 key = summand_key(alone)
                 if key is not None and key not in known:
                     continue  # it meets nothing
-                left = added((view, 1), (_times(u, outside, dtype_of(t)), k))
+                left = added((view, 1), (times(u, outside, dtype_of(t)), k))
                 if len(left.terms) < len(view.terms) or (view.constant and not left.constant):
-                    rest = _times(added((inner, 1), (u, -1)), outside, dtype_of(t))
+                    rest = times(added((inner, 1), (u, -1)), outside, dtype_of(t))
                     new = added((left, 1), (SumView(0, {part: 1}), -k), (rest, k))
                     return fit(build_sum(new, dtype_of(t)), t)
     return None
@@ -364,7 +362,7 @@ def shared_complement(t: Term) -> Any:
             if left.terms and (beyond is None or len(sum_of(beyond).terms) > 1 or sum_of(beyond).constant):
                 continue
             outside = multiplied((product, 1), (ProductView(1, {base: 1}), -1))
-            beside = build_sum(added((SumView(c, {}), 1), (_times(SumView(1, {}), outside, dtype), k)), dtype)
+            beside = build_sum(added((SumView(c, {}), 1), (times(SumView(1, {}), outside, dtype), k)), dtype)
             taken = multiplied((ProductView(1, {base: 1}), 1), (ProductView(1, {beside: 1}), 1))
             whole_ = SumView(0, {build_product(taken, dtype): 1} | ({} if beyond is None else {beyond: 1}))
             return fit(build_sum(whole_, dtype), t)
@@ -521,7 +519,7 @@ def distributed_product(t: Term) -> Any:
         if not moved:
             continue
         outside = multiplied((view, 1), (ProductView(1, {base: 1}), -1), (ProductView(1, moved), -1))
-        inside = _times(sum_view, ProductView(1, moved), dtype_of(t))
+        inside = times(sum_view, ProductView(1, moved), dtype_of(t))
         new = multiplied((outside, 1), (ProductView(1, {build_sum(inside, dtype_of(t)): 1}), 1))
         return fit(build_product(new, dtype_of(t)), t)
     return None
@@ -546,17 +544,6 @@ def _meeting(base: Any, k: Number, readings: list[dict[Any, Number]], whole_too:
         return 0
     met: Number = max((abs(Fraction(reading[base])) for reading in meets), default=0)
     return whole(min(abs(Fraction(k)), met) * (1 if k > 0 else -1))
-
-
-def _times(view: SumView, factor: ProductView, dtype: Any) -> SumView:
-    """(x + 1)·y → x·y + y: a sum, each summand times a factor."""
-    parts = [
-        (summand(multiplied((product_of(part), 1), (factor, 1)), None, dtype), k)
-        for part, k in view.terms.items()
-    ]
-    if view.constant:
-        parts.append((summand(factor, None, dtype), view.constant))
-    return added(*parts)
 
 
 def undone(t: Term) -> Term | None:

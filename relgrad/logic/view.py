@@ -574,6 +574,17 @@ def summand(view: ProductView, t: Term | None = None, dtype: Any = None) -> SumV
     return SumView(0, {t: c})
 
 
+def times(view: SumView, factor: ProductView, dtype: Any, power: int = 1) -> SumView:
+    """(x + 1, f), power k → fᵏ·x + fᵏ: a sum with a power of a factor multiplied into each summand."""
+    parts = [
+        (summand(multiplied((product_of(t), 1), (factor, power)), None, dtype), k)
+        for t, k in view.terms.items()
+    ]
+    if view.constant:
+        parts.append((summand(multiplied((factor, power)), None, dtype), view.constant))
+    return added(*parts)
+
+
 MOST = 128
 """Applications of an associative op to more operands are not read as one."""
 

@@ -17,10 +17,11 @@ from relgrad.logic.conditions import Goal
 from relgrad.logic.group import ProductView
 from relgrad.logic.match import match
 from relgrad.logic.parts import without
-from relgrad.logic.rewrite import Selection, chain_of, commutes, fits, selected
+from relgrad.logic.rewrite import Selection, chain_of, selected
 from relgrad.logic.theory import inner_product
 from relgrad.logic.unify import State, reify_term, unknowns
 from relgrad.logic.view import product_of
+from relgrad.logscale.selections import commutes, fits
 from relgrad.op import Constant, constant
 from relgrad.ops.arithmetic import add, multiply, subtract
 from relgrad.ops.casting import Cast

@@ -22,7 +22,7 @@ from relgrad.logic.conditions import Goal, whole_of
 from relgrad.logic.goals import computedo
 from relgrad.logic.group import Number, ProductView, added, multiplied, quotient, whole
 from relgrad.logic.parts import dtype_of, without
-from relgrad.logic.rewrite import chain_of, commutes, fits, pushed, raised, scopes, selected, selections_in
+from relgrad.logic.rewrite import chain_of, pushed, raised, scopes, selected
 from relgrad.logic.view import exponent_sum, product_of, sum_of, summand
 from relgrad.logscale.domain import (
     Joined,
@@ -34,6 +34,7 @@ from relgrad.logscale.domain import (
     mentions_exponential,
     reading,
 )
+from relgrad.logscale.selections import commutes, fits, selections_in
 from relgrad.op import Op, is_constant
 from relgrad.ops.exponential import exp
 from relgrad.ops.gather import ARRAY, AddAlong, Index, Scatter, TakeAlong
