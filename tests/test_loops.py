@@ -12,6 +12,7 @@ import pytest
 import relgrad as rg
 from relgrad.definedness.marks import Mark
 from relgrad.errors import OutOfFuel, TraceError
+from relgrad.logscale import domain
 from relgrad.op import as_term
 from relgrad.schedule.likeness import Likeness
 from relgrad.schedule.patience import Patience
@@ -217,6 +218,19 @@ RECURRENCES: dict[str, Callable[[Any, Any], Any]] = {
     "mean": lambda a, b: (a + b) / 2,
     "difference": lambda a, b: b - 0.5 * a,
 }
+
+
+def test_summands_that_are_too_many_are_counted_and_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """(a + e^x + e^y)·(b + e^x + …)·…: of three factors 27 summands are one sum; of four there are 81."""
+    read: list[Any] = []
+    piece = domain._piece
+    monkeypatch.setattr(domain, "_piece", lambda *args: read.append(args) or piece(*args))
+    x, y = rg.symbol("x"), rg.symbol("y")
+    sums = [rg.symbol(f"a{i}") + np.exp((i + 2) * x) + np.exp((i + 3) * y) for i in range(4)]
+    assert domain.joined_sum(as_term(sums[0] * sums[1] * sums[2])) is not None
+    assert len(read) == 27
+    assert domain.joined_sum(as_term(sums[0] * sums[1] * sums[2] * sums[3])) is None
+    assert len(read) == 27
 
 
 @pytest.mark.parametrize("name", RECURRENCES)

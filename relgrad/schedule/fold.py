@@ -25,11 +25,9 @@ def fold(t: Term) -> Term | None:
     Left alone: an op whose `do_constant_folding` says so, one that raises, overflows or underflows, one whose result
     is larger than 64 KiB or not of the inferred type, and broadcasts, which cost nothing as long as they stay views.
     """
-    if type(t.op) is Project:
-        values = _values(t.rands[0])
-        return None if values is None else constant(values[t.op.index])
-    values = None if isinstance(t.type, TupleType) else _values(t)
-    return None if values is None else constant(values[0])
+    node, i = (t.rands[0], t.op.index) if type(t.op) is Project else (t, 0)
+    values = None if isinstance(t.type, TupleType) else _values(node)
+    return None if values is None else constant(values[i])
 
 
 def is_surd(t: Term) -> bool:

@@ -121,7 +121,10 @@ def schedule(
     library = library.without(*[name for name, place in left if place is None]) if left else library
     with Patience(seconds) as patience:
         while True:
-            run = _Run(library, fuel, 0 if given else 4 * size, 1000 + 4 * size, conventions, left, patience)
+            run = _Run(
+                library, fuel, patience, affordable=1000 + 4 * size, conventions=conventions, left=left
+            )
+            run.growth = 0 if given else 4 * size
             run.defines = defines
             run.pullbacks = pullbacks_of(library if strategy.relates else NO_ROWS)
             after = run.follow(roots, strategy.phases)
@@ -183,8 +186,8 @@ def without_points(roots: Sequence[Term], library: Library) -> list[Term]:
 
     where(x == 0, 1, sin(x)/x) ⟶ sin(x)/x
     """
-    with Patience(None) as patience:
-        return near_points(roots, _Run(library, 2000, 0, 1000, USUAL, frozenset(), patience)._lined)
+    with Patience() as patience:
+        return near_points(roots, _Run(library, 2000, patience, affordable=1000)._lined)
 
 
 def moves(t: Term, library: Library) -> Iterator[Found]:
@@ -193,8 +196,8 @@ def moves(t: Term, library: Library) -> Iterator[Found]:
 
     Equal results of several moves come once. Moves that raise are left out.
     """
-    with Patience(None) as patience:
-        run = _Run(library, 0, 0, 0, USUAL, frozenset(), patience)
+    with Patience() as patience:
+        run = _Run(library, 0, patience)
         seen = {t}
         for found in run.moves(t):
             if found.term not in seen:
@@ -209,16 +212,19 @@ class _Run:
         self,
         library: Library,
         fuel: int,
-        growth: int,
-        affordable: int,
-        conventions: Conventions,
-        left: Left,
         patience: Patience,
+        *,
+        affordable: int = 0,
+        conventions: Conventions = USUAL,
+        left: Left = frozenset(),
     ):
+        """`affordable` is how many parts of wide sums and products may be read."""
         self.conventions, self.left, self.patience = conventions, left, patience
         self.failed: dict[str, tuple[Term, Exception]] = {}
         self.visited = 0
-        self.library, self.fuel, self.growth, self.affordable = library, fuel, growth, affordable
+        self.library, self.fuel, self.affordable = library, fuel, affordable
+        self.growth = 0
+        """So many flows may still add fuel, as gradients are written out."""
         self.steps: list[Step] = []
         self.result, self.named = fresh("result"), fresh("move")
         self._barred = False
@@ -491,7 +497,7 @@ class _Run:
 
     def _again(self) -> _Run:
         """Return another run, whose steps are none of this one."""
-        return _Run(self.library, self.fuel, 0, 0, self.conventions, self.left, self.patience)
+        return _Run(self.library, self.fuel, self.patience, conventions=self.conventions, left=self.left)
 
     def _in_series(
         self, roots: Sequence[Term], *, kinks: int = 0, singular: bool = True, derived: bool = False
@@ -653,8 +659,7 @@ class _Replay(_Run):
 
     def __init__(self, derivation: Derivation):
         """derivation → the steps by their places, and by the pairs from which a row lets flow."""
-        patience = Patience(None)
-        super().__init__(NO_ROWS, 1 << 62, 0, 0, derivation.conventions or USUAL, frozenset(), patience)
+        super().__init__(NO_ROWS, 1 << 62, Patience(), conventions=derivation.conventions or USUAL)
         places = [step for step in (*derivation.steps, *derivation.wholes) if step.move in _AT_PLACES]
         self.script = {(step.phase, step.before, step.within): step for step in places}
         self.flows = told_of(places)
@@ -723,8 +728,8 @@ def _improved(whole: Term, library: Library) -> Term | None:
 
     def rewrite(t: Term) -> Term:
         """t → t after RELATE and FOLD, with little fuel."""
-        with Patience(None) as patience:
-            run = _Run(library, 200, 0, 1000, USUAL, frozenset(), patience)
+        with Patience() as patience:
+            run = _Run(library, 200, patience, affordable=1000)
             return run.saturate([t], frozenset({RELATE, FOLD}))[0]
 
     return improved(whole, rewrite)
