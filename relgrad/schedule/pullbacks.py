@@ -23,7 +23,7 @@ from relgrad.logic.unify import State, extended, is_variable, reify_term, unknow
 from relgrad.op import Project, is_constant
 from relgrad.ops.arithmetic import multiply
 from relgrad.relation import Library, Relation
-from relgrad.schedule.relate import Named, Note
+from relgrad.schedule.relate import Named, Note, noted
 from relgrad.step import Step
 from relgrad.term import Term, is_term, subterms
 
@@ -84,17 +84,15 @@ def _read(row: Relation) -> _Rule | None:
 def _flow(rule: _Rule, pullback: Pullback, value: Term, g: Term, v: Any, m: Any, note: Note) -> Goal:
     """f(X), g → {v: (X, r(X, g)), m: row}: the goal of one row at one value with its cotangent."""
 
+    row = rule.row
+
+    @noted(row.name, value, note)
     def flow_goal(s: State) -> Iterator[State]:
         """s → the states in which the row's value and cotangent match, and its conditions hold."""
-        try:
-            for state in lall(*_premises(rule, value, g))(s):
-                flow = _contribution(rule, pullback, value, g, state)
-                if flow is not None:
-                    row = rule.row
-                    named = Named("relation", row.name, row.summary, row.variables)
-                    yield extended(state, {v: flow, m: named})
-        except Exception as error:
-            note(rule.row.name, value, error)
+        named = Named("relation", row.name, row.summary, row.variables)
+        for state in lall(*_premises(rule, value, g))(s):
+            if (flow := _contribution(rule, pullback, value, g, state)) is not None:
+                yield extended(state, {v: flow, m: named})
 
     return flow_goal
 

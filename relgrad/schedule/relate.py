@@ -86,6 +86,21 @@ Note = Callable[[str, Term, Exception], None]
 """What is told of a move that raised: its name, the place, and the exception. The place is left as it is."""
 
 
+def noted(name: str, t: Term, note: Note) -> Callable[[Goal], Goal]:
+    """g ↦ g until it raises: a decorator of the goals of moves at a place; an exception is noted, and is the end."""
+
+    def decorated(goal: Goal) -> Goal:
+        def noted_goal(s: State) -> Iterator[State]:
+            try:
+                yield from goal(s)
+            except Exception as error:
+                note(name, t, error)
+
+        return noted_goal
+
+    return decorated
+
+
 class Law(NamedTuple):
     """a·b/a → b: a move that theories license without a row: `make` gives the result of it, or None."""
 
@@ -98,14 +113,10 @@ class Law(NamedTuple):
     def goal(self, t: Term, v: Any, m: Any, note: Note) -> Goal:
         """v = make(t): construct a goal stating that v is this law's result at t, and that m names it."""
 
+        @noted(self.name, t, note)
         def law_goal(s: State) -> Iterator[State]:
-            """s → s ∪ {v: make(t), m: the law}, where that is not None; an exception is noted."""
-            try:
-                new = self.make(t)
-            except Exception as error:
-                note(self.name, t, error)
-                return
-            if new is not None:
+            """s → s ∪ {v: make(t), m: the law}, where that is not None."""
+            if (new := self.make(t)) is not None:
                 yield extended(s, {v: new, m: Named("simplify", self.name, self.why)})
 
         return law_goal
@@ -201,14 +212,12 @@ def _row(row: Relation, t: Term, v: Any, m: Any, note: Note) -> Goal:
     bindings.
     """
 
+    @noted(row.name, t, note)
     def row_goal(s: State) -> Iterator[State]:
-        """s → one state for each rewrite of t by the row; an exception is noted."""
-        try:
-            for rewrite in rewrites(row.pattern, row.right, row.conditions, t, s):
-                named = Named("relation", row.name, row.summary, row.variables)
-                yield extended(rewrite.state, {v: rewrite.term, m: named})
-        except Exception as error:
-            note(row.name, t, error)
+        """s → one state for each rewrite of t by the row."""
+        named = Named("relation", row.name, row.summary, row.variables)
+        for rewrite in rewrites(row.pattern, row.right, row.conditions, t, s):
+            yield extended(rewrite.state, {v: rewrite.term, m: named})
 
     return row_goal
 
@@ -216,16 +225,14 @@ def _row(row: Relation, t: Term, v: Any, m: Any, note: Note) -> Goal:
 def made_by(name: str, move: BinaryGoal, t: Term, v: Any, m: Any, note: Note) -> Goal:
     """move(t, v) → {v: w}: the goal that v is the term to which a binary goal relates t, brought to the type of t."""
 
+    @noted(name, t, note)
     def move_goal(s: State) -> Iterator[State]:
-        """s → one state for each ground term ≠ t that fits the place; an exception is noted."""
+        """s → one state for each ground term ≠ t that fits the place."""
         w = fresh("other")
-        try:
-            for state in move(t, w)(s):
-                new = reify_term(w, state)
-                if is_term(new) and new.ground and new is not t and (new := fitted(new, t)) is not None:
-                    yield extended(s, {v: new, m: Named("goal", name, "")})
-        except Exception as error:
-            note(name, t, error)
+        for state in move(t, w)(s):
+            new = reify_term(w, state)
+            if is_term(new) and new.ground and new is not t and (new := fitted(new, t)) is not None:
+                yield extended(s, {v: new, m: Named("goal", name, "")})
 
     return move_goal
 
@@ -280,16 +287,13 @@ def _without_divisor(whole: Term) -> Term:
 def _inner_product(t: Term, v: Any, m: Any, library: Library, note: Note, theories: int) -> Goal:
     """a @ b = Σ aᵢ·bᵢ → v: the goal that a relation holds of a row times a column as the sum of products that it is."""
 
+    @noted("inner_product", t, note)
     def inner_product_goal(s: State) -> Iterator[State]:
         """s → one state for each result of a relation at the sum, fitted to the product's place."""
-        try:
-            dot = inner_product(t)
-            if dot is not None:
-                w = fresh("sum")
-                for state in ldisj_seq(relations(dot, w, m, library, note, theories))(s):
-                    yield extended(state, {v: fit(state[w], t)})
-        except Exception as error:
-            note("inner_product", t, error)
+        if (dot := inner_product(t)) is not None:
+            w = fresh("sum")
+            for state in ldisj_seq(relations(dot, w, m, library, note, theories))(s):
+                yield extended(state, {v: fit(state[w], t)})
 
     return inner_product_goal
 
@@ -297,15 +301,13 @@ def _inner_product(t: Term, v: Any, m: Any, library: Library, note: Note, theori
 def _joined(t: Term, v: Any, m: Any, library: Library, note: Note) -> Goal:
     """Σ f + Σ g → Σ (f + g): the goal that two reductions are one where a row knows of what both run over."""
 
+    @noted("join_reductions", t, note)
     def joined_goal(s: State) -> Iterator[State]:
         """s → one state for each pair of reductions such that a relation applies to f + g."""
-        try:
-            for inside, joined in joined_reductions(t):
-                if any(found.move == "relation" for found in relate(inside, library, note)):
-                    named = Named("simplify", "join_reductions", "what two sums run over meets")
-                    yield extended(s, {v: joined, m: named})
-        except Exception as error:
-            note("join_reductions", t, error)
+        for inside, joined in joined_reductions(t):
+            if any(found.move == "relation" for found in relate(inside, library, note)):
+                named = Named("simplify", "join_reductions", "what two sums run over meets")
+                yield extended(s, {v: joined, m: named})
 
     return joined_goal
 

@@ -52,6 +52,7 @@ from relgrad.schedule.relate import (
     INCREMENTS,
     INTO_MASK,
     Found,
+    Law,
     Named,
     answers,
     is_asked,
@@ -59,6 +60,7 @@ from relgrad.schedule.relate import (
     lengths,
     made_by,
     may_relate,
+    noted,
     relate_wide,
     relations,
     rows,
@@ -392,16 +394,17 @@ class _Run:
         found: list[Iterable[Goal]] = []
         theories = theories_of(t.op)
         readings = theories & ~within
-        is_real = t.type.differentiable if theories or self.defines else False
+        is_real = isinstance(t.type, ArrayType) and t.type.differentiable
         if RELATE in moves and self.fuel >= 0 and not self.patience.ended:
             if may_relate(t, self.library, within) and not self._likeness.is_hopeless(t, within):
                 found.append(self._related(t, v, m, within))
             if self.defines and not within and t.op.elementwise and is_real:
                 found.append((self._by_definition(t, v, m),))
-        elif LIMITS in moves and t.type.differentiable:
+        elif LIMITS in moves and is_real:
             found.append(lengths(t, v, m, self._note))
         if t.op is where and not moves.isdisjoint({RELATE, LIMITS}) and self._may_look():
-            found.append((self._unguarded(t, v, m),))
+            unguard = Law("unguard", lambda t: unguarded(t, self._stabilised), _UNGUARD)
+            found.append((unguard.goal(t, v, m, self._note),))
         if self._own and isinstance(t.type, ArrayType):
             found.append([made_by(name, move, t, v, m, self._note) for name, move in self._own])
         if readings and is_real and INCREMENT in moves and self._may_look():
@@ -449,39 +452,17 @@ class _Run:
         Results of this are not read again.
         """
 
+        @noted("by_definition", t, self._note)
         def by_definition_goal(s: State) -> Iterator[State]:
             """s → s ∪ {v: that, m: by_definition}, if it gains."""
-            if t in self._read:
-                return
-            try:
-                found = by_definition(t, lambda whole: _improved(whole, self.library))
-            except Exception as error:
-                self._note("by_definition", t, error)
-                return
+            again = t in self._read
+            found = None if again else by_definition(t, lambda whole: _improved(whole, self.library))
             if found is not None:
                 self._read |= found.made
                 why = f"{', '.join(found.functions)} read by definition"
                 yield extended(s, {v: found.term, m: Named("simplify", "by_definition", why)})
 
         return by_definition_goal
-
-    def _unguarded(self, t: Term, v: Any, m: Any) -> Goal:
-        """where(x = 0, 1, sin(x)/x) → sin(x)/x: the goal that v is a choice by one point without it, where limits are
-        equal.
-        """
-
-        def unguarded_goal(s: State) -> Iterator[State]:
-            """s → s ∪ {v: the other branch, m: unguard}, if it has the limit that the branch at the point gives."""
-            try:
-                new = unguarded(t, self._stabilised)
-            except Exception as error:
-                self._note("unguard", t, error)
-                return
-            if new is not None:
-                why = "a branch at one point gives the limit of the other"
-                yield extended(s, {v: new, m: Named("simplify", "unguard", why)})
-
-        return unguarded_goal
 
     def _stabilised(self, t: Term) -> Term:
         """Return a term stabilised by itself, as it is before it is differentiated."""
@@ -715,6 +696,7 @@ def _within(key: Key) -> int:
     return 0 if type(key) is Term else key[1]
 
 
+_UNGUARD = "a branch at one point gives the limit of the other"
 _PARTS = -1
 """What stands for the theories of a step on parts of a wide sum or product, which are no place of their own."""
 _AT_PLACES = frozenset({"relation", "simplify", "goal", "fold", "whole"})
