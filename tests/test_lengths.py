@@ -10,13 +10,13 @@ import pytest
 import scipy.special as sp
 
 import relgrad as rg
-from relgrad.calculus.lengths import Over, directions, length_taken_out
+from relgrad.calculus.lengths import Over, directions, length_taken_out, shows_length
 from relgrad.interpret import interpret
 from relgrad.leaf import Input
 from relgrad.op import as_term
 from relgrad.ops import unit
 from relgrad.ops.lengths import Norm, UnitPullback
-from relgrad.term import Term, term
+from relgrad.term import Term, subterms, term
 from relgrad.trace.tracer import Tracer
 from relgrad.types import array_type
 
@@ -64,6 +64,25 @@ def test_the_hessian_of_an_even_function_of_a_length(name: str, how: str, strate
     np.testing.assert_allclose(hessian(np.zeros(3)), expected, rtol=1e-14, atol=1e-15)
     near = np.array([3e-9, -4e-9, 12e-9]) if n > 1 else np.array([2e-9, 0.0, 0.0])
     np.testing.assert_allclose(hessian(near), expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "along",
+    [
+        lambda w: np.sin(np.linalg.norm(w)) * w / np.linalg.norm(w),
+        lambda w: np.sin(np.abs(w[0])) * w[0] / np.abs(w[0]),
+        lambda w: np.sin(np.abs(w[0])) * w[0] / np.sqrt(w[0] ** 2),
+        lambda w: np.sin(np.abs(w[0])) * w[0] * np.power(w[0] ** 2, -0.5),
+        lambda w: np.linalg.norm(w) * unit(w)[0],
+        lambda w: np.linalg.norm(w) * np.sum(w * unit(w)),
+    ],
+)
+def test_where_a_length_is_taken_out_ops_show_that_there_is_one(along: Callable[[Any], Any]) -> None:
+    w = Tracer(term(Input("w", array_type("float64", (3,)))))
+    product = as_term(2 * along(w) * np.exp(w[1]))
+    found = [t for t in subterms(product) if length_taken_out(t) is not None]
+    assert found
+    assert all(map(shows_length, found))
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
