@@ -259,7 +259,7 @@ def pull_back(
             if isinstance(contribution.type, NullType):
                 raise GradientError(f"the gradient through {v.op} is undefined", cause=contribution.type.why)
             continue
-        if isinstance(operand.type, ArrayType) and operand.type.differentiable:
+        if operand.type.differentiable:
             if isinstance(g, Term) and v.op.elementwise and not ieee:
                 contribution = without_infinite(v, g, contribution)
                 if (
@@ -385,7 +385,7 @@ def _reached(roots: Sequence[Term], border: Container[Term]) -> set[Term]:
 
 def check_differentiable(x: Term, name: str) -> None:
     """x : float → passes, x : int → GradientError: where a derivative with respect to x makes no sense."""
-    if not (isinstance(x.type, ArrayType) and x.type.differentiable):
+    if not x.type.differentiable:
         raise GradientError(
             f"cannot differentiate with respect to {name}, which has dtype {x.type.dtype}",
             cause="derivatives are defined for floating point arguments only",

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -41,6 +41,7 @@ class ArrayType:
 
     @property
     def differentiable(self) -> bool:
+        """Whether entries are real numbers, as floats are; machine integers and truth values are none."""
         return self.dtype.kind == "f"
 
     def extent(self, axis: int) -> Extent:
@@ -103,11 +104,14 @@ class TupleType:
     """(float64 (3,), float64 ()): the type of an op with several outputs → one type each."""
 
     outputs: tuple[Type, ...]
+    differentiable: ClassVar[bool] = False
 
 
 @dataclass(frozen=True, slots=True)
 class DisconnectedType:
     """The cotangent of what the cost does not depend on: a known zero, never an array of zeros."""
+
+    differentiable: ClassVar[bool] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +119,7 @@ class NullType:
     """A cotangent that does not exist, and why."""
 
     why: str
+    differentiable: ClassVar[bool] = False
 
 
 Type = ArrayType | TupleType | DisconnectedType | NullType

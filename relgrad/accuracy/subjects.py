@@ -28,7 +28,6 @@ from relgrad.logic.view import LIMIT, width
 from relgrad.relation import Library, Relation
 from relgrad.schedule.relate import SIMPLIFICATIONS, relate_wide
 from relgrad.term import Term, is_term, subterms
-from relgrad.types import ArrayType
 
 ANSWERS = 3
 """So many of the ways in which a row rewrites one place are tried."""
@@ -82,7 +81,7 @@ def simplified(name: str, rng: np.random.Generator, count: int) -> Iterator[list
         yield [
             made
             for t in places
-            if program is not None and _is_real(t)
+            if program is not None and t.type.differentiable
             for made in _tried(t, program, lambda t=t: [(t, law.make(t))])
         ]
 
@@ -127,16 +126,12 @@ def _witness(subject: Subject, rng: np.random.Generator) -> Witness | None:
     return Witness(f"{kind} is raised in matching: {subject.error}", {}, "", "")
 
 
-def _is_real(t: Term) -> bool:
-    return isinstance(t.type, ArrayType) and t.type.differentiable
-
-
 def _matched(library: Library, program: Program) -> Iterator[Subject]:
     """y·log(eˣ) → log(eˣ) → x, …: the results of the only row of a library at the terms in a program, the whole
     first.
     """
     for t in reversed(list(subterms(program.term))):
-        if not _is_real(t):
+        if not t.type.differentiable:
             continue
         wide = [theory for theory in (PRODUCT, SUM) if t is program.term and width(t, theory, LIMIT) > LIMIT]
         for theory in wide:

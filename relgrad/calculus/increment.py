@@ -101,9 +101,7 @@ def have_increments(roots: Sequence[Term]) -> bool:
     nodes = reachable(*roots)
     outermost = {x for t in nodes if not t.op.as_sum for x in t.rands}.union(roots)
     return any(isinstance(t.op, (Difference, Telescope)) for t in nodes) or any(
-        incremented(t) is not None
-        for t in outermost
-        if t.op.as_sum and isinstance(t.type, ArrayType) and t.type.differentiable
+        incremented(t) is not None for t in outermost if t.op.as_sum and t.type.differentiable
     )
 
 
@@ -353,7 +351,7 @@ def _taken(distances: Sequence[Distance | None]) -> frozenset[frozenset[Term]] |
 
 
 def _is_real(x: Any) -> bool:
-    return is_term(x) and isinstance(x.type, ArrayType) and x.type.differentiable
+    return is_term(x) and x.type.differentiable
 
 
 def _comparable(x: Any, y: Any) -> bool:

@@ -119,11 +119,7 @@ def _agree(choice: Isolated, new: Term, partial: bool = False) -> bool:
     if not sized or x in subterms(roots[2]):
         return False
     asked = _asked(roots[:2], x)
-    inner = [
-        t
-        for t in subterms(roots[1])
-        if t.rands and isinstance(t.type, ArrayType) and t.type.dtype.kind == "f"
-    ]
+    inner = [t for t in subterms(roots[1]) if t.rands and t.type.differentiable]
     rng = np.random.default_rng(0)
     eps = float(np.finfo(x.type.dtype).eps)
     sides: list[Any] = []

@@ -196,8 +196,7 @@ def _inverted_length(t: Term) -> Term | None:
 
 def _is_linear(t: Term) -> bool:
     """Whether a term is a sum, a product, or of an op linear in some operands: a + b, a·b, Σ a: yes; exp(a): no."""
-    real = isinstance(t.type, ArrayType) and t.type.dtype.kind == "f"
-    return real and (bool(t.op.as_sum) or t.op.as_product is not None or _moves_or_sums(t))
+    return t.type.differentiable and (bool(t.op.as_sum) or t.op.as_product is not None or _moves_or_sums(t))
 
 
 def _moves_or_sums(t: Term) -> bool:

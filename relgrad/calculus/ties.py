@@ -27,7 +27,6 @@ from relgrad.leaf import Input
 from relgrad.op import Constant, Project
 from relgrad.ops.factors import Cauchy
 from relgrad.term import Term, substitute, subterms, term
-from relgrad.types import ArrayType
 
 CLOSE = 0.4
 """Values tie where their relative distance is less than this power of the rounding unit."""
@@ -85,10 +84,7 @@ class AtTies(Mended):
 
 def at_ties(roots: Sequence[Term]) -> list[Term]:
     """D → at_ties(D, w, v, …): the roots, those that divide by gaps of spectra with their limits where values tie."""
-    return [
-        _with_limit(root) if isinstance(root.type, ArrayType) and root.type.differentiable else root
-        for root in roots
-    ]
+    return [_with_limit(root) if root.type.differentiable else root for root in roots]
 
 
 def _with_limit(root: Term) -> Term:

@@ -168,7 +168,7 @@ class _Trial:
         """place → (0.6, Reason): how near a row came to firing there, from 0 to 1, and why it did not;
         None where it cannot.
         """
-        if not (isinstance(t.type, ArrayType) and t.type.differentiable) or _is_wide(t):
+        if not t.type.differentiable or _is_wide(t):
             return None
         if any(step.name == self.row.name for step in self.moves.get(t, ())):
             return 1.0, self._reason(FIRED, t, f"became {_text(self.moves[t][0].after)}")

@@ -32,7 +32,6 @@ from relgrad.op import Constant
 from relgrad.ops.arithmetic import subtract
 from relgrad.relation import Library, Relation
 from relgrad.term import Term, is_term, substitute, subterms
-from relgrad.types import ArrayType
 
 Terms = deque[Iterator[Term]]
 
@@ -119,7 +118,7 @@ class _Moves:
 
     def back(self, t: Term) -> Iterator[Term]:
         """softplus(x) → log(1 + eˣ), …: the terms that are one move away, the moves in turn."""
-        places = [x for x in subterms(t) if isinstance(x.type, ArrayType) and x.type.differentiable]
+        places = [x for x in subterms(t) if x.type.differentiable]
         self._rng.shuffle(places)
         by_move: dict[Any, list[Term]] = {}
         for place in places:

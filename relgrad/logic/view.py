@@ -60,7 +60,6 @@ from relgrad.ops.exponential import exp
 from relgrad.ops.reduction import Sum
 from relgrad.ops.structure import BroadcastLike, BroadcastTo, Expand, expand
 from relgrad.term import Term, is_term
-from relgrad.types import ArrayType
 
 
 def root(view: ProductView, exponent: Fraction) -> ProductView | None:
@@ -130,7 +129,7 @@ def _rational_power(c: Number, exponent: Fraction) -> Number | None:
 
 def is_real(t: Any) -> bool:
     """Whether the theories of the reals apply: floats, bare numbers and patterns, but not machine integers."""
-    return not is_term(t) or not t.ground or (isinstance(t.type, ArrayType) and t.type.differentiable)
+    return not is_term(t) or not t.ground or t.type.differentiable
 
 
 def is_widening(t: Term) -> bool:

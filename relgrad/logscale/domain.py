@@ -52,7 +52,7 @@ from relgrad.ops.softmax import Gibbs, LogSumExp, Softmax
 from relgrad.ops.stable import expit, log1mexp, softplus
 from relgrad.ops.structure import broadcast_to, expand, squeeze
 from relgrad.term import Term, is_term, kept
-from relgrad.types import ArrayType, Extent, Shape, broadcast_shapes
+from relgrad.types import Extent, Shape, broadcast_shapes
 
 LARGEST = 1 << 21
 """A matrix product is formed entry by entry in the log domain where it has at most so many products of entries."""
@@ -84,7 +84,7 @@ def _is_exponential(t: Term) -> bool:
 
 
 def _may_hold_exponential(t: Term) -> bool:
-    return isinstance(t.type, ArrayType) and t.type.differentiable and mentions_exponential(t)
+    return t.type.differentiable and mentions_exponential(t)
 
 
 def is_stated(t: Term) -> bool:

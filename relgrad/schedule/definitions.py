@@ -27,7 +27,7 @@ from relgrad.op import as_term, is_constant
 from relgrad.ops.increments import Increment
 from relgrad.term import Term, reachable, rebuild, substitute, subterms, term
 from relgrad.trace.tracer import Tracer
-from relgrad.types import NONNEGATIVE, POSITIVE, REAL, ArrayType, Interval, array_type
+from relgrad.types import NONNEGATIVE, POSITIVE, REAL, Interval, array_type
 
 DEEP, MANY = 4, 24
 """So deep below a place, and in so many terms, what functions mean is looked at."""
@@ -44,8 +44,8 @@ WORST, GAINED, LOST = 36.0, 10.0, 3.0
 
 def has_meaning(t: Term) -> bool:
     """Whether a term applies a function that is the same as an expression of others."""
-    real = t.op.elementwise and isinstance(t.type, ArrayType) and t.type.dtype.kind == "f"
-    return real and definition_of(t.op, len(t.rands)) is not None
+    is_real = t.op.elementwise and t.type.differentiable
+    return is_real and definition_of(t.op, len(t.rands)) is not None
 
 
 class Reading(NamedTuple):
@@ -178,7 +178,7 @@ def _sensitivity(t: Term, of: Mapping[Term, Any], rng: np.random.Generator, time
     def rounded(node: Term, operands: list[Any]) -> list[Any]:
         """(node, [x, y]) → [x·(1 + ε), y·(1 + δ)]: the operands that were computed, rounded in another way."""
         return [
-            x * (1 + ROUNDED * rng.uniform(-1, 1, DRAWS)) if rand.rands and _is_real(rand) else x
+            x * (1 + ROUNDED * rng.uniform(-1, 1, DRAWS)) if rand.rands and rand.type.differentiable else x
             for rand, x in zip(node.rands, operands, strict=True)
         ]
 
@@ -191,7 +191,7 @@ def _sensitivity(t: Term, of: Mapping[Term, Any], rng: np.random.Generator, time
             value = np.broadcast_to(values[t], DRAWS).astype(float)
             change = [np.where(x == value, 0.0, np.abs(x - value) / np.abs(value)) for x in others]
             bits = np.log2(np.maximum(np.fmax.reduce(change) / ROUNDED, 1.0))
-            sizes = [np.abs(x) for node, x in values.items() if _is_real(node)]
+            sizes = [np.abs(x) for node, x in values.items() if node.type.differentiable]
             size = np.max([np.broadcast_to(np.where(np.isfinite(x), x, 0.0), DRAWS) for x in sizes], axis=0)
     except (RelgradError, ValueError, TypeError, ArithmeticError):
         return None
@@ -209,4 +209,4 @@ def _gains(old: Sensitivity, new: Sensitivity) -> bool:
 
 
 def _is_real(t: Term) -> bool:
-    return isinstance(t.type, ArrayType) and t.type.dtype.kind == "f"
+    return t.type.differentiable

@@ -16,7 +16,7 @@ from relgrad.leaf import Input
 from relgrad.logic.conditions import range_of
 from relgrad.op import is_constant
 from relgrad.term import Term
-from relgrad.types import ArrayType, Interval
+from relgrad.types import Interval
 
 SEEN = 32
 """So many distinct terms make the looks of a place."""
@@ -92,7 +92,7 @@ class Likeness:
         """sin(x) ≠ sin(y > 0), x : float64 = y : float64:
         the number of a term's head, type and sign; data have no names.
         """
-        known = _signs(range_of(t)) if isinstance(t.type, ArrayType) and t.type.differentiable else None
+        known = _signs(range_of(t)) if t.type.differentiable else None
         datum = is_constant(t) and (t.type.size != 1 or not _is_plain(t))
         nameless = datum or t.op.laws.selects or type(t.op) is Input
         key = type(t.op) if nameless else t.op, t.type, known

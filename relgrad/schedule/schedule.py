@@ -394,7 +394,7 @@ class _Run:
         found: list[Iterable[Goal]] = []
         theories = theories_of(t.op)
         readings = theories & ~within
-        is_real = isinstance(t.type, ArrayType) and t.type.differentiable
+        is_real = t.type.differentiable
         if RELATE in moves and self.fuel >= 0 and not self.patience.ended:
             if may_relate(t, self.library, within) and not self._likeness.is_hopeless(t, within):
                 found.append(self._related(t, v, m, within))

@@ -11,7 +11,6 @@ from relgrad.relation import Library
 from relgrad.schedule import NAIVE, schedule
 from relgrad.step import Derivation, Step
 from relgrad.term import Term, is_term, reachable
-from relgrad.types import ArrayType
 from relgrad.validate.conditioning import Difference, Written
 from relgrad.validate.points import Values
 
@@ -33,7 +32,7 @@ def explicit(roots: Sequence[Term], conventions: Conventions) -> list[Term]:
 def differentiated(roots: Sequence[Term]) -> list[Term]:
     """Return the values that are differentiated in roots: f of the gradient of f."""
     found = [v for t in reachable(*roots) if is_implicit(t) for v in t.op.parts(t)[0]]
-    return [v for v in dict.fromkeys(found) if isinstance(v.type, ArrayType) and v.type.differentiable]
+    return [v for v in dict.fromkeys(found) if v.type.differentiable]
 
 
 def guilty_steps(derivation: Derivation, point: Values, conventions: Conventions) -> Iterator[Guilty]:

@@ -50,7 +50,7 @@ class Written:
     def __init__(self, roots: Sequence[Term], differentiated: Sequence[Term] = ()):
         self.roots, self.differentiated = list(roots), list(differentiated)
         self.nodes = list(subterms(*self.roots))
-        floats = [t.type.dtype for t in self.nodes if isinstance(t.type, ArrayType) and t.type.differentiable]
+        floats = [t.type.dtype for t in self.nodes if t.type.differentiable]
         self.eta = max([float(np.finfo(d).eps) for d in set(floats)], default=2.0**-52) ** 0.6
 
     @property
