@@ -366,6 +366,7 @@ def known_near(body: Term, values: dict[Term, Any], line: Line) -> Known | None:
     near = _ratio(body, values, line) <= NEAR
     if not np.any(near):
         return None
+    values = _near_alone(body, values, line, near)
     arrays = [np.ascontiguousarray(value) for value in values.values()]
     found = _in_doubled(
         body, tuple([(t, x.dtype.str, x.tobytes()) for t, x in zip(values, arrays, strict=True)])
@@ -376,6 +377,7 @@ def known_near(body: Term, values: dict[Term, Any], line: Line) -> Known | None:
     sure = (error <= EPS * np.abs(value)) & np.isfinite(value)
     with suppress(NoSeries):
         sure = sure | ~np.asarray(line.whole or line.spread(body, near))
+        error = error if line.whole else np.where(line.spread(body, near, True), error, np.inf)
         return Known(value, error, bool(np.all(sure)))
     return Known(value, error, False)
 
@@ -417,6 +419,7 @@ def near_line(
     near = ratio <= NEAR
     if not np.any(near):
         return None
+    values = _near_alone(body, values, line, near)
     shrink = -math.log2(SPREAD * max(np.max(ratio[near]), TINY))
     terms = int(np.max(start)) + min(ORDER, math.ceil(DIGITS / shrink) + MORE)
 
@@ -550,6 +553,27 @@ def _ratio(body: Term, values: dict[Term, Any], line: Line) -> Any:
     return np.sqrt(ratio) if line.squared else ratio
 
 
+def _near_alone(body: Term, values: dict[Term, Any], line: Line, near: Any) -> dict[Term, Any]:
+    """x = (1e-9, 5), y = (2, 1e-200), x near 0 → (1e-9, 1e-9), (2, 2): far entries are those of a near one.
+
+    What they meet on the way is none of the others' business, where each is treated by itself; else the values.
+    """
+    if line.whole or line.moved.entries is not None or np.all(near):
+        return values
+    follows, place = followed(body, line.moved), np.unravel_index(np.argmax(near), near.shape)
+    new = dict(values)
+    for leaf, value in values.items():
+        if leaf.type.size > 1:
+            if leaf.type.shape != near.shape or follows is None:
+                return values
+            if leaf is not line.moved.leaf:
+                other = followed(body, Part(leaf, leaf.type.shape))
+                if other is None or not np.all((other == follows) | (other == 0)):
+                    return values
+            new[leaf] = np.where(near, value, np.asarray(value)[place])
+    return new
+
+
 @lru_cache(maxsize=512)
 def _is_linear(body: Term, leaf: Term) -> bool:
     """Whether a program is linear in an argument, the size of which says nothing of others then: u·f(x), not x + u."""
@@ -655,6 +679,7 @@ def _is_real(t: Term) -> bool:
     return isinstance(t.type, ArrayType) and t.type.differentiable and t.type.size is not None
 
 
+@lru_cache(maxsize=512)
 @lru_cache(maxsize=512)
 def followed(body: Term, part: Part) -> Any | None:
     """x·Σ y, by x of two entries  ⟶  [1, 2];    put (x[0], x[1]) in reverse  ⟶  [2, 1];    Σ x  ⟶  None

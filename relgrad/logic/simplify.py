@@ -298,6 +298,19 @@ def _meant(summand: Any) -> SumView:
     return SumView(0, {summand: 1})
 
 
+def meant_sum(t: Term) -> Any:
+    """Return a sum with a summand as the sum that it means, of which a part meets another summand, or None.
+
+    Δf(x, y) + f(y) = f(x), 1 − m⁻¹ − 1 = −m⁻¹, erfc(x) − 1 = −erf(x)
+    """
+    view = sum_of(t)
+    for part, k in view.terms.items() if 1 < _width(view) <= SHARED else ():
+        left = added((view, 1), (SumView(0, {part: 1}), -k), (_meant(part), k))
+        if _width(left) < _width(view):
+            return fit(build_sum(left, dtype_of(t)), t)
+    return None
+
+
 def _holds_number(view: ProductView) -> bool:
     """Whether the exponential of a number is a factor, which may be written in several ways: e⁻¹⁶ = 1/e¹⁶."""
     return any(is_term(b) and b.op is exp and is_constant(b.rands[0]) for b in view.factors)
