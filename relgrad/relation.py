@@ -31,7 +31,6 @@ from relgrad.logic.conditions import (
     positive,
     same_shape,
     unknown,
-    unrelated,
     varying_along,
 )
 from relgrad.logic.directions import direction_cosineo
@@ -77,7 +76,6 @@ __all__ = [
     "same_shape",
     "unknown",
     "unlike_exponentials",
-    "unrelated",
     "varying_along",
     "without_exponentials",
 ]

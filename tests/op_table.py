@@ -298,14 +298,14 @@ KERNELS: dict[str, Row] = {
         X,
         module=kernels,
     ),
-    **named("power1p power1pm1 hypot_excess xlog_ratio", X, Y, module=kernels),
+    **named("power1p power1pm1 hypot_excess", X, Y, module=kernels),
     **named("sagitta", Y, X, module=kernels),
     **named("radical quadratic_root", X, Y, V, module=kernels),
     **apart(
         """cos_difference exp_difference
         expit_difference gamma_ratio leg log_difference log_quotient sin_difference
         itakura_saito kl_divergence ratio_minus_one
-        softplus_difference tan_difference"""
+        softplus_difference tan_difference xlog_ratio"""
     ),
     "power_difference": (lambda x, y, a: kernels.power_difference(x, y, a, x - y), Y, X, V),
     "boxcox": (lambda x, a: kernels.boxcox(x, a, x - 1), X, Y),

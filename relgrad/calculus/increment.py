@@ -34,7 +34,7 @@ from relgrad.op import as_term, constant, is_constant
 from relgrad.ops.arithmetic import multiply, subtract
 from relgrad.ops.elementwise import Elementwise
 from relgrad.ops.increments import Difference, Telescope, difference_of
-from relgrad.term import Term, is_term, reachable
+from relgrad.term import Term, is_term, reachable, subterms
 from relgrad.trace.tracer import Tracer
 from relgrad.types import ArrayType
 
@@ -69,21 +69,24 @@ def _once(t: Term, name: str, make: Callable[[Term], Any]) -> Any:
 def _incremented(t: Term) -> Term | None:
     """k·f(x) − k·f(y) + … → k·Δf(x, y, x − y) + …: the first pair of opposite summands that has a distance; or None.
 
+    Of what either of the two makes pairs with, the nearest: f(a + k) − f(a), if there is −f(a), not f(a + k) − f(b).
     f(x)/f(y) − 1 → Δf(x, y, x − y)/f(y): of a quotient and a number as well. Of a sum that a view holds.
     """
     if not t.ground or width(t, SUM, LIMIT) > LIMIT:
         return None
     view, search = sum_of(t), Search()
-    for p, q, k in _opposite(view):
-        found = search.of_summands(p, q)
-        if found is not None:
-            return exchanged(t, [(p, k), (q, -k)], SumView(0, {found.term: k}))
+    found = ((p, q, k, d.term) for p, q, k in _opposite(view) if (d := search.of_summands(p, q)) is not None)
+    first = next(found, None)
+    if first is not None:
+        rivals = [first, *[other for other in found if other[0] is first[0] or other[1] is first[1]]]
+        p, q, k, new = min(rivals, key=lambda pair: sum(1 for _ in subterms(pair[3])))
+        return exchanged(t, [(p, k), (q, -k)], SumView(0, {new: k}))
     for p, k in view.terms.items() if view.constant else ():
         if is_term(p) and _is_real(p) and any(e < 0 for e in product_of(p).factors.values()):
             one = constant(float(-view.constant / k), p.type.dtype)
-            found = search.of_summands(p, one)
-            if found is not None:
-                return exchanged(t, [(p, k)], SumView(-view.constant, {found.term: k}))
+            of_one = search.of_summands(p, one)
+            if of_one is not None:
+                return exchanged(t, [(p, k)], SumView(-view.constant, {of_one.term: k}))
     return None
 
 

@@ -167,26 +167,6 @@ def _is_multiple(t: Term) -> bool:
     return t.op is multiply and any(type(rand.op) is Constant for rand in t.rands)
 
 
-@_condition
-def unrelated(x: Term, y: Term) -> bool:
-    """Construct a goal stating that neither is a sum with the other in it, which tells how far they are apart."""
-    return not (_holds(x, y) or _holds(y, x))
-
-
-def _holds(total: Term, part: Term) -> bool:
-    """(x − 2·y, 2·y), (x − y + z, y) → True; (x·y, y), (y, y) → False:
-    whether a sum has a term as a summand, at any depth.
-    """
-    stack = [total] if total is not part else []
-    while stack:
-        node = stack.pop()
-        if node is part:
-            return True
-        if node.op in (add, subtract, negative_of) or type(node.op) in (Expand, Squeeze, BroadcastTo):
-            stack.extend(node.rands)
-    return False
-
-
 def whole_of(t: Term) -> Term:
     """x[i, None] → x: the array that a term repeats, or is entries of."""
     while type(t.op) in (Expand, Squeeze, BroadcastTo) or t.op.laws.selects:

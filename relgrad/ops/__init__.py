@@ -11,7 +11,6 @@ from relgrad.kernels import unit_pullback as unit_pullback
 from relgrad.ops.averages import *
 from relgrad.ops.deviation import *
 from relgrad.ops.differences import *
-from relgrad.ops.entropies import *
 from relgrad.ops.exponential import *
 from relgrad.ops.families import *
 from relgrad.ops.gammas import *

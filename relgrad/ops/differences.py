@@ -22,7 +22,7 @@ from relgrad.ops.families import erfcx, exprel_n
 from relgrad.ops.increments import difference_of, known_difference
 from relgrad.ops.selection import minimum, where
 from relgrad.ops.special import erf, erfc, log_ndtr, ndtr
-from relgrad.ops.stable import expit, softplus, xlog1py
+from relgrad.ops.stable import expit, softplus, xdivy, xlog1py, xlogy
 from relgrad.ops.trigonometric import cos, sin, tan
 from relgrad.term import Term
 from relgrad.types import POSITIVE, REAL, Interval
@@ -44,6 +44,7 @@ __all__ = [
     "sin_difference",
     "softplus_difference",
     "tan_difference",
+    "xlog_ratio",
 ]
 
 
@@ -168,6 +169,17 @@ def _between(of: Elementwise, factor: float, sign: int, squared: float) -> None:
 _between(ndtr, 1.0, 1, 1.0)
 _between(erf, 2.0, 1, 2.0)
 _between(erfc, 2.0, -1, 2.0)
+xlog_ratio = elementwise(
+    kernels.xlog_ratio,
+    lambda g, out, x, y, d: xlogy(g, x / y) + g,
+    lambda g, out, x, y, d: -xdivy(g * x, y),
+    None,
+    ball=lambda x, y, d: d * 0 if (y + d).is_zero() else (y + d) * (1 + d / y).log(),
+    meaning=lambda x, y, d: xlogy(x, x / y),
+    cancels="zeros",
+    rough=(0, 1),
+    zero_log=lambda x, y, d: x == 0,
+)
 kl_divergence = elementwise(
     kernels.kl_divergence,
     lambda g, out, x, y, d: g * log_quotient(x, y, d),
@@ -210,5 +222,5 @@ def _boxcox_slope(x: Any, a: Any, d: Any) -> Any:
     return np.where(vanishes, at_zero, np.square(log) * exprel_n(a * log, 1))
 
 
-for _op in (log_quotient, kl_divergence, ratio_minus_one, itakura_saito):
+for _op in (log_quotient, xlog_ratio, kl_divergence, ratio_minus_one, itakura_saito):
     _op.distance = 0, 1, 2

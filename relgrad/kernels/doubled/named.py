@@ -71,12 +71,13 @@ _entry("xdivy")(lambda x, y: _unless_zero(x, y, x / y))
 _entry("entr")(lambda x: -_unless_zero(x, x, x * np.log(x)))
 
 
-@_entry("rel_entr", "xlog_ratio")
+@_entry("rel_entr")
 def _rel_entr(x: Any, y: Any) -> Any:
     """x·log(x/y), and 0 where x = 0 < y."""
     return np.where(x.zeros() & (y.floats() > 0), 0.0, x * np.log(x / y))
 
 
+_entry("xlog_ratio")(lambda x, y, d: _rel_entr(x, y))
 _entry("kl_div")(lambda x, y: _rel_entr(x, y) - x + y)
 
 
