@@ -94,6 +94,8 @@ def logarithm_by_factors(t: Term) -> Any:
         return None
     view = product_of(t)
     logs = {b: _log(b) for b in view.factors}
+    if view.coefficient == 1 and not any(logs.values()):
+        logs = _near_one(view)
     if view.coefficient <= 0 or not any(logs.values()) or _is_over_axes(t):
         return None
     parts: list[tuple[SumView, Number]] = []
@@ -122,6 +124,14 @@ def logarithm_by_factors(t: Term) -> Any:
         signs = multiply(signs, sign(other))
     # Added, it leaves the gradient as it is.
     return add(result, where(greater_equal(signs, constant(0.0)), constant(0.0), constant(np.nan)))
+
+
+def _near_one(view: ProductView) -> dict[Any, _Log | None]:
+    """(1 + x)·√(1 + y) → log|1 + x|, log(1 + y): of several factors that may all be near one, none of which is rounded."""
+    sums = {b: sum_of(b) for b in view.factors if is_term(b) and b.ground and b.op.as_sum}
+    if len(sums) < max(len(view.factors), 2) or any(abs(v.constant) != 1 for v in sums.values()):
+        return {}
+    return {b: _Log(log(b if isinstance(view.factors[b], Fraction) else absolute(b)), b) for b in sums}
 
 
 def _is_over_axes(t: Term) -> bool:
