@@ -28,12 +28,15 @@ from relgrad.errors import RelgradError
 from relgrad.logic.build import build_product, build_sum, fit, fitted
 from relgrad.logic.group import Number, ProductView, SumView, added, multiplied
 from relgrad.logic.parts import dtype_of
+from relgrad.logic.rewrite import chain_of, selected
 from relgrad.logic.theory import SUM
 from relgrad.logic.view import LIMIT, product_of, sum_of, width
 from relgrad.op import as_term, constant, is_constant
 from relgrad.ops.arithmetic import multiply, subtract
 from relgrad.ops.elementwise import Elementwise
 from relgrad.ops.increments import Difference, Telescope, difference_of
+from relgrad.ops.joining import Concatenate
+from relgrad.ops.structure import BroadcastTo, Expand, Squeeze, broadcast_to
 from relgrad.term import Term, is_term, reachable, subterms
 from relgrad.trace.tracer import Tracer
 from relgrad.types import ArrayType
@@ -171,7 +174,7 @@ def alike(view: SumView) -> dict[Any, list[tuple[Term, Number]]]:
     for part, k in view.terms.items():
         if is_term(part) and part.ground and part.type.differentiable:
             for kind in dict.fromkeys(
-                [_likeness(part), part.op, *[m.op for m in _once(part, "meanings", _meanings)]]
+                [_likeness(part), head(part), *[m.op for m in _once(part, "meanings", _meanings)]]
             ):
                 found.setdefault(kind, []).append((part, k))
     return found
@@ -192,8 +195,33 @@ def _likeness(t: Term) -> Any:
 
 
 def head(t: Term) -> Any:
-    """Return the op of a term, or None for a leaf."""
-    return t.op if t.rands else None
+    """sin(x), sin(x)[1:] → sin, x, x[1:] → None: the op of a term, or None for a leaf and for entries of leaves."""
+    return None if _once(t, "datum", _is_datum) else _pushed(t).op
+
+
+def _pushed(t: Term) -> Term:
+    """sin(x)[1:] → sin(x[1:]), kept on the term."""
+    return _once(t, "pushed", _inside)
+
+
+def _inside(t: Term) -> Term:
+    """sin(x)[1:] → sin(x[1:]): a selection from a function of single entries as the function of a selection."""
+    selection, inner = chain_of(t)
+    shape = inner.type.shape
+    if not selection or not inner.op.elementwise or not inner.rands or None in shape:
+        return t
+    whole = [x if x.type.shape in ((), shape) else broadcast_to(x, shape) for x in inner.rands]
+    return inner.op.make_node(*[selected(selection, x) if x.type.ndim else x for x in whole])
+
+
+def _is_datum(t: Term) -> bool:
+    """x, [0, x][k + 1] → True, x + y → False: whether each entry is one of an input or of a constant."""
+    if not t.rands:
+        return True
+    moves = t.op.laws.selects or type(t.op) in (Expand, Squeeze, BroadcastTo)
+    return all(_once(rand, "datum", _is_datum) for rand in (t.rands[:1] if moves else t.rands)) and (
+        moves or type(t.op) is Concatenate
+    )
 
 
 class Search:
@@ -272,6 +300,7 @@ class Search:
 
     def of_summands(self, x: Term, y: Term) -> Distance | None:
         """x₁…xₙ − y₁…yₙ = Σᵢ y₁…yᵢ₋₁·(xᵢ − yᵢ)·xᵢ₊₁…xₙ, times shared factors; or f(x) − f(y) = Δf(x, y)."""
+        x, y = _pushed(x), _pushed(y)
         return self._of_products(x, y) or self._of_applications(x, y) or self._of_meanings(x, y)
 
     def _of_meanings(self, x: Term, y: Term) -> Distance | None:
@@ -324,10 +353,14 @@ class Search:
 
         None where an operand has no distance.
         """
-        if not _comparable(x, y) or head(x) != head(y) or len(x.rands) != len(y.rands):
+        if not _comparable(x, y) or head(x) != head(y):
             return None
-        if not x.rands:
+        if head(x) is None:
             return _between(x, y)
+        if x is not _pushed(x) or y is not _pushed(y):
+            return self.of_summands(x, y)
+        if len(x.rands) != len(y.rands):
+            return None
         if x.op.as_sum:
             return self.of(x, y)
         found: list[Distance | None] = []
@@ -364,7 +397,7 @@ def _comparable(x: Any, y: Any) -> bool:
     stretched = x.type.dtype == y.type.dtype and x.type.ndim == y.type.ndim and bool(x.rands or y.rands)
     extents = zip(x.type.shape, y.type.shape, strict=True) if stretched else ()
     stretched = stretched and all(m == n or 1 in (m, n) for m, n in extents)
-    return x.type == y.type or (stretched and all(t.op.elementwise or not t.rands for t in (x, y)))
+    return x.type == y.type or (stretched and all(t.op.elementwise or head(t) is None for t in (x, y)))
 
 
 def _matched(

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from relgrad.calculus.increment import Search, alike, exchanged, head
+from relgrad.calculus.increment import Search, alike, exchanged
 from relgrad.gradient import derivative
 from relgrad.interpret import interpret
 from relgrad.kernels.dispatch import floats
@@ -189,7 +189,7 @@ def _hole(p: Term, q: Term, search: Search) -> tuple[Term, Term, Term] | None:
         seen.add(pair)
         if search.is_shift(a, b):
             found.add(pair)
-        elif head(a) == head(b) and a.rands and len(a.rands) == len(b.rands):
+        elif a.rands and a.op == b.op and len(a.rands) == len(b.rands):
             stack += zip(a.rands, b.rands, strict=True)
         else:
             return None

@@ -32,8 +32,8 @@ from relgrad.ops.differences import power1p
 from relgrad.ops.exponential import exp, log
 from relgrad.ops.reduction import Prod, Sum
 from relgrad.ops.selection import where
-from relgrad.ops.structure import BroadcastTo, Expand, Squeeze
 from relgrad.ops.stable import xlog1py, xlogy
+from relgrad.ops.structure import BroadcastTo, Expand, Squeeze
 from relgrad.term import Term, is_term
 from relgrad.trace.tracer import Tracer
 
@@ -127,7 +127,7 @@ def logarithm_by_factors(t: Term) -> Any:
 
 
 def _near_one(view: ProductView) -> dict[Any, _Log | None]:
-    """(1 + x)·√(1 + y) → log|1 + x|, log(1 + y): of several factors that may all be near one, none of which is rounded."""
+    """(1 + x)·√(1 + y) → log|1 + x|, log(1 + y): of factors that may all be near one, so that their product is."""
     sums = {b: sum_of(b) for b in view.factors if is_term(b) and b.ground and b.op.as_sum}
     if len(sums) < max(len(view.factors), 2) or any(abs(v.constant) != 1 for v in sums.values()):
         return {}
@@ -149,7 +149,9 @@ def _log(base: Any) -> _Log | None:
     if base.op.laws.selects or type(base.op) in (Expand, Squeeze, BroadcastTo):
         (inner, *rest), found = base.rands, _log(base.rands[0])
         parts = [fitted(part, inner) for part in found or ()]
-        return _Log(*[base.op.make_node(part, *rest) for part in parts]) if parts and None not in parts else None
+        return (
+            _Log(*[base.op.make_node(part, *rest) for part in parts]) if parts and None not in parts else None
+        )
     if base.op is power:
         x, y = base.rands
         known = range_of(x)

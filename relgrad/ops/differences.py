@@ -94,10 +94,16 @@ exp_difference.in_log_domain = lambda node: _larger(*node.rands)
 
 
 def _exponent_slope(out: Any, x: Any, y: Any, a: Any, d: Any) -> Any:
-    """Return xᵃ·log x − yᵃ·log y as (xᵃ − yᵃ)·log x + yᵃ·(log x − log y); 0ᵃ·log 0 is 0, as it is of powers."""
+    """Return xᵃ·log x − yᵃ·log y as (xᵃ − yᵃ)·log x + yᵃ·(log x − log y); 0ᵃ·log 0 is 0, as it is of powers.
+
+    xᵃ·log x, if y is 1: xᵃ − 1 and 1 would cancel.
+    """
     u, v = _instead_of_zero(x, y, a), _instead_of_zero(y, x, a)
     near = d if u is x and v is y else np.where(np.logical_and(u == x, v == y), d, 0.0)
-    return out * np.log(u) + np.power(y, a) * log_difference(u, v, near)
+    change, other = log_difference(u, v, near), as_term(y)
+    if is_constant(other) and np.all(other.op.value == 1):
+        return np.power(x, a) * change
+    return out * np.log(u) + np.power(y, a) * change
 
 
 def _instead_of_zero(x: Any, y: Any, a: Any) -> Any:
