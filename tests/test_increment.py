@@ -604,3 +604,84 @@ def test_a_function_of_data_is_that_function(precise):
         assert abs(got - want) <= (64 * ULP if precise else 1e-10) * want
     assert rg.stabilize(divergence, precise=precise)(q) == 0
     np.testing.assert_allclose(rg.grad(divergence, precise=precise)(p), np.log1p(d / q) + 1, rtol=1e-15)
+
+
+def test_an_increment_and_what_was_taken_off_are_the_function():
+    """1 − (1 − 1/m)ⁿ: what 1 − 1/m lacks of one is 1/m, also where that is an increment of m⁻¹."""
+    f = rg.stabilize(lambda m, n: 1 - (1 - 1 / m) ** n, precise=False)
+    assert f(1e9, 30.0) == pytest.approx(-np.expm1(30 * np.log1p(-1e-9)), rel=1e-15)
+    slope = rg.grad(lambda m, n: 1 - (1 - 1 / m) ** n, argnums=1, precise=False)
+    assert slope(100.0, 1e5) == pytest.approx(0.99**1e5 * -np.log1p(-0.01), abs=1e-300)
+
+
+def test_the_nearest_points_are_taken_from_each_other():
+    """ψ(a + k) − ψ(a) − ψ(a + b + n) + ψ(a + b), as in the slope of a beta-binomial probability."""
+    f = lambda a, b, k, n: betaln(k + a, n - k + b) - betaln(a, b)
+    a, b, k, n = 2e9, 3e9, 7.0, 10.0
+    with mp.workdps(50):
+        psi = [mp.digamma(mp.mpf(t)) for t in (a + k, a, a + b + n, a + b)]
+        want = float(psi[0] - psi[1] - psi[2] + psi[3])
+    assert rg.grad(f, precise=False)(a, b, k, n) == pytest.approx(want, rel=1e-14)
+
+
+ENTRIES: dict[str, Callable[[Any], Any]] = {
+    "selected": lambda x: np.exp(x[1]) - np.exp(x[0]),
+    "sliced": lambda x: np.sum(np.arctan(2 * x[1:]) - np.arctan(2 * x[:-1])),
+    "np.diff": lambda x: np.sum(np.diff(np.sin(x)) * np.array([1.0, 2.0])),
+    "joined": lambda x: np.sum(
+        np.exp(np.concatenate([x, x[:1]])[np.array([1, 2])]) - np.exp(np.concatenate([x, x[:1]])[:2])
+    ),
+    "with a broadcast factor": lambda x: np.sum(np.diff(np.exp(x)[:, None] * x[:1], axis=0)),
+    "flipped": lambda x: np.sqrt(x[::-1])[0] - np.sqrt(x)[0],
+}
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_entries_of_data_are_points(name):
+    f = ENTRIES[name]
+    x = np.array([1.0, 1 + 1e-9, 1 + 3e-9])
+    d = np.diff(x)
+    c, s = np.cos(1.0), 2 / 5
+    want = {
+        "selected": np.e * d[0],
+        "sliced": s * (d[0] + d[1]),
+        "np.diff": c * (d[0] + 2 * d[1]),
+        "joined": np.e * (d[0] + d[1]),
+        "with a broadcast factor": np.e * (d[0] + d[1]),
+        "flipped": 0.5 * (d[0] + d[1]),
+    }[name]
+    stable = rg.stabilize(f, precise=False)
+    assert stable(x) == pytest.approx(want, rel=1e-8)
+    with mp.workdps(40):
+        exact = rg.stabilize(f)(x)
+    assert stable(x) == pytest.approx(exact, rel=1e-14)
+    np.testing.assert_allclose(rg.grad(f, precise=False)(x), rg.grad(f)(x), rtol=1e-14)
+
+
+def test_a_probability_between_two_of_several_cuts():
+    """An ordered probit: Φ(c[k + 1] − x) − Φ(c[k] − x) in either tail."""
+    ndtr = scipy.special.ndtr
+    f = lambda x, cuts, k: np.log(ndtr(cuts[k + 1] - x) - ndtr(cuts[k] - x))
+    x, cuts, k = np.array([12.0, -14.0, 60.0]), np.array([-1.0, 0.5, 2.0]), np.array([0, 1, 1])
+    with mp.workdps(800):
+        between = [
+            mp.ncdf(mp.mpf(cuts[j + 1]) - mp.mpf(t)) - mp.ncdf(mp.mpf(cuts[j]) - mp.mpf(t))
+            for t, j in zip(x, k, strict=True)
+        ]
+        want = [float(mp.log(p)) for p in between]
+    np.testing.assert_allclose(rg.stabilize(f, precise=False)(x, cuts, k), want, rtol=1e-14)
+
+
+@pytest.mark.parametrize("h", [1e-9, 1e-4, 2.0])
+@pytest.mark.parametrize("b", [1e-12, 1.0, -3.0])
+def test_a_part_of_what_flows_back_meets_the_function_at_the_other_point(h, b):
+    """a·f(x) − (a + b)·f(y) = a·Δf − b·f(y), but where these cancel."""
+    f = rg.stabilize(lambda a, b, x, h: a * np.sin(x + h) - (a + b) * np.sin(x), precise=False)
+    for a in (0.7, 1.0, -b * (1 - 1e-9)):
+        with mp.workdps(40):
+            m = [mp.mpf(t) for t in (a, b, 0.5, h)]
+            want = m[0] * mp.sin(m[2] + m[3]) - (m[0] + m[1]) * mp.sin(m[2])
+            size = min(
+                abs(m[0] * (mp.sin(m[2] + m[3]) - mp.sin(m[2]))) + abs(m[1] * mp.sin(m[2])), 2 * abs(m[0])
+            )
+            assert abs(f(a, b, 0.5, h) - want) <= 16 * ULP * size

@@ -251,3 +251,45 @@ def test_the_variance_of_a_filter_is_no_difference():
 def test_a_size_near_one():
     f = rg.stabilize(lambda x: np.log(np.abs(1 + x)), precise=False)
     np.testing.assert_array_equal(f(np.array([1e-20, -2 - 2**-40, -1.0])), [1e-20, np.log1p(2**-40), -np.inf])
+
+
+SHARES = {
+    "one": lambda a, b, e: log(e / (a - b * e)),
+    "squared": lambda a, b, e: log(np.square(e / (a - b * e))),
+    "two of one sign or other": lambda a, b, e: log(e / (a - b * e) * (e / (b - a * e))),
+}
+
+
+@pytest.mark.parametrize("name", SHARES)
+@pytest.mark.parametrize("signs", [(1, 1), (1, -1), (-1, 1), (-1, -1)])
+@pytest.mark.parametrize("t", [900.0, 5.0, -900.0])
+def test_the_logarithm_of_a_share_that_underflows_of_a_sum_of_either_sign(name, signs, t):
+    f = SHARES[name]
+    a, b = 0.7 * signs[0], 0.2 * signs[1]
+    with mp.workdps(60):
+        e = mp.exp(-t)
+        one, two = e / (a - b * e), e / (b - a * e)
+        want = {"one": one, "squared": one**2, "two of one sign or other": one * two}[name]
+        want = float(mp.log(want)) if want > 0 else np.nan
+    got = rg.stabilize(lambda a, b, t: f(a, b, np.exp(-t)), precise=False)(a, b, t)
+    np.testing.assert_allclose(got, want, rtol=1e-14)
+
+
+def test_the_logarithm_of_entries_of_factors():
+    f = lambda x, y: log(G(x)[1] * y[0] * G(x)[2])
+    x, y = np.array([1.0, 300.0, 250.0]), np.array([0.5])
+    want = sp.gammaln(300.0) + sp.gammaln(250.0) + log(0.5)
+    np.testing.assert_allclose(rg.stabilize(f, precise=False)(x, y), want, rtol=1e-15)
+
+
+@pytest.mark.parametrize("x", [1e-9, -3.0, 0.2])
+@pytest.mark.parametrize("y", [1e-10, -5.0, 0.4])
+def test_the_logarithm_of_factors_near_one(x, y):
+    """The evolutionary distance of Kimura (1980), and a product of which both factors may be negative."""
+    with mp.workdps(40):
+        first = (1 - 2 * mp.mpf(x) - mp.mpf(y)) * mp.sqrt(1 - 2 * mp.mpf(y)) if y < 0.5 else mp.mpf(-1)
+        second = (1 + mp.mpf(x)) * (1 + mp.mpf(y))
+        wants = [float(mp.log(t)) if t > 0 else np.nan for t in (first, second)]
+    kimura = lambda x, y: log((1 - 2 * x - y) * np.sqrt(1 - 2 * y))
+    for f, want in zip((kimura, lambda x, y: log((1 + x) * (1 + y))), wants, strict=True):
+        np.testing.assert_allclose(rg.stabilize(f, precise=False)(x, y), want, rtol=1e-14)

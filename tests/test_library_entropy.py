@@ -134,3 +134,11 @@ def test_the_largest_less_what_is_just_below_it(axis):
 def test_bernoulli_functions_of_opposite_arguments(x):
     f = rg.stabilize(lambda x: x / (1 - np.exp(-x)) - x / (np.exp(x) - 1), precise=False)
     assert f(x) == x
+
+
+def test_the_divergence_of_rare_events_knows_the_distance_of_their_complements():
+    f = lambda p, q: p * np.log(p / q) + (1 - p) * np.log((1 - p) / (1 - q))
+    p, q = 1e-17, 1e-16
+    for precise in (True, False):
+        assert rg.stabilize(f, precise=precise)(p, q) == pytest.approx(p * np.log(p / q) + q - p, rel=1e-15)
+    assert rg.stabilize(f)(1.0, 0.5) == pytest.approx(np.log(2), rel=1e-15)

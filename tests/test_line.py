@@ -1088,3 +1088,32 @@ def test_a_remainder_has_no_series_and_what_is_written_has_one():
         to_x, to_h = rg.grad(f, argnums=(0, 1), precise=False)(1.0728266765273655, 0.00012433340488081693)
     assert to_x == pytest.approx(12.571653881401862, rel=1e-14)
     assert to_h == pytest.approx(0.00029593473958211644, rel=1e-12)
+
+
+@pytest.mark.parametrize("precise", [True, False])
+def test_near_entries_have_a_series_whatever_far_ones_meet_on_the_way(precise):
+    """log(1 + θ) − (2 + 1/θ)·log(u^−θ + v^−θ − 1) near θ = 0, beside entries of which the powers leave the range."""
+    f = lambda u, v, t: np.log((1 + t) * (u * v) ** (-t - 1) * (u**-t + v**-t - 1) ** (-2 - 1 / t))
+    slope = rg.grad(lambda u, v, t: np.sum(f(u, v, t)), argnums=2, precise=precise)
+    far = slope(*np.array([[1e-200, 0.3], [1e-180, 0.6], [1.5, 1e-9]]))
+    alone = slope(*np.array([[0.3], [0.6], [1e-9]]))
+    assert far[1] == alone[0]
+
+
+def test_a_guard_of_the_line_is_no_choice_beside_it():
+    """(sin(a + h·b) − sin a)/b, guarded where |b| is tiny, as of a vehicle that drives nearly straight."""
+
+    def f(a, b):
+        straight = np.abs(b) < 1e-12
+        return np.where(straight, 0.1 * np.cos(a), (np.sin(a + 0.1 * b) - np.sin(a)) / b)
+
+    slope = rg.grad(f, argnums=1, precise=False)
+    assert slope(0.5, 1e-9) == pytest.approx(-0.005 * np.sin(0.5), rel=1e-9)
+    assert slope(0.5, 1e-13) == 0
+    assert slope(0.5, 1.0) == pytest.approx(0.1 * np.cos(0.6) - (np.sin(0.6) - np.sin(0.5)), rel=1e-13)
+    both = rg.grad(lambda a, b: np.sum(f(a, b)), argnums=1, precise=False)
+    np.testing.assert_allclose(
+        both(np.full(3, 0.5), np.array([1e-13, 1e-9, 1.0])),
+        [slope(0.5, b) for b in (1e-13, 1e-9, 1.0)],
+        rtol=1e-12,
+    )

@@ -19,7 +19,7 @@ from relgrad.accuracy.instance import bound, is_of_gradient
 from relgrad.logic.unify import fresh, is_variable, label_of, reify_term, unknowns
 from relgrad.logic.view import LIMIT, sum_of
 from relgrad.op import as_term
-from relgrad.ops import log_softmax, logsumexp, softmax, softmax_pullback
+from relgrad.ops import log_softmax, logsumexp, power_difference, softmax, softmax_pullback
 from relgrad.relation import Relation
 from relgrad.term import Term, subterms
 from relgrad.trace.tracer import Tracer
@@ -349,6 +349,13 @@ SPELLINGS: dict[str, Callable[..., Any]] = {
     ),
     "factor_square": lambda g, a, b, c, d: g.one_of((a**2, a**2 / 9, 4 * a**2)) - g.one_of((9.0, 1.0, 4.0)),
     "factor_to_cancel": lambda g, a, b, c, d: a * (b + c) - a * g.one_of((b, c)),
+    "meaning_to_cancel": lambda g, a, b, c, d: g.one_of(
+        (
+            lambda: b * np.expm1(a) + b + c,
+            lambda: scipy.special.erfc(a) - 1.0,
+            lambda: power_difference(a, b, 3.0, a - b) + b**3.0,
+        )
+    )(),
     "take_out_complement": lambda g, a, b, c, d: g.one_of(
         (1.0 - (b + (1.0 - b) * c), 2.0 - b - (2.0 - b) * a * c)
     ),

@@ -93,6 +93,47 @@ def _incremented(t: Term) -> Term | None:
     return None
 
 
+def incremented_beside(t: Term) -> Term | None:
+    """a·f(x) − (a + b)·f(y) + … → a·Δf(x, y, x − y) − b·f(y) + …, which telescope; or None.
+
+    So what flows back to f(y) along several paths meets f(x), which is on one of them.
+    """
+    view = sum_of(t)
+    if not t.ground or len(view.terms) < 2:
+        return None
+    search = Search()
+    for part, k in view.terms.items():
+        for inner, outside in _spread(part):
+            heads = _likeness_of(outside)
+            for (u, c), (p, n) in product(inner.terms.items(), view.terms.items()):
+                ratio = multiplied((product_of(p), 1), (product_of(u), -1))
+                alike = n * ratio.coefficient == -k * c * outside.coefficient and _likeness_of(ratio) == heads
+                if p is part or not alike:
+                    continue
+                dtype = dtype_of(t)
+                x, y = (build_product(ProductView(1, v.factors), dtype) for v in (ratio, outside))
+                found = None if x is y else search.of_summands(x, y)
+                if found is not None:
+                    shared = multiplied((product_of(u), 1), (ProductView(n * ratio.coefficient, {}), 1))
+                    left = build_sum(added((inner, k), (SumView(0, {u: c}), -k)), dtype)
+                    steps = [
+                        build_product(multiplied((a, 1), (product_of(b), 1)), dtype)
+                        for a, b in ((shared, found.term), (outside, left))
+                    ]
+                    above, below = (build_sum(SumView(0, {q: m}), dtype) for q, m in ((p, n), (part, -k)))
+                    new = Telescope(2).make_node(above, below, constant(1.0, dtype), *steps)
+                    return exchanged(t, [(p, n), (part, k)], SumView(0, {new: 1}))
+    return None
+
+
+def _spread(part: Any) -> Iterator[tuple[SumView, ProductView]]:
+    """(a + b)·f(y) → a + b, f(y): the factors of a summand that are sums, and what each stands beside."""
+    whole = product_of(part)
+    for base, e in whole.factors.items() if is_term(part) and part.ground and len(whole.factors) > 1 else ():
+        if e == 1 and is_term(base) and base.op.as_sum and base.type.differentiable:
+            yield sum_of(base), multiplied((whole, 1), (ProductView(1, {base: 1}), -1))
+
+
 def exchanged(t: Term, parts: Sequence[tuple[Term, Number]], new: SumView) -> Term:
     """a + 2·b + c, [(a, 1), (b, 2)], d → c + d: a sum with others in place of some summands."""
     view = added((sum_of(t), 1), *[(SumView(0, {p: 1}), -k) for p, k in parts], (new, 1))
@@ -192,6 +233,11 @@ def _meanings(t: Term) -> tuple[Term, ...]:
 def _likeness(t: Term) -> Any:
     """sin(x)·y² → {sin, None}: the ops of a summand's factors, which two summands must have in common."""
     return frozenset([head(b) for b in product_of(t).factors])
+
+
+def _likeness_of(view: ProductView) -> Any:
+    """sin(x)·y² → {(sin, 1), (None, 2)}: the ops of factors, and how often."""
+    return frozenset([(head(b), e) for b, e in view.factors.items()])
 
 
 def head(t: Term) -> Any:

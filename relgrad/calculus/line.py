@@ -13,7 +13,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import combinations, islice, permutations, product
 from typing import Any, NamedTuple
 
@@ -41,8 +41,9 @@ from relgrad.kernels.doubled.number import Doubled, Undecided
 from relgrad.leaf import Input
 from relgrad.logic.points import point_of
 from relgrad.logic.view import sum_of
-from relgrad.op import Constant, is_constant
+from relgrad.op import Constant, constant, is_constant
 from relgrad.ops.arithmetic import add, subtract
+from relgrad.ops.comparison import logical_and, logical_not
 from relgrad.ops.gather import ARRAY, Scatter
 from relgrad.ops.increments import MeanSlope
 from relgrad.ops.joining import Concatenate
@@ -51,7 +52,7 @@ from relgrad.ops.selection import where
 from relgrad.ops.softmax import LogSumExp, Softmax
 from relgrad.ops.structure import BroadcastTo
 from relgrad.syntax import slots
-from relgrad.term import Term, subterms, term
+from relgrad.term import Term, substitute, subterms, term
 from relgrad.types import ArrayType
 
 ORDER = 30
@@ -825,13 +826,57 @@ class _Search:
             if line.is_endless and not unit:
                 continue
             there, start = _start(body, self.new[i], arguments, line._replace(whole=not unit))
+            guard: Any = None
+            if start is None and (branch := _branch_beside(body, arguments, there)) is not None:
+                body, guard = branch
+                there, start = _start(body, self.new[i], arguments, there)
             if start is None:
                 continue
             again = self.roots[i] if _is_another(self.roots[i], body, arguments, there, start) else None
             op = AlongLine(Approach(body, again, arguments, there, start), self._precise)
-            self.found.append(Along(self.new[i], term(op, self.new[i], *arguments), there))
+            after = term(op, self.new[i], *arguments)
+            after = after if guard is None else where(guard, after, self.new[i])
+            self.found.append(Along(self.new[i], after, there))
             self.new[i] = self.found[-1].after
         return len(self.found) > count
+
+
+def _branch_beside(body: Term, arguments: Sequence[Term], line: Line) -> tuple[Term, Term] | None:
+    """where(|x| < 1e-12, 1, f(x)), x near 0 → f(x), not |x| < 1e-12: what a program is beside a line, and where it is.
+
+    None where no choice depends on what moves, or where it is made otherwise at each distance, or entry.
+    """
+    moving = set(line.leaves)
+    for t in subterms(body):
+        if not moving.isdisjoint(t.rands):
+            moving.add(t)
+    choices = dict.fromkeys([t.rands[0] for t in subterms(body) if t.op is where and t.rands[0] in moving])
+    follows = None if line.whole else followed(body, line.moved)
+    taken: dict[Term, bool] = {}
+    for distance, seed in product((FAR, CLOSE) if choices else (), range(SAMPLES)):
+        values = _moved(line.met(_drawn(arguments, RANGES[0], seed)), line, distance, seed)
+        try:
+            with np.errstate(all="ignore"):
+                found = interpret(list(choices), values, typed=False)
+        except RAISED:
+            return None
+        for choice, value in zip(choices, found, strict=True):
+            if not np.size(value) or np.any(value != taken.setdefault(choice, bool(np.ravel(value)[0]))):
+                return None
+    for choice in choices:
+        alone = choice.type.size == 1 or (
+            follows is not None
+            and choice.type.shape == body.type.shape
+            and (own := followed(choice, line.moved)) is not None
+            and np.array_equal(own, follows)
+        )
+        if not alone:
+            return None
+    if not choices:
+        return None
+    (branch,) = substitute([body], {c: constant(np.full(c.type.shape, v)) for c, v in taken.items()})
+    guards = [c if v else logical_not(c) for c, v in taken.items()]
+    return branch, reduce(logical_and, guards)
 
 
 def _may_be_tried(node: Term) -> bool:

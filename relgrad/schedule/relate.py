@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from relgrad.calculus.increment import difference_quotient, incremented
+from relgrad.calculus.increment import difference_quotient, incremented, incremented_beside
 from relgrad.calculus.kinks import one_function
 from relgrad.calculus.lengths import length_taken_out, shows_length, turned_by_little, turns
 from relgrad.calculus.remainder import remaindered
@@ -389,6 +389,7 @@ INTO_MASK = Law("sink_into_mask", sunk_product, "what a mask hides is not multip
 INCREMENTS = (
     Law("remainder", remaindered, "one function at several near points", SUM),
     Law("increment", incremented, "one program at two near points", SUM),
+    Law("increment_beside", incremented_beside, "one program at two near points, beside a part of it", SUM),
     Law("difference_quotient", difference_quotient, "a difference over the distance", PRODUCT),
 )
 """A sum, or a quotient, with one program at two near points in it becomes an increment."""
