@@ -33,7 +33,6 @@ from relgrad.ops.exponential import exp, log
 from relgrad.ops.reduction import Prod, Sum
 from relgrad.ops.selection import where
 from relgrad.ops.stable import xlog1py, xlogy
-from relgrad.ops.structure import BroadcastTo, Expand, Squeeze
 from relgrad.term import Term, is_term
 from relgrad.trace.tracer import Tracer
 
@@ -146,12 +145,6 @@ def _log(base: Any) -> _Log | None:
     if base.op is absolute:
         inner = _log(base.rands[0])
         return inner and _Log(inner.size, base)
-    if base.op.laws.selects or type(base.op) in (Expand, Squeeze, BroadcastTo):
-        (inner, *rest), found = base.rands, _log(base.rands[0])
-        parts = [fitted(part, inner) for part in found or ()]
-        return (
-            _Log(*[base.op.make_node(part, *rest) for part in parts]) if parts and None not in parts else None
-        )
     if base.op is power:
         x, y = base.rands
         known = range_of(x)
