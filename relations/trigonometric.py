@@ -58,22 +58,45 @@ def tangent_of_arccosine(x):
     return np.tan(np.arccos(x)), leg(1, x, 1 - x) / x
 
 
-@relation(source="Sinnott 1984, Virtues of the haversine")
-def angle_between_places(x, y, z):
-    """The angle between two places at latitudes x and y, z apart in longitude, by haversines."""
+def _haversines(x, y, z):
+    """Return the haversine between two places at latitudes x and y, z apart in longitude, and what it leaves of one."""
     product = np.cos(x) * np.cos(y)
     near = np.sin((x - y) / 2) ** 2 + product * np.sin(z / 2) ** 2
-    far = np.sin((x + y) / 2) ** 2 + product * np.cos(z / 2) ** 2
-    return (
-        np.arccos(np.sin(x) * np.sin(y) + np.cos(x) * np.cos(y) * np.cos(z)),
-        2 * np.arctan2(np.sqrt(near), np.sqrt(far)),
-    )
+    return near, np.sin((x + y) / 2) ** 2 + product * np.cos(z / 2) ** 2
+
+
+@relation(source="Sinnott 1984, Virtues of the haversine")
+def angle_between_places(x, y, z):
+    """The angle between two places, by haversines."""
+    near, far = _haversines(x, y, z)
+    cosine = np.sin(x) * np.sin(y) + np.cos(x) * np.cos(y) * np.cos(z)
+    return np.arccos(cosine), 2 * np.arctan2(np.sqrt(near), np.sqrt(far))
+
+
+@relation(source="Sinnott 1984, Virtues of the haversine")
+def angle_from_haversine(x, y, z):
+    """Half of the angle between two places, which may be opposite to each other."""
+    near, far = _haversines(x, y, z)
+    return np.arcsin(np.sqrt(near)), np.arctan2(np.sqrt(near), np.sqrt(far))
+
+
+@relation(source="Sinnott 1984, Virtues of the haversine")
+def one_minus_haversine(x, y, z):
+    """What is left between two places that are nearly opposite to each other."""
+    near, far = _haversines(x, y, z)
+    return 1 - near, far
 
 
 @relation(source="NIST DLMF 4.21.26")
 def arccosine_of_one_minus(x):
     """An angle from its versine."""
     return np.arccos(1 - x), 2 * np.arctan2(np.sqrt(x), np.sqrt(2 - x))
+
+
+@relation(source="NIST DLMF 4.21.28")
+def multiple_of_cosine_minus_its_size(x, y):
+    """How far a multiple of a cosine is below the largest, as in the exponent of a density on the circle."""
+    return y * np.cos(x) - np.abs(y), -2 * np.abs(y) * np.where(y < 0, np.cos(x / 2), np.sin(x / 2)) ** 2
 
 
 @relation(source="NIST DLMF 4.21.9")

@@ -64,6 +64,8 @@ SPREAD, TINY = 4.0, 2.0**-60
 """Each term is this times the distance as large as the one before, or less, as the number of terms is chosen."""
 DIGITS, MORE = 55, 3
 """So many bits are asked for; the last terms are counted as errors."""
+ALONE = 64
+"""So many entries are looked at one by one, where there is no series of all at once."""
 FINE = 16
 """With a larger relative error than so many roundings, a series is computed in doubled arithmetic."""
 SOON = 6
@@ -420,7 +422,32 @@ def near_line(
     near = ratio <= NEAR
     if not np.any(near):
         return None
-    values = _near_alone(body, values, line, near)
+    found = _near_line(body, values, line, start, number, paths, ratio, near)
+    several = 1 < np.count_nonzero(near) <= ALONE
+    if found is not None or not several or not _are_apart(body, tuple(values), line, near.shape):
+        return found
+    for place in zip(*np.nonzero(near), strict=True):  # one may have a series though another has none
+        one = np.zeros(near.shape, bool)
+        one[place] = True
+        alone = _near_line(body, values, line, start, number, None, ratio, one)
+        if alone is not None:
+            found = alone if found is None else tuple(np.where(alone[1] < found[1], alone, found))
+    return found
+
+
+def _near_line(
+    body: Term,
+    values: dict[Term, Any],
+    line: Line,
+    start: Any,
+    number: Callable[[Any, bool], Any],
+    paths: Paths | None,
+    ratio: Any,
+    near: Any,
+) -> tuple[Any, Any] | None:
+    """f(y + δ) → Σ cₖ·δᵏ ± error at the entries that are near, ± ∞ at others; None where these have no series."""
+    only = _near_alone(body, values, line, near)
+    values, paths = only, paths if only is values else None
     shrink = -math.log2(SPREAD * max(np.max(ratio[near]), TINY))
     terms = int(np.max(start)) + min(ORDER, math.ceil(DIGITS / shrink) + MORE)
 
@@ -559,20 +586,26 @@ def _near_alone(body: Term, values: dict[Term, Any], line: Line, near: Any) -> d
 
     What they meet on the way is none of the others' business, where each is treated by itself; else the values.
     """
-    if line.whole or line.moved.entries is not None or np.all(near):
+    if np.all(near) or not _are_apart(body, tuple(values), line, near.shape):
         return values
-    follows, place = followed(body, line.moved), np.unravel_index(np.argmax(near), near.shape)
-    new = dict(values)
-    for leaf, value in values.items():
+    place = np.unravel_index(np.argmax(near), near.shape)
+    return {
+        leaf: np.where(near, value, np.asarray(value)[place]) if leaf.type.size > 1 else value
+        for leaf, value in values.items()
+    }
+
+
+@lru_cache(maxsize=512)
+def _are_apart(body: Term, leaves: tuple[Term, ...], line: Line, shape: tuple[int, ...]) -> bool:
+    """x·y → True, x·Σ y → False: whether each entry of a program reads one entry of every array, the same of all."""
+    if line.whole or line.moved.entries is not None or (follows := followed(body, line.moved)) is None:
+        return False
+    for leaf in leaves:
         if leaf.type.size > 1:
-            if leaf.type.shape != near.shape or follows is None:
-                return values
-            if leaf is not line.moved.leaf:
-                other = followed(body, Part(leaf, leaf.type.shape))
-                if other is None or not np.all((other == follows) | (other == 0)):
-                    return values
-            new[leaf] = np.where(near, value, np.asarray(value)[place])
-    return new
+            other = followed(body, Part(leaf, leaf.type.shape)) if leaf.type.shape == shape else None
+            if other is None or not np.all((other == follows) | (other == 0)):
+                return False
+    return True
 
 
 @lru_cache(maxsize=512)
