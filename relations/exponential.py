@@ -58,3 +58,9 @@ def difference_quotient_of_exponential(x, y, z):
 def relative_exponential_of_multiple(x, w):
     """(e^wx - 1)/x, continued to w at zero."""
     return np.expm1(w * x) / x, w * exprel_n(w * x, 0), unknown(x)
+
+
+@relation(source="the slope of x·((eˣ - 1)/x)")
+def relative_exponential_and_its_slope(x):
+    """The slope of eˣ - 1, written as x times what that is over x, of which the parts are larger where x is below 0."""
+    return exprel_n(x, 0) + x * exprel_n(x, 1), np.exp(x)
