@@ -302,10 +302,10 @@ KERNELS: dict[str, Row] = {
     **named("sagitta", Y, X, module=kernels),
     **named("radical quadratic_root", X, Y, V, module=kernels),
     **apart(
-        """cos_difference exp_difference
+        """arctan_difference cos_difference exp_difference
         expit_difference gamma_ratio leg log_difference log_quotient sin_difference
         itakura_saito kl_divergence ratio_minus_one
-        softplus_difference tan_difference xlog_ratio"""
+        softplus_difference tan_difference tanh_difference xlog_ratio"""
     ),
     "power_difference": (lambda x, y, a: kernels.power_difference(x, y, a, x - y), Y, X, V),
     "boxcox": (lambda x, a: kernels.boxcox(x, a, x - 1), X, Y),

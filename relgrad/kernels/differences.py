@@ -21,6 +21,7 @@ from relgrad.kernels.remainders import log1p_gap, xlogx1p_minus_x
 from relgrad.kernels.removable import exprel_n
 
 __all__ = [
+    "arctan_difference",
     "boxcox",
     "cos_difference",
     "exp_difference",
@@ -36,6 +37,7 @@ __all__ = [
     "sin_difference",
     "softplus_difference",
     "tan_difference",
+    "tanh_difference",
     "xlog_ratio",
 ]
 
@@ -208,6 +210,20 @@ def tan_difference(x: Any, y: Any, d: Any) -> Any:
     """tan x − tan y = sin d/(cos x·cos y), where d = x − y."""
     near = np.sin(d) / (np.cos(x) * np.cos(y))
     return np.where(np.abs(d) <= 1, near, np.tan(x) - np.tan(y))[()]
+
+
+@entrywise
+def arctan_difference(x: Any, y: Any, d: Any) -> Any:
+    """arctan x − arctan y = arctan2(d, 1 + x·y), where d = x − y."""
+    both = x * y
+    near = (both > -0.5) & np.isfinite(both) & np.isfinite(d)
+    return np.where(near, np.arctan2(d, 1 + both), np.arctan(x) - np.arctan(y))[()]
+
+
+@entrywise
+def tanh_difference(x: Any, y: Any, d: Any) -> Any:
+    """tanh x − tanh y = 2·(σ(2x) − σ(2y)), where d = x − y."""
+    return 2 * expit_difference(2 * x, 2 * y, 2 * d)
 
 
 @entrywise

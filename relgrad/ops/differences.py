@@ -17,17 +17,18 @@ from relgrad.op import as_term, constant, is_constant
 from relgrad.ops.arithmetic import add, multiply, negative, power, square
 from relgrad.ops.comparison import greater_equal, less
 from relgrad.ops.elementwise import Elementwise, elementwise
-from relgrad.ops.exponential import exp, expm1, log
+from relgrad.ops.exponential import exp, expm1, log, tanh
 from relgrad.ops.families import erfcx, exprel_n
 from relgrad.ops.increments import difference_of, known_difference
 from relgrad.ops.selection import minimum, where
 from relgrad.ops.special import erf, erfc, log_ndtr, ndtr
 from relgrad.ops.stable import expit, softplus, xdivy, xlog1py, xlogy
-from relgrad.ops.trigonometric import cos, sin, tan
+from relgrad.ops.trigonometric import arctan, cos, sin, tan
 from relgrad.term import Term
 from relgrad.types import POSITIVE, REAL, Interval
 
 __all__ = [
+    "arctan_difference",
     "boxcox",
     "cos_difference",
     "exp_difference",
@@ -44,6 +45,7 @@ __all__ = [
     "sin_difference",
     "softplus_difference",
     "tan_difference",
+    "tanh_difference",
     "xlog_ratio",
 ]
 
@@ -141,6 +143,8 @@ product_difference = elementwise(
 sin_difference = known_difference(kernels.sin_difference, sin)
 cos_difference = known_difference(kernels.cos_difference, cos)
 tan_difference = known_difference(kernels.tan_difference, tan)
+arctan_difference = known_difference(kernels.arctan_difference, arctan)
+tanh_difference = known_difference(kernels.tanh_difference, tanh)
 expit_difference = known_difference(kernels.expit_difference, expit)
 softplus_difference = known_difference(kernels.softplus_difference, softplus)
 
