@@ -242,7 +242,15 @@ def _likeness_of(view: ProductView) -> Any:
 
 def head(t: Term) -> Any:
     """sin(x), sin(x)[1:] → sin, x, x[1:] → None: the op of a term, or None for a leaf and for entries of leaves."""
-    return None if _once(t, "datum", _is_datum) else _pushed(t).op
+    return t.op if type(t.op) in _MOVES else None if is_datum(t) else _pushed(t).op
+
+
+def is_datum(t: Term) -> bool:
+    """x, [0, x][k + 1] → True, x + y → False: whether each entry is one of an input or of a constant."""
+    return _once(t, "datum", _is_datum)
+
+
+_MOVES = (Expand, Squeeze, BroadcastTo)
 
 
 def _pushed(t: Term) -> Term:
@@ -264,10 +272,8 @@ def _is_datum(t: Term) -> bool:
     """x, [0, x][k + 1] → True, x + y → False: whether each entry is one of an input or of a constant."""
     if not t.rands:
         return True
-    moves = t.op.laws.selects or type(t.op) in (Expand, Squeeze, BroadcastTo)
-    return all(_once(rand, "datum", _is_datum) for rand in (t.rands[:1] if moves else t.rands)) and (
-        moves or type(t.op) is Concatenate
-    )
+    moves = t.op.laws.selects or type(t.op) in _MOVES
+    return (moves or type(t.op) is Concatenate) and all(map(is_datum, t.rands[:1] if moves else t.rands))
 
 
 class Search:
@@ -347,6 +353,10 @@ class Search:
     def of_summands(self, x: Term, y: Term) -> Distance | None:
         """x₁…xₙ − y₁…yₙ = Σᵢ y₁…yᵢ₋₁·(xᵢ − yᵢ)·xᵢ₊₁…xₙ, times shared factors; or f(x) − f(y) = Δf(x, y)."""
         x, y = _pushed(x), _pushed(y)
+        if x is y:
+            return Distance(fit(constant(0.0, dtype_of(x)), x))
+        if x.op.as_sum or y.op.as_sum:
+            return self.of(x, y)
         return self._of_products(x, y) or self._of_applications(x, y) or self._of_meanings(x, y)
 
     def _of_meanings(self, x: Term, y: Term) -> Distance | None:
@@ -399,10 +409,12 @@ class Search:
 
         None where an operand has no distance.
         """
-        if not _comparable(x, y) or head(x) != head(y):
+        if not _comparable(x, y):
             return None
-        if head(x) is None:
+        if is_datum(x) and is_datum(y):
             return _between(x, y)
+        if head(x) != head(y):
+            return None
         if x is not _pushed(x) or y is not _pushed(y):
             return self.of_summands(x, y)
         if len(x.rands) != len(y.rands):
@@ -443,7 +455,7 @@ def _comparable(x: Any, y: Any) -> bool:
     stretched = x.type.dtype == y.type.dtype and x.type.ndim == y.type.ndim and bool(x.rands or y.rands)
     extents = zip(x.type.shape, y.type.shape, strict=True) if stretched else ()
     stretched = stretched and all(m == n or 1 in (m, n) for m, n in extents)
-    return x.type == y.type or (stretched and all(t.op.elementwise or head(t) is None for t in (x, y)))
+    return x.type == y.type or (stretched and all(t.op.elementwise or is_datum(t) for t in (x, y)))
 
 
 def _matched(
@@ -452,12 +464,16 @@ def _matched(
     """[f(x), y], [f(z), u] → [(f(x), f(z)), (y, u)]: factors in pairs of one op and exponent, or None."""
     pairs = []
     for a, e in ours:
-        partner = next((f for f in theirs if f[1] == e and head(f[0]) == head(a)), None)
+        partner = next((f for f in theirs if f[1] == e and _are_alike(f[0], a)), None)
         if partner is None:
             return None
         theirs = [other for other in theirs if other is not partner]
         pairs.append((a, partner[0], e))
     return None if theirs else pairs
+
+
+def _are_alike(x: Term, y: Term) -> bool:
+    return head(x) == head(y) or (is_datum(x) and is_datum(y))
 
 
 def _applied(x: Term, y: Term, distances: list[Term | None]) -> Term | None:

@@ -77,7 +77,6 @@ def _rel_entr(x: Any, y: Any) -> Any:
     return np.where(x.zeros() & (y.floats() > 0), 0.0, x * np.log(x / y))
 
 
-_entry("xlog_ratio")(lambda x, y, d: _rel_entr(x, y))
 _entry("kl_div")(lambda x, y: _rel_entr(x, y) - x + y)
 
 
