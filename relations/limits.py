@@ -46,9 +46,3 @@ def log_of_quotient(x, y):
 def distance_from_one_over_log(x):
     """(x - 1)/log(x), continued to one at one."""
     return (x - 1) / np.log(x), 1 / logrel_n(x, 0)
-
-
-@relation(source="the slope of x·(log(1 + x)/x)")
-def relative_logarithm_and_its_slope(x):
-    """The slope of log(1 + x), written as x times what that is over x."""
-    return log1prel_n(x, 0) + x * log1prel_n(x, 1), 1 / (1 + x)
