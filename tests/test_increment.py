@@ -685,3 +685,10 @@ def test_a_part_of_what_flows_back_meets_the_function_at_the_other_point(h, b):
                 abs(m[0] * (mp.sin(m[2] + m[3]) - mp.sin(m[2]))) + abs(m[1] * mp.sin(m[2])), 2 * abs(m[0])
             )
             assert abs(f(a, b, 0.5, h) - want) <= 16 * ULP * size
+
+
+@pytest.mark.parametrize("t", [900.0, 2.0, 1e-9])
+def test_the_slope_of_what_saturates(t):
+    """(1 − e^(−k·t))/k has the slope e^(−k·t) in t, of which (1 − e^−x)/x and its slope are the parts."""
+    slope = rg.grad(lambda t, k: (1 - np.exp(-k * t)) / k, precise=False)
+    assert slope(t, 0.3) == pytest.approx(np.exp(-0.3 * t), rel=1e-13)

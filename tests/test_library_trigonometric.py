@@ -150,3 +150,19 @@ ORDINARY = {
 @pytest.mark.parametrize("name", ORDINARY)
 def test_what_is_right_already_is_left_alone(name):
     assert steps(ORDINARY[name], [0.5, 2.0]) == []
+
+
+@pytest.mark.parametrize("gap", [1e-3, 1e-7])
+def test_places_that_are_nearly_opposite(gap):
+    """20015 km but for gap·cos(0.8), by haversines; and its slope in longitude."""
+    height = lambda p, q, d: np.sin((q - p) / 2) ** 2 + np.cos(p) * np.cos(q) * np.sin(d / 2) ** 2
+    forms = (
+        lambda p, q, d: np.arcsin(np.sqrt(height(p, q, d))),
+        lambda p, q, d: np.arctan2(np.sqrt(height(p, q, d)), np.sqrt(1 - height(p, q, d))),
+    )
+    d = np.pi - gap
+    rest = np.arcsin(np.cos(0.8) * np.sin((np.pi - d + 1.2246467991473532e-16) / 2))
+    for f in forms:
+        assert rg.stabilize(f, precise=False)(0.8, -0.8, d) == pytest.approx(np.pi / 2 - rest, rel=1e-15)
+        slope = rg.grad(f, argnums=2, precise=False)(0.8, -0.8, d)
+        assert slope == pytest.approx(0.5 * np.cos(0.8) * np.cos(gap / 2) / np.cos(rest), rel=1e-14)
