@@ -246,10 +246,10 @@ class AlongLine(Mended):
     Operands: the program's values, and its arguments.
     """
 
-    __props__ = ("approach", "precise")
+    __props__ = ("approach",)
 
-    def __init__(self, approach: Approach, precise: bool):
-        self.approach, self.precise = approach, precise
+    def __init__(self, approach: Approach):
+        self.approach = approach
 
     @property
     def name(self) -> str:
@@ -262,7 +262,7 @@ class AlongLine(Mended):
         start = np.reshape(starts, np.shape(plain))
         at = dict(zip(arguments, values, strict=True))
         known = known_near(written, at, line)
-        if known is not None and self.precise and known.is_sure:
+        if known is not None and known.is_sure:
             return np.where(_is_better(*known[:2], plain), known.value, plain).astype(np.asarray(plain).dtype)
         bodies = [written] if rewritten is None else [written, rewritten]
         found, body = None, written
@@ -275,7 +275,7 @@ class AlongLine(Mended):
             return plain
         value, error = found
         dtype = np.asarray(plain).dtype
-        if self.precise and np.any(np.isfinite(error) & (error > FINE * np.finfo(dtype).eps * np.abs(value))):
+        if np.any(np.isfinite(error) & (error > FINE * np.finfo(dtype).eps * np.abs(value))):
             twice, less = near_line(body, at, line, start, doubled) or found
             value, error = np.where(less < error, (twice, less), (value, error))
         if known is not None:  # a narrow feature between here and the line, of which the series knows nothing
@@ -785,18 +785,17 @@ class Along(NamedTuple):
 
 
 def along_lines(
-    roots: Sequence[Term], written: Callable[[], Sequence[Term]], precise: bool = True
+    roots: Sequence[Term], written: Callable[[], Sequence[Term]]
 ) -> tuple[list[Term], list[Along]]:
     """f(x, y) → along_line(f(x, y), x, y), for each line near which f loses digits; with what became of each root.
 
-    `written` returns the roots as they are written, all derivatives written out. A `precise` program's series are
-    computed in doubled numbers where floats are too coarse for them.
+    `written` returns the roots as they are written, all derivatives written out.
     """
     real = [root for root in roots if _is_real(root)]
     nodes = list(islice(subterms(*real), LARGEST))
     if not real or len(nodes) == LARGEST or not all(map(_may_be_tried, nodes)):
         return list(roots), []
-    search = _Search(roots, written, precise, _Trials(real, nodes))
+    search = _Search(roots, written, _Trials(real, nodes))
     with bounded(WORK):
         search.along(lines(nodes))
     with bounded(WORK // 2):
@@ -807,14 +806,12 @@ def along_lines(
 class _Search:
     """Programs, and their forms with series along one line after the other."""
 
-    def __init__(
-        self, roots: Sequence[Term], written: Callable[[], Sequence[Term]], precise: bool, trials: _Trials
-    ):
+    def __init__(self, roots: Sequence[Term], written: Callable[[], Sequence[Term]], trials: _Trials):
         """`written` is asked once, as the first line is suspect; `trials` evaluate the programs beside lines."""
         self.roots, self.new, self.found = roots, list(roots), list[Along]()
         self.pairs = set[frozenset[Part]]()
         """Of arguments, near the line of which programs are suspect."""
-        self._written, self._precise, self._trials = written, precise, trials
+        self._written, self._trials = written, trials
         self._done, self._tried = set[frozenset[Any]](), set[frozenset[Any]]()
         self._known: list[tuple[Term, tuple[Term, ...]]] | None = None
 
@@ -866,7 +863,7 @@ class _Search:
             if start is None:
                 continue
             again = self.roots[i] if _is_another(self.roots[i], body, arguments, there, start) else None
-            op = AlongLine(Approach(body, again, arguments, there, start), self._precise)
+            op = AlongLine(Approach(body, again, arguments, there, start))
             after = term(op, self.new[i], *arguments)
             after = after if guard is None else where(guard, after, self.new[i])
             self.found.append(Along(self.new[i], after, there))
