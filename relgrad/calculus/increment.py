@@ -214,11 +214,20 @@ def alike(view: SumView) -> dict[Any, list[tuple[Term, Number]]]:
     found: dict[Any, list[tuple[Term, Number]]] = {}
     for part, k in view.terms.items():
         if is_term(part) and part.ground and part.type.differentiable:
-            for kind in dict.fromkeys(
-                [_likeness(part), head(part), *[m.op for m in _once(part, "meanings", _meanings)]]
-            ):
+            for kind in dict.fromkeys(_kinds(part)):
                 found.setdefault(kind, []).append((part, k))
     return found
+
+
+def _kinds(t: Term) -> Iterator[Any]:
+    """sin(x)·y → {sin, None}, multiply;    (sin(x) + y)[1:] → also {sin}, sin, and y[1:] itself."""
+    yield from (_likeness(t), head(t), *[m.op for m in _once(t, "meanings", _meanings)])
+    inside = _pushed(t)
+    if is_datum(t):
+        yield t
+    elif inside is not t and inside.op.as_sum:
+        for part in filter(is_term, sum_of(inside).terms):
+            yield from (part,) if is_datum(part) else (_likeness(part), head(part))
 
 
 def _meanings(t: Term) -> tuple[Term, ...]:
@@ -242,7 +251,8 @@ def _likeness_of(view: ProductView) -> Any:
 
 def head(t: Term) -> Any:
     """sin(x), sin(x)[1:] → sin, x, x[1:] → None: the op of a term, or None for a leaf and for entries of leaves."""
-    return t.op if type(t.op) in _MOVES else None if is_datum(t) else _pushed(t).op
+    moved = type(t.op) in (*_MOVES, Concatenate)
+    return t.op if moved else None if is_datum(t) else _pushed(t).op
 
 
 def is_datum(t: Term) -> bool:
