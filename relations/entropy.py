@@ -64,9 +64,9 @@ def weight_times_log1p(x, y):
 
 
 @relation(source="Cover & Thomas 2006, theorem 2.7.1; scipy.special.kl_div")
-def divergence_of_intensities(x, y, z):
+def divergence_of_intensities(x, y):
     """x·log(x/y) - x + y, the divergence of two Poisson distributions, is quadratic in x - y."""
-    return xlog_ratio(x, y, z) - x + y, kl_divergence(x, y, x - y)
+    return xlog_ratio(x, y, x - y) - x + y, kl_divergence(x, y, x - y)
 
 
 @relation(source="Itakura & Saito 1968")

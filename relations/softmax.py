@@ -23,6 +23,7 @@ from relgrad.relation import (
     log_probabilityo,
     nonnegative,
     relation,
+    same_shape,
     unlike_exponentials,
     varying_along,
     without_exponentials,
@@ -314,4 +315,5 @@ def log_softmax_pullback_of_softmax(x, y, axis):
     return (
         log_softmax_pullback(softmax(x, axis=axis), softmax(y, axis=axis), axis=axis),
         softmax(x, axis=axis) - softmax(y, axis=axis),
+        same_shape(x, y),
     )

@@ -250,7 +250,7 @@ class _Run:
         self.orders = min(2, max([1, *[root.orders for root in roots]]))
         for self.phase, moves in enumerate(phases):
             if isnan(self.conventions.untaken):
-                moves -= {SINK}
+                moves -= {SINK, LINE}  # by either a branch that is not taken says nothing
             after = self.along(roots, after) if LINE in moves else self.saturate(after, moves)
         self.phase = len(phases)
         return self.saturate(after, frozenset({EXPAND}))
