@@ -220,14 +220,15 @@ def alike(view: SumView) -> dict[Any, list[tuple[Term, Number]]]:
 
 
 def _kinds(t: Term) -> Iterator[Any]:
-    """sin(x)·y → {sin, None}, multiply;    (sin(x) + y)[1:] → also {sin}, sin, and y[1:] itself."""
+    """sin(x)·y → {sin, None}, multiply;    (sin(x) + y)[1:] → also [1:], and y[1:] itself."""
     yield from (_likeness(t), head(t), *[m.op for m in _once(t, "meanings", _meanings)])
     inside = _pushed(t)
     if is_datum(t):
         yield t
-    elif inside is not t and inside.op.as_sum:
-        for part in filter(is_term, sum_of(inside).terms):
-            yield from (part,) if is_datum(part) else (_likeness(part), head(part))
+    elif inside is not t:
+        yield t.op
+        if inside.op.as_sum:
+            yield from [part for part in sum_of(inside).terms if is_term(part) and is_datum(part)]
 
 
 def _meanings(t: Term) -> tuple[Term, ...]:
