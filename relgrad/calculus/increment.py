@@ -101,29 +101,56 @@ def incremented_beside(t: Term) -> Term | None:
     view = sum_of(t)
     if not t.ground or len(view.terms) < 2:
         return None
-    search = Search()
-    for part, k in view.terms.items():
-        for inner, outside in _spread(part):
-            heads = _likeness_of(outside)
-            for (u, c), (p, n) in product(inner.terms.items(), view.terms.items()):
-                ratio = multiplied((product_of(p), 1), (product_of(u), -1))
-                alike = n * ratio.coefficient == -k * c * outside.coefficient and _likeness_of(ratio) == heads
-                if p is part or not alike:
-                    continue
-                dtype = dtype_of(t)
-                x, y = (build_product(ProductView(1, v.factors), dtype) for v in (ratio, outside))
-                found = None if x is y else search.of_summands(x, y)
-                if found is not None:
-                    shared = multiplied((product_of(u), 1), (ProductView(n * ratio.coefficient, {}), 1))
-                    left = build_sum(added((inner, k), (SumView(0, {u: c}), -k)), dtype)
-                    steps = [
-                        build_product(multiplied((a, 1), (product_of(b), 1)), dtype)
-                        for a, b in ((shared, found.term), (outside, left))
-                    ]
-                    above, below = (build_sum(SumView(0, {q: m}), dtype) for q, m in ((p, n), (part, -k)))
-                    new = Telescope(2).make_node(above, below, constant(1.0, dtype), *steps)
-                    return exchanged(t, [(p, n), (part, k)], SumView(0, {new: 1}))
+    search, dtype = Search(), dtype_of(t)
+    for beside in _beside(view):
+        new = beside.telescoped(search, dtype)
+        if new is not None:
+            return exchanged(t, [beside.alone, beside.among], SumView(0, {new: 1}))
     return None
+
+
+class _Beside(NamedTuple):
+    """n·u·f(x) and k·(c·u + …)·f(y), where n·u·f(x) + k·c·u·f(y) may be an increment."""
+
+    alone: tuple[Term, Number]
+    """u·f(x) and n."""
+    among: tuple[Term, Number]
+    """(c·u + …)·f(y) and k."""
+    sums: SumView
+    """c·u + …"""
+    shared: tuple[Term, Number]
+    """u and c."""
+    upper: ProductView
+    """f(x)"""
+    lower: ProductView
+    """f(y)"""
+
+    def telescoped(self, search: Search, dtype: Any) -> Term | None:
+        """a·f(x) − (a + b)·f(y) → a·Δf(x, y, x − y), −b·f(y) as steps from one to the other; or None."""
+        x, y = (build_product(ProductView(1, v.factors), dtype) for v in (self.upper, self.lower))
+        found = None if x is y else search.of_summands(x, y)
+        if found is None:
+            return None
+        (p, n), (part, k), (u, c) = self.alone, self.among, self.shared
+        factor = multiplied((product_of(u), 1), (ProductView(n * self.upper.coefficient, {}), 1))
+        left = build_sum(added((self.sums, k), (SumView(0, {u: c}), -k)), dtype)
+        steps = [
+            build_product(multiplied((a, 1), (product_of(b), 1)), dtype)
+            for a, b in ((factor, found.term), (self.lower, left))
+        ]
+        above, below = (build_sum(SumView(0, {q: m}), dtype) for q, m in ((p, n), (part, -k)))
+        return Telescope(2).make_node(above, below, constant(1.0, dtype), *steps)
+
+
+def _beside(view: SumView) -> Iterator[_Beside]:
+    """a·f(x) − (a + b)·f(y) → the two, with a as the shared factor: f(x) is as f(y), and opposite."""
+    for among in view.terms.items():
+        for sums, lower in _spread(among[0]):
+            for shared, alone in product(sums.terms.items(), view.terms.items()):
+                upper = multiplied((product_of(alone[0]), 1), (product_of(shared[0]), -1))
+                opposite = alone[1] * upper.coefficient == -among[1] * shared[1] * lower.coefficient
+                if alone[0] is not among[0] and opposite and _likeness(upper) == _likeness(lower):
+                    yield _Beside(alone, among, sums, shared, upper, lower)
 
 
 def _spread(part: Any) -> Iterator[tuple[SumView, ProductView]]:
@@ -221,7 +248,7 @@ def alike(view: SumView) -> dict[Any, list[tuple[Term, Number]]]:
 
 def _kinds(t: Term) -> Iterator[Any]:
     """sin(x)·y → {sin, None}, multiply;    (sin(x) + y)[1:] → also [1:], and y[1:] itself."""
-    yield from (_likeness(t), head(t), *[m.op for m in _once(t, "meanings", _meanings)])
+    yield from (_likeness(product_of(t)), _head(t), *[m.op for m in _once(t, "meanings", _meanings)])
     inside = _pushed(t)
     if is_datum(t):
         yield t
@@ -240,20 +267,23 @@ def _meanings(t: Term) -> tuple[Term, ...]:
     return tuple(found)
 
 
-def _likeness(t: Term) -> Any:
-    """sin(x)·y² → {sin, None}: the ops of a summand's factors, which two summands must have in common."""
-    return frozenset([head(b) for b in product_of(t).factors])
+def _likeness(view: ProductView) -> Any:
+    """sin(x)·y² → {sin, None}: the heads of factors, which two products must have in common."""
+    return frozenset([_head(b) for b in view.factors])
 
 
-def _likeness_of(view: ProductView) -> Any:
-    """sin(x)·y² → {(sin, 1), (None, 2)}: the ops of factors, and how often."""
-    return frozenset([(head(b), e) for b, e in view.factors.items()])
+def _head(t: Term) -> Any:
+    """sin(x), sin(x)[1:] → sin;    x, x[1:] → None: the op of a term, or None for a leaf and for entries of leaves.
 
-
-def head(t: Term) -> Any:
-    """sin(x), sin(x)[1:] → sin, x, x[1:] → None: the op of a term, or None for a leaf and for entries of leaves."""
+    [0, x] and x[None] keep theirs, so that they meet [0, x + h] and (x + h)[None].
+    """
     moved = type(t.op) in (*_MOVES, Concatenate)
     return t.op if moved else None if is_datum(t) else _pushed(t).op
+
+
+def _are_alike(x: Term, y: Term) -> bool:
+    """sin(x), sin(y) → True;    x[None], x[1:] → True: whether a distance may be found, op by op or as of data."""
+    return _head(x) == _head(y) or (is_datum(x) and is_datum(y))
 
 
 def is_datum(t: Term) -> bool:
@@ -424,7 +454,7 @@ class Search:
             return None
         if is_datum(x) and is_datum(y):
             return _between(x, y)
-        if head(x) != head(y):
+        if _head(x) != _head(y):
             return None
         if x is not _pushed(x) or y is not _pushed(y):
             return self.of_summands(x, y)
@@ -481,10 +511,6 @@ def _matched(
         theirs = [other for other in theirs if other is not partner]
         pairs.append((a, partner[0], e))
     return None if theirs else pairs
-
-
-def _are_alike(x: Term, y: Term) -> bool:
-    return head(x) == head(y) or (is_datum(x) and is_datum(y))
 
 
 def _applied(x: Term, y: Term, distances: list[Term | None]) -> Term | None:
