@@ -156,12 +156,20 @@ def test_a_program_stays_in_floats_where_what_leaves_the_range_does_not_matter()
     x = np.array([0.5, 40.0, -30.0, 800.0])
     mean, limit = extended_range(f)(x)
     assert mean == 0.5 and limit[3] == 1 and calls == [np.ndarray, np.ndarray, Shaken]
+    for g in (  # results are as small as what leaves the range, or smaller
+        lambda x: np.exp(-x) * 0.5,
+        lambda x: x / 900 * np.exp(-x) - np.exp(-x - 1),
+    ):
+        calls.clear()
+        found = extended_range(lambda x, g=g: (calls.append(type(x)), g(x))[1])(np.array([720.0, 740.0]))
+        assert calls[-1] is Shaken and np.all(found == g(np.array([720.0, 740.0])))
     for g in (  # it matters here, though the results in floats are numbers
         lambda x: 1 + np.exp(-x) ** 1e-3,
         lambda x: np.log(np.log(np.exp(x))),
         lambda x: np.where(np.exp(-x) == 0, 1.0, 2.0),
         lambda x: np.sum((np.exp(-x) - np.exp(-x - 1)) * 1e300),
         lambda x: np.exp(-x) * 1e10 / 1e-300,
+        lambda x: np.exp(-x) * 64,
         lambda x: 1 / (x**14).astype(np.float32),
     ):
         calls.clear()

@@ -23,6 +23,7 @@ from relgrad.logic.goals import computedo
 from relgrad.logic.group import Number, ProductView, added, multiplied, quotient, whole
 from relgrad.logic.parts import dtype_of, without
 from relgrad.logic.rewrite import chain_of, pushed, raised, scopes, selected
+from relgrad.logic.space import SINGLE
 from relgrad.logic.view import exponent_sum, product_of, sum_of, summand
 from relgrad.logscale.domain import (
     Joined,
@@ -125,9 +126,18 @@ def _denominators(view: ProductView) -> list[Denominator]:
     for base, e in view.factors.items():
         if is_exponential(base) and base.op is not exp and (e < 0 or _meets_inverse(base, view)):
             joined = joined_sum(base) if _is_sum(base) else _single(base)
-            if joined is not None:
+            if joined is not None and not _stays(joined):
                 found.append((base, -e, joined))
     return found
+
+
+def _stays(joined: Joined) -> bool:
+    """Σ σ(z) + c → True, 1 + Σ e^z → False: whether an array of exponentials that are never large stands beside
+    a number, which keeps floats in range.
+    """
+    exponents = [p.exponent for p in joined.pieces if p.exponent is not None]
+    bounded = len(exponents) < len(joined.pieces) and all(range_of(x).high <= 0 for x in exponents)
+    return bounded and any(p.space != SINGLE for p in joined.pieces)
 
 
 def _meets_inverse(base: Term, view: ProductView) -> bool:

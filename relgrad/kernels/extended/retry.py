@@ -67,9 +67,12 @@ def _retried(function: Callable[..., Any], wide: Twin, shaken: Twin, told: bool)
 
 def _steady(function: Callable[..., Any], shaken: Twin, args: Any, kwargs: Any) -> Any:
     """f(x), if f of floats shaken out of range is the same: 1 + e⁻⁸⁰⁰ → 1, log(e⁻⁸⁰⁰) → None."""
+    overflows: list[str] = []
     try:
-        found = function(*args, **kwargs)
-        return found if is_steady(found, mapped(lowered, shaken(*args, **kwargs))) else None
+        with np.errstate(over="call", call=lambda kind, _: overflows.append(kind)):
+            found = function(*args, **kwargs)
+        shaken_too = mapped(lowered, shaken(*args, **kwargs))
+        return found if is_steady(found, shaken_too, overflowed=bool(overflows)) else None
     except (ArithmeticError, *OF_FLOATS_ONLY):
         return None
 
