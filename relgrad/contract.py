@@ -340,6 +340,8 @@ class Contract:
     """The comparison that holds where this one does not, but for NaN: x ≥ y of x < y."""
     complement: Callable[..., Any] | None = None
     """Of its operands, what is left of one, 1 − f(x), where that has a function of its own: σ(−x) of σ(x)."""
+    reflected: Callable[..., Any] | None = None
+    """The g with 1 − f(x, y, …) = g(1 − x, 1 − y, …) for real operands, which does not cancel: min of max."""
     mirrored: Any = None
     """The comparison of exchanged operands: y > x of x < y."""
     solutions: Callable[[float], Interval] | None = None

@@ -39,6 +39,7 @@ KINDS: dict[str, Any] = {
     "cancels": str,
     "word": str,
     "complement": (Callable, type(None)),
+    "reflected": (Callable, type(None)),
     "times": (int, object),
     "as_sum": tuple,
     "connected": (tuple, type(None)),

@@ -463,6 +463,12 @@ def _complement(a: Application, rng: np.random.Generator) -> Sides:
         yield 1 - a.op(*a.arrays), a.op.complement(*a.arrays)
 
 
+def _reflected(a: Application, rng: np.random.Generator) -> Sides:
+    if a.op.reflected is not None:
+        less = [1 - np.asarray(x) if np.asarray(x).dtype.kind == "f" else x for x in a.arrays]
+        yield 1 - a.op(*a.arrays), a.op.reflected(*less)
+
+
 LAWS: dict[str, Callable[[Application, np.random.Generator], Sides]] = {
     "commutative": _commutative,
     "associative": _associative,
@@ -476,6 +482,7 @@ LAWS: dict[str, Callable[[Application, np.random.Generator], Sides]] = {
     "a selection of entries": _selects,
     "odd or even": _parity,
     "left of one by its complement": _complement,
+    "left of one by its reflection": _reflected,
 }
 
 CLAIMS: dict[str, Callable[[Application, np.random.Generator], Trial]] = {

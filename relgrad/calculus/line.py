@@ -874,7 +874,8 @@ class _Search:
 def _branch_beside(body: Term, arguments: Sequence[Term], line: Line) -> tuple[Term, Term] | None:
     """where(|x| < 1e-12, 1, f(x)), x near 0 → f(x), not |x| < 1e-12: what a program is beside a line, and where it is.
 
-    None where no choice depends on what moves, or where it is made otherwise at each distance, or entry.
+    None where no choice depends on what moves, or where it is made otherwise at each distance, or entry; and where(y =
+    1, f(x), g(x)), y near 1 → None: the branch depends on nothing that moves.
     """
     moving = set(line.leaves)
     for t in subterms(body):
@@ -905,6 +906,8 @@ def _branch_beside(body: Term, arguments: Sequence[Term], line: Line) -> tuple[T
     if not choices:
         return None
     (branch,) = substitute([body], {c: constant(np.full(c.type.shape, v)) for c, v in taken.items()})
+    if not line.leaves.issubset(subterms(branch)):
+        return None
     guards = [c if v else logical_not(c) for c, v in taken.items()]
     return branch, reduce(logical_and, guards)
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from itertools import combinations, islice, permutations
+from itertools import combinations, islice
 from typing import Any
 
 from quicktions import Fraction
 
 from relgrad.bounds import is_moderate, range_of
 from relgrad.logic.build import build_product, build_sum, fit, fit_to, fitted, number_term
-from relgrad.logic.conditions import is_additive, maybe_one
+from relgrad.logic.conditions import is_additive
 from relgrad.logic.group import (
     Number,
     ProductView,
@@ -33,9 +33,9 @@ from relgrad.logic.group import (
 from relgrad.logic.parts import dtype_of
 from relgrad.logic.rewrite import scopes
 from relgrad.logic.space import product
-from relgrad.logic.view import LIMIT, SHARED, product_of, sum_of, summand, summand_key, times
+from relgrad.logic.view import LIMIT, SHARED, product_of, sum_of, summand_key, times
 from relgrad.op import as_term, constant, is_constant
-from relgrad.ops.arithmetic import divide, negative, power, reciprocal, sqrt
+from relgrad.ops.arithmetic import divide, power, reciprocal, sqrt
 from relgrad.ops.averages import LogMeanExp
 from relgrad.ops.comparison import greater, less, logical_or
 from relgrad.ops.differences import power_difference, product_difference
@@ -350,127 +350,6 @@ def factored_sum(t: Term) -> Any:
                     new = added((left, 1), (SumView(0, {part: 1}), -k), (rest, k))
                     return fit(build_sum(new, dtype_of(t)), t)
     return None
-
-
-def shared_complement(t: Term) -> Any:
-    """Return a sum that holds a complement, and a multiple of it, with the complement taken out, or None.
-
-    (1 - p) - (1 - p)·q = (1 - p)·(1 - q): 1 - (p + (1 - p)·q) is no difference of what is near one. What is left
-    beside must be one summand: 1 - ((1 - p)·q + p·(1 - q)) = (1 - p)·(1 - q) + p·q
-    """
-    view, dtype = sum_of(t), dtype_of(t)
-    if not view.constant or not 1 < len(view.terms) <= SHARED:
-        return None
-    for part, k in view.terms.items():
-        product = product_of(part)
-        for base, e in product.factors.items():
-            if e < 1 or not is_term(base) or not base.op.as_sum or (e == 1 and len(product.factors) < 2):
-                continue
-            inner = sum_of(base)
-            c = Fraction(view.constant) / inner.constant if inner.constant else Fraction(0)
-            left = added((view, 1), (SumView(0, {part: 1}), -k), (inner, -c))
-            if c * k * product.coefficient >= 0 or left.constant:
-                continue
-            beyond = factored_sum(build_sum(left, dtype)) if len(left.terms) > 1 else None
-            if left.terms and (beyond is None or len(sum_of(beyond).terms) > 1 or sum_of(beyond).constant):
-                continue
-            outside = multiplied((product, 1), (ProductView(1, {base: 1}), -1))
-            beside = build_sum(added((SumView(c, {}), 1), (times(SumView(1, {}), outside, dtype), k)), dtype)
-            taken = multiplied((ProductView(1, {base: 1}), 1), (ProductView(1, {beside: 1}), 1))
-            whole_ = SumView(0, {build_product(taken, dtype): 1} | ({} if beyond is None else {beyond: 1}))
-            return fit(build_sum(whole_, dtype), t)
-    return None
-
-
-def complemented_sum(t: Term) -> Any:
-    """Return a sum in which one less a product is what is left of one, of each factor in turn, or None.
-
-    1 − σ(x)·(1 − y) = σ(−x) + σ(x)·y; nothing is left for one factor, w − w·Φ(x) = w·Φ(−x), and of an odd function
-    1 + tanh x = 1 − tanh(−x)
-    """
-    view, dtype = sum_of(t), dtype_of(t)
-    for part, k in view.terms.items():
-        for taken in _either_way(product_of(part)):
-            shares = {b: e for b, e in taken.factors.items() if is_term(b) and b.op.complement is not None}
-            outside = multiplied((ProductView(1, taken.factors), 1), (ProductView(1, shares), -1))
-            c = -k * taken.coefficient
-            if not shares:
-                continue
-            if view.constant == c:
-                one, found, before = SumView(c, {}), _complements(taken), ProductView(1, {})
-            elif outside.factors and view.terms.get(whole_ := build_product(outside, dtype), 0) == c:
-                one, found, before = SumView(0, {whole_: c}), _complements(ProductView(1, shares)), outside
-            else:
-                continue
-            if found is None:
-                continue
-            new = added((view, 1), (SumView(0, {part: k}), -1), (one, -1))
-            for factor, left in found:
-                new = added(
-                    (new, 1), (summand(multiplied((before, 1), (product_of(left), 1)), None, dtype), c)
-                )
-                before = multiplied((before, 1), (product_of(factor), 1))
-            return fit(build_sum(new, dtype), t)
-    return None
-
-
-def labelled_sum(t: Term) -> Any:
-    """σ(x) − y = (1 − y)·σ(x) − y·σ(−x): a share less what may be exactly one, as labels are, by what is left of one;
-    or None.
-
-    What a share lacks of one does not cancel then.
-    """
-    view, dtype = sum_of(t), dtype_of(t)
-    if view.constant or len(view.terms) != 2:
-        return None
-    for (p, k), (y, n) in permutations(view.terms.items()):
-        if k != -n or not is_term(p) or p.op.complement is None or not is_term(y) or not maybe_one(y):
-            continue
-        among = range_of(p)
-        if among.low < 0 or among.high > 1:
-            continue
-        rest, left = build_sum(SumView(1, {y: -1}), dtype), as_term(p.op.complement(*map(Tracer, p.rands)))
-        parts = [
-            (summand(multiplied((product_of(a), 1), (product_of(b), 1)), None, dtype), c)
-            for a, b, c in ((rest, p, k), (y, left, -k))
-        ]
-        return fit(build_sum(added(*parts), dtype), t)
-    return None
-
-
-def _either_way(product: ProductView) -> Iterator[ProductView]:
-    """y·erf(x) → y·erf(x), −y·erf(−x): a product, and the same of f(−x) for each odd factor f(x) that has a
-    complement.
-    """
-    yield product
-    for base, e in product.factors.items():
-        if is_term(base) and base.op.laws.parity == -1 and base.op.complement is not None and e == 1:
-            factors = {b: n for b, n in product.factors.items() if b is not base}
-            yield ProductView(-product.coefficient, {**factors, base.op.make_node(negative(*base.rands)): 1})
-
-
-def _complements(product: ProductView) -> list[tuple[Term, Term]] | None:
-    """erf(x) → [(erf(x), erfc(x))], where erfc = 1 − erf:
-    the factors of a product with what each leaves of one; or None.
-
-    Shares of a whole first, one other at most.
-    """
-    shares: list[tuple[Term, Term]] = []
-    others: list[tuple[Term, Term]] = []
-    for base, e in product.factors.items():
-        if not is_term(base) or not base.ground or e < 1 or e > SHARED or e != int(e):
-            return None
-        if base.op.complement is not None:
-            left = as_term(base.op.complement(*map(Tracer, base.rands)))
-        elif base.op.as_sum and (inner := sum_of(base)).constant == 1:
-            left = build_sum(added((SumView(1, {}), 1), (inner, -1)), base.type.dtype)
-        else:
-            return None
-        among = range_of(base)
-        (shares if among.low >= 0 and among.high <= 1 else others).extend([(base, left)] * int(e))
-    found = [*shares, *others]
-    known = any(is_term(b) and b.op.complement is not None for b in product.factors)
-    return found if known and len(others) < 2 and (shares or len(found) == 1) else None
 
 
 def cancelled_sum(t: Term) -> Any:

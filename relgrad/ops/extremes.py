@@ -90,6 +90,10 @@ class Max(_Extreme):
     out_of_range = "stays"
     rounds = False
 
+    def reflected(self, *operands: Any) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """1 − max(x) = min(1 − x)"""
+        return Min(self.axes)(*operands)
+
 
 class Min(_Extreme):
     """min([1, 3, 2]) = 1: the smallest entry over axes."""
@@ -99,6 +103,10 @@ class Min(_Extreme):
     finite = True
     out_of_range = "stays"
     rounds = False
+
+    def reflected(self, *operands: Any) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """1 − min(x) = max(1 − x)"""
+        return Max(self.axes)(*operands)
 
 
 class _Flat(Reduction):

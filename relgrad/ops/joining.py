@@ -40,6 +40,9 @@ class Concatenate(Expression):
     rounds = False
     view_map = FRESH
 
+    def reflected(self, *operands: Any) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self(*operands)
+
     def output_type(self, *types: Any) -> Type:
         """(2, 3), (2, 4), axis −1 → (2, 7); raises ShapeError where other extents differ."""
         first = types[0]

@@ -80,6 +80,11 @@ class CumProd(_Along):
     def range_of(self, *ranges: Interval) -> Interval:
         return Prod((self.axis,)).range_of(*ranges)
 
+    def reflected(self, *operands: Any) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """1 − x₀…xₖ = u₀ + x₀·u₁ + … + x₀…xₖ₋₁·uₖ, where u = 1 − x"""
+        (u,) = operands
+        return np.cumsum(u * self._before(self(1.0 - u)), axis=self.axis)
+
     def _before(self, y: Any) -> Any:
         """Return yₖ₋₁, with 1 before the first."""
         ones = np.ones_like(y)

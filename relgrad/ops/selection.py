@@ -59,6 +59,7 @@ where = Where(
     range=lambda c, x, y: y if c.low == c.high == 0 else x if c.positive or c.negative else hull(x, y),
     ball=lambda c, x, y: x if c != 0 else y if c == 0 else x.union(y),
     exactly=_decided,
+    reflected=np.where,
     finite=True,
     out_of_range="stays",
     rounds=False,
@@ -106,6 +107,7 @@ maximum = elementwise(
     out_of_range="stays",
     rounds=False,
     under=picking(np.greater),
+    reflected=np.minimum,
     kinks=True,
 )
 minimum = elementwise(
@@ -122,6 +124,7 @@ minimum = elementwise(
     out_of_range="stays",
     rounds=False,
     under=picking(np.less),
+    reflected=np.maximum,
     kinks=True,
 )
 
@@ -140,6 +143,7 @@ fmax = elementwise(
     finite=True,
     rounds=False,
     under=picking(lambda x, y: _or_nan(x > y, y)),
+    reflected=np.fmin,
     kinks=True,
 )
 fmin = elementwise(
@@ -152,6 +156,7 @@ fmin = elementwise(
     finite=True,
     rounds=False,
     under=picking(lambda x, y: _or_nan(x < y, y)),
+    reflected=np.fmax,
     kinks=True,
 )
 heaviside = elementwise(

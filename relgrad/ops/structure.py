@@ -92,6 +92,9 @@ class BroadcastTo(Entries):
     named = False
     read_only = True
 
+    def reflected(self, *operands: Any) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self(*operands)
+
     def output_type(self, *types: Any) -> Type:
         return array_type(types[0].dtype, self.shape)
 
@@ -114,6 +117,9 @@ class BroadcastLike(Entries):
     text = "np.broadcast_arrays({0}, {1})[0]"
     read_only = True
     connected = (0,)
+
+    def reflected(self, *operands: Any) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self(*operands)
 
     def output_type(self, *types: Any) -> Type:
         return array_type(types[0].dtype, broadcast_shapes(types[0].shape, types[1].shape))

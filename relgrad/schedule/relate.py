@@ -18,6 +18,7 @@ from relgrad.calculus.lengths import length_taken_out, shows_length, turned_by_l
 from relgrad.calculus.remainder import remaindered
 from relgrad.leaf import Input
 from relgrad.logic.build import fit, fitted
+from relgrad.logic.complements import complemented_sum, labelled_sum, shared_complement
 from relgrad.logic.conditions import Goal
 from relgrad.logic.goals import BinaryGoal, ldisj_seq
 from relgrad.logic.masks import bared_length, sunk_product
@@ -26,7 +27,6 @@ from relgrad.logic.simplify import (
     averaged_sum,
     cancelled_product,
     cancelled_sum,
-    complemented_sum,
     crossed_sum,
     distributed_product,
     divided_pair,
@@ -34,15 +34,14 @@ from relgrad.logic.simplify import (
     factored_square,
     factored_sum,
     joined_reductions,
-    labelled_sum,
     meant_sum,
     perfect_square,
     scaled_product,
-    shared_complement,
     undone,
 )
 from relgrad.logic.theory import PRODUCT, SUM, inner_product, theories_of
 from relgrad.logic.unify import State, extended, fresh, label_of, reify_term
+from relgrad.logic.view import sum_of
 from relgrad.logscale.quotients import drawn_product
 from relgrad.op import as_term, constant, is_constant
 from relgrad.ops.arithmetic import add, divide
@@ -239,7 +238,10 @@ def made_by(name: str, move: BinaryGoal, t: Term, v: Any, m: Any, note: Note) ->
 
 
 def _logarithm(t: Term, v: Any, m: Any, library: Library, note: Note) -> Iterator[Goal]:
-    """Yield goals of rows on a logarithm under another name, log₂(x/y) = log(x/y)/log 2 and log1p(x) = log(1 + x)."""
+    """Yield goals of rows on a logarithm under another name, log₂(x/y) = log(x/y)/log 2 and log1p(x) = log(1 + x).
+
+    log1p(−max(σ(x), c)) → log(min(σ(−x), 1 − c)): and of what is left of one in it.
+    """
     (x,) = t.rands
     if not _may_be_logarithm(t.op):
         return
@@ -251,7 +253,7 @@ def _logarithm(t: Term, v: Any, m: Any, library: Library, note: Note) -> Iterato
     if part.op is not log or part.rands[0] not in (x, add(constant(1.0, x.type.dtype), x)):
         return
     w, n = fresh("logarithm"), fresh("row")
-    for of_row in rows(part, w, n, library, note, 0):
+    for of_row in (COMPLEMENT_IN_LOG.goal(part, w, n, note), *rows(part, w, n, library, note, 0)):
 
         def by_definition(s: State, of_row: Goal = of_row) -> Iterator[State]:
             """logit(x) = log(x/(1 − x)) → the row's result of the log, in its place:
@@ -339,6 +341,18 @@ def relate_wide(t: Term, library: Library, note: Note, theory: int) -> tuple[Ter
     return new, moves
 
 
+def log_of_complement(t: Term) -> Term | None:
+    """log(1 − max(σ(x), c)) → log(min(σ(−x), 1 − c)): of entries that are chosen among shares; or None.
+
+    The logarithm of what a function leaves, log(1 − eˣ), is a row's.
+    """
+    (x,) = t.rands
+    if not x.op.as_sum or any(is_term(p) and p.op.complement is not None for p in sum_of(x).terms):
+        return None
+    left = complemented_sum(x)
+    return None if left is None else log.make_node(left)
+
+
 def crossed(t: Term) -> Term | None:
     """x·y − u·v → product_difference(x, y, u, v), unless that is one product at two near points: (x + h)·z − x·u"""
     new = crossed_sum(t)
@@ -373,6 +387,7 @@ AFTER = (
     Law("distribute_to_cancel", distributed_product, "a factor meets its inverse inside a sum", PRODUCT),
     Law("draw_in_exponentials", drawn_product, "an exponential meets a sum of its kind inside", PRODUCT),
 )
+COMPLEMENT_IN_LOG = Law("complement", log_of_complement, "a logarithm is of what is left of one")
 BEFORE = (
     Law("divide_pair", divided_pair, _DIVIDED, SUM),
     Law("take_out_complement", shared_complement, "a complement is a factor of a summand beside it", SUM),

@@ -45,10 +45,11 @@ def _retried(function: Callable[..., Any], wide: Twin, shaken: Twin, told: bool)
                 found = function(*args, **kwargs)
             return (found, True) if told else found
         except (FloatingPointError, OverflowError) as error:
-            if not str(error).startswith(("overflow", "underflow", "(34")):
+            underflowed = str(error).startswith("underflow")
+            if not underflowed and not str(error).startswith(("overflow", "(34")):
                 raise
         with np.errstate(all="ignore"):
-            found = _steady(function, shaken, args, kwargs)
+            found = _steady(function, shaken, args, kwargs, overflowed=not underflowed)
             stayed = found is not None
             if not stayed:
                 try:
@@ -65,14 +66,17 @@ def _retried(function: Callable[..., Any], wide: Twin, shaken: Twin, told: bool)
     return call
 
 
-def _steady(function: Callable[..., Any], shaken: Twin, args: Any, kwargs: Any) -> Any:
-    """f(x), if f of floats shaken out of range is the same: 1 + e⁻⁸⁰⁰ → 1, log(e⁻⁸⁰⁰) → None."""
-    overflows: list[str] = []
+def _steady(function: Callable[..., Any], shaken: Twin, args: Any, kwargs: Any, overflowed: bool) -> Any:
+    """f(x), if f of floats shaken out of range is the same: 1 + e⁻⁸⁰⁰ → 1, log(e⁻⁸⁰⁰) → None.
+
+    A function that has underflowed may have `overflowed` after that.
+    """
     try:
-        with np.errstate(over="call", call=lambda kind, _: overflows.append(kind)):
+        with np.errstate(over="ignore" if overflowed else "raise"):
             found = function(*args, **kwargs)
-        shaken_too = mapped(lowered, shaken(*args, **kwargs))
-        return found if is_steady(found, shaken_too, overflowed=bool(overflows)) else None
+        return found if is_steady(found, mapped(lowered, shaken(*args, **kwargs)), overflowed) else None
+    except (FloatingPointError, OverflowError):
+        return None if overflowed else _steady(function, shaken, args, kwargs, overflowed=True)
     except (ArithmeticError, *OF_FLOATS_ONLY):
         return None
 

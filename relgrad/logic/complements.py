@@ -1,0 +1,189 @@
+"""What products of shares leave of one, and factors that they leave in common.
+
+1 − σ(x)·(1 − y)     σ(−x) + σ(x)·y         (1 − p) − (1 − p)·q     (1 − p)·(1 − q)
+1 − max(σ(x), c)     min(σ(−x), 1 − c)      σ(x) − y                (1 − y)·σ(x) − y·σ(−x)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import permutations
+from typing import Any
+
+from quicktions import Fraction
+
+from relgrad.bounds import range_of
+from relgrad.logic.build import build_product, build_sum, fit
+from relgrad.logic.conditions import maybe_one
+from relgrad.logic.group import ProductView, SumView, added, multiplied
+from relgrad.logic.parts import dtype_of
+from relgrad.logic.simplify import factored_sum
+from relgrad.logic.view import SHARED, product_of, sum_of, summand, times
+from relgrad.op import as_term
+from relgrad.ops.arithmetic import absolute, fabs, negative, subtract
+from relgrad.ops.order import Places
+from relgrad.term import Term, is_term
+from relgrad.trace.tracer import Tracer
+
+
+def complement_of(t: Term) -> Term | None:
+    """σ(x) → σ(−x);    max(σ(x), y)[i] → min(σ(−x), 1 − y)[i]: what a term leaves of one, without a subtraction of
+    what is near it; None where neither its op nor an operand, of which it chooses entries, knows that.
+    """
+    if "complement" not in t.cache:
+        t.cache["complement"] = _complement_of(t)
+    return t.cache["complement"]
+
+
+def _complement_of(t: Term) -> Term | None:
+    op = t.op
+    if op.complement is not None:
+        return as_term(op.complement(*map(Tracer, t.rands)))
+    if op in (absolute, fabs) and (of_size := _of_size(t.rands[0])) is not None:
+        return complement_of(of_size)
+    reflected = op if op.laws.selects else op.reflected
+    if reflected is None or not t.ground:
+        return None
+    lefts = {x: left for x in t.rands if x.type.differentiable and (left := complement_of(x)) is not None}
+    if not lefts:
+        return None
+    operands = [
+        _places(x, lefts) if not x.type.differentiable else lefts[x] if x in lefts else subtract(1.0, x)
+        for x in t.rands
+    ]
+    return as_term(reflected(*map(Tracer, operands)))
+
+
+def _of_size(t: Term) -> Term | None:
+    """tanh(x) → tanh(|x|), which is |tanh(x)|: an odd function that has the sign of its operand; or None."""
+    if t.op.laws.parity != -1 or len(t.rands) != 1:
+        return None
+    found = t.op.make_node(absolute(*t.rands))
+    return found if range_of(found).nonnegative else None
+
+
+def _places(t: Term, lefts: dict[Term, Term]) -> Term:
+    """argsort(x), 1 − x → argsort(−(1 − x)): entries are ordered by what they leave of one, where that tells more."""
+    ordered = isinstance(t.op, Places) and len(t.rands) == 1 and t.rands[0] in lefts
+    return t.op.make_node(negative(lefts[t.rands[0]])) if ordered else t
+
+
+def shared_complement(t: Term) -> Any:
+    """Return a sum that holds a complement, and a multiple of it, with the complement taken out, or None.
+
+    (1 - p) - (1 - p)·q = (1 - p)·(1 - q): 1 - (p + (1 - p)·q) is no difference of what is near one. What is left
+    beside must be one summand: 1 - ((1 - p)·q + p·(1 - q)) = (1 - p)·(1 - q) + p·q
+    """
+    view, dtype = sum_of(t), dtype_of(t)
+    if not view.constant or not 1 < len(view.terms) <= SHARED:
+        return None
+    for part, k in view.terms.items():
+        product = product_of(part)
+        for base, e in product.factors.items():
+            if e < 1 or not is_term(base) or not base.op.as_sum or (e == 1 and len(product.factors) < 2):
+                continue
+            inner = sum_of(base)
+            c = Fraction(view.constant) / inner.constant if inner.constant else Fraction(0)
+            left = added((view, 1), (SumView(0, {part: 1}), -k), (inner, -c))
+            if c * k * product.coefficient >= 0 or left.constant:
+                continue
+            beyond = factored_sum(build_sum(left, dtype)) if len(left.terms) > 1 else None
+            if left.terms and (beyond is None or len(sum_of(beyond).terms) > 1 or sum_of(beyond).constant):
+                continue
+            outside = multiplied((product, 1), (ProductView(1, {base: 1}), -1))
+            beside = build_sum(added((SumView(c, {}), 1), (times(SumView(1, {}), outside, dtype), k)), dtype)
+            taken = multiplied((ProductView(1, {base: 1}), 1), (ProductView(1, {beside: 1}), 1))
+            whole_ = SumView(0, {build_product(taken, dtype): 1} | ({} if beyond is None else {beyond: 1}))
+            return fit(build_sum(whole_, dtype), t)
+    return None
+
+
+def complemented_sum(t: Term) -> Any:
+    """Return a sum in which one less a product is what is left of one, of each factor in turn, or None.
+
+    1 − σ(x)·(1 − y) = σ(−x) + σ(x)·y; nothing is left for one factor, w − w·Φ(x) = w·Φ(−x), and of an odd function
+    1 + tanh x = 1 − tanh(−x)
+    """
+    view, dtype = sum_of(t), dtype_of(t)
+    for part, k in view.terms.items():
+        for taken in _either_way(product_of(part)):
+            shares = {b: e for b, e in taken.factors.items() if is_term(b) and complement_of(b) is not None}
+            outside = multiplied((ProductView(1, taken.factors), 1), (ProductView(1, shares), -1))
+            c = -k * taken.coefficient
+            if not shares:
+                continue
+            if view.constant == c:
+                one, found, before = SumView(c, {}), _complements(taken), ProductView(1, {})
+            elif outside.factors and view.terms.get(whole_ := build_product(outside, dtype), 0) == c:
+                one, found, before = SumView(0, {whole_: c}), _complements(ProductView(1, shares)), outside
+            else:
+                continue
+            if found is None:
+                continue
+            new = added((view, 1), (SumView(0, {part: k}), -1), (one, -1))
+            for factor, left in found:
+                new = added(
+                    (new, 1), (summand(multiplied((before, 1), (product_of(left), 1)), None, dtype), c)
+                )
+                before = multiplied((before, 1), (product_of(factor), 1))
+            return fit(build_sum(new, dtype), t)
+    return None
+
+
+def labelled_sum(t: Term) -> Any:
+    """σ(x) − y = (1 − y)·σ(x) − y·σ(−x): a share less what may be exactly one, as labels are, by what is left of one;
+    or None.
+
+    What a share lacks of one does not cancel then.
+    """
+    view, dtype = sum_of(t), dtype_of(t)
+    if view.constant or len(view.terms) != 2:
+        return None
+    for (p, k), (y, n) in permutations(view.terms.items()):
+        if k != -n or not is_term(p) or not is_term(y) or not maybe_one(y):
+            continue
+        left, among = complement_of(p), range_of(p)
+        if left is None or among.low < 0 or among.high > 1:
+            continue
+        rest = build_sum(SumView(1, {y: -1}), dtype)
+        parts = [
+            (summand(multiplied((product_of(a), 1), (product_of(b), 1)), None, dtype), c)
+            for a, b, c in ((rest, p, k), (y, left, -k))
+        ]
+        return fit(build_sum(added(*parts), dtype), t)
+    return None
+
+
+def _either_way(product: ProductView) -> Iterator[ProductView]:
+    """y·erf(x) → y·erf(x), −y·erf(−x): a product, and the same of f(−x) for each odd factor f(x) that has a
+    complement.
+    """
+    yield product
+    for base, e in product.factors.items():
+        if is_term(base) and base.op.laws.parity == -1 and base.op.complement is not None and e == 1:
+            factors = {b: n for b, n in product.factors.items() if b is not base}
+            yield ProductView(-product.coefficient, {**factors, base.op.make_node(negative(*base.rands)): 1})
+
+
+def _complements(product: ProductView) -> list[tuple[Term, Term]] | None:
+    """erf(x) → [(erf(x), erfc(x))], where erfc = 1 − erf:
+    the factors of a product with what each leaves of one; or None.
+
+    Shares of a whole first, one other at most.
+    """
+    shares: list[tuple[Term, Term]] = []
+    others: list[tuple[Term, Term]] = []
+    for base, e in product.factors.items():
+        if not is_term(base) or not base.ground or e < 1 or e > SHARED or e != int(e):
+            return None
+        if (own := complement_of(base)) is not None:
+            left = own
+        elif base.op.as_sum and (inner := sum_of(base)).constant == 1:
+            left = build_sum(added((SumView(1, {}), 1), (inner, -1)), base.type.dtype)
+        else:
+            return None
+        among = range_of(base)
+        (shares if among.low >= 0 and among.high <= 1 else others).extend([(base, left)] * int(e))
+    found = [*shares, *others]
+    known = any(is_term(b) and complement_of(b) is not None for b in product.factors)
+    return found if known and len(others) < 2 and (shares or len(found) == 1) else None

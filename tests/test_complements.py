@@ -1,0 +1,80 @@
+"""What is left of one, where it is seen through what only chooses, moves, joins, orders or multiplies shares."""
+
+from __future__ import annotations
+
+import mpmath as mp
+import numpy as np
+import pytest
+
+import relgrad as rg
+
+C = np.array([True, False, True])
+CHOICES = {
+    "clip": lambda p: np.clip(p, 1e-15, 1.0),
+    "a floor": lambda p: np.maximum(p, 0.2),
+    "the lesser": lambda p: np.minimum(p, p[::-1]),
+    "the larger but for NaN": lambda p: np.fmax(p, p[::-1]),
+    "the lesser but for NaN": lambda p: np.fmin(p, p[::-1]),
+    "a choice": lambda p: np.where(C, p, p * p),
+    "a choice beside a number": lambda p: np.where(C, p, 0.5),
+    "an entry": lambda p: p[0],
+    "a reversal": lambda p: p[::-1],
+    "a shape": lambda p: p.reshape(3, 1).T,
+    "parts": lambda p: np.concatenate([p, p * p[0]]),
+    "a stack": lambda p: np.stack([p, p * p]),
+    "a stretch": lambda p: np.broadcast_to(p, (2, 3)),
+    "an order": lambda p: np.sort(p),
+    "a largest": lambda p: np.max(p),
+    "a least": lambda p: np.min(np.stack([p, p * p]), axis=0),
+    "running products": lambda p: np.cumprod(p),
+    "a choice times a share": lambda p: np.where(C, p, 0.5) * p,
+    "a choice in an entry of a choice": lambda p: np.where(C, np.maximum(p, 0.3)[::-1], 0.25)[1:],
+}
+Z = np.array([40.0, -3.0, 38.0])
+
+
+def share(z):
+    return 1 / (1 + np.exp(-z))
+
+
+def exactly(z):
+    return np.array([1 / (1 + mp.exp(-x)) for x in z], dtype=object)
+
+
+@pytest.mark.parametrize("precise", [True, False])
+@pytest.mark.parametrize("name", CHOICES)
+def test_what_chosen_shares_leave_of_one_does_not_cancel(name, precise):
+    f = CHOICES[name]
+    with mp.workdps(60):
+        left = 1 - np.asarray(f(exactly(map(mp.mpf, Z.tolist()))), dtype=object)
+        truth, log = (np.vectorize(lambda x, g=g: float(g(x)))(left) for g in (mp.mpf, mp.log))
+    for written in (lambda z: 1 - f(share(z)), lambda z: np.exp(np.log(1 - f(share(z))))):
+        np.testing.assert_allclose(rg.stabilize(written, precise=precise)(Z), truth, rtol=2e-14)
+    by_name = rg.stabilize(lambda z: np.log1p(-f(share(z))), precise=precise)(Z)
+    np.testing.assert_allclose(by_name, log, rtol=1e-13)
+    twice = rg.stabilize(lambda z: 3 * z[1] - 3 * z[1] * f(share(z)), precise=precise)(Z)
+    np.testing.assert_allclose(twice, -9 * truth, rtol=1e-14)
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_slopes_of_logarithms_of_what_chosen_shares_leave(name):
+    f = CHOICES[name]
+
+    def loss(p):
+        return np.sum(np.log(1 - f(p)) if p.dtype.kind == "f" else [mp.log(x) for x in np.ravel(1 - f(p))])
+
+    found = rg.grad(lambda z: loss(share(z)), precise=False)(Z)
+    for i in range(3):
+        with mp.workdps(80):
+            at = [[mp.mpf(x) + (i == k) * h for k, x in enumerate(Z.tolist())] for h in (-1e-30, 1e-30)]
+            slope = (loss(exactly(at[1])) - loss(exactly(at[0]))) / 2e-30
+        np.testing.assert_allclose(found[i], float(slope), rtol=1e-12, atol=1e-14)
+
+
+def test_sizes_of_odd_functions_leave_what_they_leave_of_the_size():
+    found = rg.stabilize(lambda x: 1 - np.abs(np.tanh(x)), precise=False)(
+        np.array([30.0, -30.0, 0.0, np.nan])
+    )
+    np.testing.assert_allclose(found, [2 * np.exp(-60), 2 * np.exp(-60), 1, np.nan], rtol=1e-15)
+    given = rg.stabilize(lambda p: 1 - np.maximum(p, 0.2), precise=False).source(np.array([0.3]))
+    assert "1.0 - np.maximum(p, 0.2)" in given
