@@ -165,6 +165,14 @@ FACTORED = {
         lambda v: mp.fsum(mp.exp(y * z) for y in v for z in v),
     ),
     "a network": (lambda v: 9 + PROGRAMS["a network"][0](v), lambda v: 9 + PROGRAMS["a network"][1](v)),
+    "distances": (
+        lambda v: np.sum((v[:, None] - v) ** 2),
+        lambda v: mp.fsum((y - z) ** 2 for y in v for z in v),
+    ),
+    "running products": (
+        lambda v: np.cumprod(2 + np.floor(3 * v) * v)[-1],
+        lambda v: mp.fprod(2 + mp.floor(3 * z) * z for z in v),
+    ),
 }
 
 

@@ -33,7 +33,9 @@ from relgrad.logic.theory import SUM
 from relgrad.logic.view import LIMIT, product_of, sum_of, width
 from relgrad.op import as_term, constant, is_constant
 from relgrad.ops.arithmetic import multiply, subtract
+from relgrad.ops.differences import log_quotient
 from relgrad.ops.elementwise import Elementwise
+from relgrad.ops.exponential import log
 from relgrad.ops.increments import Difference, Telescope, difference_of
 from relgrad.ops.joining import Concatenate
 from relgrad.ops.structure import BroadcastTo, Expand, Squeeze, broadcast_to
@@ -91,6 +93,19 @@ def _incremented(t: Term) -> Term | None:
             if of_one is not None:
                 return exchanged(t, [(p, k)], SumView(-view.constant, {of_one.term: k}))
     return None
+
+
+def log_incremented(t: Term) -> Term | None:
+    """log(f(x)/f(y)) → log_quotient(f(x), f(y), Δf(x, y, x − y)): of one program at two near points; or None."""
+    view = product_of(t.rands[0])
+    if t.op is not log or not t.ground or view.coefficient != 1:
+        return None
+    x, y = ({b: e * sign for b, e in view.factors.items() if e * sign > 0} for sign in (1, -1))
+    if not x or not y:
+        return None
+    above, below = (fit(build_product(ProductView(1, part), dtype_of(t)), t) for part in (x, y))
+    found = Search().of_summands(above, below)
+    return None if found is None else log_quotient(above, below, fit(found.term, t))
 
 
 def incremented_beside(t: Term) -> Term | None:
@@ -517,6 +532,7 @@ def _applied(x: Term, y: Term, distances: list[Term | None]) -> Term | None:
     """f(x₁, …) − f(y₁, …) = Σᵢ f(y₁, …, xᵢ, xᵢ₊₁, …) − f(y₁, …, yᵢ, xᵢ₊₁, …), one operand after the other.
 
     a·b → a·Δb + Δa·b;    Σ x − Σ y → Σ (x − y);    f(x) − f(y) → Δf(x, y, x − y), or the op's own increment; or None.
+    ⌊x⌋ − ⌊y⌋ as it is: exactly 0, unless there is a jump between.
     """
     op = x.op
     parts: list[Term] = []
@@ -530,6 +546,8 @@ def _applied(x: Term, y: Term, distances: list[Term | None]) -> Term | None:
     )
     if own is not None:
         return as_term(own)
+    if op.jumps:
+        return subtract(x, y)
     for i, (a, b, d) in enumerate(zip(x.rands, y.rands, distances, strict=True)):
         if a is b:
             continue

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from relgrad.calculus.increment import difference_quotient, incremented, incremented_beside
+from relgrad.calculus.increment import difference_quotient, incremented, incremented_beside, log_incremented
 from relgrad.calculus.kinks import one_function
 from relgrad.calculus.lengths import length_taken_out, shows_length, turned_by_little, turns
 from relgrad.calculus.remainder import remaindered
@@ -152,6 +152,8 @@ def relations(t: Term, v: Any, m: Any, library: Library, note: Note, within: int
     if t.op.elementwise and len(t.rands) == 1:
         yield from _logarithm(t, v, m, library, note)
     yield UNDONE.goal(t, v, m, note)
+    if t.op is log:
+        yield LOG_INCREMENT.goal(t, v, m, note)
     if not theories:
         return
     yield _inner_product(t, v, m, library, note, theories)
@@ -387,6 +389,7 @@ AFTER = (
     Law("distribute_to_cancel", distributed_product, "a factor meets its inverse inside a sum", PRODUCT),
     Law("draw_in_exponentials", drawn_product, "an exponential meets a sum of its kind inside", PRODUCT),
 )
+LOG_INCREMENT = Law("log_increment", log_incremented, "the log of one program at two near points")
 COMPLEMENT_IN_LOG = Law("complement", log_of_complement, "a logarithm is of what is left of one")
 BEFORE = (
     Law("divide_pair", divided_pair, _DIVIDED, SUM),
