@@ -44,16 +44,6 @@ def sum_of_products_about_means(x, y, axis):
     )
 
 
-@relation(source="distances from a mean add up to zero")
-def product_with_distances_from_mean(x, y, axis):
-    """In a sum with distances from a mean, the other factor may be centred too, so that its offset does not round."""
-    return (
-        np.sum(x * centred(y, axis=axis), axis=axis, keepdims=True),
-        np.sum(centred(x, axis=axis) * centred(y, axis=axis), axis=axis, keepdims=True),
-        same_shape(x, y),
-    )
-
-
 @relation(source="Steiner's theorem, with weights")
 def weighted_products_about_means(x, y, w, axis):
     """The weighted sum of products less the product of the weighted sums over the weight is that about the means."""

@@ -914,3 +914,19 @@ def test_what_entries_are_not_computed_of_need_not_fit_them(x: Any) -> None:
     np.testing.assert_allclose(found, 2 * np.sqrt(x * (1 - x)), rtol=1e-15)
     _, slope = rg.jvp(f, (x, np.zeros((5, 3))), (np.ones_like(x), np.ones((5, 3))), validate=False)
     np.testing.assert_allclose(slope, (1 - 2 * x) / np.sqrt(x * (1 - x)), rtol=1e-14)
+
+
+def test_a_result_is_watched_beside_one_that_is_not_asked_for_and_may_raise() -> None:
+    """log(a·b − w²), with a⁻¹·f computed and left out: whether the inverse exists is no matter of rounding."""
+
+    def f(w: Any, a: Any, b: Any) -> Any:
+        inverse = np.linalg.inv(np.array([[a, w], [w, b]]))
+        return np.log(a * b - w**2), inverse
+
+    w = 1 - 1e-10
+    slope = rg.grad(lambda *args: f(*args)[0])(w, 1.0, 1.0)
+    with mpmath.workdps(40):
+        true = float(-2 * mpf(w) / (1 - mpf(w) * mpf(w)))
+    assert slope == pytest.approx(true, rel=1e-14)
+    with pytest.raises(np.linalg.LinAlgError):
+        rg.stabilize(lambda *args: f(*args)[0])(1.0, 1.0, 1.0)

@@ -229,3 +229,18 @@ def test_what_cannot_be_reached_has_no_part_in_a_derivative() -> None:
     x = np.array([0.1, -0.2, 0.6])
     found = rg.grad(reached, precise=False)(x)
     np.testing.assert_allclose(found, rg.grad(reached, strategy="naive")(x), rtol=1e-13)
+
+
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+def test_factors_are_masked_once_behind_squeezes(strategy: str) -> None:
+    """(where(c, f, 1)[:, 0])·Σ m is masked already."""
+
+    def f(x: Any, z: Any) -> Any:
+        return (x / np.log1p(np.exp(np.sum(np.where(z > 0.1, z, 0), axis=-1)))) ** 2
+
+    x, z = (
+        np.array([[0.6, -2.3, -1.0], [0.1, 0.2, 1.2]]),
+        np.array([[0.5, 0, -2.5], [0, 1.5, 0], [1.5, -1.5, 0.5]]),
+    )
+    along = lambda x, z: rg.jvp(f, (x, z), (x, z))[1]
+    assert len(rg.stabilize(along, strategy=strategy).explain(x, z).steps) < 30

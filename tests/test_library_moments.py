@@ -168,3 +168,32 @@ def test_the_log_of_a_product_of_complements_is_the_sum_of_theirs_where_none_is_
     assert f(np.array([3.0, 4.0])) == pytest.approx(np.log(6.0), rel=1e-15)
     slopes = rg.grad(lambda h: np.sum(np.log(np.prod(1 - h, axis=0))))(np.array([[1e-20, 0.5], [3e-30, 3.0]]))
     assert slopes == pytest.approx(np.array([[-1.0, -2.0], [-1.0, 0.5]]), rel=1e-15)
+
+
+@pytest.mark.parametrize("strategy", ["default", "eager"])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: S((x - M(x)) / np.sqrt(np.var(x) + 0.1)),
+        lambda x: S((np.exp(x) - M(np.exp(x))) * np.exp(M(x))),
+        lambda x: M((x[:, None] - M(x))[:, 0] * 3.0),
+    ],
+)
+def test_distances_from_a_mean_sum_to_zero(f, strategy: str):
+    """Σ c·(x − x̄) = 0, and so are its derivatives."""
+    x = np.array([0.3, 1.2, -2.0, 0.7, 4.0])
+    assert rg.stabilize(f, strategy=strategy)(x) == pytest.approx(0, abs=1e-300)
+    np.testing.assert_array_equal(rg.grad(f, strategy=strategy)(x), 0)
+
+
+def test_distances_from_a_mean_are_taken_once():
+    """D(D(x, p), p) = D(x, p): sums against a pullback of a softmax are centred by one step."""
+
+    def f(x):
+        p = np.exp(x) / S(np.exp(x))
+        return S(np.linalg.solve(np.outer(p, p) + 4 * np.eye(3), np.ones(3)))
+
+    x = np.array([0.2, -0.1, 0.4])
+    steps = [step.name for step in rg.hessian(f).explain(x).steps]
+    assert steps.count("sum_against_zero_sum") < 10
+    np.testing.assert_allclose(rg.hessian(f)(x), rg.hessian(f, strategy="naive")(x), rtol=1e-9)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mpmath
 import numpy as np
 import pytest
 from scalar_checks import errors, naive_error, steps
@@ -166,3 +167,13 @@ def test_places_that_are_nearly_opposite(gap):
         assert rg.stabilize(f, precise=False)(0.8, -0.8, d) == pytest.approx(np.pi / 2 - rest, rel=1e-15)
         slope = rg.grad(f, argnums=2, precise=False)(0.8, -0.8, d)
         assert slope == pytest.approx(0.5 * np.cos(0.8) * np.cos(gap / 2) / np.cos(rest), rel=1e-14)
+
+
+@pytest.mark.parametrize("precise", [True, False])
+@pytest.mark.parametrize(("x", "y"), [(1e6, 1e6 - 1e-9), (3.3, 1000000.1), (0.1, 0.2), (-1e5, 7.0)])
+def test_the_sine_of_a_difference_that_rounds_is_that_of_sines(x: float, y: float, precise: bool):
+    """sin x·cos y − cos x·sin y: x − y rounds by 10⁻¹⁰ at 10⁶, and is exact where it cancels."""
+    f = lambda x, y: np.sin(x) * np.cos(y) - np.cos(x) * np.sin(y)
+    with mpmath.workdps(40):
+        true = float(mpmath.sin(mpmath.mpf(x) - mpmath.mpf(y)))
+    assert rg.stabilize(f, precise=precise)(x, y) == pytest.approx(true, rel=1e-14)

@@ -1117,3 +1117,18 @@ def test_a_guard_of_the_line_is_no_choice_beside_it():
         [slope(0.5, b) for b in (1e-13, 1e-9, 1.0)],
         rtol=1e-12,
     )
+
+
+def test_a_choice_between_constants_has_no_series_beside_it():
+    """The slope of max(u) is constant beside a tie: a choice of few entries, also where the slope has other axes."""
+    w = np.array([[0.1, 0.9, -0.4], [1.1, 0.3, -0.8]])
+
+    def f(x):
+        largest, *rest = np.sin(w) @ x
+        for u in rest:
+            largest = np.maximum(largest, u)
+        return largest
+
+    slope = rg.grad(f)
+    np.testing.assert_array_equal(slope(np.array([1.0, 0.5, 2.0])), np.sin(w[0]))
+    assert "along_line" not in slope.source(np.ones(3))

@@ -162,6 +162,15 @@ def test_iteration_and_unpacking():
     agree(lambda m: [np.sum(r) for r in zip(*m, strict=True)] if False else list(m.T), A)
 
 
+def test_methods_of_ufuncs_take_lists_of_arrays():
+    agree(lambda x: np.maximum.reduce([x, 3 - x, x * x]), X)
+    agree(lambda x: np.logaddexp.reduce((x, 2 * x), axis=0), X)
+    agree(lambda x: np.logical_and.reduce([x > 0, x < 1.5]), X)
+    agree(lambda x: np.add.outer([x[0], 1.0], [x[1], x[0]]), X)
+    agree(lambda x: np.multiply.accumulate([x[0], x[1], 2.0]), X)
+    agree(lambda x: np.add.reduce([[x[0], 1], [2, x[1]]], axis=(0, 1)), X)
+
+
 def test_results_that_are_inputs_or_constants():
     agree(lambda x: x, X)
     agree(lambda x: (x, 2.0, np.float32(3), np.arange(3), True), X)

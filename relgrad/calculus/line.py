@@ -50,7 +50,7 @@ from relgrad.ops.joining import Concatenate
 from relgrad.ops.reduction import Sum
 from relgrad.ops.selection import where
 from relgrad.ops.softmax import LogSumExp, Softmax
-from relgrad.ops.structure import BroadcastTo
+from relgrad.ops.structure import BroadcastTo, squeeze
 from relgrad.syntax import slots
 from relgrad.term import Term, substitute, subterms, term
 from relgrad.types import ArrayType
@@ -859,7 +859,7 @@ class _Search:
             guard: Any = None
             if start is None and (branch := _branch_beside(body, arguments, there)) is not None:
                 body, guard = branch
-                there, start = _start(body, self.new[i], arguments, there)
+                there, start = _start(body, where(guard, self.new[i], body), arguments, there)
             if start is None:
                 continue
             again = self.roots[i] if _is_another(self.roots[i], body, arguments, there, start) else None
@@ -908,7 +908,8 @@ def _branch_beside(body: Term, arguments: Sequence[Term], line: Line) -> tuple[T
     (branch,) = substitute([body], {c: constant(np.full(c.type.shape, v)) for c, v in taken.items()})
     if not line.leaves.issubset(subterms(branch)):
         return None
-    guards = [c if v else logical_not(c) for c, v in taken.items()]
+    scalar = {c: squeeze(c, tuple(range(-c.type.ndim, 0))) if c.type.size == 1 else c for c in taken}
+    guards = [scalar[c] if v else logical_not(scalar[c]) for c, v in taken.items()]
     return branch, reduce(logical_and, guards)
 
 

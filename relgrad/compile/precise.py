@@ -33,6 +33,7 @@ from relgrad.leaf import Input
 from relgrad.op import Constant, Op, as_term, constant, is_float
 from relgrad.ops.arithmetic import add, multiply, negative, sign, subtract
 from relgrad.ops.casting import Cast
+from relgrad.ops.comparison import equal
 from relgrad.ops.selection import where
 from relgrad.syntax import slots
 from relgrad.term import Term, rebuild, remade, substitute, subterms, term
@@ -195,7 +196,7 @@ def mended(
     def written() -> Written | None:
         """f → f as written, and whether for single entries; None where that would not be known better."""
         roots = as_written(near(traced.outputs), expand, traced.numbers)
-        if not _fits(roots) or _computed([d.term for d in traced.decisions]):
+        if not _fits(roots) or _computed([d.term for d in traced.decisions if not _is_of_all(d.term)]):
             return None
         decisions = _decisions(roots)
         name, reserved = f"{compiled.program.name}_as_written", compiled.program.reserved
@@ -253,6 +254,13 @@ def _decisions(roots: Sequence[Term]) -> list[Term]:
     every = (t for t in subterms(*roots) if isinstance(t.type, ArrayType))
     jumps = (t for t in every if not is_float(t) or t.op.jumps)
     return [t for t in jumps if any(is_float(x) and x in computed for x in t.rands)]
+
+
+def _is_of_all(t: Term) -> bool:
+    """all(x == x) → True: whether a question has the same answer for all numbers, as that whether an inverse exists."""
+    while len(t.rands) == 1:
+        t = t.rands[0]
+    return t.op is equal and t.rands[0] is t.rands[1]
 
 
 def _computed(roots: Sequence[Term]) -> set[Term]:

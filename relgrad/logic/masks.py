@@ -159,8 +159,9 @@ def _stands_beside_mask(written: list[tuple[Term, Number]]) -> bool:
 
 
 def _is_masked(t: Any, place: Term) -> bool:
-    """where(c, f, 1), c → True: whether a factor is 1 outside of a support; of many nested ones that is assumed."""
+    """where(c, f, 1)[:, 0], c → True: whether a factor is 1 outside of a support; assumed of many nested ones."""
     for _ in range(_DEPTH):
+        t = _unmoved(t) if is_term(t) else t
         if not is_term(t) or t.op is not where or not _is_one(t.rands[2]):
             return False
         if _unmoved(t.rands[0]) is _unmoved(place):

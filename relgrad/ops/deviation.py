@@ -97,6 +97,7 @@ class Deviation(_Map):
     """D(g, p) = g − Σpg/Σp: the distance from the mean under the weights p."""
 
     kernel = staticmethod(kernels.deviation)
+    projects = True
     cancels = "centre"
 
     def adjoint(self, h: Any, p: Any) -> Any:
@@ -117,6 +118,7 @@ class LogSoftmaxPullback(_Map):
     """R(g, p) = g − p·Σg/Σp: the pullback of log_softmax where p is the softmax."""
 
     kernel = staticmethod(kernels.log_softmax_pullback)
+    projects = True
 
     def adjoint(self, h: Any, p: Any) -> Any:
         return Deviation(self.axes)(h, p)

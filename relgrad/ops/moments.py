@@ -31,14 +31,11 @@ class Centred(RowsOp):
     kernel = staticmethod(kernels.centred)
     positional = 1
     finite = True
+    projects = True
     cancels = "centre"
 
     def mixes(self, node: Term, i: int) -> tuple[int, ...] | None:
         return self.axes
-
-    def _canonical(self, operands: Sequence[Any], axes: tuple[int, ...], shape: Shape) -> Term:
-        node = super()._canonical(operands, axes, shape)
-        return operands[0] if operands[0].op == node.op else node  # what is centred stays as it is
 
     def L_op(self, inputs: list[Any], outputs: list[Any], output_gradients: list[Any]) -> list[Any]:
         return [self(output_gradients[0])]

@@ -28,6 +28,8 @@ class RowsOp(Op):
 
     __props__ = ("axes",)
     kernel: ClassVar[Callable[..., Any]]
+    projects: ClassVar[bool] = False
+    """f(f(x, w), w) = f(x, w): whether what the op has made stays as it is, as what is centred does."""
 
     def __init__(self, axes: Any):
         self.axes = axes
@@ -55,8 +57,10 @@ class RowsOp(Op):
 
     def _canonical(self, operands: Sequence[Any], axes: tuple[int, ...], shape: Shape) -> Term:
         """Apply the op to aligned operands: axes of extent 1 leave it."""
-        op = type(self)(tuple(a for a in axes if shape[a] != 1))
-        return term(op, *operands)
+        node = term(type(self)(tuple(a for a in axes if shape[a] != 1)), *operands)
+        first = operands[0]
+        stays = self.projects and first.op == node.op and first.rands[1:] == node.rands[1:]
+        return first if stays and first.type == node.type else node
 
     def output_type(self, *types: Any) -> Type:
         dtype = np.result_type(*[t.dtype for t in types])

@@ -455,6 +455,17 @@ _WHOLE_MATH: dict[str, Any] = {
 """Functions of `math` with other arguments or results; some are of later versions of Python."""
 
 
+class _Ufunc(StandIn):
+    """np.maximum.reduce([x, y]) → that of an array: a ufunc, whose methods take lists of traced arrays, too."""
+
+    def __getattr__(self, name: str) -> Any:
+        method = super().__getattr__(name)
+        if name not in ("reduce", "accumulate", "outer"):
+            return method
+        joined = lambda args: [_joined_list(x, i == 0) for i, x in enumerate(args)]
+        return StandIn(method, lambda *args, **how: method(*joined(args), **how))
+
+
 def _functions() -> dict[tuple[ModuleType, str], StandIn]:
     """→ {(np, "sum"): stand-in, (math, "sin"): …}: the stand-ins of functions that are traced, by their places."""
     places: dict[tuple[ModuleType, str], StandIn] = {}
@@ -462,7 +473,8 @@ def _functions() -> dict[tuple[ModuleType, str], StandIn]:
         name = getattr(function, "__name__", "")
         for owner in (np, np.linalg, scipy.special):
             if getattr(owner, name, None) is function and name not in _TAKES_SEQUENCES:
-                places[owner, name] = StandIn(function, _of_lists(function))
+                kind = _Ufunc if isinstance(function, np.ufunc) else StandIn
+                places[owner, name] = kind(function, _of_lists(function))
     for function in (np.place, np.put, np.putmask):
         places[np, function.__name__] = StandIn(function, _of_values(function))
     for name, instead in _MATH.items():
