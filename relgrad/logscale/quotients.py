@@ -22,7 +22,7 @@ from relgrad.logic.conditions import Goal, whole_of
 from relgrad.logic.goals import computedo
 from relgrad.logic.group import Number, ProductView, added, multiplied, quotient, whole
 from relgrad.logic.parts import dtype_of, without
-from relgrad.logic.rewrite import chain_of, pushed, raised, scopes, selected
+from relgrad.logic.rewrite import chain_of, raised, scopes
 from relgrad.logic.space import SINGLE
 from relgrad.logic.view import exponent_sum, product_of, sum_of, summand
 from relgrad.logscale.domain import (
@@ -35,7 +35,6 @@ from relgrad.logscale.domain import (
     mentions_exponential,
     reading,
 )
-from relgrad.logscale.selections import commutes, fits, selections_in
 from relgrad.op import Op, is_constant
 from relgrad.ops.exponential import exp
 from relgrad.ops.gather import ARRAY, AddAlong, Index, Scatter, TakeAlong
@@ -86,7 +85,7 @@ def normalized_product(t: Term) -> Any:
     if turned is not None and (inner := normalized_product(turned[1])) is not None:
         return fit(turned[0].make_node(inner), t)
     found = [(scope, below) for scope in scopes(product_of(t)) if (below := _denominators(scope.available))]
-    for take in (_share, _balanced, _selected, _inverse, _quotient, _constant_share):
+    for take in (_share, _inverse, _quotient, _constant_share):
         for scope, denominators in found:
             for denominator in denominators:
                 if (denominator[1] < 0) != (take is _inverse):
@@ -191,20 +190,6 @@ def _parts(
                 yield multiplied((left, 1), (c, -1)), joined.share(i)
 
 
-def _balanced(available: ProductView, denominator: Denominator) -> Iterator[Taken]:
-    """e^(x/2)/√(e^x + e^y) → (e^x/(e^x + e^y))^½: a summand's exponential over the sum, once, or to a common fraction.
-
-    The rest of the one or the other is left so: in derivatives it is a factor of what is outside.
-    """
-    base, k, joined = denominator
-    for piece in joined.pieces:
-        if piece.exponent is None:
-            continue
-        if q := _part_of(min(_multiple(available, exp(piece.exponent)), k), denominator):
-            taken = multiplied((product_of(exp(piece.exponent)), q), (ProductView(1, {base: -q}), 1))
-            yield multiplied((available, 1), (taken, -1)), joined.quotient(piece.exponent, q)
-
-
 def _inverse(available: ProductView, denominator: Denominator) -> Iterator[Taken]:
     """(1 + e^x)·e⁻ˣ → (e^x/(1 + e^x))⁻¹: a sum over the exponential of a summand, once, or to a common fraction."""
     base, k, joined = denominator
@@ -232,59 +217,6 @@ def _multiple(view: ProductView, t: Term) -> Number:
         return 0
     low, high = min(ratios), max(ratios)
     return low if low > 0 else high if high < 0 else 0
-
-
-def _selected(available: ProductView, denominator: Denominator) -> Iterator[Taken]:
-    """e^x[i]/Σ e^x = (e^x/Σ e^x)[i]: entries of a summand over the sum, as entries of the quotient."""
-    base, k, joined = denominator
-    selections = {s: None for b in available.factors if _is_selected(b) for s in selections_in(_inside(b))}
-    if not selections:
-        return
-    inward = [
-        (_pushed_inwards(b, e) if _is_selected(b) and b.op is not exp else ProductView(1, {b: 1}), e)
-        for b, e in available.factors.items()
-    ]
-    view = multiplied(*inward, (ProductView(available.coefficient, {}), 1))
-    for i, piece in enumerate(joined.pieces):
-        if piece.exponent is None:
-            continue
-        for selection in selections:
-            for form, term_of in _forms(piece, i, joined):
-                if not fits(selection, form.type.shape) or not commutes(selection, base):
-                    continue
-                if q := _part_of(min(_multiple(view, picked := pushed(selection, form)), k), denominator):
-                    taken = multiplied((product_of(picked), q), (ProductView(1, {base: 1}), -q))
-                    new = term_of(q)
-                    if new is not None and fits(selection, new.type.shape):
-                        yield multiplied((view, 1), (taken, -1)), selected(selection, new)
-
-
-def _pushed_inwards(b: Term, e: Number) -> ProductView:
-    """(x·y)[i] → x[i]·y[i]; √((−x)[i]), whose coefficient has no real root → itself: a selection of factors."""
-    view = product_of(pushed(*chain_of(b)))
-    return view if view.coefficient == 1 or e == int(e) else ProductView(1, {b: 1})
-
-
-def _forms(piece: Piece, i: int, joined: Joined) -> list[tuple[Term, Callable[[Number], Any]]]:
-    """w·e^x → w·e^x, its share;  e^x, its quotient: how a summand may stand above the sum, and what each becomes."""
-    plain = exp(piece.exponent)
-    if not piece.weight.factors and piece.weight.coefficient == 1:
-        return [(plain, lambda q: joined.share(i) if q == 1 else joined.quotient(piece.exponent, q))]
-    weighted = build_product(piece.factors._replace(coefficient=1), plain.type.dtype)
-    c = ProductView(piece.factors.coefficient, {})
-
-    def share(q: Number) -> Any:
-        return build_product(multiplied((product_of(joined.share(i)), 1), (c, -1))) if q == 1 else None
-
-    return [(weighted, share), (plain, lambda q: joined.quotient(piece.exponent, q))]
-
-
-def _is_selected(b: Any) -> bool:
-    return is_term(b) and is_exponential(b) and (b.op is exp or b.op.laws.selects)
-
-
-def _inside(b: Term) -> Any:
-    return b.rands[0] if b.op is exp else b
 
 
 def _quotient(available: ProductView, denominator: Denominator) -> Iterator[Taken]:
