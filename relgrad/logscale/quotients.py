@@ -20,7 +20,7 @@ from relgrad.bounds import range_of
 from relgrad.logic.build import build_product, build_sum, fit, fitted
 from relgrad.logic.conditions import Goal, whole_of
 from relgrad.logic.goals import computedo
-from relgrad.logic.group import Number, ProductView, added, multiplied, quotient, whole
+from relgrad.logic.group import Number, ProductView, added, multiplied, quotient
 from relgrad.logic.parts import dtype_of, without
 from relgrad.logic.rewrite import chain_of, raised, scopes
 from relgrad.logic.space import SINGLE
@@ -85,11 +85,9 @@ def normalized_product(t: Term) -> Any:
     if turned is not None and (inner := normalized_product(turned[1])) is not None:
         return fit(turned[0].make_node(inner), t)
     found = [(scope, below) for scope in scopes(product_of(t)) if (below := _denominators(scope.available))]
-    for take in (_share, _inverse, _quotient, _constant_share):
+    for take in (_share, _quotient, _constant_share):
         for scope, denominators in found:
             for denominator in denominators:
-                if (denominator[1] < 0) != (take is _inverse):
-                    continue
                 for left, new in take(scope.available, denominator):
                     if scope.uses_own(left):
                         own, inherited = scope.split(left)
@@ -106,15 +104,14 @@ def normalizedo(x: Any, y: Any) -> Goal:
 
 
 def _may_be_normalized(t: Term) -> bool:
-    """Whether a sum of exponentials is divided by, or stands beside an exponential: a/(1 + e^x): yes; a/b: no."""
+    """Whether a sum of exponentials is divided by: a/(1 + e^x): yes; a/b: no."""
     if not mentions_exponential(t):
         return False
     if any(is_term(b) and type(b.op) is Transpose for b in product_of(t).factors):
         return True
     for scope in scopes(product_of(t)):
-        factors = {b: e for b, e in scope.available.factors.items() if is_exponential(b)}
-        sums = [e for b, e in factors.items() if b.op is not exp]
-        if any(e < 0 for e in sums) or 0 < len(sums) < len(factors):
+        factors = scope.available.factors.items()
+        if any(e < 0 and is_exponential(b) and b.op is not exp for b, e in factors):
             return True
     return False
 
@@ -123,7 +120,7 @@ def _denominators(view: ProductView) -> list[Denominator]:
     """g/S² → (S, 2, Σ e^x): the sums of exponentials in a product, the powers they divide to, and their readings."""
     found = []
     for base, e in view.factors.items():
-        if is_exponential(base) and base.op is not exp and (e < 0 or _meets_inverse(base, view)):
+        if is_exponential(base) and base.op is not exp and e < 0:
             joined = joined_sum(base) if _is_sum(base) else _single(base)
             if joined is not None and not _stays(joined):
                 found.append((base, -e, joined))
@@ -137,15 +134,6 @@ def _stays(joined: Joined) -> bool:
     exponents = [p.exponent for p in joined.pieces if p.exponent is not None]
     bounded = len(exponents) < len(joined.pieces) and all(range_of(x).high <= 0 for x in exponents)
     return bounded and any(p.space != SINGLE for p in joined.pieces)
-
-
-def _meets_inverse(base: Term, view: ProductView) -> bool:
-    """Whether the inverse of an exponential in a sum stands beside the sum: e⁻ˣ·(1 + e^x): yes."""
-    outside = {b: e for b, e in view.factors.items() if is_term(b) and b.op is exp}
-    if not outside or not _is_sum(base):
-        return False
-    summands = sum_of(base.rands[0] if type(base.op) is Sum else base).terms
-    return any(product_of(part).factors.get(b, 0) * e < 0 for part in summands for b, e in outside.items())
 
 
 def _single(base: Term) -> Joined | None:
@@ -188,25 +176,6 @@ def _parts(
             if left is not None:
                 c = ProductView(piece.factors.coefficient, {})
                 yield multiplied((left, 1), (c, -1)), joined.share(i)
-
-
-def _inverse(available: ProductView, denominator: Denominator) -> Iterator[Taken]:
-    """(1 + e^x)·e⁻ˣ → (e^x/(1 + e^x))⁻¹: a sum over the exponential of a summand, once, or to a common fraction."""
-    base, k, joined = denominator
-    for piece in joined.pieces:
-        if piece.exponent is None:
-            continue
-        if q := _part_of(min(-_multiple(available, exp(piece.exponent)), -k), denominator):
-            taken = multiplied((product_of(exp(piece.exponent)), -q), (ProductView(1, {base: q}), 1))
-            yield multiplied((available, 1), (taken, -1)), joined.quotient(piece.exponent, -q)
-
-
-def _part_of(q: Number, denominator: Denominator) -> Number:
-    """5/2 → 1, 1/2 → 1/2 or 0: how much of a common power is taken; a fraction only where a root is real."""
-    base, k, _ = denominator
-    if q >= 1:
-        return 1
-    return whole(Fraction(q)) if q > 0 and (k.denominator != 1 or range_of(base).nonnegative) else 0
 
 
 def _multiple(view: ProductView, t: Term) -> Number:
