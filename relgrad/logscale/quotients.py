@@ -4,7 +4,6 @@
     e^a / Σ e^x                 both shifted by the largest exponent
     e^x·(a/S + b)               e^x·a/S + e^x·b, in which the quotient can be formed
     e^x·put(a/S, i)             put(e^x[i]·a/S, i)
-    (aᵀ/b)ᵀ                     a/bᵀ
 
 What stands in place of the sum never overflows, and its derivatives are those of softmaxes.
 """
@@ -35,41 +34,12 @@ from relgrad.logscale.domain import (
     mentions_exponential,
     reading,
 )
-from relgrad.op import Op, is_constant
+from relgrad.op import is_constant
 from relgrad.ops.exponential import exp
 from relgrad.ops.gather import ARRAY, AddAlong, Index, Scatter, TakeAlong
 from relgrad.ops.reduction import Sum
-from relgrad.ops.shaping import Transpose, inverse_order
 from relgrad.ops.softmax import Gibbs
-from relgrad.ops.structure import expand
 from relgrad.term import Term, is_term
-
-
-def turned_product(t: Term) -> tuple[Op, Term] | None:
-    """aᵀ/b → (a/bᵀ)ᵀ, b a row: a permutation of axes, and the product of which t is the transpose; None for most b."""
-    view = product_of(t)
-    order = next((b.op.order for b in view.factors if is_term(b) and type(b.op) is Transpose), None)
-    if order is None or len(view.factors) < 2 or t.type.ndim != len(order):
-        return None
-    back = Transpose(inverse_order(order))
-    factors: dict[Any, Any] = {}
-    for base, e in view.factors.items():
-        inner = _turned(base, back, len(order))
-        if inner is None:
-            return None
-        factors[inner] = factors.get(inner, 0) + e
-    product = build_product(ProductView(view.coefficient, factors), dtype_of(t))
-    return Transpose(order), product
-
-
-def _turned(base: Any, back: Transpose, rank: int) -> Any:
-    """aᵀ → a, a scalar → itself: a factor with its axes turned back, if that needs no transpose of its own."""
-    if not is_term(base) or all(n == 1 for n in base.type.shape) or is_constant(base):
-        return base if is_term(base) and base.type.size == 1 else None
-    lead = rank - base.type.ndim
-    turned = back.make_node(expand(base, tuple(range(-rank, lead - rank))) if lead else base)
-    return None if type(turned.op) is Transpose else turned
-
 
 Taken = tuple[ProductView, Any]
 """The rest of a product, and the term that takes the place of the factors that were taken."""
@@ -81,9 +51,6 @@ def normalized_product(t: Term) -> Any:
     """g·e^x/Σ e^x → g·softmax(x);    e^a/Σ e^x → gibbs(a, x): exponentials over a sum of them as one op; or None."""
     if not is_exponential(t):
         return None
-    turned = turned_product(t)
-    if turned is not None and (inner := normalized_product(turned[1])) is not None:
-        return fit(turned[0].make_node(inner), t)
     found = [(scope, below) for scope in scopes(product_of(t)) if (below := _denominators(scope.available))]
     for take in (_share, _quotient, _constant_share):
         for scope, denominators in found:
@@ -107,8 +74,6 @@ def _may_be_normalized(t: Term) -> bool:
     """Whether a sum of exponentials is divided by: a/(1 + e^x): yes; a/b: no."""
     if not mentions_exponential(t):
         return False
-    if any(is_term(b) and type(b.op) is Transpose for b in product_of(t).factors):
-        return True
     for scope in scopes(product_of(t)):
         factors = scope.available.factors.items()
         if any(e < 0 and is_exponential(b) and b.op is not exp for b, e in factors):

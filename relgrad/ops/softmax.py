@@ -70,17 +70,6 @@ class LogSumExp(Reduced, _Weighted):
         moved = [(slope, t) for slope, t in zip(slopes, eval_points, strict=False) if t is not None]
         return [total([self._sum(slope(self.axes, *inputs) * t) for slope, t in moved])]
 
-    def increment(self, inputs: list[Any], others: list[Any], increments: list[Any]) -> Any:
-        """log Σ w·eˣ − log Σ w·eʸ = log Σ p·eᵈ = log1p(Σ p·expm1(d)), d = x − y, p = softmax(y, w)."""
-        if any(d is not None for d in increments[1:]):
-            return None
-        # log Σ w·eˣ − log Σ w·eʸ = log Σ p·eᵈ with the shares p of y, which add up to 1.
-        d, p = increments[0], _shares(self.axes, *others)
-        near = np.log1p(self._sum(p * np.expm1(np.clip(d, -1.0, 1.0))))
-        largest = np.max(np.abs(d), axis=self.axes, keepdims=True)
-        far = self(others[0] - self(*others) + d, *others[1:])
-        return np.where(largest < 1.0, near, far)
-
     def ball(self, *balls: Any) -> Any:
         out = self._ball_rows(lambda *rows: [_ball_logsumexp(*rows)] * len(rows[0]), *balls)
         return out[tuple(slice(0, 1) if a in self.axes else slice(None) for a in range(-out.ndim, 0))]
@@ -133,16 +122,6 @@ class Softmax(_Weighted):
         if len(inputs) > 1 and eval_points[1] is not None:
             parts.append(LogSoftmaxPullback(self.axes)(_over_weight(self.axes, *inputs) * eval_points[1], p))
         return [total(parts)]
-
-    def increment(self, inputs: list[Any], others: list[Any], increments: list[Any]) -> Any:
-        """p(x) − p(y) = ±max(p(x), p(y))·(1 − e^(−|l|)), l = d − (log Σ eˣ − log Σ eʸ) = log(p(x)/p(y))."""
-        change = LogSumExp(self.axes).increment(inputs, others, increments)
-        if change is None:
-            return None
-        log_ratio = increments[0] - change
-        return np.copysign(
-            np.where(log_ratio > 0, self(*inputs), self(*others)) * np.expm1(-np.abs(log_ratio)), log_ratio
-        )
 
     def ball(self, *balls: Any) -> Any:
         """w·eˣ/Σ w·eˣ, row by row, = softmax of balls."""
